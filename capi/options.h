@@ -1,0 +1,36 @@
+#ifndef DLX_CAPI_OPTIONS_H_
+#define DLX_CAPI_OPTIONS_H_
+
+#include "capi/guard.h"
+#include "src/tensor/convert.h"
+#include "src/tensor/tensor.h"
+
+namespace dlx::capi {
+
+inline DLDevice make_device(int32_t type, int32_t id) noexcept {
+  DLDevice device;
+  device.device_type = static_cast<DLDeviceType>(type);
+  device.device_id = id;
+  return device;
+}
+
+/// Decodes dlx_copy_options; `allocator` holds the caller's allocator for as long as the result.
+inline CopyRequest read_copy_options(const dlx_copy_options* options, dlx_allocator* allocator) {
+  const dlx_copy_options read = read_options(options, "options");
+  require_flags(read.flags, DLX_HAS_STREAM, "options->flags");
+  require_range(read.copy, DLX_COPY_NEVER, "options->copy");
+  require_range(read.order, DLX_ORDER_F, "options->order");
+  require_power_of_two(read.alignment, "options->alignment");
+  CopyRequest request;
+  request.copy = read.copy;
+  request.has_stream = (read.flags & DLX_HAS_STREAM) != 0;
+  request.stream = read.stream;
+  request.allocation.order = read.order;
+  request.allocation.alignment = read.alignment;
+  request.allocation.allocator = read_allocator(read.allocator, allocator);
+  return request;
+}
+
+}  // namespace dlx::capi
+
+#endif  // DLX_CAPI_OPTIONS_H_

@@ -1,0 +1,79 @@
+#include "src/tensor/tensor.h"
+
+#include "capi/options.h"
+#include "src/device/registry.h"
+#include "src/dtype/dtype.h"
+#include "src/tensor/layout.h"
+
+using namespace dlx;
+using namespace dlx::capi;
+
+extern "C" {
+
+dlx_status dlx_tensor_empty(int32_t ndim, const int64_t* shape, const DLDataType* dtype,
+                            int32_t device_type, int32_t device_id,
+                            const dlx_empty_options* options, dlx_tensor** out) {
+  if (out != nullptr) *out = nullptr;
+  return guard(__func__, [&] {
+    require(dtype, "dtype");
+    require(out, "out");
+    const dlx_empty_options read = read_options(options, "options");
+    require_flags(read.flags, DLX_HAS_STREAM, "options->flags");
+    require_range(read.order, DLX_ORDER_F, "options->order");
+    require_power_of_two(read.alignment, "options->alignment");
+    if ((read.flags & DLX_HAS_STREAM) != 0) check_stream(device_type, read.stream);
+    dlx_allocator storage;
+    Allocation allocation;
+    allocation.order = read.order;
+    allocation.alignment = read.alignment;
+    allocation.allocator = read_allocator(read.allocator, &storage);
+    *out = empty(ndim, shape, *dtype, make_device(device_type, device_id), 0, allocation).detach();
+  });
+}
+
+dlx_status dlx_tensor_wrap(const DLTensor* description, uint64_t flags, dlx_deleter_fn deleter,
+                           void* user_data, dlx_tensor** out) {
+  if (out != nullptr) *out = nullptr;
+  return guard(__func__, [&] {
+    require(description, "description");
+    require(out, "out");
+    *out = wrap(*description, flags, deleter, user_data).detach();
+  });
+}
+
+dlx_tensor* dlx_tensor_retain(dlx_tensor* tensor) {
+  if (tensor != nullptr) retain(tensor);
+  return tensor;
+}
+
+void dlx_tensor_release(dlx_tensor* tensor) {
+  if (tensor != nullptr) release(tensor);
+}
+
+const DLTensor* dlx_tensor_dltensor(const dlx_tensor* tensor) { return &tensor->dl; }
+uint64_t dlx_tensor_flags(const dlx_tensor* tensor) { return tensor->flags; }
+int32_t dlx_tensor_ndim(const dlx_tensor* tensor) { return tensor->dl.ndim; }
+const int64_t* dlx_tensor_shape(const dlx_tensor* tensor) { return tensor->dl.shape; }
+const int64_t* dlx_tensor_strides(const dlx_tensor* tensor) { return tensor->dl.strides; }
+const DLDataType* dlx_tensor_dtype(const dlx_tensor* tensor) { return &tensor->dl.dtype; }
+
+int32_t dlx_tensor_device_type(const dlx_tensor* tensor) {
+  return static_cast<int32_t>(tensor->dl.device.device_type);
+}
+
+int32_t dlx_tensor_device_id(const dlx_tensor* tensor) { return tensor->dl.device.device_id; }
+void* dlx_tensor_data(const dlx_tensor* tensor) { return tensor->dl.data; }
+int64_t dlx_tensor_size(const dlx_tensor* tensor) { return tensor->size; }
+
+int64_t dlx_tensor_nbytes(const dlx_tensor* tensor) {
+  int64_t bytes = 0;
+  // Checked when the tensor was made.
+  (void)compact_bytes(tensor->dl.dtype, tensor->padded(), tensor->size, &bytes);
+  return bytes;
+}
+
+int32_t dlx_tensor_is_contiguous(const dlx_tensor* tensor, int32_t order) {
+  return is_compact(tensor->dl.ndim, tensor->dl.shape, tensor->dl.strides, order) ? 1 : 0;
+}
+
+}  // extern "C"

@@ -1,0 +1,29 @@
+#ifndef DLX_SRC_COPY_THREADS_H_
+#define DLX_SRC_COPY_THREADS_H_
+
+#include <cstdint>
+
+#include "dlx/dlx.h"
+
+namespace dlx {
+
+/// How many threads one copy may use; 0 restores the default: DLX_NUM_THREADS from the environment,
+/// else the cores that this process may run on. Negative numbers are the caller's to refuse.
+void set_num_threads(int32_t n) noexcept;
+
+/// At least 1.
+int32_t num_threads() noexcept;
+
+/// Hands all parallel work to the host's executor; NULL brings the own pool back.
+void set_parallel_for(dlx_parallel_for_fn fn, void* user_data) noexcept;
+
+/// Runs task(data, i) for every i in [0, count) and returns when all are done.
+///
+/// The calling thread takes part. The own pool starts its threads on first use; where it is busy
+/// with another copy, or a thread cannot be had, the caller does the work alone. After fork() the
+/// child starts a pool of its own. `task` never throws.
+void parallel_for(int64_t count, dlx_parallel_task_fn task, void* data) noexcept;
+
+}  // namespace dlx
+
+#endif  // DLX_SRC_COPY_THREADS_H_

@@ -1,0 +1,18 @@
+"""How every part of libdlx.so is compiled; CMakeLists.txt says the same for packagers."""
+
+COPTS = [
+    "-fvisibility=hidden",
+    "-fvisibility-inlines-hidden",
+    "-fno-semantic-interposition",
+]
+
+def dlx_library(deps = [], visibility = []):
+    """The folder's one library: all its *.cc and *.h, named like the folder."""
+    native.cc_library(
+        name = native.package_name().split("/")[-1],
+        srcs = native.glob(["*.cc"]),
+        hdrs = native.glob(["*.h", "*.inc"]),
+        copts = COPTS,
+        visibility = visibility + ["//capi:__pkg__", "//tests:__subpackages__"],
+        deps = deps + ["//include:headers"],
+    )

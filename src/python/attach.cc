@@ -1,0 +1,155 @@
+#include "src/python/attach.h"
+
+#include "src/python/tensor_type.h"
+
+namespace dlx::py {
+namespace {
+
+/// Holds the GIL while it lives.
+class WithGil {
+ public:
+  WithGil() noexcept : state_(api.PyGILState_Ensure()) {}
+  ~WithGil() { api.PyGILState_Release(state_); }
+  WithGil(const WithGil&) = delete;
+  WithGil& operator=(const WithGil&) = delete;
+
+ private:
+  int state_;
+};
+
+bool attached = false;
+
+/// The head of an object has another form in free-threaded and reference-tracing builds.
+void require_plain_build(PyObject* object_type) {
+  const Ref size(check(api.PyObject_GetAttrString(object_type, "__basicsize__")));
+  const int64_t bytes = to_int64(size.get(), "object.__basicsize__");
+  if (bytes == static_cast<int64_t>(sizeof(PyObject))) return;
+  fail(DLX_ERROR_UNAVAILABLE,
+       "this build of CPython (free-threaded or reference-tracing) has objects of another form (got "
+       "a head of %lld bytes, expected %zu)",
+       static_cast<long long>(bytes), sizeof(PyObject));
+}
+
+void require_main_interpreter() {
+  const long long id = api.PyInterpreterState_GetID(api.PyInterpreterState_Get());
+  if (id == 0) return;
+  fail(DLX_ERROR_UNAVAILABLE,
+       "dlx lives in the main interpreter only (this is subinterpreter %lld)", id);
+}
+
+void read_hook(PyObject* dict, const char* name, PyObject** out) {
+  PyObject* hook = api.PyDict_GetItemString(dict, name);
+  if (hook == nullptr) {
+    fail(DLX_ERROR_INVALID_ARGUMENT, "`namespace_dict` lacks the hook \"%s\"", name);
+  }
+  api.Py_IncRef(hook);
+  *out = hook;  // an older one is leaked: deferred work may still need it
+}
+
+void read_hooks(PyObject* dict) {
+  State next = state;
+  read_hook(dict, "make_dtype", &next.make_dtype);
+  read_hook(dict, "dtype_code", &next.dtype_code);
+  read_hook(dict, "make_device", &next.make_device);
+  read_hook(dict, "device_code", &next.device_code);
+  read_hook(dict, "classify", &next.classify);
+  read_hook(dict, "guard", &next.guard);
+  read_hook(dict, "legacy_signature", &next.legacy_signature);
+  read_hook(dict, "asarray_fallback", &next.asarray_fallback);
+  read_hook(dict, "convert_dtype", &next.convert_dtype);
+  PyObject* errors = nullptr;
+  read_hook(dict, "errors", &errors);
+  for (int status = 0; status <= 8; ++status) {
+    const Ref key(check(api.PyLong_FromLongLong(status == 0 ? DLX_ERROR_INTERNAL : status)));
+    next.errors[status] = check(api.PyObject_GetItem(errors, key.get()));
+  }
+  state = next;
+}
+
+/// What an interpreter needs once: names, the type, the exchange table.
+void start_interpreter() {
+  stop_deferring();
+  state = State{state.generation + 1};
+  clear_type_cache();
+  clear_object_caches();
+#define DLX_NAME(name) names.name = check(api.PyUnicode_InternFromString(#name));
+#include "src/python/names.inc"
+#undef DLX_NAME
+  const int64_t version[] = {1, 3};
+  state.version_1_3 = tuple_of(2, version);
+  Ref keyword_names(check(api.PyTuple_New(1)));
+  api.Py_IncRef(names.max_version);
+  api.PyTuple_SetItem(keyword_names.get(), 0, names.max_version);
+  state.max_version_names = keyword_names.detach();
+  state.tensor_type = make_tensor_type();
+  state.exchange_capsule = make_exchange_capsule();
+  if (api.PyObject_SetAttrString(state.tensor_type, "__dlpack_c_exchange_api__",
+                                 state.exchange_capsule) != 0) {
+    throw PythonError();
+  }
+  start_deferring();
+}
+
+void put(PyObject* dict, const char* name, PyObject* value) {
+  if (api.PyDict_SetItemString(dict, name, value) != 0) throw PythonError();
+}
+
+void put_functions(PyObject* dict, PyMethodDef* functions) {
+  const Ref module_name(check(api.PyUnicode_FromString("dlx")));
+  for (; functions->name != nullptr; ++functions) {
+    const Ref function(check(api.PyCFunction_NewEx(functions, nullptr, module_name.get())));
+    put(dict, functions->name, function.get());
+  }
+}
+
+/// Turns a pending Python exception into an Error: attach speaks C to its caller.
+[[noreturn]] void fail_pending() {
+  PyObject *type, *value, *traceback;
+  api.PyErr_Fetch(&type, &value, &traceback);
+  const Ref t(type), v(value), b(traceback);
+  const Ref name(api.PyObject_GetAttrString(type, "__name__"));
+  const char* text = name ? api.PyUnicode_AsUTF8AndSize(name.get(), nullptr) : nullptr;
+  fail(DLX_ERROR_INTERNAL, "CPython raised %s while dlx made its objects",
+       text == nullptr ? "an exception" : text);
+}
+
+void attach_locked(PyObject* object_type, PyObject* dict) {
+  try {
+    require_main_interpreter();
+    require_plain_build(object_type);
+    if (!attached || interpreter_shut_down()) {
+      start_interpreter();
+      attached = true;
+    }
+    read_hooks(dict);
+    put(dict, "Tensor", state.tensor_type);
+    put_functions(dict, import_functions);
+    put_functions(dict, native_functions);
+  } catch (const PythonError&) {
+    fail_pending();
+  }
+}
+
+}  // namespace
+
+void attach(void* object_type, void* namespace_dict) {
+  auto* type = static_cast<PyObject*>(object_type);
+  load_api(type);
+  if (api.Py_IsInitialized() == 0) fail(DLX_ERROR_UNAVAILABLE, "no Python interpreter is running");
+  const WithGil gil;
+  attach_locked(type, static_cast<PyObject*>(namespace_dict));
+}
+
+Tensor* unwrap(void* object) {
+  if (!attached) fail(DLX_ERROR_UNAVAILABLE, "no Python interpreter is attached (import dlx first)");
+  auto* python = static_cast<PyObject*>(object);
+  if (!is_tensor(python)) fail(DLX_ERROR_INVALID_ARGUMENT, "`object` is not a dlx.Tensor");
+  return tensor_of(python);
+}
+
+void* wrap(Tensor* tensor) {
+  if (!attached) fail(DLX_ERROR_UNAVAILABLE, "no Python interpreter is attached (import dlx first)");
+  return new_object(TensorRef::share(tensor));
+}
+
+}  // namespace dlx::py

@@ -1,0 +1,63 @@
+#include "src/dtype/dtype.h"
+#include "src/python/tensor_type.h"
+#include "src/tensor/layout.h"
+
+namespace dlx::py {
+namespace {
+
+int64_t nbytes_of(const Tensor* tensor) noexcept {
+  int64_t bytes = 0;
+  (void)compact_bytes(tensor->dl.dtype, tensor->padded(), tensor->size, &bytes);
+  return bytes;
+}
+
+/// One attribute: `read` makes a new reference of a tensor.
+template <PyObject* (*read)(Tensor*)>
+PyObject* get(PyObject* self, void* name) {
+  return enter(static_cast<const char*>(name), static_cast<PyObject*>(nullptr),
+               [&] { return check(read(tensor_of(self))); });
+}
+
+PyObject* read_shape(Tensor* t) { return tuple_of(t->dl.ndim, t->dl.shape); }
+PyObject* read_strides(Tensor* t) { return tuple_of(t->dl.ndim, t->dl.strides); }
+PyObject* read_dtype(Tensor* t) { return dtype_object(t->dl.dtype); }
+PyObject* read_device(Tensor* t) { return device_object(t->dl.device); }
+PyObject* read_ndim(Tensor* t) { return api.PyLong_FromLongLong(t->dl.ndim); }
+PyObject* read_size(Tensor* t) { return api.PyLong_FromLongLong(t->size); }
+PyObject* read_nbytes(Tensor* t) { return api.PyLong_FromLongLong(nbytes_of(t)); }
+PyObject* read_itemsize(Tensor* t) {
+  return api.PyLong_FromLongLong((item_bits(t->dl.dtype, t->padded()) + 7) / 8);
+}
+PyObject* read_readonly(Tensor* t) { return api.PyBool_FromLong(t->readonly() ? 1 : 0); }
+PyObject* read_data_ptr(Tensor* t) {
+  if (!data_is_address(static_cast<int32_t>(t->dl.device.device_type))) {
+    raise(api.attribute_error, "data_ptr: memory of this device is a handle and has no address");
+  }
+  return api.PyLong_FromVoidPtr(t->dl.data);
+}
+
+template <PyObject* (*read)(Tensor*)>
+constexpr PyGetSetDef attribute(const char* name, const char* doc) {
+  return {name, get<read>, nullptr, doc, const_cast<char*>(name)};
+}
+
+}  // namespace
+
+PyGetSetDef tensor_getset[] = {
+    attribute<read_shape>("shape", "Extents, a tuple of ints (array API: array.shape)."),
+    attribute<read_strides>("strides", "Steps between elements along each axis, in ELEMENTS as in "
+                                       "DLPack, a tuple of ints."),
+    attribute<read_dtype>("dtype", "numpy.dtype where NumPy is installed and has it, else "
+                                   "dlx.dtype (bfloat16, float8_e4m3fn, int4 ...)."),
+    attribute<read_device>("device", "dlx.Device where the data lives."),
+    attribute<read_ndim>("ndim", "Number of axes."),
+    attribute<read_size>("size", "Number of elements."),
+    attribute<read_nbytes>("nbytes", "Bytes that the elements take when compact; packed sub-byte "
+                                     "elements share bytes."),
+    attribute<read_itemsize>("itemsize", "Bytes of one element, rounded up for sub-byte types."),
+    attribute<read_readonly>("readonly", "True if the data must not be written through this "
+                                         "tensor."),
+    attribute<read_data_ptr>("data_ptr", "Address of element [0, ..., 0] as an int."),
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+}  // namespace dlx::py

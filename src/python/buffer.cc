@@ -1,0 +1,82 @@
+#include <cstdlib>
+
+#include "src/device/registry.h"
+#include "src/dtype/dtype.h"
+#include "src/python/tensor_type.h"
+#include "src/tensor/layout.h"
+
+namespace dlx::py {
+namespace {
+
+bool wants(int flags, int what) noexcept { return (flags & what) == what; }
+
+/// PEP 3118's own rules about what a request allows. Throws PythonError (BufferError).
+void check_request(const Tensor* tensor, int flags) {
+  const auto type = static_cast<int32_t>(tensor->dl.device.device_type);
+  if (!cpu_reachable(type)) {
+    raise(api.buffer_error,
+          "the tensor is on %s, and a buffer is CPU memory: call .to_device('cpu') first",
+          device_text(type, tensor->dl.device.device_id).text);
+  }
+  if (wants(flags, PyBUF_WRITABLE) && tensor->readonly()) {
+    raise(api.buffer_error, "the tensor is read-only, and a writable buffer was asked for");
+  }
+  if (wants(flags, PyBUF_FORMAT) && buffer_format(tensor->dl.dtype) == nullptr) {
+    raise(api.buffer_error, "the buffer protocol has no format for %s: use DLPack, or .view() it as "
+                            "another dtype first",
+          dtype_text(tensor->dl.dtype).text);
+  }
+  const DLTensor& dl = tensor->dl;
+  const bool c = is_compact(dl.ndim, dl.shape, dl.strides, DLX_ORDER_C);
+  const bool f = is_compact(dl.ndim, dl.shape, dl.strides, DLX_ORDER_F);
+  const bool refused = (wants(flags, PyBUF_C_CONTIGUOUS) && !c) ||
+                       (wants(flags, PyBUF_F_CONTIGUOUS) && !f) ||
+                       (wants(flags, PyBUF_ANY_CONTIGUOUS) && !c && !f) ||
+                       (!wants(flags, PyBUF_STRIDES) && !c) ||
+                       (is_packed_subbyte(dl.dtype, tensor->padded()) && !c);
+  if (refused) {
+    raise(api.buffer_error,
+          "the tensor is not contiguous in the order asked for: call .contiguous() first");
+  }
+}
+
+}  // namespace
+
+int tensor_getbuffer(PyObject* self, PyBuffer* view, int flags) {
+  if (view == nullptr) {
+    api.PyErr_SetString(api.buffer_error, "a buffer without a Py_buffer");
+    return -1;
+  }
+  view->obj = nullptr;
+  return enter("Tensor buffer", -1, [&] {
+    Tensor* tensor = tensor_of(self);
+    check_request(tensor, flags);
+    const DLTensor& dl = tensor->dl;
+    int64_t bytes = 0;
+    (void)compact_bytes(dl.dtype, tensor->padded(), tensor->size, &bytes);
+    const int64_t itemsize = (item_bits(dl.dtype, tensor->padded()) + 7) / 8;
+    *view = PyBuffer{};
+    view->buf = dl.data;
+    view->len = bytes;
+    view->itemsize = itemsize;
+    view->readonly = tensor->readonly() ? 1 : 0;
+    view->ndim = dl.ndim;
+    if (wants(flags, PyBUF_FORMAT)) view->format = const_cast<char*>(buffer_format(dl.dtype));
+    if (wants(flags, PyBUF_ND)) view->shape = dl.shape;
+    if (wants(flags, PyBUF_STRIDES) && dl.ndim > 0) {
+      // In bytes here. (A packed sub-byte tensor is compact, and its consumer counts bytes.)
+      const size_t size = sizeof(int64_t) * static_cast<size_t>(dl.ndim);
+      view->strides = static_cast<intptr_t*>(std::malloc(size));
+      if (view->strides == nullptr) throw std::bad_alloc();
+      view->internal = view->strides;
+      for (int32_t i = 0; i < dl.ndim; ++i) view->strides[i] = dl.strides[i] * itemsize;
+    }
+    api.Py_IncRef(self);
+    view->obj = self;
+    return 0;
+  });
+}
+
+void tensor_releasebuffer(PyObject*, PyBuffer* view) { std::free(view->internal); }
+
+}  // namespace dlx::py

@@ -1,0 +1,226 @@
+#include <cstdlib>
+#include <cstring>
+
+#include "src/device/registry.h"
+#include "src/dtype/dtype.h"
+#include "src/python/tensor_type.h"
+
+namespace dlx::py {
+namespace {
+
+/// Public objects by their numbers. There are few of either in a process; the list only grows.
+struct CachedObject {
+  uint64_t key;
+  PyObject* object;
+};
+
+class ObjectCache {
+ public:
+  PyObject* find(uint64_t key) const noexcept {
+    for (int i = 0; i < count_; ++i) {
+      if (entries_[i].key == key) return entries_[i].object;
+    }
+    return nullptr;
+  }
+  void add(uint64_t key, PyObject* object) noexcept {
+    if (count_ == kSize) return;
+    api.Py_IncRef(object);
+    entries_[count_++] = {key, object};
+  }
+  void clear() noexcept { count_ = 0; }
+
+ private:
+  static constexpr int kSize = 64;
+  CachedObject entries_[kSize];
+  int count_ = 0;
+};
+
+ObjectCache dtypes, devices;
+
+PyObject* number(int64_t value) { return check(api.PyLong_FromLongLong(value)); }
+
+/// A tuple of `count` ints, from a hook.
+void read_numbers(PyObject* tuple, int count, const char* hook, int64_t* out) {
+  if ((api.PyType_GetFlags(tuple->type) & kTypeFlagTuple) == 0 || api.PyTuple_Size(tuple) != count) {
+    raise(api.type_error, "the hook %s must return a tuple of %d numbers", hook, count);
+  }
+  for (int i = 0; i < count; ++i) out[i] = to_int64(api.PyTuple_GetItem(tuple, i), hook);
+}
+
+}  // namespace
+
+PyObject* tuple_of(int32_t count, const int64_t* numbers) {
+  Ref tuple(check(api.PyTuple_New(count)));
+  for (int32_t i = 0; i < count; ++i) {
+    api.PyTuple_SetItem(tuple.get(), i, check(api.PyLong_FromLongLong(numbers[i])));
+  }
+  return tuple.detach();
+}
+
+int64_t to_int64(PyObject* object, const char* name) {
+  int64_t value;
+  if (object->type == api.long_type) {
+    value = api.PyLong_AsLongLong(object);
+  } else {
+    if (api.PyIndex_Check(object) == 0) raise(api.type_error, "`%s` must be an integer", name);
+    Ref index(check(api.PyNumber_Index(object)));
+    value = api.PyLong_AsLongLong(index.get());
+  }
+  if (value == -1 && api.PyErr_Occurred() != nullptr) throw PythonError();
+  return value;
+}
+
+Int64List::Int64List(PyObject* object, const char* name) {
+  numbers_ = inline_;
+  if (api.PyIndex_Check(object) != 0) {
+    numbers_[0] = to_int64(object, name);
+    count_ = 1;
+    return;
+  }
+  Ref tuple(api.PySequence_Tuple(object));
+  if (!tuple) {
+    api.PyErr_Clear();
+    raise(api.type_error, "`%s` must be an integer or a sequence of integers", name);
+  }
+  const intptr_t count = api.PyTuple_Size(tuple.get());
+  if (count > DLX_MAX_NDIM) {
+    raise(api.value_error, "`%s` has too many numbers (got %lld, expected at most %d)", name,
+          static_cast<long long>(count), DLX_MAX_NDIM);
+  }
+  if (count > 8) {
+    numbers_ = static_cast<int64_t*>(std::malloc(sizeof(int64_t) * static_cast<size_t>(count)));
+    if (numbers_ == nullptr) throw std::bad_alloc();
+  }
+  count_ = static_cast<int32_t>(count);
+  try {
+    for (int32_t i = 0; i < count_; ++i) {
+      numbers_[i] = to_int64(api.PyTuple_GetItem(tuple.get(), i), name);
+    }
+  } catch (...) {
+    if (numbers_ != inline_) std::free(numbers_);
+    throw;
+  }
+}
+
+Int64List::~Int64List() {
+  if (numbers_ != inline_) std::free(numbers_);
+}
+
+DLDataType to_dtype(PyObject* object) {
+  Ref code(check(api.PyObject_CallFunctionObjArgs(state.dtype_code, object, nullptr)));
+  int64_t numbers[3];
+  read_numbers(code.get(), 3, "dtype_code", numbers);
+  const DLDataType dtype = make_dtype(static_cast<int>(numbers[0]), static_cast<int>(numbers[1]),
+                                      static_cast<int>(numbers[2]));
+  require_known_dtype(dtype, "dtype");
+  return dtype;
+}
+
+DLDevice to_device(PyObject* object) {
+  Ref code(check(api.PyObject_CallFunctionObjArgs(state.device_code, object, nullptr)));
+  int64_t numbers[2];
+  read_numbers(code.get(), 2, "device_code", numbers);
+  if (numbers[0] <= 0 || numbers[0] > INT32_MAX || numbers[1] < 0 || numbers[1] > INT32_MAX) {
+    raise(api.value_error, "`device` is not a device (got type %lld, id %lld)",
+          static_cast<long long>(numbers[0]), static_cast<long long>(numbers[1]));
+  }
+  DLDevice device;
+  device.device_type = static_cast<DLDeviceType>(numbers[0]);
+  device.device_id = static_cast<int32_t>(numbers[1]);
+  return device;
+}
+
+int32_t to_copy_mode(PyObject* object) {
+  if (object == nullptr || object == api.none) return DLX_COPY_IF_NEEDED;
+  if (object == api.true_) return DLX_COPY_ALWAYS;
+  if (object == api.false_) return DLX_COPY_NEVER;
+  raise(api.type_error, "`copy` must be True, False or None");
+}
+
+int32_t to_order(PyObject* object) {
+  if (object == nullptr) return DLX_ORDER_C;
+  const bool text = (api.PyType_GetFlags(object->type) & kTypeFlagUnicode) != 0;
+  const char* order = text ? api.PyUnicode_AsUTF8AndSize(object, nullptr) : nullptr;
+  if (text && order == nullptr) throw PythonError();
+  if (order != nullptr && std::strcmp(order, "C") == 0) return DLX_ORDER_C;
+  if (order != nullptr && std::strcmp(order, "F") == 0) return DLX_ORDER_F;
+  raise(text ? api.value_error : api.type_error, "`order` must be \"C\" or \"F\"");
+}
+
+PyObject* dtype_object(DLDataType dtype) {
+  const uint64_t key = uint64_t{dtype.code} << 32 | uint64_t{dtype.bits} << 16 | dtype.lanes;
+  PyObject* known = dtypes.find(key);
+  if (known != nullptr) {
+    api.Py_IncRef(known);
+    return known;
+  }
+  Ref code(number(dtype.code)), bits(number(dtype.bits)), lanes(number(dtype.lanes));
+  Ref made(check(api.PyObject_CallFunctionObjArgs(state.make_dtype, code.get(), bits.get(),
+                                                  lanes.get(), nullptr)));
+  dtypes.add(key, made.get());
+  return made.detach();
+}
+
+PyObject* device_object(DLDevice device) {
+  const auto type = static_cast<uint32_t>(device.device_type);
+  const uint64_t key = uint64_t{type} << 32 | static_cast<uint32_t>(device.device_id);
+  PyObject* known = devices.find(key);
+  if (known != nullptr) {
+    api.Py_IncRef(known);
+    return known;
+  }
+  Ref type_number(number(type)), id(number(device.device_id));
+  Ref made(check(api.PyObject_CallFunctionObjArgs(state.make_device, type_number.get(), id.get(),
+                                                  nullptr)));
+  devices.add(key, made.get());
+  return made.detach();
+}
+
+void clear_object_caches() noexcept {
+  dtypes.clear();
+  devices.clear();
+}
+
+namespace {
+
+/// Position of a keyword in the signature; throws if there is none.
+int find_keyword(const Signature& signature, PyObject* keyword) {
+  for (int i = signature.positional_only; i < signature.count; ++i) {
+    if (*signature.names[i] == keyword) return i;  // interned, as literals in calls are
+  }
+  for (int i = signature.positional_only; i < signature.count; ++i) {
+    const int equal = api.PyObject_RichCompareBool(*signature.names[i], keyword, Py_EQ);
+    if (equal < 0) throw PythonError();
+    if (equal > 0) return i;
+  }
+  const char* text = api.PyUnicode_AsUTF8AndSize(keyword, nullptr);
+  if (text == nullptr) throw PythonError();
+  raise(api.type_error, "%s() got an unexpected keyword argument '%.100s'", signature.function,
+        text);
+}
+
+}  // namespace
+
+void parse_arguments(const Signature& signature, PyObject* const* args, intptr_t nargs,
+                     PyObject* kwnames, PyObject** values) {
+  if (nargs > signature.positional) {
+    raise(api.type_error, "%s() takes at most %d positional argument%s (%lld given)",
+          signature.function, signature.positional, signature.positional == 1 ? "" : "s",
+          static_cast<long long>(nargs));
+  }
+  for (int i = 0; i < signature.count; ++i) values[i] = i < nargs ? args[i] : nullptr;
+  const intptr_t keywords = kwnames == nullptr ? 0 : api.PyTuple_Size(kwnames);
+  for (intptr_t k = 0; k < keywords; ++k) {
+    const int i = find_keyword(signature, api.PyTuple_GetItem(kwnames, k));
+    if (values[i] != nullptr) {
+      raise(api.type_error, "%s() got multiple values for argument %d", signature.function, i + 1);
+    }
+    values[i] = args[nargs + k];
+  }
+  for (int i = 0; i < signature.required; ++i) {
+    if (values[i] != nullptr) continue;
+    raise(api.type_error, "%s() missing required argument %d", signature.function, i + 1);
+  }
+}
+
+}  // namespace dlx::py

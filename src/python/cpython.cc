@@ -1,0 +1,84 @@
+#include "src/python/cpython.h"
+
+#include <dlfcn.h>
+
+#include <initializer_list>
+
+#include "dlx/dlx.h"
+#include "src/base/error.h"
+
+namespace dlx::py {
+
+Api api;
+
+namespace {
+
+/// The library that holds `object_type`, so that a second libpython in the process is never mixed
+/// up with the one that calls us.
+void* open_interpreter(PyObject* object_type) {
+  Dl_info info;
+  if (dladdr(object_type, &info) == 0 || info.dli_fname == nullptr) {
+    fail(DLX_ERROR_UNAVAILABLE, "`object_type` lies in no loaded library (got %p)",
+         static_cast<void*>(object_type));
+  }
+  for (const char* name : {info.dli_fname, static_cast<const char*>(nullptr)}) {
+    // NULL is the program itself, for an interpreter that is linked into it.
+    void* library = dlopen(name, name == nullptr ? RTLD_LAZY : RTLD_LAZY | RTLD_NOLOAD);
+    if (library == nullptr) continue;
+    if (dlsym(library, "PyBaseObject_Type") == object_type) return library;
+    dlclose(library);
+  }
+  fail(DLX_ERROR_UNAVAILABLE,
+       "the Python interpreter in %s is not a CPython whose functions can be looked up",
+       info.dli_fname);
+}
+
+void* find(void* library, const char* name) {
+  void* symbol = dlsym(library, name);
+  if (symbol == nullptr) {
+    fail(DLX_ERROR_UNAVAILABLE, "this Python interpreter lacks %s (expected CPython 3.9 or newer)",
+         name);
+  }
+  return symbol;
+}
+
+/// An exception class: the symbol is a variable that holds the object.
+PyObject* find_variable(void* library, const char* name) {
+  return *static_cast<PyObject**>(find(library, name));
+}
+
+}  // namespace
+
+void load_api(PyObject* object_type) {
+  void* library = open_interpreter(object_type);
+  Api loaded;
+#define DLX_PY(required, type, name, arguments)                                     \
+  loaded.name = reinterpret_cast<type(*) arguments>(required ? find(library, #name) \
+                                                             : dlsym(library, #name));
+#include "src/python/cpython.inc"
+#undef DLX_PY
+  loaded.current_thread_state = loaded.PyThreadState_GetUnchecked != nullptr
+                                    ? loaded.PyThreadState_GetUnchecked
+                                    : loaded._PyThreadState_UncheckedGet;
+  if (loaded.current_thread_state == nullptr) find(library, "PyThreadState_GetUnchecked");
+  auto object = [&](const char* name) { return static_cast<PyObject*>(find(library, name)); };
+  loaded.none = object("_Py_NoneStruct");
+  loaded.true_ = object("_Py_TrueStruct");
+  loaded.false_ = object("_Py_FalseStruct");
+  loaded.ellipsis = object("_Py_EllipsisObject");
+  loaded.tuple_type = object("PyTuple_Type");
+  loaded.long_type = object("PyLong_Type");
+  loaded.bool_type = object("PyBool_Type");
+  loaded.slice_type = object("PySlice_Type");
+  loaded.capsule_type = object("PyCapsule_Type");
+  loaded.function_type = object("PyCFunction_Type");
+  loaded.type_error = find_variable(library, "PyExc_TypeError");
+  loaded.value_error = find_variable(library, "PyExc_ValueError");
+  loaded.index_error = find_variable(library, "PyExc_IndexError");
+  loaded.buffer_error = find_variable(library, "PyExc_BufferError");
+  loaded.attribute_error = find_variable(library, "PyExc_AttributeError");
+  loaded.memory_error = find_variable(library, "PyExc_MemoryError");
+  api = loaded;
+}
+
+}  // namespace dlx::py

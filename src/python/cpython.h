@@ -1,0 +1,125 @@
+#ifndef DLX_SRC_PYTHON_CPYTHON_H_
+#define DLX_SRC_PYTHON_CPYTHON_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace dlx::py {
+
+/// CPython's ABI as far as dlx uses it, in our own words: structs of the stable ABI and numbers
+/// that never change. The functions are looked up at run time (cpython.inc).
+
+/// Head of every object in a build with the GIL and without reference tracing; attach() refuses
+/// others. The stable ABI of CPython 3.2 to 3.14 lets extensions read both fields.
+struct PyObject {
+  intptr_t refcount;
+  PyObject* type;
+};
+
+using PyCFunction = PyObject* (*)(PyObject* self, PyObject* argument);
+struct PyMethodDef {
+  const char* name;
+  void* function;
+  int flags;
+  const char* doc;
+};
+enum { METH_VARARGS = 0x1, METH_KEYWORDS = 0x2, METH_NOARGS = 0x4, METH_O = 0x8,
+       METH_FASTCALL = 0x80 };
+
+struct PyGetSetDef {
+  const char* name;
+  PyObject* (*get)(PyObject* self, void* closure);
+  int (*set)(PyObject* self, PyObject* value, void* closure);
+  const char* doc;
+  void* closure;
+};
+
+struct PyMemberDef {
+  const char* name;
+  int type;
+  intptr_t offset;
+  int flags;
+  const char* doc;
+};
+enum { T_PYSSIZET = 19, READONLY = 1 };
+
+struct PyTypeSlot {
+  int slot;
+  void* value;
+};
+struct PyTypeSpec {
+  const char* name;
+  int basicsize;
+  int itemsize;
+  unsigned flags;
+  PyTypeSlot* slots;
+};
+enum {
+  Py_bf_getbuffer = 1, Py_bf_releasebuffer = 2, Py_mp_ass_subscript = 3, Py_mp_length = 4,
+  Py_mp_subscript = 5, Py_tp_dealloc = 52, Py_tp_doc = 56, Py_tp_methods = 64, Py_tp_new = 65,
+  Py_tp_members = 72, Py_tp_getset = 73, Py_tp_free = 74
+};
+constexpr unsigned long kTypeFlagDefault = 1ul << 18;
+constexpr unsigned long kTypeFlagLong = 1ul << 24;
+constexpr unsigned long kTypeFlagTuple = 1ul << 26;
+constexpr unsigned long kTypeFlagUnicode = 1ul << 28;
+
+struct PyBuffer {
+  void* buf;
+  PyObject* obj;
+  intptr_t len;
+  intptr_t itemsize;
+  int readonly;
+  int ndim;
+  char* format;
+  intptr_t* shape;
+  intptr_t* strides;
+  intptr_t* suboffsets;
+  void* internal;
+};
+enum {
+  PyBUF_WRITABLE = 0x1, PyBUF_FORMAT = 0x4, PyBUF_ND = 0x8, PyBUF_STRIDES = 0x18,
+  PyBUF_C_CONTIGUOUS = 0x38, PyBUF_F_CONTIGUOUS = 0x58, PyBUF_ANY_CONTIGUOUS = 0x98,
+  PyBUF_FULL_RO = 0x11c
+};
+
+constexpr int Py_EQ = 2;
+constexpr size_t PY_VECTORCALL_ARGUMENTS_OFFSET = size_t{1} << (8 * sizeof(size_t) - 1);
+
+using PyDestructor = void (*)(PyObject*);
+
+/// The interpreter's functions and objects.
+struct Api {
+#define DLX_PY(required, type, name, arguments) type(*name) arguments;
+#include "src/python/cpython.inc"
+#undef DLX_PY
+  void* (*current_thread_state)();
+
+  PyObject* none;
+  PyObject* true_;
+  PyObject* false_;
+  PyObject* ellipsis;
+  PyObject* tuple_type;
+  PyObject* long_type;
+  PyObject* bool_type;
+  PyObject* slice_type;
+  PyObject* capsule_type;
+  PyObject* function_type;  ///< builtin_function_or_method
+  PyObject* type_error;
+  PyObject* value_error;
+  PyObject* index_error;
+  PyObject* buffer_error;
+  PyObject* attribute_error;
+  PyObject* memory_error;
+};
+
+/// Filled by load_api(); valid while something is attached, and as long as the process after that.
+extern Api api;
+
+/// Looks everything up in the library that `object_type` (builtins.object) lies in.
+/// Throws Error(UNAVAILABLE) naming what is missing.
+void load_api(PyObject* object_type);
+
+}  // namespace dlx::py
+
+#endif  // DLX_SRC_PYTHON_CPYTHON_H_

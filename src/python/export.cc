@@ -1,0 +1,117 @@
+#include "src/device/registry.h"
+#include "src/python/tensor_type.h"
+#include "src/tensor/dlpack.h"
+
+namespace dlx::py {
+namespace {
+
+// The standard asks for names that live as long as the process.
+constexpr const char* kVersioned = "dltensor_versioned";
+constexpr const char* kLegacy = "dltensor";
+
+/// Destructors of capsules that nobody consumed. The data's owner may be a Python object whose end
+/// runs any code, so a pending exception is put aside meanwhile.
+template <typename Managed>
+void destroy_capsule(PyObject* capsule, const char* name) noexcept {
+  if (api.PyCapsule_IsValid(capsule, name) == 0) return;  // consumed: renamed
+  auto* managed = static_cast<Managed*>(api.PyCapsule_GetPointer(capsule, name));
+  if (api.PyErr_Occurred() == nullptr) return managed->deleter(managed);  // ours, so it is there
+  PyObject *type, *value, *traceback;
+  api.PyErr_Fetch(&type, &value, &traceback);
+  managed->deleter(managed);
+  api.PyErr_Restore(type, value, traceback);
+}
+
+void destroy_versioned(PyObject* capsule) {
+  destroy_capsule<DLManagedTensorVersioned>(capsule, kVersioned);
+}
+void destroy_legacy(PyObject* capsule) { destroy_capsule<DLManagedTensor>(capsule, kLegacy); }
+
+template <typename Managed>
+PyObject* make_capsule(Managed* managed, const char* name, PyDestructor destructor) {
+  PyObject* capsule = api.PyCapsule_New(managed, name, destructor);
+  if (capsule == nullptr) managed->deleter(managed);
+  return check(capsule);
+}
+
+/// A pair of integers, such as max_version and dl_device; the standard has tuples.
+void read_pair(PyObject* object, const char* name, int64_t* first, int64_t* second) {
+  const bool pair = (api.PyType_GetFlags(object->type) & kTypeFlagTuple) != 0 &&
+                    api.PyTuple_Size(object) == 2;
+  if (!pair) raise(api.type_error, "__dlpack__: `%s` must be a tuple of two integers or None", name);
+  *first = to_int64(api.PyTuple_GetItem(object, 0), name);
+  *second = to_int64(api.PyTuple_GetItem(object, 1), name);
+}
+
+/// True for the versioned struct, which every consumer of 1.0 or later takes.
+bool read_max_version(PyObject* max_version) {
+  if (max_version == nullptr || max_version == api.none) return false;
+  int64_t major, minor;
+  read_pair(max_version, "max_version", &major, &minor);
+  return major >= 1;
+}
+
+ExportRequest read_request(PyObject* stream, PyObject* dl_device, PyObject* copy) {
+  ExportRequest request;
+  request.copy = to_copy_mode(copy);
+  if (stream != nullptr && stream != api.none) {
+    request.has_stream = true;
+    request.stream = to_int64(stream, "stream");
+  }
+  if (dl_device != nullptr && dl_device != api.none) {
+    int64_t type, id;
+    read_pair(dl_device, "dl_device", &type, &id);
+    request.has_device = true;
+    // A number beyond 32 bits is no device either.
+    request.device.device_type = static_cast<DLDeviceType>(type == int32_t(type) ? type : 0);
+    request.device.device_id = id == int32_t(id) ? static_cast<int32_t>(id) : -1;
+  }
+  return request;
+}
+
+PyObject* export_capsule(Tensor* tensor, PyObject* const* values) {
+  const bool versioned = read_max_version(values[1]);
+  ExportRequest request = read_request(values[0], values[2], values[3]);
+  try {
+    if (versioned) {
+      return make_capsule(export_versioned(tensor, request), kVersioned, destroy_versioned);
+    }
+    return make_capsule(export_legacy(tensor, request), kLegacy, destroy_legacy);
+  } catch (const Error& error) {
+    // Out of __dlpack__ a TypeError would be taken for "old signature": this one is a BufferError
+    // and nothing else.
+    if (error.status() != DLX_ERROR_DEVICE_REFUSED) throw;
+    set_error(DLX_ERROR_UNSUPPORTED, "__dlpack__", error.what());
+    throw PythonError();
+  }
+}
+
+const Signature kDlpack = {
+    "__dlpack__", 4, 1, 0, 0,
+    {&names.stream, &names.max_version, &names.dl_device, &names.copy}};
+
+}  // namespace
+
+PyObject* tensor_dlpack(PyObject* self, PyObject* const* args, intptr_t nargs,
+                        PyObject* kwnames) {
+  return enter("__dlpack__", static_cast<PyObject*>(nullptr), [&] {
+    Tensor* tensor = tensor_of(self);
+    PyObject* values[4];
+    parse_arguments(kDlpack, args, nargs, kwnames, values);
+    auto open = [&](int i) { return values[i] == nullptr || values[i] == api.none; };
+    if (open(0) && open(2) && open(3) && exports_as_is(tensor) && read_max_version(values[1])) {
+      return make_capsule(export_shared(tensor), kVersioned, destroy_versioned);
+    }
+    return export_capsule(tensor, values);
+  });
+}
+
+PyObject* tensor_dlpack_device(PyObject* self, PyObject*) {
+  return enter("__dlpack_device__", static_cast<PyObject*>(nullptr), [&] {
+    const DLDevice device = tensor_of(self)->dl.device;
+    const int64_t numbers[] = {static_cast<int64_t>(device.device_type), device.device_id};
+    return tuple_of(2, numbers);
+  });
+}
+
+}  // namespace dlx::py

@@ -1,0 +1,269 @@
+#include <cstdlib>
+#include <cstring>
+
+#include "src/base/checked.h"
+#include "src/device/registry.h"
+#include "src/dtype/dtype.h"
+#include "src/python/tensor_type.h"
+#include "src/tensor/convert.h"
+#include "src/tensor/layout.h"
+
+namespace dlx::py {
+namespace {
+
+/// Entry of a positional function of exactly `count` arguments.
+template <typename Body>
+PyObject* positional(const char* function, intptr_t nargs, intptr_t count, Body&& body) {
+  return enter(function, static_cast<PyObject*>(nullptr), [&]() -> PyObject* {
+    if (nargs != count) {
+      raise(api.type_error, "%s() takes %lld arguments (%lld given)", function,
+            static_cast<long long>(count), static_cast<long long>(nargs));
+    }
+    return body();
+  });
+}
+
+PyObject* none() {
+  api.Py_IncRef(api.none);
+  return api.none;
+}
+
+Tensor* require_tensor(PyObject* object, const char* name) {
+  if (!is_tensor(object)) raise(api.type_error, "`%s` must be a dlx.Tensor", name);
+  return tensor_of(object);
+}
+
+DLDataType read_dtype_code(PyObject* object) {
+  const Int64List code(object, "dtype");
+  if (code.count() != 3) raise(api.type_error, "`dtype` must be (code, bits, lanes)");
+  const int64_t* n = code.data();
+  if (n[0] < 0 || n[0] > 255 || n[1] < 0 || n[1] > 255 || n[2] < 0 || n[2] > 65535) {
+    raise(api.value_error, "`dtype` is out of range");
+  }
+  return make_dtype(static_cast<int>(n[0]), static_cast<int>(n[1]), static_cast<int>(n[2]));
+}
+
+DLDevice read_device_code(PyObject* object) {
+  const Int64List code(object, "device");
+  if (code.count() != 2) raise(api.type_error, "`device` must be (type, id)");
+  const int64_t* n = code.data();
+  if (n[0] != static_cast<int32_t>(n[0]) || n[1] != static_cast<int32_t>(n[1])) {
+    raise(api.value_error, "`device` is out of range");
+  }
+  DLDevice device;
+  device.device_type = static_cast<DLDeviceType>(n[0]);
+  device.device_id = static_cast<int32_t>(n[1]);
+  return device;
+}
+
+/// _wrap(ptr, shape, strides, dtype, device, flags, owner, on_release)
+PyObject* wrap_pointer(PyObject*, PyObject* const* args, intptr_t nargs, PyObject*) {
+  return positional("from_pointer", nargs, 8, [&] {
+    DLTensor description{};
+    description.data = api.PyLong_AsVoidPtr(args[0]);
+    if (description.data == nullptr && api.PyErr_Occurred() != nullptr) throw PythonError();
+    const Int64List shape(args[1], "shape");
+    const bool strided = args[2] != api.none;
+    const Int64List strides(strided ? args[2] : args[1], "strides");
+    if (strides.count() != shape.count()) {
+      raise(api.value_error, "from_pointer: `strides` has %d numbers (expected %d, one an axis)",
+            strides.count(), shape.count());
+    }
+    description.ndim = shape.count();
+    description.shape = const_cast<int64_t*>(shape.data());
+    description.strides = strided ? const_cast<int64_t*>(strides.data()) : nullptr;
+    description.dtype = read_dtype_code(args[3]);
+    description.device = read_device_code(args[4]);
+    const auto flags = static_cast<uint64_t>(to_int64(args[5], "flags"));
+    TensorRef tensor = describe(description, flags, "ptr");
+    PyObject* on_release = args[7] == api.none ? nullptr : args[7];
+    PyObject* result = new_object(TensorRef::share(tensor.get()));
+    // From here on nothing fails: only now is the owner taken.
+    api.Py_IncRef(args[6]);
+    if (on_release != nullptr) api.Py_IncRef(on_release);
+    set_python_owner(tensor.get(), args[6], on_release);
+    return result;
+  });
+}
+
+// ---- the buffer protocol -------------------------------------------------------------------------
+
+void release_buffer_now(PyBuffer* buffer) noexcept {
+  api.PyBuffer_Release(buffer);
+  std::free(buffer);
+}
+
+/// The Py_buffer is held by a capsule, so that it goes back under the GIL like any Python owner.
+void destroy_buffer_capsule(PyObject* capsule) {
+  auto* buffer = static_cast<PyBuffer*>(api.PyCapsule_GetPointer(capsule, "dlx_buffer"));
+  PyObject *type, *value, *traceback;
+  api.PyErr_Fetch(&type, &value, &traceback);
+  release_buffer_now(buffer);
+  api.PyErr_Restore(type, value, traceback);
+}
+
+/// A capsule that owns a new Py_buffer of `object`: writable if the object allows that.
+Ref acquire_buffer(PyObject* object, PyBuffer** out) {
+  auto* buffer = static_cast<PyBuffer*>(std::calloc(1, sizeof(PyBuffer)));
+  if (buffer == nullptr) throw std::bad_alloc();
+  if (api.PyObject_GetBuffer(object, buffer, PyBUF_FULL_RO) != 0) {
+    std::free(buffer);
+    throw PythonError();
+  }
+  PyObject* capsule = api.PyCapsule_New(buffer, "dlx_buffer", destroy_buffer_capsule);
+  if (capsule == nullptr) {
+    release_buffer_now(buffer);
+    throw PythonError();
+  }
+  *out = buffer;
+  return Ref(capsule);
+}
+
+/// Strides in elements; false if some are not whole elements.
+bool element_strides(const PyBuffer& buffer, int64_t* strides) noexcept {
+  if (buffer.itemsize <= 0) return false;
+  for (int i = 0; i < buffer.ndim; ++i) {
+    if (buffer.strides[i] % buffer.itemsize != 0 && buffer.shape[i] > 1) return false;
+    strides[i] = buffer.strides[i] / buffer.itemsize;
+  }
+  return true;
+}
+
+/// _from_buffer(object)
+PyObject* from_buffer(PyObject*, PyObject* object) {
+  return enter("asarray", static_cast<PyObject*>(nullptr), [&]() -> PyObject* {
+    PyBuffer* buffer;
+    Ref holder = acquire_buffer(object, &buffer);
+    if (buffer->suboffsets != nullptr) {
+      for (int i = 0; i < buffer->ndim; ++i) {
+        if (buffer->suboffsets[i] >= 0) {
+          fail(DLX_ERROR_UNSUPPORTED, "the buffer has suboffsets (pointers to rows), which no "
+                                      "strided tensor can express: copy it first");
+        }
+      }
+    }
+    DLTensor description{};
+    description.data = buffer->buf;
+    description.ndim = buffer->ndim;
+    description.device.device_type = kDLCPU;
+    description.dtype =
+        parse_dtype_format(buffer->format == nullptr ? "B" : buffer->format, DLX_FORMAT_BUFFER);
+    if (item_bits(description.dtype, false) != buffer->itemsize * 8) {
+      fail(DLX_ERROR_UNSUPPORTED, "the buffer contradicts itself (format \"%.40s\", itemsize %lld)",
+           buffer->format == nullptr ? "B" : buffer->format,
+           static_cast<long long>(buffer->itemsize));
+    }
+    int64_t strides[64];
+    if (buffer->ndim > 64) fail(DLX_ERROR_UNSUPPORTED, "the buffer has more than 64 axes");
+    description.shape = buffer->shape;
+    if (buffer->strides != nullptr) {
+      if (!element_strides(*buffer, strides)) {
+        fail(DLX_ERROR_UNSUPPORTED,
+             "the buffer's strides are not whole elements, which DLPack cannot express: copy it "
+             "first");
+      }
+      description.strides = strides;
+    }
+    const uint64_t flags = buffer->readonly != 0 ? DLPACK_FLAG_BITMASK_READ_ONLY : 0;
+    TensorRef tensor = describe(description, flags, "obj");
+    PyObject* result = new_object(TensorRef::share(tensor.get()));
+    set_python_owner(tensor.get(), holder.detach(), nullptr);
+    return result;
+  });
+}
+
+// ---- the rest ------------------------------------------------------------------------------------
+
+/// _empty(shape, dtype, device)
+PyObject* make_empty(PyObject*, PyObject* const* args, intptr_t nargs, PyObject*) {
+  return positional("empty", nargs, 3, [&] {
+    const Int64List shape(args[0], "shape");
+    return new_object(empty(shape.count(), shape.data(), read_dtype_code(args[1]),
+                            read_device_code(args[2]), 0, Allocation()));
+  });
+}
+
+/// copyto(dst, src, *, stream=None)
+PyObject* copyto(PyObject*, PyObject* const* args, intptr_t nargs, PyObject* kwnames) {
+  return enter("copyto", static_cast<PyObject*>(nullptr), [&] {
+    static const Signature kSignature = {
+        "copyto", 3, 2, 2, 2, {&names.dst, &names.src, &names.stream}};
+    PyObject* values[3];
+    parse_arguments(kSignature, args, nargs, kwnames, values);
+    CopyRequest request;
+    if (values[2] != nullptr && values[2] != api.none) {
+      request.has_stream = true;
+      request.stream = to_int64(values[2], "stream");
+    }
+    Ref dst(as_shared_tensor(values[0]));
+    Tensor* target = tensor_of(dst.get());
+    Ref src(is_tensor(values[1]) ? Ref::share(values[1]).detach()
+                                 : as_tensor_like(values[1], target));
+    Tensor* source = tensor_of(src.get());
+    WithoutGil without(target->size >= kReleaseGilFrom);
+    copy_tensor_from(target, source, request);
+    return none();
+  });
+}
+
+PyObject* handle(PyObject*, PyObject* object) {
+  return enter("_handle", static_cast<PyObject*>(nullptr),
+               [&] { return check(api.PyLong_FromVoidPtr(require_tensor(object, "tensor"))); });
+}
+
+PyObject* adopt(PyObject*, PyObject* object) {
+  return enter("_adopt", static_cast<PyObject*>(nullptr), [&] {
+    auto* tensor = static_cast<Tensor*>(api.PyLong_AsVoidPtr(object));
+    if (tensor == nullptr) {
+      if (api.PyErr_Occurred() != nullptr) throw PythonError();
+      raise(api.value_error, "_adopt: the handle is NULL");
+    }
+    return new_object(TensorRef(tensor));
+  });
+}
+
+PyObject* flags_of(PyObject*, PyObject* object) {
+  return enter("_flags", static_cast<PyObject*>(nullptr), [&] {
+    return api.PyLong_FromLongLong(static_cast<int64_t>(require_tensor(object, "tensor")->flags));
+  });
+}
+
+PyObject* drain(PyObject*, PyObject*) {
+  drain_deferred();
+  return none();
+}
+
+PyObject* shut_down(PyObject*, PyObject*) {
+  stop_deferring();
+  return none();
+}
+
+template <typename Function>
+constexpr PyMethodDef fast(const char* name, Function* function, const char* doc) {
+  return {name, reinterpret_cast<void*>(function), METH_FASTCALL | METH_KEYWORDS, doc};
+}
+template <typename Function>
+constexpr PyMethodDef plain(const char* name, Function* function, int flags) {
+  return {name, reinterpret_cast<void*>(function), flags, nullptr};
+}
+
+}  // namespace
+
+PyMethodDef native_functions[] = {
+    fast("copyto", copyto,
+         "copyto(dst, src, /, *, stream=None)\n--\n\n"
+         "Copy every element of `src`, broadcast, into `dst`, any strides and any overlap.\n\n"
+         "Both may be anything that dlx.asarray takes without a copy; `src` may also be a scalar\n"
+         "or a nested sequence. Same dtype. Raises ReadOnlyError, or ValueError for a shape or\n"
+         "dtype that does not fit, before a byte is written. Other threads run meanwhile."),
+    fast("_wrap", wrap_pointer, nullptr),
+    fast("_empty", make_empty, nullptr),
+    plain("_from_buffer", from_buffer, METH_O),
+    plain("_handle", handle, METH_O),
+    plain("_adopt", adopt, METH_O),
+    plain("_flags", flags_of, METH_O),
+    plain("_drain", drain, METH_NOARGS),
+    plain("_shutdown", shut_down, METH_NOARGS),
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace dlx::py

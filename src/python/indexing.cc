@@ -1,0 +1,158 @@
+#include <cstring>
+
+#include "src/python/tensor_type.h"
+#include "src/tensor/convert.h"
+#include "src/tensor/views.h"
+
+namespace dlx::py {
+namespace {
+
+/// A key, taken apart: one index expression for each axis of the tensor, in order.
+class Indexer {
+ public:
+  /// `count` expressions, counted by kind already.
+  Indexer(Tensor* tensor, int32_t new_ndim) : tensor_(tensor), view_(new_view(tensor, new_ndim)) {}
+
+  void integer(PyObject* key) {
+    const int64_t extent = tensor_->dl.shape[from_];
+    int64_t index = to_int64(key, "index");
+    if (index < -extent || index >= extent) {
+      raise(api.index_error, "index %lld is out of range for axis %d with %lld elements",
+            static_cast<long long>(index), from_, static_cast<long long>(extent));
+    }
+    if (index < 0) index += extent;
+    if (tensor_->size > 0) offset_ += index * tensor_->dl.strides[from_];
+    ++from_;
+  }
+
+  void slice(PyObject* key) {
+    intptr_t start, stop, step;
+    if (api.PySlice_Unpack(key, &start, &stop, &step) != 0) throw PythonError();
+    // PySlice_Unpack has clamped what was left out; the lowest number would mean "open" to us.
+    if (start == DLX_SLICE_OPEN) ++start;
+    const SliceRange range = resolve_slice(tensor_->dl.shape[from_], start, stop, step);
+    int64_t stride = tensor_->dl.strides[from_];
+    if (range.count > 0 && tensor_->size > 0) offset_ += range.start * stride;
+    // The product exists where it matters: with one element or none, nothing steps.
+    if (__builtin_mul_overflow(stride, int64_t{step}, &stride)) stride = 1;
+    ++from_;
+    put(range.count, stride);
+  }
+
+  void new_axis() { put(1, 0); }
+
+  void keep(int32_t axes) {
+    for (; axes > 0; --axes, ++from_) put(tensor_->dl.shape[from_], tensor_->dl.strides[from_]);
+  }
+
+  TensorRef finish() {
+    keep(tensor_->dl.ndim - from_);
+    int64_t size = 1;
+    for (int32_t i = 0; i < to_; ++i) size *= view_->dl.shape[i];
+    view_->size = size;
+    if (size > 0) advance_data(view_.get(), offset_);
+    return static_cast<TensorRef&&>(view_);
+  }
+
+ private:
+  void put(int64_t extent, int64_t stride) {
+    view_->dl.shape[to_] = extent;
+    view_->dl.strides[to_++] = stride;
+  }
+
+  Tensor* tensor_;
+  TensorRef view_;
+  int32_t from_ = 0;
+  int32_t to_ = 0;
+  int64_t offset_ = 0;
+};
+
+bool is_integer(PyObject* key) noexcept {
+  return key->type == api.long_type || (key->type != api.bool_type && api.PyIndex_Check(key) != 0);
+}
+
+[[noreturn]] void fail_key() {
+  raise(api.type_error,
+        "a Tensor is indexed by integers, slices, None and ... (for masks and index arrays use "
+        ".numpy() or another library)");
+}
+
+/// tensor[key] for a tuple of expressions or a single one.
+TensorRef index(Tensor* tensor, PyObject* const* keys, intptr_t count) {
+  intptr_t consumed = 0, ellipses = 0, integers = 0, new_axes = 0;
+  for (intptr_t i = 0; i < count; ++i) {
+    if (keys[i]->type == api.slice_type) {
+      ++consumed;
+    } else if (keys[i] == api.none) {
+      ++new_axes;
+    } else if (keys[i] == api.ellipsis) {
+      ++ellipses;
+    } else if (is_integer(keys[i])) {
+      ++consumed;
+      ++integers;
+    } else {
+      fail_key();
+    }
+  }
+  const int32_t ndim = tensor->dl.ndim;
+  if (consumed > ndim) {
+    raise(api.index_error, "too many indices (got %lld for a tensor of %d axes)",
+          static_cast<long long>(consumed), ndim);
+  }
+  if (ellipses > 1) raise(api.index_error, "an index may have one ... only");
+  const intptr_t new_ndim = ndim - integers + new_axes;
+  if (new_ndim > DLX_MAX_NDIM) raise(api.index_error, "too many new axes");
+  Indexer indexer(tensor, static_cast<int32_t>(new_ndim));
+  for (intptr_t i = 0; i < count; ++i) {
+    if (keys[i]->type == api.slice_type) {
+      indexer.slice(keys[i]);
+    } else if (keys[i] == api.none) {
+      indexer.new_axis();
+    } else if (keys[i] == api.ellipsis) {
+      indexer.keep(ndim - static_cast<int32_t>(consumed));
+    } else {
+      indexer.integer(keys[i]);
+    }
+  }
+  return indexer.finish();
+}
+
+TensorRef index_by(Tensor* tensor, PyObject* key) {
+  if ((api.PyType_GetFlags(key->type) & kTypeFlagTuple) == 0) return index(tensor, &key, 1);
+  constexpr intptr_t kMost = 64;  // index expressions in one key; nobody writes more
+  PyObject* keys[kMost];
+  const intptr_t count = api.PyTuple_Size(key);
+  if (count > kMost) raise(api.index_error, "too many indices");
+  for (intptr_t i = 0; i < count; ++i) keys[i] = api.PyTuple_GetItem(key, i);
+  return index(tensor, keys, count);
+}
+
+}  // namespace
+
+intptr_t tensor_length(PyObject* self) {
+  return enter("len", intptr_t{-1}, [&] {
+    Tensor* tensor = tensor_of(self);
+    if (tensor->dl.ndim == 0) raise(api.type_error, "len() of a 0-d tensor");
+    return static_cast<intptr_t>(tensor->dl.shape[0]);
+  });
+}
+
+PyObject* tensor_getitem(PyObject* self, PyObject* key) {
+  return enter("Tensor.__getitem__", static_cast<PyObject*>(nullptr),
+               [&] { return new_object(index_by(tensor_of(self), key)); });
+}
+
+int tensor_setitem(PyObject* self, PyObject* key, PyObject* value) {
+  return enter("Tensor.__setitem__", -1, [&] {
+    if (value == nullptr) raise(api.type_error, "elements of a Tensor cannot be deleted");
+    Tensor* tensor = tensor_of(self);
+    if (tensor->readonly()) fail(DLX_ERROR_READ_ONLY, "the tensor is read-only");
+    const TensorRef target = index_by(tensor, key);
+    Ref source(as_tensor_like(value, tensor));
+    WithoutGil without(target->size >= kReleaseGilFrom);
+    copy_tensor_from(target.get(), tensor_of(source.get()), CopyRequest());
+    return 0;
+  });
+}
+
+}  // namespace dlx::py

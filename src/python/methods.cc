@@ -1,0 +1,177 @@
+#include "src/dtype/dtype.h"
+#include "src/python/tensor_type.h"
+#include "src/tensor/convert.h"
+#include "src/tensor/layout.h"
+#include "src/tensor/views.h"
+
+namespace dlx::py {
+namespace {
+
+/// A copy may run without the GIL if it is long enough to be worth it.
+template <typename Operation>
+TensorRef copying(Tensor* tensor, Operation&& operation) {
+  WithoutGil without(tensor->size >= kReleaseGilFrom);
+  return operation();
+}
+
+/// Axes as int32 for the C++ functions.
+struct Axes {
+  explicit Axes(const Int64List& list, const char* name) : count(list.count()) {
+    for (int32_t i = 0; i < count; ++i) {
+      const int64_t axis = list.data()[i];
+      if (axis != static_cast<int32_t>(axis)) {
+        raise(api.value_error, "`%s` is out of range (got %lld)", name,
+              static_cast<long long>(axis));
+      }
+      values[i] = static_cast<int32_t>(axis);
+    }
+  }
+  int32_t count;
+  int32_t values[DLX_MAX_NDIM];
+};
+
+/// One method: parses by `signature`, then calls `body`, which makes a tensor.
+template <const Signature* signature, TensorRef (*body)(Tensor*, PyObject* const*)>
+PyObject* method(PyObject* self, PyObject* const* args, intptr_t nargs, PyObject* kwnames) {
+  return enter(signature->function, static_cast<PyObject*>(nullptr), [&] {
+    PyObject* values[6];
+    parse_arguments(*signature, args, nargs, kwnames, values);
+    Tensor* tensor = tensor_of(self);
+    TensorRef result = body(tensor, values);
+    if (result.get() == tensor) {
+      api.Py_IncRef(self);
+      return self;
+    }
+    return new_object(static_cast<TensorRef&&>(result));
+  });
+}
+
+TensorRef do_contiguous(Tensor* tensor, PyObject* const* values) {
+  CopyRequest request;
+  request.allocation.order = to_order(values[0]);
+  return copying(tensor, [&] { return contiguous(tensor, request); });
+}
+constexpr Signature kContiguous = {"contiguous", 1, 1, 0, 0, {&names.order}};
+
+TensorRef do_copy(Tensor* tensor, PyObject* const* values) {
+  CopyRequest request;
+  request.allocation.order = to_order(values[0]);
+  return copying(tensor, [&] { return clone(tensor, request); });
+}
+constexpr Signature kCopy = {"copy", 1, 1, 0, 0, {&names.order}};
+
+TensorRef do_permute_dims(Tensor* tensor, PyObject* const* values) {
+  const Int64List list(values[0], "axes");
+  const Axes axes(list, "axes");
+  if (axes.count != tensor->dl.ndim) {
+    raise(api.value_error, "permute_dims: `axes` must name each axis once (got %d of %d)",
+          axes.count, tensor->dl.ndim);
+  }
+  return permute(tensor, axes.values);
+}
+constexpr Signature kPermuteDims = {"permute_dims", 1, 1, 0, 1, {&names.axes}};
+
+TensorRef do_reshape(Tensor* tensor, PyObject* const* values) {
+  const Int64List shape(values[0], "shape");
+  CopyRequest request;
+  request.copy = to_copy_mode(values[1]);
+  return copying(tensor, [&] { return reshape(tensor, shape.count(), shape.data(), request); });
+}
+constexpr Signature kReshape = {"reshape", 2, 1, 0, 1, {&names.shape, &names.copy}};
+
+TensorRef do_squeeze(Tensor* tensor, PyObject* const* values) {
+  if (values[0] == nullptr || values[0] == api.none) return squeeze(tensor, 0, nullptr);
+  const Int64List list(values[0], "axis");
+  const Axes axes(list, "axis");
+  return squeeze(tensor, axes.count, axes.values);
+}
+constexpr Signature kSqueeze = {"squeeze", 1, 1, 0, 0, {&names.axis}};
+
+TensorRef do_expand_dims(Tensor* tensor, PyObject* const* values) {
+  const int64_t axis = values[0] == nullptr ? 0 : to_int64(values[0], "axis");
+  if (axis < INT32_MIN || axis > INT32_MAX) raise(api.index_error, "`axis` is out of range");
+  return expand_dims(tensor, static_cast<int32_t>(axis));
+}
+constexpr Signature kExpandDims = {"expand_dims", 1, 1, 0, 0, {&names.axis}};
+
+TensorRef do_broadcast_to(Tensor* tensor, PyObject* const* values) {
+  const Int64List shape(values[0], "shape");
+  return broadcast_to(tensor, shape.count(), shape.data());
+}
+constexpr Signature kBroadcastTo = {"broadcast_to", 1, 1, 0, 1, {&names.shape}};
+
+TensorRef do_view(Tensor* tensor, PyObject* const* values) {
+  return bitcast(tensor, to_dtype(values[0]));
+}
+constexpr Signature kView = {"view", 1, 1, 0, 1, {&names.dtype}};
+
+TensorRef do_as_readonly(Tensor* tensor, PyObject* const*) { return as_readonly(tensor); }
+constexpr Signature kAsReadonly = {"as_readonly", 0, 0, 0, 0, {}};
+
+PyObject* is_contiguous(PyObject* self, PyObject* const* args, intptr_t nargs, PyObject* kwnames) {
+  return enter("is_contiguous", static_cast<PyObject*>(nullptr), [&] {
+    static constexpr Signature kSignature = {"is_contiguous", 1, 1, 0, 0, {&names.order}};
+    PyObject* values[1];
+    parse_arguments(kSignature, args, nargs, kwnames, values);
+    const DLTensor& dl = tensor_of(self)->dl;
+    const bool yes = is_compact(dl.ndim, dl.shape, dl.strides, to_order(values[0]));
+    return api.PyBool_FromLong(yes ? 1 : 0);
+  });
+}
+
+template <typename Function>
+constexpr PyMethodDef entry(const char* name, Function* function, const char* doc) {
+  return {name, reinterpret_cast<void*>(function), METH_FASTCALL | METH_KEYWORDS, doc};
+}
+
+}  // namespace
+
+PyMethodDef tensor_methods[] = {
+    entry("contiguous", method<&kContiguous, do_contiguous>,
+          "contiguous($self, order='C')\n--\n\n"
+          "This tensor if its elements are compact in that order ('C' or 'F'), else a compact,\n"
+          "writable copy on the same device."),
+    entry("copy", method<&kCopy, do_copy>,
+          "copy($self, order='C')\n--\n\nA compact, writable copy on the same device."),
+    entry("permute_dims", method<&kPermuteDims, do_permute_dims>,
+          "permute_dims($self, axes)\n--\n\n"
+          "View whose axis i is axis axes[i] of this one (array API: permute_dims)."),
+    entry("reshape", method<&kReshape, do_reshape>,
+          "reshape($self, shape, *, copy=None)\n--\n\n"
+          "The same elements in C order under another shape; one extent may be -1. A view where\n"
+          "strides can express it; else a copy, or CopyRefusedError with copy=False. copy=True\n"
+          "always copies (array API: reshape)."),
+    entry("squeeze", method<&kSqueeze, do_squeeze>,
+          "squeeze($self, axis=None)\n--\n\n"
+          "View without the given axes (int or tuple), which must have extent 1; without all such\n"
+          "axes if None (array API: squeeze)."),
+    entry("expand_dims", method<&kExpandDims, do_expand_dims>,
+          "expand_dims($self, axis=0)\n--\n\n"
+          "View with an axis of extent 1 inserted at `axis` (array API: expand_dims)."),
+    entry("broadcast_to", method<&kBroadcastTo, do_broadcast_to>,
+          "broadcast_to($self, shape)\n--\n\n"
+          "View of that shape by the broadcasting rules; read-only where elements repeat (array\n"
+          "API: broadcast_to)."),
+    entry("view", method<&kView, do_view>,
+          "view($self, dtype)\n--\n\n"
+          "The same bytes as another dtype. Where the sizes differ the last axis must be compact,\n"
+          "and its extent is scaled."),
+    entry("as_readonly", method<&kAsReadonly, do_as_readonly>,
+          "as_readonly($self)\n--\n\nThe same view, read-only, as everything made of it."),
+    entry("is_contiguous", is_contiguous,
+          "is_contiguous($self, order='C')\n--\n\n"
+          "True if the elements are compact in that order ('C' or 'F')."),
+    entry("__dlpack__", tensor_dlpack,
+          "__dlpack__($self, /, stream=None, *, max_version=None, dl_device=None, copy=None)\n"
+          "--\n\n"
+          "Export as a DLPack capsule (array API: array.__dlpack__). With max_version >= (1, 0) a\n"
+          "'dltensor_versioned' of DLPack 1.3, else the legacy 'dltensor', which read-only data\n"
+          "and negative strides refuse (BufferError). copy=True always copies, copy=False never;\n"
+          "None copies negative strides (set_export_negative_strides). `stream` must be None on\n"
+          "the CPU."),
+    {"__dlpack_device__", reinterpret_cast<void*>(tensor_dlpack_device), METH_NOARGS,
+     "__dlpack_device__($self, /)\n--\n\n"
+     "(device_type, device_id) in DLPack's numbers (array API: array.__dlpack_device__)."},
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace dlx::py

@@ -1,0 +1,137 @@
+#include <cstring>
+
+#include "src/dtype/dtype.h"
+#include "src/python/tensor_type.h"
+#include "src/python/types.h"
+
+namespace dlx::py {
+namespace {
+
+/// The fields of numpy.ndarray and numpy.dtype that every compiled extension reads directly: part
+/// of NumPy's C ABI, the same from 1.7 to 2.x. They are checked against __array_interface__ once
+/// before they are believed.
+struct Descr {
+  PyObject head;
+  PyObject* type_object;
+  char kind;
+  char type;
+  char byte_order;
+  char former_flags;
+  int type_number;
+};
+struct Ndarray {
+  PyObject head;
+  char* data;
+  int ndim;
+  intptr_t* dimensions;
+  intptr_t* strides;  // in bytes
+  PyObject* base;
+  Descr* descr;
+  int flags;
+};
+constexpr int kWriteable = 0x400;
+
+/// NumPy's type numbers 0 to 23; bits 0: no dtype of DLPack (or one that needs a closer look).
+struct TypeNumber {
+  uint8_t code;
+  uint8_t bits;
+};
+constexpr uint8_t kLongBits = 8 * sizeof(long);
+constexpr TypeNumber kTypeNumbers[] = {
+    {kDLBool, 8},  {kDLInt, 8},           {kDLUInt, 8},          {kDLInt, 16},
+    {kDLUInt, 16}, {kDLInt, 32},          {kDLUInt, 32},         {kDLInt, kLongBits},
+    {kDLUInt, kLongBits}, {kDLInt, 64},   {kDLUInt, 64},         {kDLFloat, 32},
+    {kDLFloat, 64}, {0, 0},               {kDLComplex, 64},      {kDLComplex, 128},
+    {0, 0},        {0, 0},                {0, 0},                {0, 0},
+    {0, 0},        {0, 0},                {0, 0},                {kDLFloat, 16}};
+
+enum class Layout { kUnknown, kTrusted, kDistrusted };
+Layout layout = Layout::kUnknown;
+
+/// __array_interface__ says the same as the fields?
+bool fields_agree(PyObject* object) {
+  const auto* array = reinterpret_cast<Ndarray*>(object);
+  const Ref interface(check(api.PyObject_GetAttr(object, names.__array_interface__)));
+  PyObject* data = api.PyDict_GetItemString(interface.get(), "data");
+  PyObject* shape = api.PyDict_GetItemString(interface.get(), "shape");
+  if (data == nullptr || shape == nullptr) return false;
+  const Ref address(check(api.PySequence_Tuple(data)));
+  if (api.PyLong_AsVoidPtr(api.PyTuple_GetItem(address.get(), 0)) != array->data) return false;
+  if (api.PyTuple_Size(shape) != array->ndim) return false;
+  for (int i = 0; i < array->ndim; ++i) {
+    if (to_int64(api.PyTuple_GetItem(shape, i), "shape") != array->dimensions[i]) return false;
+  }
+  const bool readonly = api.PyTuple_GetItem(address.get(), 1) == api.true_;
+  return readonly == ((array->flags & kWriteable) == 0);
+}
+
+/// The dtype; the hook tells what the numbers do not, and raises for what cannot be exchanged.
+DLDataType dtype_of(const Ndarray& array) {
+  const Descr& descr = *array.descr;
+  const auto number = static_cast<unsigned>(descr.type_number);
+  TypeNumber known{0, 0};
+  if (number < sizeof kTypeNumbers / sizeof *kTypeNumbers) known = kTypeNumbers[number];
+  constexpr char kForeign = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? '>' : '<';
+  if (known.bits == 0 || descr.byte_order == kForeign) {
+    return to_dtype(reinterpret_cast<PyObject*>(array.descr));
+  }
+  return make_dtype(known.code, known.bits);
+}
+
+/// Strides in elements; false if some are not whole elements.
+bool fill(const Ndarray& array, int64_t item_bytes, Tensor* tensor) noexcept {
+  int64_t size = 1;
+  for (int i = 0; i < array.ndim; ++i) {
+    tensor->dl.shape[i] = array.dimensions[i];
+    size *= array.dimensions[i];
+  }
+  tensor->size = size;
+  bool whole = true;
+  for (int i = 0; i < array.ndim; ++i) {
+    // Item sizes are powers of two for all but a few dtypes, and the compiler cannot know.
+    const int64_t bytes = array.strides[i];
+    const int64_t stride = (item_bytes & (item_bytes - 1)) == 0
+                               ? bytes >> __builtin_ctzll(static_cast<uint64_t>(item_bytes))
+                               : bytes / item_bytes;
+    tensor->dl.strides[i] = stride;
+    whole = whole && (stride * item_bytes == bytes || array.dimensions[i] <= 1);
+  }
+  return whole || size == 0;
+}
+
+}  // namespace
+
+TensorRef import_ndarray(PyObject* object, bool may_copy, bool* copied) {
+  if (layout != Layout::kTrusted) {
+    if (layout == Layout::kUnknown) {
+      layout = fields_agree(object) ? Layout::kTrusted : Layout::kDistrusted;
+    }
+    if (layout == Layout::kDistrusted) return TensorRef();
+  }
+  const auto& array = *reinterpret_cast<Ndarray*>(object);
+  const DLDataType dtype = dtype_of(array);
+  TensorRef tensor = new_root(array.ndim);
+  tensor->dl.dtype = dtype;
+  // NumPy gives every element whole bytes, ml_dtypes' int4 and its like too.
+  if (dtype.bits < 8) tensor->flags |= DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED;
+  if (!fill(array, item_bits(dtype, true) / 8, tensor.get())) {
+    if (!may_copy) {
+      fail(DLX_ERROR_COPY_REFUSED,
+           "a copy is needed (the array's strides are not whole elements), and copy=False");
+    }
+    PyObject* arguments[] = {object};
+    const Ref copy(check(api.PyObject_VectorcallMethod(names.copy, arguments, 1, nullptr)));
+    *copied = true;
+    return import_ndarray(copy.get(), false, copied);
+  }
+  tensor->dl.data = array.data;
+  tensor->dl.device.device_type = kDLCPU;
+  if ((array.flags & kWriteable) == 0) tensor->flags |= DLPACK_FLAG_BITMASK_READ_ONLY;
+  api.Py_IncRef(object);
+  set_python_owner(tensor.get(), object, nullptr);
+  return tensor;
+}
+
+void reset_ndarray_check() noexcept { layout = Layout::kUnknown; }
+
+}  // namespace dlx::py

@@ -1,0 +1,137 @@
+#include "src/python/state.h"
+
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+
+namespace dlx::py {
+
+State state;
+Names names;
+
+void set_error(int32_t status, const char* function, const char* message) noexcept {
+  char text[Error::kMessageBytes + 64];
+  std::snprintf(text, sizeof text, "%s: %s", function, message);
+  PyObject* exception = state.errors[status >= 1 && status <= 8 ? status : 0];
+  api.PyErr_SetString(exception, text);
+}
+
+void raise(PyObject* exception, const char* format, ...) {
+  char text[Error::kMessageBytes];
+  va_list arguments;
+  va_start(arguments, format);
+  std::vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  api.PyErr_SetString(exception, text);
+  throw PythonError();
+}
+
+// ---- owners -------------------------------------------------------------------------------------
+
+std::atomic<void*> deferred_head{nullptr};
+
+namespace {
+
+/// An owner that waits for a thread with the GIL.
+struct Deferred {
+  Deferred* next;
+  PyObject* owner;
+  PyObject* on_release;
+};
+
+std::atomic<bool> deferring{false};
+std::atomic<bool> pending_call_scheduled{false};
+
+/// True if this thread holds the GIL of the interpreter that is attached. Not PyGILState_Check():
+/// that says yes to everybody once a subinterpreter exists, and after finalisation.
+bool have_gil() noexcept {
+  void* current = api.current_thread_state();
+  return current != nullptr && current == api.PyGILState_GetThisThreadState();
+}
+
+/// Needs the GIL. A pending exception stays as it is.
+void give_back(PyObject* owner, PyObject* on_release) noexcept {
+  if (on_release != nullptr) {
+    PyObject *type, *value, *traceback;
+    api.PyErr_Fetch(&type, &value, &traceback);
+    PyObject* result = api.PyObject_CallFunctionObjArgs(on_release, nullptr);
+    if (result == nullptr) {
+      api.PyErr_WriteUnraisable(on_release);
+    } else {
+      api.Py_DecRef(result);
+    }
+    api.Py_DecRef(on_release);
+    api.PyErr_Restore(type, value, traceback);
+  }
+  if (owner != nullptr) api.Py_DecRef(owner);
+}
+
+int run_pending_call(void*) {
+  pending_call_scheduled.store(false, std::memory_order_release);
+  drain_deferred_slow();
+  return 0;
+}
+
+/// Never waits, never needs the GIL. What it cannot store is leaked.
+void defer(PyObject* owner, PyObject* on_release) noexcept {
+  if (!deferring.load(std::memory_order_acquire)) return;
+  auto* node = static_cast<Deferred*>(std::malloc(sizeof(Deferred)));
+  if (node == nullptr) return;
+  node->owner = owner;
+  node->on_release = on_release;
+  void* head = deferred_head.load(std::memory_order_relaxed);
+  do {
+    node->next = static_cast<Deferred*>(head);
+  } while (!deferred_head.compare_exchange_weak(head, node, std::memory_order_release,
+                                                std::memory_order_relaxed));
+  // If CPython's queue is full, the next entry into native code drains.
+  if (!pending_call_scheduled.exchange(true, std::memory_order_acq_rel) &&
+      api.Py_AddPendingCall(run_pending_call, nullptr) != 0) {
+    pending_call_scheduled.store(false, std::memory_order_release);
+  }
+}
+
+void release_python(Tensor* root) {
+  // The owner of an interpreter that is gone is gone with it.
+  if (reinterpret_cast<uintptr_t>(root->owner_data) != state.generation) return;
+  auto* owner = static_cast<PyObject*>(root->owner);
+  auto* on_release = static_cast<PyObject*>(root->owner_function);
+  if (have_gil()) {
+    give_back(owner, on_release);
+  } else {
+    defer(owner, on_release);
+  }
+}
+
+}  // namespace
+
+void drain_deferred_slow() noexcept {
+  auto* node =
+      static_cast<Deferred*>(deferred_head.exchange(nullptr, std::memory_order_acquire));
+  while (node != nullptr) {
+    Deferred* next = node->next;
+    give_back(node->owner, node->on_release);
+    std::free(node);
+    node = next;
+  }
+}
+
+void set_python_owner(Tensor* root, PyObject* owner, PyObject* on_release) noexcept {
+  root->owner = owner;
+  root->owner_function = on_release;
+  root->owner_data = reinterpret_cast<void*>(static_cast<uintptr_t>(state.generation));
+  root->release_memory = release_python;
+}
+
+void stop_deferring() noexcept { deferring.store(false, std::memory_order_release); }
+
+bool interpreter_shut_down() noexcept { return !deferring.load(std::memory_order_acquire); }
+
+void start_deferring() noexcept {
+  // What is left over belongs to an interpreter that is gone.
+  deferred_head.store(nullptr, std::memory_order_relaxed);
+  pending_call_scheduled.store(false, std::memory_order_relaxed);
+  deferring.store(true, std::memory_order_release);
+}
+
+}  // namespace dlx::py

@@ -1,0 +1,71 @@
+#include "src/python/tensor_type.h"
+
+namespace dlx::py {
+namespace {
+
+void (*free_object)(void*) = nullptr;
+
+void tensor_dealloc(PyObject* self) {
+  auto* object = reinterpret_cast<TensorObject*>(self);
+  if (object->weak_references != nullptr) api.PyObject_ClearWeakRefs(self);
+  if (object->tensor != nullptr) release(object->tensor);
+  PyObject* type = self->type;
+  free_object(self);
+  api.Py_DecRef(type);  // instances of heap types hold their type
+}
+
+PyObject* tensor_new(PyObject*, PyObject*, PyObject*) {
+  api.PyErr_SetString(api.type_error,
+                      "dlx.Tensor cannot be called: use dlx.asarray(), dlx.from_dlpack(), "
+                      "dlx.from_pointer() or dlx.empty()");
+  return nullptr;
+}
+
+PyMemberDef tensor_members[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(TensorObject, weak_references), READONLY, nullptr},
+    {nullptr, 0, 0, 0, nullptr}};
+
+const char kDoc[] =
+    "A tensor: memory that some library owns, seen through shape, strides, dtype and device.\n\n"
+    "Made by dlx.asarray, dlx.from_dlpack, dlx.from_pointer and dlx.empty, and by indexing and\n"
+    "reshaping another Tensor, which never copies. The description never changes; the data may be\n"
+    "written unless `readonly` is true. Every array library takes it through its own protocol:\n"
+    "DLPack, the buffer protocol, __array_interface__ or __array__.";
+
+template <typename Function>
+void* slot(Function* function) {
+  return reinterpret_cast<void*>(function);
+}
+
+}  // namespace
+
+PyObject* new_object(TensorRef tensor) {
+  auto* object = static_cast<TensorObject*>(api.PyObject_Malloc(sizeof(TensorObject)));
+  if (object == nullptr) throw std::bad_alloc();
+  api.PyObject_Init(&object->head, state.tensor_type);
+  object->weak_references = nullptr;
+  object->tensor = tensor.detach();
+  return &object->head;
+}
+
+PyObject* make_tensor_type() {
+  PyTypeSlot slots[] = {{Py_tp_dealloc, slot(tensor_dealloc)},
+                        {Py_tp_new, slot(tensor_new)},
+                        {Py_tp_doc, const_cast<char*>(kDoc)},
+                        {Py_tp_members, tensor_members},
+                        {Py_tp_getset, tensor_getset},
+                        {Py_tp_methods, tensor_methods},
+                        {Py_bf_getbuffer, slot(tensor_getbuffer)},
+                        {Py_bf_releasebuffer, slot(tensor_releasebuffer)},
+                        {Py_mp_length, slot(tensor_length)},
+                        {Py_mp_subscript, slot(tensor_getitem)},
+                        {Py_mp_ass_subscript, slot(tensor_setitem)},
+                        {0, nullptr}};
+  // No BASETYPE: a subclass would bring the garbage collector's head and a __dict__ along.
+  PyTypeSpec spec{"dlx.Tensor", sizeof(TensorObject), 0, kTypeFlagDefault, slots};
+  Ref type(check(api.PyType_FromSpec(&spec)));
+  free_object = reinterpret_cast<void (*)(void*)>(api.PyType_GetSlot(type.get(), Py_tp_free));
+  return type.detach();
+}
+
+}  // namespace dlx::py

@@ -1,0 +1,106 @@
+#ifndef DLX_SRC_PYTHON_TENSOR_TYPE_H_
+#define DLX_SRC_PYTHON_TENSOR_TYPE_H_
+
+#include <cstdint>
+
+#include "src/python/state.h"
+#include "src/tensor/tensor.h"
+
+namespace dlx::py {
+
+/// An instance of dlx.Tensor. It has no garbage-collector head: it refers to no Python object that
+/// the collector could see (owners hang on the C++ side, where cycles are the user's matter).
+struct TensorObject {
+  PyObject head;
+  PyObject* weak_references;
+  Tensor* tensor;
+};
+
+inline bool is_tensor(PyObject* object) noexcept { return object->type == state.tensor_type; }
+inline Tensor* tensor_of(PyObject* object) noexcept {
+  return reinterpret_cast<TensorObject*>(object)->tensor;
+}
+
+/// A new dlx.Tensor that holds the reference. Throws PythonError.
+PyObject* new_object(TensorRef tensor);
+
+/// Makes the type; a new reference. Throws PythonError.
+PyObject* make_tensor_type();
+
+// The parts that make_tensor_type() puts together, by file.
+extern PyGetSetDef tensor_getset[];   // attributes.cc
+extern PyMethodDef tensor_methods[];  // methods.cc
+int tensor_getbuffer(PyObject* self, PyBuffer* view, int flags);      // buffer.cc
+void tensor_releasebuffer(PyObject* self, PyBuffer* view);            // buffer.cc
+intptr_t tensor_length(PyObject* self);                               // indexing.cc
+PyObject* tensor_getitem(PyObject* self, PyObject* key);              // indexing.cc
+int tensor_setitem(PyObject* self, PyObject* key, PyObject* value);   // indexing.cc
+PyObject* tensor_dlpack(PyObject* self, PyObject* const* args, intptr_t nargs,
+                        PyObject* kwnames);                           // export.cc
+PyObject* tensor_dlpack_device(PyObject* self, PyObject*);            // export.cc
+
+/// The capsule of the type's DLPackExchangeAPI; a new reference. Throws PythonError.
+PyObject* make_exchange_capsule();  // exchange.cc
+
+// Conversions between Python and C++, in convert.cc. All throw PythonError.
+
+/// (extent, …) as a tuple.
+PyObject* tuple_of(int32_t count, const int64_t* numbers);
+/// An index-like object as a number; `name` is the argument.
+int64_t to_int64(PyObject* object, const char* name);
+/// A tuple, list or single number, as numbers.
+class Int64List {
+ public:
+  Int64List(PyObject* object, const char* name);
+  ~Int64List();
+  Int64List(const Int64List&) = delete;
+  Int64List& operator=(const Int64List&) = delete;
+  int32_t count() const noexcept { return count_; }
+  const int64_t* data() const noexcept { return numbers_; }
+
+ private:
+  int32_t count_ = 0;
+  int64_t* numbers_ = nullptr;
+  int64_t inline_[8];
+};
+/// Any dtype-like object, by the dtype_code hook unless it is a name that dlx knows.
+DLDataType to_dtype(PyObject* object);
+/// Any device-like object, by the device_code hook.
+DLDevice to_device(PyObject* object);
+/// None, True or False as DLX_COPY_*.
+int32_t to_copy_mode(PyObject* object);
+int32_t to_order(PyObject* object);
+/// The public dtype and device objects; new references.
+PyObject* dtype_object(DLDataType dtype);
+PyObject* device_object(DLDevice device);
+/// Forgets the objects that the two functions above keep.
+void clear_object_caches() noexcept;
+
+/// Sorts the arguments of a METH_FASTCALL|METH_KEYWORDS call into `values` (borrowed, NULL where
+/// left out): `positional` of the `count` names may be given by position, the first
+/// `positional_only` only so; the first `required` must be there.
+struct Signature {
+  const char* function;
+  int count;
+  int positional;
+  int positional_only;
+  int required;
+  PyObject* const* names[6];
+};
+void parse_arguments(const Signature& signature, PyObject* const* args, intptr_t nargs,
+                     PyObject* kwnames, PyObject** values);
+
+/// dlx.asarray(object, copy=False), for a destination; a new reference.
+PyObject* as_shared_tensor(PyObject* object);
+/// dlx.asarray(object, dtype=…) for `tensor[key] = object`; a new reference.
+PyObject* as_tensor_like(PyObject* object, Tensor* like);
+
+/// Functions of the module, each a PyCFunction; ends with a NULL name.
+extern PyMethodDef import_functions[];  // import.cc
+extern PyMethodDef native_functions[];  // functions.cc
+/// Forgets what import.cc keeps about types.
+void clear_type_cache() noexcept;
+
+}  // namespace dlx::py
+
+#endif  // DLX_SRC_PYTHON_TENSOR_TYPE_H_

@@ -1,0 +1,109 @@
+#include "src/python/types.h"
+
+#include "src/python/tensor_type.h"
+
+namespace dlx::py {
+namespace {
+
+// Direct-mapped, guarded by the GIL. Two types in one place only cost each other time.
+constexpr size_t kEntries = 256;
+TypeEntry entries[kEntries];
+
+TypeEntry& place_of(PyObject* type) noexcept {
+  return entries[(reinterpret_cast<uintptr_t>(type) >> 4) * 0x9e3779b97f4a7c15u >> 56];
+}
+
+void clear(TypeEntry* entry) noexcept {
+  Ref weak_reference(entry->weak_reference);
+  *entry = TypeEntry();
+}
+
+/// Callback of the weak references: the type is gone, and its address may be another's soon.
+PyObject* forget_type(PyObject*, PyObject* weak_reference) {
+  for (TypeEntry& entry : entries) {
+    if (entry.weak_reference == weak_reference) clear(&entry);
+  }
+  api.Py_IncRef(api.none);
+  return api.none;
+}
+
+PyMethodDef forget_type_def = {"forget_type", reinterpret_cast<void*>(forget_type), METH_O,
+                               nullptr};
+
+/// An attribute of the type, or none.
+Ref find_attribute(PyObject* type, PyObject* name) {
+  Ref attribute(api.PyObject_GetAttr(type, name));
+  if (!attribute) {
+    if (api.PyErr_ExceptionMatches(api.attribute_error) == 0) throw PythonError();
+    api.PyErr_Clear();
+  }
+  return attribute;
+}
+
+/// The newest table of DLPack 1.x in the type's chain, or NULL.
+const DLPackExchangeAPI* find_table(PyObject* type) {
+  const Ref capsule = find_attribute(type, names.__dlpack_c_exchange_api__);
+  constexpr const char* kName = "dlpack_exchange_api";
+  if (!capsule || api.PyCapsule_IsValid(capsule.get(), kName) == 0) return nullptr;
+  auto* header =
+      static_cast<DLPackExchangeAPIHeader*>(api.PyCapsule_GetPointer(capsule.get(), kName));
+  while (header != nullptr && header->version.major != 1) header = header->prev_api;
+  auto* table = reinterpret_cast<const DLPackExchangeAPI*>(header);
+  const bool usable = table != nullptr && table->managed_tensor_from_py_object_no_sync != nullptr;
+  return usable ? table : nullptr;
+}
+
+TypeEntry examine(PyObject* type) {
+  TypeEntry entry;
+  entry.type = type;
+  const Ref flags(check(api.PyObject_CallFunctionObjArgs(state.classify, type, nullptr)));
+  entry.flags = static_cast<int>(to_int64(flags.get(), "classify"));
+  if (find_attribute(type, names.__dlpack__)) entry.flags |= kHasDlpack;
+  if ((entry.flags & kTable) != 0) entry.table = find_table(type);
+  const Ref callback(check(api.PyCFunction_NewEx(&forget_type_def, nullptr, nullptr)));
+  entry.weak_reference = check(api.PyWeakref_NewRef(type, callback.get()));
+  return entry;
+}
+
+}  // namespace
+
+TypeEntry look_up_type(PyObject* type) {
+  TypeEntry& place = place_of(type);
+  if (place.type == type) return place;
+  const TypeEntry entry = examine(type);
+  clear(&place);
+  place = entry;
+  return entry;
+}
+
+void note_legacy_signature(PyObject* type) noexcept {
+  TypeEntry& place = place_of(type);
+  if (place.type == type) place.legacy_signature = true;
+}
+
+namespace {
+
+PyCFunction find_predicate(PyObject* object, PyObject* name) {
+  const Ref method(check(api.PyObject_GetAttr(object, name)));
+  if (method.get()->type != api.function_type) return nullptr;
+  if (api.PyCFunction_GetFlags(method.get()) != METH_NOARGS) return nullptr;
+  return api.PyCFunction_GetFunction(method.get());
+}
+
+}  // namespace
+
+LazyBitPredicates find_lazy_bits(PyObject* object) {
+  LazyBitPredicates found;
+  found.is_neg = find_predicate(object, names.is_neg);
+  found.is_conj = find_predicate(object, names.is_conj);
+  TypeEntry& place = place_of(object->type);
+  if (place.type == object->type) place.lazy_bits = found;
+  return found;
+}
+
+void clear_type_cache() noexcept {
+  for (TypeEntry& entry : entries) entry = TypeEntry();
+  reset_ndarray_check();
+}
+
+}  // namespace dlx::py

@@ -1,0 +1,54 @@
+#ifndef DLX_SRC_PYTHON_TYPES_H_
+#define DLX_SRC_PYTHON_TYPES_H_
+
+#include "src/python/state.h"
+
+namespace dlx::py {
+
+/// What the classify hook says about a type.
+enum TypeFlags : int {
+  kNdarray = 1,    ///< exactly numpy.ndarray
+  kTable = 2,      ///< its exchange table may be used
+  kTorch = 4,      ///< torch.Tensor: lazy bits and requires_grad are looked at
+  kGuard = 8,      ///< the guard hook sees every object first
+  kImmutable = 16, ///< what its legacy capsules show is read-only
+  kHasDlpack = 32  ///< found here: the type has __dlpack__
+};
+
+/// torch.Tensor's predicates on lazy bits, as C functions. Calling them directly spares the look-up
+/// of the method, which costs as much as the rest of the import.
+struct LazyBitPredicates {
+  PyCFunction is_neg = nullptr;
+  PyCFunction is_conj = nullptr;
+};
+
+/// What is known about the type of an object, found out once.
+struct TypeEntry {
+  PyObject* type = nullptr;  ///< compared, never dereferenced: the weak reference clears the entry
+  PyObject* weak_reference = nullptr;
+  int flags = 0;
+  const DLPackExchangeAPI* table = nullptr;
+  bool legacy_signature = false;  ///< its __dlpack__ takes no max_version
+  LazyBitPredicates lazy_bits;    ///< of torch types, once found
+};
+
+/// The entry of a type, by value: Python code that runs meanwhile may change the cache.
+/// Throws PythonError.
+TypeEntry look_up_type(PyObject* type);
+/// Remembers that the type's __dlpack__ is of the time before max_version.
+void note_legacy_signature(PyObject* type) noexcept;
+
+/// Finds the predicates of a torch type by one of its objects and remembers them. Functions that are
+/// not plain C functions without arguments are left NULL. Throws PythonError.
+LazyBitPredicates find_lazy_bits(PyObject* object);
+
+/// The tensor in a numpy.ndarray (exactly that type), or none if its fields cannot be trusted.
+/// `may_copy`: strides that are not whole elements lead to a copy, else to CopyRefused.
+/// `*copied` tells. Throws PythonError and Error.
+TensorRef import_ndarray(PyObject* array, bool may_copy, bool* copied);
+/// Forgets whether ndarray's layout was checked.
+void reset_ndarray_check() noexcept;
+
+}  // namespace dlx::py
+
+#endif  // DLX_SRC_PYTHON_TYPES_H_

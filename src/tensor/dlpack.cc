@@ -1,0 +1,211 @@
+#include "src/tensor/dlpack.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+#include "src/base/error.h"
+#include "src/device/registry.h"
+#include "src/dtype/dtype.h"
+#include "src/tensor/convert.h"
+#include "src/tensor/layout.h"
+#include "src/tensor/views.h"
+
+namespace dlx {
+namespace {
+
+std::atomic<int32_t> process_policy{DLX_NEGATIVE_STRIDES_COPY};
+
+void release_versioned(Tensor* root) {
+  auto* managed = static_cast<DLManagedTensorVersioned*>(root->owner);
+  if (managed->deleter != nullptr) managed->deleter(managed);
+}
+
+void release_legacy(Tensor* root) {
+  auto* managed = static_cast<DLManagedTensor*>(root->owner);
+  if (managed->deleter != nullptr) managed->deleter(managed);
+}
+
+/// Deleters of our exports: pure C++, so any thread may call them, with or without an interpreter.
+void delete_versioned(DLManagedTensorVersioned* self) {
+  release(static_cast<Tensor*>(self->manager_ctx));
+  std::free(self);
+}
+
+void delete_legacy(DLManagedTensor* self) {
+  release(static_cast<Tensor*>(self->manager_ctx));
+  std::free(self);
+}
+
+template <typename Managed>
+Managed* allocate_managed() {
+  void* memory = std::malloc(sizeof(Managed));
+  if (memory == nullptr) throw std::bad_alloc();
+  return new (memory) Managed{};
+}
+
+/// Takes over the caller's reference only once nothing can fail any more.
+DLManagedTensorVersioned* hand_out_versioned(TensorRef tensor, uint64_t extra_flags) {
+  auto* managed = allocate_managed<DLManagedTensorVersioned>();
+  managed->version.major = 1;
+  managed->version.minor = 3;
+  managed->deleter = delete_versioned;
+  managed->flags = tensor->flags | extra_flags;
+  managed->dl_tensor = tensor->dl;
+  if (tensor->size == 0) managed->dl_tensor.data = nullptr;
+  managed->manager_ctx = tensor.detach();
+  return managed;
+}
+
+bool same_device(const DLDevice& a, const DLDevice& b) noexcept {
+  return a.device_type == b.device_type && a.device_id == b.device_id;
+}
+
+/// The tensor where the consumer wants it, as far as that needs no copy.
+TensorRef place(Tensor* tensor, const ExportRequest& request) {
+  const auto have = static_cast<int32_t>(tensor->dl.device.device_type);
+  if (request.has_stream) check_stream(have, request.stream);
+  if (!request.has_device || same_device(request.device, tensor->dl.device)) {
+    return TensorRef::share(tensor);
+  }
+  const auto want = static_cast<int32_t>(request.device.device_type);
+  if (want == kDLCPU && request.device.device_id == 0 && cpu_reachable(have)) {
+    return relabel_device(tensor, request.device);
+  }
+  fail(DLX_ERROR_DEVICE_REFUSED, "`device` %s is out of reach of a tensor on %s: %s",
+       device_text(want, request.device.device_id).text,
+       device_text(have, tensor->dl.device.device_id).text,
+       backend_reason(want == kDLCPU ? have : want));
+}
+
+int32_t effective_policy(const ExportRequest& request) noexcept {
+  return request.negative_strides == DLX_NEGATIVE_STRIDES_DEFAULT ? negative_strides_policy()
+                                                                  : request.negative_strides;
+}
+
+/// True if negative strides are a reason to copy. Throws if they are a reason to refuse.
+bool copies_negative_strides(const Tensor* tensor, const ExportRequest& request, bool markable) {
+  if (!walks_backwards(tensor)) return false;
+  const int32_t policy = effective_policy(request);
+  if (policy == DLX_NEGATIVE_STRIDES_ERROR || (!markable && policy != DLX_NEGATIVE_STRIDES_SHARE)) {
+    fail(DLX_ERROR_UNSUPPORTED,
+         "the tensor has negative strides, which %s: ask for a versioned export, for a copy, or "
+         "make it contiguous first",
+         policy == DLX_NEGATIVE_STRIDES_ERROR ? "the policy refuses to export"
+                                              : "a legacy DLManagedTensor cannot mark as copied");
+  }
+  return policy == DLX_NEGATIVE_STRIDES_COPY && request.copy != DLX_COPY_NEVER;
+}
+
+/// What is handed out: the tensor itself, or a compact copy of it (`*copied`).
+TensorRef prepare(Tensor* tensor, const ExportRequest& request, bool markable, bool* copied) {
+  TensorRef placed = place(tensor, request);
+  *copied = request.copy == DLX_COPY_ALWAYS;
+  if (!*copied) {
+    if (!markable && placed->readonly()) {
+      fail(DLX_ERROR_READ_ONLY,
+           "the tensor is read-only, which a legacy DLManagedTensor cannot say: ask for a versioned "
+           "one (max_version >= 1.0) or for a copy");
+    }
+    if (!markable && placed->padded() && placed->dl.dtype.bits < 8) {
+      fail(DLX_ERROR_UNSUPPORTED,
+           "the tensor has padded sub-byte elements, which a legacy DLManagedTensor cannot say: ask "
+           "for a versioned one (max_version >= 1.0) or for a copy");
+    }
+    const bool aligned = is_aligned(placed.get(), request.min_alignment);
+    if (!aligned && request.copy == DLX_COPY_NEVER) {
+      fail(DLX_ERROR_COPY_REFUSED,
+           "a copy is needed (the data at %p is not aligned to `min_alignment` %llu), and `copy` is "
+           "DLX_COPY_NEVER",
+           placed->dl.data, static_cast<unsigned long long>(request.min_alignment));
+    }
+    *copied = copies_negative_strides(placed.get(), request, markable) || !aligned;
+  }
+  if (!*copied) return plain_unit_strides(placed.get());
+  CopyRequest copy;
+  copy.allocation = request.allocation;
+  copy.allocation.alignment = request.min_alignment;
+  if (!markable && placed->padded()) {
+    TensorRef packed = empty(placed->dl.ndim, placed->dl.shape, placed->dl.dtype,
+                             placed->dl.device, 0, copy.allocation);
+    copy_data(packed->dl, false, placed->dl, true, copy);
+    return packed;
+  }
+  return clone(placed.get(), copy);
+}
+
+}  // namespace
+
+TensorRef import_versioned(DLManagedTensorVersioned* managed, bool* consumed) {
+  *consumed = false;
+  if (managed->version.major != 1) {
+    const uint32_t major = managed->version.major, minor = managed->version.minor;
+    // The standard: of another major version, call the deleter and read nothing else.
+    if (managed->deleter != nullptr) managed->deleter(managed);
+    *consumed = true;
+    fail(DLX_ERROR_UNSUPPORTED, "`managed` is of DLPack %u.%u (expected 1.x)", major, minor);
+  }
+  // IS_COPIED says something about the export, nothing about the memory: it ends here.
+  TensorRef tensor = describe(managed->dl_tensor,
+                              managed->flags & ~uint64_t{DLPACK_FLAG_BITMASK_IS_COPIED}, "managed");
+  tensor->release_memory = release_versioned;
+  tensor->owner = managed;
+  *consumed = true;
+  return tensor;
+}
+
+TensorRef import_legacy(DLManagedTensor* managed, uint64_t flags) {
+  TensorRef tensor = describe(managed->dl_tensor, flags, "managed");
+  tensor->release_memory = release_legacy;
+  tensor->owner = managed;
+  return tensor;
+}
+
+bool exports_as_is(const Tensor* tensor) noexcept {
+  for (int32_t i = 0; i < tensor->dl.ndim; ++i) {
+    if (tensor->dl.strides[i] < 0) return false;
+  }
+  return true;
+}
+
+DLManagedTensorVersioned* export_shared(Tensor* tensor) {
+  return hand_out_versioned(TensorRef::share(tensor), 0);
+}
+
+DLManagedTensorVersioned* export_versioned(Tensor* tensor, const ExportRequest& request) {
+  if (request.has_max_version && request.max_version_major < 1) {
+    fail(DLX_ERROR_UNSUPPORTED,
+         "`max_version` is below 1.0 (got major %u): dlx_tensor_to_dlpack exports the older struct",
+         request.max_version_major);
+  }
+  bool copied;
+  TensorRef exported = prepare(tensor, request, true, &copied);
+  return hand_out_versioned(static_cast<TensorRef&&>(exported),
+                            copied ? DLPACK_FLAG_BITMASK_IS_COPIED : 0);
+}
+
+DLManagedTensor* export_legacy(Tensor* tensor, const ExportRequest& request) {
+  bool copied;
+  TensorRef exported = prepare(tensor, request, false, &copied);
+  auto* managed = allocate_managed<DLManagedTensor>();
+  managed->deleter = delete_legacy;
+  managed->dl_tensor = exported->dl;
+  if (exported->size == 0) managed->dl_tensor.data = nullptr;
+  managed->manager_ctx = exported.detach();
+  return managed;
+}
+
+void set_negative_strides_policy(int32_t policy) {
+  if (policy < DLX_NEGATIVE_STRIDES_DEFAULT || policy > DLX_NEGATIVE_STRIDES_ERROR) {
+    fail(DLX_ERROR_INVALID_ARGUMENT, "`policy` is unknown (got %d, expected DLX_NEGATIVE_STRIDES_*)",
+         policy);
+  }
+  process_policy.store(policy == DLX_NEGATIVE_STRIDES_DEFAULT ? DLX_NEGATIVE_STRIDES_COPY : policy,
+                       std::memory_order_relaxed);
+}
+
+int32_t negative_strides_policy() noexcept {
+  return process_policy.load(std::memory_order_relaxed);
+}
+
+}  // namespace dlx

@@ -1,0 +1,198 @@
+#include "src/tensor/layout.h"
+
+#include <cstdio>
+#include <cstring>
+
+#include "dlx/dlx.h"
+#include "src/base/checked.h"
+#include "src/base/error.h"
+#include "src/dtype/dtype.h"
+
+namespace dlx {
+
+void require_ndim(int32_t ndim, const char* argument) {
+  if (ndim >= 0 && ndim <= DLX_MAX_NDIM) return;
+  fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` is out of range (got %d, expected 0 to %d)", argument, ndim,
+       DLX_MAX_NDIM);
+}
+
+int32_t require_axis(int32_t axis, int32_t ndim, const char* argument) {
+  if (axis >= -ndim && axis < ndim) return axis < 0 ? axis + ndim : axis;
+  fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` is out of range (got %d, expected an axis of %d)", argument,
+       axis, ndim);
+}
+
+int64_t count_elements(int32_t ndim, const int64_t* shape) {
+  int64_t count = 1;
+  bool empty = false;
+  for (int32_t axis = 0; axis < ndim; ++axis) {
+    if (shape[axis] < 0) {
+      fail(DLX_ERROR_INVALID_ARGUMENT,
+           "`shape` has a negative extent (got %lld on axis %d, expected at least 0)",
+           static_cast<long long>(shape[axis]), axis);
+    }
+    if (shape[axis] == 0) {
+      empty = true;
+    } else if (!checked_mul(count, shape[axis], &count)) {
+      fail(DLX_ERROR_INVALID_ARGUMENT, "`shape` has more than 2^63-1 elements (got %s)",
+           shape_text(ndim, shape).text);
+    }
+  }
+  return empty ? 0 : count;
+}
+
+void fill_compact_strides(int32_t ndim, const int64_t* shape, int32_t order,
+                          int64_t* strides) noexcept {
+  int64_t stride = 1;
+  for (int32_t i = 0; i < ndim; ++i) {
+    const int32_t axis = order == DLX_ORDER_F ? i : ndim - 1 - i;
+    strides[axis] = stride;
+    if (shape[axis] > 1) stride *= shape[axis];
+  }
+}
+
+bool is_compact(int32_t ndim, const int64_t* shape, const int64_t* strides,
+                int32_t order) noexcept {
+  bool compact = true;
+  int64_t expected = 1;
+  for (int32_t i = 0; i < ndim; ++i) {
+    const int32_t axis = order == DLX_ORDER_F ? i : ndim - 1 - i;
+    if (shape[axis] == 0) return true;
+    if (shape[axis] == 1) continue;
+    if (strides[axis] != expected) compact = false;
+    expected *= shape[axis];
+  }
+  return compact;
+}
+
+bool offset_range(int32_t ndim, const int64_t* shape, const int64_t* strides, int64_t* lowest,
+                  int64_t* highest) noexcept {
+  int64_t low = 0, high = 0;
+  bool fits = true, is_empty = false;
+  for (int32_t axis = 0; axis < ndim; ++axis) {
+    is_empty = is_empty || shape[axis] == 0;
+    if (shape[axis] <= 1) continue;
+    int64_t reach;
+    fits = fits && checked_mul(shape[axis] - 1, strides[axis], &reach);
+    if (!fits) break;
+    int64_t* end = reach < 0 ? &low : &high;
+    fits = checked_add(*end, reach, end);
+  }
+  *lowest = is_empty ? 0 : low;
+  *highest = is_empty ? 0 : high;
+  return fits || is_empty;
+}
+
+bool reshape_strides(int32_t ndim, const int64_t* shape, const int64_t* strides, int32_t new_ndim,
+                     const int64_t* new_shape, int64_t* new_strides) noexcept {
+  for (int32_t axis = 0; axis < new_ndim; ++axis) {
+    if (new_shape[axis] == 0) {
+      fill_compact_strides(new_ndim, new_shape, DLX_ORDER_C, new_strides);
+      return true;
+    }
+  }
+  // From the last axis on, runs of old axes that step evenly are matched with new axes of as many
+  // elements; a new axis may not span two runs.
+  int32_t old_axis = ndim - 1;
+  int64_t run = 1, run_stride = 1;  // elements left in the current run, and its step
+  for (int32_t axis = new_ndim - 1; axis >= 0; --axis) {
+    if (new_shape[axis] == 1) {
+      new_strides[axis] = run_stride;
+      continue;
+    }
+    if (run == 1) {
+      while (old_axis >= 0 && shape[old_axis] == 1) --old_axis;
+      run = shape[old_axis];
+      run_stride = strides[old_axis];
+      int64_t expected;
+      for (--old_axis; old_axis >= 0; --old_axis) {
+        if (shape[old_axis] == 1) continue;
+        if (!checked_mul(run, run_stride, &expected) || strides[old_axis] != expected) break;
+        run *= shape[old_axis];
+      }
+    }
+    if (run % new_shape[axis] != 0) return false;
+    new_strides[axis] = run_stride;
+    run /= new_shape[axis];
+    // The product exists where it matters: with nothing left of the run, nothing steps by it.
+    int64_t stepped;
+    if (checked_mul(run_stride, new_shape[axis], &stepped)) run_stride = stepped;
+  }
+  return true;
+}
+
+ShapeText shape_text(int32_t ndim, const int64_t* shape) noexcept {
+  ShapeText out;
+  size_t used = 0;
+  out.text[used++] = '(';
+  for (int32_t axis = 0; axis < ndim; ++axis) {
+    char number[32];
+    const int length = std::snprintf(number, sizeof number, axis == 0 ? "%lld" : ", %lld",
+                                     static_cast<long long>(shape[axis]));
+    if (used + static_cast<size_t>(length) + 8 > sizeof out.text) {
+      std::memcpy(out.text + used, "…", 3);
+      used += 3;
+      break;
+    }
+    std::memcpy(out.text + used, number, static_cast<size_t>(length));
+    used += static_cast<size_t>(length);
+  }
+  std::memcpy(out.text + used, ndim == 1 ? ",)" : ")", ndim == 1 ? 3 : 2);
+  return out;
+}
+
+namespace {
+
+/// The addresses of all elements must exist: no wrap-around on either side of `data`.
+void check_addresses(const DLTensor& description, bool padded, const char* argument) {
+  int64_t lowest = 0, highest = 0, bits_low, bits_high;
+  const int64_t bits = item_bits(description.dtype, padded);
+  const bool fits =
+      offset_range(description.ndim, description.shape, description.strides, &lowest, &highest) &&
+      checked_mul(lowest, bits, &bits_low) && checked_add(highest, 1, &highest) &&
+      checked_mul(highest, bits, &bits_high);
+  if (!fits) {
+    fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` has strides that overflow (shape %s)", argument,
+         shape_text(description.ndim, description.shape).text);
+  }
+  if (!data_is_address(description.device.device_type)) return;
+  const auto base = reinterpret_cast<uintptr_t>(description.data);
+  uintptr_t first;
+  if (__builtin_add_overflow(base, description.byte_offset, &first) ||
+      first < static_cast<uintptr_t>(-(bits_low / 8)) ||
+      first + static_cast<uintptr_t>(bits_high / 8) < first) {
+    fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` reaches beyond the address space (byte_offset %llu)",
+         argument, static_cast<unsigned long long>(description.byte_offset));
+  }
+}
+
+}  // namespace
+
+int64_t check_description(const DLTensor& description, bool padded, const char* argument) {
+  require_ndim(description.ndim, "ndim");
+  if (description.ndim > 0 && description.shape == nullptr) {
+    fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` has no shape (got NULL with ndim %d)", argument,
+         description.ndim);
+  }
+  require_known_dtype(description.dtype, "dtype");
+  if (description.device.device_type <= 0 || description.device.device_id < 0) {
+    fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` names no device (got type %d, id %d)", argument,
+         static_cast<int>(description.device.device_type), description.device.device_id);
+  }
+  const int64_t count = count_elements(description.ndim, description.shape);
+  int64_t bytes;
+  if (!compact_bytes(description.dtype, padded, count, &bytes)) {
+    fail(DLX_ERROR_INVALID_ARGUMENT, "`shape` has more than 2^63-1 bytes (got %s of %s)",
+         shape_text(description.ndim, description.shape).text, dtype_text(description.dtype).text);
+  }
+  if (count == 0) return 0;
+  if (description.data == nullptr) {
+    fail(DLX_ERROR_INVALID_ARGUMENT,
+         "`%s` has no data (got NULL with shape %s): its producer has no memory to share", argument,
+         shape_text(description.ndim, description.shape).text);
+  }
+  if (description.strides != nullptr) check_addresses(description, padded, argument);
+  return count;
+}
+
+}  // namespace dlx

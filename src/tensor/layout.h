@@ -1,0 +1,58 @@
+#ifndef DLX_SRC_TENSOR_LAYOUT_H_
+#define DLX_SRC_TENSOR_LAYOUT_H_
+
+#include <cstdint>
+
+#include "dlx/dlpack.h"
+
+namespace dlx {
+
+/// Arithmetic on shapes and strides. Strides count elements throughout.
+
+/// Number of elements. Throws Error(INVALID_ARGUMENT) naming `shape` for a negative extent or more
+/// than 2^63-1 elements (extents of 0 hide none of that).
+int64_t count_elements(int32_t ndim, const int64_t* shape);
+
+/// Throws Error(INVALID_ARGUMENT) naming `argument` unless 0 <= ndim <= DLX_MAX_NDIM.
+void require_ndim(int32_t ndim, const char* argument);
+
+/// Axis as a number from 0; throws Error(INVALID_ARGUMENT) naming `argument` if there is none such.
+int32_t require_axis(int32_t axis, int32_t ndim, const char* argument);
+
+/// Strides of a compact tensor in DLX_ORDER_C or DLX_ORDER_F. The element count must be checked.
+void fill_compact_strides(int32_t ndim, const int64_t* shape, int32_t order,
+                          int64_t* strides) noexcept;
+
+/// Compact in that order; axes of extent 1 do not count, and empty tensors are.
+bool is_compact(int32_t ndim, const int64_t* shape, const int64_t* strides, int32_t order) noexcept;
+
+/// Offsets of the lowest and the highest element from element [0, …, 0]; false if they overflow.
+/// Both are 0 for an empty tensor.
+bool offset_range(int32_t ndim, const int64_t* shape, const int64_t* strides, int64_t* lowest,
+                  int64_t* highest) noexcept;
+
+/// Strides of the same elements under another shape of as many elements (C order), or false if none
+/// can express it.
+bool reshape_strides(int32_t ndim, const int64_t* shape, const int64_t* strides, int32_t new_ndim,
+                     const int64_t* new_shape, int64_t* new_strides) noexcept;
+
+/// Shape for messages, such as "(2, 3)"; cut with "…" where it is too long.
+struct ShapeText {
+  char text[120];
+};
+ShapeText shape_text(int32_t ndim, const int64_t* shape) noexcept;
+
+/// Whether a kDL* device's `data` is an address, so that offsets can be added to it.
+inline bool data_is_address(int32_t device_type) noexcept {
+  return device_type != kDLOpenCL && device_type != kDLVulkan && device_type != kDLMetal &&
+         device_type != kDLWebGPU;
+}
+
+/// Checks a description that came from outside, as far as that can be done without touching the
+/// data: numbers, pointers, dtype, overflow of sizes and addresses. Returns the number of elements.
+/// Throws Error(INVALID_ARGUMENT or UNSUPPORTED); `argument` is what messages call it.
+int64_t check_description(const DLTensor& description, bool padded, const char* argument);
+
+}  // namespace dlx
+
+#endif  // DLX_SRC_TENSOR_LAYOUT_H_

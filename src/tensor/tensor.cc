@@ -1,0 +1,225 @@
+#include "src/tensor/tensor.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "src/base/error.h"
+#include "src/device/registry.h"
+#include "src/dtype/dtype.h"
+#include "src/tensor/layout.h"
+
+namespace dlx {
+namespace {
+
+constexpr uint64_t kKnownFlags =
+    DLPACK_FLAG_BITMASK_READ_ONLY | DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED;
+
+Tensor* allocate_tensor(int32_t ndim) {
+  const size_t bytes = sizeof(Tensor) + 2 * sizeof(int64_t) * static_cast<size_t>(ndim);
+  void* memory = std::malloc(bytes);
+  if (memory == nullptr) throw std::bad_alloc();
+  auto* tensor = new (memory) Tensor;
+  auto* extents = reinterpret_cast<int64_t*>(tensor + 1);
+  tensor->dl.ndim = ndim;
+  tensor->dl.shape = extents;
+  tensor->dl.strides = extents + ndim;
+  return tensor;
+}
+
+void destroy(Tensor* tensor) noexcept {
+  Tensor* root = tensor->root;
+  if (root == tensor) {
+    if (tensor->release_memory != nullptr) tensor->release_memory(tensor);
+    std::free(tensor);
+    return;
+  }
+  std::free(tensor);
+  release(root);
+}
+
+void release_wrapped(Tensor* root) {
+  reinterpret_cast<dlx_deleter_fn>(root->owner_function)(root->owner, root->owner_data);
+}
+
+/// The device is the root's own; `owner_data` holds what deallocate() needs.
+struct AllocatedMemory {
+  dlx_allocator allocator;
+  size_t size;
+};
+
+void release_allocated(Tensor* root) {
+  auto* memory = static_cast<AllocatedMemory*>(root->owner_data);
+  memory->allocator.deallocate(root->owner, memory->size,
+                               static_cast<int32_t>(root->dl.device.device_type),
+                               root->dl.device.device_id, memory->allocator.user_data);
+  std::free(memory);
+}
+
+void release_builtin(Tensor* root) {
+  find_backend(static_cast<int32_t>(root->dl.device.device_type))
+      ->deallocate(root->dl.device.device_id, root->owner);
+}
+
+void check_flags(uint64_t flags) {
+  if ((flags & ~kKnownFlags) == 0) return;
+  fail(DLX_ERROR_UNSUPPORTED,
+       "`flags` has bits that dlx does not know, which may change what the bytes mean (got 0x%llx, "
+       "expected at most READ_ONLY and IS_SUBBYTE_TYPE_PADDED)",
+       static_cast<unsigned long long>(flags));
+}
+
+}  // namespace
+
+void retain(Tensor* tensor) noexcept {
+  tensor->references.fetch_add(1, std::memory_order_relaxed);
+}
+
+void release(Tensor* tensor) noexcept {
+  // The last holder needs no atomic subtraction: nobody else can see the tensor any more.
+  if (tensor->references.load(std::memory_order_acquire) == 1 ||
+      tensor->references.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    destroy(tensor);
+  }
+}
+
+TensorRef new_root(int32_t ndim) {
+  Tensor* tensor = allocate_tensor(ndim);
+  tensor->root = tensor;
+  return TensorRef(tensor);
+}
+
+TensorRef new_view(Tensor* tensor, int32_t ndim) {
+  Tensor* view = allocate_tensor(ndim);
+  view->root = tensor->root;
+  retain(view->root);
+  view->dl.data = tensor->dl.data;
+  view->dl.device = tensor->dl.device;
+  view->dl.dtype = tensor->dl.dtype;
+  view->dl.byte_offset = tensor->dl.byte_offset;
+  view->flags = tensor->flags;
+  view->size = tensor->size;
+  return TensorRef(view);
+}
+
+void advance_data(Tensor* tensor, int64_t elements) {
+  if (elements == 0) return;
+  const int64_t bits = elements * item_bits(tensor->dl.dtype, tensor->padded());
+  if (bits % 8 != 0) {
+    fail(DLX_ERROR_UNSUPPORTED,
+         "the view would start inside a byte, which a DLTensor cannot express (offset %lld elements "
+         "of %s): copy the tensor first",
+         static_cast<long long>(elements), dtype_text(tensor->dl.dtype).text);
+  }
+  if (data_is_address(static_cast<int32_t>(tensor->dl.device.device_type))) {
+    // An empty view may point anywhere; NULL stays NULL.
+    if (tensor->dl.data != nullptr) {
+      tensor->dl.data = static_cast<char*>(tensor->dl.data) + bits / 8;
+    }
+  } else {
+    tensor->dl.byte_offset += static_cast<uint64_t>(bits / 8);
+  }
+}
+
+TensorRef describe(const DLTensor& description, uint64_t flags, const char* argument) {
+  check_flags(flags);
+  const bool padded = (flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED) != 0;
+  const int64_t size = check_description(description, padded, argument);
+  TensorRef tensor = new_root(description.ndim);
+  // Loops: the extents are few, and a call of memcpy costs more than copying them.
+  for (int32_t i = 0; i < description.ndim; ++i) tensor->shape()[i] = description.shape[i];
+  if (description.strides == nullptr) {
+    fill_compact_strides(description.ndim, tensor->shape(), DLX_ORDER_C, tensor->strides());
+  } else {
+    for (int32_t i = 0; i < description.ndim; ++i) tensor->strides()[i] = description.strides[i];
+  }
+  tensor->size = size;
+  tensor->flags = flags;
+  DLTensor& dl = tensor->dl;
+  dl.dtype = description.dtype;
+  dl.device = description.device;
+  if (dl.device.device_type == kDLCPU) dl.device.device_id = 0;
+  dl.data = description.data;
+  if (!data_is_address(static_cast<int32_t>(dl.device.device_type))) {
+    dl.byte_offset = description.byte_offset;
+  } else if (dl.data != nullptr) {
+    dl.data = static_cast<char*>(dl.data) + description.byte_offset;
+  }
+  return tensor;
+}
+
+TensorRef wrap(const DLTensor& description, uint64_t flags, dlx_deleter_fn deleter,
+               void* user_data) {
+  TensorRef tensor = describe(description, flags, "description");
+  if (deleter != nullptr) {
+    tensor->release_memory = release_wrapped;
+    tensor->owner = description.data;
+    tensor->owner_function = reinterpret_cast<void*>(deleter);
+    tensor->owner_data = user_data;
+  }
+  return tensor;
+}
+
+namespace {
+
+/// Fills `tensor`'s memory from a user's allocator.
+void allocate_custom(Tensor* tensor, const dlx_allocator& allocator, size_t bytes,
+                     size_t alignment) {
+  auto* memory = static_cast<AllocatedMemory*>(std::malloc(sizeof(AllocatedMemory)));
+  if (memory == nullptr) throw std::bad_alloc();
+  *memory = AllocatedMemory{allocator, bytes};
+  const DLDevice device = tensor->dl.device;
+  void* data = allocator.allocate(bytes, alignment, static_cast<int32_t>(device.device_type),
+                                  device.device_id, allocator.user_data);
+  if (data == nullptr) {
+    std::free(memory);
+    fail(DLX_ERROR_OUT_OF_MEMORY, "the allocator returned NULL for %zu bytes", bytes);
+  }
+  tensor->dl.data = tensor->owner = data;
+  tensor->owner_data = memory;
+  tensor->release_memory = release_allocated;
+}
+
+}  // namespace
+
+TensorRef empty(int32_t ndim, const int64_t* shape, DLDataType dtype, DLDevice device,
+                uint64_t flags, const Allocation& allocation) {
+  require_ndim(ndim, "ndim");
+  if (ndim > 0 && shape == nullptr) fail(DLX_ERROR_INVALID_ARGUMENT, "`shape` is NULL");
+  require_known_dtype(dtype, "dtype");
+  Backend& backend = require_device(static_cast<int32_t>(device.device_type), device.device_id);
+  TensorRef tensor = new_root(ndim);
+  if (ndim > 0) std::memcpy(tensor->shape(), shape, sizeof(int64_t) * static_cast<size_t>(ndim));
+  tensor->size = count_elements(ndim, tensor->shape());
+  fill_compact_strides(ndim, tensor->shape(), allocation.order, tensor->strides());
+  tensor->dl.dtype = dtype;
+  tensor->dl.device = device;
+  tensor->flags = flags;
+  int64_t bytes;
+  if (!compact_bytes(dtype, tensor->padded(), tensor->size, &bytes)) {
+    fail(DLX_ERROR_INVALID_ARGUMENT, "`shape` has more than 2^63-1 bytes (got %s of %s)",
+         shape_text(ndim, shape).text, dtype_text(dtype).text);
+  }
+  // An empty tensor has an address of its own too: foreign code asks less of NULL than it gets.
+  const size_t size = bytes == 0 ? 1 : static_cast<size_t>(bytes);
+  const size_t alignment = allocation.alignment != 0 ? allocation.alignment
+                           : size >= 4096            ? 256
+                                                     : 64;
+  dlx_allocator allocator;
+  if (allocation.allocator != nullptr) {
+    allocate_custom(tensor.get(), *allocation.allocator, size, alignment);
+  } else if (default_allocator(static_cast<int32_t>(device.device_type), &allocator)) {
+    allocate_custom(tensor.get(), allocator, size, alignment);
+  } else {
+    void* data = backend.allocate(device.device_id, size, alignment);
+    if (data == nullptr) {
+      fail(DLX_ERROR_OUT_OF_MEMORY, "there is no room for %zu bytes (shape %s of %s)", size,
+           shape_text(ndim, shape).text, dtype_text(dtype).text);
+    }
+    tensor->dl.data = tensor->owner = data;
+    tensor->release_memory = release_builtin;
+  }
+  return tensor;
+}
+
+}  // namespace dlx
