@@ -1,0 +1,69 @@
+"""What the C headers declare, in a form that the emitters read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class CType:
+    """A type as the headers use it: `name`, then so many `*`, or an array of `length`."""
+
+    kind: str  # "void", "integer", "char", "struct", "opaque" or "callback"
+    name: str  # "int32_t", "DLTensor", "dlx_deleter_fn"; a key of Model.callbacks for "callback"
+    pointers: int = 0
+    const: bool = False  # what is pointed at is const
+    length: int | None = None
+
+    @property
+    def is_address(self) -> bool:
+        """Whether a value of this type is an address."""
+        return self.pointers > 0 or self.kind == "callback"
+
+    def __str__(self) -> str:
+        stars = " " + "*" * self.pointers if self.pointers else ""
+        tail = "" if self.length is None else f"[{self.length}]"
+        return f"{'const ' if self.const else ''}{self.name}{stars}{tail}"
+
+
+@dataclass(frozen=True)
+class Member:
+    """A field of a struct or a parameter of a function."""
+
+    name: str
+    type: CType
+
+
+@dataclass(frozen=True)
+class Struct:
+    """A struct whose fields are public. `doc` is the first sentence of its comment."""
+
+    name: str
+    fields: tuple[Member, ...]
+    doc: str
+
+
+@dataclass(frozen=True)
+class Function:
+    """An exported function, or the type of a callback."""
+
+    name: str
+    returns: CType
+    parameters: tuple[Member, ...]
+    doc: str
+
+    @property
+    def can_fail(self) -> bool:
+        """Whether it returns a status."""
+        return self.returns.name == "dlx_status"
+
+
+@dataclass(frozen=True)
+class Model:
+    """Everything, in the order of the headers."""
+
+    constants: dict[str, int]
+    structs: dict[str, Struct]
+    callbacks: dict[str, Function]
+    functions: dict[str, Function]
+    cdef: str  # the declarations in C, without includes and macros

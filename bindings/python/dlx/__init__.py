@@ -1,0 +1,91 @@
+"""dlx: DLPack for Python. Tensors go from one array library to another without a copy.
+
+    import dlx
+    t = dlx.asarray(anything)       # NumPy, PyTorch, JAX, PyArrow, buffers, nested lists …
+    numpy.asarray(t); torch.from_dlpack(t); memoryview(t)
+
+`Tensor` describes memory that some library owns, and keeps its owner alive. Nothing is copied
+unless it has to be, and never where `copy=False` forbids it; data moves to another device only by
+`device=`, `Tensor.to_device` or `force=True`.
+
+The C API is in `dlx.raw`. `python -m dlx info` shows the library, its devices and the array
+libraries that are installed; `python -m dlx demo` lets a photograph pass through several of them.
+"""
+
+from __future__ import annotations
+
+from dlx import _capi
+from dlx.errors import (
+    CopyRefusedError,
+    DeviceRefusedError,
+    DriverError,
+    Error,
+    InternalError,
+    InvalidArgumentError,
+    OutOfMemoryError,
+    ReadOnlyError,
+    UnavailableError,
+    UnsupportedError,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+__version__ = _capi.version()
+
+try:
+    from dlx import tensor as _tensor
+    from dlx._functions import (
+        empty,
+        from_pointer,
+        get_export_negative_strides,
+        get_num_threads,
+        set_export_negative_strides,
+        set_num_threads,
+    )
+    from dlx._native import Tensor, asarray, copyto, from_dlpack
+    from dlx.device import Device, device_of, devices
+    from dlx.dtypes import dtype
+except ImportError as error:
+    if type(error).__name__ != "NotAttachable":
+        raise
+    # dlx.raw has to remain importable, so this module cannot fail. Its functions are not there:
+    # whoever asks for one is told the reason.
+    _reason = str(error)
+
+    def __getattr__(name: str) -> NoReturn:
+        if name not in __all__:  # a submodule, perhaps, which `from dlx import …` tries next
+            raise AttributeError(f"module 'dlx' has no attribute {name!r}")
+        raise ImportError(f"dlx.{name} is not available: {_reason}", name="dlx")
+
+else:
+    _tensor.attach(Tensor)
+    del _tensor
+
+__all__ = [
+    "CopyRefusedError",
+    "Device",
+    "DeviceRefusedError",
+    "DriverError",
+    "Error",
+    "InternalError",
+    "InvalidArgumentError",
+    "OutOfMemoryError",
+    "ReadOnlyError",
+    "Tensor",
+    "UnavailableError",
+    "UnsupportedError",
+    "asarray",
+    "copyto",
+    "device_of",
+    "devices",
+    "dtype",
+    "empty",
+    "from_dlpack",
+    "from_pointer",
+    "get_export_negative_strides",
+    "get_num_threads",
+    "set_export_negative_strides",
+    "set_num_threads",
+]

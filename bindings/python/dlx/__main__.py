@@ -1,0 +1,30 @@
+"""`python -m dlx info | demo`."""
+
+from __future__ import annotations
+
+import argparse
+
+
+def main() -> int:
+    """Run one command; the result is the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m dlx", description="DLPack for Python.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("info", help="show the library, its devices and the array libraries here")
+    demo = commands.add_parser("demo", help="let a photograph pass through several array libraries")
+    demo.add_argument("picture", nargs="?", help="a picture of yours instead of the one found")
+    demo.add_argument(
+        "-o", "--output", help="where to write the result (default: a temporary file)"
+    )
+    arguments = parser.parse_args()
+    if arguments.command == "info":
+        from dlx import info
+
+        print(info.report())
+        return 0
+    from dlx import demo as module
+
+    return module.run(arguments.picture, arguments.output)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,239 @@
+"""The few C functions that the package itself calls, with Python values in and out.
+
+`dlx.raw` has all of them; it is larger, and imported only by those who want it.
+"""
+
+from __future__ import annotations
+
+from dlx import _library
+from dlx.errors import UnsupportedError, from_status
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from dlx._native import Tensor
+    from dlx.dtypes import DTypeCode
+
+_backend = _library.backend
+_functions = _backend.functions
+_NAME_SIZE = 64  # DLX_NAME_SIZE
+_TYPESTR = 1  # DLX_FORMAT_TYPESTR
+_HAS_STREAM = 1  # DLX_HAS_STREAM
+# Data types are few, and what C says of them never changes.
+_typestrs: dict[DTypeCode, str | None] = {}
+_names: dict[DTypeCode, str] = {}
+_codes: dict[str, DTypeCode] = {}
+
+
+def last_error() -> str:
+    """The words of dlx_last_error()."""
+    text: bytes = _functions.dlx_last_error()
+    return text.decode("utf-8", "replace")
+
+
+def check(status: int) -> None:
+    """Raise the exception for a status other than DLX_OK."""
+    if status:
+        raise from_status(status, last_error())
+
+
+def version() -> str:
+    """The library's version, "major.minor.patch"."""
+    text: bytes = _functions.dlx_version()
+    return text.decode()
+
+
+def abi_version() -> int:
+    """The N of libdlx.so.N."""
+    number: int = _functions.dlx_abi_version()
+    return number
+
+
+def describe_copy_engine() -> str:
+    """What dlx_copy_plan_describe says of a transposing copy: the kernel's kind and instructions."""
+    from dlx import _native
+
+    both = _native._empty((2, 512, 512), dtype_parse("float32"), (1, 0))
+    pair = (both[0], both[1].permute_dims((1, 0)))
+    structs = [_functions.dlx_tensor_dltensor(_native._handle(tensor)) for tensor in pair]
+    out = _backend.array("char", 256)
+    check(_functions.dlx_copy_plan_describe(*structs, _backend.address(out), 256))
+    return _backend.text(out).decode("utf-8", "replace")
+
+
+def _text(function: Any, *arguments: Any) -> str:
+    """Call a C function that writes a name."""
+    out = _backend.array("char", _NAME_SIZE)
+    check(function(*arguments, _backend.address(out), _NAME_SIZE))
+    return _backend.text(out).decode()
+
+
+def _dtype_struct(code: DTypeCode) -> Any:
+    out = _backend.struct("DLDataType")
+    if not (0 <= code[0] < 256 and 0 <= code[1] < 256 and 0 <= code[2] < 65536):
+        raise UnsupportedError(
+            f"no such data type: code {code[0]}, bits {code[1]}, lanes {code[2]}"
+        )
+    out.code, out.bits, out.lanes = code
+    return out
+
+
+def _encoded(text: str, argument: str) -> bytes:
+    """UTF-8 for C, which would stop at a zero inside."""
+    raw = text.encode("utf-8", "surrogatepass")
+    if b"\0" in raw:
+        raise from_status(1, f"`{argument}` has a zero character in it (got {text!r:.60})")
+    return raw
+
+
+def tensor_dtype(tensor: Tensor) -> DTypeCode:
+    """(code, bits, lanes) of a tensor; `Tensor.dtype` would import NumPy to make its object."""
+    from dlx import _native
+
+    address = _functions.dlx_tensor_dtype(_native._handle(tensor))
+    dtype = _backend.struct_at("DLDataType", address)
+    return dtype.code, dtype.bits, dtype.lanes
+
+
+def dtype_parse(name: str) -> DTypeCode:
+    """(code, bits, lanes) of a name. Raises InvalidArgumentError."""
+    code = _codes.get(name)
+    if code is None:
+        out = _backend.struct("DLDataType")
+        check(_functions.dlx_dtype_parse(_encoded(name, "dtype"), _backend.address(out)))
+        code = _codes[name] = out.code, out.bits, out.lanes
+    return code
+
+
+def dtype_parse_typestr(typestr: str) -> DTypeCode:
+    """(code, bits, lanes) of "<f4" and the like. Raises UnsupportedError."""
+    if not isinstance(typestr, str):
+        raise TypeError(f"`typestr` is not a str (got {type(typestr).__name__})")
+    out = _backend.struct("DLDataType")
+    name = _encoded(typestr, "typestr")
+    check(_functions.dlx_dtype_parse_format(name, _TYPESTR, _backend.address(out)))
+    return out.code, out.bits, out.lanes
+
+
+def dtype_name(code: DTypeCode) -> str:
+    """The name of (code, bits, lanes). Raises UnsupportedError."""
+    name = _names.get(code)
+    if name is None:
+        dtype = _dtype_struct(code)
+        name = _names[code] = _text(_functions.dlx_dtype_name, _backend.address(dtype))
+    return name
+
+
+def dtype_typestr(code: DTypeCode) -> str | None:
+    """The typestr of (code, bits, lanes), or None if NumPy's array interface has none."""
+    if code not in _typestrs:
+        dtype = _dtype_struct(code)
+        try:
+            text = _text_of_format(_backend.address(dtype))
+        except UnsupportedError:
+            text = None
+        _typestrs[code] = text
+    return _typestrs[code]
+
+
+def _text_of_format(dtype: int) -> str:
+    out = _backend.array("char", _NAME_SIZE)
+    check(_functions.dlx_dtype_format(dtype, _TYPESTR, _backend.address(out), _NAME_SIZE))
+    return _backend.text(out).decode()
+
+
+def device_parse(name: str) -> tuple[int, int]:
+    """(type, id) of a device's name. Raises InvalidArgumentError."""
+    out = _backend.array("int32_t", 2)
+    address = _backend.address(out)
+    check(_functions.dlx_device_parse(_encoded(name, "device"), address, address + 4))
+    return int(out[0]), int(out[1])
+
+
+def device_name(device_type: int, device_id: int) -> str:
+    """The name of a device. Raises InvalidArgumentError."""
+    _require_int32(device_type, device_id)
+    return _text(_functions.dlx_device_name, device_type, device_id)
+
+
+def _require_int32(device_type: int, device_id: int) -> None:
+    """ctypes would cut a larger number without a word."""
+    if not (0 < device_type < 1 << 31 and 0 <= device_id < 1 << 31):
+        raise from_status(1, f"`device` is not a device (got type {device_type}, id {device_id})")
+
+
+def device_count(device_type: int) -> int:
+    """Number of devices of a type on this machine."""
+    count: int = _functions.dlx_device_count(device_type)
+    return count
+
+
+def device_reason(device_type: int) -> str:
+    """Why there is no device of a type, in words."""
+    text: bytes = _functions.dlx_backend_reason(device_type)
+    return text.decode("utf-8", "replace")
+
+
+def device_properties(device_type: int, device_id: int) -> tuple[str, int, int]:
+    """(maker's name, total bytes, free bytes); -1 bytes mean unknown."""
+    out = _backend.struct("dlx_device_properties")
+    out.struct_size = _backend.size(out)
+    check(_functions.dlx_device_info(device_type, device_id, _backend.address(out)))
+    name = _backend.get_text(out, "name").decode("utf-8", "replace")
+    return name, int(out.memory_total), int(out.memory_free)
+
+
+def device_of_pointer(pointer: int) -> tuple[int, int]:
+    """(type, id) of the device that owns the memory at an address."""
+    out = _backend.array("int32_t", 2)
+    address = _backend.address(out)
+    check(_functions.dlx_device_of_pointer(pointer, address, address + 4))
+    return int(out[0]), int(out[1])
+
+
+def device_synchronize(device_type: int, device_id: int) -> None:
+    """Wait for the work that dlx was given for a device."""
+    check(_functions.dlx_device_synchronize(device_type, device_id))
+
+
+def set_num_threads(num_threads: int) -> None:
+    """See dlx.set_num_threads."""
+    if not -(1 << 31) <= num_threads < 1 << 31:
+        raise from_status(1, f"`num_threads` is out of range (got {num_threads})")
+    check(_functions.dlx_set_num_threads(num_threads))
+
+
+def get_num_threads() -> int:
+    """See dlx.get_num_threads."""
+    count: int = _functions.dlx_get_num_threads()
+    return count
+
+
+def set_export_negative_strides(policy: int) -> None:
+    """A DLX_NEGATIVE_STRIDES_* number."""
+    check(_functions.dlx_set_export_negative_strides(policy))
+
+
+def get_export_negative_strides() -> int:
+    """A DLX_NEGATIVE_STRIDES_* number."""
+    policy: int = _functions.dlx_get_export_negative_strides()
+    return policy
+
+
+def to_device(tensor: Tensor, device: tuple[int, int], stream: int | None) -> Tensor:
+    """dlx_tensor_to_device()."""
+    from dlx import _native
+
+    _require_int32(*device)
+    options = _backend.struct("dlx_copy_options")
+    options.struct_size = _backend.size(options)
+    if stream is not None:
+        options.flags, options.stream = _HAS_STREAM, stream.__index__()
+    out = _backend.array("uintptr_t", 1)
+    handle = _native._handle(tensor)
+    status = _functions.dlx_tensor_to_device(
+        handle, *device, _backend.address(options), _backend.address(out)
+    )
+    check(status)
+    return _native._adopt(int(out[0]))

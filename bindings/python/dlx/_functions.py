@@ -1,0 +1,176 @@
+"""Public functions that are not the native ones: tensors of pointers and of fresh memory, and the
+process's settings."""
+
+from __future__ import annotations
+
+from dlx import _capi, _native, dtypes
+from dlx.device import device_code
+from dlx.errors import InvalidArgumentError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any, SupportsIndex
+
+    from dlx._native import Tensor
+    from dlx.device import Device
+
+    DeviceLike = Device | str | tuple[int, int]
+
+_READ_ONLY = 1  # DLPACK_FLAG_BITMASK_READ_ONLY
+_POLICIES = {"copy": 1, "share": 2, "error": 3}  # DLX_NEGATIVE_STRIDES_*
+
+
+def from_pointer(
+    ptr: Any,
+    shape: SupportsIndex | Sequence[SupportsIndex],
+    dtype: Any,
+    *,
+    strides: Sequence[SupportsIndex] | None = None,
+    device: DeviceLike = "cpu",
+    readonly: bool = False,
+    owner: object = None,
+    on_release: Callable[[], object] | None = None,
+) -> Tensor:
+    """A Tensor on memory at an address. Nothing is copied, and the address is not checked.
+
+    Args:
+        ptr: address of element [0, …, 0]: an int, None (0), or a ctypes pointer (c_void_p).
+        shape: the extents; an int for one axis.
+        dtype: anything that `dlx.dtype` reads.
+        strides: elements from one index to the next, for each axis; may be negative or 0. None:
+            compact, the last axis fastest.
+        device: where the memory is; anything that `dlx.Device` reads.
+        readonly: refuse writes through the Tensor and whatever is made of it.
+        owner: an object to keep alive as long as the memory has a user: the Tensor, its views, and
+            what other libraries made of them.
+        on_release: called without arguments when the last user is gone, with the GIL held, on
+            whichever thread that happens. An exception in it goes to `sys.unraisablehook`. It is
+            not called once the interpreter has begun to exit.
+
+    Raises:
+        ValueError: a negative extent, a NULL address with elements, strides of another length, …
+            (`InvalidArgumentError`).
+        TypeError: an argument of the wrong type.
+        BufferError: a dtype that DLPack cannot express (`UnsupportedError`).
+    """
+    code = dtypes.dtype_code(dtype)
+    where = device_code(device)
+    extents = _numbers(shape, "shape")
+    steps = None if strides is None else _numbers(strides, "strides")
+    if steps is not None and len(steps) != len(extents):
+        raise InvalidArgumentError(
+            f"`strides` has {len(steps)} numbers (expected {len(extents)}, one for each axis)"
+        )
+    if on_release is not None and not callable(on_release):
+        raise TypeError(f"`on_release` is not callable (got {type(on_release).__name__})")
+    flags = _READ_ONLY if readonly else 0
+    return _native._wrap(_address(ptr), extents, steps, code, where, flags, owner, on_release)
+
+
+def _address(ptr: Any) -> int:
+    """An address of whatever a caller has: int, None, or a ctypes pointer."""
+    if hasattr(ptr, "__index__") and not isinstance(ptr, bool):
+        address: int = ptr.__index__()
+    elif ptr is None:
+        return 0
+    else:
+        value = _ctypes_address(ptr)
+        if value is None:
+            raise TypeError(
+                f"`ptr` is not an address (got {type(ptr).__name__}, expected an int, None or a ctypes pointer)"
+            )
+        address = value
+    if not 0 <= address < 1 << 64:
+        raise InvalidArgumentError(f"`ptr` is not an address (got {address})")
+    return address
+
+
+def _ctypes_address(ptr: Any) -> int | None:
+    """The address in a ctypes pointer; None if `ptr` is none."""
+    import sys
+
+    ctypes = sys.modules.get("ctypes")  # not imported: then `ptr` cannot be one of its objects
+    if ctypes is None:
+        return None
+    if isinstance(ptr, ctypes.c_void_p):
+        return ptr.value or 0
+    if isinstance(ptr, (ctypes._Pointer, ctypes.c_char_p, ctypes.c_wchar_p)):
+        return ctypes.cast(ptr, ctypes.c_void_p).value or 0
+    return None
+
+
+def _numbers(value: Any, argument: str) -> tuple[int, ...]:
+    """A tuple of ints out of an int or a sequence of them."""
+    if hasattr(value, "__index__"):
+        return (value.__index__(),)
+    try:
+        return tuple(number.__index__() for number in value)
+    except (TypeError, AttributeError):
+        raise TypeError(f"`{argument}` is not a sequence of ints (got {value!r:.80})") from None
+
+
+def empty(
+    shape: SupportsIndex | Sequence[SupportsIndex],
+    *,
+    dtype: Any = "float32",
+    device: DeviceLike = "cpu",
+) -> Tensor:
+    """A new, compact Tensor whose elements are whatever the memory held.
+
+    Args:
+        shape: the extents; an int for one axis.
+        dtype: anything that `dlx.dtype` reads.
+        device: where to allocate; anything that `dlx.Device` reads.
+
+    Raises:
+        ValueError: a negative extent, or more than 2^63-1 bytes (`InvalidArgumentError`).
+        MemoryError: no room (`OutOfMemoryError`).
+        RuntimeError: no such device on this machine (`UnavailableError`).
+        BufferError: a device that dlx cannot allocate on (`UnsupportedError`).
+    """
+    return _native._empty(_numbers(shape, "shape"), dtypes.dtype_code(dtype), device_code(device))
+
+
+def set_num_threads(num_threads: int, /) -> None:
+    """Set how many threads one copy may use, for the whole process.
+
+    Args:
+        num_threads: 1 keeps a copy on the calling thread; 0 restores the default: DLX_NUM_THREADS
+            from the environment, or else the cores that this process may run on.
+
+    Raises:
+        ValueError: a negative number (`InvalidArgumentError`).
+    """
+    _capi.set_num_threads(num_threads.__index__())
+
+
+def get_num_threads() -> int:
+    """How many threads one copy may use; at least 1."""
+    return _capi.get_num_threads()
+
+
+def set_export_negative_strides(policy: str, /) -> None:
+    """Set what `Tensor.__dlpack__` does with negative strides when `copy=None`.
+
+    DLPack allows them, but PyTorch aborts the process on them.
+
+    Args:
+        policy: "copy" exports a compact copy, marked as copied (the policy at start); "share"
+            exports them as they are; "error" raises. `copy=False` always shares, `copy=True` always
+            copies; `numpy.asarray(t)` and `memoryview(t)` share whatever the policy.
+
+    Raises:
+        ValueError: no such policy (`InvalidArgumentError`).
+    """
+    if policy not in _POLICIES:
+        raise InvalidArgumentError(
+            f"`policy` is unknown (got {policy!r}, expected 'copy', 'share' or 'error')"
+        )
+    _capi.set_export_negative_strides(_POLICIES[policy])
+
+
+def get_export_negative_strides() -> str:
+    """The policy that `set_export_negative_strides` set."""
+    number = _capi.get_export_negative_strides()
+    return next(name for name, value in _POLICIES.items() if value == number)

@@ -1,0 +1,197 @@
+"""What the native code asks Python about objects of other libraries.
+
+Nothing here imports an array library: a library whose object is at hand has been imported already,
+so `sys.modules` and the class's own name tell what it is.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from dlx.dtypes import explain_numpy_dtype
+from dlx.errors import UnsupportedError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+# Bits of classify()'s answer; src/python reads them.
+NDARRAY = 1  # exactly numpy.ndarray: its fields may be read directly
+TABLE = 2  # its __dlpack_c_exchange_api__ may be used
+TORCH = 4  # look at conj, neg and requires_grad
+GUARD = 8  # call guard(x) before every import
+IMMUTABLE = 16  # its legacy capsules are read-only data
+
+# Packages whose classes wrap numbers with a meaning that a plain tensor loses.
+_GUARDED_PACKAGES = frozenset({"astropy", "pint", "scipy", "sparse", "unyt"})
+_IMMUTABLE_PACKAGES = frozenset({"jax", "jaxlib", "tensorflow"})
+
+
+def classify(cls: type, /) -> int:
+    """How objects of class `cls` are imported: the sum of the bits above. Called once per class."""
+    numpy = sys.modules.get("numpy")
+    torch = sys.modules.get("torch")
+    packages = {base.__module__.partition(".")[0] for base in cls.__mro__}
+    bits = 0
+    if numpy is not None:
+        if cls is numpy.ndarray:
+            return NDARRAY
+        if issubclass(cls, numpy.ndarray):
+            bits |= GUARD  # masked arrays, quantities, and whoever derives from them
+    if torch is not None and hasattr(torch, "Tensor") and issubclass(cls, torch.Tensor):
+        bits |= TORCH
+        if cls is torch.Tensor or cls is torch.nn.Parameter:
+            return bits | TABLE
+        # FakeTensor, DTensor and others inherit torch's exchange table without honouring it.
+        bits |= GUARD
+    if "__dlpack_c_exchange_api__" in cls.__dict__:
+        bits |= TABLE
+    if packages & _GUARDED_PACKAGES:
+        bits |= GUARD
+    if packages & _IMMUTABLE_PACKAGES:
+        bits |= IMMUTABLE
+    return bits
+
+
+def guard(obj: Any, /) -> None:
+    """Refuse an object whose meaning would be lost if only its numbers were imported.
+
+    There is no flag that forces it: the message names the caller's own call, which says what is
+    dropped.
+
+    Raises:
+        UnsupportedError: masked entries, a unit, a sparse layout, a torch tensor without plain
+            memory, or a NumPy dtype that DLPack has not.
+    """
+    torch = sys.modules.get("torch")
+    if torch is not None and hasattr(torch, "Tensor") and isinstance(obj, torch.Tensor):
+        _guard_torch(obj, torch)
+        return
+    _guard_sparse(obj)
+    _guard_mask(obj)
+    _guard_unit(obj)
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and isinstance(obj, numpy.ndarray):
+        problem = explain_numpy_dtype(obj.dtype) if obj.dtype.isbuiltin != 2 else None
+        if problem is not None:
+            raise UnsupportedError(problem)
+
+
+def _name(obj: object) -> str:
+    cls = type(obj)
+    return f"{cls.__module__.partition('.')[0]}.{cls.__qualname__}"
+
+
+def _guard_mask(obj: Any) -> None:
+    """numpy.ma and astropy's Masked classes. Without a masked entry nothing is lost."""
+    mask = getattr(obj, "mask", None)
+    if mask is None or isinstance(mask, bool) or not hasattr(mask, "any"):
+        return
+    if hasattr(obj, "filled") and bool(mask.any()):
+        raise UnsupportedError(
+            f"a {_name(obj)} with {int(mask.sum())} masked entries would lose its mask: call "
+            "`.filled(value)` to say what stands for them, or export `.data` and `.mask` on "
+            "their own"
+        )
+
+
+def _guard_unit(obj: Any) -> None:
+    """Quantities of astropy (`unit`), unyt and pint (`units`); a pure number loses nothing."""
+    packages = {base.__module__.partition(".")[0] for base in type(obj).__mro__}
+    if not packages & {"astropy", "unyt", "pint"}:
+        return
+    unit = getattr(obj, "unit", None)
+    if unit is None:
+        unit = getattr(obj, "units", None)
+    if unit is None or str(unit) in ("", "dimensionless"):
+        return
+    way = "magnitude" if "pint" in packages else "value"
+    raise UnsupportedError(
+        f"a {_name(obj)} in {unit} would lose its unit: export `.{way}`, or convert first with "
+        f"`.to(unit).{way}`"
+    )
+
+
+def _guard_sparse(obj: Any) -> None:
+    """scipy.sparse, PyData sparse, tf.SparseTensor: no single strided block of memory."""
+    package = type(obj).__module__.partition(".")[0]
+    if package == "scipy" and hasattr(obj, "nnz") and hasattr(obj, "toarray"):
+        parts = [
+            n for n in ("data", "indices", "indptr", "row", "col", "offsets") if hasattr(obj, n)
+        ]
+        listed = ", ".join(f"`.{part}`" for part in parts)
+        raise UnsupportedError(
+            f"a {_name(obj)} is sparse: export its parts ({listed or '`.tocsr()` has them'}) one "
+            "by one, or call `.toarray()` to make it dense"
+        )
+    if package == "sparse" and hasattr(obj, "todense"):
+        raise UnsupportedError(
+            f"a {_name(obj)} is sparse: export `.data` and its indices (`.coords`, or `.indices` "
+            "and `.indptr`) one by one, or call `.todense()`"
+        )
+    if package == "tensorflow" and type(obj).__name__ in ("SparseTensor", "RaggedTensor"):
+        way = "`.values` and `.indices`" if hasattr(obj, "indices") else "`.flat_values`"
+        raise UnsupportedError(
+            f"a {_name(obj)} is not one block of memory: export {way} one by one, or make it dense "
+            "with `tf.sparse.to_dense(x)` or `x.to_tensor()`"
+        )
+
+
+def _guard_torch(obj: Any, torch: Any) -> None:
+    """torch tensors without plain strided memory. torch itself exports some as a NULL pointer."""
+    name = _name(obj)
+    if obj.layout != torch.strided:
+        parts = (
+            "`.indices()` and `.values()`"
+            if obj.layout == torch.sparse_coo
+            else "`.values()` and its indices"
+        )
+        raise UnsupportedError(
+            f"a {name} of layout {obj.layout} is sparse: export {parts} one by one, or call `.to_dense()`"
+        )
+    if obj.is_quantized:
+        raise UnsupportedError(
+            f"a quantised {name} has a scale that would be lost: call `.int_repr()` or `.dequantize()`"
+        )
+    if obj.device.type == "meta":
+        raise UnsupportedError(
+            f"a {name} on the meta device has no memory: make it real with `torch.empty_like(x, device='cpu')`"
+        )
+    if obj.requires_grad:
+        raise UnsupportedError(
+            f"a {name} that requires grad would leave the graph unnoticed: call `.detach()`"
+        )
+    if hasattr(obj, "to_local") and hasattr(obj, "full_tensor"):
+        raise UnsupportedError(
+            f"a {name} is spread over processes: call `.to_local()` or `.full_tensor()`"
+        )
+    if (
+        hasattr(obj, "__tensor_flatten__")
+        or type(obj).__name__ == "FakeTensor"
+        or _is_functional(obj, torch)
+    ):
+        raise UnsupportedError(
+            f"a {name} wraps other tensors and has no memory of its own: export the tensors inside"
+        )
+
+
+def _is_functional(obj: Any, torch: Any) -> bool:
+    check = getattr(torch, "_is_functional_tensor", None)
+    return bool(check is not None and check(obj))
+
+
+def legacy_signature(obj: Any, /) -> bool:
+    """Whether `obj.__dlpack__` is older than the keywords of the 2023 standard.
+
+    Called after it raised TypeError for them: if its signature names `max_version` then the
+    TypeError is a real one and is shown; otherwise it is called again the old way. Where the
+    signature cannot be read (compiled code), or where it swallows any keyword, the old way is
+    tried: a real error then comes again.
+    """
+    import inspect
+
+    try:
+        parameters = inspect.signature(type(obj).__dlpack__).parameters
+    except (AttributeError, TypeError, ValueError):
+        return True
+    return "max_version" not in parameters

@@ -1,0 +1,117 @@
+"""Attaches libdlx to this interpreter: makes the native type `Tensor` and the hot functions.
+
+Whatever the library puts into the namespace becomes an attribute of this module; _native.pyi lists
+it for type checkers.
+"""
+
+from __future__ import annotations
+
+import atexit
+import sys
+
+from dlx import _capi, _hooks, _library, device, dtypes, errors
+
+# DLX_ERROR_* -> class, for what native code raises.
+_ERRORS = {
+    cls.status: cls
+    for cls in (
+        errors.InvalidArgumentError,
+        errors.OutOfMemoryError,
+        errors.UnsupportedError,
+        errors.UnavailableError,
+        errors.DriverError,
+        errors.ReadOnlyError,
+        errors.CopyRefusedError,
+        errors.DeviceRefusedError,
+        errors.InternalError,
+    )
+}
+
+
+class NotAttachable(ImportError):
+    """This interpreter cannot have a native Tensor type; dlx.raw works all the same."""
+
+
+def _fallback(obj, dtype, device, copy, force):
+    from dlx import _asarray  # on first need: most programs never come here
+
+    return _asarray.fallback(obj, dtype, device, copy, force)
+
+
+def _convert(tensor, code, copy):
+    from dlx import _asarray
+
+    return _asarray.convert_dtype(tensor, code, copy)
+
+
+def _in_subinterpreter():
+    """Whether this is not the main interpreter.
+
+    Asked before any native code runs: taking the GIL by PyGILState_Ensure, which attaching from
+    any thread needs, waits for ever in a subinterpreter.
+    """
+    try:
+        import _interpreters as interpreters  # CPython 3.13 and newer
+    except ImportError:
+        try:
+            import _xxsubinterpreters as interpreters
+        except ImportError:
+            return False  # built without them
+    current = interpreters.get_current()
+    return int(current[0] if isinstance(current, tuple) else current) != 0
+
+
+def _attach():
+    """The namespace with everything native in it. Raises NotAttachable with the reason."""
+    name = sys.implementation.name
+    if name != "cpython":
+        raise NotAttachable(
+            f"dlx.Tensor needs CPython (this is {name}), for it is a native type made by CPython's "
+            "C API; the C API of dlx works here too: import dlx.raw"
+        )
+    if _in_subinterpreter():
+        raise NotAttachable(
+            "dlx.Tensor cannot live in a subinterpreter: its type and the deferred releases belong "
+            "to the main interpreter; the C API of dlx works here too: import dlx.raw"
+        )
+    namespace = {
+        "errors": _ERRORS,
+        "make_dtype": dtypes.make_dtype,
+        "dtype_code": dtypes.dtype_code,
+        "make_device": device.make_device,
+        "device_code": device.device_code,
+        "classify": _hooks.classify,
+        "guard": _hooks.guard,
+        "legacy_signature": _hooks.legacy_signature,
+        "asarray_fallback": _fallback,
+        "convert_dtype": _convert,
+    }
+    status = _library.attach(id(object), id(namespace))
+    if status:
+        raise NotAttachable(
+            f"dlx cannot attach to this interpreter: {_capi.last_error()}; the C API of dlx works "
+            "here too: import dlx.raw"
+        )
+    return namespace
+
+
+_namespace = _attach()
+globals().update(
+    (name, _namespace[name])
+    for name in (
+        "Tensor",
+        "from_dlpack",
+        "asarray",
+        "copyto",
+        "_wrap",
+        "_from_buffer",
+        "_empty",
+        "_handle",
+        "_adopt",
+        "_flags",
+        "_shutdown",
+        "_drain",
+    )
+    if name in _namespace
+)
+atexit.register(_namespace["_shutdown"])

@@ -1,0 +1,126 @@
+"""`repr` of a Tensor: a few values, and everything that tells what it is.
+
+Never raises for a tensor whose data cannot be read here, and never reads more than it shows.
+"""
+
+from __future__ import annotations
+
+from dlx import _capi
+from dlx.errors import Error
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from dlx._native import Tensor
+
+_CPU = 1  # kDLCPU
+_EDGE = 3  # elements shown at each end of a long axis
+_LIMIT = 200  # elements shown in all; with more, the edges shrink to 1
+_DOTS = "..."
+
+
+def render(tensor: Tensor) -> str:
+    """The text of `repr(tensor)` and `str(tensor)`."""
+    facts = [
+        f"shape={tensor.shape}",
+        f"dtype={_capi.dtype_name(_capi.tensor_dtype(tensor))}",
+        f"device={tensor.device}",
+    ]
+    if not tensor.is_contiguous():
+        facts.append(f"strides={tensor.strides}")
+    if tensor.readonly:
+        facts.append("read-only")
+    values = _values(tensor)
+    separator = ",\n       " if "\n" in values else ", "
+    return f"Tensor({values}{separator}{', '.join(facts)})"
+
+
+def _values(tensor: Tensor) -> str:
+    """The values as nested brackets, or in <> why there are none."""
+    if tensor.device.device_type != _CPU:
+        return f"<values on {tensor.device}>"
+    if tensor.size == 0:
+        return "[]"
+    if tensor.data_ptr == 0:
+        return "<no data>"
+    for edge in (_EDGE, 1):
+        if _shown(tensor.shape, edge) <= _LIMIT:
+            break
+    else:
+        return f"<{tensor.size} values>"
+    try:
+        nested = _collect(tensor, edge)
+    except Error as error:
+        return f"<no values: {error}>"
+    texts = _format(nested)
+    return _brackets(texts, len("Tensor("))
+
+
+def _shown(shape: tuple[int, ...], edge: int) -> int:
+    count = 1
+    for extent in shape:
+        count *= min(extent, 2 * edge)
+    return count
+
+
+def _collect(tensor: Tensor, edge: int) -> Any:
+    """Nested lists of values, with `...` in place of what is left out."""
+    if tensor.ndim == 0:
+        return tensor.item()
+    extent = tensor.shape[0]
+    if extent <= 2 * edge:
+        return _rows(tensor, edge)
+    head = _rows(tensor[:edge], edge)
+    tail = _rows(tensor[extent - edge :], edge)
+    return [*head, _DOTS, *tail]
+
+
+def _rows(tensor: Tensor, edge: int) -> list[Any]:
+    if tensor.ndim == 1:
+        values: list[Any] = tensor.tolist()
+        return values
+    return [_collect(tensor[index], edge) for index in range(tensor.shape[0])]
+
+
+def _format(value: Any) -> Any:
+    """The same nesting with texts, each padded to the widest."""
+    texts: list[str] = []
+
+    def convert(item: Any) -> Any:
+        if isinstance(item, list):
+            return [convert(part) for part in item]
+        texts.append(item if item is _DOTS else _number(item))
+        return texts[-1]
+
+    converted = convert(value)
+    width = max(len(text) for text in texts if text is not _DOTS)
+
+    def pad(item: Any) -> Any:
+        if isinstance(item, list):
+            return [pad(part) for part in item]
+        return item if item is _DOTS else item.rjust(width)
+
+    return pad(converted)
+
+
+def _number(value: Any) -> str:
+    if isinstance(value, float):
+        whole = value.is_integer() and abs(value) < 1e6
+        return f"{value:.1f}" if whole else f"{value:.6g}"
+    if isinstance(value, complex):
+        return f"{value.real:.6g}{value.imag:+.6g}j"
+    if isinstance(value, tuple):
+        return f"({', '.join(_number(part) for part in value)})"
+    return str(value)
+
+
+def _brackets(nested: Any, indent: int) -> str:
+    if not isinstance(nested, list):
+        return str(nested)
+    if not any(isinstance(item, list) for item in nested):
+        return f"[{', '.join(nested)}]"
+    inner = [_brackets(item, indent + 1) for item in nested]
+    deep = any("\n" in item for item in inner)
+    gap = ",\n" + ("\n" if deep else "") + " " * (indent + 1)
+    return f"[{gap.join(inner)}]"

@@ -1,0 +1,165 @@
+"""Numbers and nested sequences of them, and of arrays of one shape, as new tensors."""
+
+from __future__ import annotations
+
+from dlx import _capi, _native, _values, dtypes
+from dlx.errors import InvalidArgumentError, UnsupportedError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from dlx._native import Tensor
+    from dlx.dtypes import DTypeCode
+
+    Shape = tuple[int, ...]
+    Position = tuple[int, ...]
+
+_CPU = (1, 0)
+_ARRAY_PROTOCOLS = (
+    "__dlpack__",
+    "__array_interface__",
+    "__array_struct__",
+    "__array__",
+)
+
+
+def is_number(obj: object) -> bool:
+    """A Python number, also of a subclass."""
+    return isinstance(obj, (bool, int, float, complex))
+
+
+def is_array(obj: object) -> bool:
+    """Something with a shape of its own: it becomes a block of the result, or a number if 0-d."""
+    return not isinstance(obj, type) and any(hasattr(obj, name) for name in _ARRAY_PROTOCOLS)
+
+
+def is_sequence(obj: object) -> bool:
+    """A list, a tuple, or another ordered collection; not text, not a set, not a dict."""
+    if isinstance(obj, (str, bytes, bytearray, dict, type)) or is_array(obj):
+        return False
+    return isinstance(obj, (list, tuple)) or (
+        hasattr(obj, "__len__") and hasattr(obj, "__getitem__")
+    )
+
+
+def build(obj: Any, code: DTypeCode | None) -> tuple[Tensor, bool]:
+    """A new CPU tensor of a number or a nested sequence, and whether it has the dtype asked for.
+
+    Without `code`: bool if every number is a bool, else int64 (uint64 if one is above 2^63-1), else
+    float64, else complex128; arrays inside must share one dtype, which the result has.
+
+    Raises:
+        InvalidArgumentError: ragged nesting (the message names the position), or a number that the
+            dtype cannot hold.
+        TypeError: something in it that is neither a number nor an array.
+    """
+    if is_number(obj):
+        return _from_numbers([obj], (), code)
+    shape = _outer_shape(obj)
+    leaves = list(_leaves(obj, shape, ()))
+    blocks = [leaf for _, leaf in leaves if not is_number(leaf)]
+    if not blocks:
+        return _from_numbers([leaf for _, leaf in leaves], shape, code)
+    return _from_arrays(leaves, shape, code)
+
+
+def _outer_shape(obj: Any) -> Shape:
+    """The shape that the first elements on the way down suggest; _leaves checks all others."""
+    shape: list[int] = []
+    seen: set[int] = set()
+    while is_sequence(obj):
+        if id(obj) in seen:
+            raise InvalidArgumentError("`obj` is a sequence that contains itself")
+        seen.add(id(obj))
+        shape.append(len(obj))
+        if not shape[-1]:
+            break
+        obj = obj[0]
+    return tuple(shape)
+
+
+def _leaves(obj: Any, shape: Shape, position: Position) -> Iterator[tuple[Position, Any]]:
+    """Every number or array in it with its position, in C order."""
+    depth = len(position)
+    if depth == len(shape):
+        if is_sequence(obj):
+            raise _ragged(
+                position, f"a sequence of {len(obj)}", "a number, as elsewhere at this depth"
+            )
+        if not is_number(obj) and not is_array(obj):
+            kind = type(obj).__name__
+            raise TypeError(f"`obj`{_at(position)} is not a number (got {kind}: {obj!r:.60})")
+        yield position, obj
+        return
+    if not is_sequence(obj):
+        raise _ragged(position, f"a {type(obj).__name__}", f"a sequence of {shape[depth]}")
+    if len(obj) != shape[depth]:
+        raise _ragged(position, f"{len(obj)} items", f"{shape[depth]}, as in the first")
+    for index in range(shape[depth]):
+        yield from _leaves(obj[index], shape, (*position, index))
+
+
+def _at(position: Position) -> str:
+    return "".join(f"[{index}]" for index in position)
+
+
+def _ragged(position: Position, got: str, expected: str) -> InvalidArgumentError:
+    return InvalidArgumentError(
+        f"`obj` is ragged at obj{_at(position)} (got {got}, expected {expected})"
+    )
+
+
+def _natural_dtype(numbers: list[Any]) -> str:
+    if numbers and all(isinstance(number, bool) for number in numbers):
+        return "bool"
+    if any(isinstance(number, complex) for number in numbers):
+        return "complex128"
+    if not numbers or any(isinstance(number, float) for number in numbers):
+        return "float64"
+    if max(numbers) > 2**63 - 1 and min(numbers) >= 0:
+        return "uint64"
+    return "int64"
+
+
+def _from_numbers(numbers: list[Any], shape: Shape, code: DTypeCode | None) -> tuple[Tensor, bool]:
+    done = code is not None and _values.can_encode(code)
+    if code is None or not done:
+        code = dtypes.dtype_code(_natural_dtype(numbers))
+    raw = _values.encode(numbers, code)
+    out = _native._empty(shape, code, _CPU)
+    if raw:
+        uint8 = (dtypes.UINT, 8, 1)
+        bytes_of_out = _native._wrap(out.data_ptr, (len(raw),), None, uint8, _CPU, 0, out, None)
+        _native.copyto(bytes_of_out, _native._from_buffer(raw))
+    return out, done
+
+
+def _from_arrays(
+    leaves: list[tuple[Position, Any]], shape: Shape, code: DTypeCode | None
+) -> tuple[Tensor, bool]:
+    """Stack arrays of one shape; 0-d ones of different dtypes, or beside numbers, are numbers."""
+    blocks = [(at, None if is_number(leaf) else _native.asarray(leaf)) for at, leaf in leaves]
+    inner: Shape = next(block.shape for _, block in blocks if block is not None)
+    for at, block in blocks:
+        got: Shape = () if block is None else block.shape
+        if got != inner:
+            raise _ragged(at, f"shape {got}", f"{inner}, as in the first array")
+    codes = {None if block is None else _capi.tensor_dtype(block) for _, block in blocks}
+    if len(codes) > 1:
+        if inner == ():
+            numbers = [
+                leaf if block is None else block.item()
+                for (_, leaf), (_, block) in zip(leaves, blocks)
+            ]
+            return _from_numbers(numbers, shape, code)
+        names = ", ".join(sorted(dtypes.make_name(code) for code in codes if code is not None))
+        raise UnsupportedError(
+            f"`obj` holds arrays of different dtypes ({names}): convert them to one first"
+        )
+    common = _capi.tensor_dtype(next(block for _, block in blocks if block is not None))
+    out = _native._empty(shape + inner, common, _CPU)
+    for at, block in blocks:
+        _native.copyto(out[at], block)
+    return out, code == common

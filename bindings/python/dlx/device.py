@@ -1,0 +1,202 @@
+"""Devices: the class `dlx.Device`, which devices there are, and where a pointer lives."""
+
+from __future__ import annotations
+
+from dlx import _capi
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any, SupportsIndex
+
+    DeviceCode = tuple[int, int]
+
+__all__ = ["Device", "device_of", "devices"]
+
+# Every device type of DLPack 1.3; 5 and 6 are not given out. The names come from dlx_device_name.
+_TYPES = (1, 2, 3, 4, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18)
+
+
+class Device:
+    """A device: where memory lives.
+
+    `Device(x)` reads a name ("cpu", "cuda", "cuda:1", "rocm:0"), a pair (DLPack device type, id),
+    another Device, a `torch.device`, or any object with `__dlpack_device__` or a `device` that is
+    one of these. "cuda" means "cuda:0".
+
+    Unpacks into (device_type, device_id). Equal if both numbers are; a Device also equals its name.
+    Immutable and hashable. A Device may name one that this machine does not have.
+
+    Attributes:
+        device_type: DLPack's number (1 cpu, 2 cuda, 10 rocm, …).
+        device_id: the ordinal; of an imported tensor the one that its producer gave, except that
+            the CPU's is always 0.
+        type: the type's name alone, as in torch: "cuda".
+        id: the same as device_id.
+        name: "cpu", "cuda:0".
+
+    Raises:
+        TypeError: the object names no device.
+        ValueError: no such device name (`InvalidArgumentError`).
+
+    Source: DLPack 1.3, DLDevice.
+    """
+
+    __slots__ = ("device_id", "device_type", "name")
+
+    device_type: int
+    device_id: int
+    name: str
+
+    def __init__(self, obj: Any, /) -> None:
+        device_type, device_id = device_code(obj)
+        put = object.__setattr__  # the class's own refuses, because devices are immutable
+        put(self, "device_type", device_type)
+        put(self, "device_id", device_id)
+        put(self, "name", _capi.device_name(device_type, device_id))
+
+    def __setattr__(self, field: str, value: object) -> None:
+        raise AttributeError(f"dlx.Device is immutable (tried to set {field!r})")
+
+    def __delattr__(self, field: str) -> None:
+        raise AttributeError(f"dlx.Device is immutable (tried to delete {field!r})")
+
+    @property
+    def type(self) -> str:
+        """The type's name alone: "cpu", "cuda", "rocm"."""
+        return self.name.partition(":")[0]
+
+    @property
+    def id(self) -> int:
+        """The ordinal, as in `device_id`."""
+        return self.device_id
+
+    @property
+    def description(self) -> str:
+        """The maker's name for it.
+
+        Raises:
+            RuntimeError: this machine has no such device (`UnavailableError`).
+        """
+        return _capi.device_properties(self.device_type, self.device_id)[0]
+
+    @property
+    def memory_total(self) -> int | None:
+        """Bytes of memory, or None where unknown. Raises as `description` does."""
+        total = _capi.device_properties(self.device_type, self.device_id)[1]
+        return None if total < 0 else total
+
+    @property
+    def memory_free(self) -> int | None:
+        """Bytes free at this moment, or None where unknown. Raises as `description` does."""
+        free = _capi.device_properties(self.device_type, self.device_id)[2]
+        return None if free < 0 else free
+
+    def synchronize(self) -> None:
+        """Wait until all work that dlx was given for this device is done.
+
+        Raises:
+            RuntimeError: no such device here (`UnavailableError`), or its driver reports an error
+                (`DriverError`).
+        """
+        _capi.device_synchronize(self.device_type, self.device_id)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter((self.device_type, self.device_id))
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Device):
+            return self.name == other.name
+        if isinstance(other, str):
+            return self.name == other
+        return NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __repr__(self) -> str:
+        return f"dlx.Device({self.name!r})"
+
+    def __reduce__(self) -> tuple[Any, tuple[tuple[int, int]]]:
+        return Device, ((self.device_type, self.device_id),)
+
+
+def make_device(device_type: int, device_id: int) -> Device:
+    """The Device for two numbers; called by the native code, once per device."""
+    return Device((device_type, device_id))
+
+
+def device_code(obj: Any, /) -> DeviceCode:
+    """(device type, id) of any device-like object; the rules are those of the class `Device`."""
+    if isinstance(obj, Device):
+        return obj.device_type, obj.device_id
+    if isinstance(obj, str):
+        return _capi.device_parse(obj)
+    if isinstance(obj, (tuple, list)):
+        if len(obj) == 2:
+            return _number(obj[0]), _number(obj[1])
+        raise TypeError(f"`device` is not a pair (got {len(obj)} items, expected (type, id))")
+    if type(obj).__module__.partition(".")[0] == "torch" and hasattr(obj, "index"):
+        # torch.device: its types carry names that dlx reads; without an index it is the first.
+        name = "rocm" if obj.type == "hip" else obj.type
+        return _capi.device_parse(name if obj.index is None else f"{name}:{obj.index}")
+    pair = getattr(obj, "__dlpack_device__", None)
+    if pair is not None and not isinstance(obj, type):
+        device_type, device_id = pair()
+        return int(device_type), int(device_id)
+    inner = getattr(obj, "device", None)
+    if inner is None or inner is obj or isinstance(obj, type):
+        raise TypeError(
+            f"`device` is not a device (got {type(obj).__name__}, expected a dlx.Device, a name "
+            'such as "cpu" or "cuda:0", or a pair (type, id))'
+        )
+    return device_code(inner)
+
+
+def _number(obj: Any) -> int:
+    """An int of a pair; members of an IntEnum, as the standard has them, count too."""
+    value = getattr(obj, "value", obj)
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(f"`device` is a pair that holds no number (got {obj!r}, expected an int)")
+    return int(value)
+
+
+def devices() -> tuple[Device, ...]:
+    """Every device of this machine that dlx can use, the CPU first.
+
+    Finding out loads the drivers that are installed (once a process); a driver that is missing is
+    a fact and not an error: `python -m dlx info` tells the reason.
+    """
+    return tuple(
+        Device((device_type, device_id))
+        for device_type in _TYPES
+        for device_id in range(_capi.device_count(device_type))
+    )
+
+
+def missing_devices() -> dict[str, str]:
+    """For each device type that this machine lacks, the reason in words."""
+    return {
+        _capi.device_name(device_type, 0).partition(":")[0]: _capi.device_reason(device_type)
+        for device_type in _TYPES
+        if _capi.device_count(device_type) == 0
+    }
+
+
+def device_of(ptr: SupportsIndex, /) -> Device:
+    """The device on which the memory at address `ptr` lives.
+
+    No driver is initialised to find out: one that nobody uses yet owns no memory, and the answer
+    is then the CPU.
+
+    Args:
+        ptr: an address, as an integer.
+
+    Raises:
+        TypeError: `ptr` is not an integer.
+        ValueError: `ptr` is 0 (`InvalidArgumentError`).
+    """
+    return Device(_capi.device_of_pointer(ptr.__index__()))

@@ -1,0 +1,254 @@
+"""Data types: the class `dlx.dtype`, and how dtype-like objects of other libraries are read.
+
+A data type is three numbers (code, bits, lanes), as DLPack defines them. `Tensor.dtype` is a
+`numpy.dtype` wherever NumPy is installed and has that type, so that libraries which dispatch on
+`numpy.dtype` keep working; for all others (bfloat16, the FP8 to FP4 kinds, int4, lanes …) it is a
+`dlx.dtype`.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from dlx import _capi
+from dlx.errors import InvalidArgumentError, UnsupportedError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    DTypeCode = tuple[int, int, int]
+
+__all__ = ["dtype"]
+
+# DLDataTypeCode of the DLPack standard.
+INT, UINT, FLOAT, OPAQUE, BFLOAT, COMPLEX, BOOL = range(7)
+FIRST_FP8, FIRST_FP6, FP4, BCOMPLEX = 7, 15, 17, 18
+
+_KINDS = {INT: "i", UINT: "u", FLOAT: "f", BFLOAT: "f", COMPLEX: "c", BOOL: "b", BCOMPLEX: "c"}
+_PYTHON_TYPES = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
+
+
+class dtype:
+    """A data type of DLPack.
+
+    `dtype(x)` reads a name ("float32", "bfloat16", "float8_e4m3fn", "int4", "float32x4"), a
+    `numpy.dtype`, a scalar type of NumPy or ml_dtypes, a `torch.dtype`, `bool`, `int` (int64),
+    `float` (float64), `complex` (complex128), or any object with a `dtype` attribute.
+
+    Two are equal if code, bits and lanes are; a `dlx.dtype` also equals its name. Immutable and
+    hashable.
+
+    Attributes:
+        name: the name, as `dlx_dtype_name` writes it.
+        code: DLPack's type code (DLDataTypeCode).
+        bits: bits of one lane.
+        lanes: lanes of one element, 1 for a scalar.
+        itemsize: bytes that hold one element alone, `(bits * lanes + 7) // 8`; packed sub-byte
+            elements share bytes in memory.
+        kind: "b" bool, "i" signed, "u" unsigned, "f" floating point, "c" complex, "V" other.
+
+    Raises:
+        TypeError: the object is not dtype-like.
+        ValueError: no such dtype (`InvalidArgumentError`).
+        BufferError: a dtype that DLPack cannot express (`UnsupportedError`).
+
+    Source: DLPack 1.3, DLDataType; array API standard 2025.12, "Data types".
+    """
+
+    __slots__ = ("bits", "code", "lanes", "name")
+
+    name: str
+    code: int
+    bits: int
+    lanes: int
+
+    def __init__(self, obj: Any, /) -> None:
+        code = dtype_code(obj)
+        put = object.__setattr__  # the class's own refuses, because dtypes are immutable
+        for field, value in zip(("code", "bits", "lanes"), code):
+            put(self, field, value)
+        put(self, "name", _capi.dtype_name(code))
+
+    def __setattr__(self, field: str, value: object) -> None:
+        raise AttributeError(f"dlx.dtype is immutable (tried to set {field!r})")
+
+    def __delattr__(self, field: str) -> None:
+        raise AttributeError(f"dlx.dtype is immutable (tried to delete {field!r})")
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes that hold one element alone."""
+        return (self.bits * self.lanes + 7) // 8
+
+    @property
+    def kind(self) -> str:
+        """One letter, as in NumPy: "b", "i", "u", "f", "c", or "V" for what has no arithmetic."""
+        if FIRST_FP8 <= self.code <= FP4:
+            return "f"
+        return _KINDS.get(self.code, "V")
+
+    @property
+    def dtype(self) -> Any:
+        """The `numpy.dtype` for this type, so that `numpy.dtype(x)` reads a `dlx.dtype`.
+
+        Raises:
+            AttributeError: NumPy has none (and ml_dtypes, which has many more, is not installed).
+        """
+        found = numpy_dtype((self.code, self.bits, self.lanes), extended=True)
+        if found is None:
+            raise AttributeError(f"there is no numpy.dtype for {self.name}")
+        return found
+
+    __numpy_dtype__ = dtype
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, dtype):
+            return self.name == other.name
+        if isinstance(other, str):
+            return self.name == other
+        return NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __repr__(self) -> str:
+        return f"dlx.dtype({self.name!r})"
+
+    def __reduce__(self) -> tuple[Any, tuple[str]]:
+        return dtype, (self.name,)
+
+
+def make_name(code: DTypeCode) -> str:
+    """The name of (code, bits, lanes)."""
+    return _capi.dtype_name(code)
+
+
+def make_dtype(code: int, bits: int, lanes: int) -> Any:
+    """The public object for a data type: `numpy.dtype` where NumPy has it, else `dlx.dtype`.
+
+    Called by the native code, once per data type; this is where NumPy is imported.
+    """
+    found = numpy_dtype((code, bits, lanes), extended=False)
+    return dtype(_capi.dtype_name((code, bits, lanes))) if found is None else found
+
+
+def numpy_dtype(code: DTypeCode, *, extended: bool) -> Any:
+    """The `numpy.dtype` for (code, bits, lanes), or None.
+
+    With `extended`, types that ml_dtypes adds count too, where it is installed. Their sub-byte
+    kinds (int4 …) occupy one byte an element, so they describe padded data only.
+    """
+    typestr = _capi.dtype_typestr(code)
+    try:
+        import numpy
+    except ImportError:
+        return None
+    if typestr is not None:
+        return numpy.dtype(typestr)
+    if not extended or code[2] != 1:
+        return None
+    try:
+        import ml_dtypes
+    except ImportError:
+        return None
+    scalar = getattr(ml_dtypes, _capi.dtype_name(code), None)
+    return None if scalar is None else numpy.dtype(scalar)
+
+
+def dtype_code(obj: Any, /) -> DTypeCode:
+    """(code, bits, lanes) of any dtype-like object; the rules are those of the class `dtype`."""
+    if isinstance(obj, str):
+        return _code_of_name(obj)
+    if isinstance(obj, dtype):
+        return obj.code, obj.bits, obj.lanes
+    if isinstance(obj, type):
+        return _code_of_type(obj)
+    library = type(obj).__module__.partition(".")[0]
+    if library == "torch":
+        return _code_of_torch(obj)
+    if library == "pyarrow" and hasattr(obj, "to_pandas_dtype"):
+        return dtype_code(obj.to_pandas_dtype())
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and isinstance(obj, numpy.dtype):
+        return _code_of_numpy(obj)
+    inner = getattr(obj, "dtype", None)
+    if inner is None and library == "tensorflow":
+        inner = getattr(obj, "as_numpy_dtype", None)
+    if inner is None or inner is obj:
+        raise TypeError(
+            f"`dtype` is not a data type (got {type(obj).__name__}, expected a name such as "
+            '"float32", or the dtype object of an array library)'
+        )
+    return dtype_code(inner)
+
+
+def _code_of_name(name: str) -> DTypeCode:
+    """A name of dlx; failing that, a typestr such as "<f4" or a letter of NumPy's."""
+    try:
+        return _capi.dtype_parse(name)
+    except InvalidArgumentError:
+        if name[:1] not in ("<", ">", "|", "="):
+            raise
+    return _capi.dtype_parse_typestr(name)
+
+
+def _code_of_type(obj: type) -> DTypeCode:
+    """A class: one of Python's numbers, or a scalar type of NumPy, ml_dtypes or JAX."""
+    name = _PYTHON_TYPES.get(obj)
+    if name is not None:
+        return _capi.dtype_parse(name)
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and issubclass(obj, numpy.generic):
+        return _code_of_numpy(numpy.dtype(obj))
+    if obj.__module__.partition(".")[0] == "ml_dtypes":
+        return _capi.dtype_parse(obj.__name__)
+    raise TypeError(
+        f"`dtype` is a class that names no data type (got {obj.__module__}.{obj.__qualname__}, "
+        "expected bool, int, float, complex or a scalar type of NumPy)"
+    )
+
+
+def _code_of_torch(obj: Any) -> DTypeCode:
+    name = str(obj).partition(".")[2]
+    if name == "float4_e2m1fn_x2":  # two lanes in one byte; torch's spelling differs from dlx's
+        name = "float4_e2m1fnx2"
+    try:
+        return _capi.dtype_parse(name)
+    except InvalidArgumentError:
+        raise UnsupportedError(
+            f"`dtype` is a type of PyTorch that DLPack cannot express (got {obj}): quantised "
+            "tensors export their integers with `.int_repr()`"
+        ) from None
+
+
+def _code_of_numpy(obj: Any) -> DTypeCode:
+    """A numpy.dtype. Raises UnsupportedError naming the way out for those DLPack has not."""
+    if obj.isbuiltin == 2 and obj.kind != "T":  # registered by ml_dtypes and the like
+        return _capi.dtype_parse(obj.name)
+    problem = explain_numpy_dtype(obj)
+    if problem is not None:
+        raise UnsupportedError(f"`dtype`: {problem}")
+    return _capi.dtype_parse(obj.name)
+
+
+def explain_numpy_dtype(obj: Any) -> str | None:
+    """Why DLPack cannot carry this numpy.dtype and what to call instead; None if it can."""
+    if obj.names is not None:
+        first = obj.names[0] if obj.names else "name"
+        return f"a structured dtype has no DLPack form (got {obj}): take one field, x[{first!r}]"
+    if obj.kind == "O":
+        return "an object array holds Python objects, not numbers: use `.astype('float64')` or another dtype that fits"
+    if obj.kind in "SUT":
+        return f"strings have no DLPack form (got {obj}): encode them as numbers, e.g. `.view('uint8')` for fixed-size bytes"
+    if obj.kind in "Mm":
+        return f"dates and time spans have no DLPack form (got {obj}): use `.view('int64')` and keep the unit beside it"
+    if not obj.isnative:
+        native = obj.newbyteorder("=").str
+        return f"DLPack has the machine's own byte order only (got {obj.str!r}): use `.astype({native!r})`"
+    if obj.kind == "V" or obj.itemsize > (16 if obj.kind == "c" else 8):
+        return f"DLPack has no such type (got {obj}): use `.astype('{'complex128' if obj.kind == 'c' else 'float64'}')`"
+    return None

@@ -1,0 +1,143 @@
+"""What dlx raises. Every class also derives from the builtin that its callers look for.
+
+C's counterpart is `dlx_status`: `Error.status` is its number, and the message is that of
+`dlx_last_error()`: "function: what is wrong (got X, expected Y)".
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "CopyRefusedError",
+    "DeviceRefusedError",
+    "DriverError",
+    "Error",
+    "InternalError",
+    "InvalidArgumentError",
+    "OutOfMemoryError",
+    "ReadOnlyError",
+    "UnavailableError",
+    "UnsupportedError",
+    "from_status",
+]
+
+
+class Error(Exception):
+    """Base of everything that dlx raises by itself.
+
+    An exception of somebody else, such as a producer's own in `__dlpack__`, passes through dlx
+    unchanged and is no `Error`.
+
+    Attributes:
+        status: the `dlx_status` of the failure (`DLX_ERROR_*` in dlx.h).
+    """
+
+    status: int = 255
+
+
+class InvalidArgumentError(Error, ValueError):
+    """The caller's mistake: an argument that no tensor could make right.
+
+    The message names the argument, what came and what was expected. Also raised for a malformed
+    struct, for example a producer's DLPack tensor with a negative extent.
+    """
+
+    status = 1
+
+
+class OutOfMemoryError(Error, MemoryError):
+    """An allocator had no room, or a size exceeds the memory that can be addressed."""
+
+    status = 2
+
+
+class UnsupportedError(Error, BufferError):
+    """Well-formed, but beyond what dlx or DLPack can say: a dtype, a flag, a version, a layout.
+
+    A BufferError because the array API standard asks `__dlpack__` for one when data cannot be
+    exported.
+    """
+
+    status = 3
+
+
+class UnavailableError(Error, RuntimeError):
+    """No driver, or no such device, on this machine.
+
+    `dlx.raw.dlx_backend_reason` says why, and where dlx looked.
+    """
+
+    status = 4
+
+
+class DriverError(Error, RuntimeError):
+    """A call into a device's driver failed; the message has the call, its code and its text."""
+
+    status = 5
+
+
+class ReadOnlyError(Error, BufferError, ValueError):
+    """Somebody wanted to write to read-only data, or to export it as writable.
+
+    A BufferError because the standard asks `__dlpack__` for one; a ValueError because NumPy raises
+    one for an assignment to a read-only array.
+    """
+
+    status = 6
+
+
+class CopyRefusedError(Error, BufferError, ValueError):
+    """A copy is needed, and the caller said `copy=False`.
+
+    The array API standard's `from_dlpack` names BufferError in one paragraph and ValueError in the
+    next; this is both.
+    """
+
+    status = 7
+
+
+class DeviceRefusedError(Error, BufferError, TypeError):
+    """The data lives on another device, and no transfer was asked for.
+
+    Raised only by dlx's own consumers (`from_dlpack`, `asarray`, `convert`), never out of
+    `__dlpack__`: there a TypeError would look like an old signature, so it is an UnsupportedError.
+    BufferError is what the standard recommends, TypeError what NumPy raises for data on a GPU.
+    """
+
+    status = 8
+
+
+class InternalError(Error, RuntimeError):
+    """A bug in dlx. Please report it with the message."""
+
+    status = 255
+
+
+_CLASSES: dict[int, type[Error]] = {
+    cls.status: cls
+    for cls in (
+        InvalidArgumentError,
+        OutOfMemoryError,
+        UnsupportedError,
+        UnavailableError,
+        DriverError,
+        ReadOnlyError,
+        CopyRefusedError,
+        DeviceRefusedError,
+        InternalError,
+    )
+}
+
+
+def from_status(status: int, message: str) -> Error:
+    """The exception for a failed call of the C API.
+
+    Args:
+        status: what the call returned, not DLX_OK.
+        message: the text of `dlx_last_error()`.
+
+    Returns:
+        an exception to be raised. A status that this version does not know makes a plain `Error`.
+    """
+    error = _CLASSES.get(status, Error)(message)
+    error.status = status
+    return error

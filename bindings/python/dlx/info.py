@@ -1,0 +1,108 @@
+"""`python -m dlx info`: which library this is, what it found, and who is there to talk to."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import dlx
+from dlx import _capi, _library
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["installed_libraries", "report"]
+
+# Distribution on PyPI -> what people call it. Only their metadata is read.
+_LIBRARIES = {
+    "numpy": "NumPy",
+    "torch": "PyTorch",
+    "pyarrow": "PyArrow",
+    "jax": "JAX",
+    "tensorflow": "TensorFlow",
+    "tensorflow-cpu": "TensorFlow (CPU)",
+    "cupy": "CuPy",
+    "cupy-cuda12x": "CuPy (CUDA 12)",
+    "cupy-cuda13x": "CuPy (CUDA 13)",
+    "paddlepaddle": "PaddlePaddle",
+    "mlx": "MLX",
+    "warp-lang": "Warp",
+    "dpnp": "dpnp",
+    "apache-tvm-ffi": "TVM FFI",
+    "onnxruntime": "ONNX Runtime",
+    "ml-dtypes": "ml_dtypes",
+    "pandas": "pandas",
+    "polars": "Polars",
+    "xarray": "xarray",
+    "dask": "Dask",
+    "awkward": "Awkward Array",
+    "scipy": "SciPy",
+    "scikit-image": "scikit-image",
+    "opencv-python": "OpenCV",
+    "pillow": "Pillow",
+    "numba": "Numba",
+    "nanoarrow": "nanoarrow",
+    "cffi": "cffi",
+}
+
+
+def installed_libraries() -> dict[str, str]:
+    """Name -> version of the array libraries that are installed; none of them is imported."""
+    from importlib import metadata
+
+    found = {}
+    for distribution, name in _LIBRARIES.items():
+        try:
+            found[name] = metadata.version(distribution)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def _size(count: int | None) -> str:
+    return "unknown" if count is None else f"{count / 2**30:.1f} GiB"
+
+
+def _device_lines() -> Iterator[tuple[str, str]]:
+    from dlx.device import missing_devices
+
+    for device in dlx.devices():
+        free, total = _size(device.memory_free), _size(device.memory_total)
+        yield device.name, f"{device.description}, {free} free of {total}"
+    by_reason: dict[str, list[str]] = {}
+    for name, reason in missing_devices().items():
+        by_reason.setdefault(reason, []).append(name)
+    for reason, names in by_reason.items():
+        yield "none of", ", ".join(names)
+        yield "", reason
+
+
+def _library_lines() -> Iterator[tuple[str, str]]:
+    yield "dlx", dlx.__version__
+    yield (
+        "library",
+        os.path.abspath(_library.path) if os.path.exists(_library.path) else _library.path,
+    )
+    yield "ABI", str(_capi.abi_version())
+    yield "binding", _library.binding
+    yield "Python", f"{sys.implementation.name} {sys.version.split()[0]}, {sys.executable}"
+    yield "threads", str(dlx.get_num_threads())
+    yield "copy engine", _capi.describe_copy_engine()
+    yield "negative strides", dlx.get_export_negative_strides()
+
+
+def report() -> str:
+    """The whole text."""
+    sections = {
+        "Library": list(_library_lines()),
+        "Devices": list(_device_lines()),
+        "Array libraries": list(installed_libraries().items()),
+    }
+    width = max(len(name) for lines in sections.values() for name, _ in lines) + 2
+    text = []
+    for title, lines in sections.items():
+        text.append(title)
+        text += [f"  {name:<{width}}{value}" for name, value in lines] or ["  none"]
+        text.append("")
+    return "\n".join(text[:-1])

@@ -1,0 +1,323 @@
+"""The methods of `dlx.Tensor` that are written in Python.
+
+The type itself and everything that has to be fast (shape, indexing, views, DLPack, the buffer
+protocol) is native; `attach` adds what follows to it. A Python subclass would be slower and larger,
+and an instance that native code makes could not be of it.
+"""
+
+from __future__ import annotations
+
+from dlx import _capi, _native, dtypes
+from dlx.device import device_code
+from dlx.errors import CopyRefusedError, DeviceRefusedError, InvalidArgumentError, UnsupportedError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from numpy.typing import DTypeLike, NDArray
+
+    from dlx._native import Tensor
+    from dlx.device import Device
+
+    DeviceLike = Device | str | tuple[int, int]
+
+_CPU = 1  # kDLCPU
+_PADDED = 4  # DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
+_UINT8 = (dtypes.UINT, 8, 1)
+
+
+def to_device(self: Tensor, device: DeviceLike, /, *, stream: int | None = None) -> Tensor:
+    """The tensor on another device: itself if it is there already, else a compact copy.
+
+    This call is the consent to a transfer, which no other method makes on its own.
+
+    Args:
+        device: where to; anything that `dlx.Device` reads.
+        stream: the stream that the copy runs on, by the array API's numbers; None is the default
+            one. The CPU has none.
+
+    Raises:
+        RuntimeError: no such device on this machine (`UnavailableError`).
+        ValueError: `device` is no device name, or a stream on a device that has none
+            (`InvalidArgumentError`).
+
+    Source: array API standard 2025.12, `array.to_device`.
+    """
+    return _capi.to_device(self, device_code(device), stream)
+
+
+def numpy_array(self: Tensor, *, force: bool = False) -> NDArray[Any]:
+    """A plain `numpy.ndarray` on the same memory: writes show both ways.
+
+    It is read-only if the tensor is. Types that NumPy lacks (bfloat16, FP8) come as the dtypes of
+    ml_dtypes, where that is installed.
+
+    Args:
+        force: allow a copy from another device. It allows nothing else.
+
+    Raises:
+        DeviceRefusedError: the data is on another device, and `force` is False.
+        UnsupportedError: neither NumPy nor ml_dtypes has the dtype, or it is packed below a byte.
+        ImportError: NumPy is not installed.
+    """
+    import numpy
+
+    device = self.device
+    if device.device_type != _CPU:
+        if not force:
+            raise DeviceRefusedError(
+                f"the data is on {device}, and NumPy has host memory only: call "
+                "`.to_device('cpu')` first, or `.numpy(force=True)`"
+            )
+        return numpy_array(to_device(self, "cpu"))
+    code = _capi.tensor_dtype(self)
+    if _capi.dtype_typestr(code) is not None:
+        return numpy.asarray(memoryview(self))
+    found = dtypes.numpy_dtype(code, extended=True)
+    if found is None or (code[1] < 8 and not _native._flags(self) & _PADDED):
+        raise UnsupportedError(f"NumPy has no dtype for {self.dtype}: {_way_out(self, code)}")
+    # A same-size unsigned integer carries the bytes through the buffer protocol.
+    shape, strides = self.shape, self.strides
+    carrier = (dtypes.UINT, found.itemsize * 8, 1)
+    flags = int(self.readonly)
+    bits = _native._wrap(self.data_ptr, shape, strides, carrier, (_CPU, 0), flags, self, None)
+    return numpy.asarray(memoryview(bits)).view(found)
+
+
+def _way_out(self: Tensor, code: dtypes.DTypeCode) -> str:
+    if code[1] < 8:
+        return "unpack it with `.tolist()`, or view the packed bytes with `.contiguous().view('uint8').numpy()`"
+    if code[0] == dtypes.COMPLEX:
+        return f"view its parts with `.contiguous().view('float{code[1] // 2}').numpy()`"
+    if code[2] == 1 and code[1] <= 64:
+        return f"install ml_dtypes, or view its bits with `.view('uint{code[1]}').numpy()`"
+    return "view its bytes with `.contiguous().view('uint8').numpy()`"
+
+
+def tolist(self: Tensor) -> Any:
+    """The elements as Python numbers in nested lists; of a 0-d tensor the number alone.
+
+    Every dtype with a Python value is decoded: bfloat16, FP8, FP6 and FP4 give floats, packed
+    integers give ints, an element of several lanes gives a tuple.
+
+    Raises:
+        DeviceRefusedError: the data is not on the CPU.
+        UnsupportedError: the dtype has no Python value (float128, opaque handles).
+    """
+    _require_host(self, "tolist")
+    shape = self.shape
+    flat = _flat_values(self)
+    if not shape:
+        return flat[0]
+    for extent in reversed(shape[1:]):
+        if extent == 0:
+            break
+        flat = [flat[i : i + extent] for i in range(0, len(flat), extent)]
+    if 0 in shape:
+        return _empty_lists(shape)
+    return flat
+
+
+def _empty_lists(shape: tuple[int, ...]) -> list[Any]:
+    if shape[0] == 0 or len(shape) == 1:
+        return []
+    return [_empty_lists(shape[1:]) for _ in range(shape[0])]
+
+
+def _flat_values(self: Tensor) -> list[Any]:
+    """All elements in C order, decoded."""
+    if self.size == 0:
+        return []
+    code = _capi.tensor_dtype(self)
+    compact = self.contiguous()
+    size = compact.nbytes
+    # Raw bytes by address: a packed or opaque dtype has no buffer format of its own.
+    raw = _native._wrap(compact.data_ptr, (size,), None, _UINT8, (_CPU, 0), 1, compact, None)
+    letter = _MEMORYVIEW_FORMATS.get(code)
+    if letter is not None:
+        view: Any = memoryview(raw)  # cast() is typed by literal letters only
+        values: list[Any] = view.cast(letter).tolist()
+        return values
+    from dlx import _values
+
+    padded = bool(_native._flags(compact) & _PADDED)
+    return _values.decode(bytes(memoryview(raw)), self.size, code, padded=padded)
+
+
+# What memoryview decodes by itself, and 40 times as fast as _values.
+_MEMORYVIEW_FORMATS = {
+    (dtypes.BOOL, 8, 1): "?",
+    (dtypes.INT, 8, 1): "b",
+    (dtypes.INT, 16, 1): "h",
+    (dtypes.INT, 32, 1): "i",
+    (dtypes.INT, 64, 1): "q",
+    (dtypes.UINT, 8, 1): "B",
+    (dtypes.UINT, 16, 1): "H",
+    (dtypes.UINT, 32, 1): "I",
+    (dtypes.UINT, 64, 1): "Q",
+    (dtypes.FLOAT, 32, 1): "f",
+    (dtypes.FLOAT, 64, 1): "d",
+}
+
+
+def _require_host(self: Tensor, method: str) -> None:
+    if self.device.device_type != _CPU:
+        raise DeviceRefusedError(
+            f"{method} reads the data, which is on {self.device}: call `.to_device('cpu')` first"
+        )
+    if self.size and not self.data_ptr:
+        raise UnsupportedError(
+            f"{method} reads the data, but the tensor has none (its address is NULL)"
+        )
+
+
+def item(self: Tensor) -> Any:
+    """The only element as a Python number.
+
+    Raises:
+        ValueError: the tensor has more or fewer than one element (`InvalidArgumentError`).
+        DeviceRefusedError, UnsupportedError: as `tolist`.
+    """
+    if self.size != 1:
+        raise InvalidArgumentError(
+            f"item: the tensor has {self.size} elements (shape {self.shape}), expected 1"
+        )
+    _require_host(self, "item")
+    return _flat_values(self)[0]
+
+
+def _array_interface(self: Tensor) -> dict[str, Any]:
+    """NumPy's array interface, version 3. Absent (AttributeError) where it cannot tell the truth:
+    on other devices, and for dtypes that have no typestr."""
+    typestr = _capi.dtype_typestr(_capi.tensor_dtype(self))
+    device = self.device
+    if device.device_type != _CPU or typestr is None:
+        why = f"data on {device}" if typestr else f"no typestr for {self.dtype}"
+        raise AttributeError(f"this Tensor has no __array_interface__: {why}")
+    size = self.itemsize
+    return {
+        "version": 3,
+        "shape": self.shape,
+        "typestr": typestr,
+        "data": (self.data_ptr, self.readonly),
+        "strides": tuple(stride * size for stride in self.strides),
+    }
+
+
+def _array(self: Tensor, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
+    """The tensor as a `numpy.ndarray`, by NumPy 2's rules.
+
+    Args:
+        dtype: convert to it; None keeps the tensor's.
+        copy: True always copies, False never, None only if needed.
+
+    Raises:
+        CopyRefusedError: `copy` is False and `dtype` differs.
+        DeviceRefusedError, UnsupportedError: as `numpy`.
+    """
+    array = numpy_array(self)
+    if dtype is not None and array.dtype != dtype:
+        if copy is False:
+            raise CopyRefusedError(
+                f"converting {array.dtype} to {dtype} needs a copy, and copy=False forbids it"
+            )
+        return array.astype(dtype)
+    return array.copy() if copy else array
+
+
+def _iter(self: Tensor) -> Iterator[Tensor]:
+    """The sub-tensors along the first axis, each a view."""
+    if self.ndim == 0:
+        raise TypeError("iteration over a 0-d Tensor: `.item()` gives its value")
+    return (self[index] for index in range(self.shape[0]))
+
+
+def _contains(self: Tensor, value: object) -> bool:
+    """Refused: Tensors do not compare by value yet, and a quiet False would be wrong."""
+    raise TypeError(
+        "`in` compares values, which a Tensor does not do: use `value in t.tolist()` or `(t.numpy() == value).any()`"
+    )
+
+
+def _bool(self: Tensor) -> bool:
+    """The truth of the only element; a ValueError if there is not exactly one."""
+    return bool(_scalar(self, "bool"))
+
+
+def _int(self: Tensor) -> int:
+    """The only element as an int, cut toward zero."""
+    return int(_scalar(self, "int"))
+
+
+def _float(self: Tensor) -> float:
+    """The only element as a float."""
+    return float(_scalar(self, "float"))
+
+
+def _complex(self: Tensor) -> complex:
+    """The only element as a complex number."""
+    return complex(_scalar(self, "complex"))
+
+
+def _index(self: Tensor) -> int:
+    """The only element of an integer tensor as an index."""
+    value = _scalar(self, "an index")
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"only an integer Tensor can be an index (got {self.dtype})")
+    return value
+
+
+def _scalar(self: Tensor, wanted: str) -> Any:
+    if self.size != 1:
+        hint = ": the truth of many elements is ambiguous" if wanted == "bool" else ""
+        raise InvalidArgumentError(
+            f"only a Tensor of one element can become {wanted} (got shape {self.shape}){hint}"
+        )
+    return item(self)
+
+
+def _repr(self: Tensor) -> str:
+    """Values (a few), shape, dtype, device, and what is unusual: strides, read-only."""
+    from dlx import _repr as module
+
+    return module.render(self)
+
+
+def _copy(self: Tensor) -> Tensor:
+    """copy.copy: the tensor itself, for its description never changes; the data is shared."""
+    return self
+
+
+def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
+    """copy.deepcopy: a compact, writable copy of the data."""
+    duplicate = memo[id(self)] = self.copy()
+    return duplicate
+
+
+def attach(cls: type[Tensor]) -> None:
+    """Give the native type its Python-written methods. Called once, by dlx._native."""
+    methods: dict[str, Any] = {
+        "to_device": to_device,
+        "numpy": numpy_array,
+        "tolist": tolist,
+        "item": item,
+        "__array_interface__": property(_array_interface),
+        "__array__": _array,
+        "__iter__": _iter,
+        "__contains__": _contains,
+        "__bool__": _bool,
+        "__int__": _int,
+        "__float__": _float,
+        "__complex__": _complex,
+        "__index__": _index,
+        "__repr__": _repr,
+        "__copy__": _copy,
+        "__deepcopy__": _deepcopy,
+    }
+    for name, method in methods.items():
+        if not isinstance(method, property):
+            method.__name__ = name
+            method.__qualname__ = f"Tensor.{name}"
+        setattr(cls, name, method)

@@ -1,0 +1,61 @@
+"""dlx_dlpack_check: what is wrong with a DLPack struct, in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from raw_support import CPU, deletions, managed, refused
+
+from dlx import raw
+
+INVALID = raw.DLX_ERROR_INVALID_ARGUMENT
+
+
+def test_check_finds_nothing_wrong() -> None:
+    with raw.dlx_tensor_empty(1, [4096], raw.dlx_dtype_parse("int32"), *CPU) as t:
+        out = raw.dlx_tensor_to_dlpack_versioned(t)
+        assert raw.dlx_dlpack_check(out, raw.DLX_MANAGED_VERSIONED) == ("", 0, 0)
+
+
+@pytest.mark.parametrize("legacy", [False, True], ids=["versioned", "legacy"])
+@pytest.mark.parametrize(
+    ("fields", "word"),
+    [({"ndim": -1}, "ndim"), ({"dtype": (99, 8, 1)}, "dtype"), ({"dtype": (2, 32, 0)}, "lanes"),
+     ({"data": 0}, "data"), ({"shape": None, "ndim": 3}, "shape")],
+)  # fmt: skip
+def test_check_says_what_is_wrong(legacy: bool, fields: dict[str, Any], word: str) -> None:
+    struct = managed([2, 3], legacy=legacy)
+    for name, value in fields.items():
+        setattr(struct.dl_tensor, name, value)
+    kind = raw.DLX_MANAGED_LEGACY if legacy else raw.DLX_MANAGED_VERSIONED
+    report, errors, warnings = raw.dlx_dlpack_check(struct, kind)
+    lines = report.splitlines()
+    assert errors == sum(line.startswith("error: ") for line in lines) >= 1
+    assert warnings == sum(line.startswith("warning: ") for line in lines)
+    assert any(word in line for line in lines if line.startswith("error: "))
+    assert deletions(struct.address) == 0
+
+
+def test_check_reads_only_the_version_of_another_major() -> None:
+    struct = managed([2], version=(9, 0))
+    struct.dl_tensor = raw.DLTensor(data=1, ndim=2**31 - 1)
+    report, errors, _ = raw.dlx_dlpack_check(struct, raw.DLX_MANAGED_VERSIONED)
+    assert errors == 1
+    assert "version" in report
+    assert len(report.splitlines()) == 1
+
+
+def test_check_cuts_its_report() -> None:
+    struct = managed([2], dtype=(99, 0, 0), device=(99, 0))
+    whole, errors, warnings = raw.dlx_dlpack_check(struct, raw.DLX_MANAGED_VERSIONED)
+    for capacity in (0, 1, 2, 10):
+        cut = raw.dlx_dlpack_check(struct, raw.DLX_MANAGED_VERSIONED, capacity=capacity)
+        assert cut == (whole[: max(capacity - 1, 0)], errors, warnings)
+
+
+def test_check_refuses_what_it_cannot_check() -> None:
+    with refused(INVALID, "dlx_dlpack_check", "`managed`"):
+        raw.dlx_dlpack_check(None, raw.DLX_MANAGED_VERSIONED)
+    with refused(INVALID, "dlx_dlpack_check", "`kind`"):
+        raw.dlx_dlpack_check(managed(), 5)

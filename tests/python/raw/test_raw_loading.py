@@ -1,0 +1,158 @@
+"""Finding and loading the library: DLX_LIBRARY and DLX_BINDING."""
+
+from __future__ import annotations
+
+import ctypes.util
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dlx import _library
+
+PACKAGE = Path(_library.__file__).parent
+
+
+def run(code: str, package: Path = PACKAGE, **env: Any) -> subprocess.CompletedProcess[str]:
+    """Run Python in which dlx is the package in `package`; variables that are "" are not set."""
+    path = [str(package.parent), *(p for p in sys.path if p and Path(p) != PACKAGE.parent)]
+    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(path), **env}
+    variables = {name: value for name, value in variables.items() if value}
+    return subprocess.run(
+        [sys.executable, "-c", code], env=variables, capture_output=True, text=True, timeout=60
+    )
+
+
+def import_error(**env: Any) -> str:
+    """The message of the ImportError that `import dlx` must end in."""
+    code = (
+        "try:\n  import dlx\nexcept ImportError as error:\n  print(error)\nelse:\n  print('fine')"
+    )
+    done = run(code, **env)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout != "fine\n"
+    return done.stdout
+
+
+@pytest.fixture
+def alone(tmp_path: Path) -> Path:
+    """A copy of the package with no library beside it."""
+    package = tmp_path / "dlx"
+    shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("libdlx*", "__pycache__"))
+    return package
+
+
+def test_the_binding_is_the_one_that_was_asked_for() -> None:
+    assert _library.binding == (os.environ.get("DLX_BINDING") or "ctypes")
+    assert _library.backend.functions.dlx_abi_version() == 1
+
+
+@pytest.mark.parametrize("name", ["pybind11", "CFFI", "ctypes "])
+def test_an_unknown_binding_is_refused(name: str) -> None:
+    message = import_error(DLX_BINDING=name)
+    assert "ctypes or cffi" in message
+    assert repr(name) in message
+
+
+def test_a_missing_cffi_says_what_to_install(tmp_path: Path) -> None:
+    (tmp_path / "_cffi_backend.py").write_text("raise ImportError('no libffi')")
+    code = (
+        f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
+        "try:\n  import dlx\nexcept ImportError as error:\n  print(error)"
+    )
+    message = run(code, DLX_BINDING="cffi").stdout
+    assert "no libffi" in message
+    assert "libdlx[cffi]" in message
+    assert "DLX_BINDING=ctypes" in message
+
+
+def test_a_library_that_is_not_there_is_named() -> None:
+    message = import_error(DLX_LIBRARY="/nowhere/libdlx.so")
+    assert "DLX_LIBRARY names it" in message
+    assert "/nowhere/libdlx.so" in message
+    assert "libdlx.so.1" not in message  # what was asked for is not replaced by something else
+
+
+def test_a_library_that_is_none_says_why() -> None:
+    message = import_error(DLX_LIBRARY=__file__)
+    assert __file__ in message
+    libc = ctypes.util.find_library("c")
+    if libc is None:
+        pytest.skip("no C library to be found")
+    message = import_error(DLX_LIBRARY=libc)
+    assert "dlx_abi_version" in message
+
+
+def test_another_abi_version_is_refused(tmp_path: Path) -> None:
+    compiler = shutil.which(os.environ.get("CC") or "cc")
+    if compiler is None:
+        pytest.skip("no C compiler")
+    source, library = tmp_path / "old.c", tmp_path / "libdlx.so"
+    source.write_text("int dlx_abi_version(void) { return 2; }\n")
+    subprocess.run([compiler, "-shared", "-fPIC", source, "-o", library], check=True)
+    message = import_error(DLX_LIBRARY=str(library))
+    assert str(library) in message
+    assert "ABI version is 2, expected 1" in message
+
+
+def test_every_place_that_was_tried_is_named(alone: Path) -> None:
+    code = "try:\n  import dlx\nexcept ImportError as error:\n  print(error)"
+    message = run(code, alone, DLX_LIBRARY="", LD_LIBRARY_PATH="").stdout
+    assert "DLX_LIBRARY is not set" in message
+    assert str(alone / "libdlx.so") in message
+    assert "libdlx.so.1" in message
+
+
+def test_the_library_beside_the_package_is_found(alone: Path) -> None:
+    library = alone / "libdlx.so"
+    shutil.copy(_library.path, library)
+    done = run("import dlx._library as l; print(l.path)", alone, DLX_LIBRARY="")
+    assert done.stdout == f"{library}\n", done.stderr
+
+
+def test_the_systems_loader_is_asked_last(alone: Path, tmp_path: Path) -> None:
+    shutil.copy(_library.path, tmp_path / "libdlx.so.1")
+    code = "import dlx._library as l; print(l.path)"
+    done = run(code, alone, DLX_LIBRARY="", LD_LIBRARY_PATH=str(tmp_path))
+    assert done.stdout == "libdlx.so.1\n", done.stderr
+
+
+def test_import_brings_in_nothing_heavy() -> None:
+    heavy = {
+        "inspect", "dataclasses", "typing", "re", "enum", "numpy", "torch", "pycparser", "cffi",
+        "dlx.raw", "dlx._generated_raw",
+    }  # fmt: skip
+    code = (
+        "import sys; before = set(sys.modules); import dlx._library\n"
+        "print(*sorted(set(sys.modules) - before))"
+    )
+    done = run("import sys\n" + code)
+    loaded = set(done.stdout.split())
+    assert "dlx._library" in loaded, done.stderr
+    assert loaded & heavy == set()
+
+
+def test_the_shared_pythonapi_stays_as_it_is() -> None:
+    code = (
+        "import ctypes; before = dict(vars(ctypes.pythonapi))\n"
+        "from dlx import raw; raw.callback('dlx_deleter_fn', print); import dlx\n"
+        "print(before == vars(ctypes.pythonapi))"
+    )
+    done = run(code)
+    assert done.stdout == "True\n", done.stderr
+
+
+def test_raw_works_where_attach_is_impossible() -> None:
+    code = (
+        "import sys, types\n"
+        "sys.implementation = types.SimpleNamespace(**{**vars(sys.implementation), 'name': 'pypy'})\n"
+        "from dlx import raw\n"
+        "t = raw.dlx_tensor_empty(1, [3], raw.DLDataType(2, 32, 1), 1, 0)\n"
+        "print(raw.dlx_tensor_shape(t))\n"
+    )
+    done = run(code)
+    assert done.stdout == "(3,)\n", done.stderr

@@ -1,0 +1,472 @@
+"""`dlx.asarray`: every protocol in line, and what happens to what has no tensor form."""
+
+import array
+import collections
+import ctypes
+import mmap
+import sys
+import types
+
+import pytest
+
+import dlx
+from dlpack_ctypes import Producer
+
+numpy = pytest.importorskip("numpy", reason="half of what asarray takes is NumPy's")
+
+
+def test_a_tensor_is_returned_as_it_is():
+    tensor = dlx.asarray([1, 2])
+
+    assert dlx.asarray(tensor) is tensor
+    assert dlx.asarray(tensor, copy=True).data_ptr != tensor.data_ptr
+    assert dlx.asarray(tensor, dtype="int64", device="cpu", copy=False).data_ptr == tensor.data_ptr
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: bytearray(b"abcd"),
+        lambda: array.array("B", b"abcd"),
+        lambda: (ctypes.c_uint8 * 4)(*b"abcd"),
+        lambda: memoryview(bytearray(b"abcd")),
+    ],
+)
+def test_writable_buffers_are_shared(make):
+    buffer = make()
+    tensor = dlx.asarray(buffer)
+
+    tensor[0] = 122
+
+    assert bytes(buffer) == b"zbcd"
+    assert str(tensor.dtype) == "uint8"
+    assert not tensor.readonly
+
+
+def test_anonymous_memory_map_is_shared():
+    with mmap.mmap(-1, 4096) as memory:
+        tensor = dlx.asarray(memory)
+        tensor[5] = 7
+        assert memory[5] == 7
+        del tensor
+
+
+def test_read_only_buffers_give_read_only_tensors():
+    for buffer in (b"abc", memoryview(b"abc"), memoryview(bytearray(b"abc")).toreadonly()):
+        tensor = dlx.asarray(buffer)
+        assert tensor.readonly
+        assert tensor.tolist() == [97, 98, 99]
+        with pytest.raises(dlx.ReadOnlyError):
+            tensor[0] = 1
+
+
+def test_a_shared_buffer_cannot_be_resized_meanwhile():
+    buffer = bytearray(8)
+    tensor = dlx.asarray(buffer)
+    with pytest.raises(BufferError):
+        buffer.append(1)
+    del tensor
+    buffer.append(1)
+
+
+@pytest.mark.parametrize("code", "bBhHiIlLqQfd")
+def test_every_type_code_of_array_array(code):
+    values = array.array(code, [1, 2, 3])
+
+    assert dlx.asarray(values).tolist() == list(values)
+    assert dlx.asarray(values).itemsize == values.itemsize
+
+
+def test_buffer_shapes_and_strides_are_kept():
+    view = memoryview(bytearray(range(24))).cast("B", (2, 3, 4))
+
+    assert dlx.asarray(view).tolist() == view.tolist()
+    assert dlx.asarray(memoryview(bytes(range(10)))[::-3]).tolist() == [9, 6, 3, 0]
+
+
+class Interface:
+    """Only `__array_interface__`."""
+
+    def __init__(self, **fields):
+        self.__array_interface__ = {"version": 3, **fields}
+
+
+def test_array_interface_with_an_address_is_shared_and_kept_alive():
+    memory = (ctypes.c_float * 6)(*range(6))
+    data = (ctypes.addressof(memory), False)
+    owner = Interface(shape=(2, 3), typestr="<f4", data=data, memory=memory)
+    tensor = dlx.asarray(owner)
+    alive = sys.getrefcount(owner)
+
+    assert tensor.tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert tensor.data_ptr == ctypes.addressof(memory)
+    del tensor
+    assert sys.getrefcount(owner) == alive - 1
+
+
+def test_array_interface_with_a_buffer_strides_and_offset():
+    data = bytearray(range(12))
+    tensor = dlx.asarray(
+        Interface(shape=(2, 2), typestr="|u1", data=data, strides=(6, -1), offset=3)
+    )
+
+    assert tensor.tolist() == [[3, 2], [9, 8]]
+    assert not tensor.readonly
+    assert dlx.asarray(Interface(shape=(2,), typestr="|u1", data=b"ab")).readonly
+
+
+@pytest.mark.parametrize(
+    ("fields", "error", "match"),
+    [
+        ({"shape": (2,), "typestr": ">f4", "data": (16, False)}, BufferError, "byte order"),
+        ({"shape": (2,), "typestr": "|O8", "data": (16, False)}, BufferError, "typestr"),
+        ({"shape": (2,), "typestr": "|V8", "data": (16, False)}, BufferError, "typestr"),
+        ({"shape": (2,), "typestr": 3, "data": (16, False)}, TypeError, "typestr"),
+        ({"typestr": "<f4", "data": (16, False)}, ValueError, "'shape'"),
+        ({"shape": (2,), "data": (16, False)}, ValueError, "'typestr'"),
+        ({"shape": (9,), "typestr": "|u1", "data": b"abc"}, ValueError, "beyond"),
+        ({"shape": (2,), "typestr": "|u1", "data": b"abc", "offset": 2}, ValueError, "beyond"),
+        ({"shape": (2,), "typestr": "|u1", "data": b"abc", "strides": (-1,)}, ValueError, "beyond"),
+        (
+            {"shape": (2,), "typestr": "<f4", "data": (16, False), "strides": (3,)},
+            BufferError,
+            "multiple",
+        ),
+        ({"shape": (2,), "typestr": "|u1", "data": b"abc", "mask": b"ab"}, BufferError, "mask"),
+        ({"shape": (-2,), "typestr": "|u1", "data": (16, False)}, ValueError, "shape"),
+        ({"shape": (2,), "typestr": "|u1", "data": (0, False)}, ValueError, "NULL|data"),
+    ],
+)
+def test_array_interface_that_makes_no_sense(fields, error, match):
+    with pytest.raises(error, match=match):
+        dlx.asarray(Interface(**fields))
+
+
+def test_array_struct_is_read():
+    class Struct:
+        def __init__(self, inner):
+            self.inner = inner
+
+        @property
+        def __array_struct__(self):
+            return self.inner.__array_struct__
+
+    inner = numpy.arange(6, dtype="i2").reshape(2, 3)[:, ::-1]
+    tensor = dlx.asarray(Struct(inner))
+
+    assert tensor.tolist() == inner.tolist()
+    assert tensor.data_ptr == inner.ctypes.data
+    inner.flags.writeable = False
+    assert dlx.asarray(Struct(inner)).readonly
+    with pytest.raises(TypeError, match="capsule"):
+        dlx.asarray(types.SimpleNamespace(__array_struct__=3))
+
+
+class Method:
+    """Only `__array__`, with NumPy 2's signature."""
+
+    def __init__(self, inner):
+        self.inner, self.calls = inner, []
+
+    def __array__(self, dtype=None, copy=None):
+        self.calls.append((dtype, copy))
+        return self.inner.copy() if copy else self.inner
+
+
+def test_array_method_is_the_last_protocol():
+    inner = numpy.arange(3.0)
+
+    assert dlx.asarray(Method(inner)).data_ptr == inner.ctypes.data
+    assert dlx.asarray(Method(inner), copy=False).data_ptr == inner.ctypes.data
+    method = Method(inner)
+    assert dlx.asarray(method, copy=True).data_ptr != inner.ctypes.data
+    assert method.calls == [(None, True)]
+
+
+def test_array_method_of_the_old_signature_cannot_promise_not_to_copy():
+    class Old:
+        def __array__(self, dtype=None):
+            return numpy.arange(3)
+
+    assert dlx.asarray(Old()).tolist() == dlx.asarray(Old(), copy=True).tolist() == [0, 1, 2]
+    with pytest.raises(dlx.CopyRefusedError, match="copy="):
+        dlx.asarray(Old(), copy=False)
+
+
+def test_array_method_that_returns_something_else():
+    class Odd:
+        def __array__(self, dtype=None, copy=None):
+            return [1, 2]
+
+    with pytest.raises(TypeError, match=r"no numpy\.ndarray"):
+        dlx.asarray(Odd())
+
+
+def test_first_real_error_of_a_producer_is_shown():
+    class Failing:
+        def __dlpack_device__(self):
+            return (1, 0)
+
+        def __dlpack__(self, **keywords):
+            raise RuntimeError("the reason")
+
+        def __array__(self, dtype=None, copy=None):
+            raise AssertionError("must not be asked")
+
+    class FailingInterface:
+        @property
+        def __array_interface__(self):
+            raise RuntimeError("the reason")
+
+        def __array__(self, dtype=None, copy=None):
+            raise AssertionError("must not be asked")
+
+    for failing in (Failing(), FailingInterface()):
+        with pytest.raises(RuntimeError, match="the reason"):
+            dlx.asarray(failing)
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype", "shape"),
+    [
+        (True, "bool", ()),
+        (3, "int64", ()),
+        (2**63, "uint64", ()),
+        (2.5, "float64", ()),
+        (1j, "complex128", ()),
+        ([], "float64", (0,)),
+        ([[], []], "float64", (2, 0)),
+        ([1, 2.0], "float64", (2,)),
+        ([True, 2], "int64", (2,)),
+        ([1, 2j], "complex128", (2,)),
+        (((1, 2), [3, 4]), "int64", (2, 2)),
+        (range(3), "int64", (3,)),
+        (collections.UserList([1, 2]), "int64", (2,)),
+        (numpy.float32(1.5), "float32", ()),
+        (numpy.float64(1.5), "float64", ()),
+        (numpy.bool_(True), "bool", ()),
+        ([numpy.float32(1), numpy.float32(2)], "float32", (2,)),
+        ([numpy.float32(1), 2], "float64", (2,)),
+        ([numpy.arange(3, dtype="i2"), numpy.arange(3, dtype="i2")], "int16", (2, 3)),
+        ([[numpy.zeros((1, 2))]], "float64", (1, 1, 1, 2)),
+    ],
+)
+def test_numbers_and_sequences(value, dtype, shape):
+    tensor = dlx.asarray(value)
+
+    assert (str(tensor.dtype), tensor.shape) == (dtype, shape)
+    assert tensor.tolist() == numpy.asarray(value).tolist()
+
+
+@pytest.mark.parametrize(
+    ("value", "match"),
+    [
+        ([[1, 2], [3]], r"obj\[1\] .*1 items.*expected 2"),
+        ([[1, 2], 3], r"obj\[1\] .*int.*sequence of 2"),
+        ([1, [2]], r"obj\[1\] .*sequence"),
+        ([[[1], [2]], [[3], [4, 5]]], r"obj\[1\]\[1\]"),
+        ([numpy.zeros(2), numpy.zeros(3)], r"obj\[1\] .*\(3,\)"),
+        ([numpy.zeros(2), 1.0], r"obj\[1\]"),
+    ],
+)
+def test_ragged_sequences_name_the_position(value, match):
+    with pytest.raises(ValueError, match=match):
+        dlx.asarray(value)
+
+
+def test_a_sequence_that_contains_itself():
+    endless = []
+    endless.append(endless)
+
+    with pytest.raises(ValueError, match="itself"):
+        dlx.asarray(endless)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        "text",
+        object(),
+        {1: 2},
+        {1, 2},
+        ["a"],
+        [None],
+        [[1, "x"]],
+        int,
+        numpy.ndarray,
+        (x for x in "a"),
+    ],
+)
+def test_what_is_no_array_is_a_type_error(value):
+    with pytest.raises(TypeError, match="`obj`"):
+        dlx.asarray(value)
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype", "match"),
+    [
+        (300, "uint8", "fit"),
+        (-1, "uint64", "fit"),
+        (2**64, None, "fit"),
+        (1.5, "int32", "not a value"),
+        (1j, "float32", "not a value"),
+        (float("nan"), "int8", "not a value"),
+    ],
+)
+def test_numbers_that_the_dtype_cannot_hold_are_refused(value, dtype, match):
+    with pytest.raises(ValueError, match=match):
+        dlx.asarray([value], dtype=dtype)
+
+
+def test_sequences_have_nothing_to_share():
+    with pytest.raises(dlx.CopyRefusedError, match="no memory to share"):
+        dlx.asarray([1, 2], copy=False)
+
+
+@pytest.mark.parametrize(
+    "name", ["int8", "uint32", "float16", "bfloat16", "float32", "complex64", "complex32", "bool"]
+)
+def test_numbers_are_rounded_as_ml_dtypes_and_numpy_do(name):
+    values = [0, 1, 0.1, -3.3, 1e-3, 65504] if "int" not in name else [0, 1, 100]
+    if name == "complex32":
+        assert dlx.asarray([0.1 + 2j], dtype=name).tolist() == [0.0999755859375 + 2j]
+        return
+    if name == "bfloat16":
+        oracle = pytest.importorskip("ml_dtypes", reason="is the oracle").bfloat16
+    else:
+        oracle = name
+
+    got = dlx.asarray(values, dtype=name).tolist()
+
+    assert (
+        got
+        == numpy.array(values).astype(oracle).astype("c16" if "complex" in name else "f8").tolist()
+    )
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        ("float64", "float32"),
+        ("int32", "float16"),
+        ("float32", "int8"),
+        ("bool", "int64"),
+        ("float32", "complex64"),
+    ],
+)
+def test_dtype_converts_as_astype_does(source, target):
+    values = numpy.array([[0, 1, 1], [1, 0, 1]], dtype=source).T
+
+    tensor = dlx.asarray(values, dtype=target)
+
+    assert str(tensor.dtype) == target
+    assert tensor.tolist() == values.astype(target).tolist()
+
+
+def test_dtype_converts_through_ml_dtypes():
+    pytest.importorskip("ml_dtypes", reason="NumPy itself has no bfloat16")
+    values = dlx.asarray([0.1, 1e6, -3.0], dtype="float32")
+    narrow = dlx.asarray(values, dtype="bfloat16")
+
+    assert str(narrow.dtype) == "bfloat16"
+    assert dlx.asarray(narrow, dtype="float32").tolist() == narrow.tolist()
+    assert str(dlx.asarray(values, dtype="float8_e5m2").dtype) == "float8_e5m2"
+
+
+def test_dtype_conversion_never_reinterprets_and_copy_false_refuses_it():
+    values = numpy.array([1.0, 2.0], dtype="float32")
+
+    assert dlx.asarray(values, dtype="int32").tolist() == [1, 2]
+    assert dlx.asarray(values, dtype="float32", copy=False).data_ptr == values.ctypes.data
+    with pytest.raises(dlx.CopyRefusedError):
+        dlx.asarray(values, dtype="float64", copy=False)
+    with pytest.raises(BufferError, match=r"\.real"):
+        dlx.asarray(numpy.array([1j]), dtype="float64")
+
+
+@pytest.mark.parametrize(
+    ("value", "match"),
+    [
+        (numpy.array([None, 1], dtype=object), "astype"),
+        (numpy.array(["a", "bc"]), "view"),
+        (numpy.array([b"a"]), "view"),
+        (numpy.array(["2020-01-01"], "M8[D]"), "int64"),
+        (numpy.zeros(2, "f4,i4"), "one field"),
+        (numpy.zeros(2, numpy.dtype("f4").newbyteorder()), r"astype\('<f4'\)"),
+        (numpy.zeros(2, "V3"), "astype"),
+        (numpy.zeros(2, numpy.longdouble), "float64"),
+        (numpy.datetime64("2020-01-01"), "int64"),
+        (numpy.longdouble(2), "float64"),
+    ],
+)
+@pytest.mark.skipif(sys.byteorder != "little", reason="names little-endian typestrs")
+def test_dtypes_that_dlpack_has_not_name_the_way_out(value, match):
+    for take in (dlx.asarray, lambda x: dlx.asarray(Method(x))):
+        if isinstance(value, numpy.generic) and take is not dlx.asarray:
+            continue  # __array__ returns arrays
+        with pytest.raises(BufferError, match=match):
+            take(value)
+
+
+def test_masked_arrays_are_refused_only_if_something_is_masked():
+    masked = numpy.ma.array([1, 2, 3], mask=[0, 1, 0])
+    for take in (dlx.asarray, dlx.from_dlpack):
+        with pytest.raises(BufferError, match=r"1 masked .*\.filled"):
+            take(masked)
+        assert take(masked.filled(0)).tolist() == [1, 0, 3]
+        assert take(numpy.ma.array([1, 2, 3])).tolist() == [1, 2, 3]
+
+
+def test_array_subclasses_without_another_meaning_are_shared():
+    matrix = numpy.arange(4.0).reshape(2, 2).view(type("Mine", (numpy.ndarray,), {}))
+
+    assert dlx.asarray(matrix).data_ptr == matrix.ctypes.data
+    assert dlx.from_dlpack(matrix).data_ptr == matrix.ctypes.data
+
+
+def module(name, **attributes):
+    """A class that looks as if a package of that name had defined it."""
+    return type("Thing", attributes.pop("bases", ()), {"__module__": name, **attributes})
+
+
+def test_quantities_are_refused_with_a_unit_and_name_the_attribute():
+    class Unit(str):
+        pass
+
+    astropy = module("astropy.units.quantity", bases=(numpy.ndarray,), unit=Unit("m"))
+    unyt = module("unyt.array", bases=(numpy.ndarray,), units=Unit("km"))
+    for cls, unit in ((astropy, "m"), (unyt, "km")):
+        quantity = numpy.arange(3.0).view(cls)
+        for take in (dlx.asarray, dlx.from_dlpack):
+            with pytest.raises(BufferError, match=rf"in {unit} .*\.value"):
+                take(quantity)
+    plain = module("astropy.units.quantity", bases=(numpy.ndarray,), unit=Unit(""))
+    assert dlx.asarray(numpy.arange(3.0).view(plain)).tolist() == [0, 1, 2]
+
+    pint = module("pint.registry", units=Unit("second"), __array__=lambda *a, **k: numpy.zeros(1))
+    with pytest.raises(BufferError, match=r"\.magnitude"):
+        dlx.asarray(pint())
+
+
+def test_sparse_arrays_name_their_parts():
+    scipy = module("scipy.sparse._csr", nnz=1, toarray=None, data=1, indices=2, indptr=3)
+    with pytest.raises(BufferError, match=r"`\.data`, `\.indices`, `\.indptr`.*\.toarray"):
+        dlx.asarray(scipy())
+    coo = module("sparse.numba_backend._coo.core", todense=None, __array__=lambda *a: 1 / 0)
+    with pytest.raises(BufferError, match=r"\.todense"):
+        dlx.asarray(coo())
+
+
+def test_device_of_host_data():
+    assert dlx.asarray(b"abc", device="cpu").device == "cpu"
+    with pytest.raises((dlx.UnavailableError, dlx.UnsupportedError)):
+        dlx.asarray(b"abc", device="cuda:1000", force=True)
+
+
+def test_data_elsewhere_moves_only_when_asked():
+    gpu = Producer(device=(2, 0))
+
+    assert dlx.asarray(gpu).device == "cuda:0"
+    with pytest.raises((BufferError, RuntimeError)):
+        dlx.asarray(gpu, dtype="float64")

@@ -1,0 +1,26 @@
+"""CONFORMANCE.md D5: `__dlpack_device__`."""
+
+import pytest
+
+import dlx
+from dlpack_ctypes import Imported, Producer
+
+
+@pytest.mark.parametrize(
+    "device", [(1, 0), (2, 1), (3, 0), (4, 0), (7, 0), (8, 0), (9, 0), (10, 2), (13, 0), (14, 5)]
+)
+def test_item_63_device_is_a_pair_of_ints(device):
+    got = dlx.from_dlpack(Producer(device=device)).__dlpack_device__()
+
+    assert got == device
+    assert type(got) is tuple
+    assert all(isinstance(number, int) for number in got)
+
+
+@pytest.mark.parametrize("device", [(1, 0), (2, 1), (10, 0)])
+def test_item_64_capsule_s_device_equals_it(device):
+    tensor = dlx.from_dlpack(Producer(device=device))
+    got = Imported(tensor.__dlpack__(max_version=(1, 3), stream=None if device[0] == 1 else -1))
+
+    assert got.device == tensor.__dlpack_device__()
+    got.free()

@@ -1,0 +1,177 @@
+"""`dlx.dtype` and `dlx.Device`, and the values of every dtype."""
+
+import copy
+
+import pytest
+
+import dlx
+from dlpack_ctypes import Producer
+
+
+def test_dtype_is_numpy_s_where_numpy_has_it():
+    numpy = pytest.importorskip("numpy", reason="compares with numpy.dtype")
+
+    assert dlx.empty(1, dtype="float32").dtype is numpy.dtype("float32")
+    assert dlx.empty(1, dtype="int64").dtype == numpy.int64
+    assert type(dlx.empty(1, dtype="bfloat16").dtype) is dlx.dtype
+
+
+def test_dtype_properties():
+    dtype = dlx.dtype("float8_e4m3fn")
+
+    assert (dtype.code, dtype.bits, dtype.lanes, dtype.itemsize, dtype.kind) == (10, 8, 1, 1, "f")
+    assert dtype == "float8_e4m3fn" == str(dtype)
+    assert hash(dtype) == hash("float8_e4m3fn")
+    assert dtype == dlx.dtype(dtype)
+    assert dtype != dlx.dtype("int8")
+    assert dtype != 3
+    assert dlx.dtype("int4").itemsize == 1
+    assert dlx.dtype("float32x4").itemsize == 16
+    with pytest.raises(AttributeError, match="immutable"):
+        dtype.bits = 9
+    assert copy.deepcopy(dtype) == dtype
+    assert repr(dtype) == "dlx.dtype('float8_e4m3fn')"
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        (bool, "bool"),
+        (int, "int64"),
+        (float, "float64"),
+        (complex, "complex128"),
+        ("<f4", "float32"),
+        ("uint8", "uint8"),
+    ],
+)
+def test_dtype_reads_names_and_python_types(given, name):
+    assert dlx.dtype(given).name == name
+
+
+@pytest.mark.parametrize(
+    ("given", "error"),
+    [
+        ("float33", ValueError),
+        ("", ValueError),
+        ("float32\0", ValueError),
+        (3, TypeError),
+        (None, TypeError),
+        (str, TypeError),
+        (object(), TypeError),
+        (">f4", BufferError),
+    ],
+)
+def test_dtype_refuses_anything_else(given, error):
+    with pytest.raises(error):
+        dlx.dtype(given)
+
+
+def test_dtype_reads_those_of_libraries():
+    numpy = pytest.importorskip("numpy", reason="reads numpy.dtype")
+
+    assert dlx.dtype(numpy.float32) == dlx.dtype(numpy.dtype("f4")) == "float32"
+    assert dlx.dtype(numpy.zeros(1, "u2")) == "uint16"
+    for bad in ("O", "S3", "M8[s]", "i4,f4", numpy.dtype("f4").newbyteorder(), numpy.longdouble):
+        with pytest.raises(BufferError, match=r"`\.|take one field"):
+            dlx.dtype(numpy.dtype(bad))
+
+
+def test_device_properties():
+    device = dlx.Device("cuda:1")
+
+    assert (device.type, device.id, device.device_type, device.device_id) == ("cuda", 1, 2, 1)
+    assert device == "cuda:1" == str(device)
+    assert hash(device) == hash("cuda:1")
+    assert tuple(device) == (2, 1)
+    assert dlx.Device((2, 1)) == device == dlx.Device(device)
+    assert dlx.Device("cuda") == "cuda:0"
+    assert dlx.Device("cpu").name == "cpu"
+    assert repr(device) == "dlx.Device('cuda:1')"
+    assert copy.deepcopy(device) == device
+    with pytest.raises(AttributeError, match="immutable"):
+        device.device_id = 2
+
+
+@pytest.mark.parametrize(
+    ("given", "error"),
+    [
+        ("gpu", ValueError),
+        ("cuda:x", ValueError),
+        ("cuda:-1", ValueError),
+        ((1,), TypeError),
+        (("cpu", 0), TypeError),
+        (3, TypeError),
+        (None, TypeError),
+        ((2**40, 0), ValueError),
+        ((2, -1), ValueError),
+        ((True, 0), TypeError),
+    ],
+)
+def test_device_refuses_anything_else(given, error):
+    with pytest.raises(error):
+        dlx.Device(given)
+
+
+def test_devices_starts_with_the_cpu_and_knows_its_memory():
+    first = dlx.devices()[0]
+
+    assert first == "cpu"
+    assert first.description
+    assert first.memory_total > first.memory_free > 0
+
+
+def test_a_device_that_is_not_here_says_so():
+    with pytest.raises(dlx.UnavailableError):
+        _ = dlx.Device("cuda:1000").memory_total
+
+
+def test_device_of_a_host_pointer_is_the_cpu():
+    assert dlx.device_of(dlx.empty(3).data_ptr) == "cpu"
+    with pytest.raises((TypeError, AttributeError)):
+        dlx.device_of("x")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "float8_e3m4",
+        "float8_e4m3",
+        "float8_e4m3b11fnuz",
+        "float8_e4m3fn",
+        "float8_e4m3fnuz",
+        "float8_e5m2",
+        "float8_e5m2fnuz",
+        "float8_e8m0fnu",
+        "float6_e2m3fn",
+        "float6_e3m2fn",
+        "float4_e2m1fn",
+        "bfloat16",
+        "int4",
+        "uint4",
+        "int2",
+        "uint2",
+    ],
+)
+def test_decoding_agrees_with_ml_dtypes_on_every_bit_pattern(name):
+    numpy = pytest.importorskip("numpy", reason="ml_dtypes needs it")
+    ml_dtypes = pytest.importorskip("ml_dtypes", reason="is the oracle")
+    dtype = dlx.dtype(name)
+    count = 1 << dtype.bits
+    patterns = numpy.arange(count, dtype="u2" if dtype.bits == 16 else "u1")
+    expected = patterns.view(getattr(ml_dtypes, name)).astype("f8").tolist()
+    flags = 4 if dtype.bits < 8 else 0
+    data = patterns.tobytes()
+    producer = Producer(data, (count,), (dtype.code, dtype.bits, 1), flags=flags)
+
+    got = dlx.from_dlpack(producer).tolist()
+
+    assert list(map(repr, map(float, got))) == list(map(repr, expected))
+
+
+@pytest.mark.parametrize("bits", [1, 2, 3, 5, 7])
+def test_packed_integers_are_decoded_bit_by_bit(bits):
+    values = [(7 * i) % (1 << bits) for i in range(11)]
+    packed = sum(value << (i * bits) for i, value in enumerate(values))
+    data = packed.to_bytes((11 * bits + 7) // 8, "little")
+
+    assert dlx.from_dlpack(Producer(data, (11,), (1, bits, 1))).tolist() == values

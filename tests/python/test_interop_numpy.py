@@ -1,0 +1,184 @@
+"""NumPy as producer and consumer."""
+
+import pytest
+
+import dlx
+
+numpy = pytest.importorskip("numpy", reason="is the library under test here")
+
+NAMES = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16",
+         "float32", "float64", "complex64", "complex128"]  # fmt: skip
+
+
+def _layouts():
+    base = numpy.arange(24).reshape(2, 3, 4)
+    yield "compact", base
+    yield "fortran", numpy.asfortranarray(base)
+    yield "transposed", base.T
+    yield "sliced", base[:, ::2, 1:]
+    yield "reversed", base[::-1, :, ::-1]
+    yield "broadcast", numpy.broadcast_to(base[0, 0], (3, 4))
+    yield "scalar", numpy.array(7)
+    yield "empty", base[:, :0]
+    yield "unit axes", base.reshape(1, 2, 1, 12)
+
+
+LAYOUTS = list(_layouts())
+
+
+@pytest.mark.parametrize(("name", "array"), LAYOUTS)
+def test_every_layout_goes_there_and_back_without_a_copy(name, array):
+    tensor = dlx.from_dlpack(array)
+
+    assert tensor.shape == array.shape
+    assert tensor.tolist() == array.tolist()
+    assert tensor.readonly == (not array.flags.writeable)
+    for back in (numpy.asarray(tensor), tensor.numpy(), numpy.asarray(memoryview(tensor))):
+        assert type(back) is numpy.ndarray
+        assert back.dtype == array.dtype
+        assert back.flags.writeable == array.flags.writeable
+        assert numpy.array_equal(back, array)
+        if array.size:
+            assert back.ctypes.data == array.ctypes.data
+            assert all(a == b for a, b, n in zip(back.strides, array.strides, array.shape) if n > 1)
+
+
+@pytest.mark.parametrize(("name", "array"), LAYOUTS)
+def test_numpy_imports_tensors_by_dlpack(name, array):
+    tensor = dlx.from_dlpack(array)
+    back = numpy.from_dlpack(tensor)
+
+    assert numpy.array_equal(back, array)
+    if array.size and name != "reversed":  # a marked copy, by policy
+        assert back.ctypes.data == array.ctypes.data
+    elif array.size:
+        assert back.ctypes.data != array.ctypes.data
+        shared = numpy.from_dlpack(tensor, copy=False)
+        assert shared.ctypes.data == array.ctypes.data
+    assert numpy.from_dlpack(tensor, copy=True).ctypes.data != array.ctypes.data
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_dtype_keeps_values_and_identity(name):
+    array = numpy.array([[0, 1, 1], [1, 0, 1]], dtype=name)
+    tensor = dlx.asarray(array)
+
+    assert tensor.dtype is array.dtype or tensor.dtype == array.dtype
+    assert tensor.numpy().dtype == array.dtype
+    assert tensor.tolist() == array.tolist()
+    assert numpy.from_dlpack(tensor).dtype == array.dtype
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["bfloat16", "float8_e4m3fn", "float8_e5m2", "int4", "uint2", "float6_e2m3fn", "float4_e2m1fn"],
+)
+def test_dtypes_of_ml_dtypes(name):
+    ml_dtypes = pytest.importorskip("ml_dtypes", reason="adds these dtypes to NumPy")
+    array = numpy.array([[0, 1], [1, 0]]).astype(getattr(ml_dtypes, name))
+    tensor = dlx.asarray(array)
+
+    assert str(tensor.dtype) == name
+    assert tensor.tolist() == array.astype("f8").tolist()
+    back = tensor.numpy()
+    assert back.dtype == array.dtype
+    assert back.ctypes.data == array.ctypes.data
+    assert dlx.dtype(array.dtype) == dlx.dtype(getattr(ml_dtypes, name)) == name
+    assert numpy.dtype(dlx.dtype(name)) == array.dtype
+
+
+def test_packed_dtypes_have_no_numpy_form():
+    with pytest.raises(BufferError, match="tolist"):
+        dlx.empty(3, dtype="int4").numpy()
+    with pytest.raises(BufferError, match="uint8"):
+        dlx.empty(3, dtype="float32x4").numpy()
+
+
+def test_array_interface_tells_address_strides_and_readonly():
+    tensor = dlx.asarray(numpy.arange(6, dtype="f4").reshape(2, 3)[:, ::-1]).as_readonly()
+    interface = tensor.__array_interface__
+
+    assert interface["data"] == (tensor.data_ptr, True)
+    assert interface["strides"] == (12, -4)
+    assert interface["typestr"] in ("<f4", ">f4")
+    assert not hasattr(dlx.empty(3, dtype="bfloat16"), "__array_interface__")
+
+
+def test_array_method_obeys_dtype_and_copy():
+    tensor = dlx.asarray([1.0, 2.0])
+
+    assert numpy.asarray(tensor, dtype="f8").ctypes.data == tensor.data_ptr
+    assert numpy.asarray(tensor, dtype="f4").tolist() == [1, 2]
+    assert numpy.array(tensor, copy=True).ctypes.data != tensor.data_ptr
+    assert tensor.__array__(copy=False).ctypes.data == tensor.data_ptr
+    assert tensor.__array__("f4").dtype == "f4"
+    assert tensor.__array__(copy=True).ctypes.data != tensor.data_ptr
+    with pytest.raises(ValueError, match="copy=False"):
+        tensor.__array__("f4", copy=False)
+
+
+def test_arrays_made_of_a_tensor_keep_the_memory():
+    calls = []
+    source = numpy.arange(4.0)
+    tensor = dlx.from_pointer(
+        source.ctypes.data, 4, "float64", owner=source, on_release=lambda: calls.append(1)
+    )
+    arrays = [numpy.asarray(tensor), numpy.from_dlpack(tensor), tensor.numpy()[1:]]
+    del tensor
+
+    while arrays:
+        assert calls == []
+        arrays.pop()
+    assert calls == [1]
+
+
+def test_read_only_arrays_stay_read_only():
+    array = numpy.arange(3)
+    array.flags.writeable = False
+    tensor = dlx.from_dlpack(array)
+
+    assert tensor.readonly
+    assert not numpy.from_dlpack(tensor).flags.writeable
+    assert not tensor.numpy().flags.writeable
+
+
+def test_strides_that_are_no_whole_elements_are_copied_or_refused():
+    packed = numpy.zeros(3, dtype=[("a", "u1"), ("b", "<f4")])
+    packed["b"] = [1, 2, 3]
+    field = packed["b"]
+
+    assert dlx.asarray(field).tolist() == [1, 2, 3]
+    with pytest.raises(dlx.CopyRefusedError, match="strides"):
+        dlx.asarray(field, copy=False)
+
+
+def test_many_axes():
+    array = numpy.arange(4).reshape((1,) * 62 + (2, 2))
+    tensor = dlx.from_dlpack(array)
+
+    assert tensor.ndim == 64
+    assert numpy.asarray(tensor).shape == array.shape
+    wide = tensor.expand_dims(0)
+    assert wide.ndim == 65
+    with pytest.raises((BufferError, ValueError)):
+        memoryview(wide)
+
+
+def test_memory_maps_of_files(tmp_path):
+    path = tmp_path / "data.bin"
+    path.write_bytes(bytes(range(16)))
+    mapped = numpy.memmap(path, dtype="u1", mode="r")
+
+    tensor = dlx.asarray(mapped)
+
+    assert tensor.readonly
+    assert tensor.data_ptr == mapped.ctypes.data
+    assert tensor[5].item() == 5
+
+
+def test_numpy_functions_take_tensors():
+    tensor = dlx.asarray([[1.0, 2.0], [3.0, 4.0]])
+
+    assert numpy.sum(numpy.asarray(tensor)) == 10
+    assert numpy.concatenate([tensor, tensor]).shape == (4, 2)
+    assert numpy.mean(tensor, axis=0).tolist() == [2, 3]

@@ -1,0 +1,201 @@
+"""PyTorch as producer and consumer: exchange table, lazy bits, gradients, odd tensors."""
+
+import subprocess
+import sys
+
+import pytest
+
+import dlx
+
+torch = pytest.importorskip("torch", reason="is the library under test here")
+
+NAMES = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16",
+         "bfloat16", "float32", "float64", "complex32", "complex64", "complex128", "float8_e4m3fn",
+         "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e8m0fnu"]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore:ComplexHalf")
+@pytest.mark.parametrize("name", NAMES)
+def test_every_dtype_goes_there_and_back_without_a_copy(name):
+    source = torch.tensor([[0, 1, 1], [1, 0, 1]]).to(getattr(torch, name))
+    tensor = dlx.from_dlpack(source)
+
+    assert str(tensor.dtype) == name
+    assert dlx.dtype(source.dtype) == name
+    assert tensor.data_ptr == source.data_ptr()
+    back = torch.from_dlpack(tensor)
+    assert back.dtype == source.dtype
+    assert back.data_ptr() == source.data_ptr()
+    assert (
+        tensor.tolist()
+        == source.to(torch.complex128 if name.startswith("c") else torch.float64).tolist()
+    )
+
+
+def test_packed_pairs_of_fp4():
+    source = torch.tensor([0x21, 0x43], dtype=torch.uint8).view(torch.float4_e2m1fn_x2)
+
+    assert str(dlx.from_dlpack(source).dtype) == "float4_e2m1fnx2"
+    assert dlx.dtype(source.dtype) == "float4_e2m1fnx2"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda x: x.T,
+        lambda x: x[:, 1:],
+        lambda x: x[::2],
+        lambda x: x.expand(3, *x.shape),
+        lambda x: x[0, 0],
+        lambda x: x[:0],
+        lambda x: x.reshape(1, -1, 1),
+    ],
+)
+def test_layouts_are_kept(change):
+    source = change(torch.arange(12.0).reshape(3, 4))
+    tensor = dlx.from_dlpack(source)
+
+    assert tensor.shape == tuple(source.shape)
+    assert tensor.tolist() == source.tolist()
+    assert torch.from_dlpack(tensor).tolist() == source.tolist()
+    if source.numel():
+        assert tensor.data_ptr == source.data_ptr()
+
+
+def test_writes_show_on_both_sides():
+    source = torch.zeros(4)
+    tensor = dlx.asarray(source)
+
+    source[1] = 5
+    tensor[2] = 7
+    torch.from_dlpack(tensor)[3] = 9
+
+    assert tensor.tolist() == source.tolist() == [0, 5, 7, 9]
+
+
+def test_conjugated_tensors_are_resolved_or_refused():
+    source = torch.tensor([1 + 2j, 3 - 4j])
+    lazy = source.conj()
+    assert lazy.is_conj()
+
+    for take in (dlx.from_dlpack, dlx.asarray):
+        assert take(lazy).tolist() == [1 - 2j, 3 + 4j]
+        with pytest.raises(dlx.CopyRefusedError, match="conj"):
+            take(lazy, copy=False)
+    assert source.tolist() == [1 + 2j, 3 - 4j]
+
+
+def test_negated_tensors_are_resolved_or_refused():
+    lazy = torch.tensor([1 + 2j, 3 - 4j]).conj().imag
+    assert lazy.is_neg()
+
+    assert dlx.from_dlpack(lazy).tolist() == [-2, 4]
+    with pytest.raises(dlx.CopyRefusedError, match="neg"):
+        dlx.from_dlpack(lazy, copy=False)
+
+
+def test_gradients_are_refused_with_the_call_to_make():
+    source = torch.ones(3, requires_grad=True)
+    for refused in (source, source * 2, torch.nn.Parameter(torch.ones(3))):
+        with pytest.raises(BufferError, match=r"detach"):
+            dlx.from_dlpack(refused)
+        assert dlx.from_dlpack(refused.detach()).data_ptr == refused.data_ptr()
+    assert (
+        dlx.from_dlpack(torch.nn.Parameter(torch.ones(3), requires_grad=False)).tolist() == [1] * 3
+    )
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: torch.eye(3).to_sparse(),
+        lambda: torch.eye(3).to_sparse_csr(),
+        lambda: torch.empty(3, device="meta"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:Sparse")
+def test_tensors_without_plain_memory_are_buffer_errors(make):
+    # The message of exact torch.Tensors is torch's own: a check before each import would cost.
+    for take in (dlx.from_dlpack, dlx.asarray):
+        with pytest.raises((BufferError, NotImplementedError, RuntimeError)) as caught:
+            take(make())
+        assert str(caught.value)
+
+
+def test_guard_names_the_way_out_for_subclasses():
+    from dlx import _hooks
+
+    for bad, match in (
+        (torch.eye(3).to_sparse(), "to_dense"),
+        (torch.empty(3, device="meta"), "meta"),
+        (torch.ones(3, requires_grad=True), "detach"),
+    ):
+        with pytest.raises(BufferError, match=match):
+            _hooks.guard(bad)
+    _hooks.guard(torch.ones(3))
+
+
+def test_fake_tensors_are_refused_before_their_null_pointer_gets_out():
+    with torch._subclasses.FakeTensorMode():
+        fake = torch.empty(3)
+    for take in (dlx.from_dlpack, dlx.asarray):
+        with pytest.raises(BufferError, match=r"FakeTensor"):
+            take(fake)
+
+
+def test_python_subclasses_are_imported_by_their_method():
+    class Mine(torch.Tensor):
+        pass
+
+    source = torch.arange(3.0).as_subclass(Mine)
+
+    assert dlx.from_dlpack(source).data_ptr == source.data_ptr()
+
+
+def test_read_only_tensors_reach_torch_only_by_request():
+    # torch has no read-only tensors and ignores the flag; a legacy capsule is refused by dlx.
+    tensor = dlx.asarray(b"abc")
+
+    assert torch.from_dlpack(tensor).tolist() == [97, 98, 99]
+
+
+def test_negative_strides_never_reach_torch():
+    tensor = dlx.asarray([1.0, 2.0, 3.0])[::-1]
+
+    assert torch.from_dlpack(tensor).tolist() == [3, 2, 1]
+
+
+def test_negative_strides_shared_on_request_are_why_the_policy_exists():
+    # Without the policy torch ends the process; if it ever stops doing so, the policy can go.
+    code = """
+import dlx, torch
+dlx.set_export_negative_strides("share")
+torch.from_dlpack(dlx.asarray([1.0, 2.0])[::-1])
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, timeout=120, check=False
+    )
+
+    assert done.returncode != 0
+
+
+def test_torch_reads_the_exchange_table_of_other_classes_like_tensor():
+    tensor = dlx.asarray([[1.0, 2.0]])
+
+    assert torch.utils.dlpack.from_dlpack(tensor).data_ptr() == tensor.data_ptr
+    assert torch.utils.dlpack.from_dlpack(tensor.__dlpack__()).data_ptr() == tensor.data_ptr
+
+
+def test_torch_keeps_the_memory():
+    calls = []
+    source = torch.zeros(4)
+    tensor = dlx.from_pointer(
+        source.data_ptr(), 4, "float32", owner=source, on_release=lambda: calls.append(1)
+    )
+    taken = torch.from_dlpack(tensor)
+    part = taken[1:]
+    del tensor, taken
+    assert calls == []
+    del part
+    dlx.empty(0)  # torch gives memory back without the GIL
+    assert calls == [1]

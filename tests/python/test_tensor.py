@@ -1,0 +1,334 @@
+"""`dlx.Tensor`: attributes, views, conversions, repr; indexing is in test_indexing.py."""
+
+import copy
+
+import pytest
+
+import dlx
+from dlpack_ctypes import Producer
+
+
+def test_attributes_of_a_matrix():
+    tensor = dlx.empty((2, 3), dtype="float32")
+
+    assert (tensor.shape, tensor.strides, tensor.ndim) == ((2, 3), (3, 1), 2)
+    assert (tensor.size, tensor.nbytes, tensor.itemsize) == (6, 24, 4)
+    assert (str(tensor.dtype), tensor.device, tensor.readonly) == ("float32", "cpu", False)
+    assert tensor.data_ptr % 64 == 0
+    assert len(tensor) == 2
+
+
+def test_attributes_of_a_scalar():
+    tensor = dlx.asarray(2.5)
+
+    assert (tensor.shape, tensor.strides, tensor.ndim, tensor.size) == ((), (), 0, 1)
+    with pytest.raises(TypeError):
+        len(tensor)
+    with pytest.raises(TypeError, match="0-d"):
+        iter(tensor)
+
+
+@pytest.mark.parametrize(
+    "name", ["shape", "strides", "dtype", "device", "readonly", "data_ptr", "T"]
+)
+def test_attributes_cannot_be_set(name):
+    with pytest.raises((AttributeError, TypeError)):
+        setattr(dlx.empty(2), name, 1)
+
+
+def test_new_attributes_cannot_be_added():
+    with pytest.raises(AttributeError):
+        dlx.empty(2).mine = 1
+
+
+def test_views_share_and_copies_do_not():
+    tensor = dlx.asarray([[1, 2, 3], [4, 5, 6]])
+    for view in (
+        tensor.T,
+        tensor[:1],
+        tensor.reshape((3, 2)),
+        tensor.expand_dims(1),
+        tensor.as_readonly(),
+        tensor.view("float64"),
+        tensor.contiguous(),
+    ):
+        assert view.data_ptr == tensor.data_ptr
+    for fresh in (
+        tensor.copy(),
+        tensor.T.contiguous(),
+        tensor.T.reshape(6),
+        tensor.contiguous("F"),
+    ):
+        assert fresh.data_ptr != tensor.data_ptr
+        assert not fresh.readonly
+
+
+def test_writes_show_in_every_view():
+    tensor = dlx.asarray([[1, 2, 3], [4, 5, 6]])
+    turned = tensor.T
+
+    tensor[0, 2] = 30
+    turned[0, 1] = 40
+
+    assert tensor.tolist() == [[1, 2, 30], [40, 5, 6]]
+
+
+def test_shape_changes():
+    tensor = dlx.asarray([[1, 2, 3], [4, 5, 6]])
+
+    assert tensor.T.tolist() == tensor.mT.tolist() == [[1, 4], [2, 5], [3, 6]]
+    assert tensor.permute_dims((1, 0)).shape == (3, 2)
+    assert tensor.reshape(-1).shape == tensor.reshape((-1,)).shape == (6,)
+    assert tensor.reshape((3, -1)).tolist() == [[1, 2], [3, 4], [5, 6]]
+    assert tensor.expand_dims(0).expand_dims(-1).shape == (1, 2, 3, 1)
+    assert tensor.expand_dims(0).squeeze().shape == tensor.expand_dims(0).squeeze(0).shape == (2, 3)
+    assert tensor.broadcast_to((4, 2, 3)).strides == (0, 3, 1)
+    assert tensor.view("int32").shape == (2, 6)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda t: t.reshape((4, 2)),
+        lambda t: t.reshape((-1, -1)),
+        lambda t: t.permute_dims((0, 0)),
+        lambda t: t.permute_dims((0,)),
+        lambda t: t.squeeze(0),
+        lambda t: t.expand_dims(4),
+        lambda t: t.broadcast_to((2, 4)),
+        lambda t: t.view("int24"),
+        lambda t: t.contiguous("K"),
+        lambda t: t.is_contiguous("A"),
+    ],
+)
+def test_impossible_shape_changes_are_value_errors(wrong):
+    with pytest.raises((ValueError, IndexError)) as caught:
+        wrong(dlx.asarray([[1, 2, 3], [4, 5, 6]]))
+    assert not isinstance(caught.value, BufferError)
+
+
+def test_reshape_that_needs_a_copy_obeys_copy():
+    turned = dlx.asarray([[1, 2, 3], [4, 5, 6]]).T
+
+    assert turned.reshape(6).tolist() == [1, 4, 2, 5, 3, 6]
+    with pytest.raises(dlx.CopyRefusedError):
+        turned.reshape(6, copy=False)
+    assert turned.T.reshape(6, copy=True).data_ptr != turned.data_ptr
+
+
+def test_contiguity():
+    tensor = dlx.empty((2, 3))
+
+    assert tensor.is_contiguous()
+    assert tensor.is_contiguous("C")
+    assert not tensor.is_contiguous("F")
+    assert tensor.T.is_contiguous(order="F")
+    assert not tensor.T.is_contiguous()
+    assert tensor.contiguous("F").strides == (1, 2)
+
+
+def test_read_only_is_inherited_and_refused():
+    tensor = dlx.asarray([[1, 2], [3, 4]]).as_readonly()
+
+    for view in (
+        tensor,
+        tensor.T,
+        tensor[0],
+        tensor.reshape(4),
+        tensor.view("uint8"),
+        tensor.contiguous(),
+    ):
+        assert view.readonly
+        with pytest.raises(dlx.ReadOnlyError):
+            view[...] = 0
+        with pytest.raises(dlx.ReadOnlyError):
+            dlx.copyto(view, view)
+    assert not tensor.copy().readonly
+    assert tensor.tolist() == [[1, 2], [3, 4]]
+
+
+def test_copyto_broadcasts_and_handles_overlap():
+    tensor = dlx.asarray(list(range(6)))
+
+    dlx.copyto(tensor[1:], tensor[:-1])
+    assert tensor.tolist() == [0, 0, 1, 2, 3, 4]
+    dlx.copyto(tensor, tensor[::-1])
+    assert tensor.tolist() == [4, 3, 2, 1, 0, 0]
+    dlx.copyto(tensor, 7)
+    assert tensor.tolist() == [7] * 6
+
+
+def test_copyto_refuses_other_shapes_and_dtypes():
+    tensor = dlx.asarray([1, 2, 3])
+    for source in (dlx.asarray([1, 2]), dlx.asarray([1.0, 2.0, 3.0]), "abc"):
+        with pytest.raises((ValueError, TypeError)):
+            dlx.copyto(tensor, source)
+    assert tensor.tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("values", "dtype"),
+    [
+        ([True, False], "bool"),
+        ([-1, 2**31 - 1], "int32"),
+        ([0, 2**64 - 1], "uint64"),
+        ([1.5, -0.25], "float16"),
+        ([1.5, float("inf")], "bfloat16"),
+        ([1.5, -2.0], "float32"),
+        ([1 + 2j, -3j], "complex64"),
+        ([1 + 2j, -3j], "complex32"),
+    ],
+)
+def test_tolist_item_and_iteration(values, dtype):
+    tensor = dlx.asarray(values, dtype=dtype)
+
+    assert str(tensor.dtype) == dtype
+    assert tensor.tolist() == values
+    assert [element.item() for element in tensor] == values
+    assert all(type(got) is type(want) for got, want in zip(tensor.tolist(), values))
+
+
+def test_tolist_of_strided_and_empty_tensors():
+    tensor = dlx.asarray([[1, 2, 3], [4, 5, 6]])
+
+    assert tensor[::-1, ::2].tolist() == [[6 - 2, 6], [1, 3]]
+    assert dlx.empty((2, 0, 3)).tolist() == [[], []]
+    assert dlx.empty((0, 2)).tolist() == []
+    assert dlx.empty((2, 2, 0)).tolist() == [
+        [[], []],
+        [[], []],
+    ]
+
+
+def test_one_element_tensors_convert_to_python_numbers():
+    assert (int(dlx.asarray([3.7])), float(dlx.asarray(3)), complex(dlx.asarray([[1j]]))) == (
+        3,
+        3.0,
+        1j,
+    )
+    assert bool(dlx.asarray([0.0])) is False
+    assert bool(dlx.asarray(True)) is True
+    assert "abc"[dlx.asarray(1)] == "b"
+    for convert in (bool, int, float, complex, lambda t: [][t]):
+        with pytest.raises(ValueError, match="one element"):
+            convert(dlx.asarray([1, 2]))
+    with pytest.raises(TypeError, match="integer"):
+        "abc"["0" and dlx.asarray(1.0)]
+    with pytest.raises(ValueError, match="2 elements"):
+        dlx.asarray([1, 2]).item()
+
+
+def test_equality_is_identity_and_membership_is_refused():
+    first, second = dlx.asarray([1]), dlx.asarray([1])
+
+    assert first == first
+    assert first != second
+    assert hash(first) == hash(first)
+    with pytest.raises(TypeError, match="tolist"):
+        _ = 1 in first
+
+
+def test_copy_shares_and_deepcopy_copies():
+    tensor = dlx.asarray([1, 2, 3])
+
+    assert copy.copy(tensor) is tensor
+    assert copy.deepcopy([tensor, tensor])[0].data_ptr != tensor.data_ptr
+    assert copy.deepcopy(tensor).tolist() == [1, 2, 3]
+
+
+def test_repr_shows_values_and_what_is_unusual():
+    tensor = dlx.asarray([[1.0, 2.5], [3.0, 4.0]])
+
+    assert repr(tensor) == (
+        "Tensor([[1.0, 2.5],\n        [3.0, 4.0]],\n       shape=(2, 2), dtype=float64, device=cpu)"
+    )
+    assert str(tensor) == repr(tensor)
+    assert "strides=(1, 2)" in repr(tensor.T)
+    assert "strides" not in repr(tensor)
+    assert "read-only" in repr(tensor.as_readonly())
+    assert repr(dlx.asarray(3)) == "Tensor(3, shape=(), dtype=int64, device=cpu)"
+    assert repr(dlx.empty((0, 2))) == "Tensor([], shape=(0, 2), dtype=float32, device=cpu)"
+
+
+def test_repr_shortens_long_axes():
+    text = repr(dlx.asarray(list(range(1000))))
+
+    assert (
+        text
+        == "Tensor([  0,   1,   2, ..., 997, 998, 999], shape=(1000,), dtype=int64, device=cpu)"
+    )
+    assert len(repr(dlx.empty((30, 30, 30, 30), dtype="int8"))) < 4000
+    assert "values>" in repr(dlx.empty((2,) * 12))
+
+
+@pytest.mark.parametrize("device", [(2, 0), (4, 0), (12, 3), (8, 0)])
+def test_repr_of_data_elsewhere_does_not_touch_it(device):
+    text = repr(dlx.from_dlpack(Producer(device=device)))
+
+    assert f"<values on {dlx.Device(device)}>" in text
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "float128",
+        "opaque64",
+        "bfloat16",
+        "float4_e2m1fn",
+        "int1",
+        "uint3",
+        "complex32",
+        "bcomplex32",
+        "float32x4",
+        "int128",
+    ],
+)
+def test_repr_of_odd_dtypes(name):
+    text = repr(dlx.from_dlpack(Producer(shape=(4,), dtype=_code(name))))
+
+    assert f"dtype={name}" in text
+    assert "shape=(4,)" in text
+
+
+def _code(name):
+    dtype = dlx.dtype(name)
+    return dtype.code, dtype.bits, dtype.lanes
+
+
+def test_data_elsewhere_is_not_read():
+    tensor = dlx.from_dlpack(Producer(device=(2, 0)))
+    for read in (tensor.tolist, tensor.numpy, tensor[0, 0].item, lambda: memoryview(tensor)):
+        with pytest.raises(BufferError):
+            read()
+    assert not hasattr(tensor, "__array_interface__")
+
+
+def test_to_device_is_the_tensor_itself_where_it_is_there_already():
+    tensor = dlx.empty(3)
+
+    assert tensor.to_device("cpu").data_ptr == tensor.data_ptr
+    assert tensor.to_device(dlx.Device("cpu"), stream=None).data_ptr == tensor.data_ptr
+    with pytest.raises((dlx.UnavailableError, dlx.UnsupportedError)):
+        tensor.to_device("cuda:1000")
+    with pytest.raises(ValueError, match="device"):
+        tensor.to_device("nowhere")
+
+
+def test_thread_setting():
+    before = dlx.get_num_threads()
+    try:
+        dlx.set_num_threads(3)
+        assert dlx.get_num_threads() == 3
+        for bad in (-1, 2**40):
+            with pytest.raises(ValueError, match="num_threads"):
+                dlx.set_num_threads(bad)
+        dlx.set_num_threads(0)
+        assert dlx.get_num_threads() >= 1
+    finally:
+        dlx.set_num_threads(before)
+
+
+def test_negative_stride_policy_setting():
+    assert dlx.get_export_negative_strides() == "copy"
+    with pytest.raises(ValueError, match="policy"):
+        dlx.set_export_negative_strides("maybe")
