@@ -246,7 +246,7 @@ typedef struct dlx_empty_options {
  * @param options  borrowed; NULL for the defaults.
  * @param out  a new tensor, owned.
  * @return DLX_OK; DLX_ERROR_INVALID_ARGUMENT (negative extent, size overflows 2^63-1 bytes, …);
- *         DLX_ERROR_UNSUPPORTED (dtype, device); DLX_ERROR_UNAVAILABLE (no such device here).
+ *         DLX_ERROR_UNSUPPORTED (dtype); DLX_ERROR_UNAVAILABLE (no such device here).
  */
 DLX_API dlx_status dlx_tensor_empty(int32_t ndim, const int64_t *shape, const DLDataType *dtype,
                                     int32_t device_type, int32_t device_id,

@@ -1,0 +1,400 @@
+/**
+ * dlx for C++17: dlx.h with owners that clean up, values that compare, and exceptions.
+ *
+ * Header only; it calls the C interface and nothing else, so that it works with every libdlx.so of
+ * the same ABI, whatever compiler that was built with.
+ *
+ *     dlx::Tensor image = dlx::Tensor::from_dlpack(std::move(managed));
+ *     dlx::Tensor planes = image.permute({2, 0, 1}).contiguous();
+ *     const float *first = planes.data<const float>();
+ *
+ * A dlx::Tensor is a handle: copying it shares the tensor and costs one atomic addition; moving it
+ * leaves an empty handle, which may only be assigned to, destroyed and tested with `bool`. What
+ * dlx.h says of the functions holds here, with two differences: a failed call throws dlx::Error,
+ * and a managed tensor is a unique pointer (Managed, LegacyManaged), so that nothing leaks.
+ */
+#ifndef DLX_DLX_HPP_
+#define DLX_DLX_HPP_
+
+#include <complex>
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "dlx/dlx.h"
+
+namespace dlx {
+
+/* ---- errors -----------------------------------------------------------------------------------
+ */
+
+/** A failed call: its status, and dlx's words as what(). Thrown as one of the classes below. */
+class Error : public std::runtime_error {
+ public:
+  Error(dlx_status status, const std::string& message)
+      : std::runtime_error(message), status_(status) {}
+
+  dlx_status status() const noexcept { return status_; }
+
+ private:
+  dlx_status status_;
+};
+
+/** The Error of one status, so that it can be caught by itself. */
+template <dlx_status kStatus>
+class StatusError : public Error {
+ public:
+  explicit StatusError(const std::string& message) : Error(kStatus, message) {}
+};
+
+using InvalidArgument = StatusError<DLX_ERROR_INVALID_ARGUMENT>;
+using OutOfMemory = StatusError<DLX_ERROR_OUT_OF_MEMORY>;
+using Unsupported = StatusError<DLX_ERROR_UNSUPPORTED>;
+using Unavailable = StatusError<DLX_ERROR_UNAVAILABLE>;
+using DriverFailed = StatusError<DLX_ERROR_DRIVER>;
+using ReadOnly = StatusError<DLX_ERROR_READ_ONLY>;
+using CopyRefused = StatusError<DLX_ERROR_COPY_REFUSED>;
+using DeviceRefused = StatusError<DLX_ERROR_DEVICE_REFUSED>;
+
+/** Throws the Error of `status`, with the words of the thread's last failure; DLX_OK throws none. */
+inline void check(dlx_status status) {
+  switch (status) {
+    case DLX_OK: return;
+    case DLX_ERROR_INVALID_ARGUMENT: throw InvalidArgument(dlx_last_error());
+    case DLX_ERROR_OUT_OF_MEMORY: throw OutOfMemory(dlx_last_error());
+    case DLX_ERROR_UNSUPPORTED: throw Unsupported(dlx_last_error());
+    case DLX_ERROR_UNAVAILABLE: throw Unavailable(dlx_last_error());
+    case DLX_ERROR_DRIVER: throw DriverFailed(dlx_last_error());
+    case DLX_ERROR_READ_ONLY: throw ReadOnly(dlx_last_error());
+    case DLX_ERROR_COPY_REFUSED: throw CopyRefused(dlx_last_error());
+    case DLX_ERROR_DEVICE_REFUSED: throw DeviceRefused(dlx_last_error());
+    default: throw Error(status, dlx_last_error());
+  }
+}
+
+/* ---- values ----------------------------------------------------------------------------------- */
+
+/** DLDataType of a C++ type as `value()`: bool, integers, float, double, std::complex of those two.
+ * Specialise it for types of your own, such as a half. (long double is none: its format differs
+ * from machine to machine.) */
+template <typename T, typename = void>
+struct DTypeOf;
+
+template <int kCode, typename T>
+struct ScalarDType {
+  static constexpr DLDataType value() noexcept { return {kCode, 8 * sizeof(T), 1}; }
+};
+template <typename T>
+struct DTypeOf<T, std::enable_if_t<std::is_integral_v<T> && !std::is_same_v<T, bool>>>
+    : ScalarDType<std::is_unsigned_v<T> ? int{kDLUInt} : int{kDLInt}, T> {};
+template <>
+struct DTypeOf<bool> : ScalarDType<kDLBool, bool> {};
+template <>
+struct DTypeOf<float> : ScalarDType<kDLFloat, float> {};
+template <>
+struct DTypeOf<double> : ScalarDType<kDLFloat, double> {};
+template <>
+struct DTypeOf<std::complex<float>> : ScalarDType<kDLComplex, std::complex<float>> {};
+template <>
+struct DTypeOf<std::complex<double>> : ScalarDType<kDLComplex, std::complex<double>> {};
+
+/** A data type: DLDataType with names. Converts from both, so that a call takes "float32". */
+class DType {
+ public:
+  DType(DLDataType value) noexcept : value_(value) {}
+  DType(const char* name) { check(dlx_dtype_parse(name, &value_)); }
+  DType(const std::string& name) : DType(name.c_str()) {}
+
+  template <typename T>
+  static DType of() noexcept {
+    return DTypeOf<std::remove_cv_t<T>>::value();
+  }
+
+  int code() const noexcept { return value_.code; }
+  /** Bits of one lane. */
+  int bits() const noexcept { return value_.bits; }
+  int lanes() const noexcept { return value_.lanes; }
+  std::string name() const {
+    char text[DLX_NAME_SIZE];
+    check(dlx_dtype_name(&value_, text, sizeof text));
+    return text;
+  }
+  const DLDataType& get() const noexcept { return value_; }
+
+  friend bool operator==(const DType& a, const DType& b) noexcept {
+    return a.code() == b.code() && a.bits() == b.bits() && a.lanes() == b.lanes();
+  }
+  friend bool operator!=(const DType& a, const DType& b) noexcept { return !(a == b); }
+
+ private:
+  DLDataType value_{};
+};
+
+/** A device: its type, a kDL* number, and its id. Converts from names such as "cuda:0". */
+class Device {
+ public:
+  constexpr Device(int32_t type = kDLCPU, int32_t id = 0) noexcept : type_(type), id_(id) {}
+  Device(const char* name) { check(dlx_device_parse(name, &type_, &id_)); }
+  Device(const std::string& name) : Device(name.c_str()) {}
+
+  int32_t type() const noexcept { return type_; }
+  int32_t id() const noexcept { return id_; }
+  std::string name() const {
+    char text[DLX_NAME_SIZE];
+    check(dlx_device_name(type_, id_, text, sizeof text));
+    return text;
+  }
+  /** Throws Unavailable if it is not on this machine. */
+  dlx_device_properties properties() const {
+    dlx_device_properties out{};
+    out.struct_size = sizeof out;
+    check(dlx_device_info(type_, id_, &out));
+    return out;
+  }
+
+  friend bool operator==(const Device& a, const Device& b) noexcept {
+    return a.type_ == b.type_ && a.id_ == b.id_;
+  }
+  friend bool operator!=(const Device& a, const Device& b) noexcept { return !(a == b); }
+
+ private:
+  int32_t type_ = kDLCPU;
+  int32_t id_ = 0;
+};
+
+/** Calls a managed tensor's own deleter, if it has one. */
+struct ManagedDeleter {
+  template <typename T>
+  void operator()(T* managed) const noexcept {
+    if (managed->deleter != nullptr) managed->deleter(managed);
+  }
+};
+/** A tensor on its way between libraries; its release() is for one that takes a plain pointer. */
+using Managed = std::unique_ptr<DLManagedTensorVersioned, ManagedDeleter>;
+/** The same for the struct of DLPack before 1.0. */
+using LegacyManaged = std::unique_ptr<DLManagedTensor, ManagedDeleter>;
+
+/** Options start as the defaults; set the fields that differ. */
+struct EmptyOptions : dlx_empty_options {
+  EmptyOptions() noexcept : dlx_empty_options DLX_EMPTY_OPTIONS_INIT {}
+};
+struct CopyOptions : dlx_copy_options {
+  CopyOptions() noexcept : dlx_copy_options DLX_COPY_OPTIONS_INIT {}
+};
+struct ExportOptions : dlx_export_options {
+  ExportOptions() noexcept : dlx_export_options DLX_EXPORT_OPTIONS_INIT {}
+};
+
+/** Extents or strides of a tensor, without a copy; valid as long as the tensor. */
+class Extents {
+ public:
+  Extents(const int64_t* data, int32_t size) noexcept : data_(data), size_(size) {}
+
+  const int64_t* begin() const noexcept { return data_; }
+  const int64_t* end() const noexcept { return data_ + size_; }
+  size_t size() const noexcept { return static_cast<size_t>(size_); }
+  /** `axis` is not checked. */
+  int64_t operator[](size_t axis) const noexcept { return data_[axis]; }
+
+ private:
+  const int64_t* data_;
+  int32_t size_;
+};
+
+/* ---- tensor ----------------------------------------------------------------------------------- */
+
+/** A reference to a tensor. Copies share it; see the top of this file. */
+class Tensor {
+ public:
+  /** An empty handle. */
+  Tensor() noexcept = default;
+  Tensor(const Tensor& other) noexcept : handle_(dlx_tensor_retain(other.handle_)) {}
+  Tensor(Tensor&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  Tensor& operator=(Tensor other) noexcept {
+    std::swap(handle_, other.handle_);
+    return *this;
+  }
+  ~Tensor() { dlx_tensor_release(handle_); }
+
+  /** Takes over a reference that the C interface gave. */
+  static Tensor adopt(dlx_tensor* owned) noexcept {
+    Tensor out;
+    out.handle_ = owned;
+    return out;
+  }
+  /** Gives the reference to the caller and leaves an empty handle. get() lends the tensor. */
+  dlx_tensor* release() noexcept { return std::exchange(handle_, nullptr); }
+  dlx_tensor* get() const noexcept { return handle_; }
+  explicit operator bool() const noexcept { return handle_ != nullptr; }
+
+  /** Uninitialised and compact. */
+  static Tensor empty(const std::vector<int64_t>& shape, const DType& dtype, Device device = {},
+                      const EmptyOptions& options = {}) {
+    return make(dlx_tensor_empty, ndim_of(shape), shape.data(), &dtype.get(), device.type(),
+                device.id(), &options);
+  }
+
+  /** Memory that the caller already has, described in full. `deleter` is not called on failure. */
+  static Tensor wrap(const DLTensor& description, uint64_t flags = 0,
+                     dlx_deleter_fn deleter = nullptr, void* user_data = nullptr) {
+    return make(dlx_tensor_wrap, &description, flags, deleter, user_data);
+  }
+
+  /** Compact elements at `data` in the CPU's memory, read-only if T is const. `owner` is any object
+   * whose destruction frees them: a std::shared_ptr, the std::vector whose data() they are. It is
+   * kept until the last user is gone, and destroyed at once on failure. */
+  template <typename T, typename Owner>
+  static Tensor wrap(T* data, const std::vector<int64_t>& shape, Owner&& owner) {
+    using Kept = std::decay_t<Owner>;
+    auto kept = std::make_unique<Kept>(std::forward<Owner>(owner));
+    /* By position: the oldest dlpack.h has another name for `device`. */
+    void* address = const_cast<std::remove_cv_t<T>*>(data);
+    auto* extents = const_cast<int64_t*>(shape.data());
+    const DLDataType dtype = DType::of<T>().get();
+    const DLTensor description{address, {kDLCPU, 0}, ndim_of(shape), dtype, extents, nullptr, 0};
+    const dlx_deleter_fn drop = [](void*, void* self) { delete static_cast<Kept*>(self); };
+    const uint64_t flags = std::is_const_v<T> ? DLPACK_FLAG_BITMASK_READ_ONLY : 0;
+    Tensor out = wrap(description, flags, drop, kept.get());
+    static_cast<void>(kept.release());
+    return out;
+  }
+
+  /** Takes `managed` over, whatever comes of it: if that fails, its deleter has been called. */
+  static Tensor from_dlpack(Managed managed) {
+    dlx_tensor* out = nullptr;
+    int32_t consumed = 0;
+    const dlx_status status = dlx_tensor_from_dlpack_versioned(managed.get(), &consumed, &out);
+    if (consumed != 0) static_cast<void>(managed.release());
+    check(status);
+    return adopt(out);
+  }
+  /** The same; `flags` says what this struct cannot: DLPACK_FLAG_BITMASK_*. */
+  static Tensor from_dlpack(LegacyManaged managed, uint64_t flags = 0) {
+    Tensor out = make(dlx_tensor_from_dlpack, managed.get(), flags);
+    static_cast<void>(managed.release());
+    return out;
+  }
+
+  Managed to_dlpack(const ExportOptions& options = {}) const {
+    DLManagedTensorVersioned* out = nullptr;
+    check(dlx_tensor_to_dlpack_versioned(handle_, &options, &out));
+    return Managed(out);
+  }
+  LegacyManaged to_legacy_dlpack(const ExportOptions& options = {}) const {
+    DLManagedTensor* out = nullptr;
+    check(dlx_tensor_to_dlpack(handle_, &options, &out));
+    return LegacyManaged(out);
+  }
+
+  const DLTensor& dltensor() const noexcept { return *dlx_tensor_dltensor(handle_); }
+  int32_t ndim() const noexcept { return dlx_tensor_ndim(handle_); }
+  Extents shape() const noexcept { return {dlx_tensor_shape(handle_), ndim()}; }
+  Extents strides() const noexcept { return {dlx_tensor_strides(handle_), ndim()}; }
+  DType dtype() const noexcept { return *dlx_tensor_dtype(handle_); }
+  Device device() const noexcept {
+    return {dlx_tensor_device_type(handle_), dlx_tensor_device_id(handle_)};
+  }
+  uint64_t flags() const noexcept { return dlx_tensor_flags(handle_); }
+  bool readonly() const noexcept { return (flags() & DLPACK_FLAG_BITMASK_READ_ONLY) != 0; }
+  int64_t size() const noexcept { return dlx_tensor_size(handle_); }
+  int64_t nbytes() const noexcept { return dlx_tensor_nbytes(handle_); }
+  bool is_contiguous(int32_t order = DLX_ORDER_C) const noexcept {
+    return dlx_tensor_is_contiguous(handle_, order) != 0;
+  }
+
+  /** Address of the first element, on whatever device. */
+  void* data() const noexcept { return dlx_tensor_data(handle_); }
+  /** The same for elements of type T in memory that the CPU reaches. Throws InvalidArgument for
+   * another dtype, Unsupported for another device, ReadOnly if T is not const but the data is
+   * read-only. The elements lie as strides() says, which are not looked at. */
+  template <typename T>
+  T* data() const {
+    if (dtype() != DType::of<T>()) {
+      throw InvalidArgument("dlx::Tensor::data: the elements are " + dtype().name() + ", not " +
+                            DType::of<T>().name());
+    }
+    const int32_t type = device().type();
+    if (type != kDLCPU && type != kDLCUDAHost && type != kDLROCMHost && type != kDLCUDAManaged) {
+      throw Unsupported("dlx::Tensor::data: the CPU cannot reach memory on " + device().name());
+    }
+    if (!std::is_const_v<T> && readonly()) {
+      throw ReadOnly("dlx::Tensor::data: the tensor is read-only: ask for const elements");
+    }
+    return static_cast<T*>(data());
+  }
+
+  Tensor slice(int32_t axis, int64_t start = DLX_SLICE_OPEN, int64_t stop = DLX_SLICE_OPEN,
+               int64_t step = 1) const {
+    return make(dlx_tensor_slice, handle_, axis, start, stop, step);
+  }
+  Tensor select(int32_t axis, int64_t index) const {
+    return make(dlx_tensor_select, handle_, axis, index);
+  }
+  /** As many axes as the tensor has, or InvalidArgument. */
+  Tensor permute(const std::vector<int32_t>& axes) const {
+    if (ndim_of(axes) != ndim()) {
+      throw InvalidArgument("dlx::Tensor::permute: `axes` has " + std::to_string(axes.size()) +
+                            " numbers (expected " + std::to_string(ndim()) + ")");
+    }
+    return make(dlx_tensor_permute, handle_, axes.data());
+  }
+  /** The axes reversed. */
+  Tensor transpose() const { return make(dlx_tensor_permute, handle_, nullptr); }
+  /** Drops every axis of extent 1. */
+  Tensor squeeze() const { return make(dlx_tensor_squeeze, handle_, 0, nullptr); }
+  /** Drops these axes, or none if there are none. */
+  Tensor squeeze(const std::vector<int32_t>& axes) const {
+    if (axes.empty()) return *this;
+    return make(dlx_tensor_squeeze, handle_, ndim_of(axes), axes.data());
+  }
+  Tensor expand_dims(int32_t axis) const { return make(dlx_tensor_expand_dims, handle_, axis); }
+  Tensor broadcast_to(const std::vector<int64_t>& shape) const {
+    return make(dlx_tensor_broadcast_to, handle_, ndim_of(shape), shape.data());
+  }
+  Tensor bitcast(const DType& dtype) const {
+    return make(dlx_tensor_bitcast, handle_, &dtype.get());
+  }
+  Tensor as_readonly() const { return make(dlx_tensor_as_readonly, handle_); }
+
+  Tensor contiguous(const CopyOptions& options = {}) const {
+    return make(dlx_tensor_contiguous, handle_, &options);
+  }
+  Tensor clone(const CopyOptions& options = {}) const {
+    return make(dlx_tensor_clone, handle_, &options);
+  }
+  Tensor reshape(const std::vector<int64_t>& shape, const CopyOptions& options = {}) const {
+    return make(dlx_tensor_reshape, handle_, ndim_of(shape), shape.data(), &options);
+  }
+  Tensor to_device(Device device, const CopyOptions& options = {}) const {
+    return make(dlx_tensor_to_device, handle_, device.type(), device.id(), &options);
+  }
+  /** Copies the elements of `source`, broadcast to this shape, into this tensor. */
+  void copy_from(const Tensor& source, const CopyOptions& options = {}) {
+    check(dlx_tensor_copy_from(handle_, source.handle_, &options));
+  }
+
+ private:
+  /** Calls a function of the C interface whose output comes last. */
+  template <typename Function, typename... Arguments>
+  static Tensor make(Function function, Arguments... arguments) {
+    dlx_tensor* out = nullptr;
+    check(function(arguments..., &out));
+    return adopt(out);
+  }
+
+  /** More axes than int32 can count become a number that dlx refuses. */
+  template <typename T>
+  static int32_t ndim_of(const std::vector<T>& axes) noexcept {
+    return axes.size() > INT32_MAX ? INT32_MAX : static_cast<int32_t>(axes.size());
+  }
+
+  dlx_tensor* handle_ = nullptr;
+};
+
+}  // namespace dlx
+
+#endif  // DLX_DLX_HPP_

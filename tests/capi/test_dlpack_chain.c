@@ -1,0 +1,45 @@
+/* Section "dlpack" of dlx.h: a tensor that goes out and comes back many times, as in a loop that hands
+ * its result on to itself. */
+#include <pthread.h>
+
+#include "util.h"
+
+enum { kRounds = 50000 };
+
+static void *release(void *tensor) {
+  dlx_tensor_release(tensor);
+  return NULL;
+}
+
+/* However often it went round, giving it back needs no more stack than a small thread has. */
+static void long_chains_are_freed_on_a_small_stack(void **state) {
+  (void)state;
+  static int32_t data[2];
+  int released = 0;
+  dlx_tensor *tensor = wrap_counted(data, 1, EXTENTS(2), &released);
+  pthread_attr_t small;
+  pthread_t thread;
+  for (int round = 0; round < kRounds; ++round) {
+    DLManagedTensorVersioned *managed = NULL;
+    dlx_tensor *back = NULL;
+    assert_ok(dlx_tensor_to_dlpack_versioned(tensor, NULL, &managed));
+    assert_ok(dlx_tensor_from_dlpack_versioned(managed, NULL, &back));
+    dlx_tensor_release(tensor);
+    tensor = back;
+  }
+
+  assert_int_equal(pthread_attr_init(&small), 0);
+  assert_int_equal(pthread_attr_setstacksize(&small, 256 * 1024), 0);
+  assert_int_equal(pthread_create(&thread, &small, release, tensor), 0);
+  pthread_join(thread, NULL);
+  pthread_attr_destroy(&small);
+
+  assert_int_equal(released, 1);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(long_chains_are_freed_on_a_small_stack),
+  };
+  return cmocka_run_group_tests_name("dlpack_chain", tests, NULL, NULL);
+}

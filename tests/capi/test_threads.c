@@ -1,0 +1,268 @@
+/* Threads: one tensor used by several, and the threads that a copy uses. */
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "util.h"
+
+enum { kThreads = 4, kRounds = 2000 };
+
+static int32_t data[6] = {0, 1, 2, 3, 4, 5};
+static atomic_int released;
+static atomic_int failures;
+
+static void count_atomically(void *memory, void *user_data) {
+  (void)memory;
+  (void)user_data;
+  atomic_fetch_add(&released, 1);
+}
+
+static dlx_tensor *wrap_shared(void) {
+  const DLTensor description = describe(data, dtype_of(kDLInt, 32), 2, EXTENTS(2, 3), NULL);
+  dlx_tensor *out = NULL;
+  atomic_store(&released, 0);
+  atomic_store(&failures, 0);
+  assert_ok(dlx_tensor_wrap(&description, 0, count_atomically, NULL, &out));
+  return out;
+}
+
+/* Runs `work` on kThreads threads, each with a reference of its own that it has to give back. */
+static void run_threads(void *(*work)(void *), dlx_tensor *tensor) {
+  pthread_t threads[kThreads];
+  for (int i = 0; i < kThreads; ++i) dlx_tensor_retain(tensor);
+  dlx_tensor_release(tensor);
+  for (int i = 0; i < kThreads; ++i) {
+    assert_int_equal(pthread_create(&threads[i], NULL, work, tensor), 0);
+  }
+  for (int i = 0; i < kThreads; ++i) pthread_join(threads[i], NULL);
+}
+
+/* CMocka's assertions are for the main thread: others count what went wrong. */
+#define expect(condition)                             \
+  do {                                                \
+    if (!(condition)) atomic_fetch_add(&failures, 1); \
+  } while (0)
+
+static void *retain_and_release(void *tensor) {
+  for (int i = 0; i < kRounds; ++i) {
+    dlx_tensor_retain(tensor);
+    expect(dlx_tensor_shape(tensor)[1] == 3);
+    dlx_tensor_release(tensor);
+  }
+  dlx_tensor_release(tensor);
+  return NULL;
+}
+
+/* References are counted right, and the last thread frees, once. */
+static void threads_retain_and_release_one_tensor(void **state) {
+  (void)state;
+
+  run_threads(retain_and_release, wrap_shared());
+
+  assert_int_equal(atomic_load(&released), 1);
+  assert_int_equal(atomic_load(&failures), 0);
+}
+
+static void *make_views(void *tensor) {
+  for (int i = 0; i < kRounds; ++i) {
+    dlx_tensor *row = NULL, *element = NULL;
+    expect(dlx_tensor_select(tensor, 0, 1, &row) == DLX_OK);
+    expect(dlx_tensor_select(row, 0, 2, &element) == DLX_OK);
+    dlx_tensor_release(row);
+    expect(*(int32_t *)dlx_tensor_data(element) == 5);
+    dlx_tensor_release(element);
+  }
+  dlx_tensor_release(tensor);
+  return NULL;
+}
+
+/* Views are made and released beside each other. */
+static void threads_make_views_of_one_tensor(void **state) {
+  (void)state;
+
+  run_threads(make_views, wrap_shared());
+
+  assert_int_equal(atomic_load(&released), 1);
+  assert_int_equal(atomic_load(&failures), 0);
+}
+
+static void *export_and_import(void *tensor) {
+  for (int i = 0; i < kRounds; ++i) {
+    DLManagedTensorVersioned *managed = NULL;
+    DLManagedTensor *old = NULL;
+    dlx_tensor *back = NULL;
+    expect(dlx_tensor_to_dlpack_versioned(tensor, NULL, &managed) == DLX_OK);
+    expect(dlx_tensor_to_dlpack(tensor, NULL, &old) == DLX_OK);
+    expect(dlx_tensor_from_dlpack_versioned(managed, NULL, &back) == DLX_OK);
+    old->deleter(old);
+    dlx_tensor_release(back);
+  }
+  dlx_tensor_release(tensor);
+  return NULL;
+}
+
+/* Exports go out and come back beside each other. */
+static void threads_export_one_tensor(void **state) {
+  (void)state;
+
+  run_threads(export_and_import, wrap_shared());
+
+  assert_int_equal(atomic_load(&released), 1);
+  assert_int_equal(atomic_load(&failures), 0);
+}
+
+static void *call_deleter(void *managed) {
+  DLManagedTensorVersioned *self = managed;
+  self->deleter(self);
+  return NULL;
+}
+
+/* An export's deleter may be called by any thread, also as the last user of the memory. */
+static void export_is_deleted_by_another_thread(void **state) {
+  (void)state;
+  pthread_t thread;
+  DLManagedTensorVersioned *managed = NULL;
+  dlx_tensor *tensor = wrap_shared();
+  assert_ok(dlx_tensor_to_dlpack_versioned(tensor, NULL, &managed));
+  dlx_tensor_release(tensor);
+
+  assert_int_equal(pthread_create(&thread, NULL, call_deleter, managed), 0);
+  pthread_join(thread, NULL);
+
+  assert_int_equal(atomic_load(&released), 1);
+}
+
+static void *set_policies(void *tensor) {
+  for (int i = 0; i < kRounds; ++i) {
+    dlx_tensor *made = NULL;
+    DLDataType dtype = dtype_of(kDLInt, 32);
+    expect(dlx_set_export_negative_strides(1 + i % 3) == DLX_OK);
+    expect(dlx_get_export_negative_strides() >= 1);
+    expect(dlx_set_allocator(kDLCPU, NULL) == DLX_OK);
+    expect(dlx_set_num_threads(1 + i % 2) == DLX_OK);
+    expect(dlx_get_num_threads() >= 1);
+    expect(dlx_tensor_empty(0, NULL, &dtype, kDLCPU, 0, NULL, &made) == DLX_OK);
+    dlx_tensor_release(made);
+  }
+  dlx_tensor_release(tensor);
+  return NULL;
+}
+
+/* What is set for the process may be set by any thread, at any time. */
+static void threads_set_what_holds_for_the_process(void **state) {
+  (void)state;
+
+  run_threads(set_policies, wrap_shared());
+  assert_ok(dlx_set_export_negative_strides(DLX_NEGATIVE_STRIDES_DEFAULT));
+  assert_ok(dlx_set_num_threads(0));
+
+  assert_int_equal(atomic_load(&failures), 0);
+}
+
+/* ---- the threads of a copy -------------------------------------------------------------------- */
+
+enum { kRows = 3000, kColumns = 2000 };
+
+/* Clones the transpose of a matrix of 24 MB, and looks at every element. */
+static void copy_a_large_matrix(void) {
+  int32_t *matrix = malloc(sizeof *matrix * kRows * kColumns);
+  for (int32_t i = 0; i < kRows * kColumns; ++i) matrix[i] = i;
+  dlx_tensor *tensor = wrap_int32(matrix, 2, EXTENTS(kRows, kColumns)), *transposed, *copy;
+  assert_ok(dlx_tensor_permute(tensor, NULL, &transposed));
+
+  assert_ok(dlx_tensor_clone(transposed, NULL, &copy));
+
+  const int32_t *values = dlx_tensor_data(copy);
+  for (int32_t column = 0; column < kColumns; ++column) {
+    for (int32_t row = 0; row < kRows; ++row) {
+      if (values[column * kRows + row] != row * kColumns + column) {
+        fail_msg("element %d, %d differs", column, row);
+      }
+    }
+  }
+  dlx_tensor_release(copy);
+  dlx_tensor_release(transposed);
+  dlx_tensor_release(tensor);
+  free(matrix);
+}
+
+/* A host's pool that counts, and runs the pieces in any order but theirs. */
+typedef struct pool {
+  int calls;
+  int64_t pieces;
+} pool;
+
+static void run_backwards(int64_t count, dlx_parallel_task_fn task, void *task_data,
+                          void *user_data) {
+  pool *self = user_data;
+  ++self->calls;
+  self->pieces += count;
+  for (int64_t i = count - 1; i >= 0; --i) task(task_data, i);
+}
+
+/* A large copy uses the host's own pool, if there is one, and is right in any order. */
+static void large_copies_use_the_hosts_pool(void **state) {
+  (void)state;
+  pool self = {0, 0};
+  assert_ok(dlx_set_num_threads(4));
+  assert_ok(dlx_set_parallel_for(run_backwards, &self));
+
+  copy_a_large_matrix();
+  assert_ok(dlx_set_parallel_for(NULL, NULL));
+  assert_ok(dlx_set_num_threads(0));
+
+  assert_in_range(self.calls, 1, INT32_MAX);
+  assert_in_range(self.pieces, 2, INT32_MAX);
+}
+
+/* NULL restores dlx's own pool. */
+static void null_restores_dlx_own_pool(void **state) {
+  (void)state;
+  pool self = {0, 0};
+  assert_ok(dlx_set_num_threads(4));
+  assert_ok(dlx_set_parallel_for(run_backwards, &self));
+  assert_ok(dlx_set_parallel_for(NULL, NULL));
+
+  copy_a_large_matrix();
+  assert_ok(dlx_set_num_threads(0));
+
+  assert_int_equal(self.calls, 0);
+}
+
+/* One thread is the calling one: no pool is asked. */
+static void one_thread_asks_no_pool(void **state) {
+  (void)state;
+  pool self = {0, 0};
+  assert_ok(dlx_set_num_threads(1));
+  assert_ok(dlx_set_parallel_for(run_backwards, &self));
+
+  copy_a_large_matrix();
+  assert_ok(dlx_set_parallel_for(NULL, NULL));
+  assert_ok(dlx_set_num_threads(0));
+
+  assert_true(self.pieces <= 1);
+}
+
+/* A number of threads that nobody has is no reason to fail. */
+static void more_threads_than_there_can_be_are_no_failure(void **state) {
+  (void)state;
+  assert_ok(dlx_set_num_threads(INT32_MAX));
+
+  copy_a_large_matrix();
+
+  assert_ok(dlx_set_num_threads(0));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(threads_retain_and_release_one_tensor),
+      cmocka_unit_test(threads_make_views_of_one_tensor),
+      cmocka_unit_test(threads_export_one_tensor),
+      cmocka_unit_test(export_is_deleted_by_another_thread),
+      cmocka_unit_test(threads_set_what_holds_for_the_process),
+      cmocka_unit_test(large_copies_use_the_hosts_pool),
+      cmocka_unit_test(null_restores_dlx_own_pool),
+      cmocka_unit_test(one_thread_asks_no_pool),
+      cmocka_unit_test(more_threads_than_there_can_be_are_no_failure),
+  };
+  return cmocka_run_group_tests_name("threads", tests, NULL, NULL);
+}
