@@ -1,6 +1,8 @@
 #ifndef DLX_CAPI_GUARD_H_
 #define DLX_CAPI_GUARD_H_
 
+#include <cxxabi.h>
+
 #include <cstring>
 #include <new>
 
@@ -14,7 +16,7 @@ void set_last_error(const char* function, const char* message) noexcept;
 
 /// Runs the body of an exported function: the only place that catches.
 template <typename Body>
-dlx_status guard(const char* function, Body&& body) noexcept {
+dlx_status guard(const char* function, Body&& body) {
   try {
     body();
     return DLX_OK;
@@ -27,6 +29,8 @@ dlx_status guard(const char* function, Body&& body) noexcept {
   } catch (const std::exception& error) {
     set_last_error(function, error.what());
     return DLX_ERROR_INTERNAL;
+  } catch (abi::__forced_unwind&) {
+    throw;  // the thread is being ended: nothing may stop that
   } catch (...) {
     set_last_error(function, "an unknown exception");
     return DLX_ERROR_INTERNAL;

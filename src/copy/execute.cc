@@ -1,33 +1,166 @@
 #include "copy/execute.h"
 
 #include <cstdio>
-#include <cstring>
+
+#include "copy/kernels.h"
+#include "copy/schedule.h"
+#include "copy/stream.h"
+#include "copy/threads.h"
+#include "copy/tiles.h"
+#include "copy/tuning.h"
 
 namespace dlx {
+namespace {
 
-void execute(const CopyPlan& plan) noexcept {
-  if (plan.empty()) return;
-  int64_t index[CopyPlan::kMaxAxes] = {};
-  char* dst = plan.dst();
-  const char* src = plan.src();
+constexpr int64_t kPiecesPerThread = 4;  // so that a thread that is held up leaves work to others
+
+/// Loops over all axes but the plane's, straight from src to dst.
+void run_direct(const Schedule& s, const Kernels& kernels) noexcept {
+  static constexpr CopyAxis kOnce = {1, 0, 0};
+  const CopyAxis& u = s.u >= 0 ? s.axes[s.u] : kOnce;
+  const CopyAxis& v = s.v >= 0 ? s.axes[s.v] : kOnce;
+  Plane plane = {s.dst, u.dst, v.dst, s.src, u.src, v.src, u.extent, v.extent};
+  int64_t index[CopyPlan::kMaxAxes];
+  for (int k = 0; k < s.ndim; ++k) index[k] = 0;
   for (;;) {
-    std::memcpy(dst, src, static_cast<size_t>(plan.item()));
-    int k = plan.ndim() - 1;
+    copy_plane(s, kernels, plane);
+    int k = s.ndim - 1;
     for (; k >= 0; --k) {
-      dst += plan.axis(k).dst;
-      src += plan.axis(k).src;
-      if (++index[k] < plan.axis(k).extent) break;
-      dst -= plan.axis(k).dst * plan.axis(k).extent;
-      src -= plan.axis(k).src * plan.axis(k).extent;
+      if (k == s.u || k == s.v) continue;
+      const CopyAxis& axis = s.axes[k];
+      plane.dst += axis.dst;
+      plane.src += axis.src;
+      if (++index[k] < axis.extent) break;
+      plane.dst -= axis.dst * axis.extent;
+      plane.src -= axis.src * axis.extent;
       index[k] = 0;
     }
     if (k < 0) return;
   }
 }
 
+void run_alone(const CopyPlan& plan, bool streamed) noexcept {
+  const Kernels& set = kernels();
+  const Schedule schedule(plan, set);
+  if (!streamed || !run_streamed(schedule, set)) run_direct(schedule, set);
+}
+
+/// A plan cut into pieces that threads take one by one.
+struct Pieces {
+  const CopyPlan* plan;
+  int axis;        // -1: the item itself is cut
+  int64_t length;  // items, or bytes, of a piece
+  bool streamed;
+};
+
+/// Cuts the axis that keeps pieces of dst furthest apart, if it is long enough, else the longest.
+Pieces cut(const CopyPlan& plan, bool streamed, int64_t* count) noexcept {
+  constexpr int64_t kLine = 64;
+  const int64_t wanted = kPiecesPerThread * num_threads();
+  Pieces pieces = {&plan, -1, 0, streamed};
+  int64_t extent = plan.item();
+  for (int k = 0; k < plan.ndim(); ++k) {
+    if (plan.axis(k).extent > extent || k == 0) {
+      pieces.axis = k;
+      extent = plan.axis(k).extent;
+    }
+    if (extent >= 2 * wanted) break;
+  }
+  const int64_t item = pieces.axis < 0 ? 1 : plan.item();
+  const int64_t granule = kLine % item == 0 ? kLine / item : 1;
+  pieces.length = (extent + wanted - 1) / wanted;
+  pieces.length = (pieces.length + granule - 1) / granule * granule;
+  *count = (extent + pieces.length - 1) / pieces.length;
+  return pieces;
+}
+
+void run_piece(void* data, int64_t index) noexcept {
+  const Pieces& pieces = *static_cast<const Pieces*>(data);
+  const CopyPlan& plan = *pieces.plan;
+  const int64_t first = index * pieces.length;
+  if (pieces.axis < 0) {
+    const int64_t rest = plan.item() - first;
+    run_alone(plan.part_of_item(first, rest < pieces.length ? rest : pieces.length),
+              pieces.streamed);
+    return;
+  }
+  const int64_t rest = plan.axis(pieces.axis).extent - first;
+  run_alone(plan.part(pieces.axis, first, rest < pieces.length ? rest : pieces.length),
+            pieces.streamed);
+}
+
+const char* name_of(PlaneKind kind) noexcept {
+  switch (kind) {
+    case PlaneKind::kRows: return "rows";
+    case PlaneKind::kTranspose: return "transpose";
+    case PlaneKind::kSplit: return "split";
+    case PlaneKind::kJoin: return "join";
+    case PlaneKind::kGather: return "gather";
+    case PlaneKind::kCells: return "cells";
+    case PlaneKind::kSpread: return "spread";
+  }
+  return "?";
+}
+
+/// snprintf that can be called again and again: never past the end, counts what did not fit.
+class Text {
+ public:
+  Text(char* buffer, size_t capacity) noexcept : buffer_(buffer), capacity_(capacity) {
+    if (capacity > 0) buffer[0] = '\0';
+  }
+  template <class... Values>
+  void add(const char* format, Values... values) noexcept {
+    const size_t room = length_ < capacity_ ? capacity_ - length_ : 0;
+    const int n = std::snprintf(room > 0 ? buffer_ + length_ : nullptr, room, format, values...);
+    if (n > 0) length_ += static_cast<size_t>(n);
+  }
+  size_t length() const noexcept { return length_; }
+
+ private:
+  char* buffer_;
+  size_t capacity_;
+  size_t length_ = 0;
+};
+
+}  // namespace
+
+void execute(const CopyPlan& plan) noexcept {
+  const int64_t bytes = plan.size();
+  const bool streamed = bytes >= tuning().stream_bytes;
+  if (bytes < tuning().parallel_bytes || num_threads() == 1) {
+    run_alone(plan, streamed);
+    return;
+  }
+  int64_t count = 0;
+  Pieces pieces = cut(plan, streamed, &count);
+  parallel_for(count, run_piece, &pieces);
+}
+
 size_t describe_execution(const CopyPlan& plan, char* buffer, size_t capacity) noexcept {
-  return static_cast<size_t>(std::snprintf(buffer, capacity, "%d axes, items of %lld bytes",
-                                           plan.ndim(), static_cast<long long>(plan.item())));
+  Text text(buffer, capacity);
+  const Kernels& set = kernels();
+  const Schedule s(plan, set);
+  const int64_t bytes = plan.size();
+  text.add("%s of %lld-byte items, %s", name_of(s.kind), static_cast<long long>(s.item), set.name);
+  for (int k = 0; k < s.ndim; ++k) {
+    text.add("%s%lld (dst %lld, src %lld)%s", k == 0 ? "; loops " : " x ",
+             static_cast<long long>(s.axes[k].extent), static_cast<long long>(s.axes[k].dst),
+             static_cast<long long>(s.axes[k].src),
+             k == s.u   ? " u"
+             : k == s.v ? " v"
+                        : "");
+  }
+  Tiling tiling;
+  if (bytes >= tuning().stream_bytes && (s.ndim == 0 || tiling.build(s))) {
+    text.add("; streamed");
+    for (int k = 0; k < s.ndim; ++k) {
+      text.add("%s%lld", k == 0 ? " in tiles of " : " x ",
+               static_cast<long long>(tiling.extent[k]));
+    }
+  }
+  const bool parallel = bytes >= tuning().parallel_bytes && num_threads() > 1;
+  text.add("; %d thread%s", parallel ? static_cast<int>(num_threads()) : 1, parallel ? "s" : "");
+  return text.length();
 }
 
 }  // namespace dlx

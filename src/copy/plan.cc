@@ -159,20 +159,37 @@ CopyPlan::CopyPlan(const DLTensor& dst, const DLTensor& src, const CopyItem& ite
   fuse();
 }
 
-CopyPlan::CopyPlan(const CopyPlan& whole, const int64_t* start, const int64_t* extents) noexcept
-    : in_bits_(whole.in_bits_),
-      item_(whole.item_),
-      dst_(whole.dst_),
-      src_(whole.src_),
-      dst_bit_(whole.dst_bit_),
-      src_bit_(whole.src_bit_) {
-  for (int k = 0; k < whole.ndim_; ++k) {
-    const CopyAxis& axis = whole.axes_[k];
-    dst_ += start[k] * axis.dst;
-    src_ += start[k] * axis.src;
-    if (extents[k] != 1) axes_[ndim_++] = {extents[k], axis.dst, axis.src};
+CopyPlan CopyPlan::part(int axis, int64_t first, int64_t extent) const noexcept {
+  CopyPlan plan(*this);
+  plan.dst_ += first * axes_[axis].dst;
+  plan.src_ += first * axes_[axis].src;
+  plan.axes_[axis].extent = extent;
+  if (extent == 1) {
+    --plan.ndim_;
+    for (int k = axis; k < plan.ndim_; ++k) plan.axes_[k] = plan.axes_[k + 1];
   }
-  fuse();
+  plan.fuse();
+  return plan;
+}
+
+CopyPlan CopyPlan::box(const int64_t* first, const int64_t* extent) const noexcept {
+  CopyPlan plan(*this);
+  plan.ndim_ = 0;
+  for (int k = 0; k < ndim_; ++k) {
+    plan.dst_ += first[k] * axes_[k].dst;
+    plan.src_ += first[k] * axes_[k].src;
+    if (extent[k] > 1) plan.axes_[plan.ndim_++] = {extent[k], axes_[k].dst, axes_[k].src};
+  }
+  plan.fuse();
+  return plan;
+}
+
+CopyPlan CopyPlan::part_of_item(int64_t first, int64_t units) const noexcept {
+  CopyPlan plan(*this);
+  plan.dst_ += first;
+  plan.src_ += first;
+  plan.item_ = units;
+  return plan;
 }
 
 /// Keeps axes sorted by destination step, largest first, and destination steps positive.

@@ -41,9 +41,6 @@ class CopyPlan {
   /// Throws Error(INVALID_ARGUMENT): shapes differ, a size overflows, dst repeats an element.
   CopyPlan(const DLTensor& dst, const DLTensor& src, const CopyItem& item);
 
-  /// The nest over one box of `whole`, which may be empty in no axis.
-  CopyPlan(const CopyPlan& whole, const int64_t* start, const int64_t* extents) noexcept;
-
   bool empty() const noexcept { return empty_; }
   int ndim() const noexcept { return ndim_; }
   const CopyAxis& axis(int k) const noexcept { return axes_[k]; }
@@ -67,12 +64,20 @@ class CopyPlan {
   /// whether it did.
   bool count_bytes() noexcept;
 
-  /// The same nest with one side replaced by compact memory at `buffer`, in the order of the nest.
+  /// The part of the nest that takes `extent` >= 1 steps of one axis, from `first` on.
+  CopyPlan part(int axis, int64_t first, int64_t extent) const noexcept;
+
+  /// The part of the nest inside a box, none of whose extents is 0.
+  CopyPlan box(const int64_t* first, const int64_t* extent) const noexcept;
+
+  /// The part of every item that starts at unit `first`.
+  CopyPlan part_of_item(int64_t first, int64_t units) const noexcept;
+
+  /// The same nest with one side replaced by compact memory, in the order of the nest.
   CopyPlan to_compact(char* buffer) const noexcept;
   CopyPlan from_compact(const char* buffer) const noexcept;
 
  private:
-  CopyPlan() noexcept {}
   void add_axis(int64_t extent, int64_t dst_step, int64_t src_step) noexcept;
   void fuse() noexcept;
 

@@ -66,6 +66,8 @@ Backend* find_backend(int32_t device_type) noexcept {
   return device_type == kDLCPU ? &cpu_backend() : nullptr;
 }
 
+bool device_known(int32_t device_type) noexcept { return kind_name(device_type) != nullptr; }
+
 const char* backend_reason(int32_t device_type) noexcept {
   Backend* backend = find_backend(device_type);
   if (backend != nullptr) return backend->reason();

@@ -15,6 +15,9 @@ Backend* find_backend(int32_t device_type) noexcept;
 /// Why there is no device of that type, in words; "" if there is one. Static.
 const char* backend_reason(int32_t device_type) noexcept;
 
+/// A device type that DLPack (or its main branch) names.
+bool device_known(int32_t device_type) noexcept;
+
 /// The backend of an existing device; throws Error(UNAVAILABLE) naming device and reason.
 Backend& require_device(int32_t device_type, int32_t device_id);
 

@@ -30,8 +30,12 @@ void require_plain_build(PyObject* object_type) {
        static_cast<long long>(bytes), sizeof(PyObject));
 }
 
+/// Before the GIL is taken: in a subinterpreter, PyGILState_Ensure waits for ever.
 void require_main_interpreter() {
-  const long long id = api.PyInterpreterState_GetID(api.PyInterpreterState_Get());
+  void* current = api.current_thread_state();
+  if (current == nullptr || current == api.PyGILState_GetThisThreadState()) return;
+  // Before 3.12 this may also be another thread's, of whose interpreter all the same holds.
+  const long long id = api.PyInterpreterState_GetID(api.PyThreadState_GetInterpreter(current));
   if (id == 0) return;
   fail(DLX_ERROR_UNAVAILABLE,
        "dlx lives in the main interpreter only (this is subinterpreter %lld)", id);
@@ -115,7 +119,6 @@ void put_functions(PyObject* dict, PyMethodDef* functions) {
 
 void attach_locked(PyObject* object_type, PyObject* dict) {
   try {
-    require_main_interpreter();
     require_plain_build(object_type);
     if (!attached || interpreter_shut_down()) {
       start_interpreter();
@@ -136,6 +139,7 @@ void attach(void* object_type, void* namespace_dict) {
   auto* type = static_cast<PyObject*>(object_type);
   load_api(type);
   if (api.Py_IsInitialized() == 0) fail(DLX_ERROR_UNAVAILABLE, "no Python interpreter is running");
+  require_main_interpreter();
   const WithGil gil;
   attach_locked(type, static_cast<PyObject*>(namespace_dict));
 }

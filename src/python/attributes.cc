@@ -1,6 +1,7 @@
 #include "src/dtype/dtype.h"
 #include "src/python/tensor_type.h"
 #include "src/tensor/layout.h"
+#include "src/tensor/views.h"
 
 namespace dlx::py {
 namespace {
@@ -36,6 +37,30 @@ PyObject* read_data_ptr(Tensor* t) {
   return api.PyLong_FromVoidPtr(t->dl.data);
 }
 
+/// View with the last two axes exchanged.
+PyObject* transpose_last(Tensor* t) {
+  int32_t axes[DLX_MAX_NDIM];
+  const int32_t ndim = t->dl.ndim;
+  for (int32_t i = 0; i < ndim; ++i) axes[i] = i;
+  axes[ndim - 2] = ndim - 1;
+  axes[ndim - 1] = ndim - 2;
+  return new_object(permute(t, axes));
+}
+
+PyObject* read_transpose(Tensor* t) {
+  if (t->dl.ndim != 2) {
+    raise(api.value_error, "T: needs two axes (got %d): use .mT or .permute_dims()", t->dl.ndim);
+  }
+  return transpose_last(t);
+}
+
+PyObject* read_matrix_transpose(Tensor* t) {
+  if (t->dl.ndim < 2) {
+    raise(api.value_error, "mT: needs at least two axes (got %d)", t->dl.ndim);
+  }
+  return transpose_last(t);
+}
+
 template <PyObject* (*read)(Tensor*)>
 constexpr PyGetSetDef attribute(const char* name, const char* doc) {
   return {name, get<read>, nullptr, doc, const_cast<char*>(name)};
@@ -58,6 +83,10 @@ PyGetSetDef tensor_getset[] = {
     attribute<read_readonly>("readonly", "True if the data must not be written through this "
                                          "tensor."),
     attribute<read_data_ptr>("data_ptr", "Address of element [0, ..., 0] as an int."),
+    attribute<read_transpose>("T", "View of a 2-d tensor with its axes exchanged (array API: "
+                                   "array.T)."),
+    attribute<read_matrix_transpose>("mT", "View with the last two axes exchanged (array API: "
+                                           "array.mT)."),
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 }  // namespace dlx::py

@@ -57,15 +57,10 @@ PyObject* tuple_of(int32_t count, const int64_t* numbers) {
   return tuple.detach();
 }
 
-int64_t to_int64(PyObject* object, const char* name) {
-  int64_t value;
-  if (object->type == api.long_type) {
-    value = api.PyLong_AsLongLong(object);
-  } else {
-    if (api.PyIndex_Check(object) == 0) raise(api.type_error, "`%s` must be an integer", name);
-    Ref index(check(api.PyNumber_Index(object)));
-    value = api.PyLong_AsLongLong(index.get());
-  }
+int64_t to_int64_slow(PyObject* object, const char* name) {
+  if (api.PyIndex_Check(object) == 0) raise(api.type_error, "`%s` must be an integer", name);
+  const Ref index(check(api.PyNumber_Index(object)));
+  const int64_t value = api.PyLong_AsLongLong(index.get());
   if (value == -1 && api.PyErr_Occurred() != nullptr) throw PythonError();
   return value;
 }

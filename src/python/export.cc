@@ -9,17 +9,13 @@ namespace {
 constexpr const char* kVersioned = "dltensor_versioned";
 constexpr const char* kLegacy = "dltensor";
 
-/// Destructors of capsules that nobody consumed. The data's owner may be a Python object whose end
-/// runs any code, so a pending exception is put aside meanwhile.
+/// Destructors of capsules that nobody consumed.
 template <typename Managed>
-void destroy_capsule(PyObject* capsule, const char* name) noexcept {
+void destroy_capsule(PyObject* capsule, const char* name) {
   if (api.PyCapsule_IsValid(capsule, name) == 0) return;  // consumed: renamed
   auto* managed = static_cast<Managed*>(api.PyCapsule_GetPointer(capsule, name));
-  if (api.PyErr_Occurred() == nullptr) return managed->deleter(managed);  // ours, so it is there
-  PyObject *type, *value, *traceback;
-  api.PyErr_Fetch(&type, &value, &traceback);
-  managed->deleter(managed);
-  api.PyErr_Restore(type, value, traceback);
+  const WithoutPendingError aside;
+  managed->deleter(managed);  // ours, so it is there
 }
 
 void destroy_versioned(PyObject* capsule) {
@@ -36,8 +32,9 @@ PyObject* make_capsule(Managed* managed, const char* name, PyDestructor destruct
 
 /// A pair of integers, such as max_version and dl_device; the standard has tuples.
 void read_pair(PyObject* object, const char* name, int64_t* first, int64_t* second) {
-  const bool pair = (api.PyType_GetFlags(object->type) & kTypeFlagTuple) != 0 &&
-                    api.PyTuple_Size(object) == 2;
+  const bool tuple = object->type == api.tuple_type ||
+                     (api.PyType_GetFlags(object->type) & kTypeFlagTuple) != 0;
+  const bool pair = tuple && api.PyTuple_Size(object) == 2;
   if (!pair) raise(api.type_error, "__dlpack__: `%s` must be a tuple of two integers or None", name);
   *first = to_int64(api.PyTuple_GetItem(object, 0), name);
   *second = to_int64(api.PyTuple_GetItem(object, 1), name);

@@ -96,10 +96,8 @@ void release_buffer_now(PyBuffer* buffer) noexcept {
 /// The Py_buffer is held by a capsule, so that it goes back under the GIL like any Python owner.
 void destroy_buffer_capsule(PyObject* capsule) {
   auto* buffer = static_cast<PyBuffer*>(api.PyCapsule_GetPointer(capsule, "dlx_buffer"));
-  PyObject *type, *value, *traceback;
-  api.PyErr_Fetch(&type, &value, &traceback);
+  const WithoutPendingError aside;
   release_buffer_now(buffer);
-  api.PyErr_Restore(type, value, traceback);
 }
 
 /// A capsule that owns a new Py_buffer of `object`: writable if the object allows that.

@@ -122,13 +122,18 @@ DLDevice read_device(PyObject* object) {
                      api.PyTuple_Size(pair.get()) == 2;
   if (!valid) {
     raise(state.errors[DLX_ERROR_INVALID_ARGUMENT],
-          "x.__dlpack_device__() must return a tuple of two integers");
+          "from_dlpack: x.__dlpack_device__() must return a tuple of two integers");
+  }
+  const int64_t type = to_int64(api.PyTuple_GetItem(pair.get(), 0), "x.__dlpack_device__()[0]");
+  const int64_t id = to_int64(api.PyTuple_GetItem(pair.get(), 1), "x.__dlpack_device__()[1]");
+  if (type <= 0 || type > INT32_MAX || id < 0 || id > INT32_MAX) {
+    raise(state.errors[DLX_ERROR_INVALID_ARGUMENT],
+          "from_dlpack: x.__dlpack_device__() names no device (got type %lld, id %lld)",
+          static_cast<long long>(type), static_cast<long long>(id));
   }
   DLDevice device;
-  device.device_type = static_cast<DLDeviceType>(
-      to_int64(api.PyTuple_GetItem(pair.get(), 0), "x.__dlpack_device__()[0]"));
-  device.device_id = static_cast<int32_t>(
-      to_int64(api.PyTuple_GetItem(pair.get(), 1), "x.__dlpack_device__()[1]"));
+  device.device_type = static_cast<DLDeviceType>(type);
+  device.device_id = static_cast<int32_t>(id);
   return device;
 }
 

@@ -51,9 +51,8 @@ bool have_gil() noexcept {
 
 /// Needs the GIL. A pending exception stays as it is.
 void give_back(PyObject* owner, PyObject* on_release) noexcept {
+  const WithoutPendingError aside;
   if (on_release != nullptr) {
-    PyObject *type, *value, *traceback;
-    api.PyErr_Fetch(&type, &value, &traceback);
     PyObject* result = api.PyObject_CallFunctionObjArgs(on_release, nullptr);
     if (result == nullptr) {
       api.PyErr_WriteUnraisable(on_release);
@@ -61,7 +60,6 @@ void give_back(PyObject* owner, PyObject* on_release) noexcept {
       api.Py_DecRef(result);
     }
     api.Py_DecRef(on_release);
-    api.PyErr_Restore(type, value, traceback);
   }
   if (owner != nullptr) api.Py_DecRef(owner);
 }

@@ -1,6 +1,8 @@
 #ifndef DLX_SRC_PYTHON_STATE_H_
 #define DLX_SRC_PYTHON_STATE_H_
 
+#include <cxxabi.h>
+
 #include <atomic>
 #include <cstdint>
 
@@ -91,6 +93,26 @@ class Ref {
   PyObject* object_ = nullptr;
 };
 
+/// Puts a pending exception aside while it lives. Deleters run any code, foreign ones too, which may
+/// not see it and would clear it.
+class WithoutPendingError {
+ public:
+  WithoutPendingError() noexcept : pending_(api.PyErr_Occurred() != nullptr) {
+    if (pending_) api.PyErr_Fetch(&type_, &value_, &traceback_);
+  }
+  ~WithoutPendingError() {
+    if (pending_) api.PyErr_Restore(type_, value_, traceback_);
+  }
+  WithoutPendingError(const WithoutPendingError&) = delete;
+  WithoutPendingError& operator=(const WithoutPendingError&) = delete;
+
+ private:
+  bool pending_;
+  PyObject* type_ = nullptr;
+  PyObject* value_ = nullptr;
+  PyObject* traceback_ = nullptr;
+};
+
 /// Lets other Python threads run while it lives, if `worthwhile`.
 class WithoutGil {
  public:
@@ -129,7 +151,7 @@ bool interpreter_shut_down() noexcept;
 
 /// Runs the body of an entry point: turns C++ exceptions into Python ones and returns `failure`.
 template <typename Result, typename Body>
-Result enter(const char* function, Result failure, Body&& body) noexcept {
+Result enter(const char* function, Result failure, Body&& body) {
   drain_deferred();
   try {
     return body();
@@ -140,6 +162,8 @@ Result enter(const char* function, Result failure, Body&& body) noexcept {
     set_error(DLX_ERROR_OUT_OF_MEMORY, function, "out of memory");
   } catch (const std::exception& error) {
     set_error(DLX_ERROR_INTERNAL, function, error.what());
+  } catch (abi::__forced_unwind&) {
+    throw;  // the thread is being ended: nothing may stop that
   } catch (...) {
     set_error(DLX_ERROR_INTERNAL, function, "an unknown exception");
   }

@@ -8,7 +8,10 @@ void (*free_object)(void*) = nullptr;
 void tensor_dealloc(PyObject* self) {
   auto* object = reinterpret_cast<TensorObject*>(self);
   if (object->weak_references != nullptr) api.PyObject_ClearWeakRefs(self);
-  if (object->tensor != nullptr) release(object->tensor);
+  {
+    const WithoutPendingError aside;
+    release(object->tensor);
+  }
   PyObject* type = self->type;
   free_object(self);
   api.Py_DecRef(type);  // instances of heap types hold their type

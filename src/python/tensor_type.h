@@ -46,8 +46,16 @@ PyObject* make_exchange_capsule();  // exchange.cc
 
 /// (extent, …) as a tuple.
 PyObject* tuple_of(int32_t count, const int64_t* numbers);
+/// An index-like object that is not a plain int, or an int that may not fit.
+int64_t to_int64_slow(PyObject* object, const char* name);
 /// An index-like object as a number; `name` is the argument.
-int64_t to_int64(PyObject* object, const char* name);
+inline int64_t to_int64(PyObject* object, const char* name) {
+  if (object->type == api.long_type) {
+    const int64_t value = api.PyLong_AsLongLong(object);
+    if (value != -1) return value;
+  }
+  return to_int64_slow(object, name);
+}
 /// A tuple, list or single number, as numbers.
 class Int64List {
  public:

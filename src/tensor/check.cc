@@ -99,6 +99,9 @@ void check_tensor(const DLTensor& tensor, bool padded, bool versioned, uint32_t 
     return;
   }
   const auto type = static_cast<int32_t>(tensor.device.device_type);
+  if (!device_known(type)) {
+    add(report, Severity::kWarning, "device_type is %d, which DLPack 1.3 does not know", type);
+  }
   const bool host = cpu_reachable(type) || type == kDLCUDAManaged;
   if (host && tensor.device.device_id != 0) {
     add(report, Severity::kError, "device_id is %d on %s (expected 0)", tensor.device.device_id,

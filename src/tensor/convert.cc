@@ -72,6 +72,7 @@ bool is_aligned(const Tensor* tensor, uint64_t alignment) noexcept {
 }
 
 TensorRef contiguous(Tensor* tensor, const CopyRequest& request) {
+  check_copy_stream(request);
   if (request.copy == DLX_COPY_ALWAYS) return clone(tensor, request);
   const Allocation& wanted = request.allocation;
   const bool compact =
@@ -84,6 +85,7 @@ TensorRef contiguous(Tensor* tensor, const CopyRequest& request) {
 }
 
 TensorRef reshape(Tensor* tensor, int32_t ndim, const int64_t* shape, const CopyRequest& request) {
+  check_copy_stream(request);
   require_ndim(ndim, "ndim");
   if (ndim > 0 && shape == nullptr) fail(DLX_ERROR_INVALID_ARGUMENT, "`shape` is NULL");
   TensorRef view = new_view(tensor, ndim);
@@ -121,6 +123,7 @@ TensorRef reshape(Tensor* tensor, int32_t ndim, const int64_t* shape, const Copy
 }
 
 TensorRef to_device(Tensor* tensor, DLDevice device, const CopyRequest& request) {
+  check_copy_stream(request);
   const DLDevice from = tensor->dl.device;
   const bool same = type_of(from) == type_of(device) && from.device_id == device.device_id;
   const bool in_place = same || (type_of(device) == kDLCPU && cpu_reachable(type_of(from)));

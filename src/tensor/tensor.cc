@@ -27,7 +27,7 @@ Tensor* allocate_tensor(int32_t ndim) {
   return tensor;
 }
 
-void destroy(Tensor* tensor) noexcept {
+void destroy(Tensor* tensor) {
   Tensor* root = tensor->root;
   if (root == tensor) {
     if (tensor->release_memory != nullptr) tensor->release_memory(tensor);
@@ -75,7 +75,7 @@ void retain(Tensor* tensor) noexcept {
   tensor->references.fetch_add(1, std::memory_order_relaxed);
 }
 
-void release(Tensor* tensor) noexcept {
+void release(Tensor* tensor) {
   // The last holder needs no atomic subtraction: nobody else can see the tensor any more.
   if (tensor->references.load(std::memory_order_acquire) == 1 ||
       tensor->references.fetch_sub(1, std::memory_order_acq_rel) == 1) {

@@ -1,0 +1,172 @@
+"""What an exchange costs a call: dlx beside its peers, interleaved, in one process.
+
+usage: python benchmarks/exchange.py [--c PROGRAM] [--write FILE]
+
+Each row times two statements in turns and keeps the best of each, so that a noisy machine
+disturbs both alike; the ratio is what counts. --c is the compiled exchange.c.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import importlib.metadata
+import importlib.util
+import platform
+import subprocess
+import sys
+import timeit
+from pathlib import Path
+
+CALLS = 20_000
+ROUNDS = 25
+
+SETUP = """
+import numpy as np
+import dlx
+a = np.zeros((3, 4), np.float32)
+d = dlx.from_dlpack(a)
+"""
+SETUP_PEERS = {
+    "torch": "import torch\nti = torch.zeros(3, 4, dtype=torch.int32)\ntf = torch.zeros(3, 4)\n"
+    "tc = torch.zeros(3, 4, dtype=torch.complex64)\n",
+    "tvm_ffi": "import tvm_ffi\n",
+    "ctypes_dlpack": "import ctypes_dlpack\n",
+    "pyarrow": "import pyarrow as pa\np = pa.array([1.0, 2.0, 3.0])\n",
+}
+
+# (what, dlx, peer, goal of the ratio or None, the modules that the row needs)
+ROWS: list[tuple[str, str, str, float | None, tuple[str, ...]]] = [
+    ("import an ndarray", "dlx.from_dlpack(a)", "np.from_dlpack(a)", 0.75, ()),
+    ("import an ndarray", "dlx.from_dlpack(a)", "tvm_ffi.from_dlpack(a)", None, ("tvm_ffi",)),
+    ("import an ndarray", "dlx.from_dlpack(a)", "ctypes_dlpack.array_as_dlpack(a)", None,
+     ("ctypes_dlpack",)),
+    ("import torch int32", "dlx.from_dlpack(ti)", "tvm_ffi.from_dlpack(ti)", 0.6,
+     ("torch", "tvm_ffi")),
+    ("import torch float32, with checks", "dlx.from_dlpack(tf)", "tvm_ffi.from_dlpack(tf)", 1.2,
+     ("torch", "tvm_ffi")),
+    ("import torch complex64, with checks", "dlx.from_dlpack(tc)", "tvm_ffi.from_dlpack(tc)", 1.2,
+     ("torch", "tvm_ffi")),
+    ("import torch float32", "dlx.from_dlpack(tf)", "np.from_dlpack(tf)", None, ("torch",)),
+    ("import a pyarrow array", "dlx.from_dlpack(p)", "np.from_dlpack(p)", None, ("pyarrow",)),
+    ("export a capsule", "d.__dlpack__(max_version=(1, 3))", "a.__dlpack__(max_version=(1, 3))",
+     1.0, ()),
+    ("NumPy imports it", "np.from_dlpack(d)", "np.from_dlpack(a)", 1.05, ()),
+    ("torch imports it", "torch.from_dlpack(d)", "torch.from_dlpack(a)", None, ("torch",)),
+    ("tvm-ffi imports it", "tvm_ffi.from_dlpack(d)", "tvm_ffi.from_dlpack(ti)", None,
+     ("torch", "tvm_ffi")),
+    ("memoryview", "memoryview(d)", "memoryview(a)", None, ()),
+    ("np.asarray", "np.asarray(d)", "np.asarray(memoryview(a))", None, ()),
+    ("asarray of an ndarray", "dlx.asarray(a)", "torch.from_numpy(a)", None, ("torch",)),
+    ("shape", "d.shape", "a.shape", None, ()),
+    ("dtype", "d.dtype", "a.dtype", None, ()),
+    ("__dlpack_device__", "d.__dlpack_device__()", "a.__dlpack_device__()", None, ()),
+    ("slice", "d[1:3]", "a[1:3]", None, ()),
+    ("slices of both axes", "d[1:3, ::2]", "a[1:3, ::2]", None, ()),
+]  # fmt: skip
+
+
+def nanoseconds(statements: list[str], namespace: dict[str, object]) -> list[float]:
+    """Best time of each statement, in turns."""
+    timers = [timeit.Timer(statement, globals=namespace) for statement in statements]
+    best = [float("inf")] * len(timers)
+    for _ in range(ROUNDS):
+        for i, timer in enumerate(timers):
+            best[i] = min(best[i], timer.timeit(CALLS) / CALLS * 1e9)
+    return best
+
+
+def import_milliseconds(module: str) -> float:
+    """Best cumulative import time in a fresh interpreter."""
+    best = float("inf")
+    code = f"import time; s = time.perf_counter(); import {module}; print(time.perf_counter() - s)"
+    for _ in range(7):
+        output = subprocess.run(
+            [sys.executable, "-c", code], check=True, capture_output=True, text=True
+        )
+        best = min(best, float(output.stdout) * 1e3)
+    return best
+
+
+def cpu_name() -> str:
+    try:
+        for line in Path("/proc/cpuinfo").read_text().splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def version_of(distribution: str) -> str:
+    try:
+        return importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return "not installed"
+
+
+def measure(c_program: str | None) -> list[str]:
+    namespace: dict[str, object] = {}
+    exec(SETUP, namespace)
+    present = set()
+    for module, setup in SETUP_PEERS.items():
+        if importlib.util.find_spec(module) is None:
+            print(f"left out: rows with {module}, which is not installed")
+            continue
+        exec(setup, namespace)
+        present.add(module)
+    lines = ["| what | dlx | ns | beside | ns | ratio | goal |", "|---|---|--:|---|--:|--:|--:|"]
+    for what, ours, peer, goal, modules in ROWS:
+        if not present.issuperset(modules):
+            continue
+        print(f"  {what}: {ours} beside {peer}", file=sys.stderr)
+        own, other = nanoseconds([ours, peer], namespace)
+        limit = "" if goal is None else f"≤ {goal}"
+        lines.append(
+            f"| {what} | `{ours}` | {own:.0f} | `{peer}` | {other:.0f} | {own / other:.2f} | {limit} |"
+        )
+    own, other = import_milliseconds("dlx"), import_milliseconds("numpy")
+    lines.append(
+        f"| import | `import dlx` | {own:.1f} ms | `import numpy` | {other:.1f} ms "
+        f"| {own / other:.2f} | ≤ 0.2 |"
+    )
+    if c_program is not None:
+        output = subprocess.run([c_program], check=True, capture_output=True, text=True).stdout
+        took, allocations = output.split()
+        lines.append(
+            f"| in C | wrap, export, import, release | {float(took):.0f} | {allocations} allocations "
+            "| | | ≤ 120 ns, ≤ 3 |"
+        )
+    return lines
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--c", metavar="PROGRAM", help="the compiled exchange.c")
+    parser.add_argument("--write", metavar="FILE", help="also write the table there")
+    arguments = parser.parse_args()
+    lines = measure(arguments.c)
+    print("\n".join(lines))
+    if arguments.write:
+        versions = ", ".join(
+            f"{name} {version_of(name)}"
+            for name in ("numpy", "torch", "apache-tvm-ffi", "ctypes-dlpack", "pyarrow")
+        )
+        head = [
+            "# Exchange: what a call costs",
+            "",
+            "Made by `./dev bench exchange --write docs/benchmarks/exchange.md`: best of "
+            f"{ROUNDS} rounds of {CALLS} calls, dlx and its peer in turns. Ratios below 1: dlx is "
+            "faster.",
+            "",
+            f"{datetime.date.today().isoformat()}, {cpu_name()}, {platform.system()}, "
+            f"CPython {platform.python_version()}, {versions}.",
+            "",
+        ]
+        path = Path(arguments.write)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("\n".join(head + lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()

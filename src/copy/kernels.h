@@ -1,0 +1,82 @@
+#ifndef DLX_SRC_COPY_KERNELS_H_
+#define DLX_SRC_COPY_KERNELS_H_
+
+#include <cstdint>
+
+namespace dlx {
+
+/// Which byte of 16 each of 16 bytes is; twice, for registers of two times 16.
+struct Pick {
+  uint8_t from[32];
+};
+
+/// A permutation of bytes inside short cells: dst cell i, `dst` bytes long and right behind its
+/// neighbour, takes its byte j from source cell i, `src` bytes (of any sign) after its neighbour, at
+/// offset `from[j]`. Reversals, channel swaps, every second item: all are cells.
+struct Cells {
+  int32_t dst;      ///< bytes of one cell; at most 8
+  int32_t src;      ///< at most 16, either way
+  int32_t at_once;  ///< cells that 16 source bytes hold; at least 2
+  int32_t lowest;   ///< lowest offset that so many cells read, relative to the first one; <= 0
+  int32_t highest;  ///< end of the highest one
+  int8_t from[8];   ///< offset of each byte of a cell
+  Pick low;         ///< picks from the 16 bytes at `lowest`
+  Pick high;        ///< picks from the 16 bytes that end at `highest`
+};
+
+/// The inner loops for one instruction set, by item size: index k is for items of 2^k bytes.
+///
+/// Steps count bytes and may be negative unless said otherwise. No kernel touches a byte of dst
+/// beside its items. Reads stay within 16 bytes of an item of the same source, and never reach a
+/// page that holds none.
+struct Kernels {
+  typedef void Transpose(char* dst, int64_t dv, const char* src, int64_t su, int64_t nu,
+                         int64_t nv);
+  typedef void Regroup(char* dst, int64_t dv, const char* src, int64_t su, int64_t nu, int64_t nv,
+                       const Pick& pick);
+
+  const char* name;
+
+  /// dst[v * dv + u * W] = src[u * su + v * W], for nu and nv of at least 16 / W.
+  Transpose* transpose[5];
+
+  /// The same where nv * W < 16, taking 2^g cells of nv items at a time: [k][g]. `su` is positive
+  /// and at most 4096; 2^g cells lie within 16 bytes. `pick` sorts their items into units of 2^g,
+  /// one for each v.
+  Regroup* split[4][4];
+
+  /// The same where nu * W < 16 and `dv` is nu * W. `pick` sorts units of 2^g items, one for each
+  /// u, into 2^g cells.
+  Regroup* join[4][4];
+
+  /// dst[u * W] = src[u * su].
+  void (*gather[5])(char* dst, const char* src, int64_t su, int64_t n);
+  /// dst[u * du] = src[u * su].
+  void (*spread[5])(char* dst, int64_t du, const char* src, int64_t su, int64_t n);
+
+  /// Where the instruction set cannot permute bytes, this is NULL, and g is 0 above.
+  void (*cells)(char* dst, const char* src, int64_t n, const Cells& cells);
+  /// Rows of any number of bytes.
+  void (*rows)(char* dst, int64_t dr, const char* src, int64_t sr, int64_t bytes, int64_t n);
+
+  /// Lines of 64 bytes past the caches; dst is aligned to a line.
+  void (*stream)(char* dst, const char* src, int64_t lines);
+  /// Orders streamed lines before whatever the thread does next.
+  void (*fence)();
+};
+
+/// The best set for this machine, or the one that DLX_ISA names (sse2, avx2, avx512, neon).
+const Kernels& kernels() noexcept;
+
+/// The set of that name; NULL if this build or this machine has none.
+const Kernels* kernels_named(const char* name) noexcept;
+
+extern const Kernels kKernelsBase;
+#if defined(__x86_64__)
+extern const Kernels kKernelsAvx2;
+extern const Kernels kKernelsAvx512;
+#endif
+
+}  // namespace dlx
+
+#endif  // DLX_SRC_COPY_KERNELS_H_

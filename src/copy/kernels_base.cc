@@ -1,0 +1,66 @@
+// Kernels that every processor of the architecture can run: SSE2 on x86-64, NEON on aarch64, plain
+// vector extensions elsewhere.
+
+#include "copy/kernels.h"
+
+#include <cstring>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#elif defined(__ARM_NEON)
+#include <arm_neon.h>
+#endif
+
+namespace dlx {
+namespace {
+
+#define DLX_VECTOR 16
+
+typedef unsigned char Bytes16 __attribute__((vector_size(16)));
+
+#if defined(__ARM_NEON)
+
+constexpr bool kCanShuffle = true;
+
+inline Bytes16 shuffle_bytes(Bytes16 value, Bytes16 pick) {
+  return (Bytes16)vqtbl1q_u8((uint8x16_t)value, (uint8x16_t)pick);
+}
+
+#else
+
+constexpr bool kCanShuffle = false;  // SSE2 has no byte permutation
+
+inline Bytes16 shuffle_bytes(Bytes16 value, Bytes16) { return value; }
+
+#endif
+
+inline void stream_line(char* dst, const char* src) {
+#if defined(__SSE2__)
+  for (int i = 0; i < 64; i += 16) {
+    _mm_stream_si128(reinterpret_cast<__m128i*>(dst + i),
+                     _mm_loadu_si128(reinterpret_cast<const __m128i*>(src + i)));
+  }
+#else
+  __builtin_memcpy(dst, src, 64);
+#endif
+}
+
+inline void stream_fence() {
+#if defined(__SSE2__)
+  _mm_sfence();
+#endif
+}
+
+#include "copy/kernels.inc"
+
+}  // namespace
+
+#if defined(__SSE2__)
+const Kernels kKernelsBase = DLX_KERNELS("sse2");
+#elif defined(__ARM_NEON)
+const Kernels kKernelsBase = DLX_KERNELS("neon");
+#else
+const Kernels kKernelsBase = DLX_KERNELS("generic");
+#endif
+
+}  // namespace dlx

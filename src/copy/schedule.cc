@@ -1,0 +1,250 @@
+#include "copy/schedule.h"
+
+#include <cstdlib>
+
+namespace dlx {
+namespace {
+
+constexpr int64_t kReach = 16;  // bytes that a byte permutation sees
+
+int log2_of_item(int64_t item) noexcept {
+  switch (item) {
+    case 1: return 0;
+    case 2: return 1;
+    case 4: return 2;
+    case 8: return 3;
+    case 16: return 4;
+    default: return -1;
+  }
+}
+
+/// Fills in what follows from the bytes of one cell: how many cells a permutation takes at once.
+/// False if that is not at least two.
+bool complete_cells(Cells* cells, int64_t lowest, int64_t highest) noexcept {
+  const int64_t step = std::llabs(cells->src);
+  const int64_t room = kReach - (highest - lowest);
+  if (step == 0 || step > kReach || room < step) return false;
+  int64_t count = 1 + room / step;
+  if (count > kReach / cells->dst) count = kReach / cells->dst;
+  if (count < 2) return false;
+  cells->at_once = static_cast<int32_t>(count);
+  const int64_t last = (count - 1) * cells->src;
+  cells->lowest = static_cast<int32_t>(last < 0 ? lowest + last : lowest);
+  cells->highest = static_cast<int32_t>(last > 0 ? highest + last : highest);
+  const int slack = static_cast<int>(kReach) - (cells->highest - cells->lowest);
+  for (int i = 0, cell = 0, byte = 0; i < 16; ++i) {
+    const int from = cell < count ? cell * cells->src + cells->from[byte] - cells->lowest : 0;
+    cells->low.from[i] = cells->low.from[i + 16] = static_cast<uint8_t>(from);
+    cells->high.from[i] = cells->high.from[i + 16] =
+        static_cast<uint8_t>(cell < count ? from + slack : 0);
+    if (++byte == cells->dst) {
+      byte = 0;
+      ++cell;
+    }
+  }
+  return true;
+}
+
+/// Takes the innermost `taken` axes as a cell of at most 8 bytes, compact in dst and within reach of
+/// one permutation in src, repeated along the axis before them.
+bool find_cells(const Schedule& s, int taken, Cells* cells) noexcept {
+  int64_t bytes = s.item;
+  int64_t lowest = 0;
+  int64_t highest = s.item;
+  if (bytes > 8) return false;
+  for (int64_t b = 0; b < s.item; ++b) cells->from[b] = static_cast<int8_t>(b);
+  for (int k = s.ndim - 1; k >= s.ndim - taken; --k) {
+    const CopyAxis& axis = s.axes[k];
+    if (axis.dst != bytes || bytes * axis.extent > 8 || std::llabs(axis.src) > kReach) return false;
+    for (int64_t i = 1; i < axis.extent; ++i) {
+      for (int64_t b = 0; b < bytes; ++b) {
+        cells->from[i * bytes + b] = static_cast<int8_t>(i * axis.src + cells->from[b]);
+      }
+    }
+    (axis.src < 0 ? lowest : highest) += (axis.extent - 1) * axis.src;
+    bytes *= axis.extent;
+    if (highest - lowest > kReach) return false;
+  }
+  const CopyAxis& repeated = s.axes[s.ndim - taken - 1];
+  if (repeated.dst != bytes || std::llabs(repeated.src) > kReach) return false;
+  cells->dst = static_cast<int32_t>(bytes);
+  cells->src = static_cast<int32_t>(repeated.src);
+  return complete_cells(cells, lowest, highest);
+}
+
+bool choose_cells(Schedule* s) noexcept {
+  for (int taken = s->ndim > 3 ? 3 : s->ndim - 1; taken >= 0; --taken) {
+    if (!find_cells(*s, taken, &s->cells)) continue;
+    s->kind = PlaneKind::kCells;
+    s->item = s->cells.dst;
+    s->ndim -= taken;
+    return true;
+  }
+  return false;
+}
+
+/// The axis other than u along which src moves least, but does move.
+int nearest_source_axis(const Schedule& s) noexcept {
+  int best = -1;
+  for (int k = s.ndim - 1; k >= 0; --k) {
+    if (k == s.u || s.axes[k].src == 0) continue;
+    if (best < 0 || std::llabs(s.axes[k].src) < std::llabs(s.axes[best].src)) best = k;
+  }
+  return best >= 0 ? best : s.ndim - 2;
+}
+
+PlaneKind choose_kind(const Schedule& s) noexcept {
+  const CopyAxis& u = s.axes[s.u];
+  if (s.log_item < 0) return PlaneKind::kRows;
+  if (u.dst != s.item) return PlaneKind::kSpread;
+  if (s.v < 0 || std::llabs(s.axes[s.v].src) != s.item) return PlaneKind::kGather;
+  const CopyAxis& v = s.axes[s.v];
+  const bool narrow_u = u.extent * s.item < 16;
+  const bool narrow_v = v.extent * s.item < 16;
+  if (!narrow_u && !narrow_v) return PlaneKind::kTranspose;
+  if (narrow_v && !narrow_u && u.src > 0 && u.src <= 4096) return PlaneKind::kSplit;
+  if (narrow_u && !narrow_v && v.dst == u.extent * s.item && v.src > 0) return PlaneKind::kJoin;
+  return PlaneKind::kGather;
+}
+
+/// How many cells of a split or join one register takes, and where their bytes go. `cell` is the
+/// step from one cell to the next, `items` of `item` bytes are wanted of each.
+void choose_group(Schedule* s, int64_t cell, int64_t items, bool split) noexcept {
+  int64_t group = 8 / s->item;
+  while (group > 1 &&
+         (items * group * s->item > kReach || (group - 1) * cell + items * s->item > kReach)) {
+    group /= 2;
+  }
+  s->log_group = group == 8 ? 3 : group == 4 ? 2 : group == 2 ? 1 : 0;
+  for (uint8_t& from : s->pick.from) from = 0;
+  for (int64_t i = 0; i < items; ++i) {
+    for (int64_t c = 0; c < group; ++c) {
+      for (int64_t b = 0; b < s->item; ++b) {
+        const int64_t in_cell = c * cell + i * s->item + b;
+        const int64_t in_unit = i * group * s->item + c * s->item + b;
+        const int64_t to = split ? in_unit : in_cell;
+        const int64_t from = split ? in_cell : in_unit;
+        s->pick.from[to] = s->pick.from[to + 16] = static_cast<uint8_t>(from);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+Schedule::Schedule(const CopyPlan& plan, const Kernels& kernels) noexcept
+    : item(plan.item()), ndim(plan.ndim()), dst(plan.dst()), src(plan.src()) {
+  for (int k = 0; k < ndim; ++k) axes[k] = plan.axis(k);
+  if (ndim == 0) return;
+  const bool permuted = kernels.cells != nullptr && choose_cells(this);
+  log_item = log2_of_item(item);
+  u = ndim - 1;
+  v = nearest_source_axis(*this);
+  if (permuted) return;
+  kind = choose_kind(*this);
+  if (kernels.cells == nullptr) return;
+  if (kind == PlaneKind::kSplit) choose_group(this, axes[u].src, axes[v].extent, true);
+  if (kind == PlaneKind::kJoin) choose_group(this, axes[v].dst, axes[u].extent, false);
+}
+
+namespace {
+
+/// Source along v in ascending order, whatever its sign.
+Plane ascending_v(Plane p) noexcept {
+  if (p.sv < 0) {
+    p.src += (p.nv - 1) * p.sv;
+    p.dst += (p.nv - 1) * p.dv;
+    p.sv = -p.sv;
+    p.dv = -p.dv;
+  }
+  return p;
+}
+
+/// Whether lines of `rows` source rows crowd into so few sets of a first-level cache (64 sets of 8
+/// on most processors) that they would push each other out.
+bool rows_collide(int64_t step, int64_t rows) noexcept {
+  if (step > -448 && step < 448) return false;
+  uint8_t used[64] = {};
+  for (int64_t r = 0; r < rows; ++r) {
+    if (++used[(static_cast<uint64_t>(r * step) >> 6) & 63] > 6) return true;
+  }
+  return false;
+}
+
+/// Transposes by way of a compact copy of the rows, 128 bytes of each at a time.
+void transpose_staged(const Kernels& kernels, int log_item, const Plane& p) noexcept {
+  constexpr int64_t kPiece = 128;
+  constexpr int64_t kPitch = kPiece + 64;
+  alignas(64) char buffer[64 * kPitch];
+  const int64_t block = 16 >> log_item;
+  const int64_t width = kPiece >> log_item;
+  const int64_t height = 64 >> log_item;
+  for (int64_t u = 0; u < p.nu; u += height) {
+    int64_t nu = height;
+    if (u + nu > p.nu) {  // the last strip may overlap the one before, to be wide enough
+      nu = p.nu - u;
+      if (nu < block) {
+        u = p.nu - block;
+        nu = block;
+      }
+    }
+    for (int64_t v = 0; v < p.nv; v += width) {
+      int64_t nv = width;
+      if (v + nv > p.nv) {
+        nv = p.nv - v;
+        if (nv < block) {
+          v = p.nv - block;
+          nv = block;
+        }
+      }
+      kernels.rows(buffer, kPitch, p.src + u * p.su + (v << log_item), p.su, nv << log_item, nu);
+      kernels.transpose[log_item](p.dst + (u << log_item) + v * p.dv, p.dv, buffer, kPitch, nu, nv);
+    }
+  }
+}
+
+void transpose_plane(const Kernels& kernels, int log_item, const Plane& p) noexcept {
+  if (rows_collide(p.su, 64 >> log_item)) {
+    transpose_staged(kernels, log_item, p);
+  } else {
+    kernels.transpose[log_item](p.dst, p.dv, p.src, p.su, p.nu, p.nv);
+  }
+}
+
+}  // namespace
+
+void copy_plane(const Schedule& schedule, const Kernels& kernels, const Plane& plane) noexcept {
+  const int k = schedule.log_item;
+  const int64_t wide = schedule.item > 0 ? 16 / schedule.item : 0;
+  PlaneKind kind = schedule.kind;
+  if (kind == PlaneKind::kTranspose && (plane.nu < wide || plane.nv < wide)) {
+    kind = PlaneKind::kGather;  // a sliver at the end of a tile
+  }
+  switch (kind) {
+    case PlaneKind::kTranspose: return transpose_plane(kernels, k, ascending_v(plane));
+    case PlaneKind::kSplit: {
+      const Plane p = ascending_v(plane);
+      return kernels.split[k][schedule.log_group](p.dst, p.dv, p.src, p.su, p.nu, p.nv,
+                                                  schedule.pick);
+    }
+    case PlaneKind::kJoin:
+      return kernels.join[k][schedule.log_group](plane.dst, plane.dv, plane.src, plane.su, plane.nu,
+                                                 plane.nv, schedule.pick);
+    default: break;
+  }
+  for (int64_t v = 0; v < plane.nv; ++v) {
+    char* const dst = plane.dst + v * plane.dv;
+    const char* const src = plane.src + v * plane.sv;
+    if (kind == PlaneKind::kGather) {
+      kernels.gather[k](dst, src, plane.su, plane.nu);
+    } else if (kind == PlaneKind::kCells) {
+      kernels.cells(dst, src, plane.nu, schedule.cells);
+    } else if (kind == PlaneKind::kSpread) {
+      kernels.spread[k](dst, plane.du, src, plane.su, plane.nu);
+    } else {
+      kernels.rows(dst, plane.du, src, plane.su, schedule.item, plane.nu);
+    }
+  }
+}
+
+}  // namespace dlx

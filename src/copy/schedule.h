@@ -1,0 +1,59 @@
+#ifndef DLX_SRC_COPY_SCHEDULE_H_
+#define DLX_SRC_COPY_SCHEDULE_H_
+
+#include <cstdint>
+
+#include "copy/kernels.h"
+#include "copy/plan.h"
+
+namespace dlx {
+
+/// How a plan's two innermost loops are run. Which one follows from the structure of the steps,
+/// never from a dtype or a list of known layouts.
+enum class PlaneKind {
+  kRows,       ///< runs of bytes, far apart on either side
+  kTranspose,  ///< unit step of dst along u, of src along v
+  kSplit,      ///< the same with few items along v: one stream becomes several
+  kJoin,       ///< the same with few items along u: several streams become one
+  kGather,     ///< unit step of dst along u, any step of src
+  kCells,      ///< short cells of bytes, permuted inside
+  kSpread,     ///< any steps
+};
+
+/// A plan with its plane chosen: which two axes the kernels run along, and which kernel that is.
+struct Schedule {
+  explicit Schedule(const CopyPlan& plan, const Kernels& kernels) noexcept;
+
+  PlaneKind kind = PlaneKind::kRows;
+  int log_item = 0;  ///< kernels' index of the item, where it has one
+  int64_t item = 0;
+  int ndim = 0;
+  int u = -1;  ///< axis along which dst is written; -1: a single item
+  int v = -1;  ///< the other axis of the plane; -1: none
+  char* dst = nullptr;
+  const char* src = nullptr;
+  int log_group = 0;  ///< of split and join
+  Pick pick;
+  Cells cells;
+  CopyAxis axes[CopyPlan::kMaxAxes];  ///< sorted by dst step, largest first
+};
+
+/// One plane of a schedule: nu x nv items, with the steps that they have where they are.
+struct Plane {
+  char* dst;
+  int64_t du;
+  int64_t dv;
+  const char* src;
+  int64_t su;
+  int64_t sv;
+  int64_t nu;
+  int64_t nv;
+};
+
+/// Copies one plane. `du` may differ from the schedule's only where the schedule's dst is not
+/// compact along u.
+void copy_plane(const Schedule& schedule, const Kernels& kernels, const Plane& plane) noexcept;
+
+}  // namespace dlx
+
+#endif  // DLX_SRC_COPY_SCHEDULE_H_

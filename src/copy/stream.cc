@@ -1,0 +1,381 @@
+#include "copy/stream.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+
+#include "copy/tiles.h"
+#include "copy/tuning.h"
+
+namespace dlx {
+namespace {
+
+constexpr int64_t kLine = 64;
+constexpr int64_t kAllLines = INT64_MAX;
+
+int64_t least(int64_t a, int64_t b) noexcept { return a < b ? a : b; }
+
+/// The two buffers of one thread. Kept between copies, a few for the whole process: fresh pages
+/// would cost more than many a copy.
+class Buffers {
+ public:
+  static constexpr size_t kBytes = 2 * Tiling::kBufferBytes;
+
+  Buffers() noexcept {
+    for (std::atomic<char*>& shelf : shelves_) {
+      if ((data_ = shelf.exchange(nullptr, std::memory_order_acquire)) != nullptr) return;
+    }
+    void* fresh = nullptr;
+    if (posix_memalign(&fresh, 4096, kBytes) == 0) data_ = static_cast<char*>(fresh);
+  }
+  ~Buffers() {
+    for (std::atomic<char*>& shelf : shelves_) {
+      char* empty = nullptr;
+      if (shelf.compare_exchange_strong(empty, data_, std::memory_order_release)) return;
+    }
+    std::free(data_);
+  }
+  Buffers(const Buffers&) = delete;
+  Buffers& operator=(const Buffers&) = delete;
+
+  char* operator[](int which) const noexcept { return data_ + which * Tiling::kBufferBytes; }
+  bool exist() const noexcept { return data_ != nullptr; }
+
+ private:
+  static constexpr int kShelves = 16;
+  static std::atomic<char*> shelves_[kShelves];
+  char* data_ = nullptr;
+};
+
+std::atomic<char*> Buffers::shelves_[kShelves];
+
+/// One box of the nest.
+struct Tile {
+  char* dst;
+  const char* src;
+  bool first;  // in its run of dst
+  bool last;
+  int64_t extent[CopyPlan::kMaxAxes];
+};
+
+/// Asks for the source lines of a tile, a few at a time.
+class Fetcher {
+ public:
+  Fetcher(const Schedule& s, const Tiling& tiling) noexcept : s_(s), tiling_(tiling) {
+    int64_t stretch = s.item;
+    for (int i = 0; i < s.ndim; ++i) {
+      const CopyAxis& axis = s.axes[tiling.by_source[i]];
+      if (std::llabs(axis.src) > stretch + kLine) break;
+      stretch += (axis.extent - 1) * std::llabs(axis.src);
+    }
+    // The processor finds long stretches by itself, and better, if tiles follow them.
+    sequential_ = stretch >= kLongStretch && s.kind != PlaneKind::kTranspose;
+  }
+
+  void start(const Tile& tile) noexcept {
+    tile_ = &tile;
+    span_ = s_.item;
+    const char* lowest = tile.src;
+    loops_ = 0;
+    for (int i = 0; i < s_.ndim; ++i) {  // steps that leave no line out make one stretch
+      const int k = tiling_.by_source[i];
+      const int64_t step = s_.axes[k].src;
+      if (step == 0 || tile.extent[k] == 1) continue;
+      const int64_t reach = (tile.extent[k] - 1) * step;
+      if (loops_ == 0 && std::llabs(step) <= span_ + kLine) {
+        span_ += std::llabs(reach);
+        if (reach < 0) lowest += reach;
+      } else {
+        loop_[loops_] = k;
+        index_[loops_++] = 0;
+      }
+    }
+    row_ = lowest;
+    start_row();
+    done_ = sequential_;
+  }
+
+  void stop() noexcept { done_ = true; }
+
+  void fetch(int64_t lines) noexcept {
+    while (!done_ && lines > 0) {
+      for (; lines > 0 && line_ < end_; --lines, line_ += kLine) __builtin_prefetch(line_, 0, 2);
+      if (line_ >= end_) next_row();
+    }
+  }
+
+ private:
+  void start_row() noexcept {
+    line_ = reinterpret_cast<const char*>(reinterpret_cast<uintptr_t>(row_) & ~uintptr_t{63});
+    end_ = row_ + span_;
+  }
+
+  void next_row() noexcept {
+    for (int i = 0; i < loops_; ++i) {
+      const int k = loop_[i];
+      row_ += s_.axes[k].src;
+      if (++index_[i] < tile_->extent[k]) return start_row();
+      row_ -= s_.axes[k].src * tile_->extent[k];
+      index_[i] = 0;
+    }
+    done_ = true;
+  }
+
+  static constexpr int64_t kLongStretch = 16 << 10;
+
+  const Schedule& s_;
+  const Tiling& tiling_;
+  const Tile* tile_ = nullptr;
+  bool sequential_ = false;
+  bool done_ = true;
+  int64_t span_ = 0;
+  const char* row_ = nullptr;
+  const char* line_ = nullptr;
+  const char* end_ = nullptr;
+  int loops_ = 0;
+  int loop_[CopyPlan::kMaxAxes];
+  int64_t index_[CopyPlan::kMaxAxes];
+};
+
+/// Writes the runs of a tile out of its buffer, a few lines at a time.
+class Writer {
+ public:
+  Writer(const Schedule& s, const Tiling& tiling, const Kernels& kernels) noexcept
+      : s_(s), tiling_(tiling), kernels_(kernels) {}
+
+  /// `next` is the buffer that the tile after this one uses.
+  void start(const Tile& tile, char* buffer, char* next) noexcept {
+    tile_ = &tile;
+    run_bytes_ = s_.item;
+    for (int k = s_.ndim - 1; k >= tiling_.run_axis; --k) run_bytes_ *= tile.extent[k];
+    for (int k = 0; k < tiling_.run_axis; ++k) index_[k] = 0;
+    dst_ = tile.dst;
+    run_ = buffer + Tiling::kFront;
+    to_next_ = next - buffer;
+    done_ = false;
+    start_run();
+  }
+
+  void write(int64_t lines) noexcept {
+    while (!done_ && lines > 0) {
+      const int64_t n = least(lines, lines_);
+      kernels_.stream(to_, from_, n);
+      to_ += n * kLine;
+      from_ += n * kLine;
+      lines_ -= n;
+      lines -= n;
+      if (lines_ == 0) {
+        end_run();
+        next_run();
+      }
+    }
+  }
+
+ private:
+  void start_run() noexcept {
+    to_ = dst_;
+    from_ = run_;
+    int64_t bytes = run_bytes_;
+    const int64_t inside = static_cast<int64_t>(reinterpret_cast<uintptr_t>(dst_) % kLine);
+    if (inside != 0 && (tile_->first || !tiling_.carry)) {
+      const int64_t head = least(kLine - inside, bytes);
+      std::memcpy(to_, from_, static_cast<size_t>(head));
+      to_ += head;
+      from_ += head;
+      bytes -= head;
+    } else {  // the line that the tile before began
+      to_ -= inside;
+      from_ -= inside;
+      bytes += inside;
+    }
+    lines_ = bytes / kLine;
+    tail_ = bytes % kLine;
+  }
+
+  void end_run() noexcept {
+    if (tail_ == 0) return;
+    if (tile_->last || !tiling_.carry) {
+      std::memcpy(to_, from_, static_cast<size_t>(tail_));
+    } else {
+      std::memcpy(run_ + to_next_ - tail_, from_, static_cast<size_t>(tail_));
+    }
+  }
+
+  void next_run() noexcept {
+    for (int k = tiling_.run_axis - 1; k >= 0; --k) {
+      dst_ += s_.axes[k].dst;
+      run_ += tiling_.step[k];
+      if (++index_[k] < tile_->extent[k]) return start_run();
+      dst_ -= s_.axes[k].dst * tile_->extent[k];
+      run_ -= tiling_.step[k] * tile_->extent[k];
+      index_[k] = 0;
+    }
+    done_ = true;
+  }
+
+  const Schedule& s_;
+  const Tiling& tiling_;
+  const Kernels& kernels_;
+  const Tile* tile_ = nullptr;
+  bool done_ = true;
+  int64_t run_bytes_ = 0;
+  char* dst_ = nullptr;  // start of the run, in dst and in the buffer
+  char* run_ = nullptr;
+  int64_t to_next_ = 0;
+  char* to_ = nullptr;  // next line
+  const char* from_ = nullptr;
+  int64_t lines_ = 0;
+  int64_t tail_ = 0;
+  int64_t index_[CopyPlan::kMaxAxes];
+};
+
+/// The three stages, one tile apart, woven together piece by piece so that memory is always busy.
+class Pipeline {
+ public:
+  Pipeline(const Schedule& s, const Tiling& tiling, const Kernels& kernels,
+           const Buffers& buffers) noexcept
+      : s_(s),
+        tiling_(tiling),
+        kernels_(kernels),
+        buffers_(buffers),
+        fetcher_(s, tiling),
+        writer_(s, tiling, kernels) {}
+
+  void run() noexcept {
+    for (int k = 0; k < s_.ndim; ++k) at_[k] = 0;
+    Tile tiles[3];
+    locate(&tiles[0]);
+    for (int64_t t = 0;; ++t) {
+      const Tile& tile = tiles[t % 3];
+      const bool more = advance();
+      if (more) {
+        locate(&tiles[(t + 1) % 3]);
+        fetcher_.start(tiles[(t + 1) % 3]);
+      } else {
+        fetcher_.stop();
+      }
+      if (s_.kind == PlaneKind::kTranspose) {
+        arrange(tile, buffers_[t % 2]);
+        writer_.write(kAllLines);
+        writer_.start(tile, buffers_[t % 2], buffers_[(t + 1) % 2]);
+      } else {  // small tiles, written while they are in the first-level cache
+        arrange(tile, buffers_[0]);
+        writer_.start(tile, buffers_[0], buffers_[0]);
+        writer_.write(kAllLines);
+      }
+      if (!more) break;
+    }
+    writer_.write(kAllLines);
+    kernels_.fence();
+  }
+
+ private:
+  bool advance() noexcept {
+    for (int i = 0; i < s_.ndim; ++i) {
+      const int k = tiling_.order[i];
+      at_[k] += tiling_.extent[k];
+      if (at_[k] < s_.axes[k].extent) return true;
+      at_[k] = 0;
+    }
+    return false;
+  }
+
+  void locate(Tile* tile) const noexcept {
+    tile->dst = s_.dst;
+    tile->src = s_.src;
+    for (int k = 0; k < s_.ndim; ++k) {
+      const CopyAxis& axis = s_.axes[k];
+      tile->dst += at_[k] * axis.dst;
+      tile->src += at_[k] * axis.src;
+      tile->extent[k] = least(tiling_.extent[k], axis.extent - at_[k]);
+    }
+    const int r = tiling_.run_axis;
+    tile->first = at_[r] == 0;
+    tile->last = at_[r] + tile->extent[r] == s_.axes[r].extent;
+  }
+
+  /// Copies a tile into its buffer, plane by plane.
+  void arrange(const Tile& tile, char* buffer) noexcept {
+    int64_t index[CopyPlan::kMaxAxes];
+    for (int k = 0; k < s_.ndim; ++k) index[k] = 0;
+    char* dst = buffer + Tiling::kFront;
+    const char* src = tile.src;
+    for (;;) {
+      arrange_plane(tile, dst, src);
+      int k = s_.ndim - 1;
+      for (; k >= 0; --k) {
+        if (k == s_.u || k == s_.v) continue;
+        dst += tiling_.step[k];
+        src += s_.axes[k].src;
+        if (++index[k] < tile.extent[k]) break;
+        dst -= tiling_.step[k] * tile.extent[k];
+        src -= s_.axes[k].src * tile.extent[k];
+        index[k] = 0;
+      }
+      if (k < 0) return;
+    }
+  }
+
+  void arrange_plane(const Tile& tile, char* dst, const char* src) noexcept {
+    const int64_t nu = tile.extent[s_.u];
+    const int64_t nv = s_.v >= 0 ? tile.extent[s_.v] : 1;
+    Plane piece;
+    piece.du = s_.item;
+    piece.dv = s_.v >= 0 ? tiling_.step[s_.v] : 0;
+    piece.su = s_.axes[s_.u].src;
+    piece.sv = s_.v >= 0 ? s_.axes[s_.v].src : 0;
+    const int64_t block = 16 / s_.item;  // slivers below this are left to the piece before them
+    for (int64_t u = 0; u < nu; u += piece.nu) {
+      piece.nu = nu - u < tiling_.piece_u + block ? nu - u : tiling_.piece_u;
+      for (int64_t v = 0; v < nv; v += piece.nv) {
+        piece.nv = nv - v < tiling_.piece_v + block ? nv - v : tiling_.piece_v;
+        piece.dst = dst + u * piece.du + v * piece.dv;
+        piece.src = src + u * piece.su + v * piece.sv;
+        copy_plane(s_, kernels_, piece);
+        const int64_t lines = piece.nu * piece.nv * s_.item / kLine + 1;
+        writer_.write(lines);
+        fetcher_.fetch(lines + lines / 8);
+      }
+    }
+  }
+
+  const Schedule& s_;
+  const Tiling& tiling_;
+  const Kernels& kernels_;
+  const Buffers& buffers_;
+  Fetcher fetcher_;
+  Writer writer_;
+  int64_t at_[CopyPlan::kMaxAxes];
+};
+
+}  // namespace
+
+Tuning& tuning() noexcept {
+  static Tuning values = {8 << 20, 1 << 20, 1024, 256};
+  return values;
+}
+
+void stream_run(char* dst, const char* src, int64_t bytes, const Kernels& kernels) noexcept {
+  const int64_t head = least(bytes, -reinterpret_cast<intptr_t>(dst) & (kLine - 1));
+  std::memcpy(dst, src, static_cast<size_t>(head));
+  const int64_t lines = (bytes - head) / kLine;
+  kernels.stream(dst + head, src + head, lines);
+  const int64_t done = head + lines * kLine;
+  std::memcpy(dst + done, src + done, static_cast<size_t>(bytes - done));
+  kernels.fence();
+}
+
+bool run_streamed(const Schedule& schedule, const Kernels& kernels) noexcept {
+  if (schedule.ndim == 0) {
+    stream_run(schedule.dst, schedule.src, schedule.item, kernels);
+    return true;
+  }
+  Tiling tiling;
+  if (!tiling.build(schedule)) return false;
+  const Buffers buffers;
+  if (!buffers.exist()) return false;
+  Pipeline(schedule, tiling, kernels, buffers).run();
+  return true;
+}
+
+}  // namespace dlx

@@ -1,0 +1,19 @@
+#ifndef DLX_SRC_COPY_STREAM_H_
+#define DLX_SRC_COPY_STREAM_H_
+
+#include "copy/kernels.h"
+#include "copy/schedule.h"
+
+namespace dlx {
+
+/// Runs a schedule whose dst will not stay in the caches, tile by tile: fetch the source of the next
+/// tile, arrange this one in a small buffer, write the one before past the caches in whole lines.
+/// False, with nothing done, where dst has no runs worth streaming or no buffer can be had.
+bool run_streamed(const Schedule& schedule, const Kernels& kernels) noexcept;
+
+/// One run of bytes, written past the caches.
+void stream_run(char* dst, const char* src, int64_t bytes, const Kernels& kernels) noexcept;
+
+}  // namespace dlx
+
+#endif  // DLX_SRC_COPY_STREAM_H_

@@ -1,0 +1,143 @@
+#include "copy/tiles.h"
+
+#include <cstdlib>
+
+#include "copy/tuning.h"
+
+namespace dlx {
+namespace {
+
+constexpr int64_t kLine = 64;
+constexpr int64_t kWorthStreaming = 2 * kLine;  // bytes of a run
+constexpr int64_t kStreamTile = 4096;  // bytes that stay in the first-level cache on their way
+
+int64_t least(int64_t a, int64_t b) noexcept { return a < b ? a : b; }
+int64_t most(int64_t a, int64_t b) noexcept { return a > b ? a : b; }
+int64_t divide_up(int64_t a, int64_t b) noexcept { return (a + b - 1) / b; }
+
+/// A tile length of about `wanted` that leaves no sliver at the end of the axis, in whole lines.
+int64_t even_length(int64_t extent, int64_t wanted, int64_t item) noexcept {
+  if (wanted >= extent) return extent;
+  const int64_t even = divide_up(extent, divide_up(extent, wanted));
+  const int64_t granule = kLine % item == 0 ? kLine / item : 1;
+  return least(extent, divide_up(even, granule) * granule);
+}
+
+}  // namespace
+
+bool Tiling::build(const Schedule& s) noexcept {
+  if (s.ndim == 0 || s.axes[s.u].dst != s.item) return false;
+  sort_by_source(s);
+  choose_extents(s);
+  while (lay_out(s) > kBufferBytes) {  // halve what is longest, outside the runs if possible
+    int longest = run_axis;
+    for (int k = 0; k < run_axis; ++k) {
+      if (extent[k] > 8 && (longest == run_axis || extent[k] > extent[longest])) longest = k;
+    }
+    while (longest < s.ndim && extent[longest] == 1) ++longest;
+    if (longest == s.ndim) return false;  // one item is more than a buffer
+    extent[longest] = divide_up(extent[longest], 2);
+    // What was a run along this axis ends here.
+    if (longest > run_axis) {
+      for (int k = run_axis; k < longest; ++k) extent[k] = 1;
+      run_axis = longest;
+    }
+  }
+  int64_t run = s.item;
+  for (int k = s.ndim - 1; k >= run_axis; --k) run *= extent[k];
+  if (run < kWorthStreaming) return false;
+  choose_order(s);
+  choose_pieces(s);
+  return true;
+}
+
+void Tiling::sort_by_source(const Schedule& s) noexcept {
+  for (int k = 0; k < s.ndim; ++k) {
+    int place = k;
+    for (; place > 0; --place) {
+      if (std::llabs(s.axes[by_source[place - 1]].src) <= std::llabs(s.axes[k].src)) break;
+      by_source[place] = by_source[place - 1];
+    }
+    by_source[place] = k;
+  }
+}
+
+void Tiling::choose_extents(const Schedule& s) noexcept {
+  for (int k = 0; k < s.ndim; ++k) extent[k] = 1;
+  const bool transposes = s.kind == PlaneKind::kTranspose;
+  const int64_t aim = !transposes   ? kStreamTile
+                      : s.item <= 2 ? tuning().tile_dst_bytes / 2
+                                    : tuning().tile_dst_bytes;
+  int64_t run = s.item;
+  for (int k = s.ndim - 1; k >= 0 && s.axes[k].dst == run; --k) {
+    run_axis = k;
+    if (run >= aim) break;
+    // A little more than the aim is welcome where it completes the axis: the run can go on then.
+    const int64_t whole = run * s.axes[k].extent;
+    extent[k] = whole <= 4 * aim && !(transposes && whole > 2 * aim)
+                    ? s.axes[k].extent
+                    : even_length(s.axes[k].extent, divide_up(aim, run), run);
+    if (extent[k] < s.axes[k].extent) break;
+    run *= extent[k];
+  }
+  for (int i = 0; i < s.ndim; ++i) {
+    const int k = by_source[i];
+    const int64_t step = std::llabs(s.axes[k].src);
+    if (step == 0 || step >= tuning().tile_src_bytes) continue;
+    const int64_t wanted = divide_up(tuning().tile_src_bytes, step);
+    if (wanted > extent[k]) extent[k] = even_length(s.axes[k].extent, wanted, step);
+  }
+}
+
+/// Bytes of the buffer.
+int64_t Tiling::lay_out(const Schedule& s) noexcept {
+  int64_t bytes = s.item;
+  int k = s.ndim - 1;
+  for (; k >= run_axis; --k) {
+    step[k] = bytes;
+    bytes *= extent[k];
+  }
+  // An odd number of lines from run to run, so that runs do not crowd into few cache sets.
+  bytes =
+      (divide_up(bytes, kLine) | 1) * kLine + (divide_up(bytes, kLine) % 2 == 1 ? 2 : 0) * kLine;
+  for (; k >= 0; --k) {
+    step[k] = bytes;
+    bytes *= extent[k];
+  }
+  return bytes;
+}
+
+void Tiling::choose_order(const Schedule& s) noexcept {
+  uint64_t all = reinterpret_cast<uintptr_t>(s.dst) |
+                 static_cast<uint64_t>(extent[run_axis] * s.axes[run_axis].dst);
+  for (int k = 0; k < run_axis; ++k) all |= static_cast<uint64_t>(s.axes[k].dst);
+  carry = all % kLine != 0 || s.kind != PlaneKind::kTranspose;
+  int n = 0;
+  if (carry) order[n++] = run_axis;
+  for (int i = 0; i < s.ndim; ++i) {
+    if (!carry || by_source[i] != run_axis) order[n++] = by_source[i];
+  }
+}
+
+void Tiling::choose_pieces(const Schedule& s) noexcept {
+  constexpr int64_t kPiece = 4096;
+  const int64_t nu = extent[s.u];
+  const int64_t nv = s.v >= 0 ? extent[s.v] : 1;
+  switch (s.kind) {
+    case PlaneKind::kTranspose:
+      piece_u = kLine / s.item;
+      piece_v = most(kLine, 512) / s.item;
+      break;
+    case PlaneKind::kSplit:
+      piece_u = most(kLine, kPiece / nv) / s.item;
+      piece_v = nv;
+      break;
+    case PlaneKind::kJoin:
+      piece_u = nu;
+      piece_v = most(kLine, kPiece / nu) / s.item;
+      break;
+    default: piece_u = most(1, kPiece / s.item); piece_v = most(1, kPiece / (s.item * nu));
+  }
+}
+
+}  // namespace dlx

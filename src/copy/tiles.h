@@ -1,0 +1,42 @@
+#ifndef DLX_SRC_COPY_TILES_H_
+#define DLX_SRC_COPY_TILES_H_
+
+#include <cstdint>
+
+#include "copy/schedule.h"
+
+namespace dlx {
+
+/// How a streamed copy is cut into tiles, and how a tile lies in its buffer.
+///
+/// A tile is a box of the nest. Along the innermost axes of dst it is long enough for a run of dst
+/// worth streaming; along the innermost axes of src, for a run of src worth fetching. In the buffer
+/// it keeps the order of dst: its runs one after the other, each with room in front for the part of
+/// a line that the tile before left over.
+struct Tiling {
+  static constexpr int64_t kBufferBytes = 192 << 10;
+  static constexpr int64_t kFront = 64;  ///< room before a run
+
+  /// False if dst has no runs worth streaming.
+  bool build(const Schedule& schedule) noexcept;
+
+  int64_t extent[CopyPlan::kMaxAxes];  ///< of a tile
+  int64_t step[CopyPlan::kMaxAxes];    ///< in the buffer, bytes
+  int order[CopyPlan::kMaxAxes];       ///< axes as tiles advance along them, fastest first
+  int by_source[CopyPlan::kMaxAxes];   ///< axes, smallest source step first
+  int run_axis = 0;                    ///< outermost axis that a run of dst goes along
+  bool carry = false;                  ///< runs end inside lines, and the next tile goes on
+  int64_t piece_u = 0;                 ///< items of a plane between two rounds of streaming
+  int64_t piece_v = 0;
+
+ private:
+  void sort_by_source(const Schedule& s) noexcept;
+  void choose_extents(const Schedule& s) noexcept;
+  int64_t lay_out(const Schedule& s) noexcept;
+  void choose_order(const Schedule& s) noexcept;
+  void choose_pieces(const Schedule& s) noexcept;
+};
+
+}  // namespace dlx
+
+#endif  // DLX_SRC_COPY_TILES_H_

@@ -1,0 +1,20 @@
+#ifndef DLX_SRC_COPY_TUNING_H_
+#define DLX_SRC_COPY_TUNING_H_
+
+#include <cstdint>
+
+namespace dlx {
+
+/// Sizes at which the engine changes its ways. Tests lower them, to see every way on small tensors.
+struct Tuning {
+  int64_t stream_bytes;    ///< from here on, dst is written past the caches
+  int64_t parallel_bytes;  ///< from here on, threads share the work
+  int64_t tile_dst_bytes;  ///< length of a run of dst that a tile aims at
+  int64_t tile_src_bytes;  ///< length of a run of src that a tile aims at
+};
+
+Tuning& tuning() noexcept;
+
+}  // namespace dlx
+
+#endif  // DLX_SRC_COPY_TUNING_H_

@@ -1,0 +1,32 @@
+"""Build the wheel and the source distribution of this tree: python build.py FOLDER.
+
+Uses the build backend of pyproject.toml directly, so that nothing is downloaded.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from scikit_build_core import build as backend
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def build(kind: str, folder: Path, source: Path = ROOT) -> Path:
+    """`kind` is "wheel" or "sdist"; returns the file that was made in `folder`."""
+    folder = folder.resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    before = os.getcwd()
+    os.chdir(source)
+    try:
+        name = getattr(backend, f"build_{kind}")(str(folder))
+    finally:
+        os.chdir(before)
+    return folder / name
+
+
+if __name__ == "__main__":
+    for kind in ("sdist", "wheel"):
+        print(build(kind, Path(sys.argv[1])))

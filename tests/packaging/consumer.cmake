@@ -1,0 +1,8 @@
+cmake_minimum_required(VERSION 3.18)
+project(consumer C CXX)
+find_package(dlx 0.1 REQUIRED)
+add_executable(consumer consumer.c)
+target_link_libraries(consumer dlx::dlx)
+add_executable(consumer_cxx consumer.cc)
+target_compile_features(consumer_cxx PRIVATE cxx_std_17)
+target_link_libraries(consumer_cxx dlx::dlx)

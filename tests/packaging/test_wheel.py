@@ -1,0 +1,119 @@
+"""One py3-none wheel serves every CPython, needs nothing, and is right inside."""
+
+from __future__ import annotations
+
+import email
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from packaging_support import HERE, ROOT, run
+
+pytestmark = pytest.mark.heavy
+
+PYTHONS = ("3.9", "3.10", "3.11", "3.12", "3.13")
+SYSTEM_LIBRARIES = {"libc", "libm", "libdl", "libpthread", "ld-linux-x86-64", "ld-linux-aarch64"}
+
+
+def version() -> str:
+    header = (ROOT / "include/dlx/dlx.h").read_text()
+    return ".".join(re.findall(r"#define DLX_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", header))
+
+
+def find_python(wanted: str) -> str | None:
+    """A CPython of that version, on PATH or among pyenv's."""
+    pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    candidates = [shutil.which(f"python{wanted}"), *sorted(pyenv.glob(f"{wanted}.*/bin/python"))]
+    script = "import sys; print('%s %d.%d' % (sys.implementation.name, *sys.version_info[:2]))"
+    for python in filter(None, candidates):
+        done = subprocess.run([python, "-c", script], capture_output=True, text=True)
+        if done.stdout.strip() == f"cpython {wanted}":
+            return str(python)
+    return None
+
+
+def test_name_and_metadata(wheel):
+    assert re.fullmatch(rf"libdlx-{re.escape(version())}-py3-none-\w*linux\w+\.whl", wheel.name)
+    with zipfile.ZipFile(wheel) as archive:
+        [name] = [n for n in archive.namelist() if n.endswith("/METADATA")]
+        metadata = email.message_from_bytes(archive.read(name))
+
+    assert metadata["Name"] == "libdlx"
+    assert metadata["Version"] == version()
+    assert metadata["Requires-Python"] == ">=3.9"
+    needed = metadata.get_all("Requires-Dist") or []
+    assert all("extra ==" in line for line in needed), needed
+
+
+def test_holds_the_package_one_library_and_the_headers(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+
+    assert [n for n in names if ".so" in n] == ["dlx/libdlx.so"]
+    package = ROOT / "bindings/python/dlx"
+    missing = {f"dlx/{p.relative_to(package)}" for p in package.rglob("*.py")} - set(names)
+    assert not missing
+    assert {"dlx/py.typed", "dlx/include/dlx/dlx.h", "dlx/include/dlx/dlpack.h"} <= set(names)
+    assert not [n for n in names if n.endswith(("BUILD", ".cc", ".map", ".txt", ".cmake"))
+                and "dist-info" not in n]  # fmt: skip
+
+
+def test_library_needs_only_the_system_and_is_small(unpacked):
+    library = unpacked / "dlx/libdlx.so"
+    dynamic = run("readelf", "-d", library)
+
+    needed = {n.split(".so")[0] for n in re.findall(r"NEEDED.*\[(.*)\]", dynamic)}
+    assert needed <= SYSTEM_LIBRARIES
+    assert "[libdlx.so.1]" in dynamic
+    assert "NODELETE" in dynamic
+    assert library.stat().st_size <= 1 << 20
+
+
+@pytest.mark.parametrize("wanted", PYTHONS)
+def test_smoke(unpacked, wanted):
+    python = find_python(wanted)
+    if python is None:
+        pytest.skip(f"no CPython {wanted} on PATH or among pyenv's")
+
+    said = run(python, "-s", HERE / "smoke.py", env={"PYTHONPATH": str(unpacked)})
+
+    assert f"dlx {version()} works on Python {wanted}." in said
+
+
+def test_pip_installs_it_into_an_empty_environment(wheel, tmp_path):
+    run(sys.executable, "-m", "venv", tmp_path / "venv")
+    python = tmp_path / "venv/bin/python"
+    run(python, "-m", "pip", "install", "--no-index", wheel)
+
+    assert f"dlx {version()} works" in run(python, HERE / "smoke.py", cwd=tmp_path)
+
+
+def test_source_distribution_builds_the_same_wheel(wheel, tmp_path):
+    [sdist] = wheel.parent.glob("*.tar.gz")
+    with tarfile.open(sdist) as archive:
+        archive.extractall(tmp_path)
+    [source] = tmp_path.iterdir()
+    run(sys.executable, source / "tests/packaging/build.py", tmp_path / "dist")
+    [again] = (tmp_path / "dist").glob("*.whl")
+
+    assert again.name == wheel.name
+    with zipfile.ZipFile(again) as ours, zipfile.ZipFile(wheel) as theirs:
+        assert sorted(ours.namelist()) == sorted(theirs.namelist())
+
+
+def test_c_extension_uses_the_library_of_the_wheel(unpacked, tmp_path):
+    """Built against the wheel's headers and library; at run time `import dlx` has loaded it."""
+    package = unpacked / "dlx"
+    extension = tmp_path / "consumer.so"
+    run("gcc", "-shared", "-fPIC", f"-I{package / 'include'}", HERE / "consumer.c",
+        package / "libdlx.so", "-o", extension)  # fmt: skip
+
+    script = f"import dlx, ctypes; raise SystemExit(ctypes.CDLL({str(extension)!r}).consume())"
+    run(sys.executable, "-c", script, env={"PYTHONPATH": str(unpacked)}, cwd=tmp_path)
