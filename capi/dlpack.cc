@@ -14,6 +14,7 @@ ExportRequest read_export_options(const dlx_export_options* options, dlx_allocat
   require_range(read.copy, DLX_COPY_NEVER, "options->copy");
   require_range(read.negative_strides, DLX_NEGATIVE_STRIDES_ERROR, "options->negative_strides");
   require_power_of_two(read.min_alignment, "options->min_alignment");
+  require_zero(read.reserved, "options->reserved");
   ExportRequest request;
   request.copy = read.copy;
   request.has_max_version = read.max_version_major != 0 || read.max_version_minor != 0;

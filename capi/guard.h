@@ -75,6 +75,12 @@ inline void require_range(int32_t value, int32_t last, const char* name) {
   fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` is unknown (got %d, expected 0 to %d)", name, value, last);
 }
 
+/// A reserved field that is not zero asks for something that this version does not have.
+inline void require_zero(int32_t value, const char* name) {
+  if (value == 0) return;
+  fail(DLX_ERROR_UNSUPPORTED, "`%s` must be 0 (got %d)", name, value);
+}
+
 inline void require_power_of_two(uint64_t value, const char* name) {
   if ((value & (value - 1)) == 0 && value <= (uint64_t{1} << 30)) return;  // 0: the default
   fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` is not a power of two up to 2^30 (got %llu)", name,

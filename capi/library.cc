@@ -24,6 +24,7 @@ void set_last_error(const char* function, const char* message) noexcept {
 const dlx_allocator* read_allocator(const dlx_allocator* allocator, dlx_allocator* storage) {
   if (allocator == nullptr) return nullptr;
   *storage = read_options(allocator, "allocator");
+  require_zero(static_cast<int32_t>(storage->reserved), "allocator->reserved");
   require(reinterpret_cast<const void*>(storage->allocate), "allocator->allocate");
   require(reinterpret_cast<const void*>(storage->deallocate), "allocator->deallocate");
   return storage;

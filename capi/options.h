@@ -21,6 +21,7 @@ inline CopyRequest read_copy_options(const dlx_copy_options* options, dlx_alloca
   require_range(read.copy, DLX_COPY_NEVER, "options->copy");
   require_range(read.order, DLX_ORDER_F, "options->order");
   require_power_of_two(read.alignment, "options->alignment");
+  require_zero(read.reserved, "options->reserved");
   CopyRequest request;
   request.copy = read.copy;
   request.has_stream = (read.flags & DLX_HAS_STREAM) != 0;

@@ -1,16 +1,16 @@
-#include "copy/copy.h"
+#include "src/copy/copy.h"
 
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
 
-#include "base/error.h"
-#include "copy/execute.h"
-#include "copy/overlap.h"
-#include "copy/overlapping.h"
-#include "copy/plan.h"
-#include "copy/subbyte.h"
 #include "dlx/dlx.h"
+#include "src/base/error.h"
+#include "src/copy/execute.h"
+#include "src/copy/overlap.h"
+#include "src/copy/overlapping.h"
+#include "src/copy/plan.h"
+#include "src/copy/subbyte.h"
 
 namespace dlx {
 namespace {

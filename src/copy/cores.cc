@@ -1,4 +1,4 @@
-#include "copy/cores.h"
+#include "src/copy/cores.h"
 
 #include <cstdio>
 #include <cstring>

@@ -1,13 +1,14 @@
-#include "copy/execute.h"
+#include "src/copy/execute.h"
 
+#include <cstdarg>
 #include <cstdio>
 
-#include "copy/kernels.h"
-#include "copy/schedule.h"
-#include "copy/stream.h"
-#include "copy/threads.h"
-#include "copy/tiles.h"
-#include "copy/tuning.h"
+#include "src/copy/kernels.h"
+#include "src/copy/schedule.h"
+#include "src/copy/stream.h"
+#include "src/copy/threads.h"
+#include "src/copy/tiles.h"
+#include "src/copy/tuning.h"
 
 namespace dlx {
 namespace {
@@ -108,10 +109,12 @@ class Text {
   Text(char* buffer, size_t capacity) noexcept : buffer_(buffer), capacity_(capacity) {
     if (capacity > 0) buffer[0] = '\0';
   }
-  template <class... Values>
-  void add(const char* format, Values... values) noexcept {
+  [[gnu::format(printf, 2, 3)]] void add(const char* format, ...) noexcept {
     const size_t room = length_ < capacity_ ? capacity_ - length_ : 0;
-    const int n = std::snprintf(room > 0 ? buffer_ + length_ : nullptr, room, format, values...);
+    va_list values;
+    va_start(values, format);
+    const int n = std::vsnprintf(room > 0 ? buffer_ + length_ : nullptr, room, format, values);
+    va_end(values);
     if (n > 0) length_ += static_cast<size_t>(n);
   }
   size_t length() const noexcept { return length_; }

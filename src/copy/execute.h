@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "copy/plan.h"
+#include "src/copy/plan.h"
 
 namespace dlx {
 

@@ -1,4 +1,4 @@
-#include "copy/kernels.h"
+#include "src/copy/kernels.h"
 
 #include <cstdlib>
 #include <cstring>

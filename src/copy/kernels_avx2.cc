@@ -1,6 +1,6 @@
 // Kernels for AVX2. The target is switched on here and nowhere else, after the includes.
 
-#include "copy/kernels.h"
+#include "src/copy/kernels.h"
 
 #if defined(__x86_64__)
 
@@ -45,7 +45,7 @@ __attribute__((always_inline)) inline void stream_line(char* dst, const char* sr
 
 __attribute__((always_inline)) inline void stream_fence() { _mm_sfence(); }
 
-#include "copy/kernels.inc"
+#include "src/copy/kernels.inc"
 
 }  // namespace
 

@@ -1,7 +1,7 @@
 // Kernels for AVX-512, with 256-bit registers: twice as many of them, and full-line streaming stores.
 // (Joining four 16-byte pieces in a 512-bit register costs more than it saves.) The target is switched on here and nowhere else, after the includes.
 
-#include "copy/kernels.h"
+#include "src/copy/kernels.h"
 
 #if defined(__x86_64__)
 
@@ -44,7 +44,7 @@ __attribute__((always_inline)) inline void stream_line(char* dst, const char* sr
 
 __attribute__((always_inline)) inline void stream_fence() { _mm_sfence(); }
 
-#include "copy/kernels.inc"
+#include "src/copy/kernels.inc"
 
 }  // namespace
 

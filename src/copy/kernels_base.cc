@@ -1,7 +1,7 @@
 // Kernels that every processor of the architecture can run: SSE2 on x86-64, NEON on aarch64, plain
 // vector extensions elsewhere.
 
-#include "copy/kernels.h"
+#include "src/copy/kernels.h"
 
 #include <cstring>
 
@@ -51,7 +51,7 @@ inline void stream_fence() {
 #endif
 }
 
-#include "copy/kernels.inc"
+#include "src/copy/kernels.inc"
 
 }  // namespace
 

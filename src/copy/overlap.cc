@@ -1,4 +1,4 @@
-#include "copy/overlap.h"
+#include "src/copy/overlap.h"
 
 #include <numeric>
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "copy/plan.h"
+#include "src/copy/plan.h"
 
 namespace dlx {
 

@@ -1,12 +1,12 @@
-#include "copy/overlapping.h"
+#include "src/copy/overlapping.h"
 
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 
-#include "base/error.h"
-#include "copy/execute.h"
 #include "dlx/dlx.h"
+#include "src/base/error.h"
+#include "src/copy/execute.h"
 
 namespace dlx {
 namespace {

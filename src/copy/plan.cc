@@ -1,12 +1,12 @@
-#include "copy/plan.h"
+#include "src/copy/plan.h"
 
 #include <cstdio>
 #include <cstring>
 
-#include "base/checked.h"
-#include "base/error.h"
-#include "copy/overlap.h"
 #include "dlx/dlx.h"
+#include "src/base/checked.h"
+#include "src/base/error.h"
+#include "src/copy/overlap.h"
 
 namespace dlx {
 namespace {

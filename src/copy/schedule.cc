@@ -1,4 +1,4 @@
-#include "copy/schedule.h"
+#include "src/copy/schedule.h"
 
 #include <cstdlib>
 

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "copy/kernels.h"
-#include "copy/plan.h"
+#include "src/copy/kernels.h"
+#include "src/copy/plan.h"
 
 namespace dlx {
 

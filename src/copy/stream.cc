@@ -1,11 +1,11 @@
-#include "copy/stream.h"
+#include "src/copy/stream.h"
 
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
 
-#include "copy/tiles.h"
-#include "copy/tuning.h"
+#include "src/copy/tiles.h"
+#include "src/copy/tuning.h"
 
 namespace dlx {
 namespace {

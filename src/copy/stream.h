@@ -1,8 +1,8 @@
 #ifndef DLX_SRC_COPY_STREAM_H_
 #define DLX_SRC_COPY_STREAM_H_
 
-#include "copy/kernels.h"
-#include "copy/schedule.h"
+#include "src/copy/kernels.h"
+#include "src/copy/schedule.h"
 
 namespace dlx {
 

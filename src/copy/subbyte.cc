@@ -1,4 +1,4 @@
-#include "copy/subbyte.h"
+#include "src/copy/subbyte.h"
 
 #include <cstring>
 

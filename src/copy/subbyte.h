@@ -1,7 +1,7 @@
 #ifndef DLX_SRC_COPY_SUBBYTE_H_
 #define DLX_SRC_COPY_SUBBYTE_H_
 
-#include "copy/plan.h"
+#include "src/copy/plan.h"
 
 namespace dlx {
 

@@ -1,4 +1,4 @@
-#include "copy/threads.h"
+#include "src/copy/threads.h"
 
 #include <atomic>
 #include <condition_variable>
@@ -12,7 +12,7 @@
 #include <signal.h>
 #endif
 
-#include "copy/cores.h"
+#include "src/copy/cores.h"
 
 namespace dlx {
 namespace {

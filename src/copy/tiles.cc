@@ -1,8 +1,8 @@
-#include "copy/tiles.h"
+#include "src/copy/tiles.h"
 
 #include <cstdlib>
 
-#include "copy/tuning.h"
+#include "src/copy/tuning.h"
 
 namespace dlx {
 namespace {

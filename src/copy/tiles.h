@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "copy/schedule.h"
+#include "src/copy/schedule.h"
 
 namespace dlx {
 

@@ -126,7 +126,8 @@ TensorRef to_device(Tensor* tensor, DLDevice device, const CopyRequest& request)
   check_copy_stream(request);
   const DLDevice from = tensor->dl.device;
   const bool same = type_of(from) == type_of(device) && from.device_id == device.device_id;
-  const bool in_place = same || (type_of(device) == kDLCPU && cpu_reachable(type_of(from)));
+  const bool to_cpu = type_of(device) == kDLCPU && device.device_id == 0;
+  const bool in_place = same || (to_cpu && cpu_reachable(type_of(from)));
   if (in_place && request.copy != DLX_COPY_ALWAYS) {
     return same ? TensorRef::share(tensor) : relabel_device(tensor, device);
   }

@@ -37,6 +37,13 @@ void delete_legacy(DLManagedTensor* self) {
   std::free(self);
 }
 
+/// An export of ours that comes back becomes one more view of its root: chains of exports and imports
+/// would otherwise nest, and releasing a long one would overflow the stack.
+void share_own_root(Tensor* imported, Tensor* exported) noexcept {
+  imported->root = exported->root;
+  retain(imported->root);
+}
+
 template <typename Managed>
 Managed* allocate_managed() {
   void* memory = std::malloc(sizeof(Managed));
@@ -148,14 +155,24 @@ TensorRef import_versioned(DLManagedTensorVersioned* managed, bool* consumed) {
   // IS_COPIED says something about the export, nothing about the memory: it ends here.
   TensorRef tensor = describe(managed->dl_tensor,
                               managed->flags & ~uint64_t{DLPACK_FLAG_BITMASK_IS_COPIED}, "managed");
+  *consumed = true;
+  if (managed->deleter == delete_versioned) {
+    share_own_root(tensor.get(), static_cast<Tensor*>(managed->manager_ctx));
+    delete_versioned(managed);
+    return tensor;
+  }
   tensor->release_memory = release_versioned;
   tensor->owner = managed;
-  *consumed = true;
   return tensor;
 }
 
 TensorRef import_legacy(DLManagedTensor* managed, uint64_t flags) {
   TensorRef tensor = describe(managed->dl_tensor, flags, "managed");
+  if (managed->deleter == delete_legacy) {
+    share_own_root(tensor.get(), static_cast<Tensor*>(managed->manager_ctx));
+    delete_legacy(managed);
+    return tensor;
+  }
   tensor->release_memory = release_legacy;
   tensor->owner = managed;
   return tensor;

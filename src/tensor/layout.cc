@@ -143,12 +143,14 @@ ShapeText shape_text(int32_t ndim, const int64_t* shape) noexcept {
 
 namespace {
 
-/// The addresses of all elements must exist: no wrap-around on either side of `data`.
-void check_addresses(const DLTensor& description, bool padded, const char* argument) {
-  int64_t lowest = 0, highest = 0, bits_low, bits_high;
+/// The addresses of all `count` > 0 elements must exist: no wrap-around on either side of `data`.
+void check_addresses(const DLTensor& description, bool padded, int64_t count,
+                     const char* argument) {
+  int64_t lowest = 0, highest = count - 1, bits_low, bits_high;
   const int64_t bits = item_bits(description.dtype, padded);
   const bool fits =
-      offset_range(description.ndim, description.shape, description.strides, &lowest, &highest) &&
+      (description.strides == nullptr || offset_range(description.ndim, description.shape,
+                                                      description.strides, &lowest, &highest)) &&
       checked_mul(lowest, bits, &bits_low) && checked_add(highest, 1, &highest) &&
       checked_mul(highest, bits, &bits_high);
   if (!fits) {
@@ -191,7 +193,7 @@ int64_t check_description(const DLTensor& description, bool padded, const char* 
          "`%s` has no data (got NULL with shape %s): its producer has no memory to share", argument,
          shape_text(description.ndim, description.shape).text);
   }
-  if (description.strides != nullptr) check_addresses(description, padded, argument);
+  check_addresses(description, padded, count, argument);
   return count;
 }
 

@@ -142,9 +142,12 @@ TensorRef describe(const DLTensor& description, uint64_t flags, const char* argu
   dl.data = description.data;
   if (!data_is_address(static_cast<int32_t>(dl.device.device_type))) {
     dl.byte_offset = description.byte_offset;
-  } else if (dl.data != nullptr) {
+  } else if (size > 0) {
+    // The sum exists: it was checked. (An empty tensor has no first element to point at.)
     dl.data = static_cast<char*>(dl.data) + description.byte_offset;
   }
+  // Whole bytes cannot be padded: a view of them as smaller elements is packed.
+  if (dl.dtype.bits >= 8) tensor->flags &= ~uint64_t{DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED};
   return tensor;
 }
 
@@ -219,6 +222,9 @@ TensorRef empty(int32_t ndim, const int64_t* shape, DLDataType dtype, DLDevice d
     tensor->dl.data = tensor->owner = data;
     tensor->release_memory = release_builtin;
   }
+  // Bits of the last byte that no element has would otherwise be whatever was there.
+  const bool open_bits = tensor->size % 8 * item_bits(dtype, tensor->padded()) % 8 != 0;
+  if (open_bits && device.device_type == kDLCPU) static_cast<char*>(tensor->dl.data)[bytes - 1] = 0;
   return tensor;
 }
 

@@ -196,14 +196,19 @@ TensorRef bitcast(Tensor* tensor, DLDataType dtype) {
          dtype_text(dtype).text, static_cast<long long>(tensor->shape()[last]),
          dtype_text(old).text);
   }
+  if (int64_t total; new_bits < old_bits && !checked_mul(tensor->size, old_bits, &total)) {
+    fail(DLX_ERROR_INVALID_ARGUMENT, "`dtype` would make more than 2^63-1 elements (got %s from %s)",
+         dtype_text(dtype).text, dtype_text(old).text);
+  }
   view->shape()[last] = bits / new_bits;
   view->strides()[last] = 1;
   for (int32_t i = 0; i < last; ++i) {
-    if (view->shape()[i] <= 1 && view->strides()[i] * old_bits % new_bits != 0) {
-      view->strides()[i] = 0;
+    const bool scales = checked_mul(view->strides()[i], old_bits, &bits) && bits % new_bits == 0;
+    if (!scales && (view->shape()[i] <= 1 || view->size == 0)) {
+      view->strides()[i] = 1;  // nothing steps by it
       continue;
     }
-    if (!checked_mul(view->strides()[i], old_bits, &bits) || bits % new_bits != 0) {
+    if (!scales) {
       fail(DLX_ERROR_INVALID_ARGUMENT,
            "`dtype` does not divide the stride of axis %d (got %s, expected one for strides of %lld "
            "elements of %s)",

@@ -1,4 +1,7 @@
-"""CONFORMANCE.md D4: `__dlpack__`, the producer's side."""
+"""CONFORMANCE.md D4: `__dlpack__`, the producer's side.
+
+Items 46, 48 and 57 are about streams that a CPU has not; they come with the device backends.
+"""
 
 import ctypes
 import struct

@@ -6,6 +6,12 @@ import dlx
 
 numpy = pytest.importorskip("numpy", reason="is the library under test here")
 
+# Before 2.1, numpy.from_dlpack has no keywords and asks for legacy capsules only.
+versioned = pytest.mark.skipif(
+    tuple(map(int, numpy.__version__.split(".")[:2])) < (2, 1),
+    reason=f"NumPy {numpy.__version__} imports legacy capsules only (2.1 is the first that does more)",
+)
+
 NAMES = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16",
          "float32", "float64", "complex64", "complex128"]  # fmt: skip
 
@@ -43,6 +49,7 @@ def test_every_layout_goes_there_and_back_without_a_copy(name, array):
             assert all(a == b for a, b, n in zip(back.strides, array.strides, array.shape) if n > 1)
 
 
+@versioned
 @pytest.mark.parametrize(("name", "array"), LAYOUTS)
 def test_numpy_imports_tensors_by_dlpack(name, array):
     tensor = dlx.from_dlpack(array)
@@ -138,8 +145,30 @@ def test_read_only_arrays_stay_read_only():
     tensor = dlx.from_dlpack(array)
 
     assert tensor.readonly
-    assert not numpy.from_dlpack(tensor).flags.writeable
     assert not tensor.numpy().flags.writeable
+    assert not numpy.asarray(tensor).flags.writeable
+
+
+@versioned
+def test_read_only_tensors_reach_numpy_read_only_by_dlpack():
+    assert not numpy.from_dlpack(dlx.asarray(b"abc")).flags.writeable
+
+
+def test_read_only_tensors_are_refused_in_legacy_capsules():
+    class Legacy:
+        """What NumPy before 2.1 sees."""
+
+        def __init__(self, inner):
+            self.inner = inner
+
+        def __dlpack_device__(self):
+            return self.inner.__dlpack_device__()
+
+        def __dlpack__(self, **keywords):
+            return self.inner.__dlpack__()
+
+    with pytest.raises(BufferError, match="read-only"):
+        numpy.from_dlpack(Legacy(dlx.asarray(b"abc")))
 
 
 def test_strides_that_are_no_whole_elements_are_copied_or_refused():

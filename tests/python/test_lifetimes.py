@@ -231,11 +231,12 @@ def test_garbage_collection_frees_capsules_and_tensors_in_cycles():
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
-@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 def test_a_forked_child_can_use_and_free_what_it_inherited():
     status, output, errors = run(
         HEADER
         + """
+import warnings
+warnings.simplefilter("ignore", DeprecationWarning)  # CPython warns of fork with threads around
 calls = []
 tensor = make(lambda: calls.append(1))
 other = dlx.asarray(list(range(300000)))

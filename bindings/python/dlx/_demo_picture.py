@@ -83,7 +83,20 @@ def import_picture(image: Any) -> tuple[Tensor, str, str]:
 def lends(image: Any, tensor: Tensor) -> bool:
     """Whether a pixel that Pillow writes shows in the tensor; the pixel is put back."""
     old = image.getpixel((0, 0))
-    image.putpixel((0, 0), tuple(255 - band for band in old))
+    image.putpixel((0, 0), _inverted(old))
     seen = tuple(tensor[0, 0, : len(old)].tolist())
     image.putpixel((0, 0), old)
-    return seen == tuple(255 - band for band in old)
+    return seen == _inverted(old)
+
+
+def borrows(image: Any, pixels: Any) -> bool:
+    """Whether a value written to `pixels` (a Tensor or an array) shows in the image."""
+    old = int(pixels[0, 0, 0])
+    pixels[0, 0, 0] = 255 - old
+    seen = image.getpixel((0, 0))[0]
+    pixels[0, 0, 0] = old
+    return bool(seen == 255 - old)
+
+
+def _inverted(bands: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(255 - band for band in bands)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 # Bits of classify()'s answer; src/python reads them.
-NDARRAY = 1  # exactly numpy.ndarray: its fields may be read directly
+NDARRAY = 1  # numpy.ndarray's struct, whose fields may be read directly
 TABLE = 2  # its __dlpack_c_exchange_api__ may be used
 TORCH = 4  # look at conj, neg and requires_grad
 GUARD = 8  # call guard(x) before every import
@@ -38,6 +38,8 @@ def classify(cls: type, /) -> int:
             return NDARRAY
         if issubclass(cls, numpy.ndarray):
             bits |= GUARD  # masked arrays, quantities, and whoever derives from them
+            if _exports_as_ndarray(cls, numpy):
+                return bits | NDARRAY  # memmap, matrix …: older NumPy exports no read-only ones
     if torch is not None and hasattr(torch, "Tensor") and issubclass(cls, torch.Tensor):
         bits |= TORCH
         if cls is torch.Tensor or cls is torch.nn.Parameter:
@@ -48,9 +50,17 @@ def classify(cls: type, /) -> int:
         bits |= TABLE
     if packages & _GUARDED_PACKAGES:
         bits |= GUARD
-    if packages & _IMMUTABLE_PACKAGES:
+    if packages & _IMMUTABLE_PACKAGES or ("pyarrow" in packages and cls.__name__ != "Tensor"):
         bits |= IMMUTABLE
     return bits
+
+
+def _exports_as_ndarray(cls: type, numpy: Any) -> bool:
+    """Whether an ndarray's subclass left its protocols alone, so that its fields tell the truth."""
+    return all(
+        getattr(cls, name, None) is getattr(numpy.ndarray, name, None)
+        for name in ("__dlpack__", "__dlpack_device__", "__array_interface__")
+    )
 
 
 def guard(obj: Any, /) -> None:

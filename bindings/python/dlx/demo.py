@@ -13,7 +13,7 @@ import tempfile
 
 import dlx
 from dlx._demo_paper import Journey, Paper, Place, layout_of, timed
-from dlx._demo_picture import PHOTOGRAPHS, find_photograph, import_picture, lends
+from dlx._demo_picture import PHOTOGRAPHS, borrows, find_photograph, import_picture, lends
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,16 +72,19 @@ class Demo:
         self._tensor("CHW → HWC for Pillow", code, seconds, pixels, why, instead)
         size = (width, height)
         image, seconds = timed(lambda: Image.frombuffer("RGBA", size, pixels, "raw", "RGBA", 0, 1))
-        lent = import_picture(image)[0]
-        why = "through the buffer protocol; the image keeps the Tensor"
+        # Older Pillows crash when asked for the address of borrowed pixels: a write shows it too.
+        shared = borrows(image, pixels)
+        why = f"through the buffer protocol; a value written to q shows in the image: {shared}"
         code = "image = PIL.Image.frombuffer('RGBA', size, q, 'raw', 'RGBA', 0, 1)"
         instead = None
         if self.numpy is not None:
-            array = self.numpy.asarray(compact).transpose(1, 2, 0)
-            other, took = timed(lambda: Image.fromarray(self.numpy.ascontiguousarray(array)))
-            address = import_picture(other)[0].data_ptr
-            instead = ("Image.fromarray(contiguous array)", took, address == compact.data_ptr)
-        self._tensor("dlx → Pillow", code, seconds, lent, why, instead)
+            array = self.numpy.ascontiguousarray(self.numpy.asarray(pixels)[:, :, :3])
+            other, took = timed(lambda: Image.fromarray(array))
+            instead = ("Image.fromarray(contiguous array)", took, borrows(other, array))
+        address = pixels.data_ptr if shared else 0
+        layout = f"{size[0]}x{size[1]} {image.mode}"
+        place = Place(address, pixels.nbytes, layout)
+        self.journey.step("dlx → Pillow", code, seconds, place, why, instead)
         return image
 
     def receive(self) -> Tensor:

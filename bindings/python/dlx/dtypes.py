@@ -26,6 +26,7 @@ INT, UINT, FLOAT, OPAQUE, BFLOAT, COMPLEX, BOOL = range(7)
 FIRST_FP8, FIRST_FP6, FP4, BCOMPLEX = 7, 15, 17, 18
 
 _KINDS = {INT: "i", UINT: "u", FLOAT: "f", BFLOAT: "f", COMPLEX: "c", BOOL: "b", BCOMPLEX: "c"}
+_ARROW_NAMES = {"halffloat": "float16", "float": "float32", "double": "float64"}
 _PYTHON_TYPES = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
 
 
@@ -170,8 +171,8 @@ def dtype_code(obj: Any, /) -> DTypeCode:
     library = type(obj).__module__.partition(".")[0]
     if library == "torch":
         return _code_of_torch(obj)
-    if library == "pyarrow" and hasattr(obj, "to_pandas_dtype"):
-        return dtype_code(obj.to_pandas_dtype())
+    if library == "pyarrow":
+        return _code_of_name(_ARROW_NAMES.get(str(obj), str(obj)))
     numpy = sys.modules.get("numpy")
     if numpy is not None and isinstance(obj, numpy.dtype):
         return _code_of_numpy(obj)

@@ -1,0 +1,132 @@
+"""What Python tells the native code about classes of other libraries, also of those not installed."""
+
+import sys
+import types
+
+import pytest
+
+import dlx
+from dlpack_ctypes import LegacyProducer, Producer
+from dlx import _hooks
+
+
+def look_alike(module, base=object, **attributes):
+    """A class that looks as if a module of that name had defined it."""
+    return type("Thing", (base,), {"__module__": module, **attributes})
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        "jaxlib._jax",
+        "jaxlib.xla_extension",
+        "jax._src.array",
+        "tensorflow.python.framework.ops",
+        "pyarrow.lib",
+    ],
+)
+def test_legacy_capsules_of_immutable_libraries_are_read_only(module):
+    cls = look_alike(module, LegacyProducer)
+
+    assert _hooks.classify(cls) & _hooks.IMMUTABLE
+    assert dlx.from_dlpack(cls()).readonly
+    # A versioned capsule speaks for itself.
+    assert not dlx.from_dlpack(look_alike(module, Producer)()).readonly
+
+
+def test_other_libraries_legacy_capsules_are_writable():
+    assert not dlx.from_dlpack(look_alike("mylib", LegacyProducer)()).readonly
+    assert _hooks.classify(look_alike("mylib")) == 0
+    assert _hooks.classify(look_alike("jaxlike.core")) == 0
+
+
+def test_ndarrays_are_read_by_their_fields_only_while_their_protocols_are_numpy_s():
+    numpy = pytest.importorskip("numpy", reason="classifies its classes")
+
+    class Plain(numpy.ndarray):
+        pass
+
+    class Overridden(numpy.ndarray):
+        def __dlpack__(self, **keywords):
+            return (numpy.asarray(self) + 1).__dlpack__(**keywords)
+
+    assert _hooks.classify(numpy.ndarray) == _hooks.NDARRAY
+    assert _hooks.classify(Plain) == _hooks.NDARRAY | _hooks.GUARD
+    assert _hooks.classify(Overridden) == _hooks.GUARD
+    assert dlx.from_dlpack(numpy.zeros(2).view(Overridden)).tolist() == [1, 1]
+    assert _hooks.classify(numpy.ma.MaskedArray) & _hooks.GUARD
+
+
+def test_exchange_tables_count_where_the_class_itself_has_one():
+    class Own:
+        __dlpack_c_exchange_api__ = object()
+
+    class Inherits(Own):
+        pass
+
+    assert _hooks.classify(Own) & _hooks.TABLE
+    assert not _hooks.classify(Inherits) & _hooks.TABLE
+
+
+def test_torch_s_classes(monkeypatch):
+    # A stand-in, so that the rule is tested where torch is not installed.
+    tensor = look_alike("torch", __dlpack_c_exchange_api__=object())
+    parameter = look_alike("torch.nn.parameter", tensor)
+    torch = types.SimpleNamespace(Tensor=tensor, nn=types.SimpleNamespace(Parameter=parameter))
+    monkeypatch.setitem(sys.modules, "torch", torch)
+
+    assert _hooks.classify(tensor) == _hooks.classify(parameter) == _hooks.TORCH | _hooks.TABLE
+    other = look_alike("torch._subclasses.fake_tensor", tensor)
+    assert _hooks.classify(other) == _hooks.TORCH | _hooks.GUARD
+
+
+@pytest.mark.parametrize(
+    ("signature", "legacy"),
+    [
+        (lambda self, stream=None: None, True),
+        (lambda self: None, True),
+        (lambda self, **keywords: None, True),
+        (lambda self, *, stream=None, max_version=None, dl_device=None, copy=None: None, False),
+        (lambda self, stream=None, max_version=None, **keywords: None, False),
+        (len, True),
+    ],
+)
+def test_signatures_of_dlpack_methods(signature, legacy):
+    cls = look_alike("mylib", __dlpack__=signature)
+
+    assert _hooks.legacy_signature(cls()) is legacy
+
+
+def test_a_type_error_in_a_producer_that_swallows_keywords_is_shown():
+    class Wrapper:
+        def __dlpack_device__(self):
+            return (1, 0)
+
+        def __dlpack__(self, **keywords):
+            raise TypeError("a real one")
+
+    with pytest.raises(TypeError, match="a real one"):
+        dlx.from_dlpack(Wrapper())
+
+
+def test_wrappers_that_hand_all_keywords_to_an_old_producer_work():
+    inner = LegacyProducer(bytes(24))
+
+    class Wrapper:
+        def __dlpack_device__(self):
+            return (1, 0)
+
+        def __dlpack__(self, **keywords):
+            return inner.__dlpack__(**keywords)
+
+    assert dlx.from_dlpack(Wrapper()).data_ptr == inner.address
+
+
+def test_masks_and_units_are_looked_for_only_where_they_mean_something():
+    masked = types.SimpleNamespace(mask=True, unit="m")
+
+    _hooks.guard(masked)
+    _hooks.guard(object())
+    mask = types.SimpleNamespace(any=lambda: True, sum=lambda: 2)
+    with pytest.raises(BufferError, match="masked"):
+        _hooks.guard(types.SimpleNamespace(mask=mask, filled=None))

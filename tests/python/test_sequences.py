@@ -1,0 +1,128 @@
+"""`dlx.asarray` of numbers and nested sequences."""
+
+import collections
+
+import pytest
+
+import dlx
+
+numpy = pytest.importorskip("numpy", reason="is the oracle, and sequences may hold its arrays")
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype", "shape"),
+    [
+        (True, "bool", ()),
+        (3, "int64", ()),
+        (2**63, "uint64", ()),
+        (2.5, "float64", ()),
+        (1j, "complex128", ()),
+        ([], "float64", (0,)),
+        ([[], []], "float64", (2, 0)),
+        ([1, 2.0], "float64", (2,)),
+        ([True, 2], "int64", (2,)),
+        ([1, 2j], "complex128", (2,)),
+        (((1, 2), [3, 4]), "int64", (2, 2)),
+        (range(3), "int64", (3,)),
+        (collections.UserList([1, 2]), "int64", (2,)),
+        (numpy.float32(1.5), "float32", ()),
+        (numpy.float64(1.5), "float64", ()),
+        (numpy.bool_(True), "bool", ()),
+        ([numpy.float32(1), numpy.float32(2)], "float32", (2,)),
+        ([numpy.float32(1), 2], "float64", (2,)),
+        ([numpy.arange(3, dtype="i2"), numpy.arange(3, dtype="i2")], "int16", (2, 3)),
+        ([[numpy.zeros((1, 2))]], "float64", (1, 1, 1, 2)),
+    ],
+)
+def test_numbers_and_sequences(value, dtype, shape):
+    tensor = dlx.asarray(value)
+
+    assert (str(tensor.dtype), tensor.shape) == (dtype, shape)
+    assert tensor.tolist() == numpy.asarray(value).tolist()
+
+
+@pytest.mark.parametrize(
+    ("value", "match"),
+    [
+        ([[1, 2], [3]], r"obj\[1\] .*1 items.*expected 2"),
+        ([[1, 2], 3], r"obj\[1\] .*int.*sequence of 2"),
+        ([1, [2]], r"obj\[1\] .*sequence"),
+        ([[[1], [2]], [[3], [4, 5]]], r"obj\[1\]\[1\]"),
+        ([numpy.zeros(2), numpy.zeros(3)], r"obj\[1\] .*\(3,\)"),
+        ([numpy.zeros(2), 1.0], r"obj\[1\]"),
+    ],
+)
+def test_ragged_sequences_name_the_position(value, match):
+    with pytest.raises(ValueError, match=match):
+        dlx.asarray(value)
+
+
+def test_a_sequence_that_contains_itself():
+    endless = []
+    endless.append(endless)
+
+    with pytest.raises(ValueError, match="itself"):
+        dlx.asarray(endless)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        "text",
+        object(),
+        {1: 2},
+        {1, 2},
+        ["a"],
+        [None],
+        [[1, "x"]],
+        int,
+        numpy.ndarray,
+        (x for x in "a"),
+    ],
+)
+def test_what_is_no_array_is_a_type_error(value):
+    with pytest.raises(TypeError, match="`obj`"):
+        dlx.asarray(value)
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype", "match"),
+    [
+        (300, "uint8", "fit"),
+        (-1, "uint64", "fit"),
+        (2**64, None, "fit"),
+        (1.5, "int32", "not a value"),
+        (1j, "float32", "not a value"),
+        (float("nan"), "int8", "not a value"),
+    ],
+)
+def test_numbers_that_the_dtype_cannot_hold_are_refused(value, dtype, match):
+    with pytest.raises(ValueError, match=match):
+        dlx.asarray([value], dtype=dtype)
+
+
+def test_sequences_have_nothing_to_share():
+    with pytest.raises(dlx.CopyRefusedError, match="no memory to share"):
+        dlx.asarray([1, 2], copy=False)
+
+
+@pytest.mark.parametrize(
+    "name", ["int8", "uint32", "float16", "bfloat16", "float32", "complex64", "complex32", "bool"]
+)
+def test_numbers_are_rounded_as_ml_dtypes_and_numpy_do(name):
+    values = [0, 1, 0.1, -3.3, 1e-3, 65504] if "int" not in name else [0, 1, 100]
+    if name == "complex32":
+        assert dlx.asarray([0.1 + 2j], dtype=name).tolist() == [0.0999755859375 + 2j]
+        return
+    if name == "bfloat16":
+        oracle = pytest.importorskip("ml_dtypes", reason="is the oracle").bfloat16
+    else:
+        oracle = name
+
+    got = dlx.asarray(values, dtype=name).tolist()
+
+    assert (
+        got
+        == numpy.array(values).astype(oracle).astype("c16" if "complex" in name else "f8").tolist()
+    )

@@ -1,0 +1,190 @@
+// The thread pool: every index once, alone or together, after fork() and under the host's executor.
+#include "src/copy/threads.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csetjmp>
+#include <cstdarg>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <thread>
+#include <vector>
+
+#include "dlx/dlx.h"
+#include "src/copy/copy.h"
+#include "src/copy/tuning.h"
+
+// CMocka needs <csetjmp>, <cstdarg>, <cstddef> and <cstdint> first, and does not say that it is C.
+extern "C" {
+#include <cmocka.h>
+}
+
+namespace {
+
+constexpr int64_t kCount = 1000;
+
+struct Counts {
+  std::atomic<int32_t> of[kCount] = {};
+};
+
+void count_index(void* data, int64_t index) { ++static_cast<Counts*>(data)->of[index]; }
+
+bool each_once(const Counts& counts) {
+  for (const auto& count : counts.of) {
+    if (count != 1) return false;
+  }
+  return true;
+}
+
+// 0 brings the default back, which is at least one thread.
+void num_threads_is_what_was_set(void**) {
+  dlx::set_num_threads(3);
+  assert_int_equal(dlx::num_threads(), 3);
+  dlx::set_num_threads(0);
+  assert_true(dlx::num_threads() >= 1);
+}
+
+// Every index runs once, however many threads there are.
+void every_index_runs_once(void**) {
+  for (const int32_t threads : {1, 2, 7}) {
+    dlx::set_num_threads(threads);
+    for (int round = 0; round < 50; ++round) {
+      Counts counts;
+      dlx::parallel_for(kCount, count_index, &counts);
+      assert_true(each_once(counts));
+    }
+  }
+  dlx::set_num_threads(0);
+}
+
+// Callers on several threads at once all get their work done.
+void callers_do_not_disturb_each_other(void**) {
+  dlx::set_num_threads(4);
+  std::atomic<int32_t> right{0};
+  std::vector<std::thread> callers;
+  for (int caller = 0; caller < 4; ++caller) {
+    callers.emplace_back([&right] {
+      for (int round = 0; round < 50; ++round) {
+        Counts counts;
+        dlx::parallel_for(kCount, count_index, &counts);
+        right += each_once(counts);
+      }
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  dlx::set_num_threads(0);
+
+  assert_int_equal(right, 200);
+}
+
+// A child of fork() has none of the parent's threads, and starts its own.
+void the_pool_survives_fork(void**) {
+#if defined(__SANITIZE_THREAD__)
+  print_message("skipped: ThreadSanitizer allows no threads after fork()\n");
+  skip();
+#endif
+  dlx::set_num_threads(3);
+  Counts before;
+  dlx::parallel_for(kCount, count_index, &before);
+
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(20);  // a child that hangs is a failure, not a hanging test
+    Counts counts;
+    dlx::parallel_for(kCount, count_index, &counts);
+    _exit(each_once(counts) ? 0 : 1);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  dlx::set_num_threads(0);
+
+  assert_true(WIFEXITED(status));
+  assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+struct Host {
+  int calls = 0;
+};
+
+void run_in_order(int64_t count, dlx_parallel_task_fn task, void* task_data, void* user_data) {
+  ++static_cast<Host*>(user_data)->calls;
+  for (int64_t index = 0; index < count; ++index) task(task_data, index);
+}
+
+// The host's executor is used instead of the pool, until NULL brings the pool back.
+void the_host_can_run_the_work(void**) {
+  Host host;
+  Counts with_host;
+  Counts without;
+
+  dlx::set_parallel_for(run_in_order, &host);
+  dlx::parallel_for(kCount, count_index, &with_host);
+  dlx::set_parallel_for(nullptr, nullptr);
+  dlx::parallel_for(kCount, count_index, &without);
+
+  assert_int_equal(host.calls, 1);
+  assert_true(each_once(with_host));
+  assert_true(each_once(without));
+}
+
+// Copies on several threads at once, each cut into pieces: every element arrives.
+void parallel_copies_are_exact(void**) {
+  const dlx::Tuning before = dlx::tuning();
+  dlx::tuning().parallel_bytes = 0;
+  dlx::tuning().stream_bytes = 0;
+  dlx::set_num_threads(4);
+  std::atomic<int32_t> wrong{0};
+  std::vector<std::thread> callers;
+  for (int caller = 0; caller < 3; ++caller) {
+    callers.emplace_back([&wrong] {
+      const int64_t rows = 257;
+      const int64_t columns = 301;
+      std::vector<uint16_t> src(static_cast<size_t>(rows * columns));
+      std::iota(src.begin(), src.end(), static_cast<uint16_t>(0));
+      int64_t shape[] = {columns, rows};
+      int64_t strides[] = {1, columns};
+      for (int round = 0; round < 10; ++round) {
+        std::vector<uint16_t> dst(src.size());
+        DLTensor from{};
+        from.data = src.data();
+        from.device = {kDLCPU, 0};
+        from.ndim = 2;
+        from.dtype = {kDLUInt, 16, 1};
+        from.shape = shape;
+        from.strides = strides;
+        DLTensor to = from;
+        to.data = dst.data();
+        to.strides = nullptr;
+        dlx::copy_tensor(to, false, from, false);
+        for (int64_t i = 0; i < columns; ++i) {
+          for (int64_t j = 0; j < rows; ++j) {
+            wrong +=
+                dst[static_cast<size_t>(i * rows + j)] != src[static_cast<size_t>(j * columns + i)];
+          }
+        }
+      }
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  dlx::set_num_threads(0);
+  dlx::tuning() = before;
+
+  assert_int_equal(wrong, 0);
+}
+
+}  // namespace
+
+int main() {
+  const CMUnitTest tests[] = {
+      cmocka_unit_test(num_threads_is_what_was_set),
+      cmocka_unit_test(every_index_runs_once),
+      cmocka_unit_test(callers_do_not_disturb_each_other),
+      cmocka_unit_test(the_pool_survives_fork),
+      cmocka_unit_test(the_host_can_run_the_work),
+      cmocka_unit_test(parallel_copies_are_exact),
+  };
+  return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
