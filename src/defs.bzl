@@ -4,6 +4,8 @@ COPTS = [
     "-fvisibility=hidden",
     "-fvisibility-inlines-hidden",
     "-fno-semantic-interposition",
+    # Bazel asks for frame pointers, which cost calls of 60 ns a tenth.
+    "-fomit-frame-pointer",
 ]
 
 def dlx_library(deps = [], visibility = []):

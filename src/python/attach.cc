@@ -61,6 +61,8 @@ void read_hooks(PyObject* dict) {
   read_hook(dict, "legacy_signature", &next.legacy_signature);
   read_hook(dict, "asarray_fallback", &next.asarray_fallback);
   read_hook(dict, "convert_dtype", &next.convert_dtype);
+  read_hook(dict, "getitem", &next.getitem);
+  read_hook(dict, "setitem", &next.setitem);
   PyObject* errors = nullptr;
   read_hook(dict, "errors", &errors);
   for (int status = 0; status <= 8; ++status) {
@@ -128,6 +130,7 @@ void attach_locked(PyObject* object_type, PyObject* dict) {
     put(dict, "Tensor", state.tensor_type);
     put_functions(dict, import_functions);
     put_functions(dict, native_functions);
+    put_functions(dict, arrow_functions);
   } catch (const PythonError&) {
     fail_pending();
   }

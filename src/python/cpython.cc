@@ -68,9 +68,11 @@ void load_api(PyObject* object_type) {
   loaded.ellipsis = object("_Py_EllipsisObject");
   loaded.tuple_type = object("PyTuple_Type");
   loaded.long_type = object("PyLong_Type");
+  loaded.float_type = object("PyFloat_Type");
   loaded.bool_type = object("PyBool_Type");
   loaded.slice_type = object("PySlice_Type");
   loaded.capsule_type = object("PyCapsule_Type");
+  loaded.memoryview_type = object("PyMemoryView_Type");
   loaded.function_type = object("PyCFunction_Type");
   loaded.type_error = find_variable(library, "PyExc_TypeError");
   loaded.value_error = find_variable(library, "PyExc_ValueError");
@@ -78,6 +80,7 @@ void load_api(PyObject* object_type) {
   loaded.buffer_error = find_variable(library, "PyExc_BufferError");
   loaded.attribute_error = find_variable(library, "PyExc_AttributeError");
   loaded.memory_error = find_variable(library, "PyExc_MemoryError");
+  loaded.not_implemented_error = find_variable(library, "PyExc_NotImplementedError");
   api = loaded;
 }
 

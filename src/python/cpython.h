@@ -101,9 +101,11 @@ struct Api {
   PyObject* ellipsis;
   PyObject* tuple_type;
   PyObject* long_type;
+  PyObject* float_type;
   PyObject* bool_type;
   PyObject* slice_type;
   PyObject* capsule_type;
+  PyObject* memoryview_type;
   PyObject* function_type;  ///< builtin_function_or_method
   PyObject* type_error;
   PyObject* value_error;
@@ -111,6 +113,7 @@ struct Api {
   PyObject* buffer_error;
   PyObject* attribute_error;
   PyObject* memory_error;
+  PyObject* not_implemented_error;
 };
 
 /// Filled by load_api(); valid while something is attached, and as long as the process after that.

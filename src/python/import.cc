@@ -18,6 +18,9 @@ struct Request {
   int32_t copy = DLX_COPY_IF_NEEDED;
   bool has_device = false;
   DLDevice device{};
+
+  /// Whatever the import brings is what the caller gets.
+  bool is_plain() const noexcept { return copy == DLX_COPY_IF_NEEDED && !has_device; }
 };
 
 struct Imported {
@@ -85,6 +88,16 @@ bool may_have_lazy_bits(DLDataType dtype) noexcept {
 
 // ---- the exchange table --------------------------------------------------------------------------
 
+/// torch's reasons are RuntimeErrors with a C++ stack in them; the guard knows what to call.
+/// Too slow to ask before every import, it is asked when one has failed.
+void prefer_guards_reason(PyObject* object) noexcept {
+  PyObject *type, *value, *traceback;
+  api.PyErr_Fetch(&type, &value, &traceback);
+  const Ref fine(api.PyObject_CallFunctionObjArgs(state.guard, object, nullptr));
+  if (fine) return api.PyErr_Restore(type, value, traceback);
+  const Ref t(type), v(value), b(traceback);
+}
+
 /// Import through the type's C table. None: the table does not serve this device (it never
 /// synchronises), or torch's bits must be resolved first.
 Imported import_by_table(PyObject* object, const TypeEntry& entry, const Request& request) {
@@ -93,6 +106,7 @@ Imported import_by_table(PyObject* object, const TypeEntry& entry, const Request
     if (api.PyErr_Occurred() == nullptr) {
       raise(api.buffer_error, "the exchange table of the type refused, without a reason");
     }
+    if ((entry.flags & kTorch) != 0) prefer_guards_reason(object);
     throw PythonError();
   }
   const bool host = managed->version.major != 1 ||
@@ -285,10 +299,7 @@ Imported import_by_protocol(PyObject* object, const TypeEntry& entry, const Requ
 // ---- all of them ---------------------------------------------------------------------------------
 
 /// Brings an import to the device and into the memory that were asked for.
-TensorRef settle(Imported imported, const Request& request) {
-  if (request.copy == DLX_COPY_IF_NEEDED && !request.has_device) {
-    return static_cast<TensorRef&&>(imported.tensor);
-  }
+TensorRef settle(Imported&& imported, const Request& request) {
   CopyRequest copy;
   copy.copy = imported.copied && request.copy == DLX_COPY_ALWAYS ? DLX_COPY_IF_NEEDED : request.copy;
   Tensor* tensor = imported.tensor.get();
@@ -305,18 +316,21 @@ TensorRef settle(Imported imported, const Request& request) {
   return clone(tensor, copy);
 }
 
-TensorRef import_object(PyObject* object, const Request& request) {
+TensorRef import_object(PyObject* object, const Request& request, bool by_arrow) {
   const TypeEntry entry = look_up_type(object->type);
   if ((entry.flags & kGuard) != 0) {
     const Ref fine(check(api.PyObject_CallFunctionObjArgs(state.guard, object, nullptr)));
   }
   Imported imported;
-  if ((entry.flags & kNdarray) != 0) {
+  if (by_arrow && (entry.flags & kArrow) != 0) {
+    imported.tensor = import_by_arrow(object, request.copy, &imported.copied);
+  } else if ((entry.flags & kNdarray) != 0) {
     imported.tensor = import_ndarray(object, request.copy != DLX_COPY_NEVER, &imported.copied);
   } else if (entry.table != nullptr) {
     imported = import_by_table(object, entry, request);
   }
   if (imported.tensor.get() == nullptr) imported = import_by_protocol(object, entry, request);
+  if (request.is_plain()) return static_cast<TensorRef&&>(imported.tensor);
   return settle(static_cast<Imported&&>(imported), request);
 }
 
@@ -332,22 +346,26 @@ Request read_request(PyObject* device, PyObject* copy) {
 
 PyObject* from_dlpack(PyObject*, PyObject* const* args, intptr_t nargs, PyObject* kwnames) {
   return enter("from_dlpack", static_cast<PyObject*>(nullptr), [&] {
-    static const Signature kSignature = {
+    static constexpr Signature kSignature = {
         "from_dlpack", 3, 1, 1, 1, {&names.data, &names.device, &names.copy}};
-    PyObject* values[3];
-    parse_arguments(kSignature, args, nargs, kwnames, values);
+    PyObject* values[3] = {};
+    if (nargs == 1 && kwnames == nullptr) {
+      values[0] = args[0];
+    } else {
+      parse_arguments(kSignature, args, nargs, kwnames, values);
+    }
     const Request request = read_request(values[1], values[2]);
     if (is_tensor(values[0])) {
       return new_object(settle({TensorRef::share(tensor_of(values[0]))}, request));
     }
-    return new_object(import_object(values[0], request));
+    return new_object(import_object(values[0], request, false));
   });
 }
 
 /// The Tensor for `object` as asarray makes it, before dtype= is looked at; a new reference.
 Ref array_of(PyObject* object, const Request& request) {
   if (!is_tensor(object)) {
-    return Ref(new_object(import_object(object, request)));
+    return Ref(new_object(import_object(object, request, true)));
   }
   TensorRef settled = settle({TensorRef::share(tensor_of(object))}, request);
   if (settled.get() == tensor_of(object)) return Ref::share(object);
@@ -355,7 +373,8 @@ Ref array_of(PyObject* object, const Request& request) {
 }
 
 bool imports_natively(PyObject* object) {
-  return is_tensor(object) || (look_up_type(object->type).flags & (kNdarray | kHasDlpack)) != 0;
+  if (is_tensor(object)) return true;
+  return (look_up_type(object->type).flags & (kNdarray | kHasDlpack | kArrow)) != 0;
 }
 
 Ref call_fallback(PyObject* object, PyObject* dtype, PyObject* device, PyObject* copy,
@@ -368,9 +387,13 @@ Ref call_fallback(PyObject* object, PyObject* dtype, PyObject* device, PyObject*
   return result;
 }
 
-Ref convert(Ref tensor, DLDataType dtype, int32_t copy) {
+PyObject* dtype_numbers(DLDataType dtype) {
   const int64_t numbers[] = {dtype.code, dtype.bits, dtype.lanes};
-  const Ref code(tuple_of(3, numbers));
+  return tuple_of(3, numbers);
+}
+
+Ref convert(Ref tensor, DLDataType dtype, int32_t copy) {
+  const Ref code(dtype_numbers(dtype));
   PyObject* mode = copy == DLX_COPY_ALWAYS ? api.true_ : copy == DLX_COPY_NEVER ? api.false_ : api.none;
   return Ref(check(api.PyObject_CallFunctionObjArgs(state.convert_dtype, tensor.get(), code.get(),
                                                     mode, nullptr)));
@@ -414,7 +437,8 @@ PyObject* as_shared_tensor(PyObject* object) {
 
 PyObject* as_tensor_like(PyObject* object, Tensor* like) {
   if (imports_natively(object)) return array_of(object, Request()).detach();
-  const Ref dtype(dtype_object(like->dl.dtype));
+  // In numbers: the public object could need NumPy.
+  const Ref dtype(dtype_numbers(like->dl.dtype));
   return call_fallback(object, dtype.get(), nullptr, nullptr, nullptr).detach();
 }
 

@@ -67,17 +67,18 @@ class Indexer {
   int64_t offset_ = 0;
 };
 
+/// An integer, or a 0-d array of one; arrays with axes have __index__ too, but refuse.
 bool is_integer(PyObject* key) noexcept {
-  return key->type == api.long_type || (key->type != api.bool_type && api.PyIndex_Check(key) != 0);
+  if (key->type == api.long_type) return true;
+  if (key->type == api.bool_type || api.PyIndex_Check(key) == 0) return false;
+  if (is_tensor(key) && tensor_of(key)->dl.ndim > 0) return false;
+  const Ref number(api.PyNumber_Index(key));
+  if (!number) api.PyErr_Clear();
+  return static_cast<bool>(number);
 }
 
-[[noreturn]] void fail_key() {
-  raise(api.type_error,
-        "a Tensor is indexed by integers, slices, None and ... (for masks and index arrays use "
-        ".numpy() or another library)");
-}
-
-/// tensor[key] for a tuple of expressions or a single one.
+/// tensor[key] for a tuple of expressions or a single one; nothing if one of them asks for more than
+/// a view (a mask, an index array).
 TensorRef index(Tensor* tensor, PyObject* const* keys, intptr_t count) {
   intptr_t consumed = 0, ellipses = 0, integers = 0, new_axes = 0;
   for (intptr_t i = 0; i < count; ++i) {
@@ -91,7 +92,7 @@ TensorRef index(Tensor* tensor, PyObject* const* keys, intptr_t count) {
       ++consumed;
       ++integers;
     } else {
-      fail_key();
+      return TensorRef();
     }
   }
   const int32_t ndim = tensor->dl.ndim;
@@ -138,8 +139,11 @@ intptr_t tensor_length(PyObject* self) {
 }
 
 PyObject* tensor_getitem(PyObject* self, PyObject* key) {
-  return enter("Tensor.__getitem__", static_cast<PyObject*>(nullptr),
-               [&] { return new_object(index_by(tensor_of(self), key)); });
+  return enter("Tensor.__getitem__", static_cast<PyObject*>(nullptr), [&] {
+    TensorRef view = index_by(tensor_of(self), key);
+    if (view.get() != nullptr) return new_object(static_cast<TensorRef&&>(view));
+    return check(api.PyObject_CallFunctionObjArgs(state.getitem, self, key, nullptr));
+  });
 }
 
 int tensor_setitem(PyObject* self, PyObject* key, PyObject* value) {
@@ -148,6 +152,14 @@ int tensor_setitem(PyObject* self, PyObject* key, PyObject* value) {
     Tensor* tensor = tensor_of(self);
     if (tensor->readonly()) fail(DLX_ERROR_READ_ONLY, "the tensor is read-only");
     const TensorRef target = index_by(tensor, key);
+    if (target.get() == nullptr) {
+      Ref(check(api.PyObject_CallFunctionObjArgs(state.setitem, self, key, value, nullptr)));
+      return 0;
+    }
+    if (const TensorRef scalar = scalar_tensor(value, tensor->dl.dtype); scalar.get() != nullptr) {
+      copy_tensor_from(target.get(), scalar.get(), CopyRequest());
+      return 0;
+    }
     Ref source(as_tensor_like(value, tensor));
     WithoutGil without(target->size >= kReleaseGilFrom);
     copy_tensor_from(target.get(), tensor_of(source.get()), CopyRequest());

@@ -99,6 +99,23 @@ bool fill(const Ndarray& array, int64_t item_bytes, Tensor* tensor) noexcept {
   return whole || size == 0;
 }
 
+/// The Tensor whose memory the array is on, by way of .numpy() or any buffer, or NULL. Going back to
+/// it keeps the chain of owners short: code that changes between the two in a loop would otherwise
+/// make it longer with each turn, and end in a stack overflow when it is given back.
+Tensor* find_origin(PyObject* object) {
+  PyObject* base = reinterpret_cast<Ndarray*>(object)->base;
+  while (base != nullptr && base->type == object->type) {
+    base = reinterpret_cast<Ndarray*>(base)->base;
+  }
+  if (base == nullptr || base->type != api.memoryview_type) return nullptr;
+  const Ref exporter(api.PyObject_GetAttr(base, names.obj));
+  if (!exporter) {
+    api.PyErr_Clear();  // a memoryview that was released
+    return nullptr;
+  }
+  return is_tensor(exporter.get()) ? tensor_of(exporter.get()) : nullptr;
+}
+
 }  // namespace
 
 TensorRef import_ndarray(PyObject* object, bool may_copy, bool* copied) {
@@ -110,8 +127,10 @@ TensorRef import_ndarray(PyObject* object, bool may_copy, bool* copied) {
   }
   const auto& array = *reinterpret_cast<Ndarray*>(object);
   const DLDataType dtype = dtype_of(array);
-  TensorRef tensor = new_root(array.ndim);
+  Tensor* origin = find_origin(object);
+  TensorRef tensor = origin == nullptr ? new_root(array.ndim) : new_view(origin, array.ndim);
   tensor->dl.dtype = dtype;
+  tensor->flags = 0;
   // NumPy gives every element whole bytes, ml_dtypes' int4 and its like too.
   if (dtype.bits < 8) tensor->flags |= DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED;
   if (!fill(array, item_bits(dtype, true) / 8, tensor.get())) {
@@ -125,10 +144,12 @@ TensorRef import_ndarray(PyObject* object, bool may_copy, bool* copied) {
     return import_ndarray(copy.get(), false, copied);
   }
   tensor->dl.data = array.data;
-  tensor->dl.device.device_type = kDLCPU;
+  if (origin == nullptr) tensor->dl.device.device_type = kDLCPU;
   if ((array.flags & kWriteable) == 0) tensor->flags |= DLPACK_FLAG_BITMASK_READ_ONLY;
-  api.Py_IncRef(object);
-  set_python_owner(tensor.get(), object, nullptr);
+  if (origin == nullptr) {
+    api.Py_IncRef(object);
+    set_python_owner(tensor.get(), object, nullptr);
+  }
   return tensor;
 }
 

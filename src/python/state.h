@@ -30,6 +30,8 @@ struct State {
   PyObject* legacy_signature = nullptr;
   PyObject* asarray_fallback = nullptr;
   PyObject* convert_dtype = nullptr;
+  PyObject* getitem = nullptr;
+  PyObject* setitem = nullptr;
 
   PyObject* version_1_3 = nullptr;       ///< (1, 3)
   PyObject* max_version_names = nullptr;  ///< ("max_version",)

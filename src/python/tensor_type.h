@@ -38,6 +38,11 @@ int tensor_setitem(PyObject* self, PyObject* key, PyObject* value);   // indexin
 PyObject* tensor_dlpack(PyObject* self, PyObject* const* args, intptr_t nargs,
                         PyObject* kwnames);                           // export.cc
 PyObject* tensor_dlpack_device(PyObject* self, PyObject*);            // export.cc
+PyObject* tensor_arrow_c_array(PyObject* self, PyObject* const* args, intptr_t nargs,
+                               PyObject* kwnames);                    // arrow.cc
+PyObject* tensor_arrow_c_device_array(PyObject* self, PyObject* const* args, intptr_t nargs,
+                                      PyObject* kwnames);             // arrow.cc
+PyObject* tensor_arrow_c_schema(PyObject* self, PyObject*);           // arrow.cc
 
 /// The capsule of the type's DLPackExchangeAPI; a new reference. Throws PythonError.
 PyObject* make_exchange_capsule();  // exchange.cc
@@ -103,9 +108,16 @@ PyObject* as_shared_tensor(PyObject* object);
 /// dlx.asarray(object, dtype=…) for `tensor[key] = object`; a new reference.
 PyObject* as_tensor_like(PyObject* object, Tensor* like);
 
+/// Import by Arrow's capsules; `*copied` if the memory is the result's alone. In arrow.cc.
+TensorRef import_by_arrow(PyObject* object, int32_t copy, bool* copied);
+
+/// A 0-d tensor of a Python number whose conversion to `dtype` is beyond doubt, or none.
+TensorRef scalar_tensor(PyObject* value, DLDataType dtype);  // scalars.cc
+
 /// Functions of the module, each a PyCFunction; ends with a NULL name.
 extern PyMethodDef import_functions[];  // import.cc
 extern PyMethodDef native_functions[];  // functions.cc
+extern PyMethodDef arrow_functions[];   // arrow.cc
 /// Forgets what import.cc keeps about types.
 void clear_type_cache() noexcept;
 

@@ -12,6 +12,7 @@ enum TypeFlags : int {
   kTorch = 4,      ///< torch.Tensor: lazy bits and requires_grad are looked at
   kGuard = 8,      ///< the guard hook sees every object first
   kImmutable = 16, ///< what its legacy capsules show is read-only
+  kArrow = 64,     ///< asarray takes it by __arrow_c_array__, whatever else it has
   kHasDlpack = 32  ///< found here: the type has __dlpack__
 };
 

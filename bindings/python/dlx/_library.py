@@ -95,18 +95,18 @@ def _candidates() -> list[str]:
 def _binding() -> tuple[str, Callable[[str], Backend]]:
     name = os.environ.get("DLX_BINDING") or "ctypes"
     if name == "ctypes":
-        from dlx import _ctypes
+        from dlx import _binding_ctypes
 
-        return name, _ctypes.Library
+        return name, _binding_ctypes.Library
     if name == "cffi":
         try:
-            from dlx import _cffi
+            from dlx import _binding_cffi
         except ImportError as error:
             raise ImportError(
                 f"dlx: DLX_BINDING is cffi, but cffi cannot be imported ({error}); install it"
                 ' (pip install "libdlx[cffi]"), or use DLX_BINDING=ctypes'
             ) from error
-        return name, _cffi.Library
+        return name, _binding_cffi.Library
     raise ImportError(f"dlx: DLX_BINDING must be ctypes or cffi (got {name!r})")
 
 

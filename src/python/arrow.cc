@@ -1,0 +1,261 @@
+#include <cstdlib>
+#include <new>
+
+#include "src/arrow/export.h"
+#include "src/arrow/import.h"
+#include "src/arrow/metadata.h"
+#include "src/arrow/schema.h"
+#include "src/arrow/stream.h"
+#include "src/python/tensor_type.h"
+
+namespace dlx::py {
+namespace {
+
+// Arrow's PyCapsule interface: the names of its capsules, each with a struct on the heap.
+constexpr const char* kSchema = "arrow_schema";
+constexpr const char* kArray = "arrow_array";
+constexpr const char* kDeviceArray = "arrow_device_array";
+constexpr const char* kStream = "arrow_array_stream";
+
+/// The struct that is released, in each kind of capsule.
+ArrowSchema* releasable(ArrowSchema* schema) noexcept { return schema; }
+ArrowArray* releasable(ArrowArray* array) noexcept { return array; }
+ArrowArray* releasable(ArrowDeviceArray* array) noexcept { return &array->array; }
+
+/// Destructor: releases what no consumer has moved out.
+template <typename Struct>
+void destroy_capsule(PyObject* capsule, const char* name) {
+  if (api.PyCapsule_IsValid(capsule, name) == 0) return;
+  auto* held = static_cast<Struct*>(api.PyCapsule_GetPointer(capsule, name));
+  const WithoutPendingError aside;
+  auto* inner = releasable(held);
+  if (inner->release != nullptr) inner->release(inner);
+  std::free(held);
+}
+
+void destroy_schema(PyObject* capsule) { destroy_capsule<ArrowSchema>(capsule, kSchema); }
+void destroy_array(PyObject* capsule) { destroy_capsule<ArrowArray>(capsule, kArray); }
+void destroy_device_array(PyObject* capsule) {
+  destroy_capsule<ArrowDeviceArray>(capsule, kDeviceArray);
+}
+
+/// A capsule with a zeroed struct, which its destructor knows as released; `*out` is filled later.
+template <typename Struct>
+Ref new_capsule(const char* name, PyDestructor destructor, Struct** out) {
+  auto* held = static_cast<Struct*>(std::calloc(1, sizeof(Struct)));
+  if (held == nullptr) throw std::bad_alloc();
+  PyObject* capsule = api.PyCapsule_New(held, name, destructor);
+  if (capsule == nullptr) {
+    std::free(held);
+    throw PythonError();
+  }
+  *out = held;
+  return Ref(capsule);
+}
+
+/// What a capsule of that name holds, or NULL if it is none.
+template <typename Struct>
+Struct* open_capsule(PyObject* object, const char* name) {
+  if (object->type != api.capsule_type || api.PyCapsule_IsValid(object, name) == 0) return nullptr;
+  return static_cast<Struct*>(api.PyCapsule_GetPointer(object, name));
+}
+
+template <typename Struct>
+Struct* require_capsule(PyObject* object, const char* name) {
+  auto* held = open_capsule<Struct>(object, name);
+  if (held == nullptr) {
+    raise(state.errors[DLX_ERROR_INVALID_ARGUMENT],
+          "asarray: an Arrow method of the object must return a PyCapsule named \"%s\"", name);
+  }
+  return held;
+}
+
+/// (tensor, whether its memory is its own)
+PyObject* pair_of(TensorRef tensor, bool copied) {
+  Ref pair(check(api.PyTuple_New(2)));
+  api.PyTuple_SetItem(pair.get(), 0, new_object(static_cast<TensorRef&&>(tensor)));
+  api.PyTuple_SetItem(pair.get(), 1, check(api.PyBool_FromLong(copied ? 1 : 0)));
+  return pair.detach();
+}
+
+void require_count(intptr_t nargs, intptr_t count) {
+  if (nargs == count) return;
+  raise(api.type_error, "takes %lld arguments (%lld given)", static_cast<long long>(count),
+        static_cast<long long>(nargs));
+}
+
+/// Takes over what the two capsules hold. On failure it remains in them.
+TensorRef import_capsules(PyObject* schema, PyObject* array_capsule, int32_t copy, bool* copied) {
+  const arrow::TensorType type =
+      arrow::read_schema(*require_capsule<ArrowSchema>(schema, kSchema));
+  CopyRequest request;
+  request.copy = copy;
+  DLDevice device{};
+  device.device_type = kDLCPU;
+  ArrowArray* array;
+  auto* on_device = open_capsule<ArrowDeviceArray>(array_capsule, kDeviceArray);
+  if (on_device != nullptr) {
+    device = arrow::read_device(*on_device);
+    array = &on_device->array;
+  } else {
+    array = require_capsule<ArrowArray>(array_capsule, kArray);
+  }
+  const WithoutGil without((type.bits || copy == DLX_COPY_ALWAYS) &&
+                           array->length >= kReleaseGilFrom);
+  return arrow::import_array(array, type, device, request, copied);
+}
+
+/// _from_arrow(schema, array, copy): the capsules of __arrow_c_array__ or __arrow_c_device_array__.
+PyObject* from_arrow(PyObject*, PyObject* const* args, intptr_t nargs, PyObject*) {
+  return enter("asarray", static_cast<PyObject*>(nullptr), [&] {
+    require_count(nargs, 3);
+    bool copied;
+    TensorRef tensor = import_capsules(args[0], args[1], to_copy_mode(args[2]), &copied);
+    return pair_of(static_cast<TensorRef&&>(tensor), copied);
+  });
+}
+
+/// _from_arrow_stream(stream, copy): the capsule of __arrow_c_stream__.
+PyObject* from_arrow_stream(PyObject*, PyObject* const* args, intptr_t nargs, PyObject*) {
+  return enter("asarray", static_cast<PyObject*>(nullptr), [&] {
+    require_count(nargs, 2);
+    auto* stream = require_capsule<ArrowArrayStream>(args[0], kStream);
+    CopyRequest request;
+    request.copy = to_copy_mode(args[1]);
+    bool copied;
+    TensorRef tensor;
+    {
+      const WithoutGil without(true);  // a stream may wait for threads that need it
+      tensor = arrow::import_stream(stream, request, &copied);
+    }
+    return pair_of(static_cast<TensorRef&&>(tensor), copied);
+  });
+}
+
+// ---- methods of Tensor ---------------------------------------------------------------------------
+
+/// The layout that a consumer would like; whatever else it asks for is left to its own casts.
+arrow::ExportRequest read_requested(PyObject* requested) {
+  arrow::ExportRequest request;
+  if (requested == nullptr || requested == api.none) return request;
+  const auto* schema = open_capsule<ArrowSchema>(requested, kSchema);
+  if (schema == nullptr) {
+    raise(api.type_error, "`requested_schema` must be a PyCapsule named \"%s\" or None", kSchema);
+  }
+  std::string_view name;
+  if (schema->release != nullptr &&
+      arrow::find_metadata(schema->metadata, arrow::kExtensionName, &name) &&
+      name == arrow::kFixedShapeTensor) {
+    request.layout = DLX_ARROW_TENSORS;
+  }
+  return request;
+}
+
+/// (schema, array): both capsules exist before anything is exported into them.
+template <typename Struct, typename Fill>
+PyObject* export_pair(Tensor* tensor, const arrow::ExportRequest& request, const char* name,
+                      PyDestructor destructor, Fill&& fill) {
+  ArrowSchema* schema;
+  Struct* array;
+  Ref pair(check(api.PyTuple_New(2)));
+  api.PyTuple_SetItem(pair.get(), 0, new_capsule(kSchema, destroy_schema, &schema).detach());
+  api.PyTuple_SetItem(pair.get(), 1, new_capsule(name, destructor, &array).detach());
+  arrow::export_schema(tensor, request, schema);
+  const WithoutGil without(tensor->size >= kReleaseGilFrom);
+  fill(array);
+  return pair.detach();
+}
+
+/// Sorts out **kwargs, which may only be None as long as Arrow gives them no meaning.
+PyObject* read_device_arguments(PyObject* const* args, intptr_t nargs, PyObject* kwnames) {
+  if (nargs > 1) {
+    raise(api.type_error, "__arrow_c_device_array__() takes at most 1 positional argument (%lld given)",
+          static_cast<long long>(nargs));
+  }
+  PyObject* requested = nargs == 1 ? args[0] : nullptr;
+  const intptr_t keywords = kwnames == nullptr ? 0 : api.PyTuple_Size(kwnames);
+  for (intptr_t i = 0; i < keywords; ++i) {
+    PyObject* keyword = api.PyTuple_GetItem(kwnames, i);
+    const int equal = api.PyObject_RichCompareBool(keyword, names.requested_schema, Py_EQ);
+    if (equal < 0) throw PythonError();
+    if (equal > 0) {
+      if (requested != nullptr) {
+        raise(api.type_error,
+              "__arrow_c_device_array__() got multiple values for argument 'requested_schema'");
+      }
+      requested = args[nargs + i];
+    } else if (args[nargs + i] != api.none) {
+      const char* text = api.PyUnicode_AsUTF8AndSize(keyword, nullptr);
+      if (text == nullptr) throw PythonError();
+      raise(api.not_implemented_error, "__arrow_c_device_array__() knows no keyword '%.100s'", text);
+    }
+  }
+  return requested;
+}
+
+}  // namespace
+
+TensorRef import_by_arrow(PyObject* object, int32_t copy, bool* copied) {
+  PyObject* arguments[] = {object};
+  Ref pair(api.PyObject_VectorcallMethod(names.__arrow_c_array__, arguments, 1, nullptr));
+  if (!pair) {
+    // PyArrow's answer for data that is not on the CPU. Its other method takes twice the time.
+    if (api.PyErr_ExceptionMatches(api.not_implemented_error) == 0) throw PythonError();
+    api.PyErr_Clear();
+    pair = Ref(check(api.PyObject_VectorcallMethod(names.__arrow_c_device_array__, arguments, 1,
+                                                   nullptr)));
+  }
+  if ((api.PyType_GetFlags(pair.get()->type) & kTypeFlagTuple) == 0 ||
+      api.PyTuple_Size(pair.get()) != 2) {
+    raise(state.errors[DLX_ERROR_INVALID_ARGUMENT],
+          "asarray: x.__arrow_c_array__() must return a tuple of two capsules");
+  }
+  return import_capsules(api.PyTuple_GetItem(pair.get(), 0), api.PyTuple_GetItem(pair.get(), 1),
+                         copy, copied);
+}
+
+PyObject* tensor_arrow_c_array(PyObject* self, PyObject* const* args, intptr_t nargs,
+                               PyObject* kwnames) {
+  return enter("__arrow_c_array__", static_cast<PyObject*>(nullptr), [&] {
+    static const Signature kSignature = {
+        "__arrow_c_array__", 1, 1, 0, 0, {&names.requested_schema}};
+    PyObject* requested;
+    parse_arguments(kSignature, args, nargs, kwnames, &requested);
+    Tensor* tensor = tensor_of(self);
+    const arrow::ExportRequest request = read_requested(requested);
+    arrow::require_host(tensor);
+    return export_pair<ArrowArray>(
+        tensor, request, kArray, destroy_array,
+        [&](ArrowArray* array) { arrow::export_array(tensor, request, array); });
+  });
+}
+
+PyObject* tensor_arrow_c_device_array(PyObject* self, PyObject* const* args, intptr_t nargs,
+                                      PyObject* kwnames) {
+  return enter("__arrow_c_device_array__", static_cast<PyObject*>(nullptr), [&] {
+    Tensor* tensor = tensor_of(self);
+    const arrow::ExportRequest request =
+        read_requested(read_device_arguments(args, nargs, kwnames));
+    return export_pair<ArrowDeviceArray>(
+        tensor, request, kDeviceArray, destroy_device_array, [&](ArrowDeviceArray* array) {
+          arrow::set_device(arrow::export_array(tensor, request, &array->array), array);
+        });
+  });
+}
+
+PyObject* tensor_arrow_c_schema(PyObject* self, PyObject*) {
+  return enter("__arrow_c_schema__", static_cast<PyObject*>(nullptr), [&] {
+    ArrowSchema* schema;
+    Ref capsule = new_capsule(kSchema, destroy_schema, &schema);
+    arrow::export_schema(tensor_of(self), arrow::ExportRequest(), schema);
+    return capsule.detach();
+  });
+}
+
+PyMethodDef arrow_functions[] = {
+    {"_from_arrow", reinterpret_cast<void*>(from_arrow), METH_FASTCALL | METH_KEYWORDS, nullptr},
+    {"_from_arrow_stream", reinterpret_cast<void*>(from_arrow_stream),
+     METH_FASTCALL | METH_KEYWORDS, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace dlx::py
