@@ -61,7 +61,9 @@ def struct(name: str, model: Model) -> str:
     for field in model.structs[name].fields:
         what = "callback" if field.type.kind == "callback" else field.type
         note = f"  # {what}" if field.type.is_address else ""
-        lines.append(f'        ("{field.name}", {name_of(field.type)}),{note}')
+        # Text too: a c_char_p would read as a copy of what it points at.
+        kind = "c_void_p" if field.type.is_address else name_of(field.type)
+        lines.append(f'        ("{field.name}", {kind}),{note}')
     return "\n".join([*lines, "    )"])
 
 

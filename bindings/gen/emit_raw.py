@@ -288,7 +288,7 @@ def field(struct: Struct, member: Member) -> str:
     if ctype.kind == "integer" and ctype.pointers == 1:
         sets = ", sets_count=True" if member.name == "shape" else ""
         return f'    {member.name} = Numbers("ndim"{sets})'
-    if ctype.kind == "struct" and ctype.pointers:
+    if ctype.kind == "struct" and ctype.pointers == 1:
         return f"    {member.name} = Reference(lambda: {ctype.name})"
     if ctype.is_address:
         return f"    {member.name} = Address()"

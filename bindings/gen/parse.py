@@ -14,10 +14,13 @@ from model import CType, Function, Member, Model, Struct
 
 HERE = Path(__file__).resolve().parent
 INCLUDE = HERE.parent.parent / "include"
-HEADERS = ("dlx/dlpack.h", "dlx/dlx.h", "dlx/python.h")
+HEADERS = ("dlx/dlpack.h", "dlx/dlx.h", "dlx/python.h", "dlx/arrow.h")
 
 # Switches of the headers, which say nothing to whoever calls the library.
 NOT_CONSTANTS = {"DLX_API", "DLX_DLPACK_FOUND", "DLPACK_DLL", "DLPACK_EXTERN_C"}
+
+# What a comment may stand before.
+GROUPS = ("function", "struct", "plain", "callback", "tagged")
 
 # Enumerators that stand for macros, which leave no trace in a syntax tree.
 VALUE_OF = "value_of_"
@@ -41,7 +44,8 @@ def preprocess(source: str) -> str:
 def macro_names(text: str) -> Iterator[str]:
     """Names of the macros of a header that stand for a number."""
     seen = set()
-    for name, value in re.findall(r"^\s*#\s*define (DL(?:X|PACK)_\w+)[ \t]+(\S.*)$", text, re.M):
+    pattern = r"^\s*#\s*define ((?:DLX|DLPACK|ARROW)_\w+)[ \t]+(\S.*)$"
+    for name, value in re.findall(pattern, text, re.M):
         if name not in NOT_CONSTANTS and not value.startswith("{") and name not in seen:
             seen.add(name)
             yield name
@@ -69,11 +73,12 @@ def summaries(text: str) -> dict[str, str]:
     pattern = re.compile(
         r"/\*\*(?P<doc>(?:(?!\*/).)*)\*/\s*"
         r"(?:DLX_API [\w *]*?(?P<function>\w+)\(|typedef struct (?P<struct>\w+) [\w{]"
-        r"|typedef struct \{[^}]*\} (?P<plain>\w+)|typedef [\w *]+\(\*(?P<callback>\w+)\))",
+        r"|typedef struct \{[^}]*\} (?P<plain>\w+)|typedef [\w *]+\(\*(?P<callback>\w+)\)"
+        r"|struct (?P<tagged>\w+) \{)",
         re.S,
     )
     for match in pattern.finditer(text):
-        name = next(match[g] for g in ("function", "struct", "plain", "callback") if match[g])
+        name = next(match[g] for g in GROUPS if match[g])
         lines = [re.sub(r"^\s*\* ?", "", line).strip() for line in match["doc"].splitlines()]
         paragraph = " ".join("\n".join(lines).strip().split("\n\n")[0].split())
         paragraph = paragraph.split(" @")[0]
@@ -97,6 +102,8 @@ class Reader:
                 self.typedef(node)
             elif isinstance(node.type, c_ast.Enum):
                 self.enum(node.type)
+            elif isinstance(node.type, c_ast.Struct):
+                self.tagged(node)
             elif isinstance(node.type, c_ast.FuncDecl):
                 function = self.function(node.name, node.type)
                 self.model.functions[node.name] = function
@@ -127,6 +134,12 @@ class Reader:
             self.callback(node.name, node.type.type)
         else:
             self.aliases[node.name] = self.type(node.type, node.name)
+
+    def tagged(self, node: c_ast.Decl) -> None:
+        """A struct that C names by its tag; cffi gets a name without `struct` as well."""
+        name = node.type.name
+        self.cdef.append(f"{self.generator.visit(node)};\ntypedef struct {name} {name};")
+        self.struct(name, node.type)
 
     def enum(self, node: c_ast.Enum) -> None:
         value = -1

@@ -20,7 +20,7 @@ void run_direct(const Schedule& s, const Kernels& kernels) noexcept {
   static constexpr CopyAxis kOnce = {1, 0, 0};
   const CopyAxis& u = s.u >= 0 ? s.axes[s.u] : kOnce;
   const CopyAxis& v = s.v >= 0 ? s.axes[s.v] : kOnce;
-  Plane plane = {s.dst, u.dst, v.dst, s.src, u.src, v.src, u.extent, v.extent};
+  Plane plane = {s.dst, u.dst, v.dst, s.src, u.src, v.src, u.extent, v.extent, false};
   int64_t index[CopyPlan::kMaxAxes];
   for (int k = 0; k < s.ndim; ++k) index[k] = 0;
   for (;;) {

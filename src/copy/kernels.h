@@ -14,14 +14,15 @@ struct Pick {
 /// neighbour, takes its byte j from source cell i, `src` bytes (of any sign) after its neighbour, at
 /// offset `from[j]`. Reversals, channel swaps, every second item: all are cells.
 struct Cells {
-  int32_t dst;      ///< bytes of one cell; at most 8
-  int32_t src;      ///< at most 16, either way
-  int32_t at_once;  ///< cells that 16 source bytes hold; at least 2
-  int32_t lowest;   ///< lowest offset that so many cells read, relative to the first one; <= 0
-  int32_t highest;  ///< end of the highest one
-  int8_t from[8];   ///< offset of each byte of a cell
-  Pick low;         ///< picks from the 16 bytes at `lowest`
-  Pick high;        ///< picks from the 16 bytes that end at `highest`
+  int32_t dst;       ///< bytes of one cell; at most 8
+  int32_t src;       ///< at most 16, either way
+  int32_t at_once;   ///< cells that 16 source bytes hold; at least 2
+  int32_t lowest;    ///< lowest offset that so many cells read, relative to the first one; <= 0
+  int32_t edge_src;  ///< cells that such 16 bytes may reach beyond those
+  int32_t edge_dst;  ///< the same for 16 bytes written
+  int8_t from[8];    ///< offset of each byte of a cell
+  Pick pick;         ///< picks from the 16 bytes at `lowest`, lowest bytes first
+  Pick pick_up;      ///< the same, moved up to end with byte 15
 };
 
 /// The inner loops for one instruction set, by item size: index k is for items of 2^k bytes.
@@ -56,8 +57,12 @@ struct Kernels {
 
   /// Where the instruction set cannot permute bytes, this is NULL, and g is 0 above.
   void (*cells)(char* dst, const char* src, int64_t n, const Cells& cells);
+  /// The same from the last cell to the first, for a negative `cells.src`.
+  void (*cells_backwards)(char* dst, const char* src, int64_t n, const Cells& cells);
   /// Rows of any number of bytes.
   void (*rows)(char* dst, int64_t dr, const char* src, int64_t sr, int64_t bytes, int64_t n);
+  /// The same, past the caches where whole lines of dst are covered.
+  void (*stream_rows)(char* dst, int64_t dr, const char* src, int64_t sr, int64_t bytes, int64_t n);
 
   /// Lines of 64 bytes past the caches; dst is aligned to a line.
   void (*stream)(char* dst, const char* src, int64_t lines);

@@ -30,17 +30,25 @@ bool complete_cells(Cells* cells, int64_t lowest, int64_t highest) noexcept {
   cells->at_once = static_cast<int32_t>(count);
   const int64_t last = (count - 1) * cells->src;
   cells->lowest = static_cast<int32_t>(last < 0 ? lowest + last : lowest);
-  cells->highest = static_cast<int32_t>(last > 0 ? highest + last : highest);
-  const int slack = static_cast<int>(kReach) - (cells->highest - cells->lowest);
-  for (int i = 0, cell = 0, byte = 0; i < 16; ++i) {
-    const int from = cell < count ? cell * cells->src + cells->from[byte] - cells->lowest : 0;
-    cells->low.from[i] = cells->low.from[i + 16] = static_cast<uint8_t>(from);
-    cells->high.from[i] = cells->high.from[i + 16] =
-        static_cast<uint8_t>(cell < count ? from + slack : 0);
+  const int64_t used = count * cells->dst;
+  const int64_t span = highest - lowest + (count - 1) * step;
+  cells->edge_src = static_cast<int32_t>((kReach - span + step - 1) / step);
+  cells->edge_dst = static_cast<int32_t>((kReach - used + cells->dst - 1) / cells->dst);
+  for (int i = 0; i < 16; ++i) {
+    cells->pick.from[i] = cells->pick_up.from[i] = 0;
+  }
+  for (int i = 0, cell = 0, byte = 0; i < used; ++i) {
+    const auto from = static_cast<uint8_t>(cell * cells->src + cells->from[byte] - cells->lowest);
+    cells->pick.from[i] = from;
+    cells->pick_up.from[16 - used + i] = from;
     if (++byte == cells->dst) {
       byte = 0;
       ++cell;
     }
+  }
+  for (int i = 0; i < 16; ++i) {
+    cells->pick.from[i + 16] = cells->pick.from[i];
+    cells->pick_up.from[i + 16] = cells->pick_up.from[i];
   }
   return true;
 }
@@ -72,8 +80,9 @@ bool find_cells(const Schedule& s, int taken, Cells* cells) noexcept {
   return complete_cells(cells, lowest, highest);
 }
 
-bool choose_cells(Schedule* s) noexcept {
-  for (int taken = s->ndim > 3 ? 3 : s->ndim - 1; taken >= 0; --taken) {
+/// Looks for cells of at least `least` axes.
+bool choose_cells(Schedule* s, int least) noexcept {
+  for (int taken = s->ndim > 3 ? 3 : s->ndim - 1; taken >= least; --taken) {
     if (!find_cells(*s, taken, &s->cells)) continue;
     s->kind = PlaneKind::kCells;
     s->item = s->cells.dst;
@@ -107,6 +116,17 @@ PlaneKind choose_kind(const Schedule& s) noexcept {
   return PlaneKind::kGather;
 }
 
+/// Whether lines of `rows` source rows crowd into so few sets of a first-level cache (64 sets of 8
+/// on most processors) that they would push each other out.
+bool rows_collide(int64_t step, int64_t rows) noexcept {
+  if (step > -448 && step < 448) return false;
+  uint8_t used[64] = {};
+  for (int64_t r = 0; r < rows; ++r) {
+    if (++used[(static_cast<uint64_t>(r * step) >> 6) & 63] > 6) return true;
+  }
+  return false;
+}
+
 /// How many cells of a split or join one register takes, and where their bytes go. `cell` is the
 /// step from one cell to the next, `items` of `item` bytes are wanted of each.
 void choose_group(Schedule* s, int64_t cell, int64_t items, bool split) noexcept {
@@ -136,13 +156,19 @@ Schedule::Schedule(const CopyPlan& plan, const Kernels& kernels) noexcept
     : item(plan.item()), ndim(plan.ndim()), dst(plan.dst()), src(plan.src()) {
   for (int k = 0; k < ndim; ++k) axes[k] = plan.axis(k);
   if (ndim == 0) return;
-  const bool permuted = kernels.cells != nullptr && choose_cells(this);
+  const bool can_permute = kernels.cells != nullptr;
+  const bool permuted = can_permute && choose_cells(this, 1);
   log_item = log2_of_item(item);
   u = ndim - 1;
   v = nearest_source_axis(*this);
   if (permuted) return;
   kind = choose_kind(*this);
-  if (kernels.cells == nullptr) return;
+  // One stream into several at once is better than one after the other; else cells win.
+  if (kind == PlaneKind::kGather || kind == PlaneKind::kRows) {
+    if (can_permute && choose_cells(this, 0)) return;
+  }
+  if (kind == PlaneKind::kTranspose) staged = rows_collide(axes[u].src, 64 >> log_item);
+  if (!can_permute) return;
   if (kind == PlaneKind::kSplit) choose_group(this, axes[u].src, axes[v].extent, true);
   if (kind == PlaneKind::kJoin) choose_group(this, axes[v].dst, axes[u].extent, false);
 }
@@ -160,15 +186,8 @@ Plane ascending_v(Plane p) noexcept {
   return p;
 }
 
-/// Whether lines of `rows` source rows crowd into so few sets of a first-level cache (64 sets of 8
-/// on most processors) that they would push each other out.
-bool rows_collide(int64_t step, int64_t rows) noexcept {
-  if (step > -448 && step < 448) return false;
-  uint8_t used[64] = {};
-  for (int64_t r = 0; r < rows; ++r) {
-    if (++used[(static_cast<uint64_t>(r * step) >> 6) & 63] > 6) return true;
-  }
-  return false;
+void transpose_directly(const Kernels& kernels, int log_item, const Plane& p) noexcept {
+  kernels.transpose[log_item](p.dst, p.dv, p.src, p.su, p.nu, p.nv);
 }
 
 /// Transposes by way of a compact copy of the rows, 128 bytes of each at a time.
@@ -203,14 +222,6 @@ void transpose_staged(const Kernels& kernels, int log_item, const Plane& p) noex
   }
 }
 
-void transpose_plane(const Kernels& kernels, int log_item, const Plane& p) noexcept {
-  if (rows_collide(p.su, 64 >> log_item)) {
-    transpose_staged(kernels, log_item, p);
-  } else {
-    kernels.transpose[log_item](p.dst, p.dv, p.src, p.su, p.nu, p.nv);
-  }
-}
-
 }  // namespace
 
 void copy_plane(const Schedule& schedule, const Kernels& kernels, const Plane& plane) noexcept {
@@ -221,7 +232,9 @@ void copy_plane(const Schedule& schedule, const Kernels& kernels, const Plane& p
     kind = PlaneKind::kGather;  // a sliver at the end of a tile
   }
   switch (kind) {
-    case PlaneKind::kTranspose: return transpose_plane(kernels, k, ascending_v(plane));
+    case PlaneKind::kTranspose:
+      return (schedule.staged ? transpose_staged : transpose_directly)(kernels, k,
+                                                                       ascending_v(plane));
     case PlaneKind::kSplit: {
       const Plane p = ascending_v(plane);
       return kernels.split[k][schedule.log_group](p.dst, p.dv, p.src, p.su, p.nu, p.nv,
@@ -238,7 +251,8 @@ void copy_plane(const Schedule& schedule, const Kernels& kernels, const Plane& p
     if (kind == PlaneKind::kGather) {
       kernels.gather[k](dst, src, plane.su, plane.nu);
     } else if (kind == PlaneKind::kCells) {
-      kernels.cells(dst, src, plane.nu, schedule.cells);
+      (plane.backwards ? kernels.cells_backwards : kernels.cells)(dst, src, plane.nu,
+                                                                  schedule.cells);
     } else if (kind == PlaneKind::kSpread) {
       kernels.spread[k](dst, plane.du, src, plane.su, plane.nu);
     } else {

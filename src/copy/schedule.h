@@ -32,7 +32,8 @@ struct Schedule {
   int v = -1;  ///< the other axis of the plane; -1: none
   char* dst = nullptr;
   const char* src = nullptr;
-  int log_group = 0;  ///< of split and join
+  int log_group = 0;    ///< of split and join
+  bool staged = false;  ///< rows of a transposition collide in the cache: copy them together first
   Pick pick;
   Cells cells;
   CopyAxis axes[CopyPlan::kMaxAxes];  ///< sorted by dst step, largest first
@@ -48,6 +49,7 @@ struct Plane {
   int64_t sv;
   int64_t nu;
   int64_t nv;
+  bool backwards = false;  ///< cells from the last to the first
 };
 
 /// Copies one plane. `du` may differ from the schedule's only where the schedule's dst is not

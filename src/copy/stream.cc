@@ -53,8 +53,9 @@ std::atomic<char*> Buffers::shelves_[kShelves];
 struct Tile {
   char* dst;
   const char* src;
-  bool first;  // in its run of dst
-  bool last;
+  int64_t run_bytes;
+  bool goes_on;    // its runs continue those of the tile before
+  bool continued;  // the tile after continues its runs
   int64_t extent[CopyPlan::kMaxAxes];
 };
 
@@ -69,7 +70,9 @@ class Fetcher {
       stretch += (axis.extent - 1) * std::llabs(axis.src);
     }
     // The processor finds long stretches by itself, and better, if tiles follow them.
-    sequential_ = stretch >= kLongStretch && s.kind != PlaneKind::kTranspose;
+    const CopyAxis& u = s.axes[s.u];
+    const bool turns = u.src < 0 && -u.src * u.extent < kLongStretch * 4;
+    sequential_ = stretch >= kLongStretch && s.kind != PlaneKind::kTranspose && !turns;
   }
 
   void start(const Tile& tile) noexcept {
@@ -146,8 +149,6 @@ class Writer {
   /// `next` is the buffer that the tile after this one uses.
   void start(const Tile& tile, char* buffer, char* next) noexcept {
     tile_ = &tile;
-    run_bytes_ = s_.item;
-    for (int k = s_.ndim - 1; k >= tiling_.run_axis; --k) run_bytes_ *= tile.extent[k];
     for (int k = 0; k < tiling_.run_axis; ++k) index_[k] = 0;
     dst_ = tile.dst;
     run_ = buffer + Tiling::kFront;
@@ -175,9 +176,9 @@ class Writer {
   void start_run() noexcept {
     to_ = dst_;
     from_ = run_;
-    int64_t bytes = run_bytes_;
+    int64_t bytes = tile_->run_bytes;
     const int64_t inside = static_cast<int64_t>(reinterpret_cast<uintptr_t>(dst_) % kLine);
-    if (inside != 0 && (tile_->first || !tiling_.carry)) {
+    if (inside != 0 && (!tile_->goes_on)) {
       const int64_t head = least(kLine - inside, bytes);
       std::memcpy(to_, from_, static_cast<size_t>(head));
       to_ += head;
@@ -194,10 +195,10 @@ class Writer {
 
   void end_run() noexcept {
     if (tail_ == 0) return;
-    if (tile_->last || !tiling_.carry) {
+    if (!tile_->continued) {
       std::memcpy(to_, from_, static_cast<size_t>(tail_));
     } else {
-      std::memcpy(run_ + to_next_ - tail_, from_, static_cast<size_t>(tail_));
+      std::memmove(run_ + to_next_ - tail_, from_, static_cast<size_t>(tail_));
     }
   }
 
@@ -218,7 +219,6 @@ class Writer {
   const Kernels& kernels_;
   const Tile* tile_ = nullptr;
   bool done_ = true;
-  int64_t run_bytes_ = 0;
   char* dst_ = nullptr;  // start of the run, in dst and in the buffer
   char* run_ = nullptr;
   int64_t to_next_ = 0;
@@ -245,17 +245,21 @@ class Pipeline {
     for (int k = 0; k < s_.ndim; ++k) at_[k] = 0;
     Tile tiles[3];
     locate(&tiles[0]);
+    tiles[0].goes_on = false;
     for (int64_t t = 0;; ++t) {
-      const Tile& tile = tiles[t % 3];
+      Tile& tile = tiles[t % 3];
+      Tile& next = tiles[(t + 1) % 3];
       const bool more = advance();
+      if (more) locate(&next);
+      tile.continued = next.goes_on = more && follows(tile, next);
       if (more) {
-        locate(&tiles[(t + 1) % 3]);
-        fetcher_.start(tiles[(t + 1) % 3]);
+        fetcher_.start(next);
       } else {
         fetcher_.stop();
       }
       if (s_.kind == PlaneKind::kTranspose) {
         arrange(tile, buffers_[t % 2]);
+        fetcher_.fetch(kAllLines);
         writer_.write(kAllLines);
         writer_.start(tile, buffers_[t % 2], buffers_[(t + 1) % 2]);
       } else {  // small tiles, written while they are in the first-level cache
@@ -289,9 +293,17 @@ class Pipeline {
       tile->src += at_[k] * axis.src;
       tile->extent[k] = least(tiling_.extent[k], axis.extent - at_[k]);
     }
-    const int r = tiling_.run_axis;
-    tile->first = at_[r] == 0;
-    tile->last = at_[r] + tile->extent[r] == s_.axes[r].extent;
+    tile->run_bytes = s_.item;
+    for (int k = s_.ndim - 1; k >= tiling_.run_axis; --k) tile->run_bytes *= tile->extent[k];
+  }
+
+  /// Whether the runs of b go on where those of a end.
+  bool follows(const Tile& a, const Tile& b) const noexcept {
+    if (!tiling_.carry || b.dst != a.dst + a.run_bytes) return false;
+    for (int k = 0; k < tiling_.run_axis; ++k) {
+      if (a.extent[k] != b.extent[k]) return false;
+    }
+    return true;
   }
 
   /// Copies a tile into its buffer, plane by plane.
@@ -320,6 +332,8 @@ class Pipeline {
     const int64_t nu = tile.extent[s_.u];
     const int64_t nv = s_.v >= 0 ? tile.extent[s_.v] : 1;
     Plane piece;
+    // Whole rows that run backwards in src are read forwards: so is what follows them.
+    piece.backwards = nu == s_.axes[s_.u].extent && s_.axes[s_.u].src < 0;
     piece.du = s_.item;
     piece.dv = s_.v >= 0 ? tiling_.step[s_.v] : 0;
     piece.su = s_.axes[s_.u].src;
@@ -351,23 +365,55 @@ class Pipeline {
 }  // namespace
 
 Tuning& tuning() noexcept {
-  static Tuning values = {8 << 20, 1 << 20, 1024, 256};
+  static Tuning values = {
+      8 << 20, 1 << 20, 4096, {256, 1024, 1024, 2048, 2048}, {128, 384, 256, 512, 512}};
   return values;
 }
 
-void stream_run(char* dst, const char* src, int64_t bytes, const Kernels& kernels) noexcept {
-  const int64_t head = least(bytes, -reinterpret_cast<intptr_t>(dst) & (kLine - 1));
-  std::memcpy(dst, src, static_cast<size_t>(head));
-  const int64_t lines = (bytes - head) / kLine;
-  kernels.stream(dst + head, src + head, lines);
-  const int64_t done = head + lines * kLine;
-  std::memcpy(dst + done, src + done, static_cast<size_t>(bytes - done));
+namespace {
+
+/// Whether runs can go straight to dst: long ones, or such that are whole lines.
+bool runs_stream_alone(const Schedule& s) noexcept {
+  constexpr int64_t kLong = 16 * kLine;
+  if (s.kind != PlaneKind::kRows || s.item < kLine) return false;
+  if (s.item >= kLong) return true;
+  uint64_t all = reinterpret_cast<uintptr_t>(s.dst) | static_cast<uint64_t>(s.item);
+  for (int k = 0; k < s.ndim; ++k) all |= static_cast<uint64_t>(s.axes[k].dst);
+  return all % kLine == 0;
+}
+
+/// Runs in the order of their source, which the processor then fetches ahead by itself.
+void stream_runs(const Schedule& s, const Kernels& kernels) noexcept {
+  Tiling order;
+  order.sort_by_source(s);
+  const CopyAxis once = {1, 0, 0};
+  const CopyAxis& inner = s.ndim > 0 ? s.axes[order.by_source[0]] : once;
+  char* dst = s.dst;
+  const char* src = s.src;
+  int64_t index[CopyPlan::kMaxAxes];
+  for (int i = 0; i < s.ndim; ++i) index[i] = 0;
+  for (;;) {
+    kernels.stream_rows(dst, inner.dst, src, inner.src, s.item, inner.extent);
+    int i = 1;
+    for (; i < s.ndim; ++i) {
+      const CopyAxis& axis = s.axes[order.by_source[i]];
+      dst += axis.dst;
+      src += axis.src;
+      if (++index[i] < axis.extent) break;
+      dst -= axis.dst * axis.extent;
+      src -= axis.src * axis.extent;
+      index[i] = 0;
+    }
+    if (i >= s.ndim) break;
+  }
   kernels.fence();
 }
 
+}  // namespace
+
 bool run_streamed(const Schedule& schedule, const Kernels& kernels) noexcept {
-  if (schedule.ndim == 0) {
-    stream_run(schedule.dst, schedule.src, schedule.item, kernels);
+  if (runs_stream_alone(schedule)) {
+    stream_runs(schedule, kernels);
     return true;
   }
   Tiling tiling;

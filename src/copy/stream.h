@@ -11,9 +11,6 @@ namespace dlx {
 /// False, with nothing done, where dst has no runs worth streaming or no buffer can be had.
 bool run_streamed(const Schedule& schedule, const Kernels& kernels) noexcept;
 
-/// One run of bytes, written past the caches.
-void stream_run(char* dst, const char* src, int64_t bytes, const Kernels& kernels) noexcept;
-
 }  // namespace dlx
 
 #endif  // DLX_SRC_COPY_STREAM_H_

@@ -9,7 +9,6 @@ namespace {
 
 constexpr int64_t kLine = 64;
 constexpr int64_t kWorthStreaming = 2 * kLine;  // bytes of a run
-constexpr int64_t kStreamTile = 4096;  // bytes that stay in the first-level cache on their way
 
 int64_t least(int64_t a, int64_t b) noexcept { return a < b ? a : b; }
 int64_t most(int64_t a, int64_t b) noexcept { return a > b ? a : b; }
@@ -64,27 +63,24 @@ void Tiling::sort_by_source(const Schedule& s) noexcept {
 
 void Tiling::choose_extents(const Schedule& s) noexcept {
   for (int k = 0; k < s.ndim; ++k) extent[k] = 1;
+  const int64_t streams = s.kind == PlaneKind::kSplit ? s.axes[s.v].extent : 1;
   const bool transposes = s.kind == PlaneKind::kTranspose;
-  const int64_t aim = !transposes   ? kStreamTile
-                      : s.item <= 2 ? tuning().tile_dst_bytes / 2
-                                    : tuning().tile_dst_bytes;
+  const int64_t aim =
+      transposes ? tuning().tile_dst_bytes[s.log_item] : tuning().tile_bytes / streams;
   int64_t run = s.item;
   for (int k = s.ndim - 1; k >= 0 && s.axes[k].dst == run; --k) {
     run_axis = k;
     if (run >= aim) break;
-    // A little more than the aim is welcome where it completes the axis: the run can go on then.
-    const int64_t whole = run * s.axes[k].extent;
-    extent[k] = whole <= 4 * aim && !(transposes && whole > 2 * aim)
-                    ? s.axes[k].extent
-                    : even_length(s.axes[k].extent, divide_up(aim, run), run);
+    extent[k] = even_length(s.axes[k].extent, divide_up(aim, run), run);
     if (extent[k] < s.axes[k].extent) break;
     run *= extent[k];
   }
+  const int64_t src_bytes = tuning().tile_src_bytes[s.log_item >= 0 ? s.log_item : 4];
   for (int i = 0; i < s.ndim; ++i) {
     const int k = by_source[i];
     const int64_t step = std::llabs(s.axes[k].src);
-    if (step == 0 || step >= tuning().tile_src_bytes) continue;
-    const int64_t wanted = divide_up(tuning().tile_src_bytes, step);
+    if (step == 0 || step >= src_bytes) continue;
+    const int64_t wanted = divide_up(src_bytes, step);
     if (wanted > extent[k]) extent[k] = even_length(s.axes[k].extent, wanted, step);
   }
 }
@@ -113,9 +109,18 @@ void Tiling::choose_order(const Schedule& s) noexcept {
   for (int k = 0; k < run_axis; ++k) all |= static_cast<uint64_t>(s.axes[k].dst);
   carry = all % kLine != 0 || s.kind != PlaneKind::kTranspose;
   int n = 0;
-  if (carry) order[n++] = run_axis;
+  bool taken[CopyPlan::kMaxAxes] = {};
+  if (carry) {  // along dst as far as it is compact, so that tiles go on where others end
+    int64_t next = s.item;
+    for (int k = s.ndim - 1; k >= 0 && s.axes[k].dst == next; --k) {
+      order[n++] = k;
+      taken[k] = true;
+      next *= s.axes[k].extent;
+      if (s.kind == PlaneKind::kTranspose && k <= run_axis) break;
+    }
+  }
   for (int i = 0; i < s.ndim; ++i) {
-    if (!carry || by_source[i] != run_axis) order[n++] = by_source[i];
+    if (!taken[by_source[i]]) order[n++] = by_source[i];
   }
 }
 

@@ -17,6 +17,9 @@ struct Tiling {
   static constexpr int64_t kBufferBytes = 192 << 10;
   static constexpr int64_t kFront = 64;  ///< room before a run
 
+  /// Fills in by_source alone.
+  void sort_by_source(const Schedule& schedule) noexcept;
+
   /// False if dst has no runs worth streaming.
   bool build(const Schedule& schedule) noexcept;
 
@@ -30,7 +33,6 @@ struct Tiling {
   int64_t piece_v = 0;
 
  private:
-  void sort_by_source(const Schedule& s) noexcept;
   void choose_extents(const Schedule& s) noexcept;
   int64_t lay_out(const Schedule& s) noexcept;
   void choose_order(const Schedule& s) noexcept;

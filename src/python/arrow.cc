@@ -86,8 +86,7 @@ void require_count(intptr_t nargs, intptr_t count) {
 
 /// Takes over what the two capsules hold. On failure it remains in them.
 TensorRef import_capsules(PyObject* schema, PyObject* array_capsule, int32_t copy, bool* copied) {
-  const arrow::TensorType type =
-      arrow::read_schema(*require_capsule<ArrowSchema>(schema, kSchema));
+  const arrow::TensorType type = arrow::read_schema(*require_capsule<ArrowSchema>(schema, kSchema));
   CopyRequest request;
   request.copy = copy;
   DLDevice device{};
@@ -169,7 +168,8 @@ PyObject* export_pair(Tensor* tensor, const arrow::ExportRequest& request, const
 /// Sorts out **kwargs, which may only be None as long as Arrow gives them no meaning.
 PyObject* read_device_arguments(PyObject* const* args, intptr_t nargs, PyObject* kwnames) {
   if (nargs > 1) {
-    raise(api.type_error, "__arrow_c_device_array__() takes at most 1 positional argument (%lld given)",
+    raise(api.type_error,
+          "__arrow_c_device_array__() takes at most 1 positional argument (%lld given)",
           static_cast<long long>(nargs));
   }
   PyObject* requested = nargs == 1 ? args[0] : nullptr;
@@ -187,7 +187,8 @@ PyObject* read_device_arguments(PyObject* const* args, intptr_t nargs, PyObject*
     } else if (args[nargs + i] != api.none) {
       const char* text = api.PyUnicode_AsUTF8AndSize(keyword, nullptr);
       if (text == nullptr) throw PythonError();
-      raise(api.not_implemented_error, "__arrow_c_device_array__() knows no keyword '%.100s'", text);
+      raise(api.not_implemented_error, "__arrow_c_device_array__() knows no keyword '%.100s'",
+            text);
     }
   }
   return requested;
@@ -202,8 +203,8 @@ TensorRef import_by_arrow(PyObject* object, int32_t copy, bool* copied) {
     // PyArrow's answer for data that is not on the CPU. Its other method takes twice the time.
     if (api.PyErr_ExceptionMatches(api.not_implemented_error) == 0) throw PythonError();
     api.PyErr_Clear();
-    pair = Ref(check(api.PyObject_VectorcallMethod(names.__arrow_c_device_array__, arguments, 1,
-                                                   nullptr)));
+    pair = Ref(check(
+        api.PyObject_VectorcallMethod(names.__arrow_c_device_array__, arguments, 1, nullptr)));
   }
   if ((api.PyType_GetFlags(pair.get()->type) & kTypeFlagTuple) == 0 ||
       api.PyTuple_Size(pair.get()) != 2) {
@@ -217,16 +218,16 @@ TensorRef import_by_arrow(PyObject* object, int32_t copy, bool* copied) {
 PyObject* tensor_arrow_c_array(PyObject* self, PyObject* const* args, intptr_t nargs,
                                PyObject* kwnames) {
   return enter("__arrow_c_array__", static_cast<PyObject*>(nullptr), [&] {
-    static const Signature kSignature = {
-        "__arrow_c_array__", 1, 1, 0, 0, {&names.requested_schema}};
+    static const Signature kSignature = {"__arrow_c_array__",      1, 1, 0, 0,
+                                         {&names.requested_schema}};
     PyObject* requested;
     parse_arguments(kSignature, args, nargs, kwnames, &requested);
     Tensor* tensor = tensor_of(self);
     const arrow::ExportRequest request = read_requested(requested);
     arrow::require_host(tensor);
-    return export_pair<ArrowArray>(
-        tensor, request, kArray, destroy_array,
-        [&](ArrowArray* array) { arrow::export_array(tensor, request, array); });
+    return export_pair<ArrowArray>(tensor, request, kArray, destroy_array, [&](ArrowArray* array) {
+      arrow::export_array(tensor, request, array);
+    });
   });
 }
 

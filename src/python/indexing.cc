@@ -67,14 +67,16 @@ class Indexer {
   int64_t offset_ = 0;
 };
 
-/// An integer, or a 0-d array of one; arrays with axes have __index__ too, but refuse.
-bool is_integer(PyObject* key) noexcept {
+/// An integer, or a 0-d array of one; arrays with axes have __index__ too, but it is a TypeError.
+bool is_integer(PyObject* key) {
   if (key->type == api.long_type) return true;
   if (key->type == api.bool_type || api.PyIndex_Check(key) == 0) return false;
   if (is_tensor(key) && tensor_of(key)->dl.ndim > 0) return false;
   const Ref number(api.PyNumber_Index(key));
-  if (!number) api.PyErr_Clear();
-  return static_cast<bool>(number);
+  if (number) return true;
+  if (api.PyErr_ExceptionMatches(api.type_error) == 0) throw PythonError();
+  api.PyErr_Clear();
+  return false;
 }
 
 /// tensor[key] for a tuple of expressions or a single one; nothing if one of them asks for more than
@@ -153,7 +155,7 @@ int tensor_setitem(PyObject* self, PyObject* key, PyObject* value) {
     if (tensor->readonly()) fail(DLX_ERROR_READ_ONLY, "the tensor is read-only");
     const TensorRef target = index_by(tensor, key);
     if (target.get() == nullptr) {
-      Ref(check(api.PyObject_CallFunctionObjArgs(state.setitem, self, key, value, nullptr)));
+      const Ref done(check(api.PyObject_CallFunctionObjArgs(state.setitem, self, key, value, nullptr)));
       return 0;
     }
     if (const TensorRef scalar = scalar_tensor(value, tensor->dl.dtype); scalar.get() != nullptr) {

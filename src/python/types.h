@@ -46,7 +46,7 @@ LazyBitPredicates find_lazy_bits(PyObject* object);
 /// The tensor in a numpy.ndarray (exactly that type), or none if its fields cannot be trusted.
 /// `may_copy`: strides that are not whole elements lead to a copy, else to CopyRefused.
 /// `*copied` tells. Throws PythonError and Error.
-TensorRef import_ndarray(PyObject* array, bool may_copy, bool* copied);
+TensorRef import_ndarray(PyObject* object, bool may_copy, bool* copied);
 /// Forgets whether ndarray's layout was checked.
 void reset_ndarray_check() noexcept;
 

@@ -114,7 +114,9 @@ void advance_data(Tensor* tensor, int64_t elements) {
   if (data_is_address(static_cast<int32_t>(tensor->dl.device.device_type))) {
     // An empty view may point anywhere; NULL stays NULL.
     if (tensor->dl.data != nullptr) {
-      tensor->dl.data = static_cast<char*>(tensor->dl.data) + bits / 8;
+      // Not pointer arithmetic: the address may be a device's, of which C++ knows nothing.
+      tensor->dl.data = reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(tensor->dl.data) +
+                                                static_cast<uintptr_t>(bits / 8));
     }
   } else {
     tensor->dl.byte_offset += static_cast<uint64_t>(bits / 8);
@@ -144,7 +146,7 @@ TensorRef describe(const DLTensor& description, uint64_t flags, const char* argu
     dl.byte_offset = description.byte_offset;
   } else if (size > 0) {
     // The sum exists: it was checked. (An empty tensor has no first element to point at.)
-    dl.data = static_cast<char*>(dl.data) + description.byte_offset;
+    dl.data = reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(dl.data) + description.byte_offset);
   }
   // Whole bytes cannot be padded: a view of them as smaller elements is packed.
   if (dl.dtype.bits >= 8) tensor->flags &= ~uint64_t{DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED};

@@ -1,6 +1,5 @@
 """Nothing that Python code can do to dlx's objects may crash the process."""
 
-import pickle
 import subprocess
 import sys
 
@@ -39,15 +38,6 @@ def test_class_of_an_instance_cannot_be_changed():
     for target, cls in ((make(), Other), (make(), object), (Other(), dlx.Tensor)):
         with pytest.raises(TypeError):
             target.__class__ = cls
-
-
-def test_reduction_and_pickling_are_refused():
-    # Pickling is an issue of its own; until then it must not make half an object.
-    for protocol in range(pickle.HIGHEST_PROTOCOL + 1):
-        with pytest.raises(TypeError):
-            pickle.dumps(make(), protocol)
-    with pytest.raises(TypeError):
-        make().__reduce_ex__(2)
 
 
 METHODS = sorted(

@@ -131,6 +131,7 @@ def test_device_of_a_host_pointer_is_the_cpu():
         dlx.device_of("x")
 
 
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")  # NaN patterns
 @pytest.mark.parametrize(
     "name",
     [

@@ -16,7 +16,7 @@ from dlx import _library, raw
 from dlx._generated_ctypes import CALLBACKS, FUNCTIONS, STRUCTS
 
 ROOT = Path(__file__).resolve().parents[2]
-HEADERS = [ROOT / "include" / "dlx" / name for name in ("dlx.h", "python.h")]
+HEADERS = [ROOT / "include" / "dlx" / name for name in ("dlx.h", "python.h", "arrow.h")]
 GENERATOR = ROOT / "bindings" / "gen" / "gen.py"
 
 
@@ -85,8 +85,12 @@ def layout_of_compiler(folder: Path) -> dict[str, int]:
     rows += [(name, name) for name in constants]
     lines = [f'  printf("%s=%lld\\n", "{name}", (long long){value});' for name, value in rows]
     source = folder / "layout.c"
+    # Arrow's structs have tags only.
+    tags = "".join(f"typedef struct {name} {name};\n" for name in STRUCTS if name[:5] == "Arrow")
     source.write_text(
-        "#include <stdio.h>\n#include <dlx/dlx.h>\nint main(void) {\n"
+        "#include <stdio.h>\n#include <dlx/arrow.h>\n"
+        + tags
+        + "int main(void) {\n"
         + "\n".join(lines)
         + "\n  return 0;\n}\n"
     )

@@ -30,7 +30,9 @@ from dlx.errors import (
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import NoReturn
+    from typing import Any
+
+    from dlx._convert import convert
 
 __version__ = _capi.version()
 
@@ -54,7 +56,7 @@ except ImportError as error:
     # whoever asks for one is told the reason.
     _reason = str(error)
 
-    def __getattr__(name: str) -> NoReturn:
+    def __getattr__(name: str) -> Any:
         if name not in __all__:  # a submodule, perhaps, which `from dlx import …` tries next
             raise AttributeError(f"module 'dlx' has no attribute {name!r}")
         raise ImportError(f"dlx.{name} is not available: {_reason}", name="dlx")
@@ -62,6 +64,16 @@ except ImportError as error:
 else:
     _tensor.attach(Tensor)
     del _tensor
+
+    def __getattr__(name: str) -> Any:
+        """`convert` is loaded by its first user: most programs have none."""
+        if name != "convert":
+            raise AttributeError(f"module 'dlx' has no attribute {name!r}")
+        from dlx._convert import convert as function
+
+        globals()["convert"] = function
+        return function
+
 
 __all__ = [
     "CopyRefusedError",
@@ -77,6 +89,7 @@ __all__ = [
     "UnavailableError",
     "UnsupportedError",
     "asarray",
+    "convert",
     "copyto",
     "device_of",
     "devices",

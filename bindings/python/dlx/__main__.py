@@ -1,4 +1,4 @@
-"""`python -m dlx info | demo`."""
+"""`python -m dlx info | demo | matrix`."""
 
 from __future__ import annotations
 
@@ -15,12 +15,22 @@ def main() -> int:
     demo.add_argument(
         "-o", "--output", help="where to write the result (default: a temporary file)"
     )
+    matrix = commands.add_parser(
+        "matrix", help="measure what each array library here takes of each"
+    )
+    matrix.add_argument("--html", metavar="FILE", help="write a page that shows every cell")
+    matrix.add_argument("--markdown", metavar="FILE", help="write the same as Markdown")
+    matrix.add_argument("--libraries", metavar="NAMES", help="only these, e.g. numpy,torch,jax")
     arguments = parser.parse_args()
     if arguments.command == "info":
         from dlx import info
 
         print(info.report())
         return 0
+    if arguments.command == "matrix":
+        from dlx import matrix as measuring
+
+        return measuring.run(arguments.html, arguments.markdown, arguments.libraries)
     from dlx import demo as module
 
     return module.run(arguments.picture, arguments.output)

@@ -9,8 +9,10 @@ ownership exactly. Here follow, in this order:
    against resizing while it is shared; but it has no bfloat16 and no device.
 2. `__array_interface__`, then `__array_struct__`: share memory as well, but nothing stops the owner
    from resizing it meanwhile.
-3. `__array__`: whatever the object makes of itself; may copy, and needs NumPy.
-4. numbers and nested sequences: always a copy, since there is no array yet.
+3. Arrow (`__arrow_c_device_array__`, `__arrow_c_array__`, `__arrow_c_stream__`): shares memory but
+   for booleans, knows devices, and says what is null; see _arrow.py for who goes another way.
+4. `__array__`: whatever the object makes of itself; may copy, and needs NumPy.
+5. numbers and nested sequences: always a copy, since there is no array yet.
 
 The first protocol that an object has decides. If it fails, its error is shown: trying the next one
 would hide the reason, and might copy where sharing was expected.
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 
 _NUMBERS = (bool, int, float, complex)
 _NO_BUFFER = (*_NUMBERS, str, list, tuple)  # exactly these: NumPy derives from some
+_ARROW_METHODS = ("__arrow_c_array__", "__arrow_c_stream__", "__arrow_c_device_array__")
 READ_ONLY = 1  # DLPACK_FLAG_BITMASK_READ_ONLY, as _native._wrap takes it
 
 
@@ -63,15 +66,20 @@ def fallback(obj: Any, dtype: Any, device: Any, copy: bool | None, force: bool) 
         raise UnsupportedError(problem)
     tensor = _from_ml_dtypes_scalar(obj)
     if tensor is None:
+        tensor = _from_mxnet(obj)
+    if tensor is None:
         tensor = _from_buffer_protocol(obj)
     if tensor is None:
         tensor = _from_array_interface(obj)
     if tensor is None:
         tensor = _from_array_struct(obj)
+    fresh = False
+    if tensor is None:
+        tensor, fresh = _from_arrow(obj, copy)
     if tensor is None:
         tensor, fresh = _from_array_method(obj, copy)
-        if fresh and copy:
-            copy = None  # it is a copy already
+    if fresh and copy:
+        copy = None  # it is a copy already
     if tensor is None:
         return _from_sequence(obj, dtype, device, copy, force)
     return _native.asarray(tensor, dtype=dtype, device=device, copy=copy, force=force)
@@ -96,6 +104,33 @@ def _from_ml_dtypes_scalar(obj: Any) -> Tensor | None:
     if numpy is None or not isinstance(obj, numpy.generic) or obj.dtype.isbuiltin != 2:
         return None
     return _native.asarray(numpy.asarray(obj))
+
+
+def _from_mxnet(obj: Any) -> Tensor | None:
+    """MXNet's arrays: the capsules of DLPack, by a method of their own."""
+    if not hasattr(obj, "to_dlpack_for_write") or isinstance(obj, type):
+        return None
+    if obj.context.device_type not in ("cpu", "cpu_pinned", "cpu_shared"):
+        raise UnsupportedError(
+            f"a {_name(obj)} on {obj.context} says too little about its device: call "
+            "`.as_in_context(mxnet.cpu())`"
+        )
+    return _native.from_dlpack(_MxnetProducer(obj))
+
+
+class _MxnetProducer:
+    """An array of MXNet as the standard wants it."""
+
+    __slots__ = ("_array",)
+
+    def __init__(self, array: Any) -> None:
+        self._array = array
+
+    def __dlpack__(self, stream: None = None) -> Any:
+        return self._array.to_dlpack_for_write()
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0
 
 
 def _explain(obj: Any) -> str | None:
@@ -200,11 +235,26 @@ def _from_array_struct(obj: Any) -> Tensor | None:
     )
 
 
+def _from_arrow(obj: Any, copy: bool | None) -> tuple[Tensor | None, bool]:
+    """Arrow's PyCapsule interface: module _arrow, imported on first need."""
+    if not any(hasattr(type(obj), name) for name in _ARROW_METHODS):
+        return None, False
+    from dlx import _arrow
+
+    return _arrow.from_arrow(obj, copy)
+
+
 def _from_array_method(obj: Any, copy: bool | None) -> tuple[Tensor | None, bool]:
     """`__array__`. Also tells whether the result is known to be a fresh copy."""
     method = getattr(obj, "__array__", None)
     if method is None or isinstance(obj, type):
         return None, False
+    if copy is False and type(obj).__module__.partition(".")[0] == "dask":
+        # It takes the argument, and computes all the same.
+        raise CopyRefusedError(
+            f"a {_name(obj)} is a computation without memory to share, and copy=False forbids to "
+            "keep its result: call `.compute()` first"
+        )
     if copy is None:
         array = method()
     elif _takes_copy(obj):

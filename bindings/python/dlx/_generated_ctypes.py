@@ -157,6 +157,55 @@ class dlx_device_properties(Structure):
     )
 
 
+class ArrowSchema(Structure):
+    _fields_ = (
+        ("format", c_void_p),  # const char *
+        ("name", c_void_p),  # const char *
+        ("metadata", c_void_p),  # const char *
+        ("flags", c_int64),
+        ("n_children", c_int64),
+        ("children", c_void_p),  # ArrowSchema **
+        ("dictionary", c_void_p),  # ArrowSchema *
+        ("release", c_void_p),  # callback
+        ("private_data", c_void_p),  # void *
+    )
+
+
+class ArrowArray(Structure):
+    _fields_ = (
+        ("length", c_int64),
+        ("null_count", c_int64),
+        ("offset", c_int64),
+        ("n_buffers", c_int64),
+        ("n_children", c_int64),
+        ("buffers", c_void_p),  # const void **
+        ("children", c_void_p),  # ArrowArray **
+        ("dictionary", c_void_p),  # ArrowArray *
+        ("release", c_void_p),  # callback
+        ("private_data", c_void_p),  # void *
+    )
+
+
+class ArrowDeviceArray(Structure):
+    _fields_ = (
+        ("array", ArrowArray),
+        ("device_id", c_int64),
+        ("device_type", c_int32),
+        ("sync_event", c_void_p),  # void *
+        ("reserved", c_int64 * 3),
+    )
+
+
+class dlx_arrow_options(Structure):
+    _fields_ = (
+        ("struct_size", c_uint32),
+        ("copy", c_int32),
+        ("layout", c_int32),
+        ("reserved", c_int32),
+        ("allocator", c_void_p),  # const dlx_allocator *
+    )
+
+
 STRUCTS = {
     "DLDevice": DLDevice,
     "DLDataType": DLDataType,
@@ -171,6 +220,10 @@ STRUCTS = {
     "dlx_export_options": dlx_export_options,
     "dlx_copy_options": dlx_copy_options,
     "dlx_device_properties": dlx_device_properties,
+    "ArrowSchema": ArrowSchema,
+    "ArrowArray": ArrowArray,
+    "ArrowDeviceArray": ArrowDeviceArray,
+    "dlx_arrow_options": dlx_arrow_options,
 }
 
 FUNCTIONS = {
@@ -239,6 +292,11 @@ FUNCTIONS = {
     "dlx_python_attach": (c_int32, (c_void_p, c_void_p)),
     "dlx_python_unwrap": (c_int32, (c_void_p, c_void_p)),
     "dlx_python_wrap": (c_int32, (c_void_p, c_void_p)),
+    "dlx_tensor_from_arrow": (c_int32, (c_void_p, c_void_p, c_void_p, c_void_p, c_void_p)),
+    "dlx_tensor_from_arrow_device": (c_int32, (c_void_p, c_void_p, c_void_p, c_void_p, c_void_p)),
+    "dlx_tensor_to_arrow": (c_int32, (c_void_p, c_void_p, c_void_p, c_void_p)),
+    "dlx_tensor_to_arrow_device": (c_int32, (c_void_p, c_void_p, c_void_p, c_void_p)),
+    "dlx_tensor_to_arrow_schema": (c_int32, (c_void_p, c_void_p, c_void_p)),
 }
 
 CALLBACKS = {
@@ -254,4 +312,6 @@ CALLBACKS = {
     "dlx_parallel_task_fn": (None, (c_void_p, c_int64)),
     "dlx_parallel_for_fn": (None, (c_int64, c_void_p, c_void_p, c_void_p)),
     "dlx_deleter_fn": (None, (c_void_p, c_void_p)),
+    "ArrowSchema.release": (None, (c_void_p,)),
+    "ArrowArray.release": (None, (c_void_p,)),
 }

@@ -45,6 +45,26 @@ if TYPE_CHECKING:
     from dlx._raw_callbacks import Callback
 
 __all__ = [
+    "ARROW_DEVICE_CPU",
+    "ARROW_DEVICE_CUDA",
+    "ARROW_DEVICE_CUDA_HOST",
+    "ARROW_DEVICE_CUDA_MANAGED",
+    "ARROW_DEVICE_EXT_DEV",
+    "ARROW_DEVICE_HEXAGON",
+    "ARROW_DEVICE_METAL",
+    "ARROW_DEVICE_ONEAPI",
+    "ARROW_DEVICE_OPENCL",
+    "ARROW_DEVICE_ROCM",
+    "ARROW_DEVICE_ROCM_HOST",
+    "ARROW_DEVICE_VPI",
+    "ARROW_DEVICE_VULKAN",
+    "ARROW_DEVICE_WEBGPU",
+    "ARROW_FLAG_DICTIONARY_ORDERED",
+    "ARROW_FLAG_MAP_KEYS_SORTED",
+    "ARROW_FLAG_NULLABLE",
+    "ArrowArray",
+    "ArrowDeviceArray",
+    "ArrowSchema",
     "CALLBACKS",
     "DLDataType",
     "DLDevice",
@@ -59,6 +79,8 @@ __all__ = [
     "DLPackExchangeAPIHeader",
     "DLPackVersion",
     "DLTensor",
+    "DLX_ARROW_LISTS",
+    "DLX_ARROW_TENSORS",
     "DLX_COPY_ALWAYS",
     "DLX_COPY_IF_NEEDED",
     "DLX_COPY_NEVER",
@@ -98,6 +120,7 @@ __all__ = [
     "DLX_VERSION_PATCH",
     "dlx_abi_version",
     "dlx_allocator",
+    "dlx_arrow_options",
     "dlx_backend_reason",
     "dlx_copy",
     "dlx_copy_options",
@@ -140,6 +163,8 @@ __all__ = [
     "dlx_tensor_empty",
     "dlx_tensor_expand_dims",
     "dlx_tensor_flags",
+    "dlx_tensor_from_arrow",
+    "dlx_tensor_from_arrow_device",
     "dlx_tensor_is_contiguous",
     "dlx_tensor_nbytes",
     "dlx_tensor_ndim",
@@ -151,6 +176,9 @@ __all__ = [
     "dlx_tensor_slice",
     "dlx_tensor_squeeze",
     "dlx_tensor_strides",
+    "dlx_tensor_to_arrow",
+    "dlx_tensor_to_arrow_device",
+    "dlx_tensor_to_arrow_schema",
     "dlx_tensor_to_device",
     "dlx_tensor_to_dlpack",
     "dlx_tensor_to_dlpack_versioned",
@@ -253,6 +281,8 @@ DLX_NEGATIVE_STRIDES_SHARE = 2
 DLX_NEGATIVE_STRIDES_ERROR = 3
 DLX_MANAGED_LEGACY = 0
 DLX_MANAGED_VERSIONED = 1
+DLX_ARROW_LISTS = 0
+DLX_ARROW_TENSORS = 1
 DLX_DLPACK_MAJOR_VERSION = 1
 DLX_DLPACK_MINOR_VERSION = 3
 DLPACK_FLAG_BITMASK_READ_ONLY = 1
@@ -268,6 +298,23 @@ DLX_MAX_NDIM = 4096
 DLX_HAS_STREAM = 1
 DLX_HAS_DEVICE = 2
 DLX_SLICE_OPEN = -9223372036854775808
+ARROW_FLAG_DICTIONARY_ORDERED = 1
+ARROW_FLAG_NULLABLE = 2
+ARROW_FLAG_MAP_KEYS_SORTED = 4
+ARROW_DEVICE_CPU = 1
+ARROW_DEVICE_CUDA = 2
+ARROW_DEVICE_CUDA_HOST = 3
+ARROW_DEVICE_OPENCL = 4
+ARROW_DEVICE_VULKAN = 7
+ARROW_DEVICE_METAL = 8
+ARROW_DEVICE_VPI = 9
+ARROW_DEVICE_ROCM = 10
+ARROW_DEVICE_ROCM_HOST = 11
+ARROW_DEVICE_EXT_DEV = 12
+ARROW_DEVICE_CUDA_MANAGED = 13
+ARROW_DEVICE_ONEAPI = 14
+ARROW_DEVICE_WEBGPU = 15
+ARROW_DEVICE_HEXAGON = 16
 
 # Kinds of callbacks, and what each returns.
 CALLBACKS = {
@@ -283,6 +330,8 @@ CALLBACKS = {
     "dlx_parallel_task_fn": "void",
     "dlx_parallel_for_fn": "void",
     "dlx_deleter_fn": "void",
+    "ArrowSchema.release": "void",
+    "ArrowArray.release": "void",
 }
 
 
@@ -462,6 +511,83 @@ class dlx_device_properties(Struct):
     memory_total = Integer(int64)
     memory_free = Integer(int64)
     name = Text()
+
+
+class ArrowSchema(Struct):
+    """Type of an Arrow array."""
+
+    __slots__ = ()
+    fields = (
+        "format",
+        "name",
+        "metadata",
+        "flags",
+        "n_children",
+        "children",
+        "dictionary",
+        "release",
+        "private_data",
+    )
+    format = Address()
+    name = Address()
+    metadata = Address()
+    flags = Integer(int64)
+    n_children = Integer(int64)
+    children = Address()
+    dictionary = Reference(lambda: ArrowSchema)
+    release = Address()
+    private_data = Address()
+
+
+class ArrowArray(Struct):
+    """Data of an Arrow array."""
+
+    __slots__ = ()
+    fields = (
+        "length",
+        "null_count",
+        "offset",
+        "n_buffers",
+        "n_children",
+        "buffers",
+        "children",
+        "dictionary",
+        "release",
+        "private_data",
+    )
+    length = Integer(int64)
+    null_count = Integer(int64)
+    offset = Integer(int64)
+    n_buffers = Integer(int64)
+    n_children = Integer(int64)
+    buffers = Address()
+    children = Address()
+    dictionary = Reference(lambda: ArrowArray)
+    release = Address()
+    private_data = Address()
+
+
+class ArrowDeviceArray(Struct):
+    """An Arrow array, and the device that its buffers are on."""
+
+    __slots__ = ()
+    fields = ("array", "device_id", "device_type", "sync_event")
+    array = Nested(ArrowArray)
+    device_id = Integer(int64)
+    device_type = Integer(int32)
+    sync_event = Address()
+
+
+class dlx_arrow_options(Struct):
+    """How to export to Arrow; NULL in its place means the defaults."""
+
+    __slots__ = ()
+    fields = ("copy", "layout", "allocator")
+    sized = True
+    struct_size = Integer(uint32)
+    copy = Integer(int32)
+    layout = Integer(int32)
+    allocator = Reference(lambda: dlx_allocator)
 
 
 def dlx_version() -> str:
@@ -1049,3 +1175,87 @@ def dlx_device_synchronize(device_type: int, device_id: int) -> None:
         int32(device_id, "device_id"),
     )
     check(status)
+
+
+def dlx_tensor_from_arrow(
+    array: ArrowArray | int | None,
+    schema: ArrowSchema | int | None,
+    options: dlx_copy_options | int | None = None,
+) -> tuple[int, Handle]:
+    """Take over an Arrow array of CPU memory."""
+    out_copied = Array("int32_t", 1)
+    out = Array("uintptr_t", 1)
+    status = lib.dlx_tensor_from_arrow(
+        struct_address(array, ArrowArray, "array"),
+        struct_address(schema, ArrowSchema, "schema"),
+        struct_address(options, dlx_copy_options, "options"),
+        out_copied.address,
+        out.address,
+    )
+    check(status)
+    return int(out_copied.native[0]), take_handle(out)
+
+
+def dlx_tensor_from_arrow_device(
+    array: ArrowDeviceArray | int | None,
+    schema: ArrowSchema | int | None,
+    options: dlx_copy_options | int | None = None,
+) -> tuple[int, Handle]:
+    """The same for an array on any device."""
+    out_copied = Array("int32_t", 1)
+    out = Array("uintptr_t", 1)
+    status = lib.dlx_tensor_from_arrow_device(
+        struct_address(array, ArrowDeviceArray, "array"),
+        struct_address(schema, ArrowSchema, "schema"),
+        struct_address(options, dlx_copy_options, "options"),
+        out_copied.address,
+        out.address,
+    )
+    check(status)
+    return int(out_copied.native[0]), take_handle(out)
+
+
+def dlx_tensor_to_arrow(
+    tensor: Handle | int | None, options: dlx_arrow_options | int | None = None
+) -> tuple[ArrowArray, ArrowSchema]:
+    """Export a tensor as an Arrow array of CPU memory."""
+    out = ArrowArray()
+    out_schema = ArrowSchema()
+    status = lib.dlx_tensor_to_arrow(
+        tensor_address(tensor, "tensor"),
+        struct_address(options, dlx_arrow_options, "options"),
+        out.address,
+        out_schema.address,
+    )
+    check(status)
+    return out, out_schema
+
+
+def dlx_tensor_to_arrow_device(
+    tensor: Handle | int | None, options: dlx_arrow_options | int | None = None
+) -> tuple[ArrowDeviceArray, ArrowSchema]:
+    """The same for a tensor on any device."""
+    out = ArrowDeviceArray()
+    out_schema = ArrowSchema()
+    status = lib.dlx_tensor_to_arrow_device(
+        tensor_address(tensor, "tensor"),
+        struct_address(options, dlx_arrow_options, "options"),
+        out.address,
+        out_schema.address,
+    )
+    check(status)
+    return out, out_schema
+
+
+def dlx_tensor_to_arrow_schema(
+    tensor: Handle | int | None, options: dlx_arrow_options | int | None = None
+) -> ArrowSchema:
+    """The type that dlx_tensor_to_arrow gives a tensor."""
+    out = ArrowSchema()
+    status = lib.dlx_tensor_to_arrow_schema(
+        tensor_address(tensor, "tensor"),
+        struct_address(options, dlx_arrow_options, "options"),
+        out.address,
+    )
+    check(status)
+    return out

@@ -21,9 +21,11 @@ TABLE = 2  # its __dlpack_c_exchange_api__ may be used
 TORCH = 4  # look at conj, neg and requires_grad
 GUARD = 8  # call guard(x) before every import
 IMMUTABLE = 16  # its legacy capsules are read-only data
+ARROW = 64  # asarray takes it by __arrow_c_array__, whatever else it has
 
 # Packages whose classes wrap numbers with a meaning that a plain tensor loses.
-_GUARDED_PACKAGES = frozenset({"astropy", "pint", "scipy", "sparse", "unyt"})
+# TensorFlow's strings abort the process when they are exported.
+_GUARDED_PACKAGES = frozenset({"astropy", "pint", "scipy", "sparse", "tensorflow", "unyt"})
 _IMMUTABLE_PACKAGES = frozenset({"jax", "jaxlib", "tensorflow"})
 
 
@@ -48,11 +50,18 @@ def classify(cls: type, /) -> int:
         bits |= GUARD
     if "__dlpack_c_exchange_api__" in cls.__dict__:
         bits |= TABLE
-    if packages & _GUARDED_PACKAGES:
+    if packages & _GUARDED_PACKAGES or _is_tracer(cls):
         bits |= GUARD
     if packages & _IMMUTABLE_PACKAGES or ("pyarrow" in packages and cls.__name__ != "Tensor"):
         bits |= IMMUTABLE
+    if "pyarrow" in packages and _is_arrow_array(cls):
+        bits |= ARROW
     return bits
+
+
+def _is_tracer(cls: type) -> bool:
+    """What JAX passes to a function that it compiles: a description without data."""
+    return any(base.__name__ == "Tracer" and base.__module__[:4] == "jax." for base in cls.__mro__)
 
 
 def _exports_as_ndarray(cls: type, numpy: Any) -> bool:
@@ -61,6 +70,11 @@ def _exports_as_ndarray(cls: type, numpy: Any) -> bool:
         getattr(cls, name, None) is getattr(numpy.ndarray, name, None)
         for name in ("__dlpack__", "__dlpack_device__", "__array_interface__")
     )
+
+
+def _is_arrow_array(cls: type) -> bool:
+    """PyArrow's arrays, which its `__dlpack__` exports only in part; not its tables."""
+    return hasattr(cls, "__arrow_c_device_array__") and not hasattr(cls, "columns")
 
 
 def guard(obj: Any, /) -> None:
@@ -78,6 +92,9 @@ def guard(obj: Any, /) -> None:
         _guard_torch(obj, torch)
         return
     _guard_sparse(obj)
+    _guard_graph(obj)
+    _guard_wrapped(obj)
+    _guard_nulls(obj)
     _guard_mask(obj)
     _guard_unit(obj)
     numpy = sys.modules.get("numpy")
@@ -145,6 +162,62 @@ def _guard_sparse(obj: Any) -> None:
             f"a {_name(obj)} is not one block of memory: export {way} one by one, or make it dense "
             "with `tf.sparse.to_dense(x)` or `x.to_tensor()`"
         )
+
+
+def _guard_graph(obj: Any) -> None:
+    """Descriptions of a computation, and TensorFlow's tensors that are no numbers."""
+    if _is_tracer(type(obj)):
+        raise UnsupportedError(
+            f"a {_name(obj)} is JAX's stand-in for data that is not there yet: convert outside the "
+            "function that JAX transforms, or inside a `jax.pure_callback`"
+        )
+    if type(obj).__module__.partition(".")[0] != "tensorflow":
+        return
+    dtype = getattr(getattr(obj, "dtype", None), "name", "")
+    if dtype in ("string", "resource", "variant"):
+        raise UnsupportedError(
+            f"a {_name(obj)} of dtype {dtype} holds no numbers: decode it first, e.g. with "
+            "`tf.strings.to_number(x)` or `tf.io.decode_raw(x, tf.uint8)`"
+        )
+    if type(obj).__name__ == "SymbolicTensor":
+        raise UnsupportedError(
+            f"a {_name(obj)} is a stand-in for data that is not there yet: convert outside the "
+            "`tf.function`, or inside a `tf.py_function`"
+        )
+
+
+def _guard_wrapped(obj: Any) -> None:
+    """xarray and Dask hold arrays of others, whose meaning their `__array__` drops in silence."""
+    package = type(obj).__module__.partition(".")[0]
+    if package == "xarray" and type(obj).__name__ in ("DataArray", "Variable", "IndexVariable"):
+        guard(obj.data)
+    if package == "dask" and hasattr(obj, "_meta"):
+        meta = type(obj._meta)
+        known = {base.__module__.partition(".")[0] for base in meta.__mro__}
+        if known & _GUARDED_PACKAGES or meta.__module__.startswith("numpy.ma"):
+            raise UnsupportedError(
+                f"a {_name(obj)} whose chunks are of {meta.__module__}.{meta.__qualname__} would "
+                "lose what these say beyond their numbers: import `.compute()`"
+            )
+
+
+def _guard_nulls(obj: Any) -> None:
+    """pandas' nullable dtypes, whose `__array__` makes a NaN of a null."""
+    if type(obj).__module__.partition(".")[0] != "pandas" or not hasattr(obj, "isna"):
+        return
+    numpy = sys.modules["numpy"]
+    columns = obj.items() if hasattr(obj, "columns") else [(None, obj)]
+    for label, column in columns:
+        if isinstance(column.dtype, numpy.dtype) or column.dtype.kind not in "biufc":
+            continue
+        count = int(column.isna().sum())
+        if count:
+            where = "" if label is None else f" in column {label!r}"
+            raise UnsupportedError(
+                f"a {_name(obj)} of dtype {column.dtype} with {count} nulls{where} would lose them: "
+                "call `.fillna(value)`, or `.to_numpy(dtype, na_value=value)`, to say what stands "
+                "for them, and export `.isna()` on its own"
+            )
 
 
 def _guard_torch(obj: Any, torch: Any) -> None:

@@ -44,6 +44,18 @@ def _convert(tensor, code, copy):
     return _asarray.convert_dtype(tensor, code, copy)
 
 
+def _getitem(tensor, key):
+    from dlx import _compute
+
+    return _compute.getitem(tensor, key)
+
+
+def _setitem(tensor, key, value):
+    from dlx import _compute
+
+    _compute.setitem(tensor, key, value)
+
+
 def _in_subinterpreter():
     """Whether this is not the main interpreter.
 
@@ -85,6 +97,8 @@ def _attach():
         "legacy_signature": _hooks.legacy_signature,
         "asarray_fallback": _fallback,
         "convert_dtype": _convert,
+        "getitem": _getitem,
+        "setitem": _setitem,
     }
     status = _library.attach(id(object), id(namespace))
     if status:
@@ -105,6 +119,8 @@ globals().update(
         "copyto",
         "_wrap",
         "_from_buffer",
+        "_from_arrow",
+        "_from_arrow_stream",
         "_empty",
         "_handle",
         "_adopt",

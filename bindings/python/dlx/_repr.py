@@ -1,4 +1,4 @@
-"""`repr` of a Tensor: a few values, and everything that tells what it is.
+"""`repr` of a Tensor and its HTML in notebooks: a few values, and what tells what it is.
 
 Never raises for a tensor whose data cannot be read here, and never reads more than it shows.
 """
@@ -22,6 +22,32 @@ _DOTS = "..."
 
 def render(tensor: Tensor) -> str:
     """The text of `repr(tensor)` and `str(tensor)`."""
+    values = _values(tensor)
+    separator = ",\n       " if "\n" in values else ", "
+    return f"Tensor({values}{separator}{', '.join(_facts(tensor))})"
+
+
+def render_html(tensor: Tensor) -> str:
+    """The same for a notebook, with the values of one or two axes in a table."""
+    from html import escape
+
+    facts = f"<code>dlx.Tensor</code> {escape(', '.join(_facts(tensor)))}"
+    values = _values(tensor)
+    if values.startswith("<") or not 0 < tensor.ndim <= 2 or not tensor.size:
+        return f"<div>{facts}<pre>{escape(values)}</pre></div>"
+    nested = _format(_collect(tensor, _edge(tensor.shape) or 1))
+    rows = nested if tensor.ndim == 2 else [nested]
+    width = max(len(row) for row in rows if row is not _DOTS)
+    lines = (row if row is not _DOTS else [_DOTS] * width for row in rows)
+    cells = (
+        "".join(f'<td style="text-align: right">{escape(item.strip())}</td>' for item in line)
+        for line in lines
+    )
+    body = "".join(f"<tr>{line}</tr>" for line in cells)
+    return f"<div>{facts}<table><tbody>{body}</tbody></table></div>"
+
+
+def _facts(tensor: Tensor) -> list[str]:
     facts = [
         f"shape={tensor.shape}",
         f"dtype={_capi.dtype_name(_capi.tensor_dtype(tensor))}",
@@ -31,9 +57,12 @@ def render(tensor: Tensor) -> str:
         facts.append(f"strides={tensor.strides}")
     if tensor.readonly:
         facts.append("read-only")
-    values = _values(tensor)
-    separator = ",\n       " if "\n" in values else ", "
-    return f"Tensor({values}{separator}{', '.join(facts)})"
+    return facts
+
+
+def _edge(shape: tuple[int, ...]) -> int | None:
+    """How many elements to show at each end of an axis; None if any number is too many."""
+    return next((edge for edge in (_EDGE, 1) if _shown(shape, edge) <= _LIMIT), None)
 
 
 def _values(tensor: Tensor) -> str:
@@ -44,10 +73,8 @@ def _values(tensor: Tensor) -> str:
         return "[]"
     if tensor.data_ptr == 0:
         return "<no data>"
-    for edge in (_EDGE, 1):
-        if _shown(tensor.shape, edge) <= _LIMIT:
-            break
-    else:
+    edge = _edge(tensor.shape)
+    if edge is None:
         return f"<{tensor.size} values>"
     try:
         nested = _collect(tensor, edge)

@@ -166,6 +166,8 @@ def dtype_code(obj: Any, /) -> DTypeCode:
         return _code_of_name(obj)
     if isinstance(obj, dtype):
         return obj.code, obj.bits, obj.lanes
+    if type(obj) is tuple and len(obj) == 3 and all(type(number) is int for number in obj):
+        return obj  # DLPack's numbers, as native code has them
     if isinstance(obj, type):
         return _code_of_type(obj)
     library = type(obj).__module__.partition(".")[0]

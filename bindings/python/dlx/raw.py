@@ -19,6 +19,8 @@ Every function of dlx.h is here under its name, and dlx.h is its manual. How C l
 - **Managed tensors**: `DLManagedTensor` and `DLManagedTensorVersioned` have a deleter to be called
   once; an export owns it until it is imported, detached or released. An import needs no
   `out_consumed`: a struct that was consumed, whether the call failed or not, says so.
+- **Arrow's structs** are plain: what C filled in belongs to you until an import consumes it or
+  `arrow_release` gives it back.
 - **Callbacks**: `callback("dlx_deleter_fn", function)` makes one. See there how long it lives.
 - **Numbers** that do not fit the C type are an OverflowError.
 - dlx_python_*() is not here: `from_tensor` and `to_tensor` stand for it.
@@ -31,7 +33,8 @@ from __future__ import annotations
 
 from dlx import _generated_raw
 from dlx._generated_raw import *  # noqa: F403
-from dlx._generated_raw import DLManagedTensor, DLManagedTensorVersioned
+from dlx._generated_raw import ArrowArray, ArrowSchema, DLManagedTensor, DLManagedTensorVersioned
+from dlx._library import backend
 from dlx._raw_callbacks import Callback, callback
 from dlx._raw_managed import Managed
 from dlx._raw_structs import Struct
@@ -58,6 +61,7 @@ __all__ = [
     "Handle",
     "Managed",
     "Struct",
+    "arrow_release",
     "callback",
     "dlx_tensor_from_dlpack",
     "dlx_tensor_from_dlpack_versioned",
@@ -130,6 +134,14 @@ def dlx_tensor_from_dlpack(managed: DLManagedTensor | None, flags: int) -> Handl
     _import(managed, DLManagedTensor, call)
     check(status)
     return take_handle(out)
+
+
+def arrow_release(struct: ArrowArray | ArrowSchema) -> None:
+    """Call an Arrow struct's `release`, unless it was released or moved. For a device array:
+    `arrow_release(device_array.array)`."""
+    if struct.release:
+        kind = f"{type(struct).__name__}.release"
+        freeing(backend.function_at(kind, struct.release), struct.address)
 
 
 def from_tensor(tensor: Tensor) -> Handle:

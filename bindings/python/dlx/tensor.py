@@ -7,7 +7,7 @@ and an instance that native code makes could not be of it.
 
 from __future__ import annotations
 
-from dlx import _capi, _native, dtypes
+from dlx import _capi, _compute_operators, _native, dtypes
 from dlx.device import device_code
 from dlx.errors import CopyRefusedError, DeviceRefusedError, InvalidArgumentError, UnsupportedError
 
@@ -72,13 +72,15 @@ def numpy_array(self: Tensor, *, force: bool = False) -> NDArray[Any]:
                 "`.to_device('cpu')` first, or `.numpy(force=True)`"
             )
         return numpy_array(to_device(self, "cpu"))
-    code = _capi.tensor_dtype(self)
-    if _capi.dtype_typestr(code) is not None:
+    if isinstance(self.dtype, numpy.dtype):
         return numpy.asarray(memoryview(self))
+    code = _capi.tensor_dtype(self)
     found = dtypes.numpy_dtype(code, extended=True)
     if found is None or (code[1] < 8 and not _native._flags(self) & _PADDED):
         raise UnsupportedError(f"NumPy has no dtype for {self.dtype}: {_way_out(self, code)}")
-    # A same-size unsigned integer carries the bytes through the buffer protocol.
+    if code[1] >= 8:  # an unsigned integer of the same size carries the bytes to NumPy
+        return numpy.asarray(memoryview(self.view(f"uint{code[1]}"))).view(found)
+    # Padded integers below a byte: each in a byte of its own.
     shape, strides = self.shape, self.strides
     carrier = (dtypes.UINT, found.itemsize * 8, 1)
     flags = int(self.readonly)
@@ -234,13 +236,6 @@ def _iter(self: Tensor) -> Iterator[Tensor]:
     return (self[index] for index in range(self.shape[0]))
 
 
-def _contains(self: Tensor, value: object) -> bool:
-    """Refused: Tensors do not compare by value yet, and a quiet False would be wrong."""
-    raise TypeError(
-        "`in` compares values, which a Tensor does not do: use `value in t.tolist()` or `(t.numpy() == value).any()`"
-    )
-
-
 def _bool(self: Tensor) -> bool:
     """The truth of the only element; a ValueError if there is not exactly one."""
     return bool(_scalar(self, "bool"))
@@ -263,6 +258,8 @@ def _complex(self: Tensor) -> complex:
 
 def _index(self: Tensor) -> int:
     """The only element of an integer tensor as an index."""
+    if self.size != 1:  # a TypeError, so that list * t and its like fail as they should
+        raise TypeError(f"only a Tensor of one element can be an index (got shape {self.shape})")
     value = _scalar(self, "an index")
     if isinstance(value, bool) or not isinstance(value, int):
         raise TypeError(f"only an integer Tensor can be an index (got {self.dtype})")
@@ -306,7 +303,6 @@ def attach(cls: type[Tensor]) -> None:
         "__array_interface__": property(_array_interface),
         "__array__": _array,
         "__iter__": _iter,
-        "__contains__": _contains,
         "__bool__": _bool,
         "__int__": _int,
         "__float__": _float,
@@ -321,3 +317,4 @@ def attach(cls: type[Tensor]) -> None:
             method.__name__ = name
             method.__qualname__ = f"Tensor.{name}"
         setattr(cls, name, method)
+    _compute_operators.attach(cls)

@@ -97,8 +97,9 @@ class RandomTuning {
     dlx::Tuning& tuning = dlx::tuning();
     if (choices.one_in(2)) {
       tuning.stream_bytes = 0;
-      tuning.tile_dst_bytes = 128 << choices.below(5);
-      tuning.tile_src_bytes = 16 << choices.below(7);
+      tuning.tile_bytes = 128 << choices.below(6);
+      for (int64_t& bytes : tuning.tile_dst_bytes) bytes = 128 << choices.below(5);
+      for (int64_t& bytes : tuning.tile_src_bytes) bytes = 16 << choices.below(7);
     }
     if (choices.one_in(4)) tuning.parallel_bytes = 0;
   }

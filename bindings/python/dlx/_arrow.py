@@ -1,0 +1,82 @@
+"""What `dlx.asarray` takes of the Arrow PyCapsule interface.
+
+`__arrow_c_device_array__` and `__arrow_c_array__` give one array; `__arrow_c_stream__` gives chunks,
+of which one may have elements. The work is native (src/arrow): here is who is asked, and when.
+
+Arrow comes after the buffer protocol and the array interfaces, which know shapes (Pillow's Arrow
+form of a picture has lost its height), and before `__array__`, which turns nulls into NaN. Two kinds
+of classes are exceptions:
+
+- PyArrow's arrays come through Arrow although they have `__dlpack__`, for that takes neither booleans
+  nor nested lists, and its errors do not say what to do. `dlx.from_dlpack` uses it all the same.
+- pandas, xarray and tables (what has `columns`) come through `__array__`, where their own memory is
+  shared or put together; pandas' Series of Arrow and nullable dtypes come through the stream.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from dlx import _native
+from dlx.errors import UnsupportedError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from dlx._native import Tensor
+
+
+def from_arrow(obj: Any, copy: bool | None) -> tuple[Tensor | None, bool]:
+    """The Tensor for an object with an Arrow method, and whether its memory is its own alone; None
+    if it has none, or a better protocol.
+
+    Raises:
+        UnsupportedError: nulls, several chunks, or a type that no tensor has.
+        CopyRefusedError: `copy` is False, and booleans have to be unpacked.
+    """
+    if isinstance(obj, type):
+        return None, False
+    if _is_table(obj):
+        _require_no_nulls(obj)
+        return None, False
+    method = getattr(obj, "__arrow_c_device_array__", None)
+    if method is None:
+        method = getattr(obj, "__arrow_c_array__", None)
+    if method is not None:
+        schema, array = method()
+        return _native._from_arrow(schema, array, copy)
+    method = getattr(obj, "__arrow_c_stream__", None)
+    if method is not None and not _is_numpy_inside(obj):
+        return _native._from_arrow_stream(method(), copy)
+    return None, False
+
+
+def _is_table(obj: Any) -> bool:
+    return hasattr(type(obj), "columns") and hasattr(type(obj), "__array__")
+
+
+def _require_no_nulls(table: Any) -> None:
+    """`__array__` of a table makes NaN of nulls, and floats of the integers beside them."""
+    package = type(table).__module__.partition(".")[0]
+    if package == "pyarrow":
+        nulls = sum(column.null_count for column in table.columns)
+    elif package == "polars":
+        nulls = sum(table.null_count().row(0))
+    else:
+        return
+    if nulls:
+        raise UnsupportedError(
+            f"a {package}.{type(table).__name__} with {nulls} nulls would lose them: fill or drop "
+            "them first (`fill_null`, `drop_null` or `drop_nulls`)"
+        )
+
+
+def _is_numpy_inside(obj: Any) -> bool:
+    """Whether `__array__` of a column shares NumPy memory, which the stream would copy."""
+    package = type(obj).__module__.partition(".")[0]
+    if package not in ("pandas", "xarray"):
+        return False
+    numpy = sys.modules.get("numpy")
+    dtype = getattr(obj, "dtype", None)
+    return package == "xarray" or numpy is None or isinstance(dtype, numpy.dtype)

@@ -1,0 +1,284 @@
+"""Computing on a Tensor: operators, NumPy's functions, and the keys that native indexing leaves.
+
+A Tensor computes nothing itself. The library that owns the memory does: NumPy for the CPU, module
+`_compute_device` for other devices. Operands go there as views of their memory and arrays come back
+as Tensors, so `numpy.exp(t)` is a Tensor, and `out=t` writes into its memory.
+
+Taken as operands: Tensors, ndarrays of exactly that class, scalars of NumPy and Python. Whatever
+else there is, subclasses of ndarray included, gets NotImplemented: a masked array or a quantity
+knows how to take a Tensor, while a Tensor would drop their mask or unit.
+"""
+
+from __future__ import annotations
+
+import operator
+
+import numpy
+
+from dlx import _native
+from dlx.errors import DeviceRefusedError, ReadOnlyError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+    from dlx._native import Tensor
+
+_CPU = 1  # kDLCPU
+_Tensor = _native.Tensor
+_ndarray = numpy.ndarray
+_PLAIN = frozenset({_Tensor, _ndarray, bool, int, float, complex})
+_NO_TENSOR = "OSUTMmV"  # kinds of dtype that DLPack has not: such results stay ndarrays
+
+
+def is_operand(value: object) -> bool:
+    """Whether a Tensor computes with `value`, instead of leaving that to the other side."""
+    cls = type(value)
+    if cls in _PLAIN or isinstance(value, numpy.generic):
+        return True
+    # Numbers of a class of their own (IntEnum) count, unless the class brings its own arithmetic.
+    return isinstance(value, (int, float, complex)) and not hasattr(cls, "__array_ufunc__")
+
+
+def on_host(values: Iterable[Any]) -> bool:
+    """Whether NumPy can compute with all Tensors among `values`."""
+    for value in values:
+        if type(value) is _Tensor and value.device.device_type != _CPU:
+            return False
+    return True
+
+
+def wrap(result: Any) -> Any:
+    """What a library returned, with Tensors in place of its plain arrays and NumPy scalars.
+
+    Lists and (named) tuples keep their types. Arrays of objects, text and dates stay what they are,
+    and so does every subclass of ndarray.
+    """
+    cls = type(result)
+    if cls is _ndarray:
+        return result if _stays(result.dtype) else _native.asarray(result)
+    if isinstance(result, numpy.generic):
+        return result if _stays(result.dtype) else _native.asarray(numpy.asarray(result))
+    if isinstance(result, tuple):
+        items = [wrap(item) for item in result]
+        return cls(*items) if hasattr(cls, "_fields") else cls(items)
+    if cls is list:
+        return [wrap(item) for item in result]
+    return result
+
+
+def _stays(dtype: Any) -> bool:
+    """No Tensor can have the dtype: no number, or a number of more bits than DLPack has."""
+    if dtype.isbuiltin == 2:  # of ml_dtypes, whose kind is V
+        return False
+    return dtype.kind in _NO_TENSOR or (dtype.kind in "fc" and dtype.char in "gG")
+
+
+class Views:
+    """The arrays that stand for Tensors in one call, so that the Tensors can be given back.
+
+    A function that returns one of its arguments (`out`, mostly) then returns the caller's object.
+    """
+
+    __slots__ = ("_arrays", "_tensors")
+
+    def __init__(self, outputs: Any = None) -> None:
+        # An ndarray of the caller's that is written to stays an ndarray when it is returned.
+        known = outputs if isinstance(outputs, tuple) else (outputs,)
+        self._tensors = {id(out): out for out in known if type(out) is _ndarray}
+        self._arrays: list[Any] = []  # alive until the end of the call, so that ids stay unique
+
+    def unwrap(self, value: Any) -> Any:
+        """`value` with arrays in place of its Tensors, in nested lists, tuples and dicts too."""
+        cls = type(value)
+        if cls is _Tensor:
+            array = value.numpy()
+            self._arrays.append(array)
+            self._tensors[id(array)] = value
+            return array
+        if cls is list or cls is tuple:
+            return cls(self.unwrap(item) for item in value)
+        if cls is dict:
+            return {key: self.unwrap(item) for key, item in value.items()}
+        return value
+
+    def wrap(self, result: Any) -> Any:
+        """As the function `wrap`, with the caller's own objects in place of their arrays."""
+        known = self._tensors.get(id(result))
+        if known is not None:
+            return known
+        if type(result) is tuple:  # a ufunc with several outputs
+            return tuple(self.wrap(item) for item in result)
+        return wrap(result)
+
+
+def check_writable(outputs: Any) -> None:
+    """Refuse a read-only Tensor as `out`; NumPy's own error would not say that it is a Tensor."""
+    for out in outputs if isinstance(outputs, tuple) else (outputs,):
+        if type(out) is _Tensor and out.readonly:
+            raise ReadOnlyError("`out` is a read-only Tensor")
+
+
+def array_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    """NumPy's universal functions and their methods, on Tensors.
+
+    Source: NumPy's NEP 13.
+    """
+    outputs = kwargs.get("out", ())
+    # The indices of `at` and `reduceat` may be any sequence.
+    operands = inputs if method in ("__call__", "outer") else (inputs[0], *inputs[2:])
+    written = (out for out in outputs if out is not None)
+    if not all(map(is_operand, (*operands, *written))):
+        return NotImplemented
+    check_writable(outputs)
+    if not on_host((*inputs, *outputs)):
+        from dlx import _compute_device
+
+        if method != "__call__":
+            raise _compute_device.no_ufunc_method(ufunc, method)
+        return _compute_device.call(ufunc, inputs, kwargs)
+    if method == "at" and type(inputs[0]) is _Tensor and inputs[0].readonly:
+        raise ReadOnlyError(f"numpy.{ufunc.__name__}.at writes, and the Tensor is read-only")
+    views = Views(outputs)
+    arguments = views.unwrap(inputs)
+    return views.wrap(getattr(ufunc, method)(*arguments, **views.unwrap(kwargs)))
+
+
+def array_function(self: Tensor, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    """NumPy's other functions on Tensors: mean, concatenate, linalg.qr, asarray(…, like=t) ….
+
+    Source: NumPy's NEP 18 and NEP 35.
+    """
+    if not all(cls is _Tensor or cls is _ndarray for cls in types):
+        return NotImplemented
+    return call(func, args, kwargs)
+
+
+def call(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """A function of NumPy on Tensors, wherever they are."""
+    check_writable(kwargs.get("out"))
+    if not on_host(tensors_in((args, kwargs))):
+        from dlx import _compute_device
+
+        return _compute_device.call(func, args, kwargs)
+    views = Views(kwargs.get("out"))
+    return views.wrap(func(*views.unwrap(args), **views.unwrap(kwargs)))
+
+
+def tensors_in(value: Any) -> Iterable[Any]:
+    cls = type(value)
+    if cls is _Tensor:
+        yield value
+    elif cls is list or cls is tuple:
+        for item in value:
+            yield from tensors_in(item)
+    elif cls is dict:
+        yield from tensors_in(list(value.values()))
+
+
+def array_wrap(
+    self: Tensor, array: Any, context: Any = None, return_scalar: bool = False, /
+) -> Any:
+    """The Tensor of an array that a function of NumPy's or pandas' made out of this one."""
+    return wrap(array)
+
+
+def require_tensor(self: object) -> None:
+    """Slots are called with whatever the caller says: `dlx.Tensor.__neg__(3)`."""
+    if type(self) is not _Tensor:
+        raise TypeError(f"a method of dlx.Tensor needs one (got a {type(self).__name__})")
+
+
+def operation(name: str) -> Callable[..., Any]:
+    """The function of module `operator` by the name of its slot; divmod is not among them."""
+    found: Callable[..., Any] = divmod if name == "__divmod__" else getattr(operator, name)
+    return found
+
+
+def binary(self: Tensor, other: Any, name: str, reflected: bool) -> Any:
+    """self + other and all its like; NotImplemented for what is no operand."""
+    require_tensor(self)
+    if not is_operand(other):
+        return NotImplemented
+    pair = (other, self) if reflected else (self, other)
+    if not on_host(pair):
+        from dlx import _compute_device
+
+        return _compute_device.operate(operation(name), pair)
+    left, right = (item.numpy() if type(item) is _Tensor else item for item in pair)
+    return wrap(operation(name)(left, right))
+
+
+def unary(self: Tensor, name: str) -> Any:
+    """-self, +self, ~self, abs(self)."""
+    require_tensor(self)
+    if not on_host((self,)):
+        from dlx import _compute_device
+
+        return _compute_device.operate(operation(name), (self,))
+    return wrap(operation(name)(self.numpy()))
+
+
+def in_place(self: Tensor, other: Any, name: str) -> Any:
+    """self += other and all its like: the memory changes, and the Tensor stays the same object."""
+    require_tensor(self)
+    if not is_operand(other):
+        return NotImplemented
+    if self.readonly:
+        raise ReadOnlyError("an in-place operator writes, and the Tensor is read-only")
+    if not on_host((self, other)):
+        from dlx import _compute_device
+
+        _compute_device.operate(operation(name), (self, other))
+        return self
+    operation(name)(self.numpy(), other.numpy() if type(other) is _Tensor else other)
+    return self
+
+
+def contains(self: Tensor, value: Any) -> bool:
+    """value in self: whether any element equals it, as NumPy has it."""
+    same = self.__eq__(value)
+    if same is NotImplemented:
+        if isinstance(value, (list, tuple)):
+            raise TypeError("`in` looks for one number (got a sequence): compare with `==` instead")
+        return False
+    return bool(call(numpy.any, (same,), {}))
+
+
+def getitem(self: Tensor, key: Any) -> Tensor:
+    """self[key] for masks, index arrays and other keys that give no view: a new Tensor."""
+    if not on_host(tensors_in((self, key))):
+        raise _no_fancy_index(self, key)
+    views = Views()
+    array = views.unwrap(self)
+    result: Tensor = wrap(numpy.asarray(array[views.unwrap(_index_key(key))]))
+    return result
+
+
+def setitem(self: Tensor, key: Any, value: Any) -> None:
+    """self[key] = value for the keys of `getitem`: writes into the memory."""
+    if not on_host(tensors_in((self, key))):
+        raise _no_fancy_index(self, key)
+    array = self.numpy()
+    source = value if is_operand(value) else _native.asarray(value)
+    array[Views().unwrap(_index_key(key))] = Views().unwrap(source)
+
+
+def _index_key(key: Any) -> Any:
+    """Refuse what NumPy would take for a mask or an index array only by guessing."""
+    for part in key if type(key) is tuple else (key,):
+        if isinstance(part, str) or (part is not None and isinstance(part, float)):
+            raise TypeError(
+                "a Tensor is indexed by integers, slices, None, ..., masks and arrays of integers "
+                f"(got {type(part).__name__})"
+            )
+    return key
+
+
+def _no_fancy_index(self: Tensor, key: Any) -> DeviceRefusedError:
+    where = next(item.device for item in tensors_in((self, key)) if not on_host((item,)))
+    return DeviceRefusedError(
+        f"masks and index arrays are for host memory (got data on {where}): index with the library "
+        "that owns the device, or call `.to_device('cpu')` first"
+    )

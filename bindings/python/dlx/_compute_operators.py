@@ -1,0 +1,172 @@
+"""The operators of `dlx.Tensor`, and the protocols by which Python and other libraries use it.
+
+Only names and signatures are here, because this is loaded with the package. The work, and NumPy, is
+in `_compute`, `_pickling` and `_repr`, which the first use imports.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from dlx._native import Tensor
+
+_BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul")
+_BITWISE = ("and", "or", "xor", "lshift", "rshift")
+_COMPARISONS = ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__")
+_UNARY = ("__neg__", "__pos__", "__abs__", "__invert__")
+# Below what every container has that computes with arrays (xarray, dask, numpy.ma, astropy …).
+_PRIORITY = 5.0
+
+_module: Any = None
+
+
+def _compute() -> Any:
+    """Module `_compute`; an error that names NumPy where that is missing."""
+    global _module
+    if _module is None:
+        try:
+            import numpy  # noqa: F401  # its absence is an error of its own
+        except ImportError:
+            from dlx.errors import UnavailableError
+
+            raise UnavailableError("a Tensor computes with NumPy, which is not installed") from None
+        from dlx import _compute as module
+
+        _module = module
+    return _module
+
+
+def _binary(name: str, reflected: bool) -> Callable[[Tensor, Any], Any]:
+    def method(self: Tensor, other: Any) -> Any:
+        return (_module or _compute()).binary(self, other, name, reflected)
+
+    return method
+
+
+def _comparison(name: str) -> Callable[[Tensor, Any], Any]:
+    def method(self: Tensor, other: Any) -> Any:
+        if other is None:  # `t == None` is False, also where there is no NumPy
+            return NotImplemented
+        return (_module or _compute()).binary(self, other, name, False)
+
+    return method
+
+
+def _in_place(name: str) -> Callable[[Tensor, Any], Any]:
+    def method(self: Tensor, other: Any) -> Any:
+        return (_module or _compute()).in_place(self, other, name)
+
+    return method
+
+
+def _unary(name: str) -> Callable[[Tensor], Any]:
+    def method(self: Tensor) -> Any:
+        return (_module or _compute()).unary(self, name)
+
+    return method
+
+
+def _array_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    """A universal function of NumPy, or a method of one, on Tensors (NEP 13)."""
+    return _compute().array_ufunc(self, ufunc, method, *inputs, **kwargs)
+
+
+def _array_function(self: Tensor, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    """Another function of NumPy on Tensors (NEP 18)."""
+    return _compute().array_function(self, func, types, args, kwargs)
+
+
+def _array_wrap(
+    self: Tensor, array: Any, context: Any = None, return_scalar: bool = False, /
+) -> Any:
+    """A Tensor of an array that was computed from this one."""
+    return _compute().wrap(array)
+
+
+def _array_namespace(self: Tensor, /, *, api_version: str | None = None) -> Any:
+    """The module `dlx.xp`, whose functions take and return Tensors.
+
+    Args:
+        api_version: a version of the array API standard that it has to follow; None for any.
+
+    Raises:
+        ValueError: `api_version` is none of those that `dlx.xp` follows (`InvalidArgumentError`).
+
+    Source: array API standard 2024.12, `array.__array_namespace__`.
+    """
+    _compute().require_tensor(self)
+    from dlx import xp
+
+    xp.require_version(api_version)
+    return xp
+
+
+def _contains(self: Tensor, value: object) -> bool:
+    """Whether an element equals `value`; the way NumPy has it, `(self == value).any()`."""
+    if value is None:
+        return False
+    found: bool = _compute().contains(self, value)
+    return found
+
+
+def _format(self: Tensor, spec: str) -> str:
+    """A 0-d tensor formats as its number does; others have no format but the plain one."""
+    if self.ndim == 0 and spec:
+        return format(self.item(), spec)
+    if spec:
+        raise TypeError(
+            f"a format such as {spec!r} is for one number, and the Tensor has shape {self.shape}: "
+            "format `t.tolist()` item by item"
+        )
+    return str(self)
+
+
+def _reduce_ex(self: Tensor, protocol: Any, /) -> tuple[Any, ...]:
+    """Pickling: the data goes out of band with protocol 5 (PEP 574)."""
+    from dlx import _pickling
+
+    return _pickling.reduce(self, protocol)
+
+
+def _repr_html(self: Tensor) -> str:
+    """What a notebook shows: the facts of `repr`, and the values of up to two axes as a table."""
+    from dlx import _repr
+
+    return _repr.render_html(self)
+
+
+def members() -> dict[str, Any]:
+    """Everything of this module that belongs on the class, by name."""
+    found: dict[str, Any] = {}
+    for name in _BINARY + _BITWISE:
+        found[f"__{name}__"] = _binary(f"__{name}__", False)
+        found[f"__r{name}__"] = _binary(f"__{name}__", True)
+        found[f"__i{name}__"] = _in_place(f"__i{name}__")
+    found["__divmod__"] = _binary("__divmod__", False)
+    found["__rdivmod__"] = _binary("__divmod__", True)
+    found.update((name, _comparison(name)) for name in _COMPARISONS)
+    found.update((name, _unary(name)) for name in _UNARY)
+    found.update(
+        __array_ufunc__=_array_ufunc,
+        __array_function__=_array_function,
+        __array_wrap__=_array_wrap,
+        __array_namespace__=_array_namespace,
+        __contains__=_contains,
+        __format__=_format,
+        __reduce_ex__=_reduce_ex,
+        _repr_html_=_repr_html,
+    )
+    return found
+
+
+def attach(cls: Any) -> None:
+    """Give the class its operators. `==` compares elements, so that a Tensor cannot be hashed."""
+    for name, method in members().items():
+        method.__name__ = name
+        method.__qualname__ = f"Tensor.{name}"
+        setattr(cls, name, method)
+    cls.__array_priority__ = _PRIORITY
+    cls.__hash__ = None

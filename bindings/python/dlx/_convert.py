@@ -1,0 +1,280 @@
+"""`dlx.convert`: hand data over in the form that the other library can really take."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+from dlx import _capi, _native, _profiles
+from dlx.errors import (
+    CopyRefusedError,
+    DeviceRefusedError,
+    InvalidArgumentError,
+    UnsupportedError,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import ModuleType
+    from typing import Any
+
+    from dlx._native import Tensor
+    from dlx._profiles import Profile
+
+# `to`, as it was given -> (profile, imported module). A class or module is kept alive by it; there
+# are few.
+_targets: dict[Any, tuple[Profile, ModuleType]] = {}
+
+
+def convert(
+    x: Any, to: Any, /, *, device: Any = None, copy: bool | None = None, force: bool = False
+) -> Any:
+    """`x` as an array of another library, shared wherever that library can take it as it is.
+
+    Args:
+        x: anything that `dlx.asarray` takes.
+        to: the library: its name ("torch", "jax", "numpy" …), its module, or its array's class.
+            "dlx" gives a Tensor. A library that dlx has no profile of gets plain DLPack by its
+            `from_dlpack`.
+        device: where the result shall live; consent to a transfer.
+        copy: True always copies, False never, None if the library needs it: for alignment or
+            strides that it cannot take, or since it would write to read-only data.
+        force: a transfer to the CPU is allowed where the library cannot use the data's device.
+
+    Returns:
+        the library's own array; `x` itself if it is one and neither `device` nor `copy=True` asks
+        for another. A copy has one user, so it may be written to.
+
+    Raises:
+        CopyRefusedError: `copy` is False and only a copy will do; the message has the reasons.
+        DeviceRefusedError: the library cannot use the data's device, and no transfer was allowed.
+        UnsupportedError: the library has no such dtype, or not so many axes.
+        ImportError: the library is not installed.
+        ValueError: `to` names no library (`InvalidArgumentError`).
+    """
+    target = _targets.get(to) if isinstance(to, (str, type)) else None
+    if target is None:
+        if to == "dlx" or to is sys.modules.get("dlx") or to is _native.Tensor:
+            return _native.asarray(x, device=device, copy=copy, force=force)
+        target = find(to)
+    profile, module = target
+    if device is None and copy is not True and _is_own(type(x), profile):
+        return x
+    if device is None and copy is None:
+        tensor = _native.asarray(x, force=force) if force else _native.asarray(x)
+    else:
+        allowed = False if copy is False else None
+        tensor = _native.asarray(x, device=device, copy=allowed, force=force)
+    if tensor.device.device_type not in profile.devices:
+        tensor = _to_usable_device(tensor, profile, force, copy)
+    if profile.one_axis is not None and tensor.ndim == 1:
+        profile = profile.one_axis
+    if not copy and _fits(tensor, profile):  # the usual case, decided in a moment
+        return profile.deliver(module, tensor, False)
+    _check(tensor, profile)
+    reasons = why_copy(tensor, profile)
+    if reasons and copy is False:
+        raise CopyRefusedError(
+            f"convert: {profile.name} cannot share this tensor, since {'; '.join(reasons)}; "
+            "copy=False forbids a copy"
+        )
+    if not reasons and profile.strides != _profiles.ANY:
+        tensor = _plain_strides(tensor, profile)
+    return profile.deliver(module, tensor, bool(copy or reasons))
+
+
+def _is_own(cls: type, profile: Profile) -> bool:
+    known = profile.own_types.get(cls)
+    if known is None:
+        known = profile.own_types[cls] = _full_name(cls) in profile.owns
+    return known
+
+
+def _full_name(cls: type) -> str:
+    return f"{cls.__module__}.{cls.__qualname__}"
+
+
+def find(to: Any) -> tuple[Profile, ModuleType]:
+    """The profile and the module for `to`; remembered."""
+    profile = _profile_of(to)
+    module = importlib.import_module(profile.module)
+    if isinstance(to, (str, type)):
+        _targets[to] = profile, module
+    return profile, module
+
+
+def _profile_of(to: Any) -> Profile:
+    if isinstance(to, type):
+        special = next(
+            (
+                _profiles.TYPES[name]
+                for name in map(_full_name, to.__mro__)
+                if name in _profiles.TYPES
+            ),
+            None,
+        )
+        if special is not None:
+            return special
+        name = to.__module__
+    elif isinstance(to, str):
+        name = to
+    else:
+        name = getattr(to, "__name__", "")
+        if not isinstance(to, type(sys)):
+            raise TypeError(
+                f"`to` is neither a name, a module nor a class (got {type(to).__name__})"
+            )
+    root = name.partition(".")[0]
+    root = {"jaxlib": "jax"}.get(root, _profiles.ALIASES.get(root, root))
+    known = _profiles.TABLE.get(root)
+    return known if known is not None else _plain(to, name)
+
+
+def _plain(to: Any, name: str) -> Profile:
+    """A profile for a library that is not in the table: plain DLPack, by its own `from_dlpack`."""
+    candidates = [to] if not isinstance(to, str) else []
+    known = ", ".join(sorted(_profiles.TABLE))
+    while name:
+        try:
+            candidates.append(importlib.import_module(name))
+        except ImportError as error:
+            if (error.name or name) not in (name, name.partition(".")[0]):
+                raise  # the library is there, and something that it needs is not
+        name = name.rpartition(".")[0]
+    found = next((item for item in candidates if hasattr(item, "from_dlpack")), None)
+    if found is not None:
+        module = found.__module__ if isinstance(found, type) else found.__name__
+
+        def deliver(module: ModuleType, tensor: Tensor, copied: bool) -> Any:
+            return found.from_dlpack(_profiles.Exporter(tensor, True) if copied else tensor)
+
+        package = module.partition(".")[0]
+        every = tuple(range(1, 32))
+        return _profiles.Profile(
+            package, module, deliver, readonly=_profiles.HONOURS, devices=every
+        )
+    raise InvalidArgumentError(
+        f"`to` names no library with a `from_dlpack` (got {to!r}; known: {known})"
+    )
+
+
+def _to_usable_device(tensor: Tensor, profile: Profile, force: bool, copy: bool | None) -> Tensor:
+    usable = ", ".join(_capi.device_name(number, 0) for number in profile.devices)
+    if _profiles.CPU not in profile.devices:
+        raise DeviceRefusedError(
+            f"convert: {profile.name} cannot use data on {tensor.device} (expected {usable}): "
+            f"pass device='{_capi.device_name(profile.devices[0], 0)}'"
+        )
+    if not force:
+        raise DeviceRefusedError(
+            f"convert: {profile.name} cannot use data on {tensor.device} (expected {usable}): "
+            "pass device='cpu' or force=True"
+        )
+    if copy is False:
+        raise CopyRefusedError(
+            f"convert: moving data from {tensor.device} to the CPU copies it, and copy=False "
+            "forbids that"
+        )
+    return tensor.to_device("cpu")
+
+
+def _check(tensor: Tensor, profile: Profile) -> None:
+    """Raise UnsupportedError for what no copy could help."""
+    least, most = profile.ndim
+    ndim = tensor.ndim
+    if ndim < least or (most is not None and ndim > most):
+        expected = f"{least} to {most}" if most is not None else f"at least {least}"
+        raise UnsupportedError(
+            f"convert: {profile.name} has arrays of {expected} axes (got {ndim}): `.reshape` the "
+            "tensor first"
+        )
+    dtype, names = tensor.dtype, profile.names
+    known = profile.types.get(dtype)
+    if known is None:
+        name = _capi.dtype_name(_capi.tensor_dtype(tensor))
+        known = profile.types[dtype] = names is None or name in names
+    if not known and names is not None:
+        raise UnsupportedError(
+            f"convert: {profile.name} takes no {dtype} (it takes {', '.join(sorted(names))}): "
+            "convert the values with dlx.asarray(x, dtype=…), or view the bits with "
+            f"`.contiguous().view('uint8')`{'; ' + profile.notes if profile.notes else ''}"
+        )
+
+
+def _fits(tensor: Tensor, profile: Profile) -> bool:
+    """Whether the tensor is plain enough for any library; if not, it is looked at closely."""
+    if (
+        profile.copies
+        or tensor.readonly
+        or not tensor.is_contiguous()
+        or not 0 < tensor.ndim < 5
+        or not profile.types.get(tensor.dtype)
+        or (profile.align > 1 and tensor.data_ptr % profile.align)
+        or (profile.narrows is not None and profile.narrows(tensor))
+    ):
+        return False
+    if profile.strides == _profiles.COMPACT and 1 in tensor.shape:
+        return False
+    return min(tensor.strides) >= 0 and tensor.ndim <= (profile.ndim[1] or 4)
+
+
+def why_copy(tensor: Tensor, profile: Profile) -> list[str]:
+    """Why the library cannot share the tensor, in words; empty if it can."""
+    reasons = []
+    if profile.copies:
+        reasons.append(f"{profile.name} copies whatever it gets")
+    narrow = profile.narrows(tensor) if profile.narrows is not None else ""
+    if narrow:
+        reasons.append(f"{profile.name} makes {narrow} of {tensor.dtype} (as it is configured)")
+    if tensor.readonly and profile.readonly == _profiles.WRITES:
+        reasons.append(f"the data is read-only, and {profile.name} would write to it")
+    if tensor.size == 0:
+        return reasons
+    if profile.align > 1 and tensor.data_ptr % profile.align:
+        reasons.append(
+            f"{profile.name} needs {profile.align}-byte alignment (the address is "
+            f"{tensor.data_ptr % profile.align} bytes beyond one)"
+        )
+    problem = _stride_problem(tensor, profile.strides)
+    if problem:
+        reasons.append(f"{profile.name} takes no {problem}")
+    return reasons
+
+
+def _stride_problem(tensor: Tensor, allowed: str) -> str:
+    if allowed == _profiles.ANY or tensor.is_contiguous():
+        return ""
+    axes = [(abs(s), s, n) for s, n in zip(tensor.strides, tensor.shape) if n > 1]
+    if any(stride < 0 for _, stride, _ in axes):
+        return "negative strides"
+    if allowed == _profiles.POSITIVE:
+        return ""
+    if allowed == _profiles.COMPACT:
+        return "strides other than those of compact row-major data"
+    expected = 1
+    for size, _, extent in sorted(axes):
+        if size != expected:
+            return "strides with gaps or overlaps"
+        expected *= extent
+    return ""
+
+
+def _plain_strides(tensor: Tensor, profile: Profile) -> Tensor:
+    """The same tensor with strides that no library trips over.
+
+    Strides of axes of length 1, or of tensors without elements, mean nothing. All the same torch
+    aborts on a negative one there, and MXNet refuses those that are not as in compact data.
+    """
+    strides = tensor.strides
+    if profile.strides == _profiles.COMPACT or tensor.size == 0:
+        wanted, step = [], 1
+        for extent in reversed(tensor.shape):
+            wanted.append(step)
+            step *= max(extent, 1)
+        plain = tuple(reversed(wanted))
+    else:
+        plain = tuple(1 if n == 1 else s for s, n in zip(strides, tensor.shape))
+    harmless = profile.strides != _profiles.COMPACT and min(strides, default=0) >= 0
+    if harmless or plain == strides:
+        return tensor
+    return _profiles.alias(tensor, plain, _native._flags(tensor))

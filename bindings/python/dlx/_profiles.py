@@ -1,0 +1,365 @@
+"""What each array library can take, in one table: `dlx.convert` decides by it.
+
+The entries were measured with the versions that docs/matrix.md names; `python -m dlx matrix`
+measures them again. Where a library says less than the truth (it aborts, drops an offset, ignores a
+flag), the profile says what happens, not what is promised.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from dlx import _capi, _native
+from dlx.errors import UnsupportedError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+    from typing import Any
+
+    from dlx._native import Tensor
+
+# What `strides` may be. Every library takes compact row-major data.
+ANY = "any"
+POSITIVE = "no negative"  # broadcast, gapped and overlapping ones are fine
+DENSE = "dense"  # compact in some order of the axes: no gap, no overlap
+COMPACT = "C"  # compact, row-major
+
+# What happens to read-only data.
+HONOURS = "honours"  # the result is read-only
+IMMUTABLE = "immutable"  # arrays of this library are never written to, so sharing is safe
+WRITES = "writes"  # it ignores the flag: shared data could be changed behind the producer's back
+
+CPU, CUDA, CUDA_HOST, ROCM, ROCM_HOST, CUDA_MANAGED = 1, 2, 3, 10, 11, 13
+
+_READ_ONLY = 1  # DLPACK_FLAG_BITMASK_READ_ONLY
+
+_INTS = "int8 int16 int32 int64 uint8 uint16 uint32 uint64"
+_FLOATS = "float16 float32 float64"
+_COMPLEX = "complex64 complex128"
+_PLAIN = f"bool {_INTS} {_FLOATS} {_COMPLEX}"
+_FP8_TORCH = "float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu"
+_FP8_JAX = f"{_FP8_TORCH} float8_e3m4 float8_e4m3 float8_e4m3b11fnuz"
+
+
+class Profile:
+    """One library, seen as a consumer.
+
+    Attributes:
+        name: what users call it; the key of the table.
+        module: what to import.
+        deliver: (module, tensor, copied) -> the library's own array. The tensor fits the profile;
+            `copied` asks for a fresh, marked copy of it.
+        owns: class names (module.qualname) of its own arrays, which need no conversion.
+        strides, readonly: one of the words above.
+        align: bytes that the address has to be a multiple of, else the library copies or aborts.
+        ndim: least and greatest number of axes, None for no limit.
+        names: dtypes that it can take, None for all that `deliver` manages by itself.
+        devices: DLPack device types that it can take.
+        copies: it copies whatever it gets.
+        narrows: (tensor) -> the dtype that it would make of the tensor's, or "" if it keeps it.
+        one_axis: another profile for tensors of one axis.
+        notes: what the profile keeps users from, for docs and messages.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        module: str,
+        deliver: Callable[[ModuleType, Tensor, bool], Any],
+        *,
+        owns: str = "",
+        strides: str = ANY,
+        readonly: str = WRITES,
+        align: int = 1,
+        ndim: tuple[int, int | None] = (0, None),
+        names: str | None = None,
+        devices: tuple[int, ...] = (CPU,),
+        copies: bool = False,
+        narrows: Callable[[Tensor], str] | None = None,
+        one_axis: Profile | None = None,
+        notes: str = "",
+    ) -> None:
+        self.name, self.module, self.deliver = name, module, deliver
+        self.owns = frozenset(owns.split())
+        self.strides, self.readonly, self.align = strides, readonly, align
+        self.ndim, self.devices, self.copies, self.notes = ndim, devices, copies, notes
+        self.names = None if names is None else frozenset(names.split())
+        self.narrows, self.one_axis = narrows, one_axis
+        self.own_types: dict[type, bool] = {}  # class -> whether `owns` names it
+        self.types: dict[Any, bool] = {}  # dtype object -> whether it can be taken
+
+
+def alias(tensor: Tensor, strides: tuple[int, ...], flags: int) -> Tensor:
+    """The same memory, kept alive by the result, under strides and flags of the caller's choice."""
+    code, place = _capi.tensor_dtype(tensor), tensor.device
+    device = place.device_type, place.device_id
+    return _native._wrap(tensor.data_ptr, tensor.shape, strides, code, device, flags, tensor, None)
+
+
+def unmarked(tensor: Tensor) -> Tensor:
+    """Not marked read-only, for a library that cannot see the mark and never writes."""
+    return alias(tensor, tensor.strides, _native._flags(tensor) & ~_READ_ONLY)
+
+
+class Exporter:
+    """A tensor for `from_dlpack` functions that take objects only: exports as told, not as asked."""
+
+    __slots__ = ("_copied", "_tensor")
+
+    def __init__(self, tensor: Tensor, copied: bool) -> None:
+        self._tensor, self._copied = tensor, copied
+
+    def __dlpack__(
+        self,
+        *,
+        stream: int | None = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> object:
+        return self._tensor.__dlpack__(
+            stream=stream,
+            max_version=max_version,
+            dl_device=dl_device,
+            copy=self._copied or bool(copy),
+        )
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return self._tensor.__dlpack_device__()
+
+
+def _versioned(tensor: Tensor, copied: bool) -> object:
+    return tensor.__dlpack__(max_version=(1, 3), copy=copied)
+
+
+def _legacy(tensor: Tensor, copied: bool) -> object:
+    """A legacy capsule. What it cannot say (read-only) the profile has ruled out as harmless."""
+    if tensor.readonly and not copied:
+        tensor = unmarked(tensor)
+    return tensor.__dlpack__(copy=copied)
+
+
+def _object(tensor: Tensor, copied: bool) -> object:
+    """For consumers that ask an object for a legacy capsule."""
+    if tensor.readonly and not copied:
+        tensor = unmarked(tensor)
+    return Exporter(tensor, True) if copied else tensor
+
+
+def _numpy(module: ModuleType, tensor: Tensor, copied: bool) -> Any:
+    if copied:
+        tensor = tensor.copy()
+    if tensor.device.device_type != CPU:  # pinned memory of a GPU's driver, which the CPU can read
+        return module.from_dlpack(tensor)
+    return tensor.numpy()
+
+
+def _torch(module: ModuleType, tensor: Tensor, copied: bool) -> Any:
+    if tensor.device.device_type != CPU:  # as an object it is asked with torch's current stream
+        return module.from_dlpack(Exporter(tensor, copied))
+    return module.from_dlpack(_versioned(tensor, copied))
+
+
+_NARROW = {"int64": "int32", "uint64": "uint32", "float64": "float32", "complex128": "complex64"}
+
+
+def _jax_narrows(tensor: Tensor) -> str:
+    """JAX halves 64-bit types, unless it was told not to; in silence, and whatever `copy` says."""
+    if tensor.itemsize < 8:
+        return ""
+    if sys.modules["jax"].config.jax_enable_x64:
+        return ""
+    return _NARROW.get(_capi.dtype_name(_capi.tensor_dtype(tensor)), "")
+
+
+def _require_narrow_values(tensor: Tensor, narrow: str) -> None:
+    """Refuse values that would become others. Rounding is what JAX's users chose; wrapping is not."""
+    import numpy
+
+    problem = "they are not on the CPU, where they could be looked at"
+    if tensor.device.device_type == CPU:
+        array = tensor.numpy()
+        with numpy.errstate(over="ignore"):
+            result = array.astype(narrow)
+        if numpy.dtype(narrow).kind in "iu":
+            good = bool((result == array).all())
+        else:
+            good = bool((numpy.isfinite(result) == numpy.isfinite(array)).all())
+        if good:
+            return
+        problem = "some are too large for it"
+    raise UnsupportedError(
+        f"convert: jax would make {narrow} of these {tensor.dtype} values, and {problem}: call "
+        "`jax.config.update('jax_enable_x64', True)` first"
+    )
+
+
+def _jax(module: ModuleType, tensor: Tensor, copied: bool) -> Any:
+    narrow = _jax_narrows(tensor)
+    if narrow:
+        _require_narrow_values(tensor, narrow)
+    return module.from_dlpack(_object(tensor, copied))
+
+
+def _tensorflow(module: ModuleType, tensor: Tensor, copied: bool) -> Any:
+    return module.experimental.dlpack.from_dlpack(_legacy(tensor, copied))
+
+
+def _paddle(module: ModuleType, tensor: Tensor, copied: bool) -> Any:
+    return module.utils.dlpack.from_dlpack(_versioned(tensor, copied))
+
+
+def _mxnet(module: ModuleType, tensor: Tensor, copied: bool) -> Any:
+    return module.nd.from_dlpack(_legacy(tensor, copied))
+
+
+def _cupy(module: ModuleType, tensor: Tensor, copied: bool) -> Any:
+    return module.from_dlpack(Exporter(tensor, copied))
+
+
+def _arrow_array(module: ModuleType, tensor: Tensor, copied: bool) -> Any:
+    """pyarrow.Array: one axis, no gaps."""
+    if hasattr(module.Array, "from_dlpack"):
+        return module.Array.from_dlpack(Exporter(tensor, copied))
+    kind = getattr(module, _capi.dtype_name(_capi.tensor_dtype(tensor)))()
+    data = module.py_buffer(tensor.copy() if copied else tensor)
+    return module.Array.from_buffers(kind, tensor.size, [None, data])
+
+
+def _arrow_tensor(module: ModuleType, tensor: Tensor, copied: bool) -> Any:
+    if hasattr(module.Tensor, "from_dlpack"):
+        return module.Tensor.from_dlpack(Exporter(tensor, copied))
+    return module.Tensor.from_numpy((tensor.copy() if copied else tensor).numpy())
+
+
+def _tvm_ffi(module: ModuleType, tensor: Tensor, copied: bool) -> Any:
+    return module.from_dlpack(_versioned(tensor, copied))
+
+
+def _mlx(module: ModuleType, tensor: Tensor, copied: bool) -> Any:
+    if _capi.dtype_name(_capi.tensor_dtype(tensor)) == "float64":
+        # from_dlpack makes float32 of it.
+        return module.array(tensor.numpy(), dtype=module.float64)
+    negative = any(stride < 0 for stride in tensor.strides)
+    return module.from_dlpack(_versioned(tensor.contiguous() if negative else tensor, False))
+
+
+def _warp(module: ModuleType, tensor: Tensor, copied: bool) -> Any:
+    if not getattr(module._src.context, "runtime", None):
+        module.init()  # without it the import fails
+    return module.from_dlpack(_legacy(tensor, copied))
+
+
+def _onnxruntime(module: ModuleType, tensor: Tensor, copied: bool) -> Any:
+    return module.OrtValue.from_dlpack(_legacy(tensor, copied))
+
+
+def _xarray(module: ModuleType, tensor: Tensor, copied: bool) -> Any:
+    return module.DataArray(_numpy(_numpy_module(), tensor, copied))
+
+
+def _pandas(module: ModuleType, tensor: Tensor, copied: bool) -> Any:
+    build = module.Series if tensor.ndim == 1 else module.DataFrame
+    return build(_numpy(_numpy_module(), tensor, copied), copy=False)
+
+
+def _numpy_module() -> ModuleType:
+    import numpy
+
+    return numpy
+
+
+_ARROW_ARRAY = Profile(
+    "pyarrow", "pyarrow", _arrow_array, strides=COMPACT, readonly=HONOURS, ndim=(1, 1),
+    names=f"{_INTS} {_FLOATS}", notes="bool is a bitmap there, and complex is not at all",
+)  # fmt: skip
+_ARROW_TENSOR = Profile(
+    "pyarrow", "pyarrow", _arrow_tensor, owns="pyarrow.lib.Tensor", strides=POSITIVE,
+    readonly=HONOURS, names=f"{_INTS} {_FLOATS}", notes=_ARROW_ARRAY.notes,
+)  # fmt: skip
+
+_TABLE = (
+    Profile(
+        "numpy", "numpy", _numpy, owns="numpy.ndarray", readonly=HONOURS, ndim=(0, 64),
+        devices=(CPU, CUDA_HOST, ROCM_HOST),
+        notes="has no bfloat16, fp8, fp4 or int4; those come as the dtypes of ml_dtypes",
+    ),
+    Profile(
+        "torch", "torch", _torch, owns="torch.Tensor torch.nn.parameter.Parameter",
+        strides=POSITIVE, names=f"{_PLAIN} bfloat16 complex32 float4_e2m1fnx2 {_FP8_TORCH}",
+        devices=(CPU, CUDA, ROCM),
+        notes="aborts the process on a negative stride; writes to read-only data",
+    ),
+    Profile(
+        "jax", "jax.dlpack", _jax, owns="jaxlib._jax.ArrayImpl jaxlib.xla_extension.ArrayImpl",
+        strides=DENSE, readonly=IMMUTABLE, align=64, names=f"{_PLAIN} bfloat16 {_FP8_JAX}",
+        devices=(CPU, CUDA, ROCM), narrows=_jax_narrows,
+        notes="asks for legacy capsules, which cannot say read-only; copies below 64-byte "
+        "alignment; halves 64-bit types, wrapping integers, unless jax_enable_x64 is set",
+    ),
+    Profile(
+        "tensorflow", "tensorflow", _tensorflow,
+        owns="tensorflow.python.framework.ops.EagerTensor",
+        strides=COMPACT, readonly=IMMUTABLE, align=64, names=f"{_PLAIN} bfloat16",
+        devices=(CPU, CUDA, ROCM),
+        notes="aborts in its first operation on data that is not 64-byte aligned; drops lanes",
+    ),
+    Profile(
+        "paddle", "paddle", _paddle, owns="paddle.Tensor",
+        strides=POSITIVE, ndim=(0, 9), devices=(CPU, CUDA),
+        names="bool int8 int16 int32 int64 uint8 uint32 uint64 float16 float32 float64 bfloat16 "
+        f"{_COMPLEX} float8_e4m3fn float8_e5m2",
+        notes="takes uint16 for bfloat16; ignores byte_offset; writes to read-only data",
+    ),
+    Profile(
+        "mxnet", "mxnet", _mxnet, owns="mxnet.ndarray.ndarray.NDArray",
+        strides=COMPACT, names=f"int8 int32 int64 uint8 {_FLOATS}",
+        notes="ignores byte_offset and read-only",
+    ),
+    Profile(
+        "cupy", "cupy", _cupy, owns="cupy.ndarray cupy._core.core.ndarray",
+        names=_PLAIN, devices=(CUDA, CUDA_MANAGED, ROCM), notes="has no CPU arrays",
+    ),
+    Profile(
+        "pyarrow", "pyarrow", _arrow_tensor, owns="pyarrow.lib.Tensor", strides=POSITIVE,
+        readonly=HONOURS, names=f"{_INTS} {_FLOATS}", one_axis=_ARROW_ARRAY,
+        notes="an Array for one axis, a Tensor for others; takes no bool and no complex",
+    ),
+    Profile(
+        "tvm_ffi", "tvm_ffi", _tvm_ffi, owns="tvm_ffi.core.Tensor",
+        devices=(CPU, CUDA, CUDA_HOST, 4, 7, 8, ROCM, ROCM_HOST, 14),
+        notes="takes every dtype, and writes to read-only data",
+    ),
+    Profile(
+        "mlx", "mlx.core", _mlx, owns="mlx.core.array", strides=POSITIVE, readonly=IMMUTABLE,
+        copies=True, names=f"bool {_INTS} {_FLOATS} bfloat16 complex64",
+        notes="copies on the CPU, whatever it gets",
+    ),
+    Profile(
+        "warp", "warp", _warp, owns="warp._src.types.array warp.types.array",
+        strides=POSITIVE, ndim=(1, 4), names=f"bool {_INTS} {_FLOATS} bfloat16",
+        devices=(CPU, CUDA), notes="has 1 to 4 axes; ignores byte_offset and read-only",
+    ),
+    Profile(
+        "onnxruntime", "onnxruntime", _onnxruntime,
+        owns="onnxruntime.capi.onnxruntime_inference_collection.OrtValue",
+        strides=COMPACT, names=f"{_INTS} {_FLOATS} bfloat16",
+        notes="ignores byte_offset and read-only; takes bool for uint8",
+    ),
+    Profile(
+        "xarray", "xarray", _xarray, readonly=HONOURS, ndim=(0, 64),
+        notes="a DataArray over a NumPy view",
+    ),
+    Profile(
+        "pandas", "pandas", _pandas, readonly=HONOURS, ndim=(1, 2),
+        notes="a Series for one axis, a DataFrame for two, over a NumPy view",
+    ),
+)  # fmt: skip
+
+TABLE = {profile.name: profile for profile in _TABLE}
+# Classes that need another way than their library's usual one.
+TYPES = {"pyarrow.lib.Array": _ARROW_ARRAY, "pyarrow.lib.Tensor": _ARROW_TENSOR}
+ALIASES = {"np": "numpy", "tf": "tensorflow", "pa": "pyarrow", "pytorch": "torch", "ort": "onnxruntime",
+           "pd": "pandas", "xr": "xarray", "apache-tvm-ffi": "tvm_ffi", "arrow": "pyarrow"}  # fmt: skip

@@ -1,0 +1,177 @@
+"""The array API standard on Tensors: the module that `Tensor.__array_namespace__` returns.
+
+    xp = t.__array_namespace__()
+    xp.mean(xp.exp(t), axis=0)
+
+Every name is NumPy's own of the same name, with Tensors in and Tensors out, made when it is first
+used. NumPy 2 follows the standard by itself; on NumPy 1.x this needs array-api-compat. Names of
+NumPy that the standard does not have work in the same way.
+
+Source: array API standard 2024.12.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import types
+
+import numpy
+
+from dlx import _compute, _native
+from dlx.device import Device, device_code
+from dlx.errors import InvalidArgumentError, UnavailableError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from dlx._native import Tensor
+
+__array_api_version__ = "2024.12"
+_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
+_SUBMODULES = ("fft", "linalg")
+
+from_dlpack = _native.from_dlpack
+
+
+def require_version(version: str | None) -> None:
+    """Raises InvalidArgumentError unless `version` is None or a version that this module follows."""
+    if version is not None and version not in _VERSIONS:
+        raise InvalidArgumentError(
+            f"`api_version` is not followed (got {version!r}, expected one of {', '.join(_VERSIONS)})"
+        )
+
+
+def asarray(
+    obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None
+) -> Tensor:
+    """`dlx.asarray`, with the arguments that the standard has."""
+    return _native.asarray(obj, dtype=dtype, device=device, copy=copy)
+
+
+@functools.cache
+def _standard() -> types.ModuleType:
+    """The namespace of NumPy that follows the standard."""
+    if int(numpy.__version__.partition(".")[0]) >= 2:
+        return numpy
+    try:
+        return importlib.import_module("array_api_compat.numpy")
+    except ImportError:
+        raise UnavailableError(
+            f"NumPy {numpy.__version__} does not follow the array API standard by itself: install "
+            "NumPy 2, or array-api-compat beside it"
+        ) from None
+
+
+def _delegate(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of NumPy, with Tensors in and Tensors out."""
+
+    @functools.wraps(function)
+    def on_tensors(*args: Any, **kwargs: Any) -> Any:
+        device = kwargs.get("device")
+        if device is not None:
+            code = device_code(device)
+            if code[0] != 1:  # kDLCPU
+                from dlx import _compute_device
+
+                return _compute_device.call_on(Device(code), function, args, kwargs)
+            kwargs["device"] = "cpu"
+        if isinstance(function, type):  # finfo and iinfo, which take an array for its dtype
+            return function(*[_dtype_of(value) for value in args], **kwargs)
+        return _compute.call(function, args, kwargs)
+
+    return on_tensors
+
+
+def _dtype_of(value: Any) -> Any:
+    return value.dtype if isinstance(value, _native.Tensor) else value
+
+
+def _adapt(source: types.ModuleType, name: str, here: str) -> Any:
+    """What `source` has under `name`, for Tensors."""
+    if name.startswith("_") or not hasattr(source, name):
+        raise AttributeError(f"module {here!r} has no attribute {name!r}")
+    value = getattr(source, name)
+    if isinstance(value, types.ModuleType):
+        if name in _SUBMODULES and here == __name__:
+            return _Submodule(name)
+        raise AttributeError(f"module {here!r} has no attribute {name!r}")
+    if isinstance(value, type) and issubclass(value, numpy.generic):
+        try:
+            return numpy.dtype(value)  # equal to Tensor.dtype, and of the same hash
+        except TypeError:
+            raise AttributeError(f"module {here!r} has no attribute {name!r}") from None
+    return _delegate(value) if callable(value) else value
+
+
+class _Submodule(types.ModuleType):
+    """dlx.xp.linalg or dlx.xp.fft."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{__name__}.{name}", f"The array API standard's {name} on Tensors.")
+        self._source = getattr(_standard(), name)
+
+    def __getattr__(self, name: str) -> Any:
+        value = _adapt(self._source, name, self.__name__)
+        setattr(self, name, value)
+        return value
+
+    def __dir__(self) -> list[str]:
+        return [name for name in dir(self._source) if not name.startswith("_")]
+
+
+class _Info:
+    """What `__array_namespace_info__` returns: NumPy's answers, with devices that are Tensors'."""
+
+    def __init__(self) -> None:
+        self._info = _standard().__array_namespace_info__()
+
+    def capabilities(self) -> dict[str, Any]:
+        """Which optional parts of the standard there are."""
+        answer: dict[str, Any] = self._info.capabilities()
+        return answer
+
+    def default_device(self) -> Device:
+        """Where creation functions put their Tensors."""
+        return Device("cpu")
+
+    def devices(self) -> list[Device]:
+        """The devices that `device=` takes."""
+        from dlx.device import devices
+
+        return list(devices())
+
+    def default_dtypes(self, *, device: Any = None) -> dict[str, Any]:
+        """The dtype of each kind that creation functions choose by themselves."""
+        answer: dict[str, Any] = self._info.default_dtypes()
+        return answer
+
+    def dtypes(self, *, device: Any = None, kind: Any = None) -> dict[str, Any]:
+        """The standard's dtypes by name, all or those of a kind."""
+        answer: dict[str, Any] = self._info.dtypes(kind=kind)
+        return answer
+
+
+def __array_namespace_info__() -> _Info:
+    """What this namespace can do; source: array API standard 2024.12, "Inspection"."""
+    return _Info()
+
+
+def __getattr__(name: str) -> Any:
+    value = _adapt(_standard(), name, __name__)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    source = _standard()
+    hidden = {
+        name
+        for name in dir(source)
+        if name.startswith("_")
+        or (isinstance(getattr(source, name, None), types.ModuleType) and name not in _SUBMODULES)
+    }
+    own = {"__array_api_version__", "__array_namespace_info__", "asarray", "from_dlpack"}
+    return sorted(set(dir(source)) - hidden | own)

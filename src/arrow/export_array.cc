@@ -1,0 +1,125 @@
+#include <cstring>
+
+#include "src/arrow/bitmap.h"
+#include "src/arrow/export.h"
+#include "src/arrow/layout.h"
+#include "src/base/error.h"
+#include "src/device/registry.h"
+#include "src/dtype/dtype.h"
+#include "src/tensor/convert.h"
+#include "src/tensor/layout.h"
+#include "src/tensor/views.h"
+
+namespace dlx::arrow {
+namespace {
+
+/// What the buffers of an empty array point at: Arrow likes NULL less than it needs an address.
+alignas(64) constexpr char kNothing[64] = {};
+
+/// What one level of an exported array owns. The child's struct lies here, but the child has a node
+/// of its own: it may be moved out and outlive its parent.
+struct ArrayNode {
+  const void* buffers[2] = {nullptr, nullptr};
+  ArrowArray child{};
+  ArrowArray* children[1] = {&child};
+  TensorRef tensor;  ///< whose memory the leaf shows
+};
+
+/// Pure C++, so any thread may call it, with or without an interpreter.
+void release_array(ArrowArray* array) {
+  auto* node = static_cast<ArrayNode*>(array->private_data);
+  if (node->child.release != nullptr) node->child.release(&node->child);
+  array->release = nullptr;
+  delete node;
+}
+
+ArrayNode* fill_level(ArrowArray* out, int64_t length, bool is_leaf) {
+  auto* node = new ArrayNode;
+  *out = ArrowArray{};
+  out->length = length;
+  out->n_buffers = is_leaf ? 2 : 1;
+  out->buffers = node->buffers;
+  out->n_children = is_leaf ? 0 : 1;
+  out->children = is_leaf ? nullptr : node->children;
+  out->private_data = node;
+  out->release = release_array;
+  return node;
+}
+
+void refuse_copy(const ExportRequest& request, const char* why) {
+  if (request.copy != DLX_COPY_NEVER) return;
+  fail(DLX_ERROR_COPY_REFUSED, "a copy is needed (%s), and `copy` is DLX_COPY_NEVER", why);
+}
+
+/// Booleans as bits, in a buffer of whole cache lines, as Arrow recommends.
+TensorRef pack(Tensor* tensor, const ExportRequest& request) {
+  refuse_copy(request, "a tensor's booleans are bytes, Arrow's are bits");
+  require_cpu_reachable(tensor->dl.device, "tensor");
+  const TensorRef bytes = contiguous(tensor, CopyRequest());
+  DLDevice cpu{};
+  cpu.device_type = kDLCPU;
+  const int64_t used = tensor->size / 8 + (tensor->size % 8 != 0);
+  const int64_t size = (used / 64 + 1) * 64;
+  TensorRef bits = empty(1, &size, make_dtype(kDLUInt, 8), cpu, 0, request.allocation);
+  auto* out = static_cast<uint8_t*>(bits->dl.data);
+  pack_bits(static_cast<const uint8_t*>(bytes->dl.data), tensor->size, out);
+  std::memset(out + used, 0, static_cast<size_t>(size - used));
+  return bits;
+}
+
+/// The memory to show: compact, in the order of the layout.
+TensorRef prepare(Tensor* tensor, const Layout& layout, const ExportRequest& request) {
+  const TensorRef view = physical_view(tensor, layout);
+  if (tensor->dl.dtype.code == kDLBool) return pack(view.get(), request);
+  CopyRequest copy;
+  copy.copy = request.copy;
+  copy.allocation = request.allocation;
+  return contiguous(view.get(), copy);
+}
+
+/// The leaf's data, and its offset where that cannot be folded into the address.
+void fill_leaf(ArrowArray* out, ArrayNode* node, TensorRef memory) {
+  const DLTensor& dl = memory->dl;
+  const auto item = static_cast<uint64_t>(dl.dtype.bits / 8);
+  if (dl.byte_offset % item != 0) {
+    fail(DLX_ERROR_UNSUPPORTED,
+         "the data begins at byte %llu of its handle, which is no whole element of %llu bytes",
+         static_cast<unsigned long long>(dl.byte_offset), static_cast<unsigned long long>(item));
+  }
+  out->offset = static_cast<int64_t>(dl.byte_offset / item);
+  node->buffers[1] = dl.data == nullptr ? kNothing : dl.data;
+  node->tensor = static_cast<TensorRef&&>(memory);
+}
+
+}  // namespace
+
+void require_host(const Tensor* tensor) {
+  const DLDevice device = tensor->dl.device;
+  if (cpu_reachable(static_cast<int32_t>(device.device_type))) return;
+  fail(DLX_ERROR_DEVICE_REFUSED,
+       "the data is on %s, and an ArrowArray is memory of the CPU: export an ArrowDeviceArray, or "
+       "move the tensor to the CPU first",
+       device_text(static_cast<int32_t>(device.device_type), device.device_id).text);
+}
+
+void set_device(DLDevice device, ArrowDeviceArray* out) noexcept {
+  out->device_type = static_cast<int32_t>(device.device_type);
+  out->device_id = device.device_type == kDLCPU ? -1 : device.device_id;
+}
+
+DLDevice export_array(Tensor* tensor, const ExportRequest& request, ArrowArray* out) {
+  const Layout layout = layout_of(tensor, request.layout, request.copy);
+  TensorRef memory = prepare(tensor, layout, request);
+  const DLDevice device = memory->dl.device;
+  int64_t length = tensor->shape()[0];
+  for (const int64_t size : layout.levels) {
+    ArrayNode* node = fill_level(out, length, false);
+    out = &node->child;
+    length *= size;  // fits: the tensor has as many elements, or some extent is 0
+  }
+  ArrayNode* leaf = fill_level(out, length, true);
+  fill_leaf(out, leaf, static_cast<TensorRef&&>(memory));
+  return device;
+}
+
+}  // namespace dlx::arrow

@@ -1,0 +1,258 @@
+#include "src/arrow/import.h"
+
+#include <cstdlib>
+#include <new>
+
+#include "src/arrow/bitmap.h"
+#include "src/base/checked.h"
+#include "src/base/error.h"
+#include "src/device/registry.h"
+#include "src/dtype/dtype.h"
+#include "src/tensor/layout.h"
+#include "src/tensor/views.h"
+
+namespace dlx::arrow {
+namespace {
+
+/// Where the elements lie that an array means: `start` counts elements from the start of `buffer`.
+struct Elements {
+  const void* buffer;
+  int64_t start;
+};
+
+/// Elements [first, first + count) of one level, counted from the start of its buffers.
+struct Range {
+  int64_t first;
+  int64_t count;
+};
+
+void check_level(const ArrowArray& array, int64_t buffers, int64_t children) {
+  if (array.release == nullptr) {
+    fail(DLX_ERROR_INVALID_ARGUMENT, "`array`, or one of its children, has been released or moved");
+  }
+  int64_t end;
+  if (array.length < 0 || array.offset < 0 || array.null_count < -1 ||
+      !checked_add(array.offset, array.length, &end)) {
+    fail(DLX_ERROR_INVALID_ARGUMENT,
+         "`array` has numbers that cannot be (length %lld, offset %lld, null_count %lld)",
+         static_cast<long long>(array.length), static_cast<long long>(array.offset),
+         static_cast<long long>(array.null_count));
+  }
+  if (array.n_buffers != buffers || array.n_children != children) {
+    fail(DLX_ERROR_INVALID_ARGUMENT,
+         "`array` is not of the type that `schema` says (got %lld buffers and %lld children, "
+         "expected "
+         "%lld and %lld)",
+         static_cast<long long>(array.n_buffers), static_cast<long long>(array.n_children),
+         static_cast<long long>(buffers), static_cast<long long>(children));
+  }
+  if (array.buffers == nullptr)
+    fail(DLX_ERROR_INVALID_ARGUMENT, "`array` has no buffers (got NULL)");
+  if (children != 0 && (array.children == nullptr || array.children[0] == nullptr)) {
+    fail(DLX_ERROR_INVALID_ARGUMENT, "`array` has no child (got NULL)");
+  }
+  if (array.dictionary != nullptr) {
+    fail(DLX_ERROR_INVALID_ARGUMENT, "`array` has a dictionary, of which `schema` does not know");
+  }
+}
+
+/// Throws if there are nulls in the range.
+void require_no_nulls(const ArrowArray& array, const Range& range, bool readable) {
+  if (array.null_count == 0 || range.count == 0) return;
+  const auto* bitmap = static_cast<const uint8_t*>(array.buffers[0]);
+  if (bitmap == nullptr) {
+    if (array.null_count == -1) return;
+    fail(DLX_ERROR_INVALID_ARGUMENT, "`array` counts %lld nulls and has no validity bitmap",
+         static_cast<long long>(array.null_count));
+  }
+  if (!readable) {
+    fail(DLX_ERROR_UNSUPPORTED,
+         "`array` may have nulls, and its validity bitmap is out of the CPU's reach (null_count "
+         "%lld): fill or drop them first",
+         static_cast<long long>(array.null_count));
+  }
+  const int64_t nulls = count_zeros(bitmap, range.first, range.count);
+  if (nulls == 0) return;
+  fail(DLX_ERROR_UNSUPPORTED,
+       "`array` has %lld null%s, which no tensor can hold: fill or drop them first (in PyArrow: "
+       "fill_null, drop_null)",
+       static_cast<long long>(nulls), nulls == 1 ? "" : "s");
+}
+
+/// The range of the child's elements that lists of `size` elements are made of.
+Range range_of_child(const ArrowArray& child, const Range& lists, int64_t size) {
+  Range range;
+  int64_t end;
+  if (!checked_mul(lists.count, size, &range.count) ||
+      !checked_mul(lists.first, size, &range.first) ||
+      !checked_add(range.first, range.count, &end)) {
+    fail(DLX_ERROR_INVALID_ARGUMENT, "`array` has more than 2^63-1 elements");
+  }
+  if (range.count == 0) return {0, 0};
+  if (end > child.length) {
+    fail(DLX_ERROR_INVALID_ARGUMENT,
+         "`array` has a child of %lld elements (expected at least %lld for its lists of %lld)",
+         static_cast<long long>(child.length), static_cast<long long>(end),
+         static_cast<long long>(size));
+  }
+  range.first += child.offset;  // fits: offset + length does
+  return range;
+}
+
+/// Goes down through the lists. Throws for nulls and for contradictions.
+Elements locate(const ArrowArray& array, const TensorType& type, bool readable) {
+  const ArrowArray* level = &array;
+  const size_t depth = type.levels.size();
+  check_level(*level, depth == 0 ? 2 : 1, depth == 0 ? 0 : 1);
+  Range range{array.offset, array.length};
+  require_no_nulls(*level, range, readable);
+  for (size_t i = 0; i < depth; ++i) {
+    level = level->children[0];
+    const bool leaf = i + 1 == depth;
+    check_level(*level, leaf ? 2 : 1, leaf ? 0 : 1);
+    range = range_of_child(*level, range, type.levels[i]);
+    require_no_nulls(*level, range, readable);
+  }
+  if (range.count > 0 && level->buffers[1] == nullptr) {
+    fail(DLX_ERROR_INVALID_ARGUMENT, "`array` has no data (got NULL for %lld elements)",
+         static_cast<long long>(range.count));
+  }
+  return {level->buffers[1], range.first};
+}
+
+std::vector<int64_t> whole_shape(int64_t length, const TensorType& type) {
+  std::vector<int64_t> shape{length};
+  shape.insert(shape.end(), type.shape.begin(), type.shape.end());
+  return shape;
+}
+
+/// The tensor with its axes in the order that the type says.
+TensorRef permuted(TensorRef tensor, const TensorType& type) {
+  if (type.axes.empty()) return tensor;
+  std::vector<int32_t> axes{0};
+  for (const int32_t axis : type.axes) axes.push_back(axis + 1);
+  return permute(tensor.get(), axes.data());
+}
+
+void release_moved(Tensor* root) {
+  auto* array = static_cast<ArrowArray*>(root->owner);
+  array->release(array);
+  std::free(array);
+}
+
+/// A new place for the array's struct; `array` itself says afterwards that it was moved.
+ArrowArray* move_array(ArrowArray* array) {
+  auto* moved = static_cast<ArrowArray*>(std::malloc(sizeof(ArrowArray)));
+  if (moved == nullptr) throw std::bad_alloc();
+  *moved = *array;
+  array->release = nullptr;
+  return moved;
+}
+
+/// Releases the caller's array once its elements were copied.
+void release_copied(ArrowArray* array) {
+  ArrowArray moved = *array;
+  array->release = nullptr;
+  moved.release(&moved);
+}
+
+TensorRef unpack(const Elements& elements, int64_t length, const TensorType& type,
+                 const CopyRequest& request) {
+  DLDevice cpu{};
+  cpu.device_type = kDLCPU;
+  const std::vector<int64_t> shape = whole_shape(length, type);
+  Allocation allocation = request.allocation;
+  allocation.order = DLX_ORDER_C;
+  TensorRef bytes =
+      empty(static_cast<int32_t>(shape.size()), shape.data(), type.dtype, cpu, 0, allocation);
+  unpack_bits(static_cast<const uint8_t*>(elements.buffer), elements.start, bytes->size,
+              static_cast<uint8_t*>(bytes->dl.data));
+  const bool wants_other_order = request.allocation.order != DLX_ORDER_C || !type.axes.empty();
+  bytes = permuted(static_cast<TensorRef&&>(bytes), type);
+  return wants_other_order ? contiguous(bytes.get(), request) : static_cast<TensorRef&&>(bytes);
+}
+
+TensorRef import_bits(ArrowArray* array, const TensorType& type, const Elements& elements,
+                      DLDevice device, const CopyRequest& request) {
+  if (request.copy == DLX_COPY_NEVER) {
+    fail(DLX_ERROR_COPY_REFUSED,
+         "a copy is needed (Arrow's booleans are bits, a tensor's are bytes), and `copy` is "
+         "DLX_COPY_NEVER");
+  }
+  require_cpu_reachable(device, "array");
+  CopyRequest once = request;
+  once.copy = DLX_COPY_IF_NEEDED;
+  TensorRef tensor = unpack(elements, array->length, type, once);
+  release_copied(array);
+  return tensor;
+}
+
+}  // namespace
+
+TensorRef import_array(ArrowArray* array, const TensorType& type, DLDevice device,
+                       const CopyRequest& request, bool* copied) {
+  const bool readable = cpu_reachable(static_cast<int32_t>(device.device_type));
+  const Elements elements = locate(*array, type, readable);
+  *copied = type.bits || request.copy == DLX_COPY_ALWAYS;
+  if (type.bits) return import_bits(array, type, elements, device, request);
+
+  std::vector<int64_t> shape = whole_shape(array->length, type);
+  DLTensor description{};
+  description.data = const_cast<void*>(elements.buffer);
+  description.device = device;
+  description.ndim = static_cast<int32_t>(shape.size());
+  description.dtype = type.dtype;
+  description.shape = shape.data();
+  int64_t offset;
+  if (!checked_mul(elements.start, type.dtype.bits / 8, &offset)) {
+    fail(DLX_ERROR_INVALID_ARGUMENT, "`array` has an offset beyond 2^63-1 bytes");
+  }
+  description.byte_offset = static_cast<uint64_t>(offset);
+  TensorRef root = describe(description, DLPACK_FLAG_BITMASK_READ_ONLY, "array");
+  TensorRef tensor = permuted(TensorRef::share(root.get()), type);
+  if (*copied) {
+    tensor = clone(tensor.get(), request);
+    release_copied(array);
+    return tensor;
+  }
+  // From here on nothing fails.
+  root->owner = move_array(array);
+  root->release_memory = release_moved;
+  return tensor;
+}
+
+DLDevice read_device(const ArrowDeviceArray& array) {
+  const bool cpu = array.device_type == kDLCPU;
+  if (array.sync_event != nullptr && cpu) {
+    fail(DLX_ERROR_INVALID_ARGUMENT,
+         "`array` has a sync_event on the CPU, which has no events (expected NULL)");
+  }
+  if (array.sync_event != nullptr) {
+    fail(DLX_ERROR_UNSUPPORTED,
+         "`array` has a sync_event on device type %d, for which dlx cannot wait yet: synchronise "
+         "with "
+         "the library that made it, and pass NULL",
+         array.device_type);
+  }
+  DLDevice device;
+  device.device_type = static_cast<DLDeviceType>(array.device_type);
+  device.device_id = static_cast<int32_t>(array.device_id);
+  // Arrow's -1 is for types without ids, which have the id 0 in DLPack.
+  if (cpu || (array.device_id == -1 && cpu_reachable(array.device_type))) device.device_id = 0;
+  if (!cpu && (array.device_id < -1 || array.device_id > INT32_MAX)) {
+    fail(DLX_ERROR_INVALID_ARGUMENT, "`array` names no device (got type %d, id %lld)",
+         array.device_type, static_cast<long long>(array.device_id));
+  }
+  return device;
+}
+
+TensorRef import_nothing(const TensorType& type, const CopyRequest& request) {
+  DLDevice cpu{};
+  cpu.device_type = kDLCPU;
+  const std::vector<int64_t> shape = whole_shape(0, type);
+  return permuted(empty(static_cast<int32_t>(shape.size()), shape.data(), type.dtype, cpu, 0,
+                        request.allocation),
+                  type);
+}
+
+}  // namespace dlx::arrow

@@ -1,0 +1,26 @@
+#ifndef DLX_SRC_ARROW_IMPORT_H_
+#define DLX_SRC_ARROW_IMPORT_H_
+
+#include "dlx/arrow.h"
+#include "src/arrow/schema.h"
+#include "src/tensor/convert.h"
+#include "src/tensor/tensor.h"
+
+namespace dlx::arrow {
+
+/// Arrow arrays in. Ownership and errors as arrow.h documents them.
+
+/// Takes `array`, whose memory is on `device`, over on success. `*copied` tells whether the result
+/// has memory of its own.
+TensorRef import_array(ArrowArray* array, const TensorType& type, DLDevice device,
+                       const CopyRequest& request, bool* copied);
+
+/// The device of a device array in DLPack's terms; checks that there is no event to wait for.
+DLDevice read_device(const ArrowDeviceArray& array);
+
+/// A tensor of no elements, for a stream without arrays.
+TensorRef import_nothing(const TensorType& type, const CopyRequest& request);
+
+}  // namespace dlx::arrow
+
+#endif  // DLX_SRC_ARROW_IMPORT_H_

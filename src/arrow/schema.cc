@@ -1,0 +1,207 @@
+#include "src/arrow/schema.h"
+
+#include <cstring>
+
+#include "src/arrow/metadata.h"
+#include "src/base/checked.h"
+#include "src/base/error.h"
+#include "src/dtype/dtype.h"
+
+namespace dlx::arrow {
+namespace {
+
+struct Number {
+  const char* format;
+  uint8_t code;
+  uint8_t bits;
+};
+constexpr Number kNumbers[] = {
+    {"c", kDLInt, 8},    {"C", kDLUInt, 8},   {"s", kDLInt, 16},   {"S", kDLUInt, 16},
+    {"i", kDLInt, 32},   {"I", kDLUInt, 32},  {"l", kDLInt, 64},   {"L", kDLUInt, 64},
+    {"e", kDLFloat, 16}, {"f", kDLFloat, 32}, {"g", kDLFloat, 64}, {"b", kDLBool, 8},
+};
+
+/// Types that no tensor has, by the start of their formats, longer ones first.
+struct Refusal {
+  const char* prefix;
+  const char* what;
+  const char* way_out;
+};
+constexpr const char* kCastTime =
+    "its integers have a meaning that a tensor would lose: cast it to integers first (in PyArrow: "
+    ".cast(\"int32\") or .cast(\"int64\"))";
+constexpr const char* kText = "which has no elements of one size: export its buffers one by one";
+constexpr const char* kLists =
+    "whose lists may differ in length: cast it to fixed-size lists first (in PyArrow: "
+    ".cast(pa.list_(type, size))), or export its values and offsets one by one";
+constexpr Refusal kRefusals[] = {
+    {"n", "the null type", "which has no data"},
+    {"u", "strings", kText},
+    {"U", "strings", kText},
+    {"vu", "strings", kText},
+    {"z", "binary data", kText},
+    {"Z", "binary data", kText},
+    {"vz", "binary data", kText},
+    {"w:", "fixed-size binary data", "whose bytes have no type: export its buffer"},
+    {"d:", "decimals",
+     "which no tensor has: cast it to floats first (in PyArrow: .cast(\"float64\"))"},
+    {"td", "dates", kCastTime},
+    {"tt", "times", kCastTime},
+    {"ts", "timestamps", kCastTime},
+    {"tD", "durations", kCastTime},
+    {"ti", "intervals", "which no tensor has: export their parts one by one"},
+    {"+s", "a struct or a table", "which has no one type: export its columns one by one"},
+    {"+m", "a map", "which has no one type: export its keys and items one by one"},
+    {"+l", "lists", kLists},
+    {"+L", "lists", kLists},
+    {"+vl", "lists", kLists},
+    {"+vL", "lists", kLists},
+    {"+u", "a union", "which has no one type: export its children one by one"},
+    {"+r", "run-end-encoded data", "decode it first (in PyArrow: pyarrow.compute.run_end_decode)"},
+};
+
+[[noreturn]] void refuse_format(const char* format) {
+  for (const Refusal& refusal : kRefusals) {
+    if (std::strncmp(format, refusal.prefix, std::strlen(refusal.prefix)) != 0) continue;
+    fail(DLX_ERROR_UNSUPPORTED, "`schema` has the format \"%.40s\", %s: %s", format, refusal.what,
+         refusal.way_out);
+  }
+  fail(
+      DLX_ERROR_UNSUPPORTED,
+      "`schema` has the format \"%.40s\", which dlx does not know (expected an integer, a float, a "
+      "boolean or fixed-size lists of these)",
+      format);
+}
+
+/// True if the format is that of a fixed-size list, "+w:N".
+bool read_list_size(const char* format, int64_t* size) {
+  if (std::strncmp(format, "+w:", 3) != 0) return false;
+  *size = 0;
+  const char* digit = format + 3;
+  do {
+    if (*digit < '0' || *digit > '9' || !checked_mul(*size, 10, size) ||
+        !checked_add(*size, *digit - '0', size)) {
+      fail(DLX_ERROR_INVALID_ARGUMENT,
+           "`schema` has the malformed format \"%.40s\" (expected \"+w:\" and a number)", format);
+    }
+  } while (*++digit != '\0');
+  return true;
+}
+
+void check_level(const ArrowSchema& schema, size_t depth) {
+  if (schema.release == nullptr) {
+    fail(DLX_ERROR_INVALID_ARGUMENT, "`schema` has been released or moved%s",
+         depth == 0 ? "" : " (one of its children)");
+  }
+  if (schema.format == nullptr)
+    fail(DLX_ERROR_INVALID_ARGUMENT, "`schema` has no format (got NULL)");
+  if (schema.dictionary != nullptr) {
+    fail(DLX_ERROR_UNSUPPORTED,
+         "`schema` has the format \"%.40s\" with a dictionary, whose indices alone mean nothing: "
+         "decode it first (in PyArrow: .dictionary_decode())",
+         schema.format);
+  }
+  if (depth > DLX_MAX_NDIM) {
+    fail(DLX_ERROR_INVALID_ARGUMENT, "`schema` has more than %d lists in each other", DLX_MAX_NDIM);
+  }
+}
+
+const ArrowSchema& only_child(const ArrowSchema& schema) {
+  if (schema.n_children != 1 || schema.children == nullptr || schema.children[0] == nullptr) {
+    fail(DLX_ERROR_INVALID_ARGUMENT,
+         "`schema` has the format \"%.40s\" and %lld children (expected 1)", schema.format,
+         static_cast<long long>(schema.children == nullptr ? 0 : schema.n_children));
+  }
+  return *schema.children[0];
+}
+
+/// The extents that an extension type gives its list of `size` elements.
+void read_fixed_shape(const ArrowSchema& schema, int64_t size, TensorType* out) {
+  std::string_view serialized;
+  find_metadata(schema.metadata, kExtensionMetadata, &serialized);
+  FixedShape fixed = parse_fixed_shape(serialized);
+  int64_t product = 1;
+  for (const int64_t extent : fixed.shape) {
+    if (!checked_mul(product, extent, &product)) product = -1;
+  }
+  if (product != size) {
+    fail(
+        DLX_ERROR_INVALID_ARGUMENT,
+        "`schema` has an arrow.fixed_shape_tensor whose shape has %lld elements (expected the %lld "
+        "of its list)",
+        static_cast<long long>(product), static_cast<long long>(size));
+  }
+  out->shape = static_cast<std::vector<int64_t>&&>(fixed.shape);
+  out->axes = static_cast<std::vector<int32_t>&&>(fixed.permutation);
+}
+
+/// True if this level's extension type has filled in the shape.
+bool read_extension(const ArrowSchema& schema, bool is_list, int64_t size, TensorType* out) {
+  std::string_view name;
+  if (!find_metadata(schema.metadata, kExtensionName, &name)) return false;
+  if (name != kFixedShapeTensor || !out->levels.empty()) {
+    fail(
+        DLX_ERROR_UNSUPPORTED,
+        "`schema` has the extension type \"%.*s\" (format \"%.40s\"), whose meaning would be lost: "
+        "export its storage (in PyArrow: .storage)",
+        static_cast<int>(name.size() < 60 ? name.size() : 60), name.data(), schema.format);
+  }
+  if (!is_list) {
+    fail(DLX_ERROR_INVALID_ARGUMENT,
+         "`schema` has an arrow.fixed_shape_tensor of the format \"%.40s\" (expected \"+w:N\")",
+         schema.format);
+  }
+  read_fixed_shape(schema, size, out);
+  return true;
+}
+
+void read_number(const ArrowSchema& schema, TensorType* out) {
+  for (const Number& number : kNumbers) {
+    if (std::strcmp(schema.format, number.format) != 0) continue;
+    if (schema.n_children != 0) {
+      fail(DLX_ERROR_INVALID_ARGUMENT,
+           "`schema` has the format \"%s\" and %lld children (expected 0)", schema.format,
+           static_cast<long long>(schema.n_children));
+    }
+    out->dtype = make_dtype(number.code, number.bits);
+    out->bits = number.code == kDLBool;
+    return;
+  }
+  refuse_format(schema.format);
+}
+
+}  // namespace
+
+TensorType read_schema(const ArrowSchema& schema) {
+  TensorType out;
+  const ArrowSchema* level = &schema;
+  int64_t size;
+  check_level(*level, 0);
+  for (;;) {
+    const bool is_list = read_list_size(level->format, &size);
+    const bool shaped = read_extension(*level, is_list, size, &out);
+    if (!is_list) break;
+    if (!shaped) out.shape.push_back(size);
+    out.levels.push_back(size);
+    level = &only_child(*level);
+    check_level(*level, out.levels.size());
+  }
+  read_number(*level, &out);
+  // Lists within the tensors of the extension type keep their places behind them.
+  if (!out.axes.empty()) {
+    for (size_t i = out.axes.size(); i < out.shape.size(); ++i) {
+      out.axes.push_back(static_cast<int32_t>(i));
+    }
+  }
+  return out;
+}
+
+const char* format_of(DLDataType dtype) noexcept {
+  if (dtype.lanes != 1) return nullptr;
+  for (const Number& number : kNumbers) {
+    if (number.code == dtype.code && number.bits == dtype.bits) return number.format;
+  }
+  return nullptr;
+}
+
+}  // namespace dlx::arrow

@@ -1,0 +1,247 @@
+/* Section "arrow": types that no tensor has, and structs that lie. Nothing of it is consumed. */
+#include "arrow_util.h"
+
+/* Each type that no tensor has is named by its format, with the reason. */
+static void other_types_are_refused_by_their_format(void **state) {
+  (void)state;
+  static const struct {
+    const char *format, *words;
+  } rows[] = {{"n", "null type"},        {"u", "strings"},      {"U", "strings"},
+              {"vu", "strings"},         {"z", "binary"},       {"Z", "binary"},
+              {"vz", "binary"},          {"w:16", "binary"},    {"d:19,10", "decimals"},
+              {"tdD", "dates"},          {"tdm", "dates"},      {"tts", "times"},
+              {"tsn:UTC", "timestamps"}, {"tDu", "durations"},  {"tiM", "intervals"},
+              {"+s", "struct"},          {"+l", "lists"},       {"+L", "lists"},
+              {"+vl", "lists"},          {"+m", "map"},         {"+ud:0,1", "union"},
+              {"+us:0", "union"},        {"+r", "run-end"},     {"ff", "does not know"},
+              {"", "does not know"},     {"?", "does not know"}};
+  const int64_t data[2] = {0};
+
+  for (size_t i = 0; i < COUNT_OF(rows); ++i) {
+    arrow_node node;
+    char named[64];
+    make_numbers(&node, rows[i].format, data, 1);
+    snprintf(named, sizeof named, "format \"%s\"", rows[i].format);
+    assert_not_imported(&node, NULL, DLX_ERROR_UNSUPPORTED, rows[i].words);
+    assert_says(dlx_last_error(), named);
+  }
+}
+
+/* Temporal types say how to get at their integers. */
+static void refusals_name_the_way_out(void **state) {
+  (void)state;
+  const int64_t data[1] = {0};
+  arrow_node node;
+  make_numbers(&node, "tdD", data, 1);
+  assert_not_imported(&node, NULL, DLX_ERROR_UNSUPPORTED, ".cast(\"int32\")");
+  make_numbers(&node, "l", data, 1);
+  node.buffers[0] = (const uint8_t[]){0};
+  node.array.null_count = 1;
+  assert_not_imported(&node, NULL, DLX_ERROR_UNSUPPORTED, "1 null,");
+  assert_says(dlx_last_error(), "fill_null, drop_null");
+}
+
+static void dictionaries_are_refused(void **state) {
+  (void)state;
+  const int64_t data[1] = {0};
+  arrow_node node, values;
+  make_numbers(&values, "u", NULL, 0);
+  make_numbers(&node, "i", data, 1);
+  node.schema.dictionary = &values.schema;
+  node.array.dictionary = &values.array;
+  assert_not_imported(&node, NULL, DLX_ERROR_UNSUPPORTED, "dictionary");
+  node.schema.dictionary = NULL;
+  assert_not_imported(&node, NULL, DLX_ERROR_INVALID_ARGUMENT, "dictionary");
+}
+
+static void booleans_are_not_shared(void **state) {
+  (void)state;
+  const uint8_t bits[1] = {1};
+  dlx_copy_options options = DLX_COPY_OPTIONS_INIT;
+  options.copy = DLX_COPY_NEVER;
+  arrow_node node;
+  make_numbers(&node, "b", bits, 1);
+  assert_not_imported(&node, &options, DLX_ERROR_COPY_REFUSED, "booleans are bits");
+}
+
+static void options_are_checked(void **state) {
+  (void)state;
+  dlx_copy_options options = DLX_COPY_OPTIONS_INIT;
+  options.copy = 3;
+  arrow_node node;
+  make_numbers(&node, "i", NULL, 0);
+  assert_not_imported(&node, &options, DLX_ERROR_INVALID_ARGUMENT, "`options->copy`");
+}
+
+/* A list of three int32 lists of two, one thing of which a test then breaks. */
+typedef struct nested {
+  arrow_node outer, leaf;
+  int32_t data[6];
+} nested;
+
+static void make_nested(nested *out) {
+  memset(out->data, 0, sizeof out->data);
+  make_numbers(&out->leaf, "i", out->data, 6);
+  make_lists(&out->outer, "+w:2", &out->leaf, 3);
+}
+
+#define assert_breaks(change, words)                                        \
+  do {                                                                      \
+    nested n;                                                               \
+    make_nested(&n);                                                        \
+    change;                                                                 \
+    assert_not_imported(&n.outer, NULL, DLX_ERROR_INVALID_ARGUMENT, words); \
+  } while (0)
+
+static void malformed_schemas_are_refused(void **state) {
+  (void)state;
+  assert_breaks(n.outer.schema.release = NULL, "`schema` has been released or moved");
+  assert_breaks(n.leaf.schema.release = NULL, "one of its children");
+  assert_breaks(n.outer.schema.format = NULL, "no format");
+  assert_breaks(n.leaf.schema.format = NULL, "no format");
+  assert_breaks(n.outer.schema.format = "+w:", "malformed format");
+  assert_breaks(n.outer.schema.format = "+w:-1", "malformed format");
+  assert_breaks(n.outer.schema.format = "+w:2x", "malformed format");
+  assert_breaks(n.outer.schema.format = "+w:9223372036854775808", "malformed format");
+  assert_breaks(n.outer.schema.n_children = 0, "and 0 children");
+  assert_breaks(n.outer.schema.n_children = 2, "and 2 children");
+  assert_breaks(n.outer.schema.children = NULL, "and 0 children");
+  assert_breaks(n.outer.schema_children[0] = NULL, "(expected 1)");
+  assert_breaks(n.leaf.schema.n_children = 1, "and 1 children");
+  assert_breaks(n.outer.schema.metadata = "\xff\xff\xff\xff", "negative length");
+  assert_breaks(n.outer.schema.metadata = "\1\0\0\0\xf0\xff\xff\xff", "negative length");
+}
+
+static void malformed_arrays_are_refused(void **state) {
+  (void)state;
+  assert_breaks(n.outer.array.release = NULL, "released or moved");
+  assert_breaks(n.leaf.array.release = NULL, "released or moved");
+  assert_breaks(n.outer.array.length = -1, "cannot be");
+  assert_breaks(n.outer.array.offset = -1, "cannot be");
+  assert_breaks(n.leaf.array.null_count = -2, "cannot be");
+  assert_breaks(n.outer.array.offset = INT64_MAX, "cannot be");
+  assert_breaks(n.outer.array.n_buffers = 2, "not of the type");
+  assert_breaks(n.leaf.array.n_buffers = 3, "not of the type");
+  assert_breaks(n.outer.array.n_children = 0, "not of the type");
+  assert_breaks(n.leaf.array.n_children = 1, "not of the type");
+  assert_breaks(n.outer.array.buffers = NULL, "no buffers");
+  assert_breaks(n.leaf.array.buffers = NULL, "no buffers");
+  assert_breaks(n.outer.array.children = NULL, "no child");
+  assert_breaks(n.outer.array_children[0] = NULL, "no child");
+  assert_breaks(n.leaf.buffers[1] = NULL, "no data");
+  assert_breaks(n.leaf.array.null_count = 1, "no validity bitmap");
+}
+
+/* Lengths that the child does not have, and products that no number holds. */
+static void ranges_are_checked(void **state) {
+  (void)state;
+  assert_breaks(n.outer.array.length = 4, "child of 6 elements (expected at least 8");
+  assert_breaks(n.outer.array.offset = 1, "child of 6 elements (expected at least 8");
+  assert_breaks(n.leaf.array.length = 5, "child of 5 elements (expected at least 6");
+  assert_breaks(n.outer.schema.format = "+w:3", "expected at least 9");
+  assert_breaks(n.outer.schema.format = "+w:9223372036854775807", "more than 2^63-1 elements");
+  assert_breaks(n.outer.array.length = INT64_MAX, "more than 2^63-1 elements");
+  assert_breaks((n.outer.array.length = 1, n.outer.array.offset = INT64_MAX - 1), "2^63-1");
+  assert_breaks((n.leaf.array.length = INT64_MAX, n.outer.array.length = INT64_MAX / 2),
+                "2^63-1 bytes");
+  assert_breaks((n.leaf.array.length = 6, n.leaf.array.offset = INT64_MAX - 6), "2^63-1 bytes");
+}
+
+/* A schema that contains itself ends at the limit. */
+static void a_schema_that_contains_itself_is_refused(void **state) {
+  (void)state;
+  nested n;
+  make_nested(&n);
+  n.outer.schema.format = "+w:1";
+  n.outer.schema_children[0] = &n.outer.schema;
+  assert_not_imported(&n.outer, NULL, DLX_ERROR_INVALID_ARGUMENT, "lists in each other");
+}
+
+/* Extension types have a meaning of their own. */
+static void extension_types_are_refused(void **state) {
+  (void)state;
+  char metadata[300];
+  nested n;
+  make_nested(&n);
+  put_extension(metadata, "arrow.uuid", "");
+  n.outer.schema.metadata = metadata;
+  assert_not_imported(&n.outer, NULL, DLX_ERROR_UNSUPPORTED, "\"arrow.uuid\"");
+  n.outer.schema.metadata = NULL;
+  n.leaf.schema.metadata = metadata;
+  put_extension(metadata, "arrow.bool8", "");
+  assert_not_imported(&n.outer, NULL, DLX_ERROR_UNSUPPORTED, ".storage");
+
+  put_extension(metadata, "arrow.fixed_shape_tensor", "{\"shape\":[]}");
+  arrow_node node;
+  make_numbers(&node, "i", n.data, 6);
+  node.schema.metadata = metadata;
+  assert_not_imported(&node, NULL, DLX_ERROR_INVALID_ARGUMENT, "of the format \"i\"");
+}
+
+/* The metadata of fixed-shape tensors is read strictly. */
+static void malformed_tensor_metadata_is_refused(void **state) {
+  (void)state;
+  static const struct {
+    const char *json, *words;
+  } rows[] = {{"", "no '{'"},
+              {"[2]", "no '{'"},
+              {"{", "no string"},
+              {"{}", "no member \"shape\""},
+              {"{\"permutation\":[]}", "no member \"shape\""},
+              {"{\"shape\"}", "no ':'"},
+              {"{\"shape\":2}", "no '['"},
+              {"{\"shape\":[2}", "no ']'"},
+              {"{\"shape\":[2,]}", "no whole number"},
+              {"{\"shape\":[-2]}", "no whole number"},
+              {"{\"shape\":[02]}", "no whole number"},
+              {"{\"shape\":[2.0]}", "no ']'"},
+              {"{\"shape\":[\"2\"]}", "no whole number"},
+              {"{\"shape\":null}", "no '['"},
+              {"{\"shape\":[9223372036854775808]}", "beyond 2^63-1"},
+              {"{\"shape\":[4294967296,4294967296]}", "has -1 elements"},
+              {"{\"shape\":[2]", "no '}'"},
+              {"{\"shape\":[2]} x", "more text"},
+              {"{\"shape\":[2],}", "no string"},
+              {"{\"shape\":[2],\"shape\":[2]}", "a member twice"},
+              {"{\"shape\":[3]}", "has 3 elements (expected the 2"},
+              {"{\"shape\":[2],\"permutation\":[]}", "another length"},
+              {"{\"shape\":[2],\"permutation\":[1]}", "not there"},
+              {"{\"shape\":[1,2],\"permutation\":[1,1]}", "an axis twice"},
+              {"{\"shape\":[2],\"permutation\":[4294967296]}", "too many axes"},
+              {"{\"shape\":[2],\"dim_names\":[]}", "another length"},
+              {"{\"shape\":[2],\"dim_names\":[\"x]}", "without an end"},
+              {"{\"shape\":[2],\"dim_names\":[\"x\\\"]}", "without an end"},
+              {"{\"shape\":[2],\"dim_names\":[\"\n\"]}", "control character"},
+              {"{\"shape\":[2],\"dim_names\":[x]}", "no string"}};
+  char metadata[300];
+
+  for (size_t i = 0; i < COUNT_OF(rows); ++i) {
+    nested n;
+    make_nested(&n);
+    put_extension(metadata, "arrow.fixed_shape_tensor", rows[i].json);
+    n.outer.schema.metadata = metadata;
+    assert_not_imported(&n.outer, NULL, DLX_ERROR_INVALID_ARGUMENT, rows[i].words);
+  }
+  nested n;
+  make_nested(&n);
+  put_extension(metadata, "arrow.fixed_shape_tensor", "{\"shape\":[2],\"uniform\":[1]}");
+  n.outer.schema.metadata = metadata;
+  assert_not_imported(&n.outer, NULL, DLX_ERROR_UNSUPPORTED, "\"uniform\"");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(other_types_are_refused_by_their_format),
+      cmocka_unit_test(refusals_name_the_way_out),
+      cmocka_unit_test(dictionaries_are_refused),
+      cmocka_unit_test(booleans_are_not_shared),
+      cmocka_unit_test(options_are_checked),
+      cmocka_unit_test(malformed_schemas_are_refused),
+      cmocka_unit_test(malformed_arrays_are_refused),
+      cmocka_unit_test(ranges_are_checked),
+      cmocka_unit_test(a_schema_that_contains_itself_is_refused),
+      cmocka_unit_test(extension_types_are_refused),
+      cmocka_unit_test(malformed_tensor_metadata_is_refused),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

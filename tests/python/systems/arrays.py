@@ -1,0 +1,185 @@
+"""What the tests of whole systems share: arrays of every layout, and one check for all libraries.
+
+`./dev test --systems` installs the systems into environments of their own and sets DLX_SYSTEMS to
+the environment's name: there, a system that cannot be imported is a failure. Elsewhere its file is
+skipped, with the reason shown.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import os
+import sys
+import weakref
+
+import pytest
+
+import dlx
+
+numpy = pytest.importorskip("numpy", reason="makes the arrays of these tests")
+REQUIRED = os.environ.get("DLX_SYSTEMS", "")
+
+NUMPY_NAMES = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+               "float16", "float32", "float64", "complex64", "complex128"]  # fmt: skip
+
+
+def require(name):
+    """The module of the system under test."""
+    if REQUIRED:
+        return importlib.import_module(name)
+    return pytest.importorskip(
+        name, reason=f"{name} is not installed here (./dev test --systems has it)"
+    )
+
+
+def aligned(*shape, dtype="float32", shift=0):
+    """0, 1, 2 … at `shift` bytes beyond a multiple of 64."""
+    dtype = numpy.dtype(dtype)
+    count = int(numpy.prod(shape, dtype=int))
+    raw = numpy.zeros(count * dtype.itemsize + 192, numpy.uint8)
+    start = -raw.ctypes.data % 64 + shift
+    result = raw[start : start + count * dtype.itemsize].view(dtype)
+    result[:] = numpy.arange(count).astype(dtype)
+    return result.reshape(shape)
+
+
+def _frozen(array):
+    array.flags.writeable = False
+    return array
+
+
+LAYOUTS = {
+    "contiguous": lambda: aligned(3, 4),
+    "column-major": lambda: aligned(4, 3).T,
+    "permuted": lambda: aligned(2, 3, 4).transpose(2, 0, 1),
+    "rows": lambda: aligned(32, 2)[16:32:8],
+    "columns": lambda: aligned(3, 32)[:, 16:20],
+    "reversed": lambda: aligned(3, 4)[::-1, ::-1],
+    "broadcast": lambda: numpy.lib.stride_tricks.as_strided(aligned(4), (3, 4), (0, 4)),
+    "0-d": lambda: aligned(1).reshape(()),
+    "empty": lambda: aligned(3, 4)[:0],
+    "length 1, reversed": lambda: aligned(1, 4)[::-1],
+    "half aligned": lambda: aligned(3, 4, shift=32),
+    "element aligned": lambda: aligned(3, 4, shift=4),
+    "unaligned": lambda: aligned(3, 4, shift=1),
+    "read-only": lambda: _frozen(aligned(3, 4)),
+    "5 axes": lambda: aligned(1, 2, 1, 2, 1),
+}
+
+
+def check_layout(layout, to, shared, address, values, *, refused=()):
+    """Convert one layout to a library: shared or copied as expected, right values, writes seen.
+
+    Args:
+        shared: the layouts that the library shares; all others are copied.
+        address, values: of an array of the library: its address, and its elements as nested lists.
+        refused: layouts that the library has no form for.
+    """
+    source = LAYOUTS[layout]()
+    if layout in refused:
+        with pytest.raises(dlx.UnsupportedError):
+            dlx.convert(source, to)
+        return
+    result = dlx.convert(source, to)
+    assert values(result) == source.tolist()
+    copy = dlx.convert(source, to, copy=True)
+    assert values(copy) == source.tolist()
+    if source.size == 0:
+        return
+    assert address(copy) != source.ctypes.data
+    if layout in shared:
+        assert address(result) == source.ctypes.data
+        same = dlx.convert(source, to, copy=False)
+        if source.flags.writeable:
+            source[...] = 7
+            assert values(same) == values(result) == source.tolist()
+            assert values(copy) != source.tolist()
+    else:
+        assert address(result) != source.ctypes.data
+        with pytest.raises(dlx.CopyRefusedError):
+            dlx.convert(source, to, copy=False)
+    back = dlx.asarray(result)
+    assert back.data_ptr == address(result)
+    assert back.tolist() == values(result)
+
+
+def check_dtype(name, to, address):
+    """A dtype goes to the library under its own name, and comes back, on the same memory."""
+    source = numpy_array(name)
+    tensor = dlx.asarray(source)
+    result = dlx.convert(source, to, copy=False)
+    assert address(result) == source.ctypes.data
+    back = dlx.asarray(result)
+    assert str(dlx.dtype(back.dtype)) == str(dlx.dtype(tensor.dtype)) == name
+    assert back.data_ptr == source.ctypes.data
+    assert repr(back.tolist()) == repr(tensor.tolist())
+    return result
+
+
+def numpy_array(name):
+    """0, 1, 1, 0 as an aligned array of a dtype of NumPy or ml_dtypes."""
+    if not hasattr(numpy, name) and name != "bool":
+        import ml_dtypes
+
+        dtype = numpy.dtype(getattr(ml_dtypes, name))
+    else:
+        dtype = numpy.dtype(name)
+    result = aligned(4, dtype=dtype)
+    result[:] = numpy.array([0, 1, 1, 0]).astype(dtype)
+    return result
+
+
+def check_lifetimes(make, convert_back):
+    """Memory of either side lives as long as the other side's array, and no longer.
+
+    Args:
+        make: () -> an array of the library that weakrefs can watch, or its owner with it.
+        convert_back: (tensor) -> an array of the library.
+    """
+    source, watched = make()
+    gone = weakref.ref(watched)
+    tensor = dlx.asarray(source)
+    expected = tensor.tolist()
+    del source, watched
+    gc.collect()
+    assert tensor.tolist() == expected
+    del tensor
+    gc.collect()
+    assert gone() is None
+
+    released = []
+    base = aligned(64)
+    wrapped = dlx.from_pointer(
+        base.ctypes.data, (64,), "float32", owner=base, on_release=lambda: released.append(1)
+    )
+    result = convert_back(wrapped)
+    del wrapped
+    gc.collect()
+    assert not released
+    del result
+    for _ in range(3):  # some libraries free later, from another thread or with the next call
+        gc.collect()
+        dlx.asarray([0])
+    assert released == [1]
+
+
+def check_no_leak(convert, count=400, size=1 << 18):
+    """Converting again and again does not grow the process by what is converted."""
+    import resource
+
+    source = aligned(size // 4)
+    for _ in range(20):
+        convert(source)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for _ in range(count):
+        convert(source)
+    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
+    assert grown < count * size / 4, f"{grown} bytes for {count} arrays of {size}"
+
+
+def run_alone(code):
+    """Run code in a process of its own, for what might end one."""
+    import subprocess
+
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=300)

@@ -1,0 +1,89 @@
+"""astropy.units, and its masked classes: a unit or a mask is not dropped in silence."""
+
+from __future__ import annotations
+
+import arrays
+import numpy
+import pytest
+
+import dlx
+
+units = arrays.require("astropy.units")
+
+
+def quantity():
+    return units.Quantity(arrays.aligned(3), "m", copy=False)
+
+
+@pytest.mark.parametrize(
+    "take",
+    [
+        dlx.asarray,
+        dlx.from_dlpack,
+        lambda x: dlx.convert(x, "numpy"),
+        lambda x: dlx.asarray(x, copy=True, force=True),
+        lambda x: dlx.asarray(x[0]),
+        lambda x: dlx.asarray(x[::-1]),
+    ],
+)
+def test_a_unit_is_refused_with_the_way_out(take):
+    with pytest.raises(dlx.UnsupportedError, match=r"in m would lose its unit: export `\.value`"):
+        take(quantity())
+
+
+def test_the_ways_out_that_the_message_names():
+    length = quantity()
+
+    assert dlx.asarray(length.value).data_ptr == length.value.ctypes.data
+    assert dlx.asarray(length.to(units.km).value).tolist() == (length.value / 1000).tolist()
+
+
+def test_a_pure_number_loses_nothing():
+    ratio = quantity() / quantity().max()
+
+    assert dlx.asarray(ratio.decompose()).tolist() == [0, 0.5, 1]
+
+
+@pytest.mark.parametrize("name", ["float32", "float64", "complex128"])
+@pytest.mark.parametrize(
+    "layout", ["contiguous", "column-major", "reversed", "0-d", "empty", "read-only"]
+)
+def test_values_of_every_layout_are_shared(name, layout):
+    source = arrays.LAYOUTS[layout]().astype(name, copy=False)
+    value = units.Quantity(source, "s", copy=False).value
+    tensor = dlx.asarray(value)
+
+    assert tensor.tolist() == source.tolist()
+    if isinstance(value, numpy.ndarray) and value.size:
+        assert tensor.data_ptr == value.ctypes.data
+
+
+def test_a_quantity_over_a_tensor():
+    tensor = dlx.asarray(arrays.aligned(3))
+    length = units.Quantity(tensor.numpy(), units.m, copy=False)
+    length[0] = 5 * units.m
+
+    assert tensor.tolist() == [5, 1, 2]
+
+
+def test_masked_quantities_and_arrays():
+    from astropy.utils.masked import Masked
+
+    with pytest.raises(dlx.UnsupportedError, match="mask"):
+        dlx.asarray(Masked(arrays.aligned(3), mask=[True, False, False]))
+    with pytest.raises(dlx.UnsupportedError, match=r"mask|unit"):
+        dlx.asarray(Masked(quantity(), mask=[True, False, False]))
+    assert dlx.asarray(Masked(arrays.aligned(3), mask=False)).tolist() == [0, 1, 2]
+
+
+def test_columns_of_a_table():
+    from astropy.table import MaskedColumn, QTable, Table
+
+    table = Table({"a": [1.0, 2.0]})
+    assert dlx.asarray(table["a"]).tolist() == [1, 2]
+    with pytest.raises(dlx.UnsupportedError, match="unit"):
+        dlx.asarray(QTable({"a": quantity()})["a"])
+    with pytest.raises(dlx.UnsupportedError, match="mask"):
+        dlx.asarray(MaskedColumn([1.0, 2.0], mask=[True, False]))
+    with pytest.raises(dlx.UnsupportedError, match="unit"):
+        dlx.asarray(Table({"a": quantity()}, units={"a": "m"})["a"])

@@ -1,0 +1,158 @@
+"""JAX: every dtype and layout both ways. It asks for legacy capsules, wants 64-byte alignment and
+dense strides, and its arrays are immutable."""
+
+from __future__ import annotations
+
+import arrays
+import numpy
+import pytest
+
+import dlx
+
+jax = arrays.require("jax")
+jax.config.update("jax_enable_x64", True)
+
+SHARED = {"contiguous", "column-major", "permuted", "0-d", "5 axes", "length 1, reversed",
+          "read-only"}  # fmt: skip
+NAMES = [*arrays.NUMPY_NAMES, "bfloat16", "float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz",
+         "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz",
+         "float8_e8m0fnu"]  # fmt: skip
+
+
+def address(x):
+    return x.unsafe_buffer_pointer()
+
+
+def values(x):
+    return jax.numpy.array(x, copy=True).tolist()  # an array remembers its own tolist()
+
+
+@pytest.mark.parametrize("layout", arrays.LAYOUTS)
+def test_layouts(layout):
+    arrays.check_layout(layout, "jax", SHARED, address, values)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_dtypes(name):
+    result = arrays.check_dtype(name, jax, address)
+
+    assert result.dtype.name == name
+
+
+@pytest.mark.parametrize("name", ["int4", "uint4", "float4_e2m1fn"])
+def test_dtypes_without_a_capsule_are_refused(name):
+    with pytest.raises(dlx.UnsupportedError, match="jax takes no"):
+        dlx.convert(arrays.numpy_array(name), "jax")
+
+
+def test_imports_are_read_only():
+    source = jax.numpy.arange(4.0)
+    tensor = dlx.asarray(source)
+
+    assert tensor.readonly
+    assert tensor.data_ptr == address(source)
+    with pytest.raises(dlx.ReadOnlyError):
+        tensor[0] = 1.0
+
+
+def test_buffer_and_array_protocols_share_too():
+    source = jax.numpy.arange(4.0)
+
+    assert dlx.asarray(memoryview(source)).data_ptr == address(source)
+    assert dlx.asarray(numpy.asarray(source)).data_ptr == address(source)
+
+
+def test_donating_an_import_does_not_write_to_read_only_data():
+    source = arrays.LAYOUTS["read-only"]()
+    before = source.tolist()
+    result = dlx.convert(source, "jax", copy=False)
+    doubled = jax.jit(lambda x: x * 2, donate_argnums=0)(result)
+
+    assert doubled.tolist() == (numpy.array(before) * 2).tolist()
+    assert source.tolist() == before
+
+
+@pytest.mark.parametrize("transform", [jax.jit, jax.vmap, lambda f: jax.grad(lambda x: f(x)[0])])
+def test_tracers_are_refused_with_the_way_out(transform):
+    def function(x):
+        return dlx.asarray(x).tolist()
+
+    with pytest.raises(dlx.UnsupportedError, match=r"stand-in.*pure_callback"):
+        transform(function)(jax.numpy.ones(3))
+
+
+def test_pure_callback_is_a_way_out_of_a_trace():
+    def double(x):
+        return dlx.convert(x, "numpy") * 2
+
+    @jax.jit
+    def function(x):
+        return jax.pure_callback(double, jax.ShapeDtypeStruct(x.shape, x.dtype), x)
+
+    assert function(jax.numpy.ones(3)).tolist() == [2, 2, 2]
+
+
+def test_arrays_on_several_devices_are_refused():
+    arrays.run_alone("""
+import os
+os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=2"
+import dlx, jax
+mesh = jax.sharding.Mesh(jax.devices(), "x")
+spec = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("x"))
+sharded = jax.device_put(jax.numpy.arange(4.0), spec)
+try:
+    dlx.asarray(sharded)
+except BufferError as error:
+    assert str(error)
+else:
+    raise AssertionError("half of an array was taken for all of it")
+parts = [dlx.asarray(part.data).tolist() for part in sharded.addressable_shards]
+assert parts == [[0, 1], [2, 3]], parts
+""")
+
+
+def test_lifetimes():
+    released = []
+    base = arrays.aligned(4)
+    tensor = dlx.from_pointer(
+        base.ctypes.data, (4,), "float32", on_release=lambda: released.append(1)
+    )
+    result = dlx.convert(tensor, "jax", copy=False)
+    del tensor
+    later = result + 1
+    assert later.tolist() == [1, 2, 3, 4]
+    assert not released
+    result.delete()
+    del result, later
+    _collect(released)
+    assert released == [1]
+
+    source = jax.numpy.arange(4.0) + 1
+    tensor = dlx.asarray(source)
+    del source
+    assert tensor.tolist() == [1, 2, 3, 4]
+
+
+def _collect(released):
+    import gc
+    import time
+
+    for _ in range(50):  # its threads release when they come round to it
+        gc.collect()
+        dlx.asarray([0])
+        if released:
+            return
+        time.sleep(0.1)
+
+
+def test_no_leak():
+    arrays.check_no_leak(lambda x: dlx.convert(x, "jax", copy=True), count=200)
+
+
+def test_example_of_arrow_s_page():
+    pyarrow = pytest.importorskip("pyarrow", reason="the page's example starts from it")
+    array = pyarrow.array([2, 0, 2, 4])
+    result = dlx.convert(array, "jax")
+
+    assert isinstance(result, jax.Array)
+    assert result.tolist() == [2, 0, 2, 4]

@@ -1,0 +1,141 @@
+"""pandas: Series, Index, columns, nullable arrays, and copy-on-write values, which are read-only."""
+
+from __future__ import annotations
+
+import arrays
+import numpy
+import pytest
+
+import dlx
+
+pd = arrays.require("pandas")
+
+
+def address(x):
+    return x.to_numpy().ctypes.data
+
+
+@pytest.mark.parametrize("name", [n for n in arrays.NUMPY_NAMES if n != "float16"])
+def test_series_and_values_of_every_dtype_are_shared(name):
+    series = pd.Series(arrays.numpy_array(name), copy=False)
+    for obj in (series, series.values, series.array, series.to_numpy()):
+        tensor = dlx.asarray(obj)
+        assert str(tensor.dtype) == name
+        assert tensor.data_ptr == address(series)
+        assert tensor.tolist() == series.tolist()
+
+
+def test_copy_on_write_values_are_read_only_and_shared():
+    """NumPy cannot export them: a legacy capsule has no mark for read-only."""
+    series = pd.Series([1.0, 2.0, 3.0])
+    assert not series.values.flags.writeable
+    tensor = dlx.asarray(series.values)
+
+    assert tensor.readonly
+    assert tensor.data_ptr == address(series)
+    with pytest.raises(dlx.ReadOnlyError):
+        tensor[0] = 5.0
+    assert series.tolist() == [1, 2, 3]
+    assert dlx.convert(series.values, "numpy").tolist() == [1, 2, 3]
+
+
+def test_an_index_is_shared():
+    for index in (pd.Index([10, 20, 30]), pd.Index([0.5, 1.5])):
+        tensor = dlx.asarray(index)
+        assert tensor.tolist() == index.tolist()
+        assert tensor.data_ptr == index.values.ctypes.data
+    assert dlx.asarray(pd.RangeIndex(3)).tolist() == [0, 1, 2]
+
+
+def test_columns_and_frames():
+    frame = pd.DataFrame({"a": [1.0, 2.0], "b": [3.0, 4.0], "c": [5, 6]})
+
+    assert dlx.asarray(frame["a"]).data_ptr == address(frame["a"])
+    assert dlx.asarray(frame["c"]).tolist() == [5, 6]
+    assert dlx.asarray(frame[["a", "b"]]).tolist() == [[1, 3], [2, 4]]
+    one_block = pd.DataFrame(arrays.aligned(4, 3), copy=False)
+    tensor = dlx.asarray(one_block)
+    assert tensor.tolist() == one_block.values.tolist()
+    assert tensor.data_ptr == one_block.values.ctypes.data
+
+
+@pytest.mark.parametrize("name", ["Int8", "Int64", "UInt32", "Float32", "Float64", "boolean"])
+def test_nullable_arrays_without_a_null_are_taken(name):
+    series = pd.Series([1, 0, 1], dtype=name)
+
+    assert dlx.asarray(series).tolist() == [1, 0, 1]
+    assert str(dlx.asarray(series).dtype) == {"boolean": "bool"}.get(name, name.lower())
+
+
+@pytest.mark.parametrize("name", ["Int64", "Float64", "boolean"])
+def test_nullable_arrays_with_a_null_are_refused_with_the_way_out(name):
+    series = pd.Series([1, None, 0], dtype=name)
+
+    with pytest.raises(dlx.UnsupportedError, match=r"1 nulls.*\.fillna\(value\)"):
+        dlx.asarray(series)
+    for obj in (series.array, pd.Index(series), pd.DataFrame({"a": series})):
+        with pytest.raises(dlx.UnsupportedError, match="null"):
+            dlx.asarray(obj)
+    filled = series.fillna(False if name == "boolean" else 0)
+    assert dlx.asarray(filled).tolist() == [1, 0, 0]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: pd.Series(["a", "b"]),
+        lambda: pd.Series(["a", "b"], dtype="category"),
+        lambda: pd.Series([object()]),
+        lambda: pd.to_datetime(pd.Series(["2020-01-01"])),
+        lambda: pd.DataFrame({"a": [1], "b": ["x"]}),
+        lambda: pd.Series(pd.timedelta_range("1s", periods=2)),
+    ],
+)
+def test_what_holds_no_numbers_is_refused(make):
+    with pytest.raises(dlx.UnsupportedError):
+        dlx.asarray(make())
+
+
+def test_series_and_frames_are_made_without_a_copy():
+    source = arrays.aligned(4)
+    series = dlx.convert(dlx.asarray(source), "pandas", copy=False)
+    assert isinstance(series, pd.Series)
+    assert address(series) == source.ctypes.data
+    frame = dlx.convert(arrays.aligned(2, 3), "pandas")
+    assert isinstance(frame, pd.DataFrame)
+    assert frame.shape == (2, 3)
+    with pytest.raises(dlx.UnsupportedError, match="1 to 2 axes"):
+        dlx.convert(arrays.aligned(1, 2, 3), "pandas")
+
+
+@pytest.mark.parametrize(
+    "layout", ["rows", "columns", "reversed", "empty", "read-only", "unaligned"]
+)
+def test_layouts_into_a_frame(layout):
+    source = arrays.LAYOUTS[layout]()
+    frame = dlx.convert(source, "pandas", copy=False)
+
+    assert frame.values.tolist() == source.tolist()
+    if source.size:
+        assert frame.values.ctypes.data == source.ctypes.data
+
+
+def test_lifetimes():
+    series = pd.Series(numpy.arange(5.0))
+    tensor = dlx.asarray(series)
+    del series
+    assert tensor.tolist() == [0, 1, 2, 3, 4]
+
+
+# ---- the examples of NumPy's page "Interoperability with NumPy" ---------------------------------
+
+
+def test_example_a_series_is_no_ndarray_but_becomes_one():
+    ser = pd.Series([1, 2, 3, 4])
+    result = dlx.asarray(ser)
+
+    assert result.tolist() == [1, 2, 3, 4]
+    assert type(dlx.convert(ser, "numpy")) is numpy.ndarray
+    assert result.data_ptr == ser.__array__().ctypes.data
+    assert numpy.exp(ser).tolist() == dlx.asarray(numpy.exp(ser)).tolist()
+    assert dlx.asarray(numpy.add(ser, numpy.array([5, 6, 7, 8]))).tolist() == [6, 8, 10, 12]

@@ -1,0 +1,150 @@
+"""PyArrow: arrays, slices, chunks and tensors, and the examples of its page "The DLPack Protocol"."""
+
+from __future__ import annotations
+
+import arrays
+import numpy
+import pytest
+
+import dlx
+
+pa = arrays.require("pyarrow")
+
+NAMES = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16",
+         "float32", "float64"]  # fmt: skip
+TENSORS = {"contiguous", "column-major", "permuted", "rows", "columns", "broadcast", "5 axes",
+           "length 1, reversed", "half aligned", "element aligned", "unaligned",
+           "read-only"}  # fmt: skip
+
+
+def tensor_values(x):
+    return x.to_numpy().tolist()
+
+
+@pytest.mark.parametrize("layout", [x for x in arrays.LAYOUTS if x != "0-d"])
+def test_tensor_layouts(layout):
+    if layout == "read-only" and not hasattr(pa.Tensor, "from_dlpack"):
+        pytest.skip(f"PyArrow {pa.__version__} gives no address of a tensor over read-only data")
+    arrays.check_layout(
+        layout, pa.Tensor, TENSORS, lambda x: x.to_numpy().ctypes.data, tensor_values
+    )
+
+
+def array_address(x):
+    return x.buffers()[1].address + x.offset * x.type.bit_width // 8
+
+
+@pytest.mark.parametrize("step", [1, 2, -1])
+def test_array_layouts(step):
+    source = arrays.aligned(12)[::step]
+    result = dlx.convert(source, "pyarrow")
+
+    assert isinstance(result, pa.Array)
+    assert result.to_pylist() == source.tolist()
+    if step == 1:
+        assert array_address(dlx.convert(source, pa.Array, copy=False)) == source.ctypes.data
+    else:
+        with pytest.raises(dlx.CopyRefusedError, match="strides"):
+            dlx.convert(source, "pyarrow", copy=False)
+
+
+def test_the_number_of_axes_decides_between_array_and_tensor():
+    assert isinstance(dlx.convert(arrays.aligned(3), "pyarrow"), pa.Array)
+    assert isinstance(dlx.convert(arrays.aligned(3, 1), "pyarrow"), pa.Tensor)
+    assert isinstance(dlx.convert(arrays.aligned(3), pa.Tensor), pa.Tensor)
+    with pytest.raises(dlx.UnsupportedError, match="1 to 1 axes"):
+        dlx.convert(arrays.aligned(3, 1), pa.Array)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("kind", ["Array", "Tensor"])
+def test_dtypes(name, kind):
+    where = array_address if kind == "Array" else (lambda x: x.to_numpy().ctypes.data)
+    result = arrays.check_dtype(name, getattr(pa, kind), where)
+
+    assert isinstance(result, getattr(pa, kind))
+    assert result.type == pa.from_numpy_dtype(name)
+
+
+@pytest.mark.parametrize("name", ["bool", "complex64", "bfloat16"])
+def test_dtypes_that_arrow_has_not_are_refused(name):
+    with pytest.raises(dlx.UnsupportedError, match="pyarrow takes no"):
+        dlx.convert(arrays.numpy_array(name), "pyarrow")
+
+
+def test_arrays_and_slices_are_imported_read_only():
+    source = pa.array(range(10), pa.int32())
+    tensor = dlx.asarray(source[3:6])
+
+    assert tensor.tolist() == [3, 4, 5]
+    assert tensor.readonly
+    assert tensor.data_ptr == array_address(source[3:6]) == array_address(source) + 12
+
+
+@pytest.mark.parametrize(
+    "make",
+    [lambda: pa.array([1, None]), lambda: pa.array(["a"]), lambda: pa.array([[1], [2, 3]])],
+)
+def test_nulls_strings_and_lists_are_refused(make):
+    with pytest.raises((TypeError, BufferError, ValueError)) as caught:
+        dlx.asarray(make())
+    assert str(caught.value)
+
+
+def test_tensors_in():
+    source = arrays.aligned(3, 4)
+    tensor = dlx.asarray(pa.Tensor.from_numpy(source))
+
+    assert tensor.data_ptr == source.ctypes.data
+    assert tensor.tolist() == source.tolist()
+
+
+def test_lifetimes():
+    pool = pa.default_memory_pool()
+    before = pool.bytes_allocated()
+    tensor = dlx.asarray(pa.array(range(100000), pa.int64()))
+    assert pool.bytes_allocated() > before
+    assert tensor[99999].item() == 99999
+    del tensor
+    assert pool.bytes_allocated() == before
+
+    released = []
+    base = arrays.aligned(4)
+    wrapped = dlx.from_pointer(
+        base.ctypes.data, (4,), "float32", on_release=lambda: released.append(1)
+    )
+    result = dlx.convert(wrapped, "pyarrow", copy=False)
+    part = result[2:]
+    del wrapped, result
+    assert part.to_pylist() == [2, 3]
+    assert not released
+    del part
+    dlx.asarray([0])
+    assert released == [1]
+
+
+def test_no_leak():
+    arrays.check_no_leak(lambda x: dlx.convert(x, "pyarrow", copy=True))
+
+
+# ---- the page's examples ------------------------------------------------------------------------
+
+
+def test_example_into_numpy():
+    array = pa.array([2, 0, 2, 4])
+    result = dlx.convert(array, "numpy")
+
+    assert result.tolist() == [2, 0, 2, 4]
+    assert result.dtype == numpy.int64
+    assert not result.flags.writeable  # Arrow's data is immutable
+
+
+def test_example_into_torch():
+    torch = pytest.importorskip("torch", reason="the page's example goes there")
+    array = pa.array([2, 0, 2, 4])
+    result = dlx.convert(array, "torch")
+    assert torch.equal(result, torch.tensor([2, 0, 2, 4]))
+    result[0] = 9  # a copy, since torch would change Arrow's immutable data
+    assert array.to_pylist() == [2, 0, 2, 4]
+    with pytest.raises(dlx.CopyRefusedError, match="read-only"):
+        dlx.convert(array, "torch", copy=False)

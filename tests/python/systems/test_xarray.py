@@ -1,0 +1,77 @@
+"""xarray: labelled arrays over the memory of others."""
+
+from __future__ import annotations
+
+import arrays
+import numpy
+import pytest
+
+import dlx
+
+xr = arrays.require("xarray")
+
+
+@pytest.mark.parametrize("layout", arrays.LAYOUTS)
+def test_layouts(layout):
+    source = arrays.LAYOUTS[layout]()
+    result = dlx.convert(source, "xarray", copy=False)
+
+    assert isinstance(result, xr.DataArray)
+    assert result.values.tolist() == source.tolist()
+    back = dlx.asarray(result)
+    assert back.tolist() == source.tolist()
+    if source.size:
+        assert result.values.ctypes.data == source.ctypes.data == back.data_ptr
+    if source.size and source.flags.writeable and 0 not in source.strides:
+        back[...] = 4
+        assert float(result.values.flat[0]) == 4
+    copy = dlx.convert(source, "xarray", copy=True)
+    if source.size:
+        assert copy.values.ctypes.data != source.ctypes.data
+
+
+@pytest.mark.parametrize("name", arrays.NUMPY_NAMES)
+def test_dtypes(name):
+    source = arrays.numpy_array(name)
+    for obj in (xr.DataArray(source), xr.Variable("x", source), xr.DataArray(source, dims="x")[:]):
+        tensor = dlx.asarray(obj)
+        assert str(tensor.dtype) == name
+        assert tensor.data_ptr == source.ctypes.data
+
+
+def test_labels_are_not_data_but_their_values_are():
+    array = xr.DataArray(arrays.aligned(2, 3), dims=("y", "x"), coords={"x": [10, 20, 30]})
+
+    assert dlx.asarray(array).shape == (2, 3)
+    assert dlx.asarray(array.coords["x"]).tolist() == [10, 20, 30]
+    assert dlx.asarray(array.sel(x=20)).tolist() == [1, 4]
+
+
+def test_a_dataset_holds_many_arrays_and_is_refused():
+    dataset = xr.Dataset({"a": ("x", [1.0]), "b": ("x", [2.0])})
+
+    with pytest.raises((TypeError, dlx.Error)) as caught:
+        dlx.asarray(dataset)
+    assert str(caught.value)
+    assert dlx.asarray(dataset["a"]).tolist() == [1]
+
+
+def test_computing_on_a_view_of_a_tensor():
+    tensor = dlx.asarray(arrays.aligned(2, 3))
+    array = dlx.convert(tensor, "xarray")
+
+    assert float(array.mean()) == 2.5
+    array[0, 0] = 6.0
+    assert tensor[0, 0].item() == 6
+    assert float(numpy.asarray(tensor)[0, 0]) == 6
+
+
+def test_what_is_inside_is_guarded():
+    pint = pytest.importorskip("pint", reason="gives the array a unit")
+    quantity = xr.DataArray(pint.UnitRegistry().Quantity(arrays.aligned(3), "meter"))
+
+    with pytest.raises(dlx.UnsupportedError, match=r"unit.*\.magnitude"):
+        dlx.asarray(quantity)
+    sparse = pytest.importorskip("sparse", reason="makes the array sparse")
+    with pytest.raises(dlx.UnsupportedError, match="todense"):
+        dlx.asarray(xr.DataArray(sparse.COO(arrays.aligned(3))))

@@ -1,0 +1,182 @@
+"""Operands that are not a Tensor's to take: the other side decides, and nothing is dropped."""
+
+import enum
+import operator
+
+import pytest
+
+import dlx
+
+numpy = pytest.importorskip("numpy", reason="computes")
+
+T = dlx.asarray([1.0, 2.0, 3.0])
+
+
+class Reflecting:
+    """Answers every operator by saying which one it was; knows nothing of NumPy."""
+
+    __array_ufunc__ = None
+
+    def __init__(self):
+        for_all = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "divmod")
+        for name in (*for_all, "and", "or", "xor", "lshift", "rshift"):
+            setattr(type(self), f"__r{name}__", lambda self, other, name=name: (name, other))
+
+    def __eq__(self, other):
+        return ("eq", other)
+
+    def __lt__(self, other):
+        return ("lt", other)
+
+    __hash__ = None
+
+
+class Unit:
+    """A number with a unit, which takes Tensors apart by itself, as pint does (NEP 13)."""
+
+    def __init__(self, value, unit):
+        self.value, self.unit = value, unit
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        values = [i.value if isinstance(i, Unit) else i for i in inputs]
+        return Unit(getattr(ufunc, method)(*values, **kwargs), self.unit)
+
+    def __array_function__(self, func, types, args, kwargs):
+        return ("function", func.__name__)
+
+    __mul__ = __rmul__ = lambda self, other: numpy.multiply(self, other)
+
+
+class Marked(numpy.ndarray):
+    """A subclass of ndarray, which a Tensor would turn into a plain one."""
+
+
+OPERATORS = ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and_", "or_", "xor", "lshift", "rshift"]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_operators_give_way(name):
+    other = Reflecting()
+
+    word, tensor = getattr(operator, name)(T, other)
+    assert word == name.strip("_")
+    assert tensor is T
+
+
+def test_comparisons_and_divmod_give_way():
+    other = Reflecting()
+
+    assert operator.eq(T, other)[0] == "eq"
+    assert operator.gt(T, other)[0] == "lt"
+    assert divmod(T, other)[0] == "divmod"
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+@pytest.mark.parametrize("other", [[1, 2, 3], "text", None, object(), {1: 2}])
+def test_what_nobody_takes_is_a_type_error(name, other):
+    for call in (getattr(operator, name), getattr(operator, "i" + name.strip("_"))):
+        with pytest.raises(TypeError, match=r"unsupported operand|only a Tensor of one element"):
+            call(T, other)
+    assert T.tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    "stranger", [Unit(2.0, "m"), numpy.ma.masked_array([1.0, 2, 3], [0, 1, 0]), numpy.ones(3).view(Marked), [1, 2, 3], None, "x"]
+)  # fmt: skip
+def test_the_protocol_answers_not_implemented(stranger):
+    assert T.__array_ufunc__(numpy.add, "__call__", T, stranger) is NotImplemented
+    assert T.__array_ufunc__(numpy.add, "__call__", stranger, T) is NotImplemented
+    assert T.__array_ufunc__(numpy.add, "outer", T, stranger) is NotImplemented
+    if stranger is not None:
+        assert T.__array_ufunc__(numpy.exp, "__call__", T, out=(stranger,)) is NotImplemented
+    types = (dlx.Tensor, type(stranger))
+    assert T.__array_function__(numpy.sum, types, (T,), {}) is NotImplemented
+    assert T.__add__(stranger) is NotImplemented
+    assert T.__radd__(stranger) is NotImplemented
+    assert T.__iadd__(stranger) is NotImplemented
+
+
+def test_a_unit_survives_on_both_sides():
+    length = Unit(2.0, "m")
+
+    for result in (T * length, length * T, numpy.multiply(T, length), numpy.multiply(length, T)):
+        assert type(result) is Unit
+        assert result.unit == "m"
+        assert type(result.value) is dlx.Tensor
+        assert result.value.tolist() == [2, 4, 6]
+    assert numpy.concatenate([T, length]) == ("function", "concatenate")
+
+
+def test_a_mask_survives_on_both_sides():
+    masked = numpy.ma.masked_array([10.0, 20, 30], [0, 1, 0])
+
+    for result in (T + masked, masked + T):
+        assert type(result) is numpy.ma.MaskedArray
+        assert result.mask.tolist() == [False, True, False]
+        assert result.data.tolist()[::2] == [11, 33]
+    with pytest.raises(TypeError):
+        numpy.concatenate([T, masked])  # an error, but no mask that is lost without a word
+
+
+def test_a_subclass_is_not_made_plain():
+    marked = numpy.ones(3).view(Marked)
+
+    for call in (lambda: T + marked, lambda: marked + T, lambda: numpy.stack([T, marked])):
+        with pytest.raises(TypeError):
+            call()
+    assert type(T.numpy() + marked) is Marked  # the way out
+
+
+def test_numbers_of_classes_of_their_own_are_numbers():
+    class Colour(enum.IntEnum):
+        RED = 2
+
+    class Weight(float):
+        pass
+
+    assert (T * Colour.RED).tolist() == [2, 4, 6]
+    assert (Weight(2) * T).tolist() == [2, 4, 6]
+
+    class Own(float):
+        def __array_ufunc__(self, *args, **kwargs):
+            return "own"
+
+    assert numpy.add(T, Own(1)) == "own"
+
+
+def test_pandas_takes_a_tensor():
+    pandas = pytest.importorskip("pandas", reason="a foreign container")
+    series = pandas.Series([1.0, 2.0, 3.0], index=list("abc"))
+
+    for result in (T + series, series + T):
+        assert type(result) is pandas.Series
+        assert result.tolist() == [2, 4, 6]
+        assert list(result.index) == list("abc")
+
+
+def test_astropy_and_pint_keep_the_unit_or_refuse():
+    units = pytest.importorskip("astropy.units", reason="a foreign container")
+    quantity = numpy.ones(3) * units.m
+
+    assert (T * units.m).unit == units.m
+    for call in (lambda: T * quantity, lambda: quantity * T):
+        with pytest.raises(TypeError):  # astropy's own decision; never a result without the unit
+            call()
+    assert (T.numpy() * quantity).unit == units.m
+
+
+def test_pint_keeps_the_unit():
+    pint = pytest.importorskip("pint", reason="a foreign container")
+    quantity = pint.UnitRegistry().Quantity(numpy.ones(3), "meter")
+
+    for result in (T * quantity, quantity * T):
+        assert str(result.units) == "meter"
+        assert list(result.magnitude) == [1, 2, 3]
+
+
+def test_torch_refuses_loudly():
+    torch = pytest.importorskip("torch", reason="a foreign array")
+    with pytest.raises(TypeError):
+        T + torch.ones(3, dtype=torch.float64)
+    with pytest.raises(TypeError):
+        torch.ones(3, dtype=torch.float64) + T

@@ -1,0 +1,250 @@
+"""The namespace dlx.xp: it has what the standard lists, takes and returns Tensors, and other
+libraries compute with Tensors through it."""
+
+import importlib
+import os
+import subprocess
+import sys
+
+import pytest
+
+import dlx
+
+numpy = pytest.importorskip("numpy", reason="does the computing")
+if int(numpy.__version__.partition(".")[0]) < 2:
+    pytest.importorskip("array_api_compat", reason="NumPy 1.x needs it to follow the standard")
+
+# Array API standard 2024.12: every function, dtype and constant.
+NAMES = """
+abs acos acosh add all any arange argmax argmin argsort asarray asin asinh astype atan atan2 atanh
+bitwise_and bitwise_invert bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor bool
+broadcast_arrays broadcast_to can_cast ceil clip complex128 complex64 concat conj copysign cos cosh
+count_nonzero cumulative_prod cumulative_sum diff divide e empty empty_like equal exp expand_dims
+expm1 eye finfo flip float32 float64 floor floor_divide from_dlpack full full_like greater
+greater_equal hypot iinfo imag inf int16 int32 int64 int8 isdtype isfinite isinf isnan less
+less_equal linspace log log10 log1p log2 logaddexp logical_and logical_not logical_or logical_xor
+matmul matrix_transpose max maximum mean meshgrid min minimum moveaxis multiply nan negative newaxis
+nextafter nonzero not_equal ones ones_like permute_dims pi positive pow prod real reciprocal
+remainder repeat reshape result_type roll round searchsorted sign signbit sin sinh sort sqrt square
+squeeze stack std subtract sum take take_along_axis tan tanh tensordot tile tril triu trunc uint16
+uint32 uint64 uint8 unique_all unique_counts unique_inverse unique_values unstack var vecdot where
+zeros zeros_like __array_namespace_info__
+""".split()  # noqa: SIM905
+LINALG = """
+cholesky cross det diagonal eigh eigvalsh inv matmul matrix_norm matrix_power matrix_rank
+matrix_transpose outer pinv qr slogdet solve svd svdvals tensordot trace vecdot vector_norm
+""".split()  # noqa: SIM905
+FFT = """
+fft ifft fftn ifftn rfft irfft rfftn irfftn hfft ihfft fftfreq rfftfreq fftshift ifftshift
+""".split()  # noqa: SIM905
+NEWER = {  # NumPy before 2.1 or 2.2 lacks these, and array-api-compat has them
+    "cumulative_prod", "cumulative_sum", "unstack", "count_nonzero", "diff", "take_along_axis",
+}  # fmt: skip
+
+
+@pytest.fixture
+def xp():
+    return dlx.empty(1).__array_namespace__()
+
+
+def test_every_name_of_the_standard_is_there(xp):
+    old = tuple(map(int, numpy.__version__.split(".")[:2])) < (2, 1)
+    missing = [name for name in NAMES if not hasattr(xp, name) and not (old and name in NEWER)]
+    missing += [f"linalg.{name}" for name in LINALG if not hasattr(xp.linalg, name)]
+    missing += [f"fft.{name}" for name in FFT if not hasattr(xp.fft, name)]
+
+    assert missing == []
+    assert {"zeros", "linalg", "asarray", "__array_namespace_info__"} <= set(dir(xp))
+    assert "qr" in dir(xp.linalg)
+    for wrong in ("no_such_function", "random", "_core", "ma"):
+        with pytest.raises(AttributeError, match=r"dlx\.xp"):
+            getattr(xp, wrong)
+
+
+def test_the_version_that_is_asked_for(xp):
+    tensor = dlx.empty(1)
+    assert xp is importlib.import_module("dlx.xp")
+    assert xp.__array_api_version__ == "2024.12"
+    assert tensor.__array_namespace__(api_version="2024.12") is xp
+    assert tensor.__array_namespace__(api_version="2022.12") is xp
+    with pytest.raises(ValueError, match=r"'2019\.01'.*2024\.12"):
+        tensor.__array_namespace__(api_version="2019.01")
+
+
+def test_creation_gives_tensors_on_the_device_that_is_named(xp):
+    device = dlx.empty(1).device
+    for made in (
+        xp.zeros(3),
+        xp.ones((2, 2), dtype=xp.int8, device=device),
+        xp.full(3, 7, device="cpu"),
+        xp.arange(5),
+        xp.linspace(0, 1, 3),
+        xp.eye(2),
+        xp.asarray([1, 2], dtype=xp.float32),
+        xp.asarray(numpy.ones(2), copy=True),
+        xp.zeros_like(dlx.empty(2)),
+        xp.from_dlpack(numpy.ones(2)),
+        *xp.meshgrid(xp.arange(2), xp.arange(3)),
+    ):
+        assert type(made) is dlx.Tensor
+        assert made.device == device
+    with pytest.raises((dlx.UnavailableError, dlx.UnsupportedError), match="ext_dev:0"):
+        xp.zeros(3, device="ext_dev:0")
+    with pytest.raises(ValueError, match="device"):
+        xp.zeros(3, device="no_such_device")
+
+
+def test_dtypes_are_those_of_tensors(xp):
+    for name in ("bool", "int8", "uint64", "float32", "complex128"):
+        dtype = getattr(xp, name)
+        assert dtype == dlx.empty(1, dtype=name).dtype
+        assert hash(dtype) == hash(dlx.empty(1, dtype=name).dtype)
+        assert xp.isdtype(dtype, dtype)
+    tensor = xp.astype(dlx.asarray([1.7]), xp.int32)
+    assert tensor.tolist() == [1]
+    assert xp.result_type(tensor, xp.float64) == xp.float64
+    assert xp.finfo(dlx.empty(1)).bits == 32
+    assert xp.iinfo(xp.int8).max == 127
+
+
+def test_functions_take_and_return_tensors(xp):
+    tensor = dlx.asarray([[2.0, 1.0], [1.0, 3.0]])
+    array = tensor.numpy()
+
+    total = xp.sum(tensor)
+    assert type(total) is dlx.Tensor
+    assert total.shape == ()
+    assert xp.linalg.det(tensor).item() == pytest.approx(5)
+    for mine, theirs in zip(xp.linalg.svd(tensor), numpy.linalg.svd(array)):
+        assert type(mine) is dlx.Tensor
+        numpy.testing.assert_allclose(mine.numpy(), theirs)
+    assert type(xp.unique_all(tensor)).__name__ == "UniqueAllResult"
+    assert type(xp.unique_all(tensor).values) is dlx.Tensor
+    numpy.testing.assert_array_equal(xp.fft.fft(tensor).numpy(), numpy.fft.fft(array))
+    assert xp.permute_dims(tensor, (1, 0)).data_ptr == tensor.data_ptr
+    assert xp.concat([tensor, tensor]).shape == (4, 2)
+    assert xp.take(tensor, dlx.asarray([1]), axis=0).tolist() == [[1, 3]]
+    assert xp.pi == numpy.pi
+    assert xp.newaxis is None
+
+
+def test_inspection(xp):
+    info = xp.__array_namespace_info__()
+
+    assert info.default_device() == "cpu"
+    assert dlx.Device("cpu") in info.devices()
+    assert info.capabilities()["boolean indexing"] is True
+    assert info.dtypes(kind="bool") == {"bool": xp.bool}
+    assert info.dtypes(device=info.default_device())["float32"] == xp.float32
+    assert info.default_dtypes(device="cpu")["real floating"] == xp.float64
+
+
+def test_without_numpy_the_error_names_it():
+    code = """
+import sys
+sys.modules["numpy"] = None
+import dlx
+t = dlx.asarray([1.0])
+assert (t == None) is False and (None in t) is False
+for call in (lambda: t + 1, lambda: -t, t.__array_namespace__):
+    try:
+        call()
+    except dlx.UnavailableError as error:
+        print("NumPy" in str(error))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout.split() == ["True"] * 3
+
+
+def test_array_api_compat_finds_the_namespace(xp):
+    compat = pytest.importorskip("array_api_compat", reason="a consumer of the namespace")
+    tensor = dlx.asarray([[1.0, 2.0]])
+
+    assert compat.array_namespace(tensor) is xp
+    assert compat.array_namespace(tensor, tensor + 1) is xp
+    assert compat.is_array_api_obj(tensor)
+    assert compat.device(tensor) == dlx.Device("cpu")
+    assert compat.size(tensor) == 2
+    assert compat.to_device(tensor, "cpu").data_ptr == tensor.data_ptr
+
+
+@pytest.mark.heavy
+def test_scikit_learn_dispatches_to_it():
+    pytest.importorskip("sklearn", reason="a consumer of the namespace")
+    pytest.importorskip("array_api_compat", reason="scikit-learn's dispatch needs it")
+    code = """
+import numpy, sklearn, dlx
+from sklearn.decomposition import PCA
+from sklearn.linear_model import Ridge
+from sklearn.preprocessing import MinMaxScaler
+rng = numpy.random.default_rng(0)
+x, y = rng.normal(size=(60, 5)), rng.normal(size=60)
+X, Y = dlx.asarray(x), dlx.asarray(y)
+with sklearn.config_context(array_api_dispatch=True):
+    pca = PCA(n_components=2, svd_solver="full").fit(X)
+    ridge = Ridge(solver="svd").fit(X, Y)
+    results = {
+        "components": (pca.components_, PCA(n_components=2, svd_solver="full").fit(x).components_),
+        "transform": (pca.transform(X), PCA(n_components=2, svd_solver="full").fit_transform(x)),
+        "coef": (ridge.coef_, Ridge(solver="svd").fit(x, y).coef_),
+        "predict": (ridge.predict(X), Ridge(solver="svd").fit(x, y).predict(x)),
+        "scale": (MinMaxScaler().fit_transform(X), MinMaxScaler().fit_transform(x)),
+    }
+for name, (mine, theirs) in results.items():
+    assert type(mine) is dlx.Tensor, (name, type(mine))
+    numpy.testing.assert_allclose(mine.numpy(), theirs, err_msg=name)
+print("ok")
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        env={**os.environ, "SCIPY_ARRAY_API": "1"},
+    )
+    assert done.stdout.strip() == "ok", done.stderr
+
+
+def test_xarray_keeps_the_tensor_inside():
+    xarray = pytest.importorskip("xarray", reason="a consumer of the namespace")
+    source = numpy.random.default_rng(0).normal(size=(4, 2, 3))
+    source[0, 0, 0] = numpy.nan
+    mine = xarray.DataArray(dlx.asarray(source), dims=("a", "b", "c"))
+    theirs = xarray.DataArray(source, dims=("a", "b", "c"))
+
+    def both(function):
+        result, expected = function(mine), function(theirs)
+        assert type(result.data) is dlx.Tensor
+        assert result.dims == expected.dims
+        numpy.testing.assert_allclose(result.data.numpy(), expected.values)
+
+    both(lambda x: x.mean("a"))  # skips the NaN, as it does for NumPy
+    both(lambda x: x.sum())
+    both(lambda x: x.transpose("c", "a", "b"))
+    both(lambda x: x.where(x > 0))
+    both(lambda x: x.isel(a=1))
+    both(lambda x: x.isel(a=[0, 2], b=0))
+    both(lambda x: numpy.exp(x) + x * 2)
+    both(lambda x: xarray.concat([x, x], "a"))
+    both(lambda x: x.fillna(0.0).std("b"))
+    assert type((dlx.asarray(source) + mine).data) is dlx.Tensor
+
+
+def test_dask_holds_chunks_of_tensors():
+    da = pytest.importorskip("dask.array", reason="a container of array chunks")
+    source = numpy.arange(12.0).reshape(6, 2)
+    lazy = da.from_array(dlx.asarray(source), chunks=(2, 2))
+
+    for result, expected in (
+        (lazy.compute(), source),
+        ((lazy + 1).T.compute(), source.T + 1),
+        (lazy.sum(0).compute(), source.sum(0)),
+        (numpy.exp(lazy)[1:5:2].compute(), numpy.exp(source)[1:5:2]),
+        (da.concatenate([lazy, lazy]).compute(), numpy.concatenate([source, source])),
+        ((lazy @ lazy.T).compute(), source @ source.T),
+    ):
+        assert type(result) is dlx.Tensor
+        numpy.testing.assert_allclose(result.numpy(), expected)

@@ -1,0 +1,321 @@
+"""dlx.convert: targets, copies and refusals. Each library has its own file in systems/."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import types
+
+import pytest
+
+import dlx
+from dlx import _profiles
+
+numpy = pytest.importorskip("numpy", reason="makes the arrays of these tests")
+
+
+def array(*shape: int, dtype: str = "float32"):
+    return numpy.arange(numpy.prod(shape), dtype=dtype).reshape(shape)
+
+
+def frozen(*shape: int):
+    result = array(*shape)
+    result.flags.writeable = False
+    return result
+
+
+class Legacy:
+    """Another library's module: a consumer that notes what it is given."""
+
+    def __init__(self):
+        self.module = types.ModuleType("strange_library")
+        self.module.from_dlpack = self.from_dlpack
+        self.seen = []
+
+    def from_dlpack(self, obj):
+        self.seen.append(obj)
+        return dlx.from_dlpack(obj)
+
+
+# ---- what `to` may be ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("to", ["numpy", "np", numpy, numpy.ndarray, "dlx", dlx, dlx.Tensor])
+def test_a_name_a_module_and_a_class_name_a_library(to):
+    source = dlx.asarray(array(3, 4))
+    result = dlx.convert(source, to)
+
+    assert type(result) is (dlx.Tensor if to in ("dlx", dlx, dlx.Tensor) else numpy.ndarray)
+    assert numpy.asarray(result).ctypes.data == source.data_ptr
+
+
+@pytest.mark.parametrize("to", ["nonsense", "json", int, "", "os.path"])
+def test_what_is_no_array_library_is_refused_by_name(to):
+    with pytest.raises(dlx.Error, match=r"names no library with a `from_dlpack`.*torch"):
+        dlx.convert([1, 2], to)
+
+
+def test_a_target_of_another_kind_is_a_type_error():
+    with pytest.raises(TypeError, match="neither a name, a module nor a class"):
+        dlx.convert([1, 2], 3)
+
+
+def test_a_library_that_is_not_installed_is_an_import_error(monkeypatch):
+    profile = _profiles.Profile("gone", "no_such_module_at_all", _profiles._numpy)
+    monkeypatch.setitem(_profiles.TABLE, "gone", profile)
+
+    with pytest.raises(ImportError, match="no_such_module_at_all"):
+        dlx.convert([1, 2], "gone")
+
+
+def test_an_unknown_library_gets_plain_dlpack(monkeypatch):
+    library = Legacy()
+    monkeypatch.setitem(sys.modules, "strange_library", library.module)
+    source = array(3, 4)
+    result = dlx.convert(source, library.module)
+
+    assert result.data_ptr == source.ctypes.data
+    assert hasattr(library.seen[0], "__dlpack__")
+    copy = dlx.convert(source, library.module, copy=True)
+    assert copy.data_ptr != source.ctypes.data
+    assert copy.tolist() == source.tolist()
+
+
+def test_a_class_with_a_from_dlpack_of_its_own_is_asked_itself():
+    class Strange:
+        @classmethod
+        def from_dlpack(cls, obj):
+            return cls, dlx.from_dlpack(obj)
+
+    made, tensor = dlx.convert([1, 2], Strange)
+    assert made is Strange
+    assert tensor.tolist() == [1, 2]
+
+
+# ---- copies -------------------------------------------------------------------------------------
+
+
+def test_an_array_of_the_library_itself_is_returned_as_it_is():
+    source = array(3, 4)
+
+    assert dlx.convert(source, "numpy") is source
+    assert dlx.convert(source, "numpy", copy=False) is source
+    copy = dlx.convert(source, "numpy", copy=True)
+    assert copy.ctypes.data != source.ctypes.data
+    assert copy.tolist() == source.tolist()
+    assert copy.flags.writeable
+
+
+def test_a_copy_of_read_only_data_may_be_written_to():
+    copy = dlx.convert(frozen(3), "numpy", copy=True)
+    copy[0] = 5
+
+    assert copy.tolist() == [5, 1, 2]
+
+
+def test_read_only_data_stays_read_only_in_numpy():
+    source = dlx.asarray(frozen(3))
+    result = dlx.convert(source, "numpy", copy=False)
+
+    assert result.ctypes.data == source.data_ptr
+    assert not result.flags.writeable
+
+
+def test_what_has_no_memory_yet_is_copied_or_refused():
+    assert dlx.convert([[1, 2]], "numpy").tolist() == [[1, 2]]
+    with pytest.raises(dlx.CopyRefusedError):
+        dlx.convert([[1, 2]], "numpy", copy=False)
+
+
+def test_memory_lives_as_long_as_the_result():
+    released = []
+    source = array(4)
+    tensor = dlx.from_pointer(
+        source.ctypes.data, (4,), "float32", on_release=lambda: released.append(1)
+    )
+    result = dlx.convert(tensor, "numpy")
+    del tensor
+    assert not released
+    assert result.tolist() == [0, 1, 2, 3]
+    del result
+    assert released == [1]
+
+
+def test_the_error_of_a_refused_copy_has_every_reason():
+    profile = _profiles.Profile(
+        "picky", "numpy", _profiles._numpy, strides=_profiles.COMPACT, align=4096
+    )
+    base = frozen(64)[1::2]
+
+    with pytest.raises(dlx.CopyRefusedError) as caught:
+        _convert_by(profile, base, copy=False)
+    message = str(caught.value)
+    assert "picky cannot share" in message
+    assert "read-only" in message
+    assert "4096-byte alignment" in message
+    assert "strides other than those of compact row-major data" in message
+
+
+def _convert_by(profile, x, **keywords):
+    name = profile.name
+    _profiles.TABLE[name] = profile
+    try:
+        return dlx.convert(x, name, **keywords)
+    finally:
+        del _profiles.TABLE[name]
+        from dlx import _convert
+
+        _convert._targets.pop(name, None)
+
+
+LAYOUTS = {
+    "row-major": (lambda x: x, ""),
+    "column-major": (lambda x: x.T, "C"),
+    "every second row": (lambda x: x[::2], "C dense"),
+    "reversed": (lambda x: x[::-1], "C dense positive"),
+    "reversed columns": (lambda x: x[:, ::-1], "C dense positive"),
+    "stride 0": (lambda x: numpy.lib.stride_tricks.as_strided(x, (3, 4), (0, 4)), "C dense"),
+    "overlapping": (lambda x: numpy.lib.stride_tricks.as_strided(x, (3, 4), (4, 4)), "C dense"),
+    "length 1, reversed": (lambda x: x[:1][::-1], ""),
+    "empty, reversed": (lambda x: x[:0, ::-1], ""),
+    "0-d": (lambda x: x[1, 2, ...], ""),
+}
+KINDS = {
+    "C": _profiles.COMPACT,
+    "dense": _profiles.DENSE,
+    "positive": _profiles.POSITIVE,
+    "any": _profiles.ANY,
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_strides_are_shared_where_the_profile_takes_them_and_copied_elsewhere(layout, kind):
+    change, refused = LAYOUTS[layout]
+    source = change(array(3, 4))
+    exported = []
+
+    def deliver(module, tensor, copied):
+        exported.append((tensor, copied))
+        return dlx.from_dlpack(_profiles.Exporter(tensor, copied))
+
+    profile = _profiles.Profile("picky", "numpy", deliver, strides=KINDS[kind])
+    result = _convert_by(profile, source)
+
+    assert result.tolist() == source.tolist()
+    assert exported[0][1] == (kind in refused.split())
+    if source.size:
+        assert (result.data_ptr == source.ctypes.data) == (kind not in refused.split())
+    if kind != "any":
+        assert all(stride >= 0 for stride in result.strides)
+    if kind in refused.split():
+        with pytest.raises(dlx.CopyRefusedError, match="strides"):
+            _convert_by(profile, source, copy=False)
+
+
+def test_a_copy_is_marked_as_one():
+    seen = []
+
+    def deliver(module, tensor, copied):
+        capsule = _profiles._versioned(tensor, copied)
+        seen.append(capsule)
+        return tensor
+
+    profile = _profiles.Profile("picky", "numpy", deliver, strides=_profiles.COMPACT)
+    _convert_by(profile, array(3, 4).T)
+    _convert_by(profile, array(3, 4))
+
+    assert [_flags(capsule) for capsule in seen] == [2, 0]  # DLPACK_FLAG_BITMASK_IS_COPIED
+
+
+def _flags(capsule):
+    import ctypes
+
+    python = ctypes.PyDLL(None)
+    get = python.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    address = get(capsule, b"dltensor_versioned")
+    return ctypes.c_uint64.from_address(address + 24).value
+
+
+# ---- dtypes, axes, devices ----------------------------------------------------------------------
+
+
+def test_a_dtype_that_the_library_has_not_is_refused_with_the_way_out():
+    profile = _profiles.Profile("picky", "numpy", _profiles._numpy, names="float32 int8")
+
+    with pytest.raises(dlx.UnsupportedError, match=r"takes no float64.*float32, int8.*dtype="):
+        _convert_by(profile, array(3, dtype="float64"))
+    assert _convert_by(profile, array(3)).tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("shape", "good"), [((), False), ((2,), True), ((1,) * 4, True), ((1,) * 5, False)]
+)
+def test_the_number_of_axes_is_checked(shape, good):
+    profile = _profiles.Profile("picky", "numpy", _profiles._numpy, ndim=(1, 4))
+    source = array(*shape) if shape else numpy.array(1.0)
+
+    if good:
+        assert _convert_by(profile, source).shape == shape
+    else:
+        with pytest.raises(
+            dlx.UnsupportedError, match=rf"1 to 4 axes \(got {len(shape)}\).*reshape"
+        ):
+            _convert_by(profile, source)
+
+
+def test_data_on_a_device_that_the_library_cannot_use_is_refused():
+    source = array(3)
+    tensor = dlx.from_pointer(source.ctypes.data, (3,), "float32", device="cuda:0")
+
+    with pytest.raises(dlx.DeviceRefusedError, match=r"cuda:0.*device='cpu' or force=True"):
+        dlx.convert(tensor, "numpy")
+
+
+def test_a_library_without_cpu_arrays_asks_for_a_device():
+    profile = _profiles.Profile("picky", "numpy", _profiles._numpy, devices=(_profiles.CUDA,))
+
+    with pytest.raises(dlx.DeviceRefusedError, match="device='cuda:0'"):
+        _convert_by(profile, array(3), force=True)
+
+
+def test_pinned_host_memory_is_shared_with_numpy():
+    source = array(3)
+    tensor = dlx.from_pointer(source.ctypes.data, (3,), "float32", device="cuda_host:0")
+
+    assert dlx.convert(tensor, "numpy").ctypes.data == source.ctypes.data
+
+
+# ---- meaning, and imports -----------------------------------------------------------------------
+
+
+def test_a_mask_is_not_dropped():
+    masked = numpy.ma.array([1.0, 2.0], mask=[False, True])
+
+    with pytest.raises(dlx.UnsupportedError, match=r"\.filled\(value\)"):
+        dlx.convert(masked, "numpy")
+
+
+def test_a_subclass_becomes_a_plain_array():
+    assert type(dlx.convert(numpy.matrix([[1, 2]]), "numpy")) is numpy.ndarray
+
+
+def test_importing_dlx_loads_neither_the_table_nor_an_array_library():
+    code = (
+        "import sys, dlx; loaded = [m for m in ('dlx._convert', 'dlx._profiles', 'numpy', 'torch', "
+        "'jax') if m in sys.modules]; assert not loaded, loaded; dlx.convert; "
+        "assert 'torch' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("name", sorted(_profiles.TABLE))
+def test_every_profile_says_what_it_guards_against(name):
+    profile = _profiles.TABLE[name]
+
+    assert profile.name == name
+    assert profile.notes
+    if profile.names is not None:
+        for dtype in profile.names:
+            assert str(dlx.dtype(dtype)) == dtype
