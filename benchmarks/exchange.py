@@ -32,7 +32,8 @@ SETUP_PEERS = {
     "tc = torch.zeros(3, 4, dtype=torch.complex64)\n",
     "tvm_ffi": "import tvm_ffi\n",
     "ctypes_dlpack": "import ctypes_dlpack\n",
-    "pyarrow": "import pyarrow as pa\np = pa.array([1.0, 2.0, 3.0])\n",
+    "pyarrow": "import pyarrow as pa\np = pa.array([1.0, 2.0, 3.0])\npb = pa.array([True] * 64)\n"
+    "pl = pa.array([[1, 2], [3, 4]], pa.list_(pa.int32(), 2))\nrow = d[0]\n",
 }
 
 # (what, dlx, peer, goal of the ratio or None, the modules that the row needs)
@@ -49,6 +50,13 @@ ROWS: list[tuple[str, str, str, float | None, tuple[str, ...]]] = [
      ("torch", "tvm_ffi")),
     ("import torch float32", "dlx.from_dlpack(tf)", "np.from_dlpack(tf)", None, ("torch",)),
     ("import a pyarrow array", "dlx.from_dlpack(p)", "np.from_dlpack(p)", None, ("pyarrow",)),
+    ("asarray of a pyarrow array", "dlx.asarray(p)", "p.to_numpy()", 1.2, ("pyarrow",)),
+    ("asarray of pyarrow booleans", "dlx.asarray(pb)", "pb.to_numpy(zero_copy_only=False)", None,
+     ("pyarrow",)),
+    ("asarray of pyarrow lists", "dlx.asarray(pl)", "pl.flatten().to_numpy().reshape(-1, 2)", 1.2,
+     ("pyarrow",)),
+    ("export Arrow capsules", "row.__arrow_c_array__()", "p.__arrow_c_array__()", 1.2, ("pyarrow",)),
+    ("pyarrow imports it", "pa.array(row)", "pa.array(a[0])", 1.2, ("pyarrow",)),
     ("export a capsule", "d.__dlpack__(max_version=(1, 3))", "a.__dlpack__(max_version=(1, 3))",
      1.0, ()),
     ("NumPy imports it", "np.from_dlpack(d)", "np.from_dlpack(a)", 1.05, ()),

@@ -33,8 +33,7 @@ dlx_status dlx_tensor_contiguous(dlx_tensor* tensor, const dlx_copy_options* opt
                      [&](const CopyRequest& request) { return contiguous(tensor, request); });
 }
 
-dlx_status dlx_tensor_clone(dlx_tensor* tensor, const dlx_copy_options* options,
-                            dlx_tensor** out) {
+dlx_status dlx_tensor_clone(dlx_tensor* tensor, const dlx_copy_options* options, dlx_tensor** out) {
   return make_tensor(__func__, tensor, options, out,
                      [&](const CopyRequest& request) { return clone(tensor, request); });
 }
@@ -65,8 +64,7 @@ dlx_status dlx_copy(const DLTensor* dst, const DLTensor* src, const dlx_copy_opt
   });
 }
 
-dlx_status dlx_tensor_copy_from(dlx_tensor* dst, dlx_tensor* src,
-                                const dlx_copy_options* options) {
+dlx_status dlx_tensor_copy_from(dlx_tensor* dst, dlx_tensor* src, const dlx_copy_options* options) {
   return guard(__func__, [&] {
     require(dst, "dst");
     require(src, "src");

@@ -74,8 +74,7 @@ dlx_status dlx_device_of_pointer(const void* pointer, int32_t* out_device_type,
 }
 
 dlx_status dlx_device_synchronize(int32_t device_type, int32_t device_id) {
-  return guard(__func__,
-               [&] { require_device(device_type, device_id).synchronize(device_id); });
+  return guard(__func__, [&] { require_device(device_type, device_id).synchronize(device_id); });
 }
 
 }  // extern "C"

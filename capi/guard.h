@@ -51,14 +51,15 @@ Options read_options(const Options* options, const char* name) {
   const size_t size = options->struct_size;
   if (size < sizeof options->struct_size || size > 4096) {
     fail(DLX_ERROR_INVALID_ARGUMENT,
-         "`%s` has a struct_size of %zu (expected %zu, as the DLX_*_INIT macros set it)", name, size,
-         sizeof out);
+         "`%s` has a struct_size of %zu (expected %zu, as the DLX_*_INIT macros set it)", name,
+         size, sizeof out);
   }
   const auto* bytes = reinterpret_cast<const unsigned char*>(options);
   for (size_t i = sizeof out; i < size; ++i) {
     if (bytes[i] == 0) continue;
     fail(DLX_ERROR_UNSUPPORTED,
-         "`%s` sets a field that this version of dlx does not have (byte %zu of %zu)", name, i, size);
+         "`%s` sets a field that this version of dlx does not have (byte %zu of %zu)", name, i,
+         size);
   }
   std::memcpy(&out, options, size < sizeof out ? size : sizeof out);
   return out;

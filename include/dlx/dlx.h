@@ -61,13 +61,13 @@ enum {
   DLX_OK = 0,
   DLX_ERROR_INVALID_ARGUMENT = 1, /**< the caller's mistake; the message names the argument */
   DLX_ERROR_OUT_OF_MEMORY = 2,    /**< an allocator returned NULL, or a size exceeds memory */
-  DLX_ERROR_UNSUPPORTED = 3,      /**< well-formed, but beyond dlx or DLPack: dtype, flag, version */
-  DLX_ERROR_UNAVAILABLE = 4,      /**< no driver or no such device on this machine */
-  DLX_ERROR_DRIVER = 5,           /**< a device driver's call failed; the message has its code */
-  DLX_ERROR_READ_ONLY = 6,        /**< writing, or exporting as writable, what is read-only */
-  DLX_ERROR_COPY_REFUSED = 7,     /**< a copy is needed, and the caller said DLX_COPY_NEVER */
-  DLX_ERROR_DEVICE_REFUSED = 8,   /**< the data lives elsewhere, and no transfer was asked for */
-  DLX_ERROR_INTERNAL = 255        /**< a bug in dlx */
+  DLX_ERROR_UNSUPPORTED = 3,    /**< well-formed, but beyond dlx or DLPack: dtype, flag, version */
+  DLX_ERROR_UNAVAILABLE = 4,    /**< no driver or no such device on this machine */
+  DLX_ERROR_DRIVER = 5,         /**< a device driver's call failed; the message has its code */
+  DLX_ERROR_READ_ONLY = 6,      /**< writing, or exporting as writable, what is read-only */
+  DLX_ERROR_COPY_REFUSED = 7,   /**< a copy is needed, and the caller said DLX_COPY_NEVER */
+  DLX_ERROR_DEVICE_REFUSED = 8, /**< the data lives elsewhere, and no transfer was asked for */
+  DLX_ERROR_INTERNAL = 255      /**< a bug in dlx */
 };
 
 /** Version of the library as "major.minor.patch"; borrowed, static. */
@@ -227,10 +227,10 @@ enum {
 /** How to allocate; NULL in its place means the defaults. */
 typedef struct dlx_empty_options {
   uint32_t struct_size;
-  int32_t order;                  /**< DLX_ORDER_C (default) or DLX_ORDER_F */
-  uint64_t flags;                 /**< DLX_HAS_STREAM */
-  int64_t stream;                 /**< stream of the allocation, by the array API's numbers */
-  uint64_t alignment;             /**< of the data, a power of two; 0: 64 bytes (256 from 4 KiB on) */
+  int32_t order;      /**< DLX_ORDER_C (default) or DLX_ORDER_F */
+  uint64_t flags;     /**< DLX_HAS_STREAM */
+  int64_t stream;     /**< stream of the allocation, by the array API's numbers */
+  uint64_t alignment; /**< of the data, a power of two; 0: 64 bytes (256 from 4 KiB on) */
   const dlx_allocator *allocator; /**< borrowed, copied; NULL: the process's default */
 } dlx_empty_options;
 
@@ -361,11 +361,11 @@ DLX_API dlx_status dlx_tensor_from_dlpack(DLManagedTensor *managed, uint64_t fla
 /** How to export; NULL in its place means the defaults. */
 typedef struct dlx_export_options {
   uint32_t struct_size;
-  int32_t copy;                   /**< DLX_COPY_* */
-  uint64_t flags;                 /**< DLX_HAS_STREAM, DLX_HAS_DEVICE */
-  uint32_t max_version_major;     /**< newest DLPack that the consumer takes; 0.0: any */
+  int32_t copy;               /**< DLX_COPY_* */
+  uint64_t flags;             /**< DLX_HAS_STREAM, DLX_HAS_DEVICE */
+  uint32_t max_version_major; /**< newest DLPack that the consumer takes; 0.0: any */
   uint32_t max_version_minor;
-  int32_t device_type;            /**< where the consumer wants the data, with DLX_HAS_DEVICE */
+  int32_t device_type; /**< where the consumer wants the data, with DLX_HAS_DEVICE */
   int32_t device_id;
   int64_t stream;                 /**< the consumer's stream, by the array API's numbers */
   uint64_t min_alignment;         /**< of the first element, a power of two; 0: any */

@@ -215,7 +215,7 @@ TensorRef import_array(ArrowArray* array, const TensorType& type, DLDevice devic
     release_copied(array);
     return tensor;
   }
-  // From here on nothing fails.
+  // Nothing fails any more once the array has been moved.
   root->owner = move_array(array);
   root->release_memory = release_moved;
   return tensor;

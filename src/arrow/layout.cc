@@ -44,8 +44,9 @@ std::vector<int32_t> physical_order(Tensor* tensor, bool may_permute) {
   const int64_t *shape = tensor->shape(), *strides = tensor->strides();
   if (!may_permute || is_compact(ndim, shape, strides, DLX_ORDER_C)) return order;
   std::vector<int32_t> sorted = order;
-  std::stable_sort(sorted.begin() + 1, sorted.end(),
-                   [&](int32_t a, int32_t b) { return strides[a] > strides[b]; });
+  std::sort(sorted.begin() + 1, sorted.end(), [&](int32_t a, int32_t b) {
+    return strides[a] != strides[b] ? strides[a] > strides[b] : a < b;
+  });
   std::vector<int64_t> new_shape, new_strides;
   for (const int32_t axis : sorted) {
     new_shape.push_back(shape[axis]);

@@ -175,7 +175,7 @@ void read_number(const ArrowSchema& schema, TensorType* out) {
 TensorType read_schema(const ArrowSchema& schema) {
   TensorType out;
   const ArrowSchema* level = &schema;
-  int64_t size;
+  int64_t size = 0;
   check_level(*level, 0);
   for (;;) {
     const bool is_list = read_list_size(level->format, &size);

@@ -173,6 +173,14 @@ Schedule::Schedule(const CopyPlan& plan, const Kernels& kernels) noexcept
   if (kind == PlaneKind::kJoin) choose_group(this, axes[v].dst, axes[u].extent, false);
 }
 
+bool Schedule::transposes() const noexcept {
+  if (kind == PlaneKind::kTranspose) return true;
+  if ((kind != PlaneKind::kRows && kind != PlaneKind::kGather) || v < 0) return false;
+  const int64_t near = std::llabs(axes[v].src);
+  const int64_t line_or_run = item > 64 ? item : 64;
+  return near > 0 && near <= line_or_run && std::llabs(axes[u].src) > 2 * line_or_run;
+}
+
 namespace {
 
 /// Source along v in ascending order, whatever its sign.
@@ -244,6 +252,19 @@ void copy_plane(const Schedule& schedule, const Kernels& kernels, const Plane& p
       return kernels.join[k][schedule.log_group](plane.dst, plane.dv, plane.src, plane.su, plane.nu,
                                                  plane.nv, schedule.pick);
     default: break;
+  }
+  const bool along_v = plane.nv > 1 && std::llabs(plane.sv) < std::llabs(plane.su);
+  if (along_v && (kind == PlaneKind::kGather || kind == PlaneKind::kRows)) {
+    for (int64_t u = 0; u < plane.nu; ++u) {  // whole lines of src, one after the other
+      char* const dst = plane.dst + u * plane.du;
+      const char* const src = plane.src + u * plane.su;
+      if (kind == PlaneKind::kGather) {
+        kernels.spread[k](dst, plane.dv, src, plane.sv, plane.nv);
+      } else {
+        kernels.rows(dst, plane.dv, src, plane.sv, schedule.item, plane.nv);
+      }
+    }
+    return;
   }
   for (int64_t v = 0; v < plane.nv; ++v) {
     char* const dst = plane.dst + v * plane.dv;

@@ -24,6 +24,10 @@ enum class PlaneKind {
 struct Schedule {
   explicit Schedule(const CopyPlan& plan, const Kernels& kernels) noexcept;
 
+  /// Whether neighbours in src are far apart in dst and the other way round: only tiles that are
+  /// long on both sides use each line once.
+  bool transposes() const noexcept;
+
   PlaneKind kind = PlaneKind::kRows;
   int log_item = 0;  ///< kernels' index of the item, where it has one
   int64_t item = 0;

@@ -4,13 +4,13 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "src/copy/tile_io.h"
 #include "src/copy/tiles.h"
 #include "src/copy/tuning.h"
 
 namespace dlx {
 namespace {
 
-constexpr int64_t kLine = 64;
 constexpr int64_t kAllLines = INT64_MAX;
 
 int64_t least(int64_t a, int64_t b) noexcept { return a < b ? a : b; }
@@ -49,186 +49,6 @@ class Buffers {
 
 std::atomic<char*> Buffers::shelves_[kShelves];
 
-/// One box of the nest.
-struct Tile {
-  char* dst;
-  const char* src;
-  int64_t run_bytes;
-  bool goes_on;    // its runs continue those of the tile before
-  bool continued;  // the tile after continues its runs
-  int64_t extent[CopyPlan::kMaxAxes];
-};
-
-/// Asks for the source lines of a tile, a few at a time.
-class Fetcher {
- public:
-  Fetcher(const Schedule& s, const Tiling& tiling) noexcept : s_(s), tiling_(tiling) {
-    int64_t stretch = s.item;
-    for (int i = 0; i < s.ndim; ++i) {
-      const CopyAxis& axis = s.axes[tiling.by_source[i]];
-      if (std::llabs(axis.src) > stretch + kLine) break;
-      stretch += (axis.extent - 1) * std::llabs(axis.src);
-    }
-    // The processor finds long stretches by itself, and better, if tiles follow them.
-    const CopyAxis& u = s.axes[s.u];
-    const bool turns = u.src < 0 && -u.src * u.extent < kLongStretch * 4;
-    sequential_ = stretch >= kLongStretch && s.kind != PlaneKind::kTranspose && !turns;
-  }
-
-  void start(const Tile& tile) noexcept {
-    tile_ = &tile;
-    span_ = s_.item;
-    const char* lowest = tile.src;
-    loops_ = 0;
-    for (int i = 0; i < s_.ndim; ++i) {  // steps that leave no line out make one stretch
-      const int k = tiling_.by_source[i];
-      const int64_t step = s_.axes[k].src;
-      if (step == 0 || tile.extent[k] == 1) continue;
-      const int64_t reach = (tile.extent[k] - 1) * step;
-      if (loops_ == 0 && std::llabs(step) <= span_ + kLine) {
-        span_ += std::llabs(reach);
-        if (reach < 0) lowest += reach;
-      } else {
-        loop_[loops_] = k;
-        index_[loops_++] = 0;
-      }
-    }
-    row_ = lowest;
-    start_row();
-    done_ = sequential_;
-  }
-
-  void stop() noexcept { done_ = true; }
-
-  void fetch(int64_t lines) noexcept {
-    while (!done_ && lines > 0) {
-      for (; lines > 0 && line_ < end_; --lines, line_ += kLine) __builtin_prefetch(line_, 0, 2);
-      if (line_ >= end_) next_row();
-    }
-  }
-
- private:
-  void start_row() noexcept {
-    line_ = reinterpret_cast<const char*>(reinterpret_cast<uintptr_t>(row_) & ~uintptr_t{63});
-    end_ = row_ + span_;
-  }
-
-  void next_row() noexcept {
-    for (int i = 0; i < loops_; ++i) {
-      const int k = loop_[i];
-      row_ += s_.axes[k].src;
-      if (++index_[i] < tile_->extent[k]) return start_row();
-      row_ -= s_.axes[k].src * tile_->extent[k];
-      index_[i] = 0;
-    }
-    done_ = true;
-  }
-
-  static constexpr int64_t kLongStretch = 16 << 10;
-
-  const Schedule& s_;
-  const Tiling& tiling_;
-  const Tile* tile_ = nullptr;
-  bool sequential_ = false;
-  bool done_ = true;
-  int64_t span_ = 0;
-  const char* row_ = nullptr;
-  const char* line_ = nullptr;
-  const char* end_ = nullptr;
-  int loops_ = 0;
-  int loop_[CopyPlan::kMaxAxes];
-  int64_t index_[CopyPlan::kMaxAxes];
-};
-
-/// Writes the runs of a tile out of its buffer, a few lines at a time.
-class Writer {
- public:
-  Writer(const Schedule& s, const Tiling& tiling, const Kernels& kernels) noexcept
-      : s_(s), tiling_(tiling), kernels_(kernels) {}
-
-  /// `next` is the buffer that the tile after this one uses.
-  void start(const Tile& tile, char* buffer, char* next) noexcept {
-    tile_ = &tile;
-    for (int k = 0; k < tiling_.run_axis; ++k) index_[k] = 0;
-    dst_ = tile.dst;
-    run_ = buffer + Tiling::kFront;
-    to_next_ = next - buffer;
-    done_ = false;
-    start_run();
-  }
-
-  void write(int64_t lines) noexcept {
-    while (!done_ && lines > 0) {
-      const int64_t n = least(lines, lines_);
-      kernels_.stream(to_, from_, n);
-      to_ += n * kLine;
-      from_ += n * kLine;
-      lines_ -= n;
-      lines -= n;
-      if (lines_ == 0) {
-        end_run();
-        next_run();
-      }
-    }
-  }
-
- private:
-  void start_run() noexcept {
-    to_ = dst_;
-    from_ = run_;
-    int64_t bytes = tile_->run_bytes;
-    const int64_t inside = static_cast<int64_t>(reinterpret_cast<uintptr_t>(dst_) % kLine);
-    if (inside != 0 && (!tile_->goes_on)) {
-      const int64_t head = least(kLine - inside, bytes);
-      std::memcpy(to_, from_, static_cast<size_t>(head));
-      to_ += head;
-      from_ += head;
-      bytes -= head;
-    } else {  // the line that the tile before began
-      to_ -= inside;
-      from_ -= inside;
-      bytes += inside;
-    }
-    lines_ = bytes / kLine;
-    tail_ = bytes % kLine;
-  }
-
-  void end_run() noexcept {
-    if (tail_ == 0) return;
-    if (!tile_->continued) {
-      std::memcpy(to_, from_, static_cast<size_t>(tail_));
-    } else {
-      std::memmove(run_ + to_next_ - tail_, from_, static_cast<size_t>(tail_));
-    }
-  }
-
-  void next_run() noexcept {
-    for (int k = tiling_.run_axis - 1; k >= 0; --k) {
-      dst_ += s_.axes[k].dst;
-      run_ += tiling_.step[k];
-      if (++index_[k] < tile_->extent[k]) return start_run();
-      dst_ -= s_.axes[k].dst * tile_->extent[k];
-      run_ -= tiling_.step[k] * tile_->extent[k];
-      index_[k] = 0;
-    }
-    done_ = true;
-  }
-
-  const Schedule& s_;
-  const Tiling& tiling_;
-  const Kernels& kernels_;
-  const Tile* tile_ = nullptr;
-  bool done_ = true;
-  char* dst_ = nullptr;  // start of the run, in dst and in the buffer
-  char* run_ = nullptr;
-  int64_t to_next_ = 0;
-  char* to_ = nullptr;  // next line
-  const char* from_ = nullptr;
-  int64_t lines_ = 0;
-  int64_t tail_ = 0;
-  int64_t index_[CopyPlan::kMaxAxes];
-};
-
 /// The three stages, one tile apart, woven together piece by piece so that memory is always busy.
 class Pipeline {
  public:
@@ -257,7 +77,7 @@ class Pipeline {
       } else {
         fetcher_.stop();
       }
-      if (s_.kind == PlaneKind::kTranspose) {
+      if (s_.transposes()) {
         arrange(tile, buffers_[t % 2]);
         fetcher_.fetch(kAllLines);
         writer_.write(kAllLines);
@@ -277,11 +97,15 @@ class Pipeline {
   bool advance() noexcept {
     for (int i = 0; i < s_.ndim; ++i) {
       const int k = tiling_.order[i];
-      at_[k] += tiling_.extent[k];
+      at_[k] += length_at(k);
       if (at_[k] < s_.axes[k].extent) return true;
       at_[k] = 0;
     }
     return false;
+  }
+
+  int64_t length_at(int k) const noexcept {
+    return k == tiling_.run_axis && at_[k] == 0 ? tiling_.first_extent : tiling_.extent[k];
   }
 
   void locate(Tile* tile) const noexcept {
@@ -291,7 +115,7 @@ class Pipeline {
       const CopyAxis& axis = s_.axes[k];
       tile->dst += at_[k] * axis.dst;
       tile->src += at_[k] * axis.src;
-      tile->extent[k] = least(tiling_.extent[k], axis.extent - at_[k]);
+      tile->extent[k] = least(length_at(k), axis.extent - at_[k]);
     }
     tile->run_bytes = s_.item;
     for (int k = s_.ndim - 1; k >= tiling_.run_axis; --k) tile->run_bytes *= tile->extent[k];
@@ -346,7 +170,7 @@ class Pipeline {
         piece.dst = dst + u * piece.du + v * piece.dv;
         piece.src = src + u * piece.su + v * piece.sv;
         copy_plane(s_, kernels_, piece);
-        const int64_t lines = piece.nu * piece.nv * s_.item / kLine + 1;
+        const int64_t lines = piece.nu * piece.nv * s_.item / kLineBytes + 1;
         writer_.write(lines);
         fetcher_.fetch(lines + lines / 8);
       }
@@ -374,12 +198,12 @@ namespace {
 
 /// Whether runs can go straight to dst: long ones, or such that are whole lines.
 bool runs_stream_alone(const Schedule& s) noexcept {
-  constexpr int64_t kLong = 16 * kLine;
-  if (s.kind != PlaneKind::kRows || s.item < kLine) return false;
+  constexpr int64_t kLong = 16 * kLineBytes;
+  if (s.kind != PlaneKind::kRows || s.item < kLineBytes) return false;
   if (s.item >= kLong) return true;
   uint64_t all = reinterpret_cast<uintptr_t>(s.dst) | static_cast<uint64_t>(s.item);
   for (int k = 0; k < s.ndim; ++k) all |= static_cast<uint64_t>(s.axes[k].dst);
-  return all % kLine == 0;
+  return all % kLineBytes == 0;
 }
 
 /// Runs in the order of their source, which the processor then fetches ahead by itself.
@@ -416,6 +240,9 @@ bool run_streamed(const Schedule& schedule, const Kernels& kernels) noexcept {
     stream_runs(schedule, kernels);
     return true;
   }
+  // Constant rows leave the core as fast by plain stores, and need no buffer.
+  const bool constant = schedule.kind == PlaneKind::kGather && schedule.axes[schedule.u].src == 0;
+  if (constant && schedule.axes[schedule.u].extent * schedule.item >= 4096) return false;
   Tiling tiling;
   if (!tiling.build(schedule)) return false;
   const Buffers buffers;

@@ -64,9 +64,9 @@ void Tiling::sort_by_source(const Schedule& s) noexcept {
 void Tiling::choose_extents(const Schedule& s) noexcept {
   for (int k = 0; k < s.ndim; ++k) extent[k] = 1;
   const int64_t streams = s.kind == PlaneKind::kSplit ? s.axes[s.v].extent : 1;
-  const bool transposes = s.kind == PlaneKind::kTranspose;
-  const int64_t aim =
-      transposes ? tuning().tile_dst_bytes[s.log_item] : tuning().tile_bytes / streams;
+  const bool transposes = s.transposes();
+  const int64_t aim = transposes ? tuning().tile_dst_bytes[s.log_item >= 0 ? s.log_item : 4]
+                                 : tuning().tile_bytes / streams;
   int64_t run = s.item;
   for (int k = s.ndim - 1; k >= 0 && s.axes[k].dst == run; --k) {
     run_axis = k;
@@ -75,7 +75,8 @@ void Tiling::choose_extents(const Schedule& s) noexcept {
     if (extent[k] < s.axes[k].extent) break;
     run *= extent[k];
   }
-  const int64_t src_bytes = tuning().tile_src_bytes[s.log_item >= 0 ? s.log_item : 4];
+  const int64_t src_bytes =
+      s.log_item >= 0 ? tuning().tile_src_bytes[s.log_item] : 4 * tuning().tile_src_bytes[4];
   for (int i = 0; i < s.ndim; ++i) {
     const int k = by_source[i];
     const int64_t step = std::llabs(s.axes[k].src);
@@ -103,11 +104,25 @@ int64_t Tiling::lay_out(const Schedule& s) noexcept {
   return bytes;
 }
 
-void Tiling::choose_order(const Schedule& s) noexcept {
-  uint64_t all = reinterpret_cast<uintptr_t>(s.dst) |
-                 static_cast<uint64_t>(extent[run_axis] * s.axes[run_axis].dst);
+/// Whether runs can begin and end at lines: where only dst itself does not, the first tile is cut so
+/// that the others do.
+bool Tiling::align(const Schedule& s) noexcept {
+  const int64_t step = s.axes[run_axis].dst;
+  uint64_t all = static_cast<uint64_t>(extent[run_axis] * step);
   for (int k = 0; k < run_axis; ++k) all |= static_cast<uint64_t>(s.axes[k].dst);
-  carry = all % kLine != 0 || s.kind != PlaneKind::kTranspose;
+  if (all % kLine != 0) return false;
+  const int64_t inside = static_cast<int64_t>(reinterpret_cast<uintptr_t>(s.dst) % kLine);
+  first_extent = extent[run_axis];
+  if (inside == 0) return true;
+  const int64_t missing = kLine - inside;
+  if (missing % step != 0 || missing / step >= extent[run_axis]) return false;
+  first_extent = missing / step;
+  return true;
+}
+
+void Tiling::choose_order(const Schedule& s) noexcept {
+  carry = !align(s) || !s.transposes();
+  if (carry) first_extent = extent[run_axis];
   int n = 0;
   bool taken[CopyPlan::kMaxAxes] = {};
   if (carry) {  // along dst as far as it is compact, so that tiles go on where others end
@@ -116,7 +131,7 @@ void Tiling::choose_order(const Schedule& s) noexcept {
       order[n++] = k;
       taken[k] = true;
       next *= s.axes[k].extent;
-      if (s.kind == PlaneKind::kTranspose && k <= run_axis) break;
+      if (s.transposes() && k <= run_axis) break;
     }
   }
   for (int i = 0; i < s.ndim; ++i) {

@@ -17,16 +17,25 @@ struct DeviceKind {
 };
 
 constexpr DeviceKind kDevices[] = {
-    {kDLCPU, "cpu"},         {kDLCUDA, "cuda"},
-    {kDLCUDAHost, "cuda_host"}, {kDLOpenCL, "opencl"},
-    {kDLVulkan, "vulkan"},   {kDLMetal, "metal"},
-    {kDLVPI, "vpi"},         {kDLROCM, "rocm"},
-    {kDLROCMHost, "rocm_host"}, {kDLExtDev, "ext_dev"},
-    {kDLCUDAManaged, "cuda_managed"}, {kDLOneAPI, "oneapi"},
-    {kDLWebGPU, "webgpu"},   {kDLHexagon, "hexagon"},
-    {kDLMAIA, "maia"},       {kDLTrn, "trn"},
+    {kDLCPU, "cpu"},
+    {kDLCUDA, "cuda"},
+    {kDLCUDAHost, "cuda_host"},
+    {kDLOpenCL, "opencl"},
+    {kDLVulkan, "vulkan"},
+    {kDLMetal, "metal"},
+    {kDLVPI, "vpi"},
+    {kDLROCM, "rocm"},
+    {kDLROCMHost, "rocm_host"},
+    {kDLExtDev, "ext_dev"},
+    {kDLCUDAManaged, "cuda_managed"},
+    {kDLOneAPI, "oneapi"},
+    {kDLWebGPU, "webgpu"},
+    {kDLHexagon, "hexagon"},
+    {kDLMAIA, "maia"},
+    {kDLTrn, "trn"},
     // On DLPack's main branch, in no release yet.
-    {19, "tpu"},             {20, "tpu_host"},
+    {19, "tpu"},
+    {20, "tpu_host"},
     {21, "ascend"},
 };
 
@@ -57,7 +66,7 @@ bool read_number(const char* c, int32_t* out) noexcept {
 }
 
 std::mutex allocator_mutex;
-dlx_allocator cpu_allocator;            // guarded by allocator_mutex
+dlx_allocator cpu_allocator;                 // guarded by allocator_mutex
 std::atomic<bool> has_cpu_allocator{false};  // read first, so that the default costs no lock
 
 }  // namespace
@@ -161,11 +170,12 @@ void check_stream(int32_t device_type, int64_t stream) {
       if (stream == -1 || stream == 0) return;
       break;
     default:
-      fail(DLX_ERROR_INVALID_ARGUMENT, "`stream` must be None on %s, which has no streams (got %lld)",
+      fail(DLX_ERROR_INVALID_ARGUMENT,
+           "`stream` must be None on %s, which has no streams (got %lld)",
            device_text(device_type, 0).text, number);
   }
-  fail(DLX_ERROR_UNSUPPORTED, "`stream` %lld cannot be ordered after the data's own work: %s", number,
-       backend_reason(device_type));
+  fail(DLX_ERROR_UNSUPPORTED, "`stream` %lld cannot be ordered after the data's own work: %s",
+       number, backend_reason(device_type));
 }
 
 }  // namespace dlx

@@ -135,7 +135,7 @@ DLDataType parse_buffer_scalar(const char* c, bool native_size) noexcept {
     case 'e': return make_dtype(kDLFloat, 16);
     case 'f': return make_dtype(kDLFloat, 32);
     case 'd': return make_dtype(kDLFloat, 64);
-    case 'F': return make_dtype(kDLComplex, 64);   // ctypes from CPython 3.14 on
+    case 'F': return make_dtype(kDLComplex, 64);  // ctypes from CPython 3.14 on
     case 'D': return make_dtype(kDLComplex, 128);
   }
   return make_dtype(0, 0);
@@ -145,10 +145,23 @@ DLDataType parse_buffer_format(const char* format) {
   const char* c = format;
   bool native_size = true, swapped = false;
   switch (*c) {
-    case '@': case '^': ++c; break;
-    case '=': ++c; native_size = false; break;
-    case '<': ++c; native_size = false; swapped = !kLittleEndian; break;
-    case '>': case '!': ++c; native_size = false; swapped = kLittleEndian; break;
+    case '@':
+    case '^': ++c; break;
+    case '=':
+      ++c;
+      native_size = false;
+      break;
+    case '<':
+      ++c;
+      native_size = false;
+      swapped = !kLittleEndian;
+      break;
+    case '>':
+    case '!':
+      ++c;
+      native_size = false;
+      swapped = kLittleEndian;
+      break;
   }
   const DLDataType dtype = parse_buffer_scalar(c, native_size);
   if (dtype.bits == 0) {
@@ -196,9 +209,8 @@ bool dtype_known(DLDataType dtype) noexcept {
 
 void require_known_dtype(DLDataType dtype, const char* argument) {
   if (dtype_known(dtype)) return;
-  fail(DLX_ERROR_UNSUPPORTED,
-       "`%s` is not a dtype of DLPack 1.3 (got code %d, bits %d, lanes %d)", argument, dtype.code,
-       dtype.bits, dtype.lanes);
+  fail(DLX_ERROR_UNSUPPORTED, "`%s` is not a dtype of DLPack 1.3 (got code %d, bits %d, lanes %d)",
+       argument, dtype.code, dtype.bits, dtype.lanes);
 }
 
 DLDataType parse_dtype(const char* name) {
@@ -283,11 +295,11 @@ void format_dtype(DLDataType dtype, int32_t style, char* out, size_t capacity) {
          dtype_text(dtype).text);
   }
   if (style == DLX_FORMAT_BUFFER) return copy_text(buffer, out, capacity);
-  const char kind = dtype.code == kDLBool     ? 'b'
-                    : dtype.code == kDLInt    ? 'i'
-                    : dtype.code == kDLUInt   ? 'u'
-                    : dtype.code == kDLFloat  ? 'f'
-                                              : 'c';
+  const char kind = dtype.code == kDLBool    ? 'b'
+                    : dtype.code == kDLInt   ? 'i'
+                    : dtype.code == kDLUInt  ? 'u'
+                    : dtype.code == kDLFloat ? 'f'
+                                             : 'c';
   const char order = dtype.bits == 8 ? '|' : kLittleEndian ? '<' : '>';
   char text[16];
   std::snprintf(text, sizeof text, "%c%c%d", order, kind, dtype.bits / 8);

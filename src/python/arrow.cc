@@ -114,19 +114,20 @@ PyObject* from_arrow(PyObject*, PyObject* const* args, intptr_t nargs, PyObject*
   });
 }
 
+TensorRef import_stream_capsule(PyObject* capsule, int32_t copy, bool* copied) {
+  auto* stream = require_capsule<ArrowArrayStream>(capsule, kStream);
+  CopyRequest request;
+  request.copy = copy;
+  const WithoutGil without(true);  // a stream may wait for threads that need it
+  return arrow::import_stream(stream, request, copied);
+}
+
 /// _from_arrow_stream(stream, copy): the capsule of __arrow_c_stream__.
 PyObject* from_arrow_stream(PyObject*, PyObject* const* args, intptr_t nargs, PyObject*) {
   return enter("asarray", static_cast<PyObject*>(nullptr), [&] {
     require_count(nargs, 2);
-    auto* stream = require_capsule<ArrowArrayStream>(args[0], kStream);
-    CopyRequest request;
-    request.copy = to_copy_mode(args[1]);
     bool copied;
-    TensorRef tensor;
-    {
-      const WithoutGil without(true);  // a stream may wait for threads that need it
-      tensor = arrow::import_stream(stream, request, &copied);
-    }
+    TensorRef tensor = import_stream_capsule(args[0], to_copy_mode(args[1]), &copied);
     return pair_of(static_cast<TensorRef&&>(tensor), copied);
   });
 }
@@ -213,6 +214,13 @@ TensorRef import_by_arrow(PyObject* object, int32_t copy, bool* copied) {
   }
   return import_capsules(api.PyTuple_GetItem(pair.get(), 0), api.PyTuple_GetItem(pair.get(), 1),
                          copy, copied);
+}
+
+TensorRef import_by_arrow_stream(PyObject* object, int32_t copy, bool* copied) {
+  PyObject* arguments[] = {object};
+  const Ref capsule(
+      check(api.PyObject_VectorcallMethod(names.__arrow_c_stream__, arguments, 1, nullptr)));
+  return import_stream_capsule(capsule.get(), copy, copied);
 }
 
 PyObject* tensor_arrow_c_array(PyObject* self, PyObject* const* args, intptr_t nargs,

@@ -24,10 +24,11 @@ void require_plain_build(PyObject* object_type) {
   const Ref size(check(api.PyObject_GetAttrString(object_type, "__basicsize__")));
   const int64_t bytes = to_int64(size.get(), "object.__basicsize__");
   if (bytes == static_cast<int64_t>(sizeof(PyObject))) return;
-  fail(DLX_ERROR_UNAVAILABLE,
-       "this build of CPython (free-threaded or reference-tracing) has objects of another form (got "
-       "a head of %lld bytes, expected %zu)",
-       static_cast<long long>(bytes), sizeof(PyObject));
+  fail(
+      DLX_ERROR_UNAVAILABLE,
+      "this build of CPython (free-threaded or reference-tracing) has objects of another form (got "
+      "a head of %lld bytes, expected %zu)",
+      static_cast<long long>(bytes), sizeof(PyObject));
 }
 
 /// Before the GIL is taken: in a subinterpreter, PyGILState_Ensure waits for ever.
@@ -148,14 +149,16 @@ void attach(void* object_type, void* namespace_dict) {
 }
 
 Tensor* unwrap(void* object) {
-  if (!attached) fail(DLX_ERROR_UNAVAILABLE, "no Python interpreter is attached (import dlx first)");
+  if (!attached)
+    fail(DLX_ERROR_UNAVAILABLE, "no Python interpreter is attached (import dlx first)");
   auto* python = static_cast<PyObject*>(object);
   if (!is_tensor(python)) fail(DLX_ERROR_INVALID_ARGUMENT, "`object` is not a dlx.Tensor");
   return tensor_of(python);
 }
 
 void* wrap(Tensor* tensor) {
-  if (!attached) fail(DLX_ERROR_UNAVAILABLE, "no Python interpreter is attached (import dlx first)");
+  if (!attached)
+    fail(DLX_ERROR_UNAVAILABLE, "no Python interpreter is attached (import dlx first)");
   return new_object(TensorRef::share(tensor));
 }
 

@@ -70,23 +70,29 @@ constexpr PyGetSetDef attribute(const char* name, const char* doc) {
 
 PyGetSetDef tensor_getset[] = {
     attribute<read_shape>("shape", "Extents, a tuple of ints (array API: array.shape)."),
-    attribute<read_strides>("strides", "Steps between elements along each axis, in ELEMENTS as in "
-                                       "DLPack, a tuple of ints."),
-    attribute<read_dtype>("dtype", "numpy.dtype where NumPy is installed and has it, else "
-                                   "dlx.dtype (bfloat16, float8_e4m3fn, int4 ...)."),
+    attribute<read_strides>("strides",
+                            "Steps between elements along each axis, in ELEMENTS as in "
+                            "DLPack, a tuple of ints."),
+    attribute<read_dtype>("dtype",
+                          "numpy.dtype where NumPy is installed and has it, else "
+                          "dlx.dtype (bfloat16, float8_e4m3fn, int4 ...)."),
     attribute<read_device>("device", "dlx.Device where the data lives."),
     attribute<read_ndim>("ndim", "Number of axes."),
     attribute<read_size>("size", "Number of elements."),
-    attribute<read_nbytes>("nbytes", "Bytes that the elements take when compact; packed sub-byte "
-                                     "elements share bytes."),
+    attribute<read_nbytes>("nbytes",
+                           "Bytes that the elements take when compact; packed sub-byte "
+                           "elements share bytes."),
     attribute<read_itemsize>("itemsize", "Bytes of one element, rounded up for sub-byte types."),
-    attribute<read_readonly>("readonly", "True if the data must not be written through this "
-                                         "tensor."),
+    attribute<read_readonly>("readonly",
+                             "True if the data must not be written through this "
+                             "tensor."),
     attribute<read_data_ptr>("data_ptr", "Address of element [0, ..., 0] as an int."),
-    attribute<read_transpose>("T", "View of a 2-d tensor with its axes exchanged (array API: "
-                                   "array.T)."),
-    attribute<read_matrix_transpose>("mT", "View with the last two axes exchanged (array API: "
-                                           "array.mT)."),
+    attribute<read_transpose>("T",
+                              "View of a 2-d tensor with its axes exchanged (array API: "
+                              "array.T)."),
+    attribute<read_matrix_transpose>("mT",
+                                     "View with the last two axes exchanged (array API: "
+                                     "array.mT)."),
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 }  // namespace dlx::py

@@ -22,18 +22,18 @@ void check_request(const Tensor* tensor, int flags) {
     raise(api.buffer_error, "the tensor is read-only, and a writable buffer was asked for");
   }
   if (wants(flags, PyBUF_FORMAT) && buffer_format(tensor->dl.dtype) == nullptr) {
-    raise(api.buffer_error, "the buffer protocol has no format for %s: use DLPack, or .view() it as "
-                            "another dtype first",
+    raise(api.buffer_error,
+          "the buffer protocol has no format for %s: use DLPack, or .view() it as "
+          "another dtype first",
           dtype_text(tensor->dl.dtype).text);
   }
   const DLTensor& dl = tensor->dl;
   const bool c = is_compact(dl.ndim, dl.shape, dl.strides, DLX_ORDER_C);
   const bool f = is_compact(dl.ndim, dl.shape, dl.strides, DLX_ORDER_F);
-  const bool refused = (wants(flags, PyBUF_C_CONTIGUOUS) && !c) ||
-                       (wants(flags, PyBUF_F_CONTIGUOUS) && !f) ||
-                       (wants(flags, PyBUF_ANY_CONTIGUOUS) && !c && !f) ||
-                       (!wants(flags, PyBUF_STRIDES) && !c) ||
-                       (is_packed_subbyte(dl.dtype, tensor->padded()) && !c);
+  const bool refused =
+      (wants(flags, PyBUF_C_CONTIGUOUS) && !c) || (wants(flags, PyBUF_F_CONTIGUOUS) && !f) ||
+      (wants(flags, PyBUF_ANY_CONTIGUOUS) && !c && !f) || (!wants(flags, PyBUF_STRIDES) && !c) ||
+      (is_packed_subbyte(dl.dtype, tensor->padded()) && !c);
   if (refused) {
     raise(api.buffer_error,
           "the tensor is not contiguous in the order asked for: call .contiguous() first");

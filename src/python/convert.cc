@@ -41,7 +41,8 @@ PyObject* number(int64_t value) { return check(api.PyLong_FromLongLong(value)); 
 
 /// A tuple of `count` ints, from a hook.
 void read_numbers(PyObject* tuple, int count, const char* hook, int64_t* out) {
-  if ((api.PyType_GetFlags(tuple->type) & kTypeFlagTuple) == 0 || api.PyTuple_Size(tuple) != count) {
+  if ((api.PyType_GetFlags(tuple->type) & kTypeFlagTuple) == 0 ||
+      api.PyTuple_Size(tuple) != count) {
     raise(api.type_error, "the hook %s must return a tuple of %d numbers", hook, count);
   }
   for (int i = 0; i < count; ++i) out[i] = to_int64(api.PyTuple_GetItem(tuple, i), hook);
@@ -165,8 +166,8 @@ PyObject* device_object(DLDevice device) {
     return known;
   }
   Ref type_number(number(type)), id(number(device.device_id));
-  Ref made(check(api.PyObject_CallFunctionObjArgs(state.make_device, type_number.get(), id.get(),
-                                                  nullptr)));
+  Ref made(check(
+      api.PyObject_CallFunctionObjArgs(state.make_device, type_number.get(), id.get(), nullptr)));
   devices.add(key, made.get());
   return made.detach();
 }

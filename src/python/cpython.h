@@ -23,8 +23,13 @@ struct PyMethodDef {
   int flags;
   const char* doc;
 };
-enum { METH_VARARGS = 0x1, METH_KEYWORDS = 0x2, METH_NOARGS = 0x4, METH_O = 0x8,
-       METH_FASTCALL = 0x80 };
+enum {
+  METH_VARARGS = 0x1,
+  METH_KEYWORDS = 0x2,
+  METH_NOARGS = 0x4,
+  METH_O = 0x8,
+  METH_FASTCALL = 0x80
+};
 
 struct PyGetSetDef {
   const char* name;
@@ -55,9 +60,18 @@ struct PyTypeSpec {
   PyTypeSlot* slots;
 };
 enum {
-  Py_bf_getbuffer = 1, Py_bf_releasebuffer = 2, Py_mp_ass_subscript = 3, Py_mp_length = 4,
-  Py_mp_subscript = 5, Py_tp_dealloc = 52, Py_tp_doc = 56, Py_tp_methods = 64, Py_tp_new = 65,
-  Py_tp_members = 72, Py_tp_getset = 73, Py_tp_free = 74
+  Py_bf_getbuffer = 1,
+  Py_bf_releasebuffer = 2,
+  Py_mp_ass_subscript = 3,
+  Py_mp_length = 4,
+  Py_mp_subscript = 5,
+  Py_tp_dealloc = 52,
+  Py_tp_doc = 56,
+  Py_tp_methods = 64,
+  Py_tp_new = 65,
+  Py_tp_members = 72,
+  Py_tp_getset = 73,
+  Py_tp_free = 74
 };
 constexpr unsigned long kTypeFlagDefault = 1ul << 18;
 constexpr unsigned long kTypeFlagLong = 1ul << 24;
@@ -78,8 +92,13 @@ struct PyBuffer {
   void* internal;
 };
 enum {
-  PyBUF_WRITABLE = 0x1, PyBUF_FORMAT = 0x4, PyBUF_ND = 0x8, PyBUF_STRIDES = 0x18,
-  PyBUF_C_CONTIGUOUS = 0x38, PyBUF_F_CONTIGUOUS = 0x58, PyBUF_ANY_CONTIGUOUS = 0x98,
+  PyBUF_WRITABLE = 0x1,
+  PyBUF_FORMAT = 0x4,
+  PyBUF_ND = 0x8,
+  PyBUF_STRIDES = 0x18,
+  PyBUF_C_CONTIGUOUS = 0x38,
+  PyBUF_F_CONTIGUOUS = 0x58,
+  PyBUF_ANY_CONTIGUOUS = 0x98,
   PyBUF_FULL_RO = 0x11c
 };
 

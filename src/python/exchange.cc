@@ -84,8 +84,8 @@ int allocate_managed(DLTensor* prototype, DLManagedTensorVersioned** out, void* 
   return -1;
 }
 
-DLPackExchangeAPI table = {{{1, 3}, nullptr},  allocate_managed,        from_py_object,
-                           to_py_object,       dltensor_from_py_object, current_work_stream};
+DLPackExchangeAPI table = {{{1, 3}, nullptr}, allocate_managed,        from_py_object,
+                           to_py_object,      dltensor_from_py_object, current_work_stream};
 
 }  // namespace
 

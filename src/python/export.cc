@@ -32,10 +32,11 @@ PyObject* make_capsule(Managed* managed, const char* name, PyDestructor destruct
 
 /// A pair of integers, such as max_version and dl_device; the standard has tuples.
 void read_pair(PyObject* object, const char* name, int64_t* first, int64_t* second) {
-  const bool tuple = object->type == api.tuple_type ||
-                     (api.PyType_GetFlags(object->type) & kTypeFlagTuple) != 0;
+  const bool tuple =
+      object->type == api.tuple_type || (api.PyType_GetFlags(object->type) & kTypeFlagTuple) != 0;
   const bool pair = tuple && api.PyTuple_Size(object) == 2;
-  if (!pair) raise(api.type_error, "__dlpack__: `%s` must be a tuple of two integers or None", name);
+  if (!pair)
+    raise(api.type_error, "__dlpack__: `%s` must be a tuple of two integers or None", name);
   *first = to_int64(api.PyTuple_GetItem(object, 0), name);
   *second = to_int64(api.PyTuple_GetItem(object, 1), name);
 }
@@ -84,13 +85,11 @@ PyObject* export_capsule(Tensor* tensor, PyObject* const* values) {
 }
 
 const Signature kDlpack = {
-    "__dlpack__", 4, 1, 0, 0,
-    {&names.stream, &names.max_version, &names.dl_device, &names.copy}};
+    "__dlpack__", 4, 1, 0, 0, {&names.stream, &names.max_version, &names.dl_device, &names.copy}};
 
 }  // namespace
 
-PyObject* tensor_dlpack(PyObject* self, PyObject* const* args, intptr_t nargs,
-                        PyObject* kwnames) {
+PyObject* tensor_dlpack(PyObject* self, PyObject* const* args, intptr_t nargs, PyObject* kwnames) {
   return enter("__dlpack__", static_cast<PyObject*>(nullptr), [&] {
     Tensor* tensor = tensor_of(self);
     PyObject* values[4];

@@ -135,8 +135,9 @@ PyObject* from_buffer(PyObject*, PyObject* object) {
     if (buffer->suboffsets != nullptr) {
       for (int i = 0; i < buffer->ndim; ++i) {
         if (buffer->suboffsets[i] >= 0) {
-          fail(DLX_ERROR_UNSUPPORTED, "the buffer has suboffsets (pointers to rows), which no "
-                                      "strided tensor can express: copy it first");
+          fail(DLX_ERROR_UNSUPPORTED,
+               "the buffer has suboffsets (pointers to rows), which no "
+               "strided tensor can express: copy it first");
         }
       }
     }
@@ -184,8 +185,8 @@ PyObject* make_empty(PyObject*, PyObject* const* args, intptr_t nargs, PyObject*
 /// copyto(dst, src, *, stream=None)
 PyObject* copyto(PyObject*, PyObject* const* args, intptr_t nargs, PyObject* kwnames) {
   return enter("copyto", static_cast<PyObject*>(nullptr), [&] {
-    static const Signature kSignature = {
-        "copyto", 3, 2, 2, 2, {&names.dst, &names.src, &names.stream}};
+    static const Signature kSignature = {"copyto", 3, 2,
+                                         2,        2, {&names.dst, &names.src, &names.stream}};
     PyObject* values[3];
     parse_arguments(kSignature, args, nargs, kwnames, values);
     CopyRequest request;

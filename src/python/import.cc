@@ -51,8 +51,8 @@ TensorRef take(DLManagedTensorVersioned* managed) {
 // ---- torch ---------------------------------------------------------------------------------------
 
 bool call_predicate(PyObject* object, PyCFunction function, PyObject* name) {
-  const Ref result = function != nullptr ? Ref(check(function(object, nullptr)))
-                                         : call_method(object, name);
+  const Ref result =
+      function != nullptr ? Ref(check(function(object, nullptr))) : call_method(object, name);
   return result.get() == api.true_;
 }
 
@@ -65,18 +65,18 @@ Ref resolve_lazy_bits(PyObject* object, const TypeEntry& entry, bool is_complex,
   {
     const Ref gradient(check(api.PyObject_GetAttr(object, names.requires_grad)));
     if (gradient.get() == api.true_) {
-      fail(DLX_ERROR_UNSUPPORTED,
-           "the tensor requires grad, which would be lost: pass x.detach()");
+      fail(DLX_ERROR_UNSUPPORTED, "the tensor requires grad, which would be lost: pass x.detach()");
     }
   }
   const bool conjugated = is_complex && call_predicate(object, bits.is_conj, names.is_conj);
   const bool negated = call_predicate(object, bits.is_neg, names.is_neg);
   if (!conjugated && !negated) return Ref();
   if (request.copy == DLX_COPY_NEVER) {
-    fail(DLX_ERROR_COPY_REFUSED,
-         "a copy is needed (the tensor's %s bit is set, so that its memory holds other values), and "
-         "copy=False",
-         conjugated ? "conj" : "neg");
+    fail(
+        DLX_ERROR_COPY_REFUSED,
+        "a copy is needed (the tensor's %s bit is set, so that its memory holds other values), and "
+        "copy=False",
+        conjugated ? "conj" : "neg");
   }
   const Ref plain = call_method(object, names.resolve_conj);
   return call_method(plain.get(), names.resolve_neg);
@@ -109,17 +109,17 @@ Imported import_by_table(PyObject* object, const TypeEntry& entry, const Request
     if ((entry.flags & kTorch) != 0) prefer_guards_reason(object);
     throw PythonError();
   }
-  const bool host = managed->version.major != 1 ||
-                    managed->dl_tensor.device.device_type == kDLCPU;
+  const bool host = managed->version.major != 1 || managed->dl_tensor.device.device_type == kDLCPU;
   if (!host) {
     if (managed->deleter != nullptr) managed->deleter(managed);
     return {};
   }
   Imported imported;
-  imported.copied = managed->version.major == 1 &&
-                    (managed->flags & DLPACK_FLAG_BITMASK_IS_COPIED) != 0;
+  imported.copied =
+      managed->version.major == 1 && (managed->flags & DLPACK_FLAG_BITMASK_IS_COPIED) != 0;
   imported.tensor = take(managed);
-  if ((entry.flags & kTorch) == 0 || !may_have_lazy_bits(imported.tensor->dl.dtype)) return imported;
+  if ((entry.flags & kTorch) == 0 || !may_have_lazy_bits(imported.tensor->dl.dtype))
+    return imported;
   const bool is_complex = imported.tensor->dl.dtype.code == kDLComplex;
   const Ref resolved = resolve_lazy_bits(object, entry, is_complex, request);
   if (!resolved) return imported;
@@ -217,10 +217,11 @@ Ref call_legacy(PyObject* object, const DLDevice& device, const Request& request
   }
   if (request.has_device && !is_device(device, request.device) &&
       !cpu_reachable(static_cast<int32_t>(device.device_type))) {
-    fail(DLX_ERROR_DEVICE_REFUSED,
-         "the data is on %s, and the __dlpack__ of this type takes no `dl_device`: move it with its "
-         "own library first",
-         device_text(static_cast<int32_t>(device.device_type), device.device_id).text);
+    fail(
+        DLX_ERROR_DEVICE_REFUSED,
+        "the data is on %s, and the __dlpack__ of this type takes no `dl_device`: move it with its "
+        "own library first",
+        device_text(static_cast<int32_t>(device.device_type), device.device_id).text);
   }
   DlpackCall call(object);
   add_stream(&call, device);
@@ -257,10 +258,10 @@ Ref call_dlpack(PyObject* object, const TypeEntry& entry, const DLDevice& device
 Imported consume(PyObject* capsule, const TypeEntry& entry) {
   Imported imported;
   if (api.PyCapsule_IsValid(capsule, kVersioned) != 0) {
-    auto* managed = static_cast<DLManagedTensorVersioned*>(
-        api.PyCapsule_GetPointer(capsule, kVersioned));
-    imported.copied = managed->version.major == 1 &&
-                      (managed->flags & DLPACK_FLAG_BITMASK_IS_COPIED) != 0;
+    auto* managed =
+        static_cast<DLManagedTensorVersioned*>(api.PyCapsule_GetPointer(capsule, kVersioned));
+    imported.copied =
+        managed->version.major == 1 && (managed->flags & DLPACK_FLAG_BITMASK_IS_COPIED) != 0;
     bool consumed;
     try {
       imported.tensor = import_versioned(managed, &consumed);
@@ -296,12 +297,34 @@ Imported import_by_protocol(PyObject* object, const TypeEntry& entry, const Requ
   return imported;
 }
 
+// ---- Arrow ---------------------------------------------------------------------------------------
+
+/// A type that asarray takes through Arrow. An array of numbers without nulls has a __dlpack__ that
+/// costs half as much; where that refuses, Arrow takes the array or knows the reason.
+Imported import_arrow_object(PyObject* object, const TypeEntry& entry, const Request& request) {
+  Imported imported;
+  if ((entry.flags & kArrowNumbers) != 0 && request.copy == DLX_COPY_IF_NEEDED &&
+      !request.has_device) {
+    DLDevice cpu{};
+    cpu.device_type = kDLCPU;
+    const Ref capsule = call_modern(object, cpu, request);
+    if (capsule) return consume(capsule.get(), entry);
+    if (api.PyErr_ExceptionMatches(api.type_error) == 0) throw PythonError();
+    api.PyErr_Clear();
+  }
+  imported.tensor = (entry.flags & kArrow) != 0
+                        ? import_by_arrow(object, request.copy, &imported.copied)
+                        : import_by_arrow_stream(object, request.copy, &imported.copied);
+  return imported;
+}
+
 // ---- all of them ---------------------------------------------------------------------------------
 
 /// Brings an import to the device and into the memory that were asked for.
 TensorRef settle(Imported&& imported, const Request& request) {
   CopyRequest copy;
-  copy.copy = imported.copied && request.copy == DLX_COPY_ALWAYS ? DLX_COPY_IF_NEEDED : request.copy;
+  copy.copy =
+      imported.copied && request.copy == DLX_COPY_ALWAYS ? DLX_COPY_IF_NEEDED : request.copy;
   Tensor* tensor = imported.tensor.get();
   if (request.has_device) {
     WithoutGil without(copy.copy == DLX_COPY_ALWAYS && tensor->size >= kReleaseGilFrom);
@@ -322,8 +345,8 @@ TensorRef import_object(PyObject* object, const Request& request, bool by_arrow)
     const Ref fine(check(api.PyObject_CallFunctionObjArgs(state.guard, object, nullptr)));
   }
   Imported imported;
-  if (by_arrow && (entry.flags & kArrow) != 0) {
-    imported.tensor = import_by_arrow(object, request.copy, &imported.copied);
+  if (by_arrow && (entry.flags & (kArrow | kArrowStream)) != 0) {
+    imported = import_arrow_object(object, entry, request);
   } else if ((entry.flags & kNdarray) != 0) {
     imported.tensor = import_ndarray(object, request.copy != DLX_COPY_NEVER, &imported.copied);
   } else if (entry.table != nullptr) {
@@ -374,7 +397,7 @@ Ref array_of(PyObject* object, const Request& request) {
 
 bool imports_natively(PyObject* object) {
   if (is_tensor(object)) return true;
-  return (look_up_type(object->type).flags & (kNdarray | kHasDlpack | kArrow)) != 0;
+  return (look_up_type(object->type).flags & (kNdarray | kHasDlpack | kArrow | kArrowStream)) != 0;
 }
 
 Ref call_fallback(PyObject* object, PyObject* dtype, PyObject* device, PyObject* copy,
@@ -383,7 +406,8 @@ Ref call_fallback(PyObject* object, PyObject* dtype, PyObject* device, PyObject*
   Ref result(check(api.PyObject_CallFunctionObjArgs(
       state.asarray_fallback, object, or_none(dtype), or_none(device), or_none(copy),
       force == nullptr ? api.false_ : force, nullptr)));
-  if (!is_tensor(result.get())) raise(api.type_error, "the hook asarray_fallback must return a Tensor");
+  if (!is_tensor(result.get()))
+    raise(api.type_error, "the hook asarray_fallback must return a Tensor");
   return result;
 }
 
@@ -394,7 +418,9 @@ PyObject* dtype_numbers(DLDataType dtype) {
 
 Ref convert(Ref tensor, DLDataType dtype, int32_t copy) {
   const Ref code(dtype_numbers(dtype));
-  PyObject* mode = copy == DLX_COPY_ALWAYS ? api.true_ : copy == DLX_COPY_NEVER ? api.false_ : api.none;
+  PyObject* mode = copy == DLX_COPY_ALWAYS  ? api.true_
+                   : copy == DLX_COPY_NEVER ? api.false_
+                                            : api.none;
   return Ref(check(api.PyObject_CallFunctionObjArgs(state.convert_dtype, tensor.get(), code.get(),
                                                     mode, nullptr)));
 }
@@ -402,8 +428,8 @@ Ref convert(Ref tensor, DLDataType dtype, int32_t copy) {
 PyObject* asarray(PyObject*, PyObject* const* args, intptr_t nargs, PyObject* kwnames) {
   return enter("asarray", static_cast<PyObject*>(nullptr), [&] {
     static const Signature kSignature = {
-        "asarray", 5, 1, 1, 1,
-        {&names.data, &names.dtype, &names.device, &names.copy, &names.force}};
+        "asarray", 5, 1,
+        1,         1, {&names.data, &names.dtype, &names.device, &names.copy, &names.force}};
     PyObject* values[5];
     parse_arguments(kSignature, args, nargs, kwnames, values);
     PyObject* object = values[0];
@@ -447,7 +473,8 @@ PyMethodDef import_functions[] = {
      "from_dlpack(x, /, *, device=None, copy=None)\n--\n\n"
      "Import any object with __dlpack__ as a Tensor (array API: from_dlpack).\n\n"
      "Zero-copy: the memory stays its producer's, which is kept alive. copy=True always copies,\n"
-     "copy=False never (CopyRefusedError), None only where it cannot be avoided. `device` moves the\n"
+     "copy=False never (CopyRefusedError), None only where it cannot be avoided. `device` moves "
+     "the\n"
      "data there, which is the only way that it moves. Exceptions of the producer pass through.\n"
      "A legacy capsule, which cannot say so, is read-only where its library's arrays are (JAX,\n"
      "TensorFlow). `device` of the result keeps the producer's numbering."},
@@ -455,8 +482,10 @@ PyMethodDef import_functions[] = {
      "asarray(obj, /, *, dtype=None, device=None, copy=None, force=False)\n--\n\n"
      "The Tensor for anything that holds an array, without a copy where that is possible.\n\n"
      "A Tensor is returned as it is. Else the first protocol that the type has decides, and its\n"
-     "errors are final: DLPack's exchange table and __dlpack__ (all dtypes, all devices, read-only\n"
-     "known), the buffer protocol, __array_interface__ and __array_struct__, __array__, and last\n"
+     "errors are final: DLPack's exchange table and __dlpack__ (all dtypes, all devices, "
+     "read-only\n"
+     "known), the buffer protocol, __array_interface__ and __array_struct__, Arrow\n"
+     "(__arrow_c_device_array__, __arrow_c_array__, __arrow_c_stream__), __array__, and last\n"
      "nested sequences and scalars, which are copied. `dtype` converts, `device` moves, `copy` is\n"
      "as in from_dlpack; force=True allows a device transfer and nothing else."},
     {nullptr, nullptr, 0, nullptr}};

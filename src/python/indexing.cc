@@ -155,7 +155,8 @@ int tensor_setitem(PyObject* self, PyObject* key, PyObject* value) {
     if (tensor->readonly()) fail(DLX_ERROR_READ_ONLY, "the tensor is read-only");
     const TensorRef target = index_by(tensor, key);
     if (target.get() == nullptr) {
-      const Ref done(check(api.PyObject_CallFunctionObjArgs(state.setitem, self, key, value, nullptr)));
+      const Ref done(
+          check(api.PyObject_CallFunctionObjArgs(state.setitem, self, key, value, nullptr)));
       return 0;
     }
     if (const TensorRef scalar = scalar_tensor(value, tensor->dl.dtype); scalar.get() != nullptr) {

@@ -172,17 +172,19 @@ PyMethodDef tensor_methods[] = {
     {"__dlpack_device__", reinterpret_cast<void*>(tensor_dlpack_device), METH_NOARGS,
      "__dlpack_device__($self, /)\n--\n\n"
      "(device_type, device_id) in DLPack's numbers (array API: array.__dlpack_device__)."},
-    entry("__arrow_c_array__", tensor_arrow_c_array,
-          "__arrow_c_array__($self, requested_schema=None)\n--\n\n"
-          "Export as a pair of capsules, 'arrow_schema' and 'arrow_array' (Arrow PyCapsule\n"
-          "interface). One axis gives numbers, several give nested fixed-size lists, or tensors of\n"
-          "the type arrow.fixed_shape_tensor if `requested_schema` is one. Memory is shared where\n"
-          "it is compact; booleans are packed into bits by a copy. Arrow's data is immutable: do\n"
-          "not write it meanwhile. BufferError for a dtype that Arrow lacks and for 0-d tensors."),
-    entry("__arrow_c_device_array__", tensor_arrow_c_device_array,
-          "__arrow_c_device_array__($self, requested_schema=None, **kwargs)\n--\n\n"
-          "As __arrow_c_array__, on any device: 'arrow_schema' and 'arrow_device_array'. Its event\n"
-          "is NULL: work on the data must be done. NotImplementedError for other keywords."),
+    entry(
+        "__arrow_c_array__", tensor_arrow_c_array,
+        "__arrow_c_array__($self, requested_schema=None)\n--\n\n"
+        "Export as a pair of capsules, 'arrow_schema' and 'arrow_array' (Arrow PyCapsule\n"
+        "interface). One axis gives numbers, several give nested fixed-size lists, or tensors of\n"
+        "the type arrow.fixed_shape_tensor if `requested_schema` is one. Memory is shared where\n"
+        "it is compact; booleans are packed into bits by a copy. Arrow's data is immutable: do\n"
+        "not write it meanwhile. BufferError for a dtype that Arrow lacks and for 0-d tensors."),
+    entry(
+        "__arrow_c_device_array__", tensor_arrow_c_device_array,
+        "__arrow_c_device_array__($self, requested_schema=None, **kwargs)\n--\n\n"
+        "As __arrow_c_array__, on any device: 'arrow_schema' and 'arrow_device_array'. Its event\n"
+        "is NULL: work on the data must be done. NotImplementedError for other keywords."),
     {"__arrow_c_schema__", reinterpret_cast<void*>(tensor_arrow_c_schema), METH_NOARGS,
      "__arrow_c_schema__($self, /)\n--\n\n"
      "The type that __arrow_c_array__ exports, as a capsule 'arrow_schema'. Copies nothing."},

@@ -37,13 +37,30 @@ struct TypeNumber {
   uint8_t bits;
 };
 constexpr uint8_t kLongBits = 8 * sizeof(long);
-constexpr TypeNumber kTypeNumbers[] = {
-    {kDLBool, 8},  {kDLInt, 8},           {kDLUInt, 8},          {kDLInt, 16},
-    {kDLUInt, 16}, {kDLInt, 32},          {kDLUInt, 32},         {kDLInt, kLongBits},
-    {kDLUInt, kLongBits}, {kDLInt, 64},   {kDLUInt, 64},         {kDLFloat, 32},
-    {kDLFloat, 64}, {0, 0},               {kDLComplex, 64},      {kDLComplex, 128},
-    {0, 0},        {0, 0},                {0, 0},                {0, 0},
-    {0, 0},        {0, 0},                {0, 0},                {kDLFloat, 16}};
+constexpr TypeNumber kTypeNumbers[] = {{kDLBool, 8},
+                                       {kDLInt, 8},
+                                       {kDLUInt, 8},
+                                       {kDLInt, 16},
+                                       {kDLUInt, 16},
+                                       {kDLInt, 32},
+                                       {kDLUInt, 32},
+                                       {kDLInt, kLongBits},
+                                       {kDLUInt, kLongBits},
+                                       {kDLInt, 64},
+                                       {kDLUInt, 64},
+                                       {kDLFloat, 32},
+                                       {kDLFloat, 64},
+                                       {0, 0},
+                                       {kDLComplex, 64},
+                                       {kDLComplex, 128},
+                                       {0, 0},
+                                       {0, 0},
+                                       {0, 0},
+                                       {0, 0},
+                                       {0, 0},
+                                       {0, 0},
+                                       {0, 0},
+                                       {kDLFloat, 16}};
 
 enum class Layout { kUnknown, kTrusted, kDistrusted };
 Layout layout = Layout::kUnknown;

@@ -54,8 +54,7 @@ bool encode(PyObject* value, DLDataType dtype, unsigned char* out) {
         return true;
       }
       return false;
-    default:
-      return false;
+    default: return false;
   }
   // The low bytes of the number are the number, on either byte order.
   const size_t bytes = static_cast<size_t>(bits) / 8;

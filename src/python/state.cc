@@ -104,8 +104,7 @@ void release_python(Tensor* root) {
 }  // namespace
 
 void drain_deferred_slow() noexcept {
-  auto* node =
-      static_cast<Deferred*>(deferred_head.exchange(nullptr, std::memory_order_acquire));
+  auto* node = static_cast<Deferred*>(deferred_head.exchange(nullptr, std::memory_order_acquire));
   while (node != nullptr) {
     Deferred* next = node->next;
     give_back(node->owner, node->on_release);

@@ -33,7 +33,7 @@ struct State {
   PyObject* getitem = nullptr;
   PyObject* setitem = nullptr;
 
-  PyObject* version_1_3 = nullptr;       ///< (1, 3)
+  PyObject* version_1_3 = nullptr;        ///< (1, 3)
   PyObject* max_version_names = nullptr;  ///< ("max_version",)
 };
 

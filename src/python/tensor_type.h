@@ -28,21 +28,21 @@ PyObject* new_object(TensorRef tensor);
 PyObject* make_tensor_type();
 
 // The parts that make_tensor_type() puts together, by file.
-extern PyGetSetDef tensor_getset[];   // attributes.cc
-extern PyMethodDef tensor_methods[];  // methods.cc
-int tensor_getbuffer(PyObject* self, PyBuffer* view, int flags);      // buffer.cc
-void tensor_releasebuffer(PyObject* self, PyBuffer* view);            // buffer.cc
-intptr_t tensor_length(PyObject* self);                               // indexing.cc
-PyObject* tensor_getitem(PyObject* self, PyObject* key);              // indexing.cc
-int tensor_setitem(PyObject* self, PyObject* key, PyObject* value);   // indexing.cc
+extern PyGetSetDef tensor_getset[];                                  // attributes.cc
+extern PyMethodDef tensor_methods[];                                 // methods.cc
+int tensor_getbuffer(PyObject* self, PyBuffer* view, int flags);     // buffer.cc
+void tensor_releasebuffer(PyObject* self, PyBuffer* view);           // buffer.cc
+intptr_t tensor_length(PyObject* self);                              // indexing.cc
+PyObject* tensor_getitem(PyObject* self, PyObject* key);             // indexing.cc
+int tensor_setitem(PyObject* self, PyObject* key, PyObject* value);  // indexing.cc
 PyObject* tensor_dlpack(PyObject* self, PyObject* const* args, intptr_t nargs,
-                        PyObject* kwnames);                           // export.cc
-PyObject* tensor_dlpack_device(PyObject* self, PyObject*);            // export.cc
+                        PyObject* kwnames);                 // export.cc
+PyObject* tensor_dlpack_device(PyObject* self, PyObject*);  // export.cc
 PyObject* tensor_arrow_c_array(PyObject* self, PyObject* const* args, intptr_t nargs,
-                               PyObject* kwnames);                    // arrow.cc
+                               PyObject* kwnames);  // arrow.cc
 PyObject* tensor_arrow_c_device_array(PyObject* self, PyObject* const* args, intptr_t nargs,
-                                      PyObject* kwnames);             // arrow.cc
-PyObject* tensor_arrow_c_schema(PyObject* self, PyObject*);           // arrow.cc
+                                      PyObject* kwnames);    // arrow.cc
+PyObject* tensor_arrow_c_schema(PyObject* self, PyObject*);  // arrow.cc
 
 /// The capsule of the type's DLPackExchangeAPI; a new reference. Throws PythonError.
 PyObject* make_exchange_capsule();  // exchange.cc
@@ -108,8 +108,9 @@ PyObject* as_shared_tensor(PyObject* object);
 /// dlx.asarray(object, dtype=…) for `tensor[key] = object`; a new reference.
 PyObject* as_tensor_like(PyObject* object, Tensor* like);
 
-/// Import by Arrow's capsules; `*copied` if the memory is the result's alone. In arrow.cc.
+/// Import by Arrow's methods; `*copied` if the memory is the result's alone. In arrow.cc.
 TensorRef import_by_arrow(PyObject* object, int32_t copy, bool* copied);
+TensorRef import_by_arrow_stream(PyObject* object, int32_t copy, bool* copied);
 
 /// A 0-d tensor of a Python number whose conversion to `dtype` is beyond doubt, or none.
 TensorRef scalar_tensor(PyObject* value, DLDataType dtype);  // scalars.cc

@@ -17,8 +17,8 @@ enum class Severity { kError, kWarning };
                                        ...) {
   ++(severity == Severity::kError ? report->errors : report->warnings);
   char line[Error::kMessageBytes + 16];
-  int length = std::snprintf(line, sizeof line, "%s: ",
-                             severity == Severity::kError ? "error" : "warning");
+  int length =
+      std::snprintf(line, sizeof line, "%s: ", severity == Severity::kError ? "error" : "warning");
   va_list arguments;
   va_start(arguments, format);
   std::vsnprintf(line + length, sizeof line - static_cast<size_t>(length) - 1, format, arguments);
@@ -37,10 +37,11 @@ void check_strides(const DLTensor& tensor, bool versioned, uint32_t minor, Check
   if (tensor.ndim == 0) return;
   if (tensor.strides == nullptr) {
     if (versioned && minor >= 2) {
-      add(report, Severity::kError, "strides is NULL with ndim %d, which DLPack forbids from 1.2 on",
-          tensor.ndim);
+      add(report, Severity::kError,
+          "strides is NULL with ndim %d, which DLPack forbids from 1.2 on", tensor.ndim);
     } else {
-      add(report, Severity::kWarning, "strides is NULL (compact C order): DLPack 1.2 asks to fill it");
+      add(report, Severity::kWarning,
+          "strides is NULL (compact C order): DLPack 1.2 asks to fill it");
     }
     return;
   }
@@ -65,7 +66,8 @@ void check_data(const DLTensor& tensor, int64_t count, CheckReport* report) {
   const auto type = static_cast<int32_t>(tensor.device.device_type);
   if (count == 0) {
     if (tensor.data != nullptr) {
-      add(report, Severity::kWarning, "data of an empty tensor should be NULL (got %p)", tensor.data);
+      add(report, Severity::kWarning, "data of an empty tensor should be NULL (got %p)",
+          tensor.data);
     }
     return;
   }

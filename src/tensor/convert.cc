@@ -45,8 +45,7 @@ void copy_tensor_from(Tensor* dst, Tensor* src, const CopyRequest& request) {
   const int32_t ndim = dst->dl.ndim;
   bool same = src->dl.ndim == ndim;
   for (int32_t i = 0; same && i < ndim; ++i) same = src->dl.shape[i] == dst->dl.shape[i];
-  const TensorRef broadcast =
-      same ? TensorRef::share(src) : broadcast_to(src, ndim, dst->dl.shape);
+  const TensorRef broadcast = same ? TensorRef::share(src) : broadcast_to(src, ndim, dst->dl.shape);
   copy_data(dst->dl, dst->padded(), broadcast->dl, src->padded(), request);
 }
 
@@ -60,8 +59,8 @@ TensorRef clone(Tensor* tensor, const CopyRequest& request) {
     device.device_type = kDLCPU;
     device.device_id = 0;
   }
-  TensorRef copy = empty(tensor->dl.ndim, tensor->dl.shape, tensor->dl.dtype, device, flags,
-                         request.allocation);
+  TensorRef copy =
+      empty(tensor->dl.ndim, tensor->dl.shape, tensor->dl.dtype, device, flags, request.allocation);
   if (tensor->size > 0) copy_tensor(copy->dl, copy->padded(), tensor->dl, tensor->padded());
   return copy;
 }

@@ -110,21 +110,24 @@ TensorRef prepare(Tensor* tensor, const ExportRequest& request, bool markable, b
   *copied = request.copy == DLX_COPY_ALWAYS;
   if (!*copied) {
     if (!markable && placed->readonly()) {
-      fail(DLX_ERROR_READ_ONLY,
-           "the tensor is read-only, which a legacy DLManagedTensor cannot say: ask for a versioned "
-           "one (max_version >= 1.0) or for a copy");
+      fail(
+          DLX_ERROR_READ_ONLY,
+          "the tensor is read-only, which a legacy DLManagedTensor cannot say: ask for a versioned "
+          "one (max_version >= 1.0) or for a copy");
     }
     if (!markable && placed->padded() && placed->dl.dtype.bits < 8) {
-      fail(DLX_ERROR_UNSUPPORTED,
-           "the tensor has padded sub-byte elements, which a legacy DLManagedTensor cannot say: ask "
-           "for a versioned one (max_version >= 1.0) or for a copy");
+      fail(
+          DLX_ERROR_UNSUPPORTED,
+          "the tensor has padded sub-byte elements, which a legacy DLManagedTensor cannot say: ask "
+          "for a versioned one (max_version >= 1.0) or for a copy");
     }
     const bool aligned = is_aligned(placed.get(), request.min_alignment);
     if (!aligned && request.copy == DLX_COPY_NEVER) {
-      fail(DLX_ERROR_COPY_REFUSED,
-           "a copy is needed (the data at %p is not aligned to `min_alignment` %llu), and `copy` is "
-           "DLX_COPY_NEVER",
-           placed->dl.data, static_cast<unsigned long long>(request.min_alignment));
+      fail(
+          DLX_ERROR_COPY_REFUSED,
+          "a copy is needed (the data at %p is not aligned to `min_alignment` %llu), and `copy` is "
+          "DLX_COPY_NEVER",
+          placed->dl.data, static_cast<unsigned long long>(request.min_alignment));
     }
     *copied = copies_negative_strides(placed.get(), request, markable) || !aligned;
   }
@@ -133,8 +136,8 @@ TensorRef prepare(Tensor* tensor, const ExportRequest& request, bool markable, b
   copy.allocation = request.allocation;
   copy.allocation.alignment = request.min_alignment;
   if (!markable && placed->padded()) {
-    TensorRef packed = empty(placed->dl.ndim, placed->dl.shape, placed->dl.dtype,
-                             placed->dl.device, 0, copy.allocation);
+    TensorRef packed = empty(placed->dl.ndim, placed->dl.shape, placed->dl.dtype, placed->dl.device,
+                             0, copy.allocation);
     copy_data(packed->dl, false, placed->dl, true, copy);
     return packed;
   }
@@ -214,8 +217,8 @@ DLManagedTensor* export_legacy(Tensor* tensor, const ExportRequest& request) {
 
 void set_negative_strides_policy(int32_t policy) {
   if (policy < DLX_NEGATIVE_STRIDES_DEFAULT || policy > DLX_NEGATIVE_STRIDES_ERROR) {
-    fail(DLX_ERROR_INVALID_ARGUMENT, "`policy` is unknown (got %d, expected DLX_NEGATIVE_STRIDES_*)",
-         policy);
+    fail(DLX_ERROR_INVALID_ARGUMENT,
+         "`policy` is unknown (got %d, expected DLX_NEGATIVE_STRIDES_*)", policy);
   }
   process_policy.store(policy == DLX_NEGATIVE_STRIDES_DEFAULT ? DLX_NEGATIVE_STRIDES_COPY : policy,
                        std::memory_order_relaxed);

@@ -12,14 +12,14 @@ namespace dlx {
 
 void require_ndim(int32_t ndim, const char* argument) {
   if (ndim >= 0 && ndim <= DLX_MAX_NDIM) return;
-  fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` is out of range (got %d, expected 0 to %d)", argument, ndim,
-       DLX_MAX_NDIM);
+  fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` is out of range (got %d, expected 0 to %d)", argument,
+       ndim, DLX_MAX_NDIM);
 }
 
 int32_t require_axis(int32_t axis, int32_t ndim, const char* argument) {
   if (axis >= -ndim && axis < ndim) return axis < 0 ? axis + ndim : axis;
-  fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` is out of range (got %d, expected an axis of %d)", argument,
-       axis, ndim);
+  fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` is out of range (got %d, expected an axis of %d)",
+       argument, axis, ndim);
 }
 
 int64_t count_elements(int32_t ndim, const int64_t* shape) {
@@ -149,8 +149,8 @@ void check_addresses(const DLTensor& description, bool padded, int64_t count,
   int64_t lowest = 0, highest = count - 1, bits_low, bits_high;
   const int64_t bits = item_bits(description.dtype, padded);
   const bool fits =
-      (description.strides == nullptr || offset_range(description.ndim, description.shape,
-                                                      description.strides, &lowest, &highest)) &&
+      (description.strides == nullptr ||
+       offset_range(description.ndim, description.shape, description.strides, &lowest, &highest)) &&
       checked_mul(lowest, bits, &bits_low) && checked_add(highest, 1, &highest) &&
       checked_mul(highest, bits, &bits_high);
   if (!fits) {

@@ -71,9 +71,7 @@ void check_flags(uint64_t flags) {
 
 }  // namespace
 
-void retain(Tensor* tensor) noexcept {
-  tensor->references.fetch_add(1, std::memory_order_relaxed);
-}
+void retain(Tensor* tensor) noexcept { tensor->references.fetch_add(1, std::memory_order_relaxed); }
 
 void release(Tensor* tensor) {
   // The last holder needs no atomic subtraction: nobody else can see the tensor any more.
@@ -106,10 +104,11 @@ void advance_data(Tensor* tensor, int64_t elements) {
   if (elements == 0) return;
   const int64_t bits = elements * item_bits(tensor->dl.dtype, tensor->padded());
   if (bits % 8 != 0) {
-    fail(DLX_ERROR_UNSUPPORTED,
-         "the view would start inside a byte, which a DLTensor cannot express (offset %lld elements "
-         "of %s): copy the tensor first",
-         static_cast<long long>(elements), dtype_text(tensor->dl.dtype).text);
+    fail(
+        DLX_ERROR_UNSUPPORTED,
+        "the view would start inside a byte, which a DLTensor cannot express (offset %lld elements "
+        "of %s): copy the tensor first",
+        static_cast<long long>(elements), dtype_text(tensor->dl.dtype).text);
   }
   if (data_is_address(static_cast<int32_t>(tensor->dl.device.device_type))) {
     // An empty view may point anywhere; NULL stays NULL.
@@ -146,7 +145,8 @@ TensorRef describe(const DLTensor& description, uint64_t flags, const char* argu
     dl.byte_offset = description.byte_offset;
   } else if (size > 0) {
     // The sum exists: it was checked. (An empty tensor has no first element to point at.)
-    dl.data = reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(dl.data) + description.byte_offset);
+    dl.data =
+        reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(dl.data) + description.byte_offset);
   }
   // Whole bytes cannot be padded: a view of them as smaller elements is packed.
   if (dl.dtype.bits >= 8) tensor->flags &= ~uint64_t{DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED};

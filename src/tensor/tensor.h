@@ -31,9 +31,7 @@ struct dlx_tensor {
   int64_t* shape() noexcept { return dl.shape; }
   int64_t* strides() noexcept { return dl.strides; }
   bool readonly() const noexcept { return (flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0; }
-  bool padded() const noexcept {
-    return (flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED) != 0;
-  }
+  bool padded() const noexcept { return (flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED) != 0; }
 };
 
 namespace dlx {

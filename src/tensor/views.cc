@@ -92,8 +92,8 @@ TensorRef permute(Tensor* tensor, const int32_t* axes) {
   for (int32_t i = 0; i < ndim; ++i) {
     const int32_t axis = require_axis(axes[i], ndim, "axes");
     if (seen[axis]) {
-      fail(DLX_ERROR_INVALID_ARGUMENT, "`axes` names an axis twice (got %d at position %d)", axes[i],
-           i);
+      fail(DLX_ERROR_INVALID_ARGUMENT, "`axes` names an axis twice (got %d at position %d)",
+           axes[i], i);
     }
     seen[axis] = true;
     copy_axis(view.get(), i, tensor, axis);
@@ -112,7 +112,8 @@ TensorRef squeeze(Tensor* tensor, int32_t count, const int32_t* axes) {
   }
   for (int32_t i = 0; i < count; ++i) {
     const int32_t axis = require_axis(axes[i], ndim, "axes");
-    if (drop[axis]) fail(DLX_ERROR_INVALID_ARGUMENT, "`axes` names an axis twice (got %d)", axes[i]);
+    if (drop[axis])
+      fail(DLX_ERROR_INVALID_ARGUMENT, "`axes` names an axis twice (got %d)", axes[i]);
     if (tensor->shape()[axis] != 1) {
       fail(DLX_ERROR_INVALID_ARGUMENT, "`axes` names an axis of extent %lld (got %d, expected 1)",
            static_cast<long long>(tensor->shape()[axis]), axes[i]);
@@ -158,7 +159,8 @@ TensorRef broadcast_to(Tensor* tensor, int32_t ndim, const int64_t* shape) {
     fits = extent == shape[i] || extent == 1;
   }
   if (!fits) {
-    fail(DLX_ERROR_INVALID_ARGUMENT, "`shape` does not fit (got %s, expected what %s broadcasts to)",
+    fail(DLX_ERROR_INVALID_ARGUMENT,
+         "`shape` does not fit (got %s, expected what %s broadcasts to)",
          shape_text(ndim, shape).text, shape_text(tensor->dl.ndim, tensor->shape()).text);
   }
   int64_t bytes;
@@ -197,8 +199,9 @@ TensorRef bitcast(Tensor* tensor, DLDataType dtype) {
          dtype_text(old).text);
   }
   if (int64_t total; new_bits < old_bits && !checked_mul(tensor->size, old_bits, &total)) {
-    fail(DLX_ERROR_INVALID_ARGUMENT, "`dtype` would make more than 2^63-1 elements (got %s from %s)",
-         dtype_text(dtype).text, dtype_text(old).text);
+    fail(DLX_ERROR_INVALID_ARGUMENT,
+         "`dtype` would make more than 2^63-1 elements (got %s from %s)", dtype_text(dtype).text,
+         dtype_text(old).text);
   }
   view->shape()[last] = bits / new_bits;
   view->strides()[last] = 1;
@@ -209,11 +212,12 @@ TensorRef bitcast(Tensor* tensor, DLDataType dtype) {
       continue;
     }
     if (!scales) {
-      fail(DLX_ERROR_INVALID_ARGUMENT,
-           "`dtype` does not divide the stride of axis %d (got %s, expected one for strides of %lld "
-           "elements of %s)",
-           i, dtype_text(dtype).text, static_cast<long long>(view->strides()[i]),
-           dtype_text(old).text);
+      fail(
+          DLX_ERROR_INVALID_ARGUMENT,
+          "`dtype` does not divide the stride of axis %d (got %s, expected one for strides of %lld "
+          "elements of %s)",
+          i, dtype_text(dtype).text, static_cast<long long>(view->strides()[i]),
+          dtype_text(old).text);
     }
     view->strides()[i] = bits / new_bits;
   }

@@ -106,7 +106,7 @@ def test_nulls_are_refused_with_the_way_out(protocol):
     if protocol is OnlyStream:
         source = pyarrow.chunked_array([source])
 
-    with pytest.raises(dlx.UnsupportedError, match="2 nulls.*fill_null, drop_null"):
+    with pytest.raises(dlx.UnsupportedError, match=r"2 nulls.*fill_null, drop_null"):
         dlx.asarray(protocol(source))
     assert dlx.asarray(protocol(source.fill_null(0))).tolist() == [1, 0, 3, 0]
     assert dlx.asarray(protocol(source[2:3])).tolist() == [3]
@@ -184,7 +184,7 @@ def test_tables_are_put_together_and_keep_no_nulls():
     pytest.importorskip("numpy", reason="PyArrow puts tables together with NumPy")
     for make in (pyarrow.table, pyarrow.record_batch):
         assert dlx.asarray(make({"a": [1, 2], "b": [3, 4]})).tolist() == [[1, 3], [2, 4]]
-        with pytest.raises(dlx.UnsupportedError, match="1 nulls.*fill_null"):
+        with pytest.raises(dlx.UnsupportedError, match=r"1 nulls.*fill_null"):
             dlx.asarray(make({"a": [1, None]}))
     with pytest.raises(dlx.UnsupportedError, match="columns"):
         dlx.asarray(OnlyStream(pyarrow.table({"a": [1]})))

@@ -1,10 +1,16 @@
 """Arrow's PyCapsule interface: what a Tensor exports, read by PyArrow."""
 
+import shutil
+import subprocess
+from pathlib import Path
+
 import pytest
 
 import dlx
 from arrow_support import NAMES, OnlyArray, address, pyarrow
 from dlx import raw
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -156,3 +162,40 @@ def test_arguments_are_checked():
         tensor.__arrow_c_device_array__(None, requested_schema=None)
     with pytest.raises(TypeError):
         tensor.__arrow_c_array__(stream=None)
+
+
+LAYOUT = """
+#include <stdio.h>
+#include <stddef.h>
+%s
+#define SHOW(type, field) printf(#type "." #field " %%zu %%zu\\n", \\
+  offsetof(struct type, field), sizeof(((struct type *)0)->field));
+int main(void) {
+  SHOW(ArrowSchema, format) SHOW(ArrowSchema, name) SHOW(ArrowSchema, metadata)
+  SHOW(ArrowSchema, flags) SHOW(ArrowSchema, n_children) SHOW(ArrowSchema, children)
+  SHOW(ArrowSchema, dictionary) SHOW(ArrowSchema, release) SHOW(ArrowSchema, private_data)
+  SHOW(ArrowArray, length) SHOW(ArrowArray, null_count) SHOW(ArrowArray, offset)
+  SHOW(ArrowArray, n_buffers) SHOW(ArrowArray, n_children) SHOW(ArrowArray, buffers)
+  SHOW(ArrowArray, children) SHOW(ArrowArray, dictionary) SHOW(ArrowArray, release)
+  SHOW(ArrowArray, private_data) SHOW(ArrowDeviceArray, array) SHOW(ArrowDeviceArray, device_id)
+  SHOW(ArrowDeviceArray, device_type) SHOW(ArrowDeviceArray, sync_event)
+  SHOW(ArrowDeviceArray, reserved)
+  printf("%%zu %%zu %%zu %%d %%d\\n", sizeof(struct ArrowSchema), sizeof(struct ArrowArray),
+         sizeof(struct ArrowDeviceArray), ARROW_FLAG_NULLABLE, ARROW_DEVICE_HEXAGON);
+}
+"""
+
+
+def test_the_structs_are_those_of_arrows_own_header(tmp_path):
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("no C compiler")
+    ours, theirs = "#include <dlx/arrow.h>\n", "#include <arrow/c/abi.h>\n"
+    includes = [f"-I{ROOT / 'include'}", f"-I{pyarrow.get_include()}"]
+    said = set()
+    for i, text in enumerate((ours, theirs, ours + theirs, theirs + ours)):
+        source, program = tmp_path / f"{i}.c", tmp_path / str(i)
+        source.write_text(LAYOUT % text)
+        subprocess.run([compiler, "-Wall", "-Werror", *includes, source, "-o", program], check=True)
+        said.add(subprocess.run([program], check=True, capture_output=True).stdout)
+    assert len(said) == 1

@@ -132,6 +132,13 @@ def test_in_place_operators_write_into_the_memory(seeded, name):
             numpy.testing.assert_array_equal(mine, theirs)
 
 
+def test_in_place_on_a_tensor_without_axes():
+    memory = numpy.asarray(2.0)
+    tensor = dlx.asarray(memory)
+    tensor *= 3
+    assert tensor.item() == memory == 6
+
+
 def test_in_place_matmul_and_overlapping_operands():
     tensor = dlx.asarray([[1.0, 2.0], [3.0, 4.0]])
     same_one = tensor
@@ -266,6 +273,8 @@ def test_results_that_no_tensor_can_hold_stay_arrays():
     assert objects.dtype == object
     days = numpy.datetime64("2026-01-01") + numpy.asarray(t).astype("timedelta64[D]")
     assert type(numpy.add(days, t.numpy())) is numpy.ndarray
+    swapped = numpy.concatenate([numpy.ones(1, ">f8"), t], dtype=">f8")
+    assert type(swapped) is numpy.ndarray  # DLPack has the machine's own byte order only
     if numpy.dtype("longdouble").itemsize > 8:
         assert type(numpy.add(t, numpy.longdouble(1))) is not dlx.Tensor
 

@@ -92,6 +92,7 @@ def test_functions_by_their_standard_names(gpu):
     assert numpy.allclose(numpy.abs(values_of(result[0] @ result[1])), [[4, 1], [1, 3]])
     xp = t.__array_namespace__()
     assert values_of(xp.mean(t)) == 2.25
+    assert values_of(xp.sort(t, axis=0, descending=True)) == [[4, 3], [1, 1]]
     assert values_of(xp.zeros(2, device="cuda:0", dtype=xp.float32)) == [0, 0]
 
 
@@ -104,6 +105,7 @@ def test_what_cannot_run_there_names_the_way_out(gpu):
         lambda: t[[True, False]],
         lambda: t.__setitem__([0], 1.0),
         lambda: t + dlx.asarray([1.0, 2.0]),
+        lambda: numpy.ones(2) * t,
         lambda: numpy.concatenate([t, dlx.asarray([1.0])]),
     ):
         with pytest.raises((dlx.UnsupportedError, dlx.DeviceRefusedError), match="to_device"):

@@ -3,8 +3,10 @@ libraries compute with Tensors through it."""
 
 import importlib
 import os
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -29,14 +31,14 @@ remainder repeat reshape result_type roll round searchsorted sign signbit sin si
 squeeze stack std subtract sum take take_along_axis tan tanh tensordot tile tril triu trunc uint16
 uint32 uint64 uint8 unique_all unique_counts unique_inverse unique_values unstack var vecdot where
 zeros zeros_like __array_namespace_info__
-""".split()  # noqa: SIM905
+""".split()
 LINALG = """
 cholesky cross det diagonal eigh eigvalsh inv matmul matrix_norm matrix_power matrix_rank
 matrix_transpose outer pinv qr slogdet solve svd svdvals tensordot trace vecdot vector_norm
-""".split()  # noqa: SIM905
+""".split()
 FFT = """
 fft ifft fftn ifftn rfft irfft rfftn irfftn hfft ihfft fftfreq rfftfreq fftshift ifftshift
-""".split()  # noqa: SIM905
+""".split()
 NEWER = {  # NumPy before 2.1 or 2.2 lacks these, and array-api-compat has them
     "cumulative_prod", "cumulative_sum", "unstack", "count_nonzero", "diff", "take_along_axis",
 }  # fmt: skip
@@ -98,7 +100,7 @@ def test_dtypes_are_those_of_tensors(xp):
     for name in ("bool", "int8", "uint64", "float32", "complex128"):
         dtype = getattr(xp, name)
         assert dtype == dlx.empty(1, dtype=name).dtype
-        assert hash(dtype) == hash(dlx.empty(1, dtype=name).dtype)
+        assert dtype != None  # noqa: E711  # the standard's own test suite relies on it
         assert xp.isdtype(dtype, dtype)
     tensor = xp.astype(dlx.asarray([1.7]), xp.int32)
     assert tensor.tolist() == [1]
@@ -128,6 +130,22 @@ def test_functions_take_and_return_tensors(xp):
     assert xp.newaxis is None
 
 
+@pytest.mark.parametrize("descending", [False, True])
+def test_sorting_both_ways_keeps_the_order_of_equals(xp, descending):
+    rng = numpy.random.default_rng(1)
+    array = rng.integers(0, 4, (5, 6))
+    for axis in (0, 1, -1):
+        sign = -1 if descending else 1
+        expected = numpy.argsort(sign * array, axis=axis, kind="stable")
+        tensor = dlx.asarray(array)
+        mine = xp.argsort(tensor, axis=axis, descending=descending)
+        numpy.testing.assert_array_equal(mine.numpy(), expected)
+        numpy.testing.assert_array_equal(
+            xp.sort(tensor, axis=axis, descending=descending, stable=False).numpy(),
+            numpy.take_along_axis(array, expected, axis=axis),
+        )
+
+
 def test_inspection(xp):
     info = xp.__array_namespace_info__()
 
@@ -139,6 +157,15 @@ def test_inspection(xp):
     assert info.default_dtypes(device="cpu")["real floating"] == xp.float64
 
 
+def test_the_example_of_the_documentation(capsys):
+    page = Path(__file__).parents[2] / "docs" / "computing.md"
+    (source,) = re.findall(r"^```python\n(.*?)^```", page.read_text("utf-8"), re.M | re.S)
+    exec(compile(source, str(page), "exec"), {})
+    promised = re.findall(r"# prints: (.*)$", source, re.M)
+    assert len(promised) == 4
+    assert capsys.readouterr().out.splitlines() == promised
+
+
 def test_without_numpy_the_error_names_it():
     code = """
 import sys
@@ -146,7 +173,7 @@ sys.modules["numpy"] = None
 import dlx
 t = dlx.asarray([1.0])
 assert (t == None) is False and (None in t) is False
-for call in (lambda: t + 1, lambda: -t, t.__array_namespace__):
+for call in (lambda: t + 1, lambda: -t, lambda: t[[0]], t.__array_namespace__):
     try:
         call()
     except dlx.UnavailableError as error:
@@ -155,7 +182,7 @@ for call in (lambda: t + 1, lambda: -t, t.__array_namespace__):
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
     )
-    assert done.stdout.split() == ["True"] * 3
+    assert done.stdout.split() == ["True"] * 4
 
 
 def test_array_api_compat_finds_the_namespace(xp):

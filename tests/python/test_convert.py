@@ -297,6 +297,7 @@ def test_a_mask_is_not_dropped():
         dlx.convert(masked, "numpy")
 
 
+@pytest.mark.filterwarnings("ignore:the matrix subclass")
 def test_a_subclass_becomes_a_plain_array():
     assert type(dlx.convert(numpy.matrix([[1, 2]]), "numpy")) is numpy.ndarray
 

@@ -72,9 +72,7 @@ def test_assignment_is_numpy_s_on_random_shapes(seeded):
         assert tensor.tolist() == array.tolist(), (round_number, index)
 
 
-@pytest.mark.parametrize(
-    "index", [5, -6, (0, 0), (..., ...), "x", 1.0, (slice(None, None, 0),)]
-)
+@pytest.mark.parametrize("index", [5, -6, (0, 0), (..., ...), "x", 1.0, (slice(None, None, 0),)])
 def test_indexing_refuses_what_it_cannot_do(index):
     with pytest.raises((IndexError, TypeError, ValueError)):
         dlx.empty(5)[index]

@@ -48,7 +48,7 @@ def test_nan_is_stored_and_refused_by_integers():
     array = numpy.zeros(2, "f4")
     dlx.asarray(array)[0] = math.nan
     assert numpy.isnan(array[0])
-    with pytest.raises(ValueError, match="."):
+    with pytest.raises(ValueError, match=r"."):
         dlx.asarray(numpy.zeros(2, "i4"))[0] = math.nan
 
 

@@ -69,10 +69,14 @@ def wrap(result: Any) -> Any:
 
 
 def _stays(dtype: Any) -> bool:
-    """No Tensor can have the dtype: no number, or a number of more bits than DLPack has."""
+    """No Tensor can have the dtype: no number, or one in a form that DLPack has not."""
     if dtype.isbuiltin == 2:  # of ml_dtypes, whose kind is V
         return False
-    return dtype.kind in _NO_TENSOR or (dtype.kind in "fc" and dtype.char in "gG")
+    return (
+        not dtype.isnative
+        or dtype.kind in _NO_TENSOR
+        or (dtype.kind in "fc" and dtype.char in "gG")
+    )
 
 
 class Views:
@@ -167,6 +171,7 @@ def call(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
 
 
 def tensors_in(value: Any) -> Iterable[Any]:
+    """The Tensors in nested lists, tuples and dicts."""
     cls = type(value)
     if cls is _Tensor:
         yield value
@@ -175,13 +180,6 @@ def tensors_in(value: Any) -> Iterable[Any]:
             yield from tensors_in(item)
     elif cls is dict:
         yield from tensors_in(list(value.values()))
-
-
-def array_wrap(
-    self: Tensor, array: Any, context: Any = None, return_scalar: bool = False, /
-) -> Any:
-    """The Tensor of an array that a function of NumPy's or pandas' made out of this one."""
-    return wrap(array)
 
 
 def require_tensor(self: object) -> None:
@@ -252,7 +250,7 @@ def getitem(self: Tensor, key: Any) -> Tensor:
         raise _no_fancy_index(self, key)
     views = Views()
     array = views.unwrap(self)
-    result: Tensor = wrap(numpy.asarray(array[views.unwrap(_index_key(key))]))
+    result: Tensor = wrap(numpy.asarray(array[views.unwrap(key)]))
     return result
 
 
@@ -262,18 +260,7 @@ def setitem(self: Tensor, key: Any, value: Any) -> None:
         raise _no_fancy_index(self, key)
     array = self.numpy()
     source = value if is_operand(value) else _native.asarray(value)
-    array[Views().unwrap(_index_key(key))] = Views().unwrap(source)
-
-
-def _index_key(key: Any) -> Any:
-    """Refuse what NumPy would take for a mask or an index array only by guessing."""
-    for part in key if type(key) is tuple else (key,):
-        if isinstance(part, str) or (part is not None and isinstance(part, float)):
-            raise TypeError(
-                "a Tensor is indexed by integers, slices, None, ..., masks and arrays of integers "
-                f"(got {type(part).__name__})"
-            )
-    return key
+    array[Views().unwrap(key)] = Views().unwrap(source)
 
 
 def _no_fancy_index(self: Tensor, key: Any) -> DeviceRefusedError:

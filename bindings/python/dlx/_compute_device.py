@@ -57,6 +57,11 @@ class Library:
             return getattr(self.namespace, dtypes.make_name(dtypes.dtype_code(value)))
         if isinstance(value, numpy.generic):
             return value.item()
+        if cls is numpy.ndarray:
+            raise DeviceRefusedError(
+                "one computation with data on a device and an ndarray, which is host memory: move "
+                "it there with `dlx.asarray(array).to_device(…)`"
+            )
         return value
 
     def wrap(self, result: Any) -> Any:
@@ -126,7 +131,7 @@ def call_on(device: Device, func: Any, args: Any, kwargs: Any) -> Any:
     out = kwargs.pop("out", None)
     library = library_for(device)
     target = _find(library.namespace, func, device)
-    if kwargs.get("device") is not None:
+    if kwargs.get("device") not in (None, "cpu"):
         kwargs["device"] = library.device(device.device_id)
     unwrapped = {name: library.unwrap(value) for name, value in kwargs.items()}
     result = library.wrap(target(*library.unwrap(tuple(args)), **unwrapped))

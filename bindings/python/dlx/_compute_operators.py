@@ -23,7 +23,7 @@ _PRIORITY = 5.0
 _module: Any = None
 
 
-def _compute() -> Any:
+def load() -> Any:
     """Module `_compute`; an error that names NumPy where that is missing."""
     global _module
     if _module is None:
@@ -41,7 +41,7 @@ def _compute() -> Any:
 
 def _binary(name: str, reflected: bool) -> Callable[[Tensor, Any], Any]:
     def method(self: Tensor, other: Any) -> Any:
-        return (_module or _compute()).binary(self, other, name, reflected)
+        return (_module or load()).binary(self, other, name, reflected)
 
     return method
 
@@ -50,40 +50,40 @@ def _comparison(name: str) -> Callable[[Tensor, Any], Any]:
     def method(self: Tensor, other: Any) -> Any:
         if other is None:  # `t == None` is False, also where there is no NumPy
             return NotImplemented
-        return (_module or _compute()).binary(self, other, name, False)
+        return (_module or load()).binary(self, other, name, False)
 
     return method
 
 
 def _in_place(name: str) -> Callable[[Tensor, Any], Any]:
     def method(self: Tensor, other: Any) -> Any:
-        return (_module or _compute()).in_place(self, other, name)
+        return (_module or load()).in_place(self, other, name)
 
     return method
 
 
 def _unary(name: str) -> Callable[[Tensor], Any]:
     def method(self: Tensor) -> Any:
-        return (_module or _compute()).unary(self, name)
+        return (_module or load()).unary(self, name)
 
     return method
 
 
 def _array_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
     """A universal function of NumPy, or a method of one, on Tensors (NEP 13)."""
-    return _compute().array_ufunc(self, ufunc, method, *inputs, **kwargs)
+    return load().array_ufunc(self, ufunc, method, *inputs, **kwargs)
 
 
 def _array_function(self: Tensor, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
     """Another function of NumPy on Tensors (NEP 18)."""
-    return _compute().array_function(self, func, types, args, kwargs)
+    return load().array_function(self, func, types, args, kwargs)
 
 
 def _array_wrap(
     self: Tensor, array: Any, context: Any = None, return_scalar: bool = False, /
 ) -> Any:
     """A Tensor of an array that was computed from this one."""
-    return _compute().wrap(array)
+    return load().wrap(array)
 
 
 def _array_namespace(self: Tensor, /, *, api_version: str | None = None) -> Any:
@@ -97,7 +97,7 @@ def _array_namespace(self: Tensor, /, *, api_version: str | None = None) -> Any:
 
     Source: array API standard 2024.12, `array.__array_namespace__`.
     """
-    _compute().require_tensor(self)
+    load().require_tensor(self)
     from dlx import xp
 
     xp.require_version(api_version)
@@ -108,7 +108,7 @@ def _contains(self: Tensor, value: object) -> bool:
     """Whether an element equals `value`; the way NumPy has it, `(self == value).any()`."""
     if value is None:
         return False
-    found: bool = _compute().contains(self, value)
+    found: bool = load().contains(self, value)
     return found
 
 

@@ -54,7 +54,11 @@ def convert(
     """
     target = _targets.get(to) if isinstance(to, (str, type)) else None
     if target is None:
-        if to == "dlx" or to is sys.modules.get("dlx") or to is _native.Tensor:
+        if (
+            (isinstance(to, str) and to == "dlx")
+            or to is sys.modules.get("dlx")
+            or to is _native.Tensor
+        ):
             return _native.asarray(x, device=device, copy=copy, force=force)
         target = find(to)
     profile, module = target
@@ -66,7 +70,10 @@ def convert(
         allowed = False if copy is False else None
         tensor = _native.asarray(x, device=device, copy=allowed, force=force)
     if tensor.device.device_type not in profile.devices:
-        tensor = _to_usable_device(tensor, profile, force, copy)
+        tensor = _to_usable_device(x, tensor, profile, force, copy)
+    elif copy and tensor.device.device_type != _profiles.CPU:
+        # Its producer can copy there for certain; dlx may have no driver for the device.
+        tensor, copy = _native.asarray(x, device=device, copy=True), None
     if profile.one_axis is not None and tensor.ndim == 1:
         profile = profile.one_axis
     if not copy and _fits(tensor, profile):  # the usual case, decided in a moment
@@ -158,7 +165,9 @@ def _plain(to: Any, name: str) -> Profile:
     )
 
 
-def _to_usable_device(tensor: Tensor, profile: Profile, force: bool, copy: bool | None) -> Tensor:
+def _to_usable_device(
+    x: Any, tensor: Tensor, profile: Profile, force: bool, copy: bool | None
+) -> Tensor:
     usable = ", ".join(_capi.device_name(number, 0) for number in profile.devices)
     if _profiles.CPU not in profile.devices:
         raise DeviceRefusedError(
@@ -175,7 +184,7 @@ def _to_usable_device(tensor: Tensor, profile: Profile, force: bool, copy: bool 
             f"convert: moving data from {tensor.device} to the CPU copies it, and copy=False "
             "forbids that"
         )
-    return tensor.to_device("cpu")
+    return _native.asarray(x, device="cpu")  # by its producer, if that can
 
 
 def _check(tensor: Tensor, profile: Profile) -> None:
@@ -202,20 +211,22 @@ def _check(tensor: Tensor, profile: Profile) -> None:
 
 
 def _fits(tensor: Tensor, profile: Profile) -> bool:
-    """Whether the tensor is plain enough for any library; if not, it is looked at closely."""
-    if (
-        profile.copies
-        or tensor.readonly
-        or not tensor.is_contiguous()
-        or not 0 < tensor.ndim < 5
-        or not profile.types.get(tensor.dtype)
-        or (profile.align > 1 and tensor.data_ptr % profile.align)
-        or (profile.narrows is not None and profile.narrows(tensor))
-    ):
-        return False
-    if profile.strides == _profiles.COMPACT and 1 in tensor.shape:
-        return False
-    return min(tensor.strides) >= 0 and tensor.ndim <= (profile.ndim[1] or 4)
+    """Whether the tensor is plain enough for any library; if not, it is looked at closely.
+
+    In compact data without axes of length 1 or 0 no stride is negative, or otherwise odd.
+    """
+    shape = tensor.shape
+    return (
+        profile.types.get(tensor.dtype, False)
+        and not profile.copies
+        and not tensor.readonly
+        and tensor.is_contiguous()
+        and 0 < len(shape) <= (profile.ndim[1] or 8)
+        and 1 not in shape
+        and 0 not in shape
+        and (profile.align == 1 or tensor.data_ptr % profile.align == 0)
+        and (profile.narrows is None or not profile.narrows(tensor))
+    )
 
 
 def why_copy(tensor: Tensor, profile: Profile) -> list[str]:

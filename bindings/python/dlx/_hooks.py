@@ -22,10 +22,29 @@ TORCH = 4  # look at conj, neg and requires_grad
 GUARD = 8  # call guard(x) before every import
 IMMUTABLE = 16  # its legacy capsules are read-only data
 ARROW = 64  # asarray takes it by __arrow_c_array__, whatever else it has
+ARROW_STREAM = 128  # the same by __arrow_c_stream__
+ARROW_NUMBERS = 256  # with ARROW: __dlpack__ is tried first, which is faster
 
 # Packages whose classes wrap numbers with a meaning that a plain tensor loses.
 # TensorFlow's strings abort the process when they are exported.
 _GUARDED_PACKAGES = frozenset({"astropy", "pint", "scipy", "sparse", "tensorflow", "unyt"})
+_ARROW_PACKAGES = frozenset({"nanoarrow", "polars", "pyarrow"})
+# PyArrow's arrays that its __dlpack__ takes, unless they have nulls.
+_NUMBER_ARRAYS = frozenset(
+    [
+        "Int8Array",
+        "Int16Array",
+        "Int32Array",
+        "Int64Array",
+        "UInt8Array",
+        "UInt16Array",
+        "UInt32Array",
+        "UInt64Array",
+        "HalfFloatArray",
+        "FloatArray",
+        "DoubleArray",
+    ]
+)
 _IMMUTABLE_PACKAGES = frozenset({"jax", "jaxlib", "tensorflow"})
 
 
@@ -54,8 +73,8 @@ def classify(cls: type, /) -> int:
         bits |= GUARD
     if packages & _IMMUTABLE_PACKAGES or ("pyarrow" in packages and cls.__name__ != "Tensor"):
         bits |= IMMUTABLE
-    if "pyarrow" in packages and _is_arrow_array(cls):
-        bits |= ARROW
+    if packages & _ARROW_PACKAGES:
+        bits |= _arrow_bits(cls)
     return bits
 
 
@@ -72,9 +91,13 @@ def _exports_as_ndarray(cls: type, numpy: Any) -> bool:
     )
 
 
-def _is_arrow_array(cls: type) -> bool:
-    """PyArrow's arrays, which its `__dlpack__` exports only in part; not its tables."""
-    return hasattr(cls, "__arrow_c_device_array__") and not hasattr(cls, "columns")
+def _arrow_bits(cls: type) -> int:
+    """For classes whose columns asarray takes through Arrow at once; see _arrow.py for the others."""
+    if hasattr(cls, "columns") or hasattr(cls, "__array_interface__"):
+        return 0  # tables, and what knows more than Arrow
+    if hasattr(cls, "__arrow_c_array__"):
+        return ARROW | ARROW_NUMBERS if cls.__name__ in _NUMBER_ARRAYS else ARROW
+    return ARROW_STREAM if hasattr(cls, "__arrow_c_stream__") else 0
 
 
 def guard(obj: Any, /) -> None:

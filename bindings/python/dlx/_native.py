@@ -45,15 +45,15 @@ def _convert(tensor, code, copy):
 
 
 def _getitem(tensor, key):
-    from dlx import _compute
+    from dlx import _compute_operators
 
-    return _compute.getitem(tensor, key)
+    return _compute_operators.load().getitem(tensor, key)
 
 
 def _setitem(tensor, key, value):
-    from dlx import _compute
+    from dlx import _compute_operators
 
-    _compute.setitem(tensor, key, value)
+    _compute_operators.load().setitem(tensor, key, value)
 
 
 def _in_subinterpreter():

@@ -153,13 +153,15 @@ def _numpy(module: ModuleType, tensor: Tensor, copied: bool) -> Any:
         tensor = tensor.copy()
     if tensor.device.device_type != CPU:  # pinned memory of a GPU's driver, which the CPU can read
         return module.from_dlpack(tensor)
+    if isinstance(tensor.dtype, module.dtype):
+        return module.asarray(tensor)  # by the buffer protocol, as numpy() does
     return tensor.numpy()
 
 
 def _torch(module: ModuleType, tensor: Tensor, copied: bool) -> Any:
     if tensor.device.device_type != CPU:  # as an object it is asked with torch's current stream
         return module.from_dlpack(Exporter(tensor, copied))
-    return module.from_dlpack(_versioned(tensor, copied))
+    return module.from_dlpack(tensor.__dlpack__(max_version=(1, 3), copy=copied))
 
 
 _NARROW = {"int64": "int32", "uint64": "uint32", "float64": "float32", "complex128": "complex64"}

@@ -3,8 +3,8 @@
     xp = t.__array_namespace__()
     xp.mean(xp.exp(t), axis=0)
 
-Every name is NumPy's own of the same name, with Tensors in and Tensors out, made when it is first
-used. NumPy 2 follows the standard by itself; on NumPy 1.x this needs array-api-compat. Names of
+Almost every name is NumPy's own of the same name, with Tensors in and Tensors out, made when it is
+first used. NumPy 2 follows the standard by itself; on NumPy 1.x this needs array-api-compat. Names of
 NumPy that the standard does not have work in the same way.
 
 Source: array API standard 2024.12.
@@ -49,6 +49,42 @@ def asarray(
 ) -> Tensor:
     """`dlx.asarray`, with the arguments that the standard has."""
     return _native.asarray(obj, dtype=dtype, device=device, copy=copy)
+
+
+def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Tensor:
+    """A sorted copy. NumPy has no `descending`.
+
+    Source: array API standard 2024.12, `sort`.
+    """
+    if descending and _compute.on_host((x,)):
+        return _flip(sort(x, axis=axis, stable=stable), axis=axis)
+    result: Tensor = _compute.call(numpy.sort, (x,), _sort_options(x, axis, descending, stable))
+    return result
+
+
+def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Tensor:
+    """The indices that sort. NumPy has no `descending`.
+
+    Source: array API standard 2024.12, `argsort`.
+    """
+    if descending and _compute.on_host((x,)):
+        # Backwards before and after, so that equal elements keep their order.
+        backwards = argsort(_flip(x, axis=axis), axis=axis, stable=stable)
+        last: int = x.shape[axis] - 1
+        return last - _flip(backwards, axis=axis)
+    result: Tensor = _compute.call(numpy.argsort, (x,), _sort_options(x, axis, descending, stable))
+    return result
+
+
+def _flip(x: Any, *, axis: int) -> Tensor:
+    result: Tensor = _compute.call(numpy.flip, (x,), {"axis": axis})
+    return result
+
+
+def _sort_options(x: Any, axis: int, descending: bool, stable: bool) -> dict[str, Any]:
+    if _compute.on_host((x,)):
+        return {"axis": axis, "kind": "stable" if stable else None}
+    return {"axis": axis, "descending": descending, "stable": stable}
 
 
 @functools.cache
@@ -99,10 +135,7 @@ def _adapt(source: types.ModuleType, name: str, here: str) -> Any:
             return _Submodule(name)
         raise AttributeError(f"module {here!r} has no attribute {name!r}")
     if isinstance(value, type) and issubclass(value, numpy.generic):
-        try:
-            return numpy.dtype(value)  # equal to Tensor.dtype, and of the same hash
-        except TypeError:
-            raise AttributeError(f"module {here!r} has no attribute {name!r}") from None
+        return value  # equal to Tensor.dtype; numpy.dtype("float64") would be equal to None too
     return _delegate(value) if callable(value) else value
 
 
@@ -173,5 +206,5 @@ def __dir__() -> list[str]:
         if name.startswith("_")
         or (isinstance(getattr(source, name, None), types.ModuleType) and name not in _SUBMODULES)
     }
-    own = {"__array_api_version__", "__array_namespace_info__", "asarray", "from_dlpack"}
+    own = {"__array_api_version__", "__array_namespace_info__"}
     return sorted(set(dir(source)) - hidden | own)

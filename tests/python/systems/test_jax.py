@@ -145,6 +145,7 @@ def _collect(released):
         time.sleep(0.1)
 
 
+@pytest.mark.heavy
 def test_no_leak():
     arrays.check_no_leak(lambda x: dlx.convert(x, "jax", copy=True), count=200)
 

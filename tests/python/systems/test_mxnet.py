@@ -79,5 +79,6 @@ def test_lifetimes():
     assert released == [1]
 
 
+@pytest.mark.heavy
 def test_no_leak():
     arrays.check_no_leak(lambda x: dlx.convert(x, "mxnet", copy=True), count=200)

@@ -85,6 +85,7 @@ def test_lifetimes():
     assert released == [1]
 
 
+@pytest.mark.heavy
 def test_no_leak():
     arrays.check_no_leak(lambda x: dlx.convert(x, "paddle", copy=True))
     arrays.check_no_leak(lambda x: dlx.asarray(paddle.to_tensor(x)))

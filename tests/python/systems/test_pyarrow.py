@@ -123,6 +123,7 @@ def test_lifetimes():
     assert released == [1]
 
 
+@pytest.mark.heavy
 def test_no_leak():
     arrays.check_no_leak(lambda x: dlx.convert(x, "pyarrow", copy=True))
 

@@ -126,6 +126,7 @@ def test_lifetimes():
     assert released == [1]
 
 
+@pytest.mark.heavy
 def test_no_leak():
     arrays.check_no_leak(lambda x: dlx.convert(x, "torch", copy=True))
     arrays.check_no_leak(lambda x: dlx.asarray(torch.from_numpy(x) + 1))

@@ -1,0 +1,67 @@
+"""polars: Series by `__array__` and by the buffers of Arrow."""
+
+from __future__ import annotations
+
+import arrays
+import pytest
+
+import dlx
+
+pl = arrays.require("polars")
+
+NAMES = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32",
+         "float64"]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_series_of_every_dtype(name):
+    series = pl.Series("x", arrays.numpy_array(name))
+    tensor = dlx.asarray(series)
+
+    assert str(tensor.dtype) == name
+    assert tensor.tolist() == series.to_list()
+    if name != "bool":  # a bitmap there
+        assert tensor.data_ptr == series.to_numpy(allow_copy=False).ctypes.data
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_series_are_made_of_tensors(name):
+    tensor = dlx.asarray(arrays.numpy_array(name))
+    series = pl.Series("x", tensor.numpy())
+
+    assert series.to_list() == tensor.tolist()
+
+
+def test_nulls_are_refused_with_the_way_out():
+    series = pl.Series([1, None, 3])
+
+    with pytest.raises(dlx.UnsupportedError, match=r"null.*fill_null"):
+        dlx.asarray(series)
+    with pytest.raises(dlx.UnsupportedError, match="null"):
+        dlx.asarray(pl.DataFrame({"a": series}))
+    assert dlx.asarray(series.fill_null(0)).tolist() == [1, 0, 3]
+
+
+def test_frames():
+    frame = pl.DataFrame({"a": [1.0, 2.0], "b": [3.0, 4.0]})
+
+    assert dlx.asarray(frame).tolist() == [[1, 3], [2, 4]]
+    assert dlx.asarray(frame["b"]).tolist() == [3, 4]
+
+
+def test_slices():
+    series = pl.Series(range(10))
+
+    assert dlx.asarray(series[3:6]).tolist() == [3, 4, 5]
+
+
+@pytest.mark.parametrize("make", [lambda: pl.Series(["a"]), lambda: pl.Series([[1], [2, 3]])])
+def test_what_holds_no_numbers_is_refused(make):
+    with pytest.raises((dlx.Error, TypeError)):
+        dlx.asarray(make())
+
+
+def test_lifetimes():
+    tensor = dlx.asarray(pl.Series(range(1000)))
+
+    assert tensor.tolist() == list(range(1000))

@@ -1,0 +1,39 @@
+"""zarr: chunks in a store; reading gives ndarrays, writing takes tensors."""
+
+from __future__ import annotations
+
+import arrays
+import numpy
+import pytest
+
+import dlx
+
+zarr = arrays.require("zarr")
+
+
+@pytest.mark.parametrize("name", arrays.NUMPY_NAMES)
+def test_dtypes(name):
+    source = dlx.asarray(arrays.numpy_array(name))
+    stored = zarr.create_array({}, shape=(4,), chunks=(2,), dtype=name)
+    stored[:] = source.numpy()
+
+    assert dlx.asarray(stored[:]).tolist() == source.tolist()
+    tensor = dlx.asarray(stored)
+    assert str(tensor.dtype) == name
+    assert tensor.tolist() == source.tolist()
+
+
+@pytest.mark.parametrize("layout", arrays.LAYOUTS)
+def test_layouts(layout):
+    source = arrays.LAYOUTS[layout]()
+    stored = zarr.create_array({}, shape=source.shape, dtype="float32", chunks=source.shape)
+    stored[...] = dlx.asarray(source).numpy()
+
+    assert dlx.asarray(numpy.asarray(stored[...])).tolist() == source.tolist()
+
+
+def test_a_store_has_no_memory_to_share():
+    stored = zarr.create_array({}, shape=(4,), dtype="float32")
+
+    with pytest.raises((dlx.CopyRefusedError, ValueError)):
+        dlx.asarray(stored, copy=False)
