@@ -105,7 +105,7 @@ class Pipeline {
   }
 
   int64_t length_at(int k) const noexcept {
-    return k == tiling_.run_axis && at_[k] == 0 ? tiling_.first_extent : tiling_.extent[k];
+    return at_[k] == 0 ? tiling_.first[k] : tiling_.extent[k];
   }
 
   void locate(Tile* tile) const noexcept {

@@ -65,8 +65,14 @@ void Tiling::choose_extents(const Schedule& s) noexcept {
   for (int k = 0; k < s.ndim; ++k) extent[k] = 1;
   const int64_t streams = s.kind == PlaneKind::kSplit ? s.axes[s.v].extent : 1;
   const bool transposes = s.transposes();
-  const int64_t aim = transposes ? tuning().tile_dst_bytes[s.log_item >= 0 ? s.log_item : 4]
-                                 : tuning().tile_bytes / streams;
+  // Runs that cannot end at lines are carried on by the next tile whatever their length: then long
+  // runs of src, which waste part of a line at either end, are worth more than long ones of dst.
+  uint64_t steps = 0;
+  for (int k = 0; k + 1 < s.ndim; ++k) steps |= static_cast<uint64_t>(s.axes[k].dst);
+  const bool even = steps % kLine == 0 || s.log_item < 2;
+  const int row = s.log_item >= 0 ? s.log_item : 4;
+  const int64_t dst_bytes = even ? tuning().tile_dst_bytes[row] : tuning().tile_dst_bytes[row] / 2;
+  const int64_t aim = transposes ? dst_bytes : tuning().tile_bytes / streams;
   int64_t run = s.item;
   for (int k = s.ndim - 1; k >= 0 && s.axes[k].dst == run; --k) {
     run_axis = k;
@@ -75,8 +81,9 @@ void Tiling::choose_extents(const Schedule& s) noexcept {
     if (extent[k] < s.axes[k].extent) break;
     run *= extent[k];
   }
-  const int64_t src_bytes =
-      s.log_item >= 0 ? tuning().tile_src_bytes[s.log_item] : 4 * tuning().tile_src_bytes[4];
+  int64_t src_bytes = tuning().tile_src_bytes[row];
+  if (!even && s.v >= 0 && s.axes[s.v].extent * s.item < src_bytes) src_bytes *= 2;
+  if (s.log_item < 0) src_bytes *= 4;
   for (int i = 0; i < s.ndim; ++i) {
     const int k = by_source[i];
     const int64_t step = std::llabs(s.axes[k].src);
@@ -106,23 +113,35 @@ int64_t Tiling::lay_out(const Schedule& s) noexcept {
 
 /// Whether runs can begin and end at lines: where only dst itself does not, the first tile is cut so
 /// that the others do.
-bool Tiling::align(const Schedule& s) noexcept {
+bool Tiling::align_dst(const Schedule& s) noexcept {
   const int64_t step = s.axes[run_axis].dst;
   uint64_t all = static_cast<uint64_t>(extent[run_axis] * step);
   for (int k = 0; k < run_axis; ++k) all |= static_cast<uint64_t>(s.axes[k].dst);
   if (all % kLine != 0) return false;
-  const int64_t inside = static_cast<int64_t>(reinterpret_cast<uintptr_t>(s.dst) % kLine);
-  first_extent = extent[run_axis];
-  if (inside == 0) return true;
-  const int64_t missing = kLine - inside;
-  if (missing % step != 0 || missing / step >= extent[run_axis]) return false;
-  first_extent = missing / step;
+  const int64_t missing = -reinterpret_cast<intptr_t>(s.dst) & (kLine - 1);
+  if (missing % step != 0 || missing / step >= extent[run_axis]) return missing == 0;
+  if (missing > 0) first[run_axis] = missing / step;
   return true;
 }
 
+/// The same for src along v: a run that begins inside a line touches one line more.
+void Tiling::align_src(const Schedule& s) noexcept {
+  if (s.kind != PlaneKind::kTranspose || s.v == run_axis || s.axes[s.v].src < 0) return;
+  uint64_t all = 0;
+  for (int k = 0; k < s.ndim; ++k) {
+    if (k != s.v) all |= static_cast<uint64_t>(s.axes[k].src);
+  }
+  const int64_t missing = -reinterpret_cast<intptr_t>(s.src) & (kLine - 1);
+  if (all % kLine == 0 && missing % s.item == 0 && missing > 0 && missing / s.item < extent[s.v] &&
+      extent[s.v] < s.axes[s.v].extent) {
+    first[s.v] = missing / s.item;
+  }
+}
+
 void Tiling::choose_order(const Schedule& s) noexcept {
-  carry = !align(s) || !s.transposes();
-  if (carry) first_extent = extent[run_axis];
+  for (int k = 0; k < s.ndim; ++k) first[k] = extent[k];
+  carry = !s.transposes() || !align_dst(s);
+  align_src(s);
   int n = 0;
   bool taken[CopyPlan::kMaxAxes] = {};
   if (carry) {  // along dst as far as it is compact, so that tiles go on where others end

@@ -28,15 +28,16 @@ struct Tiling {
   int order[CopyPlan::kMaxAxes];       ///< axes as tiles advance along them, fastest first
   int by_source[CopyPlan::kMaxAxes];   ///< axes, smallest source step first
   int run_axis = 0;                    ///< outermost axis that a run of dst goes along
-  int64_t first_extent = 0;  ///< of the first tile along run_axis: the rest starts at lines
-  bool carry = false;        ///< runs end inside lines, and the next tile goes on
-  int64_t piece_u = 0;       ///< items of a plane between two rounds of streaming
+  int64_t first[CopyPlan::kMaxAxes];   ///< of the first tile along an axis: others start at lines
+  bool carry = false;                  ///< runs end inside lines, and the next tile goes on
+  int64_t piece_u = 0;                 ///< items of a plane between two rounds of streaming
   int64_t piece_v = 0;
 
  private:
   void choose_extents(const Schedule& s) noexcept;
   int64_t lay_out(const Schedule& s) noexcept;
-  bool align(const Schedule& s) noexcept;
+  bool align_dst(const Schedule& s) noexcept;
+  void align_src(const Schedule& s) noexcept;
   void choose_order(const Schedule& s) noexcept;
   void choose_pieces(const Schedule& s) noexcept;
 };

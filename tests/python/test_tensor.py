@@ -324,3 +324,10 @@ def test_negative_stride_policy_setting():
     assert dlx.get_export_negative_strides() == "copy"
     with pytest.raises(ValueError, match="policy"):
         dlx.set_export_negative_strides("maybe")
+
+
+def test_to_device_of_the_same_device_is_the_tensor_itself():
+    tensor = dlx.asarray([1, 2, 3])
+
+    assert tensor.to_device("cpu") is tensor
+    assert tensor.to_device(tensor.device) is tensor

@@ -54,11 +54,7 @@ def convert(
     """
     target = _targets.get(to) if isinstance(to, (str, type)) else None
     if target is None:
-        if (
-            (isinstance(to, str) and to == "dlx")
-            or to is sys.modules.get("dlx")
-            or to is _native.Tensor
-        ):
+        if _is_dlx(to):
             return _native.asarray(x, device=device, copy=copy, force=force)
         target = find(to)
     profile, module = target
@@ -78,6 +74,17 @@ def convert(
         profile = profile.one_axis
     if not copy and _fits(tensor, profile):  # the usual case, decided in a moment
         return profile.deliver(module, tensor, False)
+    return _hand_over(tensor, profile, module, copy)
+
+
+def _is_dlx(to: Any) -> bool:
+    if isinstance(to, str):
+        return to == "dlx"
+    return to is _native.Tensor or to is sys.modules.get("dlx")
+
+
+def _hand_over(tensor: Tensor, profile: Profile, module: ModuleType, copy: bool | None) -> Any:
+    """A tensor that needs a close look, as an array of the library or with the reason why not."""
     _check(tensor, profile)
     reasons = why_copy(tensor, profile)
     if reasons and copy is False:

@@ -45,7 +45,9 @@ def to_device(self: Tensor, device: DeviceLike, /, *, stream: int | None = None)
 
     Source: array API standard 2025.12, `array.to_device`.
     """
-    return _capi.to_device(self, device_code(device), stream)
+    moved = _capi.to_device(self, device_code(device), stream)
+    # The same handle comes back where nothing had to be done.
+    return self if _native._handle(moved) == _native._handle(self) else moved
 
 
 def numpy_array(self: Tensor, *, force: bool = False) -> NDArray[Any]:

@@ -1,6 +1,6 @@
 """Copies beside their peers: dlx, NumPy, torch, HPTT and libc's memcpy of the same bytes.
 
-usage: python benchmarks/copy.py [--threads N] [--hptt libhptt.so] [--only TEXT] [--sweep]
+usage: python benchmarks/bench_copy.py [--threads N] [--hptt libhptt.so] [--only TEXT] [--sweep]
                                  [--write FOLDER]
 
 Each row times all libraries in turns and keeps the best of each, so that a noisy machine disturbs

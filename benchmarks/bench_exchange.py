@@ -1,6 +1,6 @@
 """What an exchange costs a call: dlx beside its peers, interleaved, in one process.
 
-usage: python benchmarks/exchange.py [--c PROGRAM] [--write FILE]
+usage: python benchmarks/bench_exchange.py [--c PROGRAM] [--write FILE]
 
 Each row times two statements in turns and keeps the best of each, so that a noisy machine
 disturbs both alike; the ratio is what counts. --c is the compiled exchange.c.
