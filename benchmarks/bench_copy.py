@@ -11,11 +11,6 @@ moved at the rate that memcpy shows beside the row with as many threads. 1 is as
 
 from __future__ import annotations
 
-import sys
-
-if sys.path and sys.path[0].endswith("benchmarks"):
-    del sys.path[0]  # this file must not stand in for the standard library's module `copy`
-
 import argparse
 import concurrent.futures
 import ctypes
@@ -24,6 +19,7 @@ import importlib.metadata
 import importlib.util
 import math
 import platform
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -379,8 +375,8 @@ def header(threads: int) -> list[str]:
         "# Copies",
         "",
         "Made by `./dev bench copy --write docs/benchmarks`. Shares of the traffic bound: the "
-        "distinct source lines and the destination, moved at the rate of memcpy in the same "
-        "minute; 1 is as fast as memcpy, – is what a library cannot do.",
+        "distinct source lines and the destination, moved at the rate of memcpy beside each row; "
+        "1 is as fast as memcpy, – is what a library cannot do.",
         "",
         f"{datetime.date.today().isoformat()}, {cpu_name()}, {threads} thread(s), "
         f"{platform.system()}, CPython {platform.python_version()}, {', '.join(versions)}.",

@@ -12,7 +12,7 @@ import pytest
 import dlx
 from dlx import _native
 
-numpy = pytest.importorskip("numpy", reason="names the functions")
+numpy = pytest.importorskip("numpy")
 
 CODE = {"float32": (2, 32, 1), "float64": (2, 64, 1), "bool": (6, 8, 1), "int64": (0, 64, 1)}
 
@@ -37,8 +37,8 @@ def values_of(tensor):
 @pytest.fixture
 def gpu(monkeypatch):
     """A Library that takes host memory for device memory."""
-    torch = pytest.importorskip("torch", reason="stands in for the GPU's library")
-    pytest.importorskip("array_api_compat", reason="has the namespace")
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("array_api_compat")
     from dlx import _compute_device
 
     class OnHost(_compute_device.Library):

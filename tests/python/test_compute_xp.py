@@ -12,9 +12,9 @@ import pytest
 
 import dlx
 
-numpy = pytest.importorskip("numpy", reason="does the computing")
+numpy = pytest.importorskip("numpy")
 if int(numpy.__version__.partition(".")[0]) < 2:
-    pytest.importorskip("array_api_compat", reason="NumPy 1.x needs it to follow the standard")
+    pytest.importorskip("array_api_compat")
 
 # Array API standard 2024.12: every function, dtype and constant.
 NAMES = """
@@ -186,7 +186,7 @@ for call in (lambda: t + 1, lambda: -t, lambda: t[[0]], t.__array_namespace__):
 
 
 def test_array_api_compat_finds_the_namespace(xp):
-    compat = pytest.importorskip("array_api_compat", reason="a consumer of the namespace")
+    compat = pytest.importorskip("array_api_compat")
     tensor = dlx.asarray([[1.0, 2.0]])
 
     assert compat.array_namespace(tensor) is xp
@@ -199,8 +199,8 @@ def test_array_api_compat_finds_the_namespace(xp):
 
 @pytest.mark.heavy
 def test_scikit_learn_dispatches_to_it():
-    pytest.importorskip("sklearn", reason="a consumer of the namespace")
-    pytest.importorskip("array_api_compat", reason="scikit-learn's dispatch needs it")
+    pytest.importorskip("sklearn")
+    pytest.importorskip("array_api_compat")
     code = """
 import numpy, sklearn, dlx
 from sklearn.decomposition import PCA
@@ -236,7 +236,7 @@ print("ok")
 
 
 def test_xarray_keeps_the_tensor_inside():
-    xarray = pytest.importorskip("xarray", reason="a consumer of the namespace")
+    xarray = pytest.importorskip("xarray")
     source = numpy.random.default_rng(0).normal(size=(4, 2, 3))
     source[0, 0, 0] = numpy.nan
     mine = xarray.DataArray(dlx.asarray(source), dims=("a", "b", "c"))
@@ -261,7 +261,7 @@ def test_xarray_keeps_the_tensor_inside():
 
 
 def test_dask_holds_chunks_of_tensors():
-    da = pytest.importorskip("dask.array", reason="a container of array chunks")
+    da = pytest.importorskip("dask.array")
     source = numpy.arange(12.0).reshape(6, 2)
     lazy = da.from_array(dlx.asarray(source), chunks=(2, 2))
 

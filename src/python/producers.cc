@@ -1,0 +1,309 @@
+#include "src/python/producers.h"
+
+#include "src/device/registry.h"
+#include "src/python/tensor_type.h"
+#include "src/tensor/dlpack.h"
+
+namespace dlx::py {
+namespace {
+
+constexpr const char* kVersioned = "dltensor_versioned";
+constexpr const char* kLegacy = "dltensor";
+
+bool is_device(const DLDevice& device, const DLDevice& wanted) noexcept {
+  return device.device_type == wanted.device_type && device.device_id == wanted.device_id;
+}
+
+Ref call_method(PyObject* object, PyObject* name) {
+  PyObject* arguments[] = {object};
+  return Ref(check(api.PyObject_VectorcallMethod(name, arguments, 1, nullptr)));
+}
+
+/// Takes over a managed tensor; it is gone afterwards, in any case.
+TensorRef take(DLManagedTensorVersioned* managed) {
+  bool consumed;
+  try {
+    return import_versioned(managed, &consumed);
+  } catch (...) {
+    if (!consumed && managed->deleter != nullptr) managed->deleter(managed);
+    throw;
+  }
+}
+
+// ---- torch ---------------------------------------------------------------------------------------
+
+bool call_predicate(PyObject* object, PyCFunction function, PyObject* name) {
+  const Ref result =
+      function != nullptr ? Ref(check(function(object, nullptr))) : call_method(object, name);
+  return result.get() == api.true_;
+}
+
+/// torch marks conj and neg on the tensor and applies them later; its own exports look past the
+/// bits. Returns the object to import in place of `object`, or none if it is fine as it is.
+Ref resolve_lazy_bits(PyObject* object, const TypeEntry& entry, bool is_complex,
+                      const Request& request) {
+  const LazyBitPredicates bits =
+      entry.lazy_bits.is_neg != nullptr ? entry.lazy_bits : find_lazy_bits(object);
+  {
+    const Ref gradient(check(api.PyObject_GetAttr(object, names.requires_grad)));
+    if (gradient.get() == api.true_) {
+      fail(DLX_ERROR_UNSUPPORTED, "the tensor requires grad, which would be lost: pass x.detach()");
+    }
+  }
+  const bool conjugated = is_complex && call_predicate(object, bits.is_conj, names.is_conj);
+  const bool negated = call_predicate(object, bits.is_neg, names.is_neg);
+  if (!conjugated && !negated) return Ref();
+  if (request.copy == DLX_COPY_NEVER) {
+    fail(
+        DLX_ERROR_COPY_REFUSED,
+        "a copy is needed (the tensor's %s bit is set, so that its memory holds other values), and "
+        "copy=False",
+        conjugated ? "conj" : "neg");
+  }
+  const Ref plain = call_method(object, names.resolve_conj);
+  return call_method(plain.get(), names.resolve_neg);
+}
+
+bool may_have_lazy_bits(DLDataType dtype) noexcept {
+  return dtype.code != kDLInt && dtype.code != kDLUInt && dtype.code != kDLBool;
+}
+
+// ---- the exchange table --------------------------------------------------------------------------
+
+/// torch's reasons are RuntimeErrors with a C++ stack in them; the guard knows what to call.
+/// Too slow to ask before every import, it is asked when one has failed.
+void prefer_guards_reason(PyObject* object) noexcept {
+  PyObject *type, *value, *traceback;
+  api.PyErr_Fetch(&type, &value, &traceback);
+  const Ref fine(api.PyObject_CallFunctionObjArgs(state.guard, object, nullptr));
+  if (fine) return api.PyErr_Restore(type, value, traceback);
+  const Ref t(type), v(value), b(traceback);
+}
+
+}  // namespace
+
+/// Import through the type's C table. None: the table does not serve this device (it never
+/// synchronises), or torch's bits must be resolved first.
+Imported import_by_table(PyObject* object, const TypeEntry& entry, const Request& request) {
+  DLManagedTensorVersioned* managed = nullptr;
+  if (entry.table->managed_tensor_from_py_object_no_sync(object, &managed) != 0) {
+    if (api.PyErr_Occurred() == nullptr) {
+      raise(api.buffer_error, "the exchange table of the type refused, without a reason");
+    }
+    if ((entry.flags & kTorch) != 0) prefer_guards_reason(object);
+    throw PythonError();
+  }
+  const bool host = managed->version.major != 1 || managed->dl_tensor.device.device_type == kDLCPU;
+  if (!host) {
+    if (managed->deleter != nullptr) managed->deleter(managed);
+    return {};
+  }
+  Imported imported;
+  imported.copied =
+      managed->version.major == 1 && (managed->flags & DLPACK_FLAG_BITMASK_IS_COPIED) != 0;
+  imported.tensor = take(managed);
+  if ((entry.flags & kTorch) == 0 || !may_have_lazy_bits(imported.tensor->dl.dtype))
+    return imported;
+  const bool is_complex = imported.tensor->dl.dtype.code == kDLComplex;
+  const Ref resolved = resolve_lazy_bits(object, entry, is_complex, request);
+  if (!resolved) return imported;
+  imported = import_by_table(resolved.get(), entry, request);
+  imported.copied = true;
+  return imported;
+}
+
+namespace {
+
+// ---- __dlpack__ ----------------------------------------------------------------------------------
+
+DLDevice read_device(PyObject* object) {
+  const Ref pair = call_method(object, names.__dlpack_device__);
+  const bool valid = (api.PyType_GetFlags(pair.get()->type) & kTypeFlagTuple) != 0 &&
+                     api.PyTuple_Size(pair.get()) == 2;
+  if (!valid) {
+    raise(state.errors[DLX_ERROR_INVALID_ARGUMENT],
+          "from_dlpack: x.__dlpack_device__() must return a tuple of two integers");
+  }
+  const int64_t type = to_int64(api.PyTuple_GetItem(pair.get(), 0), "x.__dlpack_device__()[0]");
+  const int64_t id = to_int64(api.PyTuple_GetItem(pair.get(), 1), "x.__dlpack_device__()[1]");
+  if (type <= 0 || type > INT32_MAX || id < 0 || id > INT32_MAX) {
+    raise(state.errors[DLX_ERROR_INVALID_ARGUMENT],
+          "from_dlpack: x.__dlpack_device__() names no device (got type %lld, id %lld)",
+          static_cast<long long>(type), static_cast<long long>(id));
+  }
+  DLDevice device;
+  device.device_type = static_cast<DLDeviceType>(type);
+  device.device_id = static_cast<int32_t>(id);
+  return device;
+}
+
+/// One call of x.__dlpack__ with those keywords that are needed.
+class DlpackCall {
+ public:
+  explicit DlpackCall(PyObject* object) { arguments_[0] = object; }
+
+  void add(PyObject* name, Ref value) {
+    names_[count_] = name;
+    arguments_[1 + count_] = value.get();
+    values_[count_++] = static_cast<Ref&&>(value);
+  }
+
+  Ref run() {
+    Ref kwnames;
+    if (count_ == 1 && names_[0] == names.max_version) {
+      kwnames = Ref::share(state.max_version_names);
+    } else if (count_ > 0) {
+      kwnames = Ref(check(api.PyTuple_New(count_)));
+      for (int i = 0; i < count_; ++i) {
+        api.Py_IncRef(names_[i]);
+        api.PyTuple_SetItem(kwnames.get(), i, names_[i]);
+      }
+    }
+    return Ref(api.PyObject_VectorcallMethod(names.__dlpack__, arguments_, 1, kwnames.get()));
+  }
+
+ private:
+  int count_ = 0;
+  PyObject* names_[4];
+  Ref values_[4];
+  PyObject* arguments_[5];
+};
+
+/// The stream that dlx works on, for producers that have streams: the legacy default one.
+void add_stream(DlpackCall* call, const DLDevice& device) {
+  const auto type = static_cast<int32_t>(device.device_type);
+  if (type == kDLCUDA || type == kDLCUDAManaged) {
+    call->add(names.stream, Ref(check(api.PyLong_FromLongLong(1))));
+  } else if (type == kDLROCM) {
+    call->add(names.stream, Ref(check(api.PyLong_FromLongLong(0))));
+  }
+}
+
+Ref call_modern(PyObject* object, const DLDevice& device, const Request& request) {
+  DlpackCall call(object);
+  const bool moves = request.has_device && !is_device(device, request.device);
+  call.add(names.max_version, Ref::share(state.version_1_3));
+  if (!moves) add_stream(&call, device);
+  if (moves) {
+    const int64_t numbers[] = {static_cast<int64_t>(request.device.device_type),
+                               request.device.device_id};
+    call.add(names.dl_device, Ref(tuple_of(2, numbers)));
+  }
+  if (request.copy != DLX_COPY_IF_NEEDED) {
+    call.add(names.copy, Ref(api.PyBool_FromLong(request.copy == DLX_COPY_ALWAYS ? 1 : 0)));
+  }
+  return call.run();
+}
+
+/// A producer from before max_version, copy and dl_device.
+Ref call_legacy(PyObject* object, const DLDevice& device, const Request& request) {
+  if (request.copy == DLX_COPY_NEVER) {
+    fail(DLX_ERROR_COPY_REFUSED,
+         "copy=False cannot be promised: the __dlpack__ of this type takes no `copy`");
+  }
+  if (request.has_device && !is_device(device, request.device) &&
+      !cpu_reachable(static_cast<int32_t>(device.device_type))) {
+    fail(
+        DLX_ERROR_DEVICE_REFUSED,
+        "the data is on %s, and the __dlpack__ of this type takes no `dl_device`: move it with its "
+        "own library first",
+        device_text(static_cast<int32_t>(device.device_type), device.device_id).text);
+  }
+  DlpackCall call(object);
+  add_stream(&call, device);
+  return Ref(check(call.run().detach()));
+}
+
+/// True if the TypeError that is set means "these keywords are not known"; it is cleared then.
+bool is_legacy_signature(PyObject* object) {
+  if (api.PyErr_ExceptionMatches(api.type_error) == 0) return false;
+  PyObject *type, *value, *traceback;
+  api.PyErr_Fetch(&type, &value, &traceback);
+  const Ref answer(api.PyObject_CallFunctionObjArgs(state.legacy_signature, object, nullptr));
+  if (answer.get() == api.true_) {
+    const Ref t(type), v(value), b(traceback);
+    return true;
+  }
+  api.PyErr_Clear();
+  api.PyErr_Restore(type, value, traceback);
+  return false;
+}
+
+Ref call_dlpack(PyObject* object, const TypeEntry& entry, const DLDevice& device,
+                const Request& request) {
+  if (!entry.legacy_signature) {
+    Ref capsule = call_modern(object, device, request);
+    if (capsule) return capsule;
+    if (!is_legacy_signature(object)) throw PythonError();
+    note_legacy_signature(object->type);
+  }
+  return call_legacy(object, device, request);
+}
+
+/// Takes over what the capsule holds, and renames it, exactly if its deleter is ours to call.
+Imported consume(PyObject* capsule, const TypeEntry& entry) {
+  Imported imported;
+  if (api.PyCapsule_IsValid(capsule, kVersioned) != 0) {
+    auto* managed =
+        static_cast<DLManagedTensorVersioned*>(api.PyCapsule_GetPointer(capsule, kVersioned));
+    imported.copied =
+        managed->version.major == 1 && (managed->flags & DLPACK_FLAG_BITMASK_IS_COPIED) != 0;
+    bool consumed;
+    try {
+      imported.tensor = import_versioned(managed, &consumed);
+    } catch (...) {
+      if (consumed) api.PyCapsule_SetName(capsule, "used_dltensor_versioned");
+      throw;
+    }
+    api.PyCapsule_SetName(capsule, "used_dltensor_versioned");
+  } else if (api.PyCapsule_IsValid(capsule, kLegacy) != 0) {
+    auto* managed = static_cast<DLManagedTensor*>(api.PyCapsule_GetPointer(capsule, kLegacy));
+    const uint64_t flags = (entry.flags & kImmutable) != 0 ? DLPACK_FLAG_BITMASK_READ_ONLY : 0;
+    imported.tensor = import_legacy(managed, flags);
+    api.PyCapsule_SetName(capsule, "used_dltensor");
+  } else {
+    raise(state.errors[DLX_ERROR_INVALID_ARGUMENT],
+          "from_dlpack: x.__dlpack__() must return a PyCapsule named \"dltensor_versioned\" or "
+          "\"dltensor\" that nobody has consumed");
+  }
+  return imported;
+}
+
+}  // namespace
+
+Imported import_by_protocol(PyObject* object, const TypeEntry& entry, const Request& request) {
+  Ref resolved;
+  if ((entry.flags & kTorch) != 0) resolved = resolve_lazy_bits(object, entry, true, request);
+  if (resolved) object = resolved.get();
+  const DLDevice device = read_device(object);
+  const Ref capsule = call_dlpack(object, entry, device, request);
+  Imported imported = consume(capsule.get(), entry);
+  if (imported.copied && request.copy == DLX_COPY_NEVER) {
+    fail(DLX_ERROR_COPY_REFUSED, "the producer made a copy although copy=False");
+  }
+  imported.copied = imported.copied || static_cast<bool>(resolved);
+  return imported;
+}
+
+// ---- Arrow ---------------------------------------------------------------------------------------
+
+/// A type that asarray takes through Arrow. An array of numbers without nulls has a __dlpack__ that
+/// costs half as much; where that refuses, Arrow takes the array or knows the reason.
+Imported import_arrow_object(PyObject* object, const TypeEntry& entry, const Request& request) {
+  Imported imported;
+  if ((entry.flags & kArrowNumbers) != 0 && request.copy == DLX_COPY_IF_NEEDED &&
+      !request.has_device) {
+    DLDevice cpu{};
+    cpu.device_type = kDLCPU;
+    const Ref capsule = call_modern(object, cpu, request);
+    if (capsule) return consume(capsule.get(), entry);
+    if (api.PyErr_ExceptionMatches(api.type_error) == 0) throw PythonError();
+    api.PyErr_Clear();
+  }
+  imported.tensor = (entry.flags & kArrow) != 0
+                        ? import_by_arrow(object, request.copy, &imported.copied)
+                        : import_by_arrow_stream(object, request.copy, &imported.copied);
+  return imported;
+}
+
+}  // namespace dlx::py

@@ -1,0 +1,37 @@
+#ifndef DLX_SRC_PYTHON_PRODUCERS_H_
+#define DLX_SRC_PYTHON_PRODUCERS_H_
+
+#include "src/python/types.h"
+
+namespace dlx::py {
+
+/// The ways in which a producer hands its tensor over. All throw PythonError and Error.
+
+/// What the caller of from_dlpack or asarray asked for.
+struct Request {
+  int32_t copy = DLX_COPY_IF_NEEDED;
+  bool has_device = false;
+  DLDevice device{};
+
+  /// Whatever the import brings is what the caller gets.
+  bool is_plain() const noexcept { return copy == DLX_COPY_IF_NEEDED && !has_device; }
+};
+
+struct Imported {
+  TensorRef tensor;
+  bool copied = false;  ///< the memory is the caller's alone
+};
+
+/// Import through the type's C table. None: the table does not serve this device, for it never
+/// synchronises.
+Imported import_by_table(PyObject* object, const TypeEntry& entry, const Request& request);
+
+/// Import through x.__dlpack_device__() and x.__dlpack__().
+Imported import_by_protocol(PyObject* object, const TypeEntry& entry, const Request& request);
+
+/// Import of a type that asarray takes through Arrow.
+Imported import_arrow_object(PyObject* object, const TypeEntry& entry, const Request& request);
+
+}  // namespace dlx::py
+
+#endif  // DLX_SRC_PYTHON_PRODUCERS_H_
