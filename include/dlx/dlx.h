@@ -132,7 +132,7 @@ typedef void (*dlx_parallel_for_fn)(int64_t count, dlx_parallel_task_fn task, vo
 
 /**
  * Make dlx use the host's own thread pool for its copies; NULL restores dlx's pool (which starts no
- * thread before the first large copy).
+ * thread before the first large copy). Meant to be called once: each call keeps a small record.
  *
  * @param parallel_for  kept until replaced; may be called from any thread that copies.
  * @param user_data  handed to `parallel_for`; must live as long.
@@ -516,6 +516,8 @@ DLX_API dlx_status dlx_tensor_reshape(dlx_tensor *tensor, int32_t ndim, const in
 /**
  * Copy every element of `src` into `dst`: same shape and dtype, any strides, any overlap (the
  * result is as if `src` had been read first). Both are borrowed. Nothing is written on failure.
+ * Operands that overlap in a way that no order of copying untangles need memory for a temporary. A
+ * `dst` whose strides cannot be shown in reasonable time to reach every element once is refused.
  *
  * @return DLX_OK; DLX_ERROR_INVALID_ARGUMENT (shape or dtype differ, `dst` repeats an element);
  *         DLX_ERROR_UNSUPPORTED (a device that dlx cannot copy on).

@@ -167,7 +167,7 @@ Schedule::Schedule(const CopyPlan& plan, const Kernels& kernels) noexcept
   if (kind == PlaneKind::kGather || kind == PlaneKind::kRows) {
     if (can_permute && choose_cells(this, 0)) return;
   }
-  if (kind == PlaneKind::kTranspose) staged = rows_collide(axes[u].src, 64 >> log_item);
+  if (kind == PlaneKind::kTranspose) staged = rows_collide(axes[u].src, 64 / item);
   if (!can_permute) return;
   if (kind == PlaneKind::kSplit) choose_group(this, axes[u].src, axes[v].extent, true);
   if (kind == PlaneKind::kJoin) choose_group(this, axes[v].dst, axes[u].extent, false);

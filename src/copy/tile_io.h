@@ -102,7 +102,7 @@ class Fetcher {
   const char* end_ = nullptr;
   int loops_ = 0;
   int loop_[CopyPlan::kMaxAxes];
-  int64_t index_[CopyPlan::kMaxAxes];
+  int64_t index_[CopyPlan::kMaxAxes] = {};
 };
 
 /// Writes the runs of a tile out of its buffer, a few lines at a time.
@@ -192,7 +192,7 @@ class Writer {
   const char* from_ = nullptr;
   int64_t lines_ = 0;
   int64_t tail_ = 0;
-  int64_t index_[CopyPlan::kMaxAxes];
+  int64_t index_[CopyPlan::kMaxAxes] = {};
 };
 
 }  // namespace dlx
