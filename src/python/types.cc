@@ -3,15 +3,10 @@
 #include "src/python/tensor_type.h"
 
 namespace dlx::py {
+
+TypeEntry type_entries[256];
+
 namespace {
-
-// Direct-mapped, guarded by the GIL. Two types in one place only cost each other time.
-constexpr size_t kEntries = 256;
-TypeEntry entries[kEntries];
-
-TypeEntry& place_of(PyObject* type) noexcept {
-  return entries[(reinterpret_cast<uintptr_t>(type) >> 4) * 0x9e3779b97f4a7c15u >> 56];
-}
 
 void clear(TypeEntry* entry) noexcept {
   Ref weak_reference(entry->weak_reference);
@@ -20,7 +15,7 @@ void clear(TypeEntry* entry) noexcept {
 
 /// Callback of the weak references: the type is gone, and its address may be another's soon.
 PyObject* forget_type(PyObject*, PyObject* weak_reference) {
-  for (TypeEntry& entry : entries) {
+  for (TypeEntry& entry : type_entries) {
     if (entry.weak_reference == weak_reference) clear(&entry);
   }
   api.Py_IncRef(api.none);
@@ -67,10 +62,9 @@ TypeEntry examine(PyObject* type) {
 
 }  // namespace
 
-TypeEntry look_up_type(PyObject* type) {
-  TypeEntry& place = place_of(type);
-  if (place.type == type) return place;
+TypeEntry look_up_new_type(PyObject* type) {
   const TypeEntry entry = examine(type);
+  TypeEntry& place = place_of(type);
   clear(&place);
   place = entry;
   return entry;
@@ -102,7 +96,7 @@ LazyBitPredicates find_lazy_bits(PyObject* object) {
 }
 
 void clear_type_cache() noexcept {
-  for (TypeEntry& entry : entries) entry = TypeEntry();
+  for (TypeEntry& entry : type_entries) entry = TypeEntry();
   reset_ndarray_check();
 }
 
