@@ -1,6 +1,6 @@
 """CONFORMANCE.md D4: `__dlpack__`, the producer's side.
 
-Items 46, 48 and 57 are about streams that a CPU has not; they come with the device backends.
+Items 45, 46, 48 and 57, about streams, are in test_conformance_streams.py.
 """
 
 import ctypes
@@ -236,6 +236,23 @@ def test_negative_strides_are_an_error_by_policy(policy):
 def test_negative_strides_are_refused_in_a_legacy_capsule_that_cannot_be_marked():
     with pytest.raises(BufferError, match="negative"):
         reversed_tensor().__dlpack__()
+
+
+@pytest.mark.parametrize("minor", [0, 1, 2, 3, 4, 99])
+def test_item_61_a_minor_version_changes_nothing_that_is_read(minor):
+    producer = Producer(struct.pack("=6f", *range(6)), version=(1, minor))
+
+    assert dlx.from_dlpack(producer).tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert producer.deleted == 1
+
+
+@pytest.mark.parametrize("version", [(0, 8), (2, 0), (2, 3), (77, 1)])
+def test_item_61_a_major_version_is_another_abi(version):
+    producer = Producer(struct.pack("=6f", *range(6)), version=version)
+
+    with pytest.raises(BufferError, match=f"{version[0]}.{version[1]}"):
+        dlx.from_dlpack(producer)
+    assert producer.deleted == 1
 
 
 def test_item_62_both_methods_are_there():

@@ -17,6 +17,7 @@ from dlpack_ctypes import (
     DLPackVersion,
     DLTensor,
     ExchangeAPI,
+    Imported,
     Producer,
     make_capsule,
     name_of,
@@ -214,6 +215,42 @@ def test_item_88_export_through_the_table_keeps_flags():
     assert (made.flags, made.version.major, made.version.minor) == (READ_ONLY, 1, 3)
     assert made.dl_tensor.data == tensor.data_ptr
     DELETER(made.deleter)(ctypes.addressof(made))
+
+
+@pytest.mark.parametrize("flags", [0, READ_ONLY])
+def test_item_89_table_and_method_give_the_same_tensor(flags):
+    data = struct.pack("=6f", *range(6))
+    cls = with_table(lambda self: self.export())
+
+    fast, slow = cls(data, flags=flags), Producer(data, flags=flags)
+    by_table, by_method = dlx.from_dlpack(fast), dlx.from_dlpack(slow)
+
+    assert (len(cls.table_calls), len(fast.calls), len(slow.calls)) == (1, 0, 1)
+    for name in ("shape", "strides", "dtype", "device", "readonly"):
+        assert getattr(by_table, name) == getattr(by_method, name)
+    assert by_table.tolist() == by_method.tolist()
+    del by_table, by_method
+    assert (fast.deleted, slow.deleted) == (1, 1)
+
+
+def test_item_90_a_ctypes_consumer_that_keeps_the_gil_takes_a_capsule():
+    released = []
+    memory = (ctypes.c_float * 6)(*range(6))
+    tensor = dlx.from_pointer(
+        ctypes.addressof(memory),
+        (2, 3),
+        "float32",
+        owner=memory,
+        on_release=lambda: released.append(1),
+    )
+
+    got = Imported(tensor.__dlpack__(max_version=(1, 3)))  # by ctypes.PyDLL, as its functions are
+    del tensor
+
+    assert (got.shape, got.strides, got.data) == ((2, 3), (3, 1), ctypes.addressof(memory))
+    assert released == []
+    got.free()
+    assert released == [1]
 
 
 def test_item_91_an_integer_table_of_old_builds_is_ignored():
