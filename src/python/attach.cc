@@ -137,6 +137,11 @@ void attach_locked(PyObject* object_type, PyObject* dict) {
   }
 }
 
+void require_attached() {
+  if (attached) return;
+  fail(DLX_ERROR_UNAVAILABLE, "no Python interpreter is attached (import dlx first)");
+}
+
 }  // namespace
 
 void attach(void* object_type, void* namespace_dict) {
@@ -149,16 +154,14 @@ void attach(void* object_type, void* namespace_dict) {
 }
 
 Tensor* unwrap(void* object) {
-  if (!attached)
-    fail(DLX_ERROR_UNAVAILABLE, "no Python interpreter is attached (import dlx first)");
+  require_attached();
   auto* python = static_cast<PyObject*>(object);
   if (!is_tensor(python)) fail(DLX_ERROR_INVALID_ARGUMENT, "`object` is not a dlx.Tensor");
   return tensor_of(python);
 }
 
 void* wrap(Tensor* tensor) {
-  if (!attached)
-    fail(DLX_ERROR_UNAVAILABLE, "no Python interpreter is attached (import dlx first)");
+  require_attached();
   return new_object(TensorRef::share(tensor));
 }
 

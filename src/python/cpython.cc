@@ -79,7 +79,6 @@ void load_api(PyObject* object_type) {
   loaded.index_error = find_variable(library, "PyExc_IndexError");
   loaded.buffer_error = find_variable(library, "PyExc_BufferError");
   loaded.attribute_error = find_variable(library, "PyExc_AttributeError");
-  loaded.memory_error = find_variable(library, "PyExc_MemoryError");
   loaded.not_implemented_error = find_variable(library, "PyExc_NotImplementedError");
   api = loaded;
 }

@@ -131,7 +131,6 @@ struct Api {
   PyObject* index_error;
   PyObject* buffer_error;
   PyObject* attribute_error;
-  PyObject* memory_error;
   PyObject* not_implemented_error;
 };
 
