@@ -42,7 +42,7 @@ class CpuBackend final : public Backend {
     out->memory_free = page * sysconf(_SC_AVPHYS_PAGES);
   }
 
-  void* allocate(int32_t, size_t size, size_t alignment) override {
+  void* allocate(int32_t, int32_t, size_t size, size_t alignment) override {
     const bool huge = size >= kHugeFrom;
     if (huge && alignment < kHugePage) alignment = kHugePage;
     if (alignment < sizeof(void*)) alignment = sizeof(void*);
@@ -53,8 +53,28 @@ class CpuBackend final : public Backend {
     return data;
   }
 
-  void deallocate(int32_t, void* data) noexcept override { std::free(data); }
+  void deallocate(int32_t, int32_t, void* data) noexcept override { std::free(data); }
   void synchronize(int32_t) override {}
+
+  // Nothing on the CPU is asynchronous: an event is done when it is recorded.
+  EventHandle record(int32_t, StreamHandle) override { return this; }
+  void wait(int32_t, StreamHandle, EventHandle) override {}
+  void wait_on_host(int32_t, EventHandle) override {}
+  bool is_done(int32_t, EventHandle) override { return true; }
+  void release_event(int32_t, EventHandle) noexcept override {}
+
+  void copy_from_host(int32_t, StreamHandle, DeviceAddress dst, const void* src,
+                      size_t size) override {
+    std::memcpy(static_cast<char*>(dst.data) + dst.offset, src, size);
+  }
+  void copy_to_host(int32_t, StreamHandle, void* dst, DeviceAddress src, size_t size) override {
+    std::memcpy(dst, static_cast<const char*>(src.data) + src.offset, size);
+  }
+  void copy_on_device(int32_t, DeviceAddress dst, int32_t, DeviceAddress src, StreamHandle,
+                      size_t size) override {
+    std::memcpy(static_cast<char*>(dst.data) + dst.offset,
+                static_cast<const char*>(src.data) + src.offset, size);
+  }
 };
 
 }  // namespace

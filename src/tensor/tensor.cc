@@ -57,8 +57,8 @@ void release_allocated(Tensor* root) {
 }
 
 void release_builtin(Tensor* root) {
-  find_backend(static_cast<int32_t>(root->dl.device.device_type))
-      ->deallocate(root->dl.device.device_id, root->owner);
+  const auto type = static_cast<int32_t>(root->dl.device.device_type);
+  find_backend(type)->deallocate(type, root->dl.device.device_id, root->owner);
 }
 
 void check_flags(uint64_t flags) {
@@ -216,7 +216,8 @@ TensorRef empty(int32_t ndim, const int64_t* shape, DLDataType dtype, DLDevice d
   } else if (default_allocator(static_cast<int32_t>(device.device_type), &allocator)) {
     allocate_custom(tensor.get(), allocator, size, alignment);
   } else {
-    void* data = backend.allocate(device.device_id, size, alignment);
+    void* data = backend.allocate(static_cast<int32_t>(device.device_type), device.device_id, size,
+                                  alignment);
     if (data == nullptr) {
       fail(DLX_ERROR_OUT_OF_MEMORY, "there is no room for %zu bytes (shape %s of %s)", size,
            shape_text(ndim, shape).text, dtype_text(dtype).text);

@@ -1,0 +1,50 @@
+#include "src/device/backend.h"
+
+#include <cstdlib>
+
+#include "src/base/error.h"
+
+namespace dlx {
+namespace {
+
+[[noreturn]] void fail_no_streams() {
+  fail(DLX_ERROR_INVALID_ARGUMENT, "`device_type` has no streams");
+}
+
+}  // namespace
+
+bool Backend::locate(const void*, PointerInfo*) noexcept { return false; }
+
+void* Backend::allocate_temporary(int32_t, StreamHandle, size_t) { return nullptr; }
+
+void Backend::deallocate_temporary(int32_t, StreamHandle, void*) noexcept {}
+
+void* Backend::allocate_pinned(size_t size) { return std::malloc(size); }
+
+void Backend::deallocate_pinned(void* data) noexcept { std::free(data); }
+
+bool Backend::managed_is_concurrent(int32_t) { return false; }
+
+void Backend::check_stream(int64_t number) const {
+  fail(DLX_ERROR_INVALID_ARGUMENT,
+       "`stream` must be None on a device that has no streams (got %lld)",
+       static_cast<long long>(number));
+}
+
+StreamHandle Backend::create_stream(int32_t) { fail_no_streams(); }
+
+void Backend::destroy_stream(int32_t, StreamHandle) noexcept {}
+
+void Backend::synchronize_stream(int32_t, StreamHandle) { fail_no_streams(); }
+
+CaptureInfo Backend::capture(int32_t, StreamHandle) { return {false, 0}; }
+
+void Backend::wait_native(int32_t, StreamHandle, void*) {
+  fail(DLX_ERROR_UNSUPPORTED, "events of that kind of device cannot be waited for");
+}
+
+bool Backend::copy_strided(int32_t, StreamHandle, DeviceAddress, DeviceAddress, const CopyPlan&) {
+  return false;
+}
+
+}  // namespace dlx
