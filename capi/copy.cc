@@ -60,7 +60,7 @@ dlx_status dlx_copy(const DLTensor* dst, const DLTensor* src, const dlx_copy_opt
     const CopyRequest request = read_copy_options(options, &storage);
     check_description(*dst, false, "dst");
     check_description(*src, false, "src");
-    copy_data(*dst, false, *src, false, request);
+    copy_data(*dst, *src, request);
   });
 }
 

@@ -1,6 +1,7 @@
 #include <cstring>
 
 #include "capi/guard.h"
+#include "src/device/readiness.h"
 #include "src/device/registry.h"
 
 using namespace dlx;
@@ -25,6 +26,7 @@ dlx_status dlx_device_info(int32_t device_type, int32_t device_id, dlx_device_pr
     }
     Backend& backend = require_device(device_type, device_id);
     dlx_device_properties found{};
+    found.memory_total = found.memory_free = -1;
     found.struct_size = out->struct_size;
     found.device_type = device_type;
     found.device_id = device_id;
@@ -67,14 +69,26 @@ dlx_status dlx_device_of_pointer(const void* pointer, int32_t* out_device_type,
     require(pointer, "pointer");
     require(out_device_type, "out_device_type");
     require(out_device_id, "out_device_id");
-    // No other backend exists, so no memory can be anywhere else as far as dlx knows.
-    *out_device_type = kDLCPU;
-    *out_device_id = 0;
+    const PointerInfo info = locate_pointer(pointer);
+    *out_device_type = info.device_type;
+    *out_device_id = info.device_id;
+  });
+}
+
+dlx_status dlx_device_ordinal_of_pointer(const void* pointer, int32_t* out_ordinal) {
+  return guard(__func__, [&] {
+    require(pointer, "pointer");
+    require(out_ordinal, "out_ordinal");
+    *out_ordinal = locate_pointer(pointer).ordinal;
   });
 }
 
 dlx_status dlx_device_synchronize(int32_t device_type, int32_t device_id) {
-  return guard(__func__, [&] { require_device(device_type, device_id).synchronize(device_id); });
+  return guard(__func__, [&] {
+    Backend& backend = require_device(device_type, device_id);
+    backend.synchronize(device_id);
+    release_held(backend);
+  });
 }
 
 }  // extern "C"

@@ -106,7 +106,7 @@ typedef struct dlx_allocator {
  * are given an allocator of their own do not use it. Every tensor remembers the allocator that it
  * came from, so that memory which exists already is freed where it was made.
  *
- * @param device_type  a kDL* device type; today kDLCPU.
+ * @param device_type  a kDL* device type that has a backend.
  * @param allocator  borrowed, copied.
  * @return DLX_OK; DLX_ERROR_INVALID_ARGUMENT (a function is NULL); DLX_ERROR_UNSUPPORTED (device).
  */
@@ -242,7 +242,8 @@ typedef struct dlx_empty_options {
  * @param ndim  0 … DLX_MAX_NDIM.
  * @param shape  `ndim` extents >= 0; borrowed; may be NULL if `ndim` is 0.
  * @param dtype  borrowed.
- * @param device_type, device_id  where; today kDLCPU, 0.
+ * @param device_type, device_id  where: a device of dlx_device_count, pinned memory (kDLCUDAHost,
+ *        kDLROCMHost) or managed memory (kDLCUDAManaged) of a device that is there.
  * @param options  borrowed; NULL for the defaults.
  * @param out  a new tensor, owned.
  * @return DLX_OK; DLX_ERROR_INVALID_ARGUMENT (negative extent, size overflows 2^63-1 bytes, …);
@@ -561,8 +562,15 @@ typedef struct dlx_device_properties {
   int32_t device_id;
   int32_t reserved;
   int64_t memory_total; /**< bytes; -1 if unknown */
-  int64_t memory_free;  /**< bytes at this moment; -1 if unknown */
+  int64_t memory_free;  /**< bytes at this moment; -1 if unknown, as where nobody uses the device yet:
+                             asking creates no context */
   char name[128];       /**< the maker's name for it */
+  char architecture[64];   /**< "sm_90", "gfx942:sramecc+:xnack-", OpenCL's version; "" if unknown */
+  char pci_id[32];         /**< "0000:3b:00.0"; "" if unknown. MIG slices share one */
+  char uuid[48];           /**< "GPU-…" as the maker's tools print it; "" if unknown */
+  char driver_version[64]; /**< "12.4"; "" if unknown */
+  int32_t unified_memory;  /**< 1 if the CPU may use managed memory while the device works, else 0 */
+  int32_t reserved2;
 } dlx_device_properties;
 
 /**
@@ -584,13 +592,126 @@ DLX_API dlx_status dlx_device_parse(const char *name, int32_t *out_device_type,
 DLX_API dlx_status dlx_device_name(int32_t device_type, int32_t device_id, char *out,
                                    size_t capacity);
 
-/** On which device the memory at `pointer` lives. No driver is initialised to find out: one that
- * nobody uses yet owns no memory, so the answer is then kDLCPU, 0. */
+/** On which device the memory at `pointer` lives, by DLPack's numbers (pinned and managed memory have id
+ * 0). No driver is initialised to find out: one that nobody uses yet owns no memory, so the answer is
+ * then kDLCPU, 0. */
 DLX_API dlx_status dlx_device_of_pointer(const void *pointer, int32_t *out_device_type,
                                          int32_t *out_device_id);
 
+/** The ordinal of the device that memory really belongs to, also where dlx_device_of_pointer says 0
+ * because DLPack has no other number: pinned and managed memory. 0 for ordinary memory. */
+DLX_API dlx_status dlx_device_ordinal_of_pointer(const void *pointer, int32_t *out_ordinal);
+
 /** Wait until all work that dlx was given for a device is done. */
 DLX_API dlx_status dlx_device_synchronize(int32_t device_type, int32_t device_id);
+
+/* ---- stream -----------------------------------------------------------------------------------
+ * A stream is an int64_t with the array API's meaning. CUDA: 1 the legacy default stream, 2 the
+ * per-thread default stream, otherwise a cudaStream_t/CUstream; 0 is refused as ambiguous. ROCm: 0 the
+ * default stream, otherwise a hipStream_t; 1 and 2 are refused. -1 ("do not synchronise") is allowed
+ * where data is handed over, not here. Other devices have no streams: DLX_ERROR_INVALID_ARGUMENT.
+ *
+ * Order. What a tensor's storage is waiting for is remembered with the storage: whoever imports,
+ * exports or copies it gets its streams ordered behind it by events; nothing ever waits device-wide,
+ * and the host waits only where it will read. */
+
+/** Make a stream that does not wait for the legacy default stream; to be destroyed by the caller. */
+DLX_API dlx_status dlx_stream_create(int32_t device_type, int32_t device_id, int64_t *out_stream);
+
+/** Destroy a stream made by dlx_stream_create; the work that it has is still done. */
+DLX_API dlx_status dlx_stream_destroy(int32_t device_type, int32_t device_id, int64_t stream);
+
+/** Wait on the host for the work that a stream has now. */
+DLX_API dlx_status dlx_stream_synchronize(int32_t device_type, int32_t device_id, int64_t stream);
+
+/** Work given to `stream` from now on starts after the work that `other` has now; both of one device. */
+DLX_API dlx_status dlx_stream_wait(int32_t device_type, int32_t device_id, int64_t stream,
+                                   int64_t other);
+
+/** Make `stream` the calling thread's current stream of a device: imports ask their producers for data
+ * that is safe there, and copies run there. The stream must live until another one is current. */
+DLX_API dlx_status dlx_stream_set_current(int32_t device_type, int32_t device_id, int64_t stream);
+
+/** Forget what dlx_stream_set_current said on this thread for that device. */
+DLX_API dlx_status dlx_stream_reset_current(int32_t device_type, int32_t device_id);
+
+/** The calling thread's current stream of a device: what dlx_stream_set_current said; else that of the
+ * library whose exchange table was last imported from on this thread; else the default stream. */
+DLX_API dlx_status dlx_stream_get_current(int32_t device_type, int32_t device_id,
+                                          int64_t *out_stream);
+
+/** Work given to `stream` from now on finds the tensor's data ready. */
+DLX_API dlx_status dlx_tensor_wait_on_stream(dlx_tensor *tensor, int64_t stream);
+
+/** Tell dlx that the work which `stream` has now writes the tensor's data: whoever is handed the
+ * tensor, or any view of the same memory, from now on waits for it. */
+DLX_API dlx_status dlx_tensor_written_on_stream(dlx_tensor *tensor, int64_t stream);
+
+/** Wait on the host until the tensor's data is ready. A tensor on the CPU always is. */
+DLX_API dlx_status dlx_tensor_synchronize(dlx_tensor *tensor);
+
+/* ---- backend ---------------------------------------------------------------------------------- */
+
+/**
+ * A device type that its maker adds to dlx: kDLExtDev, Ascend, Trainium … `struct_size` must be
+ * sizeof(dlx_backend). Functions marked optional may be NULL. Those that return int32_t return 0, or
+ * another value, which `error_text` then explains. They are called from any thread.
+ *
+ * Memory is (data, offset): the two are added where `data` is an address, and kept apart where it is a
+ * handle. Work is done in the order of `stream`, or at once by a device that has no streams, whose
+ * `stream` is always 0.
+ */
+typedef struct dlx_backend {
+  uint32_t struct_size;
+  uint32_t reserved; /**< 0 */
+  void *user_data;
+  int32_t (*device_count)(void *user_data);
+  /** Fill what is known in the struct; optional. */
+  int32_t (*describe)(int32_t device_id, dlx_device_properties *out, void *user_data);
+  /** Text of the calling thread's last failure: borrowed until its next one; optional. */
+  const char *(*error_text)(void *user_data);
+
+  /** NULL if there is no room; `size` > 0, `alignment` a power of two. */
+  void *(*allocate)(int32_t device_id, size_t size, size_t alignment, void *user_data);
+  void (*deallocate)(int32_t device_id, void *data, void *user_data);
+
+  int32_t (*copy_from_host)(int32_t device_id, void *dst, uint64_t dst_offset, const void *src,
+                            size_t size, int64_t stream, void *user_data);
+  int32_t (*copy_to_host)(int32_t device_id, void *dst, const void *src, uint64_t src_offset,
+                          size_t size, int64_t stream, void *user_data);
+  /** From one device of this type to the same or another one; `stream` is of the destination's. */
+  int32_t (*copy_on_device)(int32_t dst_device_id, void *dst, uint64_t dst_offset,
+                            int32_t src_device_id, const void *src, uint64_t src_offset, size_t size,
+                            int64_t stream, void *user_data);
+  /** A strided copy between two descriptions of the same shape and dtype, strides filled, on one
+   * device; optional: without it dlx goes through the host. */
+  int32_t (*copy_strided)(int32_t device_id, const DLTensor *dst, const DLTensor *src,
+                          int64_t stream, void *user_data);
+  /** Wait on the host for all work of the device. */
+  int32_t (*synchronize)(int32_t device_id, void *user_data);
+
+  /* Streams: all of them or none. */
+  int64_t default_stream;
+  int32_t (*stream_create)(int32_t device_id, int64_t *out_stream, void *user_data);
+  void (*stream_destroy)(int32_t device_id, int64_t stream, void *user_data);
+  int32_t (*stream_synchronize)(int32_t device_id, int64_t stream, void *user_data);
+  /** An event behind the work that `stream` has now. */
+  int32_t (*event_record)(int32_t device_id, int64_t stream, void **out_event, void *user_data);
+  int32_t (*event_wait)(int32_t device_id, int64_t stream, void *event, void *user_data);
+  int32_t (*event_wait_on_host)(int32_t device_id, void *event, void *user_data);
+  /** *out_done: 1 or 0. */
+  int32_t (*event_query)(int32_t device_id, void *event, int32_t *out_done, void *user_data);
+  void (*event_release)(int32_t device_id, void *event, void *user_data);
+} dlx_backend;
+
+/**
+ * Add a backend for a device type that dlx has none for; it stays for the life of the process.
+ *
+ * @param device_type  a kDL* device type, or a number that DLPack does not use yet.
+ * @param backend  borrowed, copied; what its functions and user_data need must live on.
+ * @return DLX_OK; DLX_ERROR_INVALID_ARGUMENT (a function is missing, or there is a backend already).
+ */
+DLX_API dlx_status dlx_register_backend(int32_t device_type, const dlx_backend *backend);
 
 #ifdef __cplusplus
 } /* extern "C" */

@@ -67,6 +67,13 @@ void run_in_bits(const CopyPlan& plan, const CopyItem& item) {
 
 }  // namespace
 
+CopyPlan plan_copy(const DLTensor& dst, bool dst_padded, const DLTensor& src, bool src_padded) {
+  check_same_dtype(dst.dtype, src.dtype);
+  CopyPlan plan(dst, src, item_of(dst.dtype, dst_padded, src_padded));
+  if (!plan.empty()) plan.count_bytes();
+  return plan;
+}
+
 void copy_tensor(const DLTensor& dst, bool dst_padded, const DLTensor& src, bool src_padded) {
   check_same_dtype(dst.dtype, src.dtype);
   const CopyItem item = item_of(dst.dtype, dst_padded, src_padded);

@@ -184,6 +184,14 @@ CopyPlan CopyPlan::box(const int64_t* first, const int64_t* extent) const noexce
   return plan;
 }
 
+CopyPlan CopyPlan::moved(int64_t dst_bytes, int64_t src_bytes) const noexcept {
+  CopyPlan plan(*this);
+  // Not pointer arithmetic: the result may be an offset rather than an address.
+  plan.dst_ = reinterpret_cast<char*>(reinterpret_cast<intptr_t>(dst_) + dst_bytes);
+  plan.src_ = reinterpret_cast<const char*>(reinterpret_cast<intptr_t>(src_) + src_bytes);
+  return plan;
+}
+
 CopyPlan CopyPlan::part_of_item(int64_t first, int64_t units) const noexcept {
   CopyPlan plan(*this);
   plan.dst_ += first;

@@ -70,6 +70,9 @@ class CopyPlan {
   /// The part of the nest inside a box, none of whose extents is 0.
   CopyPlan box(const int64_t* first, const int64_t* extent) const noexcept;
 
+  /// The same nest with both sides moved by that many bytes, back or forth.
+  CopyPlan moved(int64_t dst_bytes, int64_t src_bytes) const noexcept;
+
   /// The part of every item that starts at unit `first`.
   CopyPlan part_of_item(int64_t first, int64_t units) const noexcept;
 

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "src/base/error.h"
+#include "src/device/registered.h"
 
 namespace dlx {
 namespace {
@@ -65,14 +66,35 @@ bool read_number(const char* c, int32_t* out) noexcept {
        name);
 }
 
+/// Default allocators that users have set; kept for the life of the process.
+struct DefaultAllocator {
+  int32_t device_type;
+  dlx_allocator allocator;
+};
+
+constexpr int kMaxAllocators = 32;
 std::mutex allocator_mutex;
-dlx_allocator cpu_allocator;                 // guarded by allocator_mutex
-std::atomic<bool> has_cpu_allocator{false};  // read first, so that the default costs no lock
+DefaultAllocator allocators[kMaxAllocators];  // guarded by allocator_mutex, as is the count
+int allocator_count = 0;
+std::atomic<bool> has_allocators{false};  // read first, so that the default costs no lock
+
+DefaultAllocator* find_allocator(int32_t device_type) noexcept {
+  for (int i = 0; i < allocator_count; ++i) {
+    if (allocators[i].device_type == device_type) return &allocators[i];
+  }
+  return nullptr;
+}
 
 }  // namespace
 
+/// Those of our backends whose drivers know about addresses.
+constexpr int32_t kWithAddresses[] = {kDLCPU};
+
 Backend* find_backend(int32_t device_type) noexcept {
-  return device_type == kDLCPU ? &cpu_backend() : nullptr;
+  switch (device_type) {
+    case kDLCPU: return &cpu_backend();
+    default: return find_registered(device_type);
+  }
 }
 
 bool device_known(int32_t device_type) noexcept { return kind_name(device_type) != nullptr; }
@@ -81,7 +103,8 @@ const char* backend_reason(int32_t device_type) noexcept {
   Backend* backend = find_backend(device_type);
   if (backend != nullptr) return backend->reason();
   if (kind_name(device_type) == nullptr) return "DLPack 1.3 has no such device type";
-  return "this version of dlx has a backend for the CPU only: tensors of other devices can be "
+  return "dlx has no backend for it, and none was registered (dlx_register_backend): its tensors "
+         "can be "
          "described and passed on, but not allocated, copied or waited for";
 }
 
@@ -95,6 +118,25 @@ Backend& require_device(int32_t device_type, int32_t device_id) {
   }
   fail(DLX_ERROR_UNAVAILABLE, "`device` %s does not exist (there are %d of that type)",
        device_text(device_type, device_id).text, count);
+}
+
+PointerInfo locate_pointer(const void* pointer) noexcept {
+  PointerInfo info{};
+  for (const int32_t type : kWithAddresses) {
+    if (find_backend(type)->locate(pointer, &info)) return info;
+  }
+  return {kDLCPU, 0, 0};
+}
+
+Worker find_worker(const DLTensor& tensor) noexcept {
+  const auto type = static_cast<int32_t>(tensor.device.device_type);
+  if (type == kDLCPU) return {nullptr, 0};
+  Backend* backend = find_backend(type);
+  if (backend == nullptr) return {nullptr, 0};
+  if (!cpu_reachable(type) && type != kDLCUDAManaged) return {backend, tensor.device.device_id};
+  PointerInfo info;
+  if (!backend->locate(tensor.data, &info)) return {nullptr, 0};
+  return {backend, info.ordinal};
 }
 
 DeviceText device_text(int32_t device_type, int32_t device_id) noexcept {
@@ -133,10 +175,12 @@ DLDevice parse_device(const char* name) {
 }
 
 bool default_allocator(int32_t device_type, dlx_allocator* out) noexcept {
-  if (device_type != kDLCPU || !has_cpu_allocator.load(std::memory_order_acquire)) return false;
+  if (!has_allocators.load(std::memory_order_acquire)) return false;
   std::lock_guard<std::mutex> lock(allocator_mutex);
-  *out = cpu_allocator;
-  return out->allocate != nullptr;
+  const DefaultAllocator* found = find_allocator(device_type);
+  if (found == nullptr) return false;
+  *out = found->allocator;
+  return true;
 }
 
 void set_default_allocator(int32_t device_type, const dlx_allocator* allocator) {
@@ -145,37 +189,27 @@ void set_default_allocator(int32_t device_type, const dlx_allocator* allocator) 
          device_text(device_type, 0).text);
   }
   std::lock_guard<std::mutex> lock(allocator_mutex);
-  cpu_allocator = allocator == nullptr ? dlx_allocator{} : *allocator;
-  has_cpu_allocator.store(allocator != nullptr, std::memory_order_release);
+  DefaultAllocator* found = find_allocator(device_type);
+  if (allocator == nullptr) {
+    if (found != nullptr) *found = allocators[--allocator_count];
+  } else if (found != nullptr) {
+    found->allocator = *allocator;
+  } else if (allocator_count == kMaxAllocators) {
+    fail(DLX_ERROR_UNSUPPORTED, "`device_type` %s: %d device types have an allocator already",
+         device_text(device_type, 0).text, kMaxAllocators);
+  } else {
+    allocators[allocator_count++] = {device_type, *allocator};
+  }
+  has_allocators.store(allocator_count > 0, std::memory_order_release);
 }
 
 void check_stream(int32_t device_type, int64_t stream) {
-  const auto number = static_cast<long long>(stream);
-  switch (device_type) {
-    case kDLCUDA:
-    case kDLCUDAManaged:
-      if (stream < -1 || stream == 0) {
-        fail(DLX_ERROR_INVALID_ARGUMENT,
-             "`stream` is not a CUDA stream (got %lld, expected -1, 1, 2 or a handle; 0 is "
-             "ambiguous)",
-             number);
-      }
-      if (stream == -1 || stream == 1) return;  // imports were made safe for the legacy stream
-      break;
-    case kDLROCM:
-      if (stream < -1 || stream == 1 || stream == 2) {
-        fail(DLX_ERROR_INVALID_ARGUMENT,
-             "`stream` is not a ROCm stream (got %lld, expected -1, 0 or a handle)", number);
-      }
-      if (stream == -1 || stream == 0) return;
-      break;
-    default:
-      fail(DLX_ERROR_INVALID_ARGUMENT,
-           "`stream` must be None on %s, which has no streams (got %lld)",
-           device_text(device_type, 0).text, number);
+  Backend* backend = find_backend(device_type);
+  if (backend == nullptr || !backend->has_streams()) {
+    fail(DLX_ERROR_INVALID_ARGUMENT, "`stream` must be None on %s, which has no streams (got %lld)",
+         device_text(device_type, 0).text, static_cast<long long>(stream));
   }
-  fail(DLX_ERROR_UNSUPPORTED, "`stream` %lld cannot be ordered after the data's own work: %s",
-       number, backend_reason(device_type));
+  if (stream != -1) backend->check_stream(stream);
 }
 
 }  // namespace dlx

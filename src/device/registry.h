@@ -21,9 +21,26 @@ bool device_known(int32_t device_type) noexcept;
 /// The backend of an existing device; throws Error(UNAVAILABLE) naming device and reason.
 Backend& require_device(int32_t device_type, int32_t device_id);
 
+/// The device whose streams order work on a tensor's memory. `backend` is NULL where there is none: on
+/// the CPU, on devices without backend, in pinned or managed memory of a driver that nobody uses.
+struct Worker {
+  Backend* backend;
+  int32_t id;  ///< its real ordinal, also where DLPack has 0
+};
+Worker find_worker(const DLTensor& tensor) noexcept;
+
+/// Where the memory at an address lives; the CPU, where no driver in use knows it.
+PointerInfo locate_pointer(const void* pointer) noexcept;
+
 /// True if the CPU may read and write memory of that device type where it lies.
 inline bool cpu_reachable(int32_t device_type) noexcept {
   return device_type == kDLCPU || device_type == kDLCUDAHost || device_type == kDLROCMHost;
+}
+
+/// Whether a kDL* device's `data` is an address, so that offsets can be added to it.
+inline bool data_is_address(int32_t device_type) noexcept {
+  return device_type != kDLOpenCL && device_type != kDLVulkan && device_type != kDLMetal &&
+         device_type != kDLWebGPU;
 }
 
 /// Names of devices, as dlx_device_name and dlx_device_parse document them.
@@ -39,8 +56,8 @@ bool default_allocator(int32_t device_type, dlx_allocator* out) noexcept;
 /// NULL restores the backend's own. Throws Error(INVALID_ARGUMENT, UNSUPPORTED).
 void set_default_allocator(int32_t device_type, const dlx_allocator* allocator);
 
-/// Throws Error(INVALID_ARGUMENT) unless `stream` is a number that the array API allows for that
-/// device type (None never gets here), and Error(UNSUPPORTED) if dlx cannot order work on it.
+/// Throws Error(INVALID_ARGUMENT) unless `stream` is -1 or a number that the array API allows for that
+/// device type (None never gets here). Asks no driver.
 void check_stream(int32_t device_type, int64_t stream);
 
 }  // namespace dlx

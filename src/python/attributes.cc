@@ -1,3 +1,4 @@
+#include "src/device/registry.h"
 #include "src/dtype/dtype.h"
 #include "src/python/tensor_type.h"
 #include "src/tensor/layout.h"

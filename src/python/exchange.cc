@@ -1,8 +1,10 @@
 #include <cstdio>
 #include <new>
 
+#include "src/device/registry.h"
 #include "src/python/tensor_type.h"
 #include "src/tensor/dlpack.h"
+#include "src/tensor/order.h"
 
 namespace dlx::py {
 namespace {
@@ -18,10 +20,18 @@ Tensor* require_tensor(void* object) {
   return tensor_of(python);
 }
 
+/// What is pending comes before our current stream, the one that consumers of the table work on.
+void make_ready_on_current(Tensor* tensor) {
+  if (tensor->dl.device.device_type == kDLCPU) return;
+  const StreamHandle stream = current_stream_of(tensor->dl.device);
+  make_ready(tensor, find_worker(tensor->dl).backend == nullptr ? nullptr : &stream);
+}
+
 int from_py_object(void* object, DLManagedTensorVersioned** out) {
   *out = nullptr;
   return enter("managed_tensor_from_py_object_no_sync", -1, [&] {
     Tensor* tensor = require_tensor(object);
+    make_ready_on_current(tensor);
     *out = exports_as_is(tensor) ? export_shared(tensor) : export_versioned(tensor, {});
     return 0;
   });
@@ -48,15 +58,17 @@ int dltensor_from_py_object(void* object, DLTensor* out) {
       fail(DLX_ERROR_UNSUPPORTED,
            "the tensor has negative strides, on which PyTorch aborts: make it contiguous first");
     }
+    make_ready_on_current(tensor);
     *out = tensor->dl;
     if (tensor->size == 0) out->data = nullptr;
     return 0;
   });
 }
 
-int current_work_stream(DLDeviceType, int32_t, void** out) {
-  // The CPU has no streams, and imports are made safe for the legacy default stream, which is NULL.
-  *out = nullptr;
+int current_work_stream(DLDeviceType device_type, int32_t device_id, void** out) {
+  // Exports have made it wait for what was pending. The CPU has no streams: NULL.
+  const StreamHandle stream = current_stream_of({device_type, device_id});
+  *out = reinterpret_cast<void*>(static_cast<intptr_t>(stream));
   return 0;
 }
 

@@ -3,6 +3,7 @@
 #include "src/device/registry.h"
 #include "src/python/tensor_type.h"
 #include "src/tensor/dlpack.h"
+#include "src/tensor/order.h"
 
 namespace dlx::py {
 namespace {
@@ -169,13 +170,16 @@ class DlpackCall {
   PyObject* arguments_[5];
 };
 
-/// The stream that dlx works on, for producers that have streams: the legacy default one.
+/// Whether the standard gives the device streams.
+bool has_streams(const DLDevice& device) noexcept {
+  return device.device_type == kDLCUDA || device.device_type == kDLCUDAManaged ||
+         device.device_type == kDLROCM;
+}
+
+/// The stream that dlx works on, where the producer is to make the data safe.
 void add_stream(DlpackCall* call, const DLDevice& device) {
-  const auto type = static_cast<int32_t>(device.device_type);
-  if (type == kDLCUDA || type == kDLCUDAManaged) {
-    call->add(names.stream, Ref(check(api.PyLong_FromLongLong(1))));
-  } else if (type == kDLROCM) {
-    call->add(names.stream, Ref(check(api.PyLong_FromLongLong(0))));
+  if (has_streams(device)) {
+    call->add(names.stream, Ref(check(api.PyLong_FromLongLong(current_stream_of(device)))));
   }
 }
 
@@ -278,6 +282,8 @@ Imported import_by_protocol(PyObject* object, const TypeEntry& entry, const Requ
   const DLDevice device = read_device(object);
   const Ref capsule = call_dlpack(object, entry, device, request);
   Imported imported = consume(capsule.get(), entry);
+  const bool same = is_device(device, imported.tensor->dl.device);
+  if (same && has_streams(device)) note_written(imported.tensor.get(), current_stream_of(device));
   if (imported.copied && request.copy == DLX_COPY_NEVER) {
     fail(DLX_ERROR_COPY_REFUSED, "the producer made a copy although copy=False");
   }

@@ -1,11 +1,13 @@
 #include "src/tensor/convert.h"
 
-#include <new>
+#include <initializer_list>
 
 #include "src/base/error.h"
 #include "src/copy/copy.h"
 #include "src/device/registry.h"
+#include "src/device/transfer.h"
 #include "src/tensor/layout.h"
+#include "src/tensor/order.h"
 #include "src/tensor/views.h"
 
 namespace dlx {
@@ -15,9 +17,42 @@ int32_t type_of(const DLDevice& device) noexcept {
   return static_cast<int32_t>(device.device_type);
 }
 
-/// Memory that the CPU reaches has no streams, whatever device it is registered with.
-void check_copy_stream(const CopyRequest& request) {
-  if (request.has_stream) check_stream(kDLCPU, request.stream);
+/// A stream belongs to the device that the copy works on; the CPU has none.
+void check_copy_stream(const CopyRequest& request, const DLDevice& device) {
+  if (!request.has_stream) return;
+  check_stream(type_of(device), request.stream);
+  if (request.stream == -1) {
+    fail(DLX_ERROR_INVALID_ARGUMENT, "`stream` -1 names no stream that a copy could run on");
+  }
+}
+
+void release_tensor(void* tensor) { release(static_cast<Tensor*>(tensor)); }
+
+/// Copies between two descriptions; `dst_owner` and `src_owner` are what they describe, or NULL where
+/// the order of work on them and their life are the caller's matter.
+void run_copy(const DLTensor& dst, bool dst_padded, Tensor* dst_owner, const DLTensor& src,
+              bool src_padded, Tensor* src_owner, const CopyRequest& request) {
+  const auto readiness = [](Tensor* owner) {
+    return owner == nullptr ? nullptr : &owner->root->readiness;
+  };
+  const PendingWork pending =
+      transfer({&dst, dst_padded, readiness(dst_owner)}, {&src, src_padded, readiness(src_owner)},
+               request.has_stream ? &request.stream : nullptr);
+  if (pending.backend == nullptr) return;
+  // Foreign pools reuse memory as soon as it is given back: it stays until the work is done.
+  for (Tensor* owner : {dst_owner, src_owner}) {
+    if (owner == nullptr) continue;
+    if (pending.backend->capture(pending.id, pending.stream).capturing)
+      return;  // the graph's matter
+    retain(owner->root);
+    try {
+      hold_until(*pending.backend, pending.id, pending.backend->record(pending.id, pending.stream),
+                 release_tensor, owner->root);
+    } catch (...) {
+      release(owner->root);
+      throw;
+    }
+  }
 }
 
 [[noreturn]] void fail_copy_refused(const char* why) {
@@ -28,41 +63,69 @@ void check_copy_stream(const CopyRequest& request) {
 
 void require_cpu_reachable(const DLDevice& device, const char* argument) {
   if (cpu_reachable(type_of(device))) return;
-  fail(DLX_ERROR_UNSUPPORTED, "`%s` is on %s: %s", argument,
-       device_text(type_of(device), device.device_id).text, backend_reason(type_of(device)));
+  fail(DLX_ERROR_UNSUPPORTED,
+       "`%s` is on %s, which the CPU does not reach: move it with to_device(\"cpu\") first",
+       argument, device_text(type_of(device), device.device_id).text);
 }
 
-void copy_data(const DLTensor& dst, bool dst_padded, const DLTensor& src, bool src_padded,
-               const CopyRequest& request) {
-  check_copy_stream(request);
-  require_cpu_reachable(dst.device, "dst");
-  require_cpu_reachable(src.device, "src");
-  copy_tensor(dst, dst_padded, src, src_padded);
+void require_reachable(const DLDevice& device, const char* argument) {
+  if (cpu_reachable(type_of(device))) return;
+  const Backend* backend = find_backend(type_of(device));
+  if (backend != nullptr && device.device_id < find_backend(type_of(device))->count()) return;
+  fail(DLX_ERROR_UNSUPPORTED, "`%s` is on %s: %s", argument,
+       device_text(type_of(device), device.device_id).text,
+       backend_reason(type_of(device))[0] == '\0' ? "there is no such device"
+                                                  : backend_reason(type_of(device)));
+}
+
+void copy_data(const DLTensor& dst, const DLTensor& src, const CopyRequest& request) {
+  check_copy_stream(request, cpu_reachable(type_of(dst.device)) ? src.device : dst.device);
+  require_reachable(dst.device, "dst");
+  require_reachable(src.device, "src");
+  run_copy(dst, false, nullptr, src, false, nullptr, request);
 }
 
 void copy_tensor_from(Tensor* dst, Tensor* src, const CopyRequest& request) {
   if (dst->readonly()) fail(DLX_ERROR_READ_ONLY, "`dst` is read-only");
+  check_copy_stream(request,
+                    cpu_reachable(type_of(dst->dl.device)) ? src->dl.device : dst->dl.device);
   const int32_t ndim = dst->dl.ndim;
   bool same = src->dl.ndim == ndim;
   for (int32_t i = 0; same && i < ndim; ++i) same = src->dl.shape[i] == dst->dl.shape[i];
   const TensorRef broadcast = same ? TensorRef::share(src) : broadcast_to(src, ndim, dst->dl.shape);
-  copy_data(dst->dl, dst->padded(), broadcast->dl, src->padded(), request);
+  if (dst->dl.device.device_type == kDLCPU && src->dl.device.device_type == kDLCPU) {
+    copy_tensor(dst->dl, dst->padded(), broadcast->dl, src->padded());
+    return;
+  }
+  require_reachable(dst->dl.device, "dst");
+  require_reachable(src->dl.device, "src");
+  run_copy(dst->dl, dst->padded(), dst, broadcast->dl, src->padded(), src, request);
+}
+
+TensorRef clone_to(Tensor* tensor, DLDevice device, uint64_t flags, const CopyRequest& request) {
+  require_reachable(tensor->dl.device, "tensor");
+  TensorRef copy =
+      empty(tensor->dl.ndim, tensor->dl.shape, tensor->dl.dtype, device, flags, request.allocation);
+  if (tensor->size == 0) return copy;
+  if (device.device_type == kDLCPU && tensor->dl.device.device_type == kDLCPU) {
+    copy_tensor(copy->dl, copy->padded(), tensor->dl, tensor->padded());
+  } else {
+    run_copy(copy->dl, copy->padded(), copy.get(), tensor->dl, tensor->padded(), tensor, request);
+  }
+  return copy;
 }
 
 TensorRef clone(Tensor* tensor, const CopyRequest& request) {
-  check_copy_stream(request);
-  require_cpu_reachable(tensor->dl.device, "tensor");
-  const uint64_t flags = tensor->flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED;
   DLDevice device = tensor->dl.device;
-  // A copy of pinned memory is ordinary memory: dlx has no driver to pin it with.
-  if (find_backend(type_of(device)) == nullptr) {
+  check_copy_stream(request, device);
+  // A copy of pinned memory is ordinary memory where there is no driver to pin it with.
+  if (device.device_type != kDLCPU && cpu_reachable(type_of(device)) &&
+      dlx::find_worker(tensor->dl).backend == nullptr) {
     device.device_type = kDLCPU;
     device.device_id = 0;
   }
-  TensorRef copy =
-      empty(tensor->dl.ndim, tensor->dl.shape, tensor->dl.dtype, device, flags, request.allocation);
-  if (tensor->size > 0) copy_tensor(copy->dl, copy->padded(), tensor->dl, tensor->padded());
-  return copy;
+  return clone_to(tensor, device, tensor->flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED,
+                  request);
 }
 
 bool is_aligned(const Tensor* tensor, uint64_t alignment) noexcept {
@@ -71,7 +134,7 @@ bool is_aligned(const Tensor* tensor, uint64_t alignment) noexcept {
 }
 
 TensorRef contiguous(Tensor* tensor, const CopyRequest& request) {
-  check_copy_stream(request);
+  check_copy_stream(request, tensor->dl.device);
   if (request.copy == DLX_COPY_ALWAYS) return clone(tensor, request);
   const Allocation& wanted = request.allocation;
   const bool compact =
@@ -84,7 +147,7 @@ TensorRef contiguous(Tensor* tensor, const CopyRequest& request) {
 }
 
 TensorRef reshape(Tensor* tensor, int32_t ndim, const int64_t* shape, const CopyRequest& request) {
-  check_copy_stream(request);
+  check_copy_stream(request, tensor->dl.device);
   require_ndim(ndim, "ndim");
   if (ndim > 0 && shape == nullptr) fail(DLX_ERROR_INVALID_ARGUMENT, "`shape` is NULL");
   TensorRef view = new_view(tensor, ndim);
@@ -122,19 +185,29 @@ TensorRef reshape(Tensor* tensor, int32_t ndim, const int64_t* shape, const Copy
 }
 
 TensorRef to_device(Tensor* tensor, DLDevice device, const CopyRequest& request) {
-  check_copy_stream(request);
   const DLDevice from = tensor->dl.device;
+  check_copy_stream(request, cpu_reachable(type_of(device)) ? from : device);
   const bool same = type_of(from) == type_of(device) && from.device_id == device.device_id;
-  const bool to_cpu = type_of(device) == kDLCPU && device.device_id == 0;
-  const bool in_place = same || (to_cpu && cpu_reachable(type_of(from)));
-  if (in_place && request.copy != DLX_COPY_ALWAYS) {
-    return same ? TensorRef::share(tensor) : relabel_device(tensor, device);
+  if (request.copy != DLX_COPY_ALWAYS) {
+    if (same) return TensorRef::share(tensor);
+    if (type_of(device) == kDLCPU && device.device_id == 0 && reads_in_place(tensor)) {
+      synchronize(tensor);
+      return relabel_device(tensor, device);
+    }
   }
   require_device(type_of(device), device.device_id);
-  if (!in_place && request.copy == DLX_COPY_NEVER) {
+  if (!same && request.copy == DLX_COPY_NEVER) {
     fail_copy_refused("the data is on another device");
   }
-  return clone(tensor, request);
+  return clone_to(tensor, device, tensor->flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED,
+                  request);
+}
+
+bool reads_in_place(const Tensor* tensor) {
+  const int32_t type = type_of(tensor->dl.device);
+  if (type != kDLCUDAManaged) return cpu_reachable(type);
+  const Worker worker = find_worker(tensor->dl);
+  return worker.backend != nullptr && worker.backend->managed_is_concurrent(worker.id);
 }
 
 }  // namespace dlx

@@ -19,12 +19,21 @@ struct CopyRequest {
 /// Throws Error(UNSUPPORTED) unless the CPU can reach the memory, naming `argument`.
 void require_cpu_reachable(const DLDevice& device, const char* argument);
 
+/// Throws Error(UNSUPPORTED) unless the CPU or a backend can reach the memory, naming `argument`.
+void require_reachable(const DLDevice& device, const char* argument);
+
+/// Whether the CPU may use the memory where it lies, once it is ready: ordinary, pinned, and managed
+/// memory that CPU and device may use at the same time.
+bool reads_in_place(const Tensor* tensor);
+
 /// Copies between two described layouts. Throws before a byte is written.
-void copy_data(const DLTensor& dst, bool dst_padded, const DLTensor& src, bool src_padded,
-               const CopyRequest& request);
+void copy_data(const DLTensor& dst, const DLTensor& src, const CopyRequest& request);
 /// `src` is broadcast to `dst`. Throws Error(READ_ONLY) as well.
 void copy_tensor_from(Tensor* dst, Tensor* src, const CopyRequest& request);
 
+/// A compact, writable copy on a device; `flags` says whether its sub-byte elements are padded.
+TensorRef clone_to(Tensor* tensor, DLDevice device, uint64_t flags, const CopyRequest& request);
+/// The same where it is.
 TensorRef clone(Tensor* tensor, const CopyRequest& request);
 TensorRef contiguous(Tensor* tensor, const CopyRequest& request);
 TensorRef reshape(Tensor* tensor, int32_t ndim, const int64_t* shape, const CopyRequest& request);

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <initializer_list>
 #include <new>
 
 #include "src/base/error.h"
@@ -9,6 +10,7 @@
 #include "src/dtype/dtype.h"
 #include "src/tensor/convert.h"
 #include "src/tensor/layout.h"
+#include "src/tensor/order.h"
 #include "src/tensor/views.h"
 
 namespace dlx {
@@ -68,16 +70,51 @@ bool same_device(const DLDevice& a, const DLDevice& b) noexcept {
   return a.device_type == b.device_type && a.device_id == b.device_id;
 }
 
-/// The tensor where the consumer wants it, as far as that needs no copy.
-TensorRef place(Tensor* tensor, const ExportRequest& request) {
+/// Whether dlx can bring the data to the device that the consumer asks for.
+bool can_move(const DLDevice& from, const DLDevice& to) {
+  for (const DLDevice& device : {from, to}) {
+    const auto type = static_cast<int32_t>(device.device_type);
+    if (cpu_reachable(type)) continue;
+    Backend* backend = find_backend(type);
+    if (backend == nullptr || device.device_id < 0 || device.device_id >= backend->count()) {
+      return false;
+    }
+  }
+  return to.device_type != kDLCPU || to.device_id == 0;
+}
+
+/// The tensor where the consumer wants it, copied (`*copied`) only if it has to cross.
+TensorRef place(Tensor* tensor, const ExportRequest& request, bool markable, bool* copied) {
   const auto have = static_cast<int32_t>(tensor->dl.device.device_type);
-  if (request.has_stream) check_stream(have, request.stream);
+  const int64_t* stream = request.has_stream ? &request.stream : nullptr;
+  *copied = false;
   if (!request.has_device || same_device(request.device, tensor->dl.device)) {
+    make_ready(tensor, stream);
     return TensorRef::share(tensor);
   }
   const auto want = static_cast<int32_t>(request.device.device_type);
-  if (want == kDLCPU && request.device.device_id == 0 && cpu_reachable(have)) {
+  if (stream != nullptr) check_stream(want, *stream);
+  if (want == kDLCPU && request.device.device_id == 0 && reads_in_place(tensor)) {
+    synchronize(tensor);
     return relabel_device(tensor, request.device);
+  }
+  if (can_move(tensor->dl.device, request.device)) {
+    if (request.copy == DLX_COPY_NEVER) {
+      fail(DLX_ERROR_COPY_REFUSED,
+           "a copy is needed (the tensor is on %s, `device` is %s), and `copy` is DLX_COPY_NEVER",
+           device_text(have, tensor->dl.device.device_id).text,
+           device_text(want, request.device.device_id).text);
+    }
+    *copied = true;
+    CopyRequest copy;
+    copy.allocation = request.allocation;
+    copy.allocation.alignment = request.min_alignment;
+    copy.has_stream = stream != nullptr && *stream != -1;
+    copy.stream = request.stream;
+    const uint64_t padded = tensor->flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED;
+    TensorRef moved = clone_to(tensor, request.device, markable ? padded : 0, copy);
+    make_ready(moved.get(), stream);
+    return moved;
   }
   fail(DLX_ERROR_DEVICE_REFUSED, "`device` %s is out of reach of a tensor on %s: %s",
        device_text(want, request.device.device_id).text,
@@ -106,7 +143,8 @@ bool copies_negative_strides(const Tensor* tensor, const ExportRequest& request,
 
 /// What is handed out: the tensor itself, or a compact copy of it (`*copied`).
 TensorRef prepare(Tensor* tensor, const ExportRequest& request, bool markable, bool* copied) {
-  TensorRef placed = place(tensor, request);
+  TensorRef placed = place(tensor, request, markable, copied);
+  if (*copied) return placed;
   *copied = request.copy == DLX_COPY_ALWAYS;
   if (!*copied) {
     if (!markable && placed->readonly()) {
@@ -135,13 +173,16 @@ TensorRef prepare(Tensor* tensor, const ExportRequest& request, bool markable, b
   CopyRequest copy;
   copy.allocation = request.allocation;
   copy.allocation.alignment = request.min_alignment;
-  if (!markable && placed->padded()) {
-    TensorRef packed = empty(placed->dl.ndim, placed->dl.shape, placed->dl.dtype, placed->dl.device,
-                             0, copy.allocation);
-    copy_data(packed->dl, false, placed->dl, true, copy);
-    return packed;
-  }
-  return clone(placed.get(), copy);
+  // A stream of the consumer: the copy runs there. -1 leaves the order to the consumer, who then finds
+  // it behind the default stream, like all that comes without a stream.
+  const int64_t* stream = request.has_stream ? &request.stream : nullptr;
+  copy.has_stream = stream != nullptr && *stream != -1;
+  copy.stream = request.stream;
+  TensorRef made = !markable && placed->padded()
+                       ? clone_to(placed.get(), placed->dl.device, 0, copy)
+                       : clone(placed.get(), copy);
+  make_ready(made.get(), copy.has_stream ? stream : nullptr);
+  return made;
 }
 
 }  // namespace
@@ -189,6 +230,7 @@ bool exports_as_is(const Tensor* tensor) noexcept {
 }
 
 DLManagedTensorVersioned* export_shared(Tensor* tensor) {
+  if (tensor->dl.device.device_type != kDLCPU) make_ready(tensor, nullptr);
   return hand_out_versioned(TensorRef::share(tensor), 0);
 }
 

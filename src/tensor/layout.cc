@@ -6,6 +6,7 @@
 #include "dlx/dlx.h"
 #include "src/base/checked.h"
 #include "src/base/error.h"
+#include "src/device/registry.h"
 #include "src/dtype/dtype.h"
 
 namespace dlx {

@@ -42,12 +42,6 @@ struct ShapeText {
 };
 ShapeText shape_text(int32_t ndim, const int64_t* shape) noexcept;
 
-/// Whether a kDL* device's `data` is an address, so that offsets can be added to it.
-inline bool data_is_address(int32_t device_type) noexcept {
-  return device_type != kDLOpenCL && device_type != kDLVulkan && device_type != kDLMetal &&
-         device_type != kDLWebGPU;
-}
-
 /// Checks a description that came from outside, as far as that can be done without touching the
 /// data: numbers, pointers, dtype, overflow of sizes and addresses. Returns the number of elements.
 /// Throws Error(INVALID_ARGUMENT or UNSUPPORTED); `argument` is what messages call it.

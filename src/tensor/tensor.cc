@@ -31,6 +31,7 @@ void destroy(Tensor* tensor) {
   Tensor* root = tensor->root;
   if (root == tensor) {
     if (tensor->release_memory != nullptr) tensor->release_memory(tensor);
+    tensor->readiness.~Readiness();
     std::free(tensor);
     return;
   }

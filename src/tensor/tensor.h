@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "dlx/dlx.h"
+#include "src/device/readiness.h"
 
 /// A tensor, of one allocation: this struct, then ndim extents, then ndim strides.
 ///
@@ -21,6 +22,8 @@ struct dlx_tensor {
   DLTensor dl{};               ///< shape and strides point behind this struct
   uint64_t flags = 0;          ///< READ_ONLY, IS_SUBBYTE_TYPE_PADDED
   int64_t size = 0;            ///< number of elements
+
+  dlx::Readiness readiness;  ///< of a root: what its memory waits for
 
   // Of a root: how its memory goes back. What the three mean is release_memory's own matter.
   ReleaseFn release_memory = nullptr;

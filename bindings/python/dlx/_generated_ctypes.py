@@ -154,6 +154,39 @@ class dlx_device_properties(Structure):
         ("memory_total", c_int64),
         ("memory_free", c_int64),
         ("name", c_char * 128),
+        ("architecture", c_char * 64),
+        ("pci_id", c_char * 32),
+        ("uuid", c_char * 48),
+        ("driver_version", c_char * 64),
+        ("unified_memory", c_int32),
+        ("reserved2", c_int32),
+    )
+
+
+class dlx_backend(Structure):
+    _fields_ = (
+        ("struct_size", c_uint32),
+        ("reserved", c_uint32),
+        ("user_data", c_void_p),  # void *
+        ("device_count", c_void_p),  # callback
+        ("describe", c_void_p),  # callback
+        ("error_text", c_void_p),  # callback
+        ("allocate", c_void_p),  # callback
+        ("deallocate", c_void_p),  # callback
+        ("copy_from_host", c_void_p),  # callback
+        ("copy_to_host", c_void_p),  # callback
+        ("copy_on_device", c_void_p),  # callback
+        ("copy_strided", c_void_p),  # callback
+        ("synchronize", c_void_p),  # callback
+        ("default_stream", c_int64),
+        ("stream_create", c_void_p),  # callback
+        ("stream_destroy", c_void_p),  # callback
+        ("stream_synchronize", c_void_p),  # callback
+        ("event_record", c_void_p),  # callback
+        ("event_wait", c_void_p),  # callback
+        ("event_wait_on_host", c_void_p),  # callback
+        ("event_query", c_void_p),  # callback
+        ("event_release", c_void_p),  # callback
     )
 
 
@@ -220,6 +253,7 @@ STRUCTS = {
     "dlx_export_options": dlx_export_options,
     "dlx_copy_options": dlx_copy_options,
     "dlx_device_properties": dlx_device_properties,
+    "dlx_backend": dlx_backend,
     "ArrowSchema": ArrowSchema,
     "ArrowArray": ArrowArray,
     "ArrowDeviceArray": ArrowDeviceArray,
@@ -288,7 +322,19 @@ FUNCTIONS = {
     "dlx_device_parse": (c_int32, (c_char_p, c_void_p, c_void_p)),
     "dlx_device_name": (c_int32, (c_int32, c_int32, c_void_p, c_size_t)),
     "dlx_device_of_pointer": (c_int32, (c_void_p, c_void_p, c_void_p)),
+    "dlx_device_ordinal_of_pointer": (c_int32, (c_void_p, c_void_p)),
     "dlx_device_synchronize": (c_int32, (c_int32, c_int32)),
+    "dlx_stream_create": (c_int32, (c_int32, c_int32, c_void_p)),
+    "dlx_stream_destroy": (c_int32, (c_int32, c_int32, c_int64)),
+    "dlx_stream_synchronize": (c_int32, (c_int32, c_int32, c_int64)),
+    "dlx_stream_wait": (c_int32, (c_int32, c_int32, c_int64, c_int64)),
+    "dlx_stream_set_current": (c_int32, (c_int32, c_int32, c_int64)),
+    "dlx_stream_reset_current": (c_int32, (c_int32, c_int32)),
+    "dlx_stream_get_current": (c_int32, (c_int32, c_int32, c_void_p)),
+    "dlx_tensor_wait_on_stream": (c_int32, (c_void_p, c_int64)),
+    "dlx_tensor_written_on_stream": (c_int32, (c_void_p, c_int64)),
+    "dlx_tensor_synchronize": (c_int32, (c_void_p,)),
+    "dlx_register_backend": (c_int32, (c_int32, c_void_p)),
     "dlx_python_attach": (c_int32, (c_void_p, c_void_p)),
     "dlx_python_unwrap": (c_int32, (c_void_p, c_void_p)),
     "dlx_python_wrap": (c_int32, (c_void_p, c_void_p)),
@@ -312,6 +358,33 @@ CALLBACKS = {
     "dlx_parallel_task_fn": (None, (c_void_p, c_int64)),
     "dlx_parallel_for_fn": (None, (c_int64, c_void_p, c_void_p, c_void_p)),
     "dlx_deleter_fn": (None, (c_void_p, c_void_p)),
+    "dlx_backend.device_count": (c_int32, (c_void_p,)),
+    "dlx_backend.describe": (c_int32, (c_int32, c_void_p, c_void_p)),
+    "dlx_backend.error_text": (c_char_p, (c_void_p,)),
+    "dlx_backend.allocate": (c_void_p, (c_int32, c_size_t, c_size_t, c_void_p)),
+    "dlx_backend.deallocate": (None, (c_int32, c_void_p, c_void_p)),
+    "dlx_backend.copy_from_host": (
+        c_int32,
+        (c_int32, c_void_p, c_uint64, c_void_p, c_size_t, c_int64, c_void_p),
+    ),
+    "dlx_backend.copy_to_host": (
+        c_int32,
+        (c_int32, c_void_p, c_void_p, c_uint64, c_size_t, c_int64, c_void_p),
+    ),
+    "dlx_backend.copy_on_device": (
+        c_int32,
+        (c_int32, c_void_p, c_uint64, c_int32, c_void_p, c_uint64, c_size_t, c_int64, c_void_p),
+    ),
+    "dlx_backend.copy_strided": (c_int32, (c_int32, c_void_p, c_void_p, c_int64, c_void_p)),
+    "dlx_backend.synchronize": (c_int32, (c_int32, c_void_p)),
+    "dlx_backend.stream_create": (c_int32, (c_int32, c_void_p, c_void_p)),
+    "dlx_backend.stream_destroy": (None, (c_int32, c_int64, c_void_p)),
+    "dlx_backend.stream_synchronize": (c_int32, (c_int32, c_int64, c_void_p)),
+    "dlx_backend.event_record": (c_int32, (c_int32, c_int64, c_void_p, c_void_p)),
+    "dlx_backend.event_wait": (c_int32, (c_int32, c_int64, c_void_p, c_void_p)),
+    "dlx_backend.event_wait_on_host": (c_int32, (c_int32, c_void_p, c_void_p)),
+    "dlx_backend.event_query": (c_int32, (c_int32, c_void_p, c_void_p, c_void_p)),
+    "dlx_backend.event_release": (None, (c_int32, c_void_p, c_void_p)),
     "ArrowSchema.release": (None, (c_void_p,)),
     "ArrowArray.release": (None, (c_void_p,)),
 }

@@ -121,6 +121,7 @@ __all__ = [
     "dlx_abi_version",
     "dlx_allocator",
     "dlx_arrow_options",
+    "dlx_backend",
     "dlx_backend_reason",
     "dlx_copy",
     "dlx_copy_options",
@@ -129,6 +130,7 @@ __all__ = [
     "dlx_device_info",
     "dlx_device_name",
     "dlx_device_of_pointer",
+    "dlx_device_ordinal_of_pointer",
     "dlx_device_parse",
     "dlx_device_properties",
     "dlx_device_synchronize",
@@ -144,11 +146,19 @@ __all__ = [
     "dlx_get_export_negative_strides",
     "dlx_get_num_threads",
     "dlx_last_error",
+    "dlx_register_backend",
     "dlx_set_allocator",
     "dlx_set_export_negative_strides",
     "dlx_set_num_threads",
     "dlx_set_parallel_for",
     "dlx_status_name",
+    "dlx_stream_create",
+    "dlx_stream_destroy",
+    "dlx_stream_get_current",
+    "dlx_stream_reset_current",
+    "dlx_stream_set_current",
+    "dlx_stream_synchronize",
+    "dlx_stream_wait",
     "dlx_tensor_as_readonly",
     "dlx_tensor_bitcast",
     "dlx_tensor_broadcast_to",
@@ -176,13 +186,16 @@ __all__ = [
     "dlx_tensor_slice",
     "dlx_tensor_squeeze",
     "dlx_tensor_strides",
+    "dlx_tensor_synchronize",
     "dlx_tensor_to_arrow",
     "dlx_tensor_to_arrow_device",
     "dlx_tensor_to_arrow_schema",
     "dlx_tensor_to_device",
     "dlx_tensor_to_dlpack",
     "dlx_tensor_to_dlpack_versioned",
+    "dlx_tensor_wait_on_stream",
     "dlx_tensor_wrap",
+    "dlx_tensor_written_on_stream",
     "dlx_version",
     "kDLBfloat",
     "kDLBool",
@@ -330,6 +343,24 @@ CALLBACKS = {
     "dlx_parallel_task_fn": "void",
     "dlx_parallel_for_fn": "void",
     "dlx_deleter_fn": "void",
+    "dlx_backend.device_count": "int32_t",
+    "dlx_backend.describe": "int32_t",
+    "dlx_backend.error_text": "const char *",
+    "dlx_backend.allocate": "void *",
+    "dlx_backend.deallocate": "void",
+    "dlx_backend.copy_from_host": "int32_t",
+    "dlx_backend.copy_to_host": "int32_t",
+    "dlx_backend.copy_on_device": "int32_t",
+    "dlx_backend.copy_strided": "int32_t",
+    "dlx_backend.synchronize": "int32_t",
+    "dlx_backend.stream_create": "int32_t",
+    "dlx_backend.stream_destroy": "void",
+    "dlx_backend.stream_synchronize": "int32_t",
+    "dlx_backend.event_record": "int32_t",
+    "dlx_backend.event_wait": "int32_t",
+    "dlx_backend.event_wait_on_host": "int32_t",
+    "dlx_backend.event_query": "int32_t",
+    "dlx_backend.event_release": "void",
     "ArrowSchema.release": "void",
     "ArrowArray.release": "void",
 }
@@ -503,7 +534,19 @@ class dlx_device_properties(Struct):
     """What dlx_device_info tells."""
 
     __slots__ = ()
-    fields = ("device_type", "device_id", "memory_total", "memory_free", "name")
+    fields = (
+        "device_type",
+        "device_id",
+        "memory_total",
+        "memory_free",
+        "name",
+        "architecture",
+        "pci_id",
+        "uuid",
+        "driver_version",
+        "unified_memory",
+        "reserved2",
+    )
     sized = True
     struct_size = Integer(uint32)
     device_type = Integer(int32)
@@ -511,6 +554,64 @@ class dlx_device_properties(Struct):
     memory_total = Integer(int64)
     memory_free = Integer(int64)
     name = Text()
+    architecture = Text()
+    pci_id = Text()
+    uuid = Text()
+    driver_version = Text()
+    unified_memory = Integer(int32)
+    reserved2 = Integer(int32)
+
+
+class dlx_backend(Struct):
+    """A device type that its maker adds to dlx: kDLExtDev, Ascend, Trainium … `struct_size` must be
+    sizeof(dlx_backend).
+    """
+
+    __slots__ = ()
+    fields = (
+        "user_data",
+        "device_count",
+        "describe",
+        "error_text",
+        "allocate",
+        "deallocate",
+        "copy_from_host",
+        "copy_to_host",
+        "copy_on_device",
+        "copy_strided",
+        "synchronize",
+        "default_stream",
+        "stream_create",
+        "stream_destroy",
+        "stream_synchronize",
+        "event_record",
+        "event_wait",
+        "event_wait_on_host",
+        "event_query",
+        "event_release",
+    )
+    sized = True
+    struct_size = Integer(uint32)
+    user_data = Address()
+    device_count = Address()
+    describe = Address()
+    error_text = Address()
+    allocate = Address()
+    deallocate = Address()
+    copy_from_host = Address()
+    copy_to_host = Address()
+    copy_on_device = Address()
+    copy_strided = Address()
+    synchronize = Address()
+    default_stream = Integer(int64)
+    stream_create = Address()
+    stream_destroy = Address()
+    stream_synchronize = Address()
+    event_record = Address()
+    event_wait = Address()
+    event_wait_on_host = Address()
+    event_query = Address()
+    event_release = Address()
 
 
 class ArrowSchema(Struct):
@@ -1156,7 +1257,9 @@ def dlx_device_name(device_type: int, device_id: int, *, capacity: int = DLX_NAM
 
 
 def dlx_device_of_pointer(pointer: int | None) -> tuple[int, int]:
-    """On which device the memory at `pointer` lives."""
+    """On which device the memory at `pointer` lives, by DLPack's numbers (pinned and managed memory
+    have id 0).
+    """
     out_device_type = Array("int32_t", 1)
     out_device_id = Array("int32_t", 1)
     status = lib.dlx_device_of_pointer(
@@ -1168,11 +1271,134 @@ def dlx_device_of_pointer(pointer: int | None) -> tuple[int, int]:
     return int(out_device_type.native[0]), int(out_device_id.native[0])
 
 
+def dlx_device_ordinal_of_pointer(pointer: int | None) -> int:
+    """The ordinal of the device that memory really belongs to, also where dlx_device_of_pointer
+    says 0 because DLPack has no other number: pinned and managed memory. 0 for ordinary memory.
+    """
+    out_ordinal = Array("int32_t", 1)
+    check(lib.dlx_device_ordinal_of_pointer(address(pointer, "pointer"), out_ordinal.address))
+    return int(out_ordinal.native[0])
+
+
 def dlx_device_synchronize(device_type: int, device_id: int) -> None:
     """Wait until all work that dlx was given for a device is done."""
     status = lib.dlx_device_synchronize(
         int32(device_type, "device_type"),
         int32(device_id, "device_id"),
+    )
+    check(status)
+
+
+def dlx_stream_create(device_type: int, device_id: int) -> int:
+    """Make a stream that does not wait for the legacy default stream; to be destroyed by the
+    caller.
+    """
+    out_stream = Array("int64_t", 1)
+    status = lib.dlx_stream_create(
+        int32(device_type, "device_type"),
+        int32(device_id, "device_id"),
+        out_stream.address,
+    )
+    check(status)
+    return int(out_stream.native[0])
+
+
+def dlx_stream_destroy(device_type: int, device_id: int, stream: int) -> None:
+    """Destroy a stream made by dlx_stream_create; the work that it has is still done."""
+    status = lib.dlx_stream_destroy(
+        int32(device_type, "device_type"),
+        int32(device_id, "device_id"),
+        int64(stream, "stream"),
+    )
+    check(status)
+
+
+def dlx_stream_synchronize(device_type: int, device_id: int, stream: int) -> None:
+    """Wait on the host for the work that a stream has now."""
+    status = lib.dlx_stream_synchronize(
+        int32(device_type, "device_type"),
+        int32(device_id, "device_id"),
+        int64(stream, "stream"),
+    )
+    check(status)
+
+
+def dlx_stream_wait(device_type: int, device_id: int, stream: int, other: int) -> None:
+    """Work given to `stream` from now on starts after the work that `other` has now; both of one
+    device.
+    """
+    status = lib.dlx_stream_wait(
+        int32(device_type, "device_type"),
+        int32(device_id, "device_id"),
+        int64(stream, "stream"),
+        int64(other, "other"),
+    )
+    check(status)
+
+
+def dlx_stream_set_current(device_type: int, device_id: int, stream: int) -> None:
+    """Make `stream` the calling thread's current stream of a device: imports ask their producers
+    for data that is safe there, and copies run there.
+    """
+    status = lib.dlx_stream_set_current(
+        int32(device_type, "device_type"),
+        int32(device_id, "device_id"),
+        int64(stream, "stream"),
+    )
+    check(status)
+
+
+def dlx_stream_reset_current(device_type: int, device_id: int) -> None:
+    """Forget what dlx_stream_set_current said on this thread for that device."""
+    status = lib.dlx_stream_reset_current(
+        int32(device_type, "device_type"),
+        int32(device_id, "device_id"),
+    )
+    check(status)
+
+
+def dlx_stream_get_current(device_type: int, device_id: int) -> int:
+    """The calling thread's current stream of a device: what dlx_stream_set_current said; else that
+    of the library whose exchange table was last imported from on this thread; else the default
+    stream.
+    """
+    out_stream = Array("int64_t", 1)
+    status = lib.dlx_stream_get_current(
+        int32(device_type, "device_type"),
+        int32(device_id, "device_id"),
+        out_stream.address,
+    )
+    check(status)
+    return int(out_stream.native[0])
+
+
+def dlx_tensor_wait_on_stream(tensor: Handle | int | None, stream: int) -> None:
+    """Work given to `stream` from now on finds the tensor's data ready."""
+    check(lib.dlx_tensor_wait_on_stream(tensor_address(tensor, "tensor"), int64(stream, "stream")))
+
+
+def dlx_tensor_written_on_stream(tensor: Handle | int | None, stream: int) -> None:
+    """Tell dlx that the work which `stream` has now writes the tensor's data: whoever is handed the
+    tensor, or any view of the same memory, from now on waits for it.
+    """
+    status = lib.dlx_tensor_written_on_stream(
+        tensor_address(tensor, "tensor"),
+        int64(stream, "stream"),
+    )
+    check(status)
+
+
+def dlx_tensor_synchronize(tensor: Handle | int | None) -> None:
+    """Wait on the host until the tensor's data is ready."""
+    check(lib.dlx_tensor_synchronize(tensor_address(tensor, "tensor")))
+
+
+def dlx_register_backend(device_type: int, backend: dlx_backend | int | None) -> None:
+    """Add a backend for a device type that dlx has none for; it stays for the life of the process.
+    """
+    status = lib.dlx_register_backend(
+        int32(device_type, "device_type"),
+        struct_address(backend, dlx_backend, "backend"),
     )
     check(status)
 

@@ -1,0 +1,121 @@
+#include "capi/guard.h"
+#include "src/base/error.h"
+#include "src/device/current_stream.h"
+#include "src/device/registered.h"
+#include "src/device/registry.h"
+#include "src/tensor/order.h"
+
+using namespace dlx;
+using namespace dlx::capi;
+
+namespace {
+
+/// A device that is there and has streams.
+Backend& require_streams(int32_t device_type, int32_t device_id) {
+  Backend& backend = require_device(device_type, device_id);
+  if (!backend.has_streams()) {
+    fail(DLX_ERROR_INVALID_ARGUMENT, "`device` %s has no streams",
+         device_text(device_type, device_id).text);
+  }
+  return backend;
+}
+
+/// The same, and a stream that work can be given to.
+Backend& require_stream(int32_t device_type, int32_t device_id, int64_t stream) {
+  Backend& backend = require_streams(device_type, device_id);
+  backend.check_stream(stream);
+  return backend;
+}
+
+}  // namespace
+
+extern "C" {
+
+dlx_status dlx_stream_create(int32_t device_type, int32_t device_id, int64_t* out_stream) {
+  return guard(__func__, [&] {
+    require(out_stream, "out_stream");
+    *out_stream = require_streams(device_type, device_id).create_stream(device_id);
+  });
+}
+
+dlx_status dlx_stream_destroy(int32_t device_type, int32_t device_id, int64_t stream) {
+  return guard(__func__, [&] {
+    Backend& backend = require_stream(device_type, device_id, stream);
+    if (stream == backend.default_stream() || stream == 2) {
+      fail(DLX_ERROR_INVALID_ARGUMENT, "`stream` is a default stream, which cannot be destroyed");
+    }
+    backend.destroy_stream(device_id, stream);
+  });
+}
+
+dlx_status dlx_stream_synchronize(int32_t device_type, int32_t device_id, int64_t stream) {
+  return guard(__func__, [&] {
+    Backend& backend = require_stream(device_type, device_id, stream);
+    backend.synchronize_stream(device_id, stream);
+    release_held(backend);
+  });
+}
+
+dlx_status dlx_stream_wait(int32_t device_type, int32_t device_id, int64_t stream, int64_t other) {
+  return guard(__func__, [&] {
+    Backend& backend = require_stream(device_type, device_id, stream);
+    backend.check_stream(other);
+    follow_stream(backend, device_id, stream, device_id, other);
+  });
+}
+
+dlx_status dlx_stream_set_current(int32_t device_type, int32_t device_id, int64_t stream) {
+  return guard(__func__, [&] {
+    require_stream(device_type, device_id, stream);
+    set_current_stream(device_type, device_id, stream);
+  });
+}
+
+dlx_status dlx_stream_reset_current(int32_t device_type, int32_t device_id) {
+  return guard(__func__, [&] { reset_current_stream(device_type, device_id); });
+}
+
+dlx_status dlx_stream_get_current(int32_t device_type, int32_t device_id, int64_t* out_stream) {
+  return guard(__func__, [&] {
+    require(out_stream, "out_stream");
+    *out_stream = current_stream(require_streams(device_type, device_id), device_type, device_id);
+  });
+}
+
+dlx_status dlx_tensor_wait_on_stream(dlx_tensor* tensor, int64_t stream) {
+  return guard(__func__, [&] {
+    require(tensor, "tensor");
+    make_ready(tensor, &stream);
+  });
+}
+
+dlx_status dlx_tensor_written_on_stream(dlx_tensor* tensor, int64_t stream) {
+  return guard(__func__, [&] {
+    require(tensor, "tensor");
+    check_stream(static_cast<int32_t>(tensor->dl.device.device_type), stream);
+    if (stream == -1) {
+      fail(DLX_ERROR_INVALID_ARGUMENT, "`stream` -1 names no stream that writes");
+    }
+    note_written(tensor, stream);
+  });
+}
+
+dlx_status dlx_tensor_synchronize(dlx_tensor* tensor) {
+  return guard(__func__, [&] {
+    require(tensor, "tensor");
+    synchronize(tensor);
+  });
+}
+
+dlx_status dlx_register_backend(int32_t device_type, const dlx_backend* backend) {
+  return guard(__func__, [&] {
+    require(backend, "backend");
+    if (backend->struct_size != sizeof *backend) {
+      fail(DLX_ERROR_INVALID_ARGUMENT, "`backend` has a struct_size of %u (expected %zu)",
+           backend->struct_size, sizeof *backend);
+    }
+    register_backend(device_type, *backend);
+  });
+}
+
+}  // extern "C"

@@ -1,0 +1,65 @@
+#ifndef DLX_SRC_DEVICE_READINESS_H_
+#define DLX_SRC_DEVICE_READINESS_H_
+
+#include <atomic>
+
+#include "src/device/backend.h"
+
+namespace dlx {
+
+/// What the data of one storage waits for, shared by all views of it. Never a stream: handles change
+/// their meaning with context and thread, and foreign streams may be gone by the time.
+///
+/// - Nothing is noted: the data is behind the default stream of its device, where imports asked
+///   their producers to make it safe.
+/// - An event: the data is ready after it.
+/// - A capture: the data is made by a graph that was being captured; inside that capture the order
+///   is the graph's own.
+///
+/// Any thread may call anything. Errors: DRIVER, and UNSUPPORTED where a stream that is being
+/// captured would have to wait for work outside its graph (the capture is not touched then).
+class Readiness {
+ public:
+  Readiness() = default;
+  ~Readiness() {
+    if (!is_behind_default()) replace(nullptr);
+  }
+  Readiness(const Readiness&) = delete;
+  Readiness& operator=(const Readiness&) = delete;
+
+  /// Work given to `stream` from now on finds the data ready.
+  void order(Backend& backend, int32_t id, StreamHandle stream);
+  /// The work that `stream` has now writes the data (or is what makes it ready).
+  void written(Backend& backend, int32_t id, StreamHandle stream);
+  /// Waits on the host until the data is ready.
+  void wait_on_host(Backend& backend, int32_t id);
+  /// True if nothing is noted.
+  bool is_behind_default() const noexcept {
+    return pending_.load(std::memory_order_acquire) == nullptr;
+  }
+
+ private:
+  struct Pending;
+  class Hold;
+  Hold hold() const noexcept;
+  void replace(Pending* pending) noexcept;
+  void drop(const Pending* done) noexcept;
+
+  std::atomic<Pending*> pending_{nullptr};
+};
+
+/// Work given to `stream` from now on starts after the work that `other` has now.
+void follow_stream(Backend& backend, int32_t id, StreamHandle stream, int32_t other_id,
+                   StreamHandle other);
+
+/// Keeps something alive until an event is done: then calls release(object), from whatever thread gives
+/// dlx work for that backend next. Takes over the event.
+void hold_until(Backend& backend, int32_t id, EventHandle event, void (*release)(void*),
+                void* object);
+
+/// Releases what is held by events that are done.
+void release_held(Backend& backend) noexcept;
+
+}  // namespace dlx
+
+#endif  // DLX_SRC_DEVICE_READINESS_H_

@@ -1,0 +1,229 @@
+#include "src/device/registered.h"
+
+#include <atomic>
+#include <mutex>
+
+#include "src/base/error.h"
+#include "src/copy/plan.h"
+#include "src/device/registry.h"
+
+namespace dlx {
+namespace {
+
+/// What a vendor's functions make of Backend.
+class RegisteredBackend final : public Backend {
+ public:
+  RegisteredBackend(int32_t device_type, const dlx_backend& functions) noexcept
+      : type_(device_type), f_(functions) {}
+
+  int32_t type() const noexcept { return type_; }
+
+  int32_t count() override { return f_.device_count(f_.user_data); }
+  const char* reason() override {
+    return count() > 0 ? "" : "the backend that was registered for it counts no devices";
+  }
+
+  void describe(int32_t id, dlx_device_properties* out) override {
+    if (f_.describe != nullptr) check(f_.describe(id, out, f_.user_data), "describe");
+  }
+
+  void* allocate(int32_t, int32_t id, size_t size, size_t alignment) override {
+    return f_.allocate(id, size, alignment, f_.user_data);
+  }
+  void deallocate(int32_t, int32_t id, void* data) noexcept override {
+    f_.deallocate(id, data, f_.user_data);
+  }
+  void* allocate_temporary(int32_t id, StreamHandle, size_t size) override {
+    return f_.allocate(id, size, 256, f_.user_data);
+  }
+  void deallocate_temporary(int32_t id, StreamHandle stream, void* data) noexcept override {
+    // The functions promise nothing about work that still uses the memory.
+    if (!has_streams() || f_.stream_synchronize(id, stream, f_.user_data) == 0) {
+      f_.deallocate(id, data, f_.user_data);
+    }
+  }
+
+  void synchronize(int32_t id) override { check(f_.synchronize(id, f_.user_data), "synchronize"); }
+
+  bool has_streams() const noexcept override { return f_.stream_create != nullptr; }
+  StreamHandle default_stream() const noexcept override { return f_.default_stream; }
+  void check_stream(int64_t number) const override {
+    if (!has_streams()) Backend::check_stream(number);
+  }
+  StreamHandle create_stream(int32_t id) override {
+    if (!has_streams()) return Backend::create_stream(id);
+    StreamHandle stream = 0;
+    check(f_.stream_create(id, &stream, f_.user_data), "stream_create");
+    return stream;
+  }
+  void destroy_stream(int32_t id, StreamHandle stream) noexcept override {
+    if (has_streams()) f_.stream_destroy(id, stream, f_.user_data);
+  }
+  void synchronize_stream(int32_t id, StreamHandle stream) override {
+    if (!has_streams()) return Backend::synchronize_stream(id, stream);
+    check(f_.stream_synchronize(id, stream, f_.user_data), "stream_synchronize");
+  }
+
+  // Without streams everything is done when its call returns.
+  EventHandle record(int32_t id, StreamHandle stream) override {
+    if (!has_streams()) return this;
+    EventHandle event = nullptr;
+    check(f_.event_record(id, stream, &event, f_.user_data), "event_record");
+    return event;
+  }
+  void wait(int32_t id, StreamHandle stream, EventHandle event) override {
+    if (has_streams()) check(f_.event_wait(id, stream, event, f_.user_data), "event_wait");
+  }
+  void wait_on_host(int32_t id, EventHandle event) override {
+    if (has_streams()) {
+      check(f_.event_wait_on_host(id, event, f_.user_data), "event_wait_on_host");
+    }
+  }
+  bool is_done(int32_t id, EventHandle event) override {
+    int32_t done = 1;
+    if (has_streams()) check(f_.event_query(id, event, &done, f_.user_data), "event_query");
+    return done != 0;
+  }
+  void release_event(int32_t id, EventHandle event) noexcept override {
+    if (has_streams()) f_.event_release(id, event, f_.user_data);
+  }
+
+  void copy_from_host(int32_t id, StreamHandle stream, DeviceAddress dst, const void* src,
+                      size_t size) override {
+    check(f_.copy_from_host(id, dst.data, dst.offset, src, size, stream, f_.user_data),
+          "copy_from_host");
+  }
+  void copy_to_host(int32_t id, StreamHandle stream, void* dst, DeviceAddress src,
+                    size_t size) override {
+    check(f_.copy_to_host(id, dst, src.data, src.offset, size, stream, f_.user_data),
+          "copy_to_host");
+  }
+  void copy_on_device(int32_t dst_id, DeviceAddress dst, int32_t src_id, DeviceAddress src,
+                      StreamHandle stream, size_t size) override {
+    check(f_.copy_on_device(dst_id, dst.data, dst.offset, src_id, src.data, src.offset, size,
+                            stream, f_.user_data),
+          "copy_on_device");
+  }
+
+  bool copy_strided(int32_t id, StreamHandle stream, DeviceAddress dst, DeviceAddress src,
+                    const CopyPlan& plan) override;
+
+ private:
+  void check(int32_t result, const char* function) const {
+    if (result == 0) return;
+    const char* text = f_.error_text == nullptr ? nullptr : f_.error_text(f_.user_data);
+    fail(DLX_ERROR_DRIVER, "%s of the backend registered for %s failed: %d%s%s", function,
+         device_text(type_, 0).text, result, text == nullptr ? "" : ": ",
+         text == nullptr ? "" : text);
+  }
+
+  int32_t type_;
+  dlx_backend f_;
+};
+
+/// One side of a plan as a tensor of unsigned integers, or of bytes where none fits.
+struct Described {
+  DLTensor tensor{};
+  int64_t shape[CopyPlan::kMaxAxes + 1];
+  int64_t strides[CopyPlan::kMaxAxes + 1];
+};
+
+template <typename Step>
+void describe_side(const CopyPlan& plan, int64_t unit, DeviceAddress memory, const void* place,
+                   Step&& step, Described* out) noexcept {
+  int32_t ndim = 0;
+  for (; ndim < plan.ndim(); ++ndim) {
+    out->shape[ndim] = plan.axis(ndim).extent;
+    out->strides[ndim] = step(plan.axis(ndim)) / unit;
+  }
+  if (plan.item() != unit) {
+    out->shape[ndim] = plan.item() / unit;
+    out->strides[ndim++] = 1;
+  }
+  out->tensor.ndim = ndim;
+  out->tensor.shape = out->shape;
+  out->tensor.strides = out->strides;
+  out->tensor.dtype = {kDLUInt, static_cast<uint8_t>(8 * unit), 1};
+  const auto offset = memory.offset + static_cast<uint64_t>(reinterpret_cast<intptr_t>(place));
+  if (memory.data == nullptr) {
+    out->tensor.data = reinterpret_cast<void*>(offset);
+  } else {
+    out->tensor.data = memory.data;
+    out->tensor.byte_offset = offset;
+  }
+}
+
+bool RegisteredBackend::copy_strided(int32_t id, StreamHandle stream, DeviceAddress dst,
+                                     DeviceAddress src, const CopyPlan& plan) {
+  if (f_.copy_strided == nullptr) return false;
+  // The largest integer that all steps and places are multiples of.
+  uint64_t all = static_cast<uint64_t>(plan.item()) |
+                 (reinterpret_cast<uintptr_t>(plan.dst()) + dst.offset) |
+                 (reinterpret_cast<uintptr_t>(plan.src()) + src.offset);
+  for (int k = 0; k < plan.ndim(); ++k) {
+    all |= static_cast<uint64_t>(plan.axis(k).dst) | static_cast<uint64_t>(plan.axis(k).src);
+  }
+  const int64_t unit = all % 8 == 0 ? 8 : static_cast<int64_t>(all & (0 - all));
+  Described to;
+  Described from;
+  describe_side(plan, unit, dst, plan.dst(), [](const CopyAxis& a) { return a.dst; }, &to);
+  describe_side(plan, unit, src, plan.src(), [](const CopyAxis& a) { return a.src; }, &from);
+  to.tensor.device = from.tensor.device = {static_cast<DLDeviceType>(type_), id};
+  check(f_.copy_strided(id, &to.tensor, &from.tensor, stream, f_.user_data), "copy_strided");
+  return true;
+}
+
+constexpr int kMaxRegistered = 32;
+std::mutex register_mutex;
+std::atomic<RegisteredBackend*> registered[kMaxRegistered];  // filled from the front, never emptied
+
+void check_functions(const dlx_backend& f) {
+  const bool required = f.device_count && f.allocate && f.deallocate && f.copy_from_host &&
+                        f.copy_to_host && f.copy_on_device && f.synchronize;
+  if (!required) {
+    fail(DLX_ERROR_INVALID_ARGUMENT,
+         "`backend` lacks a function (expected device_count, allocate, deallocate, copy_from_host, "
+         "copy_to_host, copy_on_device and synchronize)");
+  }
+  const bool any = f.stream_create || f.stream_destroy || f.stream_synchronize || f.event_record ||
+                   f.event_wait || f.event_wait_on_host || f.event_query || f.event_release;
+  const bool all = f.stream_create && f.stream_destroy && f.stream_synchronize && f.event_record &&
+                   f.event_wait && f.event_wait_on_host && f.event_query && f.event_release;
+  if (any && !all) {
+    fail(DLX_ERROR_INVALID_ARGUMENT,
+         "`backend` has some functions for streams and events, but not all (expected all or none)");
+  }
+}
+
+}  // namespace
+
+Backend* find_registered(int32_t device_type) noexcept {
+  for (const std::atomic<RegisteredBackend*>& slot : registered) {
+    RegisteredBackend* backend = slot.load(std::memory_order_acquire);
+    if (backend == nullptr) return nullptr;
+    if (backend->type() == device_type) return backend;
+  }
+  return nullptr;
+}
+
+void register_backend(int32_t device_type, const dlx_backend& functions) {
+  check_functions(functions);
+  if (device_type <= 0) {
+    fail(DLX_ERROR_INVALID_ARGUMENT, "`device_type` is none (got %d, expected a positive number)",
+         device_type);
+  }
+  const std::lock_guard<std::mutex> lock(register_mutex);
+  if (find_backend(device_type) != nullptr) {
+    fail(DLX_ERROR_INVALID_ARGUMENT, "`device_type` %s has a backend already",
+         device_text(device_type, 0).text);
+  }
+  for (std::atomic<RegisteredBackend*>& slot : registered) {
+    if (slot.load(std::memory_order_relaxed) != nullptr) continue;
+    slot.store(new RegisteredBackend(device_type, functions), std::memory_order_release);
+    return;
+  }
+  fail(DLX_ERROR_UNSUPPORTED, "`device_type` %s: %d backends are registered already",
+       device_text(device_type, 0).text, kMaxRegistered);
+}
+
+}  // namespace dlx

@@ -1,0 +1,17 @@
+#ifndef DLX_SRC_DEVICE_REGISTERED_H_
+#define DLX_SRC_DEVICE_REGISTERED_H_
+
+#include "src/device/backend.h"
+
+namespace dlx {
+
+/// Adds a backend that somebody else wrote; see dlx_register_backend.
+/// Throws Error(INVALID_ARGUMENT).
+void register_backend(int32_t device_type, const dlx_backend& functions);
+
+/// The backend registered for a device type, or NULL.
+Backend* find_registered(int32_t device_type) noexcept;
+
+}  // namespace dlx
+
+#endif  // DLX_SRC_DEVICE_REGISTERED_H_

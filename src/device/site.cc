@@ -1,0 +1,161 @@
+#include "src/device/site.h"
+
+#include <cstdlib>
+#include <memory>
+#include <new>
+
+#include "src/base/error.h"
+#include "src/copy/execute.h"
+#include "src/device/registry.h"
+
+namespace dlx {
+namespace {
+
+/// The memory that one side of a plan spans: from the lowest byte on.
+struct Span {
+  int64_t below = 0;  ///< bytes from the lowest one to the first item
+  int64_t bytes = 0;
+};
+
+template <typename Step>
+Span span_of(const CopyPlan& plan, Step&& step) noexcept {
+  Span span;
+  span.bytes = plan.item();
+  for (int k = 0; k < plan.ndim(); ++k) {
+    const int64_t reach = step(plan.axis(k)) * (plan.axis(k).extent - 1);
+    span.bytes += reach < 0 ? -reach : reach;
+    span.below += reach < 0 ? -reach : 0;
+  }
+  return span;
+}
+
+int64_t dst_step(const CopyAxis& axis) noexcept { return axis.dst; }
+int64_t src_step(const CopyAxis& axis) noexcept { return axis.src; }
+
+/// Halves the nest where that shortens the span most, and runs both parts.
+template <typename Step, typename Run>
+void halve(const CopyPlan& plan, Step&& step, Run&& run) {
+  int widest = 0;
+  int64_t most = -1;
+  for (int k = 0; k < plan.ndim(); ++k) {
+    const int64_t reach = step(plan.axis(k)) * (plan.axis(k).extent - 1);
+    const int64_t size = reach < 0 ? -reach : reach;
+    if (size > most) {
+      most = size;
+      widest = k;
+    }
+  }
+  const int64_t extent = plan.axis(widest).extent;
+  run(plan.part(widest, 0, extent / 2));
+  run(plan.part(widest, extent / 2, extent - extent / 2));
+}
+
+bool is_run(const CopyPlan& plan, int64_t (*step)(const CopyAxis&)) noexcept {
+  int64_t compact = plan.item();
+  for (int k = plan.ndim() - 1; k >= 0; --k) {
+    if (step(plan.axis(k)) != compact) return false;
+    compact *= plan.axis(k).extent;
+  }
+  return true;
+}
+
+int64_t address_of(const char* place) noexcept { return reinterpret_cast<intptr_t>(place); }
+
+}  // namespace
+
+bool dst_is_run(const CopyPlan& plan) noexcept { return is_run(plan, dst_step); }
+bool src_is_run(const CopyPlan& plan) noexcept { return is_run(plan, src_step); }
+
+DeviceAddress Site::at(void* handle, const char* place) noexcept {
+  if (handle != nullptr) return {handle, static_cast<uint64_t>(address_of(place) - kHandleBase)};
+  return {reinterpret_cast<void*>(address_of(place)), 0};
+}
+
+void Site::end_use(StagingBuffer* buffer) const {
+  buffer->in_use_until(backend->record(id, stream));
+}
+
+bool Site::copy_by_kernels(void* dst_handle, void* src_handle, const CopyPlan& plan) const {
+  if (dst_is_run(plan) && src_is_run(plan)) {
+    backend->copy_on_device(id, at(dst_handle, plan.dst()), id, at(src_handle, plan.src()), stream,
+                            static_cast<size_t>(plan.size()));
+    return true;
+  }
+  const CopyPlan offsets = plan.moved(dst_handle == nullptr ? 0 : -kHandleBase,
+                                      src_handle == nullptr ? 0 : -kHandleBase);
+  return backend->copy_strided(id, stream, {dst_handle, 0}, {src_handle, 0}, offsets);
+}
+
+void Site::copy(void* dst_handle, void* src_handle, const CopyPlan& plan) const {
+  if (copy_by_kernels(dst_handle, src_handle, plan)) return;
+  for_each_chunk(plan, StagingBuffer::kBytes, [&](const CopyPlan& part, int64_t bytes) {
+    const std::unique_ptr<char, void (*)(void*)> buffer(
+        static_cast<char*>(std::malloc(static_cast<size_t>(bytes))), std::free);
+    if (buffer == nullptr) throw std::bad_alloc();
+    download_spans(src_handle, part.to_compact(buffer.get()));
+    upload_spans(dst_handle, part.from_compact(buffer.get()));
+  });
+}
+
+void Site::download_spans(void* src_handle, const CopyPlan& plan) const {
+  const Span span = span_of(plan, src_step);
+  if (plan.ndim() > 0 && span.bytes > StagingBuffer::kBytes) {
+    halve(plan, src_step, [&](const CopyPlan& part) { download_spans(src_handle, part); });
+    return;
+  }
+  for (int64_t first = 0; first < span.bytes; first += StagingBuffer::kBytes) {
+    const int64_t rest = span.bytes - first;
+    const int64_t bytes = rest < StagingBuffer::kBytes ? rest : StagingBuffer::kBytes;
+    StagingBuffer buffer(*backend);
+    buffer.begin_use(id, stream);
+    DeviceAddress from = at(src_handle, plan.src());
+    from.offset += static_cast<uint64_t>(first - span.below);
+    backend->copy_to_host(id, stream, buffer.data(), from, static_cast<size_t>(bytes));
+    end_use(&buffer);
+    buffer.wait();
+    // More than one piece only where the plan is one run.
+    const CopyPlan piece = plan.ndim() > 0 ? plan : plan.part_of_item(first, bytes);
+    const char* start = plan.ndim() > 0 ? buffer.data() + span.below : buffer.data();
+    execute(piece.moved(0, address_of(start) - address_of(piece.src())));
+  }
+}
+
+void Site::upload_spans(void* dst_handle, const CopyPlan& plan) const {
+  const Span span = span_of(plan, dst_step);
+  if (plan.ndim() > 0 && span.bytes > StagingBuffer::kBytes) {
+    halve(plan, dst_step, [&](const CopyPlan& part) { upload_spans(dst_handle, part); });
+    return;
+  }
+  for (int64_t first = 0; first < span.bytes; first += StagingBuffer::kBytes) {
+    const int64_t rest = span.bytes - first;
+    const int64_t bytes = rest < StagingBuffer::kBytes ? rest : StagingBuffer::kBytes;
+    StagingBuffer buffer(*backend);
+    const DeviceAddress to = at(dst_handle, plan.dst() + first);
+    buffer.begin_use(id, stream);
+    if (plan.ndim() > 0) {  // what lies between the items keeps its value
+      backend->copy_to_host(id, stream, buffer.data(), to, static_cast<size_t>(bytes));
+      wait_for_stream(*backend, id, stream);
+    }
+    const CopyPlan piece = plan.ndim() > 0 ? plan : plan.part_of_item(first, bytes);
+    execute(piece.moved(address_of(buffer.data()) - address_of(piece.dst()), 0));
+    backend->copy_from_host(id, stream, to, buffer.data(), static_cast<size_t>(bytes));
+    end_use(&buffer);
+    buffer.wait();
+  }
+}
+
+Temporary::Temporary(const Site& site, int64_t bytes)
+    : site_(site),
+      data_(site.backend->allocate_temporary(site.id, site.stream, static_cast<size_t>(bytes))) {
+  if (data_ == nullptr) {
+    fail(DLX_ERROR_OUT_OF_MEMORY, "there is no room for a temporary of %lld bytes on %s",
+         static_cast<long long>(bytes), device_text(site.type, site.id).text);
+  }
+  const bool is_address = data_is_address(site.type);
+  handle_ = is_address ? nullptr : data_;
+  place_ = is_address ? static_cast<char*>(data_) : reinterpret_cast<char*>(Site::kHandleBase);
+}
+
+Temporary::~Temporary() { site_.backend->deallocate_temporary(site_.id, site_.stream, data_); }
+
+}  // namespace dlx

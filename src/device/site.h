@@ -1,0 +1,104 @@
+#ifndef DLX_SRC_DEVICE_SITE_H_
+#define DLX_SRC_DEVICE_SITE_H_
+
+#include "src/copy/plan.h"
+#include "src/device/backend.h"
+#include "src/device/staging.h"
+
+namespace dlx {
+
+/// A device and the stream that one operation works on, seen through plans.
+///
+/// Plans hold addresses. Where a tensor's data is a handle (OpenCL), its plan was made as if the memory
+/// began at kHandleBase, and the handle travels beside it; elsewhere `handle` is NULL.
+struct Site {
+  static constexpr int64_t kHandleBase = int64_t{1} << 32;
+
+  Backend* backend;
+  int32_t type;
+  int32_t id;
+  StreamHandle stream;
+
+  /// A place of a plan as the backend takes it.
+  static DeviceAddress at(void* handle, const char* place) noexcept;
+
+  /// Both sides on this device; through the host where it has no kernels.
+  void copy(void* dst_handle, void* src_handle, const CopyPlan& plan) const;
+  /// False: it has none, and nothing was done.
+  bool copy_by_kernels(void* dst_handle, void* src_handle, const CopyPlan& plan) const;
+  /// An event behind the work so far, which the buffer's rest waits for.
+  void end_use(StagingBuffer* buffer) const;
+
+  // Without kernels: whole spans cross, and the host picks from them or puts into them. These wait.
+  void download_spans(void* src_handle, const CopyPlan& plan) const;
+  void upload_spans(void* dst_handle, const CopyPlan& plan) const;
+};
+
+/// Device memory for one operation, given back in the order of the stream.
+class Temporary {
+ public:
+  /// Throws Error(OUT_OF_MEMORY).
+  Temporary(const Site& site, int64_t bytes);
+  ~Temporary();
+  Temporary(const Temporary&) = delete;
+  Temporary& operator=(const Temporary&) = delete;
+
+  void* handle() const noexcept { return handle_; }
+  /// The place of its first byte in a plan.
+  char* place() const noexcept { return place_; }
+
+ private:
+  const Site& site_;
+  void* data_;
+  void* handle_;
+  char* place_;
+};
+
+/// Whether one side of the plan is one run in the order of the nest.
+bool dst_is_run(const CopyPlan& plan) noexcept;
+bool src_is_run(const CopyPlan& plan) noexcept;
+
+/// Calls f(part, bytes) for parts of at most `limit` bytes that follow each other in compact order.
+template <typename F>
+void for_each_chunk(const CopyPlan& plan, int64_t limit, F&& f) {
+  int inner_axes = plan.ndim();  // axes from here on are taken whole
+  int64_t inner = plan.item();
+  while (inner_axes > 0 && inner <= limit / plan.axis(inner_axes - 1).extent) {
+    inner *= plan.axis(--inner_axes).extent;
+  }
+  int64_t first[CopyPlan::kMaxAxes + 1];
+  int64_t extent[CopyPlan::kMaxAxes + 1];
+  for (int k = 0; k < plan.ndim(); ++k) {
+    first[k] = 0;
+    extent[k] = k < inner_axes ? 1 : plan.axis(k).extent;
+  }
+  const int split = inner_axes - 1;  // taken in blocks; -1: everything fits
+  const int64_t block = inner > limit ? 1 : limit / inner;
+  for (;;) {
+    if (split >= 0) {
+      const int64_t rest = plan.axis(split).extent - first[split];
+      extent[split] = rest < block ? rest : block;
+    }
+    const CopyPlan part = plan.box(first, extent);
+    for (int64_t at = 0; at < part.item(); at += limit) {
+      if (part.ndim() > 0 || part.item() <= limit) {
+        f(part, part.size());
+        break;
+      }
+      const int64_t rest = part.item() - at;
+      const int64_t bytes = rest < limit ? rest : limit;
+      f(part.part_of_item(at, bytes), bytes);
+    }
+    int k = split;
+    for (; k >= 0; --k) {
+      first[k] += extent[k];
+      if (first[k] < plan.axis(k).extent) break;
+      first[k] = 0;
+    }
+    if (k < 0) return;
+  }
+}
+
+}  // namespace dlx
+
+#endif  // DLX_SRC_DEVICE_SITE_H_

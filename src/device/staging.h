@@ -1,0 +1,54 @@
+#ifndef DLX_SRC_DEVICE_STAGING_H_
+#define DLX_SRC_DEVICE_STAGING_H_
+
+#include <cstddef>
+
+#include "src/device/backend.h"
+
+namespace dlx {
+
+/// Pinned host memory between pageable memory and a device; a few are kept for each backend, because
+/// pinning memory costs a millisecond.
+class StagingBuffer {
+ public:
+  /// Large enough for a transfer at full speed, small enough to overlap with packing.
+  static constexpr int64_t kBytes = int64_t{4} << 20;
+
+  /// Waits until the device is done with the one that has been resting longest, if all are in use.
+  /// Throws std::bad_alloc or Error(DRIVER).
+  explicit StagingBuffer(Backend& backend);
+  ~StagingBuffer();
+  StagingBuffer(const StagingBuffer&) = delete;
+  StagingBuffer& operator=(const StagingBuffer&) = delete;
+
+  char* data() const noexcept { return data_; }
+
+  /// Work that uses the memory is about to be given to a stream: unless in_use_until() follows, the
+  /// memory rests only after that stream is done.
+  void begin_use(int32_t id, StreamHandle stream) noexcept;
+  /// The device uses the memory until `event`, which it takes over.
+  void in_use_until(EventHandle event) noexcept;
+  /// Waits for that event, on the host.
+  void wait();
+
+ private:
+  Backend& backend_;
+  char* data_ = nullptr;
+  int32_t id_ = 0;
+  StreamHandle stream_ = 0;
+  EventHandle event_ = nullptr;
+  bool in_open_use_ = false;
+};
+
+/// Waits for the work that `stream` has now, or for the one queue of a device without streams.
+inline void wait_for_stream(Backend& backend, int32_t id, StreamHandle stream) {
+  if (backend.has_streams()) {
+    backend.synchronize_stream(id, stream);
+  } else {
+    backend.synchronize(id);
+  }
+}
+
+}  // namespace dlx
+
+#endif  // DLX_SRC_DEVICE_STAGING_H_

@@ -1,0 +1,339 @@
+#include "src/device/transfer.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+
+#include "src/base/error.h"
+#include "src/copy/copy.h"
+#include "src/copy/execute.h"
+#include "src/copy/overlap.h"
+#include "src/device/current_stream.h"
+#include "src/device/registry.h"
+#include "src/device/site.h"
+
+namespace dlx {
+namespace {
+
+int32_t type_of(const Operand& operand) noexcept {
+  return static_cast<int32_t>(operand.tensor->device.device_type);
+}
+
+/// The handle where the data is none, else NULL.
+void* handle_of(const Operand& operand) noexcept {
+  return data_is_address(type_of(operand)) ? nullptr : operand.tensor->data;
+}
+
+/// The description that plans are made of: see Site.
+DLTensor placed(const Operand& operand) noexcept {
+  DLTensor tensor = *operand.tensor;
+  if (handle_of(operand) != nullptr) tensor.data = reinterpret_cast<void*>(Site::kHandleBase);
+  return tensor;
+}
+
+Site site_of(const Operand& operand, const int64_t* stream) {
+  const int32_t type = type_of(operand);
+  Backend& backend = require_device(type, operand.tensor->device.device_id);
+  const Worker worker = find_worker(*operand.tensor);
+  const int32_t id = worker.backend == nullptr ? operand.tensor->device.device_id : worker.id;
+  if (stream != nullptr) {
+    backend.check_stream(*stream);
+    return {&backend, type, id, *stream};
+  }
+  return {&backend, type, id, current_stream(backend, type, id)};
+}
+
+void order(const Operand& operand, const Site& site) {
+  if (operand.readiness != nullptr) operand.readiness->order(*site.backend, site.id, site.stream);
+}
+
+void written(const Operand& operand, const Site& site) {
+  if (operand.readiness != nullptr) operand.readiness->written(*site.backend, site.id, site.stream);
+}
+
+/// Host memory that a device may be writing or reading is touched by the CPU only after that.
+void settle(const Operand& host) {
+  const Worker worker = find_worker(*host.tensor);
+  if (worker.backend == nullptr) return;
+  Readiness behind_default;  // what is known of memory that came without a storage
+  Readiness& readiness = host.readiness == nullptr ? behind_default : *host.readiness;
+  readiness.wait_on_host(*worker.backend, worker.id);
+}
+
+/// Whether the site's device can read or write the host memory by itself, and in order.
+bool is_pinned(const Operand& host, const Site& site) noexcept {
+  return type_of(host) != kDLCPU && find_backend(type_of(host)) == site.backend;
+}
+
+[[noreturn]] void fail_captured() {
+  fail(DLX_ERROR_UNSUPPORTED,
+       "`stream` is being captured into a graph, which can hold no copy that goes through host "
+       "memory or temporaries of dlx: copy before the capture, or with torch or CuPy in it");
+}
+
+void require_no_capture(const Site& site) {
+  if (site.backend->capture(site.id, site.stream).capturing) fail_captured();
+}
+
+// ---- the ways ------------------------------------------------------------------------------------
+
+void upload(const Site& site, void* dst_handle, const CopyPlan& plan) {
+  const bool direct = dst_is_run(plan);
+  for_each_chunk(plan, StagingBuffer::kBytes, [&](const CopyPlan& part, int64_t bytes) {
+    StagingBuffer buffer(*site.backend);
+    execute(part.to_compact(buffer.data()));
+    buffer.begin_use(site.id, site.stream);
+    const auto send = [&](DeviceAddress to) {
+      site.backend->copy_from_host(site.id, site.stream, to, buffer.data(),
+                                   static_cast<size_t>(bytes));
+    };
+    if (direct || dst_is_run(part)) {
+      send(Site::at(dst_handle, part.dst()));
+    } else {
+      const Temporary packed(site, bytes);
+      send(Site::at(packed.handle(), packed.place()));
+      if (!site.copy_by_kernels(dst_handle, packed.handle(), part.from_compact(packed.place()))) {
+        site.upload_spans(dst_handle, part.from_compact(buffer.data()));
+      }
+    }
+    site.end_use(&buffer);
+  });
+}
+
+/// A chunk on its way to the host.
+struct Arriving {
+  Arriving(Backend& backend, const CopyPlan& part) : buffer(backend), part(part) {}
+  void unpack() {
+    buffer.wait();
+    execute(part.from_compact(buffer.data()));
+  }
+  StagingBuffer buffer;
+  CopyPlan part;
+};
+
+void download(const Site& site, void* src_handle, const CopyPlan& plan) {
+  std::unique_ptr<Arriving> previous;
+  for_each_chunk(plan, StagingBuffer::kBytes, [&](const CopyPlan& part, int64_t bytes) {
+    auto next = std::make_unique<Arriving>(*site.backend, part);
+    next->buffer.begin_use(site.id, site.stream);
+    const auto receive = [&](DeviceAddress from) {
+      site.backend->copy_to_host(site.id, site.stream, next->buffer.data(), from,
+                                 static_cast<size_t>(bytes));
+    };
+    if (src_is_run(part)) {
+      receive(Site::at(src_handle, part.src()));
+    } else {
+      const Temporary packed(site, bytes);
+      if (!site.copy_by_kernels(packed.handle(), src_handle, part.to_compact(packed.place()))) {
+        site.download_spans(src_handle, part);
+        return;
+      }
+      receive(Site::at(packed.handle(), packed.place()));
+    }
+    site.end_use(&next->buffer);
+    if (previous != nullptr) previous->unpack();
+    previous = std::move(next);
+  });
+  if (previous != nullptr) previous->unpack();
+}
+
+/// Within one device. Operands that overlap go through a temporary.
+void copy_within(const Site& site, const Operand& dst, const Operand& src, const CopyPlan& plan) {
+  void* const dst_handle = handle_of(dst);
+  void* const src_handle = handle_of(src);
+  const bool same_memory = dst_handle == src_handle;  // of addresses, both are NULL
+  if (!same_memory || !operands_overlap(plan, plan.item(), plan.item())) {
+    site.copy(dst_handle, src_handle, plan);
+    return;
+  }
+  require_no_capture(site);
+  const Temporary packed(site, plan.size());
+  site.copy(packed.handle(), src_handle, plan.to_compact(packed.place()));
+  site.copy(dst_handle, packed.handle(), plan.from_compact(packed.place()));
+}
+
+/// Between two devices of one backend: packed on one, unpacked on the other.
+void copy_between(const Site& to, void* dst_handle, const Site& from, void* src_handle,
+                  const CopyPlan& plan) {
+  constexpr int64_t kChunk = 16 * StagingBuffer::kBytes;
+  Backend& backend = *to.backend;
+  const auto follow = [&](const Site& later, const Site& earlier) {
+    follow_stream(backend, later.id, later.stream, earlier.id, earlier.stream);
+  };
+  for_each_chunk(plan, kChunk, [&](const CopyPlan& part, int64_t bytes) {
+    const auto size = static_cast<size_t>(bytes);
+    std::unique_ptr<Temporary> packed;
+    std::unique_ptr<Temporary> arrived;
+    DeviceAddress source = Site::at(src_handle, part.src());
+    if (!src_is_run(part)) {
+      packed = std::make_unique<Temporary>(from, bytes);
+      from.copy(packed->handle(), src_handle, part.to_compact(packed->place()));
+      source = Site::at(packed->handle(), packed->place());
+    }
+    follow(to, from);
+    DeviceAddress target = Site::at(dst_handle, part.dst());
+    if (!dst_is_run(part)) {
+      arrived = std::make_unique<Temporary>(to, bytes);
+      target = Site::at(arrived->handle(), arrived->place());
+    }
+    backend.copy_on_device(to.id, target, from.id, source, to.stream, size);
+    if (arrived != nullptr) {
+      to.copy(dst_handle, arrived->handle(), part.from_compact(arrived->place()));
+    }
+    if (packed != nullptr) follow(from, to);  // the temporary is given back after it was read
+  });
+}
+
+/// Between devices of different makers: through the host.
+void copy_through_host(const Site& to, void* dst_handle, const Site& from, void* src_handle,
+                       const CopyPlan& plan) {
+  for_each_chunk(plan, StagingBuffer::kBytes, [&](const CopyPlan& part, int64_t bytes) {
+    const std::unique_ptr<char, void (*)(void*)> buffer(
+        static_cast<char*>(std::malloc(static_cast<size_t>(bytes))), std::free);
+    if (buffer == nullptr) throw std::bad_alloc();
+    download(from, src_handle, part.to_compact(buffer.get()));
+    upload(to, dst_handle, part.from_compact(buffer.get()));
+  });
+}
+
+// ---- elements that do not fill bytes ---------------------------------------------------------------
+
+/// The bytes that a tensor's elements lie in, on the host; of a device's tensor a copy.
+class HostBytes {
+ public:
+  HostBytes(const Operand& operand, const Site* site) : operand_(operand), site_(site) {
+    tensor_ = *operand.tensor;
+    if (site == nullptr) return;
+    const int64_t bits = operand.padded ? 8 * tensor_.dtype.lanes
+                                        : int64_t{tensor_.dtype.bits} * tensor_.dtype.lanes;
+    int64_t low = 0;
+    int64_t high = 0;
+    int64_t compact = 1;
+    for (int32_t k = tensor_.ndim - 1; k >= 0; --k) {
+      const int64_t stride = tensor_.strides == nullptr ? compact : tensor_.strides[k];
+      compact *= tensor_.shape[k];
+      const int64_t reach = stride * (tensor_.shape[k] - 1);
+      (reach < 0 ? low : high) += reach;
+    }
+    // The first byte of the lowest element, and the last one of the highest.
+    first_ = -((-low * bits + 7) / 8);
+    size_ = static_cast<size_t>((high * bits + bits + 7) / 8 - first_);
+    bytes_.reset(static_cast<char*>(std::malloc(size_)));
+    if (bytes_ == nullptr) throw std::bad_alloc();
+    site->backend->copy_to_host(site->id, site->stream, bytes_.get(), address(), size_);
+    wait_for_stream(*site->backend, site->id, site->stream);
+    tensor_.data = reinterpret_cast<void*>(reinterpret_cast<intptr_t>(bytes_.get()) - first_);
+    tensor_.byte_offset = 0;
+  }
+
+  const DLTensor& tensor() const noexcept { return tensor_; }
+
+  void write_back() const {
+    if (site_ == nullptr) return;
+    site_->backend->copy_from_host(site_->id, site_->stream, address(), bytes_.get(), size_);
+    wait_for_stream(*site_->backend, site_->id, site_->stream);
+  }
+
+ private:
+  struct Free {
+    void operator()(void* data) const noexcept { std::free(data); }
+  };
+
+  DeviceAddress address() const noexcept {
+    const DLTensor& tensor = *operand_.tensor;
+    return {tensor.data, tensor.byte_offset + static_cast<uint64_t>(first_)};
+  }
+
+  const Operand& operand_;
+  const Site* site_;
+  DLTensor tensor_;
+  std::unique_ptr<char, Free> bytes_;
+  int64_t first_ = 0;
+  size_t size_ = 0;
+};
+
+/// Packed elements that begin inside bytes: the whole bytes cross, the host moves the bits.
+void transfer_bits(const Operand& dst, const Site* dst_site, const Operand& src,
+                   const Site* src_site) {
+  const HostBytes from(src, src_site);
+  const HostBytes to(dst, dst_site);
+  copy_tensor(to.tensor(), dst.padded, from.tensor(), src.padded);
+  to.write_back();
+}
+
+}  // namespace
+
+PendingWork transfer(const Operand& dst, const Operand& src, const int64_t* stream) {
+  const bool to_host = cpu_reachable(type_of(dst));
+  const bool from_host = cpu_reachable(type_of(src));
+  const DLTensor dst_tensor = placed(dst);
+  const DLTensor src_tensor = placed(src);
+  if (to_host && from_host) {
+    if (stream != nullptr) check_stream(kDLCPU, *stream);
+    settle(dst);
+    settle(src);
+    copy_tensor(dst_tensor, dst.padded, src_tensor, src.padded);
+    return {};
+  }
+  const CopyPlan plan = plan_copy(dst_tensor, dst.padded, src_tensor, src.padded);
+  // The stream that was asked for is one of the destination's device where both are devices.
+  const Site to = to_host ? Site{} : site_of(dst, stream);
+  const Site from = from_host ? Site{} : site_of(src, to_host ? stream : nullptr);
+  if (plan.empty()) return {};
+  const Site& worker = to_host ? from : to;
+  release_held(*worker.backend);
+
+  if (plan.in_bits() || to_host || from_host || to.backend != from.backend) {
+    require_no_capture(worker);
+    if (!to_host && !from_host) require_no_capture(from);
+  }
+  if (!to_host) order(dst, to);
+  if (!from_host) {
+    const bool direct = !to_host && to.backend == from.backend && to.id == from.id;
+    order(src, direct ? to : from);
+  }
+
+  if (plan.in_bits()) {
+    if (to_host) settle(dst);
+    if (from_host) settle(src);
+    transfer_bits(dst, to_host ? nullptr : &to, src, from_host ? nullptr : &from);
+    return {};
+  }
+  if (to_host) {
+    settle(dst);
+    if (is_pinned(dst, from) && plan.ndim() == 0) {
+      from.backend->copy_to_host(from.id, from.stream, plan.dst(),
+                                 Site::at(handle_of(src), plan.src()),
+                                 static_cast<size_t>(plan.size()));
+      wait_for_stream(*from.backend, from.id, from.stream);
+    } else {
+      download(from, handle_of(src), plan);
+    }
+    return {};
+  }
+  PendingWork pending{to.backend, to.id, to.stream};
+  if (from_host) {
+    if (is_pinned(src, to) && plan.ndim() == 0) {
+      order(src, to);
+      to.backend->copy_from_host(to.id, to.stream, Site::at(handle_of(dst), plan.dst()), plan.src(),
+                                 static_cast<size_t>(plan.size()));
+    } else {
+      settle(src);
+      upload(to, handle_of(dst), plan);
+      pending.backend = nullptr;  // all of the source lies in buffers of ours
+    }
+  } else if (to.backend != from.backend) {
+    copy_through_host(to, handle_of(dst), from, handle_of(src), plan);
+    pending.backend = nullptr;
+  } else if (to.id == from.id) {
+    copy_within(to, dst, src, plan);
+  } else {
+    require_no_capture(to);
+    copy_between(to, handle_of(dst), from, handle_of(src), plan);
+  }
+  written(dst, to);
+  return pending;
+}
+
+}  // namespace dlx

@@ -1,0 +1,57 @@
+#include "src/tensor/order.h"
+
+#include "src/base/error.h"
+#include "src/device/current_stream.h"
+#include "src/device/registry.h"
+
+namespace dlx {
+namespace {
+
+int32_t type_of(const Tensor* tensor) noexcept {
+  return static_cast<int32_t>(tensor->dl.device.device_type);
+}
+
+void require_driver(const Tensor* tensor, const Worker& worker, StreamHandle stream) {
+  if (worker.id < worker.backend->count()) return;
+  fail(DLX_ERROR_UNSUPPORTED, "`stream` %lld cannot be ordered behind the data's own work: %s",
+       static_cast<long long>(stream),
+       worker.backend->count() == 0 ? backend_reason(type_of(tensor)) : "there is no such device");
+}
+
+}  // namespace
+
+void make_ready(Tensor* tensor, const int64_t* stream) {
+  if (stream != nullptr) check_stream(type_of(tensor), *stream);
+  const Worker worker = find_worker(tensor->dl);
+  if (worker.backend == nullptr || (stream != nullptr && *stream == -1)) return;
+  const StreamHandle target = stream == nullptr ? worker.backend->default_stream() : *stream;
+  Readiness& readiness = tensor->root->readiness;
+  if (readiness.is_behind_default() && target == worker.backend->default_stream()) return;
+  require_driver(tensor, worker, target);
+  readiness.order(*worker.backend, worker.id, target);
+}
+
+void note_written(Tensor* tensor, StreamHandle stream) {
+  const Worker worker = find_worker(tensor->dl);
+  if (worker.backend == nullptr) return;
+  Readiness& readiness = tensor->root->readiness;
+  if (stream == worker.backend->default_stream() && readiness.is_behind_default()) return;
+  require_driver(tensor, worker, stream);
+  // What it waited for before is not forgotten.
+  if (!readiness.is_behind_default()) readiness.order(*worker.backend, worker.id, stream);
+  readiness.written(*worker.backend, worker.id, stream);
+}
+
+void synchronize(Tensor* tensor) {
+  const Worker worker = find_worker(tensor->dl);
+  if (worker.backend == nullptr || worker.id >= worker.backend->count()) return;
+  tensor->root->readiness.wait_on_host(*worker.backend, worker.id);
+}
+
+StreamHandle current_stream_of(const DLDevice& device) noexcept {
+  const auto type = static_cast<int32_t>(device.device_type);
+  const Backend* backend = find_backend(type);
+  return backend == nullptr ? 0 : current_stream(*backend, type, device.device_id);
+}
+
+}  // namespace dlx
