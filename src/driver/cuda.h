@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "src/driver/library.h"
+
 /// The CUDA driver API's ABI as far as dlx uses it, in our own words. The functions are looked up
 /// at run time (cuda.inc); tests/src/driver compares all of it with NVIDIA's cuda.h.
 namespace dlx::cuda {
@@ -33,7 +35,7 @@ struct PoolProperties {
   unsigned char reserved[54];
 };
 
-/// Where a constant of the driver stands in for a name of cuda.h, the name is given.
+/// The driver's numbers that dlx uses; the vendor's name for each stands behind it.
 enum : Result {
   kSuccess = 0,                  // CUDA_SUCCESS
   kOutOfMemory = 2,              // CUDA_ERROR_OUT_OF_MEMORY
@@ -94,11 +96,10 @@ enum : int {
 /// The oldest driver that is used, as cuDriverGetVersion tells it: 1000 * major + 10 * minor.
 constexpr int kOldestVersion = 11040;
 
-/// The driver's functions, by the names of cuda.inc; NULL where an optional one is missing.
+/// The driver's functions, by the names of cuda.inc.
 struct Functions {
 #define DLX_DRIVER_FUNCTION(name, symbol, need, ...) \
-  using name##_type = __VA_ARGS__;                   \
-  name##_type* name;
+  DriverFunction<__VA_ARGS__> name{#symbol, nullptr};
 #include "src/driver/cuda.inc"
 #undef DLX_DRIVER_FUNCTION
 };

@@ -4,30 +4,24 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "src/driver/cuda.h"
+#include "src/driver/library.h"
+
 /// HIP's ABI (ROCm 5.1 and later) as far as dlx uses it, in our own words. The functions are looked
 /// up at run time (hip.inc); tests/src/driver compares all of it with AMD's hip_runtime_api.h.
 namespace dlx::hip {
 
-using Result = int;
-using Stream = struct StreamObject*;
-using Event = struct EventObject*;
-using Module = struct ModuleObject*;
-using Function = struct FunctionObject*;
-using Pool = struct PoolObject*;
+// Types and numbers that HIP took over from CUDA.
+using cuda::Event;
+using cuda::Function;
+using cuda::Module;
+using cuda::Pool;
+using cuda::PoolProperties;  // 64 bytes at its end have other names, and are 0
+using cuda::Result;
+using cuda::Stream;
+using cuda::Uuid;
 
-struct Uuid {
-  unsigned char bytes[16];
-};
-
-/// The same for all versions; 64 bytes behind the attributes have other names.
-struct PoolProperties {
-  int allocation_type;
-  int handle_types;
-  int location_type;
-  int location_id;
-  void* security_attributes;
-  unsigned char reserved[64];
-};
+using DevicePointer = void*;
 
 /// The same for all versions; what the numbers of `type` mean differs.
 struct PointerAttributes {
@@ -39,8 +33,8 @@ struct PointerAttributes {
   unsigned flags;
 };
 
-/// What hipGetDeviceProperties writes in ROCm 5, of which only one field is read. Longer than any
-/// version's struct.
+/// What hipGetDeviceProperties writes in ROCm 5, of which only one field is read; with room to
+/// spare.
 struct Properties5 {
   unsigned char before[396];
   char architecture[256];
@@ -53,19 +47,19 @@ struct Properties6 {
   unsigned char after[1024];
 };
 
+using cuda::kDeinitialized;       // hipErrorDeinitialized
+using cuda::kInvalidImage;        // hipErrorInvalidImage
+using cuda::kNoBinaryForGpu;      // hipErrorNoBinaryForGpu
+using cuda::kNoDevice;            // hipErrorNoDevice
+using cuda::kNotInitialized;      // hipErrorNotInitialized
+using cuda::kNotReady;            // hipErrorNotReady
+using cuda::kOutOfMemory;         // hipErrorOutOfMemory
+using cuda::kPeerAlreadyEnabled;  // hipErrorPeerAccessAlreadyEnabled
+using cuda::kSuccess;             // hipSuccess
+
 enum : Result {
-  kSuccess = 0,               // hipSuccess
-  kInvalidValue = 1,          // hipErrorInvalidValue
-  kOutOfMemory = 2,           // hipErrorOutOfMemory
-  kNotInitialized = 3,        // hipErrorNotInitialized
-  kDeinitialized = 4,         // hipErrorDeinitialized
-  kNoDevice = 100,            // hipErrorNoDevice
-  kInvalidDevice = 101,       // hipErrorInvalidDevice
-  kInvalidImage = 200,        // hipErrorInvalidImage
-  kNoBinaryForGpu = 209,      // hipErrorNoBinaryForGpu
-  kInvalidKernelFile = 218,   // hipErrorInvalidKernelFile
-  kNotReady = 600,            // hipErrorNotReady
-  kPeerAlreadyEnabled = 704,  // hipErrorPeerAccessAlreadyEnabled
+  kInvalidDevice = 101,      // hipErrorInvalidDevice
+  kInvalidKernelFile = 218,  // hipErrorInvalidKernelFile
 };
 
 enum : int {
@@ -86,19 +80,14 @@ enum : int {
   kDevice = 2,         // hipMemoryTypeDevice
 };
 
-enum : unsigned {
-  kEventDisableTiming = 2,  // hipEventDisableTiming
-  kStreamNonBlocking = 1,   // hipStreamNonBlocking
-  kHostPortable = 1,        // hipHostMallocPortable
-};
-
-enum : int {
-  kCaptureNone = 0,           // hipStreamCaptureStatusNone
-  kCaptureModeRelaxed = 2,    // hipStreamCaptureModeRelaxed
-  kAllocationPinned = 1,      // hipMemAllocationTypePinned
-  kLocationDevice = 1,        // hipMemLocationTypeDevice
-  kPoolReleaseThreshold = 4,  // hipMemPoolAttrReleaseThreshold
-};
+using cuda::kAllocationPinned;      // hipMemAllocationTypePinned
+using cuda::kCaptureModeRelaxed;    // hipStreamCaptureModeRelaxed
+using cuda::kCaptureNone;           // hipStreamCaptureStatusNone
+using cuda::kEventDisableTiming;    // hipEventDisableTiming
+using cuda::kHostPortable;          // hipHostMallocPortable
+using cuda::kLocationDevice;        // hipMemLocationTypeDevice
+using cuda::kPoolReleaseThreshold;  // hipMemPoolAttrReleaseThreshold
+using cuda::kStreamNonBlocking;     // hipStreamNonBlocking
 
 /// HSA_STATUS_SUCCESS and HSA_SYSTEM_INFO_VERSION_MAJOR of hsa.h; the value is a uint16_t.
 constexpr int kHsaSuccess = 0;
@@ -107,11 +96,10 @@ constexpr int kHsaVersionMajor = 0;
 /// The oldest runtime that is used, as hipRuntimeGetVersion tells it: 10^7 * major + 10^5 * minor.
 constexpr int kOldestVersion = 50100000;
 
-/// HIP's functions, by the names of hip.inc; NULL where an optional one is missing.
+/// HIP's functions, by the names of hip.inc.
 struct Functions {
 #define DLX_DRIVER_FUNCTION(name, symbol, need, ...) \
-  using name##_type = __VA_ARGS__;                   \
-  name##_type* name;
+  DriverFunction<__VA_ARGS__> name{#symbol, nullptr};
 #include "src/driver/hip.inc"
 #undef DLX_DRIVER_FUNCTION
 };
@@ -121,8 +109,7 @@ using Program = struct ProgramObject*;
 /// hiprtc's functions, by the names of hiprtc.inc. They return 0 for success.
 struct CompilerFunctions {
 #define DLX_DRIVER_FUNCTION(name, symbol, need, ...) \
-  using name##_type = __VA_ARGS__;                   \
-  name##_type* name;
+  DriverFunction<__VA_ARGS__> name{#symbol, nullptr};
 #include "src/driver/hiprtc.inc"
 #undef DLX_DRIVER_FUNCTION
 };
