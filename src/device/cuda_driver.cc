@@ -1,5 +1,6 @@
 #include "src/device/cuda_driver.h"
 
+#include <cctype>
 #include <cstdio>
 
 namespace dlx {
@@ -10,6 +11,15 @@ constexpr DriverFiles kFiles = {"DLX_CUDA_PATH", nullptr, kNames};
 
 std::string version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+/// As nvidia-smi prints it.
+void write_uuid(const cuda::Uuid& uuid, dlx_device_properties* out) {
+  char* end = out->uuid + std::snprintf(out->uuid, sizeof out->uuid, "GPU");
+  for (int k = 0; k < 16; ++k) {
+    if (k == 0 || (k >= 4 && k <= 10 && k % 2 == 0)) *end++ = '-';
+    end += std::sprintf(end, "%02x", uuid.bytes[k]);
+  }
 }
 
 }  // namespace
@@ -37,11 +47,10 @@ int32_t CudaDriver::open(std::string* reason) {
     *reason = "no CUDA driver: " + *reason;
     return 0;
   }
-  int version = 0;
-  run(f_.driver_version, &version);
-  if (version < cuda::kOldestVersion) {
+  run(f_.driver_version, &version_);
+  if (version_ < cuda::kOldestVersion) {
     *reason = "the CUDA driver " + library_.path() + " is too old (got CUDA " +
-              version_text(version) + ", expected " + version_text(cuda::kOldestVersion) +
+              version_text(version_) + ", expected " + version_text(cuda::kOldestVersion) +
               " or newer)";
     return 0;
   }
@@ -90,6 +99,16 @@ void CudaDriver::describe(int32_t id, dlx_device_properties* out) {
   run(f_.device_memory, &total, device);
   out->memory_total = static_cast<int64_t>(total);
   out->memory_free = free_memory(id);
+  std::snprintf(out->architecture, sizeof out->architecture, "sm_%d%d",
+                attribute(id, cuda::kCapabilityMajor), attribute(id, cuda::kCapabilityMinor));
+  run(f_.device_pci_bus_id, out->pci_id, static_cast<int>(sizeof out->pci_id), device);
+  for (char* c = out->pci_id; *c != '\0'; ++c) *c = static_cast<char>(std::tolower(*c));
+  cuda::Uuid uuid = {};
+  run(f_.device_uuid, &uuid, device);
+  write_uuid(uuid, out);
+  std::snprintf(out->driver_version, sizeof out->driver_version, "%s",
+                version_text(version_).c_str());
+  out->unified_memory = attribute(id, cuda::kConcurrentManagedAccess);
 }
 
 /// -1 where nobody has a primary context: asking would make one.

@@ -49,6 +49,7 @@ class CudaDriver final : public GpuCalls<cuda::Functions, cuda::DevicePointer> {
   std::mutex retain_mutex_;
   std::unique_ptr<Device[]> devices_;
   int32_t count_ = 0;
+  int version_ = 0;
 };
 
 }  // namespace dlx

@@ -102,7 +102,7 @@ void GpuBackend::deallocate(int32_t device_type, int32_t id, void* data) noexcep
     }
     GpuScope scope(driver_, driver_.primary(id));
     driver_.free(device_type, data);
-  } catch (const Error&) {
+  } catch (...) {
     // The driver has shut down, and its memory with it.
   }
 }
@@ -139,7 +139,7 @@ void GpuBackend::deallocate_temporary(int32_t id, StreamHandle stream, void* dat
     // Without a pool nothing frees in the order of a stream.
     driver_.synchronize_stream(stream);
     driver_.free(memory_type(), data);
-  } catch (const Error&) {
+  } catch (...) {
     // The driver has shut down.
   }
 }
@@ -155,7 +155,7 @@ void GpuBackend::deallocate_pinned(void* data) noexcept {
   try {
     GpuScope scope(driver_, driver_.any_place());
     driver_.free(host_type(), data);
-  } catch (const Error&) {
+  } catch (...) {
     // The driver has shut down.
   }
 }
@@ -183,7 +183,7 @@ void GpuBackend::destroy_stream(int32_t id, StreamHandle stream) noexcept {
   try {
     GpuScope scope(driver_, driver_.primary(id));
     driver_.destroy_stream(stream);
-  } catch (const Error&) {
+  } catch (...) {
     // The driver has shut down.
   }
 }

@@ -3,24 +3,41 @@
 #include <algorithm>
 #include <memory>
 
-#include "src/base/error.h"
-
 namespace dlx {
 
-/// The event that was released first, if the work before it is done; NULL: none is.
+namespace {
+
+/// Released events that are looked at before a new one is made.
+constexpr int kLooks = 4;
+
+bool is_done(GpuDriver& driver, const GpuEvent& event) noexcept {
+  try {
+    return driver.is_done(event.native);
+  } catch (...) {
+    return true;  // earlier work failed; recording will say so
+  }
+}
+
+}  // namespace
+
+void GpuEvents::put_free(GpuEvent* event) noexcept {
+  event->next = nullptr;
+  (last_free_ == nullptr ? first_free_ : last_free_->next) = event;
+  last_free_ = event;
+}
+
+/// A released event whose work is done, the oldest first; NULL: none was found. wait_for_all()
+/// counts on it that no event is recorded again while its work goes on.
 GpuEvent* GpuEvents::take_free(GpuDriver& driver) noexcept {
   std::lock_guard<std::mutex> lock(mutex_);
-  GpuEvent* event = first_free_;
-  if (event == nullptr) return nullptr;
-  try {
-    // wait_for_all() counts on it that no event is recorded again while its work goes on.
-    if (!driver.is_done(event->native)) return nullptr;
-  } catch (const Error&) {
-    // Earlier work failed; recording will say so.
+  for (int k = 0; k < kLooks && first_free_ != nullptr; ++k) {
+    GpuEvent* event = first_free_;
+    first_free_ = event->next;
+    if (first_free_ == nullptr) last_free_ = nullptr;
+    if (is_done(driver, *event)) return event;
+    put_free(event);
   }
-  first_free_ = event->next;
-  if (first_free_ == nullptr) last_free_ = nullptr;
-  return event;
+  return nullptr;
 }
 
 GpuEvent* GpuEvents::acquire(GpuDriver& driver, const GpuPlace& place) {
@@ -59,9 +76,7 @@ GpuEvent* GpuEvents::record(GpuDriver& driver, const GpuPlace& place, StreamHand
 void GpuEvents::release(GpuDriver& driver, GpuEvent* event) noexcept {
   if (event->place.primary) {
     std::lock_guard<std::mutex> lock(mutex_);
-    event->next = nullptr;
-    (last_free_ == nullptr ? first_free_ : last_free_->next) = event;
-    last_free_ = event;
+    put_free(event);
     return;
   }
   {
@@ -71,7 +86,7 @@ void GpuEvents::release(GpuDriver& driver, GpuEvent* event) noexcept {
   try {
     GpuScope scope(driver, event->place);
     driver.destroy_event(event->native);
-  } catch (const Error&) {
+  } catch (...) {
     // The context is gone, and the event with it.
   }
   delete event;

@@ -29,6 +29,7 @@ class GpuEvents {
  private:
   GpuEvent* acquire(GpuDriver& driver, const GpuPlace& place);
   GpuEvent* take_free(GpuDriver& driver) noexcept;
+  void put_free(GpuEvent* event) noexcept;
 
   std::mutex mutex_;
   std::vector<GpuEvent*> pooled_;   ///< all of the primary context; only grows

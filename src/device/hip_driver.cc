@@ -1,5 +1,6 @@
 #include "src/device/hip_driver.h"
 
+#include <cstdio>
 #include <memory>
 
 #include "src/device/hip_compiler.h"
@@ -76,15 +77,12 @@ bool HipDriver::initialised() const noexcept {
          f_.hsa_system_info(hip::kHsaVersionMajor, &version) == hip::kHsaSuccess;
 }
 
-int HipDriver::major() noexcept {
-  int major = major_.load(std::memory_order_relaxed);
-  if (major == 0) {
-    int version = 0;
-    if (f_.runtime_version(&version) != cuda::kSuccess) return 0;
-    major = version / 10000000;
-    major_.store(major, std::memory_order_relaxed);
-  }
-  return major;
+int HipDriver::version() noexcept {
+  int version = version_.load(std::memory_order_relaxed);
+  if (version != 0) return version;
+  if (f_.runtime_version(&version) != cuda::kSuccess) return 0;
+  version_.store(version, std::memory_order_relaxed);
+  return version;
 }
 
 /// Takes back an error that dlx's own calls left; one that was pending stays.
@@ -111,23 +109,38 @@ gpu::Limits HipDriver::limits(int32_t id) {
 void HipDriver::describe(int32_t id, dlx_device_properties* out) {
   const int before = f_.peek_last_error();
   try {
-    run(f_.device_name, out->name, static_cast<int>(sizeof out->name), static_cast<int>(id));
-    size_t total = 0, free = 0;
-    run(f_.device_memory, &total, static_cast<int>(id));
-    out->memory_total = static_cast<int64_t>(total);
-    unsigned flags = 0;
-    int active = 0;
-    run(f_.primary_state, static_cast<int>(id), &flags, &active);
-    if (active != 0) {
-      GpuScope scope(*this, primary(id));
-      run(f_.memory_info, &free, &total);
-      out->memory_free = static_cast<int64_t>(free);
-    }
+    describe_inside(id, out);
   } catch (...) {
     clear_last_error(before);
     throw;
   }
   clear_last_error(before);
+}
+
+void HipDriver::describe_inside(int32_t id, dlx_device_properties* out) {
+  const int device = id;
+  run(f_.device_name, out->name, static_cast<int>(sizeof out->name), device);
+  size_t total = 0, free = 0;
+  run(f_.device_memory, &total, device);
+  out->memory_total = static_cast<int64_t>(total);
+  unsigned flags = 0;
+  int active = 0;
+  run(f_.primary_state, device, &flags, &active);
+  if (active != 0) {
+    GpuScope scope(*this, primary(id));
+    run(f_.memory_info, &free, &total);
+    out->memory_free = static_cast<int64_t>(free);
+  }
+  std::snprintf(out->architecture, sizeof out->architecture, "%s", architecture(id).c_str());
+  run(f_.device_pci_bus_id, out->pci_id, static_cast<int>(sizeof out->pci_id), device);
+  // The bytes are the letters that rocm-smi prints behind "GPU-".
+  cuda::Uuid uuid = {};
+  run(f_.device_uuid, &uuid, device);
+  std::snprintf(out->uuid, sizeof out->uuid, "GPU-%.16s",
+                reinterpret_cast<const char*>(uuid.bytes));
+  std::snprintf(out->driver_version, sizeof out->driver_version, "%s",
+                version_text(version()).c_str());
+  out->unified_memory = attribute(id, hip::kConcurrentManagedAccess);
 }
 
 int32_t HipDriver::current_device() noexcept {
@@ -143,8 +156,9 @@ bool HipDriver::locate(const void* pointer, PointerInfo* out) noexcept {
   if (!load_if_mapped() || !usable() || !initialised()) return false;
   const int before = f_.peek_last_error();
   hip::PointerAttributes found = {};
+  // Initialised by somebody, so that asking for the version starts nothing.
   const bool known = f_.pointer_attributes(&found, pointer) == cuda::kSuccess;
-  const bool old = major() < 6;
+  const bool old = version() < 60000000;
   clear_last_error(before);
   if (!known) return false;
   const bool on_device = found.type == (old ? hip::kDeviceInRocm5 : hip::kDevice);
@@ -263,7 +277,7 @@ void* HipDriver::load_module(int32_t id) {
   const std::string name = architecture(id);
   const gpu::Image image = gpu::amdgcn_image(name.c_str());
   std::string compiled;
-  if (image.data == nullptr) compiled = compile_hip(library_, major(), name);
+  if (image.data == nullptr) compiled = compile_hip(library_, version() / 10000000, name);
   const char* code = image.data != nullptr ? image.data : compiled.data();
   if (image.data == nullptr && compiled.empty()) return nullptr;
   hip::Module module = nullptr;

@@ -39,12 +39,13 @@ class HipDriver final : public GpuCalls<hip::Functions, hip::DevicePointer> {
   bool resolve(std::string* reason) override;
   int attribute(int32_t id, int attribute);
   bool initialised() const noexcept;
-  int major() noexcept;
+  int version() noexcept;
   void clear_last_error(int before) noexcept;
+  void describe_inside(int32_t id, dlx_device_properties* out);
   std::string architecture(int32_t id);
 
   std::atomic<bool> opened_{false};
-  std::atomic<int> major_{0};
+  std::atomic<int> version_{0};
 };
 
 }  // namespace dlx

@@ -60,7 +60,6 @@ enum : int {
   kMaxGridY = 6,                  // CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y
   kMaxGridZ = 7,                  // CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z
   kMultiprocessorCount = 16,      // CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
-  kIntegrated = 18,               // CU_DEVICE_ATTRIBUTE_INTEGRATED
   kCapabilityMajor = 75,          // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR
   kCapabilityMinor = 76,          // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR
   kConcurrentManagedAccess = 89,  // CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS

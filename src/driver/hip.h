@@ -63,13 +63,13 @@ enum : Result {
 };
 
 enum : int {
-  kIntegrated = 16,            // hipDeviceAttributeIntegrated
-  kMaxGridX = 29,              // hipDeviceAttributeMaxGridDimX
-  kMaxGridY = 30,              // hipDeviceAttributeMaxGridDimY
-  kMaxGridZ = 31,              // hipDeviceAttributeMaxGridDimZ
-  kMaxThreadsPerBlock = 56,    // hipDeviceAttributeMaxThreadsPerBlock
-  kMultiprocessorCount = 63,   // hipDeviceAttributeMultiprocessorCount
-  kMemoryPoolsSupported = 88,  // hipDeviceAttributeMemoryPoolsSupported
+  kConcurrentManagedAccess = 9,  // hipDeviceAttributeConcurrentManagedAccess
+  kMaxGridX = 29,                // hipDeviceAttributeMaxGridDimX
+  kMaxGridY = 30,                // hipDeviceAttributeMaxGridDimY
+  kMaxGridZ = 31,                // hipDeviceAttributeMaxGridDimZ
+  kMaxThreadsPerBlock = 56,      // hipDeviceAttributeMaxThreadsPerBlock
+  kMultiprocessorCount = 63,     // hipDeviceAttributeMultiprocessorCount
+  kMemoryPoolsSupported = 88,    // hipDeviceAttributeMemoryPoolsSupported
 };
 
 /// PointerAttributes::type. Other numbers, and 0 from ROCm 6 on, are memory that HIP does not know.
