@@ -58,6 +58,9 @@ class Backend {
   /// Finds out whether the memory is this driver's. Opens and initialises nothing: false if nobody in
   /// this process has initialised the driver.
   virtual bool locate(const void* pointer, PointerInfo* out) noexcept;
+  /// The calling thread's current device: what an id of 255 (torch's "cuda" without an index) means.
+  /// 0 where there is no such thing, and if nobody has initialised the driver.
+  virtual int32_t current_device() noexcept { return 0; }
 
   // ---- memory ----
 

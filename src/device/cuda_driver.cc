@@ -1,0 +1,302 @@
+#include "src/device/cuda_driver.h"
+
+#include <cctype>
+#include <cstdio>
+
+namespace dlx {
+namespace {
+
+constexpr const char* kNames[] = {"libcuda.so.1", nullptr};
+constexpr DriverFiles kFiles = {"DLX_CUDA_PATH", nullptr, kNames};
+
+std::string version_text(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+/// As nvidia-smi prints it.
+void write_uuid(const cuda::Uuid& uuid, dlx_device_properties* out) {
+  char* end = out->uuid + std::snprintf(out->uuid, sizeof out->uuid, "GPU");
+  for (int k = 0; k < 16; ++k) {
+    if (k == 0 || (k >= 4 && k <= 10 && k % 2 == 0)) *end++ = '-';
+    end += std::sprintf(end, "%02x", uuid.bytes[k]);
+  }
+}
+
+}  // namespace
+
+CudaDriver::CudaDriver() noexcept : GpuCalls(kFiles, "the CUDA driver") {}
+
+bool CudaDriver::resolve(std::string* reason) {
+  const DriverSymbol symbols[] = {
+#define DLX_DRIVER_FUNCTION(name, symbol, need, ...) {#symbol, DriverNeed::need, &f_.name.call},
+#include "src/driver/cuda.inc"
+#undef DLX_DRIVER_FUNCTION
+  };
+  if (library_.resolve(symbols, sizeof symbols / sizeof *symbols, reason)) return true;
+  *reason += " (expected the driver of CUDA " + version_text(cuda::kOldestVersion) + " or newer)";
+  return false;
+}
+
+void CudaDriver::error_text(cuda::Result error, const char** name, const char** text) noexcept {
+  if (f_.error_name(error, name) != cuda::kSuccess) *name = nullptr;
+  if (f_.error_string(error, text) != cuda::kSuccess) *text = nullptr;
+}
+
+int32_t CudaDriver::open(std::string* reason) {
+  if (!load(reason)) {
+    *reason = "no CUDA driver: " + *reason;
+    return 0;
+  }
+  run(f_.driver_version, &version_);
+  if (version_ < cuda::kOldestVersion) {
+    *reason = "the CUDA driver " + library_.path() + " is too old (got CUDA " +
+              version_text(version_) + ", expected " + version_text(cuda::kOldestVersion) +
+              " or newer)";
+    return 0;
+  }
+  const cuda::Result result = f_.init(0);
+  if (result != cuda::kSuccess) {
+    *reason = call_text(f_.init.symbol, result) + " (" + library_.path() + ")";
+    if (result == cuda::kNotInitialized) {
+      *reason += "; a process that was forked after the driver had been initialised cannot use it";
+    }
+    return 0;
+  }
+  process_.start(false);
+  int count = 0;
+  run(f_.device_count, &count);
+  if (count == 0) *reason = "the CUDA driver " + library_.path() + " has no devices";
+  devices_.reset(new Device[count]());
+  for (int k = 0; k < count; ++k) run(f_.device_get, &devices_[k].number, k);
+  count_ = count;
+  return count;
+}
+
+int CudaDriver::attribute(int32_t id, int attribute) {
+  int value = 0;
+  run(f_.device_attribute, &value, attribute, devices_[id].number);
+  return value;
+}
+
+gpu::Limits CudaDriver::limits(int32_t id) {
+  gpu::Limits limits = {};
+  limits.max_group_size = attribute(id, cuda::kMaxThreadsPerBlock);
+  limits.compute_units = attribute(id, cuda::kMultiprocessorCount);
+  limits.max_groups[0] = attribute(id, cuda::kMaxGridX);
+  limits.max_groups[1] = attribute(id, cuda::kMaxGridY);
+  limits.max_groups[2] = attribute(id, cuda::kMaxGridZ);
+  return limits;
+}
+
+bool CudaDriver::managed_is_concurrent(int32_t id) {
+  return attribute(id, cuda::kConcurrentManagedAccess) != 0;
+}
+
+void CudaDriver::describe(int32_t id, dlx_device_properties* out) {
+  const cuda::Device device = devices_[id].number;
+  run(f_.device_name, out->name, static_cast<int>(sizeof out->name), device);
+  size_t total = 0;
+  run(f_.device_memory, &total, device);
+  out->memory_total = static_cast<int64_t>(total);
+  out->memory_free = free_memory(id);
+  std::snprintf(out->architecture, sizeof out->architecture, "sm_%d%d",
+                attribute(id, cuda::kCapabilityMajor), attribute(id, cuda::kCapabilityMinor));
+  run(f_.device_pci_bus_id, out->pci_id, static_cast<int>(sizeof out->pci_id), device);
+  for (char* c = out->pci_id; *c != '\0'; ++c) *c = static_cast<char>(std::tolower(*c));
+  cuda::Uuid uuid = {};
+  run(f_.device_uuid, &uuid, device);
+  write_uuid(uuid, out);
+  std::snprintf(out->driver_version, sizeof out->driver_version, "%s",
+                version_text(version_).c_str());
+  out->unified_memory = attribute(id, cuda::kConcurrentManagedAccess);
+}
+
+/// -1 where nobody has a primary context: asking would make one.
+int64_t CudaDriver::free_memory(int32_t id) {
+  const Device& device = devices_[id];
+  unsigned flags = 0;
+  int active = 0;
+  run(f_.primary_state, device.number, &flags, &active);
+  if (active == 0) return -1;
+  GpuPlace place = {id, device.context.load(std::memory_order_acquire), true};
+  const bool borrowed = place.context == nullptr;
+  if (borrowed) {
+    cuda::Context context = nullptr;
+    run(f_.primary_retain, &context, device.number);
+    place.context = context;
+  }
+  size_t free = 0, total = 0;
+  cuda::Result result = cuda::kSuccess;
+  try {
+    GpuScope scope(*this, place);
+    result = f_.memory_info(&free, &total);
+  } catch (...) {
+    if (borrowed) f_.primary_release(device.number);
+    throw;
+  }
+  if (borrowed) f_.primary_release(device.number);
+  if (result != cuda::kSuccess) fail_call(f_.memory_info.symbol, result);
+  return static_cast<int64_t>(free);
+}
+
+int32_t CudaDriver::current_device() noexcept {
+  cuda::Device device = 0;
+  if (!load_if_mapped() || f_.context_device(&device) != cuda::kSuccess) return 0;
+  return device;  // of CUDA, devices are numbered like their ordinals
+}
+
+bool CudaDriver::pointer_attributes(const void* pointer, unsigned* type, int* managed,
+                                    int* ordinal) noexcept {
+  int attributes[] = {cuda::kPointerMemoryType, cuda::kPointerIsManaged,
+                      cuda::kPointerDeviceOrdinal};
+  void* values[] = {type, managed, ordinal};
+  return f_.pointer_attributes(3, attributes, values, device(pointer)) == cuda::kSuccess;
+}
+
+bool CudaDriver::locate(const void* pointer, PointerInfo* out) noexcept {
+  // A driver that nobody has initialised answers with an error, and owns no memory.
+  if (!load_if_mapped() || process_.forked()) return false;
+  unsigned type = 0;
+  int managed = 0, ordinal = 0;
+  if (!pointer_attributes(pointer, &type, &managed, &ordinal)) return false;
+  if (type != cuda::kMemoryHost && type != cuda::kMemoryDevice) return false;
+  out->ordinal = ordinal;
+  out->device_type = kDLCUDA;
+  if (type == cuda::kMemoryHost) out->device_type = kDLCUDAHost;
+  if (managed != 0) out->device_type = kDLCUDAManaged;
+  out->device_id = out->device_type == kDLCUDA ? ordinal : 0;
+  return true;
+}
+
+GpuPlace CudaDriver::primary(int32_t id) {
+  Device& device = devices_[id];
+  cuda::Context context = device.context.load(std::memory_order_acquire);
+  if (context == nullptr) {
+    std::lock_guard<std::mutex> lock(retain_mutex_);
+    context = device.context.load(std::memory_order_relaxed);
+    if (context == nullptr) {
+      const int mode = relax_captures();
+      const cuda::Result result = f_.primary_retain(&context, device.number);
+      restore_captures(mode);
+      if (result != cuda::kSuccess) fail_call(f_.primary_retain.symbol, result);
+      device.context.store(context, std::memory_order_release);
+    }
+  }
+  return {id, context, true};
+}
+
+GpuPlace CudaDriver::place_of(int32_t id, StreamHandle stream) {
+  const GpuPlace own = primary(id);
+  if (stream >= 0 && stream <= 2) return own;
+  cuda::Context context = nullptr;
+  run(f_.stream_context, handle(stream), &context);
+  if (context == own.context) return own;
+  GpuPlace place = {id, context, false};
+  cuda::Device device = 0;
+  {
+    GpuScope scope(*this, place);
+    run(f_.context_device, &device);
+  }
+  if (device != devices_[id].number) {
+    fail(DLX_ERROR_INVALID_ARGUMENT,
+         "`stream` belongs to another device (got cuda:%d, expected "
+         "cuda:%d)",
+         device, id);
+  }
+  return place;
+}
+
+GpuPlace CudaDriver::any_place() {
+  cuda::Context current = nullptr;
+  run(f_.context_current, &current);
+  if (current != nullptr) return {0, current, false};
+  for (int32_t k = 0; k < count_; ++k) {
+    if (devices_[k].context.load(std::memory_order_acquire) != nullptr) return primary(k);
+  }
+  return primary(0);
+}
+
+GpuDriver::Saved CudaDriver::enter(const GpuPlace& place) {
+  Saved saved = {};
+  saved.capture_mode = relax_captures();
+  cuda::Context current = nullptr;
+  auto* context = static_cast<cuda::Context>(place.context);
+  const char* symbol = f_.context_current.symbol;
+  cuda::Result result = f_.context_current(&current);
+  if (result == cuda::kSuccess && current != context) {
+    symbol = f_.context_push.symbol;
+    result = f_.context_push(context);
+    saved.entered = result == cuda::kSuccess;
+  }
+  if (result != cuda::kSuccess) {
+    restore_captures(saved.capture_mode);
+    fail_call(symbol, result);
+  }
+  return saved;
+}
+
+void CudaDriver::leave(const Saved& saved) noexcept {
+  cuda::Context context = nullptr;
+  if (saved.entered) f_.context_pop(&context);
+  restore_captures(saved.capture_mode);
+}
+
+void* CudaDriver::allocate(int32_t device_type, size_t size) {
+  if (device_type == kDLCUDAHost) {
+    void* data = nullptr;
+    const cuda::Result result = f_.allocate_host(&data, size, cuda::kHostPortable);
+    return room(f_.allocate_host, result) ? data : nullptr;
+  }
+  cuda::DevicePointer data = 0;
+  if (device_type == kDLCUDAManaged) {
+    const cuda::Result result = f_.allocate_managed(&data, size, cuda::kAttachGlobal);
+    return room(f_.allocate_managed, result) ? host(data) : nullptr;
+  }
+  return room(f_.allocate, f_.allocate(&data, size)) ? host(data) : nullptr;
+}
+
+void CudaDriver::free(int32_t device_type, void* data) noexcept {
+  if (device_type == kDLCUDAHost) {
+    f_.free_host(data);
+  } else {
+    f_.free(device(data));
+  }
+}
+
+void* CudaDriver::create_pool(int32_t id) {
+  if (attribute(id, cuda::kMemoryPoolsSupported) == 0) return nullptr;
+  return GpuCalls::create_pool(devices_[id].number);
+}
+
+void CudaDriver::copy_peer(StreamHandle stream, const GpuPlace& dst_place, void* dst,
+                           const GpuPlace& src_place, const void* src, size_t size) {
+  run(f_.copy_peer, device(dst), static_cast<cuda::Context>(dst_place.context), device(src),
+      static_cast<cuda::Context>(src_place.context), size, handle(stream));
+}
+
+bool CudaDriver::enable_peer(const GpuPlace& place, const GpuPlace& peer) {
+  int can = 0;
+  run(f_.device_can_access_peer, &can, devices_[place.id].number, devices_[peer.id].number);
+  if (can == 0) return false;
+  const cuda::Result result = f_.context_enable_peer(static_cast<cuda::Context>(peer.context), 0u);
+  return result == cuda::kSuccess || result == cuda::kPeerAlreadyEnabled;
+}
+
+void* CudaDriver::load_module(int32_t) {
+  const gpu::Image image = gpu::ptx_image();
+  if (image.data == nullptr) return nullptr;
+  cuda::Module module = nullptr;
+  const cuda::Result result = f_.module_load(&module, image.data);
+  switch (result) {
+    case cuda::kSuccess: return module;
+    case cuda::kInvalidImage:
+    case cuda::kNoBinaryForGpu:
+    case cuda::kInvalidPtx:
+    case cuda::kJitCompilerNotFound:
+    case cuda::kUnsupportedPtxVersion:
+    case cuda::kJitDisabled: return nullptr;
+    default: fail_call(f_.module_load.symbol, result);
+  }
+}
+
+}  // namespace dlx

@@ -1,0 +1,322 @@
+#include "src/device/gpu_backend.h"
+
+#include "src/base/error.h"
+#include "src/copy/plan.h"
+
+namespace dlx {
+namespace {
+
+char* address(const DeviceAddress& where) noexcept {
+  return static_cast<char*>(where.data) + where.offset;
+}
+
+GpuEvent* as_event(EventHandle event) noexcept { return static_cast<GpuEvent*>(event); }
+
+}  // namespace
+
+// ---- what there is ----
+
+void GpuBackend::open() {
+  std::call_once(opened_, [this] {
+    int32_t count = 0;
+    try {
+      count = driver_.open(&reason_);
+    } catch (const Error& error) {
+      reason_ = error.what();
+    }
+    if (count > 0) devices_.reset(new Device[count]);
+    count_ = count;
+  });
+}
+
+int32_t GpuBackend::count() {
+  open();
+  return count_;
+}
+
+const char* GpuBackend::reason() {
+  open();
+  return reason_.c_str();
+}
+
+void GpuBackend::describe(int32_t id, dlx_device_properties* out) {
+  device(id);
+  driver_.describe(id, out);
+}
+
+bool GpuBackend::locate(const void* pointer, PointerInfo* out) noexcept {
+  return driver_.locate(pointer, out);
+}
+
+int32_t GpuBackend::current_device() noexcept { return driver_.current_device(); }
+
+GpuBackend::Device& GpuBackend::device(int32_t id) {
+  open();
+  driver_.require_usable();
+  return devices_[id];
+}
+
+GpuPlace GpuBackend::place(int32_t id, StreamHandle stream) {
+  device(id);
+  return driver_.place_of(id, stream);
+}
+
+// ---- memory ----
+
+void* GpuBackend::allocate_aligned(int32_t device_type, size_t size, size_t alignment) {
+  void* data = driver_.allocate(device_type, size);
+  const size_t mask = alignment - 1;
+  if (data == nullptr || (reinterpret_cast<uintptr_t>(data) & mask) == 0) return data;
+  driver_.free(device_type, data);
+  if (size > SIZE_MAX - alignment) return nullptr;
+  data = driver_.allocate(device_type, size + alignment);
+  if (data == nullptr) return nullptr;
+  char* aligned =
+      static_cast<char*>(data) + ((alignment - (reinterpret_cast<uintptr_t>(data) & mask)) & mask);
+  try {
+    std::lock_guard<std::mutex> lock(shifted_mutex_);
+    shifted_[aligned] = data;
+  } catch (...) {
+    driver_.free(device_type, data);
+    throw;
+  }
+  return aligned;
+}
+
+void* GpuBackend::allocate(int32_t device_type, int32_t id, size_t size, size_t alignment) {
+  device(id);
+  GpuScope scope(driver_, driver_.primary(id));
+  return allocate_aligned(device_type, size, alignment);
+}
+
+void GpuBackend::deallocate(int32_t device_type, int32_t id, void* data) noexcept {
+  if (data == nullptr || !driver_.usable()) return;
+  try {
+    {
+      std::lock_guard<std::mutex> lock(shifted_mutex_);
+      auto shifted = shifted_.find(data);
+      if (shifted != shifted_.end()) {
+        data = shifted->second;
+        shifted_.erase(shifted);
+      }
+    }
+    GpuScope scope(driver_, driver_.primary(id));
+    driver_.free(device_type, data);
+  } catch (...) {
+    // The driver has shut down, and its memory with it.
+  }
+}
+
+/// The device's own pool, inside a scope; NULL if it has none.
+void* GpuBackend::pool(Device& device, int32_t id) {
+  std::lock_guard<std::mutex> lock(device.mutex);
+  if (!device.asked_for_pool) {
+    device.pool = driver_.create_pool(id);
+    device.asked_for_pool = true;
+  }
+  return device.pool;
+}
+
+void* GpuBackend::allocate_temporary(int32_t id, StreamHandle stream, size_t size) {
+  GpuScope scope(driver_, place(id, stream));
+  if (void* own = pool(devices_[id], id)) return driver_.allocate_from_pool(own, stream, size);
+  if (driver_.capture(stream).capturing) {
+    fail(DLX_ERROR_UNSUPPORTED,
+         "this copy needs memory of its own, which this device cannot give to a stream that is "
+         "being captured");
+  }
+  return driver_.allocate(memory_type(), size);
+}
+
+void GpuBackend::deallocate_temporary(int32_t id, StreamHandle stream, void* data) noexcept {
+  if (data == nullptr || !driver_.usable()) return;
+  try {
+    GpuScope scope(driver_, place(id, stream));
+    if (pool(devices_[id], id) != nullptr) {
+      driver_.free_to_pool(stream, data);
+      return;
+    }
+    // Without a pool nothing frees in the order of a stream.
+    driver_.synchronize_stream(stream);
+    driver_.free(memory_type(), data);
+  } catch (...) {
+    // The driver has shut down.
+  }
+}
+
+void* GpuBackend::allocate_pinned(size_t size) {
+  device(0);
+  GpuScope scope(driver_, driver_.any_place());
+  return driver_.allocate(host_type(), size);
+}
+
+void GpuBackend::deallocate_pinned(void* data) noexcept {
+  if (data == nullptr || !driver_.usable()) return;
+  try {
+    GpuScope scope(driver_, driver_.any_place());
+    driver_.free(host_type(), data);
+  } catch (...) {
+    // The driver has shut down.
+  }
+}
+
+bool GpuBackend::managed_is_concurrent(int32_t id) {
+  device(id);
+  return driver_.managed_is_concurrent(id);
+}
+
+void GpuBackend::synchronize(int32_t id) {
+  // Every piece of work has an event behind it, which keeps what it uses.
+  device(id).events.wait_for_all(driver_);
+}
+
+// ---- streams and events ----
+
+StreamHandle GpuBackend::create_stream(int32_t id) {
+  device(id);
+  GpuScope scope(driver_, driver_.primary(id));
+  return driver_.create_stream();
+}
+
+void GpuBackend::destroy_stream(int32_t id, StreamHandle stream) noexcept {
+  if (!driver_.usable()) return;
+  try {
+    GpuScope scope(driver_, driver_.primary(id));
+    driver_.destroy_stream(stream);
+  } catch (...) {
+    // The driver has shut down.
+  }
+}
+
+void GpuBackend::synchronize_stream(int32_t id, StreamHandle stream) {
+  GpuScope scope(driver_, place(id, stream));
+  driver_.synchronize_stream(stream);
+}
+
+CaptureInfo GpuBackend::capture(int32_t id, StreamHandle stream) {
+  GpuScope scope(driver_, place(id, stream));
+  return driver_.capture(stream);
+}
+
+EventHandle GpuBackend::record(int32_t id, StreamHandle stream) {
+  const GpuPlace where = place(id, stream);
+  return devices_[id].events.record(driver_, where, stream);
+}
+
+void GpuBackend::wait(int32_t id, StreamHandle stream, EventHandle event) {
+  wait_native(id, stream, as_event(event)->native);
+}
+
+void GpuBackend::wait_native(int32_t id, StreamHandle stream, void* native_event) {
+  GpuScope scope(driver_, place(id, stream));
+  driver_.wait(stream, native_event);
+}
+
+void GpuBackend::wait_on_host(int32_t, EventHandle event) {
+  driver_.require_usable();
+  GpuScope scope(driver_, as_event(event)->place);
+  driver_.synchronize_event(as_event(event)->native);
+}
+
+bool GpuBackend::is_done(int32_t, EventHandle event) {
+  driver_.require_usable();
+  GpuScope scope(driver_, as_event(event)->place);
+  return driver_.is_done(as_event(event)->native);
+}
+
+void GpuBackend::release_event(int32_t, EventHandle event) noexcept {
+  if (!driver_.usable()) return;
+  devices_[as_event(event)->place.id].events.release(driver_, as_event(event));
+}
+
+void* GpuBackend::native_event(EventHandle event) noexcept { return as_event(event)->native; }
+
+// ---- copies ----
+
+void GpuBackend::copy_from_host(int32_t id, StreamHandle stream, DeviceAddress dst, const void* src,
+                                size_t size) {
+  GpuScope scope(driver_, place(id, stream));
+  driver_.copy_from_host(stream, address(dst), src, size);
+}
+
+void GpuBackend::copy_to_host(int32_t id, StreamHandle stream, void* dst, DeviceAddress src,
+                              size_t size) {
+  GpuScope scope(driver_, place(id, stream));
+  driver_.copy_to_host(stream, dst, address(src), size);
+}
+
+void GpuBackend::copy_on_device(int32_t dst_id, DeviceAddress dst, int32_t src_id,
+                                DeviceAddress src, StreamHandle stream, size_t size) {
+  const GpuPlace where = place(dst_id, stream);
+  if (dst_id == src_id) {
+    GpuScope scope(driver_, where);
+    driver_.copy_on_device(stream, address(dst), address(src), size);
+    return;
+  }
+  const GpuPlace dst_place = driver_.primary(dst_id), src_place = driver_.primary(src_id);
+  enable_peer(dst_place, src_id);
+  GpuScope scope(driver_, where);
+  driver_.copy_peer(stream, dst_place, address(dst), src_place, address(src), size);
+}
+
+/// Once for a pair; where the machine cannot, the driver copies through host memory.
+void GpuBackend::enable_peer(const GpuPlace& place, int32_t peer) {
+  Device& own = devices_[place.id];
+  std::lock_guard<std::mutex> lock(own.mutex);
+  if (own.peers.empty()) own.peers.resize(static_cast<size_t>(count_));
+  if (own.peers[static_cast<size_t>(peer)]) return;
+  GpuScope scope(driver_, place);
+  driver_.enable_peer(place, driver_.primary(peer));
+  own.peers[static_cast<size_t>(peer)] = true;
+}
+
+const GpuBackend::Kernels* GpuBackend::load_kernels(int32_t id) {
+  void* module = driver_.load_module(id);
+  if (module == nullptr) return nullptr;
+  try {
+    auto loaded = std::make_unique<Kernels>();
+    loaded->limits = driver_.limits(id);
+    for (int32_t k = 0; k < gpu::kernel_count(); ++k) {
+      loaded->functions.push_back(driver_.find_kernel(module, gpu::kernel_name(k)));
+    }
+    return loaded.release();  // for good, like the module
+  } catch (...) {
+    driver_.unload_module(module);
+    throw;
+  }
+}
+
+/// Inside a scope of the device's primary context. NULL: there are none, or not now.
+const GpuBackend::Kernels* GpuBackend::kernels(Device& device, int32_t id, StreamHandle stream) {
+  if (const Kernels* loaded = device.kernels.load(std::memory_order_acquire)) return loaded;
+  // Loading compiles, and may wait for the device: not while its work is only being recorded.
+  if (driver_.capture(stream).capturing) return nullptr;
+  std::lock_guard<std::mutex> lock(device.mutex);
+  if (!device.asked_for_kernels) {
+    device.kernels.store(load_kernels(id), std::memory_order_release);
+    device.asked_for_kernels = true;
+  }
+  return device.kernels.load(std::memory_order_relaxed);
+}
+
+bool GpuBackend::copy_strided(int32_t id, StreamHandle stream, DeviceAddress dst, DeviceAddress src,
+                              const CopyPlan& plan) {
+  const GpuPlace where = place(id, stream);
+  if (!where.primary) return false;  // kernels belong to a context
+  GpuScope scope(driver_, where);
+  const Kernels* loaded = kernels(devices_[id], id, stream);
+  if (loaded == nullptr) return false;
+  char* dst_base = address(dst);
+  char* src_base = address(src);
+  gpu::Launches launches(plan, reinterpret_cast<uint64_t>(dst_base),
+                         reinterpret_cast<uint64_t>(src_base), loaded->limits);
+  gpu::Launch launch;
+  while (launches.next(&launch)) {
+    void* arguments[] = {&dst_base, &src_base, &launch.copy};
+    driver_.launch(loaded->functions[static_cast<size_t>(launch.kernel)], launch, stream,
+                   arguments);
+  }
+  return true;
+}
+
+}  // namespace dlx

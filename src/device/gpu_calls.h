@@ -1,0 +1,218 @@
+#ifndef DLX_SRC_DEVICE_GPU_CALLS_H_
+#define DLX_SRC_DEVICE_GPU_CALLS_H_
+
+#include <atomic>
+#include <mutex>
+#include <string>
+
+#include "src/base/error.h"
+#include "src/device/gpu_driver.h"
+#include "src/device/process_state.h"
+#include "src/driver/cuda.h"
+#include "src/driver/library.h"
+
+namespace dlx {
+
+/// What is the same in CUDA and HIP: HIP took over the shape of the calls and their numbers. The
+/// tables differ in how they spell an address (`Pointer`).
+template <typename Functions, typename Pointer>
+class GpuCalls : public GpuDriver {
+ public:
+  bool usable() const noexcept override { return !process_.forked() && !process_.exiting(); }
+
+  void require_usable() const override {
+    if (process_.forked()) {
+      fail(DLX_ERROR_DRIVER,
+           "%s was initialised before this process was forked, and cannot be used in it (start "
+           "processes by \"spawn\" or \"forkserver\")",
+           product_);
+    }
+    if (process_.exiting()) fail(DLX_ERROR_DRIVER, "%s has shut down: exit() was called", product_);
+  }
+
+  void* create_pool(int32_t id) override {
+    cuda::PoolProperties properties = {};
+    properties.allocation_type = cuda::kAllocationPinned;
+    properties.location_type = cuda::kLocationDevice;
+    properties.location_id = id;
+    cuda::Pool pool = nullptr;
+    run(f_.pool_create, &pool, &properties);
+    uint64_t kept = kPoolKeeps;
+    const cuda::Result result = f_.pool_set_attribute(pool, cuda::kPoolReleaseThreshold, &kept);
+    if (result != cuda::kSuccess) {
+      f_.pool_destroy(pool);
+      fail_call(f_.pool_set_attribute.symbol, result);
+    }
+    return pool;
+  }
+
+  void* allocate_from_pool(void* pool, StreamHandle stream, size_t size) override {
+    Pointer data{};
+    return room(f_.allocate_async,
+                f_.allocate_async(&data, size, static_cast<cuda::Pool>(pool), handle(stream)))
+               ? host(data)
+               : nullptr;
+  }
+  void free_to_pool(StreamHandle stream, void* data) noexcept override {
+    f_.free_async(device(data), handle(stream));
+  }
+
+  StreamHandle create_stream() override {
+    cuda::Stream stream = nullptr;
+    run(f_.stream_create, &stream, cuda::kStreamNonBlocking);
+    return reinterpret_cast<StreamHandle>(stream);
+  }
+  void destroy_stream(StreamHandle stream) noexcept override { f_.stream_destroy(handle(stream)); }
+  void synchronize_stream(StreamHandle stream) override {
+    run(f_.stream_synchronize, handle(stream));
+  }
+  CaptureInfo capture(StreamHandle stream) override {
+    int status = cuda::kCaptureNone;
+    uint64_t id = 0;
+    run(f_.stream_capture_info, handle(stream), &status, &id, nullptr, nullptr, nullptr);
+    return {status != cuda::kCaptureNone, id};
+  }
+
+  void* create_event() override {
+    cuda::Event event = nullptr;
+    run(f_.event_create, &event, cuda::kEventDisableTiming);
+    return event;
+  }
+  void destroy_event(void* event) noexcept override {
+    f_.event_destroy(static_cast<cuda::Event>(event));
+  }
+  void record(void* event, StreamHandle stream) override {
+    run(f_.event_record, static_cast<cuda::Event>(event), handle(stream));
+  }
+  void wait(StreamHandle stream, void* event) override {
+    run(f_.stream_wait_event, handle(stream), static_cast<cuda::Event>(event), 0u);
+  }
+  bool is_done(void* event) override {
+    const cuda::Result result = f_.event_query(static_cast<cuda::Event>(event));
+    if (result != cuda::kSuccess && result != cuda::kNotReady) {
+      fail_call(f_.event_query.symbol, result);
+    }
+    return result == cuda::kSuccess;
+  }
+  void synchronize_event(void* event) override {
+    run(f_.event_synchronize, static_cast<cuda::Event>(event));
+  }
+
+  void copy_from_host(StreamHandle stream, void* dst, const void* src, size_t size) override {
+    run(f_.copy_from_host, device(dst), src, size, handle(stream));
+  }
+  void copy_to_host(StreamHandle stream, void* dst, const void* src, size_t size) override {
+    run(f_.copy_to_host, dst, device(src), size, handle(stream));
+  }
+  void copy_on_device(StreamHandle stream, void* dst, const void* src, size_t size) override {
+    run(f_.copy_on_device, device(dst), device(src), size, handle(stream));
+  }
+
+  void unload_module(void* module) noexcept override {
+    f_.module_unload(static_cast<cuda::Module>(module));
+  }
+  void* find_kernel(void* module, const char* name) override {
+    cuda::Function function = nullptr;
+    run(f_.module_function, &function, static_cast<cuda::Module>(module), name);
+    return function;
+  }
+  void launch(void* kernel, const gpu::Launch& launch, StreamHandle stream,
+              void** arguments) override {
+    run(f_.launch, static_cast<cuda::Function>(kernel), launch.groups[0], launch.groups[1],
+        launch.groups[2], launch.group_size[0], launch.group_size[1], launch.group_size[2], 0u,
+        handle(stream), arguments, nullptr);
+  }
+
+ protected:
+  /// Bytes that dlx's pool keeps for the next temporary when a stream has been waited for.
+  static constexpr uint64_t kPoolKeeps = uint64_t{32} << 20;
+
+  /// `product` as in "the CUDA driver".
+  GpuCalls(const DriverFiles& files, const char* product) noexcept
+      : library_(files), product_(product) {}
+  ~GpuCalls() = default;
+
+  virtual void error_text(cuda::Result error, const char** name, const char** text) noexcept = 0;
+  /// The table's rows, looked up in library_.
+  virtual bool resolve(std::string* reason) = 0;
+
+  /// Opens the library and looks its functions up, once. False: `reason` tells.
+  bool load(std::string* reason) {
+    std::lock_guard<std::mutex> lock(load_mutex_);
+    if (loaded_.load(std::memory_order_relaxed)) return true;
+    if (!library_.open(reason) || !resolve(reason)) return false;
+    loaded_.store(true, std::memory_order_release);
+    return true;
+  }
+  /// The same if the process has the library already; loads nothing.
+  bool load_if_mapped() noexcept {
+    if (loaded_.load(std::memory_order_acquire)) return true;
+    if (useless_.load(std::memory_order_relaxed)) return false;
+    std::lock_guard<std::mutex> lock(load_mutex_);
+    if (loaded_.load(std::memory_order_relaxed)) return true;
+    if (!library_.open_if_mapped()) return false;
+    try {
+      std::string reason;
+      const bool found = resolve(&reason);
+      (found ? loaded_ : useless_).store(true, std::memory_order_release);
+      return found;
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
+  }
+
+  [[noreturn]] void fail_call(const char* symbol, cuda::Result error) {
+    fail(DLX_ERROR_DRIVER, "%s", call_text(symbol, error).c_str());
+  }
+  std::string call_text(const char* symbol, cuda::Result error) {
+    const char* name = nullptr;
+    const char* text = nullptr;
+    error_text(error, &name, &text);
+    return std::string(symbol) + " failed: " + (name == nullptr ? "error" : name) + " (" +
+           std::to_string(error) + ")" + (text == nullptr ? "" : std::string(": ") + text);
+  }
+
+  template <typename Function, typename... Arguments>
+  void run(const Function& function, Arguments... arguments) {
+    const cuda::Result result = function(arguments...);
+    if (result != cuda::kSuccess) fail_call(function.symbol, result);
+  }
+  /// Lets this thread allocate, free, load and query while streams are being captured; returns what
+  /// restore_captures() takes.
+  int relax_captures() {
+    int mode = cuda::kCaptureModeRelaxed;
+    run(f_.exchange_capture_mode, &mode);
+    return mode;
+  }
+  void restore_captures(int mode) noexcept { f_.exchange_capture_mode(&mode); }
+
+  /// Whether an allocation succeeded; false: there is no room.
+  template <typename Function>
+  bool room(const Function& function, cuda::Result result) {
+    if (result == cuda::kOutOfMemory) return false;
+    if (result != cuda::kSuccess) fail_call(function.symbol, result);
+    return true;
+  }
+
+  static cuda::Stream handle(StreamHandle stream) noexcept {
+    return reinterpret_cast<cuda::Stream>(stream);
+  }
+  static Pointer device(const void* data) noexcept {
+    return reinterpret_cast<Pointer>(const_cast<void*>(data));
+  }
+  static void* host(Pointer data) noexcept { return reinterpret_cast<void*>(data); }
+
+  Functions f_;
+  DriverLibrary library_;
+  ProcessState process_;
+  const char* product_;
+
+ private:
+  std::mutex load_mutex_;
+  std::atomic<bool> loaded_{false};
+  std::atomic<bool> useless_{false};  ///< the mapped library lacks something
+};
+
+}  // namespace dlx
+
+#endif  // DLX_SRC_DEVICE_GPU_CALLS_H_

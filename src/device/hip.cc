@@ -1,0 +1,34 @@
+#include "src/base/error.h"
+#include "src/device/gpu_backend.h"
+#include "src/device/hip_driver.h"
+
+namespace dlx {
+namespace {
+
+class HipBackend final : public GpuBackend {
+ public:
+  explicit HipBackend(GpuDriver& driver) noexcept : GpuBackend(driver) {}
+
+  StreamHandle default_stream() const noexcept override { return 0; }
+
+  void check_stream(int64_t number) const override {
+    if (number == 0 || number > 2) return;
+    fail(DLX_ERROR_INVALID_ARGUMENT,
+         "`stream` is not a ROCm stream (got %lld, expected -1, 0 or a handle)",
+         static_cast<long long>(number));
+  }
+
+ protected:
+  int32_t host_type() const noexcept override { return kDLROCMHost; }
+  int32_t memory_type() const noexcept override { return kDLROCM; }
+};
+
+}  // namespace
+
+Backend& hip_backend() {
+  // Never destroyed: tensors may be released after exit() has begun.
+  static Backend* backend = new HipBackend(*new HipDriver);
+  return *backend;
+}
+
+}  // namespace dlx

@@ -1,0 +1,294 @@
+#include "src/device/hip_driver.h"
+
+#include <cstdio>
+#include <memory>
+
+#include "src/device/hip_compiler.h"
+
+namespace dlx {
+namespace {
+
+constexpr const char* kNames[] = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5",
+                                  nullptr};
+constexpr DriverFiles kFiles = {"DLX_HIP_PATH", "libamdhip64", kNames};
+
+std::string version_text(int version) {
+  return std::to_string(version / 10000000) + "." + std::to_string(version / 100000 % 100);
+}
+
+}  // namespace
+
+HipDriver::HipDriver() noexcept : GpuCalls(kFiles, "HIP") {}
+
+bool HipDriver::resolve(std::string* reason) {
+  const DriverSymbol symbols[] = {
+#define DLX_DRIVER_FUNCTION(name, symbol, need, ...) {#symbol, DriverNeed::need, &f_.name.call},
+#include "src/driver/hip.inc"
+#undef DLX_DRIVER_FUNCTION
+  };
+  if (library_.resolve(symbols, sizeof symbols / sizeof *symbols, reason)) return true;
+  *reason += " (expected ROCm " + version_text(hip::kOldestVersion) + " or newer)";
+  return false;
+}
+
+void HipDriver::error_text(cuda::Result error, const char** name, const char** text) noexcept {
+  *name = f_.error_name(error);
+  *text = f_.error_string(error);
+}
+
+int32_t HipDriver::open(std::string* reason) {
+  if (!load(reason)) {
+    *reason = "no ROCm: " + *reason;
+    return 0;
+  }
+  const int before = f_.peek_last_error();
+  int version = 0, count = 0;
+  const char* symbol = f_.init.symbol;
+  cuda::Result result = f_.init(0);
+  if (result == cuda::kSuccess) {
+    opened_.store(true, std::memory_order_release);
+    process_.start(true);
+    symbol = f_.runtime_version.symbol;
+    result = f_.runtime_version(&version);
+  }
+  if (result == cuda::kSuccess && version >= hip::kOldestVersion) {
+    symbol = f_.device_count.symbol;
+    result = f_.device_count(&count);
+  }
+  clear_last_error(before);
+  if (result != cuda::kSuccess) {
+    *reason = call_text(symbol, result) + " (" + library_.path() + ")";
+    return 0;
+  }
+  if (version < hip::kOldestVersion) {
+    *reason = "ROCm's " + library_.path() + " is too old (got " + version_text(version) +
+              ", expected " + version_text(hip::kOldestVersion) + " or newer)";
+    return 0;
+  }
+  if (count == 0) *reason = "ROCm's " + library_.path() + " has no devices";
+  return count;
+}
+
+/// HIP initialises itself in any call; the layer below says whether somebody has done so.
+bool HipDriver::initialised() const noexcept {
+  if (opened_.load(std::memory_order_acquire)) return true;
+  uint16_t version = 0;
+  return f_.hsa_system_info &&
+         f_.hsa_system_info(hip::kHsaVersionMajor, &version) == hip::kHsaSuccess;
+}
+
+int HipDriver::version() noexcept {
+  int version = version_.load(std::memory_order_relaxed);
+  if (version != 0) return version;
+  if (f_.runtime_version(&version) != cuda::kSuccess) return 0;
+  version_.store(version, std::memory_order_relaxed);
+  return version;
+}
+
+/// Takes back an error that dlx's own calls left; one that was pending stays.
+void HipDriver::clear_last_error(int before) noexcept {
+  if (before == cuda::kSuccess && f_.peek_last_error() != cuda::kSuccess) f_.last_error();
+}
+
+int HipDriver::attribute(int32_t id, int attribute) {
+  int value = 0;
+  run(f_.device_attribute, &value, attribute, id);
+  return value;
+}
+
+gpu::Limits HipDriver::limits(int32_t id) {
+  gpu::Limits limits = {};
+  limits.max_group_size = attribute(id, hip::kMaxThreadsPerBlock);
+  limits.compute_units = attribute(id, hip::kMultiprocessorCount);
+  limits.max_groups[0] = attribute(id, hip::kMaxGridX);
+  limits.max_groups[1] = attribute(id, hip::kMaxGridY);
+  limits.max_groups[2] = attribute(id, hip::kMaxGridZ);
+  return limits;
+}
+
+void HipDriver::describe(int32_t id, dlx_device_properties* out) {
+  const int before = f_.peek_last_error();
+  try {
+    describe_inside(id, out);
+  } catch (...) {
+    clear_last_error(before);
+    throw;
+  }
+  clear_last_error(before);
+}
+
+void HipDriver::describe_inside(int32_t id, dlx_device_properties* out) {
+  const int device = id;
+  run(f_.device_name, out->name, static_cast<int>(sizeof out->name), device);
+  size_t total = 0, free = 0;
+  run(f_.device_memory, &total, device);
+  out->memory_total = static_cast<int64_t>(total);
+  unsigned flags = 0;
+  int active = 0;
+  run(f_.primary_state, device, &flags, &active);
+  if (active != 0) {
+    GpuScope scope(*this, primary(id));
+    run(f_.memory_info, &free, &total);
+    out->memory_free = static_cast<int64_t>(free);
+  }
+  std::snprintf(out->architecture, sizeof out->architecture, "%s", architecture(id).c_str());
+  run(f_.device_pci_bus_id, out->pci_id, static_cast<int>(sizeof out->pci_id), device);
+  // The bytes are the letters that rocm-smi prints behind "GPU-".
+  cuda::Uuid uuid = {};
+  run(f_.device_uuid, &uuid, device);
+  std::snprintf(out->uuid, sizeof out->uuid, "GPU-%.16s",
+                reinterpret_cast<const char*>(uuid.bytes));
+  std::snprintf(out->driver_version, sizeof out->driver_version, "%s",
+                version_text(version()).c_str());
+  out->unified_memory = attribute(id, hip::kConcurrentManagedAccess);
+}
+
+int32_t HipDriver::current_device() noexcept {
+  if (!load_if_mapped() || !usable() || !initialised()) return 0;
+  const int before = f_.peek_last_error();
+  int device = 0;
+  if (f_.get_device(&device) != cuda::kSuccess) device = 0;
+  clear_last_error(before);
+  return device;
+}
+
+bool HipDriver::locate(const void* pointer, PointerInfo* out) noexcept {
+  if (!load_if_mapped() || !usable() || !initialised()) return false;
+  const int before = f_.peek_last_error();
+  hip::PointerAttributes found = {};
+  // Initialised by somebody, so that asking for the version starts nothing.
+  const bool known = f_.pointer_attributes(&found, pointer) == cuda::kSuccess;
+  const bool old = version() < 60000000;
+  clear_last_error(before);
+  if (!known) return false;
+  const bool on_device = found.type == (old ? hip::kDeviceInRocm5 : hip::kDevice);
+  const bool on_host = found.type == (old ? hip::kHostInRocm5 : hip::kHost);
+  // ROCm 5 tells memory that it does not know by an error, or as host memory without an address.
+  if (!on_device && found.is_managed == 0 && (!on_host || found.host_pointer == nullptr)) {
+    return false;
+  }
+  // DLPack has no type for managed memory of ROCm, which devices reach as their own.
+  const bool pinned = on_host && found.is_managed == 0;
+  out->device_type = pinned ? kDLROCMHost : kDLROCM;
+  out->device_id = pinned ? 0 : found.device;
+  out->ordinal = found.device;
+  return true;
+}
+
+GpuPlace HipDriver::place_of(int32_t id, StreamHandle stream) {
+  // 0, and 1 and 2 of ROCm 6: default streams, of the current device.
+  if (stream >= 0 && stream <= 2) return primary(id);
+  int device = id;
+  const int before = f_.peek_last_error();
+  if (f_.stream_device) {
+    const cuda::Result result = f_.stream_device(handle(stream), &device);
+    clear_last_error(before);
+    if (result != cuda::kSuccess) fail_call(f_.stream_device.symbol, result);
+  }
+  if (device != id) {
+    fail(DLX_ERROR_INVALID_ARGUMENT,
+         "`stream` belongs to another device (got rocm:%d, expected rocm:%d)", device, id);
+  }
+  return primary(id);
+}
+
+GpuPlace HipDriver::any_place() { return primary(current_device()); }
+
+GpuDriver::Saved HipDriver::enter(const GpuPlace& place) {
+  Saved saved = {};
+  saved.last_error = f_.peek_last_error();
+  try {
+    saved.capture_mode = relax_captures();
+  } catch (...) {
+    clear_last_error(saved.last_error);
+    throw;
+  }
+  const char* symbol = f_.get_device.symbol;
+  cuda::Result result = f_.get_device(&saved.previous);
+  if (result == cuda::kSuccess && saved.previous != place.id) {
+    symbol = f_.set_device.symbol;
+    result = f_.set_device(place.id);
+    saved.entered = result == cuda::kSuccess;
+  }
+  if (result != cuda::kSuccess) {
+    restore_captures(saved.capture_mode);
+    clear_last_error(saved.last_error);
+    fail_call(symbol, result);
+  }
+  return saved;
+}
+
+void HipDriver::leave(const Saved& saved) noexcept {
+  if (saved.entered) f_.set_device(saved.previous);
+  restore_captures(saved.capture_mode);
+  clear_last_error(saved.last_error);
+}
+
+void* HipDriver::allocate(int32_t device_type, size_t size) {
+  void* data = nullptr;
+  if (device_type == kDLROCMHost) {
+    const cuda::Result result = f_.allocate_host(&data, size, hip::kHostPortable);
+    return room(f_.allocate_host, result) ? data : nullptr;
+  }
+  return room(f_.allocate, f_.allocate(&data, size)) ? data : nullptr;
+}
+
+void HipDriver::free(int32_t device_type, void* data) noexcept {
+  if (device_type == kDLROCMHost) {
+    f_.free_host(data);
+  } else {
+    f_.free(data);
+  }
+}
+
+void* HipDriver::create_pool(int32_t id) {
+  if (attribute(id, hip::kMemoryPoolsSupported) == 0) return nullptr;
+  return GpuCalls::create_pool(id);
+}
+
+void HipDriver::copy_peer(StreamHandle stream, const GpuPlace& dst_place, void* dst,
+                          const GpuPlace& src_place, const void* src, size_t size) {
+  run(f_.copy_peer, dst, static_cast<int>(dst_place.id), src, static_cast<int>(src_place.id), size,
+      handle(stream));
+}
+
+bool HipDriver::enable_peer(const GpuPlace& place, const GpuPlace& peer) {
+  int can = 0;
+  run(f_.device_can_access_peer, &can, static_cast<int>(place.id), static_cast<int>(peer.id));
+  if (can == 0) return false;
+  const cuda::Result result = f_.enable_peer_access(peer.id, 0u);
+  return result == cuda::kSuccess || result == cuda::kPeerAlreadyEnabled;
+}
+
+std::string HipDriver::architecture(int32_t id) {
+  // The newer struct where there is one: ROCm 6 keeps the older function for old programs.
+  if (f_.device_properties_6) {
+    auto properties = std::make_unique<hip::Properties6>();
+    run(f_.device_properties_6, properties.get(), static_cast<int>(id));
+    return properties->architecture;
+  }
+  if (!f_.device_properties_5) return {};
+  auto properties = std::make_unique<hip::Properties5>();
+  run(f_.device_properties_5, properties.get(), static_cast<int>(id));
+  return properties->architecture;
+}
+
+void* HipDriver::load_module(int32_t id) {
+  const std::string name = architecture(id);
+  const gpu::Image image = gpu::amdgcn_image(name.c_str());
+  std::string compiled;
+  if (image.data == nullptr) compiled = compile_hip(library_, version() / 10000000, name);
+  const char* code = image.data != nullptr ? image.data : compiled.data();
+  if (image.data == nullptr && compiled.empty()) return nullptr;
+  hip::Module module = nullptr;
+  const cuda::Result result = f_.module_load(&module, code);
+  switch (result) {
+    case hip::kSuccess: return module;
+    case hip::kInvalidImage:
+    case hip::kNoBinaryForGpu:
+    case hip::kInvalidKernelFile: return nullptr;
+    default: fail_call(f_.module_load.symbol, result);
+  }
+}
+
+}  // namespace dlx

@@ -1,0 +1,131 @@
+#include "src/driver/library.h"
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+namespace dlx {
+namespace {
+
+/// The file that the environment asks for, or NULL.
+const char* chosen_file(const char* variable) noexcept {
+  const char* path = variable == nullptr ? nullptr : std::getenv(variable);
+  return path == nullptr || *path == '\0' ? nullptr : path;
+}
+
+/// The loader's words on its last failure; they name the file.
+std::string loader_error(const char* path) {
+  const char* text = dlerror();
+  if (text == nullptr) return std::string(path) + ": unknown error";
+  return std::strstr(text, path) != nullptr ? text : std::string(path) + ": " + text;
+}
+
+struct MappedFiles {
+  const char* stem;
+  std::vector<std::string> paths;
+};
+
+/// "libamdhip64.so.6" and "libamdhip64-1a2b3c.so" (a wheel's copy) are both of "libamdhip64".
+bool has_stem(const char* path, const char* stem) noexcept {
+  const char* slash = std::strrchr(path, '/');
+  const char* name = slash == nullptr ? path : slash + 1;
+  const size_t length = std::strlen(stem);
+  if (std::strncmp(name, stem, length) != 0) return false;
+  return (name[length] == '.' || name[length] == '-') && std::strstr(name, ".so") != nullptr;
+}
+
+int collect(dl_phdr_info* info, size_t, void* data) {
+  auto* found = static_cast<MappedFiles*>(data);
+  if (info->dlpi_name != nullptr && has_stem(info->dlpi_name, found->stem)) {
+    found->paths.emplace_back(info->dlpi_name);
+  }
+  return 0;
+}
+
+int count_loads(dl_phdr_info* info, size_t, void* data) {
+  *static_cast<unsigned long long*>(data) = info->dlpi_adds;
+  return 1;
+}
+
+}  // namespace
+
+bool DriverLibrary::find_mapped(std::string* path, std::string* reason) const {
+  if (files_.mapped_stem == nullptr) return true;
+  MappedFiles found = {files_.mapped_stem, {}};
+  dl_iterate_phdr(collect, &found);
+  if (found.paths.size() > 1) {
+    *reason = "two copies of it are loaded, " + found.paths[0] + " and " + found.paths[1] +
+              ", and memory of one is unknown to the other";
+    if (files_.variable != nullptr) *reason += std::string("; ") + files_.variable + " chooses one";
+    return false;
+  }
+  if (!found.paths.empty()) *path = found.paths[0];
+  return true;
+}
+
+bool DriverLibrary::open(std::string* reason) {
+  if (handle_ != nullptr) return true;
+  if (const char* path = chosen_file(files_.variable)) {
+    handle_ = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (handle_ == nullptr) *reason = std::string(files_.variable) + ": " + loader_error(path);
+    return handle_ != nullptr;
+  }
+  std::string mapped;
+  if (!find_mapped(&mapped, reason)) return false;
+  if (!mapped.empty()) handle_ = dlopen(mapped.c_str(), RTLD_NOW | RTLD_NOLOAD);
+  std::string tried;
+  for (const char* const* name = files_.names; handle_ == nullptr && *name != nullptr; ++name) {
+    handle_ = dlopen(*name, RTLD_NOW | RTLD_LOCAL);
+    if (handle_ == nullptr) tried += (tried.empty() ? "" : "; ") + loader_error(*name);
+  }
+  if (handle_ == nullptr) *reason = tried;
+  return handle_ != nullptr;
+}
+
+bool DriverLibrary::open_if_mapped() noexcept {
+  if (handle_ != nullptr) return true;
+  unsigned long long loads = 0;
+  dl_iterate_phdr(count_loads, &loads);
+  if (loads == seen_loads_) return false;
+  try {
+    std::string mapped, reason;
+    if (const char* path = chosen_file(files_.variable)) {
+      mapped = path;
+    } else if (!find_mapped(&mapped, &reason)) {
+      return false;
+    }
+    if (!mapped.empty()) handle_ = dlopen(mapped.c_str(), RTLD_NOW | RTLD_NOLOAD);
+    if (chosen_file(files_.variable) == nullptr) {
+      for (const char* const* name = files_.names; handle_ == nullptr && *name != nullptr; ++name) {
+        handle_ = dlopen(*name, RTLD_NOW | RTLD_NOLOAD);
+      }
+    }
+  } catch (const std::bad_alloc&) {
+    return false;  // asked again next time
+  }
+  seen_loads_ = loads;
+  return handle_ != nullptr;
+}
+
+bool DriverLibrary::resolve(const DriverSymbol* symbols, size_t count, std::string* reason) const {
+  for (size_t k = 0; k < count; ++k) {
+    void* address = dlsym(handle_, symbols[k].name);
+    if (address == nullptr && symbols[k].need == DriverNeed::kRequired) {
+      *reason = path() + " lacks " + symbols[k].name;
+      return false;
+    }
+    std::memcpy(symbols[k].slot, &address, sizeof address);
+  }
+  return true;
+}
+
+std::string DriverLibrary::path() const {
+  link_map* map = nullptr;
+  if (handle_ == nullptr || dlinfo(handle_, RTLD_DI_LINKMAP, &map) != 0) return {};
+  return map->l_name;
+}
+
+}  // namespace dlx
