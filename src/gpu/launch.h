@@ -38,10 +38,25 @@ class Launches {
   bool next(Launch* out);
 
  private:
-  // the author's
+  /// Loops whose extent the device cannot take in one launch go in chunks: the axes, then the item.
+  void limit_steps(int axis) noexcept;
+  void limit_axes() noexcept;
+  void limit_count(int64_t most_words) noexcept;
+  int64_t extent(int loop) const noexcept;
+  bool advance() noexcept;
+
+  CopyPlan plan_;
+  uint64_t dst_base_;
+  uint64_t src_base_;
+  Limits limits_;
+  uint32_t word_;  // bytes that everything is a multiple of, 16 at most
+  bool done_ = false;
+  int64_t chunk_[CopyPlan::kMaxAxes + 1];
+  int64_t first_[CopyPlan::kMaxAxes + 1];
 };
 
-/// Code for a kind of device; a NULL `data` means that there is none for it.
+/// Code for a kind of device; a NULL `data` means that there is none for it. The size of a text does not
+/// count its zero.
 struct Image {
   const char* data;
   size_t size;

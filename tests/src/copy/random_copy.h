@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <set>
 #include <string>
 #include <vector>
@@ -59,14 +60,22 @@ struct Operand {
   int64_t unit = 0;  // bits from one element to the next
 };
 
+/// Bytes on either side of an operand, more than a vector and a cache line.
+constexpr int64_t kCanary = 160;
+
 /// One random copy and what must come of it.
 class RandomCopy {
  public:
   /// At most about `max_elements`, each in one of two buffers with canaries around.
   RandomCopy(Choices& choices, int64_t max_elements);
 
-  /// Runs copy_tensor; returns "" or what went wrong.
-  std::string run();
+  /// Who carries a copy out, with the arguments of copy_tensor. dst's canaries belong to the memory
+  /// that it may see.
+  using Copier = std::function<void(const DLTensor& dst, bool dst_padded, const DLTensor& src,
+                                    bool src_padded)>;
+
+  /// Runs copy_tensor, or another copier; returns "" or what went wrong.
+  std::string run(const Copier& copier = dlx::copy_tensor);
   std::string describe() const;
   bool refused() const { return refused_; }
 

@@ -1,0 +1,48 @@
+#include "src/driver/opencl.h"
+
+#include <string>
+
+namespace dlx::opencl {
+namespace {
+
+constexpr const char* kNames[] = {"libOpenCL.so.1", nullptr};
+
+struct Opened {
+  Opened() {
+    const DriverSymbol symbols[] = {
+#define DLX_DRIVER_FUNCTION(name, symbol, need, ...) \
+  {#symbol, DriverNeed::need, &table.name.call},
+#include "src/driver/opencl.inc"
+#undef DLX_DRIVER_FUNCTION
+    };
+    DriverLibrary library({"DLX_OPENCL_PATH", nullptr, kNames});
+    usable = library.open(&reason) &&
+             library.resolve(symbols, sizeof symbols / sizeof symbols[0], &reason);
+  }
+
+  Functions table;
+  std::string reason;
+  bool usable = false;
+};
+
+}  // namespace
+
+const Functions* functions(const char** reason) {
+  static const Opened& opened = *new Opened;  // outlives everything: deleters run late
+  if (reason != nullptr) *reason = opened.reason.c_str();
+  return opened.usable ? &opened.table : nullptr;
+}
+
+const char* error_name(Result code) noexcept {
+  switch (code) {
+#define DLX_OPENCL_ERROR(name, value) \
+  case value:                         \
+    return #name;
+#include "src/driver/opencl_errors.inc"
+#undef DLX_OPENCL_ERROR
+    default:
+      return "unknown";
+  }
+}
+
+}  // namespace dlx::opencl

@@ -1,0 +1,110 @@
+#include "src/gpu/launch.h"
+
+#include <algorithm>
+
+#include "src/gpu/tiling.h"
+
+namespace dlx::gpu {
+namespace {
+
+/// Words of a launch: the divisions of the kernels are right below 2^31, and a work item may count
+/// as far as one group beyond the end.
+constexpr int64_t kMostWords = int64_t{1} << 30;
+
+/// Bytes of an item in one launch.
+constexpr int64_t kMostItem = int64_t{1} << 30;
+
+}  // namespace
+
+Launches::Launches(const CopyPlan& plan, uint64_t dst_base, uint64_t src_base, const Limits& limits)
+    : plan_(plan), dst_base_(dst_base), src_base_(src_base), limits_(limits) {
+  word_ = common_word(plan, dst_base, src_base);
+  for (int k = 0; k < plan_.ndim(); ++k) {
+    first_[k] = 0;
+    chunk_[k] = plan_.axis(k).extent;
+    limit_steps(k);
+  }
+  first_[plan_.ndim()] = 0;
+  chunk_[plan_.ndim()] = std::min(plan_.item(), kMostItem);
+  limit_axes();
+  int64_t most_words = kMostWords;
+  if (limits_.max_groups[0] != 0) {  // no kernel has more groups than there are words
+    most_words =
+        static_cast<int64_t>(std::min(static_cast<uint64_t>(most_words), limits_.max_groups[0]));
+  }
+  limit_count(most_words);
+}
+
+/// Kernels multiply 32-bit numbers.
+void Launches::limit_steps(int axis) noexcept {
+  const CopyAxis& a = plan_.axis(axis);
+  if (a.dst > INT32_MAX || a.src > INT32_MAX || a.src < -INT32_MAX || a.extent > kMostWords) {
+    chunk_[axis] = a.extent > kMostWords && a.dst <= INT32_MAX ? kMostWords : 1;
+  }
+}
+
+/// Leaves as many axes to the kernel as it has: the long ones, and the ones that are dense on either
+/// side.
+void Launches::limit_axes() noexcept {
+  const int ndim = plan_.ndim();
+  int used = 0;
+  int src_dense = -1;
+  for (int k = 0; k < ndim; ++k) {
+    if (chunk_[k] == 1) continue;
+    ++used;
+    const int64_t step = std::abs(plan_.axis(k).src);
+    if (step != 0 && (src_dense < 0 || step <= std::abs(plan_.axis(src_dense).src))) src_dense = k;
+  }
+  for (; used > DLX_STRIDED_COPY_AXES; --used) {
+    int shortest = -1;
+    for (int k = 0; k < ndim - 1; ++k) {
+      if (chunk_[k] == 1 || k == src_dense) continue;
+      if (shortest < 0 || chunk_[k] < chunk_[shortest]) shortest = k;
+    }
+    chunk_[shortest] = 1;
+  }
+}
+
+void Launches::limit_count(int64_t most_words) noexcept {
+  const int ndim = plan_.ndim();
+  // The words inside each axis, from the inside out; at the first axis that has too many, the rest
+  // goes one by one.
+  int64_t inner = (chunk_[ndim] + word_ - 1) / word_;
+  if (inner > most_words) {
+    chunk_[ndim] = most_words * word_;
+    inner = most_words;
+  }
+  for (int k = ndim - 1; k >= 0; --k) {
+    chunk_[k] = std::min(chunk_[k], std::max<int64_t>(most_words / inner, 1));
+    inner *= chunk_[k];
+  }
+}
+
+int64_t Launches::extent(int loop) const noexcept {
+  return loop == plan_.ndim() ? plan_.item() : plan_.axis(loop).extent;
+}
+
+bool Launches::advance() noexcept {
+  for (int loop = plan_.ndim(); loop >= 0; --loop) {
+    first_[loop] += chunk_[loop];
+    if (first_[loop] < extent(loop)) return true;
+    first_[loop] = 0;
+  }
+  return false;
+}
+
+bool Launches::next(Launch* out) {
+  if (done_) return false;
+  int64_t extents[CopyPlan::kMaxAxes + 1];
+  for (int loop = 0; loop <= plan_.ndim(); ++loop) {
+    extents[loop] = std::min(chunk_[loop], extent(loop) - first_[loop]);
+  }
+  const int item = plan_.ndim();
+  CopyPlan piece = plan_;
+  if (extents[item] != plan_.item()) piece = piece.part_of_item(first_[item], extents[item]);
+  choose_kernel(piece.box(first_, extents), dst_base_, src_base_, limits_, out);
+  done_ = !advance();
+  return true;
+}
+
+}  // namespace dlx::gpu

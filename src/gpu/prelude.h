@@ -1,0 +1,45 @@
+/* The few words that the kernels are written in, for each compiler that reads them:
+ *   OpenCL C 1.2, by an OpenCL driver;
+ *   OpenCL C 1.2 ahead of time (DLX_AHEAD_OF_TIME) for nvptx and amdgcn, where no library is at hand;
+ *   HIP C++ (hiprtc), with no header of HIP's. */
+#ifndef DLX_SRC_GPU_PRELUDE_H_
+#define DLX_SRC_GPU_PRELUDE_H_
+
+#if defined(__OPENCL_C_VERSION__)
+#define KERNEL __kernel
+#define INLINE static inline __attribute__((always_inline))
+#define GLOBAL __global
+#define LOCAL __local
+#define LOCAL_ARRAY __local
+typedef ulong dlx_uint64;
+typedef uint4 dlx_uint128;
+#else
+#define KERNEL extern "C" __attribute__((global))
+#define INLINE static inline __attribute__((always_inline, device))
+#define GLOBAL
+#define LOCAL
+#define LOCAL_ARRAY __attribute__((shared))
+typedef unsigned long long dlx_uint64;
+typedef dlx_uint32 dlx_uint128 __attribute__((ext_vector_type(4)));
+#endif
+
+#if defined(__OPENCL_C_VERSION__) && !defined(DLX_AHEAD_OF_TIME)
+#define GROUP_ID() ((dlx_uint32)get_group_id(0))
+#define LOCAL_ID() ((dlx_uint32)get_local_id(0))
+#define BARRIER() barrier(CLK_LOCAL_MEM_FENCE)
+#elif defined(__NVPTX__)
+#define GROUP_ID() ((dlx_uint32)__nvvm_read_ptx_sreg_ctaid_x())
+#define LOCAL_ID() ((dlx_uint32)__nvvm_read_ptx_sreg_tid_x())
+#define BARRIER() __nvvm_barrier0()
+#else
+#define GROUP_ID() ((dlx_uint32)__builtin_amdgcn_workgroup_id_x())
+#define LOCAL_ID() ((dlx_uint32)__builtin_amdgcn_workitem_id_x())
+#define BARRIER()                                          \
+  do {                                                     \
+    __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup"); \
+    __builtin_amdgcn_s_barrier();                          \
+    __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup"); \
+  } while (0)
+#endif
+
+#endif /* DLX_SRC_GPU_PRELUDE_H_ */
