@@ -88,11 +88,16 @@ DefaultAllocator* find_allocator(int32_t device_type) noexcept {
 }  // namespace
 
 /// Those of our backends whose drivers know about addresses.
-constexpr int32_t kWithAddresses[] = {kDLCPU};
+constexpr int32_t kWithAddresses[] = {kDLCUDA, kDLROCM};
 
 Backend* find_backend(int32_t device_type) noexcept {
   switch (device_type) {
     case kDLCPU: return &cpu_backend();
+    case kDLCUDA:
+    case kDLCUDAHost:
+    case kDLCUDAManaged: return &cuda_backend();
+    case kDLROCM:
+    case kDLROCMHost: return &hip_backend();
     default: return find_registered(device_type);
   }
 }
@@ -104,8 +109,7 @@ const char* backend_reason(int32_t device_type) noexcept {
   if (backend != nullptr) return backend->reason();
   if (kind_name(device_type) == nullptr) return "DLPack 1.3 has no such device type";
   return "dlx has no backend for it, and none was registered (dlx_register_backend): its tensors "
-         "can be "
-         "described and passed on, but not allocated, copied or waited for";
+         "can be described and passed on, but not allocated, copied or waited for";
 }
 
 Backend& require_device(int32_t device_type, int32_t device_id) {

@@ -1,6 +1,6 @@
 #include "src/tensor/convert.h"
 
-#include <initializer_list>
+#include <memory>
 
 #include "src/base/error.h"
 #include "src/copy/copy.h"
@@ -26,7 +26,11 @@ void check_copy_stream(const CopyRequest& request, const DLDevice& device) {
   }
 }
 
-void release_tensor(void* tensor) { release(static_cast<Tensor*>(tensor)); }
+/// What work that is still to be done uses.
+struct InUse {
+  TensorRef dst;
+  TensorRef src;
+};
 
 /// Copies between two descriptions; `dst_owner` and `src_owner` are what they describe, or NULL where
 /// the order of work on them and their life are the caller's matter.
@@ -39,20 +43,17 @@ void run_copy(const DLTensor& dst, bool dst_padded, Tensor* dst_owner, const DLT
       transfer({&dst, dst_padded, readiness(dst_owner)}, {&src, src_padded, readiness(src_owner)},
                request.has_stream ? &request.stream : nullptr);
   if (pending.backend == nullptr) return;
-  // Foreign pools reuse memory as soon as it is given back: it stays until the work is done.
-  for (Tensor* owner : {dst_owner, src_owner}) {
-    if (owner == nullptr) continue;
-    if (pending.backend->capture(pending.id, pending.stream).capturing)
-      return;  // the graph's matter
-    retain(owner->root);
-    try {
-      hold_until(*pending.backend, pending.id, pending.backend->record(pending.id, pending.stream),
-                 release_tensor, owner->root);
-    } catch (...) {
-      release(owner->root);
-      throw;
-    }
-  }
+  // In a graph that is being captured this is the matter of whoever runs the graph.
+  if (pending.backend->capture(pending.id, pending.stream).capturing) return;
+  // Foreign pools reuse memory as soon as it is given back: it stays until the work is done. The event
+  // is also what dlx_device_synchronize waits for.
+  auto in_use = std::make_unique<InUse>();
+  if (dst_owner != nullptr) in_use->dst = TensorRef::share(dst_owner->root);
+  if (src_owner != nullptr) in_use->src = TensorRef::share(src_owner->root);
+  hold_until(
+      *pending.backend, pending.id, pending.backend->record(pending.id, pending.stream),
+      [](void* done) { delete static_cast<InUse*>(done); }, in_use.get());
+  in_use.release();
 }
 
 [[noreturn]] void fail_copy_refused(const char* why) {
