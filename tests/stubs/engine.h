@@ -174,6 +174,7 @@ struct Allocation {
   Pool* pool = nullptr;
   bool live = true;    ///< work may use it
   bool freed = false;  ///< a free was called for
+  bool gone = false;   ///< and carried out
 };
 
 // ---- the whole ------------------------------------------------------------------------------------

@@ -57,6 +57,7 @@ void give_back(Allocation* allocation) {
   Engine& e = engine();
   allocation->live = false;
   allocation->freed = true;
+  allocation->gone = true;
   void* data = reinterpret_cast<void*>(allocation->start);
   if (allocation->kind == Memory::kHost) {
     e.host_used -= allocation->size;
@@ -181,7 +182,7 @@ int allocate_async(Pool* pool, Stream* stream, size_t size, uint64_t* out) {
   allocation->pool = pool;
   allocation->live = false;
   return submit(stream, [allocation] {
-    allocation->live = !allocation->freed;
+    allocation->live = !allocation->gone;
     return static_cast<int>(kOk);
   });
 }
