@@ -768,6 +768,6 @@ SUPERSEDED(cuStreamGetCaptureInfo)
 
 // All that dlx looks up is here, with the signature that it is called by.
 #define DLX_DRIVER_FUNCTION(name, symbol, need, ...) \
-  static_assert(std::is_same_v<decltype(symbol), cu::Functions::name##_type>, #symbol);
+  static_assert(std::is_same_v<decltype(&symbol), decltype(cu::Functions{}.name.call)>, #symbol);
 #include "src/driver/cuda.inc"
 #undef DLX_DRIVER_FUNCTION

@@ -385,21 +385,24 @@ FAKE_EXPORT hip::Result hipPointerGetAttributes(hip::PointerAttributes* out, con
 
 // ---- copies ---------------------------------------------------------------------------------------
 
-FAKE_EXPORT hip::Result hipMemcpyHtoDAsync(void* dst, void* src, size_t size, hip::Stream handle) {
+FAKE_EXPORT hip::Result hipMemcpyHtoDAsync(void* dst, const void* src, size_t size,
+                                           hip::Stream handle) {
   return on_stream(__func__, handle, [&](Stream* stream, Context*) {
     if (!is_host(src)) return static_cast<int>(kInvalidValue);
     return copy(stream, address(dst), address(src), size);
   });
 }
 
-FAKE_EXPORT hip::Result hipMemcpyDtoHAsync(void* dst, void* src, size_t size, hip::Stream handle) {
+FAKE_EXPORT hip::Result hipMemcpyDtoHAsync(void* dst, const void* src, size_t size,
+                                           hip::Stream handle) {
   return on_stream(__func__, handle, [&](Stream* stream, Context*) {
     if (!is_host(dst)) return static_cast<int>(kInvalidValue);
     return copy(stream, address(dst), address(src), size);
   });
 }
 
-FAKE_EXPORT hip::Result hipMemcpyDtoDAsync(void* dst, void* src, size_t size, hip::Stream handle) {
+FAKE_EXPORT hip::Result hipMemcpyDtoDAsync(void* dst, const void* src, size_t size,
+                                           hip::Stream handle) {
   return on_stream(__func__, handle, [&](Stream* stream, Context*) {
     if (live_memory(dst) == nullptr || live_memory(src) == nullptr) {
       return static_cast<int>(kInvalidValue);
@@ -622,7 +625,7 @@ FAKE_EXPORT hip::Result hipModuleLaunchKernel(hip::Function function, unsigned g
 // All that dlx looks up is here, with the signature that it is called by.
 #if !defined(FAKE_ROCM_5)
 #define DLX_DRIVER_FUNCTION(name, symbol, need, ...) \
-  static_assert(std::is_same_v<decltype(symbol), hip::Functions::name##_type>, #symbol);
+  static_assert(std::is_same_v<decltype(&symbol), decltype(hip::Functions{}.name.call)>, #symbol);
 #include "src/driver/hip.inc"
 #undef DLX_DRIVER_FUNCTION
 #endif

@@ -30,7 +30,7 @@ namespace {
 struct Cuda : Fake, cu::Functions {
   Cuda() : Fake("tests/stubs/fake_libcuda.so") {
 #define DLX_DRIVER_FUNCTION(name, symbol, need, ...) \
-  Fake::load(#symbol, &this->cu::Functions::name);
+  Fake::load(#symbol, &this->cu::Functions::name.call);
 #include "src/driver/cuda.inc"
 #undef DLX_DRIVER_FUNCTION
     Fake::load("cuCtxCreate_v2", &context_create);

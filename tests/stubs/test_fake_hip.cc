@@ -26,7 +26,7 @@ namespace {
 struct Hip : Fake, hip::Functions {
   explicit Hip(bool rocm5) : Fake(path_of(rocm5)) {
 #define DLX_DRIVER_FUNCTION(name, symbol, need, ...) \
-  if (!find(#symbol, &this->hip::Functions::name)) CHECK(hip_is_optional(#need));
+  if (!find(#symbol, &this->hip::Functions::name.call)) CHECK(hip_is_optional(#need));
 #include "src/driver/hip.inc"
 #undef DLX_DRIVER_FUNCTION
     Fake::load("hipMemsetD8Async", &set_bytes);
@@ -88,7 +88,7 @@ void pointer_types_differ_by_version(void**) {
       int version = 0;
       CHECK_EQUAL(hip.runtime_version(&version), 0);
       CHECK_EQUAL(version / 10000000, rocm5 ? 5 : 6);
-      CHECK((hip.device_properties_6 == nullptr) == rocm5);
+      CHECK_EQUAL(!hip.device_properties_6, rocm5);
     });
   }
 }
