@@ -1,0 +1,82 @@
+// What tests tell the fake drivers (fake_libcuda.so, fake_libamdhip64.so) and ask them.
+//
+// A fake is a real shared object with the driver's own functions. Its devices are modelled on the host:
+//   - device memory cannot be reached by the CPU: only the fake sees what it holds;
+//   - work is done when the schedule says so, in any order that streams and events allow;
+//   - a call that the driver's rules forbid fails as the driver would fail, or ends the process where the
+//     driver would do anything.
+//
+// Environment, read when the fake is first called: FAKE_SCHEDULE (see set_schedule), FAKE_DEVICES
+// (count, default 1), FAKE_FAIL_AT=n or n:code, FAKE_STUB=1 (every call returns 34, as the toolkit's
+// link-time stub does), FAKE_VERSION (of the driver, as it counts), FAKE_ARCH (of AMD devices).
+#ifndef DLX_TESTS_STUBS_FAKE_H_
+#define DLX_TESTS_STUBS_FAKE_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+/// What exists now, and what went wrong since the start.
+typedef struct fake_report {
+  int64_t contexts;         ///< made by cuCtxCreate and not destroyed
+  int64_t primary_retains;  ///< of all devices together
+  int64_t streams;
+  int64_t events;
+  int64_t modules;
+  int64_t graphs;
+  int64_t pools;
+  int64_t allocations;       ///< device and managed memory that nobody freed
+  int64_t host_allocations;  ///< pinned memory that nobody freed
+  int64_t pending;           ///< work that is not done
+  int64_t pushed;            ///< contexts on the calling thread's stack
+  // Mistakes: 0 in a correct program.
+  int64_t double_frees;
+  int64_t used_when_dead;  ///< work ran on memory that was freed, or not allocated yet in its order
+  int64_t out_of_bounds;   ///< work reached outside an allocation
+  int64_t waited_for_blocked;  ///< the host waited for work that never ends (block_stream)
+  int64_t captures_broken;     ///< captures that a forbidden call invalidated
+} fake_report;
+
+/// The exported control functions, "fake_" before each name: X(result, name, parameters).
+#define FAKE_CONTROLS(X)                                                                            \
+  /* "eager": at once. "latest": only when the host waits for it, and only what that wait needs. */ \
+  /* "random:SEED": now and then, in any order that nothing forbids. */                             \
+  X(void, set_schedule, (const char* schedule))                                                     \
+  /* Does all work that is not blocked: what the device would have done by the end of time. */      \
+  X(void, finish, (void))                                                                           \
+  /* From now on the n-th call (from 1) fails with `code` and does nothing; 0: none. */             \
+  X(void, fail_nth_call, (int64_t n, int code))                                                     \
+  /* The call that failed so; "" if none did. */                                                    \
+  X(const char*, failed_call, (void))                                                               \
+  /* From now on the n-th wait (from 1), of the host or of a stream, does nothing; 0: none. */      \
+  X(void, ignore_nth_wait, (int64_t n))                                                             \
+  /* The call whose wait was left out; "" if none was. */                                           \
+  X(const char*, ignored_wait, (void))                                                              \
+  /* Work that is done from now on fails with `code`, once: the context is lost then. */            \
+  X(void, break_next_work, (int code))                                                              \
+  /* Puts work on a stream that does not end before unblock. The stream's handle counts in the */   \
+  /* calling thread's current context. */                                                           \
+  X(void, block_stream, (void* stream))                                                             \
+  X(void, unblock, (void))                                                                          \
+  /* Every call from now on returns 4, as at the exit of a process. */                              \
+  X(void, shutdown, (void))                                                                         \
+  X(void, set_stub, (int stub))                                                                     \
+  X(void, set_version, (int version))                                                               \
+  X(void, set_devices, (int count))                                                                 \
+  X(void, set_arch, (const char* arch))                                                             \
+  /* A device attribute by the driver's own number. */                                              \
+  X(void, set_attribute, (int device, int attribute, int value))                                    \
+  /* Bytes that a device and pinned memory have. */                                                 \
+  X(void, set_memory, (int device, size_t bytes))                                                   \
+  X(void, set_host_memory, (size_t bytes))                                                          \
+  X(void, get_report, (fake_report * out))                                                          \
+  /* Calls since clear_log: of one name, of all; the names, one a line (borrowed). */               \
+  X(int64_t, calls, (const char* name))                                                             \
+  X(int64_t, all_calls, (void))                                                                     \
+  X(int64_t, waits, (void))                                                                         \
+  X(const char*, call_log, (void))                                                                  \
+  X(void, clear_log, (void))                                                                        \
+  /* Reads and writes device memory behind the driver's back; 0 if it is not memory of a device. */ \
+  X(int, peek, (uint64_t address, void* out, size_t size))                                          \
+  X(int, poke, (uint64_t address, const void* data, size_t size))
+
+#endif  // DLX_TESTS_STUBS_FAKE_H_
