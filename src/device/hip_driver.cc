@@ -125,7 +125,7 @@ void HipDriver::describe_inside(int32_t id, dlx_device_properties* out) {
   out->memory_total = static_cast<int64_t>(total);
   unsigned flags = 0;
   int active = 0;
-  run(f_.primary_state, device, &flags, &active);
+  if (f_.primary_state) run(f_.primary_state, device, &flags, &active);
   if (active != 0) {
     GpuScope scope(*this, primary(id));
     run(f_.memory_info, &free, &total);

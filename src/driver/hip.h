@@ -72,12 +72,12 @@ enum : int {
   kMemoryPoolsSupported = 88,    // hipDeviceAttributeMemoryPoolsSupported
 };
 
-/// PointerAttributes::type. Other numbers, and 0 from ROCm 6 on, are memory that HIP does not know.
+/// PointerAttributes::type: hipMemoryTypeHost and hipMemoryTypeDevice. Other numbers, and 0 from ROCm 6 on, are memory that HIP does not know.
 enum : int {
-  kHostInRocm5 = 0,    // hipMemoryTypeHost
-  kDeviceInRocm5 = 1,  // hipMemoryTypeDevice
-  kHost = 1,           // hipMemoryTypeHost
-  kDevice = 2,         // hipMemoryTypeDevice
+  kHostInRocm5 = 0,
+  kDeviceInRocm5 = 1,
+  kHost = 1,
+  kDevice = 2,
 };
 
 using cuda::kAllocationPinned;      // hipMemAllocationTypePinned

@@ -1,0 +1,154 @@
+// Finding a driver's library: by the environment, among what is mapped, by name; and the words for
+// not finding it.
+#include "src/driver/library.h"
+
+#include <dlfcn.h>
+#include <unistd.h>
+
+#include <csetjmp>
+#include <cstdarg>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
+// CMocka needs <csetjmp>, <cstdarg>, <cstddef> and <cstdint> first, and does not say that it is C.
+extern "C" {
+#include <cmocka.h>
+}
+
+namespace {
+
+using dlx::DriverFiles;
+using dlx::DriverFunction;
+using dlx::DriverLibrary;
+using dlx::DriverNeed;
+using dlx::DriverSymbol;
+
+constexpr const char* kVariable = "DLX_TEST_DRIVER_PATH";
+
+/// A copy of a library that is there for sure (CMocka's own), under a name of its own.
+std::string copy_library(const std::string& name) {
+  Dl_info info;
+  assert_int_not_equal(dladdr(reinterpret_cast<void*>(&_cmocka_run_group_tests), &info), 0);
+  const char* folder = std::getenv("TEST_TMPDIR");
+  const std::string path = std::string(folder == nullptr ? "/tmp" : folder) + "/" + name;
+  std::ifstream in(info.dli_fname, std::ios::binary);
+  std::ofstream out(path, std::ios::binary);
+  out << in.rdbuf();
+  return path;
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+// Every name that was tried stands in the reason, each with the loader's words.
+void reason_names_all_that_was_tried(void**) {
+  const char* const names[] = {"libnone.so.7", "libnone.so.6", nullptr};
+  DriverLibrary library(DriverFiles{kVariable, nullptr, names});
+  std::string reason;
+
+  unsetenv(kVariable);
+  assert_false(library.open(&reason));
+
+  assert_true(contains(reason, "libnone.so.7: cannot open shared object file"));
+  assert_true(contains(reason, "libnone.so.6: cannot open shared object file"));
+  assert_false(library.is_open());
+}
+
+// The environment's file is the only one tried, and an empty variable is none.
+void environment_chooses_the_file(void**) {
+  const std::string path = copy_library("libdlxchosen.so.1");
+  const char* const names[] = {"libnone.so.1", nullptr};
+  DriverLibrary library(DriverFiles{kVariable, nullptr, names});
+  std::string reason;
+
+  setenv(kVariable, "", 1);
+  assert_false(library.open(&reason));
+  assert_true(contains(reason, "libnone.so.1"));
+  setenv(kVariable, "/nowhere/libx.so", 1);
+  assert_false(library.open(&reason));
+  assert_true(contains(reason, std::string(kVariable) + ": /nowhere/libx.so: cannot open"));
+  assert_false(contains(reason, "libnone"));
+  setenv(kVariable, path.c_str(), 1);
+  assert_true(library.open(&reason));
+
+  assert_string_equal(library.path().c_str(), path.c_str());
+  unsetenv(kVariable);
+}
+
+// What is not in the process is not brought into it; what comes later is found.
+void mapped_only_loads_nothing(void**) {
+  const std::string path = copy_library("libdlxlater.so.1");
+  const char* const names[] = {path.c_str(), nullptr};
+  DriverLibrary library(DriverFiles{kVariable, nullptr, names});
+
+  assert_false(library.open_if_mapped());
+  assert_null(dlopen(path.c_str(), RTLD_NOW | RTLD_NOLOAD));
+  assert_false(library.open_if_mapped());
+  void* handle = dlopen(path.c_str(), RTLD_NOW);
+  assert_non_null(handle);
+
+  assert_true(library.open_if_mapped());
+}
+
+// A mapped copy goes before the names, also one that a wheel has renamed; two are refused.
+void mapped_copy_goes_first(void**) {
+  const std::string first = copy_library("libdlxprobe-1a2b3c.so.6");
+  const std::string second = copy_library("libdlxprobe.so.7");
+  const std::string other = copy_library("libdlxprobert.so.7");  // another library
+  const char* const names[] = {second.c_str(), nullptr};
+  std::string reason;
+
+  assert_non_null(dlopen(other.c_str(), RTLD_NOW));
+  assert_non_null(dlopen(first.c_str(), RTLD_NOW));
+  DriverLibrary library(DriverFiles{kVariable, "libdlxprobe", names});
+  assert_true(library.open(&reason));
+  assert_string_equal(library.path().c_str(), first.c_str());
+  assert_non_null(dlopen(second.c_str(), RTLD_NOW));
+  DriverLibrary refused(DriverFiles{kVariable, "libdlxprobe", names});
+
+  assert_false(refused.open(&reason));
+  assert_true(contains(reason, first) && contains(reason, second) && contains(reason, kVariable));
+  assert_false(refused.open_if_mapped());
+  setenv(kVariable, second.c_str(), 1);
+  assert_true(refused.open(&reason));
+  assert_string_equal(refused.path().c_str(), second.c_str());
+  unsetenv(kVariable);
+}
+
+// A missing required symbol is named with the file; a missing optional one stays NULL.
+void missing_symbols(void**) {
+  const std::string path = copy_library("libdlxsymbols.so.1");
+  const char* const names[] = {path.c_str(), nullptr};
+  DriverLibrary library(DriverFiles{kVariable, nullptr, names});
+  DriverFunction<int(int)> there{"cmocka_set_message_output", nullptr};
+  DriverFunction<int(int)> missing{"no_such_function", nullptr};
+  std::string reason;
+  assert_true(library.open(&reason));
+
+  const DriverSymbol optional[] = {{there.symbol, DriverNeed::kRequired, &there.call},
+                                   {missing.symbol, DriverNeed::kOptional, &missing.call}};
+  assert_true(library.resolve(optional, 2, &reason));
+  assert_true(static_cast<bool>(there));
+  assert_false(static_cast<bool>(missing));
+  const DriverSymbol required[] = {{missing.symbol, DriverNeed::kRequired, &missing.call}};
+  assert_false(library.resolve(required, 1, &reason));
+
+  assert_string_equal(reason.c_str(), (path + " lacks no_such_function").c_str());
+}
+
+}  // namespace
+
+int main() {
+  const CMUnitTest tests[] = {
+      cmocka_unit_test(reason_names_all_that_was_tried),
+      cmocka_unit_test(environment_chooses_the_file),
+      cmocka_unit_test(mapped_only_loads_nothing),
+      cmocka_unit_test(mapped_copy_goes_first),
+      cmocka_unit_test(missing_symbols),
+  };
+  return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
