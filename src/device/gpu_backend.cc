@@ -226,7 +226,7 @@ bool GpuBackend::is_done(int32_t, EventHandle event) {
 
 void GpuBackend::release_event(int32_t, EventHandle event) noexcept {
   if (!driver_.usable()) return;
-  devices_[as_event(event)->place.id].events.release(driver_, as_event(event));
+  devices_[as_event(event)->place.id].events.release(as_event(event));
 }
 
 void* GpuBackend::native_event(EventHandle event) noexcept { return as_event(event)->native; }

@@ -1,6 +1,5 @@
 #include "src/device/gpu_events.h"
 
-#include <algorithm>
 #include <memory>
 
 namespace dlx {
@@ -41,55 +40,86 @@ GpuEvent* GpuEvents::take_free(GpuDriver& driver) noexcept {
 }
 
 GpuEvent* GpuEvents::acquire(GpuDriver& driver, const GpuPlace& place) {
-  if (place.primary) {
-    if (GpuEvent* event = take_free(driver)) return event;
-  }
+  if (GpuEvent* event = take_free(driver)) return event;
   auto event = std::make_unique<GpuEvent>(GpuEvent{nullptr, place, nullptr});
-  std::vector<GpuEvent*>& all = place.primary ? pooled_ : foreign_;
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    all.reserve(all.size() + 1);
-  }
   event->native = driver.create_event();
-  std::lock_guard<std::mutex> lock(mutex_);
   try {
-    all.push_back(event.get());
-  } catch (...) {  // another thread took the room
+    std::lock_guard<std::mutex> lock(mutex_);
+    all_.push_back(event.get());
+  } catch (...) {
     driver.destroy_event(event->native);
     throw;
   }
   return event.release();
 }
 
-GpuEvent* GpuEvents::record(GpuDriver& driver, const GpuPlace& place, StreamHandle stream) {
+GpuEvent* GpuEvents::record_here(GpuDriver& driver, const GpuPlace& place, StreamHandle stream) {
   GpuScope scope(driver, place);
   GpuEvent* event = acquire(driver, place);
   try {
     driver.record(event->native, stream);
   } catch (...) {
-    release(driver, event);
+    release(event);
     throw;
   }
   return event;
 }
 
-void GpuEvents::release(GpuDriver& driver, GpuEvent* event) noexcept {
-  if (event->place.primary) {
-    std::lock_guard<std::mutex> lock(mutex_);
-    put_free(event);
-    return;
+namespace {
+
+/// Something of the driver's that goes again at the end of a block.
+class Temporary {
+ public:
+  Temporary(GpuDriver& driver, const GpuPlace& place) : driver_(driver), place_(place) {}
+  Temporary(const Temporary&) = delete;
+  Temporary& operator=(const Temporary&) = delete;
+  ~Temporary() {
+    try {
+      GpuScope scope(driver_, place_);
+      if (event != nullptr) driver_.destroy_event(event);
+      if (stream != 0) driver_.destroy_stream(stream);
+    } catch (...) {
+      // The driver has shut down.
+    }
+  }
+
+  void* event = nullptr;
+  StreamHandle stream = 0;
+
+ private:
+  GpuDriver& driver_;
+  GpuPlace place_;
+};
+
+}  // namespace
+
+/// By a stream in the primary context that waits for the other one. Both it and the event between
+/// them can go at once: the driver keeps them until they are done.
+GpuEvent* GpuEvents::record_elsewhere(GpuDriver& driver, const GpuPlace& place,
+                                      StreamHandle stream) {
+  const GpuPlace primary = driver.primary(place.id);
+  Temporary there(driver, place), here(driver, primary);
+  {
+    GpuScope scope(driver, place);
+    there.event = driver.create_event();
+    driver.record(there.event, stream);
   }
   {
-    std::lock_guard<std::mutex> lock(mutex_);
-    foreign_.erase(std::find(foreign_.begin(), foreign_.end(), event));
+    GpuScope scope(driver, primary);
+    here.stream = driver.create_stream();
+    driver.wait(here.stream, there.event);
   }
-  try {
-    GpuScope scope(driver, event->place);
-    driver.destroy_event(event->native);
-  } catch (...) {
-    // The context is gone, and the event with it.
-  }
-  delete event;
+  return record_here(driver, primary, here.stream);
+}
+
+GpuEvent* GpuEvents::record(GpuDriver& driver, const GpuPlace& place, StreamHandle stream) {
+  return place.primary ? record_here(driver, place, stream)
+                       : record_elsewhere(driver, place, stream);
+}
+
+void GpuEvents::release(GpuEvent* event) noexcept {
+  std::lock_guard<std::mutex> lock(mutex_);
+  put_free(event);
 }
 
 void GpuEvents::wait_for_all(GpuDriver& driver) {
@@ -98,15 +128,9 @@ void GpuEvents::wait_for_all(GpuDriver& driver) {
     GpuEvent* event = nullptr;
     {
       std::lock_guard<std::mutex> lock(mutex_);
-      if (k == pooled_.size()) break;
-      event = pooled_[k];
+      if (k == all_.size()) return;
+      event = all_[k];
     }
-    GpuScope scope(driver, event->place);
-    driver.synchronize_event(event->native);
-  }
-  // These must not be destroyed meanwhile.
-  std::lock_guard<std::mutex> lock(mutex_);
-  for (GpuEvent* event : foreign_) {
     GpuScope scope(driver, event->place);
     driver.synchronize_event(event->native);
   }

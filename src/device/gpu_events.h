@@ -12,28 +12,30 @@ namespace dlx {
 /// A driver's event; what an EventHandle of a GPU points to.
 struct GpuEvent {
   void* native;
-  GpuPlace place;  ///< where it was made: that of the stream it is recorded on
+  GpuPlace place;  ///< its device's primary context
   GpuEvent* next;  ///< in the queue of the events that can be recorded again
 };
 
-/// The events of one device. Those of its primary context are never destroyed: they are recorded
-/// again once they are done. (Other contexts may go at any time: theirs are not kept.)
+/// The events of one device. All are in its primary context, which stays: another one may be
+/// destroyed while its events are still asked for. None is ever destroyed: they are recorded again
+/// once they are done.
 class GpuEvents {
  public:
   /// An event behind the work of a stream at `place`.
   GpuEvent* record(GpuDriver& driver, const GpuPlace& place, StreamHandle stream);
-  void release(GpuDriver& driver, GpuEvent* event) noexcept;
+  void release(GpuEvent* event) noexcept;
   /// Waits on the host for all that was recorded, released or not.
   void wait_for_all(GpuDriver& driver);
 
  private:
+  GpuEvent* record_here(GpuDriver& driver, const GpuPlace& place, StreamHandle stream);
+  GpuEvent* record_elsewhere(GpuDriver& driver, const GpuPlace& place, StreamHandle stream);
   GpuEvent* acquire(GpuDriver& driver, const GpuPlace& place);
   GpuEvent* take_free(GpuDriver& driver) noexcept;
   void put_free(GpuEvent* event) noexcept;
 
   std::mutex mutex_;
-  std::vector<GpuEvent*> pooled_;   ///< all of the primary context; only grows
-  std::vector<GpuEvent*> foreign_;  ///< of other contexts, not released yet
+  std::vector<GpuEvent*> all_;      ///< only grows
   GpuEvent* first_free_ = nullptr;  ///< released the longest ago
   GpuEvent* last_free_ = nullptr;
 };
