@@ -17,10 +17,10 @@ def public_tests(extension):
     """Tests of the public interface: they see include/ and libdlx.so, nothing else."""
     _tests(extension, ["//:dlx"])
 
-def internal_tests(deps = []):
+def internal_tests(deps = [], **kwargs):
     """Tests of one folder of src/, linked statically; `fuzz_*.cc` are libFuzzer targets."""
     folder = "//src/" + native.package_name().split("/")[-1]
-    _tests("cc", [folder] + deps, linkstatic = True)
+    _tests("cc", [folder] + deps, linkstatic = True, **kwargs)
     for src in native.glob(["fuzz_*.cc"]):
         native.cc_binary(
             name = src[:-3],

@@ -47,29 +47,34 @@ int32_t CudaDriver::open(std::string* reason) {
     *reason = "no CUDA driver: " + *reason;
     return 0;
   }
+  try {
+    initialise();
+    if (count_ == 0) *reason = "the CUDA driver " + library_.path() + " has no devices";
+  } catch (const Error& error) {
+    *reason = std::string(error.what()) + " (" + library_.path() + ")";
+  }
+  return count_;
+}
+
+void CudaDriver::initialise() {
   run(f_.driver_version, &version_);
   if (version_ < cuda::kOldestVersion) {
-    *reason = "the CUDA driver " + library_.path() + " is too old (got CUDA " +
-              version_text(version_) + ", expected " + version_text(cuda::kOldestVersion) +
-              " or newer)";
-    return 0;
+    fail(DLX_ERROR_UNAVAILABLE, "the CUDA driver is too old: got CUDA %s, expected %s or newer",
+         version_text(version_).c_str(), version_text(cuda::kOldestVersion).c_str());
   }
   const cuda::Result result = f_.init(0);
-  if (result != cuda::kSuccess) {
-    *reason = call_text(f_.init.symbol, result) + " (" + library_.path() + ")";
-    if (result == cuda::kNotInitialized) {
-      *reason += "; a process that was forked after the driver had been initialised cannot use it";
-    }
-    return 0;
+  if (result == cuda::kNotInitialized) {
+    fail(DLX_ERROR_UNAVAILABLE,
+         "%s; a process that was forked after the driver had been initialised cannot use it",
+         call_text(f_.init.symbol, result).c_str());
   }
+  if (result != cuda::kSuccess) fail_call(f_.init.symbol, result);
   process_.start(false);
   int count = 0;
   run(f_.device_count, &count);
-  if (count == 0) *reason = "the CUDA driver " + library_.path() + " has no devices";
   devices_.reset(new Device[count]());
   for (int k = 0; k < count; ++k) run(f_.device_get, &devices_[k].number, k);
   count_ = count;
-  return count;
 }
 
 int CudaDriver::attribute(int32_t id, int attribute) {
@@ -189,9 +194,12 @@ GpuPlace CudaDriver::place_of(int32_t id, StreamHandle stream) {
   const GpuPlace own = primary(id);
   if (stream >= 0 && stream <= 2) return own;
   cuda::Context context = nullptr;
-  run(f_.stream_context, handle(stream), &context);
+  {
+    GpuScope scope(*this, own);  // a stream can be asked where any context is current
+    run(f_.stream_context, handle(stream), &context);
+  }
   if (context == own.context) return own;
-  GpuPlace place = {id, context, false};
+  const GpuPlace place = {id, context, false};
   cuda::Device device = 0;
   {
     GpuScope scope(*this, place);

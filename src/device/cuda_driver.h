@@ -42,6 +42,7 @@ class CudaDriver final : public GpuCalls<cuda::Functions, cuda::DevicePointer> {
 
   void error_text(cuda::Result error, const char** name, const char** text) noexcept override;
   bool resolve(std::string* reason) override;
+  void initialise();
   int attribute(int32_t id, int attribute);
   int64_t free_memory(int32_t id);
   bool pointer_attributes(const void* pointer, unsigned* type, int* managed, int* ordinal) noexcept;

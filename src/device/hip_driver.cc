@@ -42,30 +42,28 @@ int32_t HipDriver::open(std::string* reason) {
     return 0;
   }
   const int before = f_.peek_last_error();
-  int version = 0, count = 0;
-  const char* symbol = f_.init.symbol;
-  cuda::Result result = f_.init(0);
-  if (result == cuda::kSuccess) {
-    opened_.store(true, std::memory_order_release);
-    process_.start(true);
-    symbol = f_.runtime_version.symbol;
-    result = f_.runtime_version(&version);
-  }
-  if (result == cuda::kSuccess && version >= hip::kOldestVersion) {
-    symbol = f_.device_count.symbol;
-    result = f_.device_count(&count);
+  int32_t count = 0;
+  try {
+    count = initialise();
+    if (count == 0) *reason = "ROCm's " + library_.path() + " has no devices";
+  } catch (const Error& error) {
+    *reason = std::string(error.what()) + " (" + library_.path() + ")";
   }
   clear_last_error(before);
-  if (result != cuda::kSuccess) {
-    *reason = call_text(symbol, result) + " (" + library_.path() + ")";
-    return 0;
-  }
+  return count;
+}
+
+int32_t HipDriver::initialise() {
+  run(f_.init, 0u);
+  opened_.store(true, std::memory_order_release);
+  process_.start(true);
+  int version = 0, count = 0;
+  run(f_.runtime_version, &version);
   if (version < hip::kOldestVersion) {
-    *reason = "ROCm's " + library_.path() + " is too old (got " + version_text(version) +
-              ", expected " + version_text(hip::kOldestVersion) + " or newer)";
-    return 0;
+    fail(DLX_ERROR_UNAVAILABLE, "ROCm is too old: got %s, expected %s or newer",
+         version_text(version).c_str(), version_text(hip::kOldestVersion).c_str());
   }
-  if (count == 0) *reason = "ROCm's " + library_.path() + " has no devices";
+  run(f_.device_count, &count);
   return count;
 }
 
