@@ -594,12 +594,14 @@ void calls_can_be_made_to_fail(void**) {
 
 // ---- kernels --------------------------------------------------------------------------------------
 
-constexpr char kPtx[] =
-    ".version 5.0\n.target sm_50\n.address_size 64\n"
-    ".visible .entry other(\n\t.param .u64 a\n)\n{ ret; }\n"
-    ".visible .entry copy(\n\t.param .u64 .ptr .global copy_param_0,\n\t.param .u64 copy_param_1,\n"
-    "\t.param .align 8 .b8 copy_param_2[216]\n)\n{ ret; }\n";
-static_assert(sizeof(dlx_strided_copy) == 216, "the size in kPtx");
+/// The arguments are declared with the size that the struct has.
+std::string ptx() {
+  return ".version 5.0\n.target sm_50\n.address_size 64\n"
+         ".visible .entry other(\n\t.param .u64 a\n)\n{ ret; }\n"
+         ".visible .entry copy(\n\t.param .u64 .ptr .global copy_param_0,\n"
+         "\t.param .u64 copy_param_1,\n\t.param .align 8 .b8 copy_param_2[" +
+         std::to_string(sizeof(dlx_strided_copy)) + "]\n)\n{ ret; }\n";
+}
 
 struct Launched {
   cu::Function function = nullptr;
@@ -617,7 +619,7 @@ struct Launched {
 Launched transpose(Cuda& cuda) {
   Launched launched;
   cu::Module module = nullptr;
-  CHECK_EQUAL(cuda.module_load(&module, kPtx), 0);
+  CHECK_EQUAL(cuda.module_load(&module, ptx().c_str()), 0);
   CHECK_EQUAL(cuda.module_function(&launched.function, module, "cop"), 500);
   CHECK_EQUAL(cuda.module_function(&launched.function, module, "copy"), 0);
   launched.src = cuda.memory(12);
@@ -659,7 +661,7 @@ void kernels_do_what_their_parameters_say(void**) {
     cuda.start("latest");
     Launched launched = transpose(cuda);
     cu::Module module = nullptr;
-    CHECK_EQUAL(cuda.module_load(&module, kPtx), 0);
+    CHECK_EQUAL(cuda.module_load(&module, ptx().c_str()), 0);
     CHECK_EQUAL(cuda.module_function(&launched.function, module, "other"), 0);
     launched.launch(cuda, nullptr);
   });
