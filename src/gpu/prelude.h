@@ -55,7 +55,7 @@ typedef const dlx_strided_copy *dlx_what;
 typedef const char __attribute__((address_space(4))) * dlx_arguments;
 #endif
 #define WHAT(argument) \
-  ((void)(argument),     \
+  ((void)(argument),   \
    (dlx_what)((dlx_arguments)__builtin_amdgcn_kernarg_segment_ptr() + sizeof(void *) * 2))
 #else
 typedef const dlx_strided_copy *dlx_what;

@@ -98,7 +98,8 @@ INLINE dlx_uint32 granule_at(LOCAL const dlx_uint32 *tile, int at, const int gra
                       : ((LOCAL const unsigned short *)tile)[at >> 1];
 }
 
-#define LOADS 4
+/* Words that a work item loads before it puts the first into local memory. */
+#define MOST_LOADS 8
 
 INLINE void move_tile(GLOBAL char *dst, GLOBAL const char *src, dlx_what a, LOCAL dlx_uint32 *tile,
                       LOCAL dlx_int64 *load_row, LOCAL dlx_int64 *store_row, const int granule) {
@@ -183,10 +184,11 @@ INLINE void move_tile(GLOBAL char *dst, GLOBAL const char *src, dlx_what a, LOCA
   const dlx_uint32 skew_shift = granule == 1 ? 2 : 1;
   const int unit_gap = a->src_unit_step < 0 ? -a->src_unit_step : a->src_unit_step;
   const bool dense = granule != 4 || window || straight || (dlx_uint32)unit_gap == unit;
+  const int in_flight = granule == 4 ? MOST_LOADS : MOST_LOADS / 2;
   const dlx_uint32 load_slots = loads * a->load_words;
-  for (dlx_uint32 slot = id; slot < load_slots; slot += LOADS * a->group_size) {
-    dlx_uint32 value[LOADS], place[LOADS];
-    _Pragma("unroll") for (int j = 0; j < LOADS; ++j) {
+  for (dlx_uint32 slot = id; slot < load_slots; slot += in_flight * a->group_size) {
+    dlx_uint32 value[MOST_LOADS], place[MOST_LOADS];
+    _Pragma("unroll") for (int j = 0; j < in_flight; ++j) {
       const dlx_uint32 i = slot + j * a->group_size;
       const dlx_uint32 r = divide(i, a->by_load_words);
       const dlx_uint32 c = i - r * a->load_words;
@@ -205,7 +207,7 @@ INLINE void move_tile(GLOBAL char *dst, GLOBAL const char *src, dlx_what a, LOCA
                        : load_bytes(src, at, load_bytes_each - 4 * c, a->src_low, a->src_high);
       }
     }
-    _Pragma("unroll") for (int j = 0; j < LOADS; ++j) {
+    _Pragma("unroll") for (int j = 0; j < in_flight; ++j) {
       if (place[j] < DLX_TILE_WORDS) tile[place[j]] = value[j];
     }
   }

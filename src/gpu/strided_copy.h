@@ -50,12 +50,13 @@ typedef struct dlx_strided_copy {
    * other. The axes stand in this order: the outer ones, those of the src run, those of the dst run. */
   dlx_uint32 outer_axes, src_axes, dst_axes;
   dlx_uint32 mode; /* DLX_TILES_* */
-  dlx_uint32 unit; /* bytes of what the runs are made of: the item, or where that is long a part of it */
+  dlx_uint32
+      unit; /* bytes of what the runs are made of: the item, or where that is long a part of it */
   dlx_uint32 src_run, src_tile, src_tiles; /* units in all, units a tile, tiles */
   dlx_uint32 dst_run, dst_tile, dst_tiles;
   dlx_divisor by_src_tiles, by_dst_tiles;
-  int src_unit_step; /* bytes from one unit of the src run to the next in src */
-  int dst_unit_step; /* bytes from one unit of the dst run to the next in dst */
+  int src_unit_step;     /* bytes from one unit of the src run to the next in src */
+  int dst_unit_step;     /* bytes from one unit of the dst run to the next in dst */
   dlx_uint32 load_words; /* words of a row that is loaded, at most */
   dlx_divisor by_load_words;
   dlx_uint32 pitch; /* bytes from one loaded row to the next in local memory, but for the skew */

@@ -54,9 +54,12 @@ class Tiling {
   bool choose_long_items() noexcept;
   bool choose_window(int dense_src) noexcept;
   bool choose_rows(int dense_src) noexcept;
-  bool extend_dst(int64_t target) noexcept;
-  bool extend_src(int64_t target) noexcept;
+  bool extend_dst() noexcept;
+  bool extend_src() noexcept;
+  void balance(Run* run) const noexcept;
+  bool will_merge() const noexcept;
   void merge_stored_rows() noexcept;
+  int64_t whole_units(int64_t bytes) const noexcept;
   int64_t window_bytes(int64_t units) const noexcept;
   int64_t pitch_words(int64_t units) const noexcept;
   int64_t tile_words(int64_t loads, int64_t load_units) const noexcept;
@@ -68,7 +71,6 @@ class Tiling {
 
   const CopyAxis& axis(int k) const noexcept { return plan_.axis(k); }
   bool straight() const noexcept { return (mode_ & DLX_TILES_STRAIGHT) != 0; }
-  bool window() const noexcept { return (mode_ & DLX_TILES_WINDOW) != 0; }
 
   const CopyPlan& plan_;
   int64_t granule_;
@@ -79,6 +81,7 @@ class Tiling {
   int64_t dst_unit_step_ = 0;
   int64_t src_unit_step_ = 0;
   int64_t load_bytes_ = 0;  // of a row
+  int64_t pitch_ = 0;       // bytes from one loaded row to the next in local memory
   // Where a unit of the tile lies in local memory.
   int64_t block_units_ = 0;
   int64_t row_step_ = 0;
@@ -119,7 +122,7 @@ bool Tiling::choose_long_items() noexcept {
   dst_.tile = dst_.units;
   src_.add(plan_.ndim() - 1, axis(plan_.ndim() - 1).extent);
   src_.tile = most_src(dst_.tile, src_.units);
-  row_step_ = pitch_words(dst_.tile) * 4;
+  row_step_ = pitch_ = pitch_words(dst_.tile) * 4;
   load_bytes_ = dst_.tile * unit_;
   return true;
 }
@@ -143,7 +146,8 @@ bool Tiling::choose_window(int dense_src) noexcept {
     const int64_t row = inner.extent * std::abs(inner.src);
     // Rows of whole words are better loaded as rows.
     const bool in_words = near % 4 == 0 && row % 4 == 0 && std::abs(inner.src) == unit_;
-    if (near > kWholeItem || row > near || near > 2 * inner.extent * unit_ || in_words) return false;
+    if (near > kWholeItem || row > near || near > 2 * inner.extent * unit_ || in_words)
+      return false;
     src_.add(dense_src, inner.extent);
     src_.tile = src_.units;
     src_unit_step_ = inner.src;
@@ -173,6 +177,13 @@ bool Tiling::choose_window(int dense_src) noexcept {
     if (units + more <= dst_.units && window_bytes(units + more) <= kTileBytes - 4) units += more;
   }
   dst_.tile = units;
+  if (whole == 1) {
+    balance(&dst_);
+    units = dst_.tile;
+  } else if (units < dst_.units && units > 128 * whole) {
+    units -= units % (128 * whole);
+    dst_.tile = units;
+  }
   if (window_bytes(units) > kTileBytes - 4 || units * src_.units * unit_ < kLeastTileOfBytes) {
     return false;
   }
@@ -195,29 +206,53 @@ bool Tiling::choose_rows(int dense_src) noexcept {
   src_.add(dense_src, axis(dense_src).extent);
   src_unit_step_ = axis(dense_src).src;
 
-  const int64_t src_target = std::max<int64_t>((granule_ == 1 ? 64 : unit_ >= 8 ? 256 : 128) / unit_, 1);
-  const int64_t dst_target = std::max<int64_t>((granule_ < 4 ? 128 : 256) / unit_, 1);
+  // Bytes of a row. All that matters is that rows are of lines, or halves, and that they fit.
+  const int64_t src_target = whole_units(granule_ == 1 ? 64 : unit_ >= 8 ? 256 : 128);
+  const int64_t dst_target = whole_units(granule_ < 4 ? 128 : unit_ >= 12 ? 512 : 256);
   bool more = true;
   while (more) {
-    more = dst_.units < dst_target && extend_dst(dst_target);
-    if (src_.units < src_target && extend_src(src_target)) more = true;
+    more = dst_.units < dst_target && extend_dst();
+    if (src_.units < src_target && extend_src()) more = true;
   }
   src_.tile = std::min(src_.units, src_target);
   dst_.tile = std::min(dst_.units, dst_target);
   if (src_.units <= src_target) dst_.tile = most_dst(src_.tile, dst_.units);
   if (dst_.units <= dst_target) src_.tile = most_src(dst_.tile, src_.units);
   if (!fits(dst_.tile, src_.tile)) dst_.tile = most_dst(src_.tile, dst_.tile);
+  if (dst_.tile < 1 || src_.tile < 1) return false;
+  balance(&dst_);
+  balance(&src_);
   const int64_t bytes = dst_.tile * src_.tile * unit_;
-  if (dst_.tile < 1 || bytes < (granule_ == 4 ? kLeastTile : kLeastTileOfBytes)) return false;
-  unit_step_ = pitch_words(src_.tile) * 4;
+  if (bytes < (granule_ == 4 ? kLeastTile : kLeastTileOfBytes)) return false;
+  unit_step_ = pitch_ = pitch_words(src_.tile) * 4;
   row_step_ = src_unit_step_ < 0 ? -unit_ : unit_;
   load_bytes_ = src_.tile * unit_;
   merge_stored_rows();
   return true;
 }
 
+/// A power of two of units, at least one, in no more than `bytes`.
+int64_t Tiling::whole_units(int64_t bytes) const noexcept {
+  int64_t units = 1;
+  while (2 * units * unit_ <= bytes) units *= 2;
+  return units;
+}
+
+/// Tiles of equal size, from a tile that is the largest; whole lines of 128 bytes or sectors where rows
+/// begin at such.
+void Tiling::balance(Run* run) const noexcept {
+  if (run->tile >= run->units) return;
+  const int64_t line = std::max<int64_t>(128 / (unit_ & -unit_), 1);
+  const int64_t sector = std::max<int64_t>(kSector / (unit_ & -unit_), 1);
+  if (run->tile >= line) run->tile -= run->tile % line;
+  const int64_t tiles = divide_up(run->units, run->tile);
+  int64_t tile = divide_up(run->units, tiles);
+  if (run->units % sector == 0) tile = divide_up(tile, sector) * sector;
+  run->tile = std::min(run->tile, tile);
+}
+
 /// Takes the next axis that goes on where the run ends.
-bool Tiling::extend_dst(int64_t) noexcept {
+bool Tiling::extend_dst() noexcept {
   if (dst_unit_step_ != unit_) return false;
   for (int k = plan_.ndim() - 2; k >= 0; --k) {
     if (axis(k).dst != dst_.units * unit_ || dst_.has(k) || src_.has(k)) continue;
@@ -227,7 +262,7 @@ bool Tiling::extend_dst(int64_t) noexcept {
   return false;
 }
 
-bool Tiling::extend_src(int64_t) noexcept {
+bool Tiling::extend_src() noexcept {
   if (src_unit_step_ != unit_) return false;
   for (int k = plan_.ndim() - 1; k >= 0; --k) {
     if (axis(k).src != src_.units * unit_ || dst_.has(k) || src_.has(k)) continue;
@@ -238,23 +273,31 @@ bool Tiling::extend_src(int64_t) noexcept {
 }
 
 /// Short rows that follow each other in dst are stored as one.
+bool Tiling::will_merge() const noexcept {
+  return src_.count == 1 && block_units_ == 0 && dst_unit_step_ == unit_ &&
+         axis(src_.axes[0]).dst == dst_.units * unit_ && dst_.units * unit_ < kShortRow;
+}
+
 void Tiling::merge_stored_rows() noexcept {
-  if (src_.count != 1 || block_units_ != 0 || dst_.tile != dst_.units || dst_unit_step_ != unit_) {
-    return;
-  }
-  if (axis(src_.axes[0]).dst != dst_.units * unit_ || dst_.units * unit_ >= kShortRow) return;
+  if (!will_merge() || dst_.tile != dst_.units) return;
   mode_ |= DLX_TILES_MERGED;
   block_units_ = dst_.units;
   block_step_ = row_step_;
   row_step_ = 0;
 }
 
-/// Words from one loaded row to the next. Rows of words are stored by columns: no two work items of a
-/// row may then meet in a bank of local memory, of which there are 32.
+/// Words from one loaded row to the next. Where rows are stored by columns, neighbours in dst must not
+/// meet in a bank of local memory, of which there are 32, each a word wide.
 int64_t Tiling::pitch_words(int64_t units) const noexcept {
   const int64_t words = divide_up(units * unit_, 4);
-  const int64_t each = unit_ / 4;
-  if (granule_ < 4 || straight() || each >= 32) return words;
+  int64_t each = unit_ / 4;
+  if (straight() || each >= 32) return words;
+  if (will_merge()) {  // a column is dst_.units long, and then comes the next one
+    each = std::max<int64_t>(each, 1);
+    each *= divide_up(32, dst_.units * each);
+  } else if (granule_ < 4) {
+    return words;  // the skew does it
+  }
   const int64_t best = words + ((each - words) % 32 + 32) % 32;
   if (best <= words + words / 4 + 2) return best;
   const int64_t power = each & -each;
@@ -321,11 +364,10 @@ void Tiling::fill_axes(dlx_strided_copy* copy) noexcept {
 }
 
 void Tiling::fill_local(dlx_strided_copy* copy) const noexcept {
-  const int64_t load_units = straight() ? dst_.tile : src_.tile;
   const int64_t stored = (mode_ & DLX_TILES_MERGED) != 0 ? dst_.tile * src_.tile : dst_.tile;
   copy->load_words = static_cast<uint32_t>(divide_up(load_bytes_, 4));
   copy->by_load_words = divisor(copy->load_words);
-  copy->pitch = static_cast<uint32_t>(window() ? 0 : pitch_words(load_units) * 4);
+  copy->pitch = static_cast<uint32_t>(pitch_);
   // Merged rows are few: only the columns of a tile meet in a bank.
   copy->skew = mode_ == 0 && granule_ < 4 ? 4 : 0;
   copy->store_words = static_cast<uint32_t>(divide_up(stored * unit_ + (granule_ < 4 ? 3 : 0), 4));

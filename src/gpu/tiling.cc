@@ -12,9 +12,9 @@ constexpr uint32_t kGroup = 256;
 /// As in strided_copy.cl.
 constexpr uint32_t kInFlight = 4;
 
-constexpr const char* kNames[kKernels] = {
-    "dlx_elements_1", "dlx_elements_2", "dlx_elements_4", "dlx_elements_8",
-    "dlx_elements_16", "dlx_tiles_1", "dlx_tiles_2", "dlx_tiles_4"};
+constexpr const char* kNames[kKernels] = {"dlx_elements_1", "dlx_elements_2",  "dlx_elements_4",
+                                          "dlx_elements_8", "dlx_elements_16", "dlx_tiles_1",
+                                          "dlx_tiles_2",    "dlx_tiles_4"};
 
 int32_t log2_of(uint32_t power) noexcept { return __builtin_ctz(power); }
 
