@@ -98,6 +98,7 @@ Backend* find_backend(int32_t device_type) noexcept {
     case kDLCUDAManaged: return &cuda_backend();
     case kDLROCM:
     case kDLROCMHost: return &hip_backend();
+    case kDLOpenCL: return &opencl_backend();
     default: return find_registered(device_type);
   }
 }

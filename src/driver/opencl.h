@@ -55,6 +55,7 @@ using Notify = void (*)();  ///< dlx hands in NULL only
   X(kMemSize, CL_MEM_SIZE, 0x1102)                                      \
   X(kMemContext, CL_MEM_CONTEXT, 0x1106)                                \
   X(kProgramBuildLog, CL_PROGRAM_BUILD_LOG, 0x1183)                     \
+  X(kKernelWorkGroupSize, CL_KERNEL_WORK_GROUP_SIZE, 0x11B0)            \
   X(kEventExecutionStatus, CL_EVENT_COMMAND_EXECUTION_STATUS, 0x11D3)   \
   X(kComplete, CL_COMPLETE, 0)
 

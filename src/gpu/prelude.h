@@ -5,6 +5,8 @@
 #ifndef DLX_SRC_GPU_PRELUDE_H_
 #define DLX_SRC_GPU_PRELUDE_H_
 
+#include "src/gpu/strided_copy.h"
+
 #if defined(__OPENCL_C_VERSION__)
 #define KERNEL __kernel
 #define INLINE static inline __attribute__((always_inline))
@@ -30,7 +32,7 @@ typedef dlx_uint32 dlx_uint128 __attribute__((ext_vector_type(4)));
 #elif defined(__NVPTX__)
 #define GROUP_ID() ((dlx_uint32)__nvvm_read_ptx_sreg_ctaid_x())
 #define LOCAL_ID() ((dlx_uint32)__nvvm_read_ptx_sreg_tid_x())
-#define BARRIER() __nvvm_barrier0()
+#define BARRIER() __syncthreads()
 #else
 #define GROUP_ID() ((dlx_uint32)__builtin_amdgcn_workgroup_id_x())
 #define LOCAL_ID() ((dlx_uint32)__builtin_amdgcn_workitem_id_x())
@@ -40,6 +42,24 @@ typedef dlx_uint32 dlx_uint128 __attribute__((ext_vector_type(4)));
     __builtin_amdgcn_s_barrier();                          \
     __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup"); \
   } while (0)
+#endif
+
+/* The third argument of a kernel, where it lies: indexing a copy of it would put it in scratch memory
+ * on AMD, where the arguments are in constant memory, after two addresses. */
+#if defined(__AMDGCN__)
+#if defined(__OPENCL_C_VERSION__)
+typedef __constant const dlx_strided_copy *dlx_what;
+typedef __constant const char *dlx_arguments;
+#else
+typedef const dlx_strided_copy *dlx_what;
+typedef const char __attribute__((address_space(4))) * dlx_arguments;
+#endif
+#define WHAT(argument) \
+  ((void)(argument),   \
+   (dlx_what)((dlx_arguments)__builtin_amdgcn_kernarg_segment_ptr() + sizeof(void *) * 2))
+#else
+typedef const dlx_strided_copy *dlx_what;
+#define WHAT(argument) (&(argument))
 #endif
 
 #endif /* DLX_SRC_GPU_PRELUDE_H_ */

@@ -94,7 +94,11 @@ class Side {
 /// is none.
 class KernelCopy {
  public:
-  KernelCopy(OpenClDevice* device, dlx::gpu::Limits limits) : device_(device), limits_(limits) {}
+  using Note = void (*)(const dlx::gpu::Launch&);
+
+  /// `note` is told of every launch.
+  KernelCopy(OpenClDevice* device, dlx::gpu::Limits limits, Note note = nullptr)
+      : device_(device), limits_(limits), note_(note) {}
 
   /// False: elements that do not fill bytes are no business of kernels; nothing was done.
   bool copy(const DLTensor& dst, const DLTensor& src, const dlx::CopyItem& item) {
@@ -134,19 +138,27 @@ class KernelCopy {
   void run(const dlx::CopyPlan& plan, const Side& to, const Side& from) {
     dlx::gpu::Launches launches(plan, 0, 0, limits_);
     dlx::gpu::Launch launch;
-    if (device_ == nullptr) {
-      while (launches.next(&launch)) carry_out(launch.copy, to.buffer(), from.buffer());
-      return;
+    dlx::opencl::Memory dst = nullptr, src = nullptr;
+    if (device_ != nullptr) {
+      dst = device_->wrap(to.buffer(), to.buffer_size());
+      src = device_->wrap(from.buffer(), from.buffer_size());
     }
-    dlx::opencl::Memory dst = device_->wrap(to.buffer(), to.buffer_size());
-    dlx::opencl::Memory src = device_->wrap(from.buffer(), from.buffer_size());
-    while (launches.next(&launch)) device_->run(dst, src, launch);
+    while (launches.next(&launch)) {
+      if (note_ != nullptr) note_(launch);
+      if (device_ == nullptr) {
+        carry_out(launch.copy, to.buffer(), from.buffer());
+      } else {
+        device_->run(dst, src, launch);
+      }
+    }
+    if (device_ == nullptr) return;
     device_->unwrap(dst, to.buffer(), to.buffer_size());
     device_->unwrap(src, from.buffer(), from.buffer_size());
   }
 
   OpenClDevice* device_;
   dlx::gpu::Limits limits_;
+  Note note_;
   unsigned turn_ = 0;
 };
 

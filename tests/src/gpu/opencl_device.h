@@ -28,9 +28,8 @@ class OpenClDevice {
   /// A buffer over memory of this process, which the kernels of a CPU device use in place.
   dlx::opencl::Memory wrap(void* data, size_t size) {
     dlx::opencl::Result error = 0;
-    dlx::opencl::Memory memory =
-        cl_->create_buffer(context_, dlx::opencl::kMemReadWrite | dlx::opencl::kMemUseHostPtr, size,
-                           data, &error);
+    dlx::opencl::Memory memory = cl_->create_buffer(
+        context_, dlx::opencl::kMemReadWrite | dlx::opencl::kMemUseHostPtr, size, data, &error);
     check(error, "clCreateBuffer");
     return memory;
   }

@@ -1,0 +1,231 @@
+#include "src/device/opencl_queue.h"
+
+#include <algorithm>
+
+#include "dlx/dlx.h"
+#include "src/base/error.h"
+
+namespace dlx {
+namespace {
+
+using opencl::Memory;
+using opencl::Result;
+
+/// Rows from here on are left to the driver's own copies.
+constexpr int64_t kLongRow = 512;
+
+/// A device with less local memory than OpenCL asks of GPUs gets no kernels.
+constexpr uint64_t kLocalMemory = uint64_t{16} << 10;
+
+Memory as_memory(void* handle) noexcept { return static_cast<Memory>(handle); }
+
+/// A kernel or program that goes with its scope.
+template <typename Object>
+class Held {
+ public:
+  using Release = DriverFunction<Result(Object)>;
+  Held(Object object, const Release& release) noexcept : object_(object), release_(release) {}
+  ~Held() { release_(object_); }
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+  Object get() const noexcept { return object_; }
+
+ private:
+  Object object_;
+  const Release& release_;
+};
+
+}  // namespace
+
+void check_opencl(const char* symbol, Result code) {
+  if (code == opencl::kSuccess) return;
+  fail(DLX_ERROR_DRIVER, "%s failed: %s (%d)", symbol, opencl::error_name(code),
+       static_cast<int>(code));
+}
+
+void OpenClQueue::open() {
+  std::call_once(opened_, [this] {
+    Result code = 0;
+    opencl::Context context = cl_.create_context(nullptr, 1, &device_, nullptr, nullptr, &code);
+    check_opencl(cl_.create_context.symbol, code);
+    opencl::Queue queue = cl_.create_queue(context, device_, 0, &code);
+    if (code != opencl::kSuccess) cl_.release_context(context);
+    check_opencl(cl_.create_queue.symbol, code);
+    context_ = context;
+    queue_ = queue;
+  });
+}
+
+opencl::Context OpenClQueue::context() {
+  open();
+  return context_;
+}
+
+opencl::Queue OpenClQueue::queue() {
+  open();
+  return queue_;
+}
+
+bool OpenClQueue::is_foreign(void* memory) {
+  return ask_opencl<opencl::Context>(cl_.memory_info, opencl::kMemContext, as_memory(memory)) !=
+         context();
+}
+
+// ---- copies --------------------------------------------------------------------------------------
+
+/// Through a queue of the memory's own context, to the end. Whoever handed the memory over has waited
+/// for its own work: OpenCL tensors travel without a stream.
+void OpenClQueue::transfer_foreign(void* memory, size_t offset, void* host, size_t size,
+                                   bool to_host) {
+  const auto context =
+      ask_opencl<opencl::Context>(cl_.memory_info, opencl::kMemContext, as_memory(memory));
+  size_t bytes = 0;
+  check_opencl(cl_.context_info.symbol,
+               cl_.context_info(context, opencl::kContextDevices, 0, nullptr, &bytes));
+  std::vector<opencl::Device> devices(bytes / sizeof(opencl::Device));
+  check_opencl(cl_.context_info.symbol, cl_.context_info(context, opencl::kContextDevices, bytes,
+                                                         devices.data(), nullptr));
+  const bool is_there = std::find(devices.begin(), devices.end(), device_) != devices.end();
+  Result code = 0;
+  const Held<opencl::Queue> own(
+      cl_.create_queue(context, is_there ? device_ : devices.at(0), 0, &code), cl_.release_queue);
+  check_opencl(cl_.create_queue.symbol, code);
+  if (to_host) {
+    check_opencl(cl_.enqueue_read.symbol, cl_.enqueue_read(own.get(), as_memory(memory), 1, offset,
+                                                           size, host, 0, nullptr, nullptr));
+  } else {
+    check_opencl(cl_.enqueue_write.symbol,
+                 cl_.enqueue_write(own.get(), as_memory(memory), 1, offset, size, host, 0, nullptr,
+                                   nullptr));
+  }
+}
+
+void OpenClQueue::write(DeviceAddress dst, const void* src, size_t size) {
+  if (is_foreign(dst.data)) {
+    check_opencl(cl_.finish.symbol, cl_.finish(queue()));  // `src` may be on its way
+    transfer_foreign(dst.data, dst.offset, const_cast<void*>(src), size, false);
+    return;
+  }
+  check_opencl(cl_.enqueue_write.symbol,
+               cl_.enqueue_write(queue(), as_memory(dst.data), 0, dst.offset, size, src, 0, nullptr,
+                                 nullptr));
+}
+
+void OpenClQueue::read(void* dst, DeviceAddress src, size_t size) {
+  if (is_foreign(src.data)) {
+    check_opencl(cl_.finish.symbol, cl_.finish(queue()));  // `dst` may be being read
+    transfer_foreign(src.data, src.offset, dst, size, true);
+    return;
+  }
+  check_opencl(cl_.enqueue_read.symbol,
+               cl_.enqueue_read(queue(), as_memory(src.data), 0, src.offset, size, dst, 0, nullptr,
+                                nullptr));
+}
+
+void OpenClQueue::copy(DeviceAddress dst, DeviceAddress src, size_t size) {
+  check_opencl(cl_.enqueue_copy.symbol,
+               cl_.enqueue_copy(queue(), as_memory(src.data), as_memory(dst.data), src.offset,
+                                dst.offset, size, 0, nullptr, nullptr));
+}
+
+/// Rows and planes that lie apart in either memory, but never backwards or on each other.
+bool OpenClQueue::copy_rows(DeviceAddress dst, DeviceAddress src, const CopyPlan& plan) {
+  if (plan.item() < kLongRow || plan.ndim() < 1 || plan.ndim() > 2) return false;
+  const CopyAxis& rows = plan.axis(plan.ndim() - 1);
+  const CopyAxis planes = plan.ndim() == 2
+                              ? plan.axis(0)
+                              : CopyAxis{1, rows.extent * rows.dst, rows.extent * rows.src};
+  if (rows.src < plan.item() || planes.src % rows.src != 0 || planes.dst % rows.dst != 0 ||
+      planes.src < rows.extent * rows.src || planes.dst < rows.extent * rows.dst) {
+    return false;
+  }
+  const auto size = [](int64_t n) { return static_cast<size_t>(n); };
+  const size_t dst_first[] = {dst.offset + reinterpret_cast<uintptr_t>(plan.dst()), 0, 0};
+  const size_t src_first[] = {src.offset + reinterpret_cast<uintptr_t>(plan.src()), 0, 0};
+  const size_t region[] = {size(plan.item()), size(rows.extent), size(planes.extent)};
+  check_opencl(cl_.enqueue_copy_rect.symbol,
+               cl_.enqueue_copy_rect(queue(), as_memory(src.data), as_memory(dst.data), src_first,
+                                     dst_first, region, size(rows.src), size(planes.src),
+                                     size(rows.dst), size(planes.dst), 0, nullptr, nullptr));
+  return true;
+}
+
+bool OpenClQueue::copy_strided(DeviceAddress dst, DeviceAddress src, const CopyPlan& plan) {
+  if (is_foreign(dst.data) || is_foreign(src.data)) return false;
+  if (copy_rows(dst, src, plan)) return true;
+  std::lock_guard<std::mutex> lock(mutex_);
+  const Kernels* ready = kernels();
+  if (ready == nullptr) return false;
+  // Memory of dlx's own begins at a multiple of any item.
+  gpu::Launches launches(plan, dst.offset, src.offset, ready->limits);
+  gpu::Launch next;
+  while (launches.next(&next)) {
+    next.copy.dst += static_cast<int64_t>(dst.offset);
+    next.copy.src += static_cast<int64_t>(src.offset);
+    next.copy.src_low += static_cast<int64_t>(src.offset);
+    next.copy.src_high += static_cast<int64_t>(src.offset);
+    launch(next, dst.data, src.data);
+  }
+  return true;
+}
+
+// ---- kernels -------------------------------------------------------------------------------------
+
+void OpenClQueue::launch(const gpu::Launch& launch, void* dst, void* src) {
+  opencl::Kernel kernel = kernels_->kernels[static_cast<size_t>(launch.kernel)];
+  const struct {
+    size_t size;
+    const void* value;
+  } arguments[] = {
+      {sizeof dst, &dst}, {sizeof src, &src}, {sizeof launch.copy, &launch.copy}};
+  for (opencl::Uint k = 0; k < 3; ++k) {
+    check_opencl(cl_.set_kernel_arg.symbol,
+                 cl_.set_kernel_arg(kernel, k, arguments[k].size, arguments[k].value));
+  }
+  size_t group[3], all[3];
+  for (int k = 0; k < 3; ++k) {
+    group[k] = launch.group_size[k];
+    all[k] = group[k] * launch.groups[k];
+  }
+  check_opencl(cl_.enqueue_kernel.symbol,
+               cl_.enqueue_kernel(queue(), kernel, 3, nullptr, all, group, 0, nullptr, nullptr));
+}
+
+/// NULL: the device has no compiler, or not one that takes the source; never asked again.
+const OpenClQueue::Kernels* OpenClQueue::kernels() {
+  if (!asked_for_kernels_) {
+    kernels_ = build();
+    asked_for_kernels_ = true;
+  }
+  return kernels_.get();
+}
+
+std::unique_ptr<OpenClQueue::Kernels> OpenClQueue::build() {
+  const auto has_compiler =
+      ask_opencl<opencl::Uint>(cl_.device_info, opencl::kDeviceCompilerAvailable, device_);
+  const auto local = ask_opencl<uint64_t>(cl_.device_info, opencl::kDeviceLocalMemSize, device_);
+  if (has_compiler == 0 || local < kLocalMemory) return nullptr;
+  Result code = 0;
+  const char* text = gpu::opencl_source().data;
+  const Held<opencl::Program> program(cl_.create_program(context(), 1, &text, nullptr, &code),
+                                      cl_.release_program);
+  check_opencl(cl_.create_program.symbol, code);
+  if (cl_.build_program(program.get(), 1, &device_, "", nullptr, nullptr) != opencl::kSuccess) {
+    return nullptr;
+  }
+  auto built = std::make_unique<Kernels>();
+  built->limits.compute_units =
+      ask_opencl<opencl::Uint>(cl_.device_info, opencl::kDeviceMaxComputeUnits, device_);
+  size_t most = ask_opencl<size_t>(cl_.device_info, opencl::kDeviceMaxWorkGroupSize, device_);
+  for (int32_t k = 0; k < gpu::kernel_count(); ++k) {
+    opencl::Kernel kernel = cl_.create_kernel(program.get(), gpu::kernel_name(k), &code);
+    check_opencl(cl_.create_kernel.symbol, code);
+    built->kernels.push_back(kernel);  // for good, like the context
+    most = std::min(most, ask_opencl<size_t>(cl_.kernel_group_info, opencl::kKernelWorkGroupSize,
+                                             kernel, device_));
+  }
+  built->limits.max_group_size = static_cast<uint32_t>(most);
+  return built;
+}
+
+}  // namespace dlx
