@@ -111,7 +111,9 @@ std::vector<int32_t> World::download(const Tensor& tensor) {
 }
 
 void World::finish() {
-  if (fake != nullptr) fake->finish();
+  if (fake == nullptr) return;
+  fake->finish();
+  fake->count_waits(0);
 }
 
 int64_t World::stream(int32_t device) {
@@ -175,7 +177,11 @@ void World::foreign_launch(void* graph, void* stream) {
   CHECK_EQUAL(launch_(executable, stream), 0);
 }
 
-void World::foreign_wait(void* stream) { CHECK_EQUAL(stream_synchronize_(stream), 0); }
+void World::foreign_wait(void* stream) {
+  if (fake != nullptr) fake->count_waits(0);  // no wait of dlx
+  CHECK_EQUAL(stream_synchronize_(stream), 0);
+  if (fake != nullptr) fake->count_waits(1);
+}
 
 intptr_t World::foreign_current() {
   CHECK_EQUAL(init_(0), 0);

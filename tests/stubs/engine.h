@@ -185,6 +185,7 @@ struct Thread {
   int capture_mode = 0;  ///< 0 global, 1 thread-local, 2 relaxed
   int device = 0;
   int last_error = 0;
+  bool counts_waits = true;
 };
 Thread& this_thread();
 

@@ -110,6 +110,7 @@ void progress() {
 
 bool wait_is_ignored() {
   Engine& e = engine();
+  if (!this_thread().counts_waits) return false;
   ++e.wait_count;
   if (e.ignore_in == 0 || --e.ignore_in != 0) return false;
   e.ignored_wait = e.current_call;
