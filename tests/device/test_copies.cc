@@ -104,6 +104,23 @@ void sources_live_until_the_copy_is_done(World& world) {
   world.destroy(stream);
 }
 
+/// The same for the memory that is written, which may belong to somebody's pool.
+void destinations_live_until_the_copy_is_done(World& world) {
+  std::vector<int32_t> data = numbers(1000);
+  const int64_t stream = world.stream();
+  dlx_copy_options options = DLX_COPY_OPTIONS_INIT;
+  options.flags = DLX_HAS_STREAM;
+  options.stream = stream;
+  {
+    const Tensor source = world.upload(data, {1000});
+    const Tensor target = world.empty({1000});
+    OK(dlx_tensor_copy_from(target.get(), source.get(), &options));
+    const Tensor uploaded = world.empty({1000});
+    OK(dlx_tensor_copy_from(uploaded.get(), world.wrap(data, {1000}).get(), &options));
+  }
+  world.destroy(stream);
+}
+
 /// Pinned memory is read by the device itself, later: it lives until then.
 void pinned_sources_live_until_the_copy_is_done(World& world) {
   const std::vector<int32_t> data = numbers(1000);
@@ -176,6 +193,7 @@ int main() {
       {"large arrays cross in pieces", large_arrays_cross_in_pieces, 0},
       {"copies stay on the device", copies_stay_on_the_device, kEachWait},
       {"sources live until the copy is done", sources_live_until_the_copy_is_done, 0},
+      {"destinations live until the copy is done", destinations_live_until_the_copy_is_done, 0},
       {"pinned sources live until the copy is done", pinned_sources_live_until_the_copy_is_done, 0},
       {"overlapping copies are as if read first", overlapping_copies_are_as_if_read_first, 0},
       {"peers exchange", peers_exchange, kTwoDevices},
