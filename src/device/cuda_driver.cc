@@ -194,10 +194,12 @@ GpuPlace CudaDriver::place_of(int32_t id, StreamHandle stream) {
   const GpuPlace own = primary(id);
   if (stream >= 0 && stream <= 2) return own;
   cuda::Context context = nullptr;
-  {
-    GpuScope scope(*this, own);  // a stream can be asked where any context is current
-    run(f_.stream_context, handle(stream), &context);
+  cuda::Result result = f_.stream_context(handle(stream), &context);
+  if (result == cuda::kInvalidContext) {  // some drivers want any context to be current
+    GpuScope scope(*this, own);
+    result = f_.stream_context(handle(stream), &context);
   }
+  if (result != cuda::kSuccess) fail_call(f_.stream_context.symbol, result);
   if (context == own.context) return own;
   const GpuPlace place = {id, context, false};
   cuda::Device device = 0;

@@ -65,6 +65,7 @@ FAKE_EXPORT void fake_ignore_nth_wait(int64_t n) {
   engine().ignore_in = n;
   engine().ignored_wait.clear();
 }
+FAKE_EXPORT void fake_count_waits(int on) { this_thread().counts_waits = on != 0; }
 FAKE_EXPORT const char* fake_ignored_wait() { return engine().ignored_wait.c_str(); }
 
 FAKE_EXPORT void fake_break_next_work(int code) {

@@ -73,6 +73,8 @@ struct Pool;
 /// Something that a device does, after everything in `after`.
 struct Work {
   Context* context = nullptr;
+  bool on_legacy = false;      ///< of the legacy stream
+  std::vector<uint64_t> uses;  ///< addresses
   std::vector<std::shared_ptr<Work>> after;
   std::function<int()> run;  ///< an error is the context's end; empty: only a point in the order
   bool blocked = false;      ///< not before fake_unblock()
@@ -185,6 +187,7 @@ struct Thread {
   int capture_mode = 0;  ///< 0 global, 1 thread-local, 2 relaxed
   int device = 0;
   int last_error = 0;
+  bool counts_waits = true;
 };
 Thread& this_thread();
 
@@ -296,9 +299,13 @@ int release_primary(Device* device);
 
 /// The stream behind a handle: 0 and 1 are the legacy stream of `current`, 2 its per-thread stream.
 int find_stream(void* handle, Context* current, Stream** out);
-/// Puts work on a stream; it is recorded if the stream is captured. `legal` as the driver counts.
-int submit(Stream* stream, std::function<int()> run, WorkPtr also_after = nullptr,
-           WorkPtr* out = nullptr);
+/// Puts work on a stream; it is recorded if the stream is captured. `uses` are addresses of memory that
+/// it reads or writes.
+int submit(Stream* stream, std::function<int()> run, std::vector<uint64_t> uses = {});
+/// A point in the order of a stream; after `before` too, unless that is NULL.
+int submit_point(Stream* stream, const WorkPtr& before, WorkPtr* out = nullptr);
+/// What a driver's free does: waits for the legacy stream's work on that memory.
+int wait_before_free(uint64_t start, size_t size);
 /// Work that does not end before fake_unblock().
 int submit_blocked(Stream* stream);
 /// Lets the device do what the schedule allows.

@@ -49,6 +49,8 @@ typedef struct fake_report {
   X(const char*, failed_call, (void))                                                               \
   /* From now on the n-th wait (from 1), of the host or of a stream, does nothing; 0: none. */      \
   X(void, ignore_nth_wait, (int64_t n))                                                             \
+  /* Whether waits of the calling thread count, for that and for waits(); they do at first. */      \
+  X(void, count_waits, (int on))                                                                    \
   /* The call whose wait was left out; "" if none was. */                                           \
   X(const char*, ignored_wait, (void))                                                              \
   /* Work that is done from now on fails with `code`, once: the context is lost then. */            \

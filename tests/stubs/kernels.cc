@@ -188,8 +188,12 @@ int launch(Function* function, Context* current, Stream* stream, const unsigned*
   }
   Parameters taken;
   if (const int error = read_parameters(parameters, extra, &taken); error != kOk) return error;
+  const auto first = [](uint64_t base, dlx_int64 offset) {
+    return base + static_cast<uint64_t>(offset);
+  };
   return submit(stream,
-                [current, taken] { return execute(current, taken.dst, taken.src, taken.copy); });
+                [current, taken] { return execute(current, taken.dst, taken.src, taken.copy); },
+                {first(taken.dst, taken.copy.dst), first(taken.src, taken.copy.src)});
 }
 
 }  // namespace fake

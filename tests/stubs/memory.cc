@@ -148,10 +148,11 @@ int release(uint64_t address, bool host) {
     ++e.mistakes.double_frees;
     return kInvalidValue;
   }
-  // A real driver may wait here for all work; who relies on it waits device-wide. So work that is
-  // still to come finds the memory gone.
+  // A driver waits here for more than that. But other streams' work has to be over: memory from a pool
+  // would be somebody else's by then.
+  const int error = wait_before_free(address, allocation->size);
   give_back(allocation);
-  return kOk;
+  return error;
 }
 
 int pool_create(Device* device, Pool** out) {
@@ -275,23 +276,29 @@ void open_managed(Device* device) {
 int copy(Stream* stream, uint64_t dst, uint64_t src, size_t size) {
   if (size == 0) return kOk;
   if (!is_usable(dst, size) || !is_usable(src, size)) return kInvalidValue;
-  return submit(stream, [dst, src, size] {
-    const Reach to(dst, size), from(src, size);
-    if (to.error() != kOk || from.error() != kOk) return static_cast<int>(kIllegalAddress);
-    std::memmove(to.data(), from.data(), size);
-    return static_cast<int>(kOk);
-  });
+  return submit(stream,
+                [dst, src, size] {
+                  const Reach to(dst, size), from(src, size);
+                  if (to.error() != kOk || from.error() != kOk)
+                    return static_cast<int>(kIllegalAddress);
+                  std::memmove(to.data(), from.data(), size);
+                  return static_cast<int>(kOk);
+                },
+                {dst, src});
 }
 
 int fill(Stream* stream, uint64_t dst, unsigned value, size_t width, size_t count) {
   if (count == 0) return kOk;
   if (!is_usable(dst, width * count)) return kInvalidValue;
-  return submit(stream, [=] {
-    const Reach to(dst, width * count);
-    if (to.error() != kOk) return to.error();
-    for (size_t k = 0; k < count; ++k) std::memcpy(to.data() + k * width, &value, width);
-    return static_cast<int>(kOk);
-  });
+  return submit(stream,
+                [=] {
+                  const Reach to(dst, width * count);
+                  if (to.error() != kOk) return to.error();
+                  for (size_t k = 0; k < count; ++k)
+                    std::memcpy(to.data() + k * width, &value, width);
+                  return static_cast<int>(kOk);
+                },
+                {dst});
 }
 
 }  // namespace fake

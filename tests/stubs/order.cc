@@ -110,6 +110,7 @@ void progress() {
 
 bool wait_is_ignored() {
   Engine& e = engine();
+  if (!this_thread().counts_waits) return false;
   ++e.wait_count;
   if (e.ignore_in == 0 || --e.ignore_in != 0) return false;
   e.ignored_wait = e.current_call;
@@ -197,6 +198,7 @@ int check_legacy(const Context* context) {
 
 int add(Stream* stream, const WorkPtr& work, const WorkPtr& also_after) {
   work->context = stream->context;
+  work->on_legacy = stream == stream->context->legacy;
   if (stream->capture != nullptr) return record(stream, work, also_after);
   if (stream == stream->context->legacy) {
     if (const int error = check_legacy(stream->context); error != kOk) return error;
@@ -212,11 +214,27 @@ int add(Stream* stream, const WorkPtr& work, const WorkPtr& also_after) {
 
 }  // namespace
 
-int submit(Stream* stream, std::function<int()> run, WorkPtr also_after, WorkPtr* out) {
+int submit(Stream* stream, std::function<int()> run, std::vector<uint64_t> uses) {
   auto work = std::make_shared<Work>();
   work->run = std::move(run);
+  work->uses = std::move(uses);
+  return add(stream, work, nullptr);
+}
+
+int submit_point(Stream* stream, const WorkPtr& before, WorkPtr* out) {
+  auto work = std::make_shared<Work>();
   if (out != nullptr) *out = work;
-  return add(stream, work, also_after);
+  return add(stream, work, before);
+}
+
+int wait_before_free(uint64_t start, size_t size) {
+  std::vector<WorkPtr> targets;
+  for (const WorkPtr& work : engine().pending) {
+    const bool uses = std::any_of(work->uses.begin(), work->uses.end(),
+                                  [&](uint64_t address) { return address - start < size; });
+    if (work->on_legacy && uses) targets.push_back(work);
+  }
+  return host_wait(targets);
 }
 
 int submit_blocked(Stream* stream) {
@@ -246,7 +264,7 @@ int stream_synchronize(Stream* stream) {
   if (stream == stream->context->legacy) {
     // It stands for all blocking streams: put a point behind them all.
     if (wait_is_ignored()) return kOk;
-    if (const int error = submit(stream, nullptr); error != kOk) return error;
+    if (const int error = submit_point(stream, nullptr); error != kOk) return error;
   } else if (wait_is_ignored()) {
     return kOk;
   }
@@ -283,7 +301,7 @@ int stream_wait(Stream* stream, Event* event) {
     stream->capture = other;  // the capture spreads to this stream
   }
   if (before == nullptr) return kOk;
-  return submit(stream, nullptr, before);
+  return submit_point(stream, before);
 }
 
 // ---- events ---------------------------------------------------------------------------------------
@@ -291,7 +309,7 @@ int stream_wait(Stream* stream, Event* event) {
 int event_record(Event* event, Stream* stream) {
   if (event->context != stream->context) return kInvalidHandle;
   WorkPtr point;
-  if (const int error = submit(stream, nullptr, nullptr, &point); error != kOk) return error;
+  if (const int error = submit_point(stream, nullptr, &point); error != kOk) return error;
   event->last = point;
   return kOk;
 }

@@ -237,6 +237,19 @@ void freed_memory_ends_the_context(void**) {
   });
 }
 
+/// ... but for work of the legacy stream, which a free waits for.
+void frees_wait_for_the_legacy_stream(void**) {
+  passes([](Cuda& cuda) {
+    cuda.start("latest");
+    const cu::DevicePointer data = cuda.memory(64), other = cuda.memory(64);
+    cuda.set(other, 7, cuda.stream());
+    cuda.set(data, 7, nullptr);
+    CHECK_EQUAL(cuda.free(data), 0);
+    CHECK_EQUAL(cuda.byte(other), 0xCD);
+    CHECK_EQUAL(cuda.report().used_when_dead, 0);
+  });
+}
+
 void errors_of_work_are_sticky(void**) {
   passes([](Cuda& cuda) {
     cuda.start("latest");
@@ -698,6 +711,7 @@ int main() {
       cmocka_unit_test(device_memory_is_closed_to_the_cpu),
       cmocka_unit_test(memory_has_a_limit_and_is_freed_once),
       cmocka_unit_test(freed_memory_ends_the_context),
+      cmocka_unit_test(frees_wait_for_the_legacy_stream),
       cmocka_unit_test(errors_of_work_are_sticky),
       cmocka_unit_test(pool_memory_is_ordered),
       cmocka_unit_test(the_default_pool_is_not_ours),

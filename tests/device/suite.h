@@ -1,0 +1,29 @@
+// Runs cases on every driver and schedule, each in a process of its own.
+#ifndef DLX_TESTS_DEVICE_SUITE_H_
+#define DLX_TESTS_DEVICE_SUITE_H_
+
+#include "tests/device/world.h"
+
+namespace dlx_test {
+
+enum : unsigned {
+  kAnyDriver = 0,
+  kNeedsFake = 1,  ///< uses World::fake
+  kNeedsCuda = 2,  ///< about what HIP has not
+  kTwoDevices = 4,
+  kEachWait = 8,      ///< runs once more for each wait, which is left out: the case must fail then
+  kLeavesThings = 16  ///< the process ends with something left behind, on purpose
+};
+
+struct Case {
+  const char* name;
+  void (*run)(World& world);
+  unsigned flags;
+};
+
+/// Value of main().
+int run_suite(const std::vector<Case>& cases);
+
+}  // namespace dlx_test
+
+#endif  // DLX_TESTS_DEVICE_SUITE_H_

@@ -1,0 +1,203 @@
+// Copies between the host and devices, on one device and between two: what arrives, in any order of work.
+#include <algorithm>
+
+#include "tests/device/suite.h"
+
+using namespace dlx_test;
+
+namespace {
+
+void arrays_go_and_come(World& world) {
+  std::vector<int32_t> data = numbers(1000);
+  const Tensor device = world.upload(data, {10, 100});
+  CHECK_EQUAL(dlx_tensor_device_type(device.get()), world.api.device);
+  const std::vector<int32_t> sent = data;
+  std::fill(data.begin(), data.end(), -1);  // the call has read it
+  CHECK(world.download(device) == sent);
+}
+
+/// Rows become columns, on either side of the transfer.
+std::vector<int32_t> transposed(const std::vector<int32_t>& data, int64_t rows, int64_t columns) {
+  std::vector<int32_t> result;
+  for (int64_t k = 0; k < columns; ++k) {
+    for (int64_t i = 0; i < rows; ++i) result.push_back(data[static_cast<size_t>(i * columns + k)]);
+  }
+  return result;
+}
+
+Tensor transpose(const Tensor& tensor) {
+  const int32_t axes[] = {1, 0};
+  Tensor result;
+  OK(dlx_tensor_permute(tensor.get(), axes, result.out()));
+  return result;
+}
+
+void strided_host_data_is_packed(World& world) {
+  std::vector<int32_t> data = numbers(12);
+  const Tensor host = world.wrap(data, {3, 4});
+  Tensor device;
+  OK(dlx_tensor_to_device(transpose(host).get(), world.api.device, 0, nullptr, device.out()));
+  CHECK(world.download(device) == transposed(data, 3, 4));
+}
+
+void strided_device_data_is_packed(World& world) {
+  std::vector<int32_t> data = numbers(12);
+  const Tensor device = world.upload(data, {3, 4});
+  CHECK(world.download(transpose(device)) == transposed(data, 3, 4));
+}
+
+/// Into every second column, backwards; what lies between stays.
+void strided_destinations_keep_their_gaps(World& world) {
+  std::vector<int32_t> data = numbers(24, 100);
+  const Tensor device = world.upload(data, {3, 8});
+  Tensor target;
+  OK(dlx_tensor_slice(device.get(), 1, 7, -9, -2, target.out()));
+  std::vector<int32_t> fresh = numbers(12);
+  OK(dlx_tensor_copy_from(target.get(), world.wrap(fresh, {3, 4}).get(), nullptr));
+  const std::vector<int32_t> result = world.download(device);
+  for (size_t i = 0; i < 3; ++i) {
+    for (size_t k = 0; k < 8; ++k) {
+      const int32_t expected =
+          k % 2 == 0 ? data[8 * i + k] : static_cast<int32_t>(4 * i + (7 - k) / 2);
+      CHECK_EQUAL(result[8 * i + k], expected);
+    }
+  }
+}
+
+/// More than one buffer of pinned memory, both ways.
+void large_arrays_cross_in_pieces(World& world) {
+  std::vector<int32_t> data = numbers(1100 * 3000);
+  const Tensor host = world.wrap(data, {1100, 3000});
+  Tensor device;
+  OK(dlx_tensor_to_device(transpose(host).get(), world.api.device, 0, nullptr, device.out()));
+  CHECK(world.download(transpose(device)) == data);
+}
+
+void copies_stay_on_the_device(World& world) {
+  std::vector<int32_t> data = numbers(12);
+  const Tensor device = world.upload(data, {3, 4});
+  Tensor compact, clone;
+  OK(dlx_tensor_contiguous(transpose(device).get(), nullptr, compact.out()));
+  OK(dlx_tensor_clone(compact.get(), nullptr, clone.out()));
+  CHECK_EQUAL(dlx_tensor_device_type(clone.get()), world.api.device);
+  CHECK(world.download(clone) == transposed(data, 3, 4));
+}
+
+/// The copy is on a stream of its own, and its source is released at once.
+void sources_live_until_the_copy_is_done(World& world) {
+  std::vector<int32_t> data = numbers(1000);
+  const int64_t stream = world.stream();
+  dlx_copy_options options = DLX_COPY_OPTIONS_INIT;
+  options.flags = DLX_HAS_STREAM;
+  options.stream = stream;
+  const Tensor target = world.empty({1000});
+  world.foreign(0, [&] {  // behind the default stream, as nothing else is said
+    world.foreign_set(target.data(), 7, 4000, nullptr);
+  });
+  {
+    const Tensor source = world.upload(data, {1000});
+    OK(dlx_tensor_copy_from(target.get(), source.get(), &options));
+  }
+  CHECK(world.download(target) == data);
+  world.finish();
+  CHECK(world.download(target) == data);
+  world.destroy(stream);
+}
+
+/// The same for the memory that is written, which may belong to somebody's pool.
+void destinations_live_until_the_copy_is_done(World& world) {
+  std::vector<int32_t> data = numbers(1000);
+  const int64_t stream = world.stream();
+  dlx_copy_options options = DLX_COPY_OPTIONS_INIT;
+  options.flags = DLX_HAS_STREAM;
+  options.stream = stream;
+  {
+    const Tensor source = world.upload(data, {1000});
+    const Tensor target = world.empty({1000});
+    OK(dlx_tensor_copy_from(target.get(), source.get(), &options));
+    const Tensor uploaded = world.empty({1000});
+    OK(dlx_tensor_copy_from(uploaded.get(), world.wrap(data, {1000}).get(), &options));
+  }
+  world.destroy(stream);
+}
+
+/// Pinned memory is read by the device itself, later: it lives until then.
+void pinned_sources_live_until_the_copy_is_done(World& world) {
+  const std::vector<int32_t> data = numbers(1000);
+  const int64_t stream = world.stream();
+  dlx_copy_options options = DLX_COPY_OPTIONS_INIT;
+  options.flags = DLX_HAS_STREAM;
+  options.stream = stream;
+  const Tensor target = world.empty({1000});
+  {
+    const Tensor pinned = world.empty({1000}, 0, world.api.pinned);
+    std::copy(data.begin(), data.end(), static_cast<int32_t*>(pinned.data()));
+    OK(dlx_tensor_copy_from(target.get(), pinned.get(), &options));
+  }
+  CHECK(world.download(target) == data);
+  const Tensor back = world.empty({1000}, 0, world.api.pinned);
+  OK(dlx_tensor_copy_from(back.get(), target.get(), &options));
+  CHECK(std::equal(data.begin(), data.end(), static_cast<int32_t*>(back.data())));
+  world.destroy(stream);
+}
+
+void overlapping_copies_are_as_if_read_first(World& world) {
+  std::vector<int32_t> data = numbers(10);
+  const Tensor device = world.upload(data, {10});
+  Tensor front, behind;
+  OK(dlx_tensor_slice(device.get(), 0, 0, 9, 1, front.out()));
+  OK(dlx_tensor_slice(device.get(), 0, 1, 10, 1, behind.out()));
+  OK(dlx_tensor_copy_from(behind.get(), front.get(), nullptr));
+  const std::vector<int32_t> expected = {0, 0, 1, 2, 3, 4, 5, 6, 7, 8};
+  CHECK(world.download(device) == expected);
+}
+
+void peers_exchange(World& world) {
+  std::vector<int32_t> data = numbers(12);
+  const Tensor first = world.upload(data, {3, 4}, 0);
+  Tensor second, third;
+  OK(dlx_tensor_to_device(first.get(), world.api.device, 1, nullptr, second.out()));
+  CHECK_EQUAL(dlx_tensor_device_id(second.get()), 1);
+  CHECK(world.download(second) == data);
+  OK(dlx_tensor_to_device(transpose(second).get(), world.api.device, 0, nullptr, third.out()));
+  CHECK(world.download(third) == transposed(data, 3, 4));
+  const Tensor strided = world.empty({4, 3}, 1);
+  OK(dlx_tensor_copy_from(transpose(strided).get(), first.get(), nullptr));
+  CHECK(world.download(strided) == transposed(data, 3, 4));
+}
+
+void managed_memory_is_copied(World& world) {
+  std::vector<int32_t> data = numbers(12);
+  const Tensor managed = world.empty({12}, 0, kDLCUDAManaged);
+  OK(dlx_tensor_copy_from(managed.get(), world.wrap(data, {12}).get(), nullptr));
+  CHECK(world.download(managed) == data);
+  const Tensor device = world.empty({12});
+  OK(dlx_tensor_copy_from(device.get(), managed.get(), nullptr));
+  CHECK(world.download(device) == data);
+}
+
+void empty_tensors_copy_nothing(World& world) {
+  std::vector<int32_t> data;
+  const Tensor device = world.upload(data, {0, 3});
+  CHECK(world.download(device).empty());
+}
+
+}  // namespace
+
+int main() {
+  return run_suite({
+      {"arrays go and come", arrays_go_and_come, kEachWait},
+      {"strided host data is packed", strided_host_data_is_packed, kEachWait},
+      {"strided device data is packed", strided_device_data_is_packed, kEachWait},
+      {"strided destinations keep their gaps", strided_destinations_keep_their_gaps, 0},
+      {"large arrays cross in pieces", large_arrays_cross_in_pieces, 0},
+      {"copies stay on the device", copies_stay_on_the_device, kEachWait},
+      {"sources live until the copy is done", sources_live_until_the_copy_is_done, 0},
+      {"destinations live until the copy is done", destinations_live_until_the_copy_is_done, 0},
+      {"pinned sources live until the copy is done", pinned_sources_live_until_the_copy_is_done, 0},
+      {"overlapping copies are as if read first", overlapping_copies_are_as_if_read_first, 0},
+      {"peers exchange", peers_exchange, kTwoDevices},
+      {"managed memory is copied", managed_memory_is_copied, kNeedsCuda},
+      {"empty tensors copy nothing", empty_tensors_copy_nothing, 0},
+  });
+}

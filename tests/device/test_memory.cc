@@ -1,0 +1,240 @@
+// Devices, their memory, and what dlx leaves as it found it.
+#include <cstring>
+#include <thread>
+
+#include "tests/device/suite.h"
+
+using namespace dlx_test;
+
+namespace {
+
+struct Found {
+  int32_t type = -1, id = -1, ordinal = -1;
+};
+
+Found find(const void* pointer) {
+  Found found;
+  OK(dlx_device_of_pointer(pointer, &found.type, &found.id));
+  OK(dlx_device_ordinal_of_pointer(pointer, &found.ordinal));
+  return found;
+}
+
+dlx_device_properties info(World& world, int32_t device = 0) {
+  dlx_device_properties out{};
+  out.struct_size = sizeof out;
+  OK(dlx_device_info(world.api.device, device, &out));
+  return out;
+}
+
+/// Without a context, and without making one.
+void devices_are_described(World& world) {
+  CHECK_EQUAL(dlx_device_count(world.api.device), world.devices);
+  CHECK(std::strcmp(dlx_backend_reason(world.api.device), "") == 0);
+  const dlx_device_properties before = info(world, world.devices - 1);
+  CHECK(before.name[0] != '\0' && before.architecture[0] != '\0' && before.uuid[0] != '\0');
+  CHECK(before.pci_id[0] != '\0' && before.driver_version[0] != '\0');
+  CHECK(before.memory_total > 0);
+  if (world.fake != nullptr) {
+    CHECK_EQUAL(before.memory_free, -1);
+    CHECK_EQUAL(world.fake->report().primary_retains, 0);
+  }
+  const Tensor tensor = world.empty({1000}, world.devices - 1);
+  const dlx_device_properties after = info(world, world.devices - 1);
+  CHECK(after.memory_free >= 0 && after.memory_free < after.memory_total);
+  FAILS(dlx_tensor_to_device(tensor.get(), world.api.device, 99, nullptr, Tensor().out()),
+        DLX_ERROR_UNAVAILABLE, "99");
+}
+
+/// The CPU's memory, as nobody has asked the driver for any: it is not even initialised.
+void asking_for_a_pointer_initialises_nothing(World& world) {
+  int here = 0;
+  const Found found = find(&here);
+  CHECK_EQUAL(found.type, kDLCPU);
+  CHECK_EQUAL(world.fake->calls("cuInit") + world.fake->calls("hipInit"), 0);
+  // A child that forks now has a driver of its own.
+  CHECK(run_forked([&] {
+          std::vector<int32_t> data = numbers(100);
+          CHECK(world.download(world.upload(data, {100})) == data);
+        }).passed());
+}
+
+void pointers_are_told_apart(World& world) {
+  const int32_t last = world.devices - 1;
+  const Tensor device = world.empty({1000}, last);
+  const Tensor pinned = world.empty({1000}, 0, world.api.pinned);
+  const Found on_device = find(static_cast<char*>(device.data()) + 3999);
+  CHECK_EQUAL(on_device.type, world.api.device);
+  CHECK_EQUAL(on_device.id, last);
+  CHECK_EQUAL(on_device.ordinal, last);
+  const Found in_pinned = find(static_cast<char*>(pinned.data()) + 3999);
+  CHECK_EQUAL(in_pinned.type, world.api.pinned);
+  CHECK_EQUAL(in_pinned.id, 0);
+  int here = 0;
+  CHECK_EQUAL(find(&here).type, kDLCPU);
+  if (world.api.is_cuda()) {
+    const Tensor managed = world.empty({1000}, last, kDLCUDAManaged);
+    CHECK_EQUAL(find(managed.data()).type, kDLCUDAManaged);
+    CHECK_EQUAL(find(managed.data()).id, 0);
+    CHECK_EQUAL(find(managed.data()).ordinal, last);
+  }
+  // Another library initialised the driver: its memory is known as well.
+  world.foreign(last, [&] {
+    void* foreign = world.foreign_memory(64);
+    CHECK_EQUAL(find(foreign).ordinal, last);
+    world.foreign_free(foreign);
+  });
+}
+
+/// The thread's current context or device is what it was, also if it is another one, or none.
+void what_is_current_stays(World& world) {
+  const auto use = [&](int32_t device) {
+    const intptr_t before = world.foreign_current();
+    {
+      std::vector<int32_t> data = numbers(12);
+      const Tensor tensor = world.upload(data, {3, 4}, device);
+      CHECK_EQUAL(world.foreign_current(), before);
+      Tensor view, compact;
+      const int32_t axes[] = {1, 0};
+      OK(dlx_tensor_permute(tensor.get(), axes, view.out()));
+      OK(dlx_tensor_contiguous(view.get(), nullptr, compact.out()));
+      CHECK(world.download(compact).size() == 12);
+      const int64_t stream = world.stream(device);
+      OK(dlx_tensor_written_on_stream(tensor.get(), stream));
+      OK(dlx_tensor_wait_on_stream(tensor.get(), stream));
+      OK(dlx_tensor_synchronize(tensor.get()));
+      OK(dlx_stream_synchronize(world.api.device, device, stream));
+      world.destroy(stream, device);
+      find(tensor.data());
+      info(world, device);
+      CHECK_EQUAL(world.foreign_current(), before);
+    }
+    CHECK_EQUAL(world.foreign_current(), before);
+  };
+  use(1);  // nothing is current yet
+  world.foreign(0, [&] { use(1); });
+  world.foreign(1, [&] { use(0); });
+  std::thread([&] { use(1); }).join();
+}
+
+/// HIP's pending error belongs to the caller; dlx's failures leave none.
+void last_errors_stay(World& world) {
+  if (world.api.is_cuda()) return;
+  int (*peek)() = nullptr;
+  int (*set_device)(int) = nullptr;
+  world.fake->load("hipPeekAtLastError", &peek);
+  world.fake->load("hipSetDevice", &set_device);
+  {
+    const Tensor tensor = world.empty({100});
+    int here = 0;
+    find(&here);
+    world.fake->set_memory(0, 1000);
+    const DLDataType dtype = world.int32();
+    const int64_t shape[] = {1000};
+    Tensor none;
+    FAILS(dlx_tensor_empty(1, shape, &dtype, world.api.device, 0, nullptr, none.out()),
+          DLX_ERROR_OUT_OF_MEMORY, "");
+    CHECK_EQUAL(peek(), 0);
+  }
+}
+
+void memory_runs_out(World& world) {
+  world.fake->set_memory(0, 100000);
+  const Tensor tensor = world.empty({10000});
+  const DLDataType dtype = world.int32();
+  const int64_t shape[] = {20000};
+  Tensor none;
+  FAILS(dlx_tensor_empty(1, shape, &dtype, world.api.device, 0, nullptr, none.out()),
+        DLX_ERROR_OUT_OF_MEMORY, "80000");
+  CHECK_EQUAL(world.fake->report().allocations, 1);
+  world.fake->set_host_memory(1000);
+  FAILS(dlx_tensor_empty(1, shape, &dtype, world.api.pinned, 0, nullptr, none.out()),
+        DLX_ERROR_OUT_OF_MEMORY, "80000");
+  CHECK_EQUAL(world.fake->report().host_allocations, 0);
+}
+
+/// A transfer for which there is no pinned memory, or no temporary: an error, and nothing is left.
+void transfers_run_out_of_memory(World& world) {
+  const Tensor tensor = world.empty({100, 100});
+  Tensor view;
+  const int32_t axes[] = {1, 0};
+  OK(dlx_tensor_permute(tensor.get(), axes, view.out()));
+  world.fake->set_host_memory(0);
+  std::vector<int32_t> data = numbers(10000);
+  const Tensor host = world.wrap(data, {100, 100});
+  FAILS(dlx_tensor_copy_from(tensor.get(), host.get(), nullptr), DLX_ERROR_OUT_OF_MEMORY, "");
+  world.fake->set_host_memory(size_t{1} << 30);
+  world.fake->set_memory(0, 40100);
+  Tensor none;
+  FAILS(dlx_tensor_to_device(view.get(), kDLCPU, 0, nullptr, none.out()), DLX_ERROR_OUT_OF_MEMORY,
+        "temporary");
+  OK(dlx_tensor_copy_from(tensor.get(), host.get(), nullptr));
+}
+
+/// Pinned memory is the CPU's own: it is handed over as it is, after the work that writes it.
+void pinned_memory_becomes_the_cpus(World& world) {
+  const Tensor pinned = world.empty({256}, 0, world.api.pinned);
+  void* stream = nullptr;
+  world.foreign(0, [&] {
+    stream = world.foreign_stream();
+    world.foreign_set(pinned.data(), 7, 1024, stream);
+  });
+  OK(dlx_tensor_written_on_stream(pinned.get(), reinterpret_cast<int64_t>(stream)));
+  Tensor host;
+  OK(dlx_tensor_to_device(pinned.get(), kDLCPU, 0, nullptr, host.out()));
+  CHECK(host.data() == pinned.data());
+  CHECK_EQUAL(static_cast<int32_t*>(host.data())[255], 0x07070707);
+  world.foreign(0, [&] { world.foreign_destroy(stream); });
+}
+
+/// As an export to the CPU: without a copy where the CPU may use it while the device works.
+void managed_memory_becomes_the_cpus(World& world) {
+  for (const bool concurrent : {true, false}) {
+    world.fake->set_attribute(0, 89, concurrent ? 1 : 0);
+    const Tensor managed = world.empty({256}, 0, kDLCUDAManaged);
+    world.foreign(0, [&] { world.foreign_set(managed.data(), 7, 1024, nullptr); });
+    dlx_export_options options = DLX_EXPORT_OPTIONS_INIT;
+    options.flags = DLX_HAS_DEVICE;
+    options.device_type = kDLCPU;
+    DLManagedTensorVersioned* managed_export = nullptr;
+    OK(dlx_tensor_to_dlpack_versioned(managed.get(), &options, &managed_export));
+    CHECK_EQUAL(managed_export->dl_tensor.device.device_type, kDLCPU);
+    CHECK_EQUAL(managed_export->dl_tensor.data == managed.data(), concurrent);
+    CHECK_EQUAL((managed_export->flags & DLPACK_FLAG_BITMASK_IS_COPIED) == 0, concurrent);
+    CHECK_EQUAL(static_cast<int32_t*>(managed_export->dl_tensor.data)[255], 0x07070707);
+    managed_export->deleter(managed_export);
+    options.copy = DLX_COPY_NEVER;
+    const dlx_status never =
+        dlx_tensor_to_dlpack_versioned(managed.get(), &options, &managed_export);
+    CHECK_EQUAL(never == DLX_OK, concurrent);
+    if (never == DLX_OK) managed_export->deleter(managed_export);
+  }
+}
+
+void alignment_is_kept(World& world) {
+  dlx_empty_options options = DLX_EMPTY_OPTIONS_INIT;
+  options.alignment = size_t{1} << 16;
+  const DLDataType dtype = world.int32();
+  const int64_t shape[] = {100};
+  Tensor tensor;
+  OK(dlx_tensor_empty(1, shape, &dtype, world.api.device, 0, &options, tensor.out()));
+  CHECK_EQUAL(reinterpret_cast<uintptr_t>(tensor.data()) % options.alignment, 0);
+}
+
+}  // namespace
+
+int main() {
+  return run_suite({
+      {"devices are described", devices_are_described, kTwoDevices},
+      {"asking for a pointer initialises nothing", asking_for_a_pointer_initialises_nothing,
+       kNeedsFake},
+      {"pointers are told apart", pointers_are_told_apart, kTwoDevices},
+      {"what is current stays", what_is_current_stays, kTwoDevices},
+      {"last errors stay", last_errors_stay, kNeedsFake},
+      {"memory runs out", memory_runs_out, kNeedsFake},
+      {"transfers run out of memory", transfers_run_out_of_memory, kNeedsFake},
+      {"pinned memory becomes the CPU's", pinned_memory_becomes_the_cpus, kEachWait},
+      {"managed memory becomes the CPU's", managed_memory_becomes_the_cpus,
+       kNeedsFake | kNeedsCuda},
+      {"alignment is kept", alignment_is_kept, 0},
+  });
+}

@@ -1,0 +1,283 @@
+// Order between streams: dlx's, and those of another library that writes and reads the same memory.
+#include <thread>
+
+#include "tests/device/suite.h"
+
+using namespace dlx_test;
+
+namespace {
+
+constexpr int32_t kSevens = 0x07070707, kNines = 0x09090909;
+
+int64_t number(void* stream) { return reinterpret_cast<int64_t>(stream); }
+
+dlx_copy_options on(int64_t stream) {
+  dlx_copy_options options = DLX_COPY_OPTIONS_INIT;
+  options.flags = DLX_HAS_STREAM;
+  options.stream = stream;
+  return options;
+}
+
+/// All elements equal `value`.
+bool holds(World& world, const Tensor& tensor, int32_t value) {
+  for (const int32_t element : world.download(tensor)) {
+    if (element != value) return false;
+  }
+  return true;
+}
+
+/// What the memory's first byte is at this moment, behind everybody's back.
+bool is_now(World& world, const Tensor& tensor, unsigned char value) {
+  unsigned char got = 0;
+  CHECK(world.fake->peek(reinterpret_cast<uint64_t>(tensor.data()), &got, 1));
+  return got == value;
+}
+
+/// A tensor that another library fills on a side stream, of which dlx is told.
+struct Written {
+  Tensor tensor;
+  void* stream = nullptr;
+};
+
+Written write(World& world, int value, int32_t device = 0) {
+  Written written{world.empty({256}, device), nullptr};
+  world.foreign(device, [&] {
+    written.stream = world.foreign_stream();
+    world.foreign_set(written.tensor.data(), value, 1024, written.stream);
+  });
+  OK(dlx_tensor_written_on_stream(written.tensor.get(), number(written.stream)));
+  return written;
+}
+
+void end(World& world, const Written& written, int32_t device = 0) {
+  world.foreign(device, [&] { world.foreign_destroy(written.stream); });
+}
+
+void transfers_see_what_a_side_stream_writes(World& world) {
+  const Written written = write(world, 7);
+  CHECK(holds(world, written.tensor, kSevens));
+  end(world, written);
+}
+
+/// Views share what the memory waits for.
+void views_wait_for_the_same(World& world) {
+  const Written written = write(world, 7);
+  Tensor view;
+  OK(dlx_tensor_slice(written.tensor.get(), 0, 0, 256, 2, view.out()));
+  CHECK(holds(world, view, kSevens));
+  end(world, written);
+}
+
+/// The other library's stream may be gone when somebody waits for what it did.
+void streams_may_be_destroyed_meanwhile(World& world) {
+  const Written written = write(world, 7);
+  end(world, written);
+  CHECK(holds(world, written.tensor, kSevens));
+}
+
+void copies_wait_for_both_sides(World& world) {
+  const Written source = write(world, 7), target = write(world, 9);
+  const int64_t stream = world.stream();
+  const dlx_copy_options options = on(stream);
+  OK(dlx_tensor_copy_from(target.tensor.get(), source.tensor.get(), &options));
+  world.foreign(0, [&] { world.foreign_wait(reinterpret_cast<void*>(stream)); });
+  world.finish();
+  CHECK(holds(world, target.tensor, kSevens));
+  world.destroy(stream);
+  end(world, source);
+  end(world, target);
+}
+
+/// wait_on_stream: the consumer's own work comes after the producer's.
+void consumers_streams_are_ordered(World& world) {
+  const Written written = write(world, 7);
+  void* consumer = nullptr;
+  world.foreign(0, [&] { consumer = world.foreign_stream(); });
+  OK(dlx_tensor_wait_on_stream(written.tensor.get(), number(consumer)));
+  world.foreign(0, [&] {
+    world.foreign_set(written.tensor.data(), 9, 1024, consumer);
+    world.foreign_wait(consumer);
+  });
+  world.finish();  // a set to 7 that was not waited for would come now
+  CHECK(holds(world, written.tensor, kNines));
+  end(world, written);
+  world.foreign(0, [&] { world.foreign_destroy(consumer); });
+}
+
+/// An export for a stream orders that stream; one with -1 orders nothing, and waits for nothing.
+void exports_order_the_consumers_stream(World& world) {
+  const Written written = write(world, 7);
+  void* consumer = nullptr;
+  world.foreign(0, [&] { consumer = world.foreign_stream(); });
+  dlx_export_options options = DLX_EXPORT_OPTIONS_INIT;
+  options.flags = DLX_HAS_STREAM;
+  options.stream = number(consumer);
+  DLManagedTensorVersioned* managed = nullptr;
+  OK(dlx_tensor_to_dlpack_versioned(written.tensor.get(), &options, &managed));
+  world.foreign(0, [&] {
+    world.foreign_set(managed->dl_tensor.data, 9, 1024, consumer);
+    world.foreign_wait(consumer);
+  });
+  world.finish();
+  managed->deleter(managed);
+  CHECK(holds(world, written.tensor, kNines));
+  end(world, written);
+  world.foreign(0, [&] { world.foreign_destroy(consumer); });
+}
+
+void exports_with_minus_one_call_nothing(World& world) {
+  const Written written = write(world, 7);
+  dlx_export_options options = DLX_EXPORT_OPTIONS_INIT;
+  options.flags = DLX_HAS_STREAM;
+  options.stream = -1;
+  DLManagedTensorVersioned* managed = nullptr;
+  world.fake->clear_log();
+  OK(dlx_tensor_to_dlpack_versioned(written.tensor.get(), &options, &managed));
+  CHECK_EQUAL(world.fake->waits(), 0);
+  CHECK_EQUAL(world.fake->calls("cuEventRecord") + world.fake->calls("hipEventRecord"), 0);
+  managed->deleter(managed);
+  world.finish();
+  end(world, written);
+}
+
+/// What dlx made on its own stream is ready for a consumer on another one.
+void own_copies_are_ordered_for_others(World& world) {
+  std::vector<int32_t> data(256, kSevens);
+  const Tensor source = world.upload(data, {256});
+  const int64_t stream = world.stream();
+  const dlx_copy_options options = on(stream);
+  const Tensor copy = world.empty({256});
+  OK(dlx_tensor_copy_from(copy.get(), source.get(), &options));
+  void* consumer = nullptr;
+  world.foreign(0, [&] { consumer = world.foreign_stream(); });
+  OK(dlx_tensor_wait_on_stream(copy.get(), number(consumer)));
+  world.foreign(0, [&] {
+    world.foreign_set(copy.data(), 9, 1024, consumer);
+    world.foreign_wait(consumer);
+  });
+  world.finish();
+  CHECK(holds(world, copy, kNines));
+  world.destroy(stream);
+  world.foreign(0, [&] { world.foreign_destroy(consumer); });
+}
+
+/// Everything that dlx does goes on while another stream has work that never ends.
+void nothing_waits_for_unrelated_work(World& world) {
+  void* endless = nullptr;
+  world.foreign(0, [&] {
+    endless = world.foreign_stream();
+    world.fake->block_stream(endless);
+  });
+  {
+    std::vector<int32_t> data = numbers(3000);
+    const Tensor device = world.upload(data, {30, 100});
+    CHECK(world.download(device) == data);
+    const Written written = write(world, 7);
+    CHECK(holds(world, written.tensor, kSevens));
+    end(world, written);
+    const int64_t stream = world.stream();
+    OK(dlx_stream_synchronize(world.api.device, 0, stream));
+    OK(dlx_device_synchronize(world.api.device, 0));
+    world.destroy(stream);
+  }
+  CHECK_EQUAL(world.fake->report().waited_for_blocked, 0);
+  world.fake->unblock();
+  world.foreign(0, [&] { world.foreign_destroy(endless); });
+}
+
+/// A thread's current stream is where its copies run; other threads keep the default.
+void current_streams_are_used(World& world) {
+  const int64_t stream = world.stream();
+  OK(dlx_stream_set_current(world.api.device, 0, stream));
+  int64_t current = -1;
+  OK(dlx_stream_get_current(world.api.device, 0, &current));
+  CHECK_EQUAL(current, stream);
+  std::thread([&] {
+    OK(dlx_stream_get_current(world.api.device, 0, &current));
+    CHECK_EQUAL(current, world.api.default_stream);
+  }).join();
+  const Written source = write(world, 7), target = write(world, 9);
+  OK(dlx_tensor_copy_from(target.tensor.get(), source.tensor.get(), nullptr));
+  // Read back on the default stream: behind the event that `target` remembers.
+  OK(dlx_stream_reset_current(world.api.device, 0));
+  OK(dlx_stream_get_current(world.api.device, 0, &current));
+  CHECK_EQUAL(current, world.api.default_stream);
+  CHECK(holds(world, target.tensor, kSevens));
+  world.finish();
+  CHECK(holds(world, target.tensor, kSevens));
+  world.destroy(stream);
+  end(world, source);
+  end(world, target);
+}
+
+void streams_wait_for_streams(World& world) {
+  const Tensor tensor = world.empty({256});
+  const int64_t one = world.stream(), other = world.stream();
+  world.foreign(0, [&] {
+    world.foreign_set(tensor.data(), 7, 1024, reinterpret_cast<void*>(one));
+    OK(dlx_stream_wait(world.api.device, 0, other, one));
+    world.foreign_set(tensor.data(), 9, 1024, reinterpret_cast<void*>(other));
+  });
+  OK(dlx_stream_synchronize(world.api.device, 0, other));
+  CHECK(is_now(world, tensor, 9));
+  world.finish();
+  CHECK(holds(world, tensor, kNines));
+  world.destroy(one);
+  world.destroy(other);
+}
+
+/// The host waits: for a tensor, for a stream.
+void the_host_waits_for_what_it_names(World& world) {
+  const Written written = write(world, 7);
+  OK(dlx_tensor_synchronize(written.tensor.get()));
+  CHECK(is_now(world, written.tensor, 7));
+  const int64_t stream = world.stream();
+  world.foreign(0, [&] {
+    world.foreign_set(written.tensor.data(), 9, 1024, reinterpret_cast<void*>(stream));
+  });
+  OK(dlx_stream_synchronize(world.api.device, 0, stream));
+  CHECK(is_now(world, written.tensor, 9));
+  world.destroy(stream);
+  end(world, written);
+}
+
+void impossible_streams_are_refused(World& world) {
+  const Tensor tensor = world.empty({4});
+  for (const int64_t bad : {world.api.is_cuda() ? 0 : 1, world.api.is_cuda() ? -2 : 2}) {
+    FAILS(dlx_tensor_wait_on_stream(tensor.get(), bad), DLX_ERROR_INVALID_ARGUMENT, "`stream`");
+    FAILS(dlx_stream_set_current(world.api.device, 0, bad), DLX_ERROR_INVALID_ARGUMENT, "`stream`");
+  }
+  FAILS(dlx_stream_synchronize(world.api.device, 9, world.api.default_stream),
+        DLX_ERROR_UNAVAILABLE, "9");
+}
+
+/// Nothing is left in the drivers by the refusal either.
+void streams_of_another_device_are_refused(World& world) {
+  const Tensor tensor = world.empty({4}, 0);
+  const int64_t stream = world.stream(1);
+  FAILS(dlx_tensor_wait_on_stream(tensor.get(), stream), DLX_ERROR_INVALID_ARGUMENT, "device");
+  world.destroy(stream, 1);
+}
+
+}  // namespace
+
+int main() {
+  return run_suite({
+      {"transfers see what a side stream writes", transfers_see_what_a_side_stream_writes,
+       kEachWait},
+      {"views wait for the same", views_wait_for_the_same, kEachWait},
+      {"streams may be destroyed meanwhile", streams_may_be_destroyed_meanwhile, kEachWait},
+      {"copies wait for both sides", copies_wait_for_both_sides, kEachWait},
+      {"consumers' streams are ordered", consumers_streams_are_ordered, kEachWait},
+      {"exports order the consumer's stream", exports_order_the_consumers_stream, kEachWait},
+      {"exports with -1 call nothing", exports_with_minus_one_call_nothing, kNeedsFake},
+      {"own copies are ordered for others", own_copies_are_ordered_for_others, 0},
+      {"nothing waits for unrelated work", nothing_waits_for_unrelated_work, kNeedsFake},
+      {"current streams are used", current_streams_are_used, kEachWait},
+      {"streams wait for streams", streams_wait_for_streams, kNeedsFake | kEachWait},
+      {"the host waits for what it names", the_host_waits_for_what_it_names,
+       kNeedsFake | kEachWait},
+      {"impossible streams are refused", impossible_streams_are_refused, 0},
+      {"streams of another device are refused", streams_of_another_device_are_refused, kTwoDevices},
+  });
+}
