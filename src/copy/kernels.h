@@ -59,6 +59,9 @@ struct Kernels {
   void (*cells)(char* dst, const char* src, int64_t n, const Cells& cells);
   /// The same from the last cell to the first, for a negative `cells.src`.
   void (*cells_backwards)(char* dst, const char* src, int64_t n, const Cells& cells);
+  /// The same with cells `step` bytes apart in dst, more than `cells.dst` and at most 8. NULL where
+  /// the instruction set cannot store single bytes of a register.
+  void (*cells_apart)(char* dst, int64_t step, const char* src, int64_t n, const Cells& cells);
   /// Rows of any number of bytes.
   void (*rows)(char* dst, int64_t dr, const char* src, int64_t sr, int64_t bytes, int64_t n);
   /// The same, past the caches where whole lines of dst are covered.
