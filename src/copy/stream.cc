@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "src/copy/packed.h"
 #include "src/copy/tile_io.h"
 #include "src/copy/tiles.h"
 #include "src/copy/tuning.h"
@@ -243,7 +244,7 @@ bool run_streamed(const Schedule& schedule, const Kernels& kernels) noexcept {
     stream_runs(schedule, kernels);
     return true;
   }
-  if (run_turned(schedule, kernels)) return true;
+  if (run_turned(schedule, kernels) || run_packed(schedule, kernels)) return true;
   // Constant rows leave the core as fast by plain stores, and need no buffer.
   const bool constant = schedule.kind == PlaneKind::kGather && schedule.axes[schedule.u].src == 0;
   if (constant && schedule.axes[schedule.u].extent * schedule.item >= 4096) return false;
