@@ -1,13 +1,13 @@
 #include "src/copy/packed.h"
 
 #include "src/copy/loops.h"
+#include "src/copy/tuning.h"
 
 namespace dlx {
 namespace {
 
 constexpr int64_t kLine = 64;
 constexpr int64_t kShortest = 48;  // bytes of a row
-constexpr int64_t kShortStretch = 4096;
 
 void start(Packing* packing, char* dst) noexcept {
   const auto inside = static_cast<int64_t>(reinterpret_cast<uintptr_t>(dst) % kLine);
@@ -25,7 +25,7 @@ bool run_packed(const Schedule& s, const Kernels& kernels) noexcept {
   int first = s.ndim;  // outermost axis of a stretch
   int64_t stretch = s.item;
   for (; first > 0 && s.axes[first - 1].dst == stretch; --first) stretch *= s.axes[first - 1].extent;
-  if (stretch < kShortStretch) return false;
+  if (first == s.ndim || stretch < kLine || stretch < 8 * tuning().long_row_bytes) return false;
 
   Loops inside;
   Loops outside;

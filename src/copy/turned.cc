@@ -3,12 +3,12 @@
 #include <cstring>
 
 #include "src/copy/loops.h"
+#include "src/copy/tuning.h"
 
 namespace dlx {
 namespace {
 
 constexpr int64_t kLine = 64;
-constexpr int64_t kShortRow = 512;  // bytes
 
 int64_t inside_line(const char* p) noexcept {
   return static_cast<int64_t>(reinterpret_cast<uintptr_t>(p) % kLine);
@@ -95,7 +95,8 @@ class Rows {
 bool run_turned(const Schedule& s, const Kernels& kernels) noexcept {
   if (s.kind != PlaneKind::kCells || s.ndim < 2) return false;
   const CopyAxis& u = s.axes[s.u];
-  if (u.src >= 0 || u.dst != s.item || u.extent * s.item < kShortRow) return false;
+  const int64_t row = u.extent * s.item;
+  if (u.src >= 0 || u.dst != s.item || row < kLine || row < tuning().long_row_bytes) return false;
   Loops loops;
   int order[CopyPlan::kMaxAxes];
   order_by_nearness(s, order);

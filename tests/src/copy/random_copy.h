@@ -120,6 +120,7 @@ class RandomTuning {
       tuning.tile_bytes = 128 << choices.below(6);
       for (int64_t& bytes : tuning.tile_dst_bytes) bytes = 128 << choices.below(5);
       for (int64_t& bytes : tuning.tile_src_bytes) bytes = 16 << choices.below(7);
+      tuning.long_row_bytes = 1 << choices.below(10);
     }
     if (choices.one_in(4)) tuning.parallel_bytes = 0;
   }
