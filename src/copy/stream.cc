@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "src/copy/constant.h"
 #include "src/copy/packed.h"
 #include "src/copy/tile_io.h"
 #include "src/copy/tiles.h"
@@ -244,10 +245,10 @@ bool run_streamed(const Schedule& schedule, const Kernels& kernels) noexcept {
     stream_runs(schedule, kernels);
     return true;
   }
-  if (run_turned(schedule, kernels) || run_packed(schedule, kernels)) return true;
-  // Constant rows leave the core as fast by plain stores, and need no buffer.
-  const bool constant = schedule.kind == PlaneKind::kGather && schedule.axes[schedule.u].src == 0;
-  if (constant && schedule.axes[schedule.u].extent * schedule.item >= 4096) return false;
+  if (run_turned(schedule, kernels) || run_packed(schedule, kernels) ||
+      run_constant(schedule, kernels)) {
+    return true;
+  }
   Tiling tiling;
   if (!tiling.build(schedule)) return false;
   const Buffers buffers;
