@@ -116,6 +116,9 @@ DLX_API dlx_status dlx_set_allocator(int32_t device_type, const dlx_allocator *a
  * Set how many threads one copy may use: 1 keeps it on the calling thread; 0 restores the default,
  * DLX_NUM_THREADS from the environment or else the cores that this process may run on.
  *
+ * It is a limit: a copy of a few megabytes starts fewer, and none starts more than four for each
+ * core that this process may run on.
+ *
  * @return DLX_OK; DLX_ERROR_INVALID_ARGUMENT (`num_threads` < 0).
  */
 DLX_API dlx_status dlx_set_num_threads(int32_t num_threads);

@@ -3,7 +3,9 @@
 #include <cstdarg>
 #include <cstdio>
 
+#include "src/copy/by_table.h"
 #include "src/copy/kernels.h"
+#include "src/copy/loops.h"
 #include "src/copy/schedule.h"
 #include "src/copy/stream.h"
 #include "src/copy/threads.h"
@@ -13,37 +15,54 @@
 namespace dlx {
 namespace {
 
-constexpr int64_t kPiecesPerThread = 4;  // so that a thread that is held up leaves work to others
+/// Threads that have enough to do in a copy of so many bytes; what makes a copy worth sharing is
+/// enough for kThreadsAtOnce.
+int64_t threads_for(int64_t bytes) noexcept {
+  constexpr int64_t kThreadsAtOnce = 4;
+  const int64_t enough = tuning().parallel_bytes / kThreadsAtOnce;
+  const int64_t usable = usable_threads();
+  return enough > 0 && bytes / enough < usable ? bytes / enough : usable;
+}
 
-/// Loops over all axes but the plane's, straight from src to dst.
+/// The axes that are not the plane's, nearest first.
+Loops loops_round_plane(const Schedule& s) noexcept {
+  Loops loops;
+  int order[CopyPlan::kMaxAxes];
+  order_by_nearness(s, order);
+  for (int i = 0; i < s.ndim; ++i) {
+    if (order[i] != s.u && order[i] != s.v) loops.add(s.axes[order[i]]);
+  }
+  return loops;
+}
+
+/// Plane after plane, straight from src to dst.
 void run_direct(const Schedule& s, const Kernels& kernels) noexcept {
   static constexpr CopyAxis kOnce = {1, 0, 0};
   const CopyAxis& u = s.u >= 0 ? s.axes[s.u] : kOnce;
   const CopyAxis& v = s.v >= 0 ? s.axes[s.v] : kOnce;
   Plane plane = {s.dst, u.dst, v.dst, s.src, u.src, v.src, u.extent, v.extent, false};
-  int64_t index[CopyPlan::kMaxAxes];
-  for (int k = 0; k < s.ndim; ++k) index[k] = 0;
-  for (;;) {
-    copy_plane(s, kernels, plane);
-    int k = s.ndim - 1;
-    for (; k >= 0; --k) {
-      if (k == s.u || k == s.v) continue;
-      const CopyAxis& axis = s.axes[k];
-      plane.dst += axis.dst;
-      plane.src += axis.src;
-      if (++index[k] < axis.extent) break;
-      plane.dst -= axis.dst * axis.extent;
-      plane.src -= axis.src * axis.extent;
-      index[k] = 0;
-    }
-    if (k < 0) return;
+  if (s.ndim <= 2) return copy_plane(s, kernels, plane);
+  const Loops loops = loops_round_plane(s);
+  if (s.kind != PlaneKind::kTranspose || s.staged || v.src < 0) {
+    loops.each(s.dst, s.src, [&](char* dst, const char* src) {
+      plane.dst = dst;
+      plane.src = src;
+      copy_plane(s, kernels, plane);
+    });
+    return;
   }
+  // Planes may be a few registers large: nothing between the loops and the kernel.
+  Kernels::Transpose* const transpose = kernels.transpose[s.log_item];
+  loops.each(s.dst, s.src, [&](char* dst, const char* src) {
+    transpose(dst, v.dst, src, u.src, u.extent, v.extent);
+  });
 }
 
 void run_alone(const CopyPlan& plan, bool streamed) noexcept {
   const Kernels& set = kernels();
   const Schedule schedule(plan, set);
-  if (!streamed || !run_streamed(schedule, set)) run_direct(schedule, set);
+  if (streamed && run_streamed(schedule, set)) return;
+  if (!run_by_table(schedule)) run_direct(schedule, set);
 }
 
 /// A plan cut into pieces that threads take one by one.
@@ -57,7 +76,7 @@ struct Pieces {
 /// Cuts the axis that keeps pieces of dst furthest apart, if it is long enough, else the longest.
 Pieces cut(const CopyPlan& plan, bool streamed, int64_t* count) noexcept {
   constexpr int64_t kLine = 64;
-  const int64_t wanted = kPiecesPerThread * num_threads();
+  const int64_t wanted = kPiecesPerThread * threads_for(plan.size());
   Pieces pieces = {&plan, -1, 0, streamed};
   int64_t extent = plan.item();
   for (int k = 0; k < plan.ndim(); ++k) {
@@ -162,7 +181,7 @@ size_t describe_execution(const CopyPlan& plan, char* buffer, size_t capacity) n
     }
   }
   const bool parallel = bytes >= tuning().parallel_bytes && num_threads() > 1;
-  text.add("; %d thread%s", parallel ? static_cast<int>(num_threads()) : 1, parallel ? "s" : "");
+  text.add("; %d thread%s", parallel ? static_cast<int>(threads_for(bytes)) : 1, parallel ? "s" : "");
   return text.length();
 }
 

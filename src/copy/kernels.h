@@ -25,6 +25,19 @@ struct Cells {
   Pick pick_up;      ///< the same, moved up to end with byte 15
 };
 
+/// Rows on their way into one stretch of dst: short ones that end anywhere inside a line are put
+/// together here, and leave in whole lines.
+struct Packing {
+  static constexpr int64_t kLongestRow = 1024;  ///< bytes
+  static constexpr int64_t kFull = 6144;        ///< bytes from which on what is left moves down
+
+  char* begin;      ///< of the stretch
+  char* line;       ///< of dst, to be written next: lies at buffer + written
+  int64_t filled;   ///< bytes of the buffer
+  int64_t written;  ///< those of them that are in dst already
+  alignas(64) char buffer[kFull + 2 * kLongestRow];
+};
+
 /// The inner loops for one instruction set, by item size: index k is for items of 2^k bytes.
 ///
 /// Steps count bytes and may be negative unless said otherwise. No kernel touches a byte of dst
@@ -59,10 +72,18 @@ struct Kernels {
   void (*cells)(char* dst, const char* src, int64_t n, const Cells& cells);
   /// The same from the last cell to the first, for a negative `cells.src`.
   void (*cells_backwards)(char* dst, const char* src, int64_t n, const Cells& cells);
+  /// The same with cells `step` bytes apart in dst, more than `cells.dst` and at most 8. NULL where
+  /// the instruction set cannot store single bytes of a register.
+  void (*cells_apart)(char* dst, int64_t step, const char* src, int64_t n, const Cells& cells);
   /// Rows of any number of bytes.
   void (*rows)(char* dst, int64_t dr, const char* src, int64_t sr, int64_t bytes, int64_t n);
   /// The same, past the caches where whole lines of dst are covered.
   void (*stream_rows)(char* dst, int64_t dr, const char* src, int64_t sr, int64_t bytes, int64_t n);
+
+  /// Appends rows to a packing, and writes what fills lines past the caches.
+  void (*pack)(Packing* packing, const char* src, int64_t sr, int64_t bytes, int64_t n);
+  /// Writes all that is left.
+  void (*finish_packing)(Packing* packing);
 
   /// Lines of 64 bytes past the caches; dst is aligned to a line.
   void (*stream)(char* dst, const char* src, int64_t lines);

@@ -16,25 +16,7 @@
 namespace dlx {
 namespace {
 
-#define DLX_VECTOR 32
-#define DLX_JOIN(LOW, HIGH) \
-  _mm256_inserti128_si256(_mm256_castsi128_si256((__m128i)(LOW)), (__m128i)(HIGH), 1)
-
-#define DLX_LOWER(VALUE) _mm256_castsi256_si128((__m256i)(VALUE))
-#define DLX_UPPER(VALUE) _mm256_extracti128_si256((__m256i)(VALUE), 1)
-
-typedef unsigned char Bytes16 __attribute__((vector_size(16)));
-typedef unsigned char Bytes32 __attribute__((vector_size(32)));
-
-constexpr bool kCanShuffle = true;
-
-__attribute__((always_inline)) inline Bytes16 shuffle_bytes(Bytes16 value, Bytes16 pick) {
-  return (Bytes16)_mm_shuffle_epi8((__m128i)value, (__m128i)pick);
-}
-
-__attribute__((always_inline)) inline Bytes32 shuffle_bytes(Bytes32 value, Bytes32 pick) {
-  return (Bytes32)_mm256_shuffle_epi8((__m256i)value, (__m256i)pick);
-}
+#include "src/copy/kernels_x86.inc"
 
 __attribute__((always_inline)) inline void stream_line(char* dst, const char* src) {
   const __m256i low = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(src));
@@ -42,8 +24,6 @@ __attribute__((always_inline)) inline void stream_line(char* dst, const char* sr
   _mm256_stream_si256(reinterpret_cast<__m256i*>(dst), low);
   _mm256_stream_si256(reinterpret_cast<__m256i*>(dst + 32), high);
 }
-
-__attribute__((always_inline)) inline void stream_fence() { _mm_sfence(); }
 
 #include "src/copy/kernels.inc"
 

@@ -1,5 +1,6 @@
-// Kernels for AVX-512, with 256-bit registers: twice as many of them, and full-line streaming stores.
-// (Joining four 16-byte pieces in a 512-bit register costs more than it saves.) The target is switched on here and nowhere else, after the includes.
+// Kernels for AVX-512, with 256-bit registers: twice as many of them, and full-line streaming
+// stores. (Joining four 16-byte pieces in a 512-bit register costs more than it saves.) The target
+// is switched on here and nowhere else, after the includes.
 
 #include "src/copy/kernels.h"
 
@@ -18,31 +19,16 @@
 namespace dlx {
 namespace {
 
-#define DLX_VECTOR 32
-#define DLX_JOIN(LOW, HIGH) \
-  _mm256_inserti128_si256(_mm256_castsi128_si256((__m128i)(LOW)), (__m128i)(HIGH), 1)
-
-#define DLX_LOWER(VALUE) _mm256_castsi256_si128((__m256i)(VALUE))
-#define DLX_UPPER(VALUE) _mm256_extracti128_si256((__m256i)(VALUE), 1)
-
-typedef unsigned char Bytes16 __attribute__((vector_size(16)));
-typedef unsigned char Bytes32 __attribute__((vector_size(32)));
-
-constexpr bool kCanShuffle = true;
-
-__attribute__((always_inline)) inline Bytes16 shuffle_bytes(Bytes16 value, Bytes16 pick) {
-  return (Bytes16)_mm_shuffle_epi8((__m128i)value, (__m128i)pick);
-}
-
-__attribute__((always_inline)) inline Bytes32 shuffle_bytes(Bytes32 value, Bytes32 pick) {
-  return (Bytes32)_mm256_shuffle_epi8((__m256i)value, (__m256i)pick);
-}
+#include "src/copy/kernels_x86.inc"
 
 __attribute__((always_inline)) inline void stream_line(char* dst, const char* src) {
   _mm512_stream_si512(reinterpret_cast<__m512i*>(dst), _mm512_loadu_si512(src));
 }
 
-__attribute__((always_inline)) inline void stream_fence() { _mm_sfence(); }
+#define DLX_STORE_MASKED(BYTES, TO, VALUE, MASK) DLX_STORE_MASKED_##BYTES(TO, VALUE, MASK)
+#define DLX_STORE_MASKED_16(TO, VALUE, MASK) \
+  _mm_mask_storeu_epi8(TO, (__mmask16)(MASK), (__m128i)(VALUE))
+#define DLX_STORE_MASKED_32(TO, VALUE, MASK) _mm256_mask_storeu_epi8(TO, (MASK), (__m256i)(VALUE))
 
 #include "src/copy/kernels.inc"
 

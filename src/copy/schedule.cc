@@ -54,8 +54,9 @@ bool complete_cells(Cells* cells, int64_t lowest, int64_t highest) noexcept {
 }
 
 /// Takes the innermost `taken` axes as a cell of at most 8 bytes, compact in dst and within reach of
-/// one permutation in src, repeated along the axis before them.
-bool find_cells(const Schedule& s, int taken, Cells* cells) noexcept {
+/// one permutation in src, repeated along the axis before them: right behind each other in dst or,
+/// where kernels can leave bytes alone, at most 8 bytes apart.
+bool find_cells(const Schedule& s, const Kernels& kernels, int taken, Cells* cells) noexcept {
   int64_t bytes = s.item;
   int64_t lowest = 0;
   int64_t highest = s.item;
@@ -74,16 +75,17 @@ bool find_cells(const Schedule& s, int taken, Cells* cells) noexcept {
     if (highest - lowest > kReach) return false;
   }
   const CopyAxis& repeated = s.axes[s.ndim - taken - 1];
-  if (repeated.dst != bytes || std::llabs(repeated.src) > kReach) return false;
+  const bool apart = kernels.cells_apart != nullptr && repeated.dst <= 8 && repeated.dst > bytes;
+  if ((repeated.dst != bytes && !apart) || std::llabs(repeated.src) > kReach) return false;
   cells->dst = static_cast<int32_t>(bytes);
   cells->src = static_cast<int32_t>(repeated.src);
   return complete_cells(cells, lowest, highest);
 }
 
 /// Looks for cells of at least `least` axes.
-bool choose_cells(Schedule* s, int least) noexcept {
+bool choose_cells(Schedule* s, const Kernels& kernels, int least) noexcept {
   for (int taken = s->ndim > 3 ? 3 : s->ndim - 1; taken >= least; --taken) {
-    if (!find_cells(*s, taken, &s->cells)) continue;
+    if (!find_cells(*s, kernels, taken, &s->cells)) continue;
     s->kind = PlaneKind::kCells;
     s->item = s->cells.dst;
     s->ndim -= taken;
@@ -112,7 +114,7 @@ PlaneKind choose_kind(const Schedule& s) noexcept {
   const bool narrow_v = v.extent * s.item < 16;
   if (!narrow_u && !narrow_v) return PlaneKind::kTranspose;
   if (narrow_v && !narrow_u && u.src > 0 && u.src <= 4096) return PlaneKind::kSplit;
-  if (narrow_u && !narrow_v && v.dst == u.extent * s.item && v.src > 0) return PlaneKind::kJoin;
+  if (narrow_u && !narrow_v && v.dst >= u.extent * s.item && v.src > 0) return PlaneKind::kJoin;
   return PlaneKind::kGather;
 }
 
@@ -157,20 +159,20 @@ Schedule::Schedule(const CopyPlan& plan, const Kernels& kernels) noexcept
   for (int k = 0; k < ndim; ++k) axes[k] = plan.axis(k);
   if (ndim == 0) return;
   const bool can_permute = kernels.cells != nullptr;
-  const bool permuted = can_permute && choose_cells(this, 1);
+  const bool permuted = can_permute && choose_cells(this, kernels, 1);
   log_item = log2_of_item(item);
   u = ndim - 1;
   v = nearest_source_axis(*this);
   if (permuted) return;
   kind = choose_kind(*this);
   // One stream into several at once is better than one after the other; else cells win.
-  if (kind == PlaneKind::kGather || kind == PlaneKind::kRows) {
-    if (can_permute && choose_cells(this, 0)) return;
+  if (kind == PlaneKind::kGather || kind == PlaneKind::kRows || kind == PlaneKind::kSpread) {
+    if (can_permute && choose_cells(this, kernels, 0)) return;
   }
   if (kind == PlaneKind::kTranspose) staged = rows_collide(axes[u].src, 64 / item);
   if (!can_permute) return;
   if (kind == PlaneKind::kSplit) choose_group(this, axes[u].src, axes[v].extent, true);
-  if (kind == PlaneKind::kJoin) choose_group(this, axes[v].dst, axes[u].extent, false);
+  if (kind == PlaneKind::kJoin) choose_group(this, axes[u].extent * item, axes[u].extent, false);
 }
 
 bool Schedule::transposes() const noexcept {
@@ -230,11 +232,33 @@ void transpose_staged(const Kernels& kernels, int log_item, const Plane& p) noex
   }
 }
 
+/// Joins to cells that are not right behind each other in dst, by way of some that are.
+void join_apart(const Schedule& s, const Kernels& kernels, const Plane& p) noexcept {
+  constexpr int64_t kBytes = 2048;
+  alignas(64) char buffer[kBytes];
+  const int64_t cell = p.nu << s.log_item;
+  Cells cells;
+  cells.dst = cells.src = static_cast<int32_t>(cell);
+  for (int b = 0; b < 8; ++b) cells.from[b] = static_cast<int8_t>(b);
+  const bool masked = kernels.cells_apart != nullptr && p.dv <= 8 && complete_cells(&cells, 0, cell);
+  for (int64_t v = 0; v < p.nv; v += kBytes / cell) {
+    const int64_t nv = p.nv - v < kBytes / cell ? p.nv - v : kBytes / cell;
+    char* const dst = p.dst + v * p.dv;
+    kernels.join[s.log_item][s.log_group](buffer, cell, p.src + (v << s.log_item), p.su, p.nu, nv,
+                                          s.pick);
+    if (masked) {
+      kernels.cells_apart(dst, p.dv, buffer, nv, cells);
+    } else {
+      kernels.rows(dst, p.dv, buffer, cell, cell, nv);
+    }
+  }
+}
+
 }  // namespace
 
 void copy_plane(const Schedule& schedule, const Kernels& kernels, const Plane& plane) noexcept {
   const int k = schedule.log_item;
-  const int64_t wide = schedule.item > 0 ? 16 / schedule.item : 0;
+  const int64_t wide = k >= 0 ? 16 >> k : 0;
   PlaneKind kind = schedule.kind;
   if (kind == PlaneKind::kTranspose && (plane.nu < wide || plane.nv < wide)) {
     kind = PlaneKind::kGather;  // a sliver at the end of a tile
@@ -249,13 +273,18 @@ void copy_plane(const Schedule& schedule, const Kernels& kernels, const Plane& p
                                                   schedule.pick);
     }
     case PlaneKind::kJoin:
+      if (plane.dv != plane.nu << k) return join_apart(schedule, kernels, plane);
       return kernels.join[k][schedule.log_group](plane.dst, plane.dv, plane.src, plane.su, plane.nu,
                                                  plane.nv, schedule.pick);
     default: break;
   }
-  const bool along_v = plane.nv > 1 && std::llabs(plane.sv) < std::llabs(plane.su);
+  // Whole lines of src, one after the other, where items are parts of lines. Where they are not,
+  // dst comes first: loads that miss wait side by side, stores do not.
+  constexpr int64_t kLine = 64;
+  const bool along_v = plane.nv > 1 && std::llabs(plane.sv) < std::llabs(plane.su) &&
+                       schedule.item < kLine;
   if (along_v && (kind == PlaneKind::kGather || kind == PlaneKind::kRows)) {
-    for (int64_t u = 0; u < plane.nu; ++u) {  // whole lines of src, one after the other
+    for (int64_t u = 0; u < plane.nu; ++u) {
       char* const dst = plane.dst + u * plane.du;
       const char* const src = plane.src + u * plane.su;
       if (kind == PlaneKind::kGather) {
@@ -271,6 +300,8 @@ void copy_plane(const Schedule& schedule, const Kernels& kernels, const Plane& p
     const char* const src = plane.src + v * plane.sv;
     if (kind == PlaneKind::kGather) {
       kernels.gather[k](dst, src, plane.su, plane.nu);
+    } else if (kind == PlaneKind::kCells && plane.du != schedule.item) {
+      kernels.cells_apart(dst, plane.du, src, plane.nu, schedule.cells);
     } else if (kind == PlaneKind::kCells) {
       (plane.backwards ? kernels.cells_backwards : kernels.cells)(dst, src, plane.nu,
                                                                   schedule.cells);

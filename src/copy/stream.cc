@@ -4,9 +4,12 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "src/copy/constant.h"
+#include "src/copy/packed.h"
 #include "src/copy/tile_io.h"
 #include "src/copy/tiles.h"
 #include "src/copy/tuning.h"
+#include "src/copy/turned.h"
 
 namespace dlx {
 namespace {
@@ -192,7 +195,7 @@ class Pipeline {
 
 Tuning& tuning() noexcept {
   static Tuning values = {
-      8 << 20, 1 << 20, 4096, {256, 1024, 1024, 2048, 2048}, {128, 384, 256, 512, 512}};
+      8 << 20, 1 << 20, 4096, {256, 1024, 1024, 2048, 2048}, {128, 384, 256, 512, 512}, 512};
   return values;
 }
 
@@ -242,9 +245,10 @@ bool run_streamed(const Schedule& schedule, const Kernels& kernels) noexcept {
     stream_runs(schedule, kernels);
     return true;
   }
-  // Constant rows leave the core as fast by plain stores, and need no buffer.
-  const bool constant = schedule.kind == PlaneKind::kGather && schedule.axes[schedule.u].src == 0;
-  if (constant && schedule.axes[schedule.u].extent * schedule.item >= 4096) return false;
+  if (run_turned(schedule, kernels) || run_packed(schedule, kernels) ||
+      run_constant(schedule, kernels)) {
+    return true;
+  }
   Tiling tiling;
   if (!tiling.build(schedule)) return false;
   const Buffers buffers;

@@ -160,6 +160,12 @@ int32_t num_threads() noexcept {
   return by_default;
 }
 
+int32_t usable_threads() noexcept {
+  static const int32_t most = kThreadsPerCore * available_cores();
+  const int32_t n = num_threads();
+  return n < most ? n : most;
+}
+
 void set_parallel_for(dlx_parallel_for_fn fn, void* user_data) noexcept {
   static std::mutex writers;
   const std::lock_guard<std::mutex> lock(writers);
@@ -174,7 +180,9 @@ void parallel_for(int64_t count, dlx_parallel_task_fn task, void* data) noexcept
     host->fn(count, task, data, host->user_data);
     return;
   }
-  const int32_t threads = count < num_threads() ? static_cast<int32_t>(count) : num_threads();
+  const int64_t worth_waking = (count + kPiecesPerThread - 1) / kPiecesPerThread;
+  const int32_t usable = usable_threads();
+  const int32_t threads = worth_waking < usable ? static_cast<int32_t>(worth_waking) : usable;
   if (threads > 1) {
     Pool* const own = pool();
     if (own != nullptr && own->run(threads, count, task, data)) return;

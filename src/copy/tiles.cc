@@ -175,7 +175,13 @@ void Tiling::choose_pieces(const Schedule& s) noexcept {
       piece_u = nu;
       piece_v = most(kLine, kPiece / nu) / s.item;
       break;
-    default: piece_u = most(1, kPiece / s.item); piece_v = most(1, kPiece / (s.item * nu));
+    default:
+      piece_u = most(1, kPiece / s.item);
+      piece_v = most(1, kPiece / (s.item * nu));
+      if (s.transposes()) {  // a few lines of src at a time
+        piece_v = most(1, 4 * kLine / s.item);
+        piece_u = most(1, kPiece / (s.item * least(nv, piece_v)));
+      }
   }
 }
 

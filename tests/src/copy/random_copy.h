@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -38,6 +37,25 @@ class Choices {
   }
   bool one_in(int64_t n) { return below(n) == 0; }
 
+  /// `size` bytes, any part of some noise that is made once.
+  std::vector<uint8_t> noise(int64_t size) {
+    static const std::vector<uint8_t> all = [] {
+      std::vector<uint8_t> bytes(kNoise);
+      Choices choices(1);
+      for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(choices.next());
+      return bytes;
+    }();
+    std::vector<uint8_t> bytes;
+    bytes.reserve(static_cast<size_t>(size));
+    while (size > 0) {
+      const int64_t n = std::min<int64_t>(size, kNoise / 2);
+      const auto first = all.begin() + static_cast<int64_t>(next() % (kNoise / 2));
+      bytes.insert(bytes.end(), first, first + n);
+      size -= n;
+    }
+    return bytes;
+  }
+
   uint64_t next() {  // splitmix64
     uint64_t z = (state_ += 0x9e3779b97f4a7c15u);
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -46,6 +64,8 @@ class Choices {
   }
 
  private:
+  static constexpr int64_t kNoise = 1 << 20;
+
   uint64_t state_;
   const uint8_t* data_;
   size_t size_;
@@ -109,6 +129,7 @@ class RandomTuning {
       tuning.tile_bytes = 128 << choices.below(6);
       for (int64_t& bytes : tuning.tile_dst_bytes) bytes = 128 << choices.below(5);
       for (int64_t& bytes : tuning.tile_src_bytes) bytes = 16 << choices.below(7);
+      tuning.long_row_bytes = 1 << choices.below(10);
     }
     if (choices.one_in(4)) tuning.parallel_bytes = 0;
   }

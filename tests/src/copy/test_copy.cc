@@ -240,7 +240,7 @@ void bad_input_is_refused_in_words(void**) {
                       "`src` has another shape than `dst` (got (3, 2), expected (2, 3))");
   assert_int_equal(status, DLX_ERROR_INVALID_ARGUMENT);
   assert_non_null(std::strstr(refusal({dst, {2}}, {src, {2}, {}, {kDLInt, 32, 1}}).c_str(),
-                              "`src` has another dtype than `dst`"));
+                              "another dtype than `dst` (got int32, expected uint32)"));
   assert_non_null(std::strstr(refusal({dst, {2}, {0}}, {src, {2}}).c_str(),
                               "`dst` stores several elements in one place"));
   assert_non_null(std::strstr(refusal({dst, {3, 3}, {2, 1}}, {src, {3, 3}}).c_str(),

@@ -9,12 +9,14 @@
 #include <cstdarg>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <numeric>
 #include <thread>
 #include <vector>
 
 #include "dlx/dlx.h"
 #include "src/copy/copy.h"
+#include "src/copy/cores.h"
 #include "src/copy/tuning.h"
 
 // CMocka needs <csetjmp>, <cstdarg>, <cstddef> and <cstdint> first, and does not say that it is C.
@@ -130,6 +132,39 @@ void the_host_can_run_the_work(void**) {
   assert_true(each_once(without));
 }
 
+/// Threads of this process.
+int64_t count_threads() {
+  int64_t count = 0;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    count += !task.path().empty();
+  }
+  return count;
+}
+
+// However many threads are allowed, a copy starts no more than the cores can use.
+void the_pool_has_an_upper_limit(void**) {
+  const size_t bytes = 24 << 20;
+  std::vector<uint8_t> dst(bytes);
+  std::vector<uint8_t> src(bytes, 7);
+  int64_t shape[] = {static_cast<int64_t>(bytes)};
+  DLTensor from{};
+  from.data = src.data();
+  from.device = {kDLCPU, 0};
+  from.ndim = 1;
+  from.dtype = {kDLUInt, 8, 1};
+  from.shape = shape;
+  DLTensor to = from;
+  to.data = dst.data();
+  const int64_t sanitizer = 1;  // may have a thread of its own
+
+  dlx::set_num_threads(INT32_MAX);
+  dlx::copy_tensor(to, false, from, false);
+  dlx::set_num_threads(0);
+
+  assert_true(dst == src);
+  assert_true(count_threads() <= dlx::kThreadsPerCore * dlx::available_cores() + sanitizer);
+}
+
 // Copies on several threads at once, each cut into pieces: every element arrives.
 void parallel_copies_are_exact(void**) {
   const dlx::Tuning before = dlx::tuning();
@@ -184,6 +219,7 @@ int main() {
       cmocka_unit_test(callers_do_not_disturb_each_other),
       cmocka_unit_test(the_pool_survives_fork),
       cmocka_unit_test(the_host_can_run_the_work),
+      cmocka_unit_test(the_pool_has_an_upper_limit),
       cmocka_unit_test(parallel_copies_are_exact),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);

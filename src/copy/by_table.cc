@@ -1,0 +1,99 @@
+#include "src/copy/by_table.h"
+
+#include <cstdlib>
+#include <cstring>
+
+#include "src/copy/loops.h"
+
+namespace dlx {
+namespace {
+
+constexpr int64_t kSmallPlane = 16;  // items
+constexpr int64_t kMostMoves = 256;
+
+/// How far one item lies from the first, on either side.
+struct Move {
+  int32_t dst;
+  int32_t src;
+};
+
+struct Moves {
+  int64_t count = 1;
+  Move of[kMostMoves];
+
+  Moves() noexcept { of[0] = {0, 0}; }
+
+  /// Repeats them along one more axis.
+  void repeat(const CopyAxis& axis, int64_t times) noexcept {
+    const auto dst = static_cast<int32_t>(axis.dst);
+    const auto src = static_cast<int32_t>(axis.src);
+    const int64_t all = count * times;
+    for (int64_t i = count; i < all; ++i) {
+      of[i] = {of[i - count].dst + dst, of[i - count].src + src};
+    }
+    count = all;
+  }
+};
+
+template <int W>
+void follow(char* dst, const char* src, const Move* moves, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) {
+    std::memcpy(dst + moves[i].dst, src + moves[i].src, W);
+  }
+}
+
+using Follow = void(char* dst, const char* src, const Move* moves, int64_t count);
+
+/// Whether offsets along so much of the axis, and of others like it, fit in 32 bits.
+bool is_near(const CopyAxis& axis, int64_t times) noexcept {
+  constexpr int64_t kReach = INT32_MAX / CopyPlan::kMaxAxes;
+  return axis.dst <= kReach / times && std::llabs(axis.src) <= kReach / times;
+}
+
+}  // namespace
+
+bool run_by_table(const Schedule& s) noexcept {
+  static constexpr Follow* kFollow[] = {follow<1>, follow<2>, follow<4>, follow<8>, follow<16>};
+  if (s.log_item < 0 || s.ndim < 3 || s.kind == PlaneKind::kCells) return false;
+  if (s.axes[s.u].extent * s.axes[s.v].extent >= kSmallPlane) return false;
+
+  int order[CopyPlan::kMaxAxes];
+  order_by_nearness(s, order);
+  Moves moves;
+  int k = 0;
+  for (; k < s.ndim; ++k) {
+    const CopyAxis& axis = s.axes[order[k]];
+    if (axis.extent > kMostMoves / moves.count || !is_near(axis, axis.extent)) break;
+    moves.repeat(axis, axis.extent);
+  }
+  // Of the axis that is too long, as much as there is room for; `rest` is left at its end.
+  CopyAxis pieces = {1, 0, 0};
+  CopyAxis rest = {0, 0, 0};
+  int64_t moves_of_rest = 0;
+  if (k < s.ndim) {
+    const CopyAxis& axis = s.axes[order[k++]];
+    int64_t length = kMostMoves / moves.count;
+    if (!is_near(axis, length)) length = 1;
+    pieces = {axis.extent / length, axis.dst * length, axis.src * length};
+    rest = {axis.extent % length, pieces.dst * pieces.extent, pieces.src * pieces.extent};
+    moves_of_rest = moves.count * rest.extent;
+    moves.repeat(axis, length);
+  }
+  Loops loops;
+  Loops loops_of_rest;
+  loops.add(pieces);
+  for (; k < s.ndim; ++k) {
+    loops.add(s.axes[order[k]]);
+    loops_of_rest.add(s.axes[order[k]]);
+  }
+  Follow* const run = kFollow[s.log_item];
+  loops.each(s.dst, s.src,
+             [&](char* dst, const char* src) { run(dst, src, moves.of, moves.count); });
+  if (moves_of_rest > 0) {
+    loops_of_rest.each(s.dst + rest.dst, s.src + rest.src,
+                       [&](char* dst, const char* src) { run(dst, src, moves.of, moves_of_rest); });
+  }
+  return true;
+}
+
+}  // namespace dlx

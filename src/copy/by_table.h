@@ -1,0 +1,17 @@
+#ifndef DLX_SRC_COPY_BY_TABLE_H_
+#define DLX_SRC_COPY_BY_TABLE_H_
+
+#include "src/copy/schedule.h"
+
+namespace dlx {
+
+/// Runs a schedule whose planes are too small for the kernels: the offsets of up to a few hundred
+/// items are written down once, and followed from one place after the other. So an element costs
+/// the same however many axes there are.
+///
+/// False, with nothing done, where planes are large enough or the item is no power of two.
+bool run_by_table(const Schedule& schedule) noexcept;
+
+}  // namespace dlx
+
+#endif  // DLX_SRC_COPY_BY_TABLE_H_

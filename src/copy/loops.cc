@@ -1,0 +1,23 @@
+#include "src/copy/loops.h"
+
+#include <cstdlib>
+
+namespace dlx {
+
+void order_by_nearness(const Schedule& schedule, int* order) noexcept {
+  int64_t near[CopyPlan::kMaxAxes];
+  for (int k = schedule.ndim - 1, count = 0; k >= 0; --k, ++count) {
+    const CopyAxis& axis = schedule.axes[k];
+    const int64_t src = std::llabs(axis.src);
+    const int64_t nearest = src < axis.dst ? src : axis.dst;
+    int place = count;
+    for (; place > 0 && near[place - 1] > nearest; --place) {
+      near[place] = near[place - 1];
+      order[place] = order[place - 1];
+    }
+    near[place] = nearest;
+    order[place] = k;
+  }
+}
+
+}  // namespace dlx

@@ -1,0 +1,49 @@
+#ifndef DLX_SRC_COPY_LOOPS_H_
+#define DLX_SRC_COPY_LOOPS_H_
+
+#include <cstdint>
+
+#include "src/copy/plan.h"
+#include "src/copy/schedule.h"
+
+namespace dlx {
+
+/// Nested loops over places in dst and src; none is one place.
+class Loops {
+ public:
+  /// One more loop around those that there are.
+  void add(const CopyAxis& axis) noexcept { axes_[count_++] = axis; }
+
+  /// Calls run(dst, src) at each place, the loop added first being the innermost.
+  template <class Run>
+  void each(char* dst, const char* src, const Run& run) const noexcept {
+    int64_t index[CopyPlan::kMaxAxes];
+    for (int i = 0; i < count_; ++i) index[i] = 0;
+    for (;;) {
+      run(dst, src);
+      int i = 0;
+      for (; i < count_; ++i) {
+        const CopyAxis& axis = axes_[i];
+        dst += axis.dst;
+        src += axis.src;
+        if (++index[i] < axis.extent) break;
+        dst -= axis.dst * axis.extent;
+        src -= axis.src * axis.extent;
+        index[i] = 0;
+      }
+      if (i == count_) return;
+    }
+  }
+
+ private:
+  int count_ = 0;
+  CopyAxis axes_[CopyPlan::kMaxAxes];
+};
+
+/// The axes of a schedule with the nearest neighbours first, on whichever side they are near: in
+/// such an order, cache lines of both sides are used again soon.
+void order_by_nearness(const Schedule& schedule, int* order) noexcept;
+
+}  // namespace dlx
+
+#endif  // DLX_SRC_COPY_LOOPS_H_

@@ -1,0 +1,46 @@
+#include "src/copy/packed.h"
+
+#include "src/copy/loops.h"
+#include "src/copy/tuning.h"
+
+namespace dlx {
+namespace {
+
+constexpr int64_t kLine = 64;
+constexpr int64_t kShortest = 48;  // bytes of a row
+
+void start(Packing* packing, char* dst) noexcept {
+  const auto inside = static_cast<int64_t>(reinterpret_cast<uintptr_t>(dst) % kLine);
+  packing->begin = dst;
+  packing->line = dst - inside;
+  packing->filled = inside;
+  packing->written = 0;
+}
+
+}  // namespace
+
+bool run_packed(const Schedule& s, const Kernels& kernels) noexcept {
+  if (s.kind != PlaneKind::kRows || s.ndim == 0 || s.transposes()) return false;
+  if (s.item < kShortest || s.item > Packing::kLongestRow) return false;
+  int first = s.ndim;  // outermost axis of a stretch
+  int64_t stretch = s.item;
+  for (; first > 0 && s.axes[first - 1].dst == stretch; --first) stretch *= s.axes[first - 1].extent;
+  if (first == s.ndim || stretch < kLine || stretch < 8 * tuning().long_row_bytes) return false;
+
+  Loops inside;
+  Loops outside;
+  for (int k = s.ndim - 2; k >= 0; --k) (k >= first ? inside : outside).add(s.axes[k]);
+  const CopyAxis& inner = s.axes[s.ndim - 1];
+  Packing packing;
+  outside.each(s.dst, s.src, [&](char* dst, const char* src) {
+    start(&packing, dst);
+    inside.each(dst, src, [&](char*, const char* row) {
+      kernels.pack(&packing, row, inner.src, s.item, inner.extent);
+    });
+    kernels.finish_packing(&packing);
+  });
+  kernels.fence();
+  return true;
+}
+
+}  // namespace dlx

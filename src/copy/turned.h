@@ -1,0 +1,17 @@
+#ifndef DLX_SRC_COPY_TURNED_H_
+#define DLX_SRC_COPY_TURNED_H_
+
+#include "src/copy/kernels.h"
+#include "src/copy/schedule.h"
+
+namespace dlx {
+
+/// Streams rows of dst that run backwards in src, as in a flipped picture: src is read as it lies,
+/// which the processor fetches ahead by itself, and each row of dst is written from its end.
+///
+/// False, with nothing done, where rows are none such, or short.
+bool run_turned(const Schedule& schedule, const Kernels& kernels) noexcept;
+
+}  // namespace dlx
+
+#endif  // DLX_SRC_COPY_TURNED_H_
