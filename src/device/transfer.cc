@@ -284,8 +284,10 @@ PendingWork transfer(const Operand& dst, const Operand& src, const int64_t* stre
   const Site& worker = to_host ? from : to;
   release_held(*worker.backend);
 
+  // Asked in any case: it also tells that the default stream must not be touched now.
+  const bool captured = worker.backend->capture(worker.id, worker.stream).capturing;
   if (plan.in_bits() || to_host || from_host || to.backend != from.backend) {
-    require_no_capture(worker);
+    if (captured) fail_captured();
     if (!to_host && !from_host) require_no_capture(from);
   }
   const WaitOnError to_settles(to.backend, to.id, to.stream);
