@@ -95,6 +95,8 @@ class Backend {
   virtual void destroy_stream(int32_t id, StreamHandle stream) noexcept;
   /// Waits on the host for the work that `stream` has now.
   virtual void synchronize_stream(int32_t id, StreamHandle stream);
+  /// Whether a stream has no work to do. Not while it is captured.
+  virtual bool is_idle(int32_t id, StreamHandle stream);
   virtual CaptureInfo capture(int32_t id, StreamHandle stream);
 
   /// An event behind the work that `stream` has now. Not while `stream` is captured.

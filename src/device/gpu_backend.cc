@@ -193,6 +193,11 @@ void GpuBackend::synchronize_stream(int32_t id, StreamHandle stream) {
   driver_.synchronize_stream(stream);
 }
 
+bool GpuBackend::is_idle(int32_t id, StreamHandle stream) {
+  GpuScope scope(driver_, place(id, stream));
+  return driver_.is_idle(stream);
+}
+
 CaptureInfo GpuBackend::capture(int32_t id, StreamHandle stream) {
   GpuScope scope(driver_, place(id, stream));
   return driver_.capture(stream);

@@ -38,6 +38,7 @@ class GpuBackend : public Backend {
   StreamHandle create_stream(int32_t id) override;
   void destroy_stream(int32_t id, StreamHandle stream) noexcept override;
   void synchronize_stream(int32_t id, StreamHandle stream) override;
+  bool is_idle(int32_t id, StreamHandle stream) override;
   CaptureInfo capture(int32_t id, StreamHandle stream) override;
 
   EventHandle record(int32_t id, StreamHandle stream) override;

@@ -66,10 +66,22 @@ class GpuCalls : public GpuDriver {
   void synchronize_stream(StreamHandle stream) override {
     run(f_.stream_synchronize, handle(stream));
   }
+  bool is_idle(StreamHandle stream) override {
+    return is_ready(f_.stream_query, f_.stream_query(handle(stream)));
+  }
   CaptureInfo capture(StreamHandle stream) override {
     int status = cuda::kCaptureNone;
     uint64_t id = 0;
-    run(f_.stream_capture_info, handle(stream), &status, &id, nullptr, nullptr, nullptr);
+    const cuda::Result result =
+        f_.stream_capture_info(handle(stream), &status, &id, nullptr, nullptr, nullptr);
+    if (result == cuda::kCaptureImplicit) {
+      // Any work there would break the capture.
+      fail(DLX_ERROR_UNSUPPORTED,
+           "the default stream can take no work while a stream that is ordered with it is being "
+           "captured: name another stream, or capture on one that is non-blocking (%s)",
+           call_text(f_.stream_capture_info.symbol, result).c_str());
+    }
+    if (result != cuda::kSuccess) fail_call(f_.stream_capture_info.symbol, result);
     return {status != cuda::kCaptureNone, id};
   }
 
@@ -88,11 +100,7 @@ class GpuCalls : public GpuDriver {
     run(f_.stream_wait_event, handle(stream), static_cast<cuda::Event>(event), 0u);
   }
   bool is_done(void* event) override {
-    const cuda::Result result = f_.event_query(static_cast<cuda::Event>(event));
-    if (result != cuda::kSuccess && result != cuda::kNotReady) {
-      fail_call(f_.event_query.symbol, result);
-    }
-    return result == cuda::kSuccess;
+    return is_ready(f_.event_query, f_.event_query(static_cast<cuda::Event>(event)));
   }
   void synchronize_event(void* event) override {
     run(f_.event_synchronize, static_cast<cuda::Event>(event));
@@ -192,6 +200,13 @@ class GpuCalls : public GpuDriver {
     if (result == cuda::kOutOfMemory) return false;
     if (result != cuda::kSuccess) fail_call(function.symbol, result);
     return true;
+  }
+
+  /// What a query says: false if there is work to be done.
+  template <typename Function>
+  bool is_ready(const Function& function, cuda::Result result) {
+    if (result != cuda::kSuccess && result != cuda::kNotReady) fail_call(function.symbol, result);
+    return result == cuda::kSuccess;
   }
 
   static cuda::Stream handle(StreamHandle stream) noexcept {

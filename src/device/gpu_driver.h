@@ -72,6 +72,7 @@ class GpuDriver {
   virtual StreamHandle create_stream() = 0;
   virtual void destroy_stream(StreamHandle stream) noexcept = 0;
   virtual void synchronize_stream(StreamHandle stream) = 0;
+  virtual bool is_idle(StreamHandle stream) = 0;
   virtual CaptureInfo capture(StreamHandle stream) = 0;
   /// Without timing.
   virtual void* create_event() = 0;

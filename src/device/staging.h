@@ -2,7 +2,9 @@
 #define DLX_SRC_DEVICE_STAGING_H_
 
 #include <cstddef>
+#include <exception>
 
+#include "src/base/error.h"
 #include "src/device/backend.h"
 
 namespace dlx {
@@ -48,6 +50,30 @@ inline void wait_for_stream(Backend& backend, int32_t id, StreamHandle stream) {
     backend.synchronize(id);
   }
 }
+
+/// Waits for the work of a stream where an error ends the scope: nothing else would keep the memory
+/// that it uses. Not for what is being captured, which belongs to its graph.
+class WaitOnError {
+ public:
+  WaitOnError(Backend* backend, int32_t id, StreamHandle stream) noexcept
+      : backend_(backend), id_(id), stream_(stream), errors_(std::uncaught_exceptions()) {}
+  ~WaitOnError() {
+    if (backend_ == nullptr || std::uncaught_exceptions() == errors_) return;
+    try {
+      if (!backend_->capture(id_, stream_).capturing) wait_for_stream(*backend_, id_, stream_);
+    } catch (const Error&) {
+      // The context is lost, and its work with it.
+    }
+  }
+  WaitOnError(const WaitOnError&) = delete;
+  WaitOnError& operator=(const WaitOnError&) = delete;
+
+ private:
+  Backend* backend_;  ///< NULL: there is no work
+  int32_t id_;
+  StreamHandle stream_;
+  int errors_;
+};
 
 }  // namespace dlx
 

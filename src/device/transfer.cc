@@ -284,10 +284,14 @@ PendingWork transfer(const Operand& dst, const Operand& src, const int64_t* stre
   const Site& worker = to_host ? from : to;
   release_held(*worker.backend);
 
+  // Asked in any case: it also tells that the default stream must not be touched now.
+  const bool captured = worker.backend->capture(worker.id, worker.stream).capturing;
   if (plan.in_bits() || to_host || from_host || to.backend != from.backend) {
-    require_no_capture(worker);
+    if (captured) fail_captured();
     if (!to_host && !from_host) require_no_capture(from);
   }
+  const WaitOnError to_settles(to.backend, to.id, to.stream);
+  const WaitOnError from_settles(from.backend, from.id, from.stream);
   if (!to_host) order(dst, to);
   if (!from_host) {
     const bool direct = !to_host && to.backend == from.backend && to.id == from.id;
@@ -321,11 +325,11 @@ PendingWork transfer(const Operand& dst, const Operand& src, const int64_t* stre
     } else {
       settle(src);
       upload(to, handle_of(dst), plan);
-      pending.backend = nullptr;  // all of the source lies in buffers of ours
+      pending.reads_source = false;
     }
   } else if (to.backend != from.backend) {
     copy_through_host(to, handle_of(dst), from, handle_of(src), plan);
-    pending.backend = nullptr;
+    pending.reads_source = false;
   } else if (to.id == from.id) {
     copy_within(to, dst, src, plan);
   } else {

@@ -18,6 +18,7 @@ struct PendingWork {
   Backend* backend = nullptr;
   int32_t id = 0;
   StreamHandle stream = 0;
+  bool reads_source = true;  ///< false: what it reads lies in buffers of dlx
 };
 
 /// Copies every element of `src` into `dst`, between any two

@@ -5,6 +5,7 @@
 #include "src/base/error.h"
 #include "src/copy/copy.h"
 #include "src/device/registry.h"
+#include "src/device/staging.h"
 #include "src/device/transfer.h"
 #include "src/tensor/layout.h"
 #include "src/tensor/order.h"
@@ -43,13 +44,14 @@ void run_copy(const DLTensor& dst, bool dst_padded, Tensor* dst_owner, const DLT
       transfer({&dst, dst_padded, readiness(dst_owner)}, {&src, src_padded, readiness(src_owner)},
                request.has_stream ? &request.stream : nullptr);
   if (pending.backend == nullptr) return;
+  const WaitOnError settles(pending.backend, pending.id, pending.stream);
   // In a graph that is being captured this is the matter of whoever runs the graph.
   if (pending.backend->capture(pending.id, pending.stream).capturing) return;
   // Foreign pools reuse memory as soon as it is given back: it stays until the work is done. The event
   // is also what dlx_device_synchronize waits for.
   auto in_use = std::make_unique<InUse>();
   if (dst_owner != nullptr) in_use->dst = TensorRef::share(dst_owner->root);
-  if (src_owner != nullptr) in_use->src = TensorRef::share(src_owner->root);
+  if (src_owner != nullptr && pending.reads_source) in_use->src = TensorRef::share(src_owner->root);
   hold_until(
       *pending.backend, pending.id, pending.backend->record(pending.id, pending.stream),
       [](void* done) { delete static_cast<InUse*>(done); }, in_use.get());

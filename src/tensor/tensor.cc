@@ -5,6 +5,7 @@
 #include <new>
 
 #include "src/base/error.h"
+#include "src/device/readiness.h"
 #include "src/device/registry.h"
 #include "src/dtype/dtype.h"
 #include "src/tensor/layout.h"
@@ -217,6 +218,7 @@ TensorRef empty(int32_t ndim, const int64_t* shape, DLDataType dtype, DLDevice d
   } else if (default_allocator(static_cast<int32_t>(device.device_type), &allocator)) {
     allocate_custom(tensor.get(), allocator, size, alignment);
   } else {
+    if (device.device_type != kDLCPU) release_held(backend);  // there may be room then
     void* data = backend.allocate(static_cast<int32_t>(device.device_type), device.device_id, size,
                                   alignment);
     if (data == nullptr) {

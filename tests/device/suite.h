@@ -12,6 +12,7 @@ enum : unsigned {
   kNeedsCuda = 2,  ///< about what HIP has not
   kTwoDevices = 4,
   kEachWait = 8,      ///< runs once more for each wait, which is left out: the case must fail then
+  kOneSchedule = 32,  ///< "latest" alone, the hardest: a case of many processes
   kLeavesThings = 16  ///< the process ends with something left behind, on purpose
 };
 

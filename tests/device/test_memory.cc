@@ -152,6 +152,23 @@ void memory_runs_out(World& world) {
   CHECK_EQUAL(world.fake->report().host_allocations, 0);
 }
 
+/// What a finished copy still holds is given back when memory is asked for.
+void finished_copies_make_room(World& world) {
+  world.fake->set_memory(0, 100000);
+  const int64_t stream = world.stream();
+  dlx_copy_options options = DLX_COPY_OPTIONS_INIT;
+  options.flags = DLX_HAS_STREAM;
+  options.stream = stream;
+  {
+    std::vector<int32_t> data = numbers(20000);
+    const Tensor target = world.empty({20000});
+    OK(dlx_tensor_copy_from(target.get(), world.wrap(data, {20000}).get(), &options));
+    OK(dlx_stream_synchronize(world.api.device, 0, stream));
+  }
+  world.empty({20000});
+  world.destroy(stream);
+}
+
 /// A transfer for which there is no pinned memory, or no temporary: an error, and nothing is left.
 void transfers_run_out_of_memory(World& world) {
   const Tensor tensor = world.empty({100, 100});
@@ -231,6 +248,7 @@ int main() {
       {"what is current stays", what_is_current_stays, kTwoDevices},
       {"last errors stay", last_errors_stay, kNeedsFake},
       {"memory runs out", memory_runs_out, kNeedsFake},
+      {"finished copies make room", finished_copies_make_room, kNeedsFake},
       {"transfers run out of memory", transfers_run_out_of_memory, kNeedsFake},
       {"pinned memory becomes the CPU's", pinned_memory_becomes_the_cpus, kEachWait},
       {"managed memory becomes the CPU's", managed_memory_becomes_the_cpus,

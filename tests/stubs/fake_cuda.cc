@@ -578,7 +578,11 @@ FAKE_EXPORT cu::Result cuStreamSynchronize(cu::Stream handle) {
 }
 
 FAKE_EXPORT cu::Result cuStreamQuery(cu::Stream handle) {
-  return on_stream(__func__, handle, [](Stream* stream, Context*) { return stream_query(stream); });
+  return on_stream(__func__, handle, [](Stream* stream, Context*) -> int {
+    if (const int error = stream->capture != nullptr ? kOk : unsafe_call(); error != kOk)
+      return error;
+    return stream_query(stream);
+  });
 }
 
 FAKE_EXPORT cu::Result cuStreamWaitEvent(cu::Stream handle, cu::Event event, unsigned) {

@@ -462,7 +462,11 @@ FAKE_EXPORT hip::Result hipStreamSynchronize(hip::Stream handle) {
 }
 
 FAKE_EXPORT hip::Result hipStreamQuery(hip::Stream handle) {
-  return on_stream(__func__, handle, [](Stream* stream, Context*) { return stream_query(stream); });
+  return on_stream(__func__, handle, [](Stream* stream, Context*) -> int {
+    if (const int error = stream->capture != nullptr ? kOk : unsafe_call(); error != kOk)
+      return error;
+    return stream_query(stream);
+  });
 }
 
 FAKE_EXPORT hip::Result hipStreamWaitEvent(hip::Stream handle, hip::Event event, unsigned) {

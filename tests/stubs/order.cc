@@ -275,6 +275,9 @@ int stream_synchronize(Stream* stream) {
 
 int stream_query(Stream* stream) {
   if (stream->capture != nullptr) return invalidate(stream->capture, kCaptureUnsupported);
+  if (stream == stream->context->legacy) {
+    if (const int error = check_legacy(stream->context); error != kOk) return error;
+  }
   for (const WorkPtr& work : order_of(stream)) {
     if (!work->done) return kNotReady;
   }

@@ -1,0 +1,195 @@
+// Stream captures (CUDA graphs): dlx never breaks one, and copies into one where it can.
+#include <algorithm>
+#include <thread>
+
+#include "tests/device/suite.h"
+
+using namespace dlx_test;
+
+namespace {
+
+int64_t number(void* stream) { return reinterpret_cast<int64_t>(stream); }
+
+dlx_copy_options on(int64_t stream) {
+  dlx_copy_options options = DLX_COPY_OPTIONS_INIT;
+  options.flags = DLX_HAS_STREAM;
+  options.stream = stream;
+  return options;
+}
+
+constexpr int kGlobal = 0, kRelaxed = 2;
+
+/// A capture by another library, in the mode that forbids most, on a stream that does not block.
+class Capture {
+ public:
+  explicit Capture(World& world, int mode = kGlobal, bool blocking = false) : world_(world) {
+    world.foreign(0, [&] {
+      stream = world.foreign_stream(blocking);
+      CHECK_EQUAL(world.foreign_begin_capture(stream, mode), 0);
+    });
+  }
+  /// Ends well, and runs the graph.
+  void end_and_run() {
+    world_.foreign(0, [&] {
+      void* graph = nullptr;
+      CHECK_EQUAL(world_.foreign_end_capture(stream, &graph), 0);
+      CHECK(graph != nullptr);
+      world_.foreign_launch(graph, stream);
+      world_.foreign_wait(stream);
+      world_.foreign_destroy(stream);
+    });
+  }
+  void* stream = nullptr;
+
+ private:
+  World& world_;
+};
+
+/// Everything that dlx does elsewhere, from the capturing thread and from another one.
+void captures_survive_unrelated_work(World& world) {
+  const auto use = [&] {
+    std::vector<int32_t> data = numbers(12);
+    const Tensor tensor = world.upload(data, {3, 4});
+    Tensor view, compact;
+    const int32_t axes[] = {1, 0};
+    OK(dlx_tensor_permute(tensor.get(), axes, view.out()));
+    OK(dlx_tensor_contiguous(view.get(), nullptr, compact.out()));
+    CHECK(world.download(compact).size() == 12);
+    const int64_t stream = world.stream();
+    OK(dlx_tensor_written_on_stream(tensor.get(), stream));
+    OK(dlx_tensor_synchronize(tensor.get()));
+    OK(dlx_stream_synchronize(world.api.device, 0, stream));
+    OK(dlx_device_synchronize(world.api.device, 0));
+    world.destroy(stream);
+    int32_t type = 0, id = 0;
+    OK(dlx_device_of_pointer(tensor.data(), &type, &id));
+    const Tensor pinned = world.empty({4}, 0, world.api.pinned);
+  };
+  Capture capture(world);  // dlx meets the driver for the first time in it
+  use();
+  std::thread(use).join();
+  capture.end_and_run();
+}
+
+/// A copy on the device joins the graph: nothing happens before the graph runs, everything then.
+void copies_can_be_captured(World& world) {
+  std::vector<int32_t> data = numbers(256);
+  const Tensor source = world.upload(data, {256});
+  const Tensor target = world.upload(data, {256});
+  OK(dlx_tensor_synchronize(source.get()));
+  OK(dlx_tensor_synchronize(target.get()));
+  world.foreign(0, [&] { world.foreign_set(target.data(), 0, 1024, nullptr); });
+  OK(dlx_device_synchronize(world.api.device, 0));
+  world.foreign(0, [&] { world.foreign_wait(nullptr); });
+  Capture capture(world);
+  const dlx_copy_options options = on(number(capture.stream));
+  OK(dlx_tensor_copy_from(target.get(), source.get(), &options));
+  capture.end_and_run();
+  CHECK(world.download(target) == data);
+}
+
+/// Work outside the graph that is not done cannot be waited for in it: refused before it is touched.
+void captures_wait_for_nothing_outside(World& world) {
+  const Tensor source = world.empty({256});
+  const Tensor target = world.empty({256});
+  void* writer = nullptr;
+  world.foreign(0, [&] {
+    writer = world.foreign_stream();
+    world.fake->block_stream(writer);
+    world.foreign_set(source.data(), 7, 1024, writer);
+  });
+  OK(dlx_tensor_written_on_stream(source.get(), number(writer)));
+  Capture capture(world);
+  const dlx_copy_options options = on(number(capture.stream));
+  FAILS(dlx_tensor_copy_from(target.get(), source.get(), &options), DLX_ERROR_UNSUPPORTED,
+        "captured");
+  FAILS(dlx_tensor_wait_on_stream(source.get(), number(capture.stream)), DLX_ERROR_UNSUPPORTED,
+        "captured");
+  world.fake->unblock();
+  world.finish();
+  OK(dlx_tensor_copy_from(target.get(), source.get(), &options));  // done by now
+  capture.end_and_run();
+  CHECK(world.download(target) == std::vector<int32_t>(256, 0x07070707));
+  world.foreign(0, [&] { world.foreign_destroy(writer); });
+}
+
+/// What a graph cannot hold is refused with a reason, and the capture goes on.
+void host_transfers_are_refused(World& world) {
+  std::vector<int32_t> data = numbers(256);
+  const Tensor device = world.upload(data, {256});
+  OK(dlx_tensor_synchronize(device.get()));
+  Capture capture(world);
+  const dlx_copy_options options = on(number(capture.stream));
+  Tensor host;
+  FAILS(dlx_tensor_to_device(device.get(), kDLCPU, 0, &options, host.out()), DLX_ERROR_UNSUPPORTED,
+        "captured");
+  FAILS(dlx_tensor_copy_from(device.get(), world.wrap(data, {256}).get(), &options),
+        DLX_ERROR_UNSUPPORTED, "captured");
+  capture.end_and_run();
+}
+
+/// Memory written in a capture is ready for that capture, and for nobody else before the graph runs.
+void captured_writes_stay_inside(World& world) {
+  const Tensor tensor = world.empty({256});
+  Capture capture(world);
+  world.foreign(0, [&] { world.foreign_set(tensor.data(), 7, 1024, capture.stream); });
+  OK(dlx_tensor_written_on_stream(tensor.get(), number(capture.stream)));
+  OK(dlx_tensor_wait_on_stream(tensor.get(), number(capture.stream)));
+  capture.end_and_run();
+  CHECK(world.download(tensor) == std::vector<int32_t>(256, 0x07070707));
+}
+
+/// A tensor that is released while its stream is captured: freeing is no part of the capture.
+void releases_do_not_break_captures(World& world) {
+  std::vector<int32_t> data = numbers(256);
+  Tensor device = world.upload(data, {256});
+  Tensor pinned = world.empty({4}, 0, world.api.pinned);
+  Capture capture(world);
+  device.release();
+  pinned.release();
+  capture.end_and_run();
+}
+
+/// The default stream is ordered behind blocking streams: its work would break their capture, so there is
+/// none; other streams go on.
+void captures_of_blocking_streams_survive(World& world) {
+  std::vector<int32_t> data = numbers(256);
+  const Tensor device = world.upload(data, {256});
+  CHECK(world.download(device) == data);
+  const Tensor target = world.upload(data, {256});
+  CHECK(world.download(target) == data);
+  const int64_t stream = world.stream();
+  Capture capture(world, kGlobal, true);
+  Tensor host;
+  FAILS(dlx_tensor_to_device(device.get(), kDLCPU, 0, nullptr, host.out()), DLX_ERROR_UNSUPPORTED,
+        "906");
+  FAILS(dlx_tensor_copy_from(target.get(), device.get(), nullptr), DLX_ERROR_UNSUPPORTED, "906");
+  const dlx_copy_options options = on(number(capture.stream));
+  FAILS(dlx_tensor_copy_from(target.get(), device.get(), &options), DLX_ERROR_UNSUPPORTED, "906");
+  capture.end_and_run();
+  CHECK(world.download(target) == data);
+  world.destroy(stream);
+}
+
+/// A relaxed capture in a thread does not stop dlx in it either.
+void relaxed_captures_survive(World& world) {
+  Capture capture(world, kRelaxed);
+  std::vector<int32_t> data = numbers(256);
+  CHECK(world.download(world.upload(data, {256})) == data);
+  capture.end_and_run();
+}
+
+}  // namespace
+
+int main() {
+  return run_suite({
+      {"captures survive unrelated work", captures_survive_unrelated_work, 0},
+      {"copies can be captured", copies_can_be_captured, 0},
+      {"captures wait for nothing outside", captures_wait_for_nothing_outside, kNeedsFake},
+      {"host transfers are refused", host_transfers_are_refused, 0},
+      {"captured writes stay inside", captured_writes_stay_inside, 0},
+      {"releases do not break captures", releases_do_not_break_captures, 0},
+      {"captures of blocking streams survive", captures_of_blocking_streams_survive, 0},
+      {"relaxed captures survive", relaxed_captures_survive, 0},
+  });
+}

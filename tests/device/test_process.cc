@@ -1,0 +1,120 @@
+// The life of a process: drivers that are missing, forks, and the end.
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+#include "tests/device/suite.h"
+
+using namespace dlx_test;
+
+namespace {
+
+/// There is no device, and why is told in words with the file.
+void no_devices(World& world, const char* words) {
+  CHECK_EQUAL(dlx_device_count(world.api.device), 0);
+  if (std::strstr(dlx_backend_reason(world.api.device), words) == nullptr) {
+    std::fprintf(stderr, "no \"%s\" in \"%s\"\n", words, dlx_backend_reason(world.api.device));
+    _exit(1);
+  }
+  const DLDataType dtype = world.int32();
+  Tensor tensor;
+  FAILS(dlx_tensor_empty(0, nullptr, &dtype, world.api.device, 0, nullptr, tensor.out()),
+        DLX_ERROR_UNAVAILABLE, words);
+  int here = 0;
+  int32_t type = 0, id = 0;
+  OK(dlx_device_of_pointer(&here, &type, &id));
+  CHECK_EQUAL(type, kDLCPU);
+}
+
+void missing_drivers_are_named(World& world) {
+  setenv(world.api.variable, "/nonexistent/driver.so", 1);
+  no_devices(world, "/nonexistent/driver.so");
+}
+
+/// The toolkit's library that only programs are linked with.
+void stub_libraries_are_no_drivers(World& world) {
+  world.fake->set_stub(1);
+  no_devices(world, "34");
+}
+
+void machines_may_have_no_devices(World& world) {
+  world.fake->set_devices(0);
+  no_devices(world, world.api.is_cuda() ? "CUDA_ERROR_NO_DEVICE" : "hipErrorNoDevice");
+}
+
+void old_drivers_are_refused(World& world) {
+  world.fake->set_version(world.api.is_cuda() ? 11020 : 40500000);
+  no_devices(world, "too old");
+}
+
+/// A child of a process that uses the driver: clear errors, and releases that do nothing.
+void forked_children_cannot_use_the_driver(World& world) {
+  std::vector<int32_t> data = numbers(256);
+  const int64_t stream = world.stream();
+  auto device = std::make_unique<Tensor>(world.upload(data, {256}));
+  const Outcome child = run_forked([&] {
+    const DLDataType dtype = world.int32();
+    Tensor none;
+    FAILS(dlx_tensor_empty(0, nullptr, &dtype, world.api.device, 0, nullptr, none.out()),
+          DLX_ERROR_DRIVER, "fork");
+    FAILS(dlx_tensor_to_device(device->get(), kDLCPU, 0, nullptr, none.out()), DLX_ERROR_DRIVER,
+          "fork");
+    FAILS(dlx_tensor_synchronize(device->get()), DLX_ERROR_DRIVER, "fork");
+    FAILS(dlx_stream_synchronize(world.api.device, 0, stream), DLX_ERROR_DRIVER, "fork");
+    int32_t type = 0, id = 0;
+    OK(dlx_device_of_pointer(device->data(), &type, &id));
+    CHECK_EQUAL(type, kDLCPU);
+    device->release();
+    dlx_stream_destroy(world.api.device, 0, stream);
+    OK(dlx_tensor_empty(0, nullptr, &dtype, kDLCPU, 0, nullptr, none.out()));
+  });
+  if (!child.passed()) std::fprintf(stderr, "%s", child.output.c_str());
+  CHECK(child.passed());
+  CHECK(world.download(*device) == data);  // the parent goes on
+  device->release();
+  world.destroy(stream);
+}
+
+/// After the driver's own end: an error with its code where one is asked for, and quiet releases.
+void drivers_shut_down_before_dlx(World& world) {
+  std::vector<int32_t> data = numbers(256);
+  Tensor device = world.upload(data, {256});
+  Tensor pinned = world.empty({4}, 0, world.api.pinned);
+  const int64_t stream = world.stream();
+  OK(dlx_tensor_written_on_stream(device.get(), stream));
+  world.fake->shutdown();
+  Tensor host;
+  FAILS(dlx_tensor_to_device(device.get(), kDLCPU, 0, nullptr, host.out()), DLX_ERROR_DRIVER, "4");
+  int32_t type = 0, id = 0;
+  OK(dlx_device_of_pointer(device.data(), &type, &id));
+  device.release();
+  pinned.release();
+  dlx_stream_destroy(world.api.device, 0, stream);
+}
+
+/// Tensors that are still there when the process ends, as static objects of a program are.
+void tensors_may_outlive_exit(World& world) {
+  const Outcome child = run_forked([&] {
+    static Tensor left;
+    std::vector<int32_t> data = numbers(256);
+    left = world.upload(data, {256});
+    std::atexit([] { left.release(); });
+    std::exit(0);
+  });
+  if (!child.passed()) std::fprintf(stderr, "%s", child.output.c_str());
+  CHECK(child.passed());
+}
+
+}  // namespace
+
+int main() {
+  return run_suite({
+      {"missing drivers are named", missing_drivers_are_named, kNeedsFake | kLeavesThings},
+      {"stub libraries are no drivers", stub_libraries_are_no_drivers, kNeedsFake | kLeavesThings},
+      {"machines may have no devices", machines_may_have_no_devices, kNeedsFake | kLeavesThings},
+      {"old drivers are refused", old_drivers_are_refused, kNeedsFake | kLeavesThings},
+      {"forked children cannot use the driver", forked_children_cannot_use_the_driver, 0},
+      {"drivers shut down before dlx", drivers_shut_down_before_dlx, kNeedsFake | kLeavesThings},
+      {"tensors may outlive exit", tensors_may_outlive_exit, kLeavesThings},
+  });
+}
