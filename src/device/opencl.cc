@@ -146,8 +146,8 @@ void OpenClBackend::add_devices(opencl::Platform platform, std::string* why_not)
     return;
   }
   std::vector<opencl::Device> devices(count);
-  check_opencl(cl_->device_ids.symbol, cl_->device_ids(platform, opencl::kDeviceTypeAll, count,
-                                                       devices.data(), nullptr));
+  check_opencl(cl_->device_ids.symbol,
+               cl_->device_ids(platform, opencl::kDeviceTypeAll, count, devices.data(), nullptr));
   for (opencl::Device device : devices) {
     const std::string version = text_of(cl_->device_info, device, opencl::kDeviceVersion);
     if (!is_new_enough(version)) {
@@ -231,8 +231,8 @@ void OpenClBackend::wait_on_host(int32_t, EventHandle event) {
 
 bool OpenClBackend::is_done(int32_t, EventHandle event) {
   queue(as_event(event)->id);
-  const auto status = ask_opencl<Result>(cl_->event_info, opencl::kEventExecutionStatus,
-                                         as_event(event)->event);
+  const auto status =
+      ask_opencl<Result>(cl_->event_info, opencl::kEventExecutionStatus, as_event(event)->event);
   if (status < 0) check_opencl("a command", status);
   return status == opencl::kComplete;
 }

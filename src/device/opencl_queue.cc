@@ -83,8 +83,8 @@ void OpenClQueue::transfer_foreign(void* memory, size_t offset, void* host, size
   check_opencl(cl_.context_info.symbol,
                cl_.context_info(context, opencl::kContextDevices, 0, nullptr, &bytes));
   std::vector<opencl::Device> devices(bytes / sizeof(opencl::Device));
-  check_opencl(cl_.context_info.symbol, cl_.context_info(context, opencl::kContextDevices, bytes,
-                                                         devices.data(), nullptr));
+  check_opencl(cl_.context_info.symbol,
+               cl_.context_info(context, opencl::kContextDevices, bytes, devices.data(), nullptr));
   const bool is_there = std::find(devices.begin(), devices.end(), device_) != devices.end();
   Result code = 0;
   const Held<opencl::Queue> own(
@@ -132,9 +132,8 @@ void OpenClQueue::copy(DeviceAddress dst, DeviceAddress src, size_t size) {
 bool OpenClQueue::copy_rows(DeviceAddress dst, DeviceAddress src, const CopyPlan& plan) {
   if (plan.item() < kLongRow || plan.ndim() < 1 || plan.ndim() > 2) return false;
   const CopyAxis& rows = plan.axis(plan.ndim() - 1);
-  const CopyAxis planes = plan.ndim() == 2
-                              ? plan.axis(0)
-                              : CopyAxis{1, rows.extent * rows.dst, rows.extent * rows.src};
+  const CopyAxis planes =
+      plan.ndim() == 2 ? plan.axis(0) : CopyAxis{1, rows.extent * rows.dst, rows.extent * rows.src};
   if (rows.src < plan.item() || planes.src % rows.src != 0 || planes.dst % rows.dst != 0 ||
       planes.src < rows.extent * rows.src || planes.dst < rows.extent * rows.dst) {
     return false;
@@ -176,8 +175,7 @@ void OpenClQueue::launch(const gpu::Launch& launch, void* dst, void* src) {
   const struct {
     size_t size;
     const void* value;
-  } arguments[] = {
-      {sizeof dst, &dst}, {sizeof src, &src}, {sizeof launch.copy, &launch.copy}};
+  } arguments[] = {{sizeof dst, &dst}, {sizeof src, &src}, {sizeof launch.copy, &launch.copy}};
   for (opencl::Uint k = 0; k < 3; ++k) {
     check_opencl(cl_.set_kernel_arg.symbol,
                  cl_.set_kernel_arg(kernel, k, arguments[k].size, arguments[k].value));

@@ -10,8 +10,7 @@ constexpr const char* kNames[] = {"libOpenCL.so.1", nullptr};
 struct Opened {
   Opened() {
     const DriverSymbol symbols[] = {
-#define DLX_DRIVER_FUNCTION(name, symbol, need, ...) \
-  {#symbol, DriverNeed::need, &table.name.call},
+#define DLX_DRIVER_FUNCTION(name, symbol, need, ...) {#symbol, DriverNeed::need, &table.name.call},
 #include "src/driver/opencl.inc"
 #undef DLX_DRIVER_FUNCTION
     };
@@ -36,12 +35,10 @@ const Functions* functions(const char** reason) {
 const char* error_name(Result code) noexcept {
   switch (code) {
 #define DLX_OPENCL_ERROR(name, value) \
-  case value:                         \
-    return #name;
+  case value: return #name;
 #include "src/driver/opencl_errors.inc"
 #undef DLX_OPENCL_ERROR
-    default:
-      return "unknown";
+    default: return "unknown";
   }
 }
 

@@ -23,46 +23,41 @@ using Program = struct ProgramObject*;
 using Kernel = struct KernelObject*;
 using Notify = void (*)();  ///< dlx hands in NULL only
 
-/// The constants of CL/cl.h that dlx uses: X(name here, name there, value).
-#define DLX_OPENCL_CONSTANTS(X)                                         \
-  X(kSuccess, CL_SUCCESS, 0)                                            \
-  X(kDeviceNotFound, CL_DEVICE_NOT_FOUND, -1)                           \
-  X(kMemObjectAllocationFailure, CL_MEM_OBJECT_ALLOCATION_FAILURE, -4)  \
-  X(kOutOfResources, CL_OUT_OF_RESOURCES, -5)                           \
-  X(kOutOfHostMemory, CL_OUT_OF_HOST_MEMORY, -6)                        \
-  X(kInvalidMemObject, CL_INVALID_MEM_OBJECT, -38)                      \
-  X(kInvalidBufferSize, CL_INVALID_BUFFER_SIZE, -61)                    \
-  X(kPlatformVersion, CL_PLATFORM_VERSION, 0x0901)                      \
-  X(kPlatformName, CL_PLATFORM_NAME, 0x0902)                            \
-  X(kDeviceTypeAll, CL_DEVICE_TYPE_ALL, 0xFFFFFFFF)                     \
-  X(kDeviceMaxComputeUnits, CL_DEVICE_MAX_COMPUTE_UNITS, 0x1002)        \
-  X(kDeviceMaxWorkGroupSize, CL_DEVICE_MAX_WORK_GROUP_SIZE, 0x1004)     \
-  X(kDeviceMaxMemAllocSize, CL_DEVICE_MAX_MEM_ALLOC_SIZE, 0x1010)       \
-  X(kDeviceGlobalMemSize, CL_DEVICE_GLOBAL_MEM_SIZE, 0x101F)            \
-  X(kDeviceLocalMemSize, CL_DEVICE_LOCAL_MEM_SIZE, 0x1023)              \
-  X(kDeviceEndianLittle, CL_DEVICE_ENDIAN_LITTLE, 0x1026)               \
-  X(kDeviceAvailable, CL_DEVICE_AVAILABLE, 0x1027)                      \
-  X(kDeviceCompilerAvailable, CL_DEVICE_COMPILER_AVAILABLE, 0x1028)     \
-  X(kDeviceName, CL_DEVICE_NAME, 0x102B)                                \
-  X(kDeviceVendor, CL_DEVICE_VENDOR, 0x102C)                            \
-  X(kDriverVersion, CL_DRIVER_VERSION, 0x102D)                          \
-  X(kDeviceVersion, CL_DEVICE_VERSION, 0x102F)                          \
-  X(kDeviceHostUnifiedMemory, CL_DEVICE_HOST_UNIFIED_MEMORY, 0x1035)    \
-  X(kContextDevices, CL_CONTEXT_DEVICES, 0x1081)                        \
-  X(kContextPlatform, CL_CONTEXT_PLATFORM, 0x1084)                      \
-  X(kMemReadWrite, CL_MEM_READ_WRITE, 1)                                \
-  X(kMemUseHostPtr, CL_MEM_USE_HOST_PTR, 8)                             \
-  X(kMemSize, CL_MEM_SIZE, 0x1102)                                      \
-  X(kMemContext, CL_MEM_CONTEXT, 0x1106)                                \
-  X(kProgramBuildLog, CL_PROGRAM_BUILD_LOG, 0x1183)                     \
-  X(kKernelWorkGroupSize, CL_KERNEL_WORK_GROUP_SIZE, 0x11B0)            \
-  X(kEventExecutionStatus, CL_EVENT_COMMAND_EXECUTION_STATUS, 0x11D3)   \
-  X(kComplete, CL_COMPLETE, 0)
-
+/// Numbers of OpenCL, each with the name that stands behind it in CL/cl.h.
 enum : int64_t {
-#define DLX_OPENCL_CONSTANT(name, official, value) name = (value),
-  DLX_OPENCL_CONSTANTS(DLX_OPENCL_CONSTANT)
-#undef DLX_OPENCL_CONSTANT
+  kSuccess = 0,                       // CL_SUCCESS
+  kDeviceNotFound = -1,               // CL_DEVICE_NOT_FOUND
+  kMemObjectAllocationFailure = -4,   // CL_MEM_OBJECT_ALLOCATION_FAILURE
+  kOutOfResources = -5,               // CL_OUT_OF_RESOURCES
+  kOutOfHostMemory = -6,              // CL_OUT_OF_HOST_MEMORY
+  kInvalidMemObject = -38,            // CL_INVALID_MEM_OBJECT
+  kInvalidBufferSize = -61,           // CL_INVALID_BUFFER_SIZE
+  kPlatformVersion = 0x0901,          // CL_PLATFORM_VERSION
+  kPlatformName = 0x0902,             // CL_PLATFORM_NAME
+  kDeviceTypeAll = 0xFFFFFFFF,        // CL_DEVICE_TYPE_ALL
+  kDeviceMaxComputeUnits = 0x1002,    // CL_DEVICE_MAX_COMPUTE_UNITS
+  kDeviceMaxWorkGroupSize = 0x1004,   // CL_DEVICE_MAX_WORK_GROUP_SIZE
+  kDeviceMaxMemAllocSize = 0x1010,    // CL_DEVICE_MAX_MEM_ALLOC_SIZE
+  kDeviceGlobalMemSize = 0x101F,      // CL_DEVICE_GLOBAL_MEM_SIZE
+  kDeviceLocalMemSize = 0x1023,       // CL_DEVICE_LOCAL_MEM_SIZE
+  kDeviceEndianLittle = 0x1026,       // CL_DEVICE_ENDIAN_LITTLE
+  kDeviceAvailable = 0x1027,          // CL_DEVICE_AVAILABLE
+  kDeviceCompilerAvailable = 0x1028,  // CL_DEVICE_COMPILER_AVAILABLE
+  kDeviceName = 0x102B,               // CL_DEVICE_NAME
+  kDeviceVendor = 0x102C,             // CL_DEVICE_VENDOR
+  kDriverVersion = 0x102D,            // CL_DRIVER_VERSION
+  kDeviceVersion = 0x102F,            // CL_DEVICE_VERSION
+  kDeviceHostUnifiedMemory = 0x1035,  // CL_DEVICE_HOST_UNIFIED_MEMORY
+  kContextDevices = 0x1081,           // CL_CONTEXT_DEVICES
+  kContextPlatform = 0x1084,          // CL_CONTEXT_PLATFORM
+  kMemReadWrite = 1,                  // CL_MEM_READ_WRITE
+  kMemUseHostPtr = 8,                 // CL_MEM_USE_HOST_PTR
+  kMemSize = 0x1102,                  // CL_MEM_SIZE
+  kMemContext = 0x1106,               // CL_MEM_CONTEXT
+  kProgramBuildLog = 0x1183,          // CL_PROGRAM_BUILD_LOG
+  kKernelWorkGroupSize = 0x11B0,      // CL_KERNEL_WORK_GROUP_SIZE
+  kEventExecutionStatus = 0x11D3,     // CL_EVENT_COMMAND_EXECUTION_STATUS
+  kComplete = 0,                      // CL_COMPLETE
 };
 
 /// The functions, by the names of opencl.inc.

@@ -11,6 +11,9 @@ namespace {
 /// as far as one group beyond the end.
 constexpr int64_t kMostWords = int64_t{1} << 30;
 
+/// Bytes of a launch: HIP counts work items in 32 bits, and a tile of 1 KiB has a group of them.
+constexpr int64_t kMostBytes = int64_t{1} << 33;
+
 /// Bytes of an item in one launch.
 constexpr int64_t kMostItem = int64_t{1} << 30;
 
@@ -21,13 +24,12 @@ Launches::Launches(const CopyPlan& plan, uint64_t dst_base, uint64_t src_base, c
   word_ = common_word(plan, dst_base, src_base);
   for (int k = 0; k < plan_.ndim(); ++k) {
     first_[k] = 0;
-    chunk_[k] = plan_.axis(k).extent;
     limit_steps(k);
   }
   first_[plan_.ndim()] = 0;
   chunk_[plan_.ndim()] = std::min(plan_.item(), kMostItem);
   limit_axes();
-  int64_t most_words = kMostWords;
+  int64_t most_words = std::min(kMostWords, kMostBytes / word_);
   if (limits_.max_groups[0] != 0) {  // no kernel has more groups than there are words
     most_words =
         static_cast<int64_t>(std::min(static_cast<uint64_t>(most_words), limits_.max_groups[0]));
@@ -38,9 +40,8 @@ Launches::Launches(const CopyPlan& plan, uint64_t dst_base, uint64_t src_base, c
 /// Kernels multiply 32-bit numbers.
 void Launches::limit_steps(int axis) noexcept {
   const CopyAxis& a = plan_.axis(axis);
-  if (a.dst > INT32_MAX || a.src > INT32_MAX || a.src < -INT32_MAX || a.extent > kMostWords) {
-    chunk_[axis] = a.extent > kMostWords && a.dst <= INT32_MAX ? kMostWords : 1;
-  }
+  const bool far = a.dst > INT32_MAX || a.src > INT32_MAX || a.src < -INT32_MAX;
+  chunk_[axis] = far ? 1 : std::min(a.extent, kMostWords);
 }
 
 /// Leaves as many axes to the kernel as it has: the long ones, and the ones that are dense on either

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Our declarations of CUDA and HIP say what the vendors' headers say. A vendor whose headers are
+# Our declarations of CUDA, HIP and OpenCL say what the vendors' headers say. A vendor whose headers are
 # not here is skipped, and said so.
 #
 # CUDA_HOME, ROCM_PATH: look there first. DLX_PYTHON: a Python that may have NVIDIA's wheels.
@@ -11,7 +11,7 @@ checked=0
 
 # numbers HEADER: `kName = 1,  // THEIR_NAME` becomes SAME_NUMBER(kName, THEIR_NAME).
 numbers() {
-  sed -nE 's/^ *(using cuda::)?(k[A-Za-z0-9]+)( = [0-9]+)?[,;] +\/\/ (CU[A-Z0-9]*_[A-Z0-9_]+|hip[A-Za-z0-9]+)$/SAME_NUMBER(\2, \4)/p' \
+  sed -nE 's/^ *(using cuda::)?(k[A-Za-z0-9]+)( = [-0-9A-Fx]+)?[,;] +\/\/ (C[UL][A-Z0-9]*_[A-Z0-9_]+|hip[A-Za-z0-9]+)$/SAME_NUMBER(\2, \4)/p' \
     "src/driver/$1" >"$work/numbers.inc"
   [ "$(wc -l <"$work/numbers.inc")" -ge 20 ] || { echo "the numbers of $1 are not found"; exit 1; }
 }
@@ -51,5 +51,6 @@ PYTHON
 
 check cuda cuda.h ${CUDA_HOME:+"$CUDA_HOME/include"} /usr/local/cuda*/include /usr/include $(wheel_includes)
 check hip hip/hip_runtime_api.h ${ROCM_PATH:+"$ROCM_PATH/include"} /opt/rocm*/include /usr/include
+check opencl CL/cl.h /usr/include /usr/local/cuda*/include
 echo "$checked checked, $failures failed"
 [ "$failures" -eq 0 ]

@@ -38,6 +38,10 @@ class OpenClDevice {
   void unwrap(dlx::opencl::Memory memory, void* data, size_t size) {
     check(cl_->enqueue_read(queue_, memory, 1, 0, size, data, 0, nullptr, nullptr),
           "clEnqueueReadBuffer");
+    release(memory);
+  }
+
+  void release(dlx::opencl::Memory memory) {
     check(cl_->release_memory(memory), "clReleaseMemObject");
   }
 

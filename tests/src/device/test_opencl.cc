@@ -1,0 +1,375 @@
+// The OpenCL backend on a real OpenCL (PoCL is enough); skipped, and said so, where there is none.
+#include <algorithm>
+#include <csetjmp>
+#include <cstdarg>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "dlx/dlx.h"
+#include "src/base/error.h"
+#include "src/copy/plan.h"
+#include "src/device/backend.h"
+#include "src/device/registry.h"
+#include "src/device/transfer.h"
+#include "src/driver/opencl.h"
+#include "tests/src/copy/random_copy.h"
+#include "tests/stubs/forked.h"
+
+extern "C" {
+#include <cmocka.h>
+}
+#undef fail
+
+namespace {
+
+using dlx::Backend;
+using dlx::DeviceAddress;
+using dlx_test::Choices;
+using dlx_test::RandomCopy;
+namespace cl = dlx::opencl;
+
+/// The backend if it has a device; else says why not.
+Backend* backend_or_skip() {
+  if (const char* folder = std::getenv("TEST_TMPDIR")) setenv("POCL_CACHE_DIR", folder, 0);
+  Backend& backend = dlx::opencl_backend();
+  if (backend.count() > 0) return &backend;
+  print_message("skipped: %s\n", backend.reason());
+  return nullptr;
+}
+
+/// Memory of a context that is not dlx's, as another library has it.
+class Foreign {
+ public:
+  Foreign() : cl_(*cl::functions(nullptr)) {
+    cl::Platform platform = nullptr;
+    cl::Device device = nullptr;
+    cl::Result code = 0;
+    cl_.platform_ids(1, &platform, nullptr);
+    cl_.device_ids(platform, cl::kDeviceTypeAll, 1, &device, nullptr);
+    context_ = cl_.create_context(nullptr, 1, &device, nullptr, nullptr, &code);
+    assert_int_equal(code, 0);
+    queue_ = cl_.create_queue(context_, device, 0, &code);
+    assert_int_equal(code, 0);
+  }
+  ~Foreign() {
+    cl_.release_queue(queue_);
+    cl_.release_context(context_);
+  }
+  cl::Memory memory(const std::vector<uint8_t>& bytes) {
+    cl::Result code = 0;
+    cl::Memory memory =
+        cl_.create_buffer(context_, cl::kMemReadWrite, bytes.size(), nullptr, &code);
+    assert_int_equal(code, 0);
+    cl_.enqueue_write(queue_, memory, 1, 0, bytes.size(), bytes.data(), 0, nullptr, nullptr);
+    return memory;
+  }
+  std::vector<uint8_t> read(cl::Memory memory, size_t size) {
+    std::vector<uint8_t> bytes(size);
+    cl_.enqueue_read(queue_, memory, 1, 0, size, bytes.data(), 0, nullptr, nullptr);
+    return bytes;
+  }
+  void release(cl::Memory memory) { cl_.release_memory(memory); }
+
+ private:
+  const cl::Functions& cl_;
+  cl::Context context_;
+  cl::Queue queue_;
+};
+
+std::vector<uint8_t> numbered(size_t size) {
+  std::vector<uint8_t> bytes(size);
+  for (size_t k = 0; k < size; ++k) bytes[k] = static_cast<uint8_t>(k * 7 + k / 256);
+  return bytes;
+}
+
+/// A side of a random copy, moved into a buffer: dlx's own or another library's.
+class Moved {
+ public:
+  Moved(Backend& backend, Foreign* foreign, const DLTensor& tensor, bool padded)
+      : backend_(backend), foreign_(foreign), tensor_(tensor) {
+    // The bytes that the elements lie in; RandomCopy's canaries are around them.
+    int64_t low = 0, high = 1;
+    for (int32_t k = 0; k < tensor.ndim; ++k) {
+      if (tensor.shape[k] == 0) continue;
+      const int64_t reach = (tensor.shape[k] - 1) * tensor.strides[k];
+      (reach < 0 ? low : high) += reach;
+    }
+    const int64_t bits = (padded ? 8 : int64_t{tensor.dtype.bits}) * tensor.dtype.lanes;
+    low = low * bits / 8 - 16;
+    high = high * bits / 8 + 16;
+    host_ = static_cast<uint8_t*>(tensor.data) + tensor.byte_offset + low;
+    bytes_.assign(host_, host_ + (high - low));
+    if (foreign != nullptr) {
+      memory_ = foreign->memory(bytes_);
+    } else {
+      memory_ = backend.allocate(kDLOpenCL, 0, bytes_.size(), 64);
+      backend.copy_from_host(0, 0, {memory_, 0}, bytes_.data(), bytes_.size());
+    }
+    tensor_.data = memory_;
+    tensor_.byte_offset = static_cast<uint64_t>(-low);
+    tensor_.device = {kDLOpenCL, 0};
+  }
+  ~Moved() { backend_.deallocate(kDLOpenCL, 0, memory_); }
+  Moved(const Moved&) = delete;
+  Moved& operator=(const Moved&) = delete;
+
+  const DLTensor& tensor() const { return tensor_; }
+  void bring_back() {
+    backend_.synchronize(0);
+    if (foreign_ != nullptr) {
+      bytes_ = foreign_->read(static_cast<cl::Memory>(memory_), bytes_.size());
+    } else {
+      backend_.copy_to_host(0, 0, bytes_.data(), {memory_, 0}, bytes_.size());
+      backend_.synchronize(0);
+    }
+    std::memcpy(host_, bytes_.data(), bytes_.size());
+  }
+
+ private:
+  Backend& backend_;
+  Foreign* foreign_;
+  DLTensor tensor_;
+  std::vector<uint8_t> bytes_;
+  uint8_t* host_;
+  void* memory_;
+};
+
+void random_copies(bool dst_moves, bool src_moves, Foreign* dst_foreign, Foreign* src_foreign,
+                   int count) {
+  Backend* backend = backend_or_skip();
+  if (backend == nullptr) return;
+  for (uint64_t seed = 1; seed <= static_cast<uint64_t>(count); ++seed) {
+    Choices choices(seed);
+    RandomCopy copy(choices, 1500);
+    const std::string trouble =
+        copy.run([&](const DLTensor& dst, bool dst_padded, const DLTensor& src, bool src_padded) {
+          Moved to(*backend, dst_foreign, dst, dst_padded);
+          Moved from(*backend, src_foreign, src, src_padded);
+          const dlx::Operand dst_operand{dst_moves ? &to.tensor() : &dst, dst_padded, nullptr};
+          const dlx::Operand src_operand{src_moves ? &from.tensor() : &src, src_padded, nullptr};
+          dlx::transfer(dst_operand, src_operand, nullptr);
+          if (dst_moves) to.bring_back();
+        });
+    if (!trouble.empty()) {
+      print_error("seed %llu: %s\n%s\n", static_cast<unsigned long long>(seed), trouble.c_str(),
+                  copy.describe().c_str());
+    }
+    assert_string_equal(trouble.c_str(), "");
+  }
+}
+
+void copies_on_the_device_are_right(void**) { random_copies(true, true, nullptr, nullptr, 800); }
+void copies_to_the_device_are_right(void**) { random_copies(true, false, nullptr, nullptr, 400); }
+void copies_from_the_device_are_right(void**) { random_copies(false, true, nullptr, nullptr, 400); }
+
+void memory_of_other_contexts_goes_through_the_host(void**) {
+  if (backend_or_skip() == nullptr) return;
+  Foreign one, other;
+  random_copies(true, true, nullptr, &one, 100);
+  random_copies(true, true, &one, nullptr, 100);
+  random_copies(true, true, &one, &other, 100);
+  random_copies(false, true, nullptr, &one, 100);
+  random_copies(true, false, &one, nullptr, 100);
+}
+
+void devices_are_described(void**) {
+  Backend* backend = backend_or_skip();
+  if (backend == nullptr) return;
+  assert_string_equal(backend->reason(), "");
+  dlx_device_properties properties{};
+  backend->describe(0, &properties);
+  assert_true(std::strlen(properties.name) > 0);
+  assert_true(properties.memory_total > 0);
+  assert_int_equal(std::strncmp(properties.architecture, "OpenCL ", 7), 0);
+  assert_true(std::strlen(properties.driver_version) > 0);
+  assert_false(backend->has_streams());
+  assert_ptr_equal(dlx::find_backend(kDLOpenCL), backend);
+}
+
+void there_is_no_room_for_everything(void**) {
+  Backend* backend = backend_or_skip();
+  if (backend == nullptr) return;
+  assert_null(backend->allocate(kDLOpenCL, 0, size_t{1} << 60, 64));
+  void* memory = backend->allocate(kDLOpenCL, 0, 1, 64);
+  assert_non_null(memory);
+  backend->deallocate(kDLOpenCL, 0, memory);
+}
+
+/// The plan of a copy inside two buffers.
+dlx::CopyPlan plan_of(std::vector<int64_t> shape, std::vector<int64_t> dst_strides,
+                      std::vector<int64_t> src_strides, int64_t item) {
+  DLTensor dst{}, src{};
+  // A plan takes no NULL: one byte further on, and one byte back.
+  dst.data = src.data = reinterpret_cast<void*>(1);
+  dst.ndim = src.ndim = static_cast<int32_t>(shape.size());
+  dst.shape = src.shape = shape.data();
+  dst.strides = dst_strides.data();
+  src.strides = src_strides.data();
+  dst.dtype = src.dtype = {kDLUInt, 8, static_cast<uint16_t>(item)};
+  return dlx::CopyPlan(dst, src, {item, item, item, 1, false}).moved(-1, -1);
+}
+
+/// Runs a plan with 48 bytes of offset on one side and 16 on the other, and looks at all of dst.
+void check_strided(Backend& backend, const dlx::CopyPlan& plan) {
+  int64_t dst_size = plan.item(), src_size = plan.item();
+  for (int k = 0; k < plan.ndim(); ++k) {
+    dst_size += plan.axis(k).dst * (plan.axis(k).extent - 1);
+    src_size += plan.axis(k).src * (plan.axis(k).extent - 1);
+  }
+  const std::vector<uint8_t> source = numbered(static_cast<size_t>(src_size) + 16);
+  std::vector<uint8_t> expected(static_cast<size_t>(dst_size) + 80, 0xee);
+  std::vector<uint8_t> result = expected;
+  void* dst = backend.allocate(kDLOpenCL, 0, result.size(), 64);
+  void* src = backend.allocate(kDLOpenCL, 0, source.size(), 64);
+  backend.copy_from_host(0, 0, {dst, 0}, result.data(), result.size());
+  backend.copy_from_host(0, 0, {src, 0}, source.data(), source.size());
+  assert_true(backend.copy_strided(0, 0, {dst, 48}, {src, 16}, plan));
+  backend.copy_to_host(0, 0, result.data(), {dst, 0}, result.size());
+  backend.synchronize(0);
+  std::vector<int64_t> index(static_cast<size_t>(plan.ndim()));
+  for (;;) {
+    int64_t to = 48, from = 16;
+    for (int k = 0; k < plan.ndim(); ++k) {
+      to += index[static_cast<size_t>(k)] * plan.axis(k).dst;
+      from += index[static_cast<size_t>(k)] * plan.axis(k).src;
+    }
+    std::memcpy(&expected[static_cast<size_t>(to)], &source[static_cast<size_t>(from)],
+                static_cast<size_t>(plan.item()));
+    int k = plan.ndim() - 1;
+    for (; k >= 0 && ++index[static_cast<size_t>(k)] == plan.axis(k).extent; --k) {
+      index[static_cast<size_t>(k)] = 0;
+    }
+    if (k < 0) break;
+  }
+  assert_memory_equal(result.data(), expected.data(), expected.size());
+  backend.deallocate(kDLOpenCL, 0, dst);
+  backend.deallocate(kDLOpenCL, 0, src);
+}
+
+void offsets_stay_beside_the_handle(void**) {
+  Backend* backend = backend_or_skip();
+  if (backend == nullptr) return;
+  check_strided(*backend, plan_of({60, 70}, {70, 1}, {1, 60}, 1));  // tiles
+  check_strided(*backend, plan_of({60, 70}, {70, 1}, {1, 60}, 16));
+  check_strided(*backend, plan_of({40, 50}, {51, 1}, {100, 2}, 4));  // words
+}
+
+void long_rows_are_left_to_the_driver(void**) {
+  Backend* backend = backend_or_skip();
+  if (backend == nullptr) return;
+  check_strided(*backend, plan_of({20, 600}, {600, 1}, {700, 1}, 1));
+  check_strided(*backend, plan_of({20, 600}, {700, 1}, {600, 1}, 1));
+  check_strided(*backend, plan_of({5, 6, 600}, {4000, 600, 1}, {7000, 1000, 1}, 1));
+  // Planes that are no whole number of rows apart, and rows in another order, are not.
+  check_strided(*backend, plan_of({5, 6, 600}, {4001, 600, 1}, {7001, 1000, 1}, 1));
+  check_strided(*backend, plan_of({5, 6, 600}, {3600, 600, 1}, {600, 3000, 1}, 1));
+  check_strided(*backend, plan_of({5, 600}, {700, 1}, {0, 1}, 1));
+}
+
+void events_tell_when_work_is_done(void**) {
+  Backend* backend = backend_or_skip();
+  if (backend == nullptr) return;
+  const std::vector<uint8_t> source = numbered(1 << 20);
+  std::vector<uint8_t> result(source.size());
+  void* memory = backend->allocate(kDLOpenCL, 0, source.size(), 64);
+  backend->copy_from_host(0, 0, {memory, 0}, source.data(), source.size());
+  backend->copy_to_host(0, 0, result.data(), {memory, 0}, source.size());
+  dlx::EventHandle event = backend->record(0, 0);
+  backend->wait(0, 0, event);
+  backend->wait_on_host(0, event);
+  assert_true(backend->is_done(0, event));
+  assert_memory_equal(result.data(), source.data(), source.size());
+  dlx::EventHandle polled = backend->record(0, 0);
+  while (!backend->is_done(0, polled)) {
+  }
+  backend->release_event(0, polled);
+  backend->release_event(0, event);
+  backend->deallocate(kDLOpenCL, 0, memory);
+}
+
+void errors_name_call_and_code(void**) {
+  Backend* backend = backend_or_skip();
+  if (backend == nullptr) return;
+  void* memory = backend->allocate(kDLOpenCL, 0, 16, 64);
+  std::string message;
+  try {
+    uint8_t bytes[64] = {};
+    backend->copy_from_host(0, 0, {memory, 8}, bytes, sizeof bytes);
+  } catch (const dlx::Error& error) {
+    message = error.what();
+    assert_int_equal(error.status(), DLX_ERROR_DRIVER);
+  }
+  assert_string_equal(message.c_str(), "clEnqueueWriteBuffer failed: CL_INVALID_VALUE (-30)");
+  backend->deallocate(kDLOpenCL, 0, memory);
+}
+
+void a_forked_child_is_told(void**) {
+  Backend* backend = backend_or_skip();
+  if (backend == nullptr) return;
+  void* memory = backend->allocate(kDLOpenCL, 0, 16, 64);
+  const auto outcome = dlx_test::run_forked([&] {
+    backend->deallocate(kDLOpenCL, 0, memory);  // leaks, quietly
+    try {
+      backend->allocate(kDLOpenCL, 0, 16, 64);
+    } catch (const dlx::Error& error) {
+      std::fprintf(stderr, "%s", error.what());
+    }
+  });
+  assert_non_null(std::strstr(outcome.output.c_str(), "before this process was forked"));
+  backend->deallocate(kDLOpenCL, 0, memory);
+}
+
+// Runs first: nothing of OpenCL is loaded in this process yet.
+void a_missing_driver_is_a_fact_with_a_reason(void**) {
+  const auto outcome = dlx_test::run_forked([] {
+    setenv("DLX_OPENCL_PATH", "/nowhere/libOpenCL.so", 1);
+    CHECK_EQUAL(dlx::opencl_backend().count(), 0);
+    std::fprintf(stderr, "%s", dlx::opencl_backend().reason());
+  });
+  assert_true(outcome.passed());
+  assert_non_null(std::strstr(outcome.output.c_str(), "DLX_OPENCL_PATH: /nowhere/libOpenCL.so"));
+  const auto other = dlx_test::run_forked([] {
+    setenv("DLX_OPENCL_PATH", "libm.so.6", 1);
+    CHECK_EQUAL(dlx::opencl_backend().count(), 0);
+    std::fprintf(stderr, "%s", dlx::opencl_backend().reason());
+  });
+  assert_non_null(std::strstr(other.output.c_str(), "lacks clGetPlatformIDs"));
+}
+
+void a_platform_without_devices_is_a_fact_too(void**) {
+  if (dlx::opencl::functions(nullptr) == nullptr) {
+    print_message("skipped: there is no libOpenCL.so.1\n");
+    return;
+  }
+  const auto outcome = dlx_test::run_forked([] {
+    setenv("OCL_ICD_VENDORS", "/nowhere", 1);
+    CHECK_EQUAL(dlx::opencl_backend().count(), 0);
+    std::fprintf(stderr, "%s", dlx::opencl_backend().reason());
+  });
+  assert_true(outcome.passed());
+  assert_non_null(std::strstr(outcome.output.c_str(), "clGetPlatformIDs failed"));
+}
+
+}  // namespace
+
+int main() {
+  const CMUnitTest tests[] = {
+      cmocka_unit_test(a_missing_driver_is_a_fact_with_a_reason),
+      cmocka_unit_test(a_platform_without_devices_is_a_fact_too),
+      cmocka_unit_test(devices_are_described),
+      cmocka_unit_test(there_is_no_room_for_everything),
+      cmocka_unit_test(offsets_stay_beside_the_handle),
+      cmocka_unit_test(long_rows_are_left_to_the_driver),
+      cmocka_unit_test(copies_on_the_device_are_right),
+      cmocka_unit_test(copies_to_the_device_are_right),
+      cmocka_unit_test(copies_from_the_device_are_right),
+      cmocka_unit_test(memory_of_other_contexts_goes_through_the_host),
+      cmocka_unit_test(events_tell_when_work_is_done),
+      cmocka_unit_test(errors_name_call_and_code),
+      cmocka_unit_test(a_forked_child_is_told),
+  };
+  return cmocka_run_group_tests(tests, nullptr, nullptr);
+}

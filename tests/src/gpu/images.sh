@@ -1,0 +1,50 @@
+#!/bin/bash
+# The kernels that the library embeds: made from this source, valid HIP C++ too, and taken by NVIDIA's
+# assembler for every architecture that it knows. What needs a tool that is not here is skipped, and
+# said so.
+set -u
+failures=0
+
+if python3 src/gpu/make_images.py --check; then
+  echo "the images are up to date"
+else
+  failures=1
+fi
+
+# hiprtc compiles HIP C++ without headers: clang does the same.
+if command -v clang-19 >/dev/null; then
+  # What the compiler is given at run time is the embedded text, not the files.
+  { printf '#include <cstdio>\nconst char text[] =\n#include "src/gpu/images_source.inc"\n;\n'
+    printf 'int main() { std::fputs(text, stdout); }\n'; } >"$TEST_TMPDIR/print.cc"
+  g++ -I. -o "$TEST_TMPDIR/print" "$TEST_TMPDIR/print.cc" && "$TEST_TMPDIR/print" >"$TEST_TMPDIR/k.hip"
+  for architecture in gfx900 gfx908 gfx1010 gfx1201; do
+    if clang-19 -x hip -nogpuinc -nogpulib --cuda-device-only "--offload-arch=$architecture" -O2 \
+      -Wall -Wextra -Werror -c -o "$TEST_TMPDIR/k.o" "$TEST_TMPDIR/k.hip"; then
+      echo "HIP C++ for $architecture: valid"
+    else
+      failures=1
+    fi
+  done
+else
+  echo "skipped: HIP C++: there is no clang-19"
+fi
+
+ptxas=$(command -v ptxas || ls /usr/local/cuda*/bin/ptxas 2>/dev/null | tail -n 1)
+if [ -n "$ptxas" ]; then
+  { printf '#include <cstdio>\nconst char text[] =\n#include "src/gpu/images_ptx.inc"\n;\n'
+    printf 'int main() { std::fputs(text, stdout); }\n'; } >"$TEST_TMPDIR/print.cc"
+  g++ -I. -o "$TEST_TMPDIR/print" "$TEST_TMPDIR/print.cc" && "$TEST_TMPDIR/print" >"$TEST_TMPDIR/k.ptx"
+  known=$("$ptxas" --help | grep -oE "'sm_[0-9]+'" | tr -d "'" | sort -u)
+  for architecture in $known; do
+    if "$ptxas" "-arch=$architecture" -Werror -v -o /dev/null "$TEST_TMPDIR/k.ptx" \
+      2>"$TEST_TMPDIR/log" && ! grep -qE ' [1-9][0-9]* bytes (spill|stack)' "$TEST_TMPDIR/log"; then
+      echo "PTX for $architecture: taken, nothing spilled"
+    else
+      cat "$TEST_TMPDIR/log"
+      failures=1
+    fi
+  done
+else
+  echo "skipped: PTX: there is no ptxas"
+fi
+exit "$failures"

@@ -1,0 +1,296 @@
+// How a copy is cut into launches: what a kernel can count on, and sizes beyond 32 bits.
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <csetjmp>
+#include <cstdarg>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernel_copy.h"
+#include "tests/src/copy/random_copy.h"
+
+extern "C" {
+#include <cmocka.h>
+}
+#undef fail  // its macro would hide dlx::fail
+
+namespace {
+
+using dlx::CopyPlan;
+using dlx_test::Choices;
+using dlx_test::OpenClDevice;
+
+using Axes = std::vector<int64_t>;
+
+constexpr int64_t kGiB = int64_t{1} << 30;
+
+/// Strides in bytes. Each side's first element lies at `first`.
+CopyPlan plan_of(Axes shape, Axes dst_strides, Axes src_strides, int64_t item, int64_t first = 0) {
+  DLTensor dst{}, src{};
+  dst.data = src.data = reinterpret_cast<void*>(1 + first);
+  dst.ndim = src.ndim = static_cast<int32_t>(shape.size());
+  dst.shape = src.shape = shape.data();
+  dst.strides = dst_strides.data();
+  src.strides = src_strides.data();
+  dst.dtype = src.dtype = {kDLUInt, 8, 1};
+  return CopyPlan(dst, src, {item, 1, 1, 1, false}).moved(-1, -1);
+}
+
+/// All that a launch does, as (place in dst, place in src, bytes).
+struct Move {
+  int64_t dst, src, bytes;
+  bool operator<(const Move& other) const { return dst < other.dst; }
+  bool operator==(const Move& other) const {
+    return dst == other.dst && src == other.src && bytes == other.bytes;
+  }
+};
+
+void add_moves(const dlx_strided_copy& copy, std::vector<Move>* moves) {
+  std::vector<Move> all = {{copy.dst, copy.src, copy.item}};
+  for (uint32_t k = 0; k < copy.axes; ++k) {
+    std::vector<Move> longer;
+    for (const Move& move : all) {
+      for (int64_t i = 0; i < copy.extent[k]; ++i) {
+        longer.push_back(
+            {move.dst + i * copy.dst_step[k], move.src + i * copy.src_step[k], move.bytes});
+      }
+    }
+    all.swap(longer);
+  }
+  moves->insert(moves->end(), all.begin(), all.end());
+}
+
+/// Sorted, with neighbours joined that go on on both sides.
+std::vector<Move> joined(std::vector<Move> moves) {
+  std::sort(moves.begin(), moves.end());
+  std::vector<Move> result;
+  for (const Move& move : moves) {
+    if (!result.empty()) {
+      Move& last = result.back();
+      if (last.dst + last.bytes == move.dst && last.src + last.bytes == move.src) {
+        last.bytes += move.bytes;
+        continue;
+      }
+    }
+    result.push_back(move);
+  }
+  return result;
+}
+
+std::vector<Move> moves_of(const CopyPlan& plan) {
+  std::vector<Move> moves = {{reinterpret_cast<intptr_t>(plan.dst()),
+                              reinterpret_cast<intptr_t>(plan.src()), plan.item()}};
+  for (int k = 0; k < plan.ndim(); ++k) {
+    std::vector<Move> longer;
+    for (const Move& move : moves) {
+      for (int64_t i = 0; i < plan.axis(k).extent; ++i) {
+        longer.push_back(
+            {move.dst + i * plan.axis(k).dst, move.src + i * plan.axis(k).src, move.bytes});
+      }
+    }
+    moves.swap(longer);
+  }
+  return joined(moves);
+}
+
+/// What every kernel relies on.
+void check_promises(const dlx::gpu::Launch& launch, const dlx::gpu::Limits& limits) {
+  const dlx_strided_copy& copy = launch.copy;
+  assert_true(launch.kernel >= 0 && launch.kernel < dlx::gpu::kernel_count());
+  assert_true(copy.axes <= DLX_STRIDED_COPY_AXES);
+  assert_true(copy.item > 0 && copy.item <= kGiB);
+  int64_t bytes = copy.item;
+  for (uint32_t k = 0; k < copy.axes; ++k) {
+    assert_true(copy.extent[k] >= 2 && copy.extent[k] <= kGiB);
+    assert_true(copy.dst_step[k] > 0 && copy.dst_step[k] <= INT32_MAX);
+    assert_true(copy.src_step[k] >= -INT32_MAX && copy.src_step[k] <= INT32_MAX);
+    bytes *= copy.extent[k];
+  }
+  assert_true(bytes <= 16 * kGiB);
+  assert_true(launch.groups[0] > 0 && launch.groups[1] == 1 && launch.groups[2] == 1);
+  assert_true(int64_t{launch.groups[0]} * launch.group_size[0] < 4 * kGiB);
+  assert_int_equal(launch.group_size[0], copy.group_size);
+  if (limits.max_groups[0] != 0) assert_true(launch.groups[0] <= limits.max_groups[0]);
+  if (limits.max_group_size != 0) assert_true(copy.group_size <= limits.max_group_size);
+}
+
+int check_launches(const CopyPlan& plan, const dlx::gpu::Limits& limits = {}) {
+  dlx::gpu::Launches launches(plan, 0, 0, limits);
+  dlx::gpu::Launch launch;
+  std::vector<Move> moves;
+  int count = 0;
+  for (; launches.next(&launch); ++count) {
+    check_promises(launch, limits);
+    add_moves(launch.copy, &moves);
+  }
+  assert_false(launches.next(&launch));
+  assert_true(joined(moves) == moves_of(plan));
+  return count;
+}
+
+void one_launch_is_usual(void**) {
+  assert_int_equal(check_launches(plan_of({100, 200}, {200, 1}, {1, 100}, 1)), 1);
+  assert_int_equal(check_launches(plan_of({1}, {1}, {1}, 1)), 1);
+  // The largest matrix of bytes that a GPU of 16 GiB holds twice goes in some.
+  assert_true(check_launches(plan_of({8}, {kGiB}, {kGiB}, kGiB - 1)) <= 16);
+}
+
+void long_items_are_cut(void**) {
+  check_launches(plan_of({}, {}, {}, 5 * kGiB + 3));
+  check_launches(plan_of({}, {}, {}, 5 * kGiB, 16));
+  check_launches(plan_of({3}, {7 * kGiB}, {6 * kGiB}, 5 * kGiB));
+}
+
+void long_steps_are_not_the_kernels_matter(void**) {
+  check_launches(plan_of({3, 5}, {3 * kGiB, 4}, {8, 2 * kGiB}, 4));
+  check_launches(plan_of({3, 5}, {4, 3 * kGiB}, {2 * kGiB, 8}, 4));
+  check_launches(plan_of({2, 3, 7}, {4 * kGiB, 100, 4}, {400, -2 * kGiB, 4}, 4, 60 * kGiB));
+  check_launches(plan_of({40, 2, 40}, {80, 2 * kGiB, 2}, {2, 2 * kGiB, 80}, 2));
+}
+
+void many_axes_are_looped_over(void**) {
+  for (int ndim = 7; ndim <= 14; ++ndim) {
+    Axes shape(static_cast<size_t>(ndim), 2), dst(shape.size()), src(shape.size());
+    int64_t dst_step = 3, src_step = 3;
+    for (size_t k = shape.size(); k-- > 0;) {
+      dst[k] = dst_step;
+      dst_step = dst_step * 2 + 3;
+      src[shape.size() - 1 - k] = src_step;
+      src_step = src_step * 2 + 3;
+    }
+    const int count = check_launches(plan_of(shape, dst, src, 3));
+    assert_int_equal(count, ndim <= 8 ? 1 : 1 << (ndim - 8));
+  }
+}
+
+void as_many_axes_as_a_plan_can_have(void**) {
+  // 40 axes of extent 2 would be 2^40 items: of 64 axes, all but a few have extent 1.
+  Axes shape(64, 1), dst(64, 1), src(64, 1);
+  for (size_t k = 0; k < 64; k += 6) {
+    shape[k] = 2;
+    dst[k] = int64_t{5} << (2 * (63 - k) / 6);
+    src[k] = int64_t{5} << (2 * k / 6);
+  }
+  check_launches(plan_of(shape, dst, src, 4));
+}
+
+void limits_of_a_device_are_kept(void**) {
+  dlx::gpu::Limits limits{};
+  limits.max_group_size = 64;
+  limits.max_groups[0] = 7;
+  assert_true(check_launches(plan_of({50, 60}, {60, 1}, {1, 50}, 1), limits) > 1);
+  assert_true(check_launches(plan_of({50, 60}, {480, 8}, {8, 400}, 8), limits) > 1);
+  limits.max_group_size = 1;
+  limits.max_groups[0] = 1;
+  check_launches(plan_of({3, 5}, {5, 1}, {1, 3}, 1), limits);
+}
+
+void random_plans_keep_their_promises(void**) {
+  for (uint64_t seed = 1; seed <= 3000; ++seed) {
+    Choices choices(seed);
+    const auto ndim = static_cast<size_t>(choices.below(13));
+    const int64_t item = 1 + choices.below(choices.one_in(4) ? 200 : 16);
+    Axes shape(ndim), dst(ndim), src(ndim);
+    int64_t dst_step = item, src_step = item, room = 3000, low = 0;
+    for (size_t k = ndim; k-- > 0;) {
+      shape[k] = 1 + choices.below(std::min<int64_t>(room, choices.one_in(3) ? 40 : 4));
+      room = std::max<int64_t>(room / shape[k], 1);
+      dst[k] = dst_step;
+      dst_step = dst_step * shape[k] + choices.below(3) * item;
+      if (choices.one_in(10)) dst_step += 3 * kGiB;
+    }
+    Axes order(ndim);
+    for (size_t k = 0; k < ndim; ++k) order[k] = static_cast<int64_t>(k);
+    for (size_t k = ndim; k > 1; --k)
+      std::swap(order[k - 1], order[static_cast<size_t>(choices.below(static_cast<int64_t>(k)))]);
+    for (const int64_t axis : order) {
+      const auto k = static_cast<size_t>(axis);
+      src[k] = choices.one_in(8) ? 0 : choices.one_in(6) ? -src_step : src_step;
+      if (src[k] < 0) low -= src[k] * (shape[k] - 1);
+      src_step = src_step * shape[k] + choices.below(3);
+      if (choices.one_in(10)) src_step += 3 * kGiB;
+    }
+    if (dst_step > (int64_t{1} << 60) || src_step > (int64_t{1} << 60)) continue;
+    check_launches(plan_of(shape, dst, src, item, low));
+  }
+}
+
+// Real kernels on memory that is mostly not there: PoCL uses it in place.
+void kernels_reach_beyond_32_bits(void**) {
+  std::string reason;
+  OpenClDevice* device = OpenClDevice::find(&reason);
+  if (device == nullptr) {
+    print_message("skipped: no OpenCL device: %s\n", reason.c_str());
+    return;
+  }
+  const size_t size = static_cast<size_t>(7 * kGiB + kGiB / 2);
+  void* all = mmap(nullptr, 2 * size, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (all == MAP_FAILED) {
+    print_message("skipped: no address space for 15 GiB\n");
+    return;
+  }
+  char* dst_memory = static_cast<char*>(all);
+  char* src_memory = dst_memory + size;
+  dlx::opencl::Memory dst = nullptr, src = nullptr;
+  try {
+    dst = device->wrap(dst_memory, size);
+    src = device->wrap(src_memory, size);
+  } catch (const std::exception& error) {
+    print_message("skipped: no buffers of 7.5 GiB: %s\n", error.what());
+    return;
+  }
+  const struct {
+    Axes shape, dst, src;
+    int64_t item;
+  } cases[] = {
+      {{4, 300}, {2 * kGiB + 4096, 1}, {1, 4}, 1},                 // a step that no int holds
+      {{3, 5, 300}, {300, 1 * kGiB + 512, 1}, {1500, 300, 1}, 1},  // many steps that one does
+      {{7, 64, 64}, {1 * kGiB, 256, 4}, {1 * kGiB, 4, 256}, 4},    // tiles far apart
+      {{7, 64, 96}, {1 * kGiB, 96, 1}, {1 * kGiB + 1, 1, 64}, 1},
+      {{7, 1000}, {1 * kGiB, 8}, {1 * kGiB, 16}, 8},
+      {{300, 4}, {4, 1}, {1, 2 * kGiB + 4096}, 1},
+  };
+  for (const auto& c : cases) {
+    const CopyPlan plan = plan_of(c.shape, c.dst, c.src, c.item);
+    const std::vector<Move> moves = moves_of(plan);
+    uint8_t next = 1;
+    for (const Move& move : moves) {
+      for (int64_t k = 0; k < move.bytes; ++k)
+        src_memory[move.src + k] = static_cast<char>(next += 7);
+    }
+    dlx::gpu::Launches launches(plan, 0, 0, {});
+    dlx::gpu::Launch launch;
+    while (launches.next(&launch)) device->run(dst, src, launch);
+    for (const Move& move : moves) {
+      assert_memory_equal(dst_memory + move.dst, src_memory + move.src,
+                          static_cast<size_t>(move.bytes));
+    }
+    madvise(all, 2 * size, MADV_DONTNEED);
+  }
+  device->release(dst);
+  device->release(src);
+  munmap(all, 2 * size);
+}
+
+}  // namespace
+
+int main() {
+  const CMUnitTest tests[] = {
+      cmocka_unit_test(one_launch_is_usual),
+      cmocka_unit_test(long_items_are_cut),
+      cmocka_unit_test(long_steps_are_not_the_kernels_matter),
+      cmocka_unit_test(many_axes_are_looped_over),
+      cmocka_unit_test(as_many_axes_as_a_plan_can_have),
+      cmocka_unit_test(limits_of_a_device_are_kept),
+      cmocka_unit_test(random_plans_keep_their_promises),
+      cmocka_unit_test(kernels_reach_beyond_32_bits),
+  };
+  return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
