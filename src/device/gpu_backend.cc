@@ -17,7 +17,7 @@ GpuEvent* as_event(EventHandle event) noexcept { return static_cast<GpuEvent*>(e
 // ---- what there is ----
 
 void GpuBackend::open() {
-  std::call_once(opened_, [this] {
+  opened_.run([this] {
     int32_t count = 0;
     try {
       count = driver_.open(&reason_);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "src/base/once.h"
 #include "src/device/backend.h"
 #include "src/device/gpu_driver.h"
 #include "src/device/gpu_events.h"
@@ -92,7 +93,7 @@ class GpuBackend : public Backend {
   void* allocate_aligned(int32_t device_type, size_t size, size_t alignment);
 
   GpuDriver& driver_;
-  std::once_flag opened_;
+  Once opened_;
   int32_t count_ = 0;
   std::string reason_;
   std::unique_ptr<Device[]> devices_;

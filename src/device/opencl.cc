@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cstdio>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "dlx/dlx.h"
 #include "src/base/error.h"
+#include "src/base/once.h"
 #include "src/device/backend.h"
 #include "src/device/opencl_queue.h"
 #include "src/device/process_state.h"
@@ -80,7 +80,7 @@ class OpenClBackend final : public Backend {
   OpenClQueue& queue(int32_t id);
 
   const opencl::Functions* cl_ = nullptr;
-  std::once_flag opened_;
+  Once opened_;
   std::string reason_;
   std::vector<std::unique_ptr<OpenClQueue>> queues_;
   ProcessState process_;
@@ -106,7 +106,7 @@ bool is_new_enough(const std::string& version) noexcept {
 }
 
 void OpenClBackend::open() {
-  std::call_once(opened_, [this] {
+  opened_.run([this] {
     const char* reason = "";
     cl_ = opencl::functions(&reason);
     reason_ = reason;

@@ -44,7 +44,7 @@ void check_opencl(const char* symbol, Result code) {
 }
 
 void OpenClQueue::open() {
-  std::call_once(opened_, [this] {
+  opened_.run([this] {
     Result code = 0;
     opencl::Context context = cl_.create_context(nullptr, 1, &device_, nullptr, nullptr, &code);
     check_opencl(cl_.create_context.symbol, code);

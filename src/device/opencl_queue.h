@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "src/base/once.h"
 #include "src/copy/plan.h"
 #include "src/device/backend.h"
 #include "src/driver/opencl.h"
@@ -67,7 +68,7 @@ class OpenClQueue {
 
   const opencl::Functions& cl_;
   opencl::Device device_;
-  std::once_flag opened_;
+  Once opened_;
   opencl::Context context_ = nullptr;
   opencl::Queue queue_ = nullptr;
   std::mutex mutex_;  // of the kernels: their arguments are state

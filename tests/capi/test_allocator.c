@@ -300,7 +300,7 @@ static void default_allocator_of_another_device_is_unsupported(void **state) {
   arena self = {0};
   const dlx_allocator allocator = allocator_of(&self);
 
-  assert_fails(dlx_set_allocator(kDLCUDA, &allocator), DLX_ERROR_UNSUPPORTED, "cuda");
+  assert_fails(dlx_set_allocator(kDLWebGPU, &allocator), DLX_ERROR_UNSUPPORTED, "webgpu");
   assert_fails(dlx_set_allocator(0, &allocator), DLX_ERROR_UNSUPPORTED, "`device_type`");
   assert_fails(dlx_set_allocator(-1, &allocator), DLX_ERROR_UNSUPPORTED, "`device_type`");
 }
