@@ -1,0 +1,184 @@
+// What fails, and what is over: errors, fork(), the end of a driver.
+#include <thread>
+
+#include "gpu_fixture.h"
+
+namespace {
+
+using namespace dlx_test;
+
+// An error names the driver's call, its code and its text.
+void errors_have_the_drivers_words(void**) {
+  passes([](Gpu& gpu) {
+    void* data = gpu.memory(64);
+    gpu.set_schedule("latest");
+    const int64_t stream = gpu.backend.create_stream(0);
+    unsigned char bytes[64] = {};
+    gpu.break_next_work(700);
+    gpu.backend.copy_to_host(0, stream, bytes, at(data), 64);
+    const std::string text = error_of([&] { gpu.backend.synchronize_stream(0, stream); });
+    const bool cuda = gpu.kind.type == kDLCUDA;
+    CHECK(contains(text, cuda ? "cuStreamSynchronize failed: CUDA_ERROR_ILLEGAL_ADDRESS (700): "
+                              : "hipStreamSynchronize failed: hipErrorIllegalAddress (700): "));
+    CHECK_EQUAL(gpu.report().pushed, 0);
+  });
+}
+
+/// All that a backend does, once: what it gets is given back, whatever fails.
+void do_everything(Gpu& gpu) {
+  struct Cleanup {
+    std::vector<std::function<void()>> steps;
+    ~Cleanup() {
+      for (auto step = steps.rbegin(); step != steps.rend(); ++step) (*step)();
+    }
+  } cleanup;
+  Backend& backend = gpu.backend;
+  std::vector<unsigned char> bytes(4096);
+  dlx_device_properties properties = {};
+  backend.describe(0, &properties);
+  const int64_t stream = backend.create_stream(0);
+  cleanup.steps.emplace_back([&backend, stream] { backend.destroy_stream(0, stream); });
+  auto allocate = [&](int32_t type, size_t alignment) {
+    void* data = backend.allocate(type, 0, 4096, alignment);
+    if (data == nullptr) dlx::fail(DLX_ERROR_OUT_OF_MEMORY, "no room");
+    cleanup.steps.emplace_back([&backend, type, data] { backend.deallocate(type, 0, data); });
+    return data;
+  };
+  void* data = allocate(gpu.kind.type, 1 << 16);
+  allocate(gpu.kind.host_type, 64);
+  void* pinned = backend.allocate_pinned(4096);
+  if (pinned == nullptr) dlx::fail(DLX_ERROR_OUT_OF_MEMORY, "no room");
+  cleanup.steps.emplace_back([&backend, pinned] { backend.deallocate_pinned(pinned); });
+  void* temporary = backend.allocate_temporary(0, stream, 4096);
+  if (temporary == nullptr) dlx::fail(DLX_ERROR_OUT_OF_MEMORY, "no room");
+  cleanup.steps.emplace_back(
+      [&backend, stream, temporary] { backend.deallocate_temporary(0, stream, temporary); });
+  backend.capture(0, stream);
+  backend.copy_from_host(0, stream, at(data), pinned, 4096);
+  backend.copy_on_device(0, at(temporary), 0, at(data), stream, 4096);
+  backend.copy_to_host(0, stream, bytes.data(), at(temporary), 4096);
+  EventHandle event = backend.record(0, stream);
+  cleanup.steps.emplace_back([&backend, event] { backend.release_event(0, event); });
+  backend.wait(0, backend.default_stream(), event);
+  backend.is_done(0, event);
+  backend.wait_on_host(0, event);
+  backend.synchronize_stream(0, stream);
+  backend.synchronize(0);
+}
+
+// Each call of the driver fails in turn: the error names it, nothing leaks, the caller's context
+// stays, and the next use works.
+void every_call_may_fail(void**) {
+  passes([](Gpu& gpu) {
+    gpu.backend.count();
+    do_everything(gpu);  // what is made once stays: contexts, pool, pooled events
+    int64_t calls = 0, named = 0;
+    for (bool more = true; more;) {
+      // A failing pop leaves a context current: each try has a thread of its own.
+      std::thread([&] {
+        const fake_report before = gpu.report();
+        gpu.fail_nth_call(++calls, 1);
+        const std::string text = error_of([&] { do_everything(gpu); });
+        const std::string failed = gpu.failed_call();
+        gpu.fail_nth_call(0, 0);
+        more = !failed.empty();
+        // Where giving back itself fails, nobody can do more.
+        if (text.empty()) return;
+        ++named;
+        CHECK(contains(text, failed + " failed: "));
+        const fake_report after = gpu.report();
+        if (after.allocations != before.allocations || after.streams != before.streams ||
+            after.host_allocations != before.host_allocations || after.pushed != before.pushed ||
+            after.events > before.events + 1) {
+          std::fprintf(stderr, "leaked by call %lld, %s: %s\n", static_cast<long long>(calls),
+                       failed.c_str(), text.c_str());
+          CHECK(false);
+        }
+      }).join();
+    }
+    CHECK(calls > 100 && named > calls / 3);
+    CHECK(error_of([&] { do_everything(gpu); }).empty());
+  });
+}
+
+// The same from the very first call of a process on: what is made once is made by the next use.
+void every_first_call_may_fail(void**) {
+  for (const Kind& kind : kKinds) {
+    bool more = true;
+    for (int64_t n = 1; more; ++n) {
+      const Outcome outcome = run_forked([&] {
+        Gpu gpu(kind);
+        gpu.fail_nth_call(n, 1);
+        if (gpu.backend.count() == 0) {
+          CHECK(contains(gpu.backend.reason(), std::string(gpu.failed_call()) + " failed: "));
+          return;
+        }
+        const std::string text = error_of([&] { do_everything(gpu); });
+        const std::string failed = gpu.failed_call();
+        CHECK(text.empty() || contains(text, failed + " failed: "));
+        gpu.fail_nth_call(0, 0);
+        std::thread([&] {
+          CHECK(error_of([&] { do_everything(gpu); }).empty());
+          CHECK_EQUAL(gpu.report().pushed, 0);
+        }).join();
+        if (failed.empty()) _exit(77);
+      });
+      more = !(WIFEXITED(outcome.status) && WEXITSTATUS(outcome.status) == 77);
+      if (more && !outcome.passed()) {
+        print_error("%s, call %d: %s", kind.file, static_cast<int>(n), outcome.output.c_str());
+        assert_true(false);
+      }
+    }
+  }
+}
+
+// In a forked child work is refused in words, and giving memory back is quiet.
+void forked_child(void**) {
+  passes([](Gpu& gpu) {
+    void* data = gpu.memory(64);
+    EventHandle event = gpu.backend.record(0, gpu.stream());
+    const Outcome child = run_forked([&] {
+      gpu.clear_log();
+      const std::string text = error_of([&] { gpu.backend.allocate(gpu.kind.type, 0, 64, 64); });
+      CHECK(contains(text, "before this process was forked"));
+      CHECK(contains(error_of([&] { gpu.backend.is_done(0, event); }), "forked"));
+      dlx::PointerInfo info = {};
+      CHECK(!gpu.backend.locate(data, &info));
+      gpu.backend.release_event(0, event);
+      gpu.free(data);
+      CHECK_EQUAL(gpu.all_calls(), 0);
+    });
+    if (!child.passed()) std::fprintf(stderr, "%s", child.output.c_str());
+    CHECK(child.passed());
+    gpu.backend.release_event(0, event);
+    gpu.free(data);
+    CHECK_EQUAL(gpu.report().allocations, 0);
+  });
+}
+
+// After the driver's end memory is given back quietly.
+void driver_has_shut_down(void**) {
+  passes([](Gpu& gpu) {
+    void* data = gpu.memory(64);
+    void* pinned = gpu.backend.allocate_pinned(64);
+    void* temporary = gpu.backend.allocate_temporary(0, gpu.stream(), 64);
+    EventHandle event = gpu.backend.record(0, gpu.stream());
+    gpu.shutdown();
+    gpu.free(data);
+    gpu.backend.deallocate_pinned(pinned);
+    gpu.backend.deallocate_temporary(0, gpu.stream(), temporary);
+    gpu.backend.release_event(0, event);
+    CHECK(contains(error_of([&] { gpu.memory(64); }), "(4): "));
+  });
+}
+
+}  // namespace
+
+int main() {
+  const CMUnitTest tests[] = {
+      cmocka_unit_test(errors_have_the_drivers_words), cmocka_unit_test(every_call_may_fail),
+      cmocka_unit_test(every_first_call_may_fail),     cmocka_unit_test(forked_child),
+      cmocka_unit_test(driver_has_shut_down),
+  };
+  return cmocka_run_group_tests(tests, nullptr, nullptr);
+}

@@ -1,0 +1,73 @@
+// Strided copies by kernels, and drivers that cannot load them.
+#include "gpu_fixture.h"
+
+#include <algorithm>
+#include <sstream>
+
+namespace {
+
+using namespace dlx_test;
+
+// The kernels are loaded once, and do what the plan says.
+void strided_copies(void**) {
+  passes([](Gpu& gpu) {
+    gpu.set_schedule("latest");
+    const int64_t stream = gpu.backend.create_stream(0);
+    CHECK(transpose(gpu, stream));
+    CHECK(transpose(gpu, stream));
+    CHECK_EQUAL(gpu.calls(module_load(gpu)), 1);
+  });
+}
+
+/// The calls of a first transpose(), in order.
+std::vector<std::string> calls_of_transpose(const Kind& kind) {
+  const Outcome outcome = run_forked([&] {
+    Gpu gpu(kind);
+    gpu.backend.count();
+    gpu.clear_log();
+    transpose(gpu, gpu.stream());
+    std::fprintf(stderr, "%s", gpu.call_log());
+  });
+  std::istringstream lines(outcome.output);
+  std::vector<std::string> calls;
+  for (std::string line; std::getline(lines, line);) calls.push_back(line);
+  return calls;
+}
+
+// A driver that cannot compile or load them is remembered; a failure of another kind is an error,
+// and is tried again.
+void kernels_that_cannot_be_loaded(void**) {
+  passes([](Gpu& gpu) {
+    const std::vector<std::string> calls = calls_of_transpose(gpu.kind);
+    const auto load = std::find(calls.begin(), calls.end(), module_load(gpu));
+    CHECK(load != calls.end());
+    const int64_t number = load - calls.begin() + 1;
+    gpu.backend.count();
+    for (int code : {700, 209}) {
+      std::string text;
+      bool done = true;
+      // The second time fewer calls come before it: the context is there.
+      for (int64_t n = number; n > 0; --n) {
+        gpu.fail_nth_call(n, code);
+        text = error_of([&] { done = transpose(gpu, gpu.stream()); });
+        if (std::strcmp(gpu.failed_call(), module_load(gpu)) == 0) break;
+        CHECK(!done || !text.empty());
+      }
+      gpu.fail_nth_call(0, 0);
+      CHECK(code == 700 ? contains(text, module_load(gpu)) : !done);
+    }
+    gpu.clear_log();
+    CHECK(!transpose(gpu, gpu.stream()));
+    CHECK_EQUAL(gpu.calls(module_load(gpu)), 0);
+  });
+}
+
+}  // namespace
+
+int main() {
+  const CMUnitTest tests[] = {
+      cmocka_unit_test(strided_copies),
+      cmocka_unit_test(kernels_that_cannot_be_loaded),
+  };
+  return cmocka_run_group_tests(tests, nullptr, nullptr);
+}

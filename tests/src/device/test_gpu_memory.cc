@@ -1,0 +1,164 @@
+// Devices, their memory and its addresses, by CUDA and HIP on their fakes.
+#include "gpu_fixture.h"
+
+namespace {
+
+using namespace dlx_test;
+
+// Counting and describing make no context, and describing tells all that the driver knows.
+void describing_makes_no_context(void**) {
+  passes([](Gpu& gpu) {
+    gpu.set_devices(2);
+    CHECK_EQUAL(gpu.backend.count(), 2);
+    dlx_device_properties properties = {};
+    properties.memory_free = -1;
+    gpu.backend.describe(1, &properties);
+    CHECK(properties.name[0] != '\0' && properties.architecture[0] != '\0');
+    CHECK(properties.pci_id[0] != '\0' && contains(properties.uuid, "GPU-"));
+    CHECK(properties.driver_version[0] != '\0');
+    CHECK(properties.memory_total > 0);
+    if (gpu.kind.type == kDLCUDA) {
+      CHECK_EQUAL(properties.memory_free, -1);
+      CHECK_EQUAL(gpu.calls("cuDevicePrimaryCtxRetain"), 0);
+    }
+    void* data = gpu.memory(1 << 20, 1);
+    gpu.backend.describe(1, &properties);
+    CHECK(properties.memory_free > 0 && properties.memory_free < properties.memory_total);
+    gpu.free(data, 1);
+  });
+}
+
+// Work on one device leaves another current, and pinned memory makes no context where one is.
+void callers_device_stays_current(void**) {
+  passes([](Gpu& gpu) {
+    gpu.set_devices(2);
+    gpu.backend.count();
+    void* data = gpu.memory(64, 1);
+    CHECK_EQUAL(gpu.backend.current_device(), 0);
+    void* pinned = gpu.backend.allocate_pinned(4096);
+    gpu.backend.copy_from_host(1, gpu.stream(), at(data), pinned, 64);
+    gpu.backend.synchronize_stream(1, gpu.stream());
+    gpu.backend.deallocate_pinned(pinned);
+    gpu.free(data, 1);
+    const fake_report report = gpu.report();
+    CHECK_EQUAL(report.pushed, 0);
+    CHECK_EQUAL(report.host_allocations, 0);
+    if (gpu.kind.type == kDLCUDA) CHECK_EQUAL(report.primary_retains, 1);
+  });
+}
+
+// Addresses are told apart without initialising anything.
+void locating(void**) {
+  passes([](Gpu& gpu) {
+    dlx::PointerInfo info = {};
+    int local = 0;
+    gpu.clear_log();
+    CHECK(!gpu.backend.locate(&local, &info));
+    CHECK_EQUAL(gpu.calls(gpu.kind.type == kDLCUDA ? "cuInit" : "hipInit"), 0);
+    if (gpu.kind.type == kDLROCM) CHECK_EQUAL(gpu.calls("hipPointerGetAttributes"), 0);
+    gpu.set_devices(2);
+    void* data = gpu.memory(64, 1);
+    CHECK(gpu.backend.locate(static_cast<char*>(data) + 63, &info));
+    CHECK_EQUAL(info.device_type, gpu.kind.type);
+    CHECK_EQUAL(info.device_id, 1);
+    CHECK_EQUAL(info.ordinal, 1);
+    void* pinned = gpu.backend.allocate(gpu.kind.host_type, 1, 64, 64);
+    CHECK(gpu.backend.locate(pinned, &info));
+    CHECK_EQUAL(info.device_type, gpu.kind.host_type);
+    CHECK_EQUAL(info.device_id, 0);
+    CHECK(!gpu.backend.locate(&local, &info));
+    gpu.backend.deallocate(gpu.kind.host_type, 1, pinned);
+    gpu.free(data, 1);
+  });
+}
+
+// Alignments beyond the driver's are met, and the memory is given back whole.
+void large_alignments(void**) {
+  passes([](Gpu& gpu) {
+    std::vector<void*> all;
+    for (size_t alignment = 64; alignment <= size_t{1} << 20; alignment *= 2) {
+      void* data = gpu.backend.allocate(gpu.kind.type, 0, 100, alignment);
+      CHECK(data != nullptr && reinterpret_cast<uintptr_t>(data) % alignment == 0);
+      all.push_back(data);
+    }
+    for (void* data : all) gpu.free(data);
+    CHECK_EQUAL(gpu.report().allocations, 0);
+    CHECK_EQUAL(gpu.report().double_frees, 0);
+  });
+}
+
+// No room is NULL, not an error.
+void no_room(void**) {
+  passes([](Gpu& gpu) {
+    gpu.backend.count();
+    gpu.set_memory(0, 1 << 20);
+    gpu.set_host_memory(1 << 20);
+    CHECK(gpu.backend.allocate(gpu.kind.type, 0, size_t{1} << 30, 64) == nullptr);
+    CHECK(gpu.backend.allocate(gpu.kind.host_type, 0, size_t{1} << 30, 64) == nullptr);
+    CHECK(gpu.backend.allocate_pinned(size_t{1} << 30) == nullptr);
+    CHECK(gpu.backend.allocate_temporary(0, gpu.stream(), size_t{1} << 30) == nullptr);
+  });
+}
+
+// Numbers of streams by the standard.
+void stream_numbers(void**) {
+  Backend& cuda = dlx::cuda_backend();
+  Backend& hip = dlx::hip_backend();
+  for (int64_t number : {int64_t{-2}, int64_t{-1}, int64_t{0}}) {
+    assert_true(contains(error_of([&] { cuda.check_stream(number); }),
+                         "is not a CUDA stream (got " + std::to_string(number)));
+  }
+  for (int64_t number : {int64_t{-2}, int64_t{-1}, int64_t{1}, int64_t{2}}) {
+    assert_true(contains(error_of([&] { hip.check_stream(number); }),
+                         "is not a ROCm stream (got " + std::to_string(number)));
+  }
+  for (int64_t number : {1, 2, 3, 4096}) cuda.check_stream(number);
+  for (int64_t number : {0, 3, 4096}) hip.check_stream(number);
+  assert_int_equal(cuda.default_stream(), 1);
+  assert_int_equal(hip.default_stream(), 0);
+}
+
+// What is absent or unsuitable is told in words, and is no error.
+void reasons(void**) {
+  struct Case {
+    const char* name;
+    const char* value;
+    const char* cuda;
+    const char* hip;
+  };
+  const Case cases[] = {
+      {"FAKE_STUB", "1", "CUDA_ERROR_STUB_LIBRARY (34)", "(34)"},
+      {"FAKE_DEVICES", "0", "cu", "hip"},
+      {"FAKE_VERSION", "10020", "too old", "too old"},
+  };
+  for (const Case& c : cases) {
+    passes([&c](Gpu& gpu) {
+      setenv(c.name, c.value, 1);
+      CHECK_EQUAL(gpu.backend.count(), 0);
+      const std::string reason = gpu.backend.reason();
+      std::fprintf(stderr, "%s\n", reason.c_str());
+      CHECK(contains(reason, gpu.kind.type == kDLCUDA ? c.cuda : c.hip));
+      CHECK(contains(reason, gpu.path()));
+    });
+  }
+  passes([](Gpu& gpu) {
+    setenv(gpu.kind.variable, "/nowhere/driver.so", 1);
+    CHECK_EQUAL(gpu.backend.count(), 0);
+    CHECK(contains(gpu.backend.reason(), "/nowhere/driver.so: cannot open"));
+  });
+}
+
+}  // namespace
+
+int main() {
+  const CMUnitTest tests[] = {
+      cmocka_unit_test(describing_makes_no_context),
+      cmocka_unit_test(callers_device_stays_current),
+      cmocka_unit_test(locating),
+      cmocka_unit_test(large_alignments),
+      cmocka_unit_test(no_room),
+      cmocka_unit_test(stream_numbers),
+      cmocka_unit_test(reasons),
+  };
+  return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
