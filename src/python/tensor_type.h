@@ -38,6 +38,8 @@ int tensor_setitem(PyObject* self, PyObject* key, PyObject* value);  // indexing
 PyObject* tensor_dlpack(PyObject* self, PyObject* const* args, intptr_t nargs,
                         PyObject* kwnames);                 // export.cc
 PyObject* tensor_dlpack_device(PyObject* self, PyObject*);  // export.cc
+/// A versioned capsule that shares the tensor as it is; a new reference. Throws PythonError.
+PyObject* share_as_capsule(Tensor* tensor);  // export.cc
 PyObject* tensor_arrow_c_array(PyObject* self, PyObject* const* args, intptr_t nargs,
                                PyObject* kwnames);  // arrow.cc
 PyObject* tensor_arrow_c_device_array(PyObject* self, PyObject* const* args, intptr_t nargs,
@@ -103,6 +105,8 @@ struct Signature {
 void parse_arguments(const Signature& signature, PyObject* const* args, intptr_t nargs,
                      PyObject* kwnames, PyObject** values);
 
+/// dlx.asarray(object); a new reference.
+PyObject* as_tensor(PyObject* object);
 /// dlx.asarray(object, copy=False), for a destination; a new reference.
 PyObject* as_shared_tensor(PyObject* object);
 /// dlx.asarray(object, dtype=…) for `tensor[key] = object`; a new reference.
@@ -119,6 +123,9 @@ TensorRef scalar_tensor(PyObject* value, DLDataType dtype);  // scalars.cc
 extern PyMethodDef import_functions[];  // import.cc
 extern PyMethodDef native_functions[];  // functions.cc
 extern PyMethodDef arrow_functions[];   // arrow.cc
+extern PyMethodDef convert_functions[];  // handover.cc
+/// Forgets what handover.cc keeps about the libraries that convert() serves.
+void clear_targets() noexcept;
 /// Forgets what import.cc keeps about types.
 void clear_type_cache() noexcept;
 

@@ -15,6 +15,9 @@ enum TypeFlags : int {
   kArrow = 64,          ///< asarray takes it by __arrow_c_array__, whatever else it has
   kArrowStream = 128,   ///< the same by __arrow_c_stream__
   kArrowNumbers = 256,  ///< with kArrow: __dlpack__ is tried first, which is faster
+  kPlain = 512,         ///< the guard hook has nothing to say about it; see import_plain()
+  kLateArrow = 1024,    ///< with kPlain: `__arrow_c_array__` comes after the array interfaces
+  kLateArrowStream = 2048,  ///< the same for `__arrow_c_stream__`
   kHasDlpack = 32       ///< found here: the type has __dlpack__
 };
 
@@ -53,6 +56,19 @@ void note_legacy_signature(PyObject* type) noexcept;
 /// Finds the predicates of a torch type by one of its objects and remembers them. Functions that are
 /// not plain C functions without arguments are left NULL. Throws PythonError.
 LazyBitPredicates find_lazy_bits(PyObject* object);
+
+/// An attribute, or none if there is none (AttributeError). Throws PythonError for other errors.
+Ref find_attribute(PyObject* object, PyObject* name);
+
+/// The name of a type for messages, such as "numpy.ndarray" or "int". Never throws.
+struct TypeText {
+  char text[100];
+};
+TypeText type_text(PyObject* type) noexcept;
+
+/// Whether a numpy.ndarray's dtype is one that DLPack has by NumPy's type number alone, and its
+/// fields can be trusted. Throws PythonError.
+bool has_plain_dtype(PyObject* object);
 
 /// The tensor in a numpy.ndarray (exactly that type), or none if its fields cannot be trusted.
 /// `may_copy`: strides that are not whole elements lead to a copy, else to CopyRefused.

@@ -24,6 +24,9 @@ IMMUTABLE = 16  # its legacy capsules are read-only data
 ARROW = 64  # asarray takes it by __arrow_c_array__, whatever else it has
 ARROW_STREAM = 128  # the same by __arrow_c_stream__
 ARROW_NUMBERS = 256  # with ARROW: __dlpack__ is tried first, which is faster
+PLAIN = 512  # guard() and _asarray.py have nothing special to say about it
+LATE_ARROW = 1024  # with PLAIN: it has __arrow_c_array__, which comes after the array interfaces
+LATE_ARROW_STREAM = 2048  # with PLAIN: likewise __arrow_c_stream__
 
 # Packages whose classes wrap numbers with a meaning that a plain tensor loses.
 # TensorFlow's strings abort the process when they are exported.
@@ -46,6 +49,13 @@ _NUMBER_ARRAYS = frozenset(
     ]
 )
 _IMMUTABLE_PACKAGES = frozenset({"jax", "jaxlib", "tensorflow"})
+# Those that guard() or _asarray.py know by name.
+_KNOWN_PACKAGES = (
+    _GUARDED_PACKAGES
+    | _ARROW_PACKAGES
+    | _IMMUTABLE_PACKAGES
+    | {"dask", "ml_dtypes", "mxnet", "pandas", "xarray"}
+)
 
 
 def classify(cls: type, /) -> int:
@@ -75,7 +85,24 @@ def classify(cls: type, /) -> int:
         bits |= IMMUTABLE
     if packages & _ARROW_PACKAGES:
         bits |= _arrow_bits(cls)
+    if not bits & GUARD:
+        bits |= _plain_bits(cls, packages, numpy)
     return bits
+
+
+def _plain_bits(cls: type, packages: set[str], numpy: Any) -> int:
+    """For classes whose buffers and array interfaces the native code may take by itself."""
+    if numpy is not None and issubclass(cls, numpy.generic):
+        return PLAIN if cls.__module__ == "numpy" else 0
+    if packages & _KNOWN_PACKAGES or issubclass(cls, (type, int, float, complex, str, list, tuple)):
+        return 0
+    if hasattr(cls, "columns") and hasattr(cls, "__array__"):
+        return PLAIN  # a table: see _arrow.py
+    if hasattr(cls, "__arrow_c_array__"):
+        return PLAIN | LATE_ARROW
+    if hasattr(cls, "__arrow_c_device_array__"):
+        return 0
+    return PLAIN | LATE_ARROW_STREAM if hasattr(cls, "__arrow_c_stream__") else PLAIN
 
 
 def _is_tracer(cls: type) -> bool:
