@@ -105,7 +105,12 @@ TensorRef import_address(PyObject* data, Layout* layout) {
   const Ref index(check(api.PyNumber_Index(address)));
   DLTensor description = layout->description();
   description.data = api.PyLong_AsVoidPtr(index.get());
-  if (description.data == nullptr && api.PyErr_Occurred() != nullptr) throw PythonError();
+  if (description.data == nullptr && api.PyErr_Occurred() != nullptr) {
+    if (api.PyErr_ExceptionMatches(api.overflow_error) == 0) throw PythonError();
+    api.PyErr_Clear();
+    fail(DLX_ERROR_INVALID_ARGUMENT,
+         "`__array_interface__['data'][0]` is no address (got an integer beyond 64 bits)");
+  }
   const int readonly = api.PyObject_IsTrue(api.PyTuple_GetItem(data, 1));
   if (readonly < 0) throw PythonError();
   return describe(description, readonly != 0 ? DLPACK_FLAG_BITMASK_READ_ONLY : 0,
@@ -132,16 +137,15 @@ void require_inside(const Tensor& tensor, int64_t offset, int64_t itemsize, int6
 TensorRef import_block(PyObject* object, PyObject* interface, PyObject* data, Layout* layout) {
   PyObject* source = data == nullptr ? object : data;
   if (api.PyObject_CheckBuffer(source) == 0) {
-    raise(api.type_error,
-          "asarray: `__array_interface__['data']` is neither a tuple nor a buffer (got %s)",
-          data == nullptr ? "none, and the object has no buffer either"
-                          : type_text(data->type).text);
+    raise(
+        api.type_error,
+        "asarray: `__array_interface__['data']` is neither a tuple nor a buffer (got %s)",
+        data == nullptr ? "none, and the object has no buffer either" : type_text(data->type).text);
   }
   const TensorRef block = import_buffer(source);
   const int64_t available = block->size * (item_bits(block->dl.dtype, false) / 8);
   PyObject* start = find_field(interface, names.offset);
-  const int64_t offset =
-      start == nullptr ? 0 : to_int64(start, "__array_interface__['offset']");
+  const int64_t offset = start == nullptr ? 0 : to_int64(start, "__array_interface__['offset']");
   DLTensor description = layout->description();
   if (offset < 0 || offset > available) {
     fail(DLX_ERROR_INVALID_ARGUMENT,
@@ -209,8 +213,7 @@ TensorRef import_array_struct(PyObject* object, PyObject* capsule) {
           "asarray: `__array_struct__` of %s is not a capsule without a name (got %s)",
           type_text(object->type).text, type_text(capsule->type).text);
   }
-  const auto& fields =
-      *static_cast<const ArrayStruct*>(api.PyCapsule_GetPointer(capsule, nullptr));
+  const auto& fields = *static_cast<const ArrayStruct*>(api.PyCapsule_GetPointer(capsule, nullptr));
   require_sane(fields);
   // One byte has no order, and some leave the flag out there.
   const bool swapped = (fields.flags & kNotSwapped) == 0 && fields.itemsize > 1;

@@ -81,6 +81,7 @@ void load_api(PyObject* object_type) {
   loaded.type_error = find_variable(library, "PyExc_TypeError");
   loaded.value_error = find_variable(library, "PyExc_ValueError");
   loaded.index_error = find_variable(library, "PyExc_IndexError");
+  loaded.overflow_error = find_variable(library, "PyExc_OverflowError");
   loaded.buffer_error = find_variable(library, "PyExc_BufferError");
   loaded.attribute_error = find_variable(library, "PyExc_AttributeError");
   loaded.not_implemented_error = find_variable(library, "PyExc_NotImplementedError");

@@ -131,6 +131,7 @@ struct Api {
   PyObject* type_error;
   PyObject* value_error;
   PyObject* index_error;
+  PyObject* overflow_error;
   PyObject* buffer_error;
   PyObject* attribute_error;
   PyObject* not_implemented_error;

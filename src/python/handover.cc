@@ -8,7 +8,7 @@ namespace {
 /// convert_slowly, which also tells here what it has found to be usual.
 
 struct Target {
-  PyObject* to;        ///< as callers give it, compared by identity: names in calls are interned
+  PyObject* to;         ///< as callers give it, compared by identity: names in calls are interned
   PyObject* own_types;  ///< dict of class -> whether it is the library's own array
   PyObject* function;   ///< the library's own import
   bool by_capsule;      ///< the function takes a capsule, else the Tensor
@@ -43,7 +43,8 @@ bool knows(const Target& target, DLDataType dtype) noexcept {
 /// strides mean nothing, and confuse some).
 bool is_simple(const Tensor& tensor, int64_t alignment) noexcept {
   const DLTensor& dl = tensor.dl;
-  constexpr uint64_t kOdd = DLPACK_FLAG_BITMASK_READ_ONLY | DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED;
+  constexpr uint64_t kOdd =
+      DLPACK_FLAG_BITMASK_READ_ONLY | DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED;
   const bool odd = (tensor.flags & kOdd) != 0 || dl.dtype.bits < 8;
   if (dl.device.device_type != kDLCPU || odd || dl.ndim < 1 || dl.ndim > 8) return false;
   int64_t expected = 1;
@@ -80,10 +81,10 @@ PyObject* convert_slowly(PyObject* const* values, PyObject* tensor) {
 PyObject* convert(PyObject*, PyObject* const* args, intptr_t nargs, PyObject* kwnames) {
   return enter("convert", static_cast<PyObject*>(nullptr), [&]() -> PyObject* {
     static const Signature kSignature = {
-        "convert", 5, 2, 2, 2,
-        {&names.data, &names.to, &names.device, &names.copy, &names.force}};
+        "convert", 5, 2, 2, 2, {&names.data, &names.to, &names.device, &names.copy, &names.force}};
     PyObject* values[5];
     parse_arguments(kSignature, args, nargs, kwnames, values);
+    (void)to_copy_mode(values[3]);
     const Target* target = kwnames == nullptr ? find_target(values[1]) : nullptr;
     PyObject* own = target == nullptr ? nullptr : ask_own(*target, values[0]);
     if (own == nullptr) return convert_slowly(values, nullptr);
@@ -112,8 +113,13 @@ PyObject* note_usual(PyObject*, PyObject* const* args, intptr_t nargs, PyObject*
     Target* target = find_target(args[0]);
     if (target == nullptr && target_count < kTargets) {
       target = &targets[target_count++];
-      *target = {Ref::share(args[0]).detach(), Ref::share(args[1]).detach(),
-                 Ref::share(args[2]).detach(), args[3] == api.true_, alignment, {}, 0};
+      *target = {Ref::share(args[0]).detach(),
+                 Ref::share(args[1]).detach(),
+                 Ref::share(args[2]).detach(),
+                 args[3] == api.true_,
+                 alignment,
+                 {},
+                 0};
     }
     const DLDataType dtype = tensor_of(args[5])->dl.dtype;
     if (target != nullptr && target->dtype_count < 16 && !knows(*target, dtype)) {
@@ -134,12 +140,14 @@ PyMethodDef convert_functions[] = {
      "Args:\n"
      "    x: anything that `dlx.asarray` takes.\n"
      "    to: the library: its name (\"torch\", \"jax\", \"numpy\" …), its module, or its array's\n"
-     "        class. \"dlx\" gives a Tensor. A library that dlx has no profile of gets plain DLPack\n"
+     "        class. \"dlx\" gives a Tensor. A library that dlx has no profile of gets plain "
+     "DLPack\n"
      "        by its `from_dlpack`.\n"
      "    device: where the result shall live; consent to a transfer.\n"
      "    copy: True always copies, False never, None if the library needs it: for alignment or\n"
      "        strides that it cannot take, or since it would write to read-only data.\n"
-     "    force: a transfer to the CPU is allowed where the library cannot use the data's device.\n\n"
+     "    force: a transfer to the CPU is allowed where the library cannot use the data's "
+     "device.\n\n"
      "Returns:\n"
      "    the library's own array; `x` itself if it is one and neither `device` nor `copy=True`\n"
      "    asks for another. A copy has one user, so it may be written to.\n\n"

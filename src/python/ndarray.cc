@@ -146,8 +146,7 @@ Tensor* find_origin(PyObject* object) {
 }  // namespace
 
 bool has_plain_dtype(PyObject* object) {
-  return is_trusted(object) &&
-         known_type(*reinterpret_cast<Ndarray*>(object)->descr).bits != 0;
+  return is_trusted(object) && known_type(*reinterpret_cast<Ndarray*>(object)->descr).bits != 0;
 }
 
 TensorRef import_ndarray(PyObject* object, bool may_copy, bool* copied) {

@@ -44,8 +44,8 @@ Imported import_array_method(PyObject* object) {
     imported.tensor = import_ndarray(array.get(), true, &imported.copied);
     return imported;
   }
-  const Ref tensor(check(
-      api.PyObject_CallFunctionObjArgs(state.array_result, object, array.get(), nullptr)));
+  const Ref tensor(
+      check(api.PyObject_CallFunctionObjArgs(state.array_result, object, array.get(), nullptr)));
   if (!is_tensor(tensor.get())) {
     raise(api.type_error, "the hook array_result must return a Tensor");
   }

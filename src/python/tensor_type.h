@@ -54,14 +54,15 @@ PyObject* make_exchange_capsule();  // exchange.cc
 /// (extent, …) as a tuple.
 PyObject* tuple_of(int32_t count, const int64_t* numbers);
 /// An index-like object that is not a plain int, or an int that may not fit.
-int64_t to_int64_slow(PyObject* object, const char* name);
-/// An index-like object as a number; `name` is the argument.
-inline int64_t to_int64(PyObject* object, const char* name) {
+int64_t to_int64_slow(PyObject* object, const char* name, PyObject* overflow);
+/// An index-like object as a number; `name` is the argument. `overflow` is the exception for one that
+/// does not fit, InvalidArgumentError if NULL.
+inline int64_t to_int64(PyObject* object, const char* name, PyObject* overflow = nullptr) {
   if (object->type == api.long_type) {
     const int64_t value = api.PyLong_AsLongLong(object);
     if (value != -1) return value;
   }
-  return to_int64_slow(object, name);
+  return to_int64_slow(object, name, overflow);
 }
 /// A tuple, list or single number, as numbers.
 class Int64List {
@@ -120,9 +121,9 @@ TensorRef import_by_arrow_stream(PyObject* object, int32_t copy, bool* copied);
 TensorRef scalar_tensor(PyObject* value, DLDataType dtype);  // scalars.cc
 
 /// Functions of the module, each a PyCFunction; ends with a NULL name.
-extern PyMethodDef import_functions[];  // import.cc
-extern PyMethodDef native_functions[];  // functions.cc
-extern PyMethodDef arrow_functions[];   // arrow.cc
+extern PyMethodDef import_functions[];   // import.cc
+extern PyMethodDef native_functions[];   // functions.cc
+extern PyMethodDef arrow_functions[];    // arrow.cc
 extern PyMethodDef convert_functions[];  // handover.cc
 /// Forgets what handover.cc keeps about the libraries that convert() serves.
 void clear_targets() noexcept;

@@ -47,7 +47,9 @@ TypeEntry examine(PyObject* type) {
   entry.type = type;
   const Ref flags(check(api.PyObject_CallFunctionObjArgs(state.classify, type, nullptr)));
   entry.flags = static_cast<int>(to_int64(flags.get(), "classify"));
-  if (find_attribute(type, names.__dlpack__)) entry.flags |= kHasDlpack;
+  const Ref dlpack = find_attribute(type, names.__dlpack__);
+  // None: Python's way of saying that a class has not what its base has.
+  if (dlpack && dlpack.get() != api.none) entry.flags |= kHasDlpack;
   if ((entry.flags & kTable) != 0) entry.table = find_table(type);
   const Ref callback(check(api.PyCFunction_NewEx(&forget_type_def, nullptr, nullptr)));
   entry.weak_reference = check(api.PyWeakref_NewRef(type, callback.get()));

@@ -7,18 +7,18 @@ namespace dlx::py {
 
 /// What the classify hook says about a type.
 enum TypeFlags : int {
-  kNdarray = 1,         ///< exactly numpy.ndarray
-  kTable = 2,           ///< its exchange table may be used
-  kTorch = 4,           ///< torch.Tensor: lazy bits and requires_grad are looked at
-  kGuard = 8,           ///< the guard hook sees every object first
-  kImmutable = 16,      ///< what its legacy capsules show is read-only
-  kArrow = 64,          ///< asarray takes it by __arrow_c_array__, whatever else it has
-  kArrowStream = 128,   ///< the same by __arrow_c_stream__
-  kArrowNumbers = 256,  ///< with kArrow: __dlpack__ is tried first, which is faster
-  kPlain = 512,         ///< the guard hook has nothing to say about it; see import_plain()
-  kLateArrow = 1024,    ///< with kPlain: `__arrow_c_array__` comes after the array interfaces
+  kNdarray = 1,             ///< exactly numpy.ndarray
+  kTable = 2,               ///< its exchange table may be used
+  kTorch = 4,               ///< torch.Tensor: lazy bits and requires_grad are looked at
+  kGuard = 8,               ///< the guard hook sees every object first
+  kImmutable = 16,          ///< what its legacy capsules show is read-only
+  kArrow = 64,              ///< asarray takes it by __arrow_c_array__, whatever else it has
+  kArrowStream = 128,       ///< the same by __arrow_c_stream__
+  kArrowNumbers = 256,      ///< with kArrow: __dlpack__ is tried first, which is faster
+  kPlain = 512,             ///< the guard hook has nothing to say about it; see import_plain()
+  kLateArrow = 1024,        ///< with kPlain: `__arrow_c_array__` comes after the array interfaces
   kLateArrowStream = 2048,  ///< the same for `__arrow_c_stream__`
-  kHasDlpack = 32       ///< found here: the type has __dlpack__
+  kHasDlpack = 32           ///< found here: the type has __dlpack__
 };
 
 /// torch.Tensor's predicates on lazy bits, as C functions. Calling them directly spares the look-up

@@ -88,6 +88,11 @@ def _from_mxnet(obj: Any) -> Tensor | None:
     """MXNet's arrays: the capsules of DLPack, by a method of their own."""
     if not hasattr(obj, "to_dlpack_for_write") or isinstance(obj, type):
         return None
+    if getattr(obj, "stype", "default") != "default":
+        raise UnsupportedError(
+            f"a {_name(obj)} is sparse: export `.data` and its indices (`.indices`, `.indptr`) one "
+            "by one, or call `.tostype('default')` to make it dense"
+        )
     if obj.context.device_type not in ("cpu", "cpu_pinned", "cpu_shared"):
         raise UnsupportedError(
             f"a {_name(obj)} on {obj.context} says too little about its device: call "
@@ -150,7 +155,7 @@ def _from_array_method(obj: Any, copy: bool | None) -> tuple[Tensor | None, bool
     method = getattr(obj, "__array__", None)
     if method is None or isinstance(obj, type):
         return None, False
-    if copy is False and type(obj).__module__.partition(".")[0] == "dask":
+    if copy is False and _hooks.package_of(type(obj)) == "dask":
         # It takes the argument, and computes all the same.
         raise CopyRefusedError(
             f"a {_name(obj)} is a computation without memory to share, and copy=False forbids to "
@@ -198,9 +203,9 @@ def _takes_copy(obj: Any) -> bool:
 
 def _name(obj: object) -> str:
     cls = type(obj)
-    return (
-        cls.__qualname__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__qualname__}"
-    )
+    if cls.__module__ == "builtins":
+        return cls.__qualname__
+    return f"{getattr(cls, '__module__', '?')}.{cls.__qualname__}"
 
 
 def _from_sequence(obj: Any, dtype: Any, device: Any, copy: bool | None, force: bool) -> Tensor:
@@ -215,7 +220,8 @@ def _from_sequence(obj: Any, dtype: Any, device: Any, copy: bool | None, force: 
         )
     if copy is False:
         raise CopyRefusedError(
-            f"a {_name(obj)} has no memory to share, so copy=False cannot be kept"
+            f"no memory to share in {_name(obj)}: numbers and sequences are always copied, which "
+            "copy=False (and a destination) forbids"
         )
     tensor, done = _sequence.build(obj, code)
     if done and device is None:

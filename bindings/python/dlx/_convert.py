@@ -67,9 +67,7 @@ def _note_usual(to: Any, profile: Profile, module: ModuleType, tensor: Tensor) -
     assert profile.usual is not None
     function = profile.usual(module, tensor)
     if function is not None:
-        _native._usual(
-            to, profile.own_types, function, profile.by_capsule, profile.align, tensor
-        )
+        _native._usual(to, profile.own_types, function, profile.by_capsule, profile.align, tensor)
 
 
 def _is_dlx(to: Any) -> bool:
@@ -100,7 +98,7 @@ def _is_own(cls: type, profile: Profile) -> bool:
 
 
 def _full_name(cls: type) -> str:
-    return f"{cls.__module__}.{cls.__qualname__}"
+    return f"{getattr(cls, '__module__', None)}.{cls.__qualname__}"
 
 
 def find(to: Any) -> tuple[Profile, ModuleType]:
@@ -124,7 +122,7 @@ def _profile_of(to: Any) -> Profile:
         )
         if special is not None:
             return special
-        name = to.__module__
+        name = getattr(to, "__module__", None) or ""
     elif isinstance(to, str):
         name = to
     else:
@@ -143,7 +141,7 @@ def _plain(to: Any, name: str) -> Profile:
     """A profile for a library that is not in the table: plain DLPack, by its own `from_dlpack`."""
     candidates = [to] if not isinstance(to, str) else []
     known = ", ".join(sorted(_profiles.TABLE))
-    while name:
+    while name and not name.startswith("."):
         try:
             candidates.append(importlib.import_module(name))
         except ImportError as error:

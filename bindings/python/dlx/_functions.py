@@ -3,6 +3,8 @@ process's settings."""
 
 from __future__ import annotations
 
+import operator
+
 from dlx import _capi, _native, dtypes
 from dlx.device import device_code
 from dlx.errors import InvalidArgumentError
@@ -140,9 +142,10 @@ def set_num_threads(num_threads: int, /) -> None:
             from the environment, or else the cores that this process may run on.
 
     Raises:
+        TypeError: not an int.
         ValueError: a negative number (`InvalidArgumentError`).
     """
-    _capi.set_num_threads(num_threads.__index__())
+    _capi.set_num_threads(operator.index(num_threads))
 
 
 def get_num_threads() -> int:

@@ -143,6 +143,7 @@ globals().update(
         "_from_buffer",
         "_from_layout",
         "_from_arrow",
+        "_from_arrow_object",
         "_from_arrow_stream",
         "_empty",
         "_handle",
