@@ -31,7 +31,7 @@ HONOURS = "honours"  # the result is read-only
 IMMUTABLE = "immutable"  # arrays of this library are never written to, so sharing is safe
 WRITES = "writes"  # it ignores the flag: shared data could be changed behind the producer's back
 
-CPU, CUDA, CUDA_HOST, ROCM, ROCM_HOST, CUDA_MANAGED = 1, 2, 3, 10, 11, 13
+CPU, CUDA, CUDA_HOST, ROCM, ROCM_HOST, CUDA_MANAGED, ONEAPI = 1, 2, 3, 10, 11, 13, 14
 
 _READ_ONLY = 1  # DLPACK_FLAG_BITMASK_READ_ONLY
 
@@ -242,6 +242,10 @@ def _cupy(module: ModuleType, tensor: Tensor, copied: bool) -> Any:
     return module.from_dlpack(Exporter(tensor, copied))
 
 
+def _dpnp(module: ModuleType, tensor: Tensor, copied: bool) -> Any:
+    return module.from_dlpack(Exporter(tensor, copied))
+
+
 def _arrow_array(module: ModuleType, tensor: Tensor, copied: bool) -> Any:
     """pyarrow.Array: one axis, no gaps."""
     if hasattr(module.Array, "from_dlpack"):
@@ -346,13 +350,18 @@ _TABLE = (
         names=_PLAIN, devices=(CUDA, CUDA_MANAGED, ROCM), notes="has no CPU arrays",
     ),
     Profile(
+        "dpnp", "dpnp", _dpnp, owns="dpnp.dpnp_array.dpnp_array", names=_PLAIN, devices=(ONEAPI,),
+        readonly=HONOURS,
+        notes="has arrays of oneAPI devices only; its from_dlpack makes NumPy arrays of CPU data",
+    ),
+    Profile(
         "pyarrow", "pyarrow", _arrow_tensor, owns="pyarrow.lib.Tensor", strides=POSITIVE,
         readonly=HONOURS, names=f"{_INTS} {_FLOATS}", one_axis=_ARROW_ARRAY,
         notes="an Array for one axis, a Tensor for others; takes no bool and no complex",
     ),
     Profile(
         "tvm_ffi", "tvm_ffi", _tvm_ffi, owns="tvm_ffi.core.Tensor",
-        devices=(CPU, CUDA, CUDA_HOST, 4, 7, 8, ROCM, ROCM_HOST, 14), usual=_from_dlpack,
+        devices=(CPU, CUDA, CUDA_HOST, 4, 7, 8, ROCM, ROCM_HOST, ONEAPI), usual=_from_dlpack,
         by_capsule=True,
         notes="takes every dtype, and writes to read-only data",
     ),
