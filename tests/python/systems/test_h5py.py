@@ -57,6 +57,6 @@ def test_strings_are_refused(file):
 
 
 def test_a_group_is_no_sequence():
-    with h5py.File("unused", "w", driver="core", backing_store=False) as file:
-        with pytest.raises(TypeError, match="nothing that an array"):
-            dlx.asarray(file)
+    file = h5py.File("unused", "w", driver="core", backing_store=False)
+    with file, pytest.raises(TypeError, match="nothing that an array"):
+        dlx.asarray(file)
