@@ -7,6 +7,7 @@
 #include "src/arrow/schema.h"
 #include "src/arrow/stream.h"
 #include "src/python/tensor_type.h"
+#include "src/python/types.h"
 
 namespace dlx::py {
 namespace {
@@ -65,7 +66,10 @@ Struct* require_capsule(PyObject* object, const char* name) {
   auto* held = open_capsule<Struct>(object, name);
   if (held == nullptr) {
     raise(state.errors[DLX_ERROR_INVALID_ARGUMENT],
-          "asarray: an Arrow method of the object must return a PyCapsule named \"%s\"", name);
+          "asarray: an Arrow method of the object must return a PyCapsule named \"%s\" that holds "
+          "one "
+          "(got %s)",
+          name, type_text(object->type).text);
   }
   return held;
 }
@@ -120,6 +124,16 @@ TensorRef import_stream_capsule(PyObject* capsule, int32_t copy, bool* copied) {
   request.copy = copy;
   const WithoutGil without(true);  // a stream may wait for threads that need it
   return arrow::import_stream(stream, request, copied);
+}
+
+/// _from_arrow_object(object, copy): by its __arrow_c_array__ or __arrow_c_device_array__.
+PyObject* from_arrow_object(PyObject*, PyObject* const* args, intptr_t nargs, PyObject*) {
+  return enter("asarray", static_cast<PyObject*>(nullptr), [&] {
+    require_count(nargs, 2);
+    bool copied = false;
+    TensorRef tensor = import_by_arrow(args[0], to_copy_mode(args[1]), &copied);
+    return pair_of(static_cast<TensorRef&&>(tensor), copied);
+  });
 }
 
 /// _from_arrow_stream(stream, copy): the capsule of __arrow_c_stream__.
@@ -197,21 +211,35 @@ PyObject* read_device_arguments(PyObject* const* args, intptr_t nargs, PyObject*
 
 }  // namespace
 
-TensorRef import_by_arrow(PyObject* object, int32_t copy, bool* copied) {
+namespace {
+
+/// Calls an Arrow method that returns (schema, array); none after the exception `allowed`.
+Ref call_for_pair(PyObject* object, PyObject* name, PyObject* allowed) {
   PyObject* arguments[] = {object};
-  Ref pair(api.PyObject_VectorcallMethod(names.__arrow_c_array__, arguments, 1, nullptr));
+  Ref pair(api.PyObject_VectorcallMethod(name, arguments, 1, nullptr));
   if (!pair) {
-    // PyArrow's answer for data that is not on the CPU. Its other method takes twice the time.
-    if (api.PyErr_ExceptionMatches(api.not_implemented_error) == 0) throw PythonError();
+    if (allowed == nullptr || api.PyErr_ExceptionMatches(allowed) == 0) throw PythonError();
     api.PyErr_Clear();
-    pair = Ref(check(
-        api.PyObject_VectorcallMethod(names.__arrow_c_device_array__, arguments, 1, nullptr)));
+    return pair;
   }
-  if ((api.PyType_GetFlags(pair.get()->type) & kTypeFlagTuple) == 0 ||
-      api.PyTuple_Size(pair.get()) != 2) {
+  const bool tuple = (api.PyType_GetFlags(pair.get()->type) & kTypeFlagTuple) != 0;
+  if (!tuple || api.PyTuple_Size(pair.get()) != 2) {
     raise(state.errors[DLX_ERROR_INVALID_ARGUMENT],
-          "asarray: x.__arrow_c_array__() must return a tuple of two capsules");
+          "asarray: x.%s() must return a tuple of two capsules (got %s)",
+          api.PyUnicode_AsUTF8AndSize(name, nullptr), type_text(pair.get()->type).text);
   }
+  return pair;
+}
+
+}  // namespace
+
+TensorRef import_by_arrow(PyObject* object, int32_t copy, bool* copied) {
+  Ref pair;
+  if (find_attribute(object->type, names.__arrow_c_array__)) {
+    // PyArrow's answer for data that is not on the CPU. Its other method takes twice the time.
+    pair = call_for_pair(object, names.__arrow_c_array__, api.not_implemented_error);
+  }
+  if (!pair) pair = call_for_pair(object, names.__arrow_c_device_array__, nullptr);
   return import_capsules(api.PyTuple_GetItem(pair.get(), 0), api.PyTuple_GetItem(pair.get(), 1),
                          copy, copied);
 }
@@ -263,6 +291,8 @@ PyObject* tensor_arrow_c_schema(PyObject* self, PyObject*) {
 
 PyMethodDef arrow_functions[] = {
     {"_from_arrow", reinterpret_cast<void*>(from_arrow), METH_FASTCALL | METH_KEYWORDS, nullptr},
+    {"_from_arrow_object", reinterpret_cast<void*>(from_arrow_object),
+     METH_FASTCALL | METH_KEYWORDS, nullptr},
     {"_from_arrow_stream", reinterpret_cast<void*>(from_arrow_stream),
      METH_FASTCALL | METH_KEYWORDS, nullptr},
     {nullptr, nullptr, 0, nullptr}};

@@ -61,6 +61,9 @@ void read_hooks(PyObject* dict) {
   read_hook(dict, "guard", &next.guard);
   read_hook(dict, "legacy_signature", &next.legacy_signature);
   read_hook(dict, "asarray_fallback", &next.asarray_fallback);
+  read_hook(dict, "check_dtype", &next.check_dtype);
+  read_hook(dict, "array_result", &next.array_result);
+  read_hook(dict, "convert_slowly", &next.convert_slowly);
   read_hook(dict, "convert_dtype", &next.convert_dtype);
   read_hook(dict, "getitem", &next.getitem);
   read_hook(dict, "setitem", &next.setitem);
@@ -79,6 +82,7 @@ void start_interpreter() {
   state = State{state.generation + 1};
   clear_type_cache();
   clear_object_caches();
+  clear_targets();
 #define DLX_NAME(name) names.name = check(api.PyUnicode_InternFromString(#name));
 #include "src/python/names.inc"
 #undef DLX_NAME
@@ -132,6 +136,7 @@ void attach_locked(PyObject* object_type, PyObject* dict) {
     put_functions(dict, import_functions);
     put_functions(dict, native_functions);
     put_functions(dict, arrow_functions);
+    put_functions(dict, convert_functions);
   } catch (const PythonError&) {
     fail_pending();
   }

@@ -4,6 +4,7 @@
 #include "src/device/registry.h"
 #include "src/dtype/dtype.h"
 #include "src/python/tensor_type.h"
+#include "src/python/types.h"
 
 namespace dlx::py {
 namespace {
@@ -58,12 +59,17 @@ PyObject* tuple_of(int32_t count, const int64_t* numbers) {
   return tuple.detach();
 }
 
-int64_t to_int64_slow(PyObject* object, const char* name) {
-  if (api.PyIndex_Check(object) == 0) raise(api.type_error, "`%s` must be an integer", name);
+int64_t to_int64_slow(PyObject* object, const char* name, PyObject* overflow) {
+  if (api.PyIndex_Check(object) == 0) {
+    raise(api.type_error, "`%s` must be an integer (got %s)", name, type_text(object->type).text);
+  }
   const Ref index(check(api.PyNumber_Index(object)));
   const int64_t value = api.PyLong_AsLongLong(index.get());
-  if (value == -1 && api.PyErr_Occurred() != nullptr) throw PythonError();
-  return value;
+  if (value != -1 || api.PyErr_Occurred() == nullptr) return value;
+  if (api.PyErr_ExceptionMatches(api.overflow_error) == 0) throw PythonError();
+  api.PyErr_Clear();
+  raise(overflow != nullptr ? overflow : state.errors[DLX_ERROR_INVALID_ARGUMENT],
+        "`%s` is out of range (got an integer beyond 64 bits)", name);
 }
 
 Int64List::Int64List(PyObject* object, const char* name) {
@@ -76,7 +82,8 @@ Int64List::Int64List(PyObject* object, const char* name) {
   Ref tuple(api.PySequence_Tuple(object));
   if (!tuple) {
     api.PyErr_Clear();
-    raise(api.type_error, "`%s` must be an integer or a sequence of integers", name);
+    raise(api.type_error, "`%s` must be an integer or a sequence of integers (got %s)", name,
+          type_text(object->type).text);
   }
   const intptr_t count = api.PyTuple_Size(tuple.get());
   if (count > DLX_MAX_NDIM) {

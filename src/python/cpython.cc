@@ -61,6 +61,10 @@ void load_api(PyObject* object_type) {
                                     ? loaded.PyThreadState_GetUnchecked
                                     : loaded._PyThreadState_UncheckedGet;
   if (loaded.current_thread_state == nullptr) find(library, "PyThreadState_GetUnchecked");
+  loaded.lookup_attribute = loaded.PyObject_GetOptionalAttr != nullptr
+                                ? loaded.PyObject_GetOptionalAttr
+                                : loaded._PyObject_LookupAttr;
+  if (loaded.lookup_attribute == nullptr) find(library, "PyObject_GetOptionalAttr");
   auto object = [&](const char* name) { return static_cast<PyObject*>(find(library, name)); };
   loaded.none = object("_Py_NoneStruct");
   loaded.true_ = object("_Py_TrueStruct");
@@ -77,6 +81,7 @@ void load_api(PyObject* object_type) {
   loaded.type_error = find_variable(library, "PyExc_TypeError");
   loaded.value_error = find_variable(library, "PyExc_ValueError");
   loaded.index_error = find_variable(library, "PyExc_IndexError");
+  loaded.overflow_error = find_variable(library, "PyExc_OverflowError");
   loaded.buffer_error = find_variable(library, "PyExc_BufferError");
   loaded.attribute_error = find_variable(library, "PyExc_AttributeError");
   loaded.not_implemented_error = find_variable(library, "PyExc_NotImplementedError");

@@ -77,6 +77,7 @@ constexpr unsigned long kTypeFlagDefault = 1ul << 18;
 constexpr unsigned long kTypeFlagLong = 1ul << 24;
 constexpr unsigned long kTypeFlagTuple = 1ul << 26;
 constexpr unsigned long kTypeFlagUnicode = 1ul << 28;
+constexpr unsigned long kTypeFlagDict = 1ul << 29;
 
 struct PyBuffer {
   void* buf;
@@ -113,6 +114,7 @@ struct Api {
 #include "src/python/cpython.inc"
 #undef DLX_PY
   void* (*current_thread_state)();
+  int (*lookup_attribute)(PyObject* object, PyObject* name, PyObject** out);
 
   PyObject* none;
   PyObject* true_;
@@ -129,6 +131,7 @@ struct Api {
   PyObject* type_error;
   PyObject* value_error;
   PyObject* index_error;
+  PyObject* overflow_error;
   PyObject* buffer_error;
   PyObject* attribute_error;
   PyObject* not_implemented_error;

@@ -89,6 +89,10 @@ const Signature kDlpack = {
 
 }  // namespace
 
+PyObject* share_as_capsule(Tensor* tensor) {
+  return make_capsule(export_shared(tensor), kVersioned, destroy_versioned);
+}
+
 PyObject* tensor_dlpack(PyObject* self, PyObject* const* args, intptr_t nargs, PyObject* kwnames) {
   return enter("__dlpack__", static_cast<PyObject*>(nullptr), [&] {
     Tensor* tensor = tensor_of(self);
@@ -96,7 +100,7 @@ PyObject* tensor_dlpack(PyObject* self, PyObject* const* args, intptr_t nargs, P
     parse_arguments(kDlpack, args, nargs, kwnames, values);
     auto open = [&](int i) { return values[i] == nullptr || values[i] == api.none; };
     if (open(0) && open(2) && open(3) && exports_as_is(tensor) && read_max_version(values[1])) {
-      return make_capsule(export_shared(tensor), kVersioned, destroy_versioned);
+      return share_as_capsule(tensor);
     }
     return export_capsule(tensor, values);
   });

@@ -1,9 +1,9 @@
 #include <cstdlib>
-#include <cstring>
 
 #include "src/base/checked.h"
 #include "src/device/registry.h"
 #include "src/dtype/dtype.h"
+#include "src/python/protocols.h"
 #include "src/python/tensor_type.h"
 #include "src/tensor/convert.h"
 #include "src/tensor/layout.h"
@@ -86,91 +86,6 @@ PyObject* wrap_pointer(PyObject*, PyObject* const* args, intptr_t nargs, PyObjec
   });
 }
 
-// ---- the buffer protocol -------------------------------------------------------------------------
-
-void release_buffer_now(PyBuffer* buffer) noexcept {
-  api.PyBuffer_Release(buffer);
-  std::free(buffer);
-}
-
-/// The Py_buffer is held by a capsule, so that it goes back under the GIL like any Python owner.
-void destroy_buffer_capsule(PyObject* capsule) {
-  auto* buffer = static_cast<PyBuffer*>(api.PyCapsule_GetPointer(capsule, "dlx_buffer"));
-  const WithoutPendingError aside;
-  release_buffer_now(buffer);
-}
-
-/// A capsule that owns a new Py_buffer of `object`: writable if the object allows that.
-Ref acquire_buffer(PyObject* object, PyBuffer** out) {
-  auto* buffer = static_cast<PyBuffer*>(std::calloc(1, sizeof(PyBuffer)));
-  if (buffer == nullptr) throw std::bad_alloc();
-  if (api.PyObject_GetBuffer(object, buffer, PyBUF_FULL_RO) != 0) {
-    std::free(buffer);
-    throw PythonError();
-  }
-  PyObject* capsule = api.PyCapsule_New(buffer, "dlx_buffer", destroy_buffer_capsule);
-  if (capsule == nullptr) {
-    release_buffer_now(buffer);
-    throw PythonError();
-  }
-  *out = buffer;
-  return Ref(capsule);
-}
-
-/// Strides in elements; false if some are not whole elements.
-bool element_strides(const PyBuffer& buffer, int64_t* strides) noexcept {
-  if (buffer.itemsize <= 0) return false;
-  for (int i = 0; i < buffer.ndim; ++i) {
-    if (buffer.strides[i] % buffer.itemsize != 0 && buffer.shape[i] > 1) return false;
-    strides[i] = buffer.strides[i] / buffer.itemsize;
-  }
-  return true;
-}
-
-/// _from_buffer(object)
-PyObject* from_buffer(PyObject*, PyObject* object) {
-  return enter("asarray", static_cast<PyObject*>(nullptr), [&]() -> PyObject* {
-    PyBuffer* buffer;
-    Ref holder = acquire_buffer(object, &buffer);
-    if (buffer->suboffsets != nullptr) {
-      for (int i = 0; i < buffer->ndim; ++i) {
-        if (buffer->suboffsets[i] >= 0) {
-          fail(DLX_ERROR_UNSUPPORTED,
-               "the buffer has suboffsets (pointers to rows), which no "
-               "strided tensor can express: copy it first");
-        }
-      }
-    }
-    DLTensor description{};
-    description.data = buffer->buf;
-    description.ndim = buffer->ndim;
-    description.device.device_type = kDLCPU;
-    description.dtype =
-        parse_dtype_format(buffer->format == nullptr ? "B" : buffer->format, DLX_FORMAT_BUFFER);
-    if (item_bits(description.dtype, false) != buffer->itemsize * 8) {
-      fail(DLX_ERROR_UNSUPPORTED, "the buffer contradicts itself (format \"%.40s\", itemsize %lld)",
-           buffer->format == nullptr ? "B" : buffer->format,
-           static_cast<long long>(buffer->itemsize));
-    }
-    int64_t strides[64];
-    if (buffer->ndim > 64) fail(DLX_ERROR_UNSUPPORTED, "the buffer has more than 64 axes");
-    description.shape = buffer->shape;
-    if (buffer->strides != nullptr) {
-      if (!element_strides(*buffer, strides)) {
-        fail(DLX_ERROR_UNSUPPORTED,
-             "the buffer's strides are not whole elements, which DLPack cannot express: copy it "
-             "first");
-      }
-      description.strides = strides;
-    }
-    const uint64_t flags = buffer->readonly != 0 ? DLPACK_FLAG_BITMASK_READ_ONLY : 0;
-    TensorRef tensor = describe(description, flags, "obj");
-    PyObject* result = new_object(TensorRef::share(tensor.get()));
-    set_python_owner(tensor.get(), holder.detach(), nullptr);
-    return result;
-  });
-}
-
 // ---- the rest ------------------------------------------------------------------------------------
 
 /// _empty(shape, dtype, device)
@@ -202,6 +117,20 @@ PyObject* copyto(PyObject*, PyObject* const* args, intptr_t nargs, PyObject* kwn
     WithoutGil without(target->size >= kReleaseGilFrom);
     copy_tensor_from(target, source, request);
     return none();
+  });
+}
+
+/// _from_buffer(object)
+PyObject* from_buffer(PyObject*, PyObject* object) {
+  return enter("asarray", static_cast<PyObject*>(nullptr),
+               [&] { return new_object(import_buffer(object)); });
+}
+
+/// _from_layout(object): the Tensor of a buffer or an array interface, or None without either.
+PyObject* from_layout(PyObject*, PyObject* object) {
+  return enter("asarray", static_cast<PyObject*>(nullptr), [&] {
+    TensorRef tensor = import_layout(object);
+    return tensor.get() == nullptr ? none() : new_object(static_cast<TensorRef&&>(tensor));
   });
 }
 
@@ -258,6 +187,7 @@ PyMethodDef native_functions[] = {
     fast("_wrap", wrap_pointer, nullptr),
     fast("_empty", make_empty, nullptr),
     plain("_from_buffer", from_buffer, METH_O),
+    plain("_from_layout", from_layout, METH_O),
     plain("_handle", handle, METH_O),
     plain("_adopt", adopt, METH_O),
     plain("_flags", flags_of, METH_O),

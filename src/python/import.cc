@@ -1,6 +1,6 @@
 #include "src/device/registry.h"
 #include "src/dtype/dtype.h"
-#include "src/python/producers.h"
+#include "src/python/protocols.h"
 #include "src/python/tensor_type.h"
 #include "src/tensor/convert.h"
 
@@ -26,13 +26,18 @@ TensorRef settle(Imported&& imported, const Request& request) {
   return clone(tensor, copy);
 }
 
-TensorRef import_object(PyObject* object, const Request& request, bool by_arrow) {
+/// The object as a tensor. `whole` for asarray, which knows more protocols than DLPack; then it may
+/// be none, where only the asarray_fallback hook can tell.
+TensorRef import_object(PyObject* object, const Request& request, bool whole) {
   const TypeEntry entry = look_up_type(object->type);
   if ((entry.flags & kGuard) != 0) {
     const Ref fine(check(api.PyObject_CallFunctionObjArgs(state.guard, object, nullptr)));
   }
   Imported imported;
-  if (by_arrow && (entry.flags & (kArrow | kArrowStream)) != 0) {
+  if (whole && (entry.flags & (kPlain | kHasDlpack)) == kPlain) {
+    imported = import_plain(object, entry, request);
+    if (imported.tensor.get() == nullptr) return TensorRef();  // for the fallback
+  } else if (whole && (entry.flags & (kArrow | kArrowStream)) != 0) {
     imported = import_arrow_object(object, entry, request);
   } else if ((entry.flags & kNdarray) != 0) {
     imported.tensor = import_ndarray(object, request.copy != DLX_COPY_NEVER, &imported.copied);
@@ -72,19 +77,19 @@ PyObject* from_dlpack(PyObject*, PyObject* const* args, intptr_t nargs, PyObject
   });
 }
 
-/// The Tensor for `object` as asarray makes it, before dtype= is looked at; a new reference.
+constexpr int kNative = kNdarray | kHasDlpack | kArrow | kArrowStream | kPlain;
+
+/// The Tensor for `object` as asarray makes it, before dtype= is looked at; a new reference. None
+/// if that is left to the fallback.
 Ref array_of(PyObject* object, const Request& request) {
   if (!is_tensor(object)) {
-    return Ref(new_object(import_object(object, request, true)));
+    if ((look_up_type(object->type).flags & kNative) == 0) return Ref();
+    TensorRef tensor = import_object(object, request, true);
+    return tensor.get() == nullptr ? Ref() : Ref(new_object(static_cast<TensorRef&&>(tensor)));
   }
   TensorRef settled = settle({TensorRef::share(tensor_of(object))}, request);
   if (settled.get() == tensor_of(object)) return Ref::share(object);
   return Ref(new_object(static_cast<TensorRef&&>(settled)));
-}
-
-bool imports_natively(PyObject* object) {
-  if (is_tensor(object)) return true;
-  return (look_up_type(object->type).flags & (kNdarray | kHasDlpack | kArrow | kArrowStream)) != 0;
 }
 
 Ref call_fallback(PyObject* object, PyObject* dtype, PyObject* device, PyObject* copy,
@@ -112,6 +117,31 @@ Ref convert(Ref tensor, DLDataType dtype, int32_t copy) {
                                                     mode, nullptr)));
 }
 
+/// `values` as in the signature of asarray.
+Ref asarray_of(PyObject* const* values) {
+  PyObject* object = values[0];
+  auto fall_back = [&] {
+    return call_fallback(object, values[1], values[2], values[3], values[4]);
+  };
+  Request request = read_request(values[2], values[3]);
+  if (values[1] == nullptr || values[1] == api.none) {
+    Ref tensor = array_of(object, request);
+    return tensor ? static_cast<Ref&&>(tensor) : fall_back();
+  }
+  // A conversion copies anyway, so the copy that was asked for waits until it is known.
+  const DLDataType dtype = to_dtype(values[1]);
+  const int32_t copy = request.copy;
+  if (copy == DLX_COPY_ALWAYS) request.copy = DLX_COPY_IF_NEEDED;
+  Ref tensor = array_of(object, request);
+  if (!tensor) return fall_back();
+  if (!same_dtype(tensor_of(tensor.get())->dl.dtype, dtype)) {
+    return convert(static_cast<Ref&&>(tensor), dtype, copy);
+  }
+  if (copy != DLX_COPY_ALWAYS) return tensor;
+  request.copy = copy;
+  return array_of(tensor.get(), request);
+}
+
 PyObject* asarray(PyObject*, PyObject* const* args, intptr_t nargs, PyObject* kwnames) {
   return enter("asarray", static_cast<PyObject*>(nullptr), [&] {
     static const Signature kSignature = {
@@ -119,37 +149,29 @@ PyObject* asarray(PyObject*, PyObject* const* args, intptr_t nargs, PyObject* kw
         1,         1, {&names.data, &names.dtype, &names.device, &names.copy, &names.force}};
     PyObject* values[5];
     parse_arguments(kSignature, args, nargs, kwnames, values);
-    PyObject* object = values[0];
-    if (!imports_natively(object)) {
-      return call_fallback(object, values[1], values[2], values[3], values[4]).detach();
-    }
-    Request request = read_request(values[2], values[3]);
-    if (values[1] == nullptr || values[1] == api.none) return array_of(object, request).detach();
-    // A conversion copies anyway, so the copy that was asked for waits until it is known.
-    const DLDataType dtype = to_dtype(values[1]);
-    const int32_t copy = request.copy;
-    if (copy == DLX_COPY_ALWAYS) request.copy = DLX_COPY_IF_NEEDED;
-    Ref tensor = array_of(object, request);
-    if (!same_dtype(tensor_of(tensor.get())->dl.dtype, dtype)) {
-      return convert(static_cast<Ref&&>(tensor), dtype, copy).detach();
-    }
-    if (copy != DLX_COPY_ALWAYS) return tensor.detach();
-    request.copy = copy;
-    return array_of(tensor.get(), request).detach();
+    return asarray_of(values).detach();
   });
 }
 
 }  // namespace
 
+PyObject* as_tensor(PyObject* object) {
+  Ref tensor = array_of(object, Request());
+  if (tensor) return tensor.detach();
+  return call_fallback(object, nullptr, nullptr, nullptr, nullptr).detach();
+}
+
 PyObject* as_shared_tensor(PyObject* object) {
   Request request;
   request.copy = DLX_COPY_NEVER;
-  if (imports_natively(object)) return array_of(object, request).detach();
+  Ref tensor = array_of(object, request);
+  if (tensor) return tensor.detach();
   return call_fallback(object, nullptr, nullptr, api.false_, nullptr).detach();
 }
 
 PyObject* as_tensor_like(PyObject* object, Tensor* like) {
-  if (imports_natively(object)) return array_of(object, Request()).detach();
+  Ref tensor = array_of(object, Request());
+  if (tensor) return tensor.detach();
   // In numbers: the public object could need NumPy.
   const Ref dtype(dtype_numbers(like->dl.dtype));
   return call_fallback(object, dtype.get(), nullptr, nullptr, nullptr).detach();

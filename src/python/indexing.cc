@@ -15,7 +15,7 @@ class Indexer {
 
   void integer(PyObject* key) {
     const int64_t extent = tensor_->dl.shape[from_];
-    int64_t index = to_int64(key, "index");
+    int64_t index = to_int64(key, "index", api.index_error);
     if (index < -extent || index >= extent) {
       raise(api.index_error, "index %lld is out of range for axis %d with %lld elements",
             static_cast<long long>(index), from_, static_cast<long long>(extent));

@@ -82,16 +82,26 @@ bool fields_agree(PyObject* object) {
   return readonly == ((array->flags & kWriteable) == 0);
 }
 
+bool is_trusted(PyObject* object) {
+  if (layout == Layout::kUnknown) {
+    layout = fields_agree(object) ? Layout::kTrusted : Layout::kDistrusted;
+  }
+  return layout == Layout::kTrusted;
+}
+
+constexpr char kForeignOrder = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? '>' : '<';
+
+/// What the type number says, or bits 0.
+TypeNumber known_type(const Descr& descr) noexcept {
+  const auto number = static_cast<unsigned>(descr.type_number);
+  if (number >= sizeof kTypeNumbers / sizeof *kTypeNumbers) return {0, 0};
+  return descr.byte_order == kForeignOrder ? TypeNumber{0, 0} : kTypeNumbers[number];
+}
+
 /// The dtype; the hook tells what the numbers do not, and raises for what cannot be exchanged.
 DLDataType dtype_of(const Ndarray& array) {
-  const Descr& descr = *array.descr;
-  const auto number = static_cast<unsigned>(descr.type_number);
-  TypeNumber known{0, 0};
-  if (number < sizeof kTypeNumbers / sizeof *kTypeNumbers) known = kTypeNumbers[number];
-  constexpr char kForeign = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? '>' : '<';
-  if (known.bits == 0 || descr.byte_order == kForeign) {
-    return to_dtype(reinterpret_cast<PyObject*>(array.descr));
-  }
+  const TypeNumber known = known_type(*array.descr);
+  if (known.bits == 0) return to_dtype(reinterpret_cast<PyObject*>(array.descr));
   return make_dtype(known.code, known.bits);
 }
 
@@ -135,13 +145,12 @@ Tensor* find_origin(PyObject* object) {
 
 }  // namespace
 
+bool has_plain_dtype(PyObject* object) {
+  return is_trusted(object) && known_type(*reinterpret_cast<Ndarray*>(object)->descr).bits != 0;
+}
+
 TensorRef import_ndarray(PyObject* object, bool may_copy, bool* copied) {
-  if (layout != Layout::kTrusted) {
-    if (layout == Layout::kUnknown) {
-      layout = fields_agree(object) ? Layout::kTrusted : Layout::kDistrusted;
-    }
-    if (layout == Layout::kDistrusted) return TensorRef();
-  }
+  if (!is_trusted(object)) return TensorRef();
   const auto& array = *reinterpret_cast<Ndarray*>(object);
   const DLDataType dtype = dtype_of(array);
   Tensor* origin = find_origin(object);

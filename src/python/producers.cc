@@ -1,5 +1,7 @@
 #include "src/python/producers.h"
 
+#include <cstdio>
+
 #include "src/device/registry.h"
 #include "src/python/tensor_type.h"
 #include "src/tensor/dlpack.h"
@@ -71,13 +73,17 @@ bool may_have_lazy_bits(DLDataType dtype) noexcept {
 
 // ---- the exchange table --------------------------------------------------------------------------
 
-/// torch's reasons are RuntimeErrors with a C++ stack in them; the guard knows what to call.
-/// Too slow to ask before every import, it is asked when one has failed.
+/// A producer's reasons may be RuntimeErrors with a C++ stack in them; the guard may know what to
+/// call instead. Too slow to ask before every import, it is asked when one has failed.
 void prefer_guards_reason(PyObject* object) noexcept {
   PyObject *type, *value, *traceback;
   api.PyErr_Fetch(&type, &value, &traceback);
   const Ref fine(api.PyObject_CallFunctionObjArgs(state.guard, object, nullptr));
-  if (fine) return api.PyErr_Restore(type, value, traceback);
+  const bool known = !fine && api.PyErr_ExceptionMatches(state.errors[DLX_ERROR_UNSUPPORTED]) != 0;
+  if (!known) {
+    api.PyErr_Clear();  // the producer's own error came first
+    return api.PyErr_Restore(type, value, traceback);
+  }
   const Ref t(type), v(value), b(traceback);
 }
 
@@ -91,7 +97,7 @@ Imported import_by_table(PyObject* object, const TypeEntry& entry, const Request
     if (api.PyErr_Occurred() == nullptr) {
       raise(api.buffer_error, "the exchange table of the type refused, without a reason");
     }
-    if ((entry.flags & kTorch) != 0) prefer_guards_reason(object);
+    prefer_guards_reason(object);
     throw PythonError();
   }
   const bool host = managed->version.major != 1 || managed->dl_tensor.device.device_type == kDLCPU;
@@ -123,7 +129,8 @@ DLDevice read_device(PyObject* object) {
                      api.PyTuple_Size(pair.get()) == 2;
   if (!valid) {
     raise(state.errors[DLX_ERROR_INVALID_ARGUMENT],
-          "from_dlpack: x.__dlpack_device__() must return a tuple of two integers");
+          "from_dlpack: x.__dlpack_device__() must return a tuple of two integers (got %s)",
+          type_text(pair.get()->type).text);
   }
   const int64_t type = to_int64(api.PyTuple_GetItem(pair.get(), 0), "x.__dlpack_device__()[0]");
   const int64_t id = to_int64(api.PyTuple_GetItem(pair.get(), 1), "x.__dlpack_device__()[1]");
@@ -244,6 +251,17 @@ Ref call_dlpack(PyObject* object, const TypeEntry& entry, const DLDevice& device
   return call_legacy(object, device, request);
 }
 
+/// What __dlpack__ returned instead of a capsule that can be taken.
+TypeText what_came(PyObject* object) noexcept {
+  TypeText out = type_text(object->type);
+  if (object->type != api.capsule_type) return out;
+  const char* name = api.PyCapsule_GetName(object);
+  api.PyErr_Clear();
+  std::snprintf(out.text, sizeof out.text, "a PyCapsule named \"%.60s\"",
+                name == nullptr ? "" : name);
+  return out;
+}
+
 /// Takes over what the capsule holds, and renames it, exactly if its deleter is ours to call.
 Imported consume(PyObject* capsule, const TypeEntry& entry) {
   Imported imported;
@@ -268,9 +286,20 @@ Imported consume(PyObject* capsule, const TypeEntry& entry) {
   } else {
     raise(state.errors[DLX_ERROR_INVALID_ARGUMENT],
           "from_dlpack: x.__dlpack__() must return a PyCapsule named \"dltensor_versioned\" or "
-          "\"dltensor\" that nobody has consumed");
+          "\"dltensor\" that nobody has consumed (got %s)",
+          what_came(capsule).text);
   }
   return imported;
+}
+
+}  // namespace
+
+namespace {
+
+/// An object of a class without __dlpack__ may have one of its own.
+bool has_dlpack(PyObject* object) {
+  const Ref method = find_attribute(object, names.__dlpack__);
+  return method && method.get() != api.none;
 }
 
 }  // namespace
@@ -279,8 +308,26 @@ Imported import_by_protocol(PyObject* object, const TypeEntry& entry, const Requ
   Ref resolved;
   if ((entry.flags & kTorch) != 0) resolved = resolve_lazy_bits(object, entry, true, request);
   if (resolved) object = resolved.get();
-  const DLDevice device = read_device(object);
-  const Ref capsule = call_dlpack(object, entry, device, request);
+  const bool found = (entry.flags & kHasDlpack) != 0 || has_dlpack(object);
+  if (!found) {
+    raise(api.attribute_error,
+          "from_dlpack: `x` has no __dlpack__ (got %s); dlx.asarray takes what has other protocols",
+          type_text(object->type).text);
+  }
+  Ref capsule;
+  DLDevice device{};
+  try {
+    // PyArrow's arrays of numbers are the CPU's, or else refuse: asking takes a quarter of the time.
+    if ((entry.flags & kArrowNumbers) != 0) {
+      device.device_type = kDLCPU;
+    } else {
+      device = read_device(object);
+    }
+    capsule = call_dlpack(object, entry, device, request);
+  } catch (const PythonError&) {
+    if ((entry.flags & kGuard) == 0) prefer_guards_reason(object);
+    throw;
+  }
   Imported imported = consume(capsule.get(), entry);
   const bool same = is_device(device, imported.tensor->dl.device);
   if (same && has_streams(device)) note_written(imported.tensor.get(), current_stream_of(device));

@@ -29,6 +29,9 @@ struct State {
   PyObject* guard = nullptr;
   PyObject* legacy_signature = nullptr;
   PyObject* asarray_fallback = nullptr;
+  PyObject* check_dtype = nullptr;
+  PyObject* array_result = nullptr;
+  PyObject* convert_slowly = nullptr;
   PyObject* convert_dtype = nullptr;
   PyObject* getitem = nullptr;
   PyObject* setitem = nullptr;

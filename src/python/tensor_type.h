@@ -38,6 +38,8 @@ int tensor_setitem(PyObject* self, PyObject* key, PyObject* value);  // indexing
 PyObject* tensor_dlpack(PyObject* self, PyObject* const* args, intptr_t nargs,
                         PyObject* kwnames);                 // export.cc
 PyObject* tensor_dlpack_device(PyObject* self, PyObject*);  // export.cc
+/// A versioned capsule that shares the tensor as it is; a new reference. Throws PythonError.
+PyObject* share_as_capsule(Tensor* tensor);  // export.cc
 PyObject* tensor_arrow_c_array(PyObject* self, PyObject* const* args, intptr_t nargs,
                                PyObject* kwnames);  // arrow.cc
 PyObject* tensor_arrow_c_device_array(PyObject* self, PyObject* const* args, intptr_t nargs,
@@ -52,14 +54,15 @@ PyObject* make_exchange_capsule();  // exchange.cc
 /// (extent, …) as a tuple.
 PyObject* tuple_of(int32_t count, const int64_t* numbers);
 /// An index-like object that is not a plain int, or an int that may not fit.
-int64_t to_int64_slow(PyObject* object, const char* name);
-/// An index-like object as a number; `name` is the argument.
-inline int64_t to_int64(PyObject* object, const char* name) {
+int64_t to_int64_slow(PyObject* object, const char* name, PyObject* overflow);
+/// An index-like object as a number; `name` is the argument. `overflow` is the exception for one that
+/// does not fit, InvalidArgumentError if NULL.
+inline int64_t to_int64(PyObject* object, const char* name, PyObject* overflow = nullptr) {
   if (object->type == api.long_type) {
     const int64_t value = api.PyLong_AsLongLong(object);
     if (value != -1) return value;
   }
-  return to_int64_slow(object, name);
+  return to_int64_slow(object, name, overflow);
 }
 /// A tuple, list or single number, as numbers.
 class Int64List {
@@ -103,6 +106,8 @@ struct Signature {
 void parse_arguments(const Signature& signature, PyObject* const* args, intptr_t nargs,
                      PyObject* kwnames, PyObject** values);
 
+/// dlx.asarray(object); a new reference.
+PyObject* as_tensor(PyObject* object);
 /// dlx.asarray(object, copy=False), for a destination; a new reference.
 PyObject* as_shared_tensor(PyObject* object);
 /// dlx.asarray(object, dtype=…) for `tensor[key] = object`; a new reference.
@@ -116,9 +121,12 @@ TensorRef import_by_arrow_stream(PyObject* object, int32_t copy, bool* copied);
 TensorRef scalar_tensor(PyObject* value, DLDataType dtype);  // scalars.cc
 
 /// Functions of the module, each a PyCFunction; ends with a NULL name.
-extern PyMethodDef import_functions[];  // import.cc
-extern PyMethodDef native_functions[];  // functions.cc
-extern PyMethodDef arrow_functions[];   // arrow.cc
+extern PyMethodDef import_functions[];   // import.cc
+extern PyMethodDef native_functions[];   // functions.cc
+extern PyMethodDef arrow_functions[];    // arrow.cc
+extern PyMethodDef convert_functions[];  // handover.cc
+/// Forgets what handover.cc keeps about the libraries that convert() serves.
+void clear_targets() noexcept;
 /// Forgets what import.cc keeps about types.
 void clear_type_cache() noexcept;
 

@@ -1,5 +1,9 @@
 #include "src/python/types.h"
 
+#include <cstdio>
+#include <cstring>
+
+#include "src/python/protocols.h"
 #include "src/python/tensor_type.h"
 
 namespace dlx::py {
@@ -25,16 +29,6 @@ PyObject* forget_type(PyObject*, PyObject* weak_reference) {
 PyMethodDef forget_type_def = {"forget_type", reinterpret_cast<void*>(forget_type), METH_O,
                                nullptr};
 
-/// An attribute of the type, or none.
-Ref find_attribute(PyObject* type, PyObject* name) {
-  Ref attribute(api.PyObject_GetAttr(type, name));
-  if (!attribute) {
-    if (api.PyErr_ExceptionMatches(api.attribute_error) == 0) throw PythonError();
-    api.PyErr_Clear();
-  }
-  return attribute;
-}
-
 /// The newest table of DLPack 1.x in the type's chain, or NULL.
 const DLPackExchangeAPI* find_table(PyObject* type) {
   const Ref capsule = find_attribute(type, names.__dlpack_c_exchange_api__);
@@ -53,7 +47,9 @@ TypeEntry examine(PyObject* type) {
   entry.type = type;
   const Ref flags(check(api.PyObject_CallFunctionObjArgs(state.classify, type, nullptr)));
   entry.flags = static_cast<int>(to_int64(flags.get(), "classify"));
-  if (find_attribute(type, names.__dlpack__)) entry.flags |= kHasDlpack;
+  const Ref dlpack = find_attribute(type, names.__dlpack__);
+  // None: Python's way of saying that a class has not what its base has.
+  if (dlpack && dlpack.get() != api.none) entry.flags |= kHasDlpack;
   if ((entry.flags & kTable) != 0) entry.table = find_table(type);
   const Ref callback(check(api.PyCFunction_NewEx(&forget_type_def, nullptr, nullptr)));
   entry.weak_reference = check(api.PyWeakref_NewRef(type, callback.get()));
@@ -61,6 +57,33 @@ TypeEntry examine(PyObject* type) {
 }
 
 }  // namespace
+
+Ref find_attribute(PyObject* object, PyObject* name) {
+  PyObject* value = nullptr;
+  if (api.lookup_attribute(object, name, &value) < 0) throw PythonError();
+  return Ref(value);
+}
+
+TypeText type_text(PyObject* type) noexcept {
+  TypeText out;
+  const WithoutPendingError aside;
+  auto text_of = [type](const char* attribute, Ref* value) {
+    *value = Ref(api.PyObject_GetAttrString(type, attribute));
+    const bool text = *value && (api.PyType_GetFlags(value->get()->type) & kTypeFlagUnicode) != 0;
+    const char* result = text ? api.PyUnicode_AsUTF8AndSize(value->get(), nullptr) : nullptr;
+    api.PyErr_Clear();
+    return result == nullptr ? "?" : result;
+  };
+  Ref module_value, name_value;
+  const char* module = text_of("__module__", &module_value);
+  const char* name = text_of("__qualname__", &name_value);
+  if (std::strcmp(module, "builtins") == 0) {
+    std::snprintf(out.text, sizeof out.text, "%s", name);
+  } else {
+    std::snprintf(out.text, sizeof out.text, "%s.%s", module, name);
+  }
+  return out;
+}
 
 TypeEntry look_up_new_type(PyObject* type) {
   const TypeEntry entry = examine(type);
@@ -98,6 +121,7 @@ LazyBitPredicates find_lazy_bits(PyObject* object) {
 void clear_type_cache() noexcept {
   for (TypeEntry& entry : type_entries) entry = TypeEntry();
   reset_ndarray_check();
+  forget_dtypes();
 }
 
 }  // namespace dlx::py

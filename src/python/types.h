@@ -7,15 +7,18 @@ namespace dlx::py {
 
 /// What the classify hook says about a type.
 enum TypeFlags : int {
-  kNdarray = 1,         ///< exactly numpy.ndarray
-  kTable = 2,           ///< its exchange table may be used
-  kTorch = 4,           ///< torch.Tensor: lazy bits and requires_grad are looked at
-  kGuard = 8,           ///< the guard hook sees every object first
-  kImmutable = 16,      ///< what its legacy capsules show is read-only
-  kArrow = 64,          ///< asarray takes it by __arrow_c_array__, whatever else it has
-  kArrowStream = 128,   ///< the same by __arrow_c_stream__
-  kArrowNumbers = 256,  ///< with kArrow: __dlpack__ is tried first, which is faster
-  kHasDlpack = 32       ///< found here: the type has __dlpack__
+  kNdarray = 1,             ///< exactly numpy.ndarray
+  kTable = 2,               ///< its exchange table may be used
+  kTorch = 4,               ///< torch.Tensor: lazy bits and requires_grad are looked at
+  kGuard = 8,               ///< the guard hook sees every object first
+  kImmutable = 16,          ///< what its legacy capsules show is read-only
+  kArrow = 64,              ///< asarray takes it by __arrow_c_array__, whatever else it has
+  kArrowStream = 128,       ///< the same by __arrow_c_stream__
+  kArrowNumbers = 256,      ///< with kArrow: __dlpack__ is tried first, which is faster
+  kPlain = 512,             ///< the guard hook has nothing to say about it; see import_plain()
+  kLateArrow = 1024,        ///< with kPlain: `__arrow_c_array__` comes after the array interfaces
+  kLateArrowStream = 2048,  ///< the same for `__arrow_c_stream__`
+  kHasDlpack = 32           ///< found here: the type has __dlpack__
 };
 
 /// torch.Tensor's predicates on lazy bits, as C functions. Calling them directly spares the look-up
@@ -53,6 +56,19 @@ void note_legacy_signature(PyObject* type) noexcept;
 /// Finds the predicates of a torch type by one of its objects and remembers them. Functions that are
 /// not plain C functions without arguments are left NULL. Throws PythonError.
 LazyBitPredicates find_lazy_bits(PyObject* object);
+
+/// An attribute, or none if there is none (AttributeError). Throws PythonError for other errors.
+Ref find_attribute(PyObject* object, PyObject* name);
+
+/// The name of a type for messages, such as "numpy.ndarray" or "int". Never throws.
+struct TypeText {
+  char text[100];
+};
+TypeText type_text(PyObject* type) noexcept;
+
+/// Whether a numpy.ndarray's dtype is one that DLPack has by NumPy's type number alone, and its
+/// fields can be trusted. Throws PythonError.
+bool has_plain_dtype(PyObject* object);
 
 /// The tensor in a numpy.ndarray (exactly that type), or none if its fields cannot be trusted.
 /// `may_copy`: strides that are not whole elements lead to a copy, else to CopyRefused.

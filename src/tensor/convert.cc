@@ -7,6 +7,7 @@
 #include "src/device/registry.h"
 #include "src/device/staging.h"
 #include "src/device/transfer.h"
+#include "src/dtype/dtype.h"
 #include "src/tensor/layout.h"
 #include "src/tensor/order.h"
 #include "src/tensor/views.h"
@@ -92,6 +93,11 @@ void copy_tensor_from(Tensor* dst, Tensor* src, const CopyRequest& request) {
   if (dst->readonly()) fail(DLX_ERROR_READ_ONLY, "`dst` is read-only");
   check_copy_stream(request,
                     cpu_reachable(type_of(dst->dl.device)) ? src->dl.device : dst->dl.device);
+  if (!same_dtype(dst->dl.dtype, src->dl.dtype)) {
+    fail(DLX_ERROR_INVALID_ARGUMENT,
+         "`src` has another dtype than `dst` (got %s, expected %s): convert it first",
+         dtype_text(src->dl.dtype).text, dtype_text(dst->dl.dtype).text);
+  }
   const int32_t ndim = dst->dl.ndim;
   bool same = src->dl.ndim == ndim;
   for (int32_t i = 0; same && i < ndim; ++i) same = src->dl.shape[i] == dst->dl.shape[i];

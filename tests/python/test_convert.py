@@ -320,3 +320,85 @@ def test_every_profile_says_what_it_guards_against(name):
     if profile.names is not None:
         for dtype in profile.names:
             assert str(dlx.dtype(dtype)) == dtype
+
+
+# ---- the native short cut -----------------------------------------------------------------------
+
+
+def warm(library: str) -> None:
+    """Have the usual case noted, for this library and float32."""
+    for _ in range(3):
+        dlx.convert(dlx.asarray(array(3, 4)), library)
+
+
+@pytest.mark.parametrize(
+    ("library", "shared"),
+    [("numpy", True), ("torch", None)],
+)
+def test_what_is_not_the_usual_case_is_looked_at_after_it_was_noted(library, shared):
+    """`shared`: every one, read-only and reversed ones too. None: as the profile says."""
+    pytest.importorskip(library, reason="the library that it is handed to")
+    warm(library)
+    odd = {
+        "reversed": array(3, 4)[::-1],
+        "columns": array(3, 4)[:, 1:3],
+        "empty": array(0, 4),
+        "one row": array(1, 4),
+        "0-d": array(1)[0:1].reshape(()),
+        "nine axes": array(2, 2, 2, 2, 2, 2, 2, 2, 2),
+        "another dtype": array(3, 4, dtype="int16"),
+        "read-only": frozen(3, 4),
+    }
+    for name, source in odd.items():
+        tensor = dlx.asarray(source)
+        for _ in range(3):
+            result = dlx.asarray(dlx.convert(tensor, library))
+            assert result.tolist() == source.tolist(), name
+            same = result.data_ptr == tensor.data_ptr
+            expected = shared if shared is not None else name not in ("reversed", "read-only")
+            assert same == expected or source.size == 0, name
+    if library == "torch":
+        with pytest.raises(dlx.CopyRefusedError):
+            dlx.convert(dlx.asarray(frozen(3, 4)), library, copy=False)
+
+
+def test_arrays_of_the_library_itself_stay_what_they_are_after_the_usual_case_was_noted():
+    warm("numpy")
+    own = array(3, 4)
+    assert dlx.convert(own, "numpy") is own
+
+    class Mine(numpy.ndarray):
+        pass
+
+    derived = own.view(Mine)
+    for _ in range(3):
+        result = dlx.convert(derived, "numpy")
+        assert result.ctypes.data == own.ctypes.data
+        assert dlx.convert(own, "numpy") is own
+
+
+def test_names_need_not_be_interned():
+    warm("numpy")
+    name = "".join(["num", "py"])
+    assert type(dlx.convert(dlx.asarray(array(3, 4)), name)) is numpy.ndarray
+
+
+def test_an_import_that_fails_after_the_usual_case_was_noted():
+    warm("numpy")
+
+    class Broken:
+        __array_interface__ = property(lambda self: 1 // 0)
+
+    for _ in range(3):
+        with pytest.raises(ZeroDivisionError):
+            dlx.convert(Broken(), "numpy")
+
+
+def test_the_usual_case_leaves_nothing_behind():
+    warm("numpy")
+    source = dlx.asarray(array(3, 4))
+    dlx.convert(source, "numpy")
+    count = sys.getrefcount(source)
+    for _ in range(100):
+        dlx.convert(source, "numpy")
+    assert sys.getrefcount(source) == count

@@ -37,7 +37,6 @@ __version__ = _capi.version()
 try:
     from dlx import tensor as _tensor
     from dlx._functions import (
-        convert,
         empty,
         from_pointer,
         get_export_negative_strides,
@@ -45,7 +44,7 @@ try:
         set_export_negative_strides,
         set_num_threads,
     )
-    from dlx._native import Tensor, asarray, copyto, from_dlpack
+    from dlx._native import Tensor, asarray, convert, copyto, from_dlpack
     from dlx.device import Device, device_of, devices
     from dlx.dtypes import dtype
 except ImportError as error:

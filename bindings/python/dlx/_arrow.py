@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import sys
 
-from dlx import _native
+from dlx import _hooks, _native
 from dlx.errors import UnsupportedError
 
 TYPE_CHECKING = False
@@ -42,12 +42,8 @@ def from_arrow(obj: Any, copy: bool | None) -> tuple[Tensor | None, bool]:
     if _is_table(obj):
         _require_no_nulls(obj)
         return None, False
-    method = getattr(obj, "__arrow_c_device_array__", None)
-    if method is None:
-        method = getattr(obj, "__arrow_c_array__", None)
-    if method is not None:
-        schema, array = method()
-        return _native._from_arrow(schema, array, copy)
+    if hasattr(type(obj), "__arrow_c_array__") or hasattr(type(obj), "__arrow_c_device_array__"):
+        return _native._from_arrow_object(obj, copy)
     method = getattr(obj, "__arrow_c_stream__", None)
     if method is not None and not _is_numpy_inside(obj):
         return _native._from_arrow_stream(method(), copy)
@@ -60,7 +56,7 @@ def _is_table(obj: Any) -> bool:
 
 def _require_no_nulls(table: Any) -> None:
     """`__array__` of a table makes NaN of nulls, and floats of the integers beside them."""
-    package = type(table).__module__.partition(".")[0]
+    package = _hooks.package_of(type(table))
     if package == "pyarrow":
         nulls = sum(column.null_count for column in table.columns)
     elif package == "polars":
@@ -76,7 +72,7 @@ def _require_no_nulls(table: Any) -> None:
 
 def _is_numpy_inside(obj: Any) -> bool:
     """Whether `__array__` of a column shares NumPy memory, which the stream would copy."""
-    package = type(obj).__module__.partition(".")[0]
+    package = _hooks.package_of(type(obj))
     if package not in ("pandas", "xarray"):
         return False
     numpy = sys.modules.get("numpy")

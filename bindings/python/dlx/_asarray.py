@@ -3,7 +3,7 @@
 
 The native asarray has the first protocols in line: a Tensor itself, an exact numpy.ndarray, DLPack's
 exchange table, `__dlpack__`. They come first because they carry every dtype and device and state
-ownership exactly. Here follow, in this order:
+ownership exactly. Then follow, in this order:
 
 1. the buffer protocol: shares memory, says whether it is read-only, and locks the memory
    against resizing while it is shared; but it has no bfloat16 and no device.
@@ -14,6 +14,9 @@ ownership exactly. Here follow, in this order:
 4. `__array__`: whatever the object makes of itself; may copy, and needs NumPy.
 5. numbers and nested sequences: always a copy, since there is no array yet.
 
+For classes that no other library gives a meaning (`PLAIN` in _hooks.py) the native code looks for the
+first four itself, and comes here for numbers, sequences, masks and `copy=` with `__array__` only.
+
 The first protocol that an object has decides. If it fails, its error is shown: trying the next one
 would hide the reason, and might copy where sharing was expected.
 """
@@ -22,14 +25,8 @@ from __future__ import annotations
 
 import sys
 
-from dlx import _capi, _hooks, _native, dtypes
-from dlx.errors import (
-    CopyRefusedError,
-    DeviceRefusedError,
-    InvalidArgumentError,
-    UnavailableError,
-    UnsupportedError,
-)
+from dlx import _hooks, _native, dtypes
+from dlx.errors import CopyRefusedError, DeviceRefusedError, UnavailableError, UnsupportedError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,9 +36,7 @@ if TYPE_CHECKING:
     from dlx.dtypes import DTypeCode
 
 _NUMBERS = (bool, int, float, complex)
-_NO_BUFFER = (*_NUMBERS, str, list, tuple)  # exactly these: NumPy derives from some
 _ARROW_METHODS = ("__arrow_c_array__", "__arrow_c_stream__", "__arrow_c_device_array__")
-READ_ONLY = 1  # DLPACK_FLAG_BITMASK_READ_ONLY, as _native._wrap takes it
 
 
 def fallback(obj: Any, dtype: Any, device: Any, copy: bool | None, force: bool) -> Tensor:
@@ -67,12 +62,8 @@ def fallback(obj: Any, dtype: Any, device: Any, copy: bool | None, force: bool) 
     tensor = _from_ml_dtypes_scalar(obj)
     if tensor is None:
         tensor = _from_mxnet(obj)
-    if tensor is None:
-        tensor = _from_buffer_protocol(obj)
-    if tensor is None:
-        tensor = _from_array_interface(obj)
-    if tensor is None:
-        tensor = _from_array_struct(obj)
+    if tensor is None and not isinstance(obj, type):
+        tensor = _native._from_layout(obj)
     fresh = False
     if tensor is None:
         tensor, fresh = _from_arrow(obj, copy)
@@ -83,19 +74,6 @@ def fallback(obj: Any, dtype: Any, device: Any, copy: bool | None, force: bool) 
     if tensor is None:
         return _from_sequence(obj, dtype, device, copy, force)
     return _native.asarray(tensor, dtype=dtype, device=device, copy=copy, force=force)
-
-
-def _from_buffer_protocol(obj: Any) -> Tensor | None:
-    """PEP 3118; None if the type has no buffer. Read-only buffers (bytes) give read-only tensors."""
-    if type(obj) in _NO_BUFFER:
-        return None
-    try:
-        memoryview(obj).release()
-    except TypeError as error:
-        if "bytes-like" in str(error):
-            return None
-        raise
-    return _native._from_buffer(obj)
 
 
 def _from_ml_dtypes_scalar(obj: Any) -> Tensor | None:
@@ -110,6 +88,11 @@ def _from_mxnet(obj: Any) -> Tensor | None:
     """MXNet's arrays: the capsules of DLPack, by a method of their own."""
     if not hasattr(obj, "to_dlpack_for_write") or isinstance(obj, type):
         return None
+    if getattr(obj, "stype", "default") != "default":
+        raise UnsupportedError(
+            f"a {_name(obj)} is sparse: export `.data` and its indices (`.indices`, `.indptr`) one "
+            "by one, or call `.tostype('default')` to make it dense"
+        )
     if obj.context.device_type not in ("cpu", "cpu_pinned", "cpu_shared"):
         raise UnsupportedError(
             f"a {_name(obj)} on {obj.context} says too little about its device: call "
@@ -135,104 +118,27 @@ class _MxnetProducer:
 
 def _explain(obj: Any) -> str | None:
     """For objects with a numpy.dtype: why DLPack cannot carry it, and what to call."""
+    return None if isinstance(obj, type) else _explain_dtype(getattr(obj, "dtype", None))
+
+
+def _explain_dtype(dtype: Any) -> str | None:
     numpy = sys.modules.get("numpy")
-    dtype = getattr(obj, "dtype", None)
     if numpy is None or not isinstance(dtype, numpy.dtype) or dtype.isbuiltin == 2:
         return None
     return dtypes.explain_numpy_dtype(dtype)
 
 
-def _from_array_interface(obj: Any) -> Tensor | None:
-    """NumPy's array interface, version 3. The tensor keeps `obj` and the dict alive."""
-    if isinstance(obj, type):
-        return None
-    interface = getattr(obj, "__array_interface__", None)
-    if interface is None:
-        return None
-    if not isinstance(interface, dict):
-        raise TypeError(
-            f"`__array_interface__` of {_name(obj)} is not a dict (got {_name(interface)})"
-        )
-    missing = [key for key in ("shape", "typestr") if key not in interface]
-    if missing:
-        raise InvalidArgumentError(f"`__array_interface__` of {_name(obj)} lacks {missing[0]!r}")
-    if interface.get("mask") is not None:
-        raise UnsupportedError(
-            f"`__array_interface__` of {_name(obj)} has a mask that would be lost: fill it first"
-        )
-    code = _capi.dtype_parse_typestr(interface["typestr"])
-    shape = tuple(int(extent) for extent in interface["shape"])
-    strides = _element_strides(interface.get("strides"), code)
-    data = interface.get("data")
-    if isinstance(data, tuple):
-        flags = READ_ONLY if data[1] else 0
-        return _native._wrap(
-            int(data[0]), shape, strides, code, (1, 0), flags, (obj, interface), None
-        )
-    # Either a buffer, or (None) the object's own: an offset counts from its start.
-    block = _native._from_buffer(obj if data is None else data)
-    offset = int(interface.get("offset", 0))
-    _check_extent(block.nbytes, offset, shape, strides, code)
-    flags = READ_ONLY if block.readonly else 0
-    address = block.data_ptr + offset
-    return _native._wrap(address, shape, strides, code, (1, 0), flags, (obj, block), None)
+def check_dtype(dtype: Any) -> bool:
+    """For the native code: refuse an object with this `dtype` if its data has no DLPack form.
 
-
-def _element_strides(strides: Any, code: DTypeCode) -> tuple[int, ...] | None:
-    """Strides in bytes, as the interface has them, in elements."""
-    if strides is None:
-        return None
-    size = code[1] * code[2] // 8
-    for stride in strides:
-        if stride % size:
-            raise UnsupportedError(
-                f"strides that are no multiple of the element size have no DLPack form (got {stride} "
-                f"bytes for elements of {size}): copy the data first"
-            )
-    return tuple(stride // size for stride in strides)
-
-
-def _check_extent(
-    available: int,
-    offset: int,
-    shape: tuple[int, ...],
-    strides: tuple[int, ...] | None,
-    code: DTypeCode,
-) -> None:
-    """Refuse an interface whose shape reaches beyond its buffer."""
-    size = code[1] * code[2] // 8
-    low, high, count = offset, offset + size, 1
-    if strides is None:
-        for extent in shape:
-            count *= extent
-        high = offset + size * count
-    else:
-        for extent, stride in zip(shape, strides):
-            count *= extent
-            reach = (extent - 1) * stride * size
-            low, high = low + min(reach, 0), high + max(reach, 0)
-    if count and (low < 0 or high > available):
-        raise InvalidArgumentError(
-            f"`__array_interface__` reaches beyond its buffer (bytes {low} to {high} of {available})"
-        )
-
-
-def _from_array_struct(obj: Any) -> Tensor | None:
-    """The same interface as a C struct in a capsule, for classes that have only that."""
-    if isinstance(obj, type):
-        return None
-    capsule = getattr(obj, "__array_struct__", None)
-    if capsule is None:
-        return None
-    from dlx import _array_struct
-
-    shape, strides, typestr, address, writable = _array_struct.read(capsule)
-    code = _capi.dtype_parse_typestr(typestr)
-    flags = 0 if writable else READ_ONLY
-    owner = (obj, capsule)
-    return _native._wrap(
-        address, shape, _element_strides(strides, code), code, (1, 0), flags, owner, None
-    )
+    Returns:
+        whether the answer holds for ever, so that it need not ask about this dtype again.
+    """
+    problem = _explain_dtype(dtype)
+    if problem is not None:
+        raise UnsupportedError(problem)
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and isinstance(dtype, numpy.dtype) and dtype.isbuiltin == 1
 
 
 def _from_arrow(obj: Any, copy: bool | None) -> tuple[Tensor | None, bool]:
@@ -249,7 +155,7 @@ def _from_array_method(obj: Any, copy: bool | None) -> tuple[Tensor | None, bool
     method = getattr(obj, "__array__", None)
     if method is None or isinstance(obj, type):
         return None, False
-    if copy is False and type(obj).__module__.partition(".")[0] == "dask":
+    if copy is False and _hooks.package_of(type(obj)) == "dask":
         # It takes the argument, and computes all the same.
         raise CopyRefusedError(
             f"a {_name(obj)} is a computation without memory to share, and copy=False forbids to "
@@ -266,6 +172,12 @@ def _from_array_method(obj: Any, copy: bool | None) -> tuple[Tensor | None, bool
             f"`__array__` of {_name(obj)} cannot promise not to copy, for it does not take `copy=` "
             "(NumPy 2): pass copy=None, or the array inside it"
         )
+    fresh = bool(copy) and _takes_copy(obj)
+    return array_result(obj, array), fresh
+
+
+def array_result(obj: Any, array: Any) -> Tensor:
+    """The Tensor for what `obj.__array__` returned."""
     numpy = sys.modules.get("numpy")
     if numpy is None or not isinstance(array, numpy.ndarray):
         raise TypeError(
@@ -275,8 +187,7 @@ def _from_array_method(obj: Any, copy: bool | None) -> tuple[Tensor | None, bool
     problem = _explain(array)
     if problem is not None:
         raise UnsupportedError(f"`__array__` of {_name(obj)}: {problem}")
-    fresh = bool(copy) and _takes_copy(obj)
-    return _native.asarray(array), fresh
+    return _native.asarray(array)
 
 
 def _takes_copy(obj: Any) -> bool:
@@ -292,9 +203,9 @@ def _takes_copy(obj: Any) -> bool:
 
 def _name(obj: object) -> str:
     cls = type(obj)
-    return (
-        cls.__qualname__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__qualname__}"
-    )
+    if cls.__module__ == "builtins":
+        return cls.__qualname__
+    return f"{getattr(cls, '__module__', '?')}.{cls.__qualname__}"
 
 
 def _from_sequence(obj: Any, dtype: Any, device: Any, copy: bool | None, force: bool) -> Tensor:
@@ -309,7 +220,8 @@ def _from_sequence(obj: Any, dtype: Any, device: Any, copy: bool | None, force: 
         )
     if copy is False:
         raise CopyRefusedError(
-            f"a {_name(obj)} has no memory to share, so copy=False cannot be kept"
+            f"no memory to share in {_name(obj)}: numbers and sequences are always copied, which "
+            "copy=False (and a destination) forbids"
         )
     tensor, done = _sequence.build(obj, code)
     if done and device is None:

@@ -27,9 +27,13 @@ _targets: dict[Any, tuple[Profile, ModuleType]] = {}
 
 
 def convert(
-    x: Any, to: Any, /, *, device: Any = None, copy: bool | None = None, force: bool = False
+    x: Any, to: Any, *, device: Any, copy: bool | None, force: bool, tensor: Tensor | None
 ) -> Any:
-    """`dlx.convert`, which has the documentation."""
+    """`dlx.convert`, which is native and has the documentation, where its short cut does not serve.
+
+    Args:
+        tensor: `dlx.asarray(x)`, where that was made already.
+    """
     target = _targets.get(to) if isinstance(to, (str, type)) else None
     if target is None:
         if _is_dlx(to):
@@ -38,11 +42,12 @@ def convert(
     profile, module = target
     if device is None and copy is not True and _is_own(type(x), profile):
         return x
-    if device is None and copy is None:
-        tensor = _native.asarray(x, force=force) if force else _native.asarray(x)
-    else:
-        allowed = False if copy is False else None
-        tensor = _native.asarray(x, device=device, copy=allowed, force=force)
+    if tensor is None:
+        if device is None and copy is None:
+            tensor = _native.asarray(x, force=force) if force else _native.asarray(x)
+        else:
+            allowed = False if copy is False else None
+            tensor = _native.asarray(x, device=device, copy=allowed, force=force)
     if tensor.device.device_type not in profile.devices:
         tensor = _to_usable_device(x, tensor, profile, force, copy)
     elif copy and tensor.device.device_type != _profiles.CPU:
@@ -50,9 +55,19 @@ def convert(
         tensor, copy = _native.asarray(x, device=device, copy=True), None
     if profile.one_axis is not None and tensor.ndim == 1:
         profile = profile.one_axis
-    if not copy and _fits(tensor, profile):  # the usual case, decided in a moment
+    if not copy and _fits(tensor, profile):
+        if profile.usual is not None:
+            _note_usual(to, profile, module, tensor)
         return profile.deliver(module, tensor, False)
     return _hand_over(tensor, profile, module, copy)
+
+
+def _note_usual(to: Any, profile: Profile, module: ModuleType, tensor: Tensor) -> None:
+    """From now on the native code hands such tensors over by itself: the usual case."""
+    assert profile.usual is not None
+    function = profile.usual(module, tensor)
+    if function is not None:
+        _native._usual(to, profile.own_types, function, profile.by_capsule, profile.align, tensor)
 
 
 def _is_dlx(to: Any) -> bool:
@@ -83,7 +98,7 @@ def _is_own(cls: type, profile: Profile) -> bool:
 
 
 def _full_name(cls: type) -> str:
-    return f"{cls.__module__}.{cls.__qualname__}"
+    return f"{getattr(cls, '__module__', None)}.{cls.__qualname__}"
 
 
 def find(to: Any) -> tuple[Profile, ModuleType]:
@@ -107,7 +122,7 @@ def _profile_of(to: Any) -> Profile:
         )
         if special is not None:
             return special
-        name = to.__module__
+        name = getattr(to, "__module__", None) or ""
     elif isinstance(to, str):
         name = to
     else:
@@ -126,7 +141,7 @@ def _plain(to: Any, name: str) -> Profile:
     """A profile for a library that is not in the table: plain DLPack, by its own `from_dlpack`."""
     candidates = [to] if not isinstance(to, str) else []
     known = ", ".join(sorted(_profiles.TABLE))
-    while name:
+    while name and not name.startswith("."):
         try:
             candidates.append(importlib.import_module(name))
         except ImportError as error:

@@ -3,6 +3,8 @@ process's settings."""
 
 from __future__ import annotations
 
+import operator
+
 from dlx import _capi, _native, dtypes
 from dlx.device import device_code
 from dlx.errors import InvalidArgumentError
@@ -140,9 +142,10 @@ def set_num_threads(num_threads: int, /) -> None:
             from the environment, or else the cores that this process may run on.
 
     Raises:
+        TypeError: not an int.
         ValueError: a negative number (`InvalidArgumentError`).
     """
-    _capi.set_num_threads(num_threads.__index__())
+    _capi.set_num_threads(operator.index(num_threads))
 
 
 def get_num_threads() -> int:
@@ -174,40 +177,3 @@ def get_export_negative_strides() -> str:
     """The policy that `set_export_negative_strides` set."""
     number = _capi.get_export_negative_strides()
     return next(name for name, value in _POLICIES.items() if value == number)
-
-
-_convert: Callable[..., Any] | None = None
-
-
-def convert(
-    x: Any, to: Any, /, *, device: Any = None, copy: bool | None = None, force: bool = False
-) -> Any:
-    """`x` as an array of another library, shared wherever that library can take it as it is.
-
-    Args:
-        x: anything that `dlx.asarray` takes.
-        to: the library: its name ("torch", "jax", "numpy" …), its module, or its array's class.
-            "dlx" gives a Tensor. A library that dlx has no profile of gets plain DLPack by its
-            `from_dlpack`.
-        device: where the result shall live; consent to a transfer.
-        copy: True always copies, False never, None if the library needs it: for alignment or
-            strides that it cannot take, or since it would write to read-only data.
-        force: a transfer to the CPU is allowed where the library cannot use the data's device.
-
-    Returns:
-        the library's own array; `x` itself if it is one and neither `device` nor `copy=True` asks
-        for another. A copy has one user, so it may be written to.
-
-    Raises:
-        CopyRefusedError: `copy` is False and only a copy will do; the message has the reasons.
-        DeviceRefusedError: the library cannot use the data's device, and no transfer was allowed.
-        UnsupportedError: the library has no such dtype, or not so many axes.
-        ImportError: the library is not installed.
-        ValueError: `to` names no library (`InvalidArgumentError`).
-    """
-    global _convert
-    if _convert is None:  # loaded by its first user: most programs have none
-        from dlx import _convert as module
-
-        _convert = module.convert
-    return _convert(x, to, device=device, copy=copy, force=force)

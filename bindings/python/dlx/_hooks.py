@@ -24,6 +24,9 @@ IMMUTABLE = 16  # its legacy capsules are read-only data
 ARROW = 64  # asarray takes it by __arrow_c_array__, whatever else it has
 ARROW_STREAM = 128  # the same by __arrow_c_stream__
 ARROW_NUMBERS = 256  # with ARROW: __dlpack__ is tried first, which is faster
+PLAIN = 512  # guard() and _asarray.py have nothing special to say about it
+LATE_ARROW = 1024  # with PLAIN: it has __arrow_c(_device)_array__, after the array interfaces
+LATE_ARROW_STREAM = 2048  # with PLAIN: likewise __arrow_c_stream__
 
 # Packages whose classes wrap numbers with a meaning that a plain tensor loses.
 # TensorFlow's strings abort the process when they are exported.
@@ -46,13 +49,26 @@ _NUMBER_ARRAYS = frozenset(
     ]
 )
 _IMMUTABLE_PACKAGES = frozenset({"jax", "jaxlib", "tensorflow"})
+# Those that guard() or _asarray.py know by name.
+_KNOWN_PACKAGES = (
+    _GUARDED_PACKAGES
+    | _ARROW_PACKAGES
+    | _IMMUTABLE_PACKAGES
+    | {"dask", "ml_dtypes", "mxnet", "pandas", "xarray"}
+)
+
+
+def package_of(cls: type) -> str:
+    """The package that a class says it is from; classes may say anything, or nothing."""
+    module = getattr(cls, "__module__", None)
+    return module.partition(".")[0] if isinstance(module, str) else ""
 
 
 def classify(cls: type, /) -> int:
     """How objects of class `cls` are imported: the sum of the bits above. Called once per class."""
     numpy = sys.modules.get("numpy")
     torch = sys.modules.get("torch")
-    packages = {base.__module__.partition(".")[0] for base in cls.__mro__}
+    packages = {package_of(base) for base in cls.__mro__}
     bits = 0
     if numpy is not None:
         if cls is numpy.ndarray:
@@ -75,12 +91,27 @@ def classify(cls: type, /) -> int:
         bits |= IMMUTABLE
     if packages & _ARROW_PACKAGES:
         bits |= _arrow_bits(cls)
+    if not bits & GUARD:
+        bits |= _plain_bits(cls, packages, numpy)
     return bits
+
+
+def _plain_bits(cls: type, packages: set[str], numpy: Any) -> int:
+    """For classes whose buffers and array interfaces the native code may take by itself."""
+    if numpy is not None and issubclass(cls, numpy.generic):
+        return PLAIN if cls.__module__ == "numpy" else 0
+    if packages & _KNOWN_PACKAGES or issubclass(cls, (type, int, float, complex, str, list, tuple)):
+        return 0
+    if hasattr(cls, "columns") and hasattr(cls, "__array__"):
+        return PLAIN  # a table: see _arrow.py
+    if hasattr(cls, "__arrow_c_array__") or hasattr(cls, "__arrow_c_device_array__"):
+        return PLAIN | LATE_ARROW
+    return PLAIN | LATE_ARROW_STREAM if hasattr(cls, "__arrow_c_stream__") else PLAIN
 
 
 def _is_tracer(cls: type) -> bool:
     """What JAX passes to a function that it compiles: a description without data."""
-    return any(base.__name__ == "Tracer" and base.__module__[:4] == "jax." for base in cls.__mro__)
+    return any(base.__name__ == "Tracer" and package_of(base) == "jax" for base in cls.__mro__)
 
 
 def _exports_as_ndarray(cls: type, numpy: Any) -> bool:
@@ -118,18 +149,19 @@ def guard(obj: Any, /) -> None:
     _guard_graph(obj)
     _guard_wrapped(obj)
     _guard_nulls(obj)
-    _guard_mask(obj)
-    _guard_unit(obj)
     numpy = sys.modules.get("numpy")
     if numpy is not None and isinstance(obj, numpy.ndarray):
-        problem = explain_numpy_dtype(obj.dtype) if obj.dtype.isbuiltin != 2 else None
+        dtype = numpy.ndarray.dtype.__get__(obj)  # a subclass's own may be anything
+        problem = explain_numpy_dtype(dtype) if dtype.isbuiltin != 2 else None
         if problem is not None:
             raise UnsupportedError(problem)
+    _guard_mask(obj)
+    _guard_unit(obj)
 
 
 def _name(obj: object) -> str:
     cls = type(obj)
-    return f"{cls.__module__.partition('.')[0]}.{cls.__qualname__}"
+    return f"{package_of(cls)}.{cls.__qualname__}"
 
 
 def _guard_mask(obj: Any) -> None:
@@ -147,7 +179,7 @@ def _guard_mask(obj: Any) -> None:
 
 def _guard_unit(obj: Any) -> None:
     """Quantities of astropy (`unit`), unyt and pint (`units`); a pure number loses nothing."""
-    packages = {base.__module__.partition(".")[0] for base in type(obj).__mro__}
+    packages = {package_of(base) for base in type(obj).__mro__}
     if not packages & {"astropy", "unyt", "pint"}:
         return
     unit = getattr(obj, "unit", None)
@@ -164,7 +196,7 @@ def _guard_unit(obj: Any) -> None:
 
 def _guard_sparse(obj: Any) -> None:
     """scipy.sparse, PyData sparse, tf.SparseTensor: no single strided block of memory."""
-    package = type(obj).__module__.partition(".")[0]
+    package = package_of(type(obj))
     if package == "scipy" and hasattr(obj, "nnz") and hasattr(obj, "toarray"):
         parts = [
             n for n in ("data", "indices", "indptr", "row", "col", "offsets") if hasattr(obj, n)
@@ -178,6 +210,16 @@ def _guard_sparse(obj: Any) -> None:
         raise UnsupportedError(
             f"a {_name(obj)} is sparse: export `.data` and its indices (`.coords`, or `.indices` "
             "and `.indptr`) one by one, or call `.todense()`"
+        )
+    if package == "paddle" and hasattr(obj, "is_sparse") and obj.is_sparse():
+        raise UnsupportedError(
+            f"a sparse {_name(obj)} is not one block of memory: export `.values()` and `.indices()` "
+            "(or `.crows()` and `.cols()`) one by one, or call `.to_dense()`"
+        )
+    if package == "pandas" and type(getattr(obj, "dtype", None)).__name__ == "SparseDtype":
+        way = ".sparse.to_dense()" if hasattr(obj, "sparse") else ".to_dense()"
+        raise UnsupportedError(
+            f"a {_name(obj)} of dtype {obj.dtype} is sparse: call `{way}` to make it dense"
         )
     if package == "tensorflow" and type(obj).__name__ in ("SparseTensor", "RaggedTensor"):
         way = "`.values` and `.indices`" if hasattr(obj, "indices") else "`.flat_values`"
@@ -194,7 +236,7 @@ def _guard_graph(obj: Any) -> None:
             f"a {_name(obj)} is JAX's stand-in for data that is not there yet: convert outside the "
             "function that JAX transforms, or inside a `jax.pure_callback`"
         )
-    if type(obj).__module__.partition(".")[0] != "tensorflow":
+    if package_of(type(obj)) != "tensorflow":
         return
     dtype = getattr(getattr(obj, "dtype", None), "name", "")
     if dtype in ("string", "resource", "variant"):
@@ -211,12 +253,12 @@ def _guard_graph(obj: Any) -> None:
 
 def _guard_wrapped(obj: Any) -> None:
     """xarray and Dask hold arrays of others, whose meaning their `__array__` drops in silence."""
-    package = type(obj).__module__.partition(".")[0]
+    package = package_of(type(obj))
     if package == "xarray" and type(obj).__name__ in ("DataArray", "Variable", "IndexVariable"):
         guard(obj.data)
     if package == "dask" and hasattr(obj, "_meta"):
         meta = type(obj._meta)
-        known = {base.__module__.partition(".")[0] for base in meta.__mro__}
+        known = {package_of(base) for base in meta.__mro__}
         if known & _GUARDED_PACKAGES or meta.__module__.startswith("numpy.ma"):
             raise UnsupportedError(
                 f"a {_name(obj)} whose chunks are of {meta.__module__}.{meta.__qualname__} would "
@@ -226,7 +268,7 @@ def _guard_wrapped(obj: Any) -> None:
 
 def _guard_nulls(obj: Any) -> None:
     """pandas' nullable dtypes, whose `__array__` makes a NaN of a null."""
-    if type(obj).__module__.partition(".")[0] != "pandas" or not hasattr(obj, "isna"):
+    if package_of(type(obj)) != "pandas" or not hasattr(obj, "isna"):
         return
     numpy = sys.modules["numpy"]
     columns = obj.items() if hasattr(obj, "columns") else [(None, obj)]
@@ -246,6 +288,16 @@ def _guard_nulls(obj: Any) -> None:
 def _guard_torch(obj: Any, torch: Any) -> None:
     """torch tensors without plain strided memory. torch itself exports some as a NULL pointer."""
     name = _name(obj)
+    if obj.is_nested:
+        raise UnsupportedError(
+            f"a nested {name} has rows of different lengths: export the tensors of `.unbind()` one "
+            "by one, or call `.to_padded_tensor(value)`"
+        )
+    if hasattr(obj, "get_mask") and hasattr(obj, "get_data"):
+        raise UnsupportedError(
+            f"a {name} would lose its mask: call `.to_tensor(value)` to say what stands for masked "
+            "entries, or export `.get_data()` and `.get_mask()` on their own"
+        )
     if obj.layout != torch.strided:
         parts = (
             "`.indices()` and `.values()`"
@@ -258,6 +310,10 @@ def _guard_torch(obj: Any, torch: Any) -> None:
     if obj.is_quantized:
         raise UnsupportedError(
             f"a quantised {name} has a scale that would be lost: call `.int_repr()` or `.dequantize()`"
+        )
+    if str(obj.dtype).startswith("torch.bits"):
+        raise UnsupportedError(
+            f"a {name} of dtype {obj.dtype} has no DLPack form: call `.view(torch.uint8)`"
         )
     if obj.device.type == "meta":
         raise UnsupportedError(

@@ -160,7 +160,7 @@ p{max-width:95ch;margin:6px 0}
 .shared{background:var(--shared)}.copied{background:var(--copied)}.refused{background:var(--refused)}
 .WRONG,.DIED{background:var(--wrong)}
 .scroll{overflow-x:auto;background:var(--card);border:1px solid var(--line);border-radius:10px}
-table{border-collapse:collapse;width:100%;font-size:13px}
+table{border-collapse:collapse;width:100%;font-size:13px;font-variant-numeric:tabular-nums}
 th,td{padding:6px 8px;text-align:center;border-bottom:1px solid var(--line);white-space:nowrap}
 tr:last-child>*{border-bottom:0}
 thead th{font-weight:600;vertical-align:bottom}
@@ -171,11 +171,13 @@ td a{color:inherit;text-decoration:none;display:block}
 .bar i{height:9px}
 .n{font-size:11px;color:var(--dim)}
 .tile{display:inline-block;min-width:34px;height:20px;line-height:20px;border-radius:5px;color:#fff;
-font-size:11px;cursor:default}
+font-size:11px;font-weight:600;font-variant-numeric:tabular-nums;cursor:default}
 .tile.refused{color:var(--fg)}
 ol{font-size:13px;columns:2;column-gap:40px;padding-left:24px;margin:10px 0}
 li{break-inside:avoid;margin:2px 0}
-tr.first>*{border-top:2px solid var(--line)}
+tr.group th{color:var(--dim);font-weight:400;font-size:12px;padding-top:14px}
+td.none{text-align:left;color:var(--dim);font-size:12px}
+tbody tr:not(.group):hover>*{background:var(--line)}
 @media(max-width:760px){ol{columns:1}}
 """
 
@@ -208,8 +210,13 @@ def html(matrix: Matrix) -> str:
 def _html_overview(matrix: Matrix) -> str:
     head = "".join(f'<th><a href="#{name}">{escape(name)}</a></th>' for name in matrix.names)
     rows = []
+    span = len(matrix.names)
     for producer in matrix.producers:
         cells = []
+        if all(cell[0] == NONE for key, cell in matrix.cells.items() if key[0] == producer):
+            none = f'<td class="none" colspan="{span}">makes no arrays on this machine</td>'
+            rows.append(f"<tr><th>{escape(producer)}</th>{none}</tr>")
+            continue
         for consumer in matrix.names:
             count = matrix.counts(producer, consumer)
             total = sum(n for outcome, n in count.items() if outcome != NONE) or 1
@@ -222,9 +229,6 @@ def _html_overview(matrix: Matrix) -> str:
             told = f"{producer} to {consumer}: " + ", ".join(
                 f"{n} {outcome}" for outcome, n in count.items() if n and outcome != NONE
             )
-            if count[NONE] == len(_matrix_cells.cases()):
-                cells.append("<td></td>")
-                continue
             cells.append(
                 f'<td title="{escape(told)}"><a href="#{consumer}"><span class="bar">{bars}</span>'
                 f'<span class="n">{numbers}</span></a></td>'
@@ -241,16 +245,18 @@ def _html_section(matrix: Matrix, consumer: str) -> str:
 
     numbers = matrix.reasons(consumer)
     head = "".join(f"<th>{escape(name)}</th>" for name in matrix.producers)
-    rows, layouts_begun = [], False
+    rows, group = [], ""
+    span = len(matrix.producers) + 1
     for dtype, layout in matrix.rows(consumer):
         cells = "".join(
             _html_cell(matrix.cells[producer, dtype, layout, consumer], numbers)
             for producer in matrix.producers
         )
-        first = layout != "compact" and not layouts_begun
-        layouts_begun = layouts_begun or first
-        mark = ' class="first"' if first else ""
-        rows.append(f"<tr{mark}><th>{escape(_title(dtype, layout))}</th>{cells}</tr>")
+        title = "dtypes, of compact arrays" if layout == "compact" else "layouts, of float32"
+        if title != group:
+            group = title
+            rows.append(f'<tr class="group"><th colspan="{span}">{title}</th></tr>')
+        rows.append(f"<tr><th>{escape(_title(dtype, layout))}</th>{cells}</tr>")
     reasons = "".join(
         f'<li value="{number}">{outcome}: {escape(why)}</li>'
         for (outcome, why), number in numbers.items()

@@ -38,7 +38,25 @@ def _fallback(obj, dtype, device, copy, force):
     return _asarray.fallback(obj, dtype, device, copy, force)
 
 
-def _convert(tensor, code, copy):
+def _check_dtype(dtype):
+    from dlx import _asarray
+
+    return _asarray.check_dtype(dtype)
+
+
+def _array_result(obj, array):
+    from dlx import _asarray
+
+    return _asarray.array_result(obj, array)
+
+
+def _convert_slowly(x, to, device, copy, force, tensor):
+    from dlx import _convert
+
+    return _convert.convert(x, to, device=device, copy=copy, force=force, tensor=tensor)
+
+
+def _convert_dtype(tensor, code, copy):
     from dlx import _asarray
 
     return _asarray.convert_dtype(tensor, code, copy)
@@ -96,7 +114,10 @@ def _attach():
         "guard": _hooks.guard,
         "legacy_signature": _hooks.legacy_signature,
         "asarray_fallback": _fallback,
-        "convert_dtype": _convert,
+        "check_dtype": _check_dtype,
+        "array_result": _array_result,
+        "convert_dtype": _convert_dtype,
+        "convert_slowly": _convert_slowly,
         "getitem": _getitem,
         "setitem": _setitem,
     }
@@ -116,15 +137,19 @@ globals().update(
         "Tensor",
         "from_dlpack",
         "asarray",
+        "convert",
         "copyto",
         "_wrap",
         "_from_buffer",
+        "_from_layout",
         "_from_arrow",
+        "_from_arrow_object",
         "_from_arrow_stream",
         "_empty",
         "_handle",
         "_adopt",
         "_flags",
+        "_usual",
         "_shutdown",
         "_drain",
     )

@@ -31,7 +31,7 @@ HONOURS = "honours"  # the result is read-only
 IMMUTABLE = "immutable"  # arrays of this library are never written to, so sharing is safe
 WRITES = "writes"  # it ignores the flag: shared data could be changed behind the producer's back
 
-CPU, CUDA, CUDA_HOST, ROCM, ROCM_HOST, CUDA_MANAGED = 1, 2, 3, 10, 11, 13
+CPU, CUDA, CUDA_HOST, ROCM, ROCM_HOST, CUDA_MANAGED, ONEAPI = 1, 2, 3, 10, 11, 13, 14
 
 _READ_ONLY = 1  # DLPACK_FLAG_BITMASK_READ_ONLY
 
@@ -60,6 +60,9 @@ class Profile:
         copies: it copies whatever it gets.
         narrows: (tensor) -> the dtype that it would make of the tensor's, or "" if it keeps it.
         one_axis: another profile for tensors of one axis.
+        usual: (module, tensor) -> what `deliver` comes to for tensors of this dtype that fit: a
+            function of the library's that the native code may call at once, or None.
+        by_capsule: `usual`'s function takes a versioned capsule instead of the Tensor.
         notes: what the profile keeps users from, for docs and messages.
     """
 
@@ -79,6 +82,8 @@ class Profile:
         copies: bool = False,
         narrows: Callable[[Tensor], str] | None = None,
         one_axis: Profile | None = None,
+        usual: Callable[[ModuleType, Tensor], Callable[[Any], Any] | None] | None = None,
+        by_capsule: bool = False,
         notes: str = "",
     ) -> None:
         self.name, self.module, self.deliver = name, module, deliver
@@ -87,6 +92,7 @@ class Profile:
         self.ndim, self.devices, self.copies, self.notes = ndim, devices, copies, notes
         self.names = None if names is None else frozenset(names.split())
         self.narrows, self.one_axis = narrows, one_axis
+        self.usual, self.by_capsule = usual, by_capsule
         self.own_types: dict[type, bool] = {}  # class -> whether `owns` names it
         self.types: dict[Any, bool] = {}  # dtype object -> whether it can be taken
 
@@ -158,6 +164,15 @@ def _numpy(module: ModuleType, tensor: Tensor, copied: bool) -> Any:
     return tensor.numpy()
 
 
+def _numpy_usual(module: ModuleType, tensor: Tensor) -> Callable[[Any], Any] | None:
+    return module.asarray if isinstance(tensor.dtype, module.dtype) else None
+
+
+def _from_dlpack(module: ModuleType, tensor: Tensor) -> Callable[[Any], Any]:
+    function: Callable[[Any], Any] = module.from_dlpack
+    return function
+
+
 def _torch(module: ModuleType, tensor: Tensor, copied: bool) -> Any:
     if tensor.device.device_type != CPU:  # as an object it is asked with torch's current stream
         return module.from_dlpack(Exporter(tensor, copied))
@@ -205,6 +220,12 @@ def _jax(module: ModuleType, tensor: Tensor, copied: bool) -> Any:
     return module.from_dlpack(_object(tensor, copied))
 
 
+def _jax_usual(module: ModuleType, tensor: Tensor) -> Callable[[Any], Any] | None:
+    """Whether 64-bit types are halved is a matter of configuration, which is looked at each time."""
+    function: Callable[[Any], Any] = module.from_dlpack
+    return function if tensor.itemsize < 8 else None
+
+
 def _tensorflow(module: ModuleType, tensor: Tensor, copied: bool) -> Any:
     return module.experimental.dlpack.from_dlpack(_legacy(tensor, copied))
 
@@ -218,6 +239,10 @@ def _mxnet(module: ModuleType, tensor: Tensor, copied: bool) -> Any:
 
 
 def _cupy(module: ModuleType, tensor: Tensor, copied: bool) -> Any:
+    return module.from_dlpack(Exporter(tensor, copied))
+
+
+def _dpnp(module: ModuleType, tensor: Tensor, copied: bool) -> Any:
     return module.from_dlpack(Exporter(tensor, copied))
 
 
@@ -285,19 +310,19 @@ _ARROW_TENSOR = Profile(
 _TABLE = (
     Profile(
         "numpy", "numpy", _numpy, owns="numpy.ndarray", readonly=HONOURS, ndim=(0, 64),
-        devices=(CPU, CUDA_HOST, ROCM_HOST),
+        devices=(CPU, CUDA_HOST, ROCM_HOST), usual=_numpy_usual,
         notes="has no bfloat16, fp8, fp4 or int4; those come as the dtypes of ml_dtypes",
     ),
     Profile(
         "torch", "torch", _torch, owns="torch.Tensor torch.nn.parameter.Parameter",
         strides=POSITIVE, names=f"{_PLAIN} bfloat16 complex32 float4_e2m1fnx2 {_FP8_TORCH}",
-        devices=(CPU, CUDA, ROCM),
+        devices=(CPU, CUDA, ROCM), usual=_from_dlpack, by_capsule=True,
         notes="aborts the process on a negative stride; writes to read-only data",
     ),
     Profile(
         "jax", "jax.dlpack", _jax, owns="jaxlib._jax.ArrayImpl jaxlib.xla_extension.ArrayImpl",
         strides=DENSE, readonly=IMMUTABLE, align=64, names=f"{_PLAIN} bfloat16 {_FP8_JAX}",
-        devices=(CPU, CUDA, ROCM), narrows=_jax_narrows,
+        devices=(CPU, CUDA, ROCM), narrows=_jax_narrows, usual=_jax_usual,
         notes="asks for legacy capsules, which cannot say read-only; copies below 64-byte "
         "alignment; halves 64-bit types, wrapping integers, unless jax_enable_x64 is set",
     ),
@@ -325,13 +350,19 @@ _TABLE = (
         names=_PLAIN, devices=(CUDA, CUDA_MANAGED, ROCM), notes="has no CPU arrays",
     ),
     Profile(
+        "dpnp", "dpnp", _dpnp, owns="dpnp.dpnp_array.dpnp_array", names=_PLAIN, devices=(ONEAPI,),
+        readonly=HONOURS,
+        notes="has arrays of oneAPI devices only; its from_dlpack makes NumPy arrays of CPU data",
+    ),
+    Profile(
         "pyarrow", "pyarrow", _arrow_tensor, owns="pyarrow.lib.Tensor", strides=POSITIVE,
         readonly=HONOURS, names=f"{_INTS} {_FLOATS}", one_axis=_ARROW_ARRAY,
         notes="an Array for one axis, a Tensor for others; takes no bool and no complex",
     ),
     Profile(
         "tvm_ffi", "tvm_ffi", _tvm_ffi, owns="tvm_ffi.core.Tensor",
-        devices=(CPU, CUDA, CUDA_HOST, 4, 7, 8, ROCM, ROCM_HOST, 14),
+        devices=(CPU, CUDA, CUDA_HOST, 4, 7, 8, ROCM, ROCM_HOST, ONEAPI), usual=_from_dlpack,
+        by_capsule=True,
         notes="takes every dtype, and writes to read-only data",
     ),
     Profile(

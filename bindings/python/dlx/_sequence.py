@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from dlx import _capi, _native, _values, dtypes
 from dlx.errors import InvalidArgumentError, UnsupportedError
 
@@ -39,9 +41,13 @@ def is_sequence(obj: object) -> bool:
     """A list, a tuple, or another ordered collection; not text, not a set, not a dict."""
     if isinstance(obj, (str, bytes, bytearray, dict, type)) or is_array(obj):
         return False
-    return isinstance(obj, (list, tuple)) or (
-        hasattr(obj, "__len__") and hasattr(obj, "__getitem__")
-    )
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and isinstance(obj, numpy.dtype):
+        return False  # its items are fields
+    if isinstance(obj, (list, tuple)):
+        return True
+    # What has keys is a mapping, or holds named members (h5py and Zarr groups).
+    return hasattr(obj, "__len__") and hasattr(obj, "__getitem__") and not hasattr(obj, "keys")
 
 
 def build(obj: Any, code: DTypeCode | None) -> tuple[Tensor, bool]:
@@ -94,11 +100,17 @@ def _leaves(obj: Any, shape: Shape, position: Position) -> Iterator[tuple[Positi
         yield position, obj
         return
     if not is_sequence(obj):
-        raise _ragged(position, f"a {type(obj).__name__}", f"a sequence of {shape[depth]}")
+        raise _ragged(position, f"one {type(obj).__name__}", f"a sequence of {shape[depth]}")
     if len(obj) != shape[depth]:
         raise _ragged(position, f"{len(obj)} items", f"{shape[depth]}, as in the first")
     for index in range(shape[depth]):
-        yield from _leaves(obj[index], shape, (*position, index))
+        try:
+            item = obj[index]
+        except IndexError:
+            raise _ragged(
+                position, f"{index} items", f"{shape[depth]}, as it said before"
+            ) from None
+        yield from _leaves(item, shape, (*position, index))
 
 
 def _at(position: Position) -> str:

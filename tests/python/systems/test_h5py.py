@@ -54,3 +54,9 @@ def test_strings_are_refused(file):
 
     with pytest.raises(dlx.UnsupportedError):
         dlx.asarray(file["s"])
+
+
+def test_a_group_is_no_sequence():
+    file = h5py.File("unused", "w", driver="core", backing_store=False)
+    with file, pytest.raises(TypeError, match="nothing that an array"):
+        dlx.asarray(file)

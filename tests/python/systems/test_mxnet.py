@@ -82,3 +82,11 @@ def test_lifetimes():
 @pytest.mark.heavy
 def test_no_leak():
     arrays.check_no_leak(lambda x: dlx.convert(x, "mxnet", copy=True), count=200)
+
+
+def test_sparse_arrays_name_the_way_out():
+    """Their capsule shows the stored elements only, in another shape."""
+    for kind in ("csr", "row_sparse"):
+        sparse = mxnet.nd.ones((2, 2)).tostype(kind)
+        with pytest.raises(dlx.UnsupportedError, match=r"sparse.*tostype\('default'\)"):
+            dlx.asarray(sparse)

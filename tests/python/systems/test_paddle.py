@@ -89,3 +89,14 @@ def test_lifetimes():
 def test_no_leak():
     arrays.check_no_leak(lambda x: dlx.convert(x, "paddle", copy=True))
     arrays.check_no_leak(lambda x: dlx.asarray(paddle.to_tensor(x)))
+
+
+def test_sparse_tensors_name_the_way_out():
+    """Paddle's own error speaks of a tenth dimension."""
+    for sparse in (
+        paddle.sparse.sparse_coo_tensor([[0]], [1.0], [3]),
+        paddle.sparse.sparse_csr_tensor([0, 1], [0], [1.0], [1, 3]),
+    ):
+        for take in (dlx.from_dlpack, dlx.asarray):
+            with pytest.raises(dlx.UnsupportedError, match=r"sparse.*`.to_dense\(\)`"):
+                take(sparse)

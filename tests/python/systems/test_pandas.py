@@ -139,3 +139,11 @@ def test_example_a_series_is_no_ndarray_but_becomes_one():
     assert result.data_ptr == ser.__array__().ctypes.data
     assert numpy.exp(ser).tolist() == dlx.asarray(numpy.exp(ser)).tolist()
     assert dlx.asarray(numpy.add(ser, numpy.array([5, 6, 7, 8]))).tolist() == [6, 8, 10, 12]
+
+
+def test_sparse_data_names_the_way_out():
+    sparse = pd.arrays.SparseArray([0, 1])
+    with pytest.raises(dlx.UnsupportedError, match=r"sparse.*`.to_dense\(\)`"):
+        dlx.asarray(sparse)
+    with pytest.raises(dlx.UnsupportedError, match=r"sparse.*`.sparse.to_dense\(\)`"):
+        dlx.asarray(pd.Series(sparse))

@@ -74,6 +74,12 @@ def test_lazy_bits_are_resolved_in_a_copy_or_refused():
     [
         (lambda: torch.eye(2).to_sparse(), "`.to_dense()`"),
         (lambda: torch.eye(2).to_sparse_csr(), "`.to_dense()`"),
+        (lambda: torch.nested.nested_tensor([torch.zeros(2), torch.zeros(3)]), "`.unbind()`"),
+        (lambda: torch.zeros(4, dtype=torch.bits8), "`.view(torch.uint8)`"),
+        (
+            lambda: torch.masked.masked_tensor(torch.ones(2), torch.tensor([True, False])),
+            "`.to_tensor(value)`",
+        ),
         (lambda: torch.ones(2, device="meta"), "`torch.empty_like"),
         (lambda: torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.qint8), "`.int_repr()`"),
     ],

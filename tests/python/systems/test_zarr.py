@@ -37,3 +37,8 @@ def test_a_store_has_no_memory_to_share():
 
     with pytest.raises((dlx.CopyRefusedError, ValueError)):
         dlx.asarray(stored, copy=False)
+
+
+def test_a_group_is_no_sequence():
+    with pytest.raises(TypeError, match="nothing that an array"):
+        dlx.asarray(zarr.group())

@@ -1,4 +1,4 @@
-"""dpctl: arrays on a oneAPI device, which is another one than the CPU even where it runs on it.
+"""dpnp: arrays on a oneAPI device, which is another one than the CPU even where it runs on it.
 
 dlx has no driver for it, so what needs a copy is left to the producer; all else is passed on.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import sys
-import warnings
 
 import arrays
 import pytest
@@ -16,22 +15,19 @@ import dlx
 
 # The loader of OpenCL finds Intel's driver by this alone, when it comes from a wheel.
 os.environ.setdefault("OCL_ICD_FILENAMES", os.path.join(sys.prefix, "lib", "libintelocl.so"))
-dpctl = arrays.require("dpctl")
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore", DeprecationWarning)
-    dpt = arrays.require("dpctl.tensor")
+dpnp = arrays.require("dpnp")
 
 
 def on_device(source):
-    return dpt.asarray(source)
+    return dpnp.asarray(source)
 
 
 def address(x):
-    return x._pointer
+    return x.get_array()._pointer
 
 
 def values(x):
-    return dpt.asnumpy(x).tolist()
+    return dpnp.asnumpy(x).tolist()
 
 
 def test_it_is_another_device():
@@ -45,7 +41,7 @@ def test_it_is_another_device():
 def test_dtypes_go_there_and_back_without_a_copy(name):
     source = on_device(arrays.numpy_array(name))
     tensor = dlx.asarray(source)
-    back = dlx.convert(tensor, dpt, copy=False)
+    back = dlx.convert(tensor, dpnp, copy=False)
 
     assert str(tensor.dtype) == name
     assert tensor.data_ptr == address(source) == address(back)
@@ -60,31 +56,31 @@ def test_dtypes_go_there_and_back_without_a_copy(name):
         lambda x: x[::2],
         lambda x: x[:, 1:3],
         lambda x: x[1, 2],
-        lambda x: dpt.broadcast_to(x[0], (2, 4)),
+        lambda x: dpnp.broadcast_to(x[0], (2, 4)),
         lambda x: x[1:],
     ],
 )
 def test_layouts(change):
     source = change(on_device(arrays.aligned(3, 4)))
-    back = dlx.convert(dlx.asarray(source), "dpctl.tensor", copy=False)
+    back = dlx.convert(dlx.asarray(source), "dpnp", copy=False)
 
     assert values(back) == values(source)
     assert address(back) == address(source)
 
 
 def test_empty_arrays_are_imported():
-    """They are exported with a NULL address, as the standard asks; dpctl 0.21 fails on that."""
+    """They are exported with a NULL address, as the standard asks; dpnp 0.20 fails on that."""
     source = on_device(arrays.aligned(3, 4))[:0]
 
     assert dlx.asarray(source).shape == (0, 4)
     with pytest.raises(TypeError, match="__cinit__"):
-        dlx.convert(dlx.asarray(source), dpt)
+        dlx.convert(dlx.asarray(source), dpnp)
 
 
 def test_views_of_a_tensor_on_the_device():
     tensor = dlx.asarray(on_device(arrays.aligned(3, 4)))
 
-    assert values(dlx.convert(tensor[1:, ::2], dpt)) == [[4, 6], [8, 10]]
+    assert values(dlx.convert(tensor[1:, ::2], dpnp)) == [[4, 6], [8, 10]]
 
 
 def test_no_silent_transfer():
@@ -107,7 +103,7 @@ def test_consent_to_a_transfer():
 
 def test_a_copy_on_the_device_is_made_by_its_producer():
     source = on_device(arrays.aligned(3))
-    copy = dlx.convert(source, dpt, copy=True)
+    copy = dlx.convert(source, dpnp, copy=True)
 
     assert values(copy) == [0, 1, 2]
     assert address(copy) != address(source)
@@ -122,9 +118,50 @@ def test_reading_a_tensor_there_is_refused_with_the_way_out():
         memoryview(tensor)
 
 
+@pytest.mark.parametrize(
+    "to_cpu",
+    [
+        lambda x: dlx.from_dlpack(x, device="cpu"),
+        lambda x: dlx.asarray(x, device="cpu"),
+        lambda x: dlx.asarray(dlx.convert(x, "numpy", force=True)),
+        lambda x: dlx.asarray(dlx.convert(x, "numpy", device="cpu")),
+    ],
+)
+def test_the_producer_brings_its_data_to_the_cpu(to_cpu):
+    """By `__dlpack__(dl_device=(1, 0))`: dlx itself has no way to read oneAPI's memory."""
+    for change in (lambda x: x, lambda x: x.T, lambda x: x[1:, ::2], lambda x: x[0, 1]):
+        source = change(on_device(arrays.aligned(3, 4)))
+        tensor = to_cpu(source)
+
+        assert tensor.device == "cpu"
+        assert tensor.tolist() == values(source)
+
+
+def test_copy_false_is_no_consent_to_a_transfer():
+    source = on_device(arrays.aligned(3))
+
+    with pytest.raises(BufferError, match="copy"):
+        dlx.asarray(source, device="cpu", copy=False)
+
+
+def test_the_usm_array_inside():
+    source = on_device(arrays.aligned(3, 4)).get_array()
+    tensor = dlx.asarray(source)
+
+    assert tensor.device == "oneapi:0"
+    assert tensor.data_ptr == source._pointer
+    assert dlx.asarray(source, device="cpu").tolist() == arrays.aligned(3, 4).tolist()
+
+
+def test_data_of_the_cpu_is_not_brought_there():
+    """`dpnp.from_dlpack` would give a numpy.ndarray for it."""
+    with pytest.raises(dlx.DeviceRefusedError, match="dpnp cannot use data on cpu"):
+        dlx.convert([1.0, 2.0], dpnp)
+
+
 def test_lifetimes():
     tensor = dlx.asarray(on_device(arrays.aligned(1000)))
-    back = dlx.convert(tensor, dpt)
+    back = dlx.convert(tensor, dpnp)
     del tensor
 
     assert values(back) == list(range(1000))

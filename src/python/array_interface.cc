@@ -1,0 +1,241 @@
+#include <cstdio>
+
+#include "src/base/checked.h"
+#include "src/dtype/dtype.h"
+#include "src/python/protocols.h"
+#include "src/python/tensor_type.h"
+#include "src/tensor/layout.h"
+
+namespace dlx::py {
+namespace {
+
+// ---- __array_interface__ -------------------------------------------------------------------------
+
+constexpr bool kLittleEndian = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
+
+/// A field of the interface; NULL if it is not there, or None.
+PyObject* find_field(PyObject* interface, PyObject* name) {
+  PyObject* value = api.PyDict_GetItemWithError(interface, name);
+  if (value == nullptr && api.PyErr_Occurred() != nullptr) throw PythonError();
+  return value == api.none ? nullptr : value;
+}
+
+PyObject* require_field(PyObject* interface, PyObject* name, const char* text) {
+  PyObject* value = find_field(interface, name);
+  if (value == nullptr) {
+    fail(DLX_ERROR_INVALID_ARGUMENT, "`__array_interface__` lacks '%s'", text);
+  }
+  return value;
+}
+
+DLDataType read_typestr(PyObject* typestr) {
+  const bool text = (api.PyType_GetFlags(typestr->type) & kTypeFlagUnicode) != 0;
+  if (!text) {
+    raise(api.type_error, "asarray: `__array_interface__['typestr']` is no string (got %s)",
+          type_text(typestr->type).text);
+  }
+  const char* format = api.PyUnicode_AsUTF8AndSize(typestr, nullptr);
+  if (format == nullptr) throw PythonError();
+  return parse_dtype_format(format, DLX_FORMAT_TYPESTR);
+}
+
+/// Shape, strides and dtype of an interface: all but where its memory is.
+class Layout {
+ public:
+  explicit Layout(PyObject* interface)
+      : shape_(require_field(interface, names.shape, "shape"), "__array_interface__['shape']"),
+        dtype_(read_typestr(require_field(interface, names.typestr, "typestr"))) {
+    if (PyObject* strides = find_field(interface, names.strides)) read_strides(strides);
+  }
+
+  /// Without an address, or anything that is checked with it.
+  DLTensor description() noexcept {
+    DLTensor description{};
+    description.ndim = shape_.count();
+    description.shape = const_cast<int64_t*>(shape_.data());
+    description.strides = strided_ ? strides_ : nullptr;
+    description.dtype = dtype_;
+    description.device.device_type = kDLCPU;
+    return description;
+  }
+  int64_t itemsize() const noexcept { return item_bits(dtype_, false) / 8; }
+
+ private:
+  static constexpr int kMaxAxes = 64;  // as NumPy, from which the protocol is
+
+  void read_strides(PyObject* object) {
+    const Int64List bytes(object, "__array_interface__['strides']");
+    if (bytes.count() != shape_.count() || bytes.count() > kMaxAxes) {
+      fail(DLX_ERROR_INVALID_ARGUMENT,
+           "`__array_interface__` has %d strides for %d axes (expected one an axis, at most %d)",
+           bytes.count(), shape_.count(), kMaxAxes);
+    }
+    to_element_strides("`__array_interface__`", shape_.count(), shape_.data(), bytes.data(),
+                       itemsize(), strides_);
+    strided_ = true;
+  }
+
+  Int64List shape_;
+  DLDataType dtype_;
+  int64_t strides_[kMaxAxes];
+  bool strided_ = false;
+};
+
+/// (object, kept) owns the memory.
+void set_owners(Tensor* tensor, PyObject* object, PyObject* kept) {
+  Ref owners(check(api.PyTuple_New(2)));
+  api.PyTuple_SetItem(owners.get(), 0, Ref::share(object).detach());
+  api.PyTuple_SetItem(owners.get(), 1, Ref::share(kept).detach());
+  set_python_owner(tensor, owners.detach(), nullptr);
+}
+
+/// 'data' as (address, read-only).
+TensorRef import_address(PyObject* data, Layout* layout) {
+  if (api.PyTuple_Size(data) != 2) {
+    fail(DLX_ERROR_INVALID_ARGUMENT,
+         "`__array_interface__['data']` has %lld items (expected the address and whether it is "
+         "read-only)",
+         static_cast<long long>(api.PyTuple_Size(data)));
+  }
+  PyObject* address = api.PyTuple_GetItem(data, 0);
+  if (api.PyIndex_Check(address) == 0) {
+    raise(api.type_error, "asarray: `__array_interface__['data'][0]` is no address (got %s)",
+          type_text(address->type).text);
+  }
+  const Ref index(check(api.PyNumber_Index(address)));
+  DLTensor description = layout->description();
+  description.data = api.PyLong_AsVoidPtr(index.get());
+  if (description.data == nullptr && api.PyErr_Occurred() != nullptr) {
+    if (api.PyErr_ExceptionMatches(api.overflow_error) == 0) throw PythonError();
+    api.PyErr_Clear();
+    fail(DLX_ERROR_INVALID_ARGUMENT,
+         "`__array_interface__['data'][0]` is no address (got an integer beyond 64 bits)");
+  }
+  const int readonly = api.PyObject_IsTrue(api.PyTuple_GetItem(data, 1));
+  if (readonly < 0) throw PythonError();
+  return describe(description, readonly != 0 ? DLPACK_FLAG_BITMASK_READ_ONLY : 0,
+                  "__array_interface__");
+}
+
+/// Refuses a layout that reaches beyond its `available` bytes.
+void require_inside(const Tensor& tensor, int64_t offset, int64_t itemsize, int64_t available) {
+  if (tensor.size == 0) return;
+  int64_t lowest, highest;
+  const bool known =
+      offset_range(tensor.dl.ndim, tensor.dl.shape, tensor.dl.strides, &lowest, &highest);
+  if (known && offset + lowest * itemsize >= 0 && offset + (highest + 1) * itemsize <= available) {
+    return;
+  }
+  fail(DLX_ERROR_INVALID_ARGUMENT,
+       "`__array_interface__` reaches beyond its buffer (offset %lld, shape %s, a buffer of %lld "
+       "bytes)",
+       static_cast<long long>(offset), shape_text(tensor.dl.ndim, tensor.dl.shape).text,
+       static_cast<long long>(available));
+}
+
+/// 'data' as a buffer, or none: the object's own; an offset counts from its start.
+TensorRef import_block(PyObject* object, PyObject* interface, PyObject* data, Layout* layout) {
+  PyObject* source = data == nullptr ? object : data;
+  if (api.PyObject_CheckBuffer(source) == 0) {
+    raise(
+        api.type_error,
+        "asarray: `__array_interface__['data']` is neither a tuple nor a buffer (got %s)",
+        data == nullptr ? "none, and the object has no buffer either" : type_text(data->type).text);
+  }
+  const TensorRef block = import_buffer(source);
+  const int64_t available = block->size * (item_bits(block->dl.dtype, false) / 8);
+  PyObject* start = find_field(interface, names.offset);
+  const int64_t offset = start == nullptr ? 0 : to_int64(start, "__array_interface__['offset']");
+  DLTensor description = layout->description();
+  if (offset < 0 || offset > available) {
+    fail(DLX_ERROR_INVALID_ARGUMENT,
+         "`__array_interface__` reaches beyond its buffer (offset %lld, a buffer of %lld bytes)",
+         static_cast<long long>(offset), static_cast<long long>(available));
+  }
+  description.data = static_cast<char*>(block->dl.data) + offset;
+  const uint64_t readonly = block->flags & DLPACK_FLAG_BITMASK_READ_ONLY;
+  TensorRef tensor = describe(description, readonly, "__array_interface__");
+  require_inside(*tensor.get(), offset, layout->itemsize(), available);
+  const Ref keeper(new_object(TensorRef::share(block.get())));
+  set_owners(tensor.get(), object, keeper.get());
+  return tensor;
+}
+
+// ---- __array_struct__ ----------------------------------------------------------------------------
+
+/// PyArrayInterface of NumPy's manual, "The array interface protocol", C-struct access.
+struct ArrayStruct {
+  int two;  ///< 2: a check that it is one
+  int ndim;
+  char kind;
+  int itemsize;
+  int flags;
+  intptr_t* shape;
+  intptr_t* strides;  ///< in bytes
+  void* data;
+  PyObject* description;
+};
+enum { kNotSwapped = 0x200, kWriteable = 0x400 };
+
+void require_sane(const ArrayStruct& fields) {
+  const bool axes = fields.ndim == 0 || (fields.shape != nullptr && fields.ndim > 0);
+  if (fields.two == 2 && axes && fields.ndim <= 64 && fields.itemsize > 0) return;
+  fail(DLX_ERROR_INVALID_ARGUMENT,
+       "`__array_struct__` is malformed (its first field is %d, expected 2; %d axes, shape at %p, "
+       "elements of %d bytes)",
+       fields.two, fields.ndim, static_cast<void*>(fields.shape), fields.itemsize);
+}
+
+}  // namespace
+
+TensorRef import_array_interface(PyObject* object, PyObject* interface) {
+  if ((api.PyType_GetFlags(interface->type) & kTypeFlagDict) == 0) {
+    raise(api.type_error, "asarray: `__array_interface__` of %s is not a dict (got %s)",
+          type_text(object->type).text, type_text(interface->type).text);
+  }
+  if (find_field(interface, names.mask) != nullptr) {
+    fail(DLX_ERROR_UNSUPPORTED,
+         "`__array_interface__` has a mask that would be lost: fill it first");
+  }
+  Layout layout(interface);
+  PyObject* data = find_field(interface, names.data);
+  if (data == nullptr || (api.PyType_GetFlags(data->type) & kTypeFlagTuple) == 0) {
+    return import_block(object, interface, data, &layout);
+  }
+  TensorRef tensor = import_address(data, &layout);
+  set_owners(tensor.get(), object, interface);
+  return tensor;
+}
+
+TensorRef import_array_struct(PyObject* object, PyObject* capsule) {
+  if (capsule->type != api.capsule_type || api.PyCapsule_IsValid(capsule, nullptr) == 0) {
+    raise(api.type_error,
+          "asarray: `__array_struct__` of %s is not a capsule without a name (got %s)",
+          type_text(object->type).text, type_text(capsule->type).text);
+  }
+  const auto& fields = *static_cast<const ArrayStruct*>(api.PyCapsule_GetPointer(capsule, nullptr));
+  require_sane(fields);
+  // One byte has no order, and some leave the flag out there.
+  const bool swapped = (fields.flags & kNotSwapped) == 0 && fields.itemsize > 1;
+  char typestr[16];
+  std::snprintf(typestr, sizeof typestr, "%c%c%d", swapped == kLittleEndian ? '>' : '<',
+                fields.kind, fields.itemsize);
+  DLTensor description{};
+  description.dtype = parse_dtype_format(typestr, DLX_FORMAT_TYPESTR);
+  description.device.device_type = kDLCPU;
+  description.data = fields.data;
+  description.ndim = fields.ndim;
+  description.shape = fields.shape;
+  int64_t strides[64];
+  if (fields.strides != nullptr) {
+    to_element_strides("`__array_struct__`", fields.ndim, fields.shape, fields.strides,
+                       fields.itemsize, strides);
+    description.strides = strides;
+  }
+  const uint64_t flags = (fields.flags & kWriteable) == 0 ? DLPACK_FLAG_BITMASK_READ_ONLY : 0;
+  TensorRef tensor = describe(description, flags, "__array_struct__");
+  set_owners(tensor.get(), object, capsule);
+  return tensor;
+}
+
+}  // namespace dlx::py

@@ -1,0 +1,164 @@
+#include "src/python/tensor_type.h"
+
+namespace dlx::py {
+namespace {
+
+/// convert() for the usual case: a tensor that any library takes as it is, for a library and a dtype
+/// that were served before. All else is Python's: bindings/python/dlx/_convert.py, by the hook
+/// convert_slowly, which also tells here what it has found to be usual.
+
+struct Target {
+  PyObject* to;         ///< as callers give it, compared by identity: names in calls are interned
+  PyObject* own_types;  ///< dict of class -> whether it is the library's own array
+  PyObject* function;   ///< the library's own import
+  bool by_capsule;      ///< the function takes a capsule, else the Tensor
+  int64_t alignment;
+  uint64_t dtypes[16];
+  int dtype_count;
+};
+
+constexpr int kTargets = 32;
+Target targets[kTargets];
+int target_count = 0;
+
+uint64_t key_of(DLDataType dtype) noexcept {
+  return uint64_t{dtype.code} << 32 | uint64_t{dtype.bits} << 16 | dtype.lanes;
+}
+
+Target* find_target(PyObject* to) noexcept {
+  for (int i = 0; i < target_count; ++i) {
+    if (targets[i].to == to) return &targets[i];
+  }
+  return nullptr;
+}
+
+bool knows(const Target& target, DLDataType dtype) noexcept {
+  for (int i = 0; i < target.dtype_count; ++i) {
+    if (target.dtypes[i] == key_of(dtype)) return true;
+  }
+  return false;
+}
+
+/// Whether no library could object: CPU, writable, compact in C order, no extent of 0 or 1 (whose
+/// strides mean nothing, and confuse some).
+bool is_simple(const Tensor& tensor, int64_t alignment) noexcept {
+  const DLTensor& dl = tensor.dl;
+  constexpr uint64_t kOdd =
+      DLPACK_FLAG_BITMASK_READ_ONLY | DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED;
+  const bool odd = (tensor.flags & kOdd) != 0 || dl.dtype.bits < 8;
+  if (dl.device.device_type != kDLCPU || odd || dl.ndim < 1 || dl.ndim > 8) return false;
+  int64_t expected = 1;
+  for (int32_t i = dl.ndim - 1; i >= 0; --i) {
+    if (dl.shape[i] < 2 || dl.strides[i] != expected) return false;
+    expected *= dl.shape[i];
+  }
+  return reinterpret_cast<uintptr_t>(dl.data) % static_cast<uintptr_t>(alignment) == 0;
+}
+
+/// What is known of the object's class: True for the library's own, False for others, or NULL.
+PyObject* ask_own(const Target& target, PyObject* object) {
+  PyObject* own = api.PyDict_GetItemWithError(target.own_types, object->type);
+  if (own == nullptr && api.PyErr_Occurred() != nullptr) throw PythonError();
+  return own;
+}
+
+PyObject* hand_over(const Target& target, PyObject* tensor) {
+  const Ref function = Ref::share(target.function);
+  if (!target.by_capsule) {
+    return check(api.PyObject_CallFunctionObjArgs(function.get(), tensor, nullptr));
+  }
+  const Ref capsule(share_as_capsule(tensor_of(tensor)));
+  return check(api.PyObject_CallFunctionObjArgs(function.get(), capsule.get(), nullptr));
+}
+
+PyObject* convert_slowly(PyObject* const* values, PyObject* tensor) {
+  auto or_none = [](PyObject* value) { return value == nullptr ? api.none : value; };
+  return check(api.PyObject_CallFunctionObjArgs(
+      state.convert_slowly, values[0], values[1], or_none(values[2]), or_none(values[3]),
+      values[4] == nullptr ? api.false_ : values[4], or_none(tensor), nullptr));
+}
+
+PyObject* convert(PyObject*, PyObject* const* args, intptr_t nargs, PyObject* kwnames) {
+  return enter("convert", static_cast<PyObject*>(nullptr), [&]() -> PyObject* {
+    static const Signature kSignature = {
+        "convert", 5, 2, 2, 2, {&names.data, &names.to, &names.device, &names.copy, &names.force}};
+    PyObject* values[5];
+    parse_arguments(kSignature, args, nargs, kwnames, values);
+    (void)to_copy_mode(values[3]);
+    const Target* target = kwnames == nullptr ? find_target(values[1]) : nullptr;
+    PyObject* own = target == nullptr ? nullptr : ask_own(*target, values[0]);
+    if (own == nullptr) return convert_slowly(values, nullptr);
+    if (own == api.true_) return Ref::share(values[0]).detach();
+    const Ref tensor(as_tensor(values[0]));
+    // Foreign code ran: look again.
+    target = find_target(values[1]);
+    const Tensor& found = *tensor_of(tensor.get());
+    if (target == nullptr || !knows(*target, found.dl.dtype) ||
+        !is_simple(found, target->alignment)) {
+      return convert_slowly(values, tensor.get());
+    }
+    return hand_over(*target, tensor.get());
+  });
+}
+
+/// _usual(to, own_types, function, by_capsule, alignment, tensor): convert() may call
+/// `function` at once for tensors of this one's dtype.
+PyObject* note_usual(PyObject*, PyObject* const* args, intptr_t nargs, PyObject*) {
+  return enter("_usual", static_cast<PyObject*>(nullptr), [&]() -> PyObject* {
+    const bool valid = nargs == 6 && is_tensor(args[5]) &&
+                       (api.PyType_GetFlags(args[1]->type) & kTypeFlagDict) != 0;
+    if (!valid) raise(api.type_error, "_usual() takes a dict third to last and a Tensor last");
+    const int64_t alignment = to_int64(args[4], "alignment");
+    if (alignment < 1) raise(api.value_error, "_usual: `alignment` is not positive");
+    Target* target = find_target(args[0]);
+    if (target == nullptr && target_count < kTargets) {
+      target = &targets[target_count++];
+      *target = {Ref::share(args[0]).detach(),
+                 Ref::share(args[1]).detach(),
+                 Ref::share(args[2]).detach(),
+                 args[3] == api.true_,
+                 alignment,
+                 {},
+                 0};
+    }
+    const DLDataType dtype = tensor_of(args[5])->dl.dtype;
+    if (target != nullptr && target->dtype_count < 16 && !knows(*target, dtype)) {
+      target->dtypes[target->dtype_count++] = key_of(dtype);
+    }
+    return Ref::share(api.none).detach();
+  });
+}
+
+}  // namespace
+
+void clear_targets() noexcept { target_count = 0; }
+
+PyMethodDef convert_functions[] = {
+    {"convert", reinterpret_cast<void*>(convert), METH_FASTCALL | METH_KEYWORDS,
+     "convert(x, to, /, *, device=None, copy=None, force=False)\n--\n\n"
+     "`x` as an array of another library, shared wherever that library can take it as it is.\n\n"
+     "Args:\n"
+     "    x: anything that `dlx.asarray` takes.\n"
+     "    to: the library: its name (\"torch\", \"jax\", \"numpy\" …), its module, or its array's\n"
+     "        class. \"dlx\" gives a Tensor. A library that dlx has no profile of gets plain "
+     "DLPack\n"
+     "        by its `from_dlpack`.\n"
+     "    device: where the result shall live; consent to a transfer.\n"
+     "    copy: True always copies, False never, None if the library needs it: for alignment or\n"
+     "        strides that it cannot take, or since it would write to read-only data.\n"
+     "    force: a transfer to the CPU is allowed where the library cannot use the data's "
+     "device.\n\n"
+     "Returns:\n"
+     "    the library's own array; `x` itself if it is one and neither `device` nor `copy=True`\n"
+     "    asks for another. A copy has one user, so it may be written to.\n\n"
+     "Raises:\n"
+     "    CopyRefusedError: `copy` is False and only a copy will do; the message has the reasons.\n"
+     "    DeviceRefusedError: the library cannot use the data's device, and no transfer was\n"
+     "        allowed.\n"
+     "    UnsupportedError: the library has no such dtype, or not so many axes.\n"
+     "    ImportError: the library is not installed.\n"
+     "    ValueError: `to` names no library (`InvalidArgumentError`)."},
+    {"_usual", reinterpret_cast<void*>(note_usual), METH_FASTCALL | METH_KEYWORDS, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
+
+}  // namespace dlx::py

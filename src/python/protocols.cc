@@ -1,0 +1,90 @@
+#include "src/python/protocols.h"
+
+#include "src/python/tensor_type.h"
+
+namespace dlx::py {
+namespace {
+
+/// An attribute that a protocol is read from; none also where it is None.
+Ref find_value(PyObject* object, PyObject* name) {
+  Ref value = find_attribute(object, name);
+  return value.get() == api.none ? Ref() : static_cast<Ref&&>(value);
+}
+
+/// dtype objects that the check_dtype hook has said yes to for ever.
+constexpr int kRemembered = 32;
+PyObject* fine_dtypes[kRemembered];
+int fine_count = 0;
+
+bool is_remembered(PyObject* dtype) noexcept {
+  for (int i = 0; i < fine_count; ++i) {
+    if (fine_dtypes[i] == dtype) return true;
+  }
+  return false;
+}
+
+/// Refuses an object whose `dtype` DLPack cannot carry, before the buffer protocol, where a date
+/// passes for plain bytes.
+void require_fine_dtype(PyObject* object) {
+  const Ref dtype = find_value(object, names.dtype);
+  if (!dtype || is_remembered(dtype.get())) return;
+  const Ref fine(check(api.PyObject_CallFunctionObjArgs(state.check_dtype, dtype.get(), nullptr)));
+  if (fine.get() != api.true_ || fine_count == kRemembered) return;
+  fine_dtypes[fine_count++] = Ref::share(dtype.get()).detach();
+}
+
+/// Whatever the object makes of itself.
+Imported import_array_method(PyObject* object) {
+  const Ref method = find_value(object, names.__array__);
+  if (!method) return {};
+  const Ref array(check(api.PyObject_CallFunctionObjArgs(method.get(), nullptr)));
+  Imported imported;
+  const bool exact = (look_up_type(array.get()->type).flags & (kNdarray | kGuard)) == kNdarray;
+  if (exact && has_plain_dtype(array.get())) {
+    imported.tensor = import_ndarray(array.get(), true, &imported.copied);
+    return imported;
+  }
+  const Ref tensor(
+      check(api.PyObject_CallFunctionObjArgs(state.array_result, object, array.get(), nullptr)));
+  if (!is_tensor(tensor.get())) {
+    raise(api.type_error, "the hook array_result must return a Tensor");
+  }
+  imported.tensor = TensorRef::share(tensor_of(tensor.get()));
+  return imported;
+}
+
+}  // namespace
+
+void forget_dtypes() noexcept { fine_count = 0; }
+
+TensorRef import_layout(PyObject* object) {
+  if (api.PyObject_CheckBuffer(object) != 0) return import_buffer(object);
+  if (const Ref interface = find_value(object, names.__array_interface__)) {
+    return import_array_interface(object, interface.get());
+  }
+  if (const Ref capsule = find_value(object, names.__array_struct__)) {
+    return import_array_struct(object, capsule.get());
+  }
+  return TensorRef();
+}
+
+Imported import_plain(PyObject* object, const TypeEntry& entry, const Request& request) {
+  if (find_value(object, names.mask)) return {};
+  require_fine_dtype(object);
+  Imported imported;
+  imported.tensor = import_layout(object);
+  if (imported.tensor.get() != nullptr) return imported;
+  if ((entry.flags & kLateArrow) != 0) {
+    imported.tensor = import_by_arrow(object, request.copy, &imported.copied);
+    return imported;
+  }
+  if ((entry.flags & kLateArrowStream) != 0) {
+    imported.tensor = import_by_arrow_stream(object, request.copy, &imported.copied);
+    return imported;
+  }
+  // With a wish as to copying, `__array__` has to be asked whether it knows that argument.
+  if (request.copy != DLX_COPY_IF_NEEDED) return {};
+  return import_array_method(object);
+}
+
+}  // namespace dlx::py

@@ -1,0 +1,289 @@
+"""Objects that lie, fail half-way or are something else than they seem: each ends in an error that
+names the protocol, what came and what was expected, or in the right data; never in a crash."""
+
+from __future__ import annotations
+
+import collections
+import ctypes
+import gc
+import sys
+import types
+
+import pytest
+
+import dlx
+from dlpack_ctypes import Producer
+
+numpy = pytest.importorskip("numpy", reason="half of what asarray takes is NumPy's")
+SIX = numpy.arange(6, dtype="float32")
+
+
+def interface(**fields):
+    good = {"shape": (6,), "typestr": "<f4", "data": (SIX.ctypes.data, False), "version": 3}
+    return types.SimpleNamespace(__array_interface__={**good, **fields}, keep=SIX)
+
+
+class FailingIndex:
+    def __index__(self):
+        raise RuntimeError("no number")
+
+
+@pytest.mark.parametrize(
+    ("fields", "error", "match"),
+    [
+        ({"shape": (2**64,)}, ValueError, "'shape'.*beyond 64 bits"),
+        ({"shape": (2**62, 4)}, ValueError, "2\\^63"),
+        ({"shape": (6.0,)}, TypeError, r"'shape'.*got float"),
+        ({"shape": (1,) * 65, "strides": (4,) * 65}, ValueError, "at most 64"),
+        ({"shape": (FailingIndex(),)}, RuntimeError, "no number"),
+        ({"strides": (4, 4)}, ValueError, "2 strides for 1 axes"),
+        ({"strides": (2**62,)}, ValueError, "overflow"),
+        ({"data": (2**80, False)}, ValueError, "beyond 64 bits"),
+        ({"data": (-8, False)}, ValueError, "address space"),
+        ({"data": ("a", False)}, TypeError, "no address.*str"),
+        ({"data": (1,)}, ValueError, "1 items"),
+        ({"data": [1, 2]}, TypeError, "neither a tuple nor a buffer.*list"),
+        ({"data": None}, TypeError, "no buffer either"),
+        ({"data": (FailingIndex(), False)}, RuntimeError, "no number"),
+        ({"data": bytearray(8), "offset": -4}, ValueError, "offset -4"),
+        ({"data": bytearray(8), "offset": 2**70}, ValueError, "'offset'.*beyond 64 bits"),
+        ({"data": bytearray(8), "shape": (2,), "strides": (2**61,)}, ValueError, "overflow"),
+        ({"typestr": b"<f4"}, TypeError, "no string.*bytes"),
+        ({"typestr": ("<f4",)}, TypeError, "no string.*tuple"),
+        ({"typestr": "<f\ud800"}, ValueError, "surrogates"),
+    ],
+)
+def test_array_interfaces_that_lie(fields, error, match):
+    with pytest.raises(error, match=match):
+        dlx.asarray(interface(**fields))
+
+
+def test_an_array_interface_that_changes_while_it_is_read():
+    fields = {"typestr": "<f4", "data": (SIX.ctypes.data, False)}
+
+    class Emptying:
+        def __index__(self):
+            fields.clear()
+            gc.collect()
+            return 6
+
+    fields["shape"] = (Emptying(),)
+    with pytest.raises(ValueError, match="'typestr'"):
+        dlx.asarray(types.SimpleNamespace(__array_interface__=fields))
+
+
+class ArrayStruct(ctypes.Structure):
+    _fields_ = [
+        ("two", ctypes.c_int),
+        ("nd", ctypes.c_int),
+        ("typekind", ctypes.c_char),
+        ("itemsize", ctypes.c_int),
+        ("flags", ctypes.c_int),
+        ("shape", ctypes.POINTER(ctypes.c_ssize_t)),
+        ("strides", ctypes.POINTER(ctypes.c_ssize_t)),
+        ("data", ctypes.c_void_p),
+        ("descr", ctypes.c_void_p),
+    ]
+
+
+def array_struct(**changes):
+    """An object with an `__array_struct__` of six float32, and with whatever is changed."""
+    shape = (ctypes.c_ssize_t * 1)(6)
+    fields = {"two": 2, "nd": 1, "typekind": b"f", "itemsize": 4, "flags": 0x600,
+              "shape": shape, "strides": None, "data": SIX.ctypes.data, **changes}  # fmt: skip
+    struct = ArrayStruct(**fields)
+    new = ctypes.PyDLL(None).PyCapsule_New
+    new.restype, new.argtypes = (
+        ctypes.py_object,
+        [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p],
+    )
+    capsule = new(ctypes.addressof(struct), None, None)
+    return types.SimpleNamespace(__array_struct__=capsule, keep=(struct, shape, SIX))
+
+
+def test_array_struct_without_strides():
+    assert dlx.asarray(array_struct()).tolist() == SIX.tolist()
+    assert not dlx.asarray(array_struct()).readonly
+    assert dlx.asarray(array_struct(flags=0x200)).readonly
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "match"),
+    [
+        ({"two": 3}, ValueError, "first field is 3, expected 2"),
+        ({"nd": -1}, ValueError, "-1 axes"),
+        ({"nd": 65}, ValueError, "65 axes"),
+        ({"shape": None}, ValueError, "malformed"),
+        ({"itemsize": 0}, ValueError, "0 bytes"),
+        ({"itemsize": -4}, ValueError, "-4 bytes"),
+        ({"flags": 0x400}, BufferError, "byte order"),
+        ({"typekind": b"V"}, BufferError, "typestr"),
+        ({"data": None}, ValueError, "no data"),
+    ],
+)
+@pytest.mark.skipif(sys.byteorder != "little", reason="the flag says: not swapped")
+def test_array_structs_that_lie(changes, error, match):
+    with pytest.raises(error, match=match):
+        dlx.asarray(array_struct(**changes))
+
+
+def test_array_struct_in_another_capsule_is_no_array_struct():
+    with pytest.raises(TypeError, match="without a name"):
+        dlx.asarray(types.SimpleNamespace(__array_struct__=SIX.__dlpack__()))
+
+
+@pytest.mark.parametrize("attribute", ["dtype", "mask", "__array_interface__", "__array__"])
+@pytest.mark.parametrize("error", [RuntimeError, TypeError, KeyboardInterrupt])
+def test_an_attribute_that_raises_is_seen(attribute, error):
+    def fail(self):
+        raise error("first")
+
+    cls = type("Failing", (), {attribute: property(fail), "__array_struct__": 3})
+    if attribute == "__array__":
+        del cls.__array_struct__
+    with pytest.raises(error, match="first"):
+        dlx.asarray(cls())
+
+
+def test_a_protocol_that_a_class_has_disowned_is_passed_over():
+    disowned = type(
+        "Disowned",
+        (Producer,),
+        {"__dlpack__": None, "__array_interface__": None, "__array__": lambda *a, **k: SIX},
+    )
+    assert dlx.asarray(disowned()).data_ptr == SIX.ctypes.data
+    with pytest.raises(AttributeError, match=r"has no __dlpack__ \(got .*Disowned\)"):
+        dlx.from_dlpack(disowned())
+
+
+@pytest.mark.parametrize("returned", [None, 3, (1,), (1, 2), [1, 2]])
+@pytest.mark.parametrize(
+    "method", ["__arrow_c_array__", "__arrow_c_device_array__", "__arrow_c_stream__"]
+)
+def test_arrow_methods_that_return_something_else(method, returned):
+    cls = type("Odd", (), {method: lambda self, *arguments: returned})
+    with pytest.raises(ValueError, match=r"must return .*\(got \w+\)"):
+        dlx.asarray(cls())
+
+
+@pytest.mark.parametrize("returned", [None, 3, "text", (1, 2), SIX])
+def test_dlpack_that_returns_no_capsule_says_what_came(returned):
+    class Odd(Producer):
+        def __dlpack__(self, **keywords):
+            return returned
+
+    with pytest.raises(ValueError, match=rf"\(got .*{type(returned).__name__}\)"):
+        dlx.from_dlpack(Odd())
+
+
+def test_a_consumed_capsule_is_named():
+    capsule = SIX.__dlpack__()
+    holder = type("Holder", (), {"__dlpack__": lambda self, **keywords: capsule,
+                                 "__dlpack_device__": lambda self: (1, 0)})  # fmt: skip
+    dlx.from_dlpack(holder())
+    with pytest.raises(ValueError, match="used_dltensor"):
+        dlx.from_dlpack(holder())
+
+
+def test_classes_without_a_module():
+    namespace = {"Base": Producer}
+    exec("class Nowhere(Base): pass", {"__builtins__": __builtins__, "Base": Producer}, namespace)
+    cls = namespace["Nowhere"]
+    for module in (None, 3):
+        cls.__module__ = module
+        assert dlx.asarray(cls()).shape == dlx.asarray(Producer()).shape
+        assert dlx.convert(cls(), "numpy").size
+
+
+def test_subclasses_of_ndarray_whose_attributes_lie():
+    class Liar(numpy.ndarray):
+        dtype = "not a dtype"
+        shape = property(lambda self: 1 / 0)
+
+    assert dlx.asarray(SIX.view(Liar)).tolist() == SIX.tolist()
+
+
+def test_structured_masked_entries_are_refused_as_structured():
+    entry = numpy.ma.array([(1, 2)], dtype="i4,i4", mask=[(0, 1)])[0]
+    with pytest.raises(BufferError, match="structured"):
+        dlx.asarray(entry)
+
+
+class Short(list):
+    def __len__(self):
+        return 3
+
+
+@pytest.mark.parametrize(
+    ("obj", "error", "match"),
+    [
+        (numpy.dtype("float32"), TypeError, "nothing that an array"),
+        (collections.UserDict(), TypeError, "nothing that an array"),
+        (types.MappingProxyType({}), TypeError, "nothing that an array"),
+        (Short([1]), ValueError, "got 1 items, expected 3"),
+    ],
+)
+def test_what_looks_like_a_sequence_and_is_none(obj, error, match):
+    with pytest.raises(error, match=match):
+        dlx.asarray(obj)
+
+
+def test_wrong_arguments_are_named():
+    tensor = dlx.asarray([1, 2, 3])
+    with pytest.raises(IndexError, match="beyond 64 bits"):
+        tensor[2**70]
+    with pytest.raises(TypeError, match=r"`axis` must be an integer \(got str\)"):
+        tensor.squeeze("a")
+    with pytest.raises(TypeError, match="integer"):
+        dlx.set_num_threads("a")
+    with pytest.raises(TypeError, match="`copy` must be True, False or None"):
+        dlx.convert(tensor, "numpy", copy=3)
+    for name in (".", "..a", ""):
+        with pytest.raises(ValueError, match="names no library"):
+            dlx.convert(tensor, name)
+    with pytest.raises(ValueError, match="got float64, expected int64"):
+        dlx.copyto(tensor, numpy.zeros(3))
+
+
+def test_the_producers_own_error_comes_first_even_where_the_guard_stumbles():
+    class Broken(Producer):
+        @property
+        def mask(self):
+            raise LookupError("second")
+
+        def __dlpack__(self, **keywords):
+            raise ValueError("first")
+
+    with pytest.raises(ValueError, match="first"):
+        dlx.from_dlpack(Broken())
+
+
+def test_nothing_is_left_behind_by_refusals():
+    class Odd:
+        def __init__(self, **attributes):
+            self.__dict__.update(attributes)
+
+    objects = [
+        Odd(__array_interface__={"shape": (2,)}),
+        Odd(__array_interface__={"shape": (9,), "typestr": "|u1", "data": bytearray(4)}),
+        array_struct(two=3),
+        interface(strides=(3,)),
+        memoryview(b"abc").cast("c"),
+        Short([1]),
+    ]
+
+    def refuse():
+        for obj in objects:
+            with pytest.raises((ValueError, TypeError, BufferError)):
+                dlx.asarray(obj)
+
+    for _ in range(20):
+        refuse()
+    counts = [sys.getrefcount(obj) for obj in objects]
+    gc.collect()
+    blocks = sys.getallocatedblocks()
+    for _ in range(300):
+        refuse()
+    gc.collect()
+    assert [sys.getrefcount(obj) for obj in objects] == counts
+    assert sys.getallocatedblocks() - blocks < 150
