@@ -46,7 +46,7 @@ def from_pointer(
             what other libraries made of them.
         on_release: called without arguments when the last user is gone, with the GIL held, on
             whichever thread that happens. An exception in it goes to `sys.unraisablehook`. It is
-            not called once the interpreter has begun to exit.
+            not called after the interpreter's end, nor for threads without the GIL while it exits.
 
     Raises:
         ValueError: a negative extent, a NULL address with elements, strides of another length, …
