@@ -139,3 +139,13 @@ def test_example_a_series_is_no_ndarray_but_becomes_one():
     assert result.data_ptr == ser.__array__().ctypes.data
     assert numpy.exp(ser).tolist() == dlx.asarray(numpy.exp(ser)).tolist()
     assert dlx.asarray(numpy.add(ser, numpy.array([5, 6, 7, 8]))).tolist() == [6, 8, 10, 12]
+
+
+def test_arithmetic_with_a_tensor_is_theirs():
+    tensor = dlx.asarray(numpy.array([1.0, 2.0, 3.0]))
+    series = pd.Series([1.0, 2.0, 3.0], index=list("abc"))
+
+    for result in (tensor + series, series + tensor):
+        assert type(result) is pd.Series
+        assert result.tolist() == [2, 4, 6]
+        assert list(result.index) == list("abc")
