@@ -295,6 +295,21 @@ def test_one_writes_and_others_read(context):
         assert ask("more[0].tolist()") == [0, 10, 2]
 
 
+def test_memory_that_others_write_is_copied_to_be_sealed():
+    tensor = dlx.share(numbers(3))
+    fd = os.dup(dlx.shared_fd(tensor.as_readonly()))
+    del tensor
+    gc.collect()
+    reader = dlx.attach(fd)  # mapped read-only here; whoever has the first descriptor can write
+    os.close(fd)
+
+    assert reader.readonly
+    assert dlx.share(reader) is reader
+    sealed = dlx.share(reader, readonly=True)
+    assert sealed.data_ptr != reader.data_ptr
+    assert dlx.share(sealed, readonly=True) is sealed
+
+
 def test_writable_copies_of_read_only_data():
     tensor = dlx.share(b"abc", readonly=False)
     tensor[0] = 0

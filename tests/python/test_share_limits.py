@@ -141,6 +141,20 @@ def test_sending_leaks_nothing_on_either_side(method):
     assert seen[-1] == seen[5], seen
 
 
+def test_exit_with_shared_tensors_everywhere_is_quiet():
+    code = """
+import sys, dlx
+class Holder:
+    pass
+holder = sys.modules["held"] = Holder()
+holder.tensors = [dlx.share([1]), dlx.share(b"a"), memoryview(dlx.share([2]))]
+holder.self = holder
+kept = dlx.share([3])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 # ---- errors -------------------------------------------------------------------------------------
 
 

@@ -70,10 +70,14 @@ class Segment:
         self.start = self._memory.data_ptr
         self.descriptor = descriptor
 
-    def __del__(self) -> None:
+    def __del__(self, _close: Any = os.close) -> None:  # `os` may be empty at exit
         for descriptor in (self.descriptor, self._reader):
             if descriptor >= 0:
-                os.close(descriptor)
+                _close(descriptor)
+
+    def is_frozen(self) -> bool:
+        """Whether no process can write to it, or only whoever changes the file's mode first."""
+        return not os.fstat(self.descriptor).st_mode & 0o222
 
     def reader(self) -> int:
         """A descriptor that cannot be mapped for writing; ours. Where there is no /proc it can."""

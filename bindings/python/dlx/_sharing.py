@@ -34,11 +34,11 @@ def share(x: Any, readonly: bool | None, name: str | None) -> Tensor:
     _require_shareable(tensor)
     found = _segment_of(tensor)
     wanted = tensor.readonly if readonly is None else bool(readonly)
-    if found is not None and path is None:
-        same = readonly is None or found.readonly == tensor.readonly == wanted
-        if same:
-            return tensor
-    return _copied(tensor, wanted, path)
+    if found is None or path is not None:
+        return _copied(tensor, wanted, path)
+    if readonly is None or (found.is_frozen() if wanted else not tensor.readonly):
+        return tensor
+    return _copied(tensor, wanted, None)
 
 
 def _copied(tensor: Tensor, readonly: bool, path: str | None) -> Tensor:
