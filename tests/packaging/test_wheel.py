@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import configparser
 import email
 import os
 import re
@@ -63,6 +64,15 @@ def test_holds_the_package_one_library_and_the_headers(wheel):
     assert {"dlx/py.typed", "dlx/include/dlx/dlx.h", "dlx/include/dlx/dlpack.h"} <= set(names)
     assert not [n for n in names if n.endswith(("BUILD", ".cc", ".map", ".txt", ".cmake"))
                 and "dist-info" not in n]  # fmt: skip
+
+
+def test_tells_dask_how_large_a_tensor_is(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        [name] = [n for n in archive.namelist() if n.endswith("/entry_points.txt")]
+        points = configparser.ConfigParser()
+        points.read_string(archive.read(name).decode())
+
+    assert dict(points["dask.sizeof"]) == {"dlx": "dlx._dask:register_sizeof"}
 
 
 def test_library_needs_only_the_system_and_is_small(unpacked):

@@ -144,36 +144,6 @@ def test_numbers_of_classes_of_their_own_are_numbers():
     assert numpy.add(T, Own(1)) == "own"
 
 
-def test_pandas_takes_a_tensor():
-    pandas = pytest.importorskip("pandas")
-    series = pandas.Series([1.0, 2.0, 3.0], index=list("abc"))
-
-    for result in (T + series, series + T):
-        assert type(result) is pandas.Series
-        assert result.tolist() == [2, 4, 6]
-        assert list(result.index) == list("abc")
-
-
-def test_astropy_and_pint_keep_the_unit_or_refuse():
-    units = pytest.importorskip("astropy.units")
-    quantity = numpy.ones(3) * units.m
-
-    assert (T * units.m).unit == units.m
-    for call in (lambda: T * quantity, lambda: quantity * T):
-        with pytest.raises(TypeError):  # astropy's own decision; never a result without the unit
-            call()
-    assert (T.numpy() * quantity).unit == units.m
-
-
-def test_pint_keeps_the_unit():
-    pint = pytest.importorskip("pint")
-    quantity = pint.UnitRegistry().Quantity(numpy.ones(3), "meter")
-
-    for result in (T * quantity, quantity * T):
-        assert str(result.units) == "meter"
-        assert list(result.magnitude) == [1, 2, 3]
-
-
 def test_torch_refuses_loudly():
     torch = pytest.importorskip("torch")
     with pytest.raises(TypeError):

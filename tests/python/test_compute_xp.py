@@ -2,7 +2,6 @@
 libraries compute with Tensors through it."""
 
 import importlib
-import os
 import re
 import subprocess
 import sys
@@ -183,95 +182,3 @@ for call in (lambda: t + 1, lambda: -t, lambda: t[[0]], t.__array_namespace__):
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
     )
     assert done.stdout.split() == ["True"] * 4
-
-
-def test_array_api_compat_finds_the_namespace(xp):
-    compat = pytest.importorskip("array_api_compat")
-    tensor = dlx.asarray([[1.0, 2.0]])
-
-    assert compat.array_namespace(tensor) is xp
-    assert compat.array_namespace(tensor, tensor + 1) is xp
-    assert compat.is_array_api_obj(tensor)
-    assert compat.device(tensor) == dlx.Device("cpu")
-    assert compat.size(tensor) == 2
-    assert compat.to_device(tensor, "cpu").data_ptr == tensor.data_ptr
-
-
-@pytest.mark.heavy
-def test_scikit_learn_dispatches_to_it():
-    pytest.importorskip("sklearn")
-    pytest.importorskip("array_api_compat")
-    code = """
-import numpy, sklearn, dlx
-from sklearn.decomposition import PCA
-from sklearn.linear_model import Ridge
-from sklearn.preprocessing import MinMaxScaler
-rng = numpy.random.default_rng(0)
-x, y = rng.normal(size=(60, 5)), rng.normal(size=60)
-X, Y = dlx.asarray(x), dlx.asarray(y)
-with sklearn.config_context(array_api_dispatch=True):
-    pca = PCA(n_components=2, svd_solver="full").fit(X)
-    ridge = Ridge(solver="svd").fit(X, Y)
-    results = {
-        "components": (pca.components_, PCA(n_components=2, svd_solver="full").fit(x).components_),
-        "transform": (pca.transform(X), PCA(n_components=2, svd_solver="full").fit_transform(x)),
-        "coef": (ridge.coef_, Ridge(solver="svd").fit(x, y).coef_),
-        "predict": (ridge.predict(X), Ridge(solver="svd").fit(x, y).predict(x)),
-        "scale": (MinMaxScaler().fit_transform(X), MinMaxScaler().fit_transform(x)),
-    }
-for name, (mine, theirs) in results.items():
-    assert type(mine) is dlx.Tensor, (name, type(mine))
-    numpy.testing.assert_allclose(mine.numpy(), theirs, err_msg=name)
-print("ok")
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-        env={**os.environ, "SCIPY_ARRAY_API": "1"},
-    )
-    assert done.stdout.strip() == "ok", done.stderr
-
-
-def test_xarray_keeps_the_tensor_inside():
-    xarray = pytest.importorskip("xarray")
-    source = numpy.random.default_rng(0).normal(size=(4, 2, 3))
-    source[0, 0, 0] = numpy.nan
-    mine = xarray.DataArray(dlx.asarray(source), dims=("a", "b", "c"))
-    theirs = xarray.DataArray(source, dims=("a", "b", "c"))
-
-    def both(function):
-        result, expected = function(mine), function(theirs)
-        assert type(result.data) is dlx.Tensor
-        assert result.dims == expected.dims
-        numpy.testing.assert_allclose(result.data.numpy(), expected.values)
-
-    both(lambda x: x.mean("a"))  # skips the NaN, as it does for NumPy
-    both(lambda x: x.sum())
-    both(lambda x: x.transpose("c", "a", "b"))
-    both(lambda x: x.where(x > 0))
-    both(lambda x: x.isel(a=1))
-    both(lambda x: x.isel(a=[0, 2], b=0))
-    both(lambda x: numpy.exp(x) + x * 2)
-    both(lambda x: xarray.concat([x, x], "a"))
-    both(lambda x: x.fillna(0.0).std("b"))
-    assert type((dlx.asarray(source) + mine).data) is dlx.Tensor
-
-
-def test_dask_holds_chunks_of_tensors():
-    da = pytest.importorskip("dask.array")
-    source = numpy.arange(12.0).reshape(6, 2)
-    lazy = da.from_array(dlx.asarray(source), chunks=(2, 2))
-
-    for result, expected in (
-        (lazy.compute(), source),
-        ((lazy + 1).T.compute(), source.T + 1),
-        (lazy.sum(0).compute(), source.sum(0)),
-        (numpy.exp(lazy)[1:5:2].compute(), numpy.exp(source)[1:5:2]),
-        (da.concatenate([lazy, lazy]).compute(), numpy.concatenate([source, source])),
-        ((lazy @ lazy.T).compute(), source @ source.T),
-    ):
-        assert type(result) is dlx.Tensor
-        numpy.testing.assert_allclose(result.numpy(), expected)

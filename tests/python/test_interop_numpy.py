@@ -181,14 +181,27 @@ def test_strides_that_are_no_whole_elements_are_copied_or_refused():
         dlx.asarray(field, copy=False)
 
 
+def most_axes():
+    """How many axes this NumPy's arrays may have: 32 before NumPy 2, 64 since."""
+    axes = 1
+    try:
+        while numpy.empty((1,) * (axes + 1)).ndim > axes:
+            axes += 1
+    except ValueError:
+        return axes
+
+
 def test_many_axes():
-    array = numpy.arange(4).reshape((1,) * 62 + (2, 2))
+    most = most_axes()
+    array = numpy.arange(4).reshape((1,) * (most - 2) + (2, 2))
     tensor = dlx.from_dlpack(array)
 
-    assert tensor.ndim == 64
+    assert tensor.ndim == most
     assert numpy.asarray(tensor).shape == array.shape
-    wide = tensor.expand_dims(0)
-    assert wide.ndim == 65
+    with pytest.raises((ValueError, RuntimeError)):  # the first from NumPy 2 on
+        numpy.asarray(tensor.expand_dims(0))
+    wide = tensor.reshape((1,) * 63 + (2, 2))
+    assert wide.ndim == 65  # Python's buffers have 64 at most
     with pytest.raises((BufferError, ValueError)):
         memoryview(wide)
 

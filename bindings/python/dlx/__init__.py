@@ -6,7 +6,7 @@
 
 `Tensor` describes memory that some library owns, and keeps its owner alive. Nothing is copied
 unless it has to be, and never where `copy=False` forbids it; data moves to another device only by
-`device=`, `Tensor.to_device` or `force=True`.
+`device=`, `Tensor.to_device` or `force=True`. `dlx.share` puts data where other processes see it too.
 
 The C API is in `dlx.raw`. `python -m dlx info` shows the library, its devices and the array
 libraries that are installed; `python -m dlx demo` lets a photograph pass through several of them.
@@ -37,12 +37,16 @@ __version__ = _capi.version()
 try:
     from dlx import tensor as _tensor
     from dlx._functions import (
+        attach,
         empty,
         from_pointer,
         get_export_negative_strides,
         get_num_threads,
         set_export_negative_strides,
         set_num_threads,
+        share,
+        shared_fd,
+        unshare,
     )
     from dlx._native import Tensor, asarray, convert, copyto, from_dlpack
     from dlx.device import Device, device_of, devices
@@ -80,6 +84,7 @@ __all__ = [
     "UnavailableError",
     "UnsupportedError",
     "asarray",
+    "attach",
     "convert",
     "copyto",
     "device_of",
@@ -92,4 +97,7 @@ __all__ = [
     "get_num_threads",
     "set_export_negative_strides",
     "set_num_threads",
+    "share",
+    "shared_fd",
+    "unshare",
 ]

@@ -15,8 +15,8 @@ import operator
 
 import numpy
 
-from dlx import _native
-from dlx.errors import DeviceRefusedError, ReadOnlyError
+from dlx import _dask, _native, dtypes
+from dlx.errors import DeviceRefusedError, ReadOnlyError, UnsupportedError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -134,6 +134,8 @@ def array_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwargs: A
     operands = inputs if method in ("__call__", "outer") else (inputs[0], *inputs[2:])
     written = (out for out in outputs if out is not None)
     if not all(map(is_operand, (*operands, *written))):
+        if _dask.introduce(map(type, inputs)):
+            return getattr(ufunc, method)(*inputs, **kwargs)
         return NotImplemented
     check_writable(outputs)
     if not on_host((*inputs, *outputs)):
@@ -155,6 +157,8 @@ def array_function(self: Tensor, func: Any, types: Any, args: Any, kwargs: Any) 
     Source: NumPy's NEP 18 and NEP 35.
     """
     if not all(cls is _Tensor or cls is _ndarray for cls in types):
+        if _dask.introduce(types):
+            return func(*args, **kwargs)
         return NotImplemented
     return call(func, args, kwargs)
 
@@ -198,7 +202,9 @@ def binary(self: Tensor, other: Any, name: str, reflected: bool) -> Any:
     """self + other and all its like; NotImplemented for what is no operand."""
     require_tensor(self)
     if not is_operand(other):
-        return NotImplemented
+        if not _dask.introduce((type(other),)):
+            return NotImplemented
+        return operation(name)(*((other, self) if reflected else (self, other)))  # anew
     pair = (other, self) if reflected else (self, other)
     if not on_host(pair):
         from dlx import _compute_device
@@ -222,6 +228,7 @@ def in_place(self: Tensor, other: Any, name: str) -> Any:
     """self += other and all its like: the memory changes, and the Tensor stays the same object."""
     require_tensor(self)
     if not is_operand(other):
+        _dask.introduce((type(other),))
         return NotImplemented
     if self.readonly:
         raise ReadOnlyError("an in-place operator writes, and the Tensor is read-only")
@@ -232,6 +239,28 @@ def in_place(self: Tensor, other: Any, name: str) -> Any:
         return self
     operation(name)(self.numpy(), other.numpy() if type(other) is _Tensor else other)
     return self
+
+
+def method(self: Tensor, name: str, args: Any, kwargs: Any) -> Any:
+    """self.sum(axis=0) and all its like: NumPy's function of the same name."""
+    require_tensor(self)
+    return call(getattr(numpy, name), (self, *args), kwargs)
+
+
+def astype(self: Tensor, dtype: Any, kwargs: dict[str, Any]) -> Any:
+    """self.astype(dtype)."""
+    require_tensor(self)
+    if on_host((self,)):
+        if isinstance(dtype, dtypes.dtype):
+            dtype = dtypes.numpy_dtype(dtypes.dtype_code(dtype), extended=True) or dtype
+        return wrap(self.numpy().astype(dtype, **kwargs))
+    from dlx import _compute_device
+
+    if not hasattr(numpy, "astype"):
+        raise UnsupportedError(
+            "astype of data on a device needs NumPy 2.1: call the library itself"
+        )
+    return _compute_device.call(numpy.astype, (self, dtype), kwargs)
 
 
 def contains(self: Tensor, value: Any) -> bool:

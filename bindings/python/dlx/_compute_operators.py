@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 _BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul")
 _BITWISE = ("and", "or", "xor", "lshift", "rshift")
 _COMPARISONS = ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__")
+# Methods of an ndarray that code for duck arrays calls (dask does), by NumPy's function of that name.
+_FUNCTIONS = ("all", "any", "argmax", "argmin", "clip", "cumprod", "cumsum", "max", "mean", "min",
+              "prod", "ravel", "round", "std", "sum", "var")  # fmt: skip
 _UNARY = ("__neg__", "__pos__", "__abs__", "__invert__")
 # Below what every container has that computes with arrays (xarray, dask, numpy.ma, astropy …).
 _PRIORITY = 5.0
@@ -67,6 +70,20 @@ def _unary(name: str) -> Callable[[Tensor], Any]:
         return (_module or load()).unary(self, name)
 
     return method
+
+
+def _function(name: str) -> Callable[..., Any]:
+    def method(self: Tensor, /, *args: Any, **kwargs: Any) -> Any:
+        return (_module or load()).method(self, name, args, kwargs)
+
+    method.__doc__ = f"`numpy.{name}` of the Tensor, with the same arguments: a Tensor."
+    return method
+
+
+def _astype(self: Tensor, dtype: Any, /, **kwargs: Any) -> Any:
+    """The elements as another dtype, by NumPy's rules and with its arguments: a copy, or with
+    `copy=False` the same memory where the dtype is the same."""
+    return load().astype(self, dtype, kwargs)
 
 
 def _array_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -131,6 +148,13 @@ def _reduce_ex(self: Tensor, protocol: Any, /) -> tuple[Any, ...]:
     return _pickling.reduce(self, protocol)
 
 
+def _dask_tokenize(self: Tensor) -> tuple[Any, ...]:
+    """What dask knows equal data by: dtype, shape and a hash of the bytes."""
+    from dlx import _dask
+
+    return _dask.token(self)
+
+
 def _repr_html(self: Tensor) -> str:
     """What a notebook shows: the facts of `repr`, and the values of up to two axes as a table."""
     from dlx import _repr
@@ -149,7 +173,10 @@ def members() -> dict[str, Any]:
     found["__rdivmod__"] = _binary("__divmod__", True)
     found.update((name, _comparison(name)) for name in _COMPARISONS)
     found.update((name, _unary(name)) for name in _UNARY)
+    found.update((name, _function(name)) for name in _FUNCTIONS)
     found.update(
+        astype=_astype,
+        __dask_tokenize__=_dask_tokenize,
         __array_ufunc__=_array_ufunc,
         __array_function__=_array_function,
         __array_wrap__=_array_wrap,

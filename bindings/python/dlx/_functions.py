@@ -48,7 +48,7 @@ def from_pointer(
             what other libraries made of them.
         on_release: called without arguments when the last user is gone, with the GIL held, on
             whichever thread that happens. An exception in it goes to `sys.unraisablehook`. It is
-            not called once the interpreter has begun to exit.
+            not called after the interpreter's end, nor for threads without the GIL while it exits.
 
     Raises:
         ValueError: a negative extent, a NULL address with elements, strides of another length, …
@@ -177,3 +177,78 @@ def get_export_negative_strides() -> str:
     """The policy that `set_export_negative_strides` set."""
     number = _capi.get_export_negative_strides()
     return next(name for name, value in _POLICIES.items() if value == number)
+
+
+def share(x: Any, /, *, readonly: bool | None = None, name: str | None = None) -> Tensor:
+    """`x` in memory that other processes can have too: a compact copy, or `x` itself if it is there.
+
+    Through `multiprocessing` (arguments of a Process, queues, pipes, pools; any start method) such a
+    Tensor, and every view of it, goes as a descriptor: the receiver's Tensor is on the same memory,
+    and each side sees what the other writes. Nothing orders or locks these accesses. To a process
+    of another kind send `shared_fd(t)`, or give a name.
+
+    The memory lives until the last process has let it go. No name is left behind, and no process
+    frees it for others. It cannot be resized. The sender has to run until the receiver has it.
+
+    Args:
+        x: anything that `dlx.asarray` takes, in host memory.
+        readonly: True: nobody will be able to write to it, this process included. False: all can.
+            None: as `x` is. Send `t.as_readonly()` where you write and others only read.
+        name: a name for it, by which any process of this user can `attach` it, and which stays,
+            with the memory, until `unshare(name)`. Such memory is in /dev/shm.
+
+    Raises:
+        MemoryError: no room (`OutOfMemoryError`); the room is taken at once.
+        TypeError: the data is on another device (`DeviceRefusedError`).
+        BufferError: opaque handles, which mean nothing elsewhere (`UnsupportedError`).
+        ValueError: the name is in use, or is no name (`InvalidArgumentError`).
+        RuntimeError: too many open files (`UnavailableError`).
+    """
+    from dlx import _sharing
+
+    return _sharing.share(x, readonly, name)
+
+
+def attach(source: Any, /, *, readonly: bool = False) -> Tensor:
+    """The Tensor that another process shared, on the same memory.
+
+    Args:
+        source: a descriptor, as an int or an object with `fileno()`, which stays yours; or the name
+            that `share` was given.
+        readonly: refuse to write through the result; it is read-only in any case where the sharer
+            allowed no more.
+
+    Raises:
+        FileNotFoundError: no memory has this name.
+        ValueError: the descriptor is of something else (`InvalidArgumentError`).
+        TypeError: `source` is neither.
+    """
+    from dlx import _sharing
+
+    return _sharing.attach(source, readonly)
+
+
+def shared_fd(t: Tensor, /) -> int:
+    """The descriptor of the memory that a shared Tensor, or a view of one, lies in.
+
+    For `socket.send_fds`, `subprocess.Popen(pass_fds=…)` and the like; `attach` in the other process
+    gives the whole Tensor that was shared. It stays open as long as a Tensor of this process is on
+    the memory, and belongs to dlx: do not close it. Of a read-only Tensor it cannot be written through.
+
+    Raises:
+        ValueError: `t` is not in shared memory (`InvalidArgumentError`).
+    """
+    from dlx import _sharing
+
+    return _sharing.shared_fd(t)
+
+
+def unshare(name: str, /) -> None:
+    """Remove a name that `share` gave. Processes that have the memory keep it.
+
+    Raises:
+        FileNotFoundError: no memory has this name.
+    """
+    from dlx import _sharing
+
+    _sharing.unshare(name)

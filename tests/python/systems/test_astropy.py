@@ -87,3 +87,14 @@ def test_columns_of_a_table():
         dlx.asarray(MaskedColumn([1.0, 2.0], mask=[True, False]))
     with pytest.raises(dlx.UnsupportedError, match="unit"):
         dlx.asarray(Table({"a": quantity()}, units={"a": "m"})["a"])
+
+
+def test_arithmetic_with_a_tensor_keeps_the_unit_or_refuses():
+    tensor = dlx.asarray(numpy.array([1.0, 2.0, 3.0]))
+    quantity = numpy.ones(3) * units.m
+
+    assert (tensor * units.m).unit == units.m
+    for call in (lambda: tensor * quantity, lambda: quantity * tensor):
+        with pytest.raises(TypeError):  # astropy's own decision; never a result without the unit
+            call()
+    assert (tensor.numpy() * quantity).unit == units.m

@@ -77,3 +77,83 @@ def test_example_computing_and_then_converting():
     assert isinstance(lazy, da.Array)
     assert dlx.asarray(lazy.compute()).item() == lazy.compute()
     assert abs(dlx.asarray(lazy).item() - float(numpy.exp(numpy.asarray(x)).mean())) < 1e-9
+
+
+# ---- chunks that are Tensors --------------------------------------------------------------------
+
+SOURCE = numpy.random.default_rng(3).normal(size=(6, 4))
+FUNCTIONS = {
+    "sum": lambda x: x.sum(),
+    "mean": lambda x: x.mean(axis=0),
+    "mean of exp": lambda x: numpy.mean(numpy.exp(x)),
+    "std": lambda x: x.std(axis=1),
+    "max": lambda x: x.max(axis=0),
+    "any": lambda x: (x > 0).any(axis=1),
+    "cumsum": lambda x: x.cumsum(axis=0),
+    "astype": lambda x: x.astype("float32"),
+    "transposed product": lambda x: x.T @ x,
+    "slices": lambda x: x[1:5:2, ::-1],
+    "list of rows": lambda x: x[[0, 2, 5]],
+    "reshape": lambda x: x.reshape((24,)),
+    "concatenate": lambda x: numpy.concatenate([x, x], axis=1),
+    "stack": lambda x: numpy.stack([x, x]),
+    "where": lambda x: numpy.where(x > 0, x, 0),
+    "clip": lambda x: x.clip(-0.5, 0.5),
+    "roll": lambda x: numpy.roll(x, 1, axis=0),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_chunks_stay_tensors(name):
+    function = FUNCTIONS[name]
+    lazy = da.from_array(dlx.asarray(SOURCE), chunks=(2, 3))
+    result = function(lazy).compute()
+
+    assert type(result) is dlx.Tensor
+    numpy.testing.assert_allclose(result.numpy(), function(SOURCE), rtol=1e-6)
+
+
+def test_argmax():
+    lazy = da.from_array(dlx.asarray(SOURCE), chunks=(2, 3))
+
+    assert int(lazy.argmax().compute()) == SOURCE.argmax()
+    assert dlx.asarray(lazy.argmax(axis=0).compute()).tolist() == SOURCE.argmax(axis=0).tolist()
+
+
+OPERATIONS = [
+    "t + d", "d + t", "t < d", "d < t", "t == d", "d @ t.T", "t @ d.T", "numpy.add(t, d)",
+    "numpy.add(d, t)", "numpy.concatenate([t, d])", "numpy.concatenate([d, t])", "divmod(t, d)[0]",
+    "operator.iadd(d, t)", "operator.iadd(t, d)", "numpy.where(d > 0, t, d)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", OPERATIONS)
+def test_dask_decides_also_when_it_never_heard_of_tensors(text):
+    # A process for each: dask learns of Tensors for good when they first meet.
+    arrays.run_alone(f"""
+import operator, numpy, dask.array as da, dlx
+source = numpy.arange(24.0).reshape(6, 4) - 7
+t, d = dlx.asarray(source), da.from_array(source * 2 + 1, chunks=(2, 3))
+result = {text}
+assert isinstance(result, da.Array), type(result)
+assert type(result.compute()) is dlx.Tensor
+t, d = source.copy(), source * 2 + 1
+numpy.testing.assert_allclose(numpy.asarray(result.compute()), {text})
+""")
+
+
+def test_equal_data_has_equal_tokens():
+    from dask.base import tokenize
+
+    tensor = dlx.asarray(SOURCE)
+    same = [tensor.copy(), tensor.copy("F"), dlx.asarray(SOURCE[::-1])[::-1], tensor.as_readonly()]
+    other = [tensor.reshape((4, 6)), tensor.view("int64"), tensor + 1, tensor[:, :3]]
+
+    assert {tokenize(t) for t in same} == {tokenize(tensor)}
+    assert len({tokenize(t) for t in (tensor, *other)}) == 5
+    changed = tensor.copy()
+    changed[5, 3] = 0.0
+    assert tokenize(changed) != tokenize(tensor)
+    assert tokenize(dlx.empty((0, 3))) != tokenize(dlx.empty((0, 2)))
+    far = dlx.from_pointer(64, 3, "int8", device="cuda:0")
+    assert tokenize(far) != tokenize(far)  # nobody read it

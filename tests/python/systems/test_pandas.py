@@ -147,3 +147,13 @@ def test_sparse_data_names_the_way_out():
         dlx.asarray(sparse)
     with pytest.raises(dlx.UnsupportedError, match=r"sparse.*`.sparse.to_dense\(\)`"):
         dlx.asarray(pd.Series(sparse))
+
+
+def test_arithmetic_with_a_tensor_is_theirs():
+    tensor = dlx.asarray(numpy.array([1.0, 2.0, 3.0]))
+    series = pd.Series([1.0, 2.0, 3.0], index=list("abc"))
+
+    for result in (tensor + series, series + tensor):
+        assert type(result) is pd.Series
+        assert result.tolist() == [2, 4, 6]
+        assert list(result.index) == list("abc")

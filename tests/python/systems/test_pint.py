@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import arrays
+import numpy
 import pytest
 
 import dlx
@@ -64,3 +65,12 @@ def test_converting_first_is_a_way_out():
     result = dlx.asarray(registry.Quantity([1.0, 2.0], "kilometer").to("meter").magnitude)
 
     assert result.tolist() == [1000, 2000]
+
+
+def test_arithmetic_with_a_tensor_keeps_the_unit():
+    tensor = dlx.asarray(numpy.array([1.0, 2.0, 3.0]))
+    quantity = pint.UnitRegistry().Quantity(numpy.ones(3), "meter")
+
+    for result in (tensor * quantity, quantity * tensor):
+        assert str(result.units) == "meter"
+        assert list(result.magnitude) == [1, 2, 3]

@@ -75,3 +75,27 @@ def test_what_is_inside_is_guarded():
     sparse = pytest.importorskip("sparse", reason="makes the array sparse")
     with pytest.raises(dlx.UnsupportedError, match="todense"):
         dlx.asarray(xr.DataArray(sparse.COO(arrays.aligned(3))))
+
+
+def test_xarray_keeps_the_tensor_inside():
+    source = numpy.random.default_rng(0).normal(size=(4, 2, 3))
+    source[0, 0, 0] = numpy.nan
+    mine = xr.DataArray(dlx.asarray(source), dims=("a", "b", "c"))
+    theirs = xr.DataArray(source, dims=("a", "b", "c"))
+
+    def both(function):
+        result, expected = function(mine), function(theirs)
+        assert type(result.data) is dlx.Tensor
+        assert result.dims == expected.dims
+        numpy.testing.assert_allclose(result.data.numpy(), expected.values)
+
+    both(lambda x: x.mean("a"))  # skips the NaN, as it does for NumPy
+    both(lambda x: x.sum())
+    both(lambda x: x.transpose("c", "a", "b"))
+    both(lambda x: x.where(x > 0))
+    both(lambda x: x.isel(a=1))
+    both(lambda x: x.isel(a=[0, 2], b=0))
+    both(lambda x: numpy.exp(x) + x * 2)
+    both(lambda x: xr.concat([x, x], "a"))
+    both(lambda x: x.fillna(0.0).std("b"))
+    assert type((dlx.asarray(source) + mine).data) is dlx.Tensor

@@ -1,0 +1,81 @@
+"""What dask asks of an array that it computes with: its size, its token, and to be known to it.
+
+Nothing here is a hook on `import dask`. `register_sizeof` is the entry point "dlx" of the group
+`dask.sizeof`, which dask itself loads; the rest runs when a Tensor first meets an array of dask's.
+"""
+
+from __future__ import annotations
+
+import importlib
+
+from dlx import _capi, _native
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from dlx._native import Tensor
+
+_CPU = 1  # kDLCPU
+_UINT8 = (1, 8, 1)
+_known = False
+
+
+def register_sizeof(sizeof: Any) -> None:
+    """Tell dask how large a Tensor is; by itself it sees the description only, of some 50 bytes.
+
+    Args:
+        sizeof: the dispatch `dask.sizeof.sizeof`.
+
+    Source: dask's documentation, "Extend sizeof".
+    """
+    sizeof.register(_native.Tensor)(size_of)
+
+
+def size_of(tensor: Tensor) -> int:
+    """The bytes of the elements, each place in memory counted once."""
+    repeated = [i for i, step in enumerate(tensor.strides) if step == 0 and tensor.shape[i] > 1]
+    if not repeated:
+        return tensor.nbytes
+    return tensor[
+        tuple(slice(1) if i in repeated else slice(None) for i in range(tensor.ndim))
+    ].nbytes
+
+
+def token(tensor: Tensor) -> tuple[Any, ...]:
+    """What `Tensor.__dask_tokenize__` returns: equal for equal dtype, shape and bytes.
+
+    Memory that the CPU cannot read, and addresses (opaque handles), give a token that is never
+    equal to another, as dask does for objects that it does not know.
+    """
+    code = _capi.tensor_dtype(tensor)
+    opaque = code[0] == 3  # kDLOpaqueHandle
+    if tensor.device.device_type != _CPU or opaque or (tensor.size and not tensor.data_ptr):
+        import uuid
+
+        return "dlx.Tensor", uuid.uuid4().hex
+    hashing = importlib.import_module("dask.hashing")  # it is dask that asks
+    compact = tensor.contiguous()
+    flags = _native._flags(compact)
+    raw = _native._wrap(
+        compact.data_ptr, (compact.nbytes,), None, _UINT8, (_CPU, 0), 1, compact, None
+    )
+    return "dlx.Tensor", tensor.shape, code, flags & 4, hashing.hash_buffer_hex(memoryview(raw))
+
+
+def introduce(types: Iterable[type]) -> bool:
+    """If there is a class of dask's among the types: tell dask that its arrays may have Tensors
+    as chunks and operands, once for the process.
+
+    dask leaves operations with types that it does not know to them, and so do Tensors.
+
+    Returns:
+        whether dask learns it only now, so that an operation that it has left may succeed.
+    """
+    global _known
+    if _known or not any(cls.__module__.partition(".")[0] == "dask" for cls in types):
+        return False
+    importlib.import_module("dask.array").register_chunk_type(_native.Tensor)
+    _known = True
+    return True

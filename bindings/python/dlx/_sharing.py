@@ -1,0 +1,222 @@
+"""Tensors in memory that processes share: `dlx.share`, `dlx.attach`, and how multiprocessing sends them.
+
+`multiprocessing` pickles with a pickler of its own, to which this module tells how Tensors go: one in
+a shared segment as its descriptor, any other by value. Other picklers, which may write to files or
+to other machines, always take the bytes.
+"""
+
+from __future__ import annotations
+
+import os
+import weakref
+from multiprocessing import context, reduction
+
+from dlx import _capi, _native, _segment
+from dlx.errors import DeviceRefusedError, InvalidArgumentError, UnavailableError, UnsupportedError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from dlx._native import Tensor
+    from dlx._segment import Segment
+    from dlx.dtypes import DTypeCode
+
+_CPU = 1  # kDLCPU
+_OPAQUE = 3  # kDLOpaqueHandle
+_KEPT = _segment.READ_ONLY | _segment.PADDED
+
+
+def share(x: Any, readonly: bool | None, name: str | None) -> Tensor:
+    """See dlx.share."""
+    path = None if name is None else _path(name)
+    tensor = _native.asarray(x)
+    _require_shareable(tensor)
+    found = _segment_of(tensor)
+    wanted = tensor.readonly if readonly is None else bool(readonly)
+    if found is None or path is not None:
+        return _copied(tensor, wanted, path)
+    if readonly is None or (found.is_frozen() if wanted else not tensor.readonly):
+        return tensor
+    return _copied(tensor, wanted, None)
+
+
+def _copied(tensor: Tensor, readonly: bool, path: str | None) -> Tensor:
+    """A compact copy in a segment of its own."""
+    code, shape = _capi.tensor_dtype(tensor), tensor.shape
+    flags = _native._flags(tensor) & _segment.PADDED
+    described = {"dtype": code, "flags": flags | int(readonly), "shape": shape}
+    segment = _segment.create(tensor.nbytes, described, named=path is not None)
+    _native.copyto(segment.tensor(0, shape, None, code, flags), tensor)
+    if readonly:
+        segment = _segment.freeze(segment)
+    if path is not None:
+        _link(segment, path)  # only now, so that nobody attaches what is incomplete
+    return _segment.publish(segment).tensor(0, shape, None, code, flags)
+
+
+def attach(source: Any, readonly: bool) -> Tensor:
+    """See dlx.attach."""
+    if isinstance(source, str):
+        descriptor = _open(_path(source), readonly)
+    else:
+        if hasattr(source, "fileno"):
+            source = source.fileno()
+        if isinstance(source, bool) or not hasattr(source, "__index__"):
+            raise TypeError(f"`source` is not a descriptor or a name (got {type(source).__name__})")
+        descriptor = os.dup(source.__index__())
+    try:
+        capacity, described = _segment.describe(descriptor)
+        flags = described["flags"] & _KEPT
+        if readonly or not _segment.is_writable(descriptor):
+            flags |= _segment.READ_ONLY
+    except BaseException:
+        os.close(descriptor)
+        raise
+    segment = _segment.mapped(descriptor, capacity, bool(flags & _segment.READ_ONLY))
+    return segment.tensor(0, described["shape"], None, described["dtype"], flags)
+
+
+def shared_fd(tensor: Any) -> int:
+    """See dlx.shared_fd."""
+    segment = _segment_of(tensor) if type(tensor) is _native.Tensor else None
+    if segment is None:
+        raise InvalidArgumentError(
+            f"`t` is no Tensor in shared memory (got {type(tensor).__name__}): dlx.share makes one"
+        )
+    return segment.reader() if tensor.readonly else segment.descriptor
+
+
+def unshare(name: str) -> None:
+    """See dlx.unshare."""
+    os.unlink(_path(name))
+
+
+def _require_shareable(tensor: Tensor) -> None:
+    if tensor.device.device_type != _CPU:
+        raise DeviceRefusedError(
+            f"only host memory is shared between processes, and the data is on {tensor.device}: "
+            "call `.to_device('cpu')` first"
+        )
+    if _capi.tensor_dtype(tensor)[0] == _OPAQUE:
+        raise UnsupportedError("a Tensor of opaque handles cannot be shared: they are addresses")
+    if tensor.size and not tensor.data_ptr:
+        raise UnsupportedError("the Tensor has no data to share (its address is NULL)")
+
+
+def _segment_of(tensor: Tensor) -> Segment | None:
+    """The segment that all elements of a Tensor lie in, of those that are mapped here."""
+    address = tensor.data_ptr
+    segment = _segment.find(address)
+    if segment is None or tensor.device.device_type != _CPU:
+        return None
+    code = _capi.tensor_dtype(tensor)
+    padded = bool(_native._flags(tensor) & _segment.PADDED)
+    item = 8 if padded and code[1] < 8 else code[1]
+    first, last = 0, item * code[2]  # bits, from the element at the address
+    for extent, stride in zip(tensor.shape, tensor.strides):
+        step = (extent - 1) * stride * item * code[2]
+        if extent and step < 0:
+            first += step
+        elif extent:
+            last += step
+    start = (address - segment.start) * 8
+    inside = start + first >= 0 and start + last <= segment.capacity * 8
+    return segment if inside or not tensor.size else None
+
+
+# ---- names ---------------------------------------------------------------------------------------
+
+
+def _path(name: Any) -> str:
+    """The file of a name."""
+    if not isinstance(name, str):
+        raise TypeError(f"`name` is not a str (got {type(name).__name__})")
+    if not name or "/" in name or "\0" in name or name in (".", ".."):
+        raise InvalidArgumentError(
+            f"`name` is not the name of a file without a folder (got {name!r})"
+        )
+    return f"{_segment.FOLDER}/{name}"
+
+
+def _link(segment: Segment, path: str) -> None:
+    """Give a segment that is complete its name."""
+    folder = os.open(_segment.FOLDER, os.O_PATH | os.O_CLOEXEC)
+    try:
+        # With a folder given, Python calls linkat(), which follows the link that /proc has.
+        source = f"/proc/self/fd/{segment.descriptor}"
+        os.link(source, os.path.basename(path), src_dir_fd=folder, dst_dir_fd=folder)
+    except FileExistsError:
+        raise InvalidArgumentError(
+            f"`name` is in use (got {os.path.basename(path)!r}): dlx.unshare removes it"
+        ) from None
+    finally:
+        os.close(folder)
+
+
+def _open(path: str, readonly: bool) -> int:
+    """A descriptor of a named segment, for writing too if that is wanted and allowed."""
+    flags = os.O_CLOEXEC | os.O_NOFOLLOW
+    if not readonly:
+        try:
+            return os.open(path, os.O_RDWR | flags)
+        except PermissionError:
+            pass
+    return os.open(path, os.O_RDONLY | flags)
+
+
+# ---- multiprocessing -----------------------------------------------------------------------------
+
+
+# What goes to each process that is being started: descriptor to handle.
+_handles: weakref.WeakKeyDictionary[Any, dict[int, Any]] = weakref.WeakKeyDictionary()
+
+
+def _handle(descriptor: int) -> Any:
+    """An object that takes a descriptor to another process.
+
+    A process that is being started inherits it, and subprocesses cannot be told to keep one twice.
+    """
+    starting = context.get_spawning_popen()
+    if starting is None:
+        return reduction.DupFd(descriptor)
+    known = _handles.setdefault(starting, {})
+    if descriptor not in known:
+        known[descriptor] = reduction.DupFd(descriptor)
+    return known[descriptor]
+
+
+def _reduce(tensor: Tensor) -> tuple[Any, ...]:
+    """How multiprocessing's pickler writes a Tensor."""
+    segment = _segment_of(tensor)
+    if segment is None:
+        return tensor.__reduce_ex__(4)
+    flags = _native._flags(tensor) & _KEPT
+    descriptor = segment.reader() if flags & _segment.READ_ONLY else segment.descriptor
+    place = (tensor.data_ptr - segment.start, tensor.shape, tensor.strides)
+    code = _capi.tensor_dtype(tensor)
+    return _rebuild, (_handle(descriptor), segment.capacity, *place, code, flags)
+
+
+def _rebuild(
+    handle: Any,
+    capacity: int,
+    offset: int,
+    shape: tuple[int, ...],
+    strides: tuple[int, ...],
+    code: DTypeCode,
+    flags: int,
+) -> Tensor:
+    """The Tensor on a segment whose descriptor another process sends."""
+    try:
+        descriptor = handle.detach()
+    except (OSError, EOFError) as error:
+        raise UnavailableError(
+            f"the descriptor of a shared Tensor did not arrive ({error}): the process that sends "
+            "one has to run until the other has it"
+        ) from error
+    segment = _segment.mapped(descriptor, capacity, bool(flags & _segment.READ_ONLY))
+    return segment.tensor(offset, shape, strides, code, flags)
+
+
+reduction.ForkingPickler.register(_native.Tensor, _reduce)

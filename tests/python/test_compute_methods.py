@@ -1,0 +1,70 @@
+"""The methods that code for duck arrays calls: those of an ndarray, with Tensors for results."""
+
+import pytest
+
+import dlx
+
+numpy = pytest.importorskip("numpy")
+
+SOURCE = numpy.arange(12.0).reshape(3, 4)[::-1]
+CALLS = {
+    "all": [(), {"axis": 1, "keepdims": True}],
+    "any": [(), {"axis": 0}],
+    "argmax": [(), (1,)],
+    "argmin": [(), {"axis": 0}],
+    "clip": [(2, 7), {"min": 3}],
+    "cumprod": [(0,)],
+    "cumsum": [(), {"axis": 1}],
+    "max": [(), (0,)],
+    "mean": [(), {"axis": (0, 1)}],
+    "min": [(), (1,)],
+    "prod": [(), {"axis": 0, "dtype": "float32"}],
+    "ravel": [(), ("F",)],
+    "round": [(), (1,)],
+    "std": [(), {"ddof": 1}],
+    "sum": [(), (0,), {"axis": 1, "where": SOURCE > 2}],
+    "var": [(), {"axis": 0}],
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_methods_are_numpy_s(name):
+    tensor = dlx.asarray(SOURCE)
+    for call in CALLS[name]:
+        args, kwargs = ((), call) if isinstance(call, dict) else (call, {})
+        if name == "clip" and kwargs and int(numpy.__version__.split(".")[0]) < 2:
+            continue  # NumPy 2.1 named it min
+        result = getattr(tensor, name)(*args, **kwargs)
+        expected = getattr(SOURCE, name)(*args, **kwargs)
+        assert type(result) is dlx.Tensor
+        assert result.dtype == expected.dtype
+        assert result.tolist() == expected.tolist()
+    assert getattr(dlx.Tensor, name).__doc__.startswith(f"`numpy.{name}`")
+
+
+def test_out_and_views():
+    tensor = dlx.asarray(numpy.arange(6.0))
+    out = dlx.empty((), dtype="float64")
+
+    assert tensor.sum(out=out) is out
+    assert out.item() == 15
+    assert tensor.ravel().data_ptr == tensor.data_ptr
+    with pytest.raises(dlx.ReadOnlyError):
+        tensor.sum(out=out.as_readonly())
+    with pytest.raises(TypeError):
+        dlx.Tensor.sum(3)
+
+
+def test_astype():
+    tensor = dlx.asarray(numpy.arange(6.0))
+
+    assert tensor.astype("int16").tolist() == [0, 1, 2, 3, 4, 5]
+    assert tensor.astype(numpy.float32).dtype == "float32"
+    assert tensor.astype("float64", copy=False).data_ptr == tensor.data_ptr
+    assert tensor.astype("float64").data_ptr != tensor.data_ptr
+    with pytest.raises(TypeError, match="safe"):
+        tensor.astype("int8", casting="safe")
+    pytest.importorskip("ml_dtypes", reason="brings bfloat16 to NumPy")
+    assert tensor.astype(dlx.dtype("bfloat16")).dtype == dlx.dtype("bfloat16")
+    with pytest.raises(TypeError):
+        tensor.astype(dlx.dtype("float4_e2m1fnx2"))

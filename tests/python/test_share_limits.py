@@ -1,0 +1,331 @@
+"""Shared memory at its limits: no room, no descriptors, damage, dead senders, and no leaks."""
+
+import errno
+import gc
+import multiprocessing
+import os
+import subprocess
+import sys
+import tempfile
+
+import pytest
+
+import dlx
+from test_share import mapped, name, numbers, process  # noqa: F401
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="memfd is Linux's")
+
+
+TRACKLESS = sys.version_info >= (3, 13)  # before, a mapping of Python's has a descriptor too
+
+
+def descriptors():
+    return len(os.listdir("/proc/self/fd"))
+
+
+def run(code, *args):
+    done = subprocess.run(
+        [sys.executable, "-c", code, *args], capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+# ---- who frees what -----------------------------------------------------------------------------
+
+
+def test_memory_is_given_back_with_the_last_tensor_of_the_process():
+    before, maps = descriptors(), len(mapped())
+    tensor = dlx.share(numbers(1000))
+    view = memoryview(tensor[10:])
+    dlx.shared_fd(tensor.as_readonly())
+    assert descriptors() > before
+    assert len(mapped()) == maps + 1
+    del tensor
+    gc.collect()
+    assert len(mapped()) == maps + 1
+    assert view[0] == 10
+    del view
+    gc.collect()
+    assert descriptors() == before
+    assert len(mapped()) == maps
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_the_memory_lives_until_the_last_process_lets_go(method):
+    with process(multiprocessing.get_context(method), None) as ask:
+        inherited = len(mapped()) if method == "fork" else 0
+        before, maps = ask("len(os.listdir('/proc/self/fd'))"), len(mapped())
+        tensor = dlx.share(numbers(3))
+        assert ask([tensor, tensor[1:]]) == 2
+        del tensor
+        gc.collect()
+        assert len(mapped()) == maps  # nothing is left here
+        assert ask("[v.tolist() for v in views]") == [[0, 1, 2], [1, 2]]
+        assert ask("len(mapped())") == inherited + 1  # for both views
+        held = ask("len(os.listdir('/proc/self/fd'))")
+        assert held == before + (1 if TRACKLESS else 2)
+        ask("views = None")
+        assert ask("(gc.collect(), len(mapped()))[1]") == inherited
+        assert ask("len(os.listdir('/proc/self/fd'))") == before
+
+
+def attached(tensor):
+    return dlx.attach(dlx.shared_fd(tensor))
+
+
+def fails(error, call, *args, **kwargs):
+    with pytest.raises(error):
+        call(*args, **kwargs)
+
+
+STEPS = {
+    "share": lambda: dlx.share(numbers(2)),
+    "share strided": lambda: dlx.share(SOURCE[::-1]),
+    "share read-only": lambda: dlx.share(b"abc"),
+    "share again": lambda: dlx.share(dlx.share(SOURCE)),
+    "attach": lambda: dlx.attach(dlx.shared_fd(SHARED)),
+    "attach read-only": lambda: attached(dlx.share(b"abc")),
+    "attach a view": lambda: attached(dlx.share(SOURCE).as_readonly()),
+    "failing attach": lambda: fails(ValueError, dlx.attach, FILE),
+    "failing size": lambda: fails(MemoryError, dlx.share, HUGE),
+    "name": lambda: (dlx.share(SOURCE, name=f"dlx-leak-{os.getpid()}"), dlx.unshare(f"dlx-leak-{os.getpid()}")),
+    "name in use": lambda: fails(ValueError, dlx.share, SOURCE, name=TAKEN),
+}  # fmt: skip
+SOURCE = numbers(3)
+SHARED = dlx.share(SOURCE)
+HUGE = dlx.asarray([1])[0].broadcast_to((1 << 50,))
+FILE = tempfile.TemporaryFile()  # noqa: SIM115 # for all of the run
+TAKEN = f"dlx-taken-{os.getpid()}"
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_no_descriptor_and_no_mapping_leaks(step):
+    if step == "name in use":
+        dlx.share(SOURCE, name=TAKEN)
+    try:
+        STEPS[step]()
+        gc.collect()
+        before = descriptors(), len(mapped())
+        for _ in range(50):
+            STEPS[step]()
+        gc.collect()
+        assert (descriptors(), len(mapped())) == before
+    finally:
+        if step == "name in use":
+            dlx.unshare(TAKEN)
+
+
+def _echo(pipe):
+    for tensor in iter(pipe.recv, None):
+        assert tensor[0].item() == 0
+        gc.collect()
+        pipe.send((descriptors(), len(mapped())))
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_sending_leaks_nothing_on_either_side(method):
+    context = multiprocessing.get_context(method)
+    here, there = context.Pipe()
+    other = context.Process(target=_echo, args=(there,))
+    other.start()
+    seen = []
+    for _ in range(60):
+        here.send(dlx.share(numbers(100)))
+        assert here.poll(60)
+        seen.append((*here.recv(), descriptors(), len(mapped())))
+    here.send(None)
+    other.join(60)
+
+    assert other.exitcode == 0
+    assert seen[-1] == seen[5], seen
+
+
+def test_exit_with_shared_tensors_everywhere_is_quiet():
+    code = """
+import sys, dlx
+class Holder:
+    pass
+holder = sys.modules["held"] = Holder()
+holder.tensors = [dlx.share([1]), dlx.share(b"a"), memoryview(dlx.share([2]))]
+holder.self = holder
+kept = dlx.share([3])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+# ---- errors -------------------------------------------------------------------------------------
+
+
+def test_more_than_the_machine_has_is_refused_before_anything_is_taken():
+    with pytest.raises(MemoryError, match=r"no room for 90071992547\d+ bytes.*free: \d+"):
+        dlx.share(HUGE)
+
+
+def test_a_limit_of_the_system_is_an_error_and_no_signal():
+    # Writing to memory that is promised only would be SIGBUS; the limit stands for a full /dev/shm.
+    code = """
+import resource, sys, dlx
+resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+big = dlx.empty(1 << 21, dtype="uint8")
+for name in (None, sys.argv[1]):
+    try:
+        dlx.share(big, name=name)
+    except MemoryError as error:
+        print(error)
+print(dlx.share(b"abc").tolist())
+"""
+    first, second, last = run(code, f"dlx-none-{os.getpid()}").splitlines()
+    assert "no room for 20972" in first
+    assert first == second
+    assert last == "[97, 98, 99]"
+
+
+def test_too_many_files_names_the_way_out():
+    code = """
+import resource, dlx
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+kept = []
+try:
+    for _ in range(100):
+        kept.append(dlx.share(b"abc"))
+except dlx.UnavailableError as error:
+    print(error)
+number = len(kept)
+one = kept[0]
+kept.clear()
+print(number > 20, dlx.share(b"abc").tolist(), one.tolist())
+"""
+    said, rest = run(code).splitlines()
+    assert "ulimit -n" in said
+    assert "views" in said
+    assert rest == "True [97, 98, 99] [97, 98, 99]"
+
+
+def test_what_cannot_be_shared_says_why():
+    with pytest.raises(TypeError, match=r"cuda:0.*to_device\('cpu'\)"):
+        dlx.share(dlx.from_pointer(64, 3, "int8", device="cuda:0"))
+    with pytest.raises(BufferError, match="addresses"):
+        dlx.share(dlx.from_pointer(id(bytes), 1, "opaque64"))
+    with pytest.raises(ValueError, match=r"shared memory.*dlx\.share"):
+        dlx.shared_fd(numbers(3))
+    with pytest.raises(ValueError, match="list"):
+        dlx.shared_fd([1])
+
+
+@pytest.mark.parametrize("bad", [None, 1.5, True, b"name", [3]])
+def test_sources_of_another_type(bad):
+    with pytest.raises(TypeError, match=f"source.*{type(bad).__name__}"):
+        dlx.attach(bad)
+
+
+def test_a_closed_descriptor():
+    with pytest.raises(OSError) as caught:  # noqa: PT011 # by number
+        dlx.attach(1 << 20)
+    assert caught.value.errno == errno.EBADF
+
+
+def damaged(change):
+    """A copy of a segment's file, with bytes changed."""
+    with open(f"/proc/self/fd/{dlx.shared_fd(SHARED)}", "rb") as source:
+        data = bytearray(source.read())
+    change(data)
+    file = tempfile.TemporaryFile()  # noqa: SIM115 # the caller closes it
+    file.write(data)
+    file.flush()
+    return file
+
+
+@pytest.mark.parametrize("change", [
+    lambda d: d.clear(),
+    lambda d: d.__setitem__(-1, 0),
+    lambda d: d.__setitem__(slice(-16, -8), (1 << 40).to_bytes(8, "little")),
+    lambda d: d.__setitem__(slice(-16, -8), (3).to_bytes(8, "little")),
+    lambda d: d.__setitem__(slice(None), d.replace(b'"shape":[3]', b'"shape":[9]')),
+    lambda d: d.__setitem__(slice(None), d.replace(b'"shape":[3]', b'"shape":-1 ')),
+    lambda d: d.__setitem__(slice(None), d.replace(b'"dtype"', b'"btype"')),
+    lambda d: d.__setitem__(slice(None), d.replace(b"[2,64,1]", b"[2,64,0]")),
+])  # fmt: skip
+def test_descriptors_of_something_else(change):
+    with damaged(change) as file, pytest.raises((dlx.InvalidArgumentError, dlx.UnsupportedError)):
+        dlx.attach(file)
+
+
+def test_an_undamaged_copy_is_taken():
+    with damaged(lambda data: None) as file:
+        assert dlx.attach(file).tolist() == [0, 1, 2]
+
+
+def test_nobody_can_cut_the_memory_off():
+    fd = dlx.shared_fd(SHARED)
+    for size in (0, 1 << 20):
+        with pytest.raises(PermissionError):
+            os.ftruncate(fd, size)
+
+
+def test_a_sender_that_is_gone():
+    code = """
+import dlx, multiprocessing, os, sys
+from multiprocessing import reduction
+data = reduction.ForkingPickler.dumps(dlx.share([1, 2, 3]))
+sys.stdout.buffer.write(multiprocessing.current_process().authkey.hex().encode() + b"\\n" + data)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60, check=True)
+    key, _, data = done.stdout.partition(b"\n")
+    process_key = multiprocessing.current_process().authkey
+    multiprocessing.current_process().authkey = bytes.fromhex(key.decode())
+    try:
+        with pytest.raises(dlx.UnavailableError, match="has to run until"):
+            multiprocessing.reduction.ForkingPickler.loads(data)
+    finally:
+        multiprocessing.current_process().authkey = process_key
+
+
+def test_without_memfd_create(monkeypatch):
+    # Some builds of Python have none.
+    monkeypatch.delattr(os, "memfd_create")
+    before = set(os.listdir("/dev/shm"))
+    tensor = dlx.share(numbers(3))
+    frozen = dlx.share(b"abc")
+    assert set(os.listdir("/dev/shm")) == before
+
+    with process(multiprocessing.get_context("spawn"), tensor, frozen) as ask:
+        ask("tensor[0] = 9.0")
+        assert ask("more[0].readonly") is True
+    assert tensor.tolist() == [9, 1, 2]
+    assert frozen.tolist() == [97, 98, 99]
+
+
+def test_fork_while_another_thread_is_at_work():
+    code = """
+import os, threading, warnings, dlx
+from dlx import _segment
+warnings.simplefilter("ignore")
+_segment._lock.acquire()  # as a thread that the child does not have
+done = []
+def other():
+    child = os.fork()
+    if child == 0:
+        t = dlx.share([1, 2])
+        os._exit(0 if dlx.share(t) is t else 1)
+    done.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+thread = threading.Thread(target=other)
+thread.start()
+thread.join(60)
+print(done)
+os._exit(0)
+"""
+    done = subprocess.run([sys.executable, "-uc", code], capture_output=True, text=True, timeout=90)
+    assert done.stdout.strip() == "[0]", done.stderr
+
+
+def test_torch_and_numpy_write_into_it():
+    numpy = pytest.importorskip("numpy")
+    tensor = dlx.share(numbers(4))
+    array = numpy.asarray(tensor)
+    with process(multiprocessing.get_context("spawn"), tensor) as ask:
+        array += 1
+        assert ask("tensor.tolist()") == [1, 2, 3, 4]
+        ask("tensor[0] = 0.0")
+    assert array.tolist() == [0, 2, 3, 4]
