@@ -22,9 +22,8 @@ struct Free {
 
 void check_same_dtype(const DLDataType& dst, const DLDataType& src) {
   if (dst.code != src.code || dst.bits != src.bits || dst.lanes != src.lanes) {
-    fail(DLX_ERROR_INVALID_ARGUMENT,
-         "`src` has another dtype than `dst` (got %s, expected %s)", dtype_text(src).text,
-         dtype_text(dst).text);
+    fail(DLX_ERROR_INVALID_ARGUMENT, "`src` has another dtype than `dst` (got %s, expected %s)",
+         dtype_text(src).text, dtype_text(dst).text);
   }
   if (dst.bits == 0 || dst.lanes == 0) {
     fail(DLX_ERROR_INVALID_ARGUMENT, "`dst` has elements of no size (got %d bits, %d lanes)",

@@ -181,7 +181,8 @@ size_t describe_execution(const CopyPlan& plan, char* buffer, size_t capacity) n
     }
   }
   const bool parallel = bytes >= tuning().parallel_bytes && num_threads() > 1;
-  text.add("; %d thread%s", parallel ? static_cast<int>(threads_for(bytes)) : 1, parallel ? "s" : "");
+  text.add("; %d thread%s", parallel ? static_cast<int>(threads_for(bytes)) : 1,
+           parallel ? "s" : "");
   return text.length();
 }
 

@@ -24,7 +24,8 @@ bool run_packed(const Schedule& s, const Kernels& kernels) noexcept {
   if (s.item < kShortest || s.item > Packing::kLongestRow) return false;
   int first = s.ndim;  // outermost axis of a stretch
   int64_t stretch = s.item;
-  for (; first > 0 && s.axes[first - 1].dst == stretch; --first) stretch *= s.axes[first - 1].extent;
+  for (; first > 0 && s.axes[first - 1].dst == stretch; --first)
+    stretch *= s.axes[first - 1].extent;
   if (first == s.ndim || stretch < kLine || stretch < 8 * tuning().long_row_bytes) return false;
 
   Loops inside;

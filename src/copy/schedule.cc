@@ -240,7 +240,8 @@ void join_apart(const Schedule& s, const Kernels& kernels, const Plane& p) noexc
   Cells cells;
   cells.dst = cells.src = static_cast<int32_t>(cell);
   for (int b = 0; b < 8; ++b) cells.from[b] = static_cast<int8_t>(b);
-  const bool masked = kernels.cells_apart != nullptr && p.dv <= 8 && complete_cells(&cells, 0, cell);
+  const bool masked =
+      kernels.cells_apart != nullptr && p.dv <= 8 && complete_cells(&cells, 0, cell);
   for (int64_t v = 0; v < p.nv; v += kBytes / cell) {
     const int64_t nv = p.nv - v < kBytes / cell ? p.nv - v : kBytes / cell;
     char* const dst = p.dst + v * p.dv;
@@ -281,8 +282,8 @@ void copy_plane(const Schedule& schedule, const Kernels& kernels, const Plane& p
   // Whole lines of src, one after the other, where items are parts of lines. Where they are not,
   // dst comes first: loads that miss wait side by side, stores do not.
   constexpr int64_t kLine = 64;
-  const bool along_v = plane.nv > 1 && std::llabs(plane.sv) < std::llabs(plane.su) &&
-                       schedule.item < kLine;
+  const bool along_v =
+      plane.nv > 1 && std::llabs(plane.sv) < std::llabs(plane.su) && schedule.item < kLine;
   if (along_v && (kind == PlaneKind::kGather || kind == PlaneKind::kRows)) {
     for (int64_t u = 0; u < plane.nu; ++u) {
       char* const dst = plane.dst + u * plane.du;
