@@ -93,7 +93,8 @@ void Tiling::choose_extents(const Schedule& s) noexcept {
     run *= extent[k];
   }
   int64_t src_bytes = s.staged ? t.staged_src_bytes[row] : t.tile_src_bytes[row];
-  if (!even && !s.staged && s.v >= 0 && s.axes[s.v].extent * s.item < src_bytes) src_bytes *= 2;
+  const bool short_rows = s.v >= 0 && s.axes[s.v].extent * s.item < src_bytes;
+  if (!even && (s.staged || short_rows)) src_bytes *= 2;
   if (s.log_item < 0) src_bytes *= 4;
   for (int i = 0; i < s.ndim; ++i) {
     const int k = by_source[i];
