@@ -38,6 +38,57 @@ struct Packing {
   alignas(64) char buffer[kFull + 2 * kLongestRow];
 };
 
+/// Source lines that a kernel asks for, a few at a time beside its own work. Lists, made once for all
+/// tiles of one shape: whatever is computed between two misses keeps the processor from looking
+/// ahead to the second.
+struct LinesToFetch {
+  const char* tile;
+  const int64_t* offset;  ///< from the tile, of a byte in each line
+  const int64_t* end;
+  int64_t a_round;  ///< how many to take beside 512 bytes of own work
+};
+
+/// Runs of dst that a kernel writes past the caches, a few at a time beside its own work. Nothing is
+/// kept of a run once it is written: whatever is stored between two streamed lines waits for them.
+struct LinesToWrite {
+  struct Run {
+    int64_t dst;    ///< bytes from the tile's start to the run's
+    int32_t from;   ///< the same in the buffer
+    int32_t bytes;  ///< at most kBytes
+    int32_t next;   ///< where the next tile's buffer has the end of what this run leaves of a line;
+                    ///< -1: the run goes on here
+    bool first;     ///< no part of a longer run is before it
+  };
+  static constexpr int64_t kBytes = 512;
+
+  char* tile;  ///< in dst
+  char* buffer;
+  const Run* run;
+  const Run* end;
+  int64_t a_round;  ///< how many to take beside 512 bytes of own work
+  int64_t
+      to_next;  ///< from this buffer to that of the next tile, which takes what lines leave over
+  /// Writes the next run, where runs do not continue those of the tile before or are not continued
+  /// themselves; NULL elsewhere.
+  void (*write_next)(LinesToWrite* self);
+};
+
+/// A part of a transposition that goes by way of a compact copy of its rows, so that each source
+/// line is read once, whole, whatever cache sets the rows share.
+struct Block {
+  static constexpr int64_t kBytes = 64 * 128;
+  static constexpr int64_t max_rows(int64_t item) noexcept { return item == 1 ? 64 : 32; }
+  static constexpr int64_t max_row_bytes(int64_t item) noexcept { return item == 1 ? 64 : 128; }
+
+  char* dst;
+  int64_t dv;
+  const char* src;
+  int64_t su;
+  int64_t nu;  ///< 0: nothing to do
+  int64_t nv;
+  char* rows;  ///< room of kBytes for the rows, aligned to a line
+};
+
 /// The inner loops for one instruction set, by item size: index k is for items of 2^k bytes.
 ///
 /// Steps count bytes and may be negative unless said otherwise. No kernel touches a byte of dst
@@ -50,6 +101,11 @@ struct Kernels {
                        const Pick& pick);
 
   const char* name;
+
+  /// dst[v * dv + u * W] = src[u * su + v * W] in two steps, of two blocks at once: copies the rows of
+  /// `in` together and transposes those of `out`, which were copied by the call before. Beside that
+  /// it fetches and writes as many lines as it moves: so all that memory is asked for comes evenly.
+  void (*weave[5])(const Block& in, const Block& out, LinesToFetch& fetch, LinesToWrite& write);
 
   /// dst[v * dv + u * W] = src[u * su + v * W], for nu and nv of at least 16 / W.
   Transpose* transpose[5];

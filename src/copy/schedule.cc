@@ -183,9 +183,6 @@ bool Schedule::transposes() const noexcept {
   return near > 0 && near <= line_or_run && std::llabs(axes[u].src) > 2 * line_or_run;
 }
 
-namespace {
-
-/// Source along v in ascending order, whatever its sign.
 Plane ascending_v(Plane p) noexcept {
   if (p.sv < 0) {
     p.src += (p.nv - 1) * p.sv;
@@ -195,6 +192,8 @@ Plane ascending_v(Plane p) noexcept {
   }
   return p;
 }
+
+namespace {
 
 void transpose_directly(const Kernels& kernels, int log_item, const Plane& p) noexcept {
   kernels.transpose[log_item](p.dst, p.dv, p.src, p.su, p.nu, p.nv);

@@ -56,6 +56,9 @@ struct Plane {
   bool backwards = false;  ///< cells from the last to the first
 };
 
+/// The same plane with source along v in ascending order, whatever its sign.
+Plane ascending_v(Plane plane) noexcept;
+
 /// Copies one plane. `du` may differ from the schedule's only where the schedule's dst is not
 /// compact along u.
 void copy_plane(const Schedule& schedule, const Kernels& kernels, const Plane& plane) noexcept;

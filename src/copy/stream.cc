@@ -14,15 +14,16 @@
 namespace dlx {
 namespace {
 
-constexpr int64_t kAllLines = INT64_MAX;
+constexpr int64_t kAll = INT64_MAX;
 
 int64_t least(int64_t a, int64_t b) noexcept { return a < b ? a : b; }
 
-/// The two buffers of one thread. Kept between copies, a few for the whole process: fresh pages
+/// The two buffers of one thread, and room for the rows of two blocks. Kept between copies, a few for the whole process: fresh pages
 /// would cost more than many a copy.
 class Buffers {
  public:
-  static constexpr size_t kBytes = 2 * Tiling::kBufferBytes;
+  static constexpr size_t kBytes =
+      2 * Tiling::kBufferBytes + 2 * Block::kBytes + Shapes::kMax * sizeof(TileLists);
 
   Buffers() noexcept {
     for (std::atomic<char*>& shelf : shelves_) {
@@ -43,6 +44,10 @@ class Buffers {
   Buffers& operator=(const Buffers&) = delete;
 
   char* operator[](int which) const noexcept { return data_ + which * Tiling::kBufferBytes; }
+  char* rows(int which) const noexcept {
+    return data_ + 2 * Tiling::kBufferBytes + which * Block::kBytes;
+  }
+  TileLists* lists() const noexcept { return reinterpret_cast<TileLists*>(rows(2)); }
   bool exist() const noexcept { return data_ != nullptr; }
 
  private:
@@ -62,17 +67,17 @@ class Pipeline {
         tiling_(tiling),
         kernels_(kernels),
         buffers_(buffers),
-        fetcher_(s, tiling),
-        writer_(s, tiling, kernels) {}
+        fetcher_(s, tiling, buffers.lists()),
+        writer_(s, tiling, kernels, buffers.lists()) {}
 
   void run() noexcept {
     for (int k = 0; k < s_.ndim; ++k) at_[k] = 0;
-    Tile tiles[3] = {};
+    Tile tiles[4] = {};  // the one fetched, arranged, completed by its last block, written
     locate(&tiles[0]);
     tiles[0].goes_on = false;
     for (int64_t t = 0;; ++t) {
-      Tile& tile = tiles[t % 3];
-      Tile& next = tiles[(t + 1) % 3];
+      Tile& tile = tiles[t % 4];
+      Tile& next = tiles[(t + 1) % 4];
       const bool more = advance();
       if (more) locate(&next);
       tile.continued = next.goes_on = more && follows(tile, next);
@@ -81,19 +86,28 @@ class Pipeline {
       } else {
         fetcher_.stop();
       }
-      if (s_.transposes()) {
-        arrange(tile, buffers_[t % 2]);
-        fetcher_.fetch(kAllLines);
-        writer_.write(kAllLines);
-        writer_.start(tile, buffers_[t % 2], buffers_[(t + 1) % 2]);
+      char* const buffer = buffers_[t % 2];
+      if (s_.staged) {
+        to_start_ = t > 0 ? &tiles[(t - 1) % 4] : nullptr;
+        to_start_buffer_ = buffers_[(t + 1) % 2];
+        arrange(tile, buffer);
+        fetcher_.fetch(kAll);
+        if (!more) {
+          weave({});
+          start_writing(tile, buffer);
+        }
+      } else if (s_.transposes()) {
+        arrange(tile, buffer);
+        fetcher_.fetch(kAll);
+        start_writing(tile, buffer);
       } else {  // small tiles, written while they are in the first-level cache
         arrange(tile, buffers_[0]);
         writer_.start(tile, buffers_[0], buffers_[0]);
-        writer_.write(kAllLines);
+        writer_.write(kAll);
       }
       if (!more) break;
     }
-    writer_.write(kAllLines);
+    writer_.write(kAll);
     // Fetcher and writer, which point to the tiles, end with this call.
     kernels_.fence();  // NOLINT(clang-analyzer-core.StackAddressEscape)
   }
@@ -167,19 +181,43 @@ class Pipeline {
     piece.dv = s_.v >= 0 ? tiling_.step[s_.v] : 0;
     piece.su = s_.axes[s_.u].src;
     piece.sv = s_.v >= 0 ? s_.axes[s_.v].src : 0;
-    const int64_t block = 16 / s_.item;  // slivers below this are left to the piece before them
+    // Slivers below a block are left to the piece before them.
+    const int64_t block = s_.staged ? 0 : 16 / s_.item;
     for (int64_t u = 0; u < nu; u += piece.nu) {
       piece.nu = nu - u < tiling_.piece_u + block ? nu - u : tiling_.piece_u;
       for (int64_t v = 0; v < nv; v += piece.nv) {
         piece.nv = nv - v < tiling_.piece_v + block ? nv - v : tiling_.piece_v;
         piece.dst = dst + u * piece.du + v * piece.dv;
         piece.src = src + u * piece.su + v * piece.sv;
+        if (s_.staged) {
+          weave(piece);
+          continue;
+        }
         copy_plane(s_, kernels_, piece);
         const int64_t lines = piece.nu * piece.nv * s_.item / kLineBytes + 1;
-        writer_.write(lines);
+        writer_.write(lines * kLineBytes);
         fetcher_.fetch(lines + lines / 8);
       }
     }
+  }
+
+  /// Copies the rows of a piece together and transposes the piece before.
+  void weave(Plane piece) noexcept {
+    if (piece.sv < 0) piece = ascending_v(piece);
+    Block& in = blocks_[turn_];
+    Block& out = blocks_[turn_ ^ 1];
+    in = {piece.dst, piece.dv, piece.src, piece.su, piece.nu, piece.nv, in.rows};
+    kernels_.weave[s_.log_item](in, out, fetcher_, writer_);
+    turn_ ^= 1;
+    if (to_start_ != nullptr) {  // its last block is there now
+      start_writing(*to_start_, to_start_buffer_);
+      to_start_ = nullptr;
+    }
+  }
+
+  void start_writing(const Tile& tile, char* buffer) noexcept {
+    writer_.write(kAll);
+    writer_.start(tile, buffer, buffer == buffers_[0] ? buffers_[1] : buffers_[0]);
   }
 
   const Schedule& s_;
@@ -189,13 +227,24 @@ class Pipeline {
   Fetcher fetcher_;
   Writer writer_;
   int64_t at_[CopyPlan::kMaxAxes] = {};
+  const Tile* to_start_ = nullptr;
+  char* to_start_buffer_ = nullptr;
+  int turn_ = 0;  // which block the next rows are copied to
+  Block blocks_[2] = {{nullptr, 0, nullptr, 0, 0, 0, buffers_.rows(0)},
+                      {nullptr, 0, nullptr, 0, 0, 0, buffers_.rows(1)}};
 };
 
 }  // namespace
 
 Tuning& tuning() noexcept {
-  static Tuning values = {
-      8 << 20, 1 << 20, 4096, {256, 1024, 1024, 2048, 2048}, {128, 384, 256, 512, 512}, 512};
+  static Tuning values = {8 << 20,
+                          1 << 20,
+                          4096,
+                          {256, 1024, 1024, 2048, 2048},
+                          {128, 384, 256, 512, 512},
+                          {256, 512, 512, 512, 1024},
+                          {64, 128, 128, 128, 128},
+                          512};
   return values;
 }
 

@@ -23,10 +23,46 @@ struct Tile {
   int64_t extent[CopyPlan::kMaxAxes];
 };
 
-/// Asks for the source lines of a tile, a few at a time.
-class Fetcher {
+/// What tiles of one shape touch, listed once for all of them.
+struct TileLists {
+  static constexpr int64_t kLines = 4096;  // of src; tiles that touch more are fetched in part
+  static constexpr int64_t kRuns = Tiling::kBufferBytes / 128;
+  int64_t line[kLines];
+  LinesToWrite::Run run[kRuns];
+};
+
+/// Which of a few shapes a tile has: inner and last ones along the axes of either side.
+class Shapes {
  public:
-  Fetcher(const Schedule& s, const Tiling& tiling) noexcept : s_(s), tiling_(tiling) {
+  static constexpr int kMax = 4;
+
+  explicit Shapes(int ndim) noexcept : ndim_(ndim) {}
+
+  /// Says whether the shape is new, in place of an older one.
+  bool find(const Tile& tile, int* which) noexcept {
+    for (int i = 0; i < count_; ++i) {
+      bool same = true;
+      for (int k = 0; k < ndim_; ++k) same = same && extent_[i][k] == tile.extent[k];
+      *which = i;
+      if (same) return false;
+    }
+    *which = count_ < kMax ? count_++ : (oldest_ = (oldest_ + 1) % kMax);
+    for (int k = 0; k < ndim_; ++k) extent_[*which][k] = tile.extent[k];
+    return true;
+  }
+
+ private:
+  int ndim_;
+  int count_ = 0;
+  int oldest_ = 0;
+  int64_t extent_[kMax][CopyPlan::kMaxAxes];
+};
+
+/// Asks for the source lines of a tile, a few at a time.
+class Fetcher : public LinesToFetch {
+ public:
+  Fetcher(const Schedule& s, const Tiling& tiling, TileLists* lists) noexcept
+      : LinesToFetch{}, s_(s), tiling_(tiling), lists_(lists), shapes_(s.ndim) {
     int64_t stretch = s.item;
     for (int i = 0; i < s.ndim; ++i) {
       const CopyAxis& axis = s.axes[tiling.by_source[i]];
@@ -37,162 +73,187 @@ class Fetcher {
     const CopyAxis& u = s.axes[s.u];
     const bool turns = u.src < 0 && -u.src * u.extent < kLongStretch * 4;
     sequential_ = stretch >= kLongStretch && !s.transposes() && !turns;
+    uint64_t all = reinterpret_cast<uintptr_t>(s.src);
+    for (int k = 0; k < s.ndim; ++k) {
+      if (std::llabs(s.axes[k].src) != s.item) all |= static_cast<uint64_t>(s.axes[k].src);
+    }
+    aligned_ = all % kLineBytes == 0;
   }
 
-  void start(const Tile& tile) noexcept {
-    tile_ = &tile;
-    span_ = s_.item;
-    const char* lowest = tile.src;
-    loops_ = 0;
-    for (int i = 0; i < s_.ndim; ++i) {  // steps that leave no line out make one stretch
-      const int k = tiling_.by_source[i];
-      const int64_t step = s_.axes[k].src;
-      if (step == 0 || tile.extent[k] == 1) continue;
-      const int64_t reach = (tile.extent[k] - 1) * step;
-      if (loops_ == 0 && std::llabs(step) <= span_ + kLineBytes) {
-        span_ += std::llabs(reach);
-        if (reach < 0) lowest += reach;
-      } else {
-        loop_[loops_] = k;
-        index_[loops_++] = 0;
-      }
-    }
-    row_ = lowest;
-    start_row();
-    done_ = sequential_;
+  void start(const Tile& next) noexcept {
+    if (sequential_) return;
+    int which = 0;
+    if (shapes_.find(next, &which)) list_lines(next, which);
+    tile = next.src;
+    offset = lists_[which].line;
+    end = offset + count_[which];
+    a_round = a_round_[which];
   }
 
-  void stop() noexcept { done_ = true; }
+  void stop() noexcept { offset = end; }
 
-  void fetch(int64_t lines) noexcept {
-    while (!done_ && lines > 0) {
-      for (; lines > 0 && line_ < end_; --lines, line_ += kLineBytes)
-        __builtin_prefetch(line_, 0, 2);
-      if (line_ >= end_) next_row();
-    }
+  void fetch(int64_t wanted) noexcept {
+    const int64_t* const until = end - offset > wanted ? offset + wanted : end;
+    for (; offset < until; ++offset) __builtin_prefetch(tile + *offset, 0, 2);
   }
 
  private:
-  void start_row() noexcept {
-    line_ = reinterpret_cast<const char*>(reinterpret_cast<uintptr_t>(row_) & ~uintptr_t{63});
-    end_ = row_ + span_;
-  }
-
-  void next_row() noexcept {
-    for (int i = 0; i < loops_; ++i) {
-      const int k = loop_[i];
-      row_ += s_.axes[k].src;
-      if (++index_[i] < tile_->extent[k]) return start_row();
-      row_ -= s_.axes[k].src * tile_->extent[k];
-      index_[i] = 0;
+  void list_lines(const Tile& shape, int which) noexcept {
+    int64_t* const line = lists_[which].line;
+    int64_t count = 0;
+    int64_t span = s_.item;
+    int64_t row = 0;
+    int64_t items = 1;
+    int loops = 0;
+    int loop[CopyPlan::kMaxAxes];
+    int64_t index[CopyPlan::kMaxAxes];
+    for (int i = 0; i < s_.ndim; ++i) {  // steps that leave no line out make one stretch
+      const int k = tiling_.by_source[i];
+      const int64_t step = s_.axes[k].src;
+      items *= shape.extent[k];
+      if (step == 0 || shape.extent[k] == 1) continue;
+      const int64_t reach = (shape.extent[k] - 1) * step;
+      if (loops == 0 && std::llabs(step) <= span + kLineBytes) {
+        span += std::llabs(reach);
+        if (reach < 0) row += reach;
+      } else {
+        loop[loops] = k;
+        index[loops++] = 0;
+      }
     }
-    done_ = true;
+    // A row may begin inside a line: its last byte may be in one line more.
+    const bool whole = aligned_ && row % kLineBytes == 0 && span % kLineBytes == 0;
+    for (;;) {
+      for (int64_t at = 0; at < span && count < TileLists::kLines; at += kLineBytes) {
+        line[count++] = row + at;
+      }
+      if (!whole && count < TileLists::kLines) line[count++] = row + span - 1;
+      int i = 0;
+      for (; i < loops; ++i) {
+        const int k = loop[i];
+        row += s_.axes[k].src;
+        if (++index[i] < shape.extent[k]) break;
+        row -= s_.axes[k].src * shape.extent[k];
+        index[i] = 0;
+      }
+      if (i == loops || count == TileLists::kLines) break;
+    }
+    count_[which] = count;
+    a_round_[which] = 1 + count * LinesToWrite::kBytes / (items * s_.item);
   }
 
   static constexpr int64_t kLongStretch = 16 << 10;
 
   const Schedule& s_;
   const Tiling& tiling_;
-  const Tile* tile_ = nullptr;
+  TileLists* lists_;
+  Shapes shapes_;
   bool sequential_ = false;
-  bool done_ = true;
-  int64_t span_ = 0;
-  const char* row_ = nullptr;
-  const char* line_ = nullptr;
-  const char* end_ = nullptr;
-  int loops_ = 0;
-  int loop_[CopyPlan::kMaxAxes];
-  int64_t index_[CopyPlan::kMaxAxes] = {};
+  bool aligned_ = false;  // tiles and rows begin at lines, if they are as long as that
+  int64_t count_[Shapes::kMax] = {};
+  int64_t a_round_[Shapes::kMax] = {};
 };
 
 /// Writes the runs of a tile out of its buffer, a few lines at a time.
-class Writer {
+class Writer : public LinesToWrite {
  public:
-  Writer(const Schedule& s, const Tiling& tiling, const Kernels& kernels) noexcept
-      : s_(s), tiling_(tiling), kernels_(kernels) {}
+  Writer(const Schedule& s, const Tiling& tiling, const Kernels& kernels, TileLists* lists) noexcept
+      : LinesToWrite{}, s_(s), tiling_(tiling), kernels_(kernels), lists_(lists), shapes_(s.ndim) {}
 
-  /// `next` is the buffer that the tile after this one uses.
-  void start(const Tile& tile, char* buffer, char* next) noexcept {
-    tile_ = &tile;
-    for (int k = 0; k < tiling_.run_axis; ++k) index_[k] = 0;
-    dst_ = tile.dst;
-    run_ = buffer + Tiling::kFront;
-    to_next_ = next - buffer;
-    done_ = false;
-    start_run();
+  /// `next_buffer` is the one that the tile after this one uses.
+  void start(const Tile& this_tile, char* its_buffer, char* next_buffer) noexcept {
+    int which = 0;
+    if (shapes_.find(this_tile, &which)) list_runs(this_tile, which);
+    tile = this_tile.dst;
+    buffer = its_buffer + Tiling::kFront;
+    run = lists_[which].run;
+    end = run + count_[which];
+    a_round = a_round_[which];
+    to_next = next_buffer - its_buffer;
+    goes_on_ = this_tile.goes_on;
+    continued_ = this_tile.continued;
+    const bool whole = !tiling_.carry && (reinterpret_cast<uintptr_t>(tile) |
+                                          static_cast<uint64_t>(this_tile.run_bytes)) %
+                                                 kLineBytes ==
+                                             0;
+    write_next = whole || (goes_on_ && continued_) ? nullptr : write_edge;
   }
 
-  void write(int64_t lines) noexcept {
-    while (!done_ && lines > 0) {
-      const int64_t n = lines < lines_ ? lines : lines_;
-      kernels_.stream(to_, from_, n);
-      to_ += n * kLineBytes;
-      from_ += n * kLineBytes;
-      lines_ -= n;
-      lines -= n;
-      if (lines_ == 0) {
-        end_run();
-        next_run();
-      }
-    }
+  /// Writes so many bytes or a little more.
+  void write(int64_t bytes) noexcept {
+    for (; bytes > 0 && run < end; bytes -= run[-1].bytes) write_run();
   }
 
  private:
-  void start_run() noexcept {
-    to_ = dst_;
-    from_ = run_;
-    int64_t bytes = tile_->run_bytes;
-    const int64_t inside = static_cast<int64_t>(reinterpret_cast<uintptr_t>(dst_) % kLineBytes);
-    if (inside != 0 && (!tile_->goes_on)) {
+  static void write_edge(LinesToWrite* self) noexcept { static_cast<Writer*>(self)->write_run(); }
+
+  /// Writes what the run has of lines that it shares with nobody in the copy, or hands it on.
+  void write_run() noexcept {
+    char* to = tile + run->dst;
+    const char* from = buffer + run->from;
+    int64_t bytes = run->bytes;
+    const int64_t inside = static_cast<int64_t>(reinterpret_cast<uintptr_t>(to) % kLineBytes);
+    if (inside != 0 && !goes_on_ && run->first) {
       const int64_t room = kLineBytes - inside;
       const int64_t head = room < bytes ? room : bytes;
-      std::memcpy(to_, from_, static_cast<size_t>(head));
-      to_ += head;
-      from_ += head;
+      std::memcpy(to, from, static_cast<size_t>(head));
+      to += head;
+      from += head;
       bytes -= head;
-    } else {  // the line that the tile before began
-      to_ -= inside;
-      from_ -= inside;
+    } else {  // the line that the tile before, or the run before, began
+      to -= inside;
+      from -= inside;
       bytes += inside;
     }
-    lines_ = bytes / kLineBytes;
-    tail_ = bytes % kLineBytes;
+    const int64_t tail = bytes % kLineBytes;
+    kernels_.stream(to, from, bytes / kLineBytes);
+    const char* const rest = from + bytes - tail;
+    if (tail > 0 && run->next >= 0) {
+      char* const target = continued_ ? buffer + run->next + to_next - tail : to + bytes - tail;
+      std::memmove(target, rest, static_cast<size_t>(tail));
+    }
+    ++run;
   }
 
-  void end_run() noexcept {
-    if (tail_ == 0) return;
-    if (!tile_->continued) {
-      std::memcpy(to_, from_, static_cast<size_t>(tail_));
-    } else {
-      std::memmove(run_ + to_next_ - tail_, from_, static_cast<size_t>(tail_));
+  /// Lists the runs of a tile, long ones in parts.
+  void list_runs(const Tile& shape, int which) noexcept {
+    Run* const list = lists_[which].run;
+    const auto bytes = static_cast<int32_t>(shape.run_bytes);
+    int64_t index[CopyPlan::kMaxAxes] = {};
+    int64_t dst = 0;
+    int32_t from = 0;
+    int64_t count = 0;
+    int64_t runs = 0;
+    for (;; ++runs) {
+      for (int32_t at = 0; at < bytes; at += kBytes) {
+        const bool ends = bytes - at <= kBytes;
+        list[count++] = {dst + at, from + at, ends ? bytes - at : static_cast<int32_t>(kBytes),
+                         ends ? from : -1, at == 0};
+      }
+      int k = tiling_.run_axis - 1;
+      for (; k >= 0; --k) {
+        dst += s_.axes[k].dst;
+        from += static_cast<int32_t>(tiling_.step[k]);
+        if (++index[k] < shape.extent[k]) break;
+        dst -= s_.axes[k].dst * shape.extent[k];
+        from -= static_cast<int32_t>(tiling_.step[k] * shape.extent[k]);
+        index[k] = 0;
+      }
+      if (k < 0) break;
     }
-  }
-
-  void next_run() noexcept {
-    for (int k = tiling_.run_axis - 1; k >= 0; --k) {
-      dst_ += s_.axes[k].dst;
-      run_ += tiling_.step[k];
-      if (++index_[k] < tile_->extent[k]) return start_run();
-      dst_ -= s_.axes[k].dst * tile_->extent[k];
-      run_ -= tiling_.step[k] * tile_->extent[k];
-      index_[k] = 0;
-    }
-    done_ = true;
+    count_[which] = count;
+    a_round_[which] = 1 + (kBytes - 1) * count / ((runs + 1) * bytes);
   }
 
   const Schedule& s_;
   const Tiling& tiling_;
   const Kernels& kernels_;
-  const Tile* tile_ = nullptr;
-  bool done_ = true;
-  char* dst_ = nullptr;  // start of the run, in dst and in the buffer
-  char* run_ = nullptr;
-  int64_t to_next_ = 0;
-  char* to_ = nullptr;  // next line
-  const char* from_ = nullptr;
-  int64_t lines_ = 0;
-  int64_t tail_ = 0;
-  int64_t index_[CopyPlan::kMaxAxes] = {};
+  TileLists* lists_;
+  Shapes shapes_;
+  bool goes_on_ = false;
+  bool continued_ = false;
+  int64_t count_[Shapes::kMax] = {};
+  int64_t a_round_[Shapes::kMax] = {};
 };
 
 }  // namespace dlx

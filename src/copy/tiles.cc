@@ -22,6 +22,15 @@ int64_t even_length(int64_t extent, int64_t wanted, int64_t item) noexcept {
   return least(extent, divide_up(even, granule) * granule);
 }
 
+/// A piece of at most `limit` items that divides `extent` evenly, into whole lines if that goes, else
+/// into whole registers.
+int64_t even_piece(int64_t extent, int64_t limit, int64_t item) noexcept {
+  if (extent <= limit) return extent;
+  const int64_t even = divide_up(extent, divide_up(extent, limit));
+  const int64_t granule = most(1, (extent * item % kLine == 0 ? kLine : kLine / 4) / item);
+  return least(limit, divide_up(even, granule) * granule);
+}
+
 }  // namespace
 
 bool Tiling::build(const Schedule& s) noexcept {
@@ -71,7 +80,9 @@ void Tiling::choose_extents(const Schedule& s) noexcept {
   for (int k = 0; k + 1 < s.ndim; ++k) steps |= static_cast<uint64_t>(s.axes[k].dst);
   const bool even = steps % kLine == 0 || s.log_item < 2;
   const int row = s.log_item >= 0 ? s.log_item : 4;
-  const int64_t dst_bytes = even ? tuning().tile_dst_bytes[row] : tuning().tile_dst_bytes[row] / 2;
+  const Tuning& t = tuning();
+  const int64_t long_run = s.staged ? t.staged_dst_bytes[row] : t.tile_dst_bytes[row];
+  const int64_t dst_bytes = even || s.staged ? long_run : long_run / 2;
   const int64_t aim = transposes ? dst_bytes : tuning().tile_bytes / streams;
   int64_t run = s.item;
   for (int k = s.ndim - 1; k >= 0 && s.axes[k].dst == run; --k) {
@@ -81,8 +92,9 @@ void Tiling::choose_extents(const Schedule& s) noexcept {
     if (extent[k] < s.axes[k].extent) break;
     run *= extent[k];
   }
-  int64_t src_bytes = tuning().tile_src_bytes[row];
-  if (!even && s.v >= 0 && s.axes[s.v].extent * s.item < src_bytes) src_bytes *= 2;
+  int64_t src_bytes = s.staged ? t.staged_src_bytes[row] : t.tile_src_bytes[row];
+  const bool short_rows = s.v >= 0 && s.axes[s.v].extent * s.item < src_bytes;
+  if (!even && (s.staged || short_rows)) src_bytes *= 2;
   if (s.log_item < 0) src_bytes *= 4;
   for (int i = 0; i < s.ndim; ++i) {
     const int k = by_source[i];
@@ -164,8 +176,13 @@ void Tiling::choose_pieces(const Schedule& s) noexcept {
   const int64_t nv = s.v >= 0 ? extent[s.v] : 1;
   switch (s.kind) {
     case PlaneKind::kTranspose:
-      piece_u = kLine / s.item;
-      piece_v = most(kLine, 512) / s.item;
+      if (!s.staged) {
+        piece_u = kLine / s.item;
+        piece_v = 256 / s.item;
+        break;
+      }
+      piece_u = even_piece(nu, Block::max_rows(s.item), s.item);
+      piece_v = even_piece(nv, Block::max_row_bytes(s.item) / s.item, s.item);
       break;
     case PlaneKind::kSplit:
       piece_u = most(kLine, kPiece / nv) / s.item;
