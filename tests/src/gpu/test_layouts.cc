@@ -48,6 +48,7 @@ const Layout kLayouts[] = {
     {"deinterleave, reversed pixels", {3, 2000, 3}, {0, 2, 1}, {1, 1, -1}, {}},
     {"deinterleave, reversed channels", {3, 2000, 3}, {0, 2, 1}, {1, -1, 1}, {}},
     {"small images", {60, 100, 3}, {0, 2, 1}, {1, 1, 1}, {}},
+    {"smaller images", {16, 60, 3}, {0, 2, 1}, {1, 1, 1}, {}},
     {"four channels", {2, 4, 3000}, {0, 2, 1}, {1, 1, 1}, {}},
     {"channels last", {2, 40, 20, 64}, {0, 3, 1, 2}, {1, 1, 1, 1}, {}},
     {"channels first", {2, 64, 20, 40}, {0, 2, 3, 1}, {1, 1, 1, 1}, {}},
@@ -221,7 +222,7 @@ void run_layouts(OpenClDevice* device, uint64_t seed, int rounds) {
   }
 }
 
-void launches_mean_the_copy(void**) { run_layouts(nullptr, 1, 3); }
+void launches_mean_the_copy(void**) { run_layouts(nullptr, 1, 4); }
 
 // Without a device, the choices at least.
 void every_way_has_been_taken(void**) {
