@@ -23,6 +23,7 @@ void check_opencl(const char* symbol, opencl::Result code);
 template <typename T, typename Function, typename... Object>
 T ask_opencl(const Function& function, opencl::Uint what, Object... object) {
   T value{};
+  // NOLINTNEXTLINE(bugprone-sizeof-expression): many of them are handles
   check_opencl(function.symbol, function(object..., what, sizeof value, &value, nullptr));
   return value;
 }

@@ -1,58 +1,107 @@
 // What make_images.py wrote, and how it is found.
+#include <cstdlib>
 #include <cstring>
+#include <mutex>
 
 #include "src/gpu/launch.h"
 
 namespace dlx::gpu {
 namespace {
 
-constexpr char kPtx[] =
-#include "src/gpu/images_ptx.inc"
-    ;
-
 constexpr char kSource[] =
 #include "src/gpu/images_source.inc"
     ;
 
-// Loaders want ELF files aligned as their pages are inside, at most.
-alignas(64) constexpr uint64_t kGfx906[] = {
+// The others are packed: first the size of what comes out, then a block of LZ4.
+constexpr uint64_t kPtx[] = {
+#include "src/gpu/images_ptx.inc"
+};
+constexpr uint64_t kGfx906[] = {
 #include "src/gpu/images_gfx906.inc"
 };
-alignas(64) constexpr uint64_t kGfx90a[] = {
+constexpr uint64_t kGfx90a[] = {
 #include "src/gpu/images_gfx90a.inc"
 };
-alignas(64) constexpr uint64_t kGfx942[] = {
+constexpr uint64_t kGfx942[] = {
 #include "src/gpu/images_gfx942.inc"
 };
-alignas(64) constexpr uint64_t kGfx1030[] = {
+constexpr uint64_t kGfx1030[] = {
 #include "src/gpu/images_gfx1030.inc"
 };
-alignas(64) constexpr uint64_t kGfx1100[] = {
+constexpr uint64_t kGfx1100[] = {
 #include "src/gpu/images_gfx1100.inc"
 };
 
-struct CodeObject {
-  const char* architecture;
-  const uint64_t* data;
-  size_t size;
+/// Reads a length that goes on in further bytes if its 4 bits are all set.
+size_t read_length(size_t bits, const unsigned char** in) noexcept {
+  size_t length = bits;
+  if (bits < 15) return length;
+  unsigned char next = 255;
+  while (next == 255) length += next = *(*in)++;
+  return length;
+}
+
+/// The block ends with the last byte of `out`, so neither side needs another limit.
+void unpack(const unsigned char* in, char* out, size_t size) noexcept {
+  char* const end = out + size;
+  for (;;) {
+    const size_t token = *in++;
+    const size_t literals = read_length(token >> 4, &in);
+    std::memcpy(out, in, literals);
+    out += literals;
+    in += literals;
+    if (out == end) return;
+    const size_t distance = in[0] | static_cast<size_t>(in[1]) << 8;
+    in += 2;
+    const size_t length = read_length(token & 15, &in) + 4;
+    for (size_t k = 0; k < length; ++k, ++out) *out = *(out - distance);
+  }
+}
+
+/// A packed image, unpacked when it is first asked for, and kept: drivers may read it late.
+class Packed {
+ public:
+  constexpr Packed(const char* name, const uint64_t* data) noexcept : name(name), data_(data) {}
+
+  Image image() noexcept {
+    std::call_once(once_, [this]() noexcept {
+      // Pages hold what loaders want aligned.
+      void* memory = nullptr;
+      if (posix_memalign(&memory, 4096, data_[0]) != 0) return;
+      unpack(reinterpret_cast<const unsigned char*>(data_ + 1), static_cast<char*>(memory),
+             data_[0]);
+      unpacked_ = static_cast<const char*>(memory);
+    });
+    return {unpacked_, unpacked_ == nullptr ? 0 : static_cast<size_t>(data_[0])};
+  }
+
+  const char* const name;
+
+ private:
+  const uint64_t* data_;
+  const char* unpacked_ = nullptr;
+  std::once_flag once_;
 };
 
-constexpr CodeObject kCodeObjects[] = {
-    {"gfx906", kGfx906, sizeof kGfx906},    {"gfx90a", kGfx90a, sizeof kGfx90a},
-    {"gfx942", kGfx942, sizeof kGfx942},    {"gfx1030", kGfx1030, sizeof kGfx1030},
-    {"gfx1100", kGfx1100, sizeof kGfx1100},
+Packed packed_ptx("ptx", kPtx);
+Packed packed_objects[] = {
+    {"gfx906", kGfx906},   {"gfx90a", kGfx90a},   {"gfx942", kGfx942},
+    {"gfx1030", kGfx1030}, {"gfx1100", kGfx1100},
 };
 
 }  // namespace
 
-Image ptx_image() noexcept { return {kPtx, sizeof kPtx - 1}; }
+Image ptx_image() noexcept {
+  Image image = packed_ptx.image();
+  if (image.size > 0) --image.size;  // the zero
+  return image;
+}
 
 Image amdgcn_image(const char* architecture) noexcept {
   const size_t length = std::strcspn(architecture, ":");
-  for (const CodeObject& object : kCodeObjects) {
-    if (std::strlen(object.architecture) == length &&
-        std::memcmp(object.architecture, architecture, length) == 0) {
-      return {reinterpret_cast<const char*>(object.data), object.size};
+  for (Packed& object : packed_objects) {
+    if (std::strlen(object.name) == length && std::memcmp(object.name, architecture, length) == 0) {
+      return object.image();
     }
   }
   return {nullptr, 0};

@@ -55,8 +55,8 @@ class Launches {
   int64_t first_[CopyPlan::kMaxAxes + 1];
 };
 
-/// Code for a kind of device; a NULL `data` means that there is none for it. The size of a text does not
-/// count its zero.
+/// Code for a kind of device, which stays; a NULL `data` means that there is none for it, or no memory to
+/// unpack it. The size of a text does not count its zero.
 struct Image {
   const char* data;
   size_t size;

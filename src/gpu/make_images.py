@@ -28,7 +28,16 @@ PTX = ["--target=nvptx64-nvidia-cuda", "-march=sm_50", "--cuda-feature=+ptx50", 
 # Code objects of version 4: ROCm 4.1 and newer load them.
 AMDGCN = ["--target=amdgcn-amd-amdhsa", "-mcode-object-version=4", "-Wl,-s"]
 ARCHITECTURES = ["gfx906", "gfx90a", "gfx942", "gfx1030", "gfx1100"]
-COMMON = ["-x", "cl", "-cl-std=CL1.2", "-Os", "-nogpulib", "-DDLX_AHEAD_OF_TIME", "-Wall", "-Werror"]
+COMMON = [
+    "-x",
+    "cl",
+    "-cl-std=CL1.2",
+    "-Os",
+    "-nogpulib",
+    "-DDLX_AHEAD_OF_TIME",
+    "-Wall",
+    "-Werror",
+]
 
 
 def source_text() -> str:
@@ -59,33 +68,85 @@ def as_string(text: str) -> str:
 
 
 def as_words(data: bytes) -> str:
-    """Little-endian 64-bit numbers: short to write, and aligned."""
+    """Little-endian 64-bit numbers: short to write."""
     data += bytes(-len(data) % 8)
     words = [f"{word:#x}" if word else "0" for (word,) in struct.iter_unpack("<Q", data)]
     return re.sub(r"(.{1,98}(?:,|$))", r"\1\n", ",".join(words))
 
 
-def shorter(ptx: bytes) -> str:
-    """Without comments and empty lines."""
+def shorter(ptx: bytes) -> bytes:
+    """Without comments and empty lines, and with the zero that ends a C string."""
     lines = (re.sub(r"\s*//.*", "", line) for line in ptx.decode().splitlines())
-    return "\n".join(line for line in lines if line.strip()) + "\n"
+    return "".join(line + "\n" for line in lines if line.strip()).encode() + b"\0"
 
 
-def head(what: str, text: str, compiler: str) -> str:
-    digest = hashlib.sha256(text.encode()).hexdigest()
-    return (
-        f"// {what}, by ./dev kernels: do not edit.\n"
-        f"// source: {digest}\n" + (f"// compiler: {compiler}\n" if compiler else "")
+def length_bytes(length: int) -> bytes:
+    return bytes([255] * (length // 255) + [length % 255])
+
+
+def compress(data: bytes) -> bytes:
+    """A block of LZ4: literals and copies from the last 64 KiB. images.cc unpacks it."""
+    packed = bytearray()
+    seen: dict[bytes, list[int]] = {}
+
+    def put(literals: bytes, distance: int, length: int) -> None:
+        rest = length - 4
+        packed.append(min(len(literals), 15) << 4 | (min(rest, 15) if distance else 0))
+        if len(literals) >= 15:
+            packed.extend(length_bytes(len(literals) - 15))
+        packed.extend(literals)
+        if distance:
+            packed.extend(struct.pack("<H", distance))
+            if rest >= 15:
+                packed.extend(length_bytes(rest - 15))
+
+    def match(at: int) -> tuple[int, int]:
+        best, distance = 0, 0
+        for place in reversed(seen.get(data[at : at + 4], [])[-256:]):
+            if at - place > 0xFFFF:
+                break
+            length = 4
+            while at + length < len(data) and data[place + length] == data[at + length]:
+                length += 1
+            if length > best:
+                best, distance = length, at - place
+        return best, distance
+
+    start = at = 0
+    while at < len(data):
+        length, distance = match(at)
+        # A longer match one byte later is worth a literal.
+        step = length if length >= 4 and match(at + 1)[0] <= length + 1 else 1
+        if step > 1:
+            put(data[start:at], distance, length)
+            start = at + length
+        for k in range(at, at + step):
+            seen.setdefault(data[k : k + 4], []).append(k)
+        at += step
+    put(data[start:], 0, 0)
+    return bytes(packed)
+
+
+def as_packed(data: bytes) -> str:
+    """As the numbers of an array: the size, then the block."""
+    return f"{len(data)},\n" + as_words(compress(data))
+
+
+def head(what: str, text: str, more: dict[str, str]) -> str:
+    lines = {"source": hashlib.sha256(text.encode()).hexdigest(), **more}
+    return f"// {what}, by ./dev kernels: do not edit.\n" + "".join(
+        f"// {key}: {value}\n" for key, value in lines.items()
     )
 
 
 def images(text: str, compiler: str) -> dict[str, str]:
-    ptx = as_string(shorter(compile_to(PTX, text)))
-    result = {"images_ptx.inc": head("PTX", text, compiler) + ptx}
+    codes = {"ptx": shorter(compile_to(PTX, text))}
     for architecture in ARCHITECTURES:
-        code = as_words(compile_to([*AMDGCN, f"-mcpu={architecture}"], text))
-        what = head(f"Code object for {architecture}", text, compiler)
-        result[f"images_{architecture}.inc"] = what + code
+        codes[architecture] = compile_to([*AMDGCN, f"-mcpu={architecture}"], text)
+    result = {}
+    for name, code in codes.items():
+        more = {"compiler": compiler, "image": hashlib.sha256(code).hexdigest()}
+        result[f"images_{name}.inc"] = head(f"Kernels for {name}", text, more) + as_packed(code)
     return result
 
 
@@ -102,7 +163,7 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="change nothing, fail if stale")
     check = parser.parse_args().check
     text = source_text()
-    files = {"images_source.inc": head("Source", text, "") + as_string(text)}
+    files = {"images_source.inc": head("Source", text, {}) + as_string(text)}
     complete = shutil.which(CLANG) is not None and shutil.which("ld.lld-19") is not None
     if complete:
         version = subprocess.run([CLANG, "--version"], capture_output=True, text=True, check=True)
