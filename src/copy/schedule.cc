@@ -235,7 +235,7 @@ void transpose_staged(const Kernels& kernels, int log_item, const Plane& p) noex
 void join_apart(const Schedule& s, const Kernels& kernels, const Plane& p) noexcept {
   constexpr int64_t kBytes = 2048;
   alignas(64) char buffer[kBytes];
-  const int64_t cell = p.nu << s.log_item;
+  const int64_t cell = p.nu * s.item;
   Cells cells;
   cells.dst = cells.src = static_cast<int32_t>(cell);
   for (int b = 0; b < 8; ++b) cells.from[b] = static_cast<int8_t>(b);
@@ -244,8 +244,7 @@ void join_apart(const Schedule& s, const Kernels& kernels, const Plane& p) noexc
   for (int64_t v = 0; v < p.nv; v += kBytes / cell) {
     const int64_t nv = p.nv - v < kBytes / cell ? p.nv - v : kBytes / cell;
     char* const dst = p.dst + v * p.dv;
-    kernels.join[s.log_item][s.log_group](buffer, cell, p.src + (v << s.log_item), p.su, p.nu, nv,
-                                          s.pick);
+    kernels.join[s.log_item][s.log_group](buffer, cell, p.src + v * s.item, p.su, p.nu, nv, s.pick);
     if (masked) {
       kernels.cells_apart(dst, p.dv, buffer, nv, cells);
     } else {
@@ -258,9 +257,8 @@ void join_apart(const Schedule& s, const Kernels& kernels, const Plane& p) noexc
 
 void copy_plane(const Schedule& schedule, const Kernels& kernels, const Plane& plane) noexcept {
   const int k = schedule.log_item;
-  const int64_t wide = k >= 0 ? 16 >> k : 0;
   PlaneKind kind = schedule.kind;
-  if (kind == PlaneKind::kTranspose && (plane.nu < wide || plane.nv < wide)) {
+  if (kind == PlaneKind::kTranspose && (plane.nu < 16 >> k || plane.nv < 16 >> k)) {
     kind = PlaneKind::kGather;  // a sliver at the end of a tile
   }
   switch (kind) {
@@ -273,7 +271,7 @@ void copy_plane(const Schedule& schedule, const Kernels& kernels, const Plane& p
                                                   schedule.pick);
     }
     case PlaneKind::kJoin:
-      if (plane.dv != plane.nu << k) return join_apart(schedule, kernels, plane);
+      if (plane.dv != plane.nu * schedule.item) return join_apart(schedule, kernels, plane);
       return kernels.join[k][schedule.log_group](plane.dst, plane.dv, plane.src, plane.su, plane.nu,
                                                  plane.nv, schedule.pick);
     default: break;
