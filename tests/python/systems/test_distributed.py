@@ -153,7 +153,7 @@ def _pid_of(block):
 
 
 def test_a_tensor_of_another_device_says_how_to_send_it(cluster):
-    with pytest.raises((TypeError, dlx.Error), match="") as caught:
+    with pytest.raises((TypeError, dlx.Error)) as caught:
         cluster.submit(lambda t: t, dlx.from_pointer(64, 3, "int8", device="cuda:0")).result()
     text, error = "", caught.value
     while error is not None:
