@@ -105,6 +105,7 @@ struct Kernels {
   /// dst[v * dv + u * W] = src[u * su + v * W] in two steps, of two blocks at once: copies the rows of
   /// `in` together and transposes those of `out`, which were copied by the call before. Beside that
   /// it fetches and writes as many lines as it moves: so all that memory is asked for comes evenly.
+  /// NULL for items that do not gain by it.
   void (*weave[5])(const Block& in, const Block& out, LinesToFetch& fetch, LinesToWrite& write);
 
   /// dst[v * dv + u * W] = src[u * su + v * W], for nu and nv of at least 16 / W.

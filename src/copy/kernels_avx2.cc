@@ -25,6 +25,10 @@ __attribute__((always_inline)) inline void stream_line(char* dst, const char* sr
   _mm256_stream_si256(reinterpret_cast<__m256i*>(dst + 32), high);
 }
 
+// Bytes of the largest items whose transposition gains by weaving: more stores to a line, less room
+// for those of others.
+constexpr int kLargestWoven = 2;
+
 #include "src/copy/kernels.inc"
 
 }  // namespace

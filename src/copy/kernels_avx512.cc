@@ -30,6 +30,9 @@ __attribute__((always_inline)) inline void stream_line(char* dst, const char* sr
   _mm_mask_storeu_epi8(TO, (__mmask16)(MASK), (__m128i)(VALUE))
 #define DLX_STORE_MASKED_32(TO, VALUE, MASK) _mm256_mask_storeu_epi8(TO, (MASK), (__m256i)(VALUE))
 
+// Bytes of the largest items whose transposition gains by weaving: a line leaves in one store.
+constexpr int kLargestWoven = 8;
+
 #include "src/copy/kernels.inc"
 
 }  // namespace

@@ -51,6 +51,10 @@ inline void stream_fence() {
 #endif
 }
 
+// Bytes of the largest items whose transposition gains by weaving: more stores to a line, less room
+// for those of others.
+constexpr int kLargestWoven = 2;
+
 #include "src/copy/kernels.inc"
 
 }  // namespace

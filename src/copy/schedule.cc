@@ -170,6 +170,7 @@ Schedule::Schedule(const CopyPlan& plan, const Kernels& kernels) noexcept
     if (can_permute && choose_cells(this, kernels, 0)) return;
   }
   if (kind == PlaneKind::kTranspose) staged = rows_collide(axes[u].src, 64 / item);
+  woven = staged && kernels.weave[log_item] != nullptr;
   if (!can_permute) return;
   if (kind == PlaneKind::kSplit) choose_group(this, axes[u].src, axes[v].extent, true);
   if (kind == PlaneKind::kJoin) choose_group(this, axes[u].extent * item, axes[u].extent, false);

@@ -38,6 +38,7 @@ struct Schedule {
   const char* src = nullptr;
   int log_group = 0;    ///< of split and join
   bool staged = false;  ///< rows of a transposition collide in the cache: copy them together first
+  bool woven = false;   ///< staged, by kernels that fetch and stream beside it
   Pick pick;
   Cells cells;
   CopyAxis axes[CopyPlan::kMaxAxes];  ///< sorted by dst step, largest first

@@ -87,7 +87,7 @@ class Pipeline {
         fetcher_.stop();
       }
       char* const buffer = buffers_[t % 2];
-      if (s_.staged) {
+      if (s_.woven) {
         to_start_ = t > 0 ? &tiles[(t - 1) % 4] : nullptr;
         to_start_buffer_ = buffers_[(t + 1) % 2];
         arrange(tile, buffer);
@@ -182,14 +182,14 @@ class Pipeline {
     piece.su = s_.axes[s_.u].src;
     piece.sv = s_.v >= 0 ? s_.axes[s_.v].src : 0;
     // Slivers below a block are left to the piece before them.
-    const int64_t block = s_.staged ? 0 : 16 / s_.item;
+    const int64_t block = s_.woven ? 0 : 16 / s_.item;
     for (int64_t u = 0; u < nu; u += piece.nu) {
       piece.nu = nu - u < tiling_.piece_u + block ? nu - u : tiling_.piece_u;
       for (int64_t v = 0; v < nv; v += piece.nv) {
         piece.nv = nv - v < tiling_.piece_v + block ? nv - v : tiling_.piece_v;
         piece.dst = dst + u * piece.du + v * piece.dv;
         piece.src = src + u * piece.su + v * piece.sv;
-        if (s_.staged) {
+        if (s_.woven) {
           weave(piece);
           continue;
         }

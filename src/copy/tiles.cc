@@ -81,8 +81,8 @@ void Tiling::choose_extents(const Schedule& s) noexcept {
   const bool even = steps % kLine == 0 || s.log_item < 2;
   const int row = s.log_item >= 0 ? s.log_item : 4;
   const Tuning& t = tuning();
-  const int64_t long_run = s.staged ? t.staged_dst_bytes[row] : t.tile_dst_bytes[row];
-  const int64_t dst_bytes = even || s.staged ? long_run : long_run / 2;
+  const int64_t long_run = s.woven ? t.staged_dst_bytes[row] : t.tile_dst_bytes[row];
+  const int64_t dst_bytes = even || s.woven ? long_run : long_run / 2;
   const int64_t aim = transposes ? dst_bytes : tuning().tile_bytes / streams;
   int64_t run = s.item;
   for (int k = s.ndim - 1; k >= 0 && s.axes[k].dst == run; --k) {
@@ -92,9 +92,9 @@ void Tiling::choose_extents(const Schedule& s) noexcept {
     if (extent[k] < s.axes[k].extent) break;
     run *= extent[k];
   }
-  int64_t src_bytes = s.staged ? t.staged_src_bytes[row] : t.tile_src_bytes[row];
+  int64_t src_bytes = s.woven ? t.staged_src_bytes[row] : t.tile_src_bytes[row];
   const bool short_rows = s.v >= 0 && s.axes[s.v].extent * s.item < src_bytes;
-  if (!even && (s.staged || short_rows)) src_bytes *= 2;
+  if (!even && (s.woven || short_rows)) src_bytes *= 2;
   if (s.log_item < 0) src_bytes *= 4;
   for (int i = 0; i < s.ndim; ++i) {
     const int k = by_source[i];
@@ -176,9 +176,9 @@ void Tiling::choose_pieces(const Schedule& s) noexcept {
   const int64_t nv = s.v >= 0 ? extent[s.v] : 1;
   switch (s.kind) {
     case PlaneKind::kTranspose:
-      if (!s.staged) {
+      if (!s.woven) {
         piece_u = kLine / s.item;
-        piece_v = 256 / s.item;
+        piece_v = (s.staged ? 512 : 256) / s.item;
         break;
       }
       piece_u = even_piece(nu, Block::max_rows(s.item), s.item);
