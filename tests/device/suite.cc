@@ -124,7 +124,7 @@ int run_suite(const std::vector<Case>& cases) {
     }
   }
   const char* filter = std::getenv("TESTBRIDGE_TEST_ONLY");
-  if (filter != nullptr) cmocka_set_test_filter(filter);
+  if (filter != nullptr && *filter != '\0') cmocka_set_test_filter(filter);
   return _cmocka_run_group_tests("devices", tests.data(), tests.size(), nullptr, nullptr);
 }
 
