@@ -1,6 +1,7 @@
 // In which order work is done: streams, events, and the schedules.
 #include <algorithm>
 #include <unordered_set>
+#include <utility>
 
 #include "tests/stubs/engine.h"
 
@@ -36,7 +37,7 @@ bool execute_any() {
   }
   if (ready.empty()) return false;
   const auto chosen = ready[e.random() % ready.size()];
-  const WorkPtr work = *chosen;
+  const WorkPtr work = std::move(*chosen);
   e.pending.erase(chosen);
   execute(work);
   return true;
@@ -112,7 +113,8 @@ bool wait_is_ignored() {
   Engine& e = engine();
   if (!this_thread().counts_waits) return false;
   ++e.wait_count;
-  if (e.ignore_in == 0 || --e.ignore_in != 0) return false;
+  if (e.ignore_in == 0) return false;
+  if (--e.ignore_in != 0) return false;
   e.ignored_wait = e.current_call;
   return true;
 }
