@@ -1,8 +1,8 @@
 // What make_images.py wrote, and how it is found.
 #include <cstdlib>
 #include <cstring>
-#include <mutex>
 
+#include "src/base/once.h"
 #include "src/gpu/launch.h"
 
 namespace dlx::gpu {
@@ -64,7 +64,7 @@ class Packed {
   constexpr Packed(const char* name, const uint64_t* data) noexcept : name(name), data_(data) {}
 
   Image image() noexcept {
-    std::call_once(once_, [this]() noexcept {
+    once_.run([this]() noexcept {
       // Pages hold what loaders want aligned.
       void* memory = nullptr;
       if (posix_memalign(&memory, 4096, data_[0]) != 0) return;
@@ -80,7 +80,7 @@ class Packed {
  private:
   const uint64_t* data_;
   const char* unpacked_ = nullptr;
-  std::once_flag once_;
+  Once once_;
 };
 
 Packed packed_ptx("ptx", kPtx);
