@@ -25,12 +25,12 @@ arrow::ExportRequest read_arrow_options(const dlx_arrow_options* options,
 }
 
 Tensor* import_checked(ArrowArray* array, const ArrowSchema& schema, DLDevice device,
-                       const dlx_copy_options* options, int32_t* out_copied) {
+                       void* sync_event, const dlx_copy_options* options, int32_t* out_copied) {
   dlx_allocator storage;
   const CopyRequest request = read_copy_options(options, &storage);
   bool copied;
   TensorRef tensor =
-      arrow::import_array(array, arrow::read_schema(schema), device, request, &copied);
+      arrow::import_array(array, arrow::read_schema(schema), device, sync_event, request, &copied);
   if (out_copied != nullptr) *out_copied = copied ? 1 : 0;
   return tensor.detach();
 }
@@ -47,7 +47,7 @@ dlx_status dlx_tensor_from_arrow(ArrowArray* array, const ArrowSchema* schema,
     require(array, "array");
     require(schema, "schema");
     require(out, "out");
-    *out = import_checked(array, *schema, make_device(kDLCPU, 0), options, out_copied);
+    *out = import_checked(array, *schema, make_device(kDLCPU, 0), nullptr, options, out_copied);
   });
 }
 
@@ -59,7 +59,8 @@ dlx_status dlx_tensor_from_arrow_device(ArrowDeviceArray* array, const ArrowSche
     require(array, "array");
     require(schema, "schema");
     require(out, "out");
-    *out = import_checked(&array->array, *schema, arrow::read_device(*array), options, out_copied);
+    *out = import_checked(&array->array, *schema, arrow::read_device(*array), array->sync_event,
+                          options, out_copied);
   });
 }
 
@@ -89,11 +90,14 @@ dlx_status dlx_tensor_to_arrow_device(dlx_tensor* tensor, const dlx_arrow_option
     const arrow::ExportRequest request = read_arrow_options(options, &storage);
     arrow::Released<ArrowSchema> schema;
     if (out_schema != nullptr) arrow::export_schema(tensor, request, schema.get());
-    arrow::Released<ArrowArray> array;
-    const DLDevice device = arrow::export_array(tensor, request, array.get());
-    *out = ArrowDeviceArray{};
-    arrow::set_device(device, out);
-    out->array = array.take();
+    ArrowDeviceArray array{};
+    try {
+      arrow::export_device_array(tensor, request, &array);
+    } catch (...) {
+      if (array.array.release != nullptr) array.array.release(&array.array);
+      throw;
+    }
+    *out = array;
     if (out_schema != nullptr) *out_schema = schema.take();
   });
 }

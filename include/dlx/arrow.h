@@ -141,8 +141,11 @@ DLX_API dlx_status dlx_tensor_from_arrow(struct ArrowArray *array, const struct 
 /**
  * The same for an array on any device. Arrow's device -1 of the CPU is DLPack's 0.
  *
- * A NULL `sync_event` says that the data is ready. dlx has no backend yet that could wait for
- * another one, so that it is DLX_ERROR_UNSUPPORTED; on the CPU it is DLX_ERROR_INVALID_ARGUMENT.
+ * A NULL `sync_event` says that the data is ready. Another one points to an event of the device's
+ * driver (a `cudaEvent_t *` on CUDA), behind which the data is ready: this thread's current stream
+ * of the device waits for it, and whoever uses the tensor waits for that stream; nothing waits on the
+ * host, but for pinned memory. The event is not needed any more on return. Of a device that dlx cannot
+ * make wait it is DLX_ERROR_UNSUPPORTED, and on the CPU DLX_ERROR_INVALID_ARGUMENT.
  * Whether an array has nulls must be known without reading a bitmap that the CPU cannot reach.
  *
  * @param array  consumed on success: the `release` of the array within is NULL afterwards.
@@ -178,8 +181,10 @@ DLX_API dlx_status dlx_tensor_to_arrow(dlx_tensor *tensor, const dlx_arrow_optio
                                        struct ArrowArray *out, struct ArrowSchema *out_schema);
 
 /**
- * The same for a tensor on any device. `sync_event` is NULL, which tells the consumer not to wait:
- * the caller sees to it that work on the data is done before. Where dlx cannot copy on the device,
+ * The same for a tensor on any device. `sync_event` points to an event of the device's driver, behind
+ * which the data is ready; it belongs to the array and goes with its `release`. NULL, which tells the
+ * consumer not to wait, on the CPU, on devices without streams or whose driver is not there, and for no
+ * elements. Where dlx cannot copy on the device,
  * a tensor that needs one is DLX_ERROR_UNSUPPORTED.
  */
 DLX_API dlx_status dlx_tensor_to_arrow_device(dlx_tensor *tensor, const dlx_arrow_options *options,

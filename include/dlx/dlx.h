@@ -370,7 +370,7 @@ typedef struct dlx_export_options {
   uint32_t max_version_major; /**< newest DLPack that the consumer takes; 0.0: any */
   uint32_t max_version_minor;
   int32_t device_type; /**< where the consumer wants the data, with DLX_HAS_DEVICE */
-  int32_t device_id;
+  int32_t device_id;   /**< 255 on CUDA and ROCm (torch's "cuda"): the thread's current device */
   int64_t stream;                 /**< the consumer's stream, by the array API's numbers */
   uint64_t min_alignment;         /**< of the first element, a power of two; 0: any */
   int32_t negative_strides;       /**< DLX_NEGATIVE_STRIDES_* */

@@ -1,6 +1,9 @@
 #include <cstring>
+#include <memory>
+#include <utility>
 
 #include "src/arrow/bitmap.h"
+#include "src/arrow/event.h"
 #include "src/arrow/export.h"
 #include "src/arrow/layout.h"
 #include "src/base/error.h"
@@ -8,6 +11,7 @@
 #include "src/dtype/dtype.h"
 #include "src/tensor/convert.h"
 #include "src/tensor/layout.h"
+#include "src/tensor/order.h"
 #include "src/tensor/views.h"
 
 namespace dlx::arrow {
@@ -23,6 +27,7 @@ struct ArrayNode {
   ArrowArray child{};
   ArrowArray* children[1] = {&child};
   TensorRef tensor;  ///< whose memory the leaf shows
+  std::unique_ptr<SyncEvent> event;
 };
 
 /// Pure C++, so any thread may call it, with or without an interpreter.
@@ -102,24 +107,45 @@ void require_host(const Tensor* tensor) {
        device_text(static_cast<int32_t>(device.device_type), device.device_id).text);
 }
 
-void set_device(DLDevice device, ArrowDeviceArray* out) noexcept {
-  out->device_type = static_cast<int32_t>(device.device_type);
-  out->device_id = device.device_type == kDLCPU ? -1 : device.device_id;
-}
+namespace {
 
-DLDevice export_array(Tensor* tensor, const ExportRequest& request, ArrowArray* out) {
-  const Layout layout = layout_of(tensor, request.layout, request.copy);
-  TensorRef memory = prepare(tensor, layout, request);
-  const DLDevice device = memory->dl.device;
+/// Fills `out` level by level; the top one keeps the event.
+void fill_array(Tensor* tensor, const Layout& layout, TensorRef memory,
+                std::unique_ptr<SyncEvent> event, ArrowArray* out) {
   int64_t length = tensor->shape()[0];
+  ArrayNode* top = nullptr;
   for (const int64_t size : layout.levels) {
     ArrayNode* node = fill_level(out, length, false);
+    if (top == nullptr) top = node;
     out = &node->child;
     length *= size;  // fits: the tensor has as many elements, or some extent is 0
   }
   ArrayNode* leaf = fill_level(out, length, true);
+  (top == nullptr ? leaf : top)->event = std::move(event);
   fill_leaf(out, leaf, static_cast<TensorRef&&>(memory));
-  return device;
+}
+
+}  // namespace
+
+void export_array(Tensor* tensor, const ExportRequest& request, ArrowArray* out) {
+  const Layout layout = layout_of(tensor, request.layout, request.copy);
+  TensorRef memory = prepare(tensor, layout, request);
+  // Without an event nobody can be told to wait: pinned memory.
+  if (memory->dl.device.device_type != kDLCPU) synchronize(memory.get());
+  fill_array(tensor, layout, static_cast<TensorRef&&>(memory), nullptr, out);
+}
+
+void export_device_array(Tensor* tensor, const ExportRequest& request, ArrowDeviceArray* out) {
+  const Layout layout = layout_of(tensor, request.layout, request.copy);
+  TensorRef memory = prepare(tensor, layout, request);
+  const DLDevice device = memory->dl.device;
+  auto event = std::make_unique<SyncEvent>();
+  event->record(memory.get());
+  *out = ArrowDeviceArray{};
+  out->device_type = static_cast<int32_t>(device.device_type);
+  out->device_id = device.device_type == kDLCPU ? -1 : device.device_id;
+  out->sync_event = event->pointer();
+  fill_array(tensor, layout, static_cast<TensorRef&&>(memory), std::move(event), &out->array);
 }
 
 }  // namespace dlx::arrow

@@ -4,6 +4,7 @@
 #include <new>
 
 #include "src/arrow/bitmap.h"
+#include "src/arrow/event.h"
 #include "src/base/checked.h"
 #include "src/base/error.h"
 #include "src/device/registry.h"
@@ -189,9 +190,13 @@ TensorRef import_bits(ArrowArray* array, const TensorType& type, const Elements&
 
 }  // namespace
 
-TensorRef import_array(ArrowArray* array, const TensorType& type, DLDevice device,
+TensorRef import_array(ArrowArray* array, const TensorType& type, DLDevice device, void* sync_event,
                        const CopyRequest& request, bool* copied) {
   const bool readable = cpu_reachable(static_cast<int32_t>(device.device_type));
+  if (sync_event != nullptr && readable) {  // pinned memory: bitmaps are read here
+    wait_on_host(sync_event, device);
+    sync_event = nullptr;
+  }
   const Elements elements = locate(*array, type, readable);
   *copied = type.bits || request.copy == DLX_COPY_ALWAYS;
   if (type.bits) return import_bits(array, type, elements, device, request);
@@ -209,6 +214,7 @@ TensorRef import_array(ArrowArray* array, const TensorType& type, DLDevice devic
   }
   description.byte_offset = static_cast<uint64_t>(offset);
   TensorRef root = describe(description, DLPACK_FLAG_BITMASK_READ_ONLY, "array");
+  if (sync_event != nullptr) follow_event(sync_event, root.get());
   TensorRef tensor = permuted(TensorRef::share(root.get()), type);
   if (*copied) {
     tensor = clone(tensor.get(), request);
@@ -226,13 +232,6 @@ DLDevice read_device(const ArrowDeviceArray& array) {
   if (array.sync_event != nullptr && cpu) {
     fail(DLX_ERROR_INVALID_ARGUMENT,
          "`array` has a sync_event on the CPU, which has no events (expected NULL)");
-  }
-  if (array.sync_event != nullptr) {
-    fail(DLX_ERROR_UNSUPPORTED,
-         "`array` has a sync_event on device type %d, for which dlx cannot wait yet: synchronise "
-         "with "
-         "the library that made it, and pass NULL",
-         array.device_type);
   }
   DLDevice device;
   device.device_type = static_cast<DLDeviceType>(array.device_type);

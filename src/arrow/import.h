@@ -11,11 +11,11 @@ namespace dlx::arrow {
 /// Arrow arrays in. Ownership and errors as arrow.h documents them.
 
 /// Takes `array`, whose memory is on `device`, over on success. `*copied` tells whether the result
-/// has memory of its own.
-TensorRef import_array(ArrowArray* array, const TensorType& type, DLDevice device,
+/// has memory of its own. The data is ready behind `sync_event`, unless that is NULL.
+TensorRef import_array(ArrowArray* array, const TensorType& type, DLDevice device, void* sync_event,
                        const CopyRequest& request, bool* copied);
 
-/// The device of a device array in DLPack's terms; checks that there is no event to wait for.
+/// The device of a device array in DLPack's terms.
 DLDevice read_device(const ArrowDeviceArray& array);
 
 /// A tensor of no elements, for a stream without arrays.

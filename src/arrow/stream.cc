@@ -47,7 +47,7 @@ TensorRef import_stream(ArrowArrayStream* stream, const CopyRequest& request, bo
   }
   DLDevice cpu{};
   cpu.device_type = kDLCPU;
-  return import_array(first.get(), type, cpu, request, copied);
+  return import_array(first.get(), type, cpu, nullptr, request, copied);
 }
 
 }  // namespace dlx::arrow

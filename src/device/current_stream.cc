@@ -17,12 +17,6 @@ thread_local Chosen chosen[kMaxChosen];
 thread_local int chosen_count = 0;
 thread_local WorkStreamFn followed = nullptr;
 
-/// Managed memory is worked on by the streams of its kind of device.
-int32_t family(int32_t device_type) noexcept {
-  if (device_type == kDLCUDAManaged || device_type == kDLCUDAHost) return kDLCUDA;
-  return device_type == kDLROCMHost ? static_cast<int32_t>(kDLROCM) : device_type;
-}
-
 Chosen* find(int32_t device_type, int32_t id) noexcept {
   for (int i = 0; i < chosen_count; ++i) {
     if (chosen[i].device_type == device_type && chosen[i].id == id) return &chosen[i];
@@ -32,8 +26,13 @@ Chosen* find(int32_t device_type, int32_t id) noexcept {
 
 }  // namespace
 
+int32_t stream_family(int32_t device_type) noexcept {
+  if (device_type == kDLCUDAManaged || device_type == kDLCUDAHost) return kDLCUDA;
+  return device_type == kDLROCMHost ? static_cast<int32_t>(kDLROCM) : device_type;
+}
+
 StreamHandle current_stream(const Backend& backend, int32_t device_type, int32_t id) noexcept {
-  device_type = family(device_type);
+  device_type = stream_family(device_type);
   if (chosen_count > 0) {
     if (const Chosen* entry = find(device_type, id)) return entry->stream;
   }
@@ -44,8 +43,15 @@ StreamHandle current_stream(const Backend& backend, int32_t device_type, int32_t
   return backend.default_stream();
 }
 
+bool chosen_stream(int32_t device_type, int32_t id, StreamHandle* out) noexcept {
+  const Chosen* entry = find(stream_family(device_type), id);
+  if (entry == nullptr) return false;
+  *out = entry->stream;
+  return true;
+}
+
 void set_current_stream(int32_t device_type, int32_t id, StreamHandle stream) {
-  device_type = family(device_type);
+  device_type = stream_family(device_type);
   Chosen* entry = find(device_type, id);
   if (entry == nullptr) {
     if (chosen_count == kMaxChosen) {
@@ -58,7 +64,7 @@ void set_current_stream(int32_t device_type, int32_t id, StreamHandle stream) {
 }
 
 void reset_current_stream(int32_t device_type, int32_t id) noexcept {
-  if (Chosen* entry = find(family(device_type), id)) *entry = chosen[--chosen_count];
+  if (Chosen* entry = find(stream_family(device_type), id)) *entry = chosen[--chosen_count];
 }
 
 void follow_work_stream(WorkStreamFn function) noexcept { followed = function; }

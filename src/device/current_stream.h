@@ -5,9 +5,16 @@
 
 namespace dlx {
 
+/// The device type whose streams work on memory of that type: managed and pinned memory has none of its
+/// own.
+int32_t stream_family(int32_t device_type) noexcept;
+
 /// The calling thread's current stream of a device, in this order: what the user said; what the
 /// library says whose exchange table was last imported from on this thread; the default stream.
 StreamHandle current_stream(const Backend& backend, int32_t device_type, int32_t id) noexcept;
+
+/// What set_current_stream() said on this thread; false: nothing.
+bool chosen_stream(int32_t device_type, int32_t id, StreamHandle* out) noexcept;
 
 /// Throws Error(UNSUPPORTED) if the thread has set streams of too many devices.
 void set_current_stream(int32_t device_type, int32_t id, StreamHandle stream);

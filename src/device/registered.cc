@@ -206,6 +206,12 @@ Backend* find_registered(int32_t device_type) noexcept {
   return nullptr;
 }
 
+int32_t registered_type(int32_t index) noexcept {
+  if (index >= kMaxRegistered) return 0;
+  const RegisteredBackend* backend = registered[index].load(std::memory_order_acquire);
+  return backend == nullptr ? 0 : backend->type();
+}
+
 void register_backend(int32_t device_type, const dlx_backend& functions) {
   check_functions(functions);
   if (device_type <= 0) {

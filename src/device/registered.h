@@ -12,6 +12,9 @@ void register_backend(int32_t device_type, const dlx_backend& functions);
 /// The backend registered for a device type, or NULL.
 Backend* find_registered(int32_t device_type) noexcept;
 
+/// The device type of the index-th registered backend; 0 beyond the last.
+int32_t registered_type(int32_t index) noexcept;
+
 }  // namespace dlx
 
 #endif  // DLX_SRC_DEVICE_REGISTERED_H_

@@ -103,6 +103,27 @@ Backend* find_backend(int32_t device_type) noexcept {
   }
 }
 
+int32_t list_device_types(int32_t* out, int32_t capacity) noexcept {
+  int32_t count = 0;
+  const auto add = [&](int32_t type) {
+    if (count < capacity) out[count] = type;
+    ++count;
+  };
+  for (const DeviceKind& kind : kDevices) add(kind.type);
+  for (int32_t i = 0; const int32_t type = registered_type(i); ++i) {
+    if (kind_name(type) == nullptr) add(type);
+  }
+  return count;
+}
+
+DLDevice resolve_device(DLDevice device) noexcept {
+  constexpr int32_t kWithoutIndex = 255;
+  const bool gpu = device.device_type == kDLCUDA || device.device_type == kDLROCM;
+  if (!gpu || device.device_id != kWithoutIndex) return device;
+  device.device_id = find_backend(static_cast<int32_t>(device.device_type))->current_device();
+  return device;
+}
+
 bool device_known(int32_t device_type) noexcept { return kind_name(device_type) != nullptr; }
 
 const char* backend_reason(int32_t device_type) noexcept {

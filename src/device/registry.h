@@ -15,6 +15,14 @@ Backend* find_backend(int32_t device_type) noexcept;
 /// Why there is no device of that type, in words; "" if there is one. Static.
 const char* backend_reason(int32_t device_type) noexcept;
 
+/// The device types that have a name or a backend, in ascending order but for the registered ones that
+/// have no name, which come last. Writes at most `capacity`, returns how many there are.
+int32_t list_device_types(int32_t* out, int32_t capacity) noexcept;
+
+/// The device that a consumer means: an id of 255 on CUDA and ROCm is torch's "cuda" without an index,
+/// the calling thread's current device.
+DLDevice resolve_device(DLDevice device) noexcept;
+
 /// A device type that DLPack (or its main branch) names.
 bool device_known(int32_t device_type) noexcept;
 

@@ -108,8 +108,7 @@ void Site::download_spans(void* src_handle, const CopyPlan& plan) const {
     const int64_t bytes = rest < StagingBuffer::kBytes ? rest : StagingBuffer::kBytes;
     StagingBuffer buffer(*backend);
     buffer.begin_use(id, stream);
-    DeviceAddress from = at(src_handle, plan.src());
-    from.offset += static_cast<uint64_t>(first - span.below);
+    const DeviceAddress from = at(src_handle, plan.src() + first - span.below);
     backend->copy_to_host(id, stream, buffer.data(), from, static_cast<size_t>(bytes));
     end_use(&buffer);
     buffer.wait();

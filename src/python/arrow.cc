@@ -96,16 +96,18 @@ TensorRef import_capsules(PyObject* schema, PyObject* array_capsule, int32_t cop
   DLDevice device{};
   device.device_type = kDLCPU;
   ArrowArray* array;
+  void* sync_event = nullptr;
   auto* on_device = open_capsule<ArrowDeviceArray>(array_capsule, kDeviceArray);
   if (on_device != nullptr) {
     device = arrow::read_device(*on_device);
     array = &on_device->array;
+    sync_event = on_device->sync_event;
   } else {
     array = require_capsule<ArrowArray>(array_capsule, kArray);
   }
-  const WithoutGil without((type.bits || copy == DLX_COPY_ALWAYS) &&
-                           array->length >= kReleaseGilFrom);
-  return arrow::import_array(array, type, device, request, copied);
+  const bool copies = (type.bits || copy == DLX_COPY_ALWAYS) && array->length >= kReleaseGilFrom;
+  const WithoutGil without(copies || sync_event != nullptr);
+  return arrow::import_array(array, type, device, sync_event, request, copied);
 }
 
 /// _from_arrow(schema, array, copy): the capsules of __arrow_c_array__ or __arrow_c_device_array__.
@@ -274,9 +276,8 @@ PyObject* tensor_arrow_c_device_array(PyObject* self, PyObject* const* args, int
     const arrow::ExportRequest request =
         read_requested(read_device_arguments(args, nargs, kwnames));
     return export_pair<ArrowDeviceArray>(
-        tensor, request, kDeviceArray, destroy_device_array, [&](ArrowDeviceArray* array) {
-          arrow::set_device(arrow::export_array(tensor, request, &array->array), array);
-        });
+        tensor, request, kDeviceArray, destroy_device_array,
+        [&](ArrowDeviceArray* array) { arrow::export_device_array(tensor, request, array); });
   });
 }
 

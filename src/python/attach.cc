@@ -60,6 +60,7 @@ void read_hooks(PyObject* dict) {
   read_hook(dict, "classify", &next.classify);
   read_hook(dict, "guard", &next.guard);
   read_hook(dict, "legacy_signature", &next.legacy_signature);
+  read_hook(dict, "stream_number", &next.stream_number);
   read_hook(dict, "asarray_fallback", &next.asarray_fallback);
   read_hook(dict, "check_dtype", &next.check_dtype);
   read_hook(dict, "array_result", &next.array_result);
@@ -137,6 +138,7 @@ void attach_locked(PyObject* object_type, PyObject* dict) {
     put_functions(dict, native_functions);
     put_functions(dict, arrow_functions);
     put_functions(dict, convert_functions);
+    put_functions(dict, stream_functions);
   } catch (const PythonError&) {
     fail_pending();
   }

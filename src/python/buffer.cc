@@ -3,7 +3,9 @@
 #include "src/device/registry.h"
 #include "src/dtype/dtype.h"
 #include "src/python/tensor_type.h"
+#include "src/tensor/convert.h"
 #include "src/tensor/layout.h"
+#include "src/tensor/order.h"
 
 namespace dlx::py {
 namespace {
@@ -11,11 +13,12 @@ namespace {
 bool wants(int flags, int what) noexcept { return (flags & what) == what; }
 
 /// PEP 3118's own rules about what a request allows. Throws PythonError (BufferError).
-void check_request(const Tensor* tensor, int flags) {
+void check_request(Tensor* tensor, int flags) {
   const auto type = static_cast<int32_t>(tensor->dl.device.device_type);
-  if (!cpu_reachable(type)) {
+  if (type != kDLCPU && !reads_in_place(tensor)) {
     raise(api.buffer_error,
-          "the tensor is on %s, and a buffer is CPU memory: call .to_device('cpu') first",
+          "the tensor is on %s, and a buffer is CPU memory: call .to_device('cpu') or "
+          ".numpy(force=True) first",
           device_text(type, tensor->dl.device.device_id).text);
   }
   if (wants(flags, PyBUF_WRITABLE) && tensor->readonly()) {
@@ -51,6 +54,7 @@ int tensor_getbuffer(PyObject* self, PyBuffer* view, int flags) {
   return enter("Tensor buffer", -1, [&] {
     Tensor* tensor = tensor_of(self);
     check_request(tensor, flags);
+    if (tensor->dl.device.device_type != kDLCPU) synchronize(tensor);  // pinned or managed memory
     const DLTensor& dl = tensor->dl;
     int64_t bytes = 0;
     (void)compact_bytes(dl.dtype, tensor->padded(), tensor->size, &bytes);

@@ -133,6 +133,14 @@ DLDevice to_device(PyObject* object) {
   return device;
 }
 
+int64_t to_stream(PyObject* object, DLDevice device) {
+  if (object->type == api.long_type) return to_int64(object, "stream");
+  const Ref type(number(static_cast<int64_t>(device.device_type))), id(number(device.device_id));
+  const Ref found(check(api.PyObject_CallFunctionObjArgs(state.stream_number, object, type.get(),
+                                                         id.get(), nullptr)));
+  return to_int64(found.get(), "stream");
+}
+
 int32_t to_copy_mode(PyObject* object) {
   if (object == nullptr || object == api.none) return DLX_COPY_IF_NEEDED;
   if (object == api.true_) return DLX_COPY_ALWAYS;

@@ -1,7 +1,6 @@
 #include <cstdio>
 #include <new>
 
-#include "src/device/registry.h"
 #include "src/python/tensor_type.h"
 #include "src/tensor/dlpack.h"
 #include "src/tensor/order.h"
@@ -20,18 +19,11 @@ Tensor* require_tensor(void* object) {
   return tensor_of(python);
 }
 
-/// What is pending comes before our current stream, the one that consumers of the table work on.
-void make_ready_on_current(Tensor* tensor) {
-  if (tensor->dl.device.device_type == kDLCPU) return;
-  const StreamHandle stream = current_stream_of(tensor->dl.device);
-  make_ready(tensor, find_worker(tensor->dl).backend == nullptr ? nullptr : &stream);
-}
-
 int from_py_object(void* object, DLManagedTensorVersioned** out) {
   *out = nullptr;
   return enter("managed_tensor_from_py_object_no_sync", -1, [&] {
     Tensor* tensor = require_tensor(object);
-    make_ready_on_current(tensor);
+    make_ready_on_current(tensor);  // the stream that consumers of the table work on
     *out = exports_as_is(tensor) ? export_shared(tensor) : export_versioned(tensor, {});
     return 0;
   });

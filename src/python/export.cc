@@ -49,13 +49,10 @@ bool read_max_version(PyObject* max_version) {
   return major >= 1;
 }
 
-ExportRequest read_request(PyObject* stream, PyObject* dl_device, PyObject* copy) {
+ExportRequest read_request(const Tensor* tensor, PyObject* stream, PyObject* dl_device,
+                           PyObject* copy) {
   ExportRequest request;
   request.copy = to_copy_mode(copy);
-  if (stream != nullptr && stream != api.none) {
-    request.has_stream = true;
-    request.stream = to_int64(stream, "stream");
-  }
   if (dl_device != nullptr && dl_device != api.none) {
     int64_t type, id;
     read_pair(dl_device, "dl_device", &type, &id);
@@ -63,13 +60,18 @@ ExportRequest read_request(PyObject* stream, PyObject* dl_device, PyObject* copy
     // A number beyond 32 bits is no device either.
     request.device.device_type = static_cast<DLDeviceType>(type == int32_t(type) ? type : 0);
     request.device.device_id = id == int32_t(id) ? static_cast<int32_t>(id) : -1;
+    request.device = resolve_device(request.device);
+  }
+  if (stream != nullptr && stream != api.none) {
+    request.has_stream = true;
+    request.stream = to_stream(stream, request.has_device ? request.device : tensor->dl.device);
   }
   return request;
 }
 
 PyObject* export_capsule(Tensor* tensor, PyObject* const* values) {
   const bool versioned = read_max_version(values[1]);
-  ExportRequest request = read_request(values[0], values[2], values[3]);
+  ExportRequest request = read_request(tensor, values[0], values[2], values[3]);
   try {
     if (versioned) {
       return make_capsule(export_versioned(tensor, request), kVersioned, destroy_versioned);

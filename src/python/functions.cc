@@ -105,15 +105,17 @@ PyObject* copyto(PyObject*, PyObject* const* args, intptr_t nargs, PyObject* kwn
     PyObject* values[3];
     parse_arguments(kSignature, args, nargs, kwnames, values);
     CopyRequest request;
-    if (values[2] != nullptr && values[2] != api.none) {
-      request.has_stream = true;
-      request.stream = to_int64(values[2], "stream");
-    }
     Ref dst(as_shared_tensor(values[0]));
     Tensor* target = tensor_of(dst.get());
     Ref src(is_tensor(values[1]) ? Ref::share(values[1]).detach()
                                  : as_tensor_like(values[1], target));
     Tensor* source = tensor_of(src.get());
+    if (values[2] != nullptr && values[2] != api.none) {
+      const DLDevice device = target->dl.device;
+      const bool to_host = cpu_reachable(static_cast<int32_t>(device.device_type));
+      request.has_stream = true;
+      request.stream = to_stream(values[2], to_host ? source->dl.device : device);
+    }
     WithoutGil without(target->size >= kReleaseGilFrom);
     copy_tensor_from(target, source, request);
     return none();
@@ -178,12 +180,19 @@ constexpr PyMethodDef plain(const char* name, Function* function, int flags) {
 }  // namespace
 
 PyMethodDef native_functions[] = {
-    fast("copyto", copyto,
-         "copyto(dst, src, /, *, stream=None)\n--\n\n"
-         "Copy every element of `src`, broadcast, into `dst`, any strides and any overlap.\n\n"
-         "Both may be anything that dlx.asarray takes without a copy; `src` may also be a scalar\n"
-         "or a nested sequence. Same dtype. Raises ReadOnlyError, or ValueError for a shape or\n"
-         "dtype that does not fit, before a byte is written. Other threads run meanwhile."),
+    fast(
+        "copyto", copyto,
+        "copyto(dst, src, /, *, stream=None)\n--\n\n"
+        "Copy every element of `src`, broadcast, into `dst`, any strides and any overlap.\n\n"
+        "Both may be anything that dlx.asarray takes without a copy, on any two devices; `src` "
+        "may\n"
+        "also be a scalar or a nested sequence. Same dtype. `stream`, a number or a stream "
+        "object,\n"
+        "is one of the destination's device (of the source's, where the destination is host\n"
+        "memory); None is the current stream. The copy is put in order behind what both wait for;\n"
+        "host memory that was written is ready on return. Raises ReadOnlyError, or ValueError for\n"
+        "a shape or dtype that does not fit, before a byte is written. Other threads run\n"
+        "meanwhile."),
     fast("_wrap", wrap_pointer, nullptr),
     fast("_empty", make_empty, nullptr),
     plain("_from_buffer", from_buffer, METH_O),

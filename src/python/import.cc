@@ -14,12 +14,14 @@ TensorRef settle(Imported&& imported, const Request& request) {
       imported.copied && request.copy == DLX_COPY_ALWAYS ? DLX_COPY_IF_NEEDED : request.copy;
   Tensor* tensor = imported.tensor.get();
   if (request.has_device) {
-    WithoutGil without(copy.copy == DLX_COPY_ALWAYS && tensor->size >= kReleaseGilFrom);
+    const bool stays = tensor->dl.device.device_type == request.device.device_type &&
+                       tensor->dl.device.device_id == request.device.device_id;
+    WithoutGil without((copy.copy == DLX_COPY_ALWAYS || !stays) && tensor->size >= kReleaseGilFrom);
     return to_device(tensor, request.device, copy);
   }
   if (copy.copy != DLX_COPY_ALWAYS) return static_cast<TensorRef&&>(imported.tensor);
-  // Memory that the CPU cannot reach was copied by its producer, who was told to.
-  if (!cpu_reachable(static_cast<int32_t>(tensor->dl.device.device_type))) {
+  // Memory that dlx cannot copy was copied by its producer, who was told to.
+  if (!can_move(tensor->dl.device, tensor->dl.device)) {
     return static_cast<TensorRef&&>(imported.tensor);
   }
   WithoutGil without(tensor->size >= kReleaseGilFrom);
@@ -108,13 +110,15 @@ PyObject* dtype_numbers(DLDataType dtype) {
   return tuple_of(3, numbers);
 }
 
-Ref convert(Ref tensor, DLDataType dtype, int32_t copy) {
+/// `force` allows to move the data to the CPU, where the conversion is done.
+Ref convert(Ref tensor, DLDataType dtype, int32_t copy, bool force) {
   const Ref code(dtype_numbers(dtype));
   PyObject* mode = copy == DLX_COPY_ALWAYS  ? api.true_
                    : copy == DLX_COPY_NEVER ? api.false_
                                             : api.none;
-  return Ref(check(api.PyObject_CallFunctionObjArgs(state.convert_dtype, tensor.get(), code.get(),
-                                                    mode, nullptr)));
+  return Ref(
+      check(api.PyObject_CallFunctionObjArgs(state.convert_dtype, tensor.get(), code.get(), mode,
+                                             force ? api.true_ : api.false_, nullptr)));
 }
 
 /// `values` as in the signature of asarray.
@@ -135,7 +139,8 @@ Ref asarray_of(PyObject* const* values) {
   Ref tensor = array_of(object, request);
   if (!tensor) return fall_back();
   if (!same_dtype(tensor_of(tensor.get())->dl.dtype, dtype)) {
-    return convert(static_cast<Ref&&>(tensor), dtype, copy);
+    const bool force = values[4] != nullptr && values[4] == api.true_;
+    return convert(static_cast<Ref&&>(tensor), dtype, copy, force);
   }
   if (copy != DLX_COPY_ALWAYS) return tensor;
   request.copy = copy;

@@ -2,8 +2,10 @@
 
 #include <cstdio>
 
+#include "src/device/current_stream.h"
 #include "src/device/registry.h"
 #include "src/python/tensor_type.h"
+#include "src/tensor/convert.h"
 #include "src/tensor/dlpack.h"
 #include "src/tensor/order.h"
 
@@ -87,6 +89,28 @@ void prefer_guards_reason(PyObject* object) noexcept {
   const Ref t(type), v(value), b(traceback);
 }
 
+/// The table never synchronises: the data of a device is ready behind the stream that the library works
+/// on now. Work of ours follows that stream from now on.
+void order_by_table(const DLPackExchangeAPI& table, Tensor* tensor) {
+  const Worker worker = find_worker(tensor->dl);
+  if (worker.backend == nullptr) return;
+  const int32_t type = stream_family(static_cast<int32_t>(tensor->dl.device.device_type));
+  void* stream = nullptr;
+  if (table.current_work_stream(static_cast<DLDeviceType>(type), worker.id, &stream) != 0) {
+    if (api.PyErr_Occurred() != nullptr) throw PythonError();
+    raise(api.buffer_error, "the exchange table of the type names no current stream of %s",
+          device_text(type, worker.id).text);
+  }
+  follow_work_stream(table.current_work_stream);
+  note_written(tensor, number_of_handle(*worker.backend, stream));
+}
+
+/// Whether dlx can order work on a device by itself, once the producer says on which stream it is.
+bool orders_by_streams(const DLDevice& device) noexcept {
+  const Backend* backend = find_backend(static_cast<int32_t>(device.device_type));
+  return backend != nullptr && backend->has_streams();
+}
+
 }  // namespace
 
 /// Import through the type's C table. None: the table does not serve this device (it never
@@ -101,7 +125,9 @@ Imported import_by_table(PyObject* object, const TypeEntry& entry, const Request
     throw PythonError();
   }
   const bool host = managed->version.major != 1 || managed->dl_tensor.device.device_type == kDLCPU;
-  if (!host) {
+  // Only the producer can order the data of devices whose streams dlx knows nothing of.
+  if (!host && (entry.table->current_work_stream == nullptr ||
+                !orders_by_streams(managed->dl_tensor.device))) {
     if (managed->deleter != nullptr) managed->deleter(managed);
     return {};
   }
@@ -109,6 +135,16 @@ Imported import_by_table(PyObject* object, const TypeEntry& entry, const Request
   imported.copied =
       managed->version.major == 1 && (managed->flags & DLPACK_FLAG_BITMASK_IS_COPIED) != 0;
   imported.tensor = take(managed);
+  if (!host) {
+    try {
+      order_by_table(*entry.table, imported.tensor.get());
+    } catch (const PythonError&) {
+      const WithoutPendingError
+          aside;  // the producer's deleter may be Python code, which clears it
+      imported.tensor = TensorRef();
+      throw;
+    }
+  }
   if ((entry.flags & kTorch) == 0 || !may_have_lazy_bits(imported.tensor->dl.dtype))
     return imported;
   const bool is_complex = imported.tensor->dl.dtype.code == kDLComplex;
@@ -192,7 +228,8 @@ void add_stream(DlpackCall* call, const DLDevice& device) {
 
 Ref call_modern(PyObject* object, const DLDevice& device, const Request& request) {
   DlpackCall call(object);
-  const bool moves = request.has_device && !is_device(device, request.device);
+  const bool crosses = request.has_device && !is_device(device, request.device);
+  const bool moves = crosses && !can_move(device, request.device);  // else dlx does it
   call.add(names.max_version, Ref::share(state.version_1_3));
   if (!moves) add_stream(&call, device);
   if (moves) {
@@ -200,7 +237,8 @@ Ref call_modern(PyObject* object, const DLDevice& device, const Request& request
                                request.device.device_id};
     call.add(names.dl_device, Ref(tuple_of(2, numbers)));
   }
-  if (request.copy != DLX_COPY_IF_NEEDED) {
+  const bool copies_later = crosses && !moves && request.copy == DLX_COPY_ALWAYS;
+  if (request.copy != DLX_COPY_IF_NEEDED && !copies_later) {
     call.add(names.copy, Ref(api.PyBool_FromLong(request.copy == DLX_COPY_ALWAYS ? 1 : 0)));
   }
   return call.run();
@@ -213,7 +251,7 @@ Ref call_legacy(PyObject* object, const DLDevice& device, const Request& request
          "copy=False cannot be promised: the __dlpack__ of this type takes no `copy`");
   }
   if (request.has_device && !is_device(device, request.device) &&
-      !cpu_reachable(static_cast<int32_t>(device.device_type))) {
+      !can_move(device, request.device)) {
     fail(
         DLX_ERROR_DEVICE_REFUSED,
         "the data is on %s, and the __dlpack__ of this type takes no `dl_device`: move it with its "

@@ -28,6 +28,7 @@ struct State {
   PyObject* classify = nullptr;
   PyObject* guard = nullptr;
   PyObject* legacy_signature = nullptr;
+  PyObject* stream_number = nullptr;
   PyObject* asarray_fallback = nullptr;
   PyObject* check_dtype = nullptr;
   PyObject* array_result = nullptr;

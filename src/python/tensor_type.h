@@ -83,6 +83,9 @@ class Int64List {
 DLDataType to_dtype(PyObject* object);
 /// Any device-like object, by the device_code hook.
 DLDevice to_device(PyObject* object);
+/// An integer, or a stream object of dlx or another library, as the number of a stream of `device`, by
+/// the stream_number hook for objects. The number itself is not checked here.
+int64_t to_stream(PyObject* object, DLDevice device);
 /// None, True or False as DLX_COPY_*.
 int32_t to_copy_mode(PyObject* object);
 int32_t to_order(PyObject* object);
@@ -125,6 +128,7 @@ extern PyMethodDef import_functions[];   // import.cc
 extern PyMethodDef native_functions[];   // functions.cc
 extern PyMethodDef arrow_functions[];    // arrow.cc
 extern PyMethodDef convert_functions[];  // handover.cc
+extern PyMethodDef stream_functions[];   // streams.cc
 /// Forgets what handover.cc keeps about the libraries that convert() serves.
 void clear_targets() noexcept;
 /// Forgets what import.cc keeps about types.

@@ -1,5 +1,6 @@
 #include "src/tensor/convert.h"
 
+#include <initializer_list>
 #include <memory>
 
 #include "src/base/error.h"
@@ -80,6 +81,18 @@ void require_reachable(const DLDevice& device, const char* argument) {
        device_text(type_of(device), device.device_id).text,
        backend_reason(type_of(device))[0] == '\0' ? "there is no such device"
                                                   : backend_reason(type_of(device)));
+}
+
+bool can_move(const DLDevice& from, const DLDevice& to) {
+  for (const DLDevice& device : {from, to}) {
+    const auto type = static_cast<int32_t>(device.device_type);
+    if (cpu_reachable(type)) continue;
+    Backend* backend = find_backend(type);
+    if (backend == nullptr || device.device_id < 0 || device.device_id >= backend->count()) {
+      return false;
+    }
+  }
+  return to.device_type != kDLCPU || to.device_id == 0;
 }
 
 void copy_data(const DLTensor& dst, const DLTensor& src, const CopyRequest& request) {

@@ -22,6 +22,9 @@ void require_cpu_reachable(const DLDevice& device, const char* argument);
 /// Throws Error(UNSUPPORTED) unless the CPU or a backend can reach the memory, naming `argument`.
 void require_reachable(const DLDevice& device, const char* argument);
 
+/// Whether dlx can bring data from one device to the other. Opens their drivers.
+bool can_move(const DLDevice& from, const DLDevice& to);
+
 /// Whether the CPU may use the memory where it lies, once it is ready: ordinary, pinned, and managed
 /// memory that CPU and device may use at the same time.
 bool reads_in_place(const Tensor* tensor);

@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <cstdlib>
-#include <initializer_list>
 #include <new>
 
 #include "src/base/error.h"
@@ -70,40 +69,28 @@ bool same_device(const DLDevice& a, const DLDevice& b) noexcept {
   return a.device_type == b.device_type && a.device_id == b.device_id;
 }
 
-/// Whether dlx can bring the data to the device that the consumer asks for.
-bool can_move(const DLDevice& from, const DLDevice& to) {
-  for (const DLDevice& device : {from, to}) {
-    const auto type = static_cast<int32_t>(device.device_type);
-    if (cpu_reachable(type)) continue;
-    Backend* backend = find_backend(type);
-    if (backend == nullptr || device.device_id < 0 || device.device_id >= backend->count()) {
-      return false;
-    }
-  }
-  return to.device_type != kDLCPU || to.device_id == 0;
-}
-
 /// The tensor where the consumer wants it, copied (`*copied`) only if it has to cross.
 TensorRef place(Tensor* tensor, const ExportRequest& request, bool markable, bool* copied) {
+  const DLDevice wanted = resolve_device(request.device);
   const auto have = static_cast<int32_t>(tensor->dl.device.device_type);
   const int64_t* stream = request.has_stream ? &request.stream : nullptr;
   *copied = false;
-  if (!request.has_device || same_device(request.device, tensor->dl.device)) {
+  if (!request.has_device || same_device(wanted, tensor->dl.device)) {
     make_ready(tensor, stream);
     return TensorRef::share(tensor);
   }
-  const auto want = static_cast<int32_t>(request.device.device_type);
+  const auto want = static_cast<int32_t>(wanted.device_type);
   if (stream != nullptr) check_stream(want, *stream);
-  if (want == kDLCPU && request.device.device_id == 0 && reads_in_place(tensor)) {
+  if (want == kDLCPU && wanted.device_id == 0 && reads_in_place(tensor)) {
     synchronize(tensor);
-    return relabel_device(tensor, request.device);
+    return relabel_device(tensor, wanted);
   }
-  if (can_move(tensor->dl.device, request.device)) {
+  if (can_move(tensor->dl.device, wanted)) {
     if (request.copy == DLX_COPY_NEVER) {
       fail(DLX_ERROR_COPY_REFUSED,
            "a copy is needed (the tensor is on %s, `device` is %s), and `copy` is DLX_COPY_NEVER",
            device_text(have, tensor->dl.device.device_id).text,
-           device_text(want, request.device.device_id).text);
+           device_text(want, wanted.device_id).text);
     }
     *copied = true;
     CopyRequest copy;
@@ -112,12 +99,12 @@ TensorRef place(Tensor* tensor, const ExportRequest& request, bool markable, boo
     copy.has_stream = stream != nullptr && *stream != -1;
     copy.stream = request.stream;
     const uint64_t padded = tensor->flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED;
-    TensorRef moved = clone_to(tensor, request.device, markable ? padded : 0, copy);
+    TensorRef moved = clone_to(tensor, wanted, markable ? padded : 0, copy);
     make_ready(moved.get(), stream);
     return moved;
   }
   fail(DLX_ERROR_DEVICE_REFUSED, "`device` %s is out of reach of a tensor on %s: %s",
-       device_text(want, request.device.device_id).text,
+       device_text(want, wanted.device_id).text,
        device_text(have, tensor->dl.device.device_id).text,
        backend_reason(want == kDLCPU ? have : want));
 }

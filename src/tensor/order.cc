@@ -31,6 +31,13 @@ void make_ready(Tensor* tensor, const int64_t* stream) {
   readiness.order(*worker.backend, worker.id, target);
 }
 
+StreamHandle make_ready_on_current(Tensor* tensor) {
+  if (tensor->dl.device.device_type == kDLCPU) return 0;
+  const StreamHandle stream = current_stream_of(tensor->dl.device);
+  make_ready(tensor, find_worker(tensor->dl).backend == nullptr ? nullptr : &stream);
+  return stream;
+}
+
 void note_written(Tensor* tensor, StreamHandle stream) {
   const Worker worker = find_worker(tensor->dl);
   if (worker.backend == nullptr) return;

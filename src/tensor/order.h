@@ -13,6 +13,10 @@ namespace dlx {
 /// stream; -1 asks for nothing. Throws Error(INVALID_ARGUMENT) for a number that the standard forbids.
 void make_ready(Tensor* tensor, const int64_t* stream);
 
+/// What is pending comes before the calling thread's current stream of the device, which is returned;
+/// 0 where there are no streams.
+StreamHandle make_ready_on_current(Tensor* tensor);
+
 /// The work that `stream` has now writes the data. The number has been checked.
 void note_written(Tensor* tensor, StreamHandle stream);
 

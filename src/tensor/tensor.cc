@@ -222,7 +222,8 @@ TensorRef empty(int32_t ndim, const int64_t* shape, DLDataType dtype, DLDevice d
     void* data = backend.allocate(static_cast<int32_t>(device.device_type), device.device_id, size,
                                   alignment);
     if (data == nullptr) {
-      fail(DLX_ERROR_OUT_OF_MEMORY, "there is no room for %zu bytes (shape %s of %s)", size,
+      fail(DLX_ERROR_OUT_OF_MEMORY, "there is no room for %zu bytes on %s (shape %s of %s)", size,
+           device_text(static_cast<int32_t>(device.device_type), device.device_id).text,
            shape_text(ndim, shape).text, dtype_text(dtype).text);
     }
     tensor->dl.data = tensor->owner = data;

@@ -49,6 +49,7 @@ try:
         unshare,
     )
     from dlx._native import Tensor, asarray, convert, copyto, from_dlpack
+    from dlx._streams import Stream, current_stream, stream
     from dlx.device import Device, device_of, devices
     from dlx.dtypes import dtype
 except ImportError as error:
@@ -80,6 +81,7 @@ __all__ = [
     "InvalidArgumentError",
     "OutOfMemoryError",
     "ReadOnlyError",
+    "Stream",
     "Tensor",
     "UnavailableError",
     "UnsupportedError",
@@ -87,6 +89,7 @@ __all__ = [
     "attach",
     "convert",
     "copyto",
+    "current_stream",
     "device_of",
     "devices",
     "dtype",
@@ -99,5 +102,6 @@ __all__ = [
     "set_num_threads",
     "share",
     "shared_fd",
+    "stream",
     "unshare",
 ]

@@ -5,14 +5,15 @@ The native asarray has the first protocols in line: a Tensor itself, an exact nu
 exchange table, `__dlpack__`. They come first because they carry every dtype and device and state
 ownership exactly. Then follow, in this order:
 
-1. the buffer protocol: shares memory, says whether it is read-only, and locks the memory
+1. `__cuda_array_interface__`: shares memory of a CUDA device; see _cuda_array_interface.py.
+2. the buffer protocol: shares memory, says whether it is read-only, and locks the memory
    against resizing while it is shared; but it has no bfloat16 and no device.
-2. `__array_interface__`, then `__array_struct__`: share memory as well, but nothing stops the owner
+3. `__array_interface__`, then `__array_struct__`: share memory as well, but nothing stops the owner
    from resizing it meanwhile.
-3. Arrow (`__arrow_c_device_array__`, `__arrow_c_array__`, `__arrow_c_stream__`): shares memory but
+4. Arrow (`__arrow_c_device_array__`, `__arrow_c_array__`, `__arrow_c_stream__`): shares memory but
    for booleans, knows devices, and says what is null; see _arrow.py for who goes another way.
-4. `__array__`: whatever the object makes of itself; may copy, and needs NumPy.
-5. numbers and nested sequences: always a copy, since there is no array yet.
+5. `__array__`: whatever the object makes of itself; may copy, and needs NumPy.
+6. numbers and nested sequences: always a copy, since there is no array yet.
 
 For classes that no other library gives a meaning (`PLAIN` in _hooks.py) the native code looks for the
 first four itself, and comes here for numbers, sequences, masks and `copy=` with `__array__` only.
@@ -27,6 +28,7 @@ import sys
 
 from dlx import _hooks, _native, dtypes
 from dlx.errors import CopyRefusedError, DeviceRefusedError, UnavailableError, UnsupportedError
+from dlx.tensor import in_place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,6 +64,8 @@ def fallback(obj: Any, dtype: Any, device: Any, copy: bool | None, force: bool) 
     tensor = _from_ml_dtypes_scalar(obj)
     if tensor is None:
         tensor = _from_mxnet(obj)
+    if tensor is None:
+        tensor = _from_cuda_array_interface(obj)
     if tensor is None and not isinstance(obj, type):
         tensor = _native._from_layout(obj)
     fresh = False
@@ -114,6 +118,19 @@ class _MxnetProducer:
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return 1, 0
+
+
+def _from_cuda_array_interface(obj: Any) -> Tensor | None:
+    """Memory of a CUDA device: module _cuda_array_interface, imported on first need.
+
+    Before the protocols of host memory, some of which would copy it there unasked: numba's
+    `__array__`.
+    """
+    if isinstance(obj, type) or not hasattr(obj, "__cuda_array_interface__"):
+        return None
+    from dlx import _cuda_array_interface
+
+    return _cuda_array_interface.read(obj)
 
 
 def _explain(obj: Any) -> str | None:
@@ -230,12 +247,16 @@ def _from_sequence(obj: Any, dtype: Any, device: Any, copy: bool | None, force: 
     return _native.asarray(tensor, dtype=wanted, device=device, force=force)
 
 
-def convert_dtype(tensor: Tensor, code: DTypeCode, copy: bool | None) -> Tensor:
+def convert_dtype(
+    tensor: Tensor, code: DTypeCode, copy: bool | None, force: bool = False
+) -> Tensor:
     """A tensor's values in another dtype: NumPy's `astype`, and ml_dtypes where NumPy has no type.
+
+    `force` allows to move data of another device to the CPU, where the result is then.
 
     Raises:
         CopyRefusedError: `copy` is False; a conversion always copies.
-        DeviceRefusedError: the data is not on the CPU.
+        DeviceRefusedError: the data is not on the CPU, and `force` is False.
         UnavailableError: NumPy, or ml_dtypes for its types, is not installed.
         UnsupportedError: a complex tensor into a real dtype, or a dtype that neither has.
     """
@@ -244,11 +265,13 @@ def convert_dtype(tensor: Tensor, code: DTypeCode, copy: bool | None) -> Tensor:
         raise CopyRefusedError(
             f"converting {tensor.dtype} to {name} needs a copy, and copy=False forbids it"
         )
-    if tensor.device.device_type != 1:
+    here = tensor.to_device("cpu") if force else in_place(tensor)
+    if here is None:
         raise DeviceRefusedError(
             f"dlx converts dtypes on the CPU only (got data on {tensor.device}): convert with the "
-            "library that owns it, or call `.to_device('cpu')` first"
+            "library that owns it, call `.to_device('cpu')` first, or pass force=True"
         )
+    tensor = here
     try:
         import numpy
     except ImportError:

@@ -175,13 +175,20 @@ def device_reason(device_type: int) -> str:
     return text.decode("utf-8", "replace")
 
 
-def device_properties(device_type: int, device_id: int) -> tuple[str, int, int]:
-    """(maker's name, total bytes, free bytes); -1 bytes mean unknown."""
+def device_properties(device_type: int, device_id: int) -> dict[str, Any]:
+    """The fields of dlx_device_properties; bytes of memory that are unknown are None."""
     out = _backend.struct("dlx_device_properties")
     out.struct_size = _backend.size(out)
     check(_functions.dlx_device_info(device_type, device_id, _backend.address(out)))
-    name = _backend.get_text(out, "name").decode("utf-8", "replace")
-    return name, int(out.memory_total), int(out.memory_free)
+    found: dict[str, Any] = {
+        name: _backend.get_text(out, name).decode("utf-8", "replace")
+        for name in ("name", "architecture", "pci_id", "uuid", "driver_version")
+    }
+    for name in ("memory_total", "memory_free"):
+        size = int(getattr(out, name))
+        found[name] = None if size < 0 else size
+    found["unified_memory"] = bool(out.unified_memory)
+    return found
 
 
 def device_of_pointer(pointer: int) -> tuple[int, int]:
@@ -195,6 +202,58 @@ def device_of_pointer(pointer: int) -> tuple[int, int]:
 def device_synchronize(device_type: int, device_id: int) -> None:
     """Wait for the work that dlx was given for a device."""
     check(_functions.dlx_device_synchronize(device_type, device_id))
+
+
+def stream_create(device: tuple[int, int]) -> int:
+    """dlx_stream_create()."""
+    _require_int32(*device)
+    out = _backend.array("int64_t", 1)
+    check(_functions.dlx_stream_create(*device, _backend.address(out)))
+    return int(out[0])
+
+
+def stream_abandon(device: tuple[int, int], stream: int) -> None:
+    """dlx_stream_destroy(), whatever it says: a driver that is gone took its streams along."""
+    _functions.dlx_stream_destroy(*device, stream)
+
+
+def stream_synchronize(device: tuple[int, int], stream: int) -> None:
+    """dlx_stream_synchronize()."""
+    check(_functions.dlx_stream_synchronize(*device, stream))
+
+
+def stream_wait(device: tuple[int, int], stream: int, other: int) -> None:
+    """dlx_stream_wait()."""
+    check(_functions.dlx_stream_wait(*device, stream, other))
+
+
+def stream_get_current(device: tuple[int, int]) -> int:
+    """dlx_stream_get_current()."""
+    _require_int32(*device)
+    out = _backend.array("int64_t", 1)
+    check(_functions.dlx_stream_get_current(*device, _backend.address(out)))
+    return int(out[0])
+
+
+def tensor_wait_on_stream(tensor: Tensor, stream: int) -> None:
+    """dlx_tensor_wait_on_stream()."""
+    from dlx import _native
+
+    check(_functions.dlx_tensor_wait_on_stream(_native._handle(tensor), stream))
+
+
+def tensor_written_on_stream(tensor: Tensor, stream: int) -> None:
+    """dlx_tensor_written_on_stream()."""
+    from dlx import _native
+
+    check(_functions.dlx_tensor_written_on_stream(_native._handle(tensor), stream))
+
+
+def tensor_synchronize(tensor: Tensor) -> None:
+    """dlx_tensor_synchronize()."""
+    from dlx import _native
+
+    check(_functions.dlx_tensor_synchronize(_native._handle(tensor)))
 
 
 def set_num_threads(num_threads: int) -> None:
@@ -221,15 +280,18 @@ def get_export_negative_strides() -> int:
     return policy
 
 
-def to_device(tensor: Tensor, device: tuple[int, int], stream: int | None) -> Tensor:
-    """dlx_tensor_to_device()."""
+def to_device(
+    tensor: Tensor, device: tuple[int, int], stream: int | None = None, copy: int = 0
+) -> Tensor:
+    """dlx_tensor_to_device(); `copy` is a DLX_COPY_* number."""
     from dlx import _native
 
     _require_int32(*device)
     options = _backend.struct("dlx_copy_options")
     options.struct_size = _backend.size(options)
+    options.copy = copy
     if stream is not None:
-        options.flags, options.stream = _HAS_STREAM, stream.__index__()
+        options.flags, options.stream = _HAS_STREAM, stream
     out = _backend.array("uintptr_t", 1)
     handle = _native._handle(tensor)
     status = _functions.dlx_tensor_to_device(

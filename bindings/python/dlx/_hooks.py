@@ -102,6 +102,8 @@ def _plain_bits(cls: type, packages: set[str], numpy: Any) -> int:
         return PLAIN if cls.__module__ == "numpy" else 0
     if packages & _KNOWN_PACKAGES or issubclass(cls, (type, int, float, complex, str, list, tuple)):
         return 0
+    if hasattr(cls, "__cuda_array_interface__"):
+        return 0  # memory of a device, whatever else copies it to the host
     if hasattr(cls, "columns") and hasattr(cls, "__array__"):
         return PLAIN  # a table: see _arrow.py
     if hasattr(cls, "__arrow_c_array__") or hasattr(cls, "__arrow_c_device_array__"):

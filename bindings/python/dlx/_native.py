@@ -56,10 +56,16 @@ def _convert_slowly(x, to, device, copy, force, tensor):
     return _convert.convert(x, to, device=device, copy=copy, force=force, tensor=tensor)
 
 
-def _convert_dtype(tensor, code, copy):
+def _convert_dtype(tensor, code, copy, force):
     from dlx import _asarray
 
-    return _asarray.convert_dtype(tensor, code, copy)
+    return _asarray.convert_dtype(tensor, code, copy, force)
+
+
+def _stream_number(obj, device_type, device_id):
+    from dlx import _streams
+
+    return _streams.number(obj, device_type, device_id)
 
 
 def _getitem(tensor, key):
@@ -113,6 +119,7 @@ def _attach():
         "classify": _hooks.classify,
         "guard": _hooks.guard,
         "legacy_signature": _hooks.legacy_signature,
+        "stream_number": _stream_number,
         "asarray_fallback": _fallback,
         "check_dtype": _check_dtype,
         "array_result": _array_result,
@@ -150,6 +157,11 @@ globals().update(
         "_adopt",
         "_flags",
         "_usual",
+        "_check_stream",
+        "_current_device",
+        "_device_types",
+        "_ready_on_current",
+        "_swap_stream",
         "_shutdown",
         "_drain",
     )

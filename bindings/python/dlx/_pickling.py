@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dlx import _capi, _native, dtypes
 from dlx.errors import DeviceRefusedError, InvalidArgumentError, UnsupportedError
+from dlx.tensor import in_place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,10 +31,12 @@ def reduce(self: Tensor, protocol: Any) -> tuple[Any, ...]:
         DeviceRefusedError: the data is on another device than the CPU.
         UnsupportedError: the tensor has no data, or opaque handles, which mean nothing elsewhere.
     """
-    if self.device.device_type != _CPU[0]:
+    here = in_place(self)
+    if here is None:
         raise DeviceRefusedError(
             f"pickling reads the data, which is on {self.device}: call `.to_device('cpu')` first"
         )
+    self = here
     code = _capi.tensor_dtype(self)
     if code[0] == _OPAQUE:
         raise UnsupportedError("a Tensor of opaque handles cannot be pickled: they are addresses")

@@ -9,7 +9,7 @@ import threading
 from dlx._generated_raw import CALLBACKS, kDLCPU
 from dlx._library import backend
 from dlx._raw_managed import forget
-from dlx._raw_types import address, int32
+from dlx._raw_types import Array, address, int32, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,7 +44,8 @@ def callback(kind: str, function: Callable[..., Any]) -> Callback:
     key of a dict).
 
     Any thread may call it; it takes the GIL. An exception, or a result of a wrong type, goes to
-    `sys.unraisablehook`, and C sees a return value of 0.
+    `sys.unraisablehook`, and C sees a return value of 0; from a function of a dlx_backend that returns
+    a status it sees -1, which is a failure.
 
     At the end of the program: an allocator and a parallel_for that are still installed are replaced
     by dlx's own, by `atexit`; handles that other threads release from then on leak, and so does
@@ -64,6 +65,7 @@ def callback(kind: str, function: Callable[..., Any]) -> Callback:
               piece i, on any thread. Pieces that it leaves out, or that an exception keeps it from,
               are done on the calling thread afterwards, so that no copy is ever incomplete.
             - A deleter of a struct that Python made may rely on the struct's memory while it runs.
+            - "dlx_backend.error_text" returns a str or None.
     """
     if kind not in CALLBACKS:
         raise ValueError(f"`kind` must be one of {', '.join(CALLBACKS)} (got {kind!r})")
@@ -74,18 +76,39 @@ def callback(kind: str, function: Callable[..., Any]) -> Callback:
     elif kind.startswith("DLManagedTensor"):
         native = backend.callback(kind, _guard(_deleter(function), None))
     else:
-        native = backend.callback(kind, _guard(function, _RESULTS[CALLBACKS[kind]]))
+        failure = -1 if kind in _STATUS else 0
+        native = backend.callback(kind, _guard(function, _RESULTS[CALLBACKS[kind]], failure))
     if kind in _RESTORE:
         atexit.register(_RESTORE[kind])
     _keep_for_good(native)
     return Callback(kind, native)
 
 
+class _Texts(threading.local):
+    """The text that each thread returned last, which C borrows until the thread's next one."""
+
+    kept: Array | None = None
+
+    def __call__(self, value: str | None, name: str) -> int:
+        raw = text(value, name)
+        self.kept = None if raw is None else Array("char", raw + b"\0")
+        return 0 if self.kept is None else self.kept.address
+
+
 _RESULTS: dict[str, Callable[[Any, str], int] | None] = {
     "void": None,
     "void *": address,
     "int": int32,
+    "int32_t": int32,
+    "const char *": _Texts(),
 }
+
+# Those whose result says whether they have failed.
+_STATUS = {
+    kind
+    for kind, result in CALLBACKS.items()
+    if kind.startswith("dlx_backend.") and result == "int32_t"
+} - {"dlx_backend.device_count"}
 
 # What stays installed must not call Python after it has ended.
 _RESTORE: dict[str, Callable[[], object]] = {
@@ -97,10 +120,11 @@ _RESTORE: dict[str, Callable[[], object]] = {
 def _guard(
     function: Callable[..., Any],
     convert: Callable[[Any, str], int] | None,
+    failure: int = 0,
     _finalizing: Callable[[], bool] = sys.is_finalizing,
 ) -> Callable[..., Any]:
     """Let no exception out, and run nothing once modules are being cleared."""
-    nothing = None if convert is None else 0
+    nothing = None if convert is None else failure
 
     def guarded(*args: int) -> int | None:
         # No global name may be needed before this line: they are gone when it says yes.

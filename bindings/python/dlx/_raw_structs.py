@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dlx._library import backend
-from dlx._raw_types import Handle, address, borrowed_numbers, lib, numbers, pointer_to
+from dlx._raw_types import Handle, address, borrowed_numbers, lib, numbers, pointer_to, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -118,10 +118,17 @@ class Reference(Field):
 
 
 class Text(Field):
-    """An array of char."""
+    """An array of char. Reads as a str; takes one that fits."""
 
     def __get__(self, struct: Struct, owner: object = None) -> str:
         return backend.get_text(struct.native, self.name).decode("utf-8", "replace")
+
+    def __set__(self, struct: Struct, value: str) -> None:
+        raw = text(value, self.name) or b""
+        try:
+            setattr(struct.native, self.name, raw)
+        except (ValueError, IndexError):
+            raise ValueError(f"`{self.name}` has no room for {len(raw)} bytes") from None
 
 
 class Struct:

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Device", "device_of", "devices"]
 
-# Every device type of DLPack 1.3; 5 and 6 are not given out. The names come from dlx_device_name.
-_TYPES = (1, 2, 3, 4, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18)
+_GPUS = (2, 10)  # kDLCUDA, kDLROCM
+_WITHOUT_INDEX = 255  # the id of torch's "cuda", by __dlpack_device__ and dl_device
+_MEMORIES = (3, 11, 13)  # kinds of memory, not devices: kDLCUDAHost, kDLROCMHost, kDLCUDAManaged
 
 
 class Device:
@@ -22,7 +23,8 @@ class Device:
 
     `Device(x)` reads a name ("cpu", "cuda", "cuda:1", "rocm:0"), a pair (DLPack device type, id),
     another Device, a `torch.device`, or any object with `__dlpack_device__` or a `device` that is
-    one of these. "cuda" means "cuda:0".
+    one of these. "cuda" means "cuda:0"; torch.device("cuda"), which has no index, means the thread's
+    current device, as in torch.
 
     Unpacks into (device_type, device_id). Equal if both numbers are; a Device also equals its name.
     Immutable and hashable. A Device may name one that this machine does not have.
@@ -78,19 +80,55 @@ class Device:
         Raises:
             RuntimeError: this machine has no such device (`UnavailableError`).
         """
-        return _capi.device_properties(self.device_type, self.device_id)[0]
+        return str(self._properties["name"])
+
+    @property
+    def architecture(self) -> str:
+        """What kernels are compiled for: "sm_90", "gfx942:sramecc+:xnack-"; "" where unknown. Raises
+        as `description` does, and so do the following."""
+        return str(self._properties["architecture"])
 
     @property
     def memory_total(self) -> int | None:
-        """Bytes of memory, or None where unknown. Raises as `description` does."""
-        total = _capi.device_properties(self.device_type, self.device_id)[1]
-        return None if total < 0 else total
+        """Bytes of memory, or None where unknown."""
+        total: int | None = self._properties["memory_total"]
+        return total
 
     @property
     def memory_free(self) -> int | None:
-        """Bytes free at this moment, or None where unknown. Raises as `description` does."""
-        free = _capi.device_properties(self.device_type, self.device_id)[2]
-        return None if free < 0 else free
+        """Bytes free at this moment, or None where unknown, as where nobody uses the device yet:
+        asking starts nothing on it."""
+        free: int | None = self._properties["memory_free"]
+        return free
+
+    @property
+    def pci_id(self) -> str:
+        """ "0000:3b:00.0"; "" where unknown. Slices of one GPU (MIG) share it."""
+        return str(self._properties["pci_id"])
+
+    @property
+    def uuid(self) -> str:
+        """ "GPU-…" as the maker's tools print it; "" where unknown."""
+        return str(self._properties["uuid"])
+
+    @property
+    def driver_version(self) -> str:
+        """ "12.4"; "" where unknown."""
+        return str(self._properties["driver_version"])
+
+    @property
+    def unified_memory(self) -> bool:
+        """Whether the CPU may use managed memory while the device works."""
+        return bool(self._properties["unified_memory"])
+
+    @property
+    def count(self) -> int:
+        """How many devices of this type there are on this machine; 0 is no error."""
+        return _capi.device_count(self.device_type)
+
+    @property
+    def _properties(self) -> dict[str, Any]:
+        return _capi.device_properties(self.device_type, self.device_id)
 
     def synchronize(self) -> None:
         """Wait until all work that dlx was given for this device is done.
@@ -137,16 +175,14 @@ def device_code(obj: Any, /) -> DeviceCode:
         return _capi.device_parse(obj)
     if isinstance(obj, (tuple, list)):
         if len(obj) == 2:
-            return _number(obj[0]), _number(obj[1])
+            return _resolved(_number(obj[0]), _number(obj[1]))
         raise TypeError(f"`device` is not a pair (got {len(obj)} items, expected (type, id))")
     if type(obj).__module__.partition(".")[0] == "torch" and hasattr(obj, "index"):
-        # torch.device: its types carry names that dlx reads; without an index it is the first.
-        name = "rocm" if obj.type == "hip" else obj.type
-        return _capi.device_parse(name if obj.index is None else f"{name}:{obj.index}")
+        return _torch_device(obj)
     pair = getattr(obj, "__dlpack_device__", None)
     if pair is not None and not isinstance(obj, type):
         device_type, device_id = pair()
-        return int(device_type), int(device_id)
+        return _resolved(int(device_type), int(device_id))
     inner = getattr(obj, "device", None)
     if inner is None or inner is obj or isinstance(obj, type):
         raise TypeError(
@@ -154,6 +190,28 @@ def device_code(obj: Any, /) -> DeviceCode:
             'such as "cpu" or "cuda:0", or a pair (type, id))'
         )
     return device_code(inner)
+
+
+def _torch_device(obj: Any) -> DeviceCode:
+    """Of a torch.device, whose types carry names that dlx reads. torch calls AMD's GPUs cuda, too."""
+    import sys
+
+    torch = sys.modules.get("torch")
+    hip = getattr(getattr(torch, "version", None), "hip", None)
+    name = "rocm" if obj.type == "hip" or (hip and obj.type == "cuda") else obj.type
+    if obj.index is not None:
+        return _capi.device_parse(f"{name}:{obj.index}")
+    device_type, device_id = _capi.device_parse(name)
+    return _resolved(device_type, _WITHOUT_INDEX if device_type in _GPUS else device_id)
+
+
+def _resolved(device_type: int, device_id: int) -> DeviceCode:
+    """The pair, with the thread's current device for a GPU without an index."""
+    if device_id == _WITHOUT_INDEX and device_type in _GPUS:
+        from dlx import _native
+
+        return device_type, _native._current_device(device_type)
+    return device_type, device_id
 
 
 def _number(obj: Any) -> int:
@@ -172,18 +230,25 @@ def devices() -> tuple[Device, ...]:
     """
     return tuple(
         Device((device_type, device_id))
-        for device_type in _TYPES
+        for device_type in _device_types()
         for device_id in range(_capi.device_count(device_type))
     )
 
 
 def missing_devices() -> dict[str, str]:
-    """For each device type that this machine lacks, the reason in words."""
+    """For each device type that this machine lacks, the reason in words, with the paths tried."""
     return {
         _capi.device_name(device_type, 0).partition(":")[0]: _capi.device_reason(device_type)
-        for device_type in _TYPES
+        for device_type in _device_types()
         if _capi.device_count(device_type) == 0
     }
+
+
+def _device_types() -> list[int]:
+    """What DLPack has names for, and what was registered; but for mere kinds of memory."""
+    from dlx import _native
+
+    return [number for number in _native._device_types() if number not in _MEMORIES]
 
 
 def device_of(ptr: SupportsIndex, /) -> Device:

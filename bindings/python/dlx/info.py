@@ -70,6 +70,15 @@ def _device_lines() -> Iterator[tuple[str, str]]:
     for device in dlx.devices():
         free, total = _size(device.memory_free), _size(device.memory_total)
         yield device.name, f"{device.description}, {free} free of {total}"
+        facts = [
+            device.architecture,
+            f"PCI {device.pci_id}" if device.pci_id else "",
+            device.uuid,
+            f"driver {device.driver_version}" if device.driver_version else "",
+            "unified memory" if device.unified_memory and device.type != "cpu" else "",
+        ]
+        if any(facts):
+            yield "", ", ".join(filter(None, facts))
     by_reason: dict[str, list[str]] = {}
     for name, reason in missing_devices().items():
         by_reason.setdefault(reason, []).append(name)

@@ -24,19 +24,22 @@ if TYPE_CHECKING:
     DeviceLike = Device | str | tuple[int, int]
 
 _CPU = 1  # kDLCPU
+_HOSTS = (1, 3, 11)  # kDLCPU, kDLCUDAHost, kDLROCMHost
+_NEVER = 2  # DLX_COPY_NEVER
 _PADDED = 4  # DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
 _UINT8 = (dtypes.UINT, 8, 1)
 
 
-def to_device(self: Tensor, device: DeviceLike, /, *, stream: int | None = None) -> Tensor:
+def to_device(self: Tensor, device: DeviceLike, /, *, stream: Any = None) -> Tensor:
     """The tensor on another device: itself if it is there already, else a compact copy.
 
     This call is the consent to a transfer, which no other method makes on its own.
 
     Args:
         device: where to; anything that `dlx.Device` reads.
-        stream: the stream that the copy runs on, by the array API's numbers; None is the default
-            one. The CPU has none.
+        stream: the stream that the copy runs on: a number of the array API's, or a stream object
+            (see `dlx.Stream`), of the device that the data goes to; where that is the CPU, of the
+            device that it comes from. None is the current one. The CPU has none.
 
     Raises:
         RuntimeError: no such device on this machine (`UnavailableError`).
@@ -45,7 +48,14 @@ def to_device(self: Tensor, device: DeviceLike, /, *, stream: int | None = None)
 
     Source: array API standard 2025.12, `array.to_device`.
     """
-    moved = _capi.to_device(self, device_code(device), stream)
+    target = device_code(device)
+    if stream is not None:
+        from dlx import _streams as module
+
+        source = self.device
+        where = target if target[0] not in _HOSTS else (source.device_type, source.device_id)
+        stream = module.number(stream, *where)
+    moved = _capi.to_device(self, target, stream)
     # The same handle comes back where nothing had to be done.
     return self if _native._handle(moved) == _native._handle(self) else moved
 
@@ -53,7 +63,8 @@ def to_device(self: Tensor, device: DeviceLike, /, *, stream: int | None = None)
 def numpy_array(self: Tensor, *, force: bool = False) -> NDArray[Any]:
     """A plain `numpy.ndarray` on the same memory: writes show both ways.
 
-    It is read-only if the tensor is. Types that NumPy lacks (bfloat16, FP8) come as the dtypes of
+    Pinned memory, and managed memory that the CPU may use while the device works, is shared too, once
+    it is ready. The array is read-only if the tensor is. Types that NumPy lacks (bfloat16, FP8) come as the dtypes of
     ml_dtypes, where that is installed.
 
     Args:
@@ -66,14 +77,14 @@ def numpy_array(self: Tensor, *, force: bool = False) -> NDArray[Any]:
     """
     import numpy
 
-    device = self.device
-    if device.device_type != _CPU:
-        if not force:
+    if self.device.device_type != _CPU:
+        here = to_device(self, "cpu") if force else in_place(self)
+        if here is None:
             raise DeviceRefusedError(
-                f"the data is on {device}, and NumPy has host memory only: call "
+                f"the data is on {self.device}, and NumPy has host memory only: call "
                 "`.to_device('cpu')` first, or `.numpy(force=True)`"
             )
-        return numpy_array(to_device(self, "cpu"))
+        return numpy_array(here)
     if isinstance(self.dtype, numpy.dtype):
         return numpy.asarray(memoryview(self))
     code = _capi.tensor_dtype(self)
@@ -100,6 +111,17 @@ def _way_out(self: Tensor, code: dtypes.DTypeCode) -> str:
     return "view its bytes with `.contiguous().view('uint8').numpy()`"
 
 
+def in_place(self: Tensor) -> Tensor | None:
+    """The Tensor on the CPU, on the same memory, once that is ready: pinned and managed memory. None
+    where only a transfer would do."""
+    if self.device.device_type == _CPU:
+        return self
+    try:
+        return _capi.to_device(self, (_CPU, 0), copy=_NEVER)
+    except CopyRefusedError:
+        return None
+
+
 def tolist(self: Tensor) -> Any:
     """The elements as Python numbers in nested lists; of a 0-d tensor the number alone.
 
@@ -110,9 +132,8 @@ def tolist(self: Tensor) -> Any:
         DeviceRefusedError: the data is not on the CPU.
         UnsupportedError: the dtype has no Python value (float128, opaque handles).
     """
-    _require_host(self, "tolist")
     shape = self.shape
-    flat = _flat_values(self)
+    flat = _flat_values(_require_host(self, "tolist"))
     if not shape:
         return flat[0]
     for extent in reversed(shape[1:]):
@@ -166,15 +187,28 @@ _MEMORYVIEW_FORMATS = {
 }
 
 
-def _require_host(self: Tensor, method: str) -> None:
-    if self.device.device_type != _CPU:
+def _require_host(self: Tensor, method: str) -> Tensor:
+    """The Tensor where Python can read it: in place, for no method moves data."""
+    here = in_place(self)
+    if here is None:
         raise DeviceRefusedError(
             f"{method} reads the data, which is on {self.device}: call `.to_device('cpu')` first"
         )
-    if self.size and not self.data_ptr:
+    if here.size and not here.data_ptr:
         raise UnsupportedError(
             f"{method} reads the data, but the tensor has none (its address is NULL)"
         )
+    return here
+
+
+def synchronize(self: Tensor) -> None:
+    """Wait on the host until the data is ready: until the work that writes it, as far as dlx knows of
+    it, is done. Data on the CPU always is.
+
+    Raises:
+        RuntimeError: the device's driver reports an error (`DriverError`).
+    """
+    _capi.tensor_synchronize(self)
 
 
 def item(self: Tensor) -> Any:
@@ -188,17 +222,15 @@ def item(self: Tensor) -> Any:
         raise InvalidArgumentError(
             f"item: the tensor has {self.size} elements (shape {self.shape}), expected 1"
         )
-    _require_host(self, "item")
-    return _flat_values(self)[0]
+    return _flat_values(_require_host(self, "item"))[0]
 
 
 def _array_interface(self: Tensor) -> dict[str, Any]:
     """NumPy's array interface, version 3. Absent (AttributeError) where it cannot tell the truth:
     on other devices, and for dtypes that have no typestr."""
     typestr = _capi.dtype_typestr(_capi.tensor_dtype(self))
-    device = self.device
-    if device.device_type != _CPU or typestr is None:
-        why = f"data on {device}" if typestr else f"no typestr for {self.dtype}"
+    if typestr is None or in_place(self) is None:
+        why = f"data on {self.device}" if typestr else f"no typestr for {self.dtype}"
         raise AttributeError(f"this Tensor has no __array_interface__: {why}")
     size = self.itemsize
     return {
@@ -208,6 +240,14 @@ def _array_interface(self: Tensor) -> dict[str, Any]:
         "data": (self.data_ptr, self.readonly),
         "strides": tuple(stride * size for stride in self.strides),
     }
+
+
+def _cuda_array_interface(self: Tensor) -> dict[str, Any]:
+    """Numba's CUDA array interface, version 3. Absent (AttributeError) where the data is neither in
+    the memory of a CUDA device nor managed memory, and for dtypes that have no typestr."""
+    from dlx import _cuda_array_interface as module
+
+    return module.export(self)
 
 
 def _array(self: Tensor, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
@@ -302,7 +342,9 @@ def attach(cls: type[Tensor]) -> None:
         "numpy": numpy_array,
         "tolist": tolist,
         "item": item,
+        "synchronize": synchronize,
         "__array_interface__": property(_array_interface),
+        "__cuda_array_interface__": property(_cuda_array_interface),
         "__array__": _array,
         "__iter__": _iter,
         "__bool__": _bool,

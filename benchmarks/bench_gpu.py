@@ -1,0 +1,266 @@
+"""Copies on, to and from a GPU, and the cost of handing a tensor over: dlx, torch and CuPy.
+
+usage: python benchmarks/bench_gpu.py [--device cuda:0] [--small] [--only TEXT] [--write FILE]
+
+Every row times all libraries in turns and keeps the best of each. Copies within the GPU are shares of a
+device-to-device memcpy of as many bytes, copies to and from it shares of a memcpy from or to pinned
+memory: 1 is as fast. --small is for trying the program out, as on a fake driver: its figures mean nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import importlib
+import math
+import platform
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from bench_copy import big_layouts
+
+import dlx
+
+ROUNDS = 7
+BATCH = 10  # copies between two looks at the clock
+
+
+def peers() -> dict[str, Any]:
+    """The libraries that can work here, by name."""
+    found = {}
+    for name in ("torch", "cupy"):
+        try:
+            module = importlib.import_module(name)
+            if name == "torch" and not module.cuda.is_available():
+                raise ImportError("it has no CUDA device")
+            if name == "cupy":
+                module.zeros(1)
+            found[name] = module
+        except Exception as error:
+            print(f"without {name}: {error}", file=sys.stderr)
+    return found
+
+
+def seconds(run: Callable[[], object], finish: Callable[[], object], batch: int = BATCH) -> float:
+    """Time of one run, with the device idle before and after the batch."""
+    finish()
+    start = time.perf_counter()
+    for _ in range(batch):
+        run()
+    finish()
+    return (time.perf_counter() - start) / batch
+
+
+def best(runs: dict[str, Callable[[], object]], finish: Callable[[], object]) -> dict[str, float]:
+    times: dict[str, list[float]] = {name: [] for name in runs}
+    for run in runs.values():  # kernels are loaded and memory is there before the clock runs
+        run()
+    for _ in range(ROUNDS):
+        for name, run in runs.items():
+            times[name].append(seconds(run, finish))
+    return {name: min(values) for name, values in times.items()}
+
+
+def table(title: str, columns: list[str], rows: list[tuple[str, list[str]]]) -> str:
+    lines = [f"## {title}", "", "| | " + " | ".join(columns) + " |"]
+    lines.append("|---" * (len(columns) + 1) + "|")
+    lines += [f"| {name} | " + " | ".join(cells) + " |" for name, cells in rows]
+    return "\n".join(lines) + "\n"
+
+
+def shrink(array: np.ndarray) -> np.ndarray:
+    return array[tuple(slice(0, 24) for _ in array.shape)]
+
+
+def strided_tensor(array: np.ndarray, device: str) -> dlx.Tensor:
+    """The view `array` of its base, with both on the device."""
+    base = array
+    while isinstance(base.base, np.ndarray):
+        base = base.base
+    whole = dlx.asarray(np.ascontiguousarray(base), device=device)
+    offset = array.__array_interface__["data"][0] - base.__array_interface__["data"][0]
+    strides = tuple(step // array.itemsize for step in array.strides)
+    return dlx.from_pointer(
+        whole.data_ptr + offset, array.shape, array.dtype, strides=strides, device=device,
+        owner=whole,
+    )  # fmt: skip
+
+
+def within(device: str, libraries: dict[str, Any], small: bool, only: str) -> str:
+    """Strided to compact, on the GPU."""
+    finish = dlx.Device(device).synchronize
+    names = ["dlx", *libraries]
+    rows, shares = [], {name: [] for name in names}
+    for title, make in big_layouts():
+        if only not in title:
+            continue
+        array = shrink(make()) if small else make()
+        source = strided_tensor(array, device)
+        target = dlx.empty(array.shape, dtype=array.dtype, device=device)
+        flat = dlx.empty(array.size, dtype=array.dtype, device=device)
+        runs: dict[str, Callable[[], object]] = {
+            "memcpy": lambda f=flat, t=target: dlx.copyto(t.reshape(-1), f),
+            "dlx": lambda s=source, t=target: dlx.copyto(t, s),
+        }
+        for name, module in libraries.items():
+            run = peer_copy(name, module, source, target)
+            if run is not None:
+                runs[name] = run
+        times = best(runs, finish)
+        cells = [f"{target.nbytes / times['memcpy'] / 1e9:.0f} GB/s"]
+        for name in names:
+            share = times["memcpy"] / times[name] if name in times else math.nan
+            if name in times:
+                shares[name].append(share)
+            cells.append("–" if math.isnan(share) else f"{share:.2f}")
+        rows.append((title, cells))
+    if rows:
+        means = [
+            f"**{math.exp(np.mean(np.log(shares[n]))):.2f}**" if shares[n] else "–" for n in names
+        ]
+        rows.append(("geometric mean", ["", *means]))
+    return table("Within the GPU: shares of memcpy", ["memcpy", *names], rows)
+
+
+def peer_copy(
+    name: str, module: Any, source: dlx.Tensor, target: dlx.Tensor
+) -> Callable[[], object] | None:
+    """The same copy by a peer, or None where it has no such view."""
+    try:
+        if name == "torch":
+            a, b = module.from_dlpack(source), module.from_dlpack(target)
+            if a.data_ptr() != source.data_ptr:  # negative strides came as a copy
+                return None
+            return lambda: b.copy_(a)
+        a, b = module.from_dlpack(source), module.from_dlpack(target)
+        return lambda: module.copyto(b, a)
+    except (BufferError, RuntimeError, TypeError, ValueError):
+        return None
+
+
+def across(device: str, libraries: dict[str, Any], small: bool, only: str) -> str:
+    """Between host and GPU: compact, strided, pageable and pinned."""
+    finish = dlx.Device(device).synchronize
+    n = 64 if small else 8192
+    base = np.zeros((n, n), "f4")
+    views = {"compact": base, "transposed": base.T, "f32 [:, ::2]": base[:, ::2]}
+    names = ["dlx", *libraries]
+    rows = []
+    for direction in ("to the GPU", "to the host"):
+        for title, view in views.items():
+            if only not in title:
+                continue
+            host = dlx.asarray(view)
+            there = dlx.empty(view.shape, dtype="float32", device=device)
+            pinned = dlx.empty(view.size, dtype="float32", device="cuda_host")
+            flat = there.reshape(-1)
+            if direction == "to the GPU":
+                runs: dict[str, Callable[[], object]] = {
+                    "memcpy": lambda f=flat, p=pinned: dlx.copyto(f, p),
+                    "dlx": lambda t=there, h=host: dlx.copyto(t, h),
+                }
+            else:
+                runs = {
+                    "memcpy": lambda f=flat, p=pinned: dlx.copyto(p, f),
+                    "dlx": lambda t=there, h=host: dlx.copyto(h, t),
+                }
+            for name, module in libraries.items():
+                runs[name] = peer_transfer(name, module, direction, view, there)
+            times = best(runs, finish)
+            cells = [f"{there.nbytes / times['memcpy'] / 1e9:.1f} GB/s"]
+            cells += [f"{times['memcpy'] / times[name]:.2f}" for name in names]
+            rows.append((f"{title}, {direction}", cells))
+    title = "Between host and GPU: shares of memcpy with pinned memory"
+    return table(title, ["memcpy", *names], rows)
+
+
+def peer_transfer(
+    name: str, module: Any, direction: str, view: np.ndarray, there: dlx.Tensor
+) -> Callable[[], object]:
+    on_gpu = module.from_dlpack(there)
+    if name == "torch":
+        here = module.from_numpy(view)
+        if direction == "to the GPU":
+            return lambda: on_gpu.copy_(here)
+        return lambda: here.copy_(on_gpu)
+    if direction == "to the GPU":
+        return lambda: on_gpu.set(np.ascontiguousarray(view))
+    return lambda: np.copyto(view, on_gpu.get())
+
+
+def exchange(device: str, libraries: dict[str, Any], small: bool) -> str:
+    """What handing a tensor over costs, in nanoseconds a call."""
+    tensor = dlx.empty((3, 4), device=device)
+    calls: dict[str, Callable[[], object]] = {
+        "dlx: __dlpack__(max_version=(1, 3))": lambda: tensor.__dlpack__(max_version=(1, 3)),
+        "dlx: __dlpack__(stream=1, …)": lambda: tensor.__dlpack__(stream=1, max_version=(1, 3)),
+        "dlx: __cuda_array_interface__": lambda: tensor.__cuda_array_interface__,
+        "dlx.from_dlpack(dlx)": lambda: dlx.from_dlpack(tensor),
+    }
+    for name, module in libraries.items():
+        array = module.from_dlpack(tensor)
+        calls[f"dlx.from_dlpack({name})"] = lambda a=array: dlx.from_dlpack(a)
+        calls[f"{name}.from_dlpack(dlx)"] = lambda m=module: m.from_dlpack(tensor)
+        calls[f"{name}.from_dlpack({name})"] = lambda m=module, a=array: m.from_dlpack(a)
+    for one in libraries:
+        for other in libraries:
+            if one != other:
+                a = libraries[one].from_dlpack(tensor)
+                calls[f"{other}.from_dlpack({one})"] = lambda m=libraries[other], a=a: (
+                    m.from_dlpack(a)
+                )
+    batch = 10 if small else 2000
+    finish = dlx.Device(device).synchronize
+    times: dict[str, list[float]] = {name: [] for name in calls}
+    for _ in range(ROUNDS):
+        for name, call in calls.items():
+            times[name].append(seconds(call, finish, batch))
+    rows = [(name, [f"{min(values) * 1e9:.0f}"]) for name, values in times.items()]
+    return table("Handing over", ["ns a call"], rows)
+
+
+def heading(device: str, libraries: dict[str, Any]) -> str:
+    where = dlx.Device(device)
+    versions = {"dlx": dlx.__version__, "NumPy": np.__version__}
+    versions.update({name: module.__version__ for name, module in libraries.items()})
+    listed = ", ".join(f"{name} {version}" for name, version in versions.items())
+    return (
+        f"{where.description} ({where.architecture}, {(where.memory_total or 0) / 2**30:.0f} GiB, "
+        f"driver {where.driver_version}), Python {platform.python_version()}, "
+        f"{datetime.date.today()}: {listed}.\n"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--device", default="cuda:0")
+    parser.add_argument(
+        "--small", action="store_true", help="a trial run: the figures mean nothing"
+    )
+    parser.add_argument("--only", default="", metavar="TEXT", help="rows whose title has this text")
+    parser.add_argument("--write", type=Path, metavar="FILE", help="write the tables there, too")
+    options = parser.parse_args()
+    if dlx.Device(options.device).count == 0:
+        from dlx import _capi
+
+        sys.exit(f"no GPU: {_capi.device_reason(dlx.Device(options.device).device_type)}")
+    libraries = peers()
+    parts = [heading(options.device, libraries)]
+    print(parts[0])
+    for part in (
+        lambda: within(options.device, libraries, options.small, options.only),
+        lambda: across(options.device, libraries, options.small, options.only),
+        lambda: exchange(options.device, libraries, options.small),
+    ):
+        parts.append(part())
+        print(parts[-1])
+    if options.write:
+        options.write.write_text("# On a GPU\n\n" + "\n".join(parts), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

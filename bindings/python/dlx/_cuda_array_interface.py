@@ -1,0 +1,149 @@
+"""The CUDA array interface, version 3, both ways: how numba, PyCUDA, cuDF and others show device memory.
+
+Source: numba's documentation, "CUDA Array Interface (Version 3)".
+"""
+
+from __future__ import annotations
+
+from dlx import _capi, _native
+from dlx.errors import InvalidArgumentError, UnsupportedError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from dlx._native import Tensor
+    from dlx.dtypes import DTypeCode
+
+_CUDA, _MANAGED = 2, 13  # kDLCUDA, kDLCUDAManaged
+_ON_DEVICE = (_CUDA, _MANAGED, 3)  # and kDLCUDAHost, which kernels can use as well
+_READ_ONLY = 1  # DLPACK_FLAG_BITMASK_READ_ONLY
+
+
+def export(tensor: Tensor) -> dict[str, Any]:
+    """What `Tensor.__cuda_array_interface__` gives.
+
+    `stream` is dlx's current stream of the device, after it was made to wait for what the data is
+    waiting for: work that the consumer puts behind that stream finds the data ready.
+
+    Raises:
+        AttributeError: data elsewhere, or a dtype without typestr.
+    """
+    device = tensor.device
+    code = _capi.tensor_dtype(tensor)
+    typestr = _capi.dtype_typestr(code)
+    if device.device_type not in (_CUDA, _MANAGED) or typestr is None:
+        why = f"data on {device}" if typestr else f"no typestr for {tensor.dtype}"
+        raise AttributeError(f"this Tensor has no __cuda_array_interface__: {why}")
+    empty = tensor.size == 0
+    size = tensor.itemsize
+    compact = tensor.is_contiguous()
+    return {
+        "version": 3,
+        "shape": tensor.shape,
+        "typestr": typestr,
+        "data": (0 if empty else tensor.data_ptr, tensor.readonly),
+        "strides": None if compact else tuple(stride * size for stride in tensor.strides),
+        # None says that nothing has to be waited for.
+        "stream": None if empty else _native._ready_on_current(tensor),
+    }
+
+
+def read(obj: Any) -> Tensor:
+    """The Tensor on the memory that an object shows. It keeps the object, and what it gave, alive.
+
+    Raises:
+        InvalidArgumentError: the interface contradicts itself, or shows no memory of a CUDA device.
+        UnsupportedError: a mask, or a dtype or strides that DLPack has not.
+        TypeError: fields of the wrong type.
+    """
+    interface = obj.__cuda_array_interface__
+    name = f"`__cuda_array_interface__` of {type(obj).__name__}"
+    if not isinstance(interface, dict):
+        raise TypeError(f"{name} is not a dict (got {type(interface).__name__})")
+    _check(interface, name)
+    code = _capi.dtype_parse_typestr(interface["typestr"])
+    shape = tuple(_integer(extent, f"{name}: an extent") for extent in interface["shape"])
+    strides = _strides(interface.get("strides"), shape, code, name)
+    pointer, readonly = _data(interface["data"], name)
+    empty = 0 in shape
+    if not pointer and not empty:
+        raise InvalidArgumentError(f"{name} has elements, and no memory (its address is 0)")
+    device = _device(pointer, name) if pointer else (_CUDA, _native._current_device(_CUDA))
+    flags = _READ_ONLY if readonly else 0
+    owner = (obj, interface)
+    tensor = _native._wrap(pointer, shape, strides, code, device, flags, owner, None)
+    stream = interface.get("stream")
+    if stream is not None and not empty:
+        # From now on whoever uses the data waits for what is on that stream now.
+        _capi.tensor_written_on_stream(tensor, _stream(stream, name))
+    return tensor
+
+
+def _check(interface: dict[str, Any], name: str) -> None:
+    missing = [key for key in ("shape", "typestr", "data", "version") if key not in interface]
+    if missing:
+        raise InvalidArgumentError(f"{name} lacks {missing[0]!r}")
+    version = _integer(interface["version"], f"{name}: the version")
+    if not 0 <= version <= 3:
+        raise UnsupportedError(f"{name} is of version {version} (expected 0 to 3)")
+    if interface.get("mask") is not None:
+        raise UnsupportedError(f"{name} has a mask that would be lost: fill it first")
+
+
+def _integer(value: Any, what: str) -> int:
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(f"{what} is not an integer (got {value!r:.60})")
+    number: int = value.__index__()
+    return number
+
+
+def _data(data: Any, name: str) -> tuple[int, bool]:
+    if not isinstance(data, tuple) or len(data) != 2:
+        raise TypeError(f"{name}: `data` is not a pair (address, read-only) (got {data!r:.60})")
+    pointer = 0 if data[0] is None else _integer(data[0], f"{name}: the address")
+    if not 0 <= pointer < 1 << 64:
+        raise InvalidArgumentError(f"{name}: `data` holds no address (got {pointer})")
+    return pointer, bool(data[1])
+
+
+def _strides(
+    strides: Any, shape: tuple[int, ...], code: DTypeCode, name: str
+) -> tuple[int, ...] | None:
+    """Strides in bytes, as the interface has them, in elements."""
+    if strides is None:
+        return None
+    size = code[1] * code[2] // 8
+    steps = tuple(_integer(stride, f"{name}: a stride") for stride in strides)
+    if len(steps) != len(shape):
+        raise InvalidArgumentError(
+            f"{name} has {len(steps)} strides (expected {len(shape)}, one for each axis)"
+        )
+    if any(step % size for step, extent in zip(steps, shape) if extent > 1):
+        raise UnsupportedError(
+            f"{name} has strides that are no multiple of the element size, which DLPack cannot "
+            f"express (got {steps} bytes for elements of {size}): copy the data first"
+        )
+    return tuple(step // size for step in steps)
+
+
+def _device(pointer: int, name: str) -> tuple[int, int]:
+    """Where the memory is, by the driver; the interface does not say it."""
+    device = _capi.device_of_pointer(pointer)
+    if device[0] in _ON_DEVICE:
+        return device
+    reason = _capi.device_reason(_CUDA)
+    raise InvalidArgumentError(
+        f"{name} shows address {pointer:#x}, which CUDA's driver does not know"
+        + (f": {reason}" if reason else "")
+    )
+
+
+def _stream(stream: Any, name: str) -> int:
+    number = _integer(stream, f"{name}: the stream")
+    if number <= 0:
+        raise InvalidArgumentError(
+            f"{name} has the stream {number}, which the interface does not allow (1 is the legacy "
+            "default stream, 2 the per-thread one)"
+        )
+    return number
