@@ -110,10 +110,11 @@ int32_t list_device_types(int32_t* out, int32_t capacity) noexcept {
     ++count;
   };
   for (const DeviceKind& kind : kDevices) add(kind.type);
-  for (int32_t i = 0; const int32_t type = registered_type(i); ++i) {
+  for (int32_t i = 0;; ++i) {
+    const int32_t type = registered_type(i);
+    if (type == 0) return count;
     if (kind_name(type) == nullptr) add(type);
   }
-  return count;
 }
 
 DLDevice resolve_device(DLDevice device) noexcept {
