@@ -369,10 +369,10 @@ typedef struct dlx_export_options {
   uint64_t flags;             /**< DLX_HAS_STREAM, DLX_HAS_DEVICE */
   uint32_t max_version_major; /**< newest DLPack that the consumer takes; 0.0: any */
   uint32_t max_version_minor;
-  int32_t device_type; /**< where the consumer wants the data, with DLX_HAS_DEVICE */
-  int32_t device_id;   /**< 255 on CUDA and ROCm (torch's "cuda"): the thread's current device */
-  int64_t stream;                 /**< the consumer's stream, by the array API's numbers */
-  uint64_t min_alignment;         /**< of the first element, a power of two; 0: any */
+  int32_t device_type;    /**< where the consumer wants the data, with DLX_HAS_DEVICE */
+  int32_t device_id;      /**< 255 on CUDA and ROCm (torch's "cuda"): the thread's current device */
+  int64_t stream;         /**< the consumer's stream, by the array API's numbers */
+  uint64_t min_alignment; /**< of the first element, a power of two; 0: any */
   int32_t negative_strides;       /**< DLX_NEGATIVE_STRIDES_* */
   int32_t reserved;               /**< 0 */
   const dlx_allocator *allocator; /**< for a copy; borrowed, copied; NULL: the process's default */
@@ -565,14 +565,14 @@ typedef struct dlx_device_properties {
   int32_t device_id;
   int32_t reserved;
   int64_t memory_total; /**< bytes; -1 if unknown */
-  int64_t memory_free;  /**< bytes at this moment; -1 if unknown, as where nobody uses the device yet:
-                             asking creates no context */
-  char name[128];       /**< the maker's name for it */
-  char architecture[64];   /**< "sm_90", "gfx942:sramecc+:xnack-", OpenCL's version; "" if unknown */
-  char pci_id[32];         /**< "0000:3b:00.0"; "" if unknown. MIG slices share one */
-  char uuid[48];           /**< "GPU-…" as the maker's tools print it; "" if unknown */
+  int64_t
+      memory_free; /**< bytes now; -1 if unknown: nobody uses the device, so it has no context */
+  char name[128];  /**< the maker's name for it */
+  char architecture[64]; /**< "sm_90", "gfx942:sramecc+:xnack-", OpenCL's version; "" if unknown */
+  char pci_id[32];       /**< "0000:3b:00.0"; "" if unknown. MIG slices share one */
+  char uuid[48];         /**< "GPU-…" as the maker's tools print it; "" if unknown */
   char driver_version[64]; /**< "12.4"; "" if unknown */
-  int32_t unified_memory;  /**< 1 if the CPU may use managed memory while the device works, else 0 */
+  int32_t unified_memory; /**< 1 if the CPU may use managed memory while the device works, else 0 */
   int32_t reserved2;
 } dlx_device_properties;
 
@@ -684,8 +684,8 @@ typedef struct dlx_backend {
                           size_t size, int64_t stream, void *user_data);
   /** From one device of this type to the same or another one; `stream` is of the destination's. */
   int32_t (*copy_on_device)(int32_t dst_device_id, void *dst, uint64_t dst_offset,
-                            int32_t src_device_id, const void *src, uint64_t src_offset, size_t size,
-                            int64_t stream, void *user_data);
+                            int32_t src_device_id, const void *src, uint64_t src_offset,
+                            size_t size, int64_t stream, void *user_data);
   /** A strided copy between two descriptions of the same shape and dtype, strides filled, on one
    * device; optional: without it dlx goes through the host. */
   int32_t (*copy_strided)(int32_t device_id, const DLTensor *dst, const DLTensor *src,

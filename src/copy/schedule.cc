@@ -205,6 +205,7 @@ void transpose_staged(const Kernels& kernels, int log_item, const Plane& p) noex
   constexpr int64_t kPiece = 128;
   constexpr int64_t kPitch = kPiece + 64;
   alignas(64) char buffer[64 * kPitch];
+  const int64_t item = int64_t{1} << log_item;
   const int64_t block = 16 >> log_item;
   const int64_t width = kPiece >> log_item;
   const int64_t height = 64 >> log_item;
@@ -226,8 +227,8 @@ void transpose_staged(const Kernels& kernels, int log_item, const Plane& p) noex
           nv = block;
         }
       }
-      kernels.rows(buffer, kPitch, p.src + u * p.su + (v << log_item), p.su, nv << log_item, nu);
-      kernels.transpose[log_item](p.dst + (u << log_item) + v * p.dv, p.dv, buffer, kPitch, nu, nv);
+      kernels.rows(buffer, kPitch, p.src + u * p.su + v * item, p.su, nv * item, nu);
+      kernels.transpose[log_item](p.dst + u * item + v * p.dv, p.dv, buffer, kPitch, nu, nv);
     }
   }
 }

@@ -66,12 +66,9 @@ void for_each_chunk(const CopyPlan& plan, int64_t limit, F&& f) {
   while (inner_axes > 0 && inner <= limit / plan.axis(inner_axes - 1).extent) {
     inner *= plan.axis(--inner_axes).extent;
   }
-  int64_t first[CopyPlan::kMaxAxes + 1];
-  int64_t extent[CopyPlan::kMaxAxes + 1];
-  for (int k = 0; k < plan.ndim(); ++k) {
-    first[k] = 0;
-    extent[k] = k < inner_axes ? 1 : plan.axis(k).extent;
-  }
+  int64_t first[CopyPlan::kMaxAxes + 1] = {};
+  int64_t extent[CopyPlan::kMaxAxes + 1] = {};
+  for (int k = 0; k < plan.ndim(); ++k) extent[k] = k < inner_axes ? 1 : plan.axis(k).extent;
   const int split = inner_axes - 1;  // taken in blocks; -1: everything fits
   const int64_t block = inner > limit ? 1 : limit / inner;
   for (;;) {

@@ -57,7 +57,7 @@ void run_copy(const DLTensor& dst, bool dst_padded, Tensor* dst_owner, const DLT
   hold_until(
       *pending.backend, pending.id, pending.backend->record(pending.id, pending.stream),
       [](void* done) { delete static_cast<InUse*>(done); }, in_use.get());
-  in_use.release();
+  [[maybe_unused]] InUse* const held = in_use.release();
 }
 
 [[noreturn]] void fail_copy_refused(const char* why) {
