@@ -564,10 +564,9 @@ typedef struct dlx_device_properties {
   int32_t device_type;
   int32_t device_id;
   int32_t reserved;
-  int64_t memory_total; /**< bytes; -1 if unknown */
-  int64_t
-      memory_free; /**< bytes now; -1 if unknown: nobody uses the device, so it has no context */
-  char name[128];  /**< the maker's name for it */
+  int64_t memory_total;  /**< bytes; -1 if unknown */
+  int64_t memory_free;   /**< bytes now; -1 if unknown, as where nobody uses the device */
+  char name[128];        /**< the maker's name for it */
   char architecture[64]; /**< "sm_90", "gfx942:sramecc+:xnack-", OpenCL's version; "" if unknown */
   char pci_id[32];       /**< "0000:3b:00.0"; "" if unknown. MIG slices share one */
   char uuid[48];         /**< "GPU-…" as the maker's tools print it; "" if unknown */
