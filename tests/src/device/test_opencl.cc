@@ -107,6 +107,7 @@ class Moved {
     } else {
       memory_ = backend.allocate(kDLOpenCL, 0, bytes_.size(), 64);
       backend.copy_from_host(0, 0, {memory_, 0}, bytes_.data(), bytes_.size());
+      backend.synchronize(0);  // whatever comes of the copy, `bytes_` may go
     }
     tensor_.data = memory_;
     tensor_.byte_offset = static_cast<uint64_t>(-low);
