@@ -17,6 +17,7 @@
 #include "src/driver/opencl.h"
 #include "tests/src/copy/random_copy.h"
 #include "tests/stubs/forked.h"
+#include "tests/support/opencl_leaks.h"
 
 extern "C" {
 #include <cmocka.h>

@@ -10,6 +10,7 @@
 
 #include "src/driver/opencl.h"
 #include "src/gpu/launch.h"
+#include "tests/support/opencl_leaks.h"
 
 namespace dlx_test {
 

@@ -1,0 +1,10 @@
+#ifndef DLX_TESTS_SUPPORT_OPENCL_LEAKS_H_
+#define DLX_TESTS_SUPPORT_OPENCL_LEAKS_H_
+
+// What PoCL and its compiler never free, the leak sanitizer is not to count. Included once a program.
+extern "C" __attribute__((used)) const char* __lsan_default_suppressions();
+extern "C" const char* __lsan_default_suppressions() {  // NOLINT: the sanitizer's name
+  return "leak:libpocl\nleak:libLLVM\nleak:libclang\nleak:libOpenCL\n";
+}
+
+#endif  // DLX_TESTS_SUPPORT_OPENCL_LEAKS_H_
