@@ -14,34 +14,115 @@ int64_t inside_line(const char* p) noexcept {
   return static_cast<int64_t>(reinterpret_cast<uintptr_t>(p) % kLine);
 }
 
-/// Writes rows one after the other. Where a row ends inside a line and the next one goes on there,
-/// that line waits until the next row has come to its beginning.
+/// The address behind the last byte of src.
+const char* end_of_source(const Schedule& s) noexcept {
+  int64_t highest = 0;
+  for (int64_t i = 0; i < s.cells.dst; ++i) {
+    if (s.cells.from[i] > highest) highest = s.cells.from[i];
+  }
+  for (int k = 0; k < s.ndim; ++k) {
+    if (s.axes[k].src > 0) highest += (s.axes[k].extent - 1) * s.axes[k].src;
+  }
+  return s.src + highest + 1;
+}
+
+/// Writes rows one after the other, each from its end, a segment at a time. The lines of a segment
+/// leave when the next one is arranged: a line that was just put together cannot be loaded at once.
+///
+/// Where a row ends inside a line and the next one goes on there, that line waits until the next row
+/// has come to its beginning.
 class Rows {
  public:
   Rows(const Schedule& s, const Kernels& kernels) noexcept
-      : kernels_(kernels), cells_(s.cells), count_(s.axes[s.u].extent), step_(s.axes[s.u].src) {}
+      : kernels_(kernels),
+        cells_(s.cells),
+        loose_(s.cells),
+        count_(s.axes[s.u].extent),
+        step_(s.axes[s.u].src),
+        end_of_source_(end_of_source(s)) {
+    loose_.edge_src = loose_.edge_dst = 0;
+  }
 
   void write(char* dst, const char* src) noexcept {
+    if (open_end_ != dst) close();
     dst_ = dst;
     src_ = src;
     char* const end = dst + count_ * cells_.dst;
-    char* const last_line = end - inside_line(end);
-    char* const first_line = dst + (kLine - inside_line(dst)) % kLine;
-    if (last_line < end) {
-      std::memcpy(next_open_, arrange(last_line, end), static_cast<size_t>(end - last_line));
-    }
-    for (char* upper = last_line; upper > first_line;) {
-      char* const lower = upper - first_line > kChunk ? upper - kChunk : first_line;
-      kernels_.stream(lower, arrange(lower, upper), (upper - lower) / kLine);
+    for (char* upper = end; upper > dst;) {
+      char* lower = dst;
+      if (upper - dst > kSegment + kLine) {
+        lower = upper - kSegment;
+        lower -= inside_line(lower);
+      }
+      arrange(lower, upper);
+      pass_on(lower, upper, end);
       upper = lower;
     }
-    if (dst < first_line) {
-      finish_line(dst, first_line);
-    } else {
-      close();
-    }
     std::memcpy(open_, next_open_, kLine);
-    open_end_ = end;
+    open_end_ = inside_line(end) != 0 ? end : nullptr;
+  }
+
+  /// Writes what was kept back.
+  void finish() noexcept {
+    stream();
+    close();
+  }
+
+ private:
+  static constexpr int64_t kSegment = 64 * kLine;
+
+  /// Where the segment that begins at `lower` is put together; its lines are lines of the buffer.
+  char* place(const char* lower) noexcept { return buffers_[turn_] + kLine + inside_line(lower); }
+
+  /// Arranges the cells that [lower, upper) touches.
+  void arrange(const char* lower, const char* upper) noexcept {
+    turn_ ^= 1;
+    // Behind the last line first, so that the stores of a long row do not straddle lines.
+    if (upper - lower >= kSegment / 2 && inside_line(upper) != 0) {
+      arrange_cells(lower, upper - inside_line(upper), upper);
+      upper -= inside_line(upper);
+    }
+    arrange_cells(lower, lower, upper);
+    stream();
+  }
+
+  /// Those of [from, to), and the cells below that one register takes with them.
+  void arrange_cells(const char* lower, const char* from, const char* to) noexcept {
+    int64_t first = (from - dst_) / cells_.dst;
+    const int64_t behind = (to - dst_ + cells_.dst - 1) / cells_.dst;
+    if (behind - first < cells_.at_once) {
+      first = behind > cells_.at_once ? behind - cells_.at_once : 0;
+    }
+    const char* const src = src_ + first * step_;
+    const bool inside = src + cells_.lowest + 16 <= end_of_source_;
+    kernels_.cells_backwards(place(lower) + (first * cells_.dst - (lower - dst_)), src,
+                             behind - first, inside ? loose_ : cells_);
+  }
+
+  /// Keeps the lines of a segment, of the row that ends at `end`, to be written.
+  void pass_on(char* lower, char* upper, const char* end) noexcept {
+    char* from = place(lower);
+    const int64_t inside = inside_line(lower);
+    const int64_t tail = inside_line(upper);
+    if (upper == end) std::memcpy(next_open_, from + (upper - lower) - tail, kLine);
+    if (open_end_ == lower) {  // only where the row begins
+      std::memcpy(from - inside, open_, static_cast<size_t>(inside));
+      from -= inside;
+      lower -= inside;
+    } else if (inside != 0) {
+      const int64_t head = kLine - inside;
+      std::memcpy(lower, from, static_cast<size_t>(head));
+      from += head;
+      lower += head;
+    }
+    to_ = lower;
+    from_ = from;
+    lines_ = (upper - lower) / kLine;
+  }
+
+  void stream() noexcept {
+    kernels_.stream(to_, from_, lines_);
+    lines_ = 0;
   }
 
   /// Writes what is left of a row's last line.
@@ -52,42 +133,22 @@ class Rows {
     open_end_ = nullptr;
   }
 
- private:
-  static constexpr int64_t kChunk = 2048;
-
-  /// The bytes of [lower, upper), which may begin and end inside a cell, in the buffer.
-  const char* arrange(const char* lower, const char* upper) noexcept {
-    const int64_t first = (lower - dst_) / cells_.dst;
-    const int64_t behind = (upper - dst_ + cells_.dst - 1) / cells_.dst;
-    char* const bytes = buffer_ + kLine;
-    kernels_.cells_backwards(bytes - (lower - dst_ - first * cells_.dst), src_ + first * step_,
-                             behind - first, cells_);
-    return bytes;
-  }
-
-  /// The first bytes of a row, up to a line.
-  void finish_line(char* dst, char* line_end) noexcept {
-    const int64_t inside = inside_line(dst);
-    if (open_end_ != dst) {
-      close();
-      std::memcpy(dst, arrange(dst, line_end), static_cast<size_t>(line_end - dst));
-      return;
-    }
-    std::memcpy(open_ + inside, arrange(dst, line_end), static_cast<size_t>(line_end - dst));
-    kernels_.stream(dst - inside, open_, 1);
-    open_end_ = nullptr;
-  }
-
   const Kernels& kernels_;
   const Cells& cells_;
+  Cells loose_;  ///< may read above the first cell and write below it
   const int64_t count_;
   const int64_t step_;
+  const char* const end_of_source_;
   char* dst_ = nullptr;
   const char* src_ = nullptr;
+  char* to_ = nullptr;  // lines that are put together, and not yet written
+  const char* from_ = nullptr;
+  int64_t lines_ = 0;
   char* open_end_ = nullptr;  // end of the row whose last line is open; NULL: none
+  int turn_ = 0;
   alignas(kLine) char open_[kLine];
   char next_open_[kLine];
-  alignas(kLine) char buffer_[kLine + kChunk + kLine];
+  alignas(kLine) char buffers_[2][kLine + kSegment + 3 * kLine];
 };
 
 }  // namespace
@@ -96,7 +157,8 @@ bool run_turned(const Schedule& s, const Kernels& kernels) noexcept {
   if (s.kind != PlaneKind::kCells || s.ndim < 2) return false;
   const CopyAxis& u = s.axes[s.u];
   const int64_t row = u.extent * s.item;
-  if (u.src >= 0 || u.dst != s.item || row < kLine || row < tuning().long_row_bytes) return false;
+  if (u.src >= 0 || u.dst != s.item || row < 4 * kLine || row < tuning().long_row_bytes / 2)
+    return false;
   Loops loops;
   int order[CopyPlan::kMaxAxes];
   order_by_nearness(s, order);
@@ -105,7 +167,7 @@ bool run_turned(const Schedule& s, const Kernels& kernels) noexcept {
   }
   Rows rows(s, kernels);
   loops.each(s.dst, s.src, [&](char* dst, const char* src) { rows.write(dst, src); });
-  rows.close();
+  rows.finish();
   kernels.fence();
   return true;
 }
