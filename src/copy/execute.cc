@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "src/copy/by_table.h"
+#include "src/copy/folded.h"
 #include "src/copy/kernels.h"
 #include "src/copy/loops.h"
 #include "src/copy/schedule.h"
@@ -62,7 +63,7 @@ void run_alone(const CopyPlan& plan, bool streamed) noexcept {
   const Kernels& set = kernels();
   const Schedule schedule(plan, set);
   if (streamed && run_streamed(schedule, set)) return;
-  if (!run_by_table(schedule)) run_direct(schedule, set);
+  if (!run_folded(schedule, set) && !run_by_table(schedule)) run_direct(schedule, set);
 }
 
 /// A plan cut into pieces that threads take one by one.
@@ -168,9 +169,9 @@ size_t describe_execution(const CopyPlan& plan, char* buffer, size_t capacity) n
     text.add("%s%lld (dst %lld, src %lld)%s", k == 0 ? "; loops " : " x ",
              static_cast<long long>(s.axes[k].extent), static_cast<long long>(s.axes[k].dst),
              static_cast<long long>(s.axes[k].src),
-             k == s.u   ? " u"
-             : k == s.v ? " v"
-                        : "");
+             k >= s.ndim - s.u_count ? " u"
+             : s.along_v(k)          ? " v"
+                                     : "");
   }
   Tiling tiling;
   if (bytes >= tuning().stream_bytes && (s.ndim == 0 || tiling.build(s))) {

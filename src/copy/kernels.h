@@ -76,17 +76,51 @@ struct LinesToWrite {
 /// A part of a transposition that goes by way of a compact copy of its rows, so that each source
 /// line is read once, whole, whatever cache sets the rows share.
 struct Block {
-  static constexpr int64_t kBytes = 64 * 128;
-  static constexpr int64_t max_rows(int64_t item) noexcept { return item == 1 ? 64 : 32; }
-  static constexpr int64_t max_row_bytes(int64_t item) noexcept { return item == 1 ? 64 : 128; }
+  static constexpr int64_t kBytes = 64 * 192;
+  static constexpr int64_t max_rows(int64_t) noexcept { return 64; }
+  static constexpr int64_t max_row_bytes(int64_t) noexcept { return 64; }
 
   char* dst;
   int64_t dv;
   const char* src;
-  int64_t su;
-  int64_t nu;  ///< 0: nothing to do
+  const int64_t* row;  ///< where each row begins, from src on
+  int64_t nu;          ///< 0: nothing to do
   int64_t nv;
   char* rows;  ///< room of kBytes for the rows, aligned to a line
+};
+
+/// One line of each of many rows, to be transposed into columns.
+struct Strip {
+  static constexpr int64_t kFront = 64;  ///< bytes before a column in the buffer
+  static constexpr int64_t kBuffer = 64 * 320;
+
+  char* dst;              ///< of the first row
+  const int64_t* column;  ///< where each of nv columns begins, from dst on
+  const char* src;        ///< of the first column
+  const int64_t* row;     ///< where each of nu rows begins, from src on
+  int64_t nu;             ///< at least 64 / W
+  int64_t nv;             ///< from 16 / W to 64 / W
+  int64_t last_byte;      ///< of a row, from its beginning
+  int64_t ahead;          ///< how many rows ahead lines are fetched; at most nu, whole lines of dst
+  bool staged;            ///< rows collide in the cache: copy those of a line of dst together first
+  bool even;              ///< columns all begin at the same place of a line, a multiple of W
+
+  const char* next;  ///< the first column of the strip to be fetched beside this one; NULL: none
+  int64_t next_last_byte;
+  bool next_both;  ///< its rows begin in lines that were not fetched for the strip before
+};
+
+/// Columns of a strip on their way to dst: some rows of them.
+struct Chunk {
+  char* dst;
+  const int64_t* column;
+  int64_t nv;
+  int64_t bytes;  ///< of a column
+  char* buffer;
+  char* next;   ///< the buffer of the chunk after this one
+  bool begins;  ///< nothing of the columns was written before
+  bool ends;
+  int64_t written;  ///< columns
 };
 
 /// The inner loops for one instruction set, by item size: index k is for items of 2^k bytes.
@@ -97,12 +131,14 @@ struct Block {
 struct Kernels {
   typedef void Transpose(char* dst, int64_t dv, const char* src, int64_t su, int64_t nu,
                          int64_t nv);
+  typedef void TransposeFolded(char* dst, const int64_t* column, const char* src,
+                               const int64_t* row, int64_t nu, int64_t nv);
   typedef void Regroup(char* dst, int64_t dv, const char* src, int64_t su, int64_t nu, int64_t nv,
                        const Pick& pick);
 
   const char* name;
 
-  /// dst[v * dv + u * W] = src[u * su + v * W] in two steps, of two blocks at once: copies the rows of
+  /// dst[v * dv + u * W] = src[row[u] + v * W] in two steps, of two blocks at once: copies the rows of
   /// `in` together and transposes those of `out`, which were copied by the call before. Beside that
   /// it fetches and writes as many lines as it moves: so all that memory is asked for comes evenly.
   /// NULL for items that do not gain by it.
@@ -110,6 +146,8 @@ struct Kernels {
 
   /// dst[v * dv + u * W] = src[u * su + v * W], for nu and nv of at least 16 / W.
   Transpose* transpose[5];
+  /// dst[column[v] + u * W] = src[row[u] + v * W], for any nu and nv.
+  TransposeFolded* transpose_folded[5];
 
   /// The same where nv * W < 16, taking 2^g cells of nv items at a time: [k][g]. `su` is positive
   /// and at most 4096; 2^g cells lie within 16 bytes. `pick` sorts their items into units of 2^g,
@@ -119,6 +157,11 @@ struct Kernels {
   /// The same where nu * W < 16 and `dv` is nu * W. `pick` sorts units of 2^g items, one for each
   /// u, into 2^g cells.
   Regroup* join[4][4];
+
+  /// Transposes a strip, but for its last chunk: that is written beside the strip that follows, or
+  /// by finish_strips.
+  void (*transpose_strip[5])(const Strip& strip, Chunk& chunk);
+  void (*finish_strips[5])(Chunk& chunk);
 
   /// dst[u * W] = src[u * su].
   void (*gather[5])(char* dst, const char* src, int64_t su, int64_t n);

@@ -104,7 +104,44 @@ int nearest_source_axis(const Schedule& s) noexcept {
   return best >= 0 ? best : s.ndim - 2;
 }
 
+/// Bytes from which on an axis is long enough to need no others.
+constexpr int64_t kLong = 128;
+
+/// The axis that continues v in src, and is not taken along u; -1: none.
+int next_along_v(const Schedule& s, int64_t bytes) noexcept {
+  const int64_t step = s.axes[s.v].src < 0 ? -bytes : bytes;
+  for (int k = s.ndim - 1 - s.u_count; k >= 0; --k) {
+    if (s.axes[k].src == step && !s.along_v(k)) return k;
+  }
+  return -1;
+}
+
+/// Folds neighbours with u and v where these are short, if that makes both at least a register.
+void fold(Schedule* s) noexcept {
+  const CopyAxis& u = s->axes[s->u];
+  if (s->v < 0 || u.dst != s->item || std::llabs(s->axes[s->v].src) != s->item) return;
+  int64_t u_bytes = u.extent * s->item;
+  int64_t v_bytes = s->axes[s->v].extent * s->item;
+  for (;;) {
+    int k = s->ndim - 1 - s->u_count;
+    if (u_bytes >= kLong || k < 0 || s->axes[k].dst != u_bytes || s->along_v(k)) k = -1;
+    const int l = v_bytes < kLong ? next_along_v(*s, v_bytes) : -1;
+    if (l >= 0 && (k < 0 || v_bytes <= u_bytes)) {
+      s->v_axes[s->v_count++] = l;
+      v_bytes *= s->axes[l].extent;
+    } else if (k >= 0) {
+      ++s->u_count;
+      u_bytes *= s->axes[k].extent;
+    } else {
+      break;
+    }
+  }
+  constexpr int64_t kRegister = 16;
+  if (u_bytes < kRegister || v_bytes < kRegister) s->u_count = s->v_count = 1;
+}
+
 PlaneKind choose_kind(const Schedule& s) noexcept {
+  if (s.folded()) return PlaneKind::kTranspose;
   const CopyAxis& u = s.axes[s.u];
   if (s.log_item < 0) return PlaneKind::kRows;
   if (u.dst != s.item) return PlaneKind::kSpread;
@@ -162,18 +199,28 @@ Schedule::Schedule(const CopyPlan& plan, const Kernels& kernels) noexcept
   const bool permuted = can_permute && choose_cells(this, kernels, 1);
   log_item = log2_of_item(item);
   u = ndim - 1;
-  v = nearest_source_axis(*this);
+  v = v_axes[0] = nearest_source_axis(*this);
   if (permuted) return;
+  if (log_item >= 0) fold(this);
   kind = choose_kind(*this);
   // One stream into several at once is better than one after the other; else cells win.
   if (kind == PlaneKind::kGather || kind == PlaneKind::kRows || kind == PlaneKind::kSpread) {
     if (can_permute && choose_cells(this, kernels, 0)) return;
   }
-  if (kind == PlaneKind::kTranspose) staged = rows_collide(axes[u].src, 64 / item);
-  woven = staged && kernels.weave[log_item] != nullptr;
+  if (kind == PlaneKind::kTranspose) {
+    staged = rows_collide(axes[u].src, 64 / item);
+    woven = (staged || folded()) && kernels.weave[log_item] != nullptr;
+  }
   if (!can_permute) return;
   if (kind == PlaneKind::kSplit) choose_group(this, axes[u].src, axes[v].extent, true);
   if (kind == PlaneKind::kJoin) choose_group(this, axes[u].extent * item, axes[u].extent, false);
+}
+
+bool Schedule::along_v(int axis) const noexcept {
+  for (int i = 0; i < v_count; ++i) {
+    if (v_axes[i] == axis) return true;
+  }
+  return false;
 }
 
 bool Schedule::transposes() const noexcept {

@@ -1,11 +1,12 @@
 #include "src/copy/stream.h"
 
-#include <atomic>
 #include <cstdlib>
 #include <cstring>
 
+#include "src/copy/buffers.h"
 #include "src/copy/constant.h"
 #include "src/copy/packed.h"
+#include "src/copy/strips.h"
 #include "src/copy/tile_io.h"
 #include "src/copy/tiles.h"
 #include "src/copy/tuning.h"
@@ -18,46 +19,6 @@ constexpr int64_t kAll = INT64_MAX;
 
 int64_t least(int64_t a, int64_t b) noexcept { return a < b ? a : b; }
 
-/// The two buffers of one thread, and room for the rows of two blocks. Kept between copies, a few for the whole process: fresh pages
-/// would cost more than many a copy.
-class Buffers {
- public:
-  static constexpr size_t kBytes =
-      2 * Tiling::kBufferBytes + 2 * Block::kBytes + Shapes::kMax * sizeof(TileLists);
-
-  Buffers() noexcept {
-    for (std::atomic<char*>& shelf : shelves_) {
-      data_ = shelf.exchange(nullptr, std::memory_order_acquire);
-      if (data_ != nullptr) return;
-    }
-    void* fresh = nullptr;
-    if (posix_memalign(&fresh, 4096, kBytes) == 0) data_ = static_cast<char*>(fresh);
-  }
-  ~Buffers() {
-    for (std::atomic<char*>& shelf : shelves_) {
-      char* empty = nullptr;
-      if (shelf.compare_exchange_strong(empty, data_, std::memory_order_release)) return;
-    }
-    std::free(data_);
-  }
-  Buffers(const Buffers&) = delete;
-  Buffers& operator=(const Buffers&) = delete;
-
-  char* operator[](int which) const noexcept { return data_ + which * Tiling::kBufferBytes; }
-  char* rows(int which) const noexcept {
-    return data_ + 2 * Tiling::kBufferBytes + which * Block::kBytes;
-  }
-  TileLists* lists() const noexcept { return reinterpret_cast<TileLists*>(rows(2)); }
-  bool exist() const noexcept { return data_ != nullptr; }
-
- private:
-  static constexpr int kShelves = 16;
-  static std::atomic<char*> shelves_[kShelves];
-  char* data_ = nullptr;
-};
-
-std::atomic<char*> Buffers::shelves_[kShelves];
-
 /// The three stages, one tile apart, woven together piece by piece so that memory is always busy.
 class Pipeline {
  public:
@@ -68,7 +29,12 @@ class Pipeline {
         kernels_(kernels),
         buffers_(buffers),
         fetcher_(s, tiling, buffers.lists()),
-        writer_(s, tiling, kernels, buffers.lists()) {}
+        writer_(s, tiling, kernels, buffers.lists()) {
+    for (int k = s.ndim - 1; k >= 0; --k) {
+      if (!tiling.in_plane(s, k)) loop_[loops_++] = k;
+    }
+    if (s.woven || s.folded()) list_offsets();
+  }
 
   void run() noexcept {
     for (int k = 0; k < s_.ndim; ++k) at_[k] = 0;
@@ -93,7 +59,7 @@ class Pipeline {
         arrange(tile, buffer);
         fetcher_.fetch(kAll);
         if (!more) {
-          weave({});
+          weave({}, nullptr);
           start_writing(tile, buffer);
         }
       } else if (s_.transposes()) {
@@ -149,31 +115,47 @@ class Pipeline {
     return true;
   }
 
+  /// Where the rows of a plane begin in src, and its columns in the buffer: the same in each tile.
+  void list_offsets() noexcept {
+    int64_t* const row = buffers_.offsets()->row;
+    int64_t* const column = buffers_.offsets()->column;
+    row[0] = 0;
+    int64_t count = 1;
+    for (int k = s_.ndim - 1; k >= tiling_.u_first; --k) {
+      const int64_t all = count * tiling_.extent[k];
+      for (int64_t i = count; i < all; ++i) row[i] = row[i - count] + s_.axes[k].src;
+      count = all;
+    }
+    const int64_t dv = s_.axes[s_.v].src < 0 ? -tiling_.step[s_.v] : tiling_.step[s_.v];
+    const int64_t nv = tiling_.along_v(s_, tiling_.extent);
+    for (int64_t i = 0; i < nv; ++i) column[i] = i * dv;
+  }
+
   /// Copies a tile into its buffer, plane by plane.
   void arrange(const Tile& tile, char* buffer) noexcept {
     int64_t index[CopyPlan::kMaxAxes];
-    for (int k = 0; k < s_.ndim; ++k) index[k] = 0;
+    for (int i = 0; i < loops_; ++i) index[i] = 0;
     char* dst = buffer + Tiling::kFront;
     const char* src = tile.src;
     for (;;) {
       arrange_plane(tile, dst, src);
-      int k = s_.ndim - 1;
-      for (; k >= 0; --k) {
-        if (k == s_.u || k == s_.v) continue;
+      int i = 0;
+      for (; i < loops_; ++i) {
+        const int k = loop_[i];
         dst += tiling_.step[k];
         src += s_.axes[k].src;
-        if (++index[k] < tile.extent[k]) break;
+        if (++index[i] < tile.extent[k]) break;
         dst -= tiling_.step[k] * tile.extent[k];
         src -= s_.axes[k].src * tile.extent[k];
-        index[k] = 0;
+        index[i] = 0;
       }
-      if (k < 0) return;
+      if (i == loops_) return;
     }
   }
 
   void arrange_plane(const Tile& tile, char* dst, const char* src) noexcept {
-    const int64_t nu = tile.extent[s_.u];
-    const int64_t nv = s_.v >= 0 ? tile.extent[s_.v] : 1;
+    const int64_t nu = tiling_.along_u(s_, tile.extent);
+    const int64_t nv = tiling_.along_v(s_, tile.extent);
     Plane piece;
     // Whole rows that run backwards in src are read forwards: so is what follows them.
     piece.backwards = nu == s_.axes[s_.u].extent && s_.axes[s_.u].src < 0;
@@ -188,12 +170,18 @@ class Pipeline {
       for (int64_t v = 0; v < nv; v += piece.nv) {
         piece.nv = nv - v < tiling_.piece_v + block ? nv - v : tiling_.piece_v;
         piece.dst = dst + u * piece.du + v * piece.dv;
-        piece.src = src + u * piece.su + v * piece.sv;
         if (s_.woven) {
-          weave(piece);
+          piece.src = src + v * piece.sv;
+          weave(piece, buffers_.offsets()->row + u);
           continue;
         }
-        copy_plane(s_, kernels_, piece);
+        if (s_.folded()) {
+          piece.src = src + v * piece.sv;
+          copy_folded(piece, buffers_.offsets()->row + u);
+        } else {
+          piece.src = src + u * piece.su + v * piece.sv;
+          copy_plane(s_, kernels_, piece);
+        }
         const int64_t lines = piece.nu * piece.nv * s_.item / kLineBytes + 1;
         writer_.write(lines * kLineBytes);
         fetcher_.fetch(lines + lines / 8);
@@ -201,12 +189,18 @@ class Pipeline {
     }
   }
 
+  void copy_folded(Plane piece, const int64_t* row) noexcept {
+    if (piece.sv < 0) piece = ascending_v(piece);
+    kernels_.transpose_folded[s_.log_item](piece.dst, buffers_.offsets()->column, piece.src, row,
+                                           piece.nu, piece.nv);
+  }
+
   /// Copies the rows of a piece together and transposes the piece before.
-  void weave(Plane piece) noexcept {
+  void weave(Plane piece, const int64_t* row) noexcept {
     if (piece.sv < 0) piece = ascending_v(piece);
     Block& in = blocks_[turn_];
     Block& out = blocks_[turn_ ^ 1];
-    in = {piece.dst, piece.dv, piece.src, piece.su, piece.nu, piece.nv, in.rows};
+    in = {piece.dst, piece.dv, piece.src, row, piece.nu, piece.nv, in.rows};
     kernels_.weave[s_.log_item](in, out, fetcher_, writer_);
     turn_ ^= 1;
     if (to_start_ != nullptr) {  // its last block is there now
@@ -227,11 +221,13 @@ class Pipeline {
   Fetcher fetcher_;
   Writer writer_;
   int64_t at_[CopyPlan::kMaxAxes] = {};
+  int loops_ = 0;
+  int loop_[CopyPlan::kMaxAxes];  // axes that are not in a plane, the innermost of dst first
   const Tile* to_start_ = nullptr;
   char* to_start_buffer_ = nullptr;
   int turn_ = 0;  // which block the next rows are copied to
-  Block blocks_[2] = {{nullptr, 0, nullptr, 0, 0, 0, buffers_.rows(0)},
-                      {nullptr, 0, nullptr, 0, 0, 0, buffers_.rows(1)}};
+  Block blocks_[2] = {{nullptr, 0, nullptr, nullptr, 0, 0, buffers_.rows(0)},
+                      {nullptr, 0, nullptr, nullptr, 0, 0, buffers_.rows(1)}};
 };
 
 }  // namespace
@@ -298,10 +294,11 @@ bool run_streamed(const Schedule& schedule, const Kernels& kernels) noexcept {
       run_constant(schedule, kernels)) {
     return true;
   }
-  Tiling tiling;
-  if (!tiling.build(schedule)) return false;
   const Buffers buffers;
   if (!buffers.exist()) return false;
+  if (run_strips(schedule, kernels, buffers)) return true;
+  Tiling tiling;
+  if (!tiling.build(schedule)) return false;
   Pipeline(schedule, tiling, kernels, buffers).run();
   return true;
 }

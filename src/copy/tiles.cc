@@ -54,6 +54,9 @@ bool Tiling::build(const Schedule& s) noexcept {
   int64_t run = s.item;
   for (int k = s.ndim - 1; k >= run_axis; --k) run *= extent[k];
   if (run < kWorthStreaming) return false;
+  if (s.kind == PlaneKind::kTranspose && most(along_u(s, extent), along_v(s, extent)) > kOffsets) {
+    return false;
+  }
   choose_order(s);
   choose_pieces(s);
   return true;
@@ -105,8 +108,41 @@ void Tiling::choose_extents(const Schedule& s) noexcept {
   }
 }
 
+/// Takes along u and v what the schedule does, as far as a tile keeps it together.
+void Tiling::fold(const Schedule& s) noexcept {
+  u_first = static_cast<int>(most(run_axis, s.ndim - s.u_count));
+  while (u_first < s.ndim - 1 && along_u(s, extent) > kOffsets) ++u_first;
+  for (v_count = 1; v_count < s.v_count; ++v_count) {
+    const int k = s.v_axes[v_count - 1];
+    const int next = s.v_axes[v_count];
+    if (k >= run_axis || next >= run_axis || extent[k] < s.axes[k].extent) break;
+    if (along_v(s, extent) * extent[next] > kOffsets) break;
+  }
+}
+
+int64_t Tiling::along_u(const Schedule& s, const int64_t* extents) const noexcept {
+  int64_t n = 1;
+  for (int k = u_first; k < s.ndim; ++k) n *= extents[k];
+  return n;
+}
+
+int64_t Tiling::along_v(const Schedule& s, const int64_t* extents) const noexcept {
+  int64_t n = 1;
+  for (int i = 0; i < v_count && s.v >= 0; ++i) n *= extents[s.v_axes[i]];
+  return n;
+}
+
+bool Tiling::in_plane(const Schedule& s, int axis) const noexcept {
+  if (axis >= u_first) return true;
+  for (int i = 0; i < v_count; ++i) {
+    if (s.v_axes[i] == axis) return true;
+  }
+  return false;
+}
+
 /// Bytes of the buffer.
 int64_t Tiling::lay_out(const Schedule& s) noexcept {
+  fold(s);
   int64_t bytes = s.item;
   int k = s.ndim - 1;
   for (; k >= run_axis; --k) {
@@ -116,7 +152,14 @@ int64_t Tiling::lay_out(const Schedule& s) noexcept {
   // An odd number of lines from run to run, so that runs do not crowd into few cache sets.
   bytes =
       (divide_up(bytes, kLine) | 1) * kLine + (divide_up(bytes, kLine) % 2 == 1 ? 2 : 0) * kLine;
+  if (v_count > 1) {  // evenly, so that they are one long axis here
+    for (int i = 0; i < v_count; ++i) {
+      step[s.v_axes[i]] = bytes;
+      bytes *= extent[s.v_axes[i]];
+    }
+  }
   for (; k >= 0; --k) {
+    if (v_count > 1 && in_plane(s, k)) continue;
     step[k] = bytes;
     bytes *= extent[k];
   }
@@ -172,8 +215,8 @@ void Tiling::choose_order(const Schedule& s) noexcept {
 
 void Tiling::choose_pieces(const Schedule& s) noexcept {
   constexpr int64_t kPiece = 4096;
-  const int64_t nu = extent[s.u];
-  const int64_t nv = s.v >= 0 ? extent[s.v] : 1;
+  const int64_t nu = along_u(s, extent);
+  const int64_t nv = along_v(s, extent);
   switch (s.kind) {
     case PlaneKind::kTranspose:
       if (!s.woven) {

@@ -1,0 +1,129 @@
+#include "src/copy/strips.h"
+
+#include "src/copy/folded.h"
+#include "src/copy/tuning.h"
+
+namespace dlx {
+namespace {
+
+constexpr int64_t kLine = 64;
+
+constexpr int64_t kAhead = 128;  // rows
+constexpr int64_t kMostRows = 2048;
+
+int64_t least(int64_t a, int64_t b) noexcept { return a < b ? a : b; }
+int64_t most(int64_t a, int64_t b) noexcept { return a > b ? a : b; }
+
+/// Whether all items of a side begin at the same place of a line.
+bool in_step(const Side& side) noexcept {
+  uint64_t all = 0;
+  for (int64_t i = 0; i < side.n(); ++i) all |= static_cast<uint64_t>(side.offset()[i]);
+  return all % kLine == 0;
+}
+
+/// Whether so many rows ahead can be fetched, a line of each, without pushing each other out of a
+/// second-level cache: 2048 sets of 8 on most processors.
+bool fit_ahead(const Side& rows) noexcept {
+  constexpr uint64_t kSets = 2048;
+  constexpr int kHalfFull = 4;
+  uint8_t used[kSets] = {};
+  for (int64_t i = 0; i < least(kAhead, rows.n()); ++i) {
+    if (++used[static_cast<uint64_t>(rows.offset()[i]) / kLine % kSets] > kHalfFull) return false;
+  }
+  return true;
+}
+
+/// Runs each strip when the next one is known, which is fetched beside it.
+class Strips {
+ public:
+  Strips(const Schedule& s, const Kernels& kernels, const Buffers& buffers,
+         const FoldedPlanes& planes) noexcept
+      : transpose_(kernels.transpose_strip[s.log_item]),
+        finish_(kernels.finish_strips[s.log_item]),
+        item_(s.item),
+        planes_(planes) {
+    chunk_.buffer = buffers[0];
+    chunk_.next = buffers[0] + Strip::kBuffer;
+    const int64_t group = kLine / item_;
+    strip_.row = planes.rows.offset();
+    strip_.nu = planes.rows.n();
+    strip_.ahead = most(group, least(kAhead, strip_.nu) / group * group);
+    strip_.staged = s.staged;
+    strip_.even = in_step(planes.columns) &&
+                  reinterpret_cast<uintptr_t>(planes.dst) % static_cast<uintptr_t>(item_) == 0;
+    in_step_ = in_step(planes.rows);
+  }
+
+  /// One plane, in strips that begin at lines of src where all its rows do.
+  void add_plane(char* dst, const char* src) noexcept {
+    const int64_t columns = planes_.columns.n();
+    const int64_t block = 16 / item_;
+    const int64_t widest = kLine / item_;
+    const auto inside = static_cast<int64_t>(reinterpret_cast<uintptr_t>(src) % kLine);
+    const int64_t to_line = (kLine - inside) / item_;
+    const bool lines = in_step_ && inside % item_ == 0 && (inside == 0 || to_line >= block);
+    int64_t width = lines ? to_line : widest;
+    bool both = !lines;
+    for (int64_t v = 0; v < columns;) {
+      const int64_t nv = least(width, columns - v);
+      const int64_t first = nv < block ? columns - block : v;
+      Strip strip = strip_;
+      strip.dst = dst;
+      strip.column = planes_.columns.offset() + first;
+      strip.src = src + first * item_;
+      strip.nv = most(nv, block);
+      strip.last_byte = strip.nv * item_ - 1;
+      add(strip, both);
+      both = false;
+      width = widest;
+      v += nv;
+    }
+  }
+
+  /// Runs the last one.
+  void finish() noexcept {
+    strip_.next = nullptr;
+    transpose_(strip_, chunk_);
+    finish_(chunk_);
+  }
+
+ private:
+  void add(const Strip& next, bool both) noexcept {
+    if (strip_.src != nullptr) {
+      strip_.next = next.src;
+      strip_.next_last_byte = next.last_byte;
+      strip_.next_both = both;
+      transpose_(strip_, chunk_);
+    }
+    strip_ = next;
+  }
+
+  void (*const transpose_)(const Strip& strip, Chunk& chunk);
+  void (*const finish_)(Chunk& chunk);
+  const int64_t item_;
+  const FoldedPlanes& planes_;
+  bool in_step_;
+  Strip strip_ = {};  ///< the one to be run when the next is known
+  Chunk chunk_ = {};
+};
+
+}  // namespace
+
+bool run_strips(const Schedule& s, const Kernels& kernels, const Buffers& buffers) noexcept {
+  if (s.kind != PlaneKind::kTranspose) return false;
+  if (s.item < 4 && !s.folded()) return false;  // more to arrange than to wait for
+  const FoldedPlanes planes(s, true, buffers.offsets()->row, kMostRows, buffers.offsets()->column,
+                            Tiling::kOffsets);
+  // Partial lines at either end of a column are written by themselves.
+  const int64_t bytes = planes.rows.n() * s.item;
+  if (bytes < 2 * kLine || bytes < 2 * tuning().long_row_bytes || !fit_ahead(planes.rows)) {
+    return false;
+  }
+  Strips strips(s, kernels, buffers, planes);
+  planes.each([&](char* dst, const char* src) { strips.add_plane(dst, src); });
+  strips.finish();
+  kernels.fence();
+  return true;
+}
+
+}  // namespace dlx

@@ -1,0 +1,16 @@
+#ifndef DLX_SRC_COPY_STRIPS_H_
+#define DLX_SRC_COPY_STRIPS_H_
+
+#include "src/copy/buffers.h"
+#include "src/copy/kernels.h"
+#include "src/copy/schedule.h"
+
+namespace dlx {
+
+/// Runs a large transposition strip by strip: one line of each of many rows, the next line of each,
+/// and so on. False if the schedule is none, or too narrow.
+bool run_strips(const Schedule& schedule, const Kernels& kernels, const Buffers& buffers) noexcept;
+
+}  // namespace dlx
+
+#endif  // DLX_SRC_COPY_STRIPS_H_
