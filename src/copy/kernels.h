@@ -98,12 +98,13 @@ struct Strip {
   const int64_t* column;  ///< where each of nv columns begins, from dst on
   const char* src;        ///< of the first column
   const int64_t* row;     ///< where each of nu rows begins, from src on
-  int64_t nu;             ///< at least 64 / W
-  int64_t nv;             ///< from 16 / W to 64 / W
+  int64_t item;           ///< bytes
+  int64_t nu;             ///< at least 64 / item
+  int64_t nv;             ///< from 16 / W to 64 / item
   int64_t last_byte;      ///< of a row, from its beginning
   int64_t ahead;          ///< how many rows ahead lines are fetched; at most nu, whole lines of dst
   bool staged;            ///< rows collide in the cache: copy those of a line of dst together first
-  bool even;              ///< columns all begin at the same place of a line, a multiple of W
+  bool even;              ///< columns all begin at the same place of a line, a multiple of an item
 
   const char* next;  ///< the first column of the strip to be fetched beside this one; NULL: none
   int64_t next_last_byte;
@@ -116,6 +117,7 @@ struct Chunk {
   const int64_t* column;
   int64_t nv;
   int64_t bytes;  ///< of a column
+  int64_t pitch;  ///< from column to column in the buffer
   char* buffer;
   char* next;   ///< the buffer of the chunk after this one
   bool begins;  ///< nothing of the columns was written before
@@ -161,7 +163,10 @@ struct Kernels {
   /// Transposes a strip, but for its last chunk: that is written beside the strip that follows, or
   /// by finish_strips.
   void (*transpose_strip[5])(const Strip& strip, Chunk& chunk);
-  void (*finish_strips[5])(Chunk& chunk);
+  /// The same for items of three quarters of 2^k bytes, and any nv; rows are read with up to 16 bytes
+  /// beyond. NULL where the instruction set cannot permute bytes.
+  void (*transpose_odd_strip[5])(const Strip& strip, Chunk& chunk);
+  void (*finish_strips)(Chunk& chunk);
 
   /// dst[u * W] = src[u * su].
   void (*gather[5])(char* dst, const char* src, int64_t su, int64_t n);

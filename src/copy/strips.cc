@@ -1,5 +1,8 @@
 #include "src/copy/strips.h"
 
+#include <algorithm>
+#include <cstdlib>
+
 #include "src/copy/folded.h"
 #include "src/copy/tuning.h"
 
@@ -33,35 +36,51 @@ bool fit_ahead(const Side& rows) noexcept {
   return true;
 }
 
+/// The kernel for items of that size; NULL: there is none.
+auto kernel(const Schedule& s, const Kernels& kernels) noexcept {
+  if (s.log_item >= 0) return kernels.transpose_strip[s.log_item];
+  const int k = s.item == 3 ? 2 : s.item == 6 ? 3 : s.item == 12 ? 4 : 0;
+  return kernels.transpose_odd_strip[k];
+}
+
 /// Runs each strip when the next one is known, which is fetched beside it.
 class Strips {
  public:
   Strips(const Schedule& s, const Kernels& kernels, const Buffers& buffers,
          const FoldedPlanes& planes) noexcept
-      : transpose_(kernels.transpose_strip[s.log_item]),
-        finish_(kernels.finish_strips[s.log_item]),
+      : transpose_(kernel(s, kernels)),
+        finish_(kernels.finish_strips),
+        odd_(s.log_item < 0),
         item_(s.item),
         planes_(planes) {
     chunk_.buffer = buffers[0];
     chunk_.next = buffers[0] + Strip::kBuffer;
-    const int64_t group = kLine / item_;
+    const int64_t group = odd_ ? 64 : kLine / item_;
+    strip_.item = item_;
     strip_.row = planes.rows.offset();
     strip_.nu = planes.rows.n();
     strip_.ahead = most(group, least(kAhead, strip_.nu) / group * group);
     strip_.staged = s.staged;
-    strip_.even = in_step(planes.columns) &&
-                  reinterpret_cast<uintptr_t>(planes.dst) % static_cast<uintptr_t>(item_) == 0;
+    strip_.even =
+        in_step(planes.columns) &&
+        (odd_ || reinterpret_cast<uintptr_t>(planes.dst) % static_cast<uintptr_t>(item_) == 0);
     in_step_ = in_step(planes.rows);
+    highest_row_ = *std::max_element(strip_.row, strip_.row + strip_.nu);
+    end_of_source_ = s.src + s.item;
+    for (int k = 0; k < s.ndim; ++k) {
+      if (s.axes[k].src > 0) end_of_source_ += (s.axes[k].extent - 1) * s.axes[k].src;
+    }
   }
 
   /// One plane, in strips that begin at lines of src where all its rows do.
   void add_plane(char* dst, const char* src) noexcept {
     const int64_t columns = planes_.columns.n();
-    const int64_t block = 16 / item_;
-    const int64_t widest = kLine / item_;
+    const int64_t block = odd_ ? 1 : 16 / item_;
+    const int64_t widest = odd_ && item_ < 4 ? 20 : kLine / item_;
     const auto inside = static_cast<int64_t>(reinterpret_cast<uintptr_t>(src) % kLine);
     const int64_t to_line = (kLine - inside) / item_;
-    const bool lines = in_step_ && inside % item_ == 0 && (inside == 0 || to_line >= block);
+    const bool lines =
+        !odd_ && in_step_ && inside % item_ == 0 && (inside == 0 || to_line >= block);
     int64_t width = lines ? to_line : widest;
     bool both = !lines;
     for (int64_t v = 0; v < columns;) {
@@ -73,6 +92,8 @@ class Strips {
       strip.src = src + first * item_;
       strip.nv = most(nv, block);
       strip.last_byte = strip.nv * item_ - 1;
+      // Odd items are read with some bytes beyond, which have to be of src.
+      if (odd_) strip.staged = strip.src + highest_row_ + strip.last_byte + 16 >= end_of_source_;
       add(strip, both);
       both = false;
       width = widest;
@@ -100,18 +121,27 @@ class Strips {
 
   void (*const transpose_)(const Strip& strip, Chunk& chunk);
   void (*const finish_)(Chunk& chunk);
+  const bool odd_;
   const int64_t item_;
   const FoldedPlanes& planes_;
   bool in_step_;
+  int64_t highest_row_;
+  const char* end_of_source_;
   Strip strip_ = {};  ///< the one to be run when the next is known
   Chunk chunk_ = {};
 };
 
+/// Whether that is a transposition that waits for memory more than for its kernels.
+bool suits(const Schedule& s, const Kernels& kernels) noexcept {
+  if (s.kind == PlaneKind::kTranspose) return s.item >= 4 || s.folded();
+  return s.kind == PlaneKind::kRows && s.v >= 0 && kernel(s, kernels) != nullptr &&
+         s.axes[s.u].dst == s.item && std::llabs(s.axes[s.v].src) == s.item;
+}
+
 }  // namespace
 
 bool run_strips(const Schedule& s, const Kernels& kernels, const Buffers& buffers) noexcept {
-  if (s.kind != PlaneKind::kTranspose) return false;
-  if (s.item < 4 && !s.folded()) return false;  // more to arrange than to wait for
+  if (!suits(s, kernels)) return false;
   const FoldedPlanes planes(s, true, buffers.offsets()->row, kMostRows, buffers.offsets()->column,
                             Tiling::kOffsets);
   // Partial lines at either end of a column are written by themselves.
