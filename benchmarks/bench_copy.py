@@ -84,6 +84,9 @@ def big_layouts() -> list[tuple[str, Callable[[], np.ndarray]]]:
         ("RGB flipped left to right u8, 224 wide", (500, 224, 224, 3), "u1", lambda a: a[:, :, ::-1]),
         ("12-byte items transposed", (2400, 2500, 3), "f4", t(1, 0, 2)),
         ("6-byte items transposed", (3000, 3000, 3), "u2", t(1, 0, 2)),
+        ("RGB image transposed u8", (5000, 5000, 3), "u1", t(1, 0, 2)),
+        ("4-D reversal c128 40×41×42×43", (40, 41, 42, 43), "c16", t(3, 2, 1, 0)),
+        ("24 axes of 2 reversed f32", (2,) * 24, "f4", t(*reversed(range(24)))),
         ("NCHW→NHWC u8, 64 channels", (96, 64, 112, 112), "u1", t(0, 2, 3, 1)),
         (TO_RGBA, (3, 4320, 3840), "u1", t(1, 2, 0)),
     ]  # fmt: skip

@@ -105,7 +105,7 @@ int nearest_source_axis(const Schedule& s) noexcept {
 }
 
 /// Bytes from which on an axis is long enough to need no others.
-constexpr int64_t kLong = 128;
+constexpr int64_t kLong = 64;
 
 /// The axis that continues v in src, and is not taken along u; -1: none.
 int next_along_v(const Schedule& s, int64_t bytes) noexcept {

@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "src/copy/buffers.h"
-#include "src/copy/constant.h"
 #include "src/copy/packed.h"
 #include "src/copy/strips.h"
 #include "src/copy/tile_io.h"
@@ -256,6 +255,12 @@ bool runs_stream_alone(const Schedule& s) noexcept {
   return all % kLineBytes == 0;
 }
 
+/// Long rows of one and the same item.
+bool has_constant_rows(const Schedule& s) noexcept {
+  return s.kind == PlaneKind::kGather && s.axes[s.u].src == 0 &&
+         s.axes[s.u].extent * s.item >= 8 * tuning().long_row_bytes;
+}
+
 /// Runs in the order of their source, which the processor then fetches ahead by itself.
 void stream_runs(const Schedule& s, const Kernels& kernels) noexcept {
   Tiling order;
@@ -290,10 +295,9 @@ bool run_streamed(const Schedule& schedule, const Kernels& kernels) noexcept {
     stream_runs(schedule, kernels);
     return true;
   }
-  if (run_turned(schedule, kernels) || run_packed(schedule, kernels) ||
-      run_constant(schedule, kernels)) {
-    return true;
-  }
+  // Nothing is read: what is written may as well stay in the cache, in part.
+  if (has_constant_rows(schedule)) return false;
+  if (run_turned(schedule, kernels) || run_packed(schedule, kernels)) return true;
   const Buffers buffers;
   if (!buffers.exist()) return false;
   if (run_strips(schedule, kernels, buffers)) return true;
