@@ -10,8 +10,8 @@
 
 namespace dlx {
 
-/// What one thread needs for a streamed copy. Kept between copies, a few for the whole process: fresh
-/// pages would cost more than many a copy.
+/// What one thread needs for a streamed copy. Kept between copies, a few for the whole process:
+/// fresh pages would cost more than many a copy.
 class Buffers {
  public:
   /// Where rows of src and columns of dst or of a buffer begin.

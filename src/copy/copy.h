@@ -8,8 +8,8 @@
 
 namespace dlx {
 
-/// The plan of such a copy, without carrying it out; it counts bytes wherever elements allow. Reads no
-/// data, so that the addresses may be a device's. Throws what copy_tensor throws.
+/// The plan of such a copy, without carrying it out; it counts bytes wherever elements allow. Reads
+/// no data, so that the addresses may be a device's. Throws what copy_tensor throws.
 CopyPlan plan_copy(const DLTensor& dst, bool dst_padded, const DLTensor& src, bool src_padded);
 
 /// Copies every element of src into dst. Both live in memory that the CPU can reach.

@@ -11,8 +11,8 @@ struct Pick {
 };
 
 /// A permutation of bytes inside short cells: dst cell i, `dst` bytes long and right behind its
-/// neighbour, takes its byte j from source cell i, `src` bytes (of any sign) after its neighbour, at
-/// offset `from[j]`. Reversals, channel swaps, every second item: all are cells.
+/// neighbour, takes its byte j from source cell i, `src` bytes (of any sign) after its neighbour,
+/// at offset `from[j]`. Reversals, channel swaps, every second item: all are cells.
 struct Cells {
   int32_t dst;       ///< bytes of one cell; at most 8
   int32_t src;       ///< at most 16, either way
@@ -38,8 +38,8 @@ struct Packing {
   alignas(64) char buffer[kFull + 2 * kLongestRow];
 };
 
-/// Source lines that a kernel asks for, a few at a time beside its own work. Lists, made once for all
-/// tiles of one shape: whatever is computed between two misses keeps the processor from looking
+/// Source lines that a kernel asks for, a few at a time beside its own work. Lists, made once for
+/// all tiles of one shape: whatever is computed between two misses keeps the processor from looking
 /// ahead to the second.
 struct LinesToFetch {
   const char* tile;
@@ -48,8 +48,9 @@ struct LinesToFetch {
   int64_t a_round;  ///< how many to take beside 512 bytes of own work
 };
 
-/// Runs of dst that a kernel writes past the caches, a few at a time beside its own work. Nothing is
-/// kept of a run once it is written: whatever is stored between two streamed lines waits for them.
+/// Runs of dst that a kernel writes past the caches, a few at a time beside its own work. Nothing
+/// is kept of a run once it is written: whatever is stored between two streamed lines waits for
+/// them.
 struct LinesToWrite {
   struct Run {
     int64_t dst;    ///< bytes from the tile's start to the run's
@@ -140,10 +141,10 @@ struct Kernels {
 
   const char* name;
 
-  /// dst[v * dv + u * W] = src[row[u] + v * W] in two steps, of two blocks at once: copies the rows of
-  /// `in` together and transposes those of `out`, which were copied by the call before. Beside that
-  /// it fetches and writes as many lines as it moves: so all that memory is asked for comes evenly.
-  /// NULL for items that do not gain by it.
+  /// dst[v * dv + u * W] = src[row[u] + v * W] in two steps, of two blocks at once: copies the rows
+  /// of `in` together and transposes those of `out`, which were copied by the call before. Beside
+  /// that it fetches and writes as many lines as it moves: so all that memory is asked for comes
+  /// evenly. NULL for items that do not gain by it.
   void (*weave[5])(const Block& in, const Block& out, LinesToFetch& fetch, LinesToWrite& write);
 
   /// dst[v * dv + u * W] = src[u * su + v * W], for nu and nv of at least 16 / W.
@@ -163,8 +164,8 @@ struct Kernels {
   /// Transposes a strip, but for its last chunk: that is written beside the strip that follows, or
   /// by finish_strips.
   void (*transpose_strip[5])(const Strip& strip, Chunk& chunk);
-  /// The same for items of three quarters of 2^k bytes, and any nv; rows are read with up to 16 bytes
-  /// beyond. NULL where the instruction set cannot permute bytes.
+  /// The same for items of three quarters of 2^k bytes, and any nv; rows are read with up to 16
+  /// bytes beyond. NULL where the instruction set cannot permute bytes.
   void (*transpose_odd_strip[5])(const Strip& strip, Chunk& chunk);
   void (*finish_strips)(Chunk& chunk);
 

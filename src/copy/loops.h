@@ -17,12 +17,13 @@ class Loops {
   /// Calls run(dst, src) at each place, the loop added first being the innermost.
   template <class Run>
   void each(char* dst, const char* src, const Run& run) const noexcept {
+    const int count = count_;
     int64_t index[CopyPlan::kMaxAxes];
-    for (int i = 0; i < count_; ++i) index[i] = 0;
+    for (int i = 0; i < count; ++i) index[i] = 0;
     for (;;) {
       run(dst, src);
       int i = 0;
-      for (; i < count_; ++i) {
+      for (; i < count; ++i) {
         const CopyAxis& axis = axes_[i];
         dst += axis.dst;
         src += axis.src;
@@ -31,7 +32,7 @@ class Loops {
         src -= axis.src * axis.extent;
         index[i] = 0;
       }
-      if (i == count_) return;
+      if (i == count) return;
     }
   }
 

@@ -53,9 +53,9 @@ bool complete_cells(Cells* cells, int64_t lowest, int64_t highest) noexcept {
   return true;
 }
 
-/// Takes the innermost `taken` axes as a cell of at most 8 bytes, compact in dst and within reach of
-/// one permutation in src, repeated along the axis before them: right behind each other in dst or,
-/// where kernels can leave bytes alone, at most 8 bytes apart.
+/// Takes the innermost `taken` axes as a cell of at most 8 bytes, compact in dst and within reach
+/// of one permutation in src, repeated along the axis before them: right behind each other in dst
+/// or, where kernels can leave bytes alone, at most 8 bytes apart.
 bool find_cells(const Schedule& s, const Kernels& kernels, int taken, Cells* cells) noexcept {
   int64_t bytes = s.item;
   int64_t lowest = 0;

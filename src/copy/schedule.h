@@ -35,9 +35,9 @@ struct Schedule {
   int u = -1;  ///< axis along which dst is written; -1: a single item
   int v = -1;  ///< the other axis of the plane; -1: none
 
-  /// Short axes are folded with their neighbours: the innermost `u_count` axes go along u, and along
-  /// v those of v_axes. Together they are compact in dst and in src. More than one only in planes of
-  /// kTranspose.
+  /// Short axes are folded with their neighbours: the innermost `u_count` axes go along u, and
+  /// along v those of v_axes. Together they are compact in dst and in src. More than one only in
+  /// planes of kTranspose.
   int u_count = 1;
   int v_count = 1;
   int v_axes[CopyPlan::kMaxAxes] = {-1};

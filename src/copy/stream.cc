@@ -132,14 +132,15 @@ class Pipeline {
 
   /// Copies a tile into its buffer, plane by plane.
   void arrange(const Tile& tile, char* buffer) noexcept {
+    const int loops = loops_;
     int64_t index[CopyPlan::kMaxAxes];
-    for (int i = 0; i < loops_; ++i) index[i] = 0;
+    for (int i = 0; i < loops; ++i) index[i] = 0;
     char* dst = buffer + Tiling::kFront;
     const char* src = tile.src;
     for (;;) {
       arrange_plane(tile, dst, src);
       int i = 0;
-      for (; i < loops_; ++i) {
+      for (; i < loops; ++i) {
         const int k = loop_[i];
         dst += tiling_.step[k];
         src += s_.axes[k].src;
@@ -148,7 +149,7 @@ class Pipeline {
         src -= s_.axes[k].src * tile.extent[k];
         index[i] = 0;
       }
-      if (i == loops_) return;
+      if (i == loops) return;
     }
   }
 

@@ -6,9 +6,9 @@
 
 namespace dlx {
 
-/// Runs a schedule whose dst will not stay in the caches, tile by tile: fetch the source of the next
-/// tile, arrange this one in a small buffer, write the one before past the caches in whole lines.
-/// False, with nothing done, where dst has no runs worth streaming or no buffer can be had.
+/// Runs a schedule whose dst will not stay in the caches, tile by tile: fetch the source of the
+/// next tile, arrange this one in a small buffer, write the one before past the caches in whole
+/// lines. False, with nothing done, where dst has no runs worth streaming or no buffer can be had.
 bool run_streamed(const Schedule& schedule, const Kernels& kernels) noexcept;
 
 }  // namespace dlx

@@ -22,8 +22,8 @@ int64_t even_length(int64_t extent, int64_t wanted, int64_t item) noexcept {
   return least(extent, divide_up(even, granule) * granule);
 }
 
-/// A piece of at most `limit` items that divides `extent` evenly, into whole lines if that goes, else
-/// into whole registers.
+/// A piece of at most `limit` items that divides `extent` evenly, into whole lines if that goes,
+/// else into whole registers.
 int64_t even_piece(int64_t extent, int64_t limit, int64_t item) noexcept {
   if (extent <= limit) return extent;
   const int64_t even = divide_up(extent, divide_up(extent, limit));
@@ -166,8 +166,8 @@ int64_t Tiling::lay_out(const Schedule& s) noexcept {
   return bytes;
 }
 
-/// Whether runs can begin and end at lines: where only dst itself does not, the first tile is cut so
-/// that the others do.
+/// Whether runs can begin and end at lines: where only dst itself does not, the first tile is cut
+/// so that the others do.
 bool Tiling::align_dst(const Schedule& s) noexcept {
   const int64_t step = s.axes[run_axis].dst;
   uint64_t all = static_cast<uint64_t>(extent[run_axis] * step);

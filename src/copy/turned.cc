@@ -16,10 +16,11 @@ int64_t inside_line(const char* p) noexcept {
 
 /// The address behind the last byte of src.
 const char* end_of_source(const Schedule& s) noexcept {
-  int64_t highest = 0;
-  for (int64_t i = 0; i < s.cells.dst; ++i) {
-    if (s.cells.from[i] > highest) highest = s.cells.from[i];
+  int highest_byte = 0;
+  for (int i = 0; i < s.cells.dst; ++i) {
+    if (s.cells.from[i] > highest_byte) highest_byte = s.cells.from[i];
   }
+  int64_t highest = highest_byte;
   for (int k = 0; k < s.ndim; ++k) {
     if (s.axes[k].src > 0) highest += (s.axes[k].extent - 1) * s.axes[k].src;
   }
@@ -29,8 +30,8 @@ const char* end_of_source(const Schedule& s) noexcept {
 /// Writes rows one after the other, each from its end, a segment at a time. The lines of a segment
 /// leave when the next one is arranged: a line that was just put together cannot be loaded at once.
 ///
-/// Where a row ends inside a line and the next one goes on there, that line waits until the next row
-/// has come to its beginning.
+/// Where a row ends inside a line and the next one goes on there, that line waits until the next
+/// row has come to its beginning.
 class Rows {
  public:
   Rows(const Schedule& s, const Kernels& kernels) noexcept
