@@ -16,11 +16,11 @@ int64_t inside_line(const char* p) noexcept {
 
 /// The address behind the last byte of src.
 const char* end_of_source(const Schedule& s) noexcept {
-  int highest_byte = 0;
+  int8_t highest_byte = 0;
   for (int i = 0; i < s.cells.dst; ++i) {
     if (s.cells.from[i] > highest_byte) highest_byte = s.cells.from[i];
   }
-  int64_t highest = highest_byte;
+  int64_t highest = static_cast<unsigned char>(highest_byte);
   for (int k = 0; k < s.ndim; ++k) {
     if (s.axes[k].src > 0) highest += (s.axes[k].extent - 1) * s.axes[k].src;
   }
