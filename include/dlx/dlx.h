@@ -245,7 +245,7 @@ typedef struct dlx_empty_options {
  * @param ndim  0 … DLX_MAX_NDIM.
  * @param shape  `ndim` extents >= 0; borrowed; may be NULL if `ndim` is 0.
  * @param dtype  borrowed.
- * @param device_type, device_id  where: a device of dlx_device_count, pinned memory (kDLCUDAHost,
+ * @param device_type,device_id  where: a device of dlx_device_count, pinned memory (kDLCUDAHost,
  *        kDLROCMHost) or managed memory (kDLCUDAManaged) of a device that is there.
  * @param options  borrowed; NULL for the defaults.
  * @param out  a new tensor, owned.
@@ -284,7 +284,7 @@ DLX_API void dlx_tensor_release(dlx_tensor *tensor);
 /**
  * The description: strides are always filled, byte_offset is 0 wherever `data` is an address (it
  * remains where it is a handle: OpenCL, Vulkan, Metal, WebGPU). Borrowed from the tensor; valid as
- * long as it. The getters below give its parts. `tensor` must not be NULL.
+ * long as it. The getters below give its parts; all of them tell NULL or 0 of a NULL `tensor`.
  */
 DLX_API const DLTensor *dlx_tensor_dltensor(const dlx_tensor *tensor);
 
@@ -309,8 +309,8 @@ DLX_API void *dlx_tensor_data(const dlx_tensor *tensor);
 DLX_API int64_t dlx_tensor_size(const dlx_tensor *tensor);
 /** Bytes of the elements if they were compact, sub-byte ones packed unless padded. */
 DLX_API int64_t dlx_tensor_nbytes(const dlx_tensor *tensor);
-/** 1 if the elements are compact in that order (axes of extent 1 do not count, empty tensors are),
- * else 0. */
+/** 1 if the elements are compact in `order`, DLX_ORDER_C or else DLX_ORDER_F (axes of extent 1 do not
+ * count, empty tensors are compact in any), else 0. */
 DLX_API int32_t dlx_tensor_is_contiguous(const dlx_tensor *tensor, int32_t order);
 
 /* ---- dlpack ----------------------------------------------------------------------------------- */
@@ -429,7 +429,7 @@ DLX_API int32_t dlx_get_export_negative_strides(void);
  * @param kind  DLX_MANAGED_LEGACY or DLX_MANAGED_VERSIONED.
  * @param report  `capacity` bytes for the words, cut to fit, zero-terminated; NULL if `capacity` is
  *        0.
- * @param out_errors, out_warnings  how many of each; may be NULL.
+ * @param out_errors,out_warnings  how many of each; may be NULL.
  * @return DLX_OK, whatever was found; DLX_ERROR_INVALID_ARGUMENT (`managed`, `kind`, `report`).
  */
 DLX_API dlx_status dlx_dlpack_check(const void *managed, int32_t kind, char *report,

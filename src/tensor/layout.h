@@ -7,14 +7,15 @@
 
 namespace dlx {
 
-/// Arithmetic on shapes and strides. Strides count elements throughout.
+/// Arithmetic on shapes and strides. Strides count elements throughout. Where there is an `owner`,
+/// messages say whose shape (ndim, …) is wrong.
 
 /// Number of elements. Throws Error(INVALID_ARGUMENT) naming `shape` for a negative extent or more
 /// than 2^63-1 elements (extents of 0 hide none of that).
-int64_t count_elements(int32_t ndim, const int64_t* shape);
+int64_t count_elements(int32_t ndim, const int64_t* shape, const char* owner = nullptr);
 
 /// Throws Error(INVALID_ARGUMENT) naming `argument` unless 0 <= ndim <= DLX_MAX_NDIM.
-void require_ndim(int32_t ndim, const char* argument);
+void require_ndim(int32_t ndim, const char* argument, const char* owner = nullptr);
 
 /// Axis as a number from 0; throws Error(INVALID_ARGUMENT) naming `argument` if there is none such.
 int32_t require_axis(int32_t axis, int32_t ndim, const char* argument);

@@ -204,13 +204,13 @@ static void copy_refuses_malformed_sides(void **state) {
   assert_refused(DLX_ERROR_INVALID_ARGUMENT, "`src`");
   src = good_src;
   src.dtype.bits = 33;
-  assert_refused(DLX_ERROR_UNSUPPORTED, "dtype");
+  assert_refused(DLX_ERROR_UNSUPPORTED, "`dtype` of `src`");
   src = good_src;
   dst.data = NULL;
   assert_refused(DLX_ERROR_INVALID_ARGUMENT, "`dst`");
   dst.data = to;
   dst.ndim = -1;
-  assert_refused(DLX_ERROR_INVALID_ARGUMENT, "ndim");
+  assert_refused(DLX_ERROR_INVALID_ARGUMENT, "`ndim` of `dst`");
 }
 
 /* A device that dlx cannot copy on is unsupported, and its data untouched. */
