@@ -89,8 +89,8 @@ void prefer_guards_reason(PyObject* object) noexcept {
   const Ref t(type), v(value), b(traceback);
 }
 
-/// The table never synchronises: the data of a device is ready behind the stream that the library works
-/// on now. Work of ours follows that stream from now on.
+/// The table never synchronises: the data of a device is ready behind the stream that the library
+/// works on now. Work of ours follows that stream from now on.
 void order_by_table(const DLPackExchangeAPI& table, Tensor* tensor) {
   const Worker worker = find_worker(tensor->dl);
   if (worker.backend == nullptr) return;
@@ -355,7 +355,7 @@ Imported import_by_protocol(PyObject* object, const TypeEntry& entry, const Requ
   Ref capsule;
   DLDevice device{};
   try {
-    // PyArrow's arrays of numbers are the CPU's, or else refuse: asking takes a quarter of the time.
+    // PyArrow's numbers are the CPU's, or else refuse: asking takes a quarter of the time.
     if ((entry.flags & kArrowNumbers) != 0) {
       device.device_type = kDLCPU;
     } else {

@@ -53,8 +53,8 @@ inline TypeEntry look_up_type(PyObject* type) {
 /// Remembers that the type's __dlpack__ is of the time before max_version.
 void note_legacy_signature(PyObject* type) noexcept;
 
-/// Finds the predicates of a torch type by one of its objects and remembers them. Functions that are
-/// not plain C functions without arguments are left NULL. Throws PythonError.
+/// Finds the predicates of a torch type by one of its objects and remembers them. Functions that
+/// are not plain C functions without arguments are left NULL. Throws PythonError.
 LazyBitPredicates find_lazy_bits(PyObject* object);
 
 /// An attribute, or none if there is none (AttributeError). Throws PythonError for other errors.

@@ -35,8 +35,8 @@ struct InUse {
   TensorRef src;
 };
 
-/// Copies between two descriptions; `dst_owner` and `src_owner` are what they describe, or NULL where
-/// the order of work on them and their life are the caller's matter.
+/// Copies between two descriptions; `dst_owner` and `src_owner` are what they describe, or NULL
+/// where the order of work on them and their life are the caller's matter.
 void run_copy(const DLTensor& dst, bool dst_padded, Tensor* dst_owner, const DLTensor& src,
               bool src_padded, Tensor* src_owner, const CopyRequest& request) {
   const auto readiness = [](Tensor* owner) {
@@ -49,8 +49,8 @@ void run_copy(const DLTensor& dst, bool dst_padded, Tensor* dst_owner, const DLT
   const WaitOnError settles(pending.backend, pending.id, pending.stream);
   // In a graph that is being captured this is the matter of whoever runs the graph.
   if (pending.backend->capture(pending.id, pending.stream).capturing) return;
-  // Foreign pools reuse memory as soon as it is given back: it stays until the work is done. The event
-  // is also what dlx_device_synchronize waits for.
+  // Foreign pools reuse memory as soon as it is given back: it stays until the work is done. The
+  // event is also what dlx_device_synchronize waits for.
   auto in_use = std::make_unique<InUse>();
   if (dst_owner != nullptr) in_use->dst = TensorRef::share(dst_owner->root);
   if (src_owner != nullptr && pending.reads_source) in_use->src = TensorRef::share(src_owner->root);
