@@ -86,7 +86,7 @@ DLX_API const char *dlx_status_name(dlx_status status);
  */
 DLX_API const char *dlx_last_error(void);
 
-/** Memory for tensors. `struct_size` must be sizeof(dlx_allocator). */
+/** Memory for tensors. `struct_size` is sizeof(dlx_allocator). */
 typedef struct dlx_allocator {
   uint32_t struct_size;
   uint32_t reserved; /**< 0 */
@@ -661,7 +661,7 @@ DLX_API dlx_status dlx_tensor_synchronize(dlx_tensor *tensor);
 /* ---- backend ---------------------------------------------------------------------------------- */
 
 /**
- * A device type that its maker adds to dlx: kDLExtDev, Ascend, Trainium … `struct_size` must be
+ * A device type that its maker adds to dlx: kDLExtDev, Ascend, Trainium … `struct_size` is
  * sizeof(dlx_backend). Functions marked optional may be NULL. Those that return int32_t return 0,
  * or another value, which `error_text` then explains. They are called from any thread.
  *

@@ -209,6 +209,18 @@ def test_info_names_library_devices_and_array_libraries():
         assert title in output.splitlines()
 
 
+def test_without_a_command_the_help_is_shown():
+    def run(*arguments):
+        return subprocess.run(
+            [sys.executable, "-m", "dlx", *arguments], capture_output=True, text=True
+        )
+
+    done = run()
+    assert done.returncode == 2
+    assert all(command in done.stdout for command in ("info", "demo", "matrix"))
+    assert run("--version").stdout == f"dlx {dlx.__version__}\n"
+
+
 def test_info_imports_none_of_them():
     code = "import sys; from dlx import info; info.report(); print([m for m in ('numpy', 'torch', 'pyarrow') if m in sys.modules])"
 

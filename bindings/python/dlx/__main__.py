@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import argparse
 
+from dlx import __version__
+
 
 def main() -> int:
     """Run one command; the result is the exit status."""
     parser = argparse.ArgumentParser(prog="python -m dlx", description="DLPack for Python.")
-    commands = parser.add_subparsers(dest="command", required=True)
+    parser.add_argument("--version", action="version", version=f"dlx {__version__}")
+    commands = parser.add_subparsers(dest="command")
     commands.add_parser("info", help="show the library, its devices and the array libraries here")
     demo = commands.add_parser("demo", help="let a photograph pass through several array libraries")
     demo.add_argument("picture", nargs="?", help="a picture of yours instead of the one found")
@@ -22,6 +25,9 @@ def main() -> int:
     matrix.add_argument("--markdown", metavar="FILE", help="write the same as Markdown")
     matrix.add_argument("--libraries", metavar="NAMES", help="only these, e.g. numpy,torch,jax")
     arguments = parser.parse_args()
+    if arguments.command is None:
+        parser.print_help()
+        return 2
     if arguments.command == "info":
         from dlx import info
 
