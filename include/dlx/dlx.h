@@ -90,8 +90,8 @@ DLX_API const char *dlx_last_error(void);
 typedef struct dlx_allocator {
   uint32_t struct_size;
   uint32_t reserved; /**< 0 */
-  /** Return `size` > 0 bytes aligned to `alignment` (a power of two), or NULL if there is no
-   * room. */
+  /** Return `size` > 0 bytes aligned to `alignment` (a power of two), or NULL if there is no room.
+   * Memory that is not aligned goes back, and the call is DLX_ERROR_INVALID_ARGUMENT. */
   void *(*allocate)(size_t size, size_t alignment, int32_t device_type, int32_t device_id,
                     void *user_data);
   /** Free what `allocate` returned; called once, from any thread. */

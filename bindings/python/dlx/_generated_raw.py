@@ -563,7 +563,7 @@ class dlx_device_properties(Struct):
 
 
 class dlx_backend(Struct):
-    """A device type that its maker adds to dlx: kDLExtDev, Ascend, Trainium … `struct_size` must be
+    """A device type that its maker adds to dlx: kDLExtDev, Ascend, Trainium … `struct_size` is
     sizeof(dlx_backend).
     """
 
