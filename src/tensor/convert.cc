@@ -114,6 +114,11 @@ void copy_tensor_from(Tensor* dst, Tensor* src, const CopyRequest& request) {
   const int32_t ndim = dst->dl.ndim;
   bool same = src->dl.ndim == ndim;
   for (int32_t i = 0; same && i < ndim; ++i) same = src->dl.shape[i] == dst->dl.shape[i];
+  if (!same && !broadcasts_to(src->dl.ndim, src->dl.shape, ndim, dst->dl.shape)) {
+    fail(DLX_ERROR_INVALID_ARGUMENT,
+         "`src` does not fit `dst` (got shape %s, expected one that broadcasts to %s)",
+         shape_text(src->dl.ndim, src->dl.shape).text, shape_text(ndim, dst->dl.shape).text);
+  }
   const TensorRef broadcast = same ? TensorRef::share(src) : broadcast_to(src, ndim, dst->dl.shape);
   if (dst->dl.device.device_type == kDLCPU && src->dl.device.device_type == kDLCPU) {
     copy_tensor(dst->dl, dst->padded(), broadcast->dl, src->padded());

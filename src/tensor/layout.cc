@@ -122,6 +122,16 @@ bool reshape_strides(int32_t ndim, const int64_t* shape, const int64_t* strides,
   return true;
 }
 
+bool broadcasts_to(int32_t ndim, const int64_t* shape, int32_t target_ndim,
+                   const int64_t* target) noexcept {
+  const int32_t shift = target_ndim - ndim;
+  if (shift < 0) return false;
+  for (int32_t axis = 0; axis < ndim; ++axis) {
+    if (shape[axis] != 1 && shape[axis] != target[shift + axis]) return false;
+  }
+  return true;
+}
+
 ShapeText shape_text(int32_t ndim, const int64_t* shape) noexcept {
   ShapeText out;
   size_t used = 0;

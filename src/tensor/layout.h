@@ -37,6 +37,10 @@ bool offset_range(int32_t ndim, const int64_t* shape, const int64_t* strides, in
 bool reshape_strides(int32_t ndim, const int64_t* shape, const int64_t* strides, int32_t new_ndim,
                      const int64_t* new_shape, int64_t* new_strides) noexcept;
 
+/// Whether `shape` broadcasts to `target` by NumPy's rules.
+bool broadcasts_to(int32_t ndim, const int64_t* shape, int32_t target_ndim,
+                   const int64_t* target) noexcept;
+
 /// Shape for messages, such as "(2, 3)"; cut with "…" where it is too long.
 struct ShapeText {
   char text[120];
