@@ -35,6 +35,14 @@ def check(installed, *command, released, **environment):
     assert said.splitlines() == SAID + ["released"] * released
 
 
+def test_cxx(installed, tmp_path):
+    run("g++", "-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Werror",
+        f"-I{installed / 'include'}", EXAMPLES / "share.cc", f"-L{installed / 'lib'}", "-ldlx",
+        "-o", tmp_path / "share")  # fmt: skip
+
+    check(installed, tmp_path / "share", released=True)
+
+
 def test_rust(installed, tmp_path):
     need("rustc")
     run("rustc", EXAMPLES / "share.rs", "-L", f"native={installed / 'lib'}", "-l", "dlx",
