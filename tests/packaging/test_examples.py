@@ -82,6 +82,13 @@ def test_node(installed):
     check(installed, "node", EXAMPLES / "share.js", released=True, NODE_PATH=os.fspath(KOFFI))
 
 
+def test_csharp(installed, tmp_path):
+    need("mcs", "mono")
+    run("mcs", "-unsafe", "-warnaserror", EXAMPLES / "Share.cs", f"-out:{tmp_path / 'Share.exe'}")
+
+    check(installed, "mono", tmp_path / "Share.exe", released=True)
+
+
 def test_java(installed):
     need("java", "javac")
     if not JNA.exists():
