@@ -218,6 +218,10 @@ def test_without_a_command_the_help_is_shown():
     done = run()
     assert done.returncode == 2
     assert all(command in done.stdout for command in ("info", "demo", "matrix"))
+    refused = run("matrix", "--libraries", "nothing")
+    assert refused.returncode == 1
+    assert refused.stderr.startswith("python -m dlx matrix: ")
+    assert "Traceback" not in refused.stderr
     assert run("--version").stdout == f"dlx {dlx.__version__}\n"
 
 

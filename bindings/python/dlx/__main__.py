@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import sys
 
-from dlx import __version__
+from dlx import Error, __version__
 
 
 def main() -> int:
@@ -28,18 +29,27 @@ def main() -> int:
     if arguments.command is None:
         parser.print_help()
         return 2
+    try:
+        return run(arguments)
+    except (Error, OSError) as error:  # what was asked for cannot be done: no traceback
+        print(f"python -m dlx {arguments.command}: {error}", file=sys.stderr)
+        return 1
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """The command itself; each imports its own module."""
     if arguments.command == "info":
         from dlx import info
 
         print(info.report())
         return 0
     if arguments.command == "matrix":
-        from dlx import matrix as measuring
+        from dlx import matrix
 
-        return measuring.run(arguments.html, arguments.markdown, arguments.libraries)
-    from dlx import demo as module
+        return matrix.run(arguments.html, arguments.markdown, arguments.libraries)
+    from dlx import demo
 
-    return module.run(arguments.picture, arguments.output)
+    return demo.run(arguments.picture, arguments.output)
 
 
 if __name__ == "__main__":
