@@ -41,9 +41,9 @@ class Error : public std::exception {
 /// " of `owner`" for a message about one part of an argument; nothing without an owner.
 struct OwnerText {
   explicit OwnerText(const char* owner) noexcept {
-    std::snprintf(text, sizeof text, owner == nullptr ? "" : " of `%s`", owner);
+    if (owner != nullptr) std::snprintf(text, sizeof text, " of `%s`", owner);
   }
-  char text[48];
+  char text[48] = "";
 };
 
 }  // namespace dlx
