@@ -4,6 +4,7 @@ import ast
 import importlib.util
 import inspect
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -218,6 +219,9 @@ def test_without_a_command_the_help_is_shown():
     done = run()
     assert done.returncode == 2
     assert all(command in done.stdout for command in ("info", "demo", "matrix"))
+    header, library = shlex.split(run("config").stdout)
+    assert Path(header[2:], "dlx", "dlx.h").is_file()
+    assert library.endswith(".so") or library.startswith("-l:")
     refused = run("matrix", "--libraries", "nothing")
     assert refused.returncode == 1
     assert refused.stderr.startswith("python -m dlx matrix: ")

@@ -1,4 +1,4 @@
-"""`python -m dlx info | demo | matrix`."""
+"""`python -m dlx info | config | demo | matrix`."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ def main() -> int:
     parser.add_argument("--version", action="version", version=f"dlx {__version__}")
     commands = parser.add_subparsers(dest="command")
     commands.add_parser("info", help="show the library, its devices and the array libraries here")
+    commands.add_parser(
+        "config", help="print what a C compiler needs: cc program.c $(python -m dlx config)"
+    )
     demo = commands.add_parser("demo", help="let a photograph pass through several array libraries")
     demo.add_argument("picture", nargs="?", help="a picture of yours instead of the one found")
     demo.add_argument(
@@ -42,6 +45,11 @@ def run(arguments: argparse.Namespace) -> int:
         from dlx import info
 
         print(info.report())
+        return 0
+    if arguments.command == "config":
+        from dlx import info
+
+        print(info.compiler_arguments())
         return 0
     if arguments.command == "matrix":
         from dlx import matrix
