@@ -164,6 +164,10 @@ void check_addresses(const DLTensor& description, bool padded, int64_t count,
        offset_range(description.ndim, description.shape, description.strides, &lowest, &highest)) &&
       checked_mul(lowest, bits, &bits_low) && checked_add(highest, 1, &highest) &&
       checked_mul(highest, bits, &bits_high);
+  if (!fits && description.strides == nullptr) {
+    fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` reaches beyond 2^63 bits (got shape %s of %s)", argument,
+         shape_text(description.ndim, description.shape).text, dtype_text(description.dtype).text);
+  }
   if (!fits) {
     fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` has strides that overflow (got %s with shape %s)",
          argument, shape_text(description.ndim, description.strides).text,
