@@ -17,6 +17,7 @@ arrow::ExportRequest read_arrow_options(const dlx_arrow_options* options,
   const dlx_arrow_options read = read_options(options, "options");
   require_range(read.copy, DLX_COPY_NEVER, "options->copy");
   require_range(read.layout, DLX_ARROW_TENSORS, "options->layout");
+  require_zero(read.reserved, "options->reserved");
   arrow::ExportRequest request;
   request.copy = read.copy;
   request.layout = read.layout;

@@ -110,11 +110,9 @@ dlx_status dlx_tensor_synchronize(dlx_tensor* tensor) {
 dlx_status dlx_register_backend(int32_t device_type, const dlx_backend* backend) {
   return guard(__func__, [&] {
     require(backend, "backend");
-    if (backend->struct_size != sizeof *backend) {
-      fail(DLX_ERROR_INVALID_ARGUMENT, "`backend` has a struct_size of %u (expected %zu)",
-           backend->struct_size, sizeof *backend);
-    }
-    register_backend(device_type, *backend);
+    const dlx_backend read = read_options(backend, "backend");
+    require_zero(static_cast<int32_t>(read.reserved), "backend->reserved");
+    register_backend(device_type, read);
   });
 }
 

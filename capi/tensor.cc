@@ -50,22 +50,47 @@ void dlx_tensor_release(dlx_tensor* tensor) {
   if (tensor != nullptr) release(tensor);
 }
 
-const DLTensor* dlx_tensor_dltensor(const dlx_tensor* tensor) { return &tensor->dl; }
-uint64_t dlx_tensor_flags(const dlx_tensor* tensor) { return tensor->flags; }
-int32_t dlx_tensor_ndim(const dlx_tensor* tensor) { return tensor->dl.ndim; }
-const int64_t* dlx_tensor_shape(const dlx_tensor* tensor) { return tensor->dl.shape; }
-const int64_t* dlx_tensor_strides(const dlx_tensor* tensor) { return tensor->dl.strides; }
-const DLDataType* dlx_tensor_dtype(const dlx_tensor* tensor) { return &tensor->dl.dtype; }
-
-int32_t dlx_tensor_device_type(const dlx_tensor* tensor) {
-  return static_cast<int32_t>(tensor->dl.device.device_type);
+// The getters of a NULL tensor tell NULL or 0: many an FFI reads a failed call's output.
+const DLTensor* dlx_tensor_dltensor(const dlx_tensor* tensor) {
+  return tensor == nullptr ? nullptr : &tensor->dl;
 }
 
-int32_t dlx_tensor_device_id(const dlx_tensor* tensor) { return tensor->dl.device.device_id; }
-void* dlx_tensor_data(const dlx_tensor* tensor) { return tensor->dl.data; }
-int64_t dlx_tensor_size(const dlx_tensor* tensor) { return tensor->size; }
+uint64_t dlx_tensor_flags(const dlx_tensor* tensor) {
+  return tensor == nullptr ? 0 : tensor->flags;
+}
+
+int32_t dlx_tensor_ndim(const dlx_tensor* tensor) {
+  return tensor == nullptr ? 0 : tensor->dl.ndim;
+}
+
+const int64_t* dlx_tensor_shape(const dlx_tensor* tensor) {
+  return tensor == nullptr ? nullptr : tensor->dl.shape;
+}
+
+const int64_t* dlx_tensor_strides(const dlx_tensor* tensor) {
+  return tensor == nullptr ? nullptr : tensor->dl.strides;
+}
+
+const DLDataType* dlx_tensor_dtype(const dlx_tensor* tensor) {
+  return tensor == nullptr ? nullptr : &tensor->dl.dtype;
+}
+
+int32_t dlx_tensor_device_type(const dlx_tensor* tensor) {
+  return tensor == nullptr ? 0 : static_cast<int32_t>(tensor->dl.device.device_type);
+}
+
+int32_t dlx_tensor_device_id(const dlx_tensor* tensor) {
+  return tensor == nullptr ? 0 : tensor->dl.device.device_id;
+}
+
+void* dlx_tensor_data(const dlx_tensor* tensor) {
+  return tensor == nullptr ? nullptr : tensor->dl.data;
+}
+
+int64_t dlx_tensor_size(const dlx_tensor* tensor) { return tensor == nullptr ? 0 : tensor->size; }
 
 int64_t dlx_tensor_nbytes(const dlx_tensor* tensor) {
+  if (tensor == nullptr) return 0;
   int64_t bytes = 0;
   // Checked when the tensor was made.
   (void)compact_bytes(tensor->dl.dtype, tensor->padded(), tensor->size, &bytes);
@@ -73,6 +98,7 @@ int64_t dlx_tensor_nbytes(const dlx_tensor* tensor) {
 }
 
 int32_t dlx_tensor_is_contiguous(const dlx_tensor* tensor, int32_t order) {
+  if (tensor == nullptr) return 0;
   return is_compact(tensor->dl.ndim, tensor->dl.shape, tensor->dl.strides, order) ? 1 : 0;
 }
 

@@ -1,13 +1,14 @@
 /**
  * Arrow: tensors to and from the Arrow C Data Interface and the Arrow C Device Data Interface.
  *
- * Arrow describes columns, dlx tensors: a one-dimensional array of numbers is a tensor of one axis, a
- * nested fixed-size list (`+w:N`) or the canonical extension `arrow.fixed_shape_tensor` one of several.
- * What has no place in a tensor (nulls, strings, structs, dictionaries, dates …) is refused by name.
- * Arrow counts validity and booleans in bits and knows no strides; device types are DLPack's numbers.
+ * Arrow describes columns, dlx tensors: a one-dimensional array of numbers is a tensor of one axis,
+ * a nested fixed-size list (`+w:N`) or the canonical extension `arrow.fixed_shape_tensor` one of
+ * several. What has no place in a tensor (nulls, strings, structs, dictionaries, dates …) is
+ * refused by name. Arrow counts validity and booleans in bits and knows no strides; device types
+ * are DLPack's numbers.
  *
- * The structs below are Arrow's, under Arrow's own guards: a header of Arrow that is included as well,
- * before or after, declares the same.
+ * The structs below are Arrow's, under Arrow's own guards: a header of Arrow that is included as
+ * well, before or after, declares the same.
  *
  * The conventions of dlx.h hold here too.
  */
@@ -113,13 +114,13 @@ typedef struct dlx_arrow_options {
 /**
  * Take over an Arrow array of CPU memory.
  *
- * Accepted: integers of 8 to 64 bits, float16/32/64, boolean, fixed-size lists of these to any depth
- * (each list size becomes an axis), and `arrow.fixed_shape_tensor` (its permutation is applied, its
- * dim_names have no place in a tensor and are dropped). Offsets are honoured at every level, and
- * children that lie beyond what is used do not matter.
+ * Accepted: integers of 8 to 64 bits, float16/32/64, boolean, fixed-size lists of these to any
+ * depth (each list size becomes an axis), and `arrow.fixed_shape_tensor` (its permutation is
+ * applied, its dim_names have no place in a tensor and are dropped). Offsets are honoured at every
+ * level, and children that lie beyond what is used do not matter.
  *
- * The tensor shares the memory and is read-only, for Arrow's data is immutable. Booleans are bits in
- * Arrow and bytes in DLPack: they are unpacked into a writable copy.
+ * The tensor shares the memory and is read-only, for Arrow's data is immutable. Booleans are bits
+ * in Arrow and bytes in DLPack: they are unpacked into a writable copy.
  *
  * @param array  consumed on success: it is moved, and its `release` is NULL afterwards. On failure
  *        it is unchanged and remains the caller's. Where the result is a copy it has been released.
@@ -143,10 +144,10 @@ DLX_API dlx_status dlx_tensor_from_arrow(struct ArrowArray *array, const struct 
  *
  * A NULL `sync_event` says that the data is ready. Another one points to an event of the device's
  * driver (a `cudaEvent_t *` on CUDA), behind which the data is ready: this thread's current stream
- * of the device waits for it, and whoever uses the tensor waits for that stream; nothing waits on the
- * host, but for pinned memory. The event is not needed any more on return. Of a device that dlx cannot
- * make wait it is DLX_ERROR_UNSUPPORTED, and on the CPU DLX_ERROR_INVALID_ARGUMENT.
- * Whether an array has nulls must be known without reading a bitmap that the CPU cannot reach.
+ * of the device waits for it, and whoever uses the tensor waits for that stream; nothing waits on
+ * the host, but for pinned memory. The event is not needed any more on return. Of a device that dlx
+ * cannot make wait it is DLX_ERROR_UNSUPPORTED, and on the CPU DLX_ERROR_INVALID_ARGUMENT. Whether
+ * an array has nulls must be known without reading a bitmap that the CPU cannot reach.
  *
  * @param array  consumed on success: the `release` of the array within is NULL afterwards.
  */
@@ -162,10 +163,10 @@ DLX_API dlx_status dlx_tensor_from_arrow_device(struct ArrowDeviceArray *array,
  * DLX_ARROW_TENSORS the extension type, where the first axis is the array's length. There are no
  * nulls. The export shares the memory and keeps it alive, unless a copy was asked for or is needed:
  * for booleans (packed into bits), and for strides that Arrow cannot say, which is any but compact
- * ones in C order. With DLX_ARROW_TENSORS and DLX_COPY_NEVER the axes after the first may lie in any
- * order, which the type then says as its `permutation`; PyArrow 26 misreads that, so it is not used
- * where a copy may be made. Consumers take Arrow's data for immutable: do not write it while they
- * have it.
+ * ones in C order. With DLX_ARROW_TENSORS and DLX_COPY_NEVER the axes after the first may lie in
+ * any order, which the type then says as its `permutation`; PyArrow 26 misreads that, so it is not
+ * used where a copy may be made. Consumers take Arrow's data for immutable: do not write it while
+ * they have it.
  *
  * @param tensor  borrowed; the export holds a reference of its own. Its flags are not looked at:
  *        an Arrow array is read-only by nature.
@@ -173,19 +174,19 @@ DLX_API dlx_status dlx_tensor_from_arrow_device(struct ArrowDeviceArray *array,
  * @param out  filled, owned: whoever ends up with it calls its `release`, from any thread. Its
  *        children may be moved out and live on their own. What it held before is not looked at.
  * @param out_schema  filled, owned, as dlx_tensor_to_arrow_schema fills it; NULL if not wanted.
- * @return DLX_OK; DLX_ERROR_UNSUPPORTED (no axis; complex, bfloat16, FP8 and other dtypes that Arrow
- *         lacks; a list of more than 2^31-1 elements); DLX_ERROR_COPY_REFUSED;
+ * @return DLX_OK; DLX_ERROR_UNSUPPORTED (no axis; complex, bfloat16, FP8 and other dtypes that
+ *         Arrow lacks; a list of more than 2^31-1 elements); DLX_ERROR_COPY_REFUSED;
  *         DLX_ERROR_DEVICE_REFUSED (not memory of the CPU); DLX_ERROR_INVALID_ARGUMENT (an option).
  */
 DLX_API dlx_status dlx_tensor_to_arrow(dlx_tensor *tensor, const dlx_arrow_options *options,
                                        struct ArrowArray *out, struct ArrowSchema *out_schema);
 
 /**
- * The same for a tensor on any device. `sync_event` points to an event of the device's driver, behind
- * which the data is ready; it belongs to the array and goes with its `release`. NULL, which tells the
- * consumer not to wait, on the CPU, on devices without streams or whose driver is not there, and for no
- * elements. Where dlx cannot copy on the device,
- * a tensor that needs one is DLX_ERROR_UNSUPPORTED.
+ * The same for a tensor on any device. `sync_event` points to an event of the device's driver,
+ * behind which the data is ready; it belongs to the array and goes with its `release`. NULL, which
+ * tells the consumer not to wait, on the CPU, on devices without streams or whose driver is not
+ * there, and for no elements. Where dlx cannot copy on the device, a tensor that needs one is
+ * DLX_ERROR_UNSUPPORTED.
  */
 DLX_API dlx_status dlx_tensor_to_arrow_device(dlx_tensor *tensor, const dlx_arrow_options *options,
                                               struct ArrowDeviceArray *out,
@@ -194,10 +195,12 @@ DLX_API dlx_status dlx_tensor_to_arrow_device(dlx_tensor *tensor, const dlx_arro
 /**
  * The type that dlx_tensor_to_arrow gives a tensor. The data is not looked at.
  *
- * The field has no name, may be null by its flags (as the types of most libraries may) and never is.
+ * The field has no name, may be null by its flags (as the types of most libraries may) and never
+ * is.
  *
  * @param tensor  borrowed.
- * @param options  `layout`, and `copy` for the permutation, matter; borrowed; NULL for the defaults.
+ * @param options  `layout`, and `copy` for the permutation, matter; borrowed; NULL for the
+ *        defaults.
  * @param out  filled, owned: whoever ends up with it calls its `release`, from any thread.
  * @return DLX_OK; DLX_ERROR_UNSUPPORTED as in dlx_tensor_to_arrow.
  */

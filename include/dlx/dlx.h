@@ -2,8 +2,8 @@
  * dlx: tensor exchange for every language, on DLPack, behind a stable C ABI.
  *
  * A `dlx_tensor` describes memory that some library owns: shape, strides, dtype, device, and who
- * frees it. dlx takes such memory over (dlx_tensor_wrap, dlx_tensor_from_dlpack*), makes views of it
- * without touching the data, copies it only where that was allowed, and hands it on as DLPack.
+ * frees it. dlx takes such memory over (dlx_tensor_wrap, dlx_tensor_from_dlpack*), makes views of
+ * it without touching the data, copies it only where that was allowed, and hands it on as DLPack.
  *
  * Conventions, valid for every function below unless it says otherwise:
  *
@@ -13,8 +13,8 @@
  *   A NULL where a pointer is required is DLX_ERROR_INVALID_ARGUMENT and names the parameter.
  * - **Outputs** come last. A handle output is set to NULL at entry; other outputs are untouched on
  *   failure. A failed call has taken no ownership and changed nothing.
- * - **Ownership words.** *borrowed*: used during the call only, or, for a returned pointer, valid as
- *   long as the object that it came from. *owned*: now the caller's, to be released. *consumed*:
+ * - **Ownership words.** *borrowed*: used during the call only, or, for a returned pointer, valid
+ *   as long as the object that it came from. *owned*: now the caller's, to be released. *consumed*:
  *   now dlx's.
  * - **Threads.** Every function may be called from any thread, on the same tensor too: a tensor's
  *   description never changes and its count is atomic. Reading and writing the *data* at the same
@@ -86,11 +86,12 @@ DLX_API const char *dlx_status_name(dlx_status status);
  */
 DLX_API const char *dlx_last_error(void);
 
-/** Memory for tensors. `struct_size` must be sizeof(dlx_allocator). */
+/** Memory for tensors. `struct_size` is sizeof(dlx_allocator). */
 typedef struct dlx_allocator {
   uint32_t struct_size;
   uint32_t reserved; /**< 0 */
-  /** Return `size` > 0 bytes aligned to `alignment` (a power of two), or NULL if there is no room. */
+  /** Return `size` > 0 bytes aligned to `alignment` (a power of two), or NULL if there is no room.
+   * Memory that is not aligned goes back, and the call is DLX_ERROR_INVALID_ARGUMENT. */
   void *(*allocate)(size_t size, size_t alignment, int32_t device_type, int32_t device_id,
                     void *user_data);
   /** Free what `allocate` returned; called once, from any thread. */
@@ -129,7 +130,8 @@ DLX_API int32_t dlx_get_num_threads(void);
 /** One piece of a parallel task; `index` counts from 0. Never throws. */
 typedef void (*dlx_parallel_task_fn)(void *task_data, int64_t index);
 
-/** Run task(task_data, i) for every i in [0, count), on any threads, and return when all are done. */
+/** Run task(task_data, i) for every i in [0, count), on any threads, and return when all are
+ * done. */
 typedef void (*dlx_parallel_for_fn)(int64_t count, dlx_parallel_task_fn task, void *task_data,
                                     void *user_data);
 
@@ -245,7 +247,7 @@ typedef struct dlx_empty_options {
  * @param ndim  0 … DLX_MAX_NDIM.
  * @param shape  `ndim` extents >= 0; borrowed; may be NULL if `ndim` is 0.
  * @param dtype  borrowed.
- * @param device_type, device_id  where: a device of dlx_device_count, pinned memory (kDLCUDAHost,
+ * @param device_type,device_id  where: a device of dlx_device_count, pinned memory (kDLCUDAHost,
  *        kDLROCMHost) or managed memory (kDLCUDAManaged) of a device that is there.
  * @param options  borrowed; NULL for the defaults.
  * @param out  a new tensor, owned.
@@ -284,7 +286,7 @@ DLX_API void dlx_tensor_release(dlx_tensor *tensor);
 /**
  * The description: strides are always filled, byte_offset is 0 wherever `data` is an address (it
  * remains where it is a handle: OpenCL, Vulkan, Metal, WebGPU). Borrowed from the tensor; valid as
- * long as it. The getters below give its parts. `tensor` must not be NULL.
+ * long as it. The getters below give its parts; all of them tell NULL or 0 of a NULL `tensor`.
  */
 DLX_API const DLTensor *dlx_tensor_dltensor(const dlx_tensor *tensor);
 
@@ -309,8 +311,8 @@ DLX_API void *dlx_tensor_data(const dlx_tensor *tensor);
 DLX_API int64_t dlx_tensor_size(const dlx_tensor *tensor);
 /** Bytes of the elements if they were compact, sub-byte ones packed unless padded. */
 DLX_API int64_t dlx_tensor_nbytes(const dlx_tensor *tensor);
-/** 1 if the elements are compact in that order (axes of extent 1 do not count, empty tensors are),
- * else 0. */
+/** 1 if the elements are compact in `order`, DLX_ORDER_C or else DLX_ORDER_F (axes of extent 1 do
+ * not count, empty tensors are compact in any), else 0. */
 DLX_API int32_t dlx_tensor_is_contiguous(const dlx_tensor *tensor, int32_t order);
 
 /* ---- dlpack ----------------------------------------------------------------------------------- */
@@ -345,8 +347,8 @@ enum {
  * tells.
  *
  * Accepted: NULL strides (compact C order), a NULL deleter, any byte_offset, zero-size tensors
- * with or without data, READ_ONLY and IS_SUBBYTE_TYPE_PADDED, any device. Flags that DLPack 1.3 does
- * not define are refused: they may change what the bytes mean.
+ * with or without data, READ_ONLY and IS_SUBBYTE_TYPE_PADDED, any device. Flags that DLPack 1.3
+ * does not define are refused: they may change what the bytes mean.
  *
  * @param managed  consumed on success.
  * @param out_consumed  set to 1 if `managed` is gone, else to 0, failed or not; may be NULL.
@@ -402,9 +404,9 @@ DLX_API dlx_status dlx_tensor_to_dlpack_versioned(dlx_tensor *tensor,
 
 /**
  * Export as the struct of DLPack before 1.0, which has no flags: read-only data is
- * DLX_ERROR_READ_ONLY, and what would have to be a marked copy (negative strides) or a marked layout
- * (padded sub-byte types) is DLX_ERROR_UNSUPPORTED; DLX_COPY_ALWAYS exports a plain copy of any of
- * them. Otherwise as dlx_tensor_to_dlpack_versioned; max_version is not looked at.
+ * DLX_ERROR_READ_ONLY, and what would have to be a marked copy (negative strides) or a marked
+ * layout (padded sub-byte types) is DLX_ERROR_UNSUPPORTED; DLX_COPY_ALWAYS exports a plain copy of
+ * any of them. Otherwise as dlx_tensor_to_dlpack_versioned; max_version is not looked at.
  */
 DLX_API dlx_status dlx_tensor_to_dlpack(dlx_tensor *tensor, const dlx_export_options *options,
                                         DLManagedTensor **out);
@@ -429,7 +431,7 @@ DLX_API int32_t dlx_get_export_negative_strides(void);
  * @param kind  DLX_MANAGED_LEGACY or DLX_MANAGED_VERSIONED.
  * @param report  `capacity` bytes for the words, cut to fit, zero-terminated; NULL if `capacity` is
  *        0.
- * @param out_errors, out_warnings  how many of each; may be NULL.
+ * @param out_errors,out_warnings  how many of each; may be NULL.
  * @return DLX_OK, whatever was found; DLX_ERROR_INVALID_ARGUMENT (`managed`, `kind`, `report`).
  */
 DLX_API dlx_status dlx_dlpack_check(const void *managed, int32_t kind, char *report,
@@ -584,8 +586,8 @@ typedef struct dlx_device_properties {
 DLX_API dlx_status dlx_device_info(int32_t device_type, int32_t device_id,
                                    dlx_device_properties *out);
 
-/** Read a device's name: "cpu", "cuda", "cuda:1", "cuda_host", "rocm:0", "opencl", "vulkan", "metal",
- * "oneapi", "ext_dev" …, or "type:id" in numbers ("2:1"). Without an id it is 0. */
+/** Read a device's name: "cpu", "cuda", "cuda:1", "cuda_host", "rocm:0", "opencl", "vulkan",
+ * "metal", "oneapi", "ext_dev" …, or "type:id" in numbers ("2:1"). Without an id it is 0. */
 DLX_API dlx_status dlx_device_parse(const char *name, int32_t *out_device_type,
                                     int32_t *out_device_id);
 
@@ -594,9 +596,9 @@ DLX_API dlx_status dlx_device_parse(const char *name, int32_t *out_device_type,
 DLX_API dlx_status dlx_device_name(int32_t device_type, int32_t device_id, char *out,
                                    size_t capacity);
 
-/** On which device the memory at `pointer` lives, by DLPack's numbers (pinned and managed memory have id
- * 0). No driver is initialised to find out: one that nobody uses yet owns no memory, so the answer is
- * then kDLCPU, 0. */
+/** On which device the memory at `pointer` lives, by DLPack's numbers (pinned and managed memory
+ * have id 0). No driver is initialised to find out: one that nobody uses yet owns no memory, so the
+ * answer is then kDLCPU, 0. */
 DLX_API dlx_status dlx_device_of_pointer(const void *pointer, int32_t *out_device_type,
                                          int32_t *out_device_id);
 
@@ -614,10 +616,11 @@ DLX_API dlx_status dlx_device_synchronize(int32_t device_type, int32_t device_id
  * where data is handed over, not here. Other devices have no streams: DLX_ERROR_INVALID_ARGUMENT.
  *
  * Order. What a tensor's storage is waiting for is remembered with the storage: whoever imports,
- * exports or copies it gets its streams ordered behind it by events; nothing ever waits device-wide,
- * and the host waits only where it will read. */
+ * exports or copies it gets its streams ordered behind it by events; nothing ever waits
+ * device-wide, and the host waits only where it will read. */
 
-/** Make a stream that does not wait for the legacy default stream; to be destroyed by the caller. */
+/** Make a stream that does not wait for the legacy default stream; to be destroyed by the
+ * caller. */
 DLX_API dlx_status dlx_stream_create(int32_t device_type, int32_t device_id, int64_t *out_stream);
 
 /** Destroy a stream made by dlx_stream_create; the work that it has is still done. */
@@ -626,19 +629,22 @@ DLX_API dlx_status dlx_stream_destroy(int32_t device_type, int32_t device_id, in
 /** Wait on the host for the work that a stream has now. */
 DLX_API dlx_status dlx_stream_synchronize(int32_t device_type, int32_t device_id, int64_t stream);
 
-/** Work given to `stream` from now on starts after the work that `other` has now; both of one device. */
+/** Work given to `stream` from now on starts after the work that `other` has now; both of one
+ * device. */
 DLX_API dlx_status dlx_stream_wait(int32_t device_type, int32_t device_id, int64_t stream,
                                    int64_t other);
 
-/** Make `stream` the calling thread's current stream of a device: imports ask their producers for data
- * that is safe there, and copies run there. The stream must live until another one is current. */
+/** Make `stream` the calling thread's current stream of a device: imports ask their producers for
+ * data that is safe there, and copies run there. The stream must live until another one is
+ * current. */
 DLX_API dlx_status dlx_stream_set_current(int32_t device_type, int32_t device_id, int64_t stream);
 
 /** Forget what dlx_stream_set_current said on this thread for that device. */
 DLX_API dlx_status dlx_stream_reset_current(int32_t device_type, int32_t device_id);
 
-/** The calling thread's current stream of a device: what dlx_stream_set_current said; else that of the
- * library whose exchange table was last imported from on this thread; else the default stream. */
+/** The calling thread's current stream of a device: what dlx_stream_set_current said; else that of
+ * the library whose exchange table was last imported from on this thread; else the default
+ * stream. */
 DLX_API dlx_status dlx_stream_get_current(int32_t device_type, int32_t device_id,
                                           int64_t *out_stream);
 
@@ -655,13 +661,13 @@ DLX_API dlx_status dlx_tensor_synchronize(dlx_tensor *tensor);
 /* ---- backend ---------------------------------------------------------------------------------- */
 
 /**
- * A device type that its maker adds to dlx: kDLExtDev, Ascend, Trainium … `struct_size` must be
- * sizeof(dlx_backend). Functions marked optional may be NULL. Those that return int32_t return 0, or
- * another value, which `error_text` then explains. They are called from any thread.
+ * A device type that its maker adds to dlx: kDLExtDev, Ascend, Trainium … `struct_size` is
+ * sizeof(dlx_backend). Functions marked optional may be NULL. Those that return int32_t return 0,
+ * or another value, which `error_text` then explains. They are called from any thread.
  *
- * Memory is (data, offset): the two are added where `data` is an address, and kept apart where it is a
- * handle. Work is done in the order of `stream`, or at once by a device that has no streams, whose
- * `stream` is always 0.
+ * Memory is (data, offset): the two are added where `data` is an address, and kept apart where it
+ * is a handle. Work is done in the order of `stream`, or at once by a device that has no streams,
+ * whose `stream` is always 0.
  */
 typedef struct dlx_backend {
   uint32_t struct_size;
@@ -711,7 +717,8 @@ typedef struct dlx_backend {
  *
  * @param device_type  a kDL* device type, or a number that DLPack does not use yet.
  * @param backend  borrowed, copied; what its functions and user_data need must live on.
- * @return DLX_OK; DLX_ERROR_INVALID_ARGUMENT (a function is missing, or there is a backend already).
+ * @return DLX_OK; DLX_ERROR_INVALID_ARGUMENT (a function is missing, or there is a backend
+ *        already).
  */
 DLX_API dlx_status dlx_register_backend(int32_t device_type, const dlx_backend *backend);
 

@@ -60,7 +60,8 @@ using ReadOnly = StatusError<DLX_ERROR_READ_ONLY>;
 using CopyRefused = StatusError<DLX_ERROR_COPY_REFUSED>;
 using DeviceRefused = StatusError<DLX_ERROR_DEVICE_REFUSED>;
 
-/** Throws the Error of `status`, with the words of the thread's last failure; DLX_OK throws none. */
+/** Throws the Error of `status`, with the words of the thread's last failure; DLX_OK throws
+ * none. */
 inline void check(dlx_status status) {
   switch (status) {
     case DLX_OK: return;

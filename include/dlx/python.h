@@ -1,7 +1,7 @@
 /**
- * Where a Python package meets libdlx.so: dlx makes its native Python objects itself, with CPython's
- * own functions looked up in the running interpreter. Neither libdlx.so nor its caller needs
- * Python.h or a link to libpython, and one binary serves every CPython from 3.9 on.
+ * Where a Python package meets libdlx.so: dlx makes its native Python objects itself, with
+ * CPython's own functions looked up in the running interpreter. Neither libdlx.so nor its caller
+ * needs Python.h or a link to libpython, and one binary serves every CPython from 3.9 on.
  *
  * Objects are `void *` here, as ctypes, cffi or any FFI has them.
  */

@@ -6,8 +6,8 @@
 
 namespace dlx::arrow {
 
-/// The sync_event of a device array that goes out: a pointer to the driver's event, which has to stay
-/// until the array is released.
+/// The sync_event of a device array that goes out: a pointer to the driver's event, which has to
+/// stay until the array is released.
 class SyncEvent {
  public:
   SyncEvent() = default;
@@ -15,10 +15,10 @@ class SyncEvent {
   SyncEvent(const SyncEvent&) = delete;
   SyncEvent& operator=(const SyncEvent&) = delete;
 
-  /// An event behind what makes the data ready. None where nobody has to wait: on the CPU, for a device
-  /// that this machine does not have or that has no streams, for an empty tensor. Where the driver has
-  /// no events that others could wait for, the host waits. Throws Error(UNSUPPORTED) where the current
-  /// stream is being captured.
+  /// An event behind what makes the data ready. None where nobody has to wait: on the CPU, for a
+  /// device that this machine does not have or that has no streams, for an empty tensor. Where the
+  /// driver has no events that others could wait for, the host waits. Throws Error(UNSUPPORTED)
+  /// where the current stream is being captured.
   void record(Tensor* tensor);
   /// NULL if there is none.
   void* pointer() noexcept { return native_ == nullptr ? nullptr : &native_; }
@@ -30,7 +30,8 @@ class SyncEvent {
   void* native_ = nullptr;
 };
 
-/// The sync_event of a device array that comes in. Both throw Error(UNSUPPORTED) where nothing can wait.
+/// The sync_event of a device array that comes in. Both throw Error(UNSUPPORTED) where nothing can
+/// wait.
 
 /// Before the CPU reads pinned memory: waits on the host.
 void wait_on_host(void* sync_event, const DLDevice& device);

@@ -18,8 +18,8 @@ struct ExportRequest {
 void export_schema(Tensor* tensor, const ExportRequest& request, ArrowSchema* out);
 /// Fills `out`, which holds nothing yet. What there is of it when this throws is to be released.
 void export_array(Tensor* tensor, const ExportRequest& request, ArrowArray* out);
-/// The same with the device of the buffers (the tensor's, unless a copy had to leave pinned memory) and
-/// an event behind which they are ready.
+/// The same with the device of the buffers (the tensor's, unless a copy had to leave pinned memory)
+/// and an event behind which they are ready.
 void export_device_array(Tensor* tensor, const ExportRequest& request, ArrowDeviceArray* out);
 /// Throws Error(DEVICE_REFUSED) unless an ArrowArray, which has no device, may hold the memory.
 void require_host(const Tensor* tensor);

@@ -38,6 +38,14 @@ class Error : public std::exception {
   throw error;
 }
 
+/// " of `owner`" for a message about one part of an argument; nothing without an owner.
+struct OwnerText {
+  explicit OwnerText(const char* owner) noexcept {
+    if (owner != nullptr) std::snprintf(text, sizeof text, " of `%s`", owner);
+  }
+  char text[48] = "";
+};
+
 }  // namespace dlx
 
 #endif  // DLX_SRC_BASE_ERROR_H_

@@ -207,10 +207,11 @@ bool dtype_known(DLDataType dtype) noexcept {
   return dtype.lanes != 0 && find_kind(dtype) != nullptr;
 }
 
-void require_known_dtype(DLDataType dtype, const char* argument) {
+void require_known_dtype(DLDataType dtype, const char* argument, const char* owner) {
   if (dtype_known(dtype)) return;
-  fail(DLX_ERROR_UNSUPPORTED, "`%s` is not a dtype of DLPack 1.3 (got code %d, bits %d, lanes %d)",
-       argument, dtype.code, dtype.bits, dtype.lanes);
+  fail(DLX_ERROR_UNSUPPORTED,
+       "`%s`%s is not a dtype of DLPack 1.3 (got code %d, bits %d, lanes %d)", argument,
+       OwnerText(owner).text, dtype.code, dtype.bits, dtype.lanes);
 }
 
 DLDataType parse_dtype(const char* name) {

@@ -22,7 +22,7 @@ inline bool same_dtype(DLDataType a, DLDataType b) noexcept {
 bool dtype_known(DLDataType dtype) noexcept;
 
 /// Throws Error(UNSUPPORTED) naming `argument` unless dtype_known().
-void require_known_dtype(DLDataType dtype, const char* argument);
+void require_known_dtype(DLDataType dtype, const char* argument, const char* owner = nullptr);
 
 /// Bits from one element to the next in compact memory: a padded sub-byte element takes one byte a
 /// lane.

@@ -3,9 +3,9 @@
 namespace dlx::py {
 namespace {
 
-/// convert() for the usual case: a tensor that any library takes as it is, for a library and a dtype
-/// that were served before. All else is Python's: bindings/python/dlx/_convert.py, by the hook
-/// convert_slowly, which also tells here what it has found to be usual.
+/// convert() for the usual case: a tensor that any library takes as it is, for a library and a
+/// dtype that were served before. All else is Python's: bindings/python/dlx/_convert.py, by the
+/// hook convert_slowly, which also tells here what it has found to be usual.
 
 struct Target {
   PyObject* to;         ///< as callers give it, compared by identity: names in calls are interned

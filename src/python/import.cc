@@ -185,7 +185,8 @@ PyObject* as_tensor_like(PyObject* object, Tensor* like) {
 PyMethodDef import_functions[] = {
     {"from_dlpack", reinterpret_cast<void*>(from_dlpack), METH_FASTCALL | METH_KEYWORDS,
      "from_dlpack(x, /, *, device=None, copy=None)\n--\n\n"
-     "Import any object with __dlpack__ as a Tensor (array API: from_dlpack).\n\n"
+     "Import any object with __dlpack__, or a bare DLPack capsule, as a Tensor (array API:\n"
+     "from_dlpack).\n\n"
      "Zero-copy: the memory stays its producer's, which is kept alive. copy=True always copies,\n"
      "copy=False never (CopyRefusedError), None only where it cannot be avoided. `device` moves "
      "the\n"

@@ -79,8 +79,8 @@ bool is_integer(PyObject* key) {
   return false;
 }
 
-/// tensor[key] for a tuple of expressions or a single one; nothing if one of them asks for more than
-/// a view (a mask, an index array).
+/// tensor[key] for a tuple of expressions or a single one; nothing if one of them asks for more
+/// than a view (a mask, an index array).
 TensorRef index(Tensor* tensor, PyObject* const* keys, intptr_t count) {
   intptr_t consumed = 0, ellipses = 0, integers = 0, new_axes = 0;
   for (intptr_t i = 0; i < count; ++i) {

@@ -126,9 +126,9 @@ bool fill(const Ndarray& array, int64_t item_bytes, Tensor* tensor) noexcept {
   return whole || size == 0;
 }
 
-/// The Tensor whose memory the array is on, by way of .numpy() or any buffer, or NULL. Going back to
-/// it keeps the chain of owners short: code that changes between the two in a loop would otherwise
-/// make it longer with each turn, and end in a stack overflow when it is given back.
+/// The Tensor whose memory the array is on, by way of .numpy() or any buffer, or NULL. Going back
+/// to it keeps the chain of owners short: code that changes between the two in a loop would
+/// otherwise make it longer with each turn, and end in a stack overflow when it is given back.
 Tensor* find_origin(PyObject* object) {
   PyObject* base = reinterpret_cast<Ndarray*>(object)->base;
   while (base != nullptr && base->type == object->type) {

@@ -89,8 +89,8 @@ void prefer_guards_reason(PyObject* object) noexcept {
   const Ref t(type), v(value), b(traceback);
 }
 
-/// The table never synchronises: the data of a device is ready behind the stream that the library works
-/// on now. Work of ours follows that stream from now on.
+/// The table never synchronises: the data of a device is ready behind the stream that the library
+/// works on now. Work of ours follows that stream from now on.
 void order_by_table(const DLPackExchangeAPI& table, Tensor* tensor) {
   const Worker worker = find_worker(tensor->dl);
   if (worker.backend == nullptr) return;
@@ -301,7 +301,7 @@ TypeText what_came(PyObject* object) noexcept {
 }
 
 /// Takes over what the capsule holds, and renames it, exactly if its deleter is ours to call.
-Imported consume(PyObject* capsule, const TypeEntry& entry) {
+Imported consume(PyObject* capsule, const TypeEntry& entry, const Request& request) {
   Imported imported;
   if (api.PyCapsule_IsValid(capsule, kVersioned) != 0) {
     auto* managed =
@@ -323,16 +323,15 @@ Imported consume(PyObject* capsule, const TypeEntry& entry) {
     api.PyCapsule_SetName(capsule, "used_dltensor");
   } else {
     raise(state.errors[DLX_ERROR_INVALID_ARGUMENT],
-          "from_dlpack: x.__dlpack__() must return a PyCapsule named \"dltensor_versioned\" or "
-          "\"dltensor\" that nobody has consumed (got %s)",
+          "from_dlpack: `x`, or what its __dlpack__ returns, must be a PyCapsule named "
+          "\"dltensor_versioned\" or \"dltensor\" that nobody has consumed (got %s)",
           what_came(capsule).text);
+  }
+  if (imported.copied && request.copy == DLX_COPY_NEVER) {
+    fail(DLX_ERROR_COPY_REFUSED, "the producer made a copy although copy=False");
   }
   return imported;
 }
-
-}  // namespace
-
-namespace {
 
 /// An object of a class without __dlpack__ may have one of its own.
 bool has_dlpack(PyObject* object) {
@@ -343,6 +342,7 @@ bool has_dlpack(PyObject* object) {
 }  // namespace
 
 Imported import_by_protocol(PyObject* object, const TypeEntry& entry, const Request& request) {
+  if (object->type == api.capsule_type) return consume(object, entry, request);
   Ref resolved;
   if ((entry.flags & kTorch) != 0) resolved = resolve_lazy_bits(object, entry, true, request);
   if (resolved) object = resolved.get();
@@ -355,7 +355,7 @@ Imported import_by_protocol(PyObject* object, const TypeEntry& entry, const Requ
   Ref capsule;
   DLDevice device{};
   try {
-    // PyArrow's arrays of numbers are the CPU's, or else refuse: asking takes a quarter of the time.
+    // PyArrow's numbers are the CPU's, or else refuse: asking takes a quarter of the time.
     if ((entry.flags & kArrowNumbers) != 0) {
       device.device_type = kDLCPU;
     } else {
@@ -366,12 +366,9 @@ Imported import_by_protocol(PyObject* object, const TypeEntry& entry, const Requ
     if ((entry.flags & kGuard) == 0) prefer_guards_reason(object);
     throw;
   }
-  Imported imported = consume(capsule.get(), entry);
+  Imported imported = consume(capsule.get(), entry, request);
   const bool same = is_device(device, imported.tensor->dl.device);
   if (same && has_streams(device)) note_written(imported.tensor.get(), current_stream_of(device));
-  if (imported.copied && request.copy == DLX_COPY_NEVER) {
-    fail(DLX_ERROR_COPY_REFUSED, "the producer made a copy although copy=False");
-  }
   imported.copied = imported.copied || static_cast<bool>(resolved);
   return imported;
 }
@@ -387,7 +384,7 @@ Imported import_arrow_object(PyObject* object, const TypeEntry& entry, const Req
     DLDevice cpu{};
     cpu.device_type = kDLCPU;
     const Ref capsule = call_modern(object, cpu, request);
-    if (capsule) return consume(capsule.get(), entry);
+    if (capsule) return consume(capsule.get(), entry, request);
     if (api.PyErr_ExceptionMatches(api.type_error) == 0) throw PythonError();
     api.PyErr_Clear();
   }

@@ -7,8 +7,8 @@
 namespace dlx::py {
 namespace {
 
-/// The value as bytes of the dtype, if it is one that needs no thought: a bool, an int that fits, or
-/// a float for a float. Everything else is the fallback's to convert or refuse.
+/// The value as bytes of the dtype, if it is one that needs no thought: a bool, an int that fits,
+/// or a float for a float. Everything else is the fallback's to convert or refuse.
 bool encode(PyObject* value, DLDataType dtype, unsigned char* out) {
   double real;
   int64_t whole;

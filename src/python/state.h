@@ -99,8 +99,8 @@ class Ref {
   PyObject* object_ = nullptr;
 };
 
-/// Puts a pending exception aside while it lives. Deleters run any code, foreign ones too, which may
-/// not see it and would clear it.
+/// Puts a pending exception aside while it lives. Deleters run any code, foreign ones too, which
+/// may not see it and would clear it.
 class WithoutPendingError {
  public:
   WithoutPendingError() noexcept : pending_(api.PyErr_Occurred() != nullptr) {

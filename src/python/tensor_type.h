@@ -55,8 +55,8 @@ PyObject* make_exchange_capsule();  // exchange.cc
 PyObject* tuple_of(int32_t count, const int64_t* numbers);
 /// An index-like object that is not a plain int, or an int that may not fit.
 int64_t to_int64_slow(PyObject* object, const char* name, PyObject* overflow);
-/// An index-like object as a number; `name` is the argument. `overflow` is the exception for one that
-/// does not fit, InvalidArgumentError if NULL.
+/// An index-like object as a number; `name` is the argument. `overflow` is the exception for one
+/// that does not fit, InvalidArgumentError if NULL.
 inline int64_t to_int64(PyObject* object, const char* name, PyObject* overflow = nullptr) {
   if (object->type == api.long_type) {
     const int64_t value = api.PyLong_AsLongLong(object);
@@ -83,8 +83,8 @@ class Int64List {
 DLDataType to_dtype(PyObject* object);
 /// Any device-like object, by the device_code hook.
 DLDevice to_device(PyObject* object);
-/// An integer, or a stream object of dlx or another library, as the number of a stream of `device`, by
-/// the stream_number hook for objects. The number itself is not checked here.
+/// An integer, or a stream object of dlx or another library, as the number of a stream of `device`,
+/// by the stream_number hook for objects. The number itself is not checked here.
 int64_t to_stream(PyObject* object, DLDevice device);
 /// None, True or False as DLX_COPY_*.
 int32_t to_copy_mode(PyObject* object);

@@ -50,6 +50,7 @@ TypeEntry examine(PyObject* type) {
   const Ref dlpack = find_attribute(type, names.__dlpack__);
   // None: Python's way of saying that a class has not what its base has.
   if (dlpack && dlpack.get() != api.none) entry.flags |= kHasDlpack;
+  if (type == api.capsule_type) entry.flags |= kHasDlpack;  // what __dlpack__ would return
   if ((entry.flags & kTable) != 0) entry.table = find_table(type);
   const Ref callback(check(api.PyCFunction_NewEx(&forget_type_def, nullptr, nullptr)));
   entry.weak_reference = check(api.PyWeakref_NewRef(type, callback.get()));

@@ -18,7 +18,7 @@ enum TypeFlags : int {
   kPlain = 512,             ///< the guard hook has nothing to say about it; see import_plain()
   kLateArrow = 1024,        ///< with kPlain: `__arrow_c_array__` comes after the array interfaces
   kLateArrowStream = 2048,  ///< the same for `__arrow_c_stream__`
-  kHasDlpack = 32           ///< found here: the type has __dlpack__
+  kHasDlpack = 32           ///< found here: the type has __dlpack__, or is the capsule's
 };
 
 /// torch.Tensor's predicates on lazy bits, as C functions. Calling them directly spares the look-up
@@ -53,8 +53,8 @@ inline TypeEntry look_up_type(PyObject* type) {
 /// Remembers that the type's __dlpack__ is of the time before max_version.
 void note_legacy_signature(PyObject* type) noexcept;
 
-/// Finds the predicates of a torch type by one of its objects and remembers them. Functions that are
-/// not plain C functions without arguments are left NULL. Throws PythonError.
+/// Finds the predicates of a torch type by one of its objects and remembers them. Functions that
+/// are not plain C functions without arguments are left NULL. Throws PythonError.
 LazyBitPredicates find_lazy_bits(PyObject* object);
 
 /// An attribute, or none if there is none (AttributeError). Throws PythonError for other errors.

@@ -35,8 +35,8 @@ struct InUse {
   TensorRef src;
 };
 
-/// Copies between two descriptions; `dst_owner` and `src_owner` are what they describe, or NULL where
-/// the order of work on them and their life are the caller's matter.
+/// Copies between two descriptions; `dst_owner` and `src_owner` are what they describe, or NULL
+/// where the order of work on them and their life are the caller's matter.
 void run_copy(const DLTensor& dst, bool dst_padded, Tensor* dst_owner, const DLTensor& src,
               bool src_padded, Tensor* src_owner, const CopyRequest& request) {
   const auto readiness = [](Tensor* owner) {
@@ -49,8 +49,8 @@ void run_copy(const DLTensor& dst, bool dst_padded, Tensor* dst_owner, const DLT
   const WaitOnError settles(pending.backend, pending.id, pending.stream);
   // In a graph that is being captured this is the matter of whoever runs the graph.
   if (pending.backend->capture(pending.id, pending.stream).capturing) return;
-  // Foreign pools reuse memory as soon as it is given back: it stays until the work is done. The event
-  // is also what dlx_device_synchronize waits for.
+  // Foreign pools reuse memory as soon as it is given back: it stays until the work is done. The
+  // event is also what dlx_device_synchronize waits for.
   auto in_use = std::make_unique<InUse>();
   if (dst_owner != nullptr) in_use->dst = TensorRef::share(dst_owner->root);
   if (src_owner != nullptr && pending.reads_source) in_use->src = TensorRef::share(src_owner->root);
@@ -114,6 +114,11 @@ void copy_tensor_from(Tensor* dst, Tensor* src, const CopyRequest& request) {
   const int32_t ndim = dst->dl.ndim;
   bool same = src->dl.ndim == ndim;
   for (int32_t i = 0; same && i < ndim; ++i) same = src->dl.shape[i] == dst->dl.shape[i];
+  if (!same && !broadcasts_to(src->dl.ndim, src->dl.shape, ndim, dst->dl.shape)) {
+    fail(DLX_ERROR_INVALID_ARGUMENT,
+         "`src` does not fit `dst` (got shape %s, expected one that broadcasts to %s)",
+         shape_text(src->dl.ndim, src->dl.shape).text, shape_text(ndim, dst->dl.shape).text);
+  }
   const TensorRef broadcast = same ? TensorRef::share(src) : broadcast_to(src, ndim, dst->dl.shape);
   if (dst->dl.device.device_type == kDLCPU && src->dl.device.device_type == kDLCPU) {
     copy_tensor(dst->dl, dst->padded(), broadcast->dl, src->padded());

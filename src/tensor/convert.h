@@ -25,8 +25,8 @@ void require_reachable(const DLDevice& device, const char* argument);
 /// Whether dlx can bring data from one device to the other. Opens their drivers.
 bool can_move(const DLDevice& from, const DLDevice& to);
 
-/// Whether the CPU may use the memory where it lies, once it is ready: ordinary, pinned, and managed
-/// memory that CPU and device may use at the same time.
+/// Whether the CPU may use the memory where it lies, once it is ready: ordinary, pinned, and
+/// managed memory that CPU and device may use at the same time.
 bool reads_in_place(const Tensor* tensor);
 
 /// Copies between two described layouts. Throws before a byte is written.

@@ -38,8 +38,8 @@ void delete_legacy(DLManagedTensor* self) {
   std::free(self);
 }
 
-/// An export of ours that comes back becomes one more view of its root: chains of exports and imports
-/// would otherwise nest, and releasing a long one would overflow the stack.
+/// An export of ours that comes back becomes one more view of its root: chains of exports and
+/// imports would otherwise nest, and releasing a long one would overflow the stack.
 void share_own_root(Tensor* imported, Tensor* exported) noexcept {
   imported->root = exported->root;
   retain(imported->root);
@@ -160,8 +160,8 @@ TensorRef prepare(Tensor* tensor, const ExportRequest& request, bool markable, b
   CopyRequest copy;
   copy.allocation = request.allocation;
   copy.allocation.alignment = request.min_alignment;
-  // A stream of the consumer: the copy runs there. -1 leaves the order to the consumer, who then finds
-  // it behind the default stream, like all that comes without a stream.
+  // A stream of the consumer: the copy runs there. -1 leaves the order to the consumer, who then
+  // finds it behind the default stream, like all that comes without a stream.
   const int64_t* stream = request.has_stream ? &request.stream : nullptr;
   copy.has_stream = stream != nullptr && *stream != -1;
   copy.stream = request.stream;

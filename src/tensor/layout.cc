@@ -11,10 +11,10 @@
 
 namespace dlx {
 
-void require_ndim(int32_t ndim, const char* argument) {
+void require_ndim(int32_t ndim, const char* argument, const char* owner) {
   if (ndim >= 0 && ndim <= DLX_MAX_NDIM) return;
-  fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` is out of range (got %d, expected 0 to %d)", argument,
-       ndim, DLX_MAX_NDIM);
+  fail(DLX_ERROR_INVALID_ARGUMENT, "`%s`%s is out of range (got %d, expected 0 to %d)", argument,
+       OwnerText(owner).text, ndim, DLX_MAX_NDIM);
 }
 
 int32_t require_axis(int32_t axis, int32_t ndim, const char* argument) {
@@ -23,20 +23,20 @@ int32_t require_axis(int32_t axis, int32_t ndim, const char* argument) {
        argument, axis, ndim);
 }
 
-int64_t count_elements(int32_t ndim, const int64_t* shape) {
+int64_t count_elements(int32_t ndim, const int64_t* shape, const char* owner) {
   int64_t count = 1;
   bool empty = false;
   for (int32_t axis = 0; axis < ndim; ++axis) {
     if (shape[axis] < 0) {
       fail(DLX_ERROR_INVALID_ARGUMENT,
-           "`shape` has a negative extent (got %lld on axis %d, expected at least 0)",
-           static_cast<long long>(shape[axis]), axis);
+           "`shape`%s has a negative extent (got %lld on axis %d, expected at least 0)",
+           OwnerText(owner).text, static_cast<long long>(shape[axis]), axis);
     }
     if (shape[axis] == 0) {
       empty = true;
     } else if (!checked_mul(count, shape[axis], &count)) {
-      fail(DLX_ERROR_INVALID_ARGUMENT, "`shape` has more than 2^63-1 elements (got %s)",
-           shape_text(ndim, shape).text);
+      fail(DLX_ERROR_INVALID_ARGUMENT, "`shape`%s has more than 2^63-1 elements (got %s)",
+           OwnerText(owner).text, shape_text(ndim, shape).text);
     }
   }
   return empty ? 0 : count;
@@ -122,6 +122,16 @@ bool reshape_strides(int32_t ndim, const int64_t* shape, const int64_t* strides,
   return true;
 }
 
+bool broadcasts_to(int32_t ndim, const int64_t* shape, int32_t target_ndim,
+                   const int64_t* target) noexcept {
+  const int32_t shift = target_ndim - ndim;
+  if (shift < 0) return false;
+  for (int32_t axis = 0; axis < ndim; ++axis) {
+    if (shape[axis] != 1 && shape[axis] != target[shift + axis]) return false;
+  }
+  return true;
+}
+
 ShapeText shape_text(int32_t ndim, const int64_t* shape) noexcept {
   ShapeText out;
   size_t used = 0;
@@ -154,8 +164,13 @@ void check_addresses(const DLTensor& description, bool padded, int64_t count,
        offset_range(description.ndim, description.shape, description.strides, &lowest, &highest)) &&
       checked_mul(lowest, bits, &bits_low) && checked_add(highest, 1, &highest) &&
       checked_mul(highest, bits, &bits_high);
+  if (!fits && description.strides == nullptr) {
+    fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` reaches beyond 2^63 bits (got shape %s of %s)", argument,
+         shape_text(description.ndim, description.shape).text, dtype_text(description.dtype).text);
+  }
   if (!fits) {
-    fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` has strides that overflow (shape %s)", argument,
+    fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` has strides that overflow (got %s with shape %s)",
+         argument, shape_text(description.ndim, description.strides).text,
          shape_text(description.ndim, description.shape).text);
   }
   if (!data_is_address(description.device.device_type)) return;
@@ -172,21 +187,22 @@ void check_addresses(const DLTensor& description, bool padded, int64_t count,
 }  // namespace
 
 int64_t check_description(const DLTensor& description, bool padded, const char* argument) {
-  require_ndim(description.ndim, "ndim");
+  require_ndim(description.ndim, "ndim", argument);
   if (description.ndim > 0 && description.shape == nullptr) {
     fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` has no shape (got NULL with ndim %d)", argument,
          description.ndim);
   }
-  require_known_dtype(description.dtype, "dtype");
+  require_known_dtype(description.dtype, "dtype", argument);
   if (description.device.device_type <= 0 || description.device.device_id < 0) {
     fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` names no device (got type %d, id %d)", argument,
          static_cast<int>(description.device.device_type), description.device.device_id);
   }
-  const int64_t count = count_elements(description.ndim, description.shape);
+  const int64_t count = count_elements(description.ndim, description.shape, argument);
   int64_t bytes;
   if (!compact_bytes(description.dtype, padded, count, &bytes)) {
-    fail(DLX_ERROR_INVALID_ARGUMENT, "`shape` has more than 2^63-1 bytes (got %s of %s)",
-         shape_text(description.ndim, description.shape).text, dtype_text(description.dtype).text);
+    fail(DLX_ERROR_INVALID_ARGUMENT, "`shape`%s has more than 2^63-1 bytes (got %s of %s)",
+         OwnerText(argument).text, shape_text(description.ndim, description.shape).text,
+         dtype_text(description.dtype).text);
   }
   if (count == 0) return 0;
   if (description.data == nullptr) {

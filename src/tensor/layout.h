@@ -7,14 +7,15 @@
 
 namespace dlx {
 
-/// Arithmetic on shapes and strides. Strides count elements throughout.
+/// Arithmetic on shapes and strides. Strides count elements throughout. Where there is an `owner`,
+/// messages say whose shape (ndim, …) is wrong.
 
 /// Number of elements. Throws Error(INVALID_ARGUMENT) naming `shape` for a negative extent or more
 /// than 2^63-1 elements (extents of 0 hide none of that).
-int64_t count_elements(int32_t ndim, const int64_t* shape);
+int64_t count_elements(int32_t ndim, const int64_t* shape, const char* owner = nullptr);
 
 /// Throws Error(INVALID_ARGUMENT) naming `argument` unless 0 <= ndim <= DLX_MAX_NDIM.
-void require_ndim(int32_t ndim, const char* argument);
+void require_ndim(int32_t ndim, const char* argument, const char* owner = nullptr);
 
 /// Axis as a number from 0; throws Error(INVALID_ARGUMENT) naming `argument` if there is none such.
 int32_t require_axis(int32_t axis, int32_t ndim, const char* argument);
@@ -35,6 +36,10 @@ bool offset_range(int32_t ndim, const int64_t* shape, const int64_t* strides, in
 /// can express it.
 bool reshape_strides(int32_t ndim, const int64_t* shape, const int64_t* strides, int32_t new_ndim,
                      const int64_t* new_shape, int64_t* new_strides) noexcept;
+
+/// Whether `shape` broadcasts to `target` by NumPy's rules.
+bool broadcasts_to(int32_t ndim, const int64_t* shape, int32_t target_ndim,
+                   const int64_t* target) noexcept;
 
 /// Shape for messages, such as "(2, 3)"; cut with "…" where it is too long.
 struct ShapeText {

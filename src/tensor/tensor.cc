@@ -182,6 +182,15 @@ void allocate_custom(Tensor* tensor, const dlx_allocator& allocator, size_t byte
     std::free(memory);
     fail(DLX_ERROR_OUT_OF_MEMORY, "the allocator returned NULL for %zu bytes", bytes);
   }
+  if (data_is_address(device.device_type) && reinterpret_cast<uintptr_t>(data) % alignment != 0) {
+    allocator.deallocate(data, bytes, static_cast<int32_t>(device.device_type), device.device_id,
+                         allocator.user_data);
+    std::free(memory);
+    fail(DLX_ERROR_INVALID_ARGUMENT,
+         "`allocator` returned memory that is not aligned as asked (got %p, expected a multiple of "
+         "%zu)",
+         data, alignment);
+  }
   tensor->dl.data = tensor->owner = data;
   tensor->owner_data = memory;
   tensor->release_memory = release_allocated;

@@ -42,8 +42,8 @@ namespace dlx {
 using Tensor = ::dlx_tensor;
 
 void retain(Tensor* tensor) noexcept;
-/// Not noexcept, although nothing is thrown: a foreign deleter may wait for a GIL that never comes, and
-/// CPython before 3.14 then ends the thread by unwinding it.
+/// Not noexcept, although nothing is thrown: a foreign deleter may wait for a GIL that never comes,
+/// and CPython before 3.14 then ends the thread by unwinding it.
 void release(Tensor* tensor);
 
 /// Holds one reference.

@@ -146,22 +146,21 @@ TensorRef expand_dims(Tensor* tensor, int32_t axis) {
 
 TensorRef broadcast_to(Tensor* tensor, int32_t ndim, const int64_t* shape) {
   require_ndim(ndim, "ndim");
-  const int32_t shift = ndim - tensor->dl.ndim;
   const int64_t size = count_elements(ndim, shape);
+  if (!broadcasts_to(tensor->dl.ndim, tensor->shape(), ndim, shape)) {
+    fail(DLX_ERROR_INVALID_ARGUMENT,
+         "`shape` does not fit (got %s, expected what %s broadcasts to)",
+         shape_text(ndim, shape).text, shape_text(tensor->dl.ndim, tensor->shape()).text);
+  }
+  const int32_t shift = ndim - tensor->dl.ndim;
   TensorRef view = new_view(tensor, ndim);
-  bool repeats = false, fits = shift >= 0;
-  for (int32_t i = 0; fits && i < ndim; ++i) {
+  bool repeats = false;
+  for (int32_t i = 0; i < ndim; ++i) {
     const int64_t extent = i < shift ? 1 : tensor->shape()[i - shift];
     const int64_t stride = i < shift ? 0 : tensor->strides()[i - shift];
     view->shape()[i] = shape[i];
     view->strides()[i] = extent == shape[i] ? stride : 0;
     repeats = repeats || (extent == 1 && shape[i] > 1);
-    fits = extent == shape[i] || extent == 1;
-  }
-  if (!fits) {
-    fail(DLX_ERROR_INVALID_ARGUMENT,
-         "`shape` does not fit (got %s, expected what %s broadcasts to)",
-         shape_text(ndim, shape).text, shape_text(tensor->dl.ndim, tensor->shape()).text);
   }
   int64_t bytes;
   if (!compact_bytes(tensor->dl.dtype, tensor->padded(), size, &bytes)) {

@@ -6,6 +6,7 @@ typedef struct arena {
   int allocated;
   int freed;
   int refuse; /* return NULL */
+  int skew;   /* return memory that far behind what is aligned */
   size_t size;
   size_t alignment;
   size_t freed_size;
@@ -23,7 +24,8 @@ static void *arena_allocate(size_t size, size_t alignment, int32_t device_type, 
   self->device_type = device_type;
   self->device_id = device_id;
   if (self->refuse) return NULL;
-  return aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+  char *data = aligned_alloc(alignment, (size / alignment + 2) * alignment);
+  return data + self->skew;
 }
 
 static void arena_deallocate(void *data, size_t size, int32_t device_type, int32_t device_id,
@@ -34,7 +36,7 @@ static void arena_deallocate(void *data, size_t size, int32_t device_type, int32
   ++self->freed;
   self->freed_data = data;
   self->freed_size = size;
-  free(data);
+  free((char *)data - self->skew);
 }
 
 static dlx_allocator allocator_of(arena *self) {
@@ -305,6 +307,27 @@ static void default_allocator_of_another_device_is_unsupported(void **state) {
   assert_fails(dlx_set_allocator(-1, &allocator), DLX_ERROR_UNSUPPORTED, "`device_type`");
 }
 
+/* Memory that is not aligned as asked for goes back: whoever was promised alignment may rely on it. */
+static void allocator_must_align(void **state) {
+  (void)state;
+  arena self = {.skew = 16};
+  const dlx_allocator allocator = allocator_of(&self);
+  const DLDataType dtype = dtype_of(kDLFloat, 32);
+  dlx_empty_options options = DLX_EMPTY_OPTIONS_INIT;
+  options.allocator = &allocator;
+  dlx_tensor *out = POISON_TENSOR;
+
+  assert_fails(dlx_tensor_empty(1, EXTENTS(5), &dtype, kDLCPU, 0, &options, &out),
+               DLX_ERROR_INVALID_ARGUMENT, "aligned");
+  assert_null(out);
+  assert_int_equal(self.allocated, 1);
+  assert_int_equal(self.freed, 1);
+
+  options.alignment = 16;
+  assert_ok(dlx_tensor_empty(1, EXTENTS(5), &dtype, kDLCPU, 0, &options, &out));
+  dlx_tensor_release(out);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(default_allocator_is_told_size_alignment_and_device),
@@ -319,6 +342,7 @@ int main(void) {
       cmocka_unit_test(copy_without_room_leaves_the_source_alone),
       cmocka_unit_test(export_without_room_gives_no_handle),
       cmocka_unit_test(allocator_needs_both_functions),
+      cmocka_unit_test(allocator_must_align),
       cmocka_unit_test(allocator_needs_its_struct_size),
       cmocka_unit_test(default_allocator_of_another_device_is_unsupported),
   };

@@ -283,6 +283,9 @@ static void arguments_and_options_are_checked(void **state) {
   options = with_copy(-1);
   assert_not_exported(tensor, &options, DLX_ERROR_INVALID_ARGUMENT, "`options->copy`");
   options = with_copy(0);
+  options.reserved = 1;
+  assert_not_exported(tensor, &options, DLX_ERROR_UNSUPPORTED, "`options->reserved`");
+  options = with_copy(0);
   options.struct_size = 2;
   assert_not_exported(tensor, &options, DLX_ERROR_INVALID_ARGUMENT, "struct_size");
   dlx_tensor_release(tensor);

@@ -346,9 +346,33 @@ static void bad_tables_are_refused(void **state) {
   table.copy_to_host = NULL;
   assert_fails(dlx_register_backend(204, &table), DLX_ERROR_INVALID_ARGUMENT, "copy_to_host");
   table = table_of(&unused, 1, 1);
-  table.struct_size -= 8;
+  table.reserved = 1;
+  assert_fails(dlx_register_backend(204, &table), DLX_ERROR_UNSUPPORTED, "`backend->reserved`");
+  table.reserved = 0;
+  table.struct_size = 3;
   assert_fails(dlx_register_backend(204, &table), DLX_ERROR_INVALID_ARGUMENT, "struct_size");
   assert_int_equal(dlx_device_count(204), 0);
+}
+
+/* A table from before the streams were appended, and one from after something else was. */
+static void older_and_newer_tables_are_taken(void **state) {
+  (void)state;
+  static device older_device = {.late = 1}, newer_device;
+  dlx_backend older = table_of(&older_device, 0, 1);
+  older.struct_size = offsetof(dlx_backend, default_stream);
+  struct {
+    dlx_backend known;
+    uint64_t appended;
+  } newer = {table_of(&newer_device, 0, 0), 1};
+  newer.known.struct_size = sizeof newer;
+  int64_t stream;
+
+  assert_ok(dlx_register_backend(205, &older));
+  assert_int_equal(dlx_device_count(205), dlx_device_count(PLAIN));
+  assert_fails(dlx_stream_create(205, 0, &stream), DLX_ERROR_INVALID_ARGUMENT, "no streams");
+  assert_fails(dlx_register_backend(206, &newer.known), DLX_ERROR_UNSUPPORTED, "does not have");
+  newer.appended = 0;
+  assert_ok(dlx_register_backend(206, &newer.known));
 }
 
 int main(void) {
@@ -357,6 +381,7 @@ int main(void) {
       cmocka_unit_test_teardown(late_streams_are_waited_for, nothing_is_left),
       cmocka_unit_test_teardown(facts_and_failures_are_the_backends_own, nothing_is_left),
       cmocka_unit_test(bad_tables_are_refused),
+      cmocka_unit_test(older_and_newer_tables_are_taken),
   };
   return cmocka_run_group_tests(tests, register_all, NULL);
 }

@@ -127,6 +127,8 @@ static void too_many_bytes(void **state) {
 
   assert_malformed(int32s(1, EXTENTS(INT64_C(1) << 61), EXTENTS(0)), DLX_ERROR_INVALID_ARGUMENT,
                    "`shape`");
+  assert_malformed(int32s(1, EXTENTS(INT64_C(1) << 60), NULL), DLX_ERROR_INVALID_ARGUMENT,
+                   "2^63 bits");
 }
 
 /* Strides that lead out of the numbers. */

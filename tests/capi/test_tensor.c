@@ -318,6 +318,23 @@ static void null_parameters_are_named(void **state) {
   assert_null_named(dlx_tensor_wrap, (&description, 0, NULL, NULL, NULL), "out");
 }
 
+/* Nothing to describe: NULL or 0, and no crash. */
+static void getters_of_null_tell_null_or_0(void **state) {
+  (void)state;
+  assert_null(dlx_tensor_dltensor(NULL));
+  assert_int_equal(dlx_tensor_flags(NULL), 0);
+  assert_int_equal(dlx_tensor_ndim(NULL), 0);
+  assert_null(dlx_tensor_shape(NULL));
+  assert_null(dlx_tensor_strides(NULL));
+  assert_null(dlx_tensor_dtype(NULL));
+  assert_int_equal(dlx_tensor_device_type(NULL), 0);
+  assert_int_equal(dlx_tensor_device_id(NULL), 0);
+  assert_null(dlx_tensor_data(NULL));
+  assert_int_equal(dlx_tensor_size(NULL), 0);
+  assert_int_equal(dlx_tensor_nbytes(NULL), 0);
+  assert_int_equal(dlx_tensor_is_contiguous(NULL, DLX_ORDER_C), 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(wrap_keeps_the_description),
@@ -341,6 +358,7 @@ int main(void) {
       cmocka_unit_test(retain_and_release_ignore_null),
       cmocka_unit_test(cpu_tensors_are_on_device_0),
       cmocka_unit_test(null_parameters_are_named),
+      cmocka_unit_test(getters_of_null_tell_null_or_0),
   };
   return cmocka_run_group_tests_name("tensor", tests, NULL, NULL);
 }

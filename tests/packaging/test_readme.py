@@ -1,22 +1,23 @@
-"""The examples of README.md compile, run, and print what README.md says."""
+"""The examples of README.md and of docs/ compile, run, and print what the page says."""
 
 from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from packaging_support import ROOT
+from packaging_support import ROOT, run
 
 LIBRARY = os.environ.get("DLX_LIBRARY")
 
 
-def blocks(language: str) -> list[str]:
-    return re.findall(rf"^```{language}\n(.*?)^```", (ROOT / "README.md").read_text(), re.M | re.S)
+def blocks(language: str, page: str = "README.md") -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", (ROOT / page).read_text(), re.M | re.S)
 
 
 def expected_output(source: str) -> list[str]:
@@ -47,8 +48,46 @@ def test_c_example(tmp_path):
     check(source, tmp_path / "example", LD_LIBRARY_PATH=str(tmp_path))
 
 
-def test_python_example(tmp_path):
-    [source] = blocks("python")
+PAGES = sorted(str(page.relative_to(ROOT)) for page in ROOT.glob("docs/**/*.md"))
+PYTHON = [(page, source) for page in ["README.md", *PAGES] for source in blocks("python", page)]
+
+
+@pytest.mark.parametrize(("page", "source"), PYTHON, ids=[page for page, _ in PYTHON])
+def test_python_examples(page, source, tmp_path):
     (tmp_path / "example.py").write_text(source)
 
     check(source, sys.executable, tmp_path / "example.py")
+
+
+@pytest.mark.heavy
+def test_install_commands(tmp_path):
+    """As printed, but for pip's line: test_wheel.py is about that."""
+    for tool in ("cmake", "pkg-config"):
+        if not shutil.which(tool):
+            pytest.skip(f"no {tool}")
+    tree = tmp_path / "dlx"
+    names = ("CMakeLists.txt", "cmake", "capi", "include", "src")
+    for name in names:
+        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+        tree.mkdir(exist_ok=True)
+        copy(ROOT / name, tree / name)
+    install, compile_and_run = blocks("sh")
+    [source] = blocks("c")
+    (tree / "example.c").write_text(source)
+    without_pip = "".join(
+        line for line in install.splitlines(True) if not line.startswith("pip install")
+    )
+    assert without_pip != install
+
+    said = run("bash", "-euc", without_pip + compile_and_run, cwd=tree,
+               env={"PREFIX": str(tmp_path / "prefix"), "CFLAGS": ""})  # fmt: skip
+
+    assert said.splitlines()[-1:] == expected_output(source)
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", *PAGES])
+def test_links_lead_somewhere(page):
+    text = (ROOT / page).read_text()
+    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", text):
+        if "://" not in target:
+            assert ((ROOT / page).parent / target).exists(), target

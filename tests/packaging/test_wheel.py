@@ -6,6 +6,7 @@ import configparser
 import email
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -83,6 +84,7 @@ def test_library_needs_only_the_system_and_is_small(unpacked):
     assert needed <= SYSTEM_LIBRARIES
     assert "[libdlx.so.1]" in dynamic
     assert "NODELETE" in dynamic
+    assert ".symtab" not in run("readelf", "-SW", library)
     assert library.stat().st_size <= 1 << 20
 
 
@@ -120,10 +122,10 @@ def test_source_distribution_builds_the_same_wheel(wheel, tmp_path):
 
 def test_c_extension_uses_the_library_of_the_wheel(unpacked, tmp_path):
     """Built against the wheel's headers and library; at run time `import dlx` has loaded it."""
-    package = unpacked / "dlx"
     extension = tmp_path / "consumer.so"
-    run("gcc", "-shared", "-fPIC", f"-I{package / 'include'}", HERE / "consumer.c",
-        package / "libdlx.so", "-o", extension)  # fmt: skip
+    said = run(sys.executable, "-m", "dlx", "config", env={"PYTHONPATH": str(unpacked)})
+    assert str(unpacked / "dlx") in said
+    run("gcc", "-shared", "-fPIC", HERE / "consumer.c", *shlex.split(said), "-o", extension)
 
     script = f"import dlx, ctypes; raise SystemExit(ctypes.CDLL({str(extension)!r}).consume())"
     run(sys.executable, "-c", script, env={"PYTHONPATH": str(unpacked)}, cwd=tmp_path)

@@ -14,7 +14,6 @@ from dlpack_ctypes import (
     Imported,
     LegacyProducer,
     Producer,
-    borrow,
     make_capsule,
     name_address,
     name_of,
@@ -215,12 +214,3 @@ def test_item_33_capsule_name_is_verified(name):
 def test_item_33_something_else_than_a_capsule_is_an_error(answer):
     with pytest.raises((TypeError, ValueError, BufferError), match="PyCapsule"):
         dlx.from_dlpack(Once(answer))
-
-
-def test_item_33_a_bare_capsule_is_no_producer():
-    capsule = Producer().__dlpack__()
-
-    with pytest.raises((AttributeError, TypeError)):
-        dlx.from_dlpack(capsule)
-    assert name_of(capsule) == VERSIONED
-    assert borrow(capsule).version.major == 1

@@ -4,6 +4,7 @@ import ast
 import importlib.util
 import inspect
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -207,6 +208,25 @@ def test_info_names_library_devices_and_array_libraries():
     assert "cpu" in output
     for title in ("Library", "Devices", "Array libraries"):
         assert title in output.splitlines()
+
+
+def test_without_a_command_the_help_is_shown():
+    def run(*arguments):
+        return subprocess.run(
+            [sys.executable, "-m", "dlx", *arguments], capture_output=True, text=True
+        )
+
+    done = run()
+    assert done.returncode == 2
+    assert all(command in done.stdout for command in ("info", "demo", "matrix"))
+    header, library = shlex.split(run("config").stdout)
+    assert Path(header[2:], "dlx", "dlx.h").is_file()
+    assert library.endswith(".so") or library.startswith("-l:")
+    refused = run("matrix", "--libraries", "nothing")
+    assert refused.returncode == 1
+    assert refused.stderr.startswith("python -m dlx matrix: ")
+    assert "Traceback" not in refused.stderr
+    assert run("--version").stdout == f"dlx {dlx.__version__}\n"
 
 
 def test_info_imports_none_of_them():

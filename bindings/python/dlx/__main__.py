@@ -1,15 +1,22 @@
-"""`python -m dlx info | demo | matrix`."""
+"""`python -m dlx info | config | demo | matrix`."""
 
 from __future__ import annotations
 
 import argparse
+import sys
+
+from dlx import Error, __version__
 
 
 def main() -> int:
     """Run one command; the result is the exit status."""
     parser = argparse.ArgumentParser(prog="python -m dlx", description="DLPack for Python.")
-    commands = parser.add_subparsers(dest="command", required=True)
+    parser.add_argument("--version", action="version", version=f"dlx {__version__}")
+    commands = parser.add_subparsers(dest="command")
     commands.add_parser("info", help="show the library, its devices and the array libraries here")
+    commands.add_parser(
+        "config", help="print what a C compiler needs: cc program.c $(python -m dlx config)"
+    )
     demo = commands.add_parser("demo", help="let a photograph pass through several array libraries")
     demo.add_argument("picture", nargs="?", help="a picture of yours instead of the one found")
     demo.add_argument(
@@ -22,18 +29,35 @@ def main() -> int:
     matrix.add_argument("--markdown", metavar="FILE", help="write the same as Markdown")
     matrix.add_argument("--libraries", metavar="NAMES", help="only these, e.g. numpy,torch,jax")
     arguments = parser.parse_args()
+    if arguments.command is None:
+        parser.print_help()
+        return 2
+    try:
+        return run(arguments)
+    except (Error, OSError) as error:  # what was asked for cannot be done: no traceback
+        print(f"python -m dlx {arguments.command}: {error}", file=sys.stderr)
+        return 1
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """The command itself; each imports its own module."""
     if arguments.command == "info":
         from dlx import info
 
         print(info.report())
         return 0
+    if arguments.command == "config":
+        from dlx import info
+
+        print(info.compiler_arguments())
+        return 0
     if arguments.command == "matrix":
-        from dlx import matrix as measuring
+        from dlx import matrix
 
-        return measuring.run(arguments.html, arguments.markdown, arguments.libraries)
-    from dlx import demo as module
+        return matrix.run(arguments.html, arguments.markdown, arguments.libraries)
+    from dlx import demo
 
-    return module.run(arguments.picture, arguments.output)
+    return demo.run(arguments.picture, arguments.output)
 
 
 if __name__ == "__main__":

@@ -563,7 +563,7 @@ class dlx_device_properties(Struct):
 
 
 class dlx_backend(Struct):
-    """A device type that its maker adds to dlx: kDLExtDev, Ascend, Trainium … `struct_size` must be
+    """A device type that its maker adds to dlx: kDLExtDev, Ascend, Trainium … `struct_size` is
     sizeof(dlx_backend).
     """
 
@@ -913,8 +913,8 @@ def dlx_tensor_nbytes(tensor: Handle | int) -> int:
 
 
 def dlx_tensor_is_contiguous(tensor: Handle | int, order: int) -> int:
-    """1 if the elements are compact in that order (axes of extent 1 do not count, empty tensors
-    are), else 0.
+    """1 if the elements are compact in `order`, DLX_ORDER_C or else DLX_ORDER_F (axes of extent 1
+    do not count, empty tensors are compact in any), else 0.
     """
     return int(
         lib.dlx_tensor_is_contiguous(required_tensor(tensor, "tensor"), int32(order, "order"))

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
+from pathlib import Path
 
 import dlx
 from dlx import _capi, _library
+from dlx.errors import UnavailableError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["installed_libraries", "report"]
+__all__ = ["compiler_arguments", "installed_libraries", "report"]
 
 # Distribution on PyPI -> what people call it. Only their metadata is read.
 _LIBRARIES = {
@@ -115,3 +118,29 @@ def report() -> str:
         text += [f"  {name:<{width}}{value}" for name, value in lines] or ["  none"]
         text.append("")
     return "\n".join(text[:-1])
+
+
+def compiler_arguments() -> str:
+    """The headers and the library for a program or extension in C, quoted for a shell.
+
+    An extension that is linked with them finds, when it is loaded, the library that `import dlx` has
+    loaded before: it goes by its soname.
+    """
+    package = Path(__file__).resolve().parent
+    # A wheel has the headers in the package; the source tree and an installed prefix beside it.
+    library = Path(_library.path)
+    folders = [
+        package / "include",
+        package.parents[2] / "include",
+        library.parent.parent / "include",
+    ]
+    for folder in folders:
+        if (folder / "dlx" / "dlx.h").is_file():
+            break
+    else:
+        raise UnavailableError(
+            "config: the headers are not installed; looked for dlx/dlx.h in "
+            + ", ".join(map(str, folders))
+        )
+    link = str(library.resolve()) if library.is_file() else f"-l:{library.name}"
+    return shlex.join([f"-I{folder}", link])
