@@ -88,6 +88,24 @@ void copies_wait_for_both_sides(World& world) {
   end(world, target);
 }
 
+/// What two operands both wait for is waited for once: the default stream, where nothing else is known.
+void one_wait_serves_both_operands(World& world) {
+  std::vector<int32_t> data = numbers(256);
+  const Tensor source = world.upload(data, {256}), target = world.empty({256});
+  const int64_t stream = world.stream();
+  const dlx_copy_options options = on(stream);
+  world.foreign(0, [&] { world.foreign_set(source.data(), 7, 1024, nullptr); });
+  const int64_t before = world.fake->waits();
+  OK(dlx_tensor_copy_from(target.get(), source.get(), &options));
+  CHECK_EQUAL(world.fake->waits() - before, 1);
+  OK(dlx_tensor_copy_from(target.get(), source.get(),
+                          &options));  // `target` has an event of its own
+  CHECK_EQUAL(world.fake->waits() - before, 3);
+  world.foreign(0, [&] { world.foreign_wait(reinterpret_cast<void*>(stream)); });
+  CHECK(is_now(world, target, 7));
+  world.destroy(stream);
+}
+
 /// wait_on_stream: the consumer's own work comes after the producer's.
 void consumers_streams_are_ordered(World& world) {
   const Written written = write(world, 7);
@@ -268,6 +286,7 @@ int main() {
       {"views wait for the same", views_wait_for_the_same, kEachWait},
       {"streams may be destroyed meanwhile", streams_may_be_destroyed_meanwhile, kEachWait},
       {"copies wait for both sides", copies_wait_for_both_sides, kEachWait},
+      {"one wait serves both operands", one_wait_serves_both_operands, kNeedsFake},
       {"consumers' streams are ordered", consumers_streams_are_ordered, kEachWait},
       {"exports order the consumer's stream", exports_order_the_consumers_stream, kEachWait},
       {"exports with -1 call nothing", exports_with_minus_one_call_nothing, kNeedsFake},
