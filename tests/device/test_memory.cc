@@ -110,10 +110,11 @@ void what_is_current_stays(World& world) {
     }
     CHECK_EQUAL(world.foreign_current(), before);
   };
-  use(1);  // nothing is current yet
-  world.foreign(0, [&] { use(1); });
-  world.foreign(1, [&] { use(0); });
-  std::thread([&] { use(1); }).join();
+  const int32_t last = world.devices - 1;
+  use(last);  // nothing is current yet
+  world.foreign(0, [&] { use(last); });
+  world.foreign(last, [&] { use(0); });
+  std::thread([&] { use(last); }).join();
 }
 
 /// HIP's pending error belongs to the caller; dlx's failures leave none.
@@ -241,11 +242,11 @@ void alignment_is_kept(World& world) {
 
 int main() {
   return run_suite({
-      {"devices are described", devices_are_described, kTwoDevices},
+      {"devices are described", devices_are_described, kUpToTwoDevices},
       {"asking for a pointer initialises nothing", asking_for_a_pointer_initialises_nothing,
        kNeedsFake},
-      {"pointers are told apart", pointers_are_told_apart, kTwoDevices},
-      {"what is current stays", what_is_current_stays, kTwoDevices},
+      {"pointers are told apart", pointers_are_told_apart, kUpToTwoDevices},
+      {"what is current stays", what_is_current_stays, kUpToTwoDevices},
       {"last errors stay", last_errors_stay, kNeedsFake},
       {"memory runs out", memory_runs_out, kNeedsFake},
       {"finished copies make room", finished_copies_make_room, kNeedsFake},
