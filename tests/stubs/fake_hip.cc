@@ -188,3 +188,25 @@ FAKE_EXPORT hip::Result hipGetDevicePropertiesR0600(hip::Properties6* out, int d
   });
 }
 #endif
+
+// ---- what CUDA has otherwise ------------------------------------------------------------------------
+
+FAKE_EXPORT hip::Result hipStreamGetDevice(hip::Stream handle, int* out) {
+  return on_stream(__func__, handle, [&](Stream* stream, Context*) {
+    *out = stream->context->device->ordinal;
+    return kOk;
+  });
+}
+
+FAKE_EXPORT hip::Result hipGraphInstantiate(void** out, void* graph, void*, char*, size_t) {
+  return plain(__func__, [&] {
+    auto* result = engine().add<GraphExec>();
+    result->nodes = object<Capture>(graph)->nodes;
+    *out = result;
+    return kOk;
+  });
+}
+
+FAKE_EXPORT hip::Result hipStreamGetCaptureInfo(hip::Stream handle, int* status, uint64_t* id) {
+  return hipStreamGetCaptureInfo_v2(handle, status, id, nullptr, nullptr, nullptr);
+}

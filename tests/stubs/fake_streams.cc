@@ -1,11 +1,21 @@
-// The fake libcuda.so.1: streams, captures, events and kernels.
+// Streams, captures, events and kernels: the same calls in both drivers, by their own names. Compiled into
+// the fake libcuda.so.1, and with FAKE_HIP into the fake libamdhip64.so.
+#ifdef FAKE_HIP
+#include "tests/stubs/fake_hip.h"
+#define EITHER(cuda, hip) hip
+#else
 #include "tests/stubs/fake_cuda.h"
+#define EITHER(cuda, hip) cuda
+#endif
+
+namespace cu = dlx::cuda;  // HIP's handles and numbers are CUDA's
 
 using namespace fake;
 
 // ---- streams --------------------------------------------------------------------------------------
 
-FAKE_EXPORT cu::Result cuStreamCreate(cu::Stream* out, unsigned flags) {
+FAKE_EXPORT cu::Result EITHER(cuStreamCreate, hipStreamCreateWithFlags)(cu::Stream* out,
+                                                                        unsigned flags) {
   return in_context(__func__, [&](Context* context) {
     if (flags > cu::kStreamNonBlocking) return static_cast<int>(kInvalidValue);
     Stream* stream = nullptr;
@@ -15,11 +25,11 @@ FAKE_EXPORT cu::Result cuStreamCreate(cu::Stream* out, unsigned flags) {
   });
 }
 
-FAKE_EXPORT cu::Result cuStreamDestroy_v2(cu::Stream stream) {
+FAKE_EXPORT cu::Result EITHER(cuStreamDestroy_v2, hipStreamDestroy)(cu::Stream stream) {
   return in_context(__func__, [&](Context*) { return stream_destroy(object<Stream>(stream)); });
 }
 
-FAKE_EXPORT cu::Result cuStreamSynchronize(cu::Stream handle) {
+FAKE_EXPORT cu::Result EITHER(cuStreamSynchronize, hipStreamSynchronize)(cu::Stream handle) {
   return on_stream(__func__, handle, [](Stream* stream, Context*) -> int {
     // Before the rule for everybody: a captured stream has an error of its own.
     if (const int error = stream->capture != nullptr ? kOk : unsafe_call(); error != kOk)
@@ -28,7 +38,7 @@ FAKE_EXPORT cu::Result cuStreamSynchronize(cu::Stream handle) {
   });
 }
 
-FAKE_EXPORT cu::Result cuStreamQuery(cu::Stream handle) {
+FAKE_EXPORT cu::Result EITHER(cuStreamQuery, hipStreamQuery)(cu::Stream handle) {
   return on_stream(__func__, handle, [](Stream* stream, Context*) -> int {
     if (const int error = stream->capture != nullptr ? kOk : unsafe_call(); error != kOk)
       return error;
@@ -36,25 +46,21 @@ FAKE_EXPORT cu::Result cuStreamQuery(cu::Stream handle) {
   });
 }
 
-FAKE_EXPORT cu::Result cuStreamWaitEvent(cu::Stream handle, cu::Event event, unsigned) {
+FAKE_EXPORT cu::Result EITHER(cuStreamWaitEvent, hipStreamWaitEvent)(cu::Stream handle,
+                                                                     cu::Event event, unsigned) {
   return on_stream(__func__, handle, [&](Stream* stream, Context*) {
     return stream_wait(stream, object<Event>(event));
   });
 }
 
-FAKE_EXPORT cu::Result cuStreamGetCtx(cu::Stream handle, cu::Context* out) {
-  return on_stream(__func__, handle, [&](Stream* stream, Context*) {
-    *out = reinterpret_cast<cu::Context>(stream->context);
-    return kOk;
-  });
-}
-
-FAKE_EXPORT cu::Result cuStreamBeginCapture_v2(cu::Stream handle, int mode) {
+FAKE_EXPORT cu::Result EITHER(cuStreamBeginCapture_v2, hipStreamBeginCapture)(cu::Stream handle,
+                                                                              int mode) {
   return on_stream(__func__, handle,
                    [&](Stream* stream, Context*) { return capture_begin(stream, mode); });
 }
 
-FAKE_EXPORT cu::Result cuStreamEndCapture(cu::Stream handle, void** graph) {
+FAKE_EXPORT cu::Result EITHER(cuStreamEndCapture, hipStreamEndCapture)(cu::Stream handle,
+                                                                       void** graph) {
   return on_stream(__func__, handle, [&](Stream* stream, Context*) {
     Capture* capture = nullptr;
     const int error = capture_end(stream, &capture);
@@ -63,16 +69,19 @@ FAKE_EXPORT cu::Result cuStreamEndCapture(cu::Stream handle, void** graph) {
   });
 }
 
-FAKE_EXPORT cu::Result cuStreamIsCapturing(cu::Stream handle, int* status) {
+FAKE_EXPORT cu::Result EITHER(cuStreamIsCapturing, hipStreamIsCapturing)(cu::Stream handle,
+                                                                         int* status) {
   return on_stream(__func__, handle, [&](Stream* stream, Context*) {
     uint64_t id = 0;
     return capture_info(stream, status, &id);
   });
 }
 
-FAKE_EXPORT cu::Result cuStreamGetCaptureInfo_v2(cu::Stream handle, int* status, uint64_t* id,
-                                                 void** graph, const void** dependencies,
-                                                 size_t* count) {
+FAKE_EXPORT cu::Result EITHER(cuStreamGetCaptureInfo_v2,
+                              hipStreamGetCaptureInfo_v2)(cu::Stream handle, int* status,
+                                                          uint64_t* id, void** graph,
+                                                          const void** dependencies,
+                                                          size_t* count) {
   return on_stream(__func__, handle, [&](Stream* stream, Context*) {
     uint64_t unused = 0;
     if (graph != nullptr) *graph = stream->capture;
@@ -82,7 +91,8 @@ FAKE_EXPORT cu::Result cuStreamGetCaptureInfo_v2(cu::Stream handle, int* status,
   });
 }
 
-FAKE_EXPORT cu::Result cuThreadExchangeStreamCaptureMode(int* mode) {
+FAKE_EXPORT cu::Result EITHER(cuThreadExchangeStreamCaptureMode,
+                              hipThreadExchangeStreamCaptureMode)(int* mode) {
   return plain(__func__, [&] {
     if (*mode < 0 || *mode > 2) return kInvalidValue;
     std::swap(*mode, this_thread().capture_mode);
@@ -90,29 +100,20 @@ FAKE_EXPORT cu::Result cuThreadExchangeStreamCaptureMode(int* mode) {
   });
 }
 
-FAKE_EXPORT cu::Result cuGraphInstantiateWithFlags(void** out, void* graph, unsigned long long) {
-  return plain(__func__, [&] {
-    auto* result = engine().add<GraphExec>();
-    result->nodes = object<Capture>(graph)->nodes;
-    *out = result;
-    return kOk;
-  });
-}
-
-FAKE_EXPORT cu::Result cuGraphLaunch(void* graph, cu::Stream handle) {
+FAKE_EXPORT cu::Result EITHER(cuGraphLaunch, hipGraphLaunch)(void* graph, cu::Stream handle) {
   return on_stream(__func__, handle, [&](Stream* stream, Context*) {
     return graph_launch(object<GraphExec>(graph), stream);
   });
 }
 
-FAKE_EXPORT cu::Result cuGraphExecDestroy(void* graph) {
+FAKE_EXPORT cu::Result EITHER(cuGraphExecDestroy, hipGraphExecDestroy)(void* graph) {
   return plain(__func__, [&] {
     object<GraphExec>(graph)->alive = false;
     return kOk;
   });
 }
 
-FAKE_EXPORT cu::Result cuGraphDestroy(void* graph) {
+FAKE_EXPORT cu::Result EITHER(cuGraphDestroy, hipGraphDestroy)(void* graph) {
   return plain(__func__, [&] {
     object<Capture>(graph)->alive = false;
     return kOk;
@@ -121,7 +122,8 @@ FAKE_EXPORT cu::Result cuGraphDestroy(void* graph) {
 
 // ---- events ---------------------------------------------------------------------------------------
 
-FAKE_EXPORT cu::Result cuEventCreate(cu::Event* out, unsigned flags) {
+FAKE_EXPORT cu::Result EITHER(cuEventCreate, hipEventCreateWithFlags)(cu::Event* out,
+                                                                      unsigned flags) {
   return in_context(__func__, [&](Context* context) {
     auto* event = engine().add<Event>();
     event->context = context;
@@ -131,30 +133,31 @@ FAKE_EXPORT cu::Result cuEventCreate(cu::Event* out, unsigned flags) {
   });
 }
 
-FAKE_EXPORT cu::Result cuEventDestroy_v2(cu::Event event) {
+FAKE_EXPORT cu::Result EITHER(cuEventDestroy_v2, hipEventDestroy)(cu::Event event) {
   return in_context(__func__, [&](Context*) {
     object<Event>(event)->alive = false;
     return kOk;
   });
 }
 
-FAKE_EXPORT cu::Result cuEventRecord(cu::Event event, cu::Stream handle) {
+FAKE_EXPORT cu::Result EITHER(cuEventRecord, hipEventRecord)(cu::Event event, cu::Stream handle) {
   return on_stream(__func__, handle, [&](Stream* stream, Context*) {
     return event_record(object<Event>(event), stream);
   });
 }
 
-FAKE_EXPORT cu::Result cuEventQuery(cu::Event event) {
+FAKE_EXPORT cu::Result EITHER(cuEventQuery, hipEventQuery)(cu::Event event) {
   return unsafe(__func__, [&](Context*) { return event_query(object<Event>(event)); });
 }
 
-FAKE_EXPORT cu::Result cuEventSynchronize(cu::Event event) {
+FAKE_EXPORT cu::Result EITHER(cuEventSynchronize, hipEventSynchronize)(cu::Event event) {
   return unsafe(__func__, [&](Context*) { return event_synchronize(object<Event>(event)); });
 }
 
 // ---- kernels --------------------------------------------------------------------------------------
 
-FAKE_EXPORT cu::Result cuModuleLoadData(cu::Module* out, const void* image) {
+FAKE_EXPORT cu::Result EITHER(cuModuleLoadData, hipModuleLoadData)(cu::Module* out,
+                                                                   const void* image) {
   return unsafe(__func__, [&](Context* context) {
     Module* module = nullptr;
     const int error = module_load(context, image, &module);
@@ -163,11 +166,13 @@ FAKE_EXPORT cu::Result cuModuleLoadData(cu::Module* out, const void* image) {
   });
 }
 
-FAKE_EXPORT cu::Result cuModuleUnload(cu::Module module) {
+FAKE_EXPORT cu::Result EITHER(cuModuleUnload, hipModuleUnload)(cu::Module module) {
   return unsafe(__func__, [&](Context*) { return module_unload(object<Module>(module)); });
 }
 
-FAKE_EXPORT cu::Result cuModuleGetFunction(cu::Function* out, cu::Module module, const char* name) {
+FAKE_EXPORT cu::Result EITHER(cuModuleGetFunction, hipModuleGetFunction)(cu::Function* out,
+                                                                         cu::Module module,
+                                                                         const char* name) {
   return in_context(__func__, [&](Context*) {
     Function* function = nullptr;
     const int error = module_function(object<Module>(module), name, &function);
@@ -176,10 +181,12 @@ FAKE_EXPORT cu::Result cuModuleGetFunction(cu::Function* out, cu::Module module,
   });
 }
 
-FAKE_EXPORT cu::Result cuLaunchKernel(cu::Function function, unsigned grid_x, unsigned grid_y,
-                                      unsigned grid_z, unsigned block_x, unsigned block_y,
-                                      unsigned block_z, unsigned, cu::Stream handle,
-                                      void** arguments, void** extra) {
+FAKE_EXPORT cu::Result EITHER(cuLaunchKernel,
+                              hipModuleLaunchKernel)(cu::Function function, unsigned grid_x,
+                                                     unsigned grid_y, unsigned grid_z,
+                                                     unsigned block_x, unsigned block_y,
+                                                     unsigned block_z, unsigned, cu::Stream handle,
+                                                     void** arguments, void** extra) {
   return on_stream(__func__, handle, [&](Stream* stream, Context* context) {
     const unsigned groups[] = {grid_x, grid_y, grid_z};
     const unsigned group_size[] = {block_x, block_y, block_z};
