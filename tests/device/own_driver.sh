@@ -1,17 +1,12 @@
-#!/ bin / bash
-#The suite as it runs on a machine's own driver (DLX_TEST_REAL), with a fake for the driver, on one
-#device and on two : so that what only runs where there is a GPU has run before.
+#!/bin/bash
+# The suite as it runs on a machine's own driver (DLX_TEST_REAL), with a fake for the driver, on one
+# device and on two: so that what only runs where there is a GPU has run before.
 set -u
 failures=0
 ran=0
-for test in tests/device/test_*;
-do
-  for
-    devices in 1 2;
-do
-    for
-      driver in "$PWD" / tests / stubs / fake_lib *.so;
-do
+for test in tests/device/test_*; do
+  for devices in 1 2; do
+    for driver in "$PWD"/tests/stubs/fake_lib*.so; do
       case $driver in
         *cuda*) cuda=$driver hip=/nonexistent ;;
         *) cuda=/nonexistent hip=$driver ;;

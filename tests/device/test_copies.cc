@@ -83,6 +83,27 @@ void copies_stay_on_the_device(World& world) {
   CHECK(world.download(clone) == transposed(data, 3, 4));
 }
 
+/// A driver that compiles no PTX, or has no code for the device: the same elements, by plain copies.
+void strided_copies_go_without_kernels(World& world) {
+  const bool cuda = world.api.is_cuda();
+  for (const int code :
+       {209, cuda ? 221 : 200, cuda ? 223 : 218}) {  // no binary, no JIT, JIT disabled
+    const Outcome outcome = run_forked([&] {
+      world.fake->fail_calls_of(cuda ? "cuModuleLoadData" : "hipModuleLoadData", code);
+      std::vector<int32_t> data = numbers(12);
+      const Tensor device = world.upload(data, {3, 4});
+      Tensor compact;
+      OK(dlx_tensor_contiguous(transpose(device).get(), nullptr, compact.out()));
+      CHECK(world.download(compact) == transposed(data, 3, 4));
+      CHECK(world.download(transpose(device)) == transposed(data, 3, 4));
+      OK(dlx_tensor_copy_from(transpose(device).get(), world.wrap(data, {4, 3}).get(), nullptr));
+      CHECK(world.download(transpose(device)) == data);
+    });
+    if (!outcome.passed()) std::fprintf(stderr, "%d: %s", code, outcome.output.c_str());
+    CHECK(outcome.passed());
+  }
+}
+
 /// The copy is on a stream of its own, and its source is released at once.
 void sources_live_until_the_copy_is_done(World& world) {
   std::vector<int32_t> data = numbers(1000);
@@ -192,6 +213,7 @@ int main() {
       {"strided destinations keep their gaps", strided_destinations_keep_their_gaps, 0},
       {"large arrays cross in pieces", large_arrays_cross_in_pieces, 0},
       {"copies stay on the device", copies_stay_on_the_device, kEachWait},
+      {"strided copies go without kernels", strided_copies_go_without_kernels, kNeedsFake},
       {"sources live until the copy is done", sources_live_until_the_copy_is_done, 0},
       {"destinations live until the copy is done", destinations_live_until_the_copy_is_done, 0},
       {"pinned sources live until the copy is done", pinned_sources_live_until_the_copy_is_done, 0},

@@ -31,7 +31,8 @@ void devices_are_described(World& world) {
   CHECK_EQUAL(dlx_device_count(world.api.device), world.devices);
   CHECK(std::strcmp(dlx_backend_reason(world.api.device), "") == 0);
   const dlx_device_properties before = info(world, world.devices - 1);
-  CHECK(before.name[0] != '\0' && before.architecture[0] != '\0' && before.uuid[0] != '\0');
+  CHECK(before.name[0] != '\0' && before.uuid[0] != '\0');
+  CHECK(std::strncmp(before.architecture, world.api.is_cuda() ? "sm_" : "gfx", 3) == 0);
   CHECK(before.pci_id[0] != '\0' && before.driver_version[0] != '\0');
   CHECK(before.memory_total > 0);
   if (world.fake != nullptr) {
@@ -97,10 +98,28 @@ void what_is_current_stays(World& world) {
       const int32_t axes[] = {1, 0};
       OK(dlx_tensor_permute(tensor.get(), axes, view.out()));
       OK(dlx_tensor_contiguous(view.get(), nullptr, compact.out()));
-      CHECK(world.download(compact).size() == 12);
+      const std::vector<int32_t> turned = {0, 4, 8, 1, 5, 9, 2, 6, 10, 3, 7, 11};
+      CHECK(world.download(compact) == turned);
+      CHECK(world.download(view) == turned);
+      OK(dlx_tensor_copy_from(view.get(), compact.get(), nullptr));
+      const Tensor pinned = world.empty({3, 4}, 0, world.api.pinned);
+      OK(dlx_tensor_copy_from(pinned.get(), tensor.get(), nullptr));
+      CHECK_EQUAL(static_cast<int32_t*>(pinned.data())[11], 11);
+      OK(dlx_tensor_copy_from(tensor.get(), pinned.get(), nullptr));
+      Tensor other;
+      OK(dlx_tensor_to_device(tensor.get(), world.api.device, world.devices - 1 - device, nullptr,
+                              other.out()));
+      CHECK(world.download(other) == data);
       const int64_t stream = world.stream(device);
       OK(dlx_tensor_written_on_stream(tensor.get(), stream));
       OK(dlx_tensor_wait_on_stream(tensor.get(), stream));
+      dlx_export_options options = DLX_EXPORT_OPTIONS_INIT;
+      options.flags = DLX_HAS_STREAM;
+      options.stream = stream;
+      DLManagedTensorVersioned* managed = nullptr;
+      OK(dlx_tensor_to_dlpack_versioned(tensor.get(), &options, &managed));
+      managed->deleter(managed);
+      CHECK_EQUAL(world.foreign_current(), before);
       OK(dlx_tensor_synchronize(tensor.get()));
       OK(dlx_stream_synchronize(world.api.device, device, stream));
       world.destroy(stream, device);
@@ -117,13 +136,25 @@ void what_is_current_stays(World& world) {
   std::thread([&] { use(last); }).join();
 }
 
-/// HIP's pending error belongs to the caller; dlx's failures leave none.
+/// HIP's pending error belongs to the caller; dlx's failures leave none, and from ROCm 7 on, where a success
+/// does not overwrite it, the one that was pending is still there.
 void last_errors_stay(World& world) {
   if (world.api.is_cuda()) return;
   int (*peek)() = nullptr;
   int (*set_device)(int) = nullptr;
   world.fake->load("hipPeekAtLastError", &peek);
   world.fake->load("hipSetDevice", &set_device);
+  CHECK(run_forked([&] {
+          world.fake->set_version(70000000);
+          CHECK_EQUAL(set_device(7), 101);
+          std::vector<int32_t> data = numbers(12);
+          CHECK(world.download(world.upload(data, {12})) == data);
+          const int64_t stream = world.stream();
+          world.destroy(stream);
+          info(world);
+          find(data.data());
+          CHECK_EQUAL(peek(), 101);
+        }).passed());
   {
     const Tensor tensor = world.empty({100});
     int here = 0;
@@ -204,6 +235,51 @@ void pinned_memory_becomes_the_cpus(World& world) {
   world.foreign(0, [&] { world.foreign_destroy(stream); });
 }
 
+/// An export to the CPU is the same memory, and no copy; also for those who forbid one.
+void pinned_memory_is_exported_as_the_cpus(World& world) {
+  const Tensor pinned = world.empty({256}, 0, world.api.pinned);
+  for (const int32_t copy : {DLX_COPY_IF_NEEDED, DLX_COPY_NEVER}) {
+    dlx_export_options options = DLX_EXPORT_OPTIONS_INIT;
+    options.flags = DLX_HAS_DEVICE;
+    options.device_type = kDLCPU;
+    options.copy = copy;
+    DLManagedTensorVersioned* managed = nullptr;
+    OK(dlx_tensor_to_dlpack_versioned(pinned.get(), &options, &managed));
+    CHECK_EQUAL(managed->dl_tensor.device.device_type, kDLCPU);
+    CHECK(managed->dl_tensor.data == pinned.data());
+    CHECK_EQUAL(managed->flags & DLPACK_FLAG_BITMASK_IS_COPIED, 0);
+    managed->deleter(managed);
+  }
+}
+
+/// What a user can hand on is memory of a context, which everybody can map, not of a pool.
+void memory_of_users_is_of_no_pool(World& world) {
+  int (*attribute)(void*, int, uint64_t) = nullptr;
+  world.load("cuPointerGetAttribute", &attribute);
+  const auto check = [&](const Tensor& tensor) {
+    void* context = nullptr;
+    CHECK_EQUAL(attribute(&context, 1, reinterpret_cast<uint64_t>(tensor.data())), 0);
+    CHECK(context != nullptr);
+  };
+  std::vector<int32_t> data = numbers(12);
+  const Tensor device = world.upload(data, {3, 4});
+  Tensor view, compact, clone, other;
+  const int32_t axes[] = {1, 0};
+  OK(dlx_tensor_permute(device.get(), axes, view.out()));
+  OK(dlx_tensor_contiguous(view.get(), nullptr, compact.out()));
+  OK(dlx_tensor_clone(view.get(), nullptr, clone.out()));
+  OK(dlx_tensor_to_device(view.get(), world.api.device, world.devices - 1, nullptr, other.out()));
+  check(device);
+  check(compact);
+  check(clone);
+  check(other);
+  CHECK(world.download(view).size() == 12);
+  if (world.fake == nullptr) return;
+  // Temporaries come from dlx's own pool, never from the device's.
+  CHECK(world.fake->calls("cuMemAllocFromPoolAsync") > 0);
+  CHECK_EQUAL(world.fake->calls("cuMemAllocAsync"), 0);
+}
+
 /// As an export to the CPU: without a copy where the CPU may use it while the device works.
 void managed_memory_becomes_the_cpus(World& world) {
   for (const bool concurrent : {true, false}) {
@@ -252,6 +328,9 @@ int main() {
       {"finished copies make room", finished_copies_make_room, kNeedsFake},
       {"transfers run out of memory", transfers_run_out_of_memory, kNeedsFake},
       {"pinned memory becomes the CPU's", pinned_memory_becomes_the_cpus, kEachWait},
+      {"pinned memory is exported as the CPU's", pinned_memory_is_exported_as_the_cpus, 0},
+      {"memory of users is of no pool", memory_of_users_is_of_no_pool,
+       kNeedsCuda | kUpToTwoDevices},
       {"managed memory becomes the CPU's", managed_memory_becomes_the_cpus,
        kNeedsFake | kNeedsCuda},
       {"alignment is kept", alignment_is_kept, 0},

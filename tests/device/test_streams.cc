@@ -68,6 +68,27 @@ void views_wait_for_the_same(World& world) {
   end(world, written);
 }
 
+/// A per-thread default stream is another one in every thread: the thread that hears of the work later waits
+/// for that of the one that gave it.
+void per_thread_streams_are_their_threads(World& world) {
+  const Tensor tensor = world.empty({256});
+  const auto per_thread = reinterpret_cast<void*>(2);
+  std::thread([&] {
+    world.foreign(0, [&] { world.foreign_set(tensor.data(), 7, 1024, per_thread); });
+    OK(dlx_tensor_written_on_stream(tensor.get(), 2));
+  }).join();
+  void* consumer = nullptr;
+  world.foreign(0, [&] { consumer = world.foreign_stream(); });
+  OK(dlx_tensor_wait_on_stream(tensor.get(), number(consumer)));
+  world.foreign(0, [&] {
+    world.foreign_set(tensor.data(), 9, 1024, consumer);
+    world.foreign_wait(consumer);
+  });
+  world.finish();
+  CHECK(holds(world, tensor, kNines));
+  world.foreign(0, [&] { world.foreign_destroy(consumer); });
+}
+
 /// The other library's stream may be gone when somebody waits for what it did.
 void streams_may_be_destroyed_meanwhile(World& world) {
   const Written written = write(world, 7);
@@ -285,6 +306,8 @@ int main() {
        kEachWait},
       {"views wait for the same", views_wait_for_the_same, kEachWait},
       {"streams may be destroyed meanwhile", streams_may_be_destroyed_meanwhile, kEachWait},
+      {"per-thread streams are their threads'", per_thread_streams_are_their_threads,
+       kNeedsCuda | kEachWait},
       {"copies wait for both sides", copies_wait_for_both_sides, kEachWait},
       {"one wait serves both operands", one_wait_serves_both_operands, kNeedsFake},
       {"consumers' streams are ordered", consumers_streams_are_ordered, kEachWait},

@@ -58,6 +58,11 @@ FAKE_EXPORT void fake_fail_nth_call(int64_t n, int code) {
   engine().fail_code = code;
   engine().failed_call.clear();
 }
+FAKE_EXPORT void fake_fail_calls_of(const char* name, int code) {
+  const Lock lock(engine().lock);
+  engine().fail_name = name == nullptr ? "" : name;
+  engine().fail_code = code;
+}
 FAKE_EXPORT const char* fake_failed_call() { return engine().failed_call.c_str(); }
 
 FAKE_EXPORT void fake_ignore_nth_wait(int64_t n) {

@@ -61,7 +61,7 @@ Call::Call(const char* name, Needs needs) {
   outer_ = e.current_call;
   e.current_call = name;
   e.log.emplace_back(name);
-  if (e.fail_in > 0 && --e.fail_in == 0) {
+  if ((e.fail_in > 0 && --e.fail_in == 0) || e.fail_name == name) {
     e.failed_call = name;
     error_ = e.fail_code;
   } else if (e.is_shut_down) {

@@ -217,7 +217,7 @@ struct Engine {
 
   int64_t fail_in = 0, ignore_in = 0;
   int fail_code = 0;
-  std::string failed_call, ignored_wait;
+  std::string fail_name, failed_call, ignored_wait;
   std::vector<std::string> log;
   int64_t wait_count = 0;
   const char* current_call = "";

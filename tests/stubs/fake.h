@@ -45,6 +45,8 @@ typedef struct fake_report {
   X(void, finish, (void))                                                                           \
   /* From now on the n-th call (from 1) fails with `code` and does nothing; 0: none. */             \
   X(void, fail_nth_call, (int64_t n, int code))                                                     \
+  /* From now on every call of that name fails so; NULL: none. */                                   \
+  X(void, fail_calls_of, (const char* name, int code))                                              \
   /* The call that failed so; "" if none did. */                                                    \
   X(const char*, failed_call, (void))                                                               \
   /* From now on the n-th wait (from 1), of the host or of a stream, does nothing; 0: none. */      \

@@ -27,8 +27,8 @@ int version() {
 }
 
 hip::Result finish(int error) {
-  // ROCm 5 lets a success replace an error; "not ready" is none.
-  if (major() < 6 || (error != kOk && error != kNotReady)) this_thread().last_error = error;
+  // Up to ROCm 6 a success replaces an error too. "Not ready" is none from then on.
+  if (major() < 7 || (error != kOk && error != kNotReady)) this_thread().last_error = error;
   return error;
 }
 
@@ -175,7 +175,12 @@ FAKE_EXPORT hip::Result hipDeviceSynchronize() { return unsafe(__func__, context
 
 FAKE_EXPORT hip::Result hipGetDeviceProperties(hip::Properties5* out, int device) {
   return of_device(__func__, device, [&](Device*) {
-    std::snprintf(out->architecture, sizeof out->architecture, "%s", engine().arch.c_str());
+#if defined(FAKE_ROCM_5)
+    const std::string& text = engine().arch;
+#else
+    const std::string text = "of ROCm 5";  // kept for old programs: who asks it has missed the newer one
+#endif
+    std::snprintf(out->architecture, sizeof out->architecture, "%s", text.c_str());
     return kOk;
   });
 }

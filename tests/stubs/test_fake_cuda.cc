@@ -38,7 +38,7 @@ void contexts_are_of_the_thread(void**) {
     CHECK_EQUAL(cuda.context_current(&current), 0);
     CHECK(current == second && current != first);
     cu::Event event = nullptr;
-    CHECK_EQUAL(cuda.event_create(&event, 0), 0);
+    CHECK_EQUAL(cuda.event_create(&event, cu::kEventDisableTiming), 0);
     CHECK_EQUAL(cuda.event_record(event, stream), 400);  // of the first device
     CHECK_EQUAL(cuda.context_pop(&current), 0);
     CHECK_EQUAL(cuda.event_record(event, number(1)), 400);
