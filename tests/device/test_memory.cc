@@ -136,6 +136,32 @@ void what_is_current_stays(World& world) {
   std::thread([&] { use(last); }).join();
 }
 
+/// A context that somebody made, and destroys with all that is in it: nothing that dlx keeps is.
+void contexts_of_others_may_go(World& world) {
+  int (*create)(void**, unsigned, int) = nullptr;
+  int (*destroy)(void*) = nullptr;
+  world.load("cuCtxCreate_v2", &create);
+  world.load("cuCtxDestroy_v2", &destroy);
+  CHECK_EQUAL(dlx_device_count(world.api.device), world.devices);
+  void* context = nullptr;
+  CHECK_EQUAL(create(&context, 0, 0), 0);  // current from now on
+  std::vector<int32_t> data = numbers(100);
+  const Tensor tensor = world.upload(data, {10, 10});
+  Tensor turned, compact;
+  const int32_t axes[] = {1, 0};
+  OK(dlx_tensor_permute(tensor.get(), axes, turned.out()));
+  OK(dlx_tensor_contiguous(turned.get(), nullptr, compact.out()));
+  const Tensor pinned = world.empty({100}, 0, world.api.pinned);
+  OK(dlx_tensor_written_on_stream(tensor.get(), 2));
+  CHECK(world.download(tensor) == data);
+  CHECK_EQUAL(destroy(context), 0);
+  CHECK(world.download(tensor) == data);
+  CHECK(world.download(world.upload(data, {100})) == data);
+  OK(dlx_tensor_contiguous(turned.get(), nullptr, compact.out()));
+  static_cast<int32_t*>(pinned.data())[99] = 1;
+  CHECK(world.download(compact).size() == 100);
+}
+
 /// HIP's pending error belongs to the caller; dlx's failures leave none, and from ROCm 7 on, where a success
 /// does not overwrite it, the one that was pending is still there.
 void last_errors_stay(World& world) {
@@ -323,6 +349,7 @@ int main() {
        kNeedsFake},
       {"pointers are told apart", pointers_are_told_apart, kUpToTwoDevices},
       {"what is current stays", what_is_current_stays, kUpToTwoDevices},
+      {"contexts of others may go", contexts_of_others_may_go, kNeedsCuda},
       {"last errors stay", last_errors_stay, kNeedsFake},
       {"memory runs out", memory_runs_out, kNeedsFake},
       {"finished copies make room", finished_copies_make_room, kNeedsFake},

@@ -54,6 +54,7 @@ Call::Call(const char* name, Needs needs) {
   }
   // A forked child has no driver; the lock may be held by a thread that it does not have.
   if (e.pid != 0 && e.pid != getpid()) {
+    ++e.forked_calls;
     error_ = kNotInitialized;
     return;
   }

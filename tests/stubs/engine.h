@@ -7,6 +7,7 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -197,6 +198,7 @@ struct Engine {
   Engine();
 
   std::recursive_mutex lock;
+  std::atomic<int64_t> forked_calls{0};  ///< made in a child of the process that initialised
   pid_t pid = 0;  ///< of the process that initialised the driver; 0: nobody did
   bool is_shut_down = false, is_stub = false;
   int version = 0;  ///< 0: the ABI layer's default

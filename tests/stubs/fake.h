@@ -73,7 +73,8 @@ typedef struct fake_report {
   X(void, set_memory, (int device, size_t bytes))                                                   \
   X(void, set_host_memory, (size_t bytes))                                                          \
   X(void, get_report, (fake_report * out))                                                          \
-  /* Calls since clear_log: of one name, of all; the names, one a line (borrowed). */               \
+  /* Calls since clear_log: of one name, of all; the names, one a line (borrowed). In a forked */   \
+  /* child only their number is known. */                                                           \
   X(int64_t, calls, (const char* name))                                                             \
   X(int64_t, all_calls, (void))                                                                     \
   X(int64_t, waits, (void))                                                                         \
