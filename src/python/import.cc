@@ -16,7 +16,9 @@ TensorRef settle(Imported&& imported, const Request& request) {
   if (request.has_device) {
     const bool stays = tensor->dl.device.device_type == request.device.device_type &&
                        tensor->dl.device.device_id == request.device.device_id;
-    WithoutGil without((copy.copy == DLX_COPY_ALWAYS || !stays) && tensor->size >= kReleaseGilFrom);
+    const bool works = copy.copy == DLX_COPY_ALWAYS || !stays;
+    WithoutGil without(works &&
+                       (may_take_long(tensor) || request.device.device_type != kDLCPU));
     return to_device(tensor, request.device, copy);
   }
   if (copy.copy != DLX_COPY_ALWAYS) return static_cast<TensorRef&&>(imported.tensor);
@@ -24,7 +26,7 @@ TensorRef settle(Imported&& imported, const Request& request) {
   if (!can_move(tensor->dl.device, tensor->dl.device)) {
     return static_cast<TensorRef&&>(imported.tensor);
   }
-  WithoutGil without(tensor->size >= kReleaseGilFrom);
+  WithoutGil without(may_take_long(tensor));
   return clone(tensor, copy);
 }
 

@@ -120,6 +120,18 @@ FAKE_EXPORT cu::Result EITHER(cuGraphDestroy, hipGraphDestroy)(void* graph) {
   });
 }
 
+/// In a thread of the driver's, as CUDA does: who waits for it and holds what the function needs waits for ever.
+FAKE_EXPORT cu::Result EITHER(cuLaunchHostFunc, hipLaunchHostFunc)(cu::Stream handle,
+                                                                   void (*function)(void*),
+                                                                   void* data) {
+  return on_stream(__func__, handle, [&](Stream* stream, Context*) {
+    return submit(stream, [function, data] {
+      std::thread(function, data).join();
+      return static_cast<int>(kOk);
+    });
+  });
+}
+
 // ---- events ---------------------------------------------------------------------------------------
 
 FAKE_EXPORT cu::Result EITHER(cuEventCreate, hipEventCreateWithFlags)(cu::Event* out,
