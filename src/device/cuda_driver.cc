@@ -297,21 +297,23 @@ bool CudaDriver::enable_peer(const GpuPlace& place, const GpuPlace& peer) {
   return result == cuda::kSuccess || result == cuda::kPeerAlreadyEnabled;
 }
 
-void* CudaDriver::load_module(int32_t) {
-  const gpu::Image image = gpu::ptx_image();
-  if (image.data == nullptr) return nullptr;
-  cuda::Module module = nullptr;
-  const cuda::Result result = f_.module_load(&module, image.data);
-  switch (result) {
-    case cuda::kSuccess: return module;
+bool CudaDriver::is_no_code(cuda::Result error) const noexcept {
+  switch (error) {
     case cuda::kInvalidImage:
     case cuda::kNoBinaryForGpu:
     case cuda::kInvalidPtx:
     case cuda::kJitCompilerNotFound:
     case cuda::kUnsupportedPtxVersion:
-    case cuda::kJitDisabled: return nullptr;
-    default: fail_call(f_.module_load.symbol, result);
+    case cuda::kJitDisabled: return true;
+    default: return false;
   }
+}
+
+void* CudaDriver::load_module(int32_t) {
+  const gpu::Image image = gpu::ptx_image();
+  if (image.data == nullptr) return nullptr;
+  cuda::Module module = nullptr;
+  return runs_here(f_.module_load, f_.module_load(&module, image.data)) ? module : nullptr;
 }
 
 }  // namespace dlx

@@ -99,6 +99,7 @@ class GpuDriver {
   /// The strided-copy kernels for a device; NULL: it cannot run them.
   virtual void* load_module(int32_t id) = 0;
   virtual void unload_module(void* module) noexcept = 0;
+  /// NULL likewise: drivers that load modules lazily tell only now.
   virtual void* find_kernel(void* module, const char* name) = 0;
   virtual void launch(void* kernel, const gpu::Launch& launch, StreamHandle stream,
                       void** arguments) = 0;

@@ -86,10 +86,18 @@ void copies_stay_on_the_device(World& world) {
 /// A driver that compiles no PTX, or has no code for the device: the same elements, by plain copies.
 void strided_copies_go_without_kernels(World& world) {
   const bool cuda = world.api.is_cuda();
-  for (const int code :
-       {209, cuda ? 221 : 200, cuda ? 223 : 218}) {  // no binary, no JIT, JIT disabled
+  struct Failure {
+    const char* call;
+    int code;
+  };
+  const char* load = cuda ? "cuModuleLoadData" : "hipModuleLoadData";
+  const char* find = cuda ? "cuModuleGetFunction" : "hipModuleGetFunction";
+  // No code for the device, no compiler, none allowed. Where modules are loaded lazily, a function tells.
+  const Failure failures[] = {
+      {load, 209}, {load, cuda ? 221 : 200}, {load, cuda ? 223 : 218}, {find, 209}};
+  for (const Failure& failure : failures) {
     const Outcome outcome = run_forked([&] {
-      world.fake->fail_calls_of(cuda ? "cuModuleLoadData" : "hipModuleLoadData", code);
+      world.fake->fail_calls_of(failure.call, failure.code);
       std::vector<int32_t> data = numbers(12);
       const Tensor device = world.upload(data, {3, 4});
       Tensor compact;
@@ -99,7 +107,8 @@ void strided_copies_go_without_kernels(World& world) {
       OK(dlx_tensor_copy_from(transpose(device).get(), world.wrap(data, {4, 3}).get(), nullptr));
       CHECK(world.download(transpose(device)) == data);
     });
-    if (!outcome.passed()) std::fprintf(stderr, "%d: %s", code, outcome.output.c_str());
+    if (!outcome.passed())
+      std::fprintf(stderr, "%s, %d: %s", failure.call, failure.code, outcome.output.c_str());
     CHECK(outcome.passed());
   }
 }

@@ -172,6 +172,14 @@ void last_errors_stay(World& world) {
   world.fake->load("hipSetDevice", &set_device);
   CHECK(run_forked([&] {
           world.fake->set_version(70000000);
+          CHECK_EQUAL(dlx_device_count(world.api.device), 1);
+          world.fake->set_memory(0, 1000);
+          const DLDataType dtype = world.int32();
+          const int64_t shape[] = {1000};
+          Tensor none;
+          FAILS(dlx_tensor_empty(1, shape, &dtype, world.api.device, 0, nullptr, none.out()),
+                DLX_ERROR_OUT_OF_MEMORY, "");
+          CHECK_EQUAL(peek(), 0);
           CHECK_EQUAL(set_device(7), 101);
           std::vector<int32_t> data = numbers(12);
           CHECK(world.download(world.upload(data, {12})) == data);

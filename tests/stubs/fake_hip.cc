@@ -5,6 +5,8 @@
 
 #include "tests/stubs/fake_hip.h"
 
+#include <cstdlib>
+
 using namespace fake;
 
 namespace fake {
@@ -24,6 +26,19 @@ int version() {
 #else
   return chosen != 0 ? chosen : 60342134;
 #endif
+}
+
+namespace {
+bool is_gone = false;
+}
+
+void start() {
+  initialize();
+  std::atexit([] { is_gone = true; });
+}
+
+void require_no_exit(const char* name) {
+  if (is_gone) die("%s: after exit() has torn HIP down", name);
 }
 
 hip::Result finish(int error) {
