@@ -68,6 +68,26 @@ void views_wait_for_the_same(World& world) {
   end(world, written);
 }
 
+/// Two streams that write parts of the same memory, unknown to each other: readers wait for both.
+void all_writers_are_waited_for(World& world) {
+  const Tensor tensor = world.empty({256});
+  void* streams[2] = {};
+  for (size_t k = 0; k < 2; ++k) {
+    world.foreign(0, [&] {
+      streams[k] = world.foreign_stream();
+      world.foreign_set(static_cast<char*>(tensor.data()) + 512 * k, k == 0 ? 7 : 9, 512,
+                        streams[k]);
+    });
+    OK(dlx_tensor_written_on_stream(tensor.get(), number(streams[k])));
+  }
+  const std::vector<int32_t> found = world.download(tensor);
+  CHECK_EQUAL(found[0], kSevens);
+  CHECK_EQUAL(found[127], kSevens);
+  CHECK_EQUAL(found[128], kNines);
+  CHECK_EQUAL(found[255], kNines);
+  for (void* stream : streams) world.foreign(0, [&] { world.foreign_destroy(stream); });
+}
+
 /// A per-thread default stream is another one in every thread: the thread that hears of the work later waits
 /// for that of the one that gave it.
 void per_thread_streams_are_their_threads(World& world) {
@@ -306,6 +326,7 @@ int main() {
        kEachWait},
       {"views wait for the same", views_wait_for_the_same, kEachWait},
       {"streams may be destroyed meanwhile", streams_may_be_destroyed_meanwhile, kEachWait},
+      {"all writers are waited for", all_writers_are_waited_for, kEachWait},
       {"per-thread streams are their threads'", per_thread_streams_are_their_threads,
        kNeedsCuda | kEachWait},
       {"copies wait for both sides", copies_wait_for_both_sides, kEachWait},
