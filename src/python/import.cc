@@ -17,8 +17,7 @@ TensorRef settle(Imported&& imported, const Request& request) {
     const bool stays = tensor->dl.device.device_type == request.device.device_type &&
                        tensor->dl.device.device_id == request.device.device_id;
     const bool works = copy.copy == DLX_COPY_ALWAYS || !stays;
-    WithoutGil without(works &&
-                       (may_take_long(tensor) || request.device.device_type != kDLCPU));
+    WithoutGil without(works && (may_take_long(tensor) || request.device.device_type != kDLCPU));
     return to_device(tensor, request.device, copy);
   }
   if (copy.copy != DLX_COPY_ALWAYS) return static_cast<TensorRef&&>(imported.tensor);
@@ -220,8 +219,10 @@ PyMethodDef import_functions[] = {
      "known), the buffer protocol, __array_interface__ and __array_struct__, Arrow\n"
      "(__arrow_c_device_array__, __arrow_c_array__, __arrow_c_stream__), __array__, and last\n"
      "nested sequences and scalars, which are copied. `dtype` converts, `device` moves, `copy` is\n"
-     "as in from_dlpack; force=True allows a transfer to the CPU where the data is of no use else, and\n"
-     "nothing more: for a conversion, and of devices that dlx cannot read (oneAPI), by their library.\n"
+     "as in from_dlpack; force=True allows a transfer to the CPU where the data is of no use else, "
+     "and\n"
+     "nothing more: for a conversion, and of devices that dlx cannot read (oneAPI), by their "
+     "library.\n"
      "What it can read stays where it is."},
     {nullptr, nullptr, 0, nullptr}};
 
