@@ -20,8 +20,14 @@ void die(const char* format, ...) {
 }
 
 Thread& this_thread() {
-  thread_local Thread thread;
-  return thread;
+  // Kept by the engine: static objects of a program may call when the main thread's own have gone.
+  thread_local Thread* thread = nullptr;
+  if (thread == nullptr) {
+    Engine& e = engine();
+    const std::lock_guard<std::recursive_mutex> lock(e.lock);
+    thread = &e.threads.emplace_back();
+  }
+  return *thread;
 }
 
 Engine& engine() {

@@ -211,6 +211,7 @@ struct Engine {
   std::set<Capture*> captures;  ///< active ones
   uint64_t next_id = 1;
 
+  std::deque<Thread> threads;
   std::deque<Device> devices;
   std::deque<std::unique_ptr<Object>> objects;
   std::set<const void*> handles;  ///< addresses of `objects`
