@@ -29,20 +29,27 @@ ROUNDS = 7
 BATCH = 10  # copies between two looks at the clock
 
 
-def peers() -> dict[str, Any]:
+def peers(device: str) -> dict[str, Any]:
     """The libraries that can work here, by name."""
     found = {}
     for name in ("torch", "cupy"):
         try:
             module = importlib.import_module(name)
-            if name == "torch" and not module.cuda.is_available():
-                raise ImportError("it has no CUDA device")
+            if name == "torch":
+                module.from_dlpack(dlx.empty(1, device=device))
             if name == "cupy":
                 module.zeros(1)
             found[name] = module
         except Exception as error:
             print(f"without {name}: {error}", file=sys.stderr)
     return found
+
+
+def waiting_for(device: str) -> Callable[[], object]:
+    """Waits for all that the libraries give to a device: they work on the legacy default stream."""
+    if dlx.Device(device) == "cpu":
+        return lambda: None
+    return dlx.Stream(1, device=device).synchronize
 
 
 def seconds(run: Callable[[], object], finish: Callable[[], object], batch: int = BATCH) -> float:
@@ -92,7 +99,7 @@ def strided_tensor(array: np.ndarray, device: str) -> dlx.Tensor:
 
 def within(device: str, libraries: dict[str, Any], small: bool, only: str) -> str:
     """Strided to compact, on the GPU."""
-    finish = dlx.Device(device).synchronize
+    finish = waiting_for(device)
     names = ["dlx", *libraries]
     rows, shares = [], {name: [] for name in names}
     for title, make in big_layouts():
@@ -144,7 +151,7 @@ def peer_copy(
 
 def across(device: str, libraries: dict[str, Any], small: bool, only: str) -> str:
     """Between host and GPU: compact, strided, pageable and pinned."""
-    finish = dlx.Device(device).synchronize
+    finish = waiting_for(device)
     n = 64 if small else 8192
     base = np.zeros((n, n), "f4")
     views = {"compact": base, "transposed": base.T, "f32 [:, ::2]": base[:, ::2]}
@@ -156,7 +163,7 @@ def across(device: str, libraries: dict[str, Any], small: bool, only: str) -> st
                 continue
             host = dlx.asarray(view)
             there = dlx.empty(view.shape, dtype="float32", device=device)
-            pinned = dlx.empty(view.size, dtype="float32", device="cuda_host")
+            pinned = dlx.empty(view.size, dtype="float32", device=pinned_by(device))
             flat = there.reshape(-1)
             if direction == "to the GPU":
                 runs: dict[str, Callable[[], object]] = {
@@ -178,6 +185,10 @@ def across(device: str, libraries: dict[str, Any], small: bool, only: str) -> st
     return table(title, ["memcpy", *names], rows)
 
 
+def pinned_by(device: str) -> str:
+    return "cpu" if dlx.Device(device) == "cpu" else "cuda_host"
+
+
 def peer_transfer(
     name: str, module: Any, direction: str, view: np.ndarray, there: dlx.Tensor
 ) -> Callable[[], object]:
@@ -197,10 +208,13 @@ def exchange(device: str, libraries: dict[str, Any], small: bool) -> str:
     tensor = dlx.empty((3, 4), device=device)
     calls: dict[str, Callable[[], object]] = {
         "dlx: __dlpack__(max_version=(1, 3))": lambda: tensor.__dlpack__(max_version=(1, 3)),
-        "dlx: __dlpack__(stream=1, …)": lambda: tensor.__dlpack__(stream=1, max_version=(1, 3)),
-        "dlx: __cuda_array_interface__": lambda: tensor.__cuda_array_interface__,
         "dlx.from_dlpack(dlx)": lambda: dlx.from_dlpack(tensor),
     }
+    if tensor.device != "cpu":
+        calls["dlx: __dlpack__(stream=1, …)"] = lambda: tensor.__dlpack__(
+            stream=1, max_version=(1, 3)
+        )
+        calls["dlx: __cuda_array_interface__"] = lambda: tensor.__cuda_array_interface__
     for name, module in libraries.items():
         array = module.from_dlpack(tensor)
         calls[f"dlx.from_dlpack({name})"] = lambda a=array: dlx.from_dlpack(a)
@@ -214,7 +228,7 @@ def exchange(device: str, libraries: dict[str, Any], small: bool) -> str:
                     m.from_dlpack(a)
                 )
     batch = 10 if small else 2000
-    finish = dlx.Device(device).synchronize
+    finish = waiting_for(device)
     times: dict[str, list[float]] = {name: [] for name in calls}
     for _ in range(ROUNDS):
         for name, call in calls.items():
@@ -248,7 +262,7 @@ def main() -> None:
         from dlx import _capi
 
         sys.exit(f"no GPU: {_capi.device_reason(dlx.Device(options.device).device_type)}")
-    libraries = peers()
+    libraries = peers(options.device)
     parts = [heading(options.device, libraries)]
     print(parts[0])
     for part in (

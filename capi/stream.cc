@@ -27,6 +27,19 @@ Backend& require_stream(int32_t device_type, int32_t device_id, int64_t stream) 
   return backend;
 }
 
+[[noreturn]] void fail_captured() {
+  fail(DLX_ERROR_UNSUPPORTED, "`stream` is being captured into a graph: end the capture first");
+}
+
+/// False also where nobody can tell any more: a driver that has shut down, a forked child.
+bool is_captured(Backend& backend, int32_t device_id, int64_t stream) {
+  try {
+    return backend.capture(device_id, stream).capturing;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 }  // namespace
 
 extern "C" {
@@ -44,6 +57,7 @@ dlx_status dlx_stream_destroy(int32_t device_type, int32_t device_id, int64_t st
     if (stream == backend.default_stream() || stream == 2) {
       fail(DLX_ERROR_INVALID_ARGUMENT, "`stream` is a default stream, which cannot be destroyed");
     }
+    if (is_captured(backend, device_id, stream)) fail_captured();
     backend.destroy_stream(device_id, stream);
   });
 }
@@ -51,6 +65,7 @@ dlx_status dlx_stream_destroy(int32_t device_type, int32_t device_id, int64_t st
 dlx_status dlx_stream_synchronize(int32_t device_type, int32_t device_id, int64_t stream) {
   return guard(__func__, [&] {
     Backend& backend = require_stream(device_type, device_id, stream);
+    if (backend.capture(device_id, stream).capturing) fail_captured();
     backend.synchronize_stream(device_id, stream);
     release_held(backend);
   });

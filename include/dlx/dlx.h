@@ -617,7 +617,12 @@ DLX_API dlx_status dlx_device_synchronize(int32_t device_type, int32_t device_id
  *
  * Order. What a tensor's storage is waiting for is remembered with the storage: whoever imports,
  * exports or copies it gets its streams ordered behind it by events; nothing ever waits
- * device-wide, and the host waits only where it will read. */
+ * device-wide, and the host waits only where it will read.
+ *
+ * Captures (CUDA graphs). Nothing here breaks one. What would, or would lead into a graph or out
+ * of it, is DLX_ERROR_UNSUPPORTED before any stream is touched: waiting for or destroying a stream
+ * that is being captured, and work that has to wait for the default stream while a stream is
+ * captured that blocks it. */
 
 /** Make a stream that does not wait for the legacy default stream; to be destroyed by the
  * caller. */
@@ -630,7 +635,7 @@ DLX_API dlx_status dlx_stream_destroy(int32_t device_type, int32_t device_id, in
 DLX_API dlx_status dlx_stream_synchronize(int32_t device_type, int32_t device_id, int64_t stream);
 
 /** Work given to `stream` from now on starts after the work that `other` has now; both of one
- * device. */
+ * device. While `stream` is being captured, `other` has to be idle. */
 DLX_API dlx_status dlx_stream_wait(int32_t device_type, int32_t device_id, int64_t stream,
                                    int64_t other);
 

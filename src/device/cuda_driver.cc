@@ -146,7 +146,8 @@ int64_t CudaDriver::free_memory(int32_t id) {
 
 int32_t CudaDriver::current_device() noexcept {
   cuda::Device device = 0;
-  if (!load_if_mapped() || f_.context_device(&device) != cuda::kSuccess) return 0;
+  if (!load_if_mapped() || process_.forked()) return 0;
+  if (f_.context_device(&device) != cuda::kSuccess) return 0;
   return device;  // of CUDA, devices are numbered like their ordinals
 }
 
@@ -216,14 +217,18 @@ GpuPlace CudaDriver::place_of(int32_t id, StreamHandle stream) {
   return place;
 }
 
+/// A primary context always: what another one holds goes with it.
 GpuPlace CudaDriver::any_place() {
   cuda::Context current = nullptr;
   run(f_.context_current, &current);
-  if (current != nullptr) return {0, current, false};
+  int32_t used = -1;
   for (int32_t k = 0; k < count_; ++k) {
-    if (devices_[k].context.load(std::memory_order_acquire) != nullptr) return primary(k);
+    const cuda::Context context = devices_[k].context.load(std::memory_order_acquire);
+    if (context == nullptr) continue;
+    if (context == current) return {k, current, true};
+    used = k;
   }
-  return primary(0);
+  return primary(used >= 0 ? used : current_device());
 }
 
 GpuDriver::Saved CudaDriver::enter(const GpuPlace& place) {
@@ -292,21 +297,23 @@ bool CudaDriver::enable_peer(const GpuPlace& place, const GpuPlace& peer) {
   return result == cuda::kSuccess || result == cuda::kPeerAlreadyEnabled;
 }
 
-void* CudaDriver::load_module(int32_t) {
-  const gpu::Image image = gpu::ptx_image();
-  if (image.data == nullptr) return nullptr;
-  cuda::Module module = nullptr;
-  const cuda::Result result = f_.module_load(&module, image.data);
-  switch (result) {
-    case cuda::kSuccess: return module;
+bool CudaDriver::is_no_code(cuda::Result error) const noexcept {
+  switch (error) {
     case cuda::kInvalidImage:
     case cuda::kNoBinaryForGpu:
     case cuda::kInvalidPtx:
     case cuda::kJitCompilerNotFound:
     case cuda::kUnsupportedPtxVersion:
-    case cuda::kJitDisabled: return nullptr;
-    default: fail_call(f_.module_load.symbol, result);
+    case cuda::kJitDisabled: return true;
+    default: return false;
   }
+}
+
+void* CudaDriver::load_module(int32_t) {
+  const gpu::Image image = gpu::ptx_image();
+  if (image.data == nullptr) return nullptr;
+  cuda::Module module = nullptr;
+  return runs_here(f_.module_load, f_.module_load(&module, image.data)) ? module : nullptr;
 }
 
 }  // namespace dlx

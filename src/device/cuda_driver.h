@@ -41,6 +41,7 @@ class CudaDriver final : public GpuCalls<cuda::Functions, cuda::DevicePointer> {
   };
 
   void error_text(cuda::Result error, const char** name, const char** text) noexcept override;
+  bool is_no_code(cuda::Result error) const noexcept override;
   bool resolve(std::string* reason) override;
   void initialise();
   int attribute(int32_t id, int attribute);

@@ -282,7 +282,12 @@ const GpuBackend::Kernels* GpuBackend::load_kernels(int32_t id) {
     auto loaded = std::make_unique<Kernels>();
     loaded->limits = driver_.limits(id);
     for (int32_t k = 0; k < gpu::kernel_count(); ++k) {
-      loaded->functions.push_back(driver_.find_kernel(module, gpu::kernel_name(k)));
+      void* kernel = driver_.find_kernel(module, gpu::kernel_name(k));
+      if (kernel == nullptr) {
+        driver_.unload_module(module);
+        return nullptr;
+      }
+      loaded->functions.push_back(kernel);
     }
     return loaded.release();  // for good, like the module
   } catch (...) {

@@ -121,8 +121,9 @@ class GpuCalls : public GpuDriver {
   }
   void* find_kernel(void* module, const char* name) override {
     cuda::Function function = nullptr;
-    run(f_.module_function, &function, static_cast<cuda::Module>(module), name);
-    return function;
+    const cuda::Result result =
+        f_.module_function(&function, static_cast<cuda::Module>(module), name);
+    return runs_here(f_.module_function, result) ? function : nullptr;
   }
   void launch(void* kernel, const gpu::Launch& launch, StreamHandle stream,
               void** arguments) override {
@@ -141,6 +142,8 @@ class GpuCalls : public GpuDriver {
   ~GpuCalls() = default;
 
   virtual void error_text(cuda::Result error, const char** name, const char** text) noexcept = 0;
+  /// An error that says: this device, or this installation, cannot run the code.
+  virtual bool is_no_code(cuda::Result error) const noexcept = 0;
   /// The table's rows, looked up in library_.
   virtual bool resolve(std::string* reason) = 0;
 
@@ -200,6 +203,13 @@ class GpuCalls : public GpuDriver {
     if (result == cuda::kOutOfMemory) return false;
     if (result != cuda::kSuccess) fail_call(function.symbol, result);
     return true;
+  }
+
+  /// Whether code was taken; false: it cannot run here.
+  template <typename Function>
+  bool runs_here(const Function& function, cuda::Result result) {
+    if (result != cuda::kSuccess && !is_no_code(result)) fail_call(function.symbol, result);
+    return result == cuda::kSuccess;
   }
 
   /// What a query says: false if there is work to be done.

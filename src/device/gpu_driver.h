@@ -42,7 +42,7 @@ class GpuDriver {
   /// Where the stream is; 0, 1 and 2 are in the primary context of `id`. Throws
   /// Error(INVALID_ARGUMENT) if the stream belongs to another device.
   virtual GpuPlace place_of(int32_t id, StreamHandle stream) = 0;
-  /// A place for calls that belong to no device; makes no context if there is one already.
+  /// A place for calls that belong to no device, and for memory that stays; makes no context if dlx has one.
   virtual GpuPlace any_place() = 0;
 
   /// What enter() found, and leave() restores.
@@ -99,6 +99,7 @@ class GpuDriver {
   /// The strided-copy kernels for a device; NULL: it cannot run them.
   virtual void* load_module(int32_t id) = 0;
   virtual void unload_module(void* module) noexcept = 0;
+  /// NULL likewise: drivers that load modules lazily tell only now.
   virtual void* find_kernel(void* module, const char* name) = 0;
   virtual void launch(void* kernel, const gpu::Launch& launch, StreamHandle stream,
                       void** arguments) = 0;

@@ -271,6 +271,11 @@ std::string HipDriver::architecture(int32_t id) {
   return properties->architecture;
 }
 
+bool HipDriver::is_no_code(cuda::Result error) const noexcept {
+  return error == hip::kInvalidImage || error == hip::kNoBinaryForGpu ||
+         error == hip::kInvalidKernelFile;
+}
+
 void* HipDriver::load_module(int32_t id) {
   const std::string name = architecture(id);
   const gpu::Image image = gpu::amdgcn_image(name.c_str());
@@ -279,14 +284,7 @@ void* HipDriver::load_module(int32_t id) {
   const char* code = image.data != nullptr ? image.data : compiled.data();
   if (image.data == nullptr && compiled.empty()) return nullptr;
   hip::Module module = nullptr;
-  const cuda::Result result = f_.module_load(&module, code);
-  switch (result) {
-    case hip::kSuccess: return module;
-    case hip::kInvalidImage:
-    case hip::kNoBinaryForGpu:
-    case hip::kInvalidKernelFile: return nullptr;
-    default: fail_call(f_.module_load.symbol, result);
-  }
+  return runs_here(f_.module_load, f_.module_load(&module, code)) ? module : nullptr;
 }
 
 }  // namespace dlx

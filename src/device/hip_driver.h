@@ -36,6 +36,7 @@ class HipDriver final : public GpuCalls<hip::Functions, hip::DevicePointer> {
 
  private:
   void error_text(cuda::Result error, const char** name, const char** text) noexcept override;
+  bool is_no_code(cuda::Result error) const noexcept override;
   bool resolve(std::string* reason) override;
   int32_t initialise();
   int attribute(int32_t id, int attribute);

@@ -41,6 +41,26 @@ std::vector<Held>& held() {
        "`stream` is being captured into a graph, and %s: do this before the capture begins", what);
 }
 
+/// Before `stream` is asked for an event: one that is recorded in a capture is part of its graph, and no
+/// event at all can be recorded on a default stream that blocks one (capture() throws then).
+void require_recordable(Backend& backend, int32_t id, StreamHandle stream) {
+  if (!backend.capture(id, stream).capturing) return;
+  fail_captured("nothing outside of the graph can wait for it");
+}
+
+/// `stream` is not captured, `other` can be recorded.
+void follow(Backend& backend, int32_t id, StreamHandle stream, int32_t other_id,
+            StreamHandle other) {
+  const EventHandle event = backend.record(other_id, other);
+  try {
+    backend.wait(id, stream, event);
+  } catch (...) {
+    backend.release_event(other_id, event);
+    throw;
+  }
+  backend.release_event(other_id, event);
+}
+
 /// Behind the work of the default stream; the caller owns the event.
 EventHandle record_default(Backend& backend, int32_t id) {
   return backend.record(id, backend.default_stream());
@@ -128,9 +148,9 @@ void Readiness::order(Backend& backend, int32_t id, StreamHandle stream) {
     pending->backend->wait_on_host(pending->id, pending->event);
     return;
   }
-  if (stream != backend.default_stream()) {
-    follow_stream(backend, id, stream, id, backend.default_stream());
-  }
+  if (stream == backend.default_stream()) return;
+  require_recordable(backend, id, backend.default_stream());
+  follow(backend, id, stream, id, backend.default_stream());
 }
 
 void Readiness::written(Backend& backend, int32_t id, StreamHandle stream) {
@@ -154,11 +174,8 @@ void Readiness::written(Backend& backend, int32_t id, StreamHandle stream) {
 
 void Readiness::wait_on_host(Backend& backend, int32_t id) {
   const Hold pending = hold();
-  if (pending.get() != nullptr && pending->event == nullptr &&
-      backend.capture(id, backend.default_stream()).capturing) {
-    fail_captured("the host cannot wait for it");
-  }
   if (pending.get() == nullptr || pending->event == nullptr) {
+    require_recordable(backend, id, backend.default_stream());
     const EventHandle event = record_default(backend, id);
     try {
       backend.wait_on_host(id, event);
@@ -175,14 +192,9 @@ void Readiness::wait_on_host(Backend& backend, int32_t id) {
 
 void follow_stream(Backend& backend, int32_t id, StreamHandle stream, int32_t other_id,
                    StreamHandle other) {
-  const EventHandle event = backend.record(other_id, other);
-  try {
-    backend.wait(id, stream, event);
-  } catch (...) {
-    backend.release_event(other_id, event);
-    throw;
-  }
-  backend.release_event(other_id, event);
+  require_recordable(backend, other_id, other);
+  if (!backend.capture(id, stream).capturing) return follow(backend, id, stream, other_id, other);
+  if (!backend.is_idle(other_id, other)) fail_captured("the other stream has work to do outside");
 }
 
 void hold_until(Backend& backend, int32_t id, EventHandle event, void (*release)(void*),

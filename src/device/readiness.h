@@ -48,7 +48,8 @@ class Readiness {
   std::atomic<Pending*> pending_{nullptr};
 };
 
-/// Work given to `stream` from now on starts after the work that `other` has now.
+/// Work given to `stream` from now on starts after the work that `other` has now. Throws UNSUPPORTED, before
+/// either is touched, where one of them is being captured: nothing enters or leaves a graph.
 void follow_stream(Backend& backend, int32_t id, StreamHandle stream, int32_t other_id,
                    StreamHandle other);
 

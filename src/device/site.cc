@@ -88,6 +88,13 @@ bool Site::copy_by_kernels(void* dst_handle, void* src_handle, const CopyPlan& p
 
 void Site::copy(void* dst_handle, void* src_handle, const CopyPlan& plan) const {
   if (copy_by_kernels(dst_handle, src_handle, plan)) return;
+  if (backend->capture(id, stream).capturing) {
+    fail(DLX_ERROR_UNSUPPORTED,
+         "`stream` is being captured into a graph, and strided copies on %s run no kernel that "
+         "could be "
+         "recorded: copy strided data there once before the capture begins, which loads them",
+         device_text(type, id).text);
+  }
   for_each_chunk(plan, StagingBuffer::kBytes, [&](const CopyPlan& part, int64_t bytes) {
     const std::unique_ptr<char, void (*)(void*)> buffer(
         static_cast<char*>(std::malloc(static_cast<size_t>(bytes))), std::free);

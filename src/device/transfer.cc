@@ -48,6 +48,14 @@ void order(const Operand& operand, const Site& site) {
   if (operand.readiness != nullptr) operand.readiness->order(*site.backend, site.id, site.stream);
 }
 
+/// Both operands, for work on one stream: where both are behind the default stream, one wait will do.
+void order_both(const Operand& dst, const Operand& src, const Site& site) {
+  const bool together = dst.readiness != nullptr && src.readiness != nullptr &&
+                        dst.readiness->is_behind_default() && src.readiness->is_behind_default();
+  order(dst, site);
+  if (!together) order(src, site);
+}
+
 void written(const Operand& operand, const Site& site) {
   if (operand.readiness != nullptr) operand.readiness->written(*site.backend, site.id, site.stream);
 }
@@ -292,10 +300,11 @@ PendingWork transfer(const Operand& dst, const Operand& src, const int64_t* stre
   }
   const WaitOnError to_settles(to.backend, to.id, to.stream);
   const WaitOnError from_settles(from.backend, from.id, from.stream);
-  if (!to_host) order(dst, to);
-  if (!from_host) {
-    const bool direct = !to_host && to.backend == from.backend && to.id == from.id;
-    order(src, direct ? to : from);
+  if (!to_host && !from_host && to.backend == from.backend && to.id == from.id) {
+    order_both(dst, src, to);
+  } else {
+    if (!to_host) order(dst, to);
+    if (!from_host) order(src, from);
   }
 
   if (plan.in_bits()) {

@@ -177,7 +177,7 @@ PyObject* export_pair(Tensor* tensor, const arrow::ExportRequest& request, const
   api.PyTuple_SetItem(pair.get(), 0, new_capsule(kSchema, destroy_schema, &schema).detach());
   api.PyTuple_SetItem(pair.get(), 1, new_capsule(name, destructor, &array).detach());
   arrow::export_schema(tensor, request, schema);
-  const WithoutGil without(tensor->size >= kReleaseGilFrom);
+  const WithoutGil without(may_take_long(tensor));
   fill(array);
   return pair.detach();
 }

@@ -54,7 +54,10 @@ int tensor_getbuffer(PyObject* self, PyBuffer* view, int flags) {
   return enter("Tensor buffer", -1, [&] {
     Tensor* tensor = tensor_of(self);
     check_request(tensor, flags);
-    if (tensor->dl.device.device_type != kDLCPU) synchronize(tensor);  // pinned or managed memory
+    if (tensor->dl.device.device_type != kDLCPU) {  // pinned or managed memory
+      const WithoutGil without(true);
+      synchronize(tensor);
+    }
     const DLTensor& dl = tensor->dl;
     int64_t bytes = 0;
     (void)compact_bytes(dl.dtype, tensor->padded(), tensor->size, &bytes);

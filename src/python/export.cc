@@ -73,10 +73,15 @@ PyObject* export_capsule(Tensor* tensor, PyObject* const* values) {
   const bool versioned = read_max_version(values[1]);
   ExportRequest request = read_request(tensor, values[0], values[2], values[3]);
   try {
+    const bool works = request.has_device || request.copy == DLX_COPY_ALWAYS;
+    const auto exported = [&](auto&& function) {
+      WithoutGil without(works && may_take_long(tensor));
+      return function(tensor, request);
+    };
     if (versioned) {
-      return make_capsule(export_versioned(tensor, request), kVersioned, destroy_versioned);
+      return make_capsule(exported(export_versioned), kVersioned, destroy_versioned);
     }
-    return make_capsule(export_legacy(tensor, request), kLegacy, destroy_legacy);
+    return make_capsule(exported(export_legacy), kLegacy, destroy_legacy);
   } catch (const Error& error) {
     // Out of __dlpack__ a TypeError would be taken for "old signature": this one is a BufferError
     // and nothing else.

@@ -16,7 +16,8 @@ TensorRef settle(Imported&& imported, const Request& request) {
   if (request.has_device) {
     const bool stays = tensor->dl.device.device_type == request.device.device_type &&
                        tensor->dl.device.device_id == request.device.device_id;
-    WithoutGil without((copy.copy == DLX_COPY_ALWAYS || !stays) && tensor->size >= kReleaseGilFrom);
+    const bool works = copy.copy == DLX_COPY_ALWAYS || !stays;
+    WithoutGil without(works && (may_take_long(tensor) || request.device.device_type != kDLCPU));
     return to_device(tensor, request.device, copy);
   }
   if (copy.copy != DLX_COPY_ALWAYS) return static_cast<TensorRef&&>(imported.tensor);
@@ -24,7 +25,7 @@ TensorRef settle(Imported&& imported, const Request& request) {
   if (!can_move(tensor->dl.device, tensor->dl.device)) {
     return static_cast<TensorRef&&>(imported.tensor);
   }
-  WithoutGil without(tensor->size >= kReleaseGilFrom);
+  WithoutGil without(may_take_long(tensor));
   return clone(tensor, copy);
 }
 
@@ -121,25 +122,42 @@ Ref convert(Ref tensor, DLDataType dtype, int32_t copy, bool force) {
                                              force ? api.true_ : api.false_, nullptr)));
 }
 
+/// array_of() with force=True: data of a device that dlx cannot read comes to the CPU by its producer, where
+/// nobody says otherwise. A Tensor has none any more, and stays.
+Ref readable_array_of(PyObject* object, Request request) {
+  Ref tensor = array_of(object, request);
+  if (!tensor || is_tensor(object) || request.has_device || request.copy == DLX_COPY_NEVER) {
+    return tensor;
+  }
+  constexpr DLDevice kHere = {kDLCPU, 0};
+  if (can_move(tensor_of(tensor.get())->dl.device, kHere)) return tensor;
+  request.has_device = true;
+  request.device = kHere;
+  return array_of(object, request);
+}
+
 /// `values` as in the signature of asarray.
 Ref asarray_of(PyObject* const* values) {
   PyObject* object = values[0];
+  const bool force = values[4] != nullptr && values[4] == api.true_;
+  auto import = [&](const Request& request) {
+    return force ? readable_array_of(object, request) : array_of(object, request);
+  };
   auto fall_back = [&] {
     return call_fallback(object, values[1], values[2], values[3], values[4]);
   };
   Request request = read_request(values[2], values[3]);
   if (values[1] == nullptr || values[1] == api.none) {
-    Ref tensor = array_of(object, request);
+    Ref tensor = import(request);
     return tensor ? static_cast<Ref&&>(tensor) : fall_back();
   }
   // A conversion copies anyway, so the copy that was asked for waits until it is known.
   const DLDataType dtype = to_dtype(values[1]);
   const int32_t copy = request.copy;
   if (copy == DLX_COPY_ALWAYS) request.copy = DLX_COPY_IF_NEEDED;
-  Ref tensor = array_of(object, request);
+  Ref tensor = import(request);
   if (!tensor) return fall_back();
   if (!same_dtype(tensor_of(tensor.get())->dl.dtype, dtype)) {
-    const bool force = values[4] != nullptr && values[4] == api.true_;
     return convert(static_cast<Ref&&>(tensor), dtype, copy, force);
   }
   if (copy != DLX_COPY_ALWAYS) return tensor;
@@ -202,7 +220,11 @@ PyMethodDef import_functions[] = {
      "known), the buffer protocol, __array_interface__ and __array_struct__, Arrow\n"
      "(__arrow_c_device_array__, __arrow_c_array__, __arrow_c_stream__), __array__, and last\n"
      "nested sequences and scalars, which are copied. `dtype` converts, `device` moves, `copy` is\n"
-     "as in from_dlpack; force=True allows a device transfer and nothing else."},
+     "as in from_dlpack; force=True allows a transfer to the CPU where the data is of no use else, "
+     "and\n"
+     "nothing more: for a conversion, and of devices that dlx cannot read (oneAPI), by their "
+     "library.\n"
+     "What it can read stays where it is."},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace dlx::py

@@ -160,11 +160,12 @@ int tensor_setitem(PyObject* self, PyObject* key, PyObject* value) {
       return 0;
     }
     if (const TensorRef scalar = scalar_tensor(value, tensor->dl.dtype); scalar.get() != nullptr) {
+      WithoutGil without(target->dl.device.device_type != kDLCPU);
       copy_tensor_from(target.get(), scalar.get(), CopyRequest());
       return 0;
     }
     Ref source(as_tensor_like(value, tensor));
-    WithoutGil without(target->size >= kReleaseGilFrom);
+    WithoutGil without(may_take_long(target.get()) || may_take_long(tensor_of(source.get())));
     copy_tensor_from(target.get(), tensor_of(source.get()), CopyRequest());
     return 0;
   });

@@ -10,7 +10,7 @@ namespace {
 /// A copy may run without the GIL if it is long enough to be worth it.
 template <typename Operation>
 TensorRef copying(Tensor* tensor, Operation&& operation) {
-  WithoutGil without(tensor->size >= kReleaseGilFrom);
+  WithoutGil without(may_take_long(tensor));
   return operation();
 }
 

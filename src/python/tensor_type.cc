@@ -10,6 +10,7 @@ void tensor_dealloc(PyObject* self) {
   if (object->weak_references != nullptr) api.PyObject_ClearWeakRefs(self);
   {
     const WithoutPendingError aside;
+    const WithoutGil without(frees_device_memory(object->tensor));
     release(object->tensor);
   }
   PyObject* type = self->type;

@@ -21,6 +21,12 @@ inline Tensor* tensor_of(PyObject* object) noexcept {
   return reinterpret_cast<TensorObject*>(object)->tensor;
 }
 
+/// Whether work on these tensors is better done without the GIL: it takes long, or waits for a device, whose
+/// streams may wait for a thread that needs it (a function in Python, by cudaLaunchHostFunc).
+inline bool may_take_long(const Tensor* tensor) noexcept {
+  return tensor->size >= kReleaseGilFrom || tensor->dl.device.device_type != kDLCPU;
+}
+
 /// A new dlx.Tensor that holds the reference. Throws PythonError.
 PyObject* new_object(TensorRef tensor);
 

@@ -83,6 +83,13 @@ void release(Tensor* tensor) {
   }
 }
 
+bool frees_device_memory(const Tensor* tensor) noexcept {
+  const Tensor* root = tensor->root;
+  return root->dl.device.device_type != kDLCPU && root->release_memory == release_builtin &&
+         tensor->references.load(std::memory_order_relaxed) == 1 &&
+         root->references.load(std::memory_order_relaxed) == 1;
+}
+
 TensorRef new_root(int32_t ndim) {
   Tensor* tensor = allocate_tensor(ndim);
   tensor->root = tensor;

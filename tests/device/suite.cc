@@ -26,6 +26,9 @@ constexpr Api kReal[] = {
 };
 constexpr int kSeeds = 4;
 
+/// Value of main() where DLX_TEST_REAL finds nothing to run on.
+constexpr int kNoDevice = 77;
+
 struct Run {
   const Case* what;
   const Api* api;
@@ -99,10 +102,12 @@ int run_suite(const std::vector<Case>& cases) {
     run.name = std::string(api.name) + ", " + schedule + ": " + what.name + suffix;
     tests.push_back({run.name.c_str(), function, nullptr, nullptr, &run});
   };
+  const bool only_real = std::getenv("DLX_TEST_REAL") != nullptr;
   const char* seed_text = std::getenv("DLX_TEST_SEED");
   const int first_seed = seed_text == nullptr ? 1 : std::atoi(seed_text);
   for (const Case& what : cases) {
-    const int devices = (what.flags & kTwoDevices) != 0 ? 2 : 1;
+    if (only_real) break;
+    const int devices = (what.flags & (kTwoDevices | kUpToTwoDevices)) != 0 ? 2 : 1;
     for (const Api& api : kFakes) {
       add(what, api, "latest", devices, run_case, "");
       if ((what.flags & kOneSchedule) != 0) continue;
@@ -119,10 +124,14 @@ int run_suite(const std::vector<Case>& cases) {
     const int devices = count_real(api);
     for (const Case& what : cases) {
       if (devices == 0 || (what.flags & kNeedsFake) != 0) continue;
-      if ((what.flags & kTwoDevices) != 0 && devices < 2) continue;
+      if ((what.flags & kTwoDevices) != 0 && devices < 2) {
+        print_message("%s: not run: %s: needs two devices\n", api.name, what.name);
+        continue;
+      }
       add(what, api, "its own order", devices, run_case, "");
     }
   }
+  if (only_real && tests.empty()) return kNoDevice;
   const char* filter = std::getenv("TESTBRIDGE_TEST_ONLY");
   if (filter != nullptr && *filter != '\0') cmocka_set_test_filter(filter);
   return _cmocka_run_group_tests("devices", tests.data(), tests.size(), nullptr, nullptr);

@@ -11,6 +11,7 @@ enum : unsigned {
   kNeedsFake = 1,  ///< uses World::fake
   kNeedsCuda = 2,  ///< about what HIP has not
   kTwoDevices = 4,
+  kUpToTwoDevices = 64,  ///< two on the fakes, and what there is elsewhere
   kEachWait = 8,      ///< runs once more for each wait, which is left out: the case must fail then
   kOneSchedule = 32,  ///< "latest" alone, the hardest: a case of many processes
   kLeavesThings = 16  ///< the process ends with something left behind, on purpose
@@ -22,7 +23,8 @@ struct Case {
   unsigned flags;
 };
 
-/// Value of main().
+/// Value of main(). On the fakes, and on the machine's own driver where it has a device; with DLX_TEST_REAL
+/// set on that alone (DLX_CUDA_PATH and DLX_HIP_PATH name its file), and 77 if there is no device.
 int run_suite(const std::vector<Case>& cases);
 
 }  // namespace dlx_test

@@ -171,6 +171,90 @@ void captures_of_blocking_streams_survive(World& world) {
   world.destroy(stream);
 }
 
+/// The same for whatever makes others, or the host, wait for what the default stream has.
+void waits_spare_captures_of_blocking_streams(World& world) {
+  std::vector<int32_t> data = numbers(256);
+  const Tensor device = world.upload(data, {256});
+  const Tensor pinned = world.empty({256}, 0, world.api.pinned);
+  const int64_t stream = world.stream();
+  OK(dlx_tensor_synchronize(device.get()));
+  Capture capture(world, kGlobal, true);
+  FAILS(dlx_tensor_synchronize(device.get()), DLX_ERROR_UNSUPPORTED, "906");
+  FAILS(dlx_tensor_wait_on_stream(device.get(), stream), DLX_ERROR_UNSUPPORTED, "906");
+  const dlx_copy_options options = on(stream);
+  FAILS(dlx_tensor_copy_from(device.get(), pinned.get(), &options), DLX_ERROR_UNSUPPORTED, "906");
+  FAILS(dlx_stream_wait(world.api.device, 0, stream, world.api.default_stream),
+        DLX_ERROR_UNSUPPORTED, "906");
+  FAILS(dlx_stream_wait(world.api.device, 0, world.api.default_stream, stream),
+        DLX_ERROR_UNSUPPORTED, "906");
+  FAILS(dlx_stream_synchronize(world.api.device, 0, world.api.default_stream),
+        DLX_ERROR_UNSUPPORTED, "906");
+  Tensor host;
+  FAILS(dlx_tensor_to_device(pinned.get(), kDLCPU, 0, nullptr, host.out()), DLX_ERROR_UNSUPPORTED,
+        "906");
+  capture.end_and_run();
+  world.destroy(stream);
+}
+
+/// No stream of dlx's joins a capture, and none in a capture waits for what is outside of it.
+void streams_stay_on_their_side_of_a_capture(World& world) {
+  const int64_t outside = world.stream();
+  Capture capture(world);
+  const int64_t inside = number(capture.stream);
+  FAILS(dlx_stream_wait(world.api.device, 0, outside, inside), DLX_ERROR_UNSUPPORTED, "captured");
+  OK(dlx_stream_wait(world.api.device, 0, inside, outside));  // has nothing to wait for
+  FAILS(dlx_stream_synchronize(world.api.device, 0, inside), DLX_ERROR_UNSUPPORTED, "captured");
+  FAILS(dlx_stream_destroy(world.api.device, 0, inside), DLX_ERROR_UNSUPPORTED, "captured");
+  capture.end_and_run();
+  world.destroy(outside);
+}
+
+void captured_streams_do_not_wait_for_busy_ones(World& world) {
+  const Tensor tensor = world.empty({256});
+  const int64_t outside = world.stream();
+  world.foreign(0, [&] {
+    world.fake->block_stream(reinterpret_cast<void*>(outside));
+    world.foreign_set(tensor.data(), 7, 1024, reinterpret_cast<void*>(outside));
+  });
+  Capture capture(world);
+  FAILS(dlx_stream_wait(world.api.device, 0, number(capture.stream), outside),
+        DLX_ERROR_UNSUPPORTED, "captured");
+  world.fake->unblock();
+  capture.end_and_run();
+  OK(dlx_stream_synchronize(world.api.device, 0, outside));
+  world.destroy(outside);
+}
+
+/// Kernels that are there already are recorded; those that are not are not loaded in a capture, and what
+/// goes through the host instead has no place in a graph.
+void strided_copies_need_loaded_kernels(World& world) {
+  std::vector<int32_t> data = numbers(12);
+  const Tensor source = world.upload(data, {3, 4}), target = world.upload(data, {4, 3});
+  Tensor turned;
+  const int32_t axes[] = {1, 0};
+  OK(dlx_tensor_permute(source.get(), axes, turned.out()));
+  OK(dlx_tensor_synchronize(source.get()));
+  OK(dlx_tensor_synchronize(target.get()));
+  Capture first(world);
+  const dlx_copy_options in_first = on(number(first.stream));
+  FAILS(dlx_tensor_copy_from(target.get(), turned.get(), &in_first), DLX_ERROR_UNSUPPORTED,
+        "before the capture");
+  first.end_and_run();
+  CHECK(world.download(target) == data);
+  OK(dlx_tensor_copy_from(target.get(), turned.get(), nullptr));
+  const std::vector<int32_t> expected = world.download(target);
+  world.foreign(0, [&] {
+    world.foreign_set(target.data(), 0, 48, nullptr);
+    world.foreign_wait(nullptr);
+  });
+  OK(dlx_device_synchronize(world.api.device, 0));
+  Capture second(world);
+  const dlx_copy_options in_second = on(number(second.stream));
+  OK(dlx_tensor_copy_from(target.get(), turned.get(), &in_second));
+  second.end_and_run();
+  CHECK(world.download(target) == expected && expected[1] == 4);
+}
+
 /// A relaxed capture in a thread does not stop dlx in it either.
 void relaxed_captures_survive(World& world) {
   Capture capture(world, kRelaxed);
@@ -190,6 +274,11 @@ int main() {
       {"captured writes stay inside", captured_writes_stay_inside, 0},
       {"releases do not break captures", releases_do_not_break_captures, 0},
       {"captures of blocking streams survive", captures_of_blocking_streams_survive, 0},
+      {"waits spare captures of blocking streams", waits_spare_captures_of_blocking_streams, 0},
+      {"streams stay on their side of a capture", streams_stay_on_their_side_of_a_capture, 0},
+      {"captured streams do not wait for busy ones", captured_streams_do_not_wait_for_busy_ones,
+       kNeedsFake},
+      {"strided copies need loaded kernels", strided_copies_need_loaded_kernels, 0},
       {"relaxed captures survive", relaxed_captures_survive, 0},
   });
 }

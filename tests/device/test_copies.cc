@@ -83,6 +83,36 @@ void copies_stay_on_the_device(World& world) {
   CHECK(world.download(clone) == transposed(data, 3, 4));
 }
 
+/// A driver that compiles no PTX, or has no code for the device: the same elements, by plain copies.
+void strided_copies_go_without_kernels(World& world) {
+  const bool cuda = world.api.is_cuda();
+  struct Failure {
+    const char* call;
+    int code;
+  };
+  const char* load = cuda ? "cuModuleLoadData" : "hipModuleLoadData";
+  const char* find = cuda ? "cuModuleGetFunction" : "hipModuleGetFunction";
+  // No code for the device, no compiler, none allowed. Where modules are loaded lazily, a function tells.
+  const Failure failures[] = {
+      {load, 209}, {load, cuda ? 221 : 200}, {load, cuda ? 223 : 218}, {find, 209}};
+  for (const Failure& failure : failures) {
+    const Outcome outcome = run_forked([&] {
+      world.fake->fail_calls_of(failure.call, failure.code);
+      std::vector<int32_t> data = numbers(12);
+      const Tensor device = world.upload(data, {3, 4});
+      Tensor compact;
+      OK(dlx_tensor_contiguous(transpose(device).get(), nullptr, compact.out()));
+      CHECK(world.download(compact) == transposed(data, 3, 4));
+      CHECK(world.download(transpose(device)) == transposed(data, 3, 4));
+      OK(dlx_tensor_copy_from(transpose(device).get(), world.wrap(data, {4, 3}).get(), nullptr));
+      CHECK(world.download(transpose(device)) == data);
+    });
+    if (!outcome.passed())
+      std::fprintf(stderr, "%s, %d: %s", failure.call, failure.code, outcome.output.c_str());
+    CHECK(outcome.passed());
+  }
+}
+
 /// The copy is on a stream of its own, and its source is released at once.
 void sources_live_until_the_copy_is_done(World& world) {
   std::vector<int32_t> data = numbers(1000);
@@ -141,6 +171,38 @@ void pinned_sources_live_until_the_copy_is_done(World& world) {
   world.destroy(stream);
 }
 
+/// A device still writes the pinned memory that the CPU is about to read, pack or write.
+void the_cpu_waits_for_pinned_memory(World& world) {
+  const Tensor pinned = world.empty({64}, 0, world.api.pinned);
+  void* stream = nullptr;
+  world.foreign(0, [&] { stream = world.foreign_stream(); });
+  const auto write = [&](int value) {
+    world.foreign(0, [&] { world.foreign_set(pinned.data(), value, 256, stream); });
+    OK(dlx_tensor_written_on_stream(pinned.get(), reinterpret_cast<int64_t>(stream)));
+  };
+  std::vector<int32_t> data(64);
+  write(7);
+  OK(dlx_tensor_copy_from(world.wrap(data, {64}).get(), pinned.get(), nullptr));
+  CHECK(data == std::vector<int32_t>(64, 0x07070707));
+  write(9);
+  Tensor every_other;
+  OK(dlx_tensor_slice(pinned.get(), 0, 0, 64, 2, every_other.out()));
+  const Tensor device = world.empty({32});
+  OK(dlx_tensor_copy_from(device.get(), every_other.get(), nullptr));
+  CHECK(world.download(device) == std::vector<int32_t>(32, 0x09090909));
+  write(5);
+  data = numbers(64);
+  OK(dlx_tensor_copy_from(pinned.get(), world.wrap(data, {64}).get(), nullptr));
+  world.finish();
+  CHECK(std::equal(data.begin(), data.end(), static_cast<int32_t*>(pinned.data())));
+  write(3);
+  OK(dlx_tensor_copy_from(every_other.get(), device.get(), nullptr));
+  world.finish();
+  CHECK_EQUAL(static_cast<int32_t*>(pinned.data())[62], 0x09090909);
+  CHECK_EQUAL(static_cast<int32_t*>(pinned.data())[63], 0x03030303);
+  world.foreign(0, [&] { world.foreign_destroy(stream); });
+}
+
 void overlapping_copies_are_as_if_read_first(World& world) {
   std::vector<int32_t> data = numbers(10);
   const Tensor device = world.upload(data, {10});
@@ -192,9 +254,11 @@ int main() {
       {"strided destinations keep their gaps", strided_destinations_keep_their_gaps, 0},
       {"large arrays cross in pieces", large_arrays_cross_in_pieces, 0},
       {"copies stay on the device", copies_stay_on_the_device, kEachWait},
+      {"strided copies go without kernels", strided_copies_go_without_kernels, kNeedsFake},
       {"sources live until the copy is done", sources_live_until_the_copy_is_done, 0},
       {"destinations live until the copy is done", destinations_live_until_the_copy_is_done, 0},
       {"pinned sources live until the copy is done", pinned_sources_live_until_the_copy_is_done, 0},
+      {"the CPU waits for pinned memory", the_cpu_waits_for_pinned_memory, kEachWait},
       {"overlapping copies are as if read first", overlapping_copies_are_as_if_read_first, 0},
       {"peers exchange", peers_exchange, kTwoDevices},
       {"managed memory is copied", managed_memory_is_copied, kNeedsCuda},

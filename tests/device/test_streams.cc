@@ -68,6 +68,47 @@ void views_wait_for_the_same(World& world) {
   end(world, written);
 }
 
+/// Two streams that write parts of the same memory, unknown to each other: readers wait for both.
+void all_writers_are_waited_for(World& world) {
+  const Tensor tensor = world.empty({256});
+  void* streams[2] = {};
+  for (size_t k = 0; k < 2; ++k) {
+    world.foreign(0, [&] {
+      streams[k] = world.foreign_stream();
+      world.foreign_set(static_cast<char*>(tensor.data()) + 512 * k, k == 0 ? 7 : 9, 512,
+                        streams[k]);
+    });
+    OK(dlx_tensor_written_on_stream(tensor.get(), number(streams[k])));
+  }
+  const std::vector<int32_t> found = world.download(tensor);
+  CHECK_EQUAL(found[0], kSevens);
+  CHECK_EQUAL(found[127], kSevens);
+  CHECK_EQUAL(found[128], kNines);
+  CHECK_EQUAL(found[255], kNines);
+  for (void* stream : streams) world.foreign(0, [&] { world.foreign_destroy(stream); });
+}
+
+/// A per-thread default stream is another one in every thread: the thread that hears of the work later waits
+/// for that of the one that gave it.
+void per_thread_streams_are_their_threads(World& world) {
+  const Tensor tensor = world.empty({256});
+  const auto per_thread = reinterpret_cast<void*>(2);
+  std::thread([&] {
+    world.foreign(0, [&] { world.foreign_set(tensor.data(), 7, 1024, per_thread); });
+    OK(dlx_tensor_written_on_stream(tensor.get(), 2));
+  }).join();
+  void* consumer = nullptr;
+  world.foreign(0, [&] { consumer = world.foreign_stream(); });
+  OK(dlx_tensor_wait_on_stream(tensor.get(), number(consumer)));
+  world.foreign(0, [&] {
+    world.foreign_set(tensor.data(), 9, 1024, consumer);
+    world.foreign_wait(consumer);
+  });
+  world.finish();
+  CHECK(holds(world, tensor, kNines));
+  world.foreign(0, [&] { world.foreign_destroy(consumer); });
+}
+
 /// The other library's stream may be gone when somebody waits for what it did.
 void streams_may_be_destroyed_meanwhile(World& world) {
   const Written written = write(world, 7);
@@ -86,6 +127,24 @@ void copies_wait_for_both_sides(World& world) {
   world.destroy(stream);
   end(world, source);
   end(world, target);
+}
+
+/// What two operands both wait for is waited for once: the default stream, where nothing else is known.
+void one_wait_serves_both_operands(World& world) {
+  std::vector<int32_t> data = numbers(256);
+  const Tensor source = world.upload(data, {256}), target = world.empty({256});
+  const int64_t stream = world.stream();
+  const dlx_copy_options options = on(stream);
+  world.foreign(0, [&] { world.foreign_set(source.data(), 7, 1024, nullptr); });
+  const int64_t before = world.fake->waits();
+  OK(dlx_tensor_copy_from(target.get(), source.get(), &options));
+  CHECK_EQUAL(world.fake->waits() - before, 1);
+  OK(dlx_tensor_copy_from(target.get(), source.get(),
+                          &options));  // `target` has an event of its own
+  CHECK_EQUAL(world.fake->waits() - before, 3);
+  world.foreign(0, [&] { world.foreign_wait(reinterpret_cast<void*>(stream)); });
+  CHECK(is_now(world, target, 7));
+  world.destroy(stream);
 }
 
 /// wait_on_stream: the consumer's own work comes after the producer's.
@@ -267,7 +326,11 @@ int main() {
        kEachWait},
       {"views wait for the same", views_wait_for_the_same, kEachWait},
       {"streams may be destroyed meanwhile", streams_may_be_destroyed_meanwhile, kEachWait},
+      {"all writers are waited for", all_writers_are_waited_for, kEachWait},
+      {"per-thread streams are their threads'", per_thread_streams_are_their_threads,
+       kNeedsCuda | kEachWait},
       {"copies wait for both sides", copies_wait_for_both_sides, kEachWait},
+      {"one wait serves both operands", one_wait_serves_both_operands, kNeedsFake},
       {"consumers' streams are ordered", consumers_streams_are_ordered, kEachWait},
       {"exports order the consumer's stream", exports_order_the_consumers_stream, kEachWait},
       {"exports with -1 call nothing", exports_with_minus_one_call_nothing, kNeedsFake},

@@ -22,11 +22,10 @@ std::vector<int32_t> numbers(size_t count, int32_t first) {
   return result;
 }
 
-template <typename F>
-void World::load(const char* cuda, const char* hip, F** out) {
-  *out = reinterpret_cast<F*>(dlsym(handle_, api.is_cuda() ? cuda : hip));
-  if (*out != nullptr) return;
-  std::fprintf(stderr, "the driver has no %s\n", api.is_cuda() ? cuda : hip);
+void* World::find(const char* symbol) const {
+  void* result = dlsym(handle_, symbol);
+  if (result != nullptr) return result;
+  std::fprintf(stderr, "the driver has no %s\n", symbol);
   std::abort();
 }
 

@@ -106,13 +106,22 @@ class World {
   /// The current context (CUDA) or device (HIP) of this thread.
   intptr_t foreign_current();
 
+  /// A function of the driver that only this case needs.
+  template <typename F>
+  void load(const char* symbol, F** out) const {
+    *out = reinterpret_cast<F*>(find(symbol));
+  }
+
   /// All work is done, and nothing was left behind or done wrong.
   void check_clean(int64_t streams = 0);
 
  private:
   using Call1 = int(void*);
+  void* find(const char* symbol) const;
   template <typename F>
-  void load(const char* cuda, const char* hip, F** out);
+  void load(const char* cuda, const char* hip, F** out) const {
+    load(api.is_cuda() ? cuda : hip, out);
+  }
   void* handle_ = nullptr;
   std::vector<void*> contexts_;
   int (*init_)(unsigned);

@@ -9,7 +9,7 @@ import types
 import pytest
 
 import dlx
-from dlpack_ctypes import Producer
+from dlpack_ctypes import IS_COPIED, Producer
 
 numpy = pytest.importorskip("numpy", reason="half of what asarray takes is NumPy's")
 
@@ -342,6 +342,46 @@ def test_device_of_host_data():
     assert dlx.asarray(b"abc", device="cpu").device == "cpu"
     with pytest.raises((dlx.UnavailableError, dlx.UnsupportedError)):
         dlx.asarray(b"abc", device="cuda:1000", force=True)
+
+
+class Elsewhere(Producer):
+    """Data of a device that dlx has no driver for. Its library can bring it to the CPU."""
+
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        self.calls.append(dl_device)
+        here = dl_device == (1, 0)
+        if copy is False and here:
+            raise BufferError("a copy is needed")
+        return self.export(flags=IS_COPIED if here else 0, device=dl_device or (14, 0)).capsule()
+
+    def __dlpack_device__(self):
+        return 14, 0
+
+
+def test_force_brings_what_dlx_cannot_read_to_the_cpu():
+    data = bytes(range(6))
+    x = Elsewhere(data, shape=(6,), dtype=(1, 8, 1))
+
+    assert dlx.asarray(x).device == "oneapi:0"
+    here = dlx.asarray(x, force=True)
+    assert (here.device, here.tolist()) == ("cpu", list(data))
+    assert dlx.asarray(x, dtype="float32", force=True).tolist() == list(data)
+    assert dlx.convert(x, "dlx", force=True).tolist() == list(data)
+    assert dlx.convert(x, "numpy", force=True).tolist() == list(data)
+    # Not without consent to a copy, nor where the caller says otherwise; a Tensor has no library to ask.
+    assert dlx.asarray(x, force=True, copy=False).device == "oneapi:0"
+    assert dlx.asarray(x, force=True, device="oneapi:0").device == "oneapi:0"
+    there = dlx.asarray(x)
+    assert dlx.asarray(there, force=True) is there
+    del here, there
+    assert x.deleted == len(x.exports)
+
+
+def test_force_leaves_what_dlx_can_read():
+    array = dlx.asarray([1, 2, 3])
+    assert dlx.asarray(array, force=True) is array
+    for x in (Producer(b"abc", shape=(3,), dtype=(1, 8, 1)), b"abc", [1, 2]):
+        assert dlx.asarray(x, force=True).device == "cpu"
 
 
 def test_data_elsewhere_moves_only_when_asked():

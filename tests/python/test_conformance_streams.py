@@ -1,7 +1,7 @@
 """CONFORMANCE.md D4, items 45, 46, 48 and 57: streams.
 
-dlx has no backend yet that could make one stream wait for another. What it must not do, with or
-without one, is ignore a stream: these tests hold it to a refusal where it cannot order the work.
+Without a driver dlx cannot make one stream wait for another. What it must not do then is ignore a stream:
+these tests hold it to a refusal. With a driver it orders them: devices/test_streams.py.
 The memory of these "devices" is the host's, and nobody looks at it.
 """
 

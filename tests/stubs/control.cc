@@ -58,6 +58,11 @@ FAKE_EXPORT void fake_fail_nth_call(int64_t n, int code) {
   engine().fail_code = code;
   engine().failed_call.clear();
 }
+FAKE_EXPORT void fake_fail_calls_of(const char* name, int code) {
+  const Lock lock(engine().lock);
+  engine().fail_name = name == nullptr ? "" : name;
+  engine().fail_code = code;
+}
 FAKE_EXPORT const char* fake_failed_call() { return engine().failed_call.c_str(); }
 
 FAKE_EXPORT void fake_ignore_nth_wait(int64_t n) {
@@ -139,7 +144,9 @@ FAKE_EXPORT int64_t fake_calls(const char* name) {
   for (const std::string& call : e.log) n += call == name;
   return n;
 }
-FAKE_EXPORT int64_t fake_all_calls() { return static_cast<int64_t>(engine().log.size()); }
+FAKE_EXPORT int64_t fake_all_calls() {
+  return static_cast<int64_t>(engine().log.size()) + engine().forked_calls;
+}
 FAKE_EXPORT int64_t fake_waits() { return engine().wait_count; }
 FAKE_EXPORT const char* fake_call_log() {
   const Lock lock(engine().lock);
@@ -150,6 +157,7 @@ FAKE_EXPORT const char* fake_call_log() {
 FAKE_EXPORT void fake_clear_log() {
   const Lock lock(engine().lock);
   engine().log.clear();
+  engine().forked_calls = 0;
   engine().wait_count = 0;
 }
 

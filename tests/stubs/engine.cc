@@ -20,8 +20,14 @@ void die(const char* format, ...) {
 }
 
 Thread& this_thread() {
-  thread_local Thread thread;
-  return thread;
+  // Kept by the engine: static objects of a program may call when the main thread's own have gone.
+  thread_local Thread* thread = nullptr;
+  if (thread == nullptr) {
+    Engine& e = engine();
+    const std::lock_guard<std::recursive_mutex> lock(e.lock);
+    thread = &e.threads.emplace_back();
+  }
+  return *thread;
 }
 
 Engine& engine() {
@@ -54,6 +60,7 @@ Call::Call(const char* name, Needs needs) {
   }
   // A forked child has no driver; the lock may be held by a thread that it does not have.
   if (e.pid != 0 && e.pid != getpid()) {
+    ++e.forked_calls;
     error_ = kNotInitialized;
     return;
   }
@@ -61,7 +68,7 @@ Call::Call(const char* name, Needs needs) {
   outer_ = e.current_call;
   e.current_call = name;
   e.log.emplace_back(name);
-  if (e.fail_in > 0 && --e.fail_in == 0) {
+  if ((e.fail_in > 0 && --e.fail_in == 0) || e.fail_name == name) {
     e.failed_call = name;
     error_ = e.fail_code;
   } else if (e.is_shut_down) {

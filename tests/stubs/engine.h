@@ -7,6 +7,7 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -197,6 +198,7 @@ struct Engine {
   Engine();
 
   std::recursive_mutex lock;
+  std::atomic<int64_t> forked_calls{0};  ///< made in a child of the process that initialised
   pid_t pid = 0;  ///< of the process that initialised the driver; 0: nobody did
   bool is_shut_down = false, is_stub = false;
   int version = 0;  ///< 0: the ABI layer's default
@@ -209,6 +211,7 @@ struct Engine {
   std::set<Capture*> captures;  ///< active ones
   uint64_t next_id = 1;
 
+  std::deque<Thread> threads;
   std::deque<Device> devices;
   std::deque<std::unique_ptr<Object>> objects;
   std::set<const void*> handles;  ///< addresses of `objects`
@@ -217,7 +220,7 @@ struct Engine {
 
   int64_t fail_in = 0, ignore_in = 0;
   int fail_code = 0;
-  std::string failed_call, ignored_wait;
+  std::string fail_name, failed_call, ignored_wait;
   std::vector<std::string> log;
   int64_t wait_count = 0;
   const char* current_call = "";

@@ -45,6 +45,8 @@ typedef struct fake_report {
   X(void, finish, (void))                                                                           \
   /* From now on the n-th call (from 1) fails with `code` and does nothing; 0: none. */             \
   X(void, fail_nth_call, (int64_t n, int code))                                                     \
+  /* From now on every call of that name fails so; NULL: none. */                                   \
+  X(void, fail_calls_of, (const char* name, int code))                                              \
   /* The call that failed so; "" if none did. */                                                    \
   X(const char*, failed_call, (void))                                                               \
   /* From now on the n-th wait (from 1), of the host or of a stream, does nothing; 0: none. */      \
@@ -71,7 +73,8 @@ typedef struct fake_report {
   X(void, set_memory, (int device, size_t bytes))                                                   \
   X(void, set_host_memory, (size_t bytes))                                                          \
   X(void, get_report, (fake_report * out))                                                          \
-  /* Calls since clear_log: of one name, of all; the names, one a line (borrowed). */               \
+  /* Calls since clear_log: of one name, of all; the names, one a line (borrowed). In a forked */   \
+  /* child only their number is known. */                                                           \
   X(int64_t, calls, (const char* name))                                                             \
   X(int64_t, all_calls, (void))                                                                     \
   X(int64_t, waits, (void))                                                                         \

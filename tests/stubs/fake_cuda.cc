@@ -225,6 +225,24 @@ FAKE_EXPORT cu::Result cuCtxEnablePeerAccess(cu::Context handle, unsigned flags)
   });
 }
 
+// ---- what HIP has otherwise -------------------------------------------------------------------------
+
+FAKE_EXPORT cu::Result cuStreamGetCtx(cu::Stream handle, cu::Context* out) {
+  return on_stream(__func__, handle, [&](Stream* stream, Context*) {
+    *out = reinterpret_cast<cu::Context>(stream->context);
+    return kOk;
+  });
+}
+
+FAKE_EXPORT cu::Result cuGraphInstantiateWithFlags(void** out, void* graph, unsigned long long) {
+  return plain(__func__, [&] {
+    auto* result = engine().add<GraphExec>();
+    result->nodes = object<Capture>(graph)->nodes;
+    *out = result;
+    return kOk;
+  });
+}
+
 // ---- superseded symbols ---------------------------------------------------------------------------
 
 // The plain names of versioned functions are the ABI of CUDA 3, with 32-bit addresses: who gets them

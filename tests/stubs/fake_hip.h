@@ -31,12 +31,17 @@ inline int major() { return version() / 10000000; }
 /// Leaves the error for hipGetLastError.
 hip::Result finish(int error);
 
+/// HIP is gone when exit() comes to what it registered at its start: a call after that ends the process.
+void start();
+void require_no_exit(const char* name);
+
 /// Every call initialises HIP.
 template <typename Body>
 hip::Result plain(const char* name, Body body) {
+  require_no_exit(name);
   const Call call(name, Call::kNothing);
   if (call.error() != kOk) return finish(call.error());
-  if (engine().pid == 0) initialize();
+  if (engine().pid == 0) start();
   if (engine().devices.empty()) return finish(kNoDevice);
   return finish(body());
 }

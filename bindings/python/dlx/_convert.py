@@ -43,11 +43,11 @@ def convert(
     if device is None and copy is not True and _is_own(type(x), profile):
         return x
     if tensor is None:
+        # Without `force`: whether the data has to move is the library's matter, not dlx's.
         if device is None and copy is None:
-            tensor = _native.asarray(x, force=force) if force else _native.asarray(x)
+            tensor = _native.asarray(x)
         else:
-            allowed = False if copy is False else None
-            tensor = _native.asarray(x, device=device, copy=allowed, force=force)
+            tensor = _native.asarray(x, device=device, copy=False if copy is False else None)
     if tensor.device.device_type not in profile.devices:
         tensor = _to_usable_device(x, tensor, profile, force, copy)
     elif copy and tensor.device.device_type != _profiles.CPU:

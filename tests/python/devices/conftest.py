@@ -1,7 +1,7 @@
 """Tests on fake drivers: DLX_CUDA_PATH and DLX_HIP_PATH name tests/stubs' shared objects.
 
 A process opens its drivers once, so these tests run in one of their own, which ./dev test starts
-(`devices-ctypes`, `devices-cffi`). Without the fakes nothing is collected here.
+(`fakes-ctypes-devices`, `fakes-cffi-devices`). Without the fakes nothing is collected here.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ class Cuda:
     """The fake's control functions under their names without "fake_", and calls of the driver."""
 
     def __init__(self, path):
-        self._library = ctypes.CDLL(path)
+        self.library = ctypes.CDLL(path)
         for name, result, arguments in (
             ("set_schedule", None, [c_char_p]),
             ("finish", None, []),
@@ -57,10 +57,10 @@ class Cuda:
             ("peek", c_int, [c_uint64, c_void_p, c_size_t]),
             ("poke", c_int, [c_uint64, c_void_p, c_size_t]),
         ):
-            function = self._library[f"fake_{name}"]
+            function = self.library[f"fake_{name}"]
             function.restype, function.argtypes = result, arguments
             setattr(self, name, function)
-        self._get_report = self._library.fake_get_report
+        self._get_report = self.library.fake_get_report
         self._get_report.restype, self._get_report.argtypes = None, [POINTER(Report)]
         self._contexts = {}
 
@@ -70,7 +70,7 @@ class Cuda:
         return report
 
     def call(self, name, *args):
-        code = self._library[name](*args)
+        code = self.library[name](*args)
         if code:
             raise RuntimeError(f"{name}: {code}")
 

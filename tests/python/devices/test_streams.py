@@ -11,7 +11,7 @@ import pytest
 from fake_driver import Memory, cuda, word
 
 import dlx
-from dlpack_ctypes import Imported
+from dlpack_ctypes import Imported, Producer
 
 CUDA, ROCM = "cuda:0", "rocm:0"
 
@@ -287,6 +287,14 @@ def test_copies_run_on_the_current_stream(driver):
     stream.synchronize()
     assert driver.report().pending == 0  # it was all there
     assert copy.to_device("cpu").tolist() == [1, 2, 3]
+
+
+def test_imports_ask_for_data_that_is_safe_on_the_current_stream():
+    producer = Producer(shape=(4,), dtype=(0, 32, 1), device=(2, 0))
+    with dlx.Stream(device=CUDA) as stream:
+        dlx.from_dlpack(producer)
+    dlx.from_dlpack(producer)
+    assert [call["stream"] for call in producer.calls] == [stream.handle, 1]
 
 
 # ---- stream= ----

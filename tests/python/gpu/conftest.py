@@ -1,41 +1,45 @@
 """Tests for a machine with an NVIDIA GPU: ./dev test --gpu. Without one all of them are skipped.
 
-What needs no other library also runs on the fake driver (DLX_CUDA_PATH).
+What needs no other library also runs on the fake driver (DLX_CUDA_PATH), and so does test_gpu_order.py,
+with stand_in.py for PyTorch.
 """
 
 from __future__ import annotations
 
+import gc
 import os
+import sys
+from pathlib import Path
 
 import pytest
+from machine import CUDA, ON_FAKE, problem_of_cuda
 
 import dlx
-from dlx import _capi
 
-ON_FAKE = os.path.basename(os.environ.get("DLX_CUDA_PATH", "")).startswith("fake_")
-
-
-def problem_of_cuda():
-    if _capi.device_count(2):
-        return None
-    return f"no NVIDIA GPU: {_capi.device_reason(2)}"
+if ON_FAKE:
+    sys.path.append(str(Path(__file__).parents[1] / "devices"))  # fake_driver
+# JAX takes three quarters of the memory otherwise, from those who share the GPU with it here.
+os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 
 
-def pytest_collection_modifyitems(items):
-    problem = problem_of_cuda()
-    for item in items:
-        if problem is not None and "/gpu/" in item.nodeid:
-            item.add_marker(pytest.mark.skip(reason=problem))
-
-
-@pytest.fixture(scope="session")
-def torch():
+def import_torch():
     if ON_FAKE:
         pytest.skip("PyTorch needs a real driver")
     module = pytest.importorskip("torch")
     if not module.cuda.is_available():
         pytest.skip(f"this PyTorch ({module.__version__}) has no CUDA device")
     return module
+
+
+@pytest.fixture(scope="session")
+def torch():
+    return import_torch()
+
+
+@pytest.fixture(scope="session")
+def real_torch():
+    """The same for a module whose `torch` may be another."""
+    return import_torch()
 
 
 @pytest.fixture(scope="session")
@@ -72,21 +76,23 @@ def jax():
     return module
 
 
-@pytest.fixture
-def busy(torch):
-    """Keeps a stream of torch's busy for some tenths of a second."""
-
-    def keep(stream, milliseconds=300):
-        with torch.cuda.stream(stream):
-            torch.cuda._sleep(int(milliseconds * 1_500_000))  # cycles of the GPU's clock
-        return stream
-
-    return keep
+def rest():
+    """Waits for all that the GPU was given, by whomever."""
+    gc.collect()
+    torch = sys.modules.get("torch")
+    if torch is not None and not ON_FAKE and torch.cuda.is_initialized():
+        torch.cuda.synchronize()
+    dlx.Stream(1, device=CUDA).synchronize()
+    dlx.Device(CUDA).synchronize()
 
 
 @pytest.fixture(autouse=True)
 def clean():
-    """Each test begins and ends with the GPU at rest."""
-    dlx.Device("cuda:0").synchronize()
+    """Each test begins and ends with the GPU at rest. The libraries' fixtures come before this one: their
+    import is tried without a GPU, too."""
+    problem = problem_of_cuda()
+    if problem is not None:
+        pytest.skip(problem)
+    rest()
     yield
-    dlx.Device("cuda:0").synchronize()
+    rest()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy
 import pytest
+from machine import CUDA
 
 import dlx
 
-CUDA = "cuda:0"
 NAMES = ["int8", "int16", "float16", "int32", "float64", "complex64", "complex128", "bool"]
 SEED = 20
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy
 import pytest
+from machine import CUDA
 
 import dlx
 
-CUDA = "cuda:0"
 TORCH = [
     "bool", "int8", "int16", "int32", "int64", "uint8", "float16", "float32", "float64", "bfloat16",
     "complex64", "complex128", "float8_e4m3fn", "float8_e5m2",

@@ -123,6 +123,7 @@ def test_reading_a_tensor_there_is_refused_with_the_way_out():
     [
         lambda x: dlx.from_dlpack(x, device="cpu"),
         lambda x: dlx.asarray(x, device="cpu"),
+        lambda x: dlx.asarray(x, force=True),
         lambda x: dlx.asarray(dlx.convert(x, "numpy", force=True)),
         lambda x: dlx.asarray(dlx.convert(x, "numpy", device="cpu")),
     ],

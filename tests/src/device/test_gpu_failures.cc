@@ -144,6 +144,7 @@ void forked_child(void**) {
       CHECK(contains(error_of([&] { gpu.backend.is_done(0, event); }), "forked"));
       dlx::PointerInfo info = {};
       CHECK(!gpu.backend.locate(data, &info));
+      CHECK_EQUAL(gpu.backend.current_device(), 0);
       gpu.backend.release_event(0, event);
       gpu.free(data);
       CHECK_EQUAL(gpu.all_calls(), 0);
