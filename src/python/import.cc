@@ -105,6 +105,15 @@ Ref call_fallback(PyObject* object, PyObject* dtype, PyObject* device, PyObject*
   return result;
 }
 
+/// Numbers and lists of them as a new tensor of the CPU; none if that is left to the fallback.
+Ref new_array_of(PyObject* object, const DLDataType* dtype, const Request& request) {
+  const bool here = !request.has_device ||
+                    (request.device.device_type == kDLCPU && request.device.device_id == 0);
+  if (request.copy == DLX_COPY_NEVER || !here) return Ref();
+  TensorRef tensor = tensor_of_numbers(object, dtype);
+  return tensor.get() == nullptr ? Ref() : Ref(new_object(static_cast<TensorRef&&>(tensor)));
+}
+
 PyObject* dtype_numbers(DLDataType dtype) {
   const int64_t numbers[] = {dtype.code, dtype.bits, dtype.lanes};
   return tuple_of(3, numbers);
@@ -124,20 +133,22 @@ Ref convert(Ref tensor, DLDataType dtype, int32_t copy, bool force) {
 /// `values` as in the signature of asarray.
 Ref asarray_of(PyObject* const* values) {
   PyObject* object = values[0];
-  auto fall_back = [&] {
+  Request request = read_request(values[2], values[3]);
+  auto fall_back = [&](const DLDataType* dtype) {
+    Ref tensor = new_array_of(object, dtype, request);
+    if (tensor) return tensor;
     return call_fallback(object, values[1], values[2], values[3], values[4]);
   };
-  Request request = read_request(values[2], values[3]);
   if (values[1] == nullptr || values[1] == api.none) {
     Ref tensor = array_of(object, request);
-    return tensor ? static_cast<Ref&&>(tensor) : fall_back();
+    return tensor ? static_cast<Ref&&>(tensor) : fall_back(nullptr);
   }
   // A conversion copies anyway, so the copy that was asked for waits until it is known.
   const DLDataType dtype = to_dtype(values[1]);
   const int32_t copy = request.copy;
   if (copy == DLX_COPY_ALWAYS) request.copy = DLX_COPY_IF_NEEDED;
   Ref tensor = array_of(object, request);
-  if (!tensor) return fall_back();
+  if (!tensor) return fall_back(&dtype);
   if (!same_dtype(tensor_of(tensor.get())->dl.dtype, dtype)) {
     const bool force = values[4] != nullptr && values[4] == api.true_;
     return convert(static_cast<Ref&&>(tensor), dtype, copy, force);
@@ -152,8 +163,12 @@ PyObject* asarray(PyObject*, PyObject* const* args, intptr_t nargs, PyObject* kw
     static const Signature kSignature = {
         "asarray", 5, 1,
         1,         1, {&names.data, &names.dtype, &names.device, &names.copy, &names.force}};
-    PyObject* values[5];
-    parse_arguments(kSignature, args, nargs, kwnames, values);
+    PyObject* values[5] = {};
+    if (nargs == 1 && kwnames == nullptr) {
+      values[0] = args[0];
+    } else {
+      parse_arguments(kSignature, args, nargs, kwnames, values);
+    }
     return asarray_of(values).detach();
   });
 }
@@ -162,8 +177,9 @@ PyObject* asarray(PyObject*, PyObject* const* args, intptr_t nargs, PyObject* kw
 
 PyObject* as_tensor(PyObject* object) {
   Ref tensor = array_of(object, Request());
-  if (tensor) return tensor.detach();
-  return call_fallback(object, nullptr, nullptr, nullptr, nullptr).detach();
+  if (!tensor) tensor = new_array_of(object, nullptr, Request());
+  if (!tensor) tensor = call_fallback(object, nullptr, nullptr, nullptr, nullptr);
+  return tensor.detach();
 }
 
 PyObject* as_shared_tensor(PyObject* object) {
@@ -176,6 +192,7 @@ PyObject* as_shared_tensor(PyObject* object) {
 
 PyObject* as_tensor_like(PyObject* object, Tensor* like) {
   Ref tensor = array_of(object, Request());
+  if (!tensor) tensor = new_array_of(object, &like->dl.dtype, Request());
   if (tensor) return tensor.detach();
   // In numbers: the public object could need NumPy.
   const Ref dtype(dtype_numbers(like->dl.dtype));

@@ -159,8 +159,9 @@ int tensor_setitem(PyObject* self, PyObject* key, PyObject* value) {
           check(api.PyObject_CallFunctionObjArgs(state.setitem, self, key, value, nullptr)));
       return 0;
     }
-    if (const TensorRef scalar = scalar_tensor(value, tensor->dl.dtype); scalar.get() != nullptr) {
-      copy_tensor_from(target.get(), scalar.get(), CopyRequest());
+    const TensorRef numbers = tensor_of_numbers(value, &tensor->dl.dtype);
+    if (numbers.get() != nullptr) {
+      copy_tensor_from(target.get(), numbers.get(), CopyRequest());
       return 0;
     }
     Ref source(as_tensor_like(value, tensor));

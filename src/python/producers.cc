@@ -50,7 +50,9 @@ Ref resolve_lazy_bits(PyObject* object, const TypeEntry& entry, bool is_complex,
   const LazyBitPredicates bits =
       entry.lazy_bits.is_neg != nullptr ? entry.lazy_bits : find_lazy_bits(object);
   {
-    const Ref gradient(check(api.PyObject_GetAttr(object, names.requires_grad)));
+    const Ref gradient(check(bits.get != nullptr
+                                 ? bits.get(bits.requires_grad, object, object->type)
+                                 : api.PyObject_GetAttr(object, names.requires_grad)));
     if (gradient.get() == api.true_) {
       fail(DLX_ERROR_UNSUPPORTED, "the tensor requires grad, which would be lost: pass x.detach()");
     }
@@ -329,10 +331,6 @@ Imported consume(PyObject* capsule, const TypeEntry& entry) {
   }
   return imported;
 }
-
-}  // namespace
-
-namespace {
 
 /// An object of a class without __dlpack__ may have one of its own.
 bool has_dlpack(PyObject* object) {

@@ -120,8 +120,9 @@ PyObject* as_tensor_like(PyObject* object, Tensor* like);
 TensorRef import_by_arrow(PyObject* object, int32_t copy, bool* copied);
 TensorRef import_by_arrow_stream(PyObject* object, int32_t copy, bool* copied);
 
-/// A 0-d tensor of a Python number whose conversion to `dtype` is beyond doubt, or none.
-TensorRef scalar_tensor(PyObject* value, DLDataType dtype);  // scalars.cc
+/// A new tensor of Python numbers: one of them, or lists and tuples of them, of `dtype`, or of the one
+/// that they have by themselves if it is NULL. None for whatever else, and for what does not fit.
+TensorRef tensor_of_numbers(PyObject* object, const DLDataType* dtype);  // sequence.cc
 
 /// Functions of the module, each a PyCFunction; ends with a NULL name.
 extern PyMethodDef import_functions[];   // import.cc

@@ -13,7 +13,7 @@ TypeEntry type_entries[256];
 namespace {
 
 void clear(TypeEntry* entry) noexcept {
-  Ref weak_reference(entry->weak_reference);
+  const Ref weak_reference(entry->weak_reference), descriptor(entry->lazy_bits.requires_grad);
   *entry = TypeEntry();
 }
 
@@ -107,14 +107,30 @@ PyCFunction find_predicate(PyObject* object, PyObject* name) {
   return api.PyCFunction_GetFunction(method.get());
 }
 
+/// The type's attribute, if it is one in C (getset_descriptor, as Tensor's own are).
+Ref find_descriptor(PyObject* type, PyObject* name) {
+  const Ref own(check(api.PyObject_GetAttr(state.tensor_type, names.shape)));
+  Ref found(check(api.PyObject_GetAttr(type, name)));
+  return found.get()->type == own.get()->type ? static_cast<Ref&&>(found) : Ref();
+}
+
 }  // namespace
 
 LazyBitPredicates find_lazy_bits(PyObject* object) {
   LazyBitPredicates found;
   found.is_neg = find_predicate(object, names.is_neg);
   found.is_conj = find_predicate(object, names.is_conj);
+  Ref descriptor = find_descriptor(object->type, names.requires_grad);
   TypeEntry& place = place_of(object->type);
-  if (place.type == object->type) place.lazy_bits = found;
+  if (place.type != object->type) return found;
+  if (descriptor) {
+    void* get = api.PyType_GetSlot(descriptor.get()->type, Py_tp_descr_get);
+    api.PyErr_Clear();  // CPython 3.9 refuses to look into types that are not on the heap
+    found.get = reinterpret_cast<LazyBitPredicates::DescriptorGet>(get);
+    found.requires_grad = descriptor.detach();
+  }
+  const Ref old(place.lazy_bits.requires_grad);
+  place.lazy_bits = found;
   return found;
 }
 
