@@ -65,6 +65,8 @@ enum {
   Py_mp_ass_subscript = 3,
   Py_mp_length = 4,
   Py_mp_subscript = 5,
+  Py_sq_item = 44,
+  Py_sq_length = 45,
   Py_tp_dealloc = 52,
   Py_tp_descr_get = 54,
   Py_tp_doc = 56,

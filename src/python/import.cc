@@ -44,9 +44,13 @@ TensorRef import_object(PyObject* object, const Request& request, bool whole) {
   } else if ((entry.flags & kNdarray) != 0) {
     imported.tensor = import_ndarray(object, request.copy != DLX_COPY_NEVER, &imported.copied);
   } else if (entry.table != nullptr) {
-    imported = import_by_table(object, entry, request);
+    imported = by_protocol("`__dlpack__`", object,
+                           [&] { return import_by_table(object, entry, request); });
   }
-  if (imported.tensor.get() == nullptr) imported = import_by_protocol(object, entry, request);
+  if (imported.tensor.get() == nullptr) {
+    imported = by_protocol("`__dlpack__`", object,
+                           [&] { return import_by_protocol(object, entry, request); });
+  }
   if (request.is_plain()) return static_cast<TensorRef&&>(imported.tensor);
   return settle(static_cast<Imported&&>(imported), request);
 }

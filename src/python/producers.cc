@@ -136,7 +136,16 @@ Imported import_by_table(PyObject* object, const TypeEntry& entry, const Request
   Imported imported;
   imported.copied =
       managed->version.major == 1 && (managed->flags & DLPACK_FLAG_BITMASK_IS_COPIED) != 0;
-  imported.tensor = take(managed);
+  try {
+    imported.tensor = take(managed);
+  } catch (const Error&) {
+    // torch exports some tensors that have no memory of their own with a NULL pointer.
+    const Ref fine(api.PyObject_CallFunctionObjArgs(state.guard, object, nullptr));
+    if (fine) throw;
+    if (api.PyErr_ExceptionMatches(state.errors[DLX_ERROR_UNSUPPORTED]) != 0) throw PythonError();
+    api.PyErr_Clear();
+    throw;
+  }
   if (!host) {
     try {
       order_by_table(*entry.table, imported.tensor.get());
@@ -166,16 +175,15 @@ DLDevice read_device(PyObject* object) {
   const bool valid = (api.PyType_GetFlags(pair.get()->type) & kTypeFlagTuple) != 0 &&
                      api.PyTuple_Size(pair.get()) == 2;
   if (!valid) {
-    raise(state.errors[DLX_ERROR_INVALID_ARGUMENT],
-          "from_dlpack: x.__dlpack_device__() must return a tuple of two integers (got %s)",
-          type_text(pair.get()->type).text);
+    fail(DLX_ERROR_INVALID_ARGUMENT,
+         "`__dlpack_device__` must return a tuple of two integers (got %s)",
+         type_text(pair.get()->type).text);
   }
-  const int64_t type = to_int64(api.PyTuple_GetItem(pair.get(), 0), "x.__dlpack_device__()[0]");
-  const int64_t id = to_int64(api.PyTuple_GetItem(pair.get(), 1), "x.__dlpack_device__()[1]");
+  const int64_t type = to_int64(api.PyTuple_GetItem(pair.get(), 0), "__dlpack_device__()[0]");
+  const int64_t id = to_int64(api.PyTuple_GetItem(pair.get(), 1), "__dlpack_device__()[1]");
   if (type <= 0 || type > INT32_MAX || id < 0 || id > INT32_MAX) {
-    raise(state.errors[DLX_ERROR_INVALID_ARGUMENT],
-          "from_dlpack: x.__dlpack_device__() names no device (got type %lld, id %lld)",
-          static_cast<long long>(type), static_cast<long long>(id));
+    fail(DLX_ERROR_INVALID_ARGUMENT, "`__dlpack_device__` names no device (got type %lld, id %lld)",
+         static_cast<long long>(type), static_cast<long long>(id));
   }
   DLDevice device;
   device.device_type = static_cast<DLDeviceType>(type);
@@ -324,10 +332,10 @@ Imported consume(PyObject* capsule, const TypeEntry& entry) {
     imported.tensor = import_legacy(managed, flags);
     api.PyCapsule_SetName(capsule, "used_dltensor");
   } else {
-    raise(state.errors[DLX_ERROR_INVALID_ARGUMENT],
-          "from_dlpack: x.__dlpack__() must return a PyCapsule named \"dltensor_versioned\" or "
-          "\"dltensor\" that nobody has consumed (got %s)",
-          what_came(capsule).text);
+    fail(DLX_ERROR_INVALID_ARGUMENT,
+         "it must return a PyCapsule named \"dltensor_versioned\" or \"dltensor\" that nobody has "
+         "consumed (got %s)",
+         what_came(capsule).text);
   }
   return imported;
 }

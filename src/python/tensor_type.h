@@ -34,6 +34,7 @@ int tensor_getbuffer(PyObject* self, PyBuffer* view, int flags);     // buffer.c
 void tensor_releasebuffer(PyObject* self, PyBuffer* view);           // buffer.cc
 intptr_t tensor_length(PyObject* self);                              // indexing.cc
 PyObject* tensor_getitem(PyObject* self, PyObject* key);             // indexing.cc
+PyObject* tensor_item(PyObject* self, intptr_t index);               // indexing.cc
 int tensor_setitem(PyObject* self, PyObject* key, PyObject* value);  // indexing.cc
 PyObject* tensor_dlpack(PyObject* self, PyObject* const* args, intptr_t nargs,
                         PyObject* kwnames);                 // export.cc

@@ -67,22 +67,26 @@ Ref find_attribute(PyObject* object, PyObject* name) {
 TypeText type_text(PyObject* type) noexcept {
   TypeText out;
   const WithoutPendingError aside;
-  auto text_of = [type](const char* attribute, Ref* value) {
-    *value = Ref(api.PyObject_GetAttrString(type, attribute));
+  auto text_of = [type](PyObject* attribute, Ref* value) {
+    *value = Ref(api.PyObject_GetAttr(type, attribute));
     const bool text = *value && (api.PyType_GetFlags(value->get()->type) & kTypeFlagUnicode) != 0;
     const char* result = text ? api.PyUnicode_AsUTF8AndSize(value->get(), nullptr) : nullptr;
     api.PyErr_Clear();
     return result == nullptr ? "?" : result;
   };
   Ref module_value, name_value;
-  const char* module = text_of("__module__", &module_value);
-  const char* name = text_of("__qualname__", &name_value);
+  const char* module = text_of(names.__module__, &module_value);
+  const char* name = text_of(names.__qualname__, &name_value);
   if (std::strcmp(module, "builtins") == 0) {
     std::snprintf(out.text, sizeof out.text, "%s", name);
   } else {
     std::snprintf(out.text, sizeof out.text, "%s.%s", module, name);
   }
   return out;
+}
+
+void fail_by(const char* protocol, PyObject* object, const Error& error) {
+  fail(error.status(), "%s of %s: %s", protocol, type_text(object->type).text, error.what());
 }
 
 TypeEntry look_up_new_type(PyObject* type) {

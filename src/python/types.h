@@ -70,6 +70,19 @@ struct TypeText {
 };
 TypeText type_text(PyObject* type) noexcept;
 
+/// Throws `error` again, as one of a protocol of `object`, whose class it names.
+[[noreturn, gnu::cold]] void fail_by(const char* protocol, PyObject* object, const Error& error);
+
+/// Runs `body`, which reads a protocol of `object`: errors in what the object gave name both.
+template <typename Body>
+auto by_protocol(const char* protocol, PyObject* object, Body&& body) -> decltype(body()) {
+  try {
+    return body();
+  } catch (const Error& error) {
+    fail_by(protocol, object, error);
+  }
+}
+
 /// Whether a numpy.ndarray's dtype is one that DLPack has by NumPy's type number alone, and its
 /// fields can be trusted. Throws PythonError.
 bool has_plain_dtype(PyObject* object);

@@ -48,7 +48,13 @@ def is_sequence(obj: object) -> bool:
     if isinstance(obj, (list, tuple)):
         return True
     # What has keys is a mapping, or holds named members (h5py and Zarr groups).
-    return hasattr(obj, "__len__") and hasattr(obj, "__getitem__") and not hasattr(obj, "keys")
+    if not hasattr(obj, "__len__") or not hasattr(obj, "__getitem__") or hasattr(obj, "keys"):
+        return False
+    try:
+        len(obj)
+    except TypeError:  # one of something that may also be many: astropy's Time, SciPy's Rotation
+        return False
+    return True
 
 
 def build(obj: Any, code: DTypeCode | None) -> tuple[Tensor, bool]:
