@@ -15,8 +15,11 @@ ownership exactly. Then follow, in this order:
 5. `__array__`: whatever the object makes of itself; may copy, and needs NumPy.
 6. numbers and nested sequences: always a copy, since there is no array yet.
 
+MXNet's arrays and C arrays of cffi, which have no protocol, come before the second.
+
 For classes that no other library gives a meaning (`PLAIN` in _hooks.py) the native code looks for the
-first four itself, and comes here for numbers, sequences, masks and `copy=` with `__array__` only.
+first four itself; numbers, lists and tuples it reads by itself. It comes here for other sequences, for
+masks, for `copy=` with `__array__`, and for the reason why something cannot be read.
 
 The first protocol that an object has decides. If it fails, its error is shown: trying the next one
 would hide the reason, and might copy where sharing was expected.
