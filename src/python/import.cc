@@ -221,7 +221,8 @@ PyMethodDef import_functions[] = {
      "read-only\n"
      "known), the buffer protocol, __array_interface__ and __array_struct__, Arrow\n"
      "(__arrow_c_device_array__, __arrow_c_array__, __arrow_c_stream__), __array__, and last\n"
-     "nested sequences and scalars, which are copied. C arrays of cffi are shared. `dtype` converts, `device` moves, `copy` is\n"
+     "nested sequences and scalars, which are copied. C arrays of cffi are shared. `dtype` "
+     "converts, `device` moves, `copy` is\n"
      "as in from_dlpack; force=True allows a device transfer and nothing else."},
     {nullptr, nullptr, 0, nullptr}};
 

@@ -10,6 +10,12 @@
 #include "src/tensor/order.h"
 
 namespace dlx::py {
+
+Ref call_method(PyObject* object, PyObject* name) {
+  PyObject* arguments[] = {object};
+  return Ref(check(api.PyObject_VectorcallMethod(name, arguments, 1, nullptr)));
+}
+
 namespace {
 
 constexpr const char* kVersioned = "dltensor_versioned";
@@ -17,11 +23,6 @@ constexpr const char* kLegacy = "dltensor";
 
 bool is_device(const DLDevice& device, const DLDevice& wanted) noexcept {
   return device.device_type == wanted.device_type && device.device_id == wanted.device_id;
-}
-
-Ref call_method(PyObject* object, PyObject* name) {
-  PyObject* arguments[] = {object};
-  return Ref(check(api.PyObject_VectorcallMethod(name, arguments, 1, nullptr)));
 }
 
 /// Takes over a managed tensor; it is gone afterwards, in any case.
@@ -33,46 +34,6 @@ TensorRef take(DLManagedTensorVersioned* managed) {
     if (!consumed && managed->deleter != nullptr) managed->deleter(managed);
     throw;
   }
-}
-
-// ---- torch ---------------------------------------------------------------------------------------
-
-bool call_predicate(PyObject* object, PyCFunction function, PyObject* name) {
-  const Ref result =
-      function != nullptr ? Ref(check(function(object, nullptr))) : call_method(object, name);
-  return result.get() == api.true_;
-}
-
-/// torch marks conj and neg on the tensor and applies them later; its own exports look past the
-/// bits. Returns the object to import in place of `object`, or none if it is fine as it is.
-Ref resolve_lazy_bits(PyObject* object, const TypeEntry& entry, bool is_complex,
-                      const Request& request) {
-  const LazyBitPredicates bits =
-      entry.lazy_bits.is_neg != nullptr ? entry.lazy_bits : find_lazy_bits(object);
-  {
-    const Ref gradient(check(bits.get != nullptr
-                                 ? bits.get(bits.requires_grad, object, object->type)
-                                 : api.PyObject_GetAttr(object, names.requires_grad)));
-    if (gradient.get() == api.true_) {
-      fail(DLX_ERROR_UNSUPPORTED, "the tensor requires grad, which would be lost: pass x.detach()");
-    }
-  }
-  const bool conjugated = is_complex && call_predicate(object, bits.is_conj, names.is_conj);
-  const bool negated = call_predicate(object, bits.is_neg, names.is_neg);
-  if (!conjugated && !negated) return Ref();
-  if (request.copy == DLX_COPY_NEVER) {
-    fail(
-        DLX_ERROR_COPY_REFUSED,
-        "a copy is needed (the tensor's %s bit is set, so that its memory holds other values), and "
-        "copy=False",
-        conjugated ? "conj" : "neg");
-  }
-  const Ref plain = call_method(object, names.resolve_conj);
-  return call_method(plain.get(), names.resolve_neg);
-}
-
-bool may_have_lazy_bits(DLDataType dtype) noexcept {
-  return dtype.code != kDLInt && dtype.code != kDLUInt && dtype.code != kDLBool;
 }
 
 // ---- the exchange table --------------------------------------------------------------------------
