@@ -1,9 +1,10 @@
 """What an exchange costs a call: dlx beside its peers, interleaved, in one process.
 
-usage: python benchmarks/bench_exchange.py [--c PROGRAM] [--write FILE]
+usage: python benchmarks/bench_exchange.py [--c PROGRAM] [--elsewhere PYTHON] [--write FILE]
 
 Each row times two statements in turns and keeps the best of each, so that a noisy machine
-disturbs both alike; the ratio is what counts. --c is the compiled exchange.c.
+disturbs both alike; the ratio is what counts. --c is the compiled exchange.c. --elsewhere is an
+interpreter of another environment, which measures the rows of libraries that are not installed here.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ import sys
 import timeit
 from pathlib import Path
 
-CALLS = 2_000
+CALLS = 2_000  # in a round, at most
 ROUNDS = 250  # short ones, so that some fall between the bursts of other programs
+ROUND_NS, ROW_NS = 4e6, 2e10  # slow statements are called less often
 
 SETUP = """
 import numpy as np
@@ -45,6 +47,8 @@ class Arrow:
     def __arrow_c_array__(self, requested_schema=None):
         return self.x.__arrow_c_array__(requested_schema)
 interface, struct, method = Interface(a), Struct(a), Method(a)
+number, numbers = 1.5, [1, 2, 3]
+rows = [[i + 0.5 * j for j in range(1000)] for i in range(1000)]
 """
 SETUP_PEERS = {
     "torch": "import torch\nti = torch.zeros(3, 4, dtype=torch.int32)\ntf = torch.zeros(3, 4)\n"
@@ -69,6 +73,9 @@ ROWS: list[tuple[str, str, str, str, tuple[str, ...]]] = [
      ("torch", "tvm_ffi")),
     ("import torch complex64, with checks", "dlx.from_dlpack(tc)", "tvm_ffi.from_dlpack(tc)", "1.2",
      ("torch", "tvm_ffi")),
+    ("the same, checked by the caller", "dlx.from_dlpack(tc)",
+     "tc.requires_grad or tc.is_conj() or tc.is_neg() or tvm_ffi.from_dlpack(tc)", "1.2",
+     ("torch", "tvm_ffi")),
     ("dispatch of asarray: an ndarray", "dlx.asarray(a)", "dlx.from_dlpack(a)", "+50 ns", ()),
     ("dispatch of asarray: torch int32", "dlx.asarray(ti)", "dlx.from_dlpack(ti)", "+50 ns",
      ("torch",)),
@@ -85,6 +92,9 @@ ROWS: list[tuple[str, str, str, str, tuple[str, ...]]] = [
     ("__arrow_c_array__", "dlx.asarray(arrow)", "pa.array(arrow)", "1.2", ("pyarrow",)),
     ("of it, the producer's own part", "dlx.asarray(arrow)", "arrow.__arrow_c_array__()", "",
      ("pyarrow",)),
+    ("a number", "dlx.asarray(number)", "np.asarray(number)", "1.0", ()),
+    ("a list", "dlx.asarray(numbers)", "np.asarray(numbers)", "1.0", ()),
+    ("1000 lists of 1000 floats", "dlx.asarray(rows)", "np.asarray(rows)", "1.0", ()),
     ("convert to NumPy", "dlx.convert(d, 'numpy')", "np.from_dlpack(d)", "+150 ns", ()),
     ("convert to torch", "dlx.convert(d, 'torch')", "torch.from_dlpack(d)", "+150 ns", ("torch",)),
     ("convert an ndarray to torch", "dlx.convert(a, 'torch')", "torch.from_dlpack(a)", "+150 ns",
@@ -122,10 +132,12 @@ ROWS: list[tuple[str, str, str, str, tuple[str, ...]]] = [
 def nanoseconds(statements: list[str], namespace: dict[str, object]) -> list[float]:
     """Best time of each statement, in turns."""
     timers = [timeit.Timer(statement, globals=namespace) for statement in statements]
-    best = [float("inf")] * len(timers)
-    for _ in range(ROUNDS):
+    best = [timer.timeit(1) * 1e9 for timer in timers]
+    best = [min(first, timer.timeit(1) * 1e9) for first, timer in zip(best, timers)]
+    calls = max(1, min(CALLS, int(ROUND_NS / max(best))))
+    for _ in range(max(5, min(ROUNDS, int(ROW_NS / (calls * sum(best)))))):
         for i, timer in enumerate(timers):
-            best[i] = min(best[i], timer.timeit(CALLS) / CALLS * 1e9)
+            best[i] = min(best[i], timer.timeit(calls) / calls * 1e9)
     return best
 
 
@@ -151,29 +163,43 @@ def cpu_name() -> str:
     return platform.processor() or platform.machine()
 
 
-def version_of(distribution: str) -> str:
+def version_of(distribution: str, elsewhere: str | None) -> str:
     try:
         return importlib.metadata.version(distribution)
     except importlib.metadata.PackageNotFoundError:
-        return "not installed"
+        if elsewhere is None:
+            return "not installed"
+    code = f"import importlib.metadata as m; print(m.version({distribution!r}))"
+    done = subprocess.run([elsewhere, "-c", code], capture_output=True, text=True, check=False)
+    return f"{done.stdout.strip()} (apart)" if done.returncode == 0 else "not installed"
 
 
-def measure(c_program: str | None) -> list[str]:
+def rows_elsewhere(python: str, module: str) -> list[str]:
+    """The rows that need the module, measured by another interpreter."""
+    command = [python, __file__, "--only", module]
+    output = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+    return [line for line in output.splitlines() if line.startswith("|")]
+
+
+def measure_rows(elsewhere: str | None, only: str | None) -> list[str]:
+    """The rows of the table; with `only`, those that need this module."""
     namespace: dict[str, object] = {}
     exec(SETUP, namespace)
     present = set()
     for module, setup in SETUP_PEERS.items():
-        if importlib.util.find_spec(module) is None:
-            print(f"left out: rows with {module}, which is not installed")
-            continue
-        exec(setup, namespace)
-        present.add(module)
-    lines = [
-        "| what | dlx | ns | beside | ns | ratio | difference | goal |",
-        "|---|---|--:|---|--:|--:|--:|--:|",
-    ]
+        if importlib.util.find_spec(module) is not None:
+            exec(setup, namespace)
+            present.add(module)
+        elif not elsewhere:
+            print(f"left out: rows with {module}, which is not installed", file=sys.stderr)
+    lines: list[str] = []
     for what, ours, peer, goal, modules in ROWS:
+        if only is not None and only not in modules:
+            continue
         if not present.issuperset(modules):
+            missing = sorted(set(modules) - present)
+            if elsewhere:
+                lines += rows_elsewhere(elsewhere, missing[0])
             continue
         print(f"  {what}: {ours} beside {peer}", file=sys.stderr)
         own, other = nanoseconds([ours, peer], namespace)
@@ -182,6 +208,15 @@ def measure(c_program: str | None) -> list[str]:
             f"| {what} | `{ours}` | {own:.0f} | `{peer}` | {other:.0f} | {own / other:.2f} "
             f"| {own - other:+.0f} | {limit} |"
         )
+    return lines
+
+
+def measure(c_program: str | None, elsewhere: str | None) -> list[str]:
+    lines = [
+        "| what | dlx | ns | beside | ns | ratio | difference | goal |",
+        "|---|---|--:|---|--:|--:|--:|--:|",
+        *measure_rows(elsewhere, None),
+    ]
     own, other = import_milliseconds("dlx"), import_milliseconds("numpy")
     lines.append(
         f"| import | `import dlx` | {own:.1f} ms | `import numpy` | {other:.1f} ms "
@@ -203,21 +238,26 @@ def measure(c_program: str | None) -> list[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--c", metavar="PROGRAM", help="the compiled exchange.c")
+    parser.add_argument("--elsewhere", metavar="PYTHON", help="for libraries not installed here")
+    parser.add_argument("--only", metavar="MODULE", help="print the rows that need it, no more")
     parser.add_argument("--write", metavar="FILE", help="also write the table there")
     arguments = parser.parse_args()
-    lines = measure(arguments.c)
+    if arguments.only:
+        print("\n".join(measure_rows(None, arguments.only)))
+        return
+    lines = measure(arguments.c, arguments.elsewhere)
     print("\n".join(lines))
     if arguments.write:
         versions = ", ".join(
-            f"{name} {version_of(name)}"
+            f"{name} {version_of(name, arguments.elsewhere)}"
             for name in ("numpy", "torch", "apache-tvm-ffi", "ctypes-dlpack", "pyarrow", "jax")
         )
         head = [
             "# Exchange: what a call costs",
             "",
             "Made by `./dev bench exchange --write docs/benchmarks/exchange.md`: best of "
-            f"{ROUNDS} rounds of {CALLS} calls, dlx and its peer in turns. Ratios below 1: dlx is "
-            "faster.",
+            f"{ROUNDS} rounds of {CALLS} calls (fewer where one takes long), dlx and its peer in "
+            "turns. Ratios below 1: dlx is faster.",
             "",
             f"{datetime.date.today().isoformat()}, {cpu_name()}, {platform.system()}, "
             f"CPython {platform.python_version()}, {versions}.",

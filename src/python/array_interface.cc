@@ -23,7 +23,7 @@ PyObject* find_field(PyObject* interface, PyObject* name) {
 PyObject* require_field(PyObject* interface, PyObject* name, const char* text) {
   PyObject* value = find_field(interface, name);
   if (value == nullptr) {
-    fail(DLX_ERROR_INVALID_ARGUMENT, "`__array_interface__` lacks '%s'", text);
+    fail(DLX_ERROR_INVALID_ARGUMENT, "'%s' is missing", text);
   }
   return value;
 }
@@ -67,11 +67,10 @@ class Layout {
     const Int64List bytes(object, "__array_interface__['strides']");
     if (bytes.count() != shape_.count() || bytes.count() > kMaxAxes) {
       fail(DLX_ERROR_INVALID_ARGUMENT,
-           "`__array_interface__` has %d strides for %d axes (expected one an axis, at most %d)",
-           bytes.count(), shape_.count(), kMaxAxes);
+           "it has %d strides for %d axes (expected one an axis, at most %d)", bytes.count(),
+           shape_.count(), kMaxAxes);
     }
-    to_element_strides("`__array_interface__`", shape_.count(), shape_.data(), bytes.data(),
-                       itemsize(), strides_);
+    to_element_strides("it", shape_.count(), shape_.data(), bytes.data(), itemsize(), strides_);
     strided_ = true;
   }
 
@@ -93,7 +92,7 @@ void set_owners(Tensor* tensor, PyObject* object, PyObject* kept) {
 TensorRef import_address(PyObject* data, Layout* layout) {
   if (api.PyTuple_Size(data) != 2) {
     fail(DLX_ERROR_INVALID_ARGUMENT,
-         "`__array_interface__['data']` has %lld items (expected the address and whether it is "
+         "'data' has %lld items (expected the address and whether it is "
          "read-only)",
          static_cast<long long>(api.PyTuple_Size(data)));
   }
@@ -108,13 +107,11 @@ TensorRef import_address(PyObject* data, Layout* layout) {
   if (description.data == nullptr && api.PyErr_Occurred() != nullptr) {
     if (api.PyErr_ExceptionMatches(api.overflow_error) == 0) throw PythonError();
     api.PyErr_Clear();
-    fail(DLX_ERROR_INVALID_ARGUMENT,
-         "`__array_interface__['data'][0]` is no address (got an integer beyond 64 bits)");
+    fail(DLX_ERROR_INVALID_ARGUMENT, "'data' has no address (got an integer beyond 64 bits)");
   }
   const int readonly = api.PyObject_IsTrue(api.PyTuple_GetItem(data, 1));
   if (readonly < 0) throw PythonError();
-  return describe(description, readonly != 0 ? DLPACK_FLAG_BITMASK_READ_ONLY : 0,
-                  "__array_interface__");
+  return describe(description, readonly != 0 ? DLPACK_FLAG_BITMASK_READ_ONLY : 0, "description");
 }
 
 /// Refuses a layout that reaches beyond its `available` bytes.
@@ -127,7 +124,7 @@ void require_inside(const Tensor& tensor, int64_t offset, int64_t itemsize, int6
     return;
   }
   fail(DLX_ERROR_INVALID_ARGUMENT,
-       "`__array_interface__` reaches beyond its buffer (offset %lld, shape %s, a buffer of %lld "
+       "it reaches beyond its buffer (offset %lld, shape %s, a buffer of %lld "
        "bytes)",
        static_cast<long long>(offset), shape_text(tensor.dl.ndim, tensor.dl.shape).text,
        static_cast<long long>(available));
@@ -149,12 +146,12 @@ TensorRef import_block(PyObject* object, PyObject* interface, PyObject* data, La
   DLTensor description = layout->description();
   if (offset < 0 || offset > available) {
     fail(DLX_ERROR_INVALID_ARGUMENT,
-         "`__array_interface__` reaches beyond its buffer (offset %lld, a buffer of %lld bytes)",
+         "it reaches beyond its buffer (offset %lld, a buffer of %lld bytes)",
          static_cast<long long>(offset), static_cast<long long>(available));
   }
   description.data = static_cast<char*>(block->dl.data) + offset;
   const uint64_t readonly = block->flags & DLPACK_FLAG_BITMASK_READ_ONLY;
-  TensorRef tensor = describe(description, readonly, "__array_interface__");
+  TensorRef tensor = describe(description, readonly, "description");
   require_inside(*tensor.get(), offset, layout->itemsize(), available);
   const Ref keeper(new_object(TensorRef::share(block.get())));
   set_owners(tensor.get(), object, keeper.get());
@@ -181,7 +178,7 @@ void require_sane(const ArrayStruct& fields) {
   const bool axes = fields.ndim == 0 || (fields.shape != nullptr && fields.ndim > 0);
   if (fields.two == 2 && axes && fields.ndim <= 64 && fields.itemsize > 0) return;
   fail(DLX_ERROR_INVALID_ARGUMENT,
-       "`__array_struct__` is malformed (its first field is %d, expected 2; %d axes, shape at %p, "
+       "it is malformed (its first field is %d, expected 2; %d axes, shape at %p, "
        "elements of %d bytes)",
        fields.two, fields.ndim, static_cast<void*>(fields.shape), fields.itemsize);
 }
@@ -194,8 +191,7 @@ TensorRef import_array_interface(PyObject* object, PyObject* interface) {
           type_text(object->type).text, type_text(interface->type).text);
   }
   if (find_field(interface, names.mask) != nullptr) {
-    fail(DLX_ERROR_UNSUPPORTED,
-         "`__array_interface__` has a mask that would be lost: fill it first");
+    fail(DLX_ERROR_UNSUPPORTED, "it has a mask, which would be lost: fill it first");
   }
   Layout layout(interface);
   PyObject* data = find_field(interface, names.data);
@@ -228,12 +224,11 @@ TensorRef import_array_struct(PyObject* object, PyObject* capsule) {
   description.shape = fields.shape;
   int64_t strides[64];
   if (fields.strides != nullptr) {
-    to_element_strides("`__array_struct__`", fields.ndim, fields.shape, fields.strides,
-                       fields.itemsize, strides);
+    to_element_strides("it", fields.ndim, fields.shape, fields.strides, fields.itemsize, strides);
     description.strides = strides;
   }
   const uint64_t flags = (fields.flags & kWriteable) == 0 ? DLPACK_FLAG_BITMASK_READ_ONLY : 0;
-  TensorRef tensor = describe(description, flags, "__array_struct__");
+  TensorRef tensor = describe(description, flags, "description");
   set_owners(tensor.get(), object, capsule);
   return tensor;
 }

@@ -65,11 +65,9 @@ template <typename Struct>
 Struct* require_capsule(PyObject* object, const char* name) {
   auto* held = open_capsule<Struct>(object, name);
   if (held == nullptr) {
-    raise(state.errors[DLX_ERROR_INVALID_ARGUMENT],
-          "asarray: an Arrow method of the object must return a PyCapsule named \"%s\" that holds "
-          "one "
-          "(got %s)",
-          name, type_text(object->type).text);
+    fail(DLX_ERROR_INVALID_ARGUMENT,
+         "it must return a PyCapsule named \"%s\" that holds one (got %s)", name,
+         type_text(object->type).text);
   }
   return held;
 }
@@ -138,12 +136,12 @@ PyObject* from_arrow_object(PyObject*, PyObject* const* args, intptr_t nargs, Py
   });
 }
 
-/// _from_arrow_stream(stream, copy): the capsule of __arrow_c_stream__.
+/// _from_arrow_stream(object, copy): by its __arrow_c_stream__.
 PyObject* from_arrow_stream(PyObject*, PyObject* const* args, intptr_t nargs, PyObject*) {
   return enter("asarray", static_cast<PyObject*>(nullptr), [&] {
     require_count(nargs, 2);
     bool copied;
-    TensorRef tensor = import_stream_capsule(args[0], to_copy_mode(args[1]), &copied);
+    TensorRef tensor = import_by_arrow_stream(args[0], to_copy_mode(args[1]), &copied);
     return pair_of(static_cast<TensorRef&&>(tensor), copied);
   });
 }
@@ -226,9 +224,8 @@ Ref call_for_pair(PyObject* object, PyObject* name, PyObject* allowed) {
   }
   const bool tuple = (api.PyType_GetFlags(pair.get()->type) & kTypeFlagTuple) != 0;
   if (!tuple || api.PyTuple_Size(pair.get()) != 2) {
-    raise(state.errors[DLX_ERROR_INVALID_ARGUMENT],
-          "asarray: x.%s() must return a tuple of two capsules (got %s)",
-          api.PyUnicode_AsUTF8AndSize(name, nullptr), type_text(pair.get()->type).text);
+    fail(DLX_ERROR_INVALID_ARGUMENT, "it must return a tuple of two capsules (got %s)",
+         type_text(pair.get()->type).text);
   }
   return pair;
 }
@@ -236,21 +233,30 @@ Ref call_for_pair(PyObject* object, PyObject* name, PyObject* allowed) {
 }  // namespace
 
 TensorRef import_by_arrow(PyObject* object, int32_t copy, bool* copied) {
-  Ref pair;
-  if (find_attribute(object->type, names.__arrow_c_array__)) {
-    // PyArrow's answer for data that is not on the CPU. Its other method takes twice the time.
-    pair = call_for_pair(object, names.__arrow_c_array__, api.not_implemented_error);
+  auto import = [&](const Ref& pair) {
+    return import_capsules(api.PyTuple_GetItem(pair.get(), 0), api.PyTuple_GetItem(pair.get(), 1),
+                           copy, copied);
+  };
+  const Ref method = find_attribute(object->type, names.__arrow_c_array__);
+  if (method && method.get() != api.none) {
+    TensorRef tensor = by_protocol("`__arrow_c_array__`", object, [&] {
+      // PyArrow's answer for data that is not on the CPU. Its other method takes twice the time.
+      const Ref pair = call_for_pair(object, names.__arrow_c_array__, api.not_implemented_error);
+      return pair ? import(pair) : TensorRef();
+    });
+    if (tensor.get() != nullptr) return tensor;
   }
-  if (!pair) pair = call_for_pair(object, names.__arrow_c_device_array__, nullptr);
-  return import_capsules(api.PyTuple_GetItem(pair.get(), 0), api.PyTuple_GetItem(pair.get(), 1),
-                         copy, copied);
+  return by_protocol("`__arrow_c_device_array__`", object, [&] {
+    return import(call_for_pair(object, names.__arrow_c_device_array__, nullptr));
+  });
 }
 
 TensorRef import_by_arrow_stream(PyObject* object, int32_t copy, bool* copied) {
   PyObject* arguments[] = {object};
   const Ref capsule(
       check(api.PyObject_VectorcallMethod(names.__arrow_c_stream__, arguments, 1, nullptr)));
-  return import_stream_capsule(capsule.get(), copy, copied);
+  return by_protocol("`__arrow_c_stream__`", object,
+                     [&] { return import_stream_capsule(capsule.get(), copy, copied); });
 }
 
 PyObject* tensor_arrow_c_array(PyObject* self, PyObject* const* args, intptr_t nargs,

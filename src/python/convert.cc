@@ -23,6 +23,14 @@ class ObjectCache {
     }
     return nullptr;
   }
+  bool find_key(PyObject* object, uint64_t* key) const noexcept {
+    for (int i = 0; i < count_; ++i) {
+      if (entries_[i].object != object) continue;
+      *key = entries_[i].key;
+      return true;
+    }
+    return false;
+  }
   void add(uint64_t key, PyObject* object) noexcept {
     if (count_ == kSize) return;
     api.Py_IncRef(object);
@@ -109,7 +117,33 @@ Int64List::~Int64List() {
   if (numbers_ != inline_) std::free(numbers_);
 }
 
+namespace {
+
+/// A name of dlx as a dtype; false for all else, which is the hook's to know or to refuse.
+bool dtype_by_name(PyObject* object, DLDataType* out) {
+  if ((api.PyType_GetFlags(object->type) & kTypeFlagUnicode) == 0) return false;
+  intptr_t length = 0;
+  const char* name = api.PyUnicode_AsUTF8AndSize(object, &length);
+  if (name == nullptr) throw PythonError();
+  if (std::strlen(name) != static_cast<size_t>(length)) return false;
+  try {
+    *out = parse_dtype(name);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+}  // namespace
+
 DLDataType to_dtype(PyObject* object) {
+  DLDataType named;
+  if (dtype_by_name(object, &named)) return named;
+  uint64_t key;
+  if (dtypes.find_key(object, &key)) {  // one of our own, as `tensor.dtype` is
+    return make_dtype(static_cast<int>(key >> 32), static_cast<int>(key >> 16 & 0xffff),
+                      static_cast<int>(key & 0xffff));
+  }
   Ref code(check(api.PyObject_CallFunctionObjArgs(state.dtype_code, object, nullptr)));
   int64_t numbers[3];
   read_numbers(code.get(), 3, "dtype_code", numbers);

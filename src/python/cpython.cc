@@ -71,8 +71,11 @@ void load_api(PyObject* object_type) {
   loaded.false_ = object("_Py_FalseStruct");
   loaded.ellipsis = object("_Py_EllipsisObject");
   loaded.tuple_type = object("PyTuple_Type");
+  loaded.list_type = object("PyList_Type");
+  loaded.range_type = object("PyRange_Type");
   loaded.long_type = object("PyLong_Type");
   loaded.float_type = object("PyFloat_Type");
+  loaded.complex_type = object("PyComplex_Type");
   loaded.bool_type = object("PyBool_Type");
   loaded.slice_type = object("PySlice_Type");
   loaded.capsule_type = object("PyCapsule_Type");

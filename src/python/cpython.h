@@ -65,7 +65,10 @@ enum {
   Py_mp_ass_subscript = 3,
   Py_mp_length = 4,
   Py_mp_subscript = 5,
+  Py_sq_item = 44,
+  Py_sq_length = 45,
   Py_tp_dealloc = 52,
+  Py_tp_descr_get = 54,
   Py_tp_doc = 56,
   Py_tp_methods = 64,
   Py_tp_new = 65,
@@ -121,8 +124,11 @@ struct Api {
   PyObject* false_;
   PyObject* ellipsis;
   PyObject* tuple_type;
+  PyObject* list_type;
+  PyObject* range_type;
   PyObject* long_type;
   PyObject* float_type;
+  PyObject* complex_type;
   PyObject* bool_type;
   PyObject* slice_type;
   PyObject* capsule_type;

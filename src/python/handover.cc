@@ -9,8 +9,9 @@ namespace {
 
 struct Target {
   PyObject* to;         ///< as callers give it, compared by identity: names in calls are interned
-  PyObject* own_types;  ///< dict of class -> whether it is the library's own array
-  PyObject* function;   ///< the library's own import
+  PyObject* own_types;  ///< dict of class -> whether it is the library's own array; only grows
+  PyObject* foreign;    ///< a class in it that is not, the one that came last; or NULL
+  PyObject* function;   ///< the library's own import; never let go
   bool by_capsule;      ///< the function takes a capsule, else the Tensor
   int64_t alignment;
   uint64_t dtypes[16];
@@ -56,19 +57,24 @@ bool is_simple(const Tensor& tensor, int64_t alignment) noexcept {
 }
 
 /// What is known of the object's class: True for the library's own, False for others, or NULL.
-PyObject* ask_own(const Target& target, PyObject* object) {
-  PyObject* own = api.PyDict_GetItemWithError(target.own_types, object->type);
+PyObject* ask_own(Target* target, PyObject* object) {
+  if (target->foreign == object->type) return api.false_;
+  PyObject* own = api.PyDict_GetItemWithError(target->own_types, object->type);
   if (own == nullptr && api.PyErr_Occurred() != nullptr) throw PythonError();
+  if (own == api.false_) target->foreign = object->type;
   return own;
 }
 
+PyObject* call(PyObject* function, PyObject* argument) {
+  PyObject* arguments[] = {nullptr, argument};  // the first is for the callee to use
+  return check(api.PyObject_Vectorcall(function, arguments + 1, 1 | PY_VECTORCALL_ARGUMENTS_OFFSET,
+                                       nullptr));
+}
+
 PyObject* hand_over(const Target& target, PyObject* tensor) {
-  const Ref function = Ref::share(target.function);
-  if (!target.by_capsule) {
-    return check(api.PyObject_CallFunctionObjArgs(function.get(), tensor, nullptr));
-  }
+  if (!target.by_capsule) return call(target.function, tensor);
   const Ref capsule(share_as_capsule(tensor_of(tensor)));
-  return check(api.PyObject_CallFunctionObjArgs(function.get(), capsule.get(), nullptr));
+  return call(target.function, capsule.get());
 }
 
 PyObject* convert_slowly(PyObject* const* values, PyObject* tensor) {
@@ -82,22 +88,28 @@ PyObject* convert(PyObject*, PyObject* const* args, intptr_t nargs, PyObject* kw
   return enter("convert", static_cast<PyObject*>(nullptr), [&]() -> PyObject* {
     static const Signature kSignature = {
         "convert", 5, 2, 2, 2, {&names.data, &names.to, &names.device, &names.copy, &names.force}};
-    PyObject* values[5];
-    parse_arguments(kSignature, args, nargs, kwnames, values);
-    (void)to_copy_mode(values[3]);
-    const Target* target = kwnames == nullptr ? find_target(values[1]) : nullptr;
-    PyObject* own = target == nullptr ? nullptr : ask_own(*target, values[0]);
+    PyObject* values[5] = {};
+    if (nargs == 2 && kwnames == nullptr) {
+      values[0] = args[0];
+      values[1] = args[1];
+    } else {
+      parse_arguments(kSignature, args, nargs, kwnames, values);
+      (void)to_copy_mode(values[3]);
+    }
+    Target* target = kwnames == nullptr ? find_target(values[1]) : nullptr;
+    PyObject* own = target == nullptr ? nullptr : ask_own(target, values[0]);
     if (own == nullptr) return convert_slowly(values, nullptr);
     if (own == api.true_) return Ref::share(values[0]).detach();
-    const Ref tensor(as_tensor(values[0]));
+    const Ref made(is_tensor(values[0]) ? nullptr : as_tensor(values[0]));
+    PyObject* tensor = made ? made.get() : values[0];
     // Foreign code ran: look again.
     target = find_target(values[1]);
-    const Tensor& found = *tensor_of(tensor.get());
+    const Tensor& found = *tensor_of(tensor);
     if (target == nullptr || !knows(*target, found.dl.dtype) ||
         !is_simple(found, target->alignment)) {
-      return convert_slowly(values, tensor.get());
+      return convert_slowly(values, tensor);
     }
-    return hand_over(*target, tensor.get());
+    return hand_over(*target, tensor);
   });
 }
 
@@ -115,6 +127,7 @@ PyObject* note_usual(PyObject*, PyObject* const* args, intptr_t nargs, PyObject*
       target = &targets[target_count++];
       *target = {Ref::share(args[0]).detach(),
                  Ref::share(args[1]).detach(),
+                 nullptr,
                  Ref::share(args[2]).detach(),
                  args[3] == api.true_,
                  alignment,

@@ -45,9 +45,13 @@ TensorRef import_object(PyObject* object, const Request& request, bool whole) {
   } else if ((entry.flags & kNdarray) != 0) {
     imported.tensor = import_ndarray(object, request.copy != DLX_COPY_NEVER, &imported.copied);
   } else if (entry.table != nullptr) {
-    imported = import_by_table(object, entry, request);
+    imported = by_protocol("`__dlpack__`", object,
+                           [&] { return import_by_table(object, entry, request); });
   }
-  if (imported.tensor.get() == nullptr) imported = import_by_protocol(object, entry, request);
+  if (imported.tensor.get() == nullptr) {
+    imported = by_protocol("`__dlpack__`", object,
+                           [&] { return import_by_protocol(object, entry, request); });
+  }
   if (request.is_plain()) return static_cast<TensorRef&&>(imported.tensor);
   return settle(static_cast<Imported&&>(imported), request);
 }
@@ -106,6 +110,15 @@ Ref call_fallback(PyObject* object, PyObject* dtype, PyObject* device, PyObject*
   return result;
 }
 
+/// Numbers and lists of them as a new tensor of the CPU; none if that is left to the fallback.
+Ref new_array_of(PyObject* object, const DLDataType* dtype, const Request& request) {
+  const bool here = !request.has_device ||
+                    (request.device.device_type == kDLCPU && request.device.device_id == 0);
+  if (request.copy == DLX_COPY_NEVER || !here) return Ref();
+  TensorRef tensor = tensor_of_numbers(object, dtype);
+  return tensor.get() == nullptr ? Ref() : Ref(new_object(static_cast<TensorRef&&>(tensor)));
+}
+
 PyObject* dtype_numbers(DLDataType dtype) {
   const int64_t numbers[] = {dtype.code, dtype.bits, dtype.lanes};
   return tuple_of(3, numbers);
@@ -140,23 +153,25 @@ Ref readable_array_of(PyObject* object, Request request) {
 Ref asarray_of(PyObject* const* values) {
   PyObject* object = values[0];
   const bool force = values[4] != nullptr && values[4] == api.true_;
-  auto import = [&](const Request& request) {
+  Request request = read_request(values[2], values[3]);
+  auto import = [&] {
     return force ? readable_array_of(object, request) : array_of(object, request);
   };
-  auto fall_back = [&] {
+  auto fall_back = [&](const DLDataType* dtype) {
+    Ref tensor = new_array_of(object, dtype, request);
+    if (tensor) return tensor;
     return call_fallback(object, values[1], values[2], values[3], values[4]);
   };
-  Request request = read_request(values[2], values[3]);
   if (values[1] == nullptr || values[1] == api.none) {
-    Ref tensor = import(request);
-    return tensor ? static_cast<Ref&&>(tensor) : fall_back();
+    Ref tensor = import();
+    return tensor ? static_cast<Ref&&>(tensor) : fall_back(nullptr);
   }
   // A conversion copies anyway, so the copy that was asked for waits until it is known.
   const DLDataType dtype = to_dtype(values[1]);
   const int32_t copy = request.copy;
   if (copy == DLX_COPY_ALWAYS) request.copy = DLX_COPY_IF_NEEDED;
-  Ref tensor = import(request);
-  if (!tensor) return fall_back();
+  Ref tensor = import();
+  if (!tensor) return fall_back(&dtype);
   if (!same_dtype(tensor_of(tensor.get())->dl.dtype, dtype)) {
     return convert(static_cast<Ref&&>(tensor), dtype, copy, force);
   }
@@ -170,8 +185,12 @@ PyObject* asarray(PyObject*, PyObject* const* args, intptr_t nargs, PyObject* kw
     static const Signature kSignature = {
         "asarray", 5, 1,
         1,         1, {&names.data, &names.dtype, &names.device, &names.copy, &names.force}};
-    PyObject* values[5];
-    parse_arguments(kSignature, args, nargs, kwnames, values);
+    PyObject* values[5] = {};
+    if (nargs == 1 && kwnames == nullptr) {
+      values[0] = args[0];
+    } else {
+      parse_arguments(kSignature, args, nargs, kwnames, values);
+    }
     return asarray_of(values).detach();
   });
 }
@@ -180,8 +199,9 @@ PyObject* asarray(PyObject*, PyObject* const* args, intptr_t nargs, PyObject* kw
 
 PyObject* as_tensor(PyObject* object) {
   Ref tensor = array_of(object, Request());
-  if (tensor) return tensor.detach();
-  return call_fallback(object, nullptr, nullptr, nullptr, nullptr).detach();
+  if (!tensor) tensor = new_array_of(object, nullptr, Request());
+  if (!tensor) tensor = call_fallback(object, nullptr, nullptr, nullptr, nullptr);
+  return tensor.detach();
 }
 
 PyObject* as_shared_tensor(PyObject* object) {
@@ -194,6 +214,7 @@ PyObject* as_shared_tensor(PyObject* object) {
 
 PyObject* as_tensor_like(PyObject* object, Tensor* like) {
   Ref tensor = array_of(object, Request());
+  if (!tensor) tensor = new_array_of(object, &like->dl.dtype, Request());
   if (tensor) return tensor.detach();
   // In numbers: the public object could need NumPy.
   const Ref dtype(dtype_numbers(like->dl.dtype));
@@ -219,12 +240,10 @@ PyMethodDef import_functions[] = {
      "read-only\n"
      "known), the buffer protocol, __array_interface__ and __array_struct__, Arrow\n"
      "(__arrow_c_device_array__, __arrow_c_array__, __arrow_c_stream__), __array__, and last\n"
-     "nested sequences and scalars, which are copied. `dtype` converts, `device` moves, `copy` is\n"
-     "as in from_dlpack; force=True allows a transfer to the CPU where the data is of no use else, "
-     "and\n"
-     "nothing more: for a conversion, and of devices that dlx cannot read (oneAPI), by their "
-     "library.\n"
-     "What it can read stays where it is."},
+     "nested sequences and scalars, which are copied. C arrays of cffi are shared. `dtype`\n"
+     "converts, `device` moves, `copy` is as in from_dlpack; force=True allows a transfer to the\n"
+     "CPU where the data is of no use else, and nothing more: for a conversion, and of devices\n"
+     "that dlx cannot read (oneAPI), by their library. What it can read stays where it is."},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace dlx::py

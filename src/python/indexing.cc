@@ -140,6 +140,17 @@ intptr_t tensor_length(PyObject* self) {
   });
 }
 
+/// By the protocol of sequences, as ndarray has it: without it PySequence_Check says no, and pandas
+/// takes what has `__float__` and is no sequence for a number.
+PyObject* tensor_item(PyObject* self, intptr_t index) {
+  if (index < 0) {  // PySequence_GetItem has added the length already
+    api.PyErr_SetString(api.index_error, "index out of range");
+    return nullptr;
+  }
+  const Ref key(api.PyLong_FromLongLong(index));
+  return key ? tensor_getitem(self, key.get()) : nullptr;
+}
+
 PyObject* tensor_getitem(PyObject* self, PyObject* key) {
   return enter("Tensor.__getitem__", static_cast<PyObject*>(nullptr), [&] {
     TensorRef view = index_by(tensor_of(self), key);
@@ -159,9 +170,10 @@ int tensor_setitem(PyObject* self, PyObject* key, PyObject* value) {
           check(api.PyObject_CallFunctionObjArgs(state.setitem, self, key, value, nullptr)));
       return 0;
     }
-    if (const TensorRef scalar = scalar_tensor(value, tensor->dl.dtype); scalar.get() != nullptr) {
+    const TensorRef numbers = tensor_of_numbers(value, &tensor->dl.dtype);
+    if (numbers.get() != nullptr) {
       WithoutGil without(target->dl.device.device_type != kDLCPU);
-      copy_tensor_from(target.get(), scalar.get(), CopyRequest());
+      copy_tensor_from(target.get(), numbers.get(), CopyRequest());
       return 0;
     }
     Ref source(as_tensor_like(value, tensor));

@@ -10,6 +10,12 @@
 #include "src/tensor/order.h"
 
 namespace dlx::py {
+
+Ref call_method(PyObject* object, PyObject* name) {
+  PyObject* arguments[] = {object};
+  return Ref(check(api.PyObject_VectorcallMethod(name, arguments, 1, nullptr)));
+}
+
 namespace {
 
 constexpr const char* kVersioned = "dltensor_versioned";
@@ -17,11 +23,6 @@ constexpr const char* kLegacy = "dltensor";
 
 bool is_device(const DLDevice& device, const DLDevice& wanted) noexcept {
   return device.device_type == wanted.device_type && device.device_id == wanted.device_id;
-}
-
-Ref call_method(PyObject* object, PyObject* name) {
-  PyObject* arguments[] = {object};
-  return Ref(check(api.PyObject_VectorcallMethod(name, arguments, 1, nullptr)));
 }
 
 /// Takes over a managed tensor; it is gone afterwards, in any case.
@@ -33,44 +34,6 @@ TensorRef take(DLManagedTensorVersioned* managed) {
     if (!consumed && managed->deleter != nullptr) managed->deleter(managed);
     throw;
   }
-}
-
-// ---- torch ---------------------------------------------------------------------------------------
-
-bool call_predicate(PyObject* object, PyCFunction function, PyObject* name) {
-  const Ref result =
-      function != nullptr ? Ref(check(function(object, nullptr))) : call_method(object, name);
-  return result.get() == api.true_;
-}
-
-/// torch marks conj and neg on the tensor and applies them later; its own exports look past the
-/// bits. Returns the object to import in place of `object`, or none if it is fine as it is.
-Ref resolve_lazy_bits(PyObject* object, const TypeEntry& entry, bool is_complex,
-                      const Request& request) {
-  const LazyBitPredicates bits =
-      entry.lazy_bits.is_neg != nullptr ? entry.lazy_bits : find_lazy_bits(object);
-  {
-    const Ref gradient(check(api.PyObject_GetAttr(object, names.requires_grad)));
-    if (gradient.get() == api.true_) {
-      fail(DLX_ERROR_UNSUPPORTED, "the tensor requires grad, which would be lost: pass x.detach()");
-    }
-  }
-  const bool conjugated = is_complex && call_predicate(object, bits.is_conj, names.is_conj);
-  const bool negated = call_predicate(object, bits.is_neg, names.is_neg);
-  if (!conjugated && !negated) return Ref();
-  if (request.copy == DLX_COPY_NEVER) {
-    fail(
-        DLX_ERROR_COPY_REFUSED,
-        "a copy is needed (the tensor's %s bit is set, so that its memory holds other values), and "
-        "copy=False",
-        conjugated ? "conj" : "neg");
-  }
-  const Ref plain = call_method(object, names.resolve_conj);
-  return call_method(plain.get(), names.resolve_neg);
-}
-
-bool may_have_lazy_bits(DLDataType dtype) noexcept {
-  return dtype.code != kDLInt && dtype.code != kDLUInt && dtype.code != kDLBool;
 }
 
 // ---- the exchange table --------------------------------------------------------------------------
@@ -134,7 +97,16 @@ Imported import_by_table(PyObject* object, const TypeEntry& entry, const Request
   Imported imported;
   imported.copied =
       managed->version.major == 1 && (managed->flags & DLPACK_FLAG_BITMASK_IS_COPIED) != 0;
-  imported.tensor = take(managed);
+  try {
+    imported.tensor = take(managed);
+  } catch (const Error&) {
+    // torch exports some tensors that have no memory of their own with a NULL pointer.
+    const Ref fine(api.PyObject_CallFunctionObjArgs(state.guard, object, nullptr));
+    if (fine) throw;
+    if (api.PyErr_ExceptionMatches(state.errors[DLX_ERROR_UNSUPPORTED]) != 0) throw PythonError();
+    api.PyErr_Clear();
+    throw;
+  }
   if (!host) {
     try {
       order_by_table(*entry.table, imported.tensor.get());
@@ -164,16 +136,15 @@ DLDevice read_device(PyObject* object) {
   const bool valid = (api.PyType_GetFlags(pair.get()->type) & kTypeFlagTuple) != 0 &&
                      api.PyTuple_Size(pair.get()) == 2;
   if (!valid) {
-    raise(state.errors[DLX_ERROR_INVALID_ARGUMENT],
-          "from_dlpack: x.__dlpack_device__() must return a tuple of two integers (got %s)",
-          type_text(pair.get()->type).text);
+    fail(DLX_ERROR_INVALID_ARGUMENT,
+         "`__dlpack_device__` must return a tuple of two integers (got %s)",
+         type_text(pair.get()->type).text);
   }
-  const int64_t type = to_int64(api.PyTuple_GetItem(pair.get(), 0), "x.__dlpack_device__()[0]");
-  const int64_t id = to_int64(api.PyTuple_GetItem(pair.get(), 1), "x.__dlpack_device__()[1]");
+  const int64_t type = to_int64(api.PyTuple_GetItem(pair.get(), 0), "__dlpack_device__()[0]");
+  const int64_t id = to_int64(api.PyTuple_GetItem(pair.get(), 1), "__dlpack_device__()[1]");
   if (type <= 0 || type > INT32_MAX || id < 0 || id > INT32_MAX) {
-    raise(state.errors[DLX_ERROR_INVALID_ARGUMENT],
-          "from_dlpack: x.__dlpack_device__() names no device (got type %lld, id %lld)",
-          static_cast<long long>(type), static_cast<long long>(id));
+    fail(DLX_ERROR_INVALID_ARGUMENT, "`__dlpack_device__` names no device (got type %lld, id %lld)",
+         static_cast<long long>(type), static_cast<long long>(id));
   }
   DLDevice device;
   device.device_type = static_cast<DLDeviceType>(type);
@@ -322,10 +293,10 @@ Imported consume(PyObject* capsule, const TypeEntry& entry, const Request& reque
     imported.tensor = import_legacy(managed, flags);
     api.PyCapsule_SetName(capsule, "used_dltensor");
   } else {
-    raise(state.errors[DLX_ERROR_INVALID_ARGUMENT],
-          "from_dlpack: `x`, or what its __dlpack__ returns, must be a PyCapsule named "
-          "\"dltensor_versioned\" or \"dltensor\" that nobody has consumed (got %s)",
-          what_came(capsule).text);
+    fail(DLX_ERROR_INVALID_ARGUMENT,
+         "expected a PyCapsule named \"dltensor_versioned\" or \"dltensor\" that nobody has "
+         "consumed (got %s)",
+         what_came(capsule).text);
   }
   if (imported.copied && request.copy == DLX_COPY_NEVER) {
     fail(DLX_ERROR_COPY_REFUSED, "the producer made a copy although copy=False");

@@ -32,6 +32,19 @@ Imported import_by_protocol(PyObject* object, const TypeEntry& entry, const Requ
 /// Import of a type that asarray takes through Arrow.
 Imported import_arrow_object(PyObject* object, const TypeEntry& entry, const Request& request);
 
+/// object.name().
+Ref call_method(PyObject* object, PyObject* name);
+
+// What torch's tensors need, in torch.cc.
+
+/// torch marks conj and neg on the tensor and applies them later; its own exports look past the
+/// bits. Returns the object to import in place of `object`, or none if it is fine as it is.
+Ref resolve_lazy_bits(PyObject* object, const TypeEntry& entry, bool is_complex,
+                      const Request& request);
+
+/// Whether an operation of torch can leave such a bit on a tensor of the dtype.
+bool may_have_lazy_bits(DLDataType dtype) noexcept;
+
 }  // namespace dlx::py
 
 #endif  // DLX_SRC_PYTHON_PRODUCERS_H_

@@ -58,12 +58,16 @@ Imported import_array_method(PyObject* object) {
 void forget_dtypes() noexcept { fine_count = 0; }
 
 TensorRef import_layout(PyObject* object) {
-  if (api.PyObject_CheckBuffer(object) != 0) return import_buffer(object);
+  if (api.PyObject_CheckBuffer(object) != 0) {
+    return by_protocol("the buffer", object, [&] { return import_buffer(object); });
+  }
   if (const Ref interface = find_value(object, names.__array_interface__)) {
-    return import_array_interface(object, interface.get());
+    return by_protocol("`__array_interface__`", object,
+                       [&] { return import_array_interface(object, interface.get()); });
   }
   if (const Ref capsule = find_value(object, names.__array_struct__)) {
-    return import_array_struct(object, capsule.get());
+    return by_protocol("`__array_struct__`", object,
+                       [&] { return import_array_struct(object, capsule.get()); });
   }
   return TensorRef();
 }

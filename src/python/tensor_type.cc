@@ -63,6 +63,8 @@ PyObject* make_tensor_type() {
                         {Py_bf_releasebuffer, slot(tensor_releasebuffer)},
                         {Py_mp_length, slot(tensor_length)},
                         {Py_mp_subscript, slot(tensor_getitem)},
+                        {Py_sq_length, slot(tensor_length)},
+                        {Py_sq_item, slot(tensor_item)},
                         {Py_mp_ass_subscript, slot(tensor_setitem)},
                         {0, nullptr}};
   // No BASETYPE: a subclass would bring the garbage collector's head and a __dict__ along.

@@ -40,6 +40,7 @@ int tensor_getbuffer(PyObject* self, PyBuffer* view, int flags);     // buffer.c
 void tensor_releasebuffer(PyObject* self, PyBuffer* view);           // buffer.cc
 intptr_t tensor_length(PyObject* self);                              // indexing.cc
 PyObject* tensor_getitem(PyObject* self, PyObject* key);             // indexing.cc
+PyObject* tensor_item(PyObject* self, intptr_t index);               // indexing.cc
 int tensor_setitem(PyObject* self, PyObject* key, PyObject* value);  // indexing.cc
 PyObject* tensor_dlpack(PyObject* self, PyObject* const* args, intptr_t nargs,
                         PyObject* kwnames);                 // export.cc
@@ -126,8 +127,9 @@ PyObject* as_tensor_like(PyObject* object, Tensor* like);
 TensorRef import_by_arrow(PyObject* object, int32_t copy, bool* copied);
 TensorRef import_by_arrow_stream(PyObject* object, int32_t copy, bool* copied);
 
-/// A 0-d tensor of a Python number whose conversion to `dtype` is beyond doubt, or none.
-TensorRef scalar_tensor(PyObject* value, DLDataType dtype);  // scalars.cc
+/// A new tensor of Python numbers: one of them, or lists and tuples of them, of `dtype`, or of the one
+/// that they have by themselves if it is NULL. None for whatever else, and for what does not fit.
+TensorRef tensor_of_numbers(PyObject* object, const DLDataType* dtype);  // sequence.cc
 
 /// Functions of the module, each a PyCFunction; ends with a NULL name.
 extern PyMethodDef import_functions[];   // import.cc

@@ -13,7 +13,7 @@ TypeEntry type_entries[256];
 namespace {
 
 void clear(TypeEntry* entry) noexcept {
-  Ref weak_reference(entry->weak_reference);
+  const Ref weak_reference(entry->weak_reference), descriptor(entry->lazy_bits.requires_grad);
   *entry = TypeEntry();
 }
 
@@ -68,22 +68,26 @@ Ref find_attribute(PyObject* object, PyObject* name) {
 TypeText type_text(PyObject* type) noexcept {
   TypeText out;
   const WithoutPendingError aside;
-  auto text_of = [type](const char* attribute, Ref* value) {
-    *value = Ref(api.PyObject_GetAttrString(type, attribute));
+  auto text_of = [type](PyObject* attribute, Ref* value) {
+    *value = Ref(api.PyObject_GetAttr(type, attribute));
     const bool text = *value && (api.PyType_GetFlags(value->get()->type) & kTypeFlagUnicode) != 0;
     const char* result = text ? api.PyUnicode_AsUTF8AndSize(value->get(), nullptr) : nullptr;
     api.PyErr_Clear();
     return result == nullptr ? "?" : result;
   };
   Ref module_value, name_value;
-  const char* module = text_of("__module__", &module_value);
-  const char* name = text_of("__qualname__", &name_value);
+  const char* module = text_of(names.__module__, &module_value);
+  const char* name = text_of(names.__qualname__, &name_value);
   if (std::strcmp(module, "builtins") == 0) {
     std::snprintf(out.text, sizeof out.text, "%s", name);
   } else {
     std::snprintf(out.text, sizeof out.text, "%s.%s", module, name);
   }
   return out;
+}
+
+void fail_by(const char* protocol, PyObject* object, const Error& error) {
+  fail(error.status(), "%s of %s: %s", protocol, type_text(object->type).text, error.what());
 }
 
 TypeEntry look_up_new_type(PyObject* type) {
@@ -108,14 +112,30 @@ PyCFunction find_predicate(PyObject* object, PyObject* name) {
   return api.PyCFunction_GetFunction(method.get());
 }
 
+/// The type's attribute, if it is one in C (getset_descriptor, as Tensor's own are).
+Ref find_descriptor(PyObject* type, PyObject* name) {
+  const Ref own(check(api.PyObject_GetAttr(state.tensor_type, names.shape)));
+  Ref found(check(api.PyObject_GetAttr(type, name)));
+  return found.get()->type == own.get()->type ? static_cast<Ref&&>(found) : Ref();
+}
+
 }  // namespace
 
 LazyBitPredicates find_lazy_bits(PyObject* object) {
   LazyBitPredicates found;
   found.is_neg = find_predicate(object, names.is_neg);
   found.is_conj = find_predicate(object, names.is_conj);
+  Ref descriptor = find_descriptor(object->type, names.requires_grad);
   TypeEntry& place = place_of(object->type);
-  if (place.type == object->type) place.lazy_bits = found;
+  if (place.type != object->type) return found;
+  if (descriptor) {
+    void* get = api.PyType_GetSlot(descriptor.get()->type, Py_tp_descr_get);
+    api.PyErr_Clear();  // CPython 3.9 refuses to look into types that are not on the heap
+    found.get = reinterpret_cast<LazyBitPredicates::DescriptorGet>(get);
+    found.requires_grad = descriptor.detach();
+  }
+  const Ref old(place.lazy_bits.requires_grad);
+  place.lazy_bits = found;
   return found;
 }
 

@@ -21,11 +21,16 @@ enum TypeFlags : int {
   kHasDlpack = 32           ///< found here: the type has __dlpack__, or is the capsule's
 };
 
-/// torch.Tensor's predicates on lazy bits, as C functions. Calling them directly spares the look-up
-/// of the method, which costs as much as the rest of the import.
+/// What is asked of a torch tensor before every import: methods as C functions, and an attribute as
+/// its descriptor. Calling them directly spares the look-ups, which cost as much as the answers.
+/// Whatever is not plain C is left NULL, and looked up each time.
 struct LazyBitPredicates {
+  using DescriptorGet = PyObject* (*)(PyObject* descriptor, PyObject* object, PyObject* type);
+
   PyCFunction is_neg = nullptr;
   PyCFunction is_conj = nullptr;
+  PyObject* requires_grad = nullptr;  ///< owned by the entry
+  DescriptorGet get = nullptr;        ///< of requires_grad
 };
 
 /// What is known about the type of an object, found out once.
@@ -53,8 +58,8 @@ inline TypeEntry look_up_type(PyObject* type) {
 /// Remembers that the type's __dlpack__ is of the time before max_version.
 void note_legacy_signature(PyObject* type) noexcept;
 
-/// Finds the predicates of a torch type by one of its objects and remembers them. Functions that
-/// are not plain C functions without arguments are left NULL. Throws PythonError.
+/// Finds the predicates of a torch type by one of its objects and remembers them. Throws
+/// PythonError.
 LazyBitPredicates find_lazy_bits(PyObject* object);
 
 /// An attribute, or none if there is none (AttributeError). Throws PythonError for other errors.
@@ -65,6 +70,19 @@ struct TypeText {
   char text[100];
 };
 TypeText type_text(PyObject* type) noexcept;
+
+/// Throws `error` again, as one of a protocol of `object`, whose class it names.
+[[noreturn, gnu::cold]] void fail_by(const char* protocol, PyObject* object, const Error& error);
+
+/// Runs `body`, which reads a protocol of `object`: errors in what the object gave name both.
+template <typename Body>
+auto by_protocol(const char* protocol, PyObject* object, Body&& body) -> decltype(body()) {
+  try {
+    return body();
+  } catch (const Error& error) {
+    fail_by(protocol, object, error);
+  }
+}
 
 /// Whether a numpy.ndarray's dtype is one that DLPack has by NumPy's type number alone, and its
 /// fields can be trusted. Throws PythonError.

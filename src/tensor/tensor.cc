@@ -16,8 +16,15 @@ namespace {
 constexpr uint64_t kKnownFlags =
     DLPACK_FLAG_BITMASK_READ_ONLY | DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED;
 
-Tensor* allocate_tensor(int32_t ndim) {
-  const size_t bytes = sizeof(Tensor) + 2 * sizeof(int64_t) * static_cast<size_t>(ndim);
+constexpr size_t kAlignment = 64;  ///< of new memory, unless another is asked for
+
+/// So many bytes of host memory lie behind the description, in one block with it: a block of their own,
+/// aligned, would take most of the time that a number takes to become a tensor.
+constexpr int64_t kInlineBytes = 64;
+
+/// `extra` bytes follow the extents.
+Tensor* allocate_tensor(int32_t ndim, size_t extra = 0) {
+  const size_t bytes = sizeof(Tensor) + 2 * sizeof(int64_t) * static_cast<size_t>(ndim) + extra;
   void* memory = std::malloc(bytes);
   if (memory == nullptr) throw std::bad_alloc();
   auto* tensor = new (memory) Tensor;
@@ -90,11 +97,17 @@ bool frees_device_memory(const Tensor* tensor) noexcept {
          root->references.load(std::memory_order_relaxed) == 1;
 }
 
-TensorRef new_root(int32_t ndim) {
-  Tensor* tensor = allocate_tensor(ndim);
+namespace {
+
+TensorRef new_root(int32_t ndim, size_t extra) {
+  Tensor* tensor = allocate_tensor(ndim, extra);
   tensor->root = tensor;
   return TensorRef(tensor);
 }
+
+}  // namespace
+
+TensorRef new_root(int32_t ndim) { return new_root(ndim, 0); }
 
 TensorRef new_view(Tensor* tensor, int32_t ndim) {
   Tensor* view = allocate_tensor(ndim);
@@ -211,15 +224,10 @@ TensorRef empty(int32_t ndim, const int64_t* shape, DLDataType dtype, DLDevice d
   if (ndim > 0 && shape == nullptr) fail(DLX_ERROR_INVALID_ARGUMENT, "`shape` is NULL");
   require_known_dtype(dtype, "dtype");
   Backend& backend = require_device(static_cast<int32_t>(device.device_type), device.device_id);
-  TensorRef tensor = new_root(ndim);
-  if (ndim > 0) std::memcpy(tensor->shape(), shape, sizeof(int64_t) * static_cast<size_t>(ndim));
-  tensor->size = count_elements(ndim, tensor->shape());
-  fill_compact_strides(ndim, tensor->shape(), allocation.order, tensor->strides());
-  tensor->dl.dtype = dtype;
-  tensor->dl.device = device;
-  tensor->flags = flags;
+  const int64_t elements = count_elements(ndim, shape);
+  const bool padded = (flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED) != 0;
   int64_t bytes;
-  if (!compact_bytes(dtype, tensor->padded(), tensor->size, &bytes)) {
+  if (!compact_bytes(dtype, padded, elements, &bytes)) {
     fail(DLX_ERROR_INVALID_ARGUMENT, "`shape` has more than 2^63-1 bytes (got %s of %s)",
          shape_text(ndim, shape).text, dtype_text(dtype).text);
   }
@@ -227,11 +235,25 @@ TensorRef empty(int32_t ndim, const int64_t* shape, DLDataType dtype, DLDevice d
   const size_t size = bytes == 0 ? 1 : static_cast<size_t>(bytes);
   const size_t alignment = allocation.alignment != 0 ? allocation.alignment
                            : size >= 4096            ? 256
-                                                     : 64;
+                                                     : kAlignment;
   dlx_allocator allocator;
-  if (allocation.allocator != nullptr) {
+  const bool has_default = default_allocator(static_cast<int32_t>(device.device_type), &allocator);
+  const bool is_inline = device.device_type == kDLCPU && bytes <= kInlineBytes &&
+                         allocation.alignment <= kAlignment && allocation.allocator == nullptr &&
+                         !has_default;
+  TensorRef tensor = new_root(ndim, is_inline ? kInlineBytes + kAlignment : 0);
+  if (ndim > 0) std::memcpy(tensor->shape(), shape, sizeof(int64_t) * static_cast<size_t>(ndim));
+  fill_compact_strides(ndim, tensor->shape(), allocation.order, tensor->strides());
+  tensor->size = elements;
+  tensor->dl.dtype = dtype;
+  tensor->dl.device = device;
+  tensor->flags = flags;
+  if (is_inline) {
+    const auto end = reinterpret_cast<uintptr_t>(tensor->strides() + ndim);
+    tensor->dl.data = reinterpret_cast<void*>((end + kAlignment - 1) / kAlignment * kAlignment);
+  } else if (allocation.allocator != nullptr) {
     allocate_custom(tensor.get(), *allocation.allocator, size, alignment);
-  } else if (default_allocator(static_cast<int32_t>(device.device_type), &allocator)) {
+  } else if (has_default) {
     allocate_custom(tensor.get(), allocator, size, alignment);
   } else {
     if (device.device_type != kDLCPU) release_held(backend);  // there may be room then
@@ -246,7 +268,7 @@ TensorRef empty(int32_t ndim, const int64_t* shape, DLDataType dtype, DLDevice d
     tensor->release_memory = release_builtin;
   }
   // Bits of the last byte that no element has would otherwise be whatever was there.
-  const bool open_bits = tensor->size % 8 * item_bits(dtype, tensor->padded()) % 8 != 0;
+  const bool open_bits = elements % 8 * item_bits(dtype, padded) % 8 != 0;
   if (open_bits && device.device_type == kDLCPU) static_cast<char*>(tensor->dl.data)[bytes - 1] = 0;
   return tensor;
 }

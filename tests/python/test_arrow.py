@@ -206,12 +206,19 @@ def test_errors_of_a_producer_pass_through():
 
 
 def test_capsules_that_are_none_are_refused():
+    class Stream:
+        def __init__(self, capsule):
+            self.capsule = capsule
+
+        def __arrow_c_stream__(self, requested_schema=None):
+            return self.capsule
+
     good = pyarrow.array([1]).__arrow_c_array__()
     for schema, array in ((1, good[1]), (good[0], None), good[::-1], (good[0], good[0])):
         with pytest.raises(dlx.InvalidArgumentError, match="PyCapsule named"):
             dlx._native._from_arrow(schema, array, None)
     with pytest.raises(dlx.InvalidArgumentError, match="arrow_array_stream"):
-        dlx._native._from_arrow_stream(good[1], None)
+        dlx._native._from_arrow_stream(Stream(good[1]), None)
     dlx._native._from_arrow(*good, None)
     with pytest.raises(dlx.InvalidArgumentError, match="released or moved"):
         dlx._native._from_arrow(*good, None)

@@ -123,10 +123,20 @@ def test_wrappers_that_hand_all_keywords_to_an_old_producer_work():
 
 
 def test_masks_and_units_are_looked_for_only_where_they_mean_something():
-    masked = types.SimpleNamespace(mask=True, unit="m")
-
-    _hooks.guard(masked)
-    _hooks.guard(object())
     mask = types.SimpleNamespace(any=lambda: True, sum=lambda: 2)
+
+    class Flagged:
+        mask, unit, filled = True, "m", None
+
+    class Masked:
+        filled = None
+
+        @property
+        def mask(self):
+            return mask
+
+    _hooks.guard(Flagged())
+    _hooks.guard(object())
+    _hooks.guard(types.SimpleNamespace(mask=mask, filled=None))  # its class knows of no mask
     with pytest.raises(BufferError, match="masked"):
-        _hooks.guard(types.SimpleNamespace(mask=mask, filled=None))
+        _hooks.guard(Masked())

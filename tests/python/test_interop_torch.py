@@ -203,3 +203,51 @@ def test_torch_keeps_the_memory():
     del part
     dlx.empty(0)  # torch gives memory back without the GIL
     assert calls == [1]
+
+
+def test_lazy_bits_are_seen_wherever_they_come_from():
+    # Not only views have them, and complex tensors can have either.
+    source = torch.tensor([1 + 2j, 3 + 4j])
+    negated = torch.as_strided(source.conj().imag, (2, 2), (2, 1), 0)
+    with torch.inference_mode():
+        unseen = source.clone().conj()
+    for lazy in (
+        source.conj().detach(),
+        source.conj().data,
+        unseen,
+        torch.view_as_complex(negated),
+        torch.view_as_complex(negated).conj(),
+    ):
+        assert lazy.is_conj() or lazy.is_neg()
+        assert dlx.asarray(lazy).tolist() == lazy.resolve_conj().resolve_neg().tolist()
+        with pytest.raises(dlx.CopyRefusedError):
+            dlx.asarray(lazy, copy=False)
+
+
+def test_inside_functions_that_torch_transforms():
+    found = []
+
+    def look(x):
+        try:
+            found.append(dlx.asarray(x))
+        except BufferError as error:
+            found.append(str(error))
+        return (x * 2).sum()
+
+    ones = torch.ones(2, 3)
+    torch.vmap(look)(ones)
+    torch.func.jvp(look, (ones,), (ones,))
+    torch.func.functionalize(look)(ones)
+    assert len(found) == 3
+    assert all("torch.func transforms" in text for text in found)
+    found.clear()
+    torch.func.grad(look)(ones)
+    assert "detach" in found[0]
+
+
+def test_zeros_and_orders_that_are_not_in_memory():
+    with pytest.raises(BufferError, match=r"\.clone\(\)"):
+        dlx.asarray(torch._efficientzerotensor(3))
+    if torch.backends.mkldnn.is_available():
+        with pytest.raises(BufferError, match=r"oneDNN.*\.to_dense\(\)"):
+            dlx.asarray(torch.ones(2, 2).to_mkldnn())

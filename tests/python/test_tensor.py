@@ -331,3 +331,20 @@ def test_to_device_of_the_same_device_is_the_tensor_itself():
 
     assert tensor.to_device("cpu") is tensor
     assert tensor.to_device(tensor.device) is tensor
+
+
+def test_a_tensor_is_a_sequence_for_c_code():
+    # pandas and others ask this before they take an object with __float__ for a number.
+    import ctypes
+
+    check, item = ctypes.pythonapi.PySequence_Check, ctypes.pythonapi.PySequence_GetItem
+    item.restype, item.argtypes = ctypes.py_object, [ctypes.py_object, ctypes.c_ssize_t]
+    tensor = dlx.asarray([[1, 2], [3, 4]])
+
+    assert check(ctypes.py_object(tensor)) == 1
+    assert item(tensor, 1).tolist() == item(tensor, -1).tolist() == [3, 4]
+    for index in (2, -3):
+        with pytest.raises(IndexError):
+            item(tensor, index)
+    with pytest.raises(TypeError, match="0-d"):
+        item(tensor[0, 0], -1)

@@ -42,11 +42,11 @@ def from_arrow(obj: Any, copy: bool | None) -> tuple[Tensor | None, bool]:
     if _is_table(obj):
         _require_no_nulls(obj)
         return None, False
-    if hasattr(type(obj), "__arrow_c_array__") or hasattr(type(obj), "__arrow_c_device_array__"):
+    cls = type(obj)
+    if _hooks.has(cls, "__arrow_c_array__") or _hooks.has(cls, "__arrow_c_device_array__"):
         return _native._from_arrow_object(obj, copy)
-    method = getattr(obj, "__arrow_c_stream__", None)
-    if method is not None and not _is_numpy_inside(obj):
-        return _native._from_arrow_stream(method(), copy)
+    if _hooks.has(cls, "__arrow_c_stream__") and not _is_numpy_inside(obj):
+        return _native._from_arrow_stream(obj, copy)
     return None, False
 
 

@@ -15,8 +15,11 @@ ownership exactly. Then follow, in this order:
 5. `__array__`: whatever the object makes of itself; may copy, and needs NumPy.
 6. numbers and nested sequences: always a copy, since there is no array yet.
 
+MXNet's arrays and C arrays of cffi, which have no protocol, come before the second.
+
 For classes that no other library gives a meaning (`PLAIN` in _hooks.py) the native code looks for the
-first four itself, and comes here for numbers, sequences, masks and `copy=` with `__array__` only.
+first four itself; numbers, lists and tuples it reads by itself. It comes here for other sequences, for
+masks, for `copy=` with `__array__`, and for the reason why something cannot be read.
 
 The first protocol that an object has decides. If it fails, its error is shown: trying the next one
 would hide the reason, and might copy where sharing was expected.
@@ -38,6 +41,7 @@ if TYPE_CHECKING:
     from dlx.dtypes import DTypeCode
 
 _NUMBERS = (bool, int, float, complex)
+_PROTOCOLS = ("__array_interface__", "__array_struct__", "__cuda_array_interface__", "__array__")
 _ARROW_METHODS = ("__arrow_c_array__", "__arrow_c_stream__", "__arrow_c_device_array__")
 
 
@@ -65,6 +69,8 @@ def fallback(obj: Any, dtype: Any, device: Any, copy: bool | None, force: bool) 
     if tensor is None:
         tensor = _from_mxnet(obj)
     if tensor is None:
+        tensor = _from_cffi(obj)
+    if tensor is None:
         tensor = _from_cuda_array_interface(obj)
     if tensor is None and not isinstance(obj, type):
         tensor = _native._from_layout(obj)
@@ -90,7 +96,7 @@ def _from_ml_dtypes_scalar(obj: Any) -> Tensor | None:
 
 def _from_mxnet(obj: Any) -> Tensor | None:
     """MXNet's arrays: the capsules of DLPack, by a method of their own."""
-    if not hasattr(obj, "to_dlpack_for_write") or isinstance(obj, type):
+    if _hooks.package_of(type(obj)) != "mxnet" or not hasattr(obj, "to_dlpack_for_write"):
         return None
     if getattr(obj, "stype", "default") != "default":
         raise UnsupportedError(
@@ -103,6 +109,15 @@ def _from_mxnet(obj: Any) -> Tensor | None:
             "`.as_in_context(mxnet.cpu())`"
         )
     return _native.from_dlpack(_MxnetProducer(obj))
+
+
+def _from_cffi(obj: Any) -> Tensor | None:
+    """C arrays of cffi: module _cdata, imported on first need."""
+    if type(obj).__module__ != "_cffi_backend":
+        return None
+    from dlx import _cdata
+
+    return _cdata.read(obj) if _cdata.is_cdata(obj) else None
 
 
 class _MxnetProducer:
@@ -160,7 +175,7 @@ def check_dtype(dtype: Any) -> bool:
 
 def _from_arrow(obj: Any, copy: bool | None) -> tuple[Tensor | None, bool]:
     """Arrow's PyCapsule interface: module _arrow, imported on first need."""
-    if not any(hasattr(type(obj), name) for name in _ARROW_METHODS):
+    if not any(_hooks.has(type(obj), name) for name in _ARROW_METHODS):
         return None, False
     from dlx import _arrow
 
@@ -190,7 +205,18 @@ def _from_array_method(obj: Any, copy: bool | None) -> tuple[Tensor | None, bool
             "(NumPy 2): pass copy=None, or the array inside it"
         )
     fresh = bool(copy) and _takes_copy(obj)
-    return array_result(obj, array), fresh
+    tensor = array_result(obj, array)
+    if not fresh and _is_pandas_index(type(obj)):
+        tensor = (
+            tensor.as_readonly()
+        )  # its array can be written to, although an Index must not change
+    return tensor, fresh
+
+
+def _is_pandas_index(cls: type) -> bool:
+    return any(
+        base.__name__ == "Index" and _hooks.package_of(base) == "pandas" for base in cls.__mro__
+    )
 
 
 def array_result(obj: Any, array: Any) -> Tensor:
@@ -233,7 +259,7 @@ def _from_sequence(obj: Any, dtype: Any, device: Any, copy: bool | None, force: 
     if not _sequence.is_number(obj) and not _sequence.is_sequence(obj):
         raise TypeError(
             f"`obj` is nothing that an array can be made of (got {_name(obj)}, expected an array, a "
-            "buffer, a number or a nested sequence of numbers)"
+            f"buffer, a number or a nested sequence of numbers){_failed_protocol(obj)}"
         )
     if copy is False:
         raise CopyRefusedError(
@@ -245,6 +271,20 @@ def _from_sequence(obj: Any, dtype: Any, device: Any, copy: bool | None, force: 
         return tensor
     wanted = None if done else dtype
     return _native.asarray(tensor, dtype=wanted, device=device, force=force)
+
+
+def _failed_protocol(obj: Any) -> str:
+    """What an attribute of a protocol raised, for a message. An AttributeError means that the object
+    cannot serve it, but may also be a mistake inside, of which nobody would hear otherwise."""
+    if isinstance(obj, type):
+        return ""
+    for name in (*_PROTOCOLS, *_ARROW_METHODS):
+        if hasattr(type(obj), name):
+            try:
+                getattr(obj, name)
+            except AttributeError as error:
+                return f"; its `{name}` raised AttributeError: {error}"
+    return ""
 
 
 def convert_dtype(

@@ -7,6 +7,7 @@ Nothing here is a hook on `import dask`. `register_sizeof` is the entry point "d
 from __future__ import annotations
 
 import importlib
+import sys
 
 from dlx import _capi, _native
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 _CPU = 1  # kDLCPU
 _UINT8 = (1, 8, 1)
-_known = False
+_known = _met = False
 
 
 def register_sizeof(sizeof: Any) -> None:
@@ -33,8 +34,25 @@ def register_sizeof(sizeof: Any) -> None:
     sizeof.register(_native.Tensor)(size_of)
 
 
+def meet() -> None:
+    """In a process that has dask.array, once: what dask has for classes that it knows only.
+
+    Called where a Tensor comes to dask: into a graph, from another process, by an operator.
+    """
+    global _met
+    if _met or "dask.array.core" not in sys.modules:
+        return
+    dispatch = importlib.import_module("dask.array.dispatch")
+    numpy = sys.modules["numpy"]
+    dispatch.percentile_lookup.register(_native.Tensor)(
+        dispatch.percentile_lookup.dispatch(numpy.ndarray)
+    )
+    _met = True
+
+
 def size_of(tensor: Tensor) -> int:
     """The bytes of the elements, each place in memory counted once."""
+    meet()
     repeated = [i for i, step in enumerate(tensor.strides) if step == 0 and tensor.shape[i] > 1]
     if not repeated:
         return tensor.nbytes
@@ -49,6 +67,7 @@ def token(tensor: Tensor) -> tuple[Any, ...]:
     Memory that the CPU cannot read, and addresses (opaque handles), give a token that is never
     equal to another, as dask does for objects that it does not know.
     """
+    meet()
     code = _capi.tensor_dtype(tensor)
     opaque = code[0] == 3  # kDLOpaqueHandle
     if tensor.device.device_type != _CPU or opaque or (tensor.size and not tensor.data_ptr):
@@ -77,5 +96,6 @@ def introduce(types: Iterable[type]) -> bool:
     if _known or not any(cls.__module__.partition(".")[0] == "dask" for cls in types):
         return False
     importlib.import_module("dask.array").register_chunk_type(_native.Tensor)
+    meet()
     _known = True
     return True

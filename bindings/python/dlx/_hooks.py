@@ -64,6 +64,11 @@ def package_of(cls: type) -> str:
     return module.partition(".")[0] if isinstance(module, str) else ""
 
 
+def has(cls: type, name: str) -> bool:
+    """Whether a class has a method; None is Python's way of saying that it has not."""
+    return getattr(cls, name, None) is not None
+
+
 def classify(cls: type, /) -> int:
     """How objects of class `cls` are imported: the sum of the bits above. Called once per class."""
     numpy = sys.modules.get("numpy")
@@ -106,9 +111,9 @@ def _plain_bits(cls: type, packages: set[str], numpy: Any) -> int:
         return 0  # memory of a device, whatever else copies it to the host
     if hasattr(cls, "columns") and hasattr(cls, "__array__"):
         return PLAIN  # a table: see _arrow.py
-    if hasattr(cls, "__arrow_c_array__") or hasattr(cls, "__arrow_c_device_array__"):
+    if has(cls, "__arrow_c_array__") or has(cls, "__arrow_c_device_array__"):
         return PLAIN | LATE_ARROW
-    return PLAIN | LATE_ARROW_STREAM if hasattr(cls, "__arrow_c_stream__") else PLAIN
+    return PLAIN | LATE_ARROW_STREAM if has(cls, "__arrow_c_stream__") else PLAIN
 
 
 def _is_tracer(cls: type) -> bool:
@@ -145,7 +150,9 @@ def guard(obj: Any, /) -> None:
     """
     torch = sys.modules.get("torch")
     if torch is not None and hasattr(torch, "Tensor") and isinstance(obj, torch.Tensor):
-        _guard_torch(obj, torch)
+        from dlx import _guard_torch
+
+        _guard_torch.guard(obj, torch)
         return
     _guard_sparse(obj)
     _guard_graph(obj)
@@ -168,7 +175,7 @@ def _name(obj: object) -> str:
 
 def _guard_mask(obj: Any) -> None:
     """numpy.ma and astropy's Masked classes. Without a masked entry nothing is lost."""
-    mask = getattr(obj, "mask", None)
+    mask = getattr(obj, "mask", None) if hasattr(type(obj), "mask") else None
     if mask is None or isinstance(mask, bool) or not hasattr(mask, "any"):
         return
     if hasattr(obj, "filled") and bool(mask.any()):
@@ -213,6 +220,11 @@ def _guard_sparse(obj: Any) -> None:
             f"a {_name(obj)} is sparse: export `.data` and its indices (`.coords`, or `.indices` "
             "and `.indptr`) one by one, or call `.todense()`"
         )
+    if package == "jax" and hasattr(obj, "todense"):
+        raise UnsupportedError(
+            f"a {_name(obj)} is sparse: export its parts (`.data` and `.indices`) one by one, or call "
+            "`.todense()`"
+        )
     if package == "paddle" and hasattr(obj, "is_sparse") and obj.is_sparse():
         raise UnsupportedError(
             f"a sparse {_name(obj)} is not one block of memory: export `.values()` and `.indices()` "
@@ -238,6 +250,8 @@ def _guard_graph(obj: Any) -> None:
             f"a {_name(obj)} is JAX's stand-in for data that is not there yet: convert outside the "
             "function that JAX transforms, or inside a `jax.pure_callback`"
         )
+    if package_of(type(obj)) in ("jax", "jaxlib"):
+        _guard_jax(obj)
     if package_of(type(obj)) != "tensorflow":
         return
     dtype = getattr(getattr(obj, "dtype", None), "name", "")
@@ -246,10 +260,30 @@ def _guard_graph(obj: Any) -> None:
             f"a {_name(obj)} of dtype {dtype} holds no numbers: decode it first, e.g. with "
             "`tf.strings.to_number(x)` or `tf.io.decode_raw(x, tf.uint8)`"
         )
+    if dtype.startswith(("qint", "quint")):
+        raise UnsupportedError(
+            f"a {_name(obj)} of dtype {dtype} has no DLPack form: call `tf.bitcast(x, "
+            f"tf.{dtype[1:]})` for its numbers, without their scale"
+        )
     if type(obj).__name__ == "SymbolicTensor":
         raise UnsupportedError(
             f"a {_name(obj)} is a stand-in for data that is not there yet: convert outside the "
             "`tf.function`, or inside a `tf.py_function`"
+        )
+
+
+def _guard_jax(obj: Any) -> None:
+    """JAX's arrays without memory, and of dtypes that JAX cannot export."""
+    if hasattr(obj, "is_deleted") and obj.is_deleted():
+        raise UnsupportedError(
+            f"a {_name(obj)} that has been deleted has no data any more: it was donated to a jitted "
+            "function, whose result to take instead, or `.delete()` was called"
+        )
+    dtype = str(getattr(obj, "dtype", ""))
+    if dtype in ("int2", "int4", "uint2", "uint4"):
+        raise UnsupportedError(
+            f"a {_name(obj)} of dtype {dtype} is one that JAX cannot export: call "
+            f"`.astype('{dtype[:-1]}8')`"
         )
 
 
@@ -285,63 +319,6 @@ def _guard_nulls(obj: Any) -> None:
                 "call `.fillna(value)`, or `.to_numpy(dtype, na_value=value)`, to say what stands "
                 "for them, and export `.isna()` on its own"
             )
-
-
-def _guard_torch(obj: Any, torch: Any) -> None:
-    """torch tensors without plain strided memory. torch itself exports some as a NULL pointer."""
-    name = _name(obj)
-    if obj.is_nested:
-        raise UnsupportedError(
-            f"a nested {name} has rows of different lengths: export the tensors of `.unbind()` one "
-            "by one, or call `.to_padded_tensor(value)`"
-        )
-    if hasattr(obj, "get_mask") and hasattr(obj, "get_data"):
-        raise UnsupportedError(
-            f"a {name} would lose its mask: call `.to_tensor(value)` to say what stands for masked "
-            "entries, or export `.get_data()` and `.get_mask()` on their own"
-        )
-    if obj.layout != torch.strided:
-        parts = (
-            "`.indices()` and `.values()`"
-            if obj.layout == torch.sparse_coo
-            else "`.values()` and its indices"
-        )
-        raise UnsupportedError(
-            f"a {name} of layout {obj.layout} is sparse: export {parts} one by one, or call `.to_dense()`"
-        )
-    if obj.is_quantized:
-        raise UnsupportedError(
-            f"a quantised {name} has a scale that would be lost: call `.int_repr()` or `.dequantize()`"
-        )
-    if str(obj.dtype).startswith("torch.bits"):
-        raise UnsupportedError(
-            f"a {name} of dtype {obj.dtype} has no DLPack form: call `.view(torch.uint8)`"
-        )
-    if obj.device.type == "meta":
-        raise UnsupportedError(
-            f"a {name} on the meta device has no memory: make it real with `torch.empty_like(x, device='cpu')`"
-        )
-    if obj.requires_grad:
-        raise UnsupportedError(
-            f"a {name} that requires grad would leave the graph unnoticed: call `.detach()`"
-        )
-    if hasattr(obj, "to_local") and hasattr(obj, "full_tensor"):
-        raise UnsupportedError(
-            f"a {name} is spread over processes: call `.to_local()` or `.full_tensor()`"
-        )
-    if (
-        hasattr(obj, "__tensor_flatten__")
-        or type(obj).__name__ == "FakeTensor"
-        or _is_functional(obj, torch)
-    ):
-        raise UnsupportedError(
-            f"a {name} wraps other tensors and has no memory of its own: export the tensors inside"
-        )
-
-
-def _is_functional(obj: Any, torch: Any) -> bool:
-    check = getattr(torch, "_is_functional_tensor", None)
-    return bool(check is not None and check(obj))
 
 
 def legacy_signature(obj: Any, /) -> bool:

@@ -7,6 +7,8 @@ comes back read-only, because nobody promised that its bytes may change.
 
 from __future__ import annotations
 
+import sys
+
 from dlx import _capi, _native, dtypes
 from dlx.errors import DeviceRefusedError, InvalidArgumentError, UnsupportedError
 from dlx.tensor import in_place
@@ -69,4 +71,8 @@ def rebuild(block: Any, shape: tuple[int, ...], code: DTypeCode, flags: int) -> 
         raise InvalidArgumentError(
             f"the frame of a pickled Tensor has {frame.nbytes} bytes (expected {tensor.nbytes})"
         )
+    if "dask" in sys.modules:  # this may be a worker of `distributed`
+        from dlx import _dask
+
+        _dask.meet()
     return tensor

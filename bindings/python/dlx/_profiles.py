@@ -266,11 +266,12 @@ def _tvm_ffi(module: ModuleType, tensor: Tensor, copied: bool) -> Any:
 
 
 def _mlx(module: ModuleType, tensor: Tensor, copied: bool) -> Any:
+    if any(stride < 0 for stride in tensor.strides):  # also of axes of length 1
+        tensor = tensor.copy()
     if _capi.dtype_name(_capi.tensor_dtype(tensor)) == "float64":
         # from_dlpack makes float32 of it.
         return module.array(tensor.numpy(), dtype=module.float64)
-    negative = any(stride < 0 for stride in tensor.strides)
-    return module.from_dlpack(_versioned(tensor.contiguous() if negative else tensor, False))
+    return module.from_dlpack(_versioned(tensor, False))
 
 
 def _warp(module: ModuleType, tensor: Tensor, copied: bool) -> Any:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     Position = tuple[int, ...]
 
 _CPU = (1, 0)
+_MAX_DEPTH = 256  # Python's stack ends a few times deeper
 _ARRAY_PROTOCOLS = (
     "__dlpack__",
     "__array_interface__",
@@ -47,7 +48,13 @@ def is_sequence(obj: object) -> bool:
     if isinstance(obj, (list, tuple)):
         return True
     # What has keys is a mapping, or holds named members (h5py and Zarr groups).
-    return hasattr(obj, "__len__") and hasattr(obj, "__getitem__") and not hasattr(obj, "keys")
+    if not hasattr(obj, "__len__") or not hasattr(obj, "__getitem__") or hasattr(obj, "keys"):
+        return False
+    try:
+        len(obj)
+    except TypeError:  # one of something that may also be many: astropy's Time, SciPy's Rotation
+        return False
+    return True
 
 
 def build(obj: Any, code: DTypeCode | None) -> tuple[Tensor, bool]:
@@ -58,12 +65,17 @@ def build(obj: Any, code: DTypeCode | None) -> tuple[Tensor, bool]:
 
     Raises:
         InvalidArgumentError: ragged nesting (the message names the position), or a number that the
-            dtype cannot hold.
+            dtype cannot hold, or too many levels.
         TypeError: something in it that is neither a number nor an array.
     """
+    if code is not None and not _values.can_encode(code):
+        return _native.asarray(obj), False
     if is_number(obj):
         return _from_numbers([obj], (), code)
     shape = _outer_shape(obj)
+    array = _by_numpy(obj, shape) if code is None else None
+    if array is not None:
+        return _native.asarray(array), False
     leaves = list(_leaves(obj, shape, ()))
     blocks = [leaf for _, leaf in leaves if not is_number(leaf)]
     if not blocks:
@@ -79,6 +91,10 @@ def _outer_shape(obj: Any) -> Shape:
         if id(obj) in seen:
             raise InvalidArgumentError("`obj` is a sequence that contains itself")
         seen.add(id(obj))
+        if len(shape) == _MAX_DEPTH:
+            raise InvalidArgumentError(
+                f"`obj` is nested too deeply (expected at most {_MAX_DEPTH} levels)"
+            )
         shape.append(len(obj))
         if not shape[-1]:
             break
@@ -90,11 +106,14 @@ def _leaves(obj: Any, shape: Shape, position: Position) -> Iterator[tuple[Positi
     """Every number or array in it with its position, in C order."""
     depth = len(position)
     if depth == len(shape):
+        if is_number(obj):
+            yield position, obj
+            return
         if is_sequence(obj):
             raise _ragged(
                 position, f"a sequence of {len(obj)}", "a number, as elsewhere at this depth"
             )
-        if not is_number(obj) and not is_array(obj):
+        if not is_array(obj):
             kind = type(obj).__name__
             raise TypeError(f"`obj`{_at(position)} is not a number (got {kind}: {obj!r:.60})")
         yield position, obj
@@ -111,6 +130,38 @@ def _leaves(obj: Any, shape: Shape, position: Position) -> Iterator[tuple[Positi
                 position, f"{index} items", f"{shape[depth]}, as it said before"
             ) from None
         yield from _leaves(item, shape, (*position, index))
+
+
+def _by_numpy(obj: Any, shape: Shape) -> Any:
+    """For lists of NumPy's scalars, among numbers or not, or of its arrays of one shape and dtype: what
+    NumPy makes of them, which promotes by its rules. None for all else, and for what is ragged."""
+    numpy = sys.modules.get("numpy")
+    if numpy is None:
+        return None
+    flat = [obj]
+    for extent in shape:
+        if any(type(part) not in (list, tuple) or len(part) != extent for part in flat):
+            return None
+        flat = [item for part in flat for item in part]
+    classes = set(map(type, flat))
+    if classes == {numpy.ndarray}:
+        inner = flat[0].shape
+        if len({(part.shape, part.dtype) for part in flat}) > 1 or flat[0].dtype.isbuiltin != 1:
+            return None
+    elif classes <= {bool, int, float, complex} or not all(map(_is_plain, classes)):
+        return None
+    else:
+        inner = ()
+    array = numpy.array(flat)
+    return array.reshape(shape + inner) if array.dtype.kind in "biufc" else None
+
+
+def _is_plain(cls: type) -> bool:
+    """Whether it is one of Python's numbers, or of NumPy's that are numbers."""
+    numpy = sys.modules["numpy"]
+    return cls in (bool, int, float, complex) or (
+        issubclass(cls, (numpy.number, numpy.bool_)) and cls.__module__ == "numpy"
+    )
 
 
 def _at(position: Position) -> str:

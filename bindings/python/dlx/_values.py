@@ -163,8 +163,24 @@ def _encode_integer(value: Any, kind: int, bits: int, name: str) -> bytes:
     low = -(1 << (bits - 1)) if signed else 0
     high = (1 << (bits - 1 if signed else bits)) - 1
     if not low <= value <= high:
-        raise InvalidArgumentError(f"{value} does not fit {name} (expected {low} … {high})")
+        raise InvalidArgumentError(
+            f"{_int_text(value)} does not fit {name} (expected {low} … {high})"
+        )
     return value.to_bytes(bits // 8, sys.byteorder, signed=signed)
+
+
+def _int_text(value: int) -> str:
+    """For a message. Python refuses to write out ints of some thousand digits."""
+    return str(value) if value.bit_length() <= 128 else f"an int of {value.bit_length()} bits"
+
+
+def _float_of(value: Any, name: str) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        raise InvalidArgumentError(
+            f"{_int_text(value)} does not fit {name}: it is beyond the range of a float"
+        ) from None
 
 
 def can_encode(code: DTypeCode) -> bool:
@@ -194,7 +210,7 @@ def encode(values: Sequence[Any], code: DTypeCode) -> bytes:
         return bytes(bool(value) for value in values)
     if kind == dtypes.COMPLEX:
         half = bits // 2
-        pairs = (complex(value) for value in values)
+        pairs = (v if isinstance(v, complex) else complex(_float_of(v, name)) for v in values)
         return b"".join(_encode_float(z.real, half) + _encode_float(z.imag, half) for z in pairs)
     for value in values:
         if isinstance(value, complex):
@@ -202,5 +218,5 @@ def encode(values: Sequence[Any], code: DTypeCode) -> bytes:
                 f"{value!r} is not a value of {name}: take `.real` or `abs()`"
             )
     if kind == dtypes.BFLOAT:
-        return b"".join(_encode_bfloat16(float(value)) for value in values)
-    return b"".join(_encode_float(float(value), bits) for value in values)
+        return b"".join(_encode_bfloat16(_float_of(value, name)) for value in values)
+    return b"".join(_encode_float(_float_of(value, name), bits) for value in values)

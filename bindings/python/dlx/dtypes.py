@@ -252,6 +252,8 @@ def explain_numpy_dtype(obj: Any) -> str | None:
     if not obj.isnative:
         native = obj.newbyteorder("=").str
         return f"DLPack has the machine's own byte order only (got {obj.str!r}): use `.astype({native!r})`"
-    if obj.kind == "V" or obj.itemsize > (16 if obj.kind == "c" else 8):
+    if obj.kind == "V":
+        return f"raw bytes have no DLPack form (got {obj}): use `.view('uint8')` or another dtype"
+    if obj.itemsize > (16 if obj.kind == "c" else 8):
         return f"DLPack has no such type (got {obj}): use `.astype('{'complex128' if obj.kind == 'c' else 'float64'}')`"
     return None

@@ -20,7 +20,7 @@ import numpy
 
 from dlx import _compute, _native
 from dlx.device import Device, device_code
-from dlx.errors import InvalidArgumentError, UnavailableError
+from dlx.errors import InvalidArgumentError, UnavailableError, UnsupportedError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -155,6 +155,16 @@ class _Submodule(types.ModuleType):
         return [name for name in dir(self._source) if not name.startswith("_")]
 
 
+def _computes_on(device: Device) -> bool:
+    from dlx import _compute_device
+
+    try:
+        _compute_device.library_for(device)
+    except (UnsupportedError, UnavailableError):
+        return False
+    return True
+
+
 class _Info:
     """What `__array_namespace_info__` returns: NumPy's answers, with devices that are Tensors'."""
 
@@ -171,10 +181,10 @@ class _Info:
         return Device("cpu")
 
     def devices(self) -> list[Device]:
-        """The devices that `device=` takes."""
+        """The devices that `device=` takes: the CPU, and those that a library here computes on."""
         from dlx.device import devices
 
-        return list(devices())
+        return [device for device in devices() if device.device_type == 1 or _computes_on(device)]
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, Any]:
         """The dtype of each kind that creation functions choose by themselves."""

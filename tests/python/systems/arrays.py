@@ -50,21 +50,35 @@ def _frozen(array):
 
 
 LAYOUTS = {
-    "contiguous": lambda: aligned(3, 4),
-    "column-major": lambda: aligned(4, 3).T,
-    "permuted": lambda: aligned(2, 3, 4).transpose(2, 0, 1),
-    "rows": lambda: aligned(32, 2)[16:32:8],
-    "columns": lambda: aligned(3, 32)[:, 16:20],
-    "reversed": lambda: aligned(3, 4)[::-1, ::-1],
-    "broadcast": lambda: numpy.lib.stride_tricks.as_strided(aligned(4), (3, 4), (0, 4)),
-    "0-d": lambda: aligned(1).reshape(()),
-    "empty": lambda: aligned(3, 4)[:0],
-    "length 1, reversed": lambda: aligned(1, 4)[::-1],
-    "half aligned": lambda: aligned(3, 4, shift=32),
-    "element aligned": lambda: aligned(3, 4, shift=4),
-    "unaligned": lambda: aligned(3, 4, shift=1),
-    "read-only": lambda: _frozen(aligned(3, 4)),
-    "5 axes": lambda: aligned(1, 2, 1, 2, 1),
+    "contiguous": lambda **kw: aligned(3, 4, **kw),
+    "column-major": lambda **kw: aligned(4, 3, **kw).T,
+    "permuted": lambda **kw: aligned(2, 3, 4, **kw).transpose(2, 0, 1),
+    "rows": lambda **kw: aligned(32, 2, **kw)[16:32:8],
+    "columns": lambda **kw: aligned(3, 32, **kw)[:, 16:20],
+    "reversed": lambda **kw: aligned(3, 4, **kw)[::-1, ::-1],
+    "broadcast": lambda **kw: numpy.lib.stride_tricks.as_strided(
+        aligned(4, **kw), (3, 4), (0, aligned(1, **kw).itemsize)
+    ),
+    "0-d": lambda **kw: aligned(1, **kw).reshape(()),
+    "empty": lambda **kw: aligned(3, 4, **kw)[:0],
+    "length 1, reversed": lambda **kw: aligned(1, 4, **kw)[::-1],
+    "half aligned": lambda **kw: aligned(3, 4, shift=32, **kw),
+    "element aligned": lambda **kw: aligned(3, 4, shift=aligned(1, **kw).itemsize, **kw),
+    "unaligned": lambda **kw: aligned(3, 4, shift=1, **kw),
+    "read-only": lambda **kw: _frozen(aligned(3, 4, **kw)),
+    "5 axes": lambda **kw: aligned(1, 2, 1, 2, 1, **kw),
+}
+
+# For systems whose arrays have one axis.
+LINES = {
+    "contiguous": lambda **kw: aligned(12, **kw),
+    "sliced": lambda **kw: aligned(24, **kw)[6:18],
+    "every other": lambda **kw: aligned(24, **kw)[::2],
+    "reversed": lambda **kw: aligned(12, **kw)[::-1],
+    "broadcast": lambda **kw: numpy.broadcast_to(aligned(1, **kw), (4,)),
+    "empty": lambda **kw: aligned(12, **kw)[:0],
+    "unaligned": lambda **kw: aligned(12, shift=1, **kw),
+    "read-only": lambda **kw: _frozen(aligned(12, **kw)),
 }
 
 

@@ -120,6 +120,29 @@ def test_argmax():
     assert dlx.asarray(lazy.argmax(axis=0).compute()).tolist() == SOURCE.argmax(axis=0).tolist()
 
 
+@pytest.mark.parametrize("dtype", ["float64", "int32"])
+@pytest.mark.parametrize("method", ["linear", "lower", "nearest"])
+@pytest.mark.parametrize("q", [30, [50], [0, 25, 100]])
+def test_percentile(dtype, method, q):
+    source = numpy.random.default_rng(1).permutation(40).astype(dtype)
+    lazy, plain = (da.from_array(x, chunks=7) for x in (dlx.asarray(source), source))
+    result = da.percentile(lazy, q, method=method).compute()
+
+    assert type(result) is dlx.Tensor
+    expected = da.percentile(plain, q, method=method).compute()
+    assert (result.tolist(), result.dtype) == (expected.tolist(), expected.dtype)
+
+
+def test_isnull():
+    # pandas asks whether an object is a number before it asks whether it is an array.
+    source = SOURCE.copy()
+    source[1, 2] = numpy.nan
+    lazy = da.from_array(dlx.asarray(source), chunks=(2, 3))
+
+    assert da.isnull(lazy).compute().tolist() == numpy.isnan(source).tolist()
+    assert da.notnull(lazy).compute().tolist() == (~numpy.isnan(source)).tolist()
+
+
 OPERATIONS = [
     "t + d", "d + t", "t < d", "d < t", "t == d", "d @ t.T", "t @ d.T", "numpy.add(t, d)",
     "numpy.add(d, t)", "numpy.concatenate([t, d])", "numpy.concatenate([d, t])", "divmod(t, d)[0]",

@@ -159,3 +159,13 @@ def test_a_tensor_of_another_device_says_how_to_send_it(cluster):
     while error is not None:
         text, error = f"{text}{error}", error.__cause__ or error.__context__
     assert "to_device('cpu')" in text
+
+
+def test_percentiles_are_taken_by_the_workers(cluster):
+    source = numpy.random.default_rng(2).normal(size=50)
+    lazy = da.from_array(dlx.asarray(source), chunks=10)
+
+    result = da.percentile(lazy, [25, 50]).compute(scheduler=cluster)
+    assert type(result) is dlx.Tensor
+    expected = da.percentile(da.from_array(source, chunks=10), [25, 50]).compute()
+    assert result.tolist() == expected.tolist()

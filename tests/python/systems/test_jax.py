@@ -157,3 +157,26 @@ def test_example_of_arrow_s_page():
 
     assert isinstance(result, jax.Array)
     assert result.tolist() == [2, 0, 2, 4]
+
+
+def test_deleted_and_donated_arrays_are_refused():
+    deleted = jax.numpy.arange(4.0)
+    deleted.delete()
+    donated = jax.numpy.arange(1000.0)
+    jax.jit(lambda x: x + 1, donate_argnums=0)(donated)
+    assert donated.is_deleted()
+
+    for gone in (deleted, donated):
+        for take in (dlx.asarray, dlx.from_dlpack):
+            with pytest.raises(dlx.UnsupportedError, match="deleted"):
+                take(gone)
+
+
+def test_what_jax_cannot_export_names_the_way_out():
+    with pytest.raises(dlx.UnsupportedError, match=r"int4.*\.astype\('int8'\)"):
+        dlx.asarray(jax.numpy.zeros(4, jax.numpy.int4))
+    sparse = pytest.importorskip("jax.experimental.sparse")
+    with pytest.raises(dlx.UnsupportedError, match=r"BCOO is sparse.*\.todense\(\)"):
+        dlx.asarray(sparse.BCOO.fromdense(jax.numpy.eye(2)))
+    with pytest.raises(TypeError, match="key_data"):
+        dlx.asarray(jax.random.key(0))

@@ -157,3 +157,20 @@ def test_arithmetic_with_a_tensor_is_theirs():
         assert type(result) is pd.Series
         assert result.tolist() == [2, 4, 6]
         assert list(result.index) == list("abc")
+
+
+@pytest.mark.parametrize("index", [pd.Index([1, 2]), pd.RangeIndex(2)], ids=type)
+def test_an_index_is_never_written_to(index):
+    # NumPy's array of it can be written to, after which look-ups in the index go wrong.
+    tensor = dlx.asarray(index)
+
+    assert tensor.readonly
+    assert not dlx.asarray(index, copy=True).readonly
+    assert tensor.data_ptr == dlx.asarray(index).data_ptr
+
+
+def test_a_tensor_is_no_number_to_pandas():
+    tensor = dlx.asarray([1.0, float("nan")])
+
+    assert not pd.api.types.is_scalar(tensor)
+    assert pd.isna(tensor).tolist() == [False, True]

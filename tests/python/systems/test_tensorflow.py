@@ -141,3 +141,8 @@ def test_lifetimes():
 @pytest.mark.heavy
 def test_no_leak():
     arrays.check_no_leak(lambda x: dlx.convert(x, "tensorflow", copy=True), count=200)
+
+
+def test_quantised_tensors_name_the_way_out():
+    with pytest.raises(dlx.UnsupportedError, match=r"qint8.*tf\.bitcast\(x, tf\.int8\)"):
+        dlx.asarray(tf.cast(tf.constant([1.0]), tf.qint8))

@@ -1,0 +1,318 @@
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <type_traits>
+
+#include "src/dtype/dtype.h"
+#include "src/python/tensor_type.h"
+
+namespace dlx::py {
+namespace {
+
+/// Numbers of Python, and lists and tuples of them, as new tensors: for exactly these classes, whose
+/// contents can be read without running any code. All else, and every error, is left to
+/// bindings/python/dlx/_sequence.py, which knows more classes and says what is wrong.
+
+constexpr int32_t kMaxDepth = 32;
+
+// ---- one number ----------------------------------------------------------------------------------
+
+/// A Python int as a number of C, or false if it does not fit.
+bool read_int(PyObject* value, int64_t* out) {
+  *out = api.PyLong_AsLongLong(value);
+  if (*out != -1 || api.PyErr_Occurred() == nullptr) return true;
+  api.PyErr_Clear();
+  return false;
+}
+
+bool read_int(PyObject* value, uint64_t* out) {
+  *out = api.PyLong_AsUnsignedLongLong(value);
+  if (*out != ~uint64_t{0} || api.PyErr_Occurred() == nullptr) return true;
+  api.PyErr_Clear();
+  return false;
+}
+
+/// A real number as a double; false for others and for what is beyond its range.
+bool read_real(PyObject* value, double* out) {
+  if (value->type == api.float_type) {
+    *out = api.PyFloat_AsDouble(value);
+    return true;
+  }
+  if (value->type == api.bool_type) {
+    *out = value == api.true_ ? 1 : 0;
+    return true;
+  }
+  if (value->type != api.long_type) return false;
+  *out = api.PyLong_AsDouble(value);
+  if (*out != -1 || api.PyErr_Occurred() == nullptr) return true;
+  api.PyErr_Clear();
+  return false;
+}
+
+/// A float without a fraction as an int; false if it has one, or is beyond 2^63.
+template <typename Wide>
+bool whole_of(double real, Wide* out) noexcept {
+  constexpr double kLimit = 9223372036854775808.0;
+  if (!(real >= -kLimit && real < kLimit) || std::trunc(real) != real) return false;
+  if (std::is_unsigned<Wide>::value && real < 0) return false;
+  *out = static_cast<Wide>(real);
+  return true;
+}
+
+// Floats of 16 bits: rounded to nearest, ties to even.
+
+struct Half {
+  explicit Half(double real) noexcept {
+    uint64_t from;
+    std::memcpy(&from, &real, sizeof from);
+    const auto sign = static_cast<uint16_t>(from >> 48 & 0x8000);
+    const int exponent = static_cast<int>(from >> 52 & 0x7ff) - 1023;
+    const uint64_t mantissa = from & ((uint64_t{1} << 52) - 1);
+    if (exponent > 15) {
+      const bool nan = exponent == 1024 && mantissa != 0;
+      pattern = static_cast<uint16_t>(sign | (nan ? 0x7e00 : 0x7c00));
+      return;
+    }
+    if (exponent < -25) {
+      pattern = sign;
+      return;
+    }
+    // Below 2^-14 there is no implied bit, and each step down costs one of the ten.
+    const int shift = exponent >= -14 ? 42 : 28 - exponent;
+    const uint64_t significand = mantissa | uint64_t{1} << 52;
+    const uint64_t whole = significand >> shift;
+    const uint64_t rest = significand - (whole << shift), tie = uint64_t{1} << (shift - 1);
+    const uint64_t up = rest > tie || (rest == tie && whole % 2 == 1) ? 1 : 0;
+    const uint64_t base = exponent >= -14 ? static_cast<uint64_t>(exponent + 14) << 10 : 0;
+    pattern = static_cast<uint16_t>(sign | (base + whole + up));  // a carry raises the exponent
+  }
+  uint16_t pattern;
+};
+
+/// By way of float32, as NumPy makes them of Python's floats.
+struct BFloat16 {
+  explicit BFloat16(double real) noexcept {
+    const auto single = static_cast<float>(real);
+    uint32_t from;
+    std::memcpy(&from, &single, sizeof from);
+    const uint32_t rounded = (from + 0x7fff + (from >> 16 & 1)) >> 16;
+    pattern = static_cast<uint16_t>(std::isnan(single) ? 0x7fc0 : rounded);
+  }
+  uint16_t pattern;
+};
+
+// How a number becomes an element: one class for each kind of dtype. `kStrict`: of its own kind only.
+
+template <typename T, bool kStrict>
+struct Integers {
+  using Element = T;
+  static bool store(PyObject* value, T* out) {
+    using Wide = std::conditional_t<std::is_unsigned<T>::value, uint64_t, int64_t>;
+    Wide wide;
+    if (value->type == api.long_type) {
+      if (!read_int(value, &wide)) return false;
+    } else if (value->type == api.bool_type) {
+      wide = value == api.true_ ? 1 : 0;
+    } else if (kStrict || value->type != api.float_type ||
+               !whole_of(api.PyFloat_AsDouble(value), &wide)) {
+      return false;
+    }
+    *out = static_cast<T>(wide);
+    return static_cast<Wide>(*out) == wide;
+  }
+};
+
+template <typename T>
+struct Reals {
+  using Element = T;
+  static bool store(PyObject* value, T* out) {
+    double real;
+    if (!read_real(value, &real)) return false;
+    *out = static_cast<T>(real);
+    return true;
+  }
+};
+
+template <typename T>
+struct Complexes {
+  struct Element {
+    T real, imaginary;
+  };
+  static bool store(PyObject* value, Element* out) {
+    double real, imaginary = 0;
+    if (value->type == api.complex_type) {
+      real = api.PyComplex_RealAsDouble(value);
+      imaginary = api.PyComplex_ImagAsDouble(value);
+    } else if (!read_real(value, &real)) {
+      return false;
+    }
+    *out = {static_cast<T>(real), static_cast<T>(imaginary)};
+    return true;
+  }
+};
+
+template <bool kStrict>
+struct Bools {
+  using Element = unsigned char;
+  static bool store(PyObject* value, Element* out) {
+    if (value->type == api.bool_type) {
+      *out = value == api.true_ ? 1 : 0;
+      return true;
+    }
+    const bool number = value->type == api.long_type || value->type == api.float_type ||
+                        value->type == api.complex_type;
+    if (kStrict || !number) return false;
+    *out = api.PyObject_IsTrue(value) == 1 ? 1 : 0;
+    return true;
+  }
+};
+
+// ---- lists and tuples ----------------------------------------------------------------------------
+
+bool is_list_or_tuple(PyObject* object) noexcept {
+  return object->type == api.list_type || object->type == api.tuple_type;
+}
+
+intptr_t length_of(PyObject* sequence) {
+  return sequence->type == api.list_type ? api.PyList_Size(sequence) : api.PyTuple_Size(sequence);
+}
+
+PyObject* item_of(PyObject* sequence, intptr_t i) {
+  return sequence->type == api.list_type ? api.PyList_GetItem(sequence, i)
+                                         : api.PyTuple_GetItem(sequence, i);
+}
+
+struct Shape {
+  int32_t ndim = 0;
+  int64_t extents[kMaxDepth];
+};
+
+/// The shape that the first elements on the way down suggest, and the first number in `*leaf` (NULL
+/// if there is none). False beyond kMaxDepth, which is also where a list that contains itself ends.
+bool outer_shape(PyObject* object, Shape* shape, PyObject** leaf) {
+  *leaf = nullptr;
+  while (is_list_or_tuple(object)) {
+    if (shape->ndim == kMaxDepth) return false;
+    const intptr_t length = length_of(object);
+    shape->extents[shape->ndim++] = length;
+    if (length == 0) return true;
+    object = item_of(object, 0);
+  }
+  *leaf = object;
+  return true;
+}
+
+/// Writes the numbers of one level, in C order. Everything is checked again: an allocator written in
+/// Python may have changed the lists. Returns NULL, or the first object that does not fit.
+template <typename Kind>
+PyObject* fill(PyObject* object, const Shape& shape, int32_t axis, typename Kind::Element** out) {
+  if (axis == shape.ndim) return Kind::store(object, (*out)++) ? nullptr : object;
+  if (!is_list_or_tuple(object) || length_of(object) != shape.extents[axis]) return api.none;
+  for (intptr_t i = 0; i < shape.extents[axis]; ++i) {
+    PyObject* item = item_of(object, i);
+    PyObject* bad = axis + 1 == shape.ndim ? (Kind::store(item, (*out)++) ? nullptr : item)
+                                           : fill<Kind>(item, shape, axis + 1, out);
+    if (bad != nullptr) return bad;
+  }
+  return nullptr;
+}
+
+template <typename Kind>
+PyObject* fill(PyObject* object, const Shape& shape, void* data) {
+  auto* out = static_cast<typename Kind::Element*>(data);
+  return fill<Kind>(object, shape, 0, &out);
+}
+
+using Fill = PyObject* (*)(PyObject*, const Shape&, void*);
+
+/// What writes numbers as elements of a dtype that the caller asked for, or NULL.
+Fill find_fill(DLDataType dtype) noexcept {
+  switch (dtype.lanes == 1 ? dtype.code << 16 | dtype.bits : 0) {
+    case kDLBool << 16 | 8: return fill<Bools<false>>;
+    case kDLInt << 16 | 8: return fill<Integers<int8_t, false>>;
+    case kDLInt << 16 | 16: return fill<Integers<int16_t, false>>;
+    case kDLInt << 16 | 32: return fill<Integers<int32_t, false>>;
+    case kDLInt << 16 | 64: return fill<Integers<int64_t, false>>;
+    case kDLUInt << 16 | 8: return fill<Integers<uint8_t, false>>;
+    case kDLUInt << 16 | 16: return fill<Integers<uint16_t, false>>;
+    case kDLUInt << 16 | 32: return fill<Integers<uint32_t, false>>;
+    case kDLUInt << 16 | 64: return fill<Integers<uint64_t, false>>;
+    case kDLFloat << 16 | 16: return fill<Reals<Half>>;
+    case kDLBfloat << 16 | 16: return fill<Reals<BFloat16>>;
+    case kDLFloat << 16 | 32: return fill<Reals<float>>;
+    case kDLFloat << 16 | 64: return fill<Reals<double>>;
+    case kDLComplex << 16 | 32: return fill<Complexes<Half>>;
+    case kDLComplex << 16 | 64: return fill<Complexes<float>>;
+    case kDLComplex << 16 | 128: return fill<Complexes<double>>;
+    default: return nullptr;
+  }
+}
+
+TensorRef new_tensor(const Shape& shape, DLDataType dtype) {
+  DLDevice cpu{};
+  cpu.device_type = kDLCPU;
+  return empty(shape.ndim, shape.extents, dtype, cpu, 0, Allocation());
+}
+
+// ---- the dtype that the numbers have by themselves -----------------------------------------------
+
+struct Natural {
+  DLDataType dtype;
+  Fill fill;
+};
+/// From narrow to wide: each holds what those before it do, but for uint64, which lacks the negative.
+const Natural kNatural[] = {{{kDLBool, 8, 1}, fill<Bools<true>>},
+                            {{kDLInt, 64, 1}, fill<Integers<int64_t, true>>},
+                            {{kDLUInt, 64, 1}, fill<Integers<uint64_t, true>>},
+                            {{kDLFloat, 64, 1}, fill<Reals<double>>},
+                            {{kDLComplex, 128, 1}, fill<Complexes<double>>}};
+enum { kBools, kInts, kBigInts, kReals, kComplexes, kNone };
+
+/// The narrowest that could hold the number; kNone for what is none.
+int natural_of(PyObject* number) noexcept {
+  if (number->type == api.float_type) return kReals;
+  if (number->type == api.long_type) return kInts;
+  if (number->type == api.bool_type) return kBools;
+  return number->type == api.complex_type ? kComplexes : kNone;
+}
+
+/// Tries the kind of the first number, and the next wider one when one comes that does not fit.
+TensorRef natural_tensor(PyObject* object, const Shape& shape, PyObject* leaf) {
+  int kind = leaf == nullptr ? kReals : natural_of(leaf);
+  while (kind < kNone) {
+    TensorRef tensor = new_tensor(shape, kNatural[kind].dtype);
+    PyObject* misfit = kNatural[kind].fill(object, shape, tensor->dl.data);
+    if (misfit == nullptr) return tensor;
+    const int wanted = natural_of(misfit);
+    if (wanted == kInts && kind == kInts) {
+      kind = kBigInts;
+    } else if (wanted > kind) {
+      kind = wanted;
+    } else {
+      break;  // no number, ragged, or too large
+    }
+  }
+  return TensorRef();
+}
+
+}  // namespace
+
+TensorRef tensor_of_numbers(PyObject* object, const DLDataType* dtype) {
+  Ref items;
+  if (object->type == api.range_type) {
+    items = Ref(check(api.PySequence_Tuple(object)));
+    object = items.get();
+  }
+  Shape shape;
+  PyObject* leaf;
+  if (!outer_shape(object, &shape, &leaf)) return TensorRef();
+  if (leaf != nullptr && natural_of(leaf) == kNone) return TensorRef();
+  if (dtype == nullptr) return natural_tensor(object, shape, leaf);
+  const Fill fill = find_fill(*dtype);
+  if (fill == nullptr) return TensorRef();
+  TensorRef tensor = new_tensor(shape, *dtype);
+  return fill(object, shape, tensor->dl.data) == nullptr ? static_cast<TensorRef&&>(tensor)
+                                                         : TensorRef();
+}
+
+}  // namespace dlx::py
