@@ -161,8 +161,8 @@ struct Kernels {
   /// u, into 2^g cells.
   Regroup* join[4][4];
 
-  /// Transposes a strip, but for its last chunk: that is written beside the strip that follows, or
-  /// by finish_strips.
+  /// NULL where it would not pay. Transposes a strip, but for its last chunk: that is written
+  /// beside the strip that follows, or by finish_strips.
   void (*transpose_strip[5])(const Strip& strip, Chunk& chunk);
   /// The same for items of three quarters of 2^k bytes, and any nv; rows are read with up to 16
   /// bytes beyond. NULL where the instruction set cannot permute bytes.

@@ -133,7 +133,9 @@ class Strips {
 
 /// Whether that is a transposition that waits for memory more than for its kernels.
 bool suits(const Schedule& s, const Kernels& kernels) noexcept {
-  if (s.kind == PlaneKind::kTranspose) return s.item >= 4 || s.folded();
+  if (s.kind == PlaneKind::kTranspose) {
+    return kernel(s, kernels) != nullptr && (s.item >= 4 || s.folded());
+  }
   return s.kind == PlaneKind::kRows && s.v >= 0 && kernel(s, kernels) != nullptr &&
          s.axes[s.u].dst == s.item && std::llabs(s.axes[s.v].src) == s.item;
 }
