@@ -66,6 +66,9 @@ PyObject* ask_own(Target* target, PyObject* object) {
 }
 
 PyObject* call(PyObject* function, PyObject* argument) {
+  if (api.PyObject_Vectorcall == nullptr) {
+    return check(api.PyObject_CallFunctionObjArgs(function, argument, nullptr));
+  }
   PyObject* arguments[] = {nullptr, argument};  // the first is for the callee to use
   return check(api.PyObject_Vectorcall(function, arguments + 1, 1 | PY_VECTORCALL_ARGUMENTS_OFFSET,
                                        nullptr));
