@@ -16,22 +16,29 @@ FoldedPlanes::FoldedPlanes(const Schedule& s, bool far, int64_t* row, int64_t mo
     add_column_axis(axis);
   }
   int64_t u_bytes = s.item;
-  const int last = far ? 0 : s.ndim - s.u_count;
-  for (int k = s.ndim - 1; k >= last && rows.whole(); --k) {
-    const CopyAxis& axis = s.axes[k];
-    if (axis.dst != u_bytes || taken[k]) break;
-    taken[k] = true;
+  int next = s.ndim - 1;  // along u
+  const auto take_u = [&] {
+    const CopyAxis& axis = s.axes[next];
+    taken[next--] = true;
     u_bytes *= axis.extent;
     rows.add(axis, axis.src);
-  }
-  for (bool found = far; found && columns.whole();) {
-    found = false;
+  };
+  while (next >= s.ndim - s.u_count && rows.whole()) take_u();
+  while (far) {
+    const bool u_goes_on = next >= 0 && !taken[next] && s.axes[next].dst == u_bytes && rows.whole();
+    int along_v = -1;
     const int64_t step = s.axes[s.v].src < 0 ? -v_bytes : v_bytes;
-    for (int k = 0; k < s.ndim && !found; ++k) {
-      if (taken[k] || s.axes[k].src != step) continue;
-      found = taken[k] = true;
-      v_bytes *= s.axes[k].extent;
-      add_column_axis(s.axes[k]);
+    for (int k = 0; k < s.ndim && columns.whole(); ++k) {
+      if (!taken[k] && s.axes[k].src == step) along_v = k;
+    }
+    if (!u_goes_on && along_v < 0) break;
+    // An axis that both want is u's, unless v is short.
+    if (along_v < 0 || (u_goes_on && along_v == next && (v_bytes >= 256 || v_bytes >= u_bytes))) {
+      take_u();
+    } else {
+      taken[along_v] = true;
+      v_bytes *= s.axes[along_v].extent;
+      add_column_axis(s.axes[along_v]);
     }
   }
   int order[CopyPlan::kMaxAxes];
