@@ -1,7 +1,9 @@
 #include "src/copy/execute.h"
 
+#include <algorithm>
 #include <cstdarg>
 #include <cstdio>
+#include <cstdlib>
 
 #include "src/copy/by_table.h"
 #include "src/copy/folded.h"
@@ -74,21 +76,36 @@ struct Pieces {
   bool streamed;
 };
 
-/// Cuts the axis that keeps pieces of dst furthest apart, if it is long enough, else the longest.
+/// Bytes from item to item along an axis, on the side where they are nearer: what is less than a
+/// line or a page apart, pieces would share. A broadcast item is no nuisance.
+int64_t apart(const CopyAxis& axis) noexcept {
+  constexpr int64_t kPage = 4096;
+  const int64_t src = axis.src != 0 ? std::llabs(axis.src) : kPage;
+  return std::min({axis.dst, src, kPage});
+}
+
+/// Cuts, of the axes that are long enough, the one that keeps pieces furthest apart; if none is, the
+/// longest.
 Pieces cut(const CopyPlan& plan, bool streamed, int64_t* count) noexcept {
   constexpr int64_t kLine = 64;
   const int64_t wanted = kPiecesPerThread * threads_for(plan.size());
   Pieces pieces = {&plan, -1, 0, streamed};
   int64_t extent = plan.item();
   for (int k = 0; k < plan.ndim(); ++k) {
-    if (plan.axis(k).extent > extent || k == 0) {
+    const CopyAxis& axis = plan.axis(k);
+    const int64_t enough = std::min(axis.extent, 2 * wanted);
+    const int64_t so_far = k == 0 ? 0 : std::min(extent, 2 * wanted);
+    if (enough > so_far || (enough == so_far && apart(axis) > apart(plan.axis(pieces.axis)))) {
       pieces.axis = k;
-      extent = plan.axis(k).extent;
+      extent = axis.extent;
     }
-    if (extent >= 2 * wanted) break;
   }
-  const int64_t item = pieces.axis < 0 ? 1 : plan.item();
-  const int64_t granule = kLine % item == 0 ? kLine / item : 1;
+  int64_t granule = 1;  // items that fill lines, where those of the axis share them
+  if (pieces.axis < 0) {
+    granule = kLine;
+  } else if (apart(plan.axis(pieces.axis)) < kLine && kLine % plan.item() == 0) {
+    granule = kLine / plan.item();
+  }
   pieces.length = (extent + wanted - 1) / wanted;
   pieces.length = (pieces.length + granule - 1) / granule * granule;
   *count = (extent + pieces.length - 1) / pieces.length;
