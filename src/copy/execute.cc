@@ -8,6 +8,7 @@
 #include "src/copy/by_table.h"
 #include "src/copy/folded.h"
 #include "src/copy/kernels.h"
+#include "src/copy/lines.h"
 #include "src/copy/loops.h"
 #include "src/copy/schedule.h"
 #include "src/copy/stream.h"
@@ -87,7 +88,6 @@ int64_t apart(const CopyAxis& axis) noexcept {
 /// Cuts, of the axes that are long enough, the one that keeps pieces furthest apart; if none is, the
 /// longest.
 Pieces cut(const CopyPlan& plan, bool streamed, int64_t* count) noexcept {
-  constexpr int64_t kLine = 64;
   const int64_t wanted = kPiecesPerThread * threads_for(plan.size());
   Pieces pieces = {&plan, -1, 0, streamed};
   int64_t extent = plan.item();

@@ -1,7 +1,5 @@
 #include "src/copy/folded.h"
 
-#include <cstdlib>
-
 namespace dlx {
 
 FoldedPlanes::FoldedPlanes(const Schedule& s, bool far, int64_t* row, int64_t most_rows,

@@ -77,9 +77,9 @@ struct LinesToWrite {
 /// A part of a transposition that goes by way of a compact copy of its rows, so that each source
 /// line is read once, whole, whatever cache sets the rows share.
 struct Block {
-  static constexpr int64_t kBytes = 64 * 192;
-  static constexpr int64_t max_rows(int64_t) noexcept { return 64; }
-  static constexpr int64_t max_row_bytes(int64_t) noexcept { return 64; }
+  static constexpr int64_t kMaxRows = 64;
+  static constexpr int64_t kRowBytes = 64;  ///< at most
+  static constexpr int64_t kBytes = kMaxRows * kRowBytes;
 
   char* dst;
   int64_t dv;
@@ -90,26 +90,29 @@ struct Block {
   char* rows;  ///< room of kBytes for the rows, aligned to a line
 };
 
-/// One line of each of many rows, to be transposed into columns.
+/// One line of each of many rows of src.
+struct StripSource {
+  const char* src;    ///< of the first column; NULL: none
+  int64_t last_byte;  ///< of a row, from its beginning
+  bool both;          ///< rows begin in lines that were not fetched for the strip before
+};
+
+/// The lines of a strip, to be transposed into columns.
 struct Strip {
   static constexpr int64_t kFront = 64;  ///< bytes before a column in the buffer
   static constexpr int64_t kBuffer = 64 * 320;
 
   char* dst;              ///< of the first row
   const int64_t* column;  ///< where each of nv columns begins, from dst on
-  const char* src;        ///< of the first column
   const int64_t* row;     ///< where each of nu rows begins, from src on
   int64_t item;           ///< bytes
   int64_t nu;             ///< at least 64 / item
   int64_t nv;             ///< from 16 / W to 64 / item
-  int64_t last_byte;      ///< of a row, from its beginning
   int64_t ahead;          ///< how many rows ahead lines are fetched; at most nu, whole lines of dst
   bool staged;            ///< rows collide in the cache: copy those of a line of dst together first
   bool even;              ///< columns all begin at the same place of a line, a multiple of an item
-
-  const char* next;  ///< the first column of the strip to be fetched beside this one; NULL: none
-  int64_t next_last_byte;
-  bool next_both;  ///< its rows begin in lines that were not fetched for the strip before
+  StripSource source;
+  StripSource next;  ///< of the strip to be fetched beside this one
 };
 
 /// Columns of a strip on their way to dst: some rows of them.
@@ -166,7 +169,7 @@ struct Kernels {
   void (*transpose_strip[5])(const Strip& strip, Chunk& chunk);
   /// The same for items of three quarters of 2^k bytes, and any nv; rows are read with up to 16
   /// bytes beyond. NULL where the instruction set cannot permute bytes.
-  void (*transpose_odd_strip[5])(const Strip& strip, Chunk& chunk);
+  void (*transpose_thirds_strip[5])(const Strip& strip, Chunk& chunk);
   void (*finish_strips)(Chunk& chunk);
 
   /// dst[u * W] = src[u * su].

@@ -21,8 +21,8 @@ namespace {
 __attribute__((always_inline)) inline void stream_line(char* dst, const char* src) {
   const __m256i low = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(src));
   const __m256i high = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(src + 32));
-  _mm256_stream_si256(reinterpret_cast<__m256i*>(dst), low);
-  _mm256_stream_si256(reinterpret_cast<__m256i*>(dst + 32), high);
+  stream_vector(dst, (Bytes32)low);
+  stream_vector(dst + 32, (Bytes32)high);
 }
 
 // Bytes of the largest items whose transposition gains by weaving: more stores to a line, less room

@@ -1,6 +1,6 @@
-// Kernels for AVX-512, with 256-bit registers: twice as many of them, and full-line streaming
-// stores. (Joining four 16-byte pieces in a 512-bit register costs more than it saves.) The target
-// is switched on here and nowhere else, after the includes.
+// Kernels for AVX-512, with 256-bit registers: twice as many of them. Only lines that are written
+// past the caches are put together in 512 bits; elsewhere joining four pieces costs more than it
+// saves. The target is switched on here and nowhere else, after the includes.
 
 #include "src/copy/kernels.h"
 
@@ -25,13 +25,18 @@ __attribute__((always_inline)) inline void stream_line(char* dst, const char* sr
   _mm512_stream_si512(reinterpret_cast<__m512i*>(dst), _mm512_loadu_si512(src));
 }
 
-// Lines that never were in memory: four pieces of 16 bytes joined, and written past the caches.
+// Lines that never were in memory: four pieces of 16 bytes joined.
 #define DLX_JOIN_LINE(A, B, C, D)                                                                \
   _mm512_inserti32x4(_mm512_inserti32x4(_mm512_inserti32x4(_mm512_castsi128_si512((__m128i)(A)), \
                                                            (__m128i)(B), 1),                     \
                                         (__m128i)(C), 2),                                        \
                      (__m128i)(D), 3)
-#define DLX_STREAM_LINE(TO, LINE) _mm512_stream_si512((__m512i*)(TO), (__m512i)(LINE))
+
+typedef unsigned char Bytes64 __attribute__((vector_size(64)));
+
+__attribute__((always_inline)) inline void stream_vector(char* dst, Bytes64 value) {
+  _mm512_stream_si512(reinterpret_cast<__m512i*>(dst), (__m512i)value);
+}
 
 #define DLX_STORE_MASKED(BYTES, TO, VALUE, MASK) DLX_STORE_MASKED_##BYTES(TO, VALUE, MASK)
 #define DLX_STORE_MASKED_16(TO, VALUE, MASK) \

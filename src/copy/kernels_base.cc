@@ -34,11 +34,20 @@ inline Bytes16 shuffle_bytes(Bytes16 value, Bytes16) { return value; }
 
 #endif
 
+inline void stream_vector(char* dst, Bytes16 value) {
+#if defined(__SSE2__)
+  _mm_stream_si128(reinterpret_cast<__m128i*>(dst), (__m128i)value);
+#else
+  __builtin_memcpy(dst, &value, 16);
+#endif
+}
+
 inline void stream_line(char* dst, const char* src) {
 #if defined(__SSE2__)
   for (int i = 0; i < 64; i += 16) {
-    _mm_stream_si128(reinterpret_cast<__m128i*>(dst + i),
-                     _mm_loadu_si128(reinterpret_cast<const __m128i*>(src + i)));
+    Bytes16 value;
+    __builtin_memcpy(&value, src + i, 16);
+    stream_vector(dst + i, value);
   }
 #else
   __builtin_memcpy(dst, src, 64);

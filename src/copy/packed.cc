@@ -1,16 +1,16 @@
 #include "src/copy/packed.h"
 
+#include "src/copy/lines.h"
 #include "src/copy/loops.h"
 #include "src/copy/tuning.h"
 
 namespace dlx {
 namespace {
 
-constexpr int64_t kLine = 64;
 constexpr int64_t kShortest = 48;  // bytes of a row
 
 void start(Packing* packing, char* dst) noexcept {
-  const auto inside = static_cast<int64_t>(reinterpret_cast<uintptr_t>(dst) % kLine);
+  const int64_t inside = inside_line(dst);
   packing->begin = dst;
   packing->line = dst - inside;
   packing->filled = inside;

@@ -1,6 +1,9 @@
 #include "src/copy/schedule.h"
 
+#include <algorithm>
 #include <cstdlib>
+
+#include "src/copy/lines.h"
 
 namespace dlx {
 namespace {
@@ -231,6 +234,17 @@ bool Schedule::transposes() const noexcept {
   return near > 0 && near <= line_or_run && std::llabs(axes[u].src) > 2 * line_or_run;
 }
 
+const char* Schedule::end_of_source() const noexcept {
+  int64_t highest = item;  // behind the highest item
+  if (kind == PlaneKind::kCells) {
+    highest = 1 + std::max<int64_t>(0, *std::max_element(cells.from, cells.from + cells.dst));
+  }
+  for (int k = 0; k < ndim; ++k) {
+    if (axes[k].src > 0) highest += (axes[k].extent - 1) * axes[k].src;
+  }
+  return src + highest;
+}
+
 Plane ascending_v(Plane p) noexcept {
   if (p.sv < 0) {
     p.src += (p.nv - 1) * p.sv;
@@ -327,7 +341,6 @@ void copy_plane(const Schedule& schedule, const Kernels& kernels, const Plane& p
   }
   // Whole lines of src, one after the other, where items are parts of lines. Where they are not,
   // dst comes first: loads that miss wait side by side, stores do not.
-  constexpr int64_t kLine = 64;
   const bool along_v =
       plane.nv > 1 && std::llabs(plane.sv) < std::llabs(plane.su) && schedule.item < kLine;
   if (along_v && (kind == PlaneKind::kGather || kind == PlaneKind::kRows)) {

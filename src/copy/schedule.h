@@ -28,6 +28,9 @@ struct Schedule {
   /// long on both sides use each line once.
   bool transposes() const noexcept;
 
+  /// Behind the last byte that is read.
+  const char* end_of_source() const noexcept;
+
   PlaneKind kind = PlaneKind::kRows;
   int log_item = 0;  ///< kernels' index of the item, where it has one
   int64_t item = 0;

@@ -1,9 +1,12 @@
 #include "src/copy/stream.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
 #include "src/copy/buffers.h"
+#include "src/copy/lines.h"
+#include "src/copy/loops.h"
 #include "src/copy/packed.h"
 #include "src/copy/strips.h"
 #include "src/copy/tile_io.h"
@@ -15,8 +18,6 @@ namespace dlx {
 namespace {
 
 constexpr int64_t kAll = INT64_MAX;
-
-int64_t least(int64_t a, int64_t b) noexcept { return a < b ? a : b; }
 
 /// The three stages, one tile apart, woven together piece by piece so that memory is always busy.
 class Pipeline {
@@ -99,7 +100,7 @@ class Pipeline {
       const CopyAxis& axis = s_.axes[k];
       tile->dst += at_[k] * axis.dst;
       tile->src += at_[k] * axis.src;
-      tile->extent[k] = least(length_at(k), axis.extent - at_[k]);
+      tile->extent[k] = std::min(length_at(k), axis.extent - at_[k]);
     }
     tile->run_bytes = s_.item;
     for (int k = s_.ndim - 1; k >= tiling_.run_axis; --k) tile->run_bytes *= tile->extent[k];
@@ -182,8 +183,8 @@ class Pipeline {
           piece.src = src + u * piece.su + v * piece.sv;
           copy_plane(s_, kernels_, piece);
         }
-        const int64_t lines = piece.nu * piece.nv * s_.item / kLineBytes + 1;
-        writer_.write(lines * kLineBytes);
+        const int64_t lines = piece.nu * piece.nv * s_.item / kLine + 1;
+        writer_.write(lines * kLine);
         fetcher_.fetch(lines + lines / 8);
       }
     }
@@ -248,12 +249,12 @@ namespace {
 
 /// Whether runs can go straight to dst: long ones, or such that are whole lines.
 bool runs_stream_alone(const Schedule& s) noexcept {
-  constexpr int64_t kLong = 16 * kLineBytes;
-  if (s.kind != PlaneKind::kRows || s.item < kLineBytes) return false;
+  constexpr int64_t kLong = 16 * kLine;
+  if (s.kind != PlaneKind::kRows || s.item < kLine) return false;
   if (s.item >= kLong) return true;
   uint64_t all = reinterpret_cast<uintptr_t>(s.dst) | static_cast<uint64_t>(s.item);
   for (int k = 0; k < s.ndim; ++k) all |= static_cast<uint64_t>(s.axes[k].dst);
-  return all % kLineBytes == 0;
+  return all % kLine == 0;
 }
 
 /// Long rows of one and the same item.
@@ -266,26 +267,13 @@ bool has_constant_rows(const Schedule& s) noexcept {
 void stream_runs(const Schedule& s, const Kernels& kernels) noexcept {
   Tiling order;
   order.sort_by_source(s);
-  const CopyAxis once = {1, 0, 0};
-  const CopyAxis& inner = s.ndim > 0 ? s.axes[order.by_source[0]] : once;
-  char* dst = s.dst;
-  const char* src = s.src;
-  int64_t index[CopyPlan::kMaxAxes];
-  for (int i = 0; i < s.ndim; ++i) index[i] = 0;
-  for (;;) {
+  static constexpr CopyAxis kOnce = {1, 0, 0};
+  const CopyAxis& inner = s.ndim > 0 ? s.axes[order.by_source[0]] : kOnce;
+  Loops loops;
+  for (int i = 1; i < s.ndim; ++i) loops.add(s.axes[order.by_source[i]]);
+  loops.each(s.dst, s.src, [&](char* dst, const char* src) {
     kernels.stream_rows(dst, inner.dst, src, inner.src, s.item, inner.extent);
-    int i = 1;
-    for (; i < s.ndim; ++i) {
-      const CopyAxis& axis = s.axes[order.by_source[i]];
-      dst += axis.dst;
-      src += axis.src;
-      if (++index[i] < axis.extent) break;
-      dst -= axis.dst * axis.extent;
-      src -= axis.src * axis.extent;
-      index[i] = 0;
-    }
-    if (i >= s.ndim) break;
-  }
+  });
   kernels.fence();
 }
 

@@ -4,18 +4,14 @@
 #include <cstdlib>
 
 #include "src/copy/folded.h"
+#include "src/copy/lines.h"
 #include "src/copy/tuning.h"
 
 namespace dlx {
 namespace {
 
-constexpr int64_t kLine = 64;
-
 constexpr int64_t kAhead = 128;  // rows
 constexpr int64_t kMostRows = 2048;
-
-int64_t least(int64_t a, int64_t b) noexcept { return a < b ? a : b; }
-int64_t most(int64_t a, int64_t b) noexcept { return a > b ? a : b; }
 
 /// Whether all items of a side begin at the same place of a line.
 bool in_step(const Side& side) noexcept {
@@ -30,7 +26,7 @@ bool fit_ahead(const Side& rows) noexcept {
   constexpr uint64_t kSets = 2048;
   constexpr int kHalfFull = 4;
   uint8_t used[kSets] = {};
-  for (int64_t i = 0; i < least(kAhead, rows.n()); ++i) {
+  for (int64_t i = 0; i < std::min(kAhead, rows.n()); ++i) {
     if (++used[static_cast<uint64_t>(rows.offset()[i]) / kLine % kSets] > kHalfFull) return false;
   }
   return true;
@@ -40,7 +36,7 @@ bool fit_ahead(const Side& rows) noexcept {
 auto kernel(const Schedule& s, const Kernels& kernels) noexcept {
   if (s.log_item >= 0) return kernels.transpose_strip[s.log_item];
   const int k = s.item == 3 ? 2 : s.item == 6 ? 3 : s.item == 12 ? 4 : 0;
-  return kernels.transpose_odd_strip[k];
+  return kernels.transpose_thirds_strip[k];
 }
 
 /// Runs each strip when the next one is known, which is fetched beside it.
@@ -50,51 +46,48 @@ class Strips {
          const FoldedPlanes& planes) noexcept
       : transpose_(kernel(s, kernels)),
         finish_(kernels.finish_strips),
-        odd_(s.log_item < 0),
-        item_(s.item),
-        planes_(planes) {
+        thirds_(s.log_item < 0),
+        planes_(planes),
+        in_step_(in_step(planes.rows)),
+        end_of_source_(s.end_of_source()) {
     chunk_.buffer = buffers[0];
     chunk_.next = buffers[0] + Strip::kBuffer;
-    const int64_t group = odd_ ? 64 : kLine / item_;
-    strip_.item = item_;
+    const int64_t group = thirds_ ? 64 : kLine / s.item;
+    strip_.item = s.item;
     strip_.row = planes.rows.offset();
     strip_.nu = planes.rows.n();
-    strip_.ahead = most(group, least(kAhead, strip_.nu) / group * group);
+    strip_.ahead = std::max(group, std::min(kAhead, strip_.nu) / group * group);
     strip_.staged = s.staged;
-    strip_.even =
-        in_step(planes.columns) &&
-        (odd_ || reinterpret_cast<uintptr_t>(planes.dst) % static_cast<uintptr_t>(item_) == 0);
-    in_step_ = in_step(planes.rows);
+    strip_.even = in_step(planes.columns) &&
+                  (thirds_ || reinterpret_cast<uintptr_t>(planes.dst) % s.item == 0);
     highest_row_ = *std::max_element(strip_.row, strip_.row + strip_.nu);
-    end_of_source_ = s.src + s.item;
-    for (int k = 0; k < s.ndim; ++k) {
-      if (s.axes[k].src > 0) end_of_source_ += (s.axes[k].extent - 1) * s.axes[k].src;
-    }
   }
 
   /// One plane, in strips that begin at lines of src where all its rows do.
   void add_plane(char* dst, const char* src) noexcept {
+    const int64_t item = strip_.item;
     const int64_t columns = planes_.columns.n();
-    const int64_t block = odd_ ? 1 : 16 / item_;
-    const int64_t widest = odd_ && item_ < 4 ? 20 : kLine / item_;
-    const auto inside = static_cast<int64_t>(reinterpret_cast<uintptr_t>(src) % kLine);
-    const int64_t to_line = (kLine - inside) / item_;
+    const int64_t block = thirds_ ? 1 : 16 / item;
+    const int64_t widest = thirds_ && item < 4 ? 20 : kLine / item;
+    const int64_t missing = to_next_line(src);
     const bool lines =
-        !odd_ && in_step_ && inside % item_ == 0 && (inside == 0 || to_line >= block);
-    int64_t width = lines ? to_line : widest;
+        !thirds_ && in_step_ && missing % item == 0 && (missing == 0 || missing / item >= block);
+    int64_t width = lines && missing != 0 ? missing / item : widest;
     bool both = !lines;
     for (int64_t v = 0; v < columns;) {
-      const int64_t nv = least(width, columns - v);
+      const int64_t nv = std::min(width, columns - v);
       const int64_t first = nv < block ? columns - block : v;
       Strip strip = strip_;
       strip.dst = dst;
       strip.column = planes_.columns.offset() + first;
-      strip.src = src + first * item_;
-      strip.nv = most(nv, block);
-      strip.last_byte = strip.nv * item_ - 1;
-      // Odd items are read with some bytes beyond, which have to be of src.
-      if (odd_) strip.staged = strip.src + highest_row_ + strip.last_byte + 16 >= end_of_source_;
-      add(strip, both);
+      strip.nv = std::max(nv, block);
+      strip.source = {src + first * item, strip.nv * item - 1, both};
+      // Items of three quarters are read with some bytes beyond, which have to be of src.
+      if (thirds_) {
+        strip.staged =
+            strip.source.src + highest_row_ + strip.source.last_byte + 16 >= end_of_source_;
+      }
+      add(strip);
       both = false;
       width = widest;
       v += nv;
@@ -103,17 +96,15 @@ class Strips {
 
   /// Runs the last one.
   void finish() noexcept {
-    strip_.next = nullptr;
+    strip_.next = {};
     transpose_(strip_, chunk_);
     finish_(chunk_);
   }
 
  private:
-  void add(const Strip& next, bool both) noexcept {
-    if (strip_.src != nullptr) {
-      strip_.next = next.src;
-      strip_.next_last_byte = next.last_byte;
-      strip_.next_both = both;
+  void add(const Strip& next) noexcept {
+    if (strip_.source.src != nullptr) {
+      strip_.next = next.source;
       transpose_(strip_, chunk_);
     }
     strip_ = next;
@@ -121,12 +112,11 @@ class Strips {
 
   void (*const transpose_)(const Strip& strip, Chunk& chunk);
   void (*const finish_)(Chunk& chunk);
-  const bool odd_;
-  const int64_t item_;
+  const bool thirds_;
   const FoldedPlanes& planes_;
-  bool in_step_;
+  const bool in_step_;
+  const char* const end_of_source_;
   int64_t highest_row_;
-  const char* end_of_source_;
   Strip strip_ = {};  ///< the one to be run when the next is known
   Chunk chunk_ = {};
 };
@@ -134,7 +124,10 @@ class Strips {
 /// Whether that is a transposition that waits for memory more than for its kernels.
 bool suits(const Schedule& s, const Kernels& kernels) noexcept {
   if (s.kind == PlaneKind::kTranspose) {
-    return kernel(s, kernels) != nullptr && (s.item >= 4 || s.folded());
+    // Small items fill tiles well, if their runs in dst are long enough.
+    const bool tiled = s.item < 4 && !s.folded() &&
+                       s.axes[s.u].extent * s.item >= tuning().tile_dst_bytes[s.log_item];
+    return kernel(s, kernels) != nullptr && !tiled;
   }
   return s.kind == PlaneKind::kRows && s.v >= 0 && kernel(s, kernels) != nullptr &&
          s.axes[s.u].dst == s.item && std::llabs(s.axes[s.v].src) == s.item;

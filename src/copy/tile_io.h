@@ -6,12 +6,11 @@
 #include <cstring>
 
 #include "src/copy/kernels.h"
+#include "src/copy/lines.h"
 #include "src/copy/schedule.h"
 #include "src/copy/tiles.h"
 
 namespace dlx {
-
-constexpr int64_t kLineBytes = 64;
 
 /// One box of the nest.
 struct Tile {
@@ -66,7 +65,7 @@ class Fetcher : public LinesToFetch {
     int64_t stretch = s.item;
     for (int i = 0; i < s.ndim; ++i) {
       const CopyAxis& axis = s.axes[tiling.by_source[i]];
-      if (std::llabs(axis.src) > stretch + kLineBytes) break;
+      if (std::llabs(axis.src) > stretch + kLine) break;
       stretch += (axis.extent - 1) * std::llabs(axis.src);
     }
     // The processor finds long stretches by itself, and better, if tiles follow them.
@@ -77,7 +76,7 @@ class Fetcher : public LinesToFetch {
     for (int k = 0; k < s.ndim; ++k) {
       if (std::llabs(s.axes[k].src) != s.item) all |= static_cast<uint64_t>(s.axes[k].src);
     }
-    aligned_ = all % kLineBytes == 0;
+    aligned_ = all % kLine == 0;
   }
 
   void start(const Tile& next) noexcept {
@@ -113,7 +112,7 @@ class Fetcher : public LinesToFetch {
       items *= shape.extent[k];
       if (step == 0 || shape.extent[k] == 1) continue;
       const int64_t reach = (shape.extent[k] - 1) * step;
-      if (loops == 0 && std::llabs(step) <= span + kLineBytes) {
+      if (loops == 0 && std::llabs(step) <= span + kLine) {
         span += std::llabs(reach);
         if (reach < 0) row += reach;
       } else {
@@ -122,9 +121,9 @@ class Fetcher : public LinesToFetch {
       }
     }
     // A row may begin inside a line: its last byte may be in one line more.
-    const bool whole = aligned_ && row % kLineBytes == 0 && span % kLineBytes == 0;
+    const bool whole = aligned_ && row % kLine == 0 && span % kLine == 0;
     for (;;) {
-      for (int64_t at = 0; at < span && count < TileLists::kLines; at += kLineBytes) {
+      for (int64_t at = 0; at < span && count < TileLists::kLines; at += kLine) {
         line[count++] = row + at;
       }
       if (!whole && count < TileLists::kLines) line[count++] = row + span - 1;
@@ -172,10 +171,10 @@ class Writer : public LinesToWrite {
     to_next = next_buffer - its_buffer;
     goes_on_ = this_tile.goes_on;
     continued_ = this_tile.continued;
-    const bool whole = !tiling_.carry && (reinterpret_cast<uintptr_t>(tile) |
-                                          static_cast<uint64_t>(this_tile.run_bytes)) %
-                                                 kLineBytes ==
-                                             0;
+    const bool whole =
+        !tiling_.carry &&
+        (reinterpret_cast<uintptr_t>(tile) | static_cast<uint64_t>(this_tile.run_bytes)) % kLine ==
+            0;
     write_next = whole || (goes_on_ && continued_) ? nullptr : write_edge;
   }
 
@@ -192,9 +191,9 @@ class Writer : public LinesToWrite {
     char* to = tile + run->dst;
     const char* from = buffer + run->from;
     int64_t bytes = run->bytes;
-    const int64_t inside = static_cast<int64_t>(reinterpret_cast<uintptr_t>(to) % kLineBytes);
+    const int64_t inside = inside_line(to);
     if (inside != 0 && !goes_on_ && run->first) {
-      const int64_t room = kLineBytes - inside;
+      const int64_t room = kLine - inside;
       const int64_t head = room < bytes ? room : bytes;
       std::memcpy(to, from, static_cast<size_t>(head));
       to += head;
@@ -205,8 +204,8 @@ class Writer : public LinesToWrite {
       from -= inside;
       bytes += inside;
     }
-    const int64_t tail = bytes % kLineBytes;
-    kernels_.stream(to, from, bytes / kLineBytes);
+    const int64_t tail = bytes % kLine;
+    kernels_.stream(to, from, bytes / kLine);
     const char* const rest = from + bytes - tail;
     if (tail > 0 && run->next >= 0) {
       char* const target = continued_ ? buffer + run->next + to_next - tail : to + bytes - tail;

@@ -1,17 +1,16 @@
 #include "src/copy/tiles.h"
 
+#include <algorithm>
 #include <cstdlib>
 
+#include "src/copy/lines.h"
 #include "src/copy/tuning.h"
 
 namespace dlx {
 namespace {
 
-constexpr int64_t kLine = 64;
 constexpr int64_t kWorthStreaming = 2 * kLine;  // bytes of a run
 
-int64_t least(int64_t a, int64_t b) noexcept { return a < b ? a : b; }
-int64_t most(int64_t a, int64_t b) noexcept { return a > b ? a : b; }
 int64_t divide_up(int64_t a, int64_t b) noexcept { return (a + b - 1) / b; }
 
 /// A tile length of about `wanted` that leaves no sliver at the end of the axis, in whole lines.
@@ -19,7 +18,7 @@ int64_t even_length(int64_t extent, int64_t wanted, int64_t item) noexcept {
   if (wanted >= extent) return extent;
   const int64_t even = divide_up(extent, divide_up(extent, wanted));
   const int64_t granule = kLine % item == 0 ? kLine / item : 1;
-  return least(extent, divide_up(even, granule) * granule);
+  return std::min(extent, divide_up(even, granule) * granule);
 }
 
 /// A piece of at most `limit` items that divides `extent` evenly, into whole lines if that goes,
@@ -27,8 +26,9 @@ int64_t even_length(int64_t extent, int64_t wanted, int64_t item) noexcept {
 int64_t even_piece(int64_t extent, int64_t limit, int64_t item) noexcept {
   if (extent <= limit) return extent;
   const int64_t even = divide_up(extent, divide_up(extent, limit));
-  const int64_t granule = most(1, (extent * item % kLine == 0 ? kLine : kLine / 4) / item);
-  return least(limit, divide_up(even, granule) * granule);
+  const int64_t granule =
+      std::max<int64_t>(1, (extent * item % kLine == 0 ? kLine : kLine / 4) / item);
+  return std::min(limit, divide_up(even, granule) * granule);
 }
 
 }  // namespace
@@ -54,7 +54,8 @@ bool Tiling::build(const Schedule& s) noexcept {
   int64_t run = s.item;
   for (int k = s.ndim - 1; k >= run_axis; --k) run *= extent[k];
   if (run < kWorthStreaming) return false;
-  if (s.kind == PlaneKind::kTranspose && most(along_u(s, extent), along_v(s, extent)) > kOffsets) {
+  if (s.kind == PlaneKind::kTranspose &&
+      std::max<int64_t>(along_u(s, extent), along_v(s, extent)) > kOffsets) {
     return false;
   }
   choose_order(s);
@@ -110,7 +111,7 @@ void Tiling::choose_extents(const Schedule& s) noexcept {
 
 /// Takes along u and v what the schedule does, as far as a tile keeps it together.
 void Tiling::fold(const Schedule& s) noexcept {
-  u_first = static_cast<int>(most(run_axis, s.ndim - s.u_count));
+  u_first = static_cast<int>(std::max<int64_t>(run_axis, s.ndim - s.u_count));
   while (u_first < s.ndim - 1 && along_u(s, extent) > kOffsets) ++u_first;
   for (v_count = 1; v_count < s.v_count; ++v_count) {
     const int k = s.v_axes[v_count - 1];
@@ -173,7 +174,7 @@ bool Tiling::align_dst(const Schedule& s) noexcept {
   uint64_t all = static_cast<uint64_t>(extent[run_axis] * step);
   for (int k = 0; k < run_axis; ++k) all |= static_cast<uint64_t>(s.axes[k].dst);
   if (all % kLine != 0) return false;
-  const int64_t missing = -reinterpret_cast<intptr_t>(s.dst) & (kLine - 1);
+  const int64_t missing = to_next_line(s.dst);
   if (missing % step != 0 || missing / step >= extent[run_axis]) return missing == 0;
   if (missing > 0) first[run_axis] = missing / step;
   return true;
@@ -186,7 +187,7 @@ void Tiling::align_src(const Schedule& s) noexcept {
   for (int k = 0; k < s.ndim; ++k) {
     if (k != s.v) all |= static_cast<uint64_t>(s.axes[k].src);
   }
-  const int64_t missing = -reinterpret_cast<intptr_t>(s.src) & (kLine - 1);
+  const int64_t missing = to_next_line(s.src);
   if (all % kLine == 0 && missing % s.item == 0 && missing > 0 && missing / s.item < extent[s.v] &&
       extent[s.v] < s.axes[s.v].extent) {
     first[s.v] = missing / s.item;
@@ -224,23 +225,23 @@ void Tiling::choose_pieces(const Schedule& s) noexcept {
         piece_v = (s.staged ? 512 : 256) / s.item;
         break;
       }
-      piece_u = even_piece(nu, Block::max_rows(s.item), s.item);
-      piece_v = even_piece(nv, Block::max_row_bytes(s.item) / s.item, s.item);
+      piece_u = even_piece(nu, Block::kMaxRows, s.item);
+      piece_v = even_piece(nv, Block::kRowBytes / s.item, s.item);
       break;
     case PlaneKind::kSplit:
-      piece_u = most(kLine, kPiece / nv) / s.item;
+      piece_u = std::max<int64_t>(kLine, kPiece / nv) / s.item;
       piece_v = nv;
       break;
     case PlaneKind::kJoin:
       piece_u = nu;
-      piece_v = most(kLine, kPiece / nu) / s.item;
+      piece_v = std::max<int64_t>(kLine, kPiece / nu) / s.item;
       break;
     default:
-      piece_u = most(1, kPiece / s.item);
-      piece_v = most(1, kPiece / (s.item * nu));
+      piece_u = std::max<int64_t>(1, kPiece / s.item);
+      piece_v = std::max<int64_t>(1, kPiece / (s.item * nu));
       if (s.transposes()) {  // a few lines of src at a time
-        piece_v = most(1, 4 * kLine / s.item);
-        piece_u = most(1, kPiece / (s.item * least(nv, piece_v)));
+        piece_v = std::max<int64_t>(1, 4 * kLine / s.item);
+        piece_u = std::max<int64_t>(1, kPiece / (s.item * std::min(nv, piece_v)));
       }
   }
 }

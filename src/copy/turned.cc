@@ -2,30 +2,12 @@
 
 #include <cstring>
 
+#include "src/copy/lines.h"
 #include "src/copy/loops.h"
 #include "src/copy/tuning.h"
 
 namespace dlx {
 namespace {
-
-constexpr int64_t kLine = 64;
-
-int64_t inside_line(const char* p) noexcept {
-  return static_cast<int64_t>(reinterpret_cast<uintptr_t>(p) % kLine);
-}
-
-/// The address behind the last byte of src.
-const char* end_of_source(const Schedule& s) noexcept {
-  int8_t highest_byte = 0;
-  for (int i = 0; i < s.cells.dst; ++i) {
-    if (s.cells.from[i] > highest_byte) highest_byte = s.cells.from[i];
-  }
-  int64_t highest = static_cast<unsigned char>(highest_byte);
-  for (int k = 0; k < s.ndim; ++k) {
-    if (s.axes[k].src > 0) highest += (s.axes[k].extent - 1) * s.axes[k].src;
-  }
-  return s.src + highest + 1;
-}
 
 /// Writes rows one after the other, each from its end, a segment at a time. The lines of a segment
 /// leave when the next one is arranged: a line that was just put together cannot be loaded at once.
@@ -40,7 +22,7 @@ class Rows {
         loose_(s.cells),
         count_(s.axes[s.u].extent),
         step_(s.axes[s.u].src),
-        end_of_source_(end_of_source(s)) {
+        end_of_source_(s.end_of_source()) {
     loose_.edge_src = loose_.edge_dst = 0;
   }
 
