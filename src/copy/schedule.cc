@@ -143,6 +143,9 @@ void fold(Schedule* s) noexcept {
   if (u_bytes < kRegister || v_bytes < kRegister) s->u_count = s->v_count = 1;
 }
 
+/// Bytes from which on a row of one and the same item is filled by itself.
+constexpr int64_t kFilled = 96;
+
 PlaneKind choose_kind(const Schedule& s) noexcept {
   if (s.folded()) return PlaneKind::kTranspose;
   const CopyAxis& u = s.axes[s.u];
@@ -152,6 +155,7 @@ PlaneKind choose_kind(const Schedule& s) noexcept {
   const CopyAxis& v = s.axes[s.v];
   const bool narrow_u = u.extent * s.item < 16;
   const bool narrow_v = v.extent * s.item < 16;
+  if (u.src == 0 && u.extent * s.item >= kFilled) return PlaneKind::kGather;
   if (!narrow_u && !narrow_v) return PlaneKind::kTranspose;
   if (narrow_v && !narrow_u && u.src > 0 && u.src <= 4096) return PlaneKind::kSplit;
   if (narrow_u && !narrow_v && v.dst >= u.extent * s.item && v.src > 0) return PlaneKind::kJoin;

@@ -257,10 +257,9 @@ bool runs_stream_alone(const Schedule& s) noexcept {
   return all % kLine == 0;
 }
 
-/// Long rows of one and the same item.
+/// Rows of one and the same item.
 bool has_constant_rows(const Schedule& s) noexcept {
-  return s.kind == PlaneKind::kGather && s.axes[s.u].src == 0 &&
-         s.axes[s.u].extent * s.item >= 8 * tuning().long_row_bytes;
+  return s.kind == PlaneKind::kGather && s.axes[s.u].src == 0;
 }
 
 /// Runs in the order of their source, which the processor then fetches ahead by itself.
