@@ -8,7 +8,8 @@
 namespace dlx {
 namespace {
 
-constexpr int64_t kSmallPlane = 16;  // items
+constexpr int64_t kSmallPlane = 16;     // items that no kernel arranges together
+constexpr int64_t kSmallByItems = 128;  // the same where kernels take one by one
 constexpr int64_t kMostMoves = 256;
 
 /// How far one item lies from the first, on either side.
@@ -55,7 +56,9 @@ bool is_near(const CopyAxis& axis, int64_t times) noexcept {
 bool run_by_table(const Schedule& s) noexcept {
   static constexpr Follow* kFollow[] = {follow<1>, follow<2>, follow<4>, follow<8>, follow<16>};
   if (s.log_item < 0 || s.ndim < 3 || s.kind == PlaneKind::kCells) return false;
-  if (s.axes[s.u].extent * s.axes[s.v].extent >= kSmallPlane) return false;
+  const bool by_items = s.kind == PlaneKind::kGather || s.kind == PlaneKind::kSpread;
+  const int64_t small = by_items ? kSmallByItems : kSmallPlane;
+  if (s.axes[s.u].extent * s.axes[s.v].extent >= small) return false;
 
   int order[CopyPlan::kMaxAxes];
   order_by_nearness(s, order);

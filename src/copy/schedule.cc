@@ -85,10 +85,15 @@ bool find_cells(const Schedule& s, const Kernels& kernels, int taken, Cells* cel
   return complete_cells(cells, lowest, highest);
 }
 
+constexpr int64_t kManyCells = 256;
+
 /// Looks for cells of at least `least` axes.
 bool choose_cells(Schedule* s, const Kernels& kernels, int least) noexcept {
   for (int taken = s->ndim > 3 ? 3 : s->ndim - 1; taken >= least; --taken) {
     if (!find_cells(*s, kernels, taken, &s->cells)) continue;
+    // Few of them, or few at once, are moved faster one by one.
+    const int64_t count = s->axes[s->ndim - taken - 1].extent;
+    if (count < 2 * s->cells.at_once || count * s->cells.at_once < kManyCells) continue;
     s->kind = PlaneKind::kCells;
     s->item = s->cells.dst;
     s->ndim -= taken;
@@ -107,6 +112,14 @@ int nearest_source_axis(const Schedule& s) noexcept {
   return best >= 0 ? best : s.ndim - 2;
 }
 
+/// Whether rows are of one and the same item, and long enough to be filled one by one.
+bool fills(const Schedule& s) noexcept {
+  const CopyAxis& u = s.axes[s.u];
+  const int64_t bytes = u.extent * s.item;
+  const bool few_items = s.v >= 0 && s.axes[s.v].extent * s.item < 64;
+  return u.src == 0 && bytes >= (few_items ? 16 : 96);
+}
+
 /// Bytes from which on an axis is long enough to need no others.
 constexpr int64_t kLong = 64;
 
@@ -122,6 +135,7 @@ int next_along_v(const Schedule& s, int64_t bytes) noexcept {
 /// Folds neighbours with u and v where these are short, if that makes both at least a register.
 void fold(Schedule* s) noexcept {
   const CopyAxis& u = s->axes[s->u];
+  if (fills(*s)) return;
   if (s->v < 0 || u.dst != s->item || std::llabs(s->axes[s->v].src) != s->item) return;
   int64_t u_bytes = u.extent * s->item;
   int64_t v_bytes = s->axes[s->v].extent * s->item;
@@ -143,9 +157,6 @@ void fold(Schedule* s) noexcept {
   if (u_bytes < kRegister || v_bytes < kRegister) s->u_count = s->v_count = 1;
 }
 
-/// Bytes from which on a row of one and the same item is filled by itself.
-constexpr int64_t kFilled = 96;
-
 PlaneKind choose_kind(const Schedule& s) noexcept {
   if (s.folded()) return PlaneKind::kTranspose;
   const CopyAxis& u = s.axes[s.u];
@@ -155,7 +166,7 @@ PlaneKind choose_kind(const Schedule& s) noexcept {
   const CopyAxis& v = s.axes[s.v];
   const bool narrow_u = u.extent * s.item < 16;
   const bool narrow_v = v.extent * s.item < 16;
-  if (u.src == 0 && u.extent * s.item >= kFilled) return PlaneKind::kGather;
+  if (fills(s)) return PlaneKind::kGather;
   if (!narrow_u && !narrow_v) return PlaneKind::kTranspose;
   if (narrow_v && !narrow_u && u.src > 0 && u.src <= 4096) return PlaneKind::kSplit;
   if (narrow_u && !narrow_v && v.dst >= u.extent * s.item && v.src > 0) return PlaneKind::kJoin;
@@ -322,6 +333,42 @@ void join_apart(const Schedule& s, const Kernels& kernels, const Plane& p) noexc
 
 }  // namespace
 
+void copy_items(const Schedule& schedule, const Kernels& kernels, Plane p) noexcept {
+  const int64_t item = schedule.item;
+  const int log_item = schedule.log_item;
+  const int64_t few = std::min<int64_t>(16, kLine / item);
+  constexpr int64_t kBytesAtOnce = 16384;  // of both sides
+  // Whole lines of src, one after the other, where items are parts of lines. Where they are not,
+  // dst comes first: loads that miss wait side by side, stores do not.
+  bool along_v = p.sv != 0 && std::llabs(p.sv) < std::llabs(p.su) && item < kLine && p.nv > 1;
+  if ((along_v ? p.nv : p.nu) < few) along_v = p.nv > p.nu;
+  if (along_v) {
+    std::swap(p.nu, p.nv);
+    std::swap(p.du, p.dv);
+    std::swap(p.su, p.sv);
+  }
+  int64_t at_once = p.nu;
+  if (p.nv > 1 && p.nv < few) {
+    const int64_t bytes =
+        std::min<int64_t>(std::llabs(p.du), kLine) + std::min<int64_t>(std::llabs(p.su), kLine);
+    at_once = kBytesAtOnce / std::max<int64_t>(bytes, 1);
+  }
+  for (int64_t u = 0; u < p.nu; u += at_once) {
+    const int64_t n = std::min(at_once, p.nu - u);
+    for (int64_t v = 0; v < p.nv; ++v) {
+      char* const dst = p.dst + u * p.du + v * p.dv;
+      const char* const src = p.src + u * p.su + v * p.sv;
+      if (log_item < 0) {
+        kernels.rows(dst, p.du, src, p.su, item, n);
+      } else if (p.du == item) {
+        kernels.gather[log_item](dst, src, p.su, n);
+      } else {
+        kernels.spread[log_item](dst, p.du, src, p.su, n);
+      }
+    }
+  }
+}
+
 void copy_plane(const Schedule& schedule, const Kernels& kernels, const Plane& plane) noexcept {
   const int k = schedule.log_item;
   PlaneKind kind = schedule.kind;
@@ -343,36 +390,15 @@ void copy_plane(const Schedule& schedule, const Kernels& kernels, const Plane& p
                                                  plane.nv, schedule.pick);
     default: break;
   }
-  // Whole lines of src, one after the other, where items are parts of lines. Where they are not,
-  // dst comes first: loads that miss wait side by side, stores do not.
-  const bool along_v =
-      plane.nv > 1 && std::llabs(plane.sv) < std::llabs(plane.su) && schedule.item < kLine;
-  if (along_v && (kind == PlaneKind::kGather || kind == PlaneKind::kRows)) {
-    for (int64_t u = 0; u < plane.nu; ++u) {
-      char* const dst = plane.dst + u * plane.du;
-      const char* const src = plane.src + u * plane.su;
-      if (kind == PlaneKind::kGather) {
-        kernels.spread[k](dst, plane.dv, src, plane.sv, plane.nv);
-      } else {
-        kernels.rows(dst, plane.dv, src, plane.sv, schedule.item, plane.nv);
-      }
-    }
-    return;
-  }
+  if (kind != PlaneKind::kCells) return copy_items(schedule, kernels, plane);
   for (int64_t v = 0; v < plane.nv; ++v) {
     char* const dst = plane.dst + v * plane.dv;
     const char* const src = plane.src + v * plane.sv;
-    if (kind == PlaneKind::kGather) {
-      kernels.gather[k](dst, src, plane.su, plane.nu);
-    } else if (kind == PlaneKind::kCells && plane.du != schedule.item) {
+    if (plane.du != schedule.item) {
       kernels.cells_apart(dst, plane.du, src, plane.nu, schedule.cells);
-    } else if (kind == PlaneKind::kCells) {
+    } else {
       (plane.backwards ? kernels.cells_backwards : kernels.cells)(dst, src, plane.nu,
                                                                   schedule.cells);
-    } else if (kind == PlaneKind::kSpread) {
-      kernels.spread[k](dst, plane.du, src, plane.su, plane.nu);
-    } else {
-      kernels.rows(dst, plane.du, src, plane.su, schedule.item, plane.nu);
     }
   }
 }

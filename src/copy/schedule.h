@@ -32,7 +32,7 @@ struct Schedule {
   const char* end_of_source() const noexcept;
 
   PlaneKind kind = PlaneKind::kRows;
-  int log_item = 0;  ///< kernels' index of the item, where it has one
+  int log_item = -1;  ///< kernels' index of the item; -1: it has none
   int64_t item = 0;
   int ndim = 0;
   int u = -1;  ///< axis along which dst is written; -1: a single item
@@ -76,6 +76,10 @@ Plane ascending_v(Plane plane) noexcept;
 /// Copies one plane. `du` may differ from the schedule's only where the schedule's dst is not
 /// compact along u.
 void copy_plane(const Schedule& schedule, const Kernels& kernels, const Plane& plane) noexcept;
+
+/// The same item by item, or run by run, in long loops: along the longer axis where the other is
+/// short, some at a time, so that the lines of both sides stay at hand.
+void copy_items(const Schedule& schedule, const Kernels& kernels, Plane plane) noexcept;
 
 }  // namespace dlx
 
