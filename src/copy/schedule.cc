@@ -331,26 +331,37 @@ void join_apart(const Schedule& s, const Kernels& kernels, const Plane& p) noexc
   }
 }
 
+/// How many rows so far apart leave a line each in half of a first-level cache (64 sets of 8 on most
+/// processors).
+int64_t rows_cached(int64_t step) noexcept {
+  constexpr int64_t kPage = 64 * kLine;
+  const int64_t apart = std::max(step & -step, kLine);  // between the sets that they share
+  return 4 * std::max<int64_t>(kPage / apart, 1);
+}
+
 }  // namespace
 
 void copy_items(const Schedule& schedule, const Kernels& kernels, Plane p) noexcept {
   const int64_t item = schedule.item;
   const int log_item = schedule.log_item;
-  const int64_t few = std::min<int64_t>(16, kLine / item);
   constexpr int64_t kBytesAtOnce = 16384;  // of both sides
-  // Whole lines of src, one after the other, where items are parts of lines. Where they are not,
-  // dst comes first: loads that miss wait side by side, stores do not.
-  bool along_v = p.sv != 0 && std::llabs(p.sv) < std::llabs(p.su) && item < kLine && p.nv > 1;
+  constexpr int64_t kWorthIt = 32;         // items
+  const int64_t few = std::min<int64_t>(16, kLine / item);
+  // Lines of src hold items of several v: either one after the other along v, or again and again
+  // along u, for so many rows as stay in a first-level cache.
+  const bool shared = p.sv != 0 && std::llabs(p.sv) < std::llabs(p.su) && item < kLine && p.nv > 1;
+  const int64_t cached = rows_cached(p.su);
+  bool along_v = shared && std::min(cached, p.nu) < kWorthIt && cached < rows_cached(p.dv);
   if ((along_v ? p.nv : p.nu) < few) along_v = p.nv > p.nu;
   if (along_v) {
     std::swap(p.nu, p.nv);
     std::swap(p.du, p.dv);
     std::swap(p.su, p.sv);
   }
-  int64_t at_once = p.nu;
+  int64_t at_once = shared && !along_v && cached >= kWorthIt ? cached : p.nu;
   if (p.nv > 1 && p.nv < few) {
-    const int64_t bytes =
-        std::min<int64_t>(std::llabs(p.du), kLine) + std::min<int64_t>(std::llabs(p.su), kLine);
+    const int64_t bytes = std::min<int64_t>(std::llabs(p.du), kLine) +
+                          std::min<int64_t>(std::llabs(p.su), kLine);
     at_once = kBytesAtOnce / std::max<int64_t>(bytes, 1);
   }
   for (int64_t u = 0; u < p.nu; u += at_once) {
