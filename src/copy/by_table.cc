@@ -56,8 +56,7 @@ bool is_near(const CopyAxis& axis, int64_t times) noexcept {
 bool run_by_table(const Schedule& s) noexcept {
   static constexpr Follow* kFollow[] = {follow<1>, follow<2>, follow<4>, follow<8>, follow<16>};
   if (s.log_item < 0 || s.ndim < 3 || s.kind == PlaneKind::kCells) return false;
-  const bool by_items = s.kind == PlaneKind::kGather || s.kind == PlaneKind::kSpread;
-  const int64_t small = by_items ? kSmallByItems : kSmallPlane;
+  const int64_t small = s.by_items() ? kSmallByItems : kSmallPlane;
   if (s.axes[s.u].extent * s.axes[s.v].extent >= small) return false;
 
   int order[CopyPlan::kMaxAxes];

@@ -62,9 +62,44 @@ void run_direct(const Schedule& s, const Kernels& kernels) noexcept {
   });
 }
 
+/// Rows of one and the same item, more than a table would be made of.
+bool has_constant_rows(const Schedule& s) noexcept {
+  constexpr int64_t kMany = 16;
+  return s.kind == PlaneKind::kGather && s.axes[s.u].src == 0 && s.axes[s.u].extent >= kMany;
+}
+
+/// Whether dst is nearly all that memory sees of a large copy: rows that are copied again and again,
+/// or items that a second-level cache holds.
+bool only_writes(const Schedule& s) noexcept {
+  constexpr int64_t kCached = 256 << 10;  // bytes
+  constexpr int64_t kOften = 4;
+  int64_t bytes = s.item;
+  int64_t times = 1;
+  for (int k = 0; k < s.ndim; ++k) (s.axes[k].src != 0 ? bytes : times) *= s.axes[k].extent;
+  if (s.kind == PlaneKind::kRows && s.item <= Packing::kLongestRow && times >= kOften) return true;
+  // Small items are arranged faster in registers, where there is a kernel for it.
+  const bool by_items = s.by_items() || (s.kind == PlaneKind::kTranspose && s.item >= 8);
+  return bytes <= kCached && by_items;
+}
+
+/// In the order of dst, and through the caches: what is written may as well stay there, in part.
+void write_in_order(const Schedule& s, const Kernels& kernels) noexcept {
+  static constexpr CopyAxis kOnce = {1, 0, 0};
+  const CopyAxis& u = s.ndim > 0 ? s.axes[s.ndim - 1] : kOnce;
+  const CopyAxis& v = s.ndim > 1 ? s.axes[s.ndim - 2] : kOnce;
+  Loops loops;
+  for (int k = s.ndim - 3; k >= 0; --k) loops.add(s.axes[k]);
+  loops.each(s.dst, s.src, [&](char* dst, const char* src) {
+    copy_items(s, kernels, {dst, u.dst, v.dst, src, u.src, v.src, u.extent, v.extent});
+  });
+}
+
 void run_alone(const CopyPlan& plan, bool streamed) noexcept {
   const Kernels& set = kernels();
   const Schedule schedule(plan, set);
+  if (has_constant_rows(schedule) || (streamed && only_writes(schedule))) {
+    return write_in_order(schedule, set);
+  }
   if (streamed && run_streamed(schedule, set)) return;
   if (!run_folded(schedule, set) && !run_by_table(schedule)) run_direct(schedule, set);
 }

@@ -360,8 +360,8 @@ void copy_items(const Schedule& schedule, const Kernels& kernels, Plane p) noexc
   }
   int64_t at_once = shared && !along_v && cached >= kWorthIt ? cached : p.nu;
   if (p.nv > 1 && p.nv < few) {
-    const int64_t bytes = std::min<int64_t>(std::llabs(p.du), kLine) +
-                          std::min<int64_t>(std::llabs(p.su), kLine);
+    const int64_t bytes =
+        std::min<int64_t>(std::llabs(p.du), kLine) + std::min<int64_t>(std::llabs(p.su), kLine);
     at_once = kBytesAtOnce / std::max<int64_t>(bytes, 1);
   }
   for (int64_t u = 0; u < p.nu; u += at_once) {

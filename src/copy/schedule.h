@@ -28,6 +28,11 @@ struct Schedule {
   /// long on both sides use each line once.
   bool transposes() const noexcept;
 
+  /// Whether items are moved one by one, whatever the order.
+  bool by_items() const noexcept {
+    return kind == PlaneKind::kGather || kind == PlaneKind::kSpread;
+  }
+
   /// Behind the last byte that is read.
   const char* end_of_source() const noexcept;
 

@@ -257,40 +257,16 @@ bool runs_stream_alone(const Schedule& s) noexcept {
   return all % kLine == 0;
 }
 
-/// Whether dst is nearly all that memory sees: rows of one and the same item, rows that are copied
-/// again and again, or items that a second-level cache holds.
-bool only_writes(const Schedule& s) noexcept {
-  constexpr int64_t kCached = 256 << 10;  // bytes
-  constexpr int64_t kOften = 4;
-  if (s.kind == PlaneKind::kGather && s.axes[s.u].src == 0) return true;
-  int64_t bytes = s.item;
-  int64_t times = 1;
-  for (int k = 0; k < s.ndim; ++k) (s.axes[k].src != 0 ? bytes : times) *= s.axes[k].extent;
-  if (s.kind == PlaneKind::kRows && s.item <= Packing::kLongestRow && times >= kOften) return true;
-  // Smaller items are arranged faster in registers.
-  return bytes <= kCached && s.kind != PlaneKind::kCells && s.item >= 8;
-}
-
-/// Small matrices one after the other: what is arranged in registers is too short to go by way of a
-/// buffer.
+/// Whether planes are small matrices, one after the other, which are arranged in registers, or a few
+/// items, which nothing arranges: too short to go by way of a buffer.
 bool small_planes(const Schedule& s) noexcept {
   constexpr int64_t kNear = 2048;  // bytes
+  constexpr int64_t kFew = 32;     // items
   if (s.ndim < 3 || s.folded() || s.kind == PlaneKind::kCells || s.item >= kLine) return false;
   const CopyAxis& u = s.axes[s.u];
   const CopyAxis& v = s.axes[s.v];
-  return u.extent * std::llabs(u.src) <= kNear && v.extent * v.dst <= kNear;
-}
-
-/// In the order of dst, and through the caches: what is written may as well stay there, in part.
-void write_in_order(const Schedule& s, const Kernels& kernels) noexcept {
-  static constexpr CopyAxis kOnce = {1, 0, 0};
-  const CopyAxis& u = s.ndim > 0 ? s.axes[s.ndim - 1] : kOnce;
-  const CopyAxis& v = s.ndim > 1 ? s.axes[s.ndim - 2] : kOnce;
-  Loops loops;
-  for (int k = s.ndim - 3; k >= 0; --k) loops.add(s.axes[k]);
-  loops.each(s.dst, s.src, [&](char* dst, const char* src) {
-    copy_items(s, kernels, {dst, u.dst, v.dst, src, u.src, v.src, u.extent, v.extent});
-  });
+  if (u.extent * std::llabs(u.src) <= kNear && v.extent * v.dst <= kNear) return true;
+  return s.by_items() && u.extent * v.extent < kFew;
 }
 
 /// Runs in the order of their source, which the processor then fetches ahead by itself.
@@ -311,10 +287,6 @@ void stream_runs(const Schedule& s, const Kernels& kernels) noexcept {
 
 bool run_streamed(const Schedule& schedule, const Kernels& kernels) noexcept {
   if (small_planes(schedule)) return false;
-  if (only_writes(schedule)) {
-    write_in_order(schedule, kernels);
-    return true;
-  }
   if (runs_stream_alone(schedule)) {
     stream_runs(schedule, kernels);
     return true;
