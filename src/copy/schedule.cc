@@ -346,7 +346,10 @@ void copy_items(const Schedule& schedule, const Kernels& kernels, Plane p) noexc
   const int log_item = schedule.log_item;
   constexpr int64_t kBytesAtOnce = 16384;  // of both sides
   constexpr int64_t kWorthIt = 32;         // items
-  const int64_t few = std::min<int64_t>(16, kLine / item);
+  const int64_t few = std::min<int64_t>(16, kLine / 2 / item);
+  if (log_item >= 0 && p.nu >= 2 && p.nu <= 4 && p.nv > p.nu) {
+    return kernels.spread_short[log_item](p.dst, p.du, p.dv, p.src, p.su, p.sv, p.nu, p.nv);
+  }
   // Lines of src hold items of several v: either one after the other along v, or again and again
   // along u, for so many rows as stay in a first-level cache.
   const bool shared = p.sv != 0 && std::llabs(p.sv) < std::llabs(p.su) && item < kLine && p.nv > 1;
