@@ -65,7 +65,10 @@ void run_direct(const Schedule& s, const Kernels& kernels) noexcept {
 /// Rows of one and the same item, more than a table would be made of.
 bool has_constant_rows(const Schedule& s) noexcept {
   constexpr int64_t kMany = 16;
-  return s.kind == PlaneKind::kGather && s.axes[s.u].src == 0 && s.axes[s.u].extent >= kMany;
+  constexpr int64_t kLong = 128;  // bytes
+  const CopyAxis& u = s.axes[s.u];
+  return s.kind == PlaneKind::kGather && u.src == 0 &&
+         (u.extent >= kMany || u.extent * s.item >= kLong);
 }
 
 /// Whether dst is nearly all that memory sees of a large copy: rows that are copied again and again,

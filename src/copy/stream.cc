@@ -257,16 +257,18 @@ bool runs_stream_alone(const Schedule& s) noexcept {
   return all % kLine == 0;
 }
 
-/// Whether planes are small matrices, one after the other, which are arranged in registers, or a few
-/// items, which nothing arranges: too short to go by way of a buffer.
-bool small_planes(const Schedule& s) noexcept {
+/// Whether planes are small matrices, one after the other, which are arranged in registers, or
+/// items that nothing arranges, few or in the order of dst as good as any: the way by a buffer
+/// would cost more than it saves.
+bool needs_no_buffer(const Schedule& s) noexcept {
   constexpr int64_t kNear = 2048;  // bytes
   constexpr int64_t kFew = 32;     // items
-  if (s.ndim < 3 || s.folded() || s.kind == PlaneKind::kCells || s.item >= kLine) return false;
+  if (s.ndim < 2 || s.folded() || s.kind == PlaneKind::kCells || s.item >= kLine) return false;
   const CopyAxis& u = s.axes[s.u];
   const CopyAxis& v = s.axes[s.v];
   if (u.extent * std::llabs(u.src) <= kNear && v.extent * v.dst <= kNear) return true;
-  return s.by_items() && u.extent * v.extent < kFew;
+  if (!s.by_items()) return false;
+  return u.extent * v.extent < kFew || (u.src != 0 && !s.transposes());
 }
 
 /// Runs in the order of their source, which the processor then fetches ahead by itself.
@@ -286,7 +288,7 @@ void stream_runs(const Schedule& s, const Kernels& kernels) noexcept {
 }  // namespace
 
 bool run_streamed(const Schedule& schedule, const Kernels& kernels) noexcept {
-  if (small_planes(schedule)) return false;
+  if (needs_no_buffer(schedule)) return false;
   if (runs_stream_alone(schedule)) {
     stream_runs(schedule, kernels);
     return true;
