@@ -179,7 +179,7 @@ bool rows_collide(int64_t step, int64_t rows) noexcept {
   if (step > -448 && step < 448) return false;
   uint8_t used[64] = {};
   for (int64_t r = 0; r < rows; ++r) {
-    if (++used[(static_cast<uint64_t>(r * step) >> 6) & 63] > 6) return true;
+    if (++used[(static_cast<uint64_t>(r * step) >> 6) & 63] > 8) return true;
   }
   return false;
 }
@@ -226,7 +226,7 @@ Schedule::Schedule(const CopyPlan& plan, const Kernels& kernels) noexcept
     if (can_permute && choose_cells(this, kernels, 0)) return;
   }
   if (kind == PlaneKind::kTranspose) {
-    staged = rows_collide(axes[u].src, 64 / item);
+    staged = rows_collide(axes[u].src, std::min(kLine / item, axes[u].extent));
     woven = (staged || folded()) && kernels.weave[log_item] != nullptr;
   }
   if (!can_permute) return;
