@@ -31,6 +31,11 @@ void check_request(Tensor* tensor, int flags) {
           dtype_text(tensor->dl.dtype).text);
   }
   const DLTensor& dl = tensor->dl;
+  if (wants(flags, PyBUF_ND) && dl.ndim > PyBUF_MAX_NDIM) {
+    raise(api.buffer_error,
+          "the tensor has %d axes, and a buffer has at most %d: .reshape() it first", dl.ndim,
+          PyBUF_MAX_NDIM);
+  }
   const bool c = is_compact(dl.ndim, dl.shape, dl.strides, DLX_ORDER_C);
   const bool f = is_compact(dl.ndim, dl.shape, dl.strides, DLX_ORDER_F);
   const bool refused =
@@ -67,7 +72,9 @@ int tensor_getbuffer(PyObject* self, PyBuffer* view, int flags) {
     view->len = bytes;
     view->itemsize = itemsize;
     view->readonly = tensor->readonly() ? 1 : 0;
-    view->ndim = dl.ndim;
+    // Without a shape the buffer is bytes in a row, as memoryview has it: PyBuffer_IsContiguous
+    // reads the shape of anything with more axes.
+    view->ndim = wants(flags, PyBUF_ND) ? dl.ndim : 1;
     if (wants(flags, PyBUF_FORMAT)) view->format = const_cast<char*>(buffer_format(dl.dtype));
     if (wants(flags, PyBUF_ND)) view->shape = dl.shape;
     if (wants(flags, PyBUF_STRIDES) && dl.ndim > 0) {

@@ -7,8 +7,6 @@
 namespace dlx::py {
 namespace {
 
-constexpr int kMaxBufferAxes = 64;  // PEP 3118's PyBUF_MAX_NDIM
-
 /// What holds a Py_buffer: so it goes back under the GIL, like any Python owner.
 void destroy_buffer_capsule(PyObject* capsule) {
   auto* buffer = static_cast<PyBuffer*>(api.PyCapsule_GetPointer(capsule, "dlx_buffer"));
@@ -53,9 +51,9 @@ DLDataType read_format(const PyBuffer& buffer) {
     fail(DLX_ERROR_UNSUPPORTED, "the buffer contradicts itself (format \"%.40s\", itemsize %lld)",
          format, static_cast<long long>(buffer.itemsize));
   }
-  if (buffer.ndim < 0 || buffer.ndim > kMaxBufferAxes) {
+  if (buffer.ndim < 0 || buffer.ndim > PyBUF_MAX_NDIM) {
     fail(DLX_ERROR_UNSUPPORTED, "the buffer has %d axes (expected 0 to %d)", buffer.ndim,
-         kMaxBufferAxes);
+         PyBUF_MAX_NDIM);
   }
   return dtype;
 }
@@ -87,7 +85,7 @@ TensorRef import_buffer(PyObject* object) {
   description.ndim = buffer->ndim;
   description.device.device_type = kDLCPU;
   description.shape = buffer->shape;
-  int64_t strides[kMaxBufferAxes];
+  int64_t strides[PyBUF_MAX_NDIM];
   if (buffer->strides != nullptr && buffer->shape != nullptr) {
     to_element_strides("the buffer", buffer->ndim, buffer->shape, buffer->strides, buffer->itemsize,
                        strides);

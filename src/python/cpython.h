@@ -106,6 +106,8 @@ enum {
   PyBUF_FULL_RO = 0x11c
 };
 
+constexpr int PyBUF_MAX_NDIM = 64;
+
 constexpr int Py_EQ = 2;
 constexpr size_t PY_VECTORCALL_ARGUMENTS_OFFSET = size_t{1} << (8 * sizeof(size_t) - 1);
 

@@ -1,0 +1,123 @@
+"""Buffers (PEP 3118) of Tensors, as C code gets them: what each request fills, and what it refuses."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import random
+import struct
+
+import pytest
+
+import dlx
+
+
+class PyBuffer(ctypes.Structure):
+    _fields_ = [
+        ("buf", ctypes.c_void_p),
+        ("obj", ctypes.py_object),
+        ("len", ctypes.c_ssize_t),
+        ("itemsize", ctypes.c_ssize_t),
+        ("readonly", ctypes.c_int),
+        ("ndim", ctypes.c_int),
+        ("format", ctypes.c_char_p),
+        ("shape", ctypes.POINTER(ctypes.c_ssize_t)),
+        ("strides", ctypes.POINTER(ctypes.c_ssize_t)),
+        ("suboffsets", ctypes.POINTER(ctypes.c_ssize_t)),
+        ("internal", ctypes.c_void_p),
+    ]
+
+
+SIMPLE, WRITABLE, FORMAT, ND, STRIDES, FULL_RO = 0, 0x1, 0x4, 0x8, 0x18, 0x11C
+python = ctypes.PyDLL(None)
+python.PyObject_GetBuffer.argtypes = [ctypes.py_object, ctypes.POINTER(PyBuffer), ctypes.c_int]
+python.PyBuffer_Release.argtypes = python.PyBuffer_IsContiguous.argtypes = None
+python.PyBuffer_Release.restype = None
+
+
+def buffer(tensor, flags):
+    view = PyBuffer()
+    python.PyObject_GetBuffer(tensor, ctypes.byref(view), flags)
+    return view
+
+
+def contiguous(view, order):
+    return bool(python.PyBuffer_IsContiguous(ctypes.byref(view), ctypes.c_char(order)))
+
+
+@pytest.mark.parametrize("flags", [SIMPLE, WRITABLE, FORMAT, WRITABLE | FORMAT])
+@pytest.mark.parametrize("shape", [(), (4,), (2, 3), (2, 0, 3), (1, 2, 3, 4)])
+def test_without_a_shape_it_is_bytes_in_a_row(flags, shape):
+    tensor = dlx.empty(shape, dtype="int16")
+    view = buffer(tensor, flags)
+
+    assert (view.ndim, view.len) == (1, tensor.nbytes)
+    assert not view.shape
+    assert not view.strides
+    # CPython reads the shape of whatever has more than one axis.
+    assert all(contiguous(view, order) for order in (b"C", b"F", b"A"))
+    python.PyBuffer_Release(ctypes.byref(view))
+
+
+def test_more_axes_than_a_buffer_has():
+    tensor = dlx.empty((1,) * 65)
+
+    for take in (memoryview, lambda t: buffer(t, ND), lambda t: buffer(t, FULL_RO)):
+        with pytest.raises(BufferError, match="65 axes, and a buffer has at most 64"):
+            take(tensor)
+    assert bytes(memoryview(tensor.reshape((1,) * 64))) == bytes(memoryview(tensor.reshape(1)))
+    view = buffer(tensor, SIMPLE)
+    assert view.len == 4
+    python.PyBuffer_Release(ctypes.byref(view))
+
+
+LETTERS = "?bBhHiIlLqQnNefd"
+
+
+def test_buffers_of_other_objects_at_random():
+    """CPython's own test exporter makes every buffer that there is; memoryview says what is in it."""
+    testbuffer = pytest.importorskip(
+        "_testbuffer", reason="CPython was built without its test modules"
+    )
+    taken = 0
+    for round_ in range(600):
+        rng = random.Random(round_)
+        letter = rng.choice(LETTERS)
+        shape = [rng.choice([0, 1, 2, 3, 5]) for _ in range(rng.randrange(5))]
+        count = max(1, math.prod(shape))
+        values = [one_of(letter, rng) for _ in range(count)]
+        flags = rng.choice([0, testbuffer.ND_WRITABLE]) | rng.choice([0, 0, testbuffer.ND_FORTRAN])
+        source = testbuffer.ndarray(
+            values if shape else values[0], shape=shape, format=letter, flags=flags
+        )
+        if rng.random() < 0.6 and shape:
+            source = source[tuple(slice(None, None, rng.choice([1, 2, -1, -2])) for _ in shape)]
+
+        tensor = dlx.asarray(source)
+
+        view = memoryview(source)
+        assert tensor.shape == view.shape, round_
+        assert tensor.readonly or not view.readonly, round_
+        assert bytes(memoryview(tensor).tobytes()) == view.tobytes(), round_
+        if letter != "e" and view.format[-1] == letter:  # memoryview does not read float16
+            assert tensor.tolist() == view.tolist(), round_
+        taken += tensor.size > 0
+    assert taken > 200
+
+
+def one_of(letter, rng):
+    if letter in "efd":
+        return rng.choice([0.5, -2.0, 1.25])
+    return struct.unpack(letter, bytes(rng.randrange(256) for _ in range(struct.calcsize(letter))))[
+        0
+    ]
+
+
+def test_rows_behind_pointers_are_refused():
+    testbuffer = pytest.importorskip(
+        "_testbuffer", reason="CPython was built without its test modules"
+    )
+    rows = testbuffer.ndarray(list(range(6)), shape=[2, 3], format="i", flags=testbuffer.ND_PIL)
+
+    with pytest.raises(BufferError, match=r"suboffsets .*copy it first"):
+        dlx.asarray(rows)
