@@ -244,14 +244,31 @@ int find_keyword(const Signature& signature, PyObject* keyword) {
         text);
 }
 
+/// What follows "takes at most 1 positional argument": NumPy and PyTorch take extents one by one.
+const char* tuple_hint(const Signature& signature) {
+  if (signature.positional != 1) return "";
+  if (signature.names[0] == &names.shape) return ": pass the shape as one tuple";
+  return signature.names[0] == &names.axes ? ": pass the axes as one tuple" : "";
+}
+
+[[noreturn]] void fail_missing(const Signature& signature, int i) {
+  const char* name = i < signature.positional_only
+                         ? nullptr
+                         : api.PyUnicode_AsUTF8AndSize(*signature.names[i], nullptr);
+  if (name == nullptr) {
+    raise(api.type_error, "%s() missing required argument %d", signature.function, i + 1);
+  }
+  raise(api.type_error, "%s() missing required argument '%s'", signature.function, name);
+}
+
 }  // namespace
 
 void parse_arguments(const Signature& signature, PyObject* const* args, intptr_t nargs,
                      PyObject* kwnames, PyObject** values) {
   if (nargs > signature.positional) {
-    raise(api.type_error, "%s() takes at most %d positional argument%s (%lld given)",
+    raise(api.type_error, "%s() takes at most %d positional argument%s (%lld given)%s",
           signature.function, signature.positional, signature.positional == 1 ? "" : "s",
-          static_cast<long long>(nargs));
+          static_cast<long long>(nargs), tuple_hint(signature));
   }
   for (int i = 0; i < signature.count; ++i) values[i] = i < nargs ? args[i] : nullptr;
   const intptr_t keywords = kwnames == nullptr ? 0 : api.PyTuple_Size(kwnames);
@@ -263,8 +280,7 @@ void parse_arguments(const Signature& signature, PyObject* const* args, intptr_t
     values[i] = args[nargs + k];
   }
   for (int i = 0; i < signature.required; ++i) {
-    if (values[i] != nullptr) continue;
-    raise(api.type_error, "%s() missing required argument %d", signature.function, i + 1);
+    if (values[i] == nullptr) fail_missing(signature, i);
   }
 }
 

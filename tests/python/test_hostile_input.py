@@ -234,6 +234,12 @@ def test_wrong_arguments_are_named():
         tensor[2**70]
     with pytest.raises(TypeError, match=r"`axis` must be an integer \(got str\)"):
         tensor.squeeze("a")
+    with pytest.raises(TypeError, match=r"reshape\(\) .*2 given.*the shape as one tuple"):
+        tensor.reshape(3, 1)
+    with pytest.raises(TypeError, match=r"permute_dims\(\) .*the axes as one tuple"):
+        tensor.permute_dims(0, 1)
+    with pytest.raises(TypeError, match=r"reshape\(\) missing .*'shape'"):
+        tensor.reshape()
     with pytest.raises(TypeError, match="integer"):
         dlx.set_num_threads("a")
     with pytest.raises(TypeError, match="`copy` must be True, False or None"):

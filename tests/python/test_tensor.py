@@ -249,6 +249,9 @@ def test_repr_shortens_long_axes():
         text
         == "Tensor([  0,   1,   2, ..., 997, 998, 999], shape=(1000,), dtype=int64, device=cpu)"
     )
+    assert "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]" in repr(dlx.asarray(list(range(10))))
+    assert "..." not in repr(dlx.empty((10, 20), dtype="int8"))
+    assert "..." in repr(dlx.empty((11, 20), dtype="int8"))
     assert len(repr(dlx.empty((30, 30, 30, 30), dtype="int8"))) < 4000
     assert "values>" in repr(dlx.empty((2,) * 12))
 

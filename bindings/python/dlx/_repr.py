@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from dlx._native import Tensor
 
 _CPU = 1  # kDLCPU
-_EDGE = 3  # elements shown at each end of a long axis
-_LIMIT = 200  # elements shown in all; with more, the edges shrink to 1
+_WHOLE = 20  # an axis up to this long is shown whole where all axes can be
+_EDGE = 3  # elements shown at each end of a longer one
+_LIMIT = 200  # elements shown in all; with more, the edges shrink
 _DOTS = "..."
 
 
@@ -62,7 +63,8 @@ def _facts(tensor: Tensor) -> list[str]:
 
 def _edge(shape: tuple[int, ...]) -> int | None:
     """How many elements to show at each end of an axis; None if any number is too many."""
-    return next((edge for edge in (_EDGE, 1) if _shown(shape, edge) <= _LIMIT), None)
+    edges = (_EDGE, 1) if any(extent > _WHOLE for extent in shape) else (_WHOLE // 2, _EDGE, 1)
+    return next((edge for edge in edges if _shown(shape, edge) <= _LIMIT), None)
 
 
 def _values(tensor: Tensor) -> str:
