@@ -58,7 +58,7 @@ def test_holds_the_package_one_library_and_the_headers(wheel):
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
 
-    assert [n for n in names if ".so" in n] == ["dlx/libdlx.so"]
+    assert [n for n in names if ".so" in n] == ["dlx/libdlx.so.1"]
     package = ROOT / "bindings/python/dlx"
     missing = {f"dlx/{p.relative_to(package)}" for p in package.rglob("*.py")} - set(names)
     assert not missing
@@ -77,7 +77,7 @@ def test_tells_dask_how_large_a_tensor_is(wheel):
 
 
 def test_library_needs_only_the_system_and_is_small(unpacked):
-    library = unpacked / "dlx/libdlx.so"
+    library = unpacked / "dlx/libdlx.so.1"
     dynamic = run("readelf", "-d", library)
 
     needed = {n.split(".so")[0] for n in re.findall(r"NEEDED.*\[(.*)\]", dynamic)}
@@ -118,6 +118,15 @@ def test_source_distribution_builds_the_same_wheel(wheel, tmp_path):
     assert again.name == wheel.name
     with zipfile.ZipFile(again) as ours, zipfile.ZipFile(wheel) as theirs:
         assert sorted(ours.namelist()) == sorted(theirs.namelist())
+
+
+def test_c_program_finds_the_library_of_the_wheel(unpacked, tmp_path):
+    [source] = re.findall(r"^```c\n(.*?)^```", (ROOT / "README.md").read_text(), re.M | re.S)
+    (tmp_path / "program.c").write_text(source)
+    said = run(sys.executable, "-m", "dlx", "config", env={"PYTHONPATH": str(unpacked)})
+    run("gcc", tmp_path / "program.c", *shlex.split(said), "-o", tmp_path / "program")
+
+    assert run(tmp_path / "program", env={"LD_LIBRARY_PATH": ""}) == "2 5\n"
 
 
 def test_c_extension_uses_the_library_of_the_wheel(unpacked, tmp_path):

@@ -219,13 +219,21 @@ def test_without_a_command_the_help_is_shown():
     done = run()
     assert done.returncode == 2
     assert all(command in done.stdout for command in ("info", "demo", "matrix"))
-    header, library = shlex.split(run("config").stdout)
+    header, library, *runpath = shlex.split(run("config").stdout)
     assert Path(header[2:], "dlx", "dlx.h").is_file()
-    assert library.endswith(".so") or library.startswith("-l:")
+    if runpath:
+        assert runpath == [f"-Wl,-rpath,{Path(library).parent}"]
+    else:
+        assert library.startswith("-l:")
     refused = run("matrix", "--libraries", "nothing")
     assert refused.returncode == 1
     assert refused.stderr.startswith("python -m dlx matrix: ")
     assert "Traceback" not in refused.stderr
+    reader, writer = os.pipe()
+    os.close(reader)  # as in `| head`, which ends early
+    done = subprocess.run([sys.executable, "-m", "dlx", "info"], stdout=writer, stderr=-1)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (1, b"")
     assert run("--version").stdout == f"dlx {dlx.__version__}\n"
 
 

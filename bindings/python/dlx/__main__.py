@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 
 from dlx import Error, __version__
@@ -33,7 +34,12 @@ def main() -> int:
         parser.print_help()
         return 2
     try:
-        return run(arguments)
+        status = run(arguments)
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:  # `| head`: nobody reads on, and Python's last flush must not fail
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     except (Error, OSError) as error:  # what was asked for cannot be done: no traceback
         print(f"python -m dlx {arguments.command}: {error}", file=sys.stderr)
         return 1

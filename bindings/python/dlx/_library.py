@@ -79,7 +79,7 @@ if TYPE_CHECKING:
 
 
 ABI_VERSION = 1
-_NAME = "libdlx.so"
+_NAME = f"libdlx.so.{ABI_VERSION}"  # its soname
 
 
 def _candidates() -> list[str]:
@@ -88,7 +88,7 @@ def _candidates() -> list[str]:
         return [chosen]
     return [
         os.path.join(os.path.dirname(os.path.abspath(__file__)), _NAME),
-        f"{_NAME}.{ABI_VERSION}",
+        _NAME,
     ]
 
 
@@ -125,7 +125,7 @@ def _load(make: Callable[[str], Backend]) -> tuple[str, Backend]:
         failures.append(f"  {candidate}: its ABI version is {version}, expected {ABI_VERSION}")
     source = "DLX_LIBRARY names it" if os.environ.get("DLX_LIBRARY") else "DLX_LIBRARY is not set"
     raise ImportError(
-        f"dlx: cannot load {_NAME} ({source}). Tried:\n" + "\n".join(failures), name="dlx"
+        f"dlx: cannot load libdlx ({source}). Tried:\n" + "\n".join(failures), name="dlx"
     )
 
 

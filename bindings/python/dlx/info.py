@@ -63,16 +63,17 @@ def installed_libraries() -> dict[str, str]:
     return found
 
 
-def _size(count: int | None) -> str:
-    return "unknown" if count is None else f"{count / 2**30:.1f} GiB"
+def _memory(free: int | None, total: int | None) -> str:
+    sizes = [f"{count / 2**30:.1f} GiB" for count in (free, total) if count is not None]
+    return " free of ".join(sizes) or "memory unknown"
 
 
 def _device_lines() -> Iterator[tuple[str, str]]:
     from dlx.device import missing_devices
 
     for device in dlx.devices():
-        free, total = _size(device.memory_free), _size(device.memory_total)
-        yield device.name, f"{device.description}, {free} free of {total}"
+        memory = _memory(device.memory_free, device.memory_total)
+        yield device.name, f"{device.description}, {memory}"
         facts = [
             device.architecture,
             f"PCI {device.pci_id}" if device.pci_id else "",
@@ -123,8 +124,8 @@ def report() -> str:
 def compiler_arguments() -> str:
     """The headers and the library for a program or extension in C, quoted for a shell.
 
-    An extension that is linked with them finds, when it is loaded, the library that `import dlx` has
-    loaded before: it goes by its soname.
+    A program finds the library where it is now. So does an extension, unless `import dlx` has loaded
+    one before: it goes by its soname.
     """
     package = Path(__file__).resolve().parent
     # A wheel has the headers in the package; the source tree and an installed prefix beside it.
@@ -142,5 +143,8 @@ def compiler_arguments() -> str:
             "config: the headers are not installed; looked for dlx/dlx.h in "
             + ", ".join(map(str, folders))
         )
-    link = str(library.resolve()) if library.is_file() else f"-l:{library.name}"
-    return shlex.join([f"-I{folder}", link])
+    link = [f"-l:{library.name}"]
+    if library.is_file():
+        library = library.resolve()
+        link = [str(library), f"-Wl,-rpath,{library.parent}"]
+    return shlex.join([f"-I{folder}", *link])

@@ -103,12 +103,12 @@ def test_every_place_that_was_tried_is_named(alone: Path) -> None:
     code = "try:\n  import dlx\nexcept ImportError as error:\n  print(error)"
     message = run(code, alone, DLX_LIBRARY="", LD_LIBRARY_PATH="").stdout
     assert "DLX_LIBRARY is not set" in message
-    assert str(alone / "libdlx.so") in message
-    assert "libdlx.so.1" in message
+    assert str(alone / "libdlx.so.1") in message
+    assert "  libdlx.so.1: " in message
 
 
 def test_the_library_beside_the_package_is_found(alone: Path) -> None:
-    library = alone / "libdlx.so"
+    library = alone / "libdlx.so.1"
     shutil.copy(_library.path, library)
     done = run("import dlx._library as l; print(l.path)", alone, DLX_LIBRARY="")
     assert done.stdout == f"{library}\n", done.stderr
