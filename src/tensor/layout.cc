@@ -154,7 +154,8 @@ ShapeText shape_text(int32_t ndim, const int64_t* shape) noexcept {
 
 namespace {
 
-/// The addresses of all `count` > 0 elements must exist: no wrap-around on either side of `data`.
+/// The addresses of all `count` > 0 elements must exist: no wrap-around on either side of `data`,
+/// and behind a handle, which has byte_offset alone, nothing before its beginning.
 void check_addresses(const DLTensor& description, bool padded, int64_t count,
                      const char* argument) {
   int64_t lowest = 0, highest = count - 1, bits_low, bits_high;
@@ -173,14 +174,20 @@ void check_addresses(const DLTensor& description, bool padded, int64_t count,
          argument, shape_text(description.ndim, description.strides).text,
          shape_text(description.ndim, description.shape).text);
   }
-  if (!data_is_address(description.device.device_type)) return;
-  const auto base = reinterpret_cast<uintptr_t>(description.data);
+  const bool is_address = data_is_address(description.device.device_type);
+  const uintptr_t base = is_address ? reinterpret_cast<uintptr_t>(description.data) : 0;
+  const uintptr_t before = (uintptr_t{0} - static_cast<uintptr_t>(bits_low) + 7) / 8;
+  const auto offset = static_cast<unsigned long long>(description.byte_offset);
   uintptr_t first;
   if (__builtin_add_overflow(base, description.byte_offset, &first) ||
-      first < static_cast<uintptr_t>(-(bits_low / 8)) ||
-      first + static_cast<uintptr_t>(bits_high / 8) < first) {
+      (is_address && first < before) || first + static_cast<uintptr_t>(bits_high / 8) < first) {
     fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` reaches beyond the address space (byte_offset %llu)",
-         argument, static_cast<unsigned long long>(description.byte_offset));
+         argument, offset);
+  }
+  if (first < before) {
+    fail(DLX_ERROR_INVALID_ARGUMENT,
+         "`%s` reaches before the beginning of its buffer (byte_offset %llu, %llu bytes before it)",
+         argument, offset, static_cast<unsigned long long>(before));
   }
 }
 

@@ -176,7 +176,7 @@ TensorRef bitcast(Tensor* tensor, DLDataType dtype) {
   require_known_dtype(dtype, "dtype");
   const DLDataType old = tensor->dl.dtype;
   const int64_t old_bits = item_bits(old, false), new_bits = item_bits(dtype, false);
-  if ((tensor->padded() && old_bits % 8 != 0) || old.code == kDLOpaqueHandle ||
+  if (item_bits(old, tensor->padded()) != old_bits || old.code == kDLOpaqueHandle ||
       dtype.code == kDLOpaqueHandle) {
     fail(DLX_ERROR_UNSUPPORTED, "`dtype` cannot be seen in these bytes (got %s from %s%s)",
          dtype_text(dtype).text, tensor->padded() ? "padded " : "", dtype_text(old).text);

@@ -195,6 +195,18 @@ static void byte_offset_of_an_empty_tensor_is_well_formed(void **state) {
   assert_well_formed(tensor);
 }
 
+/* Behind a handle there is nothing before byte_offset 0, wherever the handle itself points. */
+static void elements_before_the_beginning_of_a_buffer(void **state) {
+  (void)state;
+  DLTensor tensor = int32s(1, EXTENTS(3), EXTENTS(-1));
+  tensor.device.device_type = kDLOpenCL;
+  tensor.byte_offset = 8;
+  assert_well_formed(tensor);
+
+  tensor.byte_offset = 7;
+  assert_malformed(tensor, DLX_ERROR_INVALID_ARGUMENT, "before the beginning of its buffer");
+}
+
 /* Codes and widths that DLPack 1.3 does not have. */
 static void unknown_dtypes(void **state) {
   (void)state;
@@ -285,6 +297,7 @@ int main(void) {
       cmocka_unit_test(byte_offset_beyond_the_address_space),
       cmocka_unit_test(elements_beyond_the_address_space),
       cmocka_unit_test(byte_offset_of_an_empty_tensor_is_well_formed),
+      cmocka_unit_test(elements_before_the_beginning_of_a_buffer),
       cmocka_unit_test(unknown_dtypes),
       cmocka_unit_test(device_numbers_that_cannot_be),
       cmocka_unit_test(random_descriptions_are_refused_or_accepted),

@@ -170,6 +170,13 @@ static void padded_elements_are_unsupported(void **state) {
   assert_refused(padded, &uint8, DLX_ERROR_UNSUPPORTED);
   assert_refused(padded, &uint1, DLX_ERROR_UNSUPPORTED);
   dlx_tensor_release(padded);
+
+  /* Lanes that would fill whole bytes if they were packed are no exception. */
+  const DLDataType uint4x8 = {kDLUInt, 4, 8};
+  padded = wrap(data, uint4x8, 1, EXTENTS(1), NULL, DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED);
+  assert_refused(padded, &uint1, DLX_ERROR_UNSUPPORTED);
+  assert_refused(padded, &uint4, DLX_ERROR_UNSUPPORTED);
+  dlx_tensor_release(padded);
 }
 
 /* The flag on whole bytes means nothing, and must not pad the elements of a view: it would reach
