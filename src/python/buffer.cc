@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdlib>
 
 #include "src/device/registry.h"
@@ -48,6 +49,20 @@ void check_request(Tensor* tensor, int flags) {
   }
 }
 
+/// Strides in bytes. Where nothing steps along an axis, and all is compact, they are what they would
+/// be if something did, as NumPy has it: some consumers compare them all.
+void fill_byte_strides(const DLTensor& dl, int flags, int64_t itemsize, intptr_t* out) {
+  const bool c = is_compact(dl.ndim, dl.shape, dl.strides, DLX_ORDER_C);
+  const bool f = is_compact(dl.ndim, dl.shape, dl.strides, DLX_ORDER_F);
+  if (c || f) {
+    const bool as_f = f && (!c || wants(flags, PyBUF_F_CONTIGUOUS));
+    fill_compact_strides(dl.ndim, dl.shape, as_f ? DLX_ORDER_F : DLX_ORDER_C, out);
+  } else {
+    std::copy(dl.strides, dl.strides + dl.ndim, out);
+  }
+  for (int32_t i = 0; i < dl.ndim; ++i) out[i] *= itemsize;
+}
+
 }  // namespace
 
 int tensor_getbuffer(PyObject* self, PyBuffer* view, int flags) {
@@ -83,7 +98,7 @@ int tensor_getbuffer(PyObject* self, PyBuffer* view, int flags) {
       view->strides = static_cast<intptr_t*>(std::malloc(size));
       if (view->strides == nullptr) throw std::bad_alloc();
       view->internal = view->strides;
-      for (int32_t i = 0; i < dl.ndim; ++i) view->strides[i] = dl.strides[i] * itemsize;
+      fill_byte_strides(dl, flags, itemsize, view->strides);
     }
     api.Py_IncRef(self);
     view->obj = self;

@@ -59,6 +59,29 @@ def test_without_a_shape_it_is_bytes_in_a_row(flags, shape):
     python.PyBuffer_Release(ctypes.byref(view))
 
 
+C_CONTIGUOUS, F_CONTIGUOUS = 0x38, 0x58
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [(STRIDES, (24, 8, 8, 4)), (C_CONTIGUOUS, (24, 8, 8, 4)), (F_CONTIGUOUS, None)],
+)
+def test_axes_that_nothing_steps_along_have_compact_strides(flags, expected):
+    tensor = dlx.asarray([[1, 2], [3, 4], [5, 6]], dtype="float32")
+    odd = dlx.from_pointer(
+        tensor.data_ptr, (1, 3, 1, 2), "float32", strides=(-7, 2, 5, 1), owner=tensor
+    )
+    assert odd.strides == (-7, 2, 5, 1)
+    if expected is None:
+        with pytest.raises(BufferError, match="contiguous"):
+            buffer(odd, flags)
+        odd, expected = odd.mT[:, 0], (4, 4, 8)
+    view = buffer(odd, flags)
+
+    assert tuple(view.strides[: view.ndim]) == expected
+    python.PyBuffer_Release(ctypes.byref(view))
+
+
 def test_more_axes_than_a_buffer_has():
     tensor = dlx.empty((1,) * 65)
 
