@@ -128,6 +128,11 @@ bool copies_negative_strides(const Tensor* tensor, const ExportRequest& request,
   return policy == DLX_NEGATIVE_STRIDES_COPY && request.copy != DLX_COPY_NEVER;
 }
 
+/// What to do where a legacy struct cannot say what has to be said.
+constexpr char kAskOtherwise[] =
+    "ask for a versioned one (max_version >= 1.0) or for a copy; in Python dlx.convert() serves "
+    "libraries that ask for neither";
+
 /// What is handed out: the tensor itself, or a compact copy of it (`*copied`).
 TensorRef prepare(Tensor* tensor, const ExportRequest& request, bool markable, bool* copied) {
   TensorRef placed = place(tensor, request, markable, copied);
@@ -135,16 +140,13 @@ TensorRef prepare(Tensor* tensor, const ExportRequest& request, bool markable, b
   *copied = request.copy == DLX_COPY_ALWAYS;
   if (!*copied) {
     if (!markable && placed->readonly()) {
-      fail(
-          DLX_ERROR_READ_ONLY,
-          "the tensor is read-only, which a legacy DLManagedTensor cannot say: ask for a versioned "
-          "one (max_version >= 1.0) or for a copy");
+      fail(DLX_ERROR_READ_ONLY,
+           "the tensor is read-only, which a legacy DLManagedTensor cannot say: %s", kAskOtherwise);
     }
     if (!markable && placed->padded() && placed->dl.dtype.bits < 8) {
-      fail(
-          DLX_ERROR_UNSUPPORTED,
-          "the tensor has padded sub-byte elements, which a legacy DLManagedTensor cannot say: ask "
-          "for a versioned one (max_version >= 1.0) or for a copy");
+      fail(DLX_ERROR_UNSUPPORTED,
+           "the tensor has padded sub-byte elements, which a legacy DLManagedTensor cannot say: %s",
+           kAskOtherwise);
     }
     const bool aligned = is_aligned(placed.get(), request.min_alignment);
     if (!aligned && request.copy == DLX_COPY_NEVER) {

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import shutil
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -57,6 +59,14 @@ def test_python_examples(page, source, tmp_path):
     (tmp_path / "example.py").write_text(source)
 
     check(source, sys.executable, tmp_path / "example.py")
+
+
+def test_sketches_are_python():
+    """The indented blocks of docs/devices.md need devices to run, but are Python."""
+    sketches = re.findall(r"(?:^    .*\n)+", (ROOT / "docs/devices.md").read_text(), re.M)
+    assert sketches
+    for sketch in sketches:
+        ast.parse(textwrap.dedent(sketch))
 
 
 @pytest.mark.heavy
