@@ -59,6 +59,7 @@ def test_astype():
     tensor = dlx.asarray(numpy.arange(6.0))
 
     assert tensor.astype("int16").tolist() == [0, 1, 2, 3, 4, 5]
+    assert tensor.astype(dtype="int16", order="A").tolist() == [0, 1, 2, 3, 4, 5]  # as zarr does
     assert tensor.astype(numpy.float32).dtype == "float32"
     assert tensor.astype("float64", copy=False).data_ptr == tensor.data_ptr
     assert tensor.astype("float64").data_ptr != tensor.data_ptr

@@ -107,6 +107,9 @@ def test_array_interface_tells_address_strides_and_readonly():
 
     assert interface["data"] == (tensor.data_ptr, True)
     assert interface["strides"] == (12, -4)
+    compact = dlx.asarray([[1, 2], [3, 4]])
+    assert compact.__array_interface__["strides"] is None  # NumPy's way, which Pillow insists on
+    assert compact[:, :1].__array_interface__["strides"] == (16, 8)
     assert interface["typestr"] in ("<f4", ">f4")
     assert not hasattr(dlx.empty(3, dtype="bfloat16"), "__array_interface__")
 

@@ -220,6 +220,24 @@ def test_one_element_tensors_convert_to_python_numbers():
         dlx.asarray([1, 2]).item()
 
 
+def test_tobytes_is_in_c_order_and_packed():
+    data = bytes(range(48))
+    memory = dlx.asarray(bytearray(data))
+
+    def view(name, shape, strides=None):
+        return dlx.from_pointer(memory.data_ptr, shape, name, strides=strides, owner=memory)
+
+    assert memory.tobytes() == data
+    assert view("uint16", (2, 3), (1, 2)).tobytes() == bytes([0, 1, 4, 5, 8, 9, 2, 3, 6, 7, 10, 11])
+    assert view("uint8", 3, -1)[:1].tobytes() == b"\0"
+    for name, size in (("bfloat16", 10), ("complex64", 40), ("uint8x3", 15), ("uint4", 3)):
+        assert view(name, 5).tobytes() == data[:size]
+    assert view("float128", ()).tobytes() == data[:16]
+    assert dlx.empty((0, 3)).tobytes() == b""
+    with pytest.raises(dlx.DeviceRefusedError, match="tobytes"):
+        dlx.from_pointer(64, 3, "int8", device="cuda:0").tobytes()
+
+
 def test_copy_shares_and_deepcopy_copies():
     tensor = dlx.asarray([1, 2, 3])
 

@@ -80,7 +80,7 @@ def _function(name: str) -> Callable[..., Any]:
     return method
 
 
-def _astype(self: Tensor, dtype: Any, /, **kwargs: Any) -> Any:
+def _astype(self: Tensor, /, dtype: Any, **kwargs: Any) -> Any:
     """The elements as another dtype, by NumPy's rules and with its arguments: a copy, or with
     `copy=False` the same memory where the dtype is the same."""
     return load().astype(self, dtype, kwargs)

@@ -35,10 +35,9 @@ def test_bitmaps():
 @pytest.mark.parametrize("layout", ["contiguous", "rows", "reversed", "read-only"])
 def test_images_are_made_of_tensors(layout):
     tensor = dlx.asarray(arrays.LAYOUTS[layout]())
-    image = Image.fromarray(tensor.numpy())
-
-    assert image.mode == "F"
-    assert numpy.asarray(image).tolist() == tensor.tolist()
+    for image in (Image.fromarray(tensor.numpy()), Image.fromarray(tensor)):
+        assert image.mode == "F"
+        assert numpy.asarray(image).tolist() == tensor.tolist()
 
 
 def test_lifetimes():
