@@ -12,7 +12,10 @@ CALLS = {
     "any": [(), {"axis": 0}],
     "argmax": [(), (1,)],
     "argmin": [(), {"axis": 0}],
+    "argsort": [(), (0,)],
     "clip": [(2, 7), {"min": 3}],
+    "conj": [()],
+    "conjugate": [()],
     "cumprod": [(0,)],
     "cumsum": [(), {"axis": 1}],
     "max": [(), (0,)],
@@ -53,6 +56,23 @@ def test_out_and_views():
         tensor.sum(out=out.as_readonly())
     with pytest.raises(TypeError):
         dlx.Tensor.sum(3)
+
+
+def test_parts_of_complex_numbers_are_views():
+    tensor = dlx.asarray([[1 + 2j, 3 - 4j]])
+
+    assert tensor.real.tolist() == [[1, 3]]
+    assert tensor.imag.tolist() == [[2, -4]]
+    assert tensor.imag.data_ptr == tensor.data_ptr + 8
+    assert tensor.conj().tolist() == [[1 - 2j, 3 + 4j]]
+    assert dlx.asarray([1.0, 2.0]).imag.tolist() == [0, 0]
+    assert dlx.Tensor.real.__doc__.startswith("`numpy.real`")
+
+
+def test_searchsorted():
+    tensor = dlx.asarray([1, 3, 5])
+
+    assert tensor.searchsorted(dlx.asarray([0, 3, 9]), side="right").tolist() == [0, 2, 3]
 
 
 def test_astype():

@@ -129,6 +129,19 @@ def test_functions_take_and_return_tensors(xp):
     assert xp.newaxis is None
 
 
+@pytest.mark.skipif(numpy.__version__ < "2", reason="array-api-compat's namespace has no lib")
+def test_windows_as_xarray_makes_them(xp):
+    tensor = dlx.asarray([1, 2, 3])
+    windows = xp.lib.stride_tricks.sliding_window_view(tensor, 2)
+
+    assert type(windows) is dlx.Tensor
+    assert windows.tolist() == [[1, 2], [2, 3]]
+    assert windows.data_ptr == tensor.data_ptr
+    for missing in ("xp.lib.npyio", "xp.testing", "xp.lib.stride_tricks.np"):
+        with pytest.raises(AttributeError, match="no attribute"):
+            eval(missing, {"xp": xp})
+
+
 @pytest.mark.parametrize("descending", [False, True])
 def test_sorting_both_ways_keeps_the_order_of_equals(xp, descending):
     rng = numpy.random.default_rng(1)

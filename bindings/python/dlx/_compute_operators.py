@@ -16,9 +16,12 @@ if TYPE_CHECKING:
 _BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul")
 _BITWISE = ("and", "or", "xor", "lshift", "rshift")
 _COMPARISONS = ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__")
-# Methods of an ndarray that code for duck arrays calls (dask does), by NumPy's function of that name.
-_FUNCTIONS = ("all", "any", "argmax", "argmin", "clip", "cumprod", "cumsum", "max", "mean", "min",
-              "prod", "ravel", "round", "std", "sum", "var")  # fmt: skip
+# Methods and attributes of an ndarray that code for duck arrays uses (dask and xarray do), by NumPy's
+# function of that name.
+_FUNCTIONS = ("all", "any", "argmax", "argmin", "argsort", "clip", "conj", "conjugate", "cumprod",
+              "cumsum", "max", "mean", "min", "prod", "ravel", "round", "searchsorted", "std", "sum",
+              "var")  # fmt: skip
+_ATTRIBUTES = ("imag", "real")
 _UNARY = ("__neg__", "__pos__", "__abs__", "__invert__")
 # Below what every container has that computes with arrays (xarray, dask, numpy.ma, astropy …).
 _PRIORITY = 5.0
@@ -174,6 +177,7 @@ def members() -> dict[str, Any]:
     found.update((name, _comparison(name)) for name in _COMPARISONS)
     found.update((name, _unary(name)) for name in _UNARY)
     found.update((name, _function(name)) for name in _FUNCTIONS)
+    found.update((name, property(_function(name))) for name in _ATTRIBUTES)
     found.update(
         astype=_astype,
         __dask_tokenize__=_dask_tokenize,
@@ -191,9 +195,10 @@ def members() -> dict[str, Any]:
 
 def attach(cls: Any) -> None:
     """Give the class its operators. `==` compares elements, so that a Tensor cannot be hashed."""
-    for name, method in members().items():
+    for name, member in members().items():
+        method: Any = member.fget if isinstance(member, property) else member
         method.__name__ = name
         method.__qualname__ = f"Tensor.{name}"
-        setattr(cls, name, method)
+        setattr(cls, name, member)
     cls.__array_priority__ = _PRIORITY
     cls.__hash__ = None

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 __array_api_version__ = "2024.12"
 _VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
-_SUBMODULES = ("fft", "linalg")
+_SUBMODULES = ("fft", "lib", "lib.stride_tricks", "linalg")
 
 from_dlpack = _native.from_dlpack
 
@@ -131,8 +131,9 @@ def _adapt(source: types.ModuleType, name: str, here: str) -> Any:
         raise AttributeError(f"module {here!r} has no attribute {name!r}")
     value = getattr(source, name)
     if isinstance(value, types.ModuleType):
-        if name in _SUBMODULES and here == __name__:
-            return _Submodule(name)
+        path = f"{here}.{name}"[len(__name__) + 1 :]
+        if path in _SUBMODULES:
+            return _Submodule(path, value)
         raise AttributeError(f"module {here!r} has no attribute {name!r}")
     if isinstance(value, type) and issubclass(value, numpy.generic):
         return value  # equal to Tensor.dtype; numpy.dtype("float64") would be equal to None too
@@ -140,11 +141,11 @@ def _adapt(source: types.ModuleType, name: str, here: str) -> Any:
 
 
 class _Submodule(types.ModuleType):
-    """dlx.xp.linalg or dlx.xp.fft."""
+    """dlx.xp.linalg, dlx.xp.fft, and what of NumPy's other modules xarray calls."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__(f"{__name__}.{name}", f"The array API standard's {name} on Tensors.")
-        self._source = getattr(_standard(), name)
+    def __init__(self, path: str, source: types.ModuleType) -> None:
+        super().__init__(f"{__name__}.{path}", f"`numpy.{path}` on Tensors.")
+        self._source = source
 
     def __getattr__(self, name: str) -> Any:
         value = _adapt(self._source, name, self.__name__)

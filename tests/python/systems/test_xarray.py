@@ -98,4 +98,9 @@ def test_xarray_keeps_the_tensor_inside():
     both(lambda x: numpy.exp(x) + x * 2)
     both(lambda x: xr.concat([x, x], "a"))
     both(lambda x: x.fillna(0.0).std("b"))
+    both(lambda x: x.rolling(a=2).mean())
+    both(lambda x: x.rolling(a=2).construct("window"))
+    both(lambda x: x.fillna(0.0).argsort(axis=0))
+    both(lambda x: (x * 1j).conj().imag)
+    both(lambda x: xr.cov(x.fillna(0.0), x.fillna(1.0)))
     assert type((dlx.asarray(source) + mine).data) is dlx.Tensor
