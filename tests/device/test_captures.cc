@@ -8,15 +8,6 @@ using namespace dlx_test;
 
 namespace {
 
-int64_t number(void* stream) { return reinterpret_cast<int64_t>(stream); }
-
-dlx_copy_options on(int64_t stream) {
-  dlx_copy_options options = DLX_COPY_OPTIONS_INIT;
-  options.flags = DLX_HAS_STREAM;
-  options.stream = stream;
-  return options;
-}
-
 constexpr int kGlobal = 0, kRelaxed = 2;
 
 /// A capture by another library, in the mode that forbids most, on a stream that does not block.
@@ -50,11 +41,7 @@ void captures_survive_unrelated_work(World& world) {
   const auto use = [&] {
     std::vector<int32_t> data = numbers(12);
     const Tensor tensor = world.upload(data, {3, 4});
-    Tensor view, compact;
-    const int32_t axes[] = {1, 0};
-    OK(dlx_tensor_permute(tensor.get(), axes, view.out()));
-    OK(dlx_tensor_contiguous(view.get(), nullptr, compact.out()));
-    CHECK(world.download(compact).size() == 12);
+    CHECK(world.download(compact(transpose(tensor))).size() == 12);
     const int64_t stream = world.stream();
     OK(dlx_tensor_written_on_stream(tensor.get(), stream));
     OK(dlx_tensor_synchronize(tensor.get()));
@@ -230,9 +217,7 @@ void captured_streams_do_not_wait_for_busy_ones(World& world) {
 void strided_copies_need_loaded_kernels(World& world) {
   std::vector<int32_t> data = numbers(12);
   const Tensor source = world.upload(data, {3, 4}), target = world.upload(data, {4, 3});
-  Tensor turned;
-  const int32_t axes[] = {1, 0};
-  OK(dlx_tensor_permute(source.get(), axes, turned.out()));
+  const Tensor turned = transpose(source);
   OK(dlx_tensor_synchronize(source.get()));
   OK(dlx_tensor_synchronize(target.get()));
   Capture first(world);

@@ -25,13 +25,6 @@ std::vector<int32_t> transposed(const std::vector<int32_t>& data, int64_t rows, 
   return result;
 }
 
-Tensor transpose(const Tensor& tensor) {
-  const int32_t axes[] = {1, 0};
-  Tensor result;
-  OK(dlx_tensor_permute(tensor.get(), axes, result.out()));
-  return result;
-}
-
 void strided_host_data_is_packed(World& world) {
   std::vector<int32_t> data = numbers(12);
   const Tensor host = world.wrap(data, {3, 4});
@@ -76,9 +69,8 @@ void large_arrays_cross_in_pieces(World& world) {
 void copies_stay_on_the_device(World& world) {
   std::vector<int32_t> data = numbers(12);
   const Tensor device = world.upload(data, {3, 4});
-  Tensor compact, clone;
-  OK(dlx_tensor_contiguous(transpose(device).get(), nullptr, compact.out()));
-  OK(dlx_tensor_clone(compact.get(), nullptr, clone.out()));
+  Tensor clone;
+  OK(dlx_tensor_clone(compact(transpose(device)).get(), nullptr, clone.out()));
   CHECK_EQUAL(dlx_tensor_device_type(clone.get()), world.api.device);
   CHECK(world.download(clone) == transposed(data, 3, 4));
 }
@@ -100,9 +92,7 @@ void strided_copies_go_without_kernels(World& world) {
       world.fake->fail_calls_of(failure.call, failure.code);
       std::vector<int32_t> data = numbers(12);
       const Tensor device = world.upload(data, {3, 4});
-      Tensor compact;
-      OK(dlx_tensor_contiguous(transpose(device).get(), nullptr, compact.out()));
-      CHECK(world.download(compact) == transposed(data, 3, 4));
+      CHECK(world.download(compact(transpose(device))) == transposed(data, 3, 4));
       CHECK(world.download(transpose(device)) == transposed(data, 3, 4));
       OK(dlx_tensor_copy_from(transpose(device).get(), world.wrap(data, {4, 3}).get(), nullptr));
       CHECK(world.download(transpose(device)) == data);
@@ -117,9 +107,7 @@ void strided_copies_go_without_kernels(World& world) {
 void sources_live_until_the_copy_is_done(World& world) {
   std::vector<int32_t> data = numbers(1000);
   const int64_t stream = world.stream();
-  dlx_copy_options options = DLX_COPY_OPTIONS_INIT;
-  options.flags = DLX_HAS_STREAM;
-  options.stream = stream;
+  const dlx_copy_options options = on(stream);
   const Tensor target = world.empty({1000});
   world.foreign(0, [&] {  // behind the default stream, as nothing else is said
     world.foreign_set(target.data(), 7, 4000, nullptr);
@@ -138,9 +126,7 @@ void sources_live_until_the_copy_is_done(World& world) {
 void destinations_live_until_the_copy_is_done(World& world) {
   std::vector<int32_t> data = numbers(1000);
   const int64_t stream = world.stream();
-  dlx_copy_options options = DLX_COPY_OPTIONS_INIT;
-  options.flags = DLX_HAS_STREAM;
-  options.stream = stream;
+  const dlx_copy_options options = on(stream);
   {
     const Tensor source = world.upload(data, {1000});
     const Tensor target = world.empty({1000});
@@ -155,9 +141,7 @@ void destinations_live_until_the_copy_is_done(World& world) {
 void pinned_sources_live_until_the_copy_is_done(World& world) {
   const std::vector<int32_t> data = numbers(1000);
   const int64_t stream = world.stream();
-  dlx_copy_options options = DLX_COPY_OPTIONS_INIT;
-  options.flags = DLX_HAS_STREAM;
-  options.stream = stream;
+  const dlx_copy_options options = on(stream);
   const Tensor target = world.empty({1000});
   {
     const Tensor pinned = world.empty({1000}, 0, world.api.pinned);

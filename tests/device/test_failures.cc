@@ -18,14 +18,11 @@ dlx_status work(World& world, bool* right) {
   const Tensor source = world.wrap(data, {3, 4});
   dlx_status status = dlx_tensor_to_device(source.get(), type, 0, nullptr, device.out());
   if (status != DLX_OK) return status;
-  const int32_t axes[] = {1, 0};
-  OK(dlx_tensor_permute(device.get(), axes, view.out()));
+  view = transpose(device);
   status = dlx_stream_create(type, 0, &stream);
   if (status != DLX_OK) return status;
   const auto copies = [&] {
-    dlx_copy_options options = DLX_COPY_OPTIONS_INIT;
-    options.flags = DLX_HAS_STREAM;
-    options.stream = stream;
+    const dlx_copy_options options = on(stream);
     dlx_status result = dlx_tensor_contiguous(view.get(), &options, compact.out());
     if (result != DLX_OK) return result;
     result = dlx_tensor_to_device(view.get(), kDLCPU, 0, nullptr, host.out());

@@ -19,6 +19,14 @@ Found find(const void* pointer) {
   return found;
 }
 
+/// There is no memory for so many numbers; the error tells the bytes.
+void no_room_for(World& world, int64_t count, int32_t type) {
+  const DLDataType dtype = world.int32();
+  Tensor none;
+  FAILS(dlx_tensor_empty(1, &count, &dtype, type, 0, nullptr, none.out()), DLX_ERROR_OUT_OF_MEMORY,
+        std::to_string(4 * count).c_str());
+}
+
 dlx_device_properties info(World& world, int32_t device = 0) {
   dlx_device_properties out{};
   out.struct_size = sizeof out;
@@ -94,14 +102,11 @@ void what_is_current_stays(World& world) {
       std::vector<int32_t> data = numbers(12);
       const Tensor tensor = world.upload(data, {3, 4}, device);
       CHECK_EQUAL(world.foreign_current(), before);
-      Tensor view, compact;
-      const int32_t axes[] = {1, 0};
-      OK(dlx_tensor_permute(tensor.get(), axes, view.out()));
-      OK(dlx_tensor_contiguous(view.get(), nullptr, compact.out()));
+      const Tensor view = transpose(tensor), packed = compact(view);
       const std::vector<int32_t> turned = {0, 4, 8, 1, 5, 9, 2, 6, 10, 3, 7, 11};
-      CHECK(world.download(compact) == turned);
+      CHECK(world.download(packed) == turned);
       CHECK(world.download(view) == turned);
-      OK(dlx_tensor_copy_from(view.get(), compact.get(), nullptr));
+      OK(dlx_tensor_copy_from(view.get(), packed.get(), nullptr));
       const Tensor pinned = world.empty({3, 4}, 0, world.api.pinned);
       OK(dlx_tensor_copy_from(pinned.get(), tensor.get(), nullptr));
       CHECK_EQUAL(static_cast<int32_t*>(pinned.data())[11], 11);
@@ -113,9 +118,7 @@ void what_is_current_stays(World& world) {
       const int64_t stream = world.stream(device);
       OK(dlx_tensor_written_on_stream(tensor.get(), stream));
       OK(dlx_tensor_wait_on_stream(tensor.get(), stream));
-      dlx_export_options options = DLX_EXPORT_OPTIONS_INIT;
-      options.flags = DLX_HAS_STREAM;
-      options.stream = stream;
+      const dlx_export_options options = export_on(stream);
       DLManagedTensorVersioned* managed = nullptr;
       OK(dlx_tensor_to_dlpack_versioned(tensor.get(), &options, &managed));
       managed->deleter(managed);
@@ -147,19 +150,17 @@ void contexts_of_others_may_go(World& world) {
   CHECK_EQUAL(create(&context, 0, 0), 0);  // current from now on
   std::vector<int32_t> data = numbers(100);
   const Tensor tensor = world.upload(data, {10, 10});
-  Tensor turned, compact;
-  const int32_t axes[] = {1, 0};
-  OK(dlx_tensor_permute(tensor.get(), axes, turned.out()));
-  OK(dlx_tensor_contiguous(turned.get(), nullptr, compact.out()));
+  const Tensor turned = transpose(tensor);
+  Tensor packed = compact(turned);
   const Tensor pinned = world.empty({100}, 0, world.api.pinned);
   OK(dlx_tensor_written_on_stream(tensor.get(), 2));
   CHECK(world.download(tensor) == data);
   CHECK_EQUAL(destroy(context), 0);
   CHECK(world.download(tensor) == data);
   CHECK(world.download(world.upload(data, {100})) == data);
-  OK(dlx_tensor_contiguous(turned.get(), nullptr, compact.out()));
+  packed = compact(turned);
   static_cast<int32_t*>(pinned.data())[99] = 1;
-  CHECK(world.download(compact).size() == 100);
+  CHECK(world.download(packed).size() == 100);
 }
 
 /// HIP's pending error belongs to the caller; dlx's failures leave none, and from ROCm 7 on, where a success
@@ -174,11 +175,7 @@ void last_errors_stay(World& world) {
           world.fake->set_version(70000000);
           CHECK_EQUAL(dlx_device_count(world.api.device), 1);
           world.fake->set_memory(0, 1000);
-          const DLDataType dtype = world.int32();
-          const int64_t shape[] = {1000};
-          Tensor none;
-          FAILS(dlx_tensor_empty(1, shape, &dtype, world.api.device, 0, nullptr, none.out()),
-                DLX_ERROR_OUT_OF_MEMORY, "");
+          no_room_for(world, 1000, world.api.device);
           CHECK_EQUAL(peek(), 0);
           CHECK_EQUAL(set_device(7), 101);
           std::vector<int32_t> data = numbers(12);
@@ -194,11 +191,7 @@ void last_errors_stay(World& world) {
     int here = 0;
     find(&here);
     world.fake->set_memory(0, 1000);
-    const DLDataType dtype = world.int32();
-    const int64_t shape[] = {1000};
-    Tensor none;
-    FAILS(dlx_tensor_empty(1, shape, &dtype, world.api.device, 0, nullptr, none.out()),
-          DLX_ERROR_OUT_OF_MEMORY, "");
+    no_room_for(world, 1000, world.api.device);
     CHECK_EQUAL(peek(), 0);
   }
 }
@@ -206,15 +199,10 @@ void last_errors_stay(World& world) {
 void memory_runs_out(World& world) {
   world.fake->set_memory(0, 100000);
   const Tensor tensor = world.empty({10000});
-  const DLDataType dtype = world.int32();
-  const int64_t shape[] = {20000};
-  Tensor none;
-  FAILS(dlx_tensor_empty(1, shape, &dtype, world.api.device, 0, nullptr, none.out()),
-        DLX_ERROR_OUT_OF_MEMORY, "80000");
+  no_room_for(world, 20000, world.api.device);
   CHECK_EQUAL(world.fake->report().allocations, 1);
   world.fake->set_host_memory(1000);
-  FAILS(dlx_tensor_empty(1, shape, &dtype, world.api.pinned, 0, nullptr, none.out()),
-        DLX_ERROR_OUT_OF_MEMORY, "80000");
+  no_room_for(world, 20000, world.api.pinned);
   CHECK_EQUAL(world.fake->report().host_allocations, 0);
 }
 
@@ -222,9 +210,7 @@ void memory_runs_out(World& world) {
 void finished_copies_make_room(World& world) {
   world.fake->set_memory(0, 100000);
   const int64_t stream = world.stream();
-  dlx_copy_options options = DLX_COPY_OPTIONS_INIT;
-  options.flags = DLX_HAS_STREAM;
-  options.stream = stream;
+  const dlx_copy_options options = on(stream);
   {
     std::vector<int32_t> data = numbers(20000);
     const Tensor target = world.empty({20000});
@@ -238,9 +224,7 @@ void finished_copies_make_room(World& world) {
 /// A transfer for which there is no pinned memory, or no temporary: an error, and nothing is left.
 void transfers_run_out_of_memory(World& world) {
   const Tensor tensor = world.empty({100, 100});
-  Tensor view;
-  const int32_t axes[] = {1, 0};
-  OK(dlx_tensor_permute(tensor.get(), axes, view.out()));
+  const Tensor view = transpose(tensor);
   world.fake->set_host_memory(0);
   std::vector<int32_t> data = numbers(10000);
   const Tensor host = world.wrap(data, {100, 100});
@@ -297,14 +281,12 @@ void memory_of_users_is_of_no_pool(World& world) {
   };
   std::vector<int32_t> data = numbers(12);
   const Tensor device = world.upload(data, {3, 4});
-  Tensor view, compact, clone, other;
-  const int32_t axes[] = {1, 0};
-  OK(dlx_tensor_permute(device.get(), axes, view.out()));
-  OK(dlx_tensor_contiguous(view.get(), nullptr, compact.out()));
+  const Tensor view = transpose(device);
+  Tensor clone, other;
   OK(dlx_tensor_clone(view.get(), nullptr, clone.out()));
   OK(dlx_tensor_to_device(view.get(), world.api.device, world.devices - 1, nullptr, other.out()));
   check(device);
-  check(compact);
+  check(compact(view));
   check(clone);
   check(other);
   CHECK(world.download(view).size() == 12);

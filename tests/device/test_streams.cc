@@ -9,15 +9,6 @@ namespace {
 
 constexpr int32_t kSevens = 0x07070707, kNines = 0x09090909;
 
-int64_t number(void* stream) { return reinterpret_cast<int64_t>(stream); }
-
-dlx_copy_options on(int64_t stream) {
-  dlx_copy_options options = DLX_COPY_OPTIONS_INIT;
-  options.flags = DLX_HAS_STREAM;
-  options.stream = stream;
-  return options;
-}
-
 /// All elements equal `value`.
 bool holds(World& world, const Tensor& tensor, int32_t value) {
   for (const int32_t element : world.download(tensor)) {
@@ -31,6 +22,21 @@ bool is_now(World& world, const Tensor& tensor, unsigned char value) {
   unsigned char got = 0;
   CHECK(world.fake->peek(reinterpret_cast<uint64_t>(tensor.data()), &got, 1));
   return got == value;
+}
+
+/// What a consumer writes on a stream of its own, which `order` puts behind all else, is what stays.
+void consumer_writes_last(World& world, const Tensor& tensor,
+                          const std::function<void(int64_t consumer)>& order) {
+  void* consumer = nullptr;
+  world.foreign(0, [&] { consumer = world.foreign_stream(); });
+  order(number(consumer));
+  world.foreign(0, [&] {
+    world.foreign_set(tensor.data(), 9, 1024, consumer);
+    world.foreign_wait(consumer);
+  });
+  world.finish();  // other work that was not waited for would come now
+  CHECK(holds(world, tensor, kNines));
+  world.foreign(0, [&] { world.foreign_destroy(consumer); });
 }
 
 /// A tensor that another library fills on a side stream, of which dlx is told.
@@ -97,16 +103,9 @@ void per_thread_streams_are_their_threads(World& world) {
     world.foreign(0, [&] { world.foreign_set(tensor.data(), 7, 1024, per_thread); });
     OK(dlx_tensor_written_on_stream(tensor.get(), 2));
   }).join();
-  void* consumer = nullptr;
-  world.foreign(0, [&] { consumer = world.foreign_stream(); });
-  OK(dlx_tensor_wait_on_stream(tensor.get(), number(consumer)));
-  world.foreign(0, [&] {
-    world.foreign_set(tensor.data(), 9, 1024, consumer);
-    world.foreign_wait(consumer);
+  consumer_writes_last(world, tensor, [&](int64_t consumer) {
+    OK(dlx_tensor_wait_on_stream(tensor.get(), consumer));
   });
-  world.finish();
-  CHECK(holds(world, tensor, kNines));
-  world.foreign(0, [&] { world.foreign_destroy(consumer); });
 }
 
 /// The other library's stream may be gone when somebody waits for what it did.
@@ -150,45 +149,28 @@ void one_wait_serves_both_operands(World& world) {
 /// wait_on_stream: the consumer's own work comes after the producer's.
 void consumers_streams_are_ordered(World& world) {
   const Written written = write(world, 7);
-  void* consumer = nullptr;
-  world.foreign(0, [&] { consumer = world.foreign_stream(); });
-  OK(dlx_tensor_wait_on_stream(written.tensor.get(), number(consumer)));
-  world.foreign(0, [&] {
-    world.foreign_set(written.tensor.data(), 9, 1024, consumer);
-    world.foreign_wait(consumer);
+  consumer_writes_last(world, written.tensor, [&](int64_t consumer) {
+    OK(dlx_tensor_wait_on_stream(written.tensor.get(), consumer));
   });
-  world.finish();  // a set to 7 that was not waited for would come now
-  CHECK(holds(world, written.tensor, kNines));
   end(world, written);
-  world.foreign(0, [&] { world.foreign_destroy(consumer); });
 }
 
 /// An export for a stream orders that stream; one with -1 orders nothing, and waits for nothing.
 void exports_order_the_consumers_stream(World& world) {
   const Written written = write(world, 7);
-  void* consumer = nullptr;
-  world.foreign(0, [&] { consumer = world.foreign_stream(); });
-  dlx_export_options options = DLX_EXPORT_OPTIONS_INIT;
-  options.flags = DLX_HAS_STREAM;
-  options.stream = number(consumer);
   DLManagedTensorVersioned* managed = nullptr;
-  OK(dlx_tensor_to_dlpack_versioned(written.tensor.get(), &options, &managed));
-  world.foreign(0, [&] {
-    world.foreign_set(managed->dl_tensor.data, 9, 1024, consumer);
-    world.foreign_wait(consumer);
+  consumer_writes_last(world, written.tensor, [&](int64_t consumer) {
+    const dlx_export_options options = export_on(consumer);
+    OK(dlx_tensor_to_dlpack_versioned(written.tensor.get(), &options, &managed));
   });
-  world.finish();
+  CHECK(managed->dl_tensor.data == written.tensor.data());
   managed->deleter(managed);
-  CHECK(holds(world, written.tensor, kNines));
   end(world, written);
-  world.foreign(0, [&] { world.foreign_destroy(consumer); });
 }
 
 void exports_with_minus_one_call_nothing(World& world) {
   const Written written = write(world, 7);
-  dlx_export_options options = DLX_EXPORT_OPTIONS_INIT;
-  options.flags = DLX_HAS_STREAM;
-  options.stream = -1;
+  const dlx_export_options options = export_on(-1);
   DLManagedTensorVersioned* managed = nullptr;
   world.fake->clear_log();
   OK(dlx_tensor_to_dlpack_versioned(written.tensor.get(), &options, &managed));
@@ -207,17 +189,9 @@ void own_copies_are_ordered_for_others(World& world) {
   const dlx_copy_options options = on(stream);
   const Tensor copy = world.empty({256});
   OK(dlx_tensor_copy_from(copy.get(), source.get(), &options));
-  void* consumer = nullptr;
-  world.foreign(0, [&] { consumer = world.foreign_stream(); });
-  OK(dlx_tensor_wait_on_stream(copy.get(), number(consumer)));
-  world.foreign(0, [&] {
-    world.foreign_set(copy.data(), 9, 1024, consumer);
-    world.foreign_wait(consumer);
-  });
-  world.finish();
-  CHECK(holds(world, copy, kNines));
+  consumer_writes_last(
+      world, copy, [&](int64_t consumer) { OK(dlx_tensor_wait_on_stream(copy.get(), consumer)); });
   world.destroy(stream);
-  world.foreign(0, [&] { world.foreign_destroy(consumer); });
 }
 
 /// Everything that dlx does goes on while another stream has work that never ends.

@@ -22,6 +22,32 @@ std::vector<int32_t> numbers(size_t count, int32_t first) {
   return result;
 }
 
+dlx_copy_options on(int64_t stream) {
+  dlx_copy_options options = DLX_COPY_OPTIONS_INIT;
+  options.flags = DLX_HAS_STREAM;
+  options.stream = stream;
+  return options;
+}
+
+dlx_export_options export_on(int64_t stream) {
+  dlx_export_options options = DLX_EXPORT_OPTIONS_INIT;
+  options.flags = DLX_HAS_STREAM;
+  options.stream = stream;
+  return options;
+}
+
+Tensor transpose(const Tensor& tensor) {
+  Tensor result;
+  OK(dlx_tensor_permute(tensor.get(), nullptr, result.out()));
+  return result;
+}
+
+Tensor compact(const Tensor& tensor) {
+  Tensor result;
+  OK(dlx_tensor_contiguous(tensor.get(), nullptr, result.out()));
+  return result;
+}
+
 void* World::find(const char* symbol) const {
   void* result = dlsym(handle_, symbol);
   if (result != nullptr) return result;
@@ -102,11 +128,11 @@ Tensor World::upload(std::vector<int32_t>& data, const std::vector<int64_t>& sha
 }
 
 std::vector<int32_t> World::download(const Tensor& tensor) {
-  Tensor host, compact;
+  Tensor host;
   OK(dlx_tensor_to_device(tensor.get(), kDLCPU, 0, nullptr, host.out()));
-  OK(dlx_tensor_contiguous(host.get(), nullptr, compact.out()));
-  const auto* first = static_cast<const int32_t*>(compact.data());
-  return {first, first + dlx_tensor_size(compact.get())};
+  host = compact(host);
+  const auto* first = static_cast<const int32_t*>(host.data());
+  return {first, first + dlx_tensor_size(host.get())};
 }
 
 void World::finish() {

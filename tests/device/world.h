@@ -143,6 +143,18 @@ class World {
 
 std::vector<int32_t> numbers(size_t count, int32_t first = 0);
 
+/// A stream as the array API numbers it.
+inline int64_t number(void* stream) { return reinterpret_cast<int64_t>(stream); }
+/// A copy on that stream.
+dlx_copy_options on(int64_t stream);
+/// An export for that stream.
+dlx_export_options export_on(int64_t stream);
+
+/// A view with the axes reversed.
+Tensor transpose(const Tensor& tensor);
+/// A compact copy where it is.
+Tensor compact(const Tensor& tensor);
+
 }  // namespace dlx_test
 
 #endif  // DLX_TESTS_DEVICE_WORLD_H_

@@ -5,14 +5,23 @@ namespace {
 
 using namespace dlx_test;
 
+/// A case with memory and two streams that wait for nobody.
+void with_streams(const char* schedule,
+                  const std::function<void(Cuda&, cu::DevicePointer data, cu::Stream one,
+                                           cu::Stream other)>& body) {
+  passes([&](Cuda& cuda) {
+    cuda.start(schedule);
+    const cu::DevicePointer data = cuda.memory(64);
+    const cu::Stream one = cuda.stream(), other = cuda.stream();
+    body(cuda, data, one, other);
+  });
+}
+
 // ---- order ------------------------------------------------------------------------------------------
 
 /// "latest" does what a wait needs and no more.
 void work_waits_for_the_host(void**) {
-  passes([](Cuda& cuda) {
-    cuda.start("latest");
-    const cu::DevicePointer data = cuda.memory(64);
-    const cu::Stream one = cuda.stream(), other = cuda.stream();
+  with_streams("latest", [](Cuda& cuda, cu::DevicePointer data, cu::Stream one, cu::Stream other) {
     cuda.set(data, 1, one);
     cuda.set(data + 1, 2, other);
     CHECK_EQUAL(cuda.byte(data), 0xCD);
@@ -58,10 +67,7 @@ void legacy_order(void**) {
 
 /// Event waits order streams; an event stands for what its stream had when it was recorded.
 void events_are_snapshots(void**) {
-  passes([](Cuda& cuda) {
-    cuda.start("latest");
-    const cu::DevicePointer data = cuda.memory(64);
-    const cu::Stream one = cuda.stream(), other = cuda.stream();
+  with_streams("latest", [](Cuda& cuda, cu::DevicePointer data, cu::Stream one, cu::Stream other) {
     cuda.set(data, 1, one);
     const cu::Event event = cuda.event(one);
     CHECK_EQUAL(cuda.stream_wait_event(other, event, 0), 0);
@@ -100,10 +106,7 @@ void random_schedules_differ(void**) {
 }
 
 void one_wait_can_be_left_out(void**) {
-  passes([](Cuda& cuda) {
-    cuda.start("latest");
-    const cu::DevicePointer data = cuda.memory(64);
-    const cu::Stream one = cuda.stream(), other = cuda.stream();
+  with_streams("latest", [](Cuda& cuda, cu::DevicePointer data, cu::Stream one, cu::Stream other) {
     cuda.set(data, 1, one);
     cuda.ignore_nth_wait(1);
     CHECK_EQUAL(cuda.stream_wait_event(other, cuda.event(one), 0), 0);
@@ -116,10 +119,7 @@ void one_wait_can_be_left_out(void**) {
 }
 
 void blocked_streams_hold_up_only_who_waits(void**) {
-  passes([](Cuda& cuda) {
-    cuda.start("eager");
-    const cu::DevicePointer data = cuda.memory(64);
-    const cu::Stream one = cuda.stream(), other = cuda.stream();
+  with_streams("eager", [](Cuda& cuda, cu::DevicePointer data, cu::Stream one, cu::Stream other) {
     cuda.block_stream(one);
     cuda.set(data, 1, one);
     cuda.set(data + 1, 1, other);
@@ -136,10 +136,7 @@ void blocked_streams_hold_up_only_who_waits(void**) {
 // ---- captures ---------------------------------------------------------------------------------------
 
 void captured_work_runs_with_its_graph(void**) {
-  passes([](Cuda& cuda) {
-    cuda.start("eager");
-    const cu::DevicePointer data = cuda.memory(64);
-    const cu::Stream one = cuda.stream(), other = cuda.stream();
+  with_streams("eager", [](Cuda& cuda, cu::DevicePointer data, cu::Stream one, cu::Stream other) {
     CHECK_EQUAL(cuda.capture_begin(one, 0), 0);
     cuda.set(data, 1, one);
     const cu::Event fork = cuda.event(one);
