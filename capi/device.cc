@@ -87,7 +87,7 @@ dlx_status dlx_device_synchronize(int32_t device_type, int32_t device_id) {
   return guard(__func__, [&] {
     Backend& backend = require_device(device_type, device_id);
     backend.synchronize(device_id);
-    release_held(backend);
+    release_all_held(backend);
   });
 }
 

@@ -35,7 +35,8 @@ Backend& require_stream(int32_t device_type, int32_t device_id, int64_t stream) 
 bool is_captured(Backend& backend, int32_t device_id, int64_t stream) {
   try {
     return backend.capture(device_id, stream).capturing;
-  } catch (const Error&) {
+  } catch (const Error& error) {
+    if (error.status() != DLX_ERROR_DRIVER) throw;
     return false;
   }
 }
@@ -67,7 +68,7 @@ dlx_status dlx_stream_synchronize(int32_t device_type, int32_t device_id, int64_
     Backend& backend = require_stream(device_type, device_id, stream);
     if (backend.capture(device_id, stream).capturing) fail_captured();
     backend.synchronize_stream(device_id, stream);
-    release_held(backend);
+    release_all_held(backend);
   });
 }
 

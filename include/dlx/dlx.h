@@ -628,7 +628,9 @@ DLX_API dlx_status dlx_device_synchronize(int32_t device_type, int32_t device_id
  * caller. */
 DLX_API dlx_status dlx_stream_create(int32_t device_type, int32_t device_id, int64_t *out_stream);
 
-/** Destroy a stream made by dlx_stream_create; the work that it has is still done. */
+/** Destroy a stream made by dlx_stream_create; the work that it has is still done. A stream of another
+ * device is DLX_ERROR_INVALID_ARGUMENT; where the driver is gone (exit, a forked child) nothing is
+ * done. */
 DLX_API dlx_status dlx_stream_destroy(int32_t device_type, int32_t device_id, int64_t stream);
 
 /** Wait on the host for the work that a stream has now. */

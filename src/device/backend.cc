@@ -38,16 +38,8 @@ void Backend::destroy_stream(int32_t, StreamHandle) noexcept {}
 void Backend::synchronize_stream(int32_t, StreamHandle) { fail_no_streams(); }
 
 bool Backend::is_idle(int32_t id, StreamHandle stream) {
-  const EventHandle event = record(id, stream);
-  bool done = false;
-  try {
-    done = is_done(id, event);
-  } catch (...) {
-    release_event(id, event);
-    throw;
-  }
-  release_event(id, event);
-  return done;
+  const ScopedEvent event(*this, id, stream);
+  return is_done(id, event.get());
 }
 
 CaptureInfo Backend::capture(int32_t, StreamHandle) { return {false, 0}; }

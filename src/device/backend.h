@@ -129,6 +129,22 @@ class Backend {
   ~Backend() = default;
 };
 
+/// An event behind the work that a stream has now, for as long as a block lasts.
+class ScopedEvent {
+ public:
+  ScopedEvent(Backend& backend, int32_t id, StreamHandle stream)
+      : backend_(backend), id_(id), event_(backend.record(id, stream)) {}
+  ~ScopedEvent() { backend_.release_event(id_, event_); }
+  ScopedEvent(const ScopedEvent&) = delete;
+  ScopedEvent& operator=(const ScopedEvent&) = delete;
+  EventHandle get() const noexcept { return event_; }
+
+ private:
+  Backend& backend_;
+  int32_t id_;
+  EventHandle event_;
+};
+
 /// The CPU: this process's memory.
 Backend& cpu_backend();
 /// kDLCUDA, kDLCUDAHost, kDLCUDAManaged by the CUDA driver API.

@@ -1,7 +1,10 @@
 #include "src/device/readiness.h"
 
+#include <algorithm>
+#include <climits>
+#include <list>
+#include <memory>
 #include <mutex>
-#include <vector>
 
 #include "src/base/error.h"
 
@@ -30,9 +33,13 @@ struct Held {
   void* object;
 };
 
+/// Things whose work is not done that release_some_held() asks about: what is left over comes next
+/// time. With all of them, many small copies in a row would cost the square of their number.
+constexpr int kLooks = 4;
+
 /// Never destroyed: what is held at exit is leaked, for the driver may be gone.
-std::vector<Held>& held() {
-  static auto* list = new std::vector<Held>;
+std::list<Held>& held() {
+  static auto* list = new std::list<Held>;
   return *list;
 }
 
@@ -51,19 +58,8 @@ void require_recordable(Backend& backend, int32_t id, StreamHandle stream) {
 /// `stream` is not captured, `other` can be recorded.
 void follow(Backend& backend, int32_t id, StreamHandle stream, int32_t other_id,
             StreamHandle other) {
-  const EventHandle event = backend.record(other_id, other);
-  try {
-    backend.wait(id, stream, event);
-  } catch (...) {
-    backend.release_event(other_id, event);
-    throw;
-  }
-  backend.release_event(other_id, event);
-}
-
-/// Behind the work of the default stream; the caller owns the event.
-EventHandle record_default(Backend& backend, int32_t id) {
-  return backend.record(id, backend.default_stream());
+  const ScopedEvent event(backend, other_id, other);
+  backend.wait(id, stream, event.get());
 }
 
 /// An event that has just been recorded is seldom done, even if there was nothing to do: so the stream
@@ -125,32 +121,25 @@ void Readiness::drop(const Pending* done) noexcept {
   const Hold released(old);
 }
 
-void Readiness::order(Backend& backend, int32_t id, StreamHandle stream) {
+void Readiness::order(Backend& backend, int32_t home, int32_t id, StreamHandle stream) {
   if (!backend.has_streams()) return;  // one queue, in order
   const Hold pending = hold();
   const bool behind_default = pending.get() == nullptr || pending->event == nullptr;
-  if (behind_default && stream == backend.default_stream() && pending.get() == nullptr) return;
+  if (behind_default && id == home && stream == backend.default_stream()) return;
   const CaptureInfo capture = backend.capture(id, stream);
   if (capture.capturing) {
-    if (pending.get() != nullptr && pending->event == nullptr && pending->capture == capture.id) {
-      return;
-    }
-    const bool done = behind_default ? default_is_idle(backend, id)
-                                     : pending->backend->is_done(pending->id, pending->event);
+    const bool same_graph =
+        pending.get() != nullptr && pending->event == nullptr && pending->capture == capture.id;
+    if (same_graph) return;
+    const bool done = behind_default ? default_is_idle(backend, home)
+                                     : backend.is_done(pending->id, pending->event);
     if (!done) fail_captured("the tensor's data is not ready yet");
-    return;
-  }
-  if (!behind_default && pending->backend == &backend) {
+  } else if (behind_default) {
+    require_recordable(backend, home, backend.default_stream());
+    follow(backend, id, stream, home, backend.default_stream());
+  } else {
     backend.wait(id, stream, pending->event);
-    return;
   }
-  if (!behind_default) {
-    pending->backend->wait_on_host(pending->id, pending->event);
-    return;
-  }
-  if (stream == backend.default_stream()) return;
-  require_recordable(backend, id, backend.default_stream());
-  follow(backend, id, stream, id, backend.default_stream());
 }
 
 void Readiness::written(Backend& backend, int32_t id, StreamHandle stream) {
@@ -160,33 +149,20 @@ void Readiness::written(Backend& backend, int32_t id, StreamHandle stream) {
     if (!is_behind_default()) replace(nullptr);
     return;
   }
-  auto* pending = new Pending{&backend, id, nullptr, capture.id, 1};
-  if (!capture.capturing) {
-    try {
-      pending->event = backend.record(id, stream);
-    } catch (...) {
-      delete pending;
-      throw;
-    }
-  }
-  replace(pending);
+  std::unique_ptr<Pending> pending(new Pending{&backend, id, nullptr, capture.id, 1});
+  if (!capture.capturing) pending->event = backend.record(id, stream);
+  replace(pending.release());
 }
 
 void Readiness::wait_on_host(Backend& backend, int32_t id) {
   const Hold pending = hold();
   if (pending.get() == nullptr || pending->event == nullptr) {
     require_recordable(backend, id, backend.default_stream());
-    const EventHandle event = record_default(backend, id);
-    try {
-      backend.wait_on_host(id, event);
-    } catch (...) {
-      backend.release_event(id, event);
-      throw;
-    }
-    backend.release_event(id, event);
+    const ScopedEvent event(backend, id, backend.default_stream());
+    backend.wait_on_host(id, event.get());
     return;
   }
-  pending->backend->wait_on_host(pending->id, pending->event);
+  backend.wait_on_host(pending->id, pending->event);
   drop(pending.get());
 }
 
@@ -197,35 +173,60 @@ void follow_stream(Backend& backend, int32_t id, StreamHandle stream, int32_t ot
   if (!backend.is_idle(other_id, other)) fail_captured("the other stream has work to do outside");
 }
 
-void hold_until(Backend& backend, int32_t id, EventHandle event, void (*release)(void*),
-                void* object) {
+void hold_while_working(Backend& backend, int32_t id, StreamHandle stream, void (*release)(void*),
+                        void* object) {
+  std::list<Held> one;
+  one.push_back({&backend, id, nullptr, release, object});
+  one.front().event = backend.record(id, stream);
   const std::lock_guard<std::mutex> lock(held_mutex);
-  held().push_back({&backend, id, event, release, object});
+  held().splice(held().end(), one);
 }
 
-void release_held(Backend& backend) noexcept {
-  // One at a time, outside the lock: a release may end in foreign code that calls dlx again.
-  for (;;) {
-    Held found{};
-    {
-      const std::lock_guard<std::mutex> lock(held_mutex);
-      std::vector<Held>& list = held();
-      for (size_t i = 0; i < list.size() && found.backend == nullptr; ++i) {
-        if (list[i].backend != &backend) continue;
-        try {
-          if (!backend.is_done(list[i].id, list[i].event)) continue;
-        } catch (const Error&) {
-          continue;  // a broken or forked driver: better leaked than freed too early
-        }
-        found = list[i];
-        list[i] = list.back();
-        list.pop_back();
-      }
-    }
-    if (found.backend == nullptr) return;
-    backend.release_event(found.id, found.event);
-    found.release(found.object);
+namespace {
+
+/// The one of a backend that was held first, taken out; or none.
+std::list<Held> take_held(const Backend& backend) noexcept {
+  std::list<Held> one;
+  const std::lock_guard<std::mutex> lock(held_mutex);
+  std::list<Held>& all = held();
+  const auto first = std::find_if(all.begin(), all.end(),
+                                  [&](const Held& each) { return each.backend == &backend; });
+  if (first != all.end()) one.splice(one.end(), all, first);
+  return one;
+}
+
+bool is_done(const Held& each) noexcept {
+  try {
+    return each.backend->is_done(each.id, each.event);
+  } catch (...) {
+    return false;  // a broken or forked driver: better leaked than freed too early
   }
 }
+
+void release_held(Backend& backend, int looks) noexcept {
+  std::list<Held> busy;
+  while (looks > 0) {
+    // Outside the lock: asking and releasing may be foreign code, which calls dlx again or waits for
+    // a lock of its own.
+    std::list<Held> one = take_held(backend);
+    if (one.empty()) break;
+    const Held& each = one.front();
+    if (is_done(each)) {
+      backend.release_event(each.id, each.event);
+      each.release(each.object);
+    } else {
+      busy.splice(busy.end(), one);
+      --looks;
+    }
+  }
+  const std::lock_guard<std::mutex> lock(held_mutex);
+  held().splice(held().end(), busy);
+}
+
+}  // namespace
+
+void release_all_held(Backend& backend) noexcept { release_held(backend, INT_MAX); }
+
+void release_some_held(Backend& backend) noexcept { release_held(backend, kLooks); }
 
 }  // namespace dlx

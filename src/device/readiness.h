@@ -27,8 +27,8 @@ class Readiness {
   Readiness(const Readiness&) = delete;
   Readiness& operator=(const Readiness&) = delete;
 
-  /// Work given to `stream` from now on finds the data ready.
-  void order(Backend& backend, int32_t id, StreamHandle stream);
+  /// Work given to `stream` of device `id` from now on finds the data ready, which is of device `home`.
+  void order(Backend& backend, int32_t home, int32_t id, StreamHandle stream);
   /// The work that `stream` has now writes the data (or is what makes it ready).
   void written(Backend& backend, int32_t id, StreamHandle stream);
   /// Waits on the host until the data is ready.
@@ -53,13 +53,15 @@ class Readiness {
 void follow_stream(Backend& backend, int32_t id, StreamHandle stream, int32_t other_id,
                    StreamHandle other);
 
-/// Keeps something alive until an event is done: then calls release(object), from whatever thread gives
-/// dlx work for that backend next. Takes over the event.
-void hold_until(Backend& backend, int32_t id, EventHandle event, void (*release)(void*),
-                void* object);
+/// Keeps something alive until the work that `stream` has now is done: then calls release(object), from
+/// whatever thread gives dlx work for that backend, or waits for it, next. Takes nothing over if it
+/// throws.
+void hold_while_working(Backend& backend, int32_t id, StreamHandle stream, void (*release)(void*),
+                        void* object);
 
-/// Releases what is held by events that are done.
-void release_held(Backend& backend) noexcept;
+/// Releases what is held by work that is done: all of it, or what can be had for a few questions.
+void release_all_held(Backend& backend) noexcept;
+void release_some_held(Backend& backend) noexcept;
 
 }  // namespace dlx
 

@@ -43,7 +43,6 @@ bool take(const Backend& backend, Resting* out) {
   const std::lock_guard<std::mutex> lock(mutex);
   Pool& pool = pool_of(backend);
   if (pool.resting_count == 0 || (pool.resting[0].event != nullptr && pool.made < Pool::kKept)) {
-    ++pool.made;
     return false;
   }
   *out = pool.resting[0];
@@ -60,9 +59,9 @@ bool rest(const Backend& backend, const Resting& buffer) noexcept {
   return true;
 }
 
-void forget(const Backend& backend) noexcept {
+void count_made(const Backend& backend, int more) noexcept {
   const std::lock_guard<std::mutex> lock(mutex);
-  --pool_of(backend).made;
+  pool_of(backend).made += more;
 }
 
 }  // namespace
@@ -77,32 +76,30 @@ StagingBuffer::StagingBuffer(Backend& backend) : backend_(backend) {
       wait();
     } catch (...) {
       // The destructor of a half-made object does not run.
-      if (!rest(backend_, {data_, id_, event_})) forget(backend_);
+      if (!rest(backend_, {data_, id_, event_})) count_made(backend_, -1);
       throw;
     }
     return;
   }
   data_ = static_cast<char*>(backend.allocate_pinned(kBytes));
-  if (data_ == nullptr) {
-    forget(backend);
-    throw std::bad_alloc();
-  }
+  if (data_ == nullptr) throw std::bad_alloc();
+  count_made(backend, 1);
 }
 
 StagingBuffer::~StagingBuffer() {
   if (in_open_use_) {
     try {
       wait_for_stream(backend_, id_, stream_);
-    } catch (const Error&) {
-      forget(backend_);
+    } catch (...) {
+      count_made(backend_, -1);
       return;  // whether the device still uses it is unknown: leaked
     }
   }
   if (rest(backend_, {data_, id_, event_})) return;
-  forget(backend_);
+  count_made(backend_, -1);
   try {
     wait();
-  } catch (const Error&) {
+  } catch (...) {
     return;  // leaked likewise
   }
   backend_.deallocate_pinned(data_);

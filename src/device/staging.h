@@ -61,7 +61,7 @@ class WaitOnError {
     if (backend_ == nullptr || std::uncaught_exceptions() == errors_) return;
     try {
       if (!backend_->capture(id_, stream_).capturing) wait_for_stream(*backend_, id_, stream_);
-    } catch (const Error&) {
+    } catch (...) {
       // The context is lost, and its work with it.
     }
   }

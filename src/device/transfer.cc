@@ -44,9 +44,13 @@ Site site_of(const Operand& operand, const int64_t* stream) {
   return {&backend, type, id, current_stream(backend, type, id)};
 }
 
-void order(const Operand& operand, const Site& site) {
-  if (operand.readiness != nullptr) operand.readiness->order(*site.backend, site.id, site.stream);
+/// `home` is the operand's own device, which for pinned memory may be another one.
+void order(const Operand& operand, const Site& site, int32_t home) {
+  if (operand.readiness == nullptr) return;
+  operand.readiness->order(*site.backend, home, site.id, site.stream);
 }
+
+void order(const Operand& operand, const Site& site) { order(operand, site, site.id); }
 
 /// Both operands, for work on one stream: where both are behind the default stream, one wait will do.
 void order_both(const Operand& dst, const Operand& src, const Site& site) {
@@ -290,7 +294,7 @@ PendingWork transfer(const Operand& dst, const Operand& src, const int64_t* stre
   const Site from = from_host ? Site{} : site_of(src, to_host ? stream : nullptr);
   if (plan.empty()) return {};
   const Site& worker = to_host ? from : to;
-  release_held(*worker.backend);
+  release_some_held(*worker.backend);
 
   // Asked in any case: it also tells that the default stream must not be touched now.
   const bool captured = worker.backend->capture(worker.id, worker.stream).capturing;
@@ -328,7 +332,7 @@ PendingWork transfer(const Operand& dst, const Operand& src, const int64_t* stre
   PendingWork pending{to.backend, to.id, to.stream};
   if (from_host) {
     if (is_pinned(src, to) && plan.ndim() == 0) {
-      order(src, to);
+      order(src, to, find_worker(*src.tensor).id);
       to.backend->copy_from_host(to.id, to.stream, Site::at(handle_of(dst), plan.dst()), plan.src(),
                                  static_cast<size_t>(plan.size()));
     } else {

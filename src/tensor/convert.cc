@@ -50,12 +50,12 @@ void run_copy(const DLTensor& dst, bool dst_padded, Tensor* dst_owner, const DLT
   // In a graph that is being captured this is the matter of whoever runs the graph.
   if (pending.backend->capture(pending.id, pending.stream).capturing) return;
   // Foreign pools reuse memory as soon as it is given back: it stays until the work is done. The
-  // event is also what dlx_device_synchronize waits for.
+  // event for that is also what dlx_device_synchronize waits for.
   auto in_use = std::make_unique<InUse>();
   if (dst_owner != nullptr) in_use->dst = TensorRef::share(dst_owner->root);
   if (src_owner != nullptr && pending.reads_source) in_use->src = TensorRef::share(src_owner->root);
-  hold_until(
-      *pending.backend, pending.id, pending.backend->record(pending.id, pending.stream),
+  hold_while_working(
+      *pending.backend, pending.id, pending.stream,
       [](void* done) { delete static_cast<InUse*>(done); }, in_use.get());
   [[maybe_unused]] InUse* const held = in_use.release();
 }

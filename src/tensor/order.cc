@@ -28,7 +28,7 @@ void make_ready(Tensor* tensor, const int64_t* stream) {
   Readiness& readiness = tensor->root->readiness;
   if (readiness.is_behind_default() && target == worker.backend->default_stream()) return;
   require_driver(tensor, worker, target);
-  readiness.order(*worker.backend, worker.id, target);
+  readiness.order(*worker.backend, worker.id, worker.id, target);
 }
 
 StreamHandle make_ready_on_current(Tensor* tensor) {
@@ -45,7 +45,9 @@ void note_written(Tensor* tensor, StreamHandle stream) {
   if (stream == worker.backend->default_stream() && readiness.is_behind_default()) return;
   require_driver(tensor, worker, stream);
   // What it waited for before is not forgotten.
-  if (!readiness.is_behind_default()) readiness.order(*worker.backend, worker.id, stream);
+  if (!readiness.is_behind_default()) {
+    readiness.order(*worker.backend, worker.id, worker.id, stream);
+  }
   readiness.written(*worker.backend, worker.id, stream);
 }
 

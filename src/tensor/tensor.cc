@@ -256,9 +256,13 @@ TensorRef empty(int32_t ndim, const int64_t* shape, DLDataType dtype, DLDevice d
   } else if (has_default) {
     allocate_custom(tensor.get(), allocator, size, alignment);
   } else {
-    if (device.device_type != kDLCPU) release_held(backend);  // there may be room then
     void* data = backend.allocate(static_cast<int32_t>(device.device_type), device.device_id, size,
                                   alignment);
+    if (data == nullptr) {
+      release_all_held(backend);  // there may be room then
+      data = backend.allocate(static_cast<int32_t>(device.device_type), device.device_id, size,
+                              alignment);
+    }
     if (data == nullptr) {
       fail(DLX_ERROR_OUT_OF_MEMORY, "there is no room for %zu bytes on %s (shape %s of %s)", size,
            device_text(static_cast<int32_t>(device.device_type), device.device_id).text,

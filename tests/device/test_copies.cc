@@ -155,6 +155,47 @@ void pinned_sources_live_until_the_copy_is_done(World& world) {
   world.destroy(stream);
 }
 
+/// Copies that nobody waits for are asked about now and then, not all of them by each new one.
+void many_copies_cost_no_more_each(World& world) {
+  constexpr int kCopies = 300;
+  const Tensor source = world.empty({4}), target = world.empty({4});
+  const int64_t stream = world.stream();
+  const dlx_copy_options options = on(stream);
+  world.fake->block_stream(reinterpret_cast<void*>(stream));
+  for (int k = 0; k < kCopies; ++k) OK(dlx_tensor_copy_from(target.get(), source.get(), &options));
+  const char* query = world.api.is_cuda() ? "cuEventQuery" : "hipEventQuery";
+  CHECK(world.fake->calls(query) < 20 * kCopies);
+  world.fake->unblock();
+  OK(dlx_stream_synchronize(world.api.device, 0, stream));
+  world.destroy(stream);
+}
+
+/// A device still writes the pinned memory that it, or another one, is about to read by itself.
+void devices_wait_for_pinned_memory(World& world) {
+  const Tensor pinned = world.empty({256}, 0, world.api.pinned);
+  void* stream = nullptr;
+  world.foreign(0, [&] {
+    stream = world.foreign_stream();
+    world.foreign_set(pinned.data(), 7, 1024, stream);
+  });
+  OK(dlx_tensor_written_on_stream(pinned.get(), number(stream)));
+  for (int32_t device = 0; device < world.devices; ++device) {
+    const Tensor target = world.empty({256}, device);
+    OK(dlx_tensor_copy_from(target.get(), pinned.get(), nullptr));
+    CHECK(world.download(target) == std::vector<int32_t>(256, 0x07070707));
+  }
+  world.foreign(0, [&] { world.foreign_destroy(stream); });
+}
+
+/// Where nothing is noted, pinned memory is behind the default stream of its own device.
+void pinned_memory_is_of_one_device(World& world) {
+  const Tensor pinned = world.empty({256}, 0, world.api.pinned);
+  const Tensor target = world.empty({256}, 1);
+  world.foreign(0, [&] { world.foreign_set(pinned.data(), 7, 1024, nullptr); });
+  OK(dlx_tensor_copy_from(target.get(), pinned.get(), nullptr));
+  CHECK(world.download(target) == std::vector<int32_t>(256, 0x07070707));
+}
+
 /// A device still writes the pinned memory that the CPU is about to read, pack or write.
 void the_cpu_waits_for_pinned_memory(World& world) {
   const Tensor pinned = world.empty({64}, 0, world.api.pinned);
@@ -243,6 +284,9 @@ int main() {
       {"destinations live until the copy is done", destinations_live_until_the_copy_is_done, 0},
       {"pinned sources live until the copy is done", pinned_sources_live_until_the_copy_is_done, 0},
       {"the CPU waits for pinned memory", the_cpu_waits_for_pinned_memory, kEachWait},
+      {"many copies cost no more each", many_copies_cost_no_more_each, kNeedsFake | kOneSchedule},
+      {"devices wait for pinned memory", devices_wait_for_pinned_memory, kEachWait},
+      {"pinned memory is of one device", pinned_memory_is_of_one_device, kTwoDevices | kEachWait},
       {"overlapping copies are as if read first", overlapping_copies_are_as_if_read_first, 0},
       {"peers exchange", peers_exchange, kTwoDevices},
       {"managed memory is copied", managed_memory_is_copied, kNeedsCuda},

@@ -168,6 +168,18 @@ void exports_order_the_consumers_stream(World& world) {
   end(world, written);
 }
 
+/// The default stream takes over from a side stream: readers come after its work, not just the other's.
+void the_last_writer_is_waited_for(World& world) {
+  const Written written = write(world, 7);
+  std::vector<int32_t> data = numbers(256);
+  const Tensor source = world.upload(data, {256});
+  OK(dlx_tensor_copy_from(written.tensor.get(), source.get(), nullptr));
+  consumer_writes_last(world, written.tensor, [&](int64_t consumer) {
+    OK(dlx_tensor_wait_on_stream(written.tensor.get(), consumer));
+  });
+  end(world, written);
+}
+
 void exports_with_minus_one_call_nothing(World& world) {
   const Written written = write(world, 7);
   const dlx_export_options options = export_on(-1);
@@ -289,6 +301,9 @@ void streams_of_another_device_are_refused(World& world) {
   const Tensor tensor = world.empty({4}, 0);
   const int64_t stream = world.stream(1);
   FAILS(dlx_tensor_wait_on_stream(tensor.get(), stream), DLX_ERROR_INVALID_ARGUMENT, "device");
+  FAILS(dlx_stream_synchronize(world.api.device, 0, stream), DLX_ERROR_INVALID_ARGUMENT, "device");
+  FAILS(dlx_stream_destroy(world.api.device, 0, stream), DLX_ERROR_INVALID_ARGUMENT, "device");
+  OK(dlx_stream_synchronize(world.api.device, 1, stream));
   world.destroy(stream, 1);
 }
 
@@ -307,6 +322,7 @@ int main() {
       {"one wait serves both operands", one_wait_serves_both_operands, kNeedsFake},
       {"consumers' streams are ordered", consumers_streams_are_ordered, kEachWait},
       {"exports order the consumer's stream", exports_order_the_consumers_stream, kEachWait},
+      {"the last writer is waited for", the_last_writer_is_waited_for, kEachWait},
       {"exports with -1 call nothing", exports_with_minus_one_call_nothing, kNeedsFake},
       {"own copies are ordered for others", own_copies_are_ordered_for_others, 0},
       {"nothing waits for unrelated work", nothing_waits_for_unrelated_work, kNeedsFake},

@@ -156,7 +156,7 @@ void finish_all() {
   for (const Kind& kind : kKinds) {
     if (kind.device == nullptr) continue;
     kind.device->finish();
-    dlx::release_held(*dlx::find_backend(kind.type));
+    dlx::release_all_held(*dlx::find_backend(kind.type));
     assert_string_equal(kind.device->trouble().c_str(), "");
   }
 }
@@ -340,7 +340,7 @@ void test_sources_live_until_the_copy_is_done(void**) {
   }
   assert_int_equal(with_streams.live_memory(), live + 1);
   backend.synchronize_stream(0, stream);
-  dlx::release_held(backend);
+  dlx::release_all_held(backend);
   assert_int_equal(with_streams.live_memory(), live);
 }
 
