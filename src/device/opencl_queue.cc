@@ -131,6 +131,7 @@ void OpenClQueue::copy(DeviceAddress dst, DeviceAddress src, size_t size) {
 /// Rows and planes that lie apart in either memory, but never backwards or on each other.
 bool OpenClQueue::copy_rows(DeviceAddress dst, DeviceAddress src, const CopyPlan& plan) {
   if (plan.item() < kLongRow || plan.ndim() < 1 || plan.ndim() > 2) return false;
+  if (dst.data == src.data) return false;  // OpenCL wants equal pitches there
   const CopyAxis& rows = plan.axis(plan.ndim() - 1);
   const CopyAxis planes =
       plan.ndim() == 2 ? plan.axis(0) : CopyAxis{1, rows.extent * rows.dst, rows.extent * rows.src};

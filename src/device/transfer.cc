@@ -177,6 +177,7 @@ void copy_between(const Site& to, void* dst_handle, const Site& from, void* src_
     const auto size = static_cast<size_t>(bytes);
     std::unique_ptr<Temporary> packed;
     std::unique_ptr<Temporary> arrived;
+    const WaitOnError settles(&backend, to.id, to.stream);  // which may be reading `packed`
     DeviceAddress source = Site::at(src_handle, part.src());
     if (!src_is_run(part)) {
       packed = std::make_unique<Temporary>(from, bytes);

@@ -51,7 +51,6 @@ enum : Result {
   kUnsupportedPtxVersion = 222,  // CUDA_ERROR_UNSUPPORTED_PTX_VERSION
   kJitDisabled = 223,            // CUDA_ERROR_JIT_COMPILATION_DISABLED
   kNotReady = 600,               // CUDA_ERROR_NOT_READY
-  kPeerAlreadyEnabled = 704,     // CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED
   kCaptureImplicit = 906,        // CUDA_ERROR_STREAM_CAPTURE_IMPLICIT
 };
 

@@ -47,15 +47,14 @@ struct Properties6 {
   unsigned char after[1024];
 };
 
-using cuda::kDeinitialized;       // hipErrorDeinitialized
-using cuda::kInvalidImage;        // hipErrorInvalidImage
-using cuda::kNoBinaryForGpu;      // hipErrorNoBinaryForGpu
-using cuda::kNoDevice;            // hipErrorNoDevice
-using cuda::kNotInitialized;      // hipErrorNotInitialized
-using cuda::kNotReady;            // hipErrorNotReady
-using cuda::kOutOfMemory;         // hipErrorOutOfMemory
-using cuda::kPeerAlreadyEnabled;  // hipErrorPeerAccessAlreadyEnabled
-using cuda::kSuccess;             // hipSuccess
+using cuda::kDeinitialized;   // hipErrorDeinitialized
+using cuda::kInvalidImage;    // hipErrorInvalidImage
+using cuda::kNoBinaryForGpu;  // hipErrorNoBinaryForGpu
+using cuda::kNoDevice;        // hipErrorNoDevice
+using cuda::kNotInitialized;  // hipErrorNotInitialized
+using cuda::kNotReady;        // hipErrorNotReady
+using cuda::kOutOfMemory;     // hipErrorOutOfMemory
+using cuda::kSuccess;         // hipSuccess
 
 enum : Result {
   kInvalidDevice = 101,      // hipErrorInvalidDevice

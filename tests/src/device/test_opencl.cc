@@ -271,6 +271,25 @@ void long_rows_are_left_to_the_driver(void**) {
   check_strided(*backend, plan_of({5, 600}, {700, 1}, {0, 1}, 1));
 }
 
+// For which OpenCL itself wants rows equally far apart on both sides.
+void rows_move_within_one_buffer(void**) {
+  Backend* backend = backend_or_skip();
+  if (backend == nullptr) return;
+  std::vector<uint8_t> expected = numbered(20 * 700 + 20 * 600), result(expected.size());
+  void* memory = backend->allocate(kDLOpenCL, 0, expected.size(), 64);
+  backend->copy_from_host(0, 0, {memory, 0}, expected.data(), expected.size());
+  backend->synchronize(0);
+  const dlx::CopyPlan plan = plan_of({20, 600}, {600, 1}, {700, 1}, 1);
+  assert_true(backend->copy_strided(0, 0, {memory, 20 * 700}, {memory, 0}, plan));
+  backend->copy_to_host(0, 0, result.data(), {memory, 0}, result.size());
+  backend->synchronize(0);
+  for (size_t k = 0; k < 20; ++k) {
+    std::memcpy(&expected[20 * 700 + k * 600], &expected[k * 700], 600);
+  }
+  assert_memory_equal(result.data(), expected.data(), expected.size());
+  backend->deallocate(kDLOpenCL, 0, memory);
+}
+
 void events_tell_when_work_is_done(void**) {
   Backend* backend = backend_or_skip();
   if (backend == nullptr) return;
@@ -369,6 +388,7 @@ int main() {
       cmocka_unit_test(copies_to_the_device_are_right),
       cmocka_unit_test(copies_from_the_device_are_right),
       cmocka_unit_test(memory_of_other_contexts_goes_through_the_host),
+      cmocka_unit_test(rows_move_within_one_buffer),
       cmocka_unit_test(events_tell_when_work_is_done),
       cmocka_unit_test(errors_name_call_and_code),
       cmocka_unit_test(a_forked_child_is_told),
