@@ -303,7 +303,8 @@ DLX_API const int64_t *dlx_tensor_strides(const dlx_tensor *tensor);
 DLX_API const DLDataType *dlx_tensor_dtype(const dlx_tensor *tensor);
 /** Device type, a kDL* number. */
 DLX_API int32_t dlx_tensor_device_type(const dlx_tensor *tensor);
-/** Device id; an import keeps its producer's numbering, except that kDLCPU always has 0. */
+/** Device id; an import keeps its producer's numbering, except that kDLCPU always has 0. Pinned and
+ * managed memory that dlx allocates has 0, as DLPack demands: see dlx_device_ordinal_of_pointer. */
 DLX_API int32_t dlx_tensor_device_id(const dlx_tensor *tensor);
 /** Address of element [0, …, 0]; where `data` is a handle, the handle. */
 DLX_API void *dlx_tensor_data(const dlx_tensor *tensor);

@@ -160,7 +160,7 @@ Worker find_worker(const DLTensor& tensor) noexcept {
   if (type == kDLCPU) return {nullptr, 0};
   Backend* backend = find_backend(type);
   if (backend == nullptr) return {nullptr, 0};
-  if (!cpu_reachable(type) && type != kDLCUDAManaged) return {backend, tensor.device.device_id};
+  if (!id_is_zero(type)) return {backend, tensor.device.device_id};
   PointerInfo info;
   if (!backend->locate(tensor.data, &info)) return {nullptr, 0};
   return {backend, info.ordinal};

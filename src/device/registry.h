@@ -45,6 +45,11 @@ inline bool cpu_reachable(int32_t device_type) noexcept {
   return device_type == kDLCPU || device_type == kDLCUDAHost || device_type == kDLROCMHost;
 }
 
+/// Whether DLPack gives that memory the device id 0, whatever device it belongs to.
+inline bool id_is_zero(int32_t device_type) noexcept {
+  return cpu_reachable(device_type) || device_type == kDLCUDAManaged;
+}
+
 /// Whether a kDL* device's `data` is an address, so that offsets can be added to it.
 inline bool data_is_address(int32_t device_type) noexcept {
   return device_type != kDLOpenCL && device_type != kDLVulkan && device_type != kDLMetal &&

@@ -104,8 +104,7 @@ void check_tensor(const DLTensor& tensor, bool padded, bool versioned, uint32_t 
   if (!device_known(type)) {
     add(report, Severity::kWarning, "device_type is %d, which DLPack 1.3 does not know", type);
   }
-  const bool host = cpu_reachable(type) || type == kDLCUDAManaged;
-  if (host && tensor.device.device_id != 0) {
+  if (id_is_zero(type) && tensor.device.device_id != 0) {
     add(report, Severity::kError, "device_id is %d on %s (expected 0)", tensor.device.device_id,
         device_text(type, 0).text);
   }

@@ -145,11 +145,11 @@ TensorRef clone_to(Tensor* tensor, DLDevice device, uint64_t flags, const CopyRe
 TensorRef clone(Tensor* tensor, const CopyRequest& request) {
   DLDevice device = tensor->dl.device;
   check_copy_stream(request, device);
-  // A copy of pinned memory is ordinary memory where there is no driver to pin it with.
-  if (device.device_type != kDLCPU && cpu_reachable(type_of(device)) &&
-      dlx::find_worker(tensor->dl).backend == nullptr) {
-    device.device_type = kDLCPU;
-    device.device_id = 0;
+  if (device.device_type != kDLCPU && id_is_zero(type_of(device))) {
+    const Worker worker = find_worker(tensor->dl);
+    device.device_id = worker.id;  // 0 in DLPack
+    // A copy of pinned memory is ordinary memory where there is no driver to pin it with.
+    if (worker.backend == nullptr && cpu_reachable(type_of(device))) device.device_type = kDLCPU;
   }
   return clone_to(tensor, device, tensor->flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED,
                   request);
@@ -214,7 +214,9 @@ TensorRef reshape(Tensor* tensor, int32_t ndim, const int64_t* shape, const Copy
 TensorRef to_device(Tensor* tensor, DLDevice device, const CopyRequest& request) {
   const DLDevice from = tensor->dl.device;
   check_copy_stream(request, cpu_reachable(type_of(device)) ? from : device);
-  const bool same = type_of(from) == type_of(device) && from.device_id == device.device_id;
+  const bool same = type_of(from) == type_of(device) &&
+                    (from.device_id == device.device_id ||
+                     (id_is_zero(type_of(from)) && find_worker(tensor->dl).id == device.device_id));
   if (request.copy != DLX_COPY_ALWAYS) {
     if (same) return TensorRef::share(tensor);
     if (type_of(device) == kDLCPU && device.device_id == 0 && reads_in_place(tensor)) {

@@ -51,23 +51,27 @@ void release_wrapped(Tensor* root) {
   reinterpret_cast<dlx_deleter_fn>(root->owner_function)(root->owner, root->owner_data);
 }
 
-/// The device is the root's own; `owner_data` holds what deallocate() needs.
+/// What deallocate() needs, in `owner_data`. The device is the one that was asked for: DLPack's id of
+/// pinned and managed memory is 0.
 struct AllocatedMemory {
   dlx_allocator allocator;
   size_t size;
+  DLDevice device;
 };
 
 void release_allocated(Tensor* root) {
   auto* memory = static_cast<AllocatedMemory*>(root->owner_data);
   memory->allocator.deallocate(root->owner, memory->size,
-                               static_cast<int32_t>(root->dl.device.device_type),
-                               root->dl.device.device_id, memory->allocator.user_data);
+                               static_cast<int32_t>(memory->device.device_type),
+                               memory->device.device_id, memory->allocator.user_data);
   std::free(memory);
 }
 
+/// `owner_data` is the number of the device that was asked for.
 void release_builtin(Tensor* root) {
   const auto type = static_cast<int32_t>(root->dl.device.device_type);
-  find_backend(type)->deallocate(type, root->dl.device.device_id, root->owner);
+  const auto id = static_cast<int32_t>(reinterpret_cast<intptr_t>(root->owner_data));
+  find_backend(type)->deallocate(type, id, root->owner);
 }
 
 void check_flags(uint64_t flags) {
@@ -190,12 +194,11 @@ TensorRef wrap(const DLTensor& description, uint64_t flags, dlx_deleter_fn delet
 namespace {
 
 /// Fills `tensor`'s memory from a user's allocator.
-void allocate_custom(Tensor* tensor, const dlx_allocator& allocator, size_t bytes,
+void allocate_custom(Tensor* tensor, DLDevice device, const dlx_allocator& allocator, size_t bytes,
                      size_t alignment) {
   auto* memory = static_cast<AllocatedMemory*>(std::malloc(sizeof(AllocatedMemory)));
   if (memory == nullptr) throw std::bad_alloc();
-  *memory = AllocatedMemory{allocator, bytes};
-  const DLDevice device = tensor->dl.device;
+  *memory = AllocatedMemory{allocator, bytes, device};
   void* data = allocator.allocate(bytes, alignment, static_cast<int32_t>(device.device_type),
                                   device.device_id, allocator.user_data);
   if (data == nullptr) {
@@ -247,14 +250,15 @@ TensorRef empty(int32_t ndim, const int64_t* shape, DLDataType dtype, DLDevice d
   tensor->size = elements;
   tensor->dl.dtype = dtype;
   tensor->dl.device = device;
+  if (id_is_zero(static_cast<int32_t>(device.device_type))) tensor->dl.device.device_id = 0;
   tensor->flags = flags;
   if (is_inline) {
     const auto end = reinterpret_cast<uintptr_t>(tensor->strides() + ndim);
     tensor->dl.data = reinterpret_cast<void*>((end + kAlignment - 1) / kAlignment * kAlignment);
   } else if (allocation.allocator != nullptr) {
-    allocate_custom(tensor.get(), *allocation.allocator, size, alignment);
+    allocate_custom(tensor.get(), device, *allocation.allocator, size, alignment);
   } else if (has_default) {
-    allocate_custom(tensor.get(), allocator, size, alignment);
+    allocate_custom(tensor.get(), device, allocator, size, alignment);
   } else {
     void* data = backend.allocate(static_cast<int32_t>(device.device_type), device.device_id, size,
                                   alignment);
@@ -269,6 +273,7 @@ TensorRef empty(int32_t ndim, const int64_t* shape, DLDataType dtype, DLDevice d
            shape_text(ndim, shape).text, dtype_text(dtype).text);
     }
     tensor->dl.data = tensor->owner = data;
+    tensor->owner_data = reinterpret_cast<void*>(intptr_t{device.device_id});
     tensor->release_memory = release_builtin;
   }
   // Bits of the last byte that no element has would otherwise be whatever was there.

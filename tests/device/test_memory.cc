@@ -94,6 +94,27 @@ void pointers_are_told_apart(World& world) {
   });
 }
 
+/// DLPack has no number for the device of pinned and managed memory; it stays there all the same.
+void host_and_managed_memory_have_the_id_0(World& world) {
+  for (const int32_t type : {world.api.pinned, static_cast<int32_t>(kDLCUDAManaged)}) {
+    if (type == kDLCUDAManaged && !world.api.is_cuda()) continue;
+    const Tensor tensor = world.empty({1000}, 1, type);
+    Tensor clone, same;
+    OK(dlx_tensor_clone(tensor.get(), nullptr, clone.out()));
+    for (const Tensor* each : {&tensor, static_cast<const Tensor*>(&clone)}) {
+      CHECK_EQUAL(dlx_tensor_device_type(each->get()), type);
+      CHECK_EQUAL(dlx_tensor_device_id(each->get()), 0);
+      CHECK_EQUAL(find(each->data()).ordinal, 1);
+    }
+    for (const int32_t id : {0, 1}) {
+      OK(dlx_tensor_to_device(tensor.get(), type, id, nullptr, same.out()));
+      CHECK(same.data() == tensor.data());
+    }
+  }
+  // The context of device 0 is not even made.
+  CHECK_EQUAL(world.fake->report().primary_retains, world.api.is_cuda() ? 1 : 0);
+}
+
 /// The thread's current context or device is what it was, also if it is another one, or none.
 void what_is_current_stays(World& world) {
   const auto use = [&](int32_t device) {
@@ -270,6 +291,19 @@ void pinned_memory_is_exported_as_the_cpus(World& world) {
   }
 }
 
+/// A consumer's stream has no part in a copy that the CPU makes.
+void pinned_memory_is_copied_for_any_stream(World& world) {
+  const Tensor pinned = world.empty({256}, 0, world.api.pinned);
+  static_cast<int32_t*>(pinned.data())[255] = 7;
+  dlx_export_options options = export_on(world.api.default_stream);
+  options.copy = DLX_COPY_ALWAYS;
+  DLManagedTensorVersioned* managed = nullptr;
+  OK(dlx_tensor_to_dlpack_versioned(pinned.get(), &options, &managed));
+  CHECK((managed->flags & DLPACK_FLAG_BITMASK_IS_COPIED) != 0);
+  CHECK_EQUAL(static_cast<int32_t*>(managed->dl_tensor.data)[255], 7);
+  managed->deleter(managed);
+}
+
 /// What a user can hand on is memory of a context, which everybody can map, not of a pool.
 void memory_of_users_is_of_no_pool(World& world) {
   int (*attribute)(void*, int, uint64_t) = nullptr;
@@ -338,6 +372,8 @@ int main() {
       {"asking for a pointer initialises nothing", asking_for_a_pointer_initialises_nothing,
        kNeedsFake},
       {"pointers are told apart", pointers_are_told_apart, kUpToTwoDevices},
+      {"host and managed memory have the id 0", host_and_managed_memory_have_the_id_0,
+       kNeedsFake | kTwoDevices},
       {"what is current stays", what_is_current_stays, kUpToTwoDevices},
       {"contexts of others may go", contexts_of_others_may_go, kNeedsCuda},
       {"last errors stay", last_errors_stay, kNeedsFake},
@@ -346,6 +382,7 @@ int main() {
       {"transfers run out of memory", transfers_run_out_of_memory, kNeedsFake},
       {"pinned memory becomes the CPU's", pinned_memory_becomes_the_cpus, kEachWait},
       {"pinned memory is exported as the CPU's", pinned_memory_is_exported_as_the_cpus, 0},
+      {"pinned memory is copied for any stream", pinned_memory_is_copied_for_any_stream, 0},
       {"memory of users is of no pool", memory_of_users_is_of_no_pool,
        kNeedsCuda | kUpToTwoDevices},
       {"managed memory becomes the CPU's", managed_memory_becomes_the_cpus,
