@@ -91,8 +91,8 @@ void Site::copy(void* dst_handle, void* src_handle, const CopyPlan& plan) const 
   if (backend->capture(id, stream).capturing) {
     fail(DLX_ERROR_UNSUPPORTED,
          "`stream` is being captured into a graph, and strided copies on %s run no kernel that "
-         "could be "
-         "recorded: copy strided data there once before the capture begins, which loads them",
+         "could "
+         "be recorded: copy strided data there once before the capture begins, which loads them",
          device_text(type, id).text);
   }
   for_each_chunk(plan, StagingBuffer::kBytes, [&](const CopyPlan& part, int64_t bytes) {
@@ -113,8 +113,7 @@ void Site::download_spans(void* src_handle, const CopyPlan& plan) const {
   for (int64_t first = 0; first < span.bytes; first += StagingBuffer::kBytes) {
     const int64_t rest = span.bytes - first;
     const int64_t bytes = rest < StagingBuffer::kBytes ? rest : StagingBuffer::kBytes;
-    StagingBuffer buffer(*backend);
-    buffer.begin_use(id, stream);
+    StagingBuffer buffer(*backend, id, stream);
     const DeviceAddress from = at(src_handle, plan.src() + first - span.below);
     backend->copy_to_host(id, stream, buffer.data(), from, static_cast<size_t>(bytes));
     end_use(&buffer);
@@ -135,9 +134,8 @@ void Site::upload_spans(void* dst_handle, const CopyPlan& plan) const {
   for (int64_t first = 0; first < span.bytes; first += StagingBuffer::kBytes) {
     const int64_t rest = span.bytes - first;
     const int64_t bytes = rest < StagingBuffer::kBytes ? rest : StagingBuffer::kBytes;
-    StagingBuffer buffer(*backend);
+    StagingBuffer buffer(*backend, id, stream);
     const DeviceAddress to = at(dst_handle, plan.dst() + first);
-    buffer.begin_use(id, stream);
     if (plan.ndim() > 0) {  // what lies between the items keeps its value
       backend->copy_to_host(id, stream, buffer.data(), to, static_cast<size_t>(bytes));
       wait_for_stream(*backend, id, stream);

@@ -9,13 +9,6 @@
 namespace dlx {
 namespace {
 
-/// A buffer that nobody holds; its last transfer may still be running.
-struct Resting {
-  char* data;
-  int32_t id;
-  EventHandle event;
-};
-
 /// The buffers of one backend: so many that packing, transfer and unpacking keep each other busy.
 struct Pool {
   static constexpr int kKept = 3;
@@ -23,7 +16,7 @@ struct Pool {
   const Backend* backend;
   int made;  ///< resting or held
   int resting_count;
-  Resting resting[kKept];  ///< oldest first
+  StagedMemory resting[kKept];  ///< that nobody holds, oldest first; transfers may still be running
 };
 
 std::mutex mutex;
@@ -39,7 +32,7 @@ Pool& pool_of(const Backend& backend) {
 }
 
 /// The oldest buffer at rest, if it would be better to wait for it than to make another.
-bool take(const Backend& backend, Resting* out) {
+bool take(const Backend& backend, StagedMemory* out) {
   const std::lock_guard<std::mutex> lock(mutex);
   Pool& pool = pool_of(backend);
   if (pool.resting_count == 0 || (pool.resting[0].event != nullptr && pool.made < Pool::kKept)) {
@@ -51,12 +44,19 @@ bool take(const Backend& backend, Resting* out) {
   return true;
 }
 
-bool rest(const Backend& backend, const Resting& buffer) noexcept {
+bool rest(const Backend& backend, const StagedMemory& buffer) noexcept {
   const std::lock_guard<std::mutex> lock(mutex);
   Pool& pool = pool_of(backend);
   if (pool.resting_count == Pool::kKept) return false;
   pool.resting[pool.resting_count++] = buffer;
   return true;
+}
+
+void wait_for(Backend& backend, StagedMemory* buffer) {
+  if (buffer->event == nullptr) return;
+  backend.wait_on_host(buffer->id, buffer->event);
+  backend.release_event(buffer->id, buffer->event);
+  buffer->event = nullptr;
 }
 
 void count_made(const Backend& backend, int more) noexcept {
@@ -66,61 +66,41 @@ void count_made(const Backend& backend, int more) noexcept {
 
 }  // namespace
 
-StagingBuffer::StagingBuffer(Backend& backend) : backend_(backend) {
-  Resting old{};
+StagingBuffer::StagingBuffer(Backend& backend, int32_t id, StreamHandle stream)
+    : backend_(backend), memory_{nullptr, id, nullptr}, stream_(stream) {
+  StagedMemory old{};
   if (take(backend, &old)) {
-    data_ = old.data;
-    id_ = old.id;
-    event_ = old.event;
     try {
-      wait();
+      wait_for(backend, &old);
     } catch (...) {
-      // The destructor of a half-made object does not run.
-      if (!rest(backend_, {data_, id_, event_})) count_made(backend_, -1);
+      if (!rest(backend, old)) count_made(backend, -1);
       throw;
     }
+    memory_.data = old.data;
     return;
   }
-  data_ = static_cast<char*>(backend.allocate_pinned(kBytes));
-  if (data_ == nullptr) throw std::bad_alloc();
+  memory_.data = static_cast<char*>(backend.allocate_pinned(kBytes));
+  if (memory_.data == nullptr) throw std::bad_alloc();
   count_made(backend, 1);
 }
 
 StagingBuffer::~StagingBuffer() {
-  if (in_open_use_) {
-    try {
-      wait_for_stream(backend_, id_, stream_);
-    } catch (...) {
-      count_made(backend_, -1);
-      return;  // whether the device still uses it is unknown: leaked
-    }
-  }
-  if (rest(backend_, {data_, id_, event_})) return;
-  count_made(backend_, -1);
   try {
+    if (in_open_use_) wait_for_stream(backend_, memory_.id, stream_);
+    if (rest(backend_, memory_)) return;
     wait();
+    backend_.deallocate_pinned(memory_.data);
   } catch (...) {
-    return;  // leaked likewise
+    // Whether the device still uses it is unknown: leaked.
   }
-  backend_.deallocate_pinned(data_);
-}
-
-void StagingBuffer::begin_use(int32_t id, StreamHandle stream) noexcept {
-  id_ = id;
-  stream_ = stream;
-  in_open_use_ = true;
+  count_made(backend_, -1);
 }
 
 void StagingBuffer::in_use_until(EventHandle event) noexcept {
-  event_ = event;
+  memory_.event = event;
   in_open_use_ = false;
 }
 
-void StagingBuffer::wait() {
-  if (event_ == nullptr) return;
-  backend_.wait_on_host(id_, event_);
-  backend_.release_event(id_, event_);
-  event_ = nullptr;
-}
+void StagingBuffer::wait() { wait_for(backend_, &memory_); }
 
 }  // namespace dlx

@@ -9,6 +9,13 @@
 
 namespace dlx {
 
+/// Pinned memory, and what the device's last use of it waits for; NULL: nothing.
+struct StagedMemory {
+  char* data;
+  int32_t id;
+  EventHandle event;
+};
+
 /// Pinned host memory between pageable memory and a device; a few are kept for each backend, because
 /// pinning memory costs a millisecond.
 class StagingBuffer {
@@ -16,18 +23,16 @@ class StagingBuffer {
   /// Large enough for a transfer at full speed, small enough to overlap with packing.
   static constexpr int64_t kBytes = int64_t{4} << 20;
 
+  /// For work of a stream: unless in_use_until() follows, the memory rests only after the stream is done.
   /// Waits until the device is done with the one that has been resting longest, if all are in use.
   /// Throws std::bad_alloc or Error(DRIVER).
-  explicit StagingBuffer(Backend& backend);
+  StagingBuffer(Backend& backend, int32_t id, StreamHandle stream);
   ~StagingBuffer();
   StagingBuffer(const StagingBuffer&) = delete;
   StagingBuffer& operator=(const StagingBuffer&) = delete;
 
-  char* data() const noexcept { return data_; }
+  char* data() const noexcept { return memory_.data; }
 
-  /// Work that uses the memory is about to be given to a stream: unless in_use_until() follows, the
-  /// memory rests only after that stream is done.
-  void begin_use(int32_t id, StreamHandle stream) noexcept;
   /// The device uses the memory until `event`, which it takes over.
   void in_use_until(EventHandle event) noexcept;
   /// Waits for that event, on the host.
@@ -35,11 +40,9 @@ class StagingBuffer {
 
  private:
   Backend& backend_;
-  char* data_ = nullptr;
-  int32_t id_ = 0;
-  StreamHandle stream_ = 0;
-  EventHandle event_ = nullptr;
-  bool in_open_use_ = false;
+  StagedMemory memory_;
+  StreamHandle stream_;
+  bool in_open_use_ = true;
 };
 
 /// Waits for the work that `stream` has now, or for the one queue of a device without streams.

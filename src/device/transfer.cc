@@ -93,9 +93,8 @@ void require_no_capture(const Site& site) {
 void upload(const Site& site, void* dst_handle, const CopyPlan& plan) {
   const bool direct = dst_is_run(plan);
   for_each_chunk(plan, StagingBuffer::kBytes, [&](const CopyPlan& part, int64_t bytes) {
-    StagingBuffer buffer(*site.backend);
+    StagingBuffer buffer(*site.backend, site.id, site.stream);
     execute(part.to_compact(buffer.data()));
-    buffer.begin_use(site.id, site.stream);
     const auto send = [&](DeviceAddress to) {
       site.backend->copy_from_host(site.id, site.stream, to, buffer.data(),
                                    static_cast<size_t>(bytes));
@@ -115,7 +114,8 @@ void upload(const Site& site, void* dst_handle, const CopyPlan& plan) {
 
 /// A chunk on its way to the host.
 struct Arriving {
-  Arriving(Backend& backend, const CopyPlan& part) : buffer(backend), part(part) {}
+  Arriving(const Site& site, const CopyPlan& part)
+      : buffer(*site.backend, site.id, site.stream), part(part) {}
   void unpack() {
     buffer.wait();
     execute(part.from_compact(buffer.data()));
@@ -127,8 +127,7 @@ struct Arriving {
 void download(const Site& site, void* src_handle, const CopyPlan& plan) {
   std::unique_ptr<Arriving> previous;
   for_each_chunk(plan, StagingBuffer::kBytes, [&](const CopyPlan& part, int64_t bytes) {
-    auto next = std::make_unique<Arriving>(*site.backend, part);
-    next->buffer.begin_use(site.id, site.stream);
+    auto next = std::make_unique<Arriving>(site, part);
     const auto receive = [&](DeviceAddress from) {
       site.backend->copy_to_host(site.id, site.stream, next->buffer.data(), from,
                                  static_cast<size_t>(bytes));
@@ -299,13 +298,14 @@ PendingWork transfer(const Operand& dst, const Operand& src, const int64_t* stre
 
   // Asked in any case: it also tells that the default stream must not be touched now.
   const bool captured = worker.backend->capture(worker.id, worker.stream).capturing;
-  if (plan.in_bits() || to_host || from_host || to.backend != from.backend) {
+  const bool one_device = !to_host && !from_host && to.backend == from.backend && to.id == from.id;
+  if (plan.in_bits() || !one_device) {
     if (captured) fail_captured();
     if (!to_host && !from_host) require_no_capture(from);
   }
   const WaitOnError to_settles(to.backend, to.id, to.stream);
   const WaitOnError from_settles(from.backend, from.id, from.stream);
-  if (!to_host && !from_host && to.backend == from.backend && to.id == from.id) {
+  if (one_device) {
     order_both(dst, src, to);
   } else {
     if (!to_host) order(dst, to);
@@ -344,10 +344,9 @@ PendingWork transfer(const Operand& dst, const Operand& src, const int64_t* stre
   } else if (to.backend != from.backend) {
     copy_through_host(to, handle_of(dst), from, handle_of(src), plan);
     pending.reads_source = false;
-  } else if (to.id == from.id) {
+  } else if (one_device) {
     copy_within(to, dst, src, plan);
   } else {
-    require_no_capture(to);
     copy_between(to, handle_of(dst), from, handle_of(src), plan);
   }
   written(dst, to);

@@ -213,6 +213,36 @@ void captured_streams_do_not_wait_for_busy_ones(World& world) {
   world.destroy(outside);
 }
 
+/// What needs temporaries has no place in a graph, be it the target's or the source's stream that is
+/// captured: refused before anything is recorded.
+void copies_by_temporaries_are_refused(World& world) {
+  std::vector<int32_t> data = numbers(12);
+  const Tensor here = world.upload(data, {3, 4}), there = world.upload(data, {3, 4}, 1);
+  const Tensor turned = transpose(here), target = world.empty({4, 3}, 1);
+  compact(turned);  // loads the kernels
+  Tensor front, behind;
+  OK(dlx_tensor_slice(here.get(), 0, 0, 2, 1, front.out()));
+  OK(dlx_tensor_slice(here.get(), 0, 1, 3, 1, behind.out()));
+  for (int32_t device : {0, 1}) OK(dlx_device_synchronize(world.api.device, device));
+  Capture capture(world);
+  world.fake->clear_log();
+  const dlx_copy_options options = on(number(capture.stream));
+  const auto refused = [&](const Tensor& dst, const Tensor& src, const dlx_copy_options* how) {
+    FAILS(dlx_tensor_copy_from(dst.get(), src.get(), how), DLX_ERROR_UNSUPPORTED, "captured");
+  };
+  refused(here, there, &options);
+  refused(behind, front, &options);
+  OK(dlx_stream_set_current(world.api.device, 0, number(capture.stream)));
+  refused(target, turned, nullptr);
+  OK(dlx_stream_reset_current(world.api.device, 0));
+  for (const char* call : {"cuLaunchKernel", "hipModuleLaunchKernel", "cuMemAllocFromPoolAsync",
+                           "hipMallocFromPoolAsync", "cuEventRecord", "hipEventRecord"}) {
+    CHECK_EQUAL(world.fake->calls(call), 0);
+  }
+  capture.end_and_run();
+  CHECK(world.download(here) == data);
+}
+
 /// Kernels that are there already are recorded; those that are not are not loaded in a capture, and what
 /// goes through the host instead has no place in a graph.
 void strided_copies_need_loaded_kernels(World& world) {
@@ -264,6 +294,8 @@ int main() {
       {"streams stay on their side of a capture", streams_stay_on_their_side_of_a_capture, 0},
       {"captured streams do not wait for busy ones", captured_streams_do_not_wait_for_busy_ones,
        kNeedsFake},
+      {"copies by temporaries are refused", copies_by_temporaries_are_refused,
+       kNeedsFake | kTwoDevices},
       {"strided copies need loaded kernels", strided_copies_need_loaded_kernels, 0},
       {"relaxed captures survive", relaxed_captures_survive, 0},
   });

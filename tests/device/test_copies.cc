@@ -228,6 +228,39 @@ void the_cpu_waits_for_pinned_memory(World& world) {
   world.foreign(0, [&] { world.foreign_destroy(stream); });
 }
 
+/// Memory that came without a storage is taken to be behind the default stream.
+void descriptions_are_behind_the_default_stream(World& world) {
+  const Tensor pinned = world.empty({64}, 0, world.api.pinned);
+  world.foreign(0, [&] { world.foreign_set(pinned.data(), 7, 256, nullptr); });
+  std::vector<int32_t> data(64);
+  OK(dlx_copy(world.wrap(data, {64}).description(), pinned.description(), nullptr));
+  CHECK(data == std::vector<int32_t>(64, 0x07070707));
+}
+
+/// Elements of 4 bits that do not fill bytes are moved by the CPU, which waits for pinned memory as well.
+void parts_of_bytes_wait_for_pinned_memory(World& world) {
+  const DLDataType int4 = {kDLInt, 4, 1};
+  const int64_t many = 64, few = 32;
+  Tensor pinned, device, every_other;
+  OK(dlx_tensor_empty(1, &many, &int4, world.api.pinned, 0, nullptr, pinned.out()));
+  OK(dlx_tensor_empty(1, &few, &int4, world.api.device, 0, nullptr, device.out()));
+  OK(dlx_tensor_slice(pinned.get(), 0, 0, many, 2, every_other.out()));
+  void* stream = nullptr;
+  world.foreign(0, [&] { stream = world.foreign_stream(); });
+  const auto write = [&](int value) {
+    world.foreign(0, [&] { world.foreign_set(pinned.data(), value, 32, stream); });
+    OK(dlx_tensor_written_on_stream(pinned.get(), number(stream)));
+  };
+  write(0x77);
+  OK(dlx_tensor_copy_from(device.get(), every_other.get(), nullptr));
+  write(0x33);
+  OK(dlx_tensor_copy_from(every_other.get(), device.get(), nullptr));
+  world.finish();
+  CHECK_EQUAL(static_cast<unsigned char*>(pinned.data())[0], 0x37);
+  CHECK_EQUAL(static_cast<unsigned char*>(pinned.data())[31], 0x37);
+  world.foreign(0, [&] { world.foreign_destroy(stream); });
+}
+
 void overlapping_copies_are_as_if_read_first(World& world) {
   std::vector<int32_t> data = numbers(10);
   const Tensor device = world.upload(data, {10});
@@ -287,6 +320,9 @@ int main() {
       {"many copies cost no more each", many_copies_cost_no_more_each, kNeedsFake | kOneSchedule},
       {"devices wait for pinned memory", devices_wait_for_pinned_memory, kEachWait},
       {"pinned memory is of one device", pinned_memory_is_of_one_device, kTwoDevices | kEachWait},
+      {"descriptions are behind the default stream", descriptions_are_behind_the_default_stream,
+       kEachWait},
+      {"parts of bytes wait for pinned memory", parts_of_bytes_wait_for_pinned_memory, kEachWait},
       {"overlapping copies are as if read first", overlapping_copies_are_as_if_read_first, 0},
       {"peers exchange", peers_exchange, kTwoDevices},
       {"managed memory is copied", managed_memory_is_copied, kNeedsCuda},

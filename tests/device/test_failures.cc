@@ -88,7 +88,7 @@ void fail_one(World& world, int64_t n) {
   world.fake->finish();
   dlx_device_synchronize(world.api.device, 0);
   dlx_device_synchronize(world.api.device, 1);
-  Tensor last;  // asking for memory gives back what copies held
+  Tensor last;
   const DLDataType dtype = world.int32();
   for (int32_t device = 0; device < 2; ++device) {
     if (dlx_tensor_empty(0, nullptr, &dtype, world.api.device, device, nullptr, last.out()) ==
@@ -152,12 +152,63 @@ void lost_contexts_are_told(World& world) {
         "719");
 }
 
+/// A copy between two devices that fails half-way: what it has begun is done before its source may go.
+void failed_copies_let_go_of_their_sources(World& world) {
+  std::vector<int32_t> data = numbers(12);
+  const int64_t stream = world.stream(1);
+  OK(dlx_stream_set_current(world.api.device, 1, stream));
+  Tensor source = world.upload(data, {3, 4}, 1), turned = transpose(source);
+  const Tensor target = world.empty({4, 3});
+  const char* call = world.api.is_cuda() ? "cuMemcpyPeerAsync" : "hipMemcpyPeerAsync";
+  world.fake->fail_calls_of(call, 999);
+  FAILS(dlx_tensor_copy_from(target.get(), turned.get(), nullptr), DLX_ERROR_DRIVER, call);
+  world.fake->fail_calls_of(nullptr, 0);
+  OK(dlx_stream_reset_current(world.api.device, 1));
+  turned.release();
+  source.release();
+  world.finish();
+  world.destroy(stream, 1);
+}
+
+/// Whichever call fails, temporaries are given back after the last work that uses them.
+void failed_copies_keep_their_temporaries(World& world) {
+  bool failed = true;
+  for (int64_t n = 1; failed; ++n) {
+    const Outcome outcome = run_forked([&] {
+      std::vector<int32_t> data = numbers(12);
+      const Tensor source = world.upload(data, {3, 4}, 1), target = world.empty({6, 4});
+      compact(transpose(source));
+      compact(transpose(target));  // the kernels are loaded
+      Tensor every_other;
+      OK(dlx_tensor_slice(transpose(target).get(), 1, 0, 6, 2, every_other.out()));
+      const int64_t stream = world.stream(1);
+      OK(dlx_stream_set_current(world.api.device, 1, stream));
+      world.fake->fail_nth_call(n, 999);
+      const dlx_status status =
+          dlx_tensor_copy_from(every_other.get(), transpose(source).get(), nullptr);
+      world.fake->fail_nth_call(0, 0);
+      world.fake->finish();
+      CHECK_EQUAL(world.fake->report().used_when_dead, 0);
+      if (status == DLX_OK && *world.fake->failed_call() == '\0') _exit(77);
+    });
+    failed = !(WIFEXITED(outcome.status) && WEXITSTATUS(outcome.status) == 77);
+    if (failed && !outcome.passed()) {
+      std::fprintf(stderr, "call %lld: %s", static_cast<long long>(n), outcome.output.c_str());
+      CHECK(false);
+    }
+  }
+}
+
 }  // namespace
 
 int main() {
   return run_suite({
       {"every call may fail", every_call_may_fail,
        kNeedsFake | kTwoDevices | kLeavesThings | kOneSchedule},
+      {"failed copies let go of their sources", failed_copies_let_go_of_their_sources,
+       kNeedsFake | kTwoDevices},
+      {"failed copies keep their temporaries", failed_copies_keep_their_temporaries,
+       kNeedsFake | kTwoDevices | kLeavesThings},
       {"lost contexts are told", lost_contexts_are_told, kNeedsFake | kLeavesThings},
   });
 }

@@ -1,0 +1,165 @@
+// Pinned buffers and events: what is waited for before they are used again, also after a failure.
+#include "src/device/staging.h"
+
+#include <csetjmp>
+#include <cstdarg>
+#include <cstddef>
+#include <memory>
+
+#include "scripted_backend.h"
+#include "src/device/readiness.h"
+
+extern "C" {
+#include <cmocka.h>
+}
+#undef fail
+
+namespace {
+
+using dlx::StagingBuffer;
+using dlx_test::ScriptedBackend;  // static ones: buffers rest with their backend for good
+
+// Memory rests with the event that its last work ends with; whoever takes it waits for that.
+void buffers_are_used_again_after_their_event(void**) {
+  static ScriptedBackend backend;
+  const char* first = nullptr;
+  for (int k = 0; k < 3; ++k) {
+    StagingBuffer buffer(backend, 0, 5);
+    if (k == 0) first = buffer.data();
+    if (k == 2) assert_false(backend.was_called("wait_on_host"));
+    buffer.in_use_until(backend.record(0, 5));
+  }
+  assert_int_equal(backend.pinned, 3);  // better another one than to wait
+  StagingBuffer buffer(backend, 0, 5);
+  assert_true(backend.was_called("wait_on_host"));
+  assert_ptr_equal(buffer.data(), first);
+  assert_int_equal(backend.pinned, 3);
+  assert_int_equal(backend.events, 2);
+}
+
+// Without an event, as after a failure, the stream itself is waited for.
+void buffers_that_are_left_in_use_wait_for_their_stream(void**) {
+  static ScriptedBackend backend;
+  {
+    const StagingBuffer buffer(backend, 0, 5);
+  }
+  assert_true(backend.was_called("synchronize_stream 5"));
+  const StagingBuffer again(backend, 0, 6);
+  assert_int_equal(backend.pinned, 1);
+}
+
+// What the device may still use is not touched again.
+void buffers_of_a_lost_stream_are_given_up(void**) {
+  static ScriptedBackend backend;
+  backend.failing = "synchronize_stream 5";
+  const char* lost = nullptr;
+  {
+    const StagingBuffer buffer(backend, 0, 5);
+    lost = buffer.data();
+  }
+  const StagingBuffer other(backend, 0, 6);
+  assert_ptr_not_equal(other.data(), lost);
+}
+
+// More buffers at once than are kept: the last one goes, after its work.
+void only_some_buffers_are_kept(void**) {
+  static ScriptedBackend backend;
+  {
+    std::unique_ptr<StagingBuffer> buffers[4];
+    for (auto& buffer : buffers) {
+      buffer = std::make_unique<StagingBuffer>(backend, 0, 5);
+      buffer->in_use_until(backend.record(0, 5));
+    }
+    assert_int_equal(backend.pinned, 4);
+  }
+  assert_int_equal(backend.pinned, 3);
+  assert_int_equal(backend.events, 3);
+  assert_string_equal(backend.log[backend.log.size() - 2].c_str(), "wait_on_host");
+}
+
+// A wait that fails leaves the buffer at rest, with its event.
+void a_failing_wait_loses_no_buffer(void**) {
+  static ScriptedBackend backend;
+  for (int k = 0; k < 3; ++k) {
+    StagingBuffer(backend, 0, 5).in_use_until(backend.record(0, 5));
+  }
+  backend.failing = "wait_on_host";
+  try {
+    const StagingBuffer none(backend, 0, 5);
+    assert_true(false);
+  } catch (const dlx::Error&) {
+  }
+  assert_int_equal(backend.events, 3);
+  backend.failing = "";
+  const StagingBuffer buffer(backend, 0, 5);
+  assert_int_equal(backend.pinned, 3);
+}
+
+// Memory that cannot be had does not count as made.
+void a_failing_allocation_is_forgotten(void**) {
+  static ScriptedBackend backend;
+  StagingBuffer(backend, 0, 5).in_use_until(backend.record(0, 5));
+  backend.failing = "allocate_pinned";
+  for (int k = 0; k < 3; ++k) {
+    try {
+      const StagingBuffer none(backend, 0, 5);
+      assert_true(false);
+    } catch (const dlx::Error&) {
+    }
+  }
+  backend.failing = "";
+  const StagingBuffer another(backend, 0, 5);
+  assert_false(backend.was_called("wait_on_host"));
+  assert_int_equal(backend.pinned, 2);
+}
+
+// While one thread waits for what was written, another one notes a later write: that one stays.
+void later_writes_are_not_forgotten(void**) {
+  static ScriptedBackend backend;
+  dlx::Readiness readiness;
+  readiness.written(backend, 0, 5);
+  backend.on_wait = [&] { readiness.written(backend, 0, 6); };
+  readiness.wait_on_host(backend, 0);
+  assert_false(readiness.is_behind_default());
+  assert_int_equal(backend.events, 1);
+  backend.on_wait = nullptr;
+  readiness.wait_on_host(backend, 0);
+  assert_true(readiness.is_behind_default());
+  assert_int_equal(backend.events, 0);
+}
+
+// Every event goes, whatever fails.
+void failing_waits_keep_no_event(void**) {
+  for (const char* failing : {"record", "wait", "wait_on_host", ""}) {
+    ScriptedBackend backend;
+    backend.failing = failing;
+    for (int k = 0; k < 3; ++k) {
+      dlx::Readiness readiness;
+      try {
+        if (k == 0) readiness.order(backend, 0, 0, 5);
+        if (k == 1) readiness.wait_on_host(backend, 0);
+        if (k == 2) readiness.written(backend, 0, 5);
+        readiness.order(backend, 0, 0, 6);
+      } catch (const dlx::Error& error) {
+        assert_string_equal(error.what(), (std::string(failing) + " fails").c_str());
+      }
+    }
+    assert_int_equal(backend.events, 0);
+  }
+}
+
+}  // namespace
+
+int main() {
+  const CMUnitTest tests[] = {
+      cmocka_unit_test(buffers_are_used_again_after_their_event),
+      cmocka_unit_test(buffers_that_are_left_in_use_wait_for_their_stream),
+      cmocka_unit_test(buffers_of_a_lost_stream_are_given_up),
+      cmocka_unit_test(only_some_buffers_are_kept),
+      cmocka_unit_test(a_failing_wait_loses_no_buffer),
+      cmocka_unit_test(a_failing_allocation_is_forgotten),
+      cmocka_unit_test(later_writes_are_not_forgotten),
+      cmocka_unit_test(failing_waits_keep_no_event),
+  };
+  return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
