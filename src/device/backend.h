@@ -70,8 +70,10 @@ class Backend {
   virtual void* allocate(int32_t device_type, int32_t id, size_t size, size_t alignment) = 0;
   /// After the driver has shut down, and in a forked child, the memory is leaked quietly.
   virtual void deallocate(int32_t device_type, int32_t id, void* data) noexcept = 0;
-  /// Device memory for one operation, ordered on `stream`: never handed to users. NULL: no room.
+  /// Device memory for one operation, ordered on `stream`, which is not captured: never handed to users.
+  /// NULL: no room.
   virtual void* allocate_temporary(int32_t id, StreamHandle stream, size_t size);
+  /// `data` is not NULL.
   virtual void deallocate_temporary(int32_t id, StreamHandle stream, void* data) noexcept;
   /// Host memory that transfers run fastest from; ordinary memory where there is no better one.
   virtual void* allocate_pinned(size_t size);

@@ -120,16 +120,10 @@ void* GpuBackend::pool(Device& device, int32_t id) {
 void* GpuBackend::allocate_temporary(int32_t id, StreamHandle stream, size_t size) {
   GpuScope scope(driver_, place(id, stream));
   if (void* own = pool(devices_[id], id)) return driver_.allocate_from_pool(own, stream, size);
-  if (driver_.capture(stream).capturing) {
-    fail(DLX_ERROR_UNSUPPORTED,
-         "this copy needs memory of its own, which this device cannot give to a stream that is "
-         "being captured");
-  }
   return driver_.allocate(memory_type(), size);
 }
 
 void GpuBackend::deallocate_temporary(int32_t id, StreamHandle stream, void* data) noexcept {
-  if (data == nullptr || !driver_.usable()) return;
   try {
     GpuScope scope(driver_, place(id, stream));
     if (pool(devices_[id], id) != nullptr) {
@@ -140,7 +134,7 @@ void GpuBackend::deallocate_temporary(int32_t id, StreamHandle stream, void* dat
     driver_.synchronize_stream(stream);
     driver_.free(memory_type(), data);
   } catch (...) {
-    // The driver has shut down.
+    // The driver has shut down, or this is a forked child.
   }
 }
 

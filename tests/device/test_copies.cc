@@ -103,6 +103,25 @@ void strided_copies_go_without_kernels(World& world) {
   }
 }
 
+/// A device that has no stream-ordered memory: a temporary goes when its stream has been waited for.
+void temporaries_go_without_pools(World& world) {
+  world.fake->set_attribute(0, world.api.is_cuda() ? 115 : 88, 0);
+  std::vector<int32_t> data = numbers(12);
+  const Tensor device = world.upload(data, {3, 4});
+  const int64_t stream = world.stream();
+  OK(dlx_stream_set_current(world.api.device, 0, stream));
+  CHECK(world.download(transpose(device)) == transposed(data, 3, 4));
+  Tensor front, behind;
+  OK(dlx_tensor_slice(device.get(), 0, 0, 2, 1, front.out()));
+  OK(dlx_tensor_slice(device.get(), 0, 1, 3, 1, behind.out()));
+  OK(dlx_tensor_copy_from(behind.get(), front.get(), nullptr));
+  OK(dlx_stream_reset_current(world.api.device, 0));
+  CHECK_EQUAL(world.fake->calls("cuMemAllocFromPoolAsync"), 0);
+  CHECK_EQUAL(world.fake->calls("hipMallocFromPoolAsync"), 0);
+  CHECK(world.download(device) == std::vector<int32_t>({0, 1, 2, 3, 0, 1, 2, 3, 4, 5, 6, 7}));
+  world.destroy(stream);
+}
+
 /// The copy is on a stream of its own, and its source is released at once.
 void sources_live_until_the_copy_is_done(World& world) {
   std::vector<int32_t> data = numbers(1000);
@@ -313,6 +332,7 @@ int main() {
       {"large arrays cross in pieces", large_arrays_cross_in_pieces, 0},
       {"copies stay on the device", copies_stay_on_the_device, kEachWait},
       {"strided copies go without kernels", strided_copies_go_without_kernels, kNeedsFake},
+      {"temporaries go without pools", temporaries_go_without_pools, kNeedsFake},
       {"sources live until the copy is done", sources_live_until_the_copy_is_done, 0},
       {"destinations live until the copy is done", destinations_live_until_the_copy_is_done, 0},
       {"pinned sources live until the copy is done", pinned_sources_live_until_the_copy_is_done, 0},

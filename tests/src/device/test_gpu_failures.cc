@@ -136,7 +136,17 @@ void every_first_call_may_fail(void**) {
 void forked_child(void**) {
   passes([](Gpu& gpu) {
     void* data = gpu.memory(64);
+    void* pinned = gpu.backend.allocate_pinned(64);
+    const int64_t stream = gpu.backend.create_stream(0);
+    void* temporary = gpu.backend.allocate_temporary(0, stream, 64);
     EventHandle event = gpu.backend.record(0, gpu.stream());
+    const auto give_back = [&] {
+      gpu.backend.release_event(0, event);
+      gpu.backend.deallocate_temporary(0, stream, temporary);
+      gpu.backend.destroy_stream(0, stream);
+      gpu.backend.deallocate_pinned(pinned);
+      gpu.free(data);
+    };
     const Outcome child = run_forked([&] {
       gpu.clear_log();
       const std::string text = error_of([&] { gpu.backend.allocate(gpu.kind.type, 0, 64, 64); });
@@ -145,15 +155,14 @@ void forked_child(void**) {
       dlx::PointerInfo info = {};
       CHECK(!gpu.backend.locate(data, &info));
       CHECK_EQUAL(gpu.backend.current_device(), 0);
-      gpu.backend.release_event(0, event);
-      gpu.free(data);
+      give_back();
       CHECK_EQUAL(gpu.all_calls(), 0);
     });
     if (!child.passed()) std::fprintf(stderr, "%s", child.output.c_str());
     CHECK(child.passed());
-    gpu.backend.release_event(0, event);
-    gpu.free(data);
-    CHECK_EQUAL(gpu.report().allocations, 0);
+    give_back();
+    const fake_report report = gpu.report();
+    CHECK_EQUAL(report.allocations + report.host_allocations + report.streams, 0);
   });
 }
 
