@@ -1,5 +1,7 @@
 #include "src/device/readiness.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <climits>
 #include <list>
@@ -24,6 +26,24 @@ namespace {
 // Both guard a few instructions, never a call that waits.
 std::mutex pending_mutex;
 std::mutex held_mutex;
+
+/// A forked child has no other threads to give back what they held, and releases tensors all the same.
+void survive_forks() {
+  static const int registered = pthread_atfork(
+      [] {
+        pending_mutex.lock();
+        held_mutex.lock();
+      },
+      [] {
+        held_mutex.unlock();
+        pending_mutex.unlock();
+      },
+      [] {
+        held_mutex.unlock();
+        pending_mutex.unlock();
+      });
+  (void)registered;
+}
 
 struct Held {
   Backend* backend;
@@ -149,6 +169,7 @@ void Readiness::written(Backend& backend, int32_t id, StreamHandle stream) {
     if (!is_behind_default()) replace(nullptr);
     return;
   }
+  survive_forks();
   std::unique_ptr<Pending> pending(new Pending{&backend, id, nullptr, capture.id, 1});
   if (!capture.capturing) pending->event = backend.record(id, stream);
   replace(pending.release());

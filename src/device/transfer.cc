@@ -303,14 +303,14 @@ PendingWork transfer(const Operand& dst, const Operand& src, const int64_t* stre
     if (captured) fail_captured();
     if (!to_host && !from_host) require_no_capture(from);
   }
-  const WaitOnError to_settles(to.backend, to.id, to.stream);
-  const WaitOnError from_settles(from.backend, from.id, from.stream);
   if (one_device) {
     order_both(dst, src, to);
   } else {
     if (!to_host) order(dst, to);
     if (!from_host) order(src, from);
   }
+  const WaitOnError to_settles(to.backend, to.id, to.stream);
+  const WaitOnError from_settles(one_device ? nullptr : from.backend, from.id, from.stream);
 
   if (plan.in_bits()) {
     if (to_host) settle(dst);

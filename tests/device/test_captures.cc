@@ -100,6 +100,23 @@ void captures_wait_for_nothing_outside(World& world) {
   world.foreign(0, [&] { world.foreign_destroy(writer); });
 }
 
+/// Nor can the default stream, which memory is behind of which nothing else is known.
+void captures_do_not_wait_for_the_default_stream(World& world) {
+  const Tensor source = world.empty({256}), target = world.empty({256});
+  world.foreign(0, [&] {
+    world.fake->block_stream(nullptr);
+    world.foreign_set(source.data(), 7, 1024, nullptr);
+  });
+  Capture capture(world);
+  const dlx_copy_options options = on(number(capture.stream));
+  FAILS(dlx_tensor_copy_from(target.get(), source.get(), &options), DLX_ERROR_UNSUPPORTED,
+        "captured");
+  FAILS(dlx_tensor_wait_on_stream(source.get(), number(capture.stream)), DLX_ERROR_UNSUPPORTED,
+        "captured");
+  world.fake->unblock();
+  capture.end_and_run();
+}
+
 /// What a graph cannot hold is refused with a reason, and the capture goes on.
 void host_transfers_are_refused(World& world) {
   std::vector<int32_t> data = numbers(256);
@@ -286,6 +303,8 @@ int main() {
       {"captures survive unrelated work", captures_survive_unrelated_work, 0},
       {"copies can be captured", copies_can_be_captured, 0},
       {"captures wait for nothing outside", captures_wait_for_nothing_outside, kNeedsFake},
+      {"captures do not wait for the default stream", captures_do_not_wait_for_the_default_stream,
+       kNeedsFake},
       {"host transfers are refused", host_transfers_are_refused, 0},
       {"captured writes stay inside", captured_writes_stay_inside, 0},
       {"releases do not break captures", releases_do_not_break_captures, 0},

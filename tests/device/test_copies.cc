@@ -174,6 +174,19 @@ void pinned_sources_live_until_the_copy_is_done(World& world) {
   world.destroy(stream);
 }
 
+/// What a copy held goes when the next one comes, without anybody waiting for it.
+void copies_let_go_of_what_earlier_ones_held(World& world) {
+  const Tensor other = world.empty({1000}), target = world.empty({1000});
+  const int64_t stream = world.stream();
+  const dlx_copy_options options = on(stream);
+  OK(dlx_tensor_copy_from(target.get(), world.empty({1000}).get(), &options));
+  world.finish();
+  CHECK_EQUAL(world.fake->report().allocations, 3);
+  OK(dlx_tensor_copy_from(target.get(), other.get(), &options));
+  CHECK_EQUAL(world.fake->report().allocations, 2);
+  world.destroy(stream);
+}
+
 /// Copies that nobody waits for are asked about now and then, not all of them by each new one.
 void many_copies_cost_no_more_each(World& world) {
   constexpr int kCopies = 300;
@@ -337,6 +350,8 @@ int main() {
       {"destinations live until the copy is done", destinations_live_until_the_copy_is_done, 0},
       {"pinned sources live until the copy is done", pinned_sources_live_until_the_copy_is_done, 0},
       {"the CPU waits for pinned memory", the_cpu_waits_for_pinned_memory, kEachWait},
+      {"copies let go of what earlier ones held", copies_let_go_of_what_earlier_ones_held,
+       kNeedsFake},
       {"many copies cost no more each", many_copies_cost_no_more_each, kNeedsFake | kOneSchedule},
       {"devices wait for pinned memory", devices_wait_for_pinned_memory, kEachWait},
       {"pinned memory is of one device", pinned_memory_is_of_one_device, kTwoDevices | kEachWait},

@@ -17,6 +17,7 @@ class ScriptedBackend final : public dlx::Backend {
   std::vector<std::string> log;
   std::string failing;            ///< the call that fails
   std::function<void()> on_wait;  ///< during wait_on_host()
+  int busy = 0;                   ///< so many times is_done() says no
   int events = 0;                 ///< that nobody released
   int pinned = 0;                 ///< pieces of memory that nobody freed
 
@@ -58,7 +59,10 @@ class ScriptedBackend final : public dlx::Backend {
     call("wait_on_host");
     if (on_wait != nullptr) on_wait();
   }
-  bool is_done(int32_t, dlx::EventHandle) override { return false; }
+  bool is_done(int32_t, dlx::EventHandle) override {
+    call("is_done");
+    return --busy < 0;
+  }
   void release_event(int32_t, dlx::EventHandle event) noexcept override {
     --events;
     delete static_cast<char*>(event);

@@ -1,13 +1,16 @@
 // Pinned buffers and events: what is waited for before they are used again, also after a failure.
 #include "src/device/staging.h"
 
+#include <atomic>
 #include <csetjmp>
 #include <cstdarg>
 #include <cstddef>
 #include <memory>
+#include <thread>
 
 #include "scripted_backend.h"
 #include "src/device/readiness.h"
+#include "tests/stubs/forked.h"
 
 extern "C" {
 #include <cmocka.h>
@@ -57,8 +60,15 @@ void buffers_of_a_lost_stream_are_given_up(void**) {
     const StagingBuffer buffer(backend, 0, 5);
     lost = buffer.data();
   }
-  const StagingBuffer other(backend, 0, 6);
-  assert_ptr_not_equal(other.data(), lost);
+  {
+    StagingBuffer other(backend, 0, 6);
+    assert_ptr_not_equal(other.data(), lost);
+    other.in_use_until(backend.record(0, 6));
+  }
+  for (int k = 0; k < 2; ++k) const StagingBuffer lost_too(backend, 0, 5);
+  // They do not count any more: there may be another one rather than a wait.
+  const StagingBuffer another(backend, 0, 6);
+  assert_false(backend.was_called("wait_on_host"));
 }
 
 // More buffers at once than are kept: the last one goes, after its work.
@@ -91,7 +101,7 @@ void a_failing_wait_loses_no_buffer(void**) {
   }
   assert_int_equal(backend.events, 3);
   backend.failing = "";
-  const StagingBuffer buffer(backend, 0, 5);
+  const StagingBuffer first(backend, 0, 5), second(backend, 0, 5), third(backend, 0, 5);
   assert_int_equal(backend.pinned, 3);
 }
 
@@ -128,6 +138,77 @@ void later_writes_are_not_forgotten(void**) {
   assert_int_equal(backend.events, 0);
 }
 
+// Things are held while their work goes on, and for good where nobody can tell.
+void what_is_held_goes_when_work_is_done(void**) {
+  static ScriptedBackend backend;
+  int released = 0;
+  const auto count = [](void* counter) { ++*static_cast<int*>(counter); };
+  dlx::hold_while_working(backend, 0, 5, count, &released);
+  backend.busy = 1;
+  dlx::release_all_held(backend);
+  assert_int_equal(released, 0);
+  backend.failing = "is_done";
+  dlx::release_all_held(backend);
+  assert_int_equal(released, 0);
+  backend.failing = "";
+  dlx::release_some_held(backend);
+  assert_int_equal(released, 1);
+  assert_int_equal(backend.events, 0);
+
+  // A few that are not done end a look at some, not one at all.
+  for (int k = 0; k < 6; ++k) dlx::hold_while_working(backend, 0, 5, count, &released);
+  backend.busy = 5;
+  dlx::release_some_held(backend);
+  assert_int_equal(released, 1);
+  backend.busy = 5;
+  dlx::release_all_held(backend);
+  assert_int_equal(released, 2);
+  dlx::release_all_held(backend);
+  assert_int_equal(released, 7);
+
+  // Nothing is held where no event can be had.
+  backend.failing = "record";
+  try {
+    dlx::hold_while_working(backend, 0, 5, count, &released);
+    assert_true(false);
+  } catch (const dlx::Error&) {
+  }
+  backend.failing = "";
+  dlx::release_all_held(backend);
+  assert_int_equal(released, 7);
+}
+
+// A child that is forked while another thread has the lock can release what it has.
+void forked_children_find_no_lock(void**) {
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+  print_message("skipped: the sanitizer's own locks do not survive fork()\n");
+#else
+  std::atomic<bool> stop{false};
+  std::thread busy([&] {
+    ScriptedBackend backend;
+    dlx::Readiness readiness;
+    while (!stop) {
+      readiness.written(backend, 0, 5);
+      backend.log.clear();
+    }
+  });
+  static ScriptedBackend backend;
+  auto readiness = std::make_unique<dlx::Readiness>();
+  readiness->written(backend, 0, 5);
+  int passed = 0;
+  for (int k = 0; k < 200; ++k) {
+    const dlx_test::Outcome child = dlx_test::run_forked([&] {
+      alarm(10);
+      readiness.reset();
+    });
+    passed += child.passed() ? 1 : 0;
+  }
+  stop = true;
+  busy.join();
+  assert_int_equal(passed, 200);
+#endif
+}
+
 // Every event goes, whatever fails.
 void failing_waits_keep_no_event(void**) {
   for (const char* failing : {"record", "wait", "wait_on_host", ""}) {
@@ -159,6 +240,8 @@ int main() {
       cmocka_unit_test(a_failing_wait_loses_no_buffer),
       cmocka_unit_test(a_failing_allocation_is_forgotten),
       cmocka_unit_test(later_writes_are_not_forgotten),
+      cmocka_unit_test(what_is_held_goes_when_work_is_done),
+      cmocka_unit_test(forked_children_find_no_lock),
       cmocka_unit_test(failing_waits_keep_no_event),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
