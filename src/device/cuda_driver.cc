@@ -289,11 +289,8 @@ void CudaDriver::copy_peer(StreamHandle stream, const GpuPlace& dst_place, void*
       static_cast<cuda::Context>(src_place.context), size, handle(stream));
 }
 
-void CudaDriver::enable_peer(const GpuPlace& place, const GpuPlace& peer) {
-  int can = 0;
-  run(f_.device_can_access_peer, &can, devices_[place.id].number, devices_[peer.id].number);
-  // Another library may have done so; and without it copies take a longer way.
-  if (can != 0) f_.context_enable_peer(static_cast<cuda::Context>(peer.context), 0u);
+void CudaDriver::enable_peer(const GpuPlace& peer) noexcept {
+  f_.context_enable_peer(static_cast<cuda::Context>(peer.context), 0u);
 }
 
 bool CudaDriver::is_no_code(cuda::Result error) const noexcept {

@@ -31,7 +31,7 @@ class CudaDriver final : public GpuCalls<cuda::Functions, cuda::DevicePointer> {
   void* create_pool(int32_t id) override;
   void copy_peer(StreamHandle stream, const GpuPlace& dst_place, void* dst,
                  const GpuPlace& src_place, const void* src, size_t size) override;
-  void enable_peer(const GpuPlace& place, const GpuPlace& peer) override;
+  void enable_peer(const GpuPlace& peer) noexcept override;
   void* load_module(int32_t id) override;
 
  private:

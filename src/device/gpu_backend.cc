@@ -265,7 +265,7 @@ void GpuBackend::enable_peer(const GpuPlace& place, int32_t peer) {
   if (own.peers.empty()) own.peers.resize(static_cast<size_t>(count_));
   if (own.peers[static_cast<size_t>(peer)]) return;
   GpuScope scope(driver_, place);
-  driver_.enable_peer(place, driver_.primary(peer));
+  driver_.enable_peer(driver_.primary(peer));
   own.peers[static_cast<size_t>(peer)] = true;
 }
 

@@ -90,8 +90,8 @@ class GpuDriver {
   /// Between the primary contexts of two devices.
   virtual void copy_peer(StreamHandle stream, const GpuPlace& dst_place, void* dst,
                          const GpuPlace& src_place, const void* src, size_t size) = 0;
-  /// Lets the place read the other's memory directly, if the machine can.
-  virtual void enable_peer(const GpuPlace& place, const GpuPlace& peer) = 0;
+  /// Lets the scope's place read the other's memory directly, if the machine can and nobody has done so.
+  virtual void enable_peer(const GpuPlace& peer) noexcept = 0;
 
   // ---- kernels ----
 

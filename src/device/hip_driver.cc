@@ -250,12 +250,7 @@ void HipDriver::copy_peer(StreamHandle stream, const GpuPlace& dst_place, void* 
       handle(stream));
 }
 
-void HipDriver::enable_peer(const GpuPlace& place, const GpuPlace& peer) {
-  int can = 0;
-  run(f_.device_can_access_peer, &can, static_cast<int>(place.id), static_cast<int>(peer.id));
-  // Another library may have done so; and without it copies take a longer way.
-  if (can != 0) f_.enable_peer_access(peer.id, 0u);
-}
+void HipDriver::enable_peer(const GpuPlace& peer) noexcept { f_.enable_peer_access(peer.id, 0u); }
 
 std::string HipDriver::architecture(int32_t id) {
   // The newer struct where there is one: ROCm 6 keeps the older function for old programs.

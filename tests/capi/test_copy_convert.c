@@ -167,6 +167,21 @@ static void to_device_returns_a_tensor_that_is_there(void **state) {
   dlx_tensor_release(out);
 }
 
+/* A copy of pinned memory is ordinary memory where there is no driver that pins any. */
+static void clone_of_pinned_memory_needs_no_driver(void **state) {
+  (void)state;
+  DLTensor description = describe(data, dtype_of(kDLInt, 32), 1, EXTENTS(24), NULL);
+  description.device.device_type = kDLROCMHost;
+  dlx_tensor *pinned = NULL;
+  assert_ok(dlx_tensor_wrap(&description, 0, NULL, NULL, &pinned));
+  assert_ok(dlx_tensor_clone(pinned, NULL, &out));
+
+  assert_int_equal(dlx_tensor_device_type(out), kDLCPU);
+  assert_memory_equal(dlx_tensor_data(out), data, 24 * sizeof *data);
+  dlx_tensor_release(out);
+  dlx_tensor_release(pinned);
+}
+
 /* Pinned host memory becomes CPU memory without a copy, and stays alive with it. */
 static void to_device_relabels_pinned_memory(void **state) {
   (void)state;
@@ -247,6 +262,7 @@ int main(void) {
       convert_test(clone_of_no_elements_is_empty),
       convert_test(clone_of_a_device_out_of_reach_is_unsupported),
       convert_test(to_device_returns_a_tensor_that_is_there),
+      convert_test(clone_of_pinned_memory_needs_no_driver),
       convert_test(to_device_relabels_pinned_memory),
       convert_test(to_device_that_is_not_here_is_unavailable),
       convert_test(options_are_checked),

@@ -127,13 +127,6 @@ FAKE_EXPORT cu::Result cuDeviceGetPCIBusId(char* text, int capacity, cu::Device 
   });
 }
 
-FAKE_EXPORT cu::Result cuDeviceCanAccessPeer(int* can, cu::Device device, cu::Device peer) {
-  return of_device(__func__, device, [&](Device*) {
-    *can = find_device(peer) != nullptr && device != peer;
-    return find_device(peer) == nullptr ? kInvalidDevice : kOk;
-  });
-}
-
 // ---- contexts -------------------------------------------------------------------------------------
 
 FAKE_EXPORT cu::Result cuDevicePrimaryCtxRetain(cu::Context* out, cu::Device device) {

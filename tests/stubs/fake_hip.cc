@@ -161,13 +161,6 @@ FAKE_EXPORT hip::Result hipDeviceGetPCIBusId(char* text, int capacity, int devic
   });
 }
 
-FAKE_EXPORT hip::Result hipDeviceCanAccessPeer(int* can, int device, int peer) {
-  return of_device(__func__, device, [&](Device*) {
-    *can = find_device(peer) != nullptr && device != peer;
-    return find_device(peer) == nullptr ? kInvalidDevice : kOk;
-  });
-}
-
 FAKE_EXPORT hip::Result hipDeviceEnablePeerAccess(int peer, unsigned flags) {
   return in_context(__func__, [&](Context* context) {
     Device* device = find_device(peer);
