@@ -68,6 +68,7 @@ void read_hooks(PyObject* dict) {
   read_hook(dict, "convert_dtype", &next.convert_dtype);
   read_hook(dict, "getitem", &next.getitem);
   read_hook(dict, "setitem", &next.setitem);
+  read_hook(dict, "numpy_slowly", &next.numpy_slowly);
   PyObject* errors = nullptr;
   read_hook(dict, "errors", &errors);
   for (int status = 0; status <= 8; ++status) {

@@ -158,6 +158,21 @@ PyObject* flags_of(PyObject*, PyObject* object) {
   });
 }
 
+/// _note_numpy(array, asarray, numbers): two functions of NumPy, and the classes of its numbers that
+/// DLPack has a dtype for.
+PyObject* note_numpy(PyObject*, PyObject* const* args, intptr_t nargs, PyObject*) {
+  return positional("_note_numpy", nargs, 3, [&] {
+    if ((api.PyType_GetFlags(args[2]->type) & kTypeFlagTuple) == 0) {
+      raise(api.type_error, "_note_numpy: `numbers` is no tuple (got %s)",
+            type_text(args[2]->type).text);
+    }
+    state.numpy_array = Ref::share(args[0]).detach();
+    state.numpy_asarray = Ref::share(args[1]).detach();
+    state.numpy_numbers = Ref::share(args[2]).detach();
+    return none();
+  });
+}
+
 PyObject* drain(PyObject*, PyObject*) {
   drain_deferred();
   return none();
@@ -178,6 +193,15 @@ constexpr PyMethodDef plain(const char* name, Function* function, int flags) {
 }
 
 }  // namespace
+
+Ref call(PyObject* function, PyObject* argument) {
+  if (api.PyObject_Vectorcall == nullptr) {
+    return Ref(check(api.PyObject_CallFunctionObjArgs(function, argument, nullptr)));
+  }
+  PyObject* arguments[] = {nullptr, argument};  // the first is for the callee to use
+  return Ref(check(api.PyObject_Vectorcall(function, arguments + 1,
+                                           1 | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr)));
+}
 
 PyMethodDef native_functions[] = {
     fast(
@@ -200,6 +224,7 @@ PyMethodDef native_functions[] = {
     plain("_handle", handle, METH_O),
     plain("_adopt", adopt, METH_O),
     plain("_flags", flags_of, METH_O),
+    fast("_note_numpy", note_numpy, nullptr),
     plain("_drain", drain, METH_NOARGS),
     plain("_shutdown", shut_down, METH_NOARGS),
     {nullptr, nullptr, 0, nullptr}};

@@ -65,19 +65,10 @@ PyObject* ask_own(Target* target, PyObject* object) {
   return own;
 }
 
-PyObject* call(PyObject* function, PyObject* argument) {
-  if (api.PyObject_Vectorcall == nullptr) {
-    return check(api.PyObject_CallFunctionObjArgs(function, argument, nullptr));
-  }
-  PyObject* arguments[] = {nullptr, argument};  // the first is for the callee to use
-  return check(api.PyObject_Vectorcall(function, arguments + 1, 1 | PY_VECTORCALL_ARGUMENTS_OFFSET,
-                                       nullptr));
-}
-
 PyObject* hand_over(const Target& target, PyObject* tensor) {
-  if (!target.by_capsule) return call(target.function, tensor);
+  if (!target.by_capsule) return call(target.function, tensor).detach();
   const Ref capsule(share_as_capsule(tensor_of(tensor)));
-  return call(target.function, capsule.get());
+  return call(target.function, capsule.get()).detach();
 }
 
 PyObject* convert_slowly(PyObject* const* values, PyObject* tensor) {

@@ -119,6 +119,20 @@ PyObject* is_contiguous(PyObject* self, PyObject* const* args, intptr_t nargs, P
   });
 }
 
+/// NumPy takes what it has a dtype for by the buffer protocol; all else is Python's.
+PyObject* to_numpy(PyObject* self, PyObject* const* args, intptr_t nargs, PyObject* kwnames) {
+  return enter("numpy", static_cast<PyObject*>(nullptr), [&] {
+    static constexpr Signature kSignature = {"numpy", 1, 0, 0, 0, {&names.force}};
+    PyObject* values[1];
+    parse_arguments(kSignature, args, nargs, kwnames, values);
+    const DLTensor& dl = tensor_of(self)->dl;
+    const bool usual = dl.device.device_type == kDLCPU && buffer_format(dl.dtype) != nullptr;
+    if (usual && state.numpy_asarray != nullptr) return call(state.numpy_asarray, self).detach();
+    return check(api.PyObject_CallFunctionObjArgs(
+        state.numpy_slowly, self, values[0] == nullptr ? api.false_ : values[0], nullptr));
+  });
+}
+
 template <typename Function>
 constexpr PyMethodDef entry(const char* name, Function* function, const char* doc) {
   return {name, reinterpret_cast<void*>(function), METH_FASTCALL | METH_KEYWORDS, doc};
@@ -161,6 +175,21 @@ PyMethodDef tensor_methods[] = {
     entry("is_contiguous", is_contiguous,
           "is_contiguous($self, order='C')\n--\n\n"
           "True if the elements are compact in that order ('C' or 'F')."),
+    entry("numpy", to_numpy,
+          "numpy($self, *, force=False)\n--\n\n"
+          "A plain numpy.ndarray on the same memory: writes show both ways.\n\n"
+          "Pinned memory, and managed memory that the CPU may use while the device works, is "
+          "shared\n"
+          "too, once it is ready. The array is read-only if the tensor is. Types that NumPy lacks\n"
+          "(bfloat16, FP8) come as the dtypes of ml_dtypes, where that is installed.\n\n"
+          "Args:\n"
+          "    force: allow a copy from another device. It allows nothing else.\n\n"
+          "Raises:\n"
+          "    DeviceRefusedError: the data is on another device, and `force` is False.\n"
+          "    UnsupportedError: neither NumPy nor ml_dtypes has the dtype, or it is packed below "
+          "a\n"
+          "        byte.\n"
+          "    ImportError: NumPy is not installed."),
     entry("__dlpack__", tensor_dlpack,
           "__dlpack__($self, /, stream=None, *, max_version=None, dl_device=None, copy=None)\n"
           "--\n\n"

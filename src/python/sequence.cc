@@ -5,13 +5,15 @@
 
 #include "src/dtype/dtype.h"
 #include "src/python/tensor_type.h"
+#include "src/python/types.h"
 
 namespace dlx::py {
 namespace {
 
 /// Numbers of Python, and lists and tuples of them, as new tensors: for exactly these classes, whose
-/// contents can be read without running any code. All else, and every error, is left to
-/// bindings/python/dlx/_sequence.py, which knows more classes and says what is wrong.
+/// contents can be read without running any code. Lists with numbers of NumPy in them are NumPy's to
+/// read. All else, and every error, is left to bindings/python/dlx/_sequence.py, which knows more
+/// classes and says what is wrong.
 
 constexpr int32_t kMaxDepth = 32;
 
@@ -295,6 +297,43 @@ TensorRef natural_tensor(PyObject* object, const Shape& shape, PyObject* leaf) {
   return TensorRef();
 }
 
+// ---- lists with numbers of NumPy -----------------------------------------------------------------
+
+/// Whether DLPack has a dtype for this class of NumPy's numbers; none before note_numpy().
+bool is_numpy_number(PyObject* type) noexcept {
+  const intptr_t count = state.numpy_numbers == nullptr ? 0 : api.PyTuple_Size(state.numpy_numbers);
+  for (intptr_t i = 0; i < count; ++i) {
+    if (api.PyTuple_GetItem(state.numpy_numbers, i) == type) return true;
+  }
+  return false;
+}
+
+/// Whether the nesting is regular, and all that it holds are numbers of Python or of NumPy. `*last`
+/// is the class of NumPy's that came last, or NULL.
+bool holds_numbers(PyObject* object, const Shape& shape, int32_t axis, PyObject** last) noexcept {
+  if (axis == shape.ndim) {
+    if (object->type == *last || natural_of(object) != kNone) return true;
+    if (!is_numpy_number(object->type)) return false;
+    *last = object->type;
+    return true;
+  }
+  if (!is_list_or_tuple(object) || length_of(object) != shape.extents[axis]) return false;
+  for (intptr_t i = 0; i < shape.extents[axis]; ++i) {
+    if (!holds_numbers(item_of(object, i), shape, axis + 1, last)) return false;
+  }
+  return true;
+}
+
+/// What NumPy makes of them, which promotes by its rules.
+TensorRef numpy_tensor(PyObject* object, const Shape& shape) {
+  PyObject* last = nullptr;
+  if (!holds_numbers(object, shape, 0, &last) || last == nullptr) return TensorRef();
+  const Ref array(call(state.numpy_array, object));
+  if (!has_plain_dtype(array.get())) return TensorRef();  // objects, for an int that is too large
+  bool copied;
+  return import_ndarray(array.get(), false, &copied);
+}
+
 }  // namespace
 
 TensorRef tensor_of_numbers(PyObject* object, const DLDataType* dtype) {
@@ -306,8 +345,11 @@ TensorRef tensor_of_numbers(PyObject* object, const DLDataType* dtype) {
   Shape shape;
   PyObject* leaf;
   if (!outer_shape(object, &shape, &leaf)) return TensorRef();
+  if (dtype == nullptr) {
+    TensorRef tensor = natural_tensor(object, shape, leaf);
+    return tensor.get() == nullptr ? numpy_tensor(object, shape) : static_cast<TensorRef&&>(tensor);
+  }
   if (leaf != nullptr && natural_of(leaf) == kNone) return TensorRef();
-  if (dtype == nullptr) return natural_tensor(object, shape, leaf);
   const Fill fill = find_fill(*dtype);
   if (fill == nullptr) return TensorRef();
   TensorRef tensor = new_tensor(shape, *dtype);

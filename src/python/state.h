@@ -36,6 +36,12 @@ struct State {
   PyObject* convert_dtype = nullptr;
   PyObject* getitem = nullptr;
   PyObject* setitem = nullptr;
+  PyObject* numpy_slowly = nullptr;
+
+  // Of NumPy, once it was needed; see _note_numpy().
+  PyObject* numpy_array = nullptr;
+  PyObject* numpy_asarray = nullptr;
+  PyObject* numpy_numbers = nullptr;  ///< tuple of classes
 
   PyObject* version_1_3 = nullptr;        ///< (1, 3)
   PyObject* max_version_names = nullptr;  ///< ("max_version",)

@@ -116,6 +116,9 @@ struct Signature {
 void parse_arguments(const Signature& signature, PyObject* const* args, intptr_t nargs,
                      PyObject* kwnames, PyObject** values);
 
+/// function(argument), by the cheapest call that this CPython has.
+Ref call(PyObject* function, PyObject* argument);
+
 /// dlx.asarray(object); a new reference.
 PyObject* as_tensor(PyObject* object);
 /// dlx.asarray(object, copy=False), for a destination; a new reference.

@@ -143,6 +143,24 @@ def test_lists_of_numpys_numbers_have_numpys_dtype():
             assert tensor.tolist() == array.tolist()
 
 
+def test_lists_with_numpys_numbers_that_no_tensor_holds():
+    class Own(numpy.float64):
+        pass
+
+    half = numpy.float32(0.5)
+    assert dlx.asarray([half, half]).dtype == numpy.float32  # from now on native code reads them
+    assert dlx.asarray([[half], [Own(2)]]).tolist() == [[0.5], [2.0]]
+    for value, match in [([half, numpy.longdouble(1)], "no such type"),
+                         ([numpy.timedelta64(1), half], "dates"),
+                         ([numpy.int64(1), 2**70], "does not fit")]:  # fmt: skip
+        with pytest.raises((dlx.UnsupportedError, ValueError), match=match):
+            dlx.asarray(value)
+    with pytest.raises(ValueError, match=r"ragged at obj\[1\] .*2 items"):
+        dlx.asarray([[half], [half, 2]])
+    with pytest.raises(TypeError, match=r"`obj`\[1\] is not a number"):
+        dlx.asarray([half, "x"])
+
+
 def test_lists_that_an_allocator_changes_meanwhile_are_read_safely():
     from dlx import raw
 

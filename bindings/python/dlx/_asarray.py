@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from dlx._native import Tensor
     from dlx.dtypes import DTypeCode
 
-_NUMBERS = (bool, int, float, complex)
+_PLAIN = (bool, int, float, complex, list, tuple)
 _PROTOCOLS = ("__array_interface__", "__array_struct__", "__cuda_array_interface__", "__array__")
 _ARROW_METHODS = ("__arrow_c_array__", "__arrow_c_stream__", "__arrow_c_device_array__")
 
@@ -59,7 +59,7 @@ def fallback(obj: Any, dtype: Any, device: Any, copy: bool | None, force: bool) 
         UnsupportedError: data that a Tensor cannot hold; the message names the way out.
         CopyRefusedError: `copy` is False and only a copy can do.
     """
-    if type(obj) in _NUMBERS:  # the commonest case, t[i] = 1.0, has no protocol to look for
+    if type(obj) in _PLAIN:  # no protocol to look for
         return _from_sequence(obj, dtype, device, copy, force)
     _hooks.guard(obj)
     problem = _explain(obj)

@@ -80,6 +80,12 @@ def _setitem(tensor, key, value):
     _compute_operators.load().setitem(tensor, key, value)
 
 
+def _numpy_slowly(tensor, force):
+    from dlx import tensor as module
+
+    return module.numpy_array(tensor, force)
+
+
 def _in_subinterpreter():
     """Whether this is not the main interpreter.
 
@@ -127,6 +133,7 @@ def _attach():
         "convert_slowly": _convert_slowly,
         "getitem": _getitem,
         "setitem": _setitem,
+        "numpy_slowly": _numpy_slowly,
     }
     status = _library.attach(id(object), id(namespace))
     if status:
@@ -157,6 +164,7 @@ globals().update(
         "_adopt",
         "_flags",
         "_usual",
+        "_note_numpy",
         "_check_stream",
         "_current_device",
         "_device_types",

@@ -138,6 +138,7 @@ def _by_numpy(obj: Any, shape: Shape) -> Any:
     numpy = sys.modules.get("numpy")
     if numpy is None:
         return None
+    dtypes.note_numpy()  # from now on the native code reads most of its scalars
     flat = [obj]
     for extent in shape:
         if any(type(part) not in (list, tuple) or len(part) != extent for part in flat):

@@ -238,6 +238,16 @@ def _code_of_numpy(obj: Any) -> DTypeCode:
     return _capi.dtype_parse(obj.name)
 
 
+def note_numpy() -> None:
+    """Tell the native code what it needs of NumPy, which is imported already."""
+    import numpy
+
+    from dlx import _native
+
+    numbers = [numpy.dtype(letter).type for letter in "?bhilqBHILQefdFD"]
+    _native._note_numpy(numpy.array, numpy.asarray, tuple(numbers))
+
+
 def explain_numpy_dtype(obj: Any) -> str | None:
     """Why DLPack cannot carry this numpy.dtype and what to call instead; None if it can."""
     if obj.names is not None:

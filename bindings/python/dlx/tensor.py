@@ -60,23 +60,12 @@ def to_device(self: Tensor, device: DeviceLike, /, *, stream: Any = None) -> Ten
     return self if _native._handle(moved) == _native._handle(self) else moved
 
 
-def numpy_array(self: Tensor, *, force: bool = False) -> NDArray[Any]:
-    """A plain `numpy.ndarray` on the same memory: writes show both ways.
-
-    Pinned memory, and managed memory that the CPU may use while the device works, is shared too, once
-    it is ready. The array is read-only if the tensor is. Types that NumPy lacks (bfloat16, FP8) come as the dtypes of
-    ml_dtypes, where that is installed.
-
-    Args:
-        force: allow a copy from another device. It allows nothing else.
-
-    Raises:
-        DeviceRefusedError: the data is on another device, and `force` is False.
-        UnsupportedError: neither NumPy nor ml_dtypes has the dtype, or it is packed below a byte.
-        ImportError: NumPy is not installed.
-    """
+def numpy_array(self: Tensor, force: bool = False) -> NDArray[Any]:
+    """`Tensor.numpy`, which is native and has the documentation, where the buffer protocol will not
+    do, and the first time."""
     import numpy
 
+    dtypes.note_numpy()
     if self.device.device_type != _CPU:
         here = to_device(self, "cpu") if force else in_place(self)
         if here is None:
@@ -86,7 +75,7 @@ def numpy_array(self: Tensor, *, force: bool = False) -> NDArray[Any]:
             )
         return numpy_array(here)
     if isinstance(self.dtype, numpy.dtype):
-        return numpy.asarray(memoryview(self))
+        return numpy.asarray(self)
     code = _capi.tensor_dtype(self)
     found = dtypes.numpy_dtype(code, extended=True)
     if found is None or (code[1] < 8 and not _native._flags(self) & _PADDED):
@@ -357,7 +346,6 @@ def attach(cls: type[Tensor]) -> None:
     """Give the native type its Python-written methods. Called once, by dlx._native."""
     methods: dict[str, Any] = {
         "to_device": to_device,
-        "numpy": numpy_array,
         "tolist": tolist,
         "item": item,
         "tobytes": tobytes,
