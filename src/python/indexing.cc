@@ -1,6 +1,7 @@
 #include <cstring>
 
 #include "src/python/tensor_type.h"
+#include "src/python/types.h"
 #include "src/tensor/convert.h"
 #include "src/tensor/views.h"
 
@@ -68,10 +69,12 @@ class Indexer {
 };
 
 /// An integer, or a 0-d array of one; arrays with axes have __index__ too, but it is a TypeError.
+/// Truth values are masks.
 bool is_integer(PyObject* key) {
   if (key->type == api.long_type) return true;
   if (key->type == api.bool_type || api.PyIndex_Check(key) == 0) return false;
   if (is_tensor(key) && tensor_of(key)->dl.ndim > 0) return false;
+  if ((look_up_type(key->type).flags & kBoolean) != 0) return false;
   const Ref number(api.PyNumber_Index(key));
   if (number) return true;
   if (api.PyErr_ExceptionMatches(api.type_error) == 0) throw PythonError();
@@ -102,9 +105,15 @@ TensorRef index(Tensor* tensor, PyObject* const* keys, intptr_t count) {
     raise(api.index_error, "too many indices (got %lld for a tensor of %d axes)",
           static_cast<long long>(consumed), ndim);
   }
-  if (ellipses > 1) raise(api.index_error, "an index may have one ... only");
+  if (ellipses > 1) {
+    raise(api.index_error, "an index may have one ... only (got %lld)",
+          static_cast<long long>(ellipses));
+  }
   const intptr_t new_ndim = ndim - integers + new_axes;
-  if (new_ndim > DLX_MAX_NDIM) raise(api.index_error, "too many new axes");
+  if (new_ndim > DLX_MAX_NDIM) {
+    raise(api.index_error, "too many new axes (got %lld axes in all, expected at most %d)",
+          static_cast<long long>(new_ndim), DLX_MAX_NDIM);
+  }
   Indexer indexer(tensor, static_cast<int32_t>(new_ndim));
   for (intptr_t i = 0; i < count; ++i) {
     if (keys[i]->type == api.slice_type) {
@@ -125,7 +134,10 @@ TensorRef index_by(Tensor* tensor, PyObject* key) {
   constexpr intptr_t kMost = 64;  // index expressions in one key; nobody writes more
   PyObject* keys[kMost];
   const intptr_t count = api.PyTuple_Size(key);
-  if (count > kMost) raise(api.index_error, "too many indices");
+  if (count > kMost) {
+    raise(api.index_error, "too many indices (got %lld, expected at most %lld)",
+          static_cast<long long>(count), static_cast<long long>(kMost));
+  }
   for (intptr_t i = 0; i < count; ++i) keys[i] = api.PyTuple_GetItem(key, i);
   return index(tensor, keys, count);
 }
@@ -135,7 +147,7 @@ TensorRef index_by(Tensor* tensor, PyObject* key) {
 intptr_t tensor_length(PyObject* self) {
   return enter("len", intptr_t{-1}, [&] {
     Tensor* tensor = tensor_of(self);
-    if (tensor->dl.ndim == 0) raise(api.type_error, "len() of a 0-d tensor");
+    if (tensor->dl.ndim == 0) raise(api.type_error, "len() of a 0-d Tensor, which has no axis");
     return static_cast<intptr_t>(tensor->dl.shape[0]);
   });
 }

@@ -18,6 +18,7 @@ enum TypeFlags : int {
   kPlain = 512,             ///< the guard hook has nothing to say about it; see import_plain()
   kLateArrow = 1024,        ///< with kPlain: `__arrow_c_array__` comes after the array interfaces
   kLateArrowStream = 2048,  ///< the same for `__arrow_c_stream__`
+  kBoolean = 4096,          ///< a truth value, whatever its __index__ says
   kHasDlpack = 32           ///< found here: the type has __dlpack__, or is the capsule's
 };
 

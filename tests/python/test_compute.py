@@ -11,7 +11,7 @@ import dlx
 
 numpy = pytest.importorskip("numpy")
 
-NUMPY_1 = numpy.__version__.startswith("1.")
+NUMPY = tuple(map(int, numpy.__version__.split(".")[:2]))
 BINARY = ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow"]
 BITWISE = ["and_", "or_", "xor", "lshift", "rshift"]
 COMPARISONS = ["eq", "ne", "lt", "le", "gt", "ge"]
@@ -68,9 +68,9 @@ def test_operators_agree_with_numpy(seeded, name):
         expected = outcome(function, a, b)
         same(outcome(function, dlx.asarray(a), dlx.asarray(b)), expected)
         same(outcome(function, dlx.asarray(a), b), expected)
-        # NumPy's own operator comes first, and hands over; but NumPy 1.x takes whatever has
-        # __index__ for the number in a power.
-        if (a.ndim or b.ndim == 0) and not (NUMPY_1 and name == "pow" and b.size == 1):
+        # NumPy's own operator comes first, and hands over; but before 2.3 it takes whatever has
+        # __index__ or __float__ for the number in a power.
+        if (a.ndim or b.ndim == 0) and not (NUMPY < (2, 3) and name == "pow" and b.size == 1):
             same(outcome(function, a, dlx.asarray(b)), expected)
 
 
@@ -325,7 +325,7 @@ def test_membership():
     assert None not in t
     assert "1" not in t
     assert dlx.asarray([1, 2]) in t  # some element equals, as NumPy has it
-    with pytest.raises(TypeError, match="sequence"):
+    with pytest.raises(TypeError, match=r"one number \(got a list\)"):
         _ = [1, 2] in t
 
 
@@ -362,7 +362,7 @@ def test_small_floats_compute_with_ml_dtypes():
         t = dlx.asarray([1.0, 2.0, 3.0], dtype=name)
         result = t * 2
         assert type(result) is dlx.Tensor
-        assert str(result.dtype) == name
+        assert result.dtype == dlx.dtype((t.numpy() * 2).dtype)  # before NumPy 2.1 a float32
         assert result.tolist() == [2, 4, 6]
         assert numpy.sum(t).item() == 6
         address = t.data_ptr

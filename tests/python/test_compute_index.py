@@ -37,7 +37,7 @@ def keys(rng, shape):
         (..., rows % shape[2]),
         (None, rows, 0),
         True,
-        True if numpy.__version__.startswith("1.") else numpy.True_,  # an int there, by __index__
+        numpy.True_,
         numpy.zeros(0, numpy.int64),
     ]
 

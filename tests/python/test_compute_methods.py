@@ -35,7 +35,7 @@ def test_methods_are_numpy_s(name):
     tensor = dlx.asarray(SOURCE)
     for call in CALLS[name]:
         args, kwargs = ((), call) if isinstance(call, dict) else (call, {})
-        if name == "clip" and kwargs and int(numpy.__version__.split(".")[0]) < 2:
+        if name == "clip" and kwargs and not hasattr(numpy, "__array_namespace_info__"):
             continue  # NumPy 2.1 named it min
         result = getattr(tensor, name)(*args, **kwargs)
         expected = getattr(SOURCE, name)(*args, **kwargs)

@@ -4,8 +4,9 @@
     xp.mean(xp.exp(t), axis=0)
 
 Almost every name is NumPy's own of the same name, with Tensors in and Tensors out, made when it is
-first used. NumPy 2 follows the standard by itself; on NumPy 1.x this needs array-api-compat. Names of
-NumPy that the standard does not have work in the same way.
+first used. NumPy 2.3 and newer follow the standard by themselves; older ones are taken through
+array-api-compat. Without that, NumPy 2.1 and 2.2 follow the standard of 2023, as
+`__array_api_version__` then says. Names of NumPy that the standard does not have work in the same way.
 
 Source: array API standard 2024.12.
 """
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
     from dlx._native import Tensor
 
-__array_api_version__ = "2024.12"
 _VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
 _SUBMODULES = ("fft", "lib", "lib.stride_tricks", "linalg")
 
@@ -38,9 +38,12 @@ from_dlpack = _native.from_dlpack
 
 def require_version(version: str | None) -> None:
     """Raises InvalidArgumentError unless `version` is None or a version that this module follows."""
-    if version is not None and version not in _VERSIONS:
+    if version is None:
+        return
+    followed = [known for known in _VERSIONS if known <= _version_of(_standard())]
+    if version not in followed:
         raise InvalidArgumentError(
-            f"`api_version` is not followed (got {version!r}, expected one of {', '.join(_VERSIONS)})"
+            f"`api_version` is not followed (got {version!r}, expected one of {', '.join(followed)})"
         )
 
 
@@ -87,17 +90,25 @@ def _sort_options(x: Any, axis: int, descending: bool, stable: bool) -> dict[str
     return {"axis": axis, "descending": descending, "stable": stable}
 
 
+def _version_of(namespace: types.ModuleType) -> str:
+    """The version of the standard that it follows, of those that this module knows; "" if none."""
+    version: str = getattr(namespace, "__array_api_version__", "")
+    return version if version < _VERSIONS[-1] else _VERSIONS[-1]  # `min` is a function of xp here
+
+
 @functools.cache
 def _standard() -> types.ModuleType:
     """The namespace of NumPy that follows the standard."""
-    if int(numpy.__version__.partition(".")[0]) >= 2:
+    if _version_of(numpy) == _VERSIONS[-1]:
         return numpy
     try:
         return importlib.import_module("array_api_compat.numpy")
     except ImportError:
+        if hasattr(numpy, "__array_namespace_info__"):
+            return numpy
         raise UnavailableError(
             f"NumPy {numpy.__version__} does not follow the array API standard by itself: install "
-            "NumPy 2, or array-api-compat beside it"
+            "NumPy 2.1 or newer, or array-api-compat beside it"
         ) from None
 
 
@@ -204,6 +215,8 @@ def __array_namespace_info__() -> _Info:
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__array_api_version__":
+        return _version_of(_standard())
     value = _adapt(_standard(), name, __name__)
     globals()[name] = value
     return value
