@@ -87,7 +87,15 @@ def _hand_over(tensor: Tensor, profile: Profile, module: ModuleType, copy: bool 
         )
     if not reasons and profile.strides != _profiles.ANY:
         tensor = _plain_strides(tensor, profile)
-    return profile.deliver(module, tensor, bool(copy or reasons))
+    try:
+        return profile.deliver(module, tensor, bool(copy or reasons))
+    except UnsupportedError as error:
+        if not reasons or tensor.device.device_type == _profiles.CPU:
+            raise
+        raise UnsupportedError(
+            f"convert: {profile.name} cannot share this tensor, since {'; '.join(reasons)}, and it "
+            f"cannot be copied where it is: {error}"
+        ) from None
 
 
 def _is_own(cls: type, profile: Profile) -> bool:

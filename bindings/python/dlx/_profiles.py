@@ -352,8 +352,9 @@ _TABLE = (
     ),
     Profile(
         "dpnp", "dpnp", _dpnp, owns="dpnp.dpnp_array.dpnp_array", names=_PLAIN, devices=(ONEAPI,),
-        readonly=HONOURS,
-        notes="has arrays of oneAPI devices only; its from_dlpack makes NumPy arrays of CPU data",
+        strides=POSITIVE, readonly=HONOURS,
+        notes="has arrays of oneAPI devices only; its from_dlpack makes NumPy arrays of CPU data, and "
+        "fails on negative strides",
     ),
     Profile(
         "pyarrow", "pyarrow", _arrow_tensor, owns="pyarrow.lib.Tensor", strides=POSITIVE,

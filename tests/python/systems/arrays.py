@@ -49,6 +49,12 @@ def _frozen(array):
     return array
 
 
+def _repeated(count, row):
+    """Rows that are the same memory, writable, of any dtype: as_strided knows NumPy's only."""
+    bytes_of_row = row.view(numpy.uint8)
+    return numpy.ndarray((count, *row.shape), row.dtype, bytes_of_row, strides=(0, row.itemsize))
+
+
 LAYOUTS = {
     "contiguous": lambda **kw: aligned(3, 4, **kw),
     "column-major": lambda **kw: aligned(4, 3, **kw).T,
@@ -56,9 +62,7 @@ LAYOUTS = {
     "rows": lambda **kw: aligned(32, 2, **kw)[16:32:8],
     "columns": lambda **kw: aligned(3, 32, **kw)[:, 16:20],
     "reversed": lambda **kw: aligned(3, 4, **kw)[::-1, ::-1],
-    "broadcast": lambda **kw: numpy.lib.stride_tricks.as_strided(
-        aligned(4, **kw), (3, 4), (0, aligned(1, **kw).itemsize)
-    ),
+    "broadcast": lambda **kw: _repeated(3, aligned(4, **kw)),
     "0-d": lambda **kw: aligned(1, **kw).reshape(()),
     "empty": lambda **kw: aligned(3, 4, **kw)[:0],
     "length 1, reversed": lambda **kw: aligned(1, 4, **kw)[::-1],

@@ -37,35 +37,51 @@ def test_it_is_another_device():
     assert tuple(tensor.__dlpack_device__()) == (14, 0)
 
 
-@pytest.mark.parametrize("name", arrays.NUMPY_NAMES)
-def test_dtypes_go_there_and_back_without_a_copy(name):
-    source = on_device(arrays.numpy_array(name))
-    tensor = dlx.asarray(source)
-    back = dlx.convert(tensor, dpnp, copy=False)
+# Made there: what goes to the device arrives compact and aligned.
+LAYOUTS = {
+    "contiguous": lambda x: x,
+    "column-major": lambda x: x.T,
+    "permuted": lambda x: dpnp.reshape(x, (2, 2, 3)).transpose(2, 0, 1),
+    "rows": lambda x: x[::2],
+    "columns": lambda x: x[:, 1:3],
+    "reversed": lambda x: x[::-1, ::-1],
+    "length 1, reversed": lambda x: x[:1][::-1],
+    "broadcast": lambda x: dpnp.broadcast_to(x[0], (2, 4)),
+    "0-d": lambda x: x[1, 2],
+    "element aligned": lambda x: x[1:],
+    "read-only": lambda x: _frozen(x),
+    "5 axes": lambda x: dpnp.reshape(x, (1, 3, 1, 4, 1)),
+}
 
-    assert str(tensor.dtype) == name
-    assert tensor.data_ptr == address(source) == address(back)
+
+def _frozen(x):
+    x.get_array().flags.writable = False
+    return x
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("name", arrays.NUMPY_NAMES)
+def test_every_dtype_and_layout_goes_there_and_back(name, layout):
+    source = LAYOUTS[layout](on_device(arrays.aligned(3, 4, dtype=name)))
+    tensor = dlx.asarray(source)
+
+    assert (str(tensor.dtype), tensor.shape) == (name, source.shape)
+    assert tensor.data_ptr == address(source)
+    assert tensor.readonly or layout != "read-only"
+    assert dlx.asarray(source, device="cpu").tolist() == values(source)
+    if layout == "reversed":  # dpnp 0.20 fails on that, and copies keep such strides there
+        with pytest.raises(dlx.CopyRefusedError, match="negative strides"):
+            dlx.convert(tensor, dpnp, copy=False)
+        with pytest.raises(dlx.UnsupportedError, match=r"negative strides.*cannot be copied where"):
+            dlx.convert(tensor, dpnp)
+        return
+    back = dlx.convert(tensor, dpnp, copy=False)
+    assert address(back) == address(source)
     assert type(back) is type(source)
     assert values(back) == values(source)
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda x: x.T,
-        lambda x: x[::2],
-        lambda x: x[:, 1:3],
-        lambda x: x[1, 2],
-        lambda x: dpnp.broadcast_to(x[0], (2, 4)),
-        lambda x: x[1:],
-    ],
-)
-def test_layouts(change):
-    source = change(on_device(arrays.aligned(3, 4)))
-    back = dlx.convert(dlx.asarray(source), "dpnp", copy=False)
-
-    assert values(back) == values(source)
-    assert address(back) == address(source)
+    if layout not in ("read-only", "broadcast"):
+        source[...] = source[(-1,) * source.ndim]
+        assert values(back) == values(source)
 
 
 def test_empty_arrays_are_imported():

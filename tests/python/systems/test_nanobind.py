@@ -2,72 +2,21 @@
 
 from __future__ import annotations
 
-import importlib.util
-import shutil
-import subprocess
-import sysconfig
-from pathlib import Path
-
 import arrays
+import nanobind_extension
 import pytest
 
 import dlx
 
 nanobind = arrays.require("nanobind")
-INCLUDE = Path(sysconfig.get_path("include"))
-pytestmark = [
-    pytest.mark.skipif(
-        not (INCLUDE / "Python.h").exists(), reason=f"no Python.h in {INCLUDE}: cannot compile"
-    ),
-    pytest.mark.skipif(shutil.which("g++") is None, reason="no g++: cannot compile"),
-]
-
-SOURCE = """
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-#include <nanobind/stl/string.h>
-namespace nb = nanobind;
-
-NB_MODULE(dlx_nanobind_test, m) {
-    m.def("address", [](nb::ndarray<nb::ro> x) { return (uintptr_t) x.data(); });
-    m.def("writable", [](nb::ndarray<> x) { return (uintptr_t) x.data(); });
-    m.def("sum", [](nb::ndarray<const float, nb::ndim<2>, nb::device::cpu> x) {
-        double total = 0;
-        auto view = x.view();
-        for (size_t i = 0; i < view.shape(0); ++i)
-            for (size_t j = 0; j < view.shape(1); ++j) total += view(i, j);
-        return total;
-    });
-    m.def("fill", [](nb::ndarray<float, nb::device::cpu> x, float value) {
-        for (size_t i = 0; i < x.size(); ++i) x.data()[i] = value;
-    });
-    m.def("bits", [](nb::ndarray<nb::ro> x) { return x.dtype().bits * 256 + x.dtype().code; });
-    m.def("make", [](size_t n) {
-        float *data = new float[n];
-        for (size_t i = 0; i < n; ++i) data[i] = (float) i;
-        nb::capsule owner(data, [](void *p) noexcept { delete[] (float *) p; });
-        return nb::ndarray<nb::array_api, float>(data, {n}, owner);
-    });
-}
-"""
+pytestmark = pytest.mark.skipif(
+    bool(nanobind_extension.problem()), reason=nanobind_extension.problem()
+)
 
 
 @pytest.fixture(scope="module")
-def extension(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("nanobind")
-    (folder / "test.cpp").write_text(SOURCE)
-    root = Path(nanobind.__file__).parent
-    target = folder / "dlx_nanobind_test.so"
-    subprocess.run(
-        ["g++", "-std=c++17", "-O1", "-fPIC", "-shared", "-fvisibility=hidden",
-         f"-I{INCLUDE}", f"-I{nanobind.include_dir()}", f"-I{root / 'ext' / 'robin_map' / 'include'}",
-         "test.cpp", str(root / "src" / "nb_combined.cpp"), "-o", str(target)],
-        check=True, cwd=folder,
-    )  # fmt: skip
-    spec = importlib.util.spec_from_file_location("dlx_nanobind_test", target)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def extension():
+    return nanobind_extension.load()
 
 
 @pytest.mark.parametrize("layout", [x for x in arrays.LAYOUTS if x not in ("reversed", "empty")])
@@ -97,6 +46,14 @@ def test_dtypes(extension, name):
     dtype = dlx.dtype(tensor.dtype)
 
     assert extension.bits(tensor) == dtype.bits * 256 + dtype.code
+
+
+@pytest.mark.parametrize("name", ["bfloat16", "float8_e4m3fn"])
+def test_dtypes_that_numpy_has_not_come_back(extension, name):
+    tensor = dlx.asarray(arrays.numpy_array(name))
+    back = dlx.asarray(extension.wrap(tensor))
+
+    assert (back.dtype, back.data_ptr) == (tensor.dtype, tensor.data_ptr)
 
 
 def test_writes_are_seen(extension):

@@ -59,6 +59,30 @@ def test_metrics():
     assert float(accuracy_score(labels, dlx.asarray([0, 1, 0, 0]))) == 0.75
 
 
+TABLES = [name for name in arrays.LAYOUTS if name not in ("0-d", "empty", "permuted", "5 axes")]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("layout", TABLES)
+def test_every_layout_of_a_table(layout, dtype):
+    source = arrays.LAYOUTS[layout](dtype=dtype)
+    before = source.copy()
+    result = MaxAbsScaler().fit_transform(dlx.asarray(source))
+
+    assert (type(result), str(result.dtype)) == (dlx.Tensor, dtype)
+    numpy.testing.assert_allclose(result.numpy(), MaxAbsScaler().fit_transform(before))
+    numpy.testing.assert_array_equal(source, before)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "int64", "uint8", "uint64", "float16"])
+def test_other_dtypes_become_floats_as_those_of_arrays_do(dtype):
+    source = arrays.aligned(3, 4, dtype=dtype)
+    result, expected = (MaxAbsScaler().fit_transform(x) for x in (dlx.asarray(source), source))
+
+    assert result.dtype == expected.dtype
+    numpy.testing.assert_allclose(result.numpy(), expected)
+
+
 def test_strided_and_read_only_data():
     table = numpy.concatenate([X, X], axis=1)
     tensor = dlx.asarray(table)[::2, ::-2].as_readonly()
