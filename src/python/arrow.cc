@@ -80,12 +80,6 @@ PyObject* pair_of(TensorRef tensor, bool copied) {
   return pair.detach();
 }
 
-void require_count(intptr_t nargs, intptr_t count) {
-  if (nargs == count) return;
-  raise(api.type_error, "takes %lld arguments (%lld given)", static_cast<long long>(count),
-        static_cast<long long>(nargs));
-}
-
 /// Takes over what the two capsules hold. On failure it remains in them.
 TensorRef import_capsules(PyObject* schema, PyObject* array_capsule, int32_t copy, bool* copied) {
   const arrow::TensorType type = arrow::read_schema(*require_capsule<ArrowSchema>(schema, kSchema));
@@ -110,8 +104,7 @@ TensorRef import_capsules(PyObject* schema, PyObject* array_capsule, int32_t cop
 
 /// _from_arrow(schema, array, copy): the capsules of __arrow_c_array__ or __arrow_c_device_array__.
 PyObject* from_arrow(PyObject*, PyObject* const* args, intptr_t nargs, PyObject*) {
-  return enter("asarray", static_cast<PyObject*>(nullptr), [&] {
-    require_count(nargs, 3);
+  return positional("asarray", nargs, 3, [&] {
     bool copied;
     TensorRef tensor = import_capsules(args[0], args[1], to_copy_mode(args[2]), &copied);
     return pair_of(static_cast<TensorRef&&>(tensor), copied);
@@ -128,8 +121,7 @@ TensorRef import_stream_capsule(PyObject* capsule, int32_t copy, bool* copied) {
 
 /// _from_arrow_object(object, copy): by its __arrow_c_array__ or __arrow_c_device_array__.
 PyObject* from_arrow_object(PyObject*, PyObject* const* args, intptr_t nargs, PyObject*) {
-  return enter("asarray", static_cast<PyObject*>(nullptr), [&] {
-    require_count(nargs, 2);
+  return positional("asarray", nargs, 2, [&] {
     bool copied = false;
     TensorRef tensor = import_by_arrow(args[0], to_copy_mode(args[1]), &copied);
     return pair_of(static_cast<TensorRef&&>(tensor), copied);
@@ -138,8 +130,7 @@ PyObject* from_arrow_object(PyObject*, PyObject* const* args, intptr_t nargs, Py
 
 /// _from_arrow_stream(object, copy): by its __arrow_c_stream__.
 PyObject* from_arrow_stream(PyObject*, PyObject* const* args, intptr_t nargs, PyObject*) {
-  return enter("asarray", static_cast<PyObject*>(nullptr), [&] {
-    require_count(nargs, 2);
+  return positional("asarray", nargs, 2, [&] {
     bool copied;
     TensorRef tensor = import_by_arrow_stream(args[0], to_copy_mode(args[1]), &copied);
     return pair_of(static_cast<TensorRef&&>(tensor), copied);
@@ -154,7 +145,8 @@ arrow::ExportRequest read_requested(PyObject* requested) {
   if (requested == nullptr || requested == api.none) return request;
   const auto* schema = open_capsule<ArrowSchema>(requested, kSchema);
   if (schema == nullptr) {
-    raise(api.type_error, "`requested_schema` must be a PyCapsule named \"%s\" or None", kSchema);
+    raise(api.type_error, "`requested_schema` must be a PyCapsule named \"%s\" or None (got %s)",
+          kSchema, type_text(requested->type).text);
   }
   std::string_view name;
   if (schema->release != nullptr &&

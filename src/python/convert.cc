@@ -1,5 +1,6 @@
 #include <cstdlib>
 #include <cstring>
+#include <string>
 
 #include "src/device/registry.h"
 #include "src/dtype/dtype.h"
@@ -52,7 +53,8 @@ PyObject* number(int64_t value) { return check(api.PyLong_FromLongLong(value)); 
 void read_numbers(PyObject* tuple, int count, const char* hook, int64_t* out) {
   if ((api.PyType_GetFlags(tuple->type) & kTypeFlagTuple) == 0 ||
       api.PyTuple_Size(tuple) != count) {
-    raise(api.type_error, "the hook %s must return a tuple of %d numbers", hook, count);
+    raise(api.type_error, "the hook %s must return a tuple of %d numbers (got %s)", hook, count,
+          type_text(tuple->type).text);
   }
   for (int i = 0; i < count; ++i) out[i] = to_int64(api.PyTuple_GetItem(tuple, i), hook);
 }
@@ -179,7 +181,8 @@ int32_t to_copy_mode(PyObject* object) {
   if (object == nullptr || object == api.none) return DLX_COPY_IF_NEEDED;
   if (object == api.true_) return DLX_COPY_ALWAYS;
   if (object == api.false_) return DLX_COPY_NEVER;
-  raise(api.type_error, "`copy` must be True, False or None");
+  raise(api.type_error, "`copy` must be True, False or None (got %s)",
+        type_text(object->type).text);
 }
 
 int32_t to_order(PyObject* object) {
@@ -189,7 +192,14 @@ int32_t to_order(PyObject* object) {
   if (text && order == nullptr) throw PythonError();
   if (order != nullptr && std::strcmp(order, "C") == 0) return DLX_ORDER_C;
   if (order != nullptr && std::strcmp(order, "F") == 0) return DLX_ORDER_F;
-  raise(text ? api.value_error : api.type_error, "`order` must be \"C\" or \"F\"");
+  if (text) raise(api.value_error, "`order` must be \"C\" or \"F\" (got \"%.40s\")", order);
+  raise(api.type_error, "`order` must be \"C\" or \"F\" (got %s)", type_text(object->type).text);
+}
+
+bool to_force(PyObject* object) {
+  if (object == nullptr || object == api.false_) return false;
+  if (object == api.true_) return true;
+  raise(api.type_error, "`force` must be True or False (got %s)", type_text(object->type).text);
 }
 
 PyObject* dtype_object(DLDataType dtype) {
@@ -251,17 +261,25 @@ const char* tuple_hint(const Signature& signature) {
   return signature.names[0] == &names.axes ? ": pass the axes as one tuple" : "";
 }
 
-[[noreturn]] void fail_missing(const Signature& signature, int i) {
-  const char* name = i < signature.positional_only
-                         ? nullptr
-                         : api.PyUnicode_AsUTF8AndSize(*signature.names[i], nullptr);
-  if (name == nullptr) {
-    raise(api.type_error, "%s() missing required argument %d", signature.function, i + 1);
-  }
-  raise(api.type_error, "%s() missing required argument '%s'", signature.function, name);
+/// An argument in messages: by its name, or by its place where it has no name for callers.
+std::string argument_text(const Signature& signature, int i) {
+  if (i < signature.positional_only) return std::to_string(i + 1);
+  const char* name = api.PyUnicode_AsUTF8AndSize(*signature.names[i], nullptr);
+  return name == nullptr ? throw PythonError() : "'" + std::string(name) + "'";
 }
 
 }  // namespace
+
+void require_count(const char* function, intptr_t nargs, intptr_t count) {
+  if (nargs == count) return;
+  raise(api.type_error, "%s() takes %lld arguments (%lld given)", function,
+        static_cast<long long>(count), static_cast<long long>(nargs));
+}
+
+Tensor* require_tensor(PyObject* object, const char* name) {
+  if (is_tensor(object)) return tensor_of(object);
+  raise(api.type_error, "`%s` must be a dlx.Tensor (got %s)", name, type_text(object->type).text);
+}
 
 void parse_arguments(const Signature& signature, PyObject* const* args, intptr_t nargs,
                      PyObject* kwnames, PyObject** values) {
@@ -275,12 +293,15 @@ void parse_arguments(const Signature& signature, PyObject* const* args, intptr_t
   for (intptr_t k = 0; k < keywords; ++k) {
     const int i = find_keyword(signature, api.PyTuple_GetItem(kwnames, k));
     if (values[i] != nullptr) {
-      raise(api.type_error, "%s() got multiple values for argument %d", signature.function, i + 1);
+      raise(api.type_error, "%s() got multiple values for argument %s", signature.function,
+            argument_text(signature, i).c_str());
     }
     values[i] = args[nargs + k];
   }
   for (int i = 0; i < signature.required; ++i) {
-    if (values[i] == nullptr) fail_missing(signature, i);
+    if (values[i] != nullptr) continue;
+    raise(api.type_error, "%s() missing required argument %s", signature.function,
+          argument_text(signature, i).c_str());
   }
 }
 

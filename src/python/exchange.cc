@@ -2,6 +2,7 @@
 #include <new>
 
 #include "src/python/tensor_type.h"
+#include "src/python/types.h"
 #include "src/tensor/dlpack.h"
 #include "src/tensor/order.h"
 
@@ -11,10 +12,11 @@ namespace {
 /// The C functions behind `type(t).__dlpack_c_exchange_api__` (DLPack 1.3). The caller holds the
 /// GIL; 0, or -1 with a Python exception set. None of them synchronises.
 
-Tensor* require_tensor(void* object) {
+Tensor* require_own(void* object) {
   auto* python = static_cast<PyObject*>(object);
   if (python == nullptr || !is_tensor(python)) {
-    raise(api.type_error, "the object is not a dlx.Tensor, whose exchange table this is");
+    raise(api.type_error, "the object is not a dlx.Tensor, whose exchange table this is (got %s)",
+          python == nullptr ? "NULL" : type_text(python->type).text);
   }
   return tensor_of(python);
 }
@@ -22,7 +24,7 @@ Tensor* require_tensor(void* object) {
 int from_py_object(void* object, DLManagedTensorVersioned** out) {
   *out = nullptr;
   return enter("managed_tensor_from_py_object_no_sync", -1, [&] {
-    Tensor* tensor = require_tensor(object);
+    Tensor* tensor = require_own(object);
     make_ready_on_current(tensor);  // the stream that consumers of the table work on
     *out = exports_as_is(tensor) ? export_shared(tensor) : export_versioned(tensor, {});
     return 0;
@@ -40,7 +42,7 @@ int to_py_object(DLManagedTensorVersioned* managed, void** out) {
 
 int dltensor_from_py_object(void* object, DLTensor* out) {
   return enter("dltensor_from_py_object_no_sync", -1, [&] {
-    Tensor* tensor = require_tensor(object);
+    Tensor* tensor = require_own(object);
     // A bare DLTensor has no flags, and nothing may be allocated here.
     if (tensor->readonly() || (tensor->padded() && tensor->dl.dtype.bits < 8)) {
       fail(DLX_ERROR_UNSUPPORTED, "a bare DLTensor cannot say that the data is %s",

@@ -1,5 +1,6 @@
 #include "src/device/registry.h"
 #include "src/python/tensor_type.h"
+#include "src/python/types.h"
 #include "src/tensor/dlpack.h"
 
 namespace dlx::py {
@@ -35,8 +36,10 @@ void read_pair(PyObject* object, const char* name, int64_t* first, int64_t* seco
   const bool tuple =
       object->type == api.tuple_type || (api.PyType_GetFlags(object->type) & kTypeFlagTuple) != 0;
   const bool pair = tuple && api.PyTuple_Size(object) == 2;
-  if (!pair)
-    raise(api.type_error, "__dlpack__: `%s` must be a tuple of two integers or None", name);
+  if (!pair) {
+    raise(api.type_error, "__dlpack__: `%s` must be a tuple of two integers or None (got %s)", name,
+          type_text(object->type).text);
+  }
   *first = to_int64(api.PyTuple_GetItem(object, 0), name);
   *second = to_int64(api.PyTuple_GetItem(object, 1), name);
 }

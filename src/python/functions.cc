@@ -11,44 +11,33 @@
 namespace dlx::py {
 namespace {
 
-/// Entry of a positional function of exactly `count` arguments.
-template <typename Body>
-PyObject* positional(const char* function, intptr_t nargs, intptr_t count, Body&& body) {
-  return enter(function, static_cast<PyObject*>(nullptr), [&]() -> PyObject* {
-    if (nargs != count) {
-      raise(api.type_error, "%s() takes %lld arguments (%lld given)", function,
-            static_cast<long long>(count), static_cast<long long>(nargs));
-    }
-    return body();
-  });
-}
-
 PyObject* none() {
   api.Py_IncRef(api.none);
   return api.none;
 }
 
-Tensor* require_tensor(PyObject* object, const char* name) {
-  if (!is_tensor(object)) raise(api.type_error, "`%s` must be a dlx.Tensor", name);
-  return tensor_of(object);
-}
-
 DLDataType read_dtype_code(PyObject* object) {
   const Int64List code(object, "dtype");
-  if (code.count() != 3) raise(api.type_error, "`dtype` must be (code, bits, lanes)");
+  if (code.count() != 3) {
+    raise(api.type_error, "`dtype` must be (code, bits, lanes) (got %d numbers)", code.count());
+  }
   const int64_t* n = code.data();
   if (n[0] < 0 || n[0] > 255 || n[1] < 0 || n[1] > 255 || n[2] < 0 || n[2] > 65535) {
-    raise(api.value_error, "`dtype` is out of range");
+    raise(api.value_error, "`dtype` is out of range (got %lld, %lld, %lld)",
+          static_cast<long long>(n[0]), static_cast<long long>(n[1]), static_cast<long long>(n[2]));
   }
   return make_dtype(static_cast<int>(n[0]), static_cast<int>(n[1]), static_cast<int>(n[2]));
 }
 
 DLDevice read_device_code(PyObject* object) {
   const Int64List code(object, "device");
-  if (code.count() != 2) raise(api.type_error, "`device` must be (type, id)");
+  if (code.count() != 2) {
+    raise(api.type_error, "`device` must be (type, id) (got %d numbers)", code.count());
+  }
   const int64_t* n = code.data();
   if (n[0] != static_cast<int32_t>(n[0]) || n[1] != static_cast<int32_t>(n[1])) {
-    raise(api.value_error, "`device` is out of range");
+    raise(api.value_error, "`device` is out of range (got %lld, %lld)",
+          static_cast<long long>(n[0]), static_cast<long long>(n[1]));
   }
   DLDevice device;
   device.device_type = static_cast<DLDeviceType>(n[0]);

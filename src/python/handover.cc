@@ -89,6 +89,7 @@ PyObject* convert(PyObject*, PyObject* const* args, intptr_t nargs, PyObject* kw
     } else {
       parse_arguments(kSignature, args, nargs, kwnames, values);
       (void)to_copy_mode(values[3]);
+      (void)to_force(values[4]);
     }
     Target* target = kwnames == nullptr ? find_target(values[1]) : nullptr;
     PyObject* own = target == nullptr ? nullptr : ask_own(target, values[0]);

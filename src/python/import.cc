@@ -105,8 +105,10 @@ Ref call_fallback(PyObject* object, PyObject* dtype, PyObject* device, PyObject*
   Ref result(check(api.PyObject_CallFunctionObjArgs(
       state.asarray_fallback, object, or_none(dtype), or_none(device), or_none(copy),
       force == nullptr ? api.false_ : force, nullptr)));
-  if (!is_tensor(result.get()))
-    raise(api.type_error, "the hook asarray_fallback must return a Tensor");
+  if (!is_tensor(result.get())) {
+    raise(api.type_error, "the hook asarray_fallback must return a Tensor (got %s)",
+          type_text(result.get()->type).text);
+  }
   return result;
 }
 
@@ -152,7 +154,7 @@ Ref readable_array_of(PyObject* object, Request request) {
 /// `values` as in the signature of asarray.
 Ref asarray_of(PyObject* const* values) {
   PyObject* object = values[0];
-  const bool force = values[4] != nullptr && values[4] == api.true_;
+  const bool force = to_force(values[4]);
   Request request = read_request(values[2], values[3]);
   auto import = [&] {
     return force ? readable_array_of(object, request) : array_of(object, request);

@@ -89,7 +89,9 @@ constexpr Signature kSqueeze = {"squeeze", 1, 1, 0, 0, {&names.axis}};
 
 TensorRef do_expand_dims(Tensor* tensor, PyObject* const* values) {
   const int64_t axis = values[0] == nullptr ? 0 : to_int64(values[0], "axis");
-  if (axis < INT32_MIN || axis > INT32_MAX) raise(api.index_error, "`axis` is out of range");
+  if (axis < INT32_MIN || axis > INT32_MAX) {
+    raise(api.index_error, "`axis` is out of range (got %lld)", static_cast<long long>(axis));
+  }
   return expand_dims(tensor, static_cast<int32_t>(axis));
 }
 constexpr Signature kExpandDims = {"expand_dims", 1, 1, 0, 0, {&names.axis}};
@@ -125,11 +127,12 @@ PyObject* to_numpy(PyObject* self, PyObject* const* args, intptr_t nargs, PyObje
     static constexpr Signature kSignature = {"numpy", 1, 0, 0, 0, {&names.force}};
     PyObject* values[1];
     parse_arguments(kSignature, args, nargs, kwnames, values);
+    const bool force = to_force(values[0]);
     const DLTensor& dl = tensor_of(self)->dl;
     const bool usual = dl.device.device_type == kDLCPU && buffer_format(dl.dtype) != nullptr;
     if (usual && state.numpy_asarray != nullptr) return call(state.numpy_asarray, self).detach();
-    return check(api.PyObject_CallFunctionObjArgs(
-        state.numpy_slowly, self, values[0] == nullptr ? api.false_ : values[0], nullptr));
+    return check(api.PyObject_CallFunctionObjArgs(state.numpy_slowly, self,
+                                                  force ? api.true_ : api.false_, nullptr));
   });
 }
 

@@ -98,11 +98,13 @@ TypeNumber known_type(const Descr& descr) noexcept {
   return descr.byte_order == kForeignOrder ? TypeNumber{0, 0} : kTypeNumbers[number];
 }
 
-/// The dtype; the hook tells what the numbers do not, and raises for what cannot be exchanged.
+/// The dtype; hooks tell what the numbers do not, and raise for what cannot be exchanged.
 DLDataType dtype_of(const Ndarray& array) {
   const TypeNumber known = known_type(*array.descr);
-  if (known.bits == 0) return to_dtype(reinterpret_cast<PyObject*>(array.descr));
-  return make_dtype(known.code, known.bits);
+  if (known.bits != 0) return make_dtype(known.code, known.bits);
+  auto* descr = reinterpret_cast<PyObject*>(array.descr);
+  const Ref fine(check(api.PyObject_CallFunctionObjArgs(state.check_dtype, descr, nullptr)));
+  return to_dtype(descr);
 }
 
 /// Strides in elements; false if some are not whole elements.

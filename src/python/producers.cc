@@ -54,15 +54,15 @@ void prefer_guards_reason(PyObject* object) noexcept {
 
 /// The table never synchronises: the data of a device is ready behind the stream that the library
 /// works on now. Work of ours follows that stream from now on.
-void order_by_table(const DLPackExchangeAPI& table, Tensor* tensor) {
+void order_by_table(PyObject* object, const DLPackExchangeAPI& table, Tensor* tensor) {
   const Worker worker = find_worker(tensor->dl);
   if (worker.backend == nullptr) return;
   const int32_t type = stream_family(static_cast<int32_t>(tensor->dl.device.device_type));
   void* stream = nullptr;
   if (table.current_work_stream(static_cast<DLDeviceType>(type), worker.id, &stream) != 0) {
     if (api.PyErr_Occurred() != nullptr) throw PythonError();
-    raise(api.buffer_error, "the exchange table of the type names no current stream of %s",
-          device_text(type, worker.id).text);
+    raise(api.buffer_error, "the exchange table of %s names no current stream of %s",
+          type_text(object->type).text, device_text(type, worker.id).text);
   }
   follow_work_stream(table.current_work_stream);
   note_written(tensor, number_of_handle(*worker.backend, stream));
@@ -82,7 +82,8 @@ Imported import_by_table(PyObject* object, const TypeEntry& entry, const Request
   DLManagedTensorVersioned* managed = nullptr;
   if (entry.table->managed_tensor_from_py_object_no_sync(object, &managed) != 0) {
     if (api.PyErr_Occurred() == nullptr) {
-      raise(api.buffer_error, "the exchange table of the type refused, without a reason");
+      raise(api.buffer_error, "the exchange table of %s refused, without a reason",
+            type_text(object->type).text);
     }
     prefer_guards_reason(object);
     throw PythonError();
@@ -109,7 +110,7 @@ Imported import_by_table(PyObject* object, const TypeEntry& entry, const Request
   }
   if (!host) {
     try {
-      order_by_table(*entry.table, imported.tensor.get());
+      order_by_table(object, *entry.table, imported.tensor.get());
     } catch (const PythonError&) {
       const WithoutPendingError
           aside;  // the producer's deleter may be Python code, which clears it

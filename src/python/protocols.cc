@@ -47,7 +47,8 @@ Imported import_array_method(PyObject* object) {
   const Ref tensor(
       check(api.PyObject_CallFunctionObjArgs(state.array_result, object, array.get(), nullptr)));
   if (!is_tensor(tensor.get())) {
-    raise(api.type_error, "the hook array_result must return a Tensor");
+    raise(api.type_error, "the hook array_result must return a Tensor (got %s)",
+          type_text(tensor.get()->type).text);
   }
   imported.tensor = TensorRef::share(tensor_of(tensor.get()));
   return imported;

@@ -9,15 +9,11 @@ namespace {
 
 /// What bindings/python/dlx/_streams.py and device.py need beyond the C API.
 
-void require_count(intptr_t nargs, intptr_t count) {
-  if (nargs == count) return;
-  raise(api.type_error, "takes %lld arguments (%lld given)", static_cast<long long>(count),
-        static_cast<long long>(nargs));
-}
-
 int32_t to_int32(PyObject* object, const char* name) {
   const int64_t value = to_int64(object, name);
-  if (value != static_cast<int32_t>(value)) raise(api.value_error, "`%s` is out of range", name);
+  if (value != static_cast<int32_t>(value)) {
+    raise(api.value_error, "`%s` is out of range (got %lld)", name, static_cast<long long>(value));
+  }
   return static_cast<int32_t>(value);
 }
 
@@ -28,8 +24,7 @@ PyObject* new_reference(PyObject* object) {
 
 /// _check_stream(type, number): whether the standard allows the number. Asks no driver.
 PyObject* check_number(PyObject*, PyObject* const* args, intptr_t nargs, PyObject*) {
-  return enter("Stream", static_cast<PyObject*>(nullptr), [&] {
-    require_count(nargs, 2);
+  return positional("Stream", nargs, 2, [&] {
     const int64_t number = to_int64(args[1], "handle");
     check_stream(to_int32(args[0], "device"), number);
     if (number == -1) fail(DLX_ERROR_INVALID_ARGUMENT, "`handle` -1 is no stream");
@@ -40,8 +35,7 @@ PyObject* check_number(PyObject*, PyObject* const* args, intptr_t nargs, PyObjec
 /// _swap_stream(type, id, number or None): sets what this thread has said about its current stream,
 /// and returns what it had said before.
 PyObject* swap_stream(PyObject*, PyObject* const* args, intptr_t nargs, PyObject*) {
-  return enter("stream", static_cast<PyObject*>(nullptr), [&] {
-    require_count(nargs, 3);
+  return positional("stream", nargs, 3, [&] {
     const int32_t type = to_int32(args[0], "device");
     const int32_t id = to_int32(args[1], "device");
     StreamHandle before = 0;
@@ -62,8 +56,7 @@ PyObject* swap_stream(PyObject*, PyObject* const* args, intptr_t nargs, PyObject
 /// _ready_on_current(tensor): the current stream, which finds the data ready.
 PyObject* ready_on_current(PyObject*, PyObject* tensor) {
   return enter("Tensor", static_cast<PyObject*>(nullptr), [&] {
-    if (!is_tensor(tensor)) raise(api.type_error, "`tensor` must be a dlx.Tensor");
-    return api.PyLong_FromLongLong(make_ready_on_current(tensor_of(tensor)));
+    return api.PyLong_FromLongLong(make_ready_on_current(require_tensor(tensor, "tensor")));
   });
 }
 

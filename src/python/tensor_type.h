@@ -96,6 +96,8 @@ int64_t to_stream(PyObject* object, DLDevice device);
 /// None, True or False as DLX_COPY_*.
 int32_t to_copy_mode(PyObject* object);
 int32_t to_order(PyObject* object);
+/// `force`: NULL is False. Throws PythonError.
+bool to_force(PyObject* object);
 /// The public dtype and device objects; new references.
 PyObject* dtype_object(DLDataType dtype);
 PyObject* device_object(DLDevice device);
@@ -115,6 +117,20 @@ struct Signature {
 };
 void parse_arguments(const Signature& signature, PyObject* const* args, intptr_t nargs,
                      PyObject* kwnames, PyObject** values);
+
+/// Throws PythonError unless an internal function got as many arguments as it takes.
+void require_count(const char* function, intptr_t nargs, intptr_t count);
+/// Entry of an internal function of exactly `count` positional arguments.
+template <typename Body>
+PyObject* positional(const char* function, intptr_t nargs, intptr_t count, Body&& body) {
+  return enter(function, static_cast<PyObject*>(nullptr), [&]() -> PyObject* {
+    require_count(function, nargs, count);
+    return body();
+  });
+}
+
+/// The tensor of a dlx.Tensor, which the argument `name` has to be. Throws PythonError.
+Tensor* require_tensor(PyObject* object, const char* name);
 
 /// function(argument), by the cheapest call that this CPython has.
 Ref call(PyObject* function, PyObject* argument);

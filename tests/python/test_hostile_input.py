@@ -228,6 +228,33 @@ def test_what_looks_like_a_sequence_and_is_none(obj, error, match):
         dlx.asarray(obj)
 
 
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda t: dlx.asarray(t, copy=2), "`copy` must be True, False or None (got int)"),
+        (lambda t: dlx.asarray(t, force=2), "`force` must be True or False (got int)"),
+        (lambda t: dlx.convert(t, "numpy", force="x"), "`force` must be True or False (got str)"),
+        (lambda t: t.numpy(force=2), "`force` must be True or False (got int)"),
+        (lambda t: dlx.asarray(t, dtype="f4"), "`dtype` is no name of a data type (got 'f4', "),
+        (lambda t: t.copy(order=3), '`order` must be "C" or "F" (got int)'),
+        (lambda t: t.copy(order="X"), '`order` must be "C" or "F" (got "X")'),
+        (lambda t: t.copy("C", order="C"), "copy() got multiple values for argument 'order'"),
+        (lambda t: t.reshape(), "reshape() missing required argument 'shape'"),
+        (lambda t: dlx.asarray(), "asarray() missing required argument 1"),
+        (lambda t: t.__dlpack__(max_version=3), "two integers or None (got int)"),
+        (lambda t: t.__arrow_c_array__(3), "or None (got int)"),
+        (lambda t: t[..., ...], "one ... only (got 2)"),
+        (lambda t: t.expand_dims(2**40), "`axis` is out of range (got 1099511627776)"),
+        (lambda t: [1] in t, "one number (got a list)"),
+        (lambda t: dlx.asarray(numpy.array(["a"])), "strings have no DLPack form (got <U1)"),
+    ],
+)
+def test_errors_name_the_argument_and_what_came(call, message):
+    with pytest.raises((TypeError, ValueError, IndexError, dlx.UnsupportedError)) as caught:
+        call(dlx.asarray([1, 2, 3]))
+    assert message in str(caught.value)
+
+
 def test_wrong_arguments_are_named():
     tensor = dlx.asarray([1, 2, 3])
     with pytest.raises(IndexError, match="beyond 64 bits"):
@@ -242,7 +269,7 @@ def test_wrong_arguments_are_named():
         tensor.reshape()
     with pytest.raises(TypeError, match="integer"):
         dlx.set_num_threads("a")
-    with pytest.raises(TypeError, match="`copy` must be True, False or None"):
+    with pytest.raises(TypeError, match=r"`copy` must be True, False or None \(got int\)"):
         dlx.convert(tensor, "numpy", copy=3)
     for name in (".", "..a", ""):
         with pytest.raises(ValueError, match="names no library"):

@@ -268,7 +268,9 @@ def contains(self: Tensor, value: Any) -> bool:
     same = self.__eq__(value)
     if same is NotImplemented:
         if isinstance(value, (list, tuple)):
-            raise TypeError("`in` looks for one number (got a sequence): compare with `==` instead")
+            raise TypeError(
+                f"`in` looks for one number (got a {type(value).__name__}): compare with `==` instead"
+            )
         return False
     return bool(call(numpy.any, (same,), {}))
 

@@ -195,7 +195,10 @@ def _code_of_name(name: str) -> DTypeCode:
         return _capi.dtype_parse(name)
     except InvalidArgumentError:
         if name[:1] not in ("<", ">", "|", "="):
-            raise
+            raise InvalidArgumentError(
+                f"`dtype` is no name of a data type (got {name!r:.60}, expected one such as "
+                '"float32", "bfloat16" or "uint8x4")'
+            ) from None
     return _capi.dtype_parse_typestr(name)
 
 
@@ -238,8 +241,15 @@ def _code_of_numpy(obj: Any) -> DTypeCode:
     return _capi.dtype_parse(obj.name)
 
 
+_numpy_is_noted = False
+
+
 def note_numpy() -> None:
-    """Tell the native code what it needs of NumPy, which is imported already."""
+    """Tell the native code what it needs of NumPy, once; it is imported already."""
+    global _numpy_is_noted
+    if _numpy_is_noted:
+        return
+    _numpy_is_noted = True
     import numpy
 
     from dlx import _native
