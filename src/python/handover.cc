@@ -114,7 +114,7 @@ PyObject* note_usual(PyObject*, PyObject* const* args, intptr_t nargs, PyObject*
   return enter("_usual", static_cast<PyObject*>(nullptr), [&]() -> PyObject* {
     const bool valid = nargs == 6 && is_tensor(args[5]) &&
                        (api.PyType_GetFlags(args[1]->type) & kTypeFlagDict) != 0;
-    if (!valid) raise(api.type_error, "_usual() takes a dict third to last and a Tensor last");
+    if (!valid) raise(api.type_error, "_usual() takes six arguments, a dict second, a Tensor last");
     const int64_t alignment = to_int64(args[4], "alignment");
     if (alignment < 1) raise(api.value_error, "_usual: `alignment` is not positive");
     Target* target = find_target(args[0]);

@@ -15,7 +15,7 @@ ownership exactly. Then follow, in this order:
 5. `__array__`: whatever the object makes of itself; may copy, and needs NumPy.
 6. numbers and nested sequences: always a copy, since there is no array yet.
 
-MXNet's arrays and C arrays of cffi, which have no protocol, come before the second.
+MXNet's arrays and C arrays of cffi, which have no protocol, come before all of these.
 
 For classes that no other library gives a meaning (`PLAIN` in _hooks.py) the native code looks for the
 first four itself; numbers, lists and tuples it reads by itself. It comes here for other sequences, for
@@ -113,11 +113,11 @@ def _from_mxnet(obj: Any) -> Tensor | None:
 
 def _from_cffi(obj: Any) -> Tensor | None:
     """C arrays of cffi: module _cdata, imported on first need."""
-    if type(obj).__module__ != "_cffi_backend":
+    if type(obj).__module__ != "_cffi_backend" or "CData" not in type(obj).__name__:
         return None
     from dlx import _cdata
 
-    return _cdata.read(obj) if _cdata.is_cdata(obj) else None
+    return _cdata.read(obj)
 
 
 class _MxnetProducer:
@@ -207,9 +207,8 @@ def _from_array_method(obj: Any, copy: bool | None) -> tuple[Tensor | None, bool
     fresh = bool(copy) and _takes_copy(obj)
     tensor = array_result(obj, array)
     if not fresh and _is_pandas_index(type(obj)):
-        tensor = (
-            tensor.as_readonly()
-        )  # its array can be written to, although an Index must not change
+        # Its array can be written to, although an Index must not change.
+        tensor = tensor.as_readonly()
     return tensor, fresh
 
 

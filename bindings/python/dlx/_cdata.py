@@ -15,15 +15,9 @@ if TYPE_CHECKING:
     from dlx.dtypes import DTypeCode
 
 _CPU = (1, 0)
-_COMPLEX = 5  # kDLComplex
 _TEXT = ("char", "wchar_t", "char16_t", "char32_t")
 _SIGNED = ("signed char", "short", "int", "long", "long long", "ssize_t", "ptrdiff_t", "intptr_t")
 _UNSIGNED = ("size_t", "uintptr_t")
-
-
-def is_cdata(obj: object) -> bool:
-    """Whether it is an object of cffi's."""
-    return type(obj).__module__ == "_cffi_backend" and "CData" in type(obj).__name__
 
 
 def read(obj: Any) -> Tensor:
@@ -69,7 +63,7 @@ def _code(kind: Any, size: int) -> DTypeCode | None:
     if name == "_Bool":
         return dtypes.BOOL, 8, 1
     if "omplex" in name:  # _cffi_double_complex_t, double _Complex
-        return (_COMPLEX, bits, 1) if size <= 16 else None
+        return (dtypes.COMPLEX, bits, 1) if size <= 16 else None
     if name in ("float", "double"):
         return dtypes.FLOAT, bits, 1
     if name in _SIGNED or name.startswith("int"):

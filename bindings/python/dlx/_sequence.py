@@ -70,6 +70,8 @@ def build(obj: Any, code: DTypeCode | None) -> tuple[Tensor, bool]:
     """
     if code is not None and not _values.can_encode(code):
         return _native.asarray(obj), False
+    if code is None and dtypes.note_numpy():  # now the native code can read NumPy's numbers
+        return _native.asarray(obj), False
     if is_number(obj):
         return _from_numbers([obj], (), code)
     shape = _outer_shape(obj)
@@ -133,36 +135,29 @@ def _leaves(obj: Any, shape: Shape, position: Position) -> Iterator[tuple[Positi
 
 
 def _by_numpy(obj: Any, shape: Shape) -> Any:
-    """For lists of NumPy's scalars, among numbers or not, or of its arrays of one shape and dtype: what
-    NumPy makes of them, which promotes by its rules. None for all else, and for what is ragged."""
+    """For lists of ndarrays and Tensors of one shape, and of one dtype that NumPy has: what NumPy
+    makes of them, which is faster. None for all else, and for what is ragged."""
     numpy = sys.modules.get("numpy")
     if numpy is None:
         return None
-    dtypes.note_numpy()  # from now on the native code reads most of its scalars
     flat = [obj]
     for extent in shape:
         if any(type(part) not in (list, tuple) or len(part) != extent for part in flat):
             return None
         flat = [item for part in flat for item in part]
-    classes = set(map(type, flat))
-    if classes == {numpy.ndarray}:
-        inner = flat[0].shape
-        if len({(part.shape, part.dtype) for part in flat}) > 1 or flat[0].dtype.isbuiltin != 1:
-            return None
-    elif classes <= {bool, int, float, complex} or not all(map(_is_plain, classes)):
+    if not flat or not {numpy.ndarray, _native.Tensor}.issuperset(map(type, flat)):
         return None
-    else:
-        inner = ()
-    array = numpy.array(flat)
-    return array.reshape(shape + inner) if array.dtype.kind in "biufc" else None
-
-
-def _is_plain(cls: type) -> bool:
-    """Whether it is one of Python's numbers, or of NumPy's that are numbers."""
-    numpy = sys.modules["numpy"]
-    return cls in (bool, int, float, complex) or (
-        issubclass(cls, (numpy.number, numpy.bool_)) and cls.__module__ == "numpy"
-    )
+    inner, dtype = flat[0].shape, flat[0].dtype
+    if not isinstance(dtype, numpy.dtype) or dtype.isbuiltin != 1 or dtype.kind not in "biufc":
+        return None
+    for i, part in enumerate(flat):
+        if part.shape != inner or part.dtype != dtype:
+            return None
+        if type(part) is _native.Tensor:
+            if part.device.device_type != _CPU[0]:
+                return None
+            flat[i] = part.numpy()
+    return numpy.array(flat).reshape(shape + inner)
 
 
 def _at(position: Position) -> str:

@@ -244,18 +244,22 @@ def _code_of_numpy(obj: Any) -> DTypeCode:
 _numpy_is_noted = False
 
 
-def note_numpy() -> None:
-    """Tell the native code what it needs of NumPy, once; it is imported already."""
-    global _numpy_is_noted
-    if _numpy_is_noted:
-        return
-    _numpy_is_noted = True
-    import numpy
+def note_numpy() -> bool:
+    """Tell the native code what it needs of NumPy, where that is imported.
 
+    Returns:
+        whether this was news to it.
+    """
+    global _numpy_is_noted
+    numpy = sys.modules.get("numpy")
+    if _numpy_is_noted or numpy is None:
+        return False
     from dlx import _native
 
     numbers = [numpy.dtype(letter).type for letter in "?bhilqBHILQefdFD"]
     _native._note_numpy(numpy.array, numpy.asarray, tuple(numbers))
+    _numpy_is_noted = True
+    return True
 
 
 def explain_numpy_dtype(obj: Any) -> str | None:
