@@ -120,7 +120,7 @@ ROWS: list[tuple[str, str, str, str, tuple[str, ...]]] = [
     ("tvm-ffi imports it", "tvm_ffi.from_dlpack(d)", "tvm_ffi.from_dlpack(ti)", "",
      ("torch", "tvm_ffi")),
     ("memoryview", "memoryview(d)", "memoryview(a)", "", ()),
-    ("numpy()", "d.numpy()", "np.from_dlpack(d)", "1.2", ()),
+    ("numpy()", "d.numpy()", "np.asarray(d)", "1.0", ()),
     ("np.asarray", "np.asarray(d)", "np.asarray(memoryview(a))", "", ()),
     ("asarray of an ndarray", "dlx.asarray(a)", "torch.from_numpy(a)", "", ("torch",)),
     ("shape", "d.shape", "a.shape", "", ()),
