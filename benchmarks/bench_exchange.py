@@ -20,8 +20,8 @@ import timeit
 from pathlib import Path
 
 CALLS = 2_000  # in a round, at most
-ROUNDS = 250  # short ones, so that some fall between the bursts of other programs
-ROUND_NS, ROW_NS = 4e6, 2e10  # slow statements are called less often
+ROUNDS = 1000  # short ones, so that some fall between the bursts of other programs
+ROUND_NS, ROW_NS = 5e5, 1e9  # slow statements are called less often
 
 SETUP = """
 import numpy as np
@@ -260,8 +260,8 @@ def main() -> None:
             "# Exchange: what a call costs",
             "",
             "Made by `./dev bench exchange --write docs/benchmarks/exchange.md`: best of "
-            f"{ROUNDS} rounds of {CALLS} calls (fewer where one takes long), dlx and its peer in "
-            "turns. Ratios below 1: dlx is faster.",
+            f"{ROUNDS} rounds of up to {CALLS} calls (fewer where one takes long), dlx and its peer "
+            "in turns. Ratios below 1: dlx is faster.",
             "",
             f"{datetime.date.today().isoformat()}, {cpu_name()}, {platform.system()}, "
             f"CPython {platform.python_version()}, {versions}.",
