@@ -273,6 +273,27 @@ void empty_tensors_need_no_data(void**) {
 }
 
 // The description fits in what it is given, and says how long it would be.
+/// The kernel that a copy of 4-byte items into a compact dst gets.
+std::string kernel_of(const std::vector<int64_t>& shape, const std::vector<int64_t>& strides) {
+  std::vector<char> room(size_t{64} << 10);
+  const Described to(room.data(), shape);
+  const Described from(room.data() + room.size() / 2, shape, strides);
+  char text[512];
+  dlx::describe_copy(to.tensor, from.tensor, text, sizeof text);
+  return std::string(text, std::strcspn(text, " "));
+}
+
+/// The first, the third and the fifth once went to kernels that took several times as long as NumPy.
+void each_structure_gets_the_kernel_that_suits_it(void**) {
+  const std::string cells = dlx::kernels().cells != nullptr ? "cells" : "gather";
+  assert_string_equal(kernel_of({50, 3}, {3, -1}).c_str(), "gather");  // few cells
+  assert_string_equal(kernel_of({5, 80}, {80, -1}).c_str(), cells.c_str());
+  assert_string_equal(kernel_of({60, 30}, {1, 0}).c_str(), "gather");  // filled
+  assert_string_equal(kernel_of({60, 5}, {1, 0}).c_str(), "transpose");
+  assert_string_equal(kernel_of({9, 20, 40}, {40, 360, 1}).c_str(), "rows");
+  assert_string_equal(kernel_of({60, 50}, {1, 60}).c_str(), "transpose");
+}
+
 void a_plan_can_be_described(void**) {
   uint32_t dst[64];
   uint32_t src[64] = {};
@@ -309,6 +330,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(bad_input_is_refused_in_words),
       cmocka_unit_test(interleaved_but_distinct_elements_are_accepted),
       cmocka_unit_test(empty_tensors_need_no_data),
+      cmocka_unit_test(each_structure_gets_the_kernel_that_suits_it),
       cmocka_unit_test(a_plan_can_be_described),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
