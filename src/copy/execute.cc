@@ -71,8 +71,8 @@ bool has_constant_rows(const Schedule& s) noexcept {
          (u.extent >= kMany || u.extent * s.item >= kLong);
 }
 
-/// Whether dst is nearly all that memory sees of a large copy: rows that are copied again and again,
-/// or items that a second-level cache holds.
+/// Whether dst is nearly all that memory sees of a large copy: rows that are copied again and
+/// again, or items that a second-level cache holds.
 bool only_writes(const Schedule& s) noexcept {
   constexpr int64_t kCached = 256 << 10;  // bytes
   constexpr int64_t kOften = 4;
@@ -123,8 +123,8 @@ int64_t apart(const CopyAxis& axis) noexcept {
   return std::min({axis.dst, src, kPage});
 }
 
-/// Cuts, of the axes that are long enough, the one that keeps pieces furthest apart; if none is, the
-/// longest.
+/// Cuts, of the axes that are long enough, the one that keeps pieces furthest apart; if none is,
+/// the longest.
 Pieces cut(const CopyPlan& plan, bool streamed, int64_t* count) noexcept {
   const int64_t wanted = kPiecesPerThread * threads_for(plan.size());
   Pieces pieces = {&plan, -1, 0, streamed};

@@ -331,8 +331,8 @@ void join_apart(const Schedule& s, const Kernels& kernels, const Plane& p) noexc
   }
 }
 
-/// How many rows so far apart leave a line each in half of a first-level cache (64 sets of 8 on most
-/// processors).
+/// How many rows so far apart leave a line each in half of a first-level cache (64 sets of 8 on
+/// most processors).
 int64_t rows_cached(int64_t step) noexcept {
   constexpr int64_t kPage = 64 * kLine;
   const int64_t apart = std::max(step & -step, kLine);  // between the sets that they share

@@ -17,8 +17,8 @@ using StreamHandle = int64_t;
 /// A point in the work of a stream; belongs to the backend that recorded it. Never NULL.
 using EventHandle = void*;
 
-/// Memory of a device. Where `data` is a handle (OpenCL) the offset cannot be folded into it; where it is
-/// an address the two are simply added.
+/// Memory of a device. Where `data` is a handle (OpenCL) the offset cannot be folded into it; where
+/// it is an address the two are simply added.
 struct DeviceAddress {
   void* data;
   uint64_t offset;
@@ -55,23 +55,23 @@ class Backend {
   virtual const char* reason() = 0;
   /// Fills what is known; the fields hold 0, "" and -1 (memory) already. Creates no context.
   virtual void describe(int32_t id, dlx_device_properties* out) = 0;
-  /// Finds out whether the memory is this driver's. Opens and initialises nothing: false if nobody in
-  /// this process has initialised the driver.
+  /// Finds out whether the memory is this driver's. Opens and initialises nothing: false if nobody
+  /// in this process has initialised the driver.
   virtual bool locate(const void* pointer, PointerInfo* out) noexcept;
-  /// The calling thread's current device: what an id of 255 (torch's "cuda" without an index) means.
-  /// 0 where there is no such thing, and if nobody has initialised the driver.
+  /// The calling thread's current device: what an id of 255 (torch's "cuda" without an index)
+  /// means. 0 where there is no such thing, and if nobody has initialised the driver.
   virtual int32_t current_device() noexcept { return 0; }
 
   // ---- memory ----
 
-  /// `size` > 0 bytes of memory that a user may export, or NULL if there is no room. `device_type` is
-  /// one that the backend serves: kDLCUDA, kDLCUDAHost (pinned), kDLCUDAManaged … `alignment` is a
-  /// power of two.
+  /// `size` > 0 bytes of memory that a user may export, or NULL if there is no room. `device_type`
+  /// is one that the backend serves: kDLCUDA, kDLCUDAHost (pinned), kDLCUDAManaged … `alignment` is
+  /// a power of two.
   virtual void* allocate(int32_t device_type, int32_t id, size_t size, size_t alignment) = 0;
   /// After the driver has shut down, and in a forked child, the memory is leaked quietly.
   virtual void deallocate(int32_t device_type, int32_t id, void* data) noexcept = 0;
-  /// Device memory for one operation, ordered on `stream`, which is not captured: never handed to users.
-  /// NULL: no room.
+  /// Device memory for one operation, ordered on `stream`, which is not captured: never handed to
+  /// users. NULL: no room.
   virtual void* allocate_temporary(int32_t id, StreamHandle stream, size_t size);
   /// `data` is not NULL.
   virtual void deallocate_temporary(int32_t id, StreamHandle stream, void* data) noexcept;

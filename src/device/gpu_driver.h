@@ -42,7 +42,8 @@ class GpuDriver {
   /// Where the stream is; 0, 1 and 2 are in the primary context of `id`. Throws
   /// Error(INVALID_ARGUMENT) if the stream belongs to another device.
   virtual GpuPlace place_of(int32_t id, StreamHandle stream) = 0;
-  /// A place for calls that belong to no device, and for memory that stays; makes no context if dlx has one.
+  /// A place for calls that belong to no device, and for memory that stays; makes no context if dlx
+  /// has one.
   virtual GpuPlace any_place() = 0;
 
   /// What enter() found, and leave() restores.
@@ -90,7 +91,8 @@ class GpuDriver {
   /// Between the primary contexts of two devices.
   virtual void copy_peer(StreamHandle stream, const GpuPlace& dst_place, void* dst,
                          const GpuPlace& src_place, const void* src, size_t size) = 0;
-  /// Lets the scope's place read the other's memory directly, if the machine can and nobody has done so.
+  /// Lets the scope's place read the other's memory directly, if the machine can and nobody has
+  /// done so.
   virtual void enable_peer(const GpuPlace& peer) noexcept = 0;
 
   // ---- kernels ----

@@ -27,7 +27,8 @@ namespace {
 std::mutex pending_mutex;
 std::mutex held_mutex;
 
-/// A forked child has no other threads to give back what they held, and releases tensors all the same.
+/// A forked child has no other threads to give back what they held, and releases tensors all the
+/// same.
 void survive_forks() {
   static const int registered = pthread_atfork(
       [] {
@@ -68,8 +69,8 @@ std::list<Held>& held() {
        "`stream` is being captured into a graph, and %s: do this before the capture begins", what);
 }
 
-/// Before `stream` is asked for an event: one that is recorded in a capture is part of its graph, and no
-/// event at all can be recorded on a default stream that blocks one (capture() throws then).
+/// Before `stream` is asked for an event: one that is recorded in a capture is part of its graph,
+/// and no event at all can be recorded on a default stream that blocks one (capture() throws then).
 void require_recordable(Backend& backend, int32_t id, StreamHandle stream) {
   if (!backend.capture(id, stream).capturing) return;
   fail_captured("nothing outside of the graph can wait for it");
@@ -82,8 +83,8 @@ void follow(Backend& backend, int32_t id, StreamHandle stream, int32_t other_id,
   backend.wait(id, stream, event.get());
 }
 
-/// An event that has just been recorded is seldom done, even if there was nothing to do: so the stream
-/// is asked.
+/// An event that has just been recorded is seldom done, even if there was nothing to do: so the
+/// stream is asked.
 bool default_is_idle(Backend& backend, int32_t id) {
   const StreamHandle stream = backend.default_stream();
   if (backend.capture(id, stream).capturing) return false;
@@ -227,8 +228,8 @@ bool is_done(const Held& each) noexcept {
 void release_held(Backend& backend, int looks) noexcept {
   std::list<Held> busy;
   while (looks > 0) {
-    // Outside the lock: asking and releasing may be foreign code, which calls dlx again or waits for
-    // a lock of its own.
+    // Outside the lock: asking and releasing may be foreign code, which calls dlx again or waits
+    // for a lock of its own.
     std::list<Held> one = take_held(backend);
     if (one.empty()) break;
     const Held& each = one.front();

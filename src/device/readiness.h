@@ -7,8 +7,8 @@
 
 namespace dlx {
 
-/// What the data of one storage waits for, shared by all views of it. Never a stream: handles change
-/// their meaning with context and thread, and foreign streams may be gone by the time.
+/// What the data of one storage waits for, shared by all views of it. Never a stream: handles
+/// change their meaning with context and thread, and foreign streams may be gone by the time.
 ///
 /// - Nothing is noted: the data is behind the default stream of its device, where imports asked
 ///   their producers to make it safe.
@@ -27,7 +27,8 @@ class Readiness {
   Readiness(const Readiness&) = delete;
   Readiness& operator=(const Readiness&) = delete;
 
-  /// Work given to `stream` of device `id` from now on finds the data ready, which is of device `home`.
+  /// Work given to `stream` of device `id` from now on finds the data ready, which is of device
+  /// `home`.
   void order(Backend& backend, int32_t home, int32_t id, StreamHandle stream);
   /// The work that `stream` has now writes the data (or is what makes it ready).
   void written(Backend& backend, int32_t id, StreamHandle stream);
@@ -48,14 +49,15 @@ class Readiness {
   std::atomic<Pending*> pending_{nullptr};
 };
 
-/// Work given to `stream` from now on starts after the work that `other` has now. Throws UNSUPPORTED, before
-/// either is touched, where one of them is being captured: nothing enters or leaves a graph.
+/// Work given to `stream` from now on starts after the work that `other` has now. Throws
+/// UNSUPPORTED, before either is touched, where one of them is being captured: nothing enters or
+/// leaves a graph.
 void follow_stream(Backend& backend, int32_t id, StreamHandle stream, int32_t other_id,
                    StreamHandle other);
 
-/// Keeps something alive until the work that `stream` has now is done: then calls release(object), from
-/// whatever thread gives dlx work for that backend, or waits for it, next. Takes nothing over if it
-/// throws.
+/// Keeps something alive until the work that `stream` has now is done: then calls release(object),
+/// from whatever thread gives dlx work for that backend, or waits for it, next. Takes nothing over
+/// if it throws.
 void hold_while_working(Backend& backend, int32_t id, StreamHandle stream, void (*release)(void*),
                         void* object);
 

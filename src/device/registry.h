@@ -15,12 +15,12 @@ Backend* find_backend(int32_t device_type) noexcept;
 /// Why there is no device of that type, in words; "" if there is one. Static.
 const char* backend_reason(int32_t device_type) noexcept;
 
-/// The device types that have a name or a backend, in ascending order but for the registered ones that
-/// have no name, which come last. Writes at most `capacity`, returns how many there are.
+/// The device types that have a name or a backend, in ascending order but for the registered ones
+/// that have no name, which come last. Writes at most `capacity`, returns how many there are.
 int32_t list_device_types(int32_t* out, int32_t capacity) noexcept;
 
-/// The device that a consumer means: an id of 255 on CUDA and ROCm is torch's "cuda" without an index,
-/// the calling thread's current device.
+/// The device that a consumer means: an id of 255 on CUDA and ROCm is torch's "cuda" without an
+/// index, the calling thread's current device.
 DLDevice resolve_device(DLDevice device) noexcept;
 
 /// A device type that DLPack (or its main branch) names.
@@ -29,8 +29,9 @@ bool device_known(int32_t device_type) noexcept;
 /// The backend of an existing device; throws Error(UNAVAILABLE) naming device and reason.
 Backend& require_device(int32_t device_type, int32_t device_id);
 
-/// The device whose streams order work on a tensor's memory. `backend` is NULL where there is none: on
-/// the CPU, on devices without backend, in pinned or managed memory of a driver that nobody uses.
+/// The device whose streams order work on a tensor's memory. `backend` is NULL where there is none:
+/// on the CPU, on devices without backend, in pinned or managed memory of a driver that nobody
+/// uses.
 struct Worker {
   Backend* backend;
   int32_t id;  ///< its real ordinal, also where DLPack has 0
@@ -69,8 +70,8 @@ bool default_allocator(int32_t device_type, dlx_allocator* out) noexcept;
 /// NULL restores the backend's own. Throws Error(INVALID_ARGUMENT, UNSUPPORTED).
 void set_default_allocator(int32_t device_type, const dlx_allocator* allocator);
 
-/// Throws Error(INVALID_ARGUMENT) unless `stream` is -1 or a number that the array API allows for that
-/// device type (None never gets here). Asks no driver.
+/// Throws Error(INVALID_ARGUMENT) unless `stream` is -1 or a number that the array API allows for
+/// that device type (None never gets here). Asks no driver.
 void check_stream(int32_t device_type, int64_t stream);
 
 }  // namespace dlx

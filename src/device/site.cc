@@ -91,8 +91,8 @@ void Site::copy(void* dst_handle, void* src_handle, const CopyPlan& plan) const 
   if (backend->capture(id, stream).capturing) {
     fail(DLX_ERROR_UNSUPPORTED,
          "`stream` is being captured into a graph, and strided copies on %s run no kernel that "
-         "could "
-         "be recorded: copy strided data there once before the capture begins, which loads them",
+         "could be recorded: copy strided data there once before the capture begins, which loads "
+         "them",
          device_text(type, id).text);
   }
   for_each_chunk(plan, StagingBuffer::kBytes, [&](const CopyPlan& part, int64_t bytes) {

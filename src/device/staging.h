@@ -16,16 +16,16 @@ struct StagedMemory {
   EventHandle event;
 };
 
-/// Pinned host memory between pageable memory and a device; a few are kept for each backend, because
-/// pinning memory costs a millisecond.
+/// Pinned host memory between pageable memory and a device; a few are kept for each backend,
+/// because pinning memory costs a millisecond.
 class StagingBuffer {
  public:
   /// Large enough for a transfer at full speed, small enough to overlap with packing.
   static constexpr int64_t kBytes = int64_t{4} << 20;
 
-  /// For work of a stream: unless in_use_until() follows, the memory rests only after the stream is done.
-  /// Waits until the device is done with the one that has been resting longest, if all are in use.
-  /// Throws std::bad_alloc or Error(DRIVER).
+  /// For work of a stream: unless in_use_until() follows, the memory rests only after the stream is
+  /// done. Waits until the device is done with the one that has been resting longest, if all are in
+  /// use. Throws std::bad_alloc or Error(DRIVER).
   StagingBuffer(Backend& backend, int32_t id, StreamHandle stream);
   ~StagingBuffer();
   StagingBuffer(const StagingBuffer&) = delete;

@@ -52,7 +52,8 @@ void order(const Operand& operand, const Site& site, int32_t home) {
 
 void order(const Operand& operand, const Site& site) { order(operand, site, site.id); }
 
-/// Both operands, for work on one stream: where both are behind the default stream, one wait will do.
+/// Both operands, for work on one stream: where both are behind the default stream, one wait will
+/// do.
 void order_both(const Operand& dst, const Operand& src, const Site& site) {
   const bool together = dst.readiness != nullptr && src.readiness != nullptr &&
                         dst.readiness->is_behind_default() && src.readiness->is_behind_default();
@@ -88,7 +89,8 @@ void require_no_capture(const Site& site) {
   if (site.backend->capture(site.id, site.stream).capturing) fail_captured();
 }
 
-// ---- the ways ------------------------------------------------------------------------------------
+// ---- the ways
+// ------------------------------------------------------------------------------------
 
 void upload(const Site& site, void* dst_handle, const CopyPlan& plan) {
   const bool direct = dst_is_run(plan);
@@ -209,7 +211,8 @@ void copy_through_host(const Site& to, void* dst_handle, const Site& from, void*
   });
 }
 
-// ---- elements that do not fill bytes ---------------------------------------------------------------
+// ---- elements that do not fill bytes
+// ---------------------------------------------------------------
 
 /// The bytes that a tensor's elements lie in, on the host; of a device's tensor a copy.
 class HostBytes {

@@ -71,7 +71,8 @@ enum : int {
   kMemoryPoolsSupported = 88,    // hipDeviceAttributeMemoryPoolsSupported
 };
 
-/// PointerAttributes::type: hipMemoryTypeHost and hipMemoryTypeDevice. Other numbers, and 0 from ROCm 6 on, are memory that HIP does not know.
+/// PointerAttributes::type: hipMemoryTypeHost and hipMemoryTypeDevice. Other numbers, and 0 from
+/// ROCm 6 on, are memory that HIP does not know.
 enum : int {
   kHostInRocm5 = 0,
   kDeviceInRocm5 = 1,

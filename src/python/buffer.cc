@@ -49,8 +49,8 @@ void check_request(Tensor* tensor, int flags) {
   }
 }
 
-/// Strides in bytes. Where nothing steps along an axis, and all is compact, they are what they would
-/// be if something did, as NumPy has it: some consumers compare them all.
+/// Strides in bytes. Where nothing steps along an axis, and all is compact, they are what they
+/// would be if something did, as NumPy has it: some consumers compare them all.
 void fill_byte_strides(const DLTensor& dl, int flags, int64_t itemsize, intptr_t* out) {
   const bool c = is_compact(dl.ndim, dl.shape, dl.strides, DLX_ORDER_C);
   const bool f = is_compact(dl.ndim, dl.shape, dl.strides, DLX_ORDER_F);

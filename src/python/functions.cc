@@ -75,7 +75,8 @@ PyObject* wrap_pointer(PyObject*, PyObject* const* args, intptr_t nargs, PyObjec
   });
 }
 
-// ---- the rest ------------------------------------------------------------------------------------
+// ---- the rest
+// ------------------------------------------------------------------------------------
 
 /// _empty(shape, dtype, device)
 PyObject* make_empty(PyObject*, PyObject* const* args, intptr_t nargs, PyObject*) {
@@ -147,8 +148,8 @@ PyObject* flags_of(PyObject*, PyObject* object) {
   });
 }
 
-/// _note_numpy(array, asarray, numbers): two functions of NumPy, and the classes of its numbers that
-/// DLPack has a dtype for.
+/// _note_numpy(array, asarray, numbers): two functions of NumPy, and the classes of its numbers
+/// that DLPack has a dtype for.
 PyObject* note_numpy(PyObject*, PyObject* const* args, intptr_t nargs, PyObject*) {
   return positional("_note_numpy", nargs, 3, [&] {
     if ((api.PyType_GetFlags(args[2]->type) & kTypeFlagTuple) == 0) {

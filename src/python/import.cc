@@ -137,8 +137,8 @@ Ref convert(Ref tensor, DLDataType dtype, int32_t copy, bool force) {
                                              force ? api.true_ : api.false_, nullptr)));
 }
 
-/// array_of() with force=True: data of a device that dlx cannot read comes to the CPU by its producer, where
-/// nobody says otherwise. A Tensor has none any more, and stays.
+/// array_of() with force=True: data of a device that dlx cannot read comes to the CPU by its
+/// producer, where nobody says otherwise. A Tensor has none any more, and stays.
 Ref readable_array_of(PyObject* object, Request request) {
   Ref tensor = array_of(object, request);
   if (!tensor || is_tensor(object) || request.has_device || request.copy == DLX_COPY_NEVER) {

@@ -10,14 +10,15 @@
 namespace dlx::py {
 namespace {
 
-/// Numbers of Python, and lists and tuples of them, as new tensors: for exactly these classes, whose
-/// contents can be read without running any code. Lists with numbers of NumPy in them are NumPy's to
-/// read. All else, and every error, is left to bindings/python/dlx/_sequence.py, which knows more
-/// classes and says what is wrong.
+/// Numbers of Python, and lists and tuples of them, as new tensors: for exactly these classes,
+/// whose contents can be read without running any code. Lists with numbers of NumPy in them are
+/// NumPy's to read. All else, and every error, is left to bindings/python/dlx/_sequence.py, which
+/// knows more classes and says what is wrong.
 
 constexpr int32_t kMaxDepth = 32;
 
-// ---- one number ----------------------------------------------------------------------------------
+// ---- one number
+// ----------------------------------------------------------------------------------
 
 /// A Python int as a number of C, or false if it does not fit.
 bool read_int(PyObject* value, int64_t* out) {
@@ -103,7 +104,8 @@ struct BFloat16 {
   uint16_t pattern;
 };
 
-// How a number becomes an element: one class for each kind of dtype. `kStrict`: of its own kind only.
+// How a number becomes an element: one class for each kind of dtype. `kStrict`: of its own kind
+// only.
 
 template <typename T, bool kStrict>
 struct Integers {
@@ -169,7 +171,8 @@ struct Bools {
   }
 };
 
-// ---- lists and tuples ----------------------------------------------------------------------------
+// ---- lists and tuples
+// ----------------------------------------------------------------------------
 
 bool is_list_or_tuple(PyObject* object) noexcept {
   return object->type == api.list_type || object->type == api.tuple_type;
@@ -204,8 +207,8 @@ bool outer_shape(PyObject* object, Shape* shape, PyObject** leaf) {
   return true;
 }
 
-/// Writes the numbers of one level, in C order. Everything is checked again: an allocator written in
-/// Python may have changed the lists. Returns NULL, or the first object that does not fit.
+/// Writes the numbers of one level, in C order. Everything is checked again: an allocator written
+/// in Python may have changed the lists. Returns NULL, or the first object that does not fit.
 template <typename Kind>
 PyObject* fill(PyObject* object, const Shape& shape, int32_t axis, typename Kind::Element** out) {
   if (axis == shape.ndim) return Kind::store(object, (*out)++) ? nullptr : object;
@@ -256,13 +259,15 @@ TensorRef new_tensor(const Shape& shape, DLDataType dtype) {
   return empty(shape.ndim, shape.extents, dtype, cpu, 0, Allocation());
 }
 
-// ---- the dtype that the numbers have by themselves -----------------------------------------------
+// ---- the dtype that the numbers have by themselves
+// -----------------------------------------------
 
 struct Natural {
   DLDataType dtype;
   Fill fill;
 };
-/// From narrow to wide: each holds what those before it do, but for uint64, which lacks the negative.
+/// From narrow to wide: each holds what those before it do, but for uint64, which lacks the
+/// negative.
 const Natural kNatural[] = {{{kDLBool, 8, 1}, fill<Bools<true>>},
                             {{kDLInt, 64, 1}, fill<Integers<int64_t, true>>},
                             {{kDLUInt, 64, 1}, fill<Integers<uint64_t, true>>},
@@ -297,7 +302,8 @@ TensorRef natural_tensor(PyObject* object, const Shape& shape, PyObject* leaf) {
   return TensorRef();
 }
 
-// ---- lists with numbers of NumPy -----------------------------------------------------------------
+// ---- lists with numbers of NumPy
+// -----------------------------------------------------------------
 
 /// Whether DLPack has a dtype for this class of NumPy's numbers; none before note_numpy().
 bool is_numpy_number(PyObject* type) noexcept {

@@ -21,8 +21,9 @@ inline Tensor* tensor_of(PyObject* object) noexcept {
   return reinterpret_cast<TensorObject*>(object)->tensor;
 }
 
-/// Whether work on these tensors is better done without the GIL: it takes long, or waits for a device, whose
-/// streams may wait for a thread that needs it (a function in Python, by cudaLaunchHostFunc).
+/// Whether work on these tensors is better done without the GIL: it takes long, or waits for a
+/// device, whose streams may wait for a thread that needs it (a function in Python, by
+/// cudaLaunchHostFunc).
 inline bool may_take_long(const Tensor* tensor) noexcept {
   return tensor->size >= kReleaseGilFrom || tensor->dl.device.device_type != kDLCPU;
 }
@@ -146,8 +147,9 @@ PyObject* as_tensor_like(PyObject* object, Tensor* like);
 TensorRef import_by_arrow(PyObject* object, int32_t copy, bool* copied);
 TensorRef import_by_arrow_stream(PyObject* object, int32_t copy, bool* copied);
 
-/// A new tensor of Python numbers: one of them, or lists and tuples of them, of `dtype`, or of the one
-/// that they have by themselves if it is NULL. None for whatever else, and for what does not fit.
+/// A new tensor of Python numbers: one of them, or lists and tuples of them, of `dtype`, or of the
+/// one that they have by themselves if it is NULL. None for whatever else, and for what does not
+/// fit.
 TensorRef tensor_of_numbers(PyObject* object, const DLDataType* dtype);  // sequence.cc
 
 /// Functions of the module, each a PyCFunction; ends with a NULL name.

@@ -162,8 +162,9 @@ TensorRef prepare(Tensor* tensor, const ExportRequest& request, bool markable, b
   CopyRequest copy;
   copy.allocation = request.allocation;
   copy.allocation.alignment = request.min_alignment;
-  // A stream of the consumer: the copy runs there, unless the CPU does it. -1 leaves the order to the
-  // consumer, who then finds it behind the default stream, like all that comes without a stream.
+  // A stream of the consumer: the copy runs there, unless the CPU does it. -1 leaves the order to
+  // the consumer, who then finds it behind the default stream, like all that comes without a
+  // stream.
   const int64_t* stream = request.has_stream ? &request.stream : nullptr;
   const bool on_cpu = cpu_reachable(static_cast<int32_t>(placed->dl.device.device_type));
   copy.has_stream = stream != nullptr && *stream != -1 && !on_cpu;

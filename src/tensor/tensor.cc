@@ -18,8 +18,8 @@ constexpr uint64_t kKnownFlags =
 
 constexpr size_t kAlignment = 64;  ///< of new memory, unless another is asked for
 
-/// So many bytes of host memory lie behind the description, in one block with it: a block of their own,
-/// aligned, would take most of the time that a number takes to become a tensor.
+/// So many bytes of host memory lie behind the description, in one block with it: a block of their
+/// own, aligned, would take most of the time that a number takes to become a tensor.
 constexpr int64_t kInlineBytes = 64;
 
 /// `extra` bytes follow the extents.
@@ -51,8 +51,8 @@ void release_wrapped(Tensor* root) {
   reinterpret_cast<dlx_deleter_fn>(root->owner_function)(root->owner, root->owner_data);
 }
 
-/// What deallocate() needs, in `owner_data`. The device is the one that was asked for: DLPack's id of
-/// pinned and managed memory is 0.
+/// What deallocate() needs, in `owner_data`. The device is the one that was asked for: DLPack's id
+/// of pinned and managed memory is 0.
 struct AllocatedMemory {
   dlx_allocator allocator;
   size_t size;

@@ -75,7 +75,8 @@ void copies_can_be_captured(World& world) {
   CHECK(world.download(target) == data);
 }
 
-/// Work outside the graph that is not done cannot be waited for in it: refused before it is touched.
+/// Work outside the graph that is not done cannot be waited for in it: refused before it is
+/// touched.
 void captures_wait_for_nothing_outside(World& world) {
   const Tensor source = world.empty({256});
   const Tensor target = world.empty({256});
@@ -155,8 +156,8 @@ void releases_do_not_break_captures(World& world) {
   capture.end_and_run();
 }
 
-/// The default stream is ordered behind blocking streams: its work would break their capture, so there is
-/// none; other streams go on.
+/// The default stream is ordered behind blocking streams: its work would break their capture, so
+/// there is none; other streams go on.
 void captures_of_blocking_streams_survive(World& world) {
   std::vector<int32_t> data = numbers(256);
   const Tensor device = world.upload(data, {256});
@@ -230,8 +231,8 @@ void captured_streams_do_not_wait_for_busy_ones(World& world) {
   world.destroy(outside);
 }
 
-/// What needs temporaries has no place in a graph, be it the target's or the source's stream that is
-/// captured: refused before anything is recorded.
+/// What needs temporaries has no place in a graph, be it the target's or the source's stream that
+/// is captured: refused before anything is recorded.
 void copies_by_temporaries_are_refused(World& world) {
   std::vector<int32_t> data = numbers(12);
   const Tensor here = world.upload(data, {3, 4}), there = world.upload(data, {3, 4}, 1);
@@ -260,8 +261,8 @@ void copies_by_temporaries_are_refused(World& world) {
   CHECK(world.download(here) == data);
 }
 
-/// Kernels that are there already are recorded; those that are not are not loaded in a capture, and what
-/// goes through the host instead has no place in a graph.
+/// Kernels that are there already are recorded; those that are not are not loaded in a capture, and
+/// what goes through the host instead has no place in a graph.
 void strided_copies_need_loaded_kernels(World& world) {
   std::vector<int32_t> data = numbers(12);
   const Tensor source = world.upload(data, {3, 4}), target = world.upload(data, {4, 3});

@@ -1,4 +1,5 @@
-// Copies between the host and devices, on one device and between two: what arrives, in any order of work.
+// Copies between the host and devices, on one device and between two: what arrives, in any order of
+// work.
 #include <algorithm>
 
 #include "tests/device/suite.h"
@@ -75,7 +76,8 @@ void copies_stay_on_the_device(World& world) {
   CHECK(world.download(clone) == transposed(data, 3, 4));
 }
 
-/// A driver that compiles no PTX, or has no code for the device: the same elements, by plain copies.
+/// A driver that compiles no PTX, or has no code for the device: the same elements, by plain
+/// copies.
 void strided_copies_go_without_kernels(World& world) {
   const bool cuda = world.api.is_cuda();
   struct Failure {
@@ -84,7 +86,8 @@ void strided_copies_go_without_kernels(World& world) {
   };
   const char* load = cuda ? "cuModuleLoadData" : "hipModuleLoadData";
   const char* find = cuda ? "cuModuleGetFunction" : "hipModuleGetFunction";
-  // No code for the device, no compiler, none allowed. Where modules are loaded lazily, a function tells.
+  // No code for the device, no compiler, none allowed. Where modules are loaded lazily, a function
+  // tells.
   const Failure failures[] = {
       {load, 209}, {load, cuda ? 221 : 200}, {load, cuda ? 223 : 218}, {find, 209}};
   for (const Failure& failure : failures) {
@@ -103,7 +106,8 @@ void strided_copies_go_without_kernels(World& world) {
   }
 }
 
-/// A device that has no stream-ordered memory: a temporary goes when its stream has been waited for.
+/// A device that has no stream-ordered memory: a temporary goes when its stream has been waited
+/// for.
 void temporaries_go_without_pools(World& world) {
   world.fake->set_attribute(0, world.api.is_cuda() ? 115 : 88, 0);
   std::vector<int32_t> data = numbers(12);
@@ -269,7 +273,8 @@ void descriptions_are_behind_the_default_stream(World& world) {
   CHECK(data == std::vector<int32_t>(64, 0x07070707));
 }
 
-/// Elements of 4 bits that do not fill bytes are moved by the CPU, which waits for pinned memory as well.
+/// Elements of 4 bits that do not fill bytes are moved by the CPU, which waits for pinned memory as
+/// well.
 void parts_of_bytes_wait_for_pinned_memory(World& world) {
   const DLDataType int4 = {kDLInt, 4, 1};
   const int64_t many = 64, few = 32;

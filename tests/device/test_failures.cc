@@ -154,8 +154,9 @@ void lost_contexts_are_told(World& world) {
 
 constexpr int kNoneFailed = 77;
 
-/// Packs, crosses to the other device and unpacks, on streams that wait for nobody else; the n-th call
-/// fails, and everything is released at once. Ends the process with kNoneFailed if there is no such call.
+/// Packs, crosses to the other device and unpacks, on streams that wait for nobody else; the n-th
+/// call fails, and everything is released at once. Ends the process with kNoneFailed if there is no
+/// such call.
 void exchange(World& world, int64_t n) {
   std::vector<int32_t> data = numbers(12);
   Tensor source = world.upload(data, {4, 3}, 1), target = world.empty({6, 4}), every_other;

@@ -184,8 +184,8 @@ void contexts_of_others_may_go(World& world) {
   CHECK(world.download(packed).size() == 100);
 }
 
-/// HIP's pending error belongs to the caller; dlx's failures leave none, and from ROCm 7 on, where a success
-/// does not overwrite it, the one that was pending is still there.
+/// HIP's pending error belongs to the caller; dlx's failures leave none, and from ROCm 7 on, where
+/// a success does not overwrite it, the one that was pending is still there.
 void last_errors_stay(World& world) {
   if (world.api.is_cuda()) return;
   int (*peek)() = nullptr;

@@ -24,7 +24,8 @@ bool is_now(World& world, const Tensor& tensor, unsigned char value) {
   return got == value;
 }
 
-/// What a consumer writes on a stream of its own, which `order` puts behind all else, is what stays.
+/// What a consumer writes on a stream of its own, which `order` puts behind all else, is what
+/// stays.
 void consumer_writes_last(World& world, const Tensor& tensor,
                           const std::function<void(int64_t consumer)>& order) {
   void* consumer = nullptr;
@@ -94,8 +95,8 @@ void all_writers_are_waited_for(World& world) {
   for (void* stream : streams) world.foreign(0, [&] { world.foreign_destroy(stream); });
 }
 
-/// A per-thread default stream is another one in every thread: the thread that hears of the work later waits
-/// for that of the one that gave it.
+/// A per-thread default stream is another one in every thread: the thread that hears of the work
+/// later waits for that of the one that gave it.
 void per_thread_streams_are_their_threads(World& world) {
   const Tensor tensor = world.empty({256});
   const auto per_thread = reinterpret_cast<void*>(2);
@@ -128,7 +129,8 @@ void copies_wait_for_both_sides(World& world) {
   end(world, target);
 }
 
-/// What two operands both wait for is waited for once: the default stream, where nothing else is known.
+/// What two operands both wait for is waited for once: the default stream, where nothing else is
+/// known.
 void one_wait_serves_both_operands(World& world) {
   std::vector<int32_t> data = numbers(256);
   const Tensor source = world.upload(data, {256}), target = world.empty({256});
@@ -168,7 +170,8 @@ void exports_order_the_consumers_stream(World& world) {
   end(world, written);
 }
 
-/// The default stream takes over from a side stream: readers come after its work, not just the other's.
+/// The default stream takes over from a side stream: readers come after its work, not just the
+/// other's.
 void the_last_writer_is_waited_for(World& world) {
   const Written written = write(world, 7);
   std::vector<int32_t> data = numbers(256);

@@ -1,5 +1,5 @@
-// What a case of the device suite sees: a driver, real or fake, dlx on top of it, and another library
-// that uses the same devices.
+// What a case of the device suite sees: a driver, real or fake, dlx on top of it, and another
+// library that uses the same devices.
 #ifndef DLX_TESTS_DEVICE_WORLD_H_
 #define DLX_TESTS_DEVICE_WORLD_H_
 
@@ -85,8 +85,8 @@ class World {
   Tensor upload(std::vector<int32_t>& data, const std::vector<int64_t>& shape, int32_t device = 0);
   /// The elements in C order, by a transfer to the CPU.
   std::vector<int32_t> download(const Tensor& tensor);
-  /// The device does all that it was given: work that nobody waited for shows now at the latest. Waits that
-  /// follow have nothing to wait for, and do not count.
+  /// The device does all that it was given: work that nobody waited for shows now at the latest.
+  /// Waits that follow have nothing to wait for, and do not count.
   void finish();
   int64_t stream(int32_t device = 0);
   void destroy(int64_t stream, int32_t device = 0);

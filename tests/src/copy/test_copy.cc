@@ -283,7 +283,8 @@ std::string kernel_of(const std::vector<int64_t>& shape, const std::vector<int64
   return std::string(text, std::strcspn(text, " "));
 }
 
-/// The first, the third and the fifth once went to kernels that took several times as long as NumPy.
+/// The first, the third and the fifth once went to kernels that took several times as long as
+/// NumPy.
 void each_structure_gets_the_kernel_that_suits_it(void**) {
   const std::string cells = dlx::kernels().cells != nullptr ? "cells" : "gather";
   assert_string_equal(kernel_of({50, 3}, {3, -1}).c_str(), "gather");  // few cells

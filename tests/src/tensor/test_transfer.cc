@@ -1,5 +1,5 @@
-// Copies between the CPU and devices, against a naive copy: devices whose memory the CPU cannot touch, whose
-// streams run late, with and without kernels, with addresses and with handles.
+// Copies between the CPU and devices, against a naive copy: devices whose memory the CPU cannot
+// touch, whose streams run late, with and without kernels, with addresses and with handles.
 #include <csetjmp>
 #include <cstdarg>
 #include <cstddef>
@@ -254,8 +254,8 @@ void test_everything_is_given_back(void**) {
   }
 }
 
-/// A chain of copies over several streams, once with every wait in its place and once for each of them left
-/// out: then something must be wrong, or the wait was none.
+/// A chain of copies over several streams, once with every wait in its place and once for each of
+/// them left out: then something must be wrong, or the wait was none.
 std::vector<uint8_t> chain(int64_t* first, int64_t* second) {
   const DLDevice device{kDLExtDev, 0};
   const int64_t shape[] = {64, 64};
