@@ -71,8 +71,7 @@ bool OpenClQueue::is_foreign(void* memory) {
          context();
 }
 
-// ---- copies
-// --------------------------------------------------------------------------------------
+// ---- copies ------------------------------------------------------------------------------------
 
 /// Through a queue of the memory's own context, to the end. Whoever handed the memory over has
 /// waited for its own work: OpenCL tensors travel without a stream.
@@ -170,8 +169,7 @@ bool OpenClQueue::copy_strided(DeviceAddress dst, DeviceAddress src, const CopyP
   return true;
 }
 
-// ---- kernels
-// -------------------------------------------------------------------------------------
+// ---- kernels -----------------------------------------------------------------------------------
 
 void OpenClQueue::launch(const gpu::Launch& launch, void* dst, void* src) {
   opencl::Kernel kernel = kernels_->kernels[static_cast<size_t>(launch.kernel)];

@@ -89,8 +89,7 @@ void require_no_capture(const Site& site) {
   if (site.backend->capture(site.id, site.stream).capturing) fail_captured();
 }
 
-// ---- the ways
-// ------------------------------------------------------------------------------------
+// ---- the ways ----------------------------------------------------------------------------------
 
 void upload(const Site& site, void* dst_handle, const CopyPlan& plan) {
   const bool direct = dst_is_run(plan);
@@ -211,8 +210,7 @@ void copy_through_host(const Site& to, void* dst_handle, const Site& from, void*
   });
 }
 
-// ---- elements that do not fill bytes
-// ---------------------------------------------------------------
+// ---- elements that do not fill bytes -----------------------------------------------------------
 
 /// The bytes that a tensor's elements lie in, on the host; of a device's tensor a copy.
 class HostBytes {

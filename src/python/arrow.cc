@@ -137,8 +137,7 @@ PyObject* from_arrow_stream(PyObject*, PyObject* const* args, intptr_t nargs, Py
   });
 }
 
-// ---- methods of Tensor
-// ---------------------------------------------------------------------------
+// ---- methods of Tensor -------------------------------------------------------------------------
 
 /// The layout that a consumer would like; whatever else it asks for is left to its own casts.
 arrow::ExportRequest read_requested(PyObject* requested) {

@@ -75,8 +75,7 @@ PyObject* wrap_pointer(PyObject*, PyObject* const* args, intptr_t nargs, PyObjec
   });
 }
 
-// ---- the rest
-// ------------------------------------------------------------------------------------
+// ---- the rest ----------------------------------------------------------------------------------
 
 /// _empty(shape, dtype, device)
 PyObject* make_empty(PyObject*, PyObject* const* args, intptr_t nargs, PyObject*) {

@@ -36,8 +36,7 @@ TensorRef take(DLManagedTensorVersioned* managed) {
   }
 }
 
-// ---- the exchange table
-// --------------------------------------------------------------------------
+// ---- the exchange table ------------------------------------------------------------------------
 
 /// A producer's reasons may be RuntimeErrors with a C++ stack in them; the guard may know what to
 /// call instead. Too slow to ask before every import, it is asked when one has failed.
@@ -131,8 +130,7 @@ Imported import_by_table(PyObject* object, const TypeEntry& entry, const Request
 
 namespace {
 
-// ---- __dlpack__
-// ----------------------------------------------------------------------------------
+// ---- __dlpack__ --------------------------------------------------------------------------------
 
 DLDevice read_device(PyObject* object) {
   const Ref pair = call_method(object, names.__dlpack_device__);
@@ -347,8 +345,7 @@ Imported import_by_protocol(PyObject* object, const TypeEntry& entry, const Requ
   return imported;
 }
 
-// ---- Arrow
-// ---------------------------------------------------------------------------------------
+// ---- Arrow -------------------------------------------------------------------------------------
 
 /// A type that asarray takes through Arrow. An array of numbers without nulls has a __dlpack__ that
 /// costs half as much; where that refuses, Arrow takes the array or knows the reason.

@@ -17,8 +17,7 @@ namespace {
 
 constexpr int32_t kMaxDepth = 32;
 
-// ---- one number
-// ----------------------------------------------------------------------------------
+// ---- one number --------------------------------------------------------------------------------
 
 /// A Python int as a number of C, or false if it does not fit.
 bool read_int(PyObject* value, int64_t* out) {
@@ -171,8 +170,7 @@ struct Bools {
   }
 };
 
-// ---- lists and tuples
-// ----------------------------------------------------------------------------
+// ---- lists and tuples --------------------------------------------------------------------------
 
 bool is_list_or_tuple(PyObject* object) noexcept {
   return object->type == api.list_type || object->type == api.tuple_type;
@@ -259,8 +257,7 @@ TensorRef new_tensor(const Shape& shape, DLDataType dtype) {
   return empty(shape.ndim, shape.extents, dtype, cpu, 0, Allocation());
 }
 
-// ---- the dtype that the numbers have by themselves
-// -----------------------------------------------
+// ---- the dtype that the numbers have by themselves ---------------------------------------------
 
 struct Natural {
   DLDataType dtype;
@@ -302,8 +299,7 @@ TensorRef natural_tensor(PyObject* object, const Shape& shape, PyObject* leaf) {
   return TensorRef();
 }
 
-// ---- lists with numbers of NumPy
-// -----------------------------------------------------------------
+// ---- lists with numbers of NumPy ---------------------------------------------------------------
 
 /// Whether DLPack has a dtype for this class of NumPy's numbers; none before note_numpy().
 bool is_numpy_number(PyObject* type) noexcept {

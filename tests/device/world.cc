@@ -97,8 +97,7 @@ World::World(const Api& api_in, const std::string& schedule, int devices_in)
   }
 }
 
-// ---- dlx
-// ------------------------------------------------------------------------------------------
+// ---- dlx ---------------------------------------------------------------------------------------
 
 Tensor World::empty(const std::vector<int64_t>& shape, int32_t device, int32_t type) {
   Tensor result;
@@ -152,8 +151,7 @@ void World::destroy(int64_t stream, int32_t device) {
   OK(dlx_stream_destroy(api.device, device, stream));
 }
 
-// ---- another library
-// ------------------------------------------------------------------------------
+// ---- another library ---------------------------------------------------------------------------
 
 void World::foreign(int32_t device, const std::function<void()>& body) {
   CHECK_EQUAL(init_(0), 0);

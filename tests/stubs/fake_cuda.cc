@@ -49,8 +49,7 @@ int stack_pop(cu::Context* out) {
 
 }  // namespace
 
-// ---- the driver
-// -----------------------------------------------------------------------------------
+// ---- the driver --------------------------------------------------------------------------------
 
 FAKE_EXPORT cu::Result cuInit(unsigned flags) {
   const Call call(__func__, Call::kNothing);
@@ -77,8 +76,7 @@ FAKE_EXPORT cu::Result cuGetErrorString(cu::Result error, const char** out) {
   return text == nullptr ? kInvalidValue : kOk;
 }
 
-// ---- devices
-// --------------------------------------------------------------------------------------
+// ---- devices -----------------------------------------------------------------------------------
 
 FAKE_EXPORT cu::Result cuDeviceGetCount(int* count) {
   return plain(__func__, [&] {
@@ -129,8 +127,7 @@ FAKE_EXPORT cu::Result cuDeviceGetPCIBusId(char* text, int capacity, cu::Device 
   });
 }
 
-// ---- contexts
-// -------------------------------------------------------------------------------------
+// ---- contexts ----------------------------------------------------------------------------------
 
 FAKE_EXPORT cu::Result cuDevicePrimaryCtxRetain(cu::Context* out, cu::Device device) {
   return of_device(__func__, device, [&](Device* d) {
@@ -221,8 +218,7 @@ FAKE_EXPORT cu::Result cuCtxEnablePeerAccess(cu::Context handle, unsigned flags)
   });
 }
 
-// ---- what HIP has otherwise
-// -------------------------------------------------------------------------
+// ---- what HIP has otherwise --------------------------------------------------------------------
 
 FAKE_EXPORT cu::Result cuStreamGetCtx(cu::Stream handle, cu::Context* out) {
   return on_stream(__func__, handle, [&](Stream* stream, Context*) {
@@ -240,8 +236,7 @@ FAKE_EXPORT cu::Result cuGraphInstantiateWithFlags(void** out, void* graph, unsi
   });
 }
 
-// ---- superseded symbols
-// ---------------------------------------------------------------------------
+// ---- superseded symbols ------------------------------------------------------------------------
 
 // The plain names of versioned functions are the ABI of CUDA 3, with 32-bit addresses: who gets
 // them by dlsym corrupts memory.

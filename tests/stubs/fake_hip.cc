@@ -63,8 +63,7 @@ int attribute_of(const Device& device, int attribute) {
 
 }  // namespace fake
 
-// ---- the driver
-// -----------------------------------------------------------------------------------
+// ---- the driver --------------------------------------------------------------------------------
 
 FAKE_EXPORT hip::Result hipInit(unsigned flags) {
   return plain(__func__, [&] { return flags != 0 ? kInvalidValue : kOk; });
@@ -100,8 +99,7 @@ FAKE_EXPORT int hsa_system_get_info(int attribute, void* value) {
   return 0;
 }
 
-// ---- devices
-// --------------------------------------------------------------------------------------
+// ---- devices -----------------------------------------------------------------------------------
 
 FAKE_EXPORT hip::Result hipGetDeviceCount(int* count) {
   *count = 0;
@@ -204,8 +202,7 @@ FAKE_EXPORT hip::Result hipGetDevicePropertiesR0600(hip::Properties6* out, int d
 }
 #endif
 
-// ---- what CUDA has otherwise
-// ------------------------------------------------------------------------
+// ---- what CUDA has otherwise -------------------------------------------------------------------
 
 FAKE_EXPORT hip::Result hipStreamGetDevice(hip::Stream handle, int* out) {
   return on_stream(__func__, handle, [&](Stream* stream, Context*) {

@@ -17,8 +17,7 @@ void with_streams(const char* schedule,
   });
 }
 
-// ---- order
-// ------------------------------------------------------------------------------------------
+// ---- order -------------------------------------------------------------------------------------
 
 /// "latest" does what a wait needs and no more.
 void work_waits_for_the_host(void**) {
@@ -134,8 +133,7 @@ void blocked_streams_hold_up_only_who_waits(void**) {
   });
 }
 
-// ---- captures
-// ---------------------------------------------------------------------------------------
+// ---- captures ----------------------------------------------------------------------------------
 
 void captured_work_runs_with_its_graph(void**) {
   with_streams("eager", [](Cuda& cuda, cu::DevicePointer data, cu::Stream one, cu::Stream other) {
