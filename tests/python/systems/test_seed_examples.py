@@ -172,7 +172,7 @@ ARROW_PAGE["into JAX"] = """
 >>> t = dlx.from_dlpack(pa.array([2, 0, 2, 4], pa.int32()))
 >>> jax.numpy.from_dlpack(t)  # asks for the legacy struct, which cannot say "read-only"
 Traceback (most recent call last):
-dlx.errors.ReadOnlyError: ...ask for a versioned one (max_version >= 1.0) or for a copy
+dlx.errors.ReadOnlyError: ...ask for a versioned one (max_version >= 1.0) or for a copy; ...dlx.convert()...
 >>> jax.numpy.from_dlpack(t.copy())
 Array([2, 0, 2, 4], dtype=int32)
 >>> dlx.convert(pa.array([2, 0, 2, 4], pa.int32()), "jax")
