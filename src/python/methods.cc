@@ -181,17 +181,15 @@ PyMethodDef tensor_methods[] = {
     entry("numpy", to_numpy,
           "numpy($self, *, force=False)\n--\n\n"
           "A plain numpy.ndarray on the same memory: writes show both ways.\n\n"
-          "Pinned memory, and managed memory that the CPU may use while the device works, is "
-          "shared\n"
-          "too, once it is ready. The array is read-only if the tensor is. Types that NumPy lacks\n"
-          "(bfloat16, FP8) come as the dtypes of ml_dtypes, where that is installed.\n\n"
+          "Pinned memory, and managed memory that the CPU may use while the device works, is\n"
+          "shared too, once it is ready. The array is read-only if the tensor is. Types that NumPy\n"
+          "lacks (bfloat16, FP8) come as the dtypes of ml_dtypes, where that is installed.\n\n"
           "Args:\n"
           "    force: allow a copy from another device. It allows nothing else.\n\n"
           "Raises:\n"
           "    DeviceRefusedError: the data is on another device, and `force` is False.\n"
-          "    UnsupportedError: neither NumPy nor ml_dtypes has the dtype, or it is packed below "
-          "a\n"
-          "        byte.\n"
+          "    UnsupportedError: neither NumPy nor ml_dtypes has the dtype, or it is packed\n"
+          "        below a byte.\n"
           "    ImportError: NumPy is not installed."),
     entry("__dlpack__", tensor_dlpack,
           "__dlpack__($self, /, stream=None, *, max_version=None, dl_device=None, copy=None)\n"

@@ -75,6 +75,15 @@ void copies_can_be_captured(World& world) {
   CHECK(world.download(target) == data);
 }
 
+/// What source waits for cannot be waited for in the capture, by a copy or by itself.
+void refuses_to_wait(const Capture& capture, const Tensor& target, const Tensor& source) {
+  const dlx_copy_options options = on(number(capture.stream));
+  FAILS(dlx_tensor_copy_from(target.get(), source.get(), &options), DLX_ERROR_UNSUPPORTED,
+        "captured");
+  FAILS(dlx_tensor_wait_on_stream(source.get(), number(capture.stream)), DLX_ERROR_UNSUPPORTED,
+        "captured");
+}
+
 /// Work outside the graph that is not done cannot be waited for in it: refused before it is
 /// touched.
 void captures_wait_for_nothing_outside(World& world) {
@@ -88,13 +97,10 @@ void captures_wait_for_nothing_outside(World& world) {
   });
   OK(dlx_tensor_written_on_stream(source.get(), number(writer)));
   Capture capture(world);
-  const dlx_copy_options options = on(number(capture.stream));
-  FAILS(dlx_tensor_copy_from(target.get(), source.get(), &options), DLX_ERROR_UNSUPPORTED,
-        "captured");
-  FAILS(dlx_tensor_wait_on_stream(source.get(), number(capture.stream)), DLX_ERROR_UNSUPPORTED,
-        "captured");
+  refuses_to_wait(capture, target, source);
   world.fake->unblock();
   world.finish();
+  const dlx_copy_options options = on(number(capture.stream));
   OK(dlx_tensor_copy_from(target.get(), source.get(), &options));  // done by now
   capture.end_and_run();
   CHECK(world.download(target) == std::vector<int32_t>(256, 0x07070707));
@@ -109,11 +115,7 @@ void captures_do_not_wait_for_the_default_stream(World& world) {
     world.foreign_set(source.data(), 7, 1024, nullptr);
   });
   Capture capture(world);
-  const dlx_copy_options options = on(number(capture.stream));
-  FAILS(dlx_tensor_copy_from(target.get(), source.get(), &options), DLX_ERROR_UNSUPPORTED,
-        "captured");
-  FAILS(dlx_tensor_wait_on_stream(source.get(), number(capture.stream)), DLX_ERROR_UNSUPPORTED,
-        "captured");
+  refuses_to_wait(capture, target, source);
   world.fake->unblock();
   capture.end_and_run();
 }

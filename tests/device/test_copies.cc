@@ -208,19 +208,13 @@ void many_copies_cost_no_more_each(World& world) {
 
 /// A device still writes the pinned memory that it, or another one, is about to read by itself.
 void devices_wait_for_pinned_memory(World& world) {
-  const Tensor pinned = world.empty({256}, 0, world.api.pinned);
-  void* stream = nullptr;
-  world.foreign(0, [&] {
-    stream = world.foreign_stream();
-    world.foreign_set(pinned.data(), 7, 1024, stream);
-  });
-  OK(dlx_tensor_written_on_stream(pinned.get(), number(stream)));
+  const Written pinned = fill_elsewhere(world, 7, 0, world.api.pinned);
   for (int32_t device = 0; device < world.devices; ++device) {
     const Tensor target = world.empty({256}, device);
-    OK(dlx_tensor_copy_from(target.get(), pinned.get(), nullptr));
+    OK(dlx_tensor_copy_from(target.get(), pinned.tensor.get(), nullptr));
     CHECK(world.download(target) == std::vector<int32_t>(256, 0x07070707));
   }
-  world.foreign(0, [&] { world.foreign_destroy(stream); });
+  end(world, pinned);
 }
 
 /// Where nothing is noted, pinned memory is behind the default stream of its own device.

@@ -260,18 +260,12 @@ void transfers_run_out_of_memory(World& world) {
 
 /// Pinned memory is the CPU's own: it is handed over as it is, after the work that writes it.
 void pinned_memory_becomes_the_cpus(World& world) {
-  const Tensor pinned = world.empty({256}, 0, world.api.pinned);
-  void* stream = nullptr;
-  world.foreign(0, [&] {
-    stream = world.foreign_stream();
-    world.foreign_set(pinned.data(), 7, 1024, stream);
-  });
-  OK(dlx_tensor_written_on_stream(pinned.get(), reinterpret_cast<int64_t>(stream)));
+  const Written pinned = fill_elsewhere(world, 7, 0, world.api.pinned);
   Tensor host;
-  OK(dlx_tensor_to_device(pinned.get(), kDLCPU, 0, nullptr, host.out()));
-  CHECK(host.data() == pinned.data());
+  OK(dlx_tensor_to_device(pinned.tensor.get(), kDLCPU, 0, nullptr, host.out()));
+  CHECK(host.data() == pinned.tensor.data());
   CHECK_EQUAL(static_cast<int32_t*>(host.data())[255], 0x07070707);
-  world.foreign(0, [&] { world.foreign_destroy(stream); });
+  end(world, pinned);
 }
 
 /// An export to the CPU is the same memory, and no copy; also for those who forbid one.

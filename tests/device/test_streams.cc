@@ -40,35 +40,15 @@ void consumer_writes_last(World& world, const Tensor& tensor,
   world.foreign(0, [&] { world.foreign_destroy(consumer); });
 }
 
-/// A tensor that another library fills on a side stream, of which dlx is told.
-struct Written {
-  Tensor tensor;
-  void* stream = nullptr;
-};
-
-Written write(World& world, int value, int32_t device = 0) {
-  Written written{world.empty({256}, device), nullptr};
-  world.foreign(device, [&] {
-    written.stream = world.foreign_stream();
-    world.foreign_set(written.tensor.data(), value, 1024, written.stream);
-  });
-  OK(dlx_tensor_written_on_stream(written.tensor.get(), number(written.stream)));
-  return written;
-}
-
-void end(World& world, const Written& written, int32_t device = 0) {
-  world.foreign(device, [&] { world.foreign_destroy(written.stream); });
-}
-
 void transfers_see_what_a_side_stream_writes(World& world) {
-  const Written written = write(world, 7);
+  const Written written = fill_elsewhere(world, 7);
   CHECK(holds(world, written.tensor, kSevens));
   end(world, written);
 }
 
 /// Views share what the memory waits for.
 void views_wait_for_the_same(World& world) {
-  const Written written = write(world, 7);
+  const Written written = fill_elsewhere(world, 7);
   Tensor view;
   OK(dlx_tensor_slice(written.tensor.get(), 0, 0, 256, 2, view.out()));
   CHECK(holds(world, view, kSevens));
@@ -111,13 +91,13 @@ void per_thread_streams_are_their_threads(World& world) {
 
 /// The other library's stream may be gone when somebody waits for what it did.
 void streams_may_be_destroyed_meanwhile(World& world) {
-  const Written written = write(world, 7);
+  const Written written = fill_elsewhere(world, 7);
   end(world, written);
   CHECK(holds(world, written.tensor, kSevens));
 }
 
 void copies_wait_for_both_sides(World& world) {
-  const Written source = write(world, 7), target = write(world, 9);
+  const Written source = fill_elsewhere(world, 7), target = fill_elsewhere(world, 9);
   const int64_t stream = world.stream();
   const dlx_copy_options options = on(stream);
   OK(dlx_tensor_copy_from(target.tensor.get(), source.tensor.get(), &options));
@@ -150,7 +130,7 @@ void one_wait_serves_both_operands(World& world) {
 
 /// wait_on_stream: the consumer's own work comes after the producer's.
 void consumers_streams_are_ordered(World& world) {
-  const Written written = write(world, 7);
+  const Written written = fill_elsewhere(world, 7);
   consumer_writes_last(world, written.tensor, [&](int64_t consumer) {
     OK(dlx_tensor_wait_on_stream(written.tensor.get(), consumer));
   });
@@ -159,7 +139,7 @@ void consumers_streams_are_ordered(World& world) {
 
 /// An export for a stream orders that stream; one with -1 orders nothing, and waits for nothing.
 void exports_order_the_consumers_stream(World& world) {
-  const Written written = write(world, 7);
+  const Written written = fill_elsewhere(world, 7);
   DLManagedTensorVersioned* managed = nullptr;
   consumer_writes_last(world, written.tensor, [&](int64_t consumer) {
     const dlx_export_options options = export_on(consumer);
@@ -173,7 +153,7 @@ void exports_order_the_consumers_stream(World& world) {
 /// The default stream takes over from a side stream: readers come after its work, not just the
 /// other's.
 void the_last_writer_is_waited_for(World& world) {
-  const Written written = write(world, 7);
+  const Written written = fill_elsewhere(world, 7);
   std::vector<int32_t> data = numbers(256);
   const Tensor source = world.upload(data, {256});
   OK(dlx_tensor_copy_from(written.tensor.get(), source.get(), nullptr));
@@ -184,7 +164,7 @@ void the_last_writer_is_waited_for(World& world) {
 }
 
 void exports_with_minus_one_call_nothing(World& world) {
-  const Written written = write(world, 7);
+  const Written written = fill_elsewhere(world, 7);
   const dlx_export_options options = export_on(-1);
   DLManagedTensorVersioned* managed = nullptr;
   world.fake->clear_log();
@@ -220,7 +200,7 @@ void nothing_waits_for_unrelated_work(World& world) {
     std::vector<int32_t> data = numbers(3000);
     const Tensor device = world.upload(data, {30, 100});
     CHECK(world.download(device) == data);
-    const Written written = write(world, 7);
+    const Written written = fill_elsewhere(world, 7);
     CHECK(holds(world, written.tensor, kSevens));
     end(world, written);
     const int64_t stream = world.stream();
@@ -244,7 +224,7 @@ void current_streams_are_used(World& world) {
     OK(dlx_stream_get_current(world.api.device, 0, &current));
     CHECK_EQUAL(current, world.api.default_stream);
   }).join();
-  const Written source = write(world, 7), target = write(world, 9);
+  const Written source = fill_elsewhere(world, 7), target = fill_elsewhere(world, 9);
   OK(dlx_tensor_copy_from(target.tensor.get(), source.tensor.get(), nullptr));
   // Read back on the default stream: behind the event that `target` remembers.
   OK(dlx_stream_reset_current(world.api.device, 0));
@@ -276,7 +256,7 @@ void streams_wait_for_streams(World& world) {
 
 /// The host waits: for a tensor, for a stream.
 void the_host_waits_for_what_it_names(World& world) {
-  const Written written = write(world, 7);
+  const Written written = fill_elsewhere(world, 7);
   OK(dlx_tensor_synchronize(written.tensor.get()));
   CHECK(is_now(world, written.tensor, 7));
   const int64_t stream = world.stream();

@@ -36,6 +36,20 @@ dlx_export_options export_on(int64_t stream) {
   return options;
 }
 
+Written fill_elsewhere(World& world, int value, int32_t device, int32_t type) {
+  Written written{world.empty({256}, device, type), nullptr};
+  world.foreign(device, [&] {
+    written.stream = world.foreign_stream();
+    world.foreign_set(written.tensor.data(), value, 1024, written.stream);
+  });
+  OK(dlx_tensor_written_on_stream(written.tensor.get(), number(written.stream)));
+  return written;
+}
+
+void end(World& world, const Written& written, int32_t device) {
+  world.foreign(device, [&] { world.foreign_destroy(written.stream); });
+}
+
 Tensor transpose(const Tensor& tensor) {
   Tensor result;
   OK(dlx_tensor_permute(tensor.get(), nullptr, result.out()));

@@ -150,6 +150,15 @@ dlx_copy_options on(int64_t stream);
 /// An export for that stream.
 dlx_export_options export_on(int64_t stream);
 
+/// A tensor of 1024 bytes that another library fills on a stream of its own, of which dlx is told.
+struct Written {
+  Tensor tensor;
+  void* stream = nullptr;
+};
+Written fill_elsewhere(World& world, int value, int32_t device = 0, int32_t type = 0);
+/// The library destroys its stream.
+void end(World& world, const Written& written, int32_t device = 0);
+
 /// A view with the axes reversed.
 Tensor transpose(const Tensor& tensor);
 /// A compact copy where it is.
