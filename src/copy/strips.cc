@@ -32,6 +32,16 @@ bool fit_ahead(const Side& rows) noexcept {
   return true;
 }
 
+/// Whether the columns of a plane all begin at the same place of a line, and items, unless their
+/// kernel looks for itself, at multiples of their size.
+bool even(const Schedule& s, const FoldedPlanes& planes) noexcept {
+  if (!in_step(planes.columns)) return false;
+  if (s.log_item < 0) return true;
+  uint64_t all = reinterpret_cast<uintptr_t>(planes.dst);
+  for (int k = 0; k < s.ndim; ++k) all |= static_cast<uint64_t>(s.axes[k].dst);
+  return all % static_cast<uint64_t>(s.item) == 0;
+}
+
 /// The kernel for items of that size; NULL: there is none.
 auto kernel(const Schedule& s, const Kernels& kernels) noexcept {
   if (s.log_item >= 0) return kernels.transpose_strip[s.log_item];
@@ -58,8 +68,7 @@ class Strips {
     strip_.nu = planes.rows.n();
     strip_.ahead = std::max(group, std::min(kAhead, strip_.nu) / group * group);
     strip_.staged = s.staged;
-    strip_.even = in_step(planes.columns) &&
-                  (thirds_ || reinterpret_cast<uintptr_t>(planes.dst) % s.item == 0);
+    strip_.even = even(s, planes);
     highest_row_ = *std::max_element(strip_.row, strip_.row + strip_.nu);
   }
 

@@ -145,6 +145,39 @@ void every_permutation_of_odd_extents_is_exact(void**) {
   dlx::tuning() = before;
 }
 
+// Pairs of small elements travel as one item; a third axis leads to places that are no multiples of
+// such an item.
+void planes_that_begin_inside_items_are_exact(void**) {
+  const dlx::Tuning before = dlx::tuning();
+  dlx::tuning().stream_bytes = 0;
+  dlx::tuning().long_row_bytes = 1;
+  const int64_t n = 512, lines = 16;
+  for (const int64_t item : {1, 2, 4, 8}) {
+    const int64_t row = 2 * n + 64;  // elements of dst, so that columns begin at the same place
+    const int64_t plane = lines * row + 1;
+    const DLDataType dtype = {kDLUInt, 8, static_cast<uint16_t>(item)};
+    const std::vector<uint8_t> src = Choices(7).noise(3 * n * lines * 2 * item);
+    std::vector<uint8_t> dst(static_cast<size_t>(3 * plane * item + 64));
+    uint8_t* const to = dst.data() + (-reinterpret_cast<uintptr_t>(dst.data()) & 63);
+
+    dlx::copy_tensor(
+        Described(to, {3, lines, n, 2}, {plane, row, 2, 1}, dtype).tensor, false,
+        Described(const_cast<uint8_t*>(src.data()), {3, lines, n, 2},
+                  {n * lines * 2, 2, lines * 2, 1}, dtype).tensor, false);
+
+    for (int64_t a = 0; a < 3; ++a) {
+      for (int64_t v = 0; v < lines; ++v) {
+        for (int64_t u = 0; u < n; ++u) {
+          assert_memory_equal(to + (a * plane + v * row + 2 * u) * item,
+                              &src[static_cast<size_t>(((a * n + u) * lines + v) * 2 * item)],
+                              static_cast<size_t>(2 * item));
+        }
+      }
+    }
+  }
+  dlx::tuning() = before;
+}
+
 // A square transposed onto itself, and a vector reversed onto itself, as if through a temporary.
 void rearrangements_in_place_are_exact(void**) {
   const int64_t n = 301;
@@ -325,6 +358,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(fresh_random_copies_equal_the_naive_copy),
       cmocka_unit_test(every_instruction_set_is_exact),
       cmocka_unit_test(every_permutation_of_odd_extents_is_exact),
+      cmocka_unit_test(planes_that_begin_inside_items_are_exact),
       cmocka_unit_test(rearrangements_in_place_are_exact),
       cmocka_unit_test(pages_without_elements_are_not_touched),
       cmocka_unit_test(offsets_beyond_32_bits_work),
