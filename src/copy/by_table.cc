@@ -69,7 +69,7 @@ bool run_by_table(const Schedule& s) noexcept {
     moves.repeat(axis, axis.extent);
   }
   // Of the axis that is too long, as much as there is room for; `rest` is left at its end.
-  CopyAxis pieces = {1, 0, 0};
+  CopyAxis pieces = kNoAxis;
   CopyAxis rest = {0, 0, 0};
   int64_t moves_of_rest = 0;
   if (k < s.ndim) {

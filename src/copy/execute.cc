@@ -28,25 +28,14 @@ int64_t threads_for(int64_t bytes) noexcept {
   return enough > 0 && bytes / enough < usable ? bytes / enough : usable;
 }
 
-/// The axes that are not the plane's, nearest first.
-Loops loops_round_plane(const Schedule& s) noexcept {
-  Loops loops;
-  int order[CopyPlan::kMaxAxes];
-  order_by_nearness(s, order);
-  for (int i = 0; i < s.ndim; ++i) {
-    if (order[i] != s.u && order[i] != s.v) loops.add(s.axes[order[i]]);
-  }
-  return loops;
-}
-
 /// Plane after plane, straight from src to dst.
 void run_direct(const Schedule& s, const Kernels& kernels) noexcept {
-  static constexpr CopyAxis kOnce = {1, 0, 0};
-  const CopyAxis& u = s.u >= 0 ? s.axes[s.u] : kOnce;
-  const CopyAxis& v = s.v >= 0 ? s.axes[s.v] : kOnce;
+  const CopyAxis& u = s.u >= 0 ? s.axes[s.u] : kNoAxis;
+  const CopyAxis& v = s.v >= 0 ? s.axes[s.v] : kNoAxis;
   Plane plane = {s.dst, u.dst, v.dst, s.src, u.src, v.src, u.extent, v.extent, false};
   if (s.ndim <= 2) return copy_plane(s, kernels, plane);
-  const Loops loops = loops_round_plane(s);
+  Loops loops;
+  loops.add_others(s, [&](int axis) { return axis == s.u || axis == s.v; });
   if (s.kind != PlaneKind::kTranspose || s.staged || v.src < 0) {
     loops.each(s.dst, s.src, [&](char* dst, const char* src) {
       plane.dst = dst;
@@ -66,9 +55,9 @@ void run_direct(const Schedule& s, const Kernels& kernels) noexcept {
 bool has_constant_rows(const Schedule& s) noexcept {
   constexpr int64_t kMany = 16;
   constexpr int64_t kLong = 128;  // bytes
+  if (s.kind != PlaneKind::kGather) return false;
   const CopyAxis& u = s.axes[s.u];
-  return s.kind == PlaneKind::kGather && u.src == 0 &&
-         (u.extent >= kMany || u.extent * s.item >= kLong);
+  return u.src == 0 && (u.extent >= kMany || u.extent * s.item >= kLong);
 }
 
 /// Whether dst is nearly all that memory sees of a large copy: rows that are copied again and
@@ -87,9 +76,8 @@ bool only_writes(const Schedule& s) noexcept {
 
 /// In the order of dst, and through the caches: what is written may as well stay there, in part.
 void write_in_order(const Schedule& s, const Kernels& kernels) noexcept {
-  static constexpr CopyAxis kOnce = {1, 0, 0};
-  const CopyAxis& u = s.ndim > 0 ? s.axes[s.ndim - 1] : kOnce;
-  const CopyAxis& v = s.ndim > 1 ? s.axes[s.ndim - 2] : kOnce;
+  const CopyAxis& u = s.ndim > 0 ? s.axes[s.ndim - 1] : kNoAxis;
+  const CopyAxis& v = s.ndim > 1 ? s.axes[s.ndim - 2] : kNoAxis;
   Loops loops;
   for (int k = s.ndim - 3; k >= 0; --k) loops.add(s.axes[k]);
   loops.each(s.dst, s.src, [&](char* dst, const char* src) {

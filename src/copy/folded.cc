@@ -39,11 +39,7 @@ FoldedPlanes::FoldedPlanes(const Schedule& s, bool far, int64_t* row, int64_t mo
       add_column_axis(s.axes[along_v]);
     }
   }
-  int order[CopyPlan::kMaxAxes];
-  order_by_nearness(s, order);
-  for (int i = 0; i < s.ndim; ++i) {
-    if (!taken[order[i]]) loops.add(s.axes[order[i]]);
-  }
+  loops.add_others(s, [&](int axis) { return taken[axis]; });
 }
 
 void FoldedPlanes::add_column_axis(CopyAxis axis) noexcept {

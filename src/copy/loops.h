@@ -8,11 +8,25 @@
 
 namespace dlx {
 
+/// The axes of a schedule with the nearest neighbours first, on whichever side they are near: in
+/// such an order, cache lines of both sides are used again soon.
+void order_by_nearness(const Schedule& schedule, int* order) noexcept;
+
 /// Nested loops over places in dst and src; none is one place.
 class Loops {
  public:
   /// One more loop around those that there are.
   void add(const CopyAxis& axis) noexcept { axes_[count_++] = axis; }
+
+  /// Loops over all axes of a schedule but those for which taken(axis), ordered by nearness.
+  template <class Taken>
+  void add_others(const Schedule& schedule, const Taken& taken) noexcept {
+    int order[CopyPlan::kMaxAxes];
+    order_by_nearness(schedule, order);
+    for (int i = 0; i < schedule.ndim; ++i) {
+      if (!taken(order[i])) add(schedule.axes[order[i]]);
+    }
+  }
 
   /// Calls run(dst, src) at each place, the loop added first being the innermost.
   template <class Run>
@@ -40,10 +54,6 @@ class Loops {
   int count_ = 0;
   CopyAxis axes_[CopyPlan::kMaxAxes];
 };
-
-/// The axes of a schedule with the nearest neighbours first, on whichever side they are near: in
-/// such an order, cache lines of both sides are used again soon.
-void order_by_nearness(const Schedule& schedule, int* order) noexcept;
 
 }  // namespace dlx
 

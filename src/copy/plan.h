@@ -14,6 +14,9 @@ struct CopyAxis {
   int64_t src;
 };
 
+/// What counts as an axis where there is none.
+inline constexpr CopyAxis kNoAxis = {1, 0, 0};
+
 /// What travels whole, in units: bytes or, where elements do not fill whole bytes, bits.
 struct CopyItem {
   int64_t width;      ///< units copied

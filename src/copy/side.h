@@ -43,7 +43,7 @@ class Side {
   int64_t* offset_;
   int64_t most_;
   int64_t n_ = 1;
-  CopyAxis last_ = {1, 0, 0};
+  CopyAxis last_ = kNoAxis;
   int64_t part_ = 1;
   int64_t parts_ = 1;
 };

@@ -178,19 +178,20 @@ PyMethodDef tensor_methods[] = {
     entry("is_contiguous", is_contiguous,
           "is_contiguous($self, order='C')\n--\n\n"
           "True if the elements are compact in that order ('C' or 'F')."),
-    entry("numpy", to_numpy,
-          "numpy($self, *, force=False)\n--\n\n"
-          "A plain numpy.ndarray on the same memory: writes show both ways.\n\n"
-          "Pinned memory, and managed memory that the CPU may use while the device works, is\n"
-          "shared too, once it is ready. The array is read-only if the tensor is. Types that NumPy\n"
-          "lacks (bfloat16, FP8) come as the dtypes of ml_dtypes, where that is installed.\n\n"
-          "Args:\n"
-          "    force: allow a copy from another device. It allows nothing else.\n\n"
-          "Raises:\n"
-          "    DeviceRefusedError: the data is on another device, and `force` is False.\n"
-          "    UnsupportedError: neither NumPy nor ml_dtypes has the dtype, or it is packed\n"
-          "        below a byte.\n"
-          "    ImportError: NumPy is not installed."),
+    entry(
+        "numpy", to_numpy,
+        "numpy($self, *, force=False)\n--\n\n"
+        "A plain numpy.ndarray on the same memory: writes show both ways.\n\n"
+        "Pinned memory, and managed memory that the CPU may use while the device works, is\n"
+        "shared too, once it is ready. The array is read-only if the tensor is. Types that NumPy\n"
+        "lacks (bfloat16, FP8) come as the dtypes of ml_dtypes, where that is installed.\n\n"
+        "Args:\n"
+        "    force: allow a copy from another device. It allows nothing else.\n\n"
+        "Raises:\n"
+        "    DeviceRefusedError: the data is on another device, and `force` is False.\n"
+        "    UnsupportedError: neither NumPy nor ml_dtypes has the dtype, or it is packed\n"
+        "        below a byte.\n"
+        "    ImportError: NumPy is not installed."),
     entry("__dlpack__", tensor_dlpack,
           "__dlpack__($self, /, stream=None, *, max_version=None, dl_device=None, copy=None)\n"
           "--\n\n"
