@@ -105,9 +105,10 @@ struct Strip {
   char* dst;              ///< of the first row
   const int64_t* column;  ///< where each of nv columns begins, from dst on
   const int64_t* row;     ///< where each of nu rows begins, from src on
+  char* room;             ///< for the lines of 64 rows
   int64_t item;           ///< bytes
   int64_t nu;             ///< at least 64 / item
-  int64_t nv;             ///< from 16 / W to 64 / item
+  int64_t nv;             ///< from 16 / W to 64 / item; any more if `even` and `staged`
   int64_t ahead;          ///< how many rows ahead lines are fetched; at most nu, whole lines of dst
   bool staged;            ///< rows collide in the cache: copy those of a line of dst together first
   bool even;              ///< columns all begin at the same place of a line, a multiple of an item
@@ -143,6 +144,7 @@ struct Kernels {
                        const Pick& pick);
 
   const char* name;
+  bool line_registers;  ///< a register is a line
 
   /// dst[v * dv + u * W] = src[row[u] + v * W] in two steps, of two blocks at once: copies the rows
   /// of `in` together and transposes those of `out`, which were copied by the call before. Beside

@@ -1,5 +1,7 @@
 #include "src/copy/packed.h"
 
+#include <new>
+
 #include "src/copy/lines.h"
 #include "src/copy/loops.h"
 #include "src/copy/tuning.h"
@@ -19,7 +21,7 @@ void start(Packing* packing, char* dst) noexcept {
 
 }  // namespace
 
-bool run_packed(const Schedule& s, const Kernels& kernels) noexcept {
+bool run_packed(const Schedule& s, const Kernels& kernels, const Buffers& buffers) noexcept {
   if (s.kind != PlaneKind::kRows || s.ndim == 0 || s.transposes()) return false;
   if (s.item < kShortest || s.item > Packing::kLongestRow) return false;
   int first = s.ndim;  // outermost axis of a stretch
@@ -32,7 +34,8 @@ bool run_packed(const Schedule& s, const Kernels& kernels) noexcept {
   Loops outside;
   for (int k = s.ndim - 2; k >= 0; --k) (k >= first ? inside : outside).add(s.axes[k]);
   const CopyAxis& inner = s.axes[s.ndim - 1];
-  Packing packing;
+  static_assert(sizeof(Packing) <= Tiling::kBufferBytes, "it lies in a buffer");
+  Packing& packing = *new (buffers[0]) Packing;
   outside.each(s.dst, s.src, [&](char* dst, const char* src) {
     start(&packing, dst);
     inside.each(dst, src, [&](char*, const char* row) {

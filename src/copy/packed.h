@@ -1,6 +1,7 @@
 #ifndef DLX_SRC_COPY_PACKED_H_
 #define DLX_SRC_COPY_PACKED_H_
 
+#include "src/copy/buffers.h"
 #include "src/copy/kernels.h"
 #include "src/copy/schedule.h"
 
@@ -8,7 +9,7 @@ namespace dlx {
 
 /// Streams short rows that lie one behind the other in dst, as in a crop, wherever they begin and
 /// end. False, with nothing done, where rows are none such.
-bool run_packed(const Schedule& schedule, const Kernels& kernels) noexcept;
+bool run_packed(const Schedule& schedule, const Kernels& kernels, const Buffers& buffers) noexcept;
 
 }  // namespace dlx
 

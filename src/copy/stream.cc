@@ -241,6 +241,7 @@ Tuning& tuning() noexcept {
                           {128, 384, 256, 512, 512},
                           {256, 512, 512, 512, 1024},
                           {64, 128, 128, 128, 128},
+                          2048,
                           512};
   return values;
 }
@@ -275,8 +276,7 @@ bool needs_no_buffer(const Schedule& s) noexcept {
 void stream_runs(const Schedule& s, const Kernels& kernels) noexcept {
   Tiling order;
   order.sort_by_source(s);
-  static constexpr CopyAxis kOnce = {1, 0, 0};
-  const CopyAxis& inner = s.ndim > 0 ? s.axes[order.by_source[0]] : kOnce;
+  const CopyAxis& inner = s.ndim > 0 ? s.axes[order.by_source[0]] : kNoAxis;
   Loops loops;
   for (int i = 1; i < s.ndim; ++i) loops.add(s.axes[order.by_source[i]]);
   loops.each(s.dst, s.src, [&](char* dst, const char* src) {
@@ -293,10 +293,12 @@ bool run_streamed(const Schedule& schedule, const Kernels& kernels) noexcept {
     stream_runs(schedule, kernels);
     return true;
   }
-  if (run_turned(schedule, kernels) || run_packed(schedule, kernels)) return true;
   const Buffers buffers;
   if (!buffers.exist()) return false;
-  if (run_strips(schedule, kernels, buffers)) return true;
+  if (run_turned(schedule, kernels, buffers) || run_packed(schedule, kernels, buffers) ||
+      run_strips(schedule, kernels, buffers)) {
+    return true;
+  }
   Tiling tiling;
   if (!tiling.build(schedule)) return false;
   Pipeline(schedule, tiling, kernels, buffers).run();

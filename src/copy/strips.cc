@@ -20,14 +20,13 @@ bool in_step(const Side& side) noexcept {
   return all % kLine == 0;
 }
 
-/// Whether so many rows ahead can be fetched, a line of each, without pushing each other out of a
-/// second-level cache: 2048 sets of 8 on most processors.
-bool fit_ahead(const Side& rows) noexcept {
-  constexpr uint64_t kSets = 2048;
-  constexpr int kHalfFull = 4;
-  uint8_t used[kSets] = {};
-  for (int64_t i = 0; i < std::min(kAhead, rows.n()); ++i) {
-    if (++used[static_cast<uint64_t>(rows.offset()[i]) / kLine % kSets] > kHalfFull) return false;
+/// Whether a line of each of `n` rows takes no more than so many ways of a second-level cache.
+bool fit(const Side& rows, int64_t n, int ways) noexcept {
+  constexpr uint64_t kMostSets = 2048;
+  const uint64_t sets = std::min(static_cast<uint64_t>(tuning().cache_sets), kMostSets);
+  uint8_t used[kMostSets] = {};
+  for (int64_t i = 0; i < std::min(n, rows.n()); ++i) {
+    if (++used[static_cast<uint64_t>(rows.offset()[i]) / kLine % sets] > ways) return false;
   }
   return true;
 }
@@ -53,8 +52,9 @@ auto kernel(const Schedule& s, const Kernels& kernels) noexcept {
 class Strips {
  public:
   Strips(const Schedule& s, const Kernels& kernels, const Buffers& buffers,
-         const FoldedPlanes& planes) noexcept
-      : transpose_(kernel(s, kernels)),
+         const FoldedPlanes& planes, bool line_by_line) noexcept
+      : line_by_line_(line_by_line),
+        transpose_(kernel(s, kernels)),
         finish_(kernels.finish_strips),
         thirds_(s.log_item < 0),
         planes_(planes),
@@ -64,20 +64,43 @@ class Strips {
     chunk_.next = buffers[0] + Strip::kBuffer;
     const int64_t group = thirds_ ? 64 : kLine / s.item;
     strip_.item = s.item;
+    strip_.room = buffers.rows(0);
     strip_.row = planes.rows.offset();
     strip_.nu = planes.rows.n();
-    strip_.ahead = std::max(group, std::min(kAhead, strip_.nu) / group * group);
-    strip_.staged = s.staged;
+    strip_.ahead =
+        line_by_line ? group : std::max(group, std::min(kAhead, strip_.nu) / group * group);
+    strip_.staged = s.staged || line_by_line;
     strip_.even = even(s, planes);
     highest_row_ = *std::max_element(strip_.row, strip_.row + strip_.nu);
   }
 
-  /// One plane, in strips that begin at lines of src where all its rows do.
+  /// One plane. Either all its rows, or those that make a line of dst, the first and the last time
+  /// with some that do not.
   void add_plane(char* dst, const char* src) noexcept {
+    const int64_t rows = planes_.rows.n();
+    if (!line_by_line_) return add_rows(0, rows, dst, src);
+    const int64_t line = kLine / strip_.item;
+    int64_t n = to_next_line(dst) / strip_.item + line;
+    for (int64_t u = 0; u < rows; u += n, n = line) {
+      if (rows - u < n + line) n = rows - u;
+      add_rows(u, n, dst, src);
+    }
+  }
+
+  /// Runs the last one.
+  void finish() noexcept {
+    strip_.next = {};
+    transpose_(strip_, chunk_);
+    finish_(chunk_);
+  }
+
+ private:
+  /// Some rows, in strips that begin at lines of src where all of them do.
+  void add_rows(int64_t first_row, int64_t rows, char* dst, const char* src) noexcept {
     const int64_t item = strip_.item;
     const int64_t columns = planes_.columns.n();
     const int64_t block = thirds_ ? 1 : 16 / item;
-    const int64_t widest = thirds_ && item < 4 ? 20 : kLine / item;
+    const int64_t widest = line_by_line_ ? columns : thirds_ && item < 4 ? 20 : kLine / item;
     const int64_t missing = to_next_line(src);
     const bool lines =
         !thirds_ && in_step_ && missing % item == 0 && (missing == 0 || missing / item >= block);
@@ -87,7 +110,9 @@ class Strips {
       const int64_t nv = std::min(width, columns - v);
       const int64_t first = nv < block ? columns - block : v;
       Strip strip = strip_;
-      strip.dst = dst;
+      strip.dst = dst + first_row * item;
+      strip.row = planes_.rows.offset() + first_row;
+      strip.nu = rows;
       strip.column = planes_.columns.offset() + first;
       strip.nv = std::max(nv, block);
       strip.source = {src + first * item, strip.nv * item - 1, both};
@@ -103,22 +128,15 @@ class Strips {
     }
   }
 
-  /// Runs the last one.
-  void finish() noexcept {
-    strip_.next = {};
-    transpose_(strip_, chunk_);
-    finish_(chunk_);
-  }
-
- private:
   void add(const Strip& next) noexcept {
     if (strip_.source.src != nullptr) {
-      strip_.next = next.source;
+      if (!line_by_line_) strip_.next = next.source;
       transpose_(strip_, chunk_);
     }
     strip_ = next;
   }
 
+  const bool line_by_line_;
   void (*const transpose_)(const Strip& strip, Chunk& chunk);
   void (*const finish_)(Chunk& chunk);
   const bool thirds_;
@@ -130,30 +148,47 @@ class Strips {
   Chunk chunk_ = {};
 };
 
-/// Whether that is a transposition that waits for memory more than for its kernels.
-bool suits(const Schedule& s, const Kernels& kernels) noexcept {
-  if (s.kind == PlaneKind::kTranspose) {
-    // Small items fill tiles well, if their runs in dst are long enough.
-    const bool tiled = s.item < 4 && !s.folded() &&
-                       s.axes[s.u].extent * s.item >= tuning().tile_dst_bytes[s.log_item];
-    return kernel(s, kernels) != nullptr && !tiled;
+/// Whether that is a transposition that has a kernel.
+bool transposes(const Schedule& s, const Kernels& kernels) noexcept {
+  if (kernel(s, kernels) == nullptr) return false;
+  if (s.kind == PlaneKind::kTranspose) return true;
+  return s.kind == PlaneKind::kRows && s.v >= 0 && s.axes[s.u].dst == s.item &&
+         std::llabs(s.axes[s.v].src) == s.item;
+}
+
+/// Whether tiles are better than strips: small items fill them well, if their runs in dst are long
+/// enough.
+bool suits_tiles(const Schedule& s) noexcept {
+  return s.log_item >= 0 && s.item < 4 && !s.folded() &&
+         s.axes[s.u].extent * s.item >= tuning().tile_dst_bytes[s.log_item];
+}
+
+/// Whether even the rows of one line of dst crowd into so few sets of the caches that each line
+/// must be read at once and whole.
+bool needs_line_by_line(const Schedule& s, const Kernels& kernels,
+                        const FoldedPlanes& planes) noexcept {
+  constexpr int kWays = 8;
+  if (s.log_item < 0 || !even(s, planes)) return false;
+  if (s.item >= 8) {  // so few rows that tiles do as well where axes are long
+    constexpr int64_t kShort = 1024;
+    return std::min(s.axes[s.u].extent, s.axes[s.v].extent) * s.item < kShort;
   }
-  return s.kind == PlaneKind::kRows && s.v >= 0 && kernel(s, kernels) != nullptr &&
-         s.axes[s.u].dst == s.item && std::llabs(s.axes[s.v].src) == s.item;
+  return kernels.line_registers && !fit(planes.rows, kLine / s.item, kWays);
 }
 
 }  // namespace
 
 bool run_strips(const Schedule& s, const Kernels& kernels, const Buffers& buffers) noexcept {
-  if (!suits(s, kernels)) return false;
+  if (!transposes(s, kernels)) return false;
   const FoldedPlanes planes(s, true, buffers.offsets()->row, kMostRows, buffers.offsets()->column,
                             Tiling::kOffsets);
   // Partial lines at either end of a column are written by themselves.
   const int64_t bytes = planes.rows.n() * s.item;
-  if (bytes < 2 * kLine || bytes < 2 * tuning().long_row_bytes || !fit_ahead(planes.rows)) {
-    return false;
-  }
-  Strips strips(s, kernels, buffers, planes);
+  if (bytes < 2 * kLine || bytes < 2 * tuning().long_row_bytes) return false;
+  constexpr int kHalfFull = 4;
+  const bool ahead = fit(planes.rows, kAhead, kHalfFull);
+  if (ahead ? suits_tiles(s) : !needs_line_by_line(s, kernels, planes)) return false;
+  Strips strips(s, kernels, buffers, planes, !ahead);
   planes.each([&](char* dst, const char* src) { strips.add_plane(dst, src); });
   strips.finish();
   kernels.fence();

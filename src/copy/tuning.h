@@ -14,6 +14,7 @@ struct Tuning {
   int64_t tile_src_bytes[5];    ///< and of a run of src; by item size: [k] is for 2^k bytes
   int64_t staged_dst_bytes[5];  ///< the same where rows are copied together first
   int64_t staged_src_bytes[5];
+  int64_t cache_sets;      ///< of a second-level cache, each of eight lines
   int64_t long_row_bytes;  ///< rows of dst from here on are written line by line, without tiles
 };
 

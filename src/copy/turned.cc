@@ -16,8 +16,9 @@ namespace {
 /// row has come to its beginning.
 class Rows {
  public:
-  Rows(const Schedule& s, const Kernels& kernels) noexcept
+  Rows(const Schedule& s, const Kernels& kernels, char* buffer) noexcept
       : kernels_(kernels),
+        buffers_{buffer, buffer + kBuffer},
         cells_(s.cells),
         loose_(s.cells),
         count_(s.axes[s.u].extent),
@@ -53,6 +54,7 @@ class Rows {
 
  private:
   static constexpr int64_t kSegment = 64 * kLine;
+  static constexpr int64_t kBuffer = kLine + kSegment + 3 * kLine;
 
   /// Where the segment that begins at `lower` is put together; its lines are lines of the buffer.
   char* place(const char* lower) noexcept { return buffers_[turn_] + kLine + inside_line(lower); }
@@ -117,6 +119,7 @@ class Rows {
   }
 
   const Kernels& kernels_;
+  char* const buffers_[2];
   const Cells& cells_;
   Cells loose_;  ///< may read above the first cell and write below it
   const int64_t count_;
@@ -131,24 +134,19 @@ class Rows {
   int turn_ = 0;
   alignas(kLine) char open_[kLine];
   char next_open_[kLine];
-  alignas(kLine) char buffers_[2][kLine + kSegment + 3 * kLine];
 };
 
 }  // namespace
 
-bool run_turned(const Schedule& s, const Kernels& kernels) noexcept {
+bool run_turned(const Schedule& s, const Kernels& kernels, const Buffers& buffers) noexcept {
   if (s.kind != PlaneKind::kCells || s.ndim < 2) return false;
   const CopyAxis& u = s.axes[s.u];
   const int64_t row = u.extent * s.item;
   if (u.src >= 0 || u.dst != s.item || row < 4 * kLine || row < tuning().long_row_bytes / 2)
     return false;
   Loops loops;
-  int order[CopyPlan::kMaxAxes];
-  order_by_nearness(s, order);
-  for (int i = 0; i < s.ndim; ++i) {
-    if (order[i] != s.u) loops.add(s.axes[order[i]]);
-  }
-  Rows rows(s, kernels);
+  loops.add_others(s, [&](int axis) { return axis == s.u; });
+  Rows rows(s, kernels, buffers[0]);
   loops.each(s.dst, s.src, [&](char* dst, const char* src) { rows.write(dst, src); });
   rows.finish();
   kernels.fence();

@@ -1,6 +1,7 @@
 #ifndef DLX_SRC_COPY_TURNED_H_
 #define DLX_SRC_COPY_TURNED_H_
 
+#include "src/copy/buffers.h"
 #include "src/copy/kernels.h"
 #include "src/copy/schedule.h"
 
@@ -10,7 +11,7 @@ namespace dlx {
 /// which the processor fetches ahead by itself, and each row of dst is written from its end.
 ///
 /// False, with nothing done, where rows are none such, or short.
-bool run_turned(const Schedule& schedule, const Kernels& kernels) noexcept;
+bool run_turned(const Schedule& schedule, const Kernels& kernels, const Buffers& buffers) noexcept;
 
 }  // namespace dlx
 

@@ -145,6 +145,54 @@ void every_permutation_of_odd_extents_is_exact(void**) {
   dlx::tuning() = before;
 }
 
+/// Copies one compact tensor of `shape`, its axes reversed, to another, both some bytes behind a
+/// line, and compares the items one by one.
+void check_reversal(const std::vector<int64_t>& shape, int64_t item, int64_t dst_start,
+                    int64_t src_start) {
+  const size_t ndim = shape.size();
+  std::vector<int64_t> steps(ndim, 1);  // of src, in items
+  for (size_t k = 1; k < ndim; ++k) steps[k] = steps[k - 1] * shape[k - 1];
+  const size_t bytes = static_cast<size_t>(steps.back() * shape.back() * item);
+  std::vector<uint8_t> src = Choices(bytes).noise(static_cast<int64_t>(bytes) + 128);
+  std::vector<uint8_t> dst(src.size());
+  const auto at_line = [](std::vector<uint8_t>& memory) {
+    return memory.data() + (-reinterpret_cast<uintptr_t>(memory.data()) & 63);
+  };
+  uint8_t* const from = at_line(src) + src_start;
+  uint8_t* const to = at_line(dst) + dst_start;
+  const DLDataType dtype = {kDLUInt, 8, static_cast<uint16_t>(item)};
+
+  dlx::copy_tensor(Described(to, shape, {}, dtype).tensor, false,
+                   Described(from, shape, steps, dtype).tensor, false);
+
+  std::vector<int64_t> index(ndim, 0);
+  for (size_t i = 0; i < bytes; i += static_cast<size_t>(item)) {
+    int64_t offset = 0;
+    for (size_t k = 0; k < ndim; ++k) offset += index[k] * steps[k];
+    assert_memory_equal(to + i, from + offset * item, static_cast<size_t>(item));
+    for (size_t k = ndim; k-- > 0;) {
+      if (++index[k] < shape[k]) break;
+      index[k] = 0;
+    }
+  }
+}
+
+// Powers of two, whose source lines share the sets of any cache.
+void reversals_of_powers_of_two_are_exact(void**) {
+  const dlx::Tuning before = dlx::tuning();
+  dlx::tuning().stream_bytes = 0;
+  dlx::tuning().long_row_bytes = 1;
+  dlx::tuning().cache_sets = 1;
+  for (const int64_t item : {1, 2, 4, 8, 16}) {
+    for (const int64_t start : {int64_t{0}, item, int64_t{48}}) {
+      check_reversal({128, 4, 64}, item, start, 0);
+      check_reversal({32, 16, 16, 32}, item, 0, start);
+      check_reversal(std::vector<int64_t>(14, 2), item, start, start);
+    }
+  }
+  dlx::tuning() = before;
+}
+
 // Pairs of small elements travel as one item; a third axis leads to places that are no multiples of
 // such an item.
 void planes_that_begin_inside_items_are_exact(void**) {
@@ -160,10 +208,11 @@ void planes_that_begin_inside_items_are_exact(void**) {
     std::vector<uint8_t> dst(static_cast<size_t>(3 * plane * item + 64));
     uint8_t* const to = dst.data() + (-reinterpret_cast<uintptr_t>(dst.data()) & 63);
 
-    dlx::copy_tensor(
-        Described(to, {3, lines, n, 2}, {plane, row, 2, 1}, dtype).tensor, false,
-        Described(const_cast<uint8_t*>(src.data()), {3, lines, n, 2},
-                  {n * lines * 2, 2, lines * 2, 1}, dtype).tensor, false);
+    dlx::copy_tensor(Described(to, {3, lines, n, 2}, {plane, row, 2, 1}, dtype).tensor, false,
+                     Described(const_cast<uint8_t*>(src.data()), {3, lines, n, 2},
+                               {n * lines * 2, 2, lines * 2, 1}, dtype)
+                         .tensor,
+                     false);
 
     for (int64_t a = 0; a < 3; ++a) {
       for (int64_t v = 0; v < lines; ++v) {
@@ -358,6 +407,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(fresh_random_copies_equal_the_naive_copy),
       cmocka_unit_test(every_instruction_set_is_exact),
       cmocka_unit_test(every_permutation_of_odd_extents_is_exact),
+      cmocka_unit_test(reversals_of_powers_of_two_are_exact),
       cmocka_unit_test(planes_that_begin_inside_items_are_exact),
       cmocka_unit_test(rearrangements_in_place_are_exact),
       cmocka_unit_test(pages_without_elements_are_not_touched),
