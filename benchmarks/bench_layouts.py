@@ -42,6 +42,8 @@ def random_layout(choose: random.Random, size: int) -> np.ndarray:
     shape = [max(1, round((size / item) ** (w / sum(weights)))) for w in weights]
     if choose.random() < 0.3:
         shape[choose.randrange(len(shape))] = choose.choice((2, 3, 4, 7, 8, 16, 64))
+    if choose.random() < 0.3:  # powers of two, whose lines share the sets of a cache
+        shape = [1 << round(math.log2(extent)) for extent in shape]
     while math.prod(shape) * item > 1.5 * size:
         shape[shape.index(max(shape))] //= 2
     stored, parts = [], []

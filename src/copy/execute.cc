@@ -85,7 +85,47 @@ void write_in_order(const Schedule& s, const Kernels& kernels) noexcept {
   });
 }
 
+/// The outermost axis along which one and the same run of dst, of several axes, comes again and
+/// again; -1: none. `run` is set to its bytes.
+int repeated_axis(const CopyPlan& plan, int64_t* run) noexcept {
+  constexpr int64_t kCached = 256 << 10;  // bytes
+  constexpr int64_t kMany = 16 << 10;     // bytes of all its repetitions
+  constexpr int64_t kOften = 4;
+  int found = -1;
+  int64_t bytes = plan.item();
+  for (int k = plan.ndim() - 1; k >= 0 && bytes <= kCached; --k) {
+    const CopyAxis& axis = plan.axis(k);
+    const bool often = axis.extent >= kOften && bytes * axis.extent >= kMany;
+    if (axis.src == 0 && k < plan.ndim() - 1 && often) {
+      found = k;
+      *run = bytes;
+    }
+    if (axis.dst != bytes) break;
+    bytes *= axis.extent;
+  }
+  return found;
+}
+
+void run_alone(const CopyPlan& plan, bool streamed) noexcept;
+
+/// Arranges a run once, and copies it from there along the axis.
+void run_repeated(const CopyPlan& plan, int axis, int64_t run) noexcept {
+  const CopyAxis repeated = plan.axis(axis);
+  CopyPlan once = plan.part(axis, 0, 1);
+  Loops loops;
+  for (int k = axis - 1; k >= 0; --k) {
+    loops.add(plan.axis(k));
+    once = once.part(k, 0, 1);
+  }
+  loops.each(plan.dst(), plan.src(), [&](char* dst, const char* src) {
+    run_alone(once.moved(dst - plan.dst(), src - plan.src()), false);
+    kernels().rows(dst + repeated.dst, repeated.dst, dst, 0, run, repeated.extent - 1);
+  });
+}
+
 void run_alone(const CopyPlan& plan, bool streamed) noexcept {
+  int64_t run = 0;
+  if (const int axis = repeated_axis(plan, &run); axis >= 0) return run_repeated(plan, axis, run);
   const Kernels& set = kernels();
   const Schedule schedule(plan, set);
   if (has_constant_rows(schedule) || (streamed && only_writes(schedule))) {
@@ -215,6 +255,10 @@ size_t describe_execution(const CopyPlan& plan, char* buffer, size_t capacity) n
              k >= s.ndim - s.u_count ? " u"
              : s.along_v(k)          ? " v"
                                      : "");
+  }
+  int64_t run = 0;
+  if (const int axis = repeated_axis(plan, &run); axis >= 0) {
+    text.add("; runs of %lld bytes arranged once along loop %d", static_cast<long long>(run), axis);
   }
   Tiling tiling;
   if (bytes >= tuning().stream_bytes && (s.ndim == 0 || tiling.build(s))) {

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "src/copy/plan.h"
+
 namespace dlx {
 
 /// Which byte of 16 each of 16 bytes is; twice, for registers of two times 16.
@@ -195,8 +197,10 @@ struct Kernels {
   /// The same, past the caches where whole lines of dst are covered.
   void (*stream_rows)(char* dst, int64_t dr, const char* src, int64_t sr, int64_t bytes, int64_t n);
 
-  /// Appends rows to a packing, and writes what fills lines past the caches.
-  void (*pack)(Packing* packing, const char* src, int64_t sr, int64_t bytes, int64_t n);
+  /// Appends rows to a packing, and writes what fills lines past the caches. The axes tell where
+  /// the rows are in src.
+  void (*pack)(Packing* packing, const char* src, const CopyAxis& inner, const CopyAxis& outer,
+               int64_t bytes);
   /// Writes all that is left.
   void (*finish_packing)(Packing* packing);
 

@@ -22,7 +22,9 @@ void start(Packing* packing, char* dst) noexcept {
 }  // namespace
 
 bool run_packed(const Schedule& s, const Kernels& kernels, const Buffers& buffers) noexcept {
-  if (s.kind != PlaneKind::kRows || s.ndim == 0 || s.transposes()) return false;
+  constexpr int64_t kFew = 4;  // streams that need no tiles
+  if (s.kind != PlaneKind::kRows || s.ndim == 0) return false;
+  if (s.transposes() && s.axes[s.u].extent > kFew) return false;
   if (s.item < kShortest || s.item > Packing::kLongestRow) return false;
   int first = s.ndim;  // outermost axis of a stretch
   int64_t stretch = s.item;
@@ -32,15 +34,21 @@ bool run_packed(const Schedule& s, const Kernels& kernels, const Buffers& buffer
 
   Loops inside;
   Loops outside;
-  for (int k = s.ndim - 2; k >= 0; --k) (k >= first ? inside : outside).add(s.axes[k]);
   const CopyAxis& inner = s.axes[s.ndim - 1];
+  const CopyAxis& outer = first <= s.ndim - 2 ? s.axes[s.ndim - 2] : kNoAxis;
+  for (int k = s.ndim - 1; k-- > 0;) {
+    if (k < first) {
+      outside.add(s.axes[k]);
+    } else if (k < s.ndim - 2) {
+      inside.add(s.axes[k]);
+    }
+  }
   static_assert(sizeof(Packing) <= Tiling::kBufferBytes, "it lies in a buffer");
   Packing& packing = *new (buffers[0]) Packing;
   outside.each(s.dst, s.src, [&](char* dst, const char* src) {
     start(&packing, dst);
-    inside.each(dst, src, [&](char*, const char* row) {
-      kernels.pack(&packing, row, inner.src, s.item, inner.extent);
-    });
+    inside.each(dst, src,
+                [&](char*, const char* row) { kernels.pack(&packing, row, inner, outer, s.item); });
     kernels.finish_packing(&packing);
   });
   kernels.fence();

@@ -2,56 +2,24 @@
 #include "src/copy/copy.h"
 
 #include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <csetjmp>
-#include <cstdarg>
-#include <cstddef>
-#include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <numeric>
 #include <string>
 #include <vector>
 
+#include "copy_test.h"
 #include "dlx/dlx.h"
 #include "random_copy.h"
-#include "src/copy/kernels.h"
 #include "src/copy/threads.h"
-
-// CMocka needs <csetjmp>, <cstdarg>, <cstddef> and <cstdint> first, and does not say that it is C.
-extern "C" {
-#include <cmocka.h>
-}
-#undef fail  // its macro would hide dlx::fail
 
 namespace {
 
 using dlx_test::Choices;
+using dlx_test::Described;
 using dlx_test::RandomCopy;
-
-/// A DLTensor that owns its shape and strides.
-struct Described {
-  std::vector<int64_t> shape;
-  std::vector<int64_t> strides;  // empty: NULL
-  DLTensor tensor{};
-
-  Described(void* data, std::vector<int64_t> shape_in, std::vector<int64_t> strides_in = {},
-            DLDataType dtype = {kDLUInt, 32, 1})
-      : shape(std::move(shape_in)), strides(std::move(strides_in)) {
-    tensor.data = data;
-    tensor.device = {kDLCPU, 0};
-    tensor.ndim = static_cast<int32_t>(shape.size());
-    tensor.dtype = dtype;
-    tensor.shape = shape.data();
-    tensor.strides = strides.empty() ? nullptr : strides.data();
-  }
-  Described(const Described&) = delete;
-  Described& operator=(const Described&) = delete;
-};
 
 /// The message of the Error that a copy ends in; "" if it does not.
 std::string refusal(const Described& dst, const Described& src, int32_t* status = nullptr) {
@@ -86,146 +54,8 @@ void fresh_random_copies_equal_the_naive_copy(void**) {
   run_random_copies(static_cast<uint64_t>(std::time(nullptr)) * 1000003u, 2000, 1500);
 }
 
-// The same random copies with each instruction set that this machine has. The set is chosen once a
-// process, so each gets a process of its own.
-void every_instruction_set_is_exact(void**) {
-  for (const char* name : {"sse2", "avx2", "avx512", "neon"}) {
-    if (dlx::kernels_named(name) == nullptr) {
-      print_message("skipped: this machine or this build has no %s\n", name);
-      continue;
-    }
-    const pid_t child = fork();
-    if (child == 0) {
-      setenv("DLX_ISA", name, 1);
-      execl("/proc/self/exe", "test_copy", "--random", nullptr);
-      _exit(127);
-    }
-    int status = -1;
-    waitpid(child, &status, 0);
-
-    assert_true(WIFEXITED(status));
-    assert_int_equal(WEXITSTATUS(status), 0);
-  }
-}
-
-// Each axis order of a tensor with extents round the block sizes, each item size, with and without
-// streaming.
-void every_permutation_of_odd_extents_is_exact(void**) {
-  const dlx::Tuning before = dlx::tuning();
-  for (const int64_t item : {1, 2, 3, 4, 6, 8, 12, 16}) {
-    std::vector<int64_t> shape = {33, 7, 65};
-    std::vector<uint8_t> src(static_cast<size_t>(33 * 7 * 65 * item));
-    std::iota(src.begin(), src.end(), static_cast<uint8_t>(1));
-    std::vector<int> order = {0, 1, 2};
-    do {
-      for (const int64_t threshold : {int64_t{0}, INT64_MAX}) {
-        dlx::tuning().stream_bytes = threshold;
-        const int64_t step[] = {7 * 65, 65, 1};
-        const DLDataType dtype = {kDLUInt, 8, static_cast<uint16_t>(item)};
-        const int64_t n[] = {shape[order[0]], shape[order[1]], shape[order[2]]};
-        const int64_t s[] = {step[order[0]], step[order[1]], step[order[2]]};
-        std::vector<uint8_t> dst(src.size());
-        const Described from(src.data(), {n[0], n[1], n[2]}, {s[0], s[1], s[2]}, dtype);
-        const Described to(dst.data(), {n[0], n[1], n[2]}, {}, dtype);
-
-        dlx::copy_tensor(to.tensor, false, from.tensor, false);
-
-        const uint8_t* expected = dst.data();
-        for (int64_t i = 0; i < n[0]; ++i) {
-          for (int64_t j = 0; j < n[1]; ++j) {
-            for (int64_t k = 0; k < n[2]; ++k, expected += item) {
-              const size_t at = static_cast<size_t>((i * s[0] + j * s[1] + k * s[2]) * item);
-              assert_memory_equal(expected, &src[at], static_cast<size_t>(item));
-            }
-          }
-        }
-      }
-    } while (std::next_permutation(order.begin(), order.end()));
-  }
-  dlx::tuning() = before;
-}
-
-/// Copies one compact tensor of `shape`, its axes reversed, to another, both some bytes behind a
-/// line, and compares the items one by one.
-void check_reversal(const std::vector<int64_t>& shape, int64_t item, int64_t dst_start,
-                    int64_t src_start) {
-  const size_t ndim = shape.size();
-  std::vector<int64_t> steps(ndim, 1);  // of src, in items
-  for (size_t k = 1; k < ndim; ++k) steps[k] = steps[k - 1] * shape[k - 1];
-  const size_t bytes = static_cast<size_t>(steps.back() * shape.back() * item);
-  std::vector<uint8_t> src = Choices(bytes).noise(static_cast<int64_t>(bytes) + 128);
-  std::vector<uint8_t> dst(src.size());
-  const auto at_line = [](std::vector<uint8_t>& memory) {
-    return memory.data() + (-reinterpret_cast<uintptr_t>(memory.data()) & 63);
-  };
-  uint8_t* const from = at_line(src) + src_start;
-  uint8_t* const to = at_line(dst) + dst_start;
-  const DLDataType dtype = {kDLUInt, 8, static_cast<uint16_t>(item)};
-
-  dlx::copy_tensor(Described(to, shape, {}, dtype).tensor, false,
-                   Described(from, shape, steps, dtype).tensor, false);
-
-  std::vector<int64_t> index(ndim, 0);
-  for (size_t i = 0; i < bytes; i += static_cast<size_t>(item)) {
-    int64_t offset = 0;
-    for (size_t k = 0; k < ndim; ++k) offset += index[k] * steps[k];
-    assert_memory_equal(to + i, from + offset * item, static_cast<size_t>(item));
-    for (size_t k = ndim; k-- > 0;) {
-      if (++index[k] < shape[k]) break;
-      index[k] = 0;
-    }
-  }
-}
-
-// Powers of two, whose source lines share the sets of any cache.
-void reversals_of_powers_of_two_are_exact(void**) {
-  const dlx::Tuning before = dlx::tuning();
-  dlx::tuning().stream_bytes = 0;
-  dlx::tuning().long_row_bytes = 1;
-  dlx::tuning().cache_sets = 1;
-  for (const int64_t item : {1, 2, 4, 8, 16}) {
-    for (const int64_t start : {int64_t{0}, item, int64_t{48}}) {
-      check_reversal({128, 4, 64}, item, start, 0);
-      check_reversal({32, 16, 16, 32}, item, 0, start);
-      check_reversal(std::vector<int64_t>(14, 2), item, start, start);
-    }
-  }
-  dlx::tuning() = before;
-}
-
-// Pairs of small elements travel as one item; a third axis leads to places that are no multiples of
-// such an item.
-void planes_that_begin_inside_items_are_exact(void**) {
-  const dlx::Tuning before = dlx::tuning();
-  dlx::tuning().stream_bytes = 0;
-  dlx::tuning().long_row_bytes = 1;
-  const int64_t n = 512, lines = 16;
-  for (const int64_t item : {1, 2, 4, 8}) {
-    const int64_t row = 2 * n + 64;  // elements of dst, so that columns begin at the same place
-    const int64_t plane = lines * row + 1;
-    const DLDataType dtype = {kDLUInt, 8, static_cast<uint16_t>(item)};
-    const std::vector<uint8_t> src = Choices(7).noise(3 * n * lines * 2 * item);
-    std::vector<uint8_t> dst(static_cast<size_t>(3 * plane * item + 64));
-    uint8_t* const to = dst.data() + (-reinterpret_cast<uintptr_t>(dst.data()) & 63);
-
-    dlx::copy_tensor(Described(to, {3, lines, n, 2}, {plane, row, 2, 1}, dtype).tensor, false,
-                     Described(const_cast<uint8_t*>(src.data()), {3, lines, n, 2},
-                               {n * lines * 2, 2, lines * 2, 1}, dtype)
-                         .tensor,
-                     false);
-
-    for (int64_t a = 0; a < 3; ++a) {
-      for (int64_t v = 0; v < lines; ++v) {
-        for (int64_t u = 0; u < n; ++u) {
-          assert_memory_equal(to + (a * plane + v * row + 2 * u) * item,
-                              &src[static_cast<size_t>(((a * n + u) * lines + v) * 2 * item)],
-                              static_cast<size_t>(2 * item));
-        }
-      }
-    }
-  }
-  dlx::tuning() = before;
-}
+// The same random copies with each instruction set that this machine has.
+void every_instruction_set_is_exact(void**) { dlx_test::run_with_each_isa("--random"); }
 
 // A square transposed onto itself, and a vector reversed onto itself, as if through a temporary.
 void rearrangements_in_place_are_exact(void**) {
@@ -406,9 +236,6 @@ int main(int argc, char** argv) {
       cmocka_unit_test(random_copies_equal_the_naive_copy),
       cmocka_unit_test(fresh_random_copies_equal_the_naive_copy),
       cmocka_unit_test(every_instruction_set_is_exact),
-      cmocka_unit_test(every_permutation_of_odd_extents_is_exact),
-      cmocka_unit_test(reversals_of_powers_of_two_are_exact),
-      cmocka_unit_test(planes_that_begin_inside_items_are_exact),
       cmocka_unit_test(rearrangements_in_place_are_exact),
       cmocka_unit_test(pages_without_elements_are_not_touched),
       cmocka_unit_test(offsets_beyond_32_bits_work),
