@@ -1,5 +1,6 @@
 #include "src/python/attach.h"
 
+#include "src/python/sequence.h"
 #include "src/python/tensor_type.h"
 
 namespace dlx::py {
@@ -85,6 +86,7 @@ void start_interpreter() {
   clear_type_cache();
   clear_object_caches();
   clear_targets();
+  clear_number_classes();
 #define DLX_NAME(name) names.name = check(api.PyUnicode_InternFromString(#name));
 #include "src/python/names.inc"
 #undef DLX_NAME

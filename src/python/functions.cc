@@ -4,6 +4,7 @@
 #include "src/device/registry.h"
 #include "src/dtype/dtype.h"
 #include "src/python/protocols.h"
+#include "src/python/sequence.h"
 #include "src/python/tensor_type.h"
 #include "src/tensor/convert.h"
 #include "src/tensor/layout.h"
@@ -157,7 +158,7 @@ PyObject* note_numpy(PyObject*, PyObject* const* args, intptr_t nargs, PyObject*
     }
     state.numpy_array = Ref::share(args[0]).detach();
     state.numpy_asarray = Ref::share(args[1]).detach();
-    state.numpy_numbers = Ref::share(args[2]).detach();
+    note_number_classes(args[2]);
     return none();
   });
 }

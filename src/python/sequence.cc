@@ -4,18 +4,16 @@
 #include <type_traits>
 
 #include "src/dtype/dtype.h"
+#include "src/python/sequence.h"
 #include "src/python/tensor_type.h"
-#include "src/python/types.h"
 
 namespace dlx::py {
 namespace {
 
 /// Numbers of Python, and lists and tuples of them, as new tensors: for exactly these classes,
-/// whose contents can be read without running any code. Lists with numbers of NumPy in them are
-/// NumPy's to read. All else, and every error, is left to bindings/python/dlx/_sequence.py, which
+/// whose contents can be read without running any code. Numbers of NumPy are numpy_numbers.cc's. All
+/// else, and every error, is left to bindings/python/dlx/_sequence.py, which
 /// knows more classes and says what is wrong.
-
-constexpr int32_t kMaxDepth = 32;
 
 // ---- one number --------------------------------------------------------------------------------
 
@@ -172,24 +170,6 @@ struct Bools {
 
 // ---- lists and tuples --------------------------------------------------------------------------
 
-bool is_list_or_tuple(PyObject* object) noexcept {
-  return object->type == api.list_type || object->type == api.tuple_type;
-}
-
-intptr_t length_of(PyObject* sequence) {
-  return sequence->type == api.list_type ? api.PyList_Size(sequence) : api.PyTuple_Size(sequence);
-}
-
-PyObject* item_of(PyObject* sequence, intptr_t i) {
-  return sequence->type == api.list_type ? api.PyList_GetItem(sequence, i)
-                                         : api.PyTuple_GetItem(sequence, i);
-}
-
-struct Shape {
-  int32_t ndim = 0;
-  int64_t extents[kMaxDepth];
-};
-
 /// The shape that the first elements on the way down suggest, and the first number in `*leaf` (NULL
 /// if there is none). False beyond kMaxDepth, which is also where a list that contains itself ends.
 bool outer_shape(PyObject* object, Shape* shape, PyObject** leaf) {
@@ -210,7 +190,7 @@ bool outer_shape(PyObject* object, Shape* shape, PyObject** leaf) {
 template <typename Kind>
 PyObject* fill(PyObject* object, const Shape& shape, int32_t axis, typename Kind::Element** out) {
   if (axis == shape.ndim) return Kind::store(object, (*out)++) ? nullptr : object;
-  if (!is_list_or_tuple(object) || length_of(object) != shape.extents[axis]) return api.none;
+  if (!has_extent(object, shape, axis)) return api.none;
   for (intptr_t i = 0; i < shape.extents[axis]; ++i) {
     PyObject* item = item_of(object, i);
     PyObject* bad = axis + 1 == shape.ndim ? (Kind::store(item, (*out)++) ? nullptr : item)
@@ -249,12 +229,6 @@ Fill find_fill(DLDataType dtype) noexcept {
     case kDLComplex << 16 | 128: return fill<Complexes<double>>;
     default: return nullptr;
   }
-}
-
-TensorRef new_tensor(const Shape& shape, DLDataType dtype) {
-  DLDevice cpu{};
-  cpu.device_type = kDLCPU;
-  return empty(shape.ndim, shape.extents, dtype, cpu, 0, Allocation());
 }
 
 // ---- the dtype that the numbers have by themselves ---------------------------------------------
@@ -299,44 +273,13 @@ TensorRef natural_tensor(PyObject* object, const Shape& shape, PyObject* leaf) {
   return TensorRef();
 }
 
-// ---- lists with numbers of NumPy ---------------------------------------------------------------
-
-/// Whether DLPack has a dtype for this class of NumPy's numbers; none before note_numpy().
-bool is_numpy_number(PyObject* type) noexcept {
-  const intptr_t count = state.numpy_numbers == nullptr ? 0 : api.PyTuple_Size(state.numpy_numbers);
-  for (intptr_t i = 0; i < count; ++i) {
-    if (api.PyTuple_GetItem(state.numpy_numbers, i) == type) return true;
-  }
-  return false;
-}
-
-/// Whether the nesting is regular, and all that it holds are numbers of Python or of NumPy. `*last`
-/// is the class of NumPy's that came last, or NULL.
-bool holds_numbers(PyObject* object, const Shape& shape, int32_t axis, PyObject** last) noexcept {
-  if (axis == shape.ndim) {
-    if (object->type == *last || natural_of(object) != kNone) return true;
-    if (!is_numpy_number(object->type)) return false;
-    *last = object->type;
-    return true;
-  }
-  if (!is_list_or_tuple(object) || length_of(object) != shape.extents[axis]) return false;
-  for (intptr_t i = 0; i < shape.extents[axis]; ++i) {
-    if (!holds_numbers(item_of(object, i), shape, axis + 1, last)) return false;
-  }
-  return true;
-}
-
-/// What NumPy makes of them, which promotes by its rules.
-TensorRef numpy_tensor(PyObject* object, const Shape& shape) {
-  PyObject* last = nullptr;
-  if (!holds_numbers(object, shape, 0, &last) || last == nullptr) return TensorRef();
-  const Ref array(call(state.numpy_array, object));
-  if (!has_plain_dtype(array.get())) return TensorRef();  // objects, for an int that is too large
-  bool copied;
-  return import_ndarray(array.get(), false, &copied);
-}
-
 }  // namespace
+
+TensorRef new_tensor(const Shape& shape, DLDataType dtype) {
+  DLDevice cpu{};
+  cpu.device_type = kDLCPU;
+  return empty(shape.ndim, shape.extents, dtype, cpu, 0, Allocation());
+}
 
 TensorRef tensor_of_numbers(PyObject* object, const DLDataType* dtype) {
   Ref items;
@@ -347,11 +290,16 @@ TensorRef tensor_of_numbers(PyObject* object, const DLDataType* dtype) {
   Shape shape;
   PyObject* leaf;
   if (!outer_shape(object, &shape, &leaf)) return TensorRef();
+  if (leaf != nullptr && natural_of(leaf) == kNone) {
+    TensorRef tensor = tensor_of_one_class(object, shape, leaf, dtype);
+    if (tensor.get() != nullptr || dtype != nullptr) return tensor;
+    return tensor_by_numpy(object, shape);
+  }
   if (dtype == nullptr) {
     TensorRef tensor = natural_tensor(object, shape, leaf);
-    return tensor.get() == nullptr ? numpy_tensor(object, shape) : static_cast<TensorRef&&>(tensor);
+    return tensor.get() == nullptr ? tensor_by_numpy(object, shape)
+                                   : static_cast<TensorRef&&>(tensor);
   }
-  if (leaf != nullptr && natural_of(leaf) == kNone) return TensorRef();
   const Fill fill = find_fill(*dtype);
   if (fill == nullptr) return TensorRef();
   TensorRef tensor = new_tensor(shape, *dtype);

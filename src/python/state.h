@@ -41,7 +41,6 @@ struct State {
   // Of NumPy, once it was needed; see _note_numpy().
   PyObject* numpy_array = nullptr;
   PyObject* numpy_asarray = nullptr;
-  PyObject* numpy_numbers = nullptr;  ///< tuple of classes
 
   PyObject* version_1_3 = nullptr;        ///< (1, 3)
   PyObject* max_version_names = nullptr;  ///< ("max_version",)

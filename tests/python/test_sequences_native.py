@@ -143,6 +143,27 @@ def test_lists_of_numpys_numbers_have_numpys_dtype():
             assert tensor.tolist() == array.tolist()
 
 
+@pytest.mark.parametrize("letter", "?bhilqBHILQefdFD")
+def test_lists_of_one_class_of_numpys_numbers(letter):
+    cls = numpy.dtype(letter).type
+    bits = numpy.arange(1, 1 + 6 * cls().itemsize, dtype=numpy.uint8)
+    values = list(bits.view(letter) if letter != "?" else bits % 2 == 0)
+    dlx.asarray(values)  # from now on native code reads them
+    for value in (values, tuple(values), [values[:3], tuple(values[3:])], [[values[5]]], values[:1]):
+        expected = numpy.asarray(value)
+        for options in ({}, {"dtype": expected.dtype}):
+            tensor = dlx.asarray(value, **options)
+            assert (tensor.dtype, tensor.shape) == (expected.dtype, expected.shape)
+            assert tensor.numpy().tobytes() == expected.tobytes()
+            assert not tensor.readonly
+    wide = dlx.asarray(values, dtype="complex128")
+    numpy.testing.assert_array_equal(wide.numpy(), numpy.asarray(values, "complex128"))
+    with pytest.raises(ValueError, match=r"ragged at obj\[1\]"):
+        dlx.asarray([values, values[:5]])
+    with pytest.raises(dlx.CopyRefusedError):
+        dlx.asarray(values, copy=False)
+
+
 def test_lists_with_numpys_numbers_that_no_tensor_holds():
     class Own(numpy.float64):
         pass
@@ -161,10 +182,12 @@ def test_lists_with_numpys_numbers_that_no_tensor_holds():
         dlx.asarray([half, "x"])
 
 
-def test_lists_that_an_allocator_changes_meanwhile_are_read_safely():
+@pytest.mark.parametrize("number", [0.5, numpy.float32(0.5)], ids=type)
+def test_lists_that_an_allocator_changes_meanwhile_are_read_safely(number):
     from dlx import raw
 
-    numbers = [[0.5, 1.5] for _ in range(100)]
+    dlx.asarray([number])
+    numbers = [[number, number] for _ in range(100)]
     blocks = []
 
     def allocate(size, alignment, *_):

@@ -1,0 +1,64 @@
+#ifndef DLX_SRC_PYTHON_SEQUENCE_H_
+#define DLX_SRC_PYTHON_SEQUENCE_H_
+
+#include "src/python/state.h"
+#include "src/tensor/tensor.h"
+
+namespace dlx::py {
+
+/// Nested lists and tuples, and the numbers in them. Foreign code, such as an allocator written in
+/// Python, may change a list between two looks at it, so each look checks lengths and classes again.
+
+constexpr int32_t kMaxDepth = 32;
+
+struct Shape {
+  int32_t ndim = 0;
+  int64_t extents[kMaxDepth];
+};
+
+inline bool is_list_or_tuple(PyObject* object) noexcept {
+  return object->type == api.list_type || object->type == api.tuple_type;
+}
+
+inline intptr_t length_of(PyObject* sequence) noexcept {
+  return sequence->type == api.list_type ? api.PyList_Size(sequence) : api.PyTuple_Size(sequence);
+}
+
+inline PyObject* item_of(PyObject* sequence, intptr_t i) noexcept {
+  return sequence->type == api.list_type ? api.PyList_GetItem(sequence, i)
+                                         : api.PyTuple_GetItem(sequence, i);
+}
+
+/// Whether `object` is a list or tuple as long as the shape says.
+inline bool has_extent(PyObject* object, const Shape& shape, int32_t axis) noexcept {
+  return is_list_or_tuple(object) && length_of(object) == shape.extents[axis];
+}
+
+/// Whether a class is one of Python's own numbers.
+inline bool is_python_number(PyObject* type) noexcept {
+  return type == api.float_type || type == api.long_type || type == api.bool_type ||
+         type == api.complex_type;
+}
+
+/// Whether DLPack has a dtype for this class of NumPy's numbers; none before note_numpy().
+bool is_numpy_number(PyObject* type) noexcept;
+
+/// Numbers of one class of NumPy's, of which `leaf` is the first: a new tensor of the class's dtype,
+/// which has to be `*dtype` unless that is NULL. None for all else.
+TensorRef tensor_of_one_class(PyObject* object, const Shape& shape, PyObject* leaf,
+                              const DLDataType* dtype);
+
+/// Regular nesting of numbers of NumPy, and of Python beside them: what NumPy makes of them, which
+/// promotes by its rules. None for all else.
+TensorRef tensor_by_numpy(PyObject* object, const Shape& shape);
+
+/// Keeps NumPy's classes of numbers, a tuple, and forgets those of a former interpreter.
+void note_number_classes(PyObject* types);
+void clear_number_classes() noexcept;
+
+/// A new tensor of the CPU in C order.
+TensorRef new_tensor(const Shape& shape, DLDataType dtype);
+
+}  // namespace dlx::py
+
+#endif  // DLX_SRC_PYTHON_SEQUENCE_H_
