@@ -303,6 +303,14 @@ def test_repr_of_odd_dtypes(name):
     assert "shape=(4,)" in text
 
 
+def test_repr_of_packed_rows_that_begin_inside_a_byte():
+    memory = bytearray(range(16, 24))
+    tensor = dlx.asarray(memory).view("uint4").reshape((16,))[:15].reshape((3, 5))
+
+    assert tensor.tolist()[1] == [1, 3, 1, 4, 1]
+    assert repr(tensor).startswith("Tensor([[0, 1, 1, 1, 2],")
+
+
 def _code(name):
     dtype = dlx.dtype(name)
     return dtype.code, dtype.bits, dtype.lanes

@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import sys
 
-from dlx import _hooks, _native, dtypes
+from dlx import _capi, _hooks, _native, dtypes
 from dlx.errors import CopyRefusedError, DeviceRefusedError, UnavailableError, UnsupportedError
 from dlx.tensor import in_place
 
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from dlx._native import Tensor
     from dlx.dtypes import DTypeCode
 
+_COMPLEX = (dtypes.COMPLEX, dtypes.BCOMPLEX)
 _PLAIN = (bool, int, float, complex, list, tuple)
 _PROTOCOLS = ("__array_interface__", "__array_struct__", "__cuda_array_interface__", "__array__")
 _ARROW_METHODS = ("__arrow_c_array__", "__arrow_c_stream__", "__arrow_c_device_array__")
@@ -323,9 +324,20 @@ def convert_dtype(
             f"neither NumPy nor ml_dtypes (is it installed?) has {name}, so that {tensor.dtype} "
             "cannot be converted to it"
         )
-    source = tensor.numpy()
-    if source.dtype.kind == "c" and target.kind not in "cb":
+    kind = _capi.tensor_dtype(tensor)[0]
+    if kind in _COMPLEX and code[0] not in (*_COMPLEX, dtypes.BOOL):
         raise UnsupportedError(
             f"converting {tensor.dtype} to {name} would drop the imaginary part: take `.real` or `.imag` first"
         )
-    return _native.asarray(numpy.ascontiguousarray(source).astype(target).reshape(source.shape))
+    source = numpy.ascontiguousarray(tensor.numpy())
+    if source.dtype.isbuiltin == 2 and (target.isbuiltin == 2 or target.kind == "b"):
+        source = source.astype(_widest(kind))
+    return _native.asarray(source.astype(target).reshape(tensor.shape))
+
+
+def _widest(kind: int) -> str:
+    """What holds every value of a type of ml_dtypes. Conversions between two of those pass through
+    it: for many pairs there is none, and those of the complex ones lose the imaginary part."""
+    if kind in _COMPLEX:
+        return "complex128"
+    return "int64" if kind in (dtypes.INT, dtypes.UINT) else "float64"

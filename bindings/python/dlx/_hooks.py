@@ -268,6 +268,10 @@ def _guard_graph(obj: Any) -> None:
             f"a {_name(obj)} of dtype {dtype} has no DLPack form: call `tf.bitcast(x, "
             f"tf.{dtype[1:]})` for its numbers, without their scale"
         )
+    if dtype.startswith(("float8", "float4", "int2", "int4", "uint2", "uint4")):
+        raise UnsupportedError(
+            f"a {_name(obj)} of dtype {dtype} is one that TensorFlow cannot export: pass `x.numpy()`"
+        )
     if type(obj).__name__ == "SymbolicTensor":
         raise UnsupportedError(
             f"a {_name(obj)} is a stand-in for data that is not there yet: convert outside the "

@@ -97,6 +97,8 @@ def _collect(tensor: Tensor, edge: int) -> Any:
     """Nested lists of values, with `...` in place of what is left out."""
     if tensor.ndim == 0:
         return tensor.item()
+    if all(extent <= 2 * edge for extent in tensor.shape):
+        return tensor.tolist()  # also where a row begins inside a byte, and so is no Tensor
     extent = tensor.shape[0]
     if extent <= 2 * edge:
         return _rows(tensor, edge)

@@ -192,7 +192,7 @@ def can_encode(code: DTypeCode) -> bool:
         return bits % 8 == 0
     if kind == dtypes.COMPLEX:
         return bits // 2 in _FLOAT_FORMATS
-    return kind in (dtypes.BOOL, dtypes.BFLOAT) or (kind == dtypes.FLOAT and bits in _FLOAT_FORMATS)
+    return kind in (dtypes.BOOL, dtypes.BFLOAT, dtypes.BCOMPLEX) or (kind == dtypes.FLOAT and bits in _FLOAT_FORMATS)
 
 
 def encode(values: Sequence[Any], code: DTypeCode) -> bytes:
@@ -208,10 +208,10 @@ def encode(values: Sequence[Any], code: DTypeCode) -> bytes:
         return b"".join(_encode_integer(value, kind, bits, name) for value in values)
     if kind == dtypes.BOOL:
         return bytes(bool(value) for value in values)
-    if kind == dtypes.COMPLEX:
-        half = bits // 2
-        pairs = (v if isinstance(v, complex) else complex(_float_of(v, name)) for v in values)
-        return b"".join(_encode_float(z.real, half) + _encode_float(z.imag, half) for z in pairs)
+    if kind in (dtypes.COMPLEX, dtypes.BCOMPLEX):
+        part = (dtypes.FLOAT if kind == dtypes.COMPLEX else dtypes.BFLOAT, bits // 2, 1)
+        numbers = (v if isinstance(v, complex) else complex(_float_of(v, name)) for v in values)
+        return encode([half for z in numbers for half in (z.real, z.imag)], part)
     for value in values:
         if isinstance(value, complex):
             raise InvalidArgumentError(

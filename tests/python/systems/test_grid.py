@@ -20,6 +20,15 @@ import pytest
 
 import dlx
 
+
+def _is_here(name):
+    return importlib.util.find_spec(name.partition(".")[0]) is not None
+
+
+def _known_to_ml_dtypes():
+    return dir(importlib.import_module("ml_dtypes")) if _is_here("ml_dtypes") else []
+
+
 _INTS = "int8 int16 int32 int64 uint8 uint16 uint32 uint64".split()
 _FLOATS = ["float16", "float32", "float64"]
 _COMPLEX = ["complex64", "complex128"]
@@ -28,6 +37,17 @@ _WIDE = ["int64", "uint64", "float64", "complex128"]  # which JAX halves by defa
 _FP8 = ["bfloat16", "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz", "float8_e5m2fnuz",
         "float8_e8m0fnu"]  # fmt: skip
 _FP8_JAX = ["float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz"]
+# What ml_dtypes adds to NumPy, where this release of it has them; and one of each kind, for systems
+# that hold whatever ndarrays hold.
+_ODD = [*_FP8, *_FP8_JAX, "float6_e2m3fn", "float6_e3m2fn", "float4_e2m1fn", "int1", "int2", "int4",
+        "uint1", "uint2", "uint4", "complex32", "bcomplex32"]  # fmt: skip
+_ODD = [name for name in _ODD if name in _known_to_ml_dtypes()]
+_HALVES = ["complex32"] if "complex32" in _ODD else []
+_KINDS = [
+    name
+    for name in ("bfloat16", "float8_e5m2", "float4_e2m1fn", "int4", "complex32")
+    if name in _ODD
+]
 
 
 class System:
@@ -79,6 +99,11 @@ def _registry(module):
     return module.UnitRegistry()
 
 
+@functools.cache
+def _compiled(numba):
+    return numba.njit(lambda x: x)
+
+
 def _torch_values(x):
     name = str(x.dtype).partition(".")[2]
     if name in _ALL:
@@ -86,7 +111,7 @@ def _torch_values(x):
     import ml_dtypes
     import torch
 
-    bits = x.view(torch.int16 if name == "bfloat16" else torch.uint8)
+    bits = x.view({2: torch.int16, 4: torch.int32}.get(x.itemsize, torch.uint8))
     return numpy.asarray(bits).view(getattr(ml_dtypes, name))
 
 
@@ -98,27 +123,26 @@ def _nanobind(_, source):
 
 SYSTEMS = {
     "numpy": System(lambda np, a: a, lambda np, t: np.asarray(t)),
-    "numpy.ma": System(lambda ma, a: ma.MaskedArray(a, copy=False), lambda ma, t: ma.asarray(t)),
-    "ml_dtypes": System(
-        lambda _, a: a, lambda _, t: t.numpy(),
-        names=["bfloat16", "float8_e4m3fn", "float8_e5m2", "float8_e8m0fnu", "float8_e3m4", "int4",
-               "uint4"]),
+    "numpy.ma": System(
+        lambda ma, a: ma.MaskedArray(a, copy=False), lambda ma, t: ma.asarray(t),
+        names=[*_ALL, *_KINDS]),
+    "ml_dtypes": System(lambda _, a: a, lambda _, t: t.numpy(), names=_ODD),
     "astropy.units": System(
         lambda u, a: u.Quantity(a, "", copy=False), lambda u, t: u.Quantity(t.numpy(), ""),
-        names=_FLOATS + _COMPLEX),
+        names=[*_FLOATS, *_COMPLEX, *_KINDS]),
     "pint": System(
-        _pint, lambda pint, t: _pint(pint, t.numpy()), without={"0-d"},
+        _pint, lambda pint, t: _pint(pint, t.numpy()), names=[*_ALL, *_KINDS], without={"0-d"},
         address=lambda q: q.magnitude.ctypes.data, values=lambda q: q.magnitude),
     "unyt": System(
         lambda unyt, a: unyt.unyt_array(a, "dimensionless"),
         lambda unyt, t: unyt.unyt_array(t.numpy(), "dimensionless"),
-        names=["int32", "int64", *_FLOATS, *_COMPLEX], without={"0-d"}),
+        names=[*_ALL, *_KINDS], without={"0-d"}),
     "xarray": System(
-        lambda xr, a: xr.DataArray(a), lambda xr, t: xr.DataArray(t.numpy()),
+        lambda xr, a: xr.DataArray(a), lambda xr, t: xr.DataArray(t.numpy()), names=[*_ALL, *_KINDS],
         address=lambda x: x.values.ctypes.data),
     "dask.array": System(
         lambda da, a: da.from_array(a, chunks=-1), lambda da, t: da.from_array(t.numpy(), chunks=-1),
-        address=None, values=lambda x: x.compute()),
+        names=[*_ALL, *_KINDS], address=None, values=lambda x: x.compute()),
     "array_api_strict": System(
         lambda xp, a: xp.asarray(a, copy=False), lambda xp, t: xp.from_dlpack(t),
         names=[n for n in _ALL if n != "float16"], address=lambda x: x._array.ctypes.data,
@@ -131,32 +155,32 @@ SYSTEMS = {
         lambda zarr, a: zarr.array(a), lambda zarr, t: zarr.array(t.numpy()), without={"0-d", "empty"},
         address=None, values=lambda x: numpy.asarray(x[...])),
     "PIL.Image": System(
-        _pixels, lambda image, t: _pixels(image, t.numpy()), names=["uint8", "int32", "float32"],
+        _pixels, lambda image, t: _pixels(image, t.numpy()),
+        names=["bool", "uint8", "int8", "uint16", "int16", "uint32", "int32", "float32", "float64"],
         without={"0-d", "empty", "5 axes", "permuted"}, address=None),
     "cv2": System(
         lambda cv2, a: cv2.copyMakeBorder(numpy.ascontiguousarray(a), 0, 0, 0, 0, cv2.BORDER_CONSTANT),
         lambda cv2, t: cv2.copyMakeBorder(numpy.ascontiguousarray(t.numpy()), 0, 0, 0, 0,
                                           cv2.BORDER_CONSTANT),
-        names=["uint8", "int8", "uint16", "int16", "int32", "float32", "float64"],
+        names=["bool", *_INTS, *_FLOATS],
         without={"0-d", "empty", "5 axes", "permuted"}),
     "numba": System(
-        lambda numba, a: numba.njit(lambda x: x)(a), lambda numba, t: numba.njit(lambda x: x)(t.numpy()),
-        names=["int32", "float64"], without={"unaligned"}),
+        lambda numba, a: _compiled(numba)(a), lambda numba, t: _compiled(numba)(t.numpy()),
+        names=[n for n in _ALL if n != "float16"], without={"unaligned"}),
     "scipy.sparse": System(
         lambda sp, a: sp.csr_array(a).data, lambda sp, t: sp.csr_array(t.numpy()).toarray(),
-        names=["int32", "int64", "float32", "float64", *_COMPLEX],
+        names=[n for n in _ALL if n != "float16"],
         without={"0-d", "permuted", "5 axes", "empty"}),
     "sparse": System(
         lambda sparse, a: sparse.COO.from_numpy(a).data,
         lambda sparse, t: sparse.COO.from_numpy(t.numpy()).todense(),
-        names=["int32", "int64", "float32", "float64", *_COMPLEX], without={"0-d"}),
+        names=[*_ALL, *_KINDS], without={"0-d"}),
     "pandas": System(
         lambda pd, a: pd.Series(a, copy=False), lambda pd, t: pd.Series(t.numpy()), layouts=arrays.LINES,
-        names=[n for n in _ALL if n != "float16"], address=lambda s: s.values.ctypes.data,
-        readonly=True),
+        names=[*_ALL, *_KINDS], address=lambda s: s.values.ctypes.data, readonly=True),
     "polars": System(
         lambda pl, a: pl.Series("x", a), lambda pl, t: pl.Series("x", t.numpy()), layouts=arrays.LINES,
-        names=[*_INTS, "float32", "float64"], readonly=True, values=lambda s: s.to_numpy(),
+        names=_INTS + _FLOATS, readonly=True, values=lambda s: s.to_numpy(),
         address=lambda s: s.to_numpy(allow_copy=False).ctypes.data),
     "pyarrow": System(
         lambda pa, a: pa.array(a), lambda pa, t: pa.array(t), layouts=arrays.LINES,
@@ -164,11 +188,10 @@ SYSTEMS = {
         address=lambda a: a.buffers()[1].address + a.offset * a.type.bit_width // 8),
     "duckdb": System(
         _column, lambda db, t: _column(db, t.numpy()), layouts=arrays.LINES,
-        names=["int32", "int64", "float32", "float64"],
-        without={"empty", "reversed"}),  # std::bad_cast
+        names=["bool", *_INTS, *_FLOATS], without={"empty", "reversed"}),  # std::bad_cast
     "torch": System(
         lambda torch, a: torch.from_numpy(a) if a.dtype.isbuiltin == 1 else _own(torch, a),
-        lambda torch, t: torch.from_dlpack(t), names=[*_ALL, *_FP8],
+        lambda torch, t: torch.from_dlpack(t), names=[*_ALL, *_FP8, *_HALVES],
         without={"reversed", "length 1, reversed", "read-only"}, address=lambda x: x.data_ptr(),
         values=_torch_values),
     "jax": System(
@@ -181,7 +204,7 @@ SYSTEMS = {
         _own, lambda tvm, t: tvm.from_dlpack(t), address=lambda x: x.data_ptr(),
         values=lambda x: numpy.from_dlpack(x)),
     "warp": System(
-        _own, _own, names=["bool", *_INTS, *_FLOATS], without={"0-d", "5 axes"},
+        _own, _own, names=["bool", *_INTS, *_FLOATS, "bfloat16"], without={"0-d", "5 axes"},
         address=lambda x: x.ptr, values=lambda x: x.numpy()),
     "mlx.core": System(
         _own, _own, names=["bool", *_INTS, *_FLOATS, "complex64"], address=None),
@@ -201,10 +224,6 @@ SYSTEMS = {
 # What each environment of ./dev test --systems has; elsewhere, whatever is installed.
 _APART = {"paddle": {"paddle"}, "mxnet": {"mxnet"}}
 _EXPECTED = {"numpy2": set(SYSTEMS) - {"paddle", "mxnet"}, **_APART}
-
-
-def _is_here(name):
-    return importlib.util.find_spec(name.partition(".")[0]) is not None
 
 
 HERE = sorted(_EXPECTED.get(arrays.REQUIRED, set(filter(_is_here, SYSTEMS))))

@@ -45,6 +45,16 @@ def test_dtypes_without_a_capsule_are_refused(name):
         dlx.convert(arrays.numpy_array(name), "jax")
 
 
+@pytest.mark.parametrize("shape", [(8,), (3, 5), (2, 3, 3)])
+def test_fp4_is_packed(shape):
+    values = (numpy.arange(numpy.prod(shape)) % 4).reshape(shape)
+    tensor = dlx.asarray(jax.numpy.array(values, jax.numpy.float4_e2m1fn))
+
+    assert str(tensor.dtype) == "float4_e2m1fn"
+    assert tensor.nbytes == -(-values.size // 2)
+    assert tensor.tolist() == values.tolist()
+
+
 def test_imports_are_read_only():
     source = jax.numpy.arange(4.0)
     tensor = dlx.asarray(source)

@@ -12,7 +12,12 @@ ml_dtypes = arrays.require("ml_dtypes")
 
 NAMES = ["bfloat16", "float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn",
          "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu", "float6_e2m3fn",
-         "float6_e3m2fn", "float4_e2m1fn", "int4", "uint4"]  # fmt: skip
+         "float6_e3m2fn", "float4_e2m1fn", "int1", "int2", "int4", "uint1", "uint2", "uint4"]  # fmt: skip
+COMPLEX = ["complex32", "bcomplex32"]
+# Not every release has them all; the pinned one has.
+if not arrays.REQUIRED:
+    NAMES = [name for name in NAMES if hasattr(ml_dtypes, name)]
+    COMPLEX = [name for name in COMPLEX if hasattr(ml_dtypes, name)]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -34,10 +39,12 @@ def test_dtypes_go_there_and_back_without_a_copy(name):
 def test_every_value_is_decoded_as_ml_dtypes_does(name):
     bits = 8 if name != "bfloat16" else 16
     dtype = numpy.dtype(getattr(ml_dtypes, name))
-    width = {"int4": 4, "uint4": 4, "float4_e2m1fn": 4}.get(name, 6 if "float6" in name else bits)
+    width = {"float4_e2m1fn": 4}.get(name, 6 if "float6" in name else bits)
+    if "int" in name:
+        width = int(name.lstrip("uint"))
     codes = numpy.arange(1 << width, dtype=f"uint{bits}")
-    if name == "int4":  # stored sign-extended
-        codes = numpy.where(codes > 7, codes + 240, codes).astype("uint8")
+    if name.startswith("int"):  # stored sign-extended
+        codes = numpy.where(codes >> (width - 1), codes | (0xFF << width) & 0xFF, codes).astype("uint8")
     source = codes.view(dtype)
 
     expected = source.astype("float64").tolist()
@@ -60,6 +67,46 @@ def test_layouts(name, layout):
         assert tensor.data_ptr == source.ctypes.data
         source[...] = 2
         assert dlx.asarray(source).tolist() == tensor.tolist() == source.astype(float).tolist()
+
+
+@pytest.mark.parametrize("name", COMPLEX)
+def test_complex_numbers(name):
+    source = numpy.array([1 + 2j, -0.5j, 3, 0]).astype(getattr(ml_dtypes, name))
+    tensor = dlx.asarray(source)
+
+    assert str(tensor.dtype) == name
+    assert tensor.data_ptr == source.ctypes.data
+    assert tensor.tolist() == [1 + 2j, -0.5j, 3, 0]
+    assert dlx.convert(tensor, "numpy", copy=False).dtype == source.dtype
+    tensor[0] = 4j
+    assert source[0] == 4j
+    assert dlx.asarray([1j, 2, True], dtype=name).tolist() == [1j, 2, 1]
+
+
+@pytest.mark.parametrize("to", [*COMPLEX, "complex64", "bool", "float32", "int4", "bfloat16"])
+@pytest.mark.parametrize("name", COMPLEX)
+def test_no_conversion_drops_the_imaginary_part(name, to):
+    tensor = dlx.asarray(numpy.array([1 + 2j, 3j, 0]).astype(getattr(ml_dtypes, name)))
+    if "complex" in to:
+        assert dlx.asarray(tensor, dtype=to).tolist() == [1 + 2j, 3j, 0]
+    elif to == "bool":
+        assert dlx.asarray(tensor, dtype=to).tolist() == [True, True, False]
+    else:
+        with pytest.raises(dlx.UnsupportedError, match=f"{name} to {to} would drop the imaginary"):
+            dlx.asarray(tensor, dtype=to)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("to", NAMES)
+@pytest.mark.parametrize("name", NAMES)
+def test_conversions_between_all_of_them(name, to):
+    """Where ml_dtypes has no cast of its own, too."""
+    source = numpy.array([1, 1]).astype(getattr(ml_dtypes, name))
+    expected = source.astype("float64").astype(getattr(ml_dtypes, to))
+
+    result = dlx.asarray(source, dtype=to)
+    assert str(result.dtype) == to
+    assert result.numpy().tobytes() == expected.tobytes()
 
 
 def test_scalars():

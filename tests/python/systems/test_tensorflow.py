@@ -146,3 +146,14 @@ def test_no_leak():
 def test_quantised_tensors_name_the_way_out():
     with pytest.raises(dlx.UnsupportedError, match=r"qint8.*tf\.bitcast\(x, tf\.int8\)"):
         dlx.asarray(tf.cast(tf.constant([1.0]), tf.qint8))
+
+
+@pytest.mark.parametrize("name", ["float8_e5m2", "float8_e4m3fn", "int2", "int4", "uint2", "uint4"])
+def test_dtypes_without_a_capsule_name_the_way_out(name):
+    values = arrays.numpy_array(name)
+    source = tf.constant(values)
+
+    for take in (dlx.asarray, dlx.from_dlpack):
+        with pytest.raises(dlx.UnsupportedError, match=rf"{name} .*`x\.numpy\(\)`"):
+            take(source)
+    assert dlx.asarray(source.numpy()).numpy().tobytes() == values.tobytes()
