@@ -181,6 +181,8 @@ def dtype_code(obj: Any, /) -> DTypeCode:
     inner = getattr(obj, "dtype", None)
     if inner is None and library == "tensorflow":
         inner = getattr(obj, "as_numpy_dtype", None)
+    if inner is None and str(obj).startswith(library + "."):
+        inner = str(obj).rpartition(".")[2]  # "mlx.core.float32", "paddle.float32" …
     if inner is None or inner is obj:
         raise TypeError(
             f"`dtype` is not a data type (got {type(obj).__name__}, expected a name such as "
@@ -203,15 +205,19 @@ def _code_of_name(name: str) -> DTypeCode:
 
 
 def _code_of_type(obj: type) -> DTypeCode:
-    """A class: one of Python's numbers, or a scalar type of NumPy, ml_dtypes or JAX."""
+    """A class: one of Python's numbers, or a scalar type of NumPy, ml_dtypes, JAX or Warp."""
     name = _PYTHON_TYPES.get(obj)
     if name is not None:
         return _capi.dtype_parse(name)
     numpy = sys.modules.get("numpy")
     if numpy is not None and issubclass(obj, numpy.generic):
         return _code_of_numpy(numpy.dtype(obj))
-    if obj.__module__.partition(".")[0] == "ml_dtypes":
-        return _capi.dtype_parse(obj.__name__)
+    library = obj.__module__.partition(".")[0]
+    if library in ("ml_dtypes", "warp"):
+        return _code_of_name(obj.__name__)
+    inner = getattr(obj, "dtype", None)
+    if library == "jax" and isinstance(inner, numpy.dtype if numpy is not None else ()):
+        return _code_of_numpy(inner)
     raise TypeError(
         f"`dtype` is a class that names no data type (got {obj.__module__}.{obj.__qualname__}, "
         "expected bool, int, float, complex or a scalar type of NumPy)"

@@ -22,6 +22,7 @@ def test_dtypes(name):
     assert type(array).__module__.startswith("array_api_strict")
     assert str(tensor.dtype) == name
     assert tensor.data_ptr == source.ctypes.data
+    assert dlx.dtype(array.dtype) == name
 
 
 @pytest.mark.parametrize("layout", [x for x in arrays.LAYOUTS if x != "reversed"])

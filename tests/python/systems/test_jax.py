@@ -39,6 +39,14 @@ def test_dtypes(name):
     assert result.dtype.name == name
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_its_dtype_objects_are_read(name):
+    own = getattr(jax.numpy, name if name != "bool" else "bool_")
+
+    assert dlx.dtype(own) == name
+    assert dlx.asarray([1, 1], dtype=own).tolist() == [1, 1]
+
+
 @pytest.mark.parametrize("name", ["int4", "uint4", "float4_e2m1fn"])
 def test_dtypes_without_a_capsule_are_refused(name):
     with pytest.raises(dlx.UnsupportedError, match="jax takes no"):

@@ -34,6 +34,14 @@ def test_dtypes_are_kept(name):
     assert dlx.asarray(result).tolist() == [0, 1, 1, 0]
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_its_dtype_objects_are_read(name):
+    own = getattr(mx, name if name != "bool" else "bool_")
+
+    assert dlx.dtype(own) == name
+    assert dlx.asarray([1, 1], dtype=own).tolist() == [1, 1]
+
+
 @pytest.mark.parametrize("name", ["complex128", "float8_e4m3fn", "int4"])
 def test_dtypes_that_it_has_not_are_refused(name):
     with pytest.raises(dlx.UnsupportedError, match="mlx takes no"):

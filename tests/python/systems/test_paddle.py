@@ -34,6 +34,7 @@ def test_dtypes(name):
     result = arrays.check_dtype(name, paddle, address)
 
     assert str(result.dtype) == f"paddle.{name}"
+    assert dlx.dtype(result.dtype) == dlx.dtype(getattr(paddle, name)) == name
 
 
 @pytest.mark.parametrize("name", ["uint16", "float8_e3m4", "int4"])

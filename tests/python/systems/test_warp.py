@@ -60,6 +60,14 @@ def test_dtypes(name):
     assert back.data_ptr == source.ctypes.data
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_its_dtype_objects_are_read(name):
+    own = getattr(warp, name)
+
+    assert dlx.dtype(own) == name
+    assert dlx.asarray([1, 1], dtype=own).tolist() == [1, 1]
+
+
 @pytest.mark.parametrize("name", ["complex64", "float8_e4m3fn"])
 def test_dtypes_that_it_has_not_are_refused(name):
     with pytest.raises(dlx.UnsupportedError, match="warp takes no"):
