@@ -55,6 +55,17 @@ def test_what_is_no_array_library_is_refused_by_name(to):
         dlx.convert([1, 2], to)
 
 
+def test_a_module_that_is_at_hand_is_not_looked_for_by_its_name(tmp_path, monkeypatch):
+    (tmp_path / "dlx_test_bystander.py").write_text("raise SystemExit('imported')")
+    monkeypatch.syspath_prepend(tmp_path)
+    module = types.ModuleType("dlx_test_bystander")
+
+    with pytest.raises(dlx.Error, match="names no library"):
+        dlx.convert([1, 2], module)
+    module.from_dlpack = numpy.from_dlpack
+    assert dlx.convert(array(3), module).tolist() == array(3).tolist()
+
+
 def test_a_target_of_another_kind_is_a_type_error():
     with pytest.raises(TypeError, match="neither a name, a module nor a class"):
         dlx.convert([1, 2], 3)

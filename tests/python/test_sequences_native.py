@@ -149,7 +149,13 @@ def test_lists_of_one_class_of_numpys_numbers(letter):
     bits = numpy.arange(1, 1 + 6 * cls().itemsize, dtype=numpy.uint8)
     values = list(bits.view(letter) if letter != "?" else bits % 2 == 0)
     dlx.asarray(values)  # from now on native code reads them
-    for value in (values, tuple(values), [values[:3], tuple(values[3:])], [[values[5]]], values[:1]):
+    for value in (
+        values,
+        tuple(values),
+        [values[:3], tuple(values[3:])],
+        [[values[5]]],
+        values[:1],
+    ):
         expected = numpy.asarray(value)
         for options in ({}, {"dtype": expected.dtype}):
             tensor = dlx.asarray(value, **options)

@@ -311,6 +311,12 @@ def test_repr_of_packed_rows_that_begin_inside_a_byte():
     assert repr(tensor).startswith("Tensor([[0, 1, 1, 1, 2],")
 
 
+def test_opaque_handles_have_no_dtype_of_numpy_whatever_is_installed():
+    pytest.importorskip("numpy")
+    with pytest.raises(dlx.UnsupportedError, match=r"for opaque64: view its bits with .*'uint64'"):
+        dlx.empty((2,), dtype="opaque64").numpy()
+
+
 def _code(name):
     dtype = dlx.dtype(name)
     return dtype.code, dtype.bits, dtype.lanes

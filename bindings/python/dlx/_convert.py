@@ -112,7 +112,8 @@ def _full_name(cls: type) -> str:
 def find(to: Any) -> tuple[Profile, ModuleType]:
     """The profile and the module for `to`; remembered."""
     profile = _profile_of(to)
-    module = importlib.import_module(profile.module)
+    given = isinstance(to, type(sys)) and to.__name__ == profile.module
+    module = to if given else importlib.import_module(profile.module)
     if isinstance(to, (str, type)):
         _targets[to] = profile, module
     return profile, module
@@ -150,11 +151,7 @@ def _plain(to: Any, name: str) -> Profile:
     candidates = [to] if not isinstance(to, str) else []
     known = ", ".join(sorted(_profiles.TABLE))
     while name and not name.startswith("."):
-        try:
-            candidates.append(importlib.import_module(name))
-        except ImportError as error:
-            if (error.name or name) not in (name, name.partition(".")[0]):
-                raise  # the library is there, and something that it needs is not
+        candidates.append(_import(name) if isinstance(to, str) else sys.modules.get(name))
         name = name.rpartition(".")[0]
     found = next((item for item in candidates if hasattr(item, "from_dlpack")), None)
     if found is not None:
@@ -171,6 +168,15 @@ def _plain(to: Any, name: str) -> Profile:
     raise InvalidArgumentError(
         f"`to` names no library with a `from_dlpack` (got {to!r}; known: {known})"
     )
+
+
+def _import(name: str) -> ModuleType | None:
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        if (error.name or name) not in (name, name.partition(".")[0]):
+            raise  # the library is there, and something that it needs is not
+    return None
 
 
 def _to_usable_device(

@@ -289,8 +289,16 @@ def _xarray(module: ModuleType, tensor: Tensor, copied: bool) -> Any:
 
 
 def _pandas(module: ModuleType, tensor: Tensor, copied: bool) -> Any:
-    build = module.Series if tensor.ndim == 1 else module.DataFrame
-    return build(_numpy(_numpy_module(), tensor, copied), copy=False)
+    build = _series if tensor.ndim == 1 else _frame
+    return build(module, tensor, copied)
+
+
+def _series(module: ModuleType, tensor: Tensor, copied: bool) -> Any:
+    return module.Series(_numpy(_numpy_module(), tensor, copied), copy=False)
+
+
+def _frame(module: ModuleType, tensor: Tensor, copied: bool) -> Any:
+    return module.DataFrame(_numpy(_numpy_module(), tensor, copied), copy=False)
 
 
 def _numpy_module() -> ModuleType:
@@ -307,6 +315,8 @@ _ARROW_TENSOR = Profile(
     "pyarrow", "pyarrow", _arrow_tensor, owns="pyarrow.lib.Tensor", strides=POSITIVE,
     readonly=HONOURS, names=f"{_INTS} {_FLOATS}", notes=_ARROW_ARRAY.notes,
 )  # fmt: skip
+_SERIES = Profile("pandas", "pandas", _series, readonly=HONOURS, ndim=(1, 1))
+_FRAME = Profile("pandas", "pandas", _frame, readonly=HONOURS, ndim=(1, 2))
 
 _TABLE = (
     Profile(
@@ -395,6 +405,13 @@ _TABLE = (
 
 TABLE = {profile.name: profile for profile in _TABLE}
 # Classes that need another way than their library's usual one.
-TYPES = {"pyarrow.lib.Array": _ARROW_ARRAY, "pyarrow.lib.Tensor": _ARROW_TENSOR}
+TYPES = {
+    "pyarrow.lib.Array": _ARROW_ARRAY,
+    "pyarrow.lib.Tensor": _ARROW_TENSOR,
+    "pandas.Series": _SERIES,
+    "pandas.core.series.Series": _SERIES,  # before pandas 3
+    "pandas.DataFrame": _FRAME,
+    "pandas.core.frame.DataFrame": _FRAME,
+}
 ALIASES = {"np": "numpy", "tf": "tensorflow", "pa": "pyarrow", "pytorch": "torch", "ort": "onnxruntime",
            "pd": "pandas", "xr": "xarray", "apache-tvm-ffi": "tvm_ffi", "arrow": "pyarrow"}  # fmt: skip

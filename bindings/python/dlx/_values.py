@@ -192,7 +192,9 @@ def can_encode(code: DTypeCode) -> bool:
         return bits % 8 == 0
     if kind == dtypes.COMPLEX:
         return bits // 2 in _FLOAT_FORMATS
-    return kind in (dtypes.BOOL, dtypes.BFLOAT, dtypes.BCOMPLEX) or (kind == dtypes.FLOAT and bits in _FLOAT_FORMATS)
+    return kind in (dtypes.BOOL, dtypes.BFLOAT, dtypes.BCOMPLEX) or (
+        kind == dtypes.FLOAT and bits in _FLOAT_FORMATS
+    )
 
 
 def encode(values: Sequence[Any], code: DTypeCode) -> bytes:

@@ -96,7 +96,8 @@ def _way_out(self: Tensor, code: dtypes.DTypeCode) -> str:
     if code[0] == dtypes.COMPLEX:
         return f"view its parts with `.contiguous().view('float{code[1] // 2}').numpy()`"
     if code[2] == 1 and code[1] <= 64:
-        return f"install ml_dtypes, or view its bits with `.view('uint{code[1]}').numpy()`"
+        bits = f"view its bits with `.view('uint{code[1]}').numpy()`"
+        return bits if code[0] == dtypes.OPAQUE else f"install ml_dtypes, or {bits}"
     return "view its bytes with `.contiguous().view('uint8').numpy()`"
 
 

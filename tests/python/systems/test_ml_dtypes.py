@@ -44,7 +44,9 @@ def test_every_value_is_decoded_as_ml_dtypes_does(name):
         width = int(name.lstrip("uint"))
     codes = numpy.arange(1 << width, dtype=f"uint{bits}")
     if name.startswith("int"):  # stored sign-extended
-        codes = numpy.where(codes >> (width - 1), codes | (0xFF << width) & 0xFF, codes).astype("uint8")
+        codes = numpy.where(codes >> (width - 1), codes | (0xFF << width) & 0xFF, codes).astype(
+            "uint8"
+        )
     source = codes.view(dtype)
 
     expected = source.astype("float64").tolist()

@@ -108,6 +108,18 @@ def test_series_and_frames_are_made_without_a_copy():
         dlx.convert(arrays.aligned(1, 2, 3), "pandas")
 
 
+def test_a_class_of_pandas_gives_that_class():
+    line, grid = arrays.aligned(4), arrays.aligned(2, 3)
+
+    assert type(dlx.convert(line, pd.Series)) is pd.Series
+    for source in (line, grid):
+        frame = dlx.convert(source, pd.DataFrame, copy=False)
+        assert type(frame) is pd.DataFrame
+        assert frame.values.ctypes.data == source.ctypes.data
+    with pytest.raises(dlx.UnsupportedError, match="1 to 1 axes"):
+        dlx.convert(grid, pd.Series)
+
+
 @pytest.mark.parametrize(
     "layout", ["rows", "columns", "reversed", "empty", "read-only", "unaligned"]
 )
