@@ -291,7 +291,18 @@ def test_d1_data_moves_only_where_the_caller_says_so():
         with pytest.raises((dlx.DeviceRefusedError, BufferError)):
             call()
     # Consent is given: now it is the missing driver, or the made-up address, that stops it.
-    for call in (lambda: t.to_device("vulkan:0"), lambda: grid().to_device("vulkan:0")):
+    far, here = elsewhere(device="vulkan:0"), dlx.empty(3)
+    for call in (
+        lambda: far.to_device("cpu"),
+        lambda: here.to_device("vulkan:0"),
+        lambda: dlx.asarray(far, device="cpu"),
+        lambda: dlx.from_dlpack(here, device="vulkan:0"),
+        lambda: far.numpy(force=True),
+        lambda: dlx.convert(far, "numpy", force=True),
+        lambda: dlx.convert(far, "numpy", device="cpu"),
+        lambda: dlx.copyto(here, far),
+        lambda: far.__setitem__(slice(1), here[:1]),
+    ):
         with pytest.raises((dlx.UnavailableError, dlx.UnsupportedError)):
             call()
 

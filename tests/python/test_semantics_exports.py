@@ -97,5 +97,12 @@ def test_b2_lazy_bits_are_resolved_by_a_copy():
     assert dlx.from_dlpack(lazy).tolist() == [1 - 2j, 3 + 4j]
     assert dlx.from_dlpack(lazy).data_ptr != source.data_ptr()
     assert dlx.from_dlpack(lazy.imag).tolist() == [-2, 4]
-    with pytest.raises(dlx.CopyRefusedError):
-        dlx.from_dlpack(lazy, copy=False)
+    for bit in (lazy, lazy.imag):
+        with pytest.raises(dlx.CopyRefusedError):
+            dlx.from_dlpack(bit, copy=False)
+    for dtype in (torch.int8, torch.int64, torch.uint8, torch.bool):
+        plain = torch.ones(2, 2, dtype=dtype)
+        for same in (plain.conj(), plain.H, plain.mH, plain.adjoint(), plain.real):
+            assert not same.is_conj()
+            assert not same.is_neg()
+            assert dlx.from_dlpack(same, copy=False).data_ptr == plain.data_ptr()
