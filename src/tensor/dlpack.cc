@@ -103,6 +103,12 @@ TensorRef place(Tensor* tensor, const ExportRequest& request, bool markable, boo
     make_ready(moved.get(), stream);
     return moved;
   }
+  Backend* backend = find_backend(want);
+  const int32_t count = backend == nullptr ? 0 : backend->count();
+  if (count > 0 && wanted.device_id >= count) {
+    fail(DLX_ERROR_DEVICE_REFUSED, "`device` %s does not exist (there are %d of that type)",
+         device_text(want, wanted.device_id).text, count);
+  }
   fail(DLX_ERROR_DEVICE_REFUSED, "`device` %s is out of reach of a tensor on %s: %s",
        device_text(want, wanted.device_id).text,
        device_text(have, tensor->dl.device.device_id).text,

@@ -71,3 +71,12 @@ def test_capsules_of_dlx_and_of_torch():
     assert dlx.from_dlpack(to_dlpack(source)).data_ptr == source.data_ptr()
     assert dlx.from_dlpack(dlx.asarray(EXPECTED).__dlpack__()).tolist() == EXPECTED
     assert dlx.convert(to_dlpack(source), "torch").data_ptr() == source.data_ptr()
+
+
+@pytest.mark.parametrize(
+    ("device", "reason"),
+    [((1, 5), r"cpu:5 does not exist \(there are 1 of that type\)"), ((99, 0), "no such device")],
+)
+def test_a_device_that_is_not_there_is_refused_with_the_reason(device, reason):
+    with pytest.raises(BufferError, match=reason):
+        dlx.empty(3).__dlpack__(dl_device=device, max_version=(1, 3))

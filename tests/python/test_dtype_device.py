@@ -112,6 +112,14 @@ def test_device_refuses_anything_else(given, error):
         dlx.Device(given)
 
 
+def test_a_number_of_numpy_is_no_device():
+    numpy = pytest.importorskip("numpy")
+    for number in (numpy.int64(1), numpy.float32(0)):  # whose own `.device` is the CPU
+        with pytest.raises(TypeError, match="`device` is not a device"):
+            dlx.Device(number)
+    assert dlx.Device(dlx.asarray(3)) == "cpu"
+
+
 def test_devices_starts_with_the_cpu_and_knows_its_memory():
     first = dlx.devices()[0]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from dlx import _capi
 
 TYPE_CHECKING = False
@@ -179,12 +181,15 @@ def device_code(obj: Any, /) -> DeviceCode:
         raise TypeError(f"`device` is not a pair (got {len(obj)} items, expected (type, id))")
     if type(obj).__module__.partition(".")[0] == "torch" and hasattr(obj, "index"):
         return _torch_device(obj)
-    pair = getattr(obj, "__dlpack_device__", None)
-    if pair is not None and not isinstance(obj, type):
+    numpy = sys.modules.get("numpy")
+    # A class has no device, and a number of NumPy, which has one, is an index in the wrong place.
+    bare = isinstance(obj, type) or (numpy is not None and isinstance(obj, numpy.generic))
+    pair = None if bare else getattr(obj, "__dlpack_device__", None)
+    if pair is not None:
         device_type, device_id = pair()
         return _resolved(int(device_type), int(device_id))
-    inner = getattr(obj, "device", None)
-    if inner is None or inner is obj or isinstance(obj, type):
+    inner = None if bare else getattr(obj, "device", None)
+    if inner is None or inner is obj:
         raise TypeError(
             f"`device` is not a device (got {type(obj).__name__}, expected a dlx.Device, a name "
             'such as "cpu" or "cuda:0", or a pair (type, id))'
@@ -194,8 +199,6 @@ def device_code(obj: Any, /) -> DeviceCode:
 
 def _torch_device(obj: Any) -> DeviceCode:
     """Of a torch.device, whose types carry names that dlx reads. torch calls AMD's GPUs cuda, too."""
-    import sys
-
     torch = sys.modules.get("torch")
     hip = getattr(getattr(torch, "version", None), "hip", None)
     name = "rocm" if obj.type == "hip" or (hip and obj.type == "cuda") else obj.type
