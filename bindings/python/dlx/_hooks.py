@@ -238,6 +238,11 @@ def _guard_sparse(obj: Any) -> None:
         raise UnsupportedError(
             f"a {_name(obj)} of dtype {obj.dtype} is sparse: call `{way}` to make it dense"
         )
+    if package == "pyarrow" and type(obj).__name__.startswith("Sparse"):
+        raise UnsupportedError(
+            f"a {_name(obj)} is sparse: export its parts, which `.to_numpy()` gives, one by one, or call "
+            "`.to_tensor()` to make it dense"
+        )
     if package == "tensorflow" and type(obj).__name__ in ("SparseTensor", "RaggedTensor"):
         way = "`.values` and `.indices`" if hasattr(obj, "indices") else "`.flat_values`"
         raise UnsupportedError(

@@ -324,3 +324,20 @@ def test_memory_lives_as_long_as_it_is_used_and_no_longer(name):
     del tensor, array
     assert comes_true(lambda: bool(released), system, module, dtype)
     assert released == [1]
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("name", HERE)
+def test_no_leak(name):
+    system, module = SYSTEMS[name], importlib.import_module(name)
+    dtype = "float32" if "float32" in system.names else system.names[0]
+    like = source_of(system, dtype, "contiguous")
+
+    def shaped(flat):
+        values = flat.view(like.dtype)
+        return values if like.ndim == 1 else values.reshape(256, -1)
+
+    arrays.check_no_leak(lambda x: dlx.asarray(system.make(module, shaped(x))), count=200)
+    arrays.check_no_leak(
+        lambda x: system.take(module, dlx.asarray(shaped(x), copy=True)), count=200
+    )

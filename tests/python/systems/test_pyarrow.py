@@ -91,6 +91,19 @@ def test_nulls_strings_and_lists_are_refused(make):
     assert str(caught.value)
 
 
+@pytest.mark.parametrize("kind", ["COOTensor", "CSRMatrix", "CSCMatrix", "CSFTensor"])
+def test_sparse_tensors_are_refused_with_the_way_out(kind):
+    dense = numpy.eye(2)
+    sparse = getattr(pa, f"Sparse{kind}").from_dense_numpy(dense)
+
+    for take in (dlx.asarray, lambda x: dlx.convert(x, "numpy")):
+        with pytest.raises(dlx.UnsupportedError, match=r"is sparse.*`\.to_numpy\(\)`.*`\.to_tensor"):
+            take(sparse)
+    assert dlx.asarray(sparse.to_tensor()).tolist() == dense.tolist()
+    values = sparse.to_numpy()[0]
+    assert dlx.asarray(values).data_ptr == values.ctypes.data
+
+
 def test_tensors_in():
     source = arrays.aligned(3, 4)
     tensor = dlx.asarray(pa.Tensor.from_numpy(source))
