@@ -156,7 +156,11 @@ def import_milliseconds(module: str) -> float:
     code = f"import time; s = time.perf_counter(); import {module}; print(time.perf_counter() - s)"
     for _ in range(25):
         output = subprocess.run(
-            [sys.executable, "-c", code], check=True, capture_output=True, text=True, env=environment
+            [sys.executable, "-c", code],
+            check=True,
+            capture_output=True,
+            text=True,
+            env=environment,
         )
         best = min(best, float(output.stdout) * 1e3)
     return best

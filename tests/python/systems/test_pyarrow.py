@@ -97,7 +97,9 @@ def test_sparse_tensors_are_refused_with_the_way_out(kind):
     sparse = getattr(pa, f"Sparse{kind}").from_dense_numpy(dense)
 
     for take in (dlx.asarray, lambda x: dlx.convert(x, "numpy")):
-        with pytest.raises(dlx.UnsupportedError, match=r"is sparse.*`\.to_numpy\(\)`.*`\.to_tensor"):
+        with pytest.raises(
+            dlx.UnsupportedError, match=r"is sparse.*`\.to_numpy\(\)`.*`\.to_tensor"
+        ):
             take(sparse)
     assert dlx.asarray(sparse.to_tensor()).tolist() == dense.tolist()
     values = sparse.to_numpy()[0]
