@@ -1,5 +1,7 @@
 """NumPy as producer and consumer."""
 
+import gc
+
 import pytest
 
 import dlx
@@ -112,6 +114,56 @@ def test_array_interface_tells_address_strides_and_readonly():
     assert compact[:, :1].__array_interface__["strides"] == (16, 8)
     assert interface["typestr"] in ("<f4", ">f4")
     assert not hasattr(dlx.empty(3, dtype="bfloat16"), "__array_interface__")
+
+
+class Showing:
+    """A Tensor with one of its protocols and no other, so that NumPy has to take that."""
+
+    def __new__(cls, tensor, protocol):
+        if protocol == "buffer":  # classes of Python have one from 3.12 on only
+            return memoryview(tensor)
+        shown = property(lambda self: getattr(self.tensor, protocol))
+        return object.__new__(type("Showing", (cls,), {protocol: shown}))
+
+    def __init__(self, tensor, protocol):
+        self.tensor = tensor
+
+
+@pytest.mark.parametrize("protocol", ["buffer", "__array_interface__", "__array__"])
+@pytest.mark.parametrize(("name", "array"), LAYOUTS)
+def test_numpy_by_each_of_its_protocols_while_the_others_are_hidden(protocol, name, array):
+    tensor = dlx.asarray(array)
+    shown = Showing(tensor, protocol)
+    if protocol != "buffer":
+        others = {"__array_interface__", "__array__", "__array_struct__", "__dlpack__"} - {protocol}
+        assert not any(hasattr(shown, other) for other in others)
+        with pytest.raises(TypeError):
+            memoryview(shown)
+    result = numpy.asarray(shown)
+
+    assert type(result) is numpy.ndarray
+    assert (result.dtype, result.shape) == (array.dtype, array.shape)
+    assert result.tolist() == array.tolist()
+    assert result.flags.writeable == (not tensor.readonly)
+    if array.size:
+        assert result.ctypes.data == tensor.data_ptr
+
+
+@pytest.mark.parametrize("protocol", ["buffer", "__array_interface__", "__array__"])
+def test_memory_lives_as_long_as_what_numpy_made_of_one_protocol(protocol):
+    released = []
+    source = numpy.arange(4.0)
+    tensor = dlx.from_pointer(
+        source.ctypes.data, 4, "float64", owner=source, on_release=lambda: released.append(1)
+    )
+    result = numpy.asarray(Showing(tensor, protocol))
+    del tensor
+    result[1] = 7
+    assert source.tolist() == [0, 7, 2, 3]
+    assert released == []
+    del result
+    gc.collect()
+    assert released == [1]
 
 
 def test_array_method_obeys_dtype_and_copy():
