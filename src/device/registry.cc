@@ -135,6 +135,11 @@ const char* backend_reason(int32_t device_type) noexcept {
          "can be described and passed on, but not allocated, copied or waited for";
 }
 
+const char* absence_reason(int32_t device_type) noexcept {
+  const char* reason = backend_reason(device_type);
+  return reason[0] == '\0' ? "there is no such device" : reason;
+}
+
 Backend& require_device(int32_t device_type, int32_t device_id) {
   Backend* backend = find_backend(device_type);
   const int32_t count = backend == nullptr ? 0 : backend->count();

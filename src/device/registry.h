@@ -14,6 +14,8 @@ Backend* find_backend(int32_t device_type) noexcept;
 
 /// Why there is no device of that type, in words; "" if there is one. Static.
 const char* backend_reason(int32_t device_type) noexcept;
+/// Why a certain device of that type is not here, of which there may be others.
+const char* absence_reason(int32_t device_type) noexcept;
 
 /// The device types that have a name or a backend, in ascending order but for the registered ones
 /// that have no name, which come last. Writes at most `capacity`, returns how many there are.

@@ -81,8 +81,8 @@ bool is_pinned(const Operand& host, const Site& site) noexcept {
 
 [[noreturn]] void fail_captured() {
   fail(DLX_ERROR_UNSUPPORTED,
-       "`stream` is being captured into a graph, which can hold no copy that goes through host "
-       "memory or temporaries of dlx: copy before the capture, or with torch or CuPy in it");
+       "`stream` is being captured into a graph, which can hold no copy between devices, through "
+       "host memory or temporaries of dlx: copy before the capture, or with torch or CuPy in it");
 }
 
 void require_no_capture(const Site& site) {

@@ -78,9 +78,7 @@ void require_reachable(const DLDevice& device, const char* argument) {
   const Backend* backend = find_backend(type_of(device));
   if (backend != nullptr && device.device_id < find_backend(type_of(device))->count()) return;
   fail(DLX_ERROR_UNSUPPORTED, "`%s` is on %s: %s", argument,
-       device_text(type_of(device), device.device_id).text,
-       backend_reason(type_of(device))[0] == '\0' ? "there is no such device"
-                                                  : backend_reason(type_of(device)));
+       device_text(type_of(device), device.device_id).text, absence_reason(type_of(device)));
 }
 
 bool can_move(const DLDevice& from, const DLDevice& to) {

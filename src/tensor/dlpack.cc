@@ -65,6 +65,12 @@ DLManagedTensorVersioned* hand_out_versioned(TensorRef tensor, uint64_t extra_fl
   return managed;
 }
 
+/// A copy whose consumer named no stream (or -1) was made on dlx's current one. It is handed out behind
+/// the default stream, like all that comes without a stream; where one was named, it is on that.
+void hand_over_in_order(Tensor* made, const CopyRequest& copy) {
+  if (!copy.has_stream) make_ready(made, nullptr);
+}
+
 bool same_device(const DLDevice& a, const DLDevice& b) noexcept {
   return a.device_type == b.device_type && a.device_id == b.device_id;
 }
@@ -100,7 +106,7 @@ TensorRef place(Tensor* tensor, const ExportRequest& request, bool markable, boo
     copy.stream = request.stream;
     const uint64_t padded = tensor->flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED;
     TensorRef moved = clone_to(tensor, wanted, markable ? padded : 0, copy);
-    make_ready(moved.get(), stream);
+    hand_over_in_order(moved.get(), copy);
     return moved;
   }
   Backend* backend = find_backend(want);
@@ -112,7 +118,7 @@ TensorRef place(Tensor* tensor, const ExportRequest& request, bool markable, boo
   fail(DLX_ERROR_DEVICE_REFUSED, "`device` %s is out of reach of a tensor on %s: %s",
        device_text(want, wanted.device_id).text,
        device_text(have, tensor->dl.device.device_id).text,
-       backend_reason(want == kDLCPU ? have : want));
+       absence_reason(want == kDLCPU ? have : want));
 }
 
 int32_t effective_policy(const ExportRequest& request) noexcept {
@@ -168,9 +174,7 @@ TensorRef prepare(Tensor* tensor, const ExportRequest& request, bool markable, b
   CopyRequest copy;
   copy.allocation = request.allocation;
   copy.allocation.alignment = request.min_alignment;
-  // A stream of the consumer: the copy runs there, unless the CPU does it. -1 leaves the order to
-  // the consumer, who then finds it behind the default stream, like all that comes without a
-  // stream.
+  // A stream of the consumer: the copy runs there, unless the CPU does it.
   const int64_t* stream = request.has_stream ? &request.stream : nullptr;
   const bool on_cpu = cpu_reachable(static_cast<int32_t>(placed->dl.device.device_type));
   copy.has_stream = stream != nullptr && *stream != -1 && !on_cpu;
@@ -178,7 +182,7 @@ TensorRef prepare(Tensor* tensor, const ExportRequest& request, bool markable, b
   TensorRef made = !markable && placed->padded()
                        ? clone_to(placed.get(), placed->dl.device, 0, copy)
                        : clone(placed.get(), copy);
-  make_ready(made.get(), copy.has_stream ? stream : nullptr);
+  hand_over_in_order(made.get(), copy);
   return made;
 }
 

@@ -14,8 +14,7 @@ int32_t type_of(const Tensor* tensor) noexcept {
 void require_driver(const Tensor* tensor, const Worker& worker, StreamHandle stream) {
   if (worker.id < worker.backend->count()) return;
   fail(DLX_ERROR_UNSUPPORTED, "`stream` %lld cannot be ordered behind the data's own work: %s",
-       static_cast<long long>(stream),
-       worker.backend->count() == 0 ? backend_reason(type_of(tensor)) : "there is no such device");
+       static_cast<long long>(stream), absence_reason(type_of(tensor)));
 }
 
 }  // namespace

@@ -291,6 +291,21 @@ void strided_copies_need_loaded_kernels(World& world) {
   CHECK(world.download(target) == expected && expected[1] == 4);
 }
 
+/// What one graph writes is not in order with another graph, which is treated as if nothing were known.
+void graphs_are_strangers_to_each_other(World& world) {
+  const Tensor source = world.empty({256}), target = world.empty({256});
+  Capture first(world);
+  const dlx_copy_options in_first = on(number(first.stream));
+  OK(dlx_tensor_copy_from(target.get(), source.get(), &in_first));
+  first.end_and_run();
+  world.foreign(0, [&] { world.fake->block_stream(nullptr); });
+  Capture second(world);
+  FAILS(dlx_tensor_wait_on_stream(target.get(), number(second.stream)), DLX_ERROR_UNSUPPORTED,
+        "captured");
+  world.fake->unblock();
+  second.end_and_run();
+}
+
 /// A relaxed capture in a thread does not stop dlx in it either.
 void relaxed_captures_survive(World& world) {
   Capture capture(world, kRelaxed);
@@ -319,6 +334,7 @@ int main() {
       {"copies by temporaries are refused", copies_by_temporaries_are_refused,
        kNeedsFake | kTwoDevices},
       {"strided copies need loaded kernels", strided_copies_need_loaded_kernels, 0},
+      {"graphs are strangers to each other", graphs_are_strangers_to_each_other, kNeedsFake},
       {"relaxed captures survive", relaxed_captures_survive, 0},
   });
 }

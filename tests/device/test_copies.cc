@@ -178,6 +178,35 @@ void pinned_sources_live_until_the_copy_is_done(World& world) {
   world.destroy(stream);
 }
 
+/// Pageable memory is read before the call returns: it goes at once, however busy the device is.
+void host_sources_go_at_once(World& world) {
+  std::vector<int32_t> data = numbers(1000);
+  const Tensor target = world.empty({1000});
+  Tensor every_other;
+  OK(dlx_tensor_slice(target.get(), 0, 0, 1000, 2, every_other.out()));
+  const int64_t stream = world.stream();
+  const dlx_copy_options options = on(stream);
+  OK(dlx_tensor_copy_from(every_other.get(), every_other.get(), &options));  // loads the kernels
+  world.foreign(0, [&] { world.fake->block_stream(reinterpret_cast<void*>(stream)); });
+  for (const Tensor* each : {&target, static_cast<const Tensor*>(&every_other)}) {
+    int released = 0;
+    Tensor host;
+    DLTensor description = *each->description();
+    description.device = {kDLCPU, 0};
+    description.data = data.data();
+    description.strides = nullptr;
+    const auto count = [](void*, void* user_data) { ++*static_cast<int*>(user_data); };
+    OK(dlx_tensor_wrap(&description, 0, count, &released, host.out()));
+    OK(dlx_tensor_copy_from(each->get(), host.get(), &options));
+    host.release();
+    CHECK_EQUAL(released, 1);
+  }
+  world.fake->unblock();
+  OK(dlx_stream_synchronize(world.api.device, 0, stream));
+  CHECK(world.download(every_other) == numbers(500));
+  world.destroy(stream);
+}
+
 /// What a copy held goes when the next one comes, without anybody waiting for it.
 void copies_let_go_of_what_earlier_ones_held(World& world) {
   const Tensor other = world.empty({1000}), target = world.empty({1000});
@@ -317,6 +346,29 @@ void peers_exchange(World& world) {
   CHECK(world.download(strided) == transposed(data, 3, 4));
 }
 
+/// The target's context is let read the source's memory, once; nothing else is changed for good.
+void peers_are_read_directly(World& world) {
+  const bool cuda = world.api.is_cuda();
+  const Tensor source = world.empty({16}, 0), target = world.empty({16}, 1);
+  for (int k = 0; k < 2; ++k) OK(dlx_tensor_copy_from(target.get(), source.get(), nullptr));
+  CHECK_EQUAL(world.fake->calls(cuda ? "cuCtxEnablePeerAccess" : "hipDeviceEnablePeerAccess"), 1);
+  intptr_t places[2] = {};  // contexts, or devices
+  for (const int32_t device : {0, 1}) {
+    world.foreign(device, [&] { places[device] = world.foreign_current(); });
+  }
+  int (*of_context)(void*, unsigned) = nullptr;
+  int (*of_device)(int, unsigned) = nullptr;
+  if (cuda) world.load("cuCtxEnablePeerAccess", &of_context);
+  if (!cuda) world.load("hipDeviceEnablePeerAccess", &of_device);
+  const auto enable = [&](intptr_t place) {
+    return cuda ? of_context(reinterpret_cast<void*>(place), 0)
+                : of_device(static_cast<int>(place), 0);
+  };
+  constexpr int kAlreadyEnabled = 704;
+  world.foreign(1, [&] { CHECK_EQUAL(enable(places[0]), kAlreadyEnabled); });
+  world.foreign(0, [&] { CHECK_EQUAL(enable(places[1]), 0); });
+}
+
 void managed_memory_is_copied(World& world) {
   std::vector<int32_t> data = numbers(12);
   const Tensor managed = world.empty({12}, 0, kDLCUDAManaged);
@@ -348,6 +400,7 @@ int main() {
       {"sources live until the copy is done", sources_live_until_the_copy_is_done, 0},
       {"destinations live until the copy is done", destinations_live_until_the_copy_is_done, 0},
       {"pinned sources live until the copy is done", pinned_sources_live_until_the_copy_is_done, 0},
+      {"host sources go at once", host_sources_go_at_once, kNeedsFake},
       {"the CPU waits for pinned memory", the_cpu_waits_for_pinned_memory, kEachWait},
       {"copies let go of what earlier ones held", copies_let_go_of_what_earlier_ones_held,
        kNeedsFake},
@@ -359,6 +412,7 @@ int main() {
       {"parts of bytes wait for pinned memory", parts_of_bytes_wait_for_pinned_memory, kEachWait},
       {"overlapping copies are as if read first", overlapping_copies_are_as_if_read_first, 0},
       {"peers exchange", peers_exchange, kTwoDevices},
+      {"peers are read directly", peers_are_read_directly, kNeedsFake | kTwoDevices},
       {"managed memory is copied", managed_memory_is_copied, kNeedsCuda},
       {"empty tensors copy nothing", empty_tensors_copy_nothing, 0},
   });

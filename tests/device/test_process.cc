@@ -65,7 +65,7 @@ void forked_children_cannot_use_the_driver(World& world) {
     OK(dlx_device_of_pointer(device->data(), &type, &id));
     CHECK_EQUAL(type, kDLCPU);
     device->release();
-    dlx_stream_destroy(world.api.device, 0, stream);
+    OK(dlx_stream_destroy(world.api.device, 0, stream));
     OK(dlx_tensor_empty(0, nullptr, &dtype, kDLCPU, 0, nullptr, none.out()));
   });
   if (!child.passed()) std::fprintf(stderr, "%s", child.output.c_str());
@@ -89,7 +89,7 @@ void drivers_shut_down_before_dlx(World& world) {
   OK(dlx_device_of_pointer(device.data(), &type, &id));
   device.release();
   pinned.release();
-  dlx_stream_destroy(world.api.device, 0, stream);
+  OK(dlx_stream_destroy(world.api.device, 0, stream));
 }
 
 /// Tensors that are still there when the process ends, as static objects of a program are.

@@ -163,6 +163,38 @@ void the_last_writer_is_waited_for(World& world) {
   end(world, written);
 }
 
+/// A copy that is handed out, to the same or another device, runs on dlx's current stream where its
+/// consumer names none; he works on the default one, and comes after.
+void exported_copies_are_behind_the_default_stream(World& world) {
+  std::vector<int32_t> data(256, kSevens);
+  const Tensor source = world.upload(data, {256}, 0);
+  for (int32_t device = 0; device < world.devices; ++device) {
+    for (const bool minus_one : {false, true}) {
+      dlx_export_options options = DLX_EXPORT_OPTIONS_INIT;
+      if (minus_one) options = export_on(-1);
+      options.flags |= DLX_HAS_DEVICE;
+      options.device_type = world.api.device;
+      options.device_id = device;
+      options.copy = DLX_COPY_ALWAYS;
+      const int64_t stream = world.stream(device);
+      OK(dlx_stream_set_current(world.api.device, device, stream));
+      DLManagedTensorVersioned* managed = nullptr;
+      OK(dlx_tensor_to_dlpack_versioned(source.get(), &options, &managed));
+      OK(dlx_stream_reset_current(world.api.device, device));
+      world.foreign(device, [&] {
+        world.foreign_set(managed->dl_tensor.data, 9, 1024, nullptr);
+        world.foreign_wait(nullptr);
+      });
+      world.finish();  // other work that was not waited for would come now
+      Tensor taken;
+      int32_t consumed = 0;
+      OK(dlx_tensor_from_dlpack_versioned(managed, &consumed, taken.out()));
+      CHECK(holds(world, taken, kNines));
+      world.destroy(stream, device);
+    }
+  }
+}
+
 void exports_with_minus_one_call_nothing(World& world) {
   const Written written = fill_elsewhere(world, 7);
   const dlx_export_options options = export_on(-1);
@@ -306,6 +338,8 @@ int main() {
       {"consumers' streams are ordered", consumers_streams_are_ordered, kEachWait},
       {"exports order the consumer's stream", exports_order_the_consumers_stream, kEachWait},
       {"the last writer is waited for", the_last_writer_is_waited_for, kEachWait},
+      {"exported copies are behind the default stream",
+       exported_copies_are_behind_the_default_stream, kUpToTwoDevices},
       {"exports with -1 call nothing", exports_with_minus_one_call_nothing, kNeedsFake},
       {"own copies are ordered for others", own_copies_are_ordered_for_others, 0},
       {"nothing waits for unrelated work", nothing_waits_for_unrelated_work, kNeedsFake},

@@ -115,6 +115,11 @@ FAKE_EXPORT void fake_set_host_memory(size_t bytes) {
   engine().host_memory = bytes;
 }
 
+FAKE_EXPORT void fake_reuse_addresses() {
+  const Lock lock(engine().lock);
+  reuse_addresses();
+}
+
 FAKE_EXPORT void fake_get_report(fake_report* out) {
   Engine& e = engine();
   const Lock lock(e.lock);

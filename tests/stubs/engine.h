@@ -343,6 +343,8 @@ int graph_launch(GraphExec* graph, Stream* stream);
 int allocate(Context* context, Memory kind, size_t size, uint64_t* out);
 /// `host`: pinned memory is meant. Unknown and freed addresses give kInvalidValue, and are counted.
 int release(uint64_t address, bool host);
+/// Forgets what was freed: addresses begin anew.
+void reuse_addresses();
 int pool_create(Device* device, Pool** out);
 Pool* default_pool(Device* device);
 int pool_destroy(Pool* pool);

@@ -72,6 +72,9 @@ typedef struct fake_report {
   /* Bytes that a device and pinned memory have. */                                                 \
   X(void, set_memory, (int device, size_t bytes))                                                   \
   X(void, set_host_memory, (size_t bytes))                                                          \
+  /* Device memory gets addresses anew from the lowest one on, as if there had been none. Only while */ \
+  /* all of it is free and nothing is pending. */                                                   \
+  X(void, reuse_addresses, (void))                                                                  \
   X(void, get_report, (fake_report * out))                                                          \
   /* Calls since clear_log: of one name, of all; the names, one a line (borrowed). In a forked */   \
   /* child only their number is known. */                                                           \

@@ -10,7 +10,7 @@
 namespace fake {
 namespace {
 
-// Of addresses, none of which is ever used twice. The thread sanitizer leaves less room.
+// Of addresses, none of which is used twice (but see reuse_addresses). The thread sanitizer leaves less room.
 #if defined(__SANITIZE_THREAD__)
 constexpr size_t kArena = size_t{1} << 36;
 #else
@@ -158,6 +158,20 @@ int release(uint64_t address, bool host) {
   const int error = wait_before_free(address, allocation->size);
   give_back(allocation);
   return error;
+}
+
+void reuse_addresses() {
+  Engine& e = engine();
+  if (!e.pending.empty()) die("fake_reuse_addresses: work is pending");
+  for (auto each = e.memory.begin(); each != e.memory.end();) {
+    if (!arena().contains(each->first)) {
+      ++each;
+      continue;
+    }
+    if (!each->second.freed) die("fake_reuse_addresses: memory is in use");
+    each = e.memory.erase(each);
+  }
+  arena().used = kPage;
 }
 
 int pool_create(Device* device, Pool** out) {
