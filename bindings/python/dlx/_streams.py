@@ -298,6 +298,8 @@ def number(obj: Any, device_type: int, device_id: int) -> int:
     """
     if _is_number(obj):
         value: int = obj.__index__()
+        if not -(2**63) <= value < 2**63:
+            raise InvalidArgumentError(f"`stream` is out of range (got {value}, beyond 64 bits)")
         return value
     wanted = _family((device_type, device_id))
     pinned_or_managed = wanted[0] != device_type

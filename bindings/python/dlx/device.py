@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from dlx import _capi
+from dlx.errors import InvalidArgumentError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -265,6 +266,11 @@ def device_of(ptr: SupportsIndex, /) -> Device:
 
     Raises:
         TypeError: `ptr` is not an integer.
-        ValueError: `ptr` is 0 (`InvalidArgumentError`).
+        ValueError: `ptr` is 0, negative or beyond 64 bits (`InvalidArgumentError`).
     """
-    return Device(_capi.device_of_pointer(ptr.__index__()))
+    if not hasattr(ptr, "__index__"):
+        raise TypeError(f"`ptr` is not an address (got {type(ptr).__name__}, expected an int)")
+    address = ptr.__index__()
+    if not 0 <= address < 2**64:
+        raise InvalidArgumentError(f"`ptr` is not an address (got {address}, expected 64 bits)")
+    return Device(_capi.device_of_pointer(address))

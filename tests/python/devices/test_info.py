@@ -125,3 +125,12 @@ def test_a_forked_child_is_told():
     text = run(code)
     assert "fork" in text
     assert text.endswith("\n0\n")
+
+
+def test_what_is_no_address():
+    for pointer in (0, -1, 2**64, 2**64 + 4096):  # ctypes would keep the lower 64 bits
+        with pytest.raises(ValueError, match=r"`pointer` is NULL|`ptr` is not"):
+            dlx.device_of(pointer)
+    for pointer in (None, 1.5, "1"):
+        with pytest.raises(TypeError, match="`ptr`"):
+            dlx.device_of(pointer)

@@ -356,9 +356,11 @@ def test_what_is_no_stream_is_refused_everywhere():
         ):
             with pytest.raises(TypeError, match="`stream` is no stream"):
                 call()
-    for given in (0, -2):
+    for given in (0, -2, 2**63, 2**64 + 1, -(2**64) + 2):  # ctypes would keep the lower 64 bits
         with pytest.raises(ValueError, match="`stream`"):
             there.to_device("cpu", stream=given)
+        with pytest.raises(ValueError, match="`stream`"):
+            dlx.Stream(1, device=CUDA).wait(given)
         with pytest.raises(ValueError, match="`stream`"):
             there.__dlpack__(stream=given, max_version=(1, 3))
     with pytest.raises(ValueError, match="-1"):
