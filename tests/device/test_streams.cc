@@ -1,4 +1,5 @@
 // Order between streams: dlx's, and those of another library that writes and reads the same memory.
+#include <algorithm>
 #include <thread>
 
 #include "tests/device/suite.h"
@@ -107,6 +108,31 @@ void copies_wait_for_both_sides(World& world) {
   world.destroy(stream);
   end(world, source);
   end(world, target);
+}
+
+/// What comes from elsewhere, into memory that a side stream still writes, comes after that.
+void arrivals_wait_for_earlier_writers(World& world, const Tensor& source) {
+  const Written target = write(world, 9);
+  OK(dlx_tensor_copy_from(target.tensor.get(), source.get(), nullptr));
+  world.foreign(0, [&] { world.foreign_wait(nullptr); });
+  world.finish();
+  CHECK(holds(world, target.tensor, kSevens));
+  end(world, target);
+}
+
+void uploads_wait_for_earlier_writers(World& world) {
+  std::vector<int32_t> data(256, kSevens);
+  arrivals_wait_for_earlier_writers(world, world.wrap(data, {256}));
+  const Tensor pinned = world.empty({256}, 0, world.api.pinned);
+  std::fill_n(static_cast<int32_t*>(pinned.data()), 256, kSevens);
+  arrivals_wait_for_earlier_writers(world, pinned);
+}
+
+/// The same between devices; and the source, which a stream of its own device still writes, is waited for.
+void peers_wait_for_both_sides(World& world) {
+  const Written source = write(world, 7, 1);
+  arrivals_wait_for_earlier_writers(world, source.tensor);
+  end(world, source, 1);
 }
 
 /// What two operands both wait for is waited for once: the default stream, where nothing else is
@@ -334,6 +360,8 @@ int main() {
       {"per-thread streams are their threads'", per_thread_streams_are_their_threads,
        kNeedsCuda | kEachWait},
       {"copies wait for both sides", copies_wait_for_both_sides, kEachWait},
+      {"uploads wait for earlier writers", uploads_wait_for_earlier_writers, kEachWait},
+      {"peers wait for both sides", peers_wait_for_both_sides, kTwoDevices | kEachWait},
       {"one wait serves both operands", one_wait_serves_both_operands, kNeedsFake},
       {"consumers' streams are ordered", consumers_streams_are_ordered, kEachWait},
       {"exports order the consumer's stream", exports_order_the_consumers_stream, kEachWait},
