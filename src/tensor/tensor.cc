@@ -165,7 +165,11 @@ TensorRef describe(const DLTensor& description, uint64_t flags, const char* argu
   DLTensor& dl = tensor->dl;
   dl.dtype = description.dtype;
   dl.device = description.device;
-  if (dl.device.device_type == kDLCPU) dl.device.device_id = 0;
+  if (dl.device.device_type == kDLCPU) {
+    dl.device.device_id = 0;
+  } else {
+    dl.device = resolve_device(dl.device);
+  }
   dl.data = description.data;
   if (!data_is_address(static_cast<int32_t>(dl.device.device_type))) {
     dl.byte_offset = description.byte_offset;

@@ -344,6 +344,23 @@ void impossible_streams_are_refused(World& world) {
         DLX_ERROR_UNAVAILABLE, "9");
 }
 
+/// A tensor may come from a device that is not here. Nothing can be put in order with its work.
+void work_of_missing_devices_has_no_order(World& world) {
+  DLTensor description{};
+  description.device = {static_cast<DLDeviceType>(world.api.device), 9};
+  description.dtype = world.int32();
+  int32_t data = 0;
+  description.data = &data;
+  Tensor tensor;
+  OK(dlx_tensor_wrap(&description, 0, nullptr, nullptr, tensor.out()));
+  const int64_t stream = world.stream();
+  FAILS(dlx_tensor_wait_on_stream(tensor.get(), stream), DLX_ERROR_UNSUPPORTED, "no such device");
+  FAILS(dlx_tensor_written_on_stream(tensor.get(), stream), DLX_ERROR_UNSUPPORTED,
+        "no such device");
+  OK(dlx_tensor_synchronize(tensor.get()));  // as far as dlx knows of it
+  world.destroy(stream);
+}
+
 /// Nothing is left in the drivers by the refusal either.
 void streams_of_another_device_are_refused(World& world) {
   const Tensor tensor = world.empty({4}, 0);
@@ -383,6 +400,7 @@ int main() {
       {"the host waits for what it names", the_host_waits_for_what_it_names,
        kNeedsFake | kEachWait},
       {"impossible streams are refused", impossible_streams_are_refused, 0},
+      {"work of missing devices has no order", work_of_missing_devices_has_no_order, 0},
       {"streams of another device are refused", streams_of_another_device_are_refused, kTwoDevices},
   });
 }

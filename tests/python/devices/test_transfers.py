@@ -323,6 +323,9 @@ def test_a_gpu_without_an_index_is_the_current_one():
         assert dlx.from_dlpack(there, device=(2, 255)).data_ptr == there.data_ptr
         moved = dlx.from_dlpack(Holder(there, (2, 255)))
         assert moved.data_ptr == there.data_ptr
+        imported = dlx.from_dlpack(Producer(shape=(4,), dtype=(0, 32, 1), device=(2, 255)))
+        assert imported.device == dlx.Device(imported.__dlpack_device__()) == "cuda:1"
+        imported.__dlpack__(stream=2)  # there is such a device
     finally:
         driver.call("cuCtxPopCurrent_v2", ctypes.byref(ctypes.c_void_p()))
     moved = dlx.from_dlpack(Holder(there, (2, 255)))
