@@ -132,6 +132,48 @@ void every_first_call_may_fail(void**) {
   }
 }
 
+// The thread's capture mode, and HIP's last error, are the caller's again when a call has failed.
+void failures_leave_the_thread_as_it_was(void**) {
+  passes([](Gpu& gpu) {
+    const bool cuda = gpu.kind.type == kDLCUDA;
+    int (*exchange)(int*) = nullptr;
+    int (*last_error)() = nullptr;
+    gpu.load(cuda ? "cuThreadExchangeStreamCaptureMode" : "hipThreadExchangeStreamCaptureMode",
+             &exchange);
+    if (!cuda) gpu.load("hipPeekAtLastError", &last_error);
+    gpu.set_devices(2);
+    gpu.free(gpu.memory(64, 1), 1);
+    int mode = 1;  // neither the default nor dlx's
+    CHECK_EQUAL(exchange(&mode), 0);
+    const char* calls[] = {cuda ? "cuCtxPushCurrent_v2" : "hipSetDevice",
+                           cuda ? "cuMemAlloc_v2" : "hipMalloc"};
+    for (const char* call : calls) {
+      gpu.fail_calls_of(call, 999);
+      const std::string text = error_of([&] { gpu.backend.allocate(gpu.kind.type, 1, 64, 64); });
+      CHECK(contains(text, call));
+      gpu.fail_calls_of(nullptr, 0);
+      int found = 1;
+      CHECK_EQUAL(exchange(&found), 0);
+      CHECK_EQUAL(found, 1);
+      if (!cuda) CHECK_EQUAL(last_error(), 0);
+      CHECK_EQUAL(gpu.report().pushed, 0);
+    }
+  });
+}
+
+// An event that could not be recorded is there for the next one.
+void failed_records_keep_their_event(void**) {
+  passes([](Gpu& gpu) {
+    gpu.backend.release_event(0, gpu.backend.record(0, gpu.stream()));
+    const int64_t events = gpu.report().events;
+    gpu.fail_calls_of(gpu.kind.type == kDLCUDA ? "cuEventRecord" : "hipEventRecord", 999);
+    for (int k = 0; k < 10; ++k) {
+      CHECK(contains(error_of([&] { gpu.backend.record(0, gpu.stream()); }), "EventRecord"));
+    }
+    CHECK_EQUAL(gpu.report().events, events);
+  });
+}
+
 // In a forked child work is refused in words, and giving memory back is quiet.
 void forked_child(void**) {
   passes([](Gpu& gpu) {
@@ -152,6 +194,7 @@ void forked_child(void**) {
       const std::string text = error_of([&] { gpu.backend.allocate(gpu.kind.type, 0, 64, 64); });
       CHECK(contains(text, "before this process was forked"));
       CHECK(contains(error_of([&] { gpu.backend.is_done(0, event); }), "forked"));
+      CHECK(contains(error_of([&] { gpu.backend.wait_on_host(0, event); }), "forked"));
       dlx::PointerInfo info = {};
       CHECK(!gpu.backend.locate(data, &info));
       CHECK_EQUAL(gpu.backend.current_device(), 0);
@@ -186,8 +229,12 @@ void driver_has_shut_down(void**) {
 
 int main() {
   const CMUnitTest tests[] = {
-      cmocka_unit_test(errors_have_the_drivers_words), cmocka_unit_test(every_call_may_fail),
-      cmocka_unit_test(every_first_call_may_fail),     cmocka_unit_test(forked_child),
+      cmocka_unit_test(errors_have_the_drivers_words),
+      cmocka_unit_test(every_call_may_fail),
+      cmocka_unit_test(every_first_call_may_fail),
+      cmocka_unit_test(failures_leave_the_thread_as_it_was),
+      cmocka_unit_test(failed_records_keep_their_event),
+      cmocka_unit_test(forked_child),
       cmocka_unit_test(driver_has_shut_down),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);

@@ -62,12 +62,28 @@ void kernels_that_cannot_be_loaded(void**) {
   });
 }
 
+// A module that lacks a kernel is not kept, whether that means that it cannot run here or is an error.
+void modules_without_a_kernel_go(void**) {
+  passes([](Gpu& gpu) {
+    const char* find = gpu.kind.type == kDLCUDA ? "cuModuleGetFunction" : "hipModuleGetFunction";
+    for (int code : {700, 209}) {
+      gpu.fail_calls_of(find, code);
+      bool done = true;
+      const std::string text = error_of([&] { done = transpose(gpu, gpu.stream()); });
+      CHECK(code == 700 ? contains(text, find) : !done && text.empty());
+      CHECK_EQUAL(gpu.report().modules, 0);
+    }
+    CHECK_EQUAL(gpu.calls(module_load(gpu)), 2);
+  });
+}
+
 }  // namespace
 
 int main() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(strided_copies),
       cmocka_unit_test(kernels_that_cannot_be_loaded),
+      cmocka_unit_test(modules_without_a_kernel_go),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }
