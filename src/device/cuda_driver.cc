@@ -219,16 +219,11 @@ GpuPlace CudaDriver::place_of(int32_t id, StreamHandle stream) {
 
 /// A primary context always: what another one holds goes with it.
 GpuPlace CudaDriver::any_place() {
-  cuda::Context current = nullptr;
-  run(f_.context_current, &current);
-  int32_t used = -1;
   for (int32_t k = 0; k < count_; ++k) {
     const cuda::Context context = devices_[k].context.load(std::memory_order_acquire);
-    if (context == nullptr) continue;
-    if (context == current) return {k, current, true};
-    used = k;
+    if (context != nullptr) return {k, context, true};
   }
-  return primary(used >= 0 ? used : current_device());
+  return primary(current_device());
 }
 
 GpuDriver::Saved CudaDriver::enter(const GpuPlace& place) {

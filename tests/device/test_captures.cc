@@ -58,6 +58,14 @@ void captures_survive_unrelated_work(World& world) {
   capture.end_and_run();
 }
 
+/// A device that nobody has used yet.
+void captures_survive_new_devices(World& world) {
+  Capture capture(world);
+  std::vector<int32_t> data = numbers(12);
+  CHECK(world.download(world.upload(data, {12}, 1)) == data);
+  capture.end_and_run();
+}
+
 /// A copy on the device joins the graph: nothing happens before the graph runs, everything then.
 void copies_can_be_captured(World& world) {
   std::vector<int32_t> data = numbers(256);
@@ -319,6 +327,7 @@ void relaxed_captures_survive(World& world) {
 int main() {
   return run_suite({
       {"captures survive unrelated work", captures_survive_unrelated_work, 0},
+      {"captures survive new devices", captures_survive_new_devices, kTwoDevices},
       {"copies can be captured", copies_can_be_captured, 0},
       {"captures wait for nothing outside", captures_wait_for_nothing_outside, kNeedsFake},
       {"captures do not wait for the default stream", captures_do_not_wait_for_the_default_stream,

@@ -175,9 +175,10 @@ struct Allocation {
   Memory kind = Memory::kDevice;
   Context* context = nullptr;
   Pool* pool = nullptr;
-  bool live = true;    ///< work may use it
-  bool freed = false;  ///< a free was called for
-  bool gone = false;   ///< and carried out
+  unsigned host_flags = 0;  ///< as pinned memory was asked for
+  bool live = true;         ///< work may use it
+  bool freed = false;       ///< a free was called for
+  bool gone = false;        ///< and carried out
 };
 
 // ---- the whole ------------------------------------------------------------------------------------

@@ -131,6 +131,8 @@ FAKE_EXPORT cu::Result cuDeviceGetPCIBusId(char* text, int capacity, cu::Device 
 
 FAKE_EXPORT cu::Result cuDevicePrimaryCtxRetain(cu::Context* out, cu::Device device) {
   return of_device(__func__, device, [&](Device* d) {
+    // Making it allocates.
+    if (const int error = d->retains == 0 ? unsafe_call() : kOk; error != kOk) return error;
     Context* context = nullptr;
     const int error = retain_primary(d, &context);
     *out = reinterpret_cast<cu::Context>(context);

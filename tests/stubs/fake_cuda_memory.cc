@@ -86,12 +86,22 @@ FAKE_EXPORT cu::Result cuMemFree_v2(cu::DevicePointer data) {
   return unsafe(__func__, [&](Context*) { return release(data, false); });
 }
 
-FAKE_EXPORT cu::Result cuMemHostAlloc(void** data, size_t size, unsigned) {
+FAKE_EXPORT cu::Result cuMemHostAlloc(void** data, size_t size, unsigned flags) {
   return unsafe(__func__, [&](Context* context) {
     uint64_t result = 0;
     const int error = allocate(context, Memory::kHost, size, &result);
     *data = reinterpret_cast<void*>(result);
+    if (error == kOk) find_memory(result)->host_flags = flags;
     return error;
+  });
+}
+
+FAKE_EXPORT cu::Result cuMemHostGetFlags(unsigned* flags, void* data) {
+  return in_context(__func__, [&](Context*) {
+    const Allocation* allocation = live_memory(address(data));
+    if (allocation == nullptr) return static_cast<int>(kInvalidValue);
+    *flags = allocation->host_flags;
+    return static_cast<int>(kOk);
   });
 }
 

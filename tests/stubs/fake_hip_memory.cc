@@ -42,9 +42,21 @@ FAKE_EXPORT hip::Result hipFree(void* data) {
   return unsafe(__func__, [&](Context*) { return release(address(data), false); });
 }
 
-FAKE_EXPORT hip::Result hipHostMalloc(void** data, size_t size, unsigned) {
-  return unsafe(__func__,
-                [&](Context* context) { return allocate_for(context, Memory::kHost, size, data); });
+FAKE_EXPORT hip::Result hipHostMalloc(void** data, size_t size, unsigned flags) {
+  return unsafe(__func__, [&](Context* context) {
+    const int error = allocate_for(context, Memory::kHost, size, data);
+    if (error == kOk) find_memory(address(*data))->host_flags = flags;
+    return error;
+  });
+}
+
+FAKE_EXPORT hip::Result hipHostGetFlags(unsigned* flags, void* data) {
+  return in_context(__func__, [&](Context*) {
+    const Allocation* allocation = live_memory(data);
+    if (allocation == nullptr) return static_cast<int>(kInvalidValue);
+    *flags = allocation->host_flags;
+    return static_cast<int>(kOk);
+  });
 }
 
 FAKE_EXPORT hip::Result hipHostFree(void* data) {

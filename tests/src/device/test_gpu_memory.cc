@@ -28,6 +28,54 @@ void describing_makes_no_context(void**) {
   });
 }
 
+// The free memory of a device that somebody else uses is known; his context is given back, also where
+// the driver does not answer.
+void contexts_are_borrowed_for_a_moment(void**) {
+  passes([](Gpu& gpu) {
+    if (gpu.kind.type != kDLCUDA) return;
+    int (*init)(unsigned) = nullptr;
+    int (*retain)(void**, int) = nullptr;
+    void* context = nullptr;
+    gpu.load("cuInit", &init);
+    gpu.load("cuDevicePrimaryCtxRetain", &retain);
+    CHECK(init(0) == 0 && retain(&context, 0) == 0);
+    dlx_device_properties properties = {};
+    gpu.backend.count();
+    gpu.backend.describe(0, &properties);
+    CHECK(properties.memory_free > 0);
+    CHECK_EQUAL(gpu.report().primary_retains, 1);
+    for (const char* call : {"cuCtxPushCurrent_v2", "cuMemGetInfo_v2"}) {
+      gpu.fail_calls_of(call, 999);
+      CHECK(contains(error_of([&] { gpu.backend.describe(0, &properties); }), call));
+      CHECK_EQUAL(gpu.report().primary_retains, 1);
+    }
+  });
+}
+
+// Pinned memory is pinned for every device, not just for the one that was current.
+void pinned_memory_is_of_every_device(void**) {
+  passes([](Gpu& gpu) {
+    int (*get_flags)(unsigned*, void*) = nullptr;
+    int (*push)(void*) = nullptr;
+    int (*retain)(void**, int) = nullptr;
+    const bool cuda = gpu.kind.type == kDLCUDA;
+    gpu.load(cuda ? "cuMemHostGetFlags" : "hipHostGetFlags", &get_flags);
+    void* const all[] = {gpu.backend.allocate_pinned(64),
+                         gpu.backend.allocate(gpu.kind.host_type, 0, 64, 64)};
+    if (cuda) {  // a context has to be current
+      void* context = nullptr;
+      gpu.load("cuDevicePrimaryCtxRetain", &retain);
+      gpu.load("cuCtxPushCurrent_v2", &push);
+      CHECK(retain(&context, 0) == 0 && push(context) == 0);
+    }
+    for (void* data : all) {
+      unsigned flags = 0;
+      CHECK_EQUAL(get_flags(&flags, data), 0);
+      CHECK_EQUAL(flags & dlx::cuda::kHostPortable, dlx::cuda::kHostPortable);
+    }
+  });
+}
+
 // Work on one device leaves another current, and pinned memory makes no context where one is.
 void callers_device_stays_current(void**) {
   passes([](Gpu& gpu) {
@@ -176,6 +224,8 @@ void reasons(void**) {
 int main() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(describing_makes_no_context),
+      cmocka_unit_test(contexts_are_borrowed_for_a_moment),
+      cmocka_unit_test(pinned_memory_is_of_every_device),
       cmocka_unit_test(callers_device_stays_current),
       cmocka_unit_test(locating),
       cmocka_unit_test(large_alignments),
