@@ -211,6 +211,7 @@ void last_errors_stay(World& world) {
     const Tensor tensor = world.empty({100});
     int here = 0;
     find(&here);
+    CHECK_EQUAL(peek(), 0);
     world.fake->set_memory(0, 1000);
     no_room_for(world, 1000, world.api.device);
     CHECK_EQUAL(peek(), 0);

@@ -128,7 +128,10 @@ FAKE_EXPORT void fake_get_report(fake_report* out) {
     if (!object->alive) continue;
     if (auto* context = dynamic_cast<Context*>(object.get())) out->contexts += !context->primary;
     if (auto* stream = dynamic_cast<Stream*>(object.get())) out->streams += !stream->implicit;
-    if (auto* pool = dynamic_cast<Pool*>(object.get())) out->pools += !pool->standard;
+    if (auto* pool = dynamic_cast<Pool*>(object.get()); pool != nullptr && !pool->standard) {
+      ++out->pools;
+      out->pools_keep += pool->keeps;
+    }
   }
   for (const Device& device : e.devices) out->primary_retains += device.retains;
   out->events = e.count<Event>();

@@ -164,6 +164,7 @@ struct Pool : Object {
   static constexpr const char* kKind = "pool";
   Device* device = nullptr;
   bool standard = false;        ///< the device's own default pool
+  int64_t keeps = 0;            ///< bytes that stay when a stream has been waited for
   std::set<Device*> accessors;  ///< other devices that were given access
 };
 

@@ -24,6 +24,7 @@ typedef struct fake_report {
   int64_t modules;
   int64_t graphs;
   int64_t pools;
+  int64_t pools_keep;        ///< bytes that these keep when a stream has been waited for
   int64_t allocations;       ///< device and managed memory that nobody freed
   int64_t host_allocations;  ///< pinned memory that nobody freed
   int64_t pending;           ///< work that is not done

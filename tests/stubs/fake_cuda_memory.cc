@@ -152,10 +152,13 @@ FAKE_EXPORT cu::Result cuMemPoolDestroy(cu::Pool pool) {
   return plain(__func__, [&] { return pool_destroy(object<Pool>(pool)); });
 }
 
-FAKE_EXPORT cu::Result cuMemPoolSetAttribute(cu::Pool pool, int, void*) {
+FAKE_EXPORT cu::Result cuMemPoolSetAttribute(cu::Pool pool, int attribute, void* value) {
   return plain(__func__, [&] {
     // The default pool is everybody's: who changes it changes other libraries.
     if (object<Pool>(pool)->standard) die("the default pool's attributes are not ours");
+    if (attribute == dlx::cuda::kPoolReleaseThreshold) {
+      object<Pool>(pool)->keeps = *static_cast<int64_t*>(value);
+    }
     return kOk;
   });
 }

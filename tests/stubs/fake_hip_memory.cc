@@ -97,9 +97,12 @@ FAKE_EXPORT hip::Result hipMemPoolDestroy(hip::Pool pool) {
   return plain(__func__, [&] { return pool_destroy(object<Pool>(pool)); });
 }
 
-FAKE_EXPORT hip::Result hipMemPoolSetAttribute(hip::Pool pool, int, void*) {
+FAKE_EXPORT hip::Result hipMemPoolSetAttribute(hip::Pool pool, int attribute, void* value) {
   return plain(__func__, [&] {
     if (object<Pool>(pool)->standard) die("the default pool's attributes are not ours");
+    if (attribute == dlx::cuda::kPoolReleaseThreshold) {
+      object<Pool>(pool)->keeps = *static_cast<int64_t*>(value);
+    }
     return kOk;
   });
 }
@@ -124,11 +127,15 @@ FAKE_EXPORT hip::Result hipPointerGetAttributes(hip::PointerAttributes* out, con
     const Allocation* allocation = live_memory(pointer);
     *out = hip::PointerAttributes{};
     if (allocation == nullptr) {
-      // Memory that HIP does not know: an error in ROCm 5, type 0 ("unregistered") from 6 on.
+      // Memory that HIP does not know: type 0 ("unregistered") from ROCm 6 on; in ROCm 5 an error or,
+      // here from 5.5 on, a success whose type 0 means the host and whose addresses are NULL.
       out->device = -2;
-      return major() < 6 ? kInvalidValue : kOk;
+      return version() < 50500000 ? kInvalidValue : kOk;
     }
-    const bool host = allocation->kind == Memory::kHost || allocation->kind == Memory::kRegistered;
+    const bool managed_on_host = version() >= 50500000 && major() < 6;
+    const bool host = allocation->kind == Memory::kHost ||
+                      allocation->kind == Memory::kRegistered ||
+                      (allocation->kind == Memory::kManaged && managed_on_host);
     if (allocation->kind == Memory::kManaged && major() >= 6) {
       out->type = 3;  // hipMemoryTypeManaged
     } else if (host) {

@@ -27,6 +27,7 @@ class Report(ctypes.Structure):
             "modules",
             "graphs",
             "pools",
+            "pools_keep",
             "allocations",
             "host_allocations",
             "pending",

@@ -52,6 +52,25 @@ void contexts_are_borrowed_for_a_moment(void**) {
   });
 }
 
+// Temporaries come from one pool of a device, which keeps a little; one that cannot be set up goes.
+void pools_keep_a_little(void**) {
+  passes([](Gpu& gpu) {
+    const char* set = gpu.kind.type == kDLCUDA ? "cuMemPoolSetAttribute" : "hipMemPoolSetAttribute";
+    const auto allocate = [&] {
+      gpu.backend.deallocate_temporary(0, gpu.stream(),
+                                       gpu.backend.allocate_temporary(0, gpu.stream(), 64));
+    };
+    gpu.fail_calls_of(set, 999);
+    CHECK(contains(error_of(allocate), set));
+    CHECK_EQUAL(gpu.report().pools, 0);
+    gpu.fail_calls_of(nullptr, 0);
+    allocate();
+    allocate();
+    CHECK_EQUAL(gpu.report().pools, 1);
+    CHECK_EQUAL(gpu.report().pools_keep, 32 << 20);
+  });
+}
+
 // Pinned memory is pinned for every device, not just for the one that was current.
 void pinned_memory_is_of_every_device(void**) {
   passes([](Gpu& gpu) {
@@ -81,6 +100,18 @@ void callers_device_stays_current(void**) {
   passes([](Gpu& gpu) {
     gpu.set_devices(2);
     gpu.backend.count();
+    if (gpu.kind.type == kDLROCM) {  // which makes a context of whatever device is current
+      int (*set_device)(int) = nullptr;
+      int (*state)(int, unsigned*, int*) = nullptr;
+      gpu.load("hipSetDevice", &set_device);
+      gpu.load("hipDevicePrimaryCtxGetState", &state);
+      CHECK_EQUAL(set_device(1), 0);
+      gpu.backend.deallocate_pinned(gpu.backend.allocate_pinned(64));
+      unsigned flags = 0;
+      int active = 0;
+      CHECK(state(0, &flags, &active) == 0 && active == 0);
+      CHECK_EQUAL(set_device(0), 0);
+    }
     void* data = gpu.memory(64, 1);
     CHECK_EQUAL(gpu.backend.current_device(), 0);
     void* pinned = gpu.backend.allocate_pinned(4096);
@@ -115,6 +146,20 @@ void locating(void**) {
     CHECK_EQUAL(info.device_type, gpu.kind.host_type);
     CHECK_EQUAL(info.device_id, 0);
     CHECK(!gpu.backend.locate(&local, &info));
+    if (std::strstr(gpu.kind.file, "_5") != nullptr) {  // which may say so in another way
+      gpu.set_version(50700000);
+      CHECK(!gpu.backend.locate(&local, &info));
+      CHECK(gpu.backend.locate(pinned, &info) && info.device_type == gpu.kind.host_type);
+      int (*allocate_managed)(void**, size_t, unsigned) = nullptr;
+      void* managed = nullptr;
+      gpu.load("hipMallocManaged", &allocate_managed);
+      CHECK_EQUAL(allocate_managed(&managed, 64, 1), 0);
+      CHECK(gpu.backend.locate(managed, &info) && info.device_type == kDLROCM);
+    }
+    // dlx itself has initialised HIP, whatever the layer below says, or where there is none.
+    gpu.fail_calls_of("hsa_system_get_info", 1);
+    CHECK(gpu.backend.locate(data, &info));
+    gpu.fail_calls_of(nullptr, 0);
     gpu.backend.deallocate(gpu.kind.host_type, 1, pinned);
     gpu.free(data, 1);
   });
@@ -225,6 +270,7 @@ int main() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(describing_makes_no_context),
       cmocka_unit_test(contexts_are_borrowed_for_a_moment),
+      cmocka_unit_test(pools_keep_a_little),
       cmocka_unit_test(pinned_memory_is_of_every_device),
       cmocka_unit_test(callers_device_stays_current),
       cmocka_unit_test(locating),

@@ -1,0 +1,72 @@
+// What a thread says about its current streams.
+#include "src/device/current_stream.h"
+
+#include <csetjmp>
+#include <cstdarg>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+extern "C" {
+#include <cmocka.h>
+}
+#undef fail
+
+#include "src/base/error.h"
+#include "src/device/backend.h"
+
+namespace {
+
+using dlx::set_current_stream;
+
+int64_t current(int32_t type, int32_t id) {
+  return dlx::current_stream(dlx::cuda_backend(), type, id);
+}
+
+// Memory of the host and managed memory are worked on by the streams of their device.
+void kinds_of_memory_have_the_streams_of_their_devices(void**) {
+  const int32_t families[][3] = {{kDLCUDA, kDLCUDAHost, kDLCUDAManaged},
+                                 {kDLROCM, kDLROCMHost, kDLROCMHost}};
+  for (const auto& family : families) {
+    for (const int32_t said : family) {
+      set_current_stream(said, 0, 5 + said);
+      for (const int32_t asked : family) assert_int_equal(current(asked, 0), 5 + said);
+      dlx::reset_current_stream(family[2], 0);
+      assert_int_equal(current(said, 0), 1);  // CUDA's default
+    }
+  }
+}
+
+// There is room for so many devices, and what is forgotten makes room; the others stay what they were.
+void devices_are_told_apart(void**) {
+  constexpr int32_t kMost = 64;
+  for (int32_t id = 0; id < kMost; ++id) set_current_stream(kDLCUDA, id, 100 + id);
+  const char* words = "";
+  try {
+    set_current_stream(kDLCUDA, kMost, 7);
+  } catch (const dlx::Error& error) {
+    assert_int_equal(error.status(), DLX_ERROR_UNSUPPORTED);
+    words = "told";
+  }
+  assert_string_equal(words, "told");
+  assert_int_equal(current(kDLCUDA, kMost), 1);
+  set_current_stream(kDLCUDA, 9, 7);  // which has its place
+  dlx::reset_current_stream(kDLCUDA, 5);
+  dlx::reset_current_stream(kDLCUDA, 5);
+  set_current_stream(kDLCUDA, kMost, 8);
+  for (int32_t id = 0; id <= kMost; ++id) {
+    const int64_t expected = id == 5 ? 1 : id == 9 ? 7 : id == kMost ? 8 : 100 + id;
+    assert_int_equal(current(kDLCUDA, id), expected);
+  }
+  for (int32_t id = 0; id <= kMost; ++id) dlx::reset_current_stream(kDLCUDA, id);
+}
+
+}  // namespace
+
+int main() {
+  const CMUnitTest tests[] = {
+      cmocka_unit_test(kinds_of_memory_have_the_streams_of_their_devices),
+      cmocka_unit_test(devices_are_told_apart),
+  };
+  return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
