@@ -125,6 +125,10 @@ static int32_t copy_strided(int32_t id, const DLTensor *dst, const DLTensor *src
   device *d = user_data;
   assert_int_equal(dst->device.device_id, id);
   ++d->strided_copies;
+  /* Elements lie where elements of their size may lie, as everywhere in C. */
+  const uintptr_t places =
+      ((uintptr_t)dst->data + dst->byte_offset) | ((uintptr_t)src->data + src->byte_offset);
+  assert_int_equal(places % (dst->dtype.bits / 8), 0);
   copy_items(d, stream, dst, src, 0, real(dst->data) + dst->byte_offset,
              real(src->data) + src->byte_offset);
   return d->fails;
@@ -280,6 +284,28 @@ static void strided_data_goes_there_and_back(void **state) {
   }
 }
 
+/* Rows of bytes that begin anywhere are handed over as elements that may begin there. */
+static void odd_places_have_small_elements(void **state) {
+  (void)state;
+  for (int64_t first = 0; first < 8; ++first) {
+    uint8_t bytes[4 * 16];
+    for (int i = 0; i < 4 * 16; ++i) bytes[i] = (uint8_t)i;
+    const int64_t shape[] = {4, 16};
+    const DLTensor description = describe(bytes, dtype_of(kDLUInt, 8), 2, shape, NULL);
+    dlx_tensor *here, *part, *compact;
+    assert_ok(dlx_tensor_wrap(&description, 0, NULL, NULL, &here));
+    dlx_tensor *there = moved(here, LATE);
+    assert_ok(dlx_tensor_slice(there, 1, first, first + 8, 1, &part));
+    assert_ok(dlx_tensor_contiguous(part, NULL, &compact));
+    dlx_tensor *back = moved(compact, kDLCPU);
+    for (int i = 0; i < 4 * 8; ++i) {
+      assert_int_equal(((const uint8_t *)dlx_tensor_data(back))[i], 16 * (i / 8) + first + i % 8);
+    }
+    dlx_tensor *all[] = {here, there, part, compact, back};
+    for (size_t i = 0; i < sizeof all / sizeof *all; ++i) dlx_tensor_release(all[i]);
+  }
+}
+
 /* Work on one stream is waited for by events before another one, or the host, uses what it makes. The
  * backend may use dlx when it is called: no lock is held then. */
 static void late_streams_are_waited_for(void **state) {
@@ -391,6 +417,7 @@ static void older_and_newer_tables_are_taken(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_teardown(strided_data_goes_there_and_back, nothing_is_left),
+      cmocka_unit_test_teardown(odd_places_have_small_elements, nothing_is_left),
       cmocka_unit_test_teardown(late_streams_are_waited_for, nothing_is_left),
       cmocka_unit_test_teardown(facts_and_failures_are_the_backends_own, nothing_is_left),
       cmocka_unit_test(bad_tables_are_refused),

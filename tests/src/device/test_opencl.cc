@@ -177,6 +177,33 @@ void memory_of_other_contexts_goes_through_the_host(void**) {
   random_copies(true, false, &one, nullptr, 100);
 }
 
+// A buffer of another context has no place in the device's queue: what the queue has still to do with
+// the host memory comes first.
+void foreign_copies_come_in_order(void**) {
+  Backend* backend = backend_or_skip();
+  if (backend == nullptr) return;
+  constexpr size_t kSize = size_t{64} << 20;
+  const std::vector<uint8_t> ones(kSize, 1), twos(kSize, 2);
+  std::vector<uint8_t> host(kSize);
+  Foreign foreign;
+  void* own = backend->allocate(kDLOpenCL, 0, kSize, 64);
+  const cl::Memory theirs = foreign.memory(twos);
+  backend->copy_from_host(0, 0, {own, 0}, ones.data(), kSize);
+  backend->copy_to_host(0, 0, host.data(), {own, 0}, kSize);
+  backend->copy_from_host(0, 0, {theirs, 0}, host.data(), kSize);
+  assert_true(foreign.read(theirs, kSize) == ones);
+
+  host = twos;
+  backend->copy_from_host(0, 0, {own, 0}, host.data(), kSize);
+  backend->copy_to_host(0, 0, host.data(), {theirs, 0}, kSize);
+  assert_true(host == ones);
+  backend->copy_to_host(0, 0, host.data(), {own, 0}, kSize);
+  backend->synchronize(0);
+  assert_true(host == twos);
+  foreign.release(theirs);
+  backend->deallocate(kDLOpenCL, 0, own);
+}
+
 void devices_are_described(void**) {
   Backend* backend = backend_or_skip();
   if (backend == nullptr) return;
@@ -388,6 +415,7 @@ int main() {
       cmocka_unit_test(copies_to_the_device_are_right),
       cmocka_unit_test(copies_from_the_device_are_right),
       cmocka_unit_test(memory_of_other_contexts_goes_through_the_host),
+      cmocka_unit_test(foreign_copies_come_in_order),
       cmocka_unit_test(rows_move_within_one_buffer),
       cmocka_unit_test(events_tell_when_work_is_done),
       cmocka_unit_test(errors_name_call_and_code),
