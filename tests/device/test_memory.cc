@@ -67,6 +67,19 @@ void asking_for_a_pointer_initialises_nothing(World& world) {
         }).passed());
 }
 
+/// Another library uses the driver, and dlx has not yet: its memory is known, and nothing started.
+void memory_of_others_is_known_at_once(World& world) {
+  world.foreign(0, [&] {
+    void* memory = world.foreign_memory(64);
+    const int64_t starts = world.fake->calls("cuInit") + world.fake->calls("hipInit");
+    const Found found = find(memory);
+    CHECK_EQUAL(found.type, world.api.device);
+    CHECK_EQUAL(found.id, 0);
+    CHECK_EQUAL(world.fake->calls("cuInit") + world.fake->calls("hipInit"), starts);
+    world.foreign_free(memory);
+  });
+}
+
 void pointers_are_told_apart(World& world) {
   const int32_t last = world.devices - 1;
   const Tensor device = world.empty({1000}, last);
@@ -366,6 +379,7 @@ int main() {
       {"devices are described", devices_are_described, kUpToTwoDevices},
       {"asking for a pointer initialises nothing", asking_for_a_pointer_initialises_nothing,
        kNeedsFake},
+      {"memory of others is known at once", memory_of_others_is_known_at_once, kNeedsFake},
       {"pointers are told apart", pointers_are_told_apart, kUpToTwoDevices},
       {"host and managed memory have the id 0", host_and_managed_memory_have_the_id_0,
        kNeedsFake | kTwoDevices},
