@@ -112,7 +112,7 @@ void copies_wait_for_both_sides(World& world) {
 
 /// What comes from elsewhere, into memory that a side stream still writes, comes after that.
 void arrivals_wait_for_earlier_writers(World& world, const Tensor& source) {
-  const Written target = write(world, 9);
+  const Written target = fill_elsewhere(world, 9);
   OK(dlx_tensor_copy_from(target.tensor.get(), source.get(), nullptr));
   world.foreign(0, [&] { world.foreign_wait(nullptr); });
   world.finish();
@@ -128,9 +128,10 @@ void uploads_wait_for_earlier_writers(World& world) {
   arrivals_wait_for_earlier_writers(world, pinned);
 }
 
-/// The same between devices; and the source, which a stream of its own device still writes, is waited for.
+/// The same between devices; and the source, which a stream of its own device still writes, is
+/// waited for.
 void peers_wait_for_both_sides(World& world) {
-  const Written source = write(world, 7, 1);
+  const Written source = fill_elsewhere(world, 7, 1);
   arrivals_wait_for_earlier_writers(world, source.tensor);
   end(world, source, 1);
 }

@@ -36,17 +36,23 @@ struct Kind {
   int32_t type;
   int32_t host_type;
   Backend& (*backend)();
+  int version;  ///< 0: the fake's own
 };
 
 constexpr Kind kKinds[] = {
-    {"tests/stubs/fake_libcuda.so", "DLX_CUDA_PATH", kDLCUDA, kDLCUDAHost, dlx::cuda_backend},
-    {"tests/stubs/fake_libamdhip64.so", "DLX_HIP_PATH", kDLROCM, kDLROCMHost, dlx::hip_backend},
-    {"tests/stubs/fake_libamdhip64_5.so", "DLX_HIP_PATH", kDLROCM, kDLROCMHost, dlx::hip_backend},
+    {"tests/stubs/fake_libcuda.so", "DLX_CUDA_PATH", kDLCUDA, kDLCUDAHost, dlx::cuda_backend, 0},
+    {"tests/stubs/fake_libamdhip64.so", "DLX_HIP_PATH", kDLROCM, kDLROCMHost, dlx::hip_backend, 0},
+    {"tests/stubs/fake_libamdhip64_5.so", "DLX_HIP_PATH", kDLROCM, kDLROCMHost, dlx::hip_backend,
+     0},
+    // Whose errors stay pending until somebody takes them: in 5 and 6 the next call hides them.
+    {"tests/stubs/fake_libamdhip64.so", "DLX_HIP_PATH", kDLROCM, kDLROCMHost, dlx::hip_backend,
+     70000000},
 };
 
 struct Gpu : Fake {
   explicit Gpu(const Kind& kind_in) : Fake(kind_in.file), kind(kind_in), backend(kind.backend()) {
     setenv(kind.variable, path().c_str(), 1);
+    if (kind.version != 0) set_version(kind.version);
   }
 
   void* memory(size_t size, int32_t id = 0) {

@@ -249,6 +249,7 @@ void reasons(void**) {
   };
   for (const Case& c : cases) {
     passes([&c](Gpu& gpu) {
+      if (gpu.kind.version != 0) return;  // the environment is read at the fake's first call
       setenv(c.name, c.value, 1);
       CHECK_EQUAL(gpu.backend.count(), 0);
       const std::string reason = gpu.backend.reason();
