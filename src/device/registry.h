@@ -21,8 +21,8 @@ const char* absence_reason(int32_t device_type) noexcept;
 /// that have no name, which come last. Writes at most `capacity`, returns how many there are.
 int32_t list_device_types(int32_t* out, int32_t capacity) noexcept;
 
-/// The device that a producer or a consumer means: an id of 255 on CUDA and ROCm is torch's "cuda" without an
-/// index, the calling thread's current device.
+/// The device that a producer or a consumer means: an id of 255 on CUDA and ROCm is torch's "cuda"
+/// without an index, the calling thread's current device.
 DLDevice resolve_device(DLDevice device) noexcept;
 
 /// A device type that DLPack (or its main branch) names.

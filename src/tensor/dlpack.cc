@@ -65,8 +65,9 @@ DLManagedTensorVersioned* hand_out_versioned(TensorRef tensor, uint64_t extra_fl
   return managed;
 }
 
-/// A copy whose consumer named no stream (or -1) was made on dlx's current one. It is handed out behind
-/// the default stream, like all that comes without a stream; where one was named, it is on that.
+/// A copy whose consumer named no stream (or -1) was made on dlx's current one. It is handed out
+/// behind the default stream, like all that comes without a stream; where one was named, it is on
+/// that.
 void hand_over_in_order(Tensor* made, const CopyRequest& copy) {
   if (!copy.has_stream) make_ready(made, nullptr);
 }

@@ -299,7 +299,8 @@ void strided_copies_need_loaded_kernels(World& world) {
   CHECK(world.download(target) == expected && expected[1] == 4);
 }
 
-/// What one graph writes is not in order with another graph, which is treated as if nothing were known.
+/// What one graph writes is not in order with another graph, which is treated as if nothing were
+/// known.
 void graphs_are_strangers_to_each_other(World& world) {
   const Tensor source = world.empty({256}), target = world.empty({256});
   Capture first(world);

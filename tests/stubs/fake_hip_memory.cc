@@ -127,8 +127,8 @@ FAKE_EXPORT hip::Result hipPointerGetAttributes(hip::PointerAttributes* out, con
     const Allocation* allocation = live_memory(pointer);
     *out = hip::PointerAttributes{};
     if (allocation == nullptr) {
-      // Memory that HIP does not know: type 0 ("unregistered") from ROCm 6 on; in ROCm 5 an error or,
-      // here from 5.5 on, a success whose type 0 means the host and whose addresses are NULL.
+      // Memory that HIP does not know: type 0 ("unregistered") from ROCm 6 on; in ROCm 5 an error
+      // or, here from 5.5 on, a success whose type 0 means the host and whose addresses are NULL.
       out->device = -2;
       return version() < 50500000 ? kInvalidValue : kOk;
     }

@@ -10,7 +10,8 @@
 namespace fake {
 namespace {
 
-// Of addresses, none of which is used twice (but see reuse_addresses). The thread sanitizer leaves less room.
+// Of addresses, none of which is used twice (but see reuse_addresses). The thread sanitizer leaves
+// less room.
 #if defined(__SANITIZE_THREAD__)
 constexpr size_t kArena = size_t{1} << 36;
 #else

@@ -37,7 +37,8 @@ void kinds_of_memory_have_the_streams_of_their_devices(void**) {
   }
 }
 
-// There is room for so many devices, and what is forgotten makes room; the others stay what they were.
+// There is room for so many devices, and what is forgotten makes room; the others stay what they
+// were.
 void devices_are_told_apart(void**) {
   constexpr int32_t kMost = 64;
   for (int32_t id = 0; id < kMost; ++id) set_current_stream(kDLCUDA, id, 100 + id);

@@ -24,8 +24,8 @@ void errors_have_the_drivers_words(void**) {
   });
 }
 
-/// All that a backend does, once: what it gets is given back, whatever fails. The number of calls that
-/// came before the giving back, if nothing failed.
+/// All that a backend does, once: what it gets is given back, whatever fails. The number of calls
+/// that came before the giving back, if nothing failed.
 int64_t do_everything(Gpu& gpu) {
   struct Cleanup {
     std::vector<std::function<void()>> steps;
@@ -68,7 +68,8 @@ int64_t do_everything(Gpu& gpu) {
   return gpu.all_calls();
 }
 
-/// Calls whose failure nobody is told of: what gives back or restores, and questions with a safe answer.
+/// Calls whose failure nobody is told of: what gives back or restores, and questions with a safe
+/// answer.
 bool may_fail_quietly(const std::string& call) {
   for (const char* part :
        {"Free", "PopCurrent", "CaptureMode", "SetDevice", "EventQuery", "LastError"}) {
@@ -77,7 +78,8 @@ bool may_fail_quietly(const std::string& call) {
   return call == "hipGetDevice";
 }
 
-/// The thread is as a caller left it: no pending error of HIP, and the capture mode that threads have.
+/// The thread is as a caller left it: no pending error of HIP, and the capture mode that threads
+/// have.
 bool thread_is_clean(const Gpu& gpu, const std::string& failed) {
   const bool cuda = gpu.kind.type == kDLCUDA;
   int (*exchange)(int*) = nullptr;

@@ -62,7 +62,8 @@ void kernels_that_cannot_be_loaded(void**) {
   });
 }
 
-// A module that lacks a kernel is not kept, whether that means that it cannot run here or is an error.
+// A module that lacks a kernel is not kept, whether that means that it cannot run here or is an
+// error.
 void modules_without_a_kernel_go(void**) {
   passes([](Gpu& gpu) {
     const char* find = gpu.kind.type == kDLCUDA ? "cuModuleGetFunction" : "hipModuleGetFunction";

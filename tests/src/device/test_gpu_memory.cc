@@ -28,8 +28,8 @@ void describing_makes_no_context(void**) {
   });
 }
 
-// The free memory of a device that somebody else uses is known; his context is given back, also where
-// the driver does not answer.
+// The free memory of a device that somebody else uses is known; his context is given back, also
+// where the driver does not answer.
 void contexts_are_borrowed_for_a_moment(void**) {
   passes([](Gpu& gpu) {
     if (gpu.kind.type != kDLCUDA) return;
@@ -180,8 +180,8 @@ void large_alignments(void**) {
   });
 }
 
-// An address that was handed out beside the driver's own may be the driver's own the next time: then it
-// is given back as it is.
+// An address that was handed out beside the driver's own may be the driver's own the next time:
+// then it is given back as it is.
 void aligned_addresses_come_again(void**) {
   passes([](Gpu& gpu) {
     constexpr size_t kAlignment = size_t{1} << 24;

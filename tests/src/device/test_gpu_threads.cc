@@ -51,8 +51,8 @@ void threads_share_a_driver(void**) {
   });
 }
 
-// A process may be forked while another of its threads is inside dlx, whose locks nobody opens in the
-// child any more: giving back takes none there.
+// A process may be forked while another of its threads is inside dlx, whose locks nobody opens in
+// the child any more: giving back takes none there.
 void forked_children_take_no_locks(void**) {
   passes([](Gpu& gpu) {
     constexpr int kForks = 60;

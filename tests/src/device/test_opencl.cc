@@ -177,8 +177,8 @@ void memory_of_other_contexts_goes_through_the_host(void**) {
   random_copies(true, false, &one, nullptr, 100);
 }
 
-// A buffer of another context has no place in the device's queue: what the queue has still to do with
-// the host memory comes first.
+// A buffer of another context has no place in the device's queue: what the queue has still to do
+// with the host memory comes first.
 void foreign_copies_come_in_order(void**) {
   Backend* backend = backend_or_skip();
   if (backend == nullptr) return;
