@@ -204,52 +204,6 @@ void foreign_copies_come_in_order(void**) {
   backend->deallocate(kDLOpenCL, 0, own);
 }
 
-/// Two queues of two devices: what one has still to do is waited for before the other uses it.
-void use_two_devices(Backend& backend) {
-  constexpr size_t kSize = size_t{64} << 20;
-  const std::vector<uint8_t> ones(kSize, 1), twos(kSize, 2);
-  std::vector<uint8_t> host(kSize);
-  void* first = backend.allocate(kDLOpenCL, 0, kSize, 64);
-  void* second = backend.allocate(kDLOpenCL, 1, kSize, 64);
-  backend.copy_from_host(0, 0, {first, 0}, ones.data(), kSize);
-  backend.copy_on_device(1, {second, 0}, 0, {first, 0}, 0, kSize);
-  backend.copy_to_host(1, 0, host.data(), {second, 0}, kSize);
-  backend.synchronize(1);
-  CHECK(host == ones);
-
-  backend.copy_from_host(0, 0, {first, 0}, twos.data(), kSize);
-  backend.copy_to_host(0, 0, host.data(), {first, 0}, kSize);
-  dlx::EventHandle there = backend.record(0, 0);
-  backend.wait(1, 0, there);
-  backend.copy_from_host(1, 0, {second, 0}, host.data(), kSize);
-  backend.synchronize(1);
-  std::fill(host.begin(), host.end(), uint8_t{0});
-  backend.copy_to_host(1, 0, host.data(), {second, 0}, kSize);
-  backend.synchronize(1);
-  CHECK(host == twos);
-  backend.release_event(0, there);
-  backend.deallocate(kDLOpenCL, 0, first);
-  backend.deallocate(kDLOpenCL, 1, second);
-}
-
-// PoCL can be two devices, in a process of its own: whoever forks after its start cannot use it.
-void devices_wait_for_each_other(void**) {
-  const dlx_test::Outcome outcome = dlx_test::run_forked([] {
-    setenv("POCL_DEVICES", "pthread pthread", 1);
-    Backend& backend = dlx::opencl_backend();
-    if (backend.count() < 2) _exit(77);
-    use_two_devices(backend);
-    std::fflush(nullptr);
-    _exit(0);
-  });
-  if (WIFEXITED(outcome.status) && WEXITSTATUS(outcome.status) == 77) {
-    print_message("skipped: there are no two OpenCL devices\n");
-    return;
-  }
-  if (!outcome.passed()) print_error("%s", outcome.output.c_str());
-  assert_true(outcome.passed());
-}
-
 void devices_are_described(void**) {
   Backend* backend = backend_or_skip();
   if (backend == nullptr) return;
@@ -451,7 +405,6 @@ void a_platform_without_devices_is_a_fact_too(void**) {
 
 int main() {
   const CMUnitTest tests[] = {
-      cmocka_unit_test(devices_wait_for_each_other),  // first: see there
       cmocka_unit_test(a_missing_driver_is_a_fact_with_a_reason),
       cmocka_unit_test(a_platform_without_devices_is_a_fact_too),
       cmocka_unit_test(devices_are_described),
