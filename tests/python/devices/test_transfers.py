@@ -379,7 +379,7 @@ def test_the_caller_s_context_is_left_alone(driver):
 def test_exports_to_a_device_that_is_not_there():
     there = dlx.asarray([1, 2], device="cuda:1")
     for device in ((2, 5), (1, 1), (10, 7)):
-        with pytest.raises(BufferError, match="there is no such device"):
+        with pytest.raises(BufferError, match="does not exist"):
             there.__dlpack__(dl_device=device, max_version=(1, 3))
     with pytest.raises(BufferError, match="has no backend for it"):
         there.__dlpack__(dl_device=(8, 0), max_version=(1, 3))
