@@ -15,8 +15,7 @@ class HipBackend final : public GpuBackend {
     if (number == 0 || number > 2) return;
     fail(DLX_ERROR_INVALID_ARGUMENT,
          "`stream` is not a ROCm stream (got %lld, expected 0 or a handle; -1 only says that "
-         "nothing is "
-         "to be ordered where data is handed over)",
+         "nothing is to be ordered where data is handed over)",
          static_cast<long long>(number));
   }
 

@@ -78,18 +78,26 @@ bool may_fail_quietly(const std::string& call) {
   return call == "hipGetDevice";
 }
 
+/// What a driver keeps for each thread.
+struct ThreadCalls {
+  explicit ThreadCalls(const Gpu& gpu) {
+    const bool cuda = gpu.kind.type == kDLCUDA;
+    gpu.load(cuda ? "cuThreadExchangeStreamCaptureMode" : "hipThreadExchangeStreamCaptureMode",
+             &exchange);
+    if (!cuda) gpu.load("hipPeekAtLastError", &last_error);
+  }
+  int (*exchange)(int*) = nullptr;
+  int (*last_error)() = nullptr;
+};
+
 /// The thread is as a caller left it: no pending error of HIP, and the capture mode that threads
 /// have.
 bool thread_is_clean(const Gpu& gpu, const std::string& failed) {
   const bool cuda = gpu.kind.type == kDLCUDA;
-  int (*exchange)(int*) = nullptr;
-  int (*last_error)() = nullptr;
-  gpu.load(cuda ? "cuThreadExchangeStreamCaptureMode" : "hipThreadExchangeStreamCaptureMode",
-           &exchange);
-  if (!cuda) gpu.load("hipPeekAtLastError", &last_error);
-  if (!cuda && last_error() != 0 && !contains(failed, "LastError")) return false;
+  const ThreadCalls thread(gpu);
+  if (!cuda && thread.last_error() != 0 && !contains(failed, "LastError")) return false;
   int mode = 0;
-  return exchange(&mode) != 0 || mode == 0 || contains(failed, "CaptureMode");
+  return thread.exchange(&mode) != 0 || mode == 0 || contains(failed, "CaptureMode");
 }
 
 // Each call of the driver fails in turn: the error names it, nothing leaks, the caller's context
@@ -178,15 +186,11 @@ void every_first_call_may_fail(void**) {
 void failures_leave_the_thread_as_it_was(void**) {
   passes([](Gpu& gpu) {
     const bool cuda = gpu.kind.type == kDLCUDA;
-    int (*exchange)(int*) = nullptr;
-    int (*last_error)() = nullptr;
-    gpu.load(cuda ? "cuThreadExchangeStreamCaptureMode" : "hipThreadExchangeStreamCaptureMode",
-             &exchange);
-    if (!cuda) gpu.load("hipPeekAtLastError", &last_error);
+    const ThreadCalls thread(gpu);
     gpu.set_devices(2);
     gpu.free(gpu.memory(64, 1), 1);
     int mode = 1;  // neither the default nor dlx's
-    CHECK_EQUAL(exchange(&mode), 0);
+    CHECK_EQUAL(thread.exchange(&mode), 0);
     const char* calls[] = {cuda ? "cuCtxPushCurrent_v2" : "hipSetDevice",
                            cuda ? "cuMemAlloc_v2" : "hipMalloc"};
     for (const char* call : calls) {
@@ -195,15 +199,15 @@ void failures_leave_the_thread_as_it_was(void**) {
       CHECK(contains(text, call));
       gpu.fail_calls_of(nullptr, 0);
       int found = 1;
-      CHECK_EQUAL(exchange(&found), 0);
+      CHECK_EQUAL(thread.exchange(&found), 0);
       CHECK_EQUAL(found, 1);
-      if (!cuda) CHECK_EQUAL(last_error(), 0);
+      if (!cuda) CHECK_EQUAL(thread.last_error(), 0);
       CHECK_EQUAL(gpu.report().pushed, 0);
     }
     if (cuda) return;
     gpu.fail_calls_of("hipGetDevice", 999);
     CHECK_EQUAL(gpu.backend.current_device(), 0);
-    CHECK_EQUAL(last_error(), 0);
+    CHECK_EQUAL(thread.last_error(), 0);
   });
 }
 
