@@ -240,6 +240,15 @@ FAKE_EXPORT cu::Result cuGraphInstantiateWithFlags(void** out, void* graph, unsi
 
 // ---- superseded symbols ------------------------------------------------------------------------
 
+// Numba looks these up before it calls anything, and calls none of them here.
+#define LOOKED_UP_ONLY(name) \
+  FAKE_EXPORT cu::Result name() { return kNotSupported; }
+LOOKED_UP_ONLY(cuIpcCloseMemHandle)
+LOOKED_UP_ONLY(cuIpcGetMemHandle)
+LOOKED_UP_ONLY(cuIpcOpenMemHandle)
+LOOKED_UP_ONLY(cuProfilerStop)
+LOOKED_UP_ONLY(cuStreamAddCallback)
+
 // The plain names of versioned functions are the ABI of CUDA 3, with 32-bit addresses: who gets
 // them by dlsym corrupts memory.
 #define SUPERSEDED(name) \

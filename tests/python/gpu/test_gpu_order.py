@@ -258,7 +258,48 @@ def test_numba_s_streams(numba_cuda):
     assert dlx.Stream(numba_cuda.default_stream(), device=CUDA).handle == 1
 
 
+@pytest.fixture
+def numba(numba_cuda, schedule):
+    if not ON_FAKE:
+        yield numba_cuda
+        return
+    from fake_driver import cuda
+
+    cuda().set_schedule(schedule.encode())
+    yield numba_cuda
+    gc.collect()
+    cuda().finish()
+    cuda().set_schedule(b"eager")
+
+
+def test_late_writes_of_numba_are_seen(numba):
+    pinned = numba.pinned_array((512, 512), "f4")
+    pinned[...] = 7
+    side = dlx.Stream(device=CUDA)  # one that does not wait for the default stream, unlike Numba's own
+    stream = numba.external_stream(side.handle)
+    x = numba.device_array(pinned.shape, pinned.dtype, stream=stream)
+    for _ in range(20):
+        x.copy_to_device(pinned, stream=stream)
+    tensor = dlx.asarray(x)  # whose interface names the stream
+    assert tensor.data_ptr == x.__cuda_array_interface__["data"][0]
+    assert tensor.numpy(force=True).min() == 7
+
+
+def test_numba_sees_late_writes(numba):
+    pinned = numba.pinned_array((512, 512), "f4")
+    pinned[...] = 0
+    side = dlx.Stream(device=CUDA)  # the interface passes on its handle, which owns nothing
+    with dlx.stream(side):
+        tensor = dlx.asarray(5.0, dtype="float32", device=CUDA).broadcast_to((512, 512))
+        x = numba.as_cuda_array(tensor.contiguous())
+    x.copy_to_host(pinned, stream=x.stream)
+    x.stream.synchronize()
+    assert pinned.min() == 5
+
+
 def test_cuda_core_s_streams(numba_cuda):
+    if ON_FAKE:
+        pytest.skip("cuda.core needs a real driver")
     core = pytest.importorskip("cuda.core")
     device_class = getattr(core, "Device", None) or core.experimental.Device
     device = device_class(0)

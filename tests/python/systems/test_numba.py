@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import arrays
 import pytest
 
 import dlx
+
+ROOT = Path(__file__).parents[3]
 
 numba = arrays.require("numba")
 
@@ -22,6 +29,20 @@ def total(x):
     for value in x.flat:
         result += value
     return result
+
+
+def test_on_a_gpu_of_the_fake_driver():
+    """The tests of numba.cuda on a GPU (tests/python/gpu), on the fake libcuda: there and back, and order."""
+    fake = ROOT / "bazel-bin/tests/stubs/fake_libcuda.so"
+    if not fake.exists():
+        pytest.skip("the fake driver is not built (bazel build //tests/stubs:fake_libcuda.so)")
+    run = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "numba", "tests/python/gpu"],
+        cwd=ROOT, env={**os.environ, "DLX_CUDA_PATH": str(fake)}, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "8 passed" in run.stdout, run.stdout
 
 
 @pytest.mark.parametrize("name", ["int8", "int64", "uint16", "float32", "float64"])
