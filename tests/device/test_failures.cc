@@ -12,7 +12,7 @@ namespace {
 dlx_status work(World& world, bool* right) {
   const int32_t type = world.api.device;
   std::vector<int32_t> data = numbers(12);
-  Tensor device, view, compact, host, other, pinned;
+  Tensor device, view, compact, host, other, wide, every_other;
   int64_t stream = 0;
   *right = false;
   const Tensor source = world.wrap(data, {3, 4});
@@ -35,6 +35,18 @@ dlx_status work(World& world, bool* right) {
     if (result != DLX_OK) return result;
     result = dlx_tensor_synchronize(other.get());
     if (result != DLX_OK) return result;
+    // Packed here and unpacked there, in order: what was packed is read when nobody waits any more.
+    const int64_t shape[] = {3, 8};
+    const DLDataType dtype = world.int32();
+    result = dlx_tensor_empty(2, shape, &dtype, type, 1, nullptr, wide.out());
+    if (result != DLX_OK) return result;
+    result = dlx_tensor_slice(wide.get(), 1, 0, 8, 2, every_other.out());
+    if (result != DLX_OK) return result;
+    result = dlx_tensor_copy_from(every_other.get(), transpose(compact).get(), nullptr);
+    if (result != DLX_OK) return result;
+    result = dlx_tensor_to_device(every_other.get(), kDLCPU, 0, nullptr, host.out());
+    if (result != DLX_OK) return result;
+    *right = *right && static_cast<int32_t*>(host.data())[1] == 1;
     dlx_device_properties properties{};
     properties.struct_size = sizeof properties;
     return dlx_device_info(type, 0, &properties);
