@@ -275,7 +275,7 @@ def numba(numba_cuda, schedule):
 def test_late_writes_of_numba_are_seen(numba):
     pinned = numba.pinned_array((512, 512), "f4")
     pinned[...] = 7
-    side = dlx.Stream(device=CUDA)  # one that does not wait for the default stream, unlike Numba's own
+    side = dlx.Stream(device=CUDA)  # does not wait for the default stream, unlike Numba's own
     stream = numba.external_stream(side.handle)
     x = numba.device_array(pinned.shape, pinned.dtype, stream=stream)
     for _ in range(20):
