@@ -32,7 +32,7 @@ int64_t threads_for(int64_t bytes) noexcept {
 void run_direct(const Schedule& s, const Kernels& kernels) noexcept {
   const CopyAxis& u = s.u >= 0 ? s.axes[s.u] : kNoAxis;
   const CopyAxis& v = s.v >= 0 ? s.axes[s.v] : kNoAxis;
-  Plane plane = {s.dst, u.dst, v.dst, s.src, u.src, v.src, u.extent, v.extent, false};
+  Plane plane = {s.dst, u.dst, v.dst, s.src, u.src, v.src, u.extent, v.extent};
   if (s.ndim <= 2) return copy_plane(s, kernels, plane);
   Loops loops;
   loops.add_others(s, [&](int axis) { return axis == s.u || axis == s.v; });
@@ -58,6 +58,14 @@ bool has_constant_rows(const Schedule& s) noexcept {
   if (s.kind != PlaneKind::kGather) return false;
   const CopyAxis& u = s.axes[s.u];
   return u.src == 0 && (u.extent >= kMany || u.extent * s.item >= kLong);
+}
+
+void fill_rows(const Schedule& s, const Kernels& kernels) noexcept {
+  Loops loops;
+  for (int k = s.ndim - 2; k >= 0; --k) loops.add(s.axes[k]);
+  const auto fill = kernels.gather[s.log_item];
+  const int64_t n = s.axes[s.ndim - 1].extent;
+  loops.each(s.dst, s.src, [&](char* dst, const char* src) { fill(dst, src, 0, n); });
 }
 
 /// Whether dst is nearly all that memory sees of a large copy: rows that are copied again and
@@ -128,9 +136,8 @@ void run_alone(const CopyPlan& plan, bool streamed) noexcept {
   if (const int axis = repeated_axis(plan, &run); axis >= 0) return run_repeated(plan, axis, run);
   const Kernels& set = kernels();
   const Schedule schedule(plan, set);
-  if (has_constant_rows(schedule) || (streamed && only_writes(schedule))) {
-    return write_in_order(schedule, set);
-  }
+  if (has_constant_rows(schedule)) return fill_rows(schedule, set);
+  if (streamed && only_writes(schedule)) return write_in_order(schedule, set);
   if (streamed && run_streamed(schedule, set)) return;
   if (!run_folded(schedule, set) && !run_by_table(schedule)) run_direct(schedule, set);
 }

@@ -31,6 +31,8 @@ bool complete_cells(Cells* cells, int64_t lowest, int64_t highest) noexcept {
   if (count > kReach / cells->dst) count = kReach / cells->dst;
   if (count < 2) return false;
   cells->at_once = static_cast<int32_t>(count);
+  cells->alternate = cells->src == 2 * cells->dst;
+  for (int j = 0; j < cells->dst; ++j) cells->alternate = cells->alternate && cells->from[j] == j;
   const int64_t last = (count - 1) * cells->src;
   cells->lowest = static_cast<int32_t>(last < 0 ? lowest + last : lowest);
   const int64_t used = count * cells->dst;
@@ -117,7 +119,7 @@ bool fills(const Schedule& s) noexcept {
   const CopyAxis& u = s.axes[s.u];
   const int64_t bytes = u.extent * s.item;
   const bool few_items = s.v >= 0 && s.axes[s.v].extent * s.item < 64;
-  return u.src == 0 && bytes >= (few_items ? 16 : 96);
+  return u.src == 0 && bytes >= (few_items ? 16 : kLine);
 }
 
 /// Bytes from which on an axis is long enough to need no others.
@@ -411,8 +413,7 @@ void copy_plane(const Schedule& schedule, const Kernels& kernels, const Plane& p
     if (plane.du != schedule.item) {
       kernels.cells_apart(dst, plane.du, src, plane.nu, schedule.cells);
     } else {
-      (plane.backwards ? kernels.cells_backwards : kernels.cells)(dst, src, plane.nu,
-                                                                  schedule.cells);
+      kernels.cells(dst, src, plane.nu, schedule.cells);
     }
   }
 }

@@ -72,7 +72,6 @@ struct Plane {
   int64_t sv;
   int64_t nu;
   int64_t nv;
-  bool backwards = false;  ///< cells from the last to the first
 };
 
 /// The same plane with source along v in ascending order, whatever its sign.

@@ -7,7 +7,7 @@
 #include "src/copy/buffers.h"
 #include "src/copy/lines.h"
 #include "src/copy/loops.h"
-#include "src/copy/packed.h"
+#include "src/copy/ordered.h"
 #include "src/copy/strips.h"
 #include "src/copy/tile_io.h"
 #include "src/copy/tiles.h"
@@ -62,14 +62,10 @@ class Pipeline {
           weave({}, nullptr);
           start_writing(tile, buffer);
         }
-      } else if (s_.transposes()) {
+      } else {
         arrange(tile, buffer);
         fetcher_.fetch(kAll);
         start_writing(tile, buffer);
-      } else {  // small tiles, written while they are in the first-level cache
-        arrange(tile, buffers_[0]);
-        writer_.start(tile, buffers_[0], buffers_[0]);
-        writer_.write(kAll);
       }
       if (!more) break;
     }
@@ -158,8 +154,6 @@ class Pipeline {
     const int64_t nu = tiling_.along_u(s_, tile.extent);
     const int64_t nv = tiling_.along_v(s_, tile.extent);
     Plane piece;
-    // Whole rows that run backwards in src are read forwards: so is what follows them.
-    piece.backwards = nu == s_.axes[s_.u].extent && s_.axes[s_.u].src < 0;
     piece.du = s_.item;
     piece.dv = s_.v >= 0 ? tiling_.step[s_.v] : 0;
     piece.su = s_.axes[s_.u].src;
@@ -258,18 +252,18 @@ bool runs_stream_alone(const Schedule& s) noexcept {
   return all % kLine == 0;
 }
 
-/// Whether planes are small matrices, one after the other, which are arranged in registers, or
-/// items that nothing arranges, few or in the order of dst as good as any: the way by a buffer
-/// would cost more than it saves.
+/// Whether planes are small matrices, one after the other, which are arranged in registers, or a few
+/// items that nothing arranges: the way by a buffer would cost more than it saves.
 bool needs_no_buffer(const Schedule& s) noexcept {
-  constexpr int64_t kNear = 2048;  // bytes
-  constexpr int64_t kFew = 32;     // items
-  if (s.ndim < 2 || s.folded() || s.kind == PlaneKind::kCells || s.item >= kLine) return false;
+  constexpr int64_t kNear = 2048;     // bytes
+  constexpr int64_t kFew = 32;        // items
+  constexpr int64_t kFewStreams = 8;  // that the processor fetches ahead side by side
+  if (s.ndim < 2 || s.folded() || s.item >= kLine) return false;
   const CopyAxis& u = s.axes[s.u];
   const CopyAxis& v = s.axes[s.v];
-  if (u.extent * std::llabs(u.src) <= kNear && v.extent * v.dst <= kNear) return true;
-  if (!s.by_items()) return false;
-  return u.extent * v.extent < kFew || (u.src != 0 && !s.transposes());
+  const bool near = u.extent <= kFewStreams || u.extent * std::llabs(u.src) <= kNear;
+  if (near && v.extent * v.dst <= kNear) return true;
+  return s.by_items() && u.extent * v.extent < kFew;
 }
 
 /// Runs in the order of their source, which the processor then fetches ahead by itself.
@@ -288,17 +282,19 @@ void stream_runs(const Schedule& s, const Kernels& kernels) noexcept {
 }  // namespace
 
 bool run_streamed(const Schedule& schedule, const Kernels& kernels) noexcept {
-  if (needs_no_buffer(schedule)) return false;
   if (runs_stream_alone(schedule)) {
     stream_runs(schedule, kernels);
     return true;
   }
   const Buffers buffers;
   if (!buffers.exist()) return false;
-  if (run_turned(schedule, kernels, buffers) || run_packed(schedule, kernels, buffers) ||
-      run_strips(schedule, kernels, buffers)) {
+  if (run_turned(schedule, kernels, buffers) || run_ordered(schedule, kernels, buffers)) {
     return true;
   }
+  // In the order of dst, the processor reads and writes best without help.
+  const bool ordered = !schedule.transposes() && schedule.kind != PlaneKind::kSplit;
+  if (ordered || needs_no_buffer(schedule)) return false;
+  if (run_strips(schedule, kernels, buffers)) return true;
   Tiling tiling;
   if (!tiling.build(schedule)) return false;
   Pipeline(schedule, tiling, kernels, buffers).run();

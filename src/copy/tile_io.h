@@ -69,9 +69,7 @@ class Fetcher : public LinesToFetch {
       stretch += (axis.extent - 1) * std::llabs(axis.src);
     }
     // The processor finds long stretches by itself, and better, if tiles follow them.
-    const CopyAxis& u = s.axes[s.u];
-    const bool turns = u.src < 0 && -u.src * u.extent < kLongStretch * 4;
-    sequential_ = stretch >= kLongStretch && !s.transposes() && !turns;
+    sequential_ = stretch >= kLongStretch && !s.transposes();
     uint64_t all = reinterpret_cast<uintptr_t>(s.src);
     for (int k = 0; k < s.ndim; ++k) {
       if (std::llabs(s.axes[k].src) != s.item) all |= static_cast<uint64_t>(s.axes[k].src);

@@ -232,17 +232,9 @@ void Tiling::choose_pieces(const Schedule& s) noexcept {
       piece_u = std::max<int64_t>(kLine, kPiece / nv) / s.item;
       piece_v = nv;
       break;
-    case PlaneKind::kJoin:
-      piece_u = nu;
-      piece_v = std::max<int64_t>(kLine, kPiece / nu) / s.item;
-      break;
-    default:
-      piece_u = std::max<int64_t>(1, kPiece / s.item);
-      piece_v = std::max<int64_t>(1, kPiece / (s.item * nu));
-      if (s.transposes()) {  // a few lines of src at a time
-        piece_v = std::max<int64_t>(1, 4 * kLine / s.item);
-        piece_u = std::max<int64_t>(1, kPiece / (s.item * std::min(nv, piece_v)));
-      }
+    default:  // a few lines of src at a time
+      piece_v = std::max<int64_t>(1, 4 * kLine / s.item);
+      piece_u = std::max<int64_t>(1, kPiece / (s.item * std::min(nv, piece_v)));
   }
 }
 

@@ -98,38 +98,100 @@ void reversals_of_powers_of_two_are_exact(void**) {
   dlx::tuning() = before;
 }
 
+/// Copies elements of `item` bytes from the middle of some noise to `start` bytes behind a line, and
+/// compares all of dst and what lies round it with loops over elements.
+void check_layout(const std::vector<int64_t>& shape, const std::vector<int64_t>& dst_steps,
+                  const std::vector<int64_t>& src_steps, int64_t item, int64_t start = 0) {
+  int64_t lowest = 0, highest = 0, dst_extent = 1, count = 1;
+  for (size_t k = 0; k < shape.size(); ++k) {
+    const int64_t reach = (shape[k] - 1) * src_steps[k];
+    (reach < 0 ? lowest : highest) += reach;
+    dst_extent += (shape[k] - 1) * dst_steps[k];
+    count *= shape[k];
+  }
+  std::vector<uint8_t> src =
+      Choices(static_cast<uint64_t>(count)).noise((highest - lowest + 1) * item);
+  std::vector<uint8_t> dst(static_cast<size_t>(dst_extent * item + 256), 0xCD);
+  std::vector<uint8_t> expected = dst;
+  uint8_t* const from = src.data() - lowest * item;
+  uint8_t* const to = dst.data() + (-reinterpret_cast<uintptr_t>(dst.data()) & 63) + 64 + start;
+  const DLDataType dtype = {kDLUInt, 8, static_cast<uint16_t>(item)};
+
+  dlx::copy_tensor(Described(to, shape, dst_steps, dtype).tensor, false,
+                   Described(from, shape, src_steps, dtype).tensor, false);
+
+  uint8_t* const expected_to = expected.data() + (to - dst.data());
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t rest = i, d = 0, s = 0;
+    for (size_t k = shape.size(); k-- > 0; rest /= shape[k]) {
+      d += rest % shape[k] * dst_steps[k];
+      s += rest % shape[k] * src_steps[k];
+    }
+    std::memcpy(expected_to + d * item, from + s * item, static_cast<size_t>(item));
+  }
+  assert_memory_equal(dst.data(), expected.data(), dst.size());
+}
+
+std::vector<int64_t> compact(const std::vector<int64_t>& shape) {
+  std::vector<int64_t> steps(shape.size(), 1);
+  for (size_t k = shape.size() - 1; k > 0; --k) steps[k - 1] = steps[k] * shape[k];
+  return steps;
+}
+
 // A run that comes again and again is arranged once: also between other axes, with gaps behind it,
 // and where another run is repeated inside.
 void repeated_runs_are_exact(void**) {
-  std::vector<uint32_t> src(4000);
-  std::iota(src.begin(), src.end(), 1u);
-  const auto check = [&](const std::vector<int64_t>& shape, const std::vector<int64_t>& steps,
-                         int64_t gap) {
-    std::vector<int64_t> dst_steps = {0, 0, 0, shape[4], 1};
-    dst_steps[2] = shape[3] * shape[4];
-    dst_steps[1] = shape[2] * dst_steps[2] + gap;
+  const auto check = [](const std::vector<int64_t>& shape, const std::vector<int64_t>& steps,
+                        int64_t gap) {
+    std::vector<int64_t> dst_steps = compact(shape);
+    dst_steps[1] += gap;
     dst_steps[0] = shape[1] * dst_steps[1];
-    std::vector<uint32_t> dst(static_cast<size_t>(shape[0] * dst_steps[0] + 1), 0u);
-
-    dlx::copy_tensor(Described(dst.data(), shape, dst_steps).tensor, false,
-                     Described(src.data(), shape, steps).tensor, false);
-
-    std::vector<uint32_t> expected(dst.size(), 0u);
-    for (int64_t i = 0; i < shape[0] * shape[1] * shape[2] * shape[3] * shape[4]; ++i) {
-      int64_t rest = i, to = 0, from = 0;
-      for (size_t k = 5; k-- > 0; rest /= shape[k]) {
-        to += rest % shape[k] * dst_steps[k];
-        from += rest % shape[k] * steps[k];
-      }
-      expected[static_cast<size_t>(to)] = src[static_cast<size_t>(from)];
-    }
-    assert_memory_equal(dst.data(), expected.data(), dst.size() * sizeof(uint32_t));
+    check_layout(shape, dst_steps, steps, 4);
   };
   for (const int64_t gap : {0, 1, 40}) {
     check({3, 70, 2, 8, 9}, {500, 0, 200, 1, 11}, gap);
     check({3, 9, 30, 8, 9}, {500, 0, 0, 1, 11}, gap);
     check({2, 60, 3, 50, 7}, {40, 0, 7, 0, 3}, gap);
     check({200, 4, 5, 6, 7}, {0, 1, 90, 15, 2}, gap);
+  }
+}
+
+// Items with gaps between them in src, long and short rows of them, single ones and a few streams
+// side by side: with and without streaming, wherever dst begins.
+void items_with_gaps_are_exact(void**) {
+  const dlx::Tuning before = dlx::tuning();
+  for (const int64_t threshold : {int64_t{0}, INT64_MAX}) {
+    dlx::tuning().stream_bytes = threshold;
+    dlx::tuning().long_row_bytes = 1;
+    for (const int64_t item : {1, 2, 4, 8, 16}) {
+      for (const int64_t start : {int64_t{0}, item, int64_t{17}, int64_t{48}}) {
+        for (const int64_t step : {-7, -2, -1, 2, 3, 5}) {
+          for (const int64_t n : {15, 16, 31, 33, 64, 100, 5003}) {
+            check_layout({n}, {1}, {step}, item, start);
+            check_layout({9, n}, {n, 1}, {n * 5 + 3, step}, item, start);
+            check_layout({9, n}, {n + 3, 1}, {n * 5 + 3, step}, item, start);
+          }
+        }
+        check_layout({3, 1500, 4}, compact({3, 1500, 4}), {20000, 2, 4000}, item, start);
+        check_layout({1500, 2, 3, 5}, compact({1500, 2, 3, 5}), {40, 3, 9, -2}, item, start);
+        check_layout({900, 4, 4}, compact({900, 4, 4}), {9, 1, 9000}, item, start);
+      }
+    }
+  }
+  dlx::tuning() = before;
+}
+
+// One item again and again: short and long rows, between others and alone.
+void rows_of_one_item_are_exact(void**) {
+  for (const int64_t item : {1, 2, 4, 8, 16}) {
+    for (const int64_t start : {int64_t{0}, item, int64_t{17}}) {
+      for (const int64_t n : {2, 3, 7, 15, 16, 17, 33, 63, 64, 65, 200}) {
+        check_layout({40, n}, {n, 1}, {3, 0}, item, start);
+        check_layout({20, 2, n}, {2 * n, n, 1}, {-2, 1, 0}, item, start);
+        check_layout({30, n}, {n + 1, 1}, {1, 0}, item, start);
+        check_layout({5, 40, n}, {40 * n, n, 1}, {1, 8, 0}, item, start);
+      }
+    }
   }
 }
 
@@ -177,6 +239,8 @@ int main(int argc, char** argv) {
       cmocka_unit_test(every_permutation_of_odd_extents_is_exact),
       cmocka_unit_test(reversals_of_powers_of_two_are_exact),
       cmocka_unit_test(repeated_runs_are_exact),
+      cmocka_unit_test(items_with_gaps_are_exact),
+      cmocka_unit_test(rows_of_one_item_are_exact),
       cmocka_unit_test(planes_that_begin_inside_items_are_exact),
   };
   if (argc > 1 && std::strcmp(argv[1], "--layouts") == 0) {
