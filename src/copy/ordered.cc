@@ -132,12 +132,16 @@ class Pieces {
     for (int k = cut_ - 1; k >= stretch.first; --k) along_.add(s.axes[k]);
   }
 
-  /// Whether what shares source lines is in one piece, and src can be read ahead: the processor does
-  /// that by itself where pieces go on where others end.
+  /// Whether src can be read ahead, which the processor does by itself where a few long streams go on
+  /// from piece to piece.
   bool suit() const noexcept {
     constexpr int64_t kLong = 4096;  // bytes
+    constexpr int64_t kNear = 256;
+    constexpr int64_t kFewStreams = 8;
     const CopyAxis& cut = s_.axes[cut_];
-    return cut.src != 0 && cut.extent * std::llabs(cut.src) >= kLong &&
+    const int64_t step = std::llabs(cut.src);
+    return step > 0 && step <= kNear && cut.extent * step >= kLong &&
+           (cut_ == s_.u || s_.axes[s_.u].extent <= kFewStreams) &&
            (!s_.transposes() || s_.v >= cut_);
   }
 
@@ -181,6 +185,13 @@ class Pieces {
   Loops along_;      ///< other axes of the stretch
 };
 
+/// Whether dst is a good part of what memory sees, or there are streams side by side.
+bool is_dense(const Schedule& s) noexcept {
+  constexpr int64_t kDense = 24;  // bytes from item to item
+  const CopyAxis& u = s.axes[s.u];
+  return u.src != 0 && (std::llabs(u.src) <= kDense || s.transposes());
+}
+
 bool is_short_rows(const Schedule& s) noexcept {
   constexpr int64_t kShortest = 48;  // bytes of a row
   constexpr int64_t kFew = 4;        // streams that need no tiles
@@ -193,7 +204,7 @@ bool is_short_rows(const Schedule& s) noexcept {
 
 bool run_ordered(const Schedule& s, const Kernels& kernels, const Buffers& buffers) noexcept {
   // Stores narrower than these would leave as slowly from a buffer as straight to dst.
-  const bool gaps = s.kind == PlaneKind::kGather && s.item >= 4 && s.axes[s.u].src != 0;
+  const bool gaps = s.kind == PlaneKind::kGather && s.item >= 4 && is_dense(s);
   const bool alternates = s.kind == PlaneKind::kCells && s.cells.alternate;
   const bool rows = is_short_rows(s);
   if (!gaps && !alternates && !rows) return false;
