@@ -1,6 +1,7 @@
 """`dlx.Tensor`: attributes, views, conversions, repr; indexing is in test_indexing.py."""
 
 import copy
+import math
 
 import pytest
 
@@ -309,6 +310,19 @@ def test_repr_of_packed_rows_that_begin_inside_a_byte():
 
     assert tensor.tolist()[1] == [1, 3, 1, 4, 1]
     assert repr(tensor).startswith("Tensor([[0, 1, 1, 1, 2],")
+
+
+@pytest.mark.parametrize("shape", [(30, 5), (3, 45), (26, 3, 5), (5, 25, 3), (45,), (25, 2, 25)])
+@pytest.mark.parametrize("dtype", ["uint4", "uint2", "uint1", "float6_e2m3fn"])
+def test_repr_of_packed_rows_of_which_some_are_left_out(dtype, shape):
+    size = math.prod(shape)
+    tensor = dlx.asarray(bytearray(range(7, 256)) * 4).view(dtype)[:size].reshape(shape)
+    plain = dlx.asarray(tensor.tolist())
+
+    assert repr(tensor).split("shape")[0].split() == repr(plain).split("shape")[0].split()
+    assert (
+        tensor._repr_html_().partition("<table>")[2] == plain._repr_html_().partition("<table>")[2]
+    )
 
 
 def test_opaque_handles_have_no_dtype_of_numpy_whatever_is_installed():

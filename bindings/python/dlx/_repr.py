@@ -5,6 +5,8 @@ Never raises for a tensor whose data cannot be read here, and never reads more t
 
 from __future__ import annotations
 
+import math
+
 from dlx import _capi
 from dlx.errors import Error
 
@@ -93,25 +95,30 @@ def _shown(shape: tuple[int, ...], edge: int) -> int:
     return count
 
 
-def _collect(tensor: Tensor, edge: int) -> Any:
-    """Nested lists of values, with `...` in place of what is left out."""
-    if tensor.ndim == 0:
-        return tensor.item()
-    if all(extent <= 2 * edge for extent in tensor.shape):
-        return tensor.tolist()  # also where a row begins inside a byte, and so is no Tensor
-    extent = tensor.shape[0]
+def _collect(tensor: Tensor, edge: int, axis: int = 0) -> Any:
+    """Nested lists of values, with `...` in place of what is left out. Rows of packed elements may
+    begin inside a byte, and so be no Tensors: all axes are shortened before any value is read."""
+    if axis == tensor.ndim:
+        return tensor.tolist()
+    extent = tensor.shape[axis]
     if extent <= 2 * edge:
-        return _rows(tensor, edge)
-    head = _rows(tensor[:edge], edge)
-    tail = _rows(tensor[extent - edge :], edge)
-    return [*head, _DOTS, *tail]
+        return _collect(tensor, edge, axis + 1)
+    _, bits, lanes = _capi.tensor_dtype(tensor)
+    whole_bytes = 8 // math.gcd(bits * lanes, 8)  # so many elements
+    start = (extent - edge) // whole_bytes * whole_bytes
+    before = (slice(None),) * axis
+    first, last = (*before, slice(edge)), (*before, slice(start, None))
+    head, tail = (_collect(tensor[key], edge, axis + 1) for key in (first, last))
+    return _joined(head, tail, edge, axis)
 
 
-def _rows(tensor: Tensor, edge: int) -> list[Any]:
-    if tensor.ndim == 1:
-        values: list[Any] = tensor.tolist()
-        return values
-    return [_collect(tensor[index], edge) for index in range(tensor.shape[0])]
+def _joined(head: Any, tail: Any, edge: int, depth: int) -> Any:
+    """Both ends of an axis, so many levels down, with the dots between them."""
+    if head is _DOTS:
+        return _DOTS
+    if depth == 0:
+        return [*head, _DOTS, *tail[-edge:]]
+    return [_joined(first, last, edge, depth - 1) for first, last in zip(head, tail)]
 
 
 def _format(value: Any) -> Any:
