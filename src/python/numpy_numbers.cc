@@ -71,8 +71,8 @@ bool copy_values(PyObject* object, const Shape& shape, const NumberClass& expect
 /// is the class of NumPy's that came last, or NULL.
 bool holds_numbers(PyObject* object, const Shape& shape, int32_t axis, PyObject** last) noexcept {
   if (axis == shape.ndim) {
-    if (object->type == *last || is_python_number(object->type)) return true;
-    if (!is_numpy_number(object->type)) return false;
+    if (object->type == *last || natural_of(object) != kNone) return true;
+    if (find_class(object->type) == nullptr) return false;
     *last = object->type;
     return true;
   }
@@ -84,8 +84,6 @@ bool holds_numbers(PyObject* object, const Shape& shape, int32_t axis, PyObject*
 }
 
 }  // namespace
-
-bool is_numpy_number(PyObject* type) noexcept { return find_class(type) != nullptr; }
 
 TensorRef tensor_of_one_class(PyObject* object, const Shape& shape, PyObject* leaf,
                               const DLDataType* dtype) {

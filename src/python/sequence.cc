@@ -12,8 +12,8 @@ namespace {
 
 /// Numbers of Python, and lists and tuples of them, as new tensors: for exactly these classes,
 /// whose contents can be read without running any code. Numbers of NumPy are numpy_numbers.cc's. All
-/// else, and every error, is left to bindings/python/dlx/_sequence.py, which
-/// knows more classes and says what is wrong.
+/// else, and every error, is left to bindings/python/dlx/_sequence.py, which knows more classes and
+/// says what is wrong.
 
 // ---- one number --------------------------------------------------------------------------------
 
@@ -237,31 +237,21 @@ struct Natural {
   DLDataType dtype;
   Fill fill;
 };
-/// From narrow to wide: each holds what those before it do, but for uint64, which lacks the
-/// negative.
+/// In the order of NumberKind.
 const Natural kNatural[] = {{{kDLBool, 8, 1}, fill<Bools<true>>},
                             {{kDLInt, 64, 1}, fill<Integers<int64_t, true>>},
                             {{kDLUInt, 64, 1}, fill<Integers<uint64_t, true>>},
                             {{kDLFloat, 64, 1}, fill<Reals<double>>},
                             {{kDLComplex, 128, 1}, fill<Complexes<double>>}};
-enum { kBools, kInts, kBigInts, kReals, kComplexes, kNone };
-
-/// The narrowest that could hold the number; kNone for what is none.
-int natural_of(PyObject* number) noexcept {
-  if (number->type == api.float_type) return kReals;
-  if (number->type == api.long_type) return kInts;
-  if (number->type == api.bool_type) return kBools;
-  return number->type == api.complex_type ? kComplexes : kNone;
-}
 
 /// Tries the kind of the first number, and the next wider one when one comes that does not fit.
 TensorRef natural_tensor(PyObject* object, const Shape& shape, PyObject* leaf) {
-  int kind = leaf == nullptr ? kReals : natural_of(leaf);
+  NumberKind kind = leaf == nullptr ? kReals : natural_of(leaf);
   while (kind < kNone) {
     TensorRef tensor = new_tensor(shape, kNatural[kind].dtype);
     PyObject* misfit = kNatural[kind].fill(object, shape, tensor->dl.data);
     if (misfit == nullptr) return tensor;
-    const int wanted = natural_of(misfit);
+    const NumberKind wanted = natural_of(misfit);
     if (wanted == kInts && kind == kInts) {
       kind = kBigInts;
     } else if (wanted > kind) {

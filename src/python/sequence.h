@@ -34,14 +34,17 @@ inline bool has_extent(PyObject* object, const Shape& shape, int32_t axis) noexc
   return is_list_or_tuple(object) && length_of(object) == shape.extents[axis];
 }
 
-/// Whether a class is one of Python's own numbers.
-inline bool is_python_number(PyObject* type) noexcept {
-  return type == api.float_type || type == api.long_type || type == api.bool_type ||
-         type == api.complex_type;
-}
+/// The dtypes that Python's own numbers have by themselves, from narrow to wide: each holds what
+/// those before it do, but for uint64, which lacks the negative.
+enum NumberKind { kBools, kInts, kBigInts, kReals, kComplexes, kNone };
 
-/// Whether DLPack has a dtype for this class of NumPy's numbers; none before note_numpy().
-bool is_numpy_number(PyObject* type) noexcept;
+/// The narrowest that could hold the number; kNone for what is no number of Python's.
+inline NumberKind natural_of(PyObject* number) noexcept {
+  if (number->type == api.float_type) return kReals;
+  if (number->type == api.long_type) return kInts;
+  if (number->type == api.bool_type) return kBools;
+  return number->type == api.complex_type ? kComplexes : kNone;
+}
 
 /// Numbers of one class of NumPy's, of which `leaf` is the first: a new tensor of the class's dtype,
 /// which has to be `*dtype` unless that is NULL. None for all else.
