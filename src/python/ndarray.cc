@@ -29,7 +29,13 @@ struct Ndarray {
   Descr* descr;
   int flags;
 };
-constexpr int kWriteable = 0x400;
+constexpr unsigned kWriteable = 0x400;
+constexpr unsigned kWarnOnWrite = 0x80000000;  // not writeable from some version of NumPy on
+
+/// As NumPy's buffers and __array_interface__ say it.
+bool is_readonly(const Ndarray& array) noexcept {
+  return (static_cast<unsigned>(array.flags) & (kWriteable | kWarnOnWrite)) != kWriteable;
+}
 
 /// NumPy's type numbers 0 to 23; bits 0: no dtype of DLPack (or one that needs a closer look).
 struct TypeNumber {
@@ -79,7 +85,7 @@ bool fields_agree(PyObject* object) {
     if (to_int64(api.PyTuple_GetItem(shape, i), "shape") != array->dimensions[i]) return false;
   }
   const bool readonly = api.PyTuple_GetItem(address.get(), 1) == api.true_;
-  return readonly == ((array->flags & kWriteable) == 0);
+  return readonly == is_readonly(*array);
 }
 
 bool is_trusted(PyObject* object) {
@@ -173,7 +179,7 @@ TensorRef import_ndarray(PyObject* object, bool may_copy, bool* copied) {
   }
   tensor->dl.data = array.data;
   if (origin == nullptr) tensor->dl.device.device_type = kDLCPU;
-  if ((array.flags & kWriteable) == 0) tensor->flags |= DLPACK_FLAG_BITMASK_READ_ONLY;
+  if (is_readonly(array)) tensor->flags |= DLPACK_FLAG_BITMASK_READ_ONLY;
   if (origin == nullptr) {
     api.Py_IncRef(object);
     set_python_owner(tensor.get(), object, nullptr);

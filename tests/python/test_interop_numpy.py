@@ -1,6 +1,8 @@
 """NumPy as producer and consumer."""
 
 import gc
+import subprocess
+import sys
 
 import pytest
 
@@ -49,6 +51,25 @@ def test_every_layout_goes_there_and_back_without_a_copy(name, array):
         if array.size:
             assert back.ctypes.data == array.ctypes.data
             assert all(a == b for a, b, n in zip(back.strides, array.strides, array.shape) if n > 1)
+
+
+FIRST = """
+import dlx, numpy
+broadcast = numpy.broadcast_arrays(numpy.zeros(1), numpy.zeros(3))[0]  # writeable, with a warning
+tensor = dlx.asarray(broadcast)
+print(tensor.readonly, memoryview(broadcast).readonly)
+print(dlx.asarray(numpy.zeros(2, "i4,i2")["f0"]).tolist())  # which `__dlpack__` refuses
+"""
+
+
+def test_arrays_that_will_be_read_only_are_so_already():
+    """As NumPy's own buffers say. In an interpreter that sees such an array first, too, by which it
+    finds out whether it can read the others."""
+    done = subprocess.run(
+        [sys.executable, "-c", FIRST], capture_output=True, text=True, timeout=60, check=False
+    )
+
+    assert (done.stdout, done.stderr) == ("True True\n[0, 0]\n", "")
 
 
 @versioned
