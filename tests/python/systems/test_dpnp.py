@@ -182,3 +182,15 @@ def test_lifetimes():
     del tensor
 
     assert values(back) == list(range(1000))
+
+
+@pytest.mark.heavy
+def test_no_leak():
+    """Memory of a device that is the processor counts as the process's, as the last lines show."""
+    arrays.check_no_leak(lambda x: dlx.asarray(on_device(x)))
+    arrays.check_no_leak(lambda x: dlx.asarray(on_device(x), device="cpu"))
+    arrays.check_no_leak(lambda x: dlx.convert(dlx.asarray(on_device(x)), dpnp))
+
+    kept = []
+    with pytest.raises(AssertionError, match=r"bytes for 400 arrays"):
+        arrays.check_no_leak(lambda x: kept.append(dlx.asarray(on_device(x))))
