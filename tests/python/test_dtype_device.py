@@ -108,8 +108,15 @@ def test_device_properties():
     ],
 )
 def test_device_refuses_anything_else(given, error):
-    with pytest.raises(error):
+    with pytest.raises(error, match=r"^`device`"):
         dlx.Device(given)
+
+
+def test_a_device_of_torch_that_is_none_of_dlpack_is_refused_by_its_name():
+    torch = pytest.importorskip("torch")
+    for given in (torch.device("meta"), torch.device("meta", 0)):
+        with pytest.raises(ValueError, match=r"^`device` is not a device \(got 'meta"):
+            dlx.Device(given)
 
 
 def test_a_number_of_numpy_is_no_device():

@@ -126,6 +126,12 @@ def test_tensors_without_plain_memory_name_the_way_out(make, way):
             take(make())
 
 
+@pytest.mark.parametrize(("name", "way"), [("qint8", "int_repr"), ("bits8", "view the tensor")])
+def test_dtypes_that_dlpack_has_not_name_the_way_out(name, way):
+    with pytest.raises(dlx.UnsupportedError, match=f"`dtype`.*torch.{name}.*{way}"):
+        dlx.dtype(getattr(torch, name))
+
+
 def test_guard_names_the_way_out_for_subclasses():
     from dlx import _hooks
 

@@ -175,7 +175,7 @@ def device_code(obj: Any, /) -> DeviceCode:
     if isinstance(obj, Device):
         return obj.device_type, obj.device_id
     if isinstance(obj, str):
-        return _capi.device_parse(obj)
+        return _code_of_name(obj)
     if isinstance(obj, (tuple, list)):
         if len(obj) == 2:
             return _resolved(_number(obj[0]), _number(obj[1]))
@@ -198,14 +198,24 @@ def device_code(obj: Any, /) -> DeviceCode:
     return device_code(inner)
 
 
+def _code_of_name(name: str) -> DeviceCode:
+    try:
+        return _capi.device_parse(name)
+    except InvalidArgumentError:
+        raise InvalidArgumentError(
+            f'`device` is not a device (got {name!r:.60}, expected a name such as "cpu", "cuda:0" or '
+            '"2:0")'
+        ) from None
+
+
 def _torch_device(obj: Any) -> DeviceCode:
     """Of a torch.device, whose types carry names that dlx reads. torch calls AMD's GPUs cuda, too."""
     torch = sys.modules.get("torch")
     hip = getattr(getattr(torch, "version", None), "hip", None)
     name = "rocm" if obj.type == "hip" or (hip and obj.type == "cuda") else obj.type
     if obj.index is not None:
-        return _capi.device_parse(f"{name}:{obj.index}")
-    device_type, device_id = _capi.device_parse(name)
+        return _code_of_name(f"{name}:{obj.index}")
+    device_type, device_id = _code_of_name(name)
     return _resolved(device_type, _WITHOUT_INDEX if device_type in _GPUS else device_id)
 
 

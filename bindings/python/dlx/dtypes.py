@@ -231,9 +231,13 @@ def _code_of_torch(obj: Any) -> DTypeCode:
     try:
         return _capi.dtype_parse(name)
     except InvalidArgumentError:
+        way = (
+            "quantised tensors export their integers with `.int_repr()`"
+            if name.startswith("q")
+            else "view the tensor as another type first"
+        )
         raise UnsupportedError(
-            f"`dtype` is a type of PyTorch that DLPack cannot express (got {obj}): quantised "
-            "tensors export their integers with `.int_repr()`"
+            f"`dtype` is a type of PyTorch that DLPack cannot express (got {obj}): {way}"
         ) from None
 
 
