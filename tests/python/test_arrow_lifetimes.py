@@ -1,13 +1,13 @@
 """Arrow's structs are released exactly once, on every path, and nothing leaks."""
 
 import gc
-import os
 import threading
 import weakref
 
 import pytest
 
 import dlx
+import memory
 from arrow_support import OnlyArray, OnlyDeviceArray, OnlyStream, counted, pyarrow
 from dlx import raw
 
@@ -115,16 +115,6 @@ def test_raw_structs_go_round():
     assert calls == [1]
 
 
-def resident():
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
-
-def failing(call, *arguments, **keywords):
-    with pytest.raises(dlx.Error):
-        call(*arguments, **keywords)
-
-
 NUMBERS = pyarrow.array(range(64))
 LISTS = pyarrow.array([[1, 2], [3, 4]], pyarrow.list_(pyarrow.int32(), 2))
 BOOLEANS = pyarrow.array([True] * 64)
@@ -142,22 +132,12 @@ ROUNDS = {
     "export": lambda: pyarrow.array(TENSOR),
     "tensors": lambda: TENSOR.__arrow_c_array__(TENSOR_TYPE.__arrow_c_schema__()),
     "copied export": lambda: pyarrow.array(TENSOR.T),
-    "refused": lambda: failing(dlx.asarray, BOOLEANS, copy=False),
+    "refused": lambda: memory.failing(dlx.asarray, BOOLEANS, copy=False),
 }
 
 
 @pytest.mark.heavy
-@pytest.mark.skipif(
-    not os.path.exists("/proc/self/statm"), reason="resident memory is read from /proc"
-)
+@memory.READABLE
 @pytest.mark.parametrize("what", ROUNDS)
 def test_memory_stays_flat(what):
-    step = ROUNDS[what]
-    for _ in range(10_000):
-        step()
-    gc.collect()
-    before = resident()
-    for _ in range(100_000):
-        step()
-    gc.collect()
-    assert resident() - before < 4 << 20
+    memory.stays_flat(ROUNDS[what])

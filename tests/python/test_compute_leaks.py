@@ -6,9 +6,11 @@ import pickle
 import pytest
 
 import dlx
-from test_leaks import failing, pytestmark, stays_flat  # noqa: F401  # the mark: heavy, needs /proc
+import memory
+from memory import failing, stays_flat
 
 numpy = pytest.importorskip("numpy")
+pytestmark = [pytest.mark.heavy, memory.READABLE]
 
 T = dlx.asarray([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
 OUT = dlx.empty((2, 3), dtype="float64")

@@ -1,50 +1,15 @@
 """Memory stays flat over 100,000 rounds of everything that makes and frees something."""
 
-import gc
-import os
 import struct
 
 import pytest
 
 import dlx
+import memory
 from dlpack_ctypes import ALIVE, LegacyProducer, Producer
+from memory import ROUNDS, failing, stays_flat
 
-pytestmark = [
-    pytest.mark.heavy,
-    pytest.mark.skipif(
-        not os.path.exists("/proc/self/statm"), reason="resident memory is read from /proc"
-    ),
-]
-
-ROUNDS = 100_000
-SLACK = 4 << 20  # bytes of resident memory: a leak of 42 bytes a round exceeds it
-
-
-def resident():
-    with open("/proc/self/statm") as file:
-        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
-
-def stays_flat(step, rounds=ROUNDS):
-    """Run `step` so often; the memory in use after a tenth of it is the measure."""
-    for _ in range(rounds // 10):
-        step()
-    gc.collect()
-    before = resident()
-    for _ in range(rounds):
-        step()
-    gc.collect()
-    grown = resident() - before
-    assert grown < SLACK, f"{grown} bytes more after {rounds} rounds"
-
-
-def failing(call, *arguments, **keywords):
-    try:
-        call(*arguments, **keywords)
-    except (ValueError, TypeError, BufferError, RuntimeError, AttributeError, IndexError):
-        return
-    raise AssertionError("the call was expected to fail")
-
+pytestmark = [pytest.mark.heavy, memory.READABLE]
 
 SOURCE = dlx.asarray([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
 BYTES = bytes(64)

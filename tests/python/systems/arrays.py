@@ -16,6 +16,7 @@ import weakref
 import pytest
 
 import dlx
+import memory
 
 numpy = pytest.importorskip("numpy", reason="makes the arrays of these tests")
 REQUIRED = os.environ.get("DLX_SYSTEMS", "")
@@ -182,21 +183,15 @@ def check_lifetimes(make, convert_back):
     assert released == [1]
 
 
-def _resident_bytes():
-    """What the process holds now: a peak of before, which getrusage() tells, would hide a leak."""
-    with open("/proc/self/statm") as statm:
-        return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-
-
 def check_no_leak(convert, count=400, size=1 << 18):
     """Converting again and again does not grow the process by what is converted."""
     source = aligned(size // 4)
     for _ in range(20):
         convert(source)
-    before = _resident_bytes()
+    before = memory.resident()
     for _ in range(count):
         convert(source)
-    grown = _resident_bytes() - before
+    grown = memory.resident() - before
     assert grown < count * size / 4, f"{grown} bytes for {count} arrays of {size}"
 
 
