@@ -50,6 +50,7 @@ class Arrow:
 interface, struct, method = Interface(a), Struct(a), Method(a)
 number, numbers, scalars = 1.5, [1, 2, 3], [np.float32(i) for i in range(1000)]
 few = scalars[:3]
+mixed = [1.5, np.float32(2)] * 500
 rows = [[i + 0.5 * j for j in range(1000)] for i in range(1000)]
 """
 SETUP_PEERS = {
@@ -60,7 +61,10 @@ SETUP_PEERS = {
     "pyarrow": "import pyarrow as pa\np = pa.array([1.0, 2.0, 3.0])\npb = pa.array([True] * 64)\n"
     "pl = pa.array([[1, 2], [3, 4]], pa.list_(pa.int32(), 2))\nrow = d[0]\narrow = Arrow(p)\n",
     "jax": "import jax\nraw = np.zeros(1024, np.uint8)\nstart = -raw.ctypes.data % 64\n"
-    "aligned = dlx.asarray(raw[start:start + 512].view(np.float32).reshape(8, 16))\n",
+    "aligned = dlx.asarray(raw[start:start + 512].view(np.float32).reshape(8, 16))\n"
+    "import functools\npartial = functools.partial(jax.dlpack.from_dlpack)\n"
+    "def nothing(x):\n    return x\n"
+    "dlx._native._usual('nothing', {dlx.Tensor: False}, nothing, False, 64, aligned)\n",
 }
 
 # (what, dlx, peer, the goal: of the ratio, or with "+" of the difference, the modules that it needs)
@@ -98,6 +102,7 @@ ROWS: list[tuple[str, str, str, str, tuple[str, ...]]] = [
     ("a list", "dlx.asarray(numbers)", "np.asarray(numbers)", "1.0", ()),
     ("3 numbers of NumPy", "dlx.asarray(few)", "np.asarray(few)", "1.0", ()),
     ("1000 numbers of NumPy", "dlx.asarray(scalars)", "np.asarray(scalars)", "1.0", ()),
+    ("1000 numbers of NumPy and of Python", "dlx.asarray(mixed)", "np.asarray(mixed)", "1.0", ()),
     ("1000 lists of 1000 floats", "dlx.asarray(rows)", "np.asarray(rows)", "1.0", ()),
     ("convert to NumPy", "dlx.convert(d, 'numpy')", "np.from_dlpack(d)", "+150 ns", ()),
     ("convert to torch", "dlx.convert(d, 'torch')", "torch.from_dlpack(d)", "+150 ns", ("torch",)),
@@ -106,6 +111,9 @@ ROWS: list[tuple[str, str, str, str, tuple[str, ...]]] = [
     ("convert torch to NumPy", "dlx.convert(tf, 'numpy')", "np.from_dlpack(tf)", "+150 ns",
      ("torch",)),
     ("convert to JAX", "dlx.convert(aligned, 'jax')", "jax.dlpack.from_dlpack(aligned)", "+150 ns",
+     ("jax",)),
+    ("of it, a call from C", "partial(aligned)", "jax.dlpack.from_dlpack(aligned)", "", ("jax",)),
+    ("of it, dlx's own part", "dlx.convert(aligned, 'nothing')", "nothing(aligned)", "+150 ns",
      ("jax",)),
     ("import torch float32", "dlx.from_dlpack(tf)", "np.from_dlpack(tf)", "", ("torch",)),
     ("import a pyarrow array", "dlx.from_dlpack(p)", "np.from_dlpack(p)", "", ("pyarrow",)),

@@ -67,45 +67,131 @@ bool copy_values(PyObject* object, const Shape& shape, const NumberClass& expect
   }
 }
 
-/// Whether the nesting is regular, and all that it holds are numbers of Python or of NumPy. `*last`
-/// is the class of NumPy's that came last, or NULL.
-bool holds_numbers(PyObject* object, const Shape& shape, int32_t axis, PyObject** last) noexcept {
+/// What was seen of a list that holds numbers of NumPy.
+struct Mixture {
+  PyObject* last = nullptr;   ///< the class of NumPy's that came last, or NULL
+  NumberKind python = kNone;  ///< of the first number of Python's that is no bool
+};
+
+/// Whether the nesting is regular, and all that it holds are numbers of Python or of NumPy.
+bool holds_numbers(PyObject* object, const Shape& shape, int32_t axis, Mixture* mixture) noexcept {
   if (axis == shape.ndim) {
-    if (object->type == *last || natural_of(object) != kNone) return true;
+    if (object->type == mixture->last) return true;
+    const NumberKind kind = natural_of(object);
+    if (kind != kNone) {
+      if (mixture->python == kNone && kind != kBools) mixture->python = kind;
+      return true;
+    }
     if (find_class(object->type) == nullptr) return false;
-    *last = object->type;
+    mixture->last = object->type;
     return true;
   }
   if (!has_extent(object, shape, axis)) return false;
   for (intptr_t i = 0; i < shape.extents[axis]; ++i) {
-    if (!holds_numbers(item_of(object, i), shape, axis + 1, last)) return false;
+    if (!holds_numbers(item_of(object, i), shape, axis + 1, mixture)) return false;
   }
   return true;
 }
+
+/// The class of a number of NumPy's, once it is known where its value lies; else NULL.
+const NumberClass* readable_class(PyObject* number) {
+  NumberClass* found = find_class(number->type);
+  if (found == nullptr) return nullptr;
+  if (found->offset == 0) found->offset = find_offset(number, &found->dtype);
+  return found->offset < 0 ? nullptr : found;
+}
+
+/// Reads the value, or the second half of it, as a T.
+template <typename T, typename Out>
+bool load(PyObject* number, const NumberClass& known, Out* out, size_t i = 0) noexcept {
+  T value;
+  std::memcpy(&value, reinterpret_cast<char*>(number) + known.offset + i * sizeof value,
+              sizeof value);
+  *out = static_cast<Out>(+value);  // a byte is a number, too
+  return true;
+}
+
+constexpr int key_of(int code, int bits) noexcept { return code << 8 | bits; }
+int key_of(const NumberClass& known) noexcept { return key_of(known.dtype.code, known.dtype.bits); }
 
 }  // namespace
 
 TensorRef tensor_of_one_class(PyObject* object, const Shape& shape, PyObject* leaf,
                               const DLDataType* dtype) {
-  NumberClass* found = find_class(leaf->type);
-  if (found == nullptr) return TensorRef();
-  if (found->offset == 0) found->offset = find_offset(leaf, &found->dtype);
-  const NumberClass expected = *found;
-  if (expected.offset < 0 || (dtype != nullptr && !same_dtype(expected.dtype, *dtype))) {
+  const NumberClass* found = readable_class(leaf);
+  if (found == nullptr || (dtype != nullptr && !same_dtype(found->dtype, *dtype))) {
     return TensorRef();
   }
+  const NumberClass expected = *found;
   TensorRef tensor = new_tensor(shape, expected.dtype);
   return copy_values(object, shape, expected, tensor->dl.data) ? static_cast<TensorRef&&>(tensor)
                                                                : TensorRef();
 }
 
 TensorRef tensor_by_numpy(PyObject* object, const Shape& shape) {
-  PyObject* last = nullptr;
-  if (!holds_numbers(object, shape, 0, &last) || last == nullptr) return TensorRef();
+  Mixture mixture;
+  if (!holds_numbers(object, shape, 0, &mixture) || mixture.last == nullptr) return TensorRef();
+  TensorRef tensor = natural_tensor(object, shape, mixture.python);
+  if (tensor.get() != nullptr) return tensor;
   const Ref array(call(state.numpy_array, object));
   if (!has_plain_dtype(array.get())) return TensorRef();  // objects, for an int that is too large
   bool copied;
   return import_ndarray(array.get(), false, &copied);
+}
+
+NumberKind wider_of(NumberKind kind, PyObject* number) {
+  if (kind == kBools || kind == kBigInts) return kNone;
+  const NumberClass* known = readable_class(number);
+  // Another int may be beyond int64, and then both are uint64.
+  if (known != nullptr && kind == kInts && key_of(*known) == key_of(kDLUInt, 64)) return kNone;
+  double real, imaginary;
+  if (read_numpy_number(number, &real)) return kReals;
+  return read_numpy_number(number, &real, &imaginary) ? kComplexes : kNone;
+}
+
+bool read_numpy_number(PyObject* number, int64_t* out) {
+  const NumberClass* known = readable_class(number);
+  if (known == nullptr) return false;
+  switch (key_of(*known)) {
+    case key_of(kDLBool, 8): return load<uint8_t>(number, *known, out);
+    case key_of(kDLInt, 8): return load<int8_t>(number, *known, out);
+    case key_of(kDLInt, 16): return load<int16_t>(number, *known, out);
+    case key_of(kDLInt, 32): return load<int32_t>(number, *known, out);
+    case key_of(kDLInt, 64): return load<int64_t>(number, *known, out);
+    case key_of(kDLUInt, 8): return load<uint8_t>(number, *known, out);
+    case key_of(kDLUInt, 16): return load<uint16_t>(number, *known, out);
+    case key_of(kDLUInt, 32): return load<uint32_t>(number, *known, out);
+    default: return false;
+  }
+}
+
+bool read_numpy_number(PyObject* number, double* out) {
+  const NumberClass* known = readable_class(number);
+  if (known == nullptr) return false;
+  switch (key_of(*known)) {
+    case key_of(kDLUInt, 64): return load<uint64_t>(number, *known, out);
+    case key_of(kDLFloat, 32): return load<float>(number, *known, out);
+    case key_of(kDLFloat, 64): return load<double>(number, *known, out);
+    default: break;
+  }
+  int64_t whole;
+  if (!read_numpy_number(number, &whole)) return false;
+  *out = static_cast<double>(whole);
+  return true;
+}
+
+bool read_numpy_number(PyObject* number, double* real, double* imaginary) {
+  *imaginary = 0;
+  if (read_numpy_number(number, real)) return true;
+  const NumberClass* known = readable_class(number);
+  if (known == nullptr) return false;
+  switch (key_of(*known)) {
+    case key_of(kDLComplex, 64):
+      return load<float>(number, *known, real) && load<float>(number, *known, imaginary, 1);
+    case key_of(kDLComplex, 128):
+      return load<double>(number, *known, real) && load<double>(number, *known, imaginary, 1);
+    default: return false;
+  }
 }
 
 void note_number_classes(PyObject* types) {

@@ -32,7 +32,7 @@ bool read_int(PyObject* value, uint64_t* out) {
   return false;
 }
 
-/// A real number as a double; false for others and for what is beyond its range.
+/// A real number, NumPy's included, as a double; false for others and for what is beyond its range.
 bool read_real(PyObject* value, double* out) {
   if (value->type == api.float_type) {
     *out = api.PyFloat_AsDouble(value);
@@ -42,7 +42,7 @@ bool read_real(PyObject* value, double* out) {
     *out = value == api.true_ ? 1 : 0;
     return true;
   }
-  if (value->type != api.long_type) return false;
+  if (value->type != api.long_type) return read_numpy_number(value, out);
   *out = api.PyLong_AsDouble(value);
   if (*out != -1 || api.PyErr_Occurred() == nullptr) return true;
   api.PyErr_Clear();
@@ -102,7 +102,18 @@ struct BFloat16 {
 };
 
 // How a number becomes an element: one class for each kind of dtype. `kStrict`: of its own kind
-// only.
+// only, and beside ints beyond int64 no numbers of NumPy's, which has rules of its own for those.
+
+/// An integer of NumPy's as a number of C, or false if it does not fit.
+template <typename Wide>
+bool read_numpy_int(PyObject* value, Wide* out) {
+  int64_t number;
+  if (!read_numpy_number(value, &number) || (std::is_unsigned<Wide>::value && number < 0)) {
+    return false;
+  }
+  *out = static_cast<Wide>(number);
+  return true;
+}
 
 template <typename T, bool kStrict>
 struct Integers {
@@ -114,8 +125,9 @@ struct Integers {
       if (!read_int(value, &wide)) return false;
     } else if (value->type == api.bool_type) {
       wide = value == api.true_ ? 1 : 0;
-    } else if (kStrict || value->type != api.float_type ||
-               !whole_of(api.PyFloat_AsDouble(value), &wide)) {
+    } else if (value->type == api.float_type) {
+      if (kStrict || !whole_of(api.PyFloat_AsDouble(value), &wide)) return false;
+    } else if ((kStrict && std::is_unsigned<T>::value) || !read_numpy_int(value, &wide)) {
       return false;
     }
     *out = static_cast<T>(wide);
@@ -144,7 +156,7 @@ struct Complexes {
     if (value->type == api.complex_type) {
       real = api.PyComplex_RealAsDouble(value);
       imaginary = api.PyComplex_ImagAsDouble(value);
-    } else if (!read_real(value, &real)) {
+    } else if (!read_real(value, &real) && !read_numpy_number(value, &real, &imaginary)) {
       return false;
     }
     *out = {static_cast<T>(real), static_cast<T>(imaginary)};
@@ -244,14 +256,15 @@ const Natural kNatural[] = {{{kDLBool, 8, 1}, fill<Bools<true>>},
                             {{kDLFloat, 64, 1}, fill<Reals<double>>},
                             {{kDLComplex, 128, 1}, fill<Complexes<double>>}};
 
-/// Tries the kind of the first number, and the next wider one when one comes that does not fit.
-TensorRef natural_tensor(PyObject* object, const Shape& shape, PyObject* leaf) {
-  NumberKind kind = leaf == nullptr ? kReals : natural_of(leaf);
+}  // namespace
+
+TensorRef natural_tensor(PyObject* object, const Shape& shape, NumberKind kind) {
   while (kind < kNone) {
     TensorRef tensor = new_tensor(shape, kNatural[kind].dtype);
     PyObject* misfit = kNatural[kind].fill(object, shape, tensor->dl.data);
     if (misfit == nullptr) return tensor;
-    const NumberKind wanted = natural_of(misfit);
+    NumberKind wanted = natural_of(misfit);
+    if (wanted == kNone) wanted = wider_of(kind, misfit);
     if (wanted == kInts && kind == kInts) {
       kind = kBigInts;
     } else if (wanted > kind) {
@@ -262,8 +275,6 @@ TensorRef natural_tensor(PyObject* object, const Shape& shape, PyObject* leaf) {
   }
   return TensorRef();
 }
-
-}  // namespace
 
 TensorRef new_tensor(const Shape& shape, DLDataType dtype) {
   DLDevice cpu{};
@@ -286,7 +297,7 @@ TensorRef tensor_of_numbers(PyObject* object, const DLDataType* dtype) {
     return tensor_by_numpy(object, shape);
   }
   if (dtype == nullptr) {
-    TensorRef tensor = natural_tensor(object, shape, leaf);
+    TensorRef tensor = natural_tensor(object, shape, leaf == nullptr ? kReals : natural_of(leaf));
     return tensor.get() == nullptr ? tensor_by_numpy(object, shape)
                                    : static_cast<TensorRef&&>(tensor);
   }

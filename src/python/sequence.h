@@ -55,6 +55,20 @@ TensorRef tensor_of_one_class(PyObject* object, const Shape& shape, PyObject* le
 /// promotes by its rules. None for all else.
 TensorRef tensor_by_numpy(PyObject* object, const Shape& shape);
 
+/// The kind for a list in which a number of NumPy's does not fit `kind`, as NumPy promotes: beside a
+/// float of Python's all real numbers are float64. kNone where that depends on the other numbers.
+NumberKind wider_of(NumberKind kind, PyObject* number);
+
+/// The value of a number of NumPy's, if it is an integer within int64, a real number, or any. False
+/// for others, and for the 16-bit floats.
+bool read_numpy_number(PyObject* number, int64_t* out);
+bool read_numpy_number(PyObject* number, double* out);
+bool read_numpy_number(PyObject* number, double* real, double* imaginary);
+
+/// Numbers of Python, and of NumPy beside them, of which some are of this kind; tries the next wider
+/// one when a number comes that does not fit. None for all else.
+TensorRef natural_tensor(PyObject* object, const Shape& shape, NumberKind kind);
+
 /// Keeps NumPy's classes of numbers, a tuple, and forgets those of a former interpreter.
 void note_number_classes(PyObject* types);
 void clear_number_classes() noexcept;

@@ -134,13 +134,16 @@ def test_ranges_are_sequences_of_ints():
 
 
 def test_lists_of_numpys_numbers_have_numpys_dtype():
-    scalars = [numpy.bool_(1), numpy.int8(1), numpy.int16(2), numpy.uint64(3), numpy.float16(1),
-               numpy.float32(2), numpy.float64(3), numpy.complex64(1j), True, 2, 0.5, 1j]  # fmt: skip
-    for pair in itertools.product(scalars, repeat=2):
-        for value in ([*pair], [pair, pair]):
+    scalars = [numpy.bool_(1), numpy.int8(-1), numpy.uint16(2), numpy.int64(-2**63), numpy.uint64(3),
+               numpy.uint64(2**64 - 1), numpy.float16(1), numpy.float32(0.1), numpy.float64(3),
+               numpy.complex64(1j), numpy.complex128(0.1), True, 2, 2**53 + 1, 2**63, 0.5, 1j]  # fmt: skip
+    for numbers in itertools.product(scalars, repeat=3):
+        if not any(isinstance(number, numpy.generic) for number in numbers):
+            continue  # Python's own have rules of dlx's
+        for value in ([*numbers], [numbers[:2], numbers[1:]]):
             tensor, array = dlx.asarray(value), numpy.asarray(value)
-            assert (tensor.dtype, tensor.shape) == (array.dtype, array.shape)
-            assert tensor.tolist() == array.tolist()
+            assert (tensor.dtype, tensor.shape) == (array.dtype, array.shape), value
+            assert tensor.numpy().tobytes() == array.tobytes(), value
 
 
 @pytest.mark.parametrize("letter", "?bhilqBHILQefdFD")
@@ -188,12 +191,14 @@ def test_lists_with_numpys_numbers_that_no_tensor_holds():
         dlx.asarray([half, "x"])
 
 
-@pytest.mark.parametrize("number", [0.5, numpy.float32(0.5)], ids=type)
-def test_lists_that_an_allocator_changes_meanwhile_are_read_safely(number):
+@pytest.mark.parametrize(
+    "pair", [(0.5, 0.5), (numpy.float32(0.5),) * 2, (0.5, numpy.float32(0.5))], ids=str
+)
+def test_lists_that_an_allocator_changes_meanwhile_are_read_safely(pair):
     from dlx import raw
 
-    dlx.asarray([number])
-    numbers = [[number, number] for _ in range(100)]
+    dlx.asarray(pair)
+    numbers = [[*pair] for _ in range(100)]
     blocks = []
 
     def allocate(size, alignment, *_):
