@@ -85,9 +85,15 @@ int64_t to_int64_slow(PyObject* object, const char* name, PyObject* overflow) {
 Int64List::Int64List(PyObject* object, const char* name) {
   numbers_ = inline_;
   if (api.PyIndex_Check(object) != 0) {
-    numbers_[0] = to_int64(object, name);
-    count_ = 1;
-    return;
+    // Arrays have an __index__, too, which refuses those with axes.
+    const Ref index(api.PyNumber_Index(object));
+    if (!index && api.PyErr_ExceptionMatches(api.type_error) == 0) throw PythonError();
+    if (index) {
+      numbers_[0] = to_int64(index.get(), name);
+      count_ = 1;
+      return;
+    }
+    api.PyErr_Clear();
   }
   Ref tuple(api.PySequence_Tuple(object));
   if (!tuple) {

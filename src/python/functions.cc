@@ -1,4 +1,5 @@
 #include <cstdlib>
+#include <optional>
 
 #include "src/base/checked.h"
 #include "src/device/registry.h"
@@ -53,15 +54,15 @@ PyObject* wrap_pointer(PyObject*, PyObject* const* args, intptr_t nargs, PyObjec
     description.data = api.PyLong_AsVoidPtr(args[0]);
     if (description.data == nullptr && api.PyErr_Occurred() != nullptr) throw PythonError();
     const Int64List shape(args[1], "shape");
-    const bool strided = args[2] != api.none;
-    const Int64List strides(strided ? args[2] : args[1], "strides");
-    if (strides.count() != shape.count()) {
-      raise(api.value_error, "from_pointer: `strides` has %d numbers (expected %d, one an axis)",
-            strides.count(), shape.count());
+    std::optional<Int64List> strides;
+    if (args[2] != api.none) strides.emplace(args[2], "strides");
+    if (strides && strides->count() != shape.count()) {
+      fail(DLX_ERROR_INVALID_ARGUMENT, "`strides` has %d numbers (expected %d, one for each axis)",
+           strides->count(), shape.count());
     }
     description.ndim = shape.count();
     description.shape = const_cast<int64_t*>(shape.data());
-    description.strides = strided ? const_cast<int64_t*>(strides.data()) : nullptr;
+    description.strides = strides ? const_cast<int64_t*>(strides->data()) : nullptr;
     description.dtype = read_dtype_code(args[3]);
     description.device = read_device_code(args[4]);
     const auto flags = static_cast<uint64_t>(to_int64(args[5], "flags"));

@@ -87,6 +87,25 @@ def test_shape_changes():
     assert tensor.view("int32").shape == (2, 6)
 
 
+@pytest.mark.parametrize("library", ["dlx", "numpy", "torch"])
+def test_arrays_of_integers_are_sequences_of_them(library):
+    make = getattr(pytest.importorskip(library), "tensor" if library == "torch" else "asarray")
+    tensor = dlx.asarray([[1, 2, 3], [4, 5, 6]])
+
+    assert tensor.permute_dims(make([1, 0])).tolist() == tensor.T.tolist()
+    assert tensor.reshape(make([3, 2])).shape == dlx.empty(make([3, 2])).shape == (3, 2)
+    assert tensor.reshape(make(6)).shape == tensor.reshape(make([6])).shape == (6,)
+    assert dlx.empty(make(3)).shape == dlx.empty(make([3])).shape == (3,)
+    memory = bytearray(24)
+    view = dlx.from_pointer(
+        dlx.asarray(memory).data_ptr, make([2, 3]), "int32", strides=make([1, 2]), owner=memory
+    )
+    assert (view.shape, view.strides) == ((2, 3), (1, 2))
+    for wrong in (make(1.5), make([1.5]), make([[1, 2]])):
+        with pytest.raises(TypeError):
+            dlx.empty(wrong)
+
+
 @pytest.mark.parametrize(
     "wrong",
     [

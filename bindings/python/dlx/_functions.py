@@ -58,16 +58,10 @@ def from_pointer(
     """
     code = dtypes.dtype_code(dtype)
     where = device_code(device)
-    extents = _numbers(shape, "shape")
-    steps = None if strides is None else _numbers(strides, "strides")
-    if steps is not None and len(steps) != len(extents):
-        raise InvalidArgumentError(
-            f"`strides` has {len(steps)} numbers (expected {len(extents)}, one for each axis)"
-        )
     if on_release is not None and not callable(on_release):
         raise TypeError(f"`on_release` is not callable (got {type(on_release).__name__})")
     flags = _READ_ONLY if readonly else 0
-    return _native._wrap(_address(ptr), extents, steps, code, where, flags, owner, on_release)
+    return _native._wrap(_address(ptr), shape, strides, code, where, flags, owner, on_release)
 
 
 def _address(ptr: Any) -> int:
@@ -102,16 +96,6 @@ def _ctypes_address(ptr: Any) -> int | None:
     return None
 
 
-def _numbers(value: Any, argument: str) -> tuple[int, ...]:
-    """A tuple of ints out of an int or a sequence of them."""
-    if hasattr(value, "__index__"):
-        return (value.__index__(),)
-    try:
-        return tuple(number.__index__() for number in value)
-    except (TypeError, AttributeError):
-        raise TypeError(f"`{argument}` is not a sequence of ints (got {value!r:.80})") from None
-
-
 def empty(
     shape: SupportsIndex | Sequence[SupportsIndex],
     *,
@@ -131,7 +115,7 @@ def empty(
         RuntimeError: no such device on this machine (`UnavailableError`).
         BufferError: a device that dlx cannot allocate on (`UnsupportedError`).
     """
-    return _native._empty(_numbers(shape, "shape"), dtypes.dtype_code(dtype), device_code(device))
+    return _native._empty(shape, dtypes.dtype_code(dtype), device_code(device))
 
 
 def set_num_threads(num_threads: int, /) -> None:

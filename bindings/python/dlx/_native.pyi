@@ -208,8 +208,8 @@ def convert(
 def copyto(dst: object, src: object, /, *, stream: Any = None) -> None: ...
 def _wrap(
     ptr: int,
-    shape: tuple[int, ...],
-    strides: tuple[int, ...] | None,
+    shape: SupportsIndex | Sequence[SupportsIndex],
+    strides: SupportsIndex | Sequence[SupportsIndex] | None,
     dtype: tuple[int, int, int],
     device: tuple[int, int],
     flags: int,
@@ -223,7 +223,10 @@ def _from_arrow(schema: object, array: object, copy: bool | None, /) -> tuple[Te
 def _from_arrow_object(obj: object, copy: bool | None, /) -> tuple[Tensor, bool]: ...
 def _from_arrow_stream(obj: object, copy: bool | None, /) -> tuple[Tensor, bool]: ...
 def _empty(
-    shape: tuple[int, ...], dtype: tuple[int, int, int], device: tuple[int, int], /
+    shape: SupportsIndex | Sequence[SupportsIndex],
+    dtype: tuple[int, int, int],
+    device: tuple[int, int],
+    /,
 ) -> Tensor: ...
 def _handle(tensor: Tensor, /) -> int: ...
 def _adopt(handle: int, /) -> Tensor: ...
