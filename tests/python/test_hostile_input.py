@@ -8,6 +8,7 @@ import ctypes
 import gc
 import sys
 import types
+import weakref
 
 import pytest
 
@@ -201,6 +202,16 @@ def test_subclasses_of_ndarray_whose_attributes_lie():
         shape = property(lambda self: 1 / 0)
 
     assert dlx.asarray(SIX.view(Liar)).tolist() == SIX.tolist()
+
+
+def test_weak_references_are_refused_for_they_keep_nothing_alive():
+    array = numpy.ones(3)
+    for proxy in (weakref.proxy(array), weakref.proxy(interface().keep)):
+        for take in (dlx.asarray, dlx.from_dlpack, lambda x: dlx.convert(x, "numpy")):
+            with pytest.raises(dlx.UnsupportedError, match=r"weakref\.proxy keeps no memory alive"):
+                take(proxy)
+    with pytest.raises(dlx.UnsupportedError, match=r"weakref\.proxy"):
+        dlx.asarray([weakref.proxy(array)])
 
 
 def test_structured_masked_entries_are_refused_as_structured():

@@ -7,6 +7,7 @@ so `sys.modules` and the class's own name tell what it is.
 from __future__ import annotations
 
 import sys
+from _weakref import CallableProxyType, ProxyType
 
 from dlx.dtypes import explain_numpy_dtype
 from dlx.errors import UnsupportedError
@@ -29,6 +30,8 @@ LATE_ARROW = 1024  # with PLAIN: it has __arrow_c(_device)_array__, after the ar
 LATE_ARROW_STREAM = 2048  # with PLAIN: likewise __arrow_c_stream__
 BOOLEAN = 4096  # a truth value, although NumPy before 2.3 lets it pass for an int (__index__)
 
+# They pass every protocol on, and keep nothing alive.
+_PROXIES = (ProxyType, CallableProxyType)
 # Packages whose classes wrap numbers with a meaning that a plain tensor loses.
 # TensorFlow's strings abort the process when they are exported.
 _GUARDED_PACKAGES = frozenset({"astropy", "pint", "scipy", "sparse", "tensorflow", "unyt"})
@@ -72,6 +75,8 @@ def has(cls: type, name: str) -> bool:
 
 def classify(cls: type, /) -> int:
     """How objects of class `cls` are imported: the sum of the bits above. Called once per class."""
+    if cls in _PROXIES:
+        return GUARD
     numpy = sys.modules.get("numpy")
     torch = sys.modules.get("torch")
     packages = {package_of(base) for base in cls.__mro__}
@@ -149,8 +154,12 @@ def guard(obj: Any, /) -> None:
 
     Raises:
         UnsupportedError: masked entries, a unit, a sparse layout, a torch tensor without plain
-            memory, or a NumPy dtype that DLPack has not.
+            memory, a NumPy dtype that DLPack has not, or a weak reference.
     """
+    if type(obj) in _PROXIES:
+        raise UnsupportedError(
+            "a weakref.proxy keeps no memory alive: pass the array that it stands for"
+        )
     torch = sys.modules.get("torch")
     if torch is not None and hasattr(torch, "Tensor") and isinstance(obj, torch.Tensor):
         from dlx import _guard_torch
