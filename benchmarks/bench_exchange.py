@@ -214,13 +214,15 @@ def measure_rows(elsewhere: str | None, only: str | None) -> list[str]:
         elif not elsewhere:
             print(f"left out: rows with {module}, which is not installed", file=sys.stderr)
     lines: list[str] = []
+    asked = set()
     for what, ours, peer, goal, modules in ROWS:
         if only is not None and only not in modules:
             continue
         if not present.issuperset(modules):
-            missing = sorted(set(modules) - present)
-            if elsewhere:
-                lines += rows_elsewhere(elsewhere, missing[0])
+            missing = sorted(set(modules) - present)[0]
+            if elsewhere and missing not in asked:
+                lines += rows_elsewhere(elsewhere, missing)
+                asked.add(missing)
             continue
         print(f"  {what}: {ours} beside {peer}", file=sys.stderr)
         own, other = nanoseconds([ours, peer], namespace)
