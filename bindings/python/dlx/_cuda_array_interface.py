@@ -5,7 +5,9 @@ Source: numba's documentation, "CUDA Array Interface (Version 3)".
 
 from __future__ import annotations
 
-from dlx import _capi, _native
+import weakref
+
+from dlx import _capi, _native, _streams
 from dlx.errors import InvalidArgumentError, UnsupportedError
 
 TYPE_CHECKING = False
@@ -13,18 +15,22 @@ if TYPE_CHECKING:
     from typing import Any
 
     from dlx._native import Tensor
+    from dlx._streams import Stream
     from dlx.dtypes import DTypeCode
 
 _CUDA, _MANAGED = 2, 13  # kDLCUDA, kDLCUDAManaged
 _ON_DEVICE = (_CUDA, _MANAGED, 3)  # and kDLCUDAHost, which kernels can use as well
 _READ_ONLY = 1  # DLPACK_FLAG_BITMASK_READ_ONLY
+# By the id of a Tensor that lives: the streams whose handles it gave out.
+_shown: dict[int, list[Stream]] = {}
 
 
 def export(tensor: Tensor) -> dict[str, Any]:
     """What `Tensor.__cuda_array_interface__` gives.
 
     `stream` is dlx's current stream of the device, after it was made to wait for what the data is
-    waiting for: work that the consumer puts behind that stream finds the data ready.
+    waiting for: work that the consumer puts behind that stream finds the data ready. A `dlx.Stream`
+    lives as long as the Tensor then, as the interface demands of whoever names a stream.
 
     Raises:
         AttributeError: data elsewhere, or a dtype without typestr.
@@ -45,8 +51,26 @@ def export(tensor: Tensor) -> dict[str, Any]:
         "data": (0 if empty else tensor.data_ptr, tensor.readonly),
         "strides": None if compact else tuple(stride * size for stride in tensor.strides),
         # None says that nothing has to be waited for.
-        "stream": None if empty else _native._ready_on_current(tensor),
+        "stream": None if empty else _stream_for(tensor),
     }
+
+
+def _stream_for(tensor: Tensor) -> int:
+    handle = _native._ready_on_current(tensor)
+    for stream in _streams.entered():
+        if stream.handle == handle and stream.device.device_type == _CUDA:
+            _keep(stream, tensor)
+    return handle
+
+
+def _keep(stream: Stream, tensor: Tensor) -> None:
+    """Keep the stream alive as long as the Tensor."""
+    key = id(tensor)
+    if key not in _shown:
+        weakref.finalize(tensor, _shown.pop, key, None).atexit = False
+    kept = _shown.setdefault(key, [])
+    if not any(stream is other for other in kept):  # equal ones need not be owners
+        kept.append(stream)
 
 
 def read(obj: Any) -> Tensor:

@@ -390,3 +390,8 @@ def current_stream(device: DeviceLike = "cuda", /) -> Stream:
     handle = _capi.stream_get_current(code)
     known = _thread.current.get(code)
     return known if known is not None and known._handle == handle else Stream(handle, device=code)
+
+
+def entered() -> tuple[Stream, ...]:
+    """The streams that are the calling thread's current ones by a `with`."""
+    return tuple(_thread.current.values())

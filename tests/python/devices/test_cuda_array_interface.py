@@ -70,6 +70,31 @@ def test_the_stream_is_the_current_one_and_finds_the_data_ready(driver):
     memory.close()
 
 
+def test_the_stream_lives_as_long_as_the_tensor(driver):
+    tensor, other = dlx.empty(4, device=CUDA), dlx.empty(4, device=CUDA)
+    before = driver.report().streams
+    for _ in range(2):
+        stream = dlx.Stream(device=CUDA)
+        with dlx.Stream(stream.handle, device=CUDA):  # which is equal, and owns nothing
+            assert tensor.__cuda_array_interface__["stream"] == stream.handle
+        with stream:
+            for _ in range(3):
+                assert tensor.__cuda_array_interface__["stream"] == stream.handle
+            assert other.__cuda_array_interface__["stream"] == stream.handle
+        ends = weakref.ref(stream)
+        del stream
+        gc.collect()
+        assert ends() is not None
+    assert driver.report().streams == before + 2
+    del tensor
+    gc.collect()
+    assert driver.report().streams == before + 2
+    del other
+    gc.collect()
+    assert driver.report().streams == before
+    assert ends() is None
+
+
 @pytest.mark.parametrize("device", ["cuda:0", "cuda:1", "cuda_managed"])
 def test_where_it_is(device):
     assert hasattr(dlx.empty(3, device=device), "__cuda_array_interface__")

@@ -288,8 +288,7 @@ def test_late_writes_of_numba_are_seen(numba):
 def test_numba_sees_late_writes(numba):
     pinned = numba.pinned_array((512, 512), "f4")
     pinned[...] = 0
-    side = dlx.Stream(device=CUDA)  # the interface passes on its handle, which owns nothing
-    with dlx.stream(side):
+    with dlx.Stream(device=CUDA):  # which the Tensor, and so `x`, keeps
         tensor = dlx.asarray(5.0, dtype="float32", device=CUDA).broadcast_to((512, 512))
         x = numba.as_cuda_array(tensor.contiguous())
     x.copy_to_host(pinned, stream=x.stream)
