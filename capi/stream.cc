@@ -23,7 +23,7 @@ Backend& require_streams(int32_t device_type, int32_t device_id) {
 /// The same, and a stream that work can be given to.
 Backend& require_stream(int32_t device_type, int32_t device_id, int64_t stream) {
   Backend& backend = require_streams(device_type, device_id);
-  backend.check_stream(stream);
+  check_work_stream(device_type, stream);
   return backend;
 }
 
@@ -75,7 +75,7 @@ dlx_status dlx_stream_synchronize(int32_t device_type, int32_t device_id, int64_
 dlx_status dlx_stream_wait(int32_t device_type, int32_t device_id, int64_t stream, int64_t other) {
   return guard(__func__, [&] {
     Backend& backend = require_stream(device_type, device_id, stream);
-    backend.check_stream(other);
+    check_work_stream(device_type, other);
     follow_stream(backend, device_id, stream, device_id, other);
   });
 }
@@ -108,10 +108,7 @@ dlx_status dlx_tensor_wait_on_stream(dlx_tensor* tensor, int64_t stream) {
 dlx_status dlx_tensor_written_on_stream(dlx_tensor* tensor, int64_t stream) {
   return guard(__func__, [&] {
     require(tensor, "tensor");
-    check_stream(static_cast<int32_t>(tensor->dl.device.device_type), stream);
-    if (stream == -1) {
-      fail(DLX_ERROR_INVALID_ARGUMENT, "`stream` -1 names no stream that writes");
-    }
+    check_work_stream(static_cast<int32_t>(tensor->dl.device.device_type), stream);
     note_written(tensor, stream);
   });
 }

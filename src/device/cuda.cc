@@ -14,8 +14,7 @@ class CudaBackend final : public GpuBackend {
   void check_stream(int64_t number) const override {
     if (number >= 1) return;
     fail(DLX_ERROR_INVALID_ARGUMENT,
-         "`stream` is not a CUDA stream (got %lld, expected 1, 2 or a handle; 0 is ambiguous, "
-         "and -1 only says that nothing is to be ordered where data is handed over)",
+         "`stream` is not a CUDA stream (got %lld, expected 1, 2 or a handle; 0 is ambiguous)",
          static_cast<long long>(number));
   }
 

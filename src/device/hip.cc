@@ -14,8 +14,7 @@ class HipBackend final : public GpuBackend {
   void check_stream(int64_t number) const override {
     if (number == 0 || number > 2) return;
     fail(DLX_ERROR_INVALID_ARGUMENT,
-         "`stream` is not a ROCm stream (got %lld, expected 0 or a handle; -1 only says that "
-         "nothing is to be ordered where data is handed over)",
+         "`stream` is not a ROCm stream (got %lld, expected 0 or a handle)",
          static_cast<long long>(number));
   }
 

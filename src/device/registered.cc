@@ -49,7 +49,6 @@ class RegisteredBackend final : public Backend {
   StreamHandle default_stream() const noexcept override { return f_.default_stream; }
   void check_stream(int64_t number) const override {
     if (!has_streams()) Backend::check_stream(number);
-    if (number == -1) fail(DLX_ERROR_INVALID_ARGUMENT, "`stream` -1 names no stream");
   }
   StreamHandle create_stream(int32_t id) override {
     if (!has_streams()) return Backend::create_stream(id);

@@ -75,6 +75,8 @@ void set_default_allocator(int32_t device_type, const dlx_allocator* allocator);
 /// Throws Error(INVALID_ARGUMENT) unless `stream` is -1 or a number that the array API allows for
 /// that device type (None never gets here). Asks no driver.
 void check_stream(int32_t device_type, int64_t stream);
+/// The same for a stream that work is given to or waited for, which -1 is not.
+void check_work_stream(int32_t device_type, int64_t stream);
 
 }  // namespace dlx
 

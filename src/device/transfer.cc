@@ -38,7 +38,7 @@ Site site_of(const Operand& operand, const int64_t* stream) {
   const Worker worker = find_worker(*operand.tensor);
   const int32_t id = worker.backend == nullptr ? operand.tensor->device.device_id : worker.id;
   if (stream != nullptr) {
-    backend.check_stream(*stream);
+    check_work_stream(type, *stream);
     return {&backend, type, id, *stream};
   }
   return {&backend, type, id, current_stream(backend, type, id)};

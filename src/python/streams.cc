@@ -22,12 +22,11 @@ PyObject* new_reference(PyObject* object) {
   return object;
 }
 
-/// _check_stream(type, number): whether the standard allows the number. Asks no driver.
+/// _check_stream(type, number): whether it can be that of a stream. Asks no driver.
 PyObject* check_number(PyObject*, PyObject* const* args, intptr_t nargs, PyObject*) {
   return positional("Stream", nargs, 2, [&] {
     const int64_t number = to_int64(args[1], "handle");
-    check_stream(to_int32(args[0], "device"), number);
-    if (number == -1) fail(DLX_ERROR_INVALID_ARGUMENT, "`handle` -1 is no stream");
+    check_work_stream(to_int32(args[0], "device"), number);
     return new_reference(api.none);
   });
 }
@@ -46,7 +45,7 @@ PyObject* swap_stream(PyObject*, PyObject* const* args, intptr_t nargs, PyObject
     } else {
       const int64_t number = to_int64(args[2], "stream");
       require_device(type, id);
-      check_stream(type, number);
+      check_work_stream(type, number);
       set_current_stream(type, id, number);
     }
     return previous.detach();

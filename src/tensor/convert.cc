@@ -22,11 +22,7 @@ int32_t type_of(const DLDevice& device) noexcept {
 
 /// A stream belongs to the device that the copy works on; the CPU has none.
 void check_copy_stream(const CopyRequest& request, const DLDevice& device) {
-  if (!request.has_stream) return;
-  check_stream(type_of(device), request.stream);
-  if (request.stream == -1) {
-    fail(DLX_ERROR_INVALID_ARGUMENT, "`stream` -1 names no stream that a copy could run on");
-  }
+  if (request.has_stream) check_work_stream(type_of(device), request.stream);
 }
 
 /// What work that is still to be done uses.

@@ -335,10 +335,12 @@ static void late_streams_are_waited_for(void **state) {
   /* -1 asks for no order where data is handed over; there is no such stream to work on. */
   const dlx_copy_options nowhere = {
       .struct_size = sizeof nowhere, .flags = DLX_HAS_STREAM, .stream = -1};
-  assert_fails(dlx_stream_synchronize(LATE, 0, -1), DLX_ERROR_INVALID_ARGUMENT, "-1");
-  assert_fails(dlx_stream_set_current(LATE, 0, -1), DLX_ERROR_INVALID_ARGUMENT, "-1");
+  assert_fails(dlx_stream_synchronize(LATE, 0, -1), DLX_ERROR_INVALID_ARGUMENT,
+               "-1 names no stream");
+  assert_fails(dlx_stream_set_current(LATE, 0, -1), DLX_ERROR_INVALID_ARGUMENT,
+               "-1 names no stream");
   assert_fails(dlx_tensor_copy_from(there, here, &nowhere), DLX_ERROR_INVALID_ARGUMENT,
-               "-1 names no stream that a copy");
+               "-1 names no stream");
   assert_fails(dlx_stream_create(PLAIN, 0, &stream), DLX_ERROR_INVALID_ARGUMENT, "no streams");
   dlx_tensor *all[] = {here, there, copy, back};
   for (size_t i = 0; i < sizeof all / sizeof *all; ++i) dlx_tensor_release(all[i]);

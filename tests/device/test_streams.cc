@@ -331,11 +331,12 @@ void the_host_waits_for_what_it_names(World& world) {
 void impossible_streams_are_refused(World& world) {
   const Tensor tensor = world.empty({4});
   for (const int64_t bad : {int64_t{-1}, int64_t{-2}}) {
+    const char* words = bad == -1 ? "`stream` -1 names no stream" : "`stream` is not a";
     const dlx_copy_options options = on(bad);
     FAILS(dlx_tensor_copy_from(tensor.get(), tensor.get(), &options), DLX_ERROR_INVALID_ARGUMENT,
-          bad == -1 ? "-1 names no stream" : "`stream`");
-    FAILS(dlx_stream_synchronize(world.api.device, 0, bad), DLX_ERROR_INVALID_ARGUMENT, "`stream`");
-    FAILS(dlx_tensor_written_on_stream(tensor.get(), bad), DLX_ERROR_INVALID_ARGUMENT, "`stream`");
+          words);
+    FAILS(dlx_stream_synchronize(world.api.device, 0, bad), DLX_ERROR_INVALID_ARGUMENT, words);
+    FAILS(dlx_tensor_written_on_stream(tensor.get(), bad), DLX_ERROR_INVALID_ARGUMENT, words);
   }
   for (const int64_t bad : {world.api.is_cuda() ? 0 : 1, world.api.is_cuda() ? -2 : 2}) {
     FAILS(dlx_tensor_wait_on_stream(tensor.get(), bad), DLX_ERROR_INVALID_ARGUMENT, "`stream`");
