@@ -55,7 +55,7 @@ dlx_status dlx_stream_create(int32_t device_type, int32_t device_id, int64_t* ou
 dlx_status dlx_stream_destroy(int32_t device_type, int32_t device_id, int64_t stream) {
   return guard(__func__, [&] {
     Backend& backend = require_stream(device_type, device_id, stream);
-    if (stream == backend.default_stream() || stream == 2) {
+    if (backend.is_default(stream)) {
       fail(DLX_ERROR_INVALID_ARGUMENT, "`stream` is a default stream, which cannot be destroyed");
     }
     if (is_captured(backend, device_id, stream)) fail_captured();

@@ -90,6 +90,8 @@ class Backend {
   virtual bool has_streams() const noexcept { return false; }
   /// The stream that the standard takes None for: 1 on CUDA, 0 on ROCm.
   virtual StreamHandle default_stream() const noexcept { return 0; }
+  /// Whether nobody may destroy the stream: the default one, and CUDA's per-thread one.
+  virtual bool is_default(StreamHandle stream) const noexcept { return stream == default_stream(); }
   /// Throws Error(INVALID_ARGUMENT) unless the standard allows that number for this kind of device.
   /// Asks no driver.
   virtual void check_stream(int64_t number) const;

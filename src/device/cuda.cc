@@ -10,6 +10,9 @@ class CudaBackend final : public GpuBackend {
   explicit CudaBackend(GpuDriver& driver) noexcept : GpuBackend(driver) {}
 
   StreamHandle default_stream() const noexcept override { return 1; }
+  bool is_default(StreamHandle stream) const noexcept override {
+    return stream == 1 || stream == 2;
+  }
 
   void check_stream(int64_t number) const override {
     if (number >= 1) return;

@@ -6,7 +6,7 @@
 #define SHIFT ((uintptr_t)1 << 46)
 #define MAX_JOBS 1024
 #define MAX_STREAMS 8
-#define DEFAULT_STREAM 7
+#define DEFAULT_STREAM 1
 
 enum { PLAIN = 201, KERNELS = 202, LATE = 203 };
 
