@@ -247,9 +247,10 @@ void check_stream(int32_t device_type, int64_t stream) {
 void check_work_stream(int32_t device_type, int64_t stream) {
   check_stream(device_type, stream);
   if (stream != -1) return;
-  fail(DLX_ERROR_INVALID_ARGUMENT,
-       "`stream` -1 names no stream: it only says, where data is handed over, that nothing is to be "
-       "ordered");
+  fail(
+      DLX_ERROR_INVALID_ARGUMENT,
+      "`stream` -1 names no stream: it only says, where data is handed over, that nothing is to be "
+      "ordered");
 }
 
 }  // namespace dlx

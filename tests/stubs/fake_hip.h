@@ -2,14 +2,8 @@
 #ifndef DLX_TESTS_STUBS_FAKE_HIP_H_
 #define DLX_TESTS_STUBS_FAKE_HIP_H_
 
-#include <algorithm>
-#include <cstdio>
-#include <cstring>
-#include <type_traits>
-#include <utility>
-
 #include "src/driver/hip.h"
-#include "tests/stubs/engine.h"
+#include "tests/stubs/calls.h"
 
 namespace hip = dlx::hip;
 
@@ -52,44 +46,6 @@ hip::Result in_context(const char* name, Body body) {
     Context* const context = current_context();
     return context->sticky != kOk ? context->sticky : body(context);
   });
-}
-
-/// A call that some captures forbid.
-template <typename Body>
-hip::Result unsafe(const char* name, Body body) {
-  return in_context(name, [&](Context* context) -> int {
-    if (const int error = unsafe_call(); error != kOk) return error;
-    return body(context);
-  });
-}
-
-template <typename Body>
-hip::Result on_stream(const char* name, hip::Stream handle, Body body) {
-  return in_context(name, [&](Context* context) -> int {
-    Stream* stream = nullptr;
-    if (const int error = find_stream(handle, context, &stream); error != kOk) return error;
-    return body(stream, context);
-  });
-}
-
-template <typename Body>
-hip::Result of_device(const char* name, int ordinal, Body body) {
-  return plain(name, [&]() -> int {
-    Device* device = find_device(ordinal);
-    return device == nullptr ? static_cast<int>(kInvalidDevice) : body(device);
-  });
-}
-
-inline uint64_t address(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
-
-inline const Allocation* live_memory(const void* pointer) {
-  const Allocation* allocation = find_memory(address(pointer));
-  return allocation != nullptr && !allocation->freed ? allocation : nullptr;
-}
-
-inline bool is_host(const void* pointer) {
-  const Allocation* allocation = find_memory(address(pointer));
-  return allocation == nullptr || !is_device_only(allocation);
 }
 
 }  // namespace fake

@@ -1,4 +1,4 @@
-// The fake libamdhip64.so: memory and copies.
+// The fake libamdhip64.so: memory and copies, as far as they are not as in CUDA.
 #include "tests/stubs/fake_hip.h"
 
 using namespace fake;
@@ -18,14 +18,6 @@ int allocate_for(Context* context, Memory kind, size_t size, void** out) {
 
 // ---- memory ---------------------------------------------------------------------------------------
 
-FAKE_EXPORT hip::Result hipMemGetInfo(size_t* free, size_t* total) {
-  return in_context(__func__, [&](Context* context) {
-    *total = context->device->memory;
-    *free = *total - context->device->used;
-    return kOk;
-  });
-}
-
 FAKE_EXPORT hip::Result hipMalloc(void** data, size_t size) {
   return unsafe(__func__, [&](Context* context) {
     return allocate_for(context, Memory::kDevice, size, data);
@@ -38,10 +30,6 @@ FAKE_EXPORT hip::Result hipMallocManaged(void** data, size_t size, unsigned) {
   });
 }
 
-FAKE_EXPORT hip::Result hipFree(void* data) {
-  return unsafe(__func__, [&](Context*) { return release(address(data), false); });
-}
-
 FAKE_EXPORT hip::Result hipHostMalloc(void** data, size_t size, unsigned flags) {
   return unsafe(__func__, [&](Context* context) {
     const int error = allocate_for(context, Memory::kHost, size, data);
@@ -50,81 +38,9 @@ FAKE_EXPORT hip::Result hipHostMalloc(void** data, size_t size, unsigned flags) 
   });
 }
 
-FAKE_EXPORT hip::Result hipHostGetFlags(unsigned* flags, void* data) {
-  return in_context(__func__, [&](Context*) {
-    const Allocation* allocation = live_memory(data);
-    if (allocation == nullptr) return static_cast<int>(kInvalidValue);
-    *flags = allocation->host_flags;
-    return static_cast<int>(kOk);
-  });
-}
-
-FAKE_EXPORT hip::Result hipHostFree(void* data) {
-  return unsafe(__func__, [&](Context*) { return release(address(data), true); });
-}
-
-FAKE_EXPORT hip::Result hipHostRegister(void* data, size_t size, unsigned) {
-  return unsafe(__func__, [&](Context* context) { return register_host(context, data, size); });
-}
-
-FAKE_EXPORT hip::Result hipHostUnregister(void* data) {
-  return unsafe(__func__, [&](Context*) { return unregister_host(data); });
-}
-
-FAKE_EXPORT hip::Result hipDeviceGetDefaultMemPool(hip::Pool* out, int device) {
-  return of_device(__func__, device, [&](Device* d) {
-    *out = reinterpret_cast<hip::Pool>(default_pool(d));
-    return kOk;
-  });
-}
-
-FAKE_EXPORT hip::Result hipMemPoolCreate(hip::Pool* out, const hip::PoolProperties* properties) {
-  return plain(__func__, [&]() -> int {
-    Device* device = find_device(properties->location_id);
-    if (properties->allocation_type != hip::kAllocationPinned ||
-        properties->location_type != hip::kLocationDevice || device == nullptr) {
-      return kInvalidValue;
-    }
-    if (attribute_of(*device, hip::kMemoryPoolsSupported) == 0) return kNotSupported;
-    Pool* pool = nullptr;
-    const int error = pool_create(device, &pool);
-    *out = reinterpret_cast<hip::Pool>(pool);
-    return error;
-  });
-}
-
-FAKE_EXPORT hip::Result hipMemPoolDestroy(hip::Pool pool) {
-  return plain(__func__, [&] { return pool_destroy(object<Pool>(pool)); });
-}
-
-FAKE_EXPORT hip::Result hipMemPoolSetAttribute(hip::Pool pool, int attribute, void* value) {
-  return plain(__func__, [&] {
-    if (object<Pool>(pool)->standard) die("the default pool's attributes are not ours");
-    if (attribute == dlx::cuda::kPoolReleaseThreshold) {
-      object<Pool>(pool)->keeps = *static_cast<int64_t*>(value);
-    }
-    return kOk;
-  });
-}
-
-FAKE_EXPORT hip::Result hipMallocFromPoolAsync(void** data, size_t size, hip::Pool pool,
-                                               hip::Stream handle) {
-  return on_stream(__func__, handle, [&](Stream* stream, Context*) {
-    uint64_t result = 0;
-    const int error = allocate_async(object<Pool>(pool), stream, size, &result);
-    *data = reinterpret_cast<void*>(result);
-    return error;
-  });
-}
-
-FAKE_EXPORT hip::Result hipFreeAsync(void* data, hip::Stream handle) {
-  return on_stream(__func__, handle,
-                   [&](Stream* stream, Context*) { return release_async(stream, address(data)); });
-}
-
 FAKE_EXPORT hip::Result hipPointerGetAttributes(hip::PointerAttributes* out, const void* pointer) {
   return plain(__func__, [&]() -> int {
-    const Allocation* allocation = live_memory(pointer);
+    const Allocation* allocation = live_memory(address(pointer));
     *out = hip::PointerAttributes{};
     if (allocation == nullptr) {
       // Memory that HIP does not know: type 0 ("unregistered") from ROCm 6 on; in ROCm 5 an error
@@ -153,54 +69,15 @@ FAKE_EXPORT hip::Result hipPointerGetAttributes(hip::PointerAttributes* out, con
 
 // ---- copies ---------------------------------------------------------------------------------------
 
-FAKE_EXPORT hip::Result hipMemcpyHtoDAsync(void* dst, const void* src, size_t size,
-                                           hip::Stream handle) {
-  return on_stream(__func__, handle, [&](Stream* stream, Context*) {
-    if (!is_host(src)) return static_cast<int>(kInvalidValue);
-    return copy(stream, address(dst), address(src), size);
-  });
-}
-
-FAKE_EXPORT hip::Result hipMemcpyDtoHAsync(void* dst, const void* src, size_t size,
-                                           hip::Stream handle) {
-  return on_stream(__func__, handle, [&](Stream* stream, Context*) {
-    if (!is_host(dst)) return static_cast<int>(kInvalidValue);
-    return copy(stream, address(dst), address(src), size);
-  });
-}
-
-FAKE_EXPORT hip::Result hipMemcpyDtoDAsync(void* dst, const void* src, size_t size,
-                                           hip::Stream handle) {
-  return on_stream(__func__, handle, [&](Stream* stream, Context*) {
-    if (live_memory(dst) == nullptr || live_memory(src) == nullptr) {
-      return static_cast<int>(kInvalidValue);
-    }
-    return copy(stream, address(dst), address(src), size);
-  });
-}
-
 FAKE_EXPORT hip::Result hipMemcpyPeerAsync(void* dst, int dst_device, const void* src,
                                            int src_device, size_t size, hip::Stream handle) {
   return on_stream(__func__, handle, [&](Stream* stream, Context*) {
-    const Allocation* to = live_memory(dst);
-    const Allocation* from = live_memory(src);
+    const Allocation* to = live_memory(address(dst));
+    const Allocation* from = live_memory(address(src));
     if (to == nullptr || from == nullptr || to->context->device->ordinal != dst_device ||
         from->context->device->ordinal != src_device) {
       return static_cast<int>(kInvalidValue);
     }
     return copy(stream, address(dst), address(src), size);
-  });
-}
-
-FAKE_EXPORT hip::Result hipMemsetD8Async(void* dst, unsigned char value, size_t count,
-                                         hip::Stream handle) {
-  return on_stream(__func__, handle, [&](Stream* stream, Context*) {
-    return fill(stream, address(dst), value, 1, count);
-  });
-}
-
-FAKE_EXPORT hip::Result hipMemsetD32Async(void* dst, int value, size_t count, hip::Stream handle) {
-  return on_stream(__func__, handle, [&](Stream* stream, Context*) {
-    return fill(stream, address(dst), static_cast<unsigned>(value), 4, count);
   });
 }

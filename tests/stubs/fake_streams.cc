@@ -1,14 +1,5 @@
-// Streams, captures, events and kernels: the same calls in both drivers, by their own names. Compiled into
-// the fake libcuda.so.1, and with FAKE_HIP into the fake libamdhip64.so.
-#ifdef FAKE_HIP
-#include "tests/stubs/fake_hip.h"
-#define EITHER(cuda, hip) hip
-#else
-#include "tests/stubs/fake_cuda.h"
-#define EITHER(cuda, hip) cuda
-#endif
-
-namespace cu = dlx::cuda;  // HIP's handles and numbers are CUDA's
+// Streams, captures, events and kernels: the same calls in both drivers, by their own names.
+#include "tests/stubs/either.h"
 
 using namespace fake;
 
