@@ -62,6 +62,15 @@ struct Gpu : Fake {
   }
   void free(void* data, int32_t id = 0) { backend.deallocate(kind.type, id, data); }
   int64_t stream() const { return backend.default_stream(); }
+  /// CUDA: device 0's primary context becomes the thread's current one, as other libraries do it.
+  void push_primary() const {
+    int (*retain)(void**, int) = nullptr;
+    int (*push)(void*) = nullptr;
+    void* context = nullptr;
+    load("cuDevicePrimaryCtxRetain", &retain);
+    load("cuCtxPushCurrent_v2", &push);
+    CHECK(retain(&context, 0) == 0 && push(context) == 0);
+  }
 
   const Kind& kind;
   Backend& backend;

@@ -75,18 +75,11 @@ void pools_keep_a_little(void**) {
 void pinned_memory_is_of_every_device(void**) {
   passes([](Gpu& gpu) {
     int (*get_flags)(unsigned*, void*) = nullptr;
-    int (*push)(void*) = nullptr;
-    int (*retain)(void**, int) = nullptr;
     const bool cuda = gpu.kind.type == kDLCUDA;
     gpu.load(cuda ? "cuMemHostGetFlags" : "hipHostGetFlags", &get_flags);
     void* const all[] = {gpu.backend.allocate_pinned(64),
                          gpu.backend.allocate(gpu.kind.host_type, 0, 64, 64)};
-    if (cuda) {  // a context has to be current
-      void* context = nullptr;
-      gpu.load("cuDevicePrimaryCtxRetain", &retain);
-      gpu.load("cuCtxPushCurrent_v2", &push);
-      CHECK(retain(&context, 0) == 0 && push(context) == 0);
-    }
+    if (cuda) gpu.push_primary();  // a context has to be current
     for (void* data : all) {
       unsigned flags = 0;
       CHECK_EQUAL(get_flags(&flags, data), 0);

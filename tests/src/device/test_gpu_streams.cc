@@ -85,15 +85,7 @@ void while_capturing(Gpu& gpu, int64_t stream, const std::function<void()>& body
   gpu.load(cuda ? "cuStreamBeginCapture_v2" : "hipStreamBeginCapture", &begin);
   gpu.load(cuda ? "cuStreamEndCapture" : "hipStreamEndCapture", &end);
   void* graph = nullptr;
-  if (cuda) {  // a context has to be current
-    int (*retain)(void**, int) = nullptr;
-    int (*push)(void*) = nullptr;
-    void* context = nullptr;
-    gpu.load("cuDevicePrimaryCtxRetain", &retain);
-    gpu.load("cuCtxPushCurrent_v2", &push);
-    CHECK_EQUAL(retain(&context, 0), 0);
-    CHECK_EQUAL(push(context), 0);
-  }
+  if (cuda) gpu.push_primary();  // a context has to be current
   CHECK_EQUAL(begin(reinterpret_cast<void*>(stream), dlx::cuda::kCaptureNone), 0);
   body();
   CHECK_EQUAL(end(reinterpret_cast<void*>(stream), &graph), 0);
