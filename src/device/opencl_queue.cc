@@ -19,13 +19,15 @@ constexpr uint64_t kLocalMemory = uint64_t{16} << 10;
 
 Memory as_memory(void* handle) noexcept { return static_cast<Memory>(handle); }
 
-/// A kernel or program that goes with its scope.
+/// A queue or program that goes with its scope, if it could be made.
 template <typename Object>
 class Held {
  public:
   using Release = DriverFunction<Result(Object)>;
   Held(Object object, const Release& release) noexcept : object_(object), release_(release) {}
-  ~Held() { release_(object_); }
+  ~Held() {
+    if (object_ != nullptr) release_(object_);
+  }
   Held(const Held&) = delete;
   Held& operator=(const Held&) = delete;
   Object get() const noexcept { return object_; }
@@ -212,14 +214,14 @@ std::unique_ptr<OpenClQueue::Kernels> OpenClQueue::build() {
   if (cl_.build_program(program.get(), 1, &device_, "", nullptr, nullptr) != opencl::kSuccess) {
     return nullptr;
   }
-  auto built = std::make_unique<Kernels>();
+  auto built = std::make_unique<Kernels>(cl_);
   built->limits.compute_units =
       ask_opencl<opencl::Uint>(cl_.device_info, opencl::kDeviceMaxComputeUnits, device_);
   size_t most = ask_opencl<size_t>(cl_.device_info, opencl::kDeviceMaxWorkGroupSize, device_);
   for (int32_t k = 0; k < gpu::kernel_count(); ++k) {
     opencl::Kernel kernel = cl_.create_kernel(program.get(), gpu::kernel_name(k), &code);
     check_opencl(cl_.create_kernel.symbol, code);
-    built->kernels.push_back(kernel);  // for good, like the context
+    built->kernels.push_back(kernel);
     most = std::min(most, ask_opencl<size_t>(cl_.kernel_group_info, opencl::kKernelWorkGroupSize,
                                              kernel, device_));
   }

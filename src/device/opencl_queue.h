@@ -56,6 +56,13 @@ class OpenClQueue {
 
  private:
   struct Kernels {
+    explicit Kernels(const opencl::Functions& functions) noexcept : cl(functions) {}
+    Kernels(const Kernels&) = delete;
+    Kernels& operator=(const Kernels&) = delete;
+    ~Kernels() {
+      for (opencl::Kernel kernel : kernels) cl.release_kernel(kernel);
+    }
+    const opencl::Functions& cl;
     gpu::Limits limits{};
     std::vector<opencl::Kernel> kernels;
   };

@@ -1,0 +1,89 @@
+#ifndef DLX_TESTS_SRC_DEVICE_OPENCL_FIXTURE_H_
+#define DLX_TESTS_SRC_DEVICE_OPENCL_FIXTURE_H_
+
+#include <csetjmp>
+#include <cstdarg>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <vector>
+
+extern "C" {
+#include <cmocka.h>
+}
+#undef fail
+
+#include "src/copy/plan.h"
+#include "src/device/backend.h"
+#include "src/driver/opencl.h"
+
+namespace dlx_test {
+
+using dlx::Backend;
+namespace cl = dlx::opencl;
+
+/// The backend if it has a device; else says why not.
+inline Backend* backend_or_skip() {
+  if (const char* folder = std::getenv("TEST_TMPDIR")) setenv("POCL_CACHE_DIR", folder, 0);
+  Backend& backend = dlx::opencl_backend();
+  if (backend.count() > 0) return &backend;
+  print_message("skipped: %s\n", backend.reason());
+  return nullptr;
+}
+
+/// Memory of a context that is not dlx's, as another library has it.
+class Foreign {
+ public:
+  Foreign() : cl_(*cl::functions(nullptr)) {
+    cl::Platform platform = nullptr;
+    cl::Device device = nullptr;
+    cl::Result code = 0;
+    cl_.platform_ids(1, &platform, nullptr);
+    cl_.device_ids(platform, cl::kDeviceTypeAll, 1, &device, nullptr);
+    context_ = cl_.create_context(nullptr, 1, &device, nullptr, nullptr, &code);
+    assert_int_equal(code, 0);
+    queue_ = cl_.create_queue(context_, device, 0, &code);
+    assert_int_equal(code, 0);
+  }
+  ~Foreign() {
+    cl_.release_queue(queue_);
+    cl_.release_context(context_);
+  }
+  cl::Memory memory(const std::vector<uint8_t>& bytes) {
+    cl::Result code = 0;
+    cl::Memory memory =
+        cl_.create_buffer(context_, cl::kMemReadWrite, bytes.size(), nullptr, &code);
+    assert_int_equal(code, 0);
+    cl_.enqueue_write(queue_, memory, 1, 0, bytes.size(), bytes.data(), 0, nullptr, nullptr);
+    return memory;
+  }
+  std::vector<uint8_t> read(cl::Memory memory, size_t size) {
+    std::vector<uint8_t> bytes(size);
+    cl_.enqueue_read(queue_, memory, 1, 0, size, bytes.data(), 0, nullptr, nullptr);
+    return bytes;
+  }
+  void release(cl::Memory memory) { cl_.release_memory(memory); }
+
+ private:
+  const cl::Functions& cl_;
+  cl::Context context_;
+  cl::Queue queue_;
+};
+
+/// The plan of a copy inside two buffers.
+inline dlx::CopyPlan plan_of(std::vector<int64_t> shape, std::vector<int64_t> dst_strides,
+                             std::vector<int64_t> src_strides, int64_t item) {
+  DLTensor dst{}, src{};
+  // A plan takes no NULL: one byte further on, and one byte back.
+  dst.data = src.data = reinterpret_cast<void*>(1);
+  dst.ndim = src.ndim = static_cast<int32_t>(shape.size());
+  dst.shape = src.shape = shape.data();
+  dst.strides = dst_strides.data();
+  src.strides = src_strides.data();
+  dst.dtype = src.dtype = {kDLUInt, 8, static_cast<uint16_t>(item)};
+  return dlx::CopyPlan(dst, src, {item, item, item, 1, false}).moved(-1, -1);
+}
+
+}  // namespace dlx_test
+
+#endif  // DLX_TESTS_SRC_DEVICE_OPENCL_FIXTURE_H_

@@ -1,0 +1,187 @@
+// Every call of OpenCL fails in turn, on a real OpenCL: the error names it, nothing leaks, and the same goes
+// well afterwards. dlx's table of OpenCL's functions is made to count and to refuse.
+#include <cstring>
+#include <functional>
+#include <string>
+#include <tuple>
+
+#include "src/base/error.h"
+#include "src/gpu/launch.h"
+#include "tests/src/device/opencl_fixture.h"
+#include "tests/stubs/forked.h"
+#include "tests/support/opencl_leaks.h"
+
+namespace {
+
+using namespace dlx_test;
+using dlx::DeviceAddress;
+
+constexpr cl::Result kRefused = -59;  // CL_INVALID_OPERATION
+
+/// What goes through the table. clBuildProgram counts for nothing: where it fails there are no kernels, for
+/// good.
+struct Watch {
+  int64_t calls = 0;
+  int64_t fails = 0;        ///< the number of the call that is refused; 0: none
+  const char* failed = "";  ///< its name
+  bool builds = true;       ///< clBuildProgram is not refused
+  int64_t live = 0;         ///< objects and events that were made and not released
+  int64_t released_null = 0;
+};
+Watch watch;
+
+bool begins(const char* text, const char* with) {
+  return std::strncmp(text, with, std::strlen(with)) == 0;
+}
+
+/// One function of the table. `Name` tells functions of the same signature apart.
+template <typename Name, typename Signature>
+struct Watched;
+template <typename Name, typename R, typename First, typename... Rest>
+struct Watched<Name, R(First, Rest...)> {
+  static inline dlx::DriverFunction<R(First, Rest...)> real;
+
+  static R call(First first, Rest... rest) {
+    constexpr bool kMakes = !std::is_same_v<R, cl::Result>;
+    if (is("clBuildProgram") ? !watch.builds : ++watch.calls == watch.fails) {
+      watch.failed = real.symbol;
+      if constexpr (kMakes) {
+        *std::get<sizeof...(rest) - 1>(std::tie(rest...)) = kRefused;  // its place comes last
+        return nullptr;
+      } else {
+        return kRefused;
+      }
+    }
+    if constexpr (std::is_pointer_v<First>) {
+      const bool releases = begins(real.symbol, "clRelease");
+      if (releases) --watch.live;
+      if (releases && first == nullptr) ++watch.released_null;
+    }
+    const R result = real(first, rest...);
+    if constexpr (kMakes) watch.live += result != nullptr ? 1 : 0;
+    if (is("clEnqueueMarkerWithWaitList")) ++watch.live;
+    return result;
+  }
+
+  static bool is(const char* symbol) { return std::strcmp(real.symbol, symbol) == 0; }
+};
+
+void watch_all() {
+  auto& table = const_cast<cl::Functions&>(*cl::functions(nullptr));
+#define DLX_DRIVER_FUNCTION(name, symbol, need, ...) \
+  {                                                  \
+    using namespace cl;                              \
+    struct Name {};                                  \
+    using Entry = Watched<Name, __VA_ARGS__>;        \
+    Entry::real = table.name;                        \
+    table.name.call = Entry::call;                   \
+  }
+#include "src/driver/opencl.inc"
+#undef DLX_DRIVER_FUNCTION
+}
+
+/// All that the backend does, once: what it gets is given back, whatever fails.
+void do_everything(Backend& backend, cl::Memory foreign) {
+  struct Cleanup {
+    std::vector<std::function<void()>> steps;
+    ~Cleanup() {
+      for (size_t k = steps.size(); k-- > 0;) steps[k]();
+    }
+  } cleanup;
+  constexpr size_t kSize = 20 * 700;
+  static std::vector<uint8_t> host(kSize);  // a refused wait leaves it in use
+  void* data[2];
+  for (void*& each : data) {
+    each = backend.allocate(kDLOpenCL, 0, kSize, 64);
+    cleanup.steps.emplace_back([&backend, each] { backend.deallocate(kDLOpenCL, 0, each); });
+  }
+  const DeviceAddress first = {data[0], 0}, second = {data[1], 0};
+  backend.copy_from_host(0, 0, first, host.data(), kSize);
+  backend.copy_on_device(0, second, 0, first, 0, kSize);
+  backend.copy_strided(0, 0, second, first, plan_of({60, 70}, {70, 1}, {1, 60}, 1));
+  backend.copy_strided(0, 0, second, first, plan_of({20, 600}, {600, 1}, {700, 1}, 1));
+  backend.copy_on_device(0, {foreign, 0}, 0, first, 0, 64);
+  backend.copy_to_host(0, 0, host.data(), {foreign, 0}, 64);
+  dlx::EventHandle event = backend.record(0, 0);
+  cleanup.steps.emplace_back([&backend, event] { backend.release_event(0, event); });
+  backend.wait(0, 0, event);
+  backend.wait_on_host(0, event);
+  backend.is_done(0, event);
+  backend.copy_to_host(0, 0, host.data(), first, kSize);
+  backend.synchronize(0);
+  dlx_device_properties properties = {};
+  backend.describe(0, &properties);
+}
+
+std::string error_of(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const dlx::Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+/// A case in a process of its own, in which OpenCL is new; skipped where there is none.
+void passes(const std::function<void(Backend&, cl::Memory)>& body) {
+  const Outcome outcome = run_forked([&] {
+    if (backend_or_skip() == nullptr) return;
+    Foreign library;
+    const cl::Memory foreign = library.memory(std::vector<uint8_t>(64));
+    watch_all();
+    body(dlx::opencl_backend(), foreign);
+    CHECK_EQUAL(watch.released_null, 0);
+  });
+  if (!outcome.passed()) print_error("%s", outcome.output.c_str());
+  assert_true(outcome.passed());
+}
+
+// The context and the queue stay when they are made, and so do the kernels.
+void every_call_may_fail(void**) {
+  passes([](Backend& backend, cl::Memory foreign) {
+    const int64_t all = 2 + dlx::gpu::kernel_count();
+    int64_t kept = 0;
+    for (int64_t n = 1;; ++n) {
+      watch.calls = 0;
+      watch.failed = "";
+      watch.fails = n;
+      const std::string text = error_of([&] { do_everything(backend, foreign); });
+      watch.fails = 0;
+      const std::string failed = watch.failed;
+      if (failed.empty()) break;
+      if (begins(failed.c_str(), "clRelease")) {
+        --watch.live;  // lost: nobody can do more
+      } else if (text.find(failed + " failed: CL_INVALID_OPERATION (-59)") == std::string::npos) {
+        std::fprintf(stderr, "call %d, %s, was refused: \"%s\"\n", static_cast<int>(n),
+                     failed.c_str(), text.c_str());
+        CHECK(false);
+      }
+      if (watch.live != kept && watch.live != 2 && watch.live != all) {
+        std::fprintf(stderr, "call %d, %s, was refused: %d objects live\n", static_cast<int>(n),
+                     failed.c_str(), static_cast<int>(watch.live));
+        CHECK(false);
+      }
+      CHECK(watch.live >= kept);
+      kept = watch.live;
+    }
+    CHECK_EQUAL(kept, all);
+  });
+}
+
+// What the kernels would do is done without them, and the program does not stay.
+void kernels_that_cannot_be_built(void**) {
+  passes([](Backend& backend, cl::Memory foreign) {
+    watch.builds = false;
+    do_everything(backend, foreign);
+    CHECK_EQUAL(std::strcmp(watch.failed, "clBuildProgram"), 0);
+    CHECK_EQUAL(watch.live, 2);
+  });
+}
+
+}  // namespace
+
+int main() {
+  const CMUnitTest tests[] = {cmocka_unit_test(every_call_may_fail),
+                              cmocka_unit_test(kernels_that_cannot_be_built)};
+  return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
