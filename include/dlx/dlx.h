@@ -526,6 +526,10 @@ DLX_API dlx_status dlx_tensor_reshape(dlx_tensor *tensor, int32_t ndim, const in
  * Operands that overlap in a way that no order of copying untangles need memory for a temporary. A
  * `dst` whose strides cannot be shown in reasonable time to reach every element once is refused.
  *
+ * On a device this is work on a stream (`options`, else the current one), and may still be to be
+ * done: bare descriptions have no owner, so that the life of both sides until then, and the order
+ * with other work on them, are the caller's matter. dlx_tensor_copy_from sees to both.
+ *
  * @return DLX_OK; DLX_ERROR_INVALID_ARGUMENT (shape or dtype differ, `dst` repeats an element);
  *         DLX_ERROR_UNSUPPORTED (a device that dlx cannot copy on).
  */

@@ -64,3 +64,11 @@ def test_what_one_maker_s_gpu_writes_is_not_written_over_too_early(hip, stream, 
     dlx.copyto(target, source)
     hip.finish()  # the other write, if nobody waited for it
     assert target.to_device("cpu").tolist() == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(("there", "consumer", "host"), [(CUDA, ROCM, 11), (ROCM, CUDA, 3)])
+def test_a_consumer_s_stream_is_one_of_its_own_maker(hip, there, consumer, host):
+    source = dlx.asarray([1, 2, 3, 4], dtype="int32", device=there)
+    stream = dlx.Stream(device=consumer)
+    capsule = source.__dlpack__(stream=stream.handle, dl_device=(host, 0), max_version=(1, 3))
+    assert dlx.from_dlpack(capsule).tolist() == [1, 2, 3, 4]
