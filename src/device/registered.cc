@@ -1,5 +1,6 @@
 #include "src/device/registered.h"
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 
@@ -18,7 +19,7 @@ class RegisteredBackend final : public Backend {
 
   int32_t type() const noexcept { return type_; }
 
-  int32_t count() override { return f_.device_count(f_.user_data); }
+  int32_t count() override { return std::max(f_.device_count(f_.user_data), 0); }
   const char* reason() override {
     return count() > 0 ? "" : "the backend that was registered for it counts no devices";
   }

@@ -372,6 +372,23 @@ static void facts_and_failures_are_the_backends_own(void **state) {
 }
 
 /* A table that lacks a function, or is for a type that has a backend, is refused. */
+static int32_t fewer_than_none(void *user_data) {
+  (void)user_data;
+  return -1;
+}
+
+/* A driver that counts with an error in its hands has no devices. */
+static void fewer_devices_than_none_are_none(void **state) {
+  (void)state;
+  static device unused;
+  dlx_backend table = table_of(&unused, 0, 0);
+  table.device_count = fewer_than_none;
+  assert_ok(dlx_register_backend(207, &table));
+  assert_int_equal(dlx_device_count(207), 0);
+  assert_says(dlx_backend_reason(207), "counts no devices");
+  assert_fails(dlx_device_synchronize(207, 0), DLX_ERROR_UNAVAILABLE, "counts no devices");
+}
+
 static void bad_tables_are_refused(void **state) {
   (void)state;
   static device unused;
@@ -423,6 +440,7 @@ int main(void) {
       cmocka_unit_test_teardown(late_streams_are_waited_for, nothing_is_left),
       cmocka_unit_test_teardown(facts_and_failures_are_the_backends_own, nothing_is_left),
       cmocka_unit_test(bad_tables_are_refused),
+      cmocka_unit_test(fewer_devices_than_none_are_none),
       cmocka_unit_test(older_and_newer_tables_are_taken),
   };
   return cmocka_run_group_tests(tests, register_all, NULL);
