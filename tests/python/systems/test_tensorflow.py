@@ -3,6 +3,8 @@ data that is not 64-byte aligned: each result is computed with."""
 
 from __future__ import annotations
 
+import sys
+
 import arrays
 import numpy
 import pytest
@@ -33,7 +35,7 @@ def test_layouts(layout):
 def test_no_alignment_aborts(shift):
     arrays.run_alone(f"""
 import sys
-sys.path.insert(0, {arrays.__file__.rpartition("/")[0]!r})
+sys.path = {sys.path!r}
 import arrays, dlx, tensorflow as tf
 for dtype in ("float32", "float64", "int8"):
     x = arrays.aligned(64, dtype=dtype, shift={shift})
