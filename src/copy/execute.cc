@@ -60,6 +60,7 @@ bool has_constant_rows(const Schedule& s) noexcept {
   return u.src == 0 && (u.extent >= kMany || u.extent * s.item >= kLong);
 }
 
+/// Those rows, in the order of dst.
 void fill_rows(const Schedule& s, const Kernels& kernels) noexcept {
   Loops loops;
   for (int k = s.ndim - 2; k >= 0; --k) loops.add(s.axes[k]);

@@ -292,8 +292,8 @@ bool run_streamed(const Schedule& schedule, const Kernels& kernels) noexcept {
     return true;
   }
   // In the order of dst, the processor reads and writes best without help.
-  const bool ordered = !schedule.transposes() && schedule.kind != PlaneKind::kSplit;
-  if (ordered || needs_no_buffer(schedule)) return false;
+  const bool in_order = !schedule.transposes() && schedule.kind != PlaneKind::kSplit;
+  if (in_order || needs_no_buffer(schedule)) return false;
   if (run_strips(schedule, kernels, buffers)) return true;
   Tiling tiling;
   if (!tiling.build(schedule)) return false;
