@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "src/copy/lines.h"
 #include "src/copy/loops.h"
 
 namespace dlx {
@@ -20,9 +21,17 @@ struct Move {
 
 struct Moves {
   int64_t count = 1;
+  int64_t dst_reach = 0;  // at most, from the first item; src either way
+  int64_t src_reach = 0;
   Move of[kMostMoves];
 
   Moves() noexcept { of[0] = {0, 0}; }
+
+  /// Whether offsets fit with so much of one more axis.
+  bool reach(const CopyAxis& axis, int64_t times) const noexcept {
+    return axis.dst <= (INT32_MAX - dst_reach) / times &&
+           std::llabs(axis.src) <= (INT32_MAX - src_reach) / times;
+  }
 
   /// Repeats them along one more axis.
   void repeat(const CopyAxis& axis, int64_t times) noexcept {
@@ -33,27 +42,50 @@ struct Moves {
       of[i] = {of[i - count].dst + dst, of[i - count].src + src};
     }
     count = all;
+    dst_reach += axis.dst * times;
+    src_reach += std::llabs(axis.src) * times;
   }
 };
 
+/// Where the items of some moves are in memory: one place in each line, or two. None to begin with.
+struct Lines {
+  int64_t count = 0;
+  int32_t of[kMostMoves];
+
+  Lines() noexcept {}  // NOLINT(modernize-use-equals-default): leaves the table as it is
+
+  void add(const Moves& moves) noexcept {
+    for (int64_t i = 0; i < moves.count; ++i) add(moves.of[i].src);
+  }
+
+ private:
+  void add(int32_t place) noexcept {
+    constexpr int64_t kRecent = 16;
+    for (int64_t i = count; i > 0 && i > count - kRecent; --i) {
+      if (std::abs(place - of[i - 1]) < kLine / 2) return;
+    }
+    of[count++] = place;
+  }
+};
+
+/// Makes `count` moves, at least one for each line, and asks beside it for the lines from `next` on.
 template <int W>
-void follow(char* dst, const char* src, const Move* moves, int64_t count) {
-  for (int64_t i = 0; i < count; ++i) {
+void follow(char* dst, const char* src, const Move* moves, int64_t count, const char* next,
+            const Lines& lines) {
+  int64_t i = 0;
+  for (; i < lines.count; ++i) {
+    __builtin_prefetch(next + lines.of[i], 0, 2);
     std::memcpy(dst + moves[i].dst, src + moves[i].src, W);
   }
+  for (; i < count; ++i) std::memcpy(dst + moves[i].dst, src + moves[i].src, W);
 }
 
-using Follow = void(char* dst, const char* src, const Move* moves, int64_t count);
-
-/// Whether offsets along so much of the axis, and of others like it, fit in 32 bits.
-bool is_near(const CopyAxis& axis, int64_t times) noexcept {
-  constexpr int64_t kReach = INT32_MAX / CopyPlan::kMaxAxes;
-  return axis.dst <= kReach / times && std::llabs(axis.src) <= kReach / times;
-}
+using Follow = void(char* dst, const char* src, const Move* moves, int64_t count, const char* next,
+                    const Lines& lines);
 
 }  // namespace
 
-bool run_by_table(const Schedule& s) noexcept {
+bool run_by_table(const Schedule& s, bool streamed) noexcept {
   static constexpr Follow* kFollow[] = {follow<1>, follow<2>, follow<4>, follow<8>, follow<16>};
   if (s.log_item < 0 || s.ndim < 3 || s.kind == PlaneKind::kCells) return false;
   const int64_t small = s.by_items() ? kSmallByItems : kSmallPlane;
@@ -65,7 +97,7 @@ bool run_by_table(const Schedule& s) noexcept {
   int k = 0;
   for (; k < s.ndim; ++k) {
     const CopyAxis& axis = s.axes[order[k]];
-    if (axis.extent > kMostMoves / moves.count || !is_near(axis, axis.extent)) break;
+    if (axis.extent > kMostMoves / moves.count || !moves.reach(axis, axis.extent)) break;
     moves.repeat(axis, axis.extent);
   }
   // Of the axis that is too long, as much as there is room for; `rest` is left at its end.
@@ -75,7 +107,7 @@ bool run_by_table(const Schedule& s) noexcept {
   if (k < s.ndim) {
     const CopyAxis& axis = s.axes[order[k++]];
     int64_t length = kMostMoves / moves.count;
-    if (!is_near(axis, length)) length = 1;
+    if (!moves.reach(axis, length)) length = 1;
     pieces = {axis.extent / length, axis.dst * length, axis.src * length};
     rest = {axis.extent % length, pieces.dst * pieces.extent, pieces.src * pieces.extent};
     moves_of_rest = moves.count * rest.extent;
@@ -88,12 +120,22 @@ bool run_by_table(const Schedule& s) noexcept {
     loops.add(s.axes[order[k]]);
     loops_of_rest.add(s.axes[order[k]]);
   }
+  const Lines none;
+  Lines lines;
+  if (streamed) lines.add(moves);
   Follow* const run = kFollow[s.log_item];
-  loops.each(s.dst, s.src,
-             [&](char* dst, const char* src) { run(dst, src, moves.of, moves.count); });
+  char* to = nullptr;  // one place behind the loops
+  const char* from = nullptr;
+  loops.each(s.dst, s.src, [&](char* dst, const char* src) {
+    if (from != nullptr) run(to, from, moves.of, moves.count, src, lines);
+    to = dst;
+    from = src;
+  });
+  run(to, from, moves.of, moves.count, nullptr, none);
   if (moves_of_rest > 0) {
-    loops_of_rest.each(s.dst + rest.dst, s.src + rest.src,
-                       [&](char* dst, const char* src) { run(dst, src, moves.of, moves_of_rest); });
+    loops_of_rest.each(s.dst + rest.dst, s.src + rest.src, [&](char* dst, const char* src) {
+      run(dst, src, moves.of, moves_of_rest, nullptr, none);
+    });
   }
   return true;
 }

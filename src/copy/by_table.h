@@ -9,8 +9,9 @@ namespace dlx {
 /// items are written down once, and followed from one place after the other. So an element costs
 /// the same however many axes there are.
 ///
+/// In a large copy (`streamed`), what memory holds of the next place is fetched beside it.
 /// False, with nothing done, where planes are large enough or the item is no power of two.
-bool run_by_table(const Schedule& schedule) noexcept;
+bool run_by_table(const Schedule& schedule, bool streamed) noexcept;
 
 }  // namespace dlx
 

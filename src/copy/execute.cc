@@ -13,7 +13,6 @@
 #include "src/copy/schedule.h"
 #include "src/copy/stream.h"
 #include "src/copy/threads.h"
-#include "src/copy/tiles.h"
 #include "src/copy/tuning.h"
 
 namespace dlx {
@@ -36,6 +35,11 @@ void run_direct(const Schedule& s, const Kernels& kernels) noexcept {
   if (s.ndim <= 2) return copy_plane(s, kernels, plane);
   Loops loops;
   loops.add_others(s, [&](int axis) { return axis == s.u || axis == s.v; });
+  if (s.by_items() || s.kind == PlaneKind::kRows) {
+    const ItemPlanes planes(s, kernels, plane);
+    loops.each(s.dst, s.src, [&](char* dst, const char* src) { planes.copy(dst, src); });
+    return;
+  }
   if (s.kind != PlaneKind::kTranspose || s.staged || v.src < 0) {
     loops.each(s.dst, s.src, [&](char* dst, const char* src) {
       plane.dst = dst;
@@ -89,9 +93,9 @@ void write_in_order(const Schedule& s, const Kernels& kernels) noexcept {
   const CopyAxis& v = s.ndim > 1 ? s.axes[s.ndim - 2] : kNoAxis;
   Loops loops;
   for (int k = s.ndim - 3; k >= 0; --k) loops.add(s.axes[k]);
-  loops.each(s.dst, s.src, [&](char* dst, const char* src) {
-    copy_items(s, kernels, {dst, u.dst, v.dst, src, u.src, v.src, u.extent, v.extent});
-  });
+  const ItemPlanes planes(s, kernels,
+                          {s.dst, u.dst, v.dst, s.src, u.src, v.src, u.extent, v.extent});
+  loops.each(s.dst, s.src, [&](char* dst, const char* src) { planes.copy(dst, src); });
 }
 
 /// The outermost axis along which one and the same run of dst, of several axes, comes again and
@@ -132,15 +136,28 @@ void run_repeated(const CopyPlan& plan, int axis, int64_t run) noexcept {
   });
 }
 
+/// Runs a schedule without repeated runs, and says in words how memory is written. `dry`: only says.
+const char* run_schedule(const Schedule& s, const Kernels& set, bool streamed, bool dry) noexcept {
+  constexpr const char* kInOrder = "written in order";
+  if (has_constant_rows(s)) {
+    if (!dry) fill_rows(s, set);
+    return kInOrder;
+  }
+  if (streamed && only_writes(s)) {
+    if (!dry) write_in_order(s, set);
+    return kInOrder;
+  }
+  const char* const way = streamed ? run_streamed(s, set, dry) : nullptr;
+  if (way != nullptr) return way;
+  if (!dry && !run_folded(s, set) && !run_by_table(s, streamed)) run_direct(s, set);
+  return kInOrder;
+}
+
 void run_alone(const CopyPlan& plan, bool streamed) noexcept {
   int64_t run = 0;
   if (const int axis = repeated_axis(plan, &run); axis >= 0) return run_repeated(plan, axis, run);
   const Kernels& set = kernels();
-  const Schedule schedule(plan, set);
-  if (has_constant_rows(schedule)) return fill_rows(schedule, set);
-  if (streamed && only_writes(schedule)) return write_in_order(schedule, set);
-  if (streamed && run_streamed(schedule, set)) return;
-  if (!run_folded(schedule, set) && !run_by_table(schedule)) run_direct(schedule, set);
+  run_schedule(Schedule(plan, set), set, streamed, false);
 }
 
 /// A plan cut into pieces that threads take one by one.
@@ -268,14 +285,7 @@ size_t describe_execution(const CopyPlan& plan, char* buffer, size_t capacity) n
   if (const int axis = repeated_axis(plan, &run); axis >= 0) {
     text.add("; runs of %lld bytes arranged once along loop %d", static_cast<long long>(run), axis);
   }
-  Tiling tiling;
-  if (bytes >= tuning().stream_bytes && (s.ndim == 0 || tiling.build(s))) {
-    text.add("; streamed");
-    for (int k = 0; k < s.ndim; ++k) {
-      text.add("%s%lld", k == 0 ? " in tiles of " : " x ",
-               static_cast<long long>(tiling.extent[k]));
-    }
-  }
+  if (bytes >= tuning().stream_bytes) text.add("; %s", run_schedule(s, set, true, true));
   const bool parallel = bytes >= tuning().parallel_bytes && num_threads() > 1;
   text.add("; %d thread%s", parallel ? static_cast<int>(threads_for(bytes)) : 1,
            parallel ? "s" : "");

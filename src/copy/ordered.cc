@@ -185,10 +185,13 @@ class Pieces {
   Loops along_;      ///< other axes of the stretch
 };
 
-/// Whether dst is a good part of what memory sees, or there are streams side by side.
+/// Whether dst is a good part of what memory sees, or there are streams side by side. Rows that
+/// run backwards are turned by register, and need no help unless they are long.
 bool is_dense(const Schedule& s) noexcept {
-  constexpr int64_t kDense = 24;  // bytes from item to item
+  constexpr int64_t kDense = 24;          // bytes from item to item
+  constexpr int64_t kLongRow = 64 << 10;  // bytes
   const CopyAxis& u = s.axes[s.u];
+  if (u.src == -s.item && u.extent * s.item < kLongRow) return false;
   return u.src != 0 && (std::llabs(u.src) <= kDense || s.transposes());
 }
 
@@ -202,7 +205,8 @@ bool is_short_rows(const Schedule& s) noexcept {
 
 }  // namespace
 
-bool run_ordered(const Schedule& s, const Kernels& kernels, const Buffers& buffers) noexcept {
+bool run_ordered(const Schedule& s, const Kernels& kernels, const Buffers& buffers,
+                 bool dry) noexcept {
   // Stores narrower than these would leave as slowly from a buffer as straight to dst.
   const bool gaps = s.kind == PlaneKind::kGather && s.item >= 4 && is_dense(s);
   const bool alternates = s.kind == PlaneKind::kCells && s.cells.alternate;
@@ -214,11 +218,13 @@ bool run_ordered(const Schedule& s, const Kernels& kernels, const Buffers& buffe
     return false;
   }
   if (rows) {
+    if (dry) return true;
     static_assert(sizeof(Packing) <= Tiling::kBufferBytes, "it lies in a buffer");
     run_rows(s, kernels, stretch, *new (buffers[0]) Packing);
   } else {
     const Pieces pieces(s, kernels, stretch);
     if (!pieces.suit()) return false;
+    if (dry) return true;
     LaggingWriter writer(kernels, buffers[0]);
     stretch.around.each(s.dst, s.src, [&](char* dst, const char* src) {
       writer.begin(dst);

@@ -10,8 +10,9 @@ namespace dlx {
 /// Streams what can be written in the order of dst without reading source lines in vain: short
 /// rows, cells, items with gaps, joined streams, small matrices. A few hundred bytes at a time are
 /// put together, wherever they begin and end, and leave in whole lines. False, with nothing done,
-/// where the schedule is none such.
-bool run_ordered(const Schedule& schedule, const Kernels& kernels, const Buffers& buffers) noexcept;
+/// where the schedule is none such. `dry`: only says so.
+bool run_ordered(const Schedule& schedule, const Kernels& kernels, const Buffers& buffers,
+                 bool dry) noexcept;
 
 }  // namespace dlx
 

@@ -343,43 +343,61 @@ int64_t rows_cached(int64_t step) noexcept {
 
 }  // namespace
 
-void copy_items(const Schedule& schedule, const Kernels& kernels, Plane p) noexcept {
-  const int64_t item = schedule.item;
-  const int log_item = schedule.log_item;
+ItemPlanes::ItemPlanes(const Schedule& schedule, const Kernels& kernels,
+                       const Plane& shape) noexcept
+    : kernels_(kernels),
+      item_(schedule.item),
+      log_item_(schedule.log_item),
+      shape_(shape),
+      at_once_(shape.nu) {
   constexpr int64_t kBytesAtOnce = 16384;  // of both sides
   constexpr int64_t kWorthIt = 32;         // items
-  const int64_t few = std::min<int64_t>(16, kLine / 2 / item);
-  if (log_item >= 0 && p.nu >= 2 && p.nu <= 4 && p.nv > p.nu) {
-    return kernels.spread_short[log_item](p.dst, p.du, p.dv, p.src, p.su, p.sv, p.nu, p.nv);
-  }
+  Plane& p = shape_;
+  few_ = log_item_ >= 0 && p.nu >= 2 && p.nu <= 8 && p.nv > 1;
+  if (few_) return;
+  const int64_t few = std::min<int64_t>(16, kLine / 2 / item_);
   // Lines of src hold items of several v: either one after the other along v, or again and again
   // along u, for so many rows as stay in a first-level cache.
-  const bool shared = p.sv != 0 && std::llabs(p.sv) < std::llabs(p.su) && item < kLine && p.nv > 1;
+  const bool shared = p.sv != 0 && std::llabs(p.sv) < std::llabs(p.su) && item_ < kLine && p.nv > 1;
   const int64_t cached = rows_cached(p.su);
   bool along_v = shared && std::min(cached, p.nu) < kWorthIt && cached < rows_cached(p.dv);
+  // What no cache is near enough for is better read from end to end, into a few streams of dst, than
+  // as many times as rows have items.
+  constexpr int64_t kStreams = 32;
+  constexpr int64_t kNear = 1 << 20;  // bytes
+  const bool dense = std::llabs(p.su) < 2 * p.nv * std::llabs(p.sv);
+  if (shared && dense && p.nv <= kStreams && p.nu * std::llabs(p.su) >= kNear) along_v = true;
   if ((along_v ? p.nv : p.nu) < few) along_v = p.nv > p.nu;
   if (along_v) {
     std::swap(p.nu, p.nv);
     std::swap(p.du, p.dv);
     std::swap(p.su, p.sv);
   }
-  int64_t at_once = shared && !along_v && cached >= kWorthIt ? cached : p.nu;
+  at_once_ = shared && !along_v && cached >= kWorthIt ? cached : p.nu;
   if (p.nv > 1 && p.nv < few) {
     const int64_t bytes =
         std::min<int64_t>(std::llabs(p.du), kLine) + std::min<int64_t>(std::llabs(p.su), kLine);
-    at_once = kBytesAtOnce / std::max<int64_t>(bytes, 1);
+    at_once_ = kBytesAtOnce / std::max<int64_t>(bytes, 1);
   }
-  for (int64_t u = 0; u < p.nu; u += at_once) {
-    const int64_t n = std::min(at_once, p.nu - u);
+}
+
+void ItemPlanes::copy(char* to, const char* from) const noexcept {
+  const Plane& p = shape_;
+  if (few_) {
+    kernels_.spread_short[log_item_](to, p.du, p.dv, from, p.su, p.sv, p.nu, p.nv);
+    return;
+  }
+  for (int64_t u = 0; u < p.nu; u += at_once_) {
+    const int64_t n = std::min(at_once_, p.nu - u);
     for (int64_t v = 0; v < p.nv; ++v) {
-      char* const dst = p.dst + u * p.du + v * p.dv;
-      const char* const src = p.src + u * p.su + v * p.sv;
-      if (log_item < 0) {
-        kernels.rows(dst, p.du, src, p.su, item, n);
-      } else if (p.du == item) {
-        kernels.gather[log_item](dst, src, p.su, n);
+      char* const dst = to + u * p.du + v * p.dv;
+      const char* const src = from + u * p.su + v * p.sv;
+      if (log_item_ < 0) {
+        kernels_.rows(dst, p.du, src, p.su, item_, n);
+      } else if (p.du == item_) {
+        kernels_.gather[log_item_](dst, src, p.su, n);
       } else {
-        kernels.spread[log_item](dst, p.du, src, p.su, n);
+        kernels_.spread[log_item_](dst, p.du, src, p.su, n);
       }
     }
   }
@@ -406,7 +424,9 @@ void copy_plane(const Schedule& schedule, const Kernels& kernels, const Plane& p
                                                  plane.nv, schedule.pick);
     default: break;
   }
-  if (kind != PlaneKind::kCells) return copy_items(schedule, kernels, plane);
+  if (kind != PlaneKind::kCells) {
+    return ItemPlanes(schedule, kernels, plane).copy(plane.dst, plane.src);
+  }
   for (int64_t v = 0; v < plane.nv; ++v) {
     char* const dst = plane.dst + v * plane.dv;
     const char* const src = plane.src + v * plane.sv;

@@ -81,9 +81,24 @@ Plane ascending_v(Plane plane) noexcept;
 /// compact along u.
 void copy_plane(const Schedule& schedule, const Kernels& kernels, const Plane& plane) noexcept;
 
-/// The same item by item, or run by run, in long loops: along the longer axis where the other is
-/// short, some at a time, so that the lines of both sides stay at hand.
-void copy_items(const Schedule& schedule, const Kernels& kernels, Plane plane) noexcept;
+/// Copies planes of one shape item by item, or run by run, in long loops: along the longer axis where
+/// the other is short, some at a time, so that the lines of both sides stay at hand.
+class ItemPlanes {
+ public:
+  /// `shape`: any of those planes.
+  ItemPlanes(const Schedule& schedule, const Kernels& kernels, const Plane& shape) noexcept;
+
+  /// One of them, from its first item on.
+  void copy(char* to, const char* from) const noexcept;
+
+ private:
+  const Kernels& kernels_;
+  int64_t item_;
+  int log_item_;
+  Plane shape_;      ///< the longer loop along u
+  int64_t at_once_;  ///< items along u
+  bool few_;         ///< along u, in a kernel for so many
+};
 
 }  // namespace dlx
 

@@ -281,24 +281,23 @@ void stream_runs(const Schedule& s, const Kernels& kernels) noexcept {
 
 }  // namespace
 
-bool run_streamed(const Schedule& schedule, const Kernels& kernels) noexcept {
+const char* run_streamed(const Schedule& schedule, const Kernels& kernels, bool dry) noexcept {
   if (runs_stream_alone(schedule)) {
-    stream_runs(schedule, kernels);
-    return true;
+    if (!dry) stream_runs(schedule, kernels);
+    return "runs streamed";
   }
   const Buffers buffers;
-  if (!buffers.exist()) return false;
-  if (run_turned(schedule, kernels, buffers) || run_ordered(schedule, kernels, buffers)) {
-    return true;
-  }
+  if (!buffers.exist()) return nullptr;
+  if (run_turned(schedule, kernels, buffers, dry)) return "rows streamed from their end";
+  if (run_ordered(schedule, kernels, buffers, dry)) return "streamed in order";
   // In the order of dst, the processor reads and writes best without help.
   const bool in_order = !schedule.transposes() && schedule.kind != PlaneKind::kSplit;
-  if (in_order || needs_no_buffer(schedule)) return false;
-  if (run_strips(schedule, kernels, buffers)) return true;
+  if (in_order || needs_no_buffer(schedule)) return nullptr;
+  if (run_strips(schedule, kernels, buffers, dry)) return "streamed in strips";
   Tiling tiling;
-  if (!tiling.build(schedule)) return false;
-  Pipeline(schedule, tiling, kernels, buffers).run();
-  return true;
+  if (!tiling.build(schedule)) return nullptr;
+  if (!dry) Pipeline(schedule, tiling, kernels, buffers).run();
+  return "streamed in tiles";
 }
 
 }  // namespace dlx

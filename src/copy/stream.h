@@ -8,8 +8,11 @@ namespace dlx {
 
 /// Runs a schedule whose dst will not stay in the caches, tile by tile: fetch the source of the
 /// next tile, arrange this one in a small buffer, write the one before past the caches in whole
-/// lines. False, with nothing done, where dst has no runs worth streaming or no buffer can be had.
-bool run_streamed(const Schedule& schedule, const Kernels& kernels) noexcept;
+/// lines. Or in one of the ways that are better for some schedules. None, with nothing done, where
+/// dst has no runs worth streaming or no buffer can be had.
+///
+/// The way that was taken, in words; NULL for none. `dry`: only says which.
+const char* run_streamed(const Schedule& schedule, const Kernels& kernels, bool dry) noexcept;
 
 }  // namespace dlx
 

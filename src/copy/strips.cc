@@ -115,8 +115,9 @@ class Strips {
       strip.nu = rows;
       strip.column = planes_.columns.offset() + first;
       strip.nv = std::max(nv, block);
-      strip.source = {src + first * item, strip.nv * item - 1, both};
-      // Items of three quarters are read with some bytes beyond, which have to be of src.
+      // Items of three quarters are read with some bytes beyond: 4 where a line of items is read,
+      // which are fetched with it, and 16 at most, which have to be of src.
+      strip.source = {src + first * item, strip.nv * item - 1 + (thirds_ ? 4 : 0), both};
       if (thirds_) {
         strip.staged =
             strip.source.src + highest_row_ + strip.source.last_byte + 16 >= end_of_source_;
@@ -178,7 +179,8 @@ bool needs_line_by_line(const Schedule& s, const Kernels& kernels,
 
 }  // namespace
 
-bool run_strips(const Schedule& s, const Kernels& kernels, const Buffers& buffers) noexcept {
+bool run_strips(const Schedule& s, const Kernels& kernels, const Buffers& buffers,
+                bool dry) noexcept {
   if (!transposes(s, kernels)) return false;
   const FoldedPlanes planes(s, true, buffers.offsets()->row, kMostRows, buffers.offsets()->column,
                             Tiling::kOffsets);
@@ -188,6 +190,7 @@ bool run_strips(const Schedule& s, const Kernels& kernels, const Buffers& buffer
   constexpr int kHalfFull = 4;
   const bool ahead = fit(planes.rows, kAhead, kHalfFull);
   if (ahead ? suits_tiles(s) : !needs_line_by_line(s, kernels, planes)) return false;
+  if (dry) return true;
   Strips strips(s, kernels, buffers, planes, !ahead);
   planes.each([&](char* dst, const char* src) { strips.add_plane(dst, src); });
   strips.finish();

@@ -54,6 +54,9 @@ bool Tiling::build(const Schedule& s) noexcept {
   int64_t run = s.item;
   for (int k = s.ndim - 1; k >= run_axis; --k) run *= extent[k];
   if (run < kWorthStreaming) return false;
+  // An axis of both sides cannot be folded where tiles keep it in their runs.
+  const int64_t narrow = std::min(along_u(s, extent), along_v(s, extent));
+  if (s.folded() && narrow * s.item < kLine) return false;
   if (s.kind == PlaneKind::kTranspose &&
       std::max<int64_t>(along_u(s, extent), along_v(s, extent)) > kOffsets) {
     return false;

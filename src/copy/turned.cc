@@ -138,12 +138,14 @@ class Rows {
 
 }  // namespace
 
-bool run_turned(const Schedule& s, const Kernels& kernels, const Buffers& buffers) noexcept {
+bool run_turned(const Schedule& s, const Kernels& kernels, const Buffers& buffers,
+                bool dry) noexcept {
   if (s.kind != PlaneKind::kCells || s.ndim < 2) return false;
   const CopyAxis& u = s.axes[s.u];
   const int64_t row = u.extent * s.item;
   if (u.src >= 0 || u.dst != s.item || row < 4 * kLine || row < tuning().long_row_bytes / 2)
     return false;
+  if (dry) return true;
   Loops loops;
   loops.add_others(s, [&](int axis) { return axis == s.u; });
   Rows rows(s, kernels, buffers[0]);

@@ -334,6 +334,28 @@ static void plan_is_described_in_words(void **state) {
   assert_untouched();
 }
 
+/* A large copy's plan names the way past the caches. The sides are not read, and need not exist. */
+static void plan_of_a_large_copy_names_its_way(void **state) {
+  (void)state;
+  char text[512];
+  dst.data = (void *)((uintptr_t)1 << 40);
+  src.data = (void *)((uintptr_t)1 << 41);
+  dst.shape = src.shape = (int64_t[]){5003, 5003};
+  dst.strides = (int64_t[]){5003, 1};
+
+  src.strides = (int64_t[]){5003, 1};
+  assert_ok(dlx_copy_plan_describe(&dst, &src, text, sizeof text));
+  assert_non_null(strstr(text, "runs streamed"));
+
+  src.strides = (int64_t[]){1, 5003};
+  assert_ok(dlx_copy_plan_describe(&dst, &src, text, sizeof text));
+  assert_non_null(strstr(text, "streamed in strips"));
+
+  src.strides = (int64_t[]){5003, 0};
+  assert_ok(dlx_copy_plan_describe(&dst, &src, text, sizeof text));
+  assert_non_null(strstr(text, "written in order"));
+}
+
 /* What cannot be copied has no plan. */
 static void plan_of_an_impossible_copy_is_refused(void **state) {
   (void)state;
@@ -391,6 +413,7 @@ int main(void) {
       copy_test(copy_from_packs_and_pads),
       copy_test(copy_leaves_the_neighbours_of_packed_elements_alone),
       copy_test(plan_is_described_in_words),
+      copy_test(plan_of_a_large_copy_names_its_way),
       copy_test(plan_of_an_impossible_copy_is_refused),
       copy_test(null_parameters_are_named),
   };

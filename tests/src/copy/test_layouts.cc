@@ -181,6 +181,21 @@ void items_with_gaps_are_exact(void**) {
   dlx::tuning() = before;
 }
 
+// Rows of few items, backwards and with gaps, side by side and apart.
+void short_rows_are_exact(void**) {
+  for (const int64_t item : {1, 2, 4, 8, 16}) {
+    for (const int64_t start : {int64_t{0}, item, int64_t{17}}) {
+      for (const int64_t n : {2, 3, 4, 5, 6, 7, 8, 9, 11, 16, 17, 30, 33, 50, 65}) {
+        for (const int64_t step : {-1, -2, 3, -100}) {
+          check_layout({2, n}, {n, 1}, {4 * n, step}, item, start);
+          check_layout({40, n}, {n, 1}, {4 * n, step}, item, start);
+          check_layout({3, 40, n}, {40 * (n + 1), n + 1, 1}, {1, 4 * n, step}, item, start);
+        }
+      }
+    }
+  }
+}
+
 // One item again and again: short and long rows, between others and alone.
 void rows_of_one_item_are_exact(void**) {
   for (const int64_t item : {1, 2, 4, 8, 16}) {
@@ -240,6 +255,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(reversals_of_powers_of_two_are_exact),
       cmocka_unit_test(repeated_runs_are_exact),
       cmocka_unit_test(items_with_gaps_are_exact),
+      cmocka_unit_test(short_rows_are_exact),
       cmocka_unit_test(rows_of_one_item_are_exact),
       cmocka_unit_test(planes_that_begin_inside_items_are_exact),
   };
