@@ -49,7 +49,8 @@ Options read_options(const Options* options, const char* name) {
   Options out{};
   if (options == nullptr) return out;
   const size_t size = options->struct_size;
-  if (size < sizeof options->struct_size || size > 4096) {
+  // No version's struct ends inside a field: half a pointer would be followed.
+  if (size < sizeof options->struct_size || size > 4096 || size % alignof(Options) != 0) {
     fail(DLX_ERROR_INVALID_ARGUMENT,
          "`%s` has a struct_size of %zu (expected %zu, as the DLX_*_INIT macros set it)", name,
          size, sizeof out);

@@ -13,23 +13,28 @@ def _tests(extension, deps, **kwargs):
             **kwargs
         )
 
-def public_tests(extension):
-    """Tests of the public interface: they see include/ and libdlx.so, nothing else."""
-    _tests(extension, ["//:dlx"])
-
-def internal_tests(deps = [], **kwargs):
-    """Tests of one folder of src/, linked statically; `fuzz_*.cc` are libFuzzer targets."""
-    folder = "//src/" + native.package_name().split("/")[-1]
-    _tests("cc", [folder] + deps, linkstatic = True, **kwargs)
+def _fuzz_targets(deps):
+    """`fuzz_*.cc` are libFuzzer targets; plain builds link a main() that replays files and runs seeds."""
     for src in native.glob(["fuzz_*.cc"]):
         native.cc_binary(
             name = src[:-3],
             testonly = True,
             srcs = [src] + native.glob(["*.h", "*.inc"]),
-            # Plain builds compile and link it too, with a main() that replays files.
-            deps = [folder, "//tests:support", "//tests:fuzz_main"],
-            linkopts = select({
-                "//tests:libfuzzer": ["-fsanitize=fuzzer"],
+            deps = deps + ["//tests:support", "//tests:fuzz_main"],
+            linkopts = ["-lpthread"] + select({
+                # A library apart from the program finds libFuzzer's counters in it.
+                "//tests:libfuzzer": ["-fsanitize=fuzzer", "-rdynamic"],
                 "//conditions:default": [],
             }),
         )
+
+def public_tests(extension):
+    """Tests of the public interface: they see include/ and libdlx.so, nothing else."""
+    _tests(extension, ["//:dlx"])
+    _fuzz_targets(["//:dlx"])
+
+def internal_tests(deps = [], **kwargs):
+    """Tests of one folder of src/, linked statically."""
+    folder = "//src/" + native.package_name().split("/")[-1]
+    _tests("cc", [folder] + deps, linkstatic = True, **kwargs)
+    _fuzz_targets([folder])

@@ -1,24 +1,76 @@
-// Runs a fuzz target on the files named on the command line, without libFuzzer: to replay a finding
-// under a debugger, and to keep the targets compiling in every build.
+// Runs a fuzz target without libFuzzer: on the files named on the command line, to replay a finding under a
+// debugger, or on random input, in any build (another sanitizer, valgrind) and in several threads.
+//
+// -seeds=FIRST-LAST: one input for each seed; -threads=N: side by side.
+#include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <iterator>
+#include <random>
+#include <thread>
 #include <vector>
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
-int main(int argc, char** argv) {
-  for (int i = 1; i < argc; ++i) {
-    std::ifstream file(argv[i], std::ios::binary);
-    if (!file) {
-      std::fprintf(stderr, "cannot read %s\n", argv[i]);
-      return 1;
+namespace {
+
+constexpr size_t kLongest = 4096;
+
+void run_seed(uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<uint8_t> bytes(random() % kLongest);
+  for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random());
+  LLVMFuzzerTestOneInput(bytes.data(), bytes.size());
+}
+
+void run_seeds(uint64_t first, uint64_t last, int threads) {
+  std::atomic<uint64_t> next{first};
+  const auto work = [&] {
+    for (uint64_t seed; (seed = next++) <= last;) {
+      const auto start = std::chrono::steady_clock::now();
+      run_seed(seed);
+      const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+      if (took.count() > 1) {
+        std::printf("seed %llu took %.1f s\n", static_cast<unsigned long long>(seed), took.count());
+      }
     }
-    const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
-    LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
+  };
+  std::vector<std::thread> others;
+  for (int k = 1; k < threads; ++k) others.emplace_back(work);
+  work();
+  for (std::thread& other : others) other.join();
+  std::printf("seeds %llu to %llu run in %d thread(s)\n", static_cast<unsigned long long>(first),
+              static_cast<unsigned long long>(last), threads);
+}
+
+bool run_file(const char* name) {
+  std::ifstream file(name, std::ios::binary);
+  if (!file) {
+    std::fprintf(stderr, "cannot read %s\n", name);
+    return false;
   }
-  std::printf("%d file(s) run\n", argc - 1);
+  const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
+  LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
+  return true;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  unsigned long long first = 1, last = 0;
+  int threads = 1, files = 0;
+  for (int i = 1; i < argc; ++i) {
+    if (std::sscanf(argv[i], "-seeds=%llu-%llu", &first, &last) == 2) continue;
+    if (std::sscanf(argv[i], "-threads=%d", &threads) == 1) continue;
+    if (!run_file(argv[i])) return 1;
+    ++files;
+  }
+  if (last >= first) run_seeds(first, last, threads);
+  std::printf("%d file(s) run\n", files);
   return 0;
 }

@@ -580,13 +580,17 @@ typedef struct dlx_device_properties {
   char driver_version[64]; /**< "12.4"; "" if unknown */
   int32_t unified_memory; /**< 1 if the CPU may use managed memory while the device works, else 0 */
   int32_t reserved2;
+  /** Why strided copies go through the host, in the compiler's or driver's words, cut to fit. ""
+   * where kernels do them, and before the first one, which loads them. */
+  char no_kernels[512];
 } dlx_device_properties;
 
 /**
  * Describe one device.
  *
  * @param out  the caller sets struct_size; as many fields are filled as it covers.
- * @return DLX_OK; DLX_ERROR_UNAVAILABLE (no such device); DLX_ERROR_INVALID_ARGUMENT.
+ * @return DLX_OK; DLX_ERROR_UNAVAILABLE (no such device); DLX_ERROR_DRIVER (its driver does not tell);
+ *         DLX_ERROR_INVALID_ARGUMENT.
  */
 DLX_API dlx_status dlx_device_info(int32_t device_type, int32_t device_id,
                                    dlx_device_properties *out);

@@ -73,13 +73,18 @@ void CudaDriver::initialise() {
   int count = 0;
   run(f_.device_count, &count);
   devices_.reset(new Device[count]());
-  for (int k = 0; k < count; ++k) run(f_.device_get, &devices_[k].number, k);
   count_ = count;
+}
+
+cuda::Device CudaDriver::number(int32_t id) {
+  cuda::Device number = 0;
+  run(f_.device_get, &number, static_cast<int>(id));
+  return number;
 }
 
 int CudaDriver::attribute(int32_t id, int attribute) {
   int value = 0;
-  run(f_.device_attribute, &value, attribute, devices_[id].number);
+  run(f_.device_attribute, &value, attribute, number(id));
   return value;
 }
 
@@ -98,7 +103,7 @@ bool CudaDriver::managed_is_concurrent(int32_t id) {
 }
 
 void CudaDriver::describe(int32_t id, dlx_device_properties* out) {
-  const cuda::Device device = devices_[id].number;
+  const cuda::Device device = number(id);
   run(f_.device_name, out->name, static_cast<int>(sizeof out->name), device);
   size_t total = 0;
   run(f_.device_memory, &total, device);
@@ -118,16 +123,16 @@ void CudaDriver::describe(int32_t id, dlx_device_properties* out) {
 
 /// -1 where nobody has a primary context: asking would make one.
 int64_t CudaDriver::free_memory(int32_t id) {
-  const Device& device = devices_[id];
+  const cuda::Device device = number(id);
   unsigned flags = 0;
   int active = 0;
-  run(f_.primary_state, device.number, &flags, &active);
+  run(f_.primary_state, device, &flags, &active);
   if (active == 0) return -1;
-  GpuPlace place = {id, device.context.load(std::memory_order_acquire), true};
+  GpuPlace place = {id, devices_[id].context.load(std::memory_order_acquire), true};
   const bool borrowed = place.context == nullptr;
   if (borrowed) {
     cuda::Context context = nullptr;
-    run(f_.primary_retain, &context, device.number);
+    run(f_.primary_retain, &context, device);
     place.context = context;
   }
   size_t free = 0, total = 0;
@@ -136,10 +141,10 @@ int64_t CudaDriver::free_memory(int32_t id) {
     GpuScope scope(*this, place);
     result = f_.memory_info(&free, &total);
   } catch (...) {
-    if (borrowed) f_.primary_release(device.number);
+    if (borrowed) f_.primary_release(device);
     throw;
   }
-  if (borrowed) f_.primary_release(device.number);
+  if (borrowed) f_.primary_release(device);
   if (result != cuda::kSuccess) fail_call(f_.memory_info.symbol, result);
   return static_cast<int64_t>(free);
 }
@@ -181,8 +186,9 @@ GpuPlace CudaDriver::primary(int32_t id) {
     std::lock_guard<std::mutex> lock(retain_mutex_);
     context = device.context.load(std::memory_order_relaxed);
     if (context == nullptr) {
+      const cuda::Device own = number(id);
       const int mode = relax_captures();
-      const cuda::Result result = f_.primary_retain(&context, device.number);
+      const cuda::Result result = f_.primary_retain(&context, own);
       restore_captures(mode);
       if (result != cuda::kSuccess) fail_call(f_.primary_retain.symbol, result);
       device.context.store(context, std::memory_order_release);
@@ -208,7 +214,7 @@ GpuPlace CudaDriver::place_of(int32_t id, StreamHandle stream) {
     GpuScope scope(*this, place);
     run(f_.context_device, &device);
   }
-  if (device != devices_[id].number) {
+  if (device != number(id)) {
     fail(DLX_ERROR_INVALID_ARGUMENT,
          "`stream` belongs to another device (got cuda:%d, expected "
          "cuda:%d)",
@@ -275,7 +281,7 @@ void CudaDriver::free(int32_t device_type, void* data) noexcept {
 
 void* CudaDriver::create_pool(int32_t id) {
   if (attribute(id, cuda::kMemoryPoolsSupported) == 0) return nullptr;
-  return GpuCalls::create_pool(devices_[id].number);
+  return GpuCalls::create_pool(number(id));
 }
 
 void CudaDriver::copy_peer(StreamHandle stream, const GpuPlace& dst_place, void* dst,
@@ -300,11 +306,10 @@ bool CudaDriver::is_no_code(cuda::Result error) const noexcept {
   }
 }
 
-void* CudaDriver::load_module(int32_t) {
-  const gpu::Image image = gpu::ptx_image();
-  if (image.data == nullptr) return nullptr;
+void* CudaDriver::load_module(int32_t, std::string* why_not) {
   cuda::Module module = nullptr;
-  return runs_here(f_.module_load, f_.module_load(&module, image.data)) ? module : nullptr;
+  const cuda::Result result = f_.module_load(&module, gpu::ptx_image().data);
+  return runs_here(f_.module_load, result, why_not) ? module : nullptr;
 }
 
 }  // namespace dlx

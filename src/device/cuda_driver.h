@@ -32,11 +32,10 @@ class CudaDriver final : public GpuCalls<cuda::Functions, cuda::DevicePointer> {
   void copy_peer(StreamHandle stream, const GpuPlace& dst_place, void* dst,
                  const GpuPlace& src_place, const void* src, size_t size) override;
   void enable_peer(const GpuPlace& peer) noexcept override;
-  void* load_module(int32_t id) override;
+  void* load_module(int32_t id, std::string* why_not) override;
 
  private:
   struct Device {
-    cuda::Device number;
     std::atomic<cuda::Context> context;  ///< the primary one; NULL: not retained
   };
 
@@ -44,6 +43,8 @@ class CudaDriver final : public GpuCalls<cuda::Functions, cuda::DevicePointer> {
   bool is_no_code(cuda::Result error) const noexcept override;
   bool resolve(std::string* reason) override;
   void initialise();
+  /// The driver's own name for a device; asked each time, so that a bad one spoils nothing else.
+  cuda::Device number(int32_t id);
   int attribute(int32_t id, int attribute);
   int64_t free_memory(int32_t id);
   bool pointer_attributes(const void* pointer, unsigned* type, int* managed, int* ordinal) noexcept;

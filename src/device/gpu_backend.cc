@@ -1,5 +1,7 @@
 #include "src/device/gpu_backend.h"
 
+#include <cstdio>
+
 #include "src/base/error.h"
 #include "src/copy/plan.h"
 
@@ -42,6 +44,8 @@ const char* GpuBackend::reason() {
 void GpuBackend::describe(int32_t id, dlx_device_properties* out) {
   device(id);
   driver_.describe(id, out);
+  std::lock_guard<std::mutex> lock(devices_[id].mutex);
+  std::snprintf(out->no_kernels, sizeof out->no_kernels, "%s", devices_[id].no_kernels.c_str());
 }
 
 bool GpuBackend::locate(const void* pointer, PointerInfo* out) noexcept {
@@ -269,14 +273,14 @@ void GpuBackend::enable_peer(const GpuPlace& place, int32_t peer) {
   own.peers[static_cast<size_t>(peer)] = true;
 }
 
-const GpuBackend::Kernels* GpuBackend::load_kernels(int32_t id) {
-  void* module = driver_.load_module(id);
+const GpuBackend::Kernels* GpuBackend::load_kernels(int32_t id, std::string* why_not) {
+  void* module = driver_.load_module(id, why_not);
   if (module == nullptr) return nullptr;
   try {
     auto loaded = std::make_unique<Kernels>();
     loaded->limits = driver_.limits(id);
     for (int32_t k = 0; k < gpu::kernel_count(); ++k) {
-      void* kernel = driver_.find_kernel(module, gpu::kernel_name(k));
+      void* kernel = driver_.find_kernel(module, gpu::kernel_name(k), why_not);
       if (kernel == nullptr) {
         driver_.unload_module(module);
         return nullptr;
@@ -296,9 +300,11 @@ const GpuBackend::Kernels* GpuBackend::kernels(Device& device, int32_t id, Strea
   // Loading compiles, and may wait for the device: not while its work is only being recorded.
   if (driver_.capture(stream).capturing) return nullptr;
   std::lock_guard<std::mutex> lock(device.mutex);
-  if (!device.asked_for_kernels) {
-    device.kernels.store(load_kernels(id), std::memory_order_release);
-    device.asked_for_kernels = true;
+  if (device.kernels.load(std::memory_order_relaxed) == nullptr && device.no_kernels.empty()) {
+    std::string why_not = "the compiler made no code";  // unless there is more to say
+    const Kernels* loaded = load_kernels(id, &why_not);
+    if (loaded == nullptr) device.no_kernels = why_not;
+    device.kernels.store(loaded, std::memory_order_release);
   }
   return device.kernels.load(std::memory_order_relaxed);
 }

@@ -77,8 +77,8 @@ class GpuBackend : public Backend {
     std::mutex mutex;  // of what follows
     bool asked_for_pool = false;
     void* pool = nullptr;
-    bool asked_for_kernels = false;
     std::atomic<const Kernels*> kernels{nullptr};
+    std::string no_kernels;   ///< why there are none; "": there are, or nobody asked
     std::vector<bool> peers;  ///< tried to enable
   };
 
@@ -88,7 +88,7 @@ class GpuBackend : public Backend {
   GpuPlace place(int32_t id, StreamHandle stream);
   void* pool(Device& device, int32_t id);
   const Kernels* kernels(Device& device, int32_t id, StreamHandle stream);
-  const Kernels* load_kernels(int32_t id);
+  const Kernels* load_kernels(int32_t id, std::string* why_not);
   void enable_peer(const GpuPlace& place, int32_t peer);
   void* allocate_aligned(int32_t device_type, size_t size, size_t alignment);
 

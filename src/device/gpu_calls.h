@@ -119,11 +119,11 @@ class GpuCalls : public GpuDriver {
   void unload_module(void* module) noexcept override {
     f_.module_unload(static_cast<cuda::Module>(module));
   }
-  void* find_kernel(void* module, const char* name) override {
+  void* find_kernel(void* module, const char* name, std::string* why_not) override {
     cuda::Function function = nullptr;
     const cuda::Result result =
         f_.module_function(&function, static_cast<cuda::Module>(module), name);
-    return runs_here(f_.module_function, result) ? function : nullptr;
+    return runs_here(f_.module_function, result, why_not) ? function : nullptr;
   }
   void launch(void* kernel, const gpu::Launch& launch, StreamHandle stream,
               void** arguments) override {
@@ -207,9 +207,11 @@ class GpuCalls : public GpuDriver {
 
   /// Whether code was taken; false: it cannot run here.
   template <typename Function>
-  bool runs_here(const Function& function, cuda::Result result) {
-    if (result != cuda::kSuccess && !is_no_code(result)) fail_call(function.symbol, result);
-    return result == cuda::kSuccess;
+  bool runs_here(const Function& function, cuda::Result result, std::string* why_not) {
+    if (result == cuda::kSuccess) return true;
+    if (!is_no_code(result)) fail_call(function.symbol, result);
+    *why_not = call_text(function.symbol, result);
+    return false;
   }
 
   /// What a query says: false if there is work to be done.

@@ -98,11 +98,11 @@ class GpuDriver {
   // ---- kernels ----
 
   virtual gpu::Limits limits(int32_t id) = 0;
-  /// The strided-copy kernels for a device; NULL: it cannot run them.
-  virtual void* load_module(int32_t id) = 0;
+  /// The strided-copy kernels for a device; NULL: it cannot run them, and `why_not` says why.
+  virtual void* load_module(int32_t id, std::string* why_not) = 0;
   virtual void unload_module(void* module) noexcept = 0;
   /// NULL likewise: drivers that load modules lazily tell only now.
-  virtual void* find_kernel(void* module, const char* name) = 0;
+  virtual void* find_kernel(void* module, const char* name, std::string* why_not) = 0;
   virtual void launch(void* kernel, const gpu::Launch& launch, StreamHandle stream,
                       void** arguments) = 0;
 

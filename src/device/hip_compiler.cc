@@ -6,7 +6,8 @@
 namespace dlx {
 namespace {
 
-bool find_compiler(const DriverLibrary& hip, int major, hip::CompilerFunctions* compiler) {
+bool find_compiler(const DriverLibrary& hip, int major, hip::CompilerFunctions* compiler,
+                   std::string* reason) {
   const DriverSymbol symbols[] = {
 #define DLX_DRIVER_FUNCTION(name, symbol, need, ...) \
   {#symbol, DriverNeed::need, &compiler->name.call},
@@ -14,33 +15,43 @@ bool find_compiler(const DriverLibrary& hip, int major, hip::CompilerFunctions* 
 #undef DLX_DRIVER_FUNCTION
   };
   constexpr size_t kCount = sizeof symbols / sizeof *symbols;
-  std::string reason;
-  if (hip.resolve(symbols, kCount, &reason)) return true;
+  if (hip.resolve(symbols, kCount, reason)) return true;
   const std::string name = "libhiprtc.so." + std::to_string(major);
   const char* const names[] = {name.c_str(), nullptr};
   DriverLibrary library({nullptr, "libhiprtc", names});
-  return library.open(&reason) && library.resolve(symbols, kCount, &reason);
+  return library.open(reason) && library.resolve(symbols, kCount, reason);
 }
 
 }  // namespace
 
-std::string compile_hip(const DriverLibrary& hip, int major, const std::string& architecture) {
-  const gpu::Image source = gpu::hip_source();
+std::string compile_hip(const DriverLibrary& hip, int major, const std::string& architecture,
+                        std::string* why_not) {
   hip::CompilerFunctions compiler;
-  if (source.data == nullptr || !find_compiler(hip, major, &compiler)) return {};
+  if (!find_compiler(hip, major, &compiler, why_not)) {
+    *why_not =
+        "dlx brings no kernels for " + architecture + ", and there is no hiprtc: " + *why_not;
+    return {};
+  }
+  const auto refused = [&](const char* symbol, int result) {
+    if (result == 0) return false;
+    *why_not =
+        std::string(symbol) + " failed for " + architecture + " (" + std::to_string(result) + ")";
+    return true;
+  };
   hip::Program program = nullptr;
-  if (compiler.create_program(&program, source.data, "dlx.hip", 0, nullptr, nullptr) != 0) {
+  if (refused(compiler.create_program.symbol,
+              compiler.create_program(&program, gpu::hip_source().data, "dlx.hip", 0, nullptr,
+                                      nullptr))) {
     return {};
   }
   const std::string target = "--gpu-architecture=" + architecture;
   const char* options[] = {target.c_str(), "-O3"};
   size_t size = 0;
   std::string code;
-  const bool compiled =
-      compiler.compile_program(program, 2, options) == 0 && compiler.code_size(program, &size) == 0;
-  if (compiled) {
+  if (!refused(compiler.compile_program.symbol, compiler.compile_program(program, 2, options)) &&
+      !refused(compiler.code_size.symbol, compiler.code_size(program, &size))) {
     code.resize(size);
-    if (compiler.code(program, code.data()) != 0) code.clear();
+    if (refused(compiler.code.symbol, compiler.code(program, code.data()))) code.clear();
   }
   compiler.destroy_program(&program);
   return code;

@@ -9,8 +9,9 @@ namespace dlx {
 
 /// Compiles the kernels by hiprtc, for an architecture that dlx brings no code object for. `hip` is
 /// the libamdhip64 in use, of ROCm `major`; `architecture` is as HIP names it ("gfx90a:xnack-").
-/// "": there is no hiprtc, or it cannot.
-std::string compile_hip(const DriverLibrary& hip, int major, const std::string& architecture);
+/// "": there is no hiprtc, or it cannot; `why_not` says which.
+std::string compile_hip(const DriverLibrary& hip, int major, const std::string& architecture,
+                        std::string* why_not);
 
 }  // namespace dlx
 

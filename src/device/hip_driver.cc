@@ -270,15 +270,17 @@ bool HipDriver::is_no_code(cuda::Result error) const noexcept {
          error == hip::kInvalidKernelFile;
 }
 
-void* HipDriver::load_module(int32_t id) {
+void* HipDriver::load_module(int32_t id, std::string* why_not) {
   const std::string name = architecture(id);
   const gpu::Image image = gpu::amdgcn_image(name.c_str());
   std::string compiled;
-  if (image.data == nullptr) compiled = compile_hip(library_, version() / 10000000, name);
+  if (image.data == nullptr) {
+    compiled = compile_hip(library_, version() / 10000000, name, why_not);
+    if (compiled.empty()) return nullptr;
+  }
   const char* code = image.data != nullptr ? image.data : compiled.data();
-  if (image.data == nullptr && compiled.empty()) return nullptr;
   hip::Module module = nullptr;
-  return runs_here(f_.module_load, f_.module_load(&module, code)) ? module : nullptr;
+  return runs_here(f_.module_load, f_.module_load(&module, code), why_not) ? module : nullptr;
 }
 
 }  // namespace dlx

@@ -77,6 +77,7 @@ class OpenClBackend final : public Backend {
   void open();
   void find_devices();
   void add_devices(opencl::Platform platform, std::string* why_not);
+  void add_device(opencl::Device device);
   OpenClQueue& queue(int32_t id);
 
   const opencl::Functions* cl_ = nullptr;
@@ -116,12 +117,12 @@ void OpenClBackend::open() {
       find_devices();
     } catch (const Error& error) {
       reason_ = error.what();
-      queues_.clear();
     }
   });
 }
 
 void OpenClBackend::find_devices() {
+  queues_.clear();  // of a try that ran out of memory
   opencl::Uint count = 0;
   check_opencl(cl_->platform_ids.symbol, cl_->platform_ids(0, nullptr, &count));
   std::vector<opencl::Platform> platforms(count);
@@ -134,33 +135,48 @@ void OpenClBackend::find_devices() {
   reason_ = why_not.empty() ? "no OpenCL platform is installed" : "no OpenCL device: " + why_not;
 }
 
+/// The devices of one platform that can be used. What a platform or a device refuses to tell counts
+/// against itself alone: it is added to `why_not`.
 void OpenClBackend::add_devices(opencl::Platform platform, std::string* why_not) {
-  const auto add_reason = [&](const std::string& text) {
-    *why_not += (why_not->empty() ? "" : "; ") +
-                text_of(cl_->platform_info, platform, opencl::kPlatformName) + ": " + text;
-  };
-  opencl::Uint count = 0;
-  const Result code = cl_->device_ids(platform, opencl::kDeviceTypeAll, 0, nullptr, &count);
-  if (code != opencl::kSuccess || count == 0) {
-    add_reason(std::string(cl_->device_ids.symbol) + ": " + opencl::error_name(code));
-    return;
-  }
-  std::vector<opencl::Device> devices(count);
-  check_opencl(cl_->device_ids.symbol,
-               cl_->device_ids(platform, opencl::kDeviceTypeAll, count, devices.data(), nullptr));
-  for (opencl::Device device : devices) {
-    const std::string version = text_of(cl_->device_info, device, opencl::kDeviceVersion);
-    if (!is_new_enough(version)) {
-      add_reason("a device of \"" + version + "\", which is older than OpenCL 1.2");
-    } else if (ask_opencl<opencl::Uint>(cl_->device_info, opencl::kDeviceAvailable, device) == 0) {
-      add_reason("a device that is not available");
-    } else if (ask_opencl<opencl::Uint>(cl_->device_info, opencl::kDeviceEndianLittle, device) ==
-               0) {
-      add_reason("a big-endian device");
-    } else {
-      queues_.push_back(std::make_unique<OpenClQueue>(*cl_, device));
+  std::string name = "a platform without a name";
+  const auto attempt = [&](auto&& body) {
+    try {
+      body();
+    } catch (const Error& error) {
+      *why_not += (why_not->empty() ? "" : "; ") + name + ": " + error.what();
     }
+  };
+  std::vector<opencl::Device> devices;
+  attempt([&] { name = text_of(cl_->platform_info, platform, opencl::kPlatformName); });
+  attempt([&] {
+    opencl::Uint count = 0;
+    check_opencl(cl_->device_ids.symbol,
+                 cl_->device_ids(platform, opencl::kDeviceTypeAll, 0, nullptr, &count));
+    if (count == 0) fail(DLX_ERROR_UNAVAILABLE, "no devices");
+    devices.resize(count);
+    check_opencl(cl_->device_ids.symbol,
+                 cl_->device_ids(platform, opencl::kDeviceTypeAll, count, devices.data(), nullptr));
+  });
+  for (opencl::Device device : devices) {
+    attempt([&] { add_device(device); });
   }
+}
+
+/// Throws Error if dlx cannot use the device.
+void OpenClBackend::add_device(opencl::Device device) {
+  const auto is = [&](opencl::Uint what) {
+    return ask_opencl<opencl::Uint>(cl_->device_info, what, device) != 0;
+  };
+  const std::string version = text_of(cl_->device_info, device, opencl::kDeviceVersion);
+  if (!is_new_enough(version)) {
+    fail(DLX_ERROR_UNAVAILABLE, "a device of \"%s\", which is older than OpenCL 1.2",
+         version.c_str());
+  }
+  if (!is(opencl::kDeviceAvailable)) {
+    fail(DLX_ERROR_UNAVAILABLE, "a device that is not available");
+  }
+  if (!is(opencl::kDeviceEndianLittle)) fail(DLX_ERROR_UNAVAILABLE, "a big-endian device");
+  queues_.push_back(std::make_unique<OpenClQueue>(*cl_, device));
 }
 
 OpenClQueue& OpenClBackend::queue(int32_t id) {
@@ -183,6 +199,7 @@ void OpenClBackend::describe(int32_t id, dlx_device_properties* out) {
   put(out->driver_version, sizeof out->driver_version, opencl::kDriverVersion);
   out->memory_total = static_cast<int64_t>(
       ask_opencl<uint64_t>(cl_->device_info, opencl::kDeviceGlobalMemSize, device));
+  std::snprintf(out->no_kernels, sizeof out->no_kernels, "%s", queue(id).no_kernels().c_str());
 }
 
 // ---- memory -------------------------------------------------------------------------------------

@@ -192,28 +192,56 @@ void OpenClQueue::launch(const gpu::Launch& launch, void* dst, void* src) {
                cl_.enqueue_kernel(queue(), kernel, 3, nullptr, all, group, 0, nullptr, nullptr));
 }
 
-/// NULL: the device has no compiler, or not one that takes the source; never asked again.
+/// NULL: the device has no compiler, or not one that takes the source; never asked again. An error of
+/// another kind is the copy's own, and the next one tries again.
 const OpenClQueue::Kernels* OpenClQueue::kernels() {
-  if (!asked_for_kernels_) {
-    kernels_ = build();
-    asked_for_kernels_ = true;
-  }
+  if (kernels_ == nullptr && no_kernels_.empty()) kernels_ = build();
   return kernels_.get();
 }
 
+std::string OpenClQueue::no_kernels() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return no_kernels_;
+}
+
+/// The compiler's own words; "" if there are none to be had.
+std::string OpenClQueue::build_log(opencl::Program program) noexcept try {
+  size_t size = 0;
+  check_opencl(cl_.build_info.symbol,
+               cl_.build_info(program, device_, opencl::kProgramBuildLog, 0, nullptr, &size));
+  std::string log(size, '\0');
+  check_opencl(cl_.build_info.symbol,
+               cl_.build_info(program, device_, opencl::kProgramBuildLog, size, &log[0], nullptr));
+  return log.c_str();
+} catch (...) {
+  return {};
+}
+
+/// NULL: `no_kernels_` says why.
 std::unique_ptr<OpenClQueue::Kernels> OpenClQueue::build() {
   const auto has_compiler =
       ask_opencl<opencl::Uint>(cl_.device_info, opencl::kDeviceCompilerAvailable, device_);
   const auto local = ask_opencl<uint64_t>(cl_.device_info, opencl::kDeviceLocalMemSize, device_);
-  if (has_compiler == 0 || local < kLocalMemory) return nullptr;
+  if (has_compiler == 0) {
+    no_kernels_ = "the device has no compiler";
+    return nullptr;
+  }
+  if (local < kLocalMemory) {
+    no_kernels_ = "the device has " + std::to_string(local) + " bytes of local memory";
+    return nullptr;
+  }
   Result code = 0;
   const char* text = gpu::opencl_source().data;
   const Held<opencl::Program> program(cl_.create_program(context(), 1, &text, nullptr, &code),
                                       cl_.release_program);
   check_opencl(cl_.create_program.symbol, code);
-  if (cl_.build_program(program.get(), 1, &device_, "", nullptr, nullptr) != opencl::kSuccess) {
+  code = cl_.build_program(program.get(), 1, &device_, "", nullptr, nullptr);
+  if (code == opencl::kBuildProgramFailure || code == opencl::kCompilerNotAvailable) {
+    no_kernels_ = std::string(cl_.build_program.symbol) + " failed: " + opencl::error_name(code) +
+                  ": " + build_log(program.get());
     return nullptr;
   }
+  check_opencl(cl_.build_program.symbol, code);
   auto built = std::make_unique<Kernels>(cl_);
   built->limits.compute_units =
       ask_opencl<opencl::Uint>(cl_.device_info, opencl::kDeviceMaxComputeUnits, device_);

@@ -53,6 +53,8 @@ class OpenClQueue {
   /// By a rectangular copy of the driver's, where the plan is one of long rows; else by kernels. False:
   /// a side is foreign, or there are no kernels.
   bool copy_strided(DeviceAddress dst, DeviceAddress src, const CopyPlan& plan);
+  /// Why there are no kernels: "" if there are, and before the first strided copy asked for them.
+  std::string no_kernels();
 
  private:
   struct Kernels {
@@ -72,6 +74,7 @@ class OpenClQueue {
   bool copy_rows(DeviceAddress dst, DeviceAddress src, const CopyPlan& plan);
   const Kernels* kernels();
   std::unique_ptr<Kernels> build();
+  std::string build_log(opencl::Program program) noexcept;
   void launch(const gpu::Launch& launch, void* dst, void* src);
 
   const opencl::Functions& cl_;
@@ -80,8 +83,8 @@ class OpenClQueue {
   opencl::Context context_ = nullptr;
   opencl::Queue queue_ = nullptr;
   std::mutex mutex_;  // of the kernels: their arguments are state
-  bool asked_for_kernels_ = false;
   std::unique_ptr<Kernels> kernels_;
+  std::string no_kernels_;
 };
 
 }  // namespace dlx

@@ -27,9 +27,11 @@ using Notify = void (*)();  ///< dlx hands in NULL only
 enum : int64_t {
   kSuccess = 0,                       // CL_SUCCESS
   kDeviceNotFound = -1,               // CL_DEVICE_NOT_FOUND
+  kCompilerNotAvailable = -3,         // CL_COMPILER_NOT_AVAILABLE
   kMemObjectAllocationFailure = -4,   // CL_MEM_OBJECT_ALLOCATION_FAILURE
   kOutOfResources = -5,               // CL_OUT_OF_RESOURCES
   kOutOfHostMemory = -6,              // CL_OUT_OF_HOST_MEMORY
+  kBuildProgramFailure = -11,         // CL_BUILD_PROGRAM_FAILURE
   kInvalidMemObject = -38,            // CL_INVALID_MEM_OBJECT
   kInvalidBufferSize = -61,           // CL_INVALID_BUFFER_SIZE
   kPlatformVersion = 0x0901,          // CL_PLATFORM_VERSION

@@ -1,6 +1,7 @@
 // What make_images.py wrote, and how it is found.
 #include <cstdlib>
 #include <cstring>
+#include <new>
 
 #include "src/base/once.h"
 #include "src/gpu/launch.h"
@@ -63,16 +64,16 @@ class Packed {
  public:
   constexpr Packed(const char* name, const uint64_t* data) noexcept : name(name), data_(data) {}
 
-  Image image() noexcept {
-    once_.run([this]() noexcept {
+  Image image() {
+    once_.run([this] {
       // Pages hold what loaders want aligned.
       void* memory = nullptr;
-      if (posix_memalign(&memory, 4096, data_[0]) != 0) return;
+      if (posix_memalign(&memory, 4096, data_[0]) != 0) throw std::bad_alloc();
       unpack(reinterpret_cast<const unsigned char*>(data_ + 1), static_cast<char*>(memory),
              data_[0]);
       unpacked_ = static_cast<const char*>(memory);
     });
-    return {unpacked_, unpacked_ == nullptr ? 0 : static_cast<size_t>(data_[0])};
+    return {unpacked_, static_cast<size_t>(data_[0])};
   }
 
   const char* const name;
@@ -91,13 +92,13 @@ Packed packed_objects[] = {
 
 }  // namespace
 
-Image ptx_image() noexcept {
+Image ptx_image() {
   Image image = packed_ptx.image();
-  if (image.size > 0) --image.size;  // the zero
+  --image.size;  // the zero
   return image;
 }
 
-Image amdgcn_image(const char* architecture) noexcept {
+Image amdgcn_image(const char* architecture) {
   const size_t length = std::strcspn(architecture, ":");
   for (Packed& object : packed_objects) {
     if (std::strlen(object.name) == length && std::memcmp(object.name, architecture, length) == 0) {

@@ -62,9 +62,9 @@ struct Image {
   size_t size;
 };
 /// PTX text (zero-terminated), for every NVIDIA GPU since Maxwell.
-Image ptx_image() noexcept;
+Image ptx_image();
 /// A code object for an AMD architecture such as "gfx90a" (what follows a ':' is not looked at).
-Image amdgcn_image(const char* architecture) noexcept;
+Image amdgcn_image(const char* architecture);
 /// OpenCL C 1.2 source, zero-terminated; and the same as HIP C++ for hiprtc.
 Image opencl_source() noexcept;
 Image hip_source() noexcept;

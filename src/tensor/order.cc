@@ -32,8 +32,11 @@ void make_ready(Tensor* tensor, const int64_t* stream) {
 
 StreamHandle make_ready_on_current(Tensor* tensor) {
   if (tensor->dl.device.device_type == kDLCPU) return 0;
-  const StreamHandle stream = current_stream_of(tensor->dl.device);
-  make_ready(tensor, find_worker(tensor->dl).backend == nullptr ? nullptr : &stream);
+  const Worker worker = find_worker(tensor->dl);
+  if (worker.backend == nullptr) return current_stream_of(tensor->dl.device);
+  // Of the device that it really belongs to: managed memory has the id 0.
+  const StreamHandle stream = current_stream(*worker.backend, type_of(tensor), worker.id);
+  make_ready(tensor, &stream);
   return stream;
 }
 

@@ -48,15 +48,20 @@ SliceRange resolve_slice(int64_t extent, int64_t start, int64_t stop, int64_t st
   return {start, static_cast<int64_t>((static_cast<uint64_t>(distance) - 1) / stride + 1)};
 }
 
+int64_t sliced_stride(DLDataType dtype, int64_t stride, int64_t step) {
+  int64_t stepped, bits;
+  const bool exists =
+      checked_mul(stride, step, &stepped) && checked_mul(stepped, item_bits(dtype, true), &bits);
+  return exists ? stepped : stride;
+}
+
 TensorRef slice(Tensor* tensor, int32_t axis, int64_t start, int64_t stop, int64_t step) {
   axis = require_axis(axis, tensor->dl.ndim, "axis");
   const SliceRange range = resolve_slice(tensor->shape()[axis], start, stop, step);
   TensorRef view = same_view(tensor);
   int64_t* stride = &view->strides()[axis];
   if (range.count > 0 && tensor->size > 0) advance_data(view.get(), range.start * *stride);
-  // The product exists where it matters: with one element or none, nothing steps.
-  int64_t stepped;
-  if (checked_mul(*stride, step, &stepped)) *stride = stepped;
+  *stride = sliced_stride(tensor->dl.dtype, *stride, step);
   view->shape()[axis] = range.count;
   recount(view.get());
   return view;
@@ -185,7 +190,7 @@ TensorRef bitcast(Tensor* tensor, DLDataType dtype) {
   view->dl.dtype = dtype;
   if (old_bits == new_bits) return view;
   const int32_t last = tensor->dl.ndim - 1;
-  if (last < 0 || (tensor->shape()[last] > 1 && tensor->strides()[last] != 1)) {
+  if (last < 0 || (tensor->size > 0 && tensor->shape()[last] > 1 && tensor->strides()[last] != 1)) {
     fail(DLX_ERROR_INVALID_ARGUMENT,
          "`dtype` has another size (got %s from %s), which needs a compact last axis",
          dtype_text(dtype).text, dtype_text(old).text);

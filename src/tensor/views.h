@@ -16,6 +16,10 @@ struct SliceRange {
 };
 SliceRange resolve_slice(int64_t extent, int64_t start, int64_t stop, int64_t step);
 
+/// The stride between the elements that a slice takes by `step`. What is beyond the address space
+/// only one element or none can have, and nothing steps by it: then it stays as it was.
+int64_t sliced_stride(DLDataType dtype, int64_t stride, int64_t step);
+
 TensorRef slice(Tensor* tensor, int32_t axis, int64_t start, int64_t stop, int64_t step);
 TensorRef select(Tensor* tensor, int32_t axis, int64_t index);
 TensorRef permute(Tensor* tensor, const int32_t* axes);

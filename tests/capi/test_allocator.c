@@ -115,6 +115,29 @@ static void null_restores_the_built_in_allocator(void **state) {
   assert_int_equal(self.allocated, 0);
 }
 
+/* NULL restores the built-in allocator of one device type, whichever came first. */
+static void restoring_one_device_leaves_the_others(void **state) {
+  (void)state;
+  arena cpu = {0}, cuda = {0};
+  const dlx_allocator one = allocator_of(&cpu), two = allocator_of(&cuda);
+  const int32_t order[][2] = {{kDLCPU, kDLCUDA}, {kDLCUDA, kDLCPU}};
+
+  for (size_t i = 0; i < COUNT_OF(order); ++i) {
+    for (int k = 0; k < 2; ++k) {
+      assert_ok(dlx_set_allocator(order[i][k], order[i][k] == kDLCPU ? &one : &two));
+    }
+    assert_ok(dlx_set_allocator(kDLCUDA, NULL));
+    dlx_tensor_release(empty_with(NULL));
+    assert_int_equal(cpu.allocated, i + 1);
+
+    assert_ok(dlx_set_allocator(kDLCUDA, &two));
+    assert_ok(dlx_set_allocator(kDLCPU, NULL));
+    dlx_tensor_release(empty_with(NULL));
+    assert_int_equal(cpu.allocated, i + 1);
+    assert_ok(dlx_set_allocator(kDLCUDA, NULL));
+  }
+}
+
 /* An allocator is copied: the struct may go right after the call. */
 static void allocators_are_copied(void **state) {
   (void)state;
@@ -326,6 +349,7 @@ int main(void) {
       cmocka_unit_test(default_allocator_is_told_size_alignment_and_device),
       cmocka_unit_test(memory_is_freed_where_it_was_made),
       cmocka_unit_test(null_restores_the_built_in_allocator),
+      cmocka_unit_test(restoring_one_device_leaves_the_others),
       cmocka_unit_test(allocators_are_copied),
       cmocka_unit_test(allocator_of_a_call_goes_before_the_default),
       cmocka_unit_test(allocator_frees_once_after_the_last_view),

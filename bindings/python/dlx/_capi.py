@@ -32,10 +32,13 @@ def last_error() -> str:
     return text.decode("utf-8", "replace")
 
 
-def check(status: int) -> None:
-    """Raise the exception for a status other than DLX_OK."""
+def check(status: int, caller: str) -> None:
+    """Raise the exception for a status other than DLX_OK. It names the `caller`, which is Python's,
+    and not the C function that refused."""
     if status:
-        raise from_status(status, last_error())
+        text = last_error()
+        refused, _, why = text.partition(": ")
+        raise from_status(status, f"{caller}: {why if refused.startswith('dlx_') else text}")
 
 
 def version() -> str:
@@ -58,14 +61,14 @@ def describe_copy_engine() -> str:
     pair = (both[0], both[1].permute_dims((1, 0)))
     structs = [_functions.dlx_tensor_dltensor(_native._handle(tensor)) for tensor in pair]
     out = _backend.array("char", 256)
-    check(_functions.dlx_copy_plan_describe(*structs, _backend.address(out), 256))
+    check(_functions.dlx_copy_plan_describe(*structs, _backend.address(out), 256), "info")
     return _backend.text(out).decode("utf-8", "replace")
 
 
 def _text(function: Any, *arguments: Any) -> str:
     """Call a C function that writes a name."""
     out = _backend.array("char", _NAME_SIZE)
-    check(function(*arguments, _backend.address(out), _NAME_SIZE))
+    check(function(*arguments, _backend.address(out), _NAME_SIZE), "name")
     return _backend.text(out).decode()
 
 
@@ -101,7 +104,7 @@ def dtype_parse(name: str) -> DTypeCode:
     code = _codes.get(name)
     if code is None:
         out = _backend.struct("DLDataType")
-        check(_functions.dlx_dtype_parse(_encoded(name, "dtype"), _backend.address(out)))
+        check(_functions.dlx_dtype_parse(_encoded(name, "dtype"), _backend.address(out)), "dtype")
         code = _codes[name] = out.code, out.bits, out.lanes
     return code
 
@@ -112,7 +115,7 @@ def dtype_parse_typestr(typestr: str) -> DTypeCode:
         raise TypeError(f"`typestr` is not a str (got {type(typestr).__name__})")
     out = _backend.struct("DLDataType")
     name = _encoded(typestr, "typestr")
-    check(_functions.dlx_dtype_parse_format(name, _TYPESTR, _backend.address(out)))
+    check(_functions.dlx_dtype_parse_format(name, _TYPESTR, _backend.address(out)), "dtype")
     return out.code, out.bits, out.lanes
 
 
@@ -139,7 +142,7 @@ def dtype_typestr(code: DTypeCode) -> str | None:
 
 def _text_of_format(dtype: int) -> str:
     out = _backend.array("char", _NAME_SIZE)
-    check(_functions.dlx_dtype_format(dtype, _TYPESTR, _backend.address(out), _NAME_SIZE))
+    check(_functions.dlx_dtype_format(dtype, _TYPESTR, _backend.address(out), _NAME_SIZE), "dtype")
     return _backend.text(out).decode()
 
 
@@ -147,7 +150,7 @@ def device_parse(name: str) -> tuple[int, int]:
     """(type, id) of a device's name. Raises InvalidArgumentError."""
     out = _backend.array("int32_t", 2)
     address = _backend.address(out)
-    check(_functions.dlx_device_parse(_encoded(name, "device"), address, address + 4))
+    check(_functions.dlx_device_parse(_encoded(name, "device"), address, address + 4), "Device")
     return int(out[0]), int(out[1])
 
 
@@ -179,10 +182,13 @@ def device_properties(device_type: int, device_id: int) -> dict[str, Any]:
     """The fields of dlx_device_properties; bytes of memory that are unknown are None."""
     out = _backend.struct("dlx_device_properties")
     out.struct_size = _backend.size(out)
-    check(_functions.dlx_device_info(device_type, device_id, _backend.address(out)))
+    check(
+        _functions.dlx_device_info(device_type, device_id, _backend.address(out)),
+        "Device",
+    )
     found: dict[str, Any] = {
         name: _backend.get_text(out, name).decode("utf-8", "replace")
-        for name in ("name", "architecture", "pci_id", "uuid", "driver_version")
+        for name in ("name", "architecture", "pci_id", "uuid", "driver_version", "no_kernels")
     }
     for name in ("memory_total", "memory_free"):
         size = int(getattr(out, name))
@@ -195,20 +201,20 @@ def device_of_pointer(pointer: int) -> tuple[int, int]:
     """(type, id) of the device that owns the memory at an address."""
     out = _backend.array("int32_t", 2)
     address = _backend.address(out)
-    check(_functions.dlx_device_of_pointer(pointer, address, address + 4))
+    check(_functions.dlx_device_of_pointer(pointer, address, address + 4), "device_of")
     return int(out[0]), int(out[1])
 
 
 def device_synchronize(device_type: int, device_id: int) -> None:
     """Wait for the work that dlx was given for a device."""
-    check(_functions.dlx_device_synchronize(device_type, device_id))
+    check(_functions.dlx_device_synchronize(device_type, device_id), "Device.synchronize")
 
 
 def stream_create(device: tuple[int, int]) -> int:
     """dlx_stream_create()."""
     _require_int32(*device)
     out = _backend.array("int64_t", 1)
-    check(_functions.dlx_stream_create(*device, _backend.address(out)))
+    check(_functions.dlx_stream_create(*device, _backend.address(out)), "Stream")
     return int(out[0])
 
 
@@ -219,19 +225,19 @@ def stream_abandon(device: tuple[int, int], stream: int) -> None:
 
 def stream_synchronize(device: tuple[int, int], stream: int) -> None:
     """dlx_stream_synchronize()."""
-    check(_functions.dlx_stream_synchronize(*device, stream))
+    check(_functions.dlx_stream_synchronize(*device, stream), "Stream.synchronize")
 
 
 def stream_wait(device: tuple[int, int], stream: int, other: int) -> None:
     """dlx_stream_wait()."""
-    check(_functions.dlx_stream_wait(*device, stream, other))
+    check(_functions.dlx_stream_wait(*device, stream, other), "Stream.wait")
 
 
 def stream_get_current(device: tuple[int, int]) -> int:
     """dlx_stream_get_current()."""
     _require_int32(*device)
     out = _backend.array("int64_t", 1)
-    check(_functions.dlx_stream_get_current(*device, _backend.address(out)))
+    check(_functions.dlx_stream_get_current(*device, _backend.address(out)), "current_stream")
     return int(out[0])
 
 
@@ -239,28 +245,28 @@ def tensor_wait_on_stream(tensor: Tensor, stream: int) -> None:
     """dlx_tensor_wait_on_stream()."""
     from dlx import _native
 
-    check(_functions.dlx_tensor_wait_on_stream(_native._handle(tensor), stream))
+    check(_functions.dlx_tensor_wait_on_stream(_native._handle(tensor), stream), "Stream.wait")
 
 
 def tensor_written_on_stream(tensor: Tensor, stream: int) -> None:
     """dlx_tensor_written_on_stream()."""
     from dlx import _native
 
-    check(_functions.dlx_tensor_written_on_stream(_native._handle(tensor), stream))
+    check(_functions.dlx_tensor_written_on_stream(_native._handle(tensor), stream), "Stream.wrote")
 
 
 def tensor_synchronize(tensor: Tensor) -> None:
     """dlx_tensor_synchronize()."""
     from dlx import _native
 
-    check(_functions.dlx_tensor_synchronize(_native._handle(tensor)))
+    check(_functions.dlx_tensor_synchronize(_native._handle(tensor)), "synchronize")
 
 
 def set_num_threads(num_threads: int) -> None:
     """See dlx.set_num_threads."""
     if not -(1 << 31) <= num_threads < 1 << 31:
         raise from_status(1, f"`num_threads` is out of range (got {num_threads})")
-    check(_functions.dlx_set_num_threads(num_threads))
+    check(_functions.dlx_set_num_threads(num_threads), "set_num_threads")
 
 
 def get_num_threads() -> int:
@@ -271,7 +277,7 @@ def get_num_threads() -> int:
 
 def set_export_negative_strides(policy: int) -> None:
     """A DLX_NEGATIVE_STRIDES_* number."""
-    check(_functions.dlx_set_export_negative_strides(policy))
+    check(_functions.dlx_set_export_negative_strides(policy), "set_export_negative_strides")
 
 
 def get_export_negative_strides() -> int:
@@ -297,5 +303,5 @@ def to_device(
     status = _functions.dlx_tensor_to_device(
         handle, *device, _backend.address(options), _backend.address(out)
     )
-    check(status)
+    check(status, "to_device")
     return _native._adopt(int(out[0]))

@@ -160,6 +160,7 @@ class dlx_device_properties(Structure):
         ("driver_version", c_char * 64),
         ("unified_memory", c_int32),
         ("reserved2", c_int32),
+        ("no_kernels", c_char * 512),
     )
 
 

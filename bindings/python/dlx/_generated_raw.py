@@ -546,6 +546,7 @@ class dlx_device_properties(Struct):
         "driver_version",
         "unified_memory",
         "reserved2",
+        "no_kernels",
     )
     sized = True
     struct_size = Integer(uint32)
@@ -560,6 +561,7 @@ class dlx_device_properties(Struct):
     driver_version = Text()
     unified_memory = Integer(int32)
     reserved2 = Integer(int32)
+    no_kernels = Text()
 
 
 class dlx_backend(Struct):

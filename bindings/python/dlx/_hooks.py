@@ -29,6 +29,7 @@ PLAIN = 512  # guard() and _asarray.py have nothing special to say about it
 LATE_ARROW = 1024  # with PLAIN: it has __arrow_c(_device)_array__, after the array interfaces
 LATE_ARROW_STREAM = 2048  # with PLAIN: likewise __arrow_c_stream__
 BOOLEAN = 4096  # a truth value, although NumPy before 2.3 lets it pass for an int (__index__)
+SCALAR = 8192  # a number, whose memory nobody may write: asarray copies it
 
 # They pass every protocol on, and keep nothing alive.
 _PROXIES = (ProxyType, CallableProxyType)
@@ -111,8 +112,8 @@ def _plain_bits(cls: type, packages: set[str], numpy: Any) -> int:
     """For classes whose buffers and array interfaces the native code may take by itself."""
     if numpy is not None and issubclass(cls, numpy.generic):
         if cls is numpy.bool_:
-            return PLAIN | BOOLEAN
-        return PLAIN if cls.__module__ == "numpy" else 0
+            return PLAIN | SCALAR | BOOLEAN
+        return PLAIN | SCALAR if cls.__module__ == "numpy" else 0
     if packages & _KNOWN_PACKAGES or issubclass(cls, (type, int, float, complex, str, list, tuple)):
         return 0
     if hasattr(cls, "__cuda_array_interface__"):

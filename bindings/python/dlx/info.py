@@ -9,7 +9,7 @@ from pathlib import Path
 
 import dlx
 from dlx import _capi, _library
-from dlx.errors import UnavailableError
+from dlx.errors import DriverError, UnavailableError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -72,17 +72,24 @@ def _device_lines() -> Iterator[tuple[str, str]]:
     from dlx.device import missing_devices
 
     for device in dlx.devices():
-        memory = _memory(device.memory_free, device.memory_total)
-        yield device.name, f"{device.description}, {memory}"
+        try:
+            properties = _capi.device_properties(*device)
+        except DriverError as error:  # a bad device hides no other
+            yield device.name, str(error)
+            continue
+        memory = _memory(properties["memory_free"], properties["memory_total"])
+        yield device.name, f"{properties['name']}, {memory}"
         facts = [
-            device.architecture,
-            f"PCI {device.pci_id}" if device.pci_id else "",
-            device.uuid,
-            f"driver {device.driver_version}" if device.driver_version else "",
-            "unified memory" if device.unified_memory and device.type != "cpu" else "",
+            properties["architecture"],
+            f"PCI {properties['pci_id']}" if properties["pci_id"] else "",
+            properties["uuid"],
+            f"driver {properties['driver_version']}" if properties["driver_version"] else "",
+            "unified memory" if properties["unified_memory"] and device.type != "cpu" else "",
         ]
         if any(facts):
             yield "", ", ".join(filter(None, facts))
+        if properties["no_kernels"]:
+            yield "", f"strided copies go through the host: {properties['no_kernels']}"
     by_reason: dict[str, list[str]] = {}
     for name, reason in missing_devices().items():
         by_reason.setdefault(reason, []).append(name)

@@ -116,6 +116,18 @@ def test_an_import_waits_for_the_event(driver, schedule, managed):
     memory.close()
 
 
+def test_managed_memory_is_exported_behind_a_stream_of_its_own_device(driver):
+    """DLPack gives it the id 0, whichever device it belongs to."""
+    tensor = dlx.empty(4, dtype="int32", device="cuda_managed:1")
+    with dlx.Stream(device="cuda:0"):
+        array, schema = exported(tensor)
+    assert array.sync_event
+    raw.arrow_release(array.array)
+    raw.arrow_release(schema)
+    with dlx.Stream(device="cuda:1") as stream:
+        assert tensor.__cuda_array_interface__["stream"] == stream.handle
+
+
 def test_an_import_does_not_wait_on_the_host(driver):
     memory = Memory()
     tensor = dlx.from_pointer(memory.address, 4, "int32", device=CUDA)

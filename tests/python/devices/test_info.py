@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 
@@ -94,6 +95,35 @@ def test_info_shows_every_device():
         "driver 12.4",
     ):
         assert line in text, text
+
+
+def test_info_goes_on_after_a_bad_device():
+    code = (
+        "import ctypes, os\n"
+        "fake = ctypes.CDLL(os.environ['DLX_CUDA_PATH'])\n"
+        "fake.fake_fail_calls_of(b'cuDeviceGetName', 999)\n"
+        "from dlx import info; print(info.report())"
+    )
+    text = run(code)
+    assert len(re.findall(r"cuda:\d +\S+: cuDeviceGetName failed: CUDA_ERROR_UNKNOWN", text)) == 2
+    assert "rocm:1" in text
+    assert "Array libraries" in text
+
+
+def test_info_says_why_there_are_no_kernels():
+    code = (
+        "import ctypes, os, dlx\n"
+        "fake = ctypes.CDLL(os.environ['DLX_CUDA_PATH'])\n"
+        "from dlx import info\n"
+        "assert 'through the host' not in info.report()\n"
+        "fake.fake_fail_calls_of(b'cuModuleLoadData', 209)\n"
+        "t = dlx.empty((64, 64), device='cuda:1').permute_dims((1, 0)).contiguous()\n"
+        "t.synchronize()\n"
+        "print(info.report())"
+    )
+    text = run(code)
+    assert text.count("strided copies go through the host: cuModuleLoadData failed: ") == 1
+    assert text.index("through the host") > text.index("cuda:1")
 
 
 def test_info_says_why_there_is_none_and_where_it_looked():

@@ -11,6 +11,7 @@ from fake_driver import Memory, cuda
 
 import dlx
 from dlpack_ctypes import Producer
+from dlx import raw
 
 CUDA = "cuda:0"
 DEVICES = ["cuda:0", "cuda:1", "rocm:0", "cuda_host", "cuda_managed"]
@@ -333,6 +334,21 @@ def test_a_gpu_without_an_index_is_the_current_one():
     assert moved.numpy(force=True).tolist() == array().tolist()
 
 
+def test_a_gpu_of_rocm_without_an_index_is_the_current_one():
+    import ctypes
+    import os
+
+    hip = ctypes.CDLL(os.environ["DLX_HIP_PATH"])
+    dlx.empty(1, device="rocm:1")  # somebody uses HIP
+    try:
+        for current in (1, 0):
+            assert hip.hipSetDevice(current) == 0
+            imported = dlx.from_dlpack(Producer(shape=(4,), dtype=(0, 32, 1), device=(10, 255)))
+            assert imported.device == dlx.Device((10, 255)) == f"rocm:{current}"
+    finally:
+        hip.hipSetDevice(0)
+
+
 class Holder:
     """Hands a Tensor over by the device that its consumer names."""
 
@@ -383,3 +399,15 @@ def test_exports_to_a_device_that_is_not_there():
             there.__dlpack__(dl_device=device, max_version=(1, 3))
     with pytest.raises(BufferError, match="has no backend for it"):
         there.__dlpack__(dl_device=(8, 0), max_version=(1, 3))
+
+
+@pytest.mark.parametrize("legacy", [False, True])
+def test_a_copy_for_another_device_has_the_alignment_that_was_asked_for(legacy):
+    export = raw.dlx_tensor_to_dlpack if legacy else raw.dlx_tensor_to_dlpack_versioned
+    with raw.from_tensor(dlx.asarray(array(), device=CUDA)) as tensor:
+        for alignment in (4096, 1 << 16, 1 << 20):
+            with export(tensor, raw.dlx_export_options(
+                flags=raw.DLX_HAS_DEVICE, device_type=raw.kDLCPU, min_alignment=alignment
+            )) as out:  # fmt: skip
+                assert out.dl_tensor.device == raw.DLDevice(1, 0)
+                assert out.dl_tensor.data % alignment == 0

@@ -182,6 +182,21 @@ void every_first_call_may_fail(void**) {
   }
 }
 
+// A device that its driver does not hand over is still one of those that there are, and spoils no other.
+void a_bad_device_hides_no_other(void**) {
+  passes([](Gpu& gpu) {
+    if (gpu.kind.type != kDLCUDA) return;  // HIP's devices are numbers
+    gpu.set_devices(2);
+    gpu.fail_calls_of("cuDeviceGet", 101);
+    CHECK_EQUAL(gpu.backend.count(), 2);
+    CHECK_EQUAL(std::strlen(gpu.backend.reason()), 0);
+    const std::string text = error_of([&] { gpu.memory(64, 1); });
+    CHECK(contains(text, "cuDeviceGet failed: CUDA_ERROR_INVALID_DEVICE (101)"));
+    gpu.fail_calls_of(nullptr, 0);
+    gpu.free(gpu.memory(64, 1), 1);
+  });
+}
+
 // The thread's capture mode, and HIP's last error, are the caller's again when a call has failed.
 void failures_leave_the_thread_as_it_was(void**) {
   passes([](Gpu& gpu) {
@@ -282,6 +297,7 @@ int main() {
       cmocka_unit_test(errors_have_the_drivers_words),
       cmocka_unit_test(every_call_may_fail),
       cmocka_unit_test(every_first_call_may_fail),
+      cmocka_unit_test(a_bad_device_hides_no_other),
       cmocka_unit_test(failures_leave_the_thread_as_it_was),
       cmocka_unit_test(failed_records_keep_their_event),
       cmocka_unit_test(forked_child),

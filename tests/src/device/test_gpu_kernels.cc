@@ -59,6 +59,11 @@ void kernels_that_cannot_be_loaded(void**) {
     gpu.clear_log();
     CHECK(!transpose(gpu, gpu.stream()));
     CHECK_EQUAL(gpu.calls(module_load(gpu)), 0);
+    // The device says why.
+    dlx_device_properties properties = {};
+    gpu.backend.describe(0, &properties);
+    CHECK(contains(properties.no_kernels, module_load(gpu)));
+    CHECK(contains(properties.no_kernels, "(209)"));
   });
 }
 

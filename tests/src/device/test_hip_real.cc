@@ -93,10 +93,10 @@ void compiler(void**) {
     const std::string path = library.path();
     const size_t so = path.find(".so.");
     const int major = so == std::string::npos ? 0 : std::atoi(path.c_str() + so + 4);
-    const std::string code = dlx::compile_hip(library, major, kArchitecture);
+    std::string why_not;
+    const std::string code = dlx::compile_hip(library, major, kArchitecture, &why_not);
     if (code.empty() && major > 5) {
-      std::fprintf(stderr, "libhiprtc.so.%d is not there, or does not know %s", major,
-                   kArchitecture);
+      std::fprintf(stderr, "%s", why_not.c_str());
       _exit(77);
     }
     CHECK(code.compare(0, 4, "\177ELF") == 0);

@@ -18,13 +18,11 @@ using dlx::DeviceAddress;
 
 constexpr cl::Result kRefused = -59;  // CL_INVALID_OPERATION
 
-/// What goes through the table. clBuildProgram counts for nothing: where it fails there are no kernels, for
-/// good.
+/// What goes through the table.
 struct Watch {
   int64_t calls = 0;
   int64_t fails = 0;        ///< the number of the call that is refused; 0: none
   const char* failed = "";  ///< its name
-  bool builds = true;       ///< clBuildProgram is not refused
   int64_t live = 0;         ///< objects and events that were made and not released
   int64_t released_null = 0;
 };
@@ -43,7 +41,7 @@ struct Watched<Name, R(First, Rest...)> {
 
   static R call(First first, Rest... rest) {
     constexpr bool kMakes = !std::is_same_v<R, cl::Result>;
-    if (is("clBuildProgram") ? !watch.builds : ++watch.calls == watch.fails) {
+    if (++watch.calls == watch.fails) {
       watch.failed = real.symbol;
       if constexpr (kMakes) {
         *std::get<sizeof...(rest) - 1>(std::tie(rest...)) = kRefused;  // its place comes last
@@ -168,13 +166,52 @@ void every_call_may_fail(void**) {
   });
 }
 
-// What the kernels would do is done without them, and the program does not stay.
+cl::Result (*build_well)(cl::Program, cl::Uint, const cl::Device*, const char*, cl::Notify, void*);
+
+/// No compiler takes the kernels so.
+cl::Result build_badly(cl::Program program, cl::Uint count, const cl::Device* devices, const char*,
+                       cl::Notify notify, void* user) {
+  return build_well(program, count, devices, "-D__kernel=no_such_word", notify, user);
+}
+
+// What the kernels would do is done without them, the program does not stay, and it is known why.
 void kernels_that_cannot_be_built(void**) {
   passes([](Backend& backend, cl::Memory foreign) {
-    watch.builds = false;
+    dlx_device_properties properties = {};
+    backend.describe(0, &properties);
+    CHECK_EQUAL(std::strlen(properties.no_kernels), 0);
+    auto& build = const_cast<cl::Functions&>(*cl::functions(nullptr)).build_program.call;
+    build_well = build;
+    build = build_badly;
     do_everything(backend, foreign);
-    CHECK_EQUAL(std::strcmp(watch.failed, "clBuildProgram"), 0);
     CHECK_EQUAL(watch.live, 2);
+    backend.describe(0, &properties);
+    CHECK(begins(properties.no_kernels, "clBuildProgram failed: CL_BUILD_PROGRAM_FAILURE: "));
+    CHECK(std::strstr(properties.no_kernels, "no_such_word") != nullptr);
+    // No other try is made.
+    build = build_well;
+    const int64_t before = watch.calls;
+    do_everything(backend, foreign);
+    CHECK(watch.calls > before);
+    CHECK_EQUAL(watch.live, 2);
+  });
+}
+
+// A compiler that is out of memory, or whatever else fails, spoils one copy: the next one tries again.
+void a_build_that_fails_otherwise_is_tried_again(void**) {
+  passes([](Backend& backend, cl::Memory foreign) {
+    for (int64_t n = 1; std::strcmp(watch.failed, "clBuildProgram") != 0; ++n) {
+      watch.calls = 0;
+      watch.fails = n;
+      error_of([&] { do_everything(backend, foreign); });
+      CHECK(watch.live <= 2);  // no kernels yet
+    }
+    watch.fails = 0;
+    do_everything(backend, foreign);
+    CHECK_EQUAL(watch.live, 2 + dlx::gpu::kernel_count());
+    dlx_device_properties properties = {};
+    backend.describe(0, &properties);
+    CHECK_EQUAL(std::strlen(properties.no_kernels), 0);
   });
 }
 
@@ -182,6 +219,7 @@ void kernels_that_cannot_be_built(void**) {
 
 int main() {
   const CMUnitTest tests[] = {cmocka_unit_test(every_call_may_fail),
-                              cmocka_unit_test(kernels_that_cannot_be_built)};
+                              cmocka_unit_test(kernels_that_cannot_be_built),
+                              cmocka_unit_test(a_build_that_fails_otherwise_is_tried_again)};
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

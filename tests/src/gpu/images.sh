@@ -19,7 +19,7 @@ for image in ptx gfx906 gfx90a gfx942 gfx1030 gfx1100; do
 done
 
 # hiprtc compiles HIP C++ without headers: clang does the same, for architectures without an image.
-if command -v clang-19 >/dev/null; then
+if command -v clang-19 >/dev/null && command -v ld.lld-19 >/dev/null; then
   "$print" source >"$TEST_TMPDIR/k.hip"
   for architecture in gfx908 gfx1201; do
     if clang-19 -x hip -nogpuinc -nogpulib --cuda-device-only "--offload-arch=$architecture" -O2 \
@@ -30,7 +30,7 @@ if command -v clang-19 >/dev/null; then
     fi
   done
 else
-  echo "skipped: HIP C++: there is no clang-19"
+  echo "skipped: HIP C++: there is no clang-19 with ld.lld-19"
 fi
 
 ptxas=$(command -v ptxas || ls /usr/local/cuda*/bin/ptxas 2>/dev/null | tail -n 1)

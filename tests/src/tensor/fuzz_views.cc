@@ -11,54 +11,13 @@
 #include "src/dtype/dtype.h"
 #include "src/tensor/convert.h"
 #include "src/tensor/layout.h"
+#include "tests/support/fuzz_source.h"
 
 using dlx::Tensor;
 using dlx::TensorRef;
+using Source = dlx_test::FuzzSource;
 
 namespace {
-
-/// Numbers out of the fuzzer's bytes; zeros once they are used up.
-class Source {
- public:
-  Source(const uint8_t* data, size_t size) : data_(data), left_(size) {}
-
-  bool done() const { return left_ == 0; }
-
-  uint8_t byte() {
-    if (left_ == 0) return 0;
-    --left_;
-    return *data_++;
-  }
-
-  /// Small mostly, near a power of two often, anything sometimes.
-  int64_t number() {
-    const uint8_t kind = byte();
-    if (kind < 160) return kind % 12 - 3;
-    if (kind < 230) {
-      const int64_t power = static_cast<int64_t>(uint64_t{1} << (byte() % 64));
-      return static_cast<int64_t>(static_cast<uint64_t>(power) + byte() % 5 - 2);
-    }
-    uint64_t bits = 0;
-    for (int i = 0; i < 8; ++i) bits = bits << 8 | byte();
-    return static_cast<int64_t>(bits);
-  }
-
-  std::vector<int64_t> numbers(size_t count) {
-    std::vector<int64_t> out(count);
-    for (int64_t& number : out) number = this->number();
-    return out;
-  }
-
- private:
-  const uint8_t* data_;
-  size_t left_;
-};
-
-DLDataType read_dtype(Source* source) {
-  static const uint8_t kBits[] = {1, 4, 6, 8, 16, 32, 64, 128};
-  return {static_cast<uint8_t>(source->byte() % 20), kBits[source->byte() % 8],
-          static_cast<uint16_t>(source->byte() % 8 == 0 ? source->byte() : 1)};
-}
 
 TensorRef read_description(Source* source) {
   DLTensor description{};
@@ -67,7 +26,7 @@ TensorRef read_description(Source* source) {
   description.data = reinterpret_cast<void*>(source->byte() % 8 == 0 ? source->number() : 1 << 20);
   description.device = {source->byte() % 4 == 0 ? kDLOpenCL : kDLCPU, 0};
   description.ndim = static_cast<int32_t>(shape.size());
-  description.dtype = read_dtype(source);
+  description.dtype = source->dtype();
   description.shape = const_cast<int64_t*>(shape.data());
   if (source->byte() % 4 != 0) description.strides = const_cast<int64_t*>(strides.data());
   if (source->byte() % 4 == 0) description.byte_offset = static_cast<uint64_t>(source->number());
@@ -97,7 +56,7 @@ TensorRef read_view(Tensor* tensor, Source* source) {
       }
       return dlx::broadcast_to(tensor, static_cast<int32_t>(shape.size()), shape.data());
     }
-    case 6: return dlx::bitcast(tensor, read_dtype(source));
+    case 6: return dlx::bitcast(tensor, source->dtype());
     case 7: {
       const std::vector<int64_t> shape = source->numbers(source->byte() % 5);
       dlx::CopyRequest request;
