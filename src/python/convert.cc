@@ -97,6 +97,7 @@ Int64List::Int64List(PyObject* object, const char* name) {
   }
   Ref tuple(api.PySequence_Tuple(object));
   if (!tuple) {
+    if (api.PyErr_ExceptionMatches(api.type_error) == 0) throw PythonError();
     api.PyErr_Clear();
     raise(api.type_error, "`%s` must be an integer or a sequence of integers (got %s)", name,
           type_text(object->type).text);

@@ -90,8 +90,11 @@ constexpr int kNative = kNdarray | kHasDlpack | kArrow | kArrowStream | kPlain;
 /// if that is left to the fallback.
 Ref array_of(PyObject* object, const Request& request) {
   if (!is_tensor(object)) {
-    if ((look_up_type(object->type).flags & kNative) == 0) return Ref();
-    TensorRef tensor = import_object(object, request, true);
+    const int flags = look_up_type(object->type).flags;
+    if ((flags & kNative) == 0) return Ref();
+    Request wanted = request;
+    if ((flags & kScalar) != 0 && wanted.copy == DLX_COPY_IF_NEEDED) wanted.copy = DLX_COPY_ALWAYS;
+    TensorRef tensor = import_object(object, wanted, true);
     return tensor.get() == nullptr ? Ref() : Ref(new_object(static_cast<TensorRef&&>(tensor)));
   }
   TensorRef settled = settle({TensorRef::share(tensor_of(object))}, request);

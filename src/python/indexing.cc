@@ -1,5 +1,6 @@
 #include <cstring>
 
+#include "src/dtype/dtype.h"
 #include "src/python/tensor_type.h"
 #include "src/python/types.h"
 #include "src/tensor/convert.h"
@@ -31,13 +32,11 @@ class Indexer {
     if (api.PySlice_Unpack(key, &start, &stop, &step) != 0) throw PythonError();
     // PySlice_Unpack has clamped what was left out; the lowest number would mean "open" to us.
     if (start == DLX_SLICE_OPEN) ++start;
+    if (stop == DLX_SLICE_OPEN) ++stop;
     const SliceRange range = resolve_slice(tensor_->dl.shape[from_], start, stop, step);
-    int64_t stride = tensor_->dl.strides[from_];
+    const int64_t stride = tensor_->dl.strides[from_++];
     if (range.count > 0 && tensor_->size > 0) offset_ += range.start * stride;
-    // The product exists where it matters: with one element or none, nothing steps.
-    if (__builtin_mul_overflow(stride, int64_t{step}, &stride)) stride = 1;
-    ++from_;
-    put(range.count, stride);
+    put(range.count, sliced_stride(tensor_->dl.dtype, stride, step));
   }
 
   void new_axis() { put(1, 0); }
@@ -142,6 +141,18 @@ TensorRef index_by(Tensor* tensor, PyObject* key) {
   return index(tensor, keys, count);
 }
 
+/// The values without axes of extent 1 that the target has no place for; NumPy drops them as well.
+TensorRef without_leading_ones(TensorRef values, int32_t ndim) {
+  while (values->dl.ndim > ndim && values->dl.shape[0] == 1) values = select(values.get(), 0, 0);
+  return values;
+}
+
+/// Whether storing these values needs another dtype, which NumPy can make of them.
+bool casts(const Tensor& values, const Tensor& target) {
+  return !same_dtype(values.dl.dtype, target.dl.dtype) && values.dl.device.device_type == kDLCPU &&
+         target.dl.device.device_type == kDLCPU;
+}
+
 }  // namespace
 
 intptr_t tensor_length(PyObject* self) {
@@ -176,21 +187,23 @@ int tensor_setitem(PyObject* self, PyObject* key, PyObject* value) {
     if (value == nullptr) raise(api.type_error, "elements of a Tensor cannot be deleted");
     Tensor* tensor = tensor_of(self);
     if (tensor->readonly()) fail(DLX_ERROR_READ_ONLY, "the tensor is read-only");
-    const TensorRef target = index_by(tensor, key);
-    if (target.get() == nullptr) {
-      const Ref done(
-          check(api.PyObject_CallFunctionObjArgs(state.setitem, self, key, value, nullptr)));
+    TensorRef target = index_by(tensor, key);
+    TensorRef numbers = tensor_of_numbers(value, &tensor->dl.dtype);
+    Ref source;
+    if (numbers.get() == nullptr) source = Ref(as_tensor_like(value, tensor));
+    Tensor* values = source ? tensor_of(source.get()) : numbers.get();
+    const bool is_view = target.get() != nullptr;
+    if (!is_view || casts(*values, *tensor)) {
+      if (!source) source = Ref(new_object(static_cast<TensorRef&&>(numbers)));
+      const Ref whole(is_view ? new_object(static_cast<TensorRef&&>(target)) : nullptr);
+      const Ref done(check(
+          api.PyObject_CallFunctionObjArgs(state.setitem, is_view ? whole.get() : self,
+                                           is_view ? api.ellipsis : key, source.get(), nullptr)));
       return 0;
     }
-    const TensorRef numbers = tensor_of_numbers(value, &tensor->dl.dtype);
-    if (numbers.get() != nullptr) {
-      WithoutGil without(target->dl.device.device_type != kDLCPU);
-      copy_tensor_from(target.get(), numbers.get(), CopyRequest());
-      return 0;
-    }
-    Ref source(as_tensor_like(value, tensor));
-    WithoutGil without(may_take_long(target.get()) || may_take_long(tensor_of(source.get())));
-    copy_tensor_from(target.get(), tensor_of(source.get()), CopyRequest());
+    TensorRef fitting = without_leading_ones(TensorRef::share(values), target->dl.ndim);
+    WithoutGil without(may_take_long(target.get()) || may_take_long(values));
+    copy_tensor_from(target.get(), fitting.get(), CopyRequest());
     return 0;
   });
 }

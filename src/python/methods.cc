@@ -79,6 +79,22 @@ TensorRef do_reshape(Tensor* tensor, PyObject* const* values) {
 }
 constexpr Signature kReshape = {"reshape", 2, 1, 0, 1, {&names.shape, &names.copy}};
 
+/// The extents one by one too, as ndarray takes them.
+PyObject* reshape_method(PyObject* self, PyObject* const* args, intptr_t nargs, PyObject* kwnames) {
+  const intptr_t keywords = kwnames == nullptr ? 0 : api.PyTuple_Size(kwnames);
+  if (nargs < 2 || keywords > 1) {
+    return method<&kReshape, do_reshape>(self, args, nargs, kwnames);
+  }
+  return enter("reshape", static_cast<PyObject*>(nullptr), [&] {
+    const Ref shape(check(api.PyTuple_New(nargs)));
+    for (intptr_t i = 0; i < nargs; ++i) {
+      api.PyTuple_SetItem(shape.get(), i, Ref::share(args[i]).detach());
+    }
+    PyObject* const joined[] = {shape.get(), keywords == 0 ? nullptr : args[nargs]};
+    return method<&kReshape, do_reshape>(self, joined, 1, kwnames);
+  });
+}
+
 TensorRef do_squeeze(Tensor* tensor, PyObject* const* values) {
   if (values[0] == nullptr || values[0] == api.none) return squeeze(tensor, 0, nullptr);
   const Int64List list(values[0], "axis");
@@ -153,11 +169,11 @@ PyMethodDef tensor_methods[] = {
     entry("permute_dims", method<&kPermuteDims, do_permute_dims>,
           "permute_dims($self, axes)\n--\n\n"
           "View whose axis i is axis axes[i] of this one (array API: permute_dims)."),
-    entry("reshape", method<&kReshape, do_reshape>,
-          "reshape($self, shape, *, copy=None)\n--\n\n"
-          "The same elements in C order under another shape; one extent may be -1. A view where\n"
-          "strides can express it; else a copy, or CopyRefusedError with copy=False. copy=True\n"
-          "always copies (array API: reshape)."),
+    entry("reshape", reshape_method,
+          "reshape($self, *shape, copy=None)\n--\n\n"
+          "The same elements in C order under another shape, given as one tuple or extent by\n"
+          "extent, one of which may be -1. A view where strides can express it; else a copy, or\n"
+          "CopyRefusedError with copy=False. copy=True always copies (array API: reshape)."),
     entry("squeeze", method<&kSqueeze, do_squeeze>,
           "squeeze($self, axis=None)\n--\n\n"
           "View without the given axes (int or tuple), which must have extent 1; without all such\n"

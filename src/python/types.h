@@ -19,6 +19,7 @@ enum TypeFlags : int {
   kLateArrow = 1024,        ///< with kPlain: `__arrow_c_array__` comes after the array interfaces
   kLateArrowStream = 2048,  ///< the same for `__arrow_c_stream__`
   kBoolean = 4096,          ///< a truth value, whatever its __index__ says
+  kScalar = 8192,           ///< a number, whose memory nobody may write: copied
   kHasDlpack = 32           ///< found here: the type has __dlpack__, or is the capsule's
 };
 

@@ -61,12 +61,32 @@ def test_python_examples(page, source, tmp_path):
     check(source, sys.executable, tmp_path / "example.py")
 
 
-def test_sketches_are_python():
-    """The indented blocks of docs/devices.md need devices to run, but are Python."""
-    sketches = re.findall(r"(?:^    .*\n)+", (ROOT / "docs/devices.md").read_text(), re.M)
+@pytest.mark.parametrize("page", ["docs/arrow.md", "docs/devices.md"])
+def test_sketches_are_python(page):
+    """These indented blocks need devices, or libraries, to run, but are Python."""
+    sketches = re.findall(r"(?:^    .*\n)+", (ROOT / page).read_text(), re.M)
     assert sketches
     for sketch in sketches:
         ast.parse(textwrap.dedent(sketch))
+
+
+HEADERS = sorted((ROOT / "include/dlx").iterdir())
+SKETCHES = [(header.name, sketch) for header in HEADERS
+            for sketch in re.findall(r"(?<=\n \*\n)(?: \*     \S.*\n)+", header.read_text())]  # fmt: skip
+
+
+@pytest.mark.parametrize(("header", "sketch"), SKETCHES, ids=[name for name, _ in SKETCHES])
+def test_sketches_in_headers_compile(header, sketch, tmp_path):
+    lines = "".join(line[3:] for line in sketch.splitlines(True))
+    source = tmp_path / "sketch.cc"
+    source.write_text(f"#include <dlx/{header}>\nvoid sketch(dlx::Managed managed) {{\n{lines}}}\n")
+
+    run("g++", "-std=c++17", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-Wno-unused-variable",
+        f"-I{ROOT / 'include'}", source)  # fmt: skip
+
+
+def test_there_are_sketches_in_headers():
+    assert SKETCHES
 
 
 @pytest.mark.heavy

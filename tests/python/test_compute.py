@@ -1,6 +1,7 @@
 """Operators and NumPy's functions on Tensors: values by NumPy as the oracle, identity of out=,
 memory that is written in place, and what type comes back."""
 
+import collections
 import operator
 import os
 import random
@@ -232,6 +233,32 @@ def test_named_tuples_and_lists_keep_their_types():
         assert type(result.Q) is dlx.Tensor
     assert type(numpy.split(t, 2)) is list
     assert all(type(part) is dlx.Tensor for part in numpy.nonzero(t))
+
+
+class Items(collections.abc.Sequence):
+    """A sequence that is no list."""
+
+    def __init__(self, items):
+        self.items = list(items)
+
+    def __len__(self):
+        return len(self.items)
+
+    def __getitem__(self, index):
+        return self.items[index]
+
+
+@pytest.mark.parametrize(
+    "container",
+    [collections.deque, Items, collections.namedtuple("Pair", "low high")._make, collections.UserList,
+     type("Several", (list,), {})],
+)  # fmt: skip
+@pytest.mark.parametrize("name", ["stack", "concatenate", "vstack", "column_stack"])
+def test_operands_in_containers_of_any_kind(name, container):
+    array = numpy.arange(6.0).reshape(2, 3)
+    tensors = container([dlx.asarray(array), dlx.asarray(array)])
+
+    same(getattr(numpy, name)(tensors), getattr(numpy, name)([array, array]))
 
 
 def test_methods_of_ufuncs(seeded):

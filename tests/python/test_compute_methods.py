@@ -45,6 +45,40 @@ def test_methods_are_numpy_s(name):
     assert getattr(dlx.Tensor, name).__doc__.startswith(f"`numpy.{name}`")
 
 
+@pytest.mark.parametrize("axes", [(), (None,), (1, 0, 2), ((2, 0, 1),), ([-1, 0, 1],), (0, -1, 1)])
+def test_transpose_is_a_view_as_numpy_s(axes):
+    array = numpy.arange(24).reshape(2, 3, 4)
+    view = dlx.asarray(array).transpose(*axes)
+
+    assert view.data_ptr == array.ctypes.data
+    numpy.testing.assert_array_equal(view.numpy(), array.transpose(*axes))
+
+
+def test_transpose_without_axes_and_with_wrong_ones():
+    assert dlx.asarray(3).transpose().shape == ()
+    for wrong in ((0,), (0, 0), (2, 1), "ab", (0.5, 1)):
+        with pytest.raises((ValueError, TypeError, IndexError)):
+            dlx.asarray(SOURCE).transpose(*wrong)
+
+
+def test_reshape_takes_the_extents_one_by_one_too():
+    tensor = dlx.asarray(SOURCE)
+
+    for extents in ((4, 3), (2, -1, 2), (-1, 1), (numpy.int64(6), dlx.asarray(2))):
+        numpy.testing.assert_array_equal(
+            tensor.reshape(*extents).numpy(), SOURCE.reshape(tuple(map(int, extents)))
+        )
+    assert tensor.reshape(4, 3, copy=True).data_ptr != tensor.data_ptr
+    with pytest.raises(dlx.CopyRefusedError):
+        tensor.T.reshape(2, 6, copy=False)
+    for wrong in ((5, 5), (-1, -1), (4, "a"), ((4,), 3), (4, 3.0)):
+        with pytest.raises((ValueError, TypeError)):
+            tensor.reshape(*wrong)
+    for keywords in ({"order": "F"}, {"shape": 3}, {"copy": 2}, {"copy": True, "order": "F"}):
+        with pytest.raises(TypeError):
+            tensor.reshape(4, 3, **keywords)
+
+
 def test_out_and_views():
     tensor = dlx.asarray(numpy.arange(6.0))
     out = dlx.empty((), dtype="float64")

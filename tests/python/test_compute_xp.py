@@ -184,6 +184,37 @@ def test_sorting_both_ways_keeps_the_order_of_equals(xp, descending):
         )
 
 
+@pytest.mark.parametrize(
+    "values",
+    [[5, -3, 700, 5, 2, -3], [2.5, numpy.inf, -1.0, 2.5], [True, False, True], [2j, 1, 2j]],
+)
+def test_unique_values_are_in_order_as_consumers_count_on(xp, values):
+    array = numpy.array([values] * 40)
+
+    found = xp.unique_values(dlx.asarray(array))
+
+    assert type(found) is dlx.Tensor
+    numpy.testing.assert_array_equal(found.numpy(), numpy.unique(array), strict=True)
+
+
+@pytest.mark.parametrize("bounds", [(3,), (None, 4), (2.5, 4), (), (None, None)])
+def test_clip_takes_either_bound_by_its_place(xp, bounds):
+    array = numpy.array([[1.0, 5.0], [3.0, 4.0]])
+    low, high = (*bounds, None, None)[:2]
+    expected = numpy.minimum(
+        numpy.maximum(array, -numpy.inf if low is None else low),
+        numpy.inf if high is None else high,
+    )
+    tensor = dlx.asarray(array)
+
+    for result in (xp.clip(tensor, *bounds), xp.clip(tensor, min=low, max=high)):
+        assert type(result) is dlx.Tensor
+        assert result.data_ptr != tensor.data_ptr
+        numpy.testing.assert_array_equal(result.numpy(), expected)
+    out = dlx.empty((2, 2), dtype="float64")
+    assert xp.clip(tensor, 2, 3, out=out) is out
+
+
 def test_inspection(xp):
     info = xp.__array_namespace_info__()
 

@@ -140,6 +140,22 @@ def test_a_device_that_is_not_here_says_so():
         _ = dlx.Device("cuda:1000").memory_total
 
 
+@pytest.mark.parametrize(
+    ("call", "named"),
+    [
+        (lambda: dlx.empty(3).to_device("cuda:99"), "to_device: `device` cuda:99 is not available"),
+        (lambda: dlx.empty(3).to_device("cpu", stream=4), "to_device: `stream` must be None"),
+        (lambda: dlx.Device("cuda:99").synchronize(), "Device.synchronize: `device` cuda:99"),
+        (lambda: dlx.current_stream("cuda:99"), "current_stream: `device` cuda:99"),
+        (lambda: dlx.set_num_threads(-1), "set_num_threads: `num_threads` is negative"),
+    ],
+)
+def test_errors_begin_with_what_python_called(call, named):
+    with pytest.raises(dlx.Error) as caught:
+        call()
+    assert str(caught.value).startswith(named)
+
+
 def test_device_of_a_host_pointer_is_the_cpu():
     assert dlx.device_of(dlx.empty(3).data_ptr) == "cpu"
     with pytest.raises(TypeError, match="`ptr`"):

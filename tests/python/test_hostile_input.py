@@ -272,8 +272,8 @@ def test_wrong_arguments_are_named():
         tensor[2**70]
     with pytest.raises(TypeError, match=r"`axis` must be an integer \(got str\)"):
         tensor.squeeze("a")
-    with pytest.raises(TypeError, match=r"reshape\(\) .*2 given.*the shape as one tuple"):
-        tensor.reshape(3, 1)
+    with pytest.raises(TypeError, match=r"broadcast_to\(\) .*2 given.*the shape as one tuple"):
+        tensor.broadcast_to(3, 1)
     with pytest.raises(TypeError, match=r"permute_dims\(\) .*the axes as one tuple"):
         tensor.permute_dims(0, 1)
     with pytest.raises(TypeError, match=r"reshape\(\) missing .*'shape'"):
@@ -287,6 +287,16 @@ def test_wrong_arguments_are_named():
             dlx.convert(tensor, name)
     with pytest.raises(ValueError, match="got float64, expected int64"):
         dlx.copyto(tensor, numpy.zeros(3))
+
+
+def test_a_shape_that_fails_shows_its_own_error():
+    class Shape:
+        def __iter__(self):
+            raise RuntimeError("no extents")
+
+    for call in (dlx.empty, dlx.asarray([1]).reshape, dlx.asarray([1]).permute_dims):
+        with pytest.raises(RuntimeError, match="no extents"):
+            call(Shape())
 
 
 def test_the_producers_own_error_comes_first_even_where_the_guard_stumbles():

@@ -81,3 +81,19 @@ def test_indexing_refuses_what_it_cannot_do(index):
 def test_indexing_error_names_axis_and_extent():
     with pytest.raises(IndexError, match=r"7.*(axis|extent|size)"):
         dlx.empty((3, 4))[1, 7]
+
+
+EDGES = [None, 0, 2, -2, 2**63 - 1, -(2**63), 2**63, -(2**63) - 1, 2**70, -(2**70)]
+
+
+@pytest.mark.parametrize("step", [None, 1, -1, 2, 2**62, -(2**62), 2**70, -(2**70)])
+def test_slices_beyond_64_bits_are_python_s(step):
+    numpy = pytest.importorskip("numpy")
+    array = numpy.arange(5, dtype="int32")
+    for start in EDGES:
+        for stop in EDGES:
+            key = slice(start, stop, step)
+            view, expected = dlx.asarray(array)[key], array[key]
+            numpy.testing.assert_array_equal(view.numpy(), expected)
+            view[...] = view.copy()  # its strides are within the address space, too
+            assert dlx.asarray(array.reshape(1, 5)).T[key].tolist() == [[x] for x in expected]

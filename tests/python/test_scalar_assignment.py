@@ -1,4 +1,5 @@
-"""`tensor[key] = number`: what fits is stored as NumPy stores it, what does not is refused."""
+"""`tensor[key] = value`: a number that fits is stored as NumPy stores it, an array is cast as NumPy's
+in-place operators cast it, and all else is refused, by views, masks and index arrays alike."""
 
 from __future__ import annotations
 
@@ -56,3 +57,61 @@ def test_a_number_fills_a_slice():
     array = numpy.zeros((3, 4))
     dlx.asarray(array)[:, ::2] = 7
     assert array.tolist() == [[7, 0, 7, 0]] * 3
+
+
+KEYS = [0, slice(None), numpy.array([True, False, True]), numpy.array([0, 2]), [2, 0]]
+
+
+@pytest.mark.parametrize("key", KEYS, ids=str)
+@pytest.mark.parametrize("source", DTYPES)
+@pytest.mark.parametrize("target", [*DTYPES, "complex64"])
+def test_arrays_of_another_dtype_are_cast_as_in_place_operators_cast_them(source, target, key):
+    value = numpy.ones((), source)
+    for given in (value, dlx.asarray(value), value[()]):
+        array = numpy.zeros(3, target)
+        expected = array.copy()
+        if numpy.can_cast(source, target, "same_kind"):
+            expected[key] = value
+            dlx.asarray(array)[key] = given
+        else:
+            with pytest.raises(dlx.InvalidArgumentError, match=f"got {source}.*{target}"):
+                dlx.asarray(array)[key] = given
+        numpy.testing.assert_array_equal(array, expected)
+
+
+@pytest.mark.parametrize("key", KEYS, ids=str)
+@pytest.mark.parametrize("value", [1.5, 1j, 2**70, math.nan, [1.5], [[1]] * 2, "a", None])
+def test_what_an_integer_cannot_hold_is_refused_by_every_key(key, value):
+    array = numpy.zeros(3, "int64")
+    with pytest.raises((ValueError, TypeError)):
+        dlx.asarray(array)[key] = value
+    assert not array.any()
+
+
+@pytest.mark.parametrize("source", ["float64", "float32"])
+@pytest.mark.parametrize("key", [0, slice(0, 2)])
+def test_shapes_have_to_fit_with_a_cast_and_without(source, key):
+    with pytest.raises(ValueError, match=r"shape \(3,\)"):
+        dlx.empty(4, dtype="float64")[key] = numpy.ones(3, source)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize(
+    ("key", "shape"), [(0, (1, 4)), ((), (1, 1, 3, 4)), ((0, 0), (1,)), ((0, 0), (1, 1))]
+)
+def test_leading_axes_of_one_element_are_dropped_as_numpy_drops_them(dtype, key, shape):
+    value = numpy.arange(float(numpy.prod(shape)), dtype=dtype).reshape(shape)
+    mine, theirs = numpy.zeros((3, 4)), numpy.zeros((3, 4))
+    dlx.asarray(mine)[key] = value
+    theirs[key] = value if value.size > 1 else value.item()
+    numpy.testing.assert_array_equal(mine, theirs)
+    with pytest.raises(ValueError, match="shape"):
+        dlx.asarray(mine)[key] = numpy.ones((2, *shape[1:]), dtype)
+
+
+def test_assignment_of_overlapping_memory_reads_it_first():
+    array = numpy.arange(6)
+    dlx.asarray(array)[1:] = dlx.asarray(array)[:-1]
+    assert array.tolist() == [0, 0, 1, 2, 3, 4]
+    dlx.asarray(array)[[5, 4, 3]] = dlx.asarray(array)[:3]
+    assert array.tolist() == [0, 0, 1, 1, 0, 0]

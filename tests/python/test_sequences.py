@@ -39,6 +39,7 @@ def test_numbers_and_sequences(value, dtype, shape):
 
     assert (str(tensor.dtype), tensor.shape) == (dtype, shape)
     assert tensor.tolist() == numpy.asarray(value).tolist()
+    assert not tensor.readonly  # nor where NumPy's number itself is
 
 
 @pytest.mark.parametrize(

@@ -232,8 +232,11 @@ def test_one_element_tensors_convert_to_python_numbers():
     for convert in (bool, int, float, complex):
         with pytest.raises(ValueError, match="one element"):
             convert(dlx.asarray([1, 2]))
-    with pytest.raises(TypeError, match="one element"):
-        "abc"["0" and dlx.asarray([1, 2])]
+    for axes in ([1, 2], [1]):
+        with pytest.raises(TypeError, match="no axes can be an index"):
+            "abc"["0" and dlx.asarray(axes)]
+        with pytest.raises(TypeError):
+            [1, 2] * dlx.asarray(axes)  # and no list of copies
     with pytest.raises(TypeError, match="integer"):
         "abc"["0" and dlx.asarray(1.0)]
     with pytest.raises(ValueError, match="2 elements"):
@@ -247,7 +250,10 @@ def test_tobytes_is_in_c_order_and_packed():
     def view(name, shape, strides=None):
         return dlx.from_pointer(memory.data_ptr, shape, name, strides=strides, owner=memory)
 
-    assert memory.tobytes() == data
+    assert memory.tobytes() == bytes(memory) == data
+    for one in ([3], 3):  # no length, which bytes() would take an integer for
+        assert bytes(dlx.asarray(one, dtype="uint8")) == b"\3"
+    assert bytearray(dlx.asarray([3], dtype="uint8")) == b"\3"
     assert view("uint16", (2, 3), (1, 2)).tobytes() == bytes([0, 1, 4, 5, 8, 9, 2, 3, 6, 7, 10, 11])
     assert view("uint8", 3, -1)[:1].tobytes() == b"\0"
     for name, size in (("bfloat16", 10), ("complex64", 40), ("uint8x3", 15), ("uint4", 3)):

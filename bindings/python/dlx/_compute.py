@@ -16,7 +16,12 @@ import operator
 import numpy
 
 from dlx import _dask, _native, dtypes
-from dlx.errors import DeviceRefusedError, ReadOnlyError, UnsupportedError
+from dlx.errors import (
+    DeviceRefusedError,
+    InvalidArgumentError,
+    ReadOnlyError,
+    UnsupportedError,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -79,6 +84,12 @@ def _stays(dtype: Any) -> bool:
     )
 
 
+def unwrap_items(value: list[Any] | tuple[Any, ...], unwrap: Callable[[Any], Any]) -> Any:
+    """The same with unwrap(item) for each item; a plain tuple for a named one, as NumPy takes it."""
+    items = [unwrap(item) for item in value]
+    return items if isinstance(value, list) else tuple(items)
+
+
 class Views:
     """The arrays that stand for Tensors in one call, so that the Tensors can be given back.
 
@@ -101,8 +112,8 @@ class Views:
             self._arrays.append(array)
             self._tensors[id(array)] = value
             return array
-        if cls is list or cls is tuple:
-            return cls(self.unwrap(item) for item in value)
+        if isinstance(value, (list, tuple)):
+            return unwrap_items(value, self.unwrap)
         if cls is dict:
             return {key: self.unwrap(item) for key, item in value.items()}
         return value
@@ -160,6 +171,8 @@ def array_function(self: Tensor, func: Any, types: Any, args: Any, kwargs: Any) 
         if _dask.introduce(types):
             return func(*args, **kwargs)
         return NotImplemented
+    if next(iter(tensors_in((args, kwargs))), None) is None:  # they are in a deque or the like
+        return wrap(getattr(func, "_implementation", func)(*args, **kwargs))
     return call(func, args, kwargs)
 
 
@@ -179,7 +192,7 @@ def tensors_in(value: Any) -> Iterable[Any]:
     cls = type(value)
     if cls is _Tensor:
         yield value
-    elif cls is list or cls is tuple:
+    elif isinstance(value, (list, tuple)):
         for item in value:
             yield from tensors_in(item)
     elif cls is dict:
@@ -285,13 +298,19 @@ def getitem(self: Tensor, key: Any) -> Tensor:
     return result
 
 
-def setitem(self: Tensor, key: Any, value: Any) -> None:
-    """self[key] = value for the keys of `getitem`: writes into the memory."""
+def setitem(self: Tensor, key: Any, value: Tensor) -> None:
+    """self[key] = value for the keys of `getitem`, and for values of another dtype: writes into the
+    memory what NumPy's in-place operators would cast ("same_kind")."""
     if not on_host(tensors_in((self, key))):
         raise _no_fancy_index(self, key)
-    array = self.numpy()
-    source = value if is_operand(value) else _native.asarray(value)
-    array[Views().unwrap(key)] = Views().unwrap(source)
+    views = Views()
+    array, source = views.unwrap(self), views.unwrap(value)
+    if not numpy.can_cast(source.dtype, array.dtype, "same_kind"):
+        raise InvalidArgumentError(
+            f"Tensor.__setitem__: the value has another dtype than the Tensor (got {source.dtype}, "
+            f"expected what {array.dtype} can hold): convert it first, e.g. with .astype()"
+        )
+    array[views.unwrap(key)] = source
 
 
 def _no_fancy_index(self: Tensor, key: Any) -> DeviceRefusedError:

@@ -13,7 +13,7 @@ import sys
 import numpy
 
 from dlx import _native, dtypes
-from dlx._compute import tensors_in
+from dlx._compute import tensors_in, unwrap_items
 from dlx.errors import DeviceRefusedError, UnavailableError, UnsupportedError
 
 TYPE_CHECKING = False
@@ -51,8 +51,8 @@ class Library:
         cls = type(value)
         if cls is _Tensor:
             return self.view(value)
-        if cls is list or cls is tuple:
-            return cls(self.unwrap(item) for item in value)
+        if isinstance(value, (list, tuple)):
+            return unwrap_items(value, self.unwrap)
         if isinstance(value, (numpy.dtype, dtypes.dtype)) or _is_scalar_type(value):
             return getattr(self.namespace, dtypes.make_name(dtypes.dtype_code(value)))
         if isinstance(value, numpy.generic):

@@ -177,6 +177,13 @@ def tobytes(self: Tensor) -> bytes:
     return bytes(_raw_bytes(_require_host(self, "tobytes")))
 
 
+def transpose(self: Tensor, /, *axes: Any) -> Tensor:
+    """View with the axes in another order, as `ndarray.transpose`: reversed where none are named,
+    which may be one by one or as a sequence."""
+    order = axes[0] if len(axes) == 1 else axes or None
+    return self.permute_dims(range(self.ndim - 1, -1, -1) if order is None else order)
+
+
 # What memoryview decodes by itself, and 40 times as fast as _values.
 _MEMORYVIEW_FORMATS = {
     (dtypes.BOOL, 8, 1): "?",
@@ -307,13 +314,19 @@ def _complex(self: Tensor) -> complex:
 
 
 def _index(self: Tensor) -> int:
-    """The only element of an integer tensor as an index."""
-    if self.size != 1:  # a TypeError, so that list * t and its like fail as they should
-        raise TypeError(f"only a Tensor of one element can be an index (got shape {self.shape})")
+    """The element of an integer tensor of no axes as an index."""
+    # With axes a TypeError, so that `list * t` fails, and `bytearray(t)` reads the buffer.
+    if self.ndim:
+        raise TypeError(f"only a Tensor of no axes can be an index (got shape {self.shape})")
     value = _scalar(self, "an index")
     if isinstance(value, bool) or not isinstance(value, int):
         raise TypeError(f"only an integer Tensor can be an index (got {self.dtype})")
     return value
+
+
+def _bytes(self: Tensor) -> bytes:
+    """As `tobytes`; without it, bytes() would take an integer Tensor of no axes for a length."""
+    return tobytes(self)
 
 
 def _scalar(self: Tensor, wanted: str) -> Any:
@@ -351,6 +364,7 @@ def attach(cls: type[Tensor]) -> None:
         "item": item,
         "tobytes": tobytes,
         "synchronize": synchronize,
+        "transpose": transpose,
         "__array_interface__": property(_array_interface),
         "__cuda_array_interface__": property(_cuda_array_interface),
         "__array__": _array,
@@ -360,6 +374,7 @@ def attach(cls: type[Tensor]) -> None:
         "__float__": _float,
         "__complex__": _complex,
         "__index__": _index,
+        "__bytes__": _bytes,
         "__repr__": _repr,
         "__copy__": _copy,
         "__deepcopy__": _deepcopy,

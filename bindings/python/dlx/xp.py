@@ -79,6 +79,28 @@ def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool
     return result
 
 
+def clip(x: Any, /, min: Any = None, max: Any = None, *, out: Any = None) -> Tensor:
+    """The values within bounds, of which either may be None. NumPy wants both.
+
+    Source: array API standard 2024.12, `clip`.
+    """
+    if min is None and max is None and out is None:
+        return _native.asarray(x, copy=True)
+    options = {} if out is None else {"out": out}
+    result: Tensor = _compute.call(_standard().clip, (x, min, max), options)
+    return result if out is None else out
+
+
+def unique_values(x: Any, /) -> Tensor:
+    """The distinct values; in order, as array-api-compat has them for every library, since consumers
+    count on it (scikit-learn). NumPy 2.3's own are in no order, which the standard allows.
+
+    Source: array API standard 2024.12, `unique_values`.
+    """
+    values: Tensor = _compute.call(_standard().unique_values, (x,), {})
+    return sort(values) if _compute.on_host((values,)) else values
+
+
 def _flip(x: Any, *, axis: int) -> Tensor:
     result: Tensor = _compute.call(numpy.flip, (x,), {"axis": axis})
     return result

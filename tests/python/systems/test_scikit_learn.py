@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 
 os.environ["SCIPY_ARRAY_API"] = "1"  # SciPy reads it when it is imported
 
@@ -60,6 +62,27 @@ def test_metrics():
 
 
 TABLES = [name for name in arrays.LAYOUTS if name not in ("0-d", "empty", "permuted", "5 axes")]
+
+
+DLX_FOR_ALL = """
+import sklearn.utils._array_api as api
+api.yield_namespace_device_dtype_combinations = lambda *args, **kwargs: iter([("dlx.xp", None, None)])
+"""
+
+
+@pytest.mark.parametrize("suite", ["preprocessing.tests.test_label", "utils.tests.test_multiclass",
+                                   "utils.tests.test_validation", "metrics.tests.test_common"])  # fmt: skip
+def test_its_own_tests_pass_with_the_namespace_of_dlx(suite, tmp_path):
+    (tmp_path / "dlx_for_all.py").write_text(DLX_FOR_ALL)
+    path = os.pathsep.join([str(tmp_path), os.path.dirname(os.path.dirname(dlx.__file__))])
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "dlx_for_all", "-k",
+         "dlx", "--pyargs", f"sklearn.{suite}"],
+        capture_output=True, text=True, cwd=tmp_path, timeout=600,
+        env={**os.environ, "PYTHONPATH": path, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-1000:]
+    assert " passed" in done.stdout
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
