@@ -46,6 +46,16 @@ class ObjectCache {
 };
 
 ObjectCache dtypes, devices;
+ObjectCache foreign_dtypes;  // objects of other libraries, which mean the same for ever
+
+uint64_t key_of(DLDataType dtype) noexcept {
+  return uint64_t{dtype.code} << 32 | uint64_t{dtype.bits} << 16 | dtype.lanes;
+}
+
+DLDataType dtype_of_key(uint64_t key) noexcept {
+  return make_dtype(static_cast<int>(key >> 32), static_cast<int>(key >> 16 & 0xffff),
+                    static_cast<int>(key & 0xffff));
+}
 
 PyObject* number(int64_t value) { return check(api.PyLong_FromLongLong(value)); }
 
@@ -149,10 +159,7 @@ DLDataType to_dtype(PyObject* object) {
   DLDataType named;
   if (dtype_by_name(object, &named)) return named;
   uint64_t key;
-  if (dtypes.find_key(object, &key)) {  // one of our own, as `tensor.dtype` is
-    return make_dtype(static_cast<int>(key >> 32), static_cast<int>(key >> 16 & 0xffff),
-                      static_cast<int>(key & 0xffff));
-  }
+  if (dtypes.find_key(object, &key)) return dtype_of_key(key);  // one of our own: `tensor.dtype`
   Ref code(check(api.PyObject_CallFunctionObjArgs(state.dtype_code, object, nullptr)));
   int64_t numbers[3];
   read_numbers(code.get(), 3, "dtype_code", numbers);
@@ -162,7 +169,21 @@ DLDataType to_dtype(PyObject* object) {
   return dtype;
 }
 
+DLDataType checked_dtype(PyObject* object) {
+  uint64_t key;
+  if (foreign_dtypes.find_key(object, &key)) return dtype_of_key(key);
+  const Ref forever(check(api.PyObject_CallFunctionObjArgs(state.check_dtype, object, nullptr)));
+  const DLDataType dtype = to_dtype(object);
+  if (forever.get() == api.true_) foreign_dtypes.add(key_of(dtype), object);
+  return dtype;
+}
+
 DLDevice to_device(PyObject* object) {
+  if ((api.PyType_GetFlags(object->type) & kTypeFlagUnicode) != 0) {
+    const char* name = api.PyUnicode_AsUTF8AndSize(object, nullptr);
+    if (name == nullptr) throw PythonError();
+    if (std::strcmp(name, "cpu") == 0) return {kDLCPU, 0};
+  }
   Ref code(check(api.PyObject_CallFunctionObjArgs(state.device_code, object, nullptr)));
   int64_t numbers[2];
   read_numbers(code.get(), 2, "device_code", numbers);
@@ -210,7 +231,7 @@ bool to_force(PyObject* object) {
 }
 
 PyObject* dtype_object(DLDataType dtype) {
-  const uint64_t key = uint64_t{dtype.code} << 32 | uint64_t{dtype.bits} << 16 | dtype.lanes;
+  const uint64_t key = key_of(dtype);
   PyObject* known = dtypes.find(key);
   if (known != nullptr) {
     api.Py_IncRef(known);
@@ -241,6 +262,7 @@ PyObject* device_object(DLDevice device) {
 void clear_object_caches() noexcept {
   dtypes.clear();
   devices.clear();
+  foreign_dtypes.clear();
 }
 
 namespace {

@@ -10,7 +10,7 @@ namespace dlx::py {
 /// that never change. The functions are looked up at run time (cpython.inc).
 
 /// Head of every object in a build with the GIL and without reference tracing; attach() refuses
-/// others. The stable ABI of CPython 3.2 to 3.14 lets extensions read both fields.
+/// others. The stable ABI of CPython 3.2 to 3.15 lets extensions read both fields.
 struct PyObject {
   intptr_t refcount;
   PyObject* type;

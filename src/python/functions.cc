@@ -83,8 +83,8 @@ PyObject* wrap_pointer(PyObject*, PyObject* const* args, intptr_t nargs, PyObjec
 PyObject* make_empty(PyObject*, PyObject* const* args, intptr_t nargs, PyObject*) {
   return positional("empty", nargs, 3, [&] {
     const Int64List shape(args[0], "shape");
-    return new_object(empty(shape.count(), shape.data(), read_dtype_code(args[1]),
-                            read_device_code(args[2]), 0, Allocation()));
+    return new_object(
+        empty(shape.count(), shape.data(), to_dtype(args[1]), to_device(args[2]), 0, Allocation()));
   });
 }
 

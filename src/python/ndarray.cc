@@ -108,9 +108,7 @@ TypeNumber known_type(const Descr& descr) noexcept {
 DLDataType dtype_of(const Ndarray& array) {
   const TypeNumber known = known_type(*array.descr);
   if (known.bits != 0) return make_dtype(known.code, known.bits);
-  auto* descr = reinterpret_cast<PyObject*>(array.descr);
-  const Ref fine(check(api.PyObject_CallFunctionObjArgs(state.check_dtype, descr, nullptr)));
-  return to_dtype(descr);
+  return checked_dtype(reinterpret_cast<PyObject*>(array.descr));
 }
 
 /// Strides in elements; false if some are not whole elements.

@@ -89,7 +89,9 @@ class Int64List {
 };
 /// Any dtype-like object, by the dtype_code hook unless it is a name that dlx knows.
 DLDataType to_dtype(PyObject* object);
-/// Any device-like object, by the device_code hook.
+/// The dtype object of an array, which the check_dtype hook may refuse in words of its own.
+DLDataType checked_dtype(PyObject* object);
+/// Any device-like object: "cpu", or by the device_code hook.
 DLDevice to_device(PyObject* object);
 /// An integer, or a stream object of dlx or another library, as the number of a stream of `device`,
 /// by the stream_number hook for objects. The number itself is not checked here.

@@ -20,7 +20,7 @@ from packaging_support import HERE, ROOT, run
 
 pytestmark = pytest.mark.heavy
 
-PYTHONS = ("3.9", "3.10", "3.11", "3.12", "3.13")
+PYTHONS = ("3.9", "3.10", "3.11", "3.12", "3.13", "3.14", "3.15")
 SYSTEM_LIBRARIES = {"libc", "libm", "libdl", "libpthread", "ld-linux-x86-64", "ld-linux-aarch64"}
 
 

@@ -156,7 +156,7 @@ def _explain(obj: Any) -> str | None:
 
 def _explain_dtype(dtype: Any) -> str | None:
     numpy = sys.modules.get("numpy")
-    if numpy is None or not isinstance(dtype, numpy.dtype) or dtype.isbuiltin == 2:
+    if numpy is None or not isinstance(dtype, numpy.dtype) or dtypes.is_of_ml_dtypes(dtype):
         return None
     return dtypes.explain_numpy_dtype(dtype)
 
@@ -171,7 +171,9 @@ def check_dtype(dtype: Any) -> bool:
     if problem is not None:
         raise UnsupportedError(problem)
     numpy = sys.modules.get("numpy")
-    return numpy is not None and isinstance(dtype, numpy.dtype) and dtype.isbuiltin == 1
+    if numpy is None or not isinstance(dtype, numpy.dtype):
+        return False
+    return dtype.isbuiltin == 1 or dtypes.is_of_ml_dtypes(dtype)
 
 
 def _from_arrow(obj: Any, copy: bool | None) -> tuple[Tensor | None, bool]:

@@ -75,7 +75,7 @@ def wrap(result: Any) -> Any:
 
 def _stays(dtype: Any) -> bool:
     """No Tensor can have the dtype: no number, or one in a form that DLPack has not."""
-    if dtype.isbuiltin == 2:  # of ml_dtypes, whose kind is V
+    if dtypes.is_of_ml_dtypes(dtype):  # their kind is V
         return False
     return (
         not dtype.isnative

@@ -115,7 +115,7 @@ def empty(
         RuntimeError: no such device on this machine (`UnavailableError`).
         BufferError: a device that dlx cannot allocate on (`UnsupportedError`).
     """
-    return _native._empty(shape, dtypes.dtype_code(dtype), device_code(device))
+    return _native._empty(shape, dtype, device)
 
 
 def set_num_threads(num_threads: int, /) -> None:

@@ -229,8 +229,8 @@ def _from_arrow_object(obj: object, copy: bool | None, /) -> tuple[Tensor, bool]
 def _from_arrow_stream(obj: object, copy: bool | None, /) -> tuple[Tensor, bool]: ...
 def _empty(
     shape: SupportsIndex | Sequence[SupportsIndex],
-    dtype: tuple[int, int, int],
-    device: tuple[int, int],
+    dtype: Any,
+    device: _DeviceLike,
     /,
 ) -> Tensor: ...
 def _handle(tensor: Tensor, /) -> int: ...

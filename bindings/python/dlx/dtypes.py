@@ -140,8 +140,9 @@ def make_dtype(code: int, bits: int, lanes: int) -> Any:
 def numpy_dtype(code: DTypeCode, *, extended: bool) -> Any:
     """The `numpy.dtype` for (code, bits, lanes), or None.
 
-    With `extended`, types that ml_dtypes adds count too, where it is installed. Their sub-byte
-    kinds (int4 …) occupy one byte an element, so they describe padded data only.
+    With `extended`, types that others registered with NumPy for DLPack count too, and those that
+    ml_dtypes adds, where it is installed. Its sub-byte kinds (int4 …) occupy one byte an element,
+    so they describe padded data only.
     """
     typestr = _capi.dtype_typestr(code)
     try:
@@ -152,6 +153,9 @@ def numpy_dtype(code: DTypeCode, *, extended: bool) -> Any:
         return numpy.dtype(typestr)
     if not extended or code[2] != 1:
         return None
+    registered = _registered_dtype(code)
+    if registered is not None:
+        return registered
     try:
         import ml_dtypes
     except ImportError:
@@ -243,12 +247,66 @@ def _code_of_torch(obj: Any) -> DTypeCode:
 
 def _code_of_numpy(obj: Any) -> DTypeCode:
     """A numpy.dtype. Raises UnsupportedError naming the way out for those DLPack has not."""
-    if obj.isbuiltin == 2 and obj.kind != "T":  # registered by ml_dtypes and the like
+    try:
+        if is_of_ml_dtypes(obj):
+            return _capi.dtype_parse(obj.name)
+        problem = _explain_own_dtype(obj)
+        if problem is not None:
+            raise UnsupportedError(f"`dtype`: {problem}")
         return _capi.dtype_parse(obj.name)
-    problem = explain_numpy_dtype(obj)
-    if problem is not None:
-        raise UnsupportedError(f"`dtype`: {problem}")
-    return _capi.dtype_parse(obj.name)
+    except (InvalidArgumentError, UnsupportedError):
+        registered = _registered_code(obj)
+        if registered is None:
+            raise
+        return registered
+
+
+def is_of_ml_dtypes(obj: Any) -> bool:
+    """Whether a numpy.dtype is of ml_dtypes, or added like them, and in the machine's byte order."""
+    if obj.isbuiltin != 2 or obj.kind == "T":
+        return False
+    return bool(obj.isnative or obj.itemsize == 1)
+
+
+def _has_registry() -> bool:
+    """Whether NumPy takes dtypes of others for DLPack: `numpy.dtypes.register_dlpack_dtype`, 2.5."""
+    numpy = sys.modules.get("numpy")
+    return hasattr(getattr(numpy, "dtypes", None), "register_dlpack_dtype")
+
+
+def _registered_code(obj: Any) -> DTypeCode | None:
+    """What NumPy was told that this numpy.dtype is in DLPack, or None. It answers by an export."""
+    if not _has_registry():
+        return None
+    import numpy
+
+    from dlx import _native
+
+    try:
+        capsule = numpy.empty(0, obj).__dlpack__(max_version=(1, 0))
+    except BufferError:
+        return None
+    return dtype_code(_native.from_dlpack(capsule).dtype)
+
+
+_questions: dict[DTypeCode, Any] = {}  # Tensors without elements, for NumPy to say what it takes
+
+
+def _registered_dtype(code: DTypeCode) -> Any:
+    """The numpy.dtype that NumPy was told to take for this data type, or None."""
+    if not _has_registry():
+        return None
+    import numpy
+
+    question = _questions.get(code)
+    if question is None:
+        from dlx import _functions
+
+        question = _questions[code] = _functions.empty(0, dtype=code)
+    try:
+        return numpy.from_dlpack(question).dtype
+    except BufferError:
+        return None
 
 
 _numpy_is_noted = False
@@ -274,6 +332,12 @@ def note_numpy() -> bool:
 
 def explain_numpy_dtype(obj: Any) -> str | None:
     """Why DLPack cannot carry this numpy.dtype and what to call instead; None if it can."""
+    problem = _explain_own_dtype(obj)
+    return None if problem is None or _registered_code(obj) is not None else problem
+
+
+def _explain_own_dtype(obj: Any) -> str | None:
+    """The same for dtypes of which NumPy was told nothing."""
     if obj.names is not None:
         first = obj.names[0] if obj.names else "name"
         return f"a structured dtype has no DLPack form (got {obj}): take one field, x[{first!r}]"
@@ -284,7 +348,8 @@ def explain_numpy_dtype(obj: Any) -> str | None:
     if obj.kind in "Mm":
         return f"dates and time spans have no DLPack form (got {obj}): use `.view('int64')` and keep the unit beside it"
     if not obj.isnative:
-        native = obj.newbyteorder("=").str
+        same = obj.newbyteorder("=")
+        native = same.name if obj.isbuiltin == 2 else same.str
         return f"DLPack has the machine's own byte order only (got {obj.str!r}): use `.astype({native!r})`"
     if obj.kind == "V":
         return f"raw bytes have no DLPack form (got {obj}): use `.view('uint8')` or another dtype"

@@ -74,12 +74,15 @@ def numpy_array(self: Tensor, force: bool = False) -> NDArray[Any]:
                 "`.to_device('cpu')` first, or `.numpy(force=True)`"
             )
         return numpy_array(here)
-    if isinstance(self.dtype, numpy.dtype):
+    own = self.dtype
+    if isinstance(own, numpy.dtype):
         return numpy.asarray(self)
-    code = _capi.tensor_dtype(self)
+    code = own.code, own.bits, own.lanes
     found = dtypes.numpy_dtype(code, extended=True)
     if found is None or (code[1] < 8 and not _native._flags(self) & _PADDED):
         raise UnsupportedError(f"NumPy has no dtype for {self.dtype}: {_way_out(self, code)}")
+    if code[1] > 64:  # a dtype that NumPy was told of, which no carrier is as wide as
+        return numpy.from_dlpack(self)
     if code[1] >= 8:  # an unsigned integer of the same size carries the bytes to NumPy
         return numpy.asarray(memoryview(self.view(f"uint{code[1]}"))).view(found)
     # Padded integers below a byte: each in a byte of its own.

@@ -122,3 +122,13 @@ def test_read_only_data_stays_read_only():
 
     assert dlx.asarray(source).readonly
     assert not dlx.convert(dlx.asarray(source), "numpy").flags.writeable
+
+
+@pytest.mark.parametrize("read", [dlx.asarray, dlx.from_dlpack, dlx.dtype])
+def test_the_other_byte_order_is_refused(read):
+    swapped = numpy.dtype(ml_dtypes.bfloat16).newbyteorder()
+    source = numpy.array([1, 2, 3.5], ml_dtypes.bfloat16).astype(swapped)
+
+    with pytest.raises(dlx.UnsupportedError, match=r"byte order.*astype\('bfloat16'\)"):
+        read(source)
+    assert dlx.asarray(source.astype("bfloat16")).tolist() == [1, 2, 3.5]

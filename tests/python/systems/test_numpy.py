@@ -165,3 +165,38 @@ def test_example_read_only_arrays_are_exported_with_the_mark():
         assert not numpy.from_dlpack(tensor).flags.writeable
     with pytest.raises(ValueError, match="read-only"):
         tensor[1] = 1
+
+
+@pytest.mark.skipif(
+    not hasattr(getattr(numpy, "dtypes", None), "register_dlpack_dtype"),
+    reason=f"NumPy {numpy.__version__} has no registry of DLPack's dtypes (2.5 has)",
+)
+@pytest.mark.parametrize(
+    ("key", "code", "values"),
+    [
+        ((7, 8), "float8_e3m4", numpy.array([b"a", b"b", b"c"], "S1")),
+        ((2, 128), "float128", numpy.array([b"a", b"b", b"c"], "S16")),
+    ],
+    ids=["S1", "S16"],
+)
+def test_dtypes_that_numpy_was_told_of(key, code, values):
+    registry = numpy._core._multiarray_umath
+    with pytest.raises(dlx.UnsupportedError):
+        dlx.asarray(values)
+    before = registry._dlpack_registry_replace({}, {})
+    registry._dlpack_registry_replace(*map(dict, before))
+    try:
+        numpy.dtypes.register_dlpack_dtype(key, values.dtype)
+        for tensor in (dlx.asarray(values), dlx.from_dlpack(values)):
+            assert str(tensor.dtype) == code
+            assert tensor.data_ptr == address(values)
+            back = tensor.numpy()
+            assert back.dtype == values.dtype
+            assert back.tolist() == values.tolist()
+            assert address(back) == address(values)
+        assert dlx.dtype(values.dtype) == code
+        assert dlx.convert(values[::2], "numpy", copy=True).tolist() == values[::2].tolist()
+    finally:
+        registry._dlpack_registry_replace(*before)
+    with pytest.raises(dlx.UnsupportedError):
+        dlx.asarray(values)
