@@ -1,4 +1,5 @@
 #include <cstdio>
+#include <cstring>
 
 #include "src/base/checked.h"
 #include "src/dtype/dtype.h"
@@ -13,16 +14,17 @@ namespace {
 
 constexpr bool kLittleEndian = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
 
-/// A field of the interface; NULL if it is not there, or None.
-PyObject* find_field(PyObject* interface, PyObject* name) {
+/// A field of the interface; none if it is not there, or None. Held, for what is asked of one field
+/// may run code that drops the others.
+Ref find_field(PyObject* interface, PyObject* name) {
   PyObject* value = api.PyDict_GetItemWithError(interface, name);
   if (value == nullptr && api.PyErr_Occurred() != nullptr) throw PythonError();
-  return value == api.none ? nullptr : value;
+  return value == nullptr || value == api.none ? Ref() : Ref::share(value);
 }
 
-PyObject* require_field(PyObject* interface, PyObject* name, const char* text) {
-  PyObject* value = find_field(interface, name);
-  if (value == nullptr) {
+Ref require_field(PyObject* interface, PyObject* name, const char* text) {
+  Ref value = find_field(interface, name);
+  if (!value) {
     fail(DLX_ERROR_INVALID_ARGUMENT, "'%s' is missing", text);
   }
   return value;
@@ -34,8 +36,13 @@ DLDataType read_typestr(PyObject* typestr) {
     raise(api.type_error, "asarray: `__array_interface__['typestr']` is no string (got %s)",
           type_text(typestr->type).text);
   }
-  const char* format = api.PyUnicode_AsUTF8AndSize(typestr, nullptr);
+  intptr_t length = 0;
+  const char* format = api.PyUnicode_AsUTF8AndSize(typestr, &length);
   if (format == nullptr) throw PythonError();
+  if (std::strlen(format) != static_cast<size_t>(length)) {
+    fail(DLX_ERROR_INVALID_ARGUMENT, "'typestr' has a zero byte in it (got \"%.40s\\0\" and more)",
+         format);
+  }
   return parse_dtype_format(format, DLX_FORMAT_TYPESTR);
 }
 
@@ -43,9 +50,10 @@ DLDataType read_typestr(PyObject* typestr) {
 class Layout {
  public:
   explicit Layout(PyObject* interface)
-      : shape_(require_field(interface, names.shape, "shape"), "__array_interface__['shape']"),
-        dtype_(read_typestr(require_field(interface, names.typestr, "typestr"))) {
-    if (PyObject* strides = find_field(interface, names.strides)) read_strides(strides);
+      : shape_(require_field(interface, names.shape, "shape").get(),
+               "__array_interface__['shape']"),
+        dtype_(read_typestr(require_field(interface, names.typestr, "typestr").get())) {
+    if (const Ref strides = find_field(interface, names.strides)) read_strides(strides.get());
   }
 
   /// Without an address, or anything that is checked with it.
@@ -141,8 +149,8 @@ TensorRef import_block(PyObject* object, PyObject* interface, PyObject* data, La
   }
   const TensorRef block = import_buffer(source);
   const int64_t available = block->size * (item_bits(block->dl.dtype, false) / 8);
-  PyObject* start = find_field(interface, names.offset);
-  const int64_t offset = start == nullptr ? 0 : to_int64(start, "__array_interface__['offset']");
+  const Ref start = find_field(interface, names.offset);
+  const int64_t offset = start ? to_int64(start.get(), "__array_interface__['offset']") : 0;
   DLTensor description = layout->description();
   if (offset < 0 || offset > available) {
     fail(DLX_ERROR_INVALID_ARGUMENT,
@@ -190,15 +198,15 @@ TensorRef import_array_interface(PyObject* object, PyObject* interface) {
     raise(api.type_error, "asarray: `__array_interface__` of %s is not a dict (got %s)",
           type_text(object->type).text, type_text(interface->type).text);
   }
-  if (find_field(interface, names.mask) != nullptr) {
+  if (find_field(interface, names.mask)) {
     fail(DLX_ERROR_UNSUPPORTED, "it has a mask, which would be lost: fill it first");
   }
   Layout layout(interface);
-  PyObject* data = find_field(interface, names.data);
-  if (data == nullptr || (api.PyType_GetFlags(data->type) & kTypeFlagTuple) == 0) {
-    return import_block(object, interface, data, &layout);
+  const Ref data = find_field(interface, names.data);
+  if (!data || (api.PyType_GetFlags(data.get()->type) & kTypeFlagTuple) == 0) {
+    return import_block(object, interface, data.get(), &layout);
   }
-  TensorRef tensor = import_address(data, &layout);
+  TensorRef tensor = import_address(data.get(), &layout);
   set_owners(tensor.get(), object, interface);
   return tensor;
 }

@@ -143,7 +143,11 @@ bool dtype_by_name(PyObject* object, DLDataType* out) {
   if ((api.PyType_GetFlags(object->type) & kTypeFlagUnicode) == 0) return false;
   intptr_t length = 0;
   const char* name = api.PyUnicode_AsUTF8AndSize(object, &length);
-  if (name == nullptr) throw PythonError();
+  if (name == nullptr) {
+    if (api.PyErr_ExceptionMatches(api.value_error) == 0) throw PythonError();
+    api.PyErr_Clear();  // surrogates, which no name has
+    return false;
+  }
   if (std::strlen(name) != static_cast<size_t>(length)) return false;
   try {
     *out = parse_dtype(name);
@@ -216,10 +220,11 @@ int32_t to_copy_mode(PyObject* object) {
 int32_t to_order(PyObject* object) {
   if (object == nullptr) return DLX_ORDER_C;
   const bool text = (api.PyType_GetFlags(object->type) & kTypeFlagUnicode) != 0;
-  const char* order = text ? api.PyUnicode_AsUTF8AndSize(object, nullptr) : nullptr;
+  intptr_t length = 0;
+  const char* order = text ? api.PyUnicode_AsUTF8AndSize(object, &length) : nullptr;
   if (text && order == nullptr) throw PythonError();
-  if (order != nullptr && std::strcmp(order, "C") == 0) return DLX_ORDER_C;
-  if (order != nullptr && std::strcmp(order, "F") == 0) return DLX_ORDER_F;
+  if (length == 1 && *order == 'C') return DLX_ORDER_C;
+  if (length == 1 && *order == 'F') return DLX_ORDER_F;
   if (text) raise(api.value_error, "`order` must be \"C\" or \"F\" (got \"%.40s\")", order);
   raise(api.type_error, "`order` must be \"C\" or \"F\" (got %s)", type_text(object->type).text);
 }

@@ -81,6 +81,7 @@ void load_api(PyObject* object_type) {
   loaded.capsule_type = object("PyCapsule_Type");
   loaded.memoryview_type = object("PyMemoryView_Type");
   loaded.function_type = object("PyCFunction_Type");
+  loaded.exception = find_variable(library, "PyExc_Exception");
   loaded.type_error = find_variable(library, "PyExc_TypeError");
   loaded.value_error = find_variable(library, "PyExc_ValueError");
   loaded.index_error = find_variable(library, "PyExc_IndexError");

@@ -136,6 +136,7 @@ struct Api {
   PyObject* capsule_type;
   PyObject* memoryview_type;
   PyObject* function_type;  ///< builtin_function_or_method
+  PyObject* exception;
   PyObject* type_error;
   PyObject* value_error;
   PyObject* index_error;

@@ -172,6 +172,10 @@ TensorRef import_ndarray(PyObject* object, bool may_copy, bool* copied) {
     }
     PyObject* arguments[] = {object};
     const Ref copy(check(api.PyObject_VectorcallMethod(names.copy, arguments, 1, nullptr)));
+    if ((look_up_type(copy.get()->type).flags & kNdarray) == 0) {  // a subclass's own method
+      raise(api.type_error, "`copy()` of %s returned no numpy.ndarray (got %s)",
+            type_text(object->type).text, type_text(copy.get()->type).text);
+    }
     *copied = true;
     return import_ndarray(copy.get(), false, copied);
   }

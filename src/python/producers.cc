@@ -38,17 +38,25 @@ TensorRef take(DLManagedTensorVersioned* managed) {
 
 // ---- the exchange table ------------------------------------------------------------------------
 
+/// Whether the exception that is set goes before one that came earlier: KeyboardInterrupt and its
+/// like do.
+bool is_urgent() noexcept { return api.PyErr_ExceptionMatches(api.exception) == 0; }
+
 /// A producer's reasons may be RuntimeErrors with a C++ stack in them; the guard may know what to
 /// call instead. Too slow to ask before every import, it is asked when one has failed.
 void prefer_guards_reason(PyObject* object) noexcept {
+  if (is_urgent()) return;
   PyObject *type, *value, *traceback;
   api.PyErr_Fetch(&type, &value, &traceback);
   const Ref fine(api.PyObject_CallFunctionObjArgs(state.guard, object, nullptr));
-  const bool known = !fine && api.PyErr_ExceptionMatches(state.errors[DLX_ERROR_UNSUPPORTED]) != 0;
+  const bool known =
+      !fine &&
+      (is_urgent() || api.PyErr_ExceptionMatches(state.errors[DLX_ERROR_UNSUPPORTED]) != 0);
   if (!known) {
     api.PyErr_Clear();  // the producer's own error came first
     return api.PyErr_Restore(type, value, traceback);
   }
+  const WithoutPendingError aside;
   const Ref t(type), v(value), b(traceback);
 }
 
@@ -88,6 +96,10 @@ Imported import_by_table(PyObject* object, const TypeEntry& entry, const Request
     prefer_guards_reason(object);
     throw PythonError();
   }
+  if (managed == nullptr) {
+    raise(api.buffer_error, "the exchange table of %s gave no tensor, and no error",
+          type_text(object->type).text);
+  }
   const bool host = managed->version.major != 1 || managed->dl_tensor.device.device_type == kDLCPU;
   // Only the producer can order the data of devices whose streams dlx knows nothing of.
   if (!host && (entry.table->current_work_stream == nullptr ||
@@ -104,7 +116,8 @@ Imported import_by_table(PyObject* object, const TypeEntry& entry, const Request
     // torch exports some tensors that have no memory of their own with a NULL pointer.
     const Ref fine(api.PyObject_CallFunctionObjArgs(state.guard, object, nullptr));
     if (fine) throw;
-    if (api.PyErr_ExceptionMatches(state.errors[DLX_ERROR_UNSUPPORTED]) != 0) throw PythonError();
+    const bool known = api.PyErr_ExceptionMatches(state.errors[DLX_ERROR_UNSUPPORTED]) != 0;
+    if (known || is_urgent()) throw PythonError();
     api.PyErr_Clear();
     throw;
   }
@@ -245,6 +258,11 @@ bool is_legacy_signature(PyObject* object) {
     const Ref t(type), v(value), b(traceback);
     return true;
   }
+  if (!answer && is_urgent()) {
+    const WithoutPendingError aside;
+    const Ref t(type), v(value), b(traceback);
+    return false;
+  }
   api.PyErr_Clear();
   api.PyErr_Restore(type, value, traceback);
   return false;
@@ -318,11 +336,15 @@ Imported import_by_protocol(PyObject* object, const TypeEntry& entry, const Requ
   Ref resolved;
   if ((entry.flags & kTorch) != 0) resolved = resolve_lazy_bits(object, entry, true, request);
   if (resolved) object = resolved.get();
-  const bool found = (entry.flags & kHasDlpack) != 0 || has_dlpack(object);
-  if (!found) {
-    raise(api.attribute_error,
-          "from_dlpack: `x` has no __dlpack__ (got %s); dlx.asarray takes what has other protocols",
-          type_text(object->type).text);
+  if ((entry.flags & kHasDlpack) == 0) {
+    if (!has_dlpack(object)) {
+      raise(api.attribute_error,
+            "from_dlpack: `x` has no __dlpack__ (got %s); dlx.asarray takes what has other "
+            "protocols",
+            type_text(object->type).text);
+    }
+    // A proxy: its class says nothing of what is behind it.
+    const Ref fine(check(api.PyObject_CallFunctionObjArgs(state.guard, object, nullptr)));
   }
   Ref capsule;
   DLDevice device{};

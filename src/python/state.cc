@@ -3,17 +3,30 @@
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 namespace dlx::py {
 
 State state;
 Names names;
 
+namespace {
+
+/// Sets the exception. Names of classes, capsules and formats may be cut off in the middle of a
+/// character, or be no UTF-8 at all.
+void set_message(PyObject* exception, const char* text) noexcept {
+  const Ref message(
+      api.PyUnicode_DecodeUTF8(text, static_cast<intptr_t>(std::strlen(text)), "replace"));
+  if (message) api.PyErr_SetObject(exception, message.get());
+}
+
+}  // namespace
+
 void set_error(int32_t status, const char* function, const char* message) noexcept {
   char text[Error::kMessageBytes + 64];
   std::snprintf(text, sizeof text, "%s: %s", function, message);
   PyObject* exception = state.errors[status >= 1 && status <= 8 ? status : 0];
-  api.PyErr_SetString(exception, text);
+  set_message(exception, text);
 }
 
 void raise(PyObject* exception, const char* format, ...) {
@@ -22,7 +35,7 @@ void raise(PyObject* exception, const char* format, ...) {
   va_start(arguments, format);
   std::vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
-  api.PyErr_SetString(exception, text);
+  set_message(exception, text);
   throw PythonError();
 }
 
@@ -50,7 +63,7 @@ bool have_gil() noexcept {
 }
 
 /// Needs the GIL. A pending exception stays as it is.
-void give_back(PyObject* owner, PyObject* on_release) noexcept {
+void give_back_now(PyObject* owner, PyObject* on_release) noexcept {
   const WithoutPendingError aside;
   if (on_release != nullptr) {
     PyObject* result = api.PyObject_CallFunctionObjArgs(on_release, nullptr);
@@ -62,6 +75,37 @@ void give_back(PyObject* owner, PyObject* on_release) noexcept {
     api.Py_DecRef(on_release);
   }
   if (owner != nullptr) api.Py_DecRef(owner);
+}
+
+/// How many owners a thread is giving back, each within the one before, and those that wait for the
+/// first of them to be done.
+struct GivingBack {
+  int nested = 0;
+  Deferred* waiting = nullptr;
+};
+thread_local GivingBack giving_back;
+
+/// As give_back_now(), but for a long chain of owners, each on the memory of the next, one after the
+/// other: it would end in a stack overflow else.
+void give_back(PyObject* owner, PyObject* on_release) noexcept {
+  constexpr int kDeepest = 32;
+  GivingBack& here = giving_back;
+  if (here.nested >= kDeepest) {
+    if (auto* node = static_cast<Deferred*>(std::malloc(sizeof(Deferred)))) {
+      *node = {here.waiting, owner, on_release};
+      here.waiting = node;
+      return;
+    }
+  }
+  ++here.nested;
+  give_back_now(owner, on_release);
+  while (here.nested == 1 && here.waiting != nullptr) {
+    const Deferred node = *here.waiting;
+    std::free(here.waiting);
+    here.waiting = node.next;
+    give_back_now(node.owner, node.on_release);
+  }
+  --here.nested;
 }
 
 int run_pending_call(void*) {

@@ -90,7 +90,7 @@ def fallback(obj: Any, dtype: Any, device: Any, copy: bool | None, force: bool) 
 def _from_ml_dtypes_scalar(obj: Any) -> Tensor | None:
     """Their buffers have no format that says what they are; a 0-d array does."""
     numpy = sys.modules.get("numpy")
-    if numpy is None or not isinstance(obj, numpy.generic) or obj.dtype.isbuiltin != 2:
+    if numpy is None or not issubclass(type(obj), numpy.generic) or obj.dtype.isbuiltin != 2:
         return None
     return _native.asarray(numpy.asarray(obj))
 

@@ -161,8 +161,9 @@ def guard(obj: Any, /) -> None:
         raise UnsupportedError(
             "a weakref.proxy keeps no memory alive: pass the array that it stands for"
         )
+    # By type(), not isinstance(): proxies (wrapt's, unittest.mock's) say the class of what they wrap.
     torch = sys.modules.get("torch")
-    if torch is not None and hasattr(torch, "Tensor") and isinstance(obj, torch.Tensor):
+    if torch is not None and hasattr(torch, "Tensor") and issubclass(type(obj), torch.Tensor):
         from dlx import _guard_torch
 
         _guard_torch.guard(obj, torch)
@@ -172,7 +173,7 @@ def guard(obj: Any, /) -> None:
     _guard_wrapped(obj)
     _guard_nulls(obj)
     numpy = sys.modules.get("numpy")
-    if numpy is not None and isinstance(obj, numpy.ndarray):
+    if numpy is not None and issubclass(type(obj), numpy.ndarray):
         dtype = numpy.ndarray.dtype.__get__(obj)  # a subclass's own may be anything
         problem = None if is_of_ml_dtypes(dtype) else explain_numpy_dtype(dtype)
         if problem is not None:
@@ -187,8 +188,9 @@ def _name(obj: object) -> str:
 
 
 def _guard_mask(obj: Any) -> None:
-    """numpy.ma and astropy's Masked classes. Without a masked entry nothing is lost."""
-    mask = getattr(obj, "mask", None) if hasattr(type(obj), "mask") else None
+    """numpy.ma and astropy's Masked classes, also behind a proxy. Without a masked entry nothing is
+    lost."""
+    mask = getattr(obj, "mask", None) if hasattr(obj.__class__, "mask") else None
     if mask is None or isinstance(mask, bool) or not hasattr(mask, "any"):
         return
     if hasattr(obj, "filled") and bool(mask.any()):
