@@ -237,6 +237,12 @@ def damaged(change):
     return file
 
 
+def describe_by(data, text):
+    """Puts another description, of any length, behind the elements."""
+    length = int.from_bytes(data[-16:-8], "little")
+    data[-16 - length :] = text + len(text).to_bytes(8, "little") + data[-8:]
+
+
 @pytest.mark.parametrize("change", [
     lambda d: d.clear(),
     lambda d: d.__setitem__(-1, 0),
@@ -244,6 +250,9 @@ def damaged(change):
     lambda d: d.__setitem__(slice(-16, -8), (3).to_bytes(8, "little")),
     lambda d: d.__setitem__(slice(None), d.replace(b'"shape":[3]', b'"shape":[9]')),
     lambda d: d.__setitem__(slice(None), d.replace(b'"shape":[3]', b'"shape":-1 ')),
+    lambda d: d.__setitem__(slice(None), d.replace(b'"shape":[3]', b'"shape":1e9')),
+    lambda d: describe_by(d, b'{"shape":[1e999],"dtype":[2,64,1],"flags":0}'),
+    lambda d: describe_by(d, b"[" * 50_000),
     lambda d: d.__setitem__(slice(None), d.replace(b'"dtype"', b'"btype"')),
     lambda d: d.__setitem__(slice(None), d.replace(b"[2,64,1]", b"[2,64,0]")),
 ])  # fmt: skip
@@ -255,6 +264,25 @@ def test_descriptors_of_something_else(change):
 def test_an_undamaged_copy_is_taken():
     with damaged(lambda data: None) as file:
         assert dlx.attach(file).tolist() == [0, 1, 2]
+
+
+def test_a_file_that_has_grown_since_it_was_mapped():
+    text = b'{"shape":[10000000],"dtype":[1,8,1],"flags":0}'
+    with damaged(lambda data: None) as file:
+        small = dlx.attach(file)
+        file.seek(0)
+        with open(file.fileno(), "rb", closefd=False) as same:
+            data = bytearray(same.read())
+        data[:0] = bytes(10_000_000)
+        describe_by(data, text)
+        file.seek(0)
+        file.write(data)
+        file.flush()
+        with pytest.raises(dlx.InvalidArgumentError, match="resized from"):
+            dlx.attach(file)
+        assert small.tolist()[1:] == [0, 0]
+        del small
+        assert dlx.attach(file).shape == (10_000_000,)
 
 
 def test_nobody_can_cut_the_memory_off():

@@ -114,6 +114,11 @@ def mapped(descriptor: int, capacity: int, readonly: bool) -> Segment:
                 # Handles that a process got when it was started may have one number.
                 if descriptor not in (segment.descriptor, segment._reader):
                     os.close(descriptor)
+                if segment.size != status.st_size:
+                    raise InvalidArgumentError(
+                        f"the shared memory has been resized from {segment.size} to "
+                        f"{status.st_size} bytes since it was mapped here"
+                    )
                 return segment
             segment = _known[status.st_dev, status.st_ino, readonly] = Segment(
                 descriptor, capacity, readonly
@@ -209,7 +214,7 @@ def describe(descriptor: int) -> tuple[int, dict[str, Any]]:
         bits = 8 if found["flags"] & PADDED and code[1] < 8 else code[1]
         if min(shape, default=0) < 0 or math.prod(shape) * bits * code[2] > capacity * 8:
             raise ValueError(f"shape {shape} in {capacity} bytes")
-    except (ValueError, KeyError, TypeError, IndexError) as error:
+    except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
         raise InvalidArgumentError(
             f"the description in shared memory is damaged: {error}"
         ) from error
