@@ -102,14 +102,14 @@ void write_in_order(const Schedule& s, const Kernels& kernels) noexcept {
 /// again; -1: none. `run` is set to its bytes.
 int repeated_axis(const CopyPlan& plan, int64_t* run) noexcept {
   constexpr int64_t kCached = 256 << 10;  // bytes
-  constexpr int64_t kMany = 16 << 10;     // bytes of all its repetitions
+  constexpr int64_t kLong = 32;           // bytes, that are copied faster than arranged
   constexpr int64_t kOften = 4;
   int found = -1;
   int64_t bytes = plan.item();
   for (int k = plan.ndim() - 1; k >= 0 && bytes <= kCached; --k) {
     const CopyAxis& axis = plan.axis(k);
-    const bool often = axis.extent >= kOften && bytes * axis.extent >= kMany;
-    if (axis.src == 0 && k < plan.ndim() - 1 && often) {
+    const bool worth_it = axis.extent >= kOften && bytes >= kLong;
+    if (axis.src == 0 && k < plan.ndim() - 1 && worth_it) {
       found = k;
       *run = bytes;
     }
@@ -121,18 +121,27 @@ int repeated_axis(const CopyPlan& plan, int64_t* run) noexcept {
 
 void run_alone(const CopyPlan& plan, bool streamed) noexcept;
 
-/// Arranges a run once, and copies it from there along the axis.
+/// Arranges the runs of some places once, as many as a cache holds, and copies each from there along
+/// the axis.
 void run_repeated(const CopyPlan& plan, int axis, int64_t run) noexcept {
+  constexpr int64_t kCached = 256 << 10;  // bytes
   const CopyAxis repeated = plan.axis(axis);
-  CopyPlan once = plan.part(axis, 0, 1);
-  Loops loops;
-  for (int k = axis - 1; k >= 0; --k) {
-    loops.add(plan.axis(k));
-    once = once.part(k, 0, 1);
+  Loops places;  // inside a part
+  int cut = axis;
+  int64_t bytes = run;
+  for (; cut > 0 && bytes * plan.axis(cut - 1).extent <= kCached; --cut) {
+    bytes *= plan.axis(cut - 1).extent;
+    places.add(plan.axis(cut - 1));
   }
-  loops.each(plan.dst(), plan.src(), [&](char* dst, const char* src) {
-    run_alone(once.moved(dst - plan.dst(), src - plan.src()), false);
-    kernels().rows(dst + repeated.dst, repeated.dst, dst, 0, run, repeated.extent - 1);
+  Loops parts;
+  for (int k = cut - 1; k >= 0; --k) parts.add(plan.axis(k));
+  CopyPlan once = plan.part(axis, 0, 1);
+  for (int k = 0; k < cut; ++k) once = once.part(0, 0, 1);
+  parts.each(plan.dst(), plan.src(), [&](char* part, const char* src) {
+    run_alone(once.moved(part - plan.dst(), src - plan.src()), false);
+    places.each(part, src, [&](char* dst, const char*) {
+      kernels().rows(dst + repeated.dst, repeated.dst, dst, 0, run, repeated.extent - 1);
+    });
   });
 }
 
