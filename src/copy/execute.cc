@@ -55,22 +55,10 @@ void run_direct(const Schedule& s, const Kernels& kernels) noexcept {
   });
 }
 
-/// Rows of one and the same item, more than a table would be made of.
+/// Whether rows are of one and the same item, and long enough for the order of dst.
 bool has_constant_rows(const Schedule& s) noexcept {
   constexpr int64_t kMany = 16;
-  constexpr int64_t kLong = 128;  // bytes
-  if (s.kind != PlaneKind::kGather) return false;
-  const CopyAxis& u = s.axes[s.u];
-  return u.src == 0 && (u.extent >= kMany || u.extent * s.item >= kLong);
-}
-
-/// Those rows, in the order of dst.
-void fill_rows(const Schedule& s, const Kernels& kernels) noexcept {
-  Loops loops;
-  for (int k = s.ndim - 2; k >= 0; --k) loops.add(s.axes[k]);
-  const auto fill = kernels.gather[s.log_item];
-  const int64_t n = s.axes[s.ndim - 1].extent;
-  loops.each(s.dst, s.src, [&](char* dst, const char* src) { fill(dst, src, 0, n); });
+  return s.fills() && (s.axes[s.u].extent >= kMany || s.axes[s.u].extent * s.item >= kLine);
 }
 
 /// Whether dst is nearly all that memory sees of a large copy: rows that are copied again and
@@ -148,11 +136,7 @@ void run_repeated(const CopyPlan& plan, int axis, int64_t run) noexcept {
 /// Runs a schedule without repeated runs, and says in words how memory is written. `dry`: only says.
 const char* run_schedule(const Schedule& s, const Kernels& set, bool streamed, bool dry) noexcept {
   constexpr const char* kInOrder = "written in order";
-  if (has_constant_rows(s)) {
-    if (!dry) fill_rows(s, set);
-    return kInOrder;
-  }
-  if (streamed && only_writes(s)) {
+  if (has_constant_rows(s) || (streamed && only_writes(s))) {
     if (!dry) write_in_order(s, set);
     return kInOrder;
   }

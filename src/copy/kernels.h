@@ -179,6 +179,9 @@ struct Kernels {
 
   /// dst[u * W] = src[u * su].
   void (*gather[5])(char* dst, const char* src, int64_t su, int64_t n);
+  /// dst[u * item + v * dv] = src[v * sv], for items of any power of two up to 16.
+  void (*fill_rows)(char* dst, int64_t dv, const char* src, int64_t sv, int64_t item, int64_t nu,
+                    int64_t nv);
   /// dst[u * du] = src[u * su].
   void (*spread[5])(char* dst, int64_t du, const char* src, int64_t su, int64_t n);
 

@@ -115,7 +115,7 @@ int nearest_source_axis(const Schedule& s) noexcept {
 }
 
 /// Whether rows are of one and the same item, and long enough to be filled one by one.
-bool fills(const Schedule& s) noexcept {
+bool has_long_fills(const Schedule& s) noexcept {
   const CopyAxis& u = s.axes[s.u];
   const int64_t bytes = u.extent * s.item;
   const bool few_items = s.v >= 0 && s.axes[s.v].extent * s.item < 64;
@@ -137,7 +137,7 @@ int next_along_v(const Schedule& s, int64_t bytes) noexcept {
 /// Folds neighbours with u and v where these are short, if that makes both at least a register.
 void fold(Schedule* s) noexcept {
   const CopyAxis& u = s->axes[s->u];
-  if (fills(*s)) return;
+  if (has_long_fills(*s)) return;
   if (s->v < 0 || u.dst != s->item || std::llabs(s->axes[s->v].src) != s->item) return;
   int64_t u_bytes = u.extent * s->item;
   int64_t v_bytes = s->axes[s->v].extent * s->item;
@@ -168,7 +168,7 @@ PlaneKind choose_kind(const Schedule& s) noexcept {
   const CopyAxis& v = s.axes[s.v];
   const bool narrow_u = u.extent * s.item < 16;
   const bool narrow_v = v.extent * s.item < 16;
-  if (fills(s)) return PlaneKind::kGather;
+  if (has_long_fills(s)) return PlaneKind::kGather;
   if (!narrow_u && !narrow_v) return PlaneKind::kTranspose;
   if (narrow_v && !narrow_u && u.src > 0 && u.src <= 4096) return PlaneKind::kSplit;
   if (narrow_u && !narrow_v && v.dst >= u.extent * s.item && v.src > 0) return PlaneKind::kJoin;
@@ -353,6 +353,8 @@ ItemPlanes::ItemPlanes(const Schedule& schedule, const Kernels& kernels,
   constexpr int64_t kBytesAtOnce = 16384;  // of both sides
   constexpr int64_t kWorthIt = 32;         // items
   Plane& p = shape_;
+  fills_ = log_item_ >= 0 && p.su == 0 && p.du == item_ && p.nu * item_ >= 16;
+  if (fills_) return;
   few_ = log_item_ >= 0 && p.nu >= 2 && p.nu <= 8 && p.nv > 1;
   if (few_) return;
   const int64_t few = std::min<int64_t>(16, kLine / 2 / item_);
@@ -383,6 +385,10 @@ ItemPlanes::ItemPlanes(const Schedule& schedule, const Kernels& kernels,
 
 void ItemPlanes::copy(char* to, const char* from) const noexcept {
   const Plane& p = shape_;
+  if (fills_) {
+    kernels_.fill_rows(to, p.dv, from, p.sv, item_, p.nu, p.nv);
+    return;
+  }
   if (few_) {
     kernels_.spread_short[log_item_](to, p.du, p.dv, from, p.su, p.sv, p.nu, p.nv);
     return;

@@ -33,6 +33,11 @@ struct Schedule {
     return kind == PlaneKind::kGather || kind == PlaneKind::kSpread;
   }
 
+  /// Whether rows are of one and the same item, and at least a register.
+  bool fills() const noexcept {
+    return kind == PlaneKind::kGather && axes[u].src == 0 && axes[u].extent * item >= 16;
+  }
+
   /// Behind the last byte that is read.
   const char* end_of_source() const noexcept;
 
@@ -97,7 +102,8 @@ class ItemPlanes {
   int log_item_;
   Plane shape_;      ///< the longer loop along u
   int64_t at_once_;  ///< items along u
-  bool few_;         ///< along u, in a kernel for so many
+  bool fills_;       ///< rows of one and the same item
+  bool few_ = false;  ///< along u, in a kernel for so many
 };
 
 }  // namespace dlx
