@@ -247,8 +247,9 @@ bool Schedule::transposes() const noexcept {
   if (kind == PlaneKind::kTranspose) return true;
   if ((kind != PlaneKind::kRows && kind != PlaneKind::kGather) || v < 0) return false;
   const int64_t near = std::llabs(axes[v].src);
-  const int64_t line_or_run = item > 64 ? item : 64;
-  return near > 0 && near <= line_or_run && std::llabs(axes[u].src) > 2 * line_or_run;
+  const int64_t line_or_run = std::max(item, kLine);
+  const bool shares_lines = near > 0 && (near < kLine || near <= item);
+  return shares_lines && std::llabs(axes[u].src) > 2 * line_or_run;
 }
 
 const char* Schedule::end_of_source() const noexcept {
@@ -360,15 +361,18 @@ ItemPlanes::ItemPlanes(const Schedule& schedule, const Kernels& kernels,
   const int64_t few = std::min<int64_t>(16, kLine / 2 / item_);
   // Lines of src hold items of several v: either one after the other along v, or again and again
   // along u, for so many rows as stay in a first-level cache.
-  const bool shared = p.sv != 0 && std::llabs(p.sv) < std::llabs(p.su) && item_ < kLine && p.nv > 1;
+  const int64_t sv = std::llabs(p.sv);
+  const bool shared = sv != 0 && sv < kLine && sv < std::llabs(p.su) && p.nv > 1;
   const int64_t cached = rows_cached(p.su);
-  bool along_v = shared && std::min(cached, p.nu) < kWorthIt && cached < rows_cached(p.dv);
+  bool along_v =
+      shared && cached < std::min(p.nu, kWorthIt) && cached < rows_cached(p.dv);
   // What no cache is near enough for is better read from end to end, into a few streams of dst, than
   // as many times as rows have items.
   constexpr int64_t kStreams = 32;
   constexpr int64_t kNear = 1 << 20;  // bytes
-  const bool dense = std::llabs(p.su) < 2 * p.nv * std::llabs(p.sv);
-  if (shared && dense && p.nv <= kStreams && p.nu * std::llabs(p.su) >= kNear) along_v = true;
+  const bool dense = std::llabs(p.su) < 2 * p.nv * sv;
+  const bool streams = shared && dense && p.nv <= kStreams && p.nu * std::llabs(p.su) >= kNear;
+  if (streams) along_v = true;
   if ((along_v ? p.nv : p.nu) < few) along_v = p.nv > p.nu;
   if (along_v) {
     std::swap(p.nu, p.nv);
@@ -376,10 +380,12 @@ ItemPlanes::ItemPlanes(const Schedule& schedule, const Kernels& kernels,
     std::swap(p.su, p.sv);
   }
   at_once_ = shared && !along_v && cached >= kWorthIt ? cached : p.nu;
-  if (p.nv > 1 && p.nv < few) {
+  const bool again = shared && along_v && !streams;  // dst, as often as rows have items
+  if (again || (p.nv > 1 && p.nv < few)) {
     const int64_t bytes =
         std::min<int64_t>(std::llabs(p.du), kLine) + std::min<int64_t>(std::llabs(p.su), kLine);
     at_once_ = kBytesAtOnce / std::max<int64_t>(bytes, 1);
+    if (again) at_once_ = std::min(at_once_, rows_cached(p.du));
   }
 }
 

@@ -263,6 +263,7 @@ bool needs_no_buffer(const Schedule& s) noexcept {
   const CopyAxis& v = s.axes[s.v];
   const bool near = u.extent <= kFewStreams || u.extent * std::llabs(u.src) <= kNear;
   if (near && v.extent * v.dst <= kNear) return true;
+  if (s.item >= 8 && u.extent == 2 && s.kind == PlaneKind::kTranspose) return true;  // two streams
   return s.by_items() && u.extent * v.extent < kFew;
 }
 

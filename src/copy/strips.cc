@@ -20,6 +20,13 @@ bool in_step(const Side& side) noexcept {
   return all % kLine == 0;
 }
 
+/// Whether the items of a side begin at the same place of a page.
+bool aliases(const Side& side) noexcept {
+  uint64_t all = 0;
+  for (int64_t i = 0; i < side.n(); ++i) all |= static_cast<uint64_t>(side.offset()[i]);
+  return all % 2048 == 0;
+}
+
 /// Whether a line of each of `n` rows takes no more than so many ways of a second-level cache.
 bool fit(const Side& rows, int64_t n, int ways) noexcept {
   constexpr uint64_t kMostSets = 2048;
@@ -70,7 +77,7 @@ class Strips {
     strip_.ahead =
         line_by_line ? group : std::max(group, std::min(kAhead, strip_.nu) / group * group);
     strip_.staged = s.staged || line_by_line;
-    strip_.even = even(s, planes);
+    strip_.even = even(s, planes) && (kernels.line_registers || line_by_line || !aliases(planes.columns));
     highest_row_ = *std::max_element(strip_.row, strip_.row + strip_.nu);
   }
 
