@@ -90,13 +90,14 @@ void write_in_order(const Schedule& s, const Kernels& kernels) noexcept {
 /// again; -1: none. `run` is set to its bytes.
 int repeated_axis(const CopyPlan& plan, int64_t* run) noexcept {
   constexpr int64_t kCached = 256 << 10;  // bytes
-  constexpr int64_t kLong = 32;           // bytes, that are copied faster than arranged
+  constexpr int64_t kShort = 32;          // bytes
   constexpr int64_t kOften = 4;
   int found = -1;
   int64_t bytes = plan.item();
   for (int k = plan.ndim() - 1; k >= 0 && bytes <= kCached; --k) {
     const CopyAxis& axis = plan.axis(k);
-    const bool worth_it = axis.extent >= kOften && bytes >= kLong;
+    const int64_t many = bytes < kShort ? 16 << 10 : 128;  // bytes of all its repetitions
+    const bool worth_it = axis.extent >= kOften && bytes * axis.extent >= many;
     if (axis.src == 0 && k < plan.ndim() - 1 && worth_it) {
       found = k;
       *run = bytes;

@@ -185,7 +185,8 @@ struct Kernels {
   /// dst[u * du] = src[u * su].
   void (*spread[5])(char* dst, int64_t du, const char* src, int64_t su, int64_t n);
 
-  /// dst[u * du + v * dv] = src[u * su + v * sv], row after row, for `nu` from 2 to 8.
+  /// dst[u * du + v * dv] = src[u * su + v * sv], row after row, for `nu` from 2 to 8, or
+  /// for any rows of 16 bytes and more that run backwards: `du` = W, `su` = -W.
   void (*spread_short[5])(char* dst, int64_t du, int64_t dv, const char* src, int64_t su,
                           int64_t sv, int64_t nu, int64_t nv);
 

@@ -1,15 +1,20 @@
 #include "src/copy/loops.h"
 
+#include <algorithm>
 #include <cstdlib>
+
+#include "src/copy/lines.h"
 
 namespace dlx {
 
 void order_by_nearness(const Schedule& schedule, int* order) noexcept {
+  constexpr int64_t kLoads = 4;  // which wait side by side, cost as one store, which waits alone
   int64_t near[CopyPlan::kMaxAxes];
   for (int k = schedule.ndim - 1, count = 0; k >= 0; --k, ++count) {
     const CopyAxis& axis = schedule.axes[k];
     const int64_t src = std::llabs(axis.src);
-    const int64_t nearest = src < axis.dst ? src : axis.dst;
+    const int64_t weight = src < kLine ? 1 : kLoads;
+    const int64_t nearest = std::min(weight * src, axis.dst);
     int place = count;
     for (; place > 0 && near[place - 1] > nearest; --place) {
       near[place] = near[place - 1];

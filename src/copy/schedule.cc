@@ -95,7 +95,11 @@ bool choose_cells(Schedule* s, const Kernels& kernels, int least) noexcept {
     if (!find_cells(*s, kernels, taken, &s->cells)) continue;
     // Few of them, or few at once, are moved faster one by one.
     const int64_t count = s->axes[s->ndim - taken - 1].extent;
-    if (count < 2 * s->cells.at_once || count * s->cells.at_once < kManyCells) continue;
+    const bool can_gather = taken == 0 && log2_of_item(s->item) >= 0;
+    const bool ends_cost = can_gather && s->cells.src < 0 && s->cells.edge_dst > 0;
+    const int64_t many = ends_cost ? 2 * kManyCells : kManyCells;
+    if (count < 2 * s->cells.at_once || count * s->cells.at_once < many) continue;
+    if (can_gather && s->cells.at_once == 2 && !s->cells.alternate) continue;
     s->kind = PlaneKind::kCells;
     s->item = s->cells.dst;
     s->ndim -= taken;
@@ -263,6 +267,12 @@ const char* Schedule::end_of_source() const noexcept {
   return src + highest;
 }
 
+int64_t rows_cached(int64_t step) noexcept {
+  constexpr int64_t kPage = 64 * kLine;
+  const int64_t apart = std::max(step & -step, kLine);  // between the sets that they share
+  return 4 * std::max<int64_t>(kPage / apart, 1);
+}
+
 Plane ascending_v(Plane p) noexcept {
   if (p.sv < 0) {
     p.src += (p.nv - 1) * p.sv;
@@ -334,14 +344,6 @@ void join_apart(const Schedule& s, const Kernels& kernels, const Plane& p) noexc
   }
 }
 
-/// How many rows so far apart leave a line each in half of a first-level cache (64 sets of 8 on
-/// most processors).
-int64_t rows_cached(int64_t step) noexcept {
-  constexpr int64_t kPage = 64 * kLine;
-  const int64_t apart = std::max(step & -step, kLine);  // between the sets that they share
-  return 4 * std::max<int64_t>(kPage / apart, 1);
-}
-
 }  // namespace
 
 ItemPlanes::ItemPlanes(const Schedule& schedule, const Kernels& kernels,
@@ -356,16 +358,18 @@ ItemPlanes::ItemPlanes(const Schedule& schedule, const Kernels& kernels,
   Plane& p = shape_;
   fills_ = log_item_ >= 0 && p.su == 0 && p.du == item_ && p.nu * item_ >= 16;
   if (fills_) return;
-  few_ = log_item_ >= 0 && p.nu >= 2 && p.nu <= 8 && p.nv > 1;
+  const bool backwards = p.su == -item_ && p.du == item_ && p.nu * item_ >= 16;
+  few_ = log_item_ >= 0 && p.nu >= 2 && (p.nu <= 8 || backwards) && p.nv > 1;
   if (few_) return;
-  const int64_t few = std::min<int64_t>(16, kLine / 2 / item_);
+  const int64_t few = log_item_ < 0 ? 8 : std::min<int64_t>(16, kLine / 2 / item_);
   // Lines of src hold items of several v: either one after the other along v, or again and again
   // along u, for so many rows as stay in a first-level cache.
   const int64_t sv = std::llabs(p.sv);
   const bool shared = sv != 0 && sv < kLine && sv < std::llabs(p.su) && p.nv > 1;
   const int64_t cached = rows_cached(p.su);
-  bool along_v =
-      shared && cached < std::min(p.nu, kWorthIt) && cached < rows_cached(p.dv);
+  // A line that holds but two items or three is as soon read again, from the next cache.
+  const int64_t kept = cached * std::max<int64_t>(1, sv / 8);
+  bool along_v = shared && kept < p.nu && cached < std::min(kWorthIt, rows_cached(p.dv));
   // What no cache is near enough for is better read from end to end, into a few streams of dst, than
   // as many times as rows have items.
   constexpr int64_t kStreams = 32;

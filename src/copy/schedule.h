@@ -67,6 +67,10 @@ struct Schedule {
   CopyAxis axes[CopyPlan::kMaxAxes];  ///< sorted by dst step, largest first
 };
 
+/// How many rows so far apart leave a line each in half of a first-level cache (64 sets of 8 on
+/// most processors).
+int64_t rows_cached(int64_t step) noexcept;
+
 /// One plane of a schedule: nu x nv items, with the steps that they have where they are.
 struct Plane {
   char* dst;
@@ -103,7 +107,7 @@ class ItemPlanes {
   Plane shape_;      ///< the longer loop along u
   int64_t at_once_;  ///< items along u
   bool fills_;       ///< rows of one and the same item
-  bool few_ = false;  ///< along u, in a kernel for so many
+  bool few_ = false;  ///< along u, or backwards: in a kernel for rows of those
 };
 
 }  // namespace dlx

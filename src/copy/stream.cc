@@ -258,12 +258,17 @@ bool needs_no_buffer(const Schedule& s) noexcept {
   constexpr int64_t kNear = 2048;     // bytes
   constexpr int64_t kFew = 32;        // items
   constexpr int64_t kFewStreams = 8;  // that the processor fetches ahead side by side
+  constexpr int64_t kSomeStreams = 64;
   if (s.ndim < 2 || s.folded() || s.item >= kLine) return false;
   const CopyAxis& u = s.axes[s.u];
   const CopyAxis& v = s.axes[s.v];
   const bool near = u.extent <= kFewStreams || u.extent * std::llabs(u.src) <= kNear;
   if (near && v.extent * v.dst <= kNear) return true;
   if (s.item >= 8 && u.extent == 2 && s.kind == PlaneKind::kTranspose) return true;  // two streams
+  // Streams that a first-level cache holds: none of their lines is read twice in the order of dst.
+  if (s.kind == PlaneKind::kGather && u.extent <= std::min(kSomeStreams, rows_cached(u.src))) {
+    return true;
+  }
   return s.by_items() && u.extent * v.extent < kFew;
 }
 
