@@ -104,9 +104,9 @@ class ItemPlanes {
   const Kernels& kernels_;
   int64_t item_;
   int log_item_;
-  Plane shape_;      ///< the longer loop along u
-  int64_t at_once_;  ///< items along u
-  bool fills_;       ///< rows of one and the same item
+  Plane shape_;       ///< the longer loop along u
+  int64_t at_once_;   ///< items along u
+  bool fills_;        ///< rows of one and the same item
   bool few_ = false;  ///< along u, or backwards: in a kernel for rows of those
 };
 

@@ -77,7 +77,8 @@ class Strips {
     strip_.ahead =
         line_by_line ? group : std::max(group, std::min(kAhead, strip_.nu) / group * group);
     strip_.staged = s.staged || line_by_line;
-    strip_.even = even(s, planes) && (kernels.line_registers || line_by_line || !aliases(planes.columns));
+    strip_.even =
+        even(s, planes) && (kernels.line_registers || line_by_line || !aliases(planes.columns));
     highest_row_ = *std::max_element(strip_.row, strip_.row + strip_.nu);
   }
 
