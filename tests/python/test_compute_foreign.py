@@ -75,7 +75,7 @@ def test_comparisons_and_divmod_give_way():
 @pytest.mark.parametrize("other", [[1, 2, 3], "text", None, object(), {1: 2}])
 def test_what_nobody_takes_is_a_type_error(name, other):
     for call in (getattr(operator, name), getattr(operator, "i" + name.strip("_"))):
-        with pytest.raises(TypeError, match=r"unsupported operand|only a Tensor of no axes"):
+        with pytest.raises(TypeError, match=r"unsupported operand|is no operand of a Tensor"):
             call(T, other)
     assert T.tolist() == [1, 2, 3]
 

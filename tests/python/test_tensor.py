@@ -1,7 +1,9 @@
 """`dlx.Tensor`: attributes, views, conversions, repr; indexing is in test_indexing.py."""
 
 import copy
+import itertools
 import math
+import operator
 
 import pytest
 
@@ -235,8 +237,10 @@ def test_one_element_tensors_convert_to_python_numbers():
     for axes in ([1, 2], [1]):
         with pytest.raises(TypeError, match="no axes can be an index"):
             "abc"["0" and dlx.asarray(axes)]
-        with pytest.raises(TypeError):
-            [1, 2] * dlx.asarray(axes)  # and no list of copies
+    for axes, sequence in itertools.product((2, [2], [[2]]), ([1, 2], (1, 2), "ab", b"ab")):
+        for multiply in (operator.mul, lambda a, b: operator.mul(b, a), operator.imul):
+            with pytest.raises(TypeError, match="is no operand of a Tensor"):
+                multiply(sequence, dlx.asarray(axes))  # and no sequence of copies
     with pytest.raises(TypeError, match="integer"):
         "abc"["0" and dlx.asarray(1.0)]
     with pytest.raises(ValueError, match="2 elements"):

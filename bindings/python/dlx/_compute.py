@@ -215,6 +215,12 @@ def binary(self: Tensor, other: Any, name: str, reflected: bool) -> Any:
     """self + other and all its like; NotImplemented for what is no operand."""
     require_tensor(self)
     if not is_operand(other):
+        if name == "__mul__" and isinstance(other, (list, tuple, str, bytes, bytearray)):
+            # Python would repeat it as often as a Tensor of no axes says.
+            raise TypeError(
+                f"a {type(other).__name__} is no operand of a Tensor: pass dlx.asarray(x), or "
+                "repeat it int(t) times"
+            )
         if not _dask.introduce((type(other),)):
             return NotImplemented
         return operation(name)(*((other, self) if reflected else (self, other)))  # anew
