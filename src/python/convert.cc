@@ -48,10 +48,6 @@ class ObjectCache {
 ObjectCache dtypes, devices;
 ObjectCache foreign_dtypes;  // objects of other libraries, which mean the same for ever
 
-uint64_t key_of(DLDataType dtype) noexcept {
-  return uint64_t{dtype.code} << 32 | uint64_t{dtype.bits} << 16 | dtype.lanes;
-}
-
 DLDataType dtype_of_key(uint64_t key) noexcept {
   return make_dtype(static_cast<int>(key >> 32), static_cast<int>(key >> 16 & 0xffff),
                     static_cast<int>(key & 0xffff));
@@ -138,17 +134,23 @@ Int64List::~Int64List() {
 
 namespace {
 
-/// A name of dlx as a dtype; false for all else, which is the hook's to know or to refuse.
-bool dtype_by_name(PyObject* object, DLDataType* out) {
-  if ((api.PyType_GetFlags(object->type) & kTypeFlagUnicode) == 0) return false;
+/// A string that may be a name: without zero bytes and surrogates. Else NULL.
+const char* find_name(PyObject* object) {
+  if ((api.PyType_GetFlags(object->type) & kTypeFlagUnicode) == 0) return nullptr;
   intptr_t length = 0;
   const char* name = api.PyUnicode_AsUTF8AndSize(object, &length);
   if (name == nullptr) {
     if (api.PyErr_ExceptionMatches(api.value_error) == 0) throw PythonError();
-    api.PyErr_Clear();  // surrogates, which no name has
-    return false;
+    api.PyErr_Clear();
+    return nullptr;
   }
-  if (std::strlen(name) != static_cast<size_t>(length)) return false;
+  return std::strlen(name) == static_cast<size_t>(length) ? name : nullptr;
+}
+
+/// A name of dlx as a dtype; false for all else, which is the hook's to know or to refuse.
+bool dtype_by_name(PyObject* object, DLDataType* out) {
+  const char* name = find_name(object);
+  if (name == nullptr) return false;
   try {
     *out = parse_dtype(name);
     return true;
@@ -183,11 +185,8 @@ DLDataType checked_dtype(PyObject* object) {
 }
 
 DLDevice to_device(PyObject* object) {
-  if ((api.PyType_GetFlags(object->type) & kTypeFlagUnicode) != 0) {
-    const char* name = api.PyUnicode_AsUTF8AndSize(object, nullptr);
-    if (name == nullptr) throw PythonError();
-    if (std::strcmp(name, "cpu") == 0) return {kDLCPU, 0};
-  }
+  const char* name = find_name(object);
+  if (name != nullptr && std::strcmp(name, "cpu") == 0) return {kDLCPU, 0};
   Ref code(check(api.PyObject_CallFunctionObjArgs(state.device_code, object, nullptr)));
   int64_t numbers[2];
   read_numbers(code.get(), 2, "device_code", numbers);

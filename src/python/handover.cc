@@ -22,10 +22,6 @@ constexpr int kTargets = 32;
 Target targets[kTargets];
 int target_count = 0;
 
-uint64_t key_of(DLDataType dtype) noexcept {
-  return uint64_t{dtype.code} << 32 | uint64_t{dtype.bits} << 16 | dtype.lanes;
-}
-
 Target* find_target(PyObject* to) noexcept {
   for (int i = 0; i < target_count; ++i) {
     if (targets[i].to == to) return &targets[i];

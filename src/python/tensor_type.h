@@ -87,6 +87,10 @@ class Int64List {
   int64_t* numbers_ = nullptr;
   int64_t inline_[8];
 };
+/// One number for one dtype.
+inline uint64_t key_of(DLDataType dtype) noexcept {
+  return uint64_t{dtype.code} << 32 | uint64_t{dtype.bits} << 16 | dtype.lanes;
+}
 /// Any dtype-like object, by the dtype_code hook unless it is a name that dlx knows.
 DLDataType to_dtype(PyObject* object);
 /// The dtype object of an array, which the check_dtype hook may refuse in words of its own.

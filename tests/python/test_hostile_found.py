@@ -205,6 +205,9 @@ def test_text_with_a_zero_byte_is_not_what_comes_before_it():
         dlx.asarray(interface(typestr="<f4\0z"))
     with pytest.raises(ValueError, match="no name of a data type"):
         dlx.asarray([1], dtype="\ud800")
+    for name in ("cpu\0z", "\ud800"):
+        with pytest.raises(ValueError, match="`device` is not a device"):
+            dlx.empty(1, device=name)
 
 
 def test_an_exchange_table_that_gives_neither_a_tensor_nor_an_error():
