@@ -86,15 +86,16 @@ void write_in_order(const Schedule& s, const Kernels& kernels) noexcept {
   loops.each(s.dst, s.src, [&](char* dst, const char* src) { planes.copy(dst, src); });
 }
 
+constexpr int64_t kRunsCached = 256 << 10;  // bytes
+
 /// The outermost axis along which one and the same run of dst, of several axes, comes again and
 /// again; -1: none. `run` is set to its bytes.
 int repeated_axis(const CopyPlan& plan, int64_t* run) noexcept {
-  constexpr int64_t kCached = 256 << 10;  // bytes
-  constexpr int64_t kShort = 32;          // bytes
+  constexpr int64_t kShort = 32;  // bytes
   constexpr int64_t kOften = 4;
   int found = -1;
   int64_t bytes = plan.item();
-  for (int k = plan.ndim() - 1; k >= 0 && bytes <= kCached; --k) {
+  for (int k = plan.ndim() - 1; k >= 0 && bytes <= kRunsCached; --k) {
     const CopyAxis& axis = plan.axis(k);
     const int64_t many = bytes < kShort ? 16 << 10 : 128;  // bytes of all its repetitions
     const bool worth_it = axis.extent >= kOften && bytes * axis.extent >= many;
@@ -113,12 +114,11 @@ void run_alone(const CopyPlan& plan, bool streamed) noexcept;
 /// Arranges the runs of some places once, as many as a cache holds, and copies each from there along
 /// the axis.
 void run_repeated(const CopyPlan& plan, int axis, int64_t run) noexcept {
-  constexpr int64_t kCached = 256 << 10;  // bytes
   const CopyAxis repeated = plan.axis(axis);
   Loops places;  // inside a part
   int cut = axis;
   int64_t bytes = run;
-  for (; cut > 0 && bytes * plan.axis(cut - 1).extent <= kCached; --cut) {
+  for (; cut > 0 && bytes * plan.axis(cut - 1).extent <= kRunsCached; --cut) {
     bytes *= plan.axis(cut - 1).extent;
     places.add(plan.axis(cut - 1));
   }

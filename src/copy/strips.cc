@@ -12,19 +12,13 @@ namespace {
 
 constexpr int64_t kAhead = 128;  // rows
 constexpr int64_t kMostRows = 2048;
+constexpr uint64_t kHalfPage = 2048;  // stores at the same place of it wait for each other
 
-/// Whether all items of a side begin at the same place of a line.
-bool in_step(const Side& side) noexcept {
+/// Whether all items of a side are multiples of so many bytes apart.
+bool in_step(const Side& side, uint64_t bytes) noexcept {
   uint64_t all = 0;
   for (int64_t i = 0; i < side.n(); ++i) all |= static_cast<uint64_t>(side.offset()[i]);
-  return all % kLine == 0;
-}
-
-/// Whether the items of a side begin at the same place of a page.
-bool aliases(const Side& side) noexcept {
-  uint64_t all = 0;
-  for (int64_t i = 0; i < side.n(); ++i) all |= static_cast<uint64_t>(side.offset()[i]);
-  return all % 2048 == 0;
+  return all % bytes == 0;
 }
 
 /// Whether a line of each of `n` rows takes no more than so many ways of a second-level cache.
@@ -41,7 +35,7 @@ bool fit(const Side& rows, int64_t n, int ways) noexcept {
 /// Whether the columns of a plane all begin at the same place of a line, and items, unless their
 /// kernel looks for itself, at multiples of their size.
 bool even(const Schedule& s, const FoldedPlanes& planes) noexcept {
-  if (!in_step(planes.columns)) return false;
+  if (!in_step(planes.columns, kLine)) return false;
   if (s.log_item < 0) return true;
   uint64_t all = reinterpret_cast<uintptr_t>(planes.dst);
   for (int k = 0; k < s.ndim; ++k) all |= static_cast<uint64_t>(s.axes[k].dst);
@@ -65,7 +59,7 @@ class Strips {
         finish_(kernels.finish_strips),
         thirds_(s.log_item < 0),
         planes_(planes),
-        in_step_(in_step(planes.rows)),
+        in_step_(in_step(planes.rows, kLine)),
         end_of_source_(s.end_of_source()) {
     chunk_.buffer = buffers[0];
     chunk_.next = buffers[0] + Strip::kBuffer;
@@ -77,8 +71,8 @@ class Strips {
     strip_.ahead =
         line_by_line ? group : std::max(group, std::min(kAhead, strip_.nu) / group * group);
     strip_.staged = s.staged || line_by_line;
-    strip_.even =
-        even(s, planes) && (kernels.line_registers || line_by_line || !aliases(planes.columns));
+    strip_.even = even(s, planes) &&
+                  (kernels.line_registers || line_by_line || !in_step(planes.columns, kHalfPage));
     highest_row_ = *std::max_element(strip_.row, strip_.row + strip_.nu);
   }
 

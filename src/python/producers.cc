@@ -42,22 +42,41 @@ TensorRef take(DLManagedTensorVersioned* managed) {
 /// like do.
 bool is_urgent() noexcept { return api.PyErr_ExceptionMatches(api.exception) == 0; }
 
+/// Takes the exception that is set. It is dropped in the end, beside one that came later, unless it
+/// is put back.
+class TakenError {
+ public:
+  TakenError() noexcept { api.PyErr_Fetch(&type_, &value_, &traceback_); }
+  ~TakenError() {
+    const WithoutPendingError aside;
+    const Ref type(type_), value(value_), traceback(traceback_);
+  }
+  TakenError(const TakenError&) = delete;
+  TakenError& operator=(const TakenError&) = delete;
+
+  /// In place of what is set now.
+  void put_back() noexcept {
+    api.PyErr_Clear();
+    api.PyErr_Restore(type_, value_, traceback_);
+    type_ = value_ = traceback_ = nullptr;
+  }
+
+ private:
+  PyObject* type_ = nullptr;
+  PyObject* value_ = nullptr;
+  PyObject* traceback_ = nullptr;
+};
+
 /// A producer's reasons may be RuntimeErrors with a C++ stack in them; the guard may know what to
 /// call instead. Too slow to ask before every import, it is asked when one has failed.
 void prefer_guards_reason(PyObject* object) noexcept {
   if (is_urgent()) return;
-  PyObject *type, *value, *traceback;
-  api.PyErr_Fetch(&type, &value, &traceback);
+  TakenError own;
   const Ref fine(api.PyObject_CallFunctionObjArgs(state.guard, object, nullptr));
   const bool known =
       !fine &&
       (is_urgent() || api.PyErr_ExceptionMatches(state.errors[DLX_ERROR_UNSUPPORTED]) != 0);
-  if (!known) {
-    api.PyErr_Clear();  // the producer's own error came first
-    return api.PyErr_Restore(type, value, traceback);
-  }
-  const WithoutPendingError aside;
-  const Ref t(type), v(value), b(traceback);
+  if (!known) own.put_back();  // it came first
 }
 
 /// The table never synchronises: the data of a device is ready behind the stream that the library
@@ -251,20 +270,10 @@ Ref call_legacy(PyObject* object, const DLDevice& device, const Request& request
 /// True if the TypeError that is set means "these keywords are not known"; it is cleared then.
 bool is_legacy_signature(PyObject* object) {
   if (api.PyErr_ExceptionMatches(api.type_error) == 0) return false;
-  PyObject *type, *value, *traceback;
-  api.PyErr_Fetch(&type, &value, &traceback);
+  TakenError own;
   const Ref answer(api.PyObject_CallFunctionObjArgs(state.legacy_signature, object, nullptr));
-  if (answer.get() == api.true_) {
-    const Ref t(type), v(value), b(traceback);
-    return true;
-  }
-  if (!answer && is_urgent()) {
-    const WithoutPendingError aside;
-    const Ref t(type), v(value), b(traceback);
-    return false;
-  }
-  api.PyErr_Clear();
-  api.PyErr_Restore(type, value, traceback);
+  if (answer.get() == api.true_) return true;
+  if (answer || !is_urgent()) own.put_back();
   return false;
 }
 

@@ -156,7 +156,7 @@ def _explain(obj: Any) -> str | None:
 
 def _explain_dtype(dtype: Any) -> str | None:
     numpy = sys.modules.get("numpy")
-    if numpy is None or not isinstance(dtype, numpy.dtype) or dtypes.is_of_ml_dtypes(dtype):
+    if numpy is None or not isinstance(dtype, numpy.dtype):
         return None
     return dtypes.explain_numpy_dtype(dtype)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from _weakref import CallableProxyType, ProxyType
 
-from dlx.dtypes import explain_numpy_dtype, is_of_ml_dtypes
+from dlx.dtypes import explain_numpy_dtype
 from dlx.errors import UnsupportedError
 
 TYPE_CHECKING = False
@@ -175,7 +175,7 @@ def guard(obj: Any, /) -> None:
     numpy = sys.modules.get("numpy")
     if numpy is not None and issubclass(type(obj), numpy.ndarray):
         dtype = numpy.ndarray.dtype.__get__(obj)  # a subclass's own may be anything
-        problem = None if is_of_ml_dtypes(dtype) else explain_numpy_dtype(dtype)
+        problem = explain_numpy_dtype(dtype)
         if problem is not None:
             raise UnsupportedError(problem)
     _guard_mask(obj)

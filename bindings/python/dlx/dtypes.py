@@ -248,8 +248,6 @@ def _code_of_torch(obj: Any) -> DTypeCode:
 def _code_of_numpy(obj: Any) -> DTypeCode:
     """A numpy.dtype. Raises UnsupportedError naming the way out for those DLPack has not."""
     try:
-        if is_of_ml_dtypes(obj):
-            return _capi.dtype_parse(obj.name)
         problem = _explain_own_dtype(obj)
         if problem is not None:
             raise UnsupportedError(f"`dtype`: {problem}")
@@ -338,6 +336,8 @@ def explain_numpy_dtype(obj: Any) -> str | None:
 
 def _explain_own_dtype(obj: Any) -> str | None:
     """The same for dtypes of which NumPy was told nothing."""
+    if is_of_ml_dtypes(obj):
+        return None
     if obj.names is not None:
         first = obj.names[0] if obj.names else "name"
         return f"a structured dtype has no DLPack form (got {obj}): take one field, x[{first!r}]"
