@@ -1,5 +1,7 @@
 #include "src/copy/folded.h"
 
+#include <cstdlib>
+
 namespace dlx {
 
 FoldedPlanes::FoldedPlanes(const Schedule& s, bool far, int64_t* row, int64_t most_rows,
@@ -25,9 +27,8 @@ FoldedPlanes::FoldedPlanes(const Schedule& s, bool far, int64_t* row, int64_t mo
   while (far) {
     const bool u_goes_on = next >= 0 && !taken[next] && s.axes[next].dst == u_bytes && rows.whole();
     int along_v = -1;
-    const int64_t step = s.axes[s.v].src < 0 ? -v_bytes : v_bytes;
     for (int k = 0; k < s.ndim && columns.whole(); ++k) {
-      if (!taken[k] && s.axes[k].src == step) along_v = k;
+      if (!taken[k] && std::llabs(s.axes[k].src) == v_bytes) along_v = k;
     }
     if (!u_goes_on && along_v < 0) break;
     // An axis that both want is u's, unless v is short.

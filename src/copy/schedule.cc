@@ -129,11 +129,10 @@ bool has_long_fills(const Schedule& s) noexcept {
 /// Bytes from which on an axis is long enough to need no others.
 constexpr int64_t kLong = 64;
 
-/// The axis that continues v in src, and is not taken along u; -1: none.
+/// The axis that continues v in src, in either direction, and is not taken along u; -1: none.
 int next_along_v(const Schedule& s, int64_t bytes) noexcept {
-  const int64_t step = s.axes[s.v].src < 0 ? -bytes : bytes;
   for (int k = s.ndim - 1 - s.u_count; k >= 0; --k) {
-    if (s.axes[k].src == step && !s.along_v(k)) return k;
+    if (std::llabs(s.axes[k].src) == bytes && !s.along_v(k)) return k;
   }
   return -1;
 }

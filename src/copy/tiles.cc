@@ -121,6 +121,7 @@ void Tiling::fold(const Schedule& s) noexcept {
     const int next = s.v_axes[v_count];
     if (k >= run_axis || next >= run_axis || extent[k] < s.axes[k].extent) break;
     if (along_v(s, extent) * extent[next] > kOffsets) break;
+    if ((s.axes[k].src < 0) != (s.axes[next].src < 0)) break;  // no one axis in the buffer
   }
 }
 

@@ -195,7 +195,7 @@ std::string kernel_of(const std::vector<int64_t>& shape, const std::vector<int64
   return std::string(text, std::strcspn(text, " "));
 }
 
-/// The first, the third and the fifth once went to kernels that took several times as long as
+/// The first, the third, the fifth and the last once went to kernels that took several times as long as
 /// NumPy.
 void each_structure_gets_the_kernel_that_suits_it(void**) {
   const std::string cells = dlx::kernels().cells != nullptr ? "cells" : "gather";
@@ -205,6 +205,7 @@ void each_structure_gets_the_kernel_that_suits_it(void**) {
   assert_string_equal(kernel_of({60, 5}, {1, 0}).c_str(), "transpose");
   assert_string_equal(kernel_of({9, 20, 40}, {40, 360, 1}).c_str(), "rows");
   assert_string_equal(kernel_of({60, 50}, {1, 60}).c_str(), "transpose");
+  assert_string_equal(kernel_of({40, 2, 30}, {2, -1, 80}).c_str(), "transpose");  // folded
 }
 
 void a_plan_can_be_described(void**) {

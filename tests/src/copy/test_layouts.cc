@@ -181,6 +181,32 @@ void items_with_gaps_are_exact(void**) {
   dlx::tuning() = before;
 }
 
+// Source lines that several axes go along, some of them backwards, transposed: in tiles, in strips,
+// and straight.
+void lines_of_axes_in_both_directions_are_exact(void**) {
+  const dlx::Tuning before = dlx::tuning();
+  for (const int64_t threshold : {int64_t{0}, INT64_MAX}) {
+    dlx::tuning().stream_bytes = threshold;
+    for (const int64_t cache_sets : {int64_t{1}, before.cache_sets}) {
+      dlx::tuning().cache_sets = cache_sets;
+      for (const int64_t item : {1, 2, 4, 8, 16}) {
+        for (const int64_t side : {-1, 1}) {
+          for (const int64_t start : {int64_t{0}, item, int64_t{17}}) {
+            check_layout({90, 4, 33}, compact({90, 4, 33}), {side * 4, -side, 400}, item, start);
+            check_layout({4, 90, 64}, {90 * 64 + 9, 64, 1}, {side, side * -4, 512}, item, start);
+            check_layout({3, 5, 40, 2, 70}, compact({3, 5, 40, 2, 70}),
+                         {20 * side, -4 * side, 60, 2 * side, -2400}, item, start);
+            check_layout(std::vector<int64_t>(12, 2), compact(std::vector<int64_t>(12, 2)),
+                         {1, -2, 4, -8, side * 16, 32, -64, 128, -256, 512, side * 1024, 2048},
+                         item, start);
+          }
+        }
+      }
+    }
+  }
+  dlx::tuning() = before;
+}
+
 // Rows of few items, backwards and with gaps, side by side and apart.
 void short_rows_are_exact(void**) {
   for (const int64_t item : {1, 2, 4, 8, 16}) {
@@ -255,6 +281,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(reversals_of_powers_of_two_are_exact),
       cmocka_unit_test(repeated_runs_are_exact),
       cmocka_unit_test(items_with_gaps_are_exact),
+      cmocka_unit_test(lines_of_axes_in_both_directions_are_exact),
       cmocka_unit_test(short_rows_are_exact),
       cmocka_unit_test(rows_of_one_item_are_exact),
       cmocka_unit_test(planes_that_begin_inside_items_are_exact),
