@@ -88,6 +88,7 @@ bool find_cells(const Schedule& s, const Kernels& kernels, int taken, Cells* cel
 }
 
 constexpr int64_t kManyCells = 256;
+constexpr int64_t kManyAlternate = 64;  // of every second item
 
 /// Looks for cells of at least `least` axes.
 bool choose_cells(Schedule* s, const Kernels& kernels, int least) noexcept {
@@ -97,7 +98,8 @@ bool choose_cells(Schedule* s, const Kernels& kernels, int least) noexcept {
     const int64_t count = s->axes[s->ndim - taken - 1].extent;
     const bool can_gather = taken == 0 && log2_of_item(s->item) >= 0;
     const bool ends_cost = can_gather && s->cells.src < 0 && s->cells.edge_dst > 0;
-    const int64_t many = ends_cost ? 2 * kManyCells : kManyCells;
+    int64_t many = ends_cost ? 2 * kManyCells : kManyCells;
+    if (s->cells.alternate) many = kManyAlternate;
     if (count < 2 * s->cells.at_once || count * s->cells.at_once < many) continue;
     if (can_gather && s->cells.at_once == 2 && !s->cells.alternate) continue;
     s->kind = PlaneKind::kCells;
