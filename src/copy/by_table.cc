@@ -11,6 +11,7 @@ namespace {
 
 constexpr int64_t kSmallPlane = 16;     // items that no kernel arranges together
 constexpr int64_t kSmallByItems = 128;  // the same where kernels take one by one
+constexpr int64_t kLongRow = 32;        // items that a kernel gathers in less time
 constexpr int64_t kMostMoves = 256;
 
 /// How far one item lies from the first, on either side.
@@ -89,6 +90,7 @@ bool run_by_table(const Schedule& s, bool streamed) noexcept {
   static constexpr Follow* kFollow[] = {follow<1>, follow<2>, follow<4>, follow<8>, follow<16>};
   if (s.log_item < 0 || s.ndim < 3 || s.kind == PlaneKind::kCells || s.fills()) return false;
   const int64_t small = s.by_items() ? kSmallByItems : kSmallPlane;
+  if (s.kind == PlaneKind::kGather && s.axes[s.u].extent >= kLongRow) return false;
   if (s.axes[s.u].extent * s.axes[s.v].extent >= small) return false;
 
   int order[CopyPlan::kMaxAxes];
