@@ -227,19 +227,6 @@ class Pipeline {
 
 }  // namespace
 
-Tuning& tuning() noexcept {
-  static Tuning values = {8 << 20,
-                          1 << 20,
-                          4096,
-                          {256, 1024, 1024, 2048, 2048},
-                          {128, 384, 256, 512, 512},
-                          {256, 512, 512, 512, 1024},
-                          {64, 128, 128, 128, 128},
-                          2048,
-                          512};
-  return values;
-}
-
 namespace {
 
 /// Whether runs can go straight to dst: long ones, or such that are whole lines.

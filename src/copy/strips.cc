@@ -10,8 +10,7 @@
 namespace dlx {
 namespace {
 
-constexpr int64_t kAhead = 128;  // rows
-constexpr int64_t kMostRows = 2048;
+constexpr int64_t kAhead = 128;       // rows
 constexpr uint64_t kHalfPage = 2048;  // stores at the same place of it wait for each other
 
 /// Whether all items of a side are multiples of so many bytes apart.
@@ -160,10 +159,11 @@ bool transposes(const Schedule& s, const Kernels& kernels) noexcept {
 }
 
 /// Whether tiles are better than strips: small items fill them well, if their runs in dst are long
-/// enough.
-bool suits_tiles(const Schedule& s) noexcept {
-  return s.log_item >= 0 && s.item < 4 && !s.folded() &&
-         s.axes[s.u].extent * s.item >= tuning().tile_dst_bytes[s.log_item];
+/// enough. Of two bytes, with registers of half a line, only where tiles take whole rows of src.
+bool suits_tiles(const Schedule& s, const Kernels& kernels) noexcept {
+  if (s.log_item < 0 || s.item >= 4 || s.folded()) return false;
+  if (s.axes[s.u].extent * s.item < tuning().tile_dst_bytes[s.log_item]) return false;
+  return s.item == 1 || kernels.line_registers || s.axes[s.v].extent * s.item <= 4 * kLine;
 }
 
 /// Whether even the rows of one line of dst crowd into so few sets of the caches that each line
@@ -184,14 +184,17 @@ bool needs_line_by_line(const Schedule& s, const Kernels& kernels,
 bool run_strips(const Schedule& s, const Kernels& kernels, const Buffers& buffers,
                 bool dry) noexcept {
   if (!transposes(s, kernels)) return false;
-  const FoldedPlanes planes(s, true, buffers.offsets()->row, kMostRows, buffers.offsets()->column,
+  // A line of each row, and of each of the next strip's, take half of a second-level cache at most.
+  constexpr int64_t kFewest = 1024;
+  const int64_t most_rows = std::max(tuning().cache_sets, kFewest);
+  const FoldedPlanes planes(s, true, buffers.offsets()->row, most_rows, buffers.offsets()->column,
                             Tiling::kOffsets);
   // Partial lines at either end of a column are written by themselves.
   const int64_t bytes = planes.rows.n() * s.item;
   if (bytes < 2 * kLine || bytes < 2 * tuning().long_row_bytes) return false;
-  constexpr int kHalfFull = 4;
+  constexpr int kHalfFull = 6;
   const bool ahead = fit(planes.rows, kAhead, kHalfFull);
-  if (ahead ? suits_tiles(s) : !needs_line_by_line(s, kernels, planes)) return false;
+  if (ahead ? suits_tiles(s, kernels) : !needs_line_by_line(s, kernels, planes)) return false;
   if (dry) return true;
   Strips strips(s, kernels, buffers, planes, !ahead);
   planes.each([&](char* dst, const char* src) { strips.add_plane(dst, src); });

@@ -85,7 +85,8 @@ void Tiling::choose_extents(const Schedule& s) noexcept {
   // runs of src, which waste part of a line at either end, are worth more than long ones of dst.
   uint64_t steps = 0;
   for (int k = 0; k + 1 < s.ndim; ++k) steps |= static_cast<uint64_t>(s.axes[k].dst);
-  const bool even = steps % kLine == 0 || s.log_item < 2;
+  const bool in_lines = steps % kLine == 0;
+  const bool even = in_lines || s.log_item < 2;
   const int row = s.log_item >= 0 ? s.log_item : 4;
   const Tuning& t = tuning();
   const int64_t long_run = s.woven ? t.staged_dst_bytes[row] : t.tile_dst_bytes[row];
@@ -102,6 +103,9 @@ void Tiling::choose_extents(const Schedule& s) noexcept {
   int64_t src_bytes = s.woven ? t.staged_src_bytes[row] : t.tile_src_bytes[row];
   const bool short_rows = s.v >= 0 && s.axes[s.v].extent * s.item < src_bytes;
   if (!even && (s.woven || short_rows)) src_bytes *= 2;
+  // Where tiles go along src, one line of each row is enough: two would have a third one fetched.
+  if (in_lines && s.log_item == 0 && !s.woven && !short_rows)
+    src_bytes = std::min(src_bytes, kLine);
   if (s.log_item < 0) src_bytes *= 4;
   for (int i = 0; i < s.ndim; ++i) {
     const int k = by_source[i];

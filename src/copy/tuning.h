@@ -5,7 +5,8 @@
 
 namespace dlx {
 
-/// Sizes at which the engine changes its ways. Tests lower them, to see every way on small tensors.
+/// Sizes at which the engine changes its ways, for this machine. Tests lower them, to see every way on
+/// small tensors.
 struct Tuning {
   int64_t stream_bytes;         ///< from here on, dst is written past the caches
   int64_t parallel_bytes;       ///< from here on, threads share the work
@@ -14,7 +15,7 @@ struct Tuning {
   int64_t tile_src_bytes[5];    ///< and of a run of src; by item size: [k] is for 2^k bytes
   int64_t staged_dst_bytes[5];  ///< the same where rows are copied together first
   int64_t staged_src_bytes[5];
-  int64_t cache_sets;      ///< of a second-level cache, each of eight lines
+  int64_t cache_sets;      ///< of the second-level cache, each of eight lines
   int64_t long_row_bytes;  ///< rows of dst from here on are written line by line, without tiles
 };
 

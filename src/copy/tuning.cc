@@ -1,0 +1,53 @@
+#include "src/copy/tuning.h"
+
+#include <algorithm>
+
+#ifdef __linux__
+#include <unistd.h>
+#endif
+
+#include "src/copy/kernels.h"
+
+namespace dlx {
+namespace {
+
+/// Sets of eight lines in the second-level cache: those of 512 KiB where that is not known, and no
+/// more than those of 1 MiB, the largest that anything here was measured with.
+int64_t cache_sets() noexcept {
+  constexpr int64_t kSetBytes = 8 * 64;
+  constexpr int64_t kFewest = 1024;
+  int64_t bytes = 0;
+#ifdef _SC_LEVEL2_CACHE_SIZE
+  bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
+#endif
+  return std::clamp(bytes / kSetBytes, kFewest, 2 * kFewest);
+}
+
+Tuning for_this_machine() noexcept {
+  Tuning values = {8 << 20,
+                   1 << 20,
+                   4096,
+                   {256, 1024, 1024, 2048, 2048},
+                   {256, 384, 256, 512, 512},
+                   {256, 512, 512, 512, 1024},
+                   {64, 128, 128, 128, 128},
+                   cache_sets(),
+                   512};
+  if (!kernels().line_registers) {
+    values.tile_dst_bytes[0] = 512;
+    values.staged_dst_bytes[0] = 512;
+    values.staged_src_bytes[0] = 128;
+    values.staged_dst_bytes[1] = 384;
+    values.staged_src_bytes[1] = 256;
+  }
+  return values;
+}
+
+}  // namespace
+
+Tuning& tuning() noexcept {
+  static Tuning values = for_this_machine();
+  return values;
+}
+
+}  // namespace dlx
