@@ -64,6 +64,7 @@ class Strips {
     chunk_.next = buffers[0] + Strip::kBuffer;
     const int64_t group = thirds_ ? 64 : kLine / s.item;
     strip_.item = s.item;
+    strip_.chunk_bytes = s.item <= 4 ? 256 : 64 * s.item;
     strip_.room = buffers.rows(0);
     strip_.row = planes.rows.offset();
     strip_.nu = planes.rows.n();
@@ -150,6 +151,116 @@ class Strips {
   Chunk chunk_ = {};
 };
 
+/// Strips of rows that collide in the caches. Blocks of them are copied together, each beside the
+/// strips of the block before.
+class GatheredStrips {
+ public:
+  GatheredStrips(const Schedule& s, const Kernels& kernels, const Buffers& buffers,
+                 const FoldedPlanes& planes) noexcept
+      : kernels_(kernels),
+        transpose_(kernel(s, kernels)),
+        planes_(planes),
+        line_(kLine / s.item),
+        narrowest_(16 / s.item) {
+    static_assert(2 * Strip::kBuffer + kMostRows * kPitch <= Tiling::kBufferBytes, "room");
+    chunk_.buffer = buffers[0];
+    chunk_.next = buffers[0] + Strip::kBuffer;
+    blocks_[0].to = buffers[0] + 2 * Strip::kBuffer;
+    blocks_[1].to = buffers[1];
+    for (int64_t i = 0; i < kMostRows; ++i) row_[i] = i * kPitch;
+    strip_.item = s.item;
+    strip_.chunk_bytes = kMostRows * s.item;
+    strip_.room = buffers.rows(0);
+    strip_.row = row_;
+    strip_.even = even(s, planes) && !in_step(planes.columns, kHalfPage);
+  }
+
+  /// One plane, in blocks that begin at lines of dst where columns do.
+  void add_plane(char* dst, const char* src) noexcept {
+    const int64_t rows = planes_.rows.n();
+    int64_t missing = to_next_line(dst) / strip_.item;
+    for (int64_t u = 0, n = 0; u < rows; u += n, missing = 0) {
+      n = rows - u;
+      if (n > kMostRows) {
+        n = (kMostRows - missing) / line_ * line_ + missing;
+        if (rows - u - n < line_) n -= line_;
+      }
+      add_rows(u, n, dst + u * strip_.item, src);
+    }
+  }
+
+  /// Runs the last block.
+  void finish() noexcept {
+    run(blocks_[last_], nullptr);
+    kernels_.finish_strips(chunk_);
+  }
+
+ private:
+  static constexpr int64_t kMostRows = 256;
+  static constexpr int64_t kRowBytes = 8 * kLine;
+  static constexpr int64_t kPitch = kRowBytes + kLine;
+
+  /// Some rows of some columns.
+  struct Block : Gathering {
+    char* dst;
+    const int64_t* column;
+    int64_t nv;
+  };
+
+  void add_rows(int64_t u, int64_t n, char* dst, const char* src) noexcept {
+    const int64_t columns = planes_.columns.n();
+    int64_t nv = 0;
+    for (int64_t v = 0; v < columns; v += nv) {
+      nv = std::min(kRowBytes / strip_.item, columns - v);
+      const int64_t first = std::min(v, columns - narrowest_);
+      nv += v - first;
+      Block& before = blocks_[last_];
+      last_ ^= 1;
+      Block& block = blocks_[last_];
+      block.pitch = kPitch;
+      block.src = src + first * strip_.item;
+      block.row = planes_.rows.offset() + u;
+      block.n = n;
+      block.bytes = nv * strip_.item;
+      block.done = 0;
+      block.dst = dst;
+      block.column = planes_.columns.offset() + first;
+      block.nv = nv;
+      if (before.n != 0) run(before, &block);
+      kernels_.gather_rows(block, n);
+      v = first;
+    }
+  }
+
+  void run(const Block& block, Gathering* next) noexcept {
+    const int64_t lines = (block.nv + line_ - 1) / line_ *
+                          ((block.n + line_ - 1) / line_);  // of dst, or a little more
+    Strip strip = strip_;
+    strip.dst = block.dst;
+    strip.nu = block.n;
+    strip.gathering = next;
+    strip.rows_beside = next == nullptr ? 0 : (next->n + lines - 1) / lines;
+    for (int64_t v = 0; v < block.nv; v += line_) {
+      const int64_t first = std::min(v, block.nv - narrowest_);
+      strip.column = block.column + first;
+      strip.nv = std::min(line_, block.nv - first);
+      strip.source.src = block.to + first * strip.item;
+      transpose_(strip, chunk_);
+    }
+  }
+
+  const Kernels& kernels_;
+  void (*const transpose_)(const Strip& strip, Chunk& chunk);
+  const FoldedPlanes& planes_;
+  const int64_t line_;       ///< items
+  const int64_t narrowest_;  ///< columns of a strip
+  int64_t row_[kMostRows];   ///< where each begins in a block
+  Strip strip_ = {};
+  Chunk chunk_ = {};
+  Block blocks_[2] = {};
+  int last_ = 0;
+};
+
 /// Whether that is a transposition that has a kernel.
 bool transposes(const Schedule& s, const Kernels& kernels) noexcept {
   if (kernel(s, kernels) == nullptr) return false;
@@ -167,16 +278,34 @@ bool suits_tiles(const Schedule& s, const Kernels& kernels) noexcept {
 }
 
 /// Whether even the rows of one line of dst crowd into so few sets of the caches that each line
-/// must be read at once and whole.
+/// must be read at once and whole. For registers of a line.
 bool needs_line_by_line(const Schedule& s, const Kernels& kernels,
                         const FoldedPlanes& planes) noexcept {
   constexpr int kWays = 8;
-  if (s.log_item < 0 || !even(s, planes)) return false;
+  if (!kernels.line_registers || s.log_item < 0 || !even(s, planes)) return false;
   if (s.item >= 8) {  // so few rows that tiles do as well where axes are long
     constexpr int64_t kShort = 1024;
     return std::min(s.axes[s.u].extent, s.axes[s.v].extent) * s.item < kShort;
   }
-  return kernels.line_registers && !fit(planes.rows, kLine / s.item, kWays);
+  return !fit(planes.rows, kLine / s.item, kWays);
+}
+
+/// The same for narrower ones, which copy rows together first: where tiles are cut short, because
+/// u is, or v and there are few items to a line.
+bool needs_gathering(const Schedule& s, const Kernels& kernels,
+                     const FoldedPlanes& planes) noexcept {
+  constexpr int64_t kLong[] = {8192, 8192, 8192, 4096, 1024};  // by item size
+  if (kernels.line_registers || s.log_item < 0) return false;
+  if (planes.columns.n() * s.item < 4 * kLine) return false;
+  return s.axes[s.u].extent * s.item < kLong[s.log_item] ||
+         (s.item >= 8 && s.axes[s.v].extent * s.item < kLong[4]);
+}
+
+/// Runs all planes by one of the classes above.
+template <class By>
+void run(const FoldedPlanes& planes, By&& strips) noexcept {
+  planes.each([&](char* dst, const char* src) { strips.add_plane(dst, src); });
+  strips.finish();
 }
 
 }  // namespace
@@ -192,13 +321,18 @@ bool run_strips(const Schedule& s, const Kernels& kernels, const Buffers& buffer
   // Partial lines at either end of a column are written by themselves.
   const int64_t bytes = planes.rows.n() * s.item;
   if (bytes < 2 * kLine || bytes < 2 * tuning().long_row_bytes) return false;
-  constexpr int kHalfFull = 6;
-  const bool ahead = fit(planes.rows, kAhead, kHalfFull);
-  if (ahead ? suits_tiles(s, kernels) : !needs_line_by_line(s, kernels, planes)) return false;
+  const int most_ways = kernels.line_registers ? 4 : 6;
+  const bool ahead = fit(planes.rows, kAhead, most_ways);
+  const bool gathered = !ahead && needs_gathering(s, kernels, planes);
+  if (ahead ? suits_tiles(s, kernels) : !gathered && !needs_line_by_line(s, kernels, planes)) {
+    return false;
+  }
   if (dry) return true;
-  Strips strips(s, kernels, buffers, planes, !ahead);
-  planes.each([&](char* dst, const char* src) { strips.add_plane(dst, src); });
-  strips.finish();
+  if (gathered) {
+    run(planes, GatheredStrips(s, kernels, buffers, planes));
+  } else {
+    run(planes, Strips(s, kernels, buffers, planes, !ahead));
+  }
   kernels.fence();
   return true;
 }

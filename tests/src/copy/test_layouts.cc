@@ -93,6 +93,10 @@ void reversals_of_powers_of_two_are_exact(void**) {
       check_reversal({128, 4, 64}, item, start, 0);
       check_reversal({32, 16, 16, 32}, item, 0, start);
       check_reversal(std::vector<int64_t>(14, 2), item, start, start);
+      // More rows and columns than are copied together at once, the last ones fewer than a block.
+      check_reversal({517, 300}, item, start, item);
+      check_reversal({16, 35, 263}, item, 0, start);
+      check_reversal({258, 129}, item, 0, 0);
     }
   }
   dlx::tuning() = before;
