@@ -41,6 +41,13 @@ bool even(const Schedule& s, const FoldedPlanes& planes) noexcept {
   return all % static_cast<uint64_t>(s.item) == 0;
 }
 
+/// Whether whole lines of columns can go straight from registers to dst, where stores do not wait
+/// for each other: narrow ones store the lines of many small items by halves, one after the other.
+bool straight(const Schedule& s, const Kernels& kernels, const FoldedPlanes& planes) noexcept {
+  if (!even(s, planes)) return false;
+  return kernels.line_registers || !in_step(planes.columns, s.item < 4 ? kHalfPage / 2 : kHalfPage);
+}
+
 /// The kernel for items of that size; NULL: there is none.
 auto kernel(const Schedule& s, const Kernels& kernels) noexcept {
   if (s.log_item >= 0) return kernels.transpose_strip[s.log_item];
@@ -71,8 +78,7 @@ class Strips {
     strip_.ahead =
         line_by_line ? group : std::max(group, std::min(kAhead, strip_.nu) / group * group);
     strip_.staged = s.staged || line_by_line;
-    strip_.even = even(s, planes) &&
-                  (kernels.line_registers || line_by_line || !in_step(planes.columns, kHalfPage));
+    strip_.even = line_by_line || straight(s, kernels, planes);
     highest_row_ = *std::max_element(strip_.row, strip_.row + strip_.nu);
   }
 
@@ -172,7 +178,7 @@ class GatheredStrips {
     strip_.chunk_bytes = kMostRows * s.item;
     strip_.room = buffers.rows(0);
     strip_.row = row_;
-    strip_.even = even(s, planes) && !in_step(planes.columns, kHalfPage);
+    strip_.even = straight(s, kernels, planes);
   }
 
   /// One plane, in blocks that begin at lines of dst where columns do.
@@ -290,15 +296,13 @@ bool needs_line_by_line(const Schedule& s, const Kernels& kernels,
   return !fit(planes.rows, kLine / s.item, kWays);
 }
 
-/// The same for narrower ones, which copy rows together first: where tiles are cut short, because
-/// u is, or v and there are few items to a line.
+/// The same for narrower ones, which copy rows together first. Where columns lie one behind another
+/// in dst, and for wide items, tiles do as well.
 bool needs_gathering(const Schedule& s, const Kernels& kernels,
                      const FoldedPlanes& planes) noexcept {
-  constexpr int64_t kLong[] = {8192, 8192, 8192, 4096, 1024};  // by item size
-  if (kernels.line_registers || s.log_item < 0) return false;
+  if (kernels.line_registers || s.log_item < 0 || s.item > 4) return false;
   if (planes.columns.n() * s.item < 4 * kLine) return false;
-  return s.axes[s.u].extent * s.item < kLong[s.log_item] ||
-         (s.item >= 8 && s.axes[s.v].extent * s.item < kLong[4]);
+  return s.axes[s.v].dst != s.axes[s.u].extent * s.item;
 }
 
 /// Runs all planes by one of the classes above.
@@ -321,7 +325,7 @@ bool run_strips(const Schedule& s, const Kernels& kernels, const Buffers& buffer
   // Partial lines at either end of a column are written by themselves.
   const int64_t bytes = planes.rows.n() * s.item;
   if (bytes < 2 * kLine || bytes < 2 * tuning().long_row_bytes) return false;
-  const int most_ways = kernels.line_registers ? 4 : 6;
+  const int most_ways = kernels.line_registers ? 4 : 8;
   const bool ahead = fit(planes.rows, kAhead, most_ways);
   const bool gathered = !ahead && needs_gathering(s, kernels, planes);
   if (ahead ? suits_tiles(s, kernels) : !gathered && !needs_line_by_line(s, kernels, planes)) {
