@@ -100,19 +100,6 @@ struct StripSource {
   bool both;          ///< rows begin in lines that were not fetched for the strip before
 };
 
-/// Rows of src that collide in the caches, copied together: some of them beside each strip.
-struct Gathering {
-  static constexpr int64_t kAhead = 4;  ///< rows that are asked for before they are copied
-
-  char* to;  ///< room for n rows, each `pitch` behind the one before
-  int64_t pitch;
-  const char* src;
-  const int64_t* row;  ///< where each begins, from src on
-  int64_t n;
-  int64_t bytes;  ///< of a row
-  int64_t done;   ///< rows
-};
-
 /// The lines of a strip, to be transposed into columns.
 struct Strip {
   static constexpr int64_t kFront = 64;  ///< bytes before a column in the buffer
@@ -123,16 +110,13 @@ struct Strip {
   const int64_t* row;     ///< where each of nu rows begins, from src on
   char* room;             ///< for the lines of 64 rows
   int64_t item;           ///< bytes
-  int64_t chunk_bytes;    ///< of a column, in whole lines; 64 / item columns fit into kBuffer
   int64_t nu;             ///< at least 64 / item
   int64_t nv;             ///< from 16 / W to 64 / item; any more if `even` and `staged`
   int64_t ahead;          ///< how many rows ahead lines are fetched; at most nu, whole lines of dst
   bool staged;            ///< rows collide in the cache: copy those of a line of dst together first
   bool even;              ///< columns all begin at the same place of a line, a multiple of an item
   StripSource source;
-  StripSource next;      ///< of the strip to be fetched beside this one
-  Gathering* gathering;  ///< goes on beside this one instead; not with registers of a line
-  int64_t rows_beside;   ///< of it, for each line of dst
+  StripSource next;  ///< of the strip to be fetched beside this one
 };
 
 /// Columns of a strip on their way to dst: some rows of them.
@@ -192,8 +176,9 @@ struct Kernels {
   /// bytes beyond. NULL where the instruction set cannot permute bytes.
   void (*transpose_thirds_strip[5])(const Strip& strip, Chunk& chunk);
   void (*finish_strips)(Chunk& chunk);
-  /// Copies the next n rows together.
-  void (*gather_rows)(Gathering& gathering, int64_t n);
+  /// Copies `bytes` of n rows, src[row[i]], together: dst[i * pitch].
+  void (*gather_rows)(char* dst, int64_t pitch, const char* src, const int64_t* row, int64_t n,
+                      int64_t bytes);
 
   /// dst[u * W] = src[u * su].
   void (*gather[5])(char* dst, const char* src, int64_t su, int64_t n);

@@ -29,6 +29,13 @@ class Side {
   int64_t parts() const noexcept { return parts_; }
   bool whole() const noexcept { return parts_ == 1; }
 
+  /// Whether all items are multiples of so many bytes apart.
+  bool in_step(uint64_t bytes) const noexcept {
+    uint64_t all = 0;
+    for (int64_t i = 0; i < n_; ++i) all |= static_cast<uint64_t>(offset_[i]);
+    return all % bytes == 0;
+  }
+
   /// How far dst and src are at the beginning of a part; the last one ends with the axis, and may
   /// overlap the one before.
   int64_t dst(int64_t part) const noexcept { return first(part) * last_.dst; }

@@ -286,7 +286,7 @@ const char* run_streamed(const Schedule& schedule, const Kernels& kernels, bool 
   // In the order of dst, the processor reads and writes best without help.
   const bool in_order = !schedule.transposes() && schedule.kind != PlaneKind::kSplit;
   if (in_order || needs_no_buffer(schedule)) return nullptr;
-  if (run_strips(schedule, kernels, buffers, dry)) return "streamed in strips";
+  if (const char* how = run_strips(schedule, kernels, buffers, dry)) return how;
   Tiling tiling;
   if (!tiling.build(schedule)) return nullptr;
   if (!dry) Pipeline(schedule, tiling, kernels, buffers).run();

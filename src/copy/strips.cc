@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "src/copy/folded.h"
+#include "src/copy/gathered.h"
 #include "src/copy/lines.h"
 #include "src/copy/tuning.h"
 
@@ -12,13 +13,6 @@ namespace {
 
 constexpr int64_t kAhead = 128;       // rows
 constexpr uint64_t kHalfPage = 2048;  // stores at the same place of it wait for each other
-
-/// Whether all items of a side are multiples of so many bytes apart.
-bool in_step(const Side& side, uint64_t bytes) noexcept {
-  uint64_t all = 0;
-  for (int64_t i = 0; i < side.n(); ++i) all |= static_cast<uint64_t>(side.offset()[i]);
-  return all % bytes == 0;
-}
 
 /// Whether a line of each of `n` rows takes no more than so many ways of a second-level cache.
 bool fit(const Side& rows, int64_t n, int ways) noexcept {
@@ -34,7 +28,7 @@ bool fit(const Side& rows, int64_t n, int ways) noexcept {
 /// Whether the columns of a plane all begin at the same place of a line, and items, unless their
 /// kernel looks for itself, at multiples of their size.
 bool even(const Schedule& s, const FoldedPlanes& planes) noexcept {
-  if (!in_step(planes.columns, kLine)) return false;
+  if (!planes.columns.in_step(kLine)) return false;
   if (s.log_item < 0) return true;
   uint64_t all = reinterpret_cast<uintptr_t>(planes.dst);
   for (int k = 0; k < s.ndim; ++k) all |= static_cast<uint64_t>(s.axes[k].dst);
@@ -45,7 +39,7 @@ bool even(const Schedule& s, const FoldedPlanes& planes) noexcept {
 /// for each other: narrow ones store the lines of many small items by halves, one after the other.
 bool straight(const Schedule& s, const Kernels& kernels, const FoldedPlanes& planes) noexcept {
   if (!even(s, planes)) return false;
-  return kernels.line_registers || !in_step(planes.columns, s.item < 4 ? kHalfPage / 2 : kHalfPage);
+  return kernels.line_registers || !planes.columns.in_step(s.item < 4 ? kHalfPage / 2 : kHalfPage);
 }
 
 /// The kernel for items of that size; NULL: there is none.
@@ -65,13 +59,12 @@ class Strips {
         finish_(kernels.finish_strips),
         thirds_(s.log_item < 0),
         planes_(planes),
-        in_step_(in_step(planes.rows, kLine)),
+        in_step_(planes.rows.in_step(kLine)),
         end_of_source_(s.end_of_source()) {
     chunk_.buffer = buffers[0];
     chunk_.next = buffers[0] + Strip::kBuffer;
     const int64_t group = thirds_ ? 64 : kLine / s.item;
     strip_.item = s.item;
-    strip_.chunk_bytes = s.item <= 4 ? 256 : 64 * s.item;
     strip_.room = buffers.rows(0);
     strip_.row = planes.rows.offset();
     strip_.nu = planes.rows.n();
@@ -157,130 +150,23 @@ class Strips {
   Chunk chunk_ = {};
 };
 
-/// Strips of rows that collide in the caches. Blocks of them are copied together, each beside the
-/// strips of the block before.
-class GatheredStrips {
- public:
-  GatheredStrips(const Schedule& s, const Kernels& kernels, const Buffers& buffers,
-                 const FoldedPlanes& planes) noexcept
-      : kernels_(kernels),
-        transpose_(kernel(s, kernels)),
-        planes_(planes),
-        line_(kLine / s.item),
-        narrowest_(16 / s.item) {
-    static_assert(2 * Strip::kBuffer + kMostRows * kPitch <= Tiling::kBufferBytes, "room");
-    chunk_.buffer = buffers[0];
-    chunk_.next = buffers[0] + Strip::kBuffer;
-    blocks_[0].to = buffers[0] + 2 * Strip::kBuffer;
-    blocks_[1].to = buffers[1];
-    for (int64_t i = 0; i < kMostRows; ++i) row_[i] = i * kPitch;
-    strip_.item = s.item;
-    strip_.chunk_bytes = kMostRows * s.item;
-    strip_.room = buffers.rows(0);
-    strip_.row = row_;
-    strip_.even = straight(s, kernels, planes);
-  }
-
-  /// One plane, in blocks that begin at lines of dst where columns do.
-  void add_plane(char* dst, const char* src) noexcept {
-    const int64_t rows = planes_.rows.n();
-    int64_t missing = to_next_line(dst) / strip_.item;
-    for (int64_t u = 0, n = 0; u < rows; u += n, missing = 0) {
-      n = rows - u;
-      if (n > kMostRows) {
-        n = (kMostRows - missing) / line_ * line_ + missing;
-        if (rows - u - n < line_) n -= line_;
-      }
-      add_rows(u, n, dst + u * strip_.item, src);
-    }
-  }
-
-  /// Runs the last block.
-  void finish() noexcept {
-    run(blocks_[last_], nullptr);
-    kernels_.finish_strips(chunk_);
-  }
-
- private:
-  static constexpr int64_t kMostRows = 256;
-  static constexpr int64_t kRowBytes = 8 * kLine;
-  static constexpr int64_t kPitch = kRowBytes + kLine;
-
-  /// Some rows of some columns.
-  struct Block : Gathering {
-    char* dst;
-    const int64_t* column;
-    int64_t nv;
-  };
-
-  void add_rows(int64_t u, int64_t n, char* dst, const char* src) noexcept {
-    const int64_t columns = planes_.columns.n();
-    int64_t nv = 0;
-    for (int64_t v = 0; v < columns; v += nv) {
-      nv = std::min(kRowBytes / strip_.item, columns - v);
-      const int64_t first = std::min(v, columns - narrowest_);
-      nv += v - first;
-      Block& before = blocks_[last_];
-      last_ ^= 1;
-      Block& block = blocks_[last_];
-      block.pitch = kPitch;
-      block.src = src + first * strip_.item;
-      block.row = planes_.rows.offset() + u;
-      block.n = n;
-      block.bytes = nv * strip_.item;
-      block.done = 0;
-      block.dst = dst;
-      block.column = planes_.columns.offset() + first;
-      block.nv = nv;
-      if (before.n != 0) run(before, &block);
-      kernels_.gather_rows(block, n);
-      v = first;
-    }
-  }
-
-  void run(const Block& block, Gathering* next) noexcept {
-    const int64_t lines = (block.nv + line_ - 1) / line_ *
-                          ((block.n + line_ - 1) / line_);  // of dst, or a little more
-    Strip strip = strip_;
-    strip.dst = block.dst;
-    strip.nu = block.n;
-    strip.gathering = next;
-    strip.rows_beside = next == nullptr ? 0 : (next->n + lines - 1) / lines;
-    for (int64_t v = 0; v < block.nv; v += line_) {
-      const int64_t first = std::min(v, block.nv - narrowest_);
-      strip.column = block.column + first;
-      strip.nv = std::min(line_, block.nv - first);
-      strip.source.src = block.to + first * strip.item;
-      transpose_(strip, chunk_);
-    }
-  }
-
-  const Kernels& kernels_;
-  void (*const transpose_)(const Strip& strip, Chunk& chunk);
-  const FoldedPlanes& planes_;
-  const int64_t line_;       ///< items
-  const int64_t narrowest_;  ///< columns of a strip
-  int64_t row_[kMostRows];   ///< where each begins in a block
-  Strip strip_ = {};
-  Chunk chunk_ = {};
-  Block blocks_[2] = {};
-  int last_ = 0;
-};
-
-/// Whether that is a transposition that has a kernel.
-bool transposes(const Schedule& s, const Kernels& kernels) noexcept {
-  if (kernel(s, kernels) == nullptr) return false;
+bool transposes(const Schedule& s) noexcept {
   if (s.kind == PlaneKind::kTranspose) return true;
   return s.kind == PlaneKind::kRows && s.v >= 0 && s.axes[s.u].dst == s.item &&
          std::llabs(s.axes[s.v].src) == s.item;
 }
 
+/// Whether columns, of one axis each, lie one behind another in dst.
+bool compact(const Schedule& s) noexcept { return s.axes[s.v].dst == s.axes[s.u].extent * s.item; }
+
 /// Whether tiles are better than strips: small items fill them well, if their runs in dst are long
-/// enough. Of two bytes, with registers of half a line, only where tiles take whole rows of src.
+/// enough. Of two bytes, with registers of half a line, only where tiles take whole rows of src and
+/// their runs lie one behind another.
 bool suits_tiles(const Schedule& s, const Kernels& kernels) noexcept {
   if (s.log_item < 0 || s.item >= 4 || s.folded()) return false;
   if (s.axes[s.u].extent * s.item < tuning().tile_dst_bytes[s.log_item]) return false;
-  return s.item == 1 || kernels.line_registers || s.axes[s.v].extent * s.item <= 4 * kLine;
+  if (s.item == 1 || kernels.line_registers) return true;
+  return compact(s) && s.axes[s.v].extent * s.item <= 4 * kLine;
 }
 
 /// Whether even the rows of one line of dst crowd into so few sets of the caches that each line
@@ -296,49 +182,48 @@ bool needs_line_by_line(const Schedule& s, const Kernels& kernels,
   return !fit(planes.rows, kLine / s.item, kWays);
 }
 
-/// The same for narrower ones, which copy rows together first. Where columns lie one behind another
-/// in dst, and for wide items, tiles do as well.
-bool needs_gathering(const Schedule& s, const Kernels& kernels,
+/// Whether copying some lines of each row together first is best, with narrower registers: where
+/// rows collide in the second-level cache, and for single bytes that tiles cannot take by lines of
+/// dst. Tiles do as well where short columns lie one behind another in dst, or items are wide.
+bool suits_gathering(const Schedule& s, const Kernels& kernels,
                      const FoldedPlanes& planes) noexcept {
-  if (kernels.line_registers || s.log_item < 0 || s.item > 4) return false;
-  if (planes.columns.n() * s.item < 4 * kLine) return false;
-  return s.axes[s.v].dst != s.axes[s.u].extent * s.item;
-}
-
-/// Runs all planes by one of the classes above.
-template <class By>
-void run(const FoldedPlanes& planes, By&& strips) noexcept {
-  planes.each([&](char* dst, const char* src) { strips.add_plane(dst, src); });
-  strips.finish();
+  constexpr int64_t kShort = 1024;
+  constexpr int kWays = 6;
+  if (kernels.line_registers || s.log_item < 0 || planes.columns.n() * s.item < 4 * kLine) {
+    return false;
+  }
+  if (compact(s) && (s.item == 16 || s.axes[s.u].extent * s.item <= kShort)) return false;
+  return (s.item == 1 && !planes.columns.in_step(kLine)) || !fit(planes.rows, kAhead, kWays);
 }
 
 }  // namespace
 
-bool run_strips(const Schedule& s, const Kernels& kernels, const Buffers& buffers,
-                bool dry) noexcept {
-  if (!transposes(s, kernels)) return false;
+const char* run_strips(const Schedule& s, const Kernels& kernels, const Buffers& buffers,
+                       bool dry) noexcept {
+  if (!transposes(s)) return nullptr;
   // A line of each row, and of each of the next strip's, take half of a second-level cache at most.
   constexpr int64_t kFewest = 1024;
   const int64_t most_rows = std::max(tuning().cache_sets, kFewest);
   const FoldedPlanes planes(s, true, buffers.offsets()->row, most_rows, buffers.offsets()->column,
                             Tiling::kOffsets);
-  // Partial lines at either end of a column are written by themselves.
   const int64_t bytes = planes.rows.n() * s.item;
-  if (bytes < 2 * kLine || bytes < 2 * tuning().long_row_bytes) return false;
+  if (bytes < 2 * kLine || bytes < tuning().long_row_bytes) return nullptr;
+  if (suits_gathering(s, kernels, planes)) {
+    if (!dry) run_gathered(planes, s.log_item, kernels, buffers);
+    return "gathered and streamed";
+  }
+  // Partial lines at either end of a column are written by themselves.
+  if (bytes < 2 * tuning().long_row_bytes || kernel(s, kernels) == nullptr) return nullptr;
   const int most_ways = kernels.line_registers ? 4 : 8;
   const bool ahead = fit(planes.rows, kAhead, most_ways);
-  const bool gathered = !ahead && needs_gathering(s, kernels, planes);
-  if (ahead ? suits_tiles(s, kernels) : !gathered && !needs_line_by_line(s, kernels, planes)) {
-    return false;
+  if (ahead ? suits_tiles(s, kernels) : !needs_line_by_line(s, kernels, planes)) return nullptr;
+  if (!dry) {
+    Strips strips(s, kernels, buffers, planes, !ahead);
+    planes.each([&](char* dst, const char* src) { strips.add_plane(dst, src); });
+    strips.finish();
+    kernels.fence();
   }
-  if (dry) return true;
-  if (gathered) {
-    run(planes, GatheredStrips(s, kernels, buffers, planes));
-  } else {
-    run(planes, Strips(s, kernels, buffers, planes, !ahead));
-  }
-  kernels.fence();
-  return true;
+  return "streamed in strips";
 }
 
 }  // namespace dlx

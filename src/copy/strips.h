@@ -8,9 +8,10 @@
 namespace dlx {
 
 /// Runs a large transposition strip by strip: one line of each of many rows, the next line of each,
-/// and so on. False if the schedule is none, or too narrow. `dry`: only says so.
-bool run_strips(const Schedule& schedule, const Kernels& kernels, const Buffers& buffers,
-                bool dry) noexcept;
+/// and so on; or gathered, see gathered.h. Says how; NULL if the schedule is none, or too narrow.
+/// `dry`: only says so.
+const char* run_strips(const Schedule& schedule, const Kernels& kernels, const Buffers& buffers,
+                       bool dry) noexcept;
 
 }  // namespace dlx
 
