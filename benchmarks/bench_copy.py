@@ -399,6 +399,13 @@ def cpu_name() -> str:
     return platform.machine()
 
 
+def instruction_set() -> str:
+    matrix = source((64, 64), "f4")
+    to = np.empty_like(matrix)
+    plan = raw.dlx_copy_plan_describe(description(to), description(matrix.T))
+    return plan.split(";")[0].split(", ")[-1]
+
+
 def header(threads: int) -> list[str]:
     versions = []
     for name in ("numpy", "torch"):
@@ -416,8 +423,9 @@ def header(threads: int) -> list[str]:
         "distinct source lines and the destination, moved at the rate of memcpy beside each row; "
         "1 is as fast as memcpy, – is what a library cannot do.",
         "",
-        f"{datetime.date.today().isoformat()}, {cpu_name()}, {threads} thread(s), "
-        f"{platform.system()}, CPython {platform.python_version()}, {', '.join(versions)}.",
+        f"{datetime.date.today().isoformat()}, {cpu_name()}, {instruction_set()}, "
+        f"{threads} thread(s), {platform.system()}, CPython {platform.python_version()}, "
+        f"{', '.join(versions)}.",
     ]
 
 

@@ -259,6 +259,28 @@ bool needs_no_buffer(const Schedule& s) noexcept {
   return s.by_items() && u.extent * v.extent < kFew;
 }
 
+/// Rows of one and the same item.
+void stream_fills(const Schedule& s, const Kernels& kernels, char* buffer) noexcept {
+  constexpr int64_t kLines = 16;
+  const int64_t row = s.axes[s.u].extent * s.item;
+  Loops loops;
+  loops.add_others(s, [&](int axis) { return axis == s.u; });
+  loops.each(s.dst, s.src, [&](char* dst, const char* src) {
+    kernels.fill_rows(buffer, 0, src, 0, s.item, (kLines + 1) * kLine / s.item, 1);
+    const int64_t head = to_next_line(dst);
+    std::memcpy(dst, buffer, static_cast<size_t>(head));
+    const char* const items = buffer + head % s.item;
+    char* const end = dst + row;
+    for (dst += head; end - dst >= kLine;) {
+      const int64_t lines = std::min((end - dst) / kLine, kLines);
+      kernels.stream(dst, items, lines);
+      dst += lines * kLine;
+    }
+    std::memcpy(dst, items, static_cast<size_t>(end - dst));
+  });
+  kernels.fence();
+}
+
 /// Runs in the order of their source, which the processor then fetches ahead by itself.
 void stream_runs(const Schedule& s, const Kernels& kernels) noexcept {
   Tiling order;
@@ -274,6 +296,12 @@ void stream_runs(const Schedule& s, const Kernels& kernels) noexcept {
 
 }  // namespace
 
+bool fills_past_caches(const Schedule& s, const Kernels& kernels) noexcept {
+  constexpr int64_t kLong = 16 * kLine;
+  return !kernels.line_registers && s.fills() && s.log_item >= 0 &&
+         s.axes[s.u].extent * s.item >= kLong;
+}
+
 const char* run_streamed(const Schedule& schedule, const Kernels& kernels, bool dry) noexcept {
   if (runs_stream_alone(schedule)) {
     if (!dry) stream_runs(schedule, kernels);
@@ -281,6 +309,10 @@ const char* run_streamed(const Schedule& schedule, const Kernels& kernels, bool 
   }
   const Buffers buffers;
   if (!buffers.exist()) return nullptr;
+  if (fills_past_caches(schedule, kernels)) {
+    if (!dry) stream_fills(schedule, kernels, buffers[0]);
+    return "rows filled past the caches";
+  }
   if (run_turned(schedule, kernels, buffers, dry)) return "rows streamed from their end";
   if (run_ordered(schedule, kernels, buffers, dry)) return "streamed in order";
   // In the order of dst, the processor reads and writes best without help.

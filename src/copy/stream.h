@@ -6,6 +6,11 @@
 
 namespace dlx {
 
+/// Whether a large copy is of long rows of one and the same item, to be written past the caches:
+/// through them, with registers narrower than a line, half of the traffic is reading what is
+/// overwritten.
+bool fills_past_caches(const Schedule& schedule, const Kernels& kernels) noexcept;
+
 /// Runs a schedule whose dst will not stay in the caches, tile by tile: fetch the source of the
 /// next tile, arrange this one in a small buffer, write the one before past the caches in whole
 /// lines. Or in one of the ways that are better for some schedules. None, with nothing done, where

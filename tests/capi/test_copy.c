@@ -353,7 +353,8 @@ static void plan_of_a_large_copy_names_its_way(void **state) {
 
   src.strides = (int64_t[]){5003, 0};
   assert_ok(dlx_copy_plan_describe(&dst, &src, text, sizeof text));
-  assert_non_null(strstr(text, "written in order"));
+  assert_true(strstr(text, "written in order") != NULL ||      /* by registers of a line */
+              strstr(text, "filled past the caches") != NULL); /* by narrower ones */
 }
 
 /* What cannot be copied has no plan. */

@@ -238,6 +238,18 @@ void rows_of_one_item_are_exact(void**) {
       }
     }
   }
+  const dlx::Tuning before = dlx::tuning();
+  dlx::tuning().stream_bytes = 0;
+  for (const int64_t item : {1, 2, 4, 8, 16}) {
+    for (const int64_t start : {int64_t{0}, item, int64_t{17}}) {
+      for (const int64_t n : {63, 64, 1023, 1024, 1025, 2217}) {
+        check_layout({n}, {1}, {0}, item, start);
+        check_layout({3, n}, {n, 1}, {-1, 0}, item, start);
+        check_layout({2, 2, n}, {2 * n + 1, n, 1}, {1, 2, 0}, item, start);
+      }
+    }
+  }
+  dlx::tuning() = before;
 }
 
 // Pairs of small elements travel as one item; a third axis leads to places that are no multiples of
