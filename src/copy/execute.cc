@@ -137,8 +137,8 @@ void run_repeated(const CopyPlan& plan, int axis, int64_t run) noexcept {
 /// Runs a schedule without repeated runs, and says in words how memory is written. `dry`: only says.
 const char* run_schedule(const Schedule& s, const Kernels& set, bool streamed, bool dry) noexcept {
   constexpr const char* kInOrder = "written in order";
-  const bool fills = streamed && fills_past_caches(s, set);
-  if (!fills && (has_constant_rows(s) || (streamed && only_writes(s)))) {
+  if (streamed && run_fills(s, set, dry)) return "rows filled past the caches";
+  if (has_constant_rows(s) || (streamed && only_writes(s))) {
     if (!dry) write_in_order(s, set);
     return kInOrder;
   }

@@ -169,12 +169,13 @@ struct Kernels {
   /// u, into 2^g cells.
   Regroup* join[4][4];
 
-  /// NULL where it would not pay. Transposes a strip, but for its last chunk: that is written
-  /// beside the strip that follows, or by finish_strips.
+  /// NULL where it would not pay. Transposes a strip. With registers of a line its last chunk is
+  /// written beside the strip that follows, or by finish_strips.
   void (*transpose_strip[5])(const Strip& strip, Chunk& chunk);
   /// The same for items of three quarters of 2^k bytes, and any nv; rows are read with up to 16
   /// bytes beyond. NULL where the instruction set cannot permute bytes.
   void (*transpose_thirds_strip[5])(const Strip& strip, Chunk& chunk);
+  /// Writes what is left of a chunk.
   void (*finish_strips)(Chunk& chunk);
   /// Copies `bytes` of n rows, src[row[i]], together: dst[i * pitch].
   void (*gather_rows)(char* dst, int64_t pitch, const char* src, const int64_t* row, int64_t n,

@@ -259,10 +259,31 @@ bool needs_no_buffer(const Schedule& s) noexcept {
   return s.by_items() && u.extent * v.extent < kFew;
 }
 
-/// Rows of one and the same item.
-void stream_fills(const Schedule& s, const Kernels& kernels, char* buffer) noexcept {
+/// Runs in the order of their source, which the processor then fetches ahead by itself.
+void stream_runs(const Schedule& s, const Kernels& kernels) noexcept {
+  Tiling order;
+  order.sort_by_source(s);
+  const CopyAxis& inner = s.ndim > 0 ? s.axes[order.by_source[0]] : kNoAxis;
+  Loops loops;
+  for (int i = 1; i < s.ndim; ++i) loops.add(s.axes[order.by_source[i]]);
+  loops.each(s.dst, s.src, [&](char* dst, const char* src) {
+    kernels.stream_rows(dst, inner.dst, src, inner.src, s.item, inner.extent);
+  });
+  kernels.fence();
+}
+
+}  // namespace
+
+bool run_fills(const Schedule& s, const Kernels& kernels, bool dry) noexcept {
+  constexpr int64_t kLong = 16 * kLine;
   constexpr int64_t kLines = 16;
+  if (kernels.line_registers || !s.fills() || s.log_item < 0) return false;
   const int64_t row = s.axes[s.u].extent * s.item;
+  if (row < kLong) return false;
+  const Buffers buffers;
+  if (!buffers.exist()) return false;
+  if (dry) return true;
+  char* const buffer = buffers[0];
   Loops loops;
   loops.add_others(s, [&](int axis) { return axis == s.u; });
   loops.each(s.dst, s.src, [&](char* dst, const char* src) {
@@ -279,27 +300,7 @@ void stream_fills(const Schedule& s, const Kernels& kernels, char* buffer) noexc
     std::memcpy(dst, items, static_cast<size_t>(end - dst));
   });
   kernels.fence();
-}
-
-/// Runs in the order of their source, which the processor then fetches ahead by itself.
-void stream_runs(const Schedule& s, const Kernels& kernels) noexcept {
-  Tiling order;
-  order.sort_by_source(s);
-  const CopyAxis& inner = s.ndim > 0 ? s.axes[order.by_source[0]] : kNoAxis;
-  Loops loops;
-  for (int i = 1; i < s.ndim; ++i) loops.add(s.axes[order.by_source[i]]);
-  loops.each(s.dst, s.src, [&](char* dst, const char* src) {
-    kernels.stream_rows(dst, inner.dst, src, inner.src, s.item, inner.extent);
-  });
-  kernels.fence();
-}
-
-}  // namespace
-
-bool fills_past_caches(const Schedule& s, const Kernels& kernels) noexcept {
-  constexpr int64_t kLong = 16 * kLine;
-  return !kernels.line_registers && s.fills() && s.log_item >= 0 &&
-         s.axes[s.u].extent * s.item >= kLong;
+  return true;
 }
 
 const char* run_streamed(const Schedule& schedule, const Kernels& kernels, bool dry) noexcept {
@@ -309,10 +310,6 @@ const char* run_streamed(const Schedule& schedule, const Kernels& kernels, bool 
   }
   const Buffers buffers;
   if (!buffers.exist()) return nullptr;
-  if (fills_past_caches(schedule, kernels)) {
-    if (!dry) stream_fills(schedule, kernels, buffers[0]);
-    return "rows filled past the caches";
-  }
   if (run_turned(schedule, kernels, buffers, dry)) return "rows streamed from their end";
   if (run_ordered(schedule, kernels, buffers, dry)) return "streamed in order";
   // In the order of dst, the processor reads and writes best without help.

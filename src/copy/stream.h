@@ -6,10 +6,10 @@
 
 namespace dlx {
 
-/// Whether a large copy is of long rows of one and the same item, to be written past the caches:
-/// through them, with registers narrower than a line, half of the traffic is reading what is
-/// overwritten.
-bool fills_past_caches(const Schedule& schedule, const Kernels& kernels) noexcept;
+/// Fills long rows of one and the same item past the caches: through them, with registers narrower
+/// than a line, half of the traffic is reading what is overwritten. False, with nothing done, if the
+/// schedule has no such rows, or the registers are of a line. `dry`: only says so.
+bool run_fills(const Schedule& schedule, const Kernels& kernels, bool dry) noexcept;
 
 /// Runs a schedule whose dst will not stay in the caches, tile by tile: fetch the source of the
 /// next tile, arrange this one in a small buffer, write the one before past the caches in whole

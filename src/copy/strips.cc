@@ -165,7 +165,7 @@ bool compact(const Schedule& s) noexcept { return s.axes[s.v].dst == s.axes[s.u]
 bool suits_tiles(const Schedule& s, const Kernels& kernels) noexcept {
   if (s.log_item < 0 || s.item >= 4 || s.folded()) return false;
   if (s.axes[s.u].extent * s.item < tuning().tile_dst_bytes[s.log_item]) return false;
-  if (s.item == 1 || kernels.line_registers) return true;
+  if (kernels.line_registers) return true;
   return compact(s) && s.axes[s.v].extent * s.item <= 4 * kLine;
 }
 
