@@ -1,7 +1,9 @@
 #include "src/copy/gathered.h"
 
 #include <algorithm>
+#include <cstring>
 
+#include "src/copy/folded.h"
 #include "src/copy/lines.h"
 
 namespace dlx {
@@ -24,7 +26,9 @@ class GatheredBlocks {
         transpose_(kernels.transpose[log_item]),
         write_(kernels.finish_strips),
         block_(buffers[0]),
-        columns_(buffers[1]) {}
+        columns_(buffers[1]),
+        column_pitch_(Strip::kFront + (most_rows_ * item_ + kLine - 1) / kLine * kLine),
+        begun_(buffers[1] + line_ * column_pitch_) {}
 
   /// One plane, in blocks that begin at lines of src where rows do, and of dst where columns do.
   void run(char* dst, const char* src) const noexcept {
@@ -49,17 +53,25 @@ class GatheredBlocks {
         if (rows - u - n < line_) n -= line_;
       }
       gather_(block_, pitch_, src, planes_.rows.offset() + u, n, nv * item_);
-      transpose_block(dst + u * item_, n, column, nv);
+      transpose_block(dst + u * item_, n, column, nv, u == 0, u + n == rows);
     }
   }
 
-  void transpose_block(char* dst, int64_t nu, const int64_t* column, int64_t nv) const noexcept {
-    const int64_t pitch = Strip::kFront + most_rows_ * item_;
+  void transpose_block(char* dst, int64_t nu, const int64_t* column, int64_t nv, bool begins,
+                       bool ends) const noexcept {
     for (int64_t v = 0; v < nv; v += line_) {
-      const int64_t first = std::min(v, nv - narrowest_);
-      const int64_t n = std::min(line_, nv - first);
-      transpose_(columns_ + Strip::kFront, pitch, block_ + first * item_, pitch_, nu, n);
-      Chunk chunk = {dst, column + first, n, nu * item_, pitch, columns_, nullptr, true, true, 0};
+      const int64_t n = std::min(line_, nv - v);
+      const int64_t more = std::max<int64_t>(0, narrowest_ - n);  // columns of the chunk before
+      char* const buffer = columns_ + more * column_pitch_;
+      char* const begun = begun_ + v * kLine;
+      fetch_edges(dst, column + v, n, nu * item_, begins, ends);
+      transpose_(columns_ + Strip::kFront, column_pitch_, block_ + (v - more) * item_, pitch_, nu,
+                 n + more);
+      for (int64_t i = 0; i < n && !begins; ++i) {
+        std::memcpy(buffer + i * column_pitch_, begun + i * kLine, kLine);
+      }
+      Chunk chunk = {dst,   column + v, n,    nu * item_, column_pitch_, buffer, begun,
+                     kLine, begins,     ends, 0};
       write_(chunk);
     }
   }
@@ -77,13 +89,16 @@ class GatheredBlocks {
   void (*const write_)(Chunk& chunk);
   char* const block_;
   char* const columns_;
+  const int64_t column_pitch_;
+  char* const begun_;  ///< the line that the next block goes on with, of each column
 };
 
 }  // namespace
 
-void run_gathered(const FoldedPlanes& planes, int log_item, const Kernels& kernels,
-                  const Buffers& buffers) noexcept {
-  const GatheredBlocks blocks(planes, log_item, kernels, buffers);
+void run_gathered(const Schedule& s, const Kernels& kernels, const Buffers& buffers) noexcept {
+  const FoldedPlanes planes(s, true, buffers.offsets()->row, Tiling::kOffsets,
+                            buffers.offsets()->column, Tiling::kOffsets);
+  const GatheredBlocks blocks(planes, s.log_item, kernels, buffers);
   planes.each([&](char* dst, const char* src) { blocks.run(dst, src); });
   kernels.fence();
 }

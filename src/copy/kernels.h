@@ -127,7 +127,8 @@ struct Chunk {
   int64_t bytes;  ///< of a column
   int64_t pitch;  ///< from column to column in the buffer
   char* buffer;
-  char* next;   ///< the buffer of the chunk after this one
+  char* next;  ///< the buffer of the chunk after this one, which begins with what this one leaves
+  int64_t next_pitch;
   bool begins;  ///< nothing of the columns was written before
   bool ends;
   int64_t written;  ///< columns

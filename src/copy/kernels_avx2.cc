@@ -1,6 +1,7 @@
 // Kernels for AVX2. The target is switched on here and nowhere else, after the includes.
 
 #include "src/copy/kernels.h"
+#include "src/copy/lines.h"
 
 #if defined(__x86_64__)
 

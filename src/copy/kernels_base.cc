@@ -2,6 +2,7 @@
 // vector extensions elsewhere.
 
 #include "src/copy/kernels.h"
+#include "src/copy/lines.h"
 
 #include <cstring>
 

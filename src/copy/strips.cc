@@ -209,7 +209,7 @@ const char* run_strips(const Schedule& s, const Kernels& kernels, const Buffers&
   const int64_t bytes = planes.rows.n() * s.item;
   if (bytes < 2 * kLine || bytes < tuning().long_row_bytes) return nullptr;
   if (suits_gathering(s, kernels, planes)) {
-    if (!dry) run_gathered(planes, s.log_item, kernels, buffers);
+    if (!dry) run_gathered(s, kernels, buffers);
     return "gathered and streamed";
   }
   // Partial lines at either end of a column are written by themselves.

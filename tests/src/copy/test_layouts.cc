@@ -142,6 +142,30 @@ std::vector<int64_t> compact(const std::vector<int64_t>& shape) {
   return steps;
 }
 
+// Columns of more rows than are taken at once, which begin anywhere in a line: what one block leaves
+// of a line, the next one goes on with.
+void long_columns_are_exact(void**) {
+  const dlx::Tuning before = dlx::tuning();
+  dlx::tuning().stream_bytes = 0;
+  dlx::tuning().long_row_bytes = 1;
+  for (const int64_t cache_sets : {int64_t{1}, before.cache_sets}) {
+    dlx::tuning().cache_sets = cache_sets;
+    for (const int64_t item : {1, 2, 4, 8, 16}) {
+      for (const int64_t start : {int64_t{0}, item, int64_t{17}}) {
+        for (const int64_t gap : {0, 1, 5}) {
+          const int64_t columns = 320 / item + 1;
+          for (const int64_t rows : {257, 384, 520, 1111}) {
+            check_layout({columns, rows}, {rows + gap, 1}, {1, columns + gap}, item, start);
+          }
+        }
+      }
+    }
+    check_layout({300, 5000}, {5003, 1}, {1, 300}, 1, 16);
+    check_layout({170, 4100}, {4103, 1}, {1, 170}, 2, 6);
+  }
+  dlx::tuning() = before;
+}
+
 // A run that comes again and again is arranged once: also between other axes, with gaps behind it,
 // and where another run is repeated inside.
 void repeated_runs_are_exact(void**) {
@@ -295,6 +319,7 @@ int main(int argc, char** argv) {
   const CMUnitTest layouts[] = {
       cmocka_unit_test(every_permutation_of_odd_extents_is_exact),
       cmocka_unit_test(reversals_of_powers_of_two_are_exact),
+      cmocka_unit_test(long_columns_are_exact),
       cmocka_unit_test(repeated_runs_are_exact),
       cmocka_unit_test(items_with_gaps_are_exact),
       cmocka_unit_test(lines_of_axes_in_both_directions_are_exact),
