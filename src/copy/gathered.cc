@@ -19,7 +19,7 @@ class GatheredBlocks {
         item_(int64_t{1} << log_item),
         line_(kLine / item_),
         narrowest_(16 / item_),
-        most_rows_(item_ == 1 ? 512 : 256),
+        most_rows_(rows_of_a_block(planes.rows.n(), item_)),
         pitch_(Tiling::kBufferBytes / most_rows_ / kLine * kLine),
         in_step_(planes.rows.in_step(kLine)),
         gather_(kernels.gather_rows),
@@ -43,6 +43,13 @@ class GatheredBlocks {
   }
 
  private:
+  /// As many as their columns have room for in the first-level cache, or a few more rather than a
+  /// few at the end.
+  static int64_t rows_of_a_block(int64_t rows, int64_t item) noexcept {
+    if (item == 1) return 512;
+    return std::clamp<int64_t>(rows, 256, 384) == rows ? rows : 256;
+  }
+
   void run_columns(char* dst, const char* src, const int64_t* column, int64_t nv) const noexcept {
     const int64_t rows = planes_.rows.n();
     int64_t missing = to_next_line(dst) / item_;

@@ -182,18 +182,26 @@ bool needs_line_by_line(const Schedule& s, const Kernels& kernels,
   return !fit(planes.rows, kLine / s.item, kWays);
 }
 
-/// Whether copying some lines of each row together first is best, with narrower registers: where
-/// rows collide in the second-level cache, and for single bytes that tiles cannot take by lines of
-/// dst. Tiles do as well where short columns lie one behind another in dst, or items are wide.
+/// Whether copying some lines of each row together first is best, with narrower registers.
 bool suits_gathering(const Schedule& s, const Kernels& kernels,
                      const FoldedPlanes& planes) noexcept {
-  constexpr int64_t kShort = 1024;
+  if (kernels.line_registers || s.log_item < 0) return false;
+  const CopyAxis& u = s.axes[s.u];
+  const int64_t column = planes.rows.n() * s.item;
+  const int64_t row = planes.columns.n() * s.item;
   constexpr int kWays = 6;
-  if (kernels.line_registers || s.log_item < 0 || planes.columns.n() * s.item < 4 * kLine) {
-    return false;
+  if (!fit(planes.rows, kAhead, kWays)) {  // rows collide in the second-level cache
+    // Tiles do as well where short columns of wide items lie one behind another in dst.
+    const int64_t shortest = s.item < 8 || !compact(s) ? 4 * kLine : s.item < 16 ? 1024 : INT64_MAX;
+    return row >= 4 * kLine && column >= shortest;
   }
-  if (compact(s) && (s.item == 16 || s.axes[s.u].extent * s.item <= kShort)) return false;
-  return (s.item == 1 && !planes.columns.in_step(kLine)) || !fit(planes.rows, kAhead, kWays);
+  if (column < tuning().long_row_bytes) return false;
+  // Rows so close that a strip, which takes a line of each, has the next ones fetched too early.
+  const int64_t close = s.item < 4 ? 12 * kLine : 8 * kLine;
+  constexpr int64_t kMany = 32;
+  if (row >= 2 * kLine && u.extent >= kMany && std::llabs(u.src) < close) return true;
+  // Single bytes that tiles cannot take by lines of dst.
+  return s.item == 1 && row >= 4 * kLine && !planes.columns.in_step(kLine);
 }
 
 }  // namespace
@@ -207,7 +215,7 @@ const char* run_strips(const Schedule& s, const Kernels& kernels, const Buffers&
   const FoldedPlanes planes(s, true, buffers.offsets()->row, most_rows, buffers.offsets()->column,
                             Tiling::kOffsets);
   const int64_t bytes = planes.rows.n() * s.item;
-  if (bytes < 2 * kLine || bytes < tuning().long_row_bytes) return nullptr;
+  if (bytes < 2 * kLine) return nullptr;
   if (suits_gathering(s, kernels, planes)) {
     if (!dry) run_gathered(s, kernels, buffers);
     return "gathered and streamed";
