@@ -103,7 +103,7 @@ struct StripSource {
 /// The lines of a strip, to be transposed into columns.
 struct Strip {
   static constexpr int64_t kFront = 64;  ///< bytes before a column in the buffer
-  static constexpr int64_t kBuffer = 64 * 320;
+  static constexpr int64_t kBuffer = 64 * 400;
 
   char* dst;              ///< of the first row
   const int64_t* column;  ///< where each of nv columns begins, from dst on
