@@ -29,10 +29,10 @@ class Side {
   int64_t parts() const noexcept { return parts_; }
   bool whole() const noexcept { return parts_ == 1; }
 
-  /// Whether all items are multiples of so many bytes apart.
-  bool in_step(uint64_t bytes) const noexcept {
+  /// Whether the first items, or all of them, are multiples of so many bytes apart.
+  bool in_step(uint64_t bytes, int64_t first = INT64_MAX) const noexcept {
     uint64_t all = 0;
-    for (int64_t i = 0; i < n_; ++i) all |= static_cast<uint64_t>(offset_[i]);
+    for (int64_t i = 0; i < n_ && i < first; ++i) all |= static_cast<uint64_t>(offset_[i]);
     return all % bytes == 0;
   }
 

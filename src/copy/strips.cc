@@ -35,11 +35,16 @@ bool even(const Schedule& s, const FoldedPlanes& planes) noexcept {
   return all % static_cast<uint64_t>(s.item) == 0;
 }
 
-/// Whether whole lines of columns can go straight from registers to dst, where stores do not wait
-/// for each other: narrow ones store the lines of many small items by halves, one after the other.
+/// Whether whole lines of columns can go straight from registers to dst. With narrow registers only
+/// where the stores of a line of src do not wait for each other, nor for small items, stored by
+/// halves; and not where rows are an odd number of lines apart, for a reason that only measuring
+/// shows.
 bool straight(const Schedule& s, const Kernels& kernels, const FoldedPlanes& planes) noexcept {
   if (!even(s, planes)) return false;
-  return kernels.line_registers || !planes.columns.in_step(s.item < 4 ? kHalfPage / 2 : kHalfPage);
+  if (kernels.line_registers) return true;
+  if (s.item < 4 || (planes.rows.in_step(kLine) && !planes.rows.in_step(2 * kLine))) return false;
+  const int64_t columns = std::min(planes.columns.n(), kLine / s.item);
+  return !planes.columns.in_step(columns > 8 ? kHalfPage / 2 : kHalfPage, columns);
 }
 
 /// The kernel for items of that size; NULL: there is none.
