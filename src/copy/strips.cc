@@ -209,6 +209,14 @@ bool suits_gathering(const Schedule& s, const Kernels& kernels,
   return s.item == 1 && row >= 4 * kLine && !planes.columns.in_step(kLine);
 }
 
+/// Bytes of the shortest columns that strips are worth it for: partial lines at either end are
+/// written by themselves, but tiles know nothing better for items of three quarters.
+int64_t shortest_column(const Schedule& s, const Kernels& kernels) noexcept {
+  const int64_t usual = tuning().long_row_bytes;
+  if (kernels.line_registers || s.item == 8 || s.item == 16) return 2 * usual;
+  return s.item == 3 || s.item == 6 ? usual / 2 : usual;
+}
+
 }  // namespace
 
 const char* run_strips(const Schedule& s, const Kernels& kernels, const Buffers& buffers,
@@ -225,8 +233,7 @@ const char* run_strips(const Schedule& s, const Kernels& kernels, const Buffers&
     if (!dry) run_gathered(s, kernels, buffers);
     return "gathered and streamed";
   }
-  // Partial lines at either end of a column are written by themselves.
-  if (bytes < 2 * tuning().long_row_bytes || kernel(s, kernels) == nullptr) return nullptr;
+  if (bytes < shortest_column(s, kernels) || kernel(s, kernels) == nullptr) return nullptr;
   const int most_ways = kernels.line_registers ? 4 : 8;
   const bool ahead = fit(planes.rows, kAhead, most_ways);
   if (ahead ? suits_tiles(s, kernels) : !needs_line_by_line(s, kernels, planes)) return nullptr;
