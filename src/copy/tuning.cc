@@ -34,6 +34,7 @@ Tuning for_this_machine() noexcept {
                    cache_sets(),
                    512};
   if (!kernels().line_registers) {
+    values.tile_bytes = 32 << 10;
     values.tile_dst_bytes[0] = 512;
     values.staged_dst_bytes[0] = 512;
     values.staged_src_bytes[0] = 128;
