@@ -37,12 +37,14 @@ bool even(const Schedule& s, const FoldedPlanes& planes) noexcept {
 
 /// Whether whole lines of columns can go straight from registers to dst. With narrow registers only
 /// where the stores of a line of src do not wait for each other, nor for small items, stored by
-/// halves; and not where rows are an odd number of lines apart, for a reason that only measuring
-/// shows.
+/// halves; and not where rows are far apart by an odd number of lines, for a reason that only
+/// measuring shows.
 bool straight(const Schedule& s, const Kernels& kernels, const FoldedPlanes& planes) noexcept {
+  constexpr int64_t kFar = 8192;
   if (!even(s, planes)) return false;
   if (kernels.line_registers) return true;
-  if (s.item < 4 || (planes.rows.in_step(kLine) && !planes.rows.in_step(2 * kLine))) return false;
+  const bool odd = planes.rows.in_step(kLine) && !planes.rows.in_step(2 * kLine);
+  if (s.item < 4 || (odd && std::llabs(s.axes[s.u].src) >= kFar)) return false;
   const int64_t columns = std::min(planes.columns.n(), kLine / s.item);
   return !planes.columns.in_step(columns > 8 ? kHalfPage / 2 : kHalfPage, columns);
 }
