@@ -28,7 +28,7 @@ class Pipeline {
         tiling_(tiling),
         kernels_(kernels),
         buffers_(buffers),
-        fetcher_(s, tiling, buffers.lists()),
+        fetcher_(s, tiling, kernels, buffers.lists()),
         writer_(s, tiling, kernels, buffers.lists()) {
     for (int k = s.ndim - 1; k >= 0; --k) {
       if (!tiling.in_plane(s, k)) loop_[loops_++] = k;

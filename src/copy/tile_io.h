@@ -60,7 +60,8 @@ class Shapes {
 /// Asks for the source lines of a tile, a few at a time.
 class Fetcher : public LinesToFetch {
  public:
-  Fetcher(const Schedule& s, const Tiling& tiling, TileLists* lists) noexcept
+  Fetcher(const Schedule& s, const Tiling& tiling, const Kernels& kernels,
+          TileLists* lists) noexcept
       : LinesToFetch{}, s_(s), tiling_(tiling), lists_(lists), shapes_(s.ndim) {
     int64_t stretch = s.item;
     for (int i = 0; i < s.ndim; ++i) {
@@ -68,8 +69,10 @@ class Fetcher : public LinesToFetch {
       if (std::llabs(axis.src) > stretch + kLine) break;
       stretch += (axis.extent - 1) * std::llabs(axis.src);
     }
-    // The processor finds long stretches by itself, and better, if tiles follow them.
-    sequential_ = stretch >= kLongStretch && !s.transposes();
+    // The processor finds long stretches by itself, and better, if tiles follow them. Rows inside a
+    // tile do not; their lines are asked for with narrow registers, where that was measured.
+    const bool follows = !s.transposes() && (kernels.line_registers || s.kind != PlaneKind::kRows);
+    sequential_ = stretch >= kLongStretch && follows;
     uint64_t all = reinterpret_cast<uintptr_t>(s.src);
     for (int k = 0; k < s.ndim; ++k) {
       if (std::llabs(s.axes[k].src) != s.item) all |= static_cast<uint64_t>(s.axes[k].src);
