@@ -158,10 +158,12 @@ void run_alone(const CopyPlan& plan, bool streamed) noexcept {
 /// A plan cut into pieces that threads take one by one.
 struct Pieces {
   const CopyPlan* plan;
-  int axis;        // -1: the item itself is cut
-  int64_t length;  // items, or bytes, of a piece
+  int64_t length[CopyPlan::kMaxAxes];  // of a piece along each axis
+  int64_t item;                        // bytes of the item in a piece
   bool streamed;
 };
+
+int64_t divide_up(int64_t a, int64_t b) noexcept { return (a + b - 1) / b; }
 
 /// Bytes from item to item along an axis, on the side where they are nearer: what is less than a
 /// line or a page apart, pieces would share. A broadcast item is no nuisance.
@@ -171,46 +173,68 @@ int64_t apart(const CopyAxis& axis) noexcept {
   return std::min({axis.dst, src, kPage});
 }
 
-/// Cuts, of the axes that are long enough, the one that keeps pieces furthest apart; if none is,
-/// the longest.
-Pieces cut(const CopyPlan& plan, bool streamed, int64_t* count) noexcept {
-  const int64_t wanted = kPiecesPerThread * threads_for(plan.size());
-  Pieces pieces = {&plan, -1, 0, streamed};
-  int64_t extent = plan.item();
-  for (int k = 0; k < plan.ndim(); ++k) {
-    const CopyAxis& axis = plan.axis(k);
-    const int64_t enough = std::min(axis.extent, 2 * wanted);
-    const int64_t so_far = k == 0 ? 0 : std::min(extent, 2 * wanted);
-    if (enough > so_far || (enough == so_far && apart(axis) > apart(plan.axis(pieces.axis)))) {
-      pieces.axis = k;
-      extent = axis.extent;
+/// How long a piece along an axis is that is to give about so many: whole lines where its items
+/// share them.
+int64_t length_of_a_piece(const CopyAxis& axis, int64_t item, int64_t wanted) noexcept {
+  const int64_t granule = apart(axis) < kLine && kLine % item == 0 ? kLine / item : 1;
+  const int64_t length = axis.extent < 2 * wanted ? 1 : divide_up(axis.extent, wanted);
+  return std::min(axis.extent, divide_up(length, granule) * granule);
+}
+
+/// Cuts, of the axes that give enough pieces, the one that keeps them furthest apart. Where none
+/// does, the one that gives most, then others too, and at last long items. Says how many pieces
+/// there are.
+int64_t cut(Pieces* pieces, int64_t wanted) noexcept {
+  const CopyPlan& plan = *pieces->plan;
+  constexpr int64_t kLongItem = 64 << 10;
+  for (int k = 0; k < plan.ndim(); ++k) pieces->length[k] = plan.axis(k).extent;
+  pieces->item = plan.item();
+  int64_t count = 1;
+  while (2 * count <= wanted) {
+    const int64_t missing = divide_up(wanted, count);
+    int best = -1;
+    int64_t best_many = 1;
+    for (int k = 0; k < plan.ndim(); ++k) {
+      const CopyAxis& axis = plan.axis(k);
+      if (pieces->length[k] < axis.extent) continue;
+      const int64_t length = length_of_a_piece(axis, plan.item(), missing);
+      const int64_t many = std::min(divide_up(axis.extent, length), divide_up(missing, 2));
+      const bool further = best >= 0 && apart(axis) > apart(plan.axis(best));
+      if (many > best_many || (many == best_many && further)) {
+        best = k;
+        best_many = many;
+      }
     }
+    if (best < 0) break;
+    const CopyAxis& axis = plan.axis(best);
+    pieces->length[best] = length_of_a_piece(axis, plan.item(), missing);
+    count *= divide_up(axis.extent, pieces->length[best]);
   }
-  int64_t granule = 1;  // items that fill lines, where those of the axis share them
-  if (pieces.axis < 0) {
-    granule = kLine;
-  } else if (apart(plan.axis(pieces.axis)) < kLine && kLine % plan.item() == 0) {
-    granule = kLine / plan.item();
+  if (2 * count <= wanted && plan.item() >= kLongItem) {
+    const int64_t many = divide_up(wanted, count);
+    pieces->item = divide_up(divide_up(plan.item(), many), kLine) * kLine;
+    count *= divide_up(plan.item(), pieces->item);
   }
-  pieces.length = (extent + wanted - 1) / wanted;
-  pieces.length = (pieces.length + granule - 1) / granule * granule;
-  *count = (extent + pieces.length - 1) / pieces.length;
-  return pieces;
+  return count;
 }
 
 void run_piece(void* data, int64_t index) noexcept {
   const Pieces& pieces = *static_cast<const Pieces*>(data);
   const CopyPlan& plan = *pieces.plan;
-  const int64_t first = index * pieces.length;
-  if (pieces.axis < 0) {
-    const int64_t rest = plan.item() - first;
-    run_alone(plan.part_of_item(first, rest < pieces.length ? rest : pieces.length),
-              pieces.streamed);
-    return;
+  int64_t first[CopyPlan::kMaxAxes];
+  int64_t extent[CopyPlan::kMaxAxes];
+  for (int k = plan.ndim() - 1; k >= 0; --k) {
+    const int64_t many = divide_up(plan.axis(k).extent, pieces.length[k]);
+    first[k] = index % many * pieces.length[k];
+    extent[k] = std::min(pieces.length[k], plan.axis(k).extent - first[k]);
+    index /= many;
   }
-  const int64_t rest = plan.axis(pieces.axis).extent - first;
-  run_alone(plan.part(pieces.axis, first, rest < pieces.length ? rest : pieces.length),
-            pieces.streamed);
+  CopyPlan piece = plan.box(first, extent);
+  if (pieces.item < plan.item()) {
+    const int64_t at = index * pieces.item;
+    piece = piece.part_of_item(at, std::min(pieces.item, plan.item() - at));
+  }
+  run_alone(piece, pieces.streamed);
 }
 
 const char* name_of(PlaneKind kind) noexcept {
@@ -257,9 +281,10 @@ void execute(const CopyPlan& plan) noexcept {
     run_alone(plan, streamed);
     return;
   }
-  int64_t count = 0;
-  Pieces pieces = cut(plan, streamed, &count);
-  parallel_for(count, run_piece, &pieces);
+  const int64_t threads = threads_for(bytes);
+  Pieces pieces = {&plan, {}, 0, streamed};
+  const int64_t count = cut(&pieces, kPiecesPerThread * threads);
+  parallel_for(count, run_piece, &pieces, threads);
 }
 
 size_t describe_execution(const CopyPlan& plan, char* buffer, size_t capacity) noexcept {

@@ -1,5 +1,6 @@
 #include "src/copy/threads.h"
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <cstdlib>
@@ -174,15 +175,15 @@ void set_parallel_for(dlx_parallel_for_fn fn, void* user_data) noexcept {
   if (host != nullptr) g_host.store(host, std::memory_order_release);
 }
 
-void parallel_for(int64_t count, dlx_parallel_task_fn task, void* data) noexcept {
+void parallel_for(int64_t count, dlx_parallel_task_fn task, void* data,
+                  int64_t most_threads) noexcept {
   const Host* const host = g_host.load(std::memory_order_acquire);
   if (host != nullptr && host->fn != nullptr) {
     host->fn(count, task, data, host->user_data);
     return;
   }
-  const int64_t worth_waking = (count + kPiecesPerThread - 1) / kPiecesPerThread;
-  const int32_t usable = usable_threads();
-  const int32_t threads = worth_waking < usable ? static_cast<int32_t>(worth_waking) : usable;
+  const auto threads =
+      static_cast<int32_t>(std::min({count, most_threads, static_cast<int64_t>(usable_threads())}));
   if (threads > 1) {
     Pool* const own = pool();
     if (own != nullptr && own->run(threads, count, task, data)) return;

@@ -20,7 +20,7 @@ int32_t usable_threads() noexcept;
 
 constexpr int32_t kThreadsPerCore = 4;
 
-/// Pieces of work that a thread is woken for, so that one which is held up leaves some to others.
+/// Pieces of work for each thread, so that one which is held up leaves some to others.
 constexpr int64_t kPiecesPerThread = 4;
 
 /// Hands all parallel work to the host's executor; NULL brings the own pool back.
@@ -28,11 +28,11 @@ void set_parallel_for(dlx_parallel_for_fn fn, void* user_data) noexcept;
 
 /// Runs task(data, i) for every i in [0, count) and returns when all are done.
 ///
-/// The calling thread takes part. The own pool starts its threads on first use, one for each
-/// kPiecesPerThread indices up to usable_threads(); where it is busy with another copy, or a thread
-/// cannot be had, the caller does the work alone. After fork() the child starts a pool of its own.
-/// `task` never throws.
-void parallel_for(int64_t count, dlx_parallel_task_fn task, void* data) noexcept;
+/// The calling thread takes part. The own pool starts its threads on first use, up to `most_threads`
+/// and usable_threads(); where it is busy with another copy, or a thread cannot be had, the caller
+/// does the work alone. After fork() the child starts a pool of its own. `task` never throws.
+void parallel_for(int64_t count, dlx_parallel_task_fn task, void* data,
+                  int64_t most_threads = INT64_MAX) noexcept;
 
 }  // namespace dlx
 

@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <csetjmp>
 #include <cstdarg>
@@ -165,6 +166,55 @@ void the_pool_has_an_upper_limit(void**) {
   assert_true(count_threads() <= dlx::kThreadsPerCore * dlx::available_cores() + sanitizer);
 }
 
+/// How many pieces a copy of float32 in C order from `steps` (elements) is cut into for 4 threads.
+int64_t pieces_of(std::vector<int64_t> shape, std::vector<int64_t> steps) {
+  int64_t elements = 1;
+  int64_t last = 0;
+  for (size_t k = 0; k < shape.size(); ++k) {
+    elements *= shape[k];
+    last += (shape[k] - 1) * steps[k];
+  }
+  const std::vector<float> src(static_cast<size_t>(last + 1), 1.0F);
+  std::vector<float> dst(static_cast<size_t>(elements));
+  DLTensor from{};
+  from.data = const_cast<float*>(src.data());
+  from.device = {kDLCPU, 0};
+  from.ndim = static_cast<int32_t>(shape.size());
+  from.dtype = {kDLFloat, 32, 1};
+  from.shape = shape.data();
+  from.strides = steps.data();
+  DLTensor to = from;
+  to.data = dst.data();
+  to.strides = nullptr;
+  int64_t pieces = 0;
+  const auto count = [](int64_t n, dlx_parallel_task_fn task, void* data, void* user_data) {
+    *static_cast<int64_t*>(user_data) = n;
+    for (int64_t index = 0; index < n; ++index) task(data, index);
+  };
+  dlx::set_num_threads(4);
+  dlx::set_parallel_for(count, &pieces);
+  dlx::copy_tensor(to, false, from, false);
+  dlx::set_parallel_for(nullptr, nullptr);
+  dlx::set_num_threads(0);
+  assert_true(std::all_of(dst.begin(), dst.end(), [](float x) { return x == 1.0F; }));
+  return pieces;
+}
+
+// Whatever its axes are, a large copy has work for all threads, in pieces that share no lines.
+void every_layout_is_shared_out(void**) {
+  const int64_t enough = 2 * std::min(4, dlx::usable_threads());
+  if (dlx::usable_threads() > 1) {
+    std::vector<int64_t> steps(20);
+    for (size_t k = 0; k < steps.size(); ++k) steps[k] = int64_t{1} << k;
+    assert_true(pieces_of(std::vector<int64_t>(20, 2), steps) >= enough);
+    assert_true(pieces_of({12, 22, 14, 16, 12}, {14, 2016, 1, 44352, 168}) >= enough);
+    assert_true(pieces_of({3, 500000}, {1, 3}) >= enough);
+    assert_true(pieces_of({500000, 3}, {1, 500000}) >= enough);
+    assert_true(pieces_of({2, 500000}, {600000, 1}) >= enough);
+    assert_true(pieces_of({1000000}, {1}) >= enough);
+  }
+}
+
 // Copies on several threads at once, each cut into pieces: every element arrives.
 void parallel_copies_are_exact(void**) {
   const dlx::Tuning before = dlx::tuning();
@@ -220,6 +270,7 @@ int main() {
       cmocka_unit_test(the_pool_survives_fork),
       cmocka_unit_test(the_host_can_run_the_work),
       cmocka_unit_test(the_pool_has_an_upper_limit),
+      cmocka_unit_test(every_layout_is_shared_out),
       cmocka_unit_test(parallel_copies_are_exact),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
