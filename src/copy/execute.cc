@@ -163,8 +163,6 @@ struct Pieces {
   bool streamed;
 };
 
-int64_t divide_up(int64_t a, int64_t b) noexcept { return (a + b - 1) / b; }
-
 /// Bytes from item to item along an axis, on the side where they are nearer: what is less than a
 /// line or a page apart, pieces would share. A broadcast item is no nuisance.
 int64_t apart(const CopyAxis& axis) noexcept {
@@ -193,6 +191,7 @@ int64_t cut(Pieces* pieces, int64_t wanted) noexcept {
   while (2 * count <= wanted) {
     const int64_t missing = divide_up(wanted, count);
     int best = -1;
+    int64_t best_length = 0;
     int64_t best_many = 1;
     for (int k = 0; k < plan.ndim(); ++k) {
       const CopyAxis& axis = plan.axis(k);
@@ -202,15 +201,15 @@ int64_t cut(Pieces* pieces, int64_t wanted) noexcept {
       const bool further = best >= 0 && apart(axis) > apart(plan.axis(best));
       if (many > best_many || (many == best_many && further)) {
         best = k;
+        best_length = length;
         best_many = many;
       }
     }
     if (best < 0) break;
-    const CopyAxis& axis = plan.axis(best);
-    pieces->length[best] = length_of_a_piece(axis, plan.item(), missing);
-    count *= divide_up(axis.extent, pieces->length[best]);
+    pieces->length[best] = best_length;
+    count *= divide_up(plan.axis(best).extent, best_length);
   }
-  if (2 * count <= wanted && plan.item() >= kLongItem) {
+  if (2 * count <= wanted && plan.item() >= kLongItem) {  // what pieces have of axes is one item
     const int64_t many = divide_up(wanted, count);
     pieces->item = divide_up(divide_up(plan.item(), many), kLine) * kLine;
     count *= divide_up(plan.item(), pieces->item);

@@ -27,7 +27,7 @@ class GatheredBlocks {
         write_(kernels.finish_strips),
         block_(buffers[0]),
         columns_(buffers[1]),
-        column_pitch_(Strip::kFront + (most_rows_ * item_ + kLine - 1) / kLine * kLine),
+        column_pitch_(Strip::kFront + divide_up(most_rows_ * item_, kLine) * kLine),
         begun_(buffers[1] + line_ * column_pitch_) {}
 
   /// One plane, in blocks that begin at lines of src where rows do, and of dst where columns do.
@@ -47,7 +47,7 @@ class GatheredBlocks {
   /// few at the end.
   static int64_t rows_of_a_block(int64_t rows, int64_t item) noexcept {
     if (item == 1) return 512;
-    return std::clamp<int64_t>(rows, 256, 384) == rows ? rows : 256;
+    return rows > 256 && rows <= 384 ? rows : 256;
   }
 
   void run_columns(char* dst, const char* src, const int64_t* column, int64_t nv) const noexcept {

@@ -7,6 +7,9 @@
 
 namespace dlx {
 
+/// a / b for positive numbers, rounded up.
+inline int64_t divide_up(int64_t a, int64_t b) noexcept { return (a + b - 1) / b; }
+
 /// One loop of a copy: how often, and how far either side moves each time.
 struct CopyAxis {
   int64_t extent;

@@ -17,8 +17,8 @@ class Side {
   /// to a part.
   void add(const CopyAxis& axis, int64_t step) noexcept {
     last_ = axis;
-    parts_ = (axis.extent + most_ / n_ - 1) / (most_ / n_);
-    part_ = (axis.extent + parts_ - 1) / parts_;
+    parts_ = divide_up(axis.extent, most_ / n_);
+    part_ = divide_up(axis.extent, parts_);
     const int64_t all = n_ * part_;
     for (int64_t i = n_; i < all; ++i) offset_[i] = offset_[i - n_] + step;
     n_ = all;

@@ -199,8 +199,8 @@ bool suits_gathering(const Schedule& s, const Kernels& kernels,
   constexpr int kWays = 6;
   if (!fit(planes.rows, kAhead, kWays)) {  // rows collide in the second-level cache
     // Tiles do as well where short columns of wide items lie one behind another in dst.
-    const int64_t shortest = s.item < 8 || !compact(s) ? 4 * kLine : s.item < 16 ? 1024 : INT64_MAX;
-    return row >= 4 * kLine && column >= shortest;
+    if (compact(s) && (s.item == 16 || (s.item == 8 && column < 1024))) return false;
+    return row >= 4 * kLine && column >= 4 * kLine;
   }
   if (column < tuning().long_row_bytes) return false;
   // Rows so close that a strip, which takes a line of each, has the next ones fetched too early.

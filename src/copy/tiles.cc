@@ -11,8 +11,6 @@ namespace {
 
 constexpr int64_t kWorthStreaming = 2 * kLine;  // bytes of a run
 
-int64_t divide_up(int64_t a, int64_t b) noexcept { return (a + b - 1) / b; }
-
 /// A tile length of about `wanted` that leaves no sliver at the end of the axis, in whole lines.
 int64_t even_length(int64_t extent, int64_t wanted, int64_t item) noexcept {
   if (wanted >= extent) return extent;

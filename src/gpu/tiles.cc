@@ -23,8 +23,6 @@ constexpr int64_t kSector = 32;
 /// Shorter rows leave many work items without work at their ends.
 constexpr int64_t kShortRow = 128;
 
-int64_t divide_up(int64_t n, int64_t d) noexcept { return (n + d - 1) / d; }
-
 /// Axes of a plan by what a tile does with them.
 class Tiling {
  public:

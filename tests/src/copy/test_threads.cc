@@ -4,7 +4,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <atomic>
 #include <csetjmp>
 #include <cstdarg>
@@ -166,7 +165,8 @@ void the_pool_has_an_upper_limit(void**) {
   assert_true(count_threads() <= dlx::kThreadsPerCore * dlx::available_cores() + sanitizer);
 }
 
-/// How many pieces a copy of float32 in C order from `steps` (elements) is cut into for 4 threads.
+/// How many pieces a copy of int32 to C order from `steps` (elements) is cut into for 4 threads. All
+/// elements have to arrive.
 int64_t pieces_of(std::vector<int64_t> shape, std::vector<int64_t> steps) {
   int64_t elements = 1;
   int64_t last = 0;
@@ -174,13 +174,14 @@ int64_t pieces_of(std::vector<int64_t> shape, std::vector<int64_t> steps) {
     elements *= shape[k];
     last += (shape[k] - 1) * steps[k];
   }
-  const std::vector<float> src(static_cast<size_t>(last + 1), 1.0F);
-  std::vector<float> dst(static_cast<size_t>(elements));
+  std::vector<int32_t> src(static_cast<size_t>(last + 1));
+  std::iota(src.begin(), src.end(), 1);
+  std::vector<int32_t> dst(static_cast<size_t>(elements));
   DLTensor from{};
-  from.data = const_cast<float*>(src.data());
+  from.data = src.data();
   from.device = {kDLCPU, 0};
   from.ndim = static_cast<int32_t>(shape.size());
-  from.dtype = {kDLFloat, 32, 1};
+  from.dtype = {kDLInt, 32, 1};
   from.shape = shape.data();
   from.strides = steps.data();
   DLTensor to = from;
@@ -196,23 +197,29 @@ int64_t pieces_of(std::vector<int64_t> shape, std::vector<int64_t> steps) {
   dlx::copy_tensor(to, false, from, false);
   dlx::set_parallel_for(nullptr, nullptr);
   dlx::set_num_threads(0);
-  assert_true(std::all_of(dst.begin(), dst.end(), [](float x) { return x == 1.0F; }));
+  int64_t wrong = 0;
+  for (int64_t i = 0; i < elements; ++i) {
+    int64_t rest = i;
+    int64_t from_first = 0;
+    for (size_t k = shape.size(); k-- > 0; rest /= shape[k]) {
+      from_first += rest % shape[k] * steps[k];
+    }
+    wrong += dst[static_cast<size_t>(i)] != from_first + 1;
+  }
+  assert_int_equal(wrong, 0);
   return pieces;
 }
 
-// Whatever its axes are, a large copy has work for all threads, in pieces that share no lines.
+// Whatever its axes are, a large copy has work for all threads: two pieces for each at least.
 void every_layout_is_shared_out(void**) {
-  const int64_t enough = 2 * std::min(4, dlx::usable_threads());
-  if (dlx::usable_threads() > 1) {
-    std::vector<int64_t> steps(20);
-    for (size_t k = 0; k < steps.size(); ++k) steps[k] = int64_t{1} << k;
-    assert_true(pieces_of(std::vector<int64_t>(20, 2), steps) >= enough);
-    assert_true(pieces_of({12, 22, 14, 16, 12}, {14, 2016, 1, 44352, 168}) >= enough);
-    assert_true(pieces_of({3, 500000}, {1, 3}) >= enough);
-    assert_true(pieces_of({500000, 3}, {1, 500000}) >= enough);
-    assert_true(pieces_of({2, 500000}, {600000, 1}) >= enough);
-    assert_true(pieces_of({1000000}, {1}) >= enough);
-  }
+  std::vector<int64_t> steps(20);
+  for (size_t k = 0; k < steps.size(); ++k) steps[k] = int64_t{1} << k;
+  assert_true(pieces_of(std::vector<int64_t>(20, 2), steps) >= 8);
+  assert_true(pieces_of({12, 22, 14, 16, 12}, {14, 2016, 1, 44352, 168}) >= 8);
+  assert_true(pieces_of({3, 500000}, {1, 3}) >= 8);
+  assert_true(pieces_of({500000, 3}, {1, 500000}) >= 8);
+  assert_true(pieces_of({2, 500000}, {600000, 1}) >= 8);
+  assert_true(pieces_of({1000000}, {1}) >= 8);
 }
 
 // Copies on several threads at once, each cut into pieces: every element arrives.
