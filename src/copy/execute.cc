@@ -109,7 +109,14 @@ int repeated_axis(const CopyPlan& plan, int64_t* run) noexcept {
   return found;
 }
 
-void run_alone(const CopyPlan& plan, bool streamed) noexcept;
+/// How a plan, or a piece of one, uses memory.
+enum class Traffic {
+  kCached,    ///< dst may stay in the caches
+  kStreamed,  ///< it goes past them
+  kShared,    ///< the same, from other threads at once
+};
+
+void run_part(const CopyPlan& plan, Traffic traffic) noexcept;
 
 /// Arranges the runs of some places once, as many as a cache holds, and copies each from there along
 /// the axis.
@@ -127,7 +134,7 @@ void run_repeated(const CopyPlan& plan, int axis, int64_t run) noexcept {
   CopyPlan once = plan.part(axis, 0, 1);
   for (int k = 0; k < cut; ++k) once = once.part(0, 0, 1);
   parts.each(plan.dst(), plan.src(), [&](char* part, const char* src) {
-    run_alone(once.moved(part - plan.dst(), src - plan.src()), false);
+    run_part(once.moved(part - plan.dst(), src - plan.src()), Traffic::kCached);
     places.each(part, src, [&](char* dst, const char*) {
       kernels().rows(dst + repeated.dst, repeated.dst, dst, 0, run, repeated.extent - 1);
     });
@@ -135,24 +142,27 @@ void run_repeated(const CopyPlan& plan, int axis, int64_t run) noexcept {
 }
 
 /// Runs a schedule without repeated runs, and says in words how memory is written. `dry`: only says.
-const char* run_schedule(const Schedule& s, const Kernels& set, bool streamed, bool dry) noexcept {
+const char* run_schedule(const Schedule& s, const Kernels& set, Traffic traffic,
+                         bool dry) noexcept {
+  const bool streamed = traffic != Traffic::kCached;
   constexpr const char* kInOrder = "written in order";
   if (streamed && run_fills(s, set, dry)) return "rows filled past the caches";
   if (has_constant_rows(s) || (streamed && only_writes(s))) {
     if (!dry) write_in_order(s, set);
     return kInOrder;
   }
-  const char* const way = streamed ? run_streamed(s, set, dry) : nullptr;
+  const char* const way =
+      streamed ? run_streamed(s, set, traffic == Traffic::kStreamed, dry) : nullptr;
   if (way != nullptr) return way;
   if (!dry && !run_folded(s, set) && !run_by_table(s, streamed)) run_direct(s, set);
   return kInOrder;
 }
 
-void run_alone(const CopyPlan& plan, bool streamed) noexcept {
+void run_part(const CopyPlan& plan, Traffic traffic) noexcept {
   int64_t run = 0;
   if (const int axis = repeated_axis(plan, &run); axis >= 0) return run_repeated(plan, axis, run);
   const Kernels& set = kernels();
-  run_schedule(Schedule(plan, set), set, streamed, false);
+  run_schedule(Schedule(plan, set), set, traffic, false);
 }
 
 /// A plan cut into pieces that threads take one by one.
@@ -160,7 +170,7 @@ struct Pieces {
   const CopyPlan* plan;
   int64_t length[CopyPlan::kMaxAxes];  // of a piece along each axis
   int64_t item;                        // bytes of the item in a piece
-  bool streamed;
+  Traffic traffic;
 };
 
 /// Bytes from item to item along an axis, on the side where they are nearer: what is less than a
@@ -233,7 +243,7 @@ void run_piece(void* data, int64_t index) noexcept {
     const int64_t at = index * pieces.item;
     piece = piece.part_of_item(at, std::min(pieces.item, plan.item() - at));
   }
-  run_alone(piece, pieces.streamed);
+  run_part(piece, pieces.traffic);
 }
 
 const char* name_of(PlaneKind kind) noexcept {
@@ -277,11 +287,11 @@ void execute(const CopyPlan& plan) noexcept {
   const int64_t bytes = plan.size();
   const bool streamed = bytes >= tuning().stream_bytes;
   if (bytes < tuning().parallel_bytes || num_threads() == 1) {
-    run_alone(plan, streamed);
+    run_part(plan, streamed ? Traffic::kStreamed : Traffic::kCached);
     return;
   }
   const int64_t threads = threads_for(bytes);
-  Pieces pieces = {&plan, {}, 0, streamed};
+  Pieces pieces = {&plan, {}, 0, streamed ? Traffic::kShared : Traffic::kCached};
   const int64_t count = cut(&pieces, kPiecesPerThread * threads);
   parallel_for(count, run_piece, &pieces, threads);
 }
@@ -304,8 +314,11 @@ size_t describe_execution(const CopyPlan& plan, char* buffer, size_t capacity) n
   if (const int axis = repeated_axis(plan, &run); axis >= 0) {
     text.add("; runs of %lld bytes arranged once along loop %d", static_cast<long long>(run), axis);
   }
-  if (bytes >= tuning().stream_bytes) text.add("; %s", run_schedule(s, set, true, true));
   const bool parallel = bytes >= tuning().parallel_bytes && num_threads() > 1;
+  if (bytes >= tuning().stream_bytes) {
+    const Traffic traffic = parallel ? Traffic::kShared : Traffic::kStreamed;
+    text.add("; %s", run_schedule(s, set, traffic, true));
+  }
   text.add("; %d thread%s", parallel ? static_cast<int>(threads_for(bytes)) : 1,
            parallel ? "s" : "");
   return text.length();

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "src/copy/lines.h"
 #include "src/copy/plan.h"
 
 namespace dlx {
@@ -75,6 +76,26 @@ struct LinesToWrite {
   /// Writes the next run, where runs do not continue those of the tile before or are not continued
   /// themselves; NULL elsewhere.
   void (*write_next)(LinesToWrite* self);
+};
+
+/// Where the bytes of dst come from, line after line, until it all begins anew some bytes further on
+/// in src. A block of 16 bytes takes some from each of a few windows of 16.
+struct Pattern {
+  static constexpr int kLines = 32;   ///< at most
+  static constexpr int kWindows = 4;  ///< at most, of a block
+  static constexpr int kFetches = 8;  ///< at most, beside a line
+  static constexpr int kMost = kLines * (kLine / 16) * kWindows;
+
+  int64_t lines;  ///< until it begins anew
+  int64_t src;    ///< bytes from there to there
+  int windows;    ///< of each block
+  int fetches;    ///< lines of src to ask for beside each line
+  /// Where the windows of two blocks begin, kWindows of each: first of one, first of the other, second
+  /// of one ...
+  int64_t offset[kMost];
+  /// Which byte of a window each byte of the block takes, in the same order; 128: none.
+  uint8_t pick[16 * kMost];
+  int64_t fetch[kLines * kFetches];
 };
 
 /// A part of a transposition that goes by way of a compact copy of its rows, so that each source
@@ -213,6 +234,13 @@ struct Kernels {
                int64_t bytes);
   /// Writes all that is left.
   void (*finish_packing)(Packing* packing);
+
+  /// Writes lines past the caches, beginning with that line of the pattern: [n - 1] for n windows.
+  /// `src` is where the pattern as a whole begins; dst is aligned to a line. Only windows are read.
+  /// What is fetched lies `fetch_on` bytes on from where the pattern has it. NULL where the
+  /// instruction set cannot permute bytes.
+  void (*stream_pattern[Pattern::kWindows])(char* dst, const char* src, const Pattern& pattern,
+                                            int64_t line, int64_t lines, int64_t fetch_on);
 
   /// Lines of 64 bytes past the caches; dst is aligned to a line.
   void (*stream)(char* dst, const char* src, int64_t lines);

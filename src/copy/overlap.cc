@@ -55,7 +55,8 @@ class StepSum {
     int64_t divisor;  // of every such sum
   };
 
-  bool search(int k, wide target) noexcept {
+  // Rarely needed, and large where it is inlined into itself.
+  [[gnu::noinline]] bool search(int k, wide target) noexcept {
     if (target == 0) return true;
     if (k == size_ || target < 0 || target > term_[k].reach || target % term_[k].divisor != 0) {
       return false;

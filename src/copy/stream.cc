@@ -8,6 +8,7 @@
 #include "src/copy/lines.h"
 #include "src/copy/loops.h"
 #include "src/copy/ordered.h"
+#include "src/copy/pattern.h"
 #include "src/copy/strips.h"
 #include "src/copy/tile_io.h"
 #include "src/copy/tiles.h"
@@ -303,17 +304,20 @@ bool run_fills(const Schedule& s, const Kernels& kernels, bool dry) noexcept {
   return true;
 }
 
-const char* run_streamed(const Schedule& schedule, const Kernels& kernels, bool dry) noexcept {
+const char* run_streamed(const Schedule& schedule, const Kernels& kernels, bool alone,
+                         bool dry) noexcept {
   if (runs_stream_alone(schedule)) {
     if (!dry) stream_runs(schedule, kernels);
     return "runs streamed";
   }
   const Buffers buffers;
   if (!buffers.exist()) return nullptr;
+  if (run_pattern(schedule, kernels, buffers, dry)) return "patterns streamed";
   if (run_turned(schedule, kernels, buffers, dry)) return "rows streamed from their end";
   if (run_ordered(schedule, kernels, buffers, dry)) return "streamed in order";
   // In the order of dst, the processor reads and writes best without help.
-  const bool in_order = !schedule.transposes() && schedule.kind != PlaneKind::kSplit;
+  const bool splits = schedule.kind == PlaneKind::kSplit;
+  const bool in_order = splits ? alone && !kernels.line_registers : !schedule.transposes();
   if (in_order || needs_no_buffer(schedule)) return nullptr;
   if (const char* how = run_strips(schedule, kernels, buffers, dry)) return how;
   Tiling tiling;

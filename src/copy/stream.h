@@ -16,8 +16,10 @@ bool run_fills(const Schedule& schedule, const Kernels& kernels, bool dry) noexc
 /// lines. Or in one of the ways that are better for some schedules. None, with nothing done, where
 /// dst has no runs worth streaming or no buffer can be had.
 ///
-/// The way that was taken, in words; NULL for none. `dry`: only says which.
-const char* run_streamed(const Schedule& schedule, const Kernels& kernels, bool dry) noexcept;
+/// The way that was taken, in words; NULL for none. `alone`: no other threads run pieces of the same
+/// copy. `dry`: only says which.
+const char* run_streamed(const Schedule& schedule, const Kernels& kernels, bool alone,
+                         bool dry) noexcept;
 
 }  // namespace dlx
 

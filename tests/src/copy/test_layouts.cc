@@ -209,6 +209,40 @@ void items_with_gaps_are_exact(void**) {
   dlx::tuning() = before;
 }
 
+// Short cells of one to three axes again and again: near and far in src, forwards and backwards, with
+// and without gaps, wherever dst begins.
+void repeated_cells_are_exact(void**) {
+  const dlx::Tuning before = dlx::tuning();
+  dlx::tuning().stream_bytes = 0;
+  dlx::tuning().long_row_bytes = 8;
+  Choices choices(20261123);
+  for (int i = 0; i < 3000; ++i) {
+    const int64_t item = std::vector<int64_t>{1, 2, 3, 4, 6, 8, 12, 16, 40, 64}[choices.below(10)];
+    std::vector<int64_t> shape = {20 + choices.below(30 + 6000 / item)};
+    const int64_t axes = choices.below(4);
+    for (int64_t k = 0; k < axes; ++k) shape.push_back(1 + choices.below(5));
+    std::vector<int64_t> steps(shape.size());
+    int64_t reach = 1 + choices.below(3);
+    std::vector<size_t> order(shape.size() - 1);
+    std::iota(order.begin(), order.end(), size_t{1});
+    if (choices.one_in(2)) std::reverse(order.begin(), order.end());
+    for (const size_t k : order) {
+      steps[k] = choices.one_in(3) ? -reach : reach;
+      reach = reach * shape[k] + (choices.one_in(4) ? choices.below(600) : 0);
+    }
+    steps[0] = choices.one_in(3) ? -reach : reach;
+    if (choices.one_in(4) && shape.size() > 1) {  // streams side by side
+      steps[0] = 1 + choices.below(3);
+      steps[order[0]] = steps[0] * shape[0];
+      for (size_t k = 1; k < order.size(); ++k) {
+        steps[order[k]] = steps[order[k - 1]] * shape[order[k - 1]];
+      }
+    }
+    check_layout(shape, compact(shape), steps, item, choices.below(64));
+  }
+  dlx::tuning() = before;
+}
+
 // Source lines that several axes go along, some of them backwards, transposed: in tiles, in strips,
 // and straight.
 void lines_of_axes_in_both_directions_are_exact(void**) {
@@ -322,6 +356,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(long_columns_are_exact),
       cmocka_unit_test(repeated_runs_are_exact),
       cmocka_unit_test(items_with_gaps_are_exact),
+      cmocka_unit_test(repeated_cells_are_exact),
       cmocka_unit_test(lines_of_axes_in_both_directions_are_exact),
       cmocka_unit_test(short_rows_are_exact),
       cmocka_unit_test(rows_of_one_item_are_exact),

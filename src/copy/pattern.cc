@@ -1,0 +1,266 @@
+#include "src/copy/pattern.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <new>
+#include <numeric>
+
+#include "src/copy/lines.h"
+#include "src/copy/loops.h"
+#include "src/copy/tuning.h"
+
+namespace dlx {
+namespace {
+
+/// Compact bytes of dst that are repeated along one axis, and where each comes from.
+class Cell {
+ public:
+  static constexpr int64_t kMost = Pattern::kLines * kLine;  // bytes
+
+  /// The item, which is no longer than that.
+  explicit Cell(const Schedule& s) noexcept : bytes_(s.item) {
+    const bool permuted = s.kind == PlaneKind::kCells;
+    for (int64_t b = 0; b < bytes_; ++b) from_[b] = permuted ? s.cells.from[b] : b;
+  }
+
+  /// Takes an axis along which it is repeated into itself.
+  void add(const CopyAxis& axis) noexcept {
+    const int64_t all = bytes_ * axis.extent;
+    for (int64_t b = bytes_; b < all; ++b) from_[b] = from_[b - bytes_] + axis.src;
+    bytes_ = all;
+  }
+
+  int64_t bytes() const noexcept { return bytes_; }
+  int64_t from(int64_t byte) const noexcept { return from_[byte]; }
+
+  /// Behind the highest byte that is read.
+  int64_t end() const noexcept { return *std::max_element(from_, from_ + bytes_) + 1; }
+  /// Whether all bytes between the lowest and the highest are read.
+  bool whole() const noexcept { return end() - *std::min_element(from_, from_ + bytes_) == bytes_; }
+
+ private:
+  int64_t bytes_;
+  int64_t from_[kMost];
+};
+
+/// Where the bytes of cells along an axis come from, one after the other.
+class Bytes {
+ public:
+  Bytes(const Cell& cell, int64_t step, int64_t first) noexcept
+      : cell_(cell), step_(step), byte_(first % cell.bytes()), at_(first / cell.bytes() * step) {}
+
+  int64_t next() noexcept {
+    const int64_t from = at_ + cell_.from(byte_);
+    if (++byte_ == cell_.bytes()) {
+      byte_ = 0;
+      at_ += step_;
+    }
+    return from;
+  }
+
+  /// Where the cell of the next byte begins.
+  int64_t cell() const noexcept { return at_; }
+
+ private:
+  const Cell& cell_;
+  const int64_t step_;
+  int64_t byte_;
+  int64_t at_;
+};
+
+/// Cells along one axis of a schedule, as a pattern of lines.
+class Repetition {
+ public:
+  Repetition(const Schedule& s, const Kernels& kernels) noexcept
+      : s_(s), kernels_(kernels), cell_(s) {}
+
+  /// Chooses the axis and makes the pattern. False if there is none, or no long run of dst.
+  bool build() noexcept {
+    for (axis_ = s_.ndim - 1;; --axis_) {
+      const bool outermost = axis_ == 0 || s_.axes[axis_ - 1].dst != run_bytes();
+      if (axis().dst != cell_.bytes() || std::lcm(cell_.bytes(), kLine) > Cell::kMost) return false;
+      if (outermost || run_bytes() >= long_run_bytes()) break;
+      if (run_bytes() > Cell::kMost) return false;
+      cell_.add(axis());
+    }
+    return suits() && make_pattern();
+  }
+
+  void run() const noexcept {
+    Loops loops;
+    for (int k = axis_ - 1; k >= 0; --k) loops.add(s_.axes[k]);
+    loops.each(s_.dst, s_.src, [&](char* dst, const char* src) { write(dst, src); });
+    kernels_.fence();
+  }
+
+ private:
+  static constexpr int64_t kBlock = 16;  // bytes
+  static constexpr int64_t kBlocks = kLine / kBlock;
+  static constexpr int64_t kLinesAhead = 24;
+  static constexpr int64_t kPage = 4096;  // bytes
+
+  const CopyAxis& axis() const noexcept { return s_.axes[axis_]; }
+  int64_t run_bytes() const noexcept { return cell_.bytes() * axis().extent; }
+
+  /// In shorter runs, what they share of lines costs more than is gained.
+  static int64_t long_run_bytes() noexcept { return 16 * tuning().long_row_bytes; }
+
+  /// Whether runs are long, lie alike in their lines, and share no lines of src.
+  bool suits() const noexcept {
+    constexpr int64_t kSparse = 8;
+    const int64_t shared = std::gcd(cell_.bytes(), kLine);
+    if (run_bytes() < long_run_bytes()) return false;
+    if (axis().src == 0 || std::llabs(axis().src) > kSparse * cell_.bytes()) return false;
+    for (int k = 0; k < axis_; ++k) {
+      if (s_.axes[k].dst % shared != 0 || std::llabs(s_.axes[k].src) < kLine) return false;
+    }
+    return true;
+  }
+
+  bool make_pattern() noexcept {
+    const int64_t c = cell_.bytes();
+    const int64_t period = std::lcm(c, kLine);
+    first_ = to_next_line(s_.dst) % std::gcd(c, kLine);
+    whole_ = c >= kBlock && cell_.whole();
+    end_ = cell_.end();
+    // What windows read beyond a cell is on a page of this one or the next.
+    if (!whole_ && std::llabs(axis().src) >= kPage) return false;
+    pattern_.lines = period / kLine;
+    pattern_.src = period / c * axis().src;
+    pattern_.windows = 1;
+    pattern_.fetches = 1;
+    Bytes bytes(cell_, axis().src, first_);
+    for (int64_t block = 0; block < period / kBlock; ++block) {
+      if (!add_block(block, bytes)) return false;
+    }
+    if (beyond_ > 0) margin_ = (beyond_ / std::llabs(axis().src) + 1) * c;
+    for (int64_t line = 0; line < pattern_.lines; ++line) add_fetches(line);
+    return true;
+  }
+
+  /// Covers the next bytes with windows, the lowest first. False if they are too many.
+  bool add_block(int64_t block, Bytes& bytes) noexcept {
+    constexpr uint8_t kNone = 128;
+    constexpr int64_t kTaken = INT64_MAX;
+    const int64_t first = block / 2 * 2 * Pattern::kWindows + block % 2;
+    int64_t from[kBlock];
+    int64_t last_window[kBlock];  // that does not leave its cell
+    for (int64_t b = 0; b < kBlock; ++b) {
+      last_window[b] = whole_ ? bytes.cell() + end_ - kBlock : kTaken;
+      from[b] = bytes.next();
+    }
+    const int64_t begin = *std::min_element(from, from + kBlock);
+    const int64_t behind = *std::max_element(from, from + kBlock) + 1;
+    // Between the first and the last byte of a block, any may be read.
+    const bool near = behind - begin >= kBlock && behind - begin <= Pattern::kWindows * kBlock;
+    int64_t left = kBlock;
+    for (int w = 0; w < Pattern::kWindows; ++w) {
+      const int64_t at = first + 2 * w;
+      uint8_t* const pick = pattern_.pick + at * kBlock;
+      std::fill_n(pick, kBlock, kNone);
+      pattern_.offset[at] = pattern_.offset[first];
+      if (left == 0) continue;
+      const int64_t lowest = std::min_element(from, from + kBlock) - from;
+      int64_t window = std::min(from[lowest], last_window[lowest]);
+      if (near) window = std::min(window, behind - kBlock);
+      int64_t taken = 0;
+      for (int64_t b = 0; b < kBlock; ++b) {
+        if (from[b] == kTaken || from[b] >= window + kBlock) continue;
+        pick[b] = static_cast<uint8_t>(from[b] - window);
+        taken = std::max(taken, from[b] - window + 1);
+        from[b] = kTaken;
+        --left;
+      }
+      if (!whole_ && !near) beyond_ = std::max(beyond_, kBlock - taken);
+      pattern_.offset[at] = window;
+      pattern_.windows = std::max(pattern_.windows, w + 1);
+    }
+    return left == 0;
+  }
+
+  /// The source lines of a line of dst that comes later.
+  void add_fetches(int64_t line) noexcept {
+    constexpr int kOffsets = kBlocks * Pattern::kWindows;
+    const int64_t later = line + kLinesAhead;
+    const int64_t* const offset = pattern_.offset + later % pattern_.lines * kOffsets;
+    int64_t* const fetch = pattern_.fetch + line * Pattern::kFetches;
+    int n = 0;
+    for (; n < Pattern::kFetches; ++n) {
+      int64_t lowest = INT64_MAX;  // of those that reach beyond the lines so far
+      for (int i = 0; i < kOffsets; ++i) {
+        const bool new_line = n == 0 || offset[i] + kBlock > fetch[n - 1] + kLine;
+        if (new_line) lowest = std::min(lowest, offset[i]);
+      }
+      if (lowest == INT64_MAX) break;
+      fetch[n] = lowest;
+    }
+    pattern_.fetches = std::max(pattern_.fetches, n);
+    std::fill(fetch + n, fetch + Pattern::kFetches, fetch[0]);
+    for (int i = 0; i < Pattern::kFetches; ++i) fetch[i] += later / pattern_.lines * pattern_.src;
+  }
+
+  void write(char* dst, const char* src) const noexcept {
+    const int64_t c = cell_.bytes();
+    const int64_t head = margin_ + to_next_line(dst + margin_);
+    const int64_t lines = (run_bytes() - margin_ - head) / kLine;
+    if (lines <= 0) return write_edge(dst, src, 0, run_bytes());
+    int64_t line = 0;  // of the pattern, which begins with the same byte of a cell
+    while ((first_ + line * kLine) % c != head % c) ++line;
+    const char* const from = src + (head - line * kLine - first_) / c * axis().src;
+    // Beside the last lines, the first of the next run are fetched.
+    const int64_t last = std::min(lines, kLinesAhead);
+    const CopyAxis& next = axis_ > 0 ? s_.axes[axis_ - 1] : kNoAxis;
+    __builtin_prefetch(dst + head + lines * kLine, 1);  // what shares a line must not wait for it
+    const auto stream = kernels_.stream_pattern[pattern_.windows - 1];
+    write_edge(dst, src, 0, head);
+    stream(dst + head, from, pattern_, line, lines - last, 0);
+    line += lines - last;
+    stream(dst + head + (lines - last) * kLine, from + line / pattern_.lines * pattern_.src,
+           pattern_, line % pattern_.lines, last, next.src - axis().extent * axis().src);
+    write_edge(dst, src, head + lines * kLine, run_bytes());
+  }
+
+  /// Bytes [begin, end) of a run.
+  void write_edge(char* dst, const char* src, int64_t begin, int64_t end) const noexcept {
+    const int64_t c = cell_.bytes();
+    const int64_t first = divide_up(begin, c);
+    const int64_t behind = end / c;
+    if (axis_ != s_.ndim - 1 || first >= behind) return write_bytes(dst, src, begin, end);
+    write_bytes(dst, src, begin, first * c);
+    copy_plane(s_, kernels_,
+               {dst + first * c, c, 0, src + first * axis().src, axis().src, 0, behind - first, 1});
+    write_bytes(dst, src, behind * c, end);
+  }
+
+  void write_bytes(char* dst, const char* src, int64_t begin, int64_t end) const noexcept {
+    Bytes bytes(cell_, axis().src, begin);
+    for (int64_t x = begin; x < end; ++x) dst[x] = src[bytes.next()];
+  }
+
+  const Schedule& s_;
+  const Kernels& kernels_;
+  int axis_ = -1;
+  Cell cell_;
+  bool whole_ = false;  ///< windows stay inside cells
+  int64_t end_ = 0;     ///< of a cell in src
+  int64_t first_ = 0;   ///< byte of a cell with which the pattern begins
+  int64_t beyond_ = 0;  ///< bytes that windows read beyond those of their block
+  int64_t margin_ = 0;  ///< bytes at both ends of a run whose windows might leave it
+  Pattern pattern_;
+};
+
+}  // namespace
+
+bool run_pattern(const Schedule& s, const Kernels& kernels, const Buffers& buffers,
+                 bool dry) noexcept {
+  if (kernels.stream_pattern[0] == nullptr || s.ndim == 0) return false;
+  if (s.item > Packing::kLongestRow || s.transposes()) return false;
+  if (s.kind == PlaneKind::kSplit || s.kind == PlaneKind::kJoin) return false;
+  static_assert(sizeof(Repetition) <= Tiling::kBufferBytes, "it lies in a buffer");
+  Repetition& repetition = *new (buffers[0]) Repetition(s, kernels);
+  if (!repetition.build()) return false;
+  if (!dry) repetition.run();
+  return true;
+}
+
+}  // namespace dlx
