@@ -68,6 +68,11 @@ class Bytes {
   int64_t at_;
 };
 
+/// Whether rows that lie side by side in src share no line of it, or but few.
+bool has_whole_lines(const Schedule& s) noexcept {
+  return s.kind == PlaneKind::kRows && (s.item % kLine == 0 || s.item >= 2 * kLine);
+}
+
 /// Cells along one axis of a schedule, as a pattern of lines.
 class Repetition {
  public:
@@ -83,6 +88,7 @@ class Repetition {
       if (run_bytes() > Cell::kMost) return false;
       cell_.add(axis());
     }
+    whole_ = cell_.bytes() >= kBlock && cell_.whole();
     return suits() && make_pattern();
   }
 
@@ -107,10 +113,13 @@ class Repetition {
 
   /// Whether runs are long, lie alike in their lines, and share no lines of src.
   bool suits() const noexcept {
-    constexpr int64_t kSparse = 8;
+    constexpr int64_t kSparse = 3;  // times what is taken
+    constexpr int64_t kSparseRows = 1024;
     const int64_t shared = std::gcd(cell_.bytes(), kLine);
-    if (run_bytes() < long_run_bytes()) return false;
-    if (axis().src == 0 || std::llabs(axis().src) > kSparse * cell_.bytes()) return false;
+    const int64_t step = std::llabs(axis().src);
+    const int64_t furthest =
+        has_whole_lines(s_) ? kSparseRows * s_.item : std::max(kSparse * cell_.bytes(), kBlock);
+    if (run_bytes() < long_run_bytes() || step == 0 || step > furthest) return false;
     for (int k = 0; k < axis_; ++k) {
       if (s_.axes[k].dst % shared != 0 || std::llabs(s_.axes[k].src) < kLine) return false;
     }
@@ -121,7 +130,6 @@ class Repetition {
     const int64_t c = cell_.bytes();
     const int64_t period = std::lcm(c, kLine);
     first_ = to_next_line(s_.dst) % std::gcd(c, kLine);
-    whole_ = c >= kBlock && cell_.whole();
     end_ = cell_.end();
     // What windows read beyond a cell is on a page of this one or the next.
     if (!whole_ && std::llabs(axis().src) >= kPage) return false;
@@ -254,7 +262,8 @@ class Repetition {
 bool run_pattern(const Schedule& s, const Kernels& kernels, const Buffers& buffers,
                  bool dry) noexcept {
   if (kernels.stream_pattern[0] == nullptr || s.ndim == 0) return false;
-  if (s.item > Packing::kLongestRow || s.transposes()) return false;
+  if (s.item > Packing::kLongestRow) return false;
+  if (s.transposes() && !has_whole_lines(s)) return false;
   if (s.kind == PlaneKind::kSplit || s.kind == PlaneKind::kJoin) return false;
   static_assert(sizeof(Repetition) <= Tiling::kBufferBytes, "it lies in a buffer");
   Repetition& repetition = *new (buffers[0]) Repetition(s, kernels);

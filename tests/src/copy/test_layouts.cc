@@ -217,7 +217,8 @@ void repeated_cells_are_exact(void**) {
   dlx::tuning().long_row_bytes = 8;
   Choices choices(20261123);
   for (int i = 0; i < 3000; ++i) {
-    const int64_t item = std::vector<int64_t>{1, 2, 3, 4, 6, 8, 12, 16, 40, 64}[choices.below(10)];
+    const int64_t item =
+        std::vector<int64_t>{1, 2, 3, 4, 6, 8, 12, 16, 40, 64, 130}[choices.below(11)];
     std::vector<int64_t> shape = {20 + choices.below(30 + 6000 / item)};
     const int64_t axes = choices.below(4);
     for (int64_t k = 0; k < axes; ++k) shape.push_back(1 + choices.below(5));
