@@ -113,12 +113,12 @@ class Repetition {
 
   /// Whether runs are long, lie alike in their lines, and share no lines of src.
   bool suits() const noexcept {
-    constexpr int64_t kSparse = 3;  // times what is taken
-    constexpr int64_t kSparseRows = 1024;
-    const int64_t shared = std::gcd(cell_.bytes(), kLine);
+    constexpr int64_t kSparseRows = 1024;  // times what is taken
+    const int64_t c = cell_.bytes();
+    const int64_t shared = std::gcd(c, kLine);
     const int64_t step = std::llabs(axis().src);
     const int64_t furthest =
-        has_whole_lines(s_) ? kSparseRows * s_.item : std::max(kSparse * cell_.bytes(), kBlock);
+        has_whole_lines(s_) ? kSparseRows * c : std::max(3 * c, std::min(5 * c, kBlock));
     if (run_bytes() < long_run_bytes() || step == 0 || step > furthest) return false;
     for (int k = 0; k < axis_; ++k) {
       if (s_.axes[k].dst % shared != 0 || std::llabs(s_.axes[k].src) < kLine) return false;
