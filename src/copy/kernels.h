@@ -24,7 +24,7 @@ struct Cells {
   int32_t edge_src;  ///< cells that such 16 bytes may reach beyond those
   int32_t edge_dst;  ///< the same for 16 bytes written
   int8_t from[8];    ///< offset of each byte of a cell
-  bool alternate;    ///< they are every second item, as it is
+  int8_t every;      ///< they are every second or third item, as it is; 0: neither
   Pick pick;         ///< picks from the 16 bytes at `lowest`, lowest bytes first
   Pick pick_up;      ///< the same, moved up to end with byte 15
 };

@@ -209,7 +209,7 @@ bool run_ordered(const Schedule& s, const Kernels& kernels, const Buffers& buffe
                  bool dry) noexcept {
   // Stores narrower than these would leave as slowly from a buffer as straight to dst.
   const bool gaps = s.kind == PlaneKind::kGather && s.item >= 4 && is_dense(s);
-  const bool alternates = s.kind == PlaneKind::kCells && s.cells.alternate;
+  const bool alternates = s.kind == PlaneKind::kCells && s.cells.every == 2;
   const bool rows = is_short_rows(s);
   if (!gaps && !alternates && !rows) return false;
   const Stretch stretch(s);

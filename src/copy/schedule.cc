@@ -31,8 +31,11 @@ bool complete_cells(Cells* cells, int64_t lowest, int64_t highest) noexcept {
   if (count > kReach / cells->dst) count = kReach / cells->dst;
   if (count < 2) return false;
   cells->at_once = static_cast<int32_t>(count);
-  cells->alternate = cells->src == 2 * cells->dst;
-  for (int j = 0; j < cells->dst; ++j) cells->alternate = cells->alternate && cells->from[j] == j;
+  const bool every = cells->src == 2 * cells->dst || cells->src == 3 * cells->dst;
+  cells->every = static_cast<int8_t>(every ? cells->src / cells->dst : 0);
+  for (int j = 0; j < cells->dst; ++j) {
+    if (cells->from[j] != j) cells->every = 0;
+  }
   const int64_t last = (count - 1) * cells->src;
   cells->lowest = static_cast<int32_t>(last < 0 ? lowest + last : lowest);
   const int64_t used = count * cells->dst;
@@ -99,9 +102,9 @@ bool choose_cells(Schedule* s, const Kernels& kernels, int least) noexcept {
     const bool can_gather = taken == 0 && log2_of_item(s->item) >= 0;
     const bool ends_cost = can_gather && s->cells.src < 0 && s->cells.edge_dst > 0;
     int64_t many = ends_cost ? 2 * kManyCells : kManyCells;
-    if (s->cells.alternate) many = kManyAlternate;
+    if (s->cells.every == 2) many = kManyAlternate;
     if (count < 2 * s->cells.at_once || count * s->cells.at_once < many) continue;
-    if (can_gather && s->cells.at_once == 2 && !s->cells.alternate) continue;
+    if (can_gather && s->cells.at_once == 2 && s->cells.every != 2) continue;
     s->kind = PlaneKind::kCells;
     s->item = s->cells.dst;
     s->ndim -= taken;
