@@ -33,10 +33,9 @@ class Cell {
   int64_t bytes() const noexcept { return bytes_; }
   int64_t from(int64_t byte) const noexcept { return from_[byte]; }
 
-  /// Behind the highest byte that is read.
+  /// The lowest byte that is read, and behind the highest.
+  int64_t begin() const noexcept { return *std::min_element(from_, from_ + bytes_); }
   int64_t end() const noexcept { return *std::max_element(from_, from_ + bytes_) + 1; }
-  /// Whether all bytes between the lowest and the highest are read.
-  bool whole() const noexcept { return end() - *std::min_element(from_, from_ + bytes_) == bytes_; }
 
  private:
   int64_t bytes_;
@@ -88,7 +87,6 @@ class Repetition {
       if (run_bytes() > Cell::kMost) return false;
       cell_.add(axis());
     }
-    whole_ = cell_.bytes() >= kBlock && cell_.whole();
     return suits() && make_pattern();
   }
 
@@ -131,6 +129,7 @@ class Repetition {
     const int64_t period = std::lcm(c, kLine);
     first_ = to_next_line(s_.dst) % std::gcd(c, kLine);
     end_ = cell_.end();
+    whole_ = c >= kBlock && end_ - cell_.begin() == c;
     // What windows read beyond a cell is on a page of this one or the next.
     if (!whole_ && std::llabs(axis().src) >= kPage) return false;
     pattern_.lines = period / kLine;
@@ -166,8 +165,10 @@ class Repetition {
       const int64_t at = first + 2 * w;
       uint8_t* const pick = pattern_.pick + at * kBlock;
       std::fill_n(pick, kBlock, kNone);
-      pattern_.offset[at] = pattern_.offset[first];
-      if (left == 0) continue;
+      if (left == 0) {
+        pattern_.offset[at] = pattern_.offset[first];
+        continue;
+      }
       const int64_t lowest = std::min_element(from, from + kBlock) - from;
       int64_t window = std::min(from[lowest], last_window[lowest]);
       if (near) window = std::min(window, behind - kBlock);
@@ -249,7 +250,7 @@ class Repetition {
   const Kernels& kernels_;
   int axis_ = -1;
   Cell cell_;
-  bool whole_ = false;  ///< windows stay inside cells
+  bool whole_ = false;  ///< cells have all bytes between their ends: windows stay inside
   int64_t end_ = 0;     ///< of a cell in src
   int64_t first_ = 0;   ///< byte of a cell with which the pattern begins
   int64_t beyond_ = 0;  ///< bytes that windows read beyond those of their block
@@ -262,7 +263,7 @@ class Repetition {
 bool run_pattern(const Schedule& s, const Kernels& kernels, const Buffers& buffers,
                  bool dry) noexcept {
   if (kernels.stream_pattern[0] == nullptr || s.ndim == 0) return false;
-  if (s.item > Packing::kLongestRow) return false;
+  if (s.item > Cell::kMost) return false;
   if (s.transposes() && !has_whole_lines(s)) return false;
   if (s.kind == PlaneKind::kSplit || s.kind == PlaneKind::kJoin) return false;
   static_assert(sizeof(Repetition) <= Tiling::kBufferBytes, "it lies in a buffer");

@@ -5,26 +5,21 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <csetjmp>
-#include <cstdarg>
-#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <numeric>
 #include <thread>
 #include <vector>
 
+#include "copy_test.h"
 #include "dlx/dlx.h"
 #include "src/copy/copy.h"
 #include "src/copy/cores.h"
 #include "src/copy/tuning.h"
 
-// CMocka needs <csetjmp>, <cstdarg>, <cstddef> and <cstdint> first, and does not say that it is C.
-extern "C" {
-#include <cmocka.h>
-}
-
 namespace {
+
+using dlx_test::Described;
 
 constexpr int64_t kCount = 1000;
 
@@ -109,10 +104,13 @@ void the_pool_survives_fork(void**) {
 
 struct Host {
   int calls = 0;
+  int64_t indices = 0;
 };
 
 void run_in_order(int64_t count, dlx_parallel_task_fn task, void* task_data, void* user_data) {
-  ++static_cast<Host*>(user_data)->calls;
+  Host& host = *static_cast<Host*>(user_data);
+  ++host.calls;
+  host.indices += count;
   for (int64_t index = 0; index < count; ++index) task(task_data, index);
 }
 
@@ -167,7 +165,7 @@ void the_pool_has_an_upper_limit(void**) {
 
 /// How many pieces a copy of int32 to C order from `steps` (elements) is cut into for 4 threads. All
 /// elements have to arrive.
-int64_t pieces_of(std::vector<int64_t> shape, std::vector<int64_t> steps) {
+int64_t pieces_of(const std::vector<int64_t>& shape, const std::vector<int64_t>& steps) {
   int64_t elements = 1;
   int64_t last = 0;
   for (size_t k = 0; k < shape.size(); ++k) {
@@ -177,24 +175,12 @@ int64_t pieces_of(std::vector<int64_t> shape, std::vector<int64_t> steps) {
   std::vector<int32_t> src(static_cast<size_t>(last + 1));
   std::iota(src.begin(), src.end(), 1);
   std::vector<int32_t> dst(static_cast<size_t>(elements));
-  DLTensor from{};
-  from.data = src.data();
-  from.device = {kDLCPU, 0};
-  from.ndim = static_cast<int32_t>(shape.size());
-  from.dtype = {kDLInt, 32, 1};
-  from.shape = shape.data();
-  from.strides = steps.data();
-  DLTensor to = from;
-  to.data = dst.data();
-  to.strides = nullptr;
-  int64_t pieces = 0;
-  const auto count = [](int64_t n, dlx_parallel_task_fn task, void* data, void* user_data) {
-    *static_cast<int64_t*>(user_data) = n;
-    for (int64_t index = 0; index < n; ++index) task(data, index);
-  };
+  const Described from(src.data(), shape, steps);
+  const Described to(dst.data(), shape);
+  Host host;
   dlx::set_num_threads(4);
-  dlx::set_parallel_for(count, &pieces);
-  dlx::copy_tensor(to, false, from, false);
+  dlx::set_parallel_for(run_in_order, &host);
+  dlx::copy_tensor(to.tensor, false, from.tensor, false);
   dlx::set_parallel_for(nullptr, nullptr);
   dlx::set_num_threads(0);
   int64_t wrong = 0;
@@ -207,7 +193,7 @@ int64_t pieces_of(std::vector<int64_t> shape, std::vector<int64_t> steps) {
     wrong += dst[static_cast<size_t>(i)] != from_first + 1;
   }
   assert_int_equal(wrong, 0);
-  return pieces;
+  return host.indices;
 }
 
 // Whatever its axes are, a large copy has work for all threads: two pieces for each at least.
