@@ -177,6 +177,8 @@ PlaneKind choose_kind(const Schedule& s) noexcept {
   const bool narrow_u = u.extent * s.item < 16;
   const bool narrow_v = v.extent * s.item < 16;
   if (has_long_fills(s)) return PlaneKind::kGather;
+  // Blocks of two by two would do the one in the middle twice.
+  if (s.item == 8 && u.extent == 3 && v.extent >= 64) return PlaneKind::kGather;
   if (!narrow_u && !narrow_v) return PlaneKind::kTranspose;
   if (narrow_v && !narrow_u && u.src > 0 && u.src <= 4096) return PlaneKind::kSplit;
   if (narrow_u && !narrow_v && v.dst >= u.extent * s.item && v.src > 0) return PlaneKind::kJoin;

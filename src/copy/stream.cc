@@ -241,8 +241,9 @@ bool runs_stream_alone(const Schedule& s) noexcept {
 }
 
 /// Whether planes are small matrices, one after the other, which are arranged in registers, or a few
-/// items that nothing arranges: the way by a buffer would cost more than it saves.
-bool needs_no_buffer(const Schedule& s) noexcept {
+/// items that nothing arranges: the way by a buffer would cost more than it saves. `cached`: splits
+/// are better written through the caches.
+bool needs_no_buffer(const Schedule& s, bool cached) noexcept {
   constexpr int64_t kNear = 2048;     // bytes
   constexpr int64_t kFew = 32;        // items
   constexpr int64_t kFewStreams = 8;  // that the processor fetches ahead side by side
@@ -252,7 +253,12 @@ bool needs_no_buffer(const Schedule& s) noexcept {
   const CopyAxis& v = s.axes[s.v];
   const bool near = u.extent <= kFewStreams || u.extent * std::llabs(u.src) <= kNear;
   if (near && v.extent * v.dst <= kNear) return true;
-  if (s.item >= 8 && u.extent == 2 && s.kind == PlaneKind::kTranspose) return true;  // two streams
+  if (s.item >= 8 && s.kind == PlaneKind::kTranspose) {  // splits and joins of large items
+    const int64_t cell = u.extent * s.item;
+    if (u.extent == 2 || (cell <= kLine && (cell % 32 == 0 || v.src < 0))) return true;
+    const bool splits = v.extent <= 16 && std::llabs(u.src) <= 4 * kLine && cell >= kNear;
+    if (cached && splits) return true;
+  }
   // Streams that a first-level cache holds: none of their lines is read twice in the order of dst.
   if (s.kind == PlaneKind::kGather && u.extent <= std::min(kSomeStreams, rows_cached(u.src))) {
     return true;
@@ -317,8 +323,9 @@ const char* run_streamed(const Schedule& schedule, const Kernels& kernels, bool 
   if (run_ordered(schedule, kernels, buffers, dry)) return "streamed in order";
   // In the order of dst, the processor reads and writes best without help.
   const bool splits = schedule.kind == PlaneKind::kSplit;
-  const bool in_order = splits ? alone && !kernels.line_registers : !schedule.transposes();
-  if (in_order || needs_no_buffer(schedule)) return nullptr;
+  const bool cached = alone && !kernels.line_registers;
+  const bool in_order = splits ? cached : !schedule.transposes();
+  if (in_order || needs_no_buffer(schedule, cached)) return nullptr;
   if (const char* how = run_strips(schedule, kernels, buffers, dry)) return how;
   Tiling tiling;
   if (!tiling.build(schedule)) return nullptr;
