@@ -5,11 +5,12 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "src/copy/by_table.h"
-#include "src/copy/folded.h"
+#include "src/copy/buffers.h"
+#include "src/copy/in_order.h"
 #include "src/copy/kernels.h"
 #include "src/copy/lines.h"
 #include "src/copy/loops.h"
+#include "src/copy/relayed.h"
 #include "src/copy/schedule.h"
 #include "src/copy/stream.h"
 #include "src/copy/threads.h"
@@ -27,40 +28,6 @@ int64_t threads_for(int64_t bytes) noexcept {
   return enough > 0 && bytes / enough < usable ? bytes / enough : usable;
 }
 
-/// Plane after plane, straight from src to dst.
-void run_direct(const Schedule& s, const Kernels& kernels) noexcept {
-  const CopyAxis& u = s.u >= 0 ? s.axes[s.u] : kNoAxis;
-  const CopyAxis& v = s.v >= 0 ? s.axes[s.v] : kNoAxis;
-  Plane plane = {s.dst, u.dst, v.dst, s.src, u.src, v.src, u.extent, v.extent};
-  if (s.ndim <= 2) return copy_plane(s, kernels, plane);
-  Loops loops;
-  loops.add_others(s, [&](int axis) { return axis == s.u || axis == s.v; });
-  if (s.by_items() || s.kind == PlaneKind::kRows) {
-    const ItemPlanes planes(s, kernels, plane);
-    loops.each(s.dst, s.src, [&](char* dst, const char* src) { planes.copy(dst, src); });
-    return;
-  }
-  if (s.kind != PlaneKind::kTranspose || s.staged || v.src < 0) {
-    loops.each(s.dst, s.src, [&](char* dst, const char* src) {
-      plane.dst = dst;
-      plane.src = src;
-      copy_plane(s, kernels, plane);
-    });
-    return;
-  }
-  // Planes may be a few registers large: nothing between the loops and the kernel.
-  Kernels::Transpose* const transpose = kernels.transpose[s.log_item];
-  loops.each(s.dst, s.src, [&](char* dst, const char* src) {
-    transpose(dst, v.dst, src, u.src, u.extent, v.extent);
-  });
-}
-
-/// Whether rows are of one and the same item, and long enough for the order of dst.
-bool has_constant_rows(const Schedule& s) noexcept {
-  constexpr int64_t kMany = 16;
-  return s.fills() && (s.axes[s.u].extent >= kMany || s.axes[s.u].extent * s.item >= kLine);
-}
-
 /// Whether dst is nearly all that memory sees of a large copy: rows that are copied again and
 /// again, or items that a second-level cache holds.
 bool only_writes(const Schedule& s) noexcept {
@@ -73,17 +40,6 @@ bool only_writes(const Schedule& s) noexcept {
   // Small items are arranged faster in registers, where there is a kernel for it.
   const bool by_items = s.by_items() || (s.kind == PlaneKind::kTranspose && s.item >= 8);
   return bytes <= kCached && by_items;
-}
-
-/// In the order of dst, and through the caches: what is written may as well stay there, in part.
-void write_in_order(const Schedule& s, const Kernels& kernels) noexcept {
-  const CopyAxis& u = s.ndim > 0 ? s.axes[s.ndim - 1] : kNoAxis;
-  const CopyAxis& v = s.ndim > 1 ? s.axes[s.ndim - 2] : kNoAxis;
-  Loops loops;
-  for (int k = s.ndim - 3; k >= 0; --k) loops.add(s.axes[k]);
-  const ItemPlanes planes(s, kernels,
-                          {s.dst, u.dst, v.dst, s.src, u.src, v.src, u.extent, v.extent});
-  loops.each(s.dst, s.src, [&](char* dst, const char* src) { planes.copy(dst, src); });
 }
 
 constexpr int64_t kRunsCached = 256 << 10;  // bytes
@@ -154,7 +110,11 @@ const char* run_schedule(const Schedule& s, const Kernels& set, Traffic traffic,
   const char* const way =
       streamed ? run_streamed(s, set, traffic == Traffic::kStreamed, dry) : nullptr;
   if (way != nullptr) return way;
-  if (!dry && !run_folded(s, set) && !run_by_table(s, streamed)) run_direct(s, set);
+  if (!streamed && is_relayed(s, false)) {
+    const Buffers buffers;
+    if (buffers.exist() && run_relayed(s, set, buffers, false, dry)) return "by way of a buffer";
+  }
+  if (!dry) run_cached(s, set, streamed);
   return kInOrder;
 }
 
@@ -315,10 +275,9 @@ size_t describe_execution(const CopyPlan& plan, char* buffer, size_t capacity) n
     text.add("; runs of %lld bytes arranged once along loop %d", static_cast<long long>(run), axis);
   }
   const bool parallel = bytes >= tuning().parallel_bytes && num_threads() > 1;
-  if (bytes >= tuning().stream_bytes) {
-    const Traffic traffic = parallel ? Traffic::kShared : Traffic::kStreamed;
-    text.add("; %s", run_schedule(s, set, traffic, true));
-  }
+  const Traffic large = parallel ? Traffic::kShared : Traffic::kStreamed;
+  const Traffic traffic = bytes >= tuning().stream_bytes ? large : Traffic::kCached;
+  text.add("; %s", run_schedule(s, set, traffic, true));
   text.add("; %d thread%s", parallel ? static_cast<int>(threads_for(bytes)) : 1,
            parallel ? "s" : "");
   return text.length();

@@ -159,6 +159,15 @@ CopyPlan::CopyPlan(const DLTensor& dst, const DLTensor& src, const CopyItem& ite
   fuse();
 }
 
+CopyPlan::CopyPlan(char* dst, const char* src, int64_t item, const CopyAxis* axes,
+                   int ndim) noexcept
+    : item_(item), dst_(dst), src_(src) {
+  for (int k = 0; k < ndim; ++k) {
+    if (axes[k].extent > 1) add_axis(axes[k].extent, axes[k].dst, axes[k].src);
+  }
+  fuse();
+}
+
 CopyPlan CopyPlan::part(int axis, int64_t first, int64_t extent) const noexcept {
   CopyPlan plan(*this);
   plan.dst_ += first * axes_[axis].dst;

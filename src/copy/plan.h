@@ -47,6 +47,9 @@ class CopyPlan {
   /// Throws Error(INVALID_ARGUMENT): shapes differ, a size overflows, dst repeats an element.
   CopyPlan(const DLTensor& dst, const DLTensor& src, const CopyItem& item);
 
+  /// The nest of those axes, in any order, with items of so many bytes. None overlap in dst.
+  CopyPlan(char* dst, const char* src, int64_t item, const CopyAxis* axes, int ndim) noexcept;
+
   bool empty() const noexcept { return empty_; }
   int ndim() const noexcept { return ndim_; }
   const CopyAxis& axis(int k) const noexcept { return axes_[k]; }

@@ -57,6 +57,9 @@ struct Schedule {
   bool folded() const noexcept { return u_count > 1 || v_count > 1; }
   bool along_v(int axis) const noexcept;
 
+  /// What caches hold anyway: loops go in the order of the other.
+  enum Held { kNeither, kDst, kSrc } held = kNeither;
+
   char* dst = nullptr;
   const char* src = nullptr;
   int log_group = 0;    ///< of split and join

@@ -9,6 +9,7 @@
 #include "src/copy/loops.h"
 #include "src/copy/ordered.h"
 #include "src/copy/pattern.h"
+#include "src/copy/relayed.h"
 #include "src/copy/strips.h"
 #include "src/copy/tile_io.h"
 #include "src/copy/tiles.h"
@@ -321,6 +322,9 @@ const char* run_streamed(const Schedule& schedule, const Kernels& kernels, bool 
   if (run_pattern(schedule, kernels, buffers, dry)) return "patterns streamed";
   if (run_turned(schedule, kernels, buffers, dry)) return "rows streamed from their end";
   if (run_ordered(schedule, kernels, buffers, dry)) return "streamed in order";
+  if (is_relayed(schedule, true) && run_relayed(schedule, kernels, buffers, true, dry)) {
+    return "by way of a buffer";
+  }
   // In the order of dst, the processor reads and writes best without help.
   const bool splits = schedule.kind == PlaneKind::kSplit;
   const bool cached = alone && !kernels.line_registers;

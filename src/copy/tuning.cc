@@ -32,6 +32,8 @@ Tuning for_this_machine() noexcept {
                    {256, 512, 512, 512, 1024},
                    {64, 128, 128, 128, 128},
                    cache_sets(),
+                   128 << 10,
+                   96 << 10,
                    512};
   if (!kernels().line_registers) {
     values.tile_bytes = 32 << 10;

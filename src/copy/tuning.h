@@ -16,6 +16,8 @@ struct Tuning {
   int64_t staged_dst_bytes[5];  ///< the same where rows are copied together first
   int64_t staged_src_bytes[5];
   int64_t cache_sets;      ///< of the second-level cache, each of eight lines
+  int64_t relay_bytes;     ///< copies from here on may go by way of a buffer,
+  int64_t relay_tile;      ///< so many bytes at a time
   int64_t long_row_bytes;  ///< rows of dst from here on are written line by line, without tiles
 };
 

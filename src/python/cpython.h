@@ -151,7 +151,7 @@ extern Api api;
 
 /// Looks everything up in the library that `object_type` (builtins.object) lies in.
 /// Throws Error(UNAVAILABLE) naming what is missing.
-void load_api(PyObject* object_type);
+[[gnu::cold]] void load_api(PyObject* object_type);
 
 }  // namespace dlx::py
 

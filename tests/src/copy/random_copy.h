@@ -134,6 +134,10 @@ class RandomTuning {
       for (int64_t& bytes : tuning.staged_dst_bytes) bytes = 128 << choices.below(5);
       for (int64_t& bytes : tuning.staged_src_bytes) bytes = 16 << choices.below(7);
     }
+    if (choices.one_in(2)) {
+      tuning.relay_bytes = 0;
+      tuning.relay_tile = 64 << choices.below(8);
+    }
     if (choices.one_in(4)) tuning.parallel_bytes = 0;
   }
   ~RandomTuning() { dlx::tuning() = before_; }

@@ -311,6 +311,52 @@ void rows_of_one_item_are_exact(void**) {
   dlx::tuning() = before;
 }
 
+// Items that lie apart on both sides, or in descending order, go by way of a buffer, in boxes of any
+// size: whole ones and what is left over, with and without streaming.
+void what_goes_by_way_of_a_buffer_is_exact(void**) {
+  struct Layout {
+    std::vector<int64_t> shape;
+    std::vector<int64_t> src_steps;
+  };
+  const Layout layouts[] = {
+      {{70, 90}, {2, 200}},                          // [:, ::2].T
+      {{70, 90}, {-3, 211}},                         // [:, ::-3].T
+      {{3, 40, 50, 3}, {6000, 50, -1, 2000}},        // a flip, channels last
+      {{3, 20, 25, 8}, {8000, 80, 2, 1000}},         // every second row and column of it
+      {{2, 64, 30, 30}, {115200, 2, 3840, 128}},     // [..., ::2], channels first
+      {{6, 3, 5, 16, 16}, {16, 7680, 1536, 96, 1}},  // patches of an image
+      {{4, 5, 16, 16, 3}, {3840, 48, 240, 3, 1}},    // the same
+      {{5, 4, 3, 16, 16}, {48, 3840, 1, 240, 3}},    // the same, channels first in each
+      {{2, 60, 5, 7, 3}, {0, 2, -600, 120, 9000}},   // repeated, too
+      {{11, 3, 101, 5}, {1515, -505, -5, 16665}},    // joined, backwards
+  };
+  const dlx::Tuning before = dlx::tuning();
+  dlx::tuning().relay_bytes = 0;
+  int relayed = 0;
+  for (const int64_t threshold : {int64_t{0}, INT64_MAX}) {
+    dlx::tuning().stream_bytes = threshold;
+    for (const int64_t tile : {int64_t{300}, int64_t{5000}, before.relay_tile}) {
+      dlx::tuning().relay_tile = tile;
+      for (const Layout& layout : layouts) {
+        for (const int64_t item : {1, 2, 3, 4, 8}) {
+          check_layout(layout.shape, compact(layout.shape), layout.src_steps, item, item);
+          char text[1024];
+          // They are not read, and need not exist.
+          void* const to = reinterpret_cast<void*>(uintptr_t{1} << 40);
+          void* const from = reinterpret_cast<void*>(uintptr_t{1} << 41);
+          const DLDataType dtype = {kDLUInt, 8, static_cast<uint16_t>(item)};
+          dlx::describe_copy(Described(to, layout.shape, {}, dtype).tensor,
+                             Described(from, layout.shape, layout.src_steps, dtype).tensor, text,
+                             sizeof text);
+          relayed += std::strstr(text, "by way of a buffer") != nullptr ? 1 : 0;
+        }
+      }
+    }
+  }
+  assert_true(relayed > 0);
+  dlx::tuning() = before;
+}
+
 // Pairs of small elements travel as one item; a third axis leads to places that are no multiples of
 // such an item.
 void planes_that_begin_inside_items_are_exact(void**) {
@@ -361,6 +407,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(lines_of_axes_in_both_directions_are_exact),
       cmocka_unit_test(short_rows_are_exact),
       cmocka_unit_test(rows_of_one_item_are_exact),
+      cmocka_unit_test(what_goes_by_way_of_a_buffer_is_exact),
       cmocka_unit_test(planes_that_begin_inside_items_are_exact),
   };
   if (argc > 1 && std::strcmp(argv[1], "--layouts") == 0) {

@@ -1,0 +1,60 @@
+#include "src/copy/in_order.h"
+
+#include "src/copy/by_table.h"
+#include "src/copy/folded.h"
+#include "src/copy/lines.h"
+#include "src/copy/loops.h"
+
+namespace dlx {
+namespace {
+
+/// Plane after plane, straight from src to dst.
+void run_direct(const Schedule& s, const Kernels& kernels) noexcept {
+  const CopyAxis& u = s.u >= 0 ? s.axes[s.u] : kNoAxis;
+  const CopyAxis& v = s.v >= 0 ? s.axes[s.v] : kNoAxis;
+  Plane plane = {s.dst, u.dst, v.dst, s.src, u.src, v.src, u.extent, v.extent};
+  if (s.ndim <= 2) return copy_plane(s, kernels, plane);
+  Loops loops;
+  loops.add_others(s, [&](int axis) { return axis == s.u || axis == s.v; });
+  if (s.by_items() || s.kind == PlaneKind::kRows) {
+    const ItemPlanes planes(s, kernels, plane);
+    loops.each(s.dst, s.src, [&](char* dst, const char* src) { planes.copy(dst, src); });
+    return;
+  }
+  if (s.kind != PlaneKind::kTranspose || s.staged || v.src < 0) {
+    loops.each(s.dst, s.src, [&](char* dst, const char* src) {
+      plane.dst = dst;
+      plane.src = src;
+      copy_plane(s, kernels, plane);
+    });
+    return;
+  }
+  // Planes may be a few registers large: nothing between the loops and the kernel.
+  Kernels::Transpose* const transpose = kernels.transpose[s.log_item];
+  loops.each(s.dst, s.src, [&](char* dst, const char* src) {
+    transpose(dst, v.dst, src, u.src, u.extent, v.extent);
+  });
+}
+
+}  // namespace
+
+bool has_constant_rows(const Schedule& s) noexcept {
+  constexpr int64_t kMany = 16;
+  return s.fills() && (s.axes[s.u].extent >= kMany || s.axes[s.u].extent * s.item >= kLine);
+}
+
+void write_in_order(const Schedule& s, const Kernels& kernels) noexcept {
+  const CopyAxis& u = s.ndim > 0 ? s.axes[s.ndim - 1] : kNoAxis;
+  const CopyAxis& v = s.ndim > 1 ? s.axes[s.ndim - 2] : kNoAxis;
+  Loops loops;
+  for (int k = s.ndim - 3; k >= 0; --k) loops.add(s.axes[k]);
+  const ItemPlanes planes(s, kernels,
+                          {s.dst, u.dst, v.dst, s.src, u.src, v.src, u.extent, v.extent});
+  loops.each(s.dst, s.src, [&](char* dst, const char* src) { planes.copy(dst, src); });
+}
+
+void run_cached(const Schedule& s, const Kernels& kernels, bool fetch) noexcept {
+  if (!run_folded(s, kernels) && !run_by_table(s, fetch)) run_direct(s, kernels);
+}
+
+}  // namespace dlx
