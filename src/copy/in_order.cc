@@ -54,6 +54,7 @@ void write_in_order(const Schedule& s, const Kernels& kernels) noexcept {
 }
 
 void run_cached(const Schedule& s, const Kernels& kernels, bool fetch) noexcept {
+  if (has_constant_rows(s)) return write_in_order(s, kernels);
   if (!run_folded(s, kernels) && !run_by_table(s, fetch)) run_direct(s, kernels);
 }
 

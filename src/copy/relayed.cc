@@ -110,11 +110,11 @@ class Relay {
       if (whole) {
         whole_in.src = src + (source(at, extent) - s_.src);
         whole_out.dst = dst + (destination(at, extent) - s_.dst);
-        copy(whole_in, kernels);
-        copy(whole_out, kernels);
+        run_cached(whole_in, kernels, false);
+        run_cached(whole_out, kernels, false);
       } else {
-        copy(read(at, extent, step_, kernels), kernels);
-        copy(write(at, extent, step_, kernels), kernels);
+        run_cached(read(at, extent, step_, kernels), kernels, false);
+        run_cached(write(at, extent, step_, kernels), kernels, false);
       }
     } while (advance(at));
   }
@@ -170,6 +170,8 @@ class Relay {
     for (int i = 0; i < near_; ++i) bytes *= extent_[by_source_[i]];
     return bytes;
   }
+
+  // What is called in several places, once for each box, is not inlined: that would double the code.
 
   /// Of the lines of src that a box has items in, about.
   [[gnu::noinline]] int64_t in_lines() const noexcept {
@@ -295,14 +297,6 @@ class Relay {
     loops.each(buffer_, src, [&](char*, const char* from) {
       for (int64_t i = 0; i < span; i += kLine) (void)*static_cast<const volatile char*>(from + i);
     });
-  }
-
-  static void copy(const Schedule& s, const Kernels& kernels) noexcept {
-    if (has_constant_rows(s)) {
-      write_in_order(s, kernels);
-    } else {
-      run_cached(s, kernels, false);
-    }
   }
 
   const Schedule& s_;

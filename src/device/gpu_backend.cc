@@ -267,10 +267,10 @@ void GpuBackend::enable_peer(const GpuPlace& place, int32_t peer) {
   Device& own = devices_[place.id];
   std::lock_guard<std::mutex> lock(own.mutex);
   if (own.peers.empty()) own.peers.resize(static_cast<size_t>(count_));
-  if (own.peers[static_cast<size_t>(peer)] != 0) return;
+  if (own.peers[static_cast<size_t>(peer)]) return;
   GpuScope scope(driver_, place);
   driver_.enable_peer(driver_.primary(peer));
-  own.peers[static_cast<size_t>(peer)] = 1;
+  own.peers[static_cast<size_t>(peer)] = true;
 }
 
 const GpuBackend::Kernels* GpuBackend::load_kernels(int32_t id, std::string* why_not) {

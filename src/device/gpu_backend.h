@@ -78,8 +78,8 @@ class GpuBackend : public Backend {
     bool asked_for_pool = false;
     void* pool = nullptr;
     std::atomic<const Kernels*> kernels{nullptr};
-    std::string no_kernels;  ///< why there are none; "": there are, or nobody asked
-    std::vector<int> peers;  ///< 1: tried to enable
+    std::string no_kernels;   ///< why there are none; "": there are, or nobody asked
+    std::vector<bool> peers;  ///< tried to enable
   };
 
   void open();
