@@ -8,6 +8,18 @@
 namespace dlx {
 namespace {
 
+void copy_each(const ItemPlanes& planes, const Loops& loops, const Schedule& s) noexcept {
+  if (!planes.ask_ahead()) {
+    loops.each(s.dst, s.src, [&](char* dst, const char* src) { planes.copy(dst, src); });
+    return;
+  }
+  loops.each_with_next(s.dst, s.src,
+                       [&](char* dst, const char* src, const char* next_dst, const char* next_src) {
+                         planes.ask_for(next_dst, dst, next_src, src);
+                         planes.copy(dst, src);
+                       });
+}
+
 /// Plane after plane, straight from src to dst.
 void run_direct(const Schedule& s, const Kernels& kernels) noexcept {
   const CopyAxis& u = s.u >= 0 ? s.axes[s.u] : kNoAxis;
@@ -18,7 +30,7 @@ void run_direct(const Schedule& s, const Kernels& kernels) noexcept {
   loops.add_others(s, [&](int axis) { return axis == s.u || axis == s.v; });
   if (s.by_items() || s.kind == PlaneKind::kRows) {
     const ItemPlanes planes(s, kernels, plane);
-    loops.each(s.dst, s.src, [&](char* dst, const char* src) { planes.copy(dst, src); });
+    copy_each(planes, loops, s);
     return;
   }
   if (s.kind != PlaneKind::kTranspose || s.staged || v.src < 0) {
@@ -50,7 +62,7 @@ void write_in_order(const Schedule& s, const Kernels& kernels) noexcept {
   for (int k = s.ndim - 3; k >= 0; --k) loops.add(s.axes[k]);
   const ItemPlanes planes(s, kernels,
                           {s.dst, u.dst, v.dst, s.src, u.src, v.src, u.extent, v.extent});
-  loops.each(s.dst, s.src, [&](char* dst, const char* src) { planes.copy(dst, src); });
+  copy_each(planes, loops, s);
 }
 
 void run_cached(const Schedule& s, const Kernels& kernels, bool fetch) noexcept {

@@ -187,8 +187,8 @@ struct Kernels {
   /// one for each v.
   Regroup* split[4][4];
 
-  /// The same where nu * W < 16 and `dv` is nu * W. `pick` sorts units of 2^g items, one for each
-  /// u, into 2^g cells.
+  /// The same where nu * W < 16, and 2^g cells of `dv` bytes lie within 16. What is in dst between
+  /// cells is overwritten. `pick` sorts units of 2^g items, one for each u, into 2^g cells.
   Regroup* join[4][4];
 
   /// NULL where it would not pay. Transposes a strip. With registers of a line its last chunk is

@@ -17,9 +17,13 @@ inline int64_t inside_line(const char* p) noexcept {
 /// Bytes from p to the next beginning of a line; 0 if p is one.
 inline int64_t to_next_line(const char* p) noexcept { return (kLine - inside_line(p)) % kLine; }
 
+/// Asks for lines. Inlined, or GCC takes it for a function without effect.
+__attribute__((always_inline)) inline void fetch_lines(const char* from, int64_t bytes) noexcept {
+  for (int64_t i = 0; i < bytes; i += kLine) __builtin_prefetch(from + i);
+}
+
 /// Asks for the lines of dst that columns of `bytes` share with others where they begin or end, long
-/// before they are written: a store that waits for its line holds up all that follow. Inlined, or GCC
-/// takes it for a function without effect.
+/// before they are written: a store that waits for its line holds up all that follow. Inlined, too.
 __attribute__((always_inline)) inline void fetch_edges(const char* dst, const int64_t* column,
                                                        int64_t n, int64_t bytes, bool begins,
                                                        bool ends) noexcept {

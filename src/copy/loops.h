@@ -31,22 +31,35 @@ class Loops {
   /// Calls run(dst, src) at each place, the loop added first being the innermost.
   template <class Run>
   void each(char* dst, const char* src, const Run& run) const noexcept {
+    each_with_next(dst, src,
+                   [&](char* to, const char* from, char*, const char*) { run(to, from); });
+  }
+
+  /// The same, with the place that comes next: after the last one, the first.
+  template <class Run>
+  void each_with_next(char* dst, const char* src, const Run& run) const noexcept {
     const int count = count_;
     int64_t index[CopyPlan::kMaxAxes];
     for (int i = 0; i < count; ++i) index[i] = 0;
     for (;;) {
-      run(dst, src);
+      char* next_dst = dst;
+      const char* next_src = src;
       int i = 0;
       for (; i < count; ++i) {
         const CopyAxis& axis = axes_[i];
-        dst += axis.dst;
-        src += axis.src;
-        if (++index[i] < axis.extent) break;
-        dst -= axis.dst * axis.extent;
-        src -= axis.src * axis.extent;
+        if (++index[i] < axis.extent) {
+          next_dst += axis.dst;
+          next_src += axis.src;
+          break;
+        }
+        next_dst -= axis.dst * (axis.extent - 1);
+        next_src -= axis.src * (axis.extent - 1);
         index[i] = 0;
       }
+      run(dst, src, next_dst, next_src);
       if (i == count) return;
+      dst = next_dst;
+      src = next_src;
     }
   }
 

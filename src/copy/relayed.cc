@@ -29,6 +29,8 @@ double cost(const Schedule& s, double far) noexcept {
   constexpr double kTurn = 1;       // of a row that runs backwards
   constexpr double kMove = 0.4;     // of one item
   constexpr double kRow = 3;
+  constexpr double kAgain = 2.5;
+  constexpr int64_t kFewLines = 32;
   const auto item = static_cast<double>(s.item);
   if (s.ndim == 0) return kPerByte;
   const CopyAxis& u = s.axes[s.u];
@@ -47,7 +49,8 @@ double cost(const Schedule& s, double far) noexcept {
       if (u.src == -s.item) return kPermute / 16 + kTurn / row;
       const CopyAxis& along = u.extent < v.extent ? v : u;  // see ItemPlanes
       const bool near = std::llabs(along.src) < kLine && along.dst < kLine;
-      const double each = kMove + (near ? 0 : far);
+      const bool crowded = rows_cached(along.src) < kFewLines;  // each line is read several times
+      const double each = kMove + (near ? 0 : crowded ? kAgain * far : far);
       return each / item + kRow / (item * static_cast<double>(along.extent));
     }
   }
@@ -137,13 +140,14 @@ class Relay {
     constexpr int64_t kRun = 512;  // bytes
     const int64_t most = tuning().relay_tile;
     for (int k = 0; k < s_.ndim; ++k) extent_[k] = 1;
-    int64_t run = s_.item;
-    for (int k = s_.ndim - 1; k >= 0 && s_.axes[k].dst == run && run <= kRun / 2; --k) {
-      extent_[k] = even(s_.axes[k].extent, divide_up(kRun, run));
-      if (extent_[k] < s_.axes[k].extent) break;
-      run *= extent_[k];
-    }
     int64_t span = 0;
+    for (int k = s_.ndim - 1; k >= 0 && span <= kRun / 2; --k) {
+      const CopyAxis& axis = s_.axes[k];
+      extent_[k] = even(axis.extent, divide_up(kRun, axis.dst));
+      if (extent_[k] < axis.extent) break;
+      span = axis.extent * axis.dst;
+    }
+    span = 0;
     for (int i = 0; i < near_ && span <= kRun / 2; ++i) {
       const CopyAxis& axis = s_.axes[by_source_[i]];
       const int64_t step = std::llabs(axis.src);

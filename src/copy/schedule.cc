@@ -196,6 +196,13 @@ bool rows_collide(int64_t step, int64_t rows) noexcept {
   return false;
 }
 
+/// What cells are put together in that are to go apart: whole registers hold as many as before.
+int64_t padded(int64_t cell) noexcept {
+  int64_t bytes = 1;
+  while (bytes < cell) bytes *= 2;
+  return bytes;
+}
+
 /// How many cells of a split or join one register takes, and where their bytes go. `cell` is the
 /// step from one cell to the next, `items` of `item` bytes are wanted of each.
 void choose_group(Schedule* s, int64_t cell, int64_t items, bool split) noexcept {
@@ -243,7 +250,11 @@ Schedule::Schedule(const CopyPlan& plan, const Kernels& kernels) noexcept
   }
   if (!can_permute) return;
   if (kind == PlaneKind::kSplit) choose_group(this, axes[u].src, axes[v].extent, true);
-  if (kind == PlaneKind::kJoin) choose_group(this, axes[u].extent * item, axes[u].extent, false);
+  if (kind == PlaneKind::kJoin) {
+    const int64_t cell = axes[u].extent * item;
+    const bool apart = axes[v].dst != cell;
+    choose_group(this, apart ? padded(cell) : cell, axes[u].extent, false);
+  }
 }
 
 bool Schedule::along_v(int axis) const noexcept {
@@ -333,19 +344,22 @@ void join_apart(const Schedule& s, const Kernels& kernels, const Plane& p) noexc
   constexpr int64_t kBytes = 2048;
   alignas(64) char buffer[kBytes];
   const int64_t cell = p.nu * s.item;
+  const int64_t pitch = padded(cell);
   Cells cells;
-  cells.dst = cells.src = static_cast<int32_t>(cell);
+  cells.dst = static_cast<int32_t>(cell);
+  cells.src = static_cast<int32_t>(pitch);
   for (int b = 0; b < 8; ++b) cells.from[b] = static_cast<int8_t>(b);
   const bool masked =
       kernels.cells_apart != nullptr && p.dv <= 8 && complete_cells(&cells, 0, cell);
-  for (int64_t v = 0; v < p.nv; v += kBytes / cell) {
-    const int64_t nv = p.nv - v < kBytes / cell ? p.nv - v : kBytes / cell;
+  for (int64_t v = 0; v < p.nv; v += kBytes / pitch) {
+    const int64_t nv = std::min(p.nv - v, kBytes / pitch);
     char* const dst = p.dst + v * p.dv;
-    kernels.join[s.log_item][s.log_group](buffer, cell, p.src + v * s.item, p.su, p.nu, nv, s.pick);
+    kernels.join[s.log_item][s.log_group](buffer, pitch, p.src + v * s.item, p.su, p.nu, nv,
+                                          s.pick);
     if (masked) {
       kernels.cells_apart(dst, p.dv, buffer, nv, cells);
     } else {
-      kernels.rows(dst, p.dv, buffer, cell, cell, nv);
+      kernels.rows(dst, p.dv, buffer, pitch, cell, nv);
     }
   }
 }
@@ -397,6 +411,34 @@ ItemPlanes::ItemPlanes(const Schedule& schedule, const Kernels& kernels,
     at_once_ = kBytesAtOnce / std::max<int64_t>(bytes, 1);
     if (again) at_once_ = std::min(at_once_, rows_cached(p.du));
   }
+  if (p.du != item_) written_ = rows_of(p.du, p.dv);
+  read_ = rows_of(p.su, p.sv);
+}
+
+ItemPlanes::Rows ItemPlanes::rows_of(int64_t along, int64_t across) const noexcept {
+  constexpr int64_t kLongest = 4096;  // bytes
+  const int64_t bytes = std::min(at_once_, shape_.nu) * std::llabs(along);
+  const bool together = along != 0 && 2 * std::llabs(along) < kLine && bytes <= kLongest;
+  return {along, across, together && std::llabs(across) > bytes + 2 * kLine, together};
+}
+
+inline void ItemPlanes::Rows::ask(const char* row, int64_t n) const noexcept {
+  const int64_t bytes = n * std::llabs(along);
+  fetch_lines(along < 0 ? row - bytes : row, bytes);
+}
+
+void ItemPlanes::ask_for(const char* next_to, const char* to, const char* next_from,
+                         const char* from) const noexcept {
+  const int64_t many = std::min(kAhead, shape_.nv);
+  const int64_t n = std::min(at_once_, shape_.nu);
+  const auto ask = [&](const Rows& rows, const char* next,
+                       const char* now) __attribute__((always_inline)) {
+    const int64_t plane = shape_.nv * std::llabs(rows.across) + n * std::llabs(rows.along);
+    if (!rows.together || std::llabs(next - now) <= plane + kLine) return;
+    for (int64_t v = 0; v < many; ++v) rows.ask(next + v * rows.across, n);
+  };
+  ask(written_, next_to, to);
+  ask(read_, next_from, from);
 }
 
 void ItemPlanes::copy(char* to, const char* from) const noexcept {
@@ -414,6 +456,10 @@ void ItemPlanes::copy(char* to, const char* from) const noexcept {
     for (int64_t v = 0; v < p.nv; ++v) {
       char* const dst = to + u * p.du + v * p.dv;
       const char* const src = from + u * p.su + v * p.sv;
+      if (v + kAhead < p.nv) {
+        if (written_.apart) written_.ask(dst + kAhead * p.dv, n);
+        if (read_.apart) read_.ask(src + kAhead * p.sv, n);
+      }
       if (log_item_ < 0) {
         kernels_.rows(dst, p.du, src, p.su, item_, n);
       } else if (p.du == item_) {

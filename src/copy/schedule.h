@@ -103,7 +103,28 @@ class ItemPlanes {
   /// One of them, from its first item on.
   void copy(char* to, const char* from) const noexcept;
 
+  /// Whether memory should be asked for the next plane beside this one,
+  bool ask_ahead() const noexcept { return written_.together || read_.together; }
+
+  /// and does so, for its first rows.
+  void ask_for(const char* next_to, const char* to, const char* next_from,
+               const char* from) const noexcept;
+
  private:
+  /// Rows on one side. Short ones that do not go on where the one before ended are no stream that the
+  /// processor sees: they are asked for.
+  struct Rows {
+    __attribute__((always_inline)) inline void ask(const char* row, int64_t n) const noexcept;
+
+    int64_t along;   ///< bytes from item to item
+    int64_t across;  ///< from row to row
+    bool apart;      ///< from row to row there are gaps
+    bool together;   ///< a line holds more of their items than the processor waits for at once
+  };
+  static constexpr int64_t kAhead = 4;  // rows
+
+  Rows rows_of(int64_t along, int64_t across) const noexcept;
+
   const Kernels& kernels_;
   int64_t item_;
   int log_item_;
@@ -111,6 +132,8 @@ class ItemPlanes {
   int64_t at_once_;   ///< items along u
   bool fills_;        ///< rows of one and the same item
   bool few_ = false;  ///< along u, or backwards: in a kernel for rows of those
+  Rows written_ = {0, 0, false, false};
+  Rows read_ = {0, 0, false, false};
 };
 
 }  // namespace dlx

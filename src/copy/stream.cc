@@ -264,6 +264,10 @@ bool needs_no_buffer(const Schedule& s, bool cached) noexcept {
   if (s.kind == PlaneKind::kGather && u.extent <= std::min(kSomeStreams, rows_cached(u.src))) {
     return true;
   }
+  constexpr int64_t kFewInLine = 3;
+  constexpr int64_t kManyRows = 32;
+  const bool sparse = kFewInLine * std::llabs(v.src) >= kLine && rows_cached(u.src) >= kManyRows;
+  if (s.kind == PlaneKind::kGather && sparse) return true;
   return s.by_items() && u.extent * v.extent < kFew;
 }
 

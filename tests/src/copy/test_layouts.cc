@@ -209,6 +209,37 @@ void items_with_gaps_are_exact(void**) {
   dlx::tuning() = before;
 }
 
+// Gaps in dst, which nobody may write to: between cells that are joined, copied or reversed, and
+// between items of rows and columns. Rows lie behind each other or far apart.
+void gaps_in_dst_are_left_alone(void**) {
+  const dlx::Tuning before = dlx::tuning();
+  for (const int64_t threshold : {int64_t{0}, INT64_MAX}) {
+    dlx::tuning().stream_bytes = threshold;
+    dlx::tuning().relay_bytes = 0;
+    for (const int64_t item : {1, 2, 4, 8}) {
+      for (const int64_t start : {int64_t{0}, int64_t{17}}) {
+        for (const int64_t n : {5, 16, 17, 100, 700}) {
+          for (const int64_t cell : {2, 3, 4, 5, 6, 7, 8, 11, 15}) {
+            for (const int64_t step : {cell + 1, cell + 2, cell + 9}) {
+              check_layout({n, cell}, {step, 1}, {1, n + 3}, item, start);      // planes
+              check_layout({n, cell}, {step, 1}, {cell, 1}, item, start);       // cells
+              check_layout({n, cell}, {step, 1}, {cell + 1, -1}, item, start);  // and backwards
+            }
+          }
+          for (const int64_t step : {2, 3, 5, 9}) {
+            check_layout({9, n}, {step * n, step}, {n, 1}, item, start);
+            check_layout({9, n}, {step * n + 300, step}, {n + 300, -1}, item, start);
+            check_layout({9, n}, {step * n + 300, step}, {1, 10}, item, start);
+            check_layout({3, 2, 9, n}, {60 * step * n, 30 * step * n, step * n, step},
+                         {-9 * n, 900 * n, 30 * n, 1}, item, start);
+          }
+        }
+      }
+    }
+  }
+  dlx::tuning() = before;
+}
+
 // Short cells of one to three axes again and again: near and far in src, forwards and backwards, with
 // and without gaps, wherever dst begins.
 void repeated_cells_are_exact(void**) {
@@ -405,6 +436,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(long_columns_are_exact),
       cmocka_unit_test(repeated_runs_are_exact),
       cmocka_unit_test(items_with_gaps_are_exact),
+      cmocka_unit_test(gaps_in_dst_are_left_alone),
       cmocka_unit_test(repeated_cells_are_exact),
       cmocka_unit_test(lines_of_axes_in_both_directions_are_exact),
       cmocka_unit_test(short_rows_are_exact),
