@@ -29,6 +29,9 @@ double cost(const Schedule& s, double far) noexcept {
   constexpr double kTurn = 1;       // of a row that runs backwards
   constexpr double kMove = 0.4;     // of one item
   constexpr double kRow = 3;
+  constexpr double kFewRow = 0.3;
+  constexpr int64_t kFew = 8;  // items
+  constexpr int64_t kEnough = 16;
   constexpr double kAgain = 2.5;
   constexpr int64_t kFewLines = 32;
   const auto item = static_cast<double>(s.item);
@@ -47,11 +50,16 @@ double cost(const Schedule& s, double far) noexcept {
     case PlaneKind::kJoin: return kPerByte + 2 * kCall / (row * static_cast<double>(v.extent));
     default: {
       if (u.src == -s.item) return kPermute / 16 + kTurn / row;
-      const CopyAxis& along = u.extent < v.extent ? v : u;  // see ItemPlanes
-      const bool near = std::llabs(along.src) < kLine && along.dst < kLine;
+      // See ItemPlanes, which moves few items of many rows side by side.
+      const bool few = u.extent <= kFew;
+      const CopyAxis& along = few || u.extent >= kEnough || v.extent <= u.extent ? u : v;
+      const auto near = [](const CopyAxis& x) {
+        return std::llabs(x.src) < kLine && x.dst < kLine;
+      };
       const bool crowded = rows_cached(along.src) < kFewLines;  // each line is read several times
-      const double each = kMove + (near ? 0 : crowded ? kAgain * far : far);
-      return each / item + kRow / (item * static_cast<double>(along.extent));
+      const bool in_streams = near(along) || (few && near(v));
+      const double each = kMove + (in_streams ? 0 : crowded ? kAgain * far : far);
+      return each / item + (few ? kFewRow : kRow) / (item * static_cast<double>(along.extent));
     }
   }
 }

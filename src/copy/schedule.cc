@@ -381,7 +381,8 @@ ItemPlanes::ItemPlanes(const Schedule& schedule, const Kernels& kernels,
   const bool backwards = p.su == -item_ && p.du == item_ && p.nu * item_ >= 16;
   few_ = log_item_ >= 0 && p.nu >= 2 && (p.nu <= 8 || backwards) && p.nv > 1;
   if (few_) return;
-  const int64_t few = log_item_ < 0 ? 8 : std::min<int64_t>(16, (kLine / 2) >> log_item_);
+  const int64_t few =
+      log_item_ < 0 ? 1 + divide_up(96, item_) : std::min<int64_t>(16, (kLine / 2) >> log_item_);
   // Lines of src hold items of several v: either one after the other along v, or again and again
   // along u, for so many rows as stay in a first-level cache.
   const int64_t sv = std::llabs(p.sv);

@@ -264,10 +264,12 @@ bool needs_no_buffer(const Schedule& s, bool cached) noexcept {
   if (s.kind == PlaneKind::kGather && u.extent <= std::min(kSomeStreams, rows_cached(u.src))) {
     return true;
   }
-  constexpr int64_t kFewInLine = 3;
+  // Much of a line of src is gaps, and few items of it are read again.
+  constexpr int64_t kSparse = 12;  // bytes from item to item
   constexpr int64_t kManyRows = 32;
-  const bool sparse = kFewInLine * std::llabs(v.src) >= kLine && rows_cached(u.src) >= kManyRows;
-  if (s.kind == PlaneKind::kGather && sparse) return true;
+  const int64_t step = std::llabs(v.src);
+  const bool sparse = 3 * step >= kLine || (step >= kSparse && step >= 3 * s.item);
+  if (s.kind == PlaneKind::kGather && sparse && rows_cached(u.src) >= kManyRows) return true;
   return s.by_items() && u.extent * v.extent < kFew;
 }
 
