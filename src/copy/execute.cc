@@ -77,7 +77,7 @@ void run_part(const CopyPlan& plan, Traffic traffic) noexcept;
 /// Arranges the runs of some places once, as many as a cache holds, and copies each from there along
 /// the axis.
 void run_repeated(const CopyPlan& plan, int axis, int64_t run) noexcept {
-  const CopyAxis repeated = plan.axis(axis);
+  const CopyAxis& repeated = plan.axis(axis);
   Loops places;  // inside a part
   int cut = axis;
   int64_t bytes = run;
@@ -85,16 +85,33 @@ void run_repeated(const CopyPlan& plan, int axis, int64_t run) noexcept {
     bytes *= plan.axis(cut - 1).extent;
     places.add(plan.axis(cut - 1));
   }
+  // A part has some indices of the next axis, too.
+  const int64_t at_once = kRunsCached / bytes;
+  const int split = cut - 1;
+  const CopyAxis next = split >= 0 ? plan.axis(split) : CopyAxis{1, 0, 0};
   Loops parts;
-  for (int k = cut - 1; k >= 0; --k) parts.add(plan.axis(k));
-  CopyPlan once = plan.part(axis, 0, 1);
-  for (int k = 0; k < cut; ++k) once = once.part(0, 0, 1);
-  parts.each(plan.dst(), plan.src(), [&](char* part, const char* src) {
-    run_part(once.moved(part - plan.dst(), src - plan.src()), Traffic::kCached);
-    places.each(part, src, [&](char* dst, const char*) {
-      kernels().rows(dst + repeated.dst, repeated.dst, dst, 0, run, repeated.extent - 1);
+  int64_t at[CopyPlan::kMaxAxes] = {};
+  int64_t extent[CopyPlan::kMaxAxes];
+  for (int k = plan.ndim() - 1; k >= 0; --k) {
+    extent[k] = k == axis || k < split ? 1 : plan.axis(k).extent;
+    if (k < split) parts.add(plan.axis(k));
+  }
+  for (int64_t first = 0; first < next.extent; first += at_once) {
+    const int64_t n = std::min(at_once, next.extent - first);
+    if (split >= 0) {
+      at[split] = first;
+      extent[split] = n;
+    }
+    const CopyPlan once = plan.box(at, extent);
+    Loops inside = places;
+    inside.add({n, next.dst, next.src});
+    parts.each(once.dst(), once.src(), [&](char* part, const char* src) {
+      run_part(once.moved(part - once.dst(), src - once.src()), Traffic::kCached);
+      inside.each(part, src, [&](char* dst, const char*) {
+        kernels().rows(dst + repeated.dst, repeated.dst, dst, 0, run, repeated.extent - 1);
+      });
     });
-  });
+  }
 }
 
 /// Runs a schedule without repeated runs, and says in words how memory is written. `dry`: only says.

@@ -181,6 +181,8 @@ void repeated_runs_are_exact(void**) {
     check({3, 9, 30, 8, 9}, {500, 0, 0, 1, 11}, gap);
     check({2, 60, 3, 50, 7}, {40, 0, 7, 0, 3}, gap);
     check({200, 4, 5, 6, 7}, {0, 1, 90, 15, 2}, gap);
+    check({7001, 5, 16}, {2, 0, 7}, gap);  // more runs than a cache holds
+    check({2, 7001, 5, 4, 4}, {50000, 2, 0, 7, 1}, gap);
   }
 }
 
