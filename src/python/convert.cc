@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -101,31 +102,42 @@ Int64List::Int64List(PyObject* object, const char* name) {
     }
     api.PyErr_Clear();
   }
-  Ref tuple(api.PySequence_Tuple(object));
-  if (!tuple) {
+  const bool is_tuple = object->type == api.tuple_type;
+  // Others one by one: what has no end would be read for ever.
+  const Ref iterator(is_tuple ? nullptr : api.PyObject_GetIter(object));
+  if (!is_tuple && !iterator) {
     if (api.PyErr_ExceptionMatches(api.type_error) == 0) throw PythonError();
     api.PyErr_Clear();
     raise(api.type_error, "`%s` must be an integer or a sequence of integers (got %s)", name,
           type_text(object->type).text);
   }
-  const intptr_t count = api.PyTuple_Size(tuple.get());
-  if (count > DLX_MAX_NDIM) {
-    raise(api.value_error, "`%s` has too many numbers (got %lld, expected at most %d)", name,
-          static_cast<long long>(count), DLX_MAX_NDIM);
-  }
-  if (count > 8) {
-    numbers_ = static_cast<int64_t*>(std::malloc(sizeof(int64_t) * static_cast<size_t>(count)));
-    if (numbers_ == nullptr) throw std::bad_alloc();
-  }
-  count_ = static_cast<int32_t>(count);
   try {
-    for (int32_t i = 0; i < count_; ++i) {
-      numbers_[i] = to_int64(api.PyTuple_GetItem(tuple.get(), i), name);
+    for (intptr_t i = 0; is_tuple && i < api.PyTuple_Size(object); ++i) {
+      add(to_int64(api.PyTuple_GetItem(object, i), name), name);
+    }
+    while (!is_tuple) {
+      const Ref item(api.PyIter_Next(iterator.get()));
+      if (!item && api.PyErr_Occurred() != nullptr) throw PythonError();
+      if (!item) break;
+      add(to_int64(item.get(), name), name);
     }
   } catch (...) {
     if (numbers_ != inline_) std::free(numbers_);
     throw;
   }
+}
+
+void Int64List::add(int64_t number, const char* name) {
+  if (count_ == DLX_MAX_NDIM) {
+    raise(api.value_error, "`%s` has too many numbers (expected at most %d)", name, DLX_MAX_NDIM);
+  }
+  if (count_ == kInline) {
+    auto* const numbers = static_cast<int64_t*>(std::malloc(sizeof(int64_t) * DLX_MAX_NDIM));
+    if (numbers == nullptr) throw std::bad_alloc();
+    std::copy(inline_, inline_ + kInline, numbers);
+    numbers_ = numbers;
+  }
+  numbers_[count_++] = number;
 }
 
 Int64List::~Int64List() {

@@ -83,9 +83,13 @@ class Int64List {
   const int64_t* data() const noexcept { return numbers_; }
 
  private:
+  static constexpr int32_t kInline = 8;
+
+  void add(int64_t number, const char* name);
+
   int32_t count_ = 0;
   int64_t* numbers_ = nullptr;
-  int64_t inline_[8];
+  int64_t inline_[kInline];
 };
 /// One number for one dtype.
 inline uint64_t key_of(DLDataType dtype) noexcept {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import itertools
 import os
 import subprocess
 import sys
@@ -247,3 +248,23 @@ def test_a_proxy_does_not_hide_a_mask():
         with pytest.raises(dlx.UnsupportedError, match="1 masked entries would lose its mask"):
             take(hidden)
     gc.collect()
+
+
+# ---- without an end --------------------------------------------------------------------------------
+
+
+class Endless:
+    def __getitem__(self, index):
+        return 1
+
+
+@pytest.mark.parametrize("numbers", [itertools.count, Endless, lambda: range(10**15)])
+def test_numbers_without_an_end(numbers):
+    tensor = dlx.asarray(SIX)
+    for call in (
+        lambda: dlx.empty(shape=numbers()),
+        lambda: tensor.reshape(numbers()),
+        lambda: tensor.permute_dims(numbers()),
+    ):
+        with pytest.raises(ValueError, match=r"`(shape|axes)` has too many numbers \(expected at"):
+            call()
