@@ -8,6 +8,7 @@
 namespace dlx {
 namespace {
 
+/// Plane after plane; memory is asked for the next one beside each.
 void copy_each(const ItemPlanes& planes, const Loops& loops, const Schedule& s) noexcept {
   if (!planes.ask_ahead()) {
     loops.each(s.dst, s.src, [&](char* dst, const char* src) { planes.copy(dst, src); });

@@ -381,8 +381,9 @@ ItemPlanes::ItemPlanes(const Schedule& schedule, const Kernels& kernels,
   const bool backwards = p.su == -item_ && p.du == item_ && p.nu * item_ >= 16;
   few_ = log_item_ >= 0 && p.nu >= 2 && (p.nu <= 8 || backwards) && p.nv > 1;
   if (few_) return;
-  const int64_t few =
-      log_item_ < 0 ? 1 + divide_up(96, item_) : std::min<int64_t>(16, (kLine / 2) >> log_item_);
+  constexpr int64_t kWorthACall = 96;  // bytes, in runs
+  const int64_t few = log_item_ < 0 ? 1 + divide_up(kWorthACall, item_)
+                                    : std::min<int64_t>(16, (kLine / 2) >> log_item_);
   // Lines of src hold items of several v: either one after the other along v, or again and again
   // along u, for so many rows as stay in a first-level cache.
   const int64_t sv = std::llabs(p.sv);
@@ -425,7 +426,7 @@ ItemPlanes::Rows ItemPlanes::rows_of(int64_t along, int64_t across) const noexce
 
 inline void ItemPlanes::Rows::ask(const char* row, int64_t n) const noexcept {
   const int64_t bytes = n * std::llabs(along);
-  fetch_lines(along < 0 ? row - bytes : row, bytes);
+  fetch_lines(along < 0 ? row - bytes - along : row, bytes);
 }
 
 void ItemPlanes::ask_for(const char* next_to, const char* to, const char* next_from,
