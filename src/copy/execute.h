@@ -11,7 +11,8 @@ namespace dlx {
 void execute(const CopyPlan& plan) noexcept;
 
 /// Says in words how execute() would run it; returns the length of the whole text.
-size_t describe_execution(const CopyPlan& plan, char* buffer, size_t capacity) noexcept;
+[[gnu::cold]] size_t describe_execution(const CopyPlan& plan, char* buffer,
+                                        size_t capacity) noexcept;
 
 }  // namespace dlx
 

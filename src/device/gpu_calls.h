@@ -175,7 +175,7 @@ class GpuCalls : public GpuDriver {
   [[noreturn]] void fail_call(const char* symbol, cuda::Result error) {
     fail(DLX_ERROR_DRIVER, "%s", call_text(symbol, error).c_str());
   }
-  std::string call_text(const char* symbol, cuda::Result error) {
+  [[gnu::cold]] std::string call_text(const char* symbol, cuda::Result error) {
     const char* name = nullptr;
     const char* text = nullptr;
     error_text(error, &name, &text);
