@@ -8,8 +8,12 @@ namespace dlx {
 const Kernels* kernels_named(const char* name) noexcept {
 #if defined(__x86_64__)
   if (std::strcmp(name, "avx512") == 0) {
+#if defined(DLX_AVX512_BY_AVX2)
+    const bool has = __builtin_cpu_supports("avx2");
+#else
     const bool has = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                      __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
+#endif
     return has ? &kKernelsAvx512 : nullptr;
   }
   if (std::strcmp(name, "avx2") == 0) {
