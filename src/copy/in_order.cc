@@ -10,13 +10,9 @@ namespace {
 
 /// Plane after plane; memory is asked for the next one beside each.
 void copy_each(const ItemPlanes& planes, const Loops& loops, const Schedule& s) noexcept {
-  if (!planes.ask_ahead()) {
-    loops.each(s.dst, s.src, [&](char* dst, const char* src) { planes.copy(dst, src); });
-    return;
-  }
   loops.each_with_next(s.dst, s.src,
                        [&](char* dst, const char* src, const char* next_dst, const char* next_src) {
-                         planes.ask_for(next_dst, dst, next_src, src);
+                         if (planes.asks()) planes.ask_for(next_dst, dst, next_src, src);
                          planes.copy(dst, src);
                        });
 }

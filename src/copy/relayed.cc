@@ -30,8 +30,7 @@ double cost(const Schedule& s, double far) noexcept {
   constexpr double kMove = 0.4;     // of one item
   constexpr double kRow = 3;
   constexpr double kFewRow = 0.3;
-  constexpr int64_t kFew = 8;  // items
-  constexpr int64_t kEnough = 16;
+  constexpr int64_t kEnough = 16;  // items
   constexpr double kAgain = 2.5;
   constexpr int64_t kFewLines = 32;
   const auto item = static_cast<double>(s.item);
@@ -51,7 +50,7 @@ double cost(const Schedule& s, double far) noexcept {
     default: {
       if (u.src == -s.item) return kPermute / 16 + kTurn / row;
       // See ItemPlanes, which moves few items of many rows side by side.
-      const bool few = u.extent <= kFew;
+      const bool few = u.extent <= ItemPlanes::kFew;
       const CopyAxis& along = few || u.extent >= kEnough || v.extent <= u.extent ? u : v;
       const auto near = [](const CopyAxis& x) {
         return std::llabs(x.src) < kLine && x.dst < kLine;

@@ -379,7 +379,7 @@ ItemPlanes::ItemPlanes(const Schedule& schedule, const Kernels& kernels,
   fills_ = log_item_ >= 0 && p.su == 0 && p.du == item_ && p.nu * item_ >= 16;
   if (fills_) return;
   const bool backwards = p.su == -item_ && p.du == item_ && p.nu * item_ >= 16;
-  few_ = log_item_ >= 0 && p.nu >= 2 && (p.nu <= 8 || backwards) && p.nv > 1;
+  few_ = log_item_ >= 0 && p.nu >= 2 && (p.nu <= kFew || backwards) && p.nv > 1;
   if (few_) return;
   constexpr int64_t kWorthACall = 96;  // bytes, in runs
   const int64_t few = log_item_ < 0 ? 1 + divide_up(kWorthACall, item_)

@@ -97,6 +97,8 @@ void copy_plane(const Schedule& schedule, const Kernels& kernels, const Plane& p
 /// the other is short, some at a time, so that the lines of both sides stay at hand.
 class ItemPlanes {
  public:
+  static constexpr int64_t kFew = 8;  ///< items along u that there is a kernel for
+
   /// `shape`: any of those planes.
   ItemPlanes(const Schedule& schedule, const Kernels& kernels, const Plane& shape) noexcept;
 
@@ -104,7 +106,7 @@ class ItemPlanes {
   void copy(char* to, const char* from) const noexcept;
 
   /// Whether memory should be asked for the next plane beside this one,
-  bool ask_ahead() const noexcept { return written_.together || read_.together; }
+  bool asks() const noexcept { return written_.together || read_.together; }
 
   /// and does so, for its first rows.
   void ask_for(const char* next_to, const char* to, const char* next_from,

@@ -241,8 +241,8 @@ bool runs_stream_alone(const Schedule& s) noexcept {
   return all % kLine == 0;
 }
 
-/// Whether planes are small matrices, one after the other, which are arranged in registers, or a few
-/// items that nothing arranges: the way by a buffer would cost more than it saves. `cached`: splits
+/// Whether planes are small matrices, one after the other, which are arranged in registers, or items
+/// that nothing arranges, a few or of sparse lines: the way by a buffer would cost more than it saves. `cached`: splits
 /// are better written through the caches.
 bool needs_no_buffer(const Schedule& s, bool cached) noexcept {
   constexpr int64_t kNear = 2048;     // bytes

@@ -89,8 +89,7 @@ int64_t to_int64_slow(PyObject* object, const char* name, PyObject* overflow) {
         "`%s` is out of range (got an integer beyond 64 bits)", name);
 }
 
-Int64List::Int64List(PyObject* object, const char* name) {
-  numbers_ = inline_;
+Int64List::Int64List(PyObject* object, const char* name) : Int64List() {
   if (api.PyIndex_Check(object) != 0) {
     // Arrays have an __index__, too, which refuses those with axes.
     const Ref index(api.PyNumber_Index(object));
@@ -111,25 +110,21 @@ Int64List::Int64List(PyObject* object, const char* name) {
     raise(api.type_error, "`%s` must be an integer or a sequence of integers (got %s)", name,
           type_text(object->type).text);
   }
-  try {
-    for (intptr_t i = 0; is_tuple && i < api.PyTuple_Size(object); ++i) {
-      add(to_int64(api.PyTuple_GetItem(object, i), name), name);
-    }
-    while (!is_tuple) {
-      const Ref item(api.PyIter_Next(iterator.get()));
-      if (!item && api.PyErr_Occurred() != nullptr) throw PythonError();
-      if (!item) break;
-      add(to_int64(item.get(), name), name);
-    }
-  } catch (...) {
-    if (numbers_ != inline_) std::free(numbers_);
-    throw;
+  for (intptr_t i = 0; is_tuple && i < api.PyTuple_Size(object); ++i) {
+    add(to_int64(api.PyTuple_GetItem(object, i), name), name);
+  }
+  while (!is_tuple) {
+    const Ref item(api.PyIter_Next(iterator.get()));
+    if (!item && api.PyErr_Occurred() != nullptr) throw PythonError();
+    if (!item) break;
+    add(to_int64(item.get(), name), name);
   }
 }
 
 void Int64List::add(int64_t number, const char* name) {
   if (count_ == DLX_MAX_NDIM) {
-    raise(api.value_error, "`%s` has too many numbers (expected at most %d)", name, DLX_MAX_NDIM);
+    raise(api.value_error, "`%s` has too many numbers (got %d or more, expected at most %d)", name,
+          DLX_MAX_NDIM + 1, DLX_MAX_NDIM);
   }
   if (count_ == kInline) {
     auto* const numbers = static_cast<int64_t*>(std::malloc(sizeof(int64_t) * DLX_MAX_NDIM));

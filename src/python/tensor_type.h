@@ -85,10 +85,11 @@ class Int64List {
  private:
   static constexpr int32_t kInline = 8;
 
+  Int64List() noexcept = default;
   void add(int64_t number, const char* name);
 
   int32_t count_ = 0;
-  int64_t* numbers_ = nullptr;
+  int64_t* numbers_ = inline_;
   int64_t inline_[kInline];
 };
 /// One number for one dtype.
