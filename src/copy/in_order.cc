@@ -4,6 +4,7 @@
 #include "src/copy/folded.h"
 #include "src/copy/lines.h"
 #include "src/copy/loops.h"
+#include "src/copy/transposed.h"
 
 namespace dlx {
 namespace {
@@ -30,7 +31,7 @@ void run_direct(const Schedule& s, const Kernels& kernels) noexcept {
     copy_each(planes, loops, s);
     return;
   }
-  if (s.kind != PlaneKind::kTranspose || s.staged || v.src < 0) {
+  if (s.kind != PlaneKind::kTranspose || v.src < 0 || !is_transposed_directly(s, plane)) {
     loops.each(s.dst, s.src, [&](char* dst, const char* src) {
       plane.dst = dst;
       plane.src = src;

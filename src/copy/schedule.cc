@@ -4,6 +4,8 @@
 #include <cstdlib>
 
 #include "src/copy/lines.h"
+#include "src/copy/transposed.h"
+#include "src/copy/tuning.h"
 
 namespace dlx {
 namespace {
@@ -302,43 +304,6 @@ Plane ascending_v(Plane p) noexcept {
 
 namespace {
 
-void transpose_directly(const Kernels& kernels, int log_item, const Plane& p) noexcept {
-  kernels.transpose[log_item](p.dst, p.dv, p.src, p.su, p.nu, p.nv);
-}
-
-/// Transposes by way of a compact copy of the rows, 128 bytes of each at a time.
-void transpose_staged(const Kernels& kernels, int log_item, const Plane& p) noexcept {
-  constexpr int64_t kPiece = 128;
-  constexpr int64_t kPitch = kPiece + 64;
-  alignas(64) char buffer[64 * kPitch];
-  const int64_t item = int64_t{1} << log_item;
-  const int64_t block = 16 >> log_item;
-  const int64_t width = kPiece >> log_item;
-  const int64_t height = 64 >> log_item;
-  for (int64_t u = 0; u < p.nu; u += height) {
-    int64_t nu = height;
-    if (u + nu > p.nu) {  // the last strip may overlap the one before, to be wide enough
-      nu = p.nu - u;
-      if (nu < block) {
-        u = p.nu - block;
-        nu = block;
-      }
-    }
-    for (int64_t v = 0; v < p.nv; v += width) {
-      int64_t nv = width;
-      if (v + nv > p.nv) {
-        nv = p.nv - v;
-        if (nv < block) {
-          v = p.nv - block;
-          nv = block;
-        }
-      }
-      kernels.rows(buffer, kPitch, p.src + u * p.su + v * item, p.su, nv * item, nu);
-      kernels.transpose[log_item](p.dst + u * item + v * p.dv, p.dv, buffer, kPitch, nu, nv);
-    }
-  }
-}
-
 /// Joins to cells that are not right behind each other in dst, by way of some that are.
 void join_apart(const Schedule& s, const Kernels& kernels, const Plane& p) noexcept {
   constexpr int64_t kBytes = 2048;
@@ -391,13 +356,13 @@ ItemPlanes::ItemPlanes(const Schedule& schedule, const Kernels& kernels,
   const int64_t cached = rows_cached(p.su);
   // A line that holds but two items or three is as soon read again, from the next cache.
   const int64_t kept = cached * std::max<int64_t>(1, sv / 8);
-  bool along_v = shared && kept < p.nu && cached < std::min(kWorthIt, rows_cached(p.dv));
+  const int64_t streams_cached = std::min(kWorthIt, rows_cached(p.dv));
+  bool along_v = shared && kept < p.nu && cached < streams_cached;
   // What no cache is near enough for is better read from end to end, into a few streams of dst, than
   // as many times as rows have items.
-  constexpr int64_t kStreams = 32;
-  constexpr int64_t kNear = 1 << 20;  // bytes
   const bool dense = std::llabs(p.su) < 2 * p.nv * sv;
-  const bool streams = shared && dense && p.nv <= kStreams && p.nu * std::llabs(p.su) >= kNear;
+  const bool streams =
+      shared && dense && p.nv <= streams_cached && p.nu * std::llabs(p.su) >= tuning().stream_bytes;
   if (streams) along_v = true;
   if ((along_v ? p.nv : p.nu) < few) along_v = p.nv > p.nu;
   if (along_v) {
@@ -480,9 +445,7 @@ void copy_plane(const Schedule& schedule, const Kernels& kernels, const Plane& p
     kind = PlaneKind::kGather;  // a sliver at the end of a tile
   }
   switch (kind) {
-    case PlaneKind::kTranspose:
-      return (schedule.staged ? transpose_staged : transpose_directly)(kernels, k,
-                                                                       ascending_v(plane));
+    case PlaneKind::kTranspose: return transpose_plane(schedule, kernels, ascending_v(plane));
     case PlaneKind::kSplit: {
       const Plane p = ascending_v(plane);
       return kernels.split[k][schedule.log_group](p.dst, p.dv, p.src, p.su, p.nu, p.nv,

@@ -1,0 +1,85 @@
+#include "src/copy/transposed.h"
+
+#include <algorithm>
+
+#include "src/copy/lines.h"
+
+namespace dlx {
+namespace {
+
+/// Whether rows of dst crowd into so few sets of a first-level cache that lines which bands share, at
+/// either end of a column, do not stay until the next one.
+bool columns_collide(const Plane& p, int64_t item) noexcept {
+  constexpr int64_t kMany = 64;         // columns
+  constexpr int64_t kLong = 8 * kLine;  // bytes of one
+  constexpr int64_t kMost = 32;
+  return p.nv >= kMany && p.nu * item >= kLong && rows_cached(p.dv) < std::min(kLine / item, kMost);
+}
+
+/// Parts of an axis, each about `length` items and at least `least`. The second one begins `back`
+/// items before the first one ends, at a line; the last one may overlap the one before, too.
+template <class Run>
+void each_part(int64_t extent, int64_t length, int64_t back, int64_t least,
+               const Run& run) noexcept {
+  for (int64_t first = 0;;) {
+    const int64_t n = std::min(length, extent - first);
+    run(first, n);
+    first += n;
+    if (first == extent) return;
+    if (first == length) first -= back;
+    first = std::min(first, extent - least);
+  }
+}
+
+/// Transposes block after block. `staged`: by way of a compact copy of its rows; `apart`: by way of its
+/// columns, which are then written in long runs.
+void transpose_blocks(const Kernels& kernels, int log_item, const Plane& p, bool staged,
+                      bool apart) noexcept {
+  constexpr int64_t kColumns = 16 << 10;  // bytes
+  constexpr int64_t kMostColumns = 64;
+  constexpr int64_t kRow = 2 * kLine;
+  constexpr int64_t kRowPitch = kRow + kLine;
+  alignas(64) char columns[kColumns + kMostColumns * kLine];
+  alignas(64) char rows[kLine * kRowPitch];
+  const int64_t item = int64_t{1} << log_item;
+  const int64_t least = 16 >> log_item;
+  const int64_t width = !apart     ? (p.nv <= 512 ? p.nv : 256)
+                        : item < 4 ? kMostColumns
+                                   : kMostColumns / 2;
+  const int64_t height = !apart ? p.nu : kColumns / width >> log_item;
+  const int64_t column_pitch = kColumns / width + kLine;
+  const auto transpose_block = [&](char* dst, int64_t dv, const char* src, int64_t nu, int64_t nv) {
+    if (!staged) return kernels.transpose[log_item](dst, dv, src, p.su, nu, nv);
+    each_part(nu, kLine >> log_item, 0, least, [&](int64_t u, int64_t n) {
+      each_part(nv, kRow >> log_item, 0, least, [&](int64_t v, int64_t m) {
+        kernels.rows(rows, kRowPitch, src + u * p.su + v * item, p.su, m * item, n);
+        kernels.transpose[log_item](dst + u * item + v * dv, dv, rows, kRowPitch, n, m);
+      });
+    });
+  };
+  const int64_t src_back = staged ? inside_line(p.src) >> log_item : 0;
+  const int64_t dst_back = apart ? inside_line(p.dst) >> log_item : 0;
+  each_part(p.nv, width, src_back, least, [&](int64_t v, int64_t nv) {
+    each_part(p.nu, height, dst_back, least, [&](int64_t u, int64_t nu) {
+      char* const dst = p.dst + u * item + v * p.dv;
+      const char* const src = p.src + u * p.su + v * item;
+      if (!apart) return transpose_block(dst, p.dv, src, nu, nv);
+      transpose_block(columns, column_pitch, src, nu, nv);
+      kernels.rows(dst, p.dv, columns, column_pitch, nu * item, nv);
+    });
+  });
+}
+
+}  // namespace
+
+bool is_transposed_directly(const Schedule& s, const Plane& shape) noexcept {
+  return !s.staged && !columns_collide(shape, s.item);
+}
+
+void transpose_plane(const Schedule& s, const Kernels& kernels, const Plane& plane) noexcept {
+  const bool apart = columns_collide(plane, s.item);
+  if (s.staged || apart) return transpose_blocks(kernels, s.log_item, plane, s.staged, apart);
+  kernels.transpose[s.log_item](plane.dst, plane.dv, plane.src, plane.su, plane.nu, plane.nv);
+}
+
+}  // namespace dlx

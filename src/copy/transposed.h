@@ -1,0 +1,16 @@
+#ifndef DLX_SRC_COPY_TRANSPOSED_H_
+#define DLX_SRC_COPY_TRANSPOSED_H_
+
+#include "src/copy/schedule.h"
+
+namespace dlx {
+
+/// Whether planes of this shape go from src to dst by the kernel alone.
+bool is_transposed_directly(const Schedule& s, const Plane& shape) noexcept;
+
+/// Copies one plane of kTranspose, at least a register large on either side, with `sv` the item.
+void transpose_plane(const Schedule& s, const Kernels& kernels, const Plane& plane) noexcept;
+
+}  // namespace dlx
+
+#endif  // DLX_SRC_COPY_TRANSPOSED_H_
