@@ -11,6 +11,7 @@
 #include "src/copy/lines.h"
 #include "src/copy/loops.h"
 #include "src/copy/relayed.h"
+#include "src/copy/repeat.h"
 #include "src/copy/schedule.h"
 #include "src/copy/stream.h"
 #include "src/copy/threads.h"
@@ -44,18 +45,23 @@ bool only_writes(const Schedule& s) noexcept {
 
 constexpr int64_t kRunsCached = 256 << 10;  // bytes
 
-/// The outermost axis along which one and the same run of dst, of several axes, comes again and
-/// again; -1: none. `run` is set to its bytes.
-int repeated_axis(const CopyPlan& plan, int64_t* run) noexcept {
-  constexpr int64_t kShort = 32;  // bytes
+/// The outermost axis along which one and the same run of dst comes again and again; -1: none. `run` is
+/// set to its bytes. A run that is an item for itself is repeated by kernels, if there are some for
+/// its size, or long ones if dst may stay in the caches.
+int repeated_axis(const CopyPlan& plan, bool streamed, int64_t* run) noexcept {
+  constexpr int64_t kShort = 32;   // bytes
+  constexpr int64_t kItems = 192;  // which cost as much as to arrange a short run
   constexpr int64_t kOften = 4;
+  const int64_t item = plan.item();
+  const bool has_kernels = item <= 16 && (item & (item - 1)) == 0;
+  const bool long_item = item > (streamed ? kLongestRepeated : kShort);
   int found = -1;
-  int64_t bytes = plan.item();
+  int64_t bytes = item;
   for (int k = plan.ndim() - 1; k >= 0 && bytes <= kRunsCached; --k) {
     const CopyAxis& axis = plan.axis(k);
-    const int64_t many = bytes < kShort ? 16 << 10 : 128;  // bytes of all its repetitions
+    const int64_t many = bytes < kShort ? kItems * item : 128;  // bytes of all its repetitions
     const bool worth_it = axis.extent >= kOften && bytes * axis.extent >= many;
-    if (axis.src == 0 && k < plan.ndim() - 1 && worth_it) {
+    if (axis.src == 0 && worth_it && (bytes > item || (!has_kernels && !long_item))) {
       found = k;
       *run = bytes;
     }
@@ -72,11 +78,17 @@ enum class Traffic {
   kShared,    ///< the same, from other threads at once
 };
 
+/// Whether runs are repeated past the caches. Processors with line registers write whole lines without
+/// reading them first.
+bool streams_runs(const Kernels& set, Traffic traffic) noexcept {
+  return traffic != Traffic::kCached && !set.line_registers;
+}
+
 void run_part(const CopyPlan& plan, Traffic traffic) noexcept;
 
 /// Arranges the runs of some places once, as many as a cache holds, and copies each from there along
 /// the axis.
-void run_repeated(const CopyPlan& plan, int axis, int64_t run) noexcept {
+void run_repeated(const CopyPlan& plan, int axis, int64_t run, bool streamed) noexcept {
   const CopyAxis& repeated = plan.axis(axis);
   Loops places;  // inside a part
   int cut = axis;
@@ -107,11 +119,11 @@ void run_repeated(const CopyPlan& plan, int axis, int64_t run) noexcept {
     inside.add({n, next.dst, next.src});
     parts.each(once.dst(), once.src(), [&](char* part, const char* src) {
       run_part(once.moved(part - once.dst(), src - once.src()), Traffic::kCached);
-      inside.each(part, src, [&](char* dst, const char*) {
-        kernels().rows(dst + repeated.dst, repeated.dst, dst, 0, run, repeated.extent - 1);
-      });
+      inside.each(part, src,
+                  [&](char* dst, const char*) { repeat(kernels(), dst, run, repeated, streamed); });
     });
   }
+  if (streamed) kernels().fence();
 }
 
 /// Runs a schedule without repeated runs, and says in words how memory is written. `dry`: only says.
@@ -137,8 +149,11 @@ const char* run_schedule(const Schedule& s, const Kernels& set, Traffic traffic,
 
 void run_part(const CopyPlan& plan, Traffic traffic) noexcept {
   int64_t run = 0;
-  if (const int axis = repeated_axis(plan, &run); axis >= 0) return run_repeated(plan, axis, run);
   const Kernels& set = kernels();
+  const bool streamed = streams_runs(set, traffic);
+  if (const int axis = repeated_axis(plan, streamed, &run); axis >= 0) {
+    return run_repeated(plan, axis, run, streamed);
+  }
   run_schedule(Schedule(plan, set), set, traffic, false);
 }
 
@@ -287,13 +302,13 @@ size_t describe_execution(const CopyPlan& plan, char* buffer, size_t capacity) n
              : s.along_v(k)          ? " v"
                                      : "");
   }
-  int64_t run = 0;
-  if (const int axis = repeated_axis(plan, &run); axis >= 0) {
-    text.add("; runs of %lld bytes arranged once along loop %d", static_cast<long long>(run), axis);
-  }
   const bool parallel = bytes >= tuning().parallel_bytes && num_threads() > 1;
   const Traffic large = parallel ? Traffic::kShared : Traffic::kStreamed;
   const Traffic traffic = bytes >= tuning().stream_bytes ? large : Traffic::kCached;
+  int64_t run = 0;
+  if (const int axis = repeated_axis(plan, streams_runs(set, traffic), &run); axis >= 0) {
+    text.add("; runs of %lld bytes arranged once along loop %d", static_cast<long long>(run), axis);
+  }
   text.add("; %s", run_schedule(s, set, traffic, true));
   text.add("; %d thread%s", parallel ? static_cast<int>(threads_for(bytes)) : 1,
            parallel ? "s" : "");

@@ -10,6 +10,7 @@
 #include "src/copy/ordered.h"
 #include "src/copy/pattern.h"
 #include "src/copy/relayed.h"
+#include "src/copy/repeat.h"
 #include "src/copy/strips.h"
 #include "src/copy/tile_io.h"
 #include "src/copy/tiles.h"
@@ -290,29 +291,14 @@ void stream_runs(const Schedule& s, const Kernels& kernels) noexcept {
 
 bool run_fills(const Schedule& s, const Kernels& kernels, bool dry) noexcept {
   constexpr int64_t kLong = 16 * kLine;
-  constexpr int64_t kLines = 16;
   if (kernels.line_registers || !s.fills() || s.log_item < 0) return false;
   const int64_t row = s.axes[s.u].extent * s.item;
   if (row < kLong) return false;
-  const Buffers buffers;
-  if (!buffers.exist()) return false;
   if (dry) return true;
-  char* const buffer = buffers[0];
   Loops loops;
   loops.add_others(s, [&](int axis) { return axis == s.u; });
-  loops.each(s.dst, s.src, [&](char* dst, const char* src) {
-    kernels.fill_rows(buffer, 0, src, 0, s.item, (kLines + 1) * kLine / s.item, 1);
-    const int64_t head = to_next_line(dst);
-    std::memcpy(dst, buffer, static_cast<size_t>(head));
-    const char* const items = buffer + head % s.item;
-    char* const end = dst + row;
-    for (dst += head; end - dst >= kLine;) {
-      const int64_t lines = std::min((end - dst) / kLine, kLines);
-      kernels.stream(dst, items, lines);
-      dst += lines * kLine;
-    }
-    std::memcpy(dst, items, static_cast<size_t>(end - dst));
-  });
+  loops.each(s.dst, s.src,
+             [&](char* dst, const char* src) { stream_repeated(kernels, dst, row, src, s.item); });
   kernels.fence();
   return true;
 }

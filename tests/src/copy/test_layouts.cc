@@ -166,6 +166,30 @@ void long_columns_are_exact(void**) {
   dlx::tuning() = before;
 }
 
+// Rows of one side or of both lie so far apart that they crowd into few sets of a cache: blocks are
+// copied together or written by way of their columns, whole ones and what is left over.
+void crowded_rows_and_columns_are_exact(void**) {
+  for (const int64_t item : {1, 2, 4, 8, 16}) {
+    for (const int64_t start : {int64_t{0}, item, int64_t{17}}) {
+      for (const int64_t pitch : {1024, 4096}) {
+        const int64_t far = pitch / item;
+        const int64_t block = 16 / item;
+        for (const int64_t columns : {64 + block - 1, int64_t{64}, int64_t{301}}) {
+          for (const int64_t rows : {512 / item, 512 / item + 1, 1000 / item}) {
+            check_layout({columns, rows}, {far, 1}, {1, columns + 3}, item, start);
+            check_layout({columns, rows}, {far, 1}, {-1, 8 * far}, item, start);
+            check_layout({columns, rows}, {rows + 1, 1}, {1, 8 * far}, item, start);
+          }
+        }
+        check_layout({3, 70, far}, compact({3, 70, far}), {100, 1, 301}, item, start);
+      }
+      for (const int64_t columns : {513, 600, 1100}) {  // more than a cache has lines
+        check_layout({columns, 37}, {37, 1}, {1, columns}, item, start);
+      }
+    }
+  }
+}
+
 // A run that comes again and again is arranged once: also between other axes, with gaps behind it,
 // and where another run is repeated inside.
 void repeated_runs_are_exact(void**) {
@@ -184,6 +208,21 @@ void repeated_runs_are_exact(void**) {
     check({7001, 5, 16}, {2, 0, 7}, gap);  // more runs than a cache holds
     check({2, 7001, 5, 4, 4}, {50000, 2, 0, 7, 1}, gap);
   }
+  const dlx::Tuning before = dlx::tuning();
+  for (const int64_t threshold : {int64_t{0}, INT64_MAX}) {
+    dlx::tuning().stream_bytes = threshold;
+    for (const int64_t item : {1, 3, 8, 12, 31, 1024, 1030}) {
+      for (const int64_t start : {0, 8, 17}) {
+        for (const int64_t n : {4, 191, 193, 900}) {
+          check_layout({n}, {1}, {0}, item, start);  // the run is one item
+          check_layout({3, n}, {n + 1, 1}, {-1, 0}, item, start);
+          check_layout({4, n, 3}, compact({4, n, 3}), {20, 0, -4}, item, start);  // some
+        }
+        check_layout({2, 9000, 5}, compact({2, 9000, 5}), {1, 0, 7}, item, start);
+      }
+    }
+  }
+  dlx::tuning() = before;
 }
 
 // Items with gaps between them in src, long and short rows of them, single ones and a few streams
@@ -436,6 +475,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(every_permutation_of_odd_extents_is_exact),
       cmocka_unit_test(reversals_of_powers_of_two_are_exact),
       cmocka_unit_test(long_columns_are_exact),
+      cmocka_unit_test(crowded_rows_and_columns_are_exact),
       cmocka_unit_test(repeated_runs_are_exact),
       cmocka_unit_test(items_with_gaps_are_exact),
       cmocka_unit_test(gaps_in_dst_are_left_alone),
