@@ -203,8 +203,9 @@ struct Kernels {
   void (*gather_rows)(char* dst, int64_t pitch, const char* src, const int64_t* row, int64_t n,
                       int64_t bytes);
 
-  /// dst[u * W] = src[u * su].
-  void (*gather[5])(char* dst, const char* src, int64_t su, int64_t n);
+  /// dst[u * W + v * dv] = src[u * su + v * sv], row after row.
+  void (*gather[5])(char* dst, int64_t dv, const char* src, int64_t su, int64_t sv, int64_t nu,
+                    int64_t nv);
   /// dst[u * item + v * dv] = src[v * sv], for items of any power of two up to 16.
   void (*fill_rows)(char* dst, int64_t dv, const char* src, int64_t sv, int64_t item, int64_t nu,
                     int64_t nv);

@@ -418,19 +418,25 @@ void ItemPlanes::copy(char* to, const char* from) const noexcept {
     kernels_.spread_short[log_item_](to, p.du, p.dv, from, p.su, p.sv, p.nu, p.nv);
     return;
   }
+  const bool in_rows = log_item_ >= 0 && p.du == item_;
+  const bool asks_ahead = written_.apart || read_.apart;
   for (int64_t u = 0; u < p.nu; u += at_once_) {
     const int64_t n = std::min(at_once_, p.nu - u);
-    for (int64_t v = 0; v < p.nv; ++v) {
-      char* const dst = to + u * p.du + v * p.dv;
-      const char* const src = from + u * p.su + v * p.sv;
+    char* dst = to + u * p.du;
+    const char* src = from + u * p.su;
+    if (in_rows && !asks_ahead) {
+      kernels_.gather[log_item_](dst, p.dv, src, p.su, p.sv, n, p.nv);
+      continue;
+    }
+    for (int64_t v = 0; v < p.nv; ++v, dst += p.dv, src += p.sv) {
       if (v + kAhead < p.nv) {
         if (written_.apart) written_.ask(dst + kAhead * p.dv, n);
         if (read_.apart) read_.ask(src + kAhead * p.sv, n);
       }
       if (log_item_ < 0) {
         kernels_.rows(dst, p.du, src, p.su, item_, n);
-      } else if (p.du == item_) {
-        kernels_.gather[log_item_](dst, src, p.su, n);
+      } else if (in_rows) {
+        kernels_.gather[log_item_](dst, 0, src, p.su, 0, n, 1);
       } else {
         kernels_.spread[log_item_](dst, p.du, src, p.su, n);
       }

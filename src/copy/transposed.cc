@@ -10,10 +10,10 @@ namespace {
 /// Whether rows of dst crowd into so few sets of a first-level cache that lines which bands share, at
 /// either end of a column, do not stay until the next one.
 bool columns_collide(const Plane& p, int64_t item) noexcept {
-  constexpr int64_t kMany = 64;         // columns
-  constexpr int64_t kLong = 8 * kLine;  // bytes of one
+  constexpr int64_t kLong = 8 * kLine;  // bytes of a column
   constexpr int64_t kMost = 32;
-  return p.nv >= kMany && p.nu * item >= kLong && rows_cached(p.dv) < std::min(kLine / item, kMost);
+  const int64_t cached = rows_cached(p.dv);
+  return p.nv >= 2 * cached && p.nu * item >= kLong && cached < std::min(kLine / item, kMost);
 }
 
 /// Parts of an axis, each about `length` items and at least `least`. The second one begins `back`
