@@ -29,7 +29,7 @@ struct FixedShape {
 /// Reads the extension's JSON, strictly: one object, members shape, permutation and dim_names, each
 /// at most once. Names are checked and forgotten.
 /// Throws Error(INVALID_ARGUMENT), or UNSUPPORTED for a member that the specification lacks.
-FixedShape parse_fixed_shape(std::string_view json);
+[[gnu::cold]] FixedShape parse_fixed_shape(std::string_view json);
 
 /// The JSON that parse_fixed_shape() reads.
 std::string format_fixed_shape(const FixedShape& shape);

@@ -27,6 +27,10 @@ struct Cells {
   int8_t every;      ///< they are every second or third item, as it is; 0: neither
   Pick pick;         ///< picks from the 16 bytes at `lowest`, lowest bytes first
   Pick pick_up;      ///< the same, moved up to end with byte 15
+
+  /// From a row's last cell to the next row: there is no page between that neither is on, so that
+  /// loads may see what lies between them.
+  static constexpr int64_t kNear = 4096;
 };
 
 /// Rows on their way into one stretch of dst: short ones that end anywhere inside a line are put
@@ -209,17 +213,20 @@ struct Kernels {
   /// dst[u * item + v * dv] = src[v * sv], for items of any power of two up to 16.
   void (*fill_rows)(char* dst, int64_t dv, const char* src, int64_t sv, int64_t item, int64_t nu,
                     int64_t nv);
-  /// dst[u * du] = src[u * su].
-  void (*spread[5])(char* dst, int64_t du, const char* src, int64_t su, int64_t n);
+  /// dst[u * du + v * dv] = src[u * su + v * sv], row after row.
+  void (*spread[5])(char* dst, int64_t du, int64_t dv, const char* src, int64_t su, int64_t sv,
+                    int64_t nu, int64_t nv);
 
-  /// dst[u * du + v * dv] = src[u * su + v * sv], row after row, for `nu` from 2 to 8, or
+  /// The same for `nu` from 2 to 8, or
   /// for any rows of 16 bytes and more that run backwards: `du` = W, `su` = -W.
   void (*spread_short[5])(char* dst, int64_t du, int64_t dv, const char* src, int64_t su,
                           int64_t sv, int64_t nu, int64_t nv);
 
   /// Where the instruction set cannot permute bytes, this is NULL, and g is 0 above.
-  void (*cells)(char* dst, const char* src, int64_t n, const Cells& cells);
-  /// The same from the last cell to the first, for a negative `cells.src`.
+  /// Rows of cells: `nu` along, from row to row `dv` and `sv`.
+  void (*cells)(char* dst, int64_t dv, const char* src, int64_t sv, int64_t nu, int64_t nv,
+                const Cells& cells);
+  /// One row from the last cell to the first, for a negative `cells.src`.
   void (*cells_backwards)(char* dst, const char* src, int64_t n, const Cells& cells);
   /// The same with cells `step` bytes apart in dst, more than `cells.dst` and at most 8. NULL where
   /// the instruction set cannot store single bytes of a register.

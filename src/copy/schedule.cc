@@ -95,17 +95,33 @@ bool find_cells(const Schedule& s, const Kernels& kernels, int taken, Cells* cel
 constexpr int64_t kManyCells = 256;
 constexpr int64_t kManyAlternate = 64;  // of every second item
 
+/// Whether short rows of cells along axis u follow each other on both sides: each may reach into the next.
+bool cells_go_on(const Schedule& s, int u) noexcept {
+  constexpr int64_t kManyRows = 16;
+  constexpr int64_t kFewest = 8;  // cells: fewer are moved faster one by one
+  if (u == 0 || s.axes[u].extent < kFewest || s.cells.src < 0) return false;
+  if (s.cells.every == 2 && s.cells.dst >= 4) return false;  // gathered as fast
+  const CopyAxis& row = s.axes[u - 1];
+  for (int k = 0; k < u - 1; ++k) {
+    if (s.axes[k].src != 0 && std::llabs(s.axes[k].src) < row.src) return false;
+  }
+  const bool near = row.src > 0 && row.src - (s.axes[u].extent - 1) * s.cells.src < Cells::kNear;
+  return near && row.extent >= kManyRows && row.dst == s.axes[u].extent * s.cells.dst;
+}
+
 /// Looks for cells of at least `least` axes.
 bool choose_cells(Schedule* s, const Kernels& kernels, int least) noexcept {
   for (int taken = s->ndim > 3 ? 3 : s->ndim - 1; taken >= least; --taken) {
     if (!find_cells(*s, kernels, taken, &s->cells)) continue;
     // Few of them, or few at once, are moved faster one by one.
-    const int64_t count = s->axes[s->ndim - taken - 1].extent;
+    const int u = s->ndim - taken - 1;
+    const int64_t count = s->axes[u].extent;
     const bool can_gather = taken == 0 && log2_of_item(s->item) >= 0;
     const bool ends_cost = can_gather && s->cells.src < 0 && s->cells.edge_dst > 0;
     int64_t many = ends_cost ? 2 * kManyCells : kManyCells;
     if (s->cells.every == 2) many = kManyAlternate;
-    if (count < 2 * s->cells.at_once || count * s->cells.at_once < many) continue;
+    const bool open = cells_go_on(*s, u);
+    if (!open && (count < 2 * s->cells.at_once || count * s->cells.at_once < many)) continue;
     if (can_gather && s->cells.at_once == 2 && s->cells.every != 2) continue;
     s->kind = PlaneKind::kCells;
     s->item = s->cells.dst;
@@ -424,11 +440,8 @@ void ItemPlanes::copy(char* to, const char* from) const noexcept {
     const int64_t n = std::min(at_once_, p.nu - u);
     char* dst = to + u * p.du;
     const char* src = from + u * p.su;
-    if (in_rows && !asks_ahead) {
-      kernels_.gather[log_item_](dst, p.dv, src, p.su, p.sv, n, p.nv);
-      continue;
-    }
-    for (int64_t v = 0; v < p.nv; ++v, dst += p.dv, src += p.sv) {
+    const int64_t rows = asks_ahead || log_item_ < 0 ? 1 : p.nv;  // in one call
+    for (int64_t v = 0; v < p.nv; v += rows, dst += p.dv, src += p.sv) {
       if (v + kAhead < p.nv) {
         if (written_.apart) written_.ask(dst + kAhead * p.dv, n);
         if (read_.apart) read_.ask(src + kAhead * p.sv, n);
@@ -436,9 +449,9 @@ void ItemPlanes::copy(char* to, const char* from) const noexcept {
       if (log_item_ < 0) {
         kernels_.rows(dst, p.du, src, p.su, item_, n);
       } else if (in_rows) {
-        kernels_.gather[log_item_](dst, 0, src, p.su, 0, n, 1);
+        kernels_.gather[log_item_](dst, p.dv, src, p.su, p.sv, n, rows);
       } else {
-        kernels_.spread[log_item_](dst, p.du, src, p.su, n);
+        kernels_.spread[log_item_](dst, p.du, p.dv, src, p.su, p.sv, n, rows);
       }
     }
   }
@@ -466,14 +479,13 @@ void copy_plane(const Schedule& schedule, const Kernels& kernels, const Plane& p
   if (kind != PlaneKind::kCells) {
     return ItemPlanes(schedule, kernels, plane).copy(plane.dst, plane.src);
   }
+  if (plane.du == schedule.item) {
+    return kernels.cells(plane.dst, plane.dv, plane.src, plane.sv, plane.nu, plane.nv,
+                         schedule.cells);
+  }
   for (int64_t v = 0; v < plane.nv; ++v) {
-    char* const dst = plane.dst + v * plane.dv;
-    const char* const src = plane.src + v * plane.sv;
-    if (plane.du != schedule.item) {
-      kernels.cells_apart(dst, plane.du, src, plane.nu, schedule.cells);
-    } else {
-      kernels.cells(dst, src, plane.nu, schedule.cells);
-    }
+    kernels.cells_apart(plane.dst + v * plane.dv, plane.du, plane.src + v * plane.sv, plane.nu,
+                        schedule.cells);
   }
 }
 

@@ -73,7 +73,7 @@ class OpenClQueue {
   void transfer_foreign(void* memory, size_t offset, void* host, size_t size, bool to_host);
   bool copy_rows(DeviceAddress dst, DeviceAddress src, const CopyPlan& plan);
   const Kernels* kernels();
-  std::unique_ptr<Kernels> build();
+  [[gnu::cold]] std::unique_ptr<Kernels> build();  // once, and by the compiler of the driver
   std::string build_log(opencl::Program program) noexcept;
   void launch(const gpu::Launch& launch, void* dst, void* src);
 

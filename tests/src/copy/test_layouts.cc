@@ -281,6 +281,27 @@ void gaps_in_dst_are_left_alone(void**) {
   dlx::tuning() = before;
 }
 
+// Short rows of cells, which write into the next one: all that lies round the last one stays as it is.
+// Rows overlap in src, touch, or lie apart, on another page, too.
+void short_rows_of_cells_are_exact(void**) {
+  for (const int64_t item : {1, 2, 4}) {
+    for (const int64_t n : {2, 7, 8, 9, 15, 16, 17, 25, 40}) {
+      for (const int64_t step : {2, 3, 4, 5, 8}) {
+        for (const int64_t row : {int64_t{1}, n, n * step, n * step + 3, int64_t{5000}}) {
+          check_layout({37, n}, {n, 1}, {row, step}, item, n);
+          check_layout({3, 20, n}, {21 * n, n, 1}, {7, row, step}, item, n);
+          check_layout({19, n}, {n, 1}, {-row, step}, item);
+        }
+      }
+      for (const int64_t cell : {2, 3, 4, 5}) {
+        const int64_t row = n * cell;
+        check_layout({20, n, cell}, compact({20, n, cell}), {row + 9, cell, -1}, item, n);
+        check_layout({20, n, cell}, compact({20, n, cell}), {row + n, cell + 1, 1}, item, n);
+      }
+    }
+  }
+}
+
 // Short cells of one to three axes again and again: near and far in src, forwards and backwards, with
 // and without gaps, wherever dst begins.
 void repeated_cells_are_exact(void**) {
@@ -479,6 +500,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(repeated_runs_are_exact),
       cmocka_unit_test(items_with_gaps_are_exact),
       cmocka_unit_test(gaps_in_dst_are_left_alone),
+      cmocka_unit_test(short_rows_of_cells_are_exact),
       cmocka_unit_test(repeated_cells_are_exact),
       cmocka_unit_test(lines_of_axes_in_both_directions_are_exact),
       cmocka_unit_test(short_rows_are_exact),
