@@ -53,7 +53,7 @@ int repeated_axis(const CopyPlan& plan, bool streamed, int64_t* run) noexcept {
   constexpr int64_t kItems = 192;  // which cost as much as to arrange a short run
   constexpr int64_t kOften = 4;
   const int64_t item = plan.item();
-  const bool has_kernels = item <= 16 && (item & (item - 1)) == 0;
+  const bool has_kernels = log2_of_item(item) >= 0;
   const bool long_item = item > (streamed ? kLongestRepeated : kShort);
   int found = -1;
   int64_t bytes = item;

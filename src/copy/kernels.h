@@ -217,13 +217,13 @@ struct Kernels {
   void (*spread[5])(char* dst, int64_t du, int64_t dv, const char* src, int64_t su, int64_t sv,
                     int64_t nu, int64_t nv);
 
-  /// The same for `nu` from 2 to 8, or
-  /// for any rows of 16 bytes and more that run backwards: `du` = W, `su` = -W.
+  /// The same for `nu` from 2 to 8, or for any rows of 16 bytes and more that run backwards:
+  /// `du` = W, `su` = -W.
   void (*spread_short[5])(char* dst, int64_t du, int64_t dv, const char* src, int64_t su,
                           int64_t sv, int64_t nu, int64_t nv);
 
-  /// Where the instruction set cannot permute bytes, this is NULL, and g is 0 above.
-  /// Rows of cells: `nu` along, from row to row `dv` and `sv`.
+  /// Rows of `nu` cells, `dv` and `sv` bytes from one to the next. Where the instruction set cannot
+  /// permute bytes, this is NULL, and g is 0 above.
   void (*cells)(char* dst, int64_t dv, const char* src, int64_t sv, int64_t nu, int64_t nv,
                 const Cells& cells);
   /// One row from the last cell to the first, for a negative `cells.src`.

@@ -8,9 +8,6 @@
 #include "src/copy/tuning.h"
 
 namespace dlx {
-namespace {
-
-constexpr int64_t kReach = 16;  // bytes that a byte permutation sees
 
 int log2_of_item(int64_t item) noexcept {
   switch (item) {
@@ -22,6 +19,10 @@ int log2_of_item(int64_t item) noexcept {
     default: return -1;
   }
 }
+
+namespace {
+
+constexpr int64_t kReach = 16;  // bytes that a byte permutation sees
 
 /// Fills in what follows from the bytes of one cell: how many cells a permutation takes at once.
 /// False if that is not at least two.

@@ -8,6 +8,9 @@
 
 namespace dlx {
 
+/// The kernels' index of an item of so many bytes; -1: there are none for its size.
+int log2_of_item(int64_t item) noexcept;
+
 /// How a plan's two innermost loops are run. Which one follows from the structure of the steps,
 /// never from a dtype or a list of known layouts.
 enum class PlaneKind {
@@ -42,7 +45,7 @@ struct Schedule {
   const char* end_of_source() const noexcept;
 
   PlaneKind kind = PlaneKind::kRows;
-  int log_item = -1;  ///< kernels' index of the item; -1: it has none
+  int log_item = -1;  ///< log2_of_item()
   int64_t item = 0;
   int ndim = 0;
   int u = -1;  ///< axis along which dst is written; -1: a single item

@@ -37,17 +37,20 @@ void transpose_blocks(const Kernels& kernels, int log_item, const Plane& p, bool
                       bool apart) noexcept {
   constexpr int64_t kColumns = 16 << 10;  // bytes
   constexpr int64_t kMostColumns = 64;
+  constexpr int64_t kLinesCached = 512;  // by a first-level cache
   constexpr int64_t kRow = 2 * kLine;
   constexpr int64_t kRowPitch = kRow + kLine;
   alignas(64) char columns[kColumns + kMostColumns * kLine];
   alignas(64) char rows[kLine * kRowPitch];
   const int64_t item = int64_t{1} << log_item;
   const int64_t least = 16 >> log_item;
-  const int64_t width = !apart     ? (p.nv <= 512 ? p.nv : 256)
-                        : item < 4 ? kMostColumns
-                                   : kMostColumns / 2;
-  const int64_t height = !apart ? p.nu : kColumns / width >> log_item;
-  const int64_t column_pitch = kColumns / width + kLine;
+  const int64_t together = item < 4 ? kMostColumns : kMostColumns / 2;
+  const int64_t column = kColumns / together;
+  const int64_t column_pitch = column + kLine;
+  // Columns that go straight to dst leave a line each, which the next band finds.
+  const int64_t in_lines = p.nv <= kLinesCached ? p.nv : kLinesCached / 2;
+  const int64_t width = apart ? together : in_lines;
+  const int64_t height = apart ? column >> log_item : p.nu;
   const auto transpose_block = [&](char* dst, int64_t dv, const char* src, int64_t nu, int64_t nv) {
     if (!staged) return kernels.transpose[log_item](dst, dv, src, p.su, nu, nv);
     each_part(nu, kLine >> log_item, 0, least, [&](int64_t u, int64_t n) {
