@@ -24,7 +24,7 @@ class GatheredBlocks {
         in_step_(planes.rows.in_step(kLine)),
         gather_(kernels.gather_rows),
         transpose_(kernels.transpose[log_item]),
-        write_(kernels.finish_strips),
+        write_(kernels.write_columns),
         block_(buffers[0]),
         columns_(buffers[1]),
         column_pitch_(Strip::kFront + divide_up(most_rows_ * item_, kLine) * kLine),
@@ -77,9 +77,7 @@ class GatheredBlocks {
       for (int64_t i = 0; i < n && !begins; ++i) {
         std::memcpy(buffer + i * column_pitch_, begun + i * kLine, kLine);
       }
-      Chunk chunk = {dst,   column + v, n,    nu * item_, column_pitch_, buffer, begun,
-                     kLine, begins,     ends, 0};
-      write_(chunk);
+      write_({dst, column + v, n, nu * item_, column_pitch_, buffer, begun, kLine, begins, ends});
     }
   }
 
@@ -93,7 +91,7 @@ class GatheredBlocks {
   void (*const gather_)(char* dst, int64_t pitch, const char* src, const int64_t* row, int64_t n,
                         int64_t bytes);
   Kernels::Transpose* const transpose_;
-  void (*const write_)(Chunk& chunk);
+  void (*const write_)(const Chunk& chunk);
   char* const block_;
   char* const columns_;
   const int64_t column_pitch_;

@@ -134,6 +134,7 @@ struct Strip {
   const int64_t* column;  ///< where each of nv columns begins, from dst on
   const int64_t* row;     ///< where each of nu rows begins, from src on
   char* room;             ///< for the lines of 64 rows
+  char* buffer;           ///< for the columns of some rows: kBuffer bytes
   int64_t item;           ///< bytes
   int64_t nu;             ///< at least 64 / item
   int64_t nv;             ///< from 16 / W to 64 / item; any more if `even` and `staged`
@@ -149,14 +150,13 @@ struct Chunk {
   char* dst;
   const int64_t* column;
   int64_t nv;
-  int64_t bytes;  ///< of a column
-  int64_t pitch;  ///< from column to column in the buffer
-  char* buffer;
-  char* next;  ///< the buffer of the chunk after this one, which begins with what this one leaves
-  int64_t next_pitch;
+  int64_t bytes;       ///< of a column
+  int64_t pitch;       ///< from column to column in the buffer,
+  const char* buffer;  ///< each behind kFront bytes, the last ones of the chunk before
+  char* kept;          ///< for the last line of each column, which the next chunk goes on with
+  int64_t kept_pitch;
   bool begins;  ///< nothing of the columns was written before
   bool ends;
-  int64_t written;  ///< columns
 };
 
 /// The inner loops for one instruction set, by item size: index k is for items of 2^k bytes.
@@ -195,14 +195,12 @@ struct Kernels {
   /// cells is overwritten. `pick` sorts units of 2^g items, one for each u, into 2^g cells.
   Regroup* join[4][4];
 
-  /// NULL where it would not pay. Transposes a strip. With registers of a line its last chunk is
-  /// written beside the strip that follows, or by finish_strips.
-  void (*transpose_strip[5])(const Strip& strip, Chunk& chunk);
+  /// NULL where it would not pay. Transposes a strip.
+  void (*transpose_strip[5])(const Strip& strip);
   /// The same for items of three quarters of 2^k bytes, and any nv; rows are read with up to 16
   /// bytes beyond. NULL where the instruction set cannot permute bytes.
-  void (*transpose_thirds_strip[5])(const Strip& strip, Chunk& chunk);
-  /// Writes what is left of a chunk.
-  void (*finish_strips)(Chunk& chunk);
+  void (*transpose_thirds_strip[5])(const Strip& strip);
+  void (*write_columns)(const Chunk& chunk);
   /// Copies `bytes` of n rows, src[row[i]], together: dst[i * pitch].
   void (*gather_rows)(char* dst, int64_t pitch, const char* src, const int64_t* row, int64_t n,
                       int64_t bytes);

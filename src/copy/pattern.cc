@@ -100,7 +100,7 @@ class Repetition {
  private:
   static constexpr int64_t kBlock = 16;  // bytes
   static constexpr int64_t kBlocks = kLine / kBlock;
-  static constexpr int64_t kLinesAhead = 24;
+  static constexpr int64_t kLinesAhead = 64;
   static constexpr int64_t kPage = 4096;  // bytes
 
   const CopyAxis& axis() const noexcept { return s_.axes[axis_]; }

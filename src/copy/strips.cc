@@ -63,16 +63,14 @@ class Strips {
          const FoldedPlanes& planes, bool line_by_line) noexcept
       : line_by_line_(line_by_line),
         transpose_(kernel(s, kernels)),
-        finish_(kernels.finish_strips),
         thirds_(s.log_item < 0),
         planes_(planes),
         in_step_(planes.rows.in_step(kLine)),
         end_of_source_(s.end_of_source()) {
-    chunk_.buffer = buffers[0];
-    chunk_.next = buffers[0] + Strip::kBuffer;
     const int64_t group = thirds_ ? 64 : kLine / s.item;
     strip_.item = s.item;
     strip_.room = buffers.rows(0);
+    strip_.buffer = buffers[0];
     strip_.row = planes.rows.offset();
     strip_.nu = planes.rows.n();
     strip_.ahead =
@@ -98,8 +96,7 @@ class Strips {
   /// Runs the last one.
   void finish() noexcept {
     strip_.next = {};
-    transpose_(strip_, chunk_);
-    finish_(chunk_);
+    transpose_(strip_);
   }
 
  private:
@@ -140,21 +137,19 @@ class Strips {
   void add(const Strip& next) noexcept {
     if (strip_.source.src != nullptr) {
       if (!line_by_line_) strip_.next = next.source;
-      transpose_(strip_, chunk_);
+      transpose_(strip_);
     }
     strip_ = next;
   }
 
   const bool line_by_line_;
-  void (*const transpose_)(const Strip& strip, Chunk& chunk);
-  void (*const finish_)(Chunk& chunk);
+  void (*const transpose_)(const Strip& strip);
   const bool thirds_;
   const FoldedPlanes& planes_;
   const bool in_step_;
   const char* const end_of_source_;
   int64_t highest_row_;
   Strip strip_ = {};  ///< the one to be run when the next is known
-  Chunk chunk_ = {};
 };
 
 bool transposes(const Schedule& s) noexcept {
@@ -167,12 +162,10 @@ bool transposes(const Schedule& s) noexcept {
 bool compact(const Schedule& s) noexcept { return s.axes[s.v].dst == s.axes[s.u].extent * s.item; }
 
 /// Whether tiles are better than strips: small items fill them well, if their runs in dst are long
-/// enough. Of two bytes, with registers of half a line, only where tiles take whole rows of src and
-/// their runs lie one behind another.
-bool suits_tiles(const Schedule& s, const Kernels& kernels) noexcept {
+/// enough, where tiles take whole rows of src and their runs lie one behind another.
+bool suits_tiles(const Schedule& s) noexcept {
   if (s.log_item < 0 || s.item >= 4 || s.folded()) return false;
   if (s.axes[s.u].extent * s.item < tuning().tile_dst_bytes[s.log_item]) return false;
-  if (kernels.line_registers) return true;
   return compact(s) && s.axes[s.v].extent * s.item <= 4 * kLine;
 }
 
@@ -212,10 +205,12 @@ bool suits_gathering(const Schedule& s, const Kernels& kernels,
 }
 
 /// Bytes of the shortest columns that strips are worth it for: partial lines at either end are
-/// written by themselves, but tiles know nothing better for items of three quarters.
+/// written by themselves, but tiles know nothing better for items of three quarters, and with
+/// registers of a line little for single bytes.
 int64_t shortest_column(const Schedule& s, const Kernels& kernels) noexcept {
   const int64_t usual = tuning().long_row_bytes;
-  if (kernels.line_registers || s.item == 8 || s.item == 16) return 2 * usual;
+  if (kernels.line_registers) return s.item == 1 ? usual / 2 : s.item == 8 ? usual : 2 * usual;
+  if (s.item == 8 || s.item == 16) return 2 * usual;
   return s.item == 3 || s.item == 6 ? usual / 2 : usual;
 }
 
@@ -238,7 +233,7 @@ const char* run_strips(const Schedule& s, const Kernels& kernels, const Buffers&
   if (bytes < shortest_column(s, kernels) || kernel(s, kernels) == nullptr) return nullptr;
   const int most_ways = kernels.line_registers ? 4 : 8;
   const bool ahead = fit(planes.rows, kAhead, most_ways);
-  if (ahead ? suits_tiles(s, kernels) : !needs_line_by_line(s, kernels, planes)) return nullptr;
+  if (ahead ? suits_tiles(s) : !needs_line_by_line(s, kernels, planes)) return nullptr;
   if (!dry) {
     Strips strips(s, kernels, buffers, planes, !ahead);
     planes.each([&](char* dst, const char* src) { strips.add_plane(dst, src); });
