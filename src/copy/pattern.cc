@@ -187,35 +187,45 @@ class Repetition {
     return left == 0;
   }
 
-  /// The source lines of a line of dst that comes later.
+  /// The source lines of a line of dst that comes later, but for those that the one before has, too.
+  /// Rows begin at the same place of a line as the first one does, or are fetched a little too much.
   void add_fetches(int64_t line) noexcept {
-    constexpr int kOffsets = kBlocks * Pattern::kWindows;
     const int64_t later = line + kLinesAhead;
-    const int64_t* const offset = pattern_.offset + later % pattern_.lines * kOffsets;
+    const auto inside = reinterpret_cast<intptr_t>(start_of(s_.dst, s_.src).src) & (kLine - 1);
+    int64_t seen[2 * kLine];
     int64_t* const fetch = pattern_.fetch + line * Pattern::kFetches;
     int n = 0;
-    for (; n < Pattern::kFetches; ++n) {
-      int64_t lowest = INT64_MAX;  // of those that reach beyond the lines so far
-      for (int i = 0; i < kOffsets; ++i) {
-        const bool new_line = n == 0 || offset[i] + kBlock > fetch[n - 1] + kLine;
-        if (new_line) lowest = std::min(lowest, offset[i]);
-      }
-      if (lowest == INT64_MAX) break;
-      fetch[n] = lowest;
+    Bytes bytes(cell_, axis().src, first_ + (later - 1) * kLine);
+    for (int64_t i = 0; i < 2 * kLine; ++i) {
+      const int64_t from = bytes.next();
+      seen[i] = (from + inside) & -kLine;
+      const bool known = std::find(seen, seen + i, seen[i]) != seen + i;
+      if (i == kLine) fetch[0] = from;  // if there is none
+      if (i >= kLine && !known && n < Pattern::kFetches) fetch[n++] = from;
     }
     pattern_.fetches = std::max(pattern_.fetches, n);
-    std::fill(fetch + n, fetch + Pattern::kFetches, fetch[0]);
-    for (int i = 0; i < Pattern::kFetches; ++i) fetch[i] += later / pattern_.lines * pattern_.src;
+    std::fill(fetch + std::max(n, 1), fetch + Pattern::kFetches, fetch[0]);
+  }
+
+  /// Of the lines of a run.
+  struct Start {
+    int64_t head;     ///< bytes before the first one
+    int64_t line;     ///< of the pattern, that begins with the same byte of a cell
+    const char* src;  ///< where the pattern begins
+  };
+
+  Start start_of(const char* dst, const char* src) const noexcept {
+    const int64_t c = cell_.bytes();
+    const int64_t head = margin_ + to_next_line(dst + margin_);
+    int64_t line = 0;
+    while ((first_ + line * kLine) % c != head % c) ++line;
+    return {head, line, src + (head - line * kLine - first_) / c * axis().src};
   }
 
   void write(char* dst, const char* src) const noexcept {
-    const int64_t c = cell_.bytes();
-    const int64_t head = margin_ + to_next_line(dst + margin_);
+    auto [head, line, from] = start_of(dst, src);
     const int64_t lines = (run_bytes() - margin_ - head) / kLine;
     if (lines <= 0) return write_edge(dst, src, 0, run_bytes());
-    int64_t line = 0;  // of the pattern, which begins with the same byte of a cell
-    while ((first_ + line * kLine) % c != head % c) ++line;
-    const char* const from = src + (head - line * kLine - first_) / c * axis().src;
     // Beside the last lines, the first of the next run are fetched.
     const int64_t last = std::min(lines, kLinesAhead);
     const CopyAxis& next = axis_ > 0 ? s_.axes[axis_ - 1] : kNoAxis;
