@@ -212,9 +212,12 @@ bool suits_gathering(const Schedule& s, const Kernels& kernels,
 /// registers of a line little for single bytes.
 int64_t shortest_column(const Schedule& s, const Kernels& kernels) noexcept {
   const int64_t usual = tuning().long_row_bytes;
-  if (kernels.line_registers) return s.item == 1 ? usual / 2 : s.item == 8 ? usual : 2 * usual;
-  if (s.item == 8 || s.item == 16) return 2 * usual;
-  return s.item == 3 || s.item == 6 ? usual / 2 : usual;
+  if (s.item == 3 || s.item == 6) return usual / 2;
+  if (kernels.line_registers) {
+    if (s.item == 1) return usual / 2;
+    return s.item == 8 || s.item == 12 ? usual : 2 * usual;
+  }
+  return s.item == 8 || s.item == 16 ? 2 * usual : usual;
 }
 
 }  // namespace
