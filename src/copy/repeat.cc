@@ -23,6 +23,8 @@ void stream_repeated(const Kernels& kernels, char* dst, int64_t bytes, const cha
                      int64_t run_bytes) noexcept {
   constexpr int64_t kLines = 16;  // at once
   alignas(64) char pattern[kLongestRepeated + kLines * kLine];
+  const char* const behind = dst + bytes;
+  if (inside_line(behind) != 0) __builtin_prefetch(behind, 1);  // shared with what follows
   std::memcpy(pattern, run, static_cast<size_t>(run_bytes));
   fill_up(pattern, run_bytes, run_bytes + kLines * kLine);
   const int64_t head = std::min(to_next_line(dst), bytes);

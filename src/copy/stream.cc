@@ -289,11 +289,20 @@ void stream_runs(const Schedule& s, const Kernels& kernels) noexcept {
 
 }  // namespace
 
-bool run_fills(const Schedule& s, const Kernels& kernels, bool dry) noexcept {
-  constexpr int64_t kLong = 16 * kLine;
-  if (kernels.line_registers || !s.fills() || s.log_item < 0) return false;
+bool run_fills(const Schedule& s, const Kernels& kernels, bool alone, bool dry) noexcept {
+  constexpr int64_t kLines = 16 * kLine;
+  if (!s.fills() || s.log_item < 0) return false;
   const int64_t row = s.axes[s.u].extent * s.item;
-  if (row < kLong) return false;
+  uint64_t all = reinterpret_cast<uintptr_t>(s.dst);
+  int64_t bytes = s.item;
+  for (int k = 0; k < s.ndim; ++k) {
+    bytes *= s.axes[k].extent;
+    if (k != s.u) all |= static_cast<uint64_t>(s.axes[k].dst);
+  }
+  // Rows that share lines wait for those wherever one ends.
+  if (row < (all % kLine == 0 ? kLines : 2 * kLines)) return false;
+  // Registers of a line write it without reading it, and what a third-level cache keeps is as fast.
+  if (kernels.line_registers && bytes < tuning().stream_bytes * (alone ? 8 : 1)) return false;
   if (dry) return true;
   Loops loops;
   loops.add_others(s, [&](int axis) { return axis == s.u; });

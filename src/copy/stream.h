@@ -8,8 +8,9 @@ namespace dlx {
 
 /// Fills long rows of one and the same item past the caches: through them, with registers narrower
 /// than a line, half of the traffic is reading what is overwritten. False, with nothing done, if the
-/// schedule has no such rows, or the registers are of a line. `dry`: only says so.
-bool run_fills(const Schedule& schedule, const Kernels& kernels, bool dry) noexcept;
+/// schedule has no such rows, or, with registers of a line, is not many times as large as a cache.
+/// `alone`: no other thread has a part of the copy. `dry`: only says so.
+bool run_fills(const Schedule& schedule, const Kernels& kernels, bool alone, bool dry) noexcept;
 
 /// Runs a schedule whose dst will not stay in the caches, tile by tile: fetch the source of the
 /// next tile, arrange this one in a small buffer, write the one before past the caches in whole
