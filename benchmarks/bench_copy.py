@@ -7,6 +7,7 @@ Each row times all libraries in turns and keeps the best of each, so that a nois
 all alike. A share is that of the traffic bound: the distinct source lines and the destination,
 moved at the rate that memcpy shows beside the row with as many threads. 1 is as fast as memcpy.
 --sweep copies a transposition of 1 MB to 4 GB, or to as much as it is given, and draws the curve.
+With AVX-512, the same library runs once more with AVX2 alone.
 """
 
 from __future__ import annotations
@@ -19,8 +20,11 @@ import importlib.metadata
 import importlib.util
 import itertools
 import math
+import os
 import platform
+import shutil
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -28,13 +32,14 @@ from pathlib import Path
 import numpy as np
 
 import dlx
-from dlx import raw
+from dlx import _library, raw
 
 LINE = 64
 BIG = 64 << 20  # bytes beyond the caches
 ROUNDS = 5
 SECONDS = 0.3
 
+AVX2_ALONE = "dlx, AVX2 alone"
 TO_RGBA = "planes into RGB of RGBA u8"
 
 
@@ -215,6 +220,27 @@ class Hptt:
         )  # fmt: skip
 
 
+class Avx2:
+    """The same library once more with AVX2 alone, where the machine has AVX-512."""
+
+    def __init__(self, threads: int) -> None:
+        self.function = None
+        if instruction_set() != "avx512":
+            return
+        with tempfile.TemporaryDirectory() as folder:
+            library = ctypes.CDLL(shutil.copy(_library.path, folder))  # one file is one library
+        os.environ["DLX_ISA"] = "avx2"
+        library.dlx_set_num_threads(threads)
+        self.function = library.dlx_copy
+        self.function.argtypes = [ctypes.c_void_p] * 3
+
+    def of(self, dst: raw.DLTensor, src: raw.DLTensor) -> Callable[[], object] | None:
+        if self.function is None:
+            return None
+        function, to, out = self.function, dst.address, src.address
+        return lambda: function(to, out, None)
+
+
 def torch_copy(dst: np.ndarray, view: np.ndarray) -> Callable[[], object] | None:
     if importlib.util.find_spec("torch") is None or any(step < 0 for step in view.strides):
         return None
@@ -251,7 +277,7 @@ def best_of(functions: dict[str, Callable[[], object] | None], repeat: int) -> d
 
 
 def compare(
-    view: np.ndarray, dst: np.ndarray, memcpy: Memcpy, hptt: Hptt, *, small: bool
+    view: np.ndarray, dst: np.ndarray, memcpy: Memcpy, hptt: Hptt, avx2: Avx2, *, small: bool
 ) -> dict[str, float]:
     out, to = description(view), description(dst)
     same = source(view.shape, view.dtype.str)
@@ -259,6 +285,7 @@ def compare(
     functions: dict[str, Callable[[], object] | None] = {
         "memcpy": memcpy.of(compact, same),
         "dlx": lambda: raw.dlx_copy(to, out, None),
+        AVX2_ALONE: avx2.of(to, out),
         "NumPy": lambda: np.copyto(dst, view),
         "torch": torch_copy(dst, view),
         "HPTT": hptt.of(dst, view),
@@ -275,20 +302,21 @@ def compare(
     return best_of(functions, repeat)
 
 
-PEERS = ("dlx", "NumPy", "torch", "HPTT")
+PEERS = ("dlx", AVX2_ALONE, "NumPy", "torch", "HPTT")
 
 
 def table_of(rows: list[tuple[str, dict[str, float], float, int]]) -> list[str]:
     """Shares of the traffic bound; `bytes` of a row is all its traffic."""
+    there = [peer for peer in PEERS if peer != AVX2_ALONE or any(peer in row[1] for row in rows)]
     lines = [
-        "| layout | memcpy GB/s | " + " | ".join(PEERS) + " |",
-        "|---|--:|" + "--:|" * len(PEERS),
+        "| layout | memcpy GB/s | " + " | ".join(there) + " |",
+        "|---|--:|" + "--:|" * len(there),
     ]
-    shares: dict[str, list[float]] = {name: [] for name in PEERS}
+    shares: dict[str, list[float]] = {name: [] for name in there}
     for name, times, traffic, nbytes in rows:
         bound = traffic / 2 / nbytes * times["memcpy"]
         cells = []
-        for peer in PEERS:
+        for peer in there:
             if peer in times:
                 shares[peer].append(bound / times[peer])
             cells.append(f"{bound / times[peer]:.2f}" if peer in times else "–")
@@ -301,7 +329,7 @@ def table_of(rows: list[tuple[str, dict[str, float], float, int]]) -> list[str]:
     return lines
 
 
-def measure_big(memcpy: Memcpy, hptt: Hptt, only: str) -> list[str]:
+def measure_big(memcpy: Memcpy, hptt: Hptt, avx2: Avx2, only: str) -> list[str]:
     rows = []
     for name, make in big_layouts():
         if only not in name:
@@ -311,11 +339,13 @@ def measure_big(memcpy: Memcpy, hptt: Hptt, only: str) -> list[str]:
         dst = destination(name, view)
         written = view.nbytes if dst.flags.c_contiguous else distinct_lines(dst) * LINE
         traffic = distinct_lines(view) * LINE + written
-        rows.append((name, compare(view, dst, memcpy, hptt, small=False), traffic, view.nbytes))
+        rows.append(
+            (name, compare(view, dst, memcpy, hptt, avx2, small=False), traffic, view.nbytes)
+        )
     return table_of(rows) if rows else []
 
 
-def measure_small(memcpy: Memcpy, hptt: Hptt, only: str) -> list[str]:
+def measure_small(memcpy: Memcpy, hptt: Hptt, avx2: Avx2, only: str) -> list[str]:
     lines = [
         "| layout | memcpy µs | dlx | NumPy | torch | faster than the better one | share of memcpy |",
         "|---|--:|--:|--:|--:|--:|--:|",
@@ -324,7 +354,7 @@ def measure_small(memcpy: Memcpy, hptt: Hptt, only: str) -> list[str]:
         if only not in name:
             continue
         view = make()
-        times = compare(view, destination(name, view), memcpy, hptt, small=True)
+        times = compare(view, destination(name, view), memcpy, hptt, avx2, small=True)
         peers = [times[peer] for peer in ("NumPy", "torch") if peer in times]
         torch = f"{times['torch'] * 1e6:.2f}" if "torch" in times else "–"
         lines.append(
@@ -335,7 +365,9 @@ def measure_small(memcpy: Memcpy, hptt: Hptt, only: str) -> list[str]:
     return lines
 
 
-def sweep(memcpy: Memcpy, hptt: Hptt, megabytes: int) -> list[tuple[int, dict[str, float]]]:
+def sweep(
+    memcpy: Memcpy, hptt: Hptt, avx2: Avx2, megabytes: int
+) -> list[tuple[int, dict[str, float]]]:
     """A transposed square of float32 from 1 MB upwards: nanoseconds per element."""
     points = []
     side = 500
@@ -343,7 +375,7 @@ def sweep(memcpy: Memcpy, hptt: Hptt, megabytes: int) -> list[tuple[int, dict[st
         view = source((side, side), "f4").T
         print(f"  {view.nbytes >> 20} MB", file=sys.stderr)
         dst = source(view.shape, "f4")
-        times = compare(view, dst, memcpy, hptt, small=view.nbytes < BIG)
+        times = compare(view, dst, memcpy, hptt, avx2, small=view.nbytes < BIG)
         points.append((view.nbytes, {n: t / view.size * 1e9 for n, t in times.items()}))
         side = int(side * 1.6)
     return points
@@ -353,7 +385,7 @@ def svg_of(points: list[tuple[int, dict[str, float]]]) -> str:
     """Logarithmic on both axes; bytes to the right, nanoseconds per element upwards."""
     width, height, left, bottom = 720, 400, 60, 50
     colours = {"memcpy": "#888888", "dlx": "#c0392b", "NumPy": "#2471a3", "torch": "#d68910",
-               "HPTT": "#229954"}  # fmt: skip
+               "HPTT": "#229954", AVX2_ALONE: "#e59866"}  # fmt: skip
     x0, x1 = math.log10(1e6), math.log10(5e9)
     values = [value for _, times in points for value in times.values()]
     y0, y1 = math.log10(min(values) * 0.8), math.log10(max(values) * 1.25)
@@ -450,15 +482,16 @@ def main() -> None:
     if arguments.hptt is None:
         print("HPTT is left out: --hptt names its library", file=sys.stderr)
     memcpy, hptt = Memcpy(arguments.threads), Hptt(arguments.hptt, arguments.threads)
+    avx2 = Avx2(arguments.threads)
 
     lines = [*header(arguments.threads), "", "## Beyond the caches", ""]
-    lines += measure_big(memcpy, hptt, arguments.only)
+    lines += measure_big(memcpy, hptt, avx2, arguments.only)
     if arguments.threads == 1:  # what fits a second-level cache is not shared
         lines += ["", "## In the second-level cache, by `dlx.copyto`", ""]
-        lines += measure_small(memcpy, hptt, arguments.only)
+        lines += measure_small(memcpy, hptt, avx2, arguments.only)
     picture = ""
     if arguments.sweep:
-        picture = svg_of(sweep(memcpy, hptt, arguments.sweep))
+        picture = svg_of(sweep(memcpy, hptt, avx2, arguments.sweep))
         title = f"## From 1 MB to {arguments.sweep} MB"
         lines += ["", title, "", "![nanoseconds per element](copy.svg)"]
     print("\n".join(lines))
