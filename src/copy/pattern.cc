@@ -99,7 +99,6 @@ class Repetition {
 
  private:
   static constexpr int64_t kBlock = 16;  // bytes
-  static constexpr int64_t kBlocks = kLine / kBlock;
   static constexpr int64_t kLinesAhead = 64;
   static constexpr int64_t kPage = 4096;  // bytes
 
@@ -192,16 +191,19 @@ class Repetition {
   void add_fetches(int64_t line) noexcept {
     const int64_t later = line + kLinesAhead;
     const auto inside = reinterpret_cast<intptr_t>(start_of(s_.dst, s_.src).src) & (kLine - 1);
-    int64_t seen[2 * kLine];
+    int64_t lines[2 * kLine];  // so far
+    int count = 0;
     int64_t* const fetch = pattern_.fetch + line * Pattern::kFetches;
     int n = 0;
     Bytes bytes(cell_, axis().src, first_ + (later - 1) * kLine);
     for (int64_t i = 0; i < 2 * kLine; ++i) {
       const int64_t from = bytes.next();
-      seen[i] = (from + inside) & -kLine;
-      const bool known = std::find(seen, seen + i, seen[i]) != seen + i;
+      const int64_t its_line = (from + inside) & -kLine;
       if (i == kLine) fetch[0] = from;  // if there is none
-      if (i >= kLine && !known && n < Pattern::kFetches) fetch[n++] = from;
+      if (count > 0 && lines[count - 1] == its_line) continue;
+      if (std::find(lines, lines + count, its_line) != lines + count) continue;
+      lines[count++] = its_line;
+      if (i >= kLine && n < Pattern::kFetches) fetch[n++] = from;
     }
     pattern_.fetches = std::max(pattern_.fetches, n);
     std::fill(fetch + std::max(n, 1), fetch + Pattern::kFetches, fetch[0]);

@@ -249,7 +249,7 @@ bool needs_no_buffer(const Schedule& s, bool cached) noexcept {
   constexpr int64_t kNear = 2048;     // bytes
   constexpr int64_t kFew = 32;        // items
   constexpr int64_t kFewStreams = 8;  // that the processor fetches ahead side by side
-  constexpr int64_t kSomeStreams = 64;
+  const int64_t some_streams = tuning().has_large_cache() ? 16 : 64;
   if (s.ndim < 2 || s.folded() || s.item >= kLine) return false;
   const CopyAxis& u = s.axes[s.u];
   const CopyAxis& v = s.axes[s.v];
@@ -262,7 +262,7 @@ bool needs_no_buffer(const Schedule& s, bool cached) noexcept {
     if (cached && splits) return true;
   }
   // Streams that a first-level cache holds: none of their lines is read twice in the order of dst.
-  if (s.kind == PlaneKind::kGather && u.extent <= std::min(kSomeStreams, rows_cached(u.src))) {
+  if (s.kind == PlaneKind::kGather && u.extent <= std::min(some_streams, rows_cached(u.src))) {
     return true;
   }
   // Much of a line of src is gaps, and few items of it are read again.

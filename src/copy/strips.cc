@@ -186,9 +186,8 @@ bool needs_line_by_line(const Schedule& s, const Kernels& kernels,
 /// second-level caches are large, tiles do better with all that can be woven.
 bool suits_gathering(const Schedule& s, const Kernels& kernels,
                      const FoldedPlanes& planes) noexcept {
-  constexpr int64_t kManySets = 2048;
   if (kernels.line_registers || s.log_item < 0) return false;
-  if (tuning().cache_sets >= kManySets && !s.folded()) return false;
+  if (tuning().has_large_cache() && !s.folded()) return false;
   const CopyAxis& u = s.axes[s.u];
   const int64_t column = planes.rows.n() * s.item;
   const int64_t row = planes.columns.n() * s.item;
