@@ -324,6 +324,7 @@ class Relay {
 bool is_relayed(const Schedule& s, bool streamed) noexcept {
   constexpr double kSlow = 3 * kPerByte;
   if (s.kind == PlaneKind::kCells || s.ndim < 2) return false;
+  if (streamed && s.item > 1 && tuning().has_large_cache()) return false;  // as fast one by one
   if (cost(s, streamed ? kStreamed.item : kCached.item) < kSlow) return false;
   int64_t bytes = s.item;
   for (int k = 0; k < s.ndim; ++k) bytes *= s.axes[k].extent;

@@ -388,6 +388,10 @@ ItemPlanes::ItemPlanes(const Schedule& schedule, const Kernels& kernels,
     std::swap(p.su, p.sv);
   }
   at_once_ = shared && !along_v && cached >= kWorthIt ? cached : p.nu;
+  constexpr int64_t kFollowed = 16;  // streams of src, by the processor itself
+  const bool many = shared && !along_v && p.nu > kFollowed && p.nu <= at_once_;
+  const bool far = p.nu * std::llabs(p.su) >= tuning().stream_bytes;
+  if (many && far && p.du == item_) rows_of_a_line_ = kLine / sv;
   const bool again = shared && along_v && !streams;  // dst, as often as rows have items
   if (again || (p.nv > 1 && p.nv < few)) {
     const int64_t bytes =
@@ -425,6 +429,12 @@ void ItemPlanes::ask_for(const char* next_to, const char* to, const char* next_f
   ask(read_, next_from, from);
 }
 
+inline void ItemPlanes::ask_streams(const char* src, int64_t n) const noexcept {
+  constexpr int64_t kLinesAhead = 8;
+  src += shape_.sv < 0 ? -kLinesAhead * kLine : kLinesAhead * kLine;
+  for (int64_t u = 0; u < n; ++u, src += shape_.su) __builtin_prefetch(src, 0, 2);
+}
+
 void ItemPlanes::copy(char* to, const char* from) const noexcept {
   const Plane& p = shape_;
   if (fills_) {
@@ -441,8 +451,11 @@ void ItemPlanes::copy(char* to, const char* from) const noexcept {
     const int64_t n = std::min(at_once_, p.nu - u);
     char* dst = to + u * p.du;
     const char* src = from + u * p.su;
-    const int64_t rows = asks_ahead || log_item_ < 0 ? 1 : p.nv;  // in one call
-    for (int64_t v = 0; v < p.nv; v += rows, dst += p.dv, src += p.sv) {
+    const int64_t together = rows_of_a_line_ > 0 ? rows_of_a_line_ : p.nv;
+    const int64_t most = asks_ahead || log_item_ < 0 ? 1 : together;  // in one call
+    for (int64_t v = 0, rows; v < p.nv; v += rows, dst += rows * p.dv, src += rows * p.sv) {
+      rows = std::min(most, p.nv - v);
+      if (rows_of_a_line_ > 0) ask_streams(src, n);
       if (v + kAhead < p.nv) {
         if (written_.apart) written_.ask(dst + kAhead * p.dv, n);
         if (read_.apart) read_.ask(src + kAhead * p.sv, n);

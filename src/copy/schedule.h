@@ -130,13 +130,17 @@ class ItemPlanes {
 
   Rows rows_of(int64_t along, int64_t across) const noexcept;
 
+  /// Asks for a later line of each of n streams of src.
+  __attribute__((always_inline)) inline void ask_streams(const char* src, int64_t n) const noexcept;
+
   const Kernels& kernels_;
   int64_t item_;
   int log_item_;
-  Plane shape_;       ///< the longer loop along u
-  int64_t at_once_;   ///< items along u
-  bool fills_;        ///< rows of one and the same item
-  bool few_ = false;  ///< along u, or backwards: in a kernel for rows of those
+  Plane shape_;                 ///< the longer loop along u
+  int64_t at_once_;             ///< items along u
+  bool fills_;                  ///< rows of one and the same item
+  bool few_ = false;            ///< along u, or backwards: in a kernel for rows of those
+  int64_t rows_of_a_line_ = 0;  ///< of src, where its streams are asked for; else 0
   Rows written_ = {0, 0, false, false};
   Rows read_ = {0, 0, false, false};
 };
