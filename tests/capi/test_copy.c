@@ -351,11 +351,12 @@ static void plan_of_a_large_copy_names_its_way(void **state) {
   assert_ok(dlx_copy_plan_describe(&dst, &src, text, sizeof text));
   assert_non_null(strstr(text, "streamed in strips"));
 
-  src.strides = (int64_t[]){5003, 0};
+  /* Many times as large as a cache, or registers of a line would write it in order. */
+  dst.shape = src.shape = (int64_t[]){9001, 9001};
+  dst.strides = (int64_t[]){9001, 1};
+  src.strides = (int64_t[]){9001, 0};
   assert_ok(dlx_copy_plan_describe(&dst, &src, text, sizeof text));
-  /* By registers of a line, or past the caches by narrower ones. */
-  assert_non_null(strstr(
-      text, strstr(text, "avx512") != NULL ? "written in order" : "rows filled past the caches"));
+  assert_non_null(strstr(text, "rows filled past the caches"));
 }
 
 /* What cannot be copied has no plan. */
