@@ -88,18 +88,21 @@ struct Pattern {
   static constexpr int kLines = 32;   ///< at most
   static constexpr int kWindows = 4;  ///< at most, of a block
   static constexpr int kFetches = 8;  ///< at most, beside a line
-  static constexpr int kMost = kLines * (kLine / 16) * kWindows;
+
+  /// A line's windows, kWindows of each block: first of one, first of the next, second of one ...
+  struct Line {
+    static constexpr int kMost = kLine / 16 * kWindows;
+    /// Which byte of a window each byte of its block takes; 128: none.
+    alignas(kLine) uint8_t pick[16 * kMost];
+    int64_t offset[kMost];    ///< where windows begin
+    int64_t fetch[kFetches];  ///< lines of src to ask for
+  };
 
   int64_t lines;  ///< until it begins anew
   int64_t src;    ///< bytes from there to there
   int windows;    ///< of each block
-  int fetches;    ///< lines of src to ask for beside each line
-  /// Where the windows of two blocks begin, kWindows of each: first of one, first of the other, second
-  /// of one ...
-  int64_t offset[kMost];
-  /// Which byte of a window each byte of the block takes, in the same order; 128: none.
-  uint8_t pick[16 * kMost];
-  int64_t fetch[kLines * kFetches];
+  int fetches;    ///< of each line
+  Line line[kLines];
 };
 
 /// A part of a transposition that goes by way of a compact copy of its rows, so that each source
@@ -241,12 +244,13 @@ struct Kernels {
   /// Writes all that is left.
   void (*finish_packing)(Packing* packing);
 
-  /// Writes lines past the caches, beginning with that line of the pattern: [n - 1] for n windows.
+  /// Writes lines past the caches, beginning with that line of the pattern: [n - 1] for n windows;
+  /// [n - 1][1] from the last one down, and asks for nothing.
   /// `src` is where the pattern as a whole begins; dst is aligned to a line. Only windows are read.
   /// What is fetched lies `fetch_on` bytes on from where the pattern has it. NULL where the
   /// instruction set cannot permute bytes.
-  void (*stream_pattern[Pattern::kWindows])(char* dst, const char* src, const Pattern& pattern,
-                                            int64_t line, int64_t lines, int64_t fetch_on);
+  void (*stream_pattern[Pattern::kWindows][2])(char* dst, const char* src, const Pattern& pattern,
+                                               int64_t line, int64_t lines, int64_t fetch_on);
 
   /// Lines of 64 bytes past the caches; dst is aligned to a line.
   void (*stream)(char* dst, const char* src, int64_t lines);

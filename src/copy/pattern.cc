@@ -98,15 +98,26 @@ class Repetition {
   }
 
  private:
-  static constexpr int64_t kBlock = 16;  // bytes
+  static constexpr int64_t kBlock = 16;               // bytes
+  static constexpr int64_t kBlocks = kLine / kBlock;  // of a line
   static constexpr int64_t kLinesAhead = 64;
   static constexpr int64_t kPage = 4096;  // bytes
 
   const CopyAxis& axis() const noexcept { return s_.axes[axis_]; }
   int64_t run_bytes() const noexcept { return cell_.bytes() * axis().extent; }
 
+  bool runs_backwards() const noexcept { return axis().src < 0; }
+
   /// In shorter runs, what they share of lines costs more than is gained.
-  static int64_t long_run_bytes() noexcept { return 16 * tuning().long_row_bytes; }
+  int64_t long_run_bytes() const noexcept {
+    return (runs_backwards() ? 8 : 16) * tuning().long_row_bytes;
+  }
+
+  /// Whether run_turned reverses runs with whole registers, which is faster.
+  bool is_reversal_by_registers() const noexcept {
+    return s_.kind == PlaneKind::kCells && s_.cells.edge_dst == 0 && axis_ == s_.ndim - 1 &&
+           axis().src == -s_.item;
+  }
 
   /// Whether runs are long, lie alike in their lines, and share no lines of src.
   bool suits() const noexcept {
@@ -117,6 +128,7 @@ class Repetition {
     const int64_t furthest =
         has_whole_lines(s_) ? kSparseRows * c : std::max(3 * c, std::min(5 * c, kBlock));
     if (run_bytes() < long_run_bytes() || step == 0 || step > furthest) return false;
+    if (is_reversal_by_registers()) return false;
     for (int k = 0; k < axis_; ++k) {
       if (s_.axes[k].dst % shared != 0 || std::llabs(s_.axes[k].src) < kLine) return false;
     }
@@ -126,20 +138,22 @@ class Repetition {
   bool make_pattern() noexcept {
     const int64_t c = cell_.bytes();
     const int64_t period = std::lcm(c, kLine);
+    const int64_t step = std::llabs(axis().src);
     first_ = to_next_line(s_.dst) % std::gcd(c, kLine);
     end_ = cell_.end();
     whole_ = c >= kBlock && end_ - cell_.begin() == c;
     // What windows read beyond a cell is on a page of this one or the next.
-    if (!whole_ && std::llabs(axis().src) >= kPage) return false;
+    if (!whole_ && step >= kPage) return false;
     pattern_.lines = period / kLine;
-    pattern_.src = period / c * axis().src;
+    pattern_.src = period / c * step;
     pattern_.windows = 1;
-    pattern_.fetches = 1;
+    pattern_.fetches = 0;
     Bytes bytes(cell_, axis().src, first_);
     for (int64_t block = 0; block < period / kBlock; ++block) {
       if (!add_block(block, bytes)) return false;
     }
-    if (beyond_ > 0) margin_ = (beyond_ / std::llabs(axis().src) + 1) * c;
+    if (beyond_ > 0) margin_ = (beyond_ / step + 1) * c;
+    if (runs_backwards()) return true;  // the processor itself fetches what comes then
     for (int64_t line = 0; line < pattern_.lines; ++line) add_fetches(line);
     return true;
   }
@@ -148,7 +162,8 @@ class Repetition {
   bool add_block(int64_t block, Bytes& bytes) noexcept {
     constexpr uint8_t kNone = 128;
     constexpr int64_t kTaken = INT64_MAX;
-    const int64_t first = block / 2 * 2 * Pattern::kWindows + block % 2;
+    Pattern::Line& line = pattern_.line[place(block / kBlocks)];
+    const int64_t first = block % kBlocks / 2 * 2 * Pattern::kWindows + block % 2;
     int64_t from[kBlock];
     int64_t last_window[kBlock];  // that does not leave its cell
     for (int64_t b = 0; b < kBlock; ++b) {
@@ -162,10 +177,10 @@ class Repetition {
     int64_t left = kBlock;
     for (int w = 0; w < Pattern::kWindows; ++w) {
       const int64_t at = first + 2 * w;
-      uint8_t* const pick = pattern_.pick + at * kBlock;
+      uint8_t* const pick = line.pick + at * kBlock;
       std::fill_n(pick, kBlock, kNone);
       if (left == 0) {
-        pattern_.offset[at] = pattern_.offset[first];
+        line.offset[at] = line.offset[first];
         continue;
       }
       const int64_t lowest = std::min_element(from, from + kBlock) - from;
@@ -180,10 +195,15 @@ class Repetition {
         --left;
       }
       if (!whole_ && !near) beyond_ = std::max(beyond_, kBlock - taken);
-      pattern_.offset[at] = window;
+      line.offset[at] = window;
       pattern_.windows = std::max(pattern_.windows, w + 1);
     }
     return left == 0;
+  }
+
+  /// Where the pattern has a line: they are written in the order of src.
+  int64_t place(int64_t line) const noexcept {
+    return runs_backwards() ? pattern_.lines - 1 - line : line;
   }
 
   /// The source lines of a line of dst that comes later, but for those that the one before has, too.
@@ -193,7 +213,7 @@ class Repetition {
     const auto inside = reinterpret_cast<intptr_t>(start_of(s_.dst, s_.src).src) & (kLine - 1);
     int64_t lines[2 * kLine];  // so far
     int count = 0;
-    int64_t* const fetch = pattern_.fetch + line * Pattern::kFetches;
+    int64_t* const fetch = pattern_.line[line].fetch;
     int n = 0;
     Bytes bytes(cell_, axis().src, first_ + (later - 1) * kLine);
     for (int64_t i = 0; i < 2 * kLine; ++i) {
@@ -224,21 +244,36 @@ class Repetition {
     return {head, line, src + (head - line * kLine - first_) / c * axis().src};
   }
 
+  /// Writes a run from where src begins.
   void write(char* dst, const char* src) const noexcept {
-    auto [head, line, from] = start_of(dst, src);
-    const int64_t lines = (run_bytes() - margin_ - head) / kLine;
+    const Start start = start_of(dst, src);
+    const int64_t lines = (run_bytes() - margin_ - start.head) / kLine;
     if (lines <= 0) return write_edge(dst, src, 0, run_bytes());
+    const int64_t behind = start.head + lines * kLine;
+    const CopyAxis& next = axis_ > 0 ? s_.axes[axis_ - 1] : kNoAxis;
+    // The line of the edge that is written last, or first of the next run, is not waited for.
+    __builtin_prefetch(dst + behind + (runs_backwards() ? next.dst : 0), 1);
+    if (runs_backwards()) {
+      write_edge(dst, src, behind, run_bytes());
+      stream(dst, start, lines - 1, lines, 0);
+      return write_edge(dst, src, 0, start.head);
+    }
     // Beside the last lines, the first of the next run are fetched.
     const int64_t last = std::min(lines, kLinesAhead);
-    const CopyAxis& next = axis_ > 0 ? s_.axes[axis_ - 1] : kNoAxis;
-    __builtin_prefetch(dst + head + lines * kLine, 1);  // what shares a line must not wait for it
-    const auto stream = kernels_.stream_pattern[pattern_.windows - 1];
-    write_edge(dst, src, 0, head);
-    stream(dst + head, from, pattern_, line, lines - last, 0);
-    line += lines - last;
-    stream(dst + head + (lines - last) * kLine, from + line / pattern_.lines * pattern_.src,
-           pattern_, line % pattern_.lines, last, next.src - axis().extent * axis().src);
-    write_edge(dst, src, head + lines * kLine, run_bytes());
+    write_edge(dst, src, 0, start.head);
+    stream(dst, start, 0, lines - last, 0);
+    stream(dst, start, lines - last, last, next.src - axis().extent * axis().src);
+    write_edge(dst, src, behind, run_bytes());
+  }
+
+  /// Writes `n` lines of the run at `dst` from its `first` one on, in the order of src.
+  void stream(char* dst, const Start& start, int64_t first, int64_t n,
+              int64_t fetch_on) const noexcept {
+    const int64_t line = start.line + first;
+    const int64_t step = runs_backwards() ? -pattern_.src : pattern_.src;
+    kernels_.stream_pattern[pattern_.windows - 1][runs_backwards()](
+        dst + start.head + first * kLine, start.src + line / pattern_.lines * step, pattern_,
+        place(line % pattern_.lines), n, fetch_on);
   }
 
   /// Bytes [begin, end) of a run.
@@ -274,7 +309,7 @@ class Repetition {
 
 bool run_pattern(const Schedule& s, const Kernels& kernels, const Buffers& buffers,
                  bool dry) noexcept {
-  if (kernels.stream_pattern[0] == nullptr || s.ndim == 0) return false;
+  if (kernels.stream_pattern[0][0] == nullptr || s.ndim == 0) return false;
   if (s.item > Cell::kMost) return false;
   if (s.transposes() && !has_whole_lines(s)) return false;
   if (s.kind == PlaneKind::kSplit || s.kind == PlaneKind::kJoin) return false;

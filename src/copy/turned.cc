@@ -1,5 +1,6 @@
 #include "src/copy/turned.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "src/copy/lines.h"
@@ -9,6 +10,8 @@
 namespace dlx {
 namespace {
 
+constexpr int64_t kMostItem = 512;  // bytes: longer ones are read at full speed in any order
+
 /// Writes rows one after the other, each from its end, a segment at a time. The lines of a segment
 /// leave when the next one is arranged: a line that was just put together cannot be loaded at once.
 ///
@@ -17,9 +20,9 @@ namespace {
 class Rows {
  public:
   Rows(const Schedule& s, const Kernels& kernels, char* buffer) noexcept
-      : kernels_(kernels),
+      : s_(s),
+        kernels_(kernels),
         buffers_{buffer, buffer + kBuffer},
-        cells_(s.cells),
         loose_(s.cells),
         count_(s.axes[s.u].extent),
         step_(s.axes[s.u].src),
@@ -31,7 +34,7 @@ class Rows {
     if (open_end_ != dst) close();
     dst_ = dst;
     src_ = src;
-    char* const end = dst + count_ * cells_.dst;
+    char* const end = dst + count_ * s_.item;
     for (char* upper = end; upper > dst;) {
       char* lower = dst;
       if (upper - dst > kSegment + kLine) {
@@ -54,16 +57,21 @@ class Rows {
 
  private:
   static constexpr int64_t kSegment = 64 * kLine;
-  static constexpr int64_t kBuffer = kLine + kSegment + 3 * kLine;
+  static constexpr int64_t kAround = kMostItem + kLine;  // bytes that items reach beyond a segment
+  // What is read of one must not seem to wait for what was just stored in the other: that depends on
+  // where their bytes lie in 4 KiB. From 2 KiB to 768 bytes before a multiple of it, it took twice as
+  // long.
+  static constexpr int64_t kBuffer = 2 * kSegment - 2 * kLine;
+  static_assert(kBuffer >= kSegment + 2 * kAround, "they do not overlap");
 
   /// Where the segment that begins at `lower` is put together; its lines are lines of the buffer.
-  char* place(const char* lower) noexcept { return buffers_[turn_] + kLine + inside_line(lower); }
+  char* place(const char* lower) noexcept { return buffers_[turn_] + kAround + inside_line(lower); }
 
   /// Arranges the cells that [lower, upper) touches.
   void arrange(const char* lower, const char* upper) noexcept {
     turn_ ^= 1;
     // Behind the last line first, so that the stores of a long row do not straddle lines.
-    if (upper - lower >= kSegment / 2 && inside_line(upper) != 0) {
+    if (s_.kind == PlaneKind::kCells && upper - lower >= kSegment / 2 && inside_line(upper) != 0) {
       arrange_cells(lower, upper - inside_line(upper), upper);
       upper -= inside_line(upper);
     }
@@ -73,15 +81,20 @@ class Rows {
 
   /// Those of [from, to), and the cells below that one register takes with them.
   void arrange_cells(const char* lower, const char* from, const char* to) noexcept {
-    int64_t first = (from - dst_) / cells_.dst;
-    const int64_t behind = (to - dst_ + cells_.dst - 1) / cells_.dst;
-    if (behind - first < cells_.at_once) {
-      first = behind > cells_.at_once ? behind - cells_.at_once : 0;
+    int64_t first = (from - dst_) / s_.item;
+    const int64_t behind = divide_up(to - dst_, s_.item);
+    if (s_.kind != PlaneKind::kCells) {
+      char* const dst = place(lower) + (first * s_.item - (lower - dst_));
+      return copy_plane(s_, kernels_,
+                        {dst, s_.item, 0, src_ + first * step_, step_, 0, behind - first, 1});
+    }
+    if (behind - first < s_.cells.at_once) {
+      first = behind > s_.cells.at_once ? behind - s_.cells.at_once : 0;
     }
     const char* const src = src_ + first * step_;
-    const bool inside = src + cells_.lowest + 16 <= end_of_source_;
-    kernels_.cells_backwards(place(lower) + (first * cells_.dst - (lower - dst_)), src,
-                             behind - first, inside ? loose_ : cells_);
+    const bool inside = src + s_.cells.lowest + 16 <= end_of_source_;
+    kernels_.cells_backwards(place(lower) + (first * s_.item - (lower - dst_)), src, behind - first,
+                             inside ? loose_ : s_.cells);
   }
 
   /// Keeps the lines of a segment, of the row that ends at `end`, to be written.
@@ -118,9 +131,9 @@ class Rows {
     open_end_ = nullptr;
   }
 
+  const Schedule& s_;
   const Kernels& kernels_;
   char* const buffers_[2];
-  const Cells& cells_;
   Cells loose_;  ///< may read above the first cell and write below it
   const int64_t count_;
   const int64_t step_;
@@ -140,11 +153,14 @@ class Rows {
 
 bool run_turned(const Schedule& s, const Kernels& kernels, const Buffers& buffers,
                 bool dry) noexcept {
-  if (s.kind != PlaneKind::kCells || s.ndim < 2) return false;
+  if (s.ndim == 0 || s.item > kMostItem || s.transposes()) return false;
+  if (s.kind != PlaneKind::kRows && s.kind != PlaneKind::kGather && s.kind != PlaneKind::kCells) {
+    return false;
+  }
   const CopyAxis& u = s.axes[s.u];
   const int64_t row = u.extent * s.item;
-  if (u.src >= 0 || u.dst != s.item || row < 4 * kLine || row < tuning().long_row_bytes / 2)
-    return false;
+  if (u.src >= 0 || u.dst != s.item) return false;
+  if (row < std::max(4 * kLine, tuning().long_row_bytes / 2)) return false;
   if (dry) return true;
   Loops loops;
   loops.add_others(s, [&](int axis) { return axis == s.u; });

@@ -404,6 +404,31 @@ void rows_of_one_item_are_exact(void**) {
   dlx::tuning() = before;
 }
 
+// What runs backwards is written from its end, or by patterns that begin there: items of all sizes,
+// rows that end anywhere in a line, that touch or do not.
+void rows_that_run_backwards_are_exact(void**) {
+  const dlx::Tuning before = dlx::tuning();
+  for (const int64_t threshold : {int64_t{0}, INT64_MAX}) {
+    dlx::tuning().stream_bytes = threshold;
+    for (const int64_t item : {1, 2, 3, 4, 5, 6, 8, 12, 15, 16, 24, 32, 64, 300, 512, 513}) {
+      for (const int64_t step : {1, 2, 3, 5}) {
+        for (const int64_t start : {0, 17, 48}) {
+          for (const int64_t row : {70, 255, 260, 1000, 4100, 9000}) {
+            const int64_t n = 1 + row / item;
+            check_layout({n}, {1}, {-step}, item, start);
+            check_layout({3, n}, {n, 1}, {n * step, -step}, item, start);
+            check_layout({3, n}, {n + 1, 1}, {-n * step - 3, -step}, item, start);
+            check_layout({n, 3}, {3, 1}, {-3 * step, 1}, item, start);
+            check_layout({2, n, 3}, {3 * n, 3, 1}, {-4 * n * step, -4 * step, -1}, item, start);
+          }
+          check_layout({40}, {3}, {-step}, item, start);
+        }
+      }
+    }
+  }
+  dlx::tuning() = before;
+}
+
 // Items that lie apart on both sides, or in descending order, go by way of a buffer, in boxes of any
 // size: whole ones and what is left over, with and without streaming.
 void what_goes_by_way_of_a_buffer_is_exact(void**) {
@@ -505,6 +530,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(lines_of_axes_in_both_directions_are_exact),
       cmocka_unit_test(short_rows_are_exact),
       cmocka_unit_test(rows_of_one_item_are_exact),
+      cmocka_unit_test(rows_that_run_backwards_are_exact),
       cmocka_unit_test(what_goes_by_way_of_a_buffer_is_exact),
       cmocka_unit_test(planes_that_begin_inside_items_are_exact),
   };
