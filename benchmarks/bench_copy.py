@@ -26,8 +26,10 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+import unittest.mock
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -40,6 +42,7 @@ ROUNDS = 5
 SECONDS = 0.3
 
 AVX2_ALONE = "dlx, AVX2 alone"
+LIBRARIES = (AVX2_ALONE, "NumPy", "torch", "HPTT")  # beside which dlx is timed
 TO_RGBA = "planes into RGB of RGBA u8"
 
 
@@ -229,10 +232,12 @@ class Avx2:
             return
         with tempfile.TemporaryDirectory() as folder:
             library = ctypes.CDLL(shutil.copy(_library.path, folder))  # one file is one library
-        os.environ["DLX_ISA"] = "avx2"
         library.dlx_set_num_threads(threads)
         self.function = library.dlx_copy
         self.function.argtypes = [ctypes.c_void_p] * 3
+        with unittest.mock.patch.dict(os.environ, DLX_ISA="avx2"):  # the first copy reads it
+            to, out = description(np.zeros(1)), description(np.zeros(1))
+            self.function(to.address, out.address, None)
 
     def of(self, dst: raw.DLTensor, src: raw.DLTensor) -> Callable[[], object] | None:
         if self.function is None:
@@ -276,19 +281,26 @@ def best_of(functions: dict[str, Callable[[], object] | None], repeat: int) -> d
     raise AssertionError
 
 
+class Peers(NamedTuple):
+    memcpy: Memcpy
+    hptt: Hptt
+    avx2: Avx2
+
+
 def compare(
-    view: np.ndarray, dst: np.ndarray, memcpy: Memcpy, hptt: Hptt, avx2: Avx2, *, small: bool
+    view: np.ndarray, dst: np.ndarray, peers: Peers, *, small: bool, beside: Sequence[str]
 ) -> dict[str, float]:
+    """Seconds for memcpy, dlx and those beside it that can do the copy."""
     out, to = description(view), description(dst)
     same = source(view.shape, view.dtype.str)
     compact = dst if dst.flags.c_contiguous else source(view.shape, view.dtype.str)
     functions: dict[str, Callable[[], object] | None] = {
-        "memcpy": memcpy.of(compact, same),
+        "memcpy": peers.memcpy.of(compact, same),
         "dlx": lambda: raw.dlx_copy(to, out, None),
-        AVX2_ALONE: avx2.of(to, out),
+        AVX2_ALONE: peers.avx2.of(to, out),
         "NumPy": lambda: np.copyto(dst, view),
         "torch": torch_copy(dst, view),
-        "HPTT": hptt.of(dst, view),
+        "HPTT": peers.hptt.of(dst, view),
     }
     if small:  # what a call costs counts here: the Python interface
         target, origin = dlx.from_dlpack(dst), dlx.asarray(view)
@@ -299,15 +311,14 @@ def compare(
         if dst[first : first + part].tobytes() != view[first : first + part].tobytes():
             raise AssertionError("the copy is wrong")
     repeat = max(1, int((4 << 20) / view.nbytes)) if small else 1
-    return best_of(functions, repeat)
-
-
-PEERS = ("dlx", AVX2_ALONE, "NumPy", "torch", "HPTT")
+    wanted = ("memcpy", "dlx", *beside)
+    return best_of({name: functions[name] for name in wanted}, repeat)
 
 
 def table_of(rows: list[tuple[str, dict[str, float], float, int]]) -> list[str]:
     """Shares of the traffic bound; `bytes` of a row is all its traffic."""
-    there = [peer for peer in PEERS if peer != AVX2_ALONE or any(peer in row[1] for row in rows)]
+    has_avx2 = any(AVX2_ALONE in times for _, times, _, _ in rows)
+    there = ["dlx", *(peer for peer in LIBRARIES if peer != AVX2_ALONE or has_avx2)]
     lines = [
         "| layout | memcpy GB/s | " + " | ".join(there) + " |",
         "|---|--:|" + "--:|" * len(there),
@@ -329,7 +340,7 @@ def table_of(rows: list[tuple[str, dict[str, float], float, int]]) -> list[str]:
     return lines
 
 
-def measure_big(memcpy: Memcpy, hptt: Hptt, avx2: Avx2, only: str) -> list[str]:
+def measure_big(peers: Peers, only: str) -> list[str]:
     rows = []
     for name, make in big_layouts():
         if only not in name:
@@ -339,13 +350,13 @@ def measure_big(memcpy: Memcpy, hptt: Hptt, avx2: Avx2, only: str) -> list[str]:
         dst = destination(name, view)
         written = view.nbytes if dst.flags.c_contiguous else distinct_lines(dst) * LINE
         traffic = distinct_lines(view) * LINE + written
-        rows.append(
-            (name, compare(view, dst, memcpy, hptt, avx2, small=False), traffic, view.nbytes)
-        )
+        times = compare(view, dst, peers, small=False, beside=LIBRARIES)
+        rows.append((name, times, traffic, view.nbytes))
     return table_of(rows) if rows else []
 
 
-def measure_small(memcpy: Memcpy, hptt: Hptt, avx2: Avx2, only: str) -> list[str]:
+def measure_small(peers: Peers, only: str) -> list[str]:
+    beside = ("NumPy", "torch")
     lines = [
         "| layout | memcpy µs | dlx | NumPy | torch | faster than the better one | share of memcpy |",
         "|---|--:|--:|--:|--:|--:|--:|",
@@ -354,20 +365,18 @@ def measure_small(memcpy: Memcpy, hptt: Hptt, avx2: Avx2, only: str) -> list[str
         if only not in name:
             continue
         view = make()
-        times = compare(view, destination(name, view), memcpy, hptt, avx2, small=True)
-        peers = [times[peer] for peer in ("NumPy", "torch") if peer in times]
+        times = compare(view, destination(name, view), peers, small=True, beside=beside)
+        best = min(times[peer] for peer in beside if peer in times)
         torch = f"{times['torch'] * 1e6:.2f}" if "torch" in times else "–"
         lines.append(
             f"| {name} | {times['memcpy'] * 1e6:.2f} | {times['dlx'] * 1e6:.2f} "
-            f"| {times['NumPy'] * 1e6:.2f} | {torch} | {min(peers) / times['dlx']:.1f} × "
+            f"| {times['NumPy'] * 1e6:.2f} | {torch} | {best / times['dlx']:.1f} × "
             f"| {times['memcpy'] / times['dlx']:.2f} |"
         )
     return lines
 
 
-def sweep(
-    memcpy: Memcpy, hptt: Hptt, avx2: Avx2, megabytes: int
-) -> list[tuple[int, dict[str, float]]]:
+def sweep(peers: Peers, megabytes: int) -> list[tuple[int, dict[str, float]]]:
     """A transposed square of float32 from 1 MB upwards: nanoseconds per element."""
     points = []
     side = 500
@@ -375,7 +384,7 @@ def sweep(
         view = source((side, side), "f4").T
         print(f"  {view.nbytes >> 20} MB", file=sys.stderr)
         dst = source(view.shape, "f4")
-        times = compare(view, dst, memcpy, hptt, avx2, small=view.nbytes < BIG)
+        times = compare(view, dst, peers, small=view.nbytes < BIG, beside=LIBRARIES)
         points.append((view.nbytes, {n: t / view.size * 1e9 for n, t in times.items()}))
         side = int(side * 1.6)
     return points
@@ -481,17 +490,17 @@ def main() -> None:
         torch.set_num_threads(arguments.threads)
     if arguments.hptt is None:
         print("HPTT is left out: --hptt names its library", file=sys.stderr)
-    memcpy, hptt = Memcpy(arguments.threads), Hptt(arguments.hptt, arguments.threads)
-    avx2 = Avx2(arguments.threads)
+    threads = arguments.threads
+    peers = Peers(Memcpy(threads), Hptt(arguments.hptt, threads), Avx2(threads))
 
     lines = [*header(arguments.threads), "", "## Beyond the caches", ""]
-    lines += measure_big(memcpy, hptt, avx2, arguments.only)
+    lines += measure_big(peers, arguments.only)
     if arguments.threads == 1:  # what fits a second-level cache is not shared
         lines += ["", "## In the second-level cache, by `dlx.copyto`", ""]
-        lines += measure_small(memcpy, hptt, avx2, arguments.only)
+        lines += measure_small(peers, arguments.only)
     picture = ""
     if arguments.sweep:
-        picture = svg_of(sweep(memcpy, hptt, avx2, arguments.sweep))
+        picture = svg_of(sweep(peers, arguments.sweep))
         title = f"## From 1 MB to {arguments.sweep} MB"
         lines += ["", title, "", "![nanoseconds per element](copy.svg)"]
     print("\n".join(lines))
