@@ -131,8 +131,9 @@ const char* run_schedule(const Schedule& s, const Kernels& set, Traffic traffic,
                          bool dry) noexcept {
   const bool streamed = traffic != Traffic::kCached;
   constexpr const char* kInOrder = "written in order";
-  if (streamed && run_fills(s, set, traffic == Traffic::kStreamed, dry))
+  if (streamed && run_fills(s, set, traffic == Traffic::kStreamed, dry)) {
     return "rows filled past the caches";
+  }
   if (has_constant_rows(s) || (streamed && only_writes(s))) {
     if (!dry) write_in_order(s, set);
     return kInOrder;

@@ -326,9 +326,7 @@ bool is_relayed(const Schedule& s, bool streamed) noexcept {
   if (s.kind == PlaneKind::kCells || s.ndim < 2) return false;
   if (streamed && s.item > 1 && tuning().has_large_cache()) return false;  // as fast one by one
   if (cost(s, streamed ? kStreamed.item : kCached.item) < kSlow) return false;
-  int64_t bytes = s.item;
-  for (int k = 0; k < s.ndim; ++k) bytes *= s.axes[k].extent;
-  return bytes >= tuning().relay_bytes;
+  return s.bytes() >= tuning().relay_bytes;
 }
 
 bool run_relayed(const Schedule& s, const Kernels& kernels, const Buffers& buffers, bool streamed,

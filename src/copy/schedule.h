@@ -41,6 +41,13 @@ struct Schedule {
     return kind == PlaneKind::kGather && axes[u].src == 0 && axes[u].extent * item >= 16;
   }
 
+  /// Of dst.
+  int64_t bytes() const noexcept {
+    int64_t all = item;
+    for (int k = 0; k < ndim; ++k) all *= axes[k].extent;
+    return all;
+  }
+
   /// Behind the last byte that is read.
   const char* end_of_source() const noexcept;
 

@@ -232,11 +232,13 @@ class Pipeline {
 
 namespace {
 
-/// Whether runs can go straight to dst: long ones, or such that are whole lines.
+/// Whether runs go straight to dst better than as a pattern: long ones, or such that are whole lines.
+/// Patterns of long runs that run backwards go down where the bytes of a run go up.
 bool runs_stream_alone(const Schedule& s) noexcept {
-  constexpr int64_t kLong = 16 * kLine;
+  constexpr int64_t kLongBackwards = 6 * kLine;
   if (s.kind != PlaneKind::kRows || s.item < kLine) return false;
-  if (s.item >= kLong) return true;
+  if (s.item >= tuning().long_run_bytes) return true;
+  if (s.ndim > 0 && s.axes[s.u].src < 0 && s.item >= kLongBackwards) return true;
   uint64_t all = reinterpret_cast<uintptr_t>(s.dst) | static_cast<uint64_t>(s.item);
   for (int k = 0; k < s.ndim; ++k) all |= static_cast<uint64_t>(s.axes[k].dst);
   return all % kLine == 0;
@@ -274,14 +276,22 @@ bool needs_no_buffer(const Schedule& s, bool cached) noexcept {
   return s.by_items() && u.extent * v.extent < kFew;
 }
 
-/// Runs in the order of their source, which the processor then fetches ahead by itself.
+/// Runs in the order of their source, upwards, which the processor then fetches ahead by itself.
 void stream_runs(const Schedule& s, const Kernels& kernels) noexcept {
   Tiling order;
   order.sort_by_source(s);
-  const CopyAxis& inner = s.ndim > 0 ? s.axes[order.by_source[0]] : kNoAxis;
+  char* first_dst = s.dst;
+  const char* first_src = s.src;
+  const auto upwards = [&](CopyAxis axis) {
+    if (axis.src >= 0) return axis;
+    first_dst += (axis.extent - 1) * axis.dst;
+    first_src += (axis.extent - 1) * axis.src;
+    return CopyAxis{axis.extent, -axis.dst, -axis.src};
+  };
+  const CopyAxis inner = s.ndim > 0 ? upwards(s.axes[order.by_source[0]]) : kNoAxis;
   Loops loops;
-  for (int i = 1; i < s.ndim; ++i) loops.add(s.axes[order.by_source[i]]);
-  loops.each(s.dst, s.src, [&](char* dst, const char* src) {
+  for (int i = 1; i < s.ndim; ++i) loops.add(upwards(s.axes[order.by_source[i]]));
+  loops.each(first_dst, first_src, [&](char* dst, const char* src) {
     kernels.stream_rows(dst, inner.dst, src, inner.src, s.item, inner.extent);
   });
   kernels.fence();
@@ -294,15 +304,14 @@ bool run_fills(const Schedule& s, const Kernels& kernels, bool alone, bool dry) 
   if (!s.fills() || s.log_item < 0) return false;
   const int64_t row = s.axes[s.u].extent * s.item;
   uint64_t all = reinterpret_cast<uintptr_t>(s.dst);
-  int64_t bytes = s.item;
   for (int k = 0; k < s.ndim; ++k) {
-    bytes *= s.axes[k].extent;
     if (k != s.u) all |= static_cast<uint64_t>(s.axes[k].dst);
   }
   // Rows that share lines wait for those wherever one ends.
   if (row < (all % kLine == 0 ? kLines : 2 * kLines)) return false;
   // Registers of a line write it without reading it, and what a third-level cache keeps is as fast.
-  if (kernels.line_registers && bytes < tuning().stream_bytes * (alone ? 8 : 1)) return false;
+  const int64_t fewest = tuning().stream_bytes * (alone ? 8 : 1);
+  if (kernels.line_registers && s.bytes() < fewest) return false;
   if (dry) return true;
   Loops loops;
   loops.add_others(s, [&](int axis) { return axis == s.u; });
@@ -314,13 +323,15 @@ bool run_fills(const Schedule& s, const Kernels& kernels, bool alone, bool dry) 
 
 const char* run_streamed(const Schedule& schedule, const Kernels& kernels, bool alone,
                          bool dry) noexcept {
-  if (runs_stream_alone(schedule)) {
+  const Buffers buffers;
+  if (!buffers.exist()) return nullptr;
+  const bool are_runs = schedule.kind == PlaneKind::kRows && schedule.item >= tuning().run_bytes;
+  const bool stream_alone = runs_stream_alone(schedule);
+  if (!stream_alone && run_pattern(schedule, kernels, buffers, dry)) return "patterns streamed";
+  if (stream_alone || are_runs) {
     if (!dry) stream_runs(schedule, kernels);
     return "runs streamed";
   }
-  const Buffers buffers;
-  if (!buffers.exist()) return nullptr;
-  if (run_pattern(schedule, kernels, buffers, dry)) return "patterns streamed";
   if (run_turned(schedule, kernels, buffers, dry)) return "rows streamed from their end";
   if (run_ordered(schedule, kernels, buffers, dry)) return "streamed in order";
   if (is_relayed(schedule, true) && run_relayed(schedule, kernels, buffers, true, dry)) {

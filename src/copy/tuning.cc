@@ -34,7 +34,9 @@ Tuning for_this_machine() noexcept {
                    cache_sets(),
                    128 << 10,
                    96 << 10,
-                   512};
+                   512,
+                   1024,
+                   1024};
   if (!kernels().line_registers) {
     values.tile_bytes = 32 << 10;
     values.tile_dst_bytes[0] = 512;
@@ -42,6 +44,10 @@ Tuning for_this_machine() noexcept {
     values.staged_src_bytes[0] = 128;
     values.staged_dst_bytes[1] = 384;
     values.staged_src_bytes[1] = 256;
+  }
+  if (values.has_large_cache()) {
+    values.run_bytes = 64;
+    values.long_run_bytes = kernels().line_registers ? 512 : 384;
   }
   return values;
 }

@@ -19,6 +19,8 @@ struct Tuning {
   int64_t relay_bytes;     ///< copies from here on may go by way of a buffer,
   int64_t relay_tile;      ///< so many bytes at a time
   int64_t long_row_bytes;  ///< rows of dst from here on are written line by line, without tiles
+  int64_t run_bytes;  ///< runs of src from here on are streamed one by one, if they are no pattern,
+  int64_t long_run_bytes;  ///< and from here on even then
 
   /// Whether the second-level cache has 1 MiB, or more.
   bool has_large_cache() const noexcept { return cache_sets >= 2048; }

@@ -10,7 +10,7 @@
 namespace dlx {
 namespace {
 
-constexpr int64_t kMostItem = 512;  // bytes: longer ones are read at full speed in any order
+constexpr int64_t kMostItem = 1024;  // bytes
 
 /// Writes rows one after the other, each from its end, a segment at a time. The lines of a segment
 /// leave when the next one is arranged: a line that was just put together cannot be loaded at once.

@@ -429,6 +429,30 @@ void rows_that_run_backwards_are_exact(void**) {
   dlx::tuning() = before;
 }
 
+// Runs that are streamed one by one, whatever direction the axes around them have, however near and
+// far the runs lie: on machines that stream short runs alone, and on those that do not.
+void streamed_runs_are_exact(void**) {
+  const dlx::Tuning before = dlx::tuning();
+  dlx::tuning().stream_bytes = 0;
+  for (const int64_t shortest : {64, 1024}) {
+    dlx::tuning().run_bytes = shortest;
+    for (const int64_t alone : {64, 512, 1024}) {
+      dlx::tuning().long_run_bytes = alone;
+      for (const int64_t run : {64, 100, 128, 384, 390, 700, 1024, 1500}) {
+        for (const int64_t start : {0, 5}) {
+          for (const int64_t row : {run, run + 1, run + 28, -run, -run - 300}) {
+            check_layout({21, run}, {run, 1}, {row, 1}, 1, start);
+            check_layout({21, run}, {run + 6, 1}, {row, 1}, 1, start);
+            check_layout({3, 7, run}, compact({3, 7, run}), {row, -5 * row, 1}, 1, start);
+            check_layout({2, 3, 5, run}, compact({2, 3, 5, run}), {-9000, row, 5000, 1}, 1, start);
+          }
+        }
+      }
+    }
+  }
+  dlx::tuning() = before;
+}
+
 // Items that lie apart on both sides, or in descending order, go by way of a buffer, in boxes of any
 // size: whole ones and what is left over, with and without streaming.
 void what_goes_by_way_of_a_buffer_is_exact(void**) {
@@ -531,6 +555,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(short_rows_are_exact),
       cmocka_unit_test(rows_of_one_item_are_exact),
       cmocka_unit_test(rows_that_run_backwards_are_exact),
+      cmocka_unit_test(streamed_runs_are_exact),
       cmocka_unit_test(what_goes_by_way_of_a_buffer_is_exact),
       cmocka_unit_test(planes_that_begin_inside_items_are_exact),
   };
