@@ -195,12 +195,19 @@ bool is_dense(const Schedule& s) noexcept {
   return u.src != 0 && (std::llabs(u.src) <= kDense || s.transposes());
 }
 
+/// How many streams of rows side by side are put together faster than they are streamed one by one.
+int64_t few_streams(int64_t row) noexcept {
+  if (row <= 2 * kLine) return 16;
+  return row < 4 * kLine ? 8 : 4;
+}
+
 bool is_short_rows(const Schedule& s) noexcept {
   constexpr int64_t kShortest = 48;  // bytes of a row
-  constexpr int64_t kFew = 4;        // streams that need no tiles
+  constexpr int64_t kShortestFar = 16;
   if (s.ndim == 0 || s.kind != PlaneKind::kRows) return false;
-  if (s.transposes() && s.axes[s.u].extent > kFew) return false;
-  return s.item >= kShortest && s.item <= Packing::kLongestRow;
+  if (s.transposes() && s.axes[s.u].extent > few_streams(s.item)) return false;
+  const bool far = std::llabs(s.axes[s.u].src) > s.item + 2 * kLine;
+  return s.item >= (far ? kShortestFar : kShortest) && s.item <= Packing::kLongestRow;
 }
 
 }  // namespace

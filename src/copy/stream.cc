@@ -244,9 +244,16 @@ bool runs_stream_alone(const Schedule& s) noexcept {
   return all % kLine == 0;
 }
 
+/// Whether rows are so far apart in src that to ask for their lines is what counts.
+bool has_far_rows(const Schedule& s) noexcept {
+  if (s.kind != PlaneKind::kRows || s.ndim == 0 || s.transposes()) return false;
+  const int64_t gap = std::llabs(s.axes[s.u].src) - s.item;
+  return gap > (s.item < 96 ? kLine : std::max(4 * kLine, s.item / 2));
+}
+
 /// Whether planes are small matrices, one after the other, which are arranged in registers, or items
-/// that nothing arranges, a few or of sparse lines: the way by a buffer would cost more than it saves. `cached`: splits
-/// are better written through the caches.
+/// that nothing arranges, a few or of sparse lines: the way by a buffer would cost more than it
+/// saves. `cached`: splits are better written through the caches.
 bool needs_no_buffer(const Schedule& s, bool cached) noexcept {
   constexpr int64_t kNear = 2048;     // bytes
   constexpr int64_t kFew = 32;        // items
@@ -325,15 +332,22 @@ const char* run_streamed(const Schedule& schedule, const Kernels& kernels, bool 
                          bool dry) noexcept {
   const Buffers buffers;
   if (!buffers.exist()) return nullptr;
-  const bool are_runs = schedule.kind == PlaneKind::kRows && schedule.item >= tuning().run_bytes;
-  const bool stream_alone = runs_stream_alone(schedule);
-  if (!stream_alone && run_pattern(schedule, kernels, buffers, dry)) return "patterns streamed";
-  if (stream_alone || are_runs) {
+  constexpr const char* kInOrder = "streamed in order";
+  if (has_far_rows(schedule) && run_ordered(schedule, kernels, buffers, dry)) return kInOrder;
+  bool are_runs = runs_stream_alone(schedule);
+  if (!are_runs) {
+    if (run_pattern(schedule, kernels, buffers, dry)) return "patterns streamed";
+    constexpr int64_t kShort = 4 * kLine;
+    are_runs = schedule.kind == PlaneKind::kRows && schedule.item >= tuning().run_bytes;
+    if (!are_runs || schedule.item < kShort) {
+      if (run_turned(schedule, kernels, buffers, dry)) return "rows streamed from their end";
+      if (run_ordered(schedule, kernels, buffers, dry)) return kInOrder;
+    }
+  }
+  if (are_runs) {
     if (!dry) stream_runs(schedule, kernels);
     return "runs streamed";
   }
-  if (run_turned(schedule, kernels, buffers, dry)) return "rows streamed from their end";
-  if (run_ordered(schedule, kernels, buffers, dry)) return "streamed in order";
   if (is_relayed(schedule, true) && run_relayed(schedule, kernels, buffers, true, dry)) {
     return "by way of a buffer";
   }
