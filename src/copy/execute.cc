@@ -126,6 +126,52 @@ void run_repeated(const CopyPlan& plan, int axis, int64_t run, bool streamed) no
   if (streamed) kernels().fence();
 }
 
+/// The outermost axis along which a run of dst comes again and again that is more than a cache holds;
+/// -1: none. Runs that are one item are read as fast as they could be repeated.
+int axis_of_large_runs(const CopyPlan& plan) noexcept {
+  constexpr int64_t kOften = 4;
+  int found = -1;
+  int64_t bytes = plan.item();
+  for (int k = plan.ndim() - 1; k >= 0; --k) {
+    const CopyAxis& axis = plan.axis(k);
+    const bool large = bytes > kRunsCached && bytes > plan.item();
+    if (axis.src == 0 && large && axis.extent >= kOften) found = k;
+    if (axis.dst != bytes) break;
+    bytes *= axis.extent;
+  }
+  return found;
+}
+
+/// Arranges the large run of each place once, a part after the other that a cache holds, and copies
+/// each part from there along the axis.
+void run_large_repeated(const CopyPlan& plan, int axis) noexcept {
+  constexpr int64_t kPart = 128 << 10;  // bytes
+  const CopyAxis repeated = plan.axis(axis);
+  int cut = axis + 1;  // parts have all axes behind it, and some indices of it
+  while (cut + 1 < plan.ndim() && plan.axis(cut).dst > kPart) ++cut;
+  const CopyAxis parts = plan.axis(cut);
+  const int64_t at_once = std::clamp<int64_t>(kPart / parts.dst, 1, parts.extent);
+  Loops places;
+  int64_t at[CopyPlan::kMaxAxes] = {};
+  int64_t extent[CopyPlan::kMaxAxes];
+  for (int k = plan.ndim() - 1; k >= 0; --k) {
+    extent[k] = k < cut ? 1 : plan.axis(k).extent;
+    if (k < cut && k != axis) places.add(plan.axis(k));
+  }
+  places.each(plan.dst(), plan.src(), [&](char* dst, const char* src) {
+    const CopyPlan place = plan.moved(dst - plan.dst(), src - plan.src());
+    for (int64_t first = 0; first < parts.extent; first += at_once) {
+      at[cut] = first;
+      extent[cut] = std::min(at_once, parts.extent - first);
+      const CopyPlan part = place.box(at, extent);
+      run_part(part, Traffic::kCached);
+      kernels().stream_rows(part.dst() + repeated.dst, repeated.dst, part.dst(), 0,
+                            extent[cut] * parts.dst, repeated.extent - 1);
+    }
+  });
+  kernels().fence();
+}
+
 /// Runs a schedule without repeated runs, and says in words how memory is written. `dry`: only says.
 const char* run_schedule(const Schedule& s, const Kernels& set, Traffic traffic,
                          bool dry) noexcept {
@@ -152,6 +198,9 @@ const char* run_schedule(const Schedule& s, const Kernels& set, Traffic traffic,
 void run_part(const CopyPlan& plan, Traffic traffic) noexcept {
   int64_t run = 0;
   const Kernels& set = kernels();
+  if (traffic != Traffic::kCached) {
+    if (const int axis = axis_of_large_runs(plan); axis >= 0) return run_large_repeated(plan, axis);
+  }
   const bool streamed = streams_runs(set, traffic);
   if (const int axis = repeated_axis(plan, streamed, &run); axis >= 0) {
     return run_repeated(plan, axis, run, streamed);
@@ -184,10 +233,11 @@ int64_t length_of_a_piece(const CopyAxis& axis, int64_t item, int64_t wanted) no
 }
 
 /// Cuts, of the axes that give enough pieces, the one that keeps them furthest apart. Where none
-/// does, the one that gives most, then others too, and at last long items. Says how many pieces
-/// there are.
+/// does, the one that gives most, then others too, and at last long items. Large runs that come again
+/// do so in each piece. Says how many pieces there are.
 int64_t cut(Pieces* pieces, int64_t wanted) noexcept {
   const CopyPlan& plan = *pieces->plan;
+  const int repeated = pieces->traffic == Traffic::kCached ? -1 : axis_of_large_runs(plan);
   constexpr int64_t kLongItem = 64 << 10;
   for (int k = 0; k < plan.ndim(); ++k) pieces->length[k] = plan.axis(k).extent;
   pieces->item = plan.item();
@@ -199,7 +249,7 @@ int64_t cut(Pieces* pieces, int64_t wanted) noexcept {
     int64_t best_many = 1;
     for (int k = 0; k < plan.ndim(); ++k) {
       const CopyAxis& axis = plan.axis(k);
-      if (pieces->length[k] < axis.extent) continue;
+      if (pieces->length[k] < axis.extent || k == repeated) continue;
       const int64_t length = length_of_a_piece(axis, plan.item(), missing);
       const int64_t many = std::min(divide_up(axis.extent, length), divide_up(missing, 2));
       const bool further = best >= 0 && apart(axis) > apart(plan.axis(best));
@@ -308,7 +358,10 @@ size_t describe_execution(const CopyPlan& plan, char* buffer, size_t capacity) n
   const Traffic large = parallel ? Traffic::kShared : Traffic::kStreamed;
   const Traffic traffic = bytes >= tuning().stream_bytes ? large : Traffic::kCached;
   int64_t run = 0;
-  if (const int axis = repeated_axis(plan, streams_runs(set, traffic), &run); axis >= 0) {
+  const int large_runs = traffic == Traffic::kCached ? -1 : axis_of_large_runs(plan);
+  if (large_runs >= 0) {
+    text.add("; parts of the runs along loop %d arranged once", large_runs);
+  } else if (const int axis = repeated_axis(plan, streams_runs(set, traffic), &run); axis >= 0) {
     text.add("; runs of %lld bytes arranged once along loop %d", static_cast<long long>(run), axis);
   }
   text.add("; %s", run_schedule(s, set, traffic, true));

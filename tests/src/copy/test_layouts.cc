@@ -6,6 +6,7 @@
 #include "copy_test.h"
 #include "random_copy.h"
 #include "src/copy/copy.h"
+#include "src/copy/threads.h"
 #include "src/copy/tuning.h"
 
 namespace {
@@ -222,6 +223,25 @@ void repeated_runs_are_exact(void**) {
       }
     }
   }
+  dlx::tuning() = before;
+}
+
+// Runs of more than a cache holds come again and again, alone and between other axes: part after part
+// is arranged once, on one thread and shared out.
+void large_repeated_runs_are_exact(void**) {
+  const dlx::Tuning before = dlx::tuning();
+  dlx::tuning().stream_bytes = 0;
+  dlx::tuning().parallel_bytes = 0;
+  for (const int32_t threads : {1, 3}) {
+    dlx::set_num_threads(threads);
+    for (const int64_t start : {0, 17}) {
+      check_layout({5, 300, 1100}, compact({5, 300, 1100}), {0, 1, 300}, 1, start);
+      check_layout({4, 700, 101}, compact({4, 700, 101}), {0, 120, 1}, 4, start);
+      check_layout({4, 3, 41000}, {200000, 41000, 1}, {0, -50, 3}, 4, start);
+      check_layout({2, 4, 3, 90, 130}, compact({2, 4, 3, 90, 130}), {7, 0, 0, 2, -190}, 8, start);
+    }
+  }
+  dlx::set_num_threads(0);
   dlx::tuning() = before;
 }
 
@@ -547,6 +567,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(long_columns_are_exact),
       cmocka_unit_test(crowded_rows_and_columns_are_exact),
       cmocka_unit_test(repeated_runs_are_exact),
+      cmocka_unit_test(large_repeated_runs_are_exact),
       cmocka_unit_test(items_with_gaps_are_exact),
       cmocka_unit_test(gaps_in_dst_are_left_alone),
       cmocka_unit_test(short_rows_of_cells_are_exact),
