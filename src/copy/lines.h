@@ -1,7 +1,11 @@
 #ifndef DLX_SRC_COPY_LINES_H_
 #define DLX_SRC_COPY_LINES_H_
 
+#include <algorithm>
 #include <cstdint>
+#include <cstdlib>
+
+#include "src/copy/plan.h"
 
 namespace dlx {
 
@@ -19,8 +23,37 @@ inline int64_t to_next_line(const char* p) noexcept { return (kLine - inside_lin
 
 /// Asks for lines. Inlined, or GCC takes it for a function without effect.
 __attribute__((always_inline)) inline void fetch_lines(const char* from, int64_t bytes) noexcept {
-  for (int64_t i = 0; i < bytes; i += kLine) __builtin_prefetch(from + i);
+  for (int64_t i = 0; i < bytes; i += kLine) __builtin_prefetch(from + i, 0, 2);
 }
+
+/// Whether there are gaps between rows of so many bytes of src that the processor does not read over.
+inline bool are_apart(int64_t bytes, const CopyAxis& rows) noexcept {
+  constexpr int64_t kGap = 512;
+  return std::llabs(rows.src) > bytes + kGap;
+}
+
+/// Rows of src that are read from end to end, one at a time. Where they are apart, the processor sees
+/// each as a stream only when it is half way through: the first page of later ones is asked for.
+class RowsAhead {
+ public:
+  RowsAhead(int64_t bytes, const CopyAxis& rows) noexcept {
+    constexpr int64_t kPage = 4096;
+    constexpr int64_t kMost = 32;  // rows
+    const int64_t ahead = std::clamp<int64_t>(2 * kPage / bytes, 1, kMost);
+    if (!are_apart(bytes, rows) || ahead >= rows.extent) return;
+    bytes_ = std::min(bytes, kPage);
+    offset_ = ahead * rows.src;
+  }
+
+  /// Asks for the row that comes some rows after that one, which begins with its lowest byte.
+  __attribute__((always_inline)) inline void ask(const char* row) const noexcept {
+    fetch_lines(row + offset_, bytes_);
+  }
+
+ private:
+  int64_t bytes_ = 0;
+  int64_t offset_ = 0;
+};
 
 /// Asks for the lines of dst that columns of `bytes` share with others where they begin or end, long
 /// before they are written: a store that waits for its line holds up all that follow. Inlined, too.

@@ -28,6 +28,9 @@ class Loops {
     }
   }
 
+  /// The innermost loop, if there is one.
+  CopyAxis innermost() const noexcept { return count_ > 0 ? axes_[0] : kNoAxis; }
+
   /// Calls run(dst, src) at each place, the loop added first being the innermost.
   template <class Run>
   void each(char* dst, const char* src, const Run& run) const noexcept {

@@ -195,6 +195,12 @@ bool is_dense(const Schedule& s) noexcept {
   return u.src != 0 && (std::llabs(u.src) <= kDense || s.transposes());
 }
 
+/// Whether rows of items are apart in src: then plain stores are better.
+bool has_far_rows(const Schedule& s) noexcept {
+  const CopyAxis& u = s.axes[s.u];
+  return s.u > 0 && are_apart(u.extent * std::llabs(u.src), s.axes[s.u - 1]);
+}
+
 /// How many streams of rows side by side are put together faster than they are streamed one by one.
 int64_t few_streams(int64_t row) noexcept {
   if (row <= 2 * kLine) return 16;
@@ -230,7 +236,7 @@ bool run_ordered(const Schedule& s, const Kernels& kernels, const Buffers& buffe
     run_rows(s, kernels, stretch, *new (buffers[0]) Packing);
   } else {
     const Pieces pieces(s, kernels, stretch);
-    if (!pieces.suit()) return false;
+    if (!pieces.suit() || (has_far_rows(s) && tuning().has_large_cache())) return false;
     if (dry) return true;
     LaggingWriter writer(kernels, buffers[0]);
     stretch.around.each(s.dst, s.src, [&](char* dst, const char* src) {

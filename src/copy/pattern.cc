@@ -108,9 +108,12 @@ class Repetition {
 
   bool runs_backwards() const noexcept { return axis().src < 0; }
 
-  /// In shorter runs, what they share of lines costs more than is gained.
+  /// In shorter runs, what they share of lines costs more than is gained; less so where they are apart in
+  /// src, since those that come are asked for.
   int64_t long_run_bytes() const noexcept {
-    return (runs_backwards() ? 8 : 16) * tuning().long_row_bytes;
+    const bool apart =
+        axis_ > 0 && are_apart(axis().extent * std::llabs(axis().src), s_.axes[axis_ - 1]);
+    return (runs_backwards() ? (apart ? 16 : 7) : (apart ? 6 : 16)) * tuning().long_row_bytes;
   }
 
   /// Whether run_turned reverses runs with whole registers, which is faster.

@@ -348,6 +348,12 @@ void join_apart(const Schedule& s, const Kernels& kernels, const Plane& p) noexc
 
 }  // namespace
 
+namespace {
+
+constexpr int64_t kReadAhead = 8192;  // bytes of rows with gaps between them
+
+}  // namespace
+
 ItemPlanes::ItemPlanes(const Schedule& schedule, const Kernels& kernels,
                        const Plane& shape) noexcept
     : kernels_(kernels),
@@ -362,7 +368,10 @@ ItemPlanes::ItemPlanes(const Schedule& schedule, const Kernels& kernels,
   if (fills_) return;
   const bool backwards = p.su == -item_ && p.du == item_ && p.nu * item_ >= 16;
   few_ = log_item_ >= 0 && p.nu >= 2 && (p.nu <= kFew || backwards) && p.nv > 1;
-  if (few_) return;
+  if (few_) {
+    read_ = rows_of(p.su, p.sv, kReadAhead);
+    return;
+  }
   constexpr int64_t kWorthACall = 96;  // bytes, in runs
   const int64_t few = log_item_ < 0 ? 1 + divide_up(kWorthACall, item_)
                                     : std::min<int64_t>(16, (kLine / 2) >> log_item_);
@@ -399,32 +408,43 @@ ItemPlanes::ItemPlanes(const Schedule& schedule, const Kernels& kernels,
     at_once_ = kBytesAtOnce / std::max<int64_t>(bytes, 1);
     if (again) at_once_ = std::min(at_once_, rows_cached(p.du));
   }
-  if (p.du != item_) written_ = rows_of(p.du, p.dv);
-  read_ = rows_of(p.su, p.sv);
+  if (p.du != item_) written_ = rows_of(p.du, p.dv, 0);
+  read_ = rows_of(p.su, p.sv, kReadAhead);
 }
 
-ItemPlanes::Rows ItemPlanes::rows_of(int64_t along, int64_t across) const noexcept {
+ItemPlanes::Rows ItemPlanes::rows_of(int64_t along, int64_t across,
+                                     int64_t bytes_ahead) const noexcept {
   constexpr int64_t kLongest = 4096;  // bytes
+  constexpr int64_t kFewest = 4;      // rows
+  constexpr int64_t kMost = 32;
   const int64_t bytes = std::min(at_once_, shape_.nu) * std::llabs(along);
-  const bool together = along != 0 && 2 * std::llabs(along) < kLine && bytes <= kLongest;
-  return {along, across, together && std::llabs(across) > bytes + 2 * kLine, together};
+  const int64_t least = bytes_ahead > 0 ? 1 : 2;  // items in a line
+  const bool together = along != 0 && least * std::llabs(along) < kLine && bytes <= kLongest;
+  const int64_t ahead = together ? std::clamp(bytes_ahead / bytes, kFewest, kMost) : 0;
+  return {along,
+          across,
+          bytes,
+          std::min(ahead, shape_.nv),
+          together && std::llabs(across) > bytes + 2 * kLine,
+          together};
 }
 
-inline void ItemPlanes::Rows::ask(const char* row, int64_t n) const noexcept {
-  const int64_t bytes = n * std::llabs(along);
+inline void ItemPlanes::Rows::ask(const char* row) const noexcept {
   fetch_lines(along < 0 ? row - bytes - along : row, bytes);
+}
+
+inline void ItemPlanes::Rows::ask_later(const char* row) const noexcept {
+  ask(row + ahead * across);
 }
 
 void ItemPlanes::ask_for(const char* next_to, const char* to, const char* next_from,
                          const char* from) const noexcept {
-  const int64_t many = std::min(kAhead, shape_.nv);
-  const int64_t n = std::min(at_once_, shape_.nu);
-  const auto ask = [&](const Rows& rows, const char* next,
-                       const char* now) __attribute__((always_inline)) {
-    const int64_t plane = shape_.nv * std::llabs(rows.across) + n * std::llabs(rows.along);
-    if (!rows.together || std::llabs(next - now) <= plane + kLine) return;
-    for (int64_t v = 0; v < many; ++v) rows.ask(next + v * rows.across, n);
-  };
+  const auto ask = [&](const Rows& rows, const char* next, const char* now)
+                       __attribute__((always_inline)) {
+                         const int64_t plane = shape_.nv * std::llabs(rows.across) + rows.bytes;
+                         if (!rows.together || std::llabs(next - now) <= plane + kLine) return;
+                         for (int64_t v = 0; v < rows.ahead; ++v) rows.ask(next + v * rows.across);
+                       };
   ask(written_, next_to, to);
   ask(read_, next_from, from);
 }
@@ -442,7 +462,15 @@ void ItemPlanes::copy(char* to, const char* from) const noexcept {
     return;
   }
   if (few_) {
-    kernels_.spread_short[log_item_](to, p.du, p.dv, from, p.su, p.sv, p.nu, p.nv);
+    const auto spread = kernels_.spread_short[log_item_];
+    const int64_t most = read_.apart ? read_.ahead : p.nv;
+    for (int64_t v = 0; v < p.nv; v += most) {
+      const int64_t rows = std::min(most, p.nv - v);
+      for (int64_t i = 0; v + 2 * most <= p.nv && i < rows; ++i) {
+        read_.ask_later(from + (v + i) * p.sv);
+      }
+      spread(to + v * p.dv, p.du, p.dv, from + v * p.sv, p.su, p.sv, p.nu, rows);
+    }
     return;
   }
   const bool in_rows = log_item_ >= 0 && p.du == item_;
@@ -456,10 +484,8 @@ void ItemPlanes::copy(char* to, const char* from) const noexcept {
     for (int64_t v = 0, rows; v < p.nv; v += rows, dst += rows * p.dv, src += rows * p.sv) {
       rows = std::min(most, p.nv - v);
       if (rows_of_a_line_ > 0) ask_streams(src, n);
-      if (v + kAhead < p.nv) {
-        if (written_.apart) written_.ask(dst + kAhead * p.dv, n);
-        if (read_.apart) read_.ask(src + kAhead * p.sv, n);
-      }
+      if (written_.apart && v + written_.ahead < p.nv) written_.ask_later(dst);
+      if (read_.apart && v + read_.ahead < p.nv) read_.ask_later(src);
       if (log_item_ < 0) {
         kernels_.rows(dst, p.du, src, p.su, item_, n);
       } else if (in_rows) {
@@ -494,8 +520,20 @@ void copy_plane(const Schedule& schedule, const Kernels& kernels, const Plane& p
     return ItemPlanes(schedule, kernels, plane).copy(plane.dst, plane.src);
   }
   if (plane.du == schedule.item) {
-    return kernels.cells(plane.dst, plane.dv, plane.src, plane.sv, plane.nu, plane.nv,
-                         schedule.cells);
+    constexpr int64_t kLongRow = 1024;  // bytes
+    constexpr int64_t kCached = 1 << 20;
+    const int64_t bytes = plane.nu * std::llabs(plane.su);
+    int64_t at_once = plane.nv;
+    if (bytes >= kLongRow && plane.nv * std::llabs(plane.sv) >= kCached) at_once = 1;
+    const RowsAhead ahead(bytes, {plane.nv, plane.dv, plane.sv});
+    const int64_t lowest = plane.su < 0 ? (plane.nu - 1) * plane.su : 0;
+    for (int64_t v = 0; v < plane.nv; v += at_once) {
+      const char* const src = plane.src + v * plane.sv;
+      if (at_once == 1) ahead.ask(src + lowest);
+      kernels.cells(plane.dst + v * plane.dv, plane.dv, src, plane.sv, plane.nu, at_once,
+                    schedule.cells);
+    }
+    return;
   }
   for (int64_t v = 0; v < plane.nv; ++v) {
     kernels.cells_apart(plane.dst + v * plane.dv, plane.du, plane.src + v * plane.sv, plane.nu,

@@ -126,16 +126,21 @@ class ItemPlanes {
   /// Rows on one side. Short ones that do not go on where the one before ended are no stream that the
   /// processor sees: they are asked for.
   struct Rows {
-    __attribute__((always_inline)) inline void ask(const char* row, int64_t n) const noexcept;
+    /// Asks for a row, or for the one `ahead` rows after it.
+    __attribute__((always_inline)) inline void ask(const char* row) const noexcept;
+    __attribute__((always_inline)) inline void ask_later(const char* row) const noexcept;
 
-    int64_t along;   ///< bytes from item to item
-    int64_t across;  ///< from row to row
-    bool apart;      ///< from row to row there are gaps
-    bool together;   ///< a line holds more of their items than the processor waits for at once
+    int64_t along = 0;   ///< bytes from item to item
+    int64_t across = 0;  ///< from row to row
+    int64_t bytes = 0;   ///< of a row
+    int64_t ahead = 0;   ///< rows
+    bool apart = false;  ///< from row to row there are gaps
+    bool together =
+        false;  ///< a line holds more of their items than the processor waits for at once
   };
-  static constexpr int64_t kAhead = 4;  // rows
 
-  Rows rows_of(int64_t along, int64_t across) const noexcept;
+  /// `bytes_ahead`: how far ahead rows are asked for, but a few at least.
+  Rows rows_of(int64_t along, int64_t across, int64_t bytes_ahead) const noexcept;
 
   /// Asks for a later line of each of n streams of src.
   __attribute__((always_inline)) inline void ask_streams(const char* src, int64_t n) const noexcept;
@@ -148,8 +153,8 @@ class ItemPlanes {
   bool fills_;                  ///< rows of one and the same item
   bool few_ = false;            ///< along u, or backwards: in a kernel for rows of those
   int64_t rows_of_a_line_ = 0;  ///< of src, where its streams are asked for; else 0
-  Rows written_ = {0, 0, false, false};
-  Rows read_ = {0, 0, false, false};
+  Rows written_;
+  Rows read_;
 };
 
 }  // namespace dlx

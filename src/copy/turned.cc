@@ -165,7 +165,12 @@ bool run_turned(const Schedule& s, const Kernels& kernels, const Buffers& buffer
   Loops loops;
   loops.add_others(s, [&](int axis) { return axis == s.u; });
   Rows rows(s, kernels, buffers[0]);
-  loops.each(s.dst, s.src, [&](char* dst, const char* src) { rows.write(dst, src); });
+  const int64_t bytes = u.extent * -u.src;
+  const RowsAhead ahead(bytes, loops.innermost());
+  loops.each(s.dst, s.src, [&](char* dst, const char* src) {
+    ahead.ask(src - u.src - bytes);
+    rows.write(dst, src);
+  });
   rows.finish();
   kernels.fence();
   return true;
