@@ -161,9 +161,13 @@ bool run_turned(const Schedule& s, const Kernels& kernels, const Buffers& buffer
   const int64_t row = u.extent * s.item;
   if (u.src >= 0 || u.dst != s.item) return false;
   if (row < std::max(4 * kLine, tuning().long_row_bytes / 2)) return false;
-  if (dry) return true;
   Loops loops;
   loops.add_others(s, [&](int axis) { return axis == s.u; });
+  // Short rows that crowd into few cache sets are waited for, one after the other.
+  constexpr int64_t kShort = 16 * kLine;
+  constexpr int64_t kAlike = 16 << 10;
+  if (row < kShort && loops.innermost().src % kAlike == 0) return false;
+  if (dry) return true;
   Rows rows(s, kernels, buffers[0]);
   const int64_t bytes = u.extent * -u.src;
   const RowsAhead ahead(bytes, loops.innermost());
