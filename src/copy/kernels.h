@@ -252,6 +252,10 @@ struct Kernels {
   void (*stream_pattern[Pattern::kWindows][2])(char* dst, const char* src, const Pattern& pattern,
                                                int64_t line, int64_t lines, int64_t fetch_on);
 
+  /// Lines of items past the caches: dst[u * W] = src[u * su]; dst is aligned to a line. NULL for
+  /// items of less than 4 bytes.
+  void (*stream_gathered[5])(char* dst, const char* src, int64_t su, int64_t lines);
+
   /// Lines of 64 bytes past the caches; dst is aligned to a line.
   void (*stream)(char* dst, const char* src, int64_t lines);
   /// Orders streamed lines before whatever the thread does next.

@@ -38,9 +38,9 @@ class RowsAhead {
  public:
   RowsAhead(int64_t bytes, const CopyAxis& rows) noexcept {
     constexpr int64_t kPage = 4096;
-    constexpr int64_t kMost = 32;           // rows
-    constexpr int64_t kAlike = 64 << 10;    // bytes, from which on rows share the sets of a cache
-    constexpr int64_t kWays = 4;            // of eight
+    constexpr int64_t kMost = 32;         // rows
+    constexpr int64_t kAlike = 64 << 10;  // bytes, from which on rows share the sets of a cache
+    constexpr int64_t kWays = 4;          // of eight
     const int64_t apart = std::max<int64_t>(rows.src & -rows.src, 1);
     const int64_t cached = kWays * std::max<int64_t>(kAlike / apart, 1);
     const int64_t ahead = std::clamp<int64_t>(2 * kPage / bytes, 1, std::min(kMost, cached));

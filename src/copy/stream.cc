@@ -11,6 +11,7 @@
 #include "src/copy/pattern.h"
 #include "src/copy/relayed.h"
 #include "src/copy/repeat.h"
+#include "src/copy/spaced.h"
 #include "src/copy/strips.h"
 #include "src/copy/tile_io.h"
 #include "src/copy/tiles.h"
@@ -336,6 +337,7 @@ const char* run_streamed(const Schedule& schedule, const Kernels& kernels, bool 
   if (has_far_rows(schedule) && run_ordered(schedule, kernels, buffers, dry)) return kInOrder;
   bool are_runs = runs_stream_alone(schedule);
   if (!are_runs) {
+    if (run_spaced(schedule, kernels, dry)) return "lines gathered and streamed";
     if (run_pattern(schedule, kernels, buffers, dry)) return "patterns streamed";
     constexpr int64_t kShort = 4 * kLine;
     are_runs = schedule.kind == PlaneKind::kRows && schedule.item >= tuning().run_bytes;

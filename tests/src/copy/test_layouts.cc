@@ -254,11 +254,12 @@ void items_with_gaps_are_exact(void**) {
     dlx::tuning().long_row_bytes = 1;
     for (const int64_t item : {1, 2, 4, 8, 16}) {
       for (const int64_t start : {int64_t{0}, item, int64_t{17}, int64_t{48}}) {
-        for (const int64_t step : {-7, -2, -1, 2, 3, 5}) {
+        for (const int64_t step : {-7, -3, -2, -1, 2, 3, 5}) {
           for (const int64_t n : {15, 16, 31, 33, 64, 100, 5003}) {
             check_layout({n}, {1}, {step}, item, start);
             check_layout({9, n}, {n, 1}, {n * 5 + 3, step}, item, start);
             check_layout({9, n}, {n + 3, 1}, {n * 5 + 3, step}, item, start);
+            check_layout({40, n}, {n + 1, 1}, {n * 7 + 900, step}, item, start);
           }
         }
         check_layout({3, 1500, 4}, compact({3, 1500, 4}), {20000, 2, 4000}, item, start);
