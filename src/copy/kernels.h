@@ -253,7 +253,7 @@ struct Kernels {
                                                int64_t line, int64_t lines, int64_t fetch_on);
 
   /// Lines of items past the caches: dst[u * W] = src[u * su]; dst is aligned to a line. NULL for
-  /// items of less than 4 bytes.
+  /// items of less than 4 bytes, and where the instruction set cannot permute bytes.
   void (*stream_gathered[5])(char* dst, const char* src, int64_t su, int64_t lines);
 
   /// Lines of 64 bytes past the caches; dst is aligned to a line.
