@@ -236,8 +236,16 @@ class Avx2:
         self.function = library.dlx_copy
         self.function.argtypes = [ctypes.c_void_p] * 3
         with unittest.mock.patch.dict(os.environ, DLX_ISA="avx2"):  # the first copy reads it
-            to, out = description(np.zeros(1)), description(np.zeros(1))
+            matrix = source((64, 64), "f4")
+            copy = np.empty_like(matrix)
+            to, out = description(copy), description(matrix.T)
             self.function(to.address, out.address, None)
+        plan = ctypes.create_string_buffer(1000)
+        library.dlx_copy_plan_describe(
+            *map(ctypes.c_void_p, (to.address, out.address)), plan, ctypes.c_size_t(len(plan))
+        )
+        if b", avx2;" not in plan.value:
+            raise RuntimeError(f"AVX2 alone was asked for, and {plan.value!r} is what came")
 
     def of(self, dst: raw.DLTensor, src: raw.DLTensor) -> Callable[[], object] | None:
         if self.function is None:
