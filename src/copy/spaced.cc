@@ -68,7 +68,7 @@ class SpacedRows {
     return step_ < 0 ? src + (extent_ - 1) * step_ : src;
   }
 
-  __attribute__((noinline)) void gather(char* dst, const char* src, int64_t begin, int64_t end) const noexcept {
+  void gather(char* dst, const char* src, int64_t begin, int64_t end) const noexcept {
     if (begin == end) return;
     gather_(dst + begin * item_, 0, src + begin * step_, step_, 0, end - begin, 1);
   }
