@@ -127,9 +127,11 @@ void run_repeated(const CopyPlan& plan, int axis, int64_t run, bool streamed) no
 }
 
 /// The outermost axis along which a run of dst comes again and again that is more than a cache holds;
-/// -1: none. Runs that are one item are read as fast as they could be repeated.
-int axis_of_large_runs(const CopyPlan& plan) noexcept {
+/// -1: none, or dst stays in the caches. Runs that are one item are read as fast as they could be
+/// repeated.
+int axis_of_large_runs(const CopyPlan& plan, Traffic traffic) noexcept {
   constexpr int64_t kOften = 4;
+  if (traffic == Traffic::kCached) return -1;
   int found = -1;
   int64_t bytes = plan.item();
   for (int k = plan.ndim() - 1; k >= 0; --k) {
@@ -198,8 +200,8 @@ const char* run_schedule(const Schedule& s, const Kernels& set, Traffic traffic,
 void run_part(const CopyPlan& plan, Traffic traffic) noexcept {
   int64_t run = 0;
   const Kernels& set = kernels();
-  if (traffic != Traffic::kCached) {
-    if (const int axis = axis_of_large_runs(plan); axis >= 0) return run_large_repeated(plan, axis);
+  if (const int axis = axis_of_large_runs(plan, traffic); axis >= 0) {
+    return run_large_repeated(plan, axis);
   }
   const bool streamed = streams_runs(set, traffic);
   if (const int axis = repeated_axis(plan, streamed, &run); axis >= 0) {
@@ -237,7 +239,7 @@ int64_t length_of_a_piece(const CopyAxis& axis, int64_t item, int64_t wanted) no
 /// do so in each piece. Says how many pieces there are.
 int64_t cut(Pieces* pieces, int64_t wanted) noexcept {
   const CopyPlan& plan = *pieces->plan;
-  const int repeated = pieces->traffic == Traffic::kCached ? -1 : axis_of_large_runs(plan);
+  const int repeated = axis_of_large_runs(plan, pieces->traffic);
   constexpr int64_t kLongItem = 64 << 10;
   for (int k = 0; k < plan.ndim(); ++k) pieces->length[k] = plan.axis(k).extent;
   pieces->item = plan.item();
@@ -358,9 +360,8 @@ size_t describe_execution(const CopyPlan& plan, char* buffer, size_t capacity) n
   const Traffic large = parallel ? Traffic::kShared : Traffic::kStreamed;
   const Traffic traffic = bytes >= tuning().stream_bytes ? large : Traffic::kCached;
   int64_t run = 0;
-  const int large_runs = traffic == Traffic::kCached ? -1 : axis_of_large_runs(plan);
-  if (large_runs >= 0) {
-    text.add("; parts of the runs along loop %d arranged once", large_runs);
+  if (const int large = axis_of_large_runs(plan, traffic); large >= 0) {
+    text.add("; parts of the runs along loop %d arranged once", large);
   } else if (const int axis = repeated_axis(plan, streams_runs(set, traffic), &run); axis >= 0) {
     text.add("; runs of %lld bytes arranged once along loop %d", static_cast<long long>(run), axis);
   }

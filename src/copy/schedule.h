@@ -48,6 +48,16 @@ struct Schedule {
     return all;
   }
 
+  /// Whether items of dst, wherever they are along all axes but one, begin at multiples of so many bytes,
+  /// a power of two.
+  bool begins_at_multiples(int64_t bytes, int but = -1) const noexcept {
+    uint64_t all = reinterpret_cast<uintptr_t>(dst);
+    for (int k = 0; k < ndim; ++k) {
+      if (k != but) all |= static_cast<uint64_t>(axes[k].dst);
+    }
+    return all % static_cast<uint64_t>(bytes) == 0;
+  }
+
   /// Behind the last byte that is read.
   const char* end_of_source() const noexcept;
 

@@ -18,13 +18,6 @@ bool is_spaced(const Schedule& s) noexcept {
   return step >= (s.item == 16 ? 2 : 3) * s.item && step < kFurthest;
 }
 
-/// Whether lines of dst begin where items do.
-bool has_whole_items(const Schedule& s) noexcept {
-  uint64_t all = reinterpret_cast<uintptr_t>(s.dst);
-  for (int k = 0; k < s.ndim; ++k) all |= static_cast<uint64_t>(s.axes[k].dst);
-  return all % static_cast<uint64_t>(s.item) == 0;
-}
-
 /// Rows of one schedule, which are read upwards.
 class SpacedRows {
  public:
@@ -112,7 +105,8 @@ class SpacedRows {
 bool run_spaced(const Schedule& s, const Kernels& kernels, bool dry) noexcept {
   if (s.kind != PlaneKind::kGather || s.transposes() || !is_spaced(s)) return false;
   const int64_t row = s.axes[s.u].extent * s.item;
-  if (kernels.stream_gathered[s.log_item] == nullptr || !has_whole_items(s)) return false;
+  if (kernels.stream_gathered[s.log_item] == nullptr) return false;
+  if (!s.begins_at_multiples(s.item)) return false;  // lines would begin inside items
   if (row < std::max(2 * kLine, 2 * tuning().long_row_bytes)) return false;
   if (dry) return true;
   Loops loops;

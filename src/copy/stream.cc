@@ -240,9 +240,7 @@ bool runs_stream_alone(const Schedule& s) noexcept {
   if (s.kind != PlaneKind::kRows || s.item < kLine) return false;
   if (s.item >= tuning().long_run_bytes) return true;
   if (s.ndim > 0 && s.axes[s.u].src < 0 && s.item >= kLongBackwards) return true;
-  uint64_t all = reinterpret_cast<uintptr_t>(s.dst) | static_cast<uint64_t>(s.item);
-  for (int k = 0; k < s.ndim; ++k) all |= static_cast<uint64_t>(s.axes[k].dst);
-  return all % kLine == 0;
+  return s.item % kLine == 0 && s.begins_at_multiples(kLine);
 }
 
 /// Whether rows are so far apart in src that to ask for their lines is what counts.
@@ -311,12 +309,8 @@ bool run_fills(const Schedule& s, const Kernels& kernels, bool alone, bool dry) 
   constexpr int64_t kLines = 16 * kLine;
   if (!s.fills() || s.log_item < 0) return false;
   const int64_t row = s.axes[s.u].extent * s.item;
-  uint64_t all = reinterpret_cast<uintptr_t>(s.dst);
-  for (int k = 0; k < s.ndim; ++k) {
-    if (k != s.u) all |= static_cast<uint64_t>(s.axes[k].dst);
-  }
   // Rows that share lines wait for those wherever one ends.
-  if (row < (all % kLine == 0 ? kLines : 2 * kLines)) return false;
+  if (row < (s.begins_at_multiples(kLine, s.u) ? kLines : 2 * kLines)) return false;
   // Registers of a line write it without reading it, and what a third-level cache keeps is as fast.
   const int64_t fewest = tuning().stream_bytes * (alone ? 8 : 1);
   if (kernels.line_registers && s.bytes() < fewest) return false;
