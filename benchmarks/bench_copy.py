@@ -459,6 +459,7 @@ def header(threads: int) -> list[str]:
             versions.append(f"{name} {importlib.metadata.version(name)}")
         except importlib.metadata.PackageNotFoundError:
             versions.append(f"no {name}")
+    isa = instruction_set(ctypes.CDLL(_library.path))
     title, option = "# Copies", ""
     if threads > 1:
         title, option = f"# Copies on {threads} threads", f" --threads {threads}"
@@ -469,7 +470,7 @@ def header(threads: int) -> list[str]:
         "distinct source lines and the destination, moved at the rate of memcpy beside each row; "
         "1 is as fast as memcpy, – is what a library cannot do.",
         "",
-        f"{datetime.date.today().isoformat()}, {cpu_name()}, {instruction_set(ctypes.CDLL(_library.path))}, "
+        f"{datetime.date.today().isoformat()}, {cpu_name()}, {isa}, "
         f"{threads} thread(s), {platform.system()}, CPython {platform.python_version()}, "
         f"{', '.join(versions)}.",
     ]

@@ -126,9 +126,9 @@ void run_repeated(const CopyPlan& plan, int axis, int64_t run, bool streamed) no
   if (streamed) kernels().fence();
 }
 
-/// The outermost axis along which a run of dst comes again and again that is more than a cache holds;
-/// -1: none, or dst stays in the caches. Runs that are one item are read as fast as they could be
-/// repeated.
+/// The outermost axis along which a run of dst comes again and again that is more than a cache
+/// holds; -1: none, or dst stays in the caches. Runs that are one item are read as fast as they could
+/// be repeated.
 int axis_of_large_runs(const CopyPlan& plan, Traffic traffic) noexcept {
   constexpr int64_t kOften = 4;
   if (traffic == Traffic::kCached) return -1;

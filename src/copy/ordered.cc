@@ -196,7 +196,7 @@ bool is_dense(const Schedule& s) noexcept {
 }
 
 /// Whether rows of items are apart in src: then plain stores are better.
-bool has_far_rows(const Schedule& s) noexcept {
+bool rows_are_apart(const Schedule& s) noexcept {
   const CopyAxis& u = s.axes[s.u];
   return s.u > 0 && are_apart(u.extent * std::llabs(u.src), s.axes[s.u - 1]);
 }
@@ -236,7 +236,7 @@ bool run_ordered(const Schedule& s, const Kernels& kernels, const Buffers& buffe
     run_rows(s, kernels, stretch, *new (buffers[0]) Packing);
   } else {
     const Pieces pieces(s, kernels, stretch);
-    if (!pieces.suit() || (has_far_rows(s) && tuning().has_large_cache())) return false;
+    if (!pieces.suit() || (rows_are_apart(s) && tuning().has_large_cache())) return false;
     if (dry) return true;
     LaggingWriter writer(kernels, buffers[0]);
     stretch.around.each(s.dst, s.src, [&](char* dst, const char* src) {

@@ -48,8 +48,8 @@ struct Schedule {
     return all;
   }
 
-  /// Whether items of dst, wherever they are along all axes but one, begin at multiples of so many bytes,
-  /// a power of two.
+  /// Whether items of dst, wherever they are along all axes but one, begin at multiples of so many
+  /// bytes, a power of two.
   bool begins_at_multiples(int64_t bytes, int but = -1) const noexcept {
     uint64_t all = reinterpret_cast<uintptr_t>(dst);
     for (int k = 0; k < ndim; ++k) {
