@@ -10,13 +10,16 @@ COPTS = [
     "-fno-stack-protector",
 ]
 
-def dlx_library(deps = [], visibility = []):
-    """The folder's one library: all its *.cc and *.h, named like the folder."""
+def dlx_library(deps = [], visibility = [], small = False):
+    """The folder's one library: all its *.cc and *.h, named like the folder.
+
+    Built for size where `small`: code that runs beside a driver's calls only.
+    """
     native.cc_library(
         name = native.package_name().split("/")[-1],
         srcs = native.glob(["*.cc"]),
         hdrs = native.glob(["*.h", "*.inc"]),
-        copts = COPTS,
+        copts = COPTS + (["-Os"] if small else []),
         visibility = visibility + ["//capi:__pkg__", "//tests:__subpackages__"],
         deps = deps + ["//include:headers"],
     )
