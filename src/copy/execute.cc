@@ -45,6 +45,14 @@ bool only_writes(const Schedule& s) noexcept {
 
 constexpr int64_t kRunsCached = 256 << 10;  // bytes
 
+/// Whether the rows of dst are one item each, again and again, and long enough to be written as fast as
+/// they could be copied from a cache.
+bool has_filled_rows(const CopyPlan& plan) noexcept {
+  if (plan.ndim() == 0 || log2_of_item(plan.item()) < 0) return false;
+  const CopyAxis& row = plan.axis(plan.ndim() - 1);
+  return row.src == 0 && row.dst == plan.item() && row.extent * row.dst >= kLine;
+}
+
 /// The outermost axis along which one and the same run of dst comes again and again; -1: none. `run` is
 /// set to its bytes. A run that is an item for itself is repeated by kernels, if there are some for
 /// its size, or long ones if dst may stay in the caches.
@@ -55,6 +63,7 @@ int repeated_axis(const CopyPlan& plan, bool streamed, int64_t* run) noexcept {
   const int64_t item = plan.item();
   const bool has_kernels = log2_of_item(item) >= 0;
   const bool long_item = item > (streamed ? kLongestRepeated : kShort);
+  if (has_filled_rows(plan)) return -1;
   int found = -1;
   int64_t bytes = item;
   for (int k = plan.ndim() - 1; k >= 0 && bytes <= kRunsCached; --k) {
@@ -77,6 +86,50 @@ enum class Traffic {
   kStreamed,  ///< it goes past them
   kShared,    ///< the same, from other threads at once
 };
+
+/// Bytes of the source lines that a copy reads, about: what few bytes lie between counts too.
+int64_t source_bytes(const CopyPlan& plan) noexcept {
+  CopyAxis axes[CopyPlan::kMaxAxes];  // nearest first
+  int n = 0;
+  for (int k = plan.ndim() - 1; k >= 0; --k) {
+    const CopyAxis axis = {plan.axis(k).extent, 0, std::llabs(plan.axis(k).src)};
+    if (axis.src == 0) continue;
+    int place = n++;
+    for (; place > 0 && axes[place - 1].src > axis.src; --place) axes[place] = axes[place - 1];
+    axes[place] = axis;
+  }
+  int64_t run = plan.item();
+  int64_t runs = 1;
+  for (int k = 0; k < n; ++k) {
+    if (axes[k].src <= run + kLine && runs == 1) {
+      run += (axes[k].extent - 1) * axes[k].src;
+    } else {
+      runs *= axes[k].extent;
+    }
+  }
+  return runs * divide_up(run, kLine) * kLine;
+}
+
+/// Whether rows of dst come from src in one piece, or from one piece of it that goes by evenly: as
+/// fast through the caches as they and memory allow.
+bool goes_by_evenly(const CopyPlan& plan) noexcept {
+  constexpr int64_t kLong = 1024;  // bytes
+  if (plan.ndim() == 0 || plan.item() >= kLong) return true;
+  const CopyAxis& row = plan.axis(plan.ndim() - 1);
+  return std::llabs(row.src) <= plan.item() + kLine && row.extent * row.dst >= kLong;
+}
+
+/// Whether dst goes past the caches: they would not hold it and the source lines as well. What goes
+/// by evenly stays there for longer, unless most of it is source lines.
+bool goes_past_caches(const CopyPlan& plan) noexcept {
+  const int64_t most = 3 * tuning().stream_bytes;
+  const int64_t bytes = plan.size();
+  if (bytes >= most) return true;
+  if (bytes < most / (kLine + 1)) return false;  // though every byte had a line of src for itself
+  const int64_t traffic = bytes + source_bytes(plan);
+  const bool stays = goes_by_evenly(plan) && traffic <= 3 * bytes + kLine;
+  return traffic >= (stays ? most : 2 * tuning().stream_bytes);
+}
 
 /// Whether runs are repeated past the caches. Processors with line registers write whole lines without
 /// reading them first.
@@ -131,7 +184,7 @@ void run_repeated(const CopyPlan& plan, int axis, int64_t run, bool streamed) no
 /// be repeated.
 int axis_of_large_runs(const CopyPlan& plan, Traffic traffic) noexcept {
   constexpr int64_t kOften = 4;
-  if (traffic == Traffic::kCached) return -1;
+  if (traffic == Traffic::kCached || has_filled_rows(plan)) return -1;
   int found = -1;
   int64_t bytes = plan.item();
   for (int k = plan.ndim() - 1; k >= 0; --k) {
@@ -331,7 +384,7 @@ class Text {
 
 void execute(const CopyPlan& plan) noexcept {
   const int64_t bytes = plan.size();
-  const bool streamed = bytes >= tuning().stream_bytes;
+  const bool streamed = goes_past_caches(plan);
   if (bytes < tuning().parallel_bytes || num_threads() == 1) {
     run_part(plan, streamed ? Traffic::kStreamed : Traffic::kCached);
     return;
@@ -358,7 +411,7 @@ size_t describe_execution(const CopyPlan& plan, char* buffer, size_t capacity) n
   }
   const bool parallel = bytes >= tuning().parallel_bytes && num_threads() > 1;
   const Traffic large = parallel ? Traffic::kShared : Traffic::kStreamed;
-  const Traffic traffic = bytes >= tuning().stream_bytes ? large : Traffic::kCached;
+  const Traffic traffic = goes_past_caches(plan) ? large : Traffic::kCached;
   int64_t run = 0;
   if (const int large = axis_of_large_runs(plan, traffic); large >= 0) {
     text.add("; parts of the runs along loop %d arranged once", large);
