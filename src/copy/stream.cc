@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "src/copy/buffers.h"
+#include "src/copy/interleaved.h"
 #include "src/copy/lines.h"
 #include "src/copy/loops.h"
 #include "src/copy/ordered.h"
@@ -333,6 +334,7 @@ const char* run_streamed(const Schedule& schedule, const Kernels& kernels, bool 
   if (!are_runs) {
     if (run_spaced(schedule, kernels, dry)) return "lines gathered and streamed";
     if (run_pattern(schedule, kernels, buffers, dry)) return "patterns streamed";
+    if (const char* how = run_interleaved(schedule, kernels, buffers, dry)) return how;
     constexpr int64_t kShort = 4 * kLine;
     are_runs = schedule.kind == PlaneKind::kRows && schedule.item >= tuning().run_bytes;
     if (!are_runs || schedule.item < kShort) {
