@@ -180,11 +180,10 @@ void run_repeated(const CopyPlan& plan, int axis, int64_t run, bool streamed) no
 }
 
 /// The outermost axis along which a run of dst comes again and again that is more than a cache
-/// holds; -1: none, or dst stays in the caches. Runs that are one item are read as fast as they could
-/// be repeated.
-int axis_of_large_runs(const CopyPlan& plan, Traffic traffic) noexcept {
+/// holds; -1: none. Runs that are one item are read as fast as they could be repeated.
+int axis_of_large_runs(const CopyPlan& plan) noexcept {
   constexpr int64_t kOften = 4;
-  if (traffic == Traffic::kCached || has_filled_rows(plan)) return -1;
+  if (has_filled_rows(plan)) return -1;
   int found = -1;
   int64_t bytes = plan.item();
   for (int k = plan.ndim() - 1; k >= 0; --k) {
@@ -199,7 +198,7 @@ int axis_of_large_runs(const CopyPlan& plan, Traffic traffic) noexcept {
 
 /// Arranges the large run of each place once, a part after the other that a cache holds, and copies
 /// each part from there along the axis.
-void run_large_repeated(const CopyPlan& plan, int axis) noexcept {
+void run_large_repeated(const CopyPlan& plan, int axis, bool streamed) noexcept {
   constexpr int64_t kPart = 128 << 10;  // bytes
   const CopyAxis repeated = plan.axis(axis);
   int cut = axis + 1;  // parts have all axes behind it, and some indices of it
@@ -220,8 +219,9 @@ void run_large_repeated(const CopyPlan& plan, int axis) noexcept {
       extent[cut] = std::min(at_once, parts.extent - first);
       const CopyPlan part = place.box(at, extent);
       run_part(part, Traffic::kCached);
-      kernels().stream_rows(part.dst() + repeated.dst, repeated.dst, part.dst(), 0,
-                            extent[cut] * parts.dst, repeated.extent - 1);
+      (streamed ? kernels().stream_rows : kernels().rows)(
+          part.dst() + repeated.dst, repeated.dst, part.dst(), 0, extent[cut] * parts.dst,
+          repeated.extent - 1);
     }
   });
   kernels().fence();
@@ -253,8 +253,8 @@ const char* run_schedule(const Schedule& s, const Kernels& set, Traffic traffic,
 void run_part(const CopyPlan& plan, Traffic traffic) noexcept {
   int64_t run = 0;
   const Kernels& set = kernels();
-  if (const int axis = axis_of_large_runs(plan, traffic); axis >= 0) {
-    return run_large_repeated(plan, axis);
+  if (const int axis = axis_of_large_runs(plan); axis >= 0) {
+    return run_large_repeated(plan, axis, traffic != Traffic::kCached);
   }
   const bool streamed = streams_runs(set, traffic);
   if (const int axis = repeated_axis(plan, streamed, &run); axis >= 0) {
@@ -292,7 +292,7 @@ int64_t length_of_a_piece(const CopyAxis& axis, int64_t item, int64_t wanted) no
 /// do so in each piece. Says how many pieces there are.
 int64_t cut(Pieces* pieces, int64_t wanted) noexcept {
   const CopyPlan& plan = *pieces->plan;
-  const int repeated = axis_of_large_runs(plan, pieces->traffic);
+  const int repeated = axis_of_large_runs(plan);
   constexpr int64_t kLongItem = 64 << 10;
   for (int k = 0; k < plan.ndim(); ++k) pieces->length[k] = plan.axis(k).extent;
   pieces->item = plan.item();
@@ -413,7 +413,7 @@ size_t describe_execution(const CopyPlan& plan, char* buffer, size_t capacity) n
   const Traffic large = parallel ? Traffic::kShared : Traffic::kStreamed;
   const Traffic traffic = goes_past_caches(plan) ? large : Traffic::kCached;
   int64_t run = 0;
-  if (const int large = axis_of_large_runs(plan, traffic); large >= 0) {
+  if (const int large = axis_of_large_runs(plan); large >= 0) {
     text.add("; parts of the runs along loop %d arranged once", large);
   } else if (const int axis = repeated_axis(plan, streams_runs(set, traffic), &run); axis >= 0) {
     text.add("; runs of %lld bytes arranged once along loop %d", static_cast<long long>(run), axis);

@@ -127,7 +127,7 @@ class Gathered : Interleaved {
     if (kernels.stream_gathered[s.log_item] == nullptr || !s.begins_at_multiples(s.item)) {
       return false;
     }
-    return s.axes[s.u].src <= (s.item == 4 ? 24 : kLine);
+    return s.axes[s.u].src <= (s.item == 4 ? 28 : kLine);
   }
 
   Gathered(const Schedule& s, const Kernels& kernels) noexcept
