@@ -219,9 +219,9 @@ void run_large_repeated(const CopyPlan& plan, int axis, bool streamed) noexcept 
       extent[cut] = std::min(at_once, parts.extent - first);
       const CopyPlan part = place.box(at, extent);
       run_part(part, Traffic::kCached);
-      (streamed ? kernels().stream_rows : kernels().rows)(
-          part.dst() + repeated.dst, repeated.dst, part.dst(), 0, extent[cut] * parts.dst,
-          repeated.extent - 1);
+      (streamed ? kernels().stream_rows : kernels().rows)(part.dst() + repeated.dst, repeated.dst,
+                                                          part.dst(), 0, extent[cut] * parts.dst,
+                                                          repeated.extent - 1);
     }
   });
   kernels().fence();
