@@ -122,13 +122,13 @@ bool goes_by_evenly(const CopyPlan& plan) noexcept {
 /// Whether dst goes past the caches: they would not hold it and the source lines as well. What goes
 /// by evenly stays there for longer, unless most of it is source lines.
 bool goes_past_caches(const CopyPlan& plan) noexcept {
-  const int64_t most = 3 * tuning().stream_bytes;
+  const int64_t fewest = tuning().stream_bytes;
   const int64_t bytes = plan.size();
-  if (bytes >= most) return true;
-  if (bytes < most / (kLine + 1)) return false;  // though every byte had a line of src for itself
+  if (bytes / 3 >= fewest) return true;
+  if (bytes < fewest / kLine) return false;  // though every byte had a line of src for itself
   const int64_t traffic = bytes + source_bytes(plan);
   const bool stays = goes_by_evenly(plan) && traffic <= 3 * bytes + kLine;
-  return traffic >= (stays ? most : 2 * tuning().stream_bytes);
+  return traffic / (stays ? 3 : 2) >= fewest;
 }
 
 /// Whether runs are repeated past the caches. Processors with line registers write whole lines without

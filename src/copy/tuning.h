@@ -8,11 +8,11 @@ namespace dlx {
 /// Sizes at which the engine changes its ways, for this machine. Tests lower them, to see every way on
 /// small tensors.
 struct Tuning {
-  int64_t stream_bytes;         ///< from here on, dst is written past the caches
-  int64_t parallel_bytes;       ///< from here on, threads share the work
-  int64_t tile_bytes;           ///< of a tile that is written at once, out of the first-level cache
-  int64_t tile_dst_bytes[5];    ///< length of a run of dst that a tile of a transposition aims at,
-  int64_t tile_src_bytes[5];    ///< and of a run of src; by item size: [k] is for 2^k bytes
+  int64_t stream_bytes;       ///< from here on, dst is written past the caches, if src is as large
+  int64_t parallel_bytes;     ///< from here on, threads share the work
+  int64_t tile_bytes;         ///< of a tile that is written at once, out of the first-level cache
+  int64_t tile_dst_bytes[5];  ///< length of a run of dst that a tile of a transposition aims at,
+  int64_t tile_src_bytes[5];  ///< and of a run of src; by item size: [k] is for 2^k bytes
   int64_t staged_dst_bytes[5];  ///< the same where rows are copied together first
   int64_t staged_src_bytes[5];
   int64_t cache_sets;      ///< of the second-level cache, each of eight lines

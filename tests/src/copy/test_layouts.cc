@@ -230,11 +230,12 @@ void repeated_runs_are_exact(void**) {
 // is arranged once, on one thread and shared out.
 void large_repeated_runs_are_exact(void**) {
   const dlx::Tuning before = dlx::tuning();
-  dlx::tuning().stream_bytes = 0;
   dlx::tuning().parallel_bytes = 0;
   for (const int32_t threads : {1, 3}) {
     dlx::set_num_threads(threads);
-    for (const int64_t start : {0, 17}) {
+    for (const auto& [threshold, start] :
+         {std::pair<int64_t, int64_t>{0, 0}, {0, 17}, {INT64_MAX, 17}}) {
+      dlx::tuning().stream_bytes = threshold;
       check_layout({5, 300, 1100}, compact({5, 300, 1100}), {0, 1, 300}, 1, start);
       check_layout({4, 700, 101}, compact({4, 700, 101}), {0, 120, 1}, 4, start);
       check_layout({4, 3, 41000}, {200000, 41000, 1}, {0, -50, 3}, 4, start);
@@ -265,6 +266,35 @@ void items_with_gaps_are_exact(void**) {
         check_layout({3, 1500, 4}, compact({3, 1500, 4}), {20000, 2, 4000}, item, start);
         check_layout({1500, 2, 3, 5}, compact({1500, 2, 3, 5}), {40, 3, 9, -2}, item, start);
         check_layout({900, 4, 4}, compact({900, 4, 4}), {9, 1, 9000}, item, start);
+      }
+    }
+  }
+  dlx::tuning() = before;
+}
+
+// A few long rows whose items take turns in dst or in src, in whichever order, in batches, and wherever
+// dst begins. Stretches end with any number of items.
+void rows_that_take_turns_are_exact(void**) {
+  const dlx::Tuning before = dlx::tuning();
+  dlx::tuning().stream_bytes = 0;
+  for (const int64_t item : {1, 2, 4, 8, 16}) {
+    for (const int64_t start : {int64_t{0}, item, int64_t{17}, int64_t{48}}) {
+      for (const int64_t rows : {2, 3, 4, 5, 7, 8, 12, 16, 17}) {
+        for (const int64_t more : {0, 1, 5, 64, 67}) {
+          const int64_t n = 4096 / item + more;
+          const int64_t far = n + 61;
+          check_layout({n, rows}, {rows, 1}, {1, far}, item, start);    // joined
+          check_layout({n, rows}, {rows, 1}, {1, -far}, item, start);   // the last one first
+          check_layout({n, rows}, {rows, 1}, {-1, far}, item, start);   // and backwards
+          check_layout({n, rows}, {rows, 1}, {3, 4 * n}, item, start);  // with gaps
+          check_layout({rows, n}, {n, 1}, {1, rows}, item, start);      // split
+          check_layout({rows, n}, {n, 1}, {-1, rows}, item, start);
+          check_layout({rows, n}, {n, 1}, {1, -rows}, item, start);
+          check_layout({rows, n}, {n + 3, 1}, {1, rows + 1}, item, start);
+        }
+        const int64_t n = 5003 / item;
+        check_layout({3, n, rows}, compact({3, n, rows}), {rows * n + 9, 1, n}, item, start);
+        check_layout({3, rows, n}, compact({3, rows, n}), {rows * n + 9, 1, rows}, item, start);
       }
     }
   }
@@ -570,6 +600,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(repeated_runs_are_exact),
       cmocka_unit_test(large_repeated_runs_are_exact),
       cmocka_unit_test(items_with_gaps_are_exact),
+      cmocka_unit_test(rows_that_take_turns_are_exact),
       cmocka_unit_test(gaps_in_dst_are_left_alone),
       cmocka_unit_test(short_rows_of_cells_are_exact),
       cmocka_unit_test(repeated_cells_are_exact),
