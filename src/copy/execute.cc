@@ -45,8 +45,8 @@ bool only_writes(const Schedule& s) noexcept {
 
 constexpr int64_t kRunsCached = 256 << 10;  // bytes
 
-/// Whether the rows of dst are one item each, again and again, and long enough to be written as fast as
-/// they could be copied from a cache.
+/// Whether the rows of dst are one item each, again and again, and long enough to be written as
+/// fast as they could be copied from a cache.
 bool has_filled_rows(const CopyPlan& plan) noexcept {
   if (plan.ndim() == 0 || log2_of_item(plan.item()) < 0) return false;
   const CopyAxis& row = plan.axis(plan.ndim() - 1);

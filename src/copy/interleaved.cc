@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "src/copy/line_gather.h"
 #include "src/copy/lines.h"
 #include "src/copy/loops.h"
 
@@ -35,24 +36,16 @@ bool splits(const Schedule& s) noexcept {
   return turns && v.extent <= kMostSplit && u.extent * s.item >= kShortestRow;
 }
 
-/// What both sides of a plane have in common.
-class Interleaved {
- public:
-  Interleaved(const Schedule& s, const Kernels& kernels) noexcept
-      : s_(s), kernels_(kernels), u_(s.axes[s.u]), v_(s.axes[s.v]) {}
-
- protected:
-  const Schedule& s_;
-  const Kernels& kernels_;
-  const CopyAxis u_;
-  const CopyAxis v_;
-};
-
 /// Planes that are arranged in a buffer, some cells at a time.
-class Buffered : Interleaved {
+class Buffered {
  public:
   Buffered(const Schedule& s, const Kernels& kernels, char* buffer) noexcept
-      : Interleaved(s, kernels), buffer_(buffer), joins_(joins(s)) {
+      : s_(s),
+        kernels_(kernels),
+        u_(s.axes[s.u]),
+        v_(s.axes[s.v]),
+        buffer_(buffer),
+        joins_(joins(s)) {
     const int64_t cell = joins_ ? u_.extent * s.item : v_.extent * s.item;
     cells_ = std::max(kAtOnce / cell, kFewest);
     step_ = joins_ ? cell : s.item;
@@ -111,6 +104,10 @@ class Buffered : Interleaved {
     std::memcpy(from - row.left, last, static_cast<size_t>(row.left));
   }
 
+  const Schedule& s_;
+  const Kernels& kernels_;
+  const CopyAxis u_;
+  const CopyAxis v_;
   char* const buffer_;
   const bool joins_;
   int64_t cells_;  ///< in the buffer
@@ -120,36 +117,34 @@ class Buffered : Interleaved {
 };
 
 /// Planes to be split whose lines are put together in registers.
-class Gathered : Interleaved {
+class Gathered {
  public:
-  /// Whether there is a kernel, and lines do not begin inside items.
   static bool suits(const Schedule& s, const Kernels& kernels) noexcept {
-    if (kernels.stream_gathered[s.log_item] == nullptr || !s.begins_at_multiples(s.item)) {
-      return false;
-    }
-    return s.axes[s.u].src <= (s.item == 4 ? 28 : kLine);
+    return s.axes[s.u].src <= (s.item == 4 ? 28 : kLine) && LineGather::suits(s, kernels);
   }
 
   Gathered(const Schedule& s, const Kernels& kernels) noexcept
-      : Interleaved(s, kernels),
+      : item_(s.item),
+        u_(s.axes[s.u]),
+        v_(s.axes[s.v]),
         at_once_(kAtOnce / (kLine / s.item * u_.src)),
-        gather_(kernels.gather[s.log_item]),
-        stream_(kernels.stream_gathered[s.log_item]) {}
+        gather_(s, kernels) {}
 
   void copy(char* dst, const char* src) const noexcept {
     int64_t most = 0;
     for (int64_t v = 0; v < v_.extent; ++v) {
       char* const row = dst + v * v_.dst;
-      gather(row, src + v * v_.src, 0, head(row));
-      gather(row, src + v * v_.src, head(row) + lines(row) * kLine / s_.item, u_.extent);
-      most = std::max(most, lines(row));
+      gather_.move(row, src + v * v_.src, 0, gather_.head(row));
+      gather_.move(row, src + v * v_.src, gather_.behind(row), u_.extent);
+      most = std::max(most, gather_.lines(row));
     }
     for (int64_t first = 0; first < most; first += at_once_) {
       for (int64_t v = 0; v < v_.extent; ++v) {
         char* const row = dst + v * v_.dst;
-        const int64_t begin = head(row) + first * kLine / s_.item;
-        const int64_t n = std::min(at_once_, lines(row) - first);
-        if (n > 0) stream_(row + begin * s_.item, src + v * v_.src + begin * u_.src, u_.src, n);
+        const int64_t head = gather_.head(row);
+        const int64_t n = std::min(at_once_, gather_.lines(row) - first);
+        if (n <= 0) continue;
+        gather_.stream(row + head * item_, src + v * v_.src + head * u_.src, first, n);
       }
     }
   }
@@ -157,19 +152,11 @@ class Gathered : Interleaved {
  private:
   static constexpr int64_t kAtOnce = 8192;  // bytes of src
 
-  int64_t head(const char* row) const noexcept { return to_next_line(row) / s_.item; }
-  int64_t lines(const char* row) const noexcept {
-    return (u_.extent - head(row)) * s_.item / kLine;
-  }
-  void gather(char* row, const char* src, int64_t begin, int64_t end) const noexcept {
-    if (begin == end) return;
-    gather_(row + begin * s_.item, 0, src + begin * u_.src, u_.src, 0, end - begin, 1);
-  }
-
+  const int64_t item_;  ///< bytes
+  const CopyAxis u_;
+  const CopyAxis v_;
   const int64_t at_once_;  ///< lines of a row
-  void (*const gather_)(char* dst, int64_t dv, const char* src, int64_t su, int64_t sv, int64_t nu,
-                        int64_t nv);
-  void (*const stream_)(char* dst, const char* src, int64_t su, int64_t lines);
+  const LineGather gather_;
 };
 
 template <class Planes>

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "src/copy/line_gather.h"
 #include "src/copy/lines.h"
 #include "src/copy/loops.h"
 #include "src/copy/tuning.h"
@@ -28,28 +29,27 @@ class SpacedRows {
         bytes_(extent_ * std::llabs(step_)),
         ahead_(bytes_, rows),
         asks_beside_(bytes_ > kLong && are_apart(bytes_, rows)),
-        gather_(kernels.gather[s.log_item]),
-        stream_(kernels.stream_gathered[s.log_item]) {}
+        gather_(s, kernels) {}
 
   /// One row, and what comes next.
   void copy(char* dst, const char* src, const char* next_dst, const char* next_src) const noexcept {
-    const int64_t head = to_next_line(dst) / item_;
-    const int64_t lines = (extent_ - head) * item_ / kLine;
-    const int64_t behind = head + lines * kLine / item_;
+    const int64_t head = gather_.head(dst);
+    const int64_t lines = gather_.lines(dst);
+    const int64_t behind = gather_.behind(dst);
     // The line that a row shares with others is not waited for.
     __builtin_prefetch((step_ < 0 ? next_dst : dst) + behind * item_, 1);
-    if (step_ < 0) gather(dst, src, behind, extent_);
-    if (step_ >= 0) gather(dst, src, 0, head);
+    if (step_ < 0) gather_.move(dst, src, behind, extent_);
+    if (step_ >= 0) gather_.move(dst, src, 0, head);
     char* const to = dst + head * item_;
     const char* const from = src + head * step_;
     if (asks_beside_) {
       stream_and_ask(to, from, lines, lowest(next_src));
     } else {
       ahead_.ask(lowest(src));
-      stream_(to, from, step_, lines);
+      gather_.stream(to, from, 0, lines);
     }
-    if (step_ < 0) gather(dst, src, 0, head);
-    if (step_ >= 0) gather(dst, src, behind, extent_);
+    if (step_ < 0) gather_.move(dst, src, 0, head);
+    if (step_ >= 0) gather_.move(dst, src, behind, extent_);
   }
 
  private:
@@ -61,18 +61,12 @@ class SpacedRows {
     return step_ < 0 ? src + (extent_ - 1) * step_ : src;
   }
 
-  void gather(char* dst, const char* src, int64_t begin, int64_t end) const noexcept {
-    if (begin == end) return;
-    gather_(dst + begin * item_, 0, src + begin * step_, step_, 0, end - begin, 1);
-  }
-
   /// Asks beside each line for what is read some lines later, of this row or the next.
   void stream_and_ask(char* dst, const char* src, int64_t lines, const char* next) const noexcept {
     const int64_t of_a_line = kLine / item_ * std::llabs(step_);
     const int64_t ahead = std::min(lines, divide_up(kAsked, of_a_line));
     const auto stream = [&](int64_t first, int64_t n) {
-      const int64_t line = step_ < 0 ? lines - first - n : first;
-      stream_(dst + line * kLine, src + line * kLine / item_ * step_, step_, n);
+      gather_.stream(dst, src, step_ < 0 ? lines - first - n : first, n);
     };
     const auto ask_beside = [&](int64_t first, int64_t n, const char* asked) {
       for (int64_t i = first; i < first + n; ++i, asked += of_a_line) {
@@ -95,9 +89,7 @@ class SpacedRows {
   const int64_t bytes_;   ///< of src
   const RowsAhead ahead_;
   const bool asks_beside_;
-  void (*const gather_)(char* dst, int64_t dv, const char* src, int64_t su, int64_t sv, int64_t nu,
-                        int64_t nv);
-  void (*const stream_)(char* dst, const char* src, int64_t su, int64_t lines);
+  const LineGather gather_;
 };
 
 }  // namespace
@@ -105,8 +97,7 @@ class SpacedRows {
 bool run_spaced(const Schedule& s, const Kernels& kernels, bool dry) noexcept {
   if (s.kind != PlaneKind::kGather || s.transposes() || !is_spaced(s)) return false;
   const int64_t row = s.axes[s.u].extent * s.item;
-  if (kernels.stream_gathered[s.log_item] == nullptr) return false;
-  if (!s.begins_at_multiples(s.item)) return false;  // lines would begin inside items
+  if (!LineGather::suits(s, kernels)) return false;
   if (row < std::max(2 * kLine, 2 * tuning().long_row_bytes)) return false;
   if (dry) return true;
   Loops loops;
