@@ -53,26 +53,34 @@ bool has_filled_rows(const CopyPlan& plan) noexcept {
   return row.src == 0 && row.dst == plan.item() && row.extent * row.dst >= kLine;
 }
 
-/// The outermost axis along which one and the same run of dst comes again and again; -1: none. `run` is
-/// set to its bytes. A run that is an item for itself is repeated by kernels, if there are some for
-/// its size, or long ones if dst may stay in the caches.
-int repeated_axis(const CopyPlan& plan, bool streamed, int64_t* run) noexcept {
+/// Where one and the same run of dst comes again and again.
+struct Repetition {
+  int axis = -1;    ///< the outermost along which it does; -1: none
+  int64_t run = 0;  ///< bytes
+
+  bool exists() const noexcept { return axis >= 0; }
+  /// Whether no cache holds a run.
+  bool is_large() const noexcept { return run > kRunsCached; }
+};
+
+/// A run that is an item for itself is repeated by kernels, if there are some for its size, or long
+/// ones if dst may stay in the caches.
+Repetition repetition_of(const CopyPlan& plan, bool streamed) noexcept {
   constexpr int64_t kShort = 32;   // bytes
   constexpr int64_t kItems = 192;  // which cost as much as to arrange a short run
   constexpr int64_t kOften = 4;
   const int64_t item = plan.item();
   const bool has_kernels = log2_of_item(item) >= 0;
   const bool long_item = item > (streamed ? kLongestRepeated : kShort);
-  if (has_filled_rows(plan)) return -1;
-  int found = -1;
+  Repetition found;
+  if (has_filled_rows(plan)) return found;
   int64_t bytes = item;
-  for (int k = plan.ndim() - 1; k >= 0 && bytes <= kRunsCached; --k) {
+  for (int k = plan.ndim() - 1; k >= 0; --k) {
     const CopyAxis& axis = plan.axis(k);
     const int64_t many = bytes < kShort ? kItems * item : 128;  // bytes of all its repetitions
     const bool worth_it = axis.extent >= kOften && bytes * axis.extent >= many;
     if (axis.src == 0 && worth_it && (bytes > item || (!has_kernels && !long_item))) {
-      found = k;
-      *run = bytes;
+      found = {k, bytes};
     }
     if (axis.dst != bytes) break;
     bytes *= axis.extent;
@@ -120,10 +128,9 @@ bool goes_by_evenly(const CopyPlan& plan) noexcept {
 }
 
 /// Whether dst goes past the caches: they would not hold it and the source lines as well. What goes
-/// by evenly stays there for longer, unless most of it is source lines.
-bool goes_past_caches(const CopyPlan& plan) noexcept {
+/// by evenly stays there for longer, unless most of it is source lines. `bytes`: of dst.
+bool goes_past_caches(const CopyPlan& plan, int64_t bytes) noexcept {
   const int64_t fewest = tuning().stream_bytes;
-  const int64_t bytes = plan.size();
   if (bytes / 3 >= fewest) return true;
   if (bytes < fewest / kLine) return false;  // though every byte had a line of src for itself
   const int64_t traffic = bytes + source_bytes(plan);
@@ -141,7 +148,9 @@ void run_part(const CopyPlan& plan, Traffic traffic) noexcept;
 
 /// Arranges the runs of some places once, as many as a cache holds, and copies each from there along
 /// the axis.
-void run_repeated(const CopyPlan& plan, int axis, int64_t run, bool streamed) noexcept {
+void run_repeated(const CopyPlan& plan, const Repetition& repetition, bool streamed) noexcept {
+  const int axis = repetition.axis;
+  const int64_t run = repetition.run;
   const CopyAxis& repeated = plan.axis(axis);
   Loops places;  // inside a part
   int cut = axis;
@@ -177,23 +186,6 @@ void run_repeated(const CopyPlan& plan, int axis, int64_t run, bool streamed) no
     });
   }
   if (streamed) kernels().fence();
-}
-
-/// The outermost axis along which a run of dst comes again and again that is more than a cache
-/// holds; -1: none. Runs that are one item are read as fast as they could be repeated.
-int axis_of_large_runs(const CopyPlan& plan) noexcept {
-  constexpr int64_t kOften = 4;
-  if (has_filled_rows(plan)) return -1;
-  int found = -1;
-  int64_t bytes = plan.item();
-  for (int k = plan.ndim() - 1; k >= 0; --k) {
-    const CopyAxis& axis = plan.axis(k);
-    const bool large = bytes > kRunsCached && bytes > plan.item();
-    if (axis.src == 0 && large && axis.extent >= kOften) found = k;
-    if (axis.dst != bytes) break;
-    bytes *= axis.extent;
-  }
-  return found;
 }
 
 /// Arranges the large run of each place once, a part after the other that a cache holds, and copies
@@ -251,15 +243,13 @@ const char* run_schedule(const Schedule& s, const Kernels& set, Traffic traffic,
 }
 
 void run_part(const CopyPlan& plan, Traffic traffic) noexcept {
-  int64_t run = 0;
   const Kernels& set = kernels();
-  if (const int axis = axis_of_large_runs(plan); axis >= 0) {
-    return run_large_repeated(plan, axis, traffic != Traffic::kCached);
-  }
   const bool streamed = streams_runs(set, traffic);
-  if (const int axis = repeated_axis(plan, streamed, &run); axis >= 0) {
-    return run_repeated(plan, axis, run, streamed);
+  const Repetition repetition = repetition_of(plan, streamed);
+  if (repetition.is_large()) {
+    return run_large_repeated(plan, repetition.axis, traffic != Traffic::kCached);
   }
+  if (repetition.exists()) return run_repeated(plan, repetition, streamed);
   run_schedule(Schedule(plan, set), set, traffic, false);
 }
 
@@ -292,7 +282,8 @@ int64_t length_of_a_piece(const CopyAxis& axis, int64_t item, int64_t wanted) no
 /// do so in each piece. Says how many pieces there are.
 int64_t cut(Pieces* pieces, int64_t wanted) noexcept {
   const CopyPlan& plan = *pieces->plan;
-  const int repeated = axis_of_large_runs(plan);
+  const Repetition found = repetition_of(plan, streams_runs(kernels(), pieces->traffic));
+  const int repeated = found.is_large() ? found.axis : -1;
   constexpr int64_t kLongItem = 64 << 10;
   for (int k = 0; k < plan.ndim(); ++k) pieces->length[k] = plan.axis(k).extent;
   pieces->item = plan.item();
@@ -384,7 +375,7 @@ class Text {
 
 void execute(const CopyPlan& plan) noexcept {
   const int64_t bytes = plan.size();
-  const bool streamed = goes_past_caches(plan);
+  const bool streamed = goes_past_caches(plan, bytes);
   if (bytes < tuning().parallel_bytes || num_threads() == 1) {
     run_part(plan, streamed ? Traffic::kStreamed : Traffic::kCached);
     return;
@@ -411,12 +402,13 @@ size_t describe_execution(const CopyPlan& plan, char* buffer, size_t capacity) n
   }
   const bool parallel = bytes >= tuning().parallel_bytes && num_threads() > 1;
   const Traffic large = parallel ? Traffic::kShared : Traffic::kStreamed;
-  const Traffic traffic = goes_past_caches(plan) ? large : Traffic::kCached;
-  int64_t run = 0;
-  if (const int large = axis_of_large_runs(plan); large >= 0) {
-    text.add("; parts of the runs along loop %d arranged once", large);
-  } else if (const int axis = repeated_axis(plan, streams_runs(set, traffic), &run); axis >= 0) {
-    text.add("; runs of %lld bytes arranged once along loop %d", static_cast<long long>(run), axis);
+  const Traffic traffic = goes_past_caches(plan, bytes) ? large : Traffic::kCached;
+  const Repetition repetition = repetition_of(plan, streams_runs(set, traffic));
+  if (repetition.is_large()) {
+    text.add("; parts of the runs along loop %d arranged once", repetition.axis);
+  } else if (repetition.exists()) {
+    text.add("; runs of %lld bytes arranged once along loop %d",
+             static_cast<long long>(repetition.run), repetition.axis);
   }
   text.add("; %s", run_schedule(s, set, traffic, true));
   text.add("; %d thread%s", parallel ? static_cast<int>(threads_for(bytes)) : 1,
