@@ -186,6 +186,8 @@ struct Kernels {
 
   /// dst[v * dv + u * W] = src[u * su + v * W], for nu and nv of at least 16 / W.
   Transpose* transpose[5];
+  /// The same in the order of dst, in stores of 16 bytes.
+  Transpose* transpose_columns[5];
   /// dst[column[v] + u * W] = src[row[u] + v * W], for any nu and nv.
   TransposeFolded* transpose_folded[5];
 

@@ -182,11 +182,16 @@ bool needs_line_by_line(const Schedule& s, const Kernels& kernels,
   return !fit(planes.rows, kLine / s.item, kWays);
 }
 
-/// Whether copying some lines of each row together first is best, with narrower registers. Where
-/// second-level caches are large, tiles do better with all that can be woven.
+/// Whether copying some lines of each row together first is best: where caches are larger, for small
+/// items whose rows collide; with registers narrower than a line in more cases, but for large caches,
+/// where tiles do better with all that can be woven.
 bool suits_gathering(const Schedule& s, const Kernels& kernels,
                      const FoldedPlanes& planes) noexcept {
-  if (kernels.line_registers || s.log_item < 0) return false;
+  if (s.log_item < 0) return false;
+  if (tuning().has_larger_cache()) {
+    return s.item <= 4 && !fit(planes.rows, kAhead, 1) && !needs_line_by_line(s, kernels, planes);
+  }
+  if (kernels.line_registers) return false;
   if (tuning().has_large_cache() && !s.folded()) return false;
   const CopyAxis& u = s.axes[s.u];
   const int64_t column = planes.rows.n() * s.item;
@@ -225,8 +230,7 @@ const char* run_strips(const Schedule& s, const Kernels& kernels, const Buffers&
                        bool dry) noexcept {
   if (!transposes(s)) return nullptr;
   // A line of each row, and of each of the next strip's, take half of a second-level cache at most.
-  constexpr int64_t kFewest = 1024;
-  const int64_t most_rows = std::max(tuning().cache_sets, kFewest);
+  const int64_t most_rows = std::clamp<int64_t>(tuning().cache_sets, 1024, 2048);
   const FoldedPlanes planes(s, true, buffers.offsets()->row, most_rows, buffers.offsets()->column,
                             Tiling::kOffsets);
   const int64_t bytes = planes.rows.n() * s.item;

@@ -102,8 +102,8 @@ void Tiling::choose_extents(const Schedule& s) noexcept {
   const bool short_rows = s.v >= 0 && s.axes[s.v].extent * s.item < src_bytes;
   if (!even && (s.woven || short_rows)) src_bytes *= 2;
   // Where tiles go along src, one line of each row is enough: two would have a third one fetched.
-  if (in_lines && s.log_item == 0 && !s.woven && !short_rows)
-    src_bytes = std::min(src_bytes, kLine);
+  const bool alone = in_lines && s.log_item == 0 && !s.woven && !short_rows;
+  if (alone && !tuning().has_larger_cache()) src_bytes = std::min(src_bytes, kLine);
   if (s.log_item < 0) src_bytes *= 4;
   for (int i = 0; i < s.ndim; ++i) {
     const int k = by_source[i];

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "src/copy/lines.h"
+#include "src/copy/tuning.h"
 
 namespace dlx {
 namespace {
@@ -52,11 +53,14 @@ void transpose_blocks(const Kernels& kernels, int log_item, const Plane& p, bool
   const int64_t width = apart ? together : in_lines;
   const int64_t height = apart ? column >> log_item : p.nu;
   const auto transpose_block = [&](char* dst, int64_t dv, const char* src, int64_t nu, int64_t nv) {
-    if (!staged) return kernels.transpose[log_item](dst, dv, src, p.su, nu, nv);
+    if (!staged) {
+      return transposition(kernels, log_item, dv, p.su)(dst, dv, src, p.su, nu, nv);
+    }
     each_part(nu, kLine >> log_item, 0, least, [&](int64_t u, int64_t n) {
       each_part(nv, kRow >> log_item, 0, least, [&](int64_t v, int64_t m) {
         kernels.rows(rows, kRowPitch, src + u * p.su + v * item, p.su, m * item, n);
-        kernels.transpose[log_item](dst + u * item + v * dv, dv, rows, kRowPitch, n, m);
+        transposition(kernels, log_item, dv, kRowPitch)(dst + u * item + v * dv, dv, rows,
+                                                        kRowPitch, n, m);
       });
     });
   };
@@ -75,6 +79,15 @@ void transpose_blocks(const Kernels& kernels, int log_item, const Plane& p, bool
 
 }  // namespace
 
+Kernels::Transpose* transposition(const Kernels& kernels, int log_item, int64_t dv,
+                                  int64_t su) noexcept {
+  constexpr int64_t kHalfLine = kLine / 2;
+  constexpr int64_t kMostRows = 128;
+  const bool uneven = dv % kHalfLine != 0 || log_item == 4;
+  const bool in_columns = tuning().has_larger_cache() && uneven && rows_cached(su) >= kMostRows;
+  return (in_columns ? kernels.transpose_columns : kernels.transpose)[log_item];
+}
+
 bool is_transposed_directly(const Schedule& s, const Plane& shape) noexcept {
   return !s.staged && !columns_collide(shape, s.item);
 }
@@ -82,7 +95,8 @@ bool is_transposed_directly(const Schedule& s, const Plane& shape) noexcept {
 void transpose_plane(const Schedule& s, const Kernels& kernels, const Plane& plane) noexcept {
   const bool apart = columns_collide(plane, s.item);
   if (s.staged || apart) return transpose_blocks(kernels, s.log_item, plane, s.staged, apart);
-  kernels.transpose[s.log_item](plane.dst, plane.dv, plane.src, plane.su, plane.nu, plane.nv);
+  transposition(kernels, s.log_item, plane.dv, plane.su)(plane.dst, plane.dv, plane.src, plane.su,
+                                                         plane.nu, plane.nv);
 }
 
 }  // namespace dlx

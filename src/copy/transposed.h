@@ -5,6 +5,12 @@
 
 namespace dlx {
 
+/// The kernel for planes with such steps: one in the order of dst, where columns begin at different
+/// places of lines, on processors that take long over stores across their ends; there, items of 16
+/// bytes go so always.
+Kernels::Transpose* transposition(const Kernels& kernels, int log_item, int64_t dv,
+                                  int64_t su) noexcept;
+
 /// Whether planes of this shape go from src to dst by the kernel alone.
 bool is_transposed_directly(const Schedule& s, const Plane& shape) noexcept;
 

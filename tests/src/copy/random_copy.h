@@ -130,10 +130,10 @@ class RandomTuning {
       for (int64_t& bytes : tuning.tile_dst_bytes) bytes = 128 << choices.below(5);
       for (int64_t& bytes : tuning.tile_src_bytes) bytes = 16 << choices.below(7);
       tuning.long_row_bytes = 1 << choices.below(10);
-      tuning.cache_sets = 1 << choices.below(12);
       for (int64_t& bytes : tuning.staged_dst_bytes) bytes = 128 << choices.below(5);
       for (int64_t& bytes : tuning.staged_src_bytes) bytes = 16 << choices.below(7);
     }
+    if (choices.one_in(2)) tuning.cache_sets = 1 << choices.below(13);
     if (choices.one_in(2)) {
       tuning.relay_bytes = 0;
       tuning.relay_tile = 64 << choices.below(8);

@@ -147,20 +147,23 @@ std::vector<int64_t> compact(const std::vector<int64_t>& shape) {
 // of a line, the next one goes on with.
 void long_columns_are_exact(void**) {
   const dlx::Tuning before = dlx::tuning();
-  dlx::tuning().stream_bytes = 0;
   dlx::tuning().long_row_bytes = 1;
-  for (const int64_t cache_sets : {int64_t{1}, before.cache_sets}) {
+  for (const int64_t cache_sets : {int64_t{1}, before.cache_sets, int64_t{4096}}) {
     dlx::tuning().cache_sets = cache_sets;
-    for (const int64_t item : {1, 2, 4, 8, 16}) {
-      for (const int64_t start : {int64_t{0}, item, int64_t{17}}) {
-        for (const int64_t gap : {0, 1, 5}) {
-          const int64_t columns = 320 / item + 1;
-          for (const int64_t rows : {257, 384, 520, 1111}) {
-            check_layout({columns, rows}, {rows + gap, 1}, {1, columns + gap}, item, start);
+    for (const int64_t threshold : {int64_t{0}, INT64_MAX}) {
+      dlx::tuning().stream_bytes = threshold;
+      for (const int64_t item : {1, 2, 4, 8, 16}) {
+        for (const int64_t start : {int64_t{0}, item, int64_t{17}}) {
+          for (const int64_t gap : {0, 1, 5}) {
+            const int64_t columns = 320 / item + 1;
+            for (const int64_t rows : {257, 384, 520, 1111}) {
+              check_layout({columns, rows}, {rows + gap, 1}, {1, columns + gap}, item, start);
+            }
           }
         }
       }
     }
+    dlx::tuning().stream_bytes = 0;
     check_layout({300, 5000}, {5003, 1}, {1, 300}, 1, 16);
     check_layout({170, 4100}, {4103, 1}, {1, 170}, 2, 6);
   }
@@ -394,7 +397,7 @@ void lines_of_axes_in_both_directions_are_exact(void**) {
   const dlx::Tuning before = dlx::tuning();
   for (const int64_t threshold : {int64_t{0}, INT64_MAX}) {
     dlx::tuning().stream_bytes = threshold;
-    for (const int64_t cache_sets : {int64_t{1}, before.cache_sets}) {
+    for (const int64_t cache_sets : {int64_t{1}, before.cache_sets, int64_t{4096}}) {
       dlx::tuning().cache_sets = cache_sets;
       for (const int64_t item : {1, 2, 4, 8, 16}) {
         for (const int64_t side : {-1, 1}) {
