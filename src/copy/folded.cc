@@ -2,6 +2,8 @@
 
 #include <cstdlib>
 
+#include "src/copy/tuning.h"
+
 namespace dlx {
 
 FoldedPlanes::FoldedPlanes(const Schedule& s, bool far, int64_t* row, int64_t most_rows,
@@ -58,9 +60,13 @@ bool run_folded(const Schedule& s, const Kernels& kernels) noexcept {
   int64_t row[kMost];
   int64_t column[kMost];
   const FoldedPlanes planes(s, false, row, kMost, column, kMost);
+  // A first-level cache holds a line of each row.
+  Kernels::TransposeFolded* transpose = kernels.transpose_columns_folded[s.log_item];
+  if (transpose == nullptr || !tuning().has_larger_cache()) {
+    transpose = kernels.transpose_folded[s.log_item];
+  }
   planes.each([&](char* dst, const char* src) {
-    kernels.transpose_folded[s.log_item](dst, column, src, row, planes.rows.n(),
-                                         planes.columns.n());
+    transpose(dst, column, src, row, planes.rows.n(), planes.columns.n());
   });
   return true;
 }

@@ -186,10 +186,12 @@ struct Kernels {
 
   /// dst[v * dv + u * W] = src[u * su + v * W], for nu and nv of at least 16 / W.
   Transpose* transpose[5];
-  /// The same in the order of dst, in stores of 16 bytes.
+  /// The same in the order of dst, in stores of 16 bytes. NULL where registers are no wider.
   Transpose* transpose_columns[5];
   /// dst[column[v] + u * W] = src[row[u] + v * W], for any nu and nv.
   TransposeFolded* transpose_folded[5];
+  /// The same in the order of dst, in stores of 16 bytes. NULL where registers are no wider.
+  TransposeFolded* transpose_columns_folded[5];
 
   /// The same where nv * W < 16, taking 2^g cells of nv items at a time: [k][g]. `su` is positive
   /// and at most 4096; 2^g cells lie within 16 bytes. `pick` sorts their items into units of 2^g,

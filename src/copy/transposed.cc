@@ -84,8 +84,12 @@ Kernels::Transpose* transposition(const Kernels& kernels, int log_item, int64_t 
   constexpr int64_t kHalfLine = kLine / 2;
   constexpr int64_t kMostRows = 128;
   const bool uneven = dv % kHalfLine != 0 || log_item == 4;
-  const bool in_columns = tuning().has_larger_cache() && uneven && rows_cached(su) >= kMostRows;
-  return (in_columns ? kernels.transpose_columns : kernels.transpose)[log_item];
+  Kernels::Transpose* const in_columns = kernels.transpose_columns[log_item];
+  if (in_columns != nullptr && tuning().has_larger_cache() && uneven &&
+      rows_cached(su) >= kMostRows) {
+    return in_columns;
+  }
+  return kernels.transpose[log_item];
 }
 
 bool is_transposed_directly(const Schedule& s, const Plane& shape) noexcept {
