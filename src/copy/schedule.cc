@@ -497,6 +497,27 @@ void ItemPlanes::copy(char* to, const char* from) const noexcept {
   }
 }
 
+namespace {
+
+/// Long rows of items of a size that gains by it begin with some items for themselves, so that stores
+/// end with lines.
+void split_plane(const Schedule& s, const Kernels& kernels, Plane p) noexcept {
+  constexpr int64_t kLong = 1024;  // bytes
+  constexpr int64_t kHalfLine = kLine / 2;
+  const auto split = kernels.split[s.log_item][s.log_group];
+  const bool in_step = p.dv % kHalfLine == 0 && inside_line(p.dst) % s.item == 0;
+  if (s.item >= 4 && p.nu * s.item >= kLong && in_step) {
+    const int64_t head = to_next_line(p.dst) % kHalfLine / s.item;
+    split(p.dst, p.dv, p.src, p.su, head, p.nv, s.pick);
+    p.dst += head * p.du;
+    p.src += head * p.su;
+    p.nu -= head;
+  }
+  split(p.dst, p.dv, p.src, p.su, p.nu, p.nv, s.pick);
+}
+
+}  // namespace
+
 void copy_plane(const Schedule& schedule, const Kernels& kernels, const Plane& plane) noexcept {
   const int k = schedule.log_item;
   PlaneKind kind = schedule.kind;
@@ -505,11 +526,7 @@ void copy_plane(const Schedule& schedule, const Kernels& kernels, const Plane& p
   }
   switch (kind) {
     case PlaneKind::kTranspose: return transpose_plane(schedule, kernels, ascending_v(plane));
-    case PlaneKind::kSplit: {
-      const Plane p = ascending_v(plane);
-      return kernels.split[k][schedule.log_group](p.dst, p.dv, p.src, p.su, p.nu, p.nv,
-                                                  schedule.pick);
-    }
+    case PlaneKind::kSplit: return split_plane(schedule, kernels, ascending_v(plane));
     case PlaneKind::kJoin:
       if (plane.dv != plane.nu * schedule.item) return join_apart(schedule, kernels, plane);
       return kernels.join[k][schedule.log_group](plane.dst, plane.dv, plane.src, plane.su, plane.nu,
