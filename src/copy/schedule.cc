@@ -333,9 +333,15 @@ void join_apart(const Schedule& s, const Kernels& kernels, const Plane& p) noexc
   for (int b = 0; b < 8; ++b) cells.from[b] = static_cast<int8_t>(b);
   const bool masked =
       kernels.cells_apart != nullptr && p.dv <= 8 && complete_cells(&cells, 0, cell);
+  // Stores under a mask wait for lines from memory, which not every processor fetches ahead for them.
+  constexpr int64_t kLarge = 32 << 20;  // bytes of dst
+  const bool asks = masked && tuning().has_larger_cache() && p.nv * p.dv >= kLarge;
   for (int64_t v = 0; v < p.nv; v += kBytes / pitch) {
     const int64_t nv = std::min(p.nv - v, kBytes / pitch);
     char* const dst = p.dst + v * p.dv;
+    for (int64_t b = nv * p.dv; asks && b < 2 * nv * p.dv; b += kLine) {
+      __builtin_prefetch(dst + b, 1);
+    }
     kernels.join[s.log_item][s.log_group](buffer, pitch, p.src + v * s.item, p.su, p.nu, nv,
                                           s.pick);
     if (masked) {
