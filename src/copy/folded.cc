@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 
+#include "src/copy/lines.h"
 #include "src/copy/tuning.h"
 
 namespace dlx {
@@ -60,9 +61,10 @@ bool run_folded(const Schedule& s, const Kernels& kernels) noexcept {
   int64_t row[kMost];
   int64_t column[kMost];
   const FoldedPlanes planes(s, false, row, kMost, column, kMost);
-  // A first-level cache holds a line of each row.
+  // A first-level cache holds a line of each row. Of short columns, more lines can be waited for.
   Kernels::TransposeFolded* transpose = kernels.transpose_columns_folded[s.log_item];
-  if (transpose == nullptr || !tuning().has_larger_cache()) {
+  const bool is_short = planes.rows.n() * s.item < kLine;
+  if (transpose == nullptr || is_short || !tuning().has_larger_cache()) {
     transpose = kernels.transpose_folded[s.log_item];
   }
   planes.each([&](char* dst, const char* src) {

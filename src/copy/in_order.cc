@@ -40,7 +40,8 @@ void run_direct(const Schedule& s, const Kernels& kernels) noexcept {
     return;
   }
   // Planes may be a few registers large: nothing between the loops and the kernel.
-  Kernels::Transpose* const transpose = transposition(kernels, s.log_item, v.dst, u.src);
+  Kernels::Transpose* const transpose =
+      transposition(kernels, s.log_item, v.dst, u.src, u.extent, v.extent);
   loops.each(s.dst, s.src, [&](char* dst, const char* src) {
     transpose(dst, v.dst, src, u.src, u.extent, v.extent);
   });

@@ -182,6 +182,14 @@ bool needs_line_by_line(const Schedule& s, const Kernels& kernels,
   return !fit(planes.rows, kLine / s.item, kWays);
 }
 
+/// Whether there are rows of src that several rows of a plane are.
+bool repeats_rows(const Schedule& s) noexcept {
+  for (int k = 0; k < s.ndim; ++k) {
+    if (s.axes[k].src == 0) return true;
+  }
+  return false;
+}
+
 /// Whether copying some lines of each row together first is best: where caches are larger, for small
 /// items whose rows collide; with registers narrower than a line in more cases, but for large caches,
 /// where tiles do better with all that can be woven.
@@ -189,7 +197,8 @@ bool suits_gathering(const Schedule& s, const Kernels& kernels,
                      const FoldedPlanes& planes) noexcept {
   if (s.log_item < 0) return false;
   if (tuning().has_larger_cache()) {
-    return s.item <= 4 && !fit(planes.rows, kAhead, 1) && !needs_line_by_line(s, kernels, planes);
+    return s.item <= 4 && !repeats_rows(s) && !fit(planes.rows, kAhead, 1) &&
+           !needs_line_by_line(s, kernels, planes);
   }
   if (kernels.line_registers) return false;
   if (tuning().has_large_cache() && !s.folded()) return false;

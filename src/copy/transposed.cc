@@ -54,13 +54,13 @@ void transpose_blocks(const Kernels& kernels, int log_item, const Plane& p, bool
   const int64_t height = apart ? column >> log_item : p.nu;
   const auto transpose_block = [&](char* dst, int64_t dv, const char* src, int64_t nu, int64_t nv) {
     if (!staged) {
-      return transposition(kernels, log_item, dv, p.su)(dst, dv, src, p.su, nu, nv);
+      return transposition(kernels, log_item, dv, p.su, nu, nv)(dst, dv, src, p.su, nu, nv);
     }
     each_part(nu, kLine >> log_item, 0, least, [&](int64_t u, int64_t n) {
       each_part(nv, kRow >> log_item, 0, least, [&](int64_t v, int64_t m) {
         kernels.rows(rows, kRowPitch, src + u * p.su + v * item, p.su, m * item, n);
-        transposition(kernels, log_item, dv, kRowPitch)(dst + u * item + v * dv, dv, rows,
-                                                        kRowPitch, n, m);
+        transposition(kernels, log_item, dv, kRowPitch, n, m)(dst + u * item + v * dv, dv, rows,
+                                                              kRowPitch, n, m);
       });
     });
   };
@@ -79,14 +79,15 @@ void transpose_blocks(const Kernels& kernels, int log_item, const Plane& p, bool
 
 }  // namespace
 
-Kernels::Transpose* transposition(const Kernels& kernels, int log_item, int64_t dv,
-                                  int64_t su) noexcept {
-  constexpr int64_t kHalfLine = kLine / 2;
-  constexpr int64_t kMostRows = 128;
-  const bool uneven = dv % kHalfLine != 0 || log_item == 4;
+Kernels::Transpose* transposition(const Kernels& kernels, int log_item, int64_t dv, int64_t su,
+                                  int64_t nu, int64_t nv) noexcept {
+  constexpr int64_t kRowsCached = 128;
+  constexpr int64_t kColumn = 4 * kLine;  // bytes: of short ones, too few lines can be waited for
+  constexpr int64_t kRow = 3 * kLine;     // bytes: short ones are best read one after the other
   Kernels::Transpose* const in_columns = kernels.transpose_columns[log_item];
-  if (in_columns != nullptr && tuning().has_larger_cache() && uneven &&
-      rows_cached(su) >= kMostRows) {
+  const bool suits = log_item == 4 || (dv % (kLine / 2) != 0 && nv << log_item >= kRow);
+  if (in_columns != nullptr && tuning().has_larger_cache() && suits && nu << log_item >= kColumn &&
+      rows_cached(su) >= kRowsCached) {
     return in_columns;
   }
   return kernels.transpose[log_item];
@@ -99,8 +100,8 @@ bool is_transposed_directly(const Schedule& s, const Plane& shape) noexcept {
 void transpose_plane(const Schedule& s, const Kernels& kernels, const Plane& plane) noexcept {
   const bool apart = columns_collide(plane, s.item);
   if (s.staged || apart) return transpose_blocks(kernels, s.log_item, plane, s.staged, apart);
-  transposition(kernels, s.log_item, plane.dv, plane.su)(plane.dst, plane.dv, plane.src, plane.su,
-                                                         plane.nu, plane.nv);
+  transposition(kernels, s.log_item, plane.dv, plane.su, plane.nu, plane.nv)(
+      plane.dst, plane.dv, plane.src, plane.su, plane.nu, plane.nv);
 }
 
 }  // namespace dlx

@@ -5,11 +5,11 @@
 
 namespace dlx {
 
-/// The kernel for planes with such steps: one in the order of dst, where columns begin at different
-/// places of lines, on processors that take long over stores across their ends; there, items of 16
-/// bytes go so always.
-Kernels::Transpose* transposition(const Kernels& kernels, int log_item, int64_t dv,
-                                  int64_t su) noexcept;
+/// The kernel for planes of that shape. On processors that take long over stores across the ends of
+/// lines, it is one in the order of dst where long columns begin at different places of lines, and for
+/// items of 16 bytes.
+Kernels::Transpose* transposition(const Kernels& kernels, int log_item, int64_t dv, int64_t su,
+                                  int64_t nu, int64_t nv) noexcept;
 
 /// Whether planes of this shape go from src to dst by the kernel alone.
 bool is_transposed_directly(const Schedule& s, const Plane& shape) noexcept;
