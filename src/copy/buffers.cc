@@ -6,7 +6,7 @@
 namespace dlx {
 namespace {
 
-constexpr size_t kBytes = 2 * Tiling::kBufferBytes + 2 * Block::kBytes +
+constexpr size_t kBytes = Buffers::kFirstBytes + Tiling::kBufferBytes + 2 * Block::kBytes +
                           Shapes::kMax * sizeof(TileLists) + sizeof(Buffers::Offsets);
 
 std::atomic<char*> shelves[16];

@@ -14,6 +14,8 @@ namespace dlx {
 /// fresh pages would cost more than many a copy.
 class Buffers {
  public:
+  static constexpr int64_t kFirstBytes = 2 * Tiling::kBufferBytes;
+
   /// Where rows of src and columns of dst or of a buffer begin.
   struct Offsets {
     int64_t row[Tiling::kOffsets];
@@ -27,11 +29,12 @@ class Buffers {
 
   bool exist() const noexcept { return data_ != nullptr; }
 
-  /// Two of Tiling::kBufferBytes, for tiles, or for the chunks of strips.
-  char* operator[](int which) const noexcept { return data_ + which * Tiling::kBufferBytes; }
+  /// Two, for tiles, or for the chunks of strips: the first one of kFirstBytes, the other one of
+  /// Tiling::kBufferBytes.
+  char* operator[](int which) const noexcept { return data_ + which * kFirstBytes; }
   /// Two of Block::kBytes.
   char* rows(int which) const noexcept {
-    return data_ + 2 * Tiling::kBufferBytes + which * Block::kBytes;
+    return data_ + kFirstBytes + Tiling::kBufferBytes + which * Block::kBytes;
   }
   /// Shapes::kMax of them.
   TileLists* lists() const noexcept { return reinterpret_cast<TileLists*>(rows(2)); }

@@ -5,6 +5,7 @@
 
 #include "src/copy/folded.h"
 #include "src/copy/lines.h"
+#include "src/copy/tuning.h"
 
 namespace dlx {
 namespace {
@@ -20,7 +21,7 @@ class GatheredBlocks {
         line_(kLine / item_),
         narrowest_(16 / item_),
         most_rows_(rows_of_a_block(planes.rows.n(), item_)),
-        pitch_(Tiling::kBufferBytes / most_rows_ / kLine * kLine),
+        pitch_(block_bytes() / most_rows_ / kLine * kLine),
         in_step_(planes.rows.in_step(kLine)),
         gather_(kernels.gather_rows),
         transpose_(kernels.transpose[log_item]),
@@ -43,6 +44,11 @@ class GatheredBlocks {
   }
 
  private:
+  /// A part of a second-level cache.
+  static int64_t block_bytes() noexcept {
+    return tuning().has_larger_cache() ? Buffers::kFirstBytes : Tiling::kBufferBytes;
+  }
+
   /// As many as their columns have room for in the first-level cache, or a few more rather than a
   /// few at the end.
   static int64_t rows_of_a_block(int64_t rows, int64_t item) noexcept {
