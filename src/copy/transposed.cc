@@ -56,11 +56,11 @@ void transpose_blocks(const Kernels& kernels, int log_item, const Plane& p, bool
     if (!staged) {
       return transposition(kernels, log_item, dv, p.su, nu, nv)(dst, dv, src, p.su, nu, nv);
     }
-    each_part(nu, kLine >> log_item, 0, least, [&](int64_t u, int64_t n) {
+    const int64_t back = dv % kLine == 0 ? inside_line(dst) >> log_item : 0;
+    each_part(nu, kLine >> log_item, back, least, [&](int64_t u, int64_t n) {
       each_part(nv, kRow >> log_item, 0, least, [&](int64_t v, int64_t m) {
         kernels.rows(rows, kRowPitch, src + u * p.su + v * item, p.su, m * item, n);
-        transposition(kernels, log_item, dv, kRowPitch, n, m)(dst + u * item + v * dv, dv, rows,
-                                                              kRowPitch, n, m);
+        kernels.transpose[log_item](dst + u * item + v * dv, dv, rows, kRowPitch, n, m);
       });
     });
   };
