@@ -84,8 +84,11 @@ Kernels::Transpose* transposition(const Kernels& kernels, int log_item, int64_t 
   constexpr int64_t kRowsCached = 128;
   constexpr int64_t kColumn = 4 * kLine;  // bytes: of short ones, too few lines can be waited for
   constexpr int64_t kRow = 3 * kLine;     // bytes: short ones are best read one after the other
+  constexpr int64_t kLongRow = 8 * kLine;
   Kernels::Transpose* const in_columns = kernels.transpose_columns[log_item];
-  const bool suits = log_item == 4 || (dv % (kLine / 2) != 0 && nv << log_item >= kRow);
+  const bool uneven = dv % (kLine / 2) != 0;
+  const int64_t row = nv << log_item;
+  const bool suits = log_item == 4 || (uneven && row >= kRow) || (log_item < 2 && row >= kLongRow);
   if (in_columns != nullptr && tuning().has_larger_cache() && suits && nu << log_item >= kColumn &&
       rows_cached(su) >= kRowsCached) {
     return in_columns;

@@ -6,8 +6,8 @@
 namespace dlx {
 
 /// The kernel for planes of that shape. On processors that take long over stores across the ends of
-/// lines, it is one in the order of dst where long columns begin at different places of lines, and for
-/// items of 16 bytes.
+/// lines, it is one in the order of dst where long columns begin at different places of lines, for
+/// items of one and two bytes in long rows, and for those of 16 bytes.
 Kernels::Transpose* transposition(const Kernels& kernels, int log_item, int64_t dv, int64_t su,
                                   int64_t nu, int64_t nv) noexcept;
 
