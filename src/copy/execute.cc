@@ -250,7 +250,9 @@ void run_part(const CopyPlan& plan, Traffic traffic) noexcept {
     return run_large_repeated(plan, repetition.axis, traffic != Traffic::kCached);
   }
   if (repetition.exists()) return run_repeated(plan, repetition, streamed);
-  run_schedule(Schedule(plan, set), set, traffic, false);
+  Schedule schedule(plan, set);
+  schedule.past_caches = traffic != Traffic::kCached;
+  run_schedule(schedule, set, traffic, false);
 }
 
 /// A plan cut into pieces that threads take one by one.

@@ -334,8 +334,7 @@ void join_apart(const Schedule& s, const Kernels& kernels, const Plane& p) noexc
   const bool masked =
       kernels.cells_apart != nullptr && p.dv <= 8 && complete_cells(&cells, 0, cell);
   // Stores under a mask wait for lines from memory, which not every processor fetches ahead for them.
-  constexpr int64_t kLarge = 32 << 20;  // bytes of dst
-  const bool asks = masked && tuning().has_larger_cache() && p.nv * p.dv >= kLarge;
+  const bool asks = masked && s.past_caches && tuning().has_larger_cache();
   for (int64_t v = 0; v < p.nv; v += kBytes / pitch) {
     const int64_t nv = std::min(p.nv - v, kBytes / pitch);
     char* const dst = p.dst + v * p.dv;
