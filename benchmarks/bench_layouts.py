@@ -160,6 +160,7 @@ def main() -> None:
     )
     print(text)
     if options.write is not None:
+        options.write.mkdir(parents=True, exist_ok=True)
         (options.write / "layouts.md").write_text(text, encoding="utf-8")
 
 

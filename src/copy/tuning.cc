@@ -47,7 +47,7 @@ Tuning for_this_machine() noexcept {
   }
   if (values.has_large_cache()) {
     values.run_bytes = 64;
-    values.long_run_bytes = kernels().line_registers ? 512 : 384;
+    values.long_run_bytes = kernels().line_registers || values.has_larger_cache() ? 512 : 384;
   }
   return values;
 }
