@@ -58,7 +58,6 @@ void FoldedPlanes::add_column_axis(CopyAxis axis) noexcept {
 bool run_folded(const Schedule& s, const Kernels& kernels) noexcept {
   if (!s.folded()) return false;
   constexpr int64_t kMost = 512;
-  constexpr int64_t kHalfLine = kLine / 2;
   int64_t row[kMost];
   int64_t column[kMost];
   const FoldedPlanes planes(s, false, row, kMost, column, kMost);
@@ -66,7 +65,7 @@ bool run_folded(const Schedule& s, const Kernels& kernels) noexcept {
   const int64_t nv = planes.columns.n();
   const bool is_short = nu * s.item < 2 * kLine;
   // Short rows are best read one after the other, if columns begin at the same place of a line.
-  const bool in_step = planes.columns.in_step(kHalfLine) && nv * s.item < 3 * kLine;
+  const bool in_step = planes.columns.in_step(kLine / 2) && nv * s.item < 3 * kLine;
   // A first-level cache holds a line of each row. Of short columns, more lines can be waited for.
   Kernels::TransposeFolded* transpose = kernels.transpose_columns_folded[s.log_item];
   if (transpose == nullptr || is_short || in_step || !tuning().has_larger_cache()) {
@@ -74,13 +73,10 @@ bool run_folded(const Schedule& s, const Kernels& kernels) noexcept {
   }
   const int64_t block = 16 >> s.log_item;
   planes.each([&](char* dst, const char* src) {
-    int64_t head = 0;
-    if (in_step && !is_short && inside_line(dst) % s.item == 0) {
-      // Up to where columns begin half a line, so that no store reaches over the end of one. Some of
-      // these items are written twice.
-      head = to_next_line(dst) % kHalfLine / s.item;
-      if (head > 0) transpose(dst, column, src, row, divide_up(head, block) * block, nv);
-    }
+    // Up to where columns begin half a line, so that no store reaches over the end of one. Some of
+    // these items are written twice.
+    const int64_t head = in_step && !is_short ? items_to_half_line(dst, s.item) : 0;
+    if (head > 0) transpose(dst, column, src, row, divide_up(head, block) * block, nv);
     transpose(dst + head * s.item, column, src, row + head, nu - head, nv);
   });
   return true;

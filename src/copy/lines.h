@@ -21,6 +21,11 @@ inline int64_t inside_line(const char* p) noexcept {
 /// Bytes from p to the next beginning of a line; 0 if p is one.
 inline int64_t to_next_line(const char* p) noexcept { return (kLine - inside_line(p)) % kLine; }
 
+/// Items from p to the next beginning of half a line; 0 if p is one, or no item begins there.
+inline int64_t items_to_half_line(const char* p, int64_t item) noexcept {
+  return inside_line(p) % item == 0 ? to_next_line(p) % (kLine / 2) / item : 0;
+}
+
 /// Asks for lines. Inlined, or GCC takes it for a function without effect.
 __attribute__((always_inline)) inline void fetch_lines(const char* from, int64_t bytes) noexcept {
   for (int64_t i = 0; i < bytes; i += kLine) __builtin_prefetch(from + i, 0, 2);

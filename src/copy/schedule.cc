@@ -508,11 +508,9 @@ namespace {
 /// end with lines.
 void split_plane(const Schedule& s, const Kernels& kernels, Plane p) noexcept {
   constexpr int64_t kLong = 1024;  // bytes
-  constexpr int64_t kHalfLine = kLine / 2;
   const auto split = kernels.split[s.log_item][s.log_group];
-  const bool in_step = p.dv % kHalfLine == 0 && inside_line(p.dst) % s.item == 0;
-  if (s.item >= 4 && p.nu * s.item >= kLong && in_step) {
-    const int64_t head = to_next_line(p.dst) % kHalfLine / s.item;
+  if (s.item >= 4 && p.nu * s.item >= kLong && p.dv % (kLine / 2) == 0) {
+    const int64_t head = items_to_half_line(p.dst, s.item);
     split(p.dst, p.dv, p.src, p.su, head, p.nv, s.pick);
     p.dst += head * p.du;
     p.src += head * p.su;
