@@ -1,5 +1,8 @@
 #include "src/copy/in_order.h"
 
+#include <algorithm>
+#include <cstdlib>
+
 #include "src/copy/by_table.h"
 #include "src/copy/folded.h"
 #include "src/copy/lines.h"
@@ -16,6 +19,43 @@ void copy_each(const ItemPlanes& planes, const Loops& loops, const Schedule& s) 
                          if (planes.asks()) planes.ask_for(next_dst, dst, next_src, src);
                          planes.copy(dst, src);
                        });
+}
+
+/// Planes with few rows along v, in long loops all the same: along the nearest other axis, for as many
+/// rows as leave their lines in a first-level cache until all along v are copied. False, with nothing
+/// done, where that would not be longer.
+bool run_across(const Schedule& s, const Kernels& kernels) noexcept {
+  constexpr int64_t kFewRows = 16;
+  constexpr int64_t kLines = 256;  // of both sides
+  if (s.ndim < 3 || !(s.by_items() || s.kind == PlaneKind::kRows)) return false;
+  if (s.axes[s.v].extent >= kFewRows) return false;
+  const CopyAxis& u = s.axes[s.u];
+  const CopyAxis& v = s.axes[s.v];
+  int order[CopyPlan::kMaxAxes];
+  order_by_nearness(s, order);
+  int at = 0;
+  while (order[at] == s.u || order[at] == s.v) ++at;
+  const CopyAxis& w = s.axes[order[at]];
+  const auto lines = [&](int64_t step) {
+    return divide_up(u.extent * std::min(std::max(step, s.item), kLine), kLine);
+  };
+  const int64_t n = std::min({w.extent, kLines / (lines(std::llabs(u.src)) + lines(u.dst)),
+                              rows_cached(w.src), rows_cached(w.dst)});
+  if (n < 2 * v.extent) return false;
+  const auto run = [&](int64_t first, int64_t rows, int64_t times) {
+    const ItemPlanes planes(s, kernels, {s.dst, u.dst, w.dst, s.src, u.src, w.src, u.extent, rows});
+    Loops loops;
+    loops.add(v);
+    loops.add({times, rows * w.dst, rows * w.src});
+    for (int k = 0; k < s.ndim; ++k) {
+      if (k != at && order[k] != s.u && order[k] != s.v) loops.add(s.axes[order[k]]);
+    }
+    loops.each(s.dst + first * w.dst, s.src + first * w.src,
+               [&](char* dst, const char* src) { planes.copy(dst, src); });
+  };
+  run(0, n, w.extent / n);
+  if (w.extent % n != 0) run(w.extent - w.extent % n, w.extent % n, 1);
+  return true;
 }
 
 /// Plane after plane, straight from src to dst.
@@ -66,7 +106,12 @@ void write_in_order(const Schedule& s, const Kernels& kernels) noexcept {
 
 void run_cached(const Schedule& s, const Kernels& kernels, bool fetch) noexcept {
   if (has_constant_rows(s)) return write_in_order(s, kernels);
-  if (!run_folded(s, kernels) && !run_by_table(s, fetch)) run_direct(s, kernels);
+  if (run_folded(s, kernels)) return;
+  // From memory, items that have a line each are best asked for beside the ones before.
+  const bool asks = fetch && s.ndim > 0 && std::llabs(s.axes[s.u].src) >= kLine;
+  if (asks && run_by_table(s, true)) return;
+  if (run_across(s, kernels) || run_by_table(s, fetch)) return;
+  run_direct(s, kernels);
 }
 
 }  // namespace dlx

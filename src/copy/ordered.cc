@@ -123,12 +123,15 @@ class LaggingWriter {
 class Pieces {
  public:
   Pieces(const Schedule& s, const Kernels& kernels, const Stretch& stretch) noexcept
-      : s_(s), kernels_(kernels), cut_(s.ndim - 1), bytes_(s.item) {
+      : s_(s), kernels_(kernels), v_(s.ndim - 2), cut_(s.ndim - 1), bytes_(s.item) {
     while (cut_ > stretch.first && bytes_ * s.axes[cut_].extent <= kPiece / 2) {
       bytes_ *= s.axes[cut_--].extent;
     }
     at_once_ = kPiece / bytes_;
-    for (int k = s.ndim - 3; k > cut_; --k) inside_.add(s.axes[k]);
+    if (cut_ < v_ && at_once_ > s.axes[v_].extent) v_ = cut_;
+    for (int k = s.ndim - 2; k > cut_; --k) {
+      if (k != v_) inside_.add(s.axes[k]);
+    }
     for (int k = cut_ - 1; k >= stretch.first; --k) along_.add(s.axes[k]);
   }
 
@@ -162,12 +165,12 @@ class Pieces {
     const int u = s_.ndim - 1;
     Plane plane = {to, s_.item, 0, from, s_.axes[u].src, 0, extent(u), 1};
     if (cut_ < u) {
-      plane.dv = s_.axes[u - 1].dst;
-      plane.sv = s_.axes[u - 1].src;
-      plane.nv = extent(u - 1);
+      plane.dv = s_.axes[v_].dst;
+      plane.sv = s_.axes[v_].src;
+      plane.nv = extent(v_);
     }
     const CopyAxis& cut = s_.axes[cut_];
-    for (int64_t i = 0; i < (cut_ < u - 1 ? n : 1); ++i) {
+    for (int64_t i = 0; i < (cut_ < v_ ? n : 1); ++i) {
       inside_.each(to + i * cut.dst, from + i * cut.src, [&](char* dst, const char* src) {
         plane.dst = dst;
         plane.src = src;
@@ -178,6 +181,7 @@ class Pieces {
 
   const Schedule& s_;
   const Kernels& kernels_;
+  int v_;            ///< of planes: the axis before the innermost one, or the outermost if longer
   int cut_;          ///< the outermost axis of a piece, of which it takes a part
   int64_t bytes_;    ///< of one index of that axis
   int64_t at_once_;  ///< indices

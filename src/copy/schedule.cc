@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 
 #include "src/copy/lines.h"
 #include "src/copy/transposed.h"
@@ -139,7 +140,12 @@ int nearest_source_axis(const Schedule& s) noexcept {
     if (k == s.u || s.axes[k].src == 0) continue;
     if (best < 0 || std::llabs(s.axes[k].src) < std::llabs(s.axes[best].src)) best = k;
   }
-  return best >= 0 ? best : s.ndim - 2;
+  const int before = s.ndim - 2;
+  if (best < 0) return before;
+  // Where no lines are shared, rows that are copied again are at hand.
+  const int64_t step = std::llabs(s.axes[best].src);
+  const bool again = before >= 0 && s.axes[before].src == 0;
+  return again && step >= kLine && step > s.item ? before : best;
 }
 
 /// Whether rows are of one and the same item, and long enough to be filled one by one.
@@ -199,6 +205,8 @@ PlaneKind choose_kind(const Schedule& s) noexcept {
   // Blocks of two by two would do the one in the middle twice.
   if (s.item == 8 && u.extent == 3 && v.extent >= 64) return PlaneKind::kGather;
   if (!narrow_u && !narrow_v) return PlaneKind::kTranspose;
+  constexpr int64_t kFew = 24;  // items, which are moved faster one by one
+  if (u.extent * v.extent < kFew) return PlaneKind::kGather;
   if (narrow_v && !narrow_u && u.src > 0 && u.src <= 4096) return PlaneKind::kSplit;
   if (narrow_u && !narrow_v && v.dst >= u.extent * s.item && v.src > 0) return PlaneKind::kJoin;
   return PlaneKind::kGather;
@@ -424,7 +432,10 @@ ItemPlanes::Rows ItemPlanes::rows_of(int64_t along, int64_t across,
   constexpr int64_t kMost = 32;
   const int64_t bytes = std::min(at_once_, shape_.nu) * std::llabs(along);
   const int64_t least = bytes_ahead > 0 ? 1 : 2;  // items in a line
-  const bool together = along != 0 && least * std::llabs(along) < kLine && bytes <= kLongest;
+  // Processors with a larger cache read many rows side by side, and what is asked for is in their way.
+  const bool asks = bytes_ahead == 0 || !tuning().has_larger_cache();
+  const bool together =
+      asks && along != 0 && least * std::llabs(along) < kLine && bytes <= kLongest;
   const int64_t ahead = together ? std::clamp(bytes_ahead / bytes, kFewest, kMost) : 0;
   return {along,
           across,
@@ -460,6 +471,19 @@ inline void ItemPlanes::ask_streams(const char* src, int64_t n) const noexcept {
   for (int64_t u = 0; u < n; ++u, src += shape_.su) __builtin_prefetch(src, 0, 2);
 }
 
+/// Processors with a larger cache have an instruction for long rows that no loop comes up to. The C
+/// library knows when to use it.
+inline void ItemPlanes::copy_rows(char* dst, const char* src, int64_t n) const noexcept {
+  constexpr int64_t kLong = 32 << 10;  // bytes
+  const Plane& p = shape_;
+  if (item_ < kLong || !tuning().has_larger_cache()) {
+    return kernels_.rows(dst, p.du, src, p.su, item_, n);
+  }
+  for (int64_t i = 0; i < n; ++i) {
+    std::memcpy(dst + i * p.du, src + i * p.su, static_cast<size_t>(item_));
+  }
+}
+
 void ItemPlanes::copy(char* to, const char* from) const noexcept {
   const Plane& p = shape_;
   if (fills_) {
@@ -492,7 +516,7 @@ void ItemPlanes::copy(char* to, const char* from) const noexcept {
       if (written_.apart && v + written_.ahead < p.nv) written_.ask_later(dst);
       if (read_.apart && v + read_.ahead < p.nv) read_.ask_later(src);
       if (log_item_ < 0) {
-        kernels_.rows(dst, p.du, src, p.su, item_, n);
+        copy_rows(dst, src, n);
       } else if (in_rows) {
         kernels_.gather[log_item_](dst, p.dv, src, p.su, p.sv, n, rows);
       } else {

@@ -153,6 +153,9 @@ class ItemPlanes {
   /// `bytes_ahead`: how far ahead rows are asked for, but a few at least.
   Rows rows_of(int64_t along, int64_t across, int64_t bytes_ahead) const noexcept;
 
+  /// Copies n rows of bytes, which lie along u.
+  void copy_rows(char* dst, const char* src, int64_t n) const noexcept;
+
   /// Asks for a later line of each of n streams of src.
   __attribute__((always_inline)) inline void ask_streams(const char* src, int64_t n) const noexcept;
 
