@@ -324,7 +324,8 @@ class Relay {
 bool is_relayed(const Schedule& s, bool streamed) noexcept {
   constexpr double kSlow = 3 * kPerByte;
   if (s.kind == PlaneKind::kCells || s.ndim < 2) return false;
-  if (streamed && s.item > 1 && tuning().has_large_cache()) return false;  // as fast one by one
+  const int64_t largest = tuning().has_larger_cache() ? 2 : 1;  // others are as fast one by one
+  if (streamed && s.item > largest && tuning().has_large_cache()) return false;
   if (cost(s, streamed ? kStreamed.item : kCached.item) < kSlow) return false;
   return s.bytes() >= tuning().relay_bytes;
 }

@@ -432,6 +432,62 @@ void short_rows_are_exact(void**) {
   }
 }
 
+// Few short rows in a plane, many planes: in long loops along another axis, in whole parts of it and
+// in what is left over, whichever axis comes again; and rows of 16 to 256 bytes wherever they begin.
+void planes_of_few_rows_are_exact(void**) {
+  const dlx::Tuning before = dlx::tuning();
+  for (const int64_t threshold : {int64_t{0}, INT64_MAX}) {
+    dlx::tuning().stream_bytes = threshold;
+    for (const int64_t sets : {1024, 4096}) {
+      dlx::tuning().cache_sets = sets;
+      for (const int64_t item : {1, 2, 4, 8, 16, 48}) {
+        for (const int64_t start : {int64_t{0}, item, int64_t{16}}) {
+          for (const int64_t n : {2, 5, 7, 8, 17, 31}) {
+            for (const int64_t rows : {6, 63, 300}) {
+              check_layout({3, 2, rows, n}, compact({3, 2, rows, n}), {8 * n * rows, 1, 8 * n, -3},
+                           item, start);
+              check_layout({rows, 2, 3, n}, compact({rows, 2, 3, n}), {3 * n, 0, 3 * n * rows, 3},
+                           item, start);
+              check_layout({rows, 3, n}, compact({rows, 3, n}), {200 * n, 0, 90}, item, start);
+              check_layout({rows, 2, n}, {2 * n + 3, n + 1, 1}, {6 * n, 1, 2}, item, start);
+            }
+          }
+        }
+      }
+    }
+  }
+  dlx::tuning().stream_bytes = 0;  // pieces of long stretches, with an axis inside that comes again
+  for (const int64_t item : {4, 8, 16}) {
+    for (const int64_t start : {int64_t{0}, item, int64_t{17}}) {
+      check_layout({3, 599, 2, 5}, compact({3, 599, 2, 5}), {5990, 2, 0, 1198}, item, start);
+      check_layout({2, 700, 3, 2, 4}, compact({2, 700, 3, 2, 4}), {5600, 2, 0, 0, 1400}, item,
+                   start);
+    }
+  }
+  dlx::tuning() = before;
+  for (const int64_t bytes : {16, 32, 48, 64, 80, 96, 112, 128, 144, 240, 256}) {
+    for (const int64_t start : {0, 16, 48, 5}) {
+      check_layout({9, bytes}, {bytes, 1}, {300, 1}, 1, start);
+      check_layout({9, bytes}, {bytes + 16, 1}, {-301, 1}, 1, start);
+    }
+  }
+}
+
+// Rows that are longer than what is left to the C library, with gaps between them.
+void long_rows_are_exact(void**) {
+  const dlx::Tuning before = dlx::tuning();
+  for (const int64_t sets : {1024, 4096}) {
+    dlx::tuning().cache_sets = sets;
+    for (const int64_t row : {32767, 32768, 50001}) {
+      for (const int64_t start : {0, 17}) {
+        check_layout({row}, {1}, {1}, 1, start);
+        check_layout({3, row}, {row + 5, 1}, {-row - 9, 1}, 1, start);
+      }
+    }
+  }
+  dlx::tuning() = before;
+}
+
 // One item again and again: short and long rows, between others and alone.
 void rows_of_one_item_are_exact(void**) {
   for (const int64_t item : {1, 2, 4, 8, 16}) {
@@ -609,6 +665,8 @@ int main(int argc, char** argv) {
       cmocka_unit_test(repeated_cells_are_exact),
       cmocka_unit_test(lines_of_axes_in_both_directions_are_exact),
       cmocka_unit_test(short_rows_are_exact),
+      cmocka_unit_test(planes_of_few_rows_are_exact),
+      cmocka_unit_test(long_rows_are_exact),
       cmocka_unit_test(rows_of_one_item_are_exact),
       cmocka_unit_test(rows_that_run_backwards_are_exact),
       cmocka_unit_test(streamed_runs_are_exact),
