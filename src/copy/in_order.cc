@@ -108,9 +108,11 @@ void run_cached(const Schedule& s, const Kernels& kernels, bool fetch) noexcept 
   if (has_constant_rows(s)) return write_in_order(s, kernels);
   if (run_folded(s, kernels)) return;
   // From memory, items that have a line each are best asked for beside the ones before.
-  const bool asks = fetch && s.ndim > 0 && std::llabs(s.axes[s.u].src) >= kLine;
-  if (asks && run_by_table(s, true)) return;
-  if (run_across(s, kernels) || run_by_table(s, fetch)) return;
+  const bool table_first = fetch && s.ndim > 0 && std::llabs(s.axes[s.u].src) >= kLine;
+  if (table_first ? run_by_table(s, fetch) || run_across(s, kernels)
+                  : run_across(s, kernels) || run_by_table(s, fetch)) {
+    return;
+  }
   run_direct(s, kernels);
 }
 

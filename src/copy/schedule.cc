@@ -144,8 +144,8 @@ int nearest_source_axis(const Schedule& s) noexcept {
   if (best < 0) return before;
   // Where no lines are shared, rows that are copied again are at hand.
   const int64_t step = std::llabs(s.axes[best].src);
-  const bool again = before >= 0 && s.axes[before].src == 0;
-  return again && step >= kLine && step > s.item ? before : best;
+  const bool shares_lines = step < kLine || step <= s.item;
+  return s.axes[before].src == 0 && !shares_lines ? before : best;
 }
 
 /// Whether rows are of one and the same item, and long enough to be filled one by one.

@@ -473,7 +473,7 @@ void planes_of_few_rows_are_exact(void**) {
   }
 }
 
-// Rows that are longer than what is left to the C library, with gaps between them.
+// Rows of about the length from which on the C library copies them, alone and with gaps between them.
 void long_rows_are_exact(void**) {
   const dlx::Tuning before = dlx::tuning();
   for (const int64_t sets : {1024, 4096}) {
