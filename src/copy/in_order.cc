@@ -26,7 +26,7 @@ void copy_each(const ItemPlanes& planes, const Loops& loops, const Schedule& s) 
 /// done, where that would not be longer.
 bool run_across(const Schedule& s, const Kernels& kernels) noexcept {
   constexpr int64_t kFewRows = 16;
-  constexpr int64_t kLines = 256;  // of both sides
+  constexpr int64_t kLines = 512;  // of both sides, of all rows along v
   if (s.ndim < 3 || !(s.by_items() || s.kind == PlaneKind::kRows)) return false;
   if (s.axes[s.v].extent >= kFewRows) return false;
   const CopyAxis& u = s.axes[s.u];
@@ -39,11 +39,13 @@ bool run_across(const Schedule& s, const Kernels& kernels) noexcept {
   const auto lines = [&](int64_t step) {
     return divide_up(u.extent * std::min(std::max(step, s.item), kLine), kLine);
   };
-  const int64_t n = std::min({w.extent, kLines / (lines(std::llabs(u.src)) + lines(u.dst)),
-                              rows_cached(w.src), rows_cached(w.dst)});
+  const int64_t a_row = lines(std::llabs(u.src)) + lines(u.dst);
+  const int64_t n =
+      std::min({w.extent, kLines / (v.extent * a_row), rows_cached(w.src), rows_cached(w.dst)});
   if (n < 2 * v.extent) return false;
   const auto run = [&](int64_t first, int64_t rows, int64_t times) {
-    const ItemPlanes planes(s, kernels, {s.dst, u.dst, w.dst, s.src, u.src, w.src, u.extent, rows});
+    const ItemPlanes planes(s, kernels, {s.dst, u.dst, w.dst, s.src, u.src, w.src, u.extent, rows},
+                            false);
     Loops loops;
     loops.add(v);
     loops.add({times, rows * w.dst, rows * w.src});

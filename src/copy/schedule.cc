@@ -367,8 +367,12 @@ constexpr int64_t kReadAhead = 8192;  // bytes of rows with gaps between them
 
 }  // namespace
 
-ItemPlanes::ItemPlanes(const Schedule& schedule, const Kernels& kernels,
-                       const Plane& shape) noexcept
+bool ItemPlanes::asks_for_rows(const Schedule& schedule) noexcept {
+  return schedule.past_caches && !tuning().has_larger_cache();
+}
+
+ItemPlanes::ItemPlanes(const Schedule& schedule, const Kernels& kernels, const Plane& shape,
+                       bool asks) noexcept
     : kernels_(kernels),
       item_(schedule.item),
       log_item_(schedule.log_item),
@@ -382,7 +386,7 @@ ItemPlanes::ItemPlanes(const Schedule& schedule, const Kernels& kernels,
   const bool backwards = p.su == -item_ && p.du == item_ && p.nu * item_ >= 16;
   few_ = log_item_ >= 0 && p.nu >= 2 && (p.nu <= kFew || backwards) && p.nv > 1;
   if (few_) {
-    read_ = rows_of(p.su, p.sv, kReadAhead);
+    if (asks) read_ = rows_of(p.su, p.sv, kReadAhead);
     return;
   }
   constexpr int64_t kWorthACall = 96;  // bytes, in runs
@@ -422,7 +426,7 @@ ItemPlanes::ItemPlanes(const Schedule& schedule, const Kernels& kernels,
     if (again) at_once_ = std::min(at_once_, rows_cached(p.du));
   }
   if (p.du != item_) written_ = rows_of(p.du, p.dv, 0);
-  read_ = rows_of(p.su, p.sv, kReadAhead);
+  if (asks) read_ = rows_of(p.su, p.sv, kReadAhead);
 }
 
 ItemPlanes::Rows ItemPlanes::rows_of(int64_t along, int64_t across,
@@ -432,10 +436,7 @@ ItemPlanes::Rows ItemPlanes::rows_of(int64_t along, int64_t across,
   constexpr int64_t kMost = 32;
   const int64_t bytes = std::min(at_once_, shape_.nu) * std::llabs(along);
   const int64_t least = bytes_ahead > 0 ? 1 : 2;  // items in a line
-  // Processors with a larger cache read many rows side by side, and what is asked for is in their way.
-  const bool asks = bytes_ahead == 0 || !tuning().has_larger_cache();
-  const bool together =
-      asks && along != 0 && least * std::llabs(along) < kLine && bytes <= kLongest;
+  const bool together = along != 0 && least * std::llabs(along) < kLine && bytes <= kLongest;
   const int64_t ahead = together ? std::clamp(bytes_ahead / bytes, kFewest, kMost) : 0;
   return {along,
           across,

@@ -120,8 +120,11 @@ class ItemPlanes {
  public:
   static constexpr int64_t kFew = 8;  ///< items along u that there is a kernel for
 
-  /// `shape`: any of those planes.
-  ItemPlanes(const Schedule& schedule, const Kernels& kernels, const Plane& shape) noexcept;
+  /// `shape`: any of those planes. `asks`: rows of src with gaps behind them are asked for ahead.
+  ItemPlanes(const Schedule& schedule, const Kernels& kernels, const Plane& shape,
+             bool asks) noexcept;
+  ItemPlanes(const Schedule& schedule, const Kernels& kernels, const Plane& shape) noexcept
+      : ItemPlanes(schedule, kernels, shape, asks_for_rows(schedule)) {}
 
   /// One of them, from its first item on.
   void copy(char* to, const char* from) const noexcept;
@@ -149,6 +152,10 @@ class ItemPlanes {
     bool together =
         false;  ///< a line holds more of their items than the processor waits for at once
   };
+
+  /// Whether it pays: out of the caches, what is asked for is only in the way, and processors with a
+  /// larger cache read many rows side by side.
+  static bool asks_for_rows(const Schedule& schedule) noexcept;
 
   /// `bytes_ahead`: how far ahead rows are asked for, but a few at least.
   Rows rows_of(int64_t along, int64_t across, int64_t bytes_ahead) const noexcept;
