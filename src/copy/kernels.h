@@ -140,7 +140,7 @@ struct Strip {
   char* buffer;           ///< for the columns of some rows: kBuffer bytes
   int64_t item;           ///< bytes
   int64_t nu;             ///< at least 64 / item
-  int64_t nv;             ///< from 16 / W to 64 / item; any more if `even` and `staged`
+  int64_t nv;             ///< from 16 / W to 64 / item; any more if `even`
   int64_t ahead;          ///< how many rows ahead lines are fetched; at most nu, whole lines of dst
   bool staged;            ///< rows collide in the cache: copy those of a line of dst together first
   bool even;              ///< columns all begin at the same place of a line, a multiple of an item

@@ -35,18 +35,22 @@ bool even(const Schedule& s, const FoldedPlanes& planes) noexcept {
   return all % static_cast<uint64_t>(s.item) == 0;
 }
 
-/// Whether whole lines of columns can go straight from registers to dst. With narrow registers only
-/// where the stores of a line of src do not wait for each other, nor for small items, stored by
-/// halves; and not where rows are far apart by an odd number of lines, for a reason that only
-/// measuring shows.
+/// Whether narrow stores to the columns of a line of src wait for each other, or are but halves of
+/// them.
+bool stores_wait(const Schedule& s, const FoldedPlanes& planes) noexcept {
+  if (s.item < 4) return true;
+  const int64_t columns = std::min(planes.columns.n(), kLine / s.item);
+  return planes.columns.in_step(columns > 8 ? kHalfPage / 2 : kHalfPage, columns);
+}
+
+/// Whether whole lines of columns can go straight from registers to dst. With narrow registers not
+/// where rows are far apart by an odd number of lines, for a reason that only measuring shows.
 bool straight(const Schedule& s, const Kernels& kernels, const FoldedPlanes& planes) noexcept {
   constexpr int64_t kFar = 8192;
   if (!even(s, planes)) return false;
   if (kernels.line_registers) return true;
   const bool odd = planes.rows.in_step(kLine) && !planes.rows.in_step(2 * kLine);
-  if (s.item < 4 || (odd && std::llabs(s.axes[s.u].src) >= kFar)) return false;
-  const int64_t columns = std::min(planes.columns.n(), kLine / s.item);
-  return !planes.columns.in_step(columns > 8 ? kHalfPage / 2 : kHalfPage, columns);
+  return !(odd && std::llabs(s.axes[s.u].src) >= kFar) && !stores_wait(s, planes);
 }
 
 /// The kernel for items of that size; NULL: there is none.
@@ -75,7 +79,7 @@ class Strips {
     strip_.nu = planes.rows.n();
     strip_.ahead =
         line_by_line ? group : std::max(group, std::min(kAhead, strip_.nu) / group * group);
-    strip_.staged = s.staged || line_by_line;
+    strip_.staged = s.staged || (line_by_line && kernels.line_registers);
     strip_.even = line_by_line || straight(s, kernels, planes);
     highest_row_ = *std::max_element(strip_.row, strip_.row + strip_.nu);
   }
@@ -169,12 +173,33 @@ bool suits_tiles(const Schedule& s) noexcept {
   return compact(s) && s.axes[s.v].extent * s.item <= 4 * kLine;
 }
 
-/// Whether even the rows of one line of dst crowd into so few sets of the caches that each line
-/// must be read at once and whole. For registers of a line.
-bool needs_line_by_line(const Schedule& s, const Kernels& kernels,
+/// Whether caches hold a line of each row from when it is asked for until it is read.
+bool rows_fit(const Kernels& kernels, const FoldedPlanes& planes) noexcept {
+  return fit(planes.rows, kAhead, kernels.line_registers ? 4 : 8);
+}
+
+/// Whether the few rows of a line of dst are read from end to end with narrow registers: the processor
+/// follows them by itself, however busy memory is. They are long, or far apart.
+bool has_rows_to_follow(const Schedule& s, const FoldedPlanes& planes) noexcept {
+  constexpr int64_t kLong = 8000;  // bytes
+  constexpr int64_t kShortest = 512;
+  const int64_t row = planes.columns.n() * s.item;
+  const bool apart = std::llabs(s.axes[s.u].src) >= 4 * row;
+  return s.item >= 8 && row >= (apart ? kShortest : kLong) && planes.rows.in_step(kLine) &&
+         !stores_wait(s, planes) && fit(planes.rows, kLine / s.item, 1);
+}
+
+/// Whether the rows of one line of dst are read at once, line by line. With registers of a line, where
+/// even those crowd into so few sets of the caches that each line must be read whole. More than 512
+/// KiB of second-level cache were not measured with narrower ones.
+bool suits_line_by_line(const Schedule& s, const Kernels& kernels,
                         const FoldedPlanes& planes) noexcept {
   constexpr int kWays = 8;
-  if (!kernels.line_registers || s.log_item < 0 || !even(s, planes)) return false;
+  if (s.log_item < 0 || !even(s, planes)) return false;
+  if (!kernels.line_registers) {
+    return !tuning().has_large_cache() && has_rows_to_follow(s, planes);
+  }
+  if (rows_fit(kernels, planes)) return false;
   if (s.item >= 8) {  // so few rows that tiles do as well where axes are long
     constexpr int64_t kShort = 1024;
     return std::min(s.axes[s.u].extent, s.axes[s.v].extent) * s.item < kShort;
@@ -197,8 +222,7 @@ bool suits_gathering(const Schedule& s, const Kernels& kernels,
                      const FoldedPlanes& planes) noexcept {
   if (s.log_item < 0) return false;
   if (tuning().has_larger_cache()) {
-    return s.item <= 4 && !repeats_rows(s) && !fit(planes.rows, kAhead, 1) &&
-           !needs_line_by_line(s, kernels, planes);
+    return s.item <= 4 && !repeats_rows(s) && !fit(planes.rows, kAhead, 1);
   }
   if (kernels.line_registers) return false;
   if (tuning().has_large_cache() && !s.folded()) return false;
@@ -244,21 +268,20 @@ const char* run_strips(const Schedule& s, const Kernels& kernels, const Buffers&
                             Tiling::kOffsets);
   const int64_t bytes = planes.rows.n() * s.item;
   if (bytes < 2 * kLine) return nullptr;
-  if (suits_gathering(s, kernels, planes)) {
+  const bool line_by_line = suits_line_by_line(s, kernels, planes);
+  if (!line_by_line && suits_gathering(s, kernels, planes)) {
     if (!dry) run_gathered(s, kernels, buffers);
     return "gathered and streamed";
   }
   if (bytes < shortest_column(s, kernels) || kernel(s, kernels) == nullptr) return nullptr;
-  const int most_ways = kernels.line_registers ? 4 : 8;
-  const bool ahead = fit(planes.rows, kAhead, most_ways);
-  if (ahead ? suits_tiles(s) : !needs_line_by_line(s, kernels, planes)) return nullptr;
+  if (!line_by_line && (suits_tiles(s) || !rows_fit(kernels, planes))) return nullptr;
   if (!dry) {
-    Strips strips(s, kernels, buffers, planes, !ahead);
+    Strips strips(s, kernels, buffers, planes, line_by_line);
     planes.each([&](char* dst, const char* src) { strips.add_plane(dst, src); });
     strips.finish();
     kernels.fence();
   }
-  return "streamed in strips";
+  return line_by_line ? "streamed line by line" : "streamed in strips";
 }
 
 }  // namespace dlx
