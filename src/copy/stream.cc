@@ -10,6 +10,7 @@
 #include "src/copy/loops.h"
 #include "src/copy/ordered.h"
 #include "src/copy/pattern.h"
+#include "src/copy/regrouped.h"
 #include "src/copy/relayed.h"
 #include "src/copy/repeat.h"
 #include "src/copy/spaced.h"
@@ -330,6 +331,7 @@ const char* run_streamed(const Schedule& schedule, const Kernels& kernels, bool 
   if (!buffers.exist()) return nullptr;
   constexpr const char* kInOrder = "streamed in order";
   if (has_far_rows(schedule) && run_ordered(schedule, kernels, buffers, dry)) return kInOrder;
+  if (run_regrouped(schedule, kernels, buffers, dry)) return "rows regrouped and streamed";
   bool are_runs = runs_stream_alone(schedule);
   if (!are_runs) {
     if (run_spaced(schedule, kernels, dry)) return "lines gathered and streamed";

@@ -473,6 +473,55 @@ void planes_of_few_rows_are_exact(void**) {
   }
 }
 
+// Rows side by side in src that go to columns far apart in dst, some of the longer rows at a time, the
+// last fewer; more columns than have a line kept for them; either axis downwards.
+void regrouped_rows_are_exact(void**) {
+  const dlx::Tuning before = dlx::tuning();
+  dlx::tuning().stream_bytes = 0;
+  for (const int64_t sets : {1024, 2048}) {
+    dlx::tuning().cache_sets = sets;
+    for (const int64_t bytes : {24, 40, 64, 100, 128, 200, 448}) {
+      for (const int64_t start : {0, 16, 5}) {
+        for (const int64_t n : {48, 57, 128}) {
+          for (const int64_t columns : {4, 5, 33}) {
+            const int64_t row = columns * bytes + 6;
+            check_layout({columns, n, bytes}, compact({columns, n, bytes}), {bytes, row, 1}, 1,
+                         start);
+            check_layout({2, columns, n, bytes}, compact({2, columns, n + 1, bytes}),
+                         {n * row, bytes + 3, -2 * row, 1}, 1, start);
+            check_layout({columns, n, bytes}, compact({columns, n, bytes}), {-bytes, 3 * row, 1}, 1,
+                         start);
+          }
+        }
+      }
+    }
+    check_layout({2050, 43, 24}, compact({2050, 43, 24}), {24, 24 * 2050, 1}, 1, 16);
+  }
+  dlx::tuning() = before;
+}
+
+// Rows of one line of dst that are read from end to end: long ones, or such that are far apart.
+void rows_read_line_by_line_are_exact(void**) {
+  const dlx::Tuning before = dlx::tuning();
+  dlx::tuning().stream_bytes = 0;
+  dlx::tuning().cache_sets = 1024;
+  for (const int64_t item : {8, 16}) {
+    const int64_t line = 64 / item;
+    for (const int64_t start : {int64_t{0}, item, int64_t{48}, int64_t{4}}) {
+      for (const int64_t n : {9 * line, 5 * line, 3 * line - 1}) {
+        for (const int64_t row : {125 * line, 126 * line, 128 * line - 1}) {
+          const int64_t pitch = 2 * 64 * line;
+          check_layout({row, n}, {n + 3 * line, 1}, {1, pitch}, item, start);
+          check_layout({row, n}, compact({row, n}), {-1, row + line}, item, start);
+          check_layout({9 * line, 2, n}, compact({9 * line, 2, n}), {1, 5 * pitch, 11 * pitch},
+                       item, start);
+        }
+      }
+    }
+  }
+  dlx::tuning() = before;
+}
+
 // Rows of about the length from which on the C library copies them, alone and with gaps between them.
 void long_rows_are_exact(void**) {
   const dlx::Tuning before = dlx::tuning();
@@ -666,6 +715,8 @@ int main(int argc, char** argv) {
       cmocka_unit_test(lines_of_axes_in_both_directions_are_exact),
       cmocka_unit_test(short_rows_are_exact),
       cmocka_unit_test(planes_of_few_rows_are_exact),
+      cmocka_unit_test(regrouped_rows_are_exact),
+      cmocka_unit_test(rows_read_line_by_line_are_exact),
       cmocka_unit_test(long_rows_are_exact),
       cmocka_unit_test(rows_of_one_item_are_exact),
       cmocka_unit_test(rows_that_run_backwards_are_exact),
