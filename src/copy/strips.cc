@@ -184,9 +184,9 @@ bool has_rows_to_follow(const Schedule& s, const FoldedPlanes& planes) noexcept 
   constexpr int64_t kLong = 8000;  // bytes
   constexpr int64_t kShortest = 512;
   const int64_t row = planes.columns.n() * s.item;
+  if (s.item < 8 || stores_wait(s, planes) || !fit(planes.rows, kLine / s.item, 1)) return false;
   const bool apart = std::llabs(s.axes[s.u].src) >= 4 * row;
-  return s.item >= 8 && row >= (apart ? kShortest : kLong) && planes.rows.in_step(kLine) &&
-         !stores_wait(s, planes) && fit(planes.rows, kLine / s.item, 1);
+  return apart ? row >= kShortest : row >= kLong && planes.rows.in_step(kLine);
 }
 
 /// Whether the rows of one line of dst are read at once, line by line. With registers of a line, where
