@@ -67,11 +67,6 @@ class Bytes {
   int64_t at_;
 };
 
-/// Whether rows that lie side by side in src share no line of it, or but few.
-bool has_whole_lines(const Schedule& s) noexcept {
-  return s.kind == PlaneKind::kRows && (s.item % kLine == 0 || s.item >= 2 * kLine);
-}
-
 /// Cells along one axis of a schedule, as a pattern of lines.
 class Repetition {
  public:
@@ -129,7 +124,7 @@ class Repetition {
     const int64_t shared = std::gcd(c, kLine);
     const int64_t step = std::llabs(axis().src);
     const int64_t furthest =
-        has_whole_lines(s_) ? kSparseRows * c : std::max(3 * c, std::min(5 * c, kBlock));
+        s_.has_whole_lines() ? kSparseRows * c : std::max(3 * c, std::min(5 * c, kBlock));
     if (run_bytes() < long_run_bytes() || step == 0 || step > furthest) return false;
     if (is_reversal_by_registers()) return false;
     for (int k = 0; k < axis_; ++k) {
@@ -314,7 +309,7 @@ bool run_pattern(const Schedule& s, const Kernels& kernels, const Buffers& buffe
                  bool dry) noexcept {
   if (kernels.stream_pattern[0][0] == nullptr || s.ndim == 0) return false;
   if (s.item > Cell::kMost) return false;
-  if (s.transposes() && !has_whole_lines(s)) return false;
+  if (s.transposes() && !s.has_whole_lines()) return false;
   if (s.kind == PlaneKind::kSplit || s.kind == PlaneKind::kJoin) return false;
   static_assert(sizeof(Repetition) <= Tiling::kBufferBytes, "it lies in a buffer");
   Repetition& repetition = *new (buffers[0]) Repetition(s, kernels);

@@ -1,7 +1,6 @@
 #include "src/copy/regrouped.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 
 #include "src/copy/lines.h"
@@ -20,39 +19,47 @@ constexpr int64_t kMostColumns = 1024;
 /// and go on in dst from there in whole lines.
 class Columns {
  public:
-  Columns(const Schedule& s, const Kernels& kernels, const Buffers& buffers) noexcept
+  Columns(const Schedule& s, const Plane& plane, const Kernels& kernels,
+          const Buffers& buffers) noexcept
       : kernels_(kernels),
         item_(s.item),
-        rows_(s.axes[s.u]),
+        plane_(plane),
         pitch_(Strip::kFront + divide_up(kRows * s.item, kLine) * kLine),
-        together_(std::max<int64_t>(1, kTogether / pitch_)),
         buffer_(buffers[0]),
         kept_(buffers[1]),
-        column_(buffers.offsets()->column) {}
+        column_(buffers.offsets()->column) {
+    for (int64_t v = 0; v < std::min(kMostColumns, plane.nv); ++v) column_[v] = v * plane.dv;
+  }
 
-  void run(char* dst, const char* src, const CopyAxis& columns) const noexcept {
-    for (int64_t v = 0; v < columns.extent; ++v) column_[v] = v * columns.dst;
-    for (int64_t u = 0; u < rows_.extent; u += kRows) {
-      const int64_t n = std::min(kRows, rows_.extent - u);
-      for (int64_t v = 0; v < columns.extent; v += together_) {
-        write(dst + u * item_, src + u * rows_.src + v * columns.src, n, v,
-              std::min(together_, columns.extent - v), columns.src, u == 0, u + n == rows_.extent);
-      }
+  /// The plane that begins there.
+  void run(char* dst, const char* src) const noexcept {
+    for (int64_t v = 0; v < plane_.nv; v += kMostColumns) {
+      run_columns(dst + v * plane_.dv, src + v * plane_.sv, std::min(kMostColumns, plane_.nv - v));
     }
   }
 
  private:
-  static constexpr int64_t kTogether = 8192;  // bytes
+  void run_columns(char* dst, const char* src, int64_t columns) const noexcept {
+    constexpr int64_t kTogether = 8192;  // bytes
+    const int64_t together = kTogether / pitch_;
+    for (int64_t u = 0; u < plane_.nu; u += kRows) {
+      const int64_t rows = std::min(kRows, plane_.nu - u);
+      for (int64_t v = 0; v < columns; v += together) {
+        write(dst + u * item_, src + u * plane_.su + v * plane_.sv, rows, v,
+              std::min(together, columns - v), u == 0, u + rows == plane_.nu);
+      }
+    }
+  }
 
-  void write(char* dst, const char* src, int64_t rows, int64_t first, int64_t columns, int64_t step,
-             bool begins, bool ends) const noexcept {
+  void write(char* dst, const char* src, int64_t rows, int64_t first, int64_t columns, bool begins,
+             bool ends) const noexcept {
     const int64_t* const column = column_ + first;
     char* const kept = kept_ + first * kLine;
     fetch_edges(dst, column, columns, rows * item_, begins, ends);
-    for (int64_t i = 0; i < columns; ++i, src += step) {
+    for (int64_t i = 0; i < columns; ++i, src += plane_.sv) {
       char* const to = buffer_ + i * pitch_;
       if (!begins) std::memcpy(to, kept + i * kLine, kLine);
-      kernels_.rows(to + Strip::kFront, item_, src, rows_.src, item_, rows);
+      kernels_.rows(to + Strip::kFront, item_, src, plane_.su, item_, rows);
     }
     kernels_.write_columns(
         {dst, column, columns, rows * item_, pitch_, buffer_, kept, kLine, begins, ends});
@@ -60,9 +67,8 @@ class Columns {
 
   const Kernels& kernels_;
   const int64_t item_;
-  const CopyAxis& rows_;
+  const Plane& plane_;   ///< v ascending in src
   const int64_t pitch_;  ///< of columns in the buffer
-  const int64_t together_;
   char* const buffer_;
   char* const kept_;  ///< the last line of each column, so far
   int64_t* const column_;
@@ -77,11 +83,9 @@ bool suits(const Schedule& s) noexcept {
   constexpr int64_t kLongColumn = 1024;
   if (s.kind != PlaneKind::kRows || !s.transposes()) return false;
   if (s.item < kShortest || s.item > kLongest) return false;
-  const bool whole_lines = s.item % kLine == 0 || s.item >= 2 * kLine;
-  if (whole_lines && tuning().has_large_cache()) return false;
+  if (s.has_whole_lines() && tuning().has_large_cache()) return false;
   const CopyAxis& u = s.axes[s.u];
-  return u.dst == s.item && u.extent * s.item >= kLongColumn && s.axes[s.v].extent >= kFewest &&
-         std::llabs(s.axes[s.v].src) <= s.item + kLine;
+  return u.dst == s.item && u.extent * s.item >= kLongColumn && s.axes[s.v].extent >= kFewest;
 }
 
 }  // namespace
@@ -90,23 +94,13 @@ bool run_regrouped(const Schedule& s, const Kernels& kernels, const Buffers& buf
                    bool dry) noexcept {
   if (!suits(s)) return false;
   if (dry) return true;
-  const Columns columns(s, kernels, buffers);
+  const CopyAxis& u = s.axes[s.u];
+  const CopyAxis& v = s.axes[s.v];
+  const Plane first = ascending_v({s.dst, u.dst, v.dst, s.src, u.src, v.src, u.extent, v.extent});
+  const Columns columns(s, first, kernels, buffers);
   Loops loops;
   loops.add_others(s, [&](int axis) { return axis == s.u || axis == s.v; });
-  CopyAxis v = s.axes[s.v];
-  char* first_dst = s.dst;
-  const char* first_src = s.src;
-  if (v.src < 0) {
-    first_dst += (v.extent - 1) * v.dst;
-    first_src += (v.extent - 1) * v.src;
-    v = {v.extent, -v.dst, -v.src};
-  }
-  loops.each(first_dst, first_src, [&](char* dst, const char* src) {
-    for (int64_t i = 0; i < v.extent; i += kMostColumns) {
-      columns.run(dst + i * v.dst, src + i * v.src,
-                  {std::min(kMostColumns, v.extent - i), v.dst, v.src});
-    }
-  });
+  loops.each(first.dst, first.src, [&](char* dst, const char* src) { columns.run(dst, src); });
   kernels.fence();
   return true;
 }

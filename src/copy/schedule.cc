@@ -291,6 +291,10 @@ bool Schedule::along_v(int axis) const noexcept {
   return false;
 }
 
+bool Schedule::has_whole_lines() const noexcept {
+  return kind == PlaneKind::kRows && (item % kLine == 0 || item >= 2 * kLine);
+}
+
 bool Schedule::transposes() const noexcept {
   if (kind == PlaneKind::kTranspose) return true;
   if ((kind != PlaneKind::kRows && kind != PlaneKind::kGather) || v < 0) return false;

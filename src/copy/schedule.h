@@ -31,6 +31,9 @@ struct Schedule {
   /// long on both sides use each line once.
   bool transposes() const noexcept;
 
+  /// Whether rows that lie side by side in src share no line of it, or but few.
+  bool has_whole_lines() const noexcept;
+
   /// Whether items are moved one by one, whatever the order.
   bool by_items() const noexcept {
     return kind == PlaneKind::kGather || kind == PlaneKind::kSpread;

@@ -173,11 +173,6 @@ bool suits_tiles(const Schedule& s) noexcept {
   return compact(s) && s.axes[s.v].extent * s.item <= 4 * kLine;
 }
 
-/// Whether caches hold a line of each row from when it is asked for until it is read.
-bool rows_fit(const Kernels& kernels, const FoldedPlanes& planes) noexcept {
-  return fit(planes.rows, kAhead, kernels.line_registers ? 4 : 8);
-}
-
 /// Whether the few rows of a line of dst are read from end to end with narrow registers: the processor
 /// follows them by itself, however busy memory is. They are long, or far apart.
 bool has_rows_to_follow(const Schedule& s, const FoldedPlanes& planes) noexcept {
@@ -191,15 +186,16 @@ bool has_rows_to_follow(const Schedule& s, const FoldedPlanes& planes) noexcept 
 
 /// Whether the rows of one line of dst are read at once, line by line. With registers of a line, where
 /// even those crowd into so few sets of the caches that each line must be read whole. More than 512
-/// KiB of second-level cache were not measured with narrower ones.
-bool suits_line_by_line(const Schedule& s, const Kernels& kernels,
-                        const FoldedPlanes& planes) noexcept {
+/// KiB of second-level cache were not measured with narrower ones. `ahead`: caches hold a line of each
+/// row from when it is asked for until it is read.
+bool suits_line_by_line(const Schedule& s, const Kernels& kernels, const FoldedPlanes& planes,
+                        bool ahead) noexcept {
   constexpr int kWays = 8;
   if (s.log_item < 0 || !even(s, planes)) return false;
   if (!kernels.line_registers) {
     return !tuning().has_large_cache() && has_rows_to_follow(s, planes);
   }
-  if (rows_fit(kernels, planes)) return false;
+  if (ahead) return false;
   if (s.item >= 8) {  // so few rows that tiles do as well where axes are long
     constexpr int64_t kShort = 1024;
     return std::min(s.axes[s.u].extent, s.axes[s.v].extent) * s.item < kShort;
@@ -268,13 +264,15 @@ const char* run_strips(const Schedule& s, const Kernels& kernels, const Buffers&
                             Tiling::kOffsets);
   const int64_t bytes = planes.rows.n() * s.item;
   if (bytes < 2 * kLine) return nullptr;
-  const bool line_by_line = suits_line_by_line(s, kernels, planes);
+  const int most_ways = kernels.line_registers ? 4 : 8;
+  const bool ahead = fit(planes.rows, kAhead, most_ways);
+  const bool line_by_line = suits_line_by_line(s, kernels, planes, ahead);
   if (!line_by_line && suits_gathering(s, kernels, planes)) {
     if (!dry) run_gathered(s, kernels, buffers);
     return "gathered and streamed";
   }
   if (bytes < shortest_column(s, kernels) || kernel(s, kernels) == nullptr) return nullptr;
-  if (!line_by_line && (suits_tiles(s) || !rows_fit(kernels, planes))) return nullptr;
+  if (!line_by_line && (suits_tiles(s) || !ahead)) return nullptr;
   if (!dry) {
     Strips strips(s, kernels, buffers, planes, line_by_line);
     planes.each([&](char* dst, const char* src) { strips.add_plane(dst, src); });
