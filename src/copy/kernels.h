@@ -132,6 +132,7 @@ struct StripSource {
 struct Strip {
   static constexpr int64_t kFront = 64;  ///< bytes before a column in the buffer
   static constexpr int64_t kBuffer = 64 * 400;
+  static constexpr int kTogether = 16;  ///< rows of items of 8 and 16 bytes, in registers of 32
 
   char* dst;              ///< of the first row
   const int64_t* column;  ///< where each of nv columns begins, from dst on

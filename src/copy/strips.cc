@@ -66,6 +66,7 @@ class Strips {
   Strips(const Schedule& s, const Kernels& kernels, const Buffers& buffers,
          const FoldedPlanes& planes, bool line_by_line) noexcept
       : line_by_line_(line_by_line),
+        at_once_(kernels.line_registers ? kLine / s.item : Strip::kTogether),
         transpose_(kernel(s, kernels)),
         thirds_(s.log_item < 0),
         planes_(planes),
@@ -78,21 +79,20 @@ class Strips {
     strip_.row = planes.rows.offset();
     strip_.nu = planes.rows.n();
     strip_.ahead =
-        line_by_line ? group : std::max(group, std::min(kAhead, strip_.nu) / group * group);
+        line_by_line ? strip_.nu : std::max(group, std::min(kAhead, strip_.nu) / group * group);
     strip_.staged = s.staged || (line_by_line && kernels.line_registers);
     strip_.even = line_by_line || straight(s, kernels, planes);
     highest_row_ = *std::max_element(strip_.row, strip_.row + strip_.nu);
   }
 
-  /// One plane. Either all its rows, or those that make a line of dst, the first and the last time
-  /// with some that do not.
+  /// One plane. Either all its rows, or those that make lines of dst, the first and the last time
+  /// with some more.
   void add_plane(char* dst, const char* src) noexcept {
     const int64_t rows = planes_.rows.n();
     if (!line_by_line_) return add_rows(0, rows, dst, src);
-    const int64_t line = kLine / strip_.item;
-    int64_t n = to_next_line(dst) / strip_.item + line;
-    for (int64_t u = 0; u < rows; u += n, n = line) {
-      if (rows - u < n + line) n = rows - u;
+    int64_t n = to_next_line(dst) / strip_.item + at_once_;
+    for (int64_t u = 0; u < rows; u += n, n = at_once_) {
+      if (rows - u < n + at_once_) n = rows - u;
       add_rows(u, n, dst, src);
     }
   }
@@ -109,6 +109,7 @@ class Strips {
     const int64_t item = strip_.item;
     const int64_t columns = planes_.columns.n();
     const int64_t block = thirds_ ? 1 : 16 / item;
+    const int64_t narrowest = item == 8 || item == 16 ? std::min(2 * block, columns) : block;
     const int64_t widest = line_by_line_ ? columns : thirds_ && item < 4 ? 20 : kLine / item;
     const int64_t missing = to_next_line(src);
     const bool lines =
@@ -117,13 +118,13 @@ class Strips {
     bool both = !lines;
     for (int64_t v = 0; v < columns;) {
       const int64_t nv = std::min(width, columns - v);
-      const int64_t first = nv < block ? columns - block : v;
+      const int64_t first = std::min(v, columns - narrowest);
       Strip strip = strip_;
       strip.dst = dst + first_row * item;
       strip.row = planes_.rows.offset() + first_row;
       strip.nu = rows;
       strip.column = planes_.columns.offset() + first;
-      strip.nv = std::max(nv, block);
+      strip.nv = std::max(nv, narrowest);
       // Items of three quarters are read with some bytes beyond: 4 where a line of items is read,
       // which are fetched with it, and 16 at most, which have to be of src.
       strip.source = {src + first * item, strip.nv * item - 1 + (thirds_ ? 4 : 0), both};
@@ -147,6 +148,7 @@ class Strips {
   }
 
   const bool line_by_line_;
+  const int64_t at_once_;  ///< rows that are read line by line
   void (*const transpose_)(const Strip& strip);
   const bool thirds_;
   const FoldedPlanes& planes_;
@@ -173,21 +175,18 @@ bool suits_tiles(const Schedule& s) noexcept {
   return compact(s) && s.axes[s.v].extent * s.item <= 4 * kLine;
 }
 
-/// Whether the few rows of a line of dst are read from end to end with narrow registers: the processor
-/// follows them by itself, however busy memory is. They are long, or far apart.
+/// Whether some rows are read from end to end with narrow registers: the processor follows them by
+/// itself, however busy memory is, if they are long. Those of narrower items make shorter runs of dst.
 bool has_rows_to_follow(const Schedule& s, const FoldedPlanes& planes) noexcept {
-  constexpr int64_t kLong = 8000;  // bytes
-  constexpr int64_t kShortest = 512;
-  const int64_t row = planes.columns.n() * s.item;
-  if (s.item < 8 || stores_wait(s, planes) || !fit(planes.rows, kLine / s.item, 1)) return false;
-  const bool apart = std::llabs(s.axes[s.u].src) >= 4 * row;
-  return apart ? row >= kShortest : row >= kLong && planes.rows.in_step(kLine);
+  constexpr int64_t kLong = 2048;  // bytes, of items of 16
+  return s.item >= 8 && planes.rows.n() >= 2 * Strip::kTogether &&
+         planes.columns.n() * s.item >= kLong * 16 / s.item;
 }
 
-/// Whether the rows of one line of dst are read at once, line by line. With registers of a line, where
-/// even those crowd into so few sets of the caches that each line must be read whole. More than 512
-/// KiB of second-level cache were not measured with narrower ones. `ahead`: caches hold a line of each
-/// row from when it is asked for until it is read.
+/// Whether the rows of a line of dst, or of some, are read at once, line by line. With registers of a
+/// line, where even those crowd into so few sets of the caches that each line must be read whole. More
+/// than 512 KiB of second-level cache were not measured with narrower ones. `ahead`: caches hold a line
+/// of each row from when it is asked for until it is read.
 bool suits_line_by_line(const Schedule& s, const Kernels& kernels, const FoldedPlanes& planes,
                         bool ahead) noexcept {
   constexpr int kWays = 8;

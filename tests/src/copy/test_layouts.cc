@@ -500,21 +500,23 @@ void regrouped_rows_are_exact(void**) {
   dlx::tuning() = before;
 }
 
-// Rows of one line of dst that are read from end to end: long ones, or such that are far apart.
-void rows_read_line_by_line_are_exact(void**) {
+// Long rows that are read from end to end, some side by side, from one on that begins lines of dst.
+void rows_read_side_by_side_are_exact(void**) {
   const dlx::Tuning before = dlx::tuning();
   dlx::tuning().stream_bytes = 0;
   dlx::tuning().cache_sets = 1024;
   for (const int64_t item : {8, 16}) {
     const int64_t line = 64 / item;
+    const int64_t longest = (40 << 10) / item / item;
     for (const int64_t start : {int64_t{0}, item, int64_t{48}, int64_t{4}}) {
-      for (const int64_t n : {9 * line, 5 * line, 3 * line - 1}) {
-        for (const int64_t row : {125 * line, 126 * line, 128 * line - 1}) {
-          const int64_t pitch = 2 * 64 * line;
-          check_layout({row, n}, {n + 3 * line, 1}, {1, pitch}, item, start);
+      for (const int64_t n : {int64_t{16}, 4 * line, 35 + line, 67 - line}) {
+        for (const int64_t row : {longest, longest - 1, longest - 6}) {
+          const int64_t column = (n + line) / line * line;
+          check_layout({row, n}, {column, 1}, {1, longest + 8}, item, start);
           check_layout({row, n}, compact({row, n}), {-1, row + line}, item, start);
-          check_layout({9 * line, 2, n}, compact({9 * line, 2, n}), {1, 5 * pitch, 11 * pitch},
-                       item, start);
+          check_layout({row / 7, 7, n}, {7 * column, column, 1}, {7, 1, -longest}, item, start);
+          check_layout({row, 2, n}, {2 * column, column, 1}, {1, 40 * longest, longest}, item,
+                       start);
         }
       }
     }
@@ -716,7 +718,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(short_rows_are_exact),
       cmocka_unit_test(planes_of_few_rows_are_exact),
       cmocka_unit_test(regrouped_rows_are_exact),
-      cmocka_unit_test(rows_read_line_by_line_are_exact),
+      cmocka_unit_test(rows_read_side_by_side_are_exact),
       cmocka_unit_test(long_rows_are_exact),
       cmocka_unit_test(rows_of_one_item_are_exact),
       cmocka_unit_test(rows_that_run_backwards_are_exact),
