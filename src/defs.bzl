@@ -10,16 +10,33 @@ COPTS = [
     "-fno-stack-protector",
 ]
 
-def dlx_library(deps = [], visibility = [], small = False):
+# No exception passes through these functions, so that they need no tables for one.
+NO_TABLES = ["-fno-exceptions", "-fno-asynchronous-unwind-tables"]
+
+def dlx_library(deps = [], visibility = [], small = False, leaves = []):
     """The folder's one library: all its *.cc and *.h, named like the folder.
 
-    Built for size where `small`: code that runs beside a driver's calls only.
+    Built for size where `small`: code that runs beside a driver's calls only. `leaves`: files whose
+    functions call nothing else.
     """
+    name = native.package_name().split("/")[-1]
+    hdrs = native.glob(["*.h", "*.inc"])
+    copts = COPTS + (["-Os"] if small else [])
+    deps = deps + ["//include:headers"]
+    if leaves:
+        native.cc_library(
+            name = name + "_leaves",
+            srcs = leaves,
+            hdrs = hdrs,
+            copts = copts + NO_TABLES,
+            deps = deps,
+        )
+        deps = deps + [name + "_leaves"]
     native.cc_library(
-        name = native.package_name().split("/")[-1],
-        srcs = native.glob(["*.cc"]),
-        hdrs = native.glob(["*.h", "*.inc"]),
-        copts = COPTS + (["-Os"] if small else []),
+        name = name,
+        srcs = native.glob(["*.cc"], exclude = leaves),
+        hdrs = hdrs,
+        copts = copts,
         visibility = visibility + ["//capi:__pkg__", "//tests:__subpackages__"],
-        deps = deps + ["//include:headers"],
+        deps = deps,
     )

@@ -132,7 +132,14 @@ struct StripSource {
 struct Strip {
   static constexpr int64_t kFront = 64;  ///< bytes before a column in the buffer
   static constexpr int64_t kBuffer = 64 * 400;
-  static constexpr int kTogether = 16;  ///< rows of items of 8 and 16 bytes, in registers of 32
+
+  /// Items of 8 and 16 bytes in registers of 32: rows that are read side by side, and the rows of a
+  /// chunk of a wide strip, with which up to kTogether more may go; its columns in the buffer.
+  static constexpr int kTogether = 16;
+  static constexpr int64_t wide_rows(int64_t item) { return 512 / item; }
+  static constexpr int64_t wide_pitch(int64_t item) {
+    return kFront + (wide_rows(item) + kTogether) * item;
+  }
 
   char* dst;              ///< of the first row
   const int64_t* column;  ///< where each of nv columns begins, from dst on
@@ -141,10 +148,10 @@ struct Strip {
   char* buffer;           ///< for the columns of some rows: kBuffer bytes
   int64_t item;           ///< bytes
   int64_t nu;             ///< at least 64 / item
-  int64_t nv;             ///< from 16 / W to 64 / item; any more if `even`
-  int64_t ahead;          ///< how many rows ahead lines are fetched; at most nu, whole lines of dst
-  bool staged;            ///< rows collide in the cache: copy those of a line of dst together first
-  bool even;              ///< columns all begin at the same place of a line, a multiple of an item
+  int64_t nv;     ///< from 16 / W to 64 / item; any more if `even`, or to be read side by side
+  int64_t ahead;  ///< how many rows ahead lines are fetched; at most nu, whole lines of dst
+  bool staged;    ///< rows collide in the cache: copy those of a line of dst together first
+  bool even;      ///< columns all begin at the same place of a line, a multiple of an item
   StripSource source;
   StripSource next;  ///< of the strip to be fetched beside this one
 };

@@ -25,6 +25,12 @@ bool fit(const Side& rows, int64_t n, int ways) noexcept {
   return true;
 }
 
+/// Whether rows collide in the second-level cache before they are used up.
+bool rows_collide(const FoldedPlanes& planes) noexcept {
+  constexpr int kWays = 6;
+  return !fit(planes.rows, kAhead, kWays);
+}
+
 /// Whether the columns of a plane all begin at the same place of a line, and items, unless their
 /// kernel looks for itself, at multiples of their size.
 bool even(const Schedule& s, const FoldedPlanes& planes) noexcept {
@@ -81,7 +87,7 @@ class Strips {
     strip_.ahead =
         line_by_line ? strip_.nu : std::max(group, std::min(kAhead, strip_.nu) / group * group);
     strip_.staged = s.staged || (line_by_line && kernels.line_registers);
-    strip_.even = line_by_line || straight(s, kernels, planes);
+    strip_.even = line_by_line ? even(s, planes) : straight(s, kernels, planes);
     highest_row_ = *std::max_element(strip_.row, strip_.row + strip_.nu);
   }
 
@@ -89,7 +95,7 @@ class Strips {
   /// with some more.
   void add_plane(char* dst, const char* src) noexcept {
     const int64_t rows = planes_.rows.n();
-    if (!line_by_line_) return add_rows(0, rows, dst, src);
+    if (!line_by_line_ || !strip_.even) return add_rows(0, rows, dst, src);
     int64_t n = to_next_line(dst) / strip_.item + at_once_;
     for (int64_t u = 0; u < rows; u += n, n = at_once_) {
       if (rows - u < n + at_once_) n = rows - u;
@@ -110,7 +116,7 @@ class Strips {
     const int64_t columns = planes_.columns.n();
     const int64_t block = thirds_ ? 1 : 16 / item;
     const int64_t narrowest = item == 8 || item == 16 ? std::min(2 * block, columns) : block;
-    const int64_t widest = line_by_line_ ? columns : thirds_ && item < 4 ? 20 : kLine / item;
+    const int64_t widest = line_by_line_ ? wide(columns) : thirds_ && item < 4 ? 20 : kLine / item;
     const int64_t missing = to_next_line(src);
     const bool lines =
         !thirds_ && in_step_ && missing % item == 0 && (missing == 0 || missing / item >= block);
@@ -137,6 +143,16 @@ class Strips {
       width = widest;
       v += nv;
     }
+  }
+
+  /// How many columns of rows that are read line by line go at once: all, or parts of one size for
+  /// which the buffer has room.
+  int64_t wide(int64_t columns) const noexcept {
+    if (strip_.even) return columns;
+    constexpr int64_t kRoom = 256 << 10;
+    const int64_t parts = divide_up(columns, kRoom / Strip::wide_pitch(strip_.item));
+    const int64_t line = kLine / strip_.item;
+    return divide_up(divide_up(columns, parts), line) * line;
   }
 
   void add(const Strip& next) noexcept {
@@ -190,11 +206,13 @@ bool has_rows_to_follow(const Schedule& s, const FoldedPlanes& planes) noexcept 
 bool suits_line_by_line(const Schedule& s, const Kernels& kernels, const FoldedPlanes& planes,
                         bool ahead) noexcept {
   constexpr int kWays = 8;
-  if (s.log_item < 0 || !even(s, planes)) return false;
+  if (s.log_item < 0) return false;
+  const bool in_lines = even(s, planes);
   if (!kernels.line_registers) {
-    return !tuning().has_large_cache() && has_rows_to_follow(s, planes);
+    return (in_lines || rows_collide(planes)) && !tuning().has_large_cache() &&
+           has_rows_to_follow(s, planes);
   }
-  if (ahead) return false;
+  if (ahead || !in_lines) return false;
   if (s.item >= 8) {  // so few rows that tiles do as well where axes are long
     constexpr int64_t kShort = 1024;
     return std::min(s.axes[s.u].extent, s.axes[s.v].extent) * s.item < kShort;
@@ -224,8 +242,7 @@ bool suits_gathering(const Schedule& s, const Kernels& kernels,
   const CopyAxis& u = s.axes[s.u];
   const int64_t column = planes.rows.n() * s.item;
   const int64_t row = planes.columns.n() * s.item;
-  constexpr int kWays = 6;
-  if (!fit(planes.rows, kAhead, kWays)) {  // rows collide in the second-level cache
+  if (rows_collide(planes)) {
     // Tiles do as well where short columns of wide items lie one behind another in dst.
     if (compact(s) && (s.item == 16 || (s.item == 8 && column < 1024))) return false;
     return row >= 4 * kLine && column >= 4 * kLine;

@@ -524,6 +524,27 @@ void rows_read_side_by_side_are_exact(void**) {
   dlx::tuning() = before;
 }
 
+// The same where columns begin anywhere in a line and rows share the sets of a cache: by way of a buffer.
+void rows_read_side_by_side_into_a_buffer_are_exact(void**) {
+  const dlx::Tuning before = dlx::tuning();
+  dlx::tuning().stream_bytes = 0;
+  dlx::tuning().cache_sets = 1024;
+  for (const int64_t item : {8, 16}) {
+    const int64_t pitch = (32 << 10) / item;
+    const int64_t shortest = (32 << 10) / item / item;
+    for (const int64_t start : {int64_t{0}, item, int64_t{4}}) {
+      for (const int64_t n : {32, 47, 49, 79, 129}) {
+        for (const int64_t row : {shortest, shortest + 3, 3 * shortest}) {
+          check_layout({row, n}, {n + 1, 1}, {1, pitch}, item, start);
+          check_layout({row, n}, {n + 2, 1}, {-1, -pitch}, item, start);
+          check_layout({2, row, n}, compact({2, row, n}), {pitch / 2, 1, pitch}, item, start);
+        }
+      }
+    }
+  }
+  dlx::tuning() = before;
+}
+
 // Rows of about the length from which on the C library copies them, alone and with gaps between them.
 void long_rows_are_exact(void**) {
   const dlx::Tuning before = dlx::tuning();
@@ -719,6 +740,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(planes_of_few_rows_are_exact),
       cmocka_unit_test(regrouped_rows_are_exact),
       cmocka_unit_test(rows_read_side_by_side_are_exact),
+      cmocka_unit_test(rows_read_side_by_side_into_a_buffer_are_exact),
       cmocka_unit_test(long_rows_are_exact),
       cmocka_unit_test(rows_of_one_item_are_exact),
       cmocka_unit_test(rows_that_run_backwards_are_exact),
