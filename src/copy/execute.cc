@@ -141,7 +141,7 @@ bool goes_past_caches(const CopyPlan& plan, int64_t bytes) noexcept {
 /// Whether runs are repeated past the caches. Processors with line registers write whole lines without
 /// reading them first.
 bool streams_runs(const Kernels& set, Traffic traffic) noexcept {
-  return traffic != Traffic::kCached && !set.line_registers;
+  return traffic != Traffic::kCached && !set.line_registers();
 }
 
 void run_part(const CopyPlan& plan, Traffic traffic) noexcept;

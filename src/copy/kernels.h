@@ -133,8 +133,8 @@ struct Strip {
   static constexpr int64_t kFront = 64;  ///< bytes before a column in the buffer
   static constexpr int64_t kBuffer = 64 * 400;
 
-  /// Items of 8 and 16 bytes in registers of 32: rows that are read side by side, and the rows of a
-  /// chunk of a wide strip, with which up to kTogether more may go; its columns in the buffer.
+  /// Rows of items of 8 and 16 bytes that are read side by side; rows of a chunk of a wide strip, with
+  /// which up to as many more may go, and how far apart its columns are in the buffer.
   static constexpr int kTogether = 16;
   static constexpr int64_t wide_rows(int64_t item) { return 512 / item; }
   static constexpr int64_t wide_pitch(int64_t item) {
@@ -145,13 +145,13 @@ struct Strip {
   const int64_t* column;  ///< where each of nv columns begins, from dst on
   const int64_t* row;     ///< where each of nu rows begins, from src on
   char* room;             ///< for the lines of 64 rows
-  char* buffer;           ///< for the columns of some rows: kBuffer bytes
+  char* buffer;           ///< for the columns of some rows: kBuffer bytes, or nv * wide_pitch()
   int64_t item;           ///< bytes
   int64_t nu;             ///< at least 64 / item
-  int64_t nv;     ///< from 16 / W to 64 / item; any more if `even`, or to be read side by side
-  int64_t ahead;  ///< how many rows ahead lines are fetched; at most nu, whole lines of dst
-  bool staged;    ///< rows collide in the cache: copy those of a line of dst together first
-  bool even;      ///< columns all begin at the same place of a line, a multiple of an item
+  int64_t nv;             ///< from 16 / W to 64 / item; any more if `even`, and in wide strips
+  int64_t ahead;          ///< how many rows ahead lines are fetched; at most nu, whole lines of dst
+  bool staged;            ///< rows collide in the cache: copy those of a line of dst together first
+  bool even;              ///< columns all begin at the same place of a line, a multiple of an item
   StripSource source;
   StripSource next;  ///< of the strip to be fetched beside this one
 };
@@ -184,7 +184,10 @@ struct Kernels {
                        const Pick& pick);
 
   const char* name;
-  bool line_registers;  ///< a register is a line
+  int64_t widest;  ///< bytes of a register
+  bool line_registers() const noexcept { return widest == 64; }
+  /// Whether wide strips, and even ones of long rows, read Strip::kTogether rows side by side.
+  bool reads_side_by_side() const noexcept { return widest == 32; }
 
   /// dst[v * dv + u * W] = src[row[u] + v * W] in two steps, of two blocks at once: copies the rows
   /// of `in` together and transposes those of `out`, which were copied by the call before. Beside

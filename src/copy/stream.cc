@@ -315,7 +315,7 @@ bool run_fills(const Schedule& s, const Kernels& kernels, bool alone, bool dry) 
   if (row < (s.begins_at_multiples(kLine, s.u) ? kLines : 2 * kLines)) return false;
   // Registers of a line write it without reading it, and what a third-level cache keeps is as fast.
   const int64_t fewest = tuning().stream_bytes * (alone ? 8 : 1);
-  if (kernels.line_registers && s.bytes() < fewest) return false;
+  if (kernels.line_registers() && s.bytes() < fewest) return false;
   if (dry) return true;
   Loops loops;
   loops.add_others(s, [&](int axis) { return axis == s.u; });
@@ -353,7 +353,7 @@ const char* run_streamed(const Schedule& schedule, const Kernels& kernels, bool 
   }
   // In the order of dst, the processor reads and writes best without help.
   const bool splits = schedule.kind == PlaneKind::kSplit;
-  const bool cached = alone && !kernels.line_registers;
+  const bool cached = alone && !kernels.line_registers();
   const bool in_order = splits ? cached : !schedule.transposes();
   if (in_order || needs_no_buffer(schedule, cached)) return nullptr;
   if (const char* how = run_strips(schedule, kernels, buffers, dry)) return how;

@@ -54,7 +54,7 @@ bool stores_wait(const Schedule& s, const FoldedPlanes& planes) noexcept {
 bool straight(const Schedule& s, const Kernels& kernels, const FoldedPlanes& planes) noexcept {
   constexpr int64_t kFar = 8192;
   if (!even(s, planes)) return false;
-  if (kernels.line_registers) return true;
+  if (kernels.line_registers()) return true;
   const bool odd = planes.rows.in_step(kLine) && !planes.rows.in_step(2 * kLine);
   return !(odd && std::llabs(s.axes[s.u].src) >= kFar) && !stores_wait(s, planes);
 }
@@ -72,7 +72,7 @@ class Strips {
   Strips(const Schedule& s, const Kernels& kernels, const Buffers& buffers,
          const FoldedPlanes& planes, bool line_by_line) noexcept
       : line_by_line_(line_by_line),
-        at_once_(kernels.line_registers ? kLine / s.item : Strip::kTogether),
+        at_once_(kernels.line_registers() ? kLine / s.item : Strip::kTogether),
         transpose_(kernel(s, kernels)),
         thirds_(s.log_item < 0),
         planes_(planes),
@@ -84,10 +84,11 @@ class Strips {
     strip_.buffer = buffers[0];
     strip_.row = planes.rows.offset();
     strip_.nu = planes.rows.n();
-    strip_.ahead =
-        line_by_line ? strip_.nu : std::max(group, std::min(kAhead, strip_.nu) / group * group);
-    strip_.staged = s.staged || (line_by_line && kernels.line_registers);
+    strip_.staged = s.staged || (line_by_line && kernels.line_registers());
     strip_.even = line_by_line ? even(s, planes) : straight(s, kernels, planes);
+    strip_.ahead = line_by_line && strip_.even
+                       ? strip_.nu
+                       : std::max(group, std::min(kAhead, strip_.nu) / group * group);
     highest_row_ = *std::max_element(strip_.row, strip_.row + strip_.nu);
   }
 
@@ -150,6 +151,8 @@ class Strips {
   int64_t wide(int64_t columns) const noexcept {
     if (strip_.even) return columns;
     constexpr int64_t kRoom = 256 << 10;
+    static_assert(kRoom + kRoom / 8 <= Buffers::kFirstBytes,
+                  "a line of columns more has room, too");
     const int64_t parts = divide_up(columns, kRoom / Strip::wide_pitch(strip_.item));
     const int64_t line = kLine / strip_.item;
     return divide_up(divide_up(columns, parts), line) * line;
@@ -191,28 +194,28 @@ bool suits_tiles(const Schedule& s) noexcept {
   return compact(s) && s.axes[s.v].extent * s.item <= 4 * kLine;
 }
 
-/// Whether some rows are read from end to end with narrow registers: the processor follows them by
-/// itself, however busy memory is, if they are long. Those of narrower items make shorter runs of dst.
+/// Whether rows are long enough to be read from end to end, some side by side: the processor follows
+/// them by itself, however busy memory is. Those of narrower items make shorter runs of dst.
 bool has_rows_to_follow(const Schedule& s, const FoldedPlanes& planes) noexcept {
   constexpr int64_t kLong = 2048;  // bytes, of items of 16
   return s.item >= 8 && planes.rows.n() >= 2 * Strip::kTogether &&
          planes.columns.n() * s.item >= kLong * 16 / s.item;
 }
 
-/// Whether the rows of a line of dst, or of some, are read at once, line by line. With registers of a
-/// line, where even those crowd into so few sets of the caches that each line must be read whole. More
-/// than 512 KiB of second-level cache were not measured with narrower ones. `ahead`: caches hold a line
-/// of each row from when it is asked for until it is read.
+/// Whether few rows are read at once, line by line. With registers of a line those of one line of dst,
+/// where even they crowd into so few sets of the caches that each line must be read whole. With those of
+/// 32 bytes long ones, side by side; more than 512 KiB of second-level cache were not measured there.
+/// `ahead`: caches hold a line of each row from when it is asked for until it is read.
 bool suits_line_by_line(const Schedule& s, const Kernels& kernels, const FoldedPlanes& planes,
                         bool ahead) noexcept {
   constexpr int kWays = 8;
   if (s.log_item < 0) return false;
   const bool in_lines = even(s, planes);
-  if (!kernels.line_registers) {
+  if (kernels.reads_side_by_side()) {
     return (in_lines || rows_collide(planes)) && !tuning().has_large_cache() &&
            has_rows_to_follow(s, planes);
   }
-  if (ahead || !in_lines) return false;
+  if (!kernels.line_registers() || ahead || !in_lines) return false;
   if (s.item >= 8) {  // so few rows that tiles do as well where axes are long
     constexpr int64_t kShort = 1024;
     return std::min(s.axes[s.u].extent, s.axes[s.v].extent) * s.item < kShort;
@@ -237,7 +240,7 @@ bool suits_gathering(const Schedule& s, const Kernels& kernels,
   if (tuning().has_larger_cache()) {
     return s.item <= 4 && !repeats_rows(s) && !fit(planes.rows, kAhead, 1);
   }
-  if (kernels.line_registers) return false;
+  if (kernels.line_registers()) return false;
   if (tuning().has_large_cache() && !s.folded()) return false;
   const CopyAxis& u = s.axes[s.u];
   const int64_t column = planes.rows.n() * s.item;
@@ -262,7 +265,7 @@ bool suits_gathering(const Schedule& s, const Kernels& kernels,
 int64_t shortest_column(const Schedule& s, const Kernels& kernels) noexcept {
   const int64_t usual = tuning().long_row_bytes;
   if (s.item == 3 || s.item == 6) return usual / 2;
-  if (kernels.line_registers) {
+  if (kernels.line_registers()) {
     if (s.item == 1) return usual / 2;
     return s.item == 8 || s.item == 12 ? usual : 2 * usual;
   }
@@ -280,7 +283,7 @@ const char* run_strips(const Schedule& s, const Kernels& kernels, const Buffers&
                             Tiling::kOffsets);
   const int64_t bytes = planes.rows.n() * s.item;
   if (bytes < 2 * kLine) return nullptr;
-  const int most_ways = kernels.line_registers ? 4 : 8;
+  const int most_ways = kernels.line_registers() ? 4 : 8;
   const bool ahead = fit(planes.rows, kAhead, most_ways);
   const bool line_by_line = suits_line_by_line(s, kernels, planes, ahead);
   if (!line_by_line && suits_gathering(s, kernels, planes)) {

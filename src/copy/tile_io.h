@@ -71,7 +71,8 @@ class Fetcher : public LinesToFetch {
     }
     // The processor finds long stretches by itself, and better, if tiles follow them. Rows inside a
     // tile do not; their lines are asked for with narrow registers, where that was measured.
-    const bool follows = !s.transposes() && (kernels.line_registers || s.kind != PlaneKind::kRows);
+    const bool follows =
+        !s.transposes() && (kernels.line_registers() || s.kind != PlaneKind::kRows);
     sequential_ = stretch >= kLongStretch && follows;
     uint64_t all = reinterpret_cast<uintptr_t>(s.src);
     for (int k = 0; k < s.ndim; ++k) {

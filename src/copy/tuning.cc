@@ -37,7 +37,7 @@ Tuning for_this_machine() noexcept {
                    512,
                    1024,
                    1024};
-  if (!kernels().line_registers) {
+  if (!kernels().line_registers()) {
     values.tile_bytes = 32 << 10;
     values.tile_dst_bytes[0] = 512;
     values.staged_dst_bytes[0] = 512;
@@ -47,7 +47,7 @@ Tuning for_this_machine() noexcept {
   }
   if (values.has_large_cache()) {
     values.run_bytes = 64;
-    values.long_run_bytes = kernels().line_registers || values.has_larger_cache() ? 512 : 384;
+    values.long_run_bytes = kernels().line_registers() || values.has_larger_cache() ? 512 : 384;
   }
   return values;
 }

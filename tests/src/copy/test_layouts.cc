@@ -535,7 +535,7 @@ void rows_read_side_by_side_into_a_buffer_are_exact(void**) {
     const int64_t shortest = (32 << 10) / item / item;
     for (const int64_t start : {int64_t{0}, item, int64_t{4}}) {
       for (const int64_t n : {32, 47, 49, 79, 129}) {
-        for (const int64_t row : {shortest, shortest + 3, 3 * shortest}) {
+        for (const int64_t row : {shortest, shortest + 3, 3 * shortest, int64_t{312}}) {
           check_layout({row, n}, {n + 1, 1}, {1, pitch}, item, start);
           check_layout({row, n}, {n + 2, 1}, {-1, -pitch}, item, start);
           check_layout({2, row, n}, compact({2, row, n}), {pitch / 2, 1, pitch}, item, start);
