@@ -27,7 +27,9 @@ void copy_each(const ItemPlanes& planes, const Loops& loops, const Schedule& s) 
 bool run_across(const Schedule& s, const Kernels& kernels) noexcept {
   constexpr int64_t kFewRows = 16;
   constexpr int64_t kLines = 512;  // of both sides, of all rows along v
-  if (s.ndim < 3 || !(s.by_items() || s.kind == PlaneKind::kRows)) return false;
+  constexpr int64_t kLongRow = 8;  // lines of both sides: cells come in long loops anyway
+  const bool cells = s.kind == PlaneKind::kCells;
+  if (s.ndim < 3 || !(s.by_items() || cells || s.kind == PlaneKind::kRows)) return false;
   if (s.axes[s.v].extent >= kFewRows) return false;
   const CopyAxis& u = s.axes[s.u];
   const CopyAxis& v = s.axes[s.v];
@@ -42,18 +44,22 @@ bool run_across(const Schedule& s, const Kernels& kernels) noexcept {
   const int64_t a_row = lines(std::llabs(u.src)) + lines(u.dst);
   const int64_t n =
       std::min({w.extent, kLines / (v.extent * a_row), rows_cached(w.src), rows_cached(w.dst)});
-  if (n < 2 * v.extent) return false;
+  if (n < 2 * v.extent || (cells && a_row > kLongRow)) return false;
   const auto run = [&](int64_t first, int64_t rows, int64_t times) {
-    const ItemPlanes planes(s, kernels, {s.dst, u.dst, w.dst, s.src, u.src, w.src, u.extent, rows},
-                            false);
+    Plane plane = {s.dst, u.dst, w.dst, s.src, u.src, w.src, u.extent, rows};
+    const ItemPlanes planes(s, kernels, plane, false);
     Loops loops;
     loops.add(v);
     loops.add({times, rows * w.dst, rows * w.src});
     for (int k = 0; k < s.ndim; ++k) {
       if (k != at && order[k] != s.u && order[k] != s.v) loops.add(s.axes[order[k]]);
     }
-    loops.each(s.dst + first * w.dst, s.src + first * w.src,
-               [&](char* dst, const char* src) { planes.copy(dst, src); });
+    loops.each(s.dst + first * w.dst, s.src + first * w.src, [&](char* dst, const char* src) {
+      if (!cells) return planes.copy(dst, src);
+      plane.dst = dst;
+      plane.src = src;
+      copy_plane(s, kernels, plane);
+    });
   };
   run(0, n, w.extent / n);
   if (w.extent % n != 0) run(w.extent - w.extent % n, w.extent % n, 1);

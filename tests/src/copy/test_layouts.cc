@@ -457,6 +457,20 @@ void planes_of_few_rows_are_exact(void**) {
       }
     }
   }
+  dlx::tuning().stream_bytes = INT64_MAX;
+  for (const int64_t item : {1, 2, 4}) {  // short rows of cells
+    for (const int64_t start : {int64_t{0}, item, int64_t{17}}) {
+      for (const int64_t n : {16, 33, 64}) {
+        for (const int64_t rows : {30, 131, 400}) {
+          check_layout({2, rows, n}, compact({2, rows, n}), {2 * n, 4 * n, 2}, item, start);
+          check_layout({3, 2, rows, n}, {6 * n * rows, 2 * n * rows, 2 * n, 1},
+                       {-2 * n, 0, 7 * n, -1}, item, start);
+          check_layout({3, rows, n, 3}, compact({3, rows, n, 3}), {3 * n, 9 * n, 3, -1}, item,
+                       start);
+        }
+      }
+    }
+  }
   dlx::tuning().stream_bytes = 0;  // pieces of long stretches, with an axis inside that comes again
   for (const int64_t item : {4, 8, 16}) {
     for (const int64_t start : {int64_t{0}, item, int64_t{17}}) {
