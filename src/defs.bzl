@@ -17,7 +17,7 @@ def dlx_library(deps = [], visibility = [], small = False, leaves = []):
     """The folder's one library: all its *.cc and *.h, named like the folder.
 
     Built for size where `small`: code that runs beside a driver's calls only. `leaves`: files whose
-    functions call nothing else.
+    functions throw nothing, nor call what does.
     """
     name = native.package_name().split("/")[-1]
     hdrs = native.glob(["*.h", "*.inc"])

@@ -87,7 +87,7 @@ class Strips {
     strip_.staged = s.staged || (line_by_line && kernels.line_registers());
     strip_.even = line_by_line ? even(s, planes) : straight(s, kernels, planes);
     strip_.ahead = line_by_line && strip_.even
-                       ? strip_.nu
+                       ? strip_.nu  // nothing
                        : std::max(group, std::min(kAhead, strip_.nu) / group * group);
     highest_row_ = *std::max_element(strip_.row, strip_.row + strip_.nu);
   }
@@ -210,12 +210,11 @@ bool suits_line_by_line(const Schedule& s, const Kernels& kernels, const FoldedP
                         bool ahead) noexcept {
   constexpr int kWays = 8;
   if (s.log_item < 0) return false;
-  const bool in_lines = even(s, planes);
   if (kernels.reads_side_by_side()) {
-    return (in_lines || rows_collide(planes)) && !tuning().has_large_cache() &&
-           has_rows_to_follow(s, planes);
+    return !tuning().has_large_cache() && has_rows_to_follow(s, planes) &&
+           (even(s, planes) || rows_collide(planes));
   }
-  if (!kernels.line_registers() || ahead || !in_lines) return false;
+  if (!kernels.line_registers() || ahead || !even(s, planes)) return false;
   if (s.item >= 8) {  // so few rows that tiles do as well where axes are long
     constexpr int64_t kShort = 1024;
     return std::min(s.axes[s.u].extent, s.axes[s.v].extent) * s.item < kShort;
