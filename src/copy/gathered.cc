@@ -21,7 +21,7 @@ class GatheredBlocks {
         line_(kLine / item_),
         narrowest_(16 / item_),
         most_rows_(rows_of_a_block(planes.rows.n(), item_)),
-        pitch_(block_bytes() / most_rows_ / kLine * kLine),
+        pitch_(odd_lines(block_bytes(item_) / most_rows_)),
         in_step_(planes.rows.in_step(kLine)),
         gather_(kernels.gather_rows),
         transpose_(kernels.transpose[log_item]),
@@ -44,10 +44,13 @@ class GatheredBlocks {
   }
 
  private:
-  /// A part of a second-level cache.
-  static int64_t block_bytes() noexcept {
-    return tuning().has_larger_cache() ? Buffers::kFirstBytes : Tiling::kBufferBytes;
+  /// A part of a second-level cache; more for single bytes, so that parts of rows are as long.
+  static int64_t block_bytes(int64_t item) noexcept {
+    return tuning().has_larger_cache() || item == 1 ? Buffers::kFirstBytes : Tiling::kBufferBytes;
   }
+
+  /// As many whole lines, but an odd number, with which rows crowd into no set of a cache.
+  static int64_t odd_lines(int64_t bytes) noexcept { return ((bytes / kLine - 1) | 1) * kLine; }
 
   /// As many as their columns have room for in the first-level cache, or a few more rather than a
   /// few at the end.

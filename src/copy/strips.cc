@@ -25,10 +25,11 @@ bool fit(const Side& rows, int64_t n, int ways) noexcept {
   return true;
 }
 
-/// Whether rows collide in the second-level cache before they are used up.
-bool rows_collide(const FoldedPlanes& planes) noexcept {
-  constexpr int kWays = 6;
-  return !fit(planes.rows, kAhead, kWays);
+/// Whether rows collide in the second-level cache before they are used up: with wide items where they
+/// nearly fill its sets, with narrow ones as soon as two of them share a set, unless rows are short.
+bool rows_collide(const Schedule& s, const FoldedPlanes& planes) noexcept {
+  constexpr int64_t kLong = 8 * kLine;
+  return !fit(planes.rows, kAhead, s.item <= 4 && planes.columns.n() * s.item >= kLong ? 1 : 6);
 }
 
 /// Whether the columns of a plane all begin at the same place of a line, and items, unless their
@@ -212,7 +213,7 @@ bool suits_line_by_line(const Schedule& s, const Kernels& kernels, const FoldedP
   if (s.log_item < 0) return false;
   if (kernels.reads_side_by_side()) {
     return !tuning().has_large_cache() && has_rows_to_follow(s, planes) &&
-           (even(s, planes) || rows_collide(planes));
+           (even(s, planes) || rows_collide(s, planes));
   }
   if (!kernels.line_registers() || ahead || !even(s, planes)) return false;
   if (s.item >= 8) {  // so few rows that tiles do as well where axes are long
@@ -244,7 +245,7 @@ bool suits_gathering(const Schedule& s, const Kernels& kernels,
   const CopyAxis& u = s.axes[s.u];
   const int64_t column = planes.rows.n() * s.item;
   const int64_t row = planes.columns.n() * s.item;
-  if (rows_collide(planes)) {
+  if (rows_collide(s, planes)) {
     // Tiles do as well where short columns of wide items lie one behind another in dst.
     if (compact(s) && (s.item == 16 || (s.item == 8 && column < 1024))) return false;
     return row >= 4 * kLine && column >= 4 * kLine;
