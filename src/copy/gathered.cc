@@ -20,8 +20,8 @@ class GatheredBlocks {
         item_(int64_t{1} << log_item),
         line_(kLine / item_),
         narrowest_(16 / item_),
-        most_rows_(rows_of_a_block(planes.rows.n(), item_)),
-        pitch_(odd_lines(block_bytes(item_) / most_rows_)),
+        pitch_(pitch(planes.columns.n() * item_, item_)),
+        most_rows_(most_rows(planes.rows.n(), pitch_, item_)),
         in_step_(planes.rows.in_step(kLine)),
         gather_(kernels.gather_rows),
         transpose_(kernels.transpose[log_item]),
@@ -34,7 +34,7 @@ class GatheredBlocks {
   /// One plane, in blocks that begin at lines of src where rows do, and of dst where columns do.
   void run(char* dst, const char* src) const noexcept {
     const int64_t columns = planes_.columns.n();
-    const int64_t most = (pitch_ - kLine) / item_;  // the rest keeps rows out of each other's way
+    const int64_t most = pitch_ / item_;
     int64_t end = in_step_ ? -((kLine - to_next_line(src)) % kLine / item_) : 0;
     for (int64_t v = 0; v < columns; v = end) {
       end = std::min(end + most, columns);
@@ -44,19 +44,31 @@ class GatheredBlocks {
   }
 
  private:
-  /// A part of a second-level cache; more for single bytes, so that parts of rows are as long.
-  static int64_t block_bytes(int64_t item) noexcept {
+  /// Rows that a block has room for, whatever their length: columns of half a KiB, or more.
+  static int64_t fewest_rows(int64_t item) noexcept { return std::max<int64_t>(512 / item, 128); }
+
+  /// Of a block: a part of a second-level cache; more for single bytes, so that their rows are as long.
+  static int64_t room(int64_t item) noexcept {
     return tuning().has_larger_cache() || item == 1 ? Buffers::kFirstBytes : Tiling::kBufferBytes;
   }
 
-  /// As many whole lines, but an odd number, with which rows crowd into no set of a cache.
-  static int64_t odd_lines(int64_t bytes) noexcept { return ((bytes / kLine - 1) | 1) * kLine; }
+  /// The size of the parts of n, at most `most`, all about the same, and a multiple of `unit` with
+  /// room for one that is begun.
+  static int64_t even_part(int64_t n, int64_t most, int64_t unit) noexcept {
+    return std::min(most, divide_up(divide_up(n, divide_up(n, most)), unit) * unit + unit);
+  }
 
-  /// As many as their columns have room for in the first-level cache, or a few more rather than a
-  /// few at the end.
-  static int64_t rows_of_a_block(int64_t rows, int64_t item) noexcept {
-    if (item == 1) return 512;
-    return rows > 256 && rows <= 384 ? rows : 256;
+  /// An odd number of lines, with which rows crowd into no set of a cache.
+  static int64_t pitch(int64_t row, int64_t item) noexcept {
+    const int64_t longest = ((room(item) / fewest_rows(item) / kLine - 1) | 1) * kLine;
+    return (even_part(row, longest, kLine) / kLine | 1) * kLine;
+  }
+
+  /// As many as there is room for, and as their columns have in the first-level cache.
+  static int64_t most_rows(int64_t rows, int64_t pitch, int64_t item) noexcept {
+    const int64_t line = kLine / item;
+    const int64_t most = std::min<int64_t>(room(item) / pitch / line * line, item == 1 ? 512 : 256);
+    return even_part(rows, most, line);
   }
 
   void run_columns(char* dst, const char* src, const int64_t* column, int64_t nv) const noexcept {
@@ -94,8 +106,8 @@ class GatheredBlocks {
   const int64_t item_;       ///< bytes
   const int64_t line_;       ///< items
   const int64_t narrowest_;  ///< rows or columns of a transposition
+  const int64_t pitch_;      ///< of the rows of a block
   const int64_t most_rows_;  ///< of a block
-  const int64_t pitch_;      ///< of its rows
   const bool in_step_;
   void (*const gather_)(char* dst, int64_t pitch, const char* src, const int64_t* row, int64_t n,
                         int64_t bytes);
