@@ -45,15 +45,17 @@ class GatheredBlocks {
 
  private:
   /// Rows that a block has room for, whatever their length: columns of half a KiB, or more.
-  static int64_t fewest_rows(int64_t item) noexcept { return std::max<int64_t>(512 / item, 128); }
+  static int64_t fewest_rows(int64_t item) noexcept {
+    return std::max<int64_t>(512 / item, tuning().has_larger_cache() ? 256 : 128);
+  }
 
   /// Of a block: a part of a second-level cache; more for single bytes, so that their rows are as long.
   static int64_t room(int64_t item) noexcept {
     return tuning().has_larger_cache() || item == 1 ? Buffers::kFirstBytes : Tiling::kBufferBytes;
   }
 
-  /// The size of the parts of n, at most `most`, all about the same, and a multiple of `unit` with
-  /// room for one that is begun.
+  /// How large parts of n are, all about the same: at most `most`, and multiples of `unit`, of which
+  /// the first may begin inside one.
   static int64_t even_part(int64_t n, int64_t most, int64_t unit) noexcept {
     return std::min(most, divide_up(divide_up(n, divide_up(n, most)), unit) * unit + unit);
   }
