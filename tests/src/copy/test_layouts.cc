@@ -433,6 +433,37 @@ void short_rows_are_exact(void**) {
   }
 }
 
+// Batches of small matrices, which registers fill but in part, with and without gaps in src.
+void small_planes_are_exact(void**) {
+  for (const int64_t item : {1, 2, 4, 8}) {
+    for (int64_t columns = 2; columns <= 18; ++columns) {
+      for (int64_t rows = 2; rows <= 40; ++rows) {
+        for (const int64_t gap : {0, 3}) {
+          const int64_t step = columns + gap;
+          check_layout({3, columns, rows}, compact({3, columns, rows}), {rows * step, 1, step},
+                       item);
+        }
+      }
+    }
+  }
+}
+
+// Rows of several parts, and more of them than a block has, that are copied together before they are
+// transposed: parts begin inside lines, and the last ones are short.
+void blocks_of_rows_are_exact(void**) {
+  const dlx::Tuning before = dlx::tuning();
+  dlx::tuning().stream_bytes = 0;
+  dlx::tuning().cache_sets = 1;
+  for (const int64_t item : {1, 2, 4, 8, 16}) {
+    for (const int64_t start : {int64_t{0}, item, int64_t{48}}) {
+      check_reversal({2001 / item + 9, 523}, item, start, start);
+      check_reversal({5000 / item + 1, 131}, item, 0, start);
+      check_reversal({1408 / item, 7, 96}, item, start, 16);
+    }
+  }
+  dlx::tuning() = before;
+}
+
 // Few short rows in a plane, many planes: in long loops along another axis, in whole parts of it and
 // in what is left over, whichever axis comes again; and rows of 16 to 256 bytes wherever they begin.
 void planes_of_few_rows_are_exact(void**) {
@@ -752,6 +783,8 @@ int main(int argc, char** argv) {
       cmocka_unit_test(repeated_cells_are_exact),
       cmocka_unit_test(lines_of_axes_in_both_directions_are_exact),
       cmocka_unit_test(short_rows_are_exact),
+      cmocka_unit_test(small_planes_are_exact),
+      cmocka_unit_test(blocks_of_rows_are_exact),
       cmocka_unit_test(planes_of_few_rows_are_exact),
       cmocka_unit_test(regrouped_rows_are_exact),
       cmocka_unit_test(rows_read_side_by_side_are_exact),
