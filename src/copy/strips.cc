@@ -251,7 +251,7 @@ bool suits_gathering(const Schedule& s, const Kernels& kernels,
     return row >= 4 * kLine && column >= 4 * kLine;
   }
   if (column < tuning().long_row_bytes) return false;
-  if (s.item <= 2 && row >= 2 * kLine) return true;
+  if (s.item <= 2 && row >= 2 * kLine && !tuning().has_large_cache()) return true;
   // Rows so close that a strip, which takes a line of each, has the next ones fetched too early.
   const int64_t close = s.item < 4 ? 12 * kLine : 8 * kLine;
   constexpr int64_t kMany = 32;
