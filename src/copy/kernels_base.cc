@@ -61,9 +61,8 @@ inline void stream_fence() {
 #endif
 }
 
-// Bytes of the largest items whose transposition gains by weaving: more stores to a line, less room
-// for those of others.
-constexpr int kLargestWoven = 2;
+// Boxes are used in place of tiles with all that can be woven.
+constexpr int kLargestWoven = 0;
 
 #include "src/copy/kernels.inc"
 

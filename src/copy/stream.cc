@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "src/copy/boxed.h"
 #include "src/copy/buffers.h"
 #include "src/copy/interleaved.h"
 #include "src/copy/lines.h"
@@ -43,16 +44,13 @@ class Pipeline {
   }
 
   void run() noexcept {
-    for (int k = 0; k < s_.ndim; ++k) at_[k] = 0;
+    TileWalk walk(s_, tiling_);
     Tile tiles[4] = {};  // the one fetched, arranged, completed by its last block, written
-    locate(&tiles[0]);
-    tiles[0].goes_on = false;
+    walk.locate(&tiles[0]);
     for (int64_t t = 0;; ++t) {
       Tile& tile = tiles[t % 4];
       Tile& next = tiles[(t + 1) % 4];
-      const bool more = advance();
-      if (more) locate(&next);
-      tile.continued = next.goes_on = more && follows(tile, next);
+      const bool more = walk.next(&tile, &next);
       if (more) {
         fetcher_.start(next);
       } else {
@@ -81,42 +79,6 @@ class Pipeline {
   }
 
  private:
-  bool advance() noexcept {
-    for (int i = 0; i < s_.ndim; ++i) {
-      const int k = tiling_.order[i];
-      at_[k] += length_at(k);
-      if (at_[k] < s_.axes[k].extent) return true;
-      at_[k] = 0;
-    }
-    return false;
-  }
-
-  int64_t length_at(int k) const noexcept {
-    return at_[k] == 0 ? tiling_.first[k] : tiling_.extent[k];
-  }
-
-  void locate(Tile* tile) const noexcept {
-    tile->dst = s_.dst;
-    tile->src = s_.src;
-    for (int k = 0; k < s_.ndim; ++k) {
-      const CopyAxis& axis = s_.axes[k];
-      tile->dst += at_[k] * axis.dst;
-      tile->src += at_[k] * axis.src;
-      tile->extent[k] = std::min(length_at(k), axis.extent - at_[k]);
-    }
-    tile->run_bytes = s_.item;
-    for (int k = s_.ndim - 1; k >= tiling_.run_axis; --k) tile->run_bytes *= tile->extent[k];
-  }
-
-  /// Whether the runs of b go on where those of a end.
-  bool follows(const Tile& a, const Tile& b) const noexcept {
-    if (!tiling_.carry || b.dst != a.dst + a.run_bytes) return false;
-    for (int k = 0; k < tiling_.run_axis; ++k) {
-      if (a.extent[k] != b.extent[k]) return false;
-    }
-    return true;
-  }
-
   /// Where the rows of a plane begin in src, and its columns in the buffer: the same in each tile.
   void list_offsets() noexcept {
     int64_t* const row = buffers_.offsets()->row;
@@ -221,7 +183,6 @@ class Pipeline {
   const Buffers& buffers_;
   Fetcher fetcher_;
   Writer writer_;
-  int64_t at_[CopyPlan::kMaxAxes] = {};
   int loops_ = 0;
   int loop_[CopyPlan::kMaxAxes];  // axes that are not in a plane, the innermost of dst first
   const Tile* to_start_ = nullptr;
@@ -354,11 +315,20 @@ const char* run_streamed(const Schedule& schedule, const Kernels& kernels, bool 
   // In the order of dst, the processor reads and writes best without help.
   const bool splits = schedule.kind == PlaneKind::kSplit;
   const bool cached = alone && !kernels.line_registers();
-  const bool in_order = splits ? cached : !schedule.transposes();
-  if (in_order || needs_no_buffer(schedule, cached)) return nullptr;
-  if (const char* how = run_strips(schedule, kernels, buffers, dry)) return how;
+  const bool in_order =
+      (splits ? cached : !schedule.transposes()) || needs_no_buffer(schedule, cached);
+  if (!in_order) {
+    if (const char* how = run_strips(schedule, kernels, buffers, dry)) return how;
+  }
   Tiling tiling;
-  if (!tiling.build(schedule)) return nullptr;
+  const bool tiles = !in_order && tiling.build(schedule);
+  // With larger caches, or registers of a line, tiles are as good, and so is much of what is in order.
+  const bool boxes =
+      kernels.line_registers() || tuning().has_large_cache() ? !in_order && !tiles : true;
+  if (boxes && suits_boxes(schedule) && run_boxed(schedule, kernels, buffers, dry)) {
+    return "streamed in boxes";
+  }
+  if (!tiles) return nullptr;
   if (!dry) Pipeline(schedule, tiling, kernels, buffers).run();
   return "streamed in tiles";
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "src/copy/boxed.h"
 #include "src/copy/folded.h"
 #include "src/copy/gathered.h"
 #include "src/copy/lines.h"
@@ -253,11 +254,36 @@ bool suits_gathering(const Schedule& s, const Kernels& kernels,
   if (column < tuning().long_row_bytes) return false;
   if (s.item <= 2 && row >= 2 * kLine && !tuning().has_large_cache()) return true;
   // Rows so close that a strip, which takes a line of each, has the next ones fetched too early.
-  const int64_t close = s.item < 4 ? 12 * kLine : 8 * kLine;
+  constexpr int64_t kClose = 16 * kLine;
   constexpr int64_t kMany = 32;
-  if (row >= 2 * kLine && u.extent >= kMany && std::llabs(u.src) < close) return true;
+  if (row >= 2 * kLine && u.extent >= kMany && std::llabs(u.src) < kClose) return true;
   // Single bytes that tiles cannot take by lines of dst.
   return s.item == 1 && row >= 4 * kLine && !planes.columns.in_step(kLine);
+}
+
+/// The first row that lies right behind or before the first one in src; 0: none does.
+int64_t neighbouring_row(const FoldedPlanes& planes, int64_t row) noexcept {
+  constexpr int64_t kGap = 512;
+  for (int64_t i = 1; i < planes.rows.n(); ++i) {
+    if (std::llabs(planes.rows.offset()[i]) <= row + kGap) return i;
+  }
+  return 0;
+}
+
+/// Whether rows are short and lie one behind another in src, so that boxes read many in one stretch.
+/// Blocks of rows are better all the same (`gathers`) if those are not scattered in dst, and strips of
+/// items of 4 bytes.
+bool suits_boxes_of_rows(const Schedule& s, const Kernels& kernels, const FoldedPlanes& planes,
+                         bool gathers) noexcept {
+  constexpr int64_t kShort = 512;
+  constexpr int64_t kLong = 1024;
+  constexpr int64_t kFew = 8;
+  const int64_t row = planes.columns.n() * s.item;
+  if (kernels.line_registers() || tuning().has_large_cache()) return false;
+  if (row <= kLine || row > kLong) return false;
+  const int64_t next = neighbouring_row(planes, row);
+  if (row < kShort && next > kFew) return true;
+  return !gathers && s.item != 4 && next > 0;
 }
 
 /// Bytes of the shortest columns that strips are worth it for: partial lines at either end are
@@ -287,7 +313,12 @@ const char* run_strips(const Schedule& s, const Kernels& kernels, const Buffers&
   const int most_ways = kernels.line_registers() ? 4 : 8;
   const bool ahead = fit(planes.rows, kAhead, most_ways);
   const bool line_by_line = suits_line_by_line(s, kernels, planes, ahead);
-  if (!line_by_line && suits_gathering(s, kernels, planes)) {
+  const bool gathers = !line_by_line && suits_gathering(s, kernels, planes);
+  if (!line_by_line && suits_boxes_of_rows(s, kernels, planes, gathers) &&
+      run_boxed(s, kernels, buffers, dry)) {
+    return "streamed in boxes";
+  }
+  if (gathers) {
     if (!dry) run_gathered(s, kernels, buffers);
     return "gathered and streamed";
   }

@@ -1,6 +1,7 @@
 #ifndef DLX_SRC_COPY_TILE_IO_H_
 #define DLX_SRC_COPY_TILE_IO_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -20,6 +21,62 @@ struct Tile {
   bool goes_on;    // its runs continue those of the tile before
   bool continued;  // the tile after continues its runs
   int64_t extent[CopyPlan::kMaxAxes];
+};
+
+/// The tiles of a tiling, one after the other.
+class TileWalk {
+ public:
+  TileWalk(const Schedule& s, const Tiling& tiling) noexcept : s_(s), tiling_(tiling) {}
+
+  /// The one that the walk is at.
+  void locate(Tile* tile) const noexcept {
+    tile->dst = s_.dst;
+    tile->src = s_.src;
+    for (int k = 0; k < s_.ndim; ++k) {
+      const CopyAxis& axis = s_.axes[k];
+      tile->dst += at_[k] * axis.dst;
+      tile->src += at_[k] * axis.src;
+      tile->extent[k] = std::min(length_at(k), axis.extent - at_[k]);
+    }
+    tile->run_bytes = s_.item;
+    for (int k = s_.ndim - 1; k >= tiling_.run_axis; --k) tile->run_bytes *= tile->extent[k];
+  }
+
+  /// Goes on to the one after `tile`, and notes in both whether runs do; false if there is none.
+  bool next(Tile* tile, Tile* after) noexcept {
+    const bool more = advance();
+    if (more) locate(after);
+    tile->continued = after->goes_on = more && follows(*tile, *after);
+    return more;
+  }
+
+ private:
+  bool advance() noexcept {
+    for (int i = 0; i < s_.ndim; ++i) {
+      const int k = tiling_.order[i];
+      at_[k] += length_at(k);
+      if (at_[k] < s_.axes[k].extent) return true;
+      at_[k] = 0;
+    }
+    return false;
+  }
+
+  int64_t length_at(int k) const noexcept {
+    return at_[k] == 0 ? tiling_.first[k] : tiling_.extent[k];
+  }
+
+  /// Whether the runs of b go on where those of a end.
+  bool follows(const Tile& a, const Tile& b) const noexcept {
+    if (!tiling_.carry || b.dst != a.dst + a.run_bytes) return false;
+    for (int k = 0; k < tiling_.run_axis; ++k) {
+      if (a.extent[k] != b.extent[k]) return false;
+    }
+    return true;
+  }
+
+  const Schedule& s_;
+  const Tiling& tiling_;
+  int64_t at_[CopyPlan::kMaxAxes] = {};
 };
 
 /// What tiles of one shape touch, listed once for all of them.

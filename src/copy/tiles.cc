@@ -64,6 +64,18 @@ bool Tiling::build(const Schedule& s) noexcept {
   return true;
 }
 
+bool Tiling::lay_out_runs(const Schedule& s, int64_t shortest) noexcept {
+  int64_t run = s.item;
+  for (int k = s.ndim - 1; k >= 0 && s.axes[k].dst == run; --k) {
+    run_axis = k;
+    run *= extent[k];
+    if (extent[k] < s.axes[k].extent) break;
+  }
+  if (run < shortest || lay_out(s) > kBufferBytes - kFront) return false;
+  choose_order(s);
+  return true;
+}
+
 void Tiling::sort_by_source(const Schedule& s) noexcept {
   for (int k = 0; k < s.ndim; ++k) {
     int place = k;

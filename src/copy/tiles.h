@@ -24,6 +24,10 @@ struct Tiling {
   /// False if dst has no runs worth streaming.
   bool build(const Schedule& schedule) noexcept;
 
+  /// Lays out tiles whose extents are there, in the order of by_source. False if their runs are shorter
+  /// than that, or a buffer has no room for them.
+  bool lay_out_runs(const Schedule& schedule, int64_t shortest) noexcept;
+
   /// Items along u, or along v, of a box of those extents.
   int64_t along_u(const Schedule& schedule, const int64_t* extents) const noexcept;
   int64_t along_v(const Schedule& schedule, const int64_t* extents) const noexcept;

@@ -34,6 +34,7 @@ Tuning for_this_machine() noexcept {
                    cache_sets(),
                    128 << 10,
                    96 << 10,
+                   160 << 10,
                    512,
                    1024,
                    1024};

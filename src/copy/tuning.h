@@ -18,6 +18,7 @@ struct Tuning {
   int64_t cache_sets;      ///< of the second-level cache, each of eight lines
   int64_t relay_bytes;     ///< copies from here on may go by way of a buffer,
   int64_t relay_tile;      ///< so many bytes at a time
+  int64_t box_bytes;       ///< of a box whose rows are put together and arranged in a cache
   int64_t long_row_bytes;  ///< rows of dst from here on are written line by line, without tiles
   int64_t run_bytes;  ///< runs of src from here on are streamed one by one, if they are no pattern,
   int64_t long_run_bytes;  ///< and from here on even then

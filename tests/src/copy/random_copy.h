@@ -138,6 +138,7 @@ class RandomTuning {
       tuning.relay_bytes = 0;
       tuning.relay_tile = 64 << choices.below(8);
     }
+    if (choices.one_in(2)) tuning.box_bytes = 256 << choices.below(9);
     if (choices.one_in(4)) tuning.parallel_bytes = 0;
   }
   ~RandomTuning() { dlx::tuning() = before_; }

@@ -464,6 +464,31 @@ void blocks_of_rows_are_exact(void**) {
   dlx::tuning() = before;
 }
 
+// Transpositions whose axes are short on either side, small matrices far apart and rows out of order,
+// in boxes of several sizes: some are cut along every axis, and their runs begin inside lines.
+void boxes_are_exact(void**) {
+  const dlx::Tuning before = dlx::tuning();
+  dlx::tuning().stream_bytes = 0;
+  dlx::tuning().cache_sets = 1024;
+  for (const int64_t bytes : {int64_t{700}, int64_t{6000}, before.box_bytes}) {
+    dlx::tuning().box_bytes = bytes;
+    for (const int64_t item : {1, 2, 4, 8, 16}) {
+      for (const int64_t start : {int64_t{0}, item, int64_t{48}}) {
+        check_layout({22, 95, 61}, compact({22, 95, 61}), {1, 22, 22 * 95}, item, start);
+        check_layout({5, 8, 1155}, compact({5, 8, 1155}), {1, 5, 40}, item, start);
+        check_layout({69, 24, 6, 16}, compact({69, 24, 6, 16}), {96, 96 * 69, 1, 6}, item, start);
+        check_layout({13, 70, 9, 26}, compact({13, 70, 9, 26}), {630, 1, 70, 630 * 13}, item,
+                     start);
+        check_layout({9, 31, 7, 20}, compact({9, 31, 7, 20}), {8, -80, 1, 80 * 31}, item, start);
+        check_layout({22, 35, 61}, {35 * 70, 70, 1}, {-1, 22, -22 * 35 - 3}, item, start);
+        check_layout({11, 3, 40, 25}, compact({11, 3, 40, 25}), {1, 0, 11, 440}, item, start);
+        check_layout({2, 2600, 10}, compact({2, 2600, 10}), {33, 66, 3}, item, start);
+      }
+    }
+  }
+  dlx::tuning() = before;
+}
+
 // Few short rows in a plane, many planes: in long loops along another axis, in whole parts of it and
 // in what is left over, whichever axis comes again; and rows of 16 to 256 bytes wherever they begin.
 void planes_of_few_rows_are_exact(void**) {
@@ -785,6 +810,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(short_rows_are_exact),
       cmocka_unit_test(small_planes_are_exact),
       cmocka_unit_test(blocks_of_rows_are_exact),
+      cmocka_unit_test(boxes_are_exact),
       cmocka_unit_test(planes_of_few_rows_are_exact),
       cmocka_unit_test(regrouped_rows_are_exact),
       cmocka_unit_test(rows_read_side_by_side_are_exact),

@@ -1,0 +1,288 @@
+#include "src/copy/boxed.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "src/copy/in_order.h"
+#include "src/copy/lines.h"
+#include "src/copy/tile_io.h"
+#include "src/copy/tuning.h"
+
+namespace dlx {
+namespace {
+
+/// Some axes that take each other further, from the nearest one on: `next` is the step of an axis,
+/// `extent` how much of it a box has.
+class Stretch {
+ public:
+  explicit Stretch(int64_t item, int64_t gap = 0) noexcept : bytes_(item), gap_(gap) {}
+
+  /// Takes an axis; false if it leaves too much out, or what was taken before is not whole.
+  bool add(const Schedule& s, int axis, int64_t step, int64_t extent) noexcept {
+    if (!whole_ || step > bytes_ + gap_) return false;
+    bytes_ += (extent - 1) * step;
+    whole_ = step == 0 || extent == s.axes[axis].extent;
+    return true;
+  }
+
+  int64_t bytes() const noexcept { return bytes_; }
+
+ private:
+  int64_t bytes_;
+  int64_t gap_;
+  bool whole_ = true;
+};
+
+/// A part of so many of an axis; parts are about as long as each other.
+int64_t even_part(int64_t extent, int64_t wanted) noexcept {
+  return wanted >= extent ? extent : divide_up(extent, divide_up(extent, wanted));
+}
+
+class Boxes {
+ public:
+  Boxes(const Schedule& s, const Kernels& kernels, const Buffers& buffers) noexcept
+      : s_(s),
+        kernels_(kernels),
+        buffers_(buffers),
+        writer_(s, tiling_, kernels, buffers.lists()),
+        arranged_(s) {}
+
+  bool build() noexcept {
+    tiling_.sort_by_source(s_);
+    return choose_extents() && tiling_.lay_out_runs(s_, kShortestRun);
+  }
+
+  void run() noexcept {
+    TileWalk walk(s_, tiling_);
+    Tile tiles[2] = {};
+    walk.locate(&tiles[0]);
+    for (int t = 0;; t ^= 1) {
+      Tile& tile = tiles[t];
+      const bool more = walk.next(&tile, &tiles[t ^ 1]);
+      arrange(tile);
+      writer_.start(tile, buffers_[1], buffers_[1]);
+      writer_.write(INT64_MAX);
+      if (!more) break;
+    }
+    // The writer, which points to the tiles, ends with this call.
+    kernels_.fence();  // NOLINT(clang-analyzer-core.StackAddressEscape)
+  }
+
+ private:
+  static constexpr int64_t kMost = 160 << 10;      ///< bytes of a box
+  static constexpr int64_t kMostRows = 256 << 10;  ///< of its rows with what lies between them
+  static constexpr int64_t kLongest = 4096;        ///< bytes of a run that are enough
+  static constexpr int64_t kShortestRun = 2 * kLine;
+
+  /// Of the boxes that come as near as there is room to runs of some length on either side, the one
+  /// with the fewest beginnings of them.
+  bool choose_extents() noexcept {
+    double fewest = 1;
+    for (int64_t dst = kLongest; dst >= kShortestRun; dst /= 2) {
+      for (int64_t src = kLongest; src >= kShortestRun; src /= 2) {
+        int64_t extent[CopyPlan::kMaxAxes];
+        propose(dst, src, extent);
+        if (bytes(extent) > most_) continue;
+        grow(extent);
+        lay_out_rows(extent);
+        if (row_count_ * pitch_ > kMostRows || row_count_ > Tiling::kOffsets) continue;
+        const double beginnings = 1. / static_cast<double>(run_bytes(extent)) +
+                                  1. / static_cast<double>(stretch_bytes(extent));
+        if (beginnings >= fewest) continue;
+        fewest = beginnings;
+        std::copy(extent, extent + s_.ndim, tiling_.extent);
+      }
+    }
+    return fewest < 1;
+  }
+
+  void propose(int64_t dst_bytes, int64_t src_bytes, int64_t* extent) const noexcept {
+    std::fill_n(extent, s_.ndim, 1);
+    Stretch dst(s_.item);
+    for (int k = s_.ndim - 1; k >= 0 && dst.bytes() < dst_bytes; --k) {
+      const int64_t part = even_part(s_.axes[k].extent, divide_up(dst_bytes, s_.axes[k].dst));
+      if (!dst.add(s_, k, s_.axes[k].dst, part)) break;
+      extent[k] = part;
+    }
+    Stretch src(s_.item, kLine);
+    for (int i = 0; i < s_.ndim && src.bytes() < src_bytes; ++i) {
+      const int k = tiling_.by_source[i];
+      const int64_t step = std::llabs(s_.axes[k].src);
+      if (step == 0) continue;
+      const int64_t part = even_part(s_.axes[k].extent, divide_up(src_bytes, step));
+      if (!src.add(s_, k, step, std::max(part, extent[k]))) break;
+      extent[k] = std::max(part, extent[k]);
+    }
+  }
+
+  /// Takes more along src as long as there is room for twice as much.
+  void grow(int64_t* extent) const noexcept {
+    for (int i = 0; i < s_.ndim && 2 * bytes(extent) <= most_; ++i) {
+      const int k = tiling_.by_source[i];
+      if (s_.axes[k].src == 0) continue;
+      extent[k] = even_part(s_.axes[k].extent, extent[k] * (most_ / bytes(extent)));
+    }
+  }
+
+  int64_t bytes(const int64_t* extent) const noexcept {
+    int64_t all = s_.item;
+    for (int k = 0; k < s_.ndim; ++k) all *= extent[k];
+    return all;
+  }
+
+  int64_t run_bytes(const int64_t* extent) const noexcept {
+    Stretch dst(s_.item);
+    for (int k = s_.ndim - 1; k >= 0; --k) {
+      if (!dst.add(s_, k, s_.axes[k].dst, extent[k])) break;
+    }
+    return dst.bytes();
+  }
+
+  int64_t stretch_bytes(const int64_t* extent) const noexcept {
+    Stretch src(s_.item, kLine);
+    for (int i = 0; i < s_.ndim; ++i) {
+      const int k = tiling_.by_source[i];
+      if (!src.add(s_, k, std::llabs(s_.axes[k].src), extent[k])) break;
+    }
+    return src.bytes();
+  }
+
+  /// Where the items of a box lie when its rows are put together, upwards as in src: an odd number of
+  /// lines from row to row, so that those do not crowd into few cache sets.
+  void lay_out_rows(const int64_t* extent) noexcept {
+    constexpr int64_t kLongRow = 16 * kLine;
+    Stretch row(s_.item, kLine);
+    row_axes_ = 0;
+    for (; row_axes_ < s_.ndim && row.bytes() < kLongRow; ++row_axes_) {
+      const int k = tiling_.by_source[row_axes_];
+      const int64_t step = std::llabs(s_.axes[k].src);
+      if (!row.add(s_, k, step, extent[k])) break;
+      row_step_[k] = step;
+    }
+    row_bytes_ = row.bytes();
+    pitch_ = row_bytes_ < 4 * kLine ? row_bytes_ : (divide_up(row_bytes_, kLine) | 1) * kLine;
+    row_count_ = 1;
+    for (int i = row_axes_; i < s_.ndim; ++i) {
+      const int k = tiling_.by_source[i];
+      row_step_[k] = row_count_ * pitch_;
+      row_count_ *= extent[k];
+    }
+  }
+
+  /// Puts the rows of a box together, and arranges them as runs of dst.
+  void arrange(const Tile& tile) noexcept {
+    if (!std::equal(tile.extent, tile.extent + s_.ndim, prepared_)) prepare(tile.extent);
+    const char* lowest = tile.src;
+    for (int k = 0; k < s_.ndim; ++k) {
+      lowest += std::min<int64_t>(0, (tile.extent[k] - 1) * s_.axes[k].src);
+    }
+    kernels_.gather_rows(buffers_[0], pitch_, lowest, buffers_.offsets()->row, row_count_,
+                         row_bytes_);
+    run_cached(arranged_, kernels_, false);
+  }
+
+  /// Plans what boxes of one shape have in common.
+  void prepare(const int64_t* extent) noexcept {
+    std::copy(extent, extent + s_.ndim, prepared_);
+    lay_out_rows(extent);
+    int64_t* const row = buffers_.offsets()->row;
+    row[0] = 0;
+    int64_t count = 1;
+    for (int i = row_axes_; i < s_.ndim; ++i) {
+      const int k = tiling_.by_source[i];
+      const int64_t all = count * extent[k];
+      for (int64_t r = count; r < all; ++r) row[r] = row[r - count] + std::llabs(s_.axes[k].src);
+      count = all;
+    }
+    CopyAxis axes[CopyPlan::kMaxAxes];
+    const char* from = buffers_[0];
+    for (int k = 0; k < s_.ndim; ++k) {
+      const bool descends = s_.axes[k].src < 0;
+      axes[k] = {extent[k], tiling_.step[k], descends ? -row_step_[k] : row_step_[k]};
+      if (descends) from += (extent[k] - 1) * row_step_[k];
+    }
+    char* const to = buffers_[1] + Tiling::kFront;
+    arranged_ = Schedule(CopyPlan(to, from, s_.item, axes, s_.ndim), kernels_);
+  }
+
+  const Schedule& s_;
+  const Kernels& kernels_;
+  const Buffers& buffers_;
+  const int64_t most_ = tuning().box_bytes;
+  Tiling tiling_;
+  Writer writer_;
+  Schedule arranged_;                          ///< from rows to runs
+  int64_t prepared_[CopyPlan::kMaxAxes] = {};  ///< the extents that it is for
+  int row_axes_ = 0;                           ///< how many of by_source a row goes along
+  int64_t row_step_[CopyPlan::kMaxAxes];       ///< of each axis, where rows are together
+  int64_t row_bytes_ = 0;
+  int64_t row_count_ = 0;
+  int64_t pitch_ = 0;  ///< from row to row
+};
+
+/// Bytes of a plane, with all that is folded into it.
+int64_t plane_bytes(const Schedule& s) noexcept {
+  int64_t bytes = s.item;
+  for (int k = 0; k < s.ndim; ++k) {
+    if (k >= s.ndim - s.u_count || s.along_v(k)) bytes *= s.axes[k].extent;
+  }
+  return bytes;
+}
+
+/// Whether planes are small matrices, compact on either side.
+bool is_small_matrix(const Schedule& s) noexcept {
+  constexpr int64_t kSmall = 4096;  // bytes
+  const int64_t bytes = plane_bytes(s);
+  const CopyAxis& u = s.axes[s.u];
+  return bytes <= kSmall && std::llabs(u.src) * u.extent <= 2 * bytes;
+}
+
+/// Whether planes lie one behind another in src, in the order of dst.
+bool follow_each_other(const Schedule& s) noexcept {
+  constexpr int64_t kGap = 512;
+  for (int k = s.ndim - 1; k >= 0; --k) {
+    if (k >= s.ndim - s.u_count || s.along_v(k)) continue;
+    return std::llabs(s.axes[k].src) <= plane_bytes(s) + kGap;
+  }
+  return true;
+}
+
+/// Whether a few streams of src become a few of dst, without a gap: the processor follows them by
+/// itself.
+bool is_few_streams(const Schedule& s) noexcept {
+  constexpr int64_t kFew = 16;
+  constexpr int64_t kLong = 4096;  // bytes
+  const int next = s.ndim - 1 - s.u_count;
+  if (next < 0 || s.axes[s.v].extent > kFew) return false;
+  int64_t streams = 1;
+  for (int k = next + 1; k < s.ndim; ++k) {
+    if (std::llabs(s.axes[k].src) >= kLong) streams *= s.axes[k].extent;
+  }
+  const CopyAxis& along = s.axes[next];
+  return streams <= kFew && std::llabs(along.src) == s.axes[s.v].extent * s.item &&
+         along.extent * std::llabs(along.src) >= kLong;
+}
+
+}  // namespace
+
+bool suits_boxes(const Schedule& s) noexcept {
+  switch (s.kind) {
+    case PlaneKind::kTranspose:
+      if (is_small_matrix(s)) return !follow_each_other(s);
+      return !is_few_streams(s);
+    case PlaneKind::kSplit:
+    case PlaneKind::kJoin: return is_small_matrix(s) && !follow_each_other(s);
+    default: return false;
+  }
+}
+
+bool run_boxed(const Schedule& s, const Kernels& kernels, const Buffers& buffers,
+               bool dry) noexcept {
+  if (s.ndim < 2 || s.kind == PlaneKind::kCells || s.axes[s.ndim - 1].dst != s.item) return false;
+  Boxes boxes(s, kernels, buffers);
+  if (!boxes.build()) return false;
+  if (!dry) boxes.run();
+  return true;
+}
+
+}  // namespace dlx
