@@ -47,9 +47,10 @@ class Boxes {
         writer_(s, tiling_, kernels, buffers.lists()),
         arranged_(s) {}
 
-  bool build() noexcept {
+  bool build(int64_t least_stretch) noexcept {
     tiling_.sort_by_source(s_);
-    return choose_extents() && tiling_.lay_out_runs(s_, kShortestRun);
+    return choose_extents() && stretch_bytes(tiling_.extent) >= least_stretch &&
+           tiling_.lay_out_runs(s_, kShortestRun);
   }
 
   void run() noexcept {
@@ -237,50 +238,60 @@ bool is_small_matrix(const Schedule& s) noexcept {
   return bytes <= kSmall && std::llabs(u.src) * u.extent <= 2 * bytes;
 }
 
-/// Whether planes lie one behind another in src, in the order of dst.
-bool follow_each_other(const Schedule& s) noexcept {
+/// Whether so many bytes of src lie alone: with the next plane of dst, reading goes on elsewhere.
+bool lie_alone(const Schedule& s, int64_t bytes) noexcept {
   constexpr int64_t kGap = 512;
   for (int k = s.ndim - 1; k >= 0; --k) {
     if (k >= s.ndim - s.u_count || s.along_v(k)) continue;
-    return std::llabs(s.axes[k].src) <= plane_bytes(s) + kGap;
+    return std::llabs(s.axes[k].src) > bytes + kGap;
   }
-  return true;
+  return false;
 }
 
-/// Whether a few streams of src become a few of dst, without a gap: the processor follows them by
-/// itself.
+/// Whether streams of src, few enough for the processor to follow them by itself, are put together, or
+/// taken apart to few of dst.
 bool is_few_streams(const Schedule& s) noexcept {
   constexpr int64_t kFew = 16;
+  constexpr int64_t kSome = 32;
   constexpr int64_t kLong = 4096;  // bytes
+  const CopyAxis& v = s.axes[s.v];
+  const int64_t row = v.extent * s.item;
+  if (!s.folded() && s.axes[s.u].extent <= kSome && row >= kLong / 2) return true;
   const int next = s.ndim - 1 - s.u_count;
-  if (next < 0 || s.axes[s.v].extent > kFew) return false;
+  if (next < 0 || v.extent > kFew) return false;
   int64_t streams = 1;
   for (int k = next + 1; k < s.ndim; ++k) {
     if (std::llabs(s.axes[k].src) >= kLong) streams *= s.axes[k].extent;
   }
   const CopyAxis& along = s.axes[next];
-  return streams <= kFew && std::llabs(along.src) == s.axes[s.v].extent * s.item &&
+  return streams <= kFew && std::llabs(along.src) == row &&
          along.extent * std::llabs(along.src) >= kLong;
 }
 
 }  // namespace
 
+bool boxes_are_fast(const Kernels& kernels) noexcept {
+  return !kernels.line_registers() && !tuning().has_large_cache();
+}
+
 bool suits_boxes(const Schedule& s) noexcept {
+  constexpr int64_t kShort = 512;  // bytes
+  const auto alone = [&](int64_t row) { return row < kShort && lie_alone(s, row); };
   switch (s.kind) {
     case PlaneKind::kTranspose:
-      if (is_small_matrix(s)) return !follow_each_other(s);
-      return !is_few_streams(s);
-    case PlaneKind::kSplit:
-    case PlaneKind::kJoin: return is_small_matrix(s) && !follow_each_other(s);
+      return is_small_matrix(s) ? lie_alone(s, plane_bytes(s)) : !is_few_streams(s);
+    case PlaneKind::kSplit: return alone(s.axes[s.u].extent * std::llabs(s.axes[s.u].src));
+    case PlaneKind::kJoin: return alone(s.axes[s.v].extent * s.item);
+    case PlaneKind::kRows: return s.item < kLine && s.transposes();
     default: return false;
   }
 }
 
-bool run_boxed(const Schedule& s, const Kernels& kernels, const Buffers& buffers,
-               bool dry) noexcept {
+bool run_boxed(const Schedule& s, const Kernels& kernels, const Buffers& buffers, bool dry,
+               int64_t least) noexcept {
   if (s.ndim < 2 || s.kind == PlaneKind::kCells || s.axes[s.ndim - 1].dst != s.item) return false;
   Boxes boxes(s, kernels, buffers);
-  if (!boxes.build()) return false;
+  if (!boxes.build(least)) return false;
   if (!dry) boxes.run();
   return true;
 }

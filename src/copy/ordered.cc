@@ -5,6 +5,7 @@
 #include <cstring>
 #include <new>
 
+#include "src/copy/boxed.h"
 #include "src/copy/lines.h"
 #include "src/copy/loops.h"
 #include "src/copy/tuning.h"
@@ -211,11 +212,14 @@ int64_t few_streams(int64_t row) noexcept {
   return row < 4 * kLine ? 8 : 4;
 }
 
-bool is_short_rows(const Schedule& s) noexcept {
+bool is_short_rows(const Schedule& s, const Kernels& kernels) noexcept {
   constexpr int64_t kShortest = 48;  // bytes of a row
   constexpr int64_t kShortestFar = 16;
   if (s.ndim == 0 || s.kind != PlaneKind::kRows) return false;
-  if (s.transposes() && s.axes[s.u].extent > few_streams(s.item)) return false;
+  if (s.transposes()) {
+    if (s.axes[s.u].extent > few_streams(s.item)) return false;
+    if (s.v != s.ndim - 2 && boxes_are_fast(kernels)) return false;  // no streams that go on
+  }
   const bool far = std::llabs(s.axes[s.u].src) > s.item + 2 * kLine;
   return s.item >= (far ? kShortestFar : kShortest) && s.item <= Packing::kLongestRow;
 }
@@ -227,7 +231,7 @@ bool run_ordered(const Schedule& s, const Kernels& kernels, const Buffers& buffe
   // Stores narrower than these would leave as slowly from a buffer as straight to dst.
   const bool gaps = s.kind == PlaneKind::kGather && s.item >= 4 && is_dense(s);
   const bool alternates = s.kind == PlaneKind::kCells && s.cells.every == 2;
-  const bool rows = is_short_rows(s);
+  const bool rows = is_short_rows(s, kernels);
   if (!gaps && !alternates && !rows) return false;
   const Stretch stretch(s);
   if (stretch.first == s.ndim || stretch.bytes < kLine ||

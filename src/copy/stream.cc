@@ -322,9 +322,7 @@ const char* run_streamed(const Schedule& schedule, const Kernels& kernels, bool 
   }
   Tiling tiling;
   const bool tiles = !in_order && tiling.build(schedule);
-  // With larger caches, or registers of a line, tiles are as good, and so is much of what is in order.
-  const bool boxes =
-      kernels.line_registers() || tuning().has_large_cache() ? !in_order && !tiles : true;
+  const bool boxes = boxes_are_fast(kernels) || (!in_order && !tiles);
   if (boxes && suits_boxes(schedule) && run_boxed(schedule, kernels, buffers, dry)) {
     return "streamed in boxes";
   }

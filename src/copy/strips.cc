@@ -279,8 +279,7 @@ bool suits_boxes_of_rows(const Schedule& s, const Kernels& kernels, const Folded
   constexpr int64_t kLong = 1024;
   constexpr int64_t kFew = 8;
   const int64_t row = planes.columns.n() * s.item;
-  if (kernels.line_registers() || tuning().has_large_cache()) return false;
-  if (row <= kLine || row > kLong) return false;
+  if (!boxes_are_fast(kernels) || s.log_item < 0 || row <= kLine || row > kLong) return false;
   const int64_t next = neighbouring_row(planes, row);
   if (row < kShort && next > kFew) return true;
   return !gathers && s.item != 4 && next > 0;
@@ -315,7 +314,7 @@ const char* run_strips(const Schedule& s, const Kernels& kernels, const Buffers&
   const bool line_by_line = suits_line_by_line(s, kernels, planes, ahead);
   const bool gathers = !line_by_line && suits_gathering(s, kernels, planes);
   if (!line_by_line && suits_boxes_of_rows(s, kernels, planes, gathers) &&
-      run_boxed(s, kernels, buffers, dry)) {
+      run_boxed(s, kernels, buffers, dry, 2 * planes.columns.n() * s.item)) {
     return "streamed in boxes";
   }
   if (gathers) {
