@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "src/copy/boxed.h"
 #include "src/copy/lines.h"
 #include "src/copy/loops.h"
 #include "src/copy/tuning.h"
@@ -75,16 +76,21 @@ class Columns {
 };
 
 /// Whether rows are of a length that gains by it, and what they become is long. Whole lines are read as
-/// fast in the order of dst where second-level caches are larger than 512 KiB.
-bool suits(const Schedule& s) noexcept {
+/// fast in the order of dst where second-level caches are larger than 512 KiB, short rows that follow
+/// each other in few bytes faster in boxes.
+bool suits(const Schedule& s, const Kernels& kernels) noexcept {
   constexpr int64_t kShortest = 24;  // bytes
   constexpr int64_t kLongest = 448;
   constexpr int64_t kFewest = 4;  // columns
   constexpr int64_t kLongColumn = 1024;
+  constexpr int64_t kFewBytes = 2048;
   if (s.kind != PlaneKind::kRows || !s.transposes()) return false;
   if (s.item < kShortest || s.item > kLongest) return false;
   if (s.has_whole_lines() && tuning().has_large_cache()) return false;
   const CopyAxis& u = s.axes[s.u];
+  if (boxes_are_fast(kernels) && suits_boxes(s) && s.axes[s.v].extent * s.item <= kFewBytes) {
+    return false;
+  }
   return u.dst == s.item && u.extent * s.item >= kLongColumn && s.axes[s.v].extent >= kFewest;
 }
 
@@ -92,7 +98,7 @@ bool suits(const Schedule& s) noexcept {
 
 bool run_regrouped(const Schedule& s, const Kernels& kernels, const Buffers& buffers,
                    bool dry) noexcept {
-  if (!suits(s)) return false;
+  if (!suits(s, kernels)) return false;
   if (dry) return true;
   const CopyAxis& u = s.axes[s.u];
   const CopyAxis& v = s.axes[s.v];
