@@ -11,13 +11,12 @@
 namespace dlx {
 namespace {
 
-/// Some axes that take each other further, from the nearest one on: `next` is the step of an axis,
-/// `extent` how much of it a box has.
+/// What axes make together on one side, from the nearest one on.
 class Stretch {
  public:
   explicit Stretch(int64_t item, int64_t gap = 0) noexcept : bytes_(item), gap_(gap) {}
 
-  /// Takes an axis; false if it leaves too much out, or what was taken before is not whole.
+  /// Takes so much of an axis; false if its step leaves too much out, or the one before is not whole.
   bool add(const Schedule& s, int axis, int64_t step, int64_t extent) noexcept {
     if (!whole_ || step > bytes_ + gap_) return false;
     bytes_ += (extent - 1) * step;
@@ -70,7 +69,6 @@ class Boxes {
   }
 
  private:
-  static constexpr int64_t kMost = 160 << 10;      ///< bytes of a box
   static constexpr int64_t kMostRows = 256 << 10;  ///< of its rows with what lies between them
   static constexpr int64_t kLongest = 4096;        ///< bytes of a run that are enough
   static constexpr int64_t kShortestRun = 2 * kLine;
@@ -85,11 +83,11 @@ class Boxes {
         propose(dst, src, extent);
         if (bytes(extent) > most_) continue;
         grow(extent);
-        lay_out_rows(extent);
-        if (row_count_ * pitch_ > kMostRows || row_count_ > Tiling::kOffsets) continue;
         const double beginnings = 1. / static_cast<double>(run_bytes(extent)) +
                                   1. / static_cast<double>(stretch_bytes(extent));
         if (beginnings >= fewest) continue;
+        lay_out_rows(extent);
+        if (row_count_ * pitch_ > kMostRows || row_count_ > Tiling::kOffsets) continue;
         fewest = beginnings;
         std::copy(extent, extent + s_.ndim, tiling_.extent);
       }
