@@ -219,6 +219,9 @@ class Boxes {
   int64_t pitch_ = 0;  ///< from row to row
 };
 
+/// Rows or columns that the processor follows, or writes, side by side.
+constexpr int64_t kFewStreams = 16;
+
 /// Bytes of a plane, with all that is folded into it.
 int64_t plane_bytes(const Schedule& s) noexcept {
   int64_t bytes = s.item;
@@ -249,20 +252,19 @@ bool lie_alone(const Schedule& s, int64_t bytes) noexcept {
 /// Whether streams of src, few enough for the processor to follow them by itself, are put together, or
 /// taken apart to few of dst.
 bool is_few_streams(const Schedule& s) noexcept {
-  constexpr int64_t kFew = 16;
   constexpr int64_t kSome = 32;
   constexpr int64_t kLong = 4096;  // bytes
   const CopyAxis& v = s.axes[s.v];
   const int64_t row = v.extent * s.item;
   if (!s.folded() && s.axes[s.u].extent <= kSome && row >= kLong / 2) return true;
   const int next = s.ndim - 1 - s.u_count;
-  if (next < 0 || v.extent > kFew) return false;
+  if (next < 0 || v.extent > kFewStreams) return false;
   int64_t streams = 1;
   for (int k = next + 1; k < s.ndim; ++k) {
     if (std::llabs(s.axes[k].src) >= kLong) streams *= s.axes[k].extent;
   }
   const CopyAxis& along = s.axes[next];
-  return streams <= kFew && std::llabs(along.src) == row &&
+  return streams <= kFewStreams && std::llabs(along.src) == row &&
          along.extent * std::llabs(along.src) >= kLong;
 }
 
@@ -274,6 +276,7 @@ bool boxes_are_fast(const Kernels& kernels) noexcept {
 
 bool suits_boxes(const Schedule& s) noexcept {
   constexpr int64_t kShort = 512;  // bytes
+  constexpr int64_t kNarrowestGathered = 4;
   const auto alone = [&](int64_t row) { return row < kShort && lie_alone(s, row); };
   switch (s.kind) {
     case PlaneKind::kTranspose:
@@ -281,6 +284,8 @@ bool suits_boxes(const Schedule& s) noexcept {
     case PlaneKind::kSplit: return alone(s.axes[s.u].extent * std::llabs(s.axes[s.u].src));
     case PlaneKind::kJoin: return alone(s.axes[s.v].extent * s.item);
     case PlaneKind::kRows: return s.item < kLine && s.transposes();
+    case PlaneKind::kGather:
+      return s.item >= kNarrowestGathered && s.axes[s.v].extent > kFewStreams && s.transposes();
     default: return false;
   }
 }

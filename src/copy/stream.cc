@@ -309,6 +309,11 @@ const char* run_streamed(const Schedule& schedule, const Kernels& kernels, bool 
     if (!dry) stream_runs(schedule, kernels);
     return "runs streamed";
   }
+  constexpr const char* kInBoxes = "streamed in boxes";
+  if (schedule.kind == PlaneKind::kGather && boxes_are_fast(kernels) && suits_boxes(schedule) &&
+      run_boxed(schedule, kernels, buffers, dry)) {
+    return kInBoxes;
+  }
   if (is_relayed(schedule, true) && run_relayed(schedule, kernels, buffers, true, dry)) {
     return "by way of a buffer";
   }
@@ -324,7 +329,7 @@ const char* run_streamed(const Schedule& schedule, const Kernels& kernels, bool 
   const bool tiles = !in_order && tiling.build(schedule);
   const bool boxes = boxes_are_fast(kernels) || (!in_order && !tiles);
   if (boxes && suits_boxes(schedule) && run_boxed(schedule, kernels, buffers, dry)) {
-    return "streamed in boxes";
+    return kInBoxes;
   }
   if (!tiles) return nullptr;
   if (!dry) Pipeline(schedule, tiling, kernels, buffers).run();

@@ -483,6 +483,7 @@ void boxes_are_exact(void**) {
         check_layout({22, 35, 61}, {35 * 70, 70, 1}, {-1, 22, -22 * 35 - 3}, item, start);
         check_layout({11, 3, 40, 25}, compact({11, 3, 40, 25}), {1, 0, 11, 440}, item, start);
         check_layout({2, 2600, 10}, compact({2, 2600, 10}), {33, 66, 3}, item, start);
+        check_layout({45, 7, 130}, compact({45, 7, 130}), {3, 135 * 130, -140}, item, start);
         check_layout({3, 5, 355, 36, 3}, compact({3, 5, 355, 36, 3}), {180, 36, 1620, 1, 540}, item,
                      start);
         check_layout({12, 20, 26, 8, 3 * item}, compact({12, 20, 26, 8, 3 * item}),
