@@ -115,11 +115,13 @@ class Boxes {
   }
 
   /// Takes more along src as long as there is room for twice as much.
-  void grow(int64_t* extent) const noexcept {
-    for (int i = 0; i < s_.ndim && 2 * bytes(extent) <= most_; ++i) {
+  void grow(int64_t* extent) noexcept {
+    for (int i = 0; i < s_.ndim; ++i) {
+      lay_out_rows(extent);
+      const int64_t times = std::min(most_ / bytes(extent), kMostRows / (row_count_ * pitch_));
+      if (times < 2) return;
       const int k = tiling_.by_source[i];
-      if (s_.axes[k].src == 0) continue;
-      extent[k] = even_part(s_.axes[k].extent, extent[k] * (most_ / bytes(extent)));
+      if (s_.axes[k].src != 0) extent[k] = even_part(s_.axes[k].extent, extent[k] * times);
     }
   }
 
@@ -268,6 +270,14 @@ bool is_few_streams(const Schedule& s) noexcept {
          along.extent * std::llabs(along.src) >= kLong;
 }
 
+/// The same of rows of items with gaps between them that become so few columns, the more of them if
+/// rows follow each other.
+bool is_few_columns(const Schedule& s) noexcept {
+  const CopyAxis& v = s.axes[s.v];
+  const bool follow = std::llabs(s.axes[s.u].src) <= v.extent * std::llabs(v.src);
+  return v.extent <= (follow ? 2 : 1) * kFewStreams;
+}
+
 }  // namespace
 
 bool boxes_are_fast(const Kernels& kernels) noexcept {
@@ -285,7 +295,7 @@ bool suits_boxes(const Schedule& s) noexcept {
     case PlaneKind::kJoin: return alone(s.axes[s.v].extent * s.item);
     case PlaneKind::kRows: return s.item < kLine && s.transposes();
     case PlaneKind::kGather:
-      return s.item >= kNarrowestGathered && s.axes[s.v].extent > kFewStreams && s.transposes();
+      return s.item >= kNarrowestGathered && s.transposes() && !is_few_columns(s);
     default: return false;
   }
 }
