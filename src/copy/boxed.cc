@@ -5,6 +5,7 @@
 
 #include "src/copy/in_order.h"
 #include "src/copy/lines.h"
+#include "src/copy/side.h"
 #include "src/copy/tile_io.h"
 #include "src/copy/tuning.h"
 
@@ -31,11 +32,6 @@ class Stretch {
   int64_t gap_;
   bool whole_ = true;
 };
-
-/// A part of so many of an axis; parts are about as long as each other.
-int64_t even_part(int64_t extent, int64_t wanted) noexcept {
-  return wanted >= extent ? extent : divide_up(extent, divide_up(extent, wanted));
-}
 
 class Boxes {
  public:
@@ -86,7 +82,6 @@ class Boxes {
         const double beginnings = 1. / static_cast<double>(run_bytes(extent)) +
                                   1. / static_cast<double>(stretch_bytes(extent));
         if (beginnings >= fewest) continue;
-        lay_out_rows(extent);
         if (row_count_ * pitch_ > kMostRows || row_count_ > Tiling::kOffsets) continue;
         fewest = beginnings;
         std::copy(extent, extent + s_.ndim, tiling_.extent);
@@ -114,12 +109,12 @@ class Boxes {
     }
   }
 
-  /// Takes more along src as long as there is room for twice as much.
+  /// Takes more along src as long as there is room for twice as much, and lays out the rows.
   void grow(int64_t* extent) noexcept {
-    for (int i = 0; i < s_.ndim; ++i) {
+    for (int i = 0;; ++i) {
       lay_out_rows(extent);
       const int64_t times = std::min(most_ / bytes(extent), kMostRows / (row_count_ * pitch_));
-      if (times < 2) return;
+      if (times < 2 || i == s_.ndim) return;
       const int k = tiling_.by_source[i];
       if (s_.axes[k].src != 0) extent[k] = even_part(s_.axes[k].extent, extent[k] * times);
     }
@@ -186,14 +181,10 @@ class Boxes {
   void prepare(const int64_t* extent) noexcept {
     std::copy(extent, extent + s_.ndim, prepared_);
     lay_out_rows(extent);
-    int64_t* const row = buffers_.offsets()->row;
-    row[0] = 0;
-    int64_t count = 1;
+    Side rows(buffers_.offsets()->row, Tiling::kOffsets);
     for (int i = row_axes_; i < s_.ndim; ++i) {
       const int k = tiling_.by_source[i];
-      const int64_t all = count * extent[k];
-      for (int64_t r = count; r < all; ++r) row[r] = row[r - count] + std::llabs(s_.axes[k].src);
-      count = all;
+      rows.add({extent[k], 0, 0}, std::llabs(s_.axes[k].src));
     }
     CopyAxis axes[CopyPlan::kMaxAxes];
     const char* from = buffers_[0];
@@ -228,7 +219,7 @@ constexpr int64_t kFewStreams = 16;
 int64_t plane_bytes(const Schedule& s) noexcept {
   int64_t bytes = s.item;
   for (int k = 0; k < s.ndim; ++k) {
-    if (k >= s.ndim - s.u_count || s.along_v(k)) bytes *= s.axes[k].extent;
+    if (s.in_plane(k)) bytes *= s.axes[k].extent;
   }
   return bytes;
 }
@@ -243,10 +234,8 @@ bool is_small_matrix(const Schedule& s) noexcept {
 
 /// Whether so many bytes of src lie alone: with the next plane of dst, reading goes on elsewhere.
 bool lie_alone(const Schedule& s, int64_t bytes) noexcept {
-  constexpr int64_t kGap = 512;
   for (int k = s.ndim - 1; k >= 0; --k) {
-    if (k >= s.ndim - s.u_count || s.along_v(k)) continue;
-    return std::llabs(s.axes[k].src) > bytes + kGap;
+    if (!s.in_plane(k)) return are_apart(bytes, s.axes[k]);
   }
   return false;
 }
@@ -300,13 +289,13 @@ bool suits_boxes(const Schedule& s) noexcept {
   }
 }
 
-bool run_boxed(const Schedule& s, const Kernels& kernels, const Buffers& buffers, bool dry,
-               int64_t least) noexcept {
-  if (s.ndim < 2 || s.kind == PlaneKind::kCells || s.axes[s.ndim - 1].dst != s.item) return false;
+const char* run_boxed(const Schedule& s, const Kernels& kernels, const Buffers& buffers, bool dry,
+                      int64_t least) noexcept {
+  if (s.ndim < 2 || s.kind == PlaneKind::kCells || s.axes[s.ndim - 1].dst != s.item) return nullptr;
   Boxes boxes(s, kernels, buffers);
-  if (!boxes.build(least)) return false;
+  if (!boxes.build(least)) return nullptr;
   if (!dry) boxes.run();
-  return true;
+  return "streamed in boxes";
 }
 
 }  // namespace dlx

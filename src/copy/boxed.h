@@ -17,10 +17,10 @@ bool suits_boxes(const Schedule& schedule) noexcept;
 
 /// Copies a schedule box by box, whose rows are put together as they lie in src, arranged in a
 /// second-level cache, and written past the caches from there. So all of src is read in long stretches,
-/// whatever the axes. False if dst has no runs worth it, or src no stretches of at least that many bytes;
-/// `dry`: says only that.
-bool run_boxed(const Schedule& schedule, const Kernels& kernels, const Buffers& buffers, bool dry,
-               int64_t least_stretch = 0) noexcept;
+/// whatever the axes. Says so in words, or NULL if dst has no runs worth it, or src no stretches of at
+/// least that many bytes; `dry`: does no more than that.
+const char* run_boxed(const Schedule& schedule, const Kernels& kernels, const Buffers& buffers,
+                      bool dry, int64_t least_stretch = 0) noexcept;
 
 }  // namespace dlx
 

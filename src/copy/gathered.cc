@@ -56,21 +56,21 @@ class GatheredBlocks {
 
   /// How large parts of n are, all about the same: at most `most`, and multiples of `unit`, of which
   /// the first may begin inside one.
-  static int64_t even_part(int64_t n, int64_t most, int64_t unit) noexcept {
-    return std::min(most, divide_up(divide_up(n, divide_up(n, most)), unit) * unit + unit);
+  static int64_t even_units(int64_t n, int64_t most, int64_t unit) noexcept {
+    return std::min(most, divide_up(even_part(n, most), unit) * unit + unit);
   }
 
   /// An odd number of lines, with which rows crowd into no set of a cache.
   static int64_t pitch(int64_t row, int64_t item) noexcept {
     const int64_t longest = ((room(item) / fewest_rows(item) / kLine - 1) | 1) * kLine;
-    return (even_part(row, longest, kLine) / kLine | 1) * kLine;
+    return (even_units(row, longest, kLine) / kLine | 1) * kLine;
   }
 
   /// As many as there is room for, and as their columns have in the first-level cache.
   static int64_t most_rows(int64_t rows, int64_t pitch, int64_t item) noexcept {
     const int64_t line = kLine / item;
     const int64_t most = std::min<int64_t>(room(item) / pitch / line * line, item == 1 ? 512 : 256);
-    return even_part(rows, most, line);
+    return even_units(rows, most, line);
   }
 
   void run_columns(char* dst, const char* src, const int64_t* column, int64_t nv) const noexcept {

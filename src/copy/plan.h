@@ -10,6 +10,11 @@ namespace dlx {
 /// a / b for positive numbers, rounded up.
 inline int64_t divide_up(int64_t a, int64_t b) noexcept { return (a + b - 1) / b; }
 
+/// The length of parts of about `wanted`, at most, that are all nearly as long as each other.
+inline int64_t even_part(int64_t extent, int64_t wanted) noexcept {
+  return wanted >= extent ? extent : divide_up(extent, divide_up(extent, wanted));
+}
+
 /// One loop of a copy: how often, and how far either side moves each time.
 struct CopyAxis {
   int64_t extent;

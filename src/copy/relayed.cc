@@ -137,11 +137,6 @@ class Relay {
     kJoinLast,    ///< as in dst, with the innermost one outside
   };
 
-  /// About `wanted`, in parts that are nearly as long as each other.
-  static int64_t even(int64_t extent, int64_t wanted) noexcept {
-    return wanted >= extent ? extent : divide_up(extent, divide_up(extent, wanted));
-  }
-
   /// Long enough on either side, and no more than the buffer holds.
   bool choose_extents() noexcept {
     constexpr int64_t kRun = 512;  // bytes
@@ -150,7 +145,7 @@ class Relay {
     int64_t span = 0;
     for (int k = s_.ndim - 1; k >= 0 && span <= kRun / 2; --k) {
       const CopyAxis& axis = s_.axes[k];
-      extent_[k] = even(axis.extent, divide_up(kRun, axis.dst));
+      extent_[k] = even_part(axis.extent, divide_up(kRun, axis.dst));
       if (extent_[k] < axis.extent) break;
       span = axis.extent * axis.dst;
     }
@@ -159,7 +154,7 @@ class Relay {
       const CopyAxis& axis = s_.axes[by_source_[i]];
       const int64_t step = std::llabs(axis.src);
       int64_t& extent = extent_[by_source_[i]];
-      extent = std::max(extent, even(axis.extent, divide_up(kRun, step)));
+      extent = std::max(extent, even_part(axis.extent, divide_up(kRun, step)));
       span = std::max(span, extent * step);
     }
     while (bytes() > most || in_lines() > 2 * most) {
@@ -170,7 +165,7 @@ class Relay {
     for (int i = 0; i < near_ && 2 * bytes() <= most && in_lines() <= most; ++i) {
       int64_t& extent = extent_[by_source_[i]];
       const int64_t times = std::min(most / bytes(), 2 * most / in_lines());
-      extent = even(s_.axes[by_source_[i]].extent, extent * times);
+      extent = even_part(s_.axes[by_source_[i]].extent, extent * times);
     }
     return true;
   }

@@ -79,6 +79,7 @@ struct Schedule {
   int v_axes[CopyPlan::kMaxAxes] = {-1};
   bool folded() const noexcept { return u_count > 1 || v_count > 1; }
   bool along_v(int axis) const noexcept;
+  bool in_plane(int axis) const noexcept { return axis >= ndim - u_count || along_v(axis); }
 
   /// What caches hold anyway: loops go in the order of the other.
   enum Held { kNeither, kDst, kSrc } held = kNeither;

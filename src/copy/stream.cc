@@ -309,10 +309,9 @@ const char* run_streamed(const Schedule& schedule, const Kernels& kernels, bool 
     if (!dry) stream_runs(schedule, kernels);
     return "runs streamed";
   }
-  constexpr const char* kInBoxes = "streamed in boxes";
-  if (schedule.kind == PlaneKind::kGather && boxes_are_fast(kernels) && suits_boxes(schedule) &&
-      run_boxed(schedule, kernels, buffers, dry)) {
-    return kInBoxes;
+  const bool boxes_first = boxes_are_fast(kernels) && suits_boxes(schedule);
+  if (boxes_first && schedule.kind == PlaneKind::kGather) {
+    if (const char* how = run_boxed(schedule, kernels, buffers, dry)) return how;
   }
   if (is_relayed(schedule, true) && run_relayed(schedule, kernels, buffers, true, dry)) {
     return "by way of a buffer";
@@ -325,13 +324,15 @@ const char* run_streamed(const Schedule& schedule, const Kernels& kernels, bool 
   if (!in_order) {
     if (const char* how = run_strips(schedule, kernels, buffers, dry)) return how;
   }
-  Tiling tiling;
-  const bool tiles = !in_order && tiling.build(schedule);
-  const bool boxes = boxes_are_fast(kernels) || (!in_order && !tiles);
-  if (boxes && suits_boxes(schedule) && run_boxed(schedule, kernels, buffers, dry)) {
-    return kInBoxes;
+  if (boxes_first && schedule.kind != PlaneKind::kGather) {
+    if (const char* how = run_boxed(schedule, kernels, buffers, dry)) return how;
   }
-  if (!tiles) return nullptr;
+  if (in_order) return nullptr;
+  Tiling tiling;
+  if (!tiling.build(schedule)) {
+    return !boxes_first && suits_boxes(schedule) ? run_boxed(schedule, kernels, buffers, dry)
+                                                 : nullptr;
+  }
   if (!dry) Pipeline(schedule, tiling, kernels, buffers).run();
   return "streamed in tiles";
 }

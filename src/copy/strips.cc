@@ -263,9 +263,8 @@ bool suits_gathering(const Schedule& s, const Kernels& kernels,
 
 /// The first row that lies right behind or before the first one in src; 0: none does.
 int64_t neighbouring_row(const FoldedPlanes& planes, int64_t row) noexcept {
-  constexpr int64_t kGap = 512;
   for (int64_t i = 1; i < planes.rows.n(); ++i) {
-    if (std::llabs(planes.rows.offset()[i]) <= row + kGap) return i;
+    if (!are_apart(row, {0, 0, planes.rows.offset()[i]})) return i;
   }
   return 0;
 }
@@ -313,9 +312,9 @@ const char* run_strips(const Schedule& s, const Kernels& kernels, const Buffers&
   const bool ahead = fit(planes.rows, kAhead, most_ways);
   const bool line_by_line = suits_line_by_line(s, kernels, planes, ahead);
   const bool gathers = !line_by_line && suits_gathering(s, kernels, planes);
-  if (!line_by_line && suits_boxes_of_rows(s, kernels, planes, gathers) &&
-      run_boxed(s, kernels, buffers, dry, 2 * planes.columns.n() * s.item)) {
-    return "streamed in boxes";
+  if (!line_by_line && suits_boxes_of_rows(s, kernels, planes, gathers)) {
+    const int64_t two_rows = 2 * planes.columns.n() * s.item;
+    if (const char* how = run_boxed(s, kernels, buffers, dry, two_rows)) return how;
   }
   if (gathers) {
     if (!dry) run_gathered(s, kernels, buffers);

@@ -14,7 +14,7 @@ constexpr int64_t kWorthStreaming = 2 * kLine;  // bytes of a run
 /// A tile length of about `wanted` that leaves no sliver at the end of the axis, in whole lines.
 int64_t even_length(int64_t extent, int64_t wanted, int64_t item) noexcept {
   if (wanted >= extent) return extent;
-  const int64_t even = divide_up(extent, divide_up(extent, wanted));
+  const int64_t even = even_part(extent, wanted);
   const int64_t granule = kLine % item == 0 ? kLine / item : 1;
   return std::min(extent, divide_up(even, granule) * granule);
 }
@@ -23,7 +23,7 @@ int64_t even_length(int64_t extent, int64_t wanted, int64_t item) noexcept {
 /// else into whole registers.
 int64_t even_piece(int64_t extent, int64_t limit, int64_t item) noexcept {
   if (extent <= limit) return extent;
-  const int64_t even = divide_up(extent, divide_up(extent, limit));
+  const int64_t even = even_part(extent, limit);
   const int64_t granule =
       std::max<int64_t>(1, (extent * item % kLine == 0 ? kLine : kLine / 4) / item);
   return std::min(limit, divide_up(even, granule) * granule);
