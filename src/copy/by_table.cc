@@ -9,9 +9,10 @@
 namespace dlx {
 namespace {
 
-constexpr int64_t kSmallPlane = 16;     // items that no kernel arranges together
-constexpr int64_t kSmallByItems = 128;  // the same where kernels take one by one
-constexpr int64_t kLongRow = 32;        // items that a kernel gathers in less time
+constexpr int64_t kSmallPlane = 16;      // items that no kernel arranges together
+constexpr int64_t kSmallByItems = 64;    // the same where kernels take one by one,
+constexpr int64_t kSmallStreamed = 128;  // and where each waits for memory
+constexpr int64_t kLongRow = 32;         // items that a kernel gathers in less time
 constexpr int64_t kMostMoves = 256;
 
 /// How far one item lies from the first, on either side.
@@ -89,7 +90,7 @@ using Follow = void(char* dst, const char* src, const Move* moves, int64_t count
 bool run_by_table(const Schedule& s, bool streamed) noexcept {
   static constexpr Follow* kFollow[] = {follow<1>, follow<2>, follow<4>, follow<8>, follow<16>};
   if (s.log_item < 0 || s.ndim < 3 || s.kind == PlaneKind::kCells || s.fills()) return false;
-  const int64_t small = s.by_items() ? kSmallByItems : kSmallPlane;
+  const int64_t small = s.by_items() ? (streamed ? kSmallStreamed : kSmallByItems) : kSmallPlane;
   if (s.kind == PlaneKind::kGather && s.axes[s.u].extent >= kLongRow) return false;
   if (s.axes[s.u].extent * s.axes[s.v].extent >= small) return false;
 

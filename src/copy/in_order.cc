@@ -68,18 +68,18 @@ bool run_across(const Schedule& s, const Kernels& kernels) noexcept {
 
 /// Plane after plane, straight from src to dst.
 void run_direct(const Schedule& s, const Kernels& kernels) noexcept {
-  const CopyAxis& u = s.u >= 0 ? s.axes[s.u] : kNoAxis;
-  const CopyAxis& v = s.v >= 0 ? s.axes[s.v] : kNoAxis;
-  Plane plane = {s.dst, u.dst, v.dst, s.src, u.src, v.src, u.extent, v.extent};
+  Plane plane = plane_of(s);
   if (s.ndim <= 2) return copy_plane(s, kernels, plane);
   Loops loops;
   loops.add_others(s, [&](int axis) { return axis == s.u || axis == s.v; });
-  if (s.by_items() || s.kind == PlaneKind::kRows) {
+  const bool splits_apart =
+      s.kind == PlaneKind::kSplit && kernels.split[s.log_item][s.log_group] == nullptr;
+  if (s.by_items() || s.kind == PlaneKind::kRows || splits_apart) {
     const ItemPlanes planes(s, kernels, plane);
     copy_each(planes, loops, s);
     return;
   }
-  if (s.kind != PlaneKind::kTranspose || v.src < 0 || !is_transposed_directly(s, plane)) {
+  if (s.kind != PlaneKind::kTranspose || plane.sv < 0 || !is_transposed_directly(s, plane)) {
     loops.each(s.dst, s.src, [&](char* dst, const char* src) {
       plane.dst = dst;
       plane.src = src;
@@ -89,9 +89,9 @@ void run_direct(const Schedule& s, const Kernels& kernels) noexcept {
   }
   // Planes may be a few registers large: nothing between the loops and the kernel.
   Kernels::Transpose* const transpose =
-      transposition(kernels, s.log_item, v.dst, u.src, u.extent, v.extent);
+      transposition(kernels, s.log_item, plane.dv, plane.su, plane.nu, plane.nv);
   loops.each(s.dst, s.src, [&](char* dst, const char* src) {
-    transpose(dst, v.dst, src, u.src, u.extent, v.extent);
+    transpose(dst, plane.dv, src, plane.su, plane.nu, plane.nv);
   });
 }
 
@@ -117,8 +117,9 @@ void run_cached(const Schedule& s, const Kernels& kernels, bool fetch) noexcept 
   if (run_folded(s, kernels)) return;
   // From memory, items that have a line each are best asked for beside the ones before.
   const bool table_first = fetch && s.ndim > 0 && std::llabs(s.axes[s.u].src) >= kLine;
-  if (table_first ? run_by_table(s, fetch) || run_across(s, kernels)
-                  : run_across(s, kernels) || run_by_table(s, fetch)) {
+  const bool arranged = s.by_items() && ItemPlanes::arranges(kernels, s.item, plane_of(s));
+  if (!arranged && (table_first ? run_by_table(s, fetch) || run_across(s, kernels)
+                                : run_across(s, kernels) || run_by_table(s, fetch))) {
     return;
   }
   run_direct(s, kernels);

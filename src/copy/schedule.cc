@@ -321,6 +321,12 @@ int64_t rows_cached(int64_t step) noexcept {
   return 4 * std::max<int64_t>(kPage / apart, 1);
 }
 
+Plane plane_of(const Schedule& s) noexcept {
+  const CopyAxis& u = s.u >= 0 ? s.axes[s.u] : kNoAxis;
+  const CopyAxis& v = s.v >= 0 ? s.axes[s.v] : kNoAxis;
+  return {s.dst, u.dst, v.dst, s.src, u.src, v.src, u.extent, v.extent};
+}
+
 Plane ascending_v(Plane p) noexcept {
   if (p.sv < 0) {
     p.src += (p.nv - 1) * p.sv;
@@ -375,6 +381,28 @@ bool ItemPlanes::asks_for_rows(const Schedule& schedule) noexcept {
   return schedule.past_caches && !tuning().has_larger_cache();
 }
 
+bool ItemPlanes::arranges(const Kernels& kernels, int64_t item, const Plane& shape) noexcept {
+  constexpr int64_t kFurthest = 7;   // items from column to column
+  constexpr int64_t kRegister = 16;  // bytes
+  constexpr int64_t kShortest = 4;
+  // A block costs as much as to move so many bytes of single items.
+  constexpr int64_t kWholeBlock = 60;
+  constexpr int64_t kNarrowBlock = 40;
+  const int log_item = log2_of_item(item);
+  if (log_item < 0 || log_item > 2 || kernels.transpose_every[log_item] == nullptr) return false;
+  const int64_t step = std::llabs(shape.sv);
+  if (shape.du != item || shape.nu * item < kRegister || shape.nv < 2) return false;
+  if (step == 0 || step % item != 0 || step > kFurthest * item || step >= std::llabs(shape.su)) {
+    return false;
+  }
+  int64_t load = kRegister;
+  while (load > (shape.nv - 1) * step + item) load /= 2;
+  if (load < kShortest || load <= step) return false;
+  const int64_t columns = (load - item) / step + 1;
+  const int64_t blocks = divide_up(shape.nv, columns) * divide_up(shape.nu * item, 2 * kRegister);
+  return shape.nu * shape.nv * item >= blocks * (load == kRegister ? kWholeBlock : kNarrowBlock);
+}
+
 ItemPlanes::ItemPlanes(const Schedule& schedule, const Kernels& kernels, const Plane& shape,
                        bool asks) noexcept
     : kernels_(kernels),
@@ -387,6 +415,13 @@ ItemPlanes::ItemPlanes(const Schedule& schedule, const Kernels& kernels, const P
   Plane& p = shape_;
   fills_ = log_item_ >= 0 && p.su == 0 && p.du == item_ && p.nu * item_ >= 16;
   if (fills_) return;
+  if (arranges(kernels, item_, p)) {
+    p = ascending_v(p);
+    lowest_dst_ = p.dst - shape.dst;
+    lowest_src_ = p.src - shape.src;
+    every_ = p.sv / item_;
+    return;
+  }
   const bool backwards = p.su == -item_ && p.du == item_ && p.nu * item_ >= 16;
   few_ = log_item_ >= 0 && p.nu >= 2 && (p.nu <= kFew || backwards) && p.nv > 1;
   if (few_) {
@@ -495,6 +530,11 @@ void ItemPlanes::copy(char* to, const char* from) const noexcept {
     kernels_.fill_rows(to, p.dv, from, p.sv, item_, p.nu, p.nv);
     return;
   }
+  if (every_ > 0) {
+    kernels_.transpose_every[log_item_](to + lowest_dst_, p.dv, from + lowest_src_, p.su, every_,
+                                        p.nu, p.nv);
+    return;
+  }
   if (few_) {
     const auto spread = kernels_.spread_short[log_item_];
     const int64_t most = read_.apart ? read_.ahead : p.nv;
@@ -558,7 +598,9 @@ void copy_plane(const Schedule& schedule, const Kernels& kernels, const Plane& p
   }
   switch (kind) {
     case PlaneKind::kTranspose: return transpose_plane(schedule, kernels, ascending_v(plane));
-    case PlaneKind::kSplit: return split_plane(schedule, kernels, ascending_v(plane));
+    case PlaneKind::kSplit:
+      if (kernels.split[k][schedule.log_group] == nullptr) break;
+      return split_plane(schedule, kernels, ascending_v(plane));
     case PlaneKind::kJoin:
       if (plane.dv != plane.nu * schedule.item) return join_apart(schedule, kernels, plane);
       return kernels.join[k][schedule.log_group](plane.dst, plane.dv, plane.src, plane.su, plane.nu,

@@ -111,6 +111,9 @@ struct Plane {
   int64_t nv;
 };
 
+/// The first one.
+Plane plane_of(const Schedule& schedule) noexcept;
+
 /// The same plane with source along v in ascending order, whatever its sign.
 Plane ascending_v(Plane plane) noexcept;
 
@@ -129,6 +132,10 @@ class ItemPlanes {
              bool asks) noexcept;
   ItemPlanes(const Schedule& schedule, const Kernels& kernels, const Plane& shape) noexcept
       : ItemPlanes(schedule, kernels, shape, asks_for_rows(schedule)) {}
+
+  /// Whether such planes, of items of so many bytes, are transposed in registers: those of few
+  /// columns, and of columns with gaps between them.
+  static bool arranges(const Kernels& kernels, int64_t item, const Plane& shape) noexcept;
 
   /// One of them, from its first item on.
   void copy(char* to, const char* from) const noexcept;
@@ -173,9 +180,12 @@ class ItemPlanes {
   const Kernels& kernels_;
   int64_t item_;
   int log_item_;
-  Plane shape_;                 ///< the longer loop along u
-  int64_t at_once_;             ///< items along u
-  bool fills_;                  ///< rows of one and the same item
+  Plane shape_;             ///< the longer loop along u
+  int64_t at_once_;         ///< items along u
+  bool fills_;              ///< rows of one and the same item
+  int64_t every_ = 0;       ///< how many items of src a column is apart, in registers; else 0
+  int64_t lowest_dst_ = 0;  ///< bytes from the first column to the one that is lowest in src
+  int64_t lowest_src_ = 0;
   bool few_ = false;            ///< along u, or backwards: in a kernel for rows of those
   int64_t rows_of_a_line_ = 0;  ///< of src, where its streams are asked for; else 0
   Rows written_;

@@ -494,6 +494,32 @@ void boxes_are_exact(void**) {
   dlx::tuning() = before;
 }
 
+// Columns of src with gaps between them, and rows of few columns: as many at a time as a load holds,
+// with what is left over on either axis, in either direction.
+void columns_with_gaps_are_exact(void**) {
+  const dlx::Tuning before = dlx::tuning();
+  for (const int64_t threshold : {int64_t{0}, INT64_MAX}) {
+    dlx::tuning().stream_bytes = threshold;
+    for (const int64_t item : {1, 2, 4}) {
+      for (const int64_t every : {1, 2, 3, 4, 7, 8}) {
+        for (const int64_t nv : {2, 3, 4, 5, 7, 8, 15, 33}) {
+          for (const int64_t nu : {4, 15, 16, 17, 31, 33, 70}) {
+            const int64_t su = every * nv + 5;
+            check_layout({nv, nu}, compact({nv, nu}), {every, su}, item);
+            check_layout({nv, nu}, compact({nv, nu}), {-every, su}, item, item);
+            check_layout({nv, nu}, {nu + 3, 1}, {every, -su}, item);
+            check_layout({3, nv, 2, nu}, compact({3, nv, 2, nu}), {2 * nu * su, -every, su, 2 * su},
+                         item, 2 * item);
+          }
+        }
+      }
+      check_layout({300, 200}, {1024 / item, 1}, {2, 4096 / item}, item);
+      check_layout({3, 40}, compact({3, 40}), {1, 5000}, item);
+    }
+  }
+  dlx::tuning() = before;
+}
+
 // Few short rows in a plane, many planes: in long loops along another axis, in whole parts of it and
 // in what is left over, whichever axis comes again; and rows of 16 to 256 bytes wherever they begin.
 void planes_of_few_rows_are_exact(void**) {
@@ -816,6 +842,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(small_planes_are_exact),
       cmocka_unit_test(blocks_of_rows_are_exact),
       cmocka_unit_test(boxes_are_exact),
+      cmocka_unit_test(columns_with_gaps_are_exact),
       cmocka_unit_test(planes_of_few_rows_are_exact),
       cmocka_unit_test(regrouped_rows_are_exact),
       cmocka_unit_test(rows_read_side_by_side_are_exact),
