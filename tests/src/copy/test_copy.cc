@@ -79,10 +79,11 @@ void rearrangements_in_place_are_exact(void**) {
   for (size_t i = 0; i < line.size(); ++i) assert_int_equal(line[i], before[line.size() - 1 - i]);
 }
 
-// Rows next to pages that may not be touched: no read and no write beyond the elements.
+// Rows next to pages that may not be touched, of bytes side by side and with gaps between them: no read
+// and no write beyond the elements.
 void pages_without_elements_are_not_touched(void**) {
   const size_t page = 4096;
-  const size_t pages = 8;
+  const size_t pages = 20;
   char* const map = static_cast<char*>(
       mmap(nullptr, (2 * pages + 1) * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   assert_true(map != MAP_FAILED);
@@ -90,28 +91,32 @@ void pages_without_elements_are_not_touched(void**) {
     assert_int_equal(mprotect(map + (2 * k + 1) * page, page, PROT_READ | PROT_WRITE), 0);
   }
   std::vector<uint8_t> dst(pages * 40);
-  for (const int64_t width : {1, 2, 3, 5, 7, 13, 16, 31, 40}) {
-    for (const bool at_end : {false, true}) {
-      for (const bool transposed : {false, true}) {
-        char* const first = map + page + (at_end ? page - static_cast<size_t>(width) : 0);
-        const int64_t step = 2 * static_cast<int64_t>(page);
-        const int64_t rows = static_cast<int64_t>(pages);
-        for (int64_t r = 0; r < rows; ++r)
-          std::memset(first + r * step, static_cast<int>(r + 1), width);
-        const DLDataType dtype = {kDLUInt, 8, 1};
-        const Described rows_of(first, {rows, width}, {step, 1}, dtype);
-        const Described columns_of(first, {width, rows}, {1, step}, dtype);
-        const Described& from = transposed ? columns_of : rows_of;
-        const Described to(dst.data(), from.shape, {}, dtype);
+  const auto copy_rows = [&](int64_t width, int64_t every, bool at_end, bool transposed) {
+    const auto bytes = static_cast<size_t>((width - 1) * every + 1);
+    char* const first = map + page + (at_end ? page - bytes : 0);
+    const int64_t step = 2 * static_cast<int64_t>(page);
+    const int64_t rows = static_cast<int64_t>(pages);
+    for (int64_t r = 0; r < rows; ++r)
+      std::memset(first + r * step, static_cast<int>(r + 1), bytes);
+    const DLDataType dtype = {kDLUInt, 8, 1};
+    const Described rows_of(first, {rows, width}, {step, every}, dtype);
+    const Described columns_of(first, {width, rows}, {every, step}, dtype);
+    const Described& from = transposed ? columns_of : rows_of;
+    const Described to(dst.data(), from.shape, {}, dtype);
 
-        dlx::copy_tensor(to.tensor, false, from.tensor, false);
+    dlx::copy_tensor(to.tensor, false, from.tensor, false);
 
-        for (int64_t r = 0; r < rows; ++r) {
-          for (int64_t c = 0; c < width; ++c) {
-            const int64_t at = transposed ? c * rows + r : r * width + c;
-            assert_int_equal(dst[static_cast<size_t>(at)], r + 1);
-          }
-        }
+    for (int64_t r = 0; r < rows; ++r) {
+      for (int64_t c = 0; c < width; ++c) {
+        const int64_t at = transposed ? c * rows + r : r * width + c;
+        assert_int_equal(dst[static_cast<size_t>(at)], r + 1);
+      }
+    }
+  };
+  for (const int64_t width : {1, 2, 3, 5, 7, 9, 13, 16, 31, 40}) {
+    for (const int64_t every : {1, 2, 3, 6}) {
+      for (const bool at_end : {false, true}) {
+        for (const bool transposed : {false, true}) copy_rows(width, every, at_end, transposed);
       }
     }
   }
