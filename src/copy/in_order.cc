@@ -87,9 +87,7 @@ void run_direct(const Schedule& s, const Kernels& kernels) noexcept {
   if (s.ndim <= 2) return copy_plane(s, kernels, plane);
   Loops loops;
   loops.add_others(s, [&](int axis) { return axis == s.u || axis == s.v; });
-  const bool splits_apart =
-      s.kind == PlaneKind::kSplit && kernels.split[s.log_item][s.log_group] == nullptr;
-  if (s.by_items() || s.kind == PlaneKind::kRows || splits_apart) {
+  if (s.kind == PlaneKind::kRows || moves_items(s, kernels)) {
     const ItemPlanes planes(s, kernels, plane);
     copy_each(planes, loops, s);
     return;
@@ -135,9 +133,10 @@ void run_cached(const Schedule& s, const Kernels& kernels, bool fetch) noexcept 
   if (run_folded(s, kernels)) return;
   // From memory, items that have a line each are best asked for beside the ones before.
   const bool table_first = fetch && s.ndim > 0 && std::llabs(s.axes[s.u].src) >= kLine;
-  const bool arranged = s.by_items() && ItemPlanes::arranges(kernels, s.item, plane_of(s));
-  if (!arranged && (table_first ? run_by_table(s, fetch) || run_across(s, kernels)
-                                : run_across(s, kernels) || run_by_table(s, fetch))) {
+  const bool moves = moves_items(s, kernels);
+  const bool arranged = moves && ItemPlanes::arranges(kernels, s.item, plane_of(s));
+  if (!arranged && (table_first ? run_by_table(s, moves, fetch) || run_across(s, kernels)
+                                : run_across(s, kernels) || run_by_table(s, moves, fetch))) {
     return;
   }
   run_direct(s, kernels);

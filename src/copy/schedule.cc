@@ -315,6 +315,11 @@ const char* Schedule::end_of_source() const noexcept {
   return src + highest;
 }
 
+bool moves_items(const Schedule& s, const Kernels& kernels) noexcept {
+  if (s.kind == PlaneKind::kSplit) return kernels.split[s.log_item][s.log_group] == nullptr;
+  return s.by_items();
+}
+
 int64_t rows_cached(int64_t step) noexcept {
   constexpr int64_t kPage = 64 * kLine;
   const int64_t apart = std::max(step & -step, kLine);  // between the sets that they share
@@ -400,7 +405,8 @@ bool ItemPlanes::arranges(const Kernels& kernels, int64_t item, const Plane& sha
   if (load < kShortest || load <= step) return false;
   const int64_t columns = (load - item) / step + 1;
   const int64_t blocks = divide_up(shape.nv, columns) * divide_up(shape.nu * item, 2 * kRegister);
-  return shape.nu * shape.nv * item >= blocks * (load == kRegister ? kWholeBlock : kNarrowBlock);
+  const int64_t block = load == kRegister ? kWholeBlock : kNarrowBlock;
+  return shape.nu * shape.nv * item > blocks * block;
 }
 
 ItemPlanes::ItemPlanes(const Schedule& schedule, const Kernels& kernels, const Plane& shape,
@@ -446,11 +452,17 @@ ItemPlanes::ItemPlanes(const Schedule& schedule, const Kernels& kernels, const P
   const bool streams =
       shared && dense && p.nv <= streams_cached && p.nu * std::llabs(p.su) >= tuning().stream_bytes;
   if (streams) along_v = true;
-  if ((along_v ? p.nv : p.nu) < few) along_v = p.nv > p.nu;
+  const bool in_kernels = along_v && log_item_ >= 0 && p.nv >= 2 && p.nv <= kFew;
+  if (!in_kernels && (along_v ? p.nv : p.nu) < few) along_v = p.nv > p.nu;
   if (along_v) {
     std::swap(p.nu, p.nv);
     std::swap(p.du, p.dv);
     std::swap(p.su, p.sv);
+  }
+  if (in_kernels) {
+    few_ = true;
+    if (asks) read_ = rows_of(p.su, p.sv, kReadAhead);
+    return;
   }
   at_once_ = shared && !along_v && cached >= kWorthIt ? cached : p.nu;
   constexpr int64_t kFollowed = 16;  // streams of src, by the processor itself
@@ -599,7 +611,7 @@ void copy_plane(const Schedule& schedule, const Kernels& kernels, const Plane& p
   switch (kind) {
     case PlaneKind::kTranspose: return transpose_plane(schedule, kernels, ascending_v(plane));
     case PlaneKind::kSplit:
-      if (kernels.split[k][schedule.log_group] == nullptr) break;
+      if (moves_items(schedule, kernels)) break;
       return split_plane(schedule, kernels, ascending_v(plane));
     case PlaneKind::kJoin:
       if (plane.dv != plane.nu * schedule.item) return join_apart(schedule, kernels, plane);

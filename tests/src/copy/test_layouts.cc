@@ -516,6 +516,12 @@ void columns_with_gaps_are_exact(void**) {
       check_layout({300, 200}, {1024 / item, 1}, {2, 4096 / item}, item);
       check_layout({3, 40}, compact({3, 40}), {1, 5000}, item);
     }
+    for (const int64_t item : {1, 2, 4, 8, 16}) {  // whose rows collide in the cache
+      for (const int64_t nv : {2, 3, 5, 8, 9}) {
+        check_layout({nv, 3, 70}, compact({nv, 3, 70}), {3, 8, 2048 / item}, item);
+        check_layout({nv, 3, 70}, compact({nv, 3, 70}), {-3, 8, -2048 / item}, item, item);
+      }
+    }
   }
   dlx::tuning() = before;
 }
