@@ -452,8 +452,14 @@ ItemPlanes::ItemPlanes(const Schedule& schedule, const Kernels& kernels, const P
   const bool streams =
       shared && dense && p.nv <= streams_cached && p.nu * std::llabs(p.su) >= tuning().stream_bytes;
   if (streams) along_v = true;
-  const bool in_kernels = along_v && log_item_ >= 0 && p.nv >= 2 && p.nv <= kFew;
-  if (!in_kernels && (along_v ? p.nv : p.nu) < few) along_v = p.nv > p.nu;
+  // Where rows of dst collide, too, a line goes to as many of them at a time as it holds items.
+  const bool crowded = shared && !along_v && kept < p.nu && 2 * sv <= kLine;
+  const bool in_kernels = log_item_ >= 0 && (crowded || (along_v && p.nv >= 2 && p.nv <= kFew));
+  if (in_kernels) {
+    along_v = true;
+  } else if ((along_v ? p.nv : p.nu) < few) {
+    along_v = p.nv > p.nu;
+  }
   if (along_v) {
     std::swap(p.nu, p.nv);
     std::swap(p.du, p.dv);
@@ -461,6 +467,7 @@ ItemPlanes::ItemPlanes(const Schedule& schedule, const Kernels& kernels, const P
   }
   if (in_kernels) {
     few_ = true;
+    at_once_ = crowded ? std::min({kLine / sv, kFew, p.nu, streams_cached}) : p.nu;
     if (asks) read_ = rows_of(p.su, p.sv, kReadAhead);
     return;
   }
@@ -550,14 +557,18 @@ void ItemPlanes::copy(char* to, const char* from) const noexcept {
   if (few_) {
     const auto spread = kernels_.spread_short[log_item_];
     const int64_t most = read_.apart ? read_.ahead : p.nv;
-    for (int64_t v = 0; v < p.nv; v += most) {
-      const int64_t rows = std::min(most, p.nv - v);
-      for (int64_t i = 0; v + 2 * most <= p.nv && i < rows; ++i) {
-        read_.ask_later(from + (v + i) * p.sv);
+    for (int64_t u = 0;; u = std::min(u + at_once_, p.nu - at_once_)) {
+      char* const dst = to + u * p.du;
+      const char* const src = from + u * p.su;
+      for (int64_t v = 0; v < p.nv; v += most) {
+        const int64_t rows = std::min(most, p.nv - v);
+        for (int64_t i = 0; v + 2 * most <= p.nv && i < rows; ++i) {
+          read_.ask_later(src + (v + i) * p.sv);
+        }
+        spread(dst + v * p.dv, p.du, p.dv, src + v * p.sv, p.su, p.sv, at_once_, rows);
       }
-      spread(to + v * p.dv, p.du, p.dv, from + v * p.sv, p.su, p.sv, p.nu, rows);
+      if (u + at_once_ >= p.nu) return;
     }
-    return;
   }
   const bool in_rows = log_item_ >= 0 && p.du == item_;
   const bool asks_ahead = written_.apart || read_.apart;

@@ -190,7 +190,7 @@ class ItemPlanes {
   int64_t every_ = 0;       ///< how many items of src a column is apart, in registers; else 0
   int64_t lowest_dst_ = 0;  ///< bytes from the first column to the one that is lowest in src
   int64_t lowest_src_ = 0;
-  bool few_ = false;            ///< along u, or backwards: in a kernel for rows of those
+  bool few_ = false;            ///< at once, or backwards: in a kernel for rows of those
   int64_t rows_of_a_line_ = 0;  ///< of src, where its streams are asked for; else 0
   Rows written_;
   Rows read_;

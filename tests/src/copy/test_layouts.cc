@@ -520,6 +520,7 @@ void columns_with_gaps_are_exact(void**) {
       for (const int64_t nv : {2, 3, 5, 8, 9}) {
         check_layout({nv, 3, 70}, compact({nv, 3, 70}), {3, 8, 2048 / item}, item);
         check_layout({nv, 3, 70}, compact({nv, 3, 70}), {-3, 8, -2048 / item}, item, item);
+        check_layout({nv, 130}, {4096 / item, 1}, {2, 4096 / item}, item);
       }
     }
   }
