@@ -206,7 +206,7 @@ struct Kernels {
 
   /// The same where nv * W < 16, taking 2^g cells of nv items at a time: [k][g]. `su` is positive
   /// and at most 4096; 2^g cells lie within 16 bytes. `pick` sorts their items into units of 2^g,
-  /// one for each v. Where the instruction set can permute bytes, NULL for g = 0: transpose_every.
+  /// one for each v. NULL for single bytes one by one where there is transpose_every.
   Regroup* split[3][4];
 
   /// The same where nu * W < 16, and 2^g cells of `dv` bytes lie within 16. What is in dst between
@@ -227,8 +227,8 @@ struct Kernels {
   void (*gather[5])(char* dst, int64_t dv, const char* src, int64_t su, int64_t sv, int64_t nu,
                     int64_t nv);
   /// dst[v * dv + u * W] = src[u * su + v * every * W], for nu of at least 16 / W, and rows of at least
-  /// 4 bytes, 8 for items of four. NULL where the instruction set cannot permute bytes.
-  void (*transpose_every[3])(char* dst, int64_t dv, const char* src, int64_t su, int64_t every,
+  /// 4 bytes. NULL where the instruction set cannot permute bytes.
+  void (*transpose_every[2])(char* dst, int64_t dv, const char* src, int64_t su, int64_t every,
                              int64_t nu, int64_t nv);
   /// dst[u * item + v * dv] = src[v * sv], for items of any power of two up to 16.
   void (*fill_rows)(char* dst, int64_t dv, const char* src, int64_t sv, int64_t item, int64_t nu,

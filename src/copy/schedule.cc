@@ -394,7 +394,7 @@ bool ItemPlanes::arranges(const Kernels& kernels, int64_t item, const Plane& sha
   constexpr int64_t kWholeBlock = 60;
   constexpr int64_t kNarrowBlock = 40;
   const int log_item = log2_of_item(item);
-  if (log_item < 0 || log_item > 2 || kernels.transpose_every[log_item] == nullptr) return false;
+  if (log_item < 0 || log_item > 1 || kernels.transpose_every[log_item] == nullptr) return false;
   const int64_t step = std::llabs(shape.sv);
   if (shape.du != item || shape.nu * item < kRegister || shape.nv < 2) return false;
   if (step == 0 || step % item != 0 || step > kFurthest * item || step >= std::llabs(shape.su)) {
@@ -453,7 +453,7 @@ ItemPlanes::ItemPlanes(const Schedule& schedule, const Kernels& kernels, const P
       shared && dense && p.nv <= streams_cached && p.nu * std::llabs(p.su) >= tuning().stream_bytes;
   if (streams) along_v = true;
   // Where rows of dst collide, too, a line goes to as many of them at a time as it holds items.
-  const bool crowded = shared && !along_v && kept < p.nu && 2 * sv <= kLine;
+  const bool crowded = shared && !along_v && cached < kWorthIt && kept < p.nu && 2 * sv <= kLine;
   const bool in_kernels = log_item_ >= 0 && (crowded || (along_v && p.nv >= 2 && p.nv <= kFew));
   if (in_kernels) {
     along_v = true;

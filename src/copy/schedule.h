@@ -95,8 +95,8 @@ struct Schedule {
   CopyAxis axes[CopyPlan::kMaxAxes];  ///< sorted by dst step, largest first
 };
 
-/// Whether planes are for ItemPlanes: items move one by one, or cells of a split do of which no two lie in
-/// one load.
+/// Whether planes are for ItemPlanes: items move one by one, or cells of bytes of which no two lie in one
+/// load are split.
 bool moves_items(const Schedule& schedule, const Kernels& kernels) noexcept;
 
 /// How many rows so far apart leave a line each in half of a first-level cache (64 sets of 8 on
