@@ -68,17 +68,18 @@ bool run_across(const Schedule& s, const Kernels& kernels) noexcept {
 
 /// Planes of short rows that are far apart: those of the next one are asked for beside this one, as
 /// many at a time.
-void transpose_and_ask(Kernels::Transpose* transpose, const Loops& loops, const Schedule& s,
+void transpose_and_ask(Kernels::Transpose* transpose, const Loops& loops, int64_t item,
                        const Plane& plane) noexcept {
-  const int64_t least = 16 / s.item;
+  const int64_t least = 16 / item;
   const int64_t part = std::max(least, even_part(plane.nu, 32));
-  loops.each_with_next(s.dst, s.src, [&](char* dst, const char* src, char*, const char* next) {
-    for (int64_t u = 0, n; u < plane.nu; u += n) {
-      n = plane.nu - u < part + least ? plane.nu - u : part;
-      for (int64_t i = u; i < u + n; ++i) __builtin_prefetch(next + i * plane.su);
-      transpose(dst + u * s.item, plane.dv, src + u * plane.su, plane.su, n, plane.nv);
-    }
-  });
+  loops.each_with_next(
+      plane.dst, plane.src, [&](char* dst, const char* src, char*, const char* next) {
+        for (int64_t u = 0, n; u < plane.nu; u += n) {
+          n = plane.nu - u < part + least ? plane.nu - u : part;
+          for (int64_t i = u; i < u + n; ++i) __builtin_prefetch(next + i * plane.su);
+          transpose(dst + u * item, plane.dv, src + u * plane.su, plane.su, n, plane.nv);
+        }
+      });
 }
 
 /// Plane after plane, straight from src to dst.
@@ -92,7 +93,7 @@ void run_direct(const Schedule& s, const Kernels& kernels) noexcept {
     copy_each(planes, loops, s);
     return;
   }
-  if (s.kind != PlaneKind::kTranspose || plane.sv < 0 || !is_transposed_directly(s, plane)) {
+  if (s.kind != PlaneKind::kTranspose || !is_transposed_directly(s, plane)) {
     loops.each(s.dst, s.src, [&](char* dst, const char* src) {
       plane.dst = dst;
       plane.src = src;
@@ -101,12 +102,13 @@ void run_direct(const Schedule& s, const Kernels& kernels) noexcept {
     return;
   }
   // Planes may be a few registers large: nothing between the loops and the kernel.
+  plane = ascending_v(plane);
   Kernels::Transpose* const transpose =
       transposition(kernels, s.log_item, plane.dv, plane.su, plane.nu, plane.nv);
   if (plane.nv * s.item <= kLine && std::llabs(plane.su) >= 2 * kLine) {
-    return transpose_and_ask(transpose, loops, s, plane);
+    return transpose_and_ask(transpose, loops, s.item, plane);
   }
-  loops.each(s.dst, s.src, [&](char* dst, const char* src) {
+  loops.each(plane.dst, plane.src, [&](char* dst, const char* src) {
     transpose(dst, plane.dv, src, plane.su, plane.nu, plane.nv);
   });
 }
