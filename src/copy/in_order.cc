@@ -74,11 +74,10 @@ void transpose_and_ask(Kernels::Transpose* transpose, const Loops& loops, int64_
   const int64_t part = std::max(least, even_part(plane.nu, 32));
   loops.each_with_next(
       plane.dst, plane.src, [&](char* dst, const char* src, char*, const char* next) {
-        for (int64_t u = 0, n; u < plane.nu; u += n) {
-          n = plane.nu - u < part + least ? plane.nu - u : part;
+        each_part(plane.nu, part, 0, least, [&](int64_t u, int64_t n) {
           for (int64_t i = u; i < u + n; ++i) __builtin_prefetch(next + i * plane.su);
           transpose(dst + u * item, plane.dv, src + u * plane.su, plane.su, n, plane.nv);
-        }
+        });
       });
 }
 

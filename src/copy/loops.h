@@ -1,6 +1,7 @@
 #ifndef DLX_SRC_COPY_LOOPS_H_
 #define DLX_SRC_COPY_LOOPS_H_
 
+#include <algorithm>
 #include <cstdint>
 
 #include "src/copy/plan.h"
@@ -11,6 +12,21 @@ namespace dlx {
 /// The axes of a schedule with the nearest neighbours first, on whichever side they are near: in
 /// such an order, cache lines of both sides are used again soon.
 void order_by_nearness(const Schedule& schedule, int* order) noexcept;
+
+/// Parts of an axis, each about `length` items and at least `least`. The second one begins `back`
+/// items before the first one ends, at a line; the last one may overlap the one before, too.
+template <class Run>
+void each_part(int64_t extent, int64_t length, int64_t back, int64_t least,
+               const Run& run) noexcept {
+  for (int64_t first = 0;;) {
+    const int64_t n = std::min(length, extent - first);
+    run(first, n);
+    first += n;
+    if (first == extent) return;
+    if (first == length) first -= back;
+    first = std::min(first, extent - least);
+  }
+}
 
 /// Nested loops over places in dst and src; none is one place.
 class Loops {

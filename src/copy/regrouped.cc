@@ -100,9 +100,7 @@ bool run_regrouped(const Schedule& s, const Kernels& kernels, const Buffers& buf
                    bool dry) noexcept {
   if (!suits(s, kernels)) return false;
   if (dry) return true;
-  const CopyAxis& u = s.axes[s.u];
-  const CopyAxis& v = s.axes[s.v];
-  const Plane first = ascending_v({s.dst, u.dst, v.dst, s.src, u.src, v.src, u.extent, v.extent});
+  const Plane first = ascending_v(plane_of(s));
   const Columns columns(s, first, kernels, buffers);
   Loops loops;
   loops.add_others(s, [&](int axis) { return axis == s.u || axis == s.v; });

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "src/copy/lines.h"
+#include "src/copy/loops.h"
 #include "src/copy/tuning.h"
 
 namespace dlx {
@@ -15,21 +16,6 @@ bool columns_collide(const Plane& p, int64_t item) noexcept {
   constexpr int64_t kMost = 32;
   const int64_t cached = rows_cached(p.dv);
   return p.nv >= 2 * cached && p.nu * item >= kLong && cached < std::min(kLine / item, kMost);
-}
-
-/// Parts of an axis, each about `length` items and at least `least`. The second one begins `back`
-/// items before the first one ends, at a line; the last one may overlap the one before, too.
-template <class Run>
-void each_part(int64_t extent, int64_t length, int64_t back, int64_t least,
-               const Run& run) noexcept {
-  for (int64_t first = 0;;) {
-    const int64_t n = std::min(length, extent - first);
-    run(first, n);
-    first += n;
-    if (first == extent) return;
-    if (first == length) first -= back;
-    first = std::min(first, extent - least);
-  }
 }
 
 /// Transposes block after block. `staged`: by way of a compact copy of its rows; `apart`: by way of its
