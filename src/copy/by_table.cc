@@ -5,6 +5,7 @@
 
 #include "src/copy/lines.h"
 #include "src/copy/loops.h"
+#include "src/copy/plane.h"
 
 namespace dlx {
 namespace {

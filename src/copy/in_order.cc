@@ -5,8 +5,10 @@
 
 #include "src/copy/by_table.h"
 #include "src/copy/folded.h"
+#include "src/copy/item_planes.h"
 #include "src/copy/lines.h"
 #include "src/copy/loops.h"
+#include "src/copy/plane.h"
 #include "src/copy/transposed.h"
 
 namespace dlx {

@@ -7,6 +7,7 @@
 #include "src/copy/line_gather.h"
 #include "src/copy/lines.h"
 #include "src/copy/loops.h"
+#include "src/copy/plane.h"
 
 namespace dlx {
 namespace {

@@ -8,6 +8,7 @@
 #include "src/copy/boxed.h"
 #include "src/copy/lines.h"
 #include "src/copy/loops.h"
+#include "src/copy/plane.h"
 #include "src/copy/tuning.h"
 
 namespace dlx {

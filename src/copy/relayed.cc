@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "src/copy/in_order.h"
+#include "src/copy/item_planes.h"
 #include "src/copy/lines.h"
 #include "src/copy/loops.h"
 #include "src/copy/tuning.h"

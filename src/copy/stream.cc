@@ -11,6 +11,7 @@
 #include "src/copy/loops.h"
 #include "src/copy/ordered.h"
 #include "src/copy/pattern.h"
+#include "src/copy/plane.h"
 #include "src/copy/regrouped.h"
 #include "src/copy/relayed.h"
 #include "src/copy/repeat.h"

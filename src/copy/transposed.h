@@ -1,6 +1,7 @@
 #ifndef DLX_SRC_COPY_TRANSPOSED_H_
 #define DLX_SRC_COPY_TRANSPOSED_H_
 
+#include "src/copy/plane.h"
 #include "src/copy/schedule.h"
 
 namespace dlx {
