@@ -118,7 +118,7 @@ DLX_API dlx_status dlx_set_allocator(int32_t device_type, const dlx_allocator *a
  * DLX_NUM_THREADS from the environment or else the cores that this process may run on.
  *
  * It is a limit: a copy of a few megabytes starts fewer, and none starts more than four for each
- * core that this process may run on.
+ * core that this process may run on. More than 1024 count as 1024.
  *
  * @return DLX_OK; DLX_ERROR_INVALID_ARGUMENT (`num_threads` < 0).
  */
@@ -141,6 +141,7 @@ typedef void (*dlx_parallel_for_fn)(int64_t count, dlx_parallel_task_fn task, vo
  *
  * @param parallel_for  kept until replaced; may be called from any thread that copies.
  * @param user_data  handed to `parallel_for`; must live as long.
+ * @return DLX_OK.
  */
 DLX_API dlx_status dlx_set_parallel_for(dlx_parallel_for_fn parallel_for, void *user_data);
 
@@ -158,7 +159,8 @@ enum {
 /**
  * Read a dtype's name: "bool", "int8" … "int64", "uint8" …, "float16" …, "bfloat16", "complex64",
  * "float8_e4m3fn" and the other FP8 kinds, "float6_e2m3fn", "float4_e2m1fn", "int4", "uint1",
- * "bcomplex32", "opaque64" …; "x4" at the end gives 4 lanes ("float32x4").
+ * "opaque64" …, and "bcomplex32", which no release of DLPack has yet (dlpack.h); "x4" at the end
+ * gives 4 lanes ("float32x4").
  *
  * @param name  borrowed.
  * @param out  the dtype.
@@ -172,7 +174,7 @@ DLX_API dlx_status dlx_dtype_parse(const char *name, DLDataType *out);
  * @param dtype  borrowed.
  * @param out  `capacity` bytes; DLX_NAME_SIZE always suffice.
  * @return DLX_OK; DLX_ERROR_INVALID_ARGUMENT (`capacity` too small); DLX_ERROR_UNSUPPORTED (not a
- *         dtype of DLPack 1.3: an unknown code, or bits that the code does not have).
+ *         dtype of dlpack.h: an unknown code, or bits that the code does not have).
  */
 DLX_API dlx_status dlx_dtype_name(const DLDataType *dtype, char *out, size_t capacity);
 
@@ -497,8 +499,8 @@ typedef struct dlx_copy_options {
 #define DLX_COPY_OPTIONS_INIT {sizeof(dlx_copy_options), 0, 0, 0, 0, 0, 0, NULL}
 
 /**
- * `tensor` itself (a new reference) if its elements are compact in the order asked for and its data
- * has the alignment asked for, else a compact, writable copy.
+ * `tensor` itself (a new reference) if its elements are compact in the order asked for, its data
+ * has the alignment asked for, and the mode is not DLX_COPY_ALWAYS; else a compact, writable copy.
  *
  * @return DLX_OK; DLX_ERROR_COPY_REFUSED (needed, and the mode is DLX_COPY_NEVER);
  *         DLX_ERROR_UNSUPPORTED (a device that dlx cannot copy on).
@@ -506,7 +508,12 @@ typedef struct dlx_copy_options {
 DLX_API dlx_status dlx_tensor_contiguous(dlx_tensor *tensor, const dlx_copy_options *options,
                                          dlx_tensor **out);
 
-/** A compact, writable copy on the same device. */
+/**
+ * A compact, writable copy on the same device.
+ *
+ * @return DLX_OK; DLX_ERROR_COPY_REFUSED (the mode is DLX_COPY_NEVER); DLX_ERROR_UNSUPPORTED (a
+ *         device that dlx cannot copy on).
+ */
 DLX_API dlx_status dlx_tensor_clone(dlx_tensor *tensor, const dlx_copy_options *options,
                                     dlx_tensor **out);
 
@@ -541,8 +548,13 @@ DLX_API dlx_status dlx_copy(const DLTensor *dst, const DLTensor *src,
 DLX_API dlx_status dlx_tensor_copy_from(dlx_tensor *dst, dlx_tensor *src,
                                         const dlx_copy_options *options);
 
-/** Describe in words how dlx_copy would go about it: a line for debugging, of no fixed form.
- * `out` has `capacity` bytes; the text is cut to fit. */
+/**
+ * Describe in words how dlx_copy would go about it: a line for debugging, of no fixed form.
+ * `out` has `capacity` bytes; the text is cut to fit.
+ *
+ * @return DLX_OK; DLX_ERROR_INVALID_ARGUMENT (as for dlx_copy; `capacity` is 0);
+ *         DLX_ERROR_UNSUPPORTED (memory that the CPU cannot reach).
+ */
 DLX_API dlx_status dlx_copy_plan_describe(const DLTensor *dst, const DLTensor *src, char *out,
                                           size_t capacity);
 
@@ -596,12 +608,14 @@ DLX_API dlx_status dlx_device_info(int32_t device_type, int32_t device_id,
                                    dlx_device_properties *out);
 
 /** Read a device's name: "cpu", "cuda", "cuda:1", "cuda_host", "rocm:0", "opencl", "vulkan",
- * "metal", "oneapi", "ext_dev" …, or "type:id" in numbers ("2:1"). Without an id it is 0. */
+ * "metal", "oneapi", "ext_dev" …, or "type:id" in numbers ("2:1"). Without an id it is 0. Another
+ * name is DLX_ERROR_INVALID_ARGUMENT; whether the device is there does not matter. */
 DLX_API dlx_status dlx_device_parse(const char *name, int32_t *out_device_type,
                                     int32_t *out_device_id);
 
 /** Write the name that dlx_device_parse reads: "cpu", "cuda:0". `out` has `capacity` bytes;
- * DLX_NAME_SIZE always suffice. */
+ * DLX_NAME_SIZE always suffice. Fewer than needed, a type below 1 or an id below 0 is
+ * DLX_ERROR_INVALID_ARGUMENT. */
 DLX_API dlx_status dlx_device_name(int32_t device_type, int32_t device_id, char *out,
                                    size_t capacity);
 
@@ -615,14 +629,19 @@ DLX_API dlx_status dlx_device_of_pointer(const void *pointer, int32_t *out_devic
  * because DLPack has no other number: pinned and managed memory. 0 for ordinary memory. */
 DLX_API dlx_status dlx_device_ordinal_of_pointer(const void *pointer, int32_t *out_ordinal);
 
-/** Wait until all work that dlx was given for a device is done. */
+/** Wait until all work that dlx was given for a device is done. DLX_ERROR_UNAVAILABLE where there is
+ * no such device, DLX_ERROR_DRIVER where the wait fails. */
 DLX_API dlx_status dlx_device_synchronize(int32_t device_type, int32_t device_id);
 
 /* ---- stream -----------------------------------------------------------------------------------
  * A stream is an int64_t with the array API's meaning. CUDA: 1 the legacy default stream, 2 the
  * per-thread default stream, otherwise a cudaStream_t/CUstream; 0 is refused as ambiguous. ROCm: 0 the
  * default stream, otherwise a hipStream_t; 1 and 2 are refused. -1 ("do not synchronise") is allowed
- * where data is handed over, not here. Other devices have no streams: DLX_ERROR_INVALID_ARGUMENT.
+ * where data is handed over, not here.
+ *
+ * Errors of all functions of this section: DLX_ERROR_INVALID_ARGUMENT (a device that has no streams,
+ * such as the CPU; a number that is no stream there), DLX_ERROR_UNAVAILABLE (no such device here),
+ * DLX_ERROR_DRIVER (a call of its driver failed), and DLX_ERROR_UNSUPPORTED as said under Captures.
  *
  * Order. What a tensor's storage is waiting for is remembered with the storage: whoever imports,
  * exports or copies it gets its streams ordered behind it by events; nothing ever waits

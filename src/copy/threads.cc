@@ -167,12 +167,11 @@ int32_t usable_threads() noexcept {
   return n < most ? n : most;
 }
 
-void set_parallel_for(dlx_parallel_for_fn fn, void* user_data) noexcept {
+void set_parallel_for(dlx_parallel_for_fn fn, void* user_data) {
   static std::mutex writers;
   const std::lock_guard<std::mutex> lock(writers);
   const Host* const before = g_host.load(std::memory_order_relaxed);
-  const Host* const host = new (std::nothrow) Host{fn, user_data, before};
-  if (host != nullptr) g_host.store(host, std::memory_order_release);
+  g_host.store(new Host{fn, user_data, before}, std::memory_order_release);
 }
 
 void parallel_for(int64_t count, dlx_parallel_task_fn task, void* data,

@@ -24,7 +24,7 @@ constexpr int32_t kThreadsPerCore = 4;
 constexpr int64_t kPiecesPerThread = 4;
 
 /// Hands all parallel work to the host's executor; NULL brings the own pool back.
-void set_parallel_for(dlx_parallel_for_fn fn, void* user_data) noexcept;
+void set_parallel_for(dlx_parallel_for_fn fn, void* user_data);
 
 /// Runs task(data, i) for every i in [0, count) and returns when all are done.
 ///

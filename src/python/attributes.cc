@@ -50,14 +50,15 @@ PyObject* transpose_last(Tensor* t) {
 
 PyObject* read_transpose(Tensor* t) {
   if (t->dl.ndim != 2) {
-    raise(api.value_error, "T: needs two axes (got %d): use .mT or .permute_dims()", t->dl.ndim);
+    fail(DLX_ERROR_INVALID_ARGUMENT, "needs two axes (got %d): use .mT or .permute_dims()",
+         t->dl.ndim);
   }
   return transpose_last(t);
 }
 
 PyObject* read_matrix_transpose(Tensor* t) {
   if (t->dl.ndim < 2) {
-    raise(api.value_error, "mT: needs at least two axes (got %d)", t->dl.ndim);
+    fail(DLX_ERROR_INVALID_ARGUMENT, "needs at least two axes (got %d)", t->dl.ndim);
   }
   return transpose_last(t);
 }

@@ -123,8 +123,9 @@ Int64List::Int64List(PyObject* object, const char* name) : Int64List() {
 
 void Int64List::add(int64_t number, const char* name) {
   if (count_ == DLX_MAX_NDIM) {
-    raise(api.value_error, "`%s` has too many numbers (got %d or more, expected at most %d)", name,
-          DLX_MAX_NDIM + 1, DLX_MAX_NDIM);
+    fail(DLX_ERROR_INVALID_ARGUMENT,
+         "`%s` has too many numbers (got %d or more, expected at most %d)", name, DLX_MAX_NDIM + 1,
+         DLX_MAX_NDIM);
   }
   if (count_ == kInline) {
     auto* const numbers = static_cast<int64_t*>(std::malloc(sizeof(int64_t) * DLX_MAX_NDIM));
@@ -198,8 +199,8 @@ DLDevice to_device(PyObject* object) {
   int64_t numbers[2];
   read_numbers(code.get(), 2, "device_code", numbers);
   if (numbers[0] <= 0 || numbers[0] > INT32_MAX || numbers[1] < 0 || numbers[1] > INT32_MAX) {
-    raise(api.value_error, "`device` is not a device (got type %lld, id %lld)",
-          static_cast<long long>(numbers[0]), static_cast<long long>(numbers[1]));
+    fail(DLX_ERROR_INVALID_ARGUMENT, "`device` is not a device (got type %lld, id %lld)",
+         static_cast<long long>(numbers[0]), static_cast<long long>(numbers[1]));
   }
   DLDevice device;
   device.device_type = static_cast<DLDeviceType>(numbers[0]);
@@ -231,7 +232,8 @@ int32_t to_order(PyObject* object) {
   if (text && order == nullptr) throw PythonError();
   if (length == 1 && *order == 'C') return DLX_ORDER_C;
   if (length == 1 && *order == 'F') return DLX_ORDER_F;
-  if (text) raise(api.value_error, "`order` must be \"C\" or \"F\" (got \"%.40s\")", order);
+  if (text)
+    fail(DLX_ERROR_INVALID_ARGUMENT, "`order` must be \"C\" or \"F\" (got \"%.40s\")", order);
   raise(api.type_error, "`order` must be \"C\" or \"F\" (got %s)", type_text(object->type).text);
 }
 

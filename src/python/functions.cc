@@ -25,8 +25,8 @@ DLDataType read_dtype_code(PyObject* object) {
   }
   const int64_t* n = code.data();
   if (n[0] < 0 || n[0] > 255 || n[1] < 0 || n[1] > 255 || n[2] < 0 || n[2] > 65535) {
-    raise(api.value_error, "`dtype` is out of range (got %lld, %lld, %lld)",
-          static_cast<long long>(n[0]), static_cast<long long>(n[1]), static_cast<long long>(n[2]));
+    fail(DLX_ERROR_INVALID_ARGUMENT, "`dtype` is out of range (got %lld, %lld, %lld)",
+         static_cast<long long>(n[0]), static_cast<long long>(n[1]), static_cast<long long>(n[2]));
   }
   return make_dtype(static_cast<int>(n[0]), static_cast<int>(n[1]), static_cast<int>(n[2]));
 }
@@ -38,8 +38,8 @@ DLDevice read_device_code(PyObject* object) {
   }
   const int64_t* n = code.data();
   if (n[0] != static_cast<int32_t>(n[0]) || n[1] != static_cast<int32_t>(n[1])) {
-    raise(api.value_error, "`device` is out of range (got %lld, %lld)",
-          static_cast<long long>(n[0]), static_cast<long long>(n[1]));
+    fail(DLX_ERROR_INVALID_ARGUMENT, "`device` is out of range (got %lld, %lld)",
+         static_cast<long long>(n[0]), static_cast<long long>(n[1]));
   }
   DLDevice device;
   device.device_type = static_cast<DLDeviceType>(n[0]);
@@ -137,7 +137,7 @@ PyObject* adopt(PyObject*, PyObject* object) {
     auto* tensor = static_cast<Tensor*>(api.PyLong_AsVoidPtr(object));
     if (tensor == nullptr) {
       if (api.PyErr_Occurred() != nullptr) throw PythonError();
-      raise(api.value_error, "_adopt: the handle is NULL");
+      fail(DLX_ERROR_INVALID_ARGUMENT, "the handle is NULL");
     }
     return new_object(TensorRef(tensor));
   });

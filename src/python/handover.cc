@@ -112,7 +112,7 @@ PyObject* note_usual(PyObject*, PyObject* const* args, intptr_t nargs, PyObject*
                        (api.PyType_GetFlags(args[1]->type) & kTypeFlagDict) != 0;
     if (!valid) raise(api.type_error, "_usual() takes six arguments, a dict second, a Tensor last");
     const int64_t alignment = to_int64(args[4], "alignment");
-    if (alignment < 1) raise(api.value_error, "_usual: `alignment` is not positive");
+    if (alignment < 1) fail(DLX_ERROR_INVALID_ARGUMENT, "`alignment` is not positive");
     Target* target = find_target(args[0]);
     if (target == nullptr && target_count < kTargets) {
       target = &targets[target_count++];

@@ -236,19 +236,27 @@ PyMethodDef import_functions[] = {
      "the\n"
      "data there, which is the only way that it moves. Exceptions of the producer pass through.\n"
      "A legacy capsule, which cannot say so, is read-only where its library's arrays are (JAX,\n"
-     "TensorFlow). `device` of the result keeps the producer's numbering."},
+     "TensorFlow). `device` of the result keeps the producer's numbering.\n\n"
+     "Raises: AttributeError (no __dlpack__), CopyRefusedError, DeviceRefusedError, "
+     "UnavailableError\n"
+     "(no such device here), UnsupportedError and InvalidArgumentError (what the producer "
+     "describes)."},
     {"asarray", reinterpret_cast<void*>(asarray), METH_FASTCALL | METH_KEYWORDS,
      "asarray(obj, /, *, dtype=None, device=None, copy=None, force=False)\n--\n\n"
      "The Tensor for anything that holds an array, without a copy where that is possible.\n\n"
      "A Tensor is returned as it is. Else the first protocol that the type has decides, and its\n"
      "errors are final: DLPack's exchange table and __dlpack__ (all dtypes, all devices, "
      "read-only\n"
-     "known), the buffer protocol, __array_interface__ and __array_struct__, Arrow\n"
-     "(__arrow_c_device_array__, __arrow_c_array__, __arrow_c_stream__), __array__, and last\n"
-     "nested sequences and scalars, which are copied. C arrays of cffi are shared. `dtype`\n"
+     "known; but booleans of PyArrow go by Arrow), __cuda_array_interface__, the buffer protocol,\n"
+     "__array_interface__ and __array_struct__, Arrow (__arrow_c_device_array__,\n"
+     "__arrow_c_array__, __arrow_c_stream__), __array__, and last nested sequences and scalars,\n"
+     "which are copied. DLPack capsules are consumed; C arrays of cffi are shared. `dtype`\n"
      "converts, `device` moves, `copy` is as in from_dlpack; force=True allows a transfer to the\n"
      "CPU where the data is of no use else, and nothing more: for a conversion, and of devices\n"
-     "that dlx cannot read (oneAPI), by their library. What it can read stays where it is."},
+     "that dlx cannot read (oneAPI), by their library. What it can read stays where it is.\n\n"
+     "Raises: TypeError (nothing that holds an array), UnsupportedError (a dtype, nulls, masks),\n"
+     "CopyRefusedError, DeviceRefusedError, UnavailableError (no such device here) and\n"
+     "InvalidArgumentError (a description that no tensor can have)."},
     {nullptr, nullptr, 0, nullptr}};
 
 }  // namespace dlx::py

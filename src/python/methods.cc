@@ -20,8 +20,8 @@ struct Axes {
     for (int32_t i = 0; i < count; ++i) {
       const int64_t axis = list.data()[i];
       if (axis != static_cast<int32_t>(axis)) {
-        raise(api.value_error, "`%s` is out of range (got %lld)", name,
-              static_cast<long long>(axis));
+        fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` is out of range (got %lld)", name,
+             static_cast<long long>(axis));
       }
       values[i] = static_cast<int32_t>(axis);
     }
@@ -64,8 +64,8 @@ TensorRef do_permute_dims(Tensor* tensor, PyObject* const* values) {
   const Int64List list(values[0], "axes");
   const Axes axes(list, "axes");
   if (axes.count != tensor->dl.ndim) {
-    raise(api.value_error, "permute_dims: `axes` must name each axis once (got %d of %d)",
-          axes.count, tensor->dl.ndim);
+    fail(DLX_ERROR_INVALID_ARGUMENT, "`axes` must name each axis once (got %d of %d)", axes.count,
+         tensor->dl.ndim);
   }
   return permute(tensor, axes.values);
 }
@@ -99,7 +99,7 @@ TensorRef do_squeeze(Tensor* tensor, PyObject* const* values) {
   if (values[0] == nullptr || values[0] == api.none) return squeeze(tensor, 0, nullptr);
   const Int64List list(values[0], "axis");
   const Axes axes(list, "axis");
-  return squeeze(tensor, axes.count, axes.values);
+  return squeeze(tensor, axes.count, axes.values, "axis");
 }
 constexpr Signature kSqueeze = {"squeeze", 1, 1, 0, 0, {&names.axis}};
 
@@ -227,11 +227,12 @@ PyMethodDef tensor_methods[] = {
         "the type arrow.fixed_shape_tensor if `requested_schema` is one. Memory is shared where\n"
         "it is compact; booleans are packed into bits by a copy. Arrow's data is immutable: do\n"
         "not write it meanwhile. BufferError for a dtype that Arrow lacks and for 0-d tensors."),
-    entry(
-        "__arrow_c_device_array__", tensor_arrow_c_device_array,
-        "__arrow_c_device_array__($self, requested_schema=None, **kwargs)\n--\n\n"
-        "As __arrow_c_array__, on any device: 'arrow_schema' and 'arrow_device_array'. Its event\n"
-        "is NULL: work on the data must be done. NotImplementedError for other keywords."),
+    entry("__arrow_c_device_array__", tensor_arrow_c_device_array,
+          "__arrow_c_device_array__($self, requested_schema=None, **kwargs)\n--\n\n"
+          "As __arrow_c_array__, on any device: 'arrow_schema' and 'arrow_device_array'. Its\n"
+          "sync_event is behind the work that the data waits for; NULL where there is none, as on "
+          "the\n"
+          "CPU. NotImplementedError for other keywords."),
     {"__arrow_c_schema__", reinterpret_cast<void*>(tensor_arrow_c_schema), METH_NOARGS,
      "__arrow_c_schema__($self, /)\n--\n\n"
      "The type that __arrow_c_array__ exports, as a capsule 'arrow_schema'. Copies nothing."},

@@ -12,7 +12,8 @@ namespace {
 int32_t to_int32(PyObject* object, const char* name) {
   const int64_t value = to_int64(object, name);
   if (value != static_cast<int32_t>(value)) {
-    raise(api.value_error, "`%s` is out of range (got %lld)", name, static_cast<long long>(value));
+    fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` is out of range (got %lld)", name,
+         static_cast<long long>(value));
   }
   return static_cast<int32_t>(value);
 }

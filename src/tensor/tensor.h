@@ -12,7 +12,7 @@
 ///
 /// The tensor that brought the memory in is its *root*; every view, of views too, holds a reference
 /// to the root and to nothing else. When the root's count falls to zero it gives the memory back.
-/// Immutable but for the count.
+/// Immutable but for the count and, in a root, for what its memory waits for.
 struct dlx_tensor {
   /// Gives the memory of a root back; called once, before the root itself is freed.
   using ReleaseFn = void (*)(dlx_tensor* root);

@@ -106,22 +106,23 @@ TensorRef permute(Tensor* tensor, const int32_t* axes) {
   return view;
 }
 
-TensorRef squeeze(Tensor* tensor, int32_t count, const int32_t* axes) {
+TensorRef squeeze(Tensor* tensor, int32_t count, const int32_t* axes, const char* name) {
   const int32_t ndim = tensor->dl.ndim;
   if (count < 0) fail(DLX_ERROR_INVALID_ARGUMENT, "`count` is negative (got %d)", count);
-  if (count > 0 && axes == nullptr) fail(DLX_ERROR_INVALID_ARGUMENT, "`axes` is NULL");
+  if (count > 0 && axes == nullptr) fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` is NULL", name);
   bool drop[DLX_MAX_NDIM] = {};
   int32_t dropped = 0;
   if (axes == nullptr) {
     for (int32_t i = 0; i < ndim; ++i) dropped += drop[i] = tensor->shape()[i] == 1;
   }
   for (int32_t i = 0; i < count; ++i) {
-    const int32_t axis = require_axis(axes[i], ndim, "axes");
-    if (drop[axis])
-      fail(DLX_ERROR_INVALID_ARGUMENT, "`axes` names an axis twice (got %d)", axes[i]);
+    const int32_t axis = require_axis(axes[i], ndim, name);
+    if (drop[axis]) {
+      fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` names an axis twice (got %d)", name, axes[i]);
+    }
     if (tensor->shape()[axis] != 1) {
-      fail(DLX_ERROR_INVALID_ARGUMENT, "`axes` names an axis of extent %lld (got %d, expected 1)",
-           static_cast<long long>(tensor->shape()[axis]), axes[i]);
+      fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` names an axis of extent %lld (got %d, expected 1)",
+           name, static_cast<long long>(tensor->shape()[axis]), axes[i]);
     }
     drop[axis] = true;
     ++dropped;

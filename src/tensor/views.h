@@ -23,7 +23,7 @@ int64_t sliced_stride(DLDataType dtype, int64_t stride, int64_t step);
 TensorRef slice(Tensor* tensor, int32_t axis, int64_t start, int64_t stop, int64_t step);
 TensorRef select(Tensor* tensor, int32_t axis, int64_t index);
 TensorRef permute(Tensor* tensor, const int32_t* axes);
-TensorRef squeeze(Tensor* tensor, int32_t count, const int32_t* axes);
+TensorRef squeeze(Tensor* tensor, int32_t count, const int32_t* axes, const char* name = "axes");
 TensorRef expand_dims(Tensor* tensor, int32_t axis);
 TensorRef broadcast_to(Tensor* tensor, int32_t ndim, const int64_t* shape);
 TensorRef bitcast(Tensor* tensor, DLDataType dtype);

@@ -8,7 +8,7 @@
 unless it has to be, and never where `copy=False` forbids it; data moves to another device only by
 `device=`, `Tensor.to_device` or `force=True`. `dlx.share` puts data where other processes see it too.
 
-The C API is in `dlx.raw`. `python -m dlx info` shows the library, its devices and the array
+The C API is in `dlx.raw` (`from dlx import raw`). `python -m dlx info` shows the library, its devices and the array
 libraries that are installed; `python -m dlx demo` lets a photograph pass through several of them.
 """
 

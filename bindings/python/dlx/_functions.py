@@ -112,8 +112,9 @@ def empty(
     Raises:
         ValueError: a negative extent, or more than 2^63-1 bytes (`InvalidArgumentError`).
         MemoryError: no room (`OutOfMemoryError`).
-        RuntimeError: no such device on this machine (`UnavailableError`).
-        BufferError: a device that dlx cannot allocate on (`UnsupportedError`).
+        RuntimeError: no such device on this machine, or none that dlx can allocate on
+            (`UnavailableError`).
+        BufferError: a dtype that DLPack does not have (`UnsupportedError`).
     """
     return _native._empty(shape, dtype, device)
 
