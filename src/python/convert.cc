@@ -169,6 +169,15 @@ bool dtype_by_name(PyObject* object, DLDataType* out) {
 
 }  // namespace
 
+DLDataType dtype_of_numbers(const int64_t* n) {
+  if (n[0] < 0 || n[0] > 255 || n[1] < 0 || n[1] > 255 || n[2] < 0 || n[2] > 65535) {
+    fail(DLX_ERROR_INVALID_ARGUMENT,
+         "`dtype` is out of range (got code %lld, bits %lld, lanes %lld)",
+         static_cast<long long>(n[0]), static_cast<long long>(n[1]), static_cast<long long>(n[2]));
+  }
+  return make_dtype(static_cast<int>(n[0]), static_cast<int>(n[1]), static_cast<int>(n[2]));
+}
+
 DLDataType to_dtype(PyObject* object) {
   DLDataType named;
   if (dtype_by_name(object, &named)) return named;
@@ -177,8 +186,7 @@ DLDataType to_dtype(PyObject* object) {
   Ref code(check(api.PyObject_CallFunctionObjArgs(state.dtype_code, object, nullptr)));
   int64_t numbers[3];
   read_numbers(code.get(), 3, "dtype_code", numbers);
-  const DLDataType dtype = make_dtype(static_cast<int>(numbers[0]), static_cast<int>(numbers[1]),
-                                      static_cast<int>(numbers[2]));
+  const DLDataType dtype = dtype_of_numbers(numbers);
   require_known_dtype(dtype, "dtype");
   return dtype;
 }

@@ -23,12 +23,7 @@ DLDataType read_dtype_code(PyObject* object) {
   if (code.count() != 3) {
     raise(api.type_error, "`dtype` must be (code, bits, lanes) (got %d numbers)", code.count());
   }
-  const int64_t* n = code.data();
-  if (n[0] < 0 || n[0] > 255 || n[1] < 0 || n[1] > 255 || n[2] < 0 || n[2] > 65535) {
-    fail(DLX_ERROR_INVALID_ARGUMENT, "`dtype` is out of range (got %lld, %lld, %lld)",
-         static_cast<long long>(n[0]), static_cast<long long>(n[1]), static_cast<long long>(n[2]));
-  }
-  return make_dtype(static_cast<int>(n[0]), static_cast<int>(n[1]), static_cast<int>(n[2]));
+  return dtype_of_numbers(code.data());
 }
 
 DLDevice read_device_code(PyObject* object) {

@@ -283,9 +283,11 @@ Ref call_dlpack(PyObject* object, const TypeEntry& entry, const DLDevice& device
     Ref capsule = call_modern(object, device, request);
     if (capsule) return capsule;
     if (!is_legacy_signature(object)) throw PythonError();
-    note_legacy_signature(object->type);
   }
-  return call_legacy(object, device, request);
+  Ref capsule = call_legacy(object, device, request);
+  // Only now: the TypeError may have been about this object, and not about the keywords.
+  if (!entry.legacy_signature) note_legacy_signature(object->type);
+  return capsule;
 }
 
 /// What __dlpack__ returned instead of a capsule that can be taken.

@@ -96,6 +96,8 @@ class Int64List {
 inline uint64_t key_of(DLDataType dtype) noexcept {
   return uint64_t{dtype.code} << 32 | uint64_t{dtype.bits} << 16 | dtype.lanes;
 }
+/// Code, bits and lanes, each of which has to fit its field.
+DLDataType dtype_of_numbers(const int64_t* numbers);
 /// Any dtype-like object, by the dtype_code hook unless it is a name that dlx knows.
 DLDataType to_dtype(PyObject* object);
 /// The dtype object of an array, which the check_dtype hook may refuse in words of its own.

@@ -57,7 +57,7 @@ void run_copy(const DLTensor& dst, bool dst_padded, Tensor* dst_owner, const DLT
 }
 
 [[noreturn]] void fail_copy_refused(const char* why) {
-  fail(DLX_ERROR_COPY_REFUSED, "a copy is needed (%s), and `copy` is DLX_COPY_NEVER", why);
+  fail(DLX_ERROR_COPY_REFUSED, "a copy is needed (%s), and `copy` forbids it", why);
 }
 
 }  // namespace

@@ -95,7 +95,7 @@ TensorRef place(Tensor* tensor, const ExportRequest& request, bool markable, boo
   if (can_move(tensor->dl.device, wanted)) {
     if (request.copy == DLX_COPY_NEVER) {
       fail(DLX_ERROR_COPY_REFUSED,
-           "a copy is needed (the tensor is on %s, `device` is %s), and `copy` is DLX_COPY_NEVER",
+           "a copy is needed (the tensor is on %s, `device` is %s), and `copy` forbids it",
            device_text(have, tensor->dl.device.device_id).text,
            device_text(want, wanted.device_id).text);
     }
@@ -165,11 +165,10 @@ TensorRef prepare(Tensor* tensor, const ExportRequest& request, bool markable, b
     }
     const bool aligned = is_aligned(placed.get(), request.min_alignment);
     if (!aligned && request.copy == DLX_COPY_NEVER) {
-      fail(
-          DLX_ERROR_COPY_REFUSED,
-          "a copy is needed (the data at %p is not aligned to `min_alignment` %llu), and `copy` is "
-          "DLX_COPY_NEVER",
-          placed->dl.data, static_cast<unsigned long long>(request.min_alignment));
+      fail(DLX_ERROR_COPY_REFUSED,
+           "a copy is needed (the data at %p is not aligned to `min_alignment` %llu), and `copy` "
+           "forbids it",
+           placed->dl.data, static_cast<unsigned long long>(request.min_alignment));
     }
     *copied = copies_negative_strides(placed.get(), request, markable) || !aligned;
   }

@@ -133,7 +133,7 @@ void advance_data(Tensor* tensor, int64_t elements) {
     fail(
         DLX_ERROR_UNSUPPORTED,
         "the view would start inside a byte, which a DLTensor cannot express (offset %lld elements "
-        "of %s): copy the tensor first",
+        "of %s): begin at a whole byte, or unpack the elements first",
         static_cast<long long>(elements), dtype_text(tensor->dl.dtype).text);
   }
   if (data_is_address(static_cast<int32_t>(tensor->dl.device.device_type))) {

@@ -244,3 +244,19 @@ def test_type_attributes_that_are_replaced_do_not_crash():
 
     with pytest.raises((TypeError, AttributeError)):
         dlx.from_dlpack(Odd())
+
+
+@pytest.mark.parametrize(
+    ("use", "words"),
+    [
+        (lambda t: t[0].T, r"T: needs two axes \(got 1\)"),
+        (lambda t: t[0].mT, r"mT: needs at least two axes \(got 1\)"),
+        (lambda t: t.contiguous("Z"), r'`order` must be "C" or "F" \(got "Z"\)'),
+        (lambda t: t.permute_dims((0,)), r"permute_dims: `axes` must name each axis once"),
+        (lambda t: t.squeeze(0), r"squeeze: `axis` names an axis of extent 2"),
+        (lambda t: dlx.empty((1,) * 4097), r"empty: `shape` has too many numbers"),
+    ],
+)
+def test_values_that_cannot_be_are_errors_of_dlx(use, words):
+    with pytest.raises(dlx.InvalidArgumentError, match=words):
+        use(make())

@@ -5,6 +5,8 @@ import collections
 import operator
 import os
 import random
+import subprocess
+import sys
 
 import pytest
 
@@ -408,3 +410,45 @@ def test_small_floats_without_ml_dtypes_name_the_way_out(monkeypatch):
     with pytest.raises(dlx.UnsupportedError, match="tolist"):
         dlx.empty(2, dtype="int4") + 1
     assert (t == None) is False  # noqa: E711
+
+
+def test_out_by_its_position_is_what_comes_back():
+    t, frozen = dlx.asarray([1.0, 5.0, 3.0]), dlx.asarray([0.0] * 3).as_readonly()
+    rows = dlx.asarray([[1.0, 2.0], [3.0, 4.0]])
+    for out in (numpy.zeros(3), dlx.empty(3, dtype="float64")):
+        assert numpy.clip(t, 2, 4, out) is out
+        assert out.tolist() == [2, 4, 3]
+        assert t.cumsum(0, None, out) is out
+    for out in (numpy.zeros(2), dlx.empty(2, dtype="float64")):
+        assert numpy.sum(rows, 0, None, out, False) is out  # and what follows it
+        assert out.tolist() == [4, 6]
+    assert numpy.std(rows, 0, None, None, 1).tolist() == [2**0.5, 2**0.5]
+    with pytest.raises(dlx.ReadOnlyError, match="`out` is a read-only Tensor"):
+        numpy.clip(t, 0, 1, frozen)
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda t: numpy.copyto(t, 1.0),
+        lambda t: numpy.put(t, [0], 1.0),
+        lambda t: numpy.place(t, numpy.ones((3, 3), bool), [1.0]),
+        lambda t: numpy.putmask(t, numpy.ones((3, 3), bool), 1.0),
+        lambda t: numpy.fill_diagonal(t, 1.0),
+        lambda t: numpy.put_along_axis(t, numpy.zeros((3, 1), int), 1.0, 1),
+    ],
+)
+def test_functions_that_write_refuse_read_only_tensors(write):
+    t = dlx.asarray(numpy.zeros((3, 3)))
+    with pytest.raises(dlx.ReadOnlyError, match="writes, and the Tensor is read-only"):
+        write(t.as_readonly())
+    assert not numpy.any(t)
+    write(t)
+    assert numpy.any(t)
+
+
+def test_astype_knows_the_names_of_dlx():
+    pytest.importorskip("ml_dtypes")
+    code = "import numpy, dlx; print(dlx.asarray(numpy.ones(2)).astype('bfloat16').dtype)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "bfloat16\n"

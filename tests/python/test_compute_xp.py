@@ -252,3 +252,23 @@ for call in (lambda: t + 1, lambda: -t, lambda: t[[0]], t.__array_namespace__):
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
     )
     assert done.stdout.split() == ["True"] * 4
+
+
+def test_isdtype_of_what_numpy_has_not():
+    for name, kind in (
+        ("bfloat16", "real floating"),
+        ("int4", "signed integer"),
+        ("uint4", "integral"),
+    ):
+        assert xp.isdtype(dlx.dtype(name), kind)
+        assert xp.isdtype(dlx.dtype(name), ("bool", "numeric"))
+        assert not xp.isdtype(dlx.dtype(name), ("bool", "complex floating"))
+        assert xp.isdtype(dlx.dtype(name), dlx.dtype(name))
+    with pytest.raises(dlx.InvalidArgumentError, match="`kind` is no kind"):
+        xp.isdtype(dlx.dtype("int4"), "float")
+
+
+def test_there_is_one_cpu():
+    assert xp.zeros(2, device="cpu").tolist() == [0, 0]
+    with pytest.raises(dlx.UnavailableError, match="cpu:1"):
+        xp.zeros(2, device="cpu:1")

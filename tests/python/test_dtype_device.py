@@ -207,3 +207,19 @@ def test_packed_integers_are_decoded_bit_by_bit(bits):
     data = packed.to_bytes((11 * bits + 7) // 8, "little")
 
     assert dlx.from_dlpack(Producer(data, (11,), (1, bits, 1))).tolist() == values
+
+
+@pytest.mark.parametrize(
+    "code", [(258, 32, 1), (-254, 32, 1), (2, 288, 1), (2, 32, 65537), (300, 32, 1)]
+)
+def test_numbers_of_a_dtype_do_not_wrap(code):
+    for use in (
+        lambda: dlx.empty(2, dtype=code),
+        lambda: dlx.asarray([1.0], dtype=code),
+        lambda: dlx.empty(2).view(code),
+        lambda: dlx.from_pointer(64, 2, code),
+    ):
+        with pytest.raises(
+            (dlx.InvalidArgumentError, dlx.UnsupportedError), match=str(max(code, key=abs))
+        ):
+            use()

@@ -287,3 +287,26 @@ def test_nothing_is_left_behind():
     refuse(500)
     assert [sys.getrefcount(obj) for obj in objects] == counts
     assert sys.getallocatedblocks() - blocks < 250
+
+
+def test_one_type_error_does_not_make_the_class_a_legacy_one():
+    frozen = SOURCE.copy()
+    frozen.flags.writeable = False
+
+    class Moody:
+        ready = True
+
+        def __dlpack_device__(self):
+            return 1, 0
+
+        def __dlpack__(self, **kwargs):
+            if not self.ready:
+                raise TypeError("not ready")
+            return frozen.__dlpack__(**kwargs)
+
+    unready = Moody()
+    unready.ready = False
+    with pytest.raises(TypeError, match="not ready"):
+        dlx.from_dlpack(unready)
+
+    assert dlx.from_dlpack(Moody(), copy=False).readonly  # which legacy capsules cannot say

@@ -146,3 +146,16 @@ def test_copy_and_deepcopy():
     assert deep["a"] is deep["b"]
     assert deep["a"].data_ptr != tensor.data_ptr
     assert deep["a"].tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    "frame", ["x[::-1]", "numpy.broadcast_to(x[:1], 64)", "y[::2]", "x.reshape(8, 8).T"]
+)
+def test_a_frame_with_gaps_is_refused(frame):
+    """As numpy's own: what lies between its elements is not the pickle's."""
+    numpy = pytest.importorskip("numpy")
+    pickled, _ = out_of_band(dlx.empty(64, dtype="uint8"))
+    places = {"numpy": numpy, "x": numpy.zeros(64, "u1"), "y": numpy.zeros(128, "u1")}
+
+    with pytest.raises(dlx.InvalidArgumentError, match=r"not compact \(got strides"):
+        pickle.loads(pickled, buffers=[eval(frame, places)])

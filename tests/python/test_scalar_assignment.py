@@ -115,3 +115,40 @@ def test_assignment_of_overlapping_memory_reads_it_first():
     assert array.tolist() == [0, 0, 1, 2, 3, 4]
     dlx.asarray(array)[[5, 4, 3]] = dlx.asarray(array)[:3]
     assert array.tolist() == [0, 0, 1, 1, 0, 0]
+
+
+INTEGERS = [name for name in DTYPES if "int" in name]
+
+
+@pytest.mark.parametrize("name", INTEGERS)
+@pytest.mark.parametrize("source", INTEGERS)
+def test_a_number_of_numpy_has_to_be_a_value_of_the_dtype(name, source):
+    """Alone, in a list, or as an array without axes: NumPy itself wraps the last."""
+    low, high = numpy.iinfo(name).min, numpy.iinfo(name).max
+    for extreme in (numpy.iinfo(source).min, numpy.iinfo(source).max, 0, 1):
+        number = numpy.dtype(source).type(extreme)
+        for value in (number, [number] * 3, numpy.array(number)):
+            tensor = dlx.asarray(numpy.full(3, 5, name))
+            if low <= extreme <= high:
+                tensor[...] = value
+                assert tensor.tolist() == [extreme] * 3
+            else:
+                with pytest.raises(dlx.InvalidArgumentError, match="does not fit"):
+                    tensor[...] = value
+                assert tensor.tolist() == [5] * 3
+
+
+@pytest.mark.parametrize(
+    ("name", "low", "high"), [("int4", -8, 7), ("uint4", 0, 15), ("int2", -2, 1), ("uint2", 0, 3)]
+)
+def test_sub_byte_integers_are_checked_too(name, low, high):
+    tensor = dlx.empty(2, dtype=name)
+    for value in (low, high, float(high)):
+        tensor[...] = value
+        assert tensor.tolist() == [value] * 2
+        assert dlx.asarray([value], dtype=name).tolist() == [value]
+    for value in (low - 1, high + 1, 300, 0.5, math.nan, 1e40):
+        with pytest.raises(dlx.InvalidArgumentError):
+            tensor[...] = value
+        with pytest.raises(dlx.InvalidArgumentError):
+            dlx.asarray([[value]], dtype=name)

@@ -426,3 +426,8 @@ def test_a_tensor_is_a_sequence_for_c_code():
             item(tensor, index)
     with pytest.raises(TypeError, match="0-d"):
         item(tensor[0, 0], -1)
+
+
+def test_many_axes_have_a_repr():
+    assert repr(dlx.empty((1,) * 500)).startswith("Tensor(<1 values>")
+    assert repr(dlx.empty((1,) * 64, dtype="uint8")).startswith("Tensor([[[")

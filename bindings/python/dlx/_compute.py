@@ -11,11 +11,12 @@ knows how to take a Tensor, while a Tensor would drop their mask or unit.
 
 from __future__ import annotations
 
+import functools
 import operator
 
 import numpy
 
-from dlx import _dask, _native, dtypes
+from dlx import _dask, _native, _values, dtypes
 from dlx.errors import (
     DeviceRefusedError,
     InvalidArgumentError,
@@ -34,6 +35,10 @@ _CPU = 1  # kDLCPU
 _Tensor = _native.Tensor
 _ndarray = numpy.ndarray
 _PLAIN = frozenset({_Tensor, _ndarray, bool, int, float, complex})
+# Functions that write into their first argument.
+_WRITERS = frozenset(
+    {numpy.copyto, numpy.fill_diagonal, numpy.place, numpy.put, numpy.put_along_axis, numpy.putmask}
+)
 _NO_TENSOR = "OSUTMmV"  # kinds of dtype that DLPack has not: such results stay ndarrays
 
 
@@ -178,13 +183,44 @@ def array_function(self: Tensor, func: Any, types: Any, args: Any, kwargs: Any) 
 
 def call(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     """A function of NumPy on Tensors, wherever they are."""
+    args, kwargs = _with_named_out(func, args, kwargs)
     check_writable(kwargs.get("out"))
+    if func in _WRITERS and args and type(args[0]) is _Tensor and args[0].readonly:
+        raise ReadOnlyError(f"numpy.{func.__name__} writes, and the Tensor is read-only")
     if not on_host(tensors_in((args, kwargs))):
         from dlx import _compute_device
 
         return _compute_device.call(func, args, kwargs)
     views = Views(kwargs.get("out"))
     return views.wrap(func(*views.unwrap(args), **views.unwrap(kwargs)))
+
+
+@functools.cache
+def _out_and_after(func: Callable[..., Any]) -> tuple[int, tuple[str, ...]]:
+    """How many arguments come before `out`, and the names from there on that may go by position."""
+    import inspect
+
+    try:
+        parameters = inspect.signature(func).parameters.values()
+    except (TypeError, ValueError):
+        return 0, ()
+    names = [
+        parameter.name
+        for parameter in parameters
+        if parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+    ]
+    position = names.index("out") if "out" in names else len(names)
+    return position, tuple(names[position:])
+
+
+def _with_named_out(func: Callable[..., Any], args: Any, kwargs: Any) -> tuple[Any, Any]:
+    """The arguments with `out`, and what follows it, by their names."""
+    if len(args) < 2:
+        return args, kwargs
+    position, names = _out_and_after(func)
+    if not position < len(args) <= position + len(names):
+        return args, kwargs
+    return args[:position], {**kwargs, **dict(zip(names, args[position:]))}
 
 
 def tensors_in(value: Any) -> Iterable[Any]:
@@ -270,8 +306,8 @@ def astype(self: Tensor, dtype: Any, kwargs: dict[str, Any]) -> Any:
     """self.astype(dtype)."""
     require_tensor(self)
     if on_host((self,)):
-        if isinstance(dtype, dtypes.dtype):
-            dtype = dtypes.numpy_dtype(dtypes.dtype_code(dtype), extended=True) or dtype
+        if isinstance(dtype, (str, dtypes.dtype)):
+            dtype = _numpy_dtype(dtype)
         return wrap(self.numpy().astype(dtype, **kwargs))
     from dlx import _compute_device
 
@@ -280,6 +316,15 @@ def astype(self: Tensor, dtype: Any, kwargs: dict[str, Any]) -> Any:
             "astype of data on a device needs NumPy 2.1: call the library itself"
         )
     return _compute_device.call(numpy.astype, (self, dtype), kwargs)
+
+
+def _numpy_dtype(dtype: Any) -> Any:
+    """What NumPy has for a dtype, or a name, of dlx's; else the same, for NumPy to read."""
+    try:
+        code = dtypes.dtype_code(dtype)
+    except (InvalidArgumentError, UnsupportedError):
+        return dtype
+    return dtypes.numpy_dtype(code, extended=True) or dtype
 
 
 def contains(self: Tensor, value: Any) -> bool:
@@ -311,7 +356,10 @@ def setitem(self: Tensor, key: Any, value: Tensor) -> None:
         raise _no_fancy_index(self, key)
     views = Views()
     array, source = views.unwrap(self), views.unwrap(value)
-    if not numpy.can_cast(source.dtype, array.dtype, "same_kind"):
+    if source.ndim == 0 and source.dtype.kind in "iu" and array.dtype.kind in "iu":
+        # One number has to be a value of the dtype, whatever its own is.
+        _values.check_integers(source.item(), dtypes.dtype_code(array.dtype))
+    elif not numpy.can_cast(source.dtype, array.dtype, "same_kind"):
         raise InvalidArgumentError(
             f"Tensor.__setitem__: the value has another dtype than the Tensor (got {source.dtype}, "
             f"expected what {array.dtype} can hold): convert it first, e.g. with .astype()"

@@ -36,6 +36,10 @@ class Library:
         self._library: Any = importlib.import_module(name)
         self._array = self._library.Tensor if name == "torch" else self._library.ndarray
 
+    def is_available(self) -> bool:
+        """Whether the library was built for these devices and finds one."""
+        return bool(self._library.cuda.is_available())
+
     def view(self, tensor: Any) -> Any:
         """The library's array on the Tensor's memory."""
         return self._library.from_dlpack(tensor)
@@ -85,7 +89,8 @@ def library_for(device: Device) -> Library:
 
     Raises:
         UnsupportedError: no library is known for this kind of device.
-        UnavailableError: array-api-compat, or every library that could do it, is not installed.
+        UnavailableError: array-api-compat, or every library that could do it, is not installed, or
+            can use no such device here.
     """
     if device.device_type not in _CUDA_TYPES:
         raise UnsupportedError(
@@ -94,12 +99,14 @@ def library_for(device: Device) -> Library:
         )
     for name in sorted(_LIBRARIES, key=lambda name: name not in sys.modules):
         try:
-            return Library(name)
+            library = Library(name)
         except ImportError:
             continue
+        if library.is_available():
+            return library
     raise UnavailableError(
-        f"computing on {device} needs array-api-compat and one of {' and '.join(_LIBRARIES)}: "
-        "install them, or call `.to_device('cpu')` first"
+        f"computing on {device} needs array-api-compat and one of {' and '.join(_LIBRARIES)}, "
+        "with a driver: install them, or call `.to_device('cpu')` first"
     )
 
 

@@ -62,9 +62,14 @@ def rebuild(block: Any, shape: tuple[int, ...], code: DTypeCode, flags: int) -> 
     """The Tensor on the bytes of `block`, which it shares. Its name is part of every pickle.
 
     Raises:
-        InvalidArgumentError: the block is not as large as the Tensor.
+        InvalidArgumentError: the block has gaps, or is not as large as the Tensor.
     """
     frame = _native._from_buffer(block)
+    if not frame.is_contiguous():  # the pickler's was; who loads may pass another
+        raise InvalidArgumentError(
+            f"the frame of a pickled Tensor is not compact (got strides {frame.strides} for shape "
+            f"{frame.shape})"
+        )
     flags |= _READ_ONLY if frame.readonly else 0
     tensor = _native._wrap(frame.data_ptr, shape, None, code, _CPU, flags, frame, None)
     if tensor.nbytes != frame.nbytes:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 
 from dlx import _capi, _native
-from dlx.errors import UnsupportedError
+from dlx.errors import UnavailableError, UnsupportedError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -175,6 +175,11 @@ def _from_dlpack(module: ModuleType, tensor: Tensor) -> Callable[[Any], Any]:
 
 def _torch(module: ModuleType, tensor: Tensor, copied: bool) -> Any:
     if tensor.device.device_type != CPU:  # as an object it is asked with torch's current stream
+        if not module.cuda.is_available():
+            raise UnavailableError(
+                f"this PyTorch cannot use {tensor.device} (torch.cuda.is_available() is False): "
+                "call `.to_device('cpu')` first, or pass device='cpu'"
+            )
         return module.from_dlpack(Exporter(tensor, copied))
     return module.from_dlpack(tensor.__dlpack__(max_version=(1, 3), copy=copied))
 

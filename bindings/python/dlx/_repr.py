@@ -20,6 +20,7 @@ _CPU = 1  # kDLCPU
 _WHOLE = 20  # an axis up to this long is shown whole where all axes can be
 _EDGE = 3  # elements shown at each end of a longer one
 _LIMIT = 200  # elements shown in all; with more, the edges shrink
+_DEEPEST = 64  # axes that are shown as brackets: Python's stack ends a few times deeper
 _DOTS = "..."
 
 
@@ -78,7 +79,7 @@ def _values(tensor: Tensor) -> str:
     if tensor.data_ptr == 0:
         return "<no data>"
     edge = _edge(tensor.shape)
-    if edge is None:
+    if edge is None or tensor.ndim > _DEEPEST:
         return f"<{tensor.size} values>"
     try:
         nested = _collect(tensor, edge)

@@ -69,7 +69,7 @@ def build(obj: Any, code: DTypeCode | None) -> tuple[Tensor, bool]:
         TypeError: something in it that is neither a number nor an array.
     """
     if code is not None and not _values.can_encode(code):
-        return _native.asarray(obj), False
+        return _to_be_converted(obj, code), False
     if code is None and dtypes.note_numpy():  # now the native code can read NumPy's numbers
         return _native.asarray(obj), False
     if is_number(obj):
@@ -83,6 +83,19 @@ def build(obj: Any, code: DTypeCode | None) -> tuple[Tensor, bool]:
     if not blocks:
         return _from_numbers([leaf for _, leaf in leaves], shape, code)
     return _from_arrays(leaves, shape, code)
+
+
+def _to_be_converted(obj: Any, code: DTypeCode) -> Tensor:
+    """The numbers in a dtype that NumPy converts to one which `encode` does not know."""
+    kind, _, lanes = code
+    if kind in (dtypes.INT, dtypes.UINT) and lanes == 1:
+        tensor = _native.asarray(obj)
+        _values.check_integers(tensor.tolist(), code)
+        return tensor
+    try:
+        return _native.asarray(obj)
+    except InvalidArgumentError:  # an int beyond 64 bits may still be a number for a float
+        return _native.asarray(obj, dtype="float64")
 
 
 def _outer_shape(obj: Any) -> Shape:
@@ -206,6 +219,8 @@ def _from_arrays(
         if got != inner:
             raise _ragged(at, f"shape {got}", f"{inner}, as in the first array")
     codes = {None if block is None else _capi.tensor_dtype(block) for _, block in blocks}
+    if inner == () and code is not None and codes != {code}:
+        codes.add(None)  # numbers, which have to be values of the dtype
     if len(codes) > 1:
         if inner == ():
             numbers = [

@@ -166,7 +166,7 @@ def _encode_integer(value: Any, kind: int, bits: int, name: str) -> bytes:
         raise InvalidArgumentError(
             f"{_int_text(value)} does not fit {name} (expected {low} … {high})"
         )
-    return value.to_bytes(bits // 8, sys.byteorder, signed=signed)
+    return value.to_bytes((bits + 7) // 8, sys.byteorder, signed=signed)
 
 
 def _int_text(value: int) -> str:
@@ -181,6 +181,19 @@ def _float_of(value: Any, name: str) -> float:
         raise InvalidArgumentError(
             f"{_int_text(value)} does not fit {name}: it is beyond the range of a float"
         ) from None
+
+
+def check_integers(value: Any, code: DTypeCode) -> None:
+    """Refuse numbers, alone or in nested lists, that an integer type does not have.
+
+    Raises:
+        InvalidArgumentError: a fraction, or a number out of range.
+    """
+    if isinstance(value, list):
+        for item in value:
+            check_integers(item, code)
+    else:
+        _encode_integer(value, code[0], code[1], dtypes.make_name(code))
 
 
 def can_encode(code: DTypeCode) -> bool:

@@ -21,6 +21,7 @@ import numpy
 
 from dlx import _compute, _native
 from dlx.device import Device, device_code
+from dlx.dtypes import dtype as _dlx_dtype
 from dlx.errors import InvalidArgumentError, UnavailableError, UnsupportedError
 
 TYPE_CHECKING = False
@@ -31,6 +32,15 @@ if TYPE_CHECKING:
     from dlx._native import Tensor
 
 _VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
+_KINDS = {
+    "bool": "b",
+    "signed integer": "i",
+    "unsigned integer": "u",
+    "integral": "iu",
+    "real floating": "f",
+    "complex floating": "c",
+    "numeric": "iufc",
+}  # of dtypes, in letters of dlx.dtype.kind
 _SUBMODULES = ("fft", "lib", "lib.stride_tricks", "linalg")
 
 from_dlpack = _native.from_dlpack
@@ -91,6 +101,26 @@ def clip(x: Any, /, min: Any = None, max: Any = None, *, out: Any = None) -> Ten
     return result if out is None else out
 
 
+def isdtype(dtype: Any, kind: Any) -> bool:
+    """Whether a dtype is of a kind, of one of a tuple of kinds, or equal to another dtype. Those that
+    NumPy has not (bfloat16, int4 …) are of the kind of their like.
+
+    Source: array API standard 2024.12, `isdtype`.
+    """
+    if not isinstance(dtype, _dlx_dtype):
+        answer: bool = _standard().isdtype(dtype, kind)
+        return answer
+    if isinstance(kind, tuple):
+        return any(isdtype(dtype, one) for one in kind)
+    if not isinstance(kind, str):
+        return bool(dtype == kind)
+    if kind not in _KINDS:
+        raise InvalidArgumentError(
+            f"`kind` is no kind of dtype (got {kind!r:.60}, expected one of {', '.join(_KINDS)})"
+        )
+    return dtype.lanes == 1 and dtype.kind in _KINDS[kind]
+
+
 def unique_values(x: Any, /) -> Tensor:
     """The distinct values; in order, as array-api-compat has them for every library, since consumers
     count on it (scikit-learn). NumPy 2.3's own are in no order, which the standard allows.
@@ -146,6 +176,8 @@ def _delegate(function: Callable[..., Any]) -> Callable[..., Any]:
                 from dlx import _compute_device
 
                 return _compute_device.call_on(Device(code), function, args, kwargs)
+            if code[1] != 0:
+                raise UnavailableError(f"`device` cpu:{code[1]} does not exist: there is one CPU")
             kwargs["device"] = "cpu"
         if isinstance(function, type):  # finfo and iinfo, which take an array for its dtype
             return function(*[_dtype_of(value) for value in args], **kwargs)
