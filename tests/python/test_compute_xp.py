@@ -254,7 +254,7 @@ for call in (lambda: t + 1, lambda: -t, lambda: t[[0]], t.__array_namespace__):
     assert done.stdout.split() == ["True"] * 4
 
 
-def test_isdtype_of_what_numpy_has_not():
+def test_isdtype_of_what_numpy_has_not(xp):
     for name, kind in (
         ("bfloat16", "real floating"),
         ("int4", "signed integer"),
@@ -268,7 +268,7 @@ def test_isdtype_of_what_numpy_has_not():
         xp.isdtype(dlx.dtype("int4"), "float")
 
 
-def test_there_is_one_cpu():
+def test_there_is_one_cpu(xp):
     assert xp.zeros(2, device="cpu").tolist() == [0, 0]
     with pytest.raises(dlx.UnavailableError, match="cpu:1"):
         xp.zeros(2, device="cpu:1")
