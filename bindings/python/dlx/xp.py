@@ -111,14 +111,16 @@ def isdtype(dtype: Any, kind: Any) -> bool:
         answer: bool = _standard().isdtype(dtype, kind)
         return answer
     if isinstance(kind, tuple):
-        return any(isdtype(dtype, one) for one in kind)
+        return True in [isdtype(dtype, one) for one in kind]  # `any` is a function of xp here
     if not isinstance(kind, str):
-        return bool(dtype == kind)
+        same: bool = dtype == kind
+        return same
     if kind not in _KINDS:
         raise InvalidArgumentError(
             f"`kind` is no kind of dtype (got {kind!r:.60}, expected one of {', '.join(_KINDS)})"
         )
-    return dtype.lanes == 1 and dtype.kind in _KINDS[kind]
+    answer = dtype.lanes == 1 and dtype.kind in _KINDS[kind]
+    return answer
 
 
 def unique_values(x: Any, /) -> Tensor:
