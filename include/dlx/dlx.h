@@ -105,7 +105,8 @@ typedef struct dlx_allocator {
 /**
  * Set the process's default allocator for a device type; NULL restores the built-in one. Calls that
  * are given an allocator of their own do not use it. Every tensor remembers the allocator that it
- * came from, so that memory which exists already is freed where it was made.
+ * came from, so that memory which exists already is freed where it was made. Meant to be called a
+ * few times: each call keeps a small record.
  *
  * @param device_type  a kDL* device type that has a backend.
  * @param allocator  borrowed, copied.
@@ -305,7 +306,8 @@ DLX_API const int64_t *dlx_tensor_strides(const dlx_tensor *tensor);
 DLX_API const DLDataType *dlx_tensor_dtype(const dlx_tensor *tensor);
 /** Device type, a kDL* number. */
 DLX_API int32_t dlx_tensor_device_type(const dlx_tensor *tensor);
-/** Device id; an import keeps its producer's numbering, except that kDLCPU always has 0. Pinned and
+/** Device id; an import keeps its producer's numbering, except that kDLCPU always has 0, and that
+ * 255 on CUDA and ROCm (torch's "cuda") is the thread's current device, 0 without a driver. Pinned and
  * managed memory that dlx allocates has 0, as DLPack demands: see dlx_device_ordinal_of_pointer. */
 DLX_API int32_t dlx_tensor_device_id(const dlx_tensor *tensor);
 /** Address of element [0, …, 0]; where `data` is a handle, the handle. */
@@ -407,8 +409,8 @@ DLX_API dlx_status dlx_tensor_to_dlpack_versioned(dlx_tensor *tensor,
 
 /**
  * Export as the struct of DLPack before 1.0, which has no flags: read-only data is
- * DLX_ERROR_READ_ONLY, and what would have to be a marked copy (negative strides) or a marked
- * layout (padded sub-byte types) is DLX_ERROR_UNSUPPORTED; DLX_COPY_ALWAYS exports a plain copy of
+ * DLX_ERROR_READ_ONLY, and what would have to be a marked copy (negative strides, data that is not
+ * aligned to `min_alignment`) or a marked layout (padded sub-byte types) is DLX_ERROR_UNSUPPORTED; DLX_COPY_ALWAYS exports a plain copy of
  * any of them. Otherwise as dlx_tensor_to_dlpack_versioned; max_version is not looked at.
  */
 DLX_API dlx_status dlx_tensor_to_dlpack(dlx_tensor *tensor, const dlx_export_options *options,

@@ -22,8 +22,9 @@ constexpr Number kNumbers[] = {
 };
 
 /// Types that no tensor has, by the start of their formats, longer ones first.
+/// `format`: a whole one, or, where parameters follow (a unit, a time zone, a width), how it begins.
 struct Refusal {
-  const char* prefix;
+  const char* format;
   const char* what;
   const char* way_out;
 };
@@ -60,9 +61,17 @@ constexpr Refusal kRefusals[] = {
     {"+r", "run-end-encoded data", "decode it first (in PyArrow: pyarrow.compute.run_end_decode)"},
 };
 
+bool is_refused_by(const Refusal& refusal, const char* format) noexcept {
+  const size_t length = std::strlen(refusal.format);
+  if (std::strncmp(format, refusal.format, length) != 0) return false;
+  const bool has_parameters = refusal.format[0] == 't' || refusal.format[length - 1] == ':' ||
+                              std::strcmp(refusal.format, "+u") == 0;
+  return has_parameters || format[length] == '\0';
+}
+
 [[noreturn]] void refuse_format(const char* format) {
   for (const Refusal& refusal : kRefusals) {
-    if (std::strncmp(format, refusal.prefix, std::strlen(refusal.prefix)) != 0) continue;
+    if (!is_refused_by(refusal, format)) continue;
     fail(DLX_ERROR_UNSUPPORTED, "`schema` has the format \"%.40s\", %s: %s", format, refusal.what,
          refusal.way_out);
   }

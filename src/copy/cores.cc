@@ -8,6 +8,8 @@
 #include <sched.h>
 #endif
 
+#include "src/base/cancellation.h"
+
 namespace dlx {
 namespace {
 
@@ -67,6 +69,7 @@ int32_t affinity() noexcept { return 0; }
 }  // namespace
 
 int32_t available_cores() noexcept {
+  const WithoutCancellation whole;  // files are read
   int32_t cores = affinity();
   if (cores <= 0) cores = static_cast<int32_t>(std::thread::hardware_concurrency());
   const int32_t quota = group_quota();

@@ -13,6 +13,7 @@
 #include <signal.h>
 #endif
 
+#include "src/base/cancellation.h"
 #include "src/copy/cores.h"
 
 namespace dlx {
@@ -27,6 +28,7 @@ class Pool {
  public:
   /// False if another thread's job is running: the caller then works alone.
   bool run(int32_t threads, int64_t count, dlx_parallel_task_fn task, void* data) noexcept {
+    const WithoutCancellation whole;  // the workers use what the caller has on its stack
     const std::unique_lock<std::mutex> turn(turn_, std::try_to_lock);
     if (!turn.owns_lock()) return false;
     start_workers(threads - 1);

@@ -3,7 +3,7 @@
 #include <atomic>
 #include <cstdio>
 #include <cstring>
-#include <mutex>
+#include <memory>
 
 #include "src/base/error.h"
 #include "src/device/registered.h"
@@ -66,24 +66,27 @@ bool read_number(const char* c, int32_t* out) noexcept {
        name);
 }
 
-/// Default allocators that users have set; kept for the life of the process.
-struct DefaultAllocator {
-  int32_t device_type;
-  dlx_allocator allocator;
-};
+/// Default allocators that users have set. A set never changes: a new one takes its place, so that
+/// nothing locks, and a child of fork() finds no lock that nobody will open. Those before stay, for
+/// another thread may be reading them, and linked, so that they can be reached.
+struct DefaultAllocators {
+  static constexpr int kMost = 32;
+  struct Entry {
+    int32_t device_type;
+    dlx_allocator allocator;
+  };
 
-constexpr int kMaxAllocators = 32;
-std::mutex allocator_mutex;
-DefaultAllocator allocators[kMaxAllocators];  // guarded by allocator_mutex, as is the count
-int allocator_count = 0;
-std::atomic<bool> has_allocators{false};  // read first, so that the default costs no lock
-
-DefaultAllocator* find_allocator(int32_t device_type) noexcept {
-  for (int i = 0; i < allocator_count; ++i) {
-    if (allocators[i].device_type == device_type) return &allocators[i];
+  int find(int32_t device_type) const noexcept {
+    int i = 0;
+    while (i < count && entries[i].device_type != device_type) ++i;
+    return i;
   }
-  return nullptr;
-}
+
+  int count = 0;
+  Entry entries[kMost] = {};
+  const DefaultAllocators* before = nullptr;
+};
+std::atomic<const DefaultAllocators*> default_allocators{nullptr};
 
 }  // namespace
 
@@ -207,11 +210,11 @@ DLDevice parse_device(const char* name) {
 }
 
 bool default_allocator(int32_t device_type, dlx_allocator* out) noexcept {
-  if (!has_allocators.load(std::memory_order_acquire)) return false;
-  std::lock_guard<std::mutex> lock(allocator_mutex);
-  const DefaultAllocator* found = find_allocator(device_type);
-  if (found == nullptr) return false;
-  *out = found->allocator;
+  const DefaultAllocators* set = default_allocators.load(std::memory_order_acquire);
+  if (set == nullptr) return false;
+  const int found = set->find(device_type);
+  if (found == set->count) return false;
+  *out = set->entries[found].allocator;
   return true;
 }
 
@@ -220,19 +223,24 @@ void set_default_allocator(int32_t device_type, const dlx_allocator* allocator) 
     fail(DLX_ERROR_UNSUPPORTED, "`device_type` has no backend that allocates (got %s)",
          device_text(device_type, 0).text);
   }
-  std::lock_guard<std::mutex> lock(allocator_mutex);
-  DefaultAllocator* found = find_allocator(device_type);
-  if (allocator == nullptr) {
-    if (found != nullptr) *found = allocators[--allocator_count];
-  } else if (found != nullptr) {
-    found->allocator = *allocator;
-  } else if (allocator_count == kMaxAllocators) {
-    fail(DLX_ERROR_UNSUPPORTED, "`device_type` %s: %d device types have an allocator already",
-         device_text(device_type, 0).text, kMaxAllocators);
-  } else {
-    allocators[allocator_count++] = {device_type, *allocator};
-  }
-  has_allocators.store(allocator_count > 0, std::memory_order_release);
+  auto next = std::make_unique<DefaultAllocators>();
+  const DefaultAllocators* now = default_allocators.load(std::memory_order_acquire);
+  do {
+    if (now != nullptr) *next = *now;
+    next->before = now;
+    const int place = next->find(device_type);
+    if (allocator == nullptr) {
+      if (place == next->count) return;  // the built-in one is the default
+      next->entries[place] = next->entries[--next->count];
+    } else if (place == DefaultAllocators::kMost) {
+      fail(DLX_ERROR_UNSUPPORTED, "`device_type` %s: %d device types have an allocator already",
+           device_text(device_type, 0).text, DefaultAllocators::kMost);
+    } else {
+      next->entries[place] = {device_type, *allocator};
+      if (place == next->count) ++next->count;
+    }
+  } while (!default_allocators.compare_exchange_weak(now, next.get()));
+  next.release();  // NOLINT(bugprone-unused-return-value): it is the set now
 }
 
 void check_stream(int32_t device_type, int64_t stream) {

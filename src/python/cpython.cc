@@ -2,7 +2,10 @@
 
 #include <dlfcn.h>
 
+#include <cstddef>
+#include <cstring>
 #include <initializer_list>
+#include <iterator>
 
 #include "dlx/dlx.h"
 #include "src/base/error.h"
@@ -42,6 +45,17 @@ void* find(void* library, const char* name) {
   return symbol;
 }
 
+constexpr char kNames[] =
+#define DLX_PY(required, type, name, arguments) #name "\0"
+#include "src/python/cpython.inc"
+#undef DLX_PY
+    ;
+constexpr bool kRequired[] = {
+#define DLX_PY(required, type, name, arguments) required,
+#include "src/python/cpython.inc"
+#undef DLX_PY
+};
+
 /// An exception class: the symbol is a variable that holds the object.
 PyObject* find_variable(void* library, const char* name) {
   return *static_cast<PyObject**>(find(library, name));
@@ -52,11 +66,14 @@ PyObject* find_variable(void* library, const char* name) {
 void load_api(PyObject* object_type) {
   void* library = open_interpreter(object_type);
   Api loaded;
-#define DLX_PY(required, type, name, arguments)                                     \
-  loaded.name = reinterpret_cast<type(*) arguments>(required ? find(library, #name) \
-                                                             : dlsym(library, #name));
-#include "src/python/cpython.inc"
-#undef DLX_PY
+  // One loop over the list: so many calls would be ten times the code.
+  static_assert(offsetof(Api, current_thread_state) == std::size(kRequired) * sizeof(void*),
+                "Api begins with these functions, and has nothing between them");
+  const char* name = kNames;
+  for (size_t i = 0; i < std::size(kRequired); ++i, name += std::strlen(name) + 1) {
+    void* const symbol = kRequired[i] ? find(library, name) : dlsym(library, name);
+    std::memcpy(reinterpret_cast<char*>(&loaded) + i * sizeof symbol, &symbol, sizeof symbol);
+  }
   loaded.current_thread_state = loaded.PyThreadState_GetUnchecked != nullptr
                                     ? loaded.PyThreadState_GetUnchecked
                                     : loaded._PyThreadState_UncheckedGet;

@@ -277,10 +277,25 @@ bool is_legacy_signature(PyObject* object) {
   return false;
 }
 
+/// CuPy and nanobind share, but refuse copy=True: what they share is copied here, as all data is that
+/// its producer did not mark as copied. None, and the error that is set, for all else.
+Ref call_for_a_copy_of_ours(PyObject* object, const DLDevice& device, const Request& request) {
+  if (request.copy != DLX_COPY_ALWAYS || api.PyErr_ExceptionMatches(api.buffer_error) == 0) {
+    return Ref();
+  }
+  TakenError own;
+  Request sharing = request;
+  sharing.copy = DLX_COPY_IF_NEEDED;
+  Ref capsule = call_modern(object, device, sharing);
+  if (!capsule && !is_urgent()) own.put_back();
+  return capsule;
+}
+
 Ref call_dlpack(PyObject* object, const TypeEntry& entry, const DLDevice& device,
                 const Request& request) {
   if (!entry.legacy_signature) {
     Ref capsule = call_modern(object, device, request);
+    if (!capsule) capsule = call_for_a_copy_of_ours(object, device, request);
     if (capsule) return capsule;
     if (!is_legacy_signature(object)) throw PythonError();
   }

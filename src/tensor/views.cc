@@ -137,7 +137,9 @@ TensorRef squeeze(Tensor* tensor, int32_t count, const int32_t* axes, const char
 TensorRef expand_dims(Tensor* tensor, int32_t axis) {
   const int32_t ndim = tensor->dl.ndim;
   axis = require_axis(axis, ndim + 1, "axis");
-  require_ndim(ndim + 1, "ndim");
+  if (ndim == DLX_MAX_NDIM) {
+    fail(DLX_ERROR_INVALID_ARGUMENT, "`tensor` has as many axes as a tensor may have (%d)", ndim);
+  }
   TensorRef view = new_view(tensor, ndim + 1);
   for (int32_t i = 0; i < ndim; ++i) copy_axis(view.get(), i < axis ? i : i + 1, tensor, i);
   view->shape()[axis] = 1;

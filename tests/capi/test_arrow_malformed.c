@@ -6,15 +6,16 @@ static void other_types_are_refused_by_their_format(void **state) {
   (void)state;
   static const struct {
     const char *format, *words;
-  } rows[] = {{"n", "null type"},        {"u", "strings"},      {"U", "strings"},
-              {"vu", "strings"},         {"z", "binary"},       {"Z", "binary"},
-              {"vz", "binary"},          {"w:16", "binary"},    {"d:19,10", "decimals"},
-              {"tdD", "dates"},          {"tdm", "dates"},      {"tts", "times"},
-              {"tsn:UTC", "timestamps"}, {"tDu", "durations"},  {"tiM", "intervals"},
-              {"+s", "struct"},          {"+l", "lists"},       {"+L", "lists"},
-              {"+vl", "lists"},          {"+m", "map"},         {"+ud:0,1", "union"},
-              {"+us:0", "union"},        {"+r", "run-end"},     {"ff", "does not know"},
-              {"", "does not know"},     {"?", "does not know"}};
+  } rows[] = {{"n", "null type"},        {"u", "strings"},       {"U", "strings"},
+              {"vu", "strings"},         {"z", "binary"},        {"Z", "binary"},
+              {"vz", "binary"},          {"w:16", "binary"},     {"d:19,10", "decimals"},
+              {"tdD", "dates"},          {"tdm", "dates"},       {"tts", "times"},
+              {"tsn:UTC", "timestamps"}, {"tDu", "durations"},   {"tiM", "intervals"},
+              {"+s", "struct"},          {"+l", "lists"},        {"+L", "lists"},
+              {"+vl", "lists"},          {"+m", "map"},          {"+ud:0,1", "union"},
+              {"+us:0", "union"},        {"+r", "run-end"},      {"ff", "does not know"},
+              {"", "does not know"},     {"?", "does not know"}, {"zzz", "does not know"},
+              {"ux", "does not know"},   {"nn", "does not know"}};
   const int64_t data[2] = {0};
 
   for (size_t i = 0; i < COUNT_OF(rows); ++i) {

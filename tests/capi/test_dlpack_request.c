@@ -150,15 +150,22 @@ static void aligned_data_are_shared(void **state) {
   assert_shared(tensor);
 }
 
-/* Data that are not are copied to where they are. */
+/* Data that are not are copied to where they are, if the struct can say that it is a copy. */
 static void data_that_are_not_aligned_are_copied(void **state) {
   (void)state;
+  DLManagedTensor *legacy = NULL;
   static _Alignas(256) int32_t aligned[7];
   memcpy(aligned + 1, data, sizeof data);
   dlx_tensor *shifted = wrap_int32(aligned + 1, 2, EXTENTS(2, 3));
   options.min_alignment = 256;
 
   assert_copied(shifted, data);
+  assert_int_equal(dlx_tensor_to_dlpack(shifted, &options, &legacy), DLX_ERROR_UNSUPPORTED);
+  assert_non_null(strstr(dlx_last_error(), "`min_alignment` 256"));
+  options.copy = DLX_COPY_ALWAYS;
+  assert_ok(dlx_tensor_to_dlpack(shifted, &options, &legacy));
+  assert_int_equal((uintptr_t)legacy->dl_tensor.data % 256, 0);
+  legacy->deleter(legacy);
   dlx_tensor_release(shifted);
 }
 

@@ -1,6 +1,8 @@
 /* Threads: one tensor used by several, and the threads that a copy uses. */
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "util.h"
 
@@ -252,6 +254,119 @@ static void more_threads_than_there_can_be_are_no_failure(void **state) {
   assert_ok(dlx_set_num_threads(0));
 }
 
+#if defined(__SANITIZE_THREAD__)
+#define UNDER_THREAD_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define UNDER_THREAD_SANITIZER 1
+#endif
+#endif
+
+static void *allocate(size_t size, size_t alignment, int32_t device_type, int32_t device_id,
+                      void *user_data) {
+  (void)device_type;
+  (void)device_id;
+  (void)user_data;
+  return aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+}
+
+static void deallocate(void *memory, size_t size, int32_t device_type, int32_t device_id,
+                       void *user_data) {
+  (void)size;
+  (void)device_type;
+  (void)device_id;
+  (void)user_data;
+  free(memory);
+}
+
+static atomic_int stop;
+
+static void make_one(void) {
+  const DLDataType dtype = dtype_of(kDLFloat, 32);
+  dlx_tensor *out = NULL;
+  expect(dlx_tensor_empty(1, EXTENTS(3), &dtype, kDLCPU, 0, NULL, &out) == DLX_OK);
+  dlx_tensor_release(out);
+}
+
+static void *make_tensors(void *unused) {
+  (void)unused;
+  while (!atomic_load(&stop)) make_one();
+  return NULL;
+}
+
+/* A child of fork() allocates, whatever the parent's threads were doing just then. */
+static void children_allocate_beside_busy_threads(void **state) {
+  (void)state;
+#ifdef UNDER_THREAD_SANITIZER
+  print_message("skipped: ThreadSanitizer has locks of its own in a child of fork()\n");
+  skip();
+#endif
+  dlx_allocator allocator = DLX_ALLOCATOR_INIT;
+  allocator.allocate = allocate;
+  allocator.deallocate = deallocate;
+  assert_ok(dlx_set_allocator(kDLCPU, &allocator));
+  atomic_store(&stop, 0);
+  atomic_store(&failures, 0);
+  pthread_t busy;
+  assert_int_equal(pthread_create(&busy, NULL, make_tensors, NULL), 0);
+
+  int good = 0;
+  for (int i = 0; i < 300; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(20); /* a child that hangs is a failure, not a hanging test */
+      make_one();
+      _exit(0);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    good += WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    if (good <= i) break;
+  }
+  atomic_store(&stop, 1);
+  pthread_join(busy, NULL);
+  assert_ok(dlx_set_allocator(kDLCPU, NULL));
+
+  assert_int_equal(good, 300);
+  assert_int_equal(atomic_load(&failures), 0);
+}
+
+static void *copy_without_end(void *large) {
+  for (;;) {
+    dlx_tensor *turned = NULL, *copy = NULL;
+    expect(dlx_tensor_permute(large, NULL, &turned) == DLX_OK);
+    expect(dlx_tensor_clone(turned, NULL, &copy) == DLX_OK);
+    dlx_tensor_release(copy);
+    dlx_tensor_release(turned);
+    pthread_testcancel();
+  }
+  return NULL;
+}
+
+/* A thread that is cancelled ends after its copy, and the workers go on with those of others. */
+static void a_copy_that_is_cancelled_is_finished(void **state) {
+  (void)state;
+  const DLDataType dtype = dtype_of(kDLFloat, 32);
+  dlx_tensor *large = NULL, *copy = NULL;
+  assert_ok(dlx_tensor_empty(2, EXTENTS(900, 900), &dtype, kDLCPU, 0, NULL, &large));
+  atomic_store(&failures, 0);
+  assert_ok(dlx_set_num_threads(2));
+  for (int i = 0; i < 20; ++i) {
+    pthread_t copying;
+    void *result = NULL;
+    assert_int_equal(pthread_create(&copying, NULL, copy_without_end, large), 0);
+    for (int k = 0; k < 3000 * (i % 7); ++k) make_one(); /* some milliseconds */
+    assert_int_equal(pthread_cancel(copying), 0);
+    assert_int_equal(pthread_join(copying, &result), 0);
+    assert_ptr_equal(result, PTHREAD_CANCELED);
+    assert_ok(dlx_tensor_clone(large, NULL, &copy));
+    dlx_tensor_release(copy);
+  }
+  assert_ok(dlx_set_num_threads(0));
+  dlx_tensor_release(large);
+  assert_int_equal(atomic_load(&failures), 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(threads_retain_and_release_one_tensor),
@@ -263,6 +378,8 @@ int main(void) {
       cmocka_unit_test(null_restores_dlx_own_pool),
       cmocka_unit_test(one_thread_asks_no_pool),
       cmocka_unit_test(more_threads_than_there_can_be_are_no_failure),
+      cmocka_unit_test(children_allocate_beside_busy_threads),
+      cmocka_unit_test(a_copy_that_is_cancelled_is_finished),
   };
   return cmocka_run_group_tests_name("threads", tests, NULL, NULL);
 }

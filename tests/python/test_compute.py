@@ -452,3 +452,9 @@ def test_astype_knows_the_names_of_dlx():
     code = "import numpy, dlx; print(dlx.asarray(numpy.ones(2)).astype('bfloat16').dtype)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "bfloat16\n"
+
+
+def test_astype_without_a_copy_is_the_tensor():
+    t = dlx.asarray([1.0, 2.0])
+    assert t.astype(t.dtype, copy=False) is t
+    assert t.astype("float64").data_ptr != t.data_ptr

@@ -308,7 +308,8 @@ def astype(self: Tensor, dtype: Any, kwargs: dict[str, Any]) -> Any:
     if on_host((self,)):
         if isinstance(dtype, (str, dtypes.dtype)):
             dtype = _numpy_dtype(dtype)
-        return wrap(self.numpy().astype(dtype, **kwargs))
+        views = Views()
+        return views.wrap(views.unwrap(self).astype(dtype, **kwargs))
     from dlx import _compute_device
 
     if not hasattr(numpy, "astype"):

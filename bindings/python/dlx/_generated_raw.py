@@ -750,7 +750,8 @@ def dlx_set_parallel_for(parallel_for: Callback | int | None, user_data: int | N
 def dlx_dtype_parse(name: str | None) -> DLDataType:
     """Read a dtype's name: "bool", "int8" … "int64", "uint8" …, "float16" …, "bfloat16",
     "complex64", "float8_e4m3fn" and the other FP8 kinds, "float6_e2m3fn", "float4_e2m1fn",
-    "int4", "uint1", "bcomplex32", "opaque64" …; "x4" at the end gives 4 lanes ("float32x4").
+    "int4", "uint1", "opaque64" …, and "bcomplex32", which no release of DLPack has yet
+    (dlpack.h); "x4" at the end gives 4 lanes ("float32x4").
     """
     out = DLDataType()
     check(lib.dlx_dtype_parse(text(name, "name"), out.address))
@@ -895,7 +896,10 @@ def dlx_tensor_device_type(tensor: Handle | int) -> int:
 
 
 def dlx_tensor_device_id(tensor: Handle | int) -> int:
-    """Device id; an import keeps its producer's numbering, except that kDLCPU always has 0."""
+    """Device id; an import keeps its producer's numbering, except that kDLCPU always has 0, and
+    that 255 on CUDA and ROCm (torch's "cuda") is the thread's current device, 0 without a
+    driver.
+    """
     return int(lib.dlx_tensor_device_id(required_tensor(tensor, "tensor")))
 
 
@@ -941,9 +945,9 @@ def dlx_tensor_to_dlpack(
     tensor: Handle | int | None, options: dlx_export_options | int | None = None
 ) -> DLManagedTensor:
     """Export as the struct of DLPack before 1.0, which has no flags: read-only data is
-    DLX_ERROR_READ_ONLY, and what would have to be a marked copy (negative strides) or a marked
-    layout (padded sub-byte types) is DLX_ERROR_UNSUPPORTED; DLX_COPY_ALWAYS exports a plain copy
-    of any of them.
+    DLX_ERROR_READ_ONLY, and what would have to be a marked copy (negative strides, data that is
+    not aligned to `min_alignment`) or a marked layout (padded sub-byte types) is
+    DLX_ERROR_UNSUPPORTED; DLX_COPY_ALWAYS exports a plain copy of any of them.
     """
     out = Array("uintptr_t", 1)
     status = lib.dlx_tensor_to_dlpack(
@@ -1096,8 +1100,9 @@ def dlx_tensor_as_readonly(tensor: Handle | int | None) -> Handle:
 def dlx_tensor_contiguous(
     tensor: Handle | int | None, options: dlx_copy_options | int | None = None
 ) -> Handle:
-    """`tensor` itself (a new reference) if its elements are compact in the order asked for and its
-    data has the alignment asked for, else a compact, writable copy.
+    """`tensor` itself (a new reference) if its elements are compact in the order asked for, its
+    data has the alignment asked for, and the mode is not DLX_COPY_ALWAYS; else a compact,
+    writable copy.
     """
     out = Array("uintptr_t", 1)
     status = lib.dlx_tensor_contiguous(
