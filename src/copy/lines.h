@@ -26,6 +26,13 @@ inline int64_t items_to_half_line(const char* p, int64_t item) noexcept {
   return inside_line(p) % item == 0 ? to_next_line(p) % (kLine / 2) / item : 0;
 }
 
+/// Whether the byte at `last + beyond` lies on another page than the one at `last`. Pages are not
+/// smaller anywhere.
+inline bool leaves_page(const char* last, int64_t beyond) noexcept {
+  constexpr int64_t kPage = 4096;
+  return static_cast<int64_t>(reinterpret_cast<uintptr_t>(last) % kPage) + beyond >= kPage;
+}
+
 /// Asks for lines. Inlined, or GCC takes it for a function without effect.
 __attribute__((always_inline)) inline void fetch_lines(const char* from, int64_t bytes) noexcept {
   for (int64_t i = 0; i < bytes; i += kLine) __builtin_prefetch(from + i, 0, 2);

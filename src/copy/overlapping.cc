@@ -1,5 +1,6 @@
 #include "src/copy/overlapping.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -49,9 +50,31 @@ bool is_shift(const CopyPlan& plan) noexcept {
   return is_nested(plan);
 }
 
-/// Equal layouts, `src` some bytes above or below: from the end that src lies at, so that what is
-/// overwritten has been read. As much at a time as the distance keeps apart.
+/// Calls run(part) for parts of the outermost axis, of `length` at most, from the end that src lies at:
+/// what a part overwrites has been read before.
+template <class Run>
+void each_shifted_part(const CopyPlan& plan, int64_t length, const Run& run) noexcept {
+  const int64_t extent = plan.axis(0).extent;
+  for (int64_t done = 0; done < extent; done += length) {
+    const int64_t n = std::min(length, extent - done);
+    run(plan.part(0, plan.src() > plan.dst() ? done : extent - done - n, n));
+  }
+}
+
+constexpr int64_t kShiftBytes = 16 << 10;
+
+[[gnu::noinline]] void shift_by_buffer(const CopyPlan& plan, int64_t length) noexcept {
+  alignas(64) char buffer[kShiftBytes];
+  each_shifted_part(plan, length, [&](const CopyPlan& part) {
+    execute(part.to_compact(buffer));
+    execute(part.from_compact(buffer));
+  });
+}
+
+/// Equal layouts, `src` some bytes above or below. As much at a time as the distance keeps apart or,
+/// where that is little, as a buffer holds.
 void copy_shift(const CopyPlan& plan) noexcept {
+  constexpr int64_t kLittle = 4 << 10;  // bytes
   const int64_t distance = std::llabs(plan.src() - plan.dst());
   if (distance == 0) return;
   if (distance >= reach(plan, 0)) return execute(plan);
@@ -62,11 +85,11 @@ void copy_shift(const CopyPlan& plan) noexcept {
   const CopyAxis axis = plan.axis(0);
   const int64_t inner = reach(plan, 1);
   const int64_t length = distance >= inner ? (distance - inner) / axis.dst + 1 : 1;
-  for (int64_t done = 0; done < axis.extent; done += length) {
-    const int64_t n = length < axis.extent - done ? length : axis.extent - done;
-    const int64_t first = plan.src() > plan.dst() ? done : axis.extent - done - n;
-    copy_shift(plan.part(0, first, n));
+  const int64_t index = plan.size() / axis.extent;  // bytes of one
+  if (length * index < kLittle && index <= kShiftBytes) {
+    return shift_by_buffer(plan, kShiftBytes / index);
   }
+  each_shifted_part(plan, length, [](const CopyPlan& part) { copy_shift(part); });
 }
 
 /// A copy onto its own elements that undoes itself when done twice: some pairs of equally long axes

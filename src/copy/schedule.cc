@@ -302,11 +302,13 @@ bool Schedule::transposes() const noexcept {
   return shares_lines && std::llabs(axes[u].src) > 2 * line_or_run;
 }
 
+int64_t Schedule::highest_of_item() const noexcept {
+  if (kind != PlaneKind::kCells) return item - 1;
+  return std::max<int64_t>(0, *std::max_element(cells.from, cells.from + cells.dst));
+}
+
 const char* Schedule::end_of_source() const noexcept {
-  int64_t highest = item;  // behind the highest item
-  if (kind == PlaneKind::kCells) {
-    highest = 1 + std::max<int64_t>(0, *std::max_element(cells.from, cells.from + cells.dst));
-  }
+  int64_t highest = highest_of_item() + 1;
   for (int k = 0; k < ndim; ++k) {
     if (axes[k].src > 0) highest += (axes[k].extent - 1) * axes[k].src;
   }

@@ -61,6 +61,9 @@ struct Schedule {
     return all % static_cast<uint64_t>(bytes) == 0;
   }
 
+  /// The highest byte of an item in src, counted from where it begins there.
+  int64_t highest_of_item() const noexcept;
+
   /// Behind the last byte that is read.
   const char* end_of_source() const noexcept;
 

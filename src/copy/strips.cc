@@ -92,6 +92,7 @@ class Strips {
                        ? strip_.nu  // nothing
                        : std::max(group, std::min(kAhead, strip_.nu) / group * group);
     highest_row_ = *std::max_element(strip_.row, strip_.row + strip_.nu);
+    near_ = s.u_count == 1 ? std::llabs(s.axes[s.u].src) : INT64_MAX;
   }
 
   /// One plane. Either all its rows, or those that make lines of dst, the first and the last time
@@ -134,18 +135,25 @@ class Strips {
       strip.nu = rows;
       strip.column = planes_.columns.offset() + first;
       strip.nv = std::max(nv, narrowest);
-      // Items of three quarters are read with some bytes beyond: 4 where a line of items is read,
-      // which are fetched with it, and 16 at most, which have to be of src.
-      strip.source = {src + first * item, strip.nv * item - 1 + (thirds_ ? 4 : 0), both};
-      if (thirds_) {
-        strip.staged =
-            strip.source.src + highest_row_ + strip.source.last_byte + 16 >= end_of_source_;
-      }
+      // Items of three quarters are read with some bytes beyond, which are fetched with them.
+      strip.source = {src + first * item, strip.nv * item - 1 + (thirds_ ? kBeyond : 0), both};
+      if (thirds_) strip.staged = first + strip.nv == columns && leaves_source(strip);
       add(strip);
       both = false;
       width = widest;
       v += nv;
     }
+  }
+
+  /// Whether a load of the last column of a strip would end behind all of src, or on a page that has
+  /// nothing of it.
+  bool leaves_source(const Strip& strip) const noexcept {
+    constexpr int64_t kNear = 4096;  // from row to row: the next one begins on the next page
+    const char* const last = strip.source.src + strip.source.last_byte - kBeyond;
+    if (last + highest_row_ + kBeyond >= end_of_source_) return true;
+    const auto leaves = [&](int64_t row) { return leaves_page(last + row, kBeyond); };
+    if (near_ <= kNear) return leaves(highest_row_);
+    return std::any_of(strip.row, strip.row + strip.nu, leaves);
   }
 
   /// How many columns of rows that are read line by line go at once: all, or parts of one size for
@@ -168,6 +176,8 @@ class Strips {
     strip_ = next;
   }
 
+  static constexpr int64_t kBeyond = 4;  ///< bytes
+
   const bool line_by_line_;
   const int64_t at_once_;  ///< rows that are read line by line
   void (*const transpose_)(const Strip& strip);
@@ -176,6 +186,7 @@ class Strips {
   const bool in_step_;
   const char* const end_of_source_;
   int64_t highest_row_;
+  int64_t near_;      ///< bytes from row to row, if they are one axis
   Strip strip_ = {};  ///< the one to be run when the next is known
 };
 

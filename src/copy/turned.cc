@@ -27,6 +27,7 @@ class Rows {
         loose_(s.cells),
         count_(s.axes[s.u].extent),
         step_(s.axes[s.u].src),
+        highest_(s.highest_of_item()),
         end_of_source_(s.end_of_source()) {
     loose_.edge_src = loose_.edge_dst = 0;
   }
@@ -93,7 +94,11 @@ class Rows {
       first = behind > s_.cells.at_once ? behind - s_.cells.at_once : 0;
     }
     const char* const src = src_ + first * step_;
-    const bool inside = src + s_.cells.lowest + 16 <= end_of_source_;
+    // What is read beyond the row lies between items of src, on a page of the row's.
+    const char* const last_read = src + s_.cells.lowest + 15;
+    const char* const last = src_ + highest_;
+    const bool inside =
+        last_read < end_of_source_ && (last_read <= last || !leaves_page(last, last_read - last));
     kernels_.cells_backwards(place(lower) + (first * s_.item - (lower - dst_)), src, behind - first,
                              inside ? loose_ : s_.cells);
   }
@@ -138,6 +143,7 @@ class Rows {
   Cells loose_;  ///< may read above the first cell and write below it
   const int64_t count_;
   const int64_t step_;
+  const int64_t highest_;  ///< byte of an item, counted from its first one
   const char* const end_of_source_;
   char* dst_ = nullptr;
   const char* src_ = nullptr;

@@ -123,6 +123,99 @@ void pages_without_elements_are_not_touched(void**) {
   munmap(map, (2 * pages + 1) * page);
 }
 
+// Long rows that end with a page, and begin with one, behind and before pages that may not be touched:
+// forwards and backwards, transposed and not, past the caches.
+void long_rows_end_with_their_pages(void**) {
+  const dlx::Tuning before = dlx::tuning();
+  dlx::tuning().stream_bytes = 0;
+  const int64_t page = 4096;
+  const int64_t rows = 1100;  // more than strips take at a time
+  const int64_t step = 3 * page;
+  const size_t mapped = static_cast<size_t>((rows + 1) * step);
+  char* const map = static_cast<char*>(
+      mmap(nullptr, mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+  assert_true(map != MAP_FAILED);
+  for (int64_t r = 0; r < rows; ++r) {
+    assert_int_equal(
+        mprotect(map + r * step + page, static_cast<size_t>(page), PROT_READ | PROT_WRITE), 0);
+    for (int64_t b = 0; b < page; ++b) {
+      map[r * step + page + b] = static_cast<char>(r * 7 + b * 13 + (b >> 8));
+    }
+  }
+  for (const int64_t item : {1, 2, 3, 4, 6, 8, 12, 16}) {
+    for (const int64_t every : {-3, -2, -1, 1, 2, 3}) {
+      const int64_t gap = every < 0 ? -every : every;
+      const int64_t width = std::min<int64_t>(600, page / item / gap - 1);
+      const int64_t row_bytes = ((width - 1) * gap + 1) * item;
+      for (const bool at_end : {false, true}) {
+        for (const bool transposed : {false, true}) {
+          char* first = map + page + (at_end ? page - row_bytes : 0);
+          if (every < 0) first += row_bytes - item;
+          const DLDataType dtype = {kDLUInt, 8, static_cast<uint16_t>(item)};
+          if (step % item != 0) continue;
+          const int64_t along = step / item;
+          const Described from = transposed
+                                     ? Described(first, {width, rows}, {every, along}, dtype)
+                                     : Described(first, {rows, width}, {along, every}, dtype);
+          std::vector<char> dst(static_cast<size_t>(rows * width * item));
+          const Described to(dst.data(), from.shape, {}, dtype);
+
+          dlx::copy_tensor(to.tensor, false, from.tensor, false);
+
+          int64_t wrong = 0;
+          for (int64_t r = 0; r < rows; ++r) {
+            for (int64_t c = 0; c < width; ++c) {
+              const int64_t at = (transposed ? c * rows + r : r * width + c) * item;
+              wrong +=
+                  std::memcmp(&dst[static_cast<size_t>(at)], first + r * step + c * every * item,
+                              static_cast<size_t>(item)) != 0;
+            }
+          }
+          assert_int_equal(wrong, 0);
+        }
+      }
+    }
+  }
+  munmap(map, mapped);
+  dlx::tuning() = before;
+}
+
+// Items with gaps between them that move by a few, in either direction, many buffers of them.
+void shifts_of_items_with_gaps_are_exact(void**) {
+  const int64_t n = 30000;
+  for (const int64_t every : {2, 3}) {
+    for (const int64_t shift : {1, 2, 3, 40, 5000}) {
+      for (const bool up : {false, true}) {
+        std::vector<uint16_t> memory(static_cast<size_t>(n * every + shift));
+        std::iota(memory.begin(), memory.end(), static_cast<uint16_t>(0));
+        std::vector<uint16_t> expected = memory;
+        const int64_t from = up ? 0 : shift;
+        const int64_t to = up ? shift : 0;
+        for (int64_t i = 0; i < n; ++i) {
+          expected[static_cast<size_t>(to + i * every)] =
+              memory[static_cast<size_t>(from + i * every)];
+        }
+        const DLDataType dtype = {kDLUInt, 16, 1};
+
+        dlx::copy_tensor(
+            Described(&memory[static_cast<size_t>(to)], {n}, {every}, dtype).tensor, false,
+            Described(&memory[static_cast<size_t>(from)], {n}, {every}, dtype).tensor, false);
+
+        assert_true(memory == expected);
+      }
+    }
+  }
+}
+
+// The step of an axis of one element is nobody's, and may be anything.
+void steps_of_single_elements_do_not_count(void**) {
+  uint32_t src[4] = {1, 2, 3, 4};
+  uint32_t dst[4] = {};
+  dlx::copy_tensor(Described(dst, {1, 4}, {INT64_MAX, 1}).tensor, false,
+                   Described(src, {1, 4}, {INT64_MIN, 1}).tensor, false);
+  assert_memory_equal(dst, src, sizeof src);
+}
+
 // Offsets beyond 2^32 bytes and 2^31 elements, in memory that is mapped but never filled.
 void offsets_beyond_32_bits_work(void**) {
   const int64_t rows = 5;
@@ -244,6 +337,9 @@ int main(int argc, char** argv) {
       cmocka_unit_test(every_instruction_set_is_exact),
       cmocka_unit_test(rearrangements_in_place_are_exact),
       cmocka_unit_test(pages_without_elements_are_not_touched),
+      cmocka_unit_test(long_rows_end_with_their_pages),
+      cmocka_unit_test(shifts_of_items_with_gaps_are_exact),
+      cmocka_unit_test(steps_of_single_elements_do_not_count),
       cmocka_unit_test(offsets_beyond_32_bits_work),
       cmocka_unit_test(bad_input_is_refused_in_words),
       cmocka_unit_test(interleaved_but_distinct_elements_are_accepted),
