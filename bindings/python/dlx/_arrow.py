@@ -19,7 +19,8 @@ from __future__ import annotations
 
 import sys
 
-from dlx import _hooks, _native
+from dlx import _native
+from dlx._classes import has, name_of, packages_of
 from dlx.errors import UnsupportedError
 
 TYPE_CHECKING = False
@@ -43,9 +44,9 @@ def from_arrow(obj: Any, copy: bool | None) -> tuple[Tensor | None, bool]:
         _require_no_nulls(obj)
         return None, False
     cls = type(obj)
-    if _hooks.has(cls, "__arrow_c_array__") or _hooks.has(cls, "__arrow_c_device_array__"):
+    if has(cls, "__arrow_c_array__") or has(cls, "__arrow_c_device_array__"):
         return _native._from_arrow_object(obj, copy)
-    if _hooks.has(cls, "__arrow_c_stream__") and not _is_numpy_inside(obj):
+    if has(cls, "__arrow_c_stream__") and not _is_numpy_inside(obj):
         return _native._from_arrow_stream(obj, copy)
     return None, False
 
@@ -56,25 +57,25 @@ def _is_table(obj: Any) -> bool:
 
 def _require_no_nulls(table: Any) -> None:
     """`__array__` of a table makes NaN of nulls, and floats of the integers beside them."""
-    package = _hooks.package_of(type(table))
-    if package == "pyarrow":
+    packages = packages_of(type(table))
+    if "pyarrow" in packages:
         nulls = sum(column.null_count for column in table.columns)
-    elif package == "polars":
+    elif "polars" in packages:
         nulls = sum(table.null_count().row(0))
     else:
         return
     if nulls:
         raise UnsupportedError(
-            f"a {package}.{type(table).__name__} with {nulls} nulls would lose them: fill or drop "
+            f"a {name_of(table)} with {nulls} nulls would lose them: fill or drop "
             "them first (`fill_null`, `drop_null` or `drop_nulls`)"
         )
 
 
 def _is_numpy_inside(obj: Any) -> bool:
     """Whether `__array__` of a column shares NumPy memory, which the stream would copy."""
-    package = _hooks.package_of(type(obj))
-    if package not in ("pandas", "xarray"):
-        return False
+    packages = packages_of(type(obj))
+    if "xarray" in packages:
+        return True
     numpy = sys.modules.get("numpy")
     dtype = getattr(obj, "dtype", None)
-    return package == "xarray" or numpy is None or isinstance(dtype, numpy.dtype)
+    return "pandas" in packages and (numpy is None or isinstance(dtype, numpy.dtype))

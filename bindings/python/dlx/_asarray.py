@@ -30,6 +30,7 @@ from __future__ import annotations
 import sys
 
 from dlx import _capi, _hooks, _native, dtypes
+from dlx._classes import derives, has, packages_of
 from dlx.errors import CopyRefusedError, DeviceRefusedError, UnavailableError, UnsupportedError
 from dlx.tensor import in_place
 
@@ -97,7 +98,7 @@ def _from_ml_dtypes_scalar(obj: Any) -> Tensor | None:
 
 def _from_mxnet(obj: Any) -> Tensor | None:
     """MXNet's arrays: the capsules of DLPack, by a method of their own."""
-    if _hooks.package_of(type(obj)) != "mxnet" or not hasattr(obj, "to_dlpack_for_write"):
+    if "mxnet" not in packages_of(type(obj)) or not hasattr(obj, "to_dlpack_for_write"):
         return None
     if getattr(obj, "stype", "default") != "default":
         raise UnsupportedError(
@@ -178,7 +179,7 @@ def check_dtype(dtype: Any) -> bool:
 
 def _from_arrow(obj: Any, copy: bool | None) -> tuple[Tensor | None, bool]:
     """Arrow's PyCapsule interface: module _arrow, imported on first need."""
-    if not any(_hooks.has(type(obj), name) for name in _ARROW_METHODS):
+    if not any(has(type(obj), name) for name in _ARROW_METHODS):
         return None, False
     from dlx import _arrow
 
@@ -190,7 +191,7 @@ def _from_array_method(obj: Any, copy: bool | None) -> tuple[Tensor | None, bool
     method = getattr(obj, "__array__", None)
     if method is None or isinstance(obj, type):
         return None, False
-    if copy is False and _hooks.package_of(type(obj)) == "dask":
+    if copy is False and "dask" in packages_of(type(obj)):
         # It takes the argument, and computes all the same.
         raise CopyRefusedError(
             f"a {_name(obj)} is a computation without memory to share, and copy=False forbids to "
@@ -209,16 +210,10 @@ def _from_array_method(obj: Any, copy: bool | None) -> tuple[Tensor | None, bool
         )
     fresh = bool(copy) and _takes_copy(obj)
     tensor = array_result(obj, array)
-    if not fresh and _is_pandas_index(type(obj)):
+    if not fresh and derives(type(obj), "pandas", "Index"):
         # Its array can be written to, although an Index must not change.
         tensor = tensor.as_readonly()
     return tensor, fresh
-
-
-def _is_pandas_index(cls: type) -> bool:
-    return any(
-        base.__name__ == "Index" and _hooks.package_of(base) == "pandas" for base in cls.__mro__
-    )
 
 
 def array_result(obj: Any, array: Any) -> Tensor:

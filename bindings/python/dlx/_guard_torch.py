@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dlx._hooks import package_of
+from dlx._classes import name_of
 from dlx.errors import UnsupportedError
 
 TYPE_CHECKING = False
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 def guard(obj: Any, torch: Any) -> None:
     """torch tensors without plain strided memory. torch itself exports some as a NULL pointer."""
-    name = f"{package_of(type(obj))}.{type(obj).__qualname__}"
+    name = name_of(obj)
     if obj.is_nested:
         raise UnsupportedError(
             f"a nested {name} has rows of different lengths: export the tensors of `.unbind()` one "

@@ -186,3 +186,33 @@ def test_a_tensor_is_no_number_to_pandas():
 
     assert not pd.api.types.is_scalar(tensor)
     assert pd.isna(tensor).tolist() == [False, True]
+
+
+# ---- classes that users derive ------------------------------------------------------------------
+
+
+class Column(pd.Series):
+    pass
+
+
+class Frame(pd.DataFrame):
+    pass
+
+
+def test_a_derived_class_is_refused_what_its_library_s_class_is():
+    with pytest.raises(dlx.UnsupportedError, match=r"1 nulls in column 'a'.*\.fillna"):
+        dlx.asarray(Frame({"a": pd.array([1, None])}))
+    with pytest.raises(dlx.UnsupportedError, match=r"1 nulls.*\.fillna"):
+        dlx.asarray(Column(pd.array([1, None])))
+    with pytest.raises(dlx.UnsupportedError, match=r"sparse.*`.sparse.to_dense\(\)`"):
+        dlx.asarray(Column(pd.arrays.SparseArray([0, 1])))
+
+
+@pytest.mark.parametrize("values", [[1.0, numpy.nan], [1j], [True, False]])
+def test_a_derived_class_on_numpy_memory_shares_it(values):
+    series = Column(values)
+    tensor = dlx.asarray(series, copy=False)
+
+    assert tensor.data_ptr == address(series)
+    assert repr(tensor.tolist()) == repr(values)
+    assert dlx.asarray(Frame({"a": values})).shape == (len(values), 1)

@@ -49,3 +49,12 @@ def test_lifetimes():
     values = dlx.asarray(sparse.COO(arrays.aligned(3, 4)).data)
 
     assert values.tolist() == list(range(1, 12))
+
+
+class Derived(sparse.COO):
+    pass
+
+
+def test_a_derived_class_is_refused_with_the_way_out():
+    with pytest.raises(dlx.UnsupportedError, match=r"`\.todense\(\)`"):
+        dlx.asarray(Derived(dense()))

@@ -104,3 +104,23 @@ def test_xarray_keeps_the_tensor_inside():
     both(lambda x: (x * 1j).conj().imag)
     both(lambda x: xr.cov(x.fillna(0.0), x.fillna(1.0)))
     assert type((dlx.asarray(source) + mine).data) is dlx.Tensor
+
+
+class Derived(xr.DataArray):
+    __slots__ = ()
+
+
+class DerivedVariable(xr.Variable):
+    __slots__ = ()
+
+
+def test_classes_that_users_derive_are_taken_and_guarded():
+    source = arrays.aligned(2, 3)
+    for obj in (Derived(source), DerivedVariable(("y", "x"), source)):
+        assert dlx.asarray(obj).data_ptr == source.ctypes.data
+    assert dlx.asarray(Derived(arrays.aligned(3))).tolist() == [0, 1, 2]
+    pint = pytest.importorskip("pint", reason="gives the array a unit")
+    quantity = pint.UnitRegistry().Quantity(arrays.aligned(3), "meter")
+    for obj in (Derived(quantity), DerivedVariable("x", quantity)):
+        with pytest.raises(dlx.UnsupportedError, match=r"unit.*\.magnitude"):
+            dlx.asarray(obj)

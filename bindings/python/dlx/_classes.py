@@ -1,0 +1,38 @@
+"""Questions about the classes of other libraries, answered without an import of any.
+
+A user's class counts as the library's that it derives from: all bases are asked, never the class's
+own module alone.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def package_of(cls: type) -> str:
+    """The package that a class says it is from; classes may say anything, or nothing."""
+    module = getattr(cls, "__module__", None)
+    return module.partition(".")[0] if isinstance(module, str) else ""
+
+
+def packages_of(cls: type) -> set[str]:
+    """The packages of a class and of its bases."""
+    return {package_of(base) for base in cls.__mro__}
+
+
+def derives(cls: type, package: str, *names: str) -> bool:
+    """Whether a class is one of a package's classes of these names, or is made of one."""
+    return any(base.__name__ in names and package_of(base) == package for base in cls.__mro__)
+
+
+def has(cls: type, name: str) -> bool:
+    """Whether a class has a method; None is Python's way of saying that it has not."""
+    return getattr(cls, name, None) is not None
+
+
+def name_of(obj: Any) -> str:
+    """An object's class, for a message."""
+    cls = type(obj)
+    return f"{package_of(cls)}.{cls.__qualname__}"

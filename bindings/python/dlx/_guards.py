@@ -1,0 +1,198 @@
+"""What objects of other libraries are refused for: a part of `_hooks.guard`, library by library.
+
+Nothing here imports a library: whose object is at hand has been imported already.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from dlx._classes import derives, name_of, packages_of
+from dlx.errors import UnsupportedError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable
+
+# Packages whose classes wrap numbers with a meaning that a plain tensor loses.
+# TensorFlow's strings abort the process when they are exported.
+GUARDED_PACKAGES = frozenset({"astropy", "pint", "scipy", "sparse", "tensorflow", "unyt"})
+
+
+def guard_mask(obj: Any) -> None:
+    """numpy.ma and astropy's Masked classes, also behind a proxy. Without a masked entry nothing is
+    lost."""
+    mask = getattr(obj, "mask", None) if hasattr(obj.__class__, "mask") else None
+    if mask is None or isinstance(mask, bool) or not hasattr(mask, "any"):
+        return
+    if hasattr(obj, "filled") and bool(mask.any()):
+        raise UnsupportedError(
+            f"a {name_of(obj)} with {int(mask.sum())} masked entries would lose its mask: call "
+            "`.filled(value)` to say what stands for them, or export `.data` and `.mask` on "
+            "their own"
+        )
+
+
+def _guard_unit(obj: Any) -> None:
+    """Quantities of astropy (`unit`), unyt and pint (`units`); a pure number loses nothing."""
+    unit = getattr(obj, "unit", None)
+    if unit is None:
+        unit = getattr(obj, "units", None)
+    if unit is None or str(unit) in ("", "dimensionless"):
+        return
+    way = "magnitude" if "pint" in packages_of(type(obj)) else "value"
+    raise UnsupportedError(
+        f"a {name_of(obj)} in {unit} would lose its unit: export `.{way}`, or convert first with "
+        f"`.to(unit).{way}`"
+    )
+
+
+def _guard_scipy(obj: Any) -> None:
+    if not hasattr(obj, "nnz") or not hasattr(obj, "toarray"):
+        return
+    parts = [n for n in ("data", "indices", "indptr", "row", "col", "offsets") if hasattr(obj, n)]
+    listed = ", ".join(f"`.{part}`" for part in parts)
+    raise UnsupportedError(
+        f"a {name_of(obj)} is sparse: export its parts ({listed or '`.tocsr()` has them'}) one "
+        "by one, or call `.toarray()` to make it dense"
+    )
+
+
+def _guard_pydata_sparse(obj: Any) -> None:
+    if hasattr(obj, "todense"):
+        raise UnsupportedError(
+            f"a {name_of(obj)} is sparse: export `.data` and its indices (`.coords`, or `.indices` "
+            "and `.indptr`) one by one, or call `.todense()`"
+        )
+
+
+def _guard_paddle(obj: Any) -> None:
+    if hasattr(obj, "is_sparse") and obj.is_sparse():
+        raise UnsupportedError(
+            f"a sparse {name_of(obj)} is not one block of memory: export `.values()` and `.indices()` "
+            "(or `.crows()` and `.cols()`) one by one, or call `.to_dense()`"
+        )
+
+
+def _guard_pyarrow(obj: Any) -> None:
+    if type(obj).__name__.startswith("Sparse"):  # no class of PyArrow's can be derived from it
+        raise UnsupportedError(
+            f"a {name_of(obj)} is sparse: export its parts, which `.to_numpy()` gives, one by one, or "
+            "call `.to_tensor()` to make it dense"
+        )
+
+
+def _guard_tensorflow(obj: Any) -> None:
+    """Tensors that are no block of memory, that are no numbers, and descriptions of a computation."""
+    if derives(type(obj), "tensorflow", "SparseTensor", "RaggedTensor"):
+        way = "`.values` and `.indices`" if hasattr(obj, "indices") else "`.flat_values`"
+        raise UnsupportedError(
+            f"a {name_of(obj)} is not one block of memory: export {way} one by one, or make it dense "
+            "with `tf.sparse.to_dense(x)` or `x.to_tensor()`"
+        )
+    dtype = getattr(getattr(obj, "dtype", None), "name", "")
+    if dtype in ("string", "resource", "variant"):
+        raise UnsupportedError(
+            f"a {name_of(obj)} of dtype {dtype} holds no numbers: decode it first, e.g. with "
+            "`tf.strings.to_number(x)` or `tf.io.decode_raw(x, tf.uint8)`"
+        )
+    if dtype.startswith(("qint", "quint")):
+        raise UnsupportedError(
+            f"a {name_of(obj)} of dtype {dtype} has no DLPack form: call `tf.bitcast(x, "
+            f"tf.{dtype[1:]})` for its numbers, without their scale"
+        )
+    if dtype.startswith(("float8", "float4", "int2", "int4", "uint2", "uint4")):
+        raise UnsupportedError(
+            f"a {name_of(obj)} of dtype {dtype} is one that TensorFlow cannot export: pass `x.numpy()`"
+        )
+    if derives(type(obj), "tensorflow", "SymbolicTensor"):
+        raise UnsupportedError(
+            f"a {name_of(obj)} is a stand-in for data that is not there yet: convert outside the "
+            "`tf.function`, or inside a `tf.py_function`"
+        )
+
+
+def _guard_jax(obj: Any) -> None:
+    """Tracers, sparse arrays, arrays without memory, and dtypes that JAX cannot export."""
+    if derives(type(obj), "jax", "Tracer"):
+        raise UnsupportedError(
+            f"a {name_of(obj)} is JAX's stand-in for data that is not there yet: convert outside the "
+            "function that JAX transforms, or inside a `jax.pure_callback`"
+        )
+    if hasattr(obj, "todense"):
+        raise UnsupportedError(
+            f"a {name_of(obj)} is sparse: export its parts (`.data` and `.indices`) one by one, or call "
+            "`.todense()`"
+        )
+    if hasattr(obj, "is_deleted") and obj.is_deleted():
+        raise UnsupportedError(
+            f"a {name_of(obj)} that has been deleted has no data any more: it was donated to a jitted "
+            "function, whose result to take instead, or `.delete()` was called"
+        )
+    dtype = str(getattr(obj, "dtype", ""))
+    if dtype in ("int2", "int4", "uint2", "uint4"):
+        raise UnsupportedError(
+            f"a {name_of(obj)} of dtype {dtype} is one that JAX cannot export: call "
+            f"`.astype('{dtype[:-1]}8')`"
+        )
+
+
+def _guard_xarray(obj: Any) -> None:
+    """xarray holds arrays of others, whose meaning its `__array__` drops in silence."""
+    if derives(type(obj), "xarray", "DataArray", "Variable"):
+        from dlx import _hooks
+
+        _hooks.guard(obj.data)
+
+
+def _guard_dask(obj: Any) -> None:
+    """Dask holds arrays of others, whose meaning its `__array__` drops in silence."""
+    if not hasattr(obj, "_meta"):
+        return
+    meta = type(obj._meta)
+    if packages_of(meta) & GUARDED_PACKAGES or derives(meta, "numpy", "MaskedArray"):
+        raise UnsupportedError(
+            f"a {name_of(obj)} whose chunks are of {meta.__module__}.{meta.__qualname__} would "
+            "lose what these say beyond their numbers: import `.compute()`"
+        )
+
+
+def _guard_pandas(obj: Any) -> None:
+    """Sparse data, and nullable dtypes, whose `__array__` makes a NaN of a null."""
+    if type(getattr(obj, "dtype", None)).__name__ == "SparseDtype":
+        way = ".sparse.to_dense()" if hasattr(obj, "sparse") else ".to_dense()"
+        raise UnsupportedError(
+            f"a {name_of(obj)} of dtype {obj.dtype} is sparse: call `{way}` to make it dense"
+        )
+    if not hasattr(obj, "isna"):
+        return
+    numpy = sys.modules["numpy"]
+    columns = obj.items() if hasattr(obj, "columns") else [(None, obj)]
+    for label, column in columns:
+        if isinstance(column.dtype, numpy.dtype) or column.dtype.kind not in "biufc":
+            continue
+        count = int(column.isna().sum())
+        if count:
+            where = "" if label is None else f" in column {label!r}"
+            raise UnsupportedError(
+                f"a {name_of(obj)} of dtype {column.dtype} with {count} nulls{where} would lose them: "
+                "call `.fillna(value)`, or `.to_numpy(dtype, na_value=value)`, to say what stands "
+                "for them, and export `.isna()` on its own"
+            )
+
+
+BY_PACKAGE: dict[str, Callable[[Any], None]] = {
+    "scipy": _guard_scipy,
+    "sparse": _guard_pydata_sparse,
+    "paddle": _guard_paddle,
+    "pyarrow": _guard_pyarrow,
+    "tensorflow": _guard_tensorflow,
+    "jax": _guard_jax,
+    "jaxlib": _guard_jax,
+    "xarray": _guard_xarray,
+    "dask": _guard_dask,
+    "pandas": _guard_pandas,
+    "astropy": _guard_unit,
+    "unyt": _guard_unit,
+    "pint": _guard_unit,
+}
