@@ -15,7 +15,8 @@ ownership exactly. Then follow, in this order:
 5. `__array__`: whatever the object makes of itself; may copy, and needs NumPy.
 6. numbers and nested sequences: always a copy, since there is no array yet.
 
-MXNet's arrays and C arrays of cffi, which have no protocol, come before all of these.
+MXNet's arrays and C arrays of cffi, which have no protocol, come before all of these, and so does
+what xarray, Dask and pint hold: their own `__array__` makes plain numbers of it.
 
 For classes that no other library gives a meaning (`PLAIN` in _hooks.py) the native code looks for the
 first four itself; numbers, lists and tuples it reads by itself. It comes here for other sequences, for
@@ -67,6 +68,9 @@ def fallback(obj: Any, dtype: Any, device: Any, copy: bool | None, force: bool) 
     problem = _explain(obj)
     if problem is not None:  # before the buffer protocol, where a date passes for plain bytes
         raise UnsupportedError(problem)
+    inside = _unwrap(obj, copy)
+    if inside is not None:
+        return _native.asarray(inside, dtype=dtype, device=device, copy=copy, force=force)
     tensor = _from_ml_dtypes_scalar(obj)
     if tensor is None:
         tensor = _from_mxnet(obj)
@@ -86,6 +90,28 @@ def fallback(obj: Any, dtype: Any, device: Any, copy: bool | None, force: bool) 
     if tensor is None:
         return _from_sequence(obj, dtype, device, copy, force)
     return _native.asarray(tensor, dtype=dtype, device=device, copy=copy, force=force)
+
+
+def _unwrap(obj: Any, copy: bool | None) -> Any:
+    """The array of another library that an object of xarray, Dask or pint stands for, or None.
+
+    It is imported in the object's place, so that what it means (masks, nulls, another wrapper) is
+    looked at as well.
+    """
+    cls = type(obj)
+    packages = packages_of(cls)
+    if "xarray" in packages and derives(cls, "xarray", "DataArray", "Variable", "NamedArray"):
+        return obj.data
+    if "pint" in packages and has(cls, "magnitude"):
+        return obj.magnitude  # it has no unit: guard() was here
+    if "dask" in packages and has(cls, "__array__"):
+        if copy is False:
+            raise CopyRefusedError(
+                f"a {_name(obj)} is a computation without memory to share, and copy=False forbids "
+                "to keep its result: call `.compute()` first"
+            )
+        return obj.compute()
+    return None
 
 
 def _from_ml_dtypes_scalar(obj: Any) -> Tensor | None:
@@ -191,12 +217,6 @@ def _from_array_method(obj: Any, copy: bool | None) -> tuple[Tensor | None, bool
     method = getattr(obj, "__array__", None)
     if method is None or isinstance(obj, type):
         return None, False
-    if copy is False and "dask" in packages_of(type(obj)):
-        # It takes the argument, and computes all the same.
-        raise CopyRefusedError(
-            f"a {_name(obj)} is a computation without memory to share, and copy=False forbids to "
-            "keep its result: call `.compute()` first"
-        )
     if copy is None:
         array = method()
     elif _takes_copy(obj):

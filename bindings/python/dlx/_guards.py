@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 
-from dlx._classes import derives, name_of, packages_of
+from dlx._classes import derives, has, name_of, packages_of
 from dlx.errors import UnsupportedError
 
 TYPE_CHECKING = False
@@ -45,6 +45,15 @@ def _guard_unit(obj: Any) -> None:
         f"a {name_of(obj)} in {unit} would lose its unit: export `.{way}`, or convert first with "
         f"`.to(unit).{way}`"
     )
+
+
+def _guard_pint(obj: Any) -> None:
+    """The unit, and what a magnitude without one means: it may be masked, or sparse."""
+    _guard_unit(obj)
+    if has(type(obj), "magnitude"):
+        from dlx import _hooks
+
+        _hooks.guard(obj.magnitude)
 
 
 def _guard_scipy(obj: Any) -> None:
@@ -137,16 +146,8 @@ def _guard_jax(obj: Any) -> None:
         )
 
 
-def _guard_xarray(obj: Any) -> None:
-    """xarray holds arrays of others, whose meaning its `__array__` drops in silence."""
-    if derives(type(obj), "xarray", "DataArray", "Variable"):
-        from dlx import _hooks
-
-        _hooks.guard(obj.data)
-
-
 def _guard_dask(obj: Any) -> None:
-    """Dask holds arrays of others, whose meaning its `__array__` drops in silence."""
+    """What is known to be refused before anything is computed; the result is looked at as well."""
     if not hasattr(obj, "_meta"):
         return
     meta = type(obj._meta)
@@ -189,10 +190,9 @@ BY_PACKAGE: dict[str, Callable[[Any], None]] = {
     "tensorflow": _guard_tensorflow,
     "jax": _guard_jax,
     "jaxlib": _guard_jax,
-    "xarray": _guard_xarray,
     "dask": _guard_dask,
     "pandas": _guard_pandas,
     "astropy": _guard_unit,
     "unyt": _guard_unit,
-    "pint": _guard_unit,
+    "pint": _guard_pint,
 }

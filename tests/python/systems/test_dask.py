@@ -8,6 +8,7 @@ import pytest
 
 import dlx
 
+dask = arrays.require("dask")
 da = arrays.require("dask.array")
 
 
@@ -180,3 +181,42 @@ def test_equal_data_has_equal_tokens():
     assert tokenize(dlx.empty((0, 3))) != tokenize(dlx.empty((0, 2)))
     far = dlx.from_pointer(64, 3, "int8", device="cuda:0")
     assert tokenize(far) != tokenize(far)  # nobody read it
+
+
+# ---- what a computation turns out to be ---------------------------------------------------------
+
+
+def test_a_result_is_guarded_too():
+    # Only the result is masked: the description that dask has of it says nothing.
+
+    masked = dask.delayed(numpy.ma.masked_equal)([1.0, 2.0, 3.0], 2.0)
+    with pytest.raises(dlx.UnsupportedError, match=r"1 masked entries.*\.filled"):
+        dlx.asarray(da.from_delayed(masked, (3,), float))
+
+
+def test_a_result_that_is_copied_is_the_caller_s_own():
+    source = arrays.aligned(4)
+    lazy = da.from_delayed(dask.delayed(source), (4,), source.dtype)
+    tensor = dlx.asarray(lazy, copy=True)
+    tensor[...] = 7
+
+    assert source.tolist() == [0, 1, 2, 3]
+
+
+def test_series_and_frames_of_dask_are_refused_what_pandas_ones_are():
+    dd = pytest.importorskip("dask.dataframe", reason="makes the series")
+    import pandas as pd
+
+    for name in ("Int64", "boolean", "int64[pyarrow]"):
+        series = dd.from_pandas(pd.Series([1, None, 1], dtype=name), npartitions=2)
+        for obj in (series, series.to_frame("a")):
+            with pytest.raises(dlx.UnsupportedError, match=r"1 nulls.*\.fillna"):
+                dlx.asarray(obj)
+    sparse = dd.from_pandas(pd.Series(pd.arrays.SparseArray([0.0, 1.0])), npartitions=1)
+    with pytest.raises(dlx.UnsupportedError, match="is sparse"):
+        dlx.asarray(sparse)
+    plain = dd.from_pandas(pd.Series([1.0, 2.0, 3.0]), npartitions=2)
+    assert dlx.asarray(plain).tolist() == [1, 2, 3]
+    assert dlx.asarray(plain.to_frame("a")).tolist() == [[1], [2], [3]]
+    with pytest.raises(dlx.CopyRefusedError, match=r"\.compute\(\)"):
+        dlx.asarray(plain, copy=False)

@@ -74,3 +74,22 @@ def test_arithmetic_with_a_tensor_keeps_the_unit():
     for result in (tensor * quantity, quantity * tensor):
         assert str(result.units) == "meter"
         assert list(result.magnitude) == [1, 2, 3]
+
+
+def test_what_a_pure_number_holds_is_guarded():
+    masked = registry.Quantity(numpy.ma.masked_equal(arrays.aligned(3), 1), "")
+    for take in (dlx.asarray, dlx.from_dlpack, lambda x: dlx.convert(x, "numpy")):
+        with pytest.raises(dlx.UnsupportedError, match=r"1 masked entries.*\.filled"):
+            take(masked)
+    sparse = pytest.importorskip("sparse", reason="makes the magnitude sparse")
+    with pytest.raises(dlx.UnsupportedError, match=r"`\.todense\(\)`"):
+        dlx.asarray(registry.Quantity(sparse.COO(arrays.aligned(3)), ""))
+
+
+@pytest.mark.filterwarnings("error::pint.UnitStrippedWarning")
+def test_a_pure_number_is_its_magnitude():
+    source = arrays.aligned(3)
+    tensor = dlx.asarray(registry.Quantity(source, ""), copy=False)
+
+    assert tensor.data_ptr == source.ctypes.data
+    assert dlx.asarray(registry.Quantity(2.5, "")).item() == 2.5

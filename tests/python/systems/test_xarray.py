@@ -124,3 +124,33 @@ def test_classes_that_users_derive_are_taken_and_guarded():
     for obj in (Derived(quantity), DerivedVariable("x", quantity)):
         with pytest.raises(dlx.UnsupportedError, match=r"unit.*\.magnitude"):
             dlx.asarray(obj)
+
+
+def test_wrappers_inside_wrappers_are_guarded():
+    pint = pytest.importorskip("pint", reason="is one of the wrappers")
+    da = pytest.importorskip("dask.array", reason="is one of the wrappers")
+    delayed = pytest.importorskip("dask", reason="is one of the wrappers").delayed
+    source = numpy.ma.masked_equal(arrays.aligned(3), 1)
+    lazy = da.from_delayed(delayed(source), (3,), source.dtype)
+    pure = pint.UnitRegistry().Quantity
+    for inside in (pure(source, ""), lazy, pure(lazy, "")):
+        for obj in (xr.DataArray(inside), xr.Variable("x", inside)):
+            with pytest.raises(dlx.UnsupportedError, match="1 masked entries"):
+                dlx.asarray(obj)
+            with pytest.raises(dlx.UnsupportedError, match="1 masked entries"):
+                dlx.convert(obj, "numpy")
+
+
+def test_a_plan_inside_has_no_memory_to_share():
+    da = pytest.importorskip("dask.array", reason="makes the plan")
+    plan = xr.DataArray(da.from_array(arrays.aligned(4), chunks=2))
+
+    assert dlx.asarray(plan).tolist() == [0, 1, 2, 3]
+    with pytest.raises(dlx.CopyRefusedError, match=r"\.compute\(\)"):
+        dlx.asarray(plan, copy=False)
+
+
+def test_a_tensor_inside_comes_out_as_it_is():
+    tensor = dlx.asarray([1.0, 2.0], dtype="bfloat16")
+
+    assert str(dlx.asarray(xr.DataArray(tensor)).dtype) == "bfloat16"
