@@ -17,10 +17,8 @@ of classes are exceptions:
 
 from __future__ import annotations
 
-import sys
-
 from dlx import _native
-from dlx._classes import has, name_of, packages_of
+from dlx._classes import has, name_of, package_of, packages_of
 from dlx.errors import UnsupportedError
 
 TYPE_CHECKING = False
@@ -72,10 +70,9 @@ def _require_no_nulls(table: Any) -> None:
 
 
 def _is_numpy_inside(obj: Any) -> bool:
-    """Whether `__array__` of a column shares NumPy memory, which the stream would copy."""
+    """Whether `__array__` of a column shares NumPy memory, which the stream would copy; or pandas
+    leaves the column to another library, which may have no Arrow form of it."""
     packages = packages_of(type(obj))
     if "xarray" in packages:
         return True
-    numpy = sys.modules.get("numpy")
-    dtype = getattr(obj, "dtype", None)
-    return "pandas" in packages and (numpy is None or isinstance(dtype, numpy.dtype))
+    return "pandas" in packages and package_of(type(obj.dtype)) != "pandas"

@@ -12,6 +12,7 @@ from dlx.errors import UnsupportedError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any, Callable
 
 # Packages whose classes wrap numbers with a meaning that a plain tensor loses.
@@ -38,13 +39,26 @@ def _guard_unit(obj: Any) -> None:
     unit = getattr(obj, "unit", None)
     if unit is None:
         unit = getattr(obj, "units", None)
-    if unit is None or str(unit) in ("", "dimensionless"):
+    if _is_pure(unit):
         return
-    way = "magnitude" if "pint" in packages_of(type(obj)) else "value"
+    way = _first_of(obj, "magnitude", "value", "data")
+    convert = _first_of(obj, "to", "convert_unit_to")
     raise UnsupportedError(
         f"a {name_of(obj)} in {unit} would lose its unit: export `.{way}`, or convert first with "
-        f"`.to(unit).{way}`"
+        f"`.{convert}(unit).{way}`"
     )
+
+
+def _is_pure(unit: Any) -> bool:
+    return unit is None or str(unit) in ("", "dimensionless")
+
+
+def _first_of(obj: Any, *ways: str) -> str:
+    """The first way that an object has, for a message; the last one is not tried."""
+    for way in ways[:-1]:
+        if hasattr(obj, way.partition(".")[0]):
+            return way
+    return ways[-1]
 
 
 def _guard_pint(obj: Any) -> None:
@@ -159,27 +173,39 @@ def _guard_dask(obj: Any) -> None:
 
 
 def _guard_pandas(obj: Any) -> None:
-    """Sparse data, and nullable dtypes, whose `__array__` makes a NaN of a null."""
-    if type(getattr(obj, "dtype", None)).__name__ == "SparseDtype":
-        way = ".sparse.to_dense()" if hasattr(obj, "sparse") else ".to_dense()"
-        raise UnsupportedError(
-            f"a {name_of(obj)} of dtype {obj.dtype} is sparse: call `{way}` to make it dense"
-        )
-    if not hasattr(obj, "isna"):
-        return
-    numpy = sys.modules["numpy"]
-    columns = obj.items() if hasattr(obj, "columns") else [(None, obj)]
-    for label, column in columns:
-        if isinstance(column.dtype, numpy.dtype) or column.dtype.kind not in "biufc":
-            continue
-        count = int(column.isna().sum())
-        if count:
-            where = "" if label is None else f" in column {label!r}"
+    """Columns of pandas' extension types: `__array__` makes the sparse ones dense, and NaN of nulls."""
+    for where, column in _extension_columns(obj):
+        what = f"a {name_of(obj)} of dtype {column.dtype}{where}"
+        if derives(type(column.dtype), "pandas", "SparseDtype"):
+            way = _first_of(column, "sparse.to_dense", "to_dense", "array.to_dense")
+            raise UnsupportedError(f"{what} is sparse: call `.{way}()` to make it dense")
+        if not _is_pure(getattr(column.dtype, "units", None)):  # pint_pandas
+            way = _first_of(column, "quantity.magnitude", "array.quantity.magnitude")
+            raise UnsupportedError(f"{what} would lose its unit: export `.{way}`")
+        nulls = int(column.isna().sum()) if _makes_numbers(column.dtype) else 0
+        if nulls:
             raise UnsupportedError(
-                f"a {name_of(obj)} of dtype {column.dtype} with {count} nulls{where} would lose them: "
-                "call `.fillna(value)`, or `.to_numpy(dtype, na_value=value)`, to say what stands "
-                "for them, and export `.isna()` on its own"
+                f"{what} with {nulls} nulls would lose them: call `.fillna(value)`, or "
+                "`.to_numpy(dtype, na_value=value)`, to say what stands for them, and export "
+                "`.isna()` on its own"
             )
+
+
+def _extension_columns(obj: Any) -> Iterator[tuple[str, Any]]:
+    """What of an object of pandas has no dtype of NumPy's, and where in the object that is."""
+    plain = sys.modules["numpy"].dtype
+    if derives(type(obj), "pandas", "DataFrame"):
+        for i, (label, dtype) in enumerate(obj.dtypes.items()):
+            if not isinstance(dtype, plain):
+                yield f" in column {label!r}", obj.iloc[:, i]
+    elif hasattr(obj, "isna") and not isinstance(obj.dtype, plain):
+        yield "", obj
+
+
+def _makes_numbers(dtype: Any) -> bool:
+    """Whether `__array__` of a dtype of pandas' may be numbers; others are refused anyhow."""
+    categories = getattr(dtype, "categories", None)
+    return (dtype if categories is None else categories.dtype).kind in "biufc"
 
 
 BY_PACKAGE: dict[str, Callable[[Any], None]] = {

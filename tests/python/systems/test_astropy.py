@@ -98,3 +98,12 @@ def test_arithmetic_with_a_tensor_keeps_the_unit_or_refuses():
         with pytest.raises(TypeError):  # astropy's own decision; never a result without the unit
             call()
     assert (tensor.numpy() * quantity).unit == units.m
+
+
+def test_data_with_a_unit_names_ways_that_its_class_has():
+    nddata = pytest.importorskip("astropy.nddata", reason="has the class under test")
+    data = nddata.NDDataArray(numpy.ones(3), unit="km")
+    with pytest.raises(dlx.UnsupportedError, match=r"`.data`.*`.convert_unit_to\(unit\).data`"):
+        dlx.asarray(data)
+    assert dlx.asarray(data.data).tolist() == [1, 1, 1]
+    assert dlx.asarray(data.convert_unit_to("m").data).tolist() == [1000, 1000, 1000]

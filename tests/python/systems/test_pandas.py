@@ -200,7 +200,7 @@ class Frame(pd.DataFrame):
 
 
 def test_a_derived_class_is_refused_what_its_library_s_class_is():
-    with pytest.raises(dlx.UnsupportedError, match=r"1 nulls in column 'a'.*\.fillna"):
+    with pytest.raises(dlx.UnsupportedError, match=r"in column 'a' with 1 nulls.*\.fillna"):
         dlx.asarray(Frame({"a": pd.array([1, None])}))
     with pytest.raises(dlx.UnsupportedError, match=r"1 nulls.*\.fillna"):
         dlx.asarray(Column(pd.array([1, None])))
@@ -216,3 +216,58 @@ def test_a_derived_class_on_numpy_memory_shares_it(values):
     assert tensor.data_ptr == address(series)
     assert repr(tensor.tolist()) == repr(values)
     assert dlx.asarray(Frame({"a": values})).shape == (len(values), 1)
+
+
+# ---- columns of pandas' extension types ---------------------------------------------------------
+
+
+@pytest.mark.parametrize("values", [[5, None, 7], [0.5, None], [True, None]])
+def test_nulls_of_categories_are_refused_with_the_way_out(values):
+    categories = pd.Categorical(values)
+    for obj in (categories, pd.CategoricalIndex(categories), pd.DataFrame({"a": categories})):
+        with pytest.raises(dlx.UnsupportedError, match=r"1 nulls.*na_value=value"):
+            dlx.asarray(obj)
+    nullable = pd.Categorical(pd.array([1, None], dtype="Int64"))
+    with pytest.raises(dlx.UnsupportedError, match="1 nulls"):
+        dlx.asarray(pd.DataFrame({"a": nullable}))
+
+
+def test_categories_without_a_null_are_their_values():
+    categories = pd.Categorical([5, 6, 5])
+
+    for obj in (categories, pd.CategoricalIndex(categories)):
+        assert dlx.asarray(obj).tolist() == [5, 6, 5]
+    assert dlx.asarray(pd.DataFrame({"a": categories})).tolist() == [[5], [6], [5]]
+
+
+@pytest.mark.parametrize("copy", [None, True, False])
+def test_a_frame_with_a_sparse_column_is_refused(copy):
+    sparse = pd.arrays.SparseArray([0.0, 1.0])
+
+    for more in ({}, {"b": [1.0, 2.0]}):
+        frame = pd.DataFrame({"a": sparse, **more})
+        with pytest.raises(dlx.UnsupportedError, match=r"in column 'a' is sparse: call `.sparse"):
+            dlx.asarray(frame, copy=copy)
+        frame["a"] = frame["a"].sparse.to_dense()
+        assert dlx.asarray(frame).tolist() == frame.values.tolist()
+    index = pd.Index(sparse)
+    with pytest.raises(dlx.UnsupportedError, match=r"is sparse: call `.array.to_dense\(\)`"):
+        dlx.asarray(index)
+    assert dlx.asarray(index.array.to_dense()).tolist() == [0, 1]
+
+
+@pytest.mark.filterwarnings("ignore::pint.UnitStrippedWarning")
+def test_units_of_pint_pandas_are_refused_with_the_way_out():
+    pytest.importorskip("pint_pandas", reason="gives the series a unit")
+    series = pd.Series([1.0, 2.0], dtype="pint[m]")
+
+    for obj in (series, pd.Index(series), pd.DataFrame({"a": series})):
+        with pytest.raises(dlx.UnsupportedError, match=r"unit.*`.array.quantity.magnitude`"):
+            dlx.asarray(obj)
+    with pytest.raises(dlx.UnsupportedError, match=r"unit.*`.quantity.magnitude`"):
+        dlx.asarray(series.array)
+    assert dlx.asarray(series.array.quantity.magnitude).tolist() == [1, 2]
+    pure = pd.Series([1.0, 2.0], dtype="pint[dimensionless]")
+    with pytest.raises(dlx.UnsupportedError, match=r"`.astype\('float64'\)`"):
+        dlx.asarray(pure)
+    assert dlx.asarray(pure.astype("float64")).tolist() == [1, 2]
