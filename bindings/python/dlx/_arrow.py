@@ -23,6 +23,7 @@ from dlx.errors import UnsupportedError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
     from dlx._native import Tensor
@@ -39,7 +40,7 @@ def from_arrow(obj: Any, copy: bool | None) -> tuple[Tensor | None, bool]:
     if isinstance(obj, type):
         return None, False
     if _is_table(obj):
-        _require_no_nulls(obj)
+        _require_plain_columns(obj)
         return None, False
     cls = type(obj)
     if has(cls, "__arrow_c_array__") or has(cls, "__arrow_c_device_array__"):
@@ -53,12 +54,17 @@ def _is_table(obj: Any) -> bool:
     return hasattr(type(obj), "columns") and hasattr(type(obj), "__array__")
 
 
-def _require_no_nulls(table: Any) -> None:
-    """`__array__` of a table makes NaN of nulls, and floats of the integers beside them."""
+def _require_plain_columns(table: Any) -> None:
+    """`__array__` of a table makes NaN of nulls, also of those inside dictionaries and runs, and bare
+    numbers of extension types: what its columns are refused for, the table is too."""
     packages = packages_of(type(table))
     if "pyarrow" in packages:
-        nulls = sum(column.null_count for column in table.columns)
+        columns = table.columns
+        names = table.schema.names
+        nulls = sum(column.null_count for column in columns)
     elif "polars" in packages:
+        columns = table.get_columns()
+        names = table.columns
         nulls = sum(table.null_count().row(0))
     else:
         return
@@ -67,6 +73,18 @@ def _require_no_nulls(table: Any) -> None:
             f"a {name_of(table)} with {nulls} nulls would lose them: fill or drop "
             "them first (`fill_null`, `drop_null` or `drop_nulls`)"
         )
+    for name, column in zip(names, columns):
+        for chunk in _chunks(column):
+            try:
+                _native.asarray(chunk)
+            except UnsupportedError as error:
+                raise UnsupportedError(f"column {name!r} of a {name_of(table)}: {error}") from error
+
+
+def _chunks(column: Any) -> Iterable[Any]:
+    if hasattr(column, "get_chunks"):  # Polars
+        return column.get_chunks()
+    return getattr(column, "chunks", (column,))
 
 
 def _is_numpy_inside(obj: Any) -> bool:

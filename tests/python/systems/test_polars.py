@@ -65,3 +65,16 @@ def test_lifetimes():
     tensor = dlx.asarray(pl.Series(range(1000)))
 
     assert tensor.tolist() == list(range(1000))
+
+
+def test_frames_are_refused_what_their_columns_are():
+    if not hasattr(pl, "Extension"):
+        pytest.skip(f"Polars {pl.__version__} has no extension types")
+    metres = pl.Extension("dlx.tests.metres", pl.Int64)
+    series = pl.Series("a", [1, 2]).ext.to(metres)
+
+    for obj in (series, series.to_frame()):
+        with pytest.raises(dlx.UnsupportedError, match="extension type"):
+            dlx.asarray(obj)
+    two = pl.concat([pl.DataFrame({"a": [1]}), pl.DataFrame({"a": [2]})], rechunk=False)
+    assert dlx.asarray(two).tolist() == [[1], [2]]

@@ -164,3 +164,54 @@ def test_example_into_torch():
     assert array.to_pylist() == [2, 0, 2, 4]
     with pytest.raises(dlx.CopyRefusedError, match="read-only"):
         dlx.convert(array, "torch", copy=False)
+
+
+# ---- tables -------------------------------------------------------------------------------------
+
+
+class Metres(pa.ExtensionType):
+    def __init__(self):
+        super().__init__(pa.int64(), "dlx.tests.metres")
+
+    def __arrow_ext_serialize__(self):
+        return b""
+
+    @classmethod
+    def __arrow_ext_deserialize__(cls, storage, serialized):
+        return cls()
+
+
+REFUSED_COLUMNS = {
+    "null in a run": lambda: pa.RunEndEncodedArray.from_arrays(
+        pa.array([2, 3], pa.int32()), pa.array([1, None])
+    ),
+    "runs": lambda: pa.RunEndEncodedArray.from_arrays(
+        pa.array([2, 3], pa.int32()), pa.array([1, 2])
+    ),
+    "null in a dictionary": lambda: pa.DictionaryArray.from_arrays(
+        pa.array([0, 1, 0]), pa.array([5, None])
+    ),
+    "dictionary": lambda: pa.array([5, 6, 5]).dictionary_encode(),
+    "extension": lambda: pa.ExtensionArray.from_storage(Metres(), pa.array([1, 2, 3])),
+    "date": lambda: pa.array([1, 2, 3], pa.timestamp("s")),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED_COLUMNS)
+@pytest.mark.parametrize("make", [pa.table, pa.record_batch])
+def test_tables_are_refused_what_their_columns_are(make, name):
+    column = REFUSED_COLUMNS[name]()
+    if not hasattr(make({}), "__array__"):
+        pytest.skip(f"PyArrow {pa.__version__} has no __array__ of it")
+
+    with pytest.raises(dlx.UnsupportedError):
+        dlx.asarray(column)
+    with pytest.raises(dlx.UnsupportedError, match=r"column 'a' of a pyarrow\."):
+        dlx.asarray(make({"n": pa.array([1, 2, 3]), "a": column}))
+
+
+def test_tables_of_several_chunks_are_taken():
+    table = pa.table({"a": pa.chunked_array([[1], [2, 3]]), "b": [0.5, 1.5, 2.5]})
+
+    assert dlx.asarray(table).tolist() == [[1, 0.5], [2, 1.5], [3, 2.5]]
+    assert dlx.asarray(pa.table({"a": [True, False]})).tolist() == [[True], [False]]
