@@ -23,7 +23,6 @@ from dlx.errors import UnsupportedError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from typing import Any
 
     from dlx._native import Tensor
@@ -74,17 +73,24 @@ def _require_plain_columns(table: Any) -> None:
             "them first (`fill_null`, `drop_null` or `drop_nulls`)"
         )
     for name, column in zip(names, columns):
-        for chunk in _chunks(column):
-            try:
-                _native.asarray(chunk)
-            except UnsupportedError as error:
-                raise UnsupportedError(f"column {name!r} of a {name_of(table)}: {error}") from error
+        require_plain(column, f"column {name!r} of a {name_of(table)}")
 
 
-def _chunks(column: Any) -> Iterable[Any]:
+def require_plain(column: Any, what: str) -> None:
+    """Refuse a column of PyArrow or Polars that asarray would refuse, in however many chunks it is.
+
+    Args:
+        what: the column's name, for the message.
+    """
     if hasattr(column, "get_chunks"):  # Polars
-        return column.get_chunks()
-    return getattr(column, "chunks", (column,))
+        chunks = column.get_chunks()
+    else:
+        chunks = getattr(column, "chunks", (column,))
+    for chunk in chunks:
+        try:
+            _native.asarray(chunk)
+        except UnsupportedError as error:
+            raise UnsupportedError(f"{what}: {error}") from error
 
 
 def _is_numpy_inside(obj: Any) -> bool:

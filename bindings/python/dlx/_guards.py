@@ -182,7 +182,10 @@ def _guard_pandas(obj: Any) -> None:
         if not _is_pure(getattr(column.dtype, "units", None)):  # pint_pandas
             way = _first_of(column, "quantity.magnitude", "array.quantity.magnitude")
             raise UnsupportedError(f"{what} would lose its unit: export `.{way}`")
-        nulls = int(column.isna().sum()) if _makes_numbers(column.dtype) else 0
+        if not _makes_numbers(column.dtype):
+            _guard_arrow(column, what)
+            continue
+        nulls = int(column.isna().sum())
         if nulls:
             raise UnsupportedError(
                 f"{what} with {nulls} nulls would lose them: call `.fillna(value)`, or "
@@ -202,8 +205,16 @@ def _extension_columns(obj: Any) -> Iterator[tuple[str, Any]]:
         yield "", obj
 
 
+def _guard_arrow(column: Any, what: str) -> None:
+    """Arrow's dictionaries and extension types, which pandas makes numbers of."""
+    if derives(type(column.dtype), "pandas", "ArrowDtype"):
+        from dlx import _arrow
+
+        _arrow.require_plain(getattr(column, "array", column).__arrow_array__(), what)
+
+
 def _makes_numbers(dtype: Any) -> bool:
-    """Whether `__array__` of a dtype of pandas' may be numbers; others are refused anyhow."""
+    """Whether a dtype of pandas' says that its values are numbers."""
     categories = getattr(dtype, "categories", None)
     return (dtype if categories is None else categories.dtype).kind in "biufc"
 

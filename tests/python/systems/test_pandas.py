@@ -271,3 +271,16 @@ def test_units_of_pint_pandas_are_refused_with_the_way_out():
     with pytest.raises(dlx.UnsupportedError, match=r"`.astype\('float64'\)`"):
         dlx.asarray(pure)
     assert dlx.asarray(pure.astype("float64")).tolist() == [1, 2]
+
+
+def test_arrow_arrays_are_refused_what_pyarrow_s_are():
+    pa = pytest.importorskip("pyarrow", reason="makes the arrays")
+    for column in (
+        pa.DictionaryArray.from_arrays(pa.array([0, 1]), pa.array([5, None])),
+        pa.RunEndEncodedArray.from_arrays(pa.array([2, 3], pa.int32()), pa.array([1, None])),
+        pa.ExtensionArray.from_storage(pa.bool8(), pa.array([1, 0], pa.int8())),
+    ):
+        array = pd.arrays.ArrowExtensionArray(column)
+        for obj in (array, pd.Index(array), pd.Series(array), pd.DataFrame({"a": array})):
+            with pytest.raises(dlx.UnsupportedError, match=r"dictionary|run-end|extension type"):
+                dlx.asarray(obj)
