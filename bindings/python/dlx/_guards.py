@@ -41,8 +41,9 @@ def _guard_unit(obj: Any) -> None:
         unit = getattr(obj, "units", None)
     if _is_pure(unit):
         return
-    way = _first_of(obj, "magnitude", "value", "data")
-    convert = _first_of(obj, "to", "convert_unit_to")
+    way, convert = _first_of(obj, "magnitude", "value"), "to"
+    if derives(type(obj), "astropy", "NDData"):
+        way, convert = "data", "convert_unit_to"
     raise UnsupportedError(
         f"a {name_of(obj)} in {unit} would lose its unit: export `.{way}`, or convert first with "
         f"`.{convert}(unit).{way}`"
