@@ -192,6 +192,26 @@ def test_array_method_of_the_old_signature_cannot_promise_not_to_copy():
         dlx.asarray(Old(), copy=False)
 
 
+@pytest.mark.parametrize("error", [ValueError, RuntimeError])
+def test_array_method_that_needs_a_copy(error):
+    class Needs:
+        reason = "Unable to avoid copy"
+
+        def __array__(self, dtype=None, copy=None):
+            if copy is False:
+                raise error(self.reason)
+            return numpy.arange(3)
+
+    with pytest.raises(dlx.CopyRefusedError, match=r"Unable to avoid copy") as caught:
+        dlx.asarray(Needs(), copy=False)
+    assert type(caught.value.__cause__) is error
+    assert dlx.asarray(Needs()).tolist() == [0, 1, 2]
+    Needs.reason = "something else is wrong"
+    with pytest.raises(error, match="something else") as caught:
+        dlx.asarray(Needs(), copy=False)
+    assert type(caught.value) is error
+
+
 def test_array_method_that_returns_something_else():
     class Odd:
         def __array__(self, dtype=None, copy=None):

@@ -32,7 +32,13 @@ import sys
 
 from dlx import _capi, _hooks, _native, dtypes
 from dlx._classes import derives, has, packages_of
-from dlx.errors import CopyRefusedError, DeviceRefusedError, UnavailableError, UnsupportedError
+from dlx.errors import (
+    CopyRefusedError,
+    DeviceRefusedError,
+    Error,
+    UnavailableError,
+    UnsupportedError,
+)
 from dlx.tensor import in_place
 
 TYPE_CHECKING = False
@@ -220,7 +226,7 @@ def _from_array_method(obj: Any, copy: bool | None) -> tuple[Tensor | None, bool
     if copy is None:
         array = method()
     elif _takes_copy(obj):
-        array = method(copy=copy)
+        array = _call_with_copy(obj, method, copy)
     elif copy:
         array = method()
     else:
@@ -234,6 +240,22 @@ def _from_array_method(obj: Any, copy: bool | None) -> tuple[Tensor | None, bool
         # Its array can be written to, although an Index must not change.
         tensor = tensor.as_readonly()
     return tensor, fresh
+
+
+def _call_with_copy(obj: Any, method: Any, copy: bool) -> Any:
+    """`__array__(copy=copy)`, where a refusal to do without a copy is dlx's own error.
+
+    NumPy's protocol has ValueError for it, Polars raises RuntimeError; either may mean something
+    else, and then says nothing of a copy.
+    """
+    try:
+        return method(copy=copy)
+    except (ValueError, RuntimeError) as error:
+        if copy or isinstance(error, Error) or "copy" not in str(error):
+            raise
+        raise CopyRefusedError(
+            f"`__array__` of {_name(obj)} needs a copy, and copy=False forbids it: {error}"
+        ) from error
 
 
 def array_result(obj: Any, array: Any) -> Tensor:

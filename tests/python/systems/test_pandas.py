@@ -284,3 +284,17 @@ def test_arrow_arrays_are_refused_what_pyarrow_s_are():
         for obj in (array, pd.Index(array), pd.Series(array), pd.DataFrame({"a": array})):
             with pytest.raises(dlx.UnsupportedError, match=r"dictionary|run-end|extension type"):
                 dlx.asarray(obj)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: pd.DataFrame({"a": [1.0], "b": [2]}),
+        lambda: pd.Categorical([1, 2]),
+    ],
+)
+def test_a_copy_that_pandas_needs_is_refused_in_our_words(make):
+    with pytest.raises(dlx.CopyRefusedError, match=r"needs a copy.*copy=False") as caught:
+        dlx.asarray(make(), copy=False)
+    assert type(caught.value.__cause__) is ValueError
+    assert dlx.asarray(make()).shape

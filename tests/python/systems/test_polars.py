@@ -78,3 +78,8 @@ def test_frames_are_refused_what_their_columns_are():
             dlx.asarray(obj)
     two = pl.concat([pl.DataFrame({"a": [1]}), pl.DataFrame({"a": [2]})], rechunk=False)
     assert dlx.asarray(two).tolist() == [[1], [2]]
+
+
+def test_a_copy_that_a_frame_needs_is_refused_in_our_words():
+    with pytest.raises(dlx.CopyRefusedError, match=r"needs a copy.*copy=False"):
+        dlx.asarray(pl.DataFrame({"a": [1], "b": [0.5]}), copy=False)

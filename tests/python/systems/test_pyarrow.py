@@ -215,3 +215,9 @@ def test_tables_of_several_chunks_are_taken():
 
     assert dlx.asarray(table).tolist() == [[1, 0.5], [2, 1.5], [3, 2.5]]
     assert dlx.asarray(pa.table({"a": [True, False]})).tolist() == [[True], [False]]
+
+
+@pytest.mark.parametrize("make", [pa.table, pa.record_batch])
+def test_a_copy_that_a_table_needs_is_refused_in_our_words(make):
+    with pytest.raises(dlx.CopyRefusedError, match=r"copy"):
+        dlx.asarray(make({"a": pa.array([1, 2])}), copy=False)
