@@ -41,7 +41,7 @@ def _guard_unit(obj: Any) -> None:
         unit = getattr(obj, "units", None)
     if _is_pure(unit):
         return
-    way, convert = _first_of(obj, "magnitude", "value"), "to"
+    way, convert = "magnitude" if "pint" in packages_of(type(obj)) else "value", "to"
     if derives(type(obj), "astropy", "NDData"):
         way, convert = "data", "convert_unit_to"
     raise UnsupportedError(
