@@ -93,26 +93,26 @@ def _guard_pydata_sparse(obj: Any) -> None:
 def _guard_paddle(obj: Any) -> None:
     if hasattr(obj, "is_sparse") and obj.is_sparse():
         raise UnsupportedError(
-            f"a sparse {name_of(obj)} is not one block of memory: export `.values()` and `.indices()` "
-            "(or `.crows()` and `.cols()`) one by one, or call `.to_dense()`"
+            f"a sparse {name_of(obj)} is not one block of memory: export `.values()` and "
+            "`.indices()` (or `.crows()` and `.cols()`) one by one, or call `.to_dense()`"
         )
 
 
 def _guard_pyarrow(obj: Any) -> None:
     if type(obj).__name__.startswith("Sparse"):  # no class of PyArrow's can be derived from it
         raise UnsupportedError(
-            f"a {name_of(obj)} is sparse: export its parts, which `.to_numpy()` gives, one by one, or "
-            "call `.to_tensor()` to make it dense"
+            f"a {name_of(obj)} is sparse: export its parts, which `.to_numpy()` gives, one by "
+            "one, or call `.to_tensor()` to make it dense"
         )
 
 
 def _guard_tensorflow(obj: Any) -> None:
-    """Tensors that are no block of memory, that are no numbers, and descriptions of a computation."""
+    """Tensors that are no block of memory or no numbers, and descriptions of a computation."""
     if derives(type(obj), "tensorflow", "SparseTensor", "RaggedTensor"):
         way = "`.values` and `.indices`" if hasattr(obj, "indices") else "`.flat_values`"
         raise UnsupportedError(
-            f"a {name_of(obj)} is not one block of memory: export {way} one by one, or make it dense "
-            "with `tf.sparse.to_dense(x)` or `x.to_tensor()`"
+            f"a {name_of(obj)} is not one block of memory: export {way} one by one, or make it "
+            "dense with `tf.sparse.to_dense(x)` or `x.to_tensor()`"
         )
     dtype = getattr(getattr(obj, "dtype", None), "name", "")
     if dtype in ("string", "resource", "variant"):
@@ -127,7 +127,8 @@ def _guard_tensorflow(obj: Any) -> None:
         )
     if dtype.startswith(("float8", "float4", "int2", "int4", "uint2", "uint4")):
         raise UnsupportedError(
-            f"a {name_of(obj)} of dtype {dtype} is one that TensorFlow cannot export: pass `x.numpy()`"
+            f"a {name_of(obj)} of dtype {dtype} is one that TensorFlow cannot export: pass "
+            "`x.numpy()`"
         )
     if derives(type(obj), "tensorflow", "SymbolicTensor"):
         raise UnsupportedError(
@@ -140,18 +141,18 @@ def _guard_jax(obj: Any) -> None:
     """Tracers, sparse arrays, arrays without memory, and dtypes that JAX cannot export."""
     if derives(type(obj), "jax", "Tracer"):
         raise UnsupportedError(
-            f"a {name_of(obj)} is JAX's stand-in for data that is not there yet: convert outside the "
-            "function that JAX transforms, or inside a `jax.pure_callback`"
+            f"a {name_of(obj)} is JAX's stand-in for data that is not there yet: convert outside "
+            "the function that JAX transforms, or inside a `jax.pure_callback`"
         )
     if hasattr(obj, "todense"):
         raise UnsupportedError(
-            f"a {name_of(obj)} is sparse: export its parts (`.data` and `.indices`) one by one, or call "
-            "`.todense()`"
+            f"a {name_of(obj)} is sparse: export its parts (`.data` and `.indices`) one by one, "
+            "or call `.todense()`"
         )
     if hasattr(obj, "is_deleted") and obj.is_deleted():
         raise UnsupportedError(
-            f"a {name_of(obj)} that has been deleted has no data any more: it was donated to a jitted "
-            "function, whose result to take instead, or `.delete()` was called"
+            f"a {name_of(obj)} that has been deleted has no data any more: it was donated to a "
+            "jitted function, whose result to take instead, or `.delete()` was called"
         )
     dtype = str(getattr(obj, "dtype", ""))
     if dtype in ("int2", "int4", "uint2", "uint4"):
@@ -174,7 +175,7 @@ def _guard_dask(obj: Any) -> None:
 
 
 def _guard_pandas(obj: Any) -> None:
-    """Columns of pandas' extension types: `__array__` makes the sparse ones dense, and NaN of nulls."""
+    """Columns of extension types: `__array__` makes sparse ones dense, and NaN of nulls."""
     for where, column in _extension_columns(obj):
         what = f"a {name_of(obj)} of dtype {column.dtype}{where}"
         if derives(type(column.dtype), "pandas", "SparseDtype"):
