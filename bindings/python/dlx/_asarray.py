@@ -107,7 +107,13 @@ def _unwrap(obj: Any, copy: bool | None) -> Any:
     cls = type(obj)
     packages = packages_of(cls)
     if "xarray" in packages and derives(cls, "xarray", "DataArray", "Variable", "NamedArray"):
-        return obj.data
+        data = obj.data
+        if copy is False and obj.data is not data:  # it reads a file anew each time
+            raise CopyRefusedError(
+                f"a {_name(obj)} has no memory to share, and copy=False forbids to read it into "
+                "some: call `.load()` first"
+            )
+        return data
     if "pint" in packages and has(cls, "magnitude"):
         return obj.magnitude  # it has no unit: guard() was here
     if "dask" in packages and has(cls, "__array__"):
@@ -236,6 +242,8 @@ def _from_array_method(obj: Any, copy: bool | None) -> tuple[Tensor | None, bool
         )
     fresh = bool(copy) and _takes_copy(obj)
     tensor = array_result(obj, array)
+    if copy is False and tensor.size:
+        _require_same_memory(obj, tensor)
     if not fresh and derives(type(obj), "pandas", "Index"):
         # Its array can be written to, although an Index must not change.
         tensor = tensor.as_readonly()
@@ -256,6 +264,17 @@ def _call_with_copy(obj: Any, method: Any, copy: bool) -> Any:
         raise CopyRefusedError(
             f"`__array__` of {_name(obj)} needs a copy, and copy=False forbids it: {error}"
         ) from error
+
+
+def _require_same_memory(obj: Any, tensor: Tensor) -> None:
+    """Refuse an object that took copy=False and made an array all the same: what is written to that
+    goes nowhere."""
+    again = array_result(obj, obj.__array__(copy=False))
+    if again.data_ptr != tensor.data_ptr:
+        raise CopyRefusedError(
+            f"`__array__` of {_name(obj)} makes a new array at each call, and copy=False forbids "
+            "that: load or compute it first"
+        )
 
 
 def array_result(obj: Any, array: Any) -> Tensor:

@@ -154,3 +154,49 @@ def test_a_tensor_inside_comes_out_as_it_is():
     tensor = dlx.asarray([1.0, 2.0], dtype="bfloat16")
 
     assert str(dlx.asarray(xr.DataArray(tensor)).dtype) == "bfloat16"
+
+
+def of_a_file():
+    """A DataArray that is read whenever its values are asked for."""
+    from xarray.backends import BackendArray
+    from xarray.core import indexing
+
+    class Reader(BackendArray):
+        shape, dtype = (3,), numpy.dtype("float64")
+
+        def __getitem__(self, key):
+            support = indexing.IndexingSupport.BASIC
+            read = numpy.zeros(3).__getitem__
+            return indexing.explicit_indexing_adapter(key, self.shape, support, read)
+
+    return xr.DataArray(indexing.LazilyIndexedArray(Reader()), dims="x")
+
+
+def over_dask():
+    return xr.DataArray(pytest.importorskip("dask.array", reason="computes").zeros(3), dims="x")
+
+
+@pytest.mark.parametrize("make", [of_a_file, over_dask])
+@pytest.mark.parametrize("part", [lambda array: array, lambda array: array.variable])
+def test_what_holds_no_memory_is_not_written_to_in_vain(make, part):
+    lazy = part(make())
+
+    for refused in (
+        lambda: dlx.copyto(lazy, numpy.ones(3)),
+        lambda: dlx.asarray(lazy, copy=False),
+        lambda: dlx.convert(lazy, "numpy", copy=False),
+    ):
+        with pytest.raises(dlx.CopyRefusedError, match=r"\.compute\(\)|\.load\(\)"):
+            refused()
+    assert dlx.asarray(lazy).tolist() == [0, 0, 0]
+    loaded = lazy.load()
+    dlx.copyto(loaded, numpy.ones(3))
+    assert loaded.values.tolist() == [1, 1, 1]
+
+
+def test_copyto_writes_into_what_holds_memory():
+    array = xr.DataArray(numpy.zeros(3), dims="x")
+    for target in (array, array.variable, xr.DataArray(dlx.asarray(array.values))):
+        dlx.copyto(target, numpy.ones(3))
+        assert array.values.tolist() == [1, 1, 1]
+        array[:] = 0
