@@ -9,7 +9,7 @@ import types
 import pytest
 
 import dlx
-from dlx import _profiles
+from dlx import _profile, _profiles
 
 numpy = pytest.importorskip("numpy", reason="makes the arrays of these tests")
 
@@ -72,7 +72,7 @@ def test_a_target_of_another_kind_is_a_type_error():
 
 
 def test_a_library_that_is_not_installed_is_an_import_error(monkeypatch):
-    profile = _profiles.Profile("gone", "no_such_module_at_all", _profiles._numpy)
+    profile = _profile.Profile("gone", "no_such_module_at_all", _profiles._numpy)
     monkeypatch.setitem(_profiles.TABLE, "gone", profile)
 
     with pytest.raises(ImportError, match="no_such_module_at_all"):
@@ -153,8 +153,8 @@ def test_memory_lives_as_long_as_the_result():
 
 
 def test_the_error_of_a_refused_copy_has_every_reason():
-    profile = _profiles.Profile(
-        "picky", "numpy", _profiles._numpy, strides=_profiles.COMPACT, align=4096
+    profile = _profile.Profile(
+        "picky", "numpy", _profiles._numpy, strides=_profile.COMPACT, align=4096
     )
     base = frozen(64)[1::2]
 
@@ -192,10 +192,10 @@ LAYOUTS = {
     "0-d": (lambda x: x[1, 2, ...], ""),
 }
 KINDS = {
-    "C": _profiles.COMPACT,
-    "dense": _profiles.DENSE,
-    "positive": _profiles.POSITIVE,
-    "any": _profiles.ANY,
+    "C": _profile.COMPACT,
+    "dense": _profile.DENSE,
+    "positive": _profile.POSITIVE,
+    "any": _profile.ANY,
 }
 
 
@@ -210,7 +210,7 @@ def test_strides_are_shared_where_the_profile_takes_them_and_copied_elsewhere(la
         exported.append((tensor, copied))
         return dlx.from_dlpack(_profiles.Exporter(tensor, copied))
 
-    profile = _profiles.Profile("picky", "numpy", deliver, strides=KINDS[kind])
+    profile = _profile.Profile("picky", "numpy", deliver, strides=KINDS[kind])
     result = _convert_by(profile, source)
 
     assert result.tolist() == source.tolist()
@@ -232,7 +232,7 @@ def test_a_copy_is_marked_as_one():
         seen.append(capsule)
         return tensor
 
-    profile = _profiles.Profile("picky", "numpy", deliver, strides=_profiles.COMPACT)
+    profile = _profile.Profile("picky", "numpy", deliver, strides=_profile.COMPACT)
     _convert_by(profile, array(3, 4).T)
     _convert_by(profile, array(3, 4))
 
@@ -253,7 +253,7 @@ def _flags(capsule):
 
 
 def test_a_dtype_that_the_library_has_not_is_refused_with_the_way_out():
-    profile = _profiles.Profile("picky", "numpy", _profiles._numpy, names="float32 int8")
+    profile = _profile.Profile("picky", "numpy", _profiles._numpy, names="float32 int8")
 
     with pytest.raises(dlx.UnsupportedError, match=r"takes no float64.*float32, int8.*dtype="):
         _convert_by(profile, array(3, dtype="float64"))
@@ -264,7 +264,7 @@ def test_a_dtype_that_the_library_has_not_is_refused_with_the_way_out():
     ("shape", "good"), [((), False), ((2,), True), ((1,) * 4, True), ((1,) * 5, False)]
 )
 def test_the_number_of_axes_is_checked(shape, good):
-    profile = _profiles.Profile("picky", "numpy", _profiles._numpy, ndim=(1, 4))
+    profile = _profile.Profile("picky", "numpy", _profiles._numpy, ndim=(1, 4))
     source = array(*shape) if shape else numpy.array(1.0)
 
     if good:
@@ -285,7 +285,7 @@ def test_data_on_a_device_that_the_library_cannot_use_is_refused():
 
 
 def test_a_library_without_cpu_arrays_asks_for_a_device():
-    profile = _profiles.Profile("picky", "numpy", _profiles._numpy, devices=(_profiles.CUDA,))
+    profile = _profile.Profile("picky", "numpy", _profiles._numpy, devices=(_profiles.CUDA,))
 
     with pytest.raises(dlx.DeviceRefusedError, match="device='cuda:0'"):
         _convert_by(profile, array(3), force=True)

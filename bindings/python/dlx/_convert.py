@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-from dlx import _capi, _native, _profiles
+from dlx import _capi, _native, _profile, _profiles
 from dlx.errors import (
     CopyRefusedError,
     DeviceRefusedError,
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from dlx._native import Tensor
-    from dlx._profiles import Profile
+    from dlx._profile import Profile
 
 # `to`, as it was given -> (profile, imported module). A class or module is kept alive by it; there
 # are few.
@@ -40,8 +40,10 @@ def convert(
             return _native.asarray(x, device=device, copy=copy, force=force)
         target = find(to)
     profile, module = target
-    if device is None and copy is not True and _is_own(type(x), profile):
-        return x
+    if device is None and _is_own(x, profile):
+        own = x if copy is not True else _duplicate(x, profile, module)
+        if own is not None:
+            return own
     if tensor is None:
         # Without `force`: whether the data has to move is the library's matter, not dlx's.
         if device is None and copy is None:
@@ -55,11 +57,17 @@ def convert(
         tensor, copy = _native.asarray(x, device=device, copy=True), None
     if profile.one_axis is not None and tensor.ndim == 1:
         profile = profile.one_axis
-    if not copy and _fits(tensor, profile):
-        if profile.usual is not None:
-            _note_usual(to, profile, module, tensor)
-        return profile.deliver(module, tensor, False)
-    return _hand_over(tensor, profile, module, copy)
+    if copy or not _fits(tensor, profile):
+        return _hand_over(tensor, profile, module, copy)
+    result = profile.deliver(module, tensor, False)
+    if profile.usual is not None:
+        _note_usual(to, profile, module, tensor)
+    return result
+
+
+def _duplicate(x: Any, profile: Profile, module: ModuleType) -> Any:
+    """A copy of the library's own object with all that it says, or None: its numbers are all."""
+    return None if profile.duplicate is None else profile.duplicate(module, x)
 
 
 def _note_usual(to: Any, profile: Profile, module: ModuleType, tensor: Tensor) -> None:
@@ -85,7 +93,7 @@ def _hand_over(tensor: Tensor, profile: Profile, module: ModuleType, copy: bool 
             f"convert: {profile.name} cannot share this tensor, since {'; '.join(reasons)}; "
             "copy=False forbids a copy"
         )
-    if not reasons and profile.strides != _profiles.ANY:
+    if not reasons and profile.strides != _profile.ANY:
         tensor = _plain_strides(tensor, profile)
     try:
         return profile.deliver(module, tensor, bool(copy or reasons))
@@ -98,11 +106,25 @@ def _hand_over(tensor: Tensor, profile: Profile, module: ModuleType, copy: bool 
         ) from None
 
 
-def _is_own(cls: type, profile: Profile) -> bool:
-    known = profile.own_types.get(cls)
+def _is_own(x: Any, profile: Profile) -> bool:
+    known = profile.own_types.get(type(x))
     if known is None:
-        known = profile.own_types[cls] = _full_name(cls) in profile.owns
+        known = profile.own_types[type(x)] = _find_own(x, profile)
     return known
+
+
+def _find_own(x: Any, profile: Profile) -> bool:
+    own = _full_name(type(x)) in profile.owns or _derives(type(x).__mro__, profile.families)
+    wanted = profile.wanted
+    if wanted is None:
+        return own
+    # Of a class that derives from the library's array, as numpy.ma.MaskedArray does, x can only be
+    # there already.
+    return isinstance(x, wanted) and (own or _derives(wanted.__mro__[1:], profile.owns))
+
+
+def _derives(bases: tuple[type, ...], names: frozenset[str]) -> bool:
+    return not names.isdisjoint(map(_full_name, bases))
 
 
 def _full_name(cls: type) -> str:
@@ -130,7 +152,7 @@ def _profile_of(to: Any) -> Profile:
             None,
         )
         if special is not None:
-            return special
+            return special.for_class(to)
         name = getattr(to, "__module__", None) or ""
     elif isinstance(to, str):
         name = to
@@ -143,7 +165,9 @@ def _profile_of(to: Any) -> Profile:
     root = name.partition(".")[0]
     root = {"jaxlib": "jax"}.get(root, _profiles.ALIASES.get(root, root))
     known = _profiles.TABLE.get(root)
-    return known if known is not None else _plain(to, name)
+    if known is None:
+        return _plain(to, name)
+    return known.for_class(to) if isinstance(to, type) else known
 
 
 def _plain(to: Any, name: str) -> Profile:
@@ -162,9 +186,11 @@ def _plain(to: Any, name: str) -> Profile:
 
         package = module.partition(".")[0]
         every = tuple(range(1, 32))
-        return _profiles.Profile(
-            package, module, deliver, readonly=_profiles.HONOURS, devices=every
+        profile = _profile.Profile(
+            package, module, deliver, readonly=_profile.HONOURS, devices=every
         )
+        # A class with a `from_dlpack` of its own makes what it likes.
+        return profile.for_class(to) if isinstance(to, type) and found is not to else profile
     raise InvalidArgumentError(
         f"`to` names no library with a `from_dlpack` (got {to!r}; known: {known})"
     )
@@ -251,7 +277,7 @@ def why_copy(tensor: Tensor, profile: Profile) -> list[str]:
     narrow = profile.narrows(tensor) if profile.narrows is not None else ""
     if narrow:
         reasons.append(f"{profile.name} makes {narrow} of {tensor.dtype} (as it is configured)")
-    if tensor.readonly and profile.readonly == _profiles.WRITES:
+    if tensor.readonly and profile.readonly == _profile.WRITES:
         reasons.append(f"the data is read-only, and {profile.name} would write to it")
     if tensor.size == 0:
         return reasons
@@ -267,14 +293,14 @@ def why_copy(tensor: Tensor, profile: Profile) -> list[str]:
 
 
 def _stride_problem(tensor: Tensor, allowed: str) -> str:
-    if allowed == _profiles.ANY or tensor.is_contiguous():
+    if allowed == _profile.ANY or tensor.is_contiguous():
         return ""
     axes = [(abs(s), s, n) for s, n in zip(tensor.strides, tensor.shape) if n > 1]
     if any(stride < 0 for _, stride, _ in axes):
         return "negative strides"
-    if allowed == _profiles.POSITIVE:
+    if allowed == _profile.POSITIVE:
         return ""
-    if allowed == _profiles.COMPACT:
+    if allowed == _profile.COMPACT:
         return "strides other than those of compact row-major data"
     expected = 1
     for size, _, extent in sorted(axes):
@@ -291,7 +317,7 @@ def _plain_strides(tensor: Tensor, profile: Profile) -> Tensor:
     aborts on a negative one there, and MXNet refuses those that are not as in compact data.
     """
     strides = tensor.strides
-    if profile.strides == _profiles.COMPACT or tensor.size == 0:
+    if profile.strides == _profile.COMPACT or tensor.size == 0:
         wanted, step = [], 1
         for extent in reversed(tensor.shape):
             wanted.append(step)
@@ -299,7 +325,7 @@ def _plain_strides(tensor: Tensor, profile: Profile) -> Tensor:
         plain = tuple(reversed(wanted))
     else:
         plain = tuple(1 if n == 1 else s for s, n in zip(strides, tensor.shape))
-    harmless = profile.strides != _profiles.COMPACT and min(strides, default=0) >= 0
+    harmless = profile.strides != _profile.COMPACT and min(strides, default=0) >= 0
     if harmless or plain == strides:
         return tensor
     return _profiles.alias(tensor, plain, _native._flags(tensor))

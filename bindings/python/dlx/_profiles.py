@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import sys
 
-from dlx import _capi, _native
+from dlx import _capi, _labelled, _native
+from dlx._profile import COMPACT, DENSE, HONOURS, IMMUTABLE, POSITIVE, Profile
 from dlx.errors import UnavailableError, UnsupportedError
 
 TYPE_CHECKING = False
@@ -19,17 +20,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from dlx._native import Tensor
-
-# What `strides` may be. Every library takes compact row-major data.
-ANY = "any"
-POSITIVE = "no negative"  # broadcast, gapped and overlapping ones are fine
-DENSE = "dense"  # compact in some order of the axes: no gap, no overlap
-COMPACT = "C"  # compact, row-major
-
-# What happens to read-only data.
-HONOURS = "honours"  # the result is read-only
-IMMUTABLE = "immutable"  # arrays of this library are never written to, so sharing is safe
-WRITES = "writes"  # it ignores the flag: shared data could be changed behind the producer's back
 
 CPU, CUDA, CUDA_HOST, ROCM, ROCM_HOST, CUDA_MANAGED, ONEAPI = 1, 2, 3, 10, 11, 13, 14
 
@@ -41,60 +31,6 @@ _COMPLEX = "complex64 complex128"
 _PLAIN = f"bool {_INTS} {_FLOATS} {_COMPLEX}"
 _FP8_TORCH = "float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz float8_e8m0fnu"
 _FP8_JAX = f"{_FP8_TORCH} float8_e3m4 float8_e4m3 float8_e4m3b11fnuz"
-
-
-class Profile:
-    """One library, seen as a consumer.
-
-    Attributes:
-        name: what users call it; the key of the table.
-        module: what to import.
-        deliver: (module, tensor, copied) -> the library's own array. The tensor fits the profile;
-            `copied` asks for a fresh, marked copy of it.
-        owns: class names (module.qualname) of its own arrays, which need no conversion.
-        strides, readonly: one of the words above.
-        align: bytes that the address has to be a multiple of, else the library copies or aborts.
-        ndim: least and greatest number of axes, None for no limit.
-        names: dtypes that it can take, None for all that `deliver` manages by itself.
-        devices: DLPack device types that it can take.
-        copies: it copies whatever it gets.
-        narrows: (tensor) -> the dtype that it would make of the tensor's, or "" if it keeps it.
-        one_axis: another profile for tensors of one axis.
-        usual: (module, tensor) -> what `deliver` comes to for tensors of this dtype that fit: a
-            function of the library's that the native code may call at once, or None.
-        by_capsule: `usual`'s function takes a versioned capsule instead of the Tensor.
-        notes: what the profile keeps users from, for docs and messages.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        module: str,
-        deliver: Callable[[ModuleType, Tensor, bool], Any],
-        *,
-        owns: str = "",
-        strides: str = ANY,
-        readonly: str = WRITES,
-        align: int = 1,
-        ndim: tuple[int, int | None] = (0, None),
-        names: str | None = None,
-        devices: tuple[int, ...] = (CPU,),
-        copies: bool = False,
-        narrows: Callable[[Tensor], str] | None = None,
-        one_axis: Profile | None = None,
-        usual: Callable[[ModuleType, Tensor], Callable[[Any], Any] | None] | None = None,
-        by_capsule: bool = False,
-        notes: str = "",
-    ) -> None:
-        self.name, self.module, self.deliver = name, module, deliver
-        self.owns = frozenset(owns.split())
-        self.strides, self.readonly, self.align = strides, readonly, align
-        self.ndim, self.devices, self.copies, self.notes = ndim, devices, copies, notes
-        self.names = None if names is None else frozenset(names.split())
-        self.narrows, self.one_axis = narrows, one_axis
-        self.usual, self.by_capsule = usual, by_capsule
-        self.own_types: dict[type, bool] = {}  # class -> whether `owns` names it
-        self.types: dict[Any, bool] = {}  # dtype object -> whether it can be taken
 
 
 def alias(tensor: Tensor, strides: tuple[int, ...], flags: int) -> Tensor:
@@ -312,16 +248,27 @@ def _numpy_module() -> ModuleType:
     return numpy
 
 
+def _pandas_profile(deliver: Callable[[ModuleType, Tensor, bool], Any], ndim: Any) -> Profile:
+    return Profile(
+        "pandas", "pandas", deliver, families=_labelled.PANDAS, duplicate=_labelled.copy_pandas,
+        makes="pandas.Series pandas.DataFrame", readonly=HONOURS, ndim=ndim,
+        notes="a Series for one axis, a DataFrame for two, over a NumPy view",
+    )  # fmt: skip
+
+
+_ARROW_MAKES = "pyarrow.Array (by dtype, pyarrow.Int32Array and the like) pyarrow.Tensor"
 _ARROW_ARRAY = Profile(
-    "pyarrow", "pyarrow", _arrow_array, strides=COMPACT, readonly=HONOURS, ndim=(1, 1),
+    "pyarrow", "pyarrow", _arrow_array, families=_labelled.PYARROW, duplicate=_labelled.copy_arrow,
+    makes=_ARROW_MAKES, strides=COMPACT, readonly=HONOURS, ndim=(1, 1),
     names=f"{_INTS} {_FLOATS}", notes="bool is a bitmap there, and complex is not at all",
 )  # fmt: skip
 _ARROW_TENSOR = Profile(
-    "pyarrow", "pyarrow", _arrow_tensor, owns="pyarrow.lib.Tensor", strides=POSITIVE,
+    "pyarrow", "pyarrow", _arrow_tensor, families=_labelled.PYARROW,
+    duplicate=_labelled.copy_arrow, makes=_ARROW_MAKES, strides=POSITIVE,
     readonly=HONOURS, names=f"{_INTS} {_FLOATS}", notes=_ARROW_ARRAY.notes,
 )  # fmt: skip
-_SERIES = Profile("pandas", "pandas", _series, readonly=HONOURS, ndim=(1, 1))
-_FRAME = Profile("pandas", "pandas", _frame, readonly=HONOURS, ndim=(1, 2))
+_SERIES = _pandas_profile(_series, (1, 1))
+_FRAME = _pandas_profile(_frame, (1, 2))
 
 _TABLE = (
     Profile(
@@ -331,12 +278,14 @@ _TABLE = (
     ),
     Profile(
         "torch", "torch", _torch, owns="torch.Tensor torch.nn.parameter.Parameter",
+        makes="torch.Tensor",
         strides=POSITIVE, names=f"{_PLAIN} bfloat16 complex32 float4_e2m1fnx2 {_FP8_TORCH}",
         devices=(CPU, CUDA, ROCM), usual=_from_dlpack, by_capsule=True,
         notes="aborts the process on a negative stride; writes to read-only data",
     ),
     Profile(
         "jax", "jax.dlpack", _jax, owns="jaxlib._jax.ArrayImpl jaxlib.xla_extension.ArrayImpl",
+        makes="jax.Array",
         strides=DENSE, readonly=IMMUTABLE, align=64, names=f"{_PLAIN} bfloat16 {_FP8_JAX}",
         devices=(CPU, CUDA, ROCM), narrows=_jax_narrows, usual=_jax_usual,
         notes="asks for legacy capsules, which cannot say read-only; copies below 64-byte "
@@ -344,7 +293,7 @@ _TABLE = (
     ),
     Profile(
         "tensorflow", "tensorflow", _tensorflow,
-        owns="tensorflow.python.framework.ops.EagerTensor",
+        owns="tensorflow.python.framework.ops.EagerTensor", makes="tensorflow.Tensor",
         strides=COMPACT, readonly=IMMUTABLE, align=64, names=f"{_PLAIN} bfloat16",
         devices=(CPU, CUDA, ROCM),
         notes="aborts in its first operation on data that is not 64-byte aligned; drops lanes",
@@ -357,27 +306,30 @@ _TABLE = (
         notes="takes uint16 for bfloat16; ignores byte_offset; writes to read-only data",
     ),
     Profile(
-        "mxnet", "mxnet", _mxnet, owns="mxnet.ndarray.ndarray.NDArray",
+        "mxnet", "mxnet", _mxnet, owns="mxnet.ndarray.ndarray.NDArray", makes="mxnet.nd.NDArray",
         strides=COMPACT, names=f"int8 int32 int64 uint8 {_FLOATS}",
         notes="ignores byte_offset and read-only",
     ),
     Profile(
         "cupy", "cupy", _cupy, owns="cupy.ndarray cupy._core.core.ndarray",
+        makes="cupy.ndarray",
         names=_PLAIN, devices=(CUDA, CUDA_MANAGED, ROCM), notes="has no CPU arrays",
     ),
     Profile(
-        "dpnp", "dpnp", _dpnp, owns="dpnp.dpnp_array.dpnp_array", names=_PLAIN, devices=(ONEAPI,),
+        "dpnp", "dpnp", _dpnp, owns="dpnp.dpnp_array.dpnp_array", makes="dpnp.ndarray",
+        names=_PLAIN, devices=(ONEAPI,),
         strides=POSITIVE, readonly=HONOURS,
         notes="has arrays of oneAPI devices only; its from_dlpack makes NumPy arrays of CPU data, and "
         "fails on negative strides",
     ),
     Profile(
-        "pyarrow", "pyarrow", _arrow_tensor, owns="pyarrow.lib.Tensor", strides=POSITIVE,
+        "pyarrow", "pyarrow", _arrow_tensor, families=_labelled.PYARROW,
+        duplicate=_labelled.copy_arrow, makes=_ARROW_MAKES, strides=POSITIVE,
         readonly=HONOURS, names=f"{_INTS} {_FLOATS}", one_axis=_ARROW_ARRAY,
         notes="an Array for one axis, a Tensor for others; takes no bool and no complex",
     ),
     Profile(
-        "tvm_ffi", "tvm_ffi", _tvm_ffi, owns="tvm_ffi.core.Tensor",
+        "tvm_ffi", "tvm_ffi", _tvm_ffi, owns="tvm_ffi.core.Tensor", makes="tvm_ffi.Tensor",
         devices=(CPU, CUDA, CUDA_HOST, 4, 7, 8, ROCM, ROCM_HOST, ONEAPI), usual=_from_dlpack,
         by_capsule=True,
         notes="takes every dtype, and writes to read-only data",
@@ -389,23 +341,23 @@ _TABLE = (
     ),
     Profile(
         "warp", "warp", _warp, owns="warp._src.types.array warp.types.array",
+        makes="warp.array",
         strides=POSITIVE, ndim=(1, 4), names=f"bool {_INTS} {_FLOATS} bfloat16",
         devices=(CPU, CUDA), notes="has 1 to 4 axes; ignores byte_offset and read-only",
     ),
     Profile(
         "onnxruntime", "onnxruntime", _onnxruntime,
         owns="onnxruntime.capi.onnxruntime_inference_collection.OrtValue",
+        makes="onnxruntime.OrtValue",
         strides=COMPACT, names=f"{_INTS} {_FLOATS} bfloat16",
         notes="ignores byte_offset and read-only; takes bool for uint8",
     ),
     Profile(
-        "xarray", "xarray", _xarray, readonly=HONOURS, ndim=(0, 64),
+        "xarray", "xarray", _xarray, families=_labelled.XARRAY, duplicate=_labelled.copy_xarray,
+        makes="xarray.DataArray", readonly=HONOURS, ndim=(0, 64),
         notes="a DataArray over a NumPy view",
     ),
-    Profile(
-        "pandas", "pandas", _pandas, readonly=HONOURS, ndim=(1, 2),
-        notes="a Series for one axis, a DataFrame for two, over a NumPy view",
-    ),
+    _pandas_profile(_pandas, (1, 2)),
 )  # fmt: skip
 
 TABLE = {profile.name: profile for profile in _TABLE}
@@ -417,6 +369,7 @@ TYPES = {
     "pandas.core.series.Series": _SERIES,  # before pandas 3
     "pandas.DataFrame": _FRAME,
     "pandas.core.frame.DataFrame": _FRAME,
+    "xarray.core.dataarray.DataArray": TABLE["xarray"],  # for who derives from it elsewhere
 }
 ALIASES = {"np": "numpy", "tf": "tensorflow", "pa": "pyarrow", "pytorch": "torch", "ort": "onnxruntime",
            "pd": "pandas", "xr": "xarray", "apache-tvm-ffi": "tvm_ffi", "arrow": "pyarrow"}  # fmt: skip

@@ -298,3 +298,58 @@ def test_a_copy_that_pandas_needs_is_refused_in_our_words(make):
         dlx.asarray(make(), copy=False)
     assert type(caught.value.__cause__) is ValueError
     assert dlx.asarray(make()).shape
+
+
+@pytest.mark.parametrize("to", ["pandas", pd, "class"])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: pd.Series([1.0, 2.0], index=["a", "b"], name="n"),
+        lambda: pd.DataFrame({"u": [1.0], "v": [2.0]}, index=["a"]),
+        lambda: pd.Series([1, None], dtype="Int64"),
+        lambda: pd.Series(["a", None]),
+        lambda: pd.Series(["a", "b"], dtype="category"),
+        lambda: pd.Index([1, 2], name="n"),
+        lambda: pd.RangeIndex(3),
+        lambda: pd.array([1, None]),
+    ],
+)
+def test_what_is_pandas_own_comes_back_with_all_that_it_says(make, to):
+    source = make()
+    to = type(source) if to == "class" else to
+
+    assert dlx.convert(source, to) is source
+    assert dlx.convert(source, to, copy=False) is source
+    copy = dlx.convert(source, to, copy=True)
+    assert type(copy) is type(source)
+    assert copy is not source
+    assert copy.equals(source)
+    if hasattr(source, "name"):
+        assert copy.name == source.name
+    if hasattr(source, "index"):
+        assert copy.index.equals(source.index)
+
+
+def test_a_copy_of_a_series_has_its_own_memory():
+    source = pd.Series(arrays.aligned(4), index=list("abcd"), copy=False)
+    copy = dlx.convert(source, "pandas", copy=True)
+    copy["a"] = 9.0
+
+    assert address(copy) != address(source)
+    assert source.tolist() == [0, 1, 2, 3]
+
+
+class Measured(pd.Series):
+    """What others derive, as geopandas does."""
+
+    @property
+    def _constructor(self):
+        return Measured
+
+
+def test_a_class_that_derives_from_theirs_stays_one():
+    source = Measured([1.0, 2.0], index=list("ab"))
+
+    for to in ("pandas", pd.Series, Measured):
+        assert dlx.convert(source, to) is source
+        assert type(dlx.convert(source, to, copy=True)) is Measured

@@ -221,3 +221,53 @@ def test_tables_of_several_chunks_are_taken():
 def test_a_copy_that_a_table_needs_is_refused_in_our_words(make):
     with pytest.raises(dlx.CopyRefusedError, match=r"copy"):
         dlx.asarray(make({"a": pa.array([1, 2])}), copy=False)
+
+
+OWN = [
+    lambda: pa.array([1, 2, 3]),
+    lambda: pa.array([0, 1, None, 3])[1:],
+    lambda: pa.array(["a", None]),
+    lambda: pa.array([True, False]),
+    lambda: pa.array([[1], [2, 3]]),
+    lambda: pa.array(["a", "b", "a"]).dictionary_encode(),
+    lambda: pa.FixedShapeTensorArray.from_numpy_ndarray(numpy.arange(6.0).reshape(3, 2)),
+    lambda: pa.chunked_array([[1], [2, None]]),
+    lambda: pa.table({"a": [1, 2], "b": ["x", "y"]}).replace_schema_metadata({"k": "v"}),
+    lambda: pa.record_batch([pa.array([1, 2])], names=["a"]),
+    lambda: pa.Tensor.from_numpy(numpy.arange(3.0)),
+]
+
+
+@pytest.mark.parametrize("to", ["pyarrow", pa, "class"])
+@pytest.mark.parametrize("make", OWN)
+def test_what_is_arrows_own_comes_back_with_all_that_it_says(make, to):
+    source = make()
+    to = type(source) if to == "class" else to
+
+    assert dlx.convert(source, to) is source
+    assert dlx.convert(source, to, copy=False) is source
+    if isinstance(source, pa.Array):
+        assert dlx.convert(source, pa.Array) is source
+
+
+@pytest.mark.parametrize("make", OWN[:-1])
+def test_a_copy_of_arrows_own_keeps_all_that_it_says(make):
+    source = make()
+    copy = dlx.convert(source, "pyarrow", copy=True)
+
+    assert type(copy) is type(source)
+    assert copy.equals(source)
+    copy.validate(full=True)
+    if isinstance(source, pa.Array):
+        shared = {b.address for b in source.buffers() if b and b.size}
+        assert not shared & {b.address for b in copy.buffers() if b and b.size}
+    if isinstance(source, pa.Table):
+        assert copy.schema.metadata == source.schema.metadata
+
+
+def test_a_copy_of_a_tensor_is_one():
+    source = pa.Tensor.from_numpy(numpy.arange(3.0))
+    copy = dlx.convert(source, pa.Tensor, copy=True)
+
+    assert copy.equals(source)
+    assert copy.to_numpy().ctypes.data != source.to_numpy().ctypes.data

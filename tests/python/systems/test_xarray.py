@@ -200,3 +200,41 @@ def test_copyto_writes_into_what_holds_memory():
         dlx.copyto(target, numpy.ones(3))
         assert array.values.tolist() == [1, 1, 1]
         array[:] = 0
+
+
+class Field(xr.DataArray):
+    """What others derive."""
+
+    __slots__ = ()
+
+
+@pytest.mark.parametrize("to", ["xarray", xr, "class"])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda array: array,
+        lambda array: Field(array),
+        lambda array: array.variable,
+        lambda array: array.coords["x"].variable,
+        lambda array: array.to_dataset(),
+    ],
+)
+def test_what_is_xarrays_own_comes_back_with_all_that_it_says(make, to):
+    labels = {"x": [10, 20, 30]}
+    source = make(xr.DataArray(numpy.arange(3.0), labels, "x", name="q", attrs={"units": "m"}))
+    to = type(source) if to == "class" else to
+
+    assert dlx.convert(source, to) is source
+    assert dlx.convert(source, to, copy=False) is source
+    copy = dlx.convert(source, to, copy=True)
+    assert type(copy) is type(source)
+    assert copy is not source
+    assert copy.identical(source)
+
+
+def test_a_copy_of_a_labelled_array_has_its_own_memory():
+    source = xr.DataArray(numpy.arange(3.0), dims="x")
+    copy = dlx.convert(source, xr.DataArray, copy=True)
+    copy[0] = 9
+
+    assert source.values.tolist() == [0, 1, 2]
