@@ -103,6 +103,46 @@ def test_a_class_with_a_from_dlpack_of_its_own_is_asked_itself():
     assert tensor.tolist() == [1, 2]
 
 
+@pytest.mark.parametrize("to", [numpy.ma.MaskedArray, numpy.matrix, numpy.float32, numpy.generic])
+def test_a_class_that_the_library_makes_of_no_data_is_refused(to):
+    warm("numpy")
+    for source in (array(3, 4), dlx.asarray(array(3, 4)), array(3, 4)[::-1], [1, 2]):
+        for keywords in ({}, {"copy": True}):
+            for _ in range(3):  # nor by the native short cut
+                with pytest.raises(
+                    dlx.UnsupportedError, match=rf"{to.__name__}.*numpy\.ndarray.*to='numpy'"
+                ):
+                    dlx.convert(source, to, **keywords)
+
+
+@pytest.mark.filterwarnings("ignore:the matrix subclass")
+def test_what_is_of_such_a_class_is_returned_as_it_is():
+    masked = numpy.ma.array([1.0, 2.0], mask=[False, True])
+
+    assert dlx.convert(masked, numpy.ma.MaskedArray) is masked
+    matrix = numpy.matrix([[1, 2]])
+    assert dlx.convert(matrix, numpy.matrix) is matrix
+    assert type(dlx.convert(matrix, numpy.ndarray)) is numpy.ndarray
+    with pytest.raises(dlx.UnsupportedError, match=r"\.filled\(value\)"):
+        dlx.convert(masked, numpy.ndarray)
+
+
+@pytest.mark.parametrize("copy", [None, True, False])
+def test_the_result_is_of_the_class_that_was_asked_for(copy):
+    for source in (array(3, 4), array(3, 4)[::-1], dlx.asarray(array(3, 4))):
+        for _ in range(3):
+            assert type(dlx.convert(source, numpy.ndarray, copy=copy)) is numpy.ndarray
+
+
+def test_a_class_of_an_unknown_library_is_what_comes_or_an_error(monkeypatch):
+    library = Legacy()
+    monkeypatch.setitem(sys.modules, "strange_library", library.module)
+    mine = type("Mine", (), {"__module__": "strange_library"})
+
+    with pytest.raises(dlx.UnsupportedError, match=r"`to` is strange_library\.Mine.*Tensor"):
+        dlx.convert(array(3), mine)
+
+
 # ---- copies -------------------------------------------------------------------------------------
 
 

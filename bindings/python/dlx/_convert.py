@@ -55,11 +55,12 @@ def convert(
     elif copy and tensor.device.device_type != _profiles.CPU:
         # Its producer can copy there for certain; dlx may have no driver for the device.
         tensor, copy = _native.asarray(x, device=device, copy=True), None
+    wanted = profile.wanted
     if profile.one_axis is not None and tensor.ndim == 1:
         profile = profile.one_axis
     if copy or not _fits(tensor, profile):
-        return _hand_over(tensor, profile, module, copy)
-    result = profile.deliver(module, tensor, False)
+        return _as_wanted(_hand_over(tensor, profile, module, copy), wanted, profile)
+    result = _as_wanted(profile.deliver(module, tensor, False), wanted, profile)
     if profile.usual is not None:
         _note_usual(to, profile, module, tensor)
     return result
@@ -68,6 +69,19 @@ def convert(
 def _duplicate(x: Any, profile: Profile, module: ModuleType) -> Any:
     """A copy of the library's own object with all that it says, or None: its numbers are all."""
     return None if profile.duplicate is None else profile.duplicate(module, x)
+
+
+def _as_wanted(result: Any, wanted: type | None, profile: Profile) -> Any:
+    """The result, if it is of the class that was asked for: any class of a library names it, but
+    what the library makes of data is of a class of its own choice."""
+    if wanted is None or isinstance(result, wanted):
+        return result
+    name, made = profile.name, _full_name(type(result))
+    raise UnsupportedError(
+        f"convert: `to` is {_full_name(wanted)}, and {name} makes a {made} of this data: pass "
+        f"to={name!r} or one of its array classes ({profile.makes or made}), and make what you "
+        "need of the result"
+    )
 
 
 def _note_usual(to: Any, profile: Profile, module: ModuleType, tensor: Tensor) -> None:

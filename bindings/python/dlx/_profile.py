@@ -37,7 +37,7 @@ class Profile:
         families: the same, of classes that count with all that derive from them.
         duplicate: (module, x) -> a copy of one of its own that keeps what is not numbers, or None
             if there is no such thing in it.
-        makes: the classes of what `deliver` returns, as users write them.
+        makes: the classes of what `deliver` returns, as users write them; for messages.
         wanted: the class that was asked for, or None for any of the library's own.
         strides, readonly: one of the words above.
         align: bytes that the address has to be a multiple of, else the library copies or aborts.

@@ -251,12 +251,12 @@ def _numpy_module() -> ModuleType:
 def _pandas_profile(deliver: Callable[[ModuleType, Tensor, bool], Any], ndim: Any) -> Profile:
     return Profile(
         "pandas", "pandas", deliver, families=_labelled.PANDAS, duplicate=_labelled.copy_pandas,
-        makes="pandas.Series pandas.DataFrame", readonly=HONOURS, ndim=ndim,
+        makes="pandas.Series, pandas.DataFrame", readonly=HONOURS, ndim=ndim,
         notes="a Series for one axis, a DataFrame for two, over a NumPy view",
     )  # fmt: skip
 
 
-_ARROW_MAKES = "pyarrow.Array (by dtype, pyarrow.Int32Array and the like) pyarrow.Tensor"
+_ARROW_MAKES = "pyarrow.Array or the one of the dtype, pyarrow.Tensor"
 _ARROW_ARRAY = Profile(
     "pyarrow", "pyarrow", _arrow_array, families=_labelled.PYARROW, duplicate=_labelled.copy_arrow,
     makes=_ARROW_MAKES, strides=COMPACT, readonly=HONOURS, ndim=(1, 1),

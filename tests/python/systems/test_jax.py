@@ -198,3 +198,11 @@ def test_what_jax_cannot_export_names_the_way_out():
         dlx.asarray(sparse.BCOO.fromdense(jax.numpy.eye(2)))
     with pytest.raises(TypeError, match="key_data"):
         dlx.asarray(jax.random.key(0))
+
+
+def test_the_abstract_class_of_arrays():
+    for source in (arrays.aligned(3, 4), arrays.aligned(3, 4)[::-1], jax.numpy.ones(3)):
+        for _ in range(3):
+            result = dlx.convert(source, jax.Array)
+            assert isinstance(result, jax.Array)
+    assert dlx.convert(result, jax.Array) is result

@@ -353,3 +353,10 @@ def test_a_class_that_derives_from_theirs_stays_one():
     for to in ("pandas", pd.Series, Measured):
         assert dlx.convert(source, to) is source
         assert type(dlx.convert(source, to, copy=True)) is Measured
+
+
+def test_a_class_that_pandas_makes_of_no_data_is_refused():
+    for to in (pd.Index, pd.RangeIndex, pd.Categorical, Measured):
+        for source in (arrays.aligned(4), pd.Series([1.0, 2.0])):
+            with pytest.raises(dlx.UnsupportedError, match=rf"{to.__name__}.*pandas\.Series"):
+                dlx.convert(source, to)

@@ -271,3 +271,13 @@ def test_a_copy_of_a_tensor_is_one():
 
     assert copy.equals(source)
     assert copy.to_numpy().ctypes.data != source.to_numpy().ctypes.data
+
+
+def test_a_class_of_arrow_is_what_comes_or_an_error():
+    numbers = arrays.aligned(3, dtype="int32")
+
+    for to in (pa.Int32Array, pa.IntegerArray, pa.Array):
+        assert type(dlx.convert(numbers, to, copy=False)) is pa.Int32Array
+    for to in (pa.Int64Array, pa.StringArray, pa.Table, pa.ChunkedArray):
+        with pytest.raises(dlx.UnsupportedError, match=rf"{to.__name__}.*Int32Array.*pyarrow\.T"):
+            dlx.convert(numbers, to)

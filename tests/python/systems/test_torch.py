@@ -179,3 +179,17 @@ def test_example_data_on_a_gpu_needs_consent():
         numpy.from_dlpack(tensor)
     with pytest.raises(dlx.DeviceRefusedError, match="force=True"):
         dlx.convert(tensor, "numpy")
+
+
+def test_a_class_of_torch_is_what_comes_or_an_error():
+    source = arrays.aligned(3)
+    parameter = torch.nn.Parameter(torch.ones(2))
+
+    for _ in range(3):
+        assert type(dlx.convert(source, torch.Tensor)) is torch.Tensor
+        for to in (torch.nn.Parameter, torch.Size):
+            with pytest.raises(dlx.UnsupportedError, match=rf"{to.__name__}.*torch\.Tensor"):
+                dlx.convert(source, to)
+            with pytest.raises((dlx.UnsupportedError, TypeError)):
+                dlx.convert(torch.ones(2), to)
+        assert dlx.convert(parameter, torch.nn.Parameter) is parameter

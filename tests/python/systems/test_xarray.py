@@ -238,3 +238,10 @@ def test_a_copy_of_a_labelled_array_has_its_own_memory():
     copy[0] = 9
 
     assert source.values.tolist() == [0, 1, 2]
+
+
+def test_a_class_that_xarray_makes_of_no_data_is_refused():
+    for to in (xr.Dataset, xr.Variable, Field):
+        with pytest.raises(dlx.UnsupportedError, match=rf"{to.__name__}.*xarray\.DataArray"):
+            dlx.convert(arrays.aligned(3), to)
+    assert type(dlx.convert(arrays.aligned(3), xr.DataArray, copy=False)) is xr.DataArray
