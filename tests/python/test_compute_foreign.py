@@ -150,3 +150,72 @@ def test_torch_refuses_loudly():
         T + torch.ones(3, dtype=torch.float64)
     with pytest.raises(TypeError):
         torch.ones(3, dtype=torch.float64) + T
+
+
+MASKED = numpy.ma.masked_equal([1.0, 2.0, 3.0], 2)
+
+
+class Named:
+    """An array of another library, which knows more than its numbers."""
+
+    def __array__(self, dtype=None, copy=None):
+        return numpy.ones(3)
+
+
+class Exporter:
+    def __dlpack__(self, **keywords):
+        return numpy.ones(3).__dlpack__()
+
+    def __dlpack_device__(self):
+        return 1, 0
+
+
+@pytest.mark.parametrize(
+    "stranger", [MASKED, MASKED[1], numpy.ones(3).view(Marked), Unit(2.0, "m"), Named(), Exporter()]
+)
+def test_functions_of_xp_and_methods_refuse_what_operators_leave_alone(stranger):
+    xp = T.__array_namespace__()
+    out = numpy.ones(3).view(Marked)
+
+    for call in (
+        lambda: xp.where(T > 1, T, stranger),
+        lambda: xp.full((2,), stranger),
+        lambda: xp.full((2,), fill_value=stranger),
+        lambda: xp.concat([T, stranger]),
+        lambda: xp.stack((stranger, T)),
+        lambda: xp.add(T, stranger),
+        lambda: xp.add(T, T, out=out),
+        lambda: xp.sum(stranger),
+        lambda: xp.sort(stranger),
+        lambda: xp.sort(stranger, descending=True),
+        lambda: xp.argsort(stranger, descending=True),
+        lambda: xp.clip(T, stranger, None),
+        lambda: xp.unique_values(stranger),
+        lambda: xp.linalg.norm(stranger),
+        lambda: T.clip(stranger),
+        lambda: T.searchsorted(stranger),
+        lambda: numpy.sum(T, where=stranger),
+    ):
+        with pytest.raises(TypeError, match=r"is no operand of a Tensor: pass dlx\.asarray\(x\)"):
+            call()
+
+
+def test_numbers_lists_text_and_dtypes_remain_what_functions_of_xp_take():
+    xp = T.__array_namespace__()
+
+    class Colour(enum.IntEnum):
+        RED = 2
+
+    assert xp.add(T, Colour.RED).tolist() == [3, 4, 5]
+    assert xp.where(T > 1, [5, 6, 7], numpy.float32(1)).tolist() == [1, 6, 7]
+    assert xp.concat([T, numpy.ones(1), [4.0]]).tolist() == [1, 2, 3, 1, 4]
+    assert xp.einsum("i,i", T, T).item() == 14
+    assert xp.zeros(2, dtype="int8").dtype == xp.int8
+    assert xp.sum(T, axis=None, dtype=xp.float32).item() == 6
+    assert xp.sum(range(4)).item() == 6
+
+
+def test_like_keeps_nothing_that_would_be_lost():
+    with pytest.raises(dlx.UnsupportedError, match=r"\.filled\(value\)"):
+        numpy.asarray(MASKED, like=T)
+    assert numpy.asarray(Named(), like=T).tolist() == [1, 1, 1]

@@ -16,7 +16,8 @@ import operator
 
 import numpy
 
-from dlx import _dask, _native, _values, dtypes
+from dlx import _dask, _hooks, _native, _values, dtypes
+from dlx._operands import is_operand, refuse_strangers, strangers_in
 from dlx.errors import (
     DeviceRefusedError,
     InvalidArgumentError,
@@ -34,21 +35,11 @@ if TYPE_CHECKING:
 _CPU = 1  # kDLCPU
 _Tensor = _native.Tensor
 _ndarray = numpy.ndarray
-_PLAIN = frozenset({_Tensor, _ndarray, bool, int, float, complex})
 # Functions that write into their first argument.
 _WRITERS = frozenset(
     {numpy.copyto, numpy.fill_diagonal, numpy.place, numpy.put, numpy.put_along_axis, numpy.putmask}
 )
 _NO_TENSOR = "OSUTMmV"  # kinds of dtype that DLPack has not: such results stay ndarrays
-
-
-def is_operand(value: object) -> bool:
-    """Whether a Tensor computes with `value`, instead of leaving that to the other side."""
-    cls = type(value)
-    if cls in _PLAIN or isinstance(value, numpy.generic):
-        return True
-    # Numbers of a class of their own (IntEnum) count, unless the class brings its own arithmetic.
-    return isinstance(value, (int, float, complex)) and not hasattr(cls, "__array_ufunc__")
 
 
 def on_host(values: Iterable[Any]) -> bool:
@@ -176,13 +167,16 @@ def array_function(self: Tensor, func: Any, types: Any, args: Any, kwargs: Any) 
         if _dask.introduce(types):
             return func(*args, **kwargs)
         return NotImplemented
-    if next(iter(tensors_in((args, kwargs))), None) is None:  # they are in a deque or the like
+    if next(iter(tensors_in((args, kwargs))), None) is None:  # like=t, or they are in a deque …
+        for stranger in strangers_in((args, kwargs)):
+            _hooks.guard(stranger)
         return wrap(getattr(func, "_implementation", func)(*args, **kwargs))
     return call(func, args, kwargs)
 
 
 def call(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     """A function of NumPy on Tensors, wherever they are."""
+    refuse_strangers(func, args, kwargs)
     args, kwargs = _with_named_out(func, args, kwargs)
     check_writable(kwargs.get("out"))
     if func in _WRITERS and args and type(args[0]) is _Tensor and args[0].readonly:

@@ -19,7 +19,7 @@ import types
 
 import numpy
 
-from dlx import _compute, _native
+from dlx import _compute, _native, _operands
 from dlx.device import Device, device_code
 from dlx.dtypes import dtype as _dlx_dtype
 from dlx.errors import InvalidArgumentError, UnavailableError, UnsupportedError
@@ -177,6 +177,7 @@ def _delegate(function: Callable[..., Any]) -> Callable[..., Any]:
             if code[0] != 1:  # kDLCPU
                 from dlx import _compute_device
 
+                _operands.refuse_strangers(function, args, kwargs)
                 return _compute_device.call_on(Device(code), function, args, kwargs)
             if code[1] != 0:
                 raise UnavailableError(f"`device` cpu:{code[1]} does not exist: there is one CPU")

@@ -107,3 +107,16 @@ def test_data_with_a_unit_names_ways_that_its_class_has():
         dlx.asarray(data)
     assert dlx.asarray(data.data).tolist() == [1, 1, 1]
     assert dlx.asarray(data.convert_unit_to("m").data).tolist() == [1000, 1000, 1000]
+
+
+def test_functions_of_xp_do_not_drop_a_unit():
+    from dlx import xp
+
+    tensor = dlx.asarray(numpy.arange(3.0))
+    for call in (
+        lambda: xp.full((2,), 1 * units.m),
+        lambda: xp.where(tensor > 1, tensor, quantity()),
+        lambda: xp.concat([tensor, quantity()]),
+    ):
+        with pytest.raises(TypeError, match="Quantity is no operand"):
+            call()

@@ -1,0 +1,63 @@
+"""Which operands a Tensor computes with; see _compute.py."""
+
+from __future__ import annotations
+
+import numpy
+
+from dlx import _native
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import Any
+
+_PLAIN = frozenset({_native.Tensor, numpy.ndarray, bool, int, float, complex})
+_PLAIN_OR_NONE = _PLAIN | {str, type(None)}
+# NumPy takes what has one of these for an array, and drops what it says beyond its numbers.
+_PROTOCOLS = (
+    "__array__",
+    "__array_interface__",
+    "__array_struct__",
+    "__array_ufunc__",
+    "__array_function__",
+    "__cuda_array_interface__",
+    "__dlpack__",
+)
+
+
+def is_operand(value: object) -> bool:
+    """Whether a Tensor computes with `value`, instead of leaving that to the other side."""
+    cls = type(value)
+    if cls in _PLAIN or isinstance(value, numpy.generic):
+        return True
+    # Numbers of a class of their own (IntEnum) count, unless the class brings its own arithmetic.
+    return isinstance(value, (int, float, complex)) and not hasattr(cls, "__array_ufunc__")
+
+
+def strangers_in(value: Any) -> Iterable[Any]:
+    """The arrays that are no operands, in nested lists, tuples and dicts: masked arrays, quantities,
+    arrays of other libraries."""
+    if isinstance(value, (list, tuple)):
+        for item in value:
+            if type(item) not in _PLAIN_OR_NONE:
+                yield from strangers_in(item)
+    elif type(value) is dict:
+        yield from strangers_in(list(value.values()))
+    elif not is_operand(value) and _is_array(type(value)):
+        yield value
+
+
+def _is_array(cls: type) -> bool:
+    return any(getattr(cls, name, None) is not None for name in _PROTOCOLS)
+
+
+def refuse_strangers(func: Callable[..., Any], args: Any, kwargs: Any) -> None:
+    """Raise TypeError, as NumPy does where a Tensor leaves an operation to the other side, for arrays
+    that are no operands. NumPy itself sees ndarrays in place of the Tensors, and would take any."""
+    for stranger in strangers_in((args, kwargs)):
+        cls = type(stranger)
+        raise TypeError(
+            f"{getattr(func, '__name__', func)}: a {cls.__module__}.{cls.__qualname__} is no operand "
+            "of a Tensor: pass dlx.asarray(x), which says what would be lost, or call the function "
+            "of the library that it is from"
+        )
