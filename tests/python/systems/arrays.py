@@ -200,3 +200,13 @@ def run_alone(code):
     import subprocess
 
     subprocess.run([sys.executable, "-c", code], check=True, timeout=300)
+
+
+def check_own(source, to):
+    """convert hands back what is the library's own already; returns the copy that copy=True makes."""
+    assert dlx.convert(source, to) is source
+    assert dlx.convert(source, to, copy=False) is source
+    copy = dlx.convert(source, to, copy=True)
+    assert type(copy) is type(source)
+    assert copy is not source
+    return copy

@@ -316,13 +316,7 @@ def test_a_copy_that_pandas_needs_is_refused_in_our_words(make):
 )
 def test_what_is_pandas_own_comes_back_with_all_that_it_says(make, to):
     source = make()
-    to = type(source) if to == "class" else to
-
-    assert dlx.convert(source, to) is source
-    assert dlx.convert(source, to, copy=False) is source
-    copy = dlx.convert(source, to, copy=True)
-    assert type(copy) is type(source)
-    assert copy is not source
+    copy = arrays.check_own(source, type(source) if to == "class" else to)
     assert copy.equals(source)
     if hasattr(source, "name"):
         assert copy.name == source.name

@@ -222,13 +222,7 @@ class Field(xr.DataArray):
 def test_what_is_xarrays_own_comes_back_with_all_that_it_says(make, to):
     labels = {"x": [10, 20, 30]}
     source = make(xr.DataArray(numpy.arange(3.0), labels, "x", name="q", attrs={"units": "m"}))
-    to = type(source) if to == "class" else to
-
-    assert dlx.convert(source, to) is source
-    assert dlx.convert(source, to, copy=False) is source
-    copy = dlx.convert(source, to, copy=True)
-    assert type(copy) is type(source)
-    assert copy is not source
+    copy = arrays.check_own(source, type(source) if to == "class" else to)
     assert copy.identical(source)
 
 
