@@ -32,7 +32,7 @@ struct FixedShape {
 [[gnu::cold]] FixedShape parse_fixed_shape(std::string_view json);
 
 /// The JSON that parse_fixed_shape() reads.
-std::string format_fixed_shape(const FixedShape& shape);
+[[gnu::cold]] std::string format_fixed_shape(const FixedShape& shape);
 
 }  // namespace dlx::arrow
 

@@ -209,7 +209,7 @@ class Repetition {
   /// Rows begin at the same place of a line as the first one does, or are fetched a little too much.
   void add_fetches(int64_t line) noexcept {
     const int64_t later = line + kLinesAhead;
-    const auto inside = reinterpret_cast<intptr_t>(start_of(s_.dst, s_.src).src) & (kLine - 1);
+    const auto inside = reinterpret_cast<intptr_t>(s_.src + shape_of(s_.dst).src) & (kLine - 1);
     int64_t lines[2 * kLine];  // so far
     int count = 0;
     int64_t* const fetch = pattern_.line[line].fetch;
@@ -228,66 +228,92 @@ class Repetition {
     std::fill(fetch + std::max(n, 1), fetch + Pattern::kFetches, fetch[0]);
   }
 
-  /// Of the lines of a run.
-  struct Start {
-    int64_t head;     ///< bytes before the first one
-    int64_t line;     ///< of the pattern, that begins with the same byte of a cell
-    const char* src;  ///< where the pattern begins
+  /// Bytes [begin, end) of a run, and the cells that are whole in them.
+  struct Edge {
+    int64_t begin;
+    int64_t end;
+    int64_t first;
+    int64_t behind;
   };
 
-  Start start_of(const char* dst, const char* src) const noexcept {
+  Edge edge(int64_t begin, int64_t end) const noexcept {
+    return {begin, end, divide_up(begin, cell_.bytes()), end / cell_.bytes()};
+  }
+
+  /// Of a run whose lines begin behind so many bytes: worked out once, since short runs take no longer
+  /// than a dozen divisions.
+  struct Shape {
+    int64_t lines = -1;  ///< -1: not known yet
+    int64_t head;        ///< bytes before the first one
+    int64_t line;        ///< of the pattern, that begins with the same byte of a cell
+    int64_t src;         ///< from where the run begins to where the pattern does
+    Edge front;
+    Edge back;
+  };
+
+  const Shape& shape_of(const char* dst) const noexcept {
+    const int64_t inside = to_next_line(dst + margin_);
+    Shape& shape = shapes_[inside];
+    if (shape.lines >= 0) return shape;
     const int64_t c = cell_.bytes();
-    const int64_t head = margin_ + to_next_line(dst + margin_);
+    const int64_t head = margin_ + inside;
     int64_t line = 0;
     while ((first_ + line * kLine) % c != head % c) ++line;
-    return {head, line, src + (head - line * kLine - first_) / c * axis().src};
+    const int64_t lines = std::max<int64_t>((run_bytes() - margin_ - head) / kLine, 0);
+    const int64_t behind = head + lines * kLine;
+    shape = {lines,
+             head,
+             line,
+             (head - line * kLine - first_) / c * axis().src,
+             edge(0, lines > 0 ? head : run_bytes()),
+             edge(behind, run_bytes())};
+    return shape;
   }
 
   /// Writes a run from where src begins.
   void write(char* dst, const char* src) const noexcept {
-    const Start start = start_of(dst, src);
-    const int64_t lines = (run_bytes() - margin_ - start.head) / kLine;
-    if (lines <= 0) return write_edge(dst, src, 0, run_bytes());
-    const int64_t behind = start.head + lines * kLine;
+    const Shape& shape = shape_of(dst);
+    if (shape.lines == 0) return write_edge(dst, src, shape.front);
     const CopyAxis& next = axis_ > 0 ? s_.axes[axis_ - 1] : kNoAxis;
     // The line of the edge that is written last, or first of the next run, is not waited for.
-    __builtin_prefetch(dst + behind + (runs_backwards() ? next.dst : 0), 1);
+    __builtin_prefetch(dst + shape.back.begin + (runs_backwards() ? next.dst : 0), 1);
     if (runs_backwards()) {
-      write_edge(dst, src, behind, run_bytes());
-      stream(dst, start, lines - 1, lines, 0);
-      return write_edge(dst, src, 0, start.head);
+      write_edge(dst, src, shape.back);
+      stream(dst, src, shape, shape.lines - 1, shape.lines, 0);
+      return write_edge(dst, src, shape.front);
     }
     // Beside the last lines, the first of the next run are fetched.
-    const int64_t last = std::min(lines, kLinesAhead);
-    write_edge(dst, src, 0, start.head);
-    stream(dst, start, 0, lines - last, 0);
-    stream(dst, start, lines - last, last, next.src - axis().extent * axis().src);
-    write_edge(dst, src, behind, run_bytes());
+    const int64_t last = std::min(shape.lines, kLinesAhead);
+    write_edge(dst, src, shape.front);
+    stream(dst, src, shape, 0, shape.lines - last, 0);
+    stream(dst, src, shape, shape.lines - last, last, next.src - axis().extent * axis().src);
+    write_edge(dst, src, shape.back);
   }
 
   /// Writes `n` lines of the run at `dst` from its `first` one on, in the order of src.
-  void stream(char* dst, const Start& start, int64_t first, int64_t n,
+  void stream(char* dst, const char* src, const Shape& shape, int64_t first, int64_t n,
               int64_t fetch_on) const noexcept {
-    const int64_t line = start.line + first;
+    const int64_t line = shape.line + first;
     const int64_t step = runs_backwards() ? -pattern_.src : pattern_.src;
     kernels_.stream_pattern[pattern_.windows - 1][runs_backwards()](
-        dst + start.head + first * kLine, start.src + line / pattern_.lines * step, pattern_,
+        dst + shape.head + first * kLine, src + shape.src + line / pattern_.lines * step, pattern_,
         place(line % pattern_.lines), n, fetch_on);
   }
 
-  /// Bytes [begin, end) of a run.
-  void write_edge(char* dst, const char* src, int64_t begin, int64_t end) const noexcept {
+  void write_edge(char* dst, const char* src, const Edge& edge) const noexcept {
     const int64_t c = cell_.bytes();
-    const int64_t first = divide_up(begin, c);
-    const int64_t behind = end / c;
-    if (axis_ != s_.ndim - 1 || first >= behind) return write_bytes(dst, src, begin, end);
-    write_bytes(dst, src, begin, first * c);
+    if (axis_ != s_.ndim - 1 || edge.first >= edge.behind) {
+      return write_bytes(dst, src, edge.begin, edge.end);
+    }
+    write_bytes(dst, src, edge.begin, edge.first * c);
     copy_plane(s_, kernels_,
-               {dst + first * c, c, 0, src + first * axis().src, axis().src, 0, behind - first, 1});
-    write_bytes(dst, src, behind * c, end);
+               {dst + edge.first * c, c, 0, src + edge.first * axis().src, axis().src, 0,
+                edge.behind - edge.first, 1});
+    write_bytes(dst, src, edge.behind * c, edge.end);
   }
 
   void write_bytes(char* dst, const char* src, int64_t begin, int64_t end) const noexcept {
+    if (begin == end) return;
     Bytes bytes(cell_, axis().src, begin);
     for (int64_t x = begin; x < end; ++x) dst[x] = src[bytes.next()];
   }
@@ -302,6 +328,7 @@ class Repetition {
   int64_t beyond_ = 0;  ///< bytes that windows read beyond those of their block
   int64_t margin_ = 0;  ///< bytes at both ends of a run whose windows might leave it
   Pattern pattern_;
+  mutable Shape shapes_[kLine];  ///< by the bytes before a line
 };
 
 }  // namespace

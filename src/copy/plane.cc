@@ -103,15 +103,16 @@ void copy_plane(const Schedule& schedule, const Kernels& kernels, const Plane& p
     constexpr int64_t kLongRow = 1024;  // bytes
     constexpr int64_t kCached = 1 << 20;
     const int64_t bytes = plane.nu * std::llabs(plane.su);
-    int64_t at_once = plane.nv;
-    if (bytes >= kLongRow && plane.nv * std::llabs(plane.sv) >= kCached) at_once = 1;
+    if (bytes < kLongRow || plane.nv * std::llabs(plane.sv) < kCached) {
+      return kernels.cells(plane.dst, plane.dv, plane.src, plane.sv, plane.nu, plane.nv,
+                           schedule.cells);
+    }
     const RowsAhead ahead(bytes, {plane.nv, plane.dv, plane.sv});
     const int64_t lowest = plane.su < 0 ? (plane.nu - 1) * plane.su : 0;
-    for (int64_t v = 0; v < plane.nv; v += at_once) {
+    for (int64_t v = 0; v < plane.nv; ++v) {
       const char* const src = plane.src + v * plane.sv;
-      if (at_once == 1) ahead.ask(src + lowest);
-      kernels.cells(plane.dst + v * plane.dv, plane.dv, src, plane.sv, plane.nu, at_once,
-                    schedule.cells);
+      ahead.ask(src + lowest);
+      kernels.cells(plane.dst + v * plane.dv, plane.dv, src, plane.sv, plane.nu, 1, schedule.cells);
     }
     return;
   }

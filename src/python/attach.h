@@ -6,7 +6,7 @@
 namespace dlx::py {
 
 /// As dlx/python.h documents them. Throw Error.
-void attach(void* object_type, void* namespace_dict);
+[[gnu::cold]] void attach(void* object_type, void* namespace_dict);
 Tensor* unwrap(void* object);
 void* wrap(Tensor* tensor);
 
