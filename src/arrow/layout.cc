@@ -44,9 +44,11 @@ std::vector<int32_t> physical_order(Tensor* tensor, bool may_permute) {
   const int64_t *shape = tensor->shape(), *strides = tensor->strides();
   if (!may_permute || is_compact(ndim, shape, strides, DLX_ORDER_C)) return order;
   std::vector<int32_t> sorted = order;
-  std::sort(sorted.begin() + 1, sorted.end(), [&](int32_t a, int32_t b) {
+  const auto before = [&](int32_t a, int32_t b) {
     return strides[a] != strides[b] ? strides[a] > strides[b] : a < b;
-  });
+  };
+  std::make_heap(sorted.begin() + 1, sorted.end(), before);  // a third of the code of std::sort
+  std::sort_heap(sorted.begin() + 1, sorted.end(), before);
   std::vector<int64_t> new_shape, new_strides;
   for (const int32_t axis : sorted) {
     new_shape.push_back(shape[axis]);

@@ -1,11 +1,14 @@
 #include "src/python/cpython.h"
 
 #include <dlfcn.h>
+#include <unistd.h>
 
 #include <cstddef>
 #include <cstring>
 #include <initializer_list>
 #include <iterator>
+#include <new>
+#include <type_traits>
 
 #include "dlx/dlx.h"
 #include "src/base/error.h"
@@ -55,6 +58,41 @@ constexpr bool kRequired[] = {
 #include "src/python/cpython.inc"
 #undef DLX_PY
 };
+
+/// A function of Api that may run Python code, or waits for the GIL, with SleepsIfEnded around it.
+template <auto Api::* slot, typename Function>
+struct Guarded;
+
+template <auto Api::* slot, typename Result, typename... Arguments>
+struct Guarded<slot, Result (*)(Arguments...)> {
+  static inline Result (*real)(Arguments...) = nullptr;
+
+  static Result call(Arguments... arguments) {
+    SleepsIfEnded waiting;
+    if constexpr (std::is_void_v<Result>) {
+      real(arguments...);
+      waiting.returned();
+    } else {
+      const Result result = real(arguments...);
+      waiting.returned();
+      return result;
+    }
+  }
+
+  static void put_in(Api* api) noexcept {
+    real = api->*slot;
+    if (real != nullptr) api->*slot = call;
+  }
+};
+
+/// The unwinder inside libdlx is set up by the first exception only, and has to be before the one of
+/// glibc ends a thread through our frames.
+void set_up_unwinder() noexcept {
+  try {
+    throw std::bad_alloc();
+  } catch (const std::bad_alloc&) {
+  }
+}
 
 /// An exception class: the symbol is a variable that holds the object.
 PyObject* find_variable(void* library, const char* name) {
@@ -106,7 +144,32 @@ void load_api(PyObject* object_type) {
   loaded.buffer_error = find_variable(library, "PyExc_BufferError");
   loaded.attribute_error = find_variable(library, "PyExc_AttributeError");
   loaded.not_implemented_error = find_variable(library, "PyExc_NotImplementedError");
+#define DLX_GUARDED(name) Guarded<&Api::name, decltype(Api::name)>::put_in(&loaded)
+  DLX_GUARDED(Py_DecRef);
+  DLX_GUARDED(PyEval_RestoreThread);
+  DLX_GUARDED(PyGILState_Ensure);
+  DLX_GUARDED(PyIter_Next);
+  DLX_GUARDED(PyNumber_Index);
+  DLX_GUARDED(PyObject_GetAttr);
+  DLX_GUARDED(PyObject_GetBuffer);
+  DLX_GUARDED(PyObject_VectorcallMethod);
+  DLX_GUARDED(PySequence_Tuple);
+  DLX_GUARDED(lookup_attribute);
+#undef DLX_GUARDED
+  set_up_unwinder();
   api = loaded;
+}
+
+void sleep_for_ever() noexcept {
+  for (;;) pause();
+}
+
+PyObject* call_objects(PyObject* function, PyObject* a, PyObject* b, PyObject* c, PyObject* d,
+                       PyObject* e, PyObject* f, PyObject* g) {
+  SleepsIfEnded waiting;
+  PyObject* const result = api.PyObject_CallFunctionObjArgs(function, a, b, c, d, e, f, g, nullptr);
+  waiting.returned();
+  return result;
 }
 
 }  // namespace dlx::py

@@ -146,6 +146,31 @@ struct Api {
   PyObject* not_implemented_error;
 };
 
+/// Never returns. Before 3.14, CPython ends a thread that wants the GIL while the interpreter shuts
+/// down, by pthread_exit(): destructors would then touch objects without the GIL. It sleeps instead, as
+/// CPython lets it from 3.14 on.
+[[noreturn, gnu::cold]] void sleep_for_ever() noexcept;
+
+/// Around a call that waits for the GIL: no exception leaves it but the end of the thread.
+class SleepsIfEnded {
+ public:
+  SleepsIfEnded() noexcept {}
+  ~SleepsIfEnded() {
+    if (!returned_) sleep_for_ever();
+  }
+  SleepsIfEnded(const SleepsIfEnded&) = delete;
+  SleepsIfEnded& operator=(const SleepsIfEnded&) = delete;
+  void returned() noexcept { returned_ = true; }
+
+ private:
+  bool returned_ = false;
+};
+
+/// PyObject_CallFunctionObjArgs: the first NULL ends the arguments.
+PyObject* call_objects(PyObject* function, PyObject* a, PyObject* b = nullptr,
+                       PyObject* c = nullptr, PyObject* d = nullptr, PyObject* e = nullptr,
+                       PyObject* f = nullptr, PyObject* g = nullptr);
+
 /// Filled by load_api(); valid while something is attached, and as long as the process after that.
 extern Api api;
 

@@ -69,9 +69,9 @@ PyObject* hand_over(const Target& target, PyObject* tensor) {
 
 PyObject* convert_slowly(PyObject* const* values, PyObject* tensor) {
   auto or_none = [](PyObject* value) { return value == nullptr ? api.none : value; };
-  return check(api.PyObject_CallFunctionObjArgs(
-      state.convert_slowly, values[0], values[1], or_none(values[2]), or_none(values[3]),
-      values[4] == nullptr ? api.false_ : values[4], or_none(tensor), nullptr));
+  return check(call_objects(state.convert_slowly, values[0], values[1], or_none(values[2]),
+                            or_none(values[3]), values[4] == nullptr ? api.false_ : values[4],
+                            or_none(tensor), nullptr));
 }
 
 PyObject* convert(PyObject*, PyObject* const* args, intptr_t nargs, PyObject* kwnames) {
@@ -106,7 +106,7 @@ PyObject* convert(PyObject*, PyObject* const* args, intptr_t nargs, PyObject* kw
 
 /// _usual(to, own_types, function, by_capsule, alignment, tensor): convert() may call
 /// `function` at once for tensors of this one's dtype.
-PyObject* note_usual(PyObject*, PyObject* const* args, intptr_t nargs, PyObject*) {
+[[gnu::cold]] PyObject* note_usual(PyObject*, PyObject* const* args, intptr_t nargs, PyObject*) {
   return enter("_usual", static_cast<PyObject*>(nullptr), [&]() -> PyObject* {
     const bool valid = nargs == 6 && is_tensor(args[5]) &&
                        (api.PyType_GetFlags(args[1]->type) & kTypeFlagDict) != 0;

@@ -34,7 +34,7 @@ TensorRef settle(Imported&& imported, const Request& request) {
 TensorRef import_object(PyObject* object, const Request& request, bool whole) {
   const TypeEntry entry = look_up_type(object->type);
   if ((entry.flags & kGuard) != 0) {
-    const Ref fine(check(api.PyObject_CallFunctionObjArgs(state.guard, object, nullptr)));
+    const Ref fine(check(call_objects(state.guard, object, nullptr)));
   }
   Imported imported;
   if (whole && (entry.flags & (kPlain | kHasDlpack)) == kPlain) {
@@ -105,9 +105,8 @@ Ref array_of(PyObject* object, const Request& request) {
 Ref call_fallback(PyObject* object, PyObject* dtype, PyObject* device, PyObject* copy,
                   PyObject* force) {
   auto or_none = [](PyObject* value) { return value == nullptr ? api.none : value; };
-  Ref result(check(api.PyObject_CallFunctionObjArgs(
-      state.asarray_fallback, object, or_none(dtype), or_none(device), or_none(copy),
-      force == nullptr ? api.false_ : force, nullptr)));
+  Ref result(check(call_objects(state.asarray_fallback, object, or_none(dtype), or_none(device),
+                                or_none(copy), force == nullptr ? api.false_ : force, nullptr)));
   if (!is_tensor(result.get())) {
     raise(api.type_error, "the hook asarray_fallback must return a Tensor (got %s)",
           type_text(result.get()->type).text);
@@ -135,9 +134,8 @@ Ref convert(Ref tensor, DLDataType dtype, int32_t copy, bool force) {
   PyObject* mode = copy == DLX_COPY_ALWAYS  ? api.true_
                    : copy == DLX_COPY_NEVER ? api.false_
                                             : api.none;
-  return Ref(
-      check(api.PyObject_CallFunctionObjArgs(state.convert_dtype, tensor.get(), code.get(), mode,
-                                             force ? api.true_ : api.false_, nullptr)));
+  return Ref(check(call_objects(state.convert_dtype, tensor.get(), code.get(), mode,
+                                force ? api.true_ : api.false_, nullptr)));
 }
 
 /// array_of() with force=True: data of a device that dlx cannot read comes to the CPU by its

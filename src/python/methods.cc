@@ -147,8 +147,7 @@ PyObject* to_numpy(PyObject* self, PyObject* const* args, intptr_t nargs, PyObje
     const DLTensor& dl = tensor_of(self)->dl;
     const bool usual = dl.device.device_type == kDLCPU && buffer_format(dl.dtype) != nullptr;
     if (usual && state.numpy_asarray != nullptr) return call(state.numpy_asarray, self).detach();
-    return check(api.PyObject_CallFunctionObjArgs(state.numpy_slowly, self,
-                                                  force ? api.true_ : api.false_, nullptr));
+    return check(call_objects(state.numpy_slowly, self, force ? api.true_ : api.false_, nullptr));
   });
 }
 

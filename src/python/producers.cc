@@ -69,10 +69,10 @@ class TakenError {
 
 /// A producer's reasons may be RuntimeErrors with a C++ stack in them; the guard may know what to
 /// call instead. Too slow to ask before every import, it is asked when one has failed.
-void prefer_guards_reason(PyObject* object) noexcept {
+[[gnu::cold]] void prefer_guards_reason(PyObject* object) noexcept {
   if (is_urgent()) return;
   TakenError own;
-  const Ref fine(api.PyObject_CallFunctionObjArgs(state.guard, object, nullptr));
+  const Ref fine(call_objects(state.guard, object, nullptr));
   const bool known =
       !fine &&
       (is_urgent() || api.PyErr_ExceptionMatches(state.errors[DLX_ERROR_UNSUPPORTED]) != 0);
@@ -81,7 +81,8 @@ void prefer_guards_reason(PyObject* object) noexcept {
 
 /// The table never synchronises: the data of a device is ready behind the stream that the library
 /// works on now. Work of ours follows that stream from now on.
-void order_by_table(PyObject* object, const DLPackExchangeAPI& table, Tensor* tensor) {
+[[gnu::cold]] void order_by_table(PyObject* object, const DLPackExchangeAPI& table,
+                                  Tensor* tensor) {
   const Worker worker = find_worker(tensor->dl);
   if (worker.backend == nullptr) return;
   const int32_t type = stream_family(static_cast<int32_t>(tensor->dl.device.device_type));
@@ -133,7 +134,7 @@ Imported import_by_table(PyObject* object, const TypeEntry& entry, const Request
     imported.tensor = take(managed);
   } catch (const Error&) {
     // torch exports some tensors that have no memory of their own with a NULL pointer.
-    const Ref fine(api.PyObject_CallFunctionObjArgs(state.guard, object, nullptr));
+    const Ref fine(call_objects(state.guard, object, nullptr));
     if (fine) throw;
     const bool known = api.PyErr_ExceptionMatches(state.errors[DLX_ERROR_UNSUPPORTED]) != 0;
     if (known || is_urgent()) throw PythonError();
@@ -249,7 +250,7 @@ Ref call_modern(PyObject* object, const DLDevice& device, const Request& request
 }
 
 /// A producer from before max_version, copy and dl_device.
-Ref call_legacy(PyObject* object, const DLDevice& device, const Request& request) {
+[[gnu::cold]] Ref call_legacy(PyObject* object, const DLDevice& device, const Request& request) {
   if (request.copy == DLX_COPY_NEVER) {
     fail(DLX_ERROR_COPY_REFUSED,
          "copy=False cannot be promised: the __dlpack__ of this type takes no `copy`");
@@ -268,10 +269,10 @@ Ref call_legacy(PyObject* object, const DLDevice& device, const Request& request
 }
 
 /// True if the TypeError that is set means "these keywords are not known"; it is cleared then.
-bool is_legacy_signature(PyObject* object) {
+[[gnu::cold]] bool is_legacy_signature(PyObject* object) {
   if (api.PyErr_ExceptionMatches(api.type_error) == 0) return false;
   TakenError own;
-  const Ref answer(api.PyObject_CallFunctionObjArgs(state.legacy_signature, object, nullptr));
+  const Ref answer(call_objects(state.legacy_signature, object, nullptr));
   if (answer.get() == api.true_) return true;
   if (answer || !is_urgent()) own.put_back();
   return false;
@@ -279,7 +280,8 @@ bool is_legacy_signature(PyObject* object) {
 
 /// CuPy and nanobind share, but refuse copy=True: what they share is copied here, as all data is that
 /// its producer did not mark as copied. None, and the error that is set, for all else.
-Ref call_for_a_copy_of_ours(PyObject* object, const DLDevice& device, const Request& request) {
+[[gnu::cold]] Ref call_for_a_copy_of_ours(PyObject* object, const DLDevice& device,
+                                          const Request& request) {
   if (request.copy != DLX_COPY_ALWAYS || api.PyErr_ExceptionMatches(api.buffer_error) == 0) {
     return Ref();
   }
@@ -306,7 +308,7 @@ Ref call_dlpack(PyObject* object, const TypeEntry& entry, const DLDevice& device
 }
 
 /// What __dlpack__ returned instead of a capsule that can be taken.
-TypeText what_came(PyObject* object) noexcept {
+[[gnu::cold]] TypeText what_came(PyObject* object) noexcept {
   TypeText out = type_text(object->type);
   if (object->type != api.capsule_type) return out;
   const char* name = api.PyCapsule_GetName(object);
@@ -370,7 +372,7 @@ Imported import_by_protocol(PyObject* object, const TypeEntry& entry, const Requ
             type_text(object->type).text);
     }
     // A proxy: its class says nothing of what is behind it.
-    const Ref fine(check(api.PyObject_CallFunctionObjArgs(state.guard, object, nullptr)));
+    const Ref fine(check(call_objects(state.guard, object, nullptr)));
   }
   Ref capsule;
   DLDevice device{};

@@ -22,6 +22,11 @@ void set_message(PyObject* exception, const char* text) noexcept {
 
 }  // namespace
 
+void end_with_the_gil() noexcept {
+  void* const current = api.current_thread_state();  // before 3.12 perhaps another thread's
+  if (current == nullptr || current != api.PyGILState_GetThisThreadState()) sleep_for_ever();
+}
+
 void set_error(int32_t status, const char* function, const char* message) noexcept {
   char text[Error::kMessageBytes + 64];
   std::snprintf(text, sizeof text, "%s: %s", function, message);
@@ -66,7 +71,7 @@ bool have_gil() noexcept {
 void give_back_now(PyObject* owner, PyObject* on_release) noexcept {
   const WithoutPendingError aside;
   if (on_release != nullptr) {
-    PyObject* result = api.PyObject_CallFunctionObjArgs(on_release, nullptr);
+    PyObject* result = call_objects(on_release, nullptr);
     if (result == nullptr) {
       api.PyErr_WriteUnraisable(on_release);
     } else {

@@ -124,6 +124,10 @@ class WithoutPendingError {
   PyObject* traceback_ = nullptr;
 };
 
+/// A thread that is being ended, and unwinds: does not return unless it holds the GIL, as one does that
+/// somebody cancelled.
+[[gnu::cold]] void end_with_the_gil() noexcept;
+
 /// Lets other Python threads run while it lives, if `worthwhile`.
 class WithoutGil {
  public:
@@ -174,7 +178,8 @@ Result enter(const char* function, Result failure, Body&& body) {
   } catch (const std::exception& error) {
     set_error(DLX_ERROR_INTERNAL, function, error.what());
   } catch (abi::__forced_unwind&) {
-    throw;  // the thread is being ended: nothing may stop that
+    end_with_the_gil();
+    throw;
   } catch (...) {
     set_error(DLX_ERROR_INTERNAL, function, "an unknown exception");
   }

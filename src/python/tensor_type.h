@@ -32,7 +32,7 @@ inline bool may_take_long(const Tensor* tensor) noexcept {
 PyObject* new_object(TensorRef tensor);
 
 /// Makes the type; a new reference. Throws PythonError.
-PyObject* make_tensor_type();
+[[gnu::cold]] PyObject* make_tensor_type();
 
 // The parts that make_tensor_type() puts together, by file.
 extern PyGetSetDef tensor_getset[];                                  // attributes.cc

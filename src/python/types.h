@@ -71,7 +71,7 @@ Ref find_attribute(PyObject* object, PyObject* name);
 struct TypeText {
   char text[100];
 };
-TypeText type_text(PyObject* type) noexcept;
+[[gnu::cold]] TypeText type_text(PyObject* type) noexcept;
 
 /// Throws `error` again, as one of a protocol of `object`, whose class it names.
 [[noreturn, gnu::cold]] void fail_by(const char* protocol, PyObject* object, const Error& error);
