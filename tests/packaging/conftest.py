@@ -13,9 +13,15 @@ from packaging_support import HERE, ROOT, run
 
 
 @pytest.fixture(scope="session")
-def wheel(tmp_path_factory) -> Path:
+def wheel_tree(tmp_path_factory) -> Path:
+    """Where CMake builds the wheel; another kind of wheel from it compiles nothing again."""
+    return tmp_path_factory.mktemp("tree")
+
+
+@pytest.fixture(scope="session")
+def wheel(wheel_tree, tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
-    run(sys.executable, HERE / "build.py", folder)
+    run(sys.executable, HERE / "build.py", folder, wheel_tree)
     [path] = folder.glob("*.whl")
     return path
 

@@ -107,11 +107,25 @@ def test_pip_installs_it_into_an_empty_environment(wheel, tmp_path):
     assert f"dlx {version()} works" in run(python, HERE / "smoke.py", cwd=tmp_path)
 
 
+def test_editable_install_finds_the_library(wheel, wheel_tree, tmp_path):
+    run(sys.executable, HERE / "build.py", tmp_path, wheel_tree, "editable")
+    [editable] = tmp_path.glob("*.whl")
+    run(sys.executable, "-m", "venv", tmp_path / "venv")
+    python = tmp_path / "venv/bin/python"
+    run(python, "-m", "pip", "install", "--no-index", editable)
+
+    assert f"dlx {version()} works" in run(python, HERE / "smoke.py", cwd=tmp_path)
+    package = run(python, "-c", "import dlx; print(dlx.__file__)", cwd=tmp_path)
+    assert Path(package.strip()).parent == ROOT / "bindings/python/dlx"
+
+
 def test_source_distribution_builds_the_same_wheel(wheel, tmp_path):
     [sdist] = wheel.parent.glob("*.tar.gz")
     with tarfile.open(sdist) as archive:
         archive.extractall(tmp_path)
     [source] = tmp_path.iterdir()
+    pages = {p.relative_to(ROOT) for p in (ROOT / "docs").rglob("*") if p.is_file()}
+    assert pages <= {p.relative_to(source) for p in source.rglob("*")}
     run(sys.executable, source / "tests/packaging/build.py", tmp_path / "dist")
     [again] = (tmp_path / "dist").glob("*.whl")
 

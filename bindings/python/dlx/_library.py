@@ -14,6 +14,8 @@ from __future__ import annotations
 
 import os
 
+import dlx
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -86,10 +88,8 @@ def _candidates() -> list[str]:
     chosen = os.environ.get("DLX_LIBRARY")
     if chosen:
         return [chosen]
-    return [
-        os.path.join(os.path.dirname(os.path.abspath(__file__)), _NAME),
-        _NAME,
-    ]
+    # The package has one folder, or two where `pip install -e` put the built library elsewhere.
+    return [*(os.path.join(os.path.abspath(folder), _NAME) for folder in dlx.__path__), _NAME]
 
 
 def _binding() -> tuple[str, Callable[[str], Backend]]:
