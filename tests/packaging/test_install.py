@@ -29,6 +29,7 @@ def test_files(installed):
 
     assert headers <= names
     assert {"lib/libdlx.so", "lib/libdlx.so.1", "lib/pkgconfig/dlx.pc"} <= names
+    assert "share/licenses/dlx/LICENSE" in names
     assert (installed / "lib/libdlx.so.1").resolve().is_file()
 
 

@@ -1,0 +1,79 @@
+"""What CMake is told by packagers and by projects around dlx counts; nothing is compiled here."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+
+import pytest
+
+from packaging_support import ROOT
+
+AROUND = """
+cmake_minimum_required(VERSION 3.18)
+project(around LANGUAGES CXX)
+add_subdirectory({root} dlx)
+"""
+
+
+@pytest.fixture
+def configure(tmp_path):
+    """Commands by source file, that CMake would run with these options; and all that it said."""
+    if not shutil.which("cmake"):
+        pytest.skip("no cmake")
+
+    def call(*options, source=ROOT):
+        tree = tmp_path / "tree"
+        done = subprocess.run(
+            ["cmake", "-S", source, "-B", tree, "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON", *options],
+            capture_output=True, text=True, check=True)  # fmt: skip
+        units = json.loads((tree / "compile_commands.json").read_text())
+        commands = {unit["file"].rpartition("/src/")[2]: unit["command"].split() for unit in units}
+        return commands, done.stdout + done.stderr
+
+    return call
+
+
+def test_flags_as_usual(configure):
+    commands, said = configure()
+
+    assert {"-O2", "-DNDEBUG", "-std=c++17"} <= set(commands["copy/copy.cc"])
+    assert "-O3" not in commands["copy/copy.cc"]
+    assert "-Os" in commands["gpu/launch.cc"]
+    assert "Warning" not in said
+
+
+def test_flags_that_were_given(configure):
+    commands, said = configure(
+        "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -g", "-DCMAKE_CXX_STANDARD=20", "-DBUILD_SHARED_LIBS=OFF"
+    )
+
+    assert {"-O1", "-g", "-std=c++20"} <= set(commands["copy/copy.cc"])
+    assert "-O2" not in commands["copy/copy.cc"]
+    assert "dlx is a shared library always" in said
+
+
+def test_debug_builds_are_not_optimized(configure):
+    commands, _ = configure("-DCMAKE_BUILD_TYPE=Debug")
+
+    assert not [word for command in commands.values() for word in command if word.startswith("-O")]
+
+
+def test_a_wheel_of_another_project_gets_no_wheel_of_dlx(configure, tmp_path):
+    (tmp_path / "around").mkdir()
+    (tmp_path / "around/CMakeLists.txt").write_text(AROUND.format(root=ROOT))
+    configure("-DSKBUILD=2", "-DCMAKE_INSTALL_LIBDIR=lib", source=tmp_path / "around")
+
+    installs = (tmp_path / "tree/dlx/cmake_install.cmake").read_text()
+    assert "lib/pkgconfig" in installs
+    assert "RENAME" not in installs
+
+
+@pytest.mark.parametrize(
+    ("prefix", "expected"), [("/usr", "prefix=/usr"), ("/opt/x", "prefix=${pcfiledir}/../..")]
+)
+def test_pkg_config_knows_folders_of_the_system(configure, tmp_path, prefix, expected):
+    configure(f"-DCMAKE_INSTALL_PREFIX={prefix}", "-DCMAKE_INSTALL_LIBDIR=lib")
+
+    assert (tmp_path / "tree/dlx.pc").read_text().splitlines()[0] == expected
