@@ -16,6 +16,10 @@
 #ifndef DLX_DLX_HPP_
 #define DLX_DLX_HPP_
 
+#if __cplusplus < 201703L && !(defined(_MSVC_LANG) && _MSVC_LANG >= 201703L)
+#error "dlx.hpp needs C++17 or newer"
+#endif
+
 #include <complex>
 #include <cstdint>
 #include <memory>

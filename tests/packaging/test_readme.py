@@ -89,6 +89,17 @@ def test_there_are_sketches_in_headers():
     assert SKETCHES
 
 
+def test_an_older_standard_of_cpp_is_named(tmp_path):
+    source = tmp_path / "x.cc"
+    source.write_text("#include <dlx/dlx.hpp>\n")
+    done = subprocess.run(
+        ["g++", "-std=c++14", "-fsyntax-only", f"-I{ROOT / 'include'}", source],
+        capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"})  # fmt: skip
+
+    [first, *_] = [line for line in done.stderr.splitlines() if "error: " in line]
+    assert "dlx.hpp needs C++17" in first
+
+
 @pytest.mark.heavy
 def test_install_commands(tmp_path):
     """As printed, but for pip's line: test_wheel.py is about that."""
