@@ -9,7 +9,7 @@ import threading
 from dlx._generated_raw import CALLBACKS, kDLCPU
 from dlx._library import backend
 from dlx._raw_managed import forget
-from dlx._raw_types import Array, address, int32, text
+from dlx._raw_types import Array, address, int32, one_owner, text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ class Callback:
         self.kind = kind
         self._native = native
         self.address = backend.address(native)
+
+    __reduce_ex__ = one_owner
 
     def __repr__(self) -> str:
         return f"<{self.kind} at {self.address:#x}>"

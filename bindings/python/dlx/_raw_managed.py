@@ -6,7 +6,7 @@ import sys
 
 from dlx._library import backend
 from dlx._raw_structs import Struct
-from dlx._raw_types import freeing
+from dlx._raw_types import freeing, one_owner
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -102,6 +102,8 @@ class Managed(Struct):
             freeing(backend.function_at(f"{type(self).__name__}.deleter", deleter), pointer)
         else:
             forget(pointer)
+
+    __reduce_ex__ = one_owner
 
     def __enter__(self) -> Self:
         return self

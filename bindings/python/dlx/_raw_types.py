@@ -14,7 +14,7 @@ from dlx._library import backend
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import Any
+    from typing import Any, NoReturn
 
     from typing_extensions import Self
 
@@ -142,6 +142,12 @@ atexit.register(_close)
 # ---- handles ------------------------------------------------------------------------------------
 
 
+def one_owner(value: object, protocol: object = None) -> NoReturn:
+    """The `__reduce_ex__` of what is given back once, which `copy` and `pickle` would double."""
+    name = type(value).__name__
+    raise TypeError(f"a dlx.raw.{name} cannot be copied or pickled: it is one owner, of an address")
+
+
 class Handle:
     """An owned `dlx_tensor *`: one reference, to be given back once.
 
@@ -178,6 +184,8 @@ class Handle:
         """Give the reference back. Doing it again does nothing."""
         if self._owned:
             freeing(lib.dlx_tensor_release, self.detach())
+
+    __reduce_ex__ = one_owner
 
     def __enter__(self) -> Self:
         return self

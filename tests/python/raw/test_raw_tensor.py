@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -348,3 +351,19 @@ def test_one_handle_is_released_once_by_many_threads() -> None:
         for thread in threads:
             thread.join()
         assert len(deleter.calls) == 1
+
+
+# ---- owners -------------------------------------------------------------------------------------
+
+
+def owners() -> list[Any]:
+    handle = tensor((3,))
+    exports = [raw.dlx_tensor_to_dlpack(handle, 0), raw.dlx_tensor_to_dlpack_versioned(handle, None)]
+    return [handle, *exports, raw.DLManagedTensorVersioned(), Deleter().callback]
+
+
+@pytest.mark.parametrize("index", range(5))
+@pytest.mark.parametrize("double", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_owners_cannot_be_doubled(index: int, double: Callable[[Any], Any]) -> None:
+    with pytest.raises(TypeError, match="cannot be copied or pickled"):
+        double(owners()[index])
