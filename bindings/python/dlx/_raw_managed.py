@@ -66,7 +66,7 @@ class Managed(Struct):
         try:
             return self._held[0]
         except IndexError:
-            raise ValueError(f"this {type(self).__name__} was given away or released") from None
+            raise self._gone() from None
 
     @native.setter
     def native(self, value: Any) -> None:
@@ -75,13 +75,21 @@ class Managed(Struct):
 
     def detach(self) -> int:
         """Hand the struct over: returns its address; whoever has it calls the deleter."""
-        native = self.native
-        self._held.pop()
+        try:
+            native = self._held.pop()
+        except IndexError:
+            raise self._gone() from None
+        return self._give_away(native)
+
+    def _give_away(self, native: Any) -> int:
         self.owns = False
         pointer = backend.address(native)
         if self._made_here:
             _given_away[pointer] = (native, self.keep)
         return pointer
+
+    def _gone(self) -> ValueError:
+        return ValueError(f"this {type(self).__name__} was given away or released")
 
     def give(self, take: Callable[[int], bool]) -> None:
         """Hand the struct to `take(address)`, which says whether it took it."""
@@ -94,10 +102,12 @@ class Managed(Struct):
 
     def release(self) -> None:
         """Call the deleter, unless it is NULL. Doing it again does nothing."""
-        if not self._held:
+        try:
+            native = self._held.pop()
+        except IndexError:  # by another thread too, just now
             return
-        deleter = backend.get_address(self.native, "deleter")
-        pointer = self.detach()
+        deleter = backend.get_address(native, "deleter")
+        pointer = self._give_away(native)
         if deleter:
             freeing(backend.function_at(f"{type(self).__name__}.deleter", deleter), pointer)
         else:

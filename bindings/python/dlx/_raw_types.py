@@ -182,8 +182,11 @@ class Handle:
 
     def release(self) -> None:
         """Give the reference back. Doing it again does nothing."""
-        if self._owned:
-            freeing(lib.dlx_tensor_release, self.detach())
+        try:
+            owned = self._owned.pop()
+        except IndexError:  # by another thread too, just now
+            return
+        freeing(lib.dlx_tensor_release, owned)
 
     __reduce_ex__ = one_owner
 
@@ -194,8 +197,9 @@ class Handle:
         self.release()
 
     def __del__(self, _finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
-        # At exit a Python deleter may lack what it needs: leak instead.
-        if not _finalizing():
+        # At exit a Python deleter may lack what it needs: leak instead. One whose __init__ failed
+        # has nothing.
+        if getattr(self, "_owned", None) and not _finalizing():
             self.release()
 
     def __repr__(self) -> str:

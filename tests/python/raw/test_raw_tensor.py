@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import gc
 import pickle
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -367,3 +369,36 @@ def owners() -> list[Any]:
 def test_owners_cannot_be_doubled(index: int, double: Callable[[Any], Any]) -> None:
     with pytest.raises(TypeError, match="cannot be copied or pickled"):
         double(owners()[index])
+
+
+@pytest.mark.parametrize("index", [0, 2])
+@pytest.mark.parametrize("line", range(6))
+def test_two_that_release_the_same_owner(index: int, line: int) -> None:
+    owner = owners()[index]
+    left = [line]
+
+    def trace(frame: Any, event: str, argument: object) -> Any:
+        # As a second thread does that runs before this line of release().
+        if frame.f_code is type(owner).release.__code__ and event == "line":
+            left[0] -= 1
+            if left[0] == -1:
+                owner.release()
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        owner.release()
+    finally:
+        sys.settrace(before)
+    owner.release()
+
+
+def test_a_handle_that_was_never_made_goes_quietly(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", seen.append)
+    raw.Handle.__new__(raw.Handle)
+    with pytest.raises(TypeError, match="address"):
+        raw.Handle("x")  # type: ignore[arg-type]
+    gc.collect()
+    assert not seen
