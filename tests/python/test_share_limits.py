@@ -348,6 +348,26 @@ os._exit(0)
     assert done.stdout.strip() == "[0]", done.stderr
 
 
+def test_share_in_a_signal_handler_that_interrupts_share():
+    code = """
+import sys, weakref, dlx
+from dlx import _segment
+kept = [dlx.share([i]) for i in range(5)]
+places = {_segment.find.__code__, weakref.WeakValueDictionary.values.__code__}
+def handler(frame, event, argument):  # a signal may come before any line
+    if frame.f_code in places and event == "line" and len(kept) < 50:
+        sys.settrace(None)
+        kept.append(dlx.share([1]))
+        sys.settrace(handler)
+    return handler
+sys.settrace(handler)
+t = dlx.share([1, 2])
+sys.settrace(None)
+print(len(kept) > 5, t.tolist())
+"""
+    assert run(code) == "True [1, 2]"
+
+
 def test_torch_and_numpy_write_into_it():
     numpy = pytest.importorskip("numpy")
     tensor = dlx.share(numbers(4))

@@ -133,8 +133,10 @@ def mapped(descriptor: int, capacity: int, readonly: bool) -> Segment:
 def find(address: int) -> Segment | None:
     """The segment that an address lies in, of those that are mapped here."""
     with _lock:
-        for segment in list(_known.values()):
-            if segment.start <= address < segment.start + segment.size:
+        # At once, not by values(): a signal handler may run here, and share.
+        for reference in _known.valuerefs():
+            segment = reference()
+            if segment is not None and segment.start <= address < segment.start + segment.size:
                 return segment
     return None
 
