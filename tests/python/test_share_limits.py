@@ -1,5 +1,6 @@
 """Shared memory at its limits: no room, no descriptors, damage, dead senders, and no leaks."""
 
+import contextlib
 import errno
 import gc
 import multiprocessing
@@ -7,6 +8,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 
 import pytest
 
@@ -346,6 +348,27 @@ os._exit(0)
 """
     done = subprocess.run([sys.executable, "-uc", code], capture_output=True, text=True, timeout=90)
     assert done.stdout.strip() == "[0]", done.stderr
+
+
+def test_threads_that_ask_for_the_same_descriptor(monkeypatch):
+    opened = []
+    reopen = dlx._segment._reopen
+    both = threading.Barrier(2)
+
+    def slow(descriptor):
+        with contextlib.suppress(threading.BrokenBarrierError):
+            both.wait(0.2)
+        opened.append(reopen(descriptor))
+        return opened[-1]
+
+    tensor = dlx.share(numbers(3)).as_readonly()
+    monkeypatch.setattr(dlx._segment, "_reopen", slow)
+    threads = [threading.Thread(target=dlx.shared_fd, args=(tensor,)) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert opened == [dlx.shared_fd(tensor)]
 
 
 def test_share_in_a_signal_handler_that_interrupts_share():

@@ -81,8 +81,9 @@ class Segment:
 
     def reader(self) -> int:
         """A descriptor that cannot be mapped for writing; ours. Where there is no /proc it can."""
-        if self._reader < 0 and not self.readonly:
-            self._reader = _reopen(self.descriptor)
+        with _lock:  # two threads would open two, of which one is never closed
+            if self._reader < 0 and not self.readonly:
+                self._reader = _reopen(self.descriptor)
         return self.descriptor if self._reader < 0 else self._reader
 
     def tensor(
