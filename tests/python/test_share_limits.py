@@ -5,6 +5,7 @@ import errno
 import gc
 import multiprocessing
 import os
+import socket
 import subprocess
 import sys
 import tempfile
@@ -228,6 +229,52 @@ def test_a_closed_descriptor():
     assert caught.value.errno == errno.EBADF
 
 
+@pytest.mark.parametrize("number", [1 << 40, -(1 << 40), 1 << 70])
+def test_a_number_that_no_descriptor_has(number):
+    with pytest.raises(dlx.InvalidArgumentError, match=f"source.*{number}"):
+        dlx.attach(number)
+
+
+def test_descriptors_of_no_file(tmp_path):
+    pipe, sockets = os.pipe(), socket.socketpair()
+    written = open(tmp_path / "write-only", "wb")  # noqa: SIM115
+    written.write(bytes(100))
+    folder, device = os.open(tmp_path, os.O_RDONLY), os.open("/dev/null", os.O_RDWR)
+    for source in (*pipe, sockets[0], written, folder, device):
+        with pytest.raises(dlx.InvalidArgumentError, match="source"):
+            dlx.attach(source)
+    for descriptor in (*pipe, folder, device):
+        os.close(descriptor)
+    for file in (*sockets, written):
+        file.close()
+
+
+@pytest.mark.parametrize("readonly", [False, True])
+@pytest.mark.parametrize("kind", ["fifo", "folder", "link", "socket"])
+def test_names_of_what_is_no_memory(kind, readonly):
+    path = f"/dev/shm/dlx-odd-{os.getpid()}"
+    if kind == "fifo":
+        os.mkfifo(path)
+    elif kind == "folder":
+        os.mkdir(path)
+    elif kind == "link":
+        os.symlink("/dev/null", path)
+    else:
+        socket.socket(socket.AF_UNIX).bind(path)
+    try:
+        code = """
+import sys, dlx
+try:
+    dlx.attach(sys.argv[1], readonly=len(sys.argv) > 2)
+except dlx.InvalidArgumentError:
+    print("refused")
+"""
+        more = ["readonly"] if readonly else []
+        assert run(code, os.path.basename(path), *more) == "refused"
+    finally:
+        os.rmdir(path) if kind == "folder" else os.unlink(path)
+
+
 def damaged(change):
     """A copy of a segment's file, with bytes changed."""
     with open(f"/proc/self/fd/{dlx.shared_fd(SHARED)}", "rb") as source:
@@ -257,6 +304,14 @@ def describe_by(data, text):
     lambda d: describe_by(d, b"[" * 50_000),
     lambda d: d.__setitem__(slice(None), d.replace(b'"dtype"', b'"btype"')),
     lambda d: d.__setitem__(slice(None), d.replace(b"[2,64,1]", b"[2,64,0]")),
+    lambda d: describe_by(d, b'{"shape":[3],"dtype":[2,64,1,1],"flags":0}'),
+    lambda d: describe_by(d, b'{"shape":[3],"dtype":[2,64],"flags":0}'),
+    lambda d: describe_by(d, b'{"shape":[3],"dtype":[1000,64,1],"flags":0}'),
+    lambda d: describe_by(d, b'{"shape":[0],"dtype":[-1,64,1],"flags":0}'),
+    lambda d: describe_by(d, b'{"shape":[0],"dtype":[2,1e30,1],"flags":0}'),
+    lambda d: describe_by(d, b'{"shape":[0,1e30],"dtype":[2,64,1],"flags":0}'),
+    lambda d: describe_by(d, b'{"shape":[3],"dtype":[2,64,1],"flags":1e30}'),
+    lambda d: describe_by(d, b'[]'),
 ])  # fmt: skip
 def test_descriptors_of_something_else(change):
     with damaged(change) as file, pytest.raises((dlx.InvalidArgumentError, dlx.UnsupportedError)):

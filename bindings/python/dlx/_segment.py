@@ -18,6 +18,7 @@ import json
 import math
 import mmap
 import os
+import stat
 import sys
 import threading
 import weakref
@@ -203,8 +204,16 @@ def describe(descriptor: int) -> tuple[int, dict[str, Any]]:
     Raises:
         InvalidArgumentError: it is no segment that `dlx.share` made, or one that was damaged.
     """
-    size = os.fstat(descriptor).st_size
-    tail = os.pread(descriptor, _TAIL, max(0, size - _TAIL))
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        raise InvalidArgumentError(
+            "`source` is of no memory that dlx.share made, but of a pipe, a socket, a folder …"
+        )
+    size = status.st_size
+    try:
+        tail = os.pread(descriptor, _TAIL, max(0, size - _TAIL))
+    except OSError as error:
+        raise InvalidArgumentError(f"`source` cannot be read: {error.strerror}") from error
     if tail[8:] != _MAGIC:
         raise InvalidArgumentError("the descriptor is of no memory that dlx.share made")
     length = int.from_bytes(tail[:8], "little")
@@ -214,6 +223,8 @@ def describe(descriptor: int) -> tuple[int, dict[str, Any]]:
             raise ValueError(f"{length} bytes of description in {size}")
         found = json.loads(os.pread(descriptor, length, capacity))
         shape, code = tuple(map(int, found["shape"])), tuple(map(int, found["dtype"]))
+        if len(code) != 3 or not all(0 <= part < 1 << 16 for part in code):
+            raise ValueError(f"dtype {code}")
         bits = 8 if found["flags"] & PADDED and code[1] < 8 else code[1]
         if min(shape, default=0) < 0 or math.prod(shape) * bits * code[2] > capacity * 8:
             raise ValueError(f"shape {shape} in {capacity} bytes")

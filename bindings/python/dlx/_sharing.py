@@ -7,6 +7,8 @@ to other machines, always take the bytes.
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 import weakref
 from multiprocessing import context, reduction
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
 _CPU = 1  # kDLCPU
 _OPAQUE = 3  # kDLOpaqueHandle
+_MAX_NAME = 255  # bytes
 _KEPT = _segment.READ_ONLY | _segment.PADDED
 
 
@@ -64,7 +67,7 @@ def attach(source: Any, readonly: bool) -> Tensor:
             source = source.fileno()
         if isinstance(source, bool) or not hasattr(source, "__index__"):
             raise TypeError(f"`source` is not a descriptor or a name (got {type(source).__name__})")
-        descriptor = os.dup(source.__index__())
+        descriptor = _duplicate(source.__index__())
     try:
         capacity, described = _segment.describe(descriptor)
         flags = described["flags"] & _KEPT
@@ -132,9 +135,14 @@ def _path(name: Any) -> str:
     """The file of a name."""
     if not isinstance(name, str):
         raise TypeError(f"`name` is not a str (got {type(name).__name__})")
-    if not name or "/" in name or "\0" in name or name in (".", ".."):
+    try:
+        length = len(os.fsencode(name))
+    except UnicodeEncodeError:
+        length = 0
+    if not 0 < length <= _MAX_NAME or "/" in name or "\0" in name or name in (".", ".."):
         raise InvalidArgumentError(
-            f"`name` is not the name of a file without a folder (got {name!r})"
+            "`name` is not the name of a file without a folder, of at most "
+            f"{_MAX_NAME} bytes (got {name!r})"
         )
     return f"{_segment.FOLDER}/{name}"
 
@@ -156,13 +164,27 @@ def _link(segment: Segment, path: str) -> None:
 
 def _open(path: str, readonly: bool) -> int:
     """A descriptor of a named segment, for writing too if that is wanted and allowed."""
-    flags = os.O_CLOEXEC | os.O_NOFOLLOW
-    if not readonly:
-        try:
-            return os.open(path, os.O_RDWR | flags)
-        except PermissionError:
-            pass
-    return os.open(path, os.O_RDONLY | flags)
+    # Without O_NONBLOCK, a FIFO would wait for somebody at its other end.
+    flags = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+    try:
+        if not readonly:
+            with contextlib.suppress(PermissionError):
+                return os.open(path, os.O_RDWR | flags)
+        return os.open(path, os.O_RDONLY | flags)
+    except OSError as error:
+        if error.errno not in (errno.ELOOP, errno.EISDIR, errno.ENXIO, errno.ENODEV):
+            raise
+        raise InvalidArgumentError(
+            f"the name is of no memory that dlx.share made: {error}"
+        ) from error
+
+
+def _duplicate(descriptor: int) -> int:
+    """A descriptor of our own."""
+    try:
+        return os.dup(descriptor)
+    except OverflowError:
+        raise InvalidArgumentError(f"`source` is no descriptor (got {descriptor})") from None
 
 
 # ---- multiprocessing -----------------------------------------------------------------------------
