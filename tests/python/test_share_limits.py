@@ -206,6 +206,71 @@ print(number > 20, dlx.share(b"abc").tolist(), one.tolist())
     assert rest == "True [97, 98, 99] [97, 98, 99]"
 
 
+STARVED = """
+import multiprocessing, os, resource, sys, dlx
+from multiprocessing.reduction import ForkingPickler
+def sender(pipe):  # another process, which is not at its limit
+    tensor = dlx.share([1, 2, 3])
+    pipe.send([bytes(ForkingPickler.dumps(tensor[i % 3:])) for i in range(12)])
+    pipe.recv()
+context = multiprocessing.get_context("fork")
+here, there = context.Pipe()
+process = context.Process(target=sender, args=(there,))
+process.start()
+sent = here.recv()
+resource.setrlimit(resource.RLIMIT_NOFILE, (100, 100))
+name = sys.argv[1]
+try:
+    dlx.share([5], name=name)
+    tensor, other = dlx.share([1, 2, 3]), dlx.share([4])
+    view = other.as_readonly()
+    # Once before: what Python itself loads and makes for it the first time has errors of its own.
+    ForkingPickler.dumps(tensor), ForkingPickler.loads(sent.pop())
+    calls = {
+        "share": lambda: dlx.share([1]),
+        "frozen": lambda: dlx.share(b"abc"),
+        "name": lambda: dlx.share([1], name=name + "-2"),
+        "attach": lambda: dlx.attach(name),
+        "fd": lambda: dlx.attach(dlx.shared_fd(tensor)),
+        "reader": lambda: dlx.shared_fd(view),
+        "send": lambda: ForkingPickler.dumps(tensor),
+        "receive": lambda: ForkingPickler.loads(sent.pop()),
+    }
+    failed = set()
+    for free in range(6):
+        for what, call in calls.items():
+            held = []
+            try:
+                while True:
+                    held.append(os.open("/dev/null", os.O_RDONLY))
+            except OSError:
+                for descriptor in held[:free]:
+                    os.close(descriptor)
+                del held[:free]
+            try:
+                call()
+            except dlx.UnavailableError as error:
+                failed.add(what)
+                assert "ulimit -n" in str(error), error
+            except Exception as error:
+                print(free, what, repr(error))
+            finally:
+                for descriptor in held:
+                    os.close(descriptor)
+                if os.path.exists(f"/dev/shm/{name}-2"):
+                    dlx.unshare(name + "-2")
+    print(sorted(failed) == sorted(calls) or sorted(failed))
+finally:
+    dlx.unshare(name)
+    here.send(None)
+    process.join()
+"""
+
+
+def test_too_many_files_in_every_call():
+    assert run(STARVED, f"dlx-starved-{os.getpid()}") == "True"
+
+
 def test_what_cannot_be_shared_says_why():
     with pytest.raises(TypeError, match=r"cuda:0.*to_device\('cpu'\)"):
         dlx.share(dlx.from_pointer(64, 3, "int8", device="cuda:0"))

@@ -205,8 +205,9 @@ def attach(source: Any, /, *, readonly: bool = False) -> Tensor:
 
     Raises:
         FileNotFoundError: no memory has this name.
-        ValueError: the descriptor is of something else (`InvalidArgumentError`).
+        ValueError: the descriptor or the name is of something else (`InvalidArgumentError`).
         TypeError: `source` is neither.
+        RuntimeError: too many open files (`UnavailableError`).
     """
     from dlx import _sharing
 
@@ -222,6 +223,7 @@ def shared_fd(t: Tensor, /) -> int:
 
     Raises:
         ValueError: `t` is not in shared memory (`InvalidArgumentError`).
+        RuntimeError: too many open files (`UnavailableError`).
     """
     from dlx import _sharing
 

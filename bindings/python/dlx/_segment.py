@@ -12,6 +12,7 @@ No process owns one: the kernel frees the memory when the last descriptor and ma
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import fcntl
 import json
@@ -28,6 +29,7 @@ from dlx.errors import InvalidArgumentError, OutOfMemoryError, UnavailableError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
     from dlx._native import Tensor
@@ -84,7 +86,8 @@ class Segment:
         """A descriptor that cannot be mapped for writing; ours. Where there is no /proc it can."""
         with _lock:  # two threads would open two, of which one is never closed
             if self._reader < 0 and not self.readonly:
-                self._reader = _reopen(self.descriptor)
+                with explained():
+                    self._reader = _reopen(self.descriptor)
         return self.descriptor if self._reader < 0 else self._reader
 
     def tensor(
@@ -311,6 +314,16 @@ def _explain(error: OSError, size: int) -> None:
             f"{error.strerror}: every shared tensor holds one or two descriptors as long as it is "
             "used. Raise the limit (ulimit -n), or share one large Tensor and send views of it"
         ) from error
+
+
+@contextlib.contextmanager
+def explained() -> Iterator[None]:
+    """Let a call of the system fail with what says more, where anything does."""
+    try:
+        yield
+    except OSError as error:
+        _explain(error, 0)
+        raise
 
 
 def _forget_lock() -> None:

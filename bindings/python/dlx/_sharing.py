@@ -54,20 +54,23 @@ def _copied(tensor: Tensor, readonly: bool, path: str | None) -> Tensor:
     if readonly:
         segment = _segment.freeze(segment)
     if path is not None:
-        _link(segment, path)  # only now, so that nobody attaches what is incomplete
+        with _segment.explained():
+            _link(segment, path)  # only now, so that nobody attaches what is incomplete
     return _segment.publish(segment).tensor(0, shape, None, code, flags)
 
 
 def attach(source: Any, readonly: bool) -> Tensor:
     """See dlx.attach."""
     if isinstance(source, str):
-        descriptor = _open(_path(source), readonly)
+        with _segment.explained():
+            descriptor = _open(_path(source), readonly)
     else:
         if hasattr(source, "fileno"):
             source = source.fileno()
         if isinstance(source, bool) or not hasattr(source, "__index__"):
             raise TypeError(f"`source` is not a descriptor or a name (got {type(source).__name__})")
-        descriptor = _duplicate(source.__index__())
+        with _segment.explained():
+            descriptor = _duplicate(source.__index__())
     try:
         capacity, described = _segment.describe(descriptor)
         flags = described["flags"] & _KEPT
@@ -217,7 +220,9 @@ def _reduce(tensor: Tensor) -> tuple[Any, ...]:
     descriptor = segment.reader() if flags & _segment.READ_ONLY else segment.descriptor
     place = (tensor.data_ptr - segment.start, tensor.shape, tensor.strides)
     code = _capi.tensor_dtype(tensor)
-    return _rebuild, (_handle(descriptor), segment.capacity, *place, code, flags)
+    with _segment.explained():
+        handle = _handle(descriptor)
+    return _rebuild, (handle, segment.capacity, *place, code, flags)
 
 
 def _rebuild(
@@ -231,10 +236,18 @@ def _rebuild(
 ) -> Tensor:
     """The Tensor on a segment whose descriptor another process sends."""
     try:
-        descriptor = handle.detach()
+        with _segment.explained():
+            descriptor = handle.detach()
+    except RuntimeError as error:  # of `recvfds`, which got a message without the descriptor
+        if isinstance(error, UnavailableError):
+            raise
+        raise UnavailableError(
+            f"the descriptor of a shared Tensor did not arrive ({error}): this process may have too "
+            "many open files. Raise the limit (ulimit -n)"
+        ) from error
     except (OSError, EOFError) as error:
         raise UnavailableError(
-            f"the descriptor of a shared Tensor did not arrive ({error}): the process that sends "
+            f"the descriptor of a shared Tensor did not arrive ({error!r}): the process that sends "
             "one has to run until the other has it"
         ) from error
     segment = _segment.mapped(descriptor, capacity, bool(flags & _segment.READ_ONLY))
