@@ -74,6 +74,9 @@ def test_x5_names_are_given_on_request_and_stay(name):  # noqa: F811
     for _ in range(2):
         said = subprocess.run([sys.executable, "-c", code, name], capture_output=True, text=True)
         assert said.stdout.strip() == "[0.0, 1.0, 2.0]", said.stderr
+    # A file of the user, which nothing seals.
+    os.truncate(f"/dev/shm/{name}", 0)
+    os.chmod(f"/dev/shm/{name}", 0o400)
     dlx.unshare(name)
     with pytest.raises(FileNotFoundError):
         dlx.attach(name)

@@ -173,14 +173,19 @@ def share(x: Any, /, *, readonly: bool | None = None, name: str | None = None) -
     of another kind send `shared_fd(t)`, or give a name.
 
     The memory lives until the last process has let it go. No name is left behind, and no process
-    frees it for others. It cannot be resized. The sender has to run until the receiver has it.
+    frees it for others. Without a name it cannot be resized: the kernel enforces it, as it does
+    `readonly`. The sender has to run until the receiver has it.
 
     Args:
         x: anything that `dlx.asarray` takes, in host memory.
-        readonly: True: nobody will be able to write to it, this process included. False: all can.
-            None: as `x` is. Send `t.as_readonly()` where you write and others only read.
+        readonly: True: nobody will be able to write to it, this process included (of memory with a
+            name: unless its owner changes the file's mode). False: all can. None: as `x` is. Send
+            `t.as_readonly()` where you write and others only read.
         name: a name for it, by which any process of this user can `attach` it, and which stays,
-            with the memory, until `unshare(name)`. Such memory is in /dev/shm.
+            with the memory, until `unshare(name)`. It is an ordinary file of the user in /dev/shm,
+            which nothing seals: a process of the user can change its mode and truncate it, and the
+            next use of what is gone ends the others by SIGBUS. Share no such memory with processes
+            that you do not trust.
 
     Raises:
         MemoryError: no room (`OutOfMemoryError`); the room is taken at once.
