@@ -2,8 +2,10 @@
 
 import os
 import re
+import struct
 import subprocess
 import sys
+import zlib
 
 import pytest
 
@@ -114,3 +116,53 @@ def test_a_picture_that_is_none_is_pillow_s_own_error(tmp_path):
 
     assert done.returncode != 0
     assert "cannot identify" in done.stderr + done.stdout
+
+
+@pytest.mark.parametrize("output", ["x.weird", "folder"])
+def test_an_output_that_pillow_cannot_write(photograph, tmp_path, output):
+    (tmp_path / "folder").mkdir()
+
+    done = demo(photograph, "-o", tmp_path / output)
+
+    assert done.returncode == 1
+    assert done.stderr.startswith("python -m dlx demo: ")
+    assert f"{output} cannot be written" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_picture_that_pillow_finds_too_large(photograph):
+    data = bytearray(photograph.read_bytes())
+    data[16:24] = struct.pack(">II", 60_000, 60_000)  # width and height, and their CRC
+    data[29:33] = struct.pack(">I", zlib.crc32(data[12:29]))
+    photograph.write_bytes(data)
+
+    done = demo(photograph)
+
+    assert done.returncode == 1
+    assert "cannot be decoded" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_result_goes_to_a_file_of_its_own(photograph, tmp_path):
+    folder, precious = tmp_path / "temporary", tmp_path / "precious"
+    folder.mkdir()
+    precious.write_text("mine")
+    (folder / "dlx-demo.png").symlink_to(precious)
+
+    results = {
+        re.search(r"result: (\S+) ", demo(photograph, TMPDIR=str(folder)).stdout)[1]
+        for _ in range(2)
+    }
+
+    assert precious.read_text() == "mine"
+    assert len(results) == 2
+    assert all(image_module.open(result).size == (64, 48) for result in results)
+
+
+def test_names_that_the_terminal_cannot_show(photograph, tmp_path):
+    picture = photograph.rename(tmp_path / "é\udcff.png")
+
+    done = demo(picture, "-o", tmp_path / "ö\udcff.png", PYTHONIOENCODING="ascii:strict")
+
+    assert done.returncode == 0, done.stderr
+    assert r"\xe9\udcff.png" in done.stdout

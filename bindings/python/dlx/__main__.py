@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
 import sys
 
@@ -16,7 +17,11 @@ def main() -> int:
     commands = parser.add_subparsers(dest="command")
     commands.add_parser("info", help="show the library, its devices and the array libraries here")
     commands.add_parser(
-        "config", help="print what a C compiler needs: cc program.c $(python -m dlx config)"
+        "config",
+        help="print what a C compiler needs: cc program.c $(python -m dlx config)",
+        description="Print what a C compiler needs, quoted for a shell: "
+        "cc program.c $(python -m dlx config). Where a path has spaces or other characters that a "
+        'shell reads, let it read them: eval "cc program.c $(python -m dlx config)".',
     )
     demo = commands.add_parser("demo", help="let a photograph pass through several array libraries")
     demo.add_argument("picture", nargs="?", help="a picture of yours instead of the one found")
@@ -34,6 +39,7 @@ def main() -> int:
         parser.print_help()
         return 2
     try:
+        _prepare_output(arguments.command)
         status = run(arguments)
         sys.stdout.flush()
         return status
@@ -43,6 +49,18 @@ def main() -> int:
     except (Error, OSError) as error:  # what was asked for cannot be done: no traceback
         print(f"python -m dlx {arguments.command}: {error}", file=sys.stderr)
         return 1
+
+
+def _prepare_output(command: str) -> None:
+    """Let every text be printed: paths too that are not in the encoding of the terminal."""
+    if sys.stdout is None:  # `>&-`
+        raise OSError("there is no standard output to write to")
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        if command == "config":  # for a shell, which needs the very bytes
+            errors = sys.getfilesystemencodeerrors()
+            sys.stdout.reconfigure(encoding=sys.getfilesystemencoding(), errors=errors)
+        else:
+            sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def run(arguments: argparse.Namespace) -> int:

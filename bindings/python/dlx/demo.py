@@ -14,6 +14,7 @@ import tempfile
 import dlx
 from dlx._demo_paper import Journey, Paper, Place, layout_of, timed
 from dlx._demo_picture import PHOTOGRAPHS, borrows, find_photograph, import_picture, lends
+from dlx.errors import InvalidArgumentError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -280,12 +281,35 @@ def _import(name: str) -> Any:
         return None
 
 
+def _decoded(pillow: Any, path: str) -> Any:
+    """The picture of a file."""
+    try:
+        return pillow.open(path).convert("RGB")
+    except (SyntaxError, ValueError, pillow.DecompressionBombError) as error:
+        raise InvalidArgumentError(f"{path} cannot be decoded: {error}") from error
+
+
+def _written(image: Any, output: str | None) -> str:
+    """Write the result; where it is now. By default that is a new file, nobody else's link."""
+    if output:
+        try:
+            image.save(output)
+        except (KeyError, ValueError) as error:  # a suffix that Pillow does not know
+            raise InvalidArgumentError(f"{output} cannot be written: {error}") from error
+        return output
+    descriptor, target = tempfile.mkstemp(prefix="dlx-demo-", suffix=".png")
+    with open(descriptor, "wb") as file:
+        image.save(file, format="PNG")
+    return target
+
+
 def run(picture: str | None = None, output: str | None = None) -> int:
     """Show the demo on the terminal.
 
     Args:
         picture: path of a picture; None takes a photograph that ships in an installed wheel.
-        output: where to write the result; None makes a file in the directory for temporary files.
+        output: where to write the result; None makes a new file in the directory for temporary
+            files.
 
     Returns:
         the exit status: 0, or 1 if Pillow or a photograph is missing (printed).
@@ -308,7 +332,7 @@ def run(picture: str | None = None, output: str | None = None) -> int:
     journey = Journey(paper)
     paper.line(paper.paint("dlx: one photograph, several libraries", "bold"))
     paper.line(f"picture: {path}")
-    image, seconds = timed(lambda: pillow.open(path).convert("RGB"))
+    image, seconds = timed(lambda: _decoded(pillow, path))
     size = os.path.getsize(path)
     paper.line(
         f"         {origin}; {size:,} bytes, decoded by Pillow {pillow.__version__} into "
@@ -319,8 +343,7 @@ def run(picture: str | None = None, output: str | None = None) -> int:
     if missing:
         paper.line(f"not installed, so left out: {', '.join(missing)}")
     result = demo.give_back(demo.run())
-    target = output or os.path.join(tempfile.gettempdir(), "dlx-demo.png")
-    result.convert("RGB").save(target)
+    target = _written(result.convert("RGB"), output)
     paper.line()
     paper.line(paper.paint("The picture's path", "bold"))
     journey.table()

@@ -96,6 +96,8 @@ def run(html: str | None = None, markdown: str | None = None, libraries: str | N
     names = installed()
     if libraries:
         wanted = libraries.replace(",", " ").split()
+        if not wanted:
+            raise InvalidArgumentError(f"matrix: no library is named (got {libraries!r})")
         unknown = [name for name in wanted if name not in _profiles.TABLE]
         if unknown:
             raise InvalidArgumentError(
@@ -103,6 +105,8 @@ def run(html: str | None = None, markdown: str | None = None, libraries: str | N
                 f"{', '.join(_profiles.TABLE)})"
             )
         names = [name for name in names if name in wanted]
+        if not names:
+            raise UnavailableError(f"matrix: not installed: {', '.join(wanted)}")
     if "numpy" not in installed():
         raise UnavailableError("matrix: NumPy makes the arrays, and it is not installed")
     result = _matrix_page.Matrix(names, versions(names), measure(names))

@@ -1,0 +1,69 @@
+"""`python -m dlx` where its output or its arguments are odd: one line of why, and no traceback."""
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dlx import _library
+
+PYTHON = shlex.quote(sys.executable)
+
+
+def shell(arguments, **environment):
+    """Run `python -m dlx` by a shell; what it prints are bytes."""
+    return subprocess.run(
+        ["/bin/sh", "-c", f"{PYTHON} -m dlx {arguments}"],
+        capture_output=True,
+        timeout=300,
+        check=False,
+        env={**os.environ, **environment},
+    )
+
+
+@pytest.mark.parametrize("command", ["info", "config", "demo", "matrix --libraries numpy"])
+def test_without_a_standard_output(command):
+    done = shell(f"{command} >&-")
+
+    assert done.returncode == 1
+    assert done.stderr.startswith(b"python -m dlx ")
+    assert done.stderr.count(b"\n") == 1
+
+
+def test_a_list_of_libraries_that_names_none():
+    pytest.importorskip("numpy")
+    done = shell("matrix --libraries ,")
+
+    assert done.returncode == 1
+    assert b"no library is named" in done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+@pytest.fixture(params=["é b", "a\udcff"])
+def odd_library(request, tmp_path):
+    """The library under a path that is not ASCII, or no text at all."""
+    if not os.path.isfile(_library.path):
+        pytest.skip("the system's loader found the library")
+    if request.param == "a\udcff" and _library.binding == "cffi":
+        pytest.skip("cffi takes paths in UTF-8 only")
+    return shutil.copy(_library.path, tmp_path / f"{request.param}.so")
+
+
+def test_paths_that_the_terminal_cannot_show(odd_library):
+    environment = {"DLX_LIBRARY": str(odd_library), "PYTHONIOENCODING": "ascii"}
+    info, config = shell("info", **environment), shell("config", **environment)
+
+    assert (info.returncode, config.returncode) == (0, 0), info.stderr + config.stderr
+    assert info.stdout.isascii()
+    assert str(odd_library).encode("ascii", "backslashreplace") in info.stdout
+    # A shell gets the path itself.
+    words = shlex.split(os.fsdecode(config.stdout))
+    assert os.fspath(Path(odd_library).resolve()) in words
+
+
+def test_the_help_of_config_says_how_spaces_are_read():
+    assert b"eval" in shell("config --help").stdout
