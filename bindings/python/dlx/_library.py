@@ -117,8 +117,13 @@ def _load(make: Callable[[str], Backend]) -> tuple[str, Backend]:
         try:
             library = make(candidate)
             version = library.functions.dlx_abi_version()
-        except (OSError, AttributeError) as error:
-            failures.append(f"  {candidate}: {error}")
+        except UnicodeDecodeError as error:
+            # What the system's loader says holds the bytes of a path that is no UTF-8.
+            said = error.object.decode("utf-8", "backslashreplace")
+            failures.append(f"  {candidate}: {said}")
+            continue
+        except (OSError, AttributeError, UnicodeEncodeError) as error:
+            failures.append(f"  {candidate}: {error}")  # cffi encodes no other path
             continue
         if version == ABI_VERSION:
             return candidate, library

@@ -87,6 +87,16 @@ def test_a_library_that_is_none_says_why() -> None:
     assert "dlx_abi_version" in message
 
 
+@pytest.mark.parametrize("binding", ["ctypes", "cffi"])
+def test_a_path_that_is_no_text(binding: str) -> None:
+    if binding == "cffi":
+        pytest.importorskip("cffi")
+    code = "try:\n  import dlx\nexcept ImportError as error:\n  print(ascii(str(error)))"
+    done = run(code, DLX_LIBRARY="/nowhere/\udcff.so", DLX_BINDING=binding)
+    assert done.returncode == 0, done.stderr
+    assert r"/nowhere/\udcff.so: " in done.stdout
+
+
 def test_another_abi_version_is_refused(tmp_path: Path) -> None:
     compiler = shutil.which(os.environ.get("CC") or "cc")
     if compiler is None:
