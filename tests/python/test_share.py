@@ -378,7 +378,9 @@ def test_read_only_with_a_name(name):
     assert os.stat(f"/dev/shm/{name}").st_mode & 0o777 == 0o400
 
 
-@pytest.mark.parametrize("bad", ["", ".", "..", "a/b", "/a", "a\0b", "a" * 256, "é" * 128, "\ud800"])
+@pytest.mark.parametrize(
+    "bad", ["", ".", "..", "a/b", "/a", "a\0b", "a" * 256, "é" * 128, "\ud800"]
+)
 def test_names_that_no_file_can_have_are_refused(bad):
     for call in (
         lambda: dlx.share(b"a", name=bad),

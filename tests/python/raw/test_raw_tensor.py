@@ -360,7 +360,10 @@ def test_one_handle_is_released_once_by_many_threads() -> None:
 
 def owners() -> list[Any]:
     handle = tensor((3,))
-    exports = [raw.dlx_tensor_to_dlpack(handle, 0), raw.dlx_tensor_to_dlpack_versioned(handle, None)]
+    exports = [
+        raw.dlx_tensor_to_dlpack(handle, 0),
+        raw.dlx_tensor_to_dlpack_versioned(handle, None),
+    ]
     return [handle, *exports, raw.DLManagedTensorVersioned(), Deleter().callback]
 
 
