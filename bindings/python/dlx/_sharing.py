@@ -242,8 +242,8 @@ def _rebuild(
         if isinstance(error, UnavailableError):
             raise
         raise UnavailableError(
-            f"the descriptor of a shared Tensor did not arrive ({error}): this process may have too "
-            "many open files. Raise the limit (ulimit -n)"
+            f"the descriptor of a shared Tensor did not arrive ({error}): this process may have "
+            "too many open files. Raise the limit (ulimit -n)"
         ) from error
     except (OSError, EOFError) as error:
         raise UnavailableError(
