@@ -108,7 +108,7 @@ def _unwrap(obj: Any, copy: bool | None) -> Any:
     packages = packages_of(cls)
     if "xarray" in packages and derives(cls, "xarray", "DataArray", "Variable", "NamedArray"):
         data = obj.data
-        if copy is False and obj.data is not data:  # it reads a file anew each time
+        if copy is False and _is_made_anew(data, obj.data):  # it reads a file each time
             raise CopyRefusedError(
                 f"a {_name(obj)} has no memory to share, and copy=False forbids to read it into "
                 "some: call `.load()` first"
@@ -124,6 +124,14 @@ def _unwrap(obj: Any, copy: bool | None) -> Any:
             )
         return obj.compute()
     return None
+
+
+def _is_made_anew(data: Any, again: Any) -> bool:
+    """Whether what came twice has two memories; two views of one are fine."""
+    if data is again:
+        return False
+    first, second = (_native.asarray(item, copy=False) for item in (data, again))
+    return bool(first.size and first.data_ptr != second.data_ptr)
 
 
 def _from_ml_dtypes_scalar(obj: Any) -> Tensor | None:

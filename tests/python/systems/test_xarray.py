@@ -172,6 +172,13 @@ def of_a_file():
     return xr.DataArray(indexing.LazilyIndexedArray(Reader()), dims="x")
 
 
+def cached(lazy):
+    """What `open_dataset` makes of it: it reads once."""
+    from xarray.core import indexing
+
+    return xr.DataArray(indexing.MemoryCachedArray(lazy.variable._data), dims="x")
+
+
 def over_dask():
     return xr.DataArray(pytest.importorskip("dask.array", reason="computes").zeros(3), dims="x")
 
@@ -192,6 +199,20 @@ def test_what_holds_no_memory_is_not_written_to_in_vain(make, part):
     loaded = lazy.load()
     dlx.copyto(loaded, numpy.ones(3))
     assert loaded.values.tolist() == [1, 1, 1]
+
+
+def test_a_new_view_at_each_call_shares_memory_all_the_same():
+    array = xr.DataArray(numpy.ones(3), coords=[("x", [1.0, 2, 3])])
+    pd = pytest.importorskip("pandas")  # xarray itself needs it
+    read = cached(of_a_file())
+    ranges = xr.DataArray(numpy.ones(3), coords=[("x", pd.RangeIndex(3))])
+    empty = xr.DataArray(numpy.ones(0), coords=[("x", numpy.ones(0))])
+
+    for source in (array.x, array.x.variable, array.indexes["x"], ranges.x, read, empty.x):
+        tensor = dlx.asarray(source, copy=False)
+        assert tensor.data_ptr == dlx.asarray(source, copy=False).data_ptr or not tensor.size
+        assert tensor.tolist() == numpy.asarray(source).tolist()
+    assert dlx.asarray(array.x, copy=False).readonly
 
 
 def test_copyto_writes_into_what_holds_memory():
