@@ -122,19 +122,24 @@ def _hand_over(tensor: Tensor, profile: Profile, module: ModuleType, copy: bool 
 
 def _is_own(x: Any, profile: Profile) -> bool:
     known = profile.own_types.get(type(x))
-    if known is None:
-        known = profile.own_types[type(x)] = _find_own(x, profile)
-    return known
-
-
-def _find_own(x: Any, profile: Profile) -> bool:
-    own = _full_name(type(x)) in profile.owns or _derives(type(x).__mro__, profile.families)
+    if known is not None:
+        return known
     wanted = profile.wanted
-    if wanted is None:
-        return own
+    own = _is_of_library(type(x), profile)
+    if own and wanted is not None:
+        own = isinstance(x, wanted)
+        if type(wanted).__instancecheck__ is not type.__instancecheck__:
+            return own  # may be another for the next x of this class: torch.FloatTensor
+    profile.own_types[type(x)] = own
+    return own
+
+
+def _is_of_library(cls: type, profile: Profile) -> bool:
+    if _full_name(cls) in profile.owns or _derives(cls.__mro__, profile.families):
+        return True
     # Of a class that derives from the library's array, as numpy.ma.MaskedArray does, x can only be
     # there already.
-    return isinstance(x, wanted) and (own or _derives(wanted.__mro__[1:], profile.owns))
+    return profile.wanted is not None and _derives(profile.wanted.__mro__[1:], profile.owns)
 
 
 def _derives(bases: tuple[type, ...], names: frozenset[str]) -> bool:

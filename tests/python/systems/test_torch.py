@@ -193,3 +193,17 @@ def test_a_class_of_torch_is_what_comes_or_an_error():
             with pytest.raises((dlx.UnsupportedError, TypeError)):
                 dlx.convert(torch.ones(2), to)
         assert dlx.convert(parameter, torch.nn.Parameter) is parameter
+
+
+def test_classes_that_look_at_the_value_are_asked_each_time():
+    floats, integers = torch.ones(2, requires_grad=True), torch.ones(2, dtype=torch.int32)
+    parameter = torch.ones(2).requires_grad_()
+    parameter._is_param = True  # makes isinstance(parameter, Parameter) true, whatever its class
+
+    for _ in range(3):
+        assert dlx.convert(floats, torch.FloatTensor) is floats
+        with pytest.raises(dlx.UnsupportedError, match="FloatTensor"):
+            dlx.convert(integers, torch.FloatTensor)
+        assert dlx.convert(parameter, torch.nn.Parameter) is parameter
+        with pytest.raises(dlx.UnsupportedError, match="Parameter"):
+            dlx.convert(integers, torch.nn.Parameter)
