@@ -68,7 +68,8 @@ def convert(
 
 def _duplicate(x: Any, profile: Profile, module: ModuleType) -> Any:
     """A copy of the library's own object with all that it says, or None: its numbers are all."""
-    return None if profile.duplicate is None else profile.duplicate(module, x)
+    made = None if profile.duplicate is None else profile.duplicate(module, x)
+    return None if made is None else _as_wanted(made, profile.wanted, profile)
 
 
 def _as_wanted(result: Any, wanted: type | None, profile: Profile) -> Any:

@@ -349,6 +349,19 @@ def test_a_class_that_derives_from_theirs_stays_one():
         assert type(dlx.convert(source, to, copy=True)) is Measured
 
 
+class Nameless(pd.Series):
+    """Derived without `_constructor`: pandas itself makes a plain Series of it, copies included."""
+
+
+def test_a_copy_is_of_the_class_that_was_asked_for():
+    source = Nameless([1.0, 2.0])
+
+    assert dlx.convert(source, Nameless) is source
+    assert dlx.convert(source, pd.Series, copy=True).tolist() == [1, 2]
+    with pytest.raises(dlx.UnsupportedError, match=r"Nameless.*pandas\S*\.Series"):
+        dlx.convert(source, Nameless, copy=True)
+
+
 def test_a_class_that_pandas_makes_of_no_data_is_refused():
     for to in (pd.Index, pd.RangeIndex, pd.Categorical, Measured):
         for source in (arrays.aligned(4), pd.Series([1.0, 2.0])):
