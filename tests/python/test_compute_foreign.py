@@ -215,6 +215,18 @@ def test_numbers_lists_text_and_dtypes_remain_what_functions_of_xp_take():
     assert xp.sum(range(4)).item() == 6
 
 
+def test_what_numpy_itself_puts_around_a_plain_array_is_taken():
+    line, ones = numpy.poly1d([1.0, 2.0]), numpy.ones(3)
+
+    assert numpy.polyval(line, T).tolist() == [3, 4, 5]
+    assert numpy.polyadd(line, T).coeffs.tolist() == [1, 3, 5]
+    assert numpy.convolve(line, T).tolist() == [1, 4, 7, 6]
+    assert numpy.where(T > 1, T, ones.flat).tolist() == [1, 2, 3]
+    assert numpy.concatenate([T, ones.flat]).tolist() == [1, 2, 3, 1, 1, 1]
+    with pytest.raises(TypeError, match="Marked is no operand"):
+        numpy.concatenate([T, ones.view(Marked).flat])
+
+
 def test_like_keeps_nothing_that_would_be_lost():
     with pytest.raises(dlx.UnsupportedError, match=r"\.filled\(value\)"):
         numpy.asarray(MASKED, like=T)

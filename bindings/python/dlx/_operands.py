@@ -13,6 +13,11 @@ if TYPE_CHECKING:
 
 _PLAIN = frozenset({_native.Tensor, numpy.ndarray, bool, int, float, complex})
 _PLAIN_OR_NONE = _PLAIN | {str, type(None)}
+# NumPy's own classes that are as plain as the array inside, which may be a quantity.
+_CARRIERS: dict[type, Callable[[Any], Any]] = {
+    numpy.poly1d: lambda polynomial: polynomial.coeffs,
+    numpy.flatiter: lambda iterator: iterator.base,
+}
 # NumPy takes what has one of these for an array, and drops what it says beyond its numbers.
 _PROTOCOLS = (
     "__array__",
@@ -43,6 +48,8 @@ def strangers_in(value: Any) -> Iterable[Any]:
                 yield from strangers_in(item)
     elif type(value) is dict:
         yield from strangers_in(list(value.values()))
+    elif type(value) in _CARRIERS:
+        yield from strangers_in(_CARRIERS[type(value)](value))
     elif not is_operand(value) and _is_array(type(value)):
         yield value
 
