@@ -268,6 +268,20 @@ def test_isdtype_of_what_numpy_has_not(xp):
         xp.isdtype(dlx.dtype("int4"), "float")
 
 
+def test_isdtype_of_one_dtype_in_the_words_of_both(xp):
+    mine, other = dlx.dtype("float32"), dlx.dtype("bfloat16")
+
+    for same in (mine, xp.float32, numpy.dtype("float32")):
+        assert xp.isdtype(mine, same)
+        assert xp.isdtype(same, mine)
+        assert xp.isdtype(same, (other, mine))
+        assert xp.isdtype(mine, ("bool", same))
+        for kind in (xp.float64, other, (other, xp.int8), "integral"):
+            assert not xp.isdtype(same, kind)
+    with pytest.raises(TypeError):
+        xp.isdtype(mine, 5)
+
+
 def test_there_is_one_cpu(xp):
     assert xp.zeros(2, device="cpu").tolist() == [0, 0]
     with pytest.raises(dlx.UnavailableError, match="cpu:1"):

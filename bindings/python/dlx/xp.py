@@ -107,13 +107,15 @@ def isdtype(dtype: Any, kind: Any) -> bool:
 
     Source: array API standard 2024.12, `isdtype`.
     """
-    if not isinstance(dtype, _dlx_dtype):
-        answer: bool = _standard().isdtype(dtype, kind)
-        return answer
     if isinstance(kind, tuple):
         return True in [isdtype(dtype, one) for one in kind]  # `any` is a function of xp here
+    if not isinstance(dtype, _dlx_dtype):
+        if isinstance(kind, _dlx_dtype):
+            return isdtype(kind, dtype)  # which NumPy would not read
+        answer: bool = _standard().isdtype(dtype, kind)
+        return answer
     if not isinstance(kind, str):
-        same: bool = dtype == kind
+        same: bool = dtype == _dlx_dtype(kind)
         return same
     if kind not in _KINDS:
         raise InvalidArgumentError(
