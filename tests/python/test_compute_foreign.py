@@ -227,6 +227,16 @@ def test_what_numpy_itself_puts_around_a_plain_array_is_taken():
         numpy.concatenate([T, ones.view(Marked).flat])
 
 
+def test_like_leaves_alone_what_no_tensor_can_hold():
+    for plain in (numpy.rec.array([(1, 2.0)]), numpy.char.array(["a"])):
+        made = numpy.asarray(plain, like=T)
+        assert type(made) is numpy.ndarray
+        assert made.tolist() == plain.tolist()
+    records = numpy.ma.array([(1, 2.0)], dtype="i4,f8", mask=[(True, False)])
+    with pytest.raises(dlx.UnsupportedError, match="mask"):
+        numpy.asarray(records, like=T)
+
+
 def test_like_keeps_nothing_that_would_be_lost():
     with pytest.raises(dlx.UnsupportedError, match=r"\.filled\(value\)"):
         numpy.asarray(MASKED, like=T)

@@ -16,7 +16,7 @@ import operator
 
 import numpy
 
-from dlx import _dask, _hooks, _native, _values, dtypes
+from dlx import _dask, _guards, _hooks, _native, _values, dtypes
 from dlx._operands import is_operand, refuse_strangers, strangers_in
 from dlx.errors import (
     DeviceRefusedError,
@@ -169,7 +169,7 @@ def array_function(self: Tensor, func: Any, types: Any, args: Any, kwargs: Any) 
         return NotImplemented
     if next(iter(tensors_in((args, kwargs))), None) is None:  # like=t, or they are in a deque …
         for stranger in strangers_in((args, kwargs)):
-            _hooks.guard(stranger)
+            _hooks.guard_losses(stranger, _guards.LOSSES_BY_PACKAGE)  # results of any dtype stay
         return wrap(getattr(func, "_implementation", func)(*args, **kwargs))
     return call(func, args, kwargs)
 

@@ -6,6 +6,7 @@ Nothing here imports a library: whose object is at hand has been imported alread
 from __future__ import annotations
 
 import sys
+from functools import partial
 
 from dlx._classes import derives, has, name_of, packages_of
 from dlx.errors import UnsupportedError
@@ -26,6 +27,8 @@ def guard_mask(obj: Any) -> None:
     mask = getattr(obj, "mask", None) if hasattr(obj.__class__, "mask") else None
     if mask is None or isinstance(mask, bool) or not hasattr(mask, "any"):
         return
+    if getattr(getattr(mask, "dtype", None), "names", None):
+        mask = mask.ravel().view(bool)  # of records: one truth value for each field
     if hasattr(obj, "filled") and bool(mask.any()):
         raise UnsupportedError(
             f"a {name_of(obj)} with {int(mask.sum())} masked entries would lose its mask: call "
@@ -106,7 +109,7 @@ def _guard_pyarrow(obj: Any) -> None:
         )
 
 
-def _guard_tensorflow(obj: Any) -> None:
+def _guard_tensorflow(obj: Any, every_dtype: bool = False) -> None:
     """Tensors that are no block of memory or no numbers, and descriptions of a computation."""
     if derives(type(obj), "tensorflow", "SparseTensor", "RaggedTensor"):
         way = "`.values` and `.indices`" if hasattr(obj, "indices") else "`.flat_values`"
@@ -114,6 +117,8 @@ def _guard_tensorflow(obj: Any) -> None:
             f"a {name_of(obj)} is not one block of memory: export {way} one by one, or make it "
             "dense with `tf.sparse.to_dense(x)` or `x.to_tensor()`"
         )
+    if every_dtype:
+        return
     dtype = getattr(getattr(obj, "dtype", None), "name", "")
     if dtype in ("string", "resource", "variant"):
         raise UnsupportedError(
@@ -137,7 +142,7 @@ def _guard_tensorflow(obj: Any) -> None:
         )
 
 
-def _guard_jax(obj: Any) -> None:
+def _guard_jax(obj: Any, every_dtype: bool = False) -> None:
     """Tracers, sparse arrays, arrays without memory, and dtypes that JAX cannot export."""
     if derives(type(obj), "jax", "Tracer"):
         raise UnsupportedError(
@@ -155,7 +160,7 @@ def _guard_jax(obj: Any) -> None:
             "jitted function, whose result to take instead, or `.delete()` was called"
         )
     dtype = str(getattr(obj, "dtype", ""))
-    if dtype in ("int2", "int4", "uint2", "uint4"):
+    if dtype in ("int2", "int4", "uint2", "uint4") and not every_dtype:
         raise UnsupportedError(
             f"a {name_of(obj)} of dtype {dtype} is one that JAX cannot export: call "
             f"`.astype('{dtype[:-1]}8')`"
@@ -174,7 +179,7 @@ def _guard_dask(obj: Any) -> None:
         )
 
 
-def _guard_pandas(obj: Any) -> None:
+def _guard_pandas(obj: Any, every_dtype: bool = False) -> None:
     """Columns of extension types: `__array__` makes sparse ones dense, and NaN of nulls."""
     for where, column in _extension_columns(obj):
         what = f"a {name_of(obj)} of dtype {column.dtype}{where}"
@@ -185,7 +190,8 @@ def _guard_pandas(obj: Any) -> None:
             way = _first_of(column, "quantity.magnitude", "array.quantity.magnitude")
             raise UnsupportedError(f"{what} would lose its unit: export `.{way}`")
         if not _makes_numbers(column.dtype):
-            _guard_arrow(column, what)
+            if not every_dtype:
+                _guard_arrow(column, what)
             continue
         nulls = int(column.isna().sum())
         if nulls:
@@ -234,4 +240,12 @@ BY_PACKAGE: dict[str, Callable[[Any], None]] = {
     "astropy": _guard_unit,
     "unyt": _guard_unit,
     "pint": _guard_pint,
+}
+# Those for who keeps every dtype: what a library's dtypes are refused for does not count.
+LOSSES_BY_PACKAGE: dict[str, Callable[[Any], None]] = {
+    **BY_PACKAGE,
+    "tensorflow": partial(_guard_tensorflow, every_dtype=True),
+    "jax": partial(_guard_jax, every_dtype=True),
+    "jaxlib": partial(_guard_jax, every_dtype=True),
+    "pandas": partial(_guard_pandas, every_dtype=True),
 }

@@ -144,6 +144,18 @@ def guard(obj: Any, /) -> None:
         raise UnsupportedError(
             "a weakref.proxy keeps no memory alive: pass the array that it stands for"
         )
+    numpy = sys.modules.get("numpy")
+    if numpy is not None and issubclass(type(obj), numpy.ndarray):
+        dtype = numpy.ndarray.dtype.__get__(obj)  # a subclass's own may be anything
+        problem = explain_numpy_dtype(dtype)
+        if problem is not None:
+            raise UnsupportedError(problem)
+    guard_losses(obj, _guards.BY_PACKAGE)
+
+
+def guard_losses(obj: Any, by_package: dict[str, Any]) -> None:
+    """The rest of `guard`; with LOSSES_BY_PACKAGE of _guards.py all of it, for who keeps every dtype
+    (text, dates, records …)."""
     # By type(), not isinstance(): proxies (wrapt's, unittest.mock's) say the class of what they wrap.
     torch = sys.modules.get("torch")
     if torch is not None and hasattr(torch, "Tensor") and issubclass(type(obj), torch.Tensor):
@@ -151,15 +163,9 @@ def guard(obj: Any, /) -> None:
 
         _guard_torch.guard(obj, torch)
         return
-    numpy = sys.modules.get("numpy")
-    if numpy is not None and issubclass(type(obj), numpy.ndarray):
-        dtype = numpy.ndarray.dtype.__get__(obj)  # a subclass's own may be anything
-        problem = explain_numpy_dtype(dtype)
-        if problem is not None:
-            raise UnsupportedError(problem)
     _guards.guard_mask(obj)
     packages = packages_of(type(obj))
-    for package, check in _guards.BY_PACKAGE.items():
+    for package, check in by_package.items():
         if package in packages:
             check(obj)
 

@@ -206,3 +206,8 @@ def test_the_abstract_class_of_arrays():
             result = dlx.convert(source, jax.Array)
             assert isinstance(result, jax.Array)
     assert dlx.convert(result, jax.Array) is result
+
+
+def test_like_takes_what_jax_cannot_export_itself():
+    made = numpy.asarray(jax.numpy.ones(2, "int4"), like=dlx.asarray([1.0]))
+    assert made.tolist() == [1, 1]

@@ -367,3 +367,16 @@ def test_a_class_that_pandas_makes_of_no_data_is_refused():
         for source in (arrays.aligned(4), pd.Series([1.0, 2.0])):
             with pytest.raises(dlx.UnsupportedError, match=rf"{to.__name__}.*pandas\.Series"):
                 dlx.convert(source, to)
+
+
+def test_like_leaves_dates_alone_and_refuses_nulls():
+    pa = pytest.importorskip("pyarrow")
+    tensor = dlx.asarray([1.0])
+    dates = pd.Series([1, 2], dtype=pd.ArrowDtype(pa.timestamp("s")))
+
+    assert numpy.asarray(dates, like=tensor).astype("int64").tolist() == [1, 2]
+    for lossy in (pd.Series([1, None], dtype="Int64"), pd.Series([0.0, 1], dtype="Sparse[float]")):
+        with pytest.raises(dlx.UnsupportedError, match=r"nulls|sparse"):
+            numpy.asarray(lossy, like=tensor)
+    with pytest.raises(dlx.UnsupportedError, match="timestamps"):
+        dlx.asarray(dates)
