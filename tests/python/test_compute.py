@@ -436,6 +436,12 @@ def test_out_by_its_position_is_what_comes_back():
         lambda t: numpy.putmask(t, numpy.ones((3, 3), bool), 1.0),
         lambda t: numpy.fill_diagonal(t, 1.0),
         lambda t: numpy.put_along_axis(t, numpy.zeros((3, 1), int), 1.0, 1),
+        lambda t: numpy.copyto(src=dlx.asarray(1.0), dst=t),
+        lambda t: numpy.put(a=t, ind=[0], v=1.0),
+        lambda t: numpy.place(arr=t, mask=numpy.ones((3, 3), bool), vals=[1.0]),
+        lambda t: numpy.putmask(t, mask=numpy.ones((3, 3), bool), values=1.0),
+        lambda t: numpy.fill_diagonal(a=t, val=1.0),
+        lambda t: numpy.put_along_axis(arr=t, indices=numpy.zeros((3, 1), int), values=1.0, axis=1),
     ],
 )
 def test_functions_that_write_refuse_read_only_tensors(write):

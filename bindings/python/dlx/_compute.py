@@ -35,10 +35,15 @@ if TYPE_CHECKING:
 _CPU = 1  # kDLCPU
 _Tensor = _native.Tensor
 _ndarray = numpy.ndarray
-# Functions that write into their first argument.
-_WRITERS = frozenset(
-    {numpy.copyto, numpy.fill_diagonal, numpy.place, numpy.put, numpy.put_along_axis, numpy.putmask}
-)
+# Functions that write into their first argument, and its name.
+_WRITERS: dict[Any, str] = {
+    numpy.copyto: "dst",
+    numpy.fill_diagonal: "a",
+    numpy.place: "arr",
+    numpy.put: "a",
+    numpy.put_along_axis: "arr",
+    numpy.putmask: "a",
+}
 _NO_TENSOR = "OSUTMmV"  # kinds of dtype that DLPack has not: such results stay ndarrays
 
 
@@ -179,8 +184,11 @@ def call(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     refuse_strangers(func, args, kwargs)
     args, kwargs = _with_named_out(func, args, kwargs)
     check_writable(kwargs.get("out"))
-    if func in _WRITERS and args and type(args[0]) is _Tensor and args[0].readonly:
-        raise ReadOnlyError(f"numpy.{func.__name__} writes, and the Tensor is read-only")
+    written = _WRITERS.get(func)
+    if written is not None:
+        target = args[0] if args else kwargs.get(written)
+        if type(target) is _Tensor and target.readonly:
+            raise ReadOnlyError(f"numpy.{func.__name__} writes, and the Tensor is read-only")
     if not on_host(tensors_in((args, kwargs))):
         from dlx import _compute_device
 
