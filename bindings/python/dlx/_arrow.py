@@ -17,6 +17,8 @@ of classes are exceptions:
 
 from __future__ import annotations
 
+import sys
+
 from dlx import _native
 from dlx._classes import has, name_of, package_of, packages_of
 from dlx.errors import UnsupportedError
@@ -82,15 +84,26 @@ def require_plain(column: Any, what: str) -> None:
     Args:
         what: the column's name, for the message.
     """
-    if hasattr(column, "get_chunks"):  # Polars
-        chunks = column.get_chunks()
-    else:
-        chunks = getattr(column, "chunks", (column,))
-    for chunk in chunks:
+    for chunk in _telling_chunks(column):
         try:
             _native.asarray(chunk)
         except UnsupportedError as error:
             raise UnsupportedError(f"{what}: {error}") from error
+
+
+def _telling_chunks(column: Any) -> Any:
+    """The chunks that have to be imported to know whether all can be; where only the type tells, one
+    without elements, since booleans would be unpacked."""
+    if hasattr(column, "get_chunks"):  # Polars
+        plain = column.dtype.is_numeric() or str(column.dtype) == "Boolean"
+        return (column.clear(),) if plain and not column.null_count() else column.get_chunks()
+    chunked = hasattr(column, "num_chunks")
+    types = sys.modules["pyarrow"].types
+    if column.null_count or not types.is_primitive(column.type):  # nulls may also be further inside
+        return column.chunks if chunked else (column,)
+    if not chunked:
+        return (column.slice(0, 0),)
+    return (column.chunk(0).slice(0, 0),) if column.num_chunks else ()
 
 
 def _is_numpy_inside(obj: Any) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import types
+
 import arrays
 import numpy
 import pytest
@@ -215,6 +217,26 @@ def test_tables_of_several_chunks_are_taken():
 
     assert dlx.asarray(table).tolist() == [[1, 0.5], [2, 1.5], [3, 2.5]]
     assert dlx.asarray(pa.table({"a": [True, False]})).tolist() == [[True], [False]]
+
+
+def test_chunks_of_plain_numbers_are_not_imported_one_by_one(monkeypatch):
+    from dlx import _arrow
+
+    def count(table):
+        imported = []
+        native = types.SimpleNamespace(asarray=imported.append)
+        with monkeypatch.context() as patch:
+            patch.setattr(_arrow, "_native", native)
+            _arrow._require_plain_columns(table)
+        return len(imported), sum(map(len, imported))
+
+    numbers = pa.chunked_array([[1], [2, 3]] * 9)
+    truths = pa.chunked_array([[True], [False] * 2] * 9)
+    lists = pa.chunked_array([[[1], [None]], [[2]]])
+    assert count(pa.table({"a": numbers, "b": truths})) == (2, 0)
+    assert count(pa.table({"a": lists})) == (2, 3)
+    assert count(pa.table({"a": pa.chunked_array([], pa.int8())})) == (0, 0)
+    assert count(pa.record_batch({"a": pa.array([1, 2])})) == (1, 0)
 
 
 @pytest.mark.parametrize("make", [pa.table, pa.record_batch])
