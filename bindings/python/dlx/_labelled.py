@@ -41,13 +41,17 @@ def copy_xarray(module: ModuleType, x: Any) -> Any:
 
 
 def copy_arrow(module: ModuleType, x: Any) -> Any:
-    """A copy with its own memory; None for a Tensor, which is numbers only."""
+    """A copy with its own memory; None for what is numbers only."""
     if isinstance(x, module.Array):
         # One array alone would be shared; this copies a slice, and not what it is a slice of.
         return module.concat_arrays([x, x.slice(0, 0)])
     if isinstance(x, module.ChunkedArray):
         return module.chunked_array([copy_arrow(module, chunk) for chunk in x.chunks], x.type)
+    if isinstance(x, module.Tensor) and x.dim_names:
+        return module.Tensor.from_numpy(x.to_numpy().copy("K"), dim_names=x.dim_names)
     if isinstance(x, (module.RecordBatch, module.Table)):
+        if not x.num_columns:
+            return x  # no memory to copy, and without columns it could not be told its rows
         columns = [copy_arrow(module, column) for column in x.columns]
         return type(x).from_arrays(columns, schema=x.schema)
     return None

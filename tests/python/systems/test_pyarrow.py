@@ -295,6 +295,24 @@ def test_a_copy_of_a_tensor_is_one():
     assert copy.to_numpy().ctypes.data != source.to_numpy().ctypes.data
 
 
+def test_a_copy_of_a_tensor_keeps_the_names_of_its_axes():
+    for values in (numpy.arange(6.0).reshape(2, 3), numpy.arange(6.0).reshape(3, 2).T):
+        source = pa.Tensor.from_numpy(values, dim_names=["u", "v"])
+        copy = dlx.convert(source, pa.Tensor, copy=True)
+
+        assert [str(name) for name in copy.dim_names] == ["u", "v"]
+        assert copy.equals(source)
+        assert copy.strides == source.strides
+        assert copy.to_numpy().ctypes.data != values.ctypes.data
+
+
+def test_a_copy_of_rows_without_columns_keeps_their_number():
+    table = pa.table({"a": [1, 2, 3]})
+    for source in (table.select([]), table.to_batches()[0].select([])):
+        assert source.num_rows == 3
+        assert dlx.convert(source, "pyarrow", copy=True).num_rows == 3
+
+
 def test_a_class_of_arrow_is_what_comes_or_an_error():
     numbers = arrays.aligned(3, dtype="int32")
 
