@@ -66,13 +66,12 @@ KEYS = [0, slice(None), numpy.array([True, False, True]), numpy.array([0, 2]), [
 @pytest.mark.parametrize("source", DTYPES)
 @pytest.mark.parametrize("target", [*DTYPES, "complex64"])
 def test_arrays_of_another_dtype_are_cast_as_in_place_operators_cast_them(source, target, key):
-    value = numpy.ones((), source)
-    for given in (value, dlx.asarray(value), value[()]):
+    value = numpy.ones(1, source)
+    for given in (value, dlx.asarray(value)):
         array = numpy.zeros(3, target)
         expected = array.copy()
-        integers = numpy.dtype(source).kind in "iu" and numpy.dtype(target).kind in "iu"
-        if integers or numpy.can_cast(source, target, "same_kind"):  # 1 is a value of any
-            expected[key] = value
+        if numpy.can_cast(source, target, "same_kind"):
+            expected[key] = value[0]
             dlx.asarray(array)[key] = given
         else:
             with pytest.raises(dlx.InvalidArgumentError, match=f"got {source}.*{target}"):
@@ -153,3 +152,46 @@ def test_sub_byte_integers_are_checked_too(name, low, high):
             tensor[...] = value
         with pytest.raises(dlx.InvalidArgumentError):
             dlx.asarray([[value]], dtype=name)
+
+
+NUMBERS = [0, 2, -1, 300, 2**40, True, 2.0, 2.5, -0.0, 1e300, math.inf, 2 + 1j, 2 + 0j]
+
+
+def stored(dtype, key, value):
+    """What a Tensor holds after the assignment, or the class of the refusal."""
+    tensor = dlx.asarray([5, 5], dtype=dtype)
+    try:
+        tensor[key] = value
+    except dlx.Error as error:
+        assert tensor.tolist() == [5, 5]
+        return type(error)
+    return repr(tensor.tolist())
+
+
+@pytest.mark.parametrize("key", [0, slice(None), [1]], ids=str)
+@pytest.mark.parametrize(
+    "dtype", [*DTYPES, "float16", "complex64", "bfloat16", "float8_e5m2", "float8_e4m3fn"]
+)
+def test_numbers_of_numpy_follow_the_rules_of_python_s(dtype, key):
+    if "float8" in dtype or dtype == "bfloat16":
+        pytest.importorskip("ml_dtypes")
+    for number in NUMBERS:
+        expected = stored(dtype, key, number)
+        if isinstance(number, complex) and dtype not in ("bool", "complex64"):
+            assert not isinstance(expected, str)
+        scalar = numpy.asarray(number)[()]
+        for value in (scalar, numpy.asarray(number), dlx.asarray(scalar)):
+            assert stored(dtype, key, value) == expected, value
+    assert stored(dtype, key, numpy.float32(2)) == stored(dtype, key, 2.0)
+    assert stored(dtype, key, numpy.complex64(1j)) == stored(dtype, key, 1j)
+
+
+def test_numbers_of_numpy_go_into_packed_integers():
+    pytest.importorskip("ml_dtypes")
+    tensor = dlx.empty((2,), dtype="int4")
+    tensor[...] = numpy.float32(-8)
+    tensor[0] = numpy.int64(7)
+    assert tensor.tolist() == [7, -8]
+    for value in (numpy.int64(8), numpy.float64(0.5)):
+        with pytest.raises(dlx.InvalidArgumentError):
+            tensor[0] = value

@@ -16,7 +16,7 @@ import operator
 
 import numpy
 
-from dlx import _dask, _guards, _hooks, _native, _values, dtypes
+from dlx import _dask, _guards, _hooks, _native, dtypes
 from dlx._operands import is_operand, refuse_strangers, strangers_in
 from dlx.errors import (
     DeviceRefusedError,
@@ -357,12 +357,13 @@ def setitem(self: Tensor, key: Any, value: Tensor) -> None:
     memory what NumPy's in-place operators would cast ("same_kind")."""
     if not on_host(tensors_in((self, key))):
         raise _no_fancy_index(self, key)
+    if value.ndim == 0 and value.dtype != self.dtype and on_host((value,)):
+        # One number has to be a value of the dtype, whatever its own is, as Python's have to be.
+        self[key] = value.item()
+        return
     views = Views()
     array, source = views.unwrap(self), views.unwrap(value)
-    if source.ndim == 0 and source.dtype.kind in "iu" and array.dtype.kind in "iu":
-        # One number has to be a value of the dtype, whatever its own is.
-        _values.check_integers(source.item(), dtypes.dtype_code(array.dtype))
-    elif not numpy.can_cast(source.dtype, array.dtype, "same_kind"):
+    if not numpy.can_cast(source.dtype, array.dtype, "same_kind"):
         raise InvalidArgumentError(
             f"Tensor.__setitem__: the value has another dtype than the Tensor (got {source.dtype}, "
             f"expected what {array.dtype} can hold): convert it first, e.g. with .astype()"
