@@ -127,3 +127,17 @@ def test_numbers_are_rounded_as_ml_dtypes_and_numpy_do(name):
         got
         == numpy.array(values).astype(oracle).astype("c16" if "complex" in name else "f8").tolist()
     )
+
+
+@pytest.mark.parametrize("name", ["int8", "int4", "uint2"])
+@pytest.mark.parametrize("values", [[5, 300], [1.5, 2.5], [-1, 7]])
+def test_arrays_inside_are_cast_as_they_are_alone_and_numbers_are_checked(name, values):
+    pytest.importorskip("ml_dtypes")
+    array = numpy.array(values)
+    alone = dlx.asarray(array, dtype=name).tolist()
+
+    assert dlx.asarray([array], dtype=name).tolist() == [alone]
+    assert dlx.asarray([[dlx.asarray(array)], (array,)], dtype=name).tolist() == [[alone]] * 2
+    for wrong in ([300], [[0.5]], [numpy.array(300)], numpy.int16(300).item()):
+        with pytest.raises(dlx.InvalidArgumentError, match=r"300|0\.5"):
+            dlx.asarray(wrong, dtype=name)

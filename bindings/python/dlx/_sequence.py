@@ -90,7 +90,8 @@ def _to_be_converted(obj: Any, code: DTypeCode) -> Tensor:
     kind, _, lanes = code
     if kind in (dtypes.INT, dtypes.UINT) and lanes == 1:
         tensor = _native.asarray(obj)
-        _values.check_integers(tensor.tolist(), code)
+        if tensor.ndim == len(_outer_shape(obj)):  # else it holds arrays, which are cast
+            _values.check_integers(tensor.tolist(), code)
         return tensor
     try:
         return _native.asarray(obj)
