@@ -21,10 +21,10 @@ constexpr Number kNumbers[] = {
     {"e", kDLFloat, 16}, {"f", kDLFloat, 32}, {"g", kDLFloat, 64}, {"b", kDLBool, 8},
 };
 
-/// Types that no tensor has, by the start of their formats, longer ones first.
-/// `format`: a whole one, or, where parameters follow (a unit, a time zone, a width), how it begins.
+/// Types that no tensor has, by their formats.
 struct Refusal {
   const char* format;
+  bool has_parameters;  ///< behind it: a unit, a time zone, a width
   const char* what;
   const char* way_out;
 };
@@ -36,37 +36,36 @@ constexpr const char* kLists =
     "whose lists may differ in length: cast it to fixed-size lists first (in PyArrow: "
     ".cast(pa.list_(type, size))), or export its values and offsets one by one";
 constexpr Refusal kRefusals[] = {
-    {"n", "the null type", "which has no data"},
-    {"u", "strings", kText},
-    {"U", "strings", kText},
-    {"vu", "strings", kText},
-    {"z", "binary data", kText},
-    {"Z", "binary data", kText},
-    {"vz", "binary data", kText},
-    {"w:", "fixed-size binary data", "whose bytes have no type: export its buffer"},
-    {"d:", "decimals",
+    {"n", false, "the null type", "which has no data"},
+    {"u", false, "strings", kText},
+    {"U", false, "strings", kText},
+    {"vu", false, "strings", kText},
+    {"z", false, "binary data", kText},
+    {"Z", false, "binary data", kText},
+    {"vz", false, "binary data", kText},
+    {"w:", true, "fixed-size binary data", "whose bytes have no type: export its buffer"},
+    {"d:", true, "decimals",
      "which no tensor has: cast it to floats first (in PyArrow: .cast(\"float64\"))"},
-    {"td", "dates", kCastTime},
-    {"tt", "times", kCastTime},
-    {"ts", "timestamps", kCastTime},
-    {"tD", "durations", kCastTime},
-    {"ti", "intervals", "which no tensor has: export their parts one by one"},
-    {"+s", "a struct or a table", "which has no one type: export its columns one by one"},
-    {"+m", "a map", "which has no one type: export its keys and items one by one"},
-    {"+l", "lists", kLists},
-    {"+L", "lists", kLists},
-    {"+vl", "lists", kLists},
-    {"+vL", "lists", kLists},
-    {"+u", "a union", "which has no one type: export its children one by one"},
-    {"+r", "run-end-encoded data", "decode it first (in PyArrow: pyarrow.compute.run_end_decode)"},
+    {"td", true, "dates", kCastTime},
+    {"tt", true, "times", kCastTime},
+    {"ts", true, "timestamps", kCastTime},
+    {"tD", true, "durations", kCastTime},
+    {"ti", true, "intervals", "which no tensor has: export their parts one by one"},
+    {"+s", false, "a struct or a table", "which has no one type: export its columns one by one"},
+    {"+m", false, "a map", "which has no one type: export its keys and items one by one"},
+    {"+l", false, "lists", kLists},
+    {"+L", false, "lists", kLists},
+    {"+vl", false, "lists", kLists},
+    {"+vL", false, "lists", kLists},
+    {"+u", true, "a union", "which has no one type: export its children one by one"},
+    {"+r", false, "run-end-encoded data",
+     "decode it first (in PyArrow: pyarrow.compute.run_end_decode)"},
 };
 
 bool is_refused_by(const Refusal& refusal, const char* format) noexcept {
   const size_t length = std::strlen(refusal.format);
-  if (std::strncmp(format, refusal.format, length) != 0) return false;
-  const bool has_parameters = refusal.format[0] == 't' || refusal.format[length - 1] == ':' ||
-                              std::strcmp(refusal.format, "+u") == 0;
-  return has_parameters || format[length] == '\0';
+  return std::strncmp(format, refusal.format, length) == 0 &&
+         (refusal.has_parameters || format[length] == '\0');
 }
 
 [[noreturn]] void refuse_format(const char* format) {

@@ -61,7 +61,7 @@ void each_shifted_part(const CopyPlan& plan, int64_t length, const Run& run) noe
   }
 }
 
-constexpr int64_t kShiftBytes = 16 << 10;
+constexpr int64_t kShiftBytes = 16 << 10;  // of the buffer
 
 [[gnu::noinline]] void shift_by_buffer(const CopyPlan& plan, int64_t length) noexcept {
   alignas(64) char buffer[kShiftBytes];

@@ -10,6 +10,7 @@
 #include "src/copy/tuning.h"
 
 namespace dlx {
+
 Plane plane_of(const Schedule& s) noexcept {
   const CopyAxis& u = s.u >= 0 ? s.axes[s.u] : kNoAxis;
   const CopyAxis& v = s.v >= 0 ? s.axes[s.v] : kNoAxis;

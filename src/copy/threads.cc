@@ -170,10 +170,9 @@ int32_t usable_threads() noexcept {
 }
 
 void set_parallel_for(dlx_parallel_for_fn fn, void* user_data) {
-  static std::mutex writers;
-  const std::lock_guard<std::mutex> lock(writers);
-  const Host* const before = g_host.load(std::memory_order_relaxed);
-  g_host.store(new Host{fn, user_data, before}, std::memory_order_release);
+  auto* const host = new Host{fn, user_data, g_host.load(std::memory_order_relaxed)};
+  while (!g_host.compare_exchange_weak(host->before, host, std::memory_order_release)) {
+  }
 }
 
 void parallel_for(int64_t count, dlx_parallel_task_fn task, void* data,

@@ -183,7 +183,7 @@ DLDataType to_dtype(PyObject* object) {
   if (dtype_by_name(object, &named)) return named;
   uint64_t key;
   if (dtypes.find_key(object, &key)) return dtype_of_key(key);  // one of our own: `tensor.dtype`
-  Ref code(check(call_objects(state.dtype_code, object, nullptr)));
+  Ref code(check(call_objects(state.dtype_code, object)));
   int64_t numbers[3];
   read_numbers(code.get(), 3, "dtype_code", numbers);
   const DLDataType dtype = dtype_of_numbers(numbers);
@@ -194,7 +194,7 @@ DLDataType to_dtype(PyObject* object) {
 DLDataType checked_dtype(PyObject* object) {
   uint64_t key;
   if (foreign_dtypes.find_key(object, &key)) return dtype_of_key(key);
-  const Ref forever(check(call_objects(state.check_dtype, object, nullptr)));
+  const Ref forever(check(call_objects(state.check_dtype, object)));
   const DLDataType dtype = to_dtype(object);
   if (forever.get() == api.true_) foreign_dtypes.add(key_of(dtype), object);
   return dtype;
@@ -203,7 +203,7 @@ DLDataType checked_dtype(PyObject* object) {
 DLDevice to_device(PyObject* object) {
   const char* name = find_name(object);
   if (name != nullptr && std::strcmp(name, "cpu") == 0) return {kDLCPU, 0};
-  Ref code(check(call_objects(state.device_code, object, nullptr)));
+  Ref code(check(call_objects(state.device_code, object)));
   int64_t numbers[2];
   read_numbers(code.get(), 2, "device_code", numbers);
   if (numbers[0] <= 0 || numbers[0] > INT32_MAX || numbers[1] < 0 || numbers[1] > INT32_MAX) {
@@ -219,7 +219,7 @@ DLDevice to_device(PyObject* object) {
 int64_t to_stream(PyObject* object, DLDevice device) {
   if (object->type == api.long_type) return to_int64(object, "stream");
   const Ref type(number(static_cast<int64_t>(device.device_type))), id(number(device.device_id));
-  const Ref found(check(call_objects(state.stream_number, object, type.get(), id.get(), nullptr)));
+  const Ref found(check(call_objects(state.stream_number, object, type.get(), id.get())));
   return to_int64(found.get(), "stream");
 }
 
@@ -258,7 +258,7 @@ PyObject* dtype_object(DLDataType dtype) {
     return known;
   }
   Ref code(number(dtype.code)), bits(number(dtype.bits)), lanes(number(dtype.lanes));
-  Ref made(check(call_objects(state.make_dtype, code.get(), bits.get(), lanes.get(), nullptr)));
+  Ref made(check(call_objects(state.make_dtype, code.get(), bits.get(), lanes.get())));
   dtypes.add(key, made.get());
   return made.detach();
 }
@@ -272,7 +272,7 @@ PyObject* device_object(DLDevice device) {
     return known;
   }
   Ref type_number(number(type)), id(number(device.device_id));
-  Ref made(check(call_objects(state.make_device, type_number.get(), id.get(), nullptr)));
+  Ref made(check(call_objects(state.make_device, type_number.get(), id.get())));
   devices.add(key, made.get());
   return made.detach();
 }

@@ -165,9 +165,9 @@ void sleep_for_ever() noexcept {
 }
 
 PyObject* call_objects(PyObject* function, PyObject* a, PyObject* b, PyObject* c, PyObject* d,
-                       PyObject* e, PyObject* f, PyObject* g) {
+                       PyObject* e, PyObject* f) {
   SleepsIfEnded waiting;
-  PyObject* const result = api.PyObject_CallFunctionObjArgs(function, a, b, c, d, e, f, g, nullptr);
+  PyObject* const result = api.PyObject_CallFunctionObjArgs(function, a, b, c, d, e, f, nullptr);
   waiting.returned();
   return result;
 }

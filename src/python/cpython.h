@@ -167,9 +167,9 @@ class SleepsIfEnded {
 };
 
 /// PyObject_CallFunctionObjArgs: the first NULL ends the arguments.
-PyObject* call_objects(PyObject* function, PyObject* a, PyObject* b = nullptr,
+PyObject* call_objects(PyObject* function, PyObject* a = nullptr, PyObject* b = nullptr,
                        PyObject* c = nullptr, PyObject* d = nullptr, PyObject* e = nullptr,
-                       PyObject* f = nullptr, PyObject* g = nullptr);
+                       PyObject* f = nullptr);
 
 /// Filled by load_api(); valid while something is attached, and as long as the process after that.
 extern Api api;

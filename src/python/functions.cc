@@ -182,7 +182,7 @@ constexpr PyMethodDef plain(const char* name, Function* function, int flags) {
 
 Ref call(PyObject* function, PyObject* argument) {
   if (api.PyObject_Vectorcall == nullptr) {
-    return Ref(check(call_objects(function, argument, nullptr)));
+    return Ref(check(call_objects(function, argument)));
   }
   PyObject* arguments[] = {nullptr, argument};  // the first is for the callee to use
   return Ref(check(api.PyObject_Vectorcall(function, arguments + 1,

@@ -71,7 +71,7 @@ PyObject* convert_slowly(PyObject* const* values, PyObject* tensor) {
   auto or_none = [](PyObject* value) { return value == nullptr ? api.none : value; };
   return check(call_objects(state.convert_slowly, values[0], values[1], or_none(values[2]),
                             or_none(values[3]), values[4] == nullptr ? api.false_ : values[4],
-                            or_none(tensor), nullptr));
+                            or_none(tensor)));
 }
 
 PyObject* convert(PyObject*, PyObject* const* args, intptr_t nargs, PyObject* kwnames) {

@@ -34,7 +34,7 @@ TensorRef settle(Imported&& imported, const Request& request) {
 TensorRef import_object(PyObject* object, const Request& request, bool whole) {
   const TypeEntry entry = look_up_type(object->type);
   if ((entry.flags & kGuard) != 0) {
-    const Ref fine(check(call_objects(state.guard, object, nullptr)));
+    const Ref fine(check(call_objects(state.guard, object)));
   }
   Imported imported;
   if (whole && (entry.flags & (kPlain | kHasDlpack)) == kPlain) {
@@ -106,7 +106,7 @@ Ref call_fallback(PyObject* object, PyObject* dtype, PyObject* device, PyObject*
                   PyObject* force) {
   auto or_none = [](PyObject* value) { return value == nullptr ? api.none : value; };
   Ref result(check(call_objects(state.asarray_fallback, object, or_none(dtype), or_none(device),
-                                or_none(copy), force == nullptr ? api.false_ : force, nullptr)));
+                                or_none(copy), force == nullptr ? api.false_ : force)));
   if (!is_tensor(result.get())) {
     raise(api.type_error, "the hook asarray_fallback must return a Tensor (got %s)",
           type_text(result.get()->type).text);
@@ -135,7 +135,7 @@ Ref convert(Ref tensor, DLDataType dtype, int32_t copy, bool force) {
                    : copy == DLX_COPY_NEVER ? api.false_
                                             : api.none;
   return Ref(check(call_objects(state.convert_dtype, tensor.get(), code.get(), mode,
-                                force ? api.true_ : api.false_, nullptr)));
+                                force ? api.true_ : api.false_)));
 }
 
 /// array_of() with force=True: data of a device that dlx cannot read comes to the CPU by its
@@ -235,10 +235,9 @@ PyMethodDef import_functions[] = {
      "data there, which is the only way that it moves. Exceptions of the producer pass through.\n"
      "A legacy capsule, which cannot say so, is read-only where its library's arrays are (JAX,\n"
      "TensorFlow). `device` of the result keeps the producer's numbering.\n\n"
-     "Raises: AttributeError (no __dlpack__), CopyRefusedError, DeviceRefusedError, "
-     "UnavailableError\n"
-     "(no such device here), UnsupportedError and InvalidArgumentError (what the producer "
-     "describes)."},
+     "Raises: AttributeError (no __dlpack__), CopyRefusedError, DeviceRefusedError,\n"
+     "UnavailableError (no such device here), UnsupportedError and InvalidArgumentError (what\n"
+     "the producer describes)."},
     {"asarray", reinterpret_cast<void*>(asarray), METH_FASTCALL | METH_KEYWORDS,
      "asarray(obj, /, *, dtype=None, device=None, copy=None, force=False)\n--\n\n"
      "The Tensor for anything that holds an array, without a copy where that is possible.\n\n"

@@ -178,7 +178,7 @@ PyObject* tensor_getitem(PyObject* self, PyObject* key) {
   return enter("Tensor.__getitem__", static_cast<PyObject*>(nullptr), [&] {
     TensorRef view = index_by(tensor_of(self), key);
     if (view.get() != nullptr) return new_object(static_cast<TensorRef&&>(view));
-    return check(call_objects(state.getitem, self, key, nullptr));
+    return check(call_objects(state.getitem, self, key));
   });
 }
 
@@ -197,7 +197,7 @@ int tensor_setitem(PyObject* self, PyObject* key, PyObject* value) {
       if (!source) source = Ref(new_object(static_cast<TensorRef&&>(numbers)));
       const Ref whole(is_view ? new_object(static_cast<TensorRef&&>(target)) : nullptr);
       const Ref done(check(call_objects(state.setitem, is_view ? whole.get() : self,
-                                        is_view ? api.ellipsis : key, source.get(), nullptr)));
+                                        is_view ? api.ellipsis : key, source.get())));
       return 0;
     }
     TensorRef fitting = without_leading_ones(TensorRef::share(values), target->dl.ndim);

@@ -147,7 +147,7 @@ PyObject* to_numpy(PyObject* self, PyObject* const* args, intptr_t nargs, PyObje
     const DLTensor& dl = tensor_of(self)->dl;
     const bool usual = dl.device.device_type == kDLCPU && buffer_format(dl.dtype) != nullptr;
     if (usual && state.numpy_asarray != nullptr) return call(state.numpy_asarray, self).detach();
-    return check(call_objects(state.numpy_slowly, self, force ? api.true_ : api.false_, nullptr));
+    return check(call_objects(state.numpy_slowly, self, force ? api.true_ : api.false_));
   });
 }
 
@@ -229,9 +229,8 @@ PyMethodDef tensor_methods[] = {
     entry("__arrow_c_device_array__", tensor_arrow_c_device_array,
           "__arrow_c_device_array__($self, requested_schema=None, **kwargs)\n--\n\n"
           "As __arrow_c_array__, on any device: 'arrow_schema' and 'arrow_device_array'. Its\n"
-          "sync_event is behind the work that the data waits for; NULL where there is none, as on "
-          "the\n"
-          "CPU. NotImplementedError for other keywords."),
+          "sync_event is behind the work that the data waits for; NULL where there is none, as on\n"
+          "the CPU. NotImplementedError for other keywords."),
     {"__arrow_c_schema__", reinterpret_cast<void*>(tensor_arrow_c_schema), METH_NOARGS,
      "__arrow_c_schema__($self, /)\n--\n\n"
      "The type that __arrow_c_array__ exports, as a capsule 'arrow_schema'. Copies nothing."},

@@ -72,7 +72,7 @@ class TakenError {
 [[gnu::cold]] void prefer_guards_reason(PyObject* object) noexcept {
   if (is_urgent()) return;
   TakenError own;
-  const Ref fine(call_objects(state.guard, object, nullptr));
+  const Ref fine(call_objects(state.guard, object));
   const bool known =
       !fine &&
       (is_urgent() || api.PyErr_ExceptionMatches(state.errors[DLX_ERROR_UNSUPPORTED]) != 0);
@@ -134,7 +134,7 @@ Imported import_by_table(PyObject* object, const TypeEntry& entry, const Request
     imported.tensor = take(managed);
   } catch (const Error&) {
     // torch exports some tensors that have no memory of their own with a NULL pointer.
-    const Ref fine(call_objects(state.guard, object, nullptr));
+    const Ref fine(call_objects(state.guard, object));
     if (fine) throw;
     const bool known = api.PyErr_ExceptionMatches(state.errors[DLX_ERROR_UNSUPPORTED]) != 0;
     if (known || is_urgent()) throw PythonError();
@@ -272,7 +272,7 @@ Ref call_modern(PyObject* object, const DLDevice& device, const Request& request
 [[gnu::cold]] bool is_legacy_signature(PyObject* object) {
   if (api.PyErr_ExceptionMatches(api.type_error) == 0) return false;
   TakenError own;
-  const Ref answer(call_objects(state.legacy_signature, object, nullptr));
+  const Ref answer(call_objects(state.legacy_signature, object));
   if (answer.get() == api.true_) return true;
   if (answer || !is_urgent()) own.put_back();
   return false;
@@ -372,7 +372,7 @@ Imported import_by_protocol(PyObject* object, const TypeEntry& entry, const Requ
             type_text(object->type).text);
     }
     // A proxy: its class says nothing of what is behind it.
-    const Ref fine(check(call_objects(state.guard, object, nullptr)));
+    const Ref fine(check(call_objects(state.guard, object)));
   }
   Ref capsule;
   DLDevice device{};

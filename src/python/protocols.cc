@@ -28,7 +28,7 @@ bool is_remembered(PyObject* dtype) noexcept {
 void require_fine_dtype(PyObject* object) {
   const Ref dtype = find_value(object, names.dtype);
   if (!dtype || is_remembered(dtype.get())) return;
-  const Ref fine(check(call_objects(state.check_dtype, dtype.get(), nullptr)));
+  const Ref fine(check(call_objects(state.check_dtype, dtype.get())));
   if (fine.get() != api.true_ || fine_count == kRemembered) return;
   fine_dtypes[fine_count++] = Ref::share(dtype.get()).detach();
 }
@@ -37,14 +37,14 @@ void require_fine_dtype(PyObject* object) {
 Imported import_array_method(PyObject* object) {
   const Ref method = find_value(object, names.__array__);
   if (!method) return {};
-  const Ref array(check(call_objects(method.get(), nullptr)));
+  const Ref array(check(call_objects(method.get())));
   Imported imported;
   const bool exact = (look_up_type(array.get()->type).flags & (kNdarray | kGuard)) == kNdarray;
   if (exact && has_plain_dtype(array.get())) {
     imported.tensor = import_ndarray(array.get(), true, &imported.copied);
     return imported;
   }
-  const Ref tensor(check(call_objects(state.array_result, object, array.get(), nullptr)));
+  const Ref tensor(check(call_objects(state.array_result, object, array.get())));
   if (!is_tensor(tensor.get())) {
     raise(api.type_error, "the hook array_result must return a Tensor (got %s)",
           type_text(tensor.get()->type).text);

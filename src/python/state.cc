@@ -22,11 +22,6 @@ void set_message(PyObject* exception, const char* text) noexcept {
 
 }  // namespace
 
-void end_with_the_gil() noexcept {
-  void* const current = api.current_thread_state();  // before 3.12 perhaps another thread's
-  if (current == nullptr || current != api.PyGILState_GetThisThreadState()) sleep_for_ever();
-}
-
 void set_error(int32_t status, const char* function, const char* message) noexcept {
   char text[Error::kMessageBytes + 64];
   std::snprintf(text, sizeof text, "%s: %s", function, message);
@@ -71,7 +66,7 @@ bool have_gil() noexcept {
 void give_back_now(PyObject* owner, PyObject* on_release) noexcept {
   const WithoutPendingError aside;
   if (on_release != nullptr) {
-    PyObject* result = call_objects(on_release, nullptr);
+    PyObject* result = call_objects(on_release);
     if (result == nullptr) {
       api.PyErr_WriteUnraisable(on_release);
     } else {
@@ -160,6 +155,10 @@ void drain_deferred_slow() noexcept {
     std::free(node);
     node = next;
   }
+}
+
+void end_with_the_gil() noexcept {
+  if (!have_gil()) sleep_for_ever();
 }
 
 void set_python_owner(Tensor* root, PyObject* owner, PyObject* on_release) noexcept {

@@ -31,14 +31,11 @@ PyMemberDef tensor_members[] = {
 
 const char kDoc[] =
     "A tensor: memory that some library owns, seen through shape, strides, dtype and device.\n\n"
-    "Made by dlx.asarray, dlx.from_dlpack, dlx.from_pointer and dlx.empty, and from another "
-    "Tensor:\n"
-    "slices and other views share its memory; masks, arrays of indices, and a reshape that "
-    "strides\n"
-    "cannot express, copy. The description never changes; the data may be written unless\n"
-    "`readonly` is true. Every array library takes it through its own protocol: DLPack, the "
-    "buffer\n"
-    "protocol, __array_interface__ or __array__.";
+    "Made by dlx.asarray, dlx.from_dlpack, dlx.from_pointer and dlx.empty, and from another one:\n"
+    "slices and other views share its memory; masks, arrays of indices, and a reshape that no\n"
+    "strides express, copy. The description never changes; the data may be written unless\n"
+    "`readonly` is true. Every array library takes it through its own protocol: DLPack, the\n"
+    "buffer protocol, __array_interface__ or __array__.";
 
 template <typename Function>
 void* slot(Function* function) {

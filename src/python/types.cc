@@ -45,7 +45,7 @@ const DLPackExchangeAPI* find_table(PyObject* type) {
 TypeEntry examine(PyObject* type) {
   TypeEntry entry;
   entry.type = type;
-  const Ref flags(check(call_objects(state.classify, type, nullptr)));
+  const Ref flags(check(call_objects(state.classify, type)));
   entry.flags = static_cast<int>(to_int64(flags.get(), "classify"));
   const Ref dlpack = find_attribute(type, names.__dlpack__);
   // None: Python's way of saying that a class has not what its base has.

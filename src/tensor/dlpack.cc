@@ -172,9 +172,8 @@ TensorRef prepare(Tensor* tensor, const ExportRequest& request, bool markable, b
     }
     if (!aligned && !markable) {
       fail(DLX_ERROR_UNSUPPORTED,
-           "the data at %p is not aligned to `min_alignment` %llu, and a copy cannot be marked as "
-           "one "
-           "in a legacy DLManagedTensor: %s",
+           "the data at %p is not aligned to `min_alignment` %llu, and a legacy DLManagedTensor "
+           "cannot mark a copy as one: %s",
            placed->dl.data, static_cast<unsigned long long>(request.min_alignment), kAskOtherwise);
     }
     *copied = copies_negative_strides(placed.get(), request, markable) || !aligned;

@@ -127,7 +127,8 @@ def _unwrap(obj: Any, copy: bool | None) -> Any:
 
 
 def _is_made_anew(data: Any, again: Any) -> bool:
-    """Whether what came twice has two memories; two views of one are fine."""
+    """Whether what came twice has two memories: what is written to it goes nowhere. Two views of one
+    are fine."""
     if data is again:
         return False
     first, second = (_native.asarray(item, copy=False) for item in (data, again))
@@ -251,7 +252,12 @@ def _from_array_method(obj: Any, copy: bool | None) -> tuple[Tensor | None, bool
     fresh = bool(copy) and _takes_copy(obj)
     tensor = array_result(obj, array)
     if copy is False and tensor.size:
-        _require_same_memory(obj, tensor)
+        again = array_result(obj, obj.__array__(copy=False))
+        if _is_made_anew(tensor, again):
+            raise CopyRefusedError(
+                f"`__array__` of {_name(obj)} makes a new array at each call, and copy=False "
+                "forbids that: load or compute it first"
+            )
     if not fresh and derives(type(obj), "pandas", "Index"):
         # Its array can be written to, although an Index must not change.
         tensor = tensor.as_readonly()
@@ -272,17 +278,6 @@ def _call_with_copy(obj: Any, method: Any, copy: bool) -> Any:
         raise CopyRefusedError(
             f"`__array__` of {_name(obj)} needs a copy, and copy=False forbids it: {error}"
         ) from error
-
-
-def _require_same_memory(obj: Any, tensor: Tensor) -> None:
-    """Refuse an object that took copy=False and made an array all the same: what is written to that
-    goes nowhere."""
-    again = array_result(obj, obj.__array__(copy=False))
-    if again.data_ptr != tensor.data_ptr:
-        raise CopyRefusedError(
-            f"`__array__` of {_name(obj)} makes a new array at each call, and copy=False forbids "
-            "that: load or compute it first"
-        )
 
 
 def array_result(obj: Any, array: Any) -> Tensor:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy
 
 from dlx import _native
+from dlx._classes import has
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,12 +51,8 @@ def strangers_in(value: Any) -> Iterable[Any]:
         yield from strangers_in(list(value.values()))
     elif type(value) in _CARRIERS:
         yield from strangers_in(_CARRIERS[type(value)](value))
-    elif not is_operand(value) and _is_array(type(value)):
+    elif not is_operand(value) and any(has(type(value), name) for name in _PROTOCOLS):
         yield value
-
-
-def _is_array(cls: type) -> bool:
-    return any(getattr(cls, name, None) is not None for name in _PROTOCOLS)
 
 
 def refuse_strangers(func: Callable[..., Any], args: Any, kwargs: Any) -> None:

@@ -256,17 +256,19 @@ def _pandas_profile(deliver: Callable[[ModuleType, Tensor, bool], Any], ndim: An
     )  # fmt: skip
 
 
-_ARROW_MAKES = "pyarrow.Array or the one of the dtype, pyarrow.Tensor"
-_ARROW_ARRAY = Profile(
-    "pyarrow", "pyarrow", _arrow_array, families=_labelled.PYARROW, duplicate=_labelled.copy_arrow,
-    makes=_ARROW_MAKES, strides=COMPACT, readonly=HONOURS, ndim=(1, 1),
-    names=f"{_INTS} {_FLOATS}", notes="bool is a bitmap there, and complex is not at all",
-)  # fmt: skip
-_ARROW_TENSOR = Profile(
-    "pyarrow", "pyarrow", _arrow_tensor, families=_labelled.PYARROW,
-    duplicate=_labelled.copy_arrow, makes=_ARROW_MAKES, strides=POSITIVE,
-    readonly=HONOURS, names=f"{_INTS} {_FLOATS}", notes=_ARROW_ARRAY.notes,
-)  # fmt: skip
+def _arrow_profile(
+    deliver: Callable[[ModuleType, Tensor, bool], Any], *, strides: str, notes: str, **more: Any
+) -> Profile:
+    return Profile(
+        "pyarrow", "pyarrow", deliver, families=_labelled.PYARROW, duplicate=_labelled.copy_arrow,
+        makes="pyarrow.Array or the one of the dtype, pyarrow.Tensor", strides=strides,
+        readonly=HONOURS, names=f"{_INTS} {_FLOATS}", notes=notes, **more,
+    )  # fmt: skip
+
+
+_NO_BOOL = "bool is a bitmap there, and complex is not at all"
+_ARROW_ARRAY = _arrow_profile(_arrow_array, strides=COMPACT, notes=_NO_BOOL, ndim=(1, 1))
+_ARROW_TENSOR = _arrow_profile(_arrow_tensor, strides=POSITIVE, notes=_NO_BOOL)
 _SERIES = _pandas_profile(_series, (1, 1))
 _FRAME = _pandas_profile(_frame, (1, 2))
 
@@ -322,10 +324,8 @@ _TABLE = (
         notes="has arrays of oneAPI devices only; its from_dlpack makes NumPy arrays of CPU data, and "
         "fails on negative strides",
     ),
-    Profile(
-        "pyarrow", "pyarrow", _arrow_tensor, families=_labelled.PYARROW,
-        duplicate=_labelled.copy_arrow, makes=_ARROW_MAKES, strides=POSITIVE,
-        readonly=HONOURS, names=f"{_INTS} {_FLOATS}", one_axis=_ARROW_ARRAY,
+    _arrow_profile(
+        _arrow_tensor, strides=POSITIVE, one_axis=_ARROW_ARRAY,
         notes="an Array for one axis, a Tensor for others; takes no bool and no complex",
     ),
     Profile(

@@ -152,7 +152,8 @@ def _encode_float(value: float, bits: int) -> bytes:
         return struct.pack("=" + _FLOAT_FORMATS[bits], float("inf") if value > 0 else -float("inf"))
 
 
-def _encode_integer(value: Any, kind: int, bits: int, name: str) -> bytes:
+def _integer(value: Any, kind: int, bits: int, name: str) -> int:
+    """The number, if an integer type has it."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if not isinstance(value, int):
@@ -166,7 +167,12 @@ def _encode_integer(value: Any, kind: int, bits: int, name: str) -> bytes:
         raise InvalidArgumentError(
             f"{_int_text(value)} does not fit {name} (expected {low} … {high})"
         )
-    return value.to_bytes((bits + 7) // 8, sys.byteorder, signed=signed)
+    return value
+
+
+def _encode_integer(value: Any, kind: int, bits: int, name: str) -> bytes:
+    number = _integer(value, kind, bits, name)
+    return number.to_bytes(bits // 8, sys.byteorder, signed=kind == dtypes.INT)
 
 
 def _int_text(value: int) -> str:
@@ -193,7 +199,7 @@ def check_integers(value: Any, code: DTypeCode) -> None:
         for item in value:
             check_integers(item, code)
     else:
-        _encode_integer(value, code[0], code[1], dtypes.make_name(code))
+        _integer(value, code[0], code[1], dtypes.make_name(code))
 
 
 def can_encode(code: DTypeCode) -> bool:
