@@ -6,7 +6,7 @@
  *
  *     dlx::Tensor image = dlx::Tensor::from_dlpack(std::move(managed));
  *     dlx::Tensor planes = image.permute({2, 0, 1}).contiguous();
- *     const float *first = planes.data<const float>();
+ *     const float first = planes.elements<const float, 3>()(0, 0, 0);
  *
  * A dlx::Tensor is a handle: copying it shares the tensor and costs one atomic addition; moving it
  * leaves an empty handle, which may only be assigned to, destroyed and tested with `bool`. What
@@ -20,14 +20,22 @@
 #error "dlx.hpp needs C++17 or newer"
 #endif
 
+#include <array>
 #include <complex>
 #include <cstdint>
+#include <initializer_list>
+#include <iterator>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
 #include <utility>
-#include <vector>
+#if __has_include(<version>)
+#include <version>
+#endif
+#if defined(__cpp_lib_ranges) && defined(__cpp_lib_span)
+#include <span>
+#endif
 
 #include "dlx/dlx.h"
 
@@ -110,44 +118,48 @@ struct DTypeOf<std::complex<double>> : ScalarDType<kDLComplex, std::complex<doub
 /** A data type: DLDataType with names. Converts from both, so that a call takes "float32". */
 class DType {
  public:
-  DType(DLDataType value) noexcept : value_(value) {}
+  constexpr DType(DLDataType value) noexcept : value_(value) {}
   DType(const char* name) { check(dlx_dtype_parse(name, &value_)); }
   DType(const std::string& name) : DType(name.c_str()) {}
 
   template <typename T>
-  static DType of() noexcept {
+  static constexpr DType of() noexcept {
     return DTypeOf<std::remove_cv_t<T>>::value();
   }
 
-  int code() const noexcept { return value_.code; }
+  constexpr int code() const noexcept { return value_.code; }
   /** Bits of one lane. */
-  int bits() const noexcept { return value_.bits; }
-  int lanes() const noexcept { return value_.lanes; }
+  constexpr int bits() const noexcept { return value_.bits; }
+  constexpr int lanes() const noexcept { return value_.lanes; }
   std::string name() const {
     char text[DLX_NAME_SIZE];
     check(dlx_dtype_name(&value_, text, sizeof text));
     return text;
   }
-  const DLDataType& get() const noexcept { return value_; }
+  constexpr const DLDataType& get() const noexcept { return value_; }
 
-  friend bool operator==(const DType& a, const DType& b) noexcept {
+  friend constexpr bool operator==(const DType& a, const DType& b) noexcept {
     return a.code() == b.code() && a.bits() == b.bits() && a.lanes() == b.lanes();
   }
-  friend bool operator!=(const DType& a, const DType& b) noexcept { return !(a == b); }
+  friend constexpr bool operator!=(const DType& a, const DType& b) noexcept { return !(a == b); }
 
  private:
   DLDataType value_{};
 };
 
-/** A device: its type, a kDL* number, and its id. Converts from names such as "cuda:0". */
+/** A device: its type, a kDL* number, and its id. Converts from DLDevice and from names such as
+ * "cuda:0". */
 class Device {
  public:
   constexpr Device(int32_t type = kDLCPU, int32_t id = 0) noexcept : type_(type), id_(id) {}
+  constexpr Device(DLDevice device) noexcept
+      : type_(static_cast<int32_t>(device.device_type)), id_(device.device_id) {}
   Device(const char* name) { check(dlx_device_parse(name, &type_, &id_)); }
   Device(const std::string& name) : Device(name.c_str()) {}
 
-  int32_t type() const noexcept { return type_; }
-  int32_t id() const noexcept { return id_; }
+  constexpr int32_t type() const noexcept { return type_; }
+  constexpr int32_t id() const noexcept { return id_; }
+  constexpr DLDevice get() const noexcept { return {static_cast<DLDeviceType>(type_), id_}; }
   std::string name() const {
     char text[DLX_NAME_SIZE];
     check(dlx_device_name(type_, id_, text, sizeof text));
@@ -161,10 +173,10 @@ class Device {
     return out;
   }
 
-  friend bool operator==(const Device& a, const Device& b) noexcept {
+  friend constexpr bool operator==(const Device& a, const Device& b) noexcept {
     return a.type_ == b.type_ && a.id_ == b.id_;
   }
-  friend bool operator!=(const Device& a, const Device& b) noexcept { return !(a == b); }
+  friend constexpr bool operator!=(const Device& a, const Device& b) noexcept { return !(a == b); }
 
  private:
   int32_t type_ = kDLCPU;
@@ -194,20 +206,75 @@ struct ExportOptions : dlx_export_options {
   ExportOptions() noexcept : dlx_export_options DLX_EXPORT_OPTIONS_INIT {}
 };
 
-/** Extents or strides of a tensor, without a copy; valid as long as the tensor. */
-class Extents {
+/** Values in a row that somebody else keeps: std::span for C++17, and convertible to it. Made of
+ * anything with data() and size(), and, for a call, of a list in braces. */
+template <typename T>
+class Span {
  public:
-  Extents(const int64_t* data, int32_t size) noexcept : data_(data), size_(size) {}
+  using value_type = std::remove_cv_t<T>;
 
-  const int64_t* begin() const noexcept { return data_; }
-  const int64_t* end() const noexcept { return data_ + size_; }
-  size_t size() const noexcept { return static_cast<size_t>(size_); }
-  /** `axis` is not checked. */
-  int64_t operator[](size_t axis) const noexcept { return data_[axis]; }
+  constexpr Span() noexcept = default;
+  constexpr Span(T* data, size_t size) noexcept : data_(data), size_(size) {}
+  template <
+      typename Values,
+      typename = std::enable_if_t<std::is_convertible_v<
+          std::remove_pointer_t<decltype(std::data(std::declval<Values&>()))> (*)[], T (*)[]>>>
+  constexpr Span(Values&& values) noexcept : data_(std::data(values)), size_(std::size(values)) {}
+  template <typename U = T, typename = std::enable_if_t<std::is_const_v<U>>>
+  constexpr Span(std::initializer_list<value_type> values) noexcept
+      : data_(std::data(values)), size_(values.size()) {}
+
+  constexpr T* data() const noexcept { return data_; }
+  constexpr size_t size() const noexcept { return size_; }
+  constexpr bool empty() const noexcept { return size_ == 0; }
+  constexpr T* begin() const noexcept { return data_; }
+  constexpr T* end() const noexcept { return data_ + size_; }
+  /** `index` is not checked. */
+  constexpr T& operator[](size_t index) const noexcept { return data_[index]; }
+
+  friend constexpr bool operator==(Span a, Span b) {
+    bool same = a.size_ == b.size_;
+    for (size_t i = 0; same && i < a.size_; ++i) same = a[i] == b[i];
+    return same;
+  }
+  friend constexpr bool operator!=(Span a, Span b) { return !(a == b); }
 
  private:
-  const int64_t* data_;
-  int32_t size_;
+  T* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+/** Extents or strides; those of a tensor are valid as long as it. */
+using Extents = Span<const int64_t>;
+/** Numbers of axes. */
+using Axes = Span<const int32_t>;
+
+/** Elements by their indices, whatever the strides: `pixels(row, column)`. Keeps nothing alive. */
+template <typename T, size_t kNdim>
+class Elements {
+ public:
+  /** `shape` and `strides` have kNdim numbers. */
+  Elements(T* data, const int64_t* shape, const int64_t* strides) noexcept : data_(data) {
+    for (size_t axis = 0; axis < kNdim; ++axis) {
+      shape_[axis] = shape[axis];
+      strides_[axis] = strides[axis];
+    }
+  }
+
+  int64_t extent(size_t axis) const noexcept { return shape_[axis]; }
+  /** `indices` are not checked. */
+  template <typename... Indices>
+  T& operator()(Indices... indices) const noexcept {
+    static_assert(sizeof...(Indices) == kNdim, "one index for each axis");
+    [[maybe_unused]] size_t axis = 0;
+    int64_t offset = 0;
+    ((offset += static_cast<int64_t>(indices) * strides_[axis++]), ...);
+    return data_[offset];
+  }
+
+ private:
+  T* data_;
+  std::array<int64_t, kNdim> shape_{}, strides_{};
 };
 
 /* ---- tensor ----------------------------------------------------------------------------------- */
@@ -237,7 +304,7 @@ class Tensor {
   explicit operator bool() const noexcept { return handle_ != nullptr; }
 
   /** Uninitialised and compact. */
-  static Tensor empty(const std::vector<int64_t>& shape, const DType& dtype, Device device = {},
+  static Tensor empty(Extents shape, const DType& dtype, Device device = {},
                       const EmptyOptions& options = {}) {
     return make(dlx_tensor_empty, ndim_of(shape), shape.data(), &dtype.get(), device.type(),
                 device.id(), &options);
@@ -249,23 +316,45 @@ class Tensor {
     return make(dlx_tensor_wrap, &description, flags, deleter, user_data);
   }
 
-  /** Compact elements at `data` in the CPU's memory, read-only if T is const. `owner` is any object
-   * whose destruction frees them: a std::shared_ptr, the std::vector whose data() they are. It is
-   * kept until the last user is gone, and destroyed at once on failure. */
-  template <typename T, typename Owner>
-  static Tensor wrap(T* data, const std::vector<int64_t>& shape, Owner&& owner) {
+  /** The same for memory that `owner` keeps: any object whose destruction frees it, such as a
+   * std::shared_ptr, or the std::vector whose data() it is. It lives until the last user is gone,
+   * and is destroyed at once on failure. One whose elements stay behind (a std::vector that is
+   * copied, a std::array) is InvalidArgument: move it, or put it on the heap. */
+  template <typename Owner>
+  static Tensor wrap_with(const DLTensor& description, Owner&& owner, uint64_t flags = 0) {
     using Kept = std::decay_t<Owner>;
+    const bool inside = holds(owner, description.data, 0);
     auto kept = std::make_unique<Kept>(std::forward<Owner>(owner));
-    /* By position: the oldest dlpack.h has another name for `device`. */
-    void* address = const_cast<std::remove_cv_t<T>*>(data);
-    auto* extents = const_cast<int64_t*>(shape.data());
-    const DLDataType dtype = DType::of<T>().get();
-    const DLTensor description{address, {kDLCPU, 0}, ndim_of(shape), dtype, extents, nullptr, 0};
+    if (inside && !holds(*kept, description.data, 0)) {
+      throw InvalidArgument(
+          "dlx::Tensor::wrap: the elements stayed where they were when their owner was taken (it "
+          "was copied, or has them inside itself): move it, or put it on the heap");
+    }
     const dlx_deleter_fn drop = [](void*, void* self) { delete static_cast<Kept*>(self); };
-    const uint64_t flags = std::is_const_v<T> ? DLPACK_FLAG_BITMASK_READ_ONLY : 0;
     Tensor out = wrap(description, flags, drop, kept.get());
     static_cast<void>(kept.release());
     return out;
+  }
+
+  /** The same for elements of type T at `data`, read-only if T is const; without `strides` they are
+   * compact. */
+  template <typename T, typename Owner>
+  static Tensor wrap(T* data, Extents shape, Owner&& owner, Extents strides = {},
+                     Device device = {}) {
+    if (!strides.empty() && strides.size() != shape.size()) {
+      throw InvalidArgument("dlx::Tensor::wrap: `strides` has " + std::to_string(strides.size()) +
+                            " numbers (expected " + std::to_string(shape.size()) + ")");
+    }
+    /* By position: the oldest dlpack.h has another name for `device`. */
+    const DLTensor description{const_cast<std::remove_cv_t<T>*>(data),
+                               device.get(),
+                               ndim_of(shape),
+                               DType::of<T>().get(),
+                               const_cast<int64_t*>(shape.data()),
+                               strides.empty() ? nullptr : const_cast<int64_t*>(strides.data()),
+                               0};
+    const uint64_t flags = std::is_const_v<T> ? DLPACK_FLAG_BITMASK_READ_ONLY : 0;
+    return wrap_with(description, std::forward<Owner>(owner), flags);
   }
 
   /** Takes `managed` over, whatever comes of it: if that fails, its deleter has been called. */
@@ -297,8 +386,8 @@ class Tensor {
 
   const DLTensor& dltensor() const noexcept { return *dlx_tensor_dltensor(handle_); }
   int32_t ndim() const noexcept { return dlx_tensor_ndim(handle_); }
-  Extents shape() const noexcept { return {dlx_tensor_shape(handle_), ndim()}; }
-  Extents strides() const noexcept { return {dlx_tensor_strides(handle_), ndim()}; }
+  Extents shape() const noexcept { return {dlx_tensor_shape(handle_), axes_count()}; }
+  Extents strides() const noexcept { return {dlx_tensor_strides(handle_), axes_count()}; }
   DType dtype() const noexcept { return *dlx_tensor_dtype(handle_); }
   Device device() const noexcept {
     return {dlx_tensor_device_type(handle_), dlx_tensor_device_id(handle_)};
@@ -331,6 +420,28 @@ class Tensor {
     }
     return static_cast<T*>(data());
   }
+  /** All elements in C order. Throws as data<T>() does, and InvalidArgument if they are not compact:
+   * contiguous() packs them. */
+  template <typename T>
+  Span<T> span() const {
+    T* first = data<T>();
+    if (!is_contiguous()) {
+      throw InvalidArgument(
+          "dlx::Tensor::span: the elements are not compact: contiguous() packs them");
+    }
+    return {first, static_cast<size_t>(size())};
+  }
+  /** The elements by their indices. Throws as data<T>() does, and InvalidArgument for another number
+   * of axes. */
+  template <typename T, size_t kNdim>
+  Elements<T, kNdim> elements() const {
+    T* first = data<T>();
+    if (axes_count() != kNdim) {
+      throw InvalidArgument("dlx::Tensor::elements: the tensor has " + std::to_string(ndim()) +
+                            " axes, not " + std::to_string(kNdim));
+    }
+    return {first, shape().data(), strides().data()};
+  }
 
   Tensor slice(int32_t axis, int64_t start = DLX_SLICE_OPEN, int64_t stop = DLX_SLICE_OPEN,
                int64_t step = 1) const {
@@ -340,7 +451,7 @@ class Tensor {
     return make(dlx_tensor_select, handle_, axis, index);
   }
   /** As many axes as the tensor has, or InvalidArgument. */
-  Tensor permute(const std::vector<int32_t>& axes) const {
+  Tensor permute(Axes axes) const {
     if (ndim_of(axes) != ndim()) {
       throw InvalidArgument("dlx::Tensor::permute: `axes` has " + std::to_string(axes.size()) +
                             " numbers (expected " + std::to_string(ndim()) + ")");
@@ -352,12 +463,12 @@ class Tensor {
   /** Drops every axis of extent 1. */
   Tensor squeeze() const { return make(dlx_tensor_squeeze, handle_, 0, nullptr); }
   /** Drops these axes, or none if there are none. */
-  Tensor squeeze(const std::vector<int32_t>& axes) const {
+  Tensor squeeze(Axes axes) const {
     if (axes.empty()) return *this;
     return make(dlx_tensor_squeeze, handle_, ndim_of(axes), axes.data());
   }
   Tensor expand_dims(int32_t axis) const { return make(dlx_tensor_expand_dims, handle_, axis); }
-  Tensor broadcast_to(const std::vector<int64_t>& shape) const {
+  Tensor broadcast_to(Extents shape) const {
     return make(dlx_tensor_broadcast_to, handle_, ndim_of(shape), shape.data());
   }
   Tensor bitcast(const DType& dtype) const {
@@ -371,7 +482,7 @@ class Tensor {
   Tensor clone(const CopyOptions& options = {}) const {
     return make(dlx_tensor_clone, handle_, &options);
   }
-  Tensor reshape(const std::vector<int64_t>& shape, const CopyOptions& options = {}) const {
+  Tensor reshape(Extents shape, const CopyOptions& options = {}) const {
     return make(dlx_tensor_reshape, handle_, ndim_of(shape), shape.data(), &options);
   }
   Tensor to_device(Device device, const CopyOptions& options = {}) const {
@@ -393,13 +504,33 @@ class Tensor {
 
   /** More axes than int32 can count become a number that dlx refuses. */
   template <typename T>
-  static int32_t ndim_of(const std::vector<T>& axes) noexcept {
+  static int32_t ndim_of(Span<T> axes) noexcept {
     return axes.size() > INT32_MAX ? INT32_MAX : static_cast<int32_t>(axes.size());
+  }
+  size_t axes_count() const noexcept { return static_cast<size_t>(ndim()); }
+
+  /** Whether `address` is that of an element of `owner`; false for what is no container. */
+  template <typename Owner>
+  static auto holds(const Owner& owner, const void* address, int)
+      -> decltype(std::data(owner) + std::size(owner), bool()) {
+    const auto number = [](const void* pointer) { return reinterpret_cast<uintptr_t>(pointer); };
+    return number(address) >= number(std::data(owner)) &&
+           number(address) < number(std::data(owner) + std::size(owner));
+  }
+  template <typename Owner>
+  static bool holds(const Owner&, const void*, long) {
+    return false;
   }
 
   dlx_tensor* handle_ = nullptr;
 };
 
 }  // namespace dlx
+
+#if defined(__cpp_lib_ranges) && defined(__cpp_lib_span)
+/* Its iterators outlive it, so that a Span which a call returns becomes a std::span. */
+template <typename T>
+inline constexpr bool std::ranges::enable_borrowed_range<dlx::Span<T>> = true;
+#endif
 
 #endif  // DLX_DLX_HPP_
