@@ -163,13 +163,12 @@ void Readiness::order(Backend& backend, int32_t home, int32_t id, StreamHandle s
   }
 }
 
-void Readiness::written(Backend& backend, int32_t id, StreamHandle stream) {
+void Readiness::used(Backend& backend, int32_t home, int32_t id, StreamHandle stream) {
   if (!backend.has_streams()) return;
+  const bool by_default = id == home && stream == backend.default_stream();
+  if (by_default && is_behind_default()) return;
   const CaptureInfo capture = backend.capture(id, stream);
-  if (!capture.capturing && stream == backend.default_stream()) {
-    if (!is_behind_default()) replace(nullptr);
-    return;
-  }
+  if (!capture.capturing && by_default) return replace(nullptr);
   survive_forks();
   std::unique_ptr<Pending> pending(new Pending{&backend, id, nullptr, capture.id, 1});
   if (!capture.capturing) pending->event = backend.record(id, stream);

@@ -7,12 +7,13 @@
 
 namespace dlx {
 
-/// What the data of one storage waits for, shared by all views of it. Never a stream: handles
+/// What whoever uses the data of one storage waits for, shared by all views of it. Never a stream: handles
 /// change their meaning with context and thread, and foreign streams may be gone by the time.
 ///
 /// - Nothing is noted: the data is behind the default stream of its device, where imports asked
 ///   their producers to make it safe.
-/// - An event: the data is ready after it.
+/// - An event: the data is ready after it. Copies that only read the data note theirs, too, or what
+///   comes next would be written under their eyes.
 /// - A capture: the data is made by a graph that was being captured; inside that capture the order
 ///   is the graph's own.
 ///
@@ -30,8 +31,9 @@ class Readiness {
   /// Work given to `stream` of device `id` from now on finds the data ready, which is of device
   /// `home`.
   void order(Backend& backend, int32_t home, int32_t id, StreamHandle stream);
-  /// The work that `stream` has now writes the data (or is what makes it ready).
-  void written(Backend& backend, int32_t id, StreamHandle stream);
+  /// The work that `stream` of device `id` has now uses the data, which is of device `home`: it
+  /// writes it (or is what makes it ready), or reads it and comes after all that was noted before.
+  void used(Backend& backend, int32_t home, int32_t id, StreamHandle stream);
   /// Waits on the host until the data is ready.
   void wait_on_host(Backend& backend, int32_t id);
   /// True if nothing is noted.

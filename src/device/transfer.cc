@@ -61,8 +61,10 @@ void order_both(const Operand& dst, const Operand& src, const Site& site) {
   if (!together) order(src, site);
 }
 
-void written(const Operand& operand, const Site& site) {
-  if (operand.readiness != nullptr) operand.readiness->written(*site.backend, site.id, site.stream);
+/// By work that `site` still has to do.
+void used(const Operand& operand, const Site& site, int32_t home) {
+  if (operand.readiness == nullptr) return;
+  operand.readiness->used(*site.backend, home, site.id, site.stream);
 }
 
 /// Host memory that a device may be writing or reading is touched by the CPU only after that.
@@ -332,9 +334,11 @@ PendingWork transfer(const Operand& dst, const Operand& src, const int64_t* stre
     return {};
   }
   PendingWork pending{to.backend, to.id, to.stream};
+  int32_t src_home = from.id;
   if (from_host) {
     if (is_pinned(src, to) && plan.ndim() == 0) {
-      order(src, to, find_worker(*src.tensor).id);
+      src_home = find_worker(*src.tensor).id;
+      order(src, to, src_home);
       to.backend->copy_from_host(to.id, to.stream, Site::at(handle_of(dst), plan.dst()), plan.src(),
                                  static_cast<size_t>(plan.size()));
     } else {
@@ -350,7 +354,8 @@ PendingWork transfer(const Operand& dst, const Operand& src, const int64_t* stre
   } else {
     copy_between(to, handle_of(dst), from, handle_of(src), plan);
   }
-  written(dst, to);
+  used(dst, to, to.id);
+  if (pending.reads_source && !captured) used(src, to, src_home);
   return pending;
 }
 

@@ -50,7 +50,7 @@ void note_written(Tensor* tensor, StreamHandle stream) {
   if (!readiness.is_behind_default()) {
     readiness.order(*worker.backend, worker.id, worker.id, stream);
   }
-  readiness.written(*worker.backend, worker.id, stream);
+  readiness.used(*worker.backend, worker.id, worker.id, stream);
 }
 
 void synchronize(Tensor* tensor) {

@@ -136,6 +136,46 @@ void peers_wait_for_both_sides(World& world) {
   end(world, source, 1);
 }
 
+/// A copy that is still to be done finds its source as it was: who writes there next comes after it.
+void sources_stay_until_they_are_read(World& world) {
+  const Written source = fill_elsewhere(world, 7), target = fill_elsewhere(world, 5);
+  const int64_t stream = world.stream();
+  const dlx_copy_options options = on(stream);
+  OK(dlx_tensor_copy_from(target.tensor.get(), source.tensor.get(), &options));
+  consumer_writes_last(world, source.tensor, [&](int64_t consumer) {
+    OK(dlx_tensor_wait_on_stream(source.tensor.get(), consumer));
+  });
+  CHECK(holds(world, target.tensor, kSevens));
+  world.destroy(stream);
+  end(world, source);
+  end(world, target);
+}
+
+/// The same where another device reads.
+void peers_read_what_was_there(World& world) {
+  const Written source = fill_elsewhere(world, 7);
+  const Tensor target = world.empty({256}, 1);
+  OK(dlx_tensor_copy_from(target.get(), source.tensor.get(), nullptr));
+  consumer_writes_last(world, source.tensor, [&](int64_t consumer) {
+    OK(dlx_tensor_wait_on_stream(source.tensor.get(), consumer));
+  });
+  CHECK(holds(world, target, kSevens));
+  end(world, source);
+}
+
+/// The same where the CPU writes next.
+void pinned_memory_stays_until_it_is_read(World& world) {
+  const Written pinned = fill_elsewhere(world, 7, 0, world.api.pinned);
+  const Tensor target = world.empty({256}, 1);
+  OK(dlx_tensor_copy_from(target.get(), pinned.tensor.get(), nullptr));
+  std::vector<int32_t> nines(256, kNines);
+  OK(dlx_tensor_copy_from(pinned.tensor.get(), world.wrap(nines, {256}).get(), nullptr));
+  world.finish();
+  CHECK(holds(world, target, kSevens));
+  CHECK(holds(world, pinned.tensor, kNines));
+  end(world, pinned);
+}
+
 /// What two operands both wait for is waited for once: the default stream, where nothing else is
 /// known.
 void one_wait_serves_both_operands(World& world) {
@@ -388,6 +428,10 @@ int main() {
       {"copies wait for both sides", copies_wait_for_both_sides, kEachWait},
       {"uploads wait for earlier writers", uploads_wait_for_earlier_writers, kEachWait},
       {"peers wait for both sides", peers_wait_for_both_sides, kTwoDevices | kEachWait},
+      {"sources stay until they are read", sources_stay_until_they_are_read, kEachWait},
+      {"peers read what was there", peers_read_what_was_there, kTwoDevices | kEachWait},
+      {"pinned memory stays until it is read", pinned_memory_stays_until_it_is_read,
+       kTwoDevices | kEachWait},
       {"one wait serves both operands", one_wait_serves_both_operands, kNeedsFake},
       {"consumers' streams are ordered", consumers_streams_are_ordered, kEachWait},
       {"exports order the consumer's stream", exports_order_the_consumers_stream, kEachWait},

@@ -96,6 +96,23 @@ def test_copyto_between_any_two_devices(origin, target, schedule):
     assert whole[:, ::2].to_device("cpu").tolist() == array().T.tolist()
 
 
+@pytest.mark.parametrize("schedule", ["latest"], indirect=True)
+@pytest.mark.parametrize("side", [False, True])
+@pytest.mark.parametrize("target", DEVICES)
+@pytest.mark.parametrize("origin", DEVICES)
+def test_a_source_may_be_written_to_at_once(origin, target, side, schedule):
+    """The copy that still has to read it comes first, on whatever stream and device."""
+    source = dlx.asarray(array(), device=origin)
+    with dlx.Stream(device=CUDA if target == "cuda_host" or not side else target):
+        copy = source.to_device(target).copy()
+    if origin in ("cuda_host", "cuda_managed"):
+        source.numpy()[...] = 99
+    else:
+        source[...] = 99
+    source.synchronize()
+    assert copy.to_device("cpu").tolist() == array().tolist()
+
+
 def test_views_on_a_device_share_its_memory():
     there = dlx.asarray(array(), device=CUDA)
     there[1:3, ::-2][...] = 99
