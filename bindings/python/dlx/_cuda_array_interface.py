@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dlx._streams import Stream
     from dlx.dtypes import DTypeCode
 
-_CUDA, _MANAGED = 2, 13  # kDLCUDA, kDLCUDAManaged
+_CPU, _CUDA, _MANAGED = 1, 2, 13  # kDLCPU, kDLCUDA, kDLCUDAManaged
 _ON_DEVICE = (_CUDA, _MANAGED, 3)  # and kDLCUDAHost, which kernels can use as well
 _READ_ONLY = 1  # DLPACK_FLAG_BITMASK_READ_ONLY
 # By the id of a Tensor that lives: the streams whose handles it gave out.
@@ -93,7 +93,7 @@ def read(obj: Any) -> Tensor:
     empty = 0 in shape
     if not pointer and not empty:
         raise InvalidArgumentError(f"{name} has elements, and no memory (its address is 0)")
-    device = _device(pointer, name) if pointer else (_CUDA, _native._current_device(_CUDA))
+    device = _device(pointer, empty, name)
     flags = _READ_ONLY if readonly else 0
     owner = (obj, interface)
     tensor = _native._wrap(pointer, shape, strides, code, device, flags, owner, None)
@@ -151,11 +151,14 @@ def _strides(
     return tuple(step // size for step in steps)
 
 
-def _device(pointer: int, name: str) -> tuple[int, int]:
-    """Where the memory is, by the driver; the interface does not say it."""
-    device = _capi.device_of_pointer(pointer)
+def _device(pointer: int, empty: bool, name: str) -> tuple[int, int]:
+    """Where the memory is, by the driver; the interface does not say it. No elements may have any
+    address: the end of an allocation, too."""
+    device = _capi.device_of_pointer(pointer) if pointer else (_CPU, 0)
     if device[0] in _ON_DEVICE:
         return device
+    if empty:
+        return _CUDA, _native._current_device(_CUDA)
     reason = _capi.device_reason(_CUDA)
     raise InvalidArgumentError(
         f"{name} shows address {pointer:#x}, which CUDA's driver does not know"

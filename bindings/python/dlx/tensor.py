@@ -49,13 +49,14 @@ def to_device(self: Tensor, device: DeviceLike, /, *, stream: Any = None) -> Ten
     Source: array API standard 2025.12, `array.to_device`.
     """
     target = device_code(device)
+    handle = None  # `stream` stays what it is: it may be all that keeps the driver's stream alive
     if stream is not None:
         from dlx import _streams as module
 
         source = self.device
         where = target if target[0] not in _HOSTS else (source.device_type, source.device_id)
-        stream = module.number(stream, *where)
-    moved = _capi.to_device(self, target, stream)
+        handle = module.number(stream, *where)
+    moved = _capi.to_device(self, target, handle)
     # The same handle comes back where nothing had to be done.
     return self if _native._handle(moved) == _native._handle(self) else moved
 

@@ -177,9 +177,14 @@ def test_read_only_data_stays_so():
 
 
 def test_no_elements():
-    for data in ((0, False), (None, False)):
-        tensor = dlx.asarray(Shows({"version": 3, "shape": (0, 3), "typestr": "<f8", "data": data}))
-        assert (tensor.shape, tensor.device) == ((0, 3), CUDA)
+    memory = Memory(1)
+    behind = memory.address + 16  # where the last slice of an array begins
+    for address, device in ((0, CUDA), (None, CUDA), (behind, CUDA), (memory.address, "cuda:1")):
+        fields = {"version": 3, "shape": (0, 3), "typestr": "<f8", "data": (address, False)}
+        tensor = dlx.asarray(Shows(fields))
+        assert (tensor.shape, tensor.device) == ((0, 3), device)
+    del tensor
+    memory.close()
 
 
 def test_the_stream_is_honoured(driver, schedule):

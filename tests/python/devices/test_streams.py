@@ -330,6 +330,16 @@ def test_stream_arguments_take_every_form(driver, form, schedule):
         imported.free()
 
 
+def test_a_stream_lives_as_long_as_the_call_that_it_is_given_to(schedule):
+    """The fake ends a process that uses one which is gone."""
+    there = dlx.asarray([1, 2, 3]).to_device(CUDA, stream=dlx.Stream(device=CUDA))
+    assert there.to_device("cpu", stream=dlx.Stream(device=CUDA)).tolist() == [1, 2, 3]
+    dlx.copyto(there, [4, 5, 6], stream=dlx.Stream(device=CUDA))
+    Imported(there.__dlpack__(stream=dlx.Stream(device=CUDA), max_version=(1, 3))).free()
+    with dlx.stream(dlx.Stream(device=CUDA)):
+        assert there.copy().to_device("cpu").tolist() == [4, 5, 6]
+
+
 @pytest.mark.parametrize("form", ["dlx", "torch", "cupy"])
 def test_a_stream_of_another_device_is_refused(form):
     given = streams_of(dlx.Stream(device="cuda:1"))[form]
