@@ -33,7 +33,9 @@ _UINT8 = (dtypes.UINT, 8, 1)
 def to_device(self: Tensor, device: DeviceLike, /, *, stream: Any = None) -> Tensor:
     """The tensor on another device: itself if it is there already, else a compact copy.
 
-    This call is the consent to a transfer, which no other method makes on its own.
+    This call is the consent to a transfer, which no other method makes on its own. What is on the
+    CPU then is ready; a device may still be at it, and read pinned memory (`self.synchronize()`
+    waits for that before the CPU writes there by an array of NumPy's).
 
     Args:
         device: where to; anything that `dlx.Device` reads.
@@ -219,8 +221,8 @@ def _require_host(self: Tensor, method: str) -> Tensor:
 
 
 def synchronize(self: Tensor) -> None:
-    """Wait on the host until the data is ready: until the work that writes it, as far as dlx knows of
-    it, is done. Data on the CPU always is.
+    """Wait on the host until the data is ready: until the work that writes it, or copies it elsewhere,
+    as far as dlx knows of it, is done. Data on the CPU always is.
 
     Raises:
         RuntimeError: the device's driver reports an error (`DriverError`).

@@ -113,6 +113,19 @@ def test_a_source_may_be_written_to_at_once(origin, target, side, schedule):
     assert copy.to_device("cpu").tolist() == array().tolist()
 
 
+@pytest.mark.parametrize("origin", ["cuda_host", "cuda_managed"])
+@pytest.mark.parametrize("target", ["cuda:0", "cuda:1"])
+def test_an_array_of_memory_that_is_read_may_be_written_to_after_synchronize(
+    origin, target, schedule
+):
+    source = dlx.asarray(array(), device=origin)
+    view = source.numpy()
+    there = source.to_device(target, stream=dlx.Stream(device=target))
+    source.synchronize()
+    view[...] = 99
+    assert there.to_device("cpu").tolist() == array().tolist()
+
+
 def test_views_on_a_device_share_its_memory():
     there = dlx.asarray(array(), device=CUDA)
     there[1:3, ::-2][...] = 99
