@@ -169,17 +169,19 @@ Ref asarray_of(PyObject* const* values) {
     Ref tensor = import();
     return tensor ? static_cast<Ref&&>(tensor) : fall_back(nullptr);
   }
-  // A conversion copies anyway, so the copy that was asked for waits until it is known.
+  // A conversion copies anyway, and is the CPU's: the copy that was asked for, and the way to a
+  // device, wait until it is known.
   const DLDataType dtype = to_dtype(values[1]);
-  const int32_t copy = request.copy;
-  if (copy == DLX_COPY_ALWAYS) request.copy = DLX_COPY_IF_NEEDED;
+  const Request wanted = request;
+  if (request.copy == DLX_COPY_ALWAYS) request.copy = DLX_COPY_IF_NEEDED;
+  if (request.device.device_type != kDLCPU) request.has_device = false;
   Ref tensor = import();
+  request = wanted;
   if (!tensor) return fall_back(&dtype);
   if (!same_dtype(tensor_of(tensor.get())->dl.dtype, dtype)) {
-    return convert(static_cast<Ref&&>(tensor), dtype, copy, force);
+    tensor = convert(static_cast<Ref&&>(tensor), dtype, request.copy, force);
+    request.copy = DLX_COPY_IF_NEEDED;
   }
-  if (copy != DLX_COPY_ALWAYS) return tensor;
-  request.copy = copy;
   return array_of(tensor.get(), request);
 }
 

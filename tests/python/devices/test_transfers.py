@@ -237,6 +237,23 @@ def test_device_is_consent(function):
     assert dlx.empty(3, device="cuda").device == "cuda:0"
 
 
+def test_a_conversion_is_done_before_the_data_goes_to_a_device():
+    for data in (array(), array().tolist(), memoryview(array()), dlx.asarray(array())):
+        for device in DEVICES:
+            there = dlx.asarray(data, dtype="float64", device=device)
+            assert (there.device, there.dtype) == (dlx.Device(device), "float64")
+            assert there.numpy(force=True).tolist() == array().tolist()
+    there = dlx.asarray(array(), device="cuda:1")
+    with pytest.raises(dlx.DeviceRefusedError, match="on cuda:1"):
+        dlx.asarray(there, dtype="float64", device=CUDA)
+    moved = dlx.asarray(there, dtype="float64", device=CUDA, force=True)
+    assert (moved.device, moved.numpy(force=True).tolist()) == (CUDA, array().tolist())
+    assert dlx.asarray(there, dtype="float64", device="cpu").tolist() == array().tolist()
+    assert dlx.asarray(there, dtype="int32", device="cuda:1") is there
+    with pytest.raises(dlx.CopyRefusedError, match="on another device"):
+        dlx.asarray(array(), dtype="int32", device=CUDA, copy=False)
+
+
 def test_the_array_api_s_from_dlpack_asks_dlx_to_move():
     there = dlx.asarray(array(), device=CUDA)
     assert numpy.from_dlpack(there, device="cpu", copy=True).tolist() == array().tolist()
