@@ -52,7 +52,7 @@ _NUMBER_ARRAYS = frozenset(
         "DoubleArray",
     ]
 )
-_IMMUTABLE_PACKAGES = frozenset({"jax", "jaxlib", "tensorflow"})
+_IMMUTABLE_PACKAGES = frozenset({"jax", "jaxlib", "nanoarrow", "tensorflow"})
 # Those that guard() or _asarray.py know by name.
 _KNOWN_PACKAGES = (
     _guards.GUARDED_PACKAGES

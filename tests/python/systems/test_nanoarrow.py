@@ -14,6 +14,7 @@ def test_nanoarrow_both_ways():
     assert tensor.tolist() == [1, 2, 3]
     assert tensor.data_ptr == dlx.from_dlpack(array.buffers[1]).data_ptr
     assert tensor.readonly
+    assert dlx.from_dlpack(array.buffers[1]).readonly  # its capsules are legacy ones
     assert dlx.asarray(nanoarrow.c_array(array)).data_ptr == tensor.data_ptr
     assert dlx.asarray(nanoarrow.Array([True, False], nanoarrow.bool_())).tolist() == [True, False]
     with pytest.raises(dlx.UnsupportedError, match="1 null"):
