@@ -148,6 +148,23 @@ def test_device_arrays_say_that_they_are_on_the_cpu():
         tensor.__arrow_c_device_array__(stream=1)
 
 
+def test_pyarrow_casts_to_the_type_that_it_is_given():
+    tensor = dlx.asarray([1, 2, 300])
+    assert pyarrow.array(tensor, "float32").equals(pyarrow.array([1.0, 2.0, 300.0], "float32"))
+    assert pyarrow.array(tensor, "int64").buffers()[1].address == tensor.data_ptr
+    with pytest.raises(pyarrow.ArrowInvalid, match="300"):
+        pyarrow.array(tensor, "int8")
+    schema = pyarrow.schema({"a": "int32"})
+    assert pyarrow.table({"a": tensor}, schema=schema)["a"].to_pylist() == [1, 2, 300]
+    lists = pyarrow.array(dlx.asarray([[1, 2], [3, 4]]), pyarrow.list_(pyarrow.int16()))
+    assert lists.to_pylist() == [[1, 2], [3, 4]]
+
+
+def test_pyarrow_drops_no_mask():
+    with pytest.raises(ValueError, match="mask"):
+        pyarrow.array(dlx.asarray([1, 2]), mask=[True, False])
+
+
 def test_arguments_are_checked():
     tensor = dlx.asarray([1])
     for method in (tensor.__arrow_c_array__, tensor.__arrow_c_device_array__):

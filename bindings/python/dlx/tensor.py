@@ -7,6 +7,8 @@ and an instance that native code makes could not be of it.
 
 from __future__ import annotations
 
+import sys
+
 from dlx import _capi, _compute_operators, _native, dtypes
 from dlx.device import device_code
 from dlx.errors import CopyRefusedError, DeviceRefusedError, InvalidArgumentError, UnsupportedError
@@ -292,6 +294,18 @@ def _array(self: Tensor, dtype: DTypeLike | None = None, copy: bool | None = Non
     return array.copy() if copy else array
 
 
+def _arrow_array(self: Tensor, type: Any = None) -> Any:
+    """A `pyarrow.Array` for PyArrow's functions, which then cast it to `type`.
+
+    They ask for this before Arrow's capsules: of those PyArrow 26 makes an AttributeError if `type`
+    (of a schema, or of pandas' dtypes) is another one, and drops a `mask` without a word.
+    """
+    array = sys.modules["pyarrow"].Array  # who asks has it
+    if not hasattr(array, "_import_from_c_device_capsule"):  # PyArrow 14 and 15
+        return array._import_from_c_capsule(*self.__arrow_c_array__())
+    return array._import_from_c_device_capsule(*self.__arrow_c_device_array__())
+
+
 def _iter(self: Tensor) -> Iterator[Tensor]:
     """The sub-tensors along the first axis, each a view."""
     if self.ndim == 0:
@@ -374,6 +388,7 @@ def attach(cls: type[Tensor]) -> None:
         "__array_interface__": property(_array_interface),
         "__cuda_array_interface__": property(_cuda_array_interface),
         "__array__": _array,
+        "__arrow_array__": _arrow_array,
         "__iter__": _iter,
         "__bool__": _bool,
         "__int__": _int,
