@@ -182,6 +182,18 @@ def test_array_method_is_the_last_protocol():
     assert method.calls == [(None, True)]
 
 
+def test_array_method_that_ignores_copy():
+    class Deaf(Method):
+        def __array__(self, dtype=None, copy=None):
+            return self.inner
+
+    inner = numpy.arange(3.0)
+    inner.flags.writeable = False
+    tensor = dlx.asarray(Deaf(inner), copy=True)
+    assert tensor.data_ptr != inner.ctypes.data
+    assert not tensor.readonly
+
+
 def test_array_method_of_the_old_signature_cannot_promise_not_to_copy():
     class Old:
         def __array__(self, dtype=None):

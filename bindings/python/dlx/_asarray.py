@@ -31,7 +31,7 @@ from __future__ import annotations
 import sys
 
 from dlx import _capi, _hooks, _native, dtypes
-from dlx._classes import derives, has, packages_of
+from dlx._classes import derives, has, package_of, packages_of
 from dlx.errors import (
     CopyRefusedError,
     DeviceRefusedError,
@@ -51,6 +51,8 @@ if TYPE_CHECKING:
 _COMPLEX = (dtypes.COMPLEX, dtypes.BCOMPLEX)
 _PLAIN = (bool, int, float, complex, list, tuple)
 _PROTOCOLS = ("__array_interface__", "__array_struct__", "__cuda_array_interface__", "__array__")
+# Whose `__array__(copy=True)` copies. Others take `copy` and ignore it: what they return is copied.
+_COPIES_WHEN_TOLD = frozenset({"pandas", "polars", "pyarrow"})
 _ARROW_METHODS = ("__arrow_c_array__", "__arrow_c_stream__", "__arrow_c_device_array__")
 
 
@@ -238,10 +240,12 @@ def _from_array_method(obj: Any, copy: bool | None) -> tuple[Tensor | None, bool
     method = getattr(obj, "__array__", None)
     if method is None or isinstance(obj, type):
         return None, False
+    fresh = False
     if copy is None:
         array = method()
     elif _takes_copy(obj):
         array = _call_with_copy(obj, method, copy)
+        fresh = copy and package_of(type(obj)) in _COPIES_WHEN_TOLD
     elif copy:
         array = method()
     else:
@@ -249,7 +253,6 @@ def _from_array_method(obj: Any, copy: bool | None) -> tuple[Tensor | None, bool
             f"`__array__` of {_name(obj)} cannot promise not to copy, for it does not take `copy=` "
             "(NumPy 2): pass copy=None, or the array inside it"
         )
-    fresh = bool(copy) and _takes_copy(obj)
     tensor = array_result(obj, array)
     if copy is False and tensor.size:
         again = array_result(obj, obj.__array__(copy=False))
