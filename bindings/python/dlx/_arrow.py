@@ -12,7 +12,8 @@ of classes are exceptions:
   same memory, in half the time.) They, nanoarrow's and Polars' are imported natively and never come
   here: `classify` in _hooks.py knows them.
 - pandas, xarray and tables (what has `columns`) come through `__array__`, where their own memory is
-  shared or put together; pandas' Series of Arrow and nullable dtypes come through the stream.
+  shared or put together; pandas' Series of Arrow and nullable dtypes come through the stream if they
+  are in one chunk.
 """
 
 from __future__ import annotations
@@ -108,8 +109,20 @@ def _telling_chunks(column: Any) -> Any:
 
 def _is_numpy_inside(obj: Any) -> bool:
     """Whether `__array__` of a column shares NumPy memory, which the stream would copy; or pandas
-    leaves the column to another library, which may have no Arrow form of it."""
+    leaves the column to another library, which may have no Arrow form of it; or keeps it in chunks,
+    which only `__array__` puts together: pandas has no method for that."""
     packages = packages_of(type(obj))
     if "xarray" in packages:
         return True
-    return "pandas" in packages and package_of(type(obj.dtype)) != "pandas"
+    if "pandas" not in packages:
+        return False
+    return package_of(type(obj.dtype)) != "pandas" or _is_in_chunks(obj)
+
+
+def _is_in_chunks(column: Any) -> bool:
+    """Whether a column of pandas is of numbers of PyArrow, in several chunks that have some."""
+    if type(column.dtype).__name__ != "ArrowDtype":
+        return False
+    chunked = column.array.__arrow_array__()
+    types = sys.modules["pyarrow"].types
+    return types.is_primitive(chunked.type) and sum(len(chunk) > 0 for chunk in chunked.chunks) > 1

@@ -72,6 +72,15 @@ def test_pandas_keeps_its_own_memory_and_its_nulls():
         dlx.asarray(pandas.Series([1, None], dtype="int64[pyarrow]"))
     assert dlx.asarray(pandas.Series([True, False], dtype="boolean")).tolist() == [True, False]
 
+    joined = pandas.concat([arrow, arrow[:0], arrow])
+    assert dlx.asarray(joined).tolist() == [1, 2, 3, 1, 2, 3]
+    assert not dlx.asarray(joined, copy=True).readonly
+    with pytest.raises(dlx.CopyRefusedError):
+        dlx.asarray(joined, copy=False)
+    dates = arrow.astype("timestamp[s][pyarrow]")
+    with pytest.raises(dlx.UnsupportedError, match="timestamps"):
+        dlx.asarray(pandas.concat([dates, dates]))
+
     own = dlx.asarray([1.0, 2.0])
     if hasattr(pandas.Series, "from_arrow"):
         assert pandas.Series.from_arrow(own).tolist() == [1.0, 2.0]
