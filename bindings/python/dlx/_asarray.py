@@ -16,7 +16,7 @@ ownership exactly. Then follow, in this order:
 6. numbers and nested sequences: always a copy, since there is no array yet.
 
 MXNet's arrays and C arrays of cffi, which have no protocol, come before all of these, and so does
-what xarray, Dask and pint hold: their own `__array__` makes plain numbers of it.
+what xarray, Dask, narwhals and pint hold: their own `__array__` makes plain numbers of it.
 
 For classes that no other library gives a meaning (`PLAIN` in _hooks.py) the native code looks for the
 first four itself; numbers, lists and tuples it reads by itself. It comes here for other sequences, for
@@ -101,7 +101,8 @@ def fallback(obj: Any, dtype: Any, device: Any, copy: bool | None, force: bool) 
 
 
 def _unwrap(obj: Any, copy: bool | None) -> Any:
-    """The array of another library that an object of xarray, Dask or pint stands for, or None.
+    """The array of another library that an object of xarray, Dask, narwhals or pint stands for, or
+    None.
 
     It is imported in the object's place, so that what it means (masks, nulls, another wrapper) is
     looked at as well.
@@ -116,6 +117,8 @@ def _unwrap(obj: Any, copy: bool | None) -> Any:
                 "some: call `.load()` first"
             )
         return data
+    if "narwhals" in packages and has(cls, "to_native"):
+        return obj.to_native()
     if "pint" in packages and has(cls, "magnitude"):
         return obj.magnitude  # it has no unit: guard() was here
     if "dask" in packages and has(cls, "__array__"):

@@ -58,7 +58,7 @@ _KNOWN_PACKAGES = (
     _guards.GUARDED_PACKAGES
     | _ARROW_PACKAGES
     | _IMMUTABLE_PACKAGES
-    | {"dask", "ml_dtypes", "mxnet", "pandas", "xarray"}
+    | {"dask", "ml_dtypes", "mxnet", "narwhals", "pandas", "xarray"}
 )
 
 

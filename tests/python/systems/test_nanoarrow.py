@@ -84,3 +84,17 @@ def test_pandas_keeps_its_own_memory_and_its_nulls():
     own = dlx.asarray([1.0, 2.0])
     if hasattr(pandas.Series, "from_arrow"):
         assert pandas.Series.from_arrow(own).tolist() == [1.0, 2.0]
+
+
+def test_narwhals_is_what_it_wraps():
+    narwhals = require("narwhals")
+    for library in ("polars", "pandas", "pyarrow"):
+        module = require(library)
+        make = module.table if library == "pyarrow" else module.DataFrame
+        frame = narwhals.from_native(make({"a": [1, 2], "b": [3, 4]}))
+        assert dlx.asarray(frame).tolist() == [[1, 3], [2, 4]]
+        assert dlx.asarray(frame["a"]).tolist() == [1, 2]
+    nulls = narwhals.from_native(require("pyarrow").table({"a": [1, None]}))
+    for part in (nulls, nulls["a"]):
+        with pytest.raises(dlx.UnsupportedError, match="null"):
+            dlx.asarray(part)
