@@ -24,6 +24,12 @@
  *   rest may be zero, which means the default. Fields are only ever appended.
  * - Callbacks given to dlx must not throw, longjmp or unwind the stack. dlx's own never do.
  *
+ * - **Environment.** DLX_NUM_THREADS, DLX_ISA, DLX_CUDA_PATH, DLX_HIP_PATH and DLX_OPENCL_PATH are
+ *   read when first needed; docs/python.md says what they set.
+ *
+ * Sections: library (status, errors, allocators, threads), dtype, tensor, dlpack, views, copy,
+ * device, stream, backend. dlx/arrow.h adds Arrow, dlx/python.h CPython, dlx/dlx.hpp is for C++.
+ *
  * All functions exist since 0.1.
  */
 #ifndef DLX_DLX_H_
@@ -181,17 +187,22 @@ DLX_API dlx_status dlx_dtype_name(const DLDataType *dtype, char *out, size_t cap
 
 /**
  * Read a buffer format or a typestr of one scalar. The byte order must be the machine's own (DLPack
- * has no other): a foreign one is DLX_ERROR_UNSUPPORTED, and so is a structure, a string or an
- * object.
+ * has no other).
  *
  * @param format  borrowed.
  * @param style  DLX_FORMAT_BUFFER or DLX_FORMAT_TYPESTR.
+ * @param out  the dtype.
+ * @return DLX_OK; DLX_ERROR_UNSUPPORTED (a foreign byte order; a structure, a string, an object, or
+ *         anything else that is no scalar of DLPack); DLX_ERROR_INVALID_ARGUMENT (`style`).
  */
 DLX_API dlx_status dlx_dtype_parse_format(const char *format, int32_t style, DLDataType *out);
 
 /**
  * Write a dtype as a buffer format or a typestr.
  *
+ * @param dtype  borrowed.
+ * @param style  DLX_FORMAT_BUFFER or DLX_FORMAT_TYPESTR.
+ * @param out  `capacity` bytes; DLX_NAME_SIZE always suffice.
  * @return DLX_OK; DLX_ERROR_UNSUPPORTED (no such spelling: bfloat16, the FP8 to FP4 kinds, sub-byte
  *         types, lanes other than 1); DLX_ERROR_INVALID_ARGUMENT (`style`, `capacity` too small).
  */
@@ -410,8 +421,9 @@ DLX_API dlx_status dlx_tensor_to_dlpack_versioned(dlx_tensor *tensor,
 /**
  * Export as the struct of DLPack before 1.0, which has no flags: read-only data is
  * DLX_ERROR_READ_ONLY, and what would have to be a marked copy (negative strides, data that is not
- * aligned to `min_alignment`) or a marked layout (padded sub-byte types) is DLX_ERROR_UNSUPPORTED; DLX_COPY_ALWAYS exports a plain copy of
- * any of them. Otherwise as dlx_tensor_to_dlpack_versioned; max_version is not looked at.
+ * aligned to `min_alignment`) or a marked layout (padded sub-byte types) is DLX_ERROR_UNSUPPORTED;
+ * DLX_COPY_ALWAYS exports a plain copy of any of them. Otherwise as
+ * dlx_tensor_to_dlpack_versioned; max_version is not looked at.
  */
 DLX_API dlx_status dlx_tensor_to_dlpack(dlx_tensor *tensor, const dlx_export_options *options,
                                         DLManagedTensor **out);
@@ -420,6 +432,7 @@ DLX_API dlx_status dlx_tensor_to_dlpack(dlx_tensor *tensor, const dlx_export_opt
  * Set the process's policy for negative strides in exports that leave it open.
  *
  * @param policy  DLX_NEGATIVE_STRIDES_COPY, _SHARE or _ERROR; _DEFAULT means _COPY.
+ * @return DLX_OK; DLX_ERROR_INVALID_ARGUMENT (no such policy).
  */
 DLX_API dlx_status dlx_set_export_negative_strides(int32_t policy);
 
@@ -545,8 +558,13 @@ DLX_API dlx_status dlx_tensor_reshape(dlx_tensor *tensor, int32_t ndim, const in
 DLX_API dlx_status dlx_copy(const DLTensor *dst, const DLTensor *src,
                             const dlx_copy_options *options);
 
-/** dlx_copy between two tensors, which also know what is padded and what is read-only
- * (DLX_ERROR_READ_ONLY). `src` is broadcast to the shape of `dst`. */
+/** dlx_copy between two tensors, which also know what is padded and what is read-only. `src` is
+ * broadcast to the shape of `dst`. Both live until the copy is done, and it is put in order behind
+ * what both wait for.
+ *
+ * @param dst,src  borrowed; on any two devices.
+ * @param options  borrowed; NULL for the defaults.
+ * @return DLX_OK; DLX_ERROR_READ_ONLY (`dst`); otherwise as dlx_copy. */
 DLX_API dlx_status dlx_tensor_copy_from(dlx_tensor *dst, dlx_tensor *src,
                                         const dlx_copy_options *options);
 

@@ -16,7 +16,7 @@ extern "C" {
 
 /**
  * Make dlx's native objects in the running CPython and put them into a dict: the type `Tensor`, the
- * functions `from_dlpack`, `asarray`, `copyto` and a few private ones. The same dict brings the
+ * functions `from_dlpack`, `asarray`, `convert`, `copyto` and a few private ones. The same dict brings the
  * hooks that native code calls (errors, make_dtype, classify …); bindings/python/dlx/_native.py is
  * their only user and says what each does.
  *

@@ -126,9 +126,23 @@ def test_install_commands(tmp_path):
     assert said.splitlines()[-1:] == expected_output(source)
 
 
+def anchors(text: str) -> set[str]:
+    """The anchors of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.*)$", text, re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
 @pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", *PAGES])
 def test_links_lead_somewhere(page):
     text = (ROOT / page).read_text()
-    for target in re.findall(r"\]\(([^)#]+)[^)]*\)", text):
+    for target, anchor in re.findall(r"\]\(([^)#]*)#?([^)]*)\)", text):
         if "://" not in target:
-            assert ((ROOT / page).parent / target).exists(), target
+            path = (ROOT / page).parent / target if target else ROOT / page
+            assert path.exists(), target
+            assert not anchor or anchor in anchors(path.read_text()), f"{target}#{anchor}"
+
+
+def test_the_index_has_every_page():
+    index = (ROOT / "docs/README.md").read_text()
+    missing = [page for page in PAGES if f"]({page.removeprefix('docs/')})" not in index]
+    assert missing == ["docs/README.md"]

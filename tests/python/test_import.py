@@ -110,6 +110,13 @@ def test_everything_public_has_a_docstring():
     assert [name for name in missing if name not in slots] == []
 
 
+def test_operators_written_in_python_have_a_docstring():
+    functions = {name: f for name, f in vars(dlx.Tensor).items() if inspect.isfunction(f)}
+
+    assert "__add__" in functions
+    assert [name for name, function in functions.items() if not function.__doc__] == []
+
+
 def test_stub_lists_what_the_native_type_has():
     tree = ast.parse((PACKAGE / "_native.pyi").read_text(encoding="utf-8"))
     tops = {

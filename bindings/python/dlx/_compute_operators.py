@@ -199,6 +199,8 @@ def attach(cls: Any) -> None:
         method: Any = member.fget if isinstance(member, property) else member
         method.__name__ = name
         method.__qualname__ = f"Tensor.{name}"
+        if method.__doc__ is None:
+            method.__doc__ = f"`numpy.ndarray.{name}`: a Tensor, or what the other side makes."
         setattr(cls, name, member)
     cls.__array_priority__ = _PRIORITY
     cls.__hash__ = None

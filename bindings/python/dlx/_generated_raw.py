@@ -1171,9 +1171,7 @@ def dlx_tensor_copy_from(
     src: Handle | int | None,
     options: dlx_copy_options | int | None = None,
 ) -> None:
-    """dlx_copy between two tensors, which also know what is padded and what is read-only
-    (DLX_ERROR_READ_ONLY).
-    """
+    """dlx_copy between two tensors, which also know what is padded and what is read-only."""
     status = lib.dlx_tensor_copy_from(
         tensor_address(dst, "dst"),
         tensor_address(src, "src"),
