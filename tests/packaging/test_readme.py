@@ -142,6 +142,16 @@ def test_links_lead_somewhere(page):
             assert not anchor or anchor in anchors(path.read_text()), f"{target}#{anchor}"
 
 
+def test_every_item_of_conformance_has_a_test():
+    items = re.findall(r"^(\d+)\. ", (ROOT / "docs/conformance.md").read_text(), re.M)
+    tested: set[int] = set()
+    for file in (ROOT / "tests/python").glob("**/test_*.py"):
+        for name in re.findall(r"^def test_items?_((?:\d+_)+)", file.read_text(), re.M):
+            tested |= set(map(int, name.split("_")[:-1]))
+
+    assert sorted(tested) == list(map(int, items)) == list(range(1, len(items) + 1))
+
+
 def test_the_index_has_every_page():
     index = (ROOT / "docs/README.md").read_text()
     missing = [page for page in PAGES if f"]({page.removeprefix('docs/')})" not in index]

@@ -1,4 +1,4 @@
-"""CONFORMANCE.md D1: structs, versions, memory. One test for each item that Python can see."""
+"""docs/conformance.md: structs, versions, memory. One test for each item that Python can see."""
 
 import ctypes
 import gc

@@ -1,4 +1,4 @@
-"""CONFORMANCE.md D2: the capsule protocol."""
+"""docs/conformance.md: the capsule protocol."""
 
 import ctypes
 import gc

@@ -1,4 +1,4 @@
-"""CONFORMANCE.md D3: threads, the GIL, finalization. More of it in test_lifetimes.py."""
+"""docs/conformance.md: threads, the GIL, finalization. More of it in test_lifetimes.py."""
 
 import ctypes
 import gc

@@ -1,4 +1,4 @@
-"""CONFORMANCE.md D4: `__dlpack__`, the producer's side.
+"""docs/conformance.md: `__dlpack__`, the producer's side.
 
 Items 45, 46, 48 and 57, about streams, are in test_conformance_streams.py.
 """

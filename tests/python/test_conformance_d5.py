@@ -1,4 +1,4 @@
-"""CONFORMANCE.md D5: `__dlpack_device__`."""
+"""docs/conformance.md: `__dlpack_device__`."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""CONFORMANCE.md D6: `from_dlpack`, the consumer's side."""
+"""docs/conformance.md: `from_dlpack`, the consumer's side."""
 
 import gc
 import struct

@@ -1,4 +1,4 @@
-"""CONFORMANCE.md D7: the C exchange API of DLPack 1.3, consumed and produced."""
+"""docs/conformance.md: the C exchange API of DLPack 1.3, consumed and produced."""
 
 import ctypes
 import gc

@@ -1,4 +1,4 @@
-"""CONFORMANCE.md D4, items 45, 46, 48 and 57: streams.
+"""docs/conformance.md, items 45, 46, 48 and 57: streams.
 
 Without a driver dlx cannot make one stream wait for another. What it must not do then is ignore a stream:
 these tests hold it to a refusal. With a driver it orders them: devices/test_streams.py.
