@@ -664,7 +664,7 @@ DLX_API dlx_status dlx_device_synchronize(int32_t device_type, int32_t device_id
  * DLX_ERROR_DRIVER (a call of its driver failed), and DLX_ERROR_UNSUPPORTED as said under Captures.
  *
  * Order. What a tensor's storage is waiting for is remembered with the storage: whoever imports,
- * exports or copies it gets its streams ordered behind it by events; nothing ever waits
+ * exports or copies it gets its streams ordered behind it by events; no exchange or copy waits
  * device-wide, and the host waits only where it will read.
  *
  * Captures (CUDA graphs). Nothing here breaks one. What would, or would lead into a graph or out
