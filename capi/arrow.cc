@@ -48,7 +48,7 @@ dlx_status dlx_tensor_from_arrow(ArrowArray* array, const ArrowSchema* schema,
     require(array, "array");
     require(schema, "schema");
     require(out, "out");
-    *out = import_checked(array, *schema, make_device(kDLCPU, 0), nullptr, options, out_copied);
+    *out = import_checked(array, *schema, kCpu, nullptr, options, out_copied);
   });
 }
 

@@ -2,17 +2,11 @@
 #define DLX_CAPI_OPTIONS_H_
 
 #include "capi/guard.h"
+#include "src/device/registry.h"
 #include "src/tensor/convert.h"
 #include "src/tensor/tensor.h"
 
 namespace dlx::capi {
-
-inline DLDevice make_device(int32_t type, int32_t id) noexcept {
-  DLDevice device;
-  device.device_type = static_cast<DLDeviceType>(type);
-  device.device_id = id;
-  return device;
-}
 
 /// Decodes dlx_copy_options; `allocator` holds the caller's allocator for as long as the result.
 inline CopyRequest read_copy_options(const dlx_copy_options* options, dlx_allocator* allocator) {

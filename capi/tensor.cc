@@ -2,7 +2,6 @@
 
 #include "capi/options.h"
 #include "src/device/registry.h"
-#include "src/dtype/dtype.h"
 #include "src/tensor/layout.h"
 
 using namespace dlx;
@@ -90,11 +89,7 @@ void* dlx_tensor_data(const dlx_tensor* tensor) {
 int64_t dlx_tensor_size(const dlx_tensor* tensor) { return tensor == nullptr ? 0 : tensor->size; }
 
 int64_t dlx_tensor_nbytes(const dlx_tensor* tensor) {
-  if (tensor == nullptr) return 0;
-  int64_t bytes = 0;
-  // Checked when the tensor was made.
-  (void)compact_bytes(tensor->dl.dtype, tensor->padded(), tensor->size, &bytes);
-  return bytes;
+  return tensor == nullptr ? 0 : nbytes_of(tensor);
 }
 
 int32_t dlx_tensor_is_contiguous(const dlx_tensor* tensor, int32_t order) {

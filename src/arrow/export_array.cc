@@ -61,11 +61,9 @@ TensorRef pack(Tensor* tensor, const ExportRequest& request) {
   refuse_copy(request, "a tensor's booleans are bytes, Arrow's are bits");
   require_cpu_reachable(tensor->dl.device, "tensor");
   const TensorRef bytes = contiguous(tensor, CopyRequest());
-  DLDevice cpu{};
-  cpu.device_type = kDLCPU;
   const int64_t used = tensor->size / 8 + (tensor->size % 8 != 0);
   const int64_t size = (used / 64 + 1) * 64;
-  TensorRef bits = empty(1, &size, make_dtype(kDLUInt, 8), cpu, 0, request.allocation);
+  TensorRef bits = empty(1, &size, make_dtype(kDLUInt, 8), kCpu, 0, request.allocation);
   auto* out = static_cast<uint8_t*>(bits->dl.data);
   pack_bits(static_cast<const uint8_t*>(bytes->dl.data), tensor->size, out);
   std::memset(out + used, 0, static_cast<size_t>(size - used));

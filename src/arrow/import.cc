@@ -159,13 +159,11 @@ void release_copied(ArrowArray* array) {
 
 TensorRef unpack(const Elements& elements, int64_t length, const TensorType& type,
                  const CopyRequest& request) {
-  DLDevice cpu{};
-  cpu.device_type = kDLCPU;
   const std::vector<int64_t> shape = whole_shape(length, type);
   Allocation allocation = request.allocation;
   allocation.order = DLX_ORDER_C;
   TensorRef bytes =
-      empty(static_cast<int32_t>(shape.size()), shape.data(), type.dtype, cpu, 0, allocation);
+      empty(static_cast<int32_t>(shape.size()), shape.data(), type.dtype, kCpu, 0, allocation);
   unpack_bits(static_cast<const uint8_t*>(elements.buffer), elements.start, bytes->size,
               static_cast<uint8_t*>(bytes->dl.data));
   const bool wants_other_order = request.allocation.order != DLX_ORDER_C || !type.axes.empty();
@@ -246,10 +244,8 @@ DLDevice read_device(const ArrowDeviceArray& array) {
 }
 
 TensorRef import_nothing(const TensorType& type, const CopyRequest& request) {
-  DLDevice cpu{};
-  cpu.device_type = kDLCPU;
   const std::vector<int64_t> shape = whole_shape(0, type);
-  return permuted(empty(static_cast<int32_t>(shape.size()), shape.data(), type.dtype, cpu, 0,
+  return permuted(empty(static_cast<int32_t>(shape.size()), shape.data(), type.dtype, kCpu, 0,
                         request.allocation),
                   type);
 }

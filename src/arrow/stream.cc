@@ -4,6 +4,7 @@
 #include "src/arrow/release.h"
 #include "src/arrow/schema.h"
 #include "src/base/error.h"
+#include "src/device/registry.h"
 
 namespace dlx::arrow {
 namespace {
@@ -45,9 +46,7 @@ TensorRef import_stream(ArrowArrayStream* stream, const CopyRequest& request, bo
     *copied = true;
     return import_nothing(type, request);
   }
-  DLDevice cpu{};
-  cpu.device_type = kDLCPU;
-  return import_array(first.get(), type, cpu, nullptr, request, copied);
+  return import_array(first.get(), type, kCpu, nullptr, request, copied);
 }
 
 }  // namespace dlx::arrow

@@ -24,7 +24,7 @@ void read_cpu_name(char* out, size_t capacity) {
     const char* colon = std::strchr(line, ':');
     if (colon == nullptr) continue;
     line[std::strcspn(line, "\n")] = '\0';
-    std::snprintf(out, capacity, "%s", colon + 2);
+    std::snprintf(out, capacity, "%s", colon + 1 + std::strspn(colon + 1, " "));
     break;
   }
   std::fclose(file);

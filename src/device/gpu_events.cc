@@ -68,12 +68,12 @@ GpuEvent* GpuEvents::record_here(GpuDriver& driver, const GpuPlace& place, Strea
 namespace {
 
 /// Something of the driver's that goes again at the end of a block.
-class Temporary {
+class Passing {
  public:
-  Temporary(GpuDriver& driver, const GpuPlace& place) : driver_(driver), place_(place) {}
-  Temporary(const Temporary&) = delete;
-  Temporary& operator=(const Temporary&) = delete;
-  ~Temporary() {
+  Passing(GpuDriver& driver, const GpuPlace& place) : driver_(driver), place_(place) {}
+  Passing(const Passing&) = delete;
+  Passing& operator=(const Passing&) = delete;
+  ~Passing() {
     try {
       GpuScope scope(driver_, place_);
       if (event != nullptr) driver_.destroy_event(event);
@@ -98,7 +98,7 @@ class Temporary {
 GpuEvent* GpuEvents::record_elsewhere(GpuDriver& driver, const GpuPlace& place,
                                       StreamHandle stream) {
   const GpuPlace primary = driver.primary(place.id);
-  Temporary there(driver, place), here(driver, primary);
+  Passing there(driver, place), here(driver, primary);
   {
     GpuScope scope(driver, place);
     there.event = driver.create_event();

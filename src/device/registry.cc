@@ -203,10 +203,7 @@ DLDevice parse_device(const char* name) {
     if (!read_number(digits, &type)) fail_device_name(name);
   }
   if (type == 0) fail_device_name(name);
-  DLDevice device;
-  device.device_type = static_cast<DLDeviceType>(type);
-  device.device_id = id;
-  return device;
+  return make_device(type, id);
 }
 
 bool default_allocator(int32_t device_type, dlx_allocator* out) noexcept {

@@ -9,6 +9,11 @@
 
 namespace dlx {
 
+inline DLDevice make_device(int32_t type, int32_t id) noexcept {
+  return {static_cast<DLDeviceType>(type), id};
+}
+constexpr DLDevice kCpu = {kDLCPU, 0};
+
 /// Backend of a kDL* device type, or NULL if dlx has none.
 Backend* find_backend(int32_t device_type) noexcept;
 

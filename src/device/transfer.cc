@@ -277,6 +277,30 @@ void transfer_bits(const Operand& dst, const Site* dst_site, const Operand& src,
   to.write_back();
 }
 
+// ---- between host memory and a device ----------------------------------------------------------
+
+/// Done when it returns.
+void copy_to_host(const Operand& dst, const Site& from, const Operand& src, const CopyPlan& plan) {
+  settle(dst);
+  if (!is_pinned(dst, from) || plan.ndim() > 0) return download(from, handle_of(src), plan);
+  from.backend->copy_to_host(from.id, from.stream, plan.dst(), Site::at(handle_of(src), plan.src()),
+                             static_cast<size_t>(plan.size()));
+  wait_for_stream(*from.backend, from.id, from.stream);
+}
+
+/// Returns whether the device may still be reading the source.
+bool copy_from_host(const Site& to, const Operand& dst, const Operand& src, const CopyPlan& plan) {
+  if (!is_pinned(src, to) || plan.ndim() > 0) {
+    settle(src);
+    upload(to, handle_of(dst), plan);
+    return false;
+  }
+  order(src, to, find_worker(*src.tensor).id);
+  to.backend->copy_from_host(to.id, to.stream, Site::at(handle_of(dst), plan.dst()), plan.src(),
+                             static_cast<size_t>(plan.size()));
+  return true;
+}
+
 }  // namespace
 
 PendingWork transfer(const Operand& dst, const Operand& src, const int64_t* stream) {
@@ -322,30 +346,12 @@ PendingWork transfer(const Operand& dst, const Operand& src, const int64_t* stre
     return {};
   }
   if (to_host) {
-    settle(dst);
-    if (is_pinned(dst, from) && plan.ndim() == 0) {
-      from.backend->copy_to_host(from.id, from.stream, plan.dst(),
-                                 Site::at(handle_of(src), plan.src()),
-                                 static_cast<size_t>(plan.size()));
-      wait_for_stream(*from.backend, from.id, from.stream);
-    } else {
-      download(from, handle_of(src), plan);
-    }
+    copy_to_host(dst, from, src, plan);
     return {};
   }
   PendingWork pending{to.backend, to.id, to.stream};
-  int32_t src_home = from.id;
   if (from_host) {
-    if (is_pinned(src, to) && plan.ndim() == 0) {
-      src_home = find_worker(*src.tensor).id;
-      order(src, to, src_home);
-      to.backend->copy_from_host(to.id, to.stream, Site::at(handle_of(dst), plan.dst()), plan.src(),
-                                 static_cast<size_t>(plan.size()));
-    } else {
-      settle(src);
-      upload(to, handle_of(dst), plan);
-      pending.reads_source = false;
-    }
+    pending.reads_source = copy_from_host(to, dst, src, plan);
   } else if (to.backend != from.backend) {
     copy_through_host(to, handle_of(dst), from, handle_of(src), plan);
     pending.reads_source = false;
@@ -355,7 +361,9 @@ PendingWork transfer(const Operand& dst, const Operand& src, const int64_t* stre
     copy_between(to, handle_of(dst), from, handle_of(src), plan);
   }
   used(dst, to, to.id);
-  if (pending.reads_source && !captured) used(src, to, src_home);
+  if (pending.reads_source && !captured) {
+    used(src, to, from_host ? find_worker(*src.tensor).id : from.id);
+  }
   return pending;
 }
 

@@ -6,8 +6,9 @@
 #include "src/arrow/metadata.h"
 #include "src/arrow/schema.h"
 #include "src/arrow/stream.h"
+#include "src/device/registry.h"
+#include "src/python/producers.h"
 #include "src/python/tensor_type.h"
-#include "src/python/types.h"
 
 namespace dlx::py {
 namespace {
@@ -85,8 +86,7 @@ TensorRef import_capsules(PyObject* schema, PyObject* array_capsule, int32_t cop
   const arrow::TensorType type = arrow::read_schema(*require_capsule<ArrowSchema>(schema, kSchema));
   CopyRequest request;
   request.copy = copy;
-  DLDevice device{};
-  device.device_type = kDLCPU;
+  DLDevice device = kCpu;
   ArrowArray* array;
   void* sync_event = nullptr;
   auto* on_device = open_capsule<ArrowDeviceArray>(array_capsule, kDeviceArray);
@@ -201,10 +201,6 @@ PyObject* read_device_arguments(PyObject* const* args, intptr_t nargs, PyObject*
   return requested;
 }
 
-}  // namespace
-
-namespace {
-
 /// Calls an Arrow method that returns (schema, array); none after the exception `allowed`.
 Ref call_for_pair(PyObject* object, PyObject* name, PyObject* allowed) {
   PyObject* arguments[] = {object};
@@ -244,9 +240,7 @@ TensorRef import_by_arrow(PyObject* object, int32_t copy, bool* copied) {
 }
 
 TensorRef import_by_arrow_stream(PyObject* object, int32_t copy, bool* copied) {
-  PyObject* arguments[] = {object};
-  const Ref capsule(
-      check(api.PyObject_VectorcallMethod(names.__arrow_c_stream__, arguments, 1, nullptr)));
+  const Ref capsule = call_method(object, names.__arrow_c_stream__);
   return by_protocol("`__arrow_c_stream__`", object,
                      [&] { return import_stream_capsule(capsule.get(), copy, copied); });
 }

@@ -54,22 +54,9 @@ void read_hook(PyObject* dict, const char* name, PyObject** out) {
 
 void read_hooks(PyObject* dict) {
   State next = state;
-  read_hook(dict, "make_dtype", &next.make_dtype);
-  read_hook(dict, "dtype_code", &next.dtype_code);
-  read_hook(dict, "make_device", &next.make_device);
-  read_hook(dict, "device_code", &next.device_code);
-  read_hook(dict, "classify", &next.classify);
-  read_hook(dict, "guard", &next.guard);
-  read_hook(dict, "legacy_signature", &next.legacy_signature);
-  read_hook(dict, "stream_number", &next.stream_number);
-  read_hook(dict, "asarray_fallback", &next.asarray_fallback);
-  read_hook(dict, "check_dtype", &next.check_dtype);
-  read_hook(dict, "array_result", &next.array_result);
-  read_hook(dict, "convert_slowly", &next.convert_slowly);
-  read_hook(dict, "convert_dtype", &next.convert_dtype);
-  read_hook(dict, "getitem", &next.getitem);
-  read_hook(dict, "setitem", &next.setitem);
-  read_hook(dict, "numpy_slowly", &next.numpy_slowly);
+#define DLX_HOOK(name) read_hook(dict, #name, &next.name);
+#include "src/python/hooks.inc"
+#undef DLX_HOOK
   PyObject* errors = nullptr;
   read_hook(dict, "errors", &errors);
   for (int status = 0; status <= 8; ++status) {

@@ -7,12 +7,6 @@
 namespace dlx::py {
 namespace {
 
-int64_t nbytes_of(const Tensor* tensor) noexcept {
-  int64_t bytes = 0;
-  (void)compact_bytes(tensor->dl.dtype, tensor->padded(), tensor->size, &bytes);
-  return bytes;
-}
-
 /// One attribute: `read` makes a new reference of a tensor.
 template <PyObject* (*read)(Tensor*)>
 PyObject* get(PyObject* self, void* name) {

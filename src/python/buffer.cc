@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstdlib>
+#include <new>
 
 #include "src/device/registry.h"
 #include "src/dtype/dtype.h"
@@ -79,12 +80,10 @@ int tensor_getbuffer(PyObject* self, PyBuffer* view, int flags) {
       synchronize(tensor);
     }
     const DLTensor& dl = tensor->dl;
-    int64_t bytes = 0;
-    (void)compact_bytes(dl.dtype, tensor->padded(), tensor->size, &bytes);
     const int64_t itemsize = (item_bits(dl.dtype, tensor->padded()) + 7) / 8;
     *view = PyBuffer{};
     view->buf = dl.data;
-    view->len = bytes;
+    view->len = nbytes_of(tensor);
     view->itemsize = itemsize;
     view->readonly = tensor->readonly() ? 1 : 0;
     // Without a shape the buffer is bytes in a row, as memoryview has it: PyBuffer_IsContiguous

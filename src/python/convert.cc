@@ -202,7 +202,7 @@ DLDataType checked_dtype(PyObject* object) {
 
 DLDevice to_device(PyObject* object) {
   const char* name = find_name(object);
-  if (name != nullptr && std::strcmp(name, "cpu") == 0) return {kDLCPU, 0};
+  if (name != nullptr && std::strcmp(name, "cpu") == 0) return kCpu;
   Ref code(check(call_objects(state.device_code, object)));
   int64_t numbers[2];
   read_numbers(code.get(), 2, "device_code", numbers);
@@ -210,10 +210,7 @@ DLDevice to_device(PyObject* object) {
     fail(DLX_ERROR_INVALID_ARGUMENT, "`device` is not a device (got type %lld, id %lld)",
          static_cast<long long>(numbers[0]), static_cast<long long>(numbers[1]));
   }
-  DLDevice device;
-  device.device_type = static_cast<DLDeviceType>(numbers[0]);
-  device.device_id = static_cast<int32_t>(numbers[1]);
-  return device;
+  return make_device(static_cast<int32_t>(numbers[0]), static_cast<int32_t>(numbers[1]));
 }
 
 int64_t to_stream(PyObject* object, DLDevice device) {

@@ -59,6 +59,22 @@ constexpr bool kRequired[] = {
 #undef DLX_PY
 };
 
+constexpr char kObjects[] =
+#define DLX_PY_OBJECT(name, symbol) #symbol "\0"
+#define DLX_PY_EXCEPTION(name, symbol) #symbol "\0"
+#include "src/python/cpython_objects.inc"
+#undef DLX_PY_EXCEPTION
+#undef DLX_PY_OBJECT
+    ;
+constexpr bool kPointedTo[] = {
+#define DLX_PY_OBJECT(name, symbol) false,
+#define DLX_PY_EXCEPTION(name, symbol) true,
+#include "src/python/cpython_objects.inc"
+#undef DLX_PY_EXCEPTION
+#undef DLX_PY_OBJECT
+};
+constexpr size_t kFirstObject = offsetof(Api, none);
+
 /// A function of Api that may run Python code, or waits for the GIL, with SleepsIfEnded around it.
 template <auto Api::* slot, typename Function>
 struct Guarded;
@@ -94,19 +110,16 @@ void set_up_unwinder() noexcept {
   }
 }
 
-/// An exception class: the symbol is a variable that holds the object.
-PyObject* find_variable(void* library, const char* name) {
-  return *static_cast<PyObject**>(find(library, name));
-}
-
 }  // namespace
 
 void load_api(PyObject* object_type) {
   void* library = open_interpreter(object_type);
   Api loaded;
-  // One loop over the list: so many calls would be ten times the code.
-  static_assert(offsetof(Api, current_thread_state) == std::size(kRequired) * sizeof(void*),
-                "Api begins with these functions, and has nothing between them");
+  // One loop over each list: so many calls would be ten times the code.
+  static_assert(
+      offsetof(Api, current_thread_state) == std::size(kRequired) * sizeof(void*) &&
+          sizeof(Api) == kFirstObject + std::size(kPointedTo) * sizeof(void*),
+      "Api begins with these functions, ends with the objects, and has nothing between them");
   const char* name = kNames;
   for (size_t i = 0; i < std::size(kRequired); ++i, name += std::strlen(name) + 1) {
     void* const symbol = kRequired[i] ? find(library, name) : dlsym(library, name);
@@ -120,30 +133,13 @@ void load_api(PyObject* object_type) {
                                 ? loaded.PyObject_GetOptionalAttr
                                 : loaded._PyObject_LookupAttr;
   if (loaded.lookup_attribute == nullptr) find(library, "PyObject_GetOptionalAttr");
-  auto object = [&](const char* name) { return static_cast<PyObject*>(find(library, name)); };
-  loaded.none = object("_Py_NoneStruct");
-  loaded.true_ = object("_Py_TrueStruct");
-  loaded.false_ = object("_Py_FalseStruct");
-  loaded.ellipsis = object("_Py_EllipsisObject");
-  loaded.tuple_type = object("PyTuple_Type");
-  loaded.list_type = object("PyList_Type");
-  loaded.range_type = object("PyRange_Type");
-  loaded.long_type = object("PyLong_Type");
-  loaded.float_type = object("PyFloat_Type");
-  loaded.complex_type = object("PyComplex_Type");
-  loaded.bool_type = object("PyBool_Type");
-  loaded.slice_type = object("PySlice_Type");
-  loaded.capsule_type = object("PyCapsule_Type");
-  loaded.memoryview_type = object("PyMemoryView_Type");
-  loaded.function_type = object("PyCFunction_Type");
-  loaded.exception = find_variable(library, "PyExc_Exception");
-  loaded.type_error = find_variable(library, "PyExc_TypeError");
-  loaded.value_error = find_variable(library, "PyExc_ValueError");
-  loaded.index_error = find_variable(library, "PyExc_IndexError");
-  loaded.overflow_error = find_variable(library, "PyExc_OverflowError");
-  loaded.buffer_error = find_variable(library, "PyExc_BufferError");
-  loaded.attribute_error = find_variable(library, "PyExc_AttributeError");
-  loaded.not_implemented_error = find_variable(library, "PyExc_NotImplementedError");
+  const char* symbol = kObjects;
+  for (size_t i = 0; i < std::size(kPointedTo); ++i, symbol += std::strlen(symbol) + 1) {
+    void* object = find(library, symbol);
+    if (kPointedTo[i]) object = *static_cast<void**>(object);
+    std::memcpy(reinterpret_cast<char*>(&loaded) + kFirstObject + i * sizeof object, &object,
+                sizeof object);
+  }
 #define DLX_GUARDED(name) Guarded<&Api::name, decltype(Api::name)>::put_in(&loaded)
   DLX_GUARDED(Py_DecRef);
   DLX_GUARDED(PyEval_RestoreThread);

@@ -7,7 +7,8 @@
 namespace dlx::py {
 
 /// CPython's ABI as far as dlx uses it, in our own words: structs of the stable ABI and numbers
-/// that never change. The functions are looked up at run time (cpython.inc).
+/// that never change. Functions and objects are looked up at run time (cpython.inc,
+/// cpython_objects.inc).
 
 /// Head of every object in a build with the GIL and without reference tracing; attach() refuses
 /// others. The stable ABI of CPython 3.2 to 3.15 lets extensions read both fields.
@@ -121,29 +122,11 @@ struct Api {
   void* (*current_thread_state)();
   int (*lookup_attribute)(PyObject* object, PyObject* name, PyObject** out);
 
-  PyObject* none;
-  PyObject* true_;
-  PyObject* false_;
-  PyObject* ellipsis;
-  PyObject* tuple_type;
-  PyObject* list_type;
-  PyObject* range_type;
-  PyObject* long_type;
-  PyObject* float_type;
-  PyObject* complex_type;
-  PyObject* bool_type;
-  PyObject* slice_type;
-  PyObject* capsule_type;
-  PyObject* memoryview_type;
-  PyObject* function_type;  ///< builtin_function_or_method
-  PyObject* exception;
-  PyObject* type_error;
-  PyObject* value_error;
-  PyObject* index_error;
-  PyObject* overflow_error;
-  PyObject* buffer_error;
-  PyObject* attribute_error;
-  PyObject* not_implemented_error;
+#define DLX_PY_OBJECT(name, symbol) PyObject* name;
+#define DLX_PY_EXCEPTION(name, symbol) PyObject* name;
+#include "src/python/cpython_objects.inc"
+#undef DLX_PY_EXCEPTION
+#undef DLX_PY_OBJECT
 };
 
 /// Never returns. Before 3.14, CPython ends a thread that wants the GIL while the interpreter shuts

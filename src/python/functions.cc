@@ -36,10 +36,7 @@ DLDevice read_device_code(PyObject* object) {
     fail(DLX_ERROR_INVALID_ARGUMENT, "`device` is out of range (got %lld, %lld)",
          static_cast<long long>(n[0]), static_cast<long long>(n[1]));
   }
-  DLDevice device;
-  device.device_type = static_cast<DLDeviceType>(n[0]);
-  device.device_id = static_cast<int32_t>(n[1]);
-  return device;
+  return make_device(static_cast<int32_t>(n[0]), static_cast<int32_t>(n[1]));
 }
 
 /// _wrap(ptr, shape, strides, dtype, device, flags, owner, on_release)

@@ -145,10 +145,9 @@ Ref readable_array_of(PyObject* object, Request request) {
   if (!tensor || is_tensor(object) || request.has_device || request.copy == DLX_COPY_NEVER) {
     return tensor;
   }
-  constexpr DLDevice kHere = {kDLCPU, 0};
-  if (can_move(tensor_of(tensor.get())->dl.device, kHere)) return tensor;
+  if (can_move(tensor_of(tensor.get())->dl.device, kCpu)) return tensor;
   request.has_device = true;
-  request.device = kHere;
+  request.device = kCpu;
   return array_of(object, request);
 }
 

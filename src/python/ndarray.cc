@@ -1,8 +1,8 @@
 #include <cstring>
 
 #include "src/dtype/dtype.h"
+#include "src/python/producers.h"
 #include "src/python/tensor_type.h"
-#include "src/python/types.h"
 
 namespace dlx::py {
 namespace {
@@ -170,8 +170,7 @@ TensorRef import_ndarray(PyObject* object, bool may_copy, bool* copied) {
       fail(DLX_ERROR_COPY_REFUSED,
            "a copy is needed (the array's strides are not whole elements), and copy=False");
     }
-    PyObject* arguments[] = {object};
-    const Ref copy(check(api.PyObject_VectorcallMethod(names.copy, arguments, 1, nullptr)));
+    const Ref copy = call_method(object, names.copy);
     if ((look_up_type(copy.get()->type).flags & kNdarray) == 0) {  // a subclass's own method
       raise(api.type_error, "`copy()` of %s returned no numpy.ndarray (got %s)",
             type_text(object->type).text, type_text(copy.get()->type).text);

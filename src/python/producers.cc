@@ -180,10 +180,7 @@ DLDevice read_device(PyObject* object) {
     fail(DLX_ERROR_INVALID_ARGUMENT, "`__dlpack_device__` names no device (got type %lld, id %lld)",
          static_cast<long long>(type), static_cast<long long>(id));
   }
-  DLDevice device;
-  device.device_type = static_cast<DLDeviceType>(type);
-  device.device_id = static_cast<int32_t>(id);
-  return device;
+  return make_device(static_cast<int32_t>(type), static_cast<int32_t>(id));
 }
 
 /// One call of x.__dlpack__ with those keywords that are needed.
@@ -378,11 +375,7 @@ Imported import_by_protocol(PyObject* object, const TypeEntry& entry, const Requ
   DLDevice device{};
   try {
     // PyArrow's numbers are the CPU's, or else refuse: asking takes a quarter of the time.
-    if ((entry.flags & kArrowNumbers) != 0) {
-      device.device_type = kDLCPU;
-    } else {
-      device = read_device(object);
-    }
+    device = (entry.flags & kArrowNumbers) != 0 ? kCpu : read_device(object);
     capsule = call_dlpack(object, entry, device, request);
   } catch (const PythonError&) {
     if ((entry.flags & kGuard) == 0) prefer_guards_reason(object);
@@ -403,9 +396,7 @@ Imported import_arrow_object(PyObject* object, const TypeEntry& entry, const Req
   Imported imported;
   if ((entry.flags & kArrowNumbers) != 0 && request.copy == DLX_COPY_IF_NEEDED &&
       !request.has_device) {
-    DLDevice cpu{};
-    cpu.device_type = kDLCPU;
-    const Ref capsule = call_modern(object, cpu, request);
+    const Ref capsule = call_modern(object, kCpu, request);
     if (capsule) return consume(capsule.get(), entry, request);
     if (api.PyErr_ExceptionMatches(api.type_error) == 0) throw PythonError();
     api.PyErr_Clear();

@@ -3,6 +3,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "src/device/registry.h"
 #include "src/dtype/dtype.h"
 #include "src/python/sequence.h"
 #include "src/python/tensor_type.h"
@@ -277,9 +278,7 @@ TensorRef natural_tensor(PyObject* object, const Shape& shape, NumberKind kind) 
 }
 
 TensorRef new_tensor(const Shape& shape, DLDataType dtype) {
-  DLDevice cpu{};
-  cpu.device_type = kDLCPU;
-  return empty(shape.ndim, shape.extents, dtype, cpu, 0, Allocation());
+  return empty(shape.ndim, shape.extents, dtype, kCpu, 0, Allocation());
 }
 
 TensorRef tensor_of_numbers(PyObject* object, const DLDataType* dtype) {

@@ -21,22 +21,9 @@ struct State {
 
   // Hooks, see bindings/python/dlx/_native.py.
   PyObject* errors[9] = {};  ///< by status; [0] is the one for DLX_ERROR_INTERNAL
-  PyObject* make_dtype = nullptr;
-  PyObject* dtype_code = nullptr;
-  PyObject* make_device = nullptr;
-  PyObject* device_code = nullptr;
-  PyObject* classify = nullptr;
-  PyObject* guard = nullptr;
-  PyObject* legacy_signature = nullptr;
-  PyObject* stream_number = nullptr;
-  PyObject* asarray_fallback = nullptr;
-  PyObject* check_dtype = nullptr;
-  PyObject* array_result = nullptr;
-  PyObject* convert_slowly = nullptr;
-  PyObject* convert_dtype = nullptr;
-  PyObject* getitem = nullptr;
-  PyObject* setitem = nullptr;
-  PyObject* numpy_slowly = nullptr;
+#define DLX_HOOK(name) PyObject* name = nullptr;
+#include "src/python/hooks.inc"
+#undef DLX_HOOK
 
   // Of NumPy, once it was needed; see _note_numpy().
   PyObject* numpy_array = nullptr;

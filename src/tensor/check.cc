@@ -33,6 +33,17 @@ enum class Severity { kError, kWarning };
   report->text[report->used] = '\0';
 }
 
+template <typename Managed>
+void check_manager(const Managed& managed, CheckReport* report) {
+  if (managed.deleter == nullptr) {
+    add(report, Severity::kWarning, "deleter is NULL: legal, but nobody learns when to free");
+  }
+  if (managed.manager_ctx == nullptr) {
+    add(report, Severity::kWarning,
+        "manager_ctx is NULL: legal, but Paddle then never calls the deleter");
+  }
+}
+
 void check_strides(const DLTensor& tensor, bool versioned, uint32_t minor, CheckReport* report) {
   if (tensor.ndim == 0) return;
   if (tensor.strides == nullptr) {
@@ -122,13 +133,7 @@ void check_versioned(const DLManagedTensorVersioned& managed, CheckReport* repor
         version.minor);
     return;
   }
-  if (managed.deleter == nullptr) {
-    add(report, Severity::kWarning, "deleter is NULL: legal, but nobody learns when to free");
-  }
-  if (managed.manager_ctx == nullptr) {
-    add(report, Severity::kWarning,
-        "manager_ctx is NULL: legal, but Paddle then never calls the deleter");
-  }
+  check_manager(managed, report);
   constexpr uint64_t kFlags = DLPACK_FLAG_BITMASK_READ_ONLY | DLPACK_FLAG_BITMASK_IS_COPIED |
                               DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED;
   if ((managed.flags & ~kFlags) != 0) {
@@ -142,13 +147,7 @@ void check_versioned(const DLManagedTensorVersioned& managed, CheckReport* repor
 void check_legacy(const DLManagedTensor& managed, CheckReport* report) {
   add(report, Severity::kWarning,
       "DLManagedTensor is deprecated: DLManagedTensorVersioned also has version and flags");
-  if (managed.deleter == nullptr) {
-    add(report, Severity::kWarning, "deleter is NULL: legal, but nobody learns when to free");
-  }
-  if (managed.manager_ctx == nullptr) {
-    add(report, Severity::kWarning,
-        "manager_ctx is NULL: legal, but Paddle then never calls the deleter");
-  }
+  check_manager(managed, report);
   check_tensor(managed.dl_tensor, false, false, 0, report);
 }
 

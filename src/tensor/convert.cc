@@ -71,17 +71,16 @@ void require_cpu_reachable(const DLDevice& device, const char* argument) {
 
 void require_reachable(const DLDevice& device, const char* argument) {
   if (cpu_reachable(type_of(device))) return;
-  const Backend* backend = find_backend(type_of(device));
-  if (backend != nullptr && device.device_id < find_backend(type_of(device))->count()) return;
+  Backend* backend = find_backend(type_of(device));
+  if (backend != nullptr && device.device_id < backend->count()) return;
   fail(DLX_ERROR_UNSUPPORTED, "`%s` is on %s: %s", argument,
        device_text(type_of(device), device.device_id).text, absence_reason(type_of(device)));
 }
 
 bool can_move(const DLDevice& from, const DLDevice& to) {
   for (const DLDevice& device : {from, to}) {
-    const auto type = static_cast<int32_t>(device.device_type);
-    if (cpu_reachable(type)) continue;
-    Backend* backend = find_backend(type);
+    if (cpu_reachable(type_of(device))) continue;
+    Backend* backend = find_backend(type_of(device));
     if (backend == nullptr || device.device_id < 0 || device.device_id >= backend->count()) {
       return false;
     }

@@ -126,6 +126,13 @@ TensorRef new_view(Tensor* tensor, int32_t ndim) {
   return TensorRef(view);
 }
 
+int64_t nbytes_of(const Tensor* tensor) noexcept {
+  int64_t bytes = 0;
+  // Checked when the tensor was made.
+  (void)compact_bytes(tensor->dl.dtype, tensor->padded(), tensor->size, &bytes);
+  return bytes;
+}
+
 void advance_data(Tensor* tensor, int64_t elements) {
   if (elements == 0) return;
   const int64_t bits = elements * item_bits(tensor->dl.dtype, tensor->padded());

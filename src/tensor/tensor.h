@@ -95,6 +95,9 @@ TensorRef new_root(int32_t ndim);
 /// `tensor`; the caller fills shape and strides, then size by count (known to fit).
 TensorRef new_view(Tensor* tensor, int32_t ndim);
 
+/// Bytes that the elements take when compact.
+int64_t nbytes_of(const Tensor* tensor) noexcept;
+
 /// Moves `dl.data` (or byte_offset, where data is a handle) by `elements`; throws
 /// Error(UNSUPPORTED) if that ends inside a byte.
 void advance_data(Tensor* tensor, int64_t elements);
