@@ -248,8 +248,8 @@ TensorRef import_by_arrow_stream(PyObject* object, int32_t copy, bool* copied) {
 PyObject* tensor_arrow_c_array(PyObject* self, PyObject* const* args, intptr_t nargs,
                                PyObject* kwnames) {
   return enter("__arrow_c_array__", static_cast<PyObject*>(nullptr), [&] {
-    static const Signature kSignature = {"__arrow_c_array__",      1, 1, 0, 0,
-                                         {&names.requested_schema}};
+    static constexpr Signature kSignature = {"__arrow_c_array__",      1, 1, 0, 0,
+                                             {&names.requested_schema}};
     PyObject* requested;
     parse_arguments(kSignature, args, nargs, kwnames, &requested);
     Tensor* tensor = tensor_of(self);
@@ -282,12 +282,9 @@ PyObject* tensor_arrow_c_schema(PyObject* self, PyObject*) {
   });
 }
 
-PyMethodDef arrow_functions[] = {
-    {"_from_arrow", reinterpret_cast<void*>(from_arrow), METH_FASTCALL | METH_KEYWORDS, nullptr},
-    {"_from_arrow_object", reinterpret_cast<void*>(from_arrow_object),
-     METH_FASTCALL | METH_KEYWORDS, nullptr},
-    {"_from_arrow_stream", reinterpret_cast<void*>(from_arrow_stream),
-     METH_FASTCALL | METH_KEYWORDS, nullptr},
-    {nullptr, nullptr, 0, nullptr}};
+PyMethodDef arrow_functions[] = {fast_entry("_from_arrow", from_arrow),
+                                 fast_entry("_from_arrow_object", from_arrow_object),
+                                 fast_entry("_from_arrow_stream", from_arrow_stream),
+                                 {}};
 
 }  // namespace dlx::py

@@ -42,7 +42,7 @@ class ObjectCache {
 
  private:
   static constexpr int kSize = 64;
-  CachedObject entries_[kSize];
+  CachedObject entries_[kSize] = {};
   int count_ = 0;
 };
 

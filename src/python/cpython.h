@@ -18,9 +18,20 @@ struct PyObject {
 };
 
 using PyCFunction = PyObject* (*)(PyObject* self, PyObject* argument);
+using PyFastFunction = PyObject* (*)(PyObject* self, PyObject* const* args, intptr_t nargs,
+                                     PyObject* kwnames);
+
+/// One pointer, of whichever type the flags beside it say.
+union PyMethod {
+  constexpr PyMethod() noexcept : plain(nullptr) {}
+  constexpr PyMethod(PyCFunction function) noexcept : plain(function) {}
+  constexpr PyMethod(PyFastFunction function) noexcept : fast(function) {}
+  PyCFunction plain;
+  PyFastFunction fast;
+};
 struct PyMethodDef {
   const char* name;
-  void* function;
+  PyMethod function;
   int flags;
   const char* doc;
 };

@@ -96,7 +96,7 @@ DLPackExchangeAPI table = {{{1, 3}, nullptr}, allocate_managed,        from_py_o
 }  // namespace
 
 PyObject* make_exchange_capsule() {
-  return check(api.PyCapsule_New(&table, "dlpack_exchange_api", nullptr));
+  return check(api.PyCapsule_New(&table, kExchangeApi, nullptr));
 }
 
 }  // namespace dlx::py

@@ -6,10 +6,6 @@
 namespace dlx::py {
 namespace {
 
-// The standard asks for names that live as long as the process.
-constexpr const char* kVersioned = "dltensor_versioned";
-constexpr const char* kLegacy = "dltensor";
-
 /// Destructors of capsules that nobody consumed.
 template <typename Managed>
 void destroy_capsule(PyObject* capsule, const char* name) {
@@ -94,7 +90,7 @@ PyObject* export_capsule(Tensor* tensor, PyObject* const* values) {
   }
 }
 
-const Signature kDlpack = {
+constexpr Signature kDlpack = {
     "__dlpack__", 4, 1, 0, 0, {&names.stream, &names.max_version, &names.dl_device, &names.copy}};
 
 }  // namespace

@@ -83,8 +83,8 @@ PyObject* make_empty(PyObject*, PyObject* const* args, intptr_t nargs, PyObject*
 /// copyto(dst, src, *, stream=None)
 PyObject* copyto(PyObject*, PyObject* const* args, intptr_t nargs, PyObject* kwnames) {
   return enter("copyto", static_cast<PyObject*>(nullptr), [&] {
-    static const Signature kSignature = {"copyto", 3, 2,
-                                         2,        2, {&names.dst, &names.src, &names.stream}};
+    static constexpr Signature kSignature = {"copyto", 3, 2,
+                                             2,        2, {&names.dst, &names.src, &names.stream}};
     PyObject* values[3];
     parse_arguments(kSignature, args, nargs, kwnames, values);
     CopyRequest request;
@@ -166,15 +166,6 @@ PyObject* shut_down(PyObject*, PyObject*) {
   return none();
 }
 
-template <typename Function>
-constexpr PyMethodDef fast(const char* name, Function* function, const char* doc) {
-  return {name, reinterpret_cast<void*>(function), METH_FASTCALL | METH_KEYWORDS, doc};
-}
-template <typename Function>
-constexpr PyMethodDef plain(const char* name, Function* function, int flags) {
-  return {name, reinterpret_cast<void*>(function), flags, nullptr};
-}
-
 }  // namespace
 
 Ref call(PyObject* function, PyObject* argument) {
@@ -187,7 +178,7 @@ Ref call(PyObject* function, PyObject* argument) {
 }
 
 PyMethodDef native_functions[] = {
-    fast(
+    fast_entry(
         "copyto", copyto,
         "copyto(dst, src, /, *, stream=None)\n--\n\n"
         "Copy every element of `src`, broadcast, into `dst`, any strides and any overlap.\n\n"
@@ -200,16 +191,16 @@ PyMethodDef native_functions[] = {
         "host memory that was written is ready on return. Raises ReadOnlyError, or ValueError for\n"
         "a shape or dtype that does not fit, before a byte is written. Other threads run\n"
         "meanwhile."),
-    fast("_wrap", wrap_pointer, nullptr),
-    fast("_empty", make_empty, nullptr),
-    plain("_from_buffer", from_buffer, METH_O),
-    plain("_from_layout", from_layout, METH_O),
-    plain("_handle", handle, METH_O),
-    plain("_adopt", adopt, METH_O),
-    plain("_flags", flags_of, METH_O),
-    fast("_note_numpy", note_numpy, nullptr),
-    plain("_drain", drain, METH_NOARGS),
-    plain("_shutdown", shut_down, METH_NOARGS),
-    {nullptr, nullptr, 0, nullptr}};
+    fast_entry("_wrap", wrap_pointer),
+    fast_entry("_empty", make_empty),
+    plain_entry("_from_buffer", from_buffer, METH_O),
+    plain_entry("_from_layout", from_layout, METH_O),
+    plain_entry("_handle", handle, METH_O),
+    plain_entry("_adopt", adopt, METH_O),
+    plain_entry("_flags", flags_of, METH_O),
+    fast_entry("_note_numpy", note_numpy),
+    plain_entry("_drain", drain, METH_NOARGS),
+    plain_entry("_shutdown", shut_down, METH_NOARGS),
+    {}};
 
 }  // namespace dlx::py

@@ -76,7 +76,7 @@ PyObject* convert_slowly(PyObject* const* values, PyObject* tensor) {
 
 PyObject* convert(PyObject*, PyObject* const* args, intptr_t nargs, PyObject* kwnames) {
   return enter("convert", static_cast<PyObject*>(nullptr), [&]() -> PyObject* {
-    static const Signature kSignature = {
+    static constexpr Signature kSignature = {
         "convert", 5, 2, 2, 2, {&names.data, &names.to, &names.device, &names.copy, &names.force}};
     PyObject* values[5] = {};
     if (nargs == 2 && kwnames == nullptr) {
@@ -138,31 +138,36 @@ PyObject* convert(PyObject*, PyObject* const* args, intptr_t nargs, PyObject* kw
 void clear_targets() noexcept { target_count = 0; }
 
 PyMethodDef convert_functions[] = {
-    {"convert", reinterpret_cast<void*>(convert), METH_FASTCALL | METH_KEYWORDS,
-     "convert(x, to, /, *, device=None, copy=None, force=False)\n--\n\n"
-     "`x` as an array of another library, shared wherever that library can take it as it is.\n\n"
-     "Args:\n"
-     "    x: anything that `dlx.asarray` takes.\n"
-     "    to: the library: its name (\"torch\", \"jax\", \"numpy\" …), its module, or its array's\n"
-     "        class. \"dlx\" gives a Tensor. A library that dlx has no profile of gets plain "
-     "DLPack\n"
-     "        by its `from_dlpack`.\n"
-     "    device: where the result shall live; consent to a transfer.\n"
-     "    copy: True always copies, False never, None if the library needs it: for alignment or\n"
-     "        strides that it cannot take, or since it would write to read-only data.\n"
-     "    force: a transfer to the CPU is allowed where the library cannot use the data's "
-     "device.\n\n"
-     "Returns:\n"
-     "    the library's own array; `x` itself if it is one and neither `device` nor `copy=True`\n"
-     "    asks for another. A copy has one user, so it may be written to.\n\n"
-     "Raises:\n"
-     "    CopyRefusedError: `copy` is False and only a copy will do; the message has the reasons.\n"
-     "    DeviceRefusedError: the library cannot use the data's device, and no transfer was\n"
-     "        allowed.\n"
-     "    UnsupportedError: the library has no such dtype, or not so many axes.\n"
-     "    ImportError: the library is not installed.\n"
-     "    ValueError: `to` names no library (`InvalidArgumentError`)."},
-    {"_usual", reinterpret_cast<void*>(note_usual), METH_FASTCALL | METH_KEYWORDS, nullptr},
-    {nullptr, nullptr, 0, nullptr}};
+    fast_entry(
+        "convert", convert,
+        "convert(x, to, /, *, device=None, copy=None, force=False)\n--\n\n"
+        "`x` as an array of another library, shared wherever that library can take it as it is.\n\n"
+        "Args:\n"
+        "    x: anything that `dlx.asarray` takes.\n"
+        "    to: the library: its name (\"torch\", \"jax\", \"numpy\" …), its module, or its "
+        "array's\n"
+        "        class. \"dlx\" gives a Tensor. A library that dlx has no profile of gets plain "
+        "DLPack\n"
+        "        by its `from_dlpack`.\n"
+        "    device: where the result shall live; consent to a transfer.\n"
+        "    copy: True always copies, False never, None if the library needs it: for alignment "
+        "or\n"
+        "        strides that it cannot take, or since it would write to read-only data.\n"
+        "    force: a transfer to the CPU is allowed where the library cannot use the data's "
+        "device.\n\n"
+        "Returns:\n"
+        "    the library's own array; `x` itself if it is one and neither `device` nor "
+        "`copy=True`\n"
+        "    asks for another. A copy has one user, so it may be written to.\n\n"
+        "Raises:\n"
+        "    CopyRefusedError: `copy` is False and only a copy will do; the message has the "
+        "reasons.\n"
+        "    DeviceRefusedError: the library cannot use the data's device, and no transfer was\n"
+        "        allowed.\n"
+        "    UnsupportedError: the library has no such dtype, or not so many axes.\n"
+        "    ImportError: the library is not installed.\n"
+        "    ValueError: `to` names no library (`InvalidArgumentError`)."),
+    fast_entry("_usual", note_usual),
+    {}};
 
 }  // namespace dlx::py

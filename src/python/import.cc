@@ -186,7 +186,7 @@ Ref asarray_of(PyObject* const* values) {
 
 PyObject* asarray(PyObject*, PyObject* const* args, intptr_t nargs, PyObject* kwnames) {
   return enter("asarray", static_cast<PyObject*>(nullptr), [&] {
-    static const Signature kSignature = {
+    static constexpr Signature kSignature = {
         "asarray", 5, 1,
         1,         1, {&names.data, &names.dtype, &names.device, &names.copy, &names.force}};
     PyObject* values[5] = {};
@@ -226,35 +226,44 @@ PyObject* as_tensor_like(PyObject* object, Tensor* like) {
 }
 
 PyMethodDef import_functions[] = {
-    {"from_dlpack", reinterpret_cast<void*>(from_dlpack), METH_FASTCALL | METH_KEYWORDS,
-     "from_dlpack(x, /, *, device=None, copy=None)\n--\n\n"
-     "Import any object with __dlpack__, or a bare DLPack capsule, as a Tensor (array API:\n"
-     "from_dlpack).\n\n"
-     "Zero-copy: the memory stays its producer's, which is kept alive. copy=True always copies,\n"
-     "copy=False never (CopyRefusedError), None only where it cannot be avoided. `device` moves "
-     "the\n"
-     "data there; nothing else does. Exceptions of the producer pass through. A legacy capsule,\n"
-     "which has no flags, is read-only where its library's arrays are (JAX, TensorFlow).\n"
-     "`device` of the result keeps the producer's numbering.\n\n"
-     "Raises: AttributeError (no __dlpack__), CopyRefusedError, DeviceRefusedError,\n"
-     "UnavailableError (no such device here), UnsupportedError and InvalidArgumentError (what\n"
-     "the producer describes)."},
-    {"asarray", reinterpret_cast<void*>(asarray), METH_FASTCALL | METH_KEYWORDS,
-     "asarray(obj, /, *, dtype=None, device=None, copy=None, force=False)\n--\n\n"
-     "The Tensor for anything that holds an array, without a copy where that is possible.\n\n"
-     "A Tensor is returned as it is. Else the first protocol that the type has decides, and its\n"
-     "errors are final: DLPack's exchange table and __dlpack__ (all dtypes, all devices, "
-     "read-only\n"
-     "known; but booleans of PyArrow go by Arrow), __cuda_array_interface__, the buffer protocol,\n"
-     "__array_interface__ and __array_struct__, Arrow (__arrow_c_device_array__,\n"
-     "__arrow_c_array__, __arrow_c_stream__), __array__, and last nested sequences and scalars,\n"
-     "which are copied. DLPack capsules are consumed; C arrays of cffi are shared. `dtype`\n"
-     "converts, `device` moves, `copy` is as in from_dlpack. force=True allows a transfer to the\n"
-     "CPU for a conversion, and from devices that dlx cannot read (oneAPI), by their library;\n"
-     "what it can read stays where it is.\n\n"
-     "Raises: TypeError (nothing that holds an array), UnsupportedError (a dtype, nulls, masks),\n"
-     "CopyRefusedError, DeviceRefusedError, UnavailableError (no such device here) and\n"
-     "InvalidArgumentError (a description that no tensor can have)."},
-    {nullptr, nullptr, 0, nullptr}};
+    fast_entry(
+        "from_dlpack", from_dlpack,
+        "from_dlpack(x, /, *, device=None, copy=None)\n--\n\n"
+        "Import any object with __dlpack__, or a bare DLPack capsule, as a Tensor (array API:\n"
+        "from_dlpack).\n\n"
+        "Zero-copy: the memory stays its producer's, which is kept alive. copy=True always "
+        "copies,\n"
+        "copy=False never (CopyRefusedError), None only where it cannot be avoided. `device` moves "
+        "the\n"
+        "data there; nothing else does. Exceptions of the producer pass through. A legacy "
+        "capsule,\n"
+        "which has no flags, is read-only where its library's arrays are (JAX, TensorFlow).\n"
+        "`device` of the result keeps the producer's numbering.\n\n"
+        "Raises: AttributeError (no __dlpack__), CopyRefusedError, DeviceRefusedError,\n"
+        "UnavailableError (no such device here), UnsupportedError and InvalidArgumentError (what\n"
+        "the producer describes)."),
+    fast_entry(
+        "asarray", asarray,
+        "asarray(obj, /, *, dtype=None, device=None, copy=None, force=False)\n--\n\n"
+        "The Tensor for anything that holds an array, without a copy where that is possible.\n\n"
+        "A Tensor is returned as it is. Else the first protocol that the type has decides, and "
+        "its\n"
+        "errors are final: DLPack's exchange table and __dlpack__ (all dtypes, all devices, "
+        "read-only\n"
+        "known; but booleans of PyArrow go by Arrow), __cuda_array_interface__, the buffer "
+        "protocol,\n"
+        "__array_interface__ and __array_struct__, Arrow (__arrow_c_device_array__,\n"
+        "__arrow_c_array__, __arrow_c_stream__), __array__, and last nested sequences and "
+        "scalars,\n"
+        "which are copied. DLPack capsules are consumed; C arrays of cffi are shared. `dtype`\n"
+        "converts, `device` moves, `copy` is as in from_dlpack. force=True allows a transfer to "
+        "the\n"
+        "CPU for a conversion, and from devices that dlx cannot read (oneAPI), by their library;\n"
+        "what it can read stays where it is.\n\n"
+        "Raises: TypeError (nothing that holds an array), UnsupportedError (a dtype, nulls, "
+        "masks),\n"
+        "CopyRefusedError, DeviceRefusedError, UnavailableError (no such device here) and\n"
+        "InvalidArgumentError (a description that no tensor can have)."),
+    {}};
 
 }  // namespace dlx::py

@@ -151,49 +151,49 @@ PyObject* to_numpy(PyObject* self, PyObject* const* args, intptr_t nargs, PyObje
   });
 }
 
-template <typename Function>
-constexpr PyMethodDef entry(const char* name, Function* function, const char* doc) {
-  return {name, reinterpret_cast<void*>(function), METH_FASTCALL | METH_KEYWORDS, doc};
-}
-
 }  // namespace
 
 PyMethodDef tensor_methods[] = {
-    entry("contiguous", method<&kContiguous, do_contiguous>,
-          "contiguous($self, order='C')\n--\n\n"
-          "This tensor if its elements are compact in that order ('C' or 'F'), else a compact,\n"
-          "writable copy on the same device."),
-    entry("copy", method<&kCopy, do_copy>,
-          "copy($self, order='C')\n--\n\nA compact, writable copy on the same device."),
-    entry("permute_dims", method<&kPermuteDims, do_permute_dims>,
-          "permute_dims($self, axes)\n--\n\n"
-          "View whose axis i is axis axes[i] of this one (array API: permute_dims)."),
-    entry("reshape", reshape_method,
-          "reshape($self, *shape, copy=None)\n--\n\n"
-          "The same elements in C order under another shape, given as one tuple or extent by\n"
-          "extent, one of which may be -1. A view where strides can express it; else a copy, or\n"
-          "CopyRefusedError with copy=False. copy=True always copies (array API: reshape)."),
-    entry("squeeze", method<&kSqueeze, do_squeeze>,
-          "squeeze($self, axis=None)\n--\n\n"
-          "View without the given axes (int or tuple), which must have extent 1; without all such\n"
-          "axes if None (array API: squeeze)."),
-    entry("expand_dims", method<&kExpandDims, do_expand_dims>,
-          "expand_dims($self, axis=0)\n--\n\n"
-          "View with an axis of extent 1 inserted at `axis` (array API: expand_dims)."),
-    entry("broadcast_to", method<&kBroadcastTo, do_broadcast_to>,
-          "broadcast_to($self, shape)\n--\n\n"
-          "View of that shape by the broadcasting rules; read-only where elements repeat (array\n"
-          "API: broadcast_to)."),
-    entry("view", method<&kView, do_view>,
-          "view($self, dtype)\n--\n\n"
-          "The same bytes as another dtype. Where the sizes differ the last axis must be compact,\n"
-          "and its extent is scaled."),
-    entry("as_readonly", method<&kAsReadonly, do_as_readonly>,
-          "as_readonly($self)\n--\n\nThe same view, read-only, as everything made of it."),
-    entry("is_contiguous", is_contiguous,
-          "is_contiguous($self, order='C')\n--\n\n"
-          "True if the elements are compact in that order ('C' or 'F')."),
-    entry(
+    fast_entry(
+        "contiguous", method<&kContiguous, do_contiguous>,
+        "contiguous($self, order='C')\n--\n\n"
+        "This tensor if its elements are compact in that order ('C' or 'F'), else a compact,\n"
+        "writable copy on the same device."),
+    fast_entry("copy", method<&kCopy, do_copy>,
+               "copy($self, order='C')\n--\n\nA compact, writable copy on the same device."),
+    fast_entry("permute_dims", method<&kPermuteDims, do_permute_dims>,
+               "permute_dims($self, axes)\n--\n\n"
+               "View whose axis i is axis axes[i] of this one (array API: permute_dims)."),
+    fast_entry(
+        "reshape", reshape_method,
+        "reshape($self, *shape, copy=None)\n--\n\n"
+        "The same elements in C order under another shape, given as one tuple or extent by\n"
+        "extent, one of which may be -1. A view where strides can express it; else a copy, or\n"
+        "CopyRefusedError with copy=False. copy=True always copies (array API: reshape)."),
+    fast_entry(
+        "squeeze", method<&kSqueeze, do_squeeze>,
+        "squeeze($self, axis=None)\n--\n\n"
+        "View without the given axes (int or tuple), which must have extent 1; without all such\n"
+        "axes if None (array API: squeeze)."),
+    fast_entry("expand_dims", method<&kExpandDims, do_expand_dims>,
+               "expand_dims($self, axis=0)\n--\n\n"
+               "View with an axis of extent 1 inserted at `axis` (array API: expand_dims)."),
+    fast_entry(
+        "broadcast_to", method<&kBroadcastTo, do_broadcast_to>,
+        "broadcast_to($self, shape)\n--\n\n"
+        "View of that shape by the broadcasting rules; read-only where elements repeat (array\n"
+        "API: broadcast_to)."),
+    fast_entry(
+        "view", method<&kView, do_view>,
+        "view($self, dtype)\n--\n\n"
+        "The same bytes as another dtype. Where the sizes differ the last axis must be compact,\n"
+        "and its extent is scaled."),
+    fast_entry("as_readonly", method<&kAsReadonly, do_as_readonly>,
+               "as_readonly($self)\n--\n\nThe same view, read-only, as everything made of it."),
+    fast_entry("is_contiguous", is_contiguous,
+               "is_contiguous($self, order='C')\n--\n\n"
+               "True if the elements are compact in that order ('C' or 'F')."),
+    fast_entry(
         "numpy", to_numpy,
         "numpy($self, *, force=False)\n--\n\n"
         "A plain numpy.ndarray on the same memory: writes show both ways.\n\n"
@@ -207,18 +207,20 @@ PyMethodDef tensor_methods[] = {
         "    UnsupportedError: neither NumPy nor ml_dtypes has the dtype, or it is packed\n"
         "        below a byte.\n"
         "    ImportError: NumPy is not installed."),
-    entry("__dlpack__", tensor_dlpack,
-          "__dlpack__($self, /, stream=None, *, max_version=None, dl_device=None, copy=None)\n"
-          "--\n\n"
-          "Export as a DLPack capsule (array API: array.__dlpack__). With max_version >= (1, 0) a\n"
-          "'dltensor_versioned' of DLPack 1.3, else the legacy 'dltensor', which read-only data\n"
-          "and negative strides refuse (BufferError). copy=True always copies, copy=False never;\n"
-          "None copies negative strides (set_export_negative_strides). `stream` must be None on\n"
-          "the CPU."),
-    {"__dlpack_device__", reinterpret_cast<void*>(tensor_dlpack_device), METH_NOARGS,
-     "__dlpack_device__($self, /)\n--\n\n"
-     "(device_type, device_id) in DLPack's numbers (array API: array.__dlpack_device__)."},
-    entry(
+    fast_entry(
+        "__dlpack__", tensor_dlpack,
+        "__dlpack__($self, /, stream=None, *, max_version=None, dl_device=None, copy=None)\n"
+        "--\n\n"
+        "Export as a DLPack capsule (array API: array.__dlpack__). With max_version >= (1, 0) a\n"
+        "'dltensor_versioned' of DLPack 1.3, else the legacy 'dltensor', which read-only data\n"
+        "and negative strides refuse (BufferError). copy=True always copies, copy=False never;\n"
+        "None copies negative strides (set_export_negative_strides). `stream` must be None on\n"
+        "the CPU."),
+    plain_entry(
+        "__dlpack_device__", tensor_dlpack_device, METH_NOARGS,
+        "__dlpack_device__($self, /)\n--\n\n"
+        "(device_type, device_id) in DLPack's numbers (array API: array.__dlpack_device__)."),
+    fast_entry(
         "__arrow_c_array__", tensor_arrow_c_array,
         "__arrow_c_array__($self, requested_schema=None)\n--\n\n"
         "Export as a pair of capsules, 'arrow_schema' and 'arrow_array' (Arrow PyCapsule\n"
@@ -226,14 +228,16 @@ PyMethodDef tensor_methods[] = {
         "the type arrow.fixed_shape_tensor if `requested_schema` is one. Memory is shared where\n"
         "it is compact; booleans are packed into bits by a copy. Arrow's data is immutable: do\n"
         "not write it meanwhile. BufferError for a dtype that Arrow lacks and for 0-d tensors."),
-    entry("__arrow_c_device_array__", tensor_arrow_c_device_array,
-          "__arrow_c_device_array__($self, requested_schema=None, **kwargs)\n--\n\n"
-          "As __arrow_c_array__, on any device: 'arrow_schema' and 'arrow_device_array'. Its\n"
-          "sync_event is behind the work that the data waits for; NULL where there is none, as on\n"
-          "the CPU. NotImplementedError for other keywords."),
-    {"__arrow_c_schema__", reinterpret_cast<void*>(tensor_arrow_c_schema), METH_NOARGS,
-     "__arrow_c_schema__($self, /)\n--\n\n"
-     "The type that __arrow_c_array__ exports, as a capsule 'arrow_schema'. Copies nothing."},
-    {nullptr, nullptr, 0, nullptr}};
+    fast_entry(
+        "__arrow_c_device_array__", tensor_arrow_c_device_array,
+        "__arrow_c_device_array__($self, requested_schema=None, **kwargs)\n--\n\n"
+        "As __arrow_c_array__, on any device: 'arrow_schema' and 'arrow_device_array'. Its\n"
+        "sync_event is behind the work that the data waits for; NULL where there is none, as on\n"
+        "the CPU. NotImplementedError for other keywords."),
+    plain_entry(
+        "__arrow_c_schema__", tensor_arrow_c_schema, METH_NOARGS,
+        "__arrow_c_schema__($self, /)\n--\n\n"
+        "The type that __arrow_c_array__ exports, as a capsule 'arrow_schema'. Copies nothing."),
+    {}};
 
 }  // namespace dlx::py

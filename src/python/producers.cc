@@ -18,9 +18,6 @@ Ref call_method(PyObject* object, PyObject* name) {
 
 namespace {
 
-constexpr const char* kVersioned = "dltensor_versioned";
-constexpr const char* kLegacy = "dltensor";
-
 bool is_device(const DLDevice& device, const DLDevice& wanted) noexcept {
   return device.device_type == wanted.device_type && device.device_id == wanted.device_id;
 }
@@ -327,15 +324,15 @@ Imported consume(PyObject* capsule, const TypeEntry& entry, const Request& reque
     try {
       imported.tensor = import_versioned(managed, &consumed);
     } catch (...) {
-      if (consumed) api.PyCapsule_SetName(capsule, "used_dltensor_versioned");
+      if (consumed) api.PyCapsule_SetName(capsule, kUsedVersioned);
       throw;
     }
-    api.PyCapsule_SetName(capsule, "used_dltensor_versioned");
+    api.PyCapsule_SetName(capsule, kUsedVersioned);
   } else if (api.PyCapsule_IsValid(capsule, kLegacy) != 0) {
     auto* managed = static_cast<DLManagedTensor*>(api.PyCapsule_GetPointer(capsule, kLegacy));
     const uint64_t flags = (entry.flags & kImmutable) != 0 ? DLPACK_FLAG_BITMASK_READ_ONLY : 0;
     imported.tensor = import_legacy(managed, flags);
-    api.PyCapsule_SetName(capsule, "used_dltensor");
+    api.PyCapsule_SetName(capsule, kUsedLegacy);
   } else {
     fail(DLX_ERROR_INVALID_ARGUMENT,
          "expected a PyCapsule named \"dltensor_versioned\" or \"dltensor\" that nobody has "

@@ -83,13 +83,11 @@ PyObject* device_types(PyObject*, PyObject*) {
 
 }  // namespace
 
-PyMethodDef stream_functions[] = {
-    {"_check_stream", reinterpret_cast<void*>(check_number), METH_FASTCALL | METH_KEYWORDS,
-     nullptr},
-    {"_swap_stream", reinterpret_cast<void*>(swap_stream), METH_FASTCALL | METH_KEYWORDS, nullptr},
-    {"_ready_on_current", reinterpret_cast<void*>(ready_on_current), METH_O, nullptr},
-    {"_current_device", reinterpret_cast<void*>(current_device), METH_O, nullptr},
-    {"_device_types", reinterpret_cast<void*>(device_types), METH_NOARGS, nullptr},
-    {nullptr, nullptr, 0, nullptr}};
+PyMethodDef stream_functions[] = {fast_entry("_check_stream", check_number),
+                                  fast_entry("_swap_stream", swap_stream),
+                                  plain_entry("_ready_on_current", ready_on_current, METH_O),
+                                  plain_entry("_current_device", current_device, METH_O),
+                                  plain_entry("_device_types", device_types, METH_NOARGS),
+                                  {}};
 
 }  // namespace dlx::py

@@ -165,6 +165,17 @@ TensorRef import_by_arrow_stream(PyObject* object, int32_t copy, bool* copied);
 /// fit.
 TensorRef tensor_of_numbers(PyObject* object, const DLDataType* dtype);  // sequence.cc
 
+/// Entries of the tables below: of functions that take keywords, and of those with the arguments
+/// that `flags` say.
+constexpr PyMethodDef fast_entry(const char* name, PyFastFunction function,
+                                 const char* doc = nullptr) noexcept {
+  return {name, function, METH_FASTCALL | METH_KEYWORDS, doc};
+}
+constexpr PyMethodDef plain_entry(const char* name, PyCFunction function, int flags,
+                                  const char* doc = nullptr) noexcept {
+  return {name, function, flags, doc};
+}
+
 /// Functions of the module, each a PyCFunction; ends with a NULL name.
 extern PyMethodDef import_functions[];   // import.cc
 extern PyMethodDef native_functions[];   // functions.cc

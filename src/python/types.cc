@@ -26,16 +26,14 @@ PyObject* forget_type(PyObject*, PyObject* weak_reference) {
   return api.none;
 }
 
-PyMethodDef forget_type_def = {"forget_type", reinterpret_cast<void*>(forget_type), METH_O,
-                               nullptr};
+PyMethodDef forget_type_def = plain_entry("forget_type", forget_type, METH_O);
 
 /// The newest table of DLPack 1.x in the type's chain, or NULL.
 const DLPackExchangeAPI* find_table(PyObject* type) {
   const Ref capsule = find_attribute(type, names.__dlpack_c_exchange_api__);
-  constexpr const char* kName = "dlpack_exchange_api";
-  if (!capsule || api.PyCapsule_IsValid(capsule.get(), kName) == 0) return nullptr;
+  if (!capsule || api.PyCapsule_IsValid(capsule.get(), kExchangeApi) == 0) return nullptr;
   auto* header =
-      static_cast<DLPackExchangeAPIHeader*>(api.PyCapsule_GetPointer(capsule.get(), kName));
+      static_cast<DLPackExchangeAPIHeader*>(api.PyCapsule_GetPointer(capsule.get(), kExchangeApi));
   while (header != nullptr && header->version.major != 1) header = header->prev_api;
   auto* table = reinterpret_cast<const DLPackExchangeAPI*>(header);
   const bool usable = table != nullptr && table->managed_tensor_from_py_object_no_sync != nullptr;

@@ -5,6 +5,13 @@
 
 namespace dlx::py {
 
+/// The names of DLPack's capsules; the standard asks for ones that live as long as the process.
+constexpr const char* kVersioned = "dltensor_versioned";
+constexpr const char* kUsedVersioned = "used_dltensor_versioned";
+constexpr const char* kLegacy = "dltensor";
+constexpr const char* kUsedLegacy = "used_dltensor";
+constexpr const char* kExchangeApi = "dlpack_exchange_api";
+
 /// What the classify hook says about a type.
 enum TypeFlags : int {
   kNdarray = 1,             ///< exactly numpy.ndarray

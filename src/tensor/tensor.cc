@@ -230,6 +230,25 @@ void allocate_custom(Tensor* tensor, DLDevice device, const dlx_allocator& alloc
   tensor->release_memory = release_allocated;
 }
 
+/// Fills `tensor`'s memory from the device's backend.
+void allocate_builtin(Tensor* tensor, DLDevice device, Backend& backend, size_t bytes,
+                      size_t alignment) {
+  const auto type = static_cast<int32_t>(device.device_type);
+  void* data = backend.allocate(type, device.device_id, bytes, alignment);
+  if (data == nullptr) {
+    release_all_held(backend);  // there may be room then
+    data = backend.allocate(type, device.device_id, bytes, alignment);
+  }
+  if (data == nullptr) {
+    fail(DLX_ERROR_OUT_OF_MEMORY, "there is no room for %zu bytes on %s (shape %s of %s)", bytes,
+         device_text(type, device.device_id).text,
+         shape_text(tensor->dl.ndim, tensor->shape()).text, dtype_text(tensor->dl.dtype).text);
+  }
+  tensor->dl.data = tensor->owner = data;
+  tensor->owner_data = reinterpret_cast<void*>(intptr_t{device.device_id});
+  tensor->release_memory = release_builtin;
+}
+
 }  // namespace
 
 TensorRef empty(int32_t ndim, const int64_t* shape, DLDataType dtype, DLDevice device,
@@ -271,21 +290,7 @@ TensorRef empty(int32_t ndim, const int64_t* shape, DLDataType dtype, DLDevice d
   } else if (has_default) {
     allocate_custom(tensor.get(), device, allocator, size, alignment);
   } else {
-    void* data = backend.allocate(static_cast<int32_t>(device.device_type), device.device_id, size,
-                                  alignment);
-    if (data == nullptr) {
-      release_all_held(backend);  // there may be room then
-      data = backend.allocate(static_cast<int32_t>(device.device_type), device.device_id, size,
-                              alignment);
-    }
-    if (data == nullptr) {
-      fail(DLX_ERROR_OUT_OF_MEMORY, "there is no room for %zu bytes on %s (shape %s of %s)", size,
-           device_text(static_cast<int32_t>(device.device_type), device.device_id).text,
-           shape_text(ndim, shape).text, dtype_text(dtype).text);
-    }
-    tensor->dl.data = tensor->owner = data;
-    tensor->owner_data = reinterpret_cast<void*>(intptr_t{device.device_id});
-    tensor->release_memory = release_builtin;
+    allocate_builtin(tensor.get(), device, backend, size, alignment);
   }
   // Bits of the last byte that no element has would otherwise be whatever was there.
   const bool open_bits = elements % 8 * item_bits(dtype, padded) % 8 != 0;
