@@ -1,6 +1,7 @@
 """`dlx.dtype` and `dlx.Device`, and the values of every dtype."""
 
 import copy
+import time
 
 import pytest
 
@@ -207,6 +208,19 @@ def test_packed_integers_are_decoded_bit_by_bit(bits):
     data = packed.to_bytes((11 * bits + 7) // 8, "little")
 
     assert dlx.from_dlpack(Producer(data, (11,), (1, bits, 1))).tolist() == values
+
+
+@pytest.mark.parametrize("bits", [3, 4])
+def test_many_packed_integers_take_no_square_of_time(bits):
+    def seconds(count):
+        values = [(5 * i) % (1 << bits) for i in range(8)]
+        eight = sum(value << (i * bits) for i, value in enumerate(values)).to_bytes(bits, "little")
+        tensor = dlx.from_dlpack(Producer(eight * (count // 8), (count,), (1, bits, 1)))
+        start = time.process_time()
+        assert tensor.tolist() == values * (count // 8)
+        return time.process_time() - start
+
+    assert seconds(1 << 18) < 64 * seconds(1 << 14)
 
 
 @pytest.mark.parametrize(

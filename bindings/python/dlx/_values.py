@@ -129,9 +129,12 @@ def _patterns(raw: bytes, count: int, bits: int, padded: bool) -> list[int]:
     if step % 8 == 0:
         size, order = step // 8, sys.byteorder
         return [int.from_bytes(raw[i * size : (i + 1) * size], order) & mask for i in range(count)]
-    # Packed: lane i starts at bit i * step, counted from the low bit of the first byte.
-    whole = int.from_bytes(raw, "little")
-    return [whole >> (i * step) & mask for i in range(count)]
+    # Packed: lane i starts at bit i * step, counted from the low bit of the first byte; eight lanes
+    # fill `step` bytes.
+    eights = (
+        int.from_bytes(raw[first : first + step], "little") for first in range(0, len(raw), step)
+    )
+    return [eight >> shift & mask for eight in eights for shift in range(0, 8 * step, step)][:count]
 
 
 def _encode_bfloat16(value: float) -> bytes:
