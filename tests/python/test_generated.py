@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from dlx import _library, raw
+from dlx import _constants, _library, dtypes, raw
 from dlx._generated_ctypes import CALLBACKS, FUNCTIONS, STRUCTS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -66,6 +66,30 @@ def test_every_constant_of_dlx_h_is_in_raw() -> None:
     assert len(names) > 30
     for name in names:
         assert isinstance(getattr(raw, name), int)
+
+
+def test_the_package_s_own_numbers_are_those_of_the_headers() -> None:
+    named = {
+        "READ_ONLY": "DLPACK_FLAG_BITMASK_READ_ONLY",
+        "PADDED": "DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED",
+        **{name: f"DLX_{name}" for name in vars(_constants) if hasattr(raw, f"DLX_{name}")},
+        "CPU": "kDLCPU",
+        "CUDA": "kDLCUDA",
+        "CUDA_HOST": "kDLCUDAHost",
+        "CUDA_MANAGED": "kDLCUDAManaged",
+        "ONEAPI": "kDLOneAPI",
+        "ROCM": "kDLROCM",
+        "ROCM_HOST": "kDLROCMHost",
+    }
+    own = {name for name in vars(_constants) if name.isupper()} - {"THE_CPU"}
+    assert own == set(named)
+    for name, official in named.items():
+        assert getattr(_constants, name) == getattr(raw, official)
+    codes = ("Int", "UInt", "Float", "OpaqueHandle", "Bfloat", "Complex", "Bool")
+    assert [getattr(raw, f"kDL{code}") for code in codes] == [
+        getattr(dtypes, name)
+        for name in ("INT", "UINT", "FLOAT", "OPAQUE", "BFLOAT", "COMPLEX", "BOOL")
+    ]
 
 
 def test_names_that_raw_exports_exist() -> None:

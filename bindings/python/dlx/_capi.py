@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from dlx import _library
+from dlx._constants import FORMAT_TYPESTR, HAS_STREAM, NAME_SIZE
 from dlx.errors import UnsupportedError, from_status
 
 TYPE_CHECKING = False
@@ -17,9 +18,6 @@ if TYPE_CHECKING:
 
 _backend = _library.backend
 _functions = _backend.functions
-_NAME_SIZE = 64  # DLX_NAME_SIZE
-_TYPESTR = 1  # DLX_FORMAT_TYPESTR
-_HAS_STREAM = 1  # DLX_HAS_STREAM
 # Data types are few, and what C says of them never changes.
 _typestrs: dict[DTypeCode, str | None] = {}
 _names: dict[DTypeCode, str] = {}
@@ -65,10 +63,10 @@ def describe_copy_engine() -> str:
     return _backend.text(out).decode("utf-8", "replace")
 
 
-def _text(function: Any, *arguments: Any) -> str:
+def _text(caller: str, function: Any, *arguments: Any) -> str:
     """Call a C function that writes a name."""
-    out = _backend.array("char", _NAME_SIZE)
-    check(function(*arguments, _backend.address(out), _NAME_SIZE), "name")
+    out = _backend.array("char", NAME_SIZE)
+    check(function(*arguments, _backend.address(out), NAME_SIZE), caller)
     return _backend.text(out).decode()
 
 
@@ -115,7 +113,7 @@ def dtype_parse_typestr(typestr: str) -> DTypeCode:
         raise TypeError(f"`typestr` is not a str (got {type(typestr).__name__})")
     out = _backend.struct("DLDataType")
     name = _encoded(typestr, "typestr")
-    check(_functions.dlx_dtype_parse_format(name, _TYPESTR, _backend.address(out)), "dtype")
+    check(_functions.dlx_dtype_parse_format(name, FORMAT_TYPESTR, _backend.address(out)), "dtype")
     return out.code, out.bits, out.lanes
 
 
@@ -124,7 +122,7 @@ def dtype_name(code: DTypeCode) -> str:
     name = _names.get(code)
     if name is None:
         dtype = _dtype_struct(code)
-        name = _names[code] = _text(_functions.dlx_dtype_name, _backend.address(dtype))
+        name = _names[code] = _text("name", _functions.dlx_dtype_name, _backend.address(dtype))
     return name
 
 
@@ -133,17 +131,13 @@ def dtype_typestr(code: DTypeCode) -> str | None:
     if code not in _typestrs:
         dtype = _dtype_struct(code)
         try:
-            text = _text_of_format(_backend.address(dtype))
+            text = _text(
+                "dtype", _functions.dlx_dtype_format, _backend.address(dtype), FORMAT_TYPESTR
+            )
         except UnsupportedError:
             text = None
         _typestrs[code] = text
     return _typestrs[code]
-
-
-def _text_of_format(dtype: int) -> str:
-    out = _backend.array("char", _NAME_SIZE)
-    check(_functions.dlx_dtype_format(dtype, _TYPESTR, _backend.address(out), _NAME_SIZE), "dtype")
-    return _backend.text(out).decode()
 
 
 def device_parse(name: str) -> tuple[int, int]:
@@ -157,7 +151,7 @@ def device_parse(name: str) -> tuple[int, int]:
 def device_name(device_type: int, device_id: int) -> str:
     """The name of a device. Raises InvalidArgumentError."""
     _require_int32(device_type, device_id)
-    return _text(_functions.dlx_device_name, device_type, device_id)
+    return _text("name", _functions.dlx_device_name, device_type, device_id)
 
 
 def _require_int32(device_type: int, device_id: int) -> None:
@@ -297,7 +291,7 @@ def to_device(
     options.struct_size = _backend.size(options)
     options.copy = copy
     if stream is not None:
-        options.flags, options.stream = _HAS_STREAM, stream
+        options.flags, options.stream = HAS_STREAM, stream
     out = _backend.array("uintptr_t", 1)
     handle = _native._handle(tensor)
     status = _functions.dlx_tensor_to_device(

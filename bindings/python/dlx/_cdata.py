@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from dlx import _native, dtypes
+from dlx._constants import THE_CPU
 from dlx.errors import UnsupportedError
 
 TYPE_CHECKING = False
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from dlx._native import Tensor
     from dlx.dtypes import DTypeCode
 
-_CPU = (1, 0)
 _TEXT = ("char", "wchar_t", "char16_t", "char32_t")
 _SIGNED = ("signed char", "short", "int", "long", "long long", "ssize_t", "ptrdiff_t", "intptr_t")
 _UNSIGNED = ("size_t", "uintptr_t")
@@ -42,7 +42,7 @@ def read(obj: Any) -> Tensor:
             "`ffi.buffer(x)` for its bytes"
         )
     block = _native._from_buffer(backend.buffer(obj))
-    return _native._wrap(block.data_ptr, tuple(shape), None, code, _CPU, 0, block, None)
+    return _native._wrap(block.data_ptr, tuple(shape), None, code, THE_CPU, 0, block, None)
 
 
 def _way(kind: str) -> str:

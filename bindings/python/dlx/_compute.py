@@ -17,6 +17,7 @@ import operator
 import numpy
 
 from dlx import _dask, _guards, _hooks, _native, dtypes
+from dlx._constants import CPU
 from dlx._operands import is_operand, refuse_strangers, strangers_in
 from dlx.errors import (
     DeviceRefusedError,
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
     from dlx._native import Tensor
 
-_CPU = 1  # kDLCPU
 _Tensor = _native.Tensor
 _ndarray = numpy.ndarray
 # Functions that write into their first argument, and its name.
@@ -49,8 +49,8 @@ _NO_TENSOR = "OSUTMmV"  # kinds of dtype that DLPack has not: such results stay 
 
 def on_host(values: Iterable[Any]) -> bool:
     """Whether NumPy can compute with all Tensors among `values`."""
-    for value in values:
-        if type(value) is _Tensor and value.device.device_type != _CPU:
+    for value in values:  # noqa: SIM110 # a generator takes longer
+        if type(value) is _Tensor and value.device.device_type != CPU:
             return False
     return True
 

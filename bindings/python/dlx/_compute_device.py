@@ -14,6 +14,7 @@ import numpy
 
 from dlx import _native, dtypes
 from dlx._compute import tensors_in, unwrap_items
+from dlx._constants import CUDA, CUDA_MANAGED
 from dlx.errors import DeviceRefusedError, UnavailableError, UnsupportedError
 
 TYPE_CHECKING = False
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from dlx.device import Device
 
 _Tensor = _native.Tensor
-_CUDA_TYPES = (2, 13)  # kDLCUDA, kDLCUDAManaged
+_CUDA_TYPES = (CUDA, CUDA_MANAGED)
 _SUBMODULES = ("linalg", "fft")
 _LIBRARIES = ("cupy", "torch")
 

@@ -6,6 +6,7 @@ import importlib
 import sys
 
 from dlx import _capi, _native, _profile, _profiles
+from dlx._constants import CPU
 from dlx.errors import (
     CopyRefusedError,
     DeviceRefusedError,
@@ -52,7 +53,7 @@ def convert(
             tensor = _native.asarray(x, device=device, copy=False if copy is False else None)
     if tensor.device.device_type not in profile.devices:
         tensor = _to_usable_device(x, tensor, profile, force, copy)
-    elif copy and tensor.device.device_type != _profiles.CPU:
+    elif copy and tensor.device.device_type != CPU:
         # Its producer can copy there for certain; dlx may have no driver for the device.
         tensor, copy = _native.asarray(x, device=device, copy=True), None
     wanted = profile.wanted
@@ -113,7 +114,7 @@ def _hand_over(tensor: Tensor, profile: Profile, module: ModuleType, copy: bool 
     try:
         return profile.deliver(module, tensor, bool(copy or reasons))
     except UnsupportedError as error:
-        if not reasons or tensor.device.device_type == _profiles.CPU:
+        if not reasons or tensor.device.device_type == CPU:
             raise
         raise UnsupportedError(
             f"convert: {profile.name} cannot share this tensor, since {'; '.join(reasons)}, and it "
@@ -229,7 +230,7 @@ def _to_usable_device(
     x: Any, tensor: Tensor, profile: Profile, force: bool, copy: bool | None
 ) -> Tensor:
     usable = ", ".join(_capi.device_name(number, 0) for number in profile.devices)
-    if _profiles.CPU not in profile.devices:
+    if CPU not in profile.devices:
         raise DeviceRefusedError(
             f"convert: {profile.name} cannot use data on {tensor.device} (expected {usable}): "
             f"pass device='{_capi.device_name(profile.devices[0], 0)}'"

@@ -8,6 +8,7 @@ from __future__ import annotations
 import weakref
 
 from dlx import _capi, _native, _streams
+from dlx._constants import CPU, CUDA, CUDA_HOST, CUDA_MANAGED, READ_ONLY
 from dlx.errors import InvalidArgumentError, UnsupportedError
 
 TYPE_CHECKING = False
@@ -18,9 +19,7 @@ if TYPE_CHECKING:
     from dlx._streams import Stream
     from dlx.dtypes import DTypeCode
 
-_CPU, _CUDA, _MANAGED = 1, 2, 13  # kDLCPU, kDLCUDA, kDLCUDAManaged
-_ON_DEVICE = (_CUDA, _MANAGED, 3)  # and kDLCUDAHost, which kernels can use as well
-_READ_ONLY = 1  # DLPACK_FLAG_BITMASK_READ_ONLY
+_ON_DEVICE = (CUDA, CUDA_MANAGED, CUDA_HOST)  # the last one kernels can use as well
 # By the id of a Tensor that lives: the streams whose handles it gave out.
 _shown: dict[int, list[Stream]] = {}
 
@@ -38,7 +37,7 @@ def export(tensor: Tensor) -> dict[str, Any]:
     device = tensor.device
     code = _capi.tensor_dtype(tensor)
     typestr = _capi.dtype_typestr(code)
-    if device.device_type not in (_CUDA, _MANAGED) or typestr is None:
+    if device.device_type not in (CUDA, CUDA_MANAGED) or typestr is None:
         why = f"data on {device}" if typestr else f"no typestr for {tensor.dtype}"
         raise AttributeError(f"this Tensor has no __cuda_array_interface__: {why}")
     empty = tensor.size == 0
@@ -58,7 +57,7 @@ def export(tensor: Tensor) -> dict[str, Any]:
 def _stream_for(tensor: Tensor) -> int:
     handle = _native._ready_on_current(tensor)
     for stream in _streams.entered():
-        if stream.handle == handle and stream.device.device_type == _CUDA:
+        if stream.handle == handle and stream.device.device_type == CUDA:
             _keep(stream, tensor)
     return handle
 
@@ -94,7 +93,7 @@ def read(obj: Any) -> Tensor:
     if not pointer and not empty:
         raise InvalidArgumentError(f"{name} has elements, and no memory (its address is 0)")
     device = _device(pointer, empty, name)
-    flags = _READ_ONLY if readonly else 0
+    flags = READ_ONLY if readonly else 0
     owner = (obj, interface)
     tensor = _native._wrap(pointer, shape, strides, code, device, flags, owner, None)
     stream = interface.get("stream")
@@ -154,12 +153,12 @@ def _strides(
 def _device(pointer: int, empty: bool, name: str) -> tuple[int, int]:
     """Where the memory is, by the driver; the interface does not say it. No elements may have any
     address: the end of an allocation, too."""
-    device = _capi.device_of_pointer(pointer) if pointer else (_CPU, 0)
+    device = _capi.device_of_pointer(pointer) if pointer else (CPU, 0)
     if device[0] in _ON_DEVICE:
         return device
     if empty:
-        return _CUDA, _native._current_device(_CUDA)
-    reason = _capi.device_reason(_CUDA)
+        return CUDA, _native._current_device(CUDA)
+    reason = _capi.device_reason(CUDA)
     raise InvalidArgumentError(
         f"{name} shows address {pointer:#x}, which CUDA's driver does not know"
         + (f": {reason}" if reason else "")

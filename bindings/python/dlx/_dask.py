@@ -9,7 +9,9 @@ from __future__ import annotations
 import importlib
 import sys
 
-from dlx import _capi, _native
+from dlx import _capi, _native, dtypes
+from dlx._constants import CPU, PADDED
+from dlx.tensor import bytes_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,8 +20,6 @@ if TYPE_CHECKING:
 
     from dlx._native import Tensor
 
-_CPU = 1  # kDLCPU
-_UINT8 = (1, 8, 1)
 _known = _met = False
 
 
@@ -69,18 +69,19 @@ def token(tensor: Tensor) -> tuple[Any, ...]:
     """
     meet()
     code = _capi.tensor_dtype(tensor)
-    opaque = code[0] == 3  # kDLOpaqueHandle
-    if tensor.device.device_type != _CPU or opaque or (tensor.size and not tensor.data_ptr):
+    if (
+        tensor.device.device_type != CPU
+        or code[0] == dtypes.OPAQUE
+        or (tensor.size and not tensor.data_ptr)
+    ):
         import uuid
 
         return "dlx.Tensor", uuid.uuid4().hex
     hashing = importlib.import_module("dask.hashing")  # it is dask that asks
     compact = tensor.contiguous()
     flags = _native._flags(compact)
-    raw = _native._wrap(
-        compact.data_ptr, (compact.nbytes,), None, _UINT8, (_CPU, 0), 1, compact, None
-    )
-    return "dlx.Tensor", tensor.shape, code, flags & 4, hashing.hash_buffer_hex(memoryview(raw))
+    digest = hashing.hash_buffer_hex(memoryview(bytes_of(compact)))
+    return "dlx.Tensor", tensor.shape, code, flags & PADDED, digest
 
 
 def introduce(types: Iterable[type]) -> bool:

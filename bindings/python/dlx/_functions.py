@@ -4,8 +4,15 @@ process's settings."""
 from __future__ import annotations
 
 import operator
+import sys
 
 from dlx import _capi, _native, dtypes
+from dlx._constants import (
+    NEGATIVE_STRIDES_COPY,
+    NEGATIVE_STRIDES_ERROR,
+    NEGATIVE_STRIDES_SHARE,
+    READ_ONLY,
+)
 from dlx.device import device_code
 from dlx.errors import InvalidArgumentError
 
@@ -19,8 +26,11 @@ if TYPE_CHECKING:
 
     DeviceLike = Device | str | tuple[int, int]
 
-_READ_ONLY = 1  # DLPACK_FLAG_BITMASK_READ_ONLY
-_POLICIES = {"copy": 1, "share": 2, "error": 3}  # DLX_NEGATIVE_STRIDES_*
+_POLICIES = {
+    "copy": NEGATIVE_STRIDES_COPY,
+    "share": NEGATIVE_STRIDES_SHARE,
+    "error": NEGATIVE_STRIDES_ERROR,
+}
 
 
 def from_pointer(
@@ -60,7 +70,7 @@ def from_pointer(
     where = device_code(device)
     if on_release is not None and not callable(on_release):
         raise TypeError(f"`on_release` is not callable (got {type(on_release).__name__})")
-    flags = _READ_ONLY if readonly else 0
+    flags = READ_ONLY if readonly else 0
     return _native._wrap(_address(ptr), shape, strides, code, where, flags, owner, on_release)
 
 
@@ -84,8 +94,6 @@ def _address(ptr: Any) -> int:
 
 def _ctypes_address(ptr: Any) -> int | None:
     """The address in a ctypes pointer; None if `ptr` is none."""
-    import sys
-
     ctypes = sys.modules.get("ctypes")  # not imported: then `ptr` cannot be one of its objects
     if ctypes is None:
         return None

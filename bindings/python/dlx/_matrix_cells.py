@@ -13,7 +13,7 @@ import sys
 import warnings
 
 import dlx
-from dlx import _convert, _profiles
+from dlx import _constants, _convert, _profiles
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -259,12 +259,12 @@ def measure(source: Any, consumer: str, expected: Any) -> tuple[str, str]:
 
 def _values(tensor: Any, owner: Any) -> Any:
     """Of memory that is not the CPU's, the library that owns it makes a copy."""
-    on_cpu = tensor.device.device_type == _profiles.CPU
+    on_cpu = tensor.device.device_type == _constants.CPU
     return (tensor if on_cpu else dlx.asarray(owner, device="cpu")).tolist()
 
 
 def _describe(tensor: Any) -> str:
-    on_cpu = tensor.device.device_type == _profiles.CPU
+    on_cpu = tensor.device.device_type == _constants.CPU
     return f"{tensor.dtype}{list(tensor.shape)} {tensor.tolist() if on_cpu else ''}"[:80]
 
 

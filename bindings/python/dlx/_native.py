@@ -11,22 +11,6 @@ import sys
 
 from dlx import _capi, _hooks, _library, device, dtypes, errors
 
-# DLX_ERROR_* -> class, for what native code raises.
-_ERRORS = {
-    cls.status: cls
-    for cls in (
-        errors.InvalidArgumentError,
-        errors.OutOfMemoryError,
-        errors.UnsupportedError,
-        errors.UnavailableError,
-        errors.DriverError,
-        errors.ReadOnlyError,
-        errors.CopyRefusedError,
-        errors.DeviceRefusedError,
-        errors.InternalError,
-    )
-}
-
 
 class NotAttachable(ImportError):
     """This interpreter cannot have a native Tensor type; dlx.raw works all the same."""
@@ -117,7 +101,7 @@ def _attach():
             "to the main interpreter; the C API of dlx works here too: import dlx.raw"
         )
     namespace = {
-        "errors": _ERRORS,
+        "errors": errors.CLASSES,
         "make_dtype": dtypes.make_dtype,
         "dtype_code": dtypes.dtype_code,
         "make_device": device.make_device,

@@ -10,8 +10,9 @@ from __future__ import annotations
 import sys
 
 from dlx import _capi, _native, dtypes
-from dlx.errors import DeviceRefusedError, InvalidArgumentError, UnsupportedError
-from dlx.tensor import in_place
+from dlx._constants import PADDED, READ_ONLY, THE_CPU
+from dlx.errors import InvalidArgumentError, UnsupportedError
+from dlx.tensor import bytes_of, require_readable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,11 +20,6 @@ if TYPE_CHECKING:
 
     from dlx._native import Tensor
     from dlx.dtypes import DTypeCode
-
-_CPU = (1, 0)
-_UINT8 = (dtypes.UINT, 8, 1)
-_READ_ONLY, _PADDED = 1, 4  # bits of _native._wrap's flags
-_OPAQUE = 3  # kDLOpaqueHandle
 
 
 def reduce(self: Tensor, protocol: Any) -> tuple[Any, ...]:
@@ -33,21 +29,12 @@ def reduce(self: Tensor, protocol: Any) -> tuple[Any, ...]:
         DeviceRefusedError: the data is on another device than the CPU.
         UnsupportedError: the tensor has no data, or opaque handles, which mean nothing elsewhere.
     """
-    here = in_place(self)
-    if here is None:
-        raise DeviceRefusedError(
-            f"pickling reads the data, which is on {self.device}: call `.to_device('cpu')` first"
-        )
-    self = here
+    self = require_readable(self, "pickling")
     code = _capi.tensor_dtype(self)
-    if code[0] == _OPAQUE:
+    if code[0] == dtypes.OPAQUE:
         raise UnsupportedError("a Tensor of opaque handles cannot be pickled: they are addresses")
-    if self.size and not self.data_ptr:
-        raise UnsupportedError("the Tensor has no data to pickle (its address is NULL)")
     compact = self.contiguous()
-    flags = int(self.readonly)
-    size = compact.nbytes
-    raw = _native._wrap(compact.data_ptr, (size,), None, _UINT8, _CPU, flags, compact, None)
+    raw = bytes_of(compact, READ_ONLY if self.readonly else 0)
     block: Any
     if protocol >= 5:
         from pickle import PickleBuffer
@@ -55,7 +42,7 @@ def reduce(self: Tensor, protocol: Any) -> tuple[Any, ...]:
         block = PickleBuffer(raw)
     else:
         block = bytes(memoryview(raw)) if self.readonly else bytearray(memoryview(raw))
-    return rebuild, (block, self.shape, code, _native._flags(compact) & _PADDED)
+    return rebuild, (block, self.shape, code, _native._flags(compact) & PADDED)
 
 
 def rebuild(block: Any, shape: tuple[int, ...], code: DTypeCode, flags: int) -> Tensor:
@@ -70,8 +57,8 @@ def rebuild(block: Any, shape: tuple[int, ...], code: DTypeCode, flags: int) -> 
             f"the frame of a pickled Tensor is not compact (got strides {frame.strides} for shape "
             f"{frame.shape})"
         )
-    flags |= _READ_ONLY if frame.readonly else 0
-    tensor = _native._wrap(frame.data_ptr, shape, None, code, _CPU, flags, frame, None)
+    flags |= READ_ONLY if frame.readonly else 0
+    tensor = _native._wrap(frame.data_ptr, shape, None, code, THE_CPU, flags, frame, None)
     if tensor.nbytes != frame.nbytes:
         raise InvalidArgumentError(
             f"the frame of a pickled Tensor has {frame.nbytes} bytes (expected {tensor.nbytes})"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 
+from dlx._constants import CPU
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -12,7 +14,6 @@ if TYPE_CHECKING:
 
     from dlx._native import Tensor
 
-_CPU = 1  # kDLCPU
 # What `strides` may be. Every library takes compact row-major data.
 ANY = "any"
 POSITIVE = "no negative"  # broadcast, gapped and overlapping ones are fine
@@ -68,7 +69,7 @@ class Profile:
         align: int = 1,
         ndim: tuple[int, int | None] = (0, None),
         names: str | None = None,
-        devices: tuple[int, ...] = (_CPU,),
+        devices: tuple[int, ...] = (CPU,),
         copies: bool = False,
         narrows: Callable[[Tensor], str] | None = None,
         one_axis: Profile | None = None,

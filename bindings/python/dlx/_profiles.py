@@ -10,6 +10,16 @@ from __future__ import annotations
 import sys
 
 from dlx import _capi, _labelled, _native
+from dlx._constants import (
+    CPU,
+    CUDA,
+    CUDA_HOST,
+    CUDA_MANAGED,
+    ONEAPI,
+    READ_ONLY,
+    ROCM,
+    ROCM_HOST,
+)
 from dlx._profile import COMPACT, DENSE, HONOURS, IMMUTABLE, POSITIVE, Profile
 from dlx.errors import UnavailableError, UnsupportedError
 
@@ -21,9 +31,6 @@ if TYPE_CHECKING:
 
     from dlx._native import Tensor
 
-CPU, CUDA, CUDA_HOST, ROCM, ROCM_HOST, CUDA_MANAGED, ONEAPI = 1, 2, 3, 10, 11, 13, 14
-
-_READ_ONLY = 1  # DLPACK_FLAG_BITMASK_READ_ONLY
 
 _INTS = "int8 int16 int32 int64 uint8 uint16 uint32 uint64"
 _FLOATS = "float16 float32 float64"
@@ -42,7 +49,7 @@ def alias(tensor: Tensor, strides: tuple[int, ...], flags: int) -> Tensor:
 
 def unmarked(tensor: Tensor) -> Tensor:
     """Not marked read-only, for a library that cannot see the mark and never writes."""
-    return alias(tensor, tensor.strides, _native._flags(tensor) & ~_READ_ONLY)
+    return alias(tensor, tensor.strides, _native._flags(tensor) & ~READ_ONLY)
 
 
 class Exporter:
@@ -179,11 +186,7 @@ def _mxnet(module: ModuleType, tensor: Tensor, copied: bool) -> Any:
     return module.nd.from_dlpack(_legacy(tensor, copied))
 
 
-def _cupy(module: ModuleType, tensor: Tensor, copied: bool) -> Any:
-    return module.from_dlpack(Exporter(tensor, copied))
-
-
-def _dpnp(module: ModuleType, tensor: Tensor, copied: bool) -> Any:
+def _exporter(module: ModuleType, tensor: Tensor, copied: bool) -> Any:
     return module.from_dlpack(Exporter(tensor, copied))
 
 
@@ -313,12 +316,12 @@ _TABLE = (
         notes="ignores byte_offset and read-only",
     ),
     Profile(
-        "cupy", "cupy", _cupy, owns="cupy.ndarray cupy._core.core.ndarray",
+        "cupy", "cupy", _exporter, owns="cupy.ndarray cupy._core.core.ndarray",
         makes="cupy.ndarray",
         names=_PLAIN, devices=(CUDA, CUDA_MANAGED, ROCM), notes="has no CPU arrays",
     ),
     Profile(
-        "dpnp", "dpnp", _dpnp, owns="dpnp.dpnp_array.dpnp_array", makes="dpnp.ndarray",
+        "dpnp", "dpnp", _exporter, owns="dpnp.dpnp_array.dpnp_array", makes="dpnp.ndarray",
         names=_PLAIN, devices=(ONEAPI,),
         strides=POSITIVE, readonly=HONOURS,
         notes="has arrays of oneAPI devices only; its from_dlpack makes NumPy arrays of CPU data, and "

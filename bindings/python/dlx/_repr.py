@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 
 from dlx import _capi
+from dlx._constants import CPU
 from dlx.errors import Error
 
 TYPE_CHECKING = False
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
     from dlx._native import Tensor
 
-_CPU = 1  # kDLCPU
 _WHOLE = 20  # an axis up to this long is shown whole where all axes can be
 _EDGE = 3  # elements shown at each end of a longer one
 _LIMIT = 200  # elements shown in all; with more, the edges shrink
@@ -72,7 +72,7 @@ def _edge(shape: tuple[int, ...]) -> int | None:
 
 def _values(tensor: Tensor) -> str:
     """The values as nested brackets, or in <> why there are none."""
-    if tensor.device.device_type != _CPU:
+    if tensor.device.device_type != CPU:
         return f"<values on {tensor.device}>"
     if tensor.size == 0:
         return "[]"

@@ -25,6 +25,7 @@ import threading
 import weakref
 
 from dlx import _native
+from dlx._constants import PADDED, READ_ONLY, THE_CPU
 from dlx.errors import InvalidArgumentError, OutOfMemoryError, UnavailableError
 
 TYPE_CHECKING = False
@@ -35,9 +36,7 @@ if TYPE_CHECKING:
     from dlx._native import Tensor
     from dlx.dtypes import DTypeCode
 
-READ_ONLY, PADDED = 1, 4  # bits of _native._wrap's flags
 FOLDER = "/dev/shm"
-_CPU = (1, 0)
 _MAGIC = b"dlxshare"
 _TAIL = 8 + len(_MAGIC)
 _ALIGNMENT = 64
@@ -95,7 +94,7 @@ class Segment:
     ) -> Tensor:
         """A Tensor on the memory from `offset` on, which keeps the segment."""
         flags |= READ_ONLY if self.readonly else 0
-        return _native._wrap(self.start + offset, shape, strides, code, _CPU, flags, self, None)
+        return _native._wrap(self.start + offset, shape, strides, code, THE_CPU, flags, self, None)
 
     def release(self) -> int:
         """Unmap the segment, which nothing uses any more, and hand its descriptor out."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 import sys
 
 from dlx import _capi, _native, _values, dtypes
+from dlx._constants import CPU, THE_CPU
 from dlx.errors import InvalidArgumentError, UnsupportedError
+from dlx.tensor import bytes_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +20,6 @@ if TYPE_CHECKING:
     Shape = tuple[int, ...]
     Position = tuple[int, ...]
 
-_CPU = (1, 0)
 _MAX_DEPTH = 256  # Python's stack ends a few times deeper
 _ARRAY_PROTOCOLS = (
     "__dlpack__",
@@ -168,7 +169,7 @@ def _by_numpy(obj: Any, shape: Shape) -> Any:
         if part.shape != inner or part.dtype != dtype:
             return None
         if type(part) is _native.Tensor:
-            if part.device.device_type != _CPU[0]:
+            if part.device.device_type != CPU:
                 return None
             flat[i] = part.numpy()
     return numpy.array(flat).reshape(shape + inner)
@@ -201,11 +202,9 @@ def _from_numbers(numbers: list[Any], shape: Shape, code: DTypeCode | None) -> t
     if code is None or not done:
         code = dtypes.dtype_code(_natural_dtype(numbers))
     raw = _values.encode(numbers, code)
-    out = _native._empty(shape, code, _CPU)
+    out = _native._empty(shape, code, THE_CPU)
     if raw:
-        uint8 = (dtypes.UINT, 8, 1)
-        bytes_of_out = _native._wrap(out.data_ptr, (len(raw),), None, uint8, _CPU, 0, out, None)
-        _native.copyto(bytes_of_out, _native._from_buffer(raw))
+        _native.copyto(bytes_of(out, flags=0), _native._from_buffer(raw))
     return out, done
 
 
@@ -234,7 +233,7 @@ def _from_arrays(
             f"`obj` holds arrays of different dtypes ({names}): convert them to one first"
         )
     common = _capi.tensor_dtype(next(block for _, block in blocks if block is not None))
-    out = _native._empty(shape + inner, common, _CPU)
+    out = _native._empty(shape + inner, common, THE_CPU)
     for at, block in blocks:
         _native.copyto(out[at], block)
     return out, code == common

@@ -13,7 +13,8 @@ import os
 import weakref
 from multiprocessing import context, reduction
 
-from dlx import _capi, _native, _segment
+from dlx import _capi, _native, _segment, dtypes
+from dlx._constants import CPU, PADDED, READ_ONLY
 from dlx.errors import DeviceRefusedError, InvalidArgumentError, UnavailableError, UnsupportedError
 
 TYPE_CHECKING = False
@@ -24,10 +25,8 @@ if TYPE_CHECKING:
     from dlx._segment import Segment
     from dlx.dtypes import DTypeCode
 
-_CPU = 1  # kDLCPU
-_OPAQUE = 3  # kDLOpaqueHandle
 _MAX_NAME = 255  # bytes
-_KEPT = _segment.READ_ONLY | _segment.PADDED
+_KEPT = READ_ONLY | PADDED
 
 
 def share(x: Any, readonly: bool | None, name: str | None) -> Tensor:
@@ -47,7 +46,7 @@ def share(x: Any, readonly: bool | None, name: str | None) -> Tensor:
 def _copied(tensor: Tensor, readonly: bool, path: str | None) -> Tensor:
     """A compact copy in a segment of its own."""
     code, shape = _capi.tensor_dtype(tensor), tensor.shape
-    flags = _native._flags(tensor) & _segment.PADDED
+    flags = _native._flags(tensor) & PADDED
     described = {"dtype": code, "flags": flags | int(readonly), "shape": shape}
     segment = _segment.create(tensor.nbytes, described, named=path is not None)
     _native.copyto(segment.tensor(0, shape, None, code, flags), tensor)
@@ -75,11 +74,11 @@ def attach(source: Any, readonly: bool) -> Tensor:
         capacity, described = _segment.describe(descriptor)
         flags = described["flags"] & _KEPT
         if readonly or not _segment.is_writable(descriptor):
-            flags |= _segment.READ_ONLY
+            flags |= READ_ONLY
     except BaseException:
         os.close(descriptor)
         raise
-    segment = _segment.mapped(descriptor, capacity, bool(flags & _segment.READ_ONLY))
+    segment = _segment.mapped(descriptor, capacity, bool(flags & READ_ONLY))
     return segment.tensor(0, described["shape"], None, described["dtype"], flags)
 
 
@@ -99,12 +98,12 @@ def unshare(name: str) -> None:
 
 
 def _require_shareable(tensor: Tensor) -> None:
-    if tensor.device.device_type != _CPU:
+    if tensor.device.device_type != CPU:
         raise DeviceRefusedError(
             f"only host memory is shared between processes, and the data is on {tensor.device}: "
             "call `.to_device('cpu')` first"
         )
-    if _capi.tensor_dtype(tensor)[0] == _OPAQUE:
+    if _capi.tensor_dtype(tensor)[0] == dtypes.OPAQUE:
         raise UnsupportedError("a Tensor of opaque handles cannot be shared: they are addresses")
     if tensor.size and not tensor.data_ptr:
         raise UnsupportedError("the Tensor has no data to share (its address is NULL)")
@@ -114,10 +113,10 @@ def _segment_of(tensor: Tensor) -> Segment | None:
     """The segment that all elements of a Tensor lie in, of those that are mapped here."""
     address = tensor.data_ptr
     segment = _segment.find(address)
-    if segment is None or tensor.device.device_type != _CPU:
+    if segment is None or tensor.device.device_type != CPU:
         return None
     code = _capi.tensor_dtype(tensor)
-    padded = bool(_native._flags(tensor) & _segment.PADDED)
+    padded = bool(_native._flags(tensor) & PADDED)
     item = 8 if padded and code[1] < 8 else code[1]
     first, last = 0, item * code[2]  # bits, from the element at the address
     for extent, stride in zip(tensor.shape, tensor.strides):
@@ -217,7 +216,7 @@ def _reduce(tensor: Tensor) -> tuple[Any, ...]:
     if segment is None:
         return tensor.__reduce_ex__(4)
     flags = _native._flags(tensor) & _KEPT
-    descriptor = segment.reader() if flags & _segment.READ_ONLY else segment.descriptor
+    descriptor = segment.reader() if flags & READ_ONLY else segment.descriptor
     place = (tensor.data_ptr - segment.start, tensor.shape, tensor.strides)
     code = _capi.tensor_dtype(tensor)
     with _segment.explained():
@@ -250,7 +249,7 @@ def _rebuild(
             f"the descriptor of a shared Tensor did not arrive ({error!r}): the process that sends "
             "one has to run until the other has it"
         ) from error
-    segment = _segment.mapped(descriptor, capacity, bool(flags & _segment.READ_ONLY))
+    segment = _segment.mapped(descriptor, capacity, bool(flags & READ_ONLY))
     return segment.tensor(offset, shape, strides, code, flags)
 
 

@@ -7,9 +7,11 @@ default stream, any other a handle; 1 and 2 are refused.
 
 from __future__ import annotations
 
+import sys
 from _thread import _local  # threading.local, without the time to import that
 
 from dlx import _capi, _native
+from dlx._constants import CUDA, CUDA_HOST, CUDA_MANAGED, ROCM, ROCM_HOST
 from dlx.device import Device, device_code
 from dlx.errors import InvalidArgumentError
 
@@ -27,10 +29,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Stream", "current_stream", "stream"]
 
-_CUDA, _ROCM = 2, 10  # kDLCUDA, kDLROCM
 # Managed and pinned memory is worked on by the streams of its kind of device.
-_FAMILY = {3: _CUDA, 13: _CUDA, 11: _ROCM}
-_LEGACY = {_CUDA: 1, _ROCM: 0}  # what a stream object of another library means by a handle of 0
+_FAMILY = {CUDA_HOST: CUDA, CUDA_MANAGED: CUDA, ROCM_HOST: ROCM}
+_LEGACY = {CUDA: 1, ROCM: 0}  # what a stream object of another library means by a handle of 0
 
 
 class Stream:
@@ -136,7 +137,7 @@ class Stream:
 
     def __cuda_stream__(self) -> tuple[int, int]:
         """(0, handle): NVIDIA's stream protocol, version 0. Streams of CUDA have it."""
-        if self._device.device_type != _CUDA:
+        if self._device.device_type != CUDA:
             raise AttributeError(f"a stream of {self._device} is no CUDA stream")
         return 0, self._handle
 
@@ -220,14 +221,14 @@ def _foreign(obj: Any) -> tuple[int, int | None, int]:
         return _kind_of_cupy(), None if device < 0 else device, int(obj.ptr)
     protocol = getattr(obj, "__cuda_stream__", None)
     if protocol is not None:
-        return _CUDA, _device_of(obj), _read_protocol(obj, protocol)
+        return CUDA, _device_of(obj), _read_protocol(obj, protocol)
     handle = getattr(obj, "handle", None)
     if package == "numba" and handle is not None:
-        return _CUDA, None, int(getattr(handle, "value", handle) or 0)
+        return CUDA, None, int(getattr(handle, "value", handle) or 0)
     for name in ("cuda_stream", "ptr"):  # whatever looks like torch's or CuPy's
         raw: Any = getattr(obj, name, None)
         if hasattr(raw, "__index__"):
-            return _CUDA, _device_of(obj), int(raw)
+            return CUDA, _device_of(obj), int(raw)
     raise _no_stream(obj)
 
 
@@ -277,17 +278,13 @@ def _device_of(obj: Any) -> int | None:
 
 
 def _kind_of_torch() -> int:
-    import sys
-
     version = getattr(sys.modules.get("torch"), "version", None)
-    return _ROCM if getattr(version, "hip", None) else _CUDA
+    return ROCM if getattr(version, "hip", None) else CUDA
 
 
 def _kind_of_cupy() -> int:
-    import sys
-
     runtime = getattr(getattr(sys.modules.get("cupy"), "cuda", None), "runtime", None)
-    return _ROCM if getattr(runtime, "is_hip", False) else _CUDA
+    return ROCM if getattr(runtime, "is_hip", False) else CUDA
 
 
 def number(obj: Any, device_type: int, device_id: int) -> int:

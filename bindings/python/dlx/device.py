@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from dlx import _capi
+from dlx._constants import CUDA, CUDA_HOST, CUDA_MANAGED, ROCM, ROCM_HOST
 from dlx.errors import InvalidArgumentError
 
 TYPE_CHECKING = False
@@ -16,9 +17,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Device", "device_of", "devices"]
 
-_GPUS = (2, 10)  # kDLCUDA, kDLROCM
+_GPUS = (CUDA, ROCM)
 _WITHOUT_INDEX = 255  # the id of torch's "cuda", by __dlpack_device__ and dl_device
-_MEMORIES = (3, 11, 13)  # kinds of memory, not devices: kDLCUDAHost, kDLROCMHost, kDLCUDAManaged
+_MEMORIES = (CUDA_HOST, ROCM_HOST, CUDA_MANAGED)  # kinds of memory, not devices
 
 
 class Device:

@@ -114,7 +114,7 @@ class InternalError(Error, RuntimeError):
     status = 255
 
 
-_CLASSES: dict[int, type[Error]] = {
+CLASSES: dict[int, type[Error]] = {
     cls.status: cls
     for cls in (
         InvalidArgumentError,
@@ -140,6 +140,6 @@ def from_status(status: int, message: str) -> Error:
     Returns:
         an exception to be raised. A status that this version does not know makes a plain `Error`.
     """
-    error = _CLASSES.get(status, Error)(message)
+    error = CLASSES.get(status, Error)(message)
     error.status = status
     return error

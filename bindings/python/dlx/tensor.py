@@ -10,6 +10,15 @@ from __future__ import annotations
 import sys
 
 from dlx import _capi, _compute_operators, _native, dtypes
+from dlx._constants import (
+    COPY_NEVER,
+    CPU,
+    CUDA_HOST,
+    PADDED,
+    READ_ONLY,
+    ROCM_HOST,
+    THE_CPU,
+)
 from dlx.device import device_code
 from dlx.errors import CopyRefusedError, DeviceRefusedError, InvalidArgumentError, UnsupportedError
 
@@ -25,10 +34,7 @@ if TYPE_CHECKING:
 
     DeviceLike = Device | str | tuple[int, int]
 
-_CPU = 1  # kDLCPU
-_HOSTS = (1, 3, 11)  # kDLCPU, kDLCUDAHost, kDLROCMHost
-_NEVER = 2  # DLX_COPY_NEVER
-_PADDED = 4  # DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
+_HOSTS = (CPU, CUDA_HOST, ROCM_HOST)
 _UINT8 = (dtypes.UINT, 8, 1)
 
 
@@ -71,7 +77,7 @@ def numpy_array(self: Tensor, force: bool = False) -> NDArray[Any]:
     import numpy
 
     dtypes.note_numpy()
-    if self.device.device_type != _CPU:
+    if self.device.device_type != CPU:
         here = to_device(self, "cpu") if force else in_place(self)
         if here is None:
             raise DeviceRefusedError(
@@ -84,7 +90,7 @@ def numpy_array(self: Tensor, force: bool = False) -> NDArray[Any]:
         return numpy.asarray(self)
     code = own.code, own.bits, own.lanes
     found = dtypes.numpy_dtype(code, extended=True)
-    if found is None or (code[1] < 8 and not _native._flags(self) & _PADDED):
+    if found is None or (code[1] < 8 and not _native._flags(self) & PADDED):
         raise UnsupportedError(f"NumPy has no dtype for {self.dtype}: {_way_out(self, code)}")
     if code[1] > 64:  # a dtype that NumPy was told of, which no carrier is as wide as
         return numpy.from_dlpack(self)
@@ -94,7 +100,7 @@ def numpy_array(self: Tensor, force: bool = False) -> NDArray[Any]:
     shape, strides = self.shape, self.strides
     carrier = (dtypes.UINT, found.itemsize * 8, 1)
     flags = int(self.readonly)
-    bits = _native._wrap(self.data_ptr, shape, strides, carrier, (_CPU, 0), flags, self, None)
+    bits = _native._wrap(self.data_ptr, shape, strides, carrier, THE_CPU, flags, self, None)
     return numpy.asarray(memoryview(bits)).view(found)
 
 
@@ -112,10 +118,10 @@ def _way_out(self: Tensor, code: dtypes.DTypeCode) -> str:
 def in_place(self: Tensor) -> Tensor | None:
     """The Tensor on the CPU, on the same memory, once that is ready: pinned and managed memory. None
     where only a transfer would do."""
-    if self.device.device_type == _CPU:
+    if self.device.device_type == CPU:
         return self
     try:
-        return _capi.to_device(self, (_CPU, 0), copy=_NEVER)
+        return _capi.to_device(self, THE_CPU, copy=COPY_NEVER)
     except CopyRefusedError:
         return None
 
@@ -131,7 +137,7 @@ def tolist(self: Tensor) -> Any:
         UnsupportedError: the dtype has no Python value (float128, opaque handles).
     """
     shape = self.shape
-    flat = _flat_values(_require_host(self, "tolist"))
+    flat = _flat_values(require_readable(self, "tolist"))
     if not shape:
         return flat[0]
     for extent in reversed(shape[1:]):
@@ -154,25 +160,22 @@ def _flat_values(self: Tensor) -> list[Any]:
     if self.size == 0:
         return []
     code = _capi.tensor_dtype(self)
-    raw: Any = _raw_bytes(self)  # cast() is typed by literal letters only
+    raw: Any = memoryview(bytes_of(self.contiguous()))  # cast() is typed by literal letters only
     letter = _MEMORYVIEW_FORMATS.get(code)
     if letter is not None:
         values: list[Any] = raw.cast(letter).tolist()
         return values
     from dlx import _values
 
-    padded = bool(_native._flags(self) & _PADDED)
+    padded = bool(_native._flags(self) & PADDED)
     return _values.decode(bytes(raw), self.size, code, padded=padded)
 
 
-def _raw_bytes(self: Tensor) -> memoryview:
-    """The compact bytes of a tensor on the CPU, its own where it is compact. By address: a packed or
-    opaque dtype has no buffer format of its own."""
-    compact = self.contiguous()
+def bytes_of(compact: Tensor, flags: int = READ_ONLY) -> Tensor:
+    """The memory of a compact tensor on the CPU as uint8. By address: a packed or opaque dtype has no
+    buffer format of its own."""
     size = compact.nbytes
-    return memoryview(
-        _native._wrap(compact.data_ptr, (size,), None, _UINT8, (_CPU, 0), 1, compact, None)
-    )
+    return _native._wrap(compact.data_ptr, (size,), None, _UINT8, THE_CPU, flags, compact, None)
 
 
 def tobytes(self: Tensor) -> bytes:
@@ -182,7 +185,7 @@ def tobytes(self: Tensor) -> bytes:
     Raises:
         DeviceRefusedError: the data is not on the CPU.
     """
-    return bytes(_raw_bytes(_require_host(self, "tobytes")))
+    return bytes(memoryview(bytes_of(require_readable(self, "tobytes").contiguous())))
 
 
 def transpose(self: Tensor, /, *axes: Any) -> Tensor:
@@ -208,7 +211,7 @@ _MEMORYVIEW_FORMATS = {
 }
 
 
-def _require_host(self: Tensor, method: str) -> Tensor:
+def require_readable(self: Tensor, method: str) -> Tensor:
     """The Tensor where Python can read it: in place, for no method moves data."""
     here = in_place(self)
     if here is None:
@@ -243,7 +246,7 @@ def item(self: Tensor) -> Any:
         raise InvalidArgumentError(
             f"item: the tensor has {self.size} elements (shape {self.shape}), expected 1"
         )
-    return _flat_values(_require_host(self, "item"))[0]
+    return _flat_values(require_readable(self, "item"))[0]
 
 
 def _array_interface(self: Tensor) -> dict[str, Any]:

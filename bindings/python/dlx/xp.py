@@ -20,6 +20,7 @@ import types
 import numpy
 
 from dlx import _compute, _native, _operands
+from dlx._constants import CPU
 from dlx.device import Device, device_code
 from dlx.dtypes import dtype as _dlx_dtype
 from dlx.errors import InvalidArgumentError, UnavailableError, UnsupportedError
@@ -176,7 +177,7 @@ def _delegate(function: Callable[..., Any]) -> Callable[..., Any]:
         device = kwargs.get("device")
         if device is not None:
             code = device_code(device)
-            if code[0] != 1:  # kDLCPU
+            if code[0] != CPU:
                 from dlx import _compute_device
 
                 _operands.refuse_strangers(function, args, kwargs)
@@ -255,7 +256,7 @@ class _Info:
         """The devices that `device=` takes: the CPU, and those that a library here computes on."""
         from dlx.device import devices
 
-        return [device for device in devices() if device.device_type == 1 or _computes_on(device)]
+        return [device for device in devices() if device.device_type == CPU or _computes_on(device)]
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, Any]:
         """The dtype of each kind that creation functions choose by themselves."""
