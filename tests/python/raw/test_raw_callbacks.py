@@ -179,10 +179,22 @@ def test_pieces_that_were_left_out_are_done_all_the_same(unraisable: list[Any]) 
 
 
 def test_parallel_for_is_installed_and_removed() -> None:
-    raw.dlx_set_parallel_for(raw.callback("dlx_parallel_for_fn", lambda *arguments: None), 1)
+    seen: list[tuple[Any, ...]] = []
+    before = raw.dlx_get_num_threads()
+    raw.dlx_set_num_threads(2)
+    raw.dlx_set_parallel_for(
+        raw.callback("dlx_parallel_for_fn", lambda *arguments: seen.append(arguments)), 7
+    )
     with raw.dlx_tensor_empty(2, [1000, 1000], INT32, *CPU) as t:
         raw.dlx_tensor_clone(raw.dlx_tensor_permute(t)).release()
-    raw.dlx_set_parallel_for(None)
+        raw.dlx_set_parallel_for(None)
+        calls = len(seen)
+        raw.dlx_tensor_clone(raw.dlx_tensor_permute(t)).release()
+    raw.dlx_set_num_threads(before)
+
+    assert calls > 0
+    assert len(seen) == calls
+    assert {user_data for _, _, user_data in seen} == {7}
 
 
 # ---- the end ------------------------------------------------------------------------------------
