@@ -91,14 +91,9 @@ dlx_status dlx_tensor_to_arrow_device(dlx_tensor* tensor, const dlx_arrow_option
     const arrow::ExportRequest request = read_arrow_options(options, &storage);
     arrow::Released<ArrowSchema> schema;
     if (out_schema != nullptr) arrow::export_schema(tensor, request, schema.get());
-    ArrowDeviceArray array{};
-    try {
-      arrow::export_device_array(tensor, request, &array);
-    } catch (...) {
-      if (array.array.release != nullptr) array.array.release(&array.array);
-      throw;
-    }
-    *out = array;
+    arrow::Released<ArrowDeviceArray> array;
+    arrow::export_device_array(tensor, request, array.get());
+    *out = array.take();
     if (out_schema != nullptr) *out_schema = schema.take();
   });
 }

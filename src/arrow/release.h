@@ -5,13 +5,19 @@
 
 namespace dlx::arrow {
 
-/// Holds an ArrowSchema or ArrowArray, and releases it unless it was moved out.
+/// The struct in another that is released.
+inline ArrowSchema* releasable(ArrowSchema* schema) noexcept { return schema; }
+inline ArrowArray* releasable(ArrowArray* array) noexcept { return array; }
+inline ArrowArray* releasable(ArrowDeviceArray* array) noexcept { return &array->array; }
+
+/// Holds an ArrowSchema, ArrowArray or ArrowDeviceArray, and releases it unless it was moved out.
 template <typename Struct>
 class Released {
  public:
   Released() = default;
   ~Released() {
-    if (struct_.release != nullptr) struct_.release(&struct_);
+    auto* held = releasable(&struct_);
+    if (held->release != nullptr) held->release(held);
   }
   Released(const Released&) = delete;
   Released& operator=(const Released&) = delete;
@@ -20,7 +26,7 @@ class Released {
   /// Moves the struct out.
   Struct take() noexcept {
     Struct taken = struct_;
-    struct_.release = nullptr;
+    releasable(&struct_)->release = nullptr;
     return taken;
   }
 

@@ -1,32 +1,13 @@
 #include "src/copy/plan.h"
 
-#include <cstdio>
-#include <cstring>
-
 #include "dlx/dlx.h"
 #include "src/base/checked.h"
 #include "src/base/error.h"
+#include "src/base/shape_text.h"
 #include "src/copy/overlap.h"
 
 namespace dlx {
 namespace {
-
-/// A shape in words, for messages: "(2, 3)".
-struct ShapeText {
-  explicit ShapeText(const DLTensor& tensor) {
-    size_t used = 0;
-    const char* before = "(";
-    for (int32_t k = 0; k < tensor.ndim && used + 40 < sizeof text; ++k) {
-      used += static_cast<size_t>(std::snprintf(text + used, sizeof text - used, "%s%lld", before,
-                                                static_cast<long long>(tensor.shape[k])));
-      before = ", ";
-    }
-    const bool all = tensor.ndim == 0 || used + 40 < sizeof text;
-    std::snprintf(text + used, sizeof text - used, "%s%s", tensor.ndim == 0 ? before : "",
-                  all ? ")" : ", ...)");
-  }
-  char text[256];
-};
 
 void check_shape(const char* name, const DLTensor& tensor) {
   if (tensor.ndim < 0) {
@@ -40,7 +21,7 @@ void check_shape(const char* name, const DLTensor& tensor) {
   for (int32_t k = 0; k < tensor.ndim; ++k) {
     if (tensor.shape[k] < 0) {
       fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` has a negative extent (got shape %s)", name,
-           ShapeText(tensor).text);
+           shape_text(tensor.ndim, tensor.shape).text);
     }
   }
 }
@@ -62,8 +43,8 @@ bool has_no_elements(const DLTensor& tensor) noexcept {
 
 [[noreturn, gnu::cold]] void fail_size(const char* name, const DLTensor& tensor) {
   fail(DLX_ERROR_INVALID_ARGUMENT,
-       "`%s` reaches beyond the address space (got shape %s, expected less than 2^63 %s)", name,
-       ShapeText(tensor).text, "bytes");
+       "`%s` reaches beyond the address space (got shape %s, expected less than 2^63 bytes)", name,
+       shape_text(tensor.ndim, tensor.shape).text);
 }
 
 /// Steps of one tensor from the last axis to the first, counted in units.
@@ -128,7 +109,7 @@ CopyPlan::CopyPlan(const DLTensor& dst, const DLTensor& src, const CopyItem& ite
   check_shape("src", src);
   if (!same_shape(dst, src)) {
     fail(DLX_ERROR_INVALID_ARGUMENT, "`src` has another shape than `dst` (got %s, expected %s)",
-         ShapeText(src).text, ShapeText(dst).text);
+         shape_text(src.ndim, src.shape).text, shape_text(dst.ndim, dst.shape).text);
   }
   empty_ = has_no_elements(dst);
   if (empty_) return;

@@ -4,6 +4,7 @@
 #include "src/arrow/export.h"
 #include "src/arrow/import.h"
 #include "src/arrow/metadata.h"
+#include "src/arrow/release.h"
 #include "src/arrow/schema.h"
 #include "src/arrow/stream.h"
 #include "src/device/registry.h"
@@ -19,18 +20,13 @@ constexpr const char* kArray = "arrow_array";
 constexpr const char* kDeviceArray = "arrow_device_array";
 constexpr const char* kStream = "arrow_array_stream";
 
-/// The struct that is released, in each kind of capsule.
-ArrowSchema* releasable(ArrowSchema* schema) noexcept { return schema; }
-ArrowArray* releasable(ArrowArray* array) noexcept { return array; }
-ArrowArray* releasable(ArrowDeviceArray* array) noexcept { return &array->array; }
-
 /// Destructor: releases what no consumer has moved out.
 template <typename Struct>
 void destroy_capsule(PyObject* capsule, const char* name) {
   if (api.PyCapsule_IsValid(capsule, name) == 0) return;
   auto* held = static_cast<Struct*>(api.PyCapsule_GetPointer(capsule, name));
   const WithoutPendingError aside;
-  auto* inner = releasable(held);
+  auto* inner = arrow::releasable(held);
   if (inner->release != nullptr) inner->release(inner);
   std::free(held);
 }

@@ -1,8 +1,5 @@
 #include "src/tensor/layout.h"
 
-#include <cstdio>
-#include <cstring>
-
 #include "dlx/dlx.h"
 #include "src/base/checked.h"
 #include "src/base/error.h"
@@ -130,26 +127,6 @@ bool broadcasts_to(int32_t ndim, const int64_t* shape, int32_t target_ndim,
     if (shape[axis] != 1 && shape[axis] != target[shift + axis]) return false;
   }
   return true;
-}
-
-ShapeText shape_text(int32_t ndim, const int64_t* shape) noexcept {
-  ShapeText out;
-  size_t used = 0;
-  out.text[used++] = '(';
-  for (int32_t axis = 0; axis < ndim; ++axis) {
-    char number[32];
-    const int length = std::snprintf(number, sizeof number, axis == 0 ? "%lld" : ", %lld",
-                                     static_cast<long long>(shape[axis]));
-    if (used + static_cast<size_t>(length) + 8 > sizeof out.text) {
-      std::memcpy(out.text + used, "…", 3);
-      used += 3;
-      break;
-    }
-    std::memcpy(out.text + used, number, static_cast<size_t>(length));
-    used += static_cast<size_t>(length);
-  }
-  std::memcpy(out.text + used, ndim == 1 ? ",)" : ")", ndim == 1 ? 3 : 2);
-  return out;
 }
 
 namespace {

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "dlx/dlpack.h"
+#include "src/base/shape_text.h"
 
 namespace dlx {
 
@@ -40,12 +41,6 @@ bool reshape_strides(int32_t ndim, const int64_t* shape, const int64_t* strides,
 /// Whether `shape` broadcasts to `target` by NumPy's rules.
 bool broadcasts_to(int32_t ndim, const int64_t* shape, int32_t target_ndim,
                    const int64_t* target) noexcept;
-
-/// Shape for messages, such as "(2, 3)"; cut with "…" where it is too long.
-struct ShapeText {
-  char text[120];
-};
-ShapeText shape_text(int32_t ndim, const int64_t* shape) noexcept;
 
 /// Checks a description that came from outside, as far as that can be done without touching the
 /// data: numbers, pointers, dtype, overflow of sizes and addresses. Returns the number of elements.
