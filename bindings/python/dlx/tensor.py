@@ -303,10 +303,11 @@ def _arrow_array(self: Tensor, type: Any = None) -> Any:
     They ask for this before Arrow's capsules: of those PyArrow 26 makes an AttributeError if `type`
     (of a schema, or of pandas' dtypes) is another one, and drops a `mask` without a word.
     """
+    capsules = self.__arrow_c_device_array__()
     array = sys.modules["pyarrow"].Array  # who asks has it
     if not hasattr(array, "_import_from_c_device_capsule"):  # PyArrow 14 and 15
         return array._import_from_c_capsule(*self.__arrow_c_array__())
-    return array._import_from_c_device_capsule(*self.__arrow_c_device_array__())
+    return array._import_from_c_device_capsule(*capsules)
 
 
 def _iter(self: Tensor) -> Iterator[Tensor]:
