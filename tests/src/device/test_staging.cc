@@ -127,8 +127,8 @@ void a_failing_allocation_is_forgotten(void**) {
 void later_writes_are_not_forgotten(void**) {
   static ScriptedBackend backend;
   dlx::Readiness readiness;
-  readiness.written(backend, 0, 5);
-  backend.on_wait = [&] { readiness.written(backend, 0, 6); };
+  readiness.used(backend, 0, 0, 5);
+  backend.on_wait = [&] { readiness.used(backend, 0, 0, 6); };
   readiness.wait_on_host(backend, 0);
   assert_false(readiness.is_behind_default());
   assert_int_equal(backend.events, 1);
@@ -188,13 +188,13 @@ void forked_children_find_no_lock(void**) {
     ScriptedBackend backend;
     dlx::Readiness readiness;
     while (!stop) {
-      readiness.written(backend, 0, 5);
+      readiness.used(backend, 0, 0, 5);
       backend.log.clear();
     }
   });
   static ScriptedBackend backend;
   auto readiness = std::make_unique<dlx::Readiness>();
-  readiness->written(backend, 0, 5);
+  readiness->used(backend, 0, 0, 5);
   int passed = 0;
   for (int k = 0; k < 200; ++k) {
     const dlx_test::Outcome child = dlx_test::run_forked([&] {
@@ -219,7 +219,7 @@ void failing_waits_keep_no_event(void**) {
       try {
         if (k == 0) readiness.order(backend, 0, 0, 5);
         if (k == 1) readiness.wait_on_host(backend, 0);
-        if (k == 2) readiness.written(backend, 0, 5);
+        if (k == 2) readiness.used(backend, 0, 0, 5);
         readiness.order(backend, 0, 0, 6);
       } catch (const dlx::Error& error) {
         assert_string_equal(error.what(), (std::string(failing) + " fails").c_str());
