@@ -158,6 +158,8 @@ def array_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwargs: A
         return _compute_device.call(ufunc, inputs, kwargs)
     if method == "at" and type(inputs[0]) is _Tensor and inputs[0].readonly:
         raise ReadOnlyError(f"numpy.{ufunc.__name__}.at writes, and the Tensor is read-only")
+    if method == "__call__" and not kwargs:  # nothing of the caller's can come back
+        return wrap(ufunc(*[x.numpy() if type(x) is _Tensor else x for x in inputs]))
     views = Views(outputs)
     arguments = views.unwrap(inputs)
     return views.wrap(getattr(ufunc, method)(*arguments, **views.unwrap(kwargs)))
@@ -189,7 +191,7 @@ def call(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         target = args[0] if args else kwargs.get(written)
         if type(target) is _Tensor and target.readonly:
             raise ReadOnlyError(f"numpy.{func.__name__} writes, and the Tensor is read-only")
-    if not on_host(tensors_in((args, kwargs))):
+    if not on_host(tensors_in([*args, *kwargs.values()])):
         from dlx import _compute_device
 
         return _compute_device.call(func, args, kwargs)
@@ -232,7 +234,10 @@ def tensors_in(value: Any) -> Iterable[Any]:
         yield value
     elif isinstance(value, (list, tuple)):
         for item in value:
-            yield from tensors_in(item)
+            if type(item) is _Tensor:
+                yield item
+            elif isinstance(item, (list, tuple, dict)):  # a generator for each number takes long
+                yield from tensors_in(item)
     elif cls is dict:
         yield from tensors_in(list(value.values()))
 

@@ -58,7 +58,7 @@ def strangers_in(value: Any) -> Iterable[Any]:
 def refuse_strangers(func: Callable[..., Any], args: Any, kwargs: Any) -> None:
     """Raise TypeError, as NumPy does where a Tensor leaves an operation to the other side, for arrays
     that are no operands. NumPy itself sees ndarrays in place of the Tensors, and would take any."""
-    for stranger in strangers_in((args, kwargs)):
+    for stranger in strangers_in([*args, *kwargs.values()]):
         cls = type(stranger)
         raise TypeError(
             f"{getattr(func, '__name__', func)}: a {cls.__module__}.{cls.__qualname__} is no operand "
