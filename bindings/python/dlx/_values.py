@@ -71,7 +71,8 @@ def _bfloat16(pattern: int) -> float:
 
 
 def _real_decoder(code: int, bits: int) -> Callable[[int], Any] | None:
-    """A function from bit pattern to Python value, for a real number; None if there is none."""
+    """A function from bit pattern to Python value, for a real number that `struct` does not read;
+    None if there is none."""
     if code == dtypes.BOOL:
         return bool
     if code == dtypes.UINT:
@@ -83,9 +84,6 @@ def _real_decoder(code: int, bits: int) -> Callable[[int], Any] | None:
         return _bfloat16
     if code in _MINIFLOATS or code == _E8M0:
         return lambda pattern: minifloat(pattern, code)
-    if code == dtypes.FLOAT and bits in _FLOAT_FORMATS:
-        form, size = "<" + _FLOAT_FORMATS[bits], bits // 8
-        return lambda pattern: struct.unpack(form, pattern.to_bytes(size, "little"))[0]
     return None
 
 
@@ -112,6 +110,8 @@ def decode(raw: bytes, count: int, code: DTypeCode, *, padded: bool) -> list[Any
         part = (dtypes.FLOAT if kind == dtypes.COMPLEX else dtypes.BFLOAT, bits // 2, 1)
         parts = decode(raw, 2 * count * lanes, part, padded=False)
         values = [complex(*pair) for pair in zip(parts[::2], parts[1::2])]
+    elif kind == dtypes.FLOAT and bits in _FLOAT_FORMATS:
+        values = list(struct.unpack(f"{count * lanes}{_FLOAT_FORMATS[bits]}", raw))
     else:
         value = _real_decoder(kind, bits)
         if value is None:
