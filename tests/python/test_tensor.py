@@ -262,6 +262,14 @@ def test_tobytes_is_in_c_order_and_packed():
     assert view("uint8", 3, -1)[:1].tobytes() == b"\0"
     for name, size in (("bfloat16", 10), ("complex64", 40), ("uint8x3", 15), ("uint4", 3)):
         assert view(name, 5).tobytes() == data[:size]
+    packed = dlx.asarray(bytearray(b"\xff" * 36))
+    for name, count, expected in (
+        ("uint4", 1, b"\x0f"),
+        ("uint2", 17, b"\xff" * 4 + b"\x03"),
+        ("uint1", 25, b"\xff" * 3 + b"\x01"),
+    ):  # without the neighbours in the last byte
+        odd = dlx.from_pointer(packed.data_ptr, 72, name, owner=packed)[:count]
+        assert odd.tobytes() == odd.copy().tobytes() == expected
     assert view("float128", ()).tobytes() == data[:16]
     assert dlx.empty((0, 3)).tobytes() == b""
     with pytest.raises(dlx.DeviceRefusedError, match="tobytes"):

@@ -180,12 +180,18 @@ def bytes_of(compact: Tensor, flags: int = READ_ONLY) -> Tensor:
 
 def tobytes(self: Tensor) -> bytes:
     """A copy of the elements as bytes, in C order: 6 elements of float32 are 24 bytes, 5 packed ones
-    of uint4 are 3.
+    of uint4 are 3, the last of which ends in zeros.
 
     Raises:
         DeviceRefusedError: the data is not on the CPU.
     """
-    return bytes(memoryview(bytes_of(require_readable(self, "tobytes").contiguous())))
+    raw = bytes(memoryview(bytes_of(require_readable(self, "tobytes").contiguous())))
+    _, bits, lanes = _capi.tensor_dtype(self)
+    used = self.size * bits * lanes % 8
+    if used and not _native._flags(self) & PADDED:
+        # What follows in the last byte is the next element of whatever this is a view of.
+        return raw[:-1] + bytes((raw[-1] & (1 << used) - 1,))
+    return raw
 
 
 def transpose(self: Tensor, /, *axes: Any) -> Tensor:
