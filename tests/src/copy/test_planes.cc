@@ -1,0 +1,340 @@
+// Transpositions of planes, each of which the engine has a way of its own for.
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "layout_test.h"
+
+namespace {
+
+using dlx_test::check_layout;
+using dlx_test::Choices;
+using dlx_test::compact;
+using dlx_test::Described;
+
+// Each axis order of a tensor with extents round the block sizes, each item size, with and without
+// streaming.
+void every_permutation_of_odd_extents_is_exact(void**) {
+  const dlx::Tuning before = dlx::tuning();
+  for (const int64_t item : {1, 2, 3, 4, 6, 8, 12, 16}) {
+    std::vector<int64_t> shape = {33, 7, 65};
+    std::vector<uint8_t> src(static_cast<size_t>(33 * 7 * 65 * item));
+    std::iota(src.begin(), src.end(), static_cast<uint8_t>(1));
+    std::vector<int> order = {0, 1, 2};
+    do {
+      for (const int64_t threshold : {int64_t{0}, INT64_MAX}) {
+        dlx::tuning().stream_bytes = threshold;
+        const int64_t step[] = {7 * 65, 65, 1};
+        const DLDataType dtype = {kDLUInt, 8, static_cast<uint16_t>(item)};
+        const int64_t n[] = {shape[order[0]], shape[order[1]], shape[order[2]]};
+        const int64_t s[] = {step[order[0]], step[order[1]], step[order[2]]};
+        std::vector<uint8_t> dst(src.size());
+        const Described from(src.data(), {n[0], n[1], n[2]}, {s[0], s[1], s[2]}, dtype);
+        const Described to(dst.data(), {n[0], n[1], n[2]}, {}, dtype);
+
+        dlx::copy_tensor(to.tensor, false, from.tensor, false);
+
+        const uint8_t* expected = dst.data();
+        for (int64_t i = 0; i < n[0]; ++i) {
+          for (int64_t j = 0; j < n[1]; ++j) {
+            for (int64_t k = 0; k < n[2]; ++k, expected += item) {
+              const size_t at = static_cast<size_t>((i * s[0] + j * s[1] + k * s[2]) * item);
+              assert_memory_equal(expected, &src[at], static_cast<size_t>(item));
+            }
+          }
+        }
+      }
+    } while (std::next_permutation(order.begin(), order.end()));
+  }
+  dlx::tuning() = before;
+}
+
+/// Copies one compact tensor of `shape`, its axes reversed, to another, both some bytes behind a
+/// line, and compares the items one by one.
+void check_reversal(const std::vector<int64_t>& shape, int64_t item, int64_t dst_start,
+                    int64_t src_start) {
+  const size_t ndim = shape.size();
+  std::vector<int64_t> steps(ndim, 1);  // of src, in items
+  for (size_t k = 1; k < ndim; ++k) steps[k] = steps[k - 1] * shape[k - 1];
+  const size_t bytes = static_cast<size_t>(steps.back() * shape.back() * item);
+  std::vector<uint8_t> src = Choices(bytes).noise(static_cast<int64_t>(bytes) + 128);
+  std::vector<uint8_t> dst(src.size());
+  const auto at_line = [](std::vector<uint8_t>& memory) {
+    return memory.data() + (-reinterpret_cast<uintptr_t>(memory.data()) & 63);
+  };
+  uint8_t* const from = at_line(src) + src_start;
+  uint8_t* const to = at_line(dst) + dst_start;
+  const DLDataType dtype = {kDLUInt, 8, static_cast<uint16_t>(item)};
+
+  dlx::copy_tensor(Described(to, shape, {}, dtype).tensor, false,
+                   Described(from, shape, steps, dtype).tensor, false);
+
+  std::vector<int64_t> index(ndim, 0);
+  for (size_t i = 0; i < bytes; i += static_cast<size_t>(item)) {
+    int64_t offset = 0;
+    for (size_t k = 0; k < ndim; ++k) offset += index[k] * steps[k];
+    assert_memory_equal(to + i, from + offset * item, static_cast<size_t>(item));
+    for (size_t k = ndim; k-- > 0;) {
+      if (++index[k] < shape[k]) break;
+      index[k] = 0;
+    }
+  }
+}
+
+// Powers of two, whose source lines share the sets of any cache.
+void reversals_of_powers_of_two_are_exact(void**) {
+  const dlx::Tuning before = dlx::tuning();
+  dlx::tuning().stream_bytes = 0;
+  dlx::tuning().long_row_bytes = 1;
+  dlx::tuning().cache_sets = 1;
+  for (const int64_t item : {1, 2, 4, 8, 16}) {
+    for (const int64_t start : {int64_t{0}, item, int64_t{48}}) {
+      check_reversal({128, 4, 64}, item, start, 0);
+      check_reversal({32, 16, 16, 32}, item, 0, start);
+      check_reversal(std::vector<int64_t>(14, 2), item, start, start);
+      // More rows and columns than are copied together at once, the last ones fewer than a block.
+      check_reversal({517, 300}, item, start, item);
+      check_reversal({16, 35, 263}, item, 0, start);
+      check_reversal({258, 129}, item, 0, 0);
+    }
+  }
+  dlx::tuning() = before;
+}
+
+// Columns of more rows than are taken at once, which begin anywhere in a line: what one block leaves
+// of a line, the next one goes on with.
+void long_columns_are_exact(void**) {
+  const dlx::Tuning before = dlx::tuning();
+  dlx::tuning().long_row_bytes = 1;
+  for (const int64_t cache_sets : {int64_t{1}, before.cache_sets, int64_t{4096}}) {
+    dlx::tuning().cache_sets = cache_sets;
+    for (const int64_t threshold : {int64_t{0}, INT64_MAX}) {
+      dlx::tuning().stream_bytes = threshold;
+      for (const int64_t item : {1, 2, 4, 8, 16}) {
+        for (const int64_t start : {int64_t{0}, item, int64_t{17}}) {
+          for (const int64_t gap : {0, 1, 5}) {
+            const int64_t columns = 320 / item + 1;
+            for (const int64_t rows : {257, 384, 520, 1111}) {
+              check_layout({columns, rows}, {rows + gap, 1}, {1, columns + gap}, item, start);
+            }
+          }
+        }
+      }
+    }
+    dlx::tuning().stream_bytes = 0;
+    check_layout({300, 5000}, {5003, 1}, {1, 300}, 1, 16);
+    check_layout({170, 4100}, {4103, 1}, {1, 170}, 2, 6);
+  }
+  dlx::tuning() = before;
+}
+
+// Rows of one side or of both lie so far apart that they crowd into few sets of a cache: blocks are
+// copied together or written by way of their columns, whole ones and what is left over.
+void crowded_rows_and_columns_are_exact(void**) {
+  for (const int64_t item : {1, 2, 4, 8, 16}) {
+    for (const int64_t start : {int64_t{0}, item, int64_t{17}}) {
+      for (const int64_t pitch : {1024, 4096}) {
+        const int64_t far = pitch / item;
+        const int64_t block = 16 / item;
+        for (const int64_t columns : {64 + block - 1, int64_t{64}, int64_t{301}}) {
+          for (const int64_t rows : {512 / item, 512 / item + 1, 1000 / item}) {
+            check_layout({columns, rows}, {far, 1}, {1, columns + 3}, item, start);
+            check_layout({columns, rows}, {far, 1}, {-1, 8 * far}, item, start);
+            check_layout({columns, rows}, {rows + 1, 1}, {1, 8 * far}, item, start);
+          }
+        }
+        check_layout({3, 70, far}, compact({3, 70, far}), {100, 1, 301}, item, start);
+      }
+      for (const int64_t columns : {513, 600, 1100}) {  // more than a cache has lines
+        check_layout({columns, 37}, {37, 1}, {1, columns}, item, start);
+      }
+    }
+  }
+}
+
+// Source lines that several axes go along, some of them backwards, transposed: in tiles, in strips,
+// and straight.
+void lines_of_axes_in_both_directions_are_exact(void**) {
+  const dlx::Tuning before = dlx::tuning();
+  for (const int64_t threshold : {int64_t{0}, INT64_MAX}) {
+    dlx::tuning().stream_bytes = threshold;
+    for (const int64_t cache_sets : {int64_t{1}, before.cache_sets, int64_t{4096}}) {
+      dlx::tuning().cache_sets = cache_sets;
+      for (const int64_t item : {1, 2, 4, 8, 16}) {
+        for (const int64_t side : {-1, 1}) {
+          for (const int64_t start : {int64_t{0}, item, int64_t{17}}) {
+            check_layout({90, 4, 33}, compact({90, 4, 33}), {side * 4, -side, 400}, item, start);
+            check_layout({4, 90, 64}, {90 * 64 + 9, 64, 1}, {side, side * -4, 512}, item, start);
+            check_layout({3, 5, 40, 2, 70}, compact({3, 5, 40, 2, 70}),
+                         {20 * side, -4 * side, 60, 2 * side, -2400}, item, start);
+            check_layout(std::vector<int64_t>(12, 2), compact(std::vector<int64_t>(12, 2)),
+                         {1, -2, 4, -8, side * 16, 32, -64, 128, -256, 512, side * 1024, 2048},
+                         item, start);
+          }
+        }
+      }
+    }
+  }
+  dlx::tuning() = before;
+}
+
+// Batches of small matrices, which registers fill but in part, with and without gaps in src.
+void small_planes_are_exact(void**) {
+  for (const int64_t item : {1, 2, 4, 8}) {
+    for (int64_t columns = 2; columns <= 18; ++columns) {
+      for (int64_t rows = 2; rows <= 40; ++rows) {
+        for (const int64_t gap : {0, 3}) {
+          const int64_t step = columns + gap;
+          check_layout({3, columns, rows}, compact({3, columns, rows}), {rows * step, 1, step},
+                       item);
+        }
+      }
+    }
+  }
+}
+
+// Rows of several parts, and more of them than a block has, that are copied together before they are
+// transposed: parts begin inside lines, and the last ones are short.
+void blocks_of_rows_are_exact(void**) {
+  const dlx::Tuning before = dlx::tuning();
+  dlx::tuning().stream_bytes = 0;
+  dlx::tuning().cache_sets = 1;
+  for (const int64_t item : {1, 2, 4, 8, 16}) {
+    for (const int64_t start : {int64_t{0}, item, int64_t{48}}) {
+      check_reversal({2001 / item + 9, 523}, item, start, start);
+      check_reversal({5000 / item + 1, 131}, item, 0, start);
+      check_reversal({1408 / item, 7, 96}, item, start, 16);
+    }
+  }
+  dlx::tuning() = before;
+}
+
+// Transpositions whose axes are short on either side, small matrices far apart and rows out of order,
+// in boxes of several sizes: some are cut along every axis, and their runs begin inside lines.
+void boxes_are_exact(void**) {
+  const dlx::Tuning before = dlx::tuning();
+  dlx::tuning().stream_bytes = 0;
+  dlx::tuning().cache_sets = 1024;
+  for (const int64_t bytes : {int64_t{700}, int64_t{6000}, before.box_bytes}) {
+    dlx::tuning().box_bytes = bytes;
+    for (const int64_t item : {1, 2, 4, 8, 16}) {
+      for (const int64_t start : {int64_t{0}, item, int64_t{48}}) {
+        check_layout({22, 95, 61}, compact({22, 95, 61}), {1, 22, 22 * 95}, item, start);
+        check_layout({5, 8, 1155}, compact({5, 8, 1155}), {1, 5, 40}, item, start);
+        check_layout({69, 24, 6, 16}, compact({69, 24, 6, 16}), {96, 96 * 69, 1, 6}, item, start);
+        check_layout({13, 70, 9, 26}, compact({13, 70, 9, 26}), {630, 1, 70, 630 * 13}, item,
+                     start);
+        check_layout({9, 31, 7, 20}, compact({9, 31, 7, 20}), {8, -80, 1, 80 * 31}, item, start);
+        check_layout({22, 35, 61}, {35 * 70, 70, 1}, {-1, 22, -22 * 35 - 3}, item, start);
+        check_layout({11, 3, 40, 25}, compact({11, 3, 40, 25}), {1, 0, 11, 440}, item, start);
+        check_layout({2, 2600, 10}, compact({2, 2600, 10}), {33, 66, 3}, item, start);
+        check_layout({45, 7, 130}, compact({45, 7, 130}), {3, 135 * 130, -140}, item, start);
+        check_layout({3, 5, 355, 36, 3}, compact({3, 5, 355, 36, 3}), {180, 36, 1620, 1, 540}, item,
+                     start);
+        check_layout({12, 20, 26, 8, 3 * item}, compact({12, 20, 26, 8, 3 * item}),
+                     {60 * item, 3 * item, 720 * item, 18720 * item, 1}, 1, start);
+      }
+    }
+  }
+  dlx::tuning() = before;
+}
+
+// Items that lie apart on both sides, or in descending order, go by way of a buffer, in boxes of any
+// size: whole ones and what is left over, with and without streaming.
+void what_goes_by_way_of_a_buffer_is_exact(void**) {
+  struct Layout {
+    std::vector<int64_t> shape;
+    std::vector<int64_t> src_steps;
+  };
+  const Layout layouts[] = {
+      {{70, 90}, {2, 200}},                          // [:, ::2].T
+      {{70, 90}, {-3, 211}},                         // [:, ::-3].T
+      {{3, 40, 50, 3}, {6000, 50, -1, 2000}},        // a flip, channels last
+      {{3, 20, 25, 8}, {8000, 80, 2, 1000}},         // every second row and column of it
+      {{2, 64, 30, 30}, {115200, 2, 3840, 128}},     // [..., ::2], channels first
+      {{6, 3, 5, 16, 16}, {16, 7680, 1536, 96, 1}},  // patches of an image
+      {{4, 5, 16, 16, 3}, {3840, 48, 240, 3, 1}},    // the same
+      {{5, 4, 3, 16, 16}, {48, 3840, 1, 240, 3}},    // the same, channels first in each
+      {{2, 60, 5, 7, 3}, {0, 2, -600, 120, 9000}},   // repeated, too
+      {{11, 3, 101, 5}, {1515, -505, -5, 16665}},    // joined, backwards
+      {{11, 150, 160, 3}, {72000, 160, -1, 24000}},  // more than a second-level cache holds
+  };
+  const dlx::Tuning before = dlx::tuning();
+  dlx::tuning().relay_bytes = 0;
+  int relayed[] = {0, 0};  // streamed, and not
+  for (const int64_t threshold : {int64_t{0}, INT64_MAX}) {
+    dlx::tuning().stream_bytes = threshold;
+    for (const int64_t tile : {int64_t{300}, int64_t{5000}, before.relay_tile}) {
+      dlx::tuning().relay_tile = tile;
+      for (const Layout& layout : layouts) {
+        for (const int64_t item : {1, 2, 3, 4, 8}) {
+          check_layout(layout.shape, compact(layout.shape), layout.src_steps, item, item);
+          char text[1024];
+          // They are not read, and need not exist.
+          void* const to = reinterpret_cast<void*>(uintptr_t{1} << 40);
+          void* const from = reinterpret_cast<void*>(uintptr_t{1} << 41);
+          const DLDataType dtype = {kDLUInt, 8, static_cast<uint16_t>(item)};
+          dlx::describe_copy(Described(to, layout.shape, {}, dtype).tensor,
+                             Described(from, layout.shape, layout.src_steps, dtype).tensor, text,
+                             sizeof text);
+          if (std::strstr(text, "by way of a buffer") != nullptr) ++relayed[threshold != 0];
+        }
+      }
+    }
+  }
+  assert_true(relayed[0] > 0);
+  assert_true(relayed[1] > 0);
+  dlx::tuning() = before;
+}
+
+// Pairs of small elements travel as one item; a third axis leads to places that are no multiples of
+// such an item.
+void planes_that_begin_inside_items_are_exact(void**) {
+  const dlx::Tuning before = dlx::tuning();
+  dlx::tuning().stream_bytes = 0;
+  dlx::tuning().long_row_bytes = 1;
+  const int64_t n = 512, lines = 16;
+  for (const int64_t item : {1, 2, 4, 8}) {
+    const int64_t row = 2 * n + 64;  // elements of dst, so that columns begin at the same place
+    const int64_t plane = lines * row + 1;
+    const DLDataType dtype = {kDLUInt, 8, static_cast<uint16_t>(item)};
+    const std::vector<uint8_t> src = Choices(7).noise(3 * n * lines * 2 * item);
+    std::vector<uint8_t> dst(static_cast<size_t>(3 * plane * item + 64));
+    uint8_t* const to = dst.data() + (-reinterpret_cast<uintptr_t>(dst.data()) & 63);
+
+    dlx::copy_tensor(Described(to, {3, lines, n, 2}, {plane, row, 2, 1}, dtype).tensor, false,
+                     Described(const_cast<uint8_t*>(src.data()), {3, lines, n, 2},
+                               {n * lines * 2, 2, lines * 2, 1}, dtype)
+                         .tensor,
+                     false);
+
+    for (int64_t a = 0; a < 3; ++a) {
+      for (int64_t v = 0; v < lines; ++v) {
+        for (int64_t u = 0; u < n; ++u) {
+          assert_memory_equal(to + (a * plane + v * row + 2 * u) * item,
+                              &src[static_cast<size_t>(((a * n + u) * lines + v) * 2 * item)],
+                              static_cast<size_t>(2 * item));
+        }
+      }
+    }
+  }
+  dlx::tuning() = before;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const CMUnitTest layouts[] = {
+      cmocka_unit_test(every_permutation_of_odd_extents_is_exact),
+      cmocka_unit_test(reversals_of_powers_of_two_are_exact),
+      cmocka_unit_test(long_columns_are_exact),
+      cmocka_unit_test(crowded_rows_and_columns_are_exact),
+      cmocka_unit_test(lines_of_axes_in_both_directions_are_exact),
+      cmocka_unit_test(small_planes_are_exact),
+      cmocka_unit_test(blocks_of_rows_are_exact),
+      cmocka_unit_test(boxes_are_exact),
+      cmocka_unit_test(what_goes_by_way_of_a_buffer_is_exact),
+      cmocka_unit_test(planes_that_begin_inside_items_are_exact),
+  };
+  return dlx_test::run_layouts(argc, argv, layouts);
+}
