@@ -41,7 +41,7 @@ dlx_status dlx_device_parse(const char* name, int32_t* out_device_type, int32_t*
     require(out_device_type, "out_device_type");
     require(out_device_id, "out_device_id");
     const DLDevice device = parse_device(name);
-    *out_device_type = static_cast<int32_t>(device.device_type);
+    *out_device_type = type_of(device);
     *out_device_id = device.device_id;
   });
 }

@@ -108,7 +108,7 @@ dlx_status dlx_tensor_wait_on_stream(dlx_tensor* tensor, int64_t stream) {
 dlx_status dlx_tensor_written_on_stream(dlx_tensor* tensor, int64_t stream) {
   return guard(__func__, [&] {
     require(tensor, "tensor");
-    check_work_stream(static_cast<int32_t>(tensor->dl.device.device_type), stream);
+    check_work_stream(type_of(tensor->dl.device), stream);
     note_written(tensor, stream);
   });
 }

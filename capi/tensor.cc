@@ -75,7 +75,7 @@ const DLDataType* dlx_tensor_dtype(const dlx_tensor* tensor) {
 }
 
 int32_t dlx_tensor_device_type(const dlx_tensor* tensor) {
-  return tensor == nullptr ? 0 : static_cast<int32_t>(tensor->dl.device.device_type);
+  return tensor == nullptr ? 0 : type_of(tensor->dl.device);
 }
 
 int32_t dlx_tensor_device_id(const dlx_tensor* tensor) {

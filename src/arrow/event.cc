@@ -16,7 +16,7 @@ struct Waiting {
 };
 
 Waiting make_wait(void* sync_event, const DLDevice& device) {
-  const auto type = static_cast<int32_t>(device.device_type);
+  const auto type = type_of(device);
   Backend* backend = find_backend(type);
   const bool usable = backend != nullptr && backend->has_streams() && device.device_id >= 0 &&
                       device.device_id < backend->count();

@@ -98,11 +98,11 @@ void fill_leaf(ArrowArray* out, ArrayNode* node, TensorRef memory) {
 
 void require_host(const Tensor* tensor) {
   const DLDevice device = tensor->dl.device;
-  if (cpu_reachable(static_cast<int32_t>(device.device_type))) return;
+  if (cpu_reachable(type_of(device))) return;
   fail(DLX_ERROR_DEVICE_REFUSED,
        "the data is on %s, and an ArrowArray is memory of the CPU: export an ArrowDeviceArray, or "
        "move the tensor to the CPU first",
-       device_text(static_cast<int32_t>(device.device_type), device.device_id).text);
+       device_text(type_of(device), device.device_id).text);
 }
 
 namespace {
@@ -140,7 +140,7 @@ void export_device_array(Tensor* tensor, const ExportRequest& request, ArrowDevi
   auto event = std::make_unique<SyncEvent>();
   event->record(memory.get());
   *out = ArrowDeviceArray{};
-  out->device_type = static_cast<int32_t>(device.device_type);
+  out->device_type = type_of(device);
   out->device_id = device.device_type == kDLCPU ? -1 : device.device_id;
   out->sync_event = event->pointer();
   fill_array(tensor, layout, static_cast<TensorRef&&>(memory), std::move(event), &out->array);

@@ -190,7 +190,7 @@ TensorRef import_bits(ArrowArray* array, const TensorType& type, const Elements&
 
 TensorRef import_array(ArrowArray* array, const TensorType& type, DLDevice device, void* sync_event,
                        const CopyRequest& request, bool* copied) {
-  const bool readable = cpu_reachable(static_cast<int32_t>(device.device_type));
+  const bool readable = cpu_reachable(type_of(device));
   if (sync_event != nullptr && readable) {  // pinned memory: bitmaps are read here
     wait_on_host(sync_event, device);
     sync_event = nullptr;

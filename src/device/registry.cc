@@ -124,7 +124,7 @@ DLDevice resolve_device(DLDevice device) noexcept {
   constexpr int32_t kWithoutIndex = 255;
   const bool gpu = device.device_type == kDLCUDA || device.device_type == kDLROCM;
   if (!gpu || device.device_id != kWithoutIndex) return device;
-  device.device_id = find_backend(static_cast<int32_t>(device.device_type))->current_device();
+  device.device_id = find_backend(type_of(device))->current_device();
   return device;
 }
 
@@ -164,7 +164,7 @@ PointerInfo locate_pointer(const void* pointer) noexcept {
 }
 
 Worker find_worker(const DLTensor& tensor) noexcept {
-  const auto type = static_cast<int32_t>(tensor.device.device_type);
+  const auto type = type_of(tensor.device);
   if (type == kDLCPU) return {nullptr, 0};
   Backend* backend = find_backend(type);
   if (backend == nullptr) return {nullptr, 0};

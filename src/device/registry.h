@@ -12,6 +12,10 @@ namespace dlx {
 inline DLDevice make_device(int32_t type, int32_t id) noexcept {
   return {static_cast<DLDeviceType>(type), id};
 }
+/// The kDL* number.
+inline int32_t type_of(const DLDevice& device) noexcept {
+  return static_cast<int32_t>(device.device_type);
+}
 constexpr DLDevice kCpu = {kDLCPU, 0};
 
 /// Backend of a kDL* device type, or NULL if dlx has none.

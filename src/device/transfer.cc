@@ -16,13 +16,9 @@
 namespace dlx {
 namespace {
 
-int32_t type_of(const Operand& operand) noexcept {
-  return static_cast<int32_t>(operand.tensor->device.device_type);
-}
-
 /// The handle where the data is none, else NULL.
 void* handle_of(const Operand& operand) noexcept {
-  return data_is_address(type_of(operand)) ? nullptr : operand.tensor->data;
+  return data_is_address(type_of(operand.tensor->device)) ? nullptr : operand.tensor->data;
 }
 
 /// The description that plans are made of: see Site.
@@ -33,7 +29,7 @@ DLTensor placed(const Operand& operand) noexcept {
 }
 
 Site site_of(const Operand& operand, const int64_t* stream) {
-  const int32_t type = type_of(operand);
+  const int32_t type = type_of(operand.tensor->device);
   Backend& backend = require_device(type, operand.tensor->device.device_id);
   const Worker worker = find_worker(*operand.tensor);
   const int32_t id = worker.backend == nullptr ? operand.tensor->device.device_id : worker.id;
@@ -78,7 +74,8 @@ void settle(const Operand& host) {
 
 /// Whether the site's device can read or write the host memory by itself, and in order.
 bool is_pinned(const Operand& host, const Site& site) noexcept {
-  return type_of(host) != kDLCPU && find_backend(type_of(host)) == site.backend;
+  return type_of(host.tensor->device) != kDLCPU &&
+         find_backend(type_of(host.tensor->device)) == site.backend;
 }
 
 [[noreturn]] void fail_captured() {
@@ -304,8 +301,8 @@ bool copy_from_host(const Site& to, const Operand& dst, const Operand& src, cons
 }  // namespace
 
 PendingWork transfer(const Operand& dst, const Operand& src, const int64_t* stream) {
-  const bool to_host = cpu_reachable(type_of(dst));
-  const bool from_host = cpu_reachable(type_of(src));
+  const bool to_host = cpu_reachable(type_of(dst.tensor->device));
+  const bool from_host = cpu_reachable(type_of(src.tensor->device));
   const DLTensor dst_tensor = placed(dst);
   const DLTensor src_tensor = placed(src);
   if (to_host && from_host) {

@@ -26,7 +26,7 @@ PyObject* read_itemsize(Tensor* t) {
 }
 PyObject* read_readonly(Tensor* t) { return api.PyBool_FromLong(t->readonly() ? 1 : 0); }
 PyObject* read_data_ptr(Tensor* t) {
-  if (!data_is_address(static_cast<int32_t>(t->dl.device.device_type))) {
+  if (!data_is_address(type_of(t->dl.device))) {
     raise(api.attribute_error, "data_ptr: memory of this device is a handle and has no address");
   }
   return api.PyLong_FromVoidPtr(t->dl.data);

@@ -16,7 +16,7 @@ bool wants(int flags, int what) noexcept { return (flags & what) == what; }
 
 /// PEP 3118's own rules about what a request allows. Throws PythonError (BufferError).
 void check_request(Tensor* tensor, int flags) {
-  const auto type = static_cast<int32_t>(tensor->dl.device.device_type);
+  const auto type = type_of(tensor->dl.device);
   if (type != kDLCPU && !reads_in_place(tensor)) {
     raise(api.buffer_error,
           "the tensor is on %s, and a buffer is CPU memory: call .to_device('cpu') or "

@@ -95,7 +95,7 @@ PyObject* copyto(PyObject*, PyObject* const* args, intptr_t nargs, PyObject* kwn
     Tensor* source = tensor_of(src.get());
     if (values[2] != nullptr && values[2] != api.none) {
       const DLDevice device = target->dl.device;
-      const bool to_host = cpu_reachable(static_cast<int32_t>(device.device_type));
+      const bool to_host = cpu_reachable(type_of(device));
       request.has_stream = true;
       request.stream = to_stream(values[2], to_host ? source->dl.device : device);
     }

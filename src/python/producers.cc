@@ -82,7 +82,7 @@ class TakenError {
                                   Tensor* tensor) {
   const Worker worker = find_worker(tensor->dl);
   if (worker.backend == nullptr) return;
-  const int32_t type = stream_family(static_cast<int32_t>(tensor->dl.device.device_type));
+  const int32_t type = stream_family(type_of(tensor->dl.device));
   void* stream = nullptr;
   if (table.current_work_stream(static_cast<DLDeviceType>(type), worker.id, &stream) != 0) {
     if (api.PyErr_Occurred() != nullptr) throw PythonError();
@@ -95,7 +95,7 @@ class TakenError {
 
 /// Whether dlx can order work on a device by itself, once the producer says on which stream it is.
 bool orders_by_streams(const DLDevice& device) noexcept {
-  const Backend* backend = find_backend(static_cast<int32_t>(device.device_type));
+  const Backend* backend = find_backend(type_of(device));
   return backend != nullptr && backend->has_streams();
 }
 
@@ -255,7 +255,7 @@ Ref call_modern(PyObject* object, const DLDevice& device, const Request& request
         DLX_ERROR_DEVICE_REFUSED,
         "the data is on %s, and the __dlpack__ of this type takes no `dl_device`: move it with its "
         "own library first",
-        device_text(static_cast<int32_t>(device.device_type), device.device_id).text);
+        device_text(type_of(device), device.device_id).text);
   }
   DlpackCall call(object);
   add_stream(&call, device);

@@ -74,7 +74,7 @@ void check_strides(const DLTensor& tensor, bool versioned, uint32_t minor, Check
 }
 
 void check_data(const DLTensor& tensor, int64_t count, CheckReport* report) {
-  const auto type = static_cast<int32_t>(tensor.device.device_type);
+  const auto type = type_of(tensor.device);
   if (count == 0) {
     if (tensor.data != nullptr) {
       add(report, Severity::kWarning, "data of an empty tensor should be NULL (got %p)",
@@ -111,7 +111,7 @@ void check_tensor(const DLTensor& tensor, bool padded, bool versioned, uint32_t 
     add(report, Severity::kError, "%s", error.what());
     return;
   }
-  const auto type = static_cast<int32_t>(tensor.device.device_type);
+  const auto type = type_of(tensor.device);
   if (!device_known(type)) {
     add(report, Severity::kWarning, "device_type is %d, which DLPack 1.3 does not know", type);
   }

@@ -16,10 +16,6 @@
 namespace dlx {
 namespace {
 
-int32_t type_of(const DLDevice& device) noexcept {
-  return static_cast<int32_t>(device.device_type);
-}
-
 /// A stream belongs to the device that the copy works on; the CPU has none.
 void check_copy_stream(const CopyRequest& request, const DLDevice& device) {
   if (request.has_stream) check_work_stream(type_of(device), request.stream);

@@ -79,14 +79,14 @@ bool same_device(const DLDevice& a, const DLDevice& b) noexcept {
 /// The tensor where the consumer wants it, copied (`*copied`) only if it has to cross.
 TensorRef place(Tensor* tensor, const ExportRequest& request, bool markable, bool* copied) {
   const DLDevice wanted = resolve_device(request.device);
-  const auto have = static_cast<int32_t>(tensor->dl.device.device_type);
+  const auto have = type_of(tensor->dl.device);
   const int64_t* stream = request.has_stream ? &request.stream : nullptr;
   *copied = false;
   if (!request.has_device || same_device(wanted, tensor->dl.device)) {
     make_ready(tensor, stream);
     return TensorRef::share(tensor);
   }
-  const auto want = static_cast<int32_t>(wanted.device_type);
+  const auto want = type_of(wanted);
   if (stream != nullptr) check_stream(want, *stream);
   if (want == kDLCPU && wanted.device_id == 0 && reads_in_place(tensor)) {
     synchronize(tensor);
@@ -184,7 +184,7 @@ TensorRef prepare(Tensor* tensor, const ExportRequest& request, bool markable, b
   copy.allocation.alignment = request.min_alignment;
   // A stream of the consumer: the copy runs there, unless the CPU does it.
   const int64_t* stream = request.has_stream ? &request.stream : nullptr;
-  const bool on_cpu = cpu_reachable(static_cast<int32_t>(placed->dl.device.device_type));
+  const bool on_cpu = cpu_reachable(type_of(placed->dl.device));
   copy.has_stream = stream != nullptr && *stream != -1 && !on_cpu;
   copy.stream = request.stream;
   TensorRef made = !markable && placed->padded()

@@ -7,20 +7,16 @@
 namespace dlx {
 namespace {
 
-int32_t type_of(const Tensor* tensor) noexcept {
-  return static_cast<int32_t>(tensor->dl.device.device_type);
-}
-
 void require_driver(const Tensor* tensor, const Worker& worker, StreamHandle stream) {
   if (worker.id < worker.backend->count()) return;
   fail(DLX_ERROR_UNSUPPORTED, "`stream` %lld cannot be ordered behind the data's own work: %s",
-       static_cast<long long>(stream), absence_reason(type_of(tensor)));
+       static_cast<long long>(stream), absence_reason(type_of(tensor->dl.device)));
 }
 
 }  // namespace
 
 void make_ready(Tensor* tensor, const int64_t* stream) {
-  if (stream != nullptr) check_stream(type_of(tensor), *stream);
+  if (stream != nullptr) check_stream(type_of(tensor->dl.device), *stream);
   const Worker worker = find_worker(tensor->dl);
   if (worker.backend == nullptr || (stream != nullptr && *stream == -1)) return;
   const StreamHandle target = stream == nullptr ? worker.backend->default_stream() : *stream;
@@ -35,7 +31,8 @@ StreamHandle make_ready_on_current(Tensor* tensor) {
   const Worker worker = find_worker(tensor->dl);
   if (worker.backend == nullptr) return current_stream_of(tensor->dl.device);
   // Of the device that it really belongs to: managed memory has the id 0.
-  const StreamHandle stream = current_stream(*worker.backend, type_of(tensor), worker.id);
+  const StreamHandle stream =
+      current_stream(*worker.backend, type_of(tensor->dl.device), worker.id);
   make_ready(tensor, &stream);
   return stream;
 }
@@ -60,7 +57,7 @@ void synchronize(Tensor* tensor) {
 }
 
 StreamHandle current_stream_of(const DLDevice& device) noexcept {
-  const auto type = static_cast<int32_t>(device.device_type);
+  const auto type = type_of(device);
   const Backend* backend = find_backend(type);
   return backend == nullptr ? 0 : current_stream(*backend, type, device.device_id);
 }

@@ -61,15 +61,14 @@ struct AllocatedMemory {
 
 void release_allocated(Tensor* root) {
   auto* memory = static_cast<AllocatedMemory*>(root->owner_data);
-  memory->allocator.deallocate(root->owner, memory->size,
-                               static_cast<int32_t>(memory->device.device_type),
+  memory->allocator.deallocate(root->owner, memory->size, type_of(memory->device),
                                memory->device.device_id, memory->allocator.user_data);
   std::free(memory);
 }
 
 /// `owner_data` is the number of the device that was asked for.
 void release_builtin(Tensor* root) {
-  const auto type = static_cast<int32_t>(root->dl.device.device_type);
+  const auto type = type_of(root->dl.device);
   const auto id = static_cast<int32_t>(reinterpret_cast<intptr_t>(root->owner_data));
   find_backend(type)->deallocate(type, id, root->owner);
 }
@@ -143,7 +142,7 @@ void advance_data(Tensor* tensor, int64_t elements) {
         "of %s): begin at a whole byte, or unpack the elements first",
         static_cast<long long>(elements), dtype_text(tensor->dl.dtype).text);
   }
-  if (data_is_address(static_cast<int32_t>(tensor->dl.device.device_type))) {
+  if (data_is_address(type_of(tensor->dl.device))) {
     // An empty view may point anywhere; NULL stays NULL.
     if (tensor->dl.data != nullptr) {
       // Not pointer arithmetic: the address may be a device's, of which C++ knows nothing.
@@ -178,7 +177,7 @@ TensorRef describe(const DLTensor& description, uint64_t flags, const char* argu
     dl.device = resolve_device(dl.device);
   }
   dl.data = description.data;
-  if (!data_is_address(static_cast<int32_t>(dl.device.device_type))) {
+  if (!data_is_address(type_of(dl.device))) {
     dl.byte_offset = description.byte_offset;
   } else if (size > 0) {
     // The sum exists: it was checked. (An empty tensor has no first element to point at.)
@@ -210,15 +209,14 @@ void allocate_custom(Tensor* tensor, DLDevice device, const dlx_allocator& alloc
   auto* memory = static_cast<AllocatedMemory*>(std::malloc(sizeof(AllocatedMemory)));
   if (memory == nullptr) throw std::bad_alloc();
   *memory = AllocatedMemory{allocator, bytes, device};
-  void* data = allocator.allocate(bytes, alignment, static_cast<int32_t>(device.device_type),
-                                  device.device_id, allocator.user_data);
+  void* data =
+      allocator.allocate(bytes, alignment, type_of(device), device.device_id, allocator.user_data);
   if (data == nullptr) {
     std::free(memory);
     fail(DLX_ERROR_OUT_OF_MEMORY, "the allocator returned NULL for %zu bytes", bytes);
   }
   if (data_is_address(device.device_type) && reinterpret_cast<uintptr_t>(data) % alignment != 0) {
-    allocator.deallocate(data, bytes, static_cast<int32_t>(device.device_type), device.device_id,
-                         allocator.user_data);
+    allocator.deallocate(data, bytes, type_of(device), device.device_id, allocator.user_data);
     std::free(memory);
     fail(DLX_ERROR_INVALID_ARGUMENT,
          "`allocator` returned memory that is not aligned as asked (got %p, expected a multiple of "
@@ -233,7 +231,7 @@ void allocate_custom(Tensor* tensor, DLDevice device, const dlx_allocator& alloc
 /// Fills `tensor`'s memory from the device's backend.
 void allocate_builtin(Tensor* tensor, DLDevice device, Backend& backend, size_t bytes,
                       size_t alignment) {
-  const auto type = static_cast<int32_t>(device.device_type);
+  const auto type = type_of(device);
   void* data = backend.allocate(type, device.device_id, bytes, alignment);
   if (data == nullptr) {
     release_all_held(backend);  // there may be room then
@@ -256,7 +254,7 @@ TensorRef empty(int32_t ndim, const int64_t* shape, DLDataType dtype, DLDevice d
   require_ndim(ndim, "ndim");
   if (ndim > 0 && shape == nullptr) fail(DLX_ERROR_INVALID_ARGUMENT, "`shape` is NULL");
   require_known_dtype(dtype, "dtype");
-  Backend& backend = require_device(static_cast<int32_t>(device.device_type), device.device_id);
+  Backend& backend = require_device(type_of(device), device.device_id);
   const int64_t elements = count_elements(ndim, shape);
   const bool padded = (flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED) != 0;
   int64_t bytes;
@@ -270,7 +268,7 @@ TensorRef empty(int32_t ndim, const int64_t* shape, DLDataType dtype, DLDevice d
                            : size >= 4096            ? 256
                                                      : kAlignment;
   dlx_allocator allocator;
-  const bool has_default = default_allocator(static_cast<int32_t>(device.device_type), &allocator);
+  const bool has_default = default_allocator(type_of(device), &allocator);
   const bool is_inline = device.device_type == kDLCPU && bytes <= kInlineBytes &&
                          allocation.alignment <= kAlignment && allocation.allocator == nullptr &&
                          !has_default;
@@ -280,7 +278,7 @@ TensorRef empty(int32_t ndim, const int64_t* shape, DLDataType dtype, DLDevice d
   tensor->size = elements;
   tensor->dl.dtype = dtype;
   tensor->dl.device = device;
-  if (id_is_zero(static_cast<int32_t>(device.device_type))) tensor->dl.device.device_id = 0;
+  if (id_is_zero(type_of(device))) tensor->dl.device.device_id = 0;
   tensor->flags = flags;
   if (is_inline) {
     const auto end = reinterpret_cast<uintptr_t>(tensor->strides() + ndim);
