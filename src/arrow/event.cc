@@ -66,13 +66,13 @@ void SyncEvent::record(Tensor* tensor) {
 void wait_on_host(void* sync_event, const DLDevice& device) {
   const Waiting waiting = make_wait(sync_event, device);
   Readiness behind;
-  behind.used(*waiting.backend, waiting.id, waiting.id, waiting.stream);
+  behind.used(*waiting.backend, waiting.id, waiting.id, waiting.stream, 0);
   behind.wait_on_host(*waiting.backend, waiting.id);
 }
 
 void follow_event(void* sync_event, Tensor* tensor) {
   const Waiting waiting = make_wait(sync_event, tensor->dl.device);
-  tensor->root->readiness.used(*waiting.backend, waiting.id, waiting.id, waiting.stream);
+  tensor->root->readiness.used(*waiting.backend, waiting.id, waiting.id, waiting.stream, 0);
 }
 
 }  // namespace dlx::arrow

@@ -19,12 +19,14 @@ struct Readiness::Pending {
   EventHandle event;  ///< NULL: captured
   uint64_t capture;
   int references;  ///< guarded by pending_mutex
+  Note number;     ///< no other has had it
 };
 
 namespace {
 
 // Both guard a few instructions, never a call that waits.
 std::mutex pending_mutex;
+uint64_t last_number = 0;  ///< guarded by pending_mutex
 std::mutex held_mutex;
 
 /// A forked child has no other threads to give back what they held, and releases tensors all the
@@ -123,35 +125,32 @@ Readiness::Hold Readiness::hold() const noexcept {
   return Hold(pending);
 }
 
-/// Takes over the one reference of `pending`.
-void Readiness::replace(Pending* pending) noexcept {
-  const Hold old([&] {
-    const std::lock_guard<std::mutex> lock(pending_mutex);
-    return pending_.exchange(pending, std::memory_order_acq_rel);
-  }());
-}
-
-/// Forgets an event that is known to be done, unless another has taken its place.
-void Readiness::drop(const Pending* done) noexcept {
+/// Takes over the one reference of `pending`, unless what was noted last is not `seen`: returns false
+/// then.
+bool Readiness::replace(Note seen, Pending* pending) noexcept {
   Pending* old = nullptr;
   {
     const std::lock_guard<std::mutex> lock(pending_mutex);
-    if (pending_.load(std::memory_order_relaxed) != done) return;
-    old = pending_.exchange(nullptr, std::memory_order_acq_rel);
+    old = pending_.load(std::memory_order_relaxed);
+    if (seen != kAny && seen != (old == nullptr ? 0 : old->number)) return false;
+    if (pending != nullptr) pending->number = ++last_number;
+    pending_.store(pending, std::memory_order_release);
   }
   const Hold released(old);
+  return true;
 }
 
-void Readiness::order(Backend& backend, int32_t home, int32_t id, StreamHandle stream) {
-  if (!backend.has_streams()) return;  // one queue, in order
+Readiness::Note Readiness::order(Backend& backend, int32_t home, int32_t id, StreamHandle stream) {
+  if (!backend.has_streams()) return 0;  // one queue, in order
   const Hold pending = hold();
+  const Note seen = pending.get() == nullptr ? 0 : pending->number;
   const bool behind_default = pending.get() == nullptr || pending->event == nullptr;
-  if (behind_default && id == home && stream == backend.default_stream()) return;
+  if (behind_default && id == home && stream == backend.default_stream()) return seen;
   const CaptureInfo capture = backend.capture(id, stream);
   if (capture.capturing) {
     const bool same_graph =
         pending.get() != nullptr && pending->event == nullptr && pending->capture == capture.id;
-    if (same_graph) return;
+    if (same_graph) return seen;
     const bool done = behind_default ? default_is_idle(backend, home)
                                      : backend.is_done(pending->id, pending->event);
     if (!done) fail_captured("the tensor's data is not ready yet");
@@ -161,18 +160,25 @@ void Readiness::order(Backend& backend, int32_t home, int32_t id, StreamHandle s
   } else {
     backend.wait(id, stream, pending->event);
   }
+  return seen;
 }
 
-void Readiness::used(Backend& backend, int32_t home, int32_t id, StreamHandle stream) {
+void Readiness::used(Backend& backend, int32_t home, int32_t id, StreamHandle stream, Note seen) {
   if (!backend.has_streams()) return;
   const bool by_default = id == home && stream == backend.default_stream();
   if (by_default && is_behind_default()) return;
   const CaptureInfo capture = backend.capture(id, stream);
-  if (!capture.capturing && by_default) return replace(nullptr);
-  survive_forks();
-  std::unique_ptr<Pending> pending(new Pending{&backend, id, nullptr, capture.id, 1});
-  if (!capture.capturing) pending->event = backend.record(id, stream);
-  replace(pending.release());
+  for (;; seen = order(backend, home, id, stream)) {
+    std::unique_ptr<Pending> pending;
+    if (capture.capturing || !by_default) {
+      survive_forks();
+      pending.reset(new Pending{&backend, id, nullptr, capture.id, 1, 0});
+      if (!capture.capturing) pending->event = backend.record(id, stream);
+    }
+    Pending* const note = pending.release();
+    if (replace(seen, note)) return;
+    const Hold released(note);
+  }
 }
 
 void Readiness::wait_on_host(Backend& backend, int32_t id) {
@@ -184,7 +190,7 @@ void Readiness::wait_on_host(Backend& backend, int32_t id) {
     return;
   }
   backend.wait_on_host(pending->id, pending->event);
-  drop(pending.get());
+  replace(pending->number, nullptr);
 }
 
 void follow_stream(Backend& backend, int32_t id, StreamHandle stream, int32_t other_id,

@@ -23,17 +23,21 @@ class Readiness {
  public:
   Readiness() = default;
   ~Readiness() {
-    if (!is_behind_default()) replace(nullptr);
+    if (!is_behind_default()) replace(kAny, nullptr);
   }
   Readiness(const Readiness&) = delete;
   Readiness& operator=(const Readiness&) = delete;
 
+  /// What was noted last, by its number; 0: nothing.
+  using Note = uint64_t;
+
   /// Work given to `stream` of device `id` from now on finds the data ready, which is of device
-  /// `home`.
-  void order(Backend& backend, int32_t home, int32_t id, StreamHandle stream);
+  /// `home`. Returns what it comes after.
+  Note order(Backend& backend, int32_t home, int32_t id, StreamHandle stream);
   /// The work that `stream` of device `id` has now uses the data, which is of device `home`: it
-  /// writes it (or is what makes it ready), or reads it and comes after all that was noted before.
-  void used(Backend& backend, int32_t home, int32_t id, StreamHandle stream);
+  /// writes it (or is what makes it ready), or reads it. It comes after `seen`; where other threads
+  /// have noted something since, the stream waits for that as well.
+  void used(Backend& backend, int32_t home, int32_t id, StreamHandle stream, Note seen);
   /// Waits on the host until the data is ready.
   void wait_on_host(Backend& backend, int32_t id);
   /// True if nothing is noted.
@@ -42,11 +46,11 @@ class Readiness {
   }
 
  private:
+  static constexpr Note kAny = UINT64_MAX;
   struct Pending;
   class Hold;
   Hold hold() const noexcept;
-  void replace(Pending* pending) noexcept;
-  void drop(const Pending* done) noexcept;
+  bool replace(Note seen, Pending* pending) noexcept;
 
   std::atomic<Pending*> pending_{nullptr};
 };

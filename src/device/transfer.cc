@@ -41,26 +41,33 @@ Site site_of(const Operand& operand, const int64_t* stream) {
 }
 
 /// `home` is the operand's own device, which for pinned memory may be another one.
-void order(const Operand& operand, const Site& site, int32_t home) {
-  if (operand.readiness == nullptr) return;
-  operand.readiness->order(*site.backend, home, site.id, site.stream);
+Readiness::Note order(const Operand& operand, const Site& site, int32_t home) {
+  if (operand.readiness == nullptr) return 0;
+  return operand.readiness->order(*site.backend, home, site.id, site.stream);
 }
 
-void order(const Operand& operand, const Site& site) { order(operand, site, site.id); }
+Readiness::Note order(const Operand& operand, const Site& site) {
+  return order(operand, site, site.id);
+}
+
+/// What the work on each side of a copy comes after.
+struct Notes {
+  Readiness::Note dst, src;
+};
 
 /// Both operands, for work on one stream: where both are behind the default stream, one wait will
 /// do.
-void order_both(const Operand& dst, const Operand& src, const Site& site) {
+Notes order_both(const Operand& dst, const Operand& src, const Site& site) {
   const bool together = dst.readiness != nullptr && src.readiness != nullptr &&
                         dst.readiness->is_behind_default() && src.readiness->is_behind_default();
-  order(dst, site);
-  if (!together) order(src, site);
+  const Readiness::Note seen = order(dst, site);
+  return {seen, together ? seen : order(src, site)};
 }
 
 /// By work that `site` still has to do.
-void used(const Operand& operand, const Site& site, int32_t home) {
+void used(const Operand& operand, const Site& site, int32_t home, Readiness::Note seen) {
   if (operand.readiness == nullptr) return;
-  operand.readiness->used(*site.backend, home, site.id, site.stream);
+  operand.readiness->used(*site.backend, home, site.id, site.stream, seen);
 }
 
 /// Host memory that a device may be writing or reading is touched by the CPU only after that.
@@ -285,14 +292,15 @@ void copy_to_host(const Operand& dst, const Site& from, const Operand& src, cons
   wait_for_stream(*from.backend, from.id, from.stream);
 }
 
-/// Returns whether the device may still be reading the source.
-bool copy_from_host(const Site& to, const Operand& dst, const Operand& src, const CopyPlan& plan) {
+/// Returns whether the device may still be reading the source, after `seen`.
+bool copy_from_host(const Site& to, const Operand& dst, const Operand& src, const CopyPlan& plan,
+                    Readiness::Note* seen) {
   if (!is_pinned(src, to) || plan.ndim() > 0) {
     settle(src);
     upload(to, handle_of(dst), plan);
     return false;
   }
-  order(src, to, find_worker(*src.tensor).id);
+  *seen = order(src, to, find_worker(*src.tensor).id);
   to.backend->copy_from_host(to.id, to.stream, Site::at(handle_of(dst), plan.dst()), plan.src(),
                              static_cast<size_t>(plan.size()));
   return true;
@@ -327,11 +335,12 @@ PendingWork transfer(const Operand& dst, const Operand& src, const int64_t* stre
     if (captured) fail_captured();
     if (!to_host && !from_host) require_no_capture(from);
   }
+  Notes seen{};
   if (one_device) {
-    order_both(dst, src, to);
+    seen = order_both(dst, src, to);
   } else {
-    if (!to_host) order(dst, to);
-    if (!from_host) order(src, from);
+    if (!to_host) seen.dst = order(dst, to);
+    if (!from_host) seen.src = order(src, from);
   }
   const WaitOnError to_settles(to.backend, to.id, to.stream);
   const WaitOnError from_settles(one_device ? nullptr : from.backend, from.id, from.stream);
@@ -348,7 +357,7 @@ PendingWork transfer(const Operand& dst, const Operand& src, const int64_t* stre
   }
   PendingWork pending{to.backend, to.id, to.stream};
   if (from_host) {
-    pending.reads_source = copy_from_host(to, dst, src, plan);
+    pending.reads_source = copy_from_host(to, dst, src, plan, &seen.src);
   } else if (to.backend != from.backend) {
     copy_through_host(to, handle_of(dst), from, handle_of(src), plan);
     pending.reads_source = false;
@@ -357,9 +366,9 @@ PendingWork transfer(const Operand& dst, const Operand& src, const int64_t* stre
   } else {
     copy_between(to, handle_of(dst), from, handle_of(src), plan);
   }
-  used(dst, to, to.id);
-  if (pending.reads_source && !captured) {
-    used(src, to, from_host ? find_worker(*src.tensor).id : from.id);
+  used(dst, to, to.id, seen.dst);
+  if (pending.reads_source && !captured && src.readiness != dst.readiness) {
+    used(src, to, from_host ? find_worker(*src.tensor).id : from.id, seen.src);
   }
   return pending;
 }

@@ -44,10 +44,10 @@ void note_written(Tensor* tensor, StreamHandle stream) {
   if (stream == worker.backend->default_stream() && readiness.is_behind_default()) return;
   require_driver(tensor, worker, stream);
   // What it waited for before is not forgotten.
-  if (!readiness.is_behind_default()) {
-    readiness.order(*worker.backend, worker.id, worker.id, stream);
-  }
-  readiness.used(*worker.backend, worker.id, worker.id, stream);
+  const Readiness::Note seen = readiness.is_behind_default()
+                                   ? 0
+                                   : readiness.order(*worker.backend, worker.id, worker.id, stream);
+  readiness.used(*worker.backend, worker.id, worker.id, stream, seen);
 }
 
 void synchronize(Tensor* tensor) {

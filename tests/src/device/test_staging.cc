@@ -123,12 +123,37 @@ void a_failing_allocation_is_forgotten(void**) {
   assert_int_equal(backend.pinned, 2);
 }
 
+// Two threads read what a third one wrote: each came after that, but not after the other.
+void readers_side_by_side_are_all_waited_for(void**) {
+  ScriptedBackend backend;
+  {
+    dlx::Readiness readiness;
+    readiness.used(backend, 0, 0, 5, 0);
+    const dlx::Readiness::Note first = readiness.order(backend, 0, 0, 6);
+    const dlx::Readiness::Note second = readiness.order(backend, 0, 0, 7);
+    readiness.used(backend, 0, 0, 6, first);
+    backend.log.clear();
+    readiness.used(backend, 0, 0, 7, second);
+    assert_true(backend.was_called("wait"));
+    assert_int_equal(backend.events, 1);
+
+    const dlx::Readiness::Note last = readiness.order(backend, 0, 0, 6);
+    backend.log.clear();
+    readiness.used(backend, 0, 0, 6, last);  // which knows all that there was
+    assert_false(backend.was_called("wait"));
+    readiness.used(backend, 0, 0, 0, last);  // the default stream, which does not
+    assert_true(backend.was_called("wait"));
+    assert_true(readiness.is_behind_default());
+  }
+  assert_int_equal(backend.events, 0);
+}
+
 // While one thread waits for what was written, another one notes a later write: that one stays.
 void later_writes_are_not_forgotten(void**) {
   static ScriptedBackend backend;
   dlx::Readiness readiness;
-  readiness.used(backend, 0, 0, 5);
-  backend.on_wait = [&] { readiness.used(backend, 0, 0, 6); };
+  readiness.used(backend, 0, 0, 5, 0);
+  backend.on_wait = [&] { readiness.used(backend, 0, 0, 6, 0); };
   readiness.wait_on_host(backend, 0);
   assert_false(readiness.is_behind_default());
   assert_int_equal(backend.events, 1);
@@ -188,13 +213,13 @@ void forked_children_find_no_lock(void**) {
     ScriptedBackend backend;
     dlx::Readiness readiness;
     while (!stop) {
-      readiness.used(backend, 0, 0, 5);
+      readiness.used(backend, 0, 0, 5, 0);
       backend.log.clear();
     }
   });
   static ScriptedBackend backend;
   auto readiness = std::make_unique<dlx::Readiness>();
-  readiness->used(backend, 0, 0, 5);
+  readiness->used(backend, 0, 0, 5, 0);
   int passed = 0;
   for (int k = 0; k < 200; ++k) {
     const dlx_test::Outcome child = dlx_test::run_forked([&] {
@@ -214,12 +239,13 @@ void failing_waits_keep_no_event(void**) {
   for (const char* failing : {"record", "wait", "wait_on_host", ""}) {
     ScriptedBackend backend;
     backend.failing = failing;
-    for (int k = 0; k < 3; ++k) {
+    for (int k = 0; k < 4; ++k) {
       dlx::Readiness readiness;
       try {
         if (k == 0) readiness.order(backend, 0, 0, 5);
         if (k == 1) readiness.wait_on_host(backend, 0);
-        if (k == 2) readiness.used(backend, 0, 0, 5);
+        if (k >= 2) readiness.used(backend, 0, 0, 5, 0);
+        if (k == 3) readiness.used(backend, 0, 0, 6, 0);  // comes too late, and waits
         readiness.order(backend, 0, 0, 6);
       } catch (const dlx::Error& error) {
         assert_string_equal(error.what(), (std::string(failing) + " fails").c_str());
@@ -239,6 +265,7 @@ int main() {
       cmocka_unit_test(only_some_buffers_are_kept),
       cmocka_unit_test(a_failing_wait_loses_no_buffer),
       cmocka_unit_test(a_failing_allocation_is_forgotten),
+      cmocka_unit_test(readers_side_by_side_are_all_waited_for),
       cmocka_unit_test(later_writes_are_not_forgotten),
       cmocka_unit_test(what_is_held_goes_when_work_is_done),
       cmocka_unit_test(forked_children_find_no_lock),
