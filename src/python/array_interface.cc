@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "src/base/checked.h"
+#include "src/base/shape_text.h"
 #include "src/dtype/dtype.h"
 #include "src/python/protocols.h"
 #include "src/python/tensor_type.h"

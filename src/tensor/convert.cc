@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "src/base/error.h"
+#include "src/base/shape_text.h"
 #include "src/copy/copy.h"
 #include "src/device/registry.h"
 #include "src/device/staging.h"

@@ -3,6 +3,7 @@
 #include "dlx/dlx.h"
 #include "src/base/checked.h"
 #include "src/base/error.h"
+#include "src/base/shape_text.h"
 #include "src/device/registry.h"
 #include "src/dtype/dtype.h"
 

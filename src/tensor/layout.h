@@ -4,7 +4,6 @@
 #include <cstdint>
 
 #include "dlx/dlpack.h"
-#include "src/base/shape_text.h"
 
 namespace dlx {
 

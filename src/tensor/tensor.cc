@@ -5,6 +5,7 @@
 #include <new>
 
 #include "src/base/error.h"
+#include "src/base/shape_text.h"
 #include "src/device/readiness.h"
 #include "src/device/registry.h"
 #include "src/dtype/dtype.h"

@@ -5,6 +5,7 @@
 
 #include "src/base/checked.h"
 #include "src/base/error.h"
+#include "src/base/shape_text.h"
 #include "src/dtype/dtype.h"
 #include "src/tensor/layout.h"
 

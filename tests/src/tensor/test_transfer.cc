@@ -14,6 +14,7 @@
 #include "dlx/dlx.h"
 #include "late_device.h"
 #include "src/base/error.h"
+#include "src/base/shape_text.h"
 #include "src/device/current_stream.h"
 #include "src/device/registered.h"
 #include "src/device/registry.h"
