@@ -95,22 +95,26 @@ enum class Traffic {
   kShared,    ///< the same, from other threads at once
 };
 
-/// Bytes of the source lines that a copy reads, about: what few bytes lie between counts too.
-int64_t source_bytes(const CopyPlan& plan) noexcept {
-  CopyAxis axes[CopyPlan::kMaxAxes];  // nearest first
+/// Bytes of the lines that a copy touches on one side, about: what few bytes lie between counts too.
+int64_t line_bytes(const CopyPlan& plan, int64_t CopyAxis::* side) noexcept {
+  struct Axis {
+    int64_t extent;
+    int64_t step;
+  };
+  Axis axes[CopyPlan::kMaxAxes];  // nearest first
   int n = 0;
   for (int k = plan.ndim() - 1; k >= 0; --k) {
-    const CopyAxis axis = {plan.axis(k).extent, 0, std::llabs(plan.axis(k).src)};
-    if (axis.src == 0) continue;
+    const Axis axis = {plan.axis(k).extent, std::llabs(plan.axis(k).*side)};
+    if (axis.step == 0) continue;
     int place = n++;
-    for (; place > 0 && axes[place - 1].src > axis.src; --place) axes[place] = axes[place - 1];
+    for (; place > 0 && axes[place - 1].step > axis.step; --place) axes[place] = axes[place - 1];
     axes[place] = axis;
   }
   int64_t run = plan.item();
   int64_t runs = 1;
   for (int k = 0; k < n; ++k) {
-    if (axes[k].src <= run + kLine && runs == 1) {
-      run += (axes[k].extent - 1) * axes[k].src;
+    if (axes[k].step <= run + kLine && runs == 1) {
+      run += (axes[k].extent - 1) * axes[k].step;
     } else {
       runs *= axes[k].extent;
     }
@@ -127,13 +131,13 @@ bool goes_by_evenly(const CopyPlan& plan) noexcept {
   return std::llabs(row.src) <= plan.item() + kLine && row.extent * row.dst >= kLong;
 }
 
-/// Whether dst goes past the caches: they would not hold it and the source lines as well. What goes
-/// by evenly stays there for longer, unless most of it is source lines. `bytes`: of dst.
+/// Whether dst goes past the caches: they would not hold its lines and those of src as well. What goes
+/// by evenly stays there for longer, unless most of it is lines of src. `bytes`: that are copied.
 bool goes_past_caches(const CopyPlan& plan, int64_t bytes) noexcept {
   const int64_t fewest = tuning().stream_bytes;
   if (bytes / 3 >= fewest) return true;
-  if (bytes < fewest / kLine) return false;  // though every byte had a line of src for itself
-  const int64_t traffic = bytes + source_bytes(plan);
+  if (bytes < fewest / kLine) return false;  // though every byte had two lines for itself
+  const int64_t traffic = line_bytes(plan, &CopyAxis::dst) + line_bytes(plan, &CopyAxis::src);
   const bool stays = goes_by_evenly(plan) && traffic <= 3 * bytes + kLine;
   return traffic / (stays ? 3 : 2) >= fewest;
 }

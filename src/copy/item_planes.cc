@@ -68,7 +68,8 @@ ItemPlanes::ItemPlanes(const Schedule& schedule, const Kernels& kernels, const P
   } else {
     choose_loops();
   }
-  if (way_ == Way::kRows && p.du != item_) written_ = rows_of(p.du, p.dv, 0);
+  if (way_ == Way::kRows && p.du != item_ && schedule.past_caches)
+    written_ = rows_of(p.du, p.dv, 0);
   if (asks) read_ = rows_of(p.su, p.sv, kReadAhead);
 }
 
