@@ -3,8 +3,9 @@
 usage: python benchmarks/bench_layouts.py [--seed N] [--count N] [--bytes N ...] [--write FOLDER]
 
 Random shapes of one to five axes, permuted, each axis whole, stepped, reversed, cropped or repeated;
-`--count` of them for each size in bytes. One thread. Each is checked, and timed in turns; where dlx
-seems behind, again and longer, so that a noisy machine does not make the list.
+`--count` of them for each size in bytes, copied into a compact array and into another such view (of
+which no axis is repeated). One thread. Each is checked, and timed in turns; where dlx seems behind,
+again and longer, so that a noisy machine does not make the list.
 """
 
 from __future__ import annotations
@@ -35,9 +36,8 @@ BEHIND = 1.08
 SHOWN = 5
 
 
-def random_layout(choose: random.Random, size: int) -> np.ndarray:
-    """A view of about `size` bytes."""
-    item = np.dtype(dtype := choose.choice(DTYPES)).itemsize
+def random_shape(choose: random.Random, size: int, item: int) -> list[int]:
+    """Of about `size` bytes."""
     weights = [choose.random() ** 2 + 0.02 for _ in range(choose.randint(1, 5))]
     shape = [max(1, round((size / item) ** (w / sum(weights)))) for w in weights]
     if choose.random() < 0.3:
@@ -46,10 +46,18 @@ def random_layout(choose: random.Random, size: int) -> np.ndarray:
         shape = [1 << round(math.log2(extent)) for extent in shape]
     while math.prod(shape) * item > 1.5 * size:
         shape[shape.index(max(shape))] //= 2
+    return shape
+
+
+def random_view(choose: random.Random, shape: list[int], dtype: str, repeats: bool) -> np.ndarray:
+    """Of that shape, in memory of its own; its axes lie there in any order."""
+    axes = list(range(len(shape)))
+    if choose.random() < 0.75:
+        choose.shuffle(axes)
     stored, parts = [], []
-    for extent in shape:
+    for extent in (shape[axis] for axis in axes):
         kind = choose.choices(
-            ("whole", "stepped", "reversed", "cropped", "repeated"), (50, 17, 10, 10, 8)
+            ("whole", "stepped", "reversed", "cropped", "repeated"), (50, 17, 10, 10, 8 * repeats)
         )[0]
         step = choose.choice((2, 2, 3)) if kind == "stepped" else 1
         stored.append({"cropped": extent + 5, "repeated": 1}.get(kind, extent * step))
@@ -57,16 +65,15 @@ def random_layout(choose: random.Random, size: int) -> np.ndarray:
         whole = slice(first, first + extent * step, step)
         parts.append({"reversed": slice(None, None, -1), "repeated": slice(None)}.get(kind, whole))
     bits = np.random.default_rng(choose.getrandbits(32))
-    data = bits.integers(0, 256, math.prod(stored) * item, dtype=np.uint8)
-    view = np.broadcast_to(data.view(dtype).reshape(stored)[tuple(parts)], shape)
-    axes = list(range(len(shape)))
-    if choose.random() < 0.75:
-        choose.shuffle(axes)
-    return view.transpose(axes)
+    data = bits.integers(0, 256, math.prod(stored) * np.dtype(dtype).itemsize, dtype=np.uint8)
+    view = data.view(dtype).reshape(stored)[tuple(parts)]
+    if repeats:
+        view = np.broadcast_to(view, [shape[axis] for axis in axes])
+    return view.transpose(np.argsort(axes))
 
 
 def torch_copy(dst: np.ndarray, view: np.ndarray) -> Callable[[], object] | None:
-    if torch is None or any(step < 0 for step in view.strides):
+    if torch is None or any(step < 0 for step in (*view.strides, *dst.strides)):
         return None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that it could be written to, which nobody does
@@ -82,9 +89,8 @@ def time_of(function: Callable[[], object], repeat: int) -> float:
     return (time.perf_counter() - start) / repeat
 
 
-def compare(view: np.ndarray) -> dict[str, float]:
-    """Seconds of each library's copy into a compact array."""
-    dst = np.zeros(view.shape, view.dtype)
+def compare(dst: np.ndarray, view: np.ndarray) -> dict[str, float]:
+    """Seconds of each library's copy."""
     target, origin = dlx.asarray(dst), dlx.asarray(view)
     functions: dict[str, Callable[[], object]] = {
         "dlx": lambda: dlx.copyto(target, origin),
@@ -110,18 +116,29 @@ def ratio(times: dict[str, float]) -> float:
     return times["dlx"] / min(seconds for name, seconds in times.items() if name != "dlx")
 
 
+def layout_of(array: np.ndarray) -> str:
+    return f"{array.dtype.str[1:]} {array.shape}, strides {array.strides}"
+
+
 def measure(choose: random.Random, size: int, count: int) -> tuple[str, list[str]]:
     """A row of the table, and the layouts that dlx is furthest behind on."""
-    found = []
+    compact, into_views = [], []
     for i in range(count):
-        view = random_layout(choose, size)
-        found.append((compare(view), f"{view.dtype.str[1:]} {view.shape}, strides {view.strides}"))
+        dtype = choose.choice(DTYPES)
+        shape = random_shape(choose, size, np.dtype(dtype).itemsize)
+        view = random_view(choose, shape, dtype, repeats=True)
+        compact.append((compare(np.zeros(shape, dtype), view), layout_of(view)))
+        dst = random_view(choose, shape, dtype, repeats=False)
+        into_views.append((compare(dst, view), f"{layout_of(view)}, into {dst.strides}"))
         print(f"\r{size} bytes: {i + 1}", end="", file=sys.stderr)
     print(file=sys.stderr)
-    mean = math.exp(sum(math.log(ratio(times)) for times, _ in found) / count)
-    behind = sorted((f for f in found if ratio(f[0]) > BEHIND), key=lambda f: -ratio(f[0]))
-    worst = [f"- {ratio(times):.2f}: {layout}" for times, layout in behind[:SHOWN]]
-    return f"| {size:,} | {count} | {mean:.2f} | {len(behind)} |", worst
+    row, worst = f"| {size:,} | {count} |", []
+    for found in (compact, into_views):
+        mean = math.exp(sum(math.log(ratio(times)) for times, _ in found) / count)
+        behind = sorted((f for f in found if ratio(f[0]) > BEHIND), key=lambda f: -ratio(f[0]))
+        worst += [f"- {ratio(times):.2f}: {layout}" for times, layout in behind[:SHOWN]]
+        row += f" {mean:.2f} | {len(behind)} |"
+    return row, worst
 
 
 def main() -> None:
@@ -146,13 +163,13 @@ def main() -> None:
             "# Copies of random layouts",
             "",
             f"Made by `./dev bench layouts --seed {options.seed} --count {options.count}`, one thread: "
-            "the time of dlx by that of NumPy or\nPyTorch, whichever is faster. Below 1, dlx is ahead; "
-            f"behind is more than {BEHIND}.",
+            "the time of dlx by that of NumPy or\nPyTorch, whichever is faster, in the geometric mean. Below 1, dlx is "
+            f"ahead; behind is more than {BEHIND}.",
             "",
             f"{datetime.date.today()}, {versions}, {platform.machine()}.",
             "",
-            "| bytes | layouts | geometric mean | behind |",
-            "|--:|--:|--:|--:|",
+            "| bytes | layouts | into compact arrays | behind | into views | behind |",
+            "|--:|--:|--:|--:|--:|--:|",
             *rows,
             *(["", "Furthest behind:", "", *worst] if worst else []),
             "",
