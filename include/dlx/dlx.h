@@ -239,9 +239,9 @@ enum {
 
 /** Flag of the options structs: the field `stream` counts. (0 is a stream on ROCm and an error on
  * CUDA, so a zero in the field cannot mean "none".) */
-#define DLX_HAS_STREAM ((uint64_t)1)
+#define DLX_HAS_STREAM (1UL << 0UL)
 /** Flag of dlx_export_options: `device_type` and `device_id` count. */
-#define DLX_HAS_DEVICE ((uint64_t)2)
+#define DLX_HAS_DEVICE (1UL << 1UL)
 
 /** How to allocate; NULL in its place means the defaults. */
 typedef struct dlx_empty_options {
@@ -461,8 +461,9 @@ DLX_API dlx_status dlx_dlpack_check(const void *managed, int32_t kind, char *rep
  * last. Errors are DLX_ERROR_INVALID_ARGUMENT unless said otherwise; a view whose first packed
  * sub-byte element would lie inside a byte is DLX_ERROR_UNSUPPORTED, for no DLTensor can say it. */
 
-/** In place of a `start` or `stop` of dlx_tensor_slice: left out. */
-#define DLX_SLICE_OPEN INT64_MIN
+/** In place of a `start` or `stop` of dlx_tensor_slice: left out. INT64_MIN, in a form that bindgen
+ * and its like can read too. */
+#define DLX_SLICE_OPEN (-9223372036854775807 - 1)
 
 /** tensor[start:stop:step] on one axis, by Python's rules: negative positions count from the end,
  * those beyond it are clamped, DLX_SLICE_OPEN leaves one out; `step` is any number but 0. */

@@ -51,8 +51,17 @@ write_source() {
     echo '#ifdef DLX_DLPACK_H_'
     echo '#include "layout.c"'
     echo '#endif'
+    echo '#ifdef DLX_DLX_H_'
+    echo '#include "constants.c"'
+    echo '#endif'
   } >"$file"
 }
+
+# Versions may change; the rest is what constants.c has to name.
+missing=$(grep -hoE '^( *|#define )(DLX|ARROW)_[A-Z0-9_]+ (= )?[-(0-9]' "$include"/dlx/{dlx,arrow}.h |
+  grep -oE '(DLX|ARROW)_[A-Z0-9_]+' | grep -v '^DLX_VERSION_' | sort -u |
+  while read -r name; do grep -q "($name[,) ]" "$here/constants.c" || echo "$name"; done)
+[ -z "$missing" ] || die "FAILED: not in constants.c: $missing"
 
 for path in "$include"/dlx/*.h "$include"/dlx/*.hpp; do
   [ -f "$path" ] || continue

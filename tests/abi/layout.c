@@ -14,9 +14,7 @@
 #elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
 #define CHECK(condition) _Static_assert(condition, #condition)
 #else
-#define JOIN_(a, b) a##b
-#define JOIN(a, b) JOIN_(a, b)
-#define CHECK(condition) typedef char JOIN(check_on_line_, __LINE__)[(condition) ? 1 : -1]
+#define CHECK(condition) extern char checked[(condition) ? 1 : -1]
 #endif
 
 #define SIZE(type, value) CHECK(sizeof(type) == (value))
