@@ -7,6 +7,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <new>
 
 #include "src/base/error.h"
 
@@ -60,9 +61,11 @@ struct Held {
 /// time. With all of them, many small copies in a row would cost the square of their number.
 constexpr int kLooks = 4;
 
-/// Never destroyed: what is held at exit is leaked, for the driver may be gone.
-std::list<Held>& held() {
-  static auto* list = new std::list<Held>;
+/// Never destroyed: what is held at exit is leaked, for the driver may be gone. Takes no memory: it
+/// is asked for when there is none left.
+std::list<Held>& held() noexcept {
+  alignas(std::list<Held>) static unsigned char place[sizeof(std::list<Held>)];
+  static auto* list = new (place) std::list<Held>;
   return *list;
 }
 
