@@ -51,9 +51,8 @@ Options read_options(const Options* options, const char* name) {
   const size_t size = options->struct_size;
   // No version's struct ends inside a field: half a pointer would be followed.
   if (size < sizeof options->struct_size || size > 4096 || size % alignof(Options) != 0) {
-    fail(DLX_ERROR_INVALID_ARGUMENT,
-         "`%s` has a struct_size of %zu (expected %zu, as the DLX_*_INIT macros set it)", name,
-         size, sizeof out);
+    fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` has a struct_size of %zu (expected %zu, its sizeof)",
+         name, size, sizeof out);
   }
   const auto* bytes = reinterpret_cast<const unsigned char*>(options);
   for (size_t i = sizeof out; i < size; ++i) {

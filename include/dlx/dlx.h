@@ -20,8 +20,9 @@
  *   description never changes and its count is atomic. Reading and writing the *data* at the same
  *   time is the caller's matter.
  * - **Units.** Extents and strides count elements, offsets and sizes count bytes, as in DLPack.
- * - **Structs** passed by pointer start with `struct_size`, which the DLX_*_INIT macros set; the
- *   rest may be zero, which means the default. Fields are only ever appended.
+ * - **Structs** passed by pointer start with `struct_size`, their sizeof, which a DLX_*_INIT macro
+ *   sets where there is one; the rest may be zero, which means the default. Fields are only ever
+ *   appended.
  * - Callbacks given to dlx must not throw, longjmp or unwind the stack. dlx's own never do.
  *
  * - **Environment.** DLX_NUM_THREADS, DLX_ISA, DLX_CUDA_PATH, DLX_HIP_PATH and DLX_OPENCL_PATH are
@@ -327,8 +328,8 @@ DLX_API void *dlx_tensor_data(const dlx_tensor *tensor);
 DLX_API int64_t dlx_tensor_size(const dlx_tensor *tensor);
 /** Bytes of the elements if they were compact, sub-byte ones packed unless padded. */
 DLX_API int64_t dlx_tensor_nbytes(const dlx_tensor *tensor);
-/** 1 if the elements are compact in `order`, DLX_ORDER_C or else DLX_ORDER_F (axes of extent 1 do
- * not count, empty tensors are compact in any), else 0. */
+/** 1 if the elements are compact in `order`, else 0. Axes of extent 1 do not count, empty tensors
+ * are compact in any; an `order` that is not DLX_ORDER_F counts as DLX_ORDER_C. */
 DLX_API int32_t dlx_tensor_is_contiguous(const dlx_tensor *tensor, int32_t order);
 
 /* ---- dlpack ----------------------------------------------------------------------------------- */
@@ -525,17 +526,17 @@ DLX_API dlx_status dlx_tensor_contiguous(dlx_tensor *tensor, const dlx_copy_opti
                                          dlx_tensor **out);
 
 /**
- * A compact, writable copy on the same device.
+ * A compact, writable copy on the same device, whatever options->copy says.
  *
- * @return DLX_OK; DLX_ERROR_COPY_REFUSED (the mode is DLX_COPY_NEVER); DLX_ERROR_UNSUPPORTED (a
- *         device that dlx cannot copy on).
+ * @return DLX_OK; DLX_ERROR_UNSUPPORTED (a device that dlx cannot copy on).
  */
 DLX_API dlx_status dlx_tensor_clone(dlx_tensor *tensor, const dlx_copy_options *options,
                                     dlx_tensor **out);
 
 /**
  * The same elements in C order under another shape (one extent may be -1: what remains): a view
- * where strides can express it, else a copy, as options->copy allows.
+ * where strides can express it, else a copy, as options->copy allows. The copy is compact in C
+ * order, whatever options->order says.
  *
  * @return DLX_OK; DLX_ERROR_INVALID_ARGUMENT (the number of elements differs);
  *         DLX_ERROR_COPY_REFUSED.
@@ -695,7 +696,8 @@ DLX_API dlx_status dlx_stream_wait(int32_t device_type, int32_t device_id, int64
  * current. */
 DLX_API dlx_status dlx_stream_set_current(int32_t device_type, int32_t device_id, int64_t stream);
 
-/** Forget what dlx_stream_set_current said on this thread for that device. */
+/** Forget what dlx_stream_set_current said on this thread for that device, if anything: no device
+ * is an error here. */
 DLX_API dlx_status dlx_stream_reset_current(int32_t device_type, int32_t device_id);
 
 /** The calling thread's current stream of a device: what dlx_stream_set_current said; else that of

@@ -27,7 +27,7 @@ bool Backend::managed_is_concurrent(int32_t) { return false; }
 
 void Backend::check_stream(int64_t number) const {
   fail(DLX_ERROR_INVALID_ARGUMENT,
-       "`stream` must be None on a device that has no streams (got %lld)",
+       "`stream` has no place on a device that has no streams (got %lld)",
        static_cast<long long>(number));
 }
 

@@ -101,6 +101,16 @@ static void clone_in_f_order(void **state) {
   dlx_tensor_release(out);
 }
 
+/* A clone is a copy by its name: the mode is not looked at. */
+static void clone_copies_whatever_the_mode(void **state) {
+  (void)state;
+  options.copy = DLX_COPY_NEVER;
+  assert_ok(dlx_tensor_clone(tensor, &options, &out));
+
+  assert_false(shares_memory(out));
+  dlx_tensor_release(out);
+}
+
 /* A clone of a broadcast view has elements of its own, and may be written. */
 static void clone_of_repeated_elements_is_writable(void **state) {
   (void)state;
@@ -257,6 +267,7 @@ int main(void) {
       convert_test(contiguous_always_copies_if_told_so),
       convert_test(clone_is_compact_and_apart),
       convert_test(clone_in_f_order),
+      convert_test(clone_copies_whatever_the_mode),
       convert_test(clone_of_repeated_elements_is_writable),
       convert_test(clone_of_padded_elements_is_padded),
       convert_test(clone_of_no_elements_is_empty),

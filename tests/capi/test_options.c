@@ -101,7 +101,7 @@ static void struct_size_of_0_is_refused(void **state) {
   (void)state;
 
   for (size_t i = 0; i < COUNT_OF(structs); ++i) {
-    assert_fails(structs[i].call(larger(0)), DLX_ERROR_INVALID_ARGUMENT, "struct_size");
+    assert_fails(structs[i].call(larger(0)), DLX_ERROR_INVALID_ARGUMENT, "its sizeof");
     assert_says(dlx_last_error(), "`options`");
     assert_fails(structs[i].call(larger(3)), DLX_ERROR_INVALID_ARGUMENT, "struct_size");
   }

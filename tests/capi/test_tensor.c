@@ -247,6 +247,7 @@ static void is_contiguous_means_compact_in_that_order(void **state) {
   assert_int_equal(contiguous(2, EXTENTS(2, 3), EXTENTS(4, 1), DLX_ORDER_C), 0);
   assert_int_equal(contiguous(1, EXTENTS(4), EXTENTS(-1), DLX_ORDER_C), 0);
   assert_int_equal(contiguous(1, EXTENTS(4), EXTENTS(0), DLX_ORDER_C), 0);
+  assert_int_equal(contiguous(2, EXTENTS(2, 3), EXTENTS(3, 1), 7), 1); /* as DLX_ORDER_C */
 }
 
 /* The stride of an axis of extent 1 is never walked, so it does not count. */

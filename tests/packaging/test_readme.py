@@ -70,6 +70,29 @@ def test_sketches_are_python(page):
         ast.parse(textwrap.dedent(sketch))
 
 
+def test_declarations_for_an_ffi(tmp_path):
+    """docs/runtimes.md says how to get them; its list of macros is that of the headers."""
+    cffi = pytest.importorskip("cffi")
+    if not shutil.which("pkg-config"):
+        pytest.skip("no pkg-config")
+    page = (ROOT / "docs/runtimes.md").read_text()
+    [command] = blocks("sh", "docs/runtimes.md")
+    (tmp_path / "dlx.pc").write_text(
+        f"Name: dlx\nDescription: -\nVersion: 0\nCflags: -I{ROOT / 'include'}\n"
+    )
+    run("bash", "-euc", command, cwd=tmp_path, env={"PKG_CONFIG_PATH": os.fspath(tmp_path)})
+
+    ffi = cffi.FFI()
+    ffi.cdef((tmp_path / "dlx.cdef").read_text())
+
+    assert ffi.sizeof("DLManagedTensorVersioned") == 80
+    assert ffi.typeof("struct ArrowDeviceArray").kind == "struct"
+    macros = re.findall(
+        r"^#define (DLX_\w+) \(?-?\d", (ROOT / "include/dlx/dlx.h").read_text(), re.M
+    )
+    assert [m for m in macros if "VERSION" not in m and f"`{m}`" not in page] == []
+
+
 HEADERS = sorted((ROOT / "include/dlx").iterdir())
 SKETCHES = [(header.name, sketch) for header in HEADERS
             for sketch in re.findall(r"(?<=\n \*\n)(?: \*     \S.*\n)+", header.read_text())]  # fmt: skip

@@ -145,7 +145,10 @@ def test_a_device_that_is_not_here_says_so():
     ("call", "named"),
     [
         (lambda: dlx.empty(3).to_device("cuda:99"), "to_device: `device` cuda:99 is not available"),
-        (lambda: dlx.empty(3).to_device("cpu", stream=4), "to_device: `stream` must be None"),
+        (
+            lambda: dlx.empty(3).to_device("cpu", stream=4),
+            "to_device: `stream` has no place on cpu",
+        ),
         (lambda: dlx.Device("cuda:99").synchronize(), "Device.synchronize: `device` cuda:99"),
         (lambda: dlx.current_stream("cuda:99"), "current_stream: `device` cuda:99"),
         (lambda: dlx.set_num_threads(-1), "set_num_threads: `num_threads` is negative"),

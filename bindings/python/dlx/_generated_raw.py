@@ -919,9 +919,7 @@ def dlx_tensor_nbytes(tensor: Handle | int) -> int:
 
 
 def dlx_tensor_is_contiguous(tensor: Handle | int, order: int) -> int:
-    """1 if the elements are compact in `order`, DLX_ORDER_C or else DLX_ORDER_F (axes of extent 1
-    do not count, empty tensors are compact in any), else 0.
-    """
+    """1 if the elements are compact in `order`, else 0."""
     return int(
         lib.dlx_tensor_is_contiguous(required_tensor(tensor, "tensor"), int32(order, "order"))
     )
@@ -1117,7 +1115,7 @@ def dlx_tensor_contiguous(
 def dlx_tensor_clone(
     tensor: Handle | int | None, options: dlx_copy_options | int | None = None
 ) -> Handle:
-    """A compact, writable copy on the same device."""
+    """A compact, writable copy on the same device, whatever options->copy says."""
     out = Array("uintptr_t", 1)
     status = lib.dlx_tensor_clone(
         tensor_address(tensor, "tensor"),
@@ -1354,7 +1352,9 @@ def dlx_stream_set_current(device_type: int, device_id: int, stream: int) -> Non
 
 
 def dlx_stream_reset_current(device_type: int, device_id: int) -> None:
-    """Forget what dlx_stream_set_current said on this thread for that device."""
+    """Forget what dlx_stream_set_current said on this thread for that device, if anything: no
+    device is an error here.
+    """
     status = lib.dlx_stream_reset_current(
         int32(device_type, "device_type"),
         int32(device_id, "device_id"),
