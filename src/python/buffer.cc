@@ -90,8 +90,9 @@ int tensor_getbuffer(PyObject* self, PyBuffer* view, int flags) {
     // reads the shape of anything with more axes.
     view->ndim = wants(flags, PyBUF_ND) ? dl.ndim : 1;
     if (wants(flags, PyBUF_FORMAT)) view->format = const_cast<char*>(buffer_format(dl.dtype));
+    if (dl.ndim == 0) flags = 0;  // PEP 3118: a scalar has neither shape nor strides
     if (wants(flags, PyBUF_ND)) view->shape = dl.shape;
-    if (wants(flags, PyBUF_STRIDES) && dl.ndim > 0) {
+    if (wants(flags, PyBUF_STRIDES)) {
       // In bytes here. (A packed sub-byte tensor is compact, and its consumer counts bytes.)
       const size_t size = sizeof(int64_t) * static_cast<size_t>(dl.ndim);
       view->strides = static_cast<intptr_t*>(std::malloc(size));

@@ -59,6 +59,17 @@ def test_without_a_shape_it_is_bytes_in_a_row(flags, shape):
     python.PyBuffer_Release(ctypes.byref(view))
 
 
+@pytest.mark.parametrize("flags", [ND, ND | FORMAT, STRIDES, FULL_RO])
+def test_a_scalar_has_neither_shape_nor_strides(flags):
+    view = buffer(dlx.asarray(7, dtype="int8"), flags)
+
+    # PEP 3118; CPython's own test exporter takes any shape for that of an axis.
+    assert (view.ndim, view.len) == (0, 1)
+    assert not view.shape
+    assert not view.strides
+    python.PyBuffer_Release(ctypes.byref(view))
+
+
 C_CONTIGUOUS, F_CONTIGUOUS = 0x38, 0x58
 
 
