@@ -188,6 +188,18 @@ def test_a_tensor_is_no_number_to_pandas():
     assert pd.isna(tensor).tolist() == [False, True]
 
 
+def test_tensors_are_assigned_compared_and_used_as_indices():
+    tensor, picked = dlx.asarray([5, 7], dtype="int64"), dlx.asarray([2, 0], dtype="int64")
+    series = pd.Series([5, 6, 7])
+
+    assert (series[:2] == tensor).tolist() == [True, False]
+    assert series.iloc[picked].tolist() == series.take(picked).tolist() == [7, 5]
+    assert series.loc[picked].tolist() == series.reindex(picked).tolist() == [7, 5]
+    assert series.isin(tensor.numpy()).tolist() == [True, False, True]  # the way out of the docs
+    series[:2] = tensor
+    assert series.tolist() == [5, 7, 7]
+
+
 # ---- classes that users derive ------------------------------------------------------------------
 
 
