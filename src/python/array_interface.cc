@@ -148,8 +148,9 @@ TensorRef import_block(PyObject* object, PyObject* interface, PyObject* data, La
         "asarray: `__array_interface__['data']` is neither a tuple nor a buffer (got %s)",
         data == nullptr ? "none, and the object has no buffer either" : type_text(data->type).text);
   }
-  const TensorRef block = import_buffer(source);
-  const int64_t available = block->size * (item_bits(block->dl.dtype, false) / 8);
+  PyBuffer* block;
+  const Ref holder = acquire_buffer(source, PyBUF_SIMPLE, &block);  // bytes in a row, or refused
+  const int64_t available = block->len;
   const Ref start = find_field(interface, names.offset);
   const int64_t offset = start ? to_int64(start.get(), "__array_interface__['offset']") : 0;
   DLTensor description = layout->description();
@@ -158,12 +159,11 @@ TensorRef import_block(PyObject* object, PyObject* interface, PyObject* data, La
          "it reaches beyond its buffer (offset %lld, a buffer of %lld bytes)",
          static_cast<long long>(offset), static_cast<long long>(available));
   }
-  description.data = static_cast<char*>(block->dl.data) + offset;
-  const uint64_t readonly = block->flags & DLPACK_FLAG_BITMASK_READ_ONLY;
-  TensorRef tensor = describe(description, readonly, "description");
+  description.data = static_cast<char*>(block->buf) + offset;
+  const uint64_t flags = block->readonly != 0 ? DLPACK_FLAG_BITMASK_READ_ONLY : 0;
+  TensorRef tensor = describe(description, flags, "description");
   require_inside(*tensor.get(), offset, layout->itemsize(), available);
-  const Ref keeper(new_object(TensorRef::share(block.get())));
-  set_owners(tensor.get(), object, keeper.get());
+  set_owners(tensor.get(), object, holder.get());
   return tensor;
 }
 

@@ -61,7 +61,8 @@ void fill_byte_strides(const DLTensor& dl, int flags, int64_t itemsize, intptr_t
   } else {
     std::copy(dl.strides, dl.strides + dl.ndim, out);
   }
-  for (int32_t i = 0; i < dl.ndim; ++i) out[i] *= itemsize;
+  // An axis without a second element may have any stride, also one that no number of bytes is.
+  for (int32_t i = 0; i < dl.ndim; ++i) __builtin_mul_overflow(out[i], itemsize, &out[i]);
 }
 
 }  // namespace

@@ -15,11 +15,12 @@ void destroy_buffer_capsule(PyObject* capsule) {
   std::free(buffer);
 }
 
-/// A capsule that owns a new Py_buffer of `object`: writable if the object allows that.
-Ref acquire_buffer(PyObject* object, PyBuffer** out) {
+}  // namespace
+
+Ref acquire_buffer(PyObject* object, int flags, PyBuffer** out) {
   auto* buffer = static_cast<PyBuffer*>(std::calloc(1, sizeof(PyBuffer)));
   if (buffer == nullptr) throw std::bad_alloc();
-  if (api.PyObject_GetBuffer(object, buffer, PyBUF_FULL_RO) != 0) {
+  if (api.PyObject_GetBuffer(object, buffer, flags) != 0) {
     std::free(buffer);
     throw PythonError();
   }
@@ -32,6 +33,8 @@ Ref acquire_buffer(PyObject* object, PyBuffer** out) {
   *out = buffer;
   return Ref(capsule);
 }
+
+namespace {
 
 void require_no_suboffsets(const PyBuffer& buffer) {
   if (buffer.suboffsets == nullptr) return;
@@ -77,7 +80,7 @@ void to_element_strides(const char* what, int32_t ndim, const int64_t* shape, co
 
 TensorRef import_buffer(PyObject* object) {
   PyBuffer* buffer;
-  Ref holder = acquire_buffer(object, &buffer);
+  Ref holder = acquire_buffer(object, PyBUF_FULL_RO, &buffer);
   require_no_suboffsets(*buffer);
   DLTensor description{};
   description.dtype = read_format(*buffer);

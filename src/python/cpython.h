@@ -108,6 +108,7 @@ struct PyBuffer {
   void* internal;
 };
 enum {
+  PyBUF_SIMPLE = 0,
   PyBUF_WRITABLE = 0x1,
   PyBUF_FORMAT = 0x4,
   PyBUF_ND = 0x8,

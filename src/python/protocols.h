@@ -7,6 +7,9 @@ namespace dlx::py {
 
 /// The protocols that asarray looks for after DLPack. All throw PythonError and Error.
 
+/// A capsule that owns a new Py_buffer of `object`: writable if the object allows that.
+Ref acquire_buffer(PyObject* object, int flags, PyBuffer** out);
+
 /// PEP 3118. Read-only buffers give read-only tensors; the buffer is held, which locks its owner
 /// against resizing, until the memory is given back.
 TensorRef import_buffer(PyObject* object);

@@ -93,6 +93,16 @@ def test_axes_that_nothing_steps_along_have_compact_strides(flags, expected):
     python.PyBuffer_Release(ctypes.byref(view))
 
 
+def test_a_stride_that_no_number_of_bytes_is():
+    # Nothing steps by it. (The sanitizer sees a product beyond 64 bits.)
+    tensor = dlx.asarray([1, 2, 3, 4], dtype="float64")
+    for stride in (2**63 - 1, -(2**63), 2**62):
+        odd = dlx.from_pointer(
+            tensor.data_ptr, (1, 2), "float64", strides=(stride, 2), owner=tensor
+        )
+        assert memoryview(odd).tolist() == [[1, 3]]
+
+
 def test_more_axes_than_a_buffer_has():
     tensor = dlx.empty((1,) * 65)
 

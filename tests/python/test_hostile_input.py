@@ -59,6 +59,24 @@ def test_array_interfaces_that_lie(fields, error, match):
         dlx.asarray(interface(**fields))
 
 
+@pytest.mark.parametrize("step", [-1, 2, -2])
+def test_an_array_interface_on_a_buffer_with_gaps(step):
+    # An offset into it means nothing, and what follows its first byte is another's.
+    block = memoryview(bytearray(range(64)))[16:32][::step]
+    with pytest.raises(BufferError, match="not C-contiguous"):
+        dlx.asarray(interface(shape=(len(block),), typestr="|u1", data=block))
+
+
+def test_an_array_interface_on_a_buffer_of_any_format():
+    block = numpy.arange(3).astype("M8[s]")
+    tensor = dlx.asarray(interface(shape=(2,), typestr="<i8", data=block, offset=8))
+    assert tensor.tolist() == [1, 2]
+    tensor[0] = 5
+    assert block[1] == numpy.datetime64(5, "s")
+    block.flags.writeable = False
+    assert dlx.asarray(interface(shape=(2,), typestr="<i8", data=block)).readonly
+
+
 def test_an_array_interface_that_changes_while_it_is_read():
     fields = {"typestr": "<f4", "data": (SIX.ctypes.data, False)}
 
