@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import gc
+import io
 import multiprocessing
 import os
 import socket
@@ -11,6 +12,7 @@ import sys
 import tempfile
 import threading
 import time
+from multiprocessing.reduction import ForkingPickler
 
 import pytest
 
@@ -414,6 +416,33 @@ def test_a_file_that_has_grown_since_it_was_mapped():
         assert small.tolist()[1:] == [0, 0]
         del small
         assert dlx.attach(file).shape == (10_000_000,)
+
+
+class Handle:
+    """The descriptor in a message between processes, here for this one."""
+
+    def detach(self):
+        return os.dup(dlx.shared_fd(SHARED))
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        (1, 1 << 40), (1, -1), (2, -4), (2, 1 << 40), (2, 60), (3, (30,)), (4, (10,)), (4, (-1,)),
+        (5, (2, 64, 1000)),
+    ],
+)  # fmt: skip
+def test_a_damaged_message_reaches_no_other_memory(field, value):
+    reduce = ForkingPickler(io.BytesIO()).dispatch_table[dlx.Tensor]
+    rebuild, (_, *parts) = reduce(SHARED)
+    whole = [Handle(), *parts]
+    assert rebuild(*whole).tolist() == [0, 1, 2]
+    gc.collect()
+    before = descriptors()
+    whole[field] = value
+    with pytest.raises(dlx.InvalidArgumentError, match="shared memory has"):
+        rebuild(*whole)
+    assert descriptors() == before
 
 
 def test_nobody_can_cut_the_memory_off():

@@ -112,6 +112,11 @@ def mapped(descriptor: int, capacity: int, readonly: bool) -> Segment:
     with _lock:
         try:
             status = os.fstat(descriptor)
+            if not 0 <= capacity < status.st_size:  # a description follows
+                _close(descriptor)
+                raise InvalidArgumentError(
+                    f"the shared memory has {status.st_size} bytes, too few for {capacity} of data"
+                )
             key = status.st_dev, status.st_ino
             segment = _known.get((*key, False)) or (_known.get((*key, True)) if readonly else None)
             if segment is not None:

@@ -250,7 +250,14 @@ def _rebuild(
             "one has to run until the other has it"
         ) from error
     segment = _segment.mapped(descriptor, capacity, bool(flags & READ_ONLY))
-    return segment.tensor(offset, shape, strides, code, flags)
+    tensor = segment.tensor(offset, shape, strides, code, flags)
+    if tensor.size and _segment_of(tensor) is not segment:  # a message that was damaged
+        raise InvalidArgumentError(
+            f"the shared memory has {segment.capacity} bytes of data, and the Tensor that another "
+            f"process sent lies beyond (byte {offset}, shape {tensor.shape}, strides "
+            f"{tensor.strides} of {tensor.dtype})"
+        )
+    return tensor
 
 
 reduction.ForkingPickler.register(_native.Tensor, _reduce)
