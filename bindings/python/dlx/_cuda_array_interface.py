@@ -5,14 +5,17 @@ Source: numba's documentation, "CUDA Array Interface (Version 3)".
 
 from __future__ import annotations
 
+import contextlib
+import itertools
 import weakref
 
 from dlx import _capi, _native, _streams
-from dlx._constants import CPU, CUDA, CUDA_HOST, CUDA_MANAGED, READ_ONLY
-from dlx.errors import InvalidArgumentError, UnsupportedError
+from dlx._constants import CPU, CUDA, CUDA_HOST, CUDA_MANAGED, MAX_NDIM, READ_ONLY
+from dlx.errors import Error, InvalidArgumentError, UnsupportedError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
     from dlx._native import Tensor
@@ -85,8 +88,9 @@ def read(obj: Any) -> Tensor:
     if not isinstance(interface, dict):
         raise TypeError(f"{name} is not a dict (got {type(interface).__name__})")
     _check(interface, name)
-    code = _capi.dtype_parse_typestr(interface["typestr"])
-    shape = tuple(_integer(extent, f"{name}: an extent") for extent in interface["shape"])
+    with _about(name):
+        code = _capi.dtype_parse_typestr(interface["typestr"])
+    shape = _integers(interface["shape"], f"{name}: `shape`", f"{name}: an extent")
     strides = _strides(interface.get("strides"), shape, code, name)
     pointer, readonly = _data(interface["data"], name)
     empty = 0 in shape
@@ -95,7 +99,8 @@ def read(obj: Any) -> Tensor:
     device = _device(pointer, empty, name)
     flags = READ_ONLY if readonly else 0
     owner = (obj, interface)
-    tensor = _native._wrap(pointer, shape, strides, code, device, flags, owner, None)
+    with _about(name):
+        tensor = _native._wrap(pointer, shape, strides, code, device, flags, owner, None)
     stream = interface.get("stream")
     if stream is not None and not empty:
         # From now on whoever uses the data waits for what is on that stream now.
@@ -121,6 +126,24 @@ def _integer(value: Any, what: str) -> int:
     return number
 
 
+def _integers(values: Any, what: str, each: str) -> tuple[int, ...]:
+    try:
+        iterator = iter(values)
+    except TypeError:
+        raise TypeError(f"{what} is not a tuple of integers (got {values!r:.60})") from None
+    # One more than fits, which is refused later: what has no end would be read for ever.
+    return tuple(_integer(value, each) for value in itertools.islice(iterator, MAX_NDIM + 1))
+
+
+@contextlib.contextmanager
+def _about(name: str) -> Iterator[None]:
+    """Say in the errors of others, who know nothing of it, which interface they are about."""
+    try:
+        yield
+    except (Error, TypeError) as error:
+        raise type(error)(f"{name}: {error}") from None
+
+
 def _data(data: Any, name: str) -> tuple[int, bool]:
     if not isinstance(data, tuple) or len(data) != 2:
         raise TypeError(f"{name}: `data` is not a pair (address, read-only) (got {data!r:.60})")
@@ -137,7 +160,7 @@ def _strides(
     if strides is None:
         return None
     size = code[1] * code[2] // 8
-    steps = tuple(_integer(stride, f"{name}: a stride") for stride in strides)
+    steps = _integers(strides, f"{name}: `strides`", f"{name}: a stride")
     if len(steps) != len(shape):
         raise InvalidArgumentError(
             f"{name} has {len(steps)} strides (expected {len(shape)}, one for each axis)"

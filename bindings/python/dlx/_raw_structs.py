@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dlx._constants import MAX_NDIM
 from dlx._library import backend
 from dlx._raw_types import Handle, address, borrowed_numbers, lib, numbers, pointer_to, text
 
@@ -49,9 +50,6 @@ class Address(Field):
         struct.keep[self.name] = value
 
 
-_MAX_NDIM = 4096  # DLX_MAX_NDIM
-
-
 class Numbers(Field):
     """An `int64_t *` to as many numbers as another field says. Reads as a tuple, NULL as None."""
 
@@ -67,7 +65,7 @@ class Numbers(Field):
         array = struct.keep.get(self.name)
         if array is not None and array.address == pointer:
             count = min(count, array.count)  # never beyond what we know is there
-        if count > _MAX_NDIM:
+        if count > MAX_NDIM:
             raise ValueError(f"`{self.name}` is not read: `{self.count}` says {count} numbers")
         return borrowed_numbers(pointer, count)
 

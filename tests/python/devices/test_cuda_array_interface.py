@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import weakref
 
 import numpy
@@ -247,6 +248,10 @@ BAD = [
     ({"strides": (4, 4)}, ValueError, "2 strides"),
     ({"shape": (4.0,)}, TypeError, "extent"),
     ({"shape": (-1,)}, ValueError, "shape|extent"),
+    ({"shape": 4}, TypeError, "`shape` is not a tuple of integers .got 4"),
+    ({"strides": 4}, TypeError, "`strides` is not a tuple of integers .got 4"),
+    ({"shape": itertools.count()}, ValueError, "too many numbers"),
+    ({"shape": (2**62, 4)}, ValueError, "more than 2.63-1 elements"),
     ({"data": 5}, TypeError, "`data`"),
     ({"data": ("x", False)}, TypeError, "address"),
     ({"data": (0, False)}, ValueError, "no memory"),
@@ -257,7 +262,7 @@ BAD = [
 @pytest.mark.parametrize(("fields", "error", "words"), BAD)
 def test_a_bad_interface_says_what_is_wrong(fields, error, words):
     memory = Memory()
-    with pytest.raises(error, match=words):
+    with pytest.raises(error, match=f"of Shows.*({words})"):
         dlx.asarray(Shows(memory.interface(**fields)))
     memory.close()
 
