@@ -2,6 +2,7 @@
 
 import copy
 import time
+import types
 
 import pytest
 
@@ -106,6 +107,8 @@ def test_device_properties():
         ((2**40, 0), ValueError),
         ((2, -1), ValueError),
         ((True, 0), TypeError),
+        (types.SimpleNamespace(__dlpack_device__=lambda: "10"), TypeError),
+        (types.SimpleNamespace(__dlpack_device__=lambda: (1.5, 0)), TypeError),
     ],
 )
 def test_device_refuses_anything_else(given, error):

@@ -66,6 +66,22 @@ def test_a_sequence_that_contains_itself():
         dlx.asarray(endless)
 
 
+def test_sequences_that_are_made_anew_each_time_do_not_contain_themselves():
+    class Halves:
+        def __init__(self, depth):
+            self.depth = depth
+
+        def __len__(self):
+            return 2
+
+        def __getitem__(self, index):
+            return Halves(self.depth - 1) if self.depth > 1 else index
+
+    assert dlx.asarray(Halves(6)).tolist() == (numpy.indices((2,) * 6)[5]).tolist()
+    with pytest.raises(ValueError, match="nested too deeply"):
+        dlx.asarray(Halves(1000))
+
+
 @pytest.mark.parametrize(
     "value",
     [

@@ -103,11 +103,11 @@ def _to_be_converted(obj: Any, code: DTypeCode) -> Tensor:
 def _outer_shape(obj: Any) -> Shape:
     """The shape that the first elements on the way down suggest; _leaves checks all others."""
     shape: list[int] = []
-    seen: set[int] = set()
+    seen: dict[int, Any] = {}  # alive, so that ids stay unique: they may be made anew each time
     while is_sequence(obj):
         if id(obj) in seen:
             raise InvalidArgumentError("`obj` is a sequence that contains itself")
-        seen.add(id(obj))
+        seen[id(obj)] = obj
         if len(shape) == _MAX_DEPTH:
             raise InvalidArgumentError(
                 f"`obj` is nested too deeply (expected at most {_MAX_DEPTH} levels)"

@@ -189,7 +189,7 @@ def device_code(obj: Any, /) -> DeviceCode:
     pair = None if bare else getattr(obj, "__dlpack_device__", None)
     if pair is not None:
         device_type, device_id = pair()
-        return _resolved(int(device_type), int(device_id))
+        return _resolved(_number(device_type), _number(device_id))
     inner = None if bare else getattr(obj, "device", None)
     if inner is None or inner is obj:
         raise TypeError(
