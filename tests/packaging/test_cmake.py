@@ -70,6 +70,29 @@ def test_a_wheel_of_another_project_gets_no_wheel_of_dlx(configure, tmp_path):
     assert "RENAME" not in installs
 
 
+@pytest.mark.parametrize("standard", ["11", "14"])
+def test_a_project_of_an_older_standard(configure, tmp_path, standard):
+    (tmp_path / "CMakeLists.txt").write_text(
+        AROUND.format(root=ROOT).replace("add_", f"set(CMAKE_CXX_STANDARD {standard})\nadd_")
+    )
+    commands, _ = configure("-DCMAKE_UNITY_BUILD=ON", source=tmp_path)
+
+    assert "-std=c++17" in commands["copy/copy.cc"]  # and by itself
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [(["-DCMAKE_CXX_FLAGS=-m32"], "32-bit Linux"), (["-DCMAKE_SYSTEM_NAME=Windows"], "Windows")],
+)
+def test_other_systems_are_refused_at_once(configure, options, what):
+    # Without linking, for which libraries of the other system would have to be there.
+    with pytest.raises(subprocess.CalledProcessError) as error:
+        configure("-DCMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_LIBRARY", *options)
+
+    assert "dlx is for 64-bit Linux" in error.value.stderr
+    assert what in error.value.stderr
+
+
 @pytest.mark.parametrize(
     ("prefix", "expected"), [("/usr", "prefix=/usr"), ("/opt/x", "prefix=${pcfiledir}/../..")]
 )

@@ -470,9 +470,16 @@ sys.stdout.buffer.write(multiprocessing.current_process().authkey.hex().encode()
         multiprocessing.current_process().authkey = process_key
 
 
-def test_without_memfd_create(monkeypatch):
-    # Some builds of Python have none.
-    monkeypatch.delattr(os, "memfd_create")
+@pytest.mark.parametrize("refused", [None, errno.ENOSYS, errno.EPERM, errno.EACCES])
+def test_without_memfd_create(monkeypatch, refused):
+    if refused is None:  # some builds of Python have none
+        monkeypatch.delattr(os, "memfd_create")
+    else:  # sandboxes, and vm.memfd_noexec
+
+        def refuse(*_):
+            raise OSError(refused, os.strerror(refused))
+
+        monkeypatch.setattr(os, "memfd_create", refuse)
     before = set(os.listdir("/dev/shm"))
     tensor = dlx.share(numbers(3))
     frozen = dlx.share(b"abc")

@@ -255,13 +255,17 @@ def is_writable(descriptor: int) -> bool:
 def _file(named: bool) -> int:
     """A descriptor of a new file without a name, for which /dev/shm is taken where one is to come.
 
-    Some builds of Python have no memfd_create; there /dev/shm has to do, whose size is limited and
-    which knows no seals.
+    Some builds of Python have no memfd_create, and some sandboxes refuse it; there /dev/shm has to
+    do, whose size is limited and which knows no seals.
     """
     create_memfd = getattr(os, "memfd_create", None)
     if create_memfd is not None and not named:
-        descriptor: int = create_memfd("dlx", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-        return descriptor
+        try:
+            descriptor: int = create_memfd("dlx", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+            return descriptor
+        except OSError as error:
+            if error.errno not in (errno.ENOSYS, errno.EPERM, errno.EACCES):
+                raise
     return os.open(FOLDER, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600)
 
 
