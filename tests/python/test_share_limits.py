@@ -492,6 +492,16 @@ def test_without_memfd_create(monkeypatch, refused):
     assert frozen.tolist() == [97, 98, 99]
 
 
+def test_too_small_a_folder_is_named(monkeypatch, name):  # noqa: F811
+    limits = os.statvfs("/dev/shm")
+    small = os.statvfs_result([4096, 4096, 16, 2, 2, *limits[5:]])
+    monkeypatch.setattr(os, "statvfs", lambda _: small)
+    with pytest.raises(MemoryError, match=r"no room for \d+ bytes in /dev/shm \(free: 8192\)"):
+        dlx.share(bytes(9000), name=name)
+    assert dlx.share(bytes(9000)).size == 9000  # which has no name, and is not there
+    assert dlx.share(bytes(7000), name=name).size == 7000
+
+
 def test_fork_while_another_thread_is_at_work():
     code = """
 import os, threading, warnings, dlx

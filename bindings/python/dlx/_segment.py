@@ -163,7 +163,7 @@ def create(size: int, description: dict[str, Any], *, named: bool) -> Segment:
     _require_room(total)
     descriptor = -1
     try:
-        descriptor = _file(named)
+        descriptor = _file(total, named)
         os.posix_fallocate(descriptor, 0, total)
         os.pwrite(descriptor, text + len(text).to_bytes(8, "little") + _MAGIC, capacity)
         _seal(descriptor, _SEAL_SHRINK | _SEAL_GROW)
@@ -252,7 +252,7 @@ def is_writable(descriptor: int) -> bool:
         return True
 
 
-def _file(named: bool) -> int:
+def _file(size: int, named: bool) -> int:
     """A descriptor of a new file without a name, for which /dev/shm is taken where one is to come.
 
     Some builds of Python have no memfd_create, and some sandboxes refuse it; there /dev/shm has to
@@ -266,6 +266,12 @@ def _file(named: bool) -> int:
         except OSError as error:
             if error.errno not in (errno.ENOSYS, errno.EPERM, errno.EACCES):
                 raise
+    found = os.statvfs(FOLDER)
+    free = found.f_bavail * found.f_frsize
+    if found.f_blocks and free < size:  # a container has 64 MiB, if nobody asks for more
+        raise OutOfMemoryError(
+            f"no room for {size} bytes in {FOLDER} (free: {free}); for Docker, --shm-size sets it"
+        )
     return os.open(FOLDER, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600)
 
 
