@@ -4,6 +4,7 @@ import contextlib
 import errno
 import gc
 import io
+import mmap
 import multiprocessing
 import os
 import socket
@@ -490,6 +491,25 @@ def test_without_memfd_create(monkeypatch, refused):
         assert ask("more[0].readonly") is True
     assert tensor.tolist() == [9, 1, 2]
     assert frozen.tolist() == [97, 98, 99]
+
+
+@pytest.mark.parametrize(
+    ("module", "call"),
+    [(os, "posix_fallocate"), (os, "pwrite"), (mmap, "mmap"), (os, "fchmod"), (os, "fstat")],
+)
+def test_an_interrupt_leaves_no_memory(monkeypatch, module, call):
+    def interrupted(*arguments, **options):
+        before(*arguments, **options)
+        raise KeyboardInterrupt  # as Python does once the call is over
+
+    dlx.share([1])
+    files = set(os.listdir("/proc/self/fd"))
+    before = getattr(module, call)
+    with monkeypatch.context() as patched:
+        patched.setattr(module, call, interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            dlx.share(b"abc")
+    assert set(os.listdir("/proc/self/fd")) == files
 
 
 def test_too_small_a_folder_is_named(monkeypatch, name):  # noqa: F811

@@ -59,21 +59,25 @@ class Segment:
     __slots__ = ("__weakref__", "_memory", "_reader", "capacity", "descriptor", "readonly", "size", "start")  # fmt: skip
 
     def __init__(self, descriptor: int, capacity: int, readonly: bool) -> None:
-        """Map all of a file. Takes the descriptor, unless this raises."""
-        self._reader = -1
-        self.descriptor = -1
-        self.size = os.fstat(descriptor).st_size
+        """Map all of a file. Takes the descriptor, even if this raises."""
+        self.descriptor, self._reader = descriptor, -1
         self.capacity, self.readonly = capacity, readonly
         access = mmap.PROT_READ if readonly else mmap.PROT_READ | mmap.PROT_WRITE
         # The module keeps a duplicate of the descriptor, which nobody here needs.
         options: Any = {"trackfd": False} if sys.version_info >= (3, 13) else {}
-        mapping = mmap.mmap(descriptor, self.size, mmap.MAP_SHARED, access, **options)
-        self._memory = _native._from_buffer(mapping)
-        self.start = self._memory.data_ptr
-        self.descriptor = descriptor
+        try:
+            self.size = os.fstat(descriptor).st_size
+            mapping = mmap.mmap(descriptor, self.size, mmap.MAP_SHARED, access, **options)
+            self._memory = _native._from_buffer(mapping)
+            self.start = self._memory.data_ptr
+        except BaseException:  # now: a traceback may keep `self`
+            self.descriptor = -1
+            _close(descriptor)
+            raise
 
     def __del__(self, _close: Any = os.close) -> None:  # `os` may be empty at exit
-        for descriptor in (self.descriptor, self._reader):
+        for name in ("descriptor", "_reader"):
+            descriptor = getattr(self, name, -1)  # Ctrl-C may have come before there was one
             if descriptor >= 0:
                 _close(descriptor)
 
@@ -119,10 +123,11 @@ def mapped(descriptor: int, capacity: int, readonly: bool) -> Segment:
                 )
             key = status.st_dev, status.st_ino
             segment = _known.get((*key, False)) or (_known.get((*key, True)) if readonly else None)
+            given, descriptor = descriptor, -1
             if segment is not None:
                 # Handles that a process got when it was started may have one number.
-                if descriptor not in (segment.descriptor, segment._reader):
-                    os.close(descriptor)
+                if given not in (segment.descriptor, segment._reader):
+                    os.close(given)
                 if segment.size != status.st_size:
                     raise InvalidArgumentError(
                         f"the shared memory has been resized from {segment.size} to "
@@ -130,9 +135,9 @@ def mapped(descriptor: int, capacity: int, readonly: bool) -> Segment:
                     )
                 return segment
             segment = _known[status.st_dev, status.st_ino, readonly] = Segment(
-                descriptor, capacity, readonly
+                given, capacity, readonly
             )
-        except OSError as error:
+        except BaseException as error:
             _close(descriptor)
             _explain(error, 0)
             raise
@@ -167,12 +172,12 @@ def create(size: int, description: dict[str, Any], *, named: bool) -> Segment:
         os.posix_fallocate(descriptor, 0, total)
         os.pwrite(descriptor, text + len(text).to_bytes(8, "little") + _MAGIC, capacity)
         _seal(descriptor, _SEAL_SHRINK | _SEAL_GROW)
-        segment = Segment(descriptor, capacity, False)
-    except OSError as error:
+        given, descriptor = descriptor, -1
+        return Segment(given, capacity, False)
+    except BaseException as error:  # also Ctrl-C, for which there is time while memory is made
         _close(descriptor)
         _explain(error, total)
         raise
-    return segment
 
 
 def publish(segment: Segment) -> Segment:
@@ -196,8 +201,9 @@ def freeze(segment: Segment) -> Segment:
         descriptor = _reopen(writable)
         if descriptor < 0:
             descriptor, writable = writable, -1
-        return Segment(descriptor, capacity, True)
-    except OSError as error:
+        given, descriptor = descriptor, -1
+        return Segment(given, capacity, True)
+    except BaseException as error:
         _close(descriptor)
         _explain(error, 0)
         raise
@@ -317,8 +323,10 @@ def _require_room(size: int) -> None:
         raise OutOfMemoryError(f"no room for {size} bytes of shared memory (free: {free})")
 
 
-def _explain(error: OSError, size: int) -> None:
+def _explain(error: BaseException, size: int) -> None:
     """Raise, for a failed call of the system, what says more; return where nothing does."""
+    if not isinstance(error, OSError):
+        return
     if error.errno in (errno.ENOSPC, errno.ENOMEM, errno.EFBIG):
         raise OutOfMemoryError(
             f"no room for {size} bytes of shared memory: {error.strerror}"
