@@ -1,6 +1,7 @@
 """`dlx.asarray` of numbers and nested sequences."""
 
 import collections
+import time
 
 import pytest
 
@@ -117,6 +118,70 @@ def test_what_is_no_array_is_a_type_error(value):
 def test_numbers_that_the_dtype_cannot_hold_are_refused(value, dtype, match):
     with pytest.raises(ValueError, match=match):
         dlx.asarray([value], dtype=dtype)
+
+
+Point = collections.namedtuple("Point", "x y")
+
+
+class Own(list):
+    """A list like any other."""
+
+
+class Doubled(list):
+    def __getitem__(self, index):
+        return 2 * super().__getitem__(index)
+
+
+KINDS = {
+    "of one's own": Own,
+    "deque": collections.deque,
+    "of named tuples": lambda pairs: [Point(*pair) for pair in pairs],
+    "of their own": lambda pairs: tuple(map(Own, pairs)),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_lists_of_other_classes_are_read_as_they_are_and_as_fast(kind):
+    def seconds(value, **options):
+        times = []
+        for _ in range(5):
+            start = time.process_time()
+            tensor = dlx.asarray(value, **options)
+            times.append(time.process_time() - start)
+        return min(times), tensor
+
+    pairs = [(i, i + 0.5) for i in range(20000)]
+    expected, plain = seconds(pairs)
+    took, tensor = seconds(KINDS[kind](pairs))
+
+    assert (tensor.dtype, tensor.tolist()) == (plain.dtype, plain.tolist())
+    assert took < 30 * expected
+    assert str(seconds(KINDS[kind](pairs[:2]), dtype="bfloat16")[1].dtype) == "bfloat16"
+    assert dlx.asarray(KINDS[kind]([numpy.ones((2, 3)), numpy.ones((2, 3))])).shape == (2, 2, 3)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_wrong_in_them_is_named_by_its_position(kind):
+    with pytest.raises(dlx.InvalidArgumentError, match="300 does not fit uint8"):
+        dlx.asarray(KINDS[kind]([(1, 2), (3, 300)]), dtype="uint8")
+    with pytest.raises(TypeError, match=r"`obj`\[1\]\[0\] is not a number"):
+        dlx.asarray(KINDS[kind]([(1, 2), ("x", 4)]))
+
+
+def test_a_list_that_gives_other_items_is_asked_for_each():
+    assert dlx.asarray(Doubled([1, 2])).tolist() == [2, 4]
+
+
+def test_tensors_of_several_libraries_are_stacked():
+    torch = pytest.importorskip("torch")
+    ones = [torch.ones(2), numpy.ones(2, "f4"), dlx.asarray(numpy.ones(2, "f4"))]
+
+    assert dlx.asarray([ones, ones]).tolist() == [[[1, 1]] * 3] * 2
+    with pytest.raises(dlx.UnsupportedError, match="different dtypes"):
+        dlx.asarray([*ones, torch.ones(2, dtype=torch.int32)])
+    with pytest.raises(dlx.InvalidArgumentError, match=r"obj\[1\].*shape \(3,\)"):
+        dlx.asarray([torch.ones(2), torch.ones(3)])
+    assert str(dlx.asarray([torch.ones(2, dtype=torch.bfloat16)] * 2).dtype) == "bfloat16"
 
 
 def test_sequences_have_nothing_to_share():

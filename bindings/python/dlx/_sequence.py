@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections import deque
 
 from dlx import _capi, _native, _values, dtypes
+from dlx._classes import has
 from dlx._constants import CPU, THE_CPU
-from dlx.errors import InvalidArgumentError, UnsupportedError
+from dlx.errors import Error, InvalidArgumentError, UnsupportedError
 from dlx.tensor import bytes_of
 
 TYPE_CHECKING = False
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     Shape = tuple[int, ...]
     Position = tuple[int, ...]
 
+_PLAIN = frozenset({list, tuple})
+_READING = ("__getitem__", "__iter__", "__len__")
 _MAX_DEPTH = 256  # Python's stack ends a few times deeper
 _ARRAY_PROTOCOLS = (
     "__dlpack__",
@@ -76,6 +80,14 @@ def build(obj: Any, code: DTypeCode | None) -> tuple[Tensor, bool]:
     if is_number(obj):
         return _from_numbers([obj], (), code)
     shape = _outer_shape(obj)
+    flat = _flattened(obj, shape)
+    if flat is not None:
+        try:
+            inner = _native.asarray(flat, dtype=code)
+        except (Error, TypeError):  # what follows says where the reason lies
+            pass
+        else:
+            return inner.reshape(shape + inner.shape[1:]), True
     array = _by_numpy(obj, shape) if code is None else None
     if array is not None:
         return _native.asarray(array), False
@@ -119,6 +131,28 @@ def _outer_shape(obj: Any) -> Shape:
     return tuple(shape)
 
 
+def _flattened(obj: Any, shape: Shape) -> list[Any] | None:
+    """The numbers or arrays in lists, tuples and deques, where some are of a class of their own: one
+    plain list is read much faster. None for all else, and for what is ragged."""
+    flat, plain = [obj], True
+    for extent in shape:
+        classes = set(map(type, flat))
+        plain = plain and classes <= _PLAIN
+        if not all(map(_is_read_like_its_base, classes)) or {*map(len, flat)} != {extent}:
+            return None
+        flat = [item for part in flat for item in part]
+    return None if plain else flat
+
+
+def _is_read_like_its_base(cls: type) -> bool:
+    """Whether a class has the items that a list, a tuple or a deque has."""
+    return any(
+        issubclass(cls, base)
+        and all(getattr(cls, name) is getattr(base, name) for name in _READING)
+        for base in (list, tuple, deque)
+    )
+
+
 def _leaves(obj: Any, shape: Shape, position: Position) -> Iterator[tuple[Position, Any]]:
     """Every number or array in it with its position, in C order."""
     depth = len(position)
@@ -150,8 +184,8 @@ def _leaves(obj: Any, shape: Shape, position: Position) -> Iterator[tuple[Positi
 
 
 def _by_numpy(obj: Any, shape: Shape) -> Any:
-    """For lists of ndarrays and Tensors of one shape, and of one dtype that NumPy has: what NumPy
-    makes of them, which is faster. None for all else, and for what is ragged."""
+    """For lists of tensors of one shape, and of one dtype that NumPy has: what NumPy makes of them,
+    which is faster. None for all else, and for what is ragged."""
     numpy = sys.modules.get("numpy")
     if numpy is None:
         return None
@@ -160,8 +194,11 @@ def _by_numpy(obj: Any, shape: Shape) -> Any:
         if any(type(part) not in (list, tuple) or len(part) != extent for part in flat):
             return None
         flat = [item for part in flat for item in part]
-    if not flat or not {numpy.ndarray, _native.Tensor}.issuperset(map(type, flat)):
+    classes = set(map(type, flat))
+    if not classes or not all(has(cls, "__dlpack__") for cls in classes):
         return None
+    if not classes <= {numpy.ndarray, _native.Tensor}:
+        flat = [_native.asarray(part) for part in flat]
     inner, dtype = flat[0].shape, flat[0].dtype
     if not isinstance(dtype, numpy.dtype) or dtype.isbuiltin != 1 or dtype.kind not in "biufc":
         return None
