@@ -18,7 +18,7 @@ import numpy
 
 from dlx import _dask, _guards, _hooks, _native, dtypes
 from dlx._constants import CPU
-from dlx._operands import is_operand, refuse_strangers, strangers_in
+from dlx._operands import PLAIN_OR_NONE, is_operand, refuse_strangers, strangers_in
 from dlx.errors import (
     DeviceRefusedError,
     InvalidArgumentError,
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 _Tensor = _native.Tensor
 _ndarray = numpy.ndarray
+_ARRAYS = frozenset({_Tensor, _ndarray})
 # Functions that write into their first argument, and its name.
 _WRITERS: dict[Any, str] = {
     numpy.copyto: "dst",
@@ -45,6 +46,7 @@ _WRITERS: dict[Any, str] = {
     numpy.putmask: "a",
 }
 _NO_TENSOR = "OSUTMmV"  # kinds of dtype that DLPack has not: such results stay ndarrays
+_USUAL = frozenset(map(numpy.dtype, "?bBhHiIlLqQefdFD"))
 
 
 def on_host(values: Iterable[Any]) -> bool:
@@ -76,6 +78,8 @@ def wrap(result: Any) -> Any:
 
 def _stays(dtype: Any) -> bool:
     """No Tensor can have the dtype: no number, or one in a form that DLPack has not."""
+    if dtype in _USUAL:
+        return False
     if dtypes.is_of_ml_dtypes(dtype):  # their kind is V
         return False
     return (
@@ -101,8 +105,10 @@ class Views:
 
     def __init__(self, outputs: Any = None) -> None:
         # An ndarray of the caller's that is written to stays an ndarray when it is returned.
-        known = outputs if isinstance(outputs, tuple) else (outputs,)
-        self._tensors = {id(out): out for out in known if type(out) is _ndarray}
+        self._tensors: dict[int, Any] = {}
+        if outputs is not None:
+            known = outputs if isinstance(outputs, tuple) else (outputs,)
+            self._tensors = {id(out): out for out in known if type(out) is _ndarray}
         self._arrays: list[Any] = []  # alive until the end of the call, so that ids stay unique
 
     def unwrap(self, value: Any) -> Any:
@@ -113,6 +119,8 @@ class Views:
             self._arrays.append(array)
             self._tensors[id(array)] = value
             return array
+        if cls in PLAIN_OR_NONE:
+            return value
         if isinstance(value, (list, tuple)):
             return unwrap_items(value, self.unwrap)
         if cls is dict:
@@ -144,12 +152,14 @@ def array_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwargs: A
     outputs = kwargs.get("out", ())
     # The indices of `at` and `reduceat` may be any sequence.
     operands = inputs if method in ("__call__", "outer") else (inputs[0], *inputs[2:])
-    written = (out for out in outputs if out is not None)
-    if not all(map(is_operand, (*operands, *written))):
+    if outputs:
+        operands += tuple(out for out in outputs if out is not None)
+    if not all(map(is_operand, operands)):
         if _dask.introduce(map(type, inputs)):
             return getattr(ufunc, method)(*inputs, **kwargs)
         return NotImplemented
-    check_writable(outputs)
+    if outputs:
+        check_writable(outputs)
     if not on_host((*inputs, *outputs)):
         from dlx import _compute_device
 
@@ -170,11 +180,12 @@ def array_function(self: Tensor, func: Any, types: Any, args: Any, kwargs: Any) 
 
     Source: NumPy's NEP 18 and NEP 35.
     """
-    if not all(cls is _Tensor or cls is _ndarray for cls in types):
+    if not _ARRAYS.issuperset(types):
         if _dask.introduce(types):
             return func(*args, **kwargs)
         return NotImplemented
-    if next(iter(tensors_in((args, kwargs))), None) is None:  # like=t, or they are in a deque …
+    found = _Tensor in map(type, args) or next(iter(tensors_in((args, kwargs))), None) is not None
+    if not found:  # like=t, or they are in a deque …
         for stranger in strangers_in((args, kwargs)):
             _hooks.guard_losses(stranger, _guards.LOSSES_BY_PACKAGE)  # results of any dtype stay
         return wrap(getattr(func, "_implementation", func)(*args, **kwargs))
@@ -183,15 +194,20 @@ def array_function(self: Tensor, func: Any, types: Any, args: Any, kwargs: Any) 
 
 def call(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     """A function of NumPy on Tensors, wherever they are."""
-    refuse_strangers(func, args, kwargs)
+    values = [*args, *kwargs.values()]
+    tensors: Iterable[Any] = values
+    if not PLAIN_OR_NONE.issuperset(map(type, values)):  # there is something to look into
+        refuse_strangers(func, values)
+        tensors = tensors_in(values)
     args, kwargs = _with_named_out(func, args, kwargs)
-    check_writable(kwargs.get("out"))
+    if kwargs:
+        check_writable(kwargs.get("out"))
     written = _WRITERS.get(func)
     if written is not None:
         target = args[0] if args else kwargs.get(written)
         if type(target) is _Tensor and target.readonly:
             raise ReadOnlyError(f"numpy.{func.__name__} writes, and the Tensor is read-only")
-    if not on_host(tensors_in([*args, *kwargs.values()])):
+    if not on_host(tensors):
         from dlx import _compute_device
 
         return _compute_device.call(func, args, kwargs)
@@ -248,17 +264,11 @@ def require_tensor(self: object) -> None:
         raise TypeError(f"a method of dlx.Tensor needs one (got a {type(self).__name__})")
 
 
-def operation(name: str) -> Callable[..., Any]:
-    """The function of module `operator` by the name of its slot; divmod is not among them."""
-    found: Callable[..., Any] = divmod if name == "__divmod__" else getattr(operator, name)
-    return found
-
-
-def binary(self: Tensor, other: Any, name: str, reflected: bool) -> Any:
+def binary(self: Tensor, other: Any, function: Callable[..., Any], reflected: bool) -> Any:
     """self + other and all its like; NotImplemented for what is no operand."""
     require_tensor(self)
     if not is_operand(other):
-        if name == "__mul__" and isinstance(other, (list, tuple, str, bytes, bytearray)):
+        if function is operator.mul and isinstance(other, (list, tuple, str, bytes, bytearray)):
             # Python would repeat it as often as a Tensor of no axes says.
             raise TypeError(
                 f"a {type(other).__name__} is no operand of a Tensor: pass dlx.asarray(x), or "
@@ -266,27 +276,29 @@ def binary(self: Tensor, other: Any, name: str, reflected: bool) -> Any:
             )
         if not _dask.introduce((type(other),)):
             return NotImplemented
-        return operation(name)(*((other, self) if reflected else (self, other)))  # anew
-    pair = (other, self) if reflected else (self, other)
-    if not on_host(pair):
+        return function(*((other, self) if reflected else (self, other)))  # anew
+    if not on_host((self, other)):
         from dlx import _compute_device
 
-        return _compute_device.operate(operation(name), pair)
-    left, right = (item.numpy() if type(item) is _Tensor else item for item in pair)
-    return wrap(operation(name)(left, right))
+        pair = (other, self) if reflected else (self, other)
+        return _compute_device.operate(function, pair)
+    own = self.numpy()
+    if type(other) is _Tensor:
+        other = other.numpy()
+    return wrap(function(other, own) if reflected else function(own, other))
 
 
-def unary(self: Tensor, name: str) -> Any:
+def unary(self: Tensor, function: Callable[..., Any]) -> Any:
     """-self, +self, ~self, abs(self)."""
     require_tensor(self)
     if not on_host((self,)):
         from dlx import _compute_device
 
-        return _compute_device.operate(operation(name), (self,))
-    return wrap(operation(name)(self.numpy()))
+        return _compute_device.operate(function, (self,))
+    return wrap(function(self.numpy()))
 
 
-def in_place(self: Tensor, other: Any, name: str) -> Any:
+def in_place(self: Tensor, other: Any, function: Callable[..., Any]) -> Any:
     """self += other and all its like: the memory changes, and the Tensor stays the same object."""
     require_tensor(self)
     if not is_operand(other):
@@ -297,9 +309,9 @@ def in_place(self: Tensor, other: Any, name: str) -> Any:
     if not on_host((self, other)):
         from dlx import _compute_device
 
-        _compute_device.operate(operation(name), (self, other))
+        _compute_device.operate(function, (self, other))
         return self
-    operation(name)(self.numpy(), other.numpy() if type(other) is _Tensor else other)
+    function(self.numpy(), other.numpy() if type(other) is _Tensor else other)
     return self
 
 

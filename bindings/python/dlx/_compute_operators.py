@@ -6,6 +6,8 @@ in `_compute`, `_pickling` and `_repr`, which the first use imports.
 
 from __future__ import annotations
 
+import operator
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,32 +47,32 @@ def load() -> Any:
     return _module
 
 
-def _binary(name: str, reflected: bool) -> Callable[[Tensor, Any], Any]:
+def _binary(function: Callable[..., Any], reflected: bool) -> Callable[[Tensor, Any], Any]:
     def method(self: Tensor, other: Any) -> Any:
-        return (_module or load()).binary(self, other, name, reflected)
+        return (_module or load()).binary(self, other, function, reflected)
 
     return method
 
 
-def _comparison(name: str) -> Callable[[Tensor, Any], Any]:
+def _comparison(function: Callable[..., Any]) -> Callable[[Tensor, Any], Any]:
     def method(self: Tensor, other: Any) -> Any:
         if other is None:  # `t == None` is False, also where there is no NumPy
             return NotImplemented
-        return (_module or load()).binary(self, other, name, False)
+        return (_module or load()).binary(self, other, function, False)
 
     return method
 
 
-def _in_place(name: str) -> Callable[[Tensor, Any], Any]:
+def _in_place(function: Callable[..., Any]) -> Callable[[Tensor, Any], Any]:
     def method(self: Tensor, other: Any) -> Any:
-        return (_module or load()).in_place(self, other, name)
+        return (_module or load()).in_place(self, other, function)
 
     return method
 
 
-def _unary(name: str) -> Callable[[Tensor], Any]:
+def _unary(function: Callable[..., Any]) -> Callable[[Tensor], Any]:
     def method(self: Tensor) -> Any:
-        return (_module or load()).unary(self, name)
+        return (_module or load()).unary(self, function)
 
     return method
 
@@ -169,13 +171,14 @@ def members() -> dict[str, Any]:
     """Everything of this module that belongs on the class, by name."""
     found: dict[str, Any] = {}
     for name in _BINARY + _BITWISE:
-        found[f"__{name}__"] = _binary(f"__{name}__", False)
-        found[f"__r{name}__"] = _binary(f"__{name}__", True)
-        found[f"__i{name}__"] = _in_place(f"__i{name}__")
-    found["__divmod__"] = _binary("__divmod__", False)
-    found["__rdivmod__"] = _binary("__divmod__", True)
-    found.update((name, _comparison(name)) for name in _COMPARISONS)
-    found.update((name, _unary(name)) for name in _UNARY)
+        function = getattr(operator, f"__{name}__")
+        found[f"__{name}__"] = _binary(function, False)
+        found[f"__r{name}__"] = _binary(function, True)
+        found[f"__i{name}__"] = _in_place(getattr(operator, f"__i{name}__"))
+    found["__divmod__"] = _binary(divmod, False)
+    found["__rdivmod__"] = _binary(divmod, True)
+    found.update((name, _comparison(getattr(operator, name))) for name in _COMPARISONS)
+    found.update((name, _unary(getattr(operator, name))) for name in _UNARY)
     found.update((name, _function(name)) for name in _FUNCTIONS)
     found.update((name, property(_function(name))) for name in _ATTRIBUTES)
     found.update(

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _PLAIN = frozenset({_native.Tensor, numpy.ndarray, bool, int, float, complex})
-_PLAIN_OR_NONE = _PLAIN | {str, type(None)}
+PLAIN_OR_NONE = _PLAIN | {str, type(None)}
 # NumPy's own classes that are as plain as the array inside, which may be a quantity.
 _CARRIERS: dict[type, Callable[[Any], Any]] = {
     numpy.poly1d: lambda polynomial: polynomial.coeffs,
@@ -45,7 +45,7 @@ def strangers_in(value: Any) -> Iterable[Any]:
     arrays of other libraries."""
     if isinstance(value, (list, tuple)):
         for item in value:
-            if type(item) not in _PLAIN_OR_NONE:
+            if type(item) not in PLAIN_OR_NONE:
                 yield from strangers_in(item)
     elif type(value) is dict:
         yield from strangers_in(list(value.values()))
@@ -55,10 +55,10 @@ def strangers_in(value: Any) -> Iterable[Any]:
         yield value
 
 
-def refuse_strangers(func: Callable[..., Any], args: Any, kwargs: Any) -> None:
+def refuse_strangers(func: Callable[..., Any], arguments: list[Any]) -> None:
     """Raise TypeError, as NumPy does where a Tensor leaves an operation to the other side, for arrays
     that are no operands. NumPy itself sees ndarrays in place of the Tensors, and would take any."""
-    for stranger in strangers_in([*args, *kwargs.values()]):
+    for stranger in strangers_in(arguments):
         cls = type(stranger)
         raise TypeError(
             f"{getattr(func, '__name__', func)}: a {cls.__module__}.{cls.__qualname__} is no operand "

@@ -180,7 +180,7 @@ def _delegate(function: Callable[..., Any]) -> Callable[..., Any]:
             if code[0] != CPU:
                 from dlx import _compute_device
 
-                _operands.refuse_strangers(function, args, kwargs)
+                _operands.refuse_strangers(function, [*args, *kwargs.values()])
                 return _compute_device.call_on(Device(code), function, args, kwargs)
             if code[1] != 0:
                 raise UnavailableError(f"`device` cpu:{code[1]} does not exist: there is one CPU")
