@@ -1,7 +1,7 @@
 """Python values out of raw bytes and back, for every data type, without NumPy.
 
-Speed does not matter here: this serves `tolist`, `item`, `repr` and small literals. What a
-`memoryview` can decode by itself never comes here.
+This serves `tolist`, `item`, `repr` and small literals. What a `memoryview` can decode by itself
+never comes here.
 """
 
 from __future__ import annotations
@@ -65,9 +65,12 @@ def minifloat(pattern: int, code: int) -> float:
     return -value if negative else value
 
 
-def _bfloat16(pattern: int) -> float:
-    value: float = struct.unpack("<f", struct.pack("<I", pattern << 16))[0]
-    return value
+def _widened(raw: bytes) -> bytearray:
+    """Numbers of bfloat16 as float32, whose upper half they are."""
+    wide = bytearray(2 * len(raw))
+    first = 2 if sys.byteorder == "little" else 0
+    wide[first::4], wide[first + 1 :: 4] = raw[::2], raw[1::2]
+    return wide
 
 
 def _real_decoder(code: int, bits: int) -> Callable[[int], Any] | None:
@@ -80,8 +83,6 @@ def _real_decoder(code: int, bits: int) -> Callable[[int], Any] | None:
     if code == dtypes.INT:
         sign = 1 << (bits - 1)
         return lambda pattern: (pattern ^ sign) - sign
-    if code == dtypes.BFLOAT:
-        return _bfloat16
     if code in _MINIFLOATS or code == _E8M0:
         return lambda pattern: minifloat(pattern, code)
     return None
@@ -112,11 +113,15 @@ def decode(raw: bytes, count: int, code: DTypeCode, *, padded: bool) -> list[Any
         values = [complex(*pair) for pair in zip(parts[::2], parts[1::2])]
     elif kind == dtypes.FLOAT and bits in _FLOAT_FORMATS:
         values = list(struct.unpack(f"{count * lanes}{_FLOAT_FORMATS[bits]}", raw))
+    elif kind == dtypes.BFLOAT:
+        values = list(struct.unpack(f"{count * lanes}f", _widened(raw)))
     else:
         value = _real_decoder(kind, bits)
         if value is None:
             raise _no_value(code)
-        values = [value(pattern) for pattern in _patterns(raw, count * lanes, bits, padded)]
+        patterns = _patterns(raw, count * lanes, bits, padded)
+        known = {pattern: value(pattern) for pattern in set(patterns)}  # 256 or fewer, mostly
+        values = [known[pattern] for pattern in patterns]
     if lanes == 1:
         return values
     return [tuple(values[i * lanes : (i + 1) * lanes]) for i in range(count)]
@@ -126,6 +131,8 @@ def _patterns(raw: bytes, count: int, bits: int, padded: bool) -> list[int]:
     """The bit patterns of `count` lanes."""
     mask = (1 << bits) - 1
     step = 8 if padded and bits < 8 else bits
+    if step == 8:
+        return [byte & mask for byte in raw[:count]]
     if step % 8 == 0:
         size, order = step // 8, sys.byteorder
         return [int.from_bytes(raw[i * size : (i + 1) * size], order) & mask for i in range(count)]
