@@ -34,7 +34,7 @@ def python(code, **environment):
 FORBIDDEN = [
     "numpy", "torch", "jax", "tensorflow", "pyarrow", "pandas", "cupy", "ml_dtypes", "scipy", "PIL",
     "pycparser", "inspect", "dataclasses", "typing", "enum", "re", "subprocess", "importlib.metadata",
-    "argparse", "json", "threading",
+    "argparse", "json", "threading", "functools", "collections",
 ]  # fmt: skip
 
 

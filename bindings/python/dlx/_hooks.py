@@ -71,12 +71,12 @@ def classify(cls: type, /) -> int:
     packages = packages_of(cls)
     bits = 0
     if numpy is not None:
-        if cls is numpy.ndarray:
+        if cls is numpy.ndarray or cls is numpy.memmap:
             return NDARRAY
         if issubclass(cls, numpy.ndarray):
             bits |= GUARD  # masked arrays, quantities, and whoever derives from them
             if _exports_as_ndarray(cls, numpy):
-                return bits | NDARRAY  # memmap, matrix …: older NumPy exports no read-only ones
+                return bits | NDARRAY  # matrix …: older NumPy exports no read-only ones
     if torch is not None and hasattr(torch, "Tensor") and issubclass(cls, torch.Tensor):
         bits |= TORCH
         if cls is torch.Tensor or cls is torch.nn.Parameter:

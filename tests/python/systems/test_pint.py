@@ -52,6 +52,18 @@ def test_pure_numbers_of_every_dtype_lose_nothing(name):
     assert str(tensor.dtype) == name
 
 
+def test_the_numbers_are_not_printed(monkeypatch):
+    # As pint's error about an attribute that is not there does, in milliseconds.
+    def missing(self, name):
+        raise AssertionError(f"asked for {name!r}")
+
+    monkeypatch.setattr(type(quantity()), "__getattr__", missing)
+
+    assert dlx.asarray(registry.Quantity(arrays.aligned(3), "")).shape == (3,)
+    with pytest.raises(dlx.UnsupportedError):
+        dlx.asarray(quantity())
+
+
 def test_a_quantity_over_a_tensor():
     tensor = dlx.asarray(arrays.aligned(3))
     length = registry.Quantity(tensor.numpy(), "meter")
