@@ -73,6 +73,8 @@ def test_dtype_reads_those_of_libraries():
 
     assert dlx.dtype(numpy.float32) == dlx.dtype(numpy.dtype("f4")) == "float32"
     assert dlx.dtype(numpy.zeros(1, "u2")) == "uint16"
+    for found in map(numpy.dtype, "?bBhHiIlLqQefdFD"):
+        assert dlx.dtype(found) == dlx.dtype(found.type) == found.name
     for bad in ("O", "S3", "M8[s]", "i4,f4", numpy.dtype("f4").newbyteorder(), numpy.longdouble):
         with pytest.raises(BufferError, match=r"`\.|take one field"):
             dlx.dtype(numpy.dtype(bad))

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import dlx  # whose module _native comes after this one
 from dlx import _library
 from dlx._constants import FORMAT_TYPESTR, HAS_STREAM, NAME_SIZE
 from dlx.errors import UnsupportedError, from_status
@@ -14,14 +15,17 @@ if TYPE_CHECKING:
     from typing import Any
 
     from dlx._native import Tensor
+    from dlx.device import DeviceCode
     from dlx.dtypes import DTypeCode
 
 _backend = _library.backend
 _functions = _backend.functions
-# Data types are few, and what C says of them never changes.
+# Data types and devices are few, and what C says of them never changes.
 _typestrs: dict[DTypeCode, str | None] = {}
 _names: dict[DTypeCode, str] = {}
 _codes: dict[str, DTypeCode] = {}
+_device_names: dict[DeviceCode, str] = {}
+_device_codes: dict[str, DeviceCode] = {}
 
 
 def last_error() -> str:
@@ -53,11 +57,9 @@ def abi_version() -> int:
 
 def describe_copy_engine() -> str:
     """What dlx_copy_plan_describe says of a transposing copy: the kernel's kind and instructions."""
-    from dlx import _native
-
-    both = _native._empty((2, 512, 512), dtype_parse("float32"), (1, 0))
+    both = dlx._native._empty((2, 512, 512), dtype_parse("float32"), (1, 0))
     pair = (both[0], both[1].permute_dims((1, 0)))
-    structs = [_functions.dlx_tensor_dltensor(_native._handle(tensor)) for tensor in pair]
+    structs = [_functions.dlx_tensor_dltensor(dlx._native._handle(tensor)) for tensor in pair]
     out = _backend.array("char", 256)
     check(_functions.dlx_copy_plan_describe(*structs, _backend.address(out), 256), "info")
     return _backend.text(out).decode("utf-8", "replace")
@@ -90,9 +92,7 @@ def _encoded(text: str, argument: str) -> bytes:
 
 def tensor_dtype(tensor: Tensor) -> DTypeCode:
     """(code, bits, lanes) of a tensor; `Tensor.dtype` would import NumPy to make its object."""
-    from dlx import _native
-
-    address = _functions.dlx_tensor_dtype(_native._handle(tensor))
+    address = _functions.dlx_tensor_dtype(dlx._native._handle(tensor))
     dtype = _backend.struct_at("DLDataType", address)
     return dtype.code, dtype.bits, dtype.lanes
 
@@ -142,16 +142,23 @@ def dtype_typestr(code: DTypeCode) -> str | None:
 
 def device_parse(name: str) -> tuple[int, int]:
     """(type, id) of a device's name. Raises InvalidArgumentError."""
-    out = _backend.array("int32_t", 2)
-    address = _backend.address(out)
-    check(_functions.dlx_device_parse(_encoded(name, "device"), address, address + 4), "Device")
-    return int(out[0]), int(out[1])
+    code = _device_codes.get(name)
+    if code is None:
+        out = _backend.array("int32_t", 2)
+        address = _backend.address(out)
+        check(_functions.dlx_device_parse(_encoded(name, "device"), address, address + 4), "Device")
+        code = _device_codes[name] = int(out[0]), int(out[1])
+    return code
 
 
 def device_name(device_type: int, device_id: int) -> str:
     """The name of a device. Raises InvalidArgumentError."""
-    _require_int32(device_type, device_id)
-    return _text("name", _functions.dlx_device_name, device_type, device_id)
+    code = device_type, device_id
+    name = _device_names.get(code)
+    if name is None:
+        _require_int32(device_type, device_id)
+        name = _device_names[code] = _text("name", _functions.dlx_device_name, *code)
+    return name
 
 
 def _require_int32(device_type: int, device_id: int) -> None:
@@ -237,23 +244,19 @@ def stream_get_current(device: tuple[int, int]) -> int:
 
 def tensor_wait_on_stream(tensor: Tensor, stream: int) -> None:
     """dlx_tensor_wait_on_stream()."""
-    from dlx import _native
-
-    check(_functions.dlx_tensor_wait_on_stream(_native._handle(tensor), stream), "Stream.wait")
+    check(_functions.dlx_tensor_wait_on_stream(dlx._native._handle(tensor), stream), "Stream.wait")
 
 
 def tensor_written_on_stream(tensor: Tensor, stream: int) -> None:
     """dlx_tensor_written_on_stream()."""
-    from dlx import _native
-
-    check(_functions.dlx_tensor_written_on_stream(_native._handle(tensor), stream), "Stream.wrote")
+    check(
+        _functions.dlx_tensor_written_on_stream(dlx._native._handle(tensor), stream), "Stream.wrote"
+    )
 
 
 def tensor_synchronize(tensor: Tensor) -> None:
     """dlx_tensor_synchronize()."""
-    from dlx import _native
-
-    check(_functions.dlx_tensor_synchronize(_native._handle(tensor)), "synchronize")
+    check(_functions.dlx_tensor_synchronize(dlx._native._handle(tensor)), "synchronize")
 
 
 def set_num_threads(num_threads: int) -> None:
@@ -284,8 +287,6 @@ def to_device(
     tensor: Tensor, device: tuple[int, int], stream: int | None = None, copy: int = 0
 ) -> Tensor:
     """dlx_tensor_to_device(); `copy` is a DLX_COPY_* number."""
-    from dlx import _native
-
     _require_int32(*device)
     options = _backend.struct("dlx_copy_options")
     options.struct_size = _backend.size(options)
@@ -293,9 +294,9 @@ def to_device(
     if stream is not None:
         options.flags, options.stream = HAS_STREAM, stream
     out = _backend.array("uintptr_t", 1)
-    handle = _native._handle(tensor)
+    handle = dlx._native._handle(tensor)
     status = _functions.dlx_tensor_to_device(
         handle, *device, _backend.address(options), _backend.address(out)
     )
     check(status, "to_device")
-    return _native._adopt(int(out[0]))
+    return dlx._native._adopt(int(out[0]))

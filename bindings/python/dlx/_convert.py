@@ -28,7 +28,7 @@ _targets: dict[Any, tuple[Profile, ModuleType]] = {}
 
 
 def convert(
-    x: Any, to: Any, *, device: Any, copy: bool | None, force: bool, tensor: Tensor | None
+    x: Any, to: Any, device: Any, copy: bool | None, force: bool, tensor: Tensor | None
 ) -> Any:
     """`dlx.convert`, which is native and has the documentation, where its short cut does not serve.
 

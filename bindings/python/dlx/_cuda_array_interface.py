@@ -35,14 +35,13 @@ def export(tensor: Tensor) -> dict[str, Any]:
     lives as long as the Tensor then, as the interface demands of whoever names a stream.
 
     Raises:
-        AttributeError: data elsewhere, or a dtype without typestr.
+        AttributeError: a dtype without typestr.
     """
-    device = tensor.device
-    code = _capi.tensor_dtype(tensor)
-    typestr = _capi.dtype_typestr(code)
-    if device.device_type not in (CUDA, CUDA_MANAGED) or typestr is None:
-        why = f"data on {device}" if typestr else f"no typestr for {tensor.dtype}"
-        raise AttributeError(f"this Tensor has no __cuda_array_interface__: {why}")
+    typestr = _capi.dtype_typestr(_capi.tensor_dtype(tensor))
+    if typestr is None:
+        raise AttributeError(
+            f"this Tensor has no __cuda_array_interface__: no typestr for {tensor.dtype}"
+        )
     empty = tensor.size == 0
     size = tensor.itemsize
     compact = tensor.is_contiguous()

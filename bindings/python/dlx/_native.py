@@ -9,65 +9,33 @@ from __future__ import annotations
 import atexit
 import sys
 
-from dlx import _capi, _hooks, _library, device, dtypes, errors
+from dlx import _capi, _compute_operators, _hooks, _library, device, dtypes, errors
 
 
 class NotAttachable(ImportError):
     """This interpreter cannot have a native Tensor type; dlx.raw works all the same."""
 
 
-def _fallback(obj, dtype, device, copy, force):
-    from dlx import _asarray  # on first need: most programs never come here
+def _late(module, name):
+    """A function of a module that its first call imports: most programs need few of them. An import
+    statement would cost each further call half a microsecond."""
+    function = None
 
-    return _asarray.fallback(obj, dtype, device, copy, force)
+    def call(*args):
+        nonlocal function
+        if function is None:
+            function = getattr(__import__(f"dlx.{module}", fromlist=[name]), name)
+        return function(*args)
 
-
-def _check_dtype(dtype):
-    from dlx import _asarray
-
-    return _asarray.check_dtype(dtype)
-
-
-def _array_result(obj, array):
-    from dlx import _asarray
-
-    return _asarray.array_result(obj, array)
-
-
-def _convert_slowly(x, to, device, copy, force, tensor):
-    from dlx import _convert
-
-    return _convert.convert(x, to, device=device, copy=copy, force=force, tensor=tensor)
-
-
-def _convert_dtype(tensor, code, copy, force):
-    from dlx import _asarray
-
-    return _asarray.convert_dtype(tensor, code, copy, force)
-
-
-def _stream_number(obj, device_type, device_id):
-    from dlx import _streams
-
-    return _streams.number(obj, device_type, device_id)
+    return call
 
 
 def _getitem(tensor, key):
-    from dlx import _compute_operators
-
     return _compute_operators.load().getitem(tensor, key)
 
 
 def _setitem(tensor, key, value):
-    from dlx import _compute_operators
-
     _compute_operators.load().setitem(tensor, key, value)
-
-
-def _numpy_slowly(tensor, force):
-    from dlx import tensor as module
-
-    return module.numpy_array(tensor, force)
 
 
 def _in_subinterpreter():
@@ -109,15 +77,15 @@ def _attach():
         "classify": _hooks.classify,
         "guard": _hooks.guard,
         "legacy_signature": _hooks.legacy_signature,
-        "stream_number": _stream_number,
-        "asarray_fallback": _fallback,
-        "check_dtype": _check_dtype,
-        "array_result": _array_result,
-        "convert_dtype": _convert_dtype,
-        "convert_slowly": _convert_slowly,
+        "stream_number": _late("_streams", "number"),
+        "asarray_fallback": _late("_asarray", "fallback"),
+        "check_dtype": _late("_asarray", "check_dtype"),
+        "array_result": _late("_asarray", "array_result"),
+        "convert_dtype": _late("_asarray", "convert_dtype"),
+        "convert_slowly": _late("_convert", "convert"),
         "getitem": _getitem,
         "setitem": _setitem,
-        "numpy_slowly": _numpy_slowly,
+        "numpy_slowly": _late("tensor", "numpy_array"),
     }
     status = _library.attach(id(object), id(namespace))
     if status:

@@ -26,6 +26,7 @@ INT, UINT, FLOAT, OPAQUE, BFLOAT, COMPLEX, BOOL = range(7)
 FIRST_FP8, FP4, BCOMPLEX = 7, 17, 18
 
 _KINDS = {INT: "i", UINT: "u", FLOAT: "f", BFLOAT: "f", COMPLEX: "c", BOOL: "b", BCOMPLEX: "c"}
+_NUMPY_KINDS = {"b": BOOL, "i": INT, "u": UINT, "f": FLOAT, "c": COMPLEX}
 _ARROW_NAMES = {"halffloat": "float16", "float": "float32", "double": "float64"}
 _PYTHON_TYPES = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
 
@@ -67,8 +68,9 @@ class dtype:
     def __init__(self, obj: Any, /) -> None:
         code = dtype_code(obj)
         put = object.__setattr__  # the class's own refuses, because dtypes are immutable
-        for field, value in zip(("code", "bits", "lanes"), code):
-            put(self, field, value)
+        put(self, "code", code[0])
+        put(self, "bits", code[1])
+        put(self, "lanes", code[2])
         put(self, "name", _capi.dtype_name(code))
 
     def __setattr__(self, field: str, value: object) -> None:
@@ -251,6 +253,9 @@ def _code_of_numpy(obj: Any) -> DTypeCode:
         problem = _explain_own_dtype(obj)
         if problem is not None:
             raise UnsupportedError(f"`dtype`: {problem}")
+        kind = _NUMPY_KINDS.get(obj.kind)
+        if kind is not None and obj.isbuiltin == 1:
+            return kind, 8 * obj.itemsize, 1  # the name says it, too, but NumPy is slow to make it
         return _capi.dtype_parse(obj.name)
     except (InvalidArgumentError, UnsupportedError):
         registered = _registered_code(obj)

@@ -13,7 +13,9 @@ from dlx import _capi, _compute_operators, _native, dtypes
 from dlx._constants import (
     COPY_NEVER,
     CPU,
+    CUDA,
     CUDA_HOST,
+    CUDA_MANAGED,
     PADDED,
     READ_ONLY,
     ROCM_HOST,
@@ -59,14 +61,15 @@ def to_device(self: Tensor, device: DeviceLike, /, *, stream: Any = None) -> Ten
 
     Source: array API standard 2025.12, `array.to_device`.
     """
-    target = device_code(device)
+    target, source = device_code(device), self.device
     handle = None  # `stream` stays what it is: it may be all that keeps the driver's stream alive
     if stream is not None:
         from dlx import _streams as module
 
-        source = self.device
         where = target if target[0] not in _HOSTS else (source.device_type, source.device_id)
         handle = module.number(stream, *where)
+    elif target == (source.device_type, source.device_id):
+        return self
     moved = _capi.to_device(self, target, handle)
     # The same handle comes back where nothing had to be done.
     return self if _native._handle(moved) == _native._handle(self) else moved
@@ -185,7 +188,11 @@ def tobytes(self: Tensor) -> bytes:
     Raises:
         DeviceRefusedError: the data is not on the CPU.
     """
-    raw = bytes(memoryview(bytes_of(require_readable(self, "tobytes").contiguous())))
+    compact = require_readable(self, "tobytes").contiguous()
+    try:
+        return memoryview(compact).tobytes()
+    except BufferError:  # no format for the dtype
+        raw = bytes(memoryview(bytes_of(compact)))
     _, bits, lanes = _capi.tensor_dtype(self)
     used = self.size * bits * lanes % 8
     if used and not _native._flags(self) & PADDED:
@@ -212,12 +219,12 @@ def _numbers(self: Tensor) -> memoryview | None:
 
 def require_readable(self: Tensor, method: str) -> Tensor:
     """The Tensor where Python can read it: in place, for no method moves data."""
-    here = in_place(self)
+    here = self if self.device.device_type == CPU else in_place(self)
     if here is None:
         raise DeviceRefusedError(
             f"{method} reads the data, which is on {self.device}: call `.to_device('cpu')` first"
         )
-    if here.size and not here.data_ptr:
+    if not here.data_ptr and here.size:
         raise UnsupportedError(
             f"{method} reads the data, but the tensor has none (its address is NULL)"
         )
@@ -272,6 +279,9 @@ def _array_interface(self: Tensor) -> dict[str, Any]:
 def _cuda_array_interface(self: Tensor) -> dict[str, Any]:
     """Numba's CUDA array interface, version 3. Absent (AttributeError) where the data is neither in
     the memory of a CUDA device nor managed memory, and for dtypes that have no typestr."""
+    device = self.device
+    if device.device_type not in (CUDA, CUDA_MANAGED):  # many ask every object for it
+        raise AttributeError(f"this Tensor has no __cuda_array_interface__: data on {device}")
     from dlx import _cuda_array_interface as module
 
     return module.export(self)
