@@ -36,8 +36,8 @@ bool knows(const Target& target, DLDataType dtype) noexcept {
   return false;
 }
 
-/// Whether no library could object: CPU, writable, compact in C order, no extent of 0 or 1 (whose
-/// strides mean nothing, and confuse some).
+/// Whether no library could object: CPU, writable, compact in C order, no extent of 0, and on axes
+/// of length 1, whose strides mean nothing and confuse some, the strides that compact data has.
 bool is_simple(const Tensor& tensor, int64_t alignment) noexcept {
   const DLTensor& dl = tensor.dl;
   constexpr uint64_t kOdd =
@@ -46,7 +46,7 @@ bool is_simple(const Tensor& tensor, int64_t alignment) noexcept {
   if (dl.device.device_type != kDLCPU || odd || dl.ndim < 1 || dl.ndim > 8) return false;
   int64_t expected = 1;
   for (int32_t i = dl.ndim - 1; i >= 0; --i) {
-    if (dl.shape[i] < 2 || dl.strides[i] != expected) return false;
+    if (dl.shape[i] < 1 || dl.strides[i] != expected) return false;
     expected *= dl.shape[i];
   }
   return reinterpret_cast<uintptr_t>(dl.data) % static_cast<uintptr_t>(alignment) == 0;

@@ -395,6 +395,7 @@ def test_what_is_not_the_usual_case_is_looked_at_after_it_was_noted(library, sha
         "columns": array(3, 4)[:, 1:3],
         "empty": array(0, 4),
         "one row": array(1, 4),
+        "one row of every other": array(2, 4)[::2],
         "0-d": array(1)[0:1].reshape(()),
         "nine axes": array(2, 2, 2, 2, 2, 2, 2, 2, 2),
         "another dtype": array(3, 4, dtype="int16"),
@@ -411,6 +412,19 @@ def test_what_is_not_the_usual_case_is_looked_at_after_it_was_noted(library, sha
     if library == "torch":
         with pytest.raises(dlx.CopyRefusedError):
             dlx.convert(dlx.asarray(frozen(3, 4)), library, copy=False)
+
+
+@pytest.mark.parametrize("shape", [(3, 4), (1, 3, 4), (3, 1, 4), (3, 1)])
+def test_a_batch_of_one_is_a_usual_case(shape):
+    warm("numpy")
+    tensor, called = dlx.asarray(array(*shape)), []
+    sys.setprofile(lambda frame, event, _: called.append((event, frame.f_code.co_filename)))
+    try:
+        dlx.convert(tensor, "numpy")
+    finally:
+        sys.setprofile(None)
+
+    assert not [name for event, name in called if event == "call" and name.endswith("_convert.py")]
 
 
 def test_arrays_of_the_library_itself_stay_what_they_are_after_the_usual_case_was_noted():

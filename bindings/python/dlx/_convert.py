@@ -272,19 +272,15 @@ def _check(tensor: Tensor, profile: Profile) -> None:
 
 
 def _fits(tensor: Tensor, profile: Profile) -> bool:
-    """Whether the tensor is plain enough for any library; if not, it is looked at closely.
-
-    In compact data without axes of length 1 or 0 no stride is negative, or otherwise odd.
-    """
+    """Whether the tensor is plain enough for any library; if not, it is looked at closely."""
     shape = tensor.shape
     return (
         profile.types.get(tensor.dtype, False)
         and not profile.copies
         and not tensor.readonly
-        and tensor.is_contiguous()
         and 0 < len(shape) <= (profile.ndim[1] or 8)
-        and 1 not in shape
         and 0 not in shape
+        and tensor.strides == _compact_strides(shape)
         and (profile.align == 1 or tensor.data_ptr % profile.align == 0)
         and (profile.narrows is None or not profile.narrows(tensor))
     )
@@ -331,6 +327,14 @@ def _stride_problem(tensor: Tensor, allowed: str) -> str:
     return ""
 
 
+def _compact_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
+    strides, step = [], 1
+    for extent in reversed(shape):
+        strides.append(step)
+        step *= max(extent, 1)
+    return tuple(reversed(strides))
+
+
 def _plain_strides(tensor: Tensor, profile: Profile) -> Tensor:
     """The same tensor with strides that no library trips over.
 
@@ -339,11 +343,7 @@ def _plain_strides(tensor: Tensor, profile: Profile) -> Tensor:
     """
     strides = tensor.strides
     if profile.strides == _profile.COMPACT or tensor.size == 0:
-        wanted, step = [], 1
-        for extent in reversed(tensor.shape):
-            wanted.append(step)
-            step *= max(extent, 1)
-        plain = tuple(reversed(wanted))
+        plain = _compact_strides(tensor.shape)
     else:
         plain = tuple(1 if n == 1 else s for s, n in zip(strides, tensor.shape))
     harmless = profile.strides != _profile.COMPACT and min(strides, default=0) >= 0
