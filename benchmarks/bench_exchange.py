@@ -27,7 +27,7 @@ ROUND_NS, ROW_NS = 5e5, 1e9  # slow statements are called less often
 SETUP = """
 import numpy as np
 import dlx
-import array
+import array, collections
 a = np.zeros((3, 4), np.float32)
 d = dlx.from_dlpack(a)
 buffer, values = bytearray(64), array.array("d", [1, 2, 3])
@@ -52,6 +52,7 @@ number, numbers, scalars = 1.5, [1, 2, 3], [np.float32(i) for i in range(1000)]
 few = scalars[:3]
 mixed = [1.5, np.float32(2)] * 500
 rows = [[i + 0.5 * j for j in range(1000)] for i in range(1000)]
+queue, one = collections.deque([1.5] * 1000), dlx.asarray(a[:1])
 """
 SETUP_PEERS = {
     "torch": "import torch\nti = torch.zeros(3, 4, dtype=torch.int32)\ntf = torch.zeros(3, 4)\n"
@@ -104,8 +105,11 @@ ROWS: list[tuple[str, str, str, str, tuple[str, ...]]] = [
     ("1000 numbers of NumPy", "dlx.asarray(scalars)", "np.asarray(scalars)", "1.0", ()),
     ("1000 numbers of NumPy and of Python", "dlx.asarray(mixed)", "np.asarray(mixed)", "1.0", ()),
     ("1000 lists of 1000 floats", "dlx.asarray(rows)", "np.asarray(rows)", "1.0", ()),
+    ("1000 numbers in a deque", "dlx.asarray(queue)", "np.asarray(queue)", "1.5", ()),
     ("convert to NumPy", "dlx.convert(d, 'numpy')", "np.from_dlpack(d)", "+150 ns", ()),
     ("convert to torch", "dlx.convert(d, 'torch')", "torch.from_dlpack(d)", "+150 ns", ("torch",)),
+    ("convert a batch of one to torch", "dlx.convert(one, 'torch')", "torch.from_dlpack(one)",
+     "+150 ns", ("torch",)),
     ("convert an ndarray to torch", "dlx.convert(a, 'torch')", "torch.from_dlpack(a)", "+150 ns",
      ("torch",)),
     ("convert torch to NumPy", "dlx.convert(tf, 'numpy')", "np.from_dlpack(tf)", "+150 ns",
@@ -137,6 +141,10 @@ ROWS: list[tuple[str, str, str, str, tuple[str, ...]]] = [
     ("shape", "d.shape", "a.shape", "", ()),
     ("dtype", "d.dtype", "a.dtype", "", ()),
     ("__dlpack_device__", "d.__dlpack_device__()", "a.__dlpack_device__()", "", ()),
+    ("a class of NumPy's as dtype", "d.view(np.int32)", "ti.view(torch.float32)", "", ("torch",)),
+    ("to_device, where it is", "d.to_device('cpu')", "ti.to('cpu')", "1.0", ("torch",)),
+    ("tobytes", "d.tobytes()", "a.tobytes()", "", ()),
+    ("an operator", "d + d", "tf + tf", "1.2", ("torch",)),
     ("slice", "d[1:3]", "a[1:3]", "", ()),
     ("slices of both axes", "d[1:3, ::2]", "a[1:3, ::2]", "", ()),
 ]  # fmt: skip

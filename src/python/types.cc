@@ -8,7 +8,7 @@
 
 namespace dlx::py {
 
-TypeEntry type_entries[256];
+TypeEntry type_entries[128][2];
 
 namespace {
 
@@ -19,14 +19,22 @@ void clear(TypeEntry* entry) noexcept {
 
 /// Callback of the weak references: the type is gone, and its address may be another's soon.
 PyObject* forget_type(PyObject*, PyObject* weak_reference) {
-  for (TypeEntry& entry : type_entries) {
-    if (entry.weak_reference == weak_reference) clear(&entry);
+  for (auto& place : type_entries) {
+    for (TypeEntry& entry : place) {
+      if (entry.weak_reference == weak_reference) clear(&entry);
+    }
   }
   api.Py_IncRef(api.none);
   return api.none;
 }
 
 PyMethodDef forget_type_def = plain_entry("forget_type", forget_type, METH_O);
+
+TypeEntry* find_entry(PyObject* type) noexcept {
+  TypeEntry* place = place_of(type);
+  if (place[0].type == type) return &place[0];
+  return place[1].type == type ? &place[1] : nullptr;
+}
 
 /// The newest table of DLPack 1.x in the type's chain, or NULL.
 const DLPackExchangeAPI* find_table(PyObject* type) {
@@ -89,16 +97,19 @@ void fail_by(const char* protocol, PyObject* object, const Error& error) {
 }
 
 TypeEntry look_up_new_type(PyObject* type) {
-  const TypeEntry entry = examine(type);
-  TypeEntry& place = place_of(type);
-  clear(&place);
-  place = entry;
+  TypeEntry* place = place_of(type);
+  TypeEntry entry = place[1];
+  if (entry.type != type) {
+    entry = examine(type);
+    clear(&place[1]);
+  }
+  place[1] = place[0];
+  place[0] = entry;
   return entry;
 }
 
 void note_legacy_signature(PyObject* type) noexcept {
-  TypeEntry& place = place_of(type);
-  if (place.type == type) place.legacy_signature = true;
+  if (TypeEntry* known = find_entry(type)) known->legacy_signature = true;
 }
 
 namespace {
@@ -124,21 +135,21 @@ LazyBitPredicates find_lazy_bits(PyObject* object) {
   found.is_neg = find_predicate(object, names.is_neg);
   found.is_conj = find_predicate(object, names.is_conj);
   Ref descriptor = find_descriptor(object->type, names.requires_grad);
-  TypeEntry& place = place_of(object->type);
-  if (place.type != object->type) return found;
+  TypeEntry* known = find_entry(object->type);
+  if (known == nullptr) return found;
   if (descriptor) {
     void* get = api.PyType_GetSlot(descriptor.get()->type, Py_tp_descr_get);
     api.PyErr_Clear();  // CPython 3.9 refuses to look into types that are not on the heap
     found.get = reinterpret_cast<LazyBitPredicates::DescriptorGet>(get);
     found.requires_grad = descriptor.detach();
   }
-  const Ref old(place.lazy_bits.requires_grad);
-  place.lazy_bits = found;
+  const Ref old(known->lazy_bits.requires_grad);
+  known->lazy_bits = found;
   return found;
 }
 
 void clear_type_cache() noexcept {
-  for (TypeEntry& entry : type_entries) entry = TypeEntry();
+  for (auto& place : type_entries) place[0] = place[1] = TypeEntry();
   reset_ndarray_check();
   forget_dtypes();
 }

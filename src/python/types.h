@@ -55,14 +55,15 @@ struct TypeEntry {
 /// The entry of a type, by value: Python code that runs meanwhile may change the cache.
 /// Throws PythonError.
 TypeEntry look_up_new_type(PyObject* type);
-// Direct-mapped, guarded by the GIL. Two types in one place only cost each other time.
-extern TypeEntry type_entries[256];
-inline TypeEntry& place_of(PyObject* type) noexcept {
-  return type_entries[(reinterpret_cast<uintptr_t>(type) >> 4) * 0x9e3779b97f4a7c15u >> 56];
+// Guarded by the GIL. Two types fit in a place, the last used one first; three only cost each other
+// time.
+extern TypeEntry type_entries[128][2];
+inline TypeEntry* place_of(PyObject* type) noexcept {
+  return type_entries[(reinterpret_cast<uintptr_t>(type) >> 4) * 0x9e3779b97f4a7c15u >> 57];
 }
 inline TypeEntry look_up_type(PyObject* type) {
-  const TypeEntry& place = place_of(type);
-  return place.type == type ? place : look_up_new_type(type);
+  const TypeEntry& last = *place_of(type);
+  return last.type == type ? last : look_up_new_type(type);
 }
 /// Remembers that the type's __dlpack__ is of the time before max_version.
 void note_legacy_signature(PyObject* type) noexcept;

@@ -34,6 +34,27 @@ def test_legacy_capsules_of_immutable_libraries_are_read_only(module):
     assert not dlx.from_dlpack(look_alike(module, Producer)()).readonly
 
 
+def test_no_two_classes_make_each_other_be_looked_at_again():
+    # Among 2000, many share a place of the native code's table with the first one.
+    things = [look_alike("mylib", Producer)() for _ in range(2000)]
+    first, called = things[0], []
+
+    def note(frame, event, _):
+        if event == "call" and frame.f_code is _hooks.classify.__code__:
+            called.append(frame.f_locals["cls"])
+
+    sys.setprofile(note)
+    try:
+        for thing in things[1:]:
+            dlx.from_dlpack(first)
+            dlx.from_dlpack(thing)
+            called.clear()
+            dlx.from_dlpack(first)
+            assert not called
+    finally:
+        sys.setprofile(None)
+
+
 def test_other_libraries_legacy_capsules_are_writable():
     assert not dlx.from_dlpack(look_alike("mylib", LegacyProducer)()).readonly
     assert not _hooks.classify(look_alike("mylib")) & _hooks.IMMUTABLE
