@@ -144,7 +144,7 @@ ROWS: list[tuple[str, str, str, str, tuple[str, ...]]] = [
     ("a class of NumPy's as dtype", "d.view(np.int32)", "ti.view(torch.float32)", "", ("torch",)),
     ("to_device, where it is", "d.to_device('cpu')", "ti.to('cpu')", "1.0", ("torch",)),
     ("tobytes", "d.tobytes()", "a.tobytes()", "", ()),
-    ("an operator", "d + d", "tf + tf", "1.2", ("torch",)),
+    ("an operator", "d + d", "tf + tf", "2.0", ("torch",)),
     ("slice", "d[1:3]", "a[1:3]", "", ()),
     ("slices of both axes", "d[1:3, ::2]", "a[1:3, ::2]", "", ()),
 ]  # fmt: skip

@@ -26,8 +26,8 @@ INT, UINT, FLOAT, OPAQUE, BFLOAT, COMPLEX, BOOL = range(7)
 FIRST_FP8, FP4, BCOMPLEX = 7, 17, 18
 
 _KINDS = {INT: "i", UINT: "u", FLOAT: "f", BFLOAT: "f", COMPLEX: "c", BOOL: "b", BCOMPLEX: "c"}
-_NUMPY_KINDS = {"b": BOOL, "i": INT, "u": UINT, "f": FLOAT, "c": COMPLEX}
 _ARROW_NAMES = {"halffloat": "float16", "float": "float32", "double": "float64"}
+_builtin_codes: dict[Any, DTypeCode] = {}  # by numpy.dtype
 _PYTHON_TYPES = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
 
 
@@ -249,14 +249,17 @@ def _code_of_torch(obj: Any) -> DTypeCode:
 
 def _code_of_numpy(obj: Any) -> DTypeCode:
     """A numpy.dtype. Raises UnsupportedError naming the way out for those DLPack has not."""
+    code = _builtin_codes.get(obj)
+    if code is not None:
+        return code
     try:
         problem = _explain_own_dtype(obj)
         if problem is not None:
             raise UnsupportedError(f"`dtype`: {problem}")
-        kind = _NUMPY_KINDS.get(obj.kind)
-        if kind is not None and obj.isbuiltin == 1:
-            return kind, 8 * obj.itemsize, 1  # the name says it, too, but NumPy is slow to make it
-        return _capi.dtype_parse(obj.name)
+        code = _capi.dtype_parse(obj.name)
+        if obj.isbuiltin == 1:  # their names do not change, and NumPy makes them in Python
+            _builtin_codes[obj] = code
+        return code
     except (InvalidArgumentError, UnsupportedError):
         registered = _registered_code(obj)
         if registered is None:
