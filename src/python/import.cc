@@ -220,9 +220,9 @@ PyObject* as_tensor_like(PyObject* object, Tensor* like) {
   Ref tensor = array_of(object, Request());
   if (!tensor) tensor = new_array_of(object, &like->dl.dtype, Request());
   if (tensor) return tensor.detach();
-  // In numbers: the public object could need NumPy.
+  // In numbers: the public object could need NumPy. `force` None: arrays keep their dtype.
   const Ref dtype(dtype_numbers(like->dl.dtype));
-  return call_fallback(object, dtype.get(), nullptr, nullptr, nullptr).detach();
+  return call_fallback(object, dtype.get(), nullptr, nullptr, api.none).detach();
 }
 
 PyMethodDef import_functions[] = {

@@ -195,3 +195,87 @@ def test_numbers_of_numpy_go_into_packed_integers():
     for value in (numpy.int64(8), numpy.float64(0.5)):
         with pytest.raises(dlx.InvalidArgumentError):
             tensor[0] = value
+
+
+def write(tensor, value):
+    tensor[...] = value
+
+
+@pytest.mark.parametrize("store", [write, dlx.copyto])
+def test_arrays_without_a_protocol_are_not_cast_by_themselves(store):
+    """What asarray reads in Python: it was asked for no dtype, other than for numbers."""
+    array = numpy.zeros((1, 2), "i2")
+    with pytest.raises(dlx.InvalidArgumentError, match=r"float64.*int16"):
+        store(dlx.asarray(array), [numpy.array([1.5, 70000.0])])
+    with pytest.raises(dlx.InvalidArgumentError, match=r"float64.*int16"):
+        store(dlx.asarray(array), [dlx.asarray([1.5, 70000.0])])
+    assert not array.any()
+    store(dlx.asarray(array), [numpy.array([1, -2], "i2")])
+    assert array.tolist() == [[1, -2]]
+    store(dlx.asarray(array), [[3, numpy.array(4.0)]])
+    assert array.tolist() == [[3, 4]]
+
+
+@pytest.mark.parametrize("store", [write, dlx.copyto])
+def test_c_arrays_of_cffi_are_not_cast_by_themselves(store):
+    ffi = pytest.importorskip("cffi").FFI()
+    array = numpy.zeros(2, "i2")
+    with pytest.raises(dlx.InvalidArgumentError, match=r"float64.*int16"):
+        store(dlx.asarray(array), ffi.new("double[]", [1.5, 70000.0]))
+    store(dlx.asarray(array), ffi.new("short[]", [1, -2]))
+    assert array.tolist() == [1, -2]
+
+
+@pytest.mark.parametrize("key", [0, slice(None), [1]], ids=str)
+@pytest.mark.parametrize("dtype", [*DTYPES, "complex64", "bfloat16", "float8_e4m3fn", "int4"])
+def test_numbers_of_ml_dtypes_follow_the_rules_of_python_s(dtype, key):
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    numbers = [ml_dtypes.bfloat16(value) for value in (1, 0.5, 7.5, 65536, math.inf)]
+    for number in [*numbers, ml_dtypes.float8_e5m2(-2), ml_dtypes.int4(-1), ml_dtypes.uint4(9)]:
+        assert stored(dtype, key, number) == stored(dtype, key, dlx.asarray(number).item()), number
+
+
+ML_KINDS = {"bfloat16": "f4", "float8_e4m3fn": "f4", "int4": "i1", "uint4": "u1"}
+
+
+@pytest.mark.parametrize("target", ["int8", "uint8", "float32", "complex64", *ML_KINDS])
+@pytest.mark.parametrize("source", ["int8", "uint8", "float32", "complex64", *ML_KINDS])
+def test_arrays_of_ml_dtypes_are_cast_as_numpy_s_of_their_kind(source, target):
+    """NumPy lets everything be cast to these, imaginary parts and fractions included."""
+    pytest.importorskip("ml_dtypes")
+    value = numpy.array([1, 2]).astype(source)
+    plain = [numpy.dtype(ML_KINDS.get(name, name)) for name in (source, target)]
+    for key in (..., [0, 1]):
+        array = numpy.zeros(2, target)
+        if source == target or numpy.can_cast(*plain, "same_kind"):
+            dlx.asarray(array)[key] = value
+            assert array.astype("c16").tolist() == [1, 2]
+        else:
+            with pytest.raises(dlx.InvalidArgumentError, match=f"got {source}.*{target}"):
+                dlx.asarray(array)[key] = value
+            assert not array.astype("c16").any()
+
+
+def test_complex_arrays_of_ml_dtypes_keep_their_values():
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    if not hasattr(ml_dtypes, "bcomplex32"):
+        pytest.skip("an older ml_dtypes")
+    for source in ("complex32", "complex64", "complex128"):
+        array = numpy.zeros(2, "bcomplex32")
+        dlx.asarray(array)[...] = numpy.array([1 + 2j, -3]).astype(source)
+        assert array.astype("complex64").tolist() == [1 + 2j, -3]
+
+
+def test_in_place_operators_lose_nothing_of_ml_dtypes():
+    pytest.importorskip("ml_dtypes")
+    for name, other in (("bfloat16", numpy.array([1j])), ("bfloat16", 1j), ("int4", 0.5)):
+        array = numpy.ones(1, name)
+        tensor = dlx.asarray(array)
+        with pytest.raises(dlx.InvalidArgumentError):
+            tensor += other
+        assert array.astype("f4") == 1
+    tensor = same = dlx.asarray(array)
+    tensor += 2
+    tensor *= numpy.array([2], "int4")
+    assert tensor is same
+    assert array.astype("i4") == 6

@@ -56,14 +56,16 @@ _COPIES_WHEN_TOLD = frozenset({"pandas", "polars", "pyarrow"})
 _ARROW_METHODS = ("__arrow_c_array__", "__arrow_c_stream__", "__arrow_c_device_array__")
 
 
-def fallback(obj: Any, dtype: Any, device: Any, copy: bool | None, force: bool) -> Tensor:
+def fallback(obj: Any, dtype: Any, device: Any, copy: bool | None, force: bool | None) -> Tensor:
     """asarray for everything that the native code does not do itself.
 
     Args:
         obj: the object.
         dtype, device: what the caller asked for, or None.
         copy: True always, False never, None if needed.
-        force: whether the data may move between devices.
+        force: whether the data may move between devices. None is for what is stored in a tensor of
+            `dtype`, which nobody asked to convert: numbers have to be values of it, and arrays keep
+            their own.
 
     Raises:
         TypeError: no protocol and no sequence of numbers.
@@ -78,8 +80,12 @@ def fallback(obj: Any, dtype: Any, device: Any, copy: bool | None, force: bool) 
         raise UnsupportedError(problem)
     inside = _unwrap(obj, copy)
     if inside is not None:
+        if force is None:
+            return _native.asarray(inside)
         return _native.asarray(inside, dtype=dtype, device=device, copy=copy, force=force)
     tensor = _from_ml_dtypes_scalar(obj)
+    if tensor is not None and force is None:
+        return _from_sequence(tensor.item(), dtype, device, copy, force)
     if tensor is None:
         tensor = _from_mxnet(obj)
     if tensor is None:
@@ -97,7 +103,8 @@ def fallback(obj: Any, dtype: Any, device: Any, copy: bool | None, force: bool) 
         copy = None  # it is a copy already
     if tensor is None:
         return _from_sequence(obj, dtype, device, copy, force)
-    return _native.asarray(tensor, dtype=dtype, device=device, copy=copy, force=force)
+    wanted = None if force is None else dtype
+    return _native.asarray(tensor, dtype=wanted, device=device, copy=copy, force=bool(force))
 
 
 def _unwrap(obj: Any, copy: bool | None) -> Any:
@@ -321,7 +328,9 @@ def _name(obj: object) -> str:
     return f"{getattr(cls, '__module__', '?')}.{cls.__qualname__}"
 
 
-def _from_sequence(obj: Any, dtype: Any, device: Any, copy: bool | None, force: bool) -> Tensor:
+def _from_sequence(
+    obj: Any, dtype: Any, device: Any, copy: bool | None, force: bool | None
+) -> Tensor:
     """Numbers and nested sequences: module _sequence, imported on first need."""
     from dlx import _sequence
 
@@ -336,11 +345,11 @@ def _from_sequence(obj: Any, dtype: Any, device: Any, copy: bool | None, force: 
             f"no memory to share in {_name(obj)}: numbers and sequences are always copied, which "
             "copy=False (and a destination) forbids"
         )
-    tensor, done = _sequence.build(obj, code)
+    tensor, done = _sequence.build(obj, code, cast_arrays=force is not None)
     if done and device is None:
         return tensor
     wanted = None if done else dtype
-    return _native.asarray(tensor, dtype=wanted, device=device, force=force)
+    return _native.asarray(tensor, dtype=wanted, device=device, force=bool(force))
 
 
 def _failed_protocol(obj: Any) -> str:

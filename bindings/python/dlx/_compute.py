@@ -311,7 +311,11 @@ def in_place(self: Tensor, other: Any, function: Callable[..., Any]) -> Any:
 
         _compute_device.operate(function, (self, other))
         return self
-    function(self.numpy(), other.numpy() if type(other) is _Tensor else other)
+    array = self.numpy()
+    if array.dtype.isbuiltin == 2:  # where NumPy's own would lose what `setitem` refuses
+        self[...] = binary(self, other, f"__{name[3:]}", False)
+    else:
+        function(array, other.numpy() if type(other) is _Tensor else other)
     return self
 
 
@@ -380,12 +384,22 @@ def setitem(self: Tensor, key: Any, value: Tensor) -> None:
         return
     views = Views()
     array, source = views.unwrap(self), views.unwrap(value)
-    if not numpy.can_cast(source.dtype, array.dtype, "same_kind"):
+    if not numpy.can_cast(_plain(source, value), _plain(array, self), "same_kind"):
         raise InvalidArgumentError(
             f"Tensor.__setitem__: the value has another dtype than the Tensor (got {source.dtype}, "
             f"expected what {array.dtype} can hold): convert it first, e.g. with .astype()"
         )
+    if array.dtype.isbuiltin == 2 or source.dtype.isbuiltin == 2:
+        source = views.unwrap(_native.asarray(value, dtype=self.dtype))
     array[views.unwrap(key)] = source
+
+
+def _plain(array: Any, tensor: Tensor) -> Any:
+    """The array's dtype; for one of ml_dtypes NumPy's own of the same kind, since NumPy casts
+    everything to those, and fractions and imaginary parts are lost."""
+    if array.dtype.isbuiltin != 2:
+        return array.dtype
+    return {"i": "int8", "u": "uint8", "c": "complex64"}.get(tensor.dtype.kind, "float32")
 
 
 def _no_fancy_index(self: Tensor, key: Any) -> DeviceRefusedError:

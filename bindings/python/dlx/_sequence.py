@@ -62,8 +62,9 @@ def is_sequence(obj: object) -> bool:
     return True
 
 
-def build(obj: Any, code: DTypeCode | None) -> tuple[Tensor, bool]:
-    """A new CPU tensor of a number or a nested sequence, and whether it has the dtype asked for.
+def build(obj: Any, code: DTypeCode | None, cast_arrays: bool) -> tuple[Tensor, bool]:
+    """A new CPU tensor of a number or a nested sequence, and whether it has the dtype asked for, or
+    keeps that of the arrays inside because `cast_arrays` is False.
 
     Without `code`: bool if every number is a bool, else int64 (uint64 if one is above 2^63-1), else
     float64, else complex128; arrays inside must share one dtype, which the result has.
@@ -74,7 +75,8 @@ def build(obj: Any, code: DTypeCode | None) -> tuple[Tensor, bool]:
         TypeError: something in it that is neither a number nor an array.
     """
     if code is not None and not _values.can_encode(code):
-        return _to_be_converted(obj, code), False
+        tensor = _to_be_converted(obj, code)
+        return tensor, not cast_arrays and tensor.ndim > len(_outer_shape(obj))
     if code is None and dtypes.note_numpy():  # now the native code can read NumPy's numbers
         return _native.asarray(obj), False
     if is_number(obj):
@@ -95,7 +97,8 @@ def build(obj: Any, code: DTypeCode | None) -> tuple[Tensor, bool]:
     blocks = [leaf for _, leaf in leaves if not is_number(leaf)]
     if not blocks:
         return _from_numbers([leaf for _, leaf in leaves], shape, code)
-    return _from_arrays(leaves, shape, code)
+    tensor, done = _from_arrays(leaves, shape, code)
+    return tensor, done or not cast_arrays
 
 
 def _to_be_converted(obj: Any, code: DTypeCode) -> Tensor:

@@ -392,3 +392,19 @@ def test_like_leaves_dates_alone_and_refuses_nulls():
             numpy.asarray(lossy, like=tensor)
     with pytest.raises(dlx.UnsupportedError, match="timestamps"):
         dlx.asarray(dates)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "Float64", "double[pyarrow]"])
+def test_what_is_stored_is_not_cast_without_a_word(dtype):
+    if "pyarrow" in dtype:
+        pytest.importorskip("pyarrow")
+    series = pd.Series([1.5, 70000], dtype=dtype)
+    array = numpy.zeros(2, "i2")
+    tensor = dlx.asarray(array)
+    for source in (series, series.to_frame(), pd.Index(series)):
+        with pytest.raises(dlx.InvalidArgumentError, match=r"float64.*int16"):
+            tensor[...] = source
+    with pytest.raises(dlx.InvalidArgumentError, match=r"float64.*int16"):
+        dlx.copyto(tensor, series)
+    assert not array.any()
+    dlx.asarray(numpy.zeros(2, "f4"))[...] = series
