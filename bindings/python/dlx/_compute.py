@@ -332,7 +332,13 @@ def astype(self: Tensor, dtype: Any, kwargs: dict[str, Any]) -> Any:
         if isinstance(dtype, (str, dtypes.dtype)):
             dtype = _numpy_dtype(dtype)
         views = Views()
-        return views.wrap(views.unwrap(self).astype(dtype, **kwargs))
+        array = views.unwrap(self)
+        if kwargs.get("casting", "unsafe") == "unsafe" and _casts_badly(array.dtype, dtype):
+            array, kwargs = (
+                views.unwrap(_native.asarray(self, dtype=dtype)),
+                {**kwargs, "copy": False},
+            )
+        return views.wrap(array.astype(dtype, **kwargs))
     from dlx import _compute_device
 
     if not hasattr(numpy, "astype"):
@@ -340,6 +346,15 @@ def astype(self: Tensor, dtype: Any, kwargs: dict[str, Any]) -> Any:
             "astype of data on a device needs NumPy 2.1: call the library itself"
         )
     return _compute_device.call(numpy.astype, (self, dtype), kwargs)
+
+
+def _casts_badly(source: Any, target: Any) -> bool:
+    """Whether ml_dtypes has a part in a cast: of some pairs it has none, of some it makes other
+    values, and imaginary parts go without NumPy's warning."""
+    target = numpy.dtype(target)
+    if target == source:
+        return False
+    return dtypes.is_of_ml_dtypes(target) or (source.isbuiltin == 2 and target.kind == "b")
 
 
 def _numpy_dtype(dtype: Any) -> Any:
