@@ -79,6 +79,27 @@ def _require_plain_columns(table: Any) -> None:
         require_plain(column, f"column {name!r} of a {name_of(table)}")
 
 
+def require_exact(table: Any, array: Any) -> None:
+    """Refuse what `__array__` made of a table whose columns are integers, if it rounded some of them:
+    int64 beside uint64 becomes float64."""
+    if not _is_table(table) or array.dtype.kind != "f" or not array.size:
+        return
+    packages = packages_of(type(table))
+    if "pandas" in packages:
+        integers = all(dtype.kind in "biu" for dtype in table.dtypes)
+    elif "polars" in packages:
+        integers = all(dtype.is_integer() for dtype in table.dtypes)
+    elif "pyarrow" in packages:
+        integers = all(map(sys.modules["pyarrow"].types.is_integer, table.schema.types))
+    else:
+        return
+    if integers and bool((abs(array) >= 2**53).any()):
+        raise UnsupportedError(
+            f"a {name_of(table)} of columns of signed and unsigned integers becomes {array.dtype}, "
+            "which rounds some of them: cast the columns to one dtype, or export them one by one"
+        )
+
+
 def require_plain(column: Any, what: str) -> None:
     """Refuse a column of PyArrow or Polars that asarray would refuse, in however many chunks it is.
 

@@ -266,6 +266,10 @@ def _from_array_method(obj: Any, copy: bool | None) -> tuple[Tensor | None, bool
             "(NumPy 2): pass copy=None, or the array inside it"
         )
     tensor = array_result(obj, array)
+    if has(type(obj), "columns"):
+        from dlx import _arrow
+
+        _arrow.require_exact(obj, array)
     if copy is False and tensor.size:
         again = array_result(obj, obj.__array__(copy=False))
         if _is_made_anew(tensor, again):

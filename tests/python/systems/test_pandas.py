@@ -408,3 +408,15 @@ def test_what_is_stored_is_not_cast_without_a_word(dtype):
         dlx.copyto(tensor, series)
     assert not array.any()
     dlx.asarray(numpy.zeros(2, "f4"))[...] = series
+
+
+@pytest.mark.parametrize("large", [2**53 + 1, 2**63 + 1])
+def test_tables_whose_integers_would_be_rounded_are_refused(large):
+    """int64 beside uint64 becomes float64."""
+    for value in (large, 5):
+        source = pd.DataFrame({"a": numpy.array([value], "u8"), "b": [-1]})
+        if value == 5:
+            assert dlx.asarray(source).tolist() == [[5.0, -1.0]]
+        else:
+            with pytest.raises(dlx.UnsupportedError, match=r"integers becomes float64.*cast"):
+                dlx.asarray(source)

@@ -83,3 +83,15 @@ def test_frames_are_refused_what_their_columns_are():
 def test_a_copy_that_a_frame_needs_is_refused_in_our_words():
     with pytest.raises(dlx.CopyRefusedError, match=r"needs a copy.*copy=False"):
         dlx.asarray(pl.DataFrame({"a": [1], "b": [0.5]}), copy=False)
+
+
+@pytest.mark.parametrize("large", [2**53 + 1, 2**63 + 1])
+def test_tables_whose_integers_would_be_rounded_are_refused(large):
+    """int64 beside uint64 becomes float64."""
+    for value in (large, 5):
+        source = pl.DataFrame({"a": pl.Series([value], dtype=pl.UInt64), "b": [-1]})
+        if value == 5:
+            assert dlx.asarray(source).tolist() == [[5.0, -1.0]]
+        else:
+            with pytest.raises(dlx.UnsupportedError, match=r"integers becomes float64.*cast"):
+                dlx.asarray(source)

@@ -321,3 +321,15 @@ def test_a_class_of_arrow_is_what_comes_or_an_error():
     for to in (pa.Int64Array, pa.StringArray, pa.Table, pa.ChunkedArray):
         with pytest.raises(dlx.UnsupportedError, match=rf"{to.__name__}.*Int32Array.*pyarrow\.T"):
             dlx.convert(numbers, to)
+
+
+@pytest.mark.parametrize("large", [2**53 + 1, 2**63 + 1])
+def test_tables_whose_integers_would_be_rounded_are_refused(large):
+    """int64 beside uint64 becomes float64."""
+    for value in (large, 5):
+        source = pa.table({"a": pa.array([value], pa.uint64()), "b": [-1]})
+        if value == 5:
+            assert dlx.asarray(source).tolist() == [[5.0, -1.0]]
+        else:
+            with pytest.raises(dlx.UnsupportedError, match=r"integers becomes float64.*cast"):
+                dlx.asarray(source)
