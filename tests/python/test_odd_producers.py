@@ -312,8 +312,9 @@ def test_one_type_error_does_not_make_the_class_a_legacy_one():
     assert dlx.from_dlpack(Moody(), copy=False).readonly  # which legacy capsules cannot say
 
 
-def test_a_producer_that_only_shares_is_copied_here():
-    """As CuPy and nanobind: they know copy=, and refuse True."""
+@pytest.mark.parametrize("error", [BufferError, RuntimeError, ValueError, NotImplementedError])
+def test_a_producer_that_only_shares_is_copied_here(error):
+    """As CuPy, nanobind and TensorFlow: they know copy=, and refuse True."""
 
     class Sharing:
         def __init__(self, array):
@@ -324,7 +325,7 @@ def test_a_producer_that_only_shares_is_copied_here():
 
         def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
             if copy or self.array is None:
-                raise BufferError("nothing to share" if copy is None else "copy=True: no")
+                raise error("nothing to share" if copy is None else "copy=True: no")
             return self.array.__dlpack__(max_version=max_version)
 
     memory = numpy.arange(3.0)
@@ -333,5 +334,5 @@ def test_a_producer_that_only_shares_is_copied_here():
         tensor[0] = 7
         assert tensor.tolist() == [7, 1, 2]
         assert memory[0] == 0
-        with pytest.raises(BufferError, match="copy=True: no"):  # the first reason
+        with pytest.raises(error, match="copy=True: no"):  # the first reason
             take(Sharing(None), copy=True)

@@ -83,7 +83,7 @@ def fallback(obj: Any, dtype: Any, device: Any, copy: bool | None, force: bool |
         if force is None:
             return _native.asarray(inside)
         return _native.asarray(inside, dtype=dtype, device=device, copy=copy, force=force)
-    tensor = _from_ml_dtypes_scalar(obj)
+    tensor = _from_ml_dtypes_scalar(obj, copy)
     if tensor is not None and force is None:
         return _from_sequence(tensor.item(), dtype, device, copy, force)
     if tensor is None:
@@ -147,11 +147,13 @@ def _is_made_anew(data: Any, again: Any) -> bool:
     return bool(first.size and first.data_ptr != second.data_ptr)
 
 
-def _from_ml_dtypes_scalar(obj: Any) -> Tensor | None:
-    """Their buffers have no format that says what they are; a 0-d array does."""
+def _from_ml_dtypes_scalar(obj: Any, copy: bool | None) -> Tensor | None:
+    """Their buffers have no format that says what they are; a 0-d array does, and is a copy."""
     numpy = sys.modules.get("numpy")
     if numpy is None or not issubclass(type(obj), numpy.generic) or obj.dtype.isbuiltin != 2:
         return None
+    if copy is False:
+        raise CopyRefusedError(f"a {_name(obj)} is copied always, which copy=False forbids")
     return _native.asarray(numpy.asarray(obj))
 
 

@@ -118,6 +118,10 @@ def test_conversions_between_all_of_them(name, to):
 def test_scalars():
     assert dlx.asarray(ml_dtypes.bfloat16(1.5)).item() == 1.5
     assert str(dlx.asarray(ml_dtypes.float8_e5m2(2)).dtype) == "float8_e5m2"
+    with pytest.raises(dlx.CopyRefusedError):
+        dlx.asarray(ml_dtypes.bfloat16(1.5), copy=False)
+    with pytest.raises(dlx.CopyRefusedError):
+        dlx.copyto(ml_dtypes.bfloat16(1.5), 2)
 
 
 def test_read_only_data_stays_read_only():

@@ -159,3 +159,13 @@ def test_dtypes_without_a_capsule_name_the_way_out(name):
         with pytest.raises(dlx.UnsupportedError, match=rf"{name} .*`x\.numpy\(\)`"):
             take(source)
     assert dlx.asarray(source.numpy()).numpy().tobytes() == values.tobytes()
+
+
+@pytest.mark.parametrize("read", [dlx.asarray, dlx.from_dlpack])
+def test_a_copy_of_a_tensor_although_it_refuses_to_make_one(read):
+    source = tf.constant([1.0, 2.0])
+    for device in (None, "cpu"):
+        tensor = read(source, copy=True, device=device)
+        tensor[0] = 5
+        assert tensor.tolist() == [5, 2]
+    assert source.numpy().tolist() == [1, 2]
