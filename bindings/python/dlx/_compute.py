@@ -313,7 +313,8 @@ def in_place(self: Tensor, other: Any, function: Callable[..., Any]) -> Any:
         return self
     array = self.numpy()
     if array.dtype.isbuiltin == 2:  # where NumPy's own would lose what `setitem` refuses
-        self[...] = binary(self, other, f"__{name[3:]}", False)
+        plain = getattr(operator, f"__{function.__name__[1:]}__")  # iadd: add
+        self[...] = binary(self, other, plain, False)
     else:
         function(array, other.numpy() if type(other) is _Tensor else other)
     return self
