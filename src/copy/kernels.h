@@ -281,6 +281,12 @@ struct Kernels {
   void (*fence)();
 };
 
+/// Kernels::spread for items of 1, 2, 4 and 8 bytes, which wide registers do nothing for: the same for
+/// all instruction sets.
+template <int W>
+void spread_items(char* dst, int64_t du, int64_t dv, const char* src, int64_t su, int64_t sv,
+                  int64_t nu, int64_t nv);
+
 /// The best set for this machine, or the one that DLX_ISA names (sse2, avx2, avx512, neon).
 const Kernels& kernels() noexcept;
 

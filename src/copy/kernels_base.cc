@@ -68,6 +68,20 @@ constexpr int kLargestWoven = 0;
 
 }  // namespace
 
+template <int W>
+void spread_items(char* dst, int64_t du, int64_t dv, const char* src, int64_t su, int64_t sv,
+                  int64_t nu, int64_t nv) {
+  spread_rows<W>(dst, du, dv, src, su, sv, nu, nv);
+}
+
+#define DLX_SPREAD_ITEMS(W)                                                                     \
+  template void spread_items<W>(char* dst, int64_t du, int64_t dv, const char* src, int64_t su, \
+                                int64_t sv, int64_t nu, int64_t nv)
+DLX_SPREAD_ITEMS(1);
+DLX_SPREAD_ITEMS(2);
+DLX_SPREAD_ITEMS(4);
+DLX_SPREAD_ITEMS(8);
+
 #if defined(__SSE2__)
 const Kernels kKernelsBase = DLX_KERNELS("sse2");
 #elif defined(__ARM_NEON)
