@@ -63,6 +63,15 @@ void transpose_blocks(const Kernels& kernels, int log_item, const Plane& p, bool
   });
 }
 
+/// Whether a dst in one piece comes from few rows of src: these are best read side by side, some lines
+/// at a time, and dst is written in order. Band after band would go over all of it.
+bool goes_in_order(const Plane& p, int64_t item) noexcept {
+  constexpr int64_t kMostRows = 16;
+  constexpr int64_t kLeast = 8192;  // bytes
+  const int64_t bytes = p.nu * item;
+  return p.nu <= kMostRows && bytes >= kLine && p.dv == bytes && p.nv * bytes >= kLeast;
+}
+
 }  // namespace
 
 Kernels::Transpose* transposition(const Kernels& kernels, int log_item, int64_t dv, int64_t su,
@@ -83,14 +92,18 @@ Kernels::Transpose* transposition(const Kernels& kernels, int log_item, int64_t 
 }
 
 bool is_transposed_directly(const Schedule& s, const Plane& shape) noexcept {
-  return !s.staged && !columns_collide(shape, s.item);
+  return !s.staged && !columns_collide(shape, s.item) && !goes_in_order(shape, s.item);
 }
 
-void transpose_plane(const Schedule& s, const Kernels& kernels, const Plane& plane) noexcept {
-  const bool apart = columns_collide(plane, s.item);
-  if (s.staged || apart) return transpose_blocks(kernels, s.log_item, plane, s.staged, apart);
-  transposition(kernels, s.log_item, plane.dv, plane.su, plane.nu, plane.nv)(
-      plane.dst, plane.dv, plane.src, plane.su, plane.nu, plane.nv);
+void transpose_plane(const Schedule& s, const Kernels& kernels, const Plane& p) noexcept {
+  constexpr int64_t kAtOnce = 4 * kLine;  // bytes of a row of src
+  const bool apart = columns_collide(p, s.item);
+  if (s.staged || apart) return transpose_blocks(kernels, s.log_item, p, s.staged, apart);
+  const auto transpose = transposition(kernels, s.log_item, p.dv, p.su, p.nu, p.nv);
+  const int64_t part = goes_in_order(p, s.item) ? kAtOnce >> s.log_item : p.nv;
+  each_part(p.nv, part, 0, 16 >> s.log_item, [&](int64_t v, int64_t nv) {
+    transpose(p.dst + v * p.dv, p.dv, p.src + v * s.item, p.su, p.nu, nv);
+  });
 }
 
 }  // namespace dlx
