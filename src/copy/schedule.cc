@@ -147,17 +147,17 @@ int nearest_source_axis(const Schedule& s) noexcept {
   }
   const int before = s.ndim - 2;
   if (best < 0) return before;
-  // Rows of dst with gaps are lines for themselves, best written one after the other. What rows of src
-  // share with their neighbours is little where they have half a line.
-  const CopyAxis& along = s.axes[s.u];
-  const bool gaps = s.log_item >= 0 && along.dst != s.item;
-  if (gaps && std::llabs(along.src) < kLine && along.extent * std::llabs(along.src) >= kLine / 2) {
-    return before;
-  }
-  // Where no lines are shared, rows that are copied again are at hand.
   const int64_t step = std::llabs(s.axes[best].src);
   const bool shares_lines = step < kLine || step <= s.item;
-  return s.axes[before].src == 0 && !shares_lines ? before : best;
+  // Where no lines are shared, rows that are copied again are at hand.
+  if (s.axes[before].src == 0 && !shares_lines) return before;
+  // Rows of dst with gaps are lines for themselves, best written one after the other. What rows of src
+  // share with their neighbours is little where they have half a line.
+  const CopyAxis& row = s.axes[s.u];
+  const bool gaps = s.log_item >= 0 && row.dst != s.item;
+  const int64_t near = std::llabs(row.src);
+  const bool half_lines = near < kLine && row.extent * near >= kLine / 2;
+  return gaps && half_lines && step < kLine ? before : best;
 }
 
 /// Whether rows are of one and the same item, and long enough to be filled one by one.
