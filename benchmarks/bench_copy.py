@@ -16,6 +16,7 @@ import argparse
 import concurrent.futures
 import ctypes
 import datetime
+import functools
 import importlib.metadata
 import importlib.util
 import itertools
@@ -377,6 +378,36 @@ def measure_small(peers: Peers, only: str) -> list[str]:
     return lines
 
 
+def measure_new(only: str) -> list[str]:
+    """Copies that each make their destination and give it back, as in a loop over batches."""
+    has_torch = importlib.util.find_spec("torch") is not None
+    sides = {"64 KB": 128, "1 MB": 512, "4 MB": 1024, "32 MB": 2880, "130 MB": 5700}
+    lines = [
+        "| layout | dlx µs | NumPy | torch | faster than the better one |",
+        "|---|--:|--:|--:|--:|",
+    ]
+    for size, side in sides.items():
+        wide = source((side, side + 16), "f4")
+        for name, view in (("crop", wide[:, 8:-8]), ("transpose", wide[:, 8:-8].T)):
+            if only not in (name := f"{name} f32, {size}"):
+                continue
+            tensor = dlx.asarray(view)
+            functions: dict[str, Callable[[], object] | None] = {
+                "dlx": tensor.contiguous,
+                "NumPy": functools.partial(np.ascontiguousarray, view),
+                "torch": None,
+            }
+            if has_torch:
+                import torch
+
+                functions["torch"] = torch.from_numpy(view).contiguous
+            times = best_of(functions, max(1, (1 << 20) // view.nbytes))
+            best = min(seconds for peer, seconds in times.items() if peer != "dlx")
+            cells = [f"{times[peer] * 1e6:.1f}" if peer in times else "–" for peer in functions]
+            lines.append(f"| {name} | {' | '.join(cells)} | {best / times['dlx']:.1f} × |")
+    return lines
+
+
 def sweep(peers: Peers, megabytes: int) -> list[tuple[int, dict[str, float]]]:
     """A transposed square of float32 from 1 MB upwards: nanoseconds per element."""
     points = []
@@ -504,6 +535,7 @@ def main() -> None:
     if arguments.threads == 1:  # what fits a second-level cache is not shared
         lines += ["", "## In the second-level cache, by `dlx.copyto`", ""]
         lines += measure_small(peers, arguments.only)
+        lines += ["", "## Into new memory, by `contiguous()`", "", *measure_new(arguments.only)]
     picture = ""
     if arguments.sweep:
         picture = svg_of(sweep(peers, arguments.sweep))
