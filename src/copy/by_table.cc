@@ -80,7 +80,6 @@ void follow(char* dst, const char* src, const Move* moves, int64_t count, const 
     __builtin_prefetch(next + lines.of[i], 0, 2);
     std::memcpy(dst + moves[i].dst, src + moves[i].src, W);
   }
-  __asm__ volatile(".p2align 6");  // a loop of two lines of code may take three times as long
   for (; i < count; ++i) std::memcpy(dst + moves[i].dst, src + moves[i].src, W);
 }
 
