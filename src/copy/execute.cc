@@ -91,9 +91,14 @@ Repetition repetition_of(const CopyPlan& plan, bool streamed) noexcept {
 /// How a plan, or a piece of one, uses memory.
 enum class Traffic {
   kCached,    ///< dst may stay in the caches
-  kStreamed,  ///< it goes past them
+  kSparse,    ///< the same, but for its lines: there are gaps in them
+  kStreamed,  ///< it goes past the caches
   kShared,    ///< the same, from other threads at once
 };
+
+bool goes_past_caches(Traffic traffic) noexcept {
+  return traffic == Traffic::kStreamed || traffic == Traffic::kShared;
+}
 
 /// Bytes of the lines that a copy touches on one side, about: what few bytes lie between counts too.
 int64_t line_bytes(const CopyPlan& plan, int64_t CopyAxis::* side) noexcept {
@@ -131,21 +136,27 @@ bool goes_by_evenly(const CopyPlan& plan) noexcept {
   return std::llabs(row.src) <= plan.item() + kLine && row.extent * row.dst >= kLong;
 }
 
-/// Whether dst goes past the caches: they would not hold its lines and those of src as well. What goes
-/// by evenly stays there for longer, unless most of it is lines of src. `bytes`: that are copied.
-bool goes_past_caches(const CopyPlan& plan, int64_t bytes) noexcept {
+/// Dst goes past the caches where they would not hold it and the lines of src as well. What goes by
+/// evenly stays there for longer, unless most of it is lines of src.
+Traffic traffic_of(const CopyPlan& plan, bool parallel) noexcept {
+  const Traffic large = parallel ? Traffic::kShared : Traffic::kStreamed;
+  const int64_t bytes = plan.size();
   const int64_t fewest = tuning().stream_bytes;
-  if (bytes / 3 >= fewest) return true;
-  if (bytes < fewest / kLine) return false;  // though every byte had two lines for itself
-  const int64_t traffic = line_bytes(plan, &CopyAxis::dst) + line_bytes(plan, &CopyAxis::src);
-  const bool stays = goes_by_evenly(plan) && traffic <= 3 * bytes + kLine;
-  return traffic / (stays ? 3 : 2) >= fewest;
+  if (bytes / 3 >= fewest) return large;
+  if (bytes < fewest / kLine)
+    return Traffic::kCached;  // though every byte had two lines for itself
+  const int64_t source = line_bytes(plan, &CopyAxis::src);
+  const int64_t both = bytes + source;
+  const bool stays = goes_by_evenly(plan) && both <= 3 * bytes + kLine;
+  if (both / (stays ? 3 : 2) >= fewest) return large;
+  const bool sparse = (line_bytes(plan, &CopyAxis::dst) + source) / 2 >= fewest;
+  return sparse ? Traffic::kSparse : Traffic::kCached;
 }
 
 /// Whether runs are repeated past the caches. Processors with line registers write whole lines without
 /// reading them first.
 bool streams_runs(const Kernels& set, Traffic traffic) noexcept {
-  return traffic != Traffic::kCached && !set.line_registers();
+  return goes_past_caches(traffic) && !set.line_registers();
 }
 
 void run_part(const CopyPlan& plan, Traffic traffic) noexcept;
@@ -226,7 +237,7 @@ void run_large_repeated(const CopyPlan& plan, int axis, bool streamed) noexcept 
 /// Runs a schedule without repeated runs, and says in words how memory is written. `dry`: only says.
 const char* run_schedule(const Schedule& s, const Kernels& set, Traffic traffic,
                          bool dry) noexcept {
-  const bool streamed = traffic != Traffic::kCached;
+  const bool streamed = goes_past_caches(traffic);
   constexpr const char* kInOrder = "written in order";
   if (streamed && run_fills(s, set, traffic == Traffic::kStreamed, dry)) {
     return "rows filled past the caches";
@@ -251,7 +262,7 @@ void run_part(const CopyPlan& plan, Traffic traffic) noexcept {
   const bool streamed = streams_runs(set, traffic);
   const Repetition repetition = repetition_of(plan, streamed);
   if (repetition.is_large()) {
-    return run_large_repeated(plan, repetition.axis, traffic != Traffic::kCached);
+    return run_large_repeated(plan, repetition.axis, goes_past_caches(traffic));
   }
   if (repetition.exists()) return run_repeated(plan, repetition, streamed);
   Schedule schedule(plan, set);
@@ -381,13 +392,11 @@ class Text {
 
 void execute(const CopyPlan& plan) noexcept {
   const int64_t bytes = plan.size();
-  const bool streamed = goes_past_caches(plan, bytes);
-  if (bytes < tuning().parallel_bytes || num_threads() == 1) {
-    run_part(plan, streamed ? Traffic::kStreamed : Traffic::kCached);
-    return;
-  }
+  const bool parallel = bytes >= tuning().parallel_bytes && num_threads() > 1;
+  const Traffic traffic = traffic_of(plan, parallel);
+  if (!parallel) return run_part(plan, traffic);
   const int64_t threads = threads_for(bytes);
-  Pieces pieces = {&plan, {}, 0, streamed ? Traffic::kShared : Traffic::kCached};
+  Pieces pieces = {&plan, {}, 0, traffic};
   const int64_t count = cut(&pieces, kPiecesPerThread * threads);
   parallel_for(count, run_piece, &pieces, threads);
 }
@@ -407,8 +416,7 @@ size_t describe_execution(const CopyPlan& plan, char* buffer, size_t capacity) n
                                      : "");
   }
   const bool parallel = bytes >= tuning().parallel_bytes && num_threads() > 1;
-  const Traffic large = parallel ? Traffic::kShared : Traffic::kStreamed;
-  const Traffic traffic = goes_past_caches(plan, bytes) ? large : Traffic::kCached;
+  const Traffic traffic = traffic_of(plan, parallel);
   const Repetition repetition = repetition_of(plan, streams_runs(set, traffic));
   if (repetition.is_large()) {
     text.add("; parts of the runs along loop %d arranged once", repetition.axis);
