@@ -320,6 +320,11 @@ class Relay {
 bool is_relayed(const Schedule& s, bool streamed) noexcept {
   constexpr double kSlow = 3 * kPerByte;
   if (s.kind == PlaneKind::kCells || s.ndim < 2) return false;
+  if (s.kind == PlaneKind::kSpread) {  // its items are moved one by one out of the buffer, too
+    constexpr int64_t kFewest = 16;
+    const CopyAxis& row = s.axes[s.u];
+    if (row.extent < kFewest || std::llabs(row.src) < 2 * kLine) return false;
+  }
   const int64_t largest = tuning().has_larger_cache() ? 2 : 1;  // others are as fast one by one
   if (streamed && s.item > largest && tuning().has_large_cache()) return false;
   if (cost(s, streamed ? kStreamed.item : kCached.item) < kSlow) return false;
