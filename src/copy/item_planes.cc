@@ -15,7 +15,8 @@ constexpr int64_t kReadAhead = 8192;  // bytes of rows with gaps between them
 }  // namespace
 
 bool ItemPlanes::asks_for_rows(const Schedule& schedule) noexcept {
-  return schedule.past_caches && !tuning().has_larger_cache();
+  const bool far = schedule.past_caches && schedule.held != Schedule::kSrc;
+  return far && !tuning().has_larger_cache();
 }
 
 bool ItemPlanes::arranges(const Kernels& kernels, int64_t item, const Plane& shape) noexcept {

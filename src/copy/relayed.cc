@@ -247,6 +247,7 @@ class Relay {
     }
     Schedule s(CopyPlan(destination(at, extent), src, s_.item, axes, s_.ndim), kernels);
     s.held = Schedule::kSrc;
+    s.past_caches = s_.past_caches;
     return s;
   }
 
