@@ -433,7 +433,13 @@ class Handle:
         (5, (2, 64, 1000)),
     ],
 )  # fmt: skip
-def test_a_damaged_message_reaches_no_other_memory(field, value):
+def test_a_damaged_message_reaches_no_other_memory(monkeypatch, field, value):
+    def close(descriptor):
+        assert os.path.exists(f"/proc/self/fd/{descriptor}")  # else it may be another thread's
+        once(descriptor)
+
+    once = os.close
+    monkeypatch.setattr(os, "close", close)
     reduce = ForkingPickler(io.BytesIO()).dispatch_table[dlx.Tensor]
     rebuild, (_, *parts) = reduce(SHARED)
     whole = [Handle(), *parts]

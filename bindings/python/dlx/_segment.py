@@ -117,7 +117,6 @@ def mapped(descriptor: int, capacity: int, readonly: bool) -> Segment:
         try:
             status = os.fstat(descriptor)
             if not 0 <= capacity < status.st_size:  # a description follows
-                _close(descriptor)
                 raise InvalidArgumentError(
                     f"the shared memory has {status.st_size} bytes, too few for {capacity} of data"
                 )
