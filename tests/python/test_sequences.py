@@ -172,6 +172,15 @@ def test_a_list_that_gives_other_items_is_asked_for_each():
     assert dlx.asarray(Doubled([1, 2])).tolist() == [2, 4]
 
 
+def test_a_list_that_is_an_array_beside_lists_is_not_read_as_one():
+    class Measured(list):
+        def __array__(self, dtype=None, copy=None):
+            return numpy.array([7, 7])
+
+    with pytest.raises(dlx.InvalidArgumentError, match=r"ragged at obj\[1\]"):
+        dlx.asarray([[1, 2], Measured([1, 2])])
+
+
 def test_tensors_of_several_libraries_are_stacked():
     torch = pytest.importorskip("torch")
     ones = [torch.ones(2), numpy.ones(2, "f4"), dlx.asarray(numpy.ones(2, "f4"))]

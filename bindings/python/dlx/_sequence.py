@@ -89,7 +89,8 @@ def build(obj: Any, code: DTypeCode | None, cast_arrays: bool) -> tuple[Tensor, 
         except (Error, TypeError):  # what follows says where the reason lies
             pass
         else:
-            return inner.reshape(shape + inner.shape[1:]), True
+            if cast_arrays or inner.ndim == 1:  # else arrays have been cast
+                return inner.reshape(shape + inner.shape[1:]), True
     array = _by_numpy(obj, shape) if code is None else None
     if array is not None:
         return _native.asarray(array), False
@@ -148,8 +149,8 @@ def _flattened(obj: Any, shape: Shape) -> list[Any] | None:
 
 
 def _is_read_like_its_base(cls: type) -> bool:
-    """Whether a class has the items that a list, a tuple or a deque has."""
-    return any(
+    """Whether a class has the items that a list, a tuple or a deque has, and is no array."""
+    return not any(hasattr(cls, name) for name in _ARRAY_PROTOCOLS) and any(
         issubclass(cls, base)
         and all(getattr(cls, name) is getattr(base, name) for name in _READING)
         for base in (list, tuple, deque)
