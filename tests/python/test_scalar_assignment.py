@@ -3,6 +3,7 @@ in-place operators cast it, and all else is refused, by views, masks and index a
 
 from __future__ import annotations
 
+import collections
 import math
 
 import pytest
@@ -209,6 +210,8 @@ def test_arrays_without_a_protocol_are_not_cast_by_themselves(store):
         store(dlx.asarray(array), [numpy.array([1.5, 70000.0])])
     with pytest.raises(dlx.InvalidArgumentError, match=r"float64.*int16"):
         store(dlx.asarray(array), [dlx.asarray([1.5, 70000.0])])
+    with pytest.raises(dlx.InvalidArgumentError, match=r"float64.*int16"):
+        store(dlx.asarray(array), collections.deque([numpy.array([1.5, 70000.0])]))
     assert not array.any()
     store(dlx.asarray(array), [numpy.array([1, -2], "i2")])
     assert array.tolist() == [[1, -2]]
@@ -279,3 +282,15 @@ def test_in_place_operators_lose_nothing_of_ml_dtypes():
     tensor *= numpy.array([2], "int4")
     assert tensor is same
     assert array.astype("i4") == 6
+
+
+def test_in_place_operators_repeat_nothing_of_ml_dtypes():
+    pytest.importorskip("ml_dtypes")
+    for name in ("float32", "bfloat16"):
+        array = numpy.ones((3, 3), name)
+        tensor = dlx.asarray(array)
+        with pytest.raises(ValueError, match=r"dimensions|shape"):
+            tensor @= numpy.arange(3).astype(name)
+        with pytest.raises(ValueError, match="shape"):
+            tensor += numpy.ones((1, 3, 3), name)
+        assert (array == 1).all()

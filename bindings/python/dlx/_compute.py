@@ -314,7 +314,13 @@ def in_place(self: Tensor, other: Any, function: Callable[..., Any]) -> Any:
     array = self.numpy()
     if array.dtype.isbuiltin == 2:  # where NumPy's own would lose what `setitem` refuses
         plain = getattr(operator, f"__{function.__name__[1:]}__")  # iadd: add
-        self[...] = binary(self, other, plain, False)
+        result = binary(self, other, plain, False)
+        if result.shape != self.shape:  # `setitem` would repeat it
+            raise InvalidArgumentError(
+                f"{function.__name__}: the result has another shape than the Tensor (got "
+                f"{result.shape}, expected {self.shape})"
+            )
+        self[...] = result
     else:
         function(array, other.numpy() if type(other) is _Tensor else other)
     return self
@@ -335,10 +341,8 @@ def astype(self: Tensor, dtype: Any, kwargs: dict[str, Any]) -> Any:
         views = Views()
         array = views.unwrap(self)
         if kwargs.get("casting", "unsafe") == "unsafe" and _casts_badly(array.dtype, dtype):
-            array, kwargs = (
-                views.unwrap(_native.asarray(self, dtype=dtype)),
-                {**kwargs, "copy": False},
-            )
+            array = views.unwrap(_native.asarray(self, dtype=dtype))
+            kwargs = {**kwargs, "copy": False}
         return views.wrap(array.astype(dtype, **kwargs))
     from dlx import _compute_device
 
