@@ -219,7 +219,7 @@ def _numbers(self: Tensor) -> memoryview | None:
 
 def require_readable(self: Tensor, method: str) -> Tensor:
     """The Tensor where Python can read it: in place, for no method moves data."""
-    here = self if self.device.device_type == CPU else in_place(self)
+    here = in_place(self)
     if here is None:
         raise DeviceRefusedError(
             f"{method} reads the data, which is on {self.device}: call `.to_device('cpu')` first"
