@@ -71,7 +71,8 @@ ItemPlanes::ItemPlanes(const Schedule& schedule, const Kernels& kernels, const P
   }
   if (way_ == Way::kRows && p.du != item_ && schedule.past_caches)
     written_ = rows_of(p.du, p.dv, 0);
-  if (asks) read_ = rows_of(p.su, p.sv, kReadAhead);
+  // Where dst has gaps, its lines are what the copy waits for.
+  if (asks && p.du == item_) read_ = rows_of(p.su, p.sv, kReadAhead);
 }
 
 void ItemPlanes::choose_loops() noexcept {
