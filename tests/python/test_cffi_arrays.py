@@ -68,3 +68,19 @@ def test_part_of_an_array_and_no_element():
 def test_what_is_no_array_of_numbers_names_the_way_out(make, way):
     with pytest.raises(BufferError, match=f"cffi.CData.*{way}"):
         dlx.asarray(make())
+
+
+@pytest.mark.parametrize("kind", ["double *", "void *", "unsigned char *"])
+def test_from_pointer_takes_pointers(kind):
+    array = ffi.new("double[2][3]")
+    tensor = dlx.from_pointer(ffi.cast(kind, array), (2, 3), "float64", owner=array)
+
+    tensor[1, 2] = 5
+    assert array[1][2] == 5
+    assert dlx.from_pointer(ffi.NULL, 0, "float64").shape == (0,)
+
+
+@pytest.mark.parametrize("make", [lambda: ffi.new("double[3]"), lambda: ffi.cast("int", 3)])
+def test_from_pointer_sends_what_is_no_pointer_to_asarray(make):
+    with pytest.raises(TypeError, match=r"expected .* pointer of ctypes or cffi.*dlx\.asarray"):
+        dlx.from_pointer(make(), 3, "float64")

@@ -69,6 +69,8 @@ def test_a_module_that_is_at_hand_is_not_looked_for_by_its_name(tmp_path, monkey
 def test_a_target_of_another_kind_is_a_type_error():
     with pytest.raises(TypeError, match="neither a name, a module nor a class"):
         dlx.convert([1, 2], 3)
+    with pytest.raises(TypeError, match=r"an object of numpy.ndarray.*pass type\(other\)"):
+        dlx.convert([1, 2], array(3))
 
 
 def test_a_library_that_is_not_installed_is_an_import_error(monkeypatch):
@@ -103,7 +105,13 @@ def test_a_class_with_a_from_dlpack_of_its_own_is_asked_itself():
     assert tensor.tolist() == [1, 2]
 
 
-@pytest.mark.parametrize("to", [numpy.ma.MaskedArray, numpy.matrix, numpy.float32, numpy.generic])
+class Mine(numpy.ndarray):
+    """A class of a user's."""
+
+
+@pytest.mark.parametrize(
+    "to", [numpy.ma.MaskedArray, numpy.matrix, numpy.float32, numpy.generic, Mine]
+)
 def test_a_class_that_the_library_makes_of_no_data_is_refused(to):
     warm("numpy")
     for source in (array(3, 4), dlx.asarray(array(3, 4)), array(3, 4)[::-1], [1, 2]):
@@ -120,6 +128,8 @@ def test_what_is_of_such_a_class_is_returned_as_it_is():
     masked = numpy.ma.array([1.0, 2.0], mask=[False, True])
 
     assert dlx.convert(masked, numpy.ma.MaskedArray) is masked
+    mine = numpy.zeros(2).view(Mine)
+    assert dlx.convert(mine, Mine) is mine
     matrix = numpy.matrix([[1, 2]])
     assert dlx.convert(matrix, numpy.matrix) is matrix
     assert type(dlx.convert(matrix, numpy.ndarray)) is numpy.ndarray

@@ -49,8 +49,7 @@ def _way(kind: str) -> str:
     if kind == "pointer":
         return (
             "a pointer does not say how much it points at: cast it to an array, "
-            "`ffi.cast('float(*)[3]', p)[0]`, or pass `int(ffi.cast('uintptr_t', p))` to "
-            "dlx.from_pointer"
+            "`ffi.cast('float(*)[3]', p)[0]`, or call dlx.from_pointer(p, shape, dtype)"
         )
     return "take int(x), float(x) or complex(x)" if kind == "primitive" else "pass its fields"
 

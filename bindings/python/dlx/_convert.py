@@ -181,14 +181,23 @@ def _profile_of(to: Any) -> Profile:
         name = getattr(to, "__name__", "")
         if not isinstance(to, type(sys)):
             raise TypeError(
-                f"`to` is neither a name, a module nor a class (got {type(to).__name__})"
+                f"`to` is neither a name, a module nor a class (got an object of {_full_name(type(to))}"
+                "); for an array like another pass type(other)"
             )
-    root = name.partition(".")[0]
-    root = {"jaxlib": "jax"}.get(root, _profiles.ALIASES.get(root, root))
-    known = _profiles.TABLE.get(root)
+    known = _known(name)
+    if known is None and isinstance(to, type) and not hasattr(to, "from_dlpack"):
+        bases = (_known(getattr(base, "__module__", None) or "") for base in to.__mro__)
+        known = next((base for base in bases if base is not None), None)
     if known is None:
         return _plain(to, name)
     return known.for_class(to) if isinstance(to, type) else known
+
+
+def _known(name: str) -> Profile | None:
+    """The profile of the library that a module is of."""
+    root = name.partition(".")[0]
+    root = {"jaxlib": "jax"}.get(root, _profiles.ALIASES.get(root, root))
+    return _profiles.TABLE.get(root)
 
 
 def _plain(to: Any, name: str) -> Profile:

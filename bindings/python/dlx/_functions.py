@@ -47,7 +47,7 @@ def from_pointer(
     """A Tensor on memory at an address. Nothing is copied, and the address is not checked.
 
     Args:
-        ptr: address of element [0, …, 0]: an int, None (0), or a ctypes pointer (c_void_p).
+        ptr: address of element [0, …, 0]: an int, None (0), or a pointer of ctypes or cffi.
         shape: the extents; an int for one axis.
         dtype: anything that `dlx.dtype` reads.
         strides: elements from one index to the next, for each axis; may be negative or 0. None:
@@ -75,7 +75,7 @@ def from_pointer(
 
 
 def _address(ptr: Any) -> int:
-    """An address of whatever a caller has: int, None, or a ctypes pointer."""
+    """An address of whatever a caller has: int, None, or a pointer of ctypes or cffi."""
     if hasattr(ptr, "__index__") and not isinstance(ptr, bool):
         address: int = ptr.__index__()
     elif ptr is None:
@@ -83,8 +83,11 @@ def _address(ptr: Any) -> int:
     else:
         value = _ctypes_address(ptr)
         if value is None:
+            value = _cffi_address(ptr)
+        if value is None:
             raise TypeError(
-                f"`ptr` is not an address (got {type(ptr).__name__}, expected an int, None or a ctypes pointer)"
+                f"`ptr` is not an address (got {type(ptr).__name__}, expected an int, None or a "
+                "pointer of ctypes or cffi); what is an array already goes to dlx.asarray"
             )
         address = value
     if not 0 <= address < 1 << 64:
@@ -102,6 +105,14 @@ def _ctypes_address(ptr: Any) -> int | None:
     if isinstance(ptr, (ctypes._Pointer, ctypes.c_char_p, ctypes.c_wchar_p)):
         return ctypes.cast(ptr, ctypes.c_void_p).value or 0
     return None
+
+
+def _cffi_address(ptr: Any) -> int | None:
+    """The address in a cffi pointer; None if `ptr` is none."""
+    cffi = sys.modules.get("_cffi_backend")
+    if cffi is None or not isinstance(ptr, cffi._CDataBase) or cffi.typeof(ptr).kind != "pointer":
+        return None
+    return int(cffi.cast(cffi.new_primitive_type("uintptr_t"), ptr))
 
 
 def empty(
