@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
+import sysconfig
 import textwrap
 from pathlib import Path
 
 import pytest
 
+from dlx import info
 from packaging_support import ROOT, run
 
 LIBRARY = os.environ.get("DLX_LIBRARY")
@@ -27,9 +31,9 @@ def expected_output(source: str) -> list[str]:
     return re.findall(r"(?://|#) prints: (.*)$", source, re.M)
 
 
-def check(source: str, *command, **environment) -> None:
+def check(source: str, *command, cwd: Path | None = None, **environment) -> None:
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True,
-                          env={**os.environ, **environment})  # fmt: skip
+                          env={**os.environ, **environment}, cwd=cwd)  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     promised = expected_output(source)
     assert promised, "the example promises no output"
@@ -59,6 +63,37 @@ def test_python_examples(page, source, tmp_path):
     (tmp_path / "example.py").write_text(source)
 
     check(source, sys.executable, tmp_path / "example.py")
+
+
+EXTENSIONS = "docs/extensions.md"
+
+
+def test_a_c_function_by_ctypes(tmp_path):
+    [source], [python, _] = blocks("c", EXTENSIONS), blocks("py", EXTENSIONS)
+    (tmp_path / "scale.c").write_text(source)
+    (tmp_path / "example.py").write_text(python)
+    run("gcc", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "scale.c", "-o", "libscale.so",
+        cwd=tmp_path)  # fmt: skip
+
+    check(python, sys.executable, "example.py", cwd=tmp_path)
+
+
+@pytest.mark.heavy
+def test_an_extension_of_pybind11(tmp_path):
+    """Its headers come with PyTorch, too. tests/python/systems has nanobind's."""
+    package = importlib.util.find_spec("pybind11") or importlib.util.find_spec("torch")
+    include = Path(sysconfig.get_path("include"))
+    if package is None or not (include / "Python.h").exists():
+        pytest.skip("no pybind11, or no Python.h")
+    [shared, _, source], [_, python] = blocks("cpp", EXTENSIONS), blocks("py", EXTENSIONS)
+    for name, text in {"rows.hpp": shared, "rows.cc": source, "example.py": python}.items():
+        (tmp_path / name).write_text(text)
+    flags = shlex.split(info.compiler_arguments())
+    run("g++", "-std=c++17", "-Wall", "-Wextra", "-shared", "-fPIC", "-fvisibility=hidden",
+        f"-I{include}", "-isystem", Path(package.origin).parent / "include", "rows.cc",
+        "-o", "rows.so", *flags, cwd=tmp_path)  # fmt: skip
+
+    check(python, sys.executable, "example.py", cwd=tmp_path)
 
 
 @pytest.mark.parametrize("page", ["docs/arrow.md", "docs/devices.md"])
@@ -157,7 +192,7 @@ def anchors(text: str) -> set[str]:
 
 @pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", *PAGES])
 def test_links_lead_somewhere(page):
-    text = (ROOT / page).read_text()
+    text = re.sub(r"^```.*?^```", "", (ROOT / page).read_text(), flags=re.M | re.S)  # C++'s lambdas
     for target, anchor in re.findall(r"\]\(([^)#]*)#?([^)]*)\)", text):
         if "://" not in target:
             path = (ROOT / page).parent / target if target else ROOT / page

@@ -5,11 +5,15 @@ from __future__ import annotations
 import atexit
 import functools
 import importlib.util
+import re
+import shlex
 import shutil
 import subprocess
 import sysconfig
 import tempfile
 from pathlib import Path
+
+from dlx import info
 
 INCLUDE = Path(sysconfig.get_path("include"))
 
@@ -61,23 +65,37 @@ def problem() -> str:
     return "" if shutil.which("g++") else "no g++: cannot compile"
 
 
-@functools.cache
 def load():
     """The extension module."""
+    return build("dlx_nanobind_test", SOURCE)
+
+
+def load_page():
+    """The module of docs/extensions.md, with a caster for dlx::Tensor."""
+    page = (Path(__file__).resolve().parents[3] / "docs/extensions.md").read_text()
+    shared, source, _ = re.findall(r"^```cpp\n(.*?)^```", page, re.M | re.S)
+    without_include = source.replace('#include "rows.hpp"\n', shared)
+    assert without_include != source
+    return build("rows", without_include, *shlex.split(info.compiler_arguments()))
+
+
+@functools.cache
+def build(name, source, *flags):
+    """The extension module of a source."""
     import nanobind
 
     folder = Path(tempfile.mkdtemp(prefix="dlx-nanobind-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    (folder / "test.cpp").write_text(SOURCE)
+    (folder / "test.cpp").write_text(source)
     root = Path(nanobind.__file__).parent
-    target = folder / "dlx_nanobind_test.so"
+    target = folder / f"{name}.so"
     subprocess.run(
         ["g++", "-std=c++17", "-O1", "-fPIC", "-shared", "-fvisibility=hidden",
          f"-I{INCLUDE}", f"-I{nanobind.include_dir()}", f"-I{root / 'ext' / 'robin_map' / 'include'}",
-         "test.cpp", str(root / "src" / "nb_combined.cpp"), "-o", str(target)],
+         "test.cpp", str(root / "src" / "nb_combined.cpp"), *flags, "-o", str(target)],
         check=True, cwd=folder,
     )  # fmt: skip
-    spec = importlib.util.spec_from_file_location("dlx_nanobind_test", target)
+    spec = importlib.util.spec_from_file_location(name, target)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import arrays
 import nanobind_extension
+import numpy
 import pytest
 
 import dlx
@@ -77,3 +78,20 @@ def test_lifetimes(extension):
     del array
 
     assert tensor.tolist() == list(range(1000))
+
+
+def test_functions_of_dlx_tensors_are_bound_as_they_are():
+    """As docs/extensions.md has it."""
+    rows = nanobind_extension.load_page()
+    source = numpy.arange(6, dtype="float32").reshape(2, 3)
+
+    for x in (source, dlx.asarray(source), memoryview(source)):
+        result = rows.row_sums(x)
+        assert (type(result), result.tolist()) == (dlx.Tensor, [3, 12])
+    assert rows.row_sums(source[::-1].T).tolist() == [3, 5, 7]
+    with pytest.raises(dlx.InvalidArgumentError, match="has 1 axes, not 2"):
+        rows.row_sums(source[0])
+    with pytest.raises(dlx.InvalidArgumentError, match="float64, not float32"):
+        rows.row_sums([[1.0]])
+    with pytest.raises(dlx.UnsupportedError, match="mask"):
+        rows.row_sums(numpy.ma.masked_array(source, source > 2))
