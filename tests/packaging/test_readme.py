@@ -79,6 +79,26 @@ def test_a_c_function_by_ctypes(tmp_path):
 
 
 @pytest.mark.heavy
+def test_an_extension_by_cmake(tmp_path):
+    """Warnings are errors: the compiler is not given what is the linker's."""
+    if not shutil.which("cmake"):
+        pytest.skip("no cmake")
+    [source], [lines] = blocks("c", EXTENSIONS), blocks("cmake", EXTENSIONS)
+    used = "#include <dlx/dlx.h>\nint version(void) { return dlx_abi_version(); }\n"
+    (tmp_path / "scale.c").write_text(source + used)
+    (tmp_path / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.19)\nproject(rows C)\nadd_library(rows MODULE scale.c)\n"
+        + lines
+    )
+    run("cmake", "-S", tmp_path, "-B", tmp_path / "tree", f"-DPython_EXECUTABLE={sys.executable}",
+        env=dict(os.environ))  # fmt: skip
+    said = run("cmake", "--build", tmp_path / "tree")
+
+    assert "warning" not in said
+    assert b"dlx_abi_version" in (tmp_path / "tree/librows.so").read_bytes()
+
+
+@pytest.mark.heavy
 def test_an_extension_of_pybind11(tmp_path):
     """Its headers come with PyTorch, too. tests/python/systems has nanobind's."""
     package = importlib.util.find_spec("pybind11") or importlib.util.find_spec("torch")

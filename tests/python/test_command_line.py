@@ -65,5 +65,17 @@ def test_paths_that_the_terminal_cannot_show(odd_library):
     assert os.fspath(Path(odd_library).resolve()) in words
 
 
+def test_config_gives_what_compiling_and_what_linking_needs():
+    words = shlex.split(os.fsdecode(shell("config").stdout))
+    cflags, libs = (
+        shlex.split(os.fsdecode(shell(f"config {part}").stdout)) for part in ("--cflags", "--libs")
+    )
+
+    assert [word[:2] for word in cflags] == ["-I"]
+    assert libs
+    assert cflags + libs == words
+    assert shell("config --libs --cflags").returncode == 2
+
+
 def test_the_help_of_config_says_how_spaces_are_read():
     assert b"eval" in shell("config --help").stdout

@@ -16,13 +16,16 @@ def main() -> int:
     parser.add_argument("--version", action="version", version=f"dlx {__version__}")
     commands = parser.add_subparsers(dest="command")
     commands.add_parser("info", help="show the library, its devices and the array libraries here")
-    commands.add_parser(
+    config = commands.add_parser(
         "config",
         help="print what a C compiler needs: cc program.c $(python -m dlx config)",
         description="Print what a C compiler needs, quoted for a shell: "
         "cc program.c $(python -m dlx config). Where a path has spaces or other characters that a "
         'shell reads, let it read them: eval "cc program.c $(python -m dlx config)".',
     )
+    part = config.add_mutually_exclusive_group()
+    part.add_argument("--cflags", action="store_true", help="only what compiling needs")
+    part.add_argument("--libs", action="store_true", help="only what linking needs")
     demo = commands.add_parser("demo", help="let a photograph pass through several array libraries")
     demo.add_argument("picture", nargs="?", help="a picture of yours instead of the one found")
     demo.add_argument(
@@ -73,7 +76,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.command == "config":
         from dlx import info
 
-        print(info.compiler_arguments())
+        print(info.compiler_arguments(cflags=not arguments.libs, libs=not arguments.cflags))
         return 0
     if arguments.command == "matrix":
         from dlx import matrix

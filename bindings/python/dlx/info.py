@@ -128,8 +128,9 @@ def report() -> str:
     return "\n".join(text[:-1])
 
 
-def compiler_arguments() -> str:
-    """The headers and the library for a program or extension in C, quoted for a shell.
+def compiler_arguments(*, cflags: bool = True, libs: bool = True) -> str:
+    """The headers and the library for a program or extension in C, quoted for a shell; with
+    `libs=False` what only compiles needs, with `cflags=False` what only links.
 
     A program finds the library where it is now. So does an extension, unless `import dlx` has loaded
     one before: it goes by its soname.
@@ -154,4 +155,4 @@ def compiler_arguments() -> str:
     if library.is_file():
         library = library.resolve()
         link = [str(library), f"-Wl,-rpath,{library.parent}"]
-    return shlex.join([f"-I{folder}", *link])
+    return shlex.join([f"-I{folder}"] * cflags + link * libs)
