@@ -38,6 +38,23 @@ def test_kinds_of_pointers(memory, pointer):
     assert dlx.from_pointer(pointer(memory), 12, "float32").data_ptr == ctypes.addressof(memory)
 
 
+@pytest.mark.parametrize(
+    "pointer",
+    [
+        ctypes.c_void_p(64),
+        ctypes.c_char_p(b"abc"),
+        ctypes.c_wchar_p("abc"),
+        ctypes.pointer(ctypes.c_float(2)),
+        ctypes.POINTER(ctypes.c_float)(),
+    ],
+)
+def test_asarray_of_a_ctypes_pointer_names_from_pointer(pointer):
+    with pytest.raises(dlx.UnsupportedError, match=rf"{type(pointer).__name__}.*dlx\.from_pointer"):
+        dlx.asarray(pointer)
+    assert dlx.asarray(ctypes.c_float(2)).item() == 2
+    assert dlx.asarray((ctypes.c_int * 3)(1, 2, 3)).tolist() == [1, 2, 3]
+
+
 def test_strides_count_elements_and_may_be_negative_or_zero(memory):
     address = ctypes.addressof(memory)
 

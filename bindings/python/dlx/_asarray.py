@@ -31,7 +31,7 @@ from __future__ import annotations
 import sys
 
 from dlx import _capi, _hooks, _native, dtypes
-from dlx._classes import derives, has, package_of, packages_of
+from dlx._classes import derives, has, is_ctypes_pointer, package_of, packages_of
 from dlx.errors import (
     CopyRefusedError,
     DeviceRefusedError,
@@ -75,7 +75,7 @@ def fallback(obj: Any, dtype: Any, device: Any, copy: bool | None, force: bool |
     if type(obj) in _PLAIN:  # no protocol to look for
         return _from_sequence(obj, dtype, device, copy, force)
     _hooks.guard(obj)
-    problem = _explain(obj)
+    problem = _explain_pointer(obj) or _explain(obj)
     if problem is not None:  # before the buffer protocol, where a date passes for plain bytes
         raise UnsupportedError(problem)
     inside = _unwrap(obj, copy)
@@ -211,6 +211,15 @@ def _from_cuda_array_interface(obj: Any) -> Tensor | None:
     from dlx import _cuda_array_interface
 
     return _cuda_array_interface.read(obj)
+
+
+def _explain_pointer(obj: Any) -> str | None:
+    if not is_ctypes_pointer(type(obj)):
+        return None
+    return (
+        f"a ctypes {type(obj).__name__} is no array: a pointer does not say how much it points at: "
+        "call dlx.from_pointer(p, shape, dtype)"
+    )
 
 
 def _explain(obj: Any) -> str | None:

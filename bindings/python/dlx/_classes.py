@@ -6,6 +6,8 @@ own module alone.
 
 from __future__ import annotations
 
+import sys
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -30,6 +32,16 @@ def derives(cls: type, package: str, *names: str) -> bool:
 def has(cls: type, name: str) -> bool:
     """Whether a class has a method; None is Python's way of saying that it has not."""
     return getattr(cls, name, None) is not None
+
+
+def is_ctypes_pointer(cls: type) -> bool:
+    """Whether it is a class of ctypes' pointers, whose buffers hold the address alone."""
+    ctypes: Any = sys.modules.get("_ctypes")
+    if ctypes is None:
+        return False
+    if issubclass(cls, ctypes._SimpleCData):  # c_void_p, c_char_p, c_wchar_p; or a number
+        return getattr(cls, "_type_", None) in ("P", "z", "Z")
+    return issubclass(cls, ctypes._Pointer)
 
 
 def name_of(obj: Any) -> str:

@@ -10,7 +10,7 @@ import sys
 from _weakref import CallableProxyType, ProxyType
 
 from dlx import _guards
-from dlx._classes import derives, has, packages_of
+from dlx._classes import derives, has, is_ctypes_pointer, packages_of
 from dlx.dtypes import explain_numpy_dtype
 from dlx.errors import UnsupportedError
 
@@ -106,6 +106,8 @@ def _plain_bits(cls: type, packages: set[str], numpy: Any) -> int:
         return 0
     if hasattr(cls, "__cuda_array_interface__"):
         return 0  # memory of a device, whatever else copies it to the host
+    if is_ctypes_pointer(cls):
+        return 0
     if hasattr(cls, "columns") and hasattr(cls, "__array__"):
         return PLAIN  # a table: see _arrow.py
     if has(cls, "__arrow_c_array__") or has(cls, "__arrow_c_device_array__"):
