@@ -1,7 +1,7 @@
 """Computing on a Tensor: operators, NumPy's functions, and the keys that native indexing leaves.
 
-A Tensor computes nothing itself. The library that owns the memory does: NumPy for the CPU, module
-`_compute_device` for other devices. Operands go there as views of their memory and arrays come back
+A Tensor computes nothing itself: NumPy does on the CPU, whosever the memory is, and module
+`_compute_device` on other devices. Operands go there as views of their memory and arrays come back
 as Tensors, so `numpy.exp(t)` is a Tensor, and `out=t` writes into its memory.
 
 Taken as operands: Tensors, ndarrays of exactly that class, scalars of NumPy and Python. Whatever
