@@ -71,12 +71,17 @@ def load():
 
 
 def load_page():
-    """The module of docs/extensions.md, with a caster for dlx::Tensor."""
+    """The module of docs/extensions.md, with a caster for dlx::Tensor; and a function of several."""
     page = (Path(__file__).resolve().parents[3] / "docs/extensions.md").read_text()
     shared, source, _ = re.findall(r"^```cpp\n(.*?)^```", page, re.M | re.S)
-    without_include = source.replace('#include "rows.hpp"\n', shared)
-    assert without_include != source
-    return build("rows", without_include, *shlex.split(info.compiler_arguments()))
+    many = '  m.def("many", [](const std::vector<dlx::Tensor>& list) { return list.size(); });\n'
+    for old, new in (
+        ('#include "rows.hpp"\n', "#include <nanobind/stl/vector.h>\n" + shared),
+        ('  m.def("row_sums"', many + '  m.def("row_sums"'),
+    ):
+        assert source.count(old) == 1
+        source = source.replace(old, new)
+    return build("rows", source, *shlex.split(info.compiler_arguments()))
 
 
 @functools.cache

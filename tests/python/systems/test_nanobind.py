@@ -93,5 +93,9 @@ def test_functions_of_dlx_tensors_are_bound_as_they_are():
         rows.row_sums(source[0])
     with pytest.raises(dlx.InvalidArgumentError, match="float64, not float32"):
         rows.row_sums([[1.0]])
+    # Containers let no exception through.
+    assert rows.many([source, [1, 2]]) == 2
+    with pytest.raises(TypeError, match="incompatible function arguments"):
+        rows.many([source, "text"])
     with pytest.raises(dlx.UnsupportedError, match="mask"):
         rows.row_sums(numpy.ma.masked_array(source, source > 2))
