@@ -143,8 +143,8 @@ Traffic traffic_of(const CopyPlan& plan, bool parallel) noexcept {
   const int64_t bytes = plan.size();
   const int64_t fewest = tuning().stream_bytes;
   if (bytes / 3 >= fewest) return large;
-  if (bytes < fewest / kLine)
-    return Traffic::kCached;  // though every byte had two lines for itself
+  // As few as these fit, though every byte had two lines for itself.
+  if (bytes < fewest / kLine) return Traffic::kCached;
   const int64_t source = line_bytes(plan, &CopyAxis::src);
   const int64_t both = bytes + source;
   const bool stays = goes_by_evenly(plan) && both <= 3 * bytes + kLine;

@@ -69,10 +69,10 @@ ItemPlanes::ItemPlanes(const Schedule& schedule, const Kernels& kernels, const P
   } else {
     choose_loops();
   }
-  if (way_ == Way::kRows && p.du != item_ && schedule.past_caches)
-    written_ = rows_of(p.du, p.dv, 0);
   // Where dst has gaps, its lines are what the copy waits for.
-  if (asks && p.du == item_) read_ = rows_of(p.su, p.sv, kReadAhead);
+  const bool gaps = p.du != item_;
+  if (gaps && way_ == Way::kRows && schedule.past_caches) written_ = rows_of(p.du, p.dv, 0);
+  if (!gaps && asks) read_ = rows_of(p.su, p.sv, kReadAhead);
 }
 
 void ItemPlanes::choose_loops() noexcept {

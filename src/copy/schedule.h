@@ -86,7 +86,7 @@ struct Schedule {
 
   /// What caches hold anyway: loops go in the order of the other.
   enum Held { kNeither, kDst, kSrc } held = kNeither;
-  bool past_caches = false;  ///< caches do not hold dst and the lines of src together
+  bool past_caches = false;  ///< caches do not hold the lines of dst and src together
 
   char* dst = nullptr;
   const char* src = nullptr;

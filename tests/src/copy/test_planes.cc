@@ -193,6 +193,19 @@ void small_planes_are_exact(void**) {
   }
 }
 
+// Few rows of src that are read side by side, some lines at a time, the last of them short.
+void few_rows_are_exact(void**) {
+  for (const int64_t item : {4, 8, 16}) {
+    for (const int64_t rows : {4, 6, 8, 13, 15, 16}) {
+      for (const int64_t n : {701, 2055}) {
+        check_layout({n, rows}, {rows, 1}, {1, n + 5}, item);
+        check_layout({n, rows}, {rows, 1}, {-1, n + 5}, item, 17);
+        check_layout({3, n, rows}, compact({3, n, rows}), {rows * n * 2, 1, -2 * n}, item, item);
+      }
+    }
+  }
+}
+
 // Rows of several parts, and more of them than a block has, that are copied together before they are
 // transposed: parts begin inside lines, and the last ones are short.
 void blocks_of_rows_are_exact(void**) {
@@ -331,6 +344,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(crowded_rows_and_columns_are_exact),
       cmocka_unit_test(lines_of_axes_in_both_directions_are_exact),
       cmocka_unit_test(small_planes_are_exact),
+      cmocka_unit_test(few_rows_are_exact),
       cmocka_unit_test(blocks_of_rows_are_exact),
       cmocka_unit_test(boxes_are_exact),
       cmocka_unit_test(what_goes_by_way_of_a_buffer_is_exact),

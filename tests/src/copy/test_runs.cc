@@ -92,6 +92,44 @@ void items_with_gaps_are_exact(void**) {
   dlx::tuning() = before;
 }
 
+// Rows of single items with gaps between them in dst, from rows near and far, in the order of either
+// side, by way of a buffer and straight: whether caches hold what is copied, all its lines or neither.
+void single_items_into_gaps_are_exact(void**) {
+  const dlx::Tuning before = dlx::tuning();
+  dlx::tuning().relay_bytes = 0;
+  for (const int64_t threshold : {int64_t{0}, int64_t{4096}, int64_t{60000}, INT64_MAX}) {
+    dlx::tuning().stream_bytes = threshold;
+    for (const int64_t item : {1, 2, 4, 8, 16}) {
+      for (const int64_t step : {2, 3, 4}) {
+        for (const int64_t n : {9, 26, 49, 600}) {
+          const int64_t row = n * step + 70;
+          check_layout({40, n}, {row, step}, {n, 1}, item);
+          check_layout({40, n}, {row, step}, {-n, -1}, item, 17);
+          check_layout({40, n}, {row, step}, {1, 41}, item);
+          check_layout({11, 20, n}, {20 * row, row, step}, {n, 11 * n, 1}, item, item);
+          check_layout({11, 20, n}, {20 * row, row, step}, {n * 3, -34 * n, -3}, item);
+        }
+      }
+    }
+  }
+  dlx::tuning() = before;
+}
+
+// More than any cache holds, where the lines that come are asked for: of dst with gaps, and of src
+// where each item has one.
+void many_lines_are_exact(void**) {
+  for (const int64_t item : {1, 2, 4, 8}) {
+    const int64_t step = item < 4 ? 4 / item : 2;
+    const int64_t n = (9 << 20) / (step * item);
+    check_layout({n}, {step}, {1}, item, item);
+    check_layout({3, n / 3}, {n / 3 * step + 5, step}, {-n, -2}, item);
+  }
+  for (const int64_t item : {1, 2, 4, 8, 16}) {
+    check_layout({(8 << 20) / 64 + 133}, {1}, {64 / item}, item, item);
+    check_layout({(8 << 20) / 64 + 133}, {2}, {-80 / item}, item);
+  }
+}
+
 // A few long rows whose items take turns in dst or in src, in whichever order, in batches, and wherever
 // dst begins. Stretches end with any number of items.
 void rows_that_take_turns_are_exact(void**) {
@@ -240,6 +278,8 @@ int main(int argc, char** argv) {
       cmocka_unit_test(large_repeated_runs_are_exact),
       cmocka_unit_test(items_with_gaps_are_exact),
       cmocka_unit_test(gaps_in_dst_are_left_alone),
+      cmocka_unit_test(single_items_into_gaps_are_exact),
+      cmocka_unit_test(many_lines_are_exact),
       cmocka_unit_test(rows_that_take_turns_are_exact),
       cmocka_unit_test(short_rows_of_cells_are_exact),
       cmocka_unit_test(repeated_cells_are_exact),
