@@ -212,7 +212,7 @@ void one_copy(uint64_t seed) {
 }
 
 #if defined(__SANITIZE_THREAD__)
-constexpr uint64_t kCopies = 200;  // of which each takes ten times as long
+constexpr uint64_t kCopies = 80;  // of which each takes twenty times as long
 #else
 constexpr uint64_t kCopies = 2000;
 #endif
