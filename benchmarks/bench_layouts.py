@@ -163,8 +163,8 @@ def main() -> None:
             "# Copies of random layouts",
             "",
             f"Made by `./dev bench layouts --seed {options.seed} --count {options.count}`, one thread: "
-            "the time of dlx by that of NumPy or\nPyTorch, whichever is faster, in the geometric mean. Below 1, dlx is "
-            f"ahead; behind is more than {BEHIND}.",
+            "the time of dlx by that of NumPy or\nPyTorch, whichever is faster, in the geometric mean. "
+            f"Below 1, dlx is ahead; behind is more than {BEHIND}.",
             "",
             f"{datetime.date.today()}, {versions}, {platform.machine()}.",
             "",

@@ -136,6 +136,11 @@ bool goes_by_evenly(const CopyPlan& plan) noexcept {
   return std::llabs(row.src) <= plan.item() + kLine && row.extent * row.dst >= kLong;
 }
 
+/// Whether threads share a copy of so many bytes.
+bool is_parallel(int64_t bytes) noexcept {
+  return bytes >= tuning().parallel_bytes && num_threads() > 1;
+}
+
 /// Dst goes past the caches where they would not hold it and the lines of src as well. What goes by
 /// evenly stays there for longer, unless most of it is lines of src.
 Traffic traffic_of(const CopyPlan& plan, bool parallel) noexcept {
@@ -392,7 +397,7 @@ class Text {
 
 void execute(const CopyPlan& plan) noexcept {
   const int64_t bytes = plan.size();
-  const bool parallel = bytes >= tuning().parallel_bytes && num_threads() > 1;
+  const bool parallel = is_parallel(bytes);
   const Traffic traffic = traffic_of(plan, parallel);
   if (!parallel) return run_part(plan, traffic);
   const int64_t threads = threads_for(bytes);
@@ -415,7 +420,7 @@ size_t describe_execution(const CopyPlan& plan, char* buffer, size_t capacity) n
              : s.along_v(k)          ? " v"
                                      : "");
   }
-  const bool parallel = bytes >= tuning().parallel_bytes && num_threads() > 1;
+  const bool parallel = is_parallel(bytes);
   const Traffic traffic = traffic_of(plan, parallel);
   const Repetition repetition = repetition_of(plan, streams_runs(set, traffic));
   if (repetition.is_large()) {

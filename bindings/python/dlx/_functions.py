@@ -7,6 +7,7 @@ import operator
 import sys
 
 from dlx import _capi, _native, dtypes
+from dlx._classes import is_ctypes_pointer
 from dlx._constants import (
     NEGATIVE_STRIDES_COPY,
     NEGATIVE_STRIDES_ERROR,
@@ -97,14 +98,11 @@ def _address(ptr: Any) -> int:
 
 def _ctypes_address(ptr: Any) -> int | None:
     """The address in a ctypes pointer; None if `ptr` is none."""
-    ctypes = sys.modules.get("ctypes")  # not imported: then `ptr` cannot be one of its objects
-    if ctypes is None:
+    if not is_ctypes_pointer(type(ptr)):
         return None
-    if isinstance(ptr, ctypes.c_void_p):
-        return ptr.value or 0
-    if isinstance(ptr, (ctypes._Pointer, ctypes.c_char_p, ctypes.c_wchar_p)):
-        return ctypes.cast(ptr, ctypes.c_void_p).value or 0
-    return None
+    import ctypes  # there already, as `ptr` is
+
+    return ctypes.cast(ptr, ctypes.c_void_p).value or 0
 
 
 def _cffi_address(ptr: Any) -> int | None:
