@@ -2,19 +2,23 @@
 #define DLX_SRC_ARROW_RELEASE_H_
 
 #include "dlx/arrow.h"
+#include "src/arrow/stream.h"
 
 namespace dlx::arrow {
 
 /// The struct in another that is released.
 inline ArrowSchema* releasable(ArrowSchema* schema) noexcept { return schema; }
 inline ArrowArray* releasable(ArrowArray* array) noexcept { return array; }
+inline ArrowArrayStream* releasable(ArrowArrayStream* stream) noexcept { return stream; }
 inline ArrowArray* releasable(ArrowDeviceArray* array) noexcept { return &array->array; }
 
-/// Holds an ArrowSchema, ArrowArray or ArrowDeviceArray, and releases it unless it was moved out.
+/// Holds one of Arrow's structs, and releases it unless it was moved out.
 template <typename Struct>
 class Released {
  public:
   Released() = default;
+  /// Moves a struct in.
+  explicit Released(Struct* from) noexcept : struct_(*from) { releasable(from)->release = nullptr; }
   ~Released() {
     auto* held = releasable(&struct_);
     if (held->release != nullptr) held->release(held);

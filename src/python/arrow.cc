@@ -69,6 +69,21 @@ Struct* require_capsule(PyObject* object, const char* name) {
   return held;
 }
 
+/// An array out of its capsule, which shows it as moved meanwhile: another thread may open that while
+/// this one works without the GIL. It goes back as the import leaves it, consumed or not.
+class Taken {
+ public:
+  explicit Taken(ArrowArray* home) : home_(home), taken_(*home) { home->release = nullptr; }
+  ~Taken() { *home_ = taken_; }
+  Taken(const Taken&) = delete;
+  Taken& operator=(const Taken&) = delete;
+  ArrowArray* get() noexcept { return &taken_; }
+
+ private:
+  ArrowArray* home_;
+  ArrowArray taken_;
+};
+
 /// (tensor, whether its memory is its own)
 PyObject* pair_of(TensorRef tensor, bool copied) {
   Ref pair(check(api.PyTuple_New(2)));
@@ -93,9 +108,11 @@ TensorRef import_capsules(PyObject* schema, PyObject* array_capsule, int32_t cop
   } else {
     array = require_capsule<ArrowArray>(array_capsule, kArray);
   }
-  const bool copies = (type.bits || copy == DLX_COPY_ALWAYS) && array->length >= kReleaseGilFrom;
+  Taken taken(array);
+  const bool copies =
+      (type.bits || copy == DLX_COPY_ALWAYS) && taken.get()->length >= kReleaseGilFrom;
   const WithoutGil without(copies || sync_event != nullptr);
-  return arrow::import_array(array, type, device, sync_event, request, copied);
+  return arrow::import_array(taken.get(), type, device, sync_event, request, copied);
 }
 
 /// _from_arrow(schema, array, copy): the capsules of __arrow_c_array__ or __arrow_c_device_array__.
@@ -107,12 +124,13 @@ PyObject* from_arrow(PyObject*, PyObject* const* args, intptr_t nargs, PyObject*
   });
 }
 
+/// The stream is released in any case: whoever opened the capsule again would read what is left.
 TensorRef import_stream_capsule(PyObject* capsule, int32_t copy, bool* copied) {
-  auto* stream = require_capsule<ArrowArrayStream>(capsule, kStream);
+  arrow::Released<ArrowArrayStream> stream(require_capsule<ArrowArrayStream>(capsule, kStream));
   CopyRequest request;
   request.copy = copy;
   const WithoutGil without(true);  // a stream may wait for threads that need it
-  return arrow::import_stream(stream, request, copied);
+  return arrow::import_stream(stream.get(), request, copied);
 }
 
 /// _from_arrow_object(object, copy): by its __arrow_c_array__ or __arrow_c_device_array__.

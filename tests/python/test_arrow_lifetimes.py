@@ -79,6 +79,48 @@ def test_failed_imports_leave_the_array_to_its_capsule():
     assert number_calls == [1]
 
 
+def test_a_capsule_that_several_threads_open_is_imported_once():
+    values = dlx.empty(32_000_000, dtype="bool")  # unpacking them takes a while, without the GIL
+    tensor, calls = counted(values, "bool")
+    schema, array = tensor.__arrow_c_array__()
+    del tensor
+    made, refused = [], []
+    start = threading.Barrier(3)
+
+    def work():
+        start.wait()
+        try:
+            made.append(dlx._native._from_arrow(schema, array, None)[0].shape)
+        except dlx.InvalidArgumentError as error:
+            refused.append(str(error))
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert made == [(32_000_000,)]
+    assert len(refused) == 2
+    assert all("released or moved" in text for text in refused)
+    assert calls == [1]
+
+
+@pytest.mark.parametrize("source", [[[1, 2]], [[1], [2]]])
+def test_a_stream_is_not_read_twice(source):
+    class Cached:
+        capsule = pyarrow.chunked_array(source).__arrow_c_stream__()
+
+        def __arrow_c_stream__(self, requested_schema=None):
+            return self.capsule
+
+    try:
+        assert dlx.asarray(Cached()).tolist() == [1, 2]
+    except dlx.UnsupportedError:
+        assert len(source) == 2
+    with pytest.raises(dlx.InvalidArgumentError, match="released or moved"):
+        dlx.asarray(Cached())
+
+
 def test_release_on_threads_that_have_no_python():
     # PyArrow frees the parts of a filtered table on its own threads; dlx may not need the GIL there.
     calls = []
