@@ -131,12 +131,16 @@ def _telling_chunks(column: Any) -> Any:
 def _is_numpy_inside(obj: Any) -> bool:
     """Whether `__array__` of a column shares NumPy memory, which the stream would copy; or pandas
     leaves the column to another library, which may have no Arrow form of it; or keeps it in chunks,
-    which only `__array__` puts together: pandas has no method for that."""
+    which only `__array__` puts together: pandas has no method for that; or as categories, of which
+    it takes the numbers."""
     packages = packages_of(type(obj))
     if "xarray" in packages:
         return True
     if "pandas" not in packages:
         return False
+    categories = getattr(obj.dtype, "categories", None)
+    if categories is not None:
+        return getattr(categories.dtype, "kind", "O") in "biufc"
     return package_of(type(obj.dtype)) != "pandas" or _is_in_chunks(obj)
 
 

@@ -277,6 +277,7 @@ def _from_array_method(obj: Any, copy: bool | None) -> tuple[Tensor | None, bool
             "(NumPy 2): pass copy=None, or the array inside it"
         )
     tensor = array_result(obj, array)
+    fresh = fresh and not tensor.readonly  # as that of categories in Arrow's memory is
     if has(type(obj), "columns"):
         from dlx import _arrow
 
@@ -321,6 +322,11 @@ def array_result(obj: Any, array: Any) -> Tensor:
         _hooks.guard(array)
     problem = _explain(array)
     if problem is not None:
+        if array.dtype.kind == "O" and has(type(obj), "columns"):
+            problem = (
+                "columns that are of lists, of no numbers, or of no dtype in common: export them "
+                "one by one, or cast them to one dtype first"
+            )
         raise UnsupportedError(f"`__array__` of {_name(obj)}: {problem}")
     return _native.asarray(array)
 

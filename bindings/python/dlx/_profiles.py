@@ -269,7 +269,9 @@ def _arrow_profile(
     )  # fmt: skip
 
 
-_NO_BOOL = "bool is a bitmap there, and complex is not at all"
+_NO_BOOL = (
+    "bool is a bitmap there, which pyarrow.array(dlx.asarray(x)) makes, and complex is not at all"
+)
 _ARROW_ARRAY = _arrow_profile(_arrow_array, strides=COMPACT, notes=_NO_BOOL, ndim=(1, 1))
 _ARROW_TENSOR = _arrow_profile(_arrow_tensor, strides=POSITIVE, notes=_NO_BOOL)
 _SERIES = _pandas_profile(_series, (1, 1))

@@ -236,7 +236,10 @@ def test_a_derived_class_on_numpy_memory_shares_it(values):
 @pytest.mark.parametrize("values", [[5, None, 7], [0.5, None], [True, None]])
 def test_nulls_of_categories_are_refused_with_the_way_out(values):
     categories = pd.Categorical(values)
-    for obj in (categories, pd.CategoricalIndex(categories), pd.DataFrame({"a": categories})):
+    for obj in (
+        categories, pd.Series(categories), pd.CategoricalIndex(categories),
+        pd.DataFrame({"a": categories}),
+    ):  # fmt: skip
         with pytest.raises(dlx.UnsupportedError, match=r"1 nulls.*na_value=value"):
             dlx.asarray(obj)
     nullable = pd.Categorical(pd.array([1, None], dtype="Int64"))
@@ -247,9 +250,24 @@ def test_nulls_of_categories_are_refused_with_the_way_out(values):
 def test_categories_without_a_null_are_their_values():
     categories = pd.Categorical([5, 6, 5])
 
-    for obj in (categories, pd.CategoricalIndex(categories)):
+    for obj in (categories, pd.Series(categories), pd.CategoricalIndex(categories)):
         assert dlx.asarray(obj).tolist() == [5, 6, 5]
     assert dlx.asarray(pd.DataFrame({"a": categories})).tolist() == [[5], [6], [5]]
+
+
+def test_a_copy_of_categories_can_be_written_to():
+    pytest.importorskip("pyarrow")
+    categories = pd.Categorical(pd.array([5, 6], dtype="int64[pyarrow]"))
+    for obj in (categories, pd.Series(categories), pd.CategoricalIndex(categories)):
+        assert not dlx.asarray(obj, copy=True).readonly
+
+
+def test_columns_without_a_dtype_in_common_are_refused_with_the_way_out():
+    for more in (["x", "y"], [True, False]):
+        frame = pd.DataFrame({"a": [1, 2], "b": more})
+        with pytest.raises(dlx.UnsupportedError, match="export them one by one, or cast"):
+            dlx.asarray(frame)
+    assert dlx.asarray(frame.astype("int64")).tolist() == [[1, 1], [2, 0]]
 
 
 @pytest.mark.parametrize("copy", [None, True, False])

@@ -50,6 +50,13 @@ def test_array_layouts(step):
             dlx.convert(source, "pyarrow", copy=False)
 
 
+def test_booleans_are_refused_with_the_way_out():
+    values = numpy.array([True, False, True])
+    with pytest.raises(dlx.UnsupportedError, match=r"pyarrow\.array\(dlx\.asarray\(x\)\)"):
+        dlx.convert(values, pa)
+    assert pa.array(dlx.asarray(values)).to_pylist() == [True, False, True]
+
+
 def test_the_number_of_axes_decides_between_array_and_tensor():
     assert isinstance(dlx.convert(arrays.aligned(3), "pyarrow"), pa.Array)
     assert isinstance(dlx.convert(arrays.aligned(3, 1), "pyarrow"), pa.Tensor)
