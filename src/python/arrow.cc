@@ -69,8 +69,8 @@ Struct* require_capsule(PyObject* object, const char* name) {
   return held;
 }
 
-/// An array out of its capsule, which shows it as moved meanwhile: another thread may open that while
-/// this one works without the GIL. It goes back as the import leaves it, consumed or not.
+/// An array out of its capsule, which shows it as moved meanwhile: another thread may open that
+/// while this one works without the GIL. It goes back as the import leaves it, consumed or not.
 class Taken {
  public:
   explicit Taken(ArrowArray* home) : home_(home), taken_(*home) { home->release = nullptr; }
