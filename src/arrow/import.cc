@@ -57,8 +57,8 @@ void check_level(const ArrowArray& array, int64_t buffers, int64_t children) {
   }
 }
 
-/// Throws if there are nulls in the range.
-void require_no_nulls(const ArrowArray& array, const Range& range, bool readable) {
+/// Throws if there are nulls in the range, which `inside` says is that of elements of lists.
+void require_no_nulls(const ArrowArray& array, const Range& range, bool readable, bool inside) {
   if (array.null_count == 0 || range.count == 0) return;
   const auto* bitmap = static_cast<const uint8_t*>(array.buffers[0]);
   if (bitmap == nullptr) {
@@ -74,10 +74,12 @@ void require_no_nulls(const ArrowArray& array, const Range& range, bool readable
   }
   const int64_t nulls = count_zeros(bitmap, range.first, range.count);
   if (nulls == 0) return;
-  fail(DLX_ERROR_UNSUPPORTED,
-       "`array` has %lld null%s, which no tensor can hold: fill or drop them first (in PyArrow: "
-       "fill_null, drop_null)",
-       static_cast<long long>(nulls), nulls == 1 ? "" : "s");
+  fail(DLX_ERROR_UNSUPPORTED, "`array` has %lld null%s%s", static_cast<long long>(nulls),
+       nulls == 1 ? "" : "s",
+       inside ? " inside its lists, which no tensor can hold: fill them first (in PyArrow: "
+                "pyarrow.FixedSizeListArray.from_arrays(x.flatten().fill_null(0), size))"
+              : ", which no tensor can hold: fill or drop them first (in PyArrow: fill_null, "
+                "drop_null)");
 }
 
 /// The range of the child's elements that lists of `size` elements are made of.
@@ -106,13 +108,13 @@ Elements locate(const ArrowArray& array, const TensorType& type, bool readable) 
   const size_t depth = type.levels.size();
   check_level(*level, depth == 0 ? 2 : 1, depth == 0 ? 0 : 1);
   Range range{array.offset, array.length};
-  require_no_nulls(*level, range, readable);
+  require_no_nulls(*level, range, readable, false);
   for (size_t i = 0; i < depth; ++i) {
     level = level->children[0];
     const bool leaf = i + 1 == depth;
     check_level(*level, leaf ? 2 : 1, leaf ? 0 : 1);
     range = range_of_child(*level, range, type.levels[i]);
-    require_no_nulls(*level, range, readable);
+    require_no_nulls(*level, range, readable, true);
   }
   if (range.count > 0 && level->buffers[1] == nullptr) {
     fail(DLX_ERROR_INVALID_ARGUMENT, "`array` has no data (got NULL for %lld elements)",
