@@ -18,9 +18,8 @@ constexpr bool kLittleEndian = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
 /// A field of the interface; none if it is not there, or None. Held, for what is asked of one field
 /// may run code that drops the others.
 Ref find_field(PyObject* interface, PyObject* name) {
-  PyObject* value = api.PyDict_GetItemWithError(interface, name);
-  if (value == nullptr && api.PyErr_Occurred() != nullptr) throw PythonError();
-  return value == nullptr || value == api.none ? Ref() : Ref::share(value);
+  Ref value = find_item(interface, name);
+  return value.get() == api.none ? Ref() : static_cast<Ref&&>(value);
 }
 
 Ref require_field(PyObject* interface, PyObject* name, const char* text) {
@@ -32,10 +31,10 @@ Ref require_field(PyObject* interface, PyObject* name, const char* text) {
 }
 
 DLDataType read_typestr(PyObject* typestr) {
-  const bool text = (api.PyType_GetFlags(typestr->type) & kTypeFlagUnicode) != 0;
+  const bool text = (api.PyType_GetFlags(class_of(typestr)) & kTypeFlagUnicode) != 0;
   if (!text) {
     raise(api.type_error, "asarray: `__array_interface__['typestr']` is no string (got %s)",
-          type_text(typestr->type).text);
+          type_text(class_of(typestr)).text);
   }
   intptr_t length = 0;
   const char* format = api.PyUnicode_AsUTF8AndSize(typestr, &length);
@@ -108,7 +107,7 @@ TensorRef import_address(PyObject* data, Layout* layout) {
   PyObject* address = api.PyTuple_GetItem(data, 0);
   if (api.PyIndex_Check(address) == 0) {
     raise(api.type_error, "asarray: `__array_interface__['data'][0]` is no address (got %s)",
-          type_text(address->type).text);
+          type_text(class_of(address)).text);
   }
   const Ref index(check(api.PyNumber_Index(address)));
   DLTensor description = layout->description();
@@ -143,10 +142,10 @@ void require_inside(const Tensor& tensor, int64_t offset, int64_t itemsize, int6
 TensorRef import_block(PyObject* object, PyObject* interface, PyObject* data, Layout* layout) {
   PyObject* source = data == nullptr ? object : data;
   if (api.PyObject_CheckBuffer(source) == 0) {
-    raise(
-        api.type_error,
-        "asarray: `__array_interface__['data']` is neither a tuple nor a buffer (got %s)",
-        data == nullptr ? "none, and the object has no buffer either" : type_text(data->type).text);
+    raise(api.type_error,
+          "asarray: `__array_interface__['data']` is neither a tuple nor a buffer (got %s)",
+          data == nullptr ? "none, and the object has no buffer either"
+                          : type_text(class_of(data)).text);
   }
   PyBuffer* block;
   const Ref holder = acquire_buffer(source, PyBUF_SIMPLE, &block);  // bytes in a row, or refused
@@ -195,16 +194,16 @@ void require_sane(const ArrayStruct& fields) {
 }  // namespace
 
 TensorRef import_array_interface(PyObject* object, PyObject* interface) {
-  if ((api.PyType_GetFlags(interface->type) & kTypeFlagDict) == 0) {
+  if ((api.PyType_GetFlags(class_of(interface)) & kTypeFlagDict) == 0) {
     raise(api.type_error, "asarray: `__array_interface__` of %s is not a dict (got %s)",
-          type_text(object->type).text, type_text(interface->type).text);
+          type_text(class_of(object)).text, type_text(class_of(interface)).text);
   }
   if (find_field(interface, names.mask)) {
     fail(DLX_ERROR_UNSUPPORTED, "it has a mask, which would be lost: fill it first");
   }
   Layout layout(interface);
   const Ref data = find_field(interface, names.data);
-  if (!data || (api.PyType_GetFlags(data.get()->type) & kTypeFlagTuple) == 0) {
+  if (!data || (api.PyType_GetFlags(class_of(data.get())) & kTypeFlagTuple) == 0) {
     return import_block(object, interface, data.get(), &layout);
   }
   TensorRef tensor = import_address(data.get(), &layout);
@@ -213,10 +212,10 @@ TensorRef import_array_interface(PyObject* object, PyObject* interface) {
 }
 
 TensorRef import_array_struct(PyObject* object, PyObject* capsule) {
-  if (capsule->type != api.capsule_type || api.PyCapsule_IsValid(capsule, nullptr) == 0) {
+  if (class_of(capsule) != api.capsule_type || api.PyCapsule_IsValid(capsule, nullptr) == 0) {
     raise(api.type_error,
           "asarray: `__array_struct__` of %s is not a capsule without a name (got %s)",
-          type_text(object->type).text, type_text(capsule->type).text);
+          type_text(class_of(object)).text, type_text(class_of(capsule)).text);
   }
   const auto& fields = *static_cast<const ArrayStruct*>(api.PyCapsule_GetPointer(capsule, nullptr));
   require_sane(fields);

@@ -9,6 +9,7 @@
 #include "src/arrow/stream.h"
 #include "src/device/registry.h"
 #include "src/python/producers.h"
+#include "src/python/shared.h"
 #include "src/python/tensor_type.h"
 
 namespace dlx::py {
@@ -54,7 +55,8 @@ Ref new_capsule(const char* name, PyDestructor destructor, Struct** out) {
 /// What a capsule of that name holds, or NULL if it is none.
 template <typename Struct>
 Struct* open_capsule(PyObject* object, const char* name) {
-  if (object->type != api.capsule_type || api.PyCapsule_IsValid(object, name) == 0) return nullptr;
+  if (class_of(object) != api.capsule_type || api.PyCapsule_IsValid(object, name) == 0)
+    return nullptr;
   return static_cast<Struct*>(api.PyCapsule_GetPointer(object, name));
 }
 
@@ -64,7 +66,7 @@ Struct* require_capsule(PyObject* object, const char* name) {
   if (held == nullptr) {
     fail(DLX_ERROR_INVALID_ARGUMENT,
          "it must return a PyCapsule named \"%s\" that holds one (got %s)", name,
-         type_text(object->type).text);
+         type_text(class_of(object)).text);
   }
   return held;
 }
@@ -73,7 +75,11 @@ Struct* require_capsule(PyObject* object, const char* name) {
 /// while this one works without the GIL. It goes back as the import leaves it, consumed or not.
 class Taken {
  public:
-  explicit Taken(ArrowArray* home) : home_(home), taken_(*home) { home->release = nullptr; }
+  explicit Taken(ArrowArray* home) : home_(home) {
+    const Changing changing;
+    taken_ = *home;
+    home->release = nullptr;
+  }
   ~Taken() { *home_ = taken_; }
   Taken(const Taken&) = delete;
   Taken& operator=(const Taken&) = delete;
@@ -126,7 +132,11 @@ PyObject* from_arrow(PyObject*, PyObject* const* args, intptr_t nargs, PyObject*
 
 /// The stream is released in any case: whoever opened the capsule again would read what is left.
 TensorRef import_stream_capsule(PyObject* capsule, int32_t copy, bool* copied) {
-  arrow::Released<ArrowArrayStream> stream(require_capsule<ArrowArrayStream>(capsule, kStream));
+  auto* held = require_capsule<ArrowArrayStream>(capsule, kStream);
+  auto stream = [held] {
+    const Changing changing;
+    return arrow::Released<ArrowArrayStream>(held);
+  }();
   CopyRequest request;
   request.copy = copy;
   const WithoutGil without(true);  // a stream may wait for threads that need it
@@ -160,7 +170,7 @@ arrow::ExportRequest read_requested(PyObject* requested) {
   const auto* schema = open_capsule<ArrowSchema>(requested, kSchema);
   if (schema == nullptr) {
     raise(api.type_error, "`requested_schema` must be a PyCapsule named \"%s\" or None (got %s)",
-          kSchema, type_text(requested->type).text);
+          kSchema, type_text(class_of(requested)).text);
   }
   std::string_view name;
   if (schema->release != nullptr &&
@@ -224,10 +234,10 @@ Ref call_for_pair(PyObject* object, PyObject* name, PyObject* allowed) {
     api.PyErr_Clear();
     return pair;
   }
-  const bool tuple = (api.PyType_GetFlags(pair.get()->type) & kTypeFlagTuple) != 0;
+  const bool tuple = (api.PyType_GetFlags(class_of(pair.get())) & kTypeFlagTuple) != 0;
   if (!tuple || api.PyTuple_Size(pair.get()) != 2) {
     fail(DLX_ERROR_INVALID_ARGUMENT, "it must return a tuple of two capsules (got %s)",
-         type_text(pair.get()->type).text);
+         type_text(class_of(pair.get())).text);
   }
   return pair;
 }
@@ -239,7 +249,7 @@ TensorRef import_by_arrow(PyObject* object, int32_t copy, bool* copied) {
     return import_capsules(api.PyTuple_GetItem(pair.get(), 0), api.PyTuple_GetItem(pair.get(), 1),
                            copy, copied);
   };
-  const Ref method = find_attribute(object->type, names.__arrow_c_array__);
+  const Ref method = find_attribute(class_of(object), names.__arrow_c_array__);
   if (method && method.get() != api.none) {
     TensorRef tensor = by_protocol("`__arrow_c_array__`", object, [&] {
       // PyArrow's answer for data that is not on the CPU. Its other method takes twice the time.

@@ -20,16 +20,16 @@ class WithGil {
 
 bool attached = false;
 
-/// The head of an object has another form in free-threaded and reference-tracing builds.
-void require_plain_build(PyObject* object_type) {
+/// Finds out how objects begin, which depends on the build.
+void read_head(PyObject* object_type) {
+  head_bytes = api._Py_DecRefShared != nullptr ? kLargestHead : 2 * sizeof(void*);
   const Ref size(check(api.PyObject_GetAttrString(object_type, "__basicsize__")));
-  const int64_t bytes = to_int64(size.get(), "object.__basicsize__");
-  if (bytes == static_cast<int64_t>(sizeof(PyObject))) return;
-  fail(
-      DLX_ERROR_UNAVAILABLE,
-      "this build of CPython (free-threaded or reference-tracing) has objects of another form (got "
-      "a head of %lld bytes, expected %zu)",
-      static_cast<long long>(bytes), sizeof(PyObject));
+  const long long bytes = api.PyLong_AsLongLong(size.get());
+  if (bytes == head_bytes && class_of(api.true_) == api.bool_type) return;
+  fail(DLX_ERROR_UNAVAILABLE,
+       "this build of CPython (reference-tracing?) has objects of another form (got a head of %lld "
+       "bytes, expected %lld)",
+       bytes, static_cast<long long>(head_bytes));
 }
 
 /// Before the GIL is taken: in a subinterpreter, PyGILState_Ensure waits for ever.
@@ -117,7 +117,7 @@ void put_functions(PyObject* dict, PyMethodDef* functions) {
 
 void attach_locked(PyObject* object_type, PyObject* dict) {
   try {
-    require_plain_build(object_type);
+    read_head(object_type);
     if (!attached || interpreter_shut_down()) {
       start_interpreter();
       attached = true;

@@ -5,6 +5,7 @@
 
 #include "src/device/registry.h"
 #include "src/dtype/dtype.h"
+#include "src/python/shared.h"
 #include "src/python/tensor_type.h"
 #include "src/python/types.h"
 
@@ -19,31 +20,30 @@ struct CachedObject {
 
 class ObjectCache {
  public:
-  PyObject* find(uint64_t key) const noexcept {
-    for (int i = 0; i < count_; ++i) {
-      if (entries_[i].key == key) return entries_[i].object;
+  PyObject* find(uint64_t key) noexcept {
+    for (const CachedObject& entry : entries_) {
+      if (entry.key == key) return entry.object;
     }
     return nullptr;
   }
-  bool find_key(PyObject* object, uint64_t* key) const noexcept {
-    for (int i = 0; i < count_; ++i) {
-      if (entries_[i].object != object) continue;
-      *key = entries_[i].key;
+  bool find_key(PyObject* object, uint64_t* key) noexcept {
+    for (const CachedObject& entry : entries_) {
+      if (entry.object != object) continue;
+      *key = entry.key;
       return true;
     }
     return false;
   }
   void add(uint64_t key, PyObject* object) noexcept {
-    if (count_ == kSize) return;
-    api.Py_IncRef(object);
-    entries_[count_++] = {key, object};
+    Ref kept = Ref::share(object);
+    const bool added =
+        entries_.add([&](CachedObject* entry) { *entry = {key, object}; }) != nullptr;
+    if (added) kept.detach();
   }
-  void clear() noexcept { count_ = 0; }
+  void clear() noexcept { entries_.clear(); }
 
  private:
-  static constexpr int kSize = 64;
-  CachedObject entries_[kSize] = {};
-  int count_ = 0;
+  GrowingList<CachedObject, 64> entries_;
 };
 
 ObjectCache dtypes, devices;
@@ -58,10 +58,10 @@ PyObject* number(int64_t value) { return check(api.PyLong_FromLongLong(value)); 
 
 /// A tuple of `count` ints, from a hook.
 void read_numbers(PyObject* tuple, int count, const char* hook, int64_t* out) {
-  if ((api.PyType_GetFlags(tuple->type) & kTypeFlagTuple) == 0 ||
+  if ((api.PyType_GetFlags(class_of(tuple)) & kTypeFlagTuple) == 0 ||
       api.PyTuple_Size(tuple) != count) {
     raise(api.type_error, "the hook %s must return a tuple of %d numbers (got %s)", hook, count,
-          type_text(tuple->type).text);
+          type_text(class_of(tuple)).text);
   }
   for (int i = 0; i < count; ++i) out[i] = to_int64(api.PyTuple_GetItem(tuple, i), hook);
 }
@@ -78,7 +78,8 @@ PyObject* tuple_of(int32_t count, const int64_t* numbers) {
 
 int64_t to_int64_slow(PyObject* object, const char* name, PyObject* overflow) {
   if (api.PyIndex_Check(object) == 0) {
-    raise(api.type_error, "`%s` must be an integer (got %s)", name, type_text(object->type).text);
+    raise(api.type_error, "`%s` must be an integer (got %s)", name,
+          type_text(class_of(object)).text);
   }
   const Ref index(check(api.PyNumber_Index(object)));
   const int64_t value = api.PyLong_AsLongLong(index.get());
@@ -101,14 +102,14 @@ Int64List::Int64List(PyObject* object, const char* name) : Int64List() {
     }
     api.PyErr_Clear();
   }
-  const bool is_tuple = object->type == api.tuple_type;
+  const bool is_tuple = class_of(object) == api.tuple_type;
   // Others one by one: what has no end would be read for ever.
   const Ref iterator(is_tuple ? nullptr : api.PyObject_GetIter(object));
   if (!is_tuple && !iterator) {
     if (api.PyErr_ExceptionMatches(api.type_error) == 0) throw PythonError();
     api.PyErr_Clear();
     raise(api.type_error, "`%s` must be an integer or a sequence of integers (got %s)", name,
-          type_text(object->type).text);
+          type_text(class_of(object)).text);
   }
   for (intptr_t i = 0; is_tuple && i < api.PyTuple_Size(object); ++i) {
     add(to_int64(api.PyTuple_GetItem(object, i), name), name);
@@ -144,7 +145,7 @@ namespace {
 
 /// A string that may be a name: without zero bytes and surrogates. Else NULL.
 const char* find_name(PyObject* object) {
-  if ((api.PyType_GetFlags(object->type) & kTypeFlagUnicode) == 0) return nullptr;
+  if ((api.PyType_GetFlags(class_of(object)) & kTypeFlagUnicode) == 0) return nullptr;
   intptr_t length = 0;
   const char* name = api.PyUnicode_AsUTF8AndSize(object, &length);
   if (name == nullptr) {
@@ -214,7 +215,7 @@ DLDevice to_device(PyObject* object) {
 }
 
 int64_t to_stream(PyObject* object, DLDevice device) {
-  if (object->type == api.long_type) return to_int64(object, "stream");
+  if (class_of(object) == api.long_type) return to_int64(object, "stream");
   const Ref type(number(static_cast<int64_t>(device.device_type))), id(number(device.device_id));
   const Ref found(check(call_objects(state.stream_number, object, type.get(), id.get())));
   return to_int64(found.get(), "stream");
@@ -225,12 +226,12 @@ int32_t to_copy_mode(PyObject* object) {
   if (object == api.true_) return DLX_COPY_ALWAYS;
   if (object == api.false_) return DLX_COPY_NEVER;
   raise(api.type_error, "`copy` must be True, False or None (got %s)",
-        type_text(object->type).text);
+        type_text(class_of(object)).text);
 }
 
 int32_t to_order(PyObject* object) {
   if (object == nullptr) return DLX_ORDER_C;
-  const bool text = (api.PyType_GetFlags(object->type) & kTypeFlagUnicode) != 0;
+  const bool text = (api.PyType_GetFlags(class_of(object)) & kTypeFlagUnicode) != 0;
   intptr_t length = 0;
   const char* order = text ? api.PyUnicode_AsUTF8AndSize(object, &length) : nullptr;
   if (text && order == nullptr) throw PythonError();
@@ -238,13 +239,14 @@ int32_t to_order(PyObject* object) {
   if (length == 1 && *order == 'F') return DLX_ORDER_F;
   if (text)
     fail(DLX_ERROR_INVALID_ARGUMENT, "`order` must be \"C\" or \"F\" (got \"%.40s\")", order);
-  raise(api.type_error, "`order` must be \"C\" or \"F\" (got %s)", type_text(object->type).text);
+  raise(api.type_error, "`order` must be \"C\" or \"F\" (got %s)",
+        type_text(class_of(object)).text);
 }
 
 bool to_force(PyObject* object) {
   if (object == nullptr || object == api.false_) return false;
   if (object == api.true_) return true;
-  raise(api.type_error, "`force` must be True or False (got %s)", type_text(object->type).text);
+  raise(api.type_error, "`force` must be True or False (got %s)", type_text(class_of(object)).text);
 }
 
 PyObject* dtype_object(DLDataType dtype) {
@@ -322,7 +324,8 @@ void require_count(const char* function, intptr_t nargs, intptr_t count) {
 
 Tensor* require_tensor(PyObject* object, const char* name) {
   if (is_tensor(object)) return tensor_of(object);
-  raise(api.type_error, "`%s` must be a dlx.Tensor (got %s)", name, type_text(object->type).text);
+  raise(api.type_error, "`%s` must be a dlx.Tensor (got %s)", name,
+        type_text(class_of(object)).text);
 }
 
 void parse_arguments(const Signature& signature, PyObject* const* args, intptr_t nargs,

@@ -16,6 +16,7 @@
 namespace dlx::py {
 
 Api api;
+intptr_t head_bytes = 2 * sizeof(void*);
 
 namespace {
 

@@ -10,12 +10,21 @@ namespace dlx::py {
 /// that never change. Functions and objects are looked up at run time (cpython.inc,
 /// cpython_objects.inc).
 
-/// Head of every object in a build with the GIL and without reference tracing; attach() refuses
-/// others. The stable ABI of CPython 3.2 to 3.15 lets extensions read both fields.
-struct PyObject {
-  intptr_t refcount;
-  PyObject* type;
-};
+/// An object of the interpreter; only its class is read here, by class_of().
+struct PyObject;
+
+/// How many bytes every object begins with, of which the class is the last pointer: 16 with the GIL (the
+/// stable ABI lets extensions of CPython 3.2 to 3.15 read them), 32 in free-threaded builds. Other
+/// builds are refused by attach().
+extern intptr_t head_bytes;
+constexpr intptr_t kLargestHead = 32;
+
+inline bool is_free_threaded() noexcept { return head_bytes == kLargestHead; }
+
+inline PyObject* class_of(const PyObject* object) noexcept {
+  return *reinterpret_cast<PyObject* const*>(reinterpret_cast<const char*>(object) + head_bytes -
+                                             sizeof(PyObject*));
+}
 
 using PyCFunction = PyObject* (*)(PyObject* self, PyObject* argument);
 using PyFastFunction = PyObject* (*)(PyObject* self, PyObject* const* args, intptr_t nargs,

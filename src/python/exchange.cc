@@ -16,7 +16,7 @@ Tensor* require_own(void* object) {
   auto* python = static_cast<PyObject*>(object);
   if (python == nullptr || !is_tensor(python)) {
     raise(api.type_error, "the object is not a dlx.Tensor, whose exchange table this is (got %s)",
-          python == nullptr ? "NULL" : type_text(python->type).text);
+          python == nullptr ? "NULL" : type_text(class_of(python)).text);
   }
   return tensor_of(python);
 }

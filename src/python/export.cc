@@ -29,12 +29,12 @@ PyObject* make_capsule(Managed* managed, const char* name, PyDestructor destruct
 
 /// A pair of integers, such as max_version and dl_device; the standard has tuples.
 void read_pair(PyObject* object, const char* name, int64_t* first, int64_t* second) {
-  const bool tuple =
-      object->type == api.tuple_type || (api.PyType_GetFlags(object->type) & kTypeFlagTuple) != 0;
+  const bool tuple = class_of(object) == api.tuple_type ||
+                     (api.PyType_GetFlags(class_of(object)) & kTypeFlagTuple) != 0;
   const bool pair = tuple && api.PyTuple_Size(object) == 2;
   if (!pair) {
     raise(api.type_error, "__dlpack__: `%s` must be a tuple of two integers or None (got %s)", name,
-          type_text(object->type).text);
+          type_text(class_of(object)).text);
   }
   *first = to_int64(api.PyTuple_GetItem(object, 0), name);
   *second = to_int64(api.PyTuple_GetItem(object, 1), name);

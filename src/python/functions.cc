@@ -145,9 +145,9 @@ PyObject* flags_of(PyObject*, PyObject* object) {
 /// that DLPack has a dtype for.
 PyObject* note_numpy(PyObject*, PyObject* const* args, intptr_t nargs, PyObject*) {
   return positional("_note_numpy", nargs, 3, [&] {
-    if ((api.PyType_GetFlags(args[2]->type) & kTypeFlagTuple) == 0) {
+    if ((api.PyType_GetFlags(class_of(args[2])) & kTypeFlagTuple) == 0) {
       raise(api.type_error, "_note_numpy: `numbers` is no tuple (got %s)",
-            type_text(args[2]->type).text);
+            type_text(class_of(args[2])).text);
     }
     state.numpy_array = Ref::share(args[0]).detach();
     state.numpy_asarray = Ref::share(args[1]).detach();

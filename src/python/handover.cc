@@ -1,3 +1,4 @@
+#include "src/python/shared.h"
 #include "src/python/tensor_type.h"
 
 namespace dlx::py {
@@ -10,28 +11,25 @@ namespace {
 struct Target {
   PyObject* to;         ///< as callers give it, compared by identity: names in calls are interned
   PyObject* own_types;  ///< dict of class -> whether it is the library's own array; only grows
-  PyObject* foreign;    ///< a class in it that is not, the one that came last; or NULL
-  PyObject* function;   ///< the library's own import; never let go
-  bool by_capsule;      ///< the function takes a capsule, else the Tensor
+  std::atomic<PyObject*> foreign;  ///< a class in it that is not, the one that came last; or NULL
+  PyObject* function;              ///< the library's own import; never let go
+  bool by_capsule;                 ///< the function takes a capsule, else the Tensor
   int64_t alignment;
-  uint64_t dtypes[16];
-  int dtype_count;
+  GrowingList<uint64_t, 16> dtypes;
 };
 
-constexpr int kTargets = 32;
-Target targets[kTargets];
-int target_count = 0;
+GrowingList<Target, 32> targets;
 
 Target* find_target(PyObject* to) noexcept {
-  for (int i = 0; i < target_count; ++i) {
-    if (targets[i].to == to) return &targets[i];
+  for (Target& target : targets) {
+    if (target.to == to) return &target;
   }
   return nullptr;
 }
 
-bool knows(const Target& target, DLDataType dtype) noexcept {
-  for (int i = 0; i < target.dtype_count; ++i) {
-    if (target.dtypes[i] == key_of(dtype)) return true;
+bool knows(Target* target, DLDataType dtype) noexcept {
+  for (const uint64_t known : target->dtypes) {
+    if (known == key_of(dtype)) return true;
   }
   return false;
 }
@@ -54,10 +52,10 @@ bool is_simple(const Tensor& tensor, int64_t alignment) noexcept {
 
 /// What is known of the object's class: True for the library's own, False for others, or NULL.
 PyObject* ask_own(Target* target, PyObject* object) {
-  if (target->foreign == object->type) return api.false_;
-  PyObject* own = api.PyDict_GetItemWithError(target->own_types, object->type);
+  if (target->foreign.load(std::memory_order_relaxed) == class_of(object)) return api.false_;
+  PyObject* own = api.PyDict_GetItemWithError(target->own_types, class_of(object));
   if (own == nullptr && api.PyErr_Occurred() != nullptr) throw PythonError();
-  if (own == api.false_) target->foreign = object->type;
+  if (own == api.false_) target->foreign.store(class_of(object), std::memory_order_relaxed);
   return own;
 }
 
@@ -96,7 +94,7 @@ PyObject* convert(PyObject*, PyObject* const* args, intptr_t nargs, PyObject* kw
     // Foreign code ran: look again.
     target = find_target(values[1]);
     const Tensor& found = *tensor_of(tensor);
-    if (target == nullptr || !knows(*target, found.dl.dtype) ||
+    if (target == nullptr || !knows(target, found.dl.dtype) ||
         !is_simple(found, target->alignment)) {
       return convert_slowly(values, tensor);
     }
@@ -109,25 +107,26 @@ PyObject* convert(PyObject*, PyObject* const* args, intptr_t nargs, PyObject* kw
 [[gnu::cold]] PyObject* note_usual(PyObject*, PyObject* const* args, intptr_t nargs, PyObject*) {
   return enter("_usual", static_cast<PyObject*>(nullptr), [&]() -> PyObject* {
     const bool valid = nargs == 6 && is_tensor(args[5]) &&
-                       (api.PyType_GetFlags(args[1]->type) & kTypeFlagDict) != 0;
+                       (api.PyType_GetFlags(class_of(args[1])) & kTypeFlagDict) != 0;
     if (!valid) raise(api.type_error, "_usual() takes six arguments, a dict second, a Tensor last");
     const int64_t alignment = to_int64(args[4], "alignment");
     if (alignment < 1) fail(DLX_ERROR_INVALID_ARGUMENT, "`alignment` is not positive");
     Target* target = find_target(args[0]);
-    if (target == nullptr && target_count < kTargets) {
-      target = &targets[target_count++];
-      *target = {Ref::share(args[0]).detach(),
-                 Ref::share(args[1]).detach(),
-                 nullptr,
-                 Ref::share(args[2]).detach(),
-                 args[3] == api.true_,
-                 alignment,
-                 {},
-                 0};
+    if (target == nullptr) {
+      Ref to = Ref::share(args[0]), own_types = Ref::share(args[1]), function = Ref::share(args[2]);
+      target = targets.add([&](Target* added) {
+        added->to = to.detach();
+        added->own_types = own_types.detach();
+        added->foreign.store(nullptr, std::memory_order_relaxed);
+        added->function = function.detach();
+        added->by_capsule = args[3] == api.true_;
+        added->alignment = alignment;
+        added->dtypes.clear();
+      });
     }
     const DLDataType dtype = tensor_of(args[5])->dl.dtype;
-    if (target != nullptr && target->dtype_count < 16 && !knows(*target, dtype)) {
-      target->dtypes[target->dtype_count++] = key_of(dtype);
+    if (target != nullptr && !knows(target, dtype)) {
+      target->dtypes.add([&](uint64_t* added) { *added = key_of(dtype); });
     }
     return Ref::share(api.none).detach();
   });
@@ -135,7 +134,7 @@ PyObject* convert(PyObject*, PyObject* const* args, intptr_t nargs, PyObject* kw
 
 }  // namespace
 
-void clear_targets() noexcept { target_count = 0; }
+void clear_targets() noexcept { targets.clear(); }
 
 PyMethodDef convert_functions[] = {
     fast_entry(

@@ -32,7 +32,7 @@ TensorRef settle(Imported&& imported, const Request& request) {
 /// The object as a tensor. `whole` for asarray, which knows more protocols than DLPack; then it may
 /// be none, where only the asarray_fallback hook can tell.
 TensorRef import_object(PyObject* object, const Request& request, bool whole) {
-  const TypeEntry entry = look_up_type(object->type);
+  const TypeEntry entry = look_up_type(class_of(object));
   if ((entry.flags & kGuard) != 0) {
     const Ref fine(check(call_objects(state.guard, object)));
   }
@@ -90,7 +90,7 @@ constexpr int kNative = kNdarray | kHasDlpack | kArrow | kArrowStream | kPlain;
 /// if that is left to the fallback.
 Ref array_of(PyObject* object, const Request& request) {
   if (!is_tensor(object)) {
-    const int flags = look_up_type(object->type).flags;
+    const int flags = look_up_type(class_of(object)).flags;
     if ((flags & kNative) == 0) return Ref();
     Request wanted = request;
     if ((flags & kScalar) != 0 && wanted.copy == DLX_COPY_IF_NEEDED) wanted.copy = DLX_COPY_ALWAYS;
@@ -109,7 +109,7 @@ Ref call_fallback(PyObject* object, PyObject* dtype, PyObject* device, PyObject*
                                 or_none(copy), force == nullptr ? api.false_ : force)));
   if (!is_tensor(result.get())) {
     raise(api.type_error, "the hook asarray_fallback must return a Tensor (got %s)",
-          type_text(result.get()->type).text);
+          type_text(class_of(result.get())).text);
   }
   return result;
 }

@@ -70,10 +70,10 @@ class Indexer {
 /// An integer, or a 0-d array of one; arrays with axes have __index__ too, but it is a TypeError.
 /// Truth values are masks.
 bool is_integer(PyObject* key) {
-  if (key->type == api.long_type) return true;
-  if (key->type == api.bool_type || api.PyIndex_Check(key) == 0) return false;
+  if (class_of(key) == api.long_type) return true;
+  if (class_of(key) == api.bool_type || api.PyIndex_Check(key) == 0) return false;
   if (is_tensor(key) && tensor_of(key)->dl.ndim > 0) return false;
-  if ((look_up_type(key->type).flags & kBoolean) != 0) return false;
+  if ((look_up_type(class_of(key)).flags & kBoolean) != 0) return false;
   const Ref number(api.PyNumber_Index(key));
   if (number) return true;
   if (api.PyErr_ExceptionMatches(api.type_error) == 0) throw PythonError();
@@ -86,7 +86,7 @@ bool is_integer(PyObject* key) {
 TensorRef index(Tensor* tensor, PyObject* const* keys, intptr_t count) {
   intptr_t consumed = 0, ellipses = 0, integers = 0, new_axes = 0;
   for (intptr_t i = 0; i < count; ++i) {
-    if (keys[i]->type == api.slice_type) {
+    if (class_of(keys[i]) == api.slice_type) {
       ++consumed;
     } else if (keys[i] == api.none) {
       ++new_axes;
@@ -115,7 +115,7 @@ TensorRef index(Tensor* tensor, PyObject* const* keys, intptr_t count) {
   }
   Indexer indexer(tensor, static_cast<int32_t>(new_ndim));
   for (intptr_t i = 0; i < count; ++i) {
-    if (keys[i]->type == api.slice_type) {
+    if (class_of(keys[i]) == api.slice_type) {
       indexer.slice(keys[i]);
     } else if (keys[i] == api.none) {
       indexer.new_axis();
@@ -129,7 +129,7 @@ TensorRef index(Tensor* tensor, PyObject* const* keys, intptr_t count) {
 }
 
 TensorRef index_by(Tensor* tensor, PyObject* key) {
-  if ((api.PyType_GetFlags(key->type) & kTypeFlagTuple) == 0) return index(tensor, &key, 1);
+  if ((api.PyType_GetFlags(class_of(key)) & kTypeFlagTuple) == 0) return index(tensor, &key, 1);
   constexpr intptr_t kMost = 64;  // index expressions in one key; nobody writes more
   PyObject* keys[kMost];
   const intptr_t count = api.PyTuple_Size(key);

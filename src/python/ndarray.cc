@@ -1,4 +1,4 @@
-#include <cstring>
+#include <atomic>
 
 #include "src/dtype/dtype.h"
 #include "src/python/producers.h"
@@ -7,11 +7,10 @@
 namespace dlx::py {
 namespace {
 
-/// The fields of numpy.ndarray and numpy.dtype that every compiled extension reads directly: part
-/// of NumPy's C ABI, the same from 1.7 to 2.x. They are checked against __array_interface__ once
+/// The fields of numpy.ndarray and numpy.dtype, behind the head, that every compiled extension reads
+/// directly: part of NumPy's C ABI, the same from 1.7 to 2.x. They are checked against __array_interface__ once
 /// before they are believed.
 struct Descr {
-  PyObject head;
   PyObject* type_object;
   char kind;
   char type;
@@ -20,15 +19,18 @@ struct Descr {
   int type_number;
 };
 struct Ndarray {
-  PyObject head;
   char* data;
   int ndim;
   intptr_t* dimensions;
   intptr_t* strides;  // in bytes
   PyObject* base;
-  Descr* descr;
+  PyObject* descr;
   int flags;
 };
+template <typename Fields>
+const Fields& fields_of(const PyObject* object) noexcept {
+  return *reinterpret_cast<const Fields*>(reinterpret_cast<const char*>(object) + head_bytes);
+}
 constexpr unsigned kWriteable = 0x400;
 constexpr unsigned kWarnOnWrite = 0x80000000;  // not writeable from some version of NumPy on
 
@@ -69,23 +71,23 @@ constexpr TypeNumber kTypeNumbers[] = {{kDLBool, 8},
                                        {kDLFloat, 16}};
 
 enum class Layout { kUnknown, kTrusted, kDistrusted };
-Layout layout = Layout::kUnknown;
+std::atomic<Layout> layout{Layout::kUnknown};
 
 /// __array_interface__ says the same as the fields?
 bool fields_agree(PyObject* object) {
-  const auto* array = reinterpret_cast<Ndarray*>(object);
+  const auto& array = fields_of<Ndarray>(object);
   const Ref interface(check(api.PyObject_GetAttr(object, names.__array_interface__)));
   PyObject* data = api.PyDict_GetItemString(interface.get(), "data");
   PyObject* shape = api.PyDict_GetItemString(interface.get(), "shape");
   if (data == nullptr || shape == nullptr) return false;
   const Ref address(check(api.PySequence_Tuple(data)));
-  if (api.PyLong_AsVoidPtr(api.PyTuple_GetItem(address.get(), 0)) != array->data) return false;
-  if (api.PyTuple_Size(shape) != array->ndim) return false;
-  for (int i = 0; i < array->ndim; ++i) {
-    if (to_int64(api.PyTuple_GetItem(shape, i), "shape") != array->dimensions[i]) return false;
+  if (api.PyLong_AsVoidPtr(api.PyTuple_GetItem(address.get(), 0)) != array.data) return false;
+  if (api.PyTuple_Size(shape) != array.ndim) return false;
+  for (int i = 0; i < array.ndim; ++i) {
+    if (to_int64(api.PyTuple_GetItem(shape, i), "shape") != array.dimensions[i]) return false;
   }
   const bool readonly = api.PyTuple_GetItem(address.get(), 1) == api.true_;
-  return readonly == is_readonly(*array);
+  return readonly == is_readonly(array);
 }
 
 bool is_trusted(PyObject* object) {
@@ -98,7 +100,8 @@ bool is_trusted(PyObject* object) {
 constexpr char kForeignOrder = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? '>' : '<';
 
 /// What the type number says, or bits 0.
-TypeNumber known_type(const Descr& descr) noexcept {
+TypeNumber known_type(const Ndarray& array) noexcept {
+  const auto& descr = fields_of<Descr>(array.descr);
   const auto number = static_cast<unsigned>(descr.type_number);
   if (number >= sizeof kTypeNumbers / sizeof *kTypeNumbers) return {0, 0};
   return descr.byte_order == kForeignOrder ? TypeNumber{0, 0} : kTypeNumbers[number];
@@ -106,9 +109,9 @@ TypeNumber known_type(const Descr& descr) noexcept {
 
 /// The dtype; hooks tell what the numbers do not, and raise for what cannot be exchanged.
 DLDataType dtype_of(const Ndarray& array) {
-  const TypeNumber known = known_type(*array.descr);
+  const TypeNumber known = known_type(array);
   if (known.bits != 0) return make_dtype(known.code, known.bits);
-  return checked_dtype(reinterpret_cast<PyObject*>(array.descr));
+  return checked_dtype(array.descr);
 }
 
 /// Strides in elements; false if some are not whole elements.
@@ -136,11 +139,11 @@ bool fill(const Ndarray& array, int64_t item_bytes, Tensor* tensor) noexcept {
 /// to it keeps the chain of owners short: code that changes between the two in a loop would
 /// otherwise make it longer with each turn, and end in a stack overflow when it is given back.
 Tensor* find_origin(PyObject* object) {
-  PyObject* base = reinterpret_cast<Ndarray*>(object)->base;
-  while (base != nullptr && base->type == object->type) {
-    base = reinterpret_cast<Ndarray*>(base)->base;
+  PyObject* base = fields_of<Ndarray>(object).base;
+  while (base != nullptr && class_of(base) == class_of(object)) {
+    base = fields_of<Ndarray>(base).base;
   }
-  if (base == nullptr || base->type != api.memoryview_type) return nullptr;
+  if (base == nullptr || class_of(base) != api.memoryview_type) return nullptr;
   const Ref exporter(api.PyObject_GetAttr(base, names.obj));
   if (!exporter) {
     api.PyErr_Clear();  // a memoryview that was released
@@ -152,12 +155,12 @@ Tensor* find_origin(PyObject* object) {
 }  // namespace
 
 bool has_plain_dtype(PyObject* object) {
-  return is_trusted(object) && known_type(*reinterpret_cast<Ndarray*>(object)->descr).bits != 0;
+  return is_trusted(object) && known_type(fields_of<Ndarray>(object)).bits != 0;
 }
 
 TensorRef import_ndarray(PyObject* object, bool may_copy, bool* copied) {
   if (!is_trusted(object)) return TensorRef();
-  const auto& array = *reinterpret_cast<Ndarray*>(object);
+  const auto& array = fields_of<Ndarray>(object);
   const DLDataType dtype = dtype_of(array);
   Tensor* origin = find_origin(object);
   TensorRef tensor = origin == nullptr ? new_root(array.ndim) : new_view(origin, array.ndim);
@@ -171,9 +174,9 @@ TensorRef import_ndarray(PyObject* object, bool may_copy, bool* copied) {
            "a copy is needed (the array's strides are not whole elements), and copy=False");
     }
     const Ref copy = call_method(object, names.copy);
-    if ((look_up_type(copy.get()->type).flags & kNdarray) == 0) {  // a subclass's own method
+    if ((look_up_type(class_of(copy.get())).flags & kNdarray) == 0) {  // a subclass's own method
       raise(api.type_error, "`copy()` of %s returned no numpy.ndarray (got %s)",
-            type_text(object->type).text, type_text(copy.get()->type).text);
+            type_text(class_of(object)).text, type_text(class_of(copy.get())).text);
     }
     *copied = true;
     return import_ndarray(copy.get(), false, copied);

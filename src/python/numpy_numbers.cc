@@ -3,6 +3,7 @@
 #include "src/dtype/dtype.h"
 #include "src/python/protocols.h"
 #include "src/python/sequence.h"
+#include "src/python/shared.h"
 #include "src/python/tensor_type.h"
 
 namespace dlx::py {
@@ -13,28 +14,30 @@ namespace {
 struct NumberClass {
   PyObject* type;  ///< owned
   DLDataType dtype;
-  intptr_t offset;  ///< of the value in the object; 0: not known yet, -1: cannot be known
+  /// Of the value in the object; 0: not known yet, and neither is the dtype, -1: cannot be known.
+  std::atomic<intptr_t> offset;
 };
 
-constexpr int kMaxClasses = 32;
-NumberClass classes[kMaxClasses];
-int class_count = 0;
+GrowingList<NumberClass, 32> classes;
 
 NumberClass* find_class(PyObject* type) noexcept {
-  for (int i = 0; i < class_count; ++i) {
-    if (classes[i].type == type) return &classes[i];
+  for (NumberClass& known : classes) {
+    if (known.type == type) return &known;
   }
   return nullptr;
 }
 
 /// Where the value lies in `number`, or -1 if its buffer is not in the object.
 intptr_t find_offset(PyObject* number, DLDataType* dtype) {
-  constexpr auto kHead = static_cast<intptr_t>(sizeof(PyObject));
   constexpr intptr_t kLargestNumber = 64;
   const TensorRef value = import_buffer(number);
   *dtype = value->dl.dtype;
   const intptr_t offset = static_cast<char*>(value->dl.data) - reinterpret_cast<char*>(number);
-  return value->dl.ndim == 0 && offset >= kHead && offset < kLargestNumber ? offset : -1;
+  return value->dl.ndim == 0 && offset >= head_bytes && offset < kLargestNumber ? offset : -1;
+}
+
+const char* value_of(PyObject* number, const NumberClass& known) noexcept {
+  return reinterpret_cast<char*>(number) + known.offset.load(std::memory_order_relaxed);
 }
 
 /// Copies the values of one level in C order; false at the first that is of another class.
@@ -42,8 +45,8 @@ template <size_t kBytes>
 bool copy_values(PyObject* object, const Shape& shape, int32_t axis, const NumberClass& expected,
                  char** out) noexcept {
   if (axis == shape.ndim) {
-    if (object->type != expected.type) return false;
-    std::memcpy(*out, reinterpret_cast<char*>(object) + expected.offset, kBytes);
+    if (class_of(object) != expected.type) return false;
+    std::memcpy(*out, value_of(object, expected), kBytes);
     *out += kBytes;
     return true;
   }
@@ -76,14 +79,14 @@ struct Mixture {
 /// Whether the nesting is regular, and all that it holds are numbers of Python or of NumPy.
 bool holds_numbers(PyObject* object, const Shape& shape, int32_t axis, Mixture* mixture) noexcept {
   if (axis == shape.ndim) {
-    if (object->type == mixture->last) return true;
+    if (class_of(object) == mixture->last) return true;
     const NumberKind kind = natural_of(object);
     if (kind != kNone) {
       if (mixture->python == kNone && kind != kBools) mixture->python = kind;
       return true;
     }
-    if (find_class(object->type) == nullptr) return false;
-    mixture->last = object->type;
+    if (find_class(class_of(object)) == nullptr) return false;
+    mixture->last = class_of(object);
     return true;
   }
   if (!has_extent(object, shape, axis)) return false;
@@ -95,18 +98,24 @@ bool holds_numbers(PyObject* object, const Shape& shape, int32_t axis, Mixture* 
 
 /// The class of a number of NumPy's, once it is known where its value lies; else NULL.
 const NumberClass* readable_class(PyObject* number) {
-  NumberClass* found = find_class(number->type);
+  NumberClass* found = find_class(class_of(number));
   if (found == nullptr) return nullptr;
-  if (found->offset == 0) found->offset = find_offset(number, &found->dtype);
-  return found->offset < 0 ? nullptr : found;
+  intptr_t offset = found->offset.load(std::memory_order_acquire);
+  if (offset == 0) {
+    DLDataType dtype;
+    offset = find_offset(number, &dtype);
+    const Changing changing;  // others write the same
+    found->dtype = dtype;
+    found->offset.store(offset, std::memory_order_release);
+  }
+  return offset < 0 ? nullptr : found;
 }
 
 /// Reads the value, or the second half of it, as a T.
 template <typename T, typename Out>
 bool load(PyObject* number, const NumberClass& known, Out* out, size_t i = 0) noexcept {
   T value;
-  std::memcpy(&value, reinterpret_cast<char*>(number) + known.offset + i * sizeof value,
-              sizeof value);
+  std::memcpy(&value, value_of(number, known) + i * sizeof value, sizeof value);
   *out = static_cast<Out>(+value);  // a byte is a number, too
   return true;
 }
@@ -122,10 +131,9 @@ TensorRef tensor_of_one_class(PyObject* object, const Shape& shape, PyObject* le
   if (found == nullptr || (dtype != nullptr && !same_dtype(found->dtype, *dtype))) {
     return TensorRef();
   }
-  const NumberClass expected = *found;
-  TensorRef tensor = new_tensor(shape, expected.dtype);
-  return copy_values(object, shape, expected, tensor->dl.data) ? static_cast<TensorRef&&>(tensor)
-                                                               : TensorRef();
+  TensorRef tensor = new_tensor(shape, found->dtype);
+  return copy_values(object, shape, *found, tensor->dl.data) ? static_cast<TensorRef&&>(tensor)
+                                                             : TensorRef();
 }
 
 TensorRef tensor_by_numpy(PyObject* object, const Shape& shape) {
@@ -195,13 +203,17 @@ bool read_numpy_number(PyObject* number, double* real, double* imaginary) {
 }
 
 void note_number_classes(PyObject* types) {
-  clear_number_classes();
   const intptr_t count = api.PyTuple_Size(types);
-  for (intptr_t i = 0; i < count && class_count < kMaxClasses; ++i) {
-    classes[class_count++] = {Ref::share(api.PyTuple_GetItem(types, i)).detach(), {}, 0};
+  for (intptr_t i = 0; i < count; ++i) {
+    Ref type = Ref::share(api.PyTuple_GetItem(types, i));
+    if (find_class(type.get()) != nullptr) continue;
+    classes.add([&](NumberClass* added) {
+      added->type = type.detach();
+      added->offset.store(0, std::memory_order_relaxed);
+    });
   }
 }
 
-void clear_number_classes() noexcept { class_count = 0; }
+void clear_number_classes() noexcept { classes.clear(); }
 
 }  // namespace dlx::py

@@ -4,6 +4,7 @@
 
 #include "src/device/current_stream.h"
 #include "src/device/registry.h"
+#include "src/python/shared.h"
 #include "src/python/tensor_type.h"
 #include "src/tensor/convert.h"
 #include "src/tensor/dlpack.h"
@@ -87,7 +88,7 @@ class TakenError {
   if (table.current_work_stream(static_cast<DLDeviceType>(type), worker.id, &stream) != 0) {
     if (api.PyErr_Occurred() != nullptr) throw PythonError();
     raise(api.buffer_error, "the exchange table of %s names no current stream of %s",
-          type_text(object->type).text, device_text(type, worker.id).text);
+          type_text(class_of(object)).text, device_text(type, worker.id).text);
   }
   follow_work_stream(table.current_work_stream);
   note_written(tensor, number_of_handle(*worker.backend, stream));
@@ -108,14 +109,14 @@ Imported import_by_table(PyObject* object, const TypeEntry& entry, const Request
   if (entry.table->managed_tensor_from_py_object_no_sync(object, &managed) != 0) {
     if (api.PyErr_Occurred() == nullptr) {
       raise(api.buffer_error, "the exchange table of %s refused, without a reason",
-            type_text(object->type).text);
+            type_text(class_of(object)).text);
     }
     prefer_guards_reason(object);
     throw PythonError();
   }
   if (managed == nullptr) {
     raise(api.buffer_error, "the exchange table of %s gave no tensor, and no error",
-          type_text(object->type).text);
+          type_text(class_of(object)).text);
   }
   const bool host = managed->version.major != 1 || managed->dl_tensor.device.device_type == kDLCPU;
   // Only the producer can order the data of devices whose streams dlx knows nothing of.
@@ -164,12 +165,12 @@ namespace {
 
 DLDevice read_device(PyObject* object) {
   const Ref pair = call_method(object, names.__dlpack_device__);
-  const bool valid = (api.PyType_GetFlags(pair.get()->type) & kTypeFlagTuple) != 0 &&
+  const bool valid = (api.PyType_GetFlags(class_of(pair.get())) & kTypeFlagTuple) != 0 &&
                      api.PyTuple_Size(pair.get()) == 2;
   if (!valid) {
     fail(DLX_ERROR_INVALID_ARGUMENT,
          "`__dlpack_device__` must return a tuple of two integers (got %s)",
-         type_text(pair.get()->type).text);
+         type_text(class_of(pair.get())).text);
   }
   const int64_t type = to_int64(api.PyTuple_GetItem(pair.get(), 0), "__dlpack_device__()[0]");
   const int64_t id = to_int64(api.PyTuple_GetItem(pair.get(), 1), "__dlpack_device__()[1]");
@@ -299,14 +300,14 @@ Ref call_dlpack(PyObject* object, const TypeEntry& entry, const DLDevice& device
   }
   Ref capsule = call_legacy(object, device, request);
   // Only now: the TypeError may have been about this object, and not about the keywords.
-  if (!entry.legacy_signature) note_legacy_signature(object->type);
+  if (!entry.legacy_signature) note_legacy_signature(class_of(object));
   return capsule;
 }
 
 /// What __dlpack__ returned instead of a capsule that can be taken.
 [[gnu::cold]] TypeText what_came(PyObject* object) noexcept {
-  TypeText out = type_text(object->type);
-  if (object->type != api.capsule_type) return out;
+  TypeText out = type_text(class_of(object));
+  if (class_of(object) != api.capsule_type) return out;
   const char* name = api.PyCapsule_GetName(object);
   api.PyErr_Clear();
   std::snprintf(out.text, sizeof out.text, "a PyCapsule named \"%.60s\"",
@@ -314,27 +315,37 @@ Ref call_dlpack(PyObject* object, const TypeEntry& entry, const DLDevice& device
   return out;
 }
 
+/// What a capsule of that name holds, which is this thread's from now on; else NULL.
+template <typename Managed>
+Managed* claim(PyObject* capsule, const char* name, const char* used) noexcept {
+  const Changing changing;
+  if (api.PyCapsule_IsValid(capsule, name) == 0) return nullptr;
+  void* held = api.PyCapsule_GetPointer(capsule, name);
+  api.PyCapsule_SetName(capsule, used);
+  return static_cast<Managed*>(held);
+}
+
 /// Takes over what the capsule holds, and renames it, exactly if its deleter is ours to call.
 Imported consume(PyObject* capsule, const TypeEntry& entry, const Request& request) {
   Imported imported;
-  if (api.PyCapsule_IsValid(capsule, kVersioned) != 0) {
-    auto* managed =
-        static_cast<DLManagedTensorVersioned*>(api.PyCapsule_GetPointer(capsule, kVersioned));
+  if (auto* managed = claim<DLManagedTensorVersioned>(capsule, kVersioned, kUsedVersioned)) {
     imported.copied =
         managed->version.major == 1 && (managed->flags & DLPACK_FLAG_BITMASK_IS_COPIED) != 0;
     bool consumed;
     try {
       imported.tensor = import_versioned(managed, &consumed);
     } catch (...) {
-      if (consumed) api.PyCapsule_SetName(capsule, kUsedVersioned);
+      if (!consumed) api.PyCapsule_SetName(capsule, kVersioned);
       throw;
     }
-    api.PyCapsule_SetName(capsule, kUsedVersioned);
-  } else if (api.PyCapsule_IsValid(capsule, kLegacy) != 0) {
-    auto* managed = static_cast<DLManagedTensor*>(api.PyCapsule_GetPointer(capsule, kLegacy));
+  } else if (auto* legacy = claim<DLManagedTensor>(capsule, kLegacy, kUsedLegacy)) {
     const uint64_t flags = (entry.flags & kImmutable) != 0 ? DLPACK_FLAG_BITMASK_READ_ONLY : 0;
-    imported.tensor = import_legacy(managed, flags);
-    api.PyCapsule_SetName(capsule, kUsedLegacy);
+    try {
+      imported.tensor = import_legacy(legacy, flags);
+    } catch (...) {
+      api.PyCapsule_SetName(capsule, kLegacy);
+      throw;
+    }
   } else {
     fail(DLX_ERROR_INVALID_ARGUMENT,
          "expected a PyCapsule named \"dltensor_versioned\" or \"dltensor\" that nobody has "
@@ -356,7 +367,7 @@ bool has_dlpack(PyObject* object) {
 }  // namespace
 
 Imported import_by_protocol(PyObject* object, const TypeEntry& entry, const Request& request) {
-  if (object->type == api.capsule_type) return consume(object, entry, request);
+  if (class_of(object) == api.capsule_type) return consume(object, entry, request);
   Ref resolved;
   if ((entry.flags & kTorch) != 0) resolved = resolve_lazy_bits(object, entry, true, request);
   if (resolved) object = resolved.get();
@@ -365,7 +376,7 @@ Imported import_by_protocol(PyObject* object, const TypeEntry& entry, const Requ
       raise(api.attribute_error,
             "from_dlpack: `x` has no __dlpack__ (got %s); dlx.asarray takes what has other "
             "protocols",
-            type_text(object->type).text);
+            type_text(class_of(object)).text);
     }
     // A proxy: its class says nothing of what is behind it.
     const Ref fine(check(call_objects(state.guard, object)));

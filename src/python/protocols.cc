@@ -1,5 +1,6 @@
 #include "src/python/protocols.h"
 
+#include "src/python/shared.h"
 #include "src/python/tensor_type.h"
 
 namespace dlx::py {
@@ -12,25 +13,20 @@ Ref find_value(PyObject* object, PyObject* name) {
 }
 
 /// dtype objects that the check_dtype hook has said yes to for ever.
-constexpr int kRemembered = 32;
-PyObject* fine_dtypes[kRemembered];
-int fine_count = 0;
-
-bool is_remembered(PyObject* dtype) noexcept {
-  for (int i = 0; i < fine_count; ++i) {
-    if (fine_dtypes[i] == dtype) return true;
-  }
-  return false;
-}
+GrowingList<PyObject*, 32> fine_dtypes;
 
 /// Refuses an object whose `dtype` DLPack cannot carry, before the buffer protocol, where a date
 /// passes for plain bytes.
 void require_fine_dtype(PyObject* object) {
   const Ref dtype = find_value(object, names.dtype);
-  if (!dtype || is_remembered(dtype.get())) return;
+  if (!dtype) return;
+  for (PyObject* known : fine_dtypes) {
+    if (known == dtype.get()) return;
+  }
   const Ref fine(check(call_objects(state.check_dtype, dtype.get())));
-  if (fine.get() != api.true_ || fine_count == kRemembered) return;
-  fine_dtypes[fine_count++] = Ref::share(dtype.get()).detach();
+  if (fine.get() != api.true_) return;
+  Ref kept = Ref::share(dtype.get());
+  if (fine_dtypes.add([&](PyObject** item) { *item = kept.get(); }) != nullptr) kept.detach();
 }
 
 /// Whatever the object makes of itself.
@@ -39,7 +35,7 @@ Imported import_array_method(PyObject* object) {
   if (!method) return {};
   const Ref array(check(call_objects(method.get())));
   Imported imported;
-  const bool exact = (look_up_type(array.get()->type).flags & (kNdarray | kGuard)) == kNdarray;
+  const bool exact = (look_up_type(class_of(array.get())).flags & (kNdarray | kGuard)) == kNdarray;
   if (exact && has_plain_dtype(array.get())) {
     imported.tensor = import_ndarray(array.get(), true, &imported.copied);
     return imported;
@@ -47,7 +43,7 @@ Imported import_array_method(PyObject* object) {
   const Ref tensor(check(call_objects(state.array_result, object, array.get())));
   if (!is_tensor(tensor.get())) {
     raise(api.type_error, "the hook array_result must return a Tensor (got %s)",
-          type_text(tensor.get()->type).text);
+          type_text(class_of(tensor.get())).text);
   }
   imported.tensor = TensorRef::share(tensor_of(tensor.get()));
   return imported;
@@ -55,7 +51,7 @@ Imported import_array_method(PyObject* object) {
 
 }  // namespace
 
-void forget_dtypes() noexcept { fine_count = 0; }
+void forget_dtypes() noexcept { fine_dtypes.clear(); }
 
 TensorRef import_layout(PyObject* object) {
   if (api.PyObject_CheckBuffer(object) != 0) {

@@ -35,15 +35,15 @@ bool read_int(PyObject* value, uint64_t* out) {
 
 /// A real number, NumPy's included, as a double; false for others and for what is beyond its range.
 bool read_real(PyObject* value, double* out) {
-  if (value->type == api.float_type) {
+  if (class_of(value) == api.float_type) {
     *out = api.PyFloat_AsDouble(value);
     return true;
   }
-  if (value->type == api.bool_type) {
+  if (class_of(value) == api.bool_type) {
     *out = value == api.true_ ? 1 : 0;
     return true;
   }
-  if (value->type != api.long_type) return read_numpy_number(value, out);
+  if (class_of(value) != api.long_type) return read_numpy_number(value, out);
   *out = api.PyLong_AsDouble(value);
   if (*out != -1 || api.PyErr_Occurred() == nullptr) return true;
   api.PyErr_Clear();
@@ -122,11 +122,11 @@ struct Integers {
   static bool store(PyObject* value, T* out) {
     using Wide = std::conditional_t<std::is_unsigned<T>::value, uint64_t, int64_t>;
     Wide wide;
-    if (value->type == api.long_type) {
+    if (class_of(value) == api.long_type) {
       if (!read_int(value, &wide)) return false;
-    } else if (value->type == api.bool_type) {
+    } else if (class_of(value) == api.bool_type) {
       wide = value == api.true_ ? 1 : 0;
-    } else if (value->type == api.float_type) {
+    } else if (class_of(value) == api.float_type) {
       if (kStrict || !whole_of(api.PyFloat_AsDouble(value), &wide)) return false;
     } else if ((kStrict && std::is_unsigned<T>::value) || !read_numpy_int(value, &wide)) {
       return false;
@@ -154,7 +154,7 @@ struct Complexes {
   };
   static bool store(PyObject* value, Element* out) {
     double real, imaginary = 0;
-    if (value->type == api.complex_type) {
+    if (class_of(value) == api.complex_type) {
       real = api.PyComplex_RealAsDouble(value);
       imaginary = api.PyComplex_ImagAsDouble(value);
     } else if (!read_real(value, &real) && !read_numpy_number(value, &real, &imaginary)) {
@@ -169,12 +169,12 @@ template <bool kStrict>
 struct Bools {
   using Element = unsigned char;
   static bool store(PyObject* value, Element* out) {
-    if (value->type == api.bool_type) {
+    if (class_of(value) == api.bool_type) {
       *out = value == api.true_ ? 1 : 0;
       return true;
     }
-    const bool number = value->type == api.long_type || value->type == api.float_type ||
-                        value->type == api.complex_type;
+    const bool number = class_of(value) == api.long_type || class_of(value) == api.float_type ||
+                        class_of(value) == api.complex_type;
     if (kStrict || !number) return false;
     *out = api.PyObject_IsTrue(value) == 1 ? 1 : 0;
     return true;
@@ -182,6 +182,23 @@ struct Bools {
 };
 
 // ---- lists and tuples --------------------------------------------------------------------------
+
+/// Nested tuples of the same numbers, or none beyond kMaxDepth: where there is no GIL, another thread may
+/// change a list while it is read here, and free what it held.
+Ref frozen(PyObject* object, int32_t depth) {
+  if (!is_list_or_tuple(object)) return Ref::share(object);
+  if (depth == kMaxDepth) return Ref();
+  Ref items(check(api.PySequence_Tuple(object)));
+  const intptr_t count = api.PyTuple_Size(items.get());
+  if (count == 0 || !is_list_or_tuple(api.PyTuple_GetItem(items.get(), 0))) return items;
+  Ref nested(check(api.PyTuple_New(count)));
+  for (intptr_t i = 0; i < count; ++i) {
+    Ref item = frozen(api.PyTuple_GetItem(items.get(), i), depth + 1);
+    if (!item) return Ref();
+    api.PyTuple_SetItem(nested.get(), i, item.detach());
+  }
+  return nested;
+}
 
 /// The shape that the first elements on the way down suggest, and the first number in `*leaf` (NULL
 /// if there is none). False beyond kMaxDepth, which is also where a list that contains itself ends.
@@ -283,10 +300,13 @@ TensorRef new_tensor(const Shape& shape, DLDataType dtype) {
 
 TensorRef tensor_of_numbers(PyObject* object, const DLDataType* dtype) {
   Ref items;
-  if (object->type == api.range_type) {
+  if (class_of(object) == api.range_type) {
     items = Ref(check(api.PySequence_Tuple(object)));
-    object = items.get();
+  } else if (is_free_threaded()) {
+    items = frozen(object, 0);
+    if (!items) return TensorRef();
   }
+  if (items) object = items.get();
   Shape shape;
   PyObject* leaf;
   if (!outer_shape(object, &shape, &leaf)) return TensorRef();

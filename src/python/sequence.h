@@ -17,16 +17,17 @@ struct Shape {
 };
 
 inline bool is_list_or_tuple(PyObject* object) noexcept {
-  return object->type == api.list_type || object->type == api.tuple_type;
+  return class_of(object) == api.list_type || class_of(object) == api.tuple_type;
 }
 
 inline intptr_t length_of(PyObject* sequence) noexcept {
-  return sequence->type == api.list_type ? api.PyList_Size(sequence) : api.PyTuple_Size(sequence);
+  return class_of(sequence) == api.list_type ? api.PyList_Size(sequence)
+                                             : api.PyTuple_Size(sequence);
 }
 
 inline PyObject* item_of(PyObject* sequence, intptr_t i) noexcept {
-  return sequence->type == api.list_type ? api.PyList_GetItem(sequence, i)
-                                         : api.PyTuple_GetItem(sequence, i);
+  return class_of(sequence) == api.list_type ? api.PyList_GetItem(sequence, i)
+                                             : api.PyTuple_GetItem(sequence, i);
 }
 
 /// Whether `object` is a list or tuple as long as the shape says.
@@ -40,10 +41,10 @@ enum NumberKind { kBools, kInts, kBigInts, kReals, kComplexes, kNone };
 
 /// The narrowest that could hold the number; kNone for what is no number of Python's.
 inline NumberKind natural_of(PyObject* number) noexcept {
-  if (number->type == api.float_type) return kReals;
-  if (number->type == api.long_type) return kInts;
-  if (number->type == api.bool_type) return kBools;
-  return number->type == api.complex_type ? kComplexes : kNone;
+  if (class_of(number) == api.float_type) return kReals;
+  if (class_of(number) == api.long_type) return kInts;
+  if (class_of(number) == api.bool_type) return kBools;
+  return class_of(number) == api.complex_type ? kComplexes : kNone;
 }
 
 /// Numbers of one class of NumPy's, of which `leaf` is the first: a new tensor of the class's dtype,

@@ -13,7 +13,7 @@ void tensor_dealloc(PyObject* self) {
     const WithoutGil without(frees_device_memory(object->tensor));
     release(object->tensor);
   }
-  PyObject* type = self->type;
+  PyObject* type = class_of(self);
   free_object(self);
   api.Py_DecRef(type);  // instances of heap types hold their type
 }
@@ -47,10 +47,9 @@ void* slot(Function* function) {
 PyObject* new_object(TensorRef tensor) {
   auto* object = static_cast<TensorObject*>(api.PyObject_Malloc(sizeof(TensorObject)));
   if (object == nullptr) throw std::bad_alloc();
-  api.PyObject_Init(&object->head, state.tensor_type);
   object->weak_references = nullptr;
   object->tensor = tensor.detach();
-  return &object->head;
+  return api.PyObject_Init(reinterpret_cast<PyObject*>(object), state.tensor_type);
 }
 
 PyObject* make_tensor_type() {

@@ -11,12 +11,12 @@ namespace dlx::py {
 /// An instance of dlx.Tensor. It has no garbage-collector head: it refers to no Python object that
 /// the collector could see (owners hang on the C++ side, where cycles are the user's matter).
 struct TensorObject {
-  PyObject head;
+  alignas(PyObject*) char head[kLargestHead];
   PyObject* weak_references;
   Tensor* tensor;
 };
 
-inline bool is_tensor(PyObject* object) noexcept { return object->type == state.tensor_type; }
+inline bool is_tensor(PyObject* object) noexcept { return class_of(object) == state.tensor_type; }
 inline Tensor* tensor_of(PyObject* object) noexcept {
   return reinterpret_cast<TensorObject*>(object)->tensor;
 }
@@ -66,7 +66,7 @@ int64_t to_int64_slow(PyObject* object, const char* name, PyObject* overflow);
 /// An index-like object as a number; `name` is the argument. `overflow` is the exception for one
 /// that does not fit, InvalidArgumentError if NULL.
 inline int64_t to_int64(PyObject* object, const char* name, PyObject* overflow = nullptr) {
-  if (object->type == api.long_type) {
+  if (class_of(object) == api.long_type) {
     const int64_t value = api.PyLong_AsLongLong(object);
     if (value != -1) return value;
   }

@@ -18,7 +18,7 @@ Ref resolve_lazy_bits(PyObject* object, const TypeEntry& entry, bool is_complex,
       entry.lazy_bits.is_neg != nullptr ? entry.lazy_bits : find_lazy_bits(object);
   {
     const Ref gradient(check(bits.get != nullptr
-                                 ? bits.get(bits.requires_grad, object, object->type)
+                                 ? bits.get(bits.requires_grad, object, class_of(object))
                                  : api.PyObject_GetAttr(object, names.requires_grad)));
     if (gradient.get() == api.true_) {
       fail(DLX_ERROR_UNSUPPORTED, "the tensor requires grad, which would be lost: pass x.detach()");

@@ -1,39 +1,88 @@
 #include "src/python/types.h"
 
+#include <sched.h>
+
 #include <cstdio>
 #include <cstring>
+#include <utility>
 
 #include "src/python/protocols.h"
+#include "src/python/shared.h"
 #include "src/python/tensor_type.h"
 
 namespace dlx::py {
 
-TypeEntry type_entries[128][2];
+namespace {
+
+std::atomic<bool> changing{false};
+
+}  // namespace
+
+Changing::Changing() noexcept {
+  while (changing.exchange(true, std::memory_order_acquire)) sched_yield();
+}
+
+Changing::~Changing() { changing.store(false, std::memory_order_release); }
 
 namespace {
 
-void clear(TypeEntry* entry) noexcept {
-  const Ref weak_reference(entry->weak_reference), descriptor(entry->lazy_bits.requires_grad);
-  *entry = TypeEntry();
+// Two types fit in a place, the last used one first; three only cost each other time.
+using TypePlace = Published<TypeEntry>[2];
+TypePlace type_places[128];
+
+TypePlace& place_of(PyObject* type) noexcept {
+  return type_places[(reinterpret_cast<uintptr_t>(type) >> 4) * 0x9e3779b97f4a7c15u >> 57];
+}
+
+void let_go(const TypeEntry& entry) noexcept {
+  const Ref weak_reference(entry.weak_reference), descriptor(entry.lazy_bits.requires_grad);
+}
+
+/// Takes out the entry that the weak reference belongs to.
+[[gnu::cold]] TypeEntry take_entry(PyObject* weak_reference) noexcept {
+  const Changing changing;
+  for (TypePlace& place : type_places) {
+    for (Published<TypeEntry>& slot : place) {
+      const TypeEntry entry = slot.get();
+      if (entry.weak_reference != weak_reference) continue;
+      slot.set(TypeEntry());
+      return entry;
+    }
+  }
+  return TypeEntry();
 }
 
 /// Callback of the weak references: the type is gone, and its address may be another's soon.
 PyObject* forget_type(PyObject*, PyObject* weak_reference) {
-  for (auto& place : type_entries) {
-    for (TypeEntry& entry : place) {
-      if (entry.weak_reference == weak_reference) clear(&entry);
-    }
-  }
+  let_go(take_entry(weak_reference));
   api.Py_IncRef(api.none);
   return api.none;
 }
 
 PyMethodDef forget_type_def = plain_entry("forget_type", forget_type, METH_O);
 
-TypeEntry* find_entry(PyObject* type) noexcept {
-  TypeEntry* place = place_of(type);
-  if (place[0].type == type) return &place[0];
-  return place[1].type == type ? &place[1] : nullptr;
+/// False if the type has no entry any more.
+template <typename Change>
+[[gnu::cold]] bool change_entry(PyObject* type, Change&& change) noexcept {
+  const Changing changing;
+  for (Published<TypeEntry>& slot : place_of(type)) {
+    TypeEntry entry = slot.get();
+    if (entry.type != type) continue;
+    change(&entry);
+    slot.set(entry);
+    return true;
+  }
+  return false;
+}
+
+/// Puts an entry first in its place; returns the one that had to go.
+[[gnu::cold]] TypeEntry put_first(const TypeEntry& entry) noexcept {
+  const Changing changing;
+  TypePlace& place = place_of(entry.type);
+  const TypeEntry last = place[1].get();
+  place[1].set(place[0].get());
+  place[0].set(entry);
+  return last;
 }
 
 /// The newest table of DLPack 1.x in the type's chain, or NULL.
@@ -63,6 +112,19 @@ TypeEntry examine(PyObject* type) {
   return entry;
 }
 
+[[gnu::cold]] void swap_entries(TypePlace* place) noexcept {
+  const Changing changing;
+  const TypeEntry first = (*place)[0].get();
+  (*place)[0].set((*place)[1].get());
+  (*place)[1].set(first);
+}
+
+[[gnu::cold]] TypeEntry add_type(PyObject* type) {
+  const TypeEntry entry = examine(type);
+  let_go(put_first(entry));
+  return entry;
+}
+
 }  // namespace
 
 Ref find_attribute(PyObject* object, PyObject* name) {
@@ -76,7 +138,8 @@ TypeText type_text(PyObject* type) noexcept {
   const WithoutPendingError aside;
   auto text_of = [type](PyObject* attribute, Ref* value) {
     *value = Ref(api.PyObject_GetAttr(type, attribute));
-    const bool text = *value && (api.PyType_GetFlags(value->get()->type) & kTypeFlagUnicode) != 0;
+    const bool text =
+        *value && (api.PyType_GetFlags(class_of(value->get())) & kTypeFlagUnicode) != 0;
     const char* result = text ? api.PyUnicode_AsUTF8AndSize(value->get(), nullptr) : nullptr;
     api.PyErr_Clear();
     return result == nullptr ? "?" : result;
@@ -93,30 +156,38 @@ TypeText type_text(PyObject* type) noexcept {
 }
 
 void fail_by(const char* protocol, PyObject* object, const Error& error) {
-  fail(error.status(), "%s of %s: %s", protocol, type_text(object->type).text, error.what());
+  fail(error.status(), "%s of %s: %s", protocol, type_text(class_of(object)).text, error.what());
 }
 
-TypeEntry look_up_new_type(PyObject* type) {
-  TypeEntry* place = place_of(type);
-  TypeEntry entry = place[1];
-  if (entry.type != type) {
-    entry = examine(type);
-    clear(&place[1]);
+Ref find_item(PyObject* dict, PyObject* key) {
+  PyObject* value = nullptr;
+  if (api.PyDict_GetItemRef != nullptr) {
+    if (api.PyDict_GetItemRef(dict, key, &value) < 0) throw PythonError();
+    return Ref(value);
   }
-  place[1] = place[0];
-  place[0] = entry;
+  value = api.PyDict_GetItemWithError(dict, key);
+  if (value == nullptr && api.PyErr_Occurred() != nullptr) throw PythonError();
+  return value == nullptr ? Ref() : Ref::share(value);
+}
+
+TypeEntry look_up_type(PyObject* type) {
+  TypeEntry entry;
+  TypePlace& place = place_of(type);
+  if (place[0].find(type, &entry)) return entry;
+  if (!place[1].find(type, &entry)) return add_type(type);
+  swap_entries(&place);
   return entry;
 }
 
 void note_legacy_signature(PyObject* type) noexcept {
-  if (TypeEntry* known = find_entry(type)) known->legacy_signature = true;
+  change_entry(type, [](TypeEntry* entry) { entry->legacy_signature = true; });
 }
 
 namespace {
 
 PyCFunction find_predicate(PyObject* object, PyObject* name) {
   const Ref method(check(api.PyObject_GetAttr(object, name)));
-  if (method.get()->type != api.function_type) return nullptr;
+  if (class_of(method.get()) != api.function_type) return nullptr;
   if (api.PyCFunction_GetFlags(method.get()) != METH_NOARGS) return nullptr;
   return api.PyCFunction_GetFunction(method.get());
 }
@@ -125,7 +196,7 @@ PyCFunction find_predicate(PyObject* object, PyObject* name) {
 Ref find_descriptor(PyObject* type, PyObject* name) {
   const Ref own(check(api.PyObject_GetAttr(state.tensor_type, names.shape)));
   Ref found(check(api.PyObject_GetAttr(type, name)));
-  return found.get()->type == own.get()->type ? static_cast<Ref&&>(found) : Ref();
+  return class_of(found.get()) == class_of(own.get()) ? static_cast<Ref&&>(found) : Ref();
 }
 
 }  // namespace
@@ -134,22 +205,25 @@ LazyBitPredicates find_lazy_bits(PyObject* object) {
   LazyBitPredicates found;
   found.is_neg = find_predicate(object, names.is_neg);
   found.is_conj = find_predicate(object, names.is_conj);
-  Ref descriptor = find_descriptor(object->type, names.requires_grad);
-  TypeEntry* known = find_entry(object->type);
-  if (known == nullptr) return found;
+  Ref descriptor = find_descriptor(class_of(object), names.requires_grad);
   if (descriptor) {
-    void* get = api.PyType_GetSlot(descriptor.get()->type, Py_tp_descr_get);
+    void* get = api.PyType_GetSlot(class_of(descriptor.get()), Py_tp_descr_get);
     api.PyErr_Clear();  // CPython 3.9 refuses to look into types that are not on the heap
     found.get = reinterpret_cast<LazyBitPredicates::DescriptorGet>(get);
     found.requires_grad = descriptor.detach();
   }
-  const Ref old(known->lazy_bits.requires_grad);
-  known->lazy_bits = found;
+  // The entry owns the descriptor; without one it is let go, and the type still has it.
+  LazyBitPredicates replaced = found;
+  change_entry(class_of(object), [&](TypeEntry* entry) { std::swap(entry->lazy_bits, replaced); });
+  const Ref old(replaced.requires_grad);
   return found;
 }
 
 void clear_type_cache() noexcept {
-  for (auto& place : type_entries) place[0] = place[1] = TypeEntry();
+  const Changing changing;
+  for (TypePlace& place : type_places) {
+    for (Published<TypeEntry>& slot : place) slot.set(TypeEntry());
+  }
   reset_ndarray_check();
   forget_dtypes();
 }

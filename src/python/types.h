@@ -52,19 +52,9 @@ struct TypeEntry {
   LazyBitPredicates lazy_bits;    ///< of torch types, once found
 };
 
-/// The entry of a type, by value: Python code that runs meanwhile may change the cache.
-/// Throws PythonError.
-TypeEntry look_up_new_type(PyObject* type);
-// Guarded by the GIL. Two types fit in a place, the last used one first; three only cost each other
-// time.
-extern TypeEntry type_entries[128][2];
-inline TypeEntry* place_of(PyObject* type) noexcept {
-  return type_entries[(reinterpret_cast<uintptr_t>(type) >> 4) * 0x9e3779b97f4a7c15u >> 57];
-}
-inline TypeEntry look_up_type(PyObject* type) {
-  const TypeEntry& last = *place_of(type);
-  return last.type == type ? last : look_up_new_type(type);
-}
+/// The entry of a type, by value: other threads, or Python code that runs meanwhile, may change the
+/// cache. Throws PythonError.
+TypeEntry look_up_type(PyObject* type);
 /// Remembers that the type's __dlpack__ is of the time before max_version.
 void note_legacy_signature(PyObject* type) noexcept;
 
@@ -74,6 +64,8 @@ LazyBitPredicates find_lazy_bits(PyObject* object);
 
 /// An attribute, or none if there is none (AttributeError). Throws PythonError for other errors.
 Ref find_attribute(PyObject* object, PyObject* name);
+/// The value of a key, or none.
+Ref find_item(PyObject* dict, PyObject* key);
 
 /// The name of a type for messages, such as "numpy.ndarray" or "int". Never throws.
 struct TypeText {

@@ -1,0 +1,180 @@
+"""Many threads at once: on free-threaded builds of CPython truly so, elsewhere by turns that change often."""
+
+import array
+import sys
+import threading
+
+import pytest
+
+import dlx
+
+THREADS = 4
+ROUNDS = 2000
+
+pytestmark = pytest.mark.filterwarnings("error")
+
+
+@pytest.fixture(autouse=True)
+def short_turns():
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+def together(*steps, rounds=ROUNDS):
+    """Run each step `rounds` times in a thread of its own, all at once; the first error is raised."""
+    start = threading.Barrier(len(steps))
+    errors = []
+
+    def run(step):
+        start.wait()
+        try:
+            for i in range(rounds):
+                step(i)
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=run, args=(step,)) for step in steps]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
+
+
+class Producer:
+    def __init__(self, value):
+        self.tensor = dlx.asarray(array.array("q", [value] * 3))
+
+    def __dlpack__(self, **keywords):
+        return self.tensor.__dlpack__(**keywords)
+
+    def __dlpack_device__(self):
+        return self.tensor.__dlpack_device__()
+
+
+class LegacyProducer(Producer):
+    def __dlpack__(self):
+        return self.tensor.__dlpack__()
+
+
+def test_classes_come_and_go_while_others_are_looked_up():
+    kept = [type(f"Kept{i}", (Producer,), {})(i) for i in range(300)]
+
+    def use(i):
+        assert dlx.from_dlpack(kept[i % 300]).tolist() == [i % 300] * 3
+
+    def make(i):
+        base = LegacyProducer if i % 2 else Producer
+        assert dlx.from_dlpack(type("Gone", (base,), {})(i)).tolist() == [i] * 3
+
+    together(use, make, use, make)
+
+
+def test_lists_are_read_while_others_change_them():
+    numbers = [[1.0, 2.0] for _ in range(50)]
+
+    def change(i):
+        numbers[i % 50] = [float(i), float(i)]
+        row = numbers[(i + 7) % 50]
+        row.clear()
+        row.extend((float(i), 2.0**i if i < 1000 else 0.0))
+        if i % 10 == 0:
+            numbers.append(numbers.pop())
+
+    def read(_):
+        try:
+            tensor = dlx.asarray(numbers)
+        except (ValueError, TypeError):  # just then, a row was empty
+            return
+        assert tensor.ndim == 2
+        assert tensor.dtype == "float64"
+
+    together(change, read, change, read)
+
+
+def test_interfaces_are_read_while_others_change_them():
+    memory = [dlx.asarray(array.array("q", range(6))) for _ in range(2)]
+    fields = dict(memory[0].__array_interface__)
+
+    class Interface:
+        __array_interface__ = fields
+
+    def change(i):
+        fields["data"] = (memory[i % 2].data_ptr, True)
+        fields["shape"] = (2, 3) if i % 2 else (3, 2)
+        fields["strides"] = None
+
+    def read(_):
+        assert sum(dlx.asarray(Interface()).numpy().ravel().tolist()) == 15
+
+    pytest.importorskip("numpy", reason="sums the numbers")
+    together(change, read, change, read)
+
+
+def owned(freed):
+    """A Tensor that notes when its memory is given back."""
+    memory = array.array("q", range(8))
+    address, _ = memory.buffer_info()
+    return dlx.from_pointer(
+        address, (8,), "int64", owner=memory, on_release=lambda: freed.append(1)
+    )
+
+
+def test_memory_goes_back_once_whoever_is_last():
+    for _ in range(60):
+        freed = []
+        tensor = owned(freed)
+        views = [tensor[i : i + 4] for i in range(THREADS)]
+        del tensor
+
+        def drop(_, views=views):
+            view = views.pop()
+            capsule = view[::2].__dlpack__(max_version=(1, 3))
+            memoryview(view)[0]
+            del view, capsule
+
+        together(*[drop] * THREADS, rounds=1)
+        dlx.empty(1)
+        assert freed == [1]
+
+
+def test_attributes_are_the_same_objects_for_all():
+    names = ["int8", "uint16", "float32", "complex64", "bfloat16", "float8_e4m3fn", "bool"]
+    tensors = [dlx.empty((2, 3), dtype=name) for name in names]
+
+    def look(i):
+        tensor = tensors[i % len(tensors)]
+        assert tensor.dtype == names[i % len(names)]
+        assert str(tensor.device) == "cpu"
+        assert tensor[1].shape == (3,)
+        assert tensor.mT.strides == (1, 3)
+
+    together(*[look] * THREADS)
+
+
+def test_numbers_of_numpy_and_conversions():
+    numpy = pytest.importorskip("numpy", reason="has these numbers")
+    tensor = dlx.asarray(array.array("d", range(12))).reshape((3, 4))
+
+    def convert(i):
+        assert dlx.asarray([numpy.float32(i), numpy.float32(1)]).tolist() == [i, 1]
+        assert dlx.asarray([numpy.int64(i), 1]).dtype == "int64"
+        assert dlx.convert(tensor, "numpy")[2, 3] == 11
+        assert numpy.asarray(dlx.asarray(numpy.full((2, 2), i))).sum() == 4 * i
+
+    together(*[convert] * THREADS)
+
+
+def test_tensors_of_torch():
+    torch = pytest.importorskip("torch", reason="has these tensors")
+    plain, negated = torch.arange(6.0), torch.ones(3, dtype=torch.complex64).conj().imag
+
+    def convert(_):
+        assert torch.equal(dlx.convert(dlx.asarray(plain), "torch"), plain)
+        assert dlx.asarray(negated).tolist() == [0.0] * 3
+        assert dlx.asarray(plain.reshape(2, 3).T).shape == (3, 2)
+
+    together(*[convert] * THREADS, rounds=100)
