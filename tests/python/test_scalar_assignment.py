@@ -118,6 +118,20 @@ def test_assignment_of_overlapping_memory_reads_it_first():
     assert array.tolist() == [0, 0, 1, 1, 0, 0]
 
 
+@pytest.mark.parametrize("key", [..., slice(None, None, -1), numpy.ones(8, bool), list(range(8))])
+def test_overlapping_memory_of_another_dtype_is_read_first(key):
+    small = dlx.asarray(numpy.arange(1, 17, dtype="uint8"))
+    large = small.view("uint16")
+    large[key] = small[:8]
+    assert large[key].tolist() == list(range(1, 9))
+
+
+def test_overlapping_memory_is_read_first_by_masks():
+    array = dlx.asarray(numpy.arange(12))
+    array[numpy.arange(12) % 2 == 1] = array[1:7]
+    assert array[1::2].tolist() == [1, 2, 3, 4, 5, 6]
+
+
 INTEGERS = [name for name in DTYPES if "int" in name]
 
 

@@ -411,6 +411,8 @@ def setitem(self: Tensor, key: Any, value: Tensor) -> None:
         )
     if array.dtype.isbuiltin == 2 or source.dtype.isbuiltin == 2:
         source = views.unwrap(_native.asarray(value, dtype=self.dtype))
+    if numpy.may_share_memory(array, source):
+        source = source.copy()  # NumPy reads first only where it sees that it has to
     array[views.unwrap(key)] = source
 
 
