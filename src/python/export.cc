@@ -12,6 +12,7 @@ void destroy_capsule(PyObject* capsule, const char* name) {
   if (api.PyCapsule_IsValid(capsule, name) == 0) return;  // consumed: renamed
   auto* managed = static_cast<Managed*>(api.PyCapsule_GetPointer(capsule, name));
   const WithoutPendingError aside;
+  const WithoutGil without(frees_device_memory(static_cast<Tensor*>(managed->manager_ctx)));
   managed->deleter(managed);  // ours, so it is there
 }
 

@@ -47,6 +47,11 @@ WAITS = {
         "cuda().within(0, 'cuLaunchHostFunc', ctypes.c_void_p(0), call, ctypes.c_void_p(0)); "
         "cuda().write(other.data_ptr, 1, 0); called.clear(); del other"
     ),
+    "capsule": (
+        "cuda().within(0, 'cuLaunchHostFunc', ctypes.c_void_p(0), call, ctypes.c_void_p(0)); "
+        "cuda().write(other.data_ptr, 1, 0); called.clear(); "
+        "capsule = other.__dlpack__(); del other, capsule"
+    ),
     "setitem": "host = dlx.empty(4, dtype='int32'); host[:] = tensor",
 }
 IN_PLACE = {
