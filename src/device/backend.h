@@ -102,6 +102,8 @@ class Backend {
   /// Whether a stream has no work to do. Not while it is captured.
   virtual bool is_idle(int32_t id, StreamHandle stream);
   virtual CaptureInfo capture(int32_t id, StreamHandle stream);
+  /// The device that a stream belongs to: `id` of the default ones, and where nobody can tell.
+  virtual int32_t device_of_stream(int32_t id, StreamHandle) { return id; }
 
   /// An event behind the work that `stream` has now. Not while `stream` is captured.
   virtual EventHandle record(int32_t id, StreamHandle stream) = 0;

@@ -208,19 +208,10 @@ GpuPlace CudaDriver::place_of(int32_t id, StreamHandle stream) {
   }
   if (result != cuda::kSuccess) fail_call(f_.stream_context.symbol, result);
   if (context == own.context) return own;
-  const GpuPlace place = {id, context, false};
-  cuda::Device device = 0;
-  {
-    GpuScope scope(*this, place);
-    run(f_.context_device, &device);
-  }
-  if (device != number(id)) {
-    fail(DLX_ERROR_INVALID_ARGUMENT,
-         "`stream` belongs to another device (got cuda:%d, expected "
-         "cuda:%d)",
-         device, id);
-  }
-  return place;
+  GpuScope scope(*this, {id, context, false});
+  cuda::Device device = 0;  // of CUDA, devices are numbered like their ordinals
+  run(f_.context_device, &device);
+  return {device, context, false};
 }
 
 /// A primary context always: what another one holds goes with it.

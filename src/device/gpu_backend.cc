@@ -4,6 +4,7 @@
 
 #include "src/base/error.h"
 #include "src/copy/plan.h"
+#include "src/device/registry.h"
 
 namespace dlx {
 namespace {
@@ -62,7 +63,12 @@ GpuBackend::Device& GpuBackend::device(int32_t id) {
 
 GpuPlace GpuBackend::place(int32_t id, StreamHandle stream) {
   device(id);
-  return driver_.place_of(id, stream);
+  const GpuPlace where = driver_.place_of(id, stream);
+  if (where.id != id) {
+    fail(DLX_ERROR_INVALID_ARGUMENT, "`stream` belongs to another device (got %s, expected %s)",
+         device_text(memory_type(), where.id).text, device_text(memory_type(), id).text);
+  }
+  return where;
 }
 
 // ---- memory ----
@@ -194,6 +200,11 @@ void GpuBackend::synchronize_stream(int32_t id, StreamHandle stream) {
 bool GpuBackend::is_idle(int32_t id, StreamHandle stream) {
   GpuScope scope(driver_, place(id, stream));
   return driver_.is_idle(stream);
+}
+
+int32_t GpuBackend::device_of_stream(int32_t id, StreamHandle stream) {
+  device(id);
+  return driver_.place_of(id, stream).id;
 }
 
 CaptureInfo GpuBackend::capture(int32_t id, StreamHandle stream) {

@@ -41,6 +41,7 @@ class GpuBackend : public Backend {
   void synchronize_stream(int32_t id, StreamHandle stream) override;
   bool is_idle(int32_t id, StreamHandle stream) override;
   CaptureInfo capture(int32_t id, StreamHandle stream) override;
+  int32_t device_of_stream(int32_t id, StreamHandle stream) override;
 
   EventHandle record(int32_t id, StreamHandle stream) override;
   void wait(int32_t id, StreamHandle stream, EventHandle event) override;

@@ -39,8 +39,8 @@ class GpuDriver {
   virtual bool managed_is_concurrent(int32_t id) = 0;
 
   virtual GpuPlace primary(int32_t id) = 0;
-  /// Where the stream is; 0, 1 and 2 are in the primary context of `id`. Throws
-  /// Error(INVALID_ARGUMENT) if the stream belongs to another device.
+  /// Where the stream is; 0, 1 and 2 are in the primary context of `id`. A stream of another device
+  /// has that one's id.
   virtual GpuPlace place_of(int32_t id, StreamHandle stream) = 0;
   /// A place for calls that belong to no device, and for memory that stays; makes no context if dlx
   /// has one.

@@ -183,11 +183,7 @@ GpuPlace HipDriver::place_of(int32_t id, StreamHandle stream) {
     clear_last_error(before);
     if (result != cuda::kSuccess) fail_call(f_.stream_device.symbol, result);
   }
-  if (device != id) {
-    fail(DLX_ERROR_INVALID_ARGUMENT,
-         "`stream` belongs to another device (got rocm:%d, expected rocm:%d)", device, id);
-  }
-  return primary(id);
+  return primary(device);
 }
 
 GpuPlace HipDriver::any_place() { return primary(current_device()); }

@@ -13,6 +13,12 @@ void require_driver(const Tensor* tensor, const Worker& worker, StreamHandle str
        static_cast<long long>(stream), absence_reason(type_of(tensor->dl.device)));
 }
 
+/// The device that a stream works on: the tensor's own, but for memory that every device reaches.
+int32_t device_of(const Tensor* tensor, const Worker& worker, StreamHandle stream) {
+  if (!id_is_zero(type_of(tensor->dl.device))) return worker.id;
+  return worker.backend->device_of_stream(worker.id, stream);
+}
+
 }  // namespace
 
 void make_ready(Tensor* tensor, const int64_t* stream) {
@@ -23,7 +29,7 @@ void make_ready(Tensor* tensor, const int64_t* stream) {
   Readiness& readiness = tensor->root->readiness;
   if (readiness.is_behind_default() && target == worker.backend->default_stream()) return;
   require_driver(tensor, worker, target);
-  readiness.order(*worker.backend, worker.id, worker.id, target);
+  readiness.order(*worker.backend, worker.id, device_of(tensor, worker, target), target);
 }
 
 StreamHandle make_ready_on_current(Tensor* tensor) {
@@ -43,11 +49,11 @@ void note_written(Tensor* tensor, StreamHandle stream) {
   Readiness& readiness = tensor->root->readiness;
   if (stream == worker.backend->default_stream() && readiness.is_behind_default()) return;
   require_driver(tensor, worker, stream);
+  const int32_t id = device_of(tensor, worker, stream);
   // What it waited for before is not forgotten.
-  const Readiness::Note seen = readiness.is_behind_default()
-                                   ? 0
-                                   : readiness.order(*worker.backend, worker.id, worker.id, stream);
-  readiness.used(*worker.backend, worker.id, worker.id, stream, seen);
+  const Readiness::Note seen =
+      readiness.is_behind_default() ? 0 : readiness.order(*worker.backend, worker.id, id, stream);
+  readiness.used(*worker.backend, worker.id, id, stream, seen);
 }
 
 void synchronize(Tensor* tensor) {

@@ -28,17 +28,17 @@ bool is_now(World& world, const Tensor& tensor, unsigned char value) {
 /// What a consumer writes on a stream of its own, which `order` puts behind all else, is what
 /// stays.
 void consumer_writes_last(World& world, const Tensor& tensor,
-                          const std::function<void(int64_t consumer)>& order) {
+                          const std::function<void(int64_t consumer)>& order, int32_t device = 0) {
   void* consumer = nullptr;
-  world.foreign(0, [&] { consumer = world.foreign_stream(); });
+  world.foreign(device, [&] { consumer = world.foreign_stream(); });
   order(number(consumer));
-  world.foreign(0, [&] {
+  world.foreign(device, [&] {
     world.foreign_set(tensor.data(), 9, 1024, consumer);
     world.foreign_wait(consumer);
   });
   world.finish();  // other work that was not waited for would come now
   CHECK(holds(world, tensor, kNines));
-  world.foreign(0, [&] { world.foreign_destroy(consumer); });
+  world.foreign(device, [&] { world.foreign_destroy(consumer); });
 }
 
 void transfers_see_what_a_side_stream_writes(World& world) {
@@ -403,6 +403,24 @@ void work_of_missing_devices_has_no_order(World& world) {
   world.destroy(stream);
 }
 
+/// Streams of any device write and read the memory that all of them reach.
+void pinned_memory_is_every_devices(World& world) {
+  for (const int32_t writer : {0, 1}) {
+    const Tensor tensor = world.empty({256}, 0, world.api.pinned);
+    void* stream = nullptr;
+    world.foreign(writer, [&] {
+      stream = world.foreign_stream();
+      world.foreign_set(tensor.data(), 7, 1024, stream);
+    });
+    OK(dlx_tensor_written_on_stream(tensor.get(), number(stream)));
+    consumer_writes_last(
+        world, tensor,
+        [&](int64_t consumer) { OK(dlx_tensor_wait_on_stream(tensor.get(), consumer)); },
+        1 - writer);
+    world.foreign(writer, [&] { world.foreign_destroy(stream); });
+  }
+}
+
 /// Nothing is left in the drivers by the refusal either.
 void streams_of_another_device_are_refused(World& world) {
   const Tensor tensor = world.empty({4}, 0);
@@ -447,6 +465,7 @@ int main() {
        kNeedsFake | kEachWait},
       {"impossible streams are refused", impossible_streams_are_refused, 0},
       {"work of missing devices has no order", work_of_missing_devices_has_no_order, 0},
+      {"pinned memory is every device's", pinned_memory_is_every_devices, kTwoDevices | kEachWait},
       {"streams of another device are refused", streams_of_another_device_are_refused, kTwoDevices},
   });
 }

@@ -17,7 +17,6 @@ from dlx.errors import InvalidArgumentError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from types import TracebackType
     from typing import Any
 
     from typing_extensions import Self
@@ -75,7 +74,7 @@ class Stream:
         elif _is_number(obj):
             if wanted is None:
                 raise TypeError("`device` is missing: a handle alone does not say where it belongs")
-            code, self._handle = wanted, obj.__index__()
+            code, self._handle = wanted, _index(obj)
             _native._check_stream(code[0], self._handle)
         else:
             code, self._handle = _read(obj, wanted)
@@ -142,12 +141,11 @@ class Stream:
         return 0, self._handle
 
     def __enter__(self) -> Self:
-        _entered().append(_Current(self))
-        _entered()[-1].__enter__()
+        _enter(self, self)
         return self
 
     def __exit__(self, *exception: Any) -> None:
-        _entered().pop().__exit__(*exception)
+        _leave(self, self)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Stream):
@@ -170,6 +168,14 @@ def _is_number(obj: Any) -> bool:
     return hasattr(obj, "__index__") and not isinstance(obj, (bool, type))
 
 
+def _index(obj: Any) -> int:
+    try:
+        value: int = obj.__index__()
+    except TypeError:  # arrays have it too, and refuse
+        raise _no_stream(obj) from None
+    return value
+
+
 def _code(stream: Stream) -> DeviceCode:
     return stream._device.device_type, stream._device.device_id
 
@@ -179,6 +185,8 @@ def _family(code: DeviceCode) -> DeviceCode:
 
 
 def _require_same_device(stream: Stream, tensor: Tensor) -> None:
+    if type(tensor) is not _native.Tensor:
+        raise TypeError(f"`tensor` is no dlx.Tensor (got {type(tensor).__name__})")
     where = _family((tensor.device.device_type, tensor.device.device_id))
     # Of pinned and managed memory DLPack does not say the device: C knows.
     known = where[0] == tensor.device.device_type
@@ -214,7 +222,7 @@ def _foreign(obj: Any) -> tuple[int, int | None, int]:
     package = type(obj).__module__.partition(".")[0]
     if isinstance(obj, type):
         raise _no_stream(obj)
-    if package == "torch" and hasattr(obj, "device"):
+    if package == "torch" and "Stream" in type(obj).__name__:
         return _kind_of_torch(), obj.device.index, _torch_handle(obj)
     if package == "cupy" and hasattr(obj, "ptr"):
         device = int(getattr(obj, "device_id", -1))
@@ -294,7 +302,7 @@ def number(obj: Any, device_type: int, device_id: int) -> int:
         TypeError, InvalidArgumentError: no stream, or one of another device.
     """
     if _is_number(obj):
-        value: int = obj.__index__()
+        value = _index(obj)
         if not -(2**63) <= value < 2**63:
             raise InvalidArgumentError(f"`stream` is out of range (got {value}, beyond 64 bits)")
         return value
@@ -313,44 +321,48 @@ def number(obj: Any, device_type: int, device_id: int) -> int:
 
 class _Thread(_local):
     def __init__(self) -> None:
-        self.entered: list[_Current] = []  # by `with s:`
+        # The blocks that the thread is in: the object of the `with`, and what was current before.
+        self.entered: list[tuple[object, int | None, Stream | None]] = []
         self.current: dict[DeviceCode, Stream] = {}  # kept alive while they are current
 
 
 _thread = _Thread()
 
 
-def _entered() -> list[_Current]:
-    return _thread.entered
+def _enter(block: object, stream: Stream) -> None:
+    code = _code(stream)
+    number = _native._swap_stream(*code, stream._handle)
+    _thread.entered.append((block, number, _thread.current.get(code)))
+    _thread.current[code] = stream
+
+
+def _leave(block: object, stream: Stream) -> None:
+    """Undo the latest _enter() of the same object; blocks of generators may end in any order."""
+    code = _code(stream)
+    entered = _thread.entered
+    place = next((i for i in reversed(range(len(entered))) if entered[i][0] is block), None)
+    if place is None:
+        raise RuntimeError(f"this thread is in no `with` block of {stream!r}")
+    _, number, before = entered.pop(place)
+    _native._swap_stream(*code, number)
+    if before is None:
+        _thread.current.pop(code, None)
+    else:
+        _thread.current[code] = before
 
 
 class _Current:
-    """`with dlx.stream(s):`"""
+    """`with dlx.stream(s):`; several threads may be in a block of the same one."""
 
     def __init__(self, stream: Stream) -> None:
         self._stream = stream
-        self._before: list[tuple[int | None, Stream | None]] = []
 
     def __enter__(self) -> Stream:
-        code = _code(self._stream)
-        number = _native._swap_stream(*code, self._stream._handle)
-        self._before.append((number, _thread.current.get(code)))
-        _thread.current[code] = self._stream
+        _enter(self, self._stream)
         return self._stream
 
-    def __exit__(
-        self,
-        cls: type[BaseException] | None = None,
-        error: BaseException | None = None,
-        traceback: TracebackType | None = None,
-    ) -> None:
-        code = _code(self._stream)
-        number, stream = self._before.pop()
-        _native._swap_stream(*code, number)
-        if stream is None:
-            _thread.current.pop(code, None)
-        else:
-            _thread.current[code] = stream
+    def __exit__(self, *exception: Any) -> None:
+        _leave(self, self._stream)
 
 
 def stream(obj: Any, /, *, device: DeviceLike | None = None) -> _Current:

@@ -7,6 +7,7 @@ import gc
 import threading
 import types
 
+import numpy
 import pytest
 from fake_driver import Memory, cuda, word
 
@@ -129,6 +130,10 @@ def test_torch_s_streams_of_other_devices():
     torch = pytest.importorskip("torch", reason="makes the stream")
     with pytest.raises(ValueError, match="torch's stream of cpu"):
         dlx.Stream(torch.Stream(device="cpu"))
+    with pytest.raises(TypeError, match="no stream"):
+        dlx.Stream(1, device=CUDA).wait(torch.zeros(3))
+    with pytest.raises(TypeError, match="no stream"):
+        dlx.Stream(torch.device("cpu"))
 
 
 def test_dlx_speaks_the_stream_protocol():
@@ -197,6 +202,24 @@ def test_own_kernels_are_told_by_wrote(driver, schedule):
         stream.wrote(dlx.empty(3))
     with pytest.raises(ValueError, match=r"cuda:0.*cuda:1"):
         dlx.Stream(1, device="cuda:1").wait(tensor)
+    for other in (3, None, numpy.zeros(3)):
+        with pytest.raises(TypeError, match="no dlx"):
+            stream.wrote(other)
+
+
+@pytest.mark.parametrize("kind", ["cuda_host", "cuda_managed", "cuda_managed:1"])
+def test_pinned_and_managed_memory_has_streams_of_every_device(driver, kind, schedule):
+    for origin, target in ((CUDA, "cuda:1"), ("cuda:1", CUDA)):
+        tensor = dlx.empty(4, dtype="int32", device=kind)
+        writer, reader = dlx.Stream(device=origin), dlx.Stream(device=target)
+        driver.write(tensor.data_ptr, 0x11, writer.handle, writer.device.id)
+
+        writer.wrote(tensor)
+        reader.wait(tensor)
+        Imported(tensor.__dlpack__(stream=reader, max_version=(1, 3))).free()
+        reader.synchronize()
+
+        assert driver.bytes_at(tensor.data_ptr, 16) == b"\x11" * 16
 
 
 def test_a_stream_waits_for_a_tensor(driver, schedule):
@@ -256,6 +279,61 @@ def test_one_block_object_can_be_entered_again():
     assert dlx.current_stream(CUDA).handle == 1
 
 
+def test_threads_may_share_one_block_object():
+    """Each is back at what was current in it, whichever ends first."""
+    block, seen = dlx.stream(dlx.Stream(device=CUDA)), []
+    inside, out = threading.Event(), threading.Event()
+
+    def other():
+        with block:
+            inside.set()
+            out.wait()
+        seen.append(dlx.current_stream(CUDA).handle)
+
+    thread = threading.Thread(target=other)
+    with dlx.stream(2, device=CUDA):
+        with block:
+            thread.start()
+            inside.wait()
+        assert dlx.current_stream(CUDA).handle == 2
+        out.set()
+        thread.join()
+    assert seen == [1]
+
+
+def test_a_block_ends_in_the_thread_that_it_began_in():
+    seen = []
+
+    def end(block):
+        with pytest.raises(RuntimeError, match="no `with` block"):
+            block.__exit__(None, None, None)
+        seen.append(dlx.current_stream(CUDA).handle)
+
+    stream = dlx.Stream(device=CUDA)
+    for block in (stream, dlx.stream(stream)):
+        with block:
+            thread = threading.Thread(target=end, args=(block,))
+            thread.start()
+            thread.join()
+            assert dlx.current_stream(CUDA) is stream
+    assert seen == [1, 1]
+
+
+def test_blocks_may_end_in_any_order():
+    def generator(stream):
+        with stream:
+            yield
+
+    a, b = dlx.Stream(device=CUDA), dlx.Stream(device="cuda:1")
+    first, second = generator(a), generator(b)
+    next(first), next(second)
+    first.close()
+    assert dlx.current_stream(CUDA).handle == 1
+    assert dlx.current_stream("cuda:1") is b
+    second.close()
+    assert dlx.current_stream("cuda:1").handle == 1
+
+
 def test_what_c_has_set_is_restored_too():
     from dlx import raw
 
@@ -275,6 +353,11 @@ def test_a_stream_of_a_device_that_is_not_there_does_not_become_current():
         dlx.current_stream("cuda:7")
     with pytest.raises(ValueError, match="no streams"):
         dlx.current_stream("cpu")
+    with dlx.Stream(device=CUDA) as stream:  # nor does it disturb the block that it is tried in
+        with pytest.raises(dlx.UnavailableError), dlx.Stream(1, device="cuda:7"):
+            pass
+        assert dlx.current_stream(CUDA) is stream
+    assert dlx.current_stream(CUDA).handle == 1
 
 
 def test_copies_run_on_the_current_stream(driver):
@@ -295,6 +378,19 @@ def test_imports_ask_for_data_that_is_safe_on_the_current_stream():
         dlx.from_dlpack(producer)
     dlx.from_dlpack(producer)
     assert [call["stream"] for call in producer.calls] == [stream.handle, 1]
+
+
+def test_a_current_stream_of_one_device_does_for_managed_memory_of_another():
+    """DLPack has no number for that one: its producer is given the stream of device 0."""
+    memory = Memory(1, managed=True)
+    owner = type("Managed", (Producer,), {"address": memory.address})
+    producer = owner(shape=(4,), dtype=(0, 32, 1), device=(13, 0))
+    with dlx.Stream(device=CUDA) as stream:
+        tensor = dlx.from_dlpack(producer)
+    assert producer.calls[0]["stream"] == stream.handle
+    tensor.synchronize()
+    del tensor
+    memory.close()
 
 
 # ---- stream= ----
@@ -358,7 +454,7 @@ def test_a_stream_of_another_device_is_refused(form):
 
 def test_what_is_no_stream_is_refused_everywhere():
     there = dlx.asarray([1, 2, 3], device=CUDA)
-    for given in ("1", 1.5, object()):
+    for given in ("1", 1.5, object(), numpy.zeros(3)):
         for call in (
             lambda given=given: there.to_device("cpu", stream=given),
             lambda given=given: dlx.copyto(there, there, stream=given),
