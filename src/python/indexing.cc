@@ -1,5 +1,6 @@
 #include <cstring>
 
+#include "src/device/registry.h"
 #include "src/dtype/dtype.h"
 #include "src/python/tensor_type.h"
 #include "src/python/types.h"
@@ -149,8 +150,8 @@ TensorRef without_leading_ones(TensorRef values, int32_t ndim) {
 
 /// Whether storing these values needs another dtype, which NumPy can make of them.
 bool casts(const Tensor& values, const Tensor& target) {
-  return !same_dtype(values.dl.dtype, target.dl.dtype) && values.dl.device.device_type == kDLCPU &&
-         target.dl.device.device_type == kDLCPU;
+  return !same_dtype(values.dl.dtype, target.dl.dtype) &&
+         cpu_reachable(type_of(values.dl.device)) && cpu_reachable(type_of(target.dl.device));
 }
 
 }  // namespace

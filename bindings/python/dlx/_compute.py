@@ -17,7 +17,7 @@ import operator
 import numpy
 
 from dlx import _dask, _guards, _hooks, _native, dtypes
-from dlx._constants import CPU
+from dlx._constants import HOSTS
 from dlx._operands import PLAIN_OR_NONE, is_operand, refuse_strangers, strangers_in
 from dlx.errors import (
     DeviceRefusedError,
@@ -50,9 +50,9 @@ _USUAL = frozenset(map(numpy.dtype, "?bBhHiIlLqQefdFD"))
 
 
 def on_host(values: Iterable[Any]) -> bool:
-    """Whether NumPy can compute with all Tensors among `values`."""
-    for value in values:  # noqa: SIM110 # a generator takes longer
-        if type(value) is _Tensor and value.device.device_type != CPU:
+    """Whether NumPy can compute with all Tensors among `values`, pinned ones included."""
+    for value in values:  # a generator takes longer
+        if type(value) is _Tensor and value.device.device_type not in HOSTS:
             return False
     return True
 

@@ -16,3 +16,4 @@ NAME_SIZE = 64
 NEGATIVE_STRIDES_COPY, NEGATIVE_STRIDES_SHARE, NEGATIVE_STRIDES_ERROR = 1, 2, 3
 
 THE_CPU = (CPU, 0)  # as a device: (type, id)
+HOSTS = (CPU, CUDA_HOST, ROCM_HOST)  # what the CPU may always read: its own memory, and pinned

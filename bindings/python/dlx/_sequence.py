@@ -7,7 +7,7 @@ from collections import deque
 
 from dlx import _capi, _native, _values, dtypes
 from dlx._classes import has
-from dlx._constants import CPU, THE_CPU
+from dlx._constants import HOSTS, THE_CPU
 from dlx.errors import Error, InvalidArgumentError, UnsupportedError
 from dlx.tensor import bytes_of
 
@@ -210,7 +210,7 @@ def _by_numpy(obj: Any, shape: Shape) -> Any:
         if part.shape != inner or part.dtype != dtype:
             return None
         if type(part) is _native.Tensor:
-            if part.device.device_type != CPU:
+            if part.device.device_type not in HOSTS:
                 return None
             flat[i] = part.numpy()
     return numpy.array(flat).reshape(shape + inner)

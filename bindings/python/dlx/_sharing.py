@@ -14,7 +14,7 @@ import weakref
 from multiprocessing import context, reduction
 
 from dlx import _capi, _native, _segment, dtypes
-from dlx._constants import CPU, PADDED, READ_ONLY
+from dlx._constants import CPU, HOSTS, PADDED, READ_ONLY
 from dlx.errors import DeviceRefusedError, InvalidArgumentError, UnavailableError, UnsupportedError
 
 TYPE_CHECKING = False
@@ -98,7 +98,7 @@ def unshare(name: str) -> None:
 
 
 def _require_shareable(tensor: Tensor) -> None:
-    if tensor.device.device_type != CPU:
+    if tensor.device.device_type not in HOSTS:
         raise DeviceRefusedError(
             f"only host memory is shared between processes, and the data is on {tensor.device}: "
             "call `.to_device('cpu')` first"

@@ -14,11 +14,10 @@ from dlx._constants import (
     COPY_NEVER,
     CPU,
     CUDA,
-    CUDA_HOST,
     CUDA_MANAGED,
+    HOSTS,
     PADDED,
     READ_ONLY,
-    ROCM_HOST,
     THE_CPU,
 )
 from dlx.device import device_code
@@ -36,7 +35,6 @@ if TYPE_CHECKING:
 
     DeviceLike = Device | str | tuple[int, int]
 
-_HOSTS = (CPU, CUDA_HOST, ROCM_HOST)
 _UINT8 = (dtypes.UINT, 8, 1)
 _MEMORYVIEW_FORMATS = frozenset("?bBhHiIlLqQfd")  # what every Python's memoryview decodes
 
@@ -66,7 +64,7 @@ def to_device(self: Tensor, device: DeviceLike, /, *, stream: Any = None) -> Ten
     if stream is not None:
         from dlx import _streams as module
 
-        where = target if target[0] not in _HOSTS else (source.device_type, source.device_id)
+        where = target if target[0] not in HOSTS else (source.device_type, source.device_id)
         handle = module.number(stream, *where)
     elif target == (source.device_type, source.device_id):
         return self

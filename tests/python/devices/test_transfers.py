@@ -306,6 +306,26 @@ def test_pinned_and_managed_memory_is_used_in_place(device):
     assert dlx.asarray(there, dtype="float64").tolist() == view.tolist()
 
 
+@pytest.mark.parametrize("device", ["cuda_host", "rocm_host"])
+def test_numpy_computes_with_pinned_memory(device):
+    there, here = dlx.asarray(array(), device=device), dlx.asarray(array())
+
+    assert (there + here).tolist() == (array() + array()).tolist()
+    assert numpy.sum(there).item() == array().sum()
+    assert there[there > 2].tolist() == array()[array() > 2].tolist()
+    assert (there == here).all().item() is True
+    assert there.astype("float32").dtype == numpy.float32
+    assert dlx.asarray([there, here]).shape == (2, 4, 6)
+    there += 1  # in place, and it stays where it is
+    there[there > 5] = 0
+    there[0] = numpy.arange(6, dtype="int16")
+    assert there.device == dlx.Device(device)
+    assert numpy.add(here, 1, out=there) is there
+    assert there.tolist() == (array() + 1).tolist()
+    with pytest.raises(dlx.DeviceRefusedError, match=CUDA):
+        there + dlx.asarray(array(), device=CUDA)
+
+
 def test_managed_memory_is_moved_where_the_cpu_may_not_touch_it(driver):
     there = dlx.asarray(array(), device="cuda_managed")
     concurrent = 89  # CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS
