@@ -404,7 +404,8 @@ class Tensor {
   void* data() const noexcept { return dlx_tensor_data(handle_); }
   /** The same for elements of type T in memory that the CPU reaches. Throws InvalidArgument for
    * another dtype, Unsupported for another device, ReadOnly if T is not const but the data is
-   * read-only. The elements lie as strides() says, which are not looked at. */
+   * read-only. The elements lie as strides() says, which are not looked at; in pinned and managed
+   * memory they may still be on their way: see synchronize(). */
   template <typename T>
   T* data() const {
     if (dtype() != DType::of<T>()) {
@@ -442,6 +443,9 @@ class Tensor {
     }
     return {first, shape().data(), strides().data()};
   }
+
+  /** Waits on the host until the data is ready. That on the CPU always is. */
+  void synchronize() const { check(dlx_tensor_synchronize(handle_)); }
 
   Tensor slice(int32_t axis, int64_t start = DLX_SLICE_OPEN, int64_t stop = DLX_SLICE_OPEN,
                int64_t step = 1) const {

@@ -28,6 +28,15 @@ void data_checks_its_device(void**) {
   assert_throws<dlx::Unsupported>([&] { elsewhere.data<int32_t>(); }, "cuda:0");
 }
 
+// There is nothing to wait for on the CPU, and nothing at all in an empty handle.
+void synchronize_waits_for_data(void**) {
+  Numbers numbers;
+  const dlx::Tensor tensor = numbers.wrap();
+
+  tensor.synchronize();
+  assert_throws<dlx::InvalidArgument>([&] { dlx::Tensor().synchronize(); }, "`tensor` is NULL");
+}
+
 // Compact elements are a span; others are refused, for they do not lie in a row.
 void span_needs_compact_elements(void**) {
   Numbers numbers;
@@ -143,6 +152,7 @@ int main() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(data_checks_its_type),
       cmocka_unit_test(data_checks_its_device),
+      cmocka_unit_test(synchronize_waits_for_data),
       cmocka_unit_test(span_needs_compact_elements),
       cmocka_unit_test(elements_follow_the_strides),
       cmocka_unit_test(shapes_are_values),

@@ -279,7 +279,8 @@ def _read_protocol(obj: Any, protocol: Any) -> int:
 def _device_of(obj: Any) -> int | None:
     """The ordinal in `obj.device`, by the names that libraries have for it."""
     device: Any = getattr(obj, "device", None)
-    for value in (device, *(getattr(device, name, None) for name in ("device_id", "index", "id"))):
+    names = ("device_id", "index", "id", "ordinal")  # cuda.core's, torch's, CuPy's, Warp's
+    for value in (device, *(getattr(device, name, None) for name in names)):
         if _is_number(value):
             return int(value)
     return None

@@ -80,6 +80,10 @@ OBJECTS = {
         "cuda.core", "Stream", __cuda_stream__=lambda: (0, handle),
         device=types.SimpleNamespace(device_id=index),
     ),
+    "warp": lambda handle, index: named(
+        "warp._src.context", "Stream", cuda_stream=handle,
+        device=types.SimpleNamespace(ordinal=index),
+    ),
     "protocol as a property": lambda handle, index: named(
         "cuda.core", "Stream", __cuda_stream__=(0, handle),
         device=types.SimpleNamespace(device_id=index),
