@@ -19,7 +19,7 @@ void* Backend::allocate_temporary(int32_t, StreamHandle, size_t) { return nullpt
 
 void Backend::deallocate_temporary(int32_t, StreamHandle, void*) noexcept {}
 
-void* Backend::allocate_pinned(size_t size) { return std::malloc(size); }
+void* Backend::allocate_pinned(int32_t, size_t size) { return std::malloc(size); }
 
 void Backend::deallocate_pinned(void* data) noexcept { std::free(data); }
 

@@ -148,9 +148,9 @@ void GpuBackend::deallocate_temporary(int32_t id, StreamHandle stream, void* dat
   }
 }
 
-void* GpuBackend::allocate_pinned(size_t size) {
-  device(0);
-  GpuScope scope(driver_, driver_.any_place());
+void* GpuBackend::allocate_pinned(int32_t id, size_t size) {
+  device(id);
+  GpuScope scope(driver_, driver_.primary(id));
   return driver_.allocate(host_type(), size);
 }
 

@@ -30,7 +30,7 @@ class GpuBackend : public Backend {
   void deallocate(int32_t device_type, int32_t id, void* data) noexcept override;
   void* allocate_temporary(int32_t id, StreamHandle stream, size_t size) override;
   void deallocate_temporary(int32_t id, StreamHandle stream, void* data) noexcept override;
-  void* allocate_pinned(size_t size) override;
+  void* allocate_pinned(int32_t id, size_t size) override;
   void deallocate_pinned(void* data) noexcept override;
   bool managed_is_concurrent(int32_t id) override;
   void synchronize(int32_t id) override;

@@ -69,17 +69,19 @@ void count_made(const Backend& backend, int more) noexcept {
 StagingBuffer::StagingBuffer(Backend& backend, int32_t id, StreamHandle stream)
     : backend_(backend), memory_{nullptr, id, nullptr}, stream_(stream) {
   StagedMemory old{};
-  if (take(backend, &old)) {
+  while (take(backend, &old)) {
     try {
       wait_for(backend, &old);
+      memory_.data = old.data;
+      return;
     } catch (...) {
-      if (!rest(backend, old)) count_made(backend, -1);
-      throw;
+      const bool own = old.id == id;
+      // Of another device that is lost: leaked, for this one works.
+      if (!own || !rest(backend, old)) count_made(backend, -1);
+      if (own) throw;
     }
-    memory_.data = old.data;
-    return;
   }
-  memory_.data = static_cast<char*>(backend.allocate_pinned(kBytes));
+  memory_.data = static_cast<char*>(backend.allocate_pinned(id, kBytes));
   if (memory_.data == nullptr) throw std::bad_alloc();
   count_made(backend, 1);
 }

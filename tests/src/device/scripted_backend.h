@@ -33,7 +33,7 @@ class ScriptedBackend final : public dlx::Backend {
   void describe(int32_t, dlx_device_properties*) override {}
   void* allocate(int32_t, int32_t, size_t, size_t) override { return nullptr; }
   void deallocate(int32_t, int32_t, void*) noexcept override {}
-  void* allocate_pinned(size_t size) override {
+  void* allocate_pinned(int32_t, size_t size) override {
     call("allocate_pinned");
     ++pinned;
     return memory_.emplace_back(std::malloc(size));

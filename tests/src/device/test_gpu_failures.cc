@@ -47,7 +47,7 @@ int64_t do_everything(Gpu& gpu) {
   };
   void* data = allocate(gpu.kind.type, 1 << 16);
   allocate(gpu.kind.host_type, 64);
-  void* pinned = backend.allocate_pinned(4096);
+  void* pinned = backend.allocate_pinned(0, 4096);
   if (pinned == nullptr) dlx::fail(DLX_ERROR_OUT_OF_MEMORY, "no room");
   cleanup.steps.emplace_back([&backend, pinned] { backend.deallocate_pinned(pinned); });
   void* temporary = backend.allocate_temporary(0, stream, 4096);
@@ -243,7 +243,7 @@ void failed_records_keep_their_event(void**) {
 void forked_child(void**) {
   passes([](Gpu& gpu) {
     void* data = gpu.memory(64);
-    void* pinned = gpu.backend.allocate_pinned(64);
+    void* pinned = gpu.backend.allocate_pinned(0, 64);
     const int64_t stream = gpu.backend.create_stream(0);
     void* temporary = gpu.backend.allocate_temporary(0, stream, 64);
     EventHandle event = gpu.backend.record(0, gpu.stream());
@@ -278,7 +278,7 @@ void forked_child(void**) {
 void driver_has_shut_down(void**) {
   passes([](Gpu& gpu) {
     void* data = gpu.memory(64);
-    void* pinned = gpu.backend.allocate_pinned(64);
+    void* pinned = gpu.backend.allocate_pinned(0, 64);
     void* temporary = gpu.backend.allocate_temporary(0, gpu.stream(), 64);
     EventHandle event = gpu.backend.record(0, gpu.stream());
     gpu.shutdown();

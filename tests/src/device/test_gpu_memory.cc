@@ -77,7 +77,7 @@ void pinned_memory_is_of_every_device(void**) {
     int (*get_flags)(unsigned*, void*) = nullptr;
     const bool cuda = gpu.kind.type == kDLCUDA;
     gpu.load(cuda ? "cuMemHostGetFlags" : "hipHostGetFlags", &get_flags);
-    void* const all[] = {gpu.backend.allocate_pinned(64),
+    void* const all[] = {gpu.backend.allocate_pinned(0, 64),
                          gpu.backend.allocate(gpu.kind.host_type, 0, 64, 64)};
     if (cuda) gpu.push_primary();  // a context has to be current
     for (void* data : all) {
@@ -99,7 +99,7 @@ void callers_device_stays_current(void**) {
       gpu.load("hipSetDevice", &set_device);
       gpu.load("hipDevicePrimaryCtxGetState", &state);
       CHECK_EQUAL(set_device(1), 0);
-      gpu.backend.deallocate_pinned(gpu.backend.allocate_pinned(64));
+      gpu.backend.deallocate_pinned(gpu.backend.allocate_pinned(1, 64));
       unsigned flags = 0;
       int active = 0;
       CHECK(state(0, &flags, &active) == 0 && active == 0);
@@ -107,7 +107,7 @@ void callers_device_stays_current(void**) {
     }
     void* data = gpu.memory(64, 1);
     CHECK_EQUAL(gpu.backend.current_device(), 0);
-    void* pinned = gpu.backend.allocate_pinned(4096);
+    void* pinned = gpu.backend.allocate_pinned(1, 4096);
     gpu.backend.copy_from_host(1, gpu.stream(), at(data), pinned, 64);
     gpu.backend.synchronize_stream(1, gpu.stream());
     gpu.backend.deallocate_pinned(pinned);
@@ -204,7 +204,7 @@ void no_room(void**) {
     gpu.set_host_memory(1 << 20);
     CHECK(gpu.backend.allocate(gpu.kind.type, 0, size_t{1} << 30, 64) == nullptr);
     CHECK(gpu.backend.allocate(gpu.kind.host_type, 0, size_t{1} << 30, 64) == nullptr);
-    CHECK(gpu.backend.allocate_pinned(size_t{1} << 30) == nullptr);
+    CHECK(gpu.backend.allocate_pinned(0, size_t{1} << 30) == nullptr);
     CHECK(gpu.backend.allocate_temporary(0, gpu.stream(), size_t{1} << 30) == nullptr);
   });
 }

@@ -111,7 +111,7 @@ void captures_go_on(void**) {
       gpu.backend.release_event(0, event);
       void* more = gpu.memory(64);
       gpu.free(more);
-      gpu.backend.deallocate_pinned(gpu.backend.allocate_pinned(64));
+      gpu.backend.deallocate_pinned(gpu.backend.allocate_pinned(0, 64));
       dlx_device_properties properties = {};
       gpu.backend.describe(0, &properties);
       DLTensor to = {}, from = {};
