@@ -270,7 +270,7 @@ bool is_few_columns(const Schedule& s) noexcept {
 }  // namespace
 
 bool boxes_are_fast(const Kernels& kernels) noexcept {
-  return !kernels.line_registers() && !tuning().has_large_cache();
+  return !kernels.line_registers() && !tuning().has_1_mib_cache();
 }
 
 bool suits_boxes(const Schedule& s) noexcept {

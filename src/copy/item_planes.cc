@@ -16,7 +16,7 @@ constexpr int64_t kReadAhead = 8192;  // bytes of rows with gaps between them
 
 bool ItemPlanes::asks_for_rows(const Schedule& schedule) noexcept {
   const bool far = schedule.past_caches && schedule.held != Schedule::kSrc;
-  return far && !tuning().has_larger_cache();
+  return far && !tuning().has_over_1_mib_cache();
 }
 
 bool ItemPlanes::arranges(const Kernels& kernels, int64_t item, const Plane& shape) noexcept {
@@ -177,7 +177,7 @@ inline void ItemPlanes::ask_streams(const char* src, int64_t n) const noexcept {
 inline void ItemPlanes::copy_rows(char* dst, const char* src, int64_t n) const noexcept {
   constexpr int64_t kLong = 32 << 10;  // bytes
   const Plane& p = shape_;
-  if (item_ < kLong || !tuning().has_larger_cache()) {
+  if (item_ < kLong || !tuning().has_over_1_mib_cache()) {
     return kernels_.rows(dst, p.du, src, p.su, item_, n);
   }
   for (int64_t i = 0; i < n; ++i) {

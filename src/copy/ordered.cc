@@ -245,7 +245,7 @@ bool run_ordered(const Schedule& s, const Kernels& kernels, const Buffers& buffe
     run_rows(s, kernels, stretch, *new (buffers[0]) Packing);
   } else {
     const Pieces pieces(s, kernels, stretch);
-    if (!pieces.suit() || (rows_are_apart(s) && tuning().has_large_cache())) return false;
+    if (!pieces.suit() || (rows_are_apart(s) && tuning().has_1_mib_cache())) return false;
     if (dry) return true;
     LaggingWriter writer(kernels, buffers[0]);
     stretch.around.each(s.dst, s.src, [&](char* dst, const char* src) {

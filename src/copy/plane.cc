@@ -42,7 +42,7 @@ void join_apart(const Schedule& s, const Kernels& kernels, const Plane& p) noexc
   const bool masked =
       kernels.cells_apart != nullptr && p.dv <= 8 && complete_cells(&cells, 0, cell);
   // Stores with gaps wait for lines from memory, which not every processor fetches ahead for them.
-  const bool asks = s.past_caches && tuning().has_larger_cache();
+  const bool asks = s.past_caches && tuning().has_over_1_mib_cache();
   for (int64_t v = 0; v < p.nv; v += kBytes / pitch) {
     const int64_t nv = std::min(p.nv - v, kBytes / pitch);
     char* const dst = p.dst + v * p.dv;

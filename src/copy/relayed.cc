@@ -326,8 +326,8 @@ bool is_relayed(const Schedule& s, bool streamed) noexcept {
     const CopyAxis& row = s.axes[s.u];
     if (row.extent < kFewest || std::llabs(row.src) < 2 * kLine) return false;
   }
-  const int64_t largest = tuning().has_larger_cache() ? 2 : 1;  // others are as fast one by one
-  if (streamed && s.item > largest && tuning().has_large_cache()) return false;
+  const int64_t largest = tuning().has_over_1_mib_cache() ? 2 : 1;  // others are as fast one by one
+  if (streamed && s.item > largest && tuning().has_1_mib_cache()) return false;
   if (cost(s, streamed ? kStreamed.item : kCached.item) < kSlow) return false;
   return s.bytes() >= tuning().relay_bytes;
 }

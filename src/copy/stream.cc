@@ -221,7 +221,7 @@ bool needs_no_buffer(const Schedule& s, bool cached) noexcept {
   constexpr int64_t kNear = 2048;     // bytes
   constexpr int64_t kFew = 32;        // items
   constexpr int64_t kFewStreams = 8;  // that the processor fetches ahead side by side
-  const int64_t some_streams = tuning().has_large_cache() ? 16 : 64;
+  const int64_t some_streams = tuning().has_1_mib_cache() ? 16 : 64;
   if (s.ndim < 2 || s.folded() || s.item >= kLine) return false;
   const CopyAxis& u = s.axes[s.u];
   const CopyAxis& v = s.axes[s.v];

@@ -224,7 +224,7 @@ bool suits_line_by_line(const Schedule& s, const Kernels& kernels, const FoldedP
   constexpr int kWays = 8;
   if (s.log_item < 0) return false;
   if (kernels.reads_side_by_side()) {
-    return !tuning().has_large_cache() && has_rows_to_follow(s, planes) &&
+    return !tuning().has_1_mib_cache() && has_rows_to_follow(s, planes) &&
            (even(s, planes) || rows_collide(s, planes));
   }
   if (!kernels.line_registers() || ahead || !even(s, planes)) return false;
@@ -249,11 +249,11 @@ bool repeats_rows(const Schedule& s) noexcept {
 bool suits_gathering(const Schedule& s, const Kernels& kernels,
                      const FoldedPlanes& planes) noexcept {
   if (s.log_item < 0) return false;
-  if (tuning().has_larger_cache()) {
+  if (tuning().has_over_1_mib_cache()) {
     return s.item <= 4 && !repeats_rows(s) && !fit(planes.rows, kAhead, 1);
   }
   if (kernels.line_registers()) return false;
-  if (tuning().has_large_cache() && !s.folded()) return false;
+  if (tuning().has_1_mib_cache() && !s.folded()) return false;
   const CopyAxis& u = s.axes[s.u];
   const int64_t column = planes.rows.n() * s.item;
   const int64_t row = planes.columns.n() * s.item;
@@ -263,7 +263,7 @@ bool suits_gathering(const Schedule& s, const Kernels& kernels,
     return row >= 4 * kLine && column >= 4 * kLine;
   }
   if (column < tuning().long_row_bytes) return false;
-  if (s.item <= 2 && row >= 2 * kLine && !tuning().has_large_cache()) return true;
+  if (s.item <= 2 && row >= 2 * kLine && !tuning().has_1_mib_cache()) return true;
   // Rows so close that a strip, which takes a line of each, has the next ones fetched too early.
   constexpr int64_t kClose = 16 * kLine;
   constexpr int64_t kMany = 32;

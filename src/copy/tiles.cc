@@ -115,7 +115,7 @@ void Tiling::choose_extents(const Schedule& s) noexcept {
   if (!even && (s.woven || short_rows)) src_bytes *= 2;
   // Where tiles go along src, one line of each row is enough: two would have a third one fetched.
   const bool alone = in_lines && s.log_item == 0 && !s.woven && !short_rows;
-  if (alone && !tuning().has_larger_cache()) src_bytes = std::min(src_bytes, kLine);
+  if (alone && !tuning().has_over_1_mib_cache()) src_bytes = std::min(src_bytes, kLine);
   if (s.log_item < 0) src_bytes *= 4;
   for (int i = 0; i < s.ndim; ++i) {
     const int k = by_source[i];

@@ -84,8 +84,8 @@ Kernels::Transpose* transposition(const Kernels& kernels, int log_item, int64_t 
   const bool uneven = dv % (kLine / 2) != 0;
   const int64_t row = nv << log_item;
   const bool suits = log_item == 4 || (uneven && row >= kRow) || (log_item < 2 && row >= kLongRow);
-  if (in_columns != nullptr && tuning().has_larger_cache() && suits && nu << log_item >= kColumn &&
-      rows_cached(su) >= kRowsCached) {
+  if (in_columns != nullptr && tuning().has_over_1_mib_cache() && suits &&
+      nu << log_item >= kColumn && rows_cached(su) >= kRowsCached) {
     return in_columns;
   }
   return kernels.transpose[log_item];

@@ -24,20 +24,8 @@ int64_t cache_sets() noexcept {
 }
 
 Tuning for_this_machine() noexcept {
-  Tuning values = {8 << 20,
-                   1 << 20,
-                   4096,
-                   {256, 1024, 1024, 2048, 2048},
-                   {256, 384, 256, 512, 512},
-                   {256, 512, 512, 512, 1024},
-                   {64, 128, 128, 128, 128},
-                   cache_sets(),
-                   128 << 10,
-                   96 << 10,
-                   160 << 10,
-                   512,
-                   1024,
-                   1024};
+  Tuning values;
+  values.cache_sets = cache_sets();
   if (!kernels().line_registers()) {
     values.tile_bytes = 32 << 10;
     values.tile_dst_bytes[0] = 512;
@@ -46,9 +34,9 @@ Tuning for_this_machine() noexcept {
     values.staged_dst_bytes[1] = 384;
     values.staged_src_bytes[1] = 256;
   }
-  if (values.has_large_cache()) {
+  if (values.has_1_mib_cache()) {
     values.run_bytes = 64;
-    values.long_run_bytes = kernels().line_registers() || values.has_larger_cache() ? 512 : 384;
+    values.long_run_bytes = kernels().line_registers() || values.has_over_1_mib_cache() ? 512 : 384;
   }
   return values;
 }
