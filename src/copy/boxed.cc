@@ -5,6 +5,7 @@
 
 #include "src/copy/in_order.h"
 #include "src/copy/lines.h"
+#include "src/copy/loops.h"
 #include "src/copy/side.h"
 #include "src/copy/tile_io.h"
 #include "src/copy/tuning.h"
@@ -43,7 +44,7 @@ class Boxes {
         arranged_(s) {}
 
   bool build(int64_t least_stretch) noexcept {
-    tiling_.sort_by_source(s_);
+    order_by_source(s_, tiling_.by_source);
     return choose_extents() && stretch_bytes(tiling_.extent) >= least_stretch &&
            tiling_.lay_out_runs(s_, kShortestRun);
   }

@@ -27,4 +27,16 @@ void order_by_nearness(const Schedule& schedule, int* order) noexcept {
   }
 }
 
+void order_by_source(const Schedule& schedule, int* order) noexcept {
+  for (int k = 0; k < schedule.ndim; ++k) {
+    int place = k;
+    for (; place > 0; --place) {
+      const int before = order[place - 1];
+      if (std::llabs(schedule.axes[before].src) <= std::llabs(schedule.axes[k].src)) break;
+      order[place] = before;
+    }
+    order[place] = k;
+  }
+}
+
 }  // namespace dlx

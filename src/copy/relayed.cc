@@ -68,15 +68,13 @@ double cost(const Schedule& s, double far) noexcept {
 class Relay {
  public:
   Relay(const Schedule& s, char* buffer) noexcept : s_(s), buffer_(buffer) {
-    for (int k = 0; k < s.ndim; ++k) {
-      if (s.axes[k].src == 0) continue;
-      descends_ = descends_ || s.axes[k].src < 0;
-      int place = near_++;
-      for (; place > 0; --place) {
-        if (std::llabs(s.axes[by_source_[place - 1]].src) <= std::llabs(s.axes[k].src)) break;
-        by_source_[place] = by_source_[place - 1];
-      }
-      by_source_[place] = k;
+    int order[CopyPlan::kMaxAxes];
+    order_by_source(s, order);
+    for (int i = 0; i < s.ndim; ++i) {
+      const int64_t step = s.axes[order[i]].src;
+      if (step == 0) continue;
+      descends_ = descends_ || step < 0;
+      by_source_[near_++] = order[i];
     }
   }
 

@@ -248,8 +248,8 @@ bool needs_no_buffer(const Schedule& s, bool cached) noexcept {
 
 /// Runs in the order of their source, upwards, which the processor then fetches ahead by itself.
 void stream_runs(const Schedule& s, const Kernels& kernels) noexcept {
-  Tiling order;
-  order.sort_by_source(s);
+  int order[CopyPlan::kMaxAxes];
+  order_by_source(s, order);
   char* first_dst = s.dst;
   const char* first_src = s.src;
   const auto upwards = [&](CopyAxis axis) {
@@ -258,9 +258,9 @@ void stream_runs(const Schedule& s, const Kernels& kernels) noexcept {
     first_src += (axis.extent - 1) * axis.src;
     return CopyAxis{axis.extent, -axis.dst, -axis.src};
   };
-  const CopyAxis inner = s.ndim > 0 ? upwards(s.axes[order.by_source[0]]) : kNoAxis;
+  const CopyAxis inner = s.ndim > 0 ? upwards(s.axes[order[0]]) : kNoAxis;
   Loops loops;
-  for (int i = 1; i < s.ndim; ++i) loops.add(upwards(s.axes[order.by_source[i]]));
+  for (int i = 1; i < s.ndim; ++i) loops.add(upwards(s.axes[order[i]]));
   loops.each(first_dst, first_src, [&](char* dst, const char* src) {
     kernels.stream_rows(dst, inner.dst, src, inner.src, s.item, inner.extent);
   });

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "src/copy/lines.h"
+#include "src/copy/loops.h"
 #include "src/copy/tuning.h"
 
 namespace dlx {
@@ -33,7 +34,7 @@ int64_t even_piece(int64_t extent, int64_t limit, int64_t item) noexcept {
 
 bool Tiling::build(const Schedule& s) noexcept {
   if (s.ndim == 0 || s.axes[s.u].dst != s.item) return false;
-  sort_by_source(s);
+  order_by_source(s, by_source);
   choose_extents(s);
   while (lay_out(s) > kBufferBytes) {  // halve what is longest, outside the runs if possible
     int longest = run_axis;
@@ -74,17 +75,6 @@ bool Tiling::lay_out_runs(const Schedule& s, int64_t shortest) noexcept {
   if (run < shortest || lay_out(s) > kBufferBytes - kFront) return false;
   choose_order(s);
   return true;
-}
-
-void Tiling::sort_by_source(const Schedule& s) noexcept {
-  for (int k = 0; k < s.ndim; ++k) {
-    int place = k;
-    for (; place > 0; --place) {
-      if (std::llabs(s.axes[by_source[place - 1]].src) <= std::llabs(s.axes[k].src)) break;
-      by_source[place] = by_source[place - 1];
-    }
-    by_source[place] = k;
-  }
 }
 
 void Tiling::choose_extents(const Schedule& s) noexcept {

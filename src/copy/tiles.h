@@ -18,9 +18,6 @@ struct Tiling {
   static constexpr int64_t kFront = 64;      ///< room before a run
   static constexpr int64_t kOffsets = 4096;  ///< most items along u or v
 
-  /// Fills in by_source alone.
-  void sort_by_source(const Schedule& schedule) noexcept;
-
   /// False if dst has no runs worth streaming.
   bool build(const Schedule& schedule) noexcept;
 
