@@ -15,6 +15,7 @@
 #include "src/copy/regrouped.h"
 #include "src/copy/relayed.h"
 #include "src/copy/repeat.h"
+#include "src/copy/side.h"
 #include "src/copy/spaced.h"
 #include "src/copy/strips.h"
 #include "src/copy/tile_io.h"
@@ -38,9 +39,6 @@ class Pipeline {
         buffers_(buffers),
         fetcher_(s, tiling, kernels, buffers.lists()),
         writer_(s, tiling, kernels, buffers.lists()) {
-    for (int k = s.ndim - 1; k >= 0; --k) {
-      if (!tiling.in_plane(s, k)) loop_[loops_++] = k;
-    }
     if (s.woven || s.folded()) list_offsets();
   }
 
@@ -82,41 +80,24 @@ class Pipeline {
  private:
   /// Where the rows of a plane begin in src, and its columns in the buffer: the same in each tile.
   void list_offsets() noexcept {
-    int64_t* const row = buffers_.offsets()->row;
-    int64_t* const column = buffers_.offsets()->column;
-    row[0] = 0;
-    int64_t count = 1;
+    Side rows(buffers_.offsets()->row, Tiling::kOffsets);
     for (int k = s_.ndim - 1; k >= tiling_.u_first; --k) {
-      const int64_t all = count * tiling_.extent[k];
-      for (int64_t i = count; i < all; ++i) row[i] = row[i - count] + s_.axes[k].src;
-      count = all;
+      rows.add({tiling_.extent[k], 0, 0}, s_.axes[k].src);
     }
     const int64_t dv = s_.axes[s_.v].src < 0 ? -tiling_.step[s_.v] : tiling_.step[s_.v];
-    const int64_t nv = tiling_.along_v(s_, tiling_.extent);
-    for (int64_t i = 0; i < nv; ++i) column[i] = i * dv;
+    Side columns(buffers_.offsets()->column, Tiling::kOffsets);
+    columns.add({tiling_.along_v(s_, tiling_.extent), 0, 0}, dv);
   }
 
   /// Copies a tile into its buffer, plane by plane.
   void arrange(const Tile& tile, char* buffer) noexcept {
-    const int loops = loops_;
-    int64_t index[CopyPlan::kMaxAxes];
-    for (int i = 0; i < loops; ++i) index[i] = 0;
-    char* dst = buffer + Tiling::kFront;
-    const char* src = tile.src;
-    for (;;) {
-      arrange_plane(tile, dst, src);
-      int i = 0;
-      for (; i < loops; ++i) {
-        const int k = loop_[i];
-        dst += tiling_.step[k];
-        src += s_.axes[k].src;
-        if (++index[i] < tile.extent[k]) break;
-        dst -= tiling_.step[k] * tile.extent[k];
-        src -= s_.axes[k].src * tile.extent[k];
-        index[i] = 0;
-      }
-      if (i == loops) return;
+    Loops planes;
+    for (int k = s_.ndim - 1; k >= 0; --k) {
+      if (tiling_.in_plane(s_, k)) continue;
+      planes.add({tile.extent[k], tiling_.step[k], s_.axes[k].src});
     }
+    planes.each(buffer + Tiling::kFront, tile.src,
+                [&](char* dst, const char* src) { arrange_plane(tile, dst, src); });
   }
 
   void arrange_plane(const Tile& tile, char* dst, const char* src) noexcept {
@@ -154,14 +135,14 @@ class Pipeline {
   }
 
   void copy_folded(Plane piece, const int64_t* row) noexcept {
-    if (piece.sv < 0) piece = ascending_v(piece);
+    piece = ascending_v(piece);
     kernels_.transpose_folded[s_.log_item](piece.dst, buffers_.offsets()->column, piece.src, row,
                                            piece.nu, piece.nv);
   }
 
   /// Copies the rows of a piece together and transposes the piece before.
   void weave(Plane piece, const int64_t* row) noexcept {
-    if (piece.sv < 0) piece = ascending_v(piece);
+    piece = ascending_v(piece);
     Block& in = blocks_[turn_];
     Block& out = blocks_[turn_ ^ 1];
     in = {piece.dst, piece.dv, piece.src, row, piece.nu, piece.nv, in.rows};
@@ -184,8 +165,6 @@ class Pipeline {
   const Buffers& buffers_;
   Fetcher fetcher_;
   Writer writer_;
-  int loops_ = 0;
-  int loop_[CopyPlan::kMaxAxes];  // axes that are not in a plane, the innermost of dst first
   const Tile* to_start_ = nullptr;
   char* to_start_buffer_ = nullptr;
   int turn_ = 0;  // which block the next rows are copied to
