@@ -46,7 +46,7 @@ class Boxes {
   bool build(int64_t least_stretch) noexcept {
     order_by_source(s_, tiling_.by_source);
     return choose_extents() && stretch_bytes(tiling_.extent) >= least_stretch &&
-           tiling_.lay_out_runs(s_, kShortestRun);
+           tiling_.lay_out_runs(s_);
   }
 
   void run() noexcept {
@@ -68,14 +68,13 @@ class Boxes {
  private:
   static constexpr int64_t kMostRows = 256 << 10;  ///< of its rows with what lies between them
   static constexpr int64_t kLongest = 4096;        ///< bytes of a run that are enough
-  static constexpr int64_t kShortestRun = 2 * kLine;
 
   /// Of the boxes that come as near as there is room to runs of some length on either side, the one
   /// with the fewest beginnings of them.
   bool choose_extents() noexcept {
     double fewest = 1;
-    for (int64_t dst = kLongest; dst >= kShortestRun; dst /= 2) {
-      for (int64_t src = kLongest; src >= kShortestRun; src /= 2) {
+    for (int64_t dst = kLongest; dst >= Tiling::kShortestRun; dst /= 2) {
+      for (int64_t src = kLongest; src >= Tiling::kShortestRun; src /= 2) {
         int64_t extent[CopyPlan::kMaxAxes];
         propose(dst, src, extent);
         if (bytes(extent) > most_) continue;

@@ -36,11 +36,7 @@ bool rows_collide(const Schedule& s, const FoldedPlanes& planes) noexcept {
 /// Whether the columns of a plane all begin at the same place of a line, and items, unless their
 /// kernel looks for itself, at multiples of their size.
 bool even(const Schedule& s, const FoldedPlanes& planes) noexcept {
-  if (!planes.columns.in_step(kLine)) return false;
-  if (s.log_item < 0) return true;
-  uint64_t all = reinterpret_cast<uintptr_t>(planes.dst);
-  for (int k = 0; k < s.ndim; ++k) all |= static_cast<uint64_t>(s.axes[k].dst);
-  return all % static_cast<uint64_t>(s.item) == 0;
+  return planes.columns.in_step(kLine) && (s.log_item < 0 || s.begins_at_multiples(s.item));
 }
 
 /// Whether narrow stores to the columns of a line of src wait for each other, or are but halves of

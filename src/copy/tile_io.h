@@ -38,8 +38,7 @@ class TileWalk {
       tile->src += at_[k] * axis.src;
       tile->extent[k] = std::min(length_at(k), axis.extent - at_[k]);
     }
-    tile->run_bytes = s_.item;
-    for (int k = s_.ndim - 1; k >= tiling_.run_axis; --k) tile->run_bytes *= tile->extent[k];
+    tile->run_bytes = tiling_.run_bytes(s_, tile->extent);
   }
 
   /// Goes on to the one after `tile`, and notes in both whether runs do; false if there is none.

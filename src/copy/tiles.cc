@@ -10,8 +10,6 @@
 namespace dlx {
 namespace {
 
-constexpr int64_t kWorthStreaming = 2 * kLine;  // bytes of a run
-
 /// A tile length of about `wanted` that leaves no sliver at the end of the axis, in whole lines.
 int64_t even_length(int64_t extent, int64_t wanted, int64_t item) noexcept {
   if (wanted >= extent) return extent;
@@ -50,9 +48,7 @@ bool Tiling::build(const Schedule& s) noexcept {
       run_axis = longest;
     }
   }
-  int64_t run = s.item;
-  for (int k = s.ndim - 1; k >= run_axis; --k) run *= extent[k];
-  if (run < kWorthStreaming) return false;
+  if (run_bytes(s, extent) < kShortestRun) return false;
   // An axis of both sides cannot be folded where tiles keep it in their runs.
   const int64_t narrow = std::min(along_u(s, extent), along_v(s, extent));
   if (s.folded() && narrow * s.item < kLine) return false;
@@ -65,14 +61,14 @@ bool Tiling::build(const Schedule& s) noexcept {
   return true;
 }
 
-bool Tiling::lay_out_runs(const Schedule& s, int64_t shortest) noexcept {
+bool Tiling::lay_out_runs(const Schedule& s) noexcept {
   int64_t run = s.item;
   for (int k = s.ndim - 1; k >= 0 && s.axes[k].dst == run; --k) {
     run_axis = k;
     run *= extent[k];
     if (extent[k] < s.axes[k].extent) break;
   }
-  if (run < shortest || lay_out(s) > kBufferBytes - kFront) return false;
+  if (run < kShortestRun || lay_out(s) > kBufferBytes - kFront) return false;
   choose_order(s);
   return true;
 }
@@ -127,6 +123,12 @@ void Tiling::fold(const Schedule& s) noexcept {
     if (along_v(s, extent) * extent[next] > kOffsets) break;
     if ((s.axes[k].src < 0) != (s.axes[next].src < 0)) break;  // no one axis in the buffer
   }
+}
+
+int64_t Tiling::run_bytes(const Schedule& s, const int64_t* extents) const noexcept {
+  int64_t bytes = s.item;
+  for (int k = s.ndim - 1; k >= run_axis; --k) bytes *= extents[k];
+  return bytes;
 }
 
 int64_t Tiling::along_u(const Schedule& s, const int64_t* extents) const noexcept {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "src/copy/lines.h"
 #include "src/copy/schedule.h"
 
 namespace dlx {
@@ -15,15 +16,19 @@ namespace dlx {
 /// a line that the tile before left over.
 struct Tiling {
   static constexpr int64_t kBufferBytes = 192 << 10;
-  static constexpr int64_t kFront = 64;      ///< room before a run
-  static constexpr int64_t kOffsets = 4096;  ///< most items along u or v
+  static constexpr int64_t kFront = 64;               ///< room before a run
+  static constexpr int64_t kOffsets = 4096;           ///< most items along u or v
+  static constexpr int64_t kShortestRun = 2 * kLine;  ///< bytes of a run worth streaming
 
   /// False if dst has no runs worth streaming.
   bool build(const Schedule& schedule) noexcept;
 
-  /// Lays out tiles whose extents are there, in the order of by_source. False if their runs are shorter
-  /// than that, or a buffer has no room for them.
-  bool lay_out_runs(const Schedule& schedule, int64_t shortest) noexcept;
+  /// Lays out tiles whose extents are there, in the order of by_source. False if their runs are not
+  /// worth streaming, or a buffer has no room for them.
+  bool lay_out_runs(const Schedule& schedule) noexcept;
+
+  /// Of a run of dst in a box of those extents.
+  int64_t run_bytes(const Schedule& schedule, const int64_t* extents) const noexcept;
 
   /// Items along u, or along v, of a box of those extents.
   int64_t along_u(const Schedule& schedule, const int64_t* extents) const noexcept;
