@@ -235,7 +235,7 @@ bool is_small_matrix(const Schedule& s) noexcept {
 /// Whether so many bytes of src lie alone: with the next plane of dst, reading goes on elsewhere.
 bool lie_alone(const Schedule& s, int64_t bytes) noexcept {
   for (int k = s.ndim - 1; k >= 0; --k) {
-    if (!s.in_plane(k)) return are_apart(bytes, s.axes[k]);
+    if (!s.in_plane(k)) return are_apart(bytes, s.axes[k].src);
   }
   return false;
 }

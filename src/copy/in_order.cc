@@ -28,7 +28,6 @@ void copy_each(const ItemPlanes& planes, const Loops& loops, const Schedule& s) 
 /// done, where that would not be longer.
 bool run_across(const Schedule& s, const Kernels& kernels) noexcept {
   constexpr int64_t kFewRows = 16;
-  constexpr int64_t kLines = 512;  // of both sides, of all rows along v
   constexpr int64_t kLongRow = 8;  // lines of both sides: cells come in long loops anyway
   const bool cells = s.kind == PlaneKind::kCells;
   if (s.ndim < 3 || !(s.by_items() || cells || s.kind == PlaneKind::kRows)) return false;
@@ -44,8 +43,8 @@ bool run_across(const Schedule& s, const Kernels& kernels) noexcept {
     return divide_up(u.extent * std::min(std::max(step, s.item), kLine), kLine);
   };
   const int64_t a_row = lines(std::llabs(u.src)) + lines(u.dst);
-  const int64_t n =
-      std::min({w.extent, kLines / (v.extent * a_row), rows_cached(w.src), rows_cached(w.dst)});
+  const int64_t n = std::min(
+      {w.extent, kFirstLevelLines / (v.extent * a_row), rows_cached(w.src), rows_cached(w.dst)});
   if (n < 2 * v.extent || (cells && a_row > kLongRow)) return false;
   const auto run = [&](int64_t first, int64_t rows, int64_t times) {
     Plane plane = {s.dst, u.dst, w.dst, s.src, u.src, w.src, u.extent, rows};

@@ -13,6 +13,11 @@ namespace dlx {
 /// all the same.
 constexpr int64_t kLine = 64;
 
+/// The first-level cache of most processors: lines that share a set push each other out.
+constexpr int64_t kFirstLevelSets = 64;
+constexpr int64_t kFirstLevelWays = 8;
+constexpr int64_t kFirstLevelLines = kFirstLevelSets * kFirstLevelWays;
+
 /// Bytes from the beginning of a line to p.
 inline int64_t inside_line(const char* p) noexcept {
   return static_cast<int64_t>(reinterpret_cast<uintptr_t>(p) % kLine);
@@ -38,10 +43,11 @@ __attribute__((always_inline)) inline void fetch_lines(const char* from, int64_t
   for (int64_t i = 0; i < bytes; i += kLine) __builtin_prefetch(from + i, 0, 2);
 }
 
-/// Whether there are gaps between rows of so many bytes of src that the processor does not read over.
-inline bool are_apart(int64_t bytes, const CopyAxis& rows) noexcept {
+/// Whether there are gaps between rows of so many bytes, `step` from one to the next, that the
+/// processor does not read over.
+inline bool are_apart(int64_t bytes, int64_t step) noexcept {
   constexpr int64_t kGap = 512;
-  return std::llabs(rows.src) > bytes + kGap;
+  return std::llabs(step) > bytes + kGap;
 }
 
 /// Rows of src that are read from end to end, one at a time. Where they are apart, the processor sees
@@ -56,7 +62,7 @@ class RowsAhead {
     const int64_t apart = std::max<int64_t>(rows.src & -rows.src, 1);
     const int64_t cached = kWays * std::max<int64_t>(kAlike / apart, 1);
     const int64_t ahead = std::clamp<int64_t>(2 * kPage / bytes, 1, std::min(kMost, cached));
-    if (!are_apart(bytes, rows) || ahead >= rows.extent) return;
+    if (!are_apart(bytes, rows.src) || ahead >= rows.extent) return;
     bytes_ = std::min(bytes, kPage);
     offset_ = ahead * rows.src;
   }

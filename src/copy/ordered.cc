@@ -204,7 +204,7 @@ bool is_dense(const Schedule& s) noexcept {
 /// Whether rows of items are apart in src: then plain stores are better.
 bool rows_are_apart(const Schedule& s) noexcept {
   const CopyAxis& u = s.axes[s.u];
-  return s.u > 0 && are_apart(u.extent * std::llabs(u.src), s.axes[s.u - 1]);
+  return s.u > 0 && are_apart(u.extent * std::llabs(u.src), s.axes[s.u - 1].src);
 }
 
 /// How many streams of rows side by side are put together faster than they are streamed one by one.

@@ -108,7 +108,7 @@ class Repetition {
   /// src, since those that come are asked for.
   int64_t long_run_bytes() const noexcept {
     const bool apart =
-        axis_ > 0 && are_apart(axis().extent * std::llabs(axis().src), s_.axes[axis_ - 1]);
+        axis_ > 0 && are_apart(axis().extent * std::llabs(axis().src), s_.axes[axis_ - 1].src);
     return (runs_backwards() ? (apart ? 16 : 7) : (apart ? 6 : 16)) * tuning().long_row_bytes;
   }
 

@@ -224,13 +224,15 @@ PlaneKind choose_kind(const Schedule& s) noexcept {
   return PlaneKind::kGather;
 }
 
-/// Whether lines of `rows` source rows crowd into so few sets of a first-level cache (64 sets of 8
-/// on most processors) that they would push each other out.
-bool rows_collide(int64_t step, int64_t rows) noexcept {
-  if (step > -448 && step < 448) return false;
-  uint8_t used[64] = {};
+/// Whether lines of `rows` source rows, no more than a line has bytes, crowd into so few sets of a
+/// first-level cache that they would push each other out.
+bool crowd_first_level(int64_t step, int64_t rows) noexcept {
+  constexpr int64_t kNear = 448;  // bytes: with steps below, as many rows cannot fill a set
+  if (step > -kNear && step < kNear) return false;
+  uint8_t used[kFirstLevelSets] = {};
   for (int64_t r = 0; r < rows; ++r) {
-    if (++used[(static_cast<uint64_t>(r * step) >> 6) & 63] > 8) return true;
+    const uint64_t line = static_cast<uint64_t>(r * step) / kLine;
+    if (++used[line % kFirstLevelSets] > kFirstLevelWays) return true;
   }
   return false;
 }
@@ -277,7 +279,7 @@ Schedule::Schedule(const CopyPlan& plan, const Kernels& kernels) noexcept
     if (can_permute && choose_cells(this, kernels, 0)) return;
   }
   if (kind == PlaneKind::kTranspose) {
-    staged = rows_collide(axes[u].src, std::min(kLine / item, axes[u].extent));
+    staged = crowd_first_level(axes[u].src, std::min(kLine / item, axes[u].extent));
     woven = (staged || folded()) && kernels.weave[log_item] != nullptr;
   }
   if (!can_permute) return;
@@ -328,9 +330,9 @@ bool moves_items(const Schedule& s, const Kernels& kernels) noexcept {
 }
 
 int64_t rows_cached(int64_t step) noexcept {
-  constexpr int64_t kPage = 64 * kLine;
+  constexpr int64_t kAlike = kFirstLevelSets * kLine;   // bytes, from which on they share all sets
   const int64_t apart = std::max(step & -step, kLine);  // between the sets that they share
-  return 4 * std::max<int64_t>(kPage / apart, 1);
+  return kFirstLevelWays / 2 * std::max<int64_t>(kAlike / apart, 1);
 }
 
 }  // namespace dlx

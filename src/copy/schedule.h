@@ -109,8 +109,7 @@ int64_t padded(int64_t cell) noexcept;
 /// load are split.
 bool moves_items(const Schedule& schedule, const Kernels& kernels) noexcept;
 
-/// How many rows so far apart leave a line each in half of a first-level cache (64 sets of 8 on
-/// most processors).
+/// How many rows so far apart leave a line each in half of a first-level cache.
 int64_t rows_cached(int64_t step) noexcept;
 
 }  // namespace dlx

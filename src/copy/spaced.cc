@@ -28,7 +28,7 @@ class SpacedRows {
         step_(s.axes[s.u].src),
         bytes_(extent_ * std::llabs(step_)),
         ahead_(bytes_, rows),
-        asks_beside_(bytes_ > kLong && are_apart(bytes_, rows)),
+        asks_beside_(bytes_ > kLong && are_apart(bytes_, rows.src)),
         gather_(s, kernels) {}
 
   /// One row, and what comes next.

@@ -28,7 +28,7 @@ bool fit(const Side& rows, int64_t n, int ways) noexcept {
 
 /// Whether rows collide in the second-level cache before they are used up: with wide items where they
 /// nearly fill its sets, with narrow ones as soon as two of them share a set, unless rows are short.
-bool rows_collide(const Schedule& s, const FoldedPlanes& planes) noexcept {
+bool crowd_second_level(const Schedule& s, const FoldedPlanes& planes) noexcept {
   constexpr int64_t kLong = 8 * kLine;
   return !fit(planes.rows, kAhead, s.item <= 4 && planes.columns.n() * s.item >= kLong ? 1 : 6);
 }
@@ -221,7 +221,7 @@ bool suits_line_by_line(const Schedule& s, const Kernels& kernels, const FoldedP
   if (s.log_item < 0) return false;
   if (kernels.reads_side_by_side()) {
     return !tuning().has_1_mib_cache() && has_rows_to_follow(s, planes) &&
-           (even(s, planes) || rows_collide(s, planes));
+           (even(s, planes) || crowd_second_level(s, planes));
   }
   if (!kernels.line_registers() || ahead || !even(s, planes)) return false;
   if (s.item >= 8) {  // so few rows that tiles do as well where axes are long
@@ -253,7 +253,7 @@ bool suits_gathering(const Schedule& s, const Kernels& kernels,
   const CopyAxis& u = s.axes[s.u];
   const int64_t column = planes.rows.n() * s.item;
   const int64_t row = planes.columns.n() * s.item;
-  if (rows_collide(s, planes)) {
+  if (crowd_second_level(s, planes)) {
     // Tiles do as well where short columns of wide items lie one behind another in dst.
     if (compact(s) && (s.item == 16 || (s.item == 8 && column < 1024))) return false;
     return row >= 4 * kLine && column >= 4 * kLine;
@@ -271,7 +271,7 @@ bool suits_gathering(const Schedule& s, const Kernels& kernels,
 /// The first row that lies right behind or before the first one in src; 0: none does.
 int64_t neighbouring_row(const FoldedPlanes& planes, int64_t row) noexcept {
   for (int64_t i = 1; i < planes.rows.n(); ++i) {
-    if (!are_apart(row, {0, 0, planes.rows.offset()[i]})) return i;
+    if (!are_apart(row, planes.rows.offset()[i])) return i;
   }
   return 0;
 }

@@ -27,7 +27,7 @@ struct Tiling {
   /// worth streaming, or a buffer has no room for them.
   bool lay_out_runs(const Schedule& schedule) noexcept;
 
-  /// Of a run of dst in a box of those extents.
+  /// Bytes of a run of dst in a box of those extents.
   int64_t run_bytes(const Schedule& schedule, const int64_t* extents) const noexcept;
 
   /// Items along u, or along v, of a box of those extents.

@@ -24,7 +24,6 @@ void transpose_blocks(const Kernels& kernels, int log_item, const Plane& p, bool
                       bool apart) noexcept {
   constexpr int64_t kColumns = 16 << 10;  // bytes
   constexpr int64_t kMostColumns = 64;
-  constexpr int64_t kLinesCached = 512;  // by a first-level cache
   constexpr int64_t kRow = 2 * kLine;
   constexpr int64_t kRowPitch = kRow + kLine;
   alignas(64) char columns[kColumns + kMostColumns * kLine];
@@ -35,7 +34,7 @@ void transpose_blocks(const Kernels& kernels, int log_item, const Plane& p, bool
   const int64_t column = kColumns / together;
   const int64_t column_pitch = column + kLine;
   // Columns that go straight to dst leave a line each, which the next band finds.
-  const int64_t in_lines = p.nv <= kLinesCached ? p.nv : kLinesCached / 2;
+  const int64_t in_lines = p.nv <= kFirstLevelLines ? p.nv : kFirstLevelLines / 2;
   const int64_t width = apart ? together : in_lines;
   const int64_t height = apart ? column >> log_item : p.nu;
   const auto transpose_block = [&](char* dst, int64_t dv, const char* src, int64_t nu, int64_t nv) {
