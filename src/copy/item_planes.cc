@@ -63,8 +63,9 @@ ItemPlanes::ItemPlanes(const Schedule& schedule, const Kernels& kernels, const P
     every_ = p.sv / item_;
     return;
   }
-  const bool backwards = long_rows && p.su == -item_;
-  if (log_item_ >= 0 && p.nv > 1 && ((p.nu >= 2 && p.nu <= kFew) || backwards)) {
+  if (long_rows && p.su == -item_ && p.nv > 1) {
+    way_ = Way::kBackwards;
+  } else if (log_item_ >= 0 && p.nu >= 2 && p.nu <= kFew && p.nv > 1) {
     way_ = Way::kFewAtOnce;
   } else {
     choose_loops();
@@ -192,14 +193,14 @@ void ItemPlanes::copy(char* to, const char* from) const noexcept {
     case Way::kEvery:
       return kernels_.transpose_every[log_item_](to + lowest_dst_, p.dv, from + lowest_src_, p.su,
                                                  every_, p.nu, p.nv);
-    case Way::kFewAtOnce: return copy_few_at_once(to, from);
+    case Way::kBackwards:
+    case Way::kFewAtOnce: return copy_groups(to, from);
     case Way::kRows: return copy_loops(to, from);
   }
 }
 
-void ItemPlanes::copy_few_at_once(char* to, const char* from) const noexcept {
+void ItemPlanes::copy_groups(char* to, const char* from) const noexcept {
   const Plane& p = shape_;
-  const auto spread = kernels_.spread_short[log_item_];
   const int64_t most = read_.apart ? read_.ahead : p.nv;
   for (int64_t u = 0;; u = std::min(u + at_once_, p.nu - at_once_)) {
     char* const dst = to + u * p.du;
@@ -209,7 +210,13 @@ void ItemPlanes::copy_few_at_once(char* to, const char* from) const noexcept {
       for (int64_t i = 0; v + 2 * most <= p.nv && i < rows; ++i) {
         read_.ask_later(src + (v + i) * p.sv);
       }
-      spread(dst + v * p.dv, p.du, p.dv, src + v * p.sv, p.su, p.sv, at_once_, rows);
+      char* const first = dst + v * p.dv;
+      const char* const first_src = src + v * p.sv;
+      if (way_ == Way::kBackwards) {
+        kernels_.gather[log_item_](first, p.dv, first_src, p.su, p.sv, p.nu, rows);
+      } else {
+        kernels_.spread_few[log_item_](first, p.du, p.dv, first_src, p.su, p.sv, at_once_, rows);
+      }
     }
     if (u + at_once_ >= p.nu) return;
   }

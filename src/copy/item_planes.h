@@ -39,7 +39,8 @@ class ItemPlanes {
   enum class Way {
     kFill,       ///< rows of one and the same item
     kEvery,      ///< columns with gaps between them, in registers
-    kFewAtOnce,  ///< few items along u at once, or rows backwards: in a kernel for rows of those
+    kBackwards,  ///< rows that run backwards, in registers
+    kFewAtOnce,  ///< few items along u at once, in a kernel for rows of so many
     kRows,       ///< row by row along u
   };
 
@@ -69,7 +70,8 @@ class ItemPlanes {
   /// Chooses the axis that the longer loop goes along, and how many items go at once.
   void choose_loops() noexcept;
 
-  void copy_few_at_once(char* to, const char* from) const noexcept;
+  /// All rows, or some at a time where later ones are asked for: kBackwards and kFewAtOnce.
+  void copy_groups(char* to, const char* from) const noexcept;
   void copy_loops(char* to, const char* from) const noexcept;
 
   /// Copies n rows of bytes, which lie along u.

@@ -223,7 +223,8 @@ struct Kernels {
   void (*gather_rows)(char* dst, int64_t pitch, const char* src, const int64_t* row, int64_t n,
                       int64_t bytes);
 
-  /// dst[u * W + v * dv] = src[u * su + v * sv], row after row.
+  /// dst[u * W + v * dv] = src[u * su + v * sv], row after row. Those that run backwards (`su` = -W)
+  /// are turned in registers.
   void (*gather[5])(char* dst, int64_t dv, const char* src, int64_t su, int64_t sv, int64_t nu,
                     int64_t nv);
   /// dst[v * dv + u * W] = src[u * su + v * every * W], for nu of at least 16 / W, and rows of at least
@@ -237,10 +238,9 @@ struct Kernels {
   void (*spread[5])(char* dst, int64_t du, int64_t dv, const char* src, int64_t su, int64_t sv,
                     int64_t nu, int64_t nv);
 
-  /// The same for `nu` from 2 to 8, or for any rows of 16 bytes and more that run backwards:
-  /// `du` = W, `su` = -W.
-  void (*spread_short[5])(char* dst, int64_t du, int64_t dv, const char* src, int64_t su,
-                          int64_t sv, int64_t nu, int64_t nv);
+  /// The same for `nu` from 2 to 8.
+  void (*spread_few[5])(char* dst, int64_t du, int64_t dv, const char* src, int64_t su, int64_t sv,
+                        int64_t nu, int64_t nv);
 
   /// Rows of `nu` cells, `dv` and `sv` bytes from one to the next. Where the instruction set cannot
   /// permute bytes, this is NULL, and g is 0 above.
@@ -281,11 +281,14 @@ struct Kernels {
   void (*fence)();
 };
 
-/// Kernels::spread for items of 1, 2, 4 and 8 bytes, which wide registers do nothing for: the same for
-/// all instruction sets.
+/// Kernels::spread for items of 1, 2, 4 and 8 bytes, and Kernels::spread_few, which wide registers do
+/// nothing for: the same for all instruction sets.
 template <int W>
 void spread_items(char* dst, int64_t du, int64_t dv, const char* src, int64_t su, int64_t sv,
                   int64_t nu, int64_t nv);
+template <int W>
+void spread_few(char* dst, int64_t du, int64_t dv, const char* src, int64_t su, int64_t sv,
+                int64_t nu, int64_t nv);
 
 /// The best set for this machine, or the one that DLX_ISA names (sse2, avx2, avx512, neon).
 const Kernels& kernels() noexcept;

@@ -74,13 +74,45 @@ void spread_items(char* dst, int64_t du, int64_t dv, const char* src, int64_t su
   spread_rows<W>(dst, du, dv, src, su, sv, nu, nv);
 }
 
-#define DLX_SPREAD_ITEMS(W)                                                                     \
-  template void spread_items<W>(char* dst, int64_t du, int64_t dv, const char* src, int64_t su, \
-                                int64_t sv, int64_t nu, int64_t nv)
-DLX_SPREAD_ITEMS(1);
-DLX_SPREAD_ITEMS(2);
-DLX_SPREAD_ITEMS(4);
-DLX_SPREAD_ITEMS(8);
+namespace {
+
+template <int W, int N>
+DLX_INLINE void spread_n(char* dst, int64_t du, int64_t dv, const char* src, int64_t su, int64_t sv,
+                         int64_t nv) {
+  __asm__ volatile(".p2align 6");  // as in move_items
+  for (; nv > 0; --nv, dst += dv, src += sv) {
+    DLX_UNROLL for (int u = 0; u < N; ++u) move_item<W>(dst + u * du, src + u * su);
+  }
+}
+
+}  // namespace
+
+template <int W>
+void spread_few(char* dst, int64_t du, int64_t dv, const char* src, int64_t su, int64_t sv,
+                int64_t nu, int64_t nv) {
+  switch (nu) {
+    case 2: return spread_n<W, 2>(dst, du, dv, src, su, sv, nv);
+    case 3: return spread_n<W, 3>(dst, du, dv, src, su, sv, nv);
+    case 4: return spread_n<W, 4>(dst, du, dv, src, su, sv, nv);
+    case 5: return spread_n<W, 5>(dst, du, dv, src, su, sv, nv);
+    case 6: return spread_n<W, 6>(dst, du, dv, src, su, sv, nv);
+    case 7: return spread_n<W, 7>(dst, du, dv, src, su, sv, nv);
+    default: return spread_n<W, 8>(dst, du, dv, src, su, sv, nv);
+  }
+}
+
+#define DLX_FOR_ALL_SETS(KERNEL, W)                                                       \
+  template void KERNEL<W>(char* dst, int64_t du, int64_t dv, const char* src, int64_t su, \
+                          int64_t sv, int64_t nu, int64_t nv)
+DLX_FOR_ALL_SETS(spread_items, 1);
+DLX_FOR_ALL_SETS(spread_items, 2);
+DLX_FOR_ALL_SETS(spread_items, 4);
+DLX_FOR_ALL_SETS(spread_items, 8);
+DLX_FOR_ALL_SETS(spread_few, 1);
+DLX_FOR_ALL_SETS(spread_few, 2);
+DLX_FOR_ALL_SETS(spread_few, 4);
+DLX_FOR_ALL_SETS(spread_few, 8);
+DLX_FOR_ALL_SETS(spread_few, 16);
 
 #if defined(__SSE2__)
 const Kernels kKernelsBase = DLX_KERNELS("sse2");
