@@ -90,7 +90,7 @@ using Follow = void(char* dst, const char* src, const Move* moves, int64_t count
 
 bool run_by_table(const Schedule& s, bool by_items, bool streamed) noexcept {
   static constexpr Follow* kFollow[] = {follow<1>, follow<2>, follow<4>, follow<8>, follow<16>};
-  if (s.log_item < 0 || s.ndim < 3 || s.kind == PlaneKind::kCells || s.fills()) return false;
+  if (s.log_item < 0 || s.kind == PlaneKind::kCells || s.fills()) return false;
   const int64_t small = by_items ? (streamed ? kSmallStreamed : kSmallByItems) : kSmallPlane;
   if (s.kind == PlaneKind::kGather && s.axes[s.u].extent >= kLongRow) return false;
   if (s.axes[s.u].extent * s.axes[s.v].extent >= small) return false;

@@ -5,7 +5,7 @@
 
 namespace dlx {
 
-/// Runs a schedule whose planes are too small for the kernels: the offsets of up to a few hundred
+/// Runs a schedule of several planes that are too small for the kernels: the offsets of up to a few hundred
 /// items are written down once, and followed from one place after the other. So an element costs
 /// the same however many axes there are.
 ///

@@ -23,14 +23,14 @@ void copy_each(const ItemPlanes& planes, const Loops& loops, const Schedule& s) 
                        });
 }
 
-/// Planes with few rows along v, in long loops all the same: along the nearest other axis, for as many
+/// Planes of three axes or more, with few rows along v, in long loops all the same: along the nearest other axis, for as many
 /// rows as leave their lines in a first-level cache until all along v are copied. False, with nothing
 /// done, where that would not be longer.
 bool run_across(const Schedule& s, const Kernels& kernels) noexcept {
   constexpr int64_t kFewRows = 16;
   constexpr int64_t kLongRow = 8;  // lines of both sides: cells come in long loops anyway
   const bool cells = s.kind == PlaneKind::kCells;
-  if (s.ndim < 3 || !(s.by_items() || cells || s.kind == PlaneKind::kRows)) return false;
+  if (!(s.by_items() || cells || s.kind == PlaneKind::kRows)) return false;
   if (s.axes[s.v].extent >= kFewRows) return false;
   const CopyAxis& u = s.axes[s.u];
   const CopyAxis& v = s.axes[s.v];
@@ -65,6 +65,17 @@ bool run_across(const Schedule& s, const Kernels& kernels) noexcept {
   run(0, n, w.extent / n);
   if (w.extent % n != 0) run(w.extent - w.extent % n, w.extent % n, 1);
   return true;
+}
+
+/// Several planes at once, of a schedule that has more than one. False, with nothing done, where each
+/// is better copied for itself.
+bool run_together(const Schedule& s, const Kernels& kernels, bool fetch) noexcept {
+  const bool moves = moves_items(s, kernels);
+  if (moves && ItemPlanes::arranges(kernels, s.item, plane_of(s))) return false;
+  // From memory, items that have a line each are best asked for beside the ones before.
+  const bool table_first = fetch && std::llabs(s.axes[s.u].src) >= kLine;
+  if (table_first && run_by_table(s, moves, fetch)) return true;
+  return run_across(s, kernels) || (!table_first && run_by_table(s, moves, fetch));
 }
 
 /// Planes of short rows that are far apart: those of the next one are asked for beside this one, as
@@ -133,14 +144,7 @@ void write_in_order(const Schedule& s, const Kernels& kernels) noexcept {
 void run_cached(const Schedule& s, const Kernels& kernels, bool fetch) noexcept {
   if (has_constant_rows(s)) return write_in_order(s, kernels);
   if (run_folded(s, kernels)) return;
-  // From memory, items that have a line each are best asked for beside the ones before.
-  const bool table_first = fetch && s.ndim > 0 && std::llabs(s.axes[s.u].src) >= kLine;
-  const bool moves = moves_items(s, kernels);
-  const bool arranged = moves && ItemPlanes::arranges(kernels, s.item, plane_of(s));
-  if (!arranged && (table_first ? run_by_table(s, moves, fetch) || run_across(s, kernels)
-                                : run_across(s, kernels) || run_by_table(s, moves, fetch))) {
-    return;
-  }
+  if (s.ndim > 2 && run_together(s, kernels, fetch)) return;
   run_direct(s, kernels);
 }
 

@@ -59,10 +59,6 @@ void join_apart(const Schedule& s, const Kernels& kernels, const Plane& p) noexc
   }
 }
 
-}  // namespace
-
-namespace {
-
 /// Long rows of items of a size that gains by it begin with some items for themselves, so that stores
 /// end with lines.
 void split_plane(const Schedule& s, const Kernels& kernels, Plane p) noexcept {
@@ -76,6 +72,29 @@ void split_plane(const Schedule& s, const Kernels& kernels, Plane p) noexcept {
     p.nu -= head;
   }
   split(p.dst, p.dv, p.src, p.su, p.nu, p.nv, s.pick);
+}
+
+/// Cells of bytes. Long rows that nothing holds ask for those that come.
+void copy_cells(const Schedule& s, const Kernels& kernels, const Plane& p) noexcept {
+  constexpr int64_t kLongRow = 1024;  // bytes
+  constexpr int64_t kCached = 1 << 20;
+  if (p.du != s.item) {
+    for (int64_t v = 0; v < p.nv; ++v) {
+      kernels.cells_apart(p.dst + v * p.dv, p.du, p.src + v * p.sv, p.nu, s.cells);
+    }
+    return;
+  }
+  const int64_t bytes = p.nu * std::llabs(p.su);
+  if (bytes < kLongRow || p.nv * std::llabs(p.sv) < kCached) {
+    return kernels.cells(p.dst, p.dv, p.src, p.sv, p.nu, p.nv, s.cells);
+  }
+  const RowsAhead ahead(bytes, {p.nv, p.dv, p.sv});
+  const int64_t lowest = p.su < 0 ? (p.nu - 1) * p.su : 0;
+  for (int64_t v = 0; v < p.nv; ++v) {
+    const char* const src = p.src + v * p.sv;
+    ahead.ask(src + lowest);
+    kernels.cells(p.dst + v * p.dv, p.dv, src, p.sv, p.nu, 1, s.cells);
+  }
 }
 
 }  // namespace
@@ -95,32 +114,10 @@ void copy_plane(const Schedule& schedule, const Kernels& kernels, const Plane& p
       if (plane.dv != plane.nu * schedule.item) return join_apart(schedule, kernels, plane);
       return kernels.join[k][schedule.log_group](plane.dst, plane.dv, plane.src, plane.su, plane.nu,
                                                  plane.nv, schedule.pick);
+    case PlaneKind::kCells: return copy_cells(schedule, kernels, plane);
     default: break;
   }
-  if (kind != PlaneKind::kCells) {
-    return ItemPlanes(schedule, kernels, plane).copy(plane.dst, plane.src);
-  }
-  if (plane.du == schedule.item) {
-    constexpr int64_t kLongRow = 1024;  // bytes
-    constexpr int64_t kCached = 1 << 20;
-    const int64_t bytes = plane.nu * std::llabs(plane.su);
-    if (bytes < kLongRow || plane.nv * std::llabs(plane.sv) < kCached) {
-      return kernels.cells(plane.dst, plane.dv, plane.src, plane.sv, plane.nu, plane.nv,
-                           schedule.cells);
-    }
-    const RowsAhead ahead(bytes, {plane.nv, plane.dv, plane.sv});
-    const int64_t lowest = plane.su < 0 ? (plane.nu - 1) * plane.su : 0;
-    for (int64_t v = 0; v < plane.nv; ++v) {
-      const char* const src = plane.src + v * plane.sv;
-      ahead.ask(src + lowest);
-      kernels.cells(plane.dst + v * plane.dv, plane.dv, src, plane.sv, plane.nu, 1, schedule.cells);
-    }
-    return;
-  }
-  for (int64_t v = 0; v < plane.nv; ++v) {
-    kernels.cells_apart(plane.dst + v * plane.dv, plane.du, plane.src + v * plane.sv, plane.nu,
-                        schedule.cells);
-  }
+  ItemPlanes(schedule, kernels, plane).copy(plane.dst, plane.src);
 }
 
 }  // namespace dlx

@@ -172,10 +172,6 @@ class Pipeline {
                       {nullptr, 0, nullptr, nullptr, 0, 0, buffers_.rows(1)}};
 };
 
-}  // namespace
-
-namespace {
-
 /// Whether runs go straight to dst better than as a pattern: long ones, or such that are whole lines.
 /// Patterns of long runs that run backwards go down where the bytes of a run go up.
 bool runs_stream_alone(const Schedule& s) noexcept {
@@ -246,6 +242,58 @@ void stream_runs(const Schedule& s, const Kernels& kernels) noexcept {
   kernels.fence();
 }
 
+/// The ways that write dst from its beginning to its end, or in long runs in the order of src.
+const char* stream_along_dst(const Schedule& s, const Kernels& kernels, const Buffers& buffers,
+                             bool dry) noexcept {
+  constexpr const char* kInOrder = "streamed in order";
+  if (has_far_rows(s) && run_ordered(s, kernels, buffers, dry)) return kInOrder;
+  if (run_regrouped(s, kernels, buffers, dry)) return "rows regrouped and streamed";
+  bool are_runs = runs_stream_alone(s);
+  if (!are_runs) {
+    if (run_spaced(s, kernels, dry)) return "lines gathered and streamed";
+    if (run_pattern(s, kernels, buffers, dry)) return "patterns streamed";
+    if (const char* how = run_interleaved(s, kernels, buffers, dry)) return how;
+    constexpr int64_t kShort = 4 * kLine;
+    are_runs = s.kind == PlaneKind::kRows && s.item >= tuning().run_bytes;
+    if (!are_runs || s.item < kShort) {
+      if (run_turned(s, kernels, buffers, dry)) return "rows streamed from their end";
+      if (run_ordered(s, kernels, buffers, dry)) return kInOrder;
+    }
+  }
+  if (!are_runs) return nullptr;
+  if (!dry) stream_runs(s, kernels);
+  return "runs streamed";
+}
+
+/// The ways that put parts of dst together whose neighbours are far apart in src.
+const char* stream_by_boxes(const Schedule& s, const Kernels& kernels, const Buffers& buffers,
+                            bool alone, bool dry) noexcept {
+  const bool boxes_first = boxes_are_fast(kernels) && suits_boxes(s);
+  if (boxes_first && s.kind == PlaneKind::kGather) {
+    if (const char* how = run_boxed(s, kernels, buffers, dry)) return how;
+  }
+  if (is_relayed(s, true) && run_relayed(s, kernels, buffers, true, dry)) {
+    return "by way of a buffer";
+  }
+  // In the order of dst, the processor reads and writes best without help.
+  const bool splits = s.kind == PlaneKind::kSplit;
+  const bool cached = alone && !kernels.line_registers();
+  const bool in_order = (splits ? cached : !s.transposes()) || needs_no_buffer(s, cached);
+  if (!in_order) {
+    if (const char* how = run_strips(s, kernels, buffers, dry)) return how;
+  }
+  if (boxes_first && s.kind != PlaneKind::kGather) {
+    if (const char* how = run_boxed(s, kernels, buffers, dry)) return how;
+  }
+  if (in_order) return nullptr;
+  Tiling tiling;
+  if (!tiling.build(s)) {
+    return !boxes_first && suits_boxes(s) ? run_boxed(s, kernels, buffers, dry) : nullptr;
+  }
+  if (!dry) Pipeline(s, tiling, kernels, buffers).run();
+  return "streamed in tiles";
+}
+
 }  // namespace
 
 bool run_fills(const Schedule& s, const Kernels& kernels, bool alone, bool dry) noexcept {
@@ -266,55 +314,11 @@ bool run_fills(const Schedule& s, const Kernels& kernels, bool alone, bool dry) 
   return true;
 }
 
-const char* run_streamed(const Schedule& schedule, const Kernels& kernels, bool alone,
-                         bool dry) noexcept {
+const char* run_streamed(const Schedule& s, const Kernels& kernels, bool alone, bool dry) noexcept {
   const Buffers buffers;
   if (!buffers.exist()) return nullptr;
-  constexpr const char* kInOrder = "streamed in order";
-  if (has_far_rows(schedule) && run_ordered(schedule, kernels, buffers, dry)) return kInOrder;
-  if (run_regrouped(schedule, kernels, buffers, dry)) return "rows regrouped and streamed";
-  bool are_runs = runs_stream_alone(schedule);
-  if (!are_runs) {
-    if (run_spaced(schedule, kernels, dry)) return "lines gathered and streamed";
-    if (run_pattern(schedule, kernels, buffers, dry)) return "patterns streamed";
-    if (const char* how = run_interleaved(schedule, kernels, buffers, dry)) return how;
-    constexpr int64_t kShort = 4 * kLine;
-    are_runs = schedule.kind == PlaneKind::kRows && schedule.item >= tuning().run_bytes;
-    if (!are_runs || schedule.item < kShort) {
-      if (run_turned(schedule, kernels, buffers, dry)) return "rows streamed from their end";
-      if (run_ordered(schedule, kernels, buffers, dry)) return kInOrder;
-    }
-  }
-  if (are_runs) {
-    if (!dry) stream_runs(schedule, kernels);
-    return "runs streamed";
-  }
-  const bool boxes_first = boxes_are_fast(kernels) && suits_boxes(schedule);
-  if (boxes_first && schedule.kind == PlaneKind::kGather) {
-    if (const char* how = run_boxed(schedule, kernels, buffers, dry)) return how;
-  }
-  if (is_relayed(schedule, true) && run_relayed(schedule, kernels, buffers, true, dry)) {
-    return "by way of a buffer";
-  }
-  // In the order of dst, the processor reads and writes best without help.
-  const bool splits = schedule.kind == PlaneKind::kSplit;
-  const bool cached = alone && !kernels.line_registers();
-  const bool in_order =
-      (splits ? cached : !schedule.transposes()) || needs_no_buffer(schedule, cached);
-  if (!in_order) {
-    if (const char* how = run_strips(schedule, kernels, buffers, dry)) return how;
-  }
-  if (boxes_first && schedule.kind != PlaneKind::kGather) {
-    if (const char* how = run_boxed(schedule, kernels, buffers, dry)) return how;
-  }
-  if (in_order) return nullptr;
-  Tiling tiling;
-  if (!tiling.build(schedule)) {
-    return !boxes_first && suits_boxes(schedule) ? run_boxed(schedule, kernels, buffers, dry)
-                                                 : nullptr;
-  }
-  if (!dry) Pipeline(schedule, tiling, kernels, buffers).run();
-  return "streamed in tiles";
+  const char* const how = stream_along_dst(s, kernels, buffers, dry);
+  return how != nullptr ? how : stream_by_boxes(s, kernels, buffers, alone, dry);
 }
 
 }  // namespace dlx
