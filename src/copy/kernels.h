@@ -28,9 +28,12 @@ struct Cells {
   Pick pick;         ///< picks from the 16 bytes at `lowest`, lowest bytes first
   Pick pick_up;      ///< the same, moved up to end with byte 15
 
-  /// From a row's last cell to the next row: there is no page between that neither is on, so that
-  /// loads may see what lies between them.
-  static constexpr int64_t kNear = 4096;
+  /// Whether from the last cell of such a row of src to the next row there is no page that neither
+  /// is on, so that loads may see what lies between them.
+  bool may_read_on(int64_t sv, int64_t nu) const noexcept {
+    constexpr int64_t kPage = 4096;
+    return sv > 0 && sv - (nu - 1) * src < kPage;
+  }
 };
 
 /// Rows on their way into one stretch of dst: short ones that end anywhere inside a line are put

@@ -112,8 +112,8 @@ bool cells_go_on(const Schedule& s, int u) noexcept {
   for (int k = 0; k < u - 1; ++k) {
     if (s.axes[k].src != 0 && std::llabs(s.axes[k].src) < row.src) return false;
   }
-  const bool near = row.src > 0 && row.src - (s.axes[u].extent - 1) * s.cells.src < Cells::kNear;
-  return near && row.extent >= kManyRows && row.dst == s.axes[u].extent * s.cells.dst;
+  return s.cells.may_read_on(row.src, s.axes[u].extent) && row.extent >= kManyRows &&
+         row.dst == s.axes[u].extent * s.cells.dst;
 }
 
 /// Looks for cells of at least `least` axes.
