@@ -18,7 +18,8 @@ class Stretch {
  public:
   explicit Stretch(int64_t item, int64_t gap = 0) noexcept : bytes_(item), gap_(gap) {}
 
-  /// Takes so much of an axis; false if its step leaves too much out, or the one before is not whole.
+  /// Takes so much of an axis; false if its step leaves too much out, or the one before is not
+  /// whole.
   bool add(const Schedule& s, int axis, int64_t step, int64_t extent) noexcept {
     if (!whole_ || step > bytes_ + gap_) return false;
     bytes_ += (extent - 1) * step;
@@ -143,8 +144,8 @@ class Boxes {
     return src.bytes();
   }
 
-  /// Where the items of a box lie when its rows are put together, upwards as in src: an odd number of
-  /// lines from row to row, so that those do not crowd into few cache sets.
+  /// Where the items of a box lie when its rows are put together, upwards as in src: an odd number
+  /// of lines from row to row, so that those do not crowd into few cache sets.
   void lay_out_rows(const int64_t* extent) noexcept {
     constexpr int64_t kLongRow = 16 * kLine;
     Stretch row(s_.item, kLine);
@@ -240,8 +241,8 @@ bool lie_alone(const Schedule& s, int64_t bytes) noexcept {
   return false;
 }
 
-/// Whether streams of src, few enough for the processor to follow them by itself, are put together, or
-/// taken apart to few of dst.
+/// Whether streams of src, few enough for the processor to follow them by itself, are put together,
+/// or taken apart to few of dst.
 bool is_few_streams(const Schedule& s) noexcept {
   constexpr int64_t kSome = 32;
   constexpr int64_t kLong = 4096;  // bytes

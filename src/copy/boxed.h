@@ -8,17 +8,18 @@
 namespace dlx {
 
 /// Whether boxes were measured to be better than tiles, and than many other ways: with registers
-/// narrower than a line, and 512 KiB of second-level cache. Elsewhere they do what nothing else does.
+/// narrower than a line, and 512 KiB of second-level cache. Elsewhere they do what nothing else
+/// does.
 bool boxes_are_fast(const Kernels& kernels) noexcept;
 
-/// Whether boxes are better than to write a schedule in its order, or in tiles that end inside lines:
-/// it transposes, and is neither a few streams nor small matrices, one behind another.
+/// Whether boxes are better than to write a schedule in its order, or in tiles that end inside
+/// lines: it transposes, and is neither a few streams nor small matrices, one behind another.
 bool suits_boxes(const Schedule& schedule) noexcept;
 
 /// Copies a schedule box by box, whose rows are put together as they lie in src, arranged in a
-/// second-level cache, and written past the caches from there. So all of src is read in long stretches,
-/// whatever the axes. Says so in words, or NULL if dst has no runs worth it, or src no stretches of at
-/// least that many bytes; `dry`: does no more than that.
+/// second-level cache, and written past the caches from there. So all of src is read in long
+/// stretches, whatever the axes. Says so in words, or NULL if dst has no runs worth it, or src no
+/// stretches of at least that many bytes; `dry`: does no more than that.
 const char* run_boxed(const Schedule& schedule, const Kernels& kernels, const Buffers& buffers,
                       bool dry, int64_t least_stretch = 0) noexcept;
 

@@ -71,7 +71,8 @@ struct Lines {
   }
 };
 
-/// Makes `count` moves, at least one for each line, and asks beside it for the lines from `next` on.
+/// Makes `count` moves, at least one for each line, and asks beside it for the lines from `next`
+/// on.
 template <int W>
 void follow(char* dst, const char* src, const Move* moves, int64_t count, const char* next,
             const Lines& lines) {

@@ -5,9 +5,9 @@
 
 namespace dlx {
 
-/// Runs a schedule of several planes that are too small for the kernels: the offsets of up to a few hundred
-/// items are written down once, and followed from one place after the other. So an element costs
-/// the same however many axes there are.
+/// Runs a schedule of several planes that are too small for the kernels: the offsets of up to a few
+/// hundred items are written down once, and followed from one place after the other. So an element
+/// costs the same however many axes there are.
 ///
 /// In a large copy (`streamed`), what memory holds of the next place is fetched beside it.
 /// `by_items`: kernels would move one item at a time (moves_items()).

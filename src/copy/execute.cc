@@ -94,16 +94,16 @@ bool is_parallel(int64_t bytes) noexcept {
   return bytes >= tuning().parallel_bytes && num_threads() > 1;
 }
 
-/// Whether runs are repeated past the caches. Processors with line registers write whole lines without
-/// reading them first.
+/// Whether runs are repeated past the caches. Processors with line registers write whole lines
+/// without reading them first.
 bool streams_runs(const Kernels& set, Traffic traffic) noexcept {
   return goes_past_caches(traffic) && !set.line_registers();
 }
 
 void run_part(const CopyPlan& plan, Traffic traffic) noexcept;
 
-/// Arranges the runs of some places once, as many as a cache holds, and copies each from there along
-/// the axis.
+/// Arranges the runs of some places once, as many as a cache holds, and copies each from there
+/// along the axis.
 void run_repeated(const CopyPlan& plan, const Repetition& repetition, bool streamed) noexcept {
   const int axis = repetition.axis;
   const int64_t run = repetition.run;
@@ -175,7 +175,8 @@ void run_large_repeated(const CopyPlan& plan, int axis, bool streamed) noexcept 
   kernels().fence();
 }
 
-/// Runs a schedule without repeated runs, and says in words how memory is written. `dry`: only says.
+/// Runs a schedule without repeated runs, and says in words how memory is written. `dry`: only
+/// says.
 const char* run_schedule(const Schedule& s, const Kernels& set, Traffic traffic,
                          bool dry) noexcept {
   const bool streamed = goes_past_caches(traffic);
@@ -236,8 +237,8 @@ int64_t length_of_a_piece(const CopyAxis& axis, int64_t item, int64_t wanted) no
 }
 
 /// Cuts, of the axes that give enough pieces, the one that keeps them furthest apart. Where none
-/// does, the one that gives most, then others too, and at last long items. Large runs that come again
-/// do so in each piece. Says how many pieces there are.
+/// does, the one that gives most, then others too, and at last long items. Large runs that come
+/// again do so in each piece. Says how many pieces there are.
 int64_t cut(Pieces* pieces, int64_t wanted) noexcept {
   const CopyPlan& plan = *pieces->plan;
   const Repetition found = repetition_of(plan, streams_runs(kernels(), pieces->traffic));

@@ -49,14 +49,15 @@ class GatheredBlocks {
     return std::max<int64_t>(512 / item, tuning().has_over_1_mib_cache() ? 256 : 128);
   }
 
-  /// Of a block: a part of a second-level cache; more for single bytes, so that their rows are as long.
+  /// Of a block: a part of a second-level cache; more for single bytes, so that their rows are as
+  /// long.
   static int64_t room(int64_t item) noexcept {
     return tuning().has_over_1_mib_cache() || item == 1 ? Buffers::kFirstBytes
                                                         : Tiling::kBufferBytes;
   }
 
-  /// How large parts of n are, all about the same: at most `most`, and multiples of `unit`, of which
-  /// the first may begin inside one.
+  /// How large parts of n are, all about the same: at most `most`, and multiples of `unit`, of
+  /// which the first may begin inside one.
   static int64_t even_units(int64_t n, int64_t most, int64_t unit) noexcept {
     return std::min(most, divide_up(even_part(n, most), unit) * unit + unit);
   }

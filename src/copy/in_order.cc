@@ -23,9 +23,9 @@ void copy_each(const ItemPlanes& planes, const Loops& loops, const Schedule& s) 
                        });
 }
 
-/// Planes of three axes or more, with few rows along v, in long loops all the same: along the nearest other axis, for as many
-/// rows as leave their lines in a first-level cache until all along v are copied. False, with nothing
-/// done, where that would not be longer.
+/// Planes of three axes or more, with few rows along v, in long loops all the same: along the
+/// nearest other axis, for as many rows as leave their lines in a first-level cache until all along
+/// v are copied. False, with nothing done, where that would not be longer.
 bool run_across(const Schedule& s, const Kernels& kernels) noexcept {
   constexpr int64_t kFewRows = 16;
   constexpr int64_t kLongRow = 8;  // lines of both sides: cells come in long loops anyway
@@ -67,8 +67,8 @@ bool run_across(const Schedule& s, const Kernels& kernels) noexcept {
   return true;
 }
 
-/// Several planes at once, of a schedule that has more than one. False, with nothing done, where each
-/// is better copied for itself.
+/// Several planes at once, of a schedule that has more than one. False, with nothing done, where
+/// each is better copied for itself.
 bool run_together(const Schedule& s, const Kernels& kernels, bool fetch) noexcept {
   const bool moves = moves_items(s, kernels);
   if (moves && ItemPlanes::arranges(kernels, s.item, plane_of(s))) return false;

@@ -12,8 +12,8 @@ bool has_constant_rows(const Schedule& schedule) noexcept;
 /// In the order of dst, and through the caches: what is written may as well stay there, in part.
 void write_in_order(const Schedule& schedule, const Kernels& kernels) noexcept;
 
-/// Through the caches, in whatever order uses them best: that of dst, folded, by a table of offsets, or
-/// plane after plane. `fetch`: both sides are more than they hold.
+/// Through the caches, in whatever order uses them best: that of dst, folded, by a table of
+/// offsets, or plane after plane. `fetch`: both sides are more than they hold.
 void run_cached(const Schedule& schedule, const Kernels& kernels, bool fetch) noexcept;
 
 }  // namespace dlx

@@ -8,9 +8,9 @@
 namespace dlx {
 
 /// Streams planes of a few long rows whose items take turns on one side, such as channels of an
-/// image that become planes, or planes that become channels: a stretch after the other, short enough
-/// for the first-level cache. The processor fetches so few streams by itself, and better than it
-/// could be asked to.
+/// image that become planes, or planes that become channels: a stretch after the other, short
+/// enough for the first-level cache. The processor fetches so few streams by itself, and better
+/// than it could be asked to.
 ///
 /// The way that was taken, in words; NULL, with nothing done, where planes are none such, or short.
 /// `dry`: only says which.

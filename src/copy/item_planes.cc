@@ -92,8 +92,8 @@ void ItemPlanes::choose_loops() noexcept {
   const int64_t kept = cached * std::max<int64_t>(1, sv / 8);
   const int64_t streams_cached = std::min(kWorthIt, rows_cached(p.dv));
   bool along_v = shared && kept < p.nu && cached < streams_cached;
-  // What no cache is near enough for is better read from end to end, into a few streams of dst, than
-  // as many times as rows have items.
+  // What no cache is near enough for is better read from end to end, into a few streams of dst,
+  // than as many times as rows have items.
   const bool dense = std::llabs(p.su) < 2 * p.nv * sv;
   const bool streams =
       shared && dense && p.nv <= streams_cached && p.nu * std::llabs(p.su) >= tuning().stream_bytes;

@@ -9,8 +9,8 @@
 
 namespace dlx {
 
-/// Copies planes of one shape item by item, or run by run, in long loops: along the longer axis where
-/// the other is short, some at a time, so that the lines of both sides stay at hand.
+/// Copies planes of one shape item by item, or run by run, in long loops: along the longer axis
+/// where the other is short, some at a time, so that the lines of both sides stay at hand.
 class ItemPlanes {
  public:
   static constexpr int64_t kFew = 8;  ///< items along u that there is a kernel for
@@ -44,24 +44,23 @@ class ItemPlanes {
     kRows,       ///< row by row along u
   };
 
-  /// Rows on one side. Short ones that do not go on where the one before ended are no stream that the
-  /// processor sees: they are asked for.
+  /// Rows on one side. Short ones that do not go on where the one before ended are no stream that
+  /// the processor sees: they are asked for.
   struct Rows {
     /// Asks for a row, or for the one `ahead` rows after it.
     __attribute__((always_inline)) inline void ask(const char* row) const noexcept;
     __attribute__((always_inline)) inline void ask_later(const char* row) const noexcept;
 
-    int64_t along = 0;   ///< bytes from item to item
-    int64_t across = 0;  ///< from row to row
-    int64_t bytes = 0;   ///< of a row
-    int64_t ahead = 0;   ///< rows
-    bool apart = false;  ///< from row to row there are gaps
-    bool together =
-        false;  ///< a line holds more of their items than the processor waits for at once
+    int64_t along = 0;      ///< bytes from item to item
+    int64_t across = 0;     ///< from row to row
+    int64_t bytes = 0;      ///< of a row
+    int64_t ahead = 0;      ///< rows
+    bool apart = false;     ///< from row to row there are gaps
+    bool together = false;  ///< a line holds more of their items than are waited for at once
   };
 
-  /// Whether it pays: out of the caches, what is asked for is only in the way, and processors with a
-  /// larger cache read many rows side by side.
+  /// Whether it pays: out of the caches, what is asked for is only in the way, and processors with
+  /// a larger cache read many rows side by side.
   static bool asks_for_rows(const Schedule& schedule) noexcept;
 
   /// `bytes_ahead`: how far ahead rows are asked for, but a few at least.

@@ -78,15 +78,14 @@ struct LinesToWrite {
   const Run* run;
   const Run* end;
   int64_t a_round;  ///< how many to take beside 512 bytes of own work
-  int64_t
-      to_next;  ///< from this buffer to that of the next tile, which takes what lines leave over
+  int64_t to_next;  ///< to the buffer of the next tile, which takes what lines leave over
   /// Writes the next run, where runs do not continue those of the tile before or are not continued
   /// themselves; NULL elsewhere.
   void (*write_next)(LinesToWrite* self);
 };
 
-/// Where the bytes of dst come from, line after line, until it all begins anew some bytes further on
-/// in src. A block of 16 bytes takes some from each of a few windows of 16.
+/// Where the bytes of dst come from, line after line, until it all begins anew some bytes further
+/// on in src. A block of 16 bytes takes some from each of a few windows of 16.
 struct Pattern {
   static constexpr int kLines = 32;   ///< at most
   static constexpr int kWindows = 4;  ///< at most, of a block
@@ -136,8 +135,8 @@ struct Strip {
   static constexpr int64_t kFront = 64;  ///< bytes before a column in the buffer
   static constexpr int64_t kBuffer = 64 * 400;
 
-  /// Rows of items of 8 and 16 bytes that are read side by side; rows of a chunk of a wide strip, with
-  /// which up to as many more may go, and how far apart its columns are in the buffer.
+  /// Rows of items of 8 and 16 bytes that are read side by side; rows of a chunk of a wide strip,
+  /// with which up to as many more may go, and how far apart its columns are in the buffer.
   static constexpr int kTogether = 16;
   static constexpr int64_t wide_rows(int64_t item) { return 512 / item; }
   static constexpr int64_t wide_pitch(int64_t item) {
@@ -226,12 +225,12 @@ struct Kernels {
   void (*gather_rows)(char* dst, int64_t pitch, const char* src, const int64_t* row, int64_t n,
                       int64_t bytes);
 
-  /// dst[u * W + v * dv] = src[u * su + v * sv], row after row. Those that run backwards (`su` = -W)
-  /// are turned in registers.
+  /// dst[u * W + v * dv] = src[u * su + v * sv], row after row. Those that run backwards (`su` =
+  /// -W) are turned in registers.
   void (*gather[5])(char* dst, int64_t dv, const char* src, int64_t su, int64_t sv, int64_t nu,
                     int64_t nv);
-  /// dst[v * dv + u * W] = src[u * su + v * every * W], for nu of at least 16 / W, and rows of at least
-  /// 4 bytes. NULL where the instruction set cannot permute bytes.
+  /// dst[v * dv + u * W] = src[u * su + v * every * W], for nu of at least 16 / W, and rows of at
+  /// least 4 bytes. NULL where the instruction set cannot permute bytes.
   void (*transpose_every[2])(char* dst, int64_t dv, const char* src, int64_t su, int64_t every,
                              int64_t nu, int64_t nv);
   /// dst[u * item + v * dv] = src[v * sv], for items of any power of two up to 16.
@@ -284,8 +283,8 @@ struct Kernels {
   void (*fence)();
 };
 
-/// Kernels::spread for items of 1, 2, 4 and 8 bytes, and Kernels::spread_few, which wide registers do
-/// nothing for: the same for all instruction sets.
+/// Kernels::spread for items of 1, 2, 4 and 8 bytes, and Kernels::spread_few, which wide registers
+/// do nothing for: the same for all instruction sets.
 template <int W>
 void spread_items(char* dst, int64_t du, int64_t dv, const char* src, int64_t su, int64_t sv,
                   int64_t nu, int64_t nv);

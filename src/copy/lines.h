@@ -50,8 +50,9 @@ inline bool are_apart(int64_t bytes, int64_t step) noexcept {
   return std::llabs(step) > bytes + kGap;
 }
 
-/// Rows of src that are read from end to end, one at a time. Where they are apart, the processor sees
-/// each as a stream only when it is half way through: the first page of later ones is asked for.
+/// Rows of src that are read from end to end, one at a time. Where they are apart, the processor
+/// sees each as a stream only when it is half way through: the first page of later ones is asked
+/// for.
 class RowsAhead {
  public:
   RowsAhead(int64_t bytes, const CopyAxis& rows) noexcept {
@@ -77,8 +78,9 @@ class RowsAhead {
   int64_t offset_ = 0;
 };
 
-/// Asks for the lines of dst that columns of `bytes` share with others where they begin or end, long
-/// before they are written: a store that waits for its line holds up all that follow. Inlined, too.
+/// Asks for the lines of dst that columns of `bytes` share with others where they begin or end,
+/// long before they are written: a store that waits for its line holds up all that follow. Inlined,
+/// too.
 __attribute__((always_inline)) inline void fetch_edges(const char* dst, const int64_t* column,
                                                        int64_t n, int64_t bytes, bool begins,
                                                        bool ends) noexcept {

@@ -13,8 +13,8 @@ namespace dlx {
 /// such an order, cache lines of both sides are used again soon.
 void order_by_nearness(const Schedule& schedule, int* order) noexcept;
 
-/// Those axes with the smallest step of src first, whatever its sign; of equal ones, in the order of
-/// the schedule.
+/// Those axes with the smallest step of src first, whatever its sign; of equal ones, in the order
+/// of the schedule.
 void order_by_source(const Schedule& schedule, int* order) noexcept;
 
 /// Parts of an axis, each about `length` items and at least `least`. The second one begins `back`

@@ -137,8 +137,8 @@ class Pieces {
     for (int k = cut_ - 1; k >= stretch.first; --k) along_.add(s.axes[k]);
   }
 
-  /// Whether src can be read ahead, which the processor does by itself where a few long streams go on
-  /// from piece to piece.
+  /// Whether src can be read ahead, which the processor does by itself where a few long streams go
+  /// on from piece to piece.
   bool suit() const noexcept {
     constexpr int64_t kLong = 4096;  // bytes
     constexpr int64_t kNear = 256;

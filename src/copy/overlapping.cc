@@ -50,8 +50,8 @@ bool is_shift(const CopyPlan& plan) noexcept {
   return is_nested(plan);
 }
 
-/// Calls run(part) for parts of the outermost axis, of `length` at most, from the end that src lies at:
-/// what a part overwrites has been read before.
+/// Calls run(part) for parts of the outermost axis, of `length` at most, from the end that src lies
+/// at: what a part overwrites has been read before.
 template <class Run>
 void each_shifted_part(const CopyPlan& plan, int64_t length, const Run& run) noexcept {
   const int64_t extent = plan.axis(0).extent;
@@ -71,8 +71,8 @@ constexpr int64_t kShiftBytes = 16 << 10;  // of the buffer
   });
 }
 
-/// Equal layouts, `src` some bytes above or below. As much at a time as the distance keeps apart or,
-/// where that is little, as a buffer holds.
+/// Equal layouts, `src` some bytes above or below. As much at a time as the distance keeps apart
+/// or, where that is little, as a buffer holds.
 void copy_shift(const CopyPlan& plan) noexcept {
   constexpr int64_t kLittle = 4 << 10;  // bytes
   const int64_t distance = std::llabs(plan.src() - plan.dst());

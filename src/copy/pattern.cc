@@ -104,8 +104,8 @@ class Repetition {
 
   bool runs_backwards() const noexcept { return axis().src < 0; }
 
-  /// In shorter runs, what they share of lines costs more than is gained; less so where they are apart in
-  /// src, since those that come are asked for.
+  /// In shorter runs, what they share of lines costs more than is gained; less so where they are
+  /// apart in src, since those that come are asked for.
   int64_t long_run_bytes() const noexcept {
     const bool apart =
         axis_ > 0 && are_apart(axis().extent * std::llabs(axis().src), s_.axes[axis_ - 1].src);
@@ -205,8 +205,9 @@ class Repetition {
     return runs_backwards() ? pattern_.lines - 1 - line : line;
   }
 
-  /// The source lines of a line of dst that comes later, but for those that the one before has, too.
-  /// Rows begin at the same place of a line as the first one does, or are fetched a little too much.
+  /// The source lines of a line of dst that comes later, but for those that the one before has,
+  /// too. Rows begin at the same place of a line as the first one does, or are fetched a little too
+  /// much.
   void add_fetches(int64_t line) noexcept {
     const int64_t later = line + kLinesAhead;
     const auto inside = reinterpret_cast<intptr_t>(s_.src + shape_of(s_.dst).src) & (kLine - 1);
@@ -240,8 +241,8 @@ class Repetition {
     return {begin, end, divide_up(begin, cell_.bytes()), end / cell_.bytes()};
   }
 
-  /// Of a run whose lines begin behind so many bytes: worked out once, since short runs take no longer
-  /// than a dozen divisions.
+  /// Of a run whose lines begin behind so many bytes: worked out once, since short runs take no
+  /// longer than a dozen divisions.
   struct Shape {
     int64_t lines = -1;  ///< -1: not known yet
     int64_t head;        ///< bytes before the first one

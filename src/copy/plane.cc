@@ -59,8 +59,8 @@ void join_apart(const Schedule& s, const Kernels& kernels, const Plane& p) noexc
   }
 }
 
-/// Long rows of items of a size that gains by it begin with some items for themselves, so that stores
-/// end with lines.
+/// Long rows of items of a size that gains by it begin with some items for themselves, so that
+/// stores end with lines.
 void split_plane(const Schedule& s, const Kernels& kernels, Plane p) noexcept {
   constexpr int64_t kLong = 1024;  // bytes
   const auto split = kernels.split[s.log_item][s.log_group];

@@ -17,8 +17,8 @@ constexpr int64_t kRows = 8;
 /// Columns, of which each has a line that waits for what comes next.
 constexpr int64_t kMostColumns = 1024;
 
-/// Rows of all columns along v, kRows along u at a time: a few columns are put together in a buffer,
-/// and go on in dst from there in whole lines.
+/// Rows of all columns along v, kRows along u at a time: a few columns are put together in a
+/// buffer, and go on in dst from there in whole lines.
 class Columns {
  public:
   Columns(const Schedule& s, const Plane& plane, const Kernels& kernels,
@@ -76,9 +76,9 @@ class Columns {
   int64_t* const column_;
 };
 
-/// Whether rows are of a length that gains by it, and what they become is long. Whole lines are read as
-/// fast in the order of dst where second-level caches are larger than 512 KiB, short rows that follow
-/// each other in few bytes faster in boxes.
+/// Whether rows are of a length that gains by it, and what they become is long. Whole lines are
+/// read as fast in the order of dst where second-level caches are larger than 512 KiB, short rows
+/// that follow each other in few bytes faster in boxes.
 bool suits(const Schedule& s, const Kernels& kernels) noexcept {
   constexpr int64_t kShortest = 24;  // bytes
   constexpr int64_t kLongest = 448;

@@ -7,9 +7,9 @@
 
 namespace dlx {
 
-/// Streams rows that lie side by side in src and far apart in dst, such as the heads of attention: src
-/// is read as it lies, some of its longer rows at a time, into as many streams of dst. False, with
-/// nothing done, where the schedule is none such. `dry`: only says so.
+/// Streams rows that lie side by side in src and far apart in dst, such as the heads of attention:
+/// src is read as it lies, some of its longer rows at a time, into as many streams of dst. False,
+/// with nothing done, where the schedule is none such. `dry`: only says so.
 bool run_regrouped(const Schedule& schedule, const Kernels& kernels, const Buffers& buffers,
                    bool dry) noexcept;
 

@@ -22,7 +22,8 @@ constexpr Distance kStreamed = {0.6, 0.03};
 
 constexpr double kPerByte = 0.06;  // nanoseconds, by kernels, in a second-level cache
 
-/// About how many nanoseconds a byte takes; `far`: more for an item whose neighbour is in another line.
+/// About how many nanoseconds a byte takes; `far`: more for an item whose neighbour is in another
+/// line.
 double cost(const Schedule& s, double far) noexcept {
   constexpr double kCall = 6;       // of a kernel
   constexpr double kRun = 1.5;      // of bytes
@@ -176,7 +177,8 @@ class Relay {
     return bytes;
   }
 
-  // What is called in several places, once for each box, is not inlined: that would double the code.
+  // What is called in several places, once for each box, is not inlined: that would double the
+  // code.
 
   /// Of the lines of src that a box has items in, about.
   [[gnu::noinline]] int64_t in_lines() const noexcept {
@@ -194,7 +196,8 @@ class Relay {
     return bytes;
   }
 
-  /// Steps of a box in the buffer. `straight`: as in src along all axes, so that a box is read upwards.
+  /// Steps of a box in the buffer. `straight`: as in src along all axes, so that a box is read
+  /// upwards.
   void lay_out(Order order, bool straight, int64_t* step) const noexcept {
     int axes[CopyPlan::kMaxAxes];
     int n = 0;

@@ -11,9 +11,9 @@ namespace dlx {
 /// are more than the caches hold.
 bool is_relayed(const Schedule& schedule, bool streamed) noexcept;
 
-/// Copies box after box in two steps that both have fast kernels, where the one has none: from src to a
-/// buffer whose axes are in another order, and from there to dst. Says whether there are two such.
-/// `dry`: does no more than that.
+/// Copies box after box in two steps that both have fast kernels, where the one has none: from src
+/// to a buffer whose axes are in another order, and from there to dst. Says whether there are two
+/// such. `dry`: does no more than that.
 bool run_relayed(const Schedule& schedule, const Kernels& kernels, const Buffers& buffers,
                  bool streamed, bool dry) noexcept;
 

@@ -14,8 +14,8 @@ constexpr int64_t kLongestRepeated = 1024;  // bytes
 void stream_repeated(const Kernels& kernels, char* dst, int64_t bytes, const char* run,
                      int64_t run_bytes) noexcept;
 
-/// Copies the run at dst to the other places of an axis, past the caches if it is `streamed` and they
-/// leave no gap. The caller fences then.
+/// Copies the run at dst to the other places of an axis, past the caches if it is `streamed` and
+/// they leave no gap. The caller fences then.
 void repeat(const Kernels& kernels, char* dst, int64_t run, const CopyAxis& axis,
             bool streamed) noexcept;
 

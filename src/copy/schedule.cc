@@ -102,7 +102,8 @@ bool find_cells(const Schedule& s, const Kernels& kernels, int taken, Cells* cel
 constexpr int64_t kManyCells = 256;
 constexpr int64_t kManyAlternate = 64;  // of every second item
 
-/// Whether short rows of cells along axis u follow each other on both sides: each may reach into the next.
+/// Whether short rows of cells along axis u follow each other on both sides: each may reach into
+/// the next.
 bool cells_go_on(const Schedule& s, int u) noexcept {
   constexpr int64_t kManyRows = 16;
   constexpr int64_t kFewest = 8;  // cells: fewer are moved faster one by one
@@ -151,8 +152,8 @@ int nearest_source_axis(const Schedule& s) noexcept {
   const bool shares_lines = step < kLine || step <= s.item;
   // Where no lines are shared, rows that are copied again are at hand.
   if (s.axes[before].src == 0 && !shares_lines) return before;
-  // Rows of dst with gaps are lines for themselves, best written one after the other. What rows of src
-  // share with their neighbours is little where they have half a line.
+  // Rows of dst with gaps are lines for themselves, best written one after the other. What rows of
+  // src share with their neighbours is little where they have half a line.
   const CopyAxis& row = s.axes[s.u];
   const bool gaps = s.log_item >= 0 && row.dst != s.item;
   const int64_t near = std::llabs(row.src);

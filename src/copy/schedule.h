@@ -105,8 +105,8 @@ bool complete_cells(Cells* cells, int64_t lowest, int64_t highest) noexcept;
 /// What cells are put together in that are to go apart: whole registers hold as many as before.
 int64_t padded(int64_t cell) noexcept;
 
-/// Whether planes are for ItemPlanes: items move one by one, or cells of bytes of which no two lie in one
-/// load are split.
+/// Whether planes are for ItemPlanes: items move one by one, or cells of bytes of which no two lie
+/// in one load are split.
 bool moves_items(const Schedule& schedule, const Kernels& kernels) noexcept;
 
 /// How many rows so far apart leave a line each in half of a first-level cache.

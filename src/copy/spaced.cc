@@ -11,8 +11,8 @@
 namespace dlx {
 namespace {
 
-/// Whether items are near enough to each other that the processor reads ahead, and so far apart that
-/// a pattern has no more than one of them in a window.
+/// Whether items are near enough to each other that the processor reads ahead, and so far apart
+/// that a pattern has no more than one of them in a window.
 bool is_spaced(const Schedule& s) noexcept {
   constexpr int64_t kFurthest = 96;  // bytes from item to item
   const int64_t step = std::llabs(s.axes[s.u].src);

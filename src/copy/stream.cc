@@ -172,8 +172,8 @@ class Pipeline {
                       {nullptr, 0, nullptr, nullptr, 0, 0, buffers_.rows(1)}};
 };
 
-/// Whether runs go straight to dst better than as a pattern: long ones, or such that are whole lines.
-/// Patterns of long runs that run backwards go down where the bytes of a run go up.
+/// Whether runs go straight to dst better than as a pattern: long ones, or such that are whole
+/// lines. Patterns of long runs that run backwards go down where the bytes of a run go up.
 bool runs_stream_alone(const Schedule& s) noexcept {
   constexpr int64_t kLongBackwards = 6 * kLine;
   if (s.kind != PlaneKind::kRows || s.item < kLine) return false;
@@ -189,9 +189,9 @@ bool has_far_rows(const Schedule& s) noexcept {
   return gap > (s.item < 96 ? kLine : std::max(4 * kLine, s.item / 2));
 }
 
-/// Whether planes are small matrices, one after the other, which are arranged in registers, or items
-/// that nothing arranges, a few or of sparse lines: the way by a buffer would cost more than it
-/// saves. `cached`: splits are better written through the caches.
+/// Whether planes are small matrices, one after the other, which are arranged in registers, or
+/// items that nothing arranges, a few or of sparse lines: the way by a buffer would cost more than
+/// it saves. `cached`: splits are better written through the caches.
 bool needs_no_buffer(const Schedule& s, bool cached) noexcept {
   constexpr int64_t kNear = 2048;     // bytes
   constexpr int64_t kFew = 32;        // items

@@ -26,8 +26,9 @@ bool fit(const Side& rows, int64_t n, int ways) noexcept {
   return true;
 }
 
-/// Whether rows collide in the second-level cache before they are used up: with wide items where they
-/// nearly fill its sets, with narrow ones as soon as two of them share a set, unless rows are short.
+/// Whether rows collide in the second-level cache before they are used up: with wide items where
+/// they nearly fill its sets, with narrow ones as soon as two of them share a set, unless rows are
+/// short.
 bool crowd_second_level(const Schedule& s, const FoldedPlanes& planes) noexcept {
   constexpr int64_t kLong = 8 * kLine;
   return !fit(planes.rows, kAhead, s.item <= 4 && planes.columns.n() * s.item >= kLong ? 1 : 6);
@@ -141,8 +142,8 @@ class Strips {
     }
   }
 
-  /// Whether a load of the last column of a strip would end behind all of src, or on a page that has
-  /// nothing of it.
+  /// Whether a load of the last column of a strip would end behind all of src, or on a page that
+  /// has nothing of it.
   bool leaves_source(const Strip& strip) const noexcept {
     constexpr int64_t kNear = 4096;  // from row to row: the next one begins on the next page
     const char* const last = strip.source.src + strip.source.last_byte - kBeyond;
@@ -203,18 +204,20 @@ bool suits_tiles(const Schedule& s) noexcept {
   return compact(s) && s.axes[s.v].extent * s.item <= 4 * kLine;
 }
 
-/// Whether rows are long enough to be read from end to end, some side by side: the processor follows
-/// them by itself, however busy memory is. Those of narrower items make shorter runs of dst.
+/// Whether rows are long enough to be read from end to end, some side by side: the processor
+/// follows them by itself, however busy memory is. Those of narrower items make shorter runs of
+/// dst.
 bool has_rows_to_follow(const Schedule& s, const FoldedPlanes& planes) noexcept {
   constexpr int64_t kLong = 2048;  // bytes, of items of 16
   return s.item >= 8 && planes.rows.n() >= 2 * Strip::kTogether &&
          planes.columns.n() * s.item >= kLong * 16 / s.item;
 }
 
-/// Whether few rows are read at once, line by line. With registers of a line those of one line of dst,
-/// where even they crowd into so few sets of the caches that each line must be read whole. With those of
-/// 32 bytes long ones, side by side; more than 512 KiB of second-level cache were not measured there.
-/// `ahead`: caches hold a line of each row from when it is asked for until it is read.
+/// Whether few rows are read at once, line by line. With registers of a line those of one line of
+/// dst, where even they crowd into so few sets of the caches that each line must be read whole.
+/// With those of 32 bytes long ones, side by side; more than 512 KiB of second-level cache were not
+/// measured there. `ahead`: caches hold a line of each row from when it is asked for until it is
+/// read.
 bool suits_line_by_line(const Schedule& s, const Kernels& kernels, const FoldedPlanes& planes,
                         bool ahead) noexcept {
   constexpr int kWays = 8;
@@ -239,9 +242,9 @@ bool repeats_rows(const Schedule& s) noexcept {
   return false;
 }
 
-/// Whether copying some lines of each row together first is best: where caches are larger, for small
-/// items whose rows collide; with registers narrower than a line in more cases, but for large caches,
-/// where tiles do better with all that can be woven.
+/// Whether copying some lines of each row together first is best: where caches are larger, for
+/// small items whose rows collide; with registers narrower than a line in more cases, but for large
+/// caches, where tiles do better with all that can be woven.
 bool suits_gathering(const Schedule& s, const Kernels& kernels,
                      const FoldedPlanes& planes) noexcept {
   if (s.log_item < 0) return false;
@@ -276,9 +279,9 @@ int64_t neighbouring_row(const FoldedPlanes& planes, int64_t row) noexcept {
   return 0;
 }
 
-/// Whether rows are short and lie one behind another in src, so that boxes read many in one stretch.
-/// Blocks of rows are better all the same (`gathers`) if those are not scattered in dst, and strips of
-/// items of 4 bytes.
+/// Whether rows are short and lie one behind another in src, so that boxes read many in one
+/// stretch. Blocks of rows are better all the same (`gathers`) if those are not scattered in dst,
+/// and strips of items of 4 bytes.
 bool suits_boxes_of_rows(const Schedule& s, const Kernels& kernels, const FoldedPlanes& planes,
                          bool gathers) noexcept {
   constexpr int64_t kShort = 512;

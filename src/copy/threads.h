@@ -28,9 +28,10 @@ void set_parallel_for(dlx_parallel_for_fn fn, void* user_data);
 
 /// Runs task(data, i) for every i in [0, count) and returns when all are done.
 ///
-/// The calling thread takes part. The own pool starts its threads on first use, up to `most_threads`
-/// and usable_threads(); where it is busy with another copy, or a thread cannot be had, the caller
-/// does the work alone. After fork() the child starts a pool of its own. `task` never throws.
+/// The calling thread takes part. The own pool starts its threads on first use, up to
+/// `most_threads` and usable_threads(); where it is busy with another copy, or a thread cannot be
+/// had, the caller does the work alone. After fork() the child starts a pool of its own. `task`
+/// never throws.
 void parallel_for(int64_t count, dlx_parallel_task_fn task, void* data,
                   int64_t most_threads = INT64_MAX) noexcept;
 

@@ -8,7 +8,8 @@
 namespace dlx {
 namespace {
 
-/// Bytes of the lines that a copy touches on one side, about: what few bytes lie between counts too.
+/// Bytes of the lines that a copy touches on one side, about: what few bytes lie between counts
+/// too.
 int64_t line_bytes(const CopyPlan& plan, int64_t CopyAxis::* side) noexcept {
   struct Axis {
     int64_t extent;

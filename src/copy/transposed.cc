@@ -9,8 +9,8 @@
 namespace dlx {
 namespace {
 
-/// Whether rows of dst crowd into so few sets of a first-level cache that lines which bands share, at
-/// either end of a column, do not stay until the next one.
+/// Whether rows of dst crowd into so few sets of a first-level cache that lines which bands share,
+/// at either end of a column, do not stay until the next one.
 bool columns_collide(const Plane& p, int64_t item) noexcept {
   constexpr int64_t kLong = 8 * kLine;  // bytes of a column
   constexpr int64_t kMost = 32;
@@ -18,8 +18,8 @@ bool columns_collide(const Plane& p, int64_t item) noexcept {
   return p.nv >= 2 * cached && p.nu * item >= kLong && cached < std::min(kLine / item, kMost);
 }
 
-/// Transposes block after block. `staged`: by way of a compact copy of its rows; `apart`: by way of its
-/// columns, which are then written in long runs.
+/// Transposes block after block. `staged`: by way of a compact copy of its rows; `apart`: by way of
+/// its columns, which are then written in long runs.
 void transpose_blocks(const Kernels& kernels, int log_item, const Plane& p, bool staged,
                       bool apart) noexcept {
   constexpr int64_t kColumns = 16 << 10;  // bytes
@@ -62,8 +62,8 @@ void transpose_blocks(const Kernels& kernels, int log_item, const Plane& p, bool
   });
 }
 
-/// Whether a dst in one piece comes from few rows of src: these are best read side by side, some lines
-/// at a time, and dst is written in order. Band after band would go over all of it.
+/// Whether a dst in one piece comes from few rows of src: these are best read side by side, some
+/// lines at a time, and dst is written in order. Band after band would go over all of it.
 bool goes_in_order(const Plane& p, int64_t item) noexcept {
   constexpr int64_t kMostRows = 16;
   constexpr int64_t kLeast = 8192;  // bytes

@@ -60,9 +60,9 @@ class Rows {
  private:
   static constexpr int64_t kSegment = 64 * kLine;
   static constexpr int64_t kAround = kMostItem + kLine;  // bytes that items reach beyond a segment
-  // What is read of one must not seem to wait for what was just stored in the other: that depends on
-  // where their bytes lie in 4 KiB. From 2 KiB to 768 bytes before a multiple of it, it took twice as
-  // long.
+  // What is read of one must not seem to wait for what was just stored in the other: that depends
+  // on where their bytes lie in 4 KiB. From 2 KiB to 768 bytes before a multiple of it, it took
+  // twice as long.
   static constexpr int64_t kBuffer = 2 * kSegment - 2 * kLine;
   static_assert(kBuffer >= kSegment + 2 * kAround, "they do not overlap");
 
