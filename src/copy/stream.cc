@@ -56,20 +56,14 @@ class Pipeline {
         fetcher_.stop();
       }
       char* const buffer = buffers_[t % 2];
-      if (s_.woven) {
-        to_start_ = t > 0 ? &tiles[(t - 1) % 4] : nullptr;
+      if (s_.woven && t > 0) {
+        to_start_ = &tiles[(t - 1) % 4];
         to_start_buffer_ = buffers_[(t + 1) % 2];
-        arrange(tile, buffer);
-        fetcher_.fetch(kAll);
-        if (!more) {
-          weave({}, nullptr);
-          start_writing(tile, buffer);
-        }
-      } else {
-        arrange(tile, buffer);
-        fetcher_.fetch(kAll);
-        start_writing(tile, buffer);
       }
+      arrange(tile, buffer);
+      fetcher_.fetch(kAll);
+      if (s_.woven && !more) weave({}, nullptr);  // completes its last block
+      if (!s_.woven || !more) start_writing(tile, buffer);
       if (!more) break;
     }
     writer_.write(kAll);
@@ -165,7 +159,7 @@ class Pipeline {
   const Buffers& buffers_;
   Fetcher fetcher_;
   Writer writer_;
-  const Tile* to_start_ = nullptr;
+  const Tile* to_start_ = nullptr;  // to be written when its last block is complete
   char* to_start_buffer_ = nullptr;
   int turn_ = 0;  // which block the next rows are copied to
   Block blocks_[2] = {{nullptr, 0, nullptr, nullptr, 0, 0, buffers_.rows(0)},
