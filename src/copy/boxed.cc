@@ -67,8 +67,8 @@ class Boxes {
   }
 
  private:
-  static constexpr int64_t kMostRows = 256 << 10;  ///< of its rows with what lies between them
-  static constexpr int64_t kLongest = 4096;        ///< bytes of a run that are enough
+  static constexpr int64_t kRoom = 256 << 10;  ///< bytes of its rows, with what lies between them
+  static constexpr int64_t kLongest = 4096;    ///< bytes of a run that are enough
 
   /// Of the boxes that come as near as there is room to runs of some length on either side, the one
   /// with the fewest beginnings of them.
@@ -83,7 +83,7 @@ class Boxes {
         const double beginnings = 1. / static_cast<double>(run_bytes(extent)) +
                                   1. / static_cast<double>(stretch_bytes(extent));
         if (beginnings >= fewest) continue;
-        if (row_count_ * pitch_ > kMostRows || row_count_ > Tiling::kOffsets) continue;
+        if (row_count_ * pitch_ > kRoom || row_count_ > Tiling::kOffsets) continue;
         fewest = beginnings;
         std::copy(extent, extent + s_.ndim, tiling_.extent);
       }
@@ -114,7 +114,7 @@ class Boxes {
   void grow(int64_t* extent) noexcept {
     for (int i = 0;; ++i) {
       lay_out_rows(extent);
-      const int64_t times = std::min(most_ / bytes(extent), kMostRows / (row_count_ * pitch_));
+      const int64_t times = std::min(most_ / bytes(extent), kRoom / (row_count_ * pitch_));
       if (times < 2 || i == s_.ndim) return;
       const int k = tiling_.by_source[i];
       if (s_.axes[k].src != 0) extent[k] = even_part(s_.axes[k].extent, extent[k] * times);

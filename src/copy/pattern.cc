@@ -69,9 +69,9 @@ class Bytes {
 };
 
 /// Cells along one axis of a schedule, as a pattern of lines.
-class Repetition {
+class PatternedRuns {
  public:
-  Repetition(const Schedule& s, const Kernels& kernels) noexcept
+  PatternedRuns(const Schedule& s, const Kernels& kernels) noexcept
       : s_(s), kernels_(kernels), cell_(s) {}
 
   /// Chooses the axis and makes the pattern. False if there is none, or no long run of dst.
@@ -340,10 +340,10 @@ bool run_pattern(const Schedule& s, const Kernels& kernels, const Buffers& buffe
   if (s.item > Cell::kMost) return false;
   if (s.transposes() && !s.has_whole_lines()) return false;
   if (s.kind == PlaneKind::kSplit || s.kind == PlaneKind::kJoin) return false;
-  static_assert(sizeof(Repetition) <= Tiling::kBufferBytes, "it lies in a buffer");
-  Repetition& repetition = *new (buffers[0]) Repetition(s, kernels);
-  if (!repetition.build()) return false;
-  if (!dry) repetition.run();
+  static_assert(sizeof(PatternedRuns) <= Tiling::kBufferBytes, "it lies in a buffer");
+  PatternedRuns& runs = *new (buffers[0]) PatternedRuns(s, kernels);
+  if (!runs.build()) return false;
+  if (!dry) runs.run();
   return true;
 }
 

@@ -187,7 +187,8 @@ class Strips {
   Strip strip_ = {};  ///< the one to be run when the next is known
 };
 
-bool transposes(const Schedule& s) noexcept {
+/// Of items of any size: those of three quarters have no kernel but for strips.
+bool is_transposition(const Schedule& s) noexcept {
   if (s.kind == PlaneKind::kTranspose) return true;
   return s.kind == PlaneKind::kRows && s.v >= 0 && s.axes[s.u].dst == s.item &&
          std::llabs(s.axes[s.v].src) == s.item;
@@ -311,7 +312,7 @@ int64_t shortest_column(const Schedule& s, const Kernels& kernels) noexcept {
 
 const char* run_strips(const Schedule& s, const Kernels& kernels, const Buffers& buffers,
                        bool dry) noexcept {
-  if (!transposes(s)) return nullptr;
+  if (!is_transposition(s)) return nullptr;
   // A line of each row, and of each of the next strip's, take half of a second-level cache at most.
   const int64_t most_rows = std::clamp<int64_t>(tuning().cache_sets, 1024, 2048);
   const FoldedPlanes planes(s, true, buffers.offsets()->row, most_rows, buffers.offsets()->column,
