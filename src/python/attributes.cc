@@ -31,6 +31,7 @@ PyObject* read_data_ptr(Tensor* t) {
   }
   return api.PyLong_FromVoidPtr(t->dl.data);
 }
+PyObject* read_dltensor_ptr(Tensor* t) { return api.PyLong_FromVoidPtr(&t->dl); }
 
 /// View with the last two axes exchanged.
 PyObject* transpose_last(Tensor* t) {
@@ -83,6 +84,12 @@ PyGetSetDef tensor_getset[] = {
                              "True if the data must not be written through this "
                              "tensor."),
     attribute<read_data_ptr>("data_ptr", "Address of element [0, ..., 0] as an int."),
+    attribute<read_dltensor_ptr>(
+        "dltensor_ptr",
+        "Address of the DLTensor that describes this tensor, as an int: for "
+        "functions in C. Nobody may\n"
+        "change it; it lives as long as the Tensor, and strides are never "
+        "NULL."),
     attribute<read_transpose>("T",
                               "View of a 2-d tensor with its axes exchanged (array API: "
                               "array.T)."),

@@ -8,7 +8,7 @@ import operator
 import pytest
 
 import dlx
-from dlpack_ctypes import Producer
+from dlpack_ctypes import DLTensor, Producer
 
 
 def test_attributes_of_a_matrix():
@@ -19,6 +19,17 @@ def test_attributes_of_a_matrix():
     assert (str(tensor.dtype), tensor.device, tensor.readonly) == ("float32", "cpu", False)
     assert tensor.data_ptr % 64 == 0
     assert len(tensor) == 2
+
+
+def test_the_description_is_a_dltensor():
+    tensor = dlx.empty((2, 3, 4), dtype="int16")[:, ::-1]
+    described = DLTensor.from_address(tensor.dltensor_ptr)
+
+    assert described.data + described.byte_offset == tensor.data_ptr
+    assert (described.device.device_type, described.device.device_id) == (1, 0)
+    assert (described.dtype.code, described.dtype.bits, described.dtype.lanes) == (0, 16, 1)
+    assert tuple(described.shape[: described.ndim]) == tensor.shape
+    assert tuple(described.strides[: described.ndim]) == tensor.strides == (12, -4, 1)
 
 
 def test_attributes_of_a_scalar():
@@ -32,7 +43,7 @@ def test_attributes_of_a_scalar():
 
 
 @pytest.mark.parametrize(
-    "name", ["shape", "strides", "dtype", "device", "readonly", "data_ptr", "T"]
+    "name", ["shape", "strides", "dtype", "device", "readonly", "data_ptr", "dltensor_ptr", "T"]
 )
 def test_attributes_cannot_be_set(name):
     with pytest.raises((AttributeError, TypeError)):
