@@ -1,8 +1,10 @@
 """Many threads at once: on free-threaded builds of CPython truly so, elsewhere by turns that change often."""
 
 import array
+import importlib.machinery
 import sys
 import threading
+import types
 
 import pytest
 
@@ -112,6 +114,18 @@ def test_interfaces_are_read_while_others_change_them():
 
     pytest.importorskip("numpy", reason="sums the numbers")
     together(change, read, change, read)
+
+
+def test_a_library_that_another_thread_imports_is_not_there_yet(monkeypatch):
+    spec = importlib.machinery.ModuleSpec("numpy", None)
+    spec._initializing = True  # as the import system has it until the module is complete
+    loading = types.ModuleType("numpy")
+    loading.__spec__ = spec
+    monkeypatch.setitem(sys.modules, "numpy", loading)
+    new = type("New", (Producer,), {})(3)  # its class has to be looked at
+    assert dlx.from_dlpack(new).tolist() == [3] * 3
+    assert dlx.asarray([dlx.asarray(new)] * 2).tolist() == [[3] * 3] * 2
+    assert dlx.asarray([1, 2], dtype=float, device="cpu").tolist() == [1.0, 2.0]
 
 
 def owned(freed):

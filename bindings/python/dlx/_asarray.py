@@ -31,7 +31,7 @@ from __future__ import annotations
 import sys
 
 from dlx import _capi, _hooks, _native, dtypes
-from dlx._classes import derives, has, is_ctypes_pointer, package_of, packages_of
+from dlx._classes import derives, has, is_ctypes_pointer, loaded, package_of, packages_of
 from dlx.errors import (
     CopyRefusedError,
     DeviceRefusedError,
@@ -149,7 +149,7 @@ def _is_made_anew(data: Any, again: Any) -> bool:
 
 def _from_ml_dtypes_scalar(obj: Any, copy: bool | None) -> Tensor | None:
     """Their buffers have no format that says what they are; a 0-d array does, and is a copy."""
-    numpy = sys.modules.get("numpy")
+    numpy = loaded("numpy")
     if numpy is None or not issubclass(type(obj), numpy.generic) or obj.dtype.isbuiltin != 2:
         return None
     if copy is False:
@@ -228,7 +228,7 @@ def _explain(obj: Any) -> str | None:
 
 
 def _explain_dtype(dtype: Any) -> str | None:
-    numpy = sys.modules.get("numpy")
+    numpy = loaded("numpy")
     if numpy is None or not isinstance(dtype, numpy.dtype):
         return None
     return dtypes.explain_numpy_dtype(dtype)
@@ -243,7 +243,7 @@ def check_dtype(dtype: Any) -> bool:
     problem = _explain_dtype(dtype)
     if problem is not None:
         raise UnsupportedError(problem)
-    numpy = sys.modules.get("numpy")
+    numpy = loaded("numpy")
     if numpy is None or not isinstance(dtype, numpy.dtype):
         return False
     return dtype.isbuiltin == 1 or dtypes.is_of_ml_dtypes(dtype)
@@ -313,7 +313,7 @@ def _call_with_copy(obj: Any, method: Any, copy: bool) -> Any:
 
 def array_result(obj: Any, array: Any) -> Tensor:
     """The Tensor for what `obj.__array__` returned."""
-    numpy = sys.modules.get("numpy")
+    numpy = loaded("numpy")
     if numpy is None or not isinstance(array, numpy.ndarray):
         raise TypeError(
             f"`__array__` of {_name(obj)} returned no numpy.ndarray (got {_name(array)})"

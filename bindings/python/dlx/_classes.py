@@ -13,6 +13,14 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+def loaded(name: str) -> Any:
+    """A module that is imported, or None. While a thread imports it, it lacks some of its names, and no
+    other thread has an object of it."""
+    module = sys.modules.get(name)
+    loading = getattr(getattr(module, "__spec__", None), "_initializing", False)
+    return None if loading else module
+
+
 def package_of(cls: type) -> str:
     """The package that a class says it is from; classes may say anything, or nothing."""
     module = getattr(cls, "__module__", None)
@@ -36,7 +44,7 @@ def has(cls: type, name: str) -> bool:
 
 def is_ctypes_pointer(cls: type) -> bool:
     """Whether it is a class of ctypes' pointers, whose buffers hold the address alone."""
-    ctypes: Any = sys.modules.get("_ctypes")
+    ctypes = loaded("_ctypes")
     if ctypes is None:
         return False
     if issubclass(cls, ctypes._SimpleCData):  # c_void_p, c_char_p, c_wchar_p; or a number

@@ -10,7 +10,7 @@ import sys
 from _weakref import CallableProxyType, ProxyType
 
 from dlx import _guards
-from dlx._classes import derives, has, is_ctypes_pointer, packages_of
+from dlx._classes import derives, has, is_ctypes_pointer, loaded, packages_of
 from dlx.dtypes import explain_numpy_dtype
 from dlx.errors import UnsupportedError
 
@@ -66,7 +66,7 @@ def classify(cls: type, /) -> int:
     """How objects of class `cls` are imported: the sum of the bits above. Called once per class."""
     if cls in _PROXIES:
         return GUARD
-    numpy = sys.modules.get("numpy")
+    numpy = loaded("numpy")
     torch = sys.modules.get("torch")
     packages = packages_of(cls)
     bits = 0
@@ -146,7 +146,7 @@ def guard(obj: Any, /) -> None:
         raise UnsupportedError(
             "a weakref.proxy keeps no memory alive: pass the array that it stands for"
         )
-    numpy = sys.modules.get("numpy")
+    numpy = loaded("numpy")
     if numpy is not None and issubclass(type(obj), numpy.ndarray):
         dtype = numpy.ndarray.dtype.__get__(obj)  # a subclass's own may be anything
         problem = explain_numpy_dtype(dtype)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from collections import deque
 
 from dlx import _capi, _native, _values, dtypes
-from dlx._classes import has
+from dlx._classes import has, loaded
 from dlx._constants import HOSTS, THE_CPU
 from dlx.errors import Error, InvalidArgumentError, UnsupportedError
 from dlx.tensor import bytes_of
@@ -47,7 +46,7 @@ def is_sequence(obj: object) -> bool:
     """A list, a tuple, or another ordered collection; not text, not a set, not a dict."""
     if isinstance(obj, (str, bytes, bytearray, dict, type)) or is_array(obj):
         return False
-    numpy = sys.modules.get("numpy")
+    numpy = loaded("numpy")
     if numpy is not None and isinstance(obj, numpy.dtype):
         return False  # its items are fields
     if isinstance(obj, (list, tuple)):
@@ -190,7 +189,7 @@ def _leaves(obj: Any, shape: Shape, position: Position) -> Iterator[tuple[Positi
 def _by_numpy(obj: Any, shape: Shape) -> Any:
     """For lists of tensors of one shape, and of one dtype that NumPy has: what NumPy makes of them,
     which is faster. None for all else, and for what is ragged."""
-    numpy = sys.modules.get("numpy")
+    numpy = loaded("numpy")
     if numpy is None:
         return None
     flat = [obj]

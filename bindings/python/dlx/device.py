@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from dlx import _capi
+from dlx._classes import loaded
 from dlx._constants import CUDA, CUDA_HOST, CUDA_MANAGED, ROCM, ROCM_HOST
 from dlx.errors import InvalidArgumentError
 
@@ -183,7 +184,7 @@ def device_code(obj: Any, /) -> DeviceCode:
         raise TypeError(f"`device` is not a pair (got {len(obj)} items, expected (type, id))")
     if type(obj).__module__.partition(".")[0] == "torch" and hasattr(obj, "index"):
         return _torch_device(obj)
-    numpy = sys.modules.get("numpy")
+    numpy = loaded("numpy")
     # A class has no device, and a number of NumPy, which has one, is an index in the wrong place.
     bare = isinstance(obj, type) or (numpy is not None and isinstance(obj, numpy.generic))
     pair = None if bare else getattr(obj, "__dlpack_device__", None)

@@ -8,9 +8,8 @@ A data type is three numbers (code, bits, lanes), as DLPack defines them. `Tenso
 
 from __future__ import annotations
 
-import sys
-
 from dlx import _capi
+from dlx._classes import loaded
 from dlx.errors import InvalidArgumentError, UnsupportedError
 
 TYPE_CHECKING = False
@@ -181,7 +180,7 @@ def dtype_code(obj: Any, /) -> DTypeCode:
         return _code_of_torch(obj)
     if library == "pyarrow":
         return _code_of_name(_ARROW_NAMES.get(str(obj), str(obj)))
-    numpy = sys.modules.get("numpy")
+    numpy = loaded("numpy")
     if numpy is not None and isinstance(obj, numpy.dtype):
         return _code_of_numpy(obj)
     inner = getattr(obj, "dtype", None)
@@ -215,7 +214,7 @@ def _code_of_type(obj: type) -> DTypeCode:
     name = _PYTHON_TYPES.get(obj)
     if name is not None:
         return _capi.dtype_parse(name)
-    numpy = sys.modules.get("numpy")
+    numpy = loaded("numpy")
     if numpy is not None and issubclass(obj, numpy.generic):
         return _code_of_numpy(numpy.dtype(obj))
     library = obj.__module__.partition(".")[0]
@@ -276,7 +275,7 @@ def is_of_ml_dtypes(obj: Any) -> bool:
 
 def _has_registry() -> bool:
     """Whether NumPy takes dtypes of others for DLPack: `numpy.dtypes.register_dlpack_dtype`, 2.5."""
-    numpy = sys.modules.get("numpy")
+    numpy = loaded("numpy")
     return hasattr(getattr(numpy, "dtypes", None), "register_dlpack_dtype")
 
 
@@ -325,7 +324,7 @@ def note_numpy() -> bool:
         whether this was news to it.
     """
     global _numpy_is_noted
-    numpy = sys.modules.get("numpy")
+    numpy = loaded("numpy")
     if _numpy_is_noted or numpy is None:
         return False
     from dlx import _native
