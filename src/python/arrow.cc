@@ -72,7 +72,7 @@ Struct* require_capsule(PyObject* object, const char* name) {
 }
 
 /// An array out of its capsule, which shows it as moved meanwhile: another thread may open that
-/// while this one works without the GIL. It goes back as the import leaves it, consumed or not.
+/// while this one works without the GIL. It goes back if the import leaves it.
 class Taken {
  public:
   explicit Taken(ArrowArray* home) : home_(home) {
@@ -80,7 +80,11 @@ class Taken {
     taken_ = *home;
     home->release = nullptr;
   }
-  ~Taken() { *home_ = taken_; }
+  ~Taken() {
+    if (taken_.release == nullptr) return;  // consumed, or another thread has it
+    const Changing changing;
+    *home_ = taken_;
+  }
   Taken(const Taken&) = delete;
   Taken& operator=(const Taken&) = delete;
   ArrowArray* get() noexcept { return &taken_; }

@@ -104,9 +104,11 @@ const NumberClass* readable_class(PyObject* number) {
   if (offset == 0) {
     DLDataType dtype;
     offset = find_offset(number, &dtype);
-    const Changing changing;  // others write the same
-    found->dtype = dtype;
-    found->offset.store(offset, std::memory_order_release);
+    const Changing changing;
+    if (found->offset.load(std::memory_order_relaxed) == 0) {  // else others read the dtype
+      found->dtype = dtype;
+      found->offset.store(offset, std::memory_order_release);
+    }
   }
   return offset < 0 ? nullptr : found;
 }

@@ -7,7 +7,10 @@ void (*free_object)(void*) = nullptr;
 
 void tensor_dealloc(PyObject* self) {
   auto* object = reinterpret_cast<TensorObject*>(self);
-  if (object->weak_references != nullptr) api.PyObject_ClearWeakRefs(self);
+  // The last weak reference may go on another thread just now.
+  if (__atomic_load_n(&object->weak_references, __ATOMIC_ACQUIRE) != nullptr) {
+    api.PyObject_ClearWeakRefs(self);
+  }
   {
     const WithoutPendingError aside;
     const WithoutGil without(frees_device_memory(object->tensor));

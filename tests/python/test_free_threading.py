@@ -116,6 +116,23 @@ def test_interfaces_are_read_while_others_change_them():
     together(change, read, change, read)
 
 
+def test_capsules_of_arrow_are_read_by_many_and_not_lost():
+    """A refused import leaves the array in its capsule, whoever looks at that meanwhile."""
+    pair = dlx.asarray([True, False] * 40_000).__arrow_c_array__()
+
+    class Column:
+        def __arrow_c_array__(self, requested_schema=None):
+            return pair
+
+    def refuse(_):
+        # The bits need a copy; or another thread has the array just now.
+        with pytest.raises((dlx.CopyRefusedError, dlx.InvalidArgumentError)):
+            dlx.asarray(Column(), copy=False)
+
+    together(*[refuse] * THREADS)
+    assert dlx.asarray(Column()).shape == (80_000,)
+
+
 def test_a_library_that_another_thread_imports_is_not_there_yet(monkeypatch):
     spec = importlib.machinery.ModuleSpec("numpy", None)
     spec._initializing = True  # as the import system has it until the module is complete
