@@ -176,12 +176,12 @@ def test_threads_that_release_while_the_interpreter_exits():
         HEADER
         + """
 todo = [export(make(lambda: None)) for _ in range(2000)]
-def work():
+def work(todo):
     while todo:
         deleter, address = todo.pop()
         ctypes.CFUNCTYPE(None, ctypes.c_void_p)(deleter)(address)
-for _ in range(3):
-    threading.Thread(target=work, daemon=True).start()
+for i in range(3):
+    threading.Thread(target=work, args=(todo[i::3],), daemon=True).start()
 """
     )
     for _ in range(5):
