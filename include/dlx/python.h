@@ -16,9 +16,9 @@ extern "C" {
 
 /**
  * Make dlx's native objects in the running CPython and put them into a dict: the type `Tensor`, the
- * functions `from_dlpack`, `asarray`, `convert`, `copyto` and a few private ones. The same dict brings the
- * hooks that native code calls (errors, make_dtype, classify …); bindings/python/dlx/_native.py is
- * their only user and says what each does.
+ * functions `from_dlpack`, `asarray`, `convert`, `copyto` and a few private ones. The same dict
+ * brings the hooks that native code calls (errors, make_dtype, classify …);
+ * bindings/python/dlx/_native.py is their only user.
  *
  * Attaching again in the same interpreter hands out the same objects and takes the new hooks; after
  * Py_Finalize and Py_Initialize it starts afresh.
@@ -27,8 +27,8 @@ extern "C" {
  *        functions are looked up in the library that this object lies in.
  * @param namespace_dict  a dict (a PyObject *); borrowed.
  *
- * @return DLX_OK; DLX_ERROR_UNAVAILABLE (no usable CPython there: a subinterpreter, a free-threaded
- *         or reference-tracing build, another implementation, a function that is missing);
+ * @return DLX_OK; DLX_ERROR_UNAVAILABLE (no usable CPython there: a subinterpreter, a
+ *         reference-tracing build, another implementation, a function that is missing);
  *         DLX_ERROR_INVALID_ARGUMENT (a hook is missing).
  *
  * Thread safety: takes the GIL if the caller does not hold it.
