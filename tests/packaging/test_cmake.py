@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 
@@ -68,6 +69,25 @@ def test_a_wheel_of_another_project_gets_no_wheel_of_dlx(configure, tmp_path):
     installs = (tmp_path / "tree/dlx/cmake_install.cmake").read_text()
     assert "lib/pkgconfig" in installs
     assert "RENAME" not in installs
+
+
+def test_a_package_brings_the_library_with_it(configure, tmp_path):
+    """As docs/extensions.md has it: one file of dlx, and nothing that dlx would install itself."""
+    page = (ROOT / "docs/extensions.md").read_text()
+    _, lines = re.findall(r"^```cmake\n(.*?)^```", page, re.M | re.S)
+    around = tmp_path / "around"
+    around.mkdir()
+    (around / "dlx").symlink_to(ROOT)
+    (around / "rows.c").write_text("")
+    (around / "CMakeLists.txt").write_text(
+        "cmake_minimum_required(VERSION 3.18)\nproject(around LANGUAGES C CXX)\n"
+        "add_library(rows MODULE rows.c)\n" + lines
+    )
+    configure(source=around)
+
+    installs = (tmp_path / "tree/cmake_install.cmake").read_text()
+    assert 'RENAME "libdlx.so.1"' in installs
+    assert "dlx/cmake_install.cmake" not in installs
 
 
 @pytest.mark.parametrize("standard", ["11", "14"])

@@ -83,7 +83,7 @@ def test_an_extension_by_cmake(tmp_path):
     """Warnings are errors: the compiler is not given what is the linker's."""
     if not shutil.which("cmake"):
         pytest.skip("no cmake")
-    [source], [lines] = blocks("c", EXTENSIONS), blocks("cmake", EXTENSIONS)
+    [source], [lines, _] = blocks("c", EXTENSIONS), blocks("cmake", EXTENSIONS)
     used = "#include <dlx/dlx.h>\nint version(void) { return dlx_abi_version(); }\n"
     (tmp_path / "scale.c").write_text(source + used)
     (tmp_path / "CMakeLists.txt").write_text(
