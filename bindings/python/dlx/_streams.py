@@ -320,36 +320,51 @@ def number(obj: Any, device_type: int, device_id: int) -> int:
 # ---- the current stream --------------------------------------------------------------------------
 
 
+class _Block:
+    """A `with` block that a thread is in, and what was current before it."""
+
+    __slots__ = ("code", "number", "of", "stream")
+
+    def __init__(self, of: object, code: DeviceCode, number: int | None, stream: Stream | None):
+        self.of = of  # the object of the `with`
+        self.code = code
+        self.number = number
+        self.stream = stream
+
+
 class _Thread(_local):
     def __init__(self) -> None:
-        # The blocks that the thread is in: the object of the `with`, and what was current before.
-        self.entered: list[tuple[object, int | None, Stream | None]] = []
+        self.entered: list[_Block] = []  # the innermost one last
         self.current: dict[DeviceCode, Stream] = {}  # kept alive while they are current
 
 
 _thread = _Thread()
 
 
-def _enter(block: object, stream: Stream) -> None:
+def _enter(of: object, stream: Stream) -> None:
     code = _code(stream)
     number = _native._swap_stream(*code, stream._handle)
-    _thread.entered.append((block, number, _thread.current.get(code)))
+    _thread.entered.append(_Block(of, code, number, _thread.current.get(code)))
     _thread.current[code] = stream
 
 
-def _leave(block: object, stream: Stream) -> None:
+def _leave(of: object, stream: Stream) -> None:
     """Undo the latest _enter() of the same object; blocks of generators may end in any order."""
     code = _code(stream)
     entered = _thread.entered
-    place = next((i for i in reversed(range(len(entered))) if entered[i][0] is block), None)
+    place = next((i for i in reversed(range(len(entered))) if entered[i].of is of), None)
     if place is None:
         raise RuntimeError(f"this thread is in no `with` block of {stream!r}")
-    _, number, before = entered.pop(place)
-    _native._swap_stream(*code, number)
-    if before is None:
+    block = entered.pop(place)
+    inner = next((later for later in entered[place:] if later.code == code), None)
+    if inner is not None:  # its stream stays current, until it goes back to what was before both
+        inner.number, inner.stream = block.number, block.stream
+        return
+    _native._swap_stream(*code, block.number)
+    if block.stream is None:
         _thread.current.pop(code, None)
     else:
-        _thread.current[code] = before
+        _thread.current[code] = block.stream
 
 
 class _Current:

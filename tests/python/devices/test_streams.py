@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import gc
+import itertools
 import threading
 import types
 
@@ -336,6 +338,24 @@ def test_blocks_may_end_in_any_order():
     assert dlx.current_stream("cuda:1") is b
     second.close()
     assert dlx.current_stream("cuda:1").handle == 1
+
+
+def test_blocks_of_one_device_may_end_in_any_order():
+    """The innermost one that goes on is current, and none that has ended."""
+    streams = [dlx.Stream(device=CUDA) for _ in range(3)]
+    for order in itertools.permutations(range(3)):
+        with contextlib.ExitStack() as outer:
+            outer.enter_context(dlx.stream(2, device=CUDA))
+            blocks = [contextlib.ExitStack() for _ in streams]
+            for block, stream in zip(blocks, streams):
+                block.enter_context(stream)
+            going = [*range(3)]
+            for i in order:
+                blocks[i].close()
+                going.remove(i)
+                expected = streams[going[-1]].handle if going else 2
+                assert dlx.current_stream(CUDA).handle == expected
+        assert dlx.current_stream(CUDA).handle == 1
 
 
 def test_what_c_has_set_is_restored_too():
