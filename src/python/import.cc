@@ -29,10 +29,10 @@ TensorRef settle(Imported&& imported, const Request& request) {
   return clone(tensor, copy);
 }
 
-/// The object as a tensor. `whole` for asarray, which knows more protocols than DLPack; then it may
-/// be none, where only the asarray_fallback hook can tell.
-TensorRef import_object(PyObject* object, const Request& request, bool whole) {
-  const TypeEntry entry = look_up_type(class_of(object));
+/// The object, of whose type that is the entry, as a tensor. `whole` for asarray, which knows more
+/// protocols than DLPack; then it may be none, where only the asarray_fallback hook can tell.
+TensorRef import_object(PyObject* object, const TypeEntry& entry, const Request& request,
+                        bool whole) {
   if ((entry.flags & kGuard) != 0) {
     const Ref fine(check(call_objects(state.guard, object)));
   }
@@ -80,7 +80,7 @@ PyObject* from_dlpack(PyObject*, PyObject* const* args, intptr_t nargs, PyObject
     if (is_tensor(values[0])) {
       return new_object(settle({TensorRef::share(tensor_of(values[0]))}, request));
     }
-    return new_object(import_object(values[0], request, false));
+    return new_object(import_object(values[0], look_up_type(class_of(values[0])), request, false));
   });
 }
 
@@ -90,11 +90,12 @@ constexpr int kNative = kNdarray | kHasDlpack | kArrow | kArrowStream | kPlain;
 /// if that is left to the fallback.
 Ref array_of(PyObject* object, const Request& request) {
   if (!is_tensor(object)) {
-    const int flags = look_up_type(class_of(object)).flags;
-    if ((flags & kNative) == 0) return Ref();
+    const TypeEntry entry = look_up_type(class_of(object));
+    if ((entry.flags & kNative) == 0) return Ref();
     Request wanted = request;
-    if ((flags & kScalar) != 0 && wanted.copy == DLX_COPY_IF_NEEDED) wanted.copy = DLX_COPY_ALWAYS;
-    TensorRef tensor = import_object(object, wanted, true);
+    const bool scalar = (entry.flags & kScalar) != 0;
+    if (scalar && wanted.copy == DLX_COPY_IF_NEEDED) wanted.copy = DLX_COPY_ALWAYS;
+    TensorRef tensor = import_object(object, entry, wanted, true);
     return tensor.get() == nullptr ? Ref() : Ref(new_object(static_cast<TensorRef&&>(tensor)));
   }
   TensorRef settled = settle({TensorRef::share(tensor_of(object))}, request);

@@ -10,8 +10,8 @@ namespace dlx::py {
 
 /// What is kept about an interpreter and read by all of its threads, at once where there is no GIL.
 
-/// Held by the one thread that changes something: for some instructions, and never around a call into
-/// the interpreter that might stop the thread.
+/// Held by the one thread that changes something: for some instructions, and never around a call
+/// into the interpreter that might stop the thread.
 class Changing {
  public:
   Changing() noexcept;
@@ -54,7 +54,7 @@ class Published {
                 "read by words");
 
  public:
-  /// False if the key is another.
+  /// False if the key is another; what `out` holds means nothing then.
   bool find(const void* key, T* out) const noexcept {
     for (;;) {
       const uint32_t version = version_.load(std::memory_order_acquire);
@@ -86,9 +86,10 @@ class Published {
   static constexpr size_t kWords = sizeof(T) / sizeof(uint64_t);
 
   void copy(T* out) const noexcept {
-    uint64_t words[kWords];
-    for (size_t i = 0; i < kWords; ++i) words[i] = words_[i].load(std::memory_order_acquire);
-    std::memcpy(out, words, sizeof words);
+    for (size_t i = 0; i < kWords; ++i) {
+      const uint64_t word = words_[i].load(std::memory_order_acquire);
+      std::memcpy(reinterpret_cast<char*>(out) + i * sizeof word, &word, sizeof word);
+    }
   }
 
   std::atomic<uint32_t> version_{0};

@@ -112,16 +112,19 @@ TypeEntry examine(PyObject* type) {
   return entry;
 }
 
-[[gnu::cold]] void swap_entries(TypePlace* place) noexcept {
+/// A type whose entry is not the first of its place; it will be.
+[[gnu::cold]] TypeEntry look_further(PyObject* type) {
+  TypeEntry entry;
+  if (!place_of(type)[1].find(type, &entry)) {
+    entry = examine(type);
+    let_go(put_first(entry));
+    return entry;
+  }
   const Changing changing;
-  const TypeEntry first = (*place)[0].get();
-  (*place)[0].set((*place)[1].get());
-  (*place)[1].set(first);
-}
-
-[[gnu::cold]] TypeEntry add_type(PyObject* type) {
-  const TypeEntry entry = examine(type);
-  let_go(put_first(entry));
+  TypePlace& place = place_of(type);
+  const TypeEntry first = place[0].get();
+  place[0].set(place[1].get());
+  place[1].set(first);
   return entry;
 }
 
@@ -172,10 +175,7 @@ Ref find_item(PyObject* dict, PyObject* key) {
 
 TypeEntry look_up_type(PyObject* type) {
   TypeEntry entry;
-  TypePlace& place = place_of(type);
-  if (place[0].find(type, &entry)) return entry;
-  if (!place[1].find(type, &entry)) return add_type(type);
-  swap_entries(&place);
+  if (!place_of(type)[0].find(type, &entry)) entry = look_further(type);
   return entry;
 }
 

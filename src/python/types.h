@@ -47,9 +47,9 @@ struct TypeEntry {
   PyObject* type = nullptr;  ///< compared, never dereferenced: the weak reference clears the entry
   PyObject* weak_reference = nullptr;
   int flags = 0;
-  const DLPackExchangeAPI* table = nullptr;
   bool legacy_signature = false;  ///< its __dlpack__ takes no max_version
-  LazyBitPredicates lazy_bits;    ///< of torch types, once found
+  const DLPackExchangeAPI* table = nullptr;
+  LazyBitPredicates lazy_bits;  ///< of torch types, once found
 };
 
 /// The entry of a type, by value: other threads, or Python code that runs meanwhile, may change the
