@@ -72,7 +72,7 @@ Struct* require_capsule(PyObject* object, const char* name) {
 }
 
 /// An array out of its capsule, which shows it as moved meanwhile: another thread may open that
-/// while this one works without the GIL. It goes back if the import leaves it.
+/// while this one works without the GIL. It goes back unless the import consumes it.
 class Taken {
  public:
   explicit Taken(ArrowArray* home) : home_(home) {

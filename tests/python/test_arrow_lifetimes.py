@@ -10,6 +10,7 @@ import dlx
 import memory
 from arrow_support import OnlyArray, OnlyDeviceArray, OnlyStream, counted, pyarrow
 from dlx import raw
+from test_free_threading import together
 
 
 def test_an_export_keeps_the_memory_and_gives_it_back_once():
@@ -103,6 +104,19 @@ def test_a_capsule_that_several_threads_open_is_imported_once():
     assert len(refused) == 2
     assert all("released or moved" in text for text in refused)
     assert calls == [1]
+
+
+def test_a_capsule_that_several_threads_are_refused_keeps_its_array():
+    with_null = pyarrow.array([*range(200_000), None])  # finding it takes a while, without the GIL
+    for _ in range(50):
+        schema, array = with_null.__arrow_c_array__()
+
+        def work(_, schema=schema, array=array):
+            with pytest.raises((dlx.UnsupportedError, dlx.InvalidArgumentError)):
+                dlx._native._from_arrow(schema, array, True)
+
+        together(*[work] * 4, rounds=1)
+        assert len(pyarrow.Array._import_from_c_capsule(schema, array)) == len(with_null)
 
 
 @pytest.mark.parametrize("source", [[[1, 2]], [[1], [2]]])
