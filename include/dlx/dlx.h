@@ -706,8 +706,8 @@ DLX_API dlx_status dlx_stream_reset_current(int32_t device_type, int32_t device_
 DLX_API dlx_status dlx_stream_get_current(int32_t device_type, int32_t device_id,
                                           int64_t *out_stream);
 
-/** Work given to `stream` from now on finds the tensor's data ready. The stream is one of the tensor's
- * device; of any device of that kind for pinned and managed memory. */
+/** Work given to `stream` from now on finds the tensor's data ready. The stream is one of the
+ * tensor's device; of any device of that kind for pinned and managed memory. */
 DLX_API dlx_status dlx_tensor_wait_on_stream(dlx_tensor *tensor, int64_t stream);
 
 /** Tell dlx that the work which `stream` has now writes the tensor's data: whoever is handed the

@@ -75,7 +75,8 @@ class Backend {
   virtual void* allocate_temporary(int32_t id, StreamHandle stream, size_t size);
   /// `data` is not NULL.
   virtual void deallocate_temporary(int32_t id, StreamHandle stream, void* data) noexcept;
-  /// Host memory that transfers with `id` run fastest from; ordinary memory where there is no better one.
+  /// Host memory that transfers with `id` run fastest from; ordinary memory where there is no
+  /// better one.
   virtual void* allocate_pinned(int32_t id, size_t size);
   virtual void deallocate_pinned(void* data) noexcept;
   /// Whether the CPU may read and write managed memory while the device works.

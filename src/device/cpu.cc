@@ -20,7 +20,8 @@ namespace {
 /// From here on huge pages save more than asking for them costs.
 constexpr size_t kHugePage = size_t{2} << 20;
 constexpr size_t kHugeFrom = 2 * kHugePage;
-/// glibc gives blocks from here on back when they are freed; smaller ones are there for the next request.
+/// glibc gives blocks from here on back when they are freed; smaller ones are there for the next
+/// request.
 constexpr size_t kNeverKept = size_t{32} << 20;
 constexpr uintptr_t kPage = 4096;
 
@@ -52,8 +53,9 @@ class CpuBackend final : public Backend {
     out->memory_free = page * sysconf(_SC_AVPHYS_PAGES);
   }
 
-  // By malloc: posix_memalign cuts a larger block, whose remains keep glibc from finding it again when
-  // it is freed, and new pages take as long as a copy. The block's address stands before the data.
+  // By malloc: posix_memalign cuts a larger block, whose remains keep glibc from finding it again
+  // when it is freed, and new pages take as long as a copy. The block's address stands before the
+  // data.
   void* allocate(int32_t, int32_t, size_t size, size_t alignment) override {
     if (size >= kNeverKept) alignment = std::max(alignment, kHugePage);
     alignment = std::max(alignment, alignof(std::max_align_t));

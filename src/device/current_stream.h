@@ -5,8 +5,8 @@
 
 namespace dlx {
 
-/// The device type whose streams work on memory of that type: managed and pinned memory has none of its
-/// own.
+/// The device type whose streams work on memory of that type: managed and pinned memory has none of
+/// its own.
 int32_t stream_family(int32_t device_type) noexcept;
 
 /// The calling thread's current stream of a device, in this order: what the user said; what the

@@ -1,5 +1,6 @@
-// OpenCL: tensors whose data is a cl_mem. It has no streams to speak of: dlx keeps one in-order queue a
-// device. A place inside a buffer is never folded into the handle, nor made a buffer of its own.
+// OpenCL: tensors whose data is a cl_mem. It has no streams to speak of: dlx keeps one in-order
+// queue a device. A place inside a buffer is never folded into the handle, nor made a buffer of its
+// own.
 #include <algorithm>
 #include <cstdio>
 #include <memory>

@@ -192,8 +192,8 @@ void OpenClQueue::launch(const gpu::Launch& launch, void* dst, void* src) {
                cl_.enqueue_kernel(queue(), kernel, 3, nullptr, all, group, 0, nullptr, nullptr));
 }
 
-/// NULL: the device has no compiler, or not one that takes the source; never asked again. An error of
-/// another kind is the copy's own, and the next one tries again.
+/// NULL: the device has no compiler, or not one that takes the source; never asked again. An error
+/// of another kind is the copy's own, and the next one tries again.
 const OpenClQueue::Kernels* OpenClQueue::kernels() {
   if (kernels_ == nullptr && no_kernels_.empty()) kernels_ = build();
   return kernels_.get();

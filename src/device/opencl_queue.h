@@ -28,8 +28,8 @@ T ask_opencl(const Function& function, opencl::Uint what, Object... object) {
   return value;
 }
 
-/// One OpenCL device: a context of dlx's own with one in-order queue in it, both made on first use and
-/// kept; the kernels are compiled when the first strided copy needs them.
+/// One OpenCL device: a context of dlx's own with one in-order queue in it, both made on first use
+/// and kept; the kernels are compiled when the first strided copy needs them.
 ///
 /// Every function may be called from any thread.
 class OpenClQueue {
@@ -50,8 +50,8 @@ class OpenClQueue {
   /// Neither side is foreign.
   void copy(DeviceAddress dst, DeviceAddress src, size_t size);
 
-  /// By a rectangular copy of the driver's, where the plan is one of long rows; else by kernels. False:
-  /// a side is foreign, or there are no kernels.
+  /// By a rectangular copy of the driver's, where the plan is one of long rows; else by kernels.
+  /// False: a side is foreign, or there are no kernels.
   bool copy_strided(DeviceAddress dst, DeviceAddress src, const CopyPlan& plan);
   /// Why there are no kernels: "" if there are, and before the first strided copy asked for them.
   std::string no_kernels();

@@ -128,8 +128,8 @@ Readiness::Hold Readiness::hold() const noexcept {
   return Hold(pending);
 }
 
-/// Takes over the one reference of `pending`, unless what was noted last is not `seen`: returns false
-/// then.
+/// Takes over the one reference of `pending`, unless what was noted last is not `seen`: returns
+/// false then.
 bool Readiness::replace(Note seen, Pending* pending) noexcept {
   Pending* old = nullptr;
   {

@@ -7,8 +7,9 @@
 
 namespace dlx {
 
-/// What whoever uses the data of one storage waits for, shared by all views of it. Never a stream: handles
-/// change their meaning with context and thread, and foreign streams may be gone by the time.
+/// What whoever uses the data of one storage waits for, shared by all views of it. Never a stream:
+/// handles change their meaning with context and thread, and foreign streams may be gone by the
+/// time.
 ///
 /// - Nothing is noted: the data is behind the default stream of its device, where imports asked
 ///   their producers to make it safe.

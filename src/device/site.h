@@ -9,8 +9,8 @@ namespace dlx {
 
 /// A device and the stream that one operation works on, seen through plans.
 ///
-/// Plans hold addresses. Where a tensor's data is a handle (OpenCL), its plan was made as if the memory
-/// began at kHandleBase, and the handle travels beside it; elsewhere `handle` is NULL.
+/// Plans hold addresses. Where a tensor's data is a handle (OpenCL), its plan was made as if the
+/// memory began at kHandleBase, and the handle travels beside it; elsewhere `handle` is NULL.
 struct Site {
   static constexpr int64_t kHandleBase = int64_t{1} << 32;
 

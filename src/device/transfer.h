@@ -24,11 +24,12 @@ struct PendingWork {
 /// Copies every element of `src` into `dst`, between any two
 /// devices that dlx has backends for: same shape and dtype, any strides.
 ///
-/// Strided data is packed where it lies, by the CPU engine or the device's kernels, and crosses as one
-/// run, through pinned memory where the host's is not; packing overlaps with the transfer. The work is
-/// put in order behind what both sides wait for, on `stream` if it is given, else on the current stream
-/// of the device that takes part (of the destination where both do). When this returns, host memory
-/// that was written is ready, and host memory that was read is no longer needed, unless work is pending.
+/// Strided data is packed where it lies, by the CPU engine or the device's kernels, and crosses as
+/// one run, through pinned memory where the host's is not; packing overlaps with the transfer. The
+/// work is put in order behind what both sides wait for, on `stream` if it is given, else on the
+/// current stream of the device that takes part (of the destination where both do). When this
+/// returns, host memory that was written is ready, and host memory that was read is no longer
+/// needed, unless work is pending.
 ///
 /// Throws before anything is written: INVALID_ARGUMENT (what copy_tensor throws, and streams),
 /// UNAVAILABLE (no such device), UNSUPPORTED (a stream that is being captured). Later: DRIVER,

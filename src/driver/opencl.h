@@ -6,8 +6,8 @@
 
 #include "src/driver/library.h"
 
-/// The ABI of OpenCL 1.2 as far as dlx uses it, in our own words. The functions are looked up at run
-/// time (opencl.inc); tests/src/driver compares all of it with Khronos' headers.
+/// The ABI of OpenCL 1.2 as far as dlx uses it, in our own words. The functions are looked up at
+/// run time (opencl.inc); tests/src/driver compares all of it with Khronos' headers.
 namespace dlx::opencl {
 
 using Result = int32_t;

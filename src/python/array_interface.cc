@@ -11,7 +11,7 @@
 namespace dlx::py {
 namespace {
 
-// ---- __array_interface__ -------------------------------------------------------------------------
+// ---- __array_interface__ ------------------------------------------------------------------------
 
 constexpr bool kLittleEndian = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
 
@@ -166,7 +166,7 @@ TensorRef import_block(PyObject* object, PyObject* interface, PyObject* data, La
   return tensor;
 }
 
-// ---- __array_struct__ ----------------------------------------------------------------------------
+// ---- __array_struct__ ---------------------------------------------------------------------------
 
 /// PyArrayInterface of NumPy's manual, "The array interface protocol", C-struct access.
 struct ArrayStruct {

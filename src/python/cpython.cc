@@ -102,8 +102,8 @@ struct Guarded<slot, Result (*)(Arguments...)> {
   }
 };
 
-/// The unwinder inside libdlx is set up by the first exception only, and has to be before the one of
-/// glibc ends a thread through our frames.
+/// The unwinder inside libdlx is set up by the first exception only, and has to be before the one
+/// of glibc ends a thread through our frames.
 void set_up_unwinder() noexcept {
   try {
     throw std::bad_alloc();

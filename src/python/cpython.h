@@ -13,9 +13,9 @@ namespace dlx::py {
 /// An object of the interpreter; only its class is read here, by class_of().
 struct PyObject;
 
-/// How many bytes every object begins with, of which the class is the last pointer: 16 with the GIL (the
-/// stable ABI lets extensions of CPython 3.2 to 3.15 read them), 32 in free-threaded builds. Other
-/// builds are refused by attach().
+/// How many bytes every object begins with, of which the class is the last pointer: 16 with the GIL
+/// (the stable ABI lets extensions of CPython 3.2 to 3.15 read them), 32 in free-threaded builds.
+/// Other builds are refused by attach().
 extern intptr_t head_bytes;
 constexpr intptr_t kLargestHead = 32;
 
@@ -151,8 +151,8 @@ struct Api {
 };
 
 /// Never returns. Before 3.14, CPython ends a thread that wants the GIL while the interpreter shuts
-/// down, by pthread_exit(): destructors would then touch objects without the GIL. It sleeps instead, as
-/// CPython lets it from 3.14 on.
+/// down, by pthread_exit(): destructors would then touch objects without the GIL. It sleeps
+/// instead, as CPython lets it from 3.14 on.
 [[noreturn, gnu::cold]] void sleep_for_ever() noexcept;
 
 /// Around a call that waits for the GIL: no exception leaves it but the end of the thread.

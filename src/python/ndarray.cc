@@ -7,9 +7,9 @@
 namespace dlx::py {
 namespace {
 
-/// The fields of numpy.ndarray and numpy.dtype, behind the head, that every compiled extension reads
-/// directly: part of NumPy's C ABI, the same from 1.7 to 2.x. They are checked against __array_interface__ once
-/// before they are believed.
+/// The fields of numpy.ndarray and numpy.dtype, behind the head, that every compiled extension
+/// reads directly: part of NumPy's C ABI, the same from 1.7 to 2.x. They are checked against
+/// __array_interface__ once before they are believed.
 struct Descr {
   PyObject* type_object;
   char kind;

@@ -273,9 +273,9 @@ Ref call_modern(PyObject* object, const DLDevice& device, const Request& request
   return false;
 }
 
-/// CuPy, nanobind and TensorFlow share, but refuse copy=True, each with an error of its own: what they
-/// share is copied here, as all data is that its producer did not mark as copied. None, and the error
-/// that is set, for all else; a TypeError may be about the keywords.
+/// CuPy, nanobind and TensorFlow share, but refuse copy=True, each with an error of its own: what
+/// they share is copied here, as all data is that its producer did not mark as copied. None, and
+/// the error that is set, for all else; a TypeError may be about the keywords.
 [[gnu::cold]] Ref call_for_a_copy_of_ours(PyObject* object, const DLDevice& device,
                                           const Request& request) {
   if (request.copy != DLX_COPY_ALWAYS || is_urgent() ||

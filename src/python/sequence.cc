@@ -12,9 +12,9 @@ namespace dlx::py {
 namespace {
 
 /// Numbers of Python, and lists and tuples of them, as new tensors: for exactly these classes,
-/// whose contents can be read without running any code. Numbers of NumPy are numpy_numbers.cc's. All
-/// else, and every error, is left to bindings/python/dlx/_sequence.py, which knows more classes and
-/// says what is wrong.
+/// whose contents can be read without running any code. Numbers of NumPy are numpy_numbers.cc's.
+/// All else, and every error, is left to bindings/python/dlx/_sequence.py, which knows more classes
+/// and says what is wrong.
 
 // ---- one number --------------------------------------------------------------------------------
 
@@ -183,8 +183,8 @@ struct Bools {
 
 // ---- lists and tuples --------------------------------------------------------------------------
 
-/// Nested tuples of the same numbers, or none beyond kMaxDepth: where there is no GIL, another thread may
-/// change a list while it is read here, and free what it held.
+/// Nested tuples of the same numbers, or none beyond kMaxDepth: where there is no GIL, another
+/// thread may change a list while it is read here, and free what it held.
 Ref frozen(PyObject* object, int32_t depth) {
   if (!is_list_or_tuple(object)) return Ref::share(object);
   if (depth == kMaxDepth) return Ref();

@@ -7,7 +7,8 @@
 namespace dlx::py {
 
 /// Nested lists and tuples, and the numbers in them. Foreign code, such as an allocator written in
-/// Python, may change a list between two looks at it, so each look checks lengths and classes again.
+/// Python, may change a list between two looks at it, so each look checks lengths and classes
+/// again.
 
 constexpr int32_t kMaxDepth = 32;
 
@@ -47,8 +48,8 @@ inline NumberKind natural_of(PyObject* number) noexcept {
   return class_of(number) == api.complex_type ? kComplexes : kNone;
 }
 
-/// Numbers of one class of NumPy's, of which `leaf` is the first: a new tensor of the class's dtype,
-/// which has to be `*dtype` unless that is NULL. None for all else.
+/// Numbers of one class of NumPy's, of which `leaf` is the first: a new tensor of the class's
+/// dtype, which has to be `*dtype` unless that is NULL. None for all else.
 TensorRef tensor_of_one_class(PyObject* object, const Shape& shape, PyObject* leaf,
                               const DLDataType* dtype);
 
@@ -56,8 +57,8 @@ TensorRef tensor_of_one_class(PyObject* object, const Shape& shape, PyObject* le
 /// promotes by its rules. None for all else.
 TensorRef tensor_by_numpy(PyObject* object, const Shape& shape);
 
-/// The kind for a list in which a number of NumPy's does not fit `kind`, as NumPy promotes: beside a
-/// float of Python's all real numbers are float64. kNone where that depends on the other numbers.
+/// The kind for a list in which a number of NumPy's does not fit `kind`, as NumPy promotes: beside
+/// a float of Python's all real numbers are float64. kNone where that depends on the other numbers.
 NumberKind wider_of(NumberKind kind, PyObject* number);
 
 /// The value of a number of NumPy's, if it is an integer within int64, a real number, or any. False
@@ -66,8 +67,8 @@ bool read_numpy_number(PyObject* number, int64_t* out);
 bool read_numpy_number(PyObject* number, double* out);
 bool read_numpy_number(PyObject* number, double* real, double* imaginary);
 
-/// Numbers of Python, and of NumPy beside them, of which some are of this kind; tries the next wider
-/// one when a number comes that does not fit. None for all else.
+/// Numbers of Python, and of NumPy beside them, of which some are of this kind; tries the next
+/// wider one when a number comes that does not fit. None for all else.
 TensorRef natural_tensor(PyObject* object, const Shape& shape, NumberKind kind);
 
 /// Keeps NumPy's classes of numbers, a tuple, and forgets those of a former interpreter.

@@ -85,8 +85,8 @@ struct GivingBack {
 };
 thread_local GivingBack giving_back;
 
-/// As give_back_now(), but for a long chain of owners, each on the memory of the next, one after the
-/// other: it would end in a stack overflow else.
+/// As give_back_now(), but for a long chain of owners, each on the memory of the next, one after
+/// the other: it would end in a stack overflow else.
 void give_back(PyObject* owner, PyObject* on_release) noexcept {
   constexpr int kDeepest = 32;
   GivingBack& here = giving_back;

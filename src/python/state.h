@@ -111,8 +111,8 @@ class WithoutPendingError {
   PyObject* traceback_ = nullptr;
 };
 
-/// A thread that is being ended, and unwinds: does not return unless it holds the GIL, as one does that
-/// somebody cancelled.
+/// A thread that is being ended, and unwinds: does not return unless it holds the GIL, as one does
+/// that somebody cancelled.
 [[gnu::cold]] void end_with_the_gil() noexcept;
 
 /// Lets other Python threads run while it lives, if `worthwhile`.

@@ -103,8 +103,8 @@ TensorRef place(Tensor* tensor, const ExportRequest& request, bool markable, boo
     CopyRequest copy;
     copy.allocation = request.allocation;
     copy.allocation.alignment = request.min_alignment;
-    // Into host memory the copy is done when it returns, on a stream of the tensor's own device: the
-    // consumer's may be another maker's.
+    // Into host memory the copy is done when it returns, on a stream of the tensor's own device:
+    // the consumer's may be another maker's.
     copy.has_stream = stream != nullptr && *stream != -1 && !cpu_reachable(want);
     copy.stream = request.stream;
     const uint64_t padded = tensor->flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED;

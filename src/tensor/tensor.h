@@ -46,8 +46,8 @@ void retain(Tensor* tensor) noexcept;
 /// and CPython before 3.14 then ends the thread by unwinding it.
 void release(Tensor* tensor);
 
-/// Whether the caller's reference is the last one on memory that goes back to a driver, which may wait for
-/// its device then. Asks nobody.
+/// Whether the caller's reference is the last one on memory that goes back to a driver, which may
+/// wait for its device then. Asks nobody.
 bool frees_device_memory(const Tensor* tensor) noexcept;
 
 /// Holds one reference.

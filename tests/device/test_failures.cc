@@ -113,8 +113,8 @@ void fail_one(World& world, int64_t n) {
   last.release();
   world.fake->finish();
   const fake_report report = world.fake->report();
-  // A failure that nobody was told happened while something was given back, or to the other device's
-  // buffer: that is lost.
+  // A failure that nobody was told happened while something was given back, or to the other
+  // device's buffer: that is lost.
   const int64_t lost = status == DLX_OK ? 1 : 0;
   const int64_t pushed = call == "cuCtxPopCurrent_v2" ? 1 : 0;
   if (report.allocations + report.streams > lost || report.pushed > pushed ||

@@ -136,7 +136,8 @@ void peers_wait_for_both_sides(World& world) {
   end(world, source, 1);
 }
 
-/// A copy that is still to be done finds its source as it was: who writes there next comes after it.
+/// A copy that is still to be done finds its source as it was: who writes there next comes after
+/// it.
 void sources_stay_until_they_are_read(World& world) {
   const Written source = fill_elsewhere(world, 7), target = fill_elsewhere(world, 5);
   const int64_t stream = world.stream();

@@ -1,4 +1,4 @@
-"""Many threads at once: on free-threaded builds of CPython truly so, elsewhere by turns that change often."""
+"""Many threads at once: on free-threaded builds of CPython truly so, elsewhere by short turns."""
 
 import array
 import importlib.machinery
@@ -25,7 +25,7 @@ def short_turns():
 
 
 def together(*steps, rounds=ROUNDS):
-    """Run each step `rounds` times in a thread of its own, all at once; the first error is raised."""
+    """Run each step `rounds` times in a thread of its own, all at once; raise the first error."""
     start = threading.Barrier(len(steps))
     errors = []
 

@@ -222,8 +222,8 @@ def _plain(to: Any, name: str) -> Profile:
         # A class with a `from_dlpack` of its own makes what it likes.
         return profile.for_class(to) if isinstance(to, type) and found is not to else profile
     raise InvalidArgumentError(
-        f"`to` names no library with a `from_dlpack` (got {to!r}; known: {known}; what reads Arrow or "
-        "`__array__`, such as polars.Series, takes dlx.asarray(x) itself)"
+        f"`to` names no library with a `from_dlpack` (got {to!r}; known: {known}; what reads Arrow "
+        "or `__array__`, such as polars.Series, takes dlx.asarray(x) itself)"
     )
 
 

@@ -15,6 +15,7 @@ from dlx._constants import (
     CUDA,
     CUDA_HOST,
     CUDA_MANAGED,
+    HOSTS,
     ONEAPI,
     READ_ONLY,
     ROCM,
@@ -280,7 +281,7 @@ _FRAME = _pandas_profile(_frame, (1, 2))
 _TABLE = (
     Profile(
         "numpy", "numpy", _numpy, owns="numpy.ndarray", readonly=HONOURS, ndim=(0, 64),
-        devices=(CPU, CUDA_HOST, ROCM_HOST), usual=_numpy_usual,
+        devices=HOSTS, usual=_numpy_usual,
         notes="has no bfloat16, fp8, fp4 or int4; those come as the dtypes of ml_dtypes",
     ),
     Profile(

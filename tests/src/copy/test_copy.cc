@@ -79,8 +79,8 @@ void rearrangements_in_place_are_exact(void**) {
   for (size_t i = 0; i < line.size(); ++i) assert_int_equal(line[i], before[line.size() - 1 - i]);
 }
 
-// Rows next to pages that may not be touched, of bytes side by side and with gaps between them: no read
-// and no write beyond the elements.
+// Rows next to pages that may not be touched, of bytes side by side and with gaps between them: no
+// read and no write beyond the elements.
 void pages_without_elements_are_not_touched(void**) {
   const size_t page = 4096;
   const size_t pages = 20;
@@ -123,8 +123,8 @@ void pages_without_elements_are_not_touched(void**) {
   munmap(map, (2 * pages + 1) * page);
 }
 
-// Long rows that end with a page, and begin with one, behind and before pages that may not be touched:
-// forwards and backwards, transposed and not, past the caches.
+// Long rows that end with a page, and begin with one, behind and before pages that may not be
+// touched: forwards and backwards, transposed and not, past the caches.
 void long_rows_end_with_their_pages(void**) {
   const dlx::Tuning before = dlx::tuning();
   dlx::tuning().stream_bytes = 0;

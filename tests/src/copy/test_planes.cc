@@ -101,8 +101,8 @@ void reversals_of_powers_of_two_are_exact(void**) {
   dlx::tuning() = before;
 }
 
-// Columns of more rows than are taken at once, which begin anywhere in a line: what one block leaves
-// of a line, the next one goes on with.
+// Columns of more rows than are taken at once, which begin anywhere in a line: what one block
+// leaves of a line, the next one goes on with.
 void long_columns_are_exact(void**) {
   const dlx::Tuning before = dlx::tuning();
   dlx::tuning().long_row_bytes = 1;
@@ -206,8 +206,8 @@ void few_rows_are_exact(void**) {
   }
 }
 
-// Rows of several parts, and more of them than a block has, that are copied together before they are
-// transposed: parts begin inside lines, and the last ones are short.
+// Rows of several parts, and more of them than a block has, that are copied together before they
+// are transposed: parts begin inside lines, and the last ones are short.
 void blocks_of_rows_are_exact(void**) {
   const dlx::Tuning before = dlx::tuning();
   dlx::tuning().stream_bytes = 0;
@@ -222,8 +222,9 @@ void blocks_of_rows_are_exact(void**) {
   dlx::tuning() = before;
 }
 
-// Transpositions whose axes are short on either side, small matrices far apart and rows out of order,
-// in boxes of several sizes: some are cut along every axis, and their runs begin inside lines.
+// Transpositions whose axes are short on either side, small matrices far apart and rows out of
+// order, in boxes of several sizes: some are cut along every axis, and their runs begin inside
+// lines.
 void boxes_are_exact(void**) {
   const dlx::Tuning before = dlx::tuning();
   dlx::tuning().stream_bytes = 0;
@@ -252,8 +253,8 @@ void boxes_are_exact(void**) {
   dlx::tuning() = before;
 }
 
-// Items that lie apart on both sides, or in descending order, go by way of a buffer, in boxes of any
-// size: whole ones and what is left over, with and without streaming.
+// Items that lie apart on both sides, or in descending order, go by way of a buffer, in boxes of
+// any size: whole ones and what is left over, with and without streaming.
 void what_goes_by_way_of_a_buffer_is_exact(void**) {
   struct Layout {
     std::vector<int64_t> shape;

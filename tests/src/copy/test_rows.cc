@@ -21,8 +21,8 @@ void short_rows_are_exact(void**) {
   }
 }
 
-// Columns of src with gaps between them, and rows of few columns: as many at a time as a load holds,
-// with what is left over on either axis, in either direction.
+// Columns of src with gaps between them, and rows of few columns: as many at a time as a load
+// holds, with what is left over on either axis, in either direction.
 void columns_with_gaps_are_exact(void**) {
   const dlx::Tuning before = dlx::tuning();
   for (const int64_t threshold : {int64_t{0}, INT64_MAX}) {
@@ -54,8 +54,9 @@ void columns_with_gaps_are_exact(void**) {
   dlx::tuning() = before;
 }
 
-// Few short rows in a plane, many planes: in long loops along another axis, in whole parts of it and
-// in what is left over, whichever axis comes again; and rows of 16 to 256 bytes wherever they begin.
+// Few short rows in a plane, many planes: in long loops along another axis, in whole parts of it
+// and in what is left over, whichever axis comes again; and rows of 16 to 256 bytes wherever they
+// begin.
 void planes_of_few_rows_are_exact(void**) {
   const dlx::Tuning before = dlx::tuning();
   for (const int64_t threshold : {int64_t{0}, INT64_MAX}) {
@@ -109,8 +110,8 @@ void planes_of_few_rows_are_exact(void**) {
   }
 }
 
-// Rows side by side in src that go to columns far apart in dst, some of the longer rows at a time, the
-// last fewer; more columns than have a line kept for them; either axis downwards.
+// Rows side by side in src that go to columns far apart in dst, some of the longer rows at a time,
+// the last fewer; more columns than have a line kept for them; either axis downwards.
 void regrouped_rows_are_exact(void**) {
   const dlx::Tuning before = dlx::tuning();
   dlx::tuning().stream_bytes = 0;
@@ -160,7 +161,8 @@ void rows_read_side_by_side_are_exact(void**) {
   dlx::tuning() = before;
 }
 
-// The same where columns begin anywhere in a line and rows share the sets of a cache: by way of a buffer.
+// The same where columns begin anywhere in a line and rows share the sets of a cache: by way of a
+// buffer.
 void rows_read_side_by_side_into_a_buffer_are_exact(void**) {
   const dlx::Tuning before = dlx::tuning();
   dlx::tuning().stream_bytes = 0;
@@ -181,7 +183,8 @@ void rows_read_side_by_side_into_a_buffer_are_exact(void**) {
   dlx::tuning() = before;
 }
 
-// Rows of about the length from which on the C library copies them, alone and with gaps between them.
+// Rows of about the length from which on the C library copies them, alone and with gaps between
+// them.
 void long_rows_are_exact(void**) {
   const dlx::Tuning before = dlx::tuning();
   for (const int64_t sets : {1024, 4096}) {

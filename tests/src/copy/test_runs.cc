@@ -46,8 +46,8 @@ void repeated_runs_are_exact(void**) {
   dlx::tuning() = before;
 }
 
-// Runs of more than a cache holds come again and again, alone and between other axes: part after part
-// is arranged once, on one thread and shared out.
+// Runs of more than a cache holds come again and again, alone and between other axes: part after
+// part is arranged once, on one thread and shared out.
 void large_repeated_runs_are_exact(void**) {
   const dlx::Tuning before = dlx::tuning();
   dlx::tuning().parallel_bytes = 0;
@@ -92,8 +92,9 @@ void items_with_gaps_are_exact(void**) {
   dlx::tuning() = before;
 }
 
-// Rows of single items with gaps between them in dst, from rows near and far, in the order of either
-// side, by way of a buffer and straight: whether caches hold what is copied, all its lines or neither.
+// Rows of single items with gaps between them in dst, from rows near and far, in the order of
+// either side, by way of a buffer and straight: whether caches hold what is copied, all its lines
+// or neither.
 void single_items_into_gaps_are_exact(void**) {
   const dlx::Tuning before = dlx::tuning();
   dlx::tuning().relay_bytes = 0;
@@ -130,8 +131,8 @@ void many_lines_are_exact(void**) {
   }
 }
 
-// A few long rows whose items take turns in dst or in src, in whichever order, in batches, and wherever
-// dst begins. Stretches end with any number of items.
+// A few long rows whose items take turns in dst or in src, in whichever order, in batches, and
+// wherever dst begins. Stretches end with any number of items.
 void rows_that_take_turns_are_exact(void**) {
   const dlx::Tuning before = dlx::tuning();
   dlx::tuning().stream_bytes = 0;
@@ -190,8 +191,8 @@ void gaps_in_dst_are_left_alone(void**) {
   dlx::tuning() = before;
 }
 
-// Short rows of cells, which write into the next one: all that lies round the last one stays as it is.
-// Rows overlap in src, touch, or lie apart, on another page, too.
+// Short rows of cells, which write into the next one: all that lies round the last one stays as it
+// is. Rows overlap in src, touch, or lie apart, on another page, too.
 void short_rows_of_cells_are_exact(void**) {
   for (const int64_t item : {1, 2, 4}) {
     for (const int64_t n : {2, 7, 8, 9, 15, 16, 17, 25, 40}) {
@@ -211,8 +212,8 @@ void short_rows_of_cells_are_exact(void**) {
   }
 }
 
-// Short cells of one to three axes again and again: near and far in src, forwards and backwards, with
-// and without gaps, wherever dst begins.
+// Short cells of one to three axes again and again: near and far in src, forwards and backwards,
+// with and without gaps, wherever dst begins.
 void repeated_cells_are_exact(void**) {
   const dlx::Tuning before = dlx::tuning();
   dlx::tuning().stream_bytes = 0;

@@ -163,8 +163,8 @@ void the_pool_has_an_upper_limit(void**) {
   assert_true(count_threads() <= dlx::kThreadsPerCore * dlx::available_cores() + sanitizer);
 }
 
-/// How many pieces a copy of int32 to C order from `steps` (elements) is cut into for 4 threads. All
-/// elements have to arrive.
+/// How many pieces a copy of int32 to C order from `steps` (elements) is cut into for 4 threads.
+/// All elements have to arrive.
 int64_t pieces_of(const std::vector<int64_t>& shape, const std::vector<int64_t>& steps) {
   int64_t elements = 1;
   int64_t last = 0;

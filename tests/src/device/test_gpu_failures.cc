@@ -182,7 +182,8 @@ void every_first_call_may_fail(void**) {
   }
 }
 
-// A device that its driver does not hand over is still one of those that there are, and spoils no other.
+// A device that its driver does not hand over is still one of those that there are, and spoils no
+// other.
 void a_bad_device_hides_no_other(void**) {
   passes([](Gpu& gpu) {
     if (gpu.kind.type != kDLCUDA) return;  // HIP's devices are numbers

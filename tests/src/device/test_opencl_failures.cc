@@ -1,5 +1,5 @@
-// Every call of OpenCL fails in turn, on a real OpenCL: the error names it, nothing leaks, and the same goes
-// well afterwards. dlx's table of OpenCL's functions is made to count and to refuse.
+// Every call of OpenCL fails in turn, on a real OpenCL: the error names it, nothing leaks, and the
+// same goes well afterwards. dlx's table of OpenCL's functions is made to count and to refuse.
 #include <cstring>
 #include <functional>
 #include <string>
@@ -197,7 +197,8 @@ void kernels_that_cannot_be_built(void**) {
   });
 }
 
-// A compiler that is out of memory, or whatever else fails, spoils one copy: the next one tries again.
+// A compiler that is out of memory, or whatever else fails, spoils one copy: the next one tries
+// again.
 void a_build_that_fails_otherwise_is_tried_again(void**) {
   passes([](Backend& backend, cl::Memory foreign) {
     for (int64_t n = 1; std::strcmp(watch.failed, "clBuildProgram") != 0; ++n) {

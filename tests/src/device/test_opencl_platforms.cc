@@ -1,5 +1,5 @@
-// Platforms and devices as PoCL is none, beside it or in its place, for which dlx's table of OpenCL's
-// functions is changed. One that answers with errors is left out, alone.
+// Platforms and devices as PoCL is none, beside it or in its place, for which dlx's table of
+// OpenCL's functions is changed. One that answers with errors is left out, alone.
 #include <algorithm>
 #include <cstring>
 #include <functional>

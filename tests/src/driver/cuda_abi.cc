@@ -1,5 +1,6 @@
 // Compiled, not run: our declarations of the CUDA driver API against NVIDIA's cuda.h.
-#define __CUDA_API_VERSION_INTERNAL  // the functions that a newer header has superseded are declared too
+#define __CUDA_API_VERSION_INTERNAL  // the functions that a newer header has superseded are \
+                                     // declared too
 #include <cuda.h>
 
 #include <utility>

@@ -1,5 +1,5 @@
-// The strided-copy kernels against a naive copy: on an OpenCL device, and, for what they are told, by
-// the meaning of that.
+// The strided-copy kernels against a naive copy: on an OpenCL device, and, for what they are told,
+// by the meaning of that.
 #include <csetjmp>
 #include <cstdarg>
 #include <cstddef>

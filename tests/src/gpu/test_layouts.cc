@@ -1,5 +1,6 @@
-// The strided-copy kernels on layouts that each of their ways is made for, with every item size, odd
-// and even extents and addresses: on an OpenCL device, or by the meaning of the launches without one.
+// The strided-copy kernels on layouts that each of their ways is made for, with every item size,
+// odd and even extents and addresses: on an OpenCL device, or by the meaning of the launches
+// without one.
 #include <csetjmp>
 #include <cstdarg>
 #include <cstddef>
