@@ -276,6 +276,15 @@ def test_dtype_converts_as_astype_does(source, target):
     assert tensor.tolist() == values.astype(target).tolist()
 
 
+def test_a_number_of_ml_dtypes_is_copied():
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    number = ml_dtypes.bfloat16(1.5)
+    assert dlx.asarray(number).tolist() == 1.5
+    assert dlx.asarray(number).dtype == dlx.dtype("bfloat16")
+    with pytest.raises(dlx.CopyRefusedError, match="bfloat16 is copied always"):
+        dlx.asarray(number, copy=False)
+
+
 def test_dtype_converts_through_ml_dtypes():
     pytest.importorskip("ml_dtypes", reason="NumPy itself has no bfloat16")
     values = dlx.asarray([0.1, 1e6, -3.0], dtype="float32")

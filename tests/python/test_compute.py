@@ -179,6 +179,8 @@ def test_read_only_tensors_are_not_written():
         numpy.copyto(tensor, 0)
     assert tensor.tolist() == [1, 2]
     assert (tensor + 1).readonly is False
+    assert numpy.negative(tensor).tolist() == [-1, -2]  # who only reads is served
+    assert numpy.add.reduce(tensor).item() == 3
 
 
 def test_out_is_the_object_that_was_given():
@@ -281,6 +283,9 @@ def test_methods_of_ufuncs(seeded):
         numpy.add.at(expected, array_index, 1)
         same(t, expected)
     assert t.data_ptr == a.ctypes.data
+    numpy.add.at(a, [0], t[:1])  # into an ndarray
+    numpy.add.at(expected, [0], expected[:1].copy())
+    same(t, expected)
 
 
 def test_reductions_are_tensors_without_axes():

@@ -115,6 +115,7 @@ def test_astype():
     assert tensor.astype("int16").tolist() == [0, 1, 2, 3, 4, 5]
     assert tensor.astype(dtype="int16", order="A").tolist() == [0, 1, 2, 3, 4, 5]  # as zarr does
     assert tensor.astype(numpy.float32).dtype == "float32"
+    assert tensor.astype("f4").dtype == tensor.astype("single").dtype == "float32"  # NumPy's names
     assert tensor.astype("float64", copy=False).data_ptr == tensor.data_ptr
     assert tensor.astype("float64").data_ptr != tensor.data_ptr
     with pytest.raises(TypeError, match="safe"):

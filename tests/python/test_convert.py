@@ -217,6 +217,19 @@ def test_the_error_of_a_refused_copy_has_every_reason():
     assert "strides other than those of compact row-major data" in message
 
 
+def test_data_that_is_aligned_is_shared_whatever_else_is_odd_about_it():
+    base = numpy.zeros(1024)
+    base = base[(-base.ctypes.data % 4096) // 8 :][:8]
+    base.flags.writeable = False
+    profile = _profile.Profile(
+        "picky", "numpy", _profiles._numpy, readonly=_profile.HONOURS, align=4096
+    )
+
+    assert _convert_by(profile, base, copy=False).ctypes.data == base.ctypes.data
+    with pytest.raises(dlx.CopyRefusedError, match="4096-byte alignment"):
+        _convert_by(profile, base[1:], copy=False)
+
+
 def _convert_by(profile, x, **keywords):
     name = profile.name
     _profiles.TABLE[name] = profile

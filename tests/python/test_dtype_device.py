@@ -27,6 +27,14 @@ def test_dtype_properties():
     assert dtype == dlx.dtype(dtype)
     assert dtype != dlx.dtype("int8")
     assert dtype != 3
+    kinds = {
+        "float8_e3m4": "f",
+        "float4_e2m1fn": "f",
+        "bcomplex32": "c",
+        "bfloat16": "f",
+        "int4": "i",
+    }
+    assert {name: dlx.dtype(name).kind for name in kinds} == kinds
     assert dlx.dtype("int4").itemsize == 1
     assert dlx.dtype("float32x4").itemsize == 16
     with pytest.raises(AttributeError, match="immutable"):
@@ -118,8 +126,10 @@ def test_device_refuses_anything_else(given, error):
         dlx.Device(given)
 
 
-def test_a_device_of_torch_that_is_none_of_dlpack_is_refused_by_its_name():
+def test_devices_of_torch():
     torch = pytest.importorskip("torch")
+    for name in ("cpu", "cuda:0", "cuda:3"):
+        assert dlx.Device(torch.device(name)) == name
     for given in (torch.device("meta"), torch.device("meta", 0)):
         with pytest.raises(ValueError, match=r"^`device` is not a device \(got 'meta"):
             dlx.Device(given)
@@ -216,6 +226,24 @@ def test_packed_integers_are_decoded_bit_by_bit(bits):
     data = packed.to_bytes((11 * bits + 7) // 8, "little")
 
     assert dlx.from_dlpack(Producer(data, (11,), (1, bits, 1))).tolist() == values
+
+
+@pytest.mark.parametrize("dtype", ["int8x2", "uint16x2", "int32x2", "uint64x2", "boolx2", "bfloat16x2", "complex64x2"])  # fmt: skip
+def test_lanes_are_decoded_as_their_scalars_are(dtype):
+    scalar = dtype[:-2]
+    low, high = {
+        "b": (False, True),
+        "u": (2, 201),
+        "i": (-3, 100),
+        "f": (0.5, 2.0),
+        "c": (1j, 2 + 3j),
+    }[dlx.dtype(scalar).kind]
+    tensor = dlx.asarray([low, high, high, low, low, low], dtype=scalar)
+
+    lanes = tensor.view(dtype).tolist()
+
+    assert lanes == [(low, high), (high, low), (low, low)]
+    assert {type(value) for pair in lanes for value in pair} == {type(low)}
 
 
 @pytest.mark.parametrize("bits", [3, 4])

@@ -78,6 +78,11 @@ def test_an_int_beyond_the_floats_is_refused():
             dlx.asarray(numbers)
 
 
+def test_an_int_beyond_64_bits_is_a_number_for_a_small_float():
+    assert dlx.asarray([2**70, 1.5], dtype="float8_e5m2").tolist() == [float("inf"), 1.5]
+    assert dlx.asarray(2**70, dtype="float8_e8m0fnu").item() == 2**70
+
+
 def test_float16_is_rounded_as_by_numpy():
     rng = random.Random(5)
     doubles = [struct.unpack("d", rng.randbytes(8))[0] for _ in range(2000)]

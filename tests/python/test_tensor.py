@@ -225,7 +225,9 @@ def test_tolist_of_strided_and_empty_tensors():
     tensor = dlx.asarray([[1, 2, 3], [4, 5, 6]])
 
     assert tensor[::-1, ::2].tolist() == [[6 - 2, 6], [1, 3]]
-    assert dlx.empty((2, 0, 3)).tolist() == [[], []]
+    for dtype in ("float32", "bfloat16"):  # by memoryview, and by dlx
+        assert dlx.empty((2, 0, 3), dtype=dtype).tolist() == [[], []]
+        assert dlx.empty((2, 3, 0), dtype=dtype).tolist() == [[[], [], []], [[], [], []]]
     assert dlx.empty((0, 2)).tolist() == []
     assert dlx.empty((2, 2, 0)).tolist() == [
         [[], []],

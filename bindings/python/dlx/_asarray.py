@@ -318,8 +318,6 @@ def array_result(obj: Any, array: Any) -> Tensor:
         raise TypeError(
             f"`__array__` of {_name(obj)} returned no numpy.ndarray (got {_name(array)})"
         )
-    if type(array) is not numpy.ndarray:
-        _hooks.guard(array)
     problem = _explain(array)
     if problem is not None:
         if array.dtype.kind == "O" and has(type(obj), "columns"):

@@ -109,8 +109,8 @@ def _hand_over(tensor: Tensor, profile: Profile, module: ModuleType, copy: bool 
             f"convert: {profile.name} cannot share this tensor, since {'; '.join(reasons)}; "
             "copy=False forbids a copy"
         )
-    if not reasons and profile.strides != _profile.ANY:
-        tensor = _plain_strides(tensor, profile)
+    if not reasons and profile.strides == _profile.COMPACT:
+        tensor = _plain_strides(tensor)
     try:
         return profile.deliver(module, tensor, bool(copy or reasons))
     except UnsupportedError as error:
@@ -345,18 +345,10 @@ def _compact_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(reversed(strides))
 
 
-def _plain_strides(tensor: Tensor, profile: Profile) -> Tensor:
-    """The same tensor with strides that no library trips over.
-
-    Strides of axes of length 1, or of tensors without elements, mean nothing. All the same torch
-    aborts on a negative one there, and MXNet refuses those that are not as in compact data.
-    """
-    strides = tensor.strides
-    if profile.strides == _profile.COMPACT or tensor.size == 0:
-        plain = _compact_strides(tensor.shape)
-    else:
-        plain = tuple(1 if n == 1 else s for s, n in zip(strides, tensor.shape))
-    harmless = profile.strides != _profile.COMPACT and min(strides, default=0) >= 0
-    if harmless or plain == strides:
+def _plain_strides(tensor: Tensor) -> Tensor:
+    """A compact tensor with the strides of compact data on axes of length 1 too, where they mean
+    nothing: MXNet refuses others. (Negative ones there no export has.)"""
+    plain = _compact_strides(tensor.shape)
+    if plain == tensor.strides:
         return tensor
     return _profiles.alias(tensor, plain, _native._flags(tensor))

@@ -6,6 +6,7 @@ import contextlib
 import ctypes
 import gc
 import itertools
+import sys
 import threading
 import types
 
@@ -103,6 +104,24 @@ def test_stream_objects_of_libraries(library):
 
     with pytest.raises(ValueError, match=r"cuda:1.*expected.*cuda:0"):
         dlx.Stream(OBJECTS[library](0x1230, 1), device=CUDA)
+
+
+def test_streams_of_libraries_that_were_built_for_rocm(monkeypatch):
+    version, runtime = types.SimpleNamespace(hip="6.2"), types.SimpleNamespace(is_hip=True)
+    monkeypatch.setitem(sys.modules, "torch", types.SimpleNamespace(version=version))
+    monkeypatch.setitem(
+        sys.modules, "cupy", types.SimpleNamespace(cuda=types.SimpleNamespace(runtime=runtime))
+    )
+    for library in ("torch", "cupy"):
+        stream = dlx.Stream(OBJECTS[library](0x1230, 1))
+        assert (stream.handle, stream.device) == (0x1230, "rocm:1")
+        assert dlx.Stream(OBJECTS[library](0, 0)).handle == 0  # the default one
+
+
+@pytest.mark.parametrize("handle", [-5, -1, 2**64])
+def test_handles_of_libraries_that_are_none_are_refused(handle):
+    with pytest.raises(ValueError, match=r"stream|handle"):
+        dlx.Stream(OBJECTS["warp"](handle, 0))
 
 
 def test_numba_s_streams_have_no_device():
