@@ -40,6 +40,21 @@ static void export_describes_the_tensor(void **state) {
   dlx_tensor_release(tensor);
 }
 
+/* Only negative strides are a reason to copy: those of 0 leave as they are. */
+static void export_shares_what_repeats(void **state) {
+  (void)state;
+  int32_t data[2];
+  dlx_tensor *tensor = wrap(data, dtype_of(kDLInt, 32), 2, EXTENTS(3, 2), EXTENTS(0, 1), 0);
+
+  DLManagedTensorVersioned *managed = export(tensor, NULL);
+
+  assert_int_equal(managed->flags, 0);
+  assert_ptr_equal(managed->dl_tensor.data, data);
+  assert_int64s(managed->dl_tensor.strides, 2, EXTENTS(0, 1));
+  managed->deleter(managed);
+  dlx_tensor_release(tensor);
+}
+
 /* The legacy struct says the same, as far as it can. */
 static void legacy_export_describes_the_tensor(void **state) {
   (void)state;
@@ -315,6 +330,7 @@ static void export_of_an_import_calls_the_producers_deleter_last(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(export_describes_the_tensor),
+      cmocka_unit_test(export_shares_what_repeats),
       cmocka_unit_test(legacy_export_describes_the_tensor),
       cmocka_unit_test(export_outlives_the_tensor),
       cmocka_unit_test(exports_of_one_tensor_are_independent),

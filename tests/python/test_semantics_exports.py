@@ -52,6 +52,17 @@ def test_n1_negative_strides_leave_as_a_marked_copy():
     assert export_of(t, copy=False) == (t.data_ptr, (3, -1), False)
 
 
+def test_n1_strides_of_zero_and_gaps_are_shared():
+    block = dlx.asarray(list(range(12)))
+    for strides in ((0, 1), (4, 0), (0, 0), (4, 2)):
+        t = dlx.from_pointer(block.data_ptr, (3, 2), "int64", strides=strides, owner=block)
+        assert export_of(t) == (t.data_ptr, strides, False)
+        struct = DLTensor()
+        borrow = ctypes.cast(table_of(dlx.Tensor).dltensor_from_py_object_no_sync, BORROW)
+        assert borrow(id(t), ctypes.byref(struct)) == 0
+        assert struct.data == t.data_ptr
+
+
 def test_n2_the_policy_can_be_set(policy):
     t = grid()[:, ::-1]
     policy("share")
