@@ -21,7 +21,7 @@ constexpr intptr_t kLargestHead = 32;
 
 inline bool is_free_threaded() noexcept { return head_bytes == kLargestHead; }
 
-inline PyObject* class_of(const PyObject* object) noexcept {
+[[gnu::nonnull]] inline PyObject* class_of(const PyObject* object) noexcept {
   return *reinterpret_cast<PyObject* const*>(reinterpret_cast<const char*>(object) + head_bytes -
                                              sizeof(PyObject*));
 }

@@ -11,7 +11,7 @@ import pytest
 import dlx
 
 THREADS = 4
-ROUNDS = 2000
+ROUNDS = 600
 
 pytestmark = pytest.mark.filterwarnings("error")
 
