@@ -52,7 +52,7 @@ def test_n1_negative_strides_leave_as_a_marked_copy():
     assert export_of(t, copy=False) == (t.data_ptr, (3, -1), False)
 
 
-def test_n1_strides_of_zero_and_gaps_are_shared():
+def test_strides_of_zero_and_gaps_are_no_negative_ones():
     block = dlx.asarray(list(range(12)))
     for strides in ((0, 1), (4, 0), (0, 0), (4, 2)):
         t = dlx.from_pointer(block.data_ptr, (3, 2), "int64", strides=strides, owner=block)
