@@ -36,9 +36,7 @@ class ObjectCache {
   }
   void add(uint64_t key, PyObject* object) noexcept {
     Ref kept = Ref::share(object);
-    const bool added =
-        entries_.add([&](CachedObject* entry) { *entry = {key, object}; }) != nullptr;
-    if (added) kept.detach();
+    entries_.add([&](CachedObject* entry) { *entry = {key, kept.detach()}; });
   }
   void clear() noexcept { entries_.clear(); }
 

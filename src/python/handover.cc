@@ -1,5 +1,6 @@
 #include "src/python/shared.h"
 #include "src/python/tensor_type.h"
+#include "src/python/types.h"
 
 namespace dlx::py {
 namespace {
@@ -53,8 +54,7 @@ bool is_simple(const Tensor& tensor, int64_t alignment) noexcept {
 /// What is known of the object's class: True for the library's own, False for others, or NULL.
 PyObject* ask_own(Target* target, PyObject* object) {
   if (target->foreign.load(std::memory_order_relaxed) == class_of(object)) return api.false_;
-  PyObject* own = api.PyDict_GetItemWithError(target->own_types, class_of(object));
-  if (own == nullptr && api.PyErr_Occurred() != nullptr) throw PythonError();
+  PyObject* const own = find_item(target->own_types, class_of(object)).get();  // True or False
   if (own == api.false_) target->foreign.store(class_of(object), std::memory_order_relaxed);
   return own;
 }

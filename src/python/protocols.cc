@@ -26,7 +26,7 @@ void require_fine_dtype(PyObject* object) {
   const Ref fine(check(call_objects(state.check_dtype, dtype.get())));
   if (fine.get() != api.true_) return;
   Ref kept = Ref::share(dtype.get());
-  if (fine_dtypes.add([&](PyObject** item) { *item = kept.get(); }) != nullptr) kept.detach();
+  fine_dtypes.add([&](PyObject** item) { *item = kept.detach(); });
 }
 
 /// Whatever the object makes of itself.

@@ -61,18 +61,17 @@ PyObject* forget_type(PyObject*, PyObject* weak_reference) {
 
 PyMethodDef forget_type_def = plain_entry("forget_type", forget_type, METH_O);
 
-/// False if the type has no entry any more.
+/// Nothing happens if the type has no entry any more.
 template <typename Change>
-[[gnu::cold]] bool change_entry(PyObject* type, Change&& change) noexcept {
+[[gnu::cold]] void change_entry(PyObject* type, Change&& change) noexcept {
   const Changing changing;
   for (Published<TypeEntry>& slot : place_of(type)) {
     TypeEntry entry = slot.get();
     if (entry.type != type) continue;
     change(&entry);
     slot.set(entry);
-    return true;
+    return;
   }
-  return false;
 }
 
 /// Puts an entry first in its place; returns the one that had to go.

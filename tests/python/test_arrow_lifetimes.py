@@ -9,8 +9,8 @@ import pytest
 import dlx
 import memory
 from arrow_support import OnlyArray, OnlyDeviceArray, OnlyStream, counted, pyarrow
+from concurrency import together
 from dlx import raw
-from test_free_threading import together
 
 
 def test_an_export_keeps_the_memory_and_gives_it_back_once():
@@ -86,20 +86,14 @@ def test_a_capsule_that_several_threads_open_is_imported_once():
     schema, array = tensor.__arrow_c_array__()
     del tensor
     made, refused = [], []
-    start = threading.Barrier(3)
 
-    def work():
-        start.wait()
+    def work(_):
         try:
             made.append(dlx._native._from_arrow(schema, array, None)[0].shape)
         except dlx.InvalidArgumentError as error:
             refused.append(str(error))
 
-    threads = [threading.Thread(target=work) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    together(*[work] * 3, rounds=1)
     assert made == [(32_000_000,)]
     assert len(refused) == 2
     assert all("released or moved" in text for text in refused)

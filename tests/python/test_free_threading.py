@@ -3,15 +3,14 @@
 import array
 import importlib.machinery
 import sys
-import threading
 import types
 
 import pytest
 
 import dlx
+from concurrency import together
 
 THREADS = 4
-ROUNDS = 600
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -22,28 +21,6 @@ def short_turns():
     sys.setswitchinterval(1e-6)
     yield
     sys.setswitchinterval(before)
-
-
-def together(*steps, rounds=ROUNDS):
-    """Run each step `rounds` times in a thread of its own, all at once; raise the first error."""
-    start = threading.Barrier(len(steps))
-    errors = []
-
-    def run(step):
-        start.wait()
-        try:
-            for i in range(rounds):
-                step(i)
-        except BaseException as error:
-            errors.append(error)
-
-    threads = [threading.Thread(target=run, args=(step,)) for step in steps]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if errors:
-        raise errors[0]
 
 
 class Producer:
@@ -145,19 +122,17 @@ def test_a_library_that_another_thread_imports_is_not_there_yet(monkeypatch):
     assert dlx.asarray([1, 2], dtype=float, device="cpu").tolist() == [1.0, 2.0]
 
 
-def owned(freed):
-    """A Tensor that notes when its memory is given back."""
-    memory = array.array("q", range(8))
-    address, _ = memory.buffer_info()
-    return dlx.from_pointer(
-        address, (8,), "int64", owner=memory, on_release=lambda: freed.append(1)
-    )
-
-
 def test_memory_goes_back_once_whoever_is_last():
     for _ in range(60):
         freed = []
-        tensor = owned(freed)
+        memory = array.array("q", range(8))
+        tensor = dlx.from_pointer(
+            memory.buffer_info()[0],
+            8,
+            "int64",
+            owner=memory,
+            on_release=lambda freed=freed: freed.append(1),
+        )
         views = [tensor[i : i + 4] for i in range(THREADS)]
         del tensor
 

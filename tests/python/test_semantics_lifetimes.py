@@ -16,9 +16,9 @@ import weakref
 import pytest
 
 import dlx
+from concurrency import together
 from dlpack_ctypes import DELETER, Imported, Producer
 from interpreter import FREE_THREADED
-from test_free_threading import together
 from test_share import numbers
 
 
