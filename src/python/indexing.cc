@@ -189,6 +189,7 @@ int tensor_setitem(PyObject* self, PyObject* key, PyObject* value) {
     Tensor* tensor = tensor_of(self);
     if (tensor->readonly()) fail(DLX_ERROR_READ_ONLY, "the tensor is read-only");
     TensorRef target = index_by(tensor, key);
+    if (target.get() != nullptr && store_number(value, target.get())) return 0;
     TensorRef numbers = tensor_of_numbers(value, &tensor->dl.dtype);
     Ref source;
     if (numbers.get() == nullptr) source = Ref(as_tensor_like(value, tensor));

@@ -207,6 +207,13 @@ PyMethodDef tensor_methods[] = {
         "    UnsupportedError: neither NumPy nor ml_dtypes has the dtype, or it is packed\n"
         "        below a byte.\n"
         "    ImportError: NumPy is not installed."),
+    plain_entry(
+        "item", tensor_scalar, METH_NOARGS,
+        "item($self, /)\n--\n\n"
+        "The only element as a Python number.\n\n"
+        "Raises:\n"
+        "    ValueError: the tensor has more or fewer than one element (`InvalidArgumentError`).\n"
+        "    DeviceRefusedError, UnsupportedError: as `tolist`."),
     fast_entry(
         "__dlpack__", tensor_dlpack,
         "__dlpack__($self, /, stream=None, *, max_version=None, dl_device=None, copy=None)\n"

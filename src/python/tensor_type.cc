@@ -69,6 +69,10 @@ PyObject* make_tensor_type() {
                         {Py_sq_length, slot(tensor_length)},
                         {Py_sq_item, slot(tensor_item)},
                         {Py_mp_ass_subscript, slot(tensor_setitem)},
+                        {Py_nb_bool, slot(tensor_bool)},
+                        {Py_nb_int, slot(tensor_int)},
+                        {Py_nb_float, slot(tensor_float)},
+                        {Py_nb_index, slot(tensor_index)},
                         {0, nullptr}};
   // No BASETYPE: a subclass would bring the garbage collector's head and a __dict__ along.
   PyTypeSpec spec{"dlx.Tensor", sizeof(TensorObject), 0, kTypeFlagDefault, slots};

@@ -43,6 +43,11 @@ intptr_t tensor_length(PyObject* self);                              // indexing
 PyObject* tensor_getitem(PyObject* self, PyObject* key);             // indexing.cc
 PyObject* tensor_item(PyObject* self, intptr_t index);               // indexing.cc
 int tensor_setitem(PyObject* self, PyObject* key, PyObject* value);  // indexing.cc
+PyObject* tensor_scalar(PyObject* self, PyObject*);                  // scalar.cc, as are the next
+int tensor_bool(PyObject* self);
+PyObject* tensor_int(PyObject* self);
+PyObject* tensor_float(PyObject* self);
+PyObject* tensor_index(PyObject* self);
 PyObject* tensor_dlpack(PyObject* self, PyObject* const* args, intptr_t nargs,
                         PyObject* kwnames);                 // export.cc
 PyObject* tensor_dlpack_device(PyObject* self, PyObject*);  // export.cc
@@ -164,6 +169,9 @@ TensorRef import_by_arrow_stream(PyObject* object, int32_t copy, bool* copied);
 /// one that they have by themselves if it is NULL. None for whatever else, and for what does not
 /// fit.
 TensorRef tensor_of_numbers(PyObject* object, const DLDataType* dtype);  // sequence.cc
+/// Writes a number of Python's into the only element of a tensor in the CPU's memory; false, and
+/// nothing is written, for whatever else, and for what does not fit.
+bool store_number(PyObject* number, Tensor* target);  // sequence.cc
 
 /// Entries of the tables below: of functions that take keywords, and of those with the arguments
 /// that `flags` say.

@@ -260,6 +260,47 @@ def test_one_element_tensors_convert_to_python_numbers():
         dlx.asarray([1, 2]).item()
 
 
+NUMBERS = {
+    "bool": True,
+    **{f"int{bits}": -(1 << (bits - 1)) for bits in (4, 8, 16, 32, 64)},
+    **{f"uint{bits}": (1 << bits) - 1 for bits in (4, 8, 16, 32, 64)},
+    **{f"float{bits}": -2.5 for bits in (16, 32, 64)},
+    "bfloat16": -2.5,
+    "complex64": -2.5 + 1j,
+    "complex128": -2.5 + 1j,
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+@pytest.mark.parametrize("shape", [(), (1,), (1, 1)])
+def test_one_element_is_the_same_number_by_each_method(name, shape):
+    number = NUMBERS[name]
+    compact = dlx.empty(shape, dtype=name)
+    compact[...] = dlx.asarray([number], dtype=name)
+    tensors = [compact]
+    if compact.nbytes * 8 == compact.size * dlx.dtype(name).bits:
+        unaligned = dlx.asarray(bytearray(compact.nbytes + 1))[1:].view(name).reshape(shape)
+        unaligned[...] = number
+        tensors.append(unaligned)
+    for tensor in tensors:
+        values = [tensor.item(), complex(tensor), bool(tensor)]
+        if not name.startswith("complex"):
+            values += [int(tensor), float(tensor)]
+        expected = [number, complex(number), True, int(number.real), float(number.real)]
+        assert values == expected[: len(values)]
+        assert [type(v) for v in values] == [type(v) for v in expected[: len(values)]]
+        if shape == () and "int" in name:
+            assert operator.index(tensor) == number
+        else:
+            with pytest.raises(TypeError, match="can be an index"):
+                operator.index(tensor)
+        for convert in (int, float) if name.startswith("complex") else ():
+            with pytest.raises(TypeError, match="complex"):
+                convert(tensor)
+        tensor[...] = False if name == "bool" else 0
+        assert (tensor.item(), bool(tensor)) == (0, False)
+
+
 def test_tobytes_is_in_c_order_and_packed():
     data = bytes(range(48))
     memory = dlx.asarray(bytearray(data))

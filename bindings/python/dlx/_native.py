@@ -86,6 +86,7 @@ def _attach():
         "getitem": _getitem,
         "setitem": _setitem,
         "numpy_slowly": _late("tensor", "numpy_array"),
+        "scalar_slowly": _late("tensor", "scalar"),
     }
     status = _library.attach(id(object), id(namespace))
     if status:

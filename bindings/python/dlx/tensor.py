@@ -25,7 +25,7 @@ from dlx.errors import CopyRefusedError, DeviceRefusedError, InvalidArgumentErro
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from numpy.typing import DTypeLike, NDArray
@@ -239,20 +239,39 @@ def synchronize(self: Tensor) -> None:
     _capi.tensor_synchronize(self)
 
 
-def item(self: Tensor) -> Any:
-    """The only element as a Python number.
-
-    Raises:
-        ValueError: the tensor has more or fewer than one element (`InvalidArgumentError`).
-        DeviceRefusedError, UnsupportedError: as `tolist`.
-    """
+def scalar(self: Tensor, method: str) -> Any:
+    """What the method makes of the only element, where native code does not read it: a dtype that
+    Python lacks, memory elsewhere, more or fewer elements."""
+    if method == "__index__":
+        # With axes a TypeError, so that `list * t` fails, and `bytearray(t)` reads the buffer.
+        if self.ndim:
+            raise TypeError(f"only a Tensor of no axes can be an index (got shape {self.shape})")
+        if _capi.tensor_dtype(self)[0] not in (dtypes.INT, dtypes.UINT):
+            raise TypeError(f"only an integer Tensor can be an index (got {self.dtype})")
     if self.size != 1:
-        raise InvalidArgumentError(
-            f"item: the tensor has {self.size} elements (shape {self.shape}), expected 1"
-        )
+        raise InvalidArgumentError(_not_one(self, method))
     here = require_readable(self, "item")
     numbers = _numbers(here)
-    return _flat_values(here)[0] if numbers is None else numbers[(0,) * self.ndim]
+    value = _flat_values(here)[0] if numbers is None else numbers[(0,) * self.ndim]
+    return _CONVERSIONS[method](value)
+
+
+_CONVERSIONS: dict[str, Callable[[Any], Any]] = {
+    "item": lambda value: value,
+    "__bool__": bool,
+    "__int__": int,
+    "__float__": float,
+    "__complex__": complex,
+    "__index__": lambda value: value,
+}
+
+
+def _not_one(self: Tensor, method: str) -> str:
+    if method == "item":
+        return f"item: the tensor has {self.size} elements (shape {self.shape}), expected 1"
+    wanted = method.strip("_")
+    hint = ": the truth of many elements is ambiguous" if wanted == "bool" else ""
+    return f"only a Tensor of one element can become {wanted} (got shape {self.shape}){hint}"
 
 
 def _array_interface(self: Tensor) -> dict[str, Any]:
@@ -326,49 +345,15 @@ def _iter(self: Tensor) -> Iterator[Tensor]:
     return (self[index] for index in range(self.shape[0]))
 
 
-def _bool(self: Tensor) -> bool:
-    """The truth of the only element; a ValueError if there is not exactly one."""
-    return bool(_scalar(self, "bool"))
-
-
-def _int(self: Tensor) -> int:
-    """The only element as an int, cut toward zero."""
-    return int(_scalar(self, "int"))
-
-
-def _float(self: Tensor) -> float:
-    """The only element as a float."""
-    return float(_scalar(self, "float"))
-
-
 def _complex(self: Tensor) -> complex:
     """The only element as a complex number."""
-    return complex(_scalar(self, "complex"))
-
-
-def _index(self: Tensor) -> int:
-    """The element of an integer tensor of no axes as an index."""
-    # With axes a TypeError, so that `list * t` fails, and `bytearray(t)` reads the buffer.
-    if self.ndim:
-        raise TypeError(f"only a Tensor of no axes can be an index (got shape {self.shape})")
-    value = _scalar(self, "an index")
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"only an integer Tensor can be an index (got {self.dtype})")
+    value: complex = scalar(self, "__complex__")
     return value
 
 
 def _bytes(self: Tensor) -> bytes:
     """As `tobytes`; without it, bytes() would take an integer Tensor of no axes for a length."""
     return tobytes(self)
-
-
-def _scalar(self: Tensor, wanted: str) -> Any:
-    if self.size != 1:
-        hint = ": the truth of many elements is ambiguous" if wanted == "bool" else ""
-        raise InvalidArgumentError(
-            f"only a Tensor of one element can become {wanted} (got shape {self.shape}){hint}"
-        )
-    return item(self)
 
 
 def _repr(self: Tensor) -> str:
@@ -394,7 +379,6 @@ def attach(cls: type[Tensor]) -> None:
     methods: dict[str, Any] = {
         "to_device": to_device,
         "tolist": tolist,
-        "item": item,
         "tobytes": tobytes,
         "synchronize": synchronize,
         "transpose": transpose,
@@ -403,11 +387,7 @@ def attach(cls: type[Tensor]) -> None:
         "__array__": _array,
         "__arrow_array__": _arrow_array,
         "__iter__": _iter,
-        "__bool__": _bool,
-        "__int__": _int,
-        "__float__": _float,
         "__complex__": _complex,
-        "__index__": _index,
         "__bytes__": _bytes,
         "__repr__": _repr,
         "__copy__": _copy,
