@@ -317,7 +317,8 @@ class Tensor {
   }
 
   /** The same for memory that `owner` keeps: any object whose destruction frees it, such as a
-   * std::shared_ptr, or the std::vector whose data() it is. It lives until the last user is gone,
+   * std::shared_ptr, or the std::vector whose data() it is; nullptr for memory that outlives every
+   * user of the tensor. It lives until the last user is gone,
    * and is destroyed at once on failure. One whose elements stay behind (a std::vector that is
    * copied, a std::array) is InvalidArgument: move it, or put it on the heap. */
   template <typename Owner>
@@ -403,9 +404,11 @@ class Tensor {
   /** Address of the first element, on whatever device. */
   void* data() const noexcept { return dlx_tensor_data(handle_); }
   /** The same for elements of type T in memory that the CPU reaches. Throws InvalidArgument for
-   * another dtype, Unsupported for another device, ReadOnly if T is not const but the data is
-   * read-only. The elements lie as strides() says, which are not looked at; in pinned and managed
-   * memory they may still be on their way: see synchronize(). */
+   * another dtype and for elements that are not aligned as a T must be, Unsupported for another
+   * device, ReadOnly if T is not const but the data is read-only. The elements lie as strides()
+   * says, which are not looked at; in pinned and managed memory they may still be on their way: see
+   * synchronize(). The pointer keeps nothing alive: what contiguous(), clone() and the like have
+   * just made needs a name that outlives it. */
   template <typename T>
   T* data() const {
     if (dtype() != DType::of<T>()) {
@@ -419,10 +422,14 @@ class Tensor {
     if (!std::is_const_v<T> && readonly()) {
       throw ReadOnly("dlx::Tensor::data: the tensor is read-only: ask for const elements");
     }
+    if (size() > 0 && reinterpret_cast<uintptr_t>(data()) % alignof(T) != 0) {
+      throw InvalidArgument(
+          "dlx::Tensor::data: the elements are not aligned for their type: clone() aligns them");
+    }
     return static_cast<T*>(data());
   }
-  /** All elements in C order. Throws as data<T>() does, and InvalidArgument if they are not compact:
-   * contiguous() packs them. */
+  /** All elements in C order, as data<T>() has them. Throws as that does, and InvalidArgument if
+   * they are not compact: contiguous() packs them. */
   template <typename T>
   Span<T> span() const {
     T* first = data<T>();
@@ -432,8 +439,8 @@ class Tensor {
     }
     return {first, static_cast<size_t>(size())};
   }
-  /** The elements by their indices. Throws as data<T>() does, and InvalidArgument for another number
-   * of axes. */
+  /** The elements by their indices, as data<T>() has them. Throws as that does, and InvalidArgument
+   * for another number of axes. */
   template <typename T, size_t kNdim>
   Elements<T, kNdim> elements() const {
     T* first = data<T>();

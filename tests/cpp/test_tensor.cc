@@ -86,6 +86,16 @@ void const_elements_are_read_only(void**) {
   assert_throws<dlx::ReadOnly>([&] { tensor.data<float>(); }, "read-only");
 }
 
+// Memory may begin anywhere; a pointer to elements may not.
+void elements_have_to_be_aligned(void**) {
+  const dlx::Tensor bytes = dlx::Tensor::empty({9}, "uint8");
+  const dlx::Tensor floats = bytes.slice(0, 1).bitcast("float32");
+
+  assert_throws<dlx::InvalidArgument>([&] { floats.elements<float, 1>(); }, "not aligned");
+  assert_true(floats.clone().data<float>() != nullptr);
+  assert_int_equal(floats.slice(0, 0, 0).span<float>().size(), 0);
+}
+
 // A wrap that fails destroys the owner that it was given.
 void failed_wrap_destroys_the_owner(void**) {
   int32_t value = 0;
@@ -287,6 +297,7 @@ int main() {
       cmocka_unit_test(references_go_to_and_from_the_c_interface),
       cmocka_unit_test(vector_is_its_own_owner),
       cmocka_unit_test(const_elements_are_read_only),
+      cmocka_unit_test(elements_have_to_be_aligned),
       cmocka_unit_test(failed_wrap_destroys_the_owner),
       cmocka_unit_test(owner_must_bring_its_elements),
       cmocka_unit_test(wrap_takes_strides_and_device),
