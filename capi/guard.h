@@ -67,7 +67,7 @@ Options read_options(const Options* options, const char* name) {
 
 inline void require_flags(uint64_t flags, uint64_t known, const char* name) {
   if ((flags & ~known) == 0) return;
-  fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` has unknown flags (got 0x%llx, expected at most 0x%llx)",
+  fail(DLX_ERROR_UNSUPPORTED, "`%s` has unknown flags (got 0x%llx, expected at most 0x%llx)",
        name, static_cast<unsigned long long>(flags), static_cast<unsigned long long>(known));
 }
 

@@ -263,7 +263,7 @@ static void unknown_flags_are_refused(void **state) {
   (void)state;
   options.flags = 4;
 
-  assert_refused_in_both(DLX_ERROR_INVALID_ARGUMENT, "flags");
+  assert_refused_in_both(DLX_ERROR_UNSUPPORTED, "flags");
 }
 
 /* At start, what walks backwards is copied, and marked, for PyTorch would abort. */

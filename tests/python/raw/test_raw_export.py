@@ -202,13 +202,16 @@ def test_devices_and_streams_of_an_export() -> None:
 
 
 @pytest.mark.parametrize(
-    "options",
-    [{"copy": 9}, {"min_alignment": 3}, {"negative_strides": 9}, {"flags": 1 << 40},
-     {"copy": -1}],
-)  # fmt: skip
+    "options", [{"copy": 9}, {"min_alignment": 3}, {"negative_strides": 9}, {"copy": -1}]
+)
 def test_an_option_that_makes_no_sense_is_refused(options: dict[str, Any]) -> None:
     with tensor([2]) as t, refused(INVALID, "dlx_tensor_to_dlpack_versioned", next(iter(options))):
         give(t, **options)
+
+
+def test_a_flag_of_a_newer_version_is_unsupported() -> None:
+    with tensor([2]) as t, refused(UNSUPPORTED, "dlx_tensor_to_dlpack_versioned", "flags"):
+        give(t, flags=1 << 40)
 
 
 def test_a_failed_export_leaves_nothing_behind() -> None:
