@@ -18,13 +18,17 @@
  *   now dlx's.
  * - **Threads.** Every function may be called from any thread, on the same tensor too: a tensor's
  *   description never changes and its count is atomic. Reading and writing the *data* at the same
- *   time is the caller's matter.
+ *   time is the caller's matter. A child of fork() may go on with all but device drivers.
  * - **Units.** Extents and strides count elements, offsets and sizes count bytes, as in DLPack.
  * - **Structs** passed by pointer start with `struct_size`, their sizeof, which a DLX_*_INIT macro
  *   sets where there is one; the rest may be zero, which means the default. Fields are only ever
  *   appended.
- * - Callbacks given to dlx must not throw, longjmp or unwind the stack. dlx's own never do.
- *
+ * - **Callbacks** given to dlx must not throw, longjmp or unwind the stack. dlx's own never do.
+ *   Deleters and allocators may call dlx: no lock of it is held around them.
+ * - **Trust.** What a caller or a producer says is checked as far as that needs no look at the
+ *   data: versions, flags, dtypes, overflows of sizes and addresses. That the memory is there, as
+ *   large as was said, and stays until its deleter runs, is believed. It need not be aligned for
+ *   its dtype: dlx copies it all the same, and whoever reads it by a pointer has to look.
  * - **Environment.** DLX_NUM_THREADS, DLX_ISA, DLX_CUDA_PATH, DLX_HIP_PATH and DLX_OPENCL_PATH are
  *   read when first needed; docs/python.md says what they set.
  *
@@ -147,8 +151,9 @@ typedef void (*dlx_parallel_for_fn)(int64_t count, dlx_parallel_task_fn task, vo
  * Make dlx use the host's own thread pool for its copies; NULL restores dlx's pool (which starts no
  * thread before the first large copy). Meant to be called once: each call keeps a small record.
  *
- * @param parallel_for  kept until replaced; may be called from any thread that copies.
- * @param user_data  handed to `parallel_for`; must live as long.
+ * @param parallel_for  kept until replaced; called on any thread that copies, by several at once.
+ * @param user_data  handed to `parallel_for`; must live as long, and longer if it is replaced while
+ *        copies run: until they are done.
  * @return DLX_OK.
  */
 DLX_API dlx_status dlx_set_parallel_for(dlx_parallel_for_fn parallel_for, void *user_data);
@@ -249,7 +254,7 @@ typedef struct dlx_empty_options {
   uint32_t struct_size;
   int32_t order;      /**< DLX_ORDER_C (default) or DLX_ORDER_F */
   uint64_t flags;     /**< DLX_HAS_STREAM */
-  int64_t stream;     /**< stream of the allocation, by the array API's numbers */
+  int64_t stream;     /**< checked, and else without effect: new memory is for any stream */
   uint64_t alignment; /**< of the data, a power of two; 0: 64 bytes (256 from 4 KiB on) */
   const dlx_allocator *allocator; /**< borrowed, copied; NULL: the process's default */
 } dlx_empty_options;
@@ -363,7 +368,7 @@ enum {
  * version is not 1, its deleter has been called and nothing else in it was read; `*out_consumed`
  * tells.
  *
- * Accepted: NULL strides (compact C order), a NULL deleter, any byte_offset, zero-size tensors
+ * Accepted: NULL strides (compact C order), a NULL deleter, any byte_offset, empty tensors
  * with or without data, READ_ONLY and IS_SUBBYTE_TYPE_PADDED, any device. Flags that DLPack 1.3
  * does not define are refused: they may change what the bytes mean.
  *

@@ -3,7 +3,8 @@
  * CPython's own functions looked up in the running interpreter. Neither libdlx.so nor its caller
  * needs Python.h or a link to libpython, and one binary serves every CPython from 3.9 on.
  *
- * Objects are `void *` here, as ctypes, cffi or any FFI has them.
+ * Objects are `void *` here, as ctypes, cffi or any FFI has them. To hold the GIL means, in a
+ * free-threaded build, to have an attached thread state.
  */
 #ifndef DLX_PYTHON_H_
 #define DLX_PYTHON_H_

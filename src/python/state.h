@@ -12,8 +12,8 @@
 
 namespace dlx::py {
 
-/// What one attached interpreter holds. Everything is guarded by its GIL, but for the queue of
-/// objects that threads without the GIL want to give back.
+/// What one attached interpreter holds: written when it attaches (and by _note_numpy(), once), read
+/// by all of its threads.
 struct State {
   uint64_t generation = 0;  ///< counts attachments to fresh interpreters; 0: none yet
   PyObject* tensor_type = nullptr;
