@@ -77,8 +77,8 @@ void release_builtin(Tensor* root) {
 void check_flags(uint64_t flags) {
   if ((flags & ~kKnownFlags) == 0) return;
   fail(DLX_ERROR_UNSUPPORTED,
-       "`flags` has bits that dlx does not know, which may change what the bytes mean (got 0x%llx, "
-       "expected at most READ_ONLY and IS_SUBBYTE_TYPE_PADDED)",
+       "`flags` has bits that memory does not have, or that may change what the bytes mean (got "
+       "0x%llx, expected at most READ_ONLY and IS_SUBBYTE_TYPE_PADDED)",
        static_cast<unsigned long long>(flags));
 }
 

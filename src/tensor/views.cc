@@ -122,8 +122,9 @@ TensorRef squeeze(Tensor* tensor, int32_t count, const int32_t* axes, const char
       fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` names an axis twice (got %d)", name, axes[i]);
     }
     if (tensor->shape()[axis] != 1) {
-      fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` names an axis of extent %lld (got %d, expected 1)",
-           name, static_cast<long long>(tensor->shape()[axis]), axes[i]);
+      fail(DLX_ERROR_INVALID_ARGUMENT,
+           "`%s` names an axis of extent %lld (got axis %d, expected extent 1)", name,
+           static_cast<long long>(tensor->shape()[axis]), axes[i]);
     }
     drop[axis] = true;
     ++dropped;
