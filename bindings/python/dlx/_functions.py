@@ -221,7 +221,8 @@ def attach(source: Any, /, *, readonly: bool = False) -> Tensor:
 
     Args:
         source: a descriptor, as an int or an object with `fileno()`, which stays yours; or the name
-            that `share` was given.
+            that `share` was given. What a stranger sends may be other memory than `share` makes,
+            which they truncate later: the next use of it is a SIGBUS.
         readonly: refuse to write through the result; it is read-only in any case where the sharer
             allowed no more.
 

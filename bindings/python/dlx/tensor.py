@@ -375,7 +375,7 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
 
 
 def attach(cls: type[Tensor]) -> None:
-    """Give the native type its Python-written methods. Called once, by dlx._native."""
+    """Give the native type its Python-written methods. Called once, by dlx/__init__.py."""
     methods: dict[str, Any] = {
         "to_device": to_device,
         "tolist": tolist,
