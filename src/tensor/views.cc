@@ -27,6 +27,13 @@ void copy_axis(Tensor* to, int32_t to_axis, Tensor* from, int32_t from_axis) noe
   to->strides()[to_axis] = from->strides()[from_axis];
 }
 
+/// One flag for each axis, all false. (To clear DLX_MAX_NDIM of them took longer than all the rest.)
+struct AxisFlags {
+  explicit AxisFlags(int32_t ndim) noexcept { std::memset(set, 0, static_cast<size_t>(ndim)); }
+  bool& operator[](int32_t axis) noexcept { return set[axis]; }
+  bool set[DLX_MAX_NDIM];
+};
+
 void recount(Tensor* tensor) { tensor->size = count_elements(tensor->dl.ndim, tensor->shape()); }
 
 }  // namespace
@@ -94,7 +101,7 @@ TensorRef permute(Tensor* tensor, const int32_t* axes) {
     for (int32_t i = 0; i < ndim; ++i) copy_axis(view.get(), i, tensor, ndim - 1 - i);
     return view;
   }
-  bool seen[DLX_MAX_NDIM] = {};
+  AxisFlags seen(ndim);
   for (int32_t i = 0; i < ndim; ++i) {
     const int32_t axis = require_axis(axes[i], ndim, "axes");
     if (seen[axis]) {
@@ -111,7 +118,7 @@ TensorRef squeeze(Tensor* tensor, int32_t count, const int32_t* axes, const char
   const int32_t ndim = tensor->dl.ndim;
   if (count < 0) fail(DLX_ERROR_INVALID_ARGUMENT, "`count` is negative (got %d)", count);
   if (count > 0 && axes == nullptr) fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` is NULL", name);
-  bool drop[DLX_MAX_NDIM] = {};
+  AxisFlags drop(ndim);
   int32_t dropped = 0;
   if (axes == nullptr) {
     for (int32_t i = 0; i < ndim; ++i) dropped += drop[i] = tensor->shape()[i] == 1;
