@@ -182,6 +182,18 @@ def test_c6_is_copied_belongs_to_one_export():
     copied.free()
 
 
+def test_c8_data_need_not_be_aligned():
+    memory = dlx.asarray(bytearray(9))
+    t = memory[1:].view("float32")
+    t[1] = 2.5
+
+    assert t.data_ptr == memory.data_ptr + 1
+    assert dlx.asarray(memoryview(t)).data_ptr == t.data_ptr
+    copied = t.copy()
+    assert copied.data_ptr % 64 == 0
+    assert (t.tolist(), copied.tolist()) == ([0, 2.5], [0, 2.5])
+
+
 # ---- move ---------------------------------------------------------------------------------------
 
 
