@@ -1,9 +1,7 @@
 #ifndef DLX_SRC_BASE_CANCELLATION_H_
 #define DLX_SRC_BASE_CANCELLATION_H_
 
-#ifndef _WIN32
 #include <pthread.h>
-#endif
 
 namespace dlx {
 
@@ -11,18 +9,13 @@ namespace dlx {
 /// calls inside functions that must not throw, as a cancelled thread unwinds its stack.
 class WithoutCancellation {
  public:
-#ifdef PTHREAD_CANCEL_DISABLE
   WithoutCancellation() noexcept { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
   ~WithoutCancellation() { pthread_setcancelstate(before_, nullptr); }
-#else
-  WithoutCancellation() noexcept {}
-  ~WithoutCancellation() {}
-#endif
   WithoutCancellation(const WithoutCancellation&) = delete;
   WithoutCancellation& operator=(const WithoutCancellation&) = delete;
 
  private:
-  [[maybe_unused]] int before_ = 0;
+  int before_ = 0;
 };
 
 }  // namespace dlx

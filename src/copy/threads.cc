@@ -1,5 +1,8 @@
 #include "src/copy/threads.h"
 
+#include <pthread.h>
+#include <signal.h>
+
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
@@ -7,11 +10,6 @@
 #include <mutex>
 #include <new>
 #include <thread>
-
-#ifndef _WIN32
-#include <pthread.h>
-#include <signal.h>
-#endif
 
 #include "src/base/cancellation.h"
 #include "src/copy/cores.h"
@@ -52,20 +50,16 @@ class Pool {
  private:
   void start_workers(int32_t wanted) noexcept {
     if (workers_ >= wanted) return;
-#ifndef _WIN32
     // The host's signals are for the host's threads.
     sigset_t all;
     sigset_t before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-#endif
     try {
       for (; workers_ < wanted; ++workers_) std::thread(&Pool::work, this).detach();
     } catch (...) {  // no more threads to be had: those that there are will do
     }
-#ifndef _WIN32
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
-#endif
   }
 
   void work() noexcept {
@@ -122,10 +116,8 @@ struct Host {
 };
 std::atomic<const Host*> g_host{nullptr};
 
-#ifndef _WIN32
 /// The parent's threads do not exist in the child, and its locks may be held for ever.
 void forget_pool() noexcept { g_pool.store(nullptr, std::memory_order_relaxed); }
-#endif
 
 Pool* pool() noexcept {
   Pool* pool = g_pool.load(std::memory_order_acquire);
@@ -135,10 +127,8 @@ Pool* pool() noexcept {
     delete fresh;
     return pool;
   }
-#ifndef _WIN32
   static std::atomic<bool> registered{false};
   if (!registered.exchange(true)) pthread_atfork(nullptr, nullptr, forget_pool);
-#endif
   return fresh;
 }
 

@@ -50,7 +50,6 @@ class DriverLibrary {
   /// Looks the symbols up. False: `reason` names the file and the first one that is missing.
   bool resolve(const DriverSymbol* symbols, size_t count, std::string* reason) const;
 
-  bool is_open() const noexcept { return handle_ != nullptr; }
   /// The file, as the loader knows it.
   std::string path() const;
 

@@ -55,7 +55,6 @@ void reason_names_all_that_was_tried(void**) {
 
   assert_true(contains(reason, "libnone.so.7: cannot open shared object file"));
   assert_true(contains(reason, "libnone.so.6: cannot open shared object file"));
-  assert_false(library.is_open());
 }
 
 // The environment's file is the only one tried, and an empty variable is none.
