@@ -9,9 +9,11 @@
  *     const float first = planes.elements<const float, 3>()(0, 0, 0);
  *
  * A dlx::Tensor is a handle: copying it shares the tensor and costs one atomic addition; moving it
- * leaves an empty handle, which may only be assigned to, destroyed and tested with `bool`. What
- * dlx.h says of the functions holds here, with two differences: a failed call throws dlx::Error,
- * and a managed tensor is a unique pointer (Managed, LegacyManaged), so that nothing leaks.
+ * leaves an empty handle, which may only be assigned to, destroyed and tested with `bool`. Threads
+ * may share the tensor; to assign to a handle that others use is theirs to lock, as with a
+ * std::shared_ptr. What dlx.h says of the functions holds here, with two differences: a failed call
+ * throws dlx::Error, and a managed tensor is a unique pointer (Managed, LegacyManaged), so that
+ * nothing leaks.
  */
 #ifndef DLX_DLX_HPP_
 #define DLX_DLX_HPP_
