@@ -57,6 +57,14 @@ def test_dtypes_that_numpy_has_not_come_back(extension, name):
     assert (back.dtype, back.data_ptr) == (tensor.dtype, tensor.data_ptr)
 
 
+def test_what_fits_no_signature_is_converted_by_hand(extension):
+    tensor = dlx.asarray(numpy.arange(6.0).reshape(2, 3))
+
+    with pytest.raises(TypeError, match="incompatible function arguments"):
+        extension.sum(tensor)
+    assert extension.sum(tensor.astype("float32")) == extension.sum(tensor.numpy()) == 15
+
+
 def test_writes_are_seen(extension):
     tensor = dlx.empty((2, 3), dtype="float32")
     extension.fill(tensor, 4.0)
