@@ -21,8 +21,8 @@ TensorRef settle(Imported&& imported, const Request& request) {
     return to_device(tensor, request.device, copy);
   }
   if (copy.copy != DLX_COPY_ALWAYS) return static_cast<TensorRef&&>(imported.tensor);
-  // Memory that dlx cannot copy was copied by its producer, who was told to.
-  if (!can_move(tensor->dl.device, tensor->dl.device)) {
+  // Memory that dlx cannot copy is the producer's to copy; where nobody asked, clone() refuses.
+  if (imported.told && !can_move(tensor->dl.device, tensor->dl.device)) {
     return static_cast<TensorRef&&>(imported.tensor);
   }
   WithoutGil without(may_take_long(tensor));

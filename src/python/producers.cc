@@ -290,10 +290,12 @@ Ref call_modern(PyObject* object, const DLDevice& device, const Request& request
   return capsule;
 }
 
+/// `*told` as in Imported.
 Ref call_dlpack(PyObject* object, const TypeEntry& entry, const DLDevice& device,
-                const Request& request) {
+                const Request& request, bool* told) {
   if (!entry.legacy_signature) {
     Ref capsule = call_modern(object, device, request);
+    *told = static_cast<bool>(capsule) && request.copy == DLX_COPY_ALWAYS;
     if (!capsule) capsule = call_for_a_copy_of_ours(object, device, request);
     if (capsule) return capsule;
     if (!is_legacy_signature(object)) throw PythonError();
@@ -383,10 +385,11 @@ Imported import_by_protocol(PyObject* object, const TypeEntry& entry, const Requ
   }
   Ref capsule;
   DLDevice device{};
+  bool told = false;
   try {
     // PyArrow's numbers are the CPU's, or else refuse: asking takes a quarter of the time.
     device = (entry.flags & kArrowNumbers) != 0 ? kCpu : read_device(object);
-    capsule = call_dlpack(object, entry, device, request);
+    capsule = call_dlpack(object, entry, device, request, &told);
   } catch (const PythonError&) {
     if ((entry.flags & kGuard) == 0) prefer_guards_reason(object);
     throw;
@@ -395,6 +398,7 @@ Imported import_by_protocol(PyObject* object, const TypeEntry& entry, const Requ
   const bool same = is_device(device, imported.tensor->dl.device);
   if (same && has_streams(device)) note_written(imported.tensor.get(), current_stream_of(device));
   imported.copied = imported.copied || static_cast<bool>(resolved);
+  imported.told = told;
   return imported;
 }
 

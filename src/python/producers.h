@@ -20,6 +20,7 @@ struct Request {
 struct Imported {
   TensorRef tensor;
   bool copied = false;  ///< the memory is the caller's alone
+  bool told = false;    ///< the producer was told to copy, and did not refuse
 };
 
 /// Import through the type's C table. None: the table does not serve this device, for it never

@@ -431,3 +431,27 @@ def test_data_elsewhere_moves_only_when_asked():
     assert dlx.asarray(gpu).device == "cuda:0"
     with pytest.raises((BufferError, RuntimeError)):
         dlx.asarray(gpu, dtype="float64")
+
+
+class SharesOnly(Producer):
+    """Data of a device that dlx has no driver for. Its library makes no copies."""
+
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        if copy:
+            raise BufferError("no copies here")
+        return self.export(device=(14, 0)).capsule()
+
+    def __dlpack_device__(self):
+        return 14, 0
+
+
+@pytest.mark.parametrize("take", [dlx.asarray, dlx.from_dlpack])
+def test_copy_true_never_shares_memory_that_only_its_library_could_copy(take):
+    assert take(Elsewhere(), copy=True).device == "oneapi:0"  # it was told to, and did not refuse
+    sharing = SharesOnly()
+    for x in (sharing, take(sharing), take(sharing).__dlpack__(max_version=(1, 0))):
+        with pytest.raises(BufferError, match="no backend"):
+            take(x, copy=True)
+    with pytest.raises(BufferError, match="no backend"):
+        dlx.convert(sharing, "dlx", copy=True)
+    assert sharing.deleted == len(sharing.exports)
