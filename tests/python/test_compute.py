@@ -313,6 +313,23 @@ def test_results_that_no_tensor_can_hold_stay_arrays():
         assert type(numpy.add(t, numpy.longdouble(1))) is not dlx.Tensor
 
 
+def test_dtypes_that_others_gave_numpy_are_refused_or_stay_arrays():
+    core = "numpy._core" if hasattr(numpy, "_core") else "numpy.core"
+    rationals = pytest.importorskip(f"{core}._rational_tests", reason="has such a dtype")
+    t = dlx.asarray([1, 2])
+
+    total = rationals.test_add(t, t)
+    assert type(total) is numpy.ndarray
+    assert total.dtype == rationals.rational
+    assert total.tolist() == [2, 4]
+    for take in (dlx.asarray, dlx.from_dlpack, lambda x: t.view(x.dtype)):
+        with pytest.raises(BufferError, match=r"no such type \(got rational\): use `\.astype"):
+            take(total)
+    with pytest.raises(BufferError, match="no such type"):
+        t[:] = total
+    assert t.tolist() == [1, 2]
+
+
 def test_like_makes_tensors():
     t = dlx.asarray([1])
 

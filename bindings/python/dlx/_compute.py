@@ -45,7 +45,6 @@ _WRITERS: dict[Any, str] = {
     numpy.put_along_axis: "arr",
     numpy.putmask: "a",
 }
-_NO_TENSOR = "OSUTMmV"  # kinds of dtype that DLPack has not: such results stay ndarrays
 _USUAL = frozenset(map(numpy.dtype, "?bBhHiIlLqQefdFD"))
 
 
@@ -78,15 +77,7 @@ def wrap(result: Any) -> Any:
 
 def _stays(dtype: Any) -> bool:
     """No Tensor can have the dtype: no number, or one in a form that DLPack has not."""
-    if dtype in _USUAL:
-        return False
-    if dtypes.is_of_ml_dtypes(dtype):  # their kind is V
-        return False
-    return (
-        not dtype.isnative
-        or dtype.kind in _NO_TENSOR
-        or (dtype.kind in "fc" and dtype.char in "gG")
-    )
+    return dtype not in _USUAL and dtypes.explain_numpy_dtype(dtype) is not None
 
 
 def unwrap_items(value: list[Any] | tuple[Any, ...], unwrap: Callable[[Any], Any]) -> Any:

@@ -27,6 +27,7 @@ FIRST_FP8, FP4, BCOMPLEX = 7, 17, 18
 _KINDS = {INT: "i", UINT: "u", FLOAT: "f", BFLOAT: "f", COMPLEX: "c", BOOL: "b", BCOMPLEX: "c"}
 _ARROW_NAMES = {"halffloat": "float16", "float": "float32", "double": "float64"}
 _builtin_codes: dict[Any, DTypeCode] = {}  # by numpy.dtype
+_added_names: dict[str, bool] = {}  # of dtypes that others gave NumPy: whether dlx has the name
 _PYTHON_TYPES = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
 
 
@@ -267,10 +268,22 @@ def _code_of_numpy(obj: Any) -> DTypeCode:
 
 
 def is_of_ml_dtypes(obj: Any) -> bool:
-    """Whether a numpy.dtype is of ml_dtypes, or added like them, and in the machine's byte order."""
-    if obj.isbuiltin != 2 or obj.kind == "T":
+    """Whether a numpy.dtype is of ml_dtypes, or added like them under a name that dlx has, and in
+    the machine's byte order."""
+    return _has_added_name(obj) and bool(obj.isnative or obj.itemsize == 1)
+
+
+def _has_added_name(obj: Any) -> bool:
+    if obj.isbuiltin != 2:
         return False
-    return bool(obj.isnative or obj.itemsize == 1)
+    known = _added_names.get(obj.name)
+    if known is None:
+        try:
+            known = bool(_capi.dtype_parse(obj.name))
+        except InvalidArgumentError:
+            known = False
+        _added_names[obj.name] = known
+    return known
 
 
 def _has_registry() -> bool:
@@ -354,6 +367,8 @@ def _explain_own_dtype(obj: Any) -> str | None:
         return f"strings have no DLPack form (got {obj}): encode them as numbers, e.g. `.view('uint8')` for fixed-size bytes"
     if obj.kind in "Mm":
         return f"dates and time spans have no DLPack form (got {obj}): use `.view('int64')` and keep the unit beside it"
+    if not _has_added_name(obj) and (obj.isbuiltin == 2 or obj.kind not in "biufcV"):
+        return f"DLPack has no such type (got {obj}): use `.astype('float64')` or another dtype that fits"
     if not obj.isnative:
         same = obj.newbyteorder("=")
         native = same.name if obj.isbuiltin == 2 else same.str
