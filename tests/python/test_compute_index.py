@@ -95,6 +95,20 @@ def test_a_read_only_tensor_is_not_written_through_a_mask():
     assert tensor[[True, False, True]].tolist() == [1, 3]
 
 
+@pytest.mark.parametrize("step", [1, -1])
+def test_masks_in_the_memory_that_is_written_are_read_first(step):
+    bits = dlx.asarray([True, False, False, True, False, False, False])
+    expected = bits.numpy().copy()
+    expected[1:][::step][expected[:-1].copy()] = True
+
+    bits[1:][::step][bits[:-1]] = True  # NumPy would go on with what it has just written
+
+    assert bits.tolist() == expected.tolist()
+    counts = dlx.asarray([2, 1, 0])
+    counts[counts] = counts[::-1]
+    assert counts.tolist() == [2, 1, 0]
+
+
 def test_the_way_back_is_a_view_of_the_array_at_hand():
     tensor = dlx.asarray([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
     array = tensor.numpy()

@@ -404,7 +404,16 @@ def setitem(self: Tensor, key: Any, value: Tensor) -> None:
         source = views.unwrap(_native.asarray(value, dtype=self.dtype))
     if numpy.may_share_memory(array, source):
         source = source.copy()  # NumPy reads first only where it sees that it has to
-    array[views.unwrap(key)] = source
+    array[_apart(views.unwrap(key), array)] = source
+
+
+def _apart(key: Any, array: Any) -> Any:
+    """The key with copies of masks that lie in the array's memory: NumPy reads a mask as it writes."""
+    if type(key) is tuple:
+        return tuple(_apart(item, array) for item in key)
+    if type(key) is _ndarray and numpy.may_share_memory(key, array):
+        return key.copy()
+    return key
 
 
 def _plain(array: Any, tensor: Tensor) -> Any:
