@@ -382,7 +382,9 @@ DLX_API dlx_status dlx_tensor_from_dlpack_versioned(DLManagedTensorVersioned *ma
                                                     int32_t *out_consumed, dlx_tensor **out);
 
 /** The same for the struct of DLPack before 1.0, which cannot say that data is read-only or
- * padded: `flags` says it (DLPACK_FLAG_BITMASK_*; usually 0). On failure nothing is consumed. */
+ * padded: `flags` says it (DLPACK_FLAG_BITMASK_*; usually 0). On failure nothing is consumed.
+ * Another library's uint1 is DLX_ERROR_UNSUPPORTED unless `flags` says that it is padded: it was a
+ * byte each to TVM and others of that time. */
 DLX_API dlx_status dlx_tensor_from_dlpack(DLManagedTensor *managed, uint64_t flags,
                                           dlx_tensor **out);
 
