@@ -145,6 +145,31 @@ def test_an_import_does_not_wait_on_the_host(driver):
     memory.close()
 
 
+def test_pinned_memory_is_imported_when_the_event_is_done(driver):
+    """The CPU may read what the import gives: nothing waits after it."""
+    memory = Memory()
+    pinned = dlx.empty(4, dtype="int32", device="cuda_host")
+    pinned[...] = 0
+    array, schema = exported(pinned)
+    driver.set_schedule(b"latest")
+    memory.fill(0x11)
+    driver.within(
+        0, "cuMemcpyDtoHAsync_v2", ctypes.c_void_p(pinned.data_ptr), ctypes.c_uint64(memory.address),
+        ctypes.c_size_t(16), ctypes.c_void_p(memory.stream),
+    )  # fmt: skip
+    event = driver.make_event(memory.stream)
+    pointer = ctypes.c_void_p(event)
+    array.sync_event = ctypes.addressof(pointer)
+
+    again = imported(array, schema)
+
+    assert ctypes.string_at(again.data_ptr, 16) == b"\x11" * 16
+    driver.destroy_event(event)
+    raw.arrow_release(schema)
+    del again, pinned
+    memory.close()
+
+
 def test_asarray_takes_device_arrays_with_events(driver, schedule):
     memory = Memory()
     tensor = pending_tensor(memory, 0x11)
