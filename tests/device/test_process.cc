@@ -11,11 +11,11 @@ namespace {
 
 /// There is no device, and why is told in words with the file.
 void no_devices(World& world, const char* words) {
-  CHECK_EQUAL(dlx_device_count(world.api.device), 0);
   if (std::strstr(dlx_backend_reason(world.api.device), words) == nullptr) {
     std::fprintf(stderr, "no \"%s\" in \"%s\"\n", words, dlx_backend_reason(world.api.device));
     _exit(1);
   }
+  CHECK_EQUAL(dlx_device_count(world.api.device), 0);
   const DLDataType dtype = world.int32();
   Tensor tensor;
   FAILS(dlx_tensor_empty(0, nullptr, &dtype, world.api.device, 0, nullptr, tensor.out()),
@@ -61,6 +61,10 @@ void forked_children_cannot_use_the_driver(World& world) {
           "fork");
     FAILS(dlx_tensor_synchronize(device->get()), DLX_ERROR_DRIVER, "fork");
     FAILS(dlx_stream_synchronize(world.api.device, 0, stream), DLX_ERROR_DRIVER, "fork");
+    FAILS(dlx_device_synchronize(world.api.device, 0), DLX_ERROR_DRIVER, "fork");
+    dlx_device_properties properties{};
+    properties.struct_size = sizeof properties;
+    FAILS(dlx_device_info(world.api.device, 0, &properties), DLX_ERROR_DRIVER, "fork");
     int32_t type = 0, id = 0;
     OK(dlx_device_of_pointer(device->data(), &type, &id));
     CHECK_EQUAL(type, kDLCPU);

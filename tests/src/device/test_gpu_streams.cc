@@ -26,6 +26,7 @@ void copies_there_and_back(void**) {
     CHECK(gpu.backend.is_done(0, done));
     gpu.backend.release_event(0, done);
     CHECK(std::memcmp(received.data(), sent.data() + 8, 992) == 0);
+    CHECK_EQUAL(gpu.calls("cuMemcpyPeerAsync") + gpu.calls("hipMemcpyPeerAsync"), 0);
     gpu.backend.destroy_stream(0, stream);
     gpu.backend.destroy_stream(0, other);
     gpu.free(first);
@@ -61,7 +62,35 @@ void events_are_used_again(void**) {
     CHECK(gpu.report().pending > 1);
     gpu.backend.synchronize(0);
     CHECK_EQUAL(gpu.report().pending, 0);
+    // All of them, also those that were looked at while their work went on.
+    const int64_t events = gpu.report().events;
+    for (int64_t k = 0; k < events; ++k) gpu.backend.record(0, quick);
+    CHECK_EQUAL(gpu.report().events, events);
     gpu.free(data);
+  });
+}
+
+// Events that are in use are never recorded for others, in whatever order they are released, and no
+// released one is lost.
+void events_in_use_are_distinct(void**) {
+  passes([](Gpu& gpu) {
+    std::vector<EventHandle> used;
+    uint32_t random = 1;
+    for (int k = 0; k < 300; ++k) {
+      random = random * 1664525 + 1013904223;
+      if (used.size() < 5 && (random >> 16) % 2 == 0) {
+        EventHandle event = gpu.backend.record(0, gpu.stream());
+        for (EventHandle other : used) CHECK(event != other);
+        gpu.backend.wait_on_host(0, event);
+        used.push_back(event);
+      } else if (!used.empty()) {
+        const auto which = used.begin() + (random >> 20) % used.size();
+        gpu.backend.release_event(0, *which);
+        used.erase(which);
+      }
+    }
+    CHECK(gpu.report().events <= 5);
+    for (EventHandle event : used) gpu.backend.release_event(0, event);
   });
 }
 
@@ -132,15 +161,18 @@ void captures_go_on(void**) {
   });
 }
 
-// A stream of a context that somebody else made. Its events outlive the context.
+// A stream of a context that somebody else made, and that is current only while they work. What dlx
+// does for it waits for nothing on the default stream. Its events outlive the context.
 void streams_of_other_contexts(void**) {
   passes([](Gpu& gpu) {
     if (gpu.kind.type != kDLCUDA) return;
     namespace cu = dlx::cuda;
     cu::Result (*create)(cu::Context*, unsigned, int) = nullptr;
+    cu::Result (*pop)(cu::Context*) = nullptr;
     cu::Result (*destroy)(cu::Context) = nullptr;
     cu::Result (*create_stream)(int64_t*, unsigned) = nullptr;
     gpu.load("cuCtxCreate_v2", &create);
+    gpu.load("cuCtxPopCurrent_v2", &pop);
     gpu.load("cuCtxDestroy_v2", &destroy);
     gpu.load("cuStreamCreate", &create_stream);
     gpu.set_schedule("latest");
@@ -150,6 +182,10 @@ void streams_of_other_contexts(void**) {
     CHECK_EQUAL(create(&context, 0, 0), 0);
     int64_t stream = 0;
     CHECK_EQUAL(create_stream(&stream, cu::kStreamNonBlocking), 0);
+    CHECK_EQUAL(pop(&context), 0);
+    gpu.push_primary();
+    gpu.block_stream(nullptr);
+    CHECK_EQUAL(pop(nullptr), 0);
     const std::vector<unsigned char> sent = pattern(64);
     gpu.backend.copy_from_host(0, stream, at(data), sent.data(), 64);
     EventHandle event = gpu.backend.record(0, stream);
@@ -158,6 +194,8 @@ void streams_of_other_contexts(void**) {
     gpu.backend.wait_on_host(0, event);
     unsigned char first = 0;
     CHECK(gpu.peek(reinterpret_cast<uint64_t>(data), &first, 1) == 1 && first == sent[0]);
+    CHECK_EQUAL(gpu.report().waited_for_blocked, 0);
+    gpu.unblock();
     CHECK(!transpose(gpu, stream));  // kernels are in the primary context
     const fake_report before = gpu.report();
     for (int k = 0; k < 10; ++k) {  // what stands between the contexts goes at once
@@ -193,6 +231,12 @@ void peer_copies(void**) {
     gpu.backend.copy_to_host(1, gpu.stream(), received.data(), at(there), 100);
     gpu.backend.synchronize_stream(1, gpu.stream());
     CHECK(received == sent);
+    const bool cuda = gpu.kind.type == kDLCUDA;
+    const int64_t enabled = gpu.calls(cuda ? "cuCtxEnablePeerAccess" : "hipDeviceEnablePeerAccess");
+    CHECK_EQUAL(enabled, 1);
+    gpu.backend.copy_on_device(1, at(there), 0, at(here), gpu.stream(), 100);
+    CHECK_EQUAL(gpu.calls(cuda ? "cuCtxEnablePeerAccess" : "hipDeviceEnablePeerAccess"), enabled);
+    gpu.backend.synchronize_stream(1, gpu.stream());
     gpu.backend.release_event(0, ready);
     gpu.free(here, 0);
     gpu.free(there, 1);
@@ -204,9 +248,13 @@ void peer_copies(void**) {
 
 int main() {
   const CMUnitTest tests[] = {
-      cmocka_unit_test(copies_there_and_back),     cmocka_unit_test(events_are_used_again),
-      cmocka_unit_test(streams_of_another_device), cmocka_unit_test(captures_go_on),
-      cmocka_unit_test(streams_of_other_contexts), cmocka_unit_test(peer_copies),
+      cmocka_unit_test(copies_there_and_back),
+      cmocka_unit_test(events_are_used_again),
+      cmocka_unit_test(events_in_use_are_distinct),
+      cmocka_unit_test(streams_of_another_device),
+      cmocka_unit_test(captures_go_on),
+      cmocka_unit_test(streams_of_other_contexts),
+      cmocka_unit_test(peer_copies),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

@@ -251,6 +251,33 @@ void test_large_transfers_in_chunks(void**) {
   finish_all();
 }
 
+/// As if the source had been read before anything was written.
+void copy_onto_itself(const Kind& kind, const TensorRef& dst, const TensorRef& src) {
+  const std::vector<uint8_t> wanted = elements(kind, src);
+  dlx::copy_tensor_from(dst.get(), src.get(), {});
+  dlx::synchronize(dst.get());
+  assert_true(elements(kind, dst) == wanted);
+}
+
+void test_copies_onto_the_same_memory(void**) {
+  Random random(11);
+  for (const Kind& kind : kKinds) {
+    const DLDevice device{static_cast<DLDeviceType>(kind.type), 0};
+    const int64_t shape[] = {60, 60};
+    const TensorRef whole = dlx::empty(2, shape, {kDLUInt, 16, 1}, device, 0, {});
+    const TensorRef upper = dlx::slice(whole.get(), 0, 0, 59, 1);
+    const TensorRef lower = dlx::slice(whole.get(), 0, 1, 60, 1);
+    const TensorRef even = dlx::slice(whole.get(), 1, 0, 60, 2);
+    const TensorRef left = dlx::slice(whole.get(), 1, 0, 30, 1);
+    fill(random, kind, whole);
+    copy_onto_itself(kind, lower, upper);
+    copy_onto_itself(kind, upper, lower);
+    copy_onto_itself(kind, left, even);
+    copy_onto_itself(kind, whole, dlx::permute(whole.get(), nullptr));
+  }
+  finish_all();
+}
+
 void test_everything_is_given_back(void**) {
   finish_all();
   for (const Kind& kind : kKinds) {
@@ -381,6 +408,7 @@ int main() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(test_random_copies_between_all_kinds),
       cmocka_unit_test(test_large_transfers_in_chunks),
+      cmocka_unit_test(test_copies_onto_the_same_memory),
       cmocka_unit_test(test_leaving_out_any_wait_is_seen),
       cmocka_unit_test(test_exports_order_the_consumers_stream),
       cmocka_unit_test(test_sources_live_until_the_copy_is_done),
