@@ -33,10 +33,7 @@ Site site_of(const Operand& operand, const int64_t* stream) {
   Backend& backend = require_device(type, operand.tensor->device.device_id);
   const Worker worker = find_worker(*operand.tensor);
   const int32_t id = worker.backend == nullptr ? operand.tensor->device.device_id : worker.id;
-  if (stream != nullptr) {
-    check_work_stream(type, *stream);
-    return {&backend, type, id, *stream};
-  }
+  if (stream != nullptr) return {&backend, type, id, *stream};
   return {&backend, type, id, current_stream(backend, type, id)};
 }
 
@@ -98,7 +95,6 @@ void require_no_capture(const Site& site) {
 // ---- the ways ----------------------------------------------------------------------------------
 
 void upload(const Site& site, void* dst_handle, const CopyPlan& plan) {
-  const bool direct = dst_is_run(plan);
   for_each_chunk(plan, StagingBuffer::kBytes, [&](const CopyPlan& part, int64_t bytes) {
     StagingBuffer buffer(*site.backend, site.id, site.stream);
     execute(part.to_compact(buffer.data()));
@@ -106,7 +102,7 @@ void upload(const Site& site, void* dst_handle, const CopyPlan& plan) {
       site.backend->copy_from_host(site.id, site.stream, to, buffer.data(),
                                    static_cast<size_t>(bytes));
     };
-    if (direct || dst_is_run(part)) {
+    if (dst_is_run(part)) {
       send(Site::at(dst_handle, part.dst()));
     } else {
       const Temporary packed(site, bytes);

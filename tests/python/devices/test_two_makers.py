@@ -66,6 +66,16 @@ def test_what_one_maker_s_gpu_writes_is_not_written_over_too_early(hip, stream, 
     assert target.to_device("cpu").tolist() == [1, 2, 3, 4]
 
 
+def test_a_source_does_not_wait_for_the_other_maker_s_stream(hip, stream):
+    source = dlx.asarray([1, 2, 3, 4], dtype="int32", device=CUDA)
+    target = dlx.empty(4, dtype="int32", device=ROCM)
+    with stream:
+        dlx.copyto(target, source)
+    with dlx.Stream(device=CUDA):
+        assert source.to_device("cpu").tolist() == [1, 2, 3, 4]
+    assert target.to_device("cpu").tolist() == [1, 2, 3, 4]
+
+
 @pytest.mark.parametrize(("there", "consumer", "host"), [(CUDA, ROCM, 11), (ROCM, CUDA, 3)])
 def test_a_consumer_s_stream_is_one_of_its_own_maker(hip, there, consumer, host):
     source = dlx.asarray([1, 2, 3, 4], dtype="int32", device=there)

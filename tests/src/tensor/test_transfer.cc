@@ -359,6 +359,55 @@ void test_exports_order_the_consumers_stream(void**) {
   finish_all();
 }
 
+/// What comes from the host is not overtaken by an older write of another stream.
+void test_uploads_come_after_pending_writes(void**) {
+  dlx::Backend& backend = *dlx::find_backend(kDLExtDev);
+  const int64_t writer = backend.create_stream(0);
+  const int64_t shape[] = {16};
+  const TensorRef t = dlx::empty(1, shape, {kDLUInt, 8, 1}, {kDLExtDev, 0}, 0, {});
+  const TensorRef old = dlx::empty(1, shape, {kDLUInt, 8, 1}, {kDLCPU, 0}, 0, {});
+  const TensorRef fresh = dlx::empty(1, shape, {kDLUInt, 8, 1}, {kDLCPU, 0}, 0, {});
+  std::memset(old->dl.data, 1, 16);
+  std::memset(fresh->dl.data, 2, 16);
+  backend.copy_from_host(0, writer, {t->dl.data, 0}, old->dl.data, 16);
+  dlx::note_written(t.get(), writer);
+  dlx::copy_tensor_from(t.get(), fresh.get(), {});
+  finish_all();
+  assert_int_equal(with_streams.look(t->dl.data, 0)[3], 2);
+}
+
+/// 4-bit elements of tensors that are described without strides.
+void test_packed_elements_without_strides(void**) {
+  Random random(13);
+  int64_t shape[] = {7, 3, 5};
+  for (const Kind& to : kKinds) {
+    for (const Kind& from : kKinds) {
+      const auto make_one = [&](const Kind& kind) {
+        const DLDevice device{static_cast<DLDeviceType>(kind.type), 0};
+        const int64_t count[] = {106};  // one more, so that rows can begin inside a byte
+        TensorRef whole = dlx::empty(1, count, {kDLInt, 4, 1}, device, 0, {});
+        fill(random, kind, whole);
+        return whole;
+      };
+      const TensorRef dst = make_one(to);
+      const TensorRef src = make_one(from);
+      const std::vector<uint8_t> wanted = elements(from, src);
+      const std::vector<uint8_t> before = elements(to, dst);
+      DLTensor dst_part = dst->dl;
+      DLTensor src_part = src->dl;
+      dst_part.ndim = src_part.ndim = 3;
+      dst_part.shape = src_part.shape = shape;
+      dst_part.strides = src_part.strides = nullptr;
+      dlx::copy_data(dst_part, src_part, {});
+      finish_all();
+      const std::vector<uint8_t> after = elements(to, dst);
+      for (size_t bit = 0; bit < after.size(); ++bit) {
+        assert_int_equal(after[bit], bit < 105 * 4 ? wanted[bit] : before[bit]);
+      }
+    }
+  }
+}
+
 void test_sources_live_until_the_copy_is_done(void**) {
   dlx::Backend& backend = *dlx::find_backend(kDLExtDev);
   const int64_t stream = backend.create_stream(0);
@@ -374,8 +423,14 @@ void test_sources_live_until_the_copy_is_done(void**) {
   }
   assert_int_equal(with_streams.live_memory(), live + 1);
   backend.synchronize_stream(0, stream);
-  dlx::release_all_held(backend);
+  assert_int_equal(with_streams.live_memory(), live + 1);
+  {
+    const TensorRef host = dlx::empty(1, shape, {kDLUInt, 8, 1}, {kDLCPU, 0}, 0, {});
+    std::memset(host->dl.data, 0, 256);
+    dlx::copy_tensor_from(dst.get(), host.get(), {});  // what is given work next lets it go
+  }
   assert_int_equal(with_streams.live_memory(), live);
+  finish_all();
 }
 
 void test_current_streams(void**) {
@@ -411,6 +466,8 @@ int main() {
       cmocka_unit_test(test_copies_onto_the_same_memory),
       cmocka_unit_test(test_leaving_out_any_wait_is_seen),
       cmocka_unit_test(test_exports_order_the_consumers_stream),
+      cmocka_unit_test(test_uploads_come_after_pending_writes),
+      cmocka_unit_test(test_packed_elements_without_strides),
       cmocka_unit_test(test_sources_live_until_the_copy_is_done),
       cmocka_unit_test(test_current_streams),
       cmocka_unit_test(test_everything_is_given_back),
