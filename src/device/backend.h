@@ -87,7 +87,8 @@ class Backend {
 
   // ---- streams and events ----
 
-  /// False: one queue a device, of dlx's own; `stream` is then 0 everywhere below.
+  /// False: one queue a device, of dlx's own; `stream` is then 0 everywhere below, and nobody calls
+  /// the functions that check, create, destroy and synchronise streams.
   virtual bool has_streams() const noexcept { return false; }
   /// The stream that the standard takes None for: 1 on CUDA, 0 on ROCm.
   virtual StreamHandle default_stream() const noexcept { return 0; }

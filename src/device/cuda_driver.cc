@@ -38,8 +38,9 @@ bool CudaDriver::resolve(std::string* reason) {
 }
 
 void CudaDriver::error_text(cuda::Result error, const char** name, const char** text) noexcept {
-  if (f_.error_name(error, name) != cuda::kSuccess) *name = nullptr;
-  if (f_.error_string(error, text) != cuda::kSuccess) *text = nullptr;
+  // NULL stays where they do not know it.
+  f_.error_name(error, name);
+  f_.error_string(error, text);
 }
 
 int32_t CudaDriver::open(std::string* reason) {

@@ -48,20 +48,15 @@ class RegisteredBackend final : public Backend {
 
   bool has_streams() const noexcept override { return f_.stream_create != nullptr; }
   StreamHandle default_stream() const noexcept override { return f_.default_stream; }
-  void check_stream(int64_t number) const override {
-    if (!has_streams()) Backend::check_stream(number);
-  }
   StreamHandle create_stream(int32_t id) override {
-    if (!has_streams()) return Backend::create_stream(id);
     StreamHandle stream = 0;
     check(f_.stream_create(id, &stream, f_.user_data), "stream_create");
     return stream;
   }
   void destroy_stream(int32_t id, StreamHandle stream) noexcept override {
-    if (has_streams()) f_.stream_destroy(id, stream, f_.user_data);
+    f_.stream_destroy(id, stream, f_.user_data);
   }
   void synchronize_stream(int32_t id, StreamHandle stream) override {
-    if (!has_streams()) return Backend::synchronize_stream(id, stream);
     check(f_.stream_synchronize(id, stream, f_.user_data), "stream_synchronize");
   }
 

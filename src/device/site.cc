@@ -144,7 +144,6 @@ void Site::upload_spans(void* dst_handle, const CopyPlan& plan) const {
     execute(piece.moved(address_of(buffer.data()) - address_of(piece.dst()), 0));
     backend->copy_from_host(id, stream, to, buffer.data(), static_cast<size_t>(bytes));
     end_use(&buffer);
-    buffer.wait();
   }
 }
 

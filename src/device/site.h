@@ -29,7 +29,8 @@ struct Site {
   /// An event behind the work so far, which the buffer's rest waits for.
   void end_use(StagingBuffer* buffer) const;
 
-  // Without kernels: whole spans cross, and the host picks from them or puts into them. These wait.
+  // Without kernels: whole spans cross, and the host picks from them or puts into them, for which it
+  // waits.
   void download_spans(void* src_handle, const CopyPlan& plan) const;
   void upload_spans(void* dst_handle, const CopyPlan& plan) const;
 };
