@@ -14,10 +14,14 @@ void errors_have_the_drivers_words(void**) {
     gpu.set_schedule("latest");
     const int64_t stream = gpu.backend.create_stream(0);
     unsigned char bytes[64] = {};
+    const bool cuda = gpu.kind.type == kDLCUDA;
+    const char* query = cuda ? "cuStreamQuery" : "hipStreamQuery";
+    gpu.fail_calls_of(query, 999);  // which is not taken for work that goes on
+    CHECK(contains(error_of([&] { gpu.backend.is_idle(0, stream); }), query));
+    gpu.fail_calls_of(nullptr, 0);
     gpu.break_next_work(700);
     gpu.backend.copy_to_host(0, stream, bytes, at(data), 64);
     const std::string text = error_of([&] { gpu.backend.synchronize_stream(0, stream); });
-    const bool cuda = gpu.kind.type == kDLCUDA;
     CHECK(contains(text, cuda ? "cuStreamSynchronize failed: CUDA_ERROR_ILLEGAL_ADDRESS (700): "
                               : "hipStreamSynchronize failed: hipErrorIllegalAddress (700): "));
     CHECK_EQUAL(gpu.report().pushed, 0);

@@ -19,6 +19,19 @@ void strided_copies(void**) {
   });
 }
 
+// No launch is larger than the device allows.
+void launches_keep_to_the_limits(void**) {
+  passes([](Gpu& gpu) {
+    const bool cuda = gpu.kind.type == kDLCUDA;
+    const char* launch = cuda ? "cuLaunchKernel" : "hipModuleLaunchKernel";
+    namespace hip = dlx::hip;
+    gpu.set_attribute(0, cuda ? dlx::cuda::kMaxThreadsPerBlock : hip::kMaxThreadsPerBlock, 64);
+    gpu.set_attribute(0, cuda ? dlx::cuda::kMaxGridX : hip::kMaxGridX, 1);
+    CHECK(transpose(gpu, gpu.stream()));
+    CHECK(gpu.calls(launch) > 1);
+  });
+}
+
 /// The calls of a first transpose(), in order.
 std::vector<std::string> calls_of_transpose(const Kind& kind) {
   const Outcome outcome = run_forked([&] {
@@ -88,6 +101,7 @@ void modules_without_a_kernel_go(void**) {
 int main() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(strided_copies),
+      cmocka_unit_test(launches_keep_to_the_limits),
       cmocka_unit_test(kernels_that_cannot_be_loaded),
       cmocka_unit_test(modules_without_a_kernel_go),
   };

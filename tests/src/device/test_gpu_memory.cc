@@ -18,6 +18,7 @@ void describing_makes_no_context(void**) {
     CHECK(properties.driver_version[0] != '\0');
     CHECK(properties.memory_total > 0);
     if (gpu.kind.type == kDLCUDA) {
+      CHECK(contains(properties.uuid, "GPU-10111213-1415-1617-1819-1a1b1c1d1e1f"));
       CHECK_EQUAL(properties.memory_free, -1);
       CHECK_EQUAL(gpu.calls("cuDevicePrimaryCtxRetain"), 0);
     }
