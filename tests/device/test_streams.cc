@@ -433,10 +433,38 @@ void streams_of_another_device_are_refused(World& world) {
   world.destroy(stream, 1);
 }
 
+void arguments_are_checked(World& world) {
+  const int32_t type = world.api.device;
+  const int64_t stream = world.stream();
+  FAILS(dlx_stream_wait(type, 0, stream, -1), DLX_ERROR_INVALID_ARGUMENT, "`stream` -1");
+  FAILS(dlx_stream_create(type, 0, nullptr), DLX_ERROR_INVALID_ARGUMENT, "`out_stream`");
+  FAILS(dlx_stream_get_current(type, 0, nullptr), DLX_ERROR_INVALID_ARGUMENT, "`out_stream`");
+  FAILS(dlx_tensor_wait_on_stream(nullptr, stream), DLX_ERROR_INVALID_ARGUMENT, "`tensor`");
+  FAILS(dlx_tensor_written_on_stream(nullptr, stream), DLX_ERROR_INVALID_ARGUMENT, "`tensor`");
+  world.destroy(stream);
+}
+
+/// What a copy held is given back by the call that waited for it, not by the next copy.
+void waiting_for_a_stream_lets_go(World& world) {
+  std::vector<int32_t> data = numbers(256);
+  const int64_t stream = world.stream();
+  const dlx_copy_options options = on(stream);
+  const Tensor target = world.empty({256});
+  Tensor source = world.upload(data, {256});
+  OK(dlx_tensor_copy_from(target.get(), source.get(), &options));
+  source.release();
+  const int64_t before = world.fake->report().allocations;
+  OK(dlx_stream_synchronize(world.api.device, 0, stream));
+  CHECK_EQUAL(world.fake->report().allocations, before - 1);
+  world.destroy(stream);
+}
+
 }  // namespace
 
 int main() {
   return run_suite({
+      {"arguments are checked", arguments_are_checked, kOneSchedule},
+      {"waiting for a stream lets go", waiting_for_a_stream_lets_go, kNeedsFake},
       {"transfers see what a side stream writes", transfers_see_what_a_side_stream_writes,
        kEachWait},
       {"views wait for the same", views_wait_for_the_same, kEachWait},
