@@ -124,6 +124,8 @@ static int32_t copy_strided(int32_t id, const DLTensor *dst, const DLTensor *src
                             void *user_data) {
   device *d = user_data;
   assert_int_equal(dst->device.device_id, id);
+  assert_int_not_equal(dst->device.device_type, 0);
+  assert_int_equal(dst->device.device_type, src->device.device_type);
   ++d->strided_copies;
   /* Elements lie where elements of their size may lie, as everywhere in C. */
   const uintptr_t places =
@@ -145,8 +147,8 @@ static int32_t stream_create(int32_t id, int64_t *out, void *user_data) {
   return 0;
 }
 static void stream_destroy(int32_t id, int64_t stream, void *user_data) {
-  (void)id;
-  (void)stream;
+  assert_int_equal(id, 0);
+  assert_true(stream > DEFAULT_STREAM);
   --((device *)user_data)->streams;
 }
 static int32_t stream_synchronize(int32_t id, int64_t stream, void *user_data) {
@@ -327,6 +329,12 @@ static void late_streams_are_waited_for(void **state) {
   assert_ok(dlx_tensor_wait_on_stream(copy, DEFAULT_STREAM));
   assert_ok(dlx_stream_synchronize(LATE, 0, DEFAULT_STREAM));
   assert_int_equal(d->queues[1].done, d->queues[1].count);
+  dlx_tensor *another;
+  assert_ok(dlx_tensor_clone(there, NULL, &another));
+  assert_true(d->queues[0].done < d->queues[0].count);
+  assert_ok(dlx_device_synchronize(LATE, 0));
+  assert_int_equal(d->queues[0].done, d->queues[0].count);
+  dlx_tensor_release(another);
 
   dlx_tensor *back = moved(copy, kDLCPU);
   assert_memory_equal(dlx_tensor_data(back), values, sizeof values);

@@ -352,7 +352,7 @@ void peers_exchange(World& world) {
 /// The target's context is let read the source's memory, once; nothing else is changed for good.
 void peers_are_read_directly(World& world) {
   const bool cuda = world.api.is_cuda();
-  const Tensor source = world.empty({16}, 0), target = world.empty({16}, 1);
+  const Tensor source = world.empty({16}, 1), target = world.empty({16}, 0);
   for (int k = 0; k < 2; ++k) OK(dlx_tensor_copy_from(target.get(), source.get(), nullptr));
   CHECK_EQUAL(world.fake->calls(cuda ? "cuCtxEnablePeerAccess" : "hipDeviceEnablePeerAccess"), 1);
   intptr_t places[2] = {};  // contexts, or devices
@@ -368,8 +368,8 @@ void peers_are_read_directly(World& world) {
                 : of_device(static_cast<int>(place), 0);
   };
   constexpr int kAlreadyEnabled = 704;
-  world.foreign(1, [&] { CHECK_EQUAL(enable(places[0]), kAlreadyEnabled); });
-  world.foreign(0, [&] { CHECK_EQUAL(enable(places[1]), 0); });
+  world.foreign(0, [&] { CHECK_EQUAL(enable(places[1]), kAlreadyEnabled); });
+  world.foreign(1, [&] { CHECK_EQUAL(enable(places[0]), 0); });
 }
 
 void managed_memory_is_copied(World& world) {

@@ -24,9 +24,13 @@ void launches_keep_to_the_limits(void**) {
   passes([](Gpu& gpu) {
     const bool cuda = gpu.kind.type == kDLCUDA;
     const char* launch = cuda ? "cuLaunchKernel" : "hipModuleLaunchKernel";
-    namespace hip = dlx::hip;
-    gpu.set_attribute(0, cuda ? dlx::cuda::kMaxThreadsPerBlock : hip::kMaxThreadsPerBlock, 64);
-    gpu.set_attribute(0, cuda ? dlx::cuda::kMaxGridX : hip::kMaxGridX, 1);
+    int threads = dlx::cuda::kMaxThreadsPerBlock, groups = dlx::cuda::kMaxGridX;
+    if (!cuda) {
+      threads = dlx::hip::kMaxThreadsPerBlock;
+      groups = dlx::hip::kMaxGridX;
+    }
+    gpu.set_attribute(0, threads, 64);
+    gpu.set_attribute(0, groups, 1);
     CHECK(transpose(gpu, gpu.stream()));
     CHECK(gpu.calls(launch) > 1);
   });
