@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 
 import pytest
@@ -145,7 +146,8 @@ def test_an_import_does_not_wait_on_the_host(driver):
     memory.close()
 
 
-def test_pinned_memory_is_imported_when_the_event_is_done(driver):
+@pytest.mark.parametrize("current", [contextlib.nullcontext, lambda: dlx.Stream(device=CUDA)])
+def test_pinned_memory_is_imported_when_the_event_is_done(driver, current):
     """The CPU may read what the import gives: nothing waits after it."""
     memory = Memory()
     pinned = dlx.empty(4, dtype="int32", device="cuda_host")
@@ -161,7 +163,8 @@ def test_pinned_memory_is_imported_when_the_event_is_done(driver):
     pointer = ctypes.c_void_p(event)
     array.sync_event = ctypes.addressof(pointer)
 
-    again = imported(array, schema)
+    with current():
+        again = imported(array, schema)
 
     assert ctypes.string_at(again.data_ptr, 16) == b"\x11" * 16
     driver.destroy_event(event)
