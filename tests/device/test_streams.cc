@@ -441,6 +441,20 @@ void arguments_are_checked(World& world) {
   FAILS(dlx_stream_get_current(type, 0, nullptr), DLX_ERROR_INVALID_ARGUMENT, "`out_stream`");
   FAILS(dlx_tensor_wait_on_stream(nullptr, stream), DLX_ERROR_INVALID_ARGUMENT, "`tensor`");
   FAILS(dlx_tensor_written_on_stream(nullptr, stream), DLX_ERROR_INVALID_ARGUMENT, "`tensor`");
+  // The first device that does not exist.
+  int64_t shape[] = {4};
+  DLTensor beyond{};
+  beyond.data = &shape;
+  beyond.device = {static_cast<DLDeviceType>(type), dlx_device_count(type)};
+  beyond.ndim = 1;
+  beyond.dtype = world.int32();
+  beyond.shape = shape;
+  Tensor tensor;
+  OK(dlx_tensor_wrap(&beyond, 0, nullptr, nullptr, tensor.out()));
+  FAILS(dlx_tensor_wait_on_stream(tensor.get(), stream), DLX_ERROR_UNSUPPORTED,
+        "cannot be ordered");
+  FAILS(dlx_tensor_written_on_stream(tensor.get(), stream), DLX_ERROR_UNSUPPORTED,
+        "cannot be ordered");
   world.destroy(stream);
 }
 
