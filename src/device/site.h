@@ -29,8 +29,7 @@ struct Site {
   /// An event behind the work so far, which the buffer's rest waits for.
   void end_use(StagingBuffer* buffer) const;
 
-  // Without kernels: whole spans cross, and the host picks from them or puts into them, for which it
-  // waits.
+  // Without kernels: whole spans cross, and the host waits to pick from them or to put into them.
   void download_spans(void* src_handle, const CopyPlan& plan) const;
   void upload_spans(void* dst_handle, const CopyPlan& plan) const;
 };

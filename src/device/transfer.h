@@ -27,9 +27,9 @@ struct PendingWork {
 /// Strided data is packed where it lies, by the CPU engine or the device's kernels, and crosses as
 /// one run, through pinned memory where the host's is not; packing overlaps with the transfer. The
 /// work is put in order behind what both sides wait for, on `stream` if it is given (and checked),
-/// else on the current stream of the device that takes part (of the destination where both do). When
-/// this returns, host memory that was written is ready, and host memory that was read is no longer
-/// needed, unless work is pending.
+/// else on the current stream of the device that takes part (of the destination where both do).
+/// When this returns, host memory that was written is ready, and host memory that was read is no
+/// longer needed, unless work is pending.
 ///
 /// Throws before anything is written: INVALID_ARGUMENT (what copy_tensor throws, and streams),
 /// UNAVAILABLE (no such device), UNSUPPORTED (a stream that is being captured). Later: DRIVER,

@@ -156,8 +156,8 @@ def test_pinned_memory_is_imported_when_the_event_is_done(driver, current):
     driver.set_schedule(b"latest")
     memory.fill(0x11)
     driver.within(
-        0, "cuMemcpyDtoHAsync_v2", ctypes.c_void_p(pinned.data_ptr), ctypes.c_uint64(memory.address),
-        ctypes.c_size_t(16), ctypes.c_void_p(memory.stream),
+        0, "cuMemcpyDtoHAsync_v2", ctypes.c_void_p(pinned.data_ptr),
+        ctypes.c_uint64(memory.address), ctypes.c_size_t(16), ctypes.c_void_p(memory.stream),
     )  # fmt: skip
     event = driver.make_event(memory.stream)
     pointer = ctypes.c_void_p(event)
