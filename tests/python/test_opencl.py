@@ -42,6 +42,19 @@ def test_views_go_there_and_back(view):
     )
 
 
+def test_the_host_waits_for_elements_that_begin_inside_bytes():
+    """The bytes cross, and the host moves the bits: large enough to be on their way for a while."""
+    rows = 1 << 23
+    data = numpy.random.default_rng(1).integers(0, 256, rows * 3 // 2, dtype="u1")
+    here = dlx.from_pointer(data.ctypes.data, (rows, 3), "int4", owner=data)
+
+    def packed(tensor):
+        return numpy.asarray(dlx.from_pointer(tensor.data_ptr, rows, "uint8", owner=tensor))
+
+    got = here.to_device(OPENCL)[:, 0:2].to_device("cpu")
+    assert numpy.array_equal(packed(got), packed(here[:, 0:2].contiguous()))
+
+
 def exported(tensor):
     imported = Imported(tensor.__dlpack__(max_version=(1, 3)))
     found = imported.data, imported.tensor.byte_offset, imported.device
