@@ -384,6 +384,13 @@ def test_formats():
     assert f"{dlx.asarray(2.5):.3f}" == "2.500"
     assert f"{dlx.asarray([1, 2])}" == str(dlx.asarray([1, 2]))
     assert f"{dlx.asarray(7):>4}" == "   7"
+    assert f"{dlx.asarray(2.5)} {dlx.asarray([True])[0]}" == "2.5 True"  # as of NumPy and PyTorch
+    assert f"{dlx.asarray(2.5)!r}" == str(dlx.asarray(2.5))
+    for plain in (
+        dlx.from_pointer(64, (), "int8", device="cuda:0"),
+        dlx.from_pointer(id(bytes), (), "opaque64"),
+    ):
+        assert f"{plain}" == str(plain)
     with pytest.raises(TypeError, match=r"shape \(2,\)"):
         f"{dlx.asarray([1, 2]):.2f}"
 

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import operator
 
+from dlx._constants import CPU
+from dlx.errors import UnsupportedError
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -135,9 +138,14 @@ def _contains(self: Tensor, value: object) -> bool:
 
 
 def _format(self: Tensor, spec: str) -> str:
-    """A 0-d tensor formats as its number does; others have no format but the plain one."""
-    if self.ndim == 0 and spec:
-        return format(self.item(), spec)
+    """A 0-d tensor formats as its number does; others have no format but the plain one, and so have
+    elements that the CPU cannot read or Python has no number for."""
+    if self.ndim == 0 and (spec or self.device.device_type == CPU):
+        try:
+            return format(self.item(), spec)
+        except UnsupportedError:
+            if spec:
+                raise
     if spec:
         raise TypeError(
             f"a format such as {spec!r} is for one number, and the Tensor has shape {self.shape}: "
