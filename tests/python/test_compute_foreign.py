@@ -241,3 +241,18 @@ def test_like_keeps_nothing_that_would_be_lost():
     with pytest.raises(dlx.UnsupportedError, match=r"\.filled\(value\)"):
         numpy.asarray(MASKED, like=T)
     assert numpy.asarray(Named(), like=T).tolist() == [1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    "stranger", [numpy.ma.array([True] * 3, mask=[0, 1, 0]), numpy.ones(3, bool).view(Marked)]
+)
+def test_a_condition_of_a_ufunc_is_an_operand_too(stranger):
+    for call in (
+        lambda: numpy.add(T, 1, where=stranger, out=dlx.empty(3, dtype="float64")),
+        lambda: numpy.add.reduce(T, where=stranger),
+    ):
+        with pytest.raises(TypeError, match="NotImplemented"):
+            call()
+    condition = [True, False, True]
+    for plain in (condition, numpy.array(condition), dlx.asarray(condition)):
+        assert numpy.add.reduce(T, where=plain).item() == 4

@@ -149,6 +149,8 @@ def array_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwargs: A
         if _dask.introduce(map(type, inputs)):
             return getattr(ufunc, method)(*inputs, **kwargs)
         return NotImplemented
+    if "where" in kwargs and next(iter(strangers_in(kwargs["where"])), None) is not None:
+        return NotImplemented
     if outputs:
         check_writable(outputs)
     if not on_host((*inputs, *outputs)):
