@@ -79,6 +79,26 @@ def test_integers_that_are_arrays_of_no_axes_are_integers():
     assert dlx.asarray(True) in tensor[dlx.asarray(True)].numpy().astype(bool)
 
 
+@pytest.mark.parametrize(
+    "key", [numpy.ma.array([0, 2], mask=[0, 1]), numpy.ma.array([True] * 3, mask=[0, 1, 0])]
+)
+def test_a_key_with_a_mask_of_its_own_is_refused(key):
+    tensor = dlx.asarray([1.0, 2.0, 3.0])
+
+    for call in (
+        lambda: tensor[key],
+        lambda: tensor[..., key],
+        lambda: tensor.__setitem__(key, 0),
+        lambda: tensor.__setitem__(key, tensor[: len(key)]),
+        lambda: numpy.add.at(tensor, key, 1),
+        lambda: numpy.add.reduceat(tensor, key),
+    ):
+        with pytest.raises(dlx.UnsupportedError, match=r"1 masked entries.*\.filled"):
+            call()
+    assert tensor.tolist() == [1, 2, 3]
+    assert tensor[numpy.ma.array([0, 2])].tolist() == [1, 3]
+
+
 @pytest.mark.parametrize("key", [1.0, "a", object(), [0.5], dlx.asarray([1.5]), [[0, 1], [2]]])
 def test_keys_that_are_none(key):
     tensor = dlx.asarray([1, 2, 3])

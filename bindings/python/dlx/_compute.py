@@ -159,6 +159,8 @@ def array_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwargs: A
         if method != "__call__":
             raise _compute_device.no_ufunc_method(ufunc, method)
         return _compute_device.call(ufunc, inputs, kwargs)
+    if method in ("at", "reduceat"):
+        _guard_key(inputs[1])
     if method == "at" and type(inputs[0]) is _Tensor and inputs[0].readonly:
         raise ReadOnlyError(f"numpy.{ufunc.__name__}.at writes, and the Tensor is read-only")
     if method == "__call__" and not kwargs:  # nothing of the caller's can come back
@@ -383,8 +385,16 @@ def contains(self: Tensor, value: Any) -> bool:
     return bool(call(numpy.any, (same,), {}))
 
 
+def _guard_key(key: Any) -> None:
+    """Raise UnsupportedError for indices and masks that have masked entries, nulls or units: NumPy
+    would take what is below them."""
+    for stranger in strangers_in(key):
+        _hooks.guard_losses(stranger, _guards.LOSSES_BY_PACKAGE)
+
+
 def getitem(self: Tensor, key: Any) -> Tensor:
     """self[key] for masks, index arrays and other keys that give no view: a new Tensor."""
+    _guard_key(key)
     if not on_host(tensors_in((self, key))):
         raise _no_fancy_index(self, key)
     views = Views()
@@ -396,6 +406,7 @@ def getitem(self: Tensor, key: Any) -> Tensor:
 def setitem(self: Tensor, key: Any, value: Tensor) -> None:
     """self[key] = value for the keys of `getitem`, and for values of another dtype: writes into the
     memory what NumPy's in-place operators would cast ("same_kind")."""
+    _guard_key(key)
     if not on_host(tensors_in((self, key))):
         raise _no_fancy_index(self, key)
     if value.ndim == 0 and value.dtype != self.dtype and on_host((value,)):
