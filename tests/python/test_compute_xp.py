@@ -286,3 +286,8 @@ def test_there_is_one_cpu(xp):
     assert xp.zeros(2, device="cpu").tolist() == [0, 0]
     with pytest.raises(dlx.UnavailableError, match="cpu:1"):
         xp.zeros(2, device="cpu:1")
+
+
+def test_dtype_is_a_class(xp):
+    assert isinstance(xp.empty(2).dtype, xp.dtype)
+    assert xp.empty(2, dtype=xp.dtype("float32")).dtype == xp.float32

@@ -206,7 +206,7 @@ def _adapt(source: types.ModuleType, name: str, here: str) -> Any:
         if path in _SUBMODULES:
             return _Submodule(path, value)
         raise AttributeError(f"module {here!r} has no attribute {name!r}")
-    if isinstance(value, type) and issubclass(value, numpy.generic):
+    if isinstance(value, type) and issubclass(value, (numpy.generic, numpy.dtype)):
         return value  # equal to Tensor.dtype; numpy.dtype("float64") would be equal to None too
     return _delegate(value) if callable(value) else value
 
