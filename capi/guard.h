@@ -67,8 +67,8 @@ Options read_options(const Options* options, const char* name) {
 
 inline void require_flags(uint64_t flags, uint64_t known, const char* name) {
   if ((flags & ~known) == 0) return;
-  fail(DLX_ERROR_UNSUPPORTED, "`%s` has unknown flags (got 0x%llx, expected at most 0x%llx)",
-       name, static_cast<unsigned long long>(flags), static_cast<unsigned long long>(known));
+  fail(DLX_ERROR_UNSUPPORTED, "`%s` has unknown flags (got 0x%llx, expected at most 0x%llx)", name,
+       static_cast<unsigned long long>(flags), static_cast<unsigned long long>(known));
 }
 
 inline void require_range(int32_t value, int32_t last, const char* name) {

@@ -319,6 +319,7 @@ static void legacy_import_takes_flags_from_the_caller(void **state) {
 
   assert_fails(dlx_tensor_from_dlpack(&managed, 1u << 9, &tensor), DLX_ERROR_UNSUPPORTED,
                "`flags`");
+  assert_fails(dlx_tensor_from_dlpack(&managed, 0, &tensor), DLX_ERROR_UNSUPPORTED, "uint1");
   assert_int_equal(released, 0);
   assert_ok(dlx_tensor_from_dlpack(&managed, both, &tensor));
 

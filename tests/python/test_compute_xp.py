@@ -288,6 +288,7 @@ def test_there_is_one_cpu(xp):
         xp.zeros(2, device="cpu:1")
 
 
-def test_dtype_is_a_class(xp):
+def test_dtype_and_ndarray_are_classes(xp):
+    assert isinstance(xp.empty(2), xp.ndarray)
     assert isinstance(xp.empty(2).dtype, xp.dtype)
     assert xp.empty(2, dtype=xp.dtype("float32")).dtype == xp.float32

@@ -6,11 +6,13 @@ import contextlib
 import ctypes
 import decimal
 import fractions
+import gc
 from unittest import mock
 
 import pytest
 
 import dlx
+from dlpack_ctypes import LegacyProducer
 
 numpy = pytest.importorskip("numpy", reason="makes the memory of these objects")
 
@@ -336,3 +338,21 @@ def test_a_producer_that_only_shares_is_copied_here(error):
         assert memory[0] == 0
         with pytest.raises(error, match="copy=True: no"):  # the first reason
             take(Sharing(None), copy=True)
+
+
+def test_uint1_of_a_legacy_capsule_is_refused_and_stays_the_producers():
+    producer = LegacyProducer(b"\1\0\1", (3,), (1, 1, 1))
+    capsule = producer.__dlpack__()
+    for source in (producer, capsule):
+        with pytest.raises(dlx.UnsupportedError, match="uint1 and without a version"):
+            dlx.from_dlpack(source)
+    del capsule, source
+    gc.collect()
+
+    assert producer.deleted == len(producer.exports) == 2
+
+
+def test_uint1_of_a_legacy_capsule_of_dlx_itself_is_packed():
+    packed = dlx.asarray(bytearray(b"\5")).view("uint1")
+
+    assert dlx.from_dlpack(packed.__dlpack__()).tolist() == [1, 0, 1, 0, 0, 0, 0, 0]

@@ -208,6 +208,8 @@ def _adapt(source: types.ModuleType, name: str, here: str) -> Any:
         raise AttributeError(f"module {here!r} has no attribute {name!r}")
     if isinstance(value, type) and issubclass(value, (numpy.generic, numpy.dtype)):
         return value  # equal to Tensor.dtype; numpy.dtype("float64") would be equal to None too
+    if value is numpy.ndarray:
+        return _native.Tensor
     return _delegate(value) if callable(value) else value
 
 
