@@ -122,13 +122,17 @@ void forget_pool() noexcept { g_pool.store(nullptr, std::memory_order_relaxed); 
 Pool* pool() noexcept {
   Pool* pool = g_pool.load(std::memory_order_acquire);
   if (pool != nullptr) return pool;
+  // Before anyone has a pool that a child would keep; twice does no harm.
+  static std::atomic<bool> registered{false};
+  if (!registered.load(std::memory_order_acquire)) {
+    pthread_atfork(nullptr, nullptr, forget_pool);
+    registered.store(true, std::memory_order_release);
+  }
   Pool* const fresh = new (std::nothrow) Pool;
   if (fresh == nullptr || !g_pool.compare_exchange_strong(pool, fresh)) {
     delete fresh;
     return pool;
   }
-  static std::atomic<bool> registered{false};
-  if (!registered.exchange(true)) pthread_atfork(nullptr, nullptr, forget_pool);
   return fresh;
 }
 
