@@ -198,16 +198,29 @@ def dtype_code(obj: Any, /) -> DTypeCode:
 
 
 def _code_of_name(name: str) -> DTypeCode:
-    """A name of dlx; failing that, a typestr such as "<f4" or a letter of NumPy's."""
+    """A name of dlx; failing that, a typestr such as "<f4"."""
     try:
         return _capi.dtype_parse(name)
     except InvalidArgumentError:
         if name[:1] not in ("<", ">", "|", "="):
             raise InvalidArgumentError(
-                f"`dtype` is no name of a data type (got {name!r:.60}, expected one such as "
-                '"float32", "bfloat16" or "uint8x4")'
+                f"`dtype` is no name of a data type (got {name!r:.60}, expected "
+                f"{_meant_by_numpy(name)})"
             ) from None
     return _capi.dtype_parse_typestr(name)
+
+
+def _meant_by_numpy(name: str) -> str:
+    """For a message: the name in words of dlx, where it is one of NumPy's."""
+    numpy = loaded("numpy")
+    if numpy is not None:
+        try:
+            meant = numpy.dtype(name)
+        except Exception:  # TypeError, SyntaxError …
+            meant = None
+        if meant is not None and meant.kind in "biufc" and meant.char not in "gG":
+            return f'"{meant.name}", as NumPy means it'
+    return 'one such as "float32", "bfloat16" or "uint8x4"'
 
 
 def _code_of_type(obj: type) -> DTypeCode:
