@@ -455,6 +455,10 @@ class Tensor {
 
   /** Waits on the host until the data is ready. That on the CPU always is. */
   void synchronize() const { check(dlx_tensor_synchronize(handle_)); }
+  /** Work given to `stream`, one of the tensor's device, from now on finds the data ready. */
+  void wait_on_stream(int64_t stream) const { check(dlx_tensor_wait_on_stream(handle_, stream)); }
+  /** The work that `stream` has now writes the data: whoever is handed it waits for that. */
+  void written_on_stream(int64_t stream) { check(dlx_tensor_written_on_stream(handle_, stream)); }
 
   Tensor slice(int32_t axis, int64_t start = DLX_SLICE_OPEN, int64_t stop = DLX_SLICE_OPEN,
                int64_t step = 1) const {

@@ -29,11 +29,15 @@ void data_checks_its_device(void**) {
 }
 
 // There is nothing to wait for on the CPU, and nothing at all in an empty handle.
-void synchronize_waits_for_data(void**) {
+void what_waits_calls_the_c_interface(void**) {
   Numbers numbers;
-  const dlx::Tensor tensor = numbers.wrap();
+  dlx::Tensor tensor = numbers.wrap();
 
   tensor.synchronize();
+  assert_throws<dlx::InvalidArgument>([&] { tensor.wait_on_stream(1); },
+                                      "dlx_tensor_wait_on_stream: ");
+  assert_throws<dlx::InvalidArgument>([&] { tensor.written_on_stream(1); },
+                                      "dlx_tensor_written_on_stream: ");
   assert_throws<dlx::InvalidArgument>([&] { dlx::Tensor().synchronize(); }, "`tensor` is NULL");
 }
 
@@ -152,7 +156,7 @@ int main() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(data_checks_its_type),
       cmocka_unit_test(data_checks_its_device),
-      cmocka_unit_test(synchronize_waits_for_data),
+      cmocka_unit_test(what_waits_calls_the_c_interface),
       cmocka_unit_test(span_needs_compact_elements),
       cmocka_unit_test(elements_follow_the_strides),
       cmocka_unit_test(shapes_are_values),
