@@ -138,10 +138,10 @@ def tolist(self: Tensor) -> Any:
         DeviceRefusedError: the data is not on the CPU.
         UnsupportedError: the dtype has no Python value (float128, opaque handles).
     """
-    here = require_readable(self, "tolist")
-    numbers = _numbers(here)
-    if numbers is not None:
+    numbers = _numbers(self)
+    if numbers is not None and self.data_ptr:
         return numbers.tolist()
+    here = require_readable(self, "tolist")
     shape = self.shape
     flat = _flat_values(here)
     if not shape:
