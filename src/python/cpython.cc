@@ -143,12 +143,17 @@ void load_api(PyObject* object_type) {
   }
 #define DLX_GUARDED(name) Guarded<&Api::name, decltype(Api::name)>::put_in(&loaded)
   DLX_GUARDED(Py_DecRef);
+  DLX_GUARDED(PyBuffer_Release);
+  DLX_GUARDED(PyErr_WriteUnraisable);
   DLX_GUARDED(PyEval_RestoreThread);
   DLX_GUARDED(PyGILState_Ensure);
   DLX_GUARDED(PyIter_Next);
   DLX_GUARDED(PyNumber_Index);
   DLX_GUARDED(PyObject_GetAttr);
   DLX_GUARDED(PyObject_GetBuffer);
+  DLX_GUARDED(PyObject_GetIter);
+  DLX_GUARDED(PyObject_IsTrue);
+  DLX_GUARDED(PyObject_Vectorcall);
   DLX_GUARDED(PyObject_VectorcallMethod);
   DLX_GUARDED(PySequence_Tuple);
   DLX_GUARDED(lookup_attribute);

@@ -17,6 +17,17 @@ class Slow:
     def __index__(self):
         return sum(1 for _ in range(100)) // 100
 
+    __bool__ = lambda self: self.__index__() == 0
+
+def refuse():
+    raise ValueError(Slow().__index__())
+
+sys.unraisablehook = lambda arguments: Slow().__index__()
+bytes_of = bytearray(12)
+dlx._native._usual(  # convert() calls that at once
+    "a library", {bytearray: False}, lambda capsule: Slow().__index__(), True, 1,
+    dlx.asarray(bytes_of))
+
 class Producer:
     def __dlpack__(self, **kwargs):
         Slow().__index__()
@@ -29,11 +40,11 @@ class Interface:
     @property
     def __array_interface__(self):
         Slow().__index__()
-        return {"version": 3, "shape": (3,), "typestr": "|u1", "data": (big.data_ptr, False)}
+        return {"version": 3, "shape": (3,), "typestr": "|u1", "data": (big.data_ptr, Slow())}
 
 class Failing:
     def __array__(self, *args, **kwargs):
-        raise ValueError(Slow().__index__())
+        refuse()
 
 def fail():
     try:
@@ -48,6 +59,8 @@ work = {
     "failing": fail,
     "shape": lambda: dlx.empty((Slow(), Slow())),
     "release": lambda: dlx.from_pointer(big.data_ptr, 3, "uint8", on_release=Slow().__index__),
+    "unraisable": lambda: dlx.from_pointer(big.data_ptr, 3, "uint8", on_release=refuse),
+    "convert": lambda: dlx.convert(bytes_of, "a library"),
 }[sys.argv[1]]
 
 def loop():
@@ -60,7 +73,10 @@ time.sleep(0.1)
 """
 
 
-@pytest.mark.parametrize("way", ["copy", "producer", "interface", "failing", "shape", "release"])
+WAYS = ["copy", "producer", "interface", "failing", "shape", "release", "unraisable", "convert"]
+
+
+@pytest.mark.parametrize("way", WAYS)
 def test_daemon_threads_do_not_end_the_process(way):
     for _ in range(3):
         done = subprocess.run(
