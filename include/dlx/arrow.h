@@ -123,7 +123,8 @@ typedef struct dlx_arrow_options {
  * in Arrow and bytes in DLPack: they are unpacked into a writable copy.
  *
  * @param array  consumed on success: it is moved, and its `release` is NULL afterwards. On failure
- *        it is unchanged and remains the caller's. Where the result is a copy it has been released.
+ *        it is unchanged and remains the caller's. Where the result is a copy it has been released,
+ *        or will be by a later call of dlx, once the device has made the copy.
  * @param schema  borrowed.
  * @param options  copy mode (DLX_COPY_NEVER refuses booleans), and order, alignment, allocator of a
  *        copy; borrowed; NULL for the defaults.

@@ -35,7 +35,9 @@ void release_array(ArrowArray* array) {
   auto* node = static_cast<ArrayNode*>(array->private_data);
   if (node->child.release != nullptr) node->child.release(&node->child);
   array->release = nullptr;
+  Tensor* const tensor = node->tensor.detach();
   delete node;
+  if (tensor != nullptr) release(tensor);  // last: see there
 }
 
 ArrayNode* fill_level(ArrowArray* out, int64_t length, bool is_leaf) {

@@ -216,14 +216,13 @@ TensorRef import_array(ArrowArray* array, const TensorType& type, DLDevice devic
   TensorRef root = describe(description, DLPACK_FLAG_BITMASK_READ_ONLY, "array");
   if (sync_event != nullptr) follow_event(sync_event, root.get());
   TensorRef tensor = permuted(TensorRef::share(root.get()), type);
-  if (*copied) {
-    tensor = clone(tensor.get(), request);
-    release_copied(array);
-    return tensor;
-  }
+  if (*copied) tensor = clone(tensor.get(), request);
   // Nothing fails any more once the array has been moved.
   root->owner = move_array(array);
   root->release_memory = release_moved;
+  // Of a copy's source the last reference, unless a device is still reading it. Not left to the
+  // destructor: see release().
+  release(root.detach());
   return tensor;
 }
 

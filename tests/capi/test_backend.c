@@ -1,7 +1,7 @@
 /* dlx.h, section backend: device types that a vendor adds. The device of this test has memory at
  * addresses that the CPU cannot use, and streams that do nothing before somebody waits for them. */
 #define _POSIX_C_SOURCE 200809L /* posix_memalign */
-#include "util.h"
+#include "arrow_util.h"
 
 #define SHIFT ((uintptr_t)1 << 46)
 #define MAX_JOBS 1024
@@ -354,6 +354,32 @@ static void late_streams_are_waited_for(void **state) {
   for (size_t i = 0; i < sizeof all / sizeof *all; ++i) dlx_tensor_release(all[i]);
 }
 
+/* An Arrow array that is copied by a device stays until the device has read it. */
+static void arrays_stay_until_they_are_copied(void **state) {
+  (void)state;
+  device *d = &devices[LATE - PLAIN];
+  int32_t values[12];
+  dlx_tensor *here = numbers(values, 3, 4), *there = moved(here, LATE), *copy;
+  dlx_copy_options always = DLX_COPY_OPTIONS_INIT;
+  always.copy = DLX_COPY_ALWAYS;
+  arrow_node node;
+  make_numbers(&node, "i", dlx_tensor_data(there), 12);
+  struct ArrowDeviceArray array = {.array = node.array, .device_type = LATE};
+
+  assert_ok(dlx_tensor_from_arrow_device(&array, &node.schema, &always, NULL, &copy));
+  assert_null(array.array.release);
+  assert_true(d->queues[0].done < d->queues[0].count);
+  assert_int_equal(node.released, 0);
+  assert_ok(dlx_device_synchronize(LATE, 0));
+  assert_int_equal(d->queues[0].done, d->queues[0].count);
+  assert_int_equal(node.released, 1);
+
+  dlx_tensor *back = moved(copy, kDLCPU);
+  assert_memory_equal(dlx_tensor_data(back), values, sizeof values);
+  dlx_tensor *all[] = {here, there, copy, back};
+  for (size_t i = 0; i < sizeof all / sizeof *all; ++i) dlx_tensor_release(all[i]);
+}
+
 /* What it says of itself, what it has no room for, and what it says when it fails. */
 static void facts_and_failures_are_the_backends_own(void **state) {
   (void)state;
@@ -446,6 +472,7 @@ int main(void) {
       cmocka_unit_test_teardown(strided_data_goes_there_and_back, nothing_is_left),
       cmocka_unit_test_teardown(odd_places_have_small_elements, nothing_is_left),
       cmocka_unit_test_teardown(late_streams_are_waited_for, nothing_is_left),
+      cmocka_unit_test_teardown(arrays_stay_until_they_are_copied, nothing_is_left),
       cmocka_unit_test_teardown(facts_and_failures_are_the_backends_own, nothing_is_left),
       cmocka_unit_test(bad_tables_are_refused),
       cmocka_unit_test(fewer_devices_than_none_are_none),

@@ -4,7 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "util.h"
+#include "arrow_util.h"
 
 enum { kThreads = 4, kRounds = 2000 };
 
@@ -373,6 +373,53 @@ static void a_copy_that_is_cancelled_is_finished(void **state) {
   assert_int_equal(atomic_load(&failures), 0);
 }
 
+static void end_the_thread(void *memory, void *user_data) {
+  (void)memory;
+  (void)user_data;
+  atomic_fetch_add(&released, 1);
+  pthread_exit(NULL);
+}
+
+static void *release_arrow(void *array) {
+  ((struct ArrowArray *)array)->release(array);
+  return NULL;
+}
+
+static void *release_tensor(void *tensor) {
+  dlx_tensor_release(tensor);
+  return NULL;
+}
+
+/* Deleters of Python libraries do that when the interpreter shuts down: CPython before 3.14 ends a
+ * thread that waits for the GIL then. The process goes on. */
+static void deleters_may_end_their_thread(void **state) {
+  (void)state;
+#ifdef UNDER_SANITIZER
+  print_message("skipped: the thread leaves memory behind\n");
+  skip();
+#endif
+  const DLTensor description = describe(data, dtype_of(kDLInt, 32), 2, EXTENTS(2, 3), NULL);
+  void *(*const ways[])(void *) = {release_tensor, call_deleter, release_arrow};
+  atomic_store(&released, 0);
+  for (size_t i = 0; i < COUNT_OF(ways); ++i) {
+    pthread_t thread;
+    dlx_tensor *tensor = NULL;
+    DLManagedTensorVersioned *managed = NULL;
+    struct ArrowArray array;
+    assert_ok(dlx_tensor_wrap(&description, 0, end_the_thread, NULL, &tensor));
+    assert_ok(dlx_tensor_to_dlpack_versioned(tensor, NULL, &managed));
+    assert_ok(dlx_tensor_to_arrow(tensor, NULL, &array, NULL));
+    /* The one of the three that goes last is another thread's. */
+    if (i != 0) dlx_tensor_release(tensor);
+    if (i != 1) managed->deleter(managed);
+    if (i != 2) array.release(&array);
+    void *const last[] = {tensor, managed, &array};
+    assert_int_equal(pthread_create(&thread, NULL, ways[i], last[i]), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+  }
+  assert_int_equal(atomic_load(&released), COUNT_OF(ways));
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(threads_retain_and_release_one_tensor),
@@ -386,6 +433,7 @@ int main(void) {
       cmocka_unit_test(more_threads_than_there_can_be_are_no_failure),
       cmocka_unit_test(children_allocate_beside_busy_threads),
       cmocka_unit_test(a_copy_that_is_cancelled_is_finished),
+      cmocka_unit_test(deleters_may_end_their_thread),
   };
   return cmocka_run_group_tests_name("threads", tests, NULL, NULL);
 }
