@@ -81,7 +81,8 @@ int tensor_getbuffer(PyObject* self, PyBuffer* view, int flags) {
       synchronize(tensor);
     }
     const DLTensor& dl = tensor->dl;
-    const int64_t itemsize = (item_bits(dl.dtype, tensor->padded()) + 7) / 8;
+    const bool packed = is_packed_subbyte(dl.dtype, tensor->padded());
+    const int64_t itemsize = packed ? 1 : item_bits(dl.dtype, tensor->padded()) / 8;
     *view = PyBuffer{};
     view->buf = dl.data;
     view->len = nbytes_of(tensor);
@@ -91,10 +92,16 @@ int tensor_getbuffer(PyObject* self, PyBuffer* view, int flags) {
     // reads the shape of anything with more axes.
     view->ndim = wants(flags, PyBUF_ND) ? dl.ndim : 1;
     if (wants(flags, PyBUF_FORMAT)) view->format = const_cast<char*>(buffer_format(dl.dtype));
-    if (dl.ndim == 0) flags = 0;  // PEP 3118: a scalar has neither shape nor strides
+    if (packed) {  // no element has bytes of its own: bytes in a row, as by PyBuffer_FillInfo
+      view->ndim = 1;
+      if (wants(flags, PyBUF_ND)) view->shape = &view->len;
+      if (wants(flags, PyBUF_STRIDES)) view->strides = &view->itemsize;
+    }
+    // PEP 3118: a scalar has neither shape nor strides.
+    if (packed || dl.ndim == 0) flags = 0;
     if (wants(flags, PyBUF_ND)) view->shape = dl.shape;
     if (wants(flags, PyBUF_STRIDES)) {
-      // In bytes here. (A packed sub-byte tensor is compact, and its consumer counts bytes.)
+      // In bytes here.
       const size_t size = sizeof(int64_t) * static_cast<size_t>(dl.ndim);
       view->strides = static_cast<intptr_t*>(std::malloc(size));
       if (view->strides == nullptr) throw std::bad_alloc();

@@ -45,6 +45,21 @@ def contiguous(view, order):
     return bool(python.PyBuffer_IsContiguous(ctypes.byref(view), ctypes.c_char(order)))
 
 
+@pytest.mark.parametrize("dtype", ["uint1", "int4", "float6_e3m2fn", "uint1x12"])
+@pytest.mark.parametrize("shape", [(), (5,), (5, 3), (2, 0, 3)])
+def test_packed_elements_are_bytes_in_a_row(shape, dtype):
+    tensor = dlx.empty(shape, dtype=dtype)
+
+    for flags in (SIMPLE, ND, STRIDES):
+        view = buffer(tensor, flags)
+        assert (view.len, view.itemsize) == (tensor.nbytes, 1)
+        if flags != SIMPLE:
+            assert (view.ndim, view.shape[0]) == (1, tensor.nbytes)
+        if flags == STRIDES:
+            assert view.strides[0] == 1
+        python.PyBuffer_Release(ctypes.byref(view))
+
+
 @pytest.mark.parametrize("flags", [SIMPLE, WRITABLE, FORMAT, WRITABLE | FORMAT])
 @pytest.mark.parametrize("shape", [(), (4,), (2, 3), (2, 0, 3), (1, 2, 3, 4)])
 def test_without_a_shape_it_is_bytes_in_a_row(flags, shape):
