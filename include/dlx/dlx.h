@@ -398,7 +398,8 @@ typedef struct dlx_export_options {
   int32_t device_type;    /**< where the consumer wants the data, with DLX_HAS_DEVICE */
   int32_t device_id;      /**< 255 on CUDA and ROCm (torch's "cuda"): the thread's current device */
   int64_t stream;         /**< the consumer's stream, by the array API's numbers */
-  uint64_t min_alignment; /**< of the first element, a power of two; 0: any */
+  uint64_t min_alignment; /**< of the first element (in its buffer, where `data` is a handle), a
+                             power of two; 0: any */
   int32_t negative_strides;       /**< DLX_NEGATIVE_STRIDES_* */
   int32_t reserved;               /**< 0 */
   const dlx_allocator *allocator; /**< for a copy; borrowed, copied; NULL: the process's default */

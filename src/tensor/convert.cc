@@ -146,8 +146,10 @@ TensorRef clone(Tensor* tensor, const CopyRequest& request) {
 }
 
 bool is_aligned(const Tensor* tensor, uint64_t alignment) noexcept {
-  return alignment <= 1 || tensor->size == 0 ||
-         (reinterpret_cast<uintptr_t>(tensor->dl.data) & (alignment - 1)) == 0;
+  const DLTensor& dl = tensor->dl;
+  const uint64_t place =
+      data_is_address(type_of(dl.device)) ? reinterpret_cast<uintptr_t>(dl.data) : dl.byte_offset;
+  return alignment <= 1 || tensor->size == 0 || (place & (alignment - 1)) == 0;
 }
 
 TensorRef contiguous(Tensor* tensor, const CopyRequest& request) {

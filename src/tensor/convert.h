@@ -42,7 +42,8 @@ TensorRef contiguous(Tensor* tensor, const CopyRequest& request);
 TensorRef reshape(Tensor* tensor, int32_t ndim, const int64_t* shape, const CopyRequest& request);
 TensorRef to_device(Tensor* tensor, DLDevice device, const CopyRequest& request);
 
-/// The address of the first element is a multiple of `alignment` (0: any), or there is none.
+/// The address of the first element, behind a handle its place in the buffer, is a multiple of
+/// `alignment` (0: any), or there is none.
 bool is_aligned(const Tensor* tensor, uint64_t alignment) noexcept;
 
 }  // namespace dlx

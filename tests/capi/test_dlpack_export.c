@@ -219,6 +219,26 @@ static void byte_offset_of_a_handle_is_exported(void **state) {
   dlx_tensor_release(tensor);
 }
 
+/* A handle is no address, however odd: the place in its buffer is what is aligned, or not. */
+static void handles_are_aligned_by_their_offset(void **state) {
+  (void)state;
+  dlx_export_options options = DLX_EXPORT_OPTIONS_INIT;
+  options.min_alignment = 64;
+  options.copy = DLX_COPY_NEVER;
+  for (uint64_t offset = 0; offset <= 64; offset += 32) {
+    DLTensor description = describe(POISON, dtype_of(kDLInt, 32), 1, EXTENTS(2), NULL);
+    description.device.device_type = kDLMetal;
+    description.byte_offset = offset;
+    dlx_tensor *tensor = NULL;
+    DLManagedTensorVersioned *managed = NULL;
+    assert_ok(dlx_tensor_wrap(&description, 0, NULL, NULL, &tensor));
+    const dlx_status status = dlx_tensor_to_dlpack_versioned(tensor, &options, &managed);
+    assert_int_equal(status, offset == 32 ? DLX_ERROR_COPY_REFUSED : DLX_OK);
+    if (managed != NULL) managed->deleter(managed);
+    dlx_tensor_release(tensor);
+  }
+}
+
 /* READ_ONLY and IS_SUBBYTE_TYPE_PADDED go with the memory. */
 static void flags_of_memory_are_exported(void **state) {
   (void)state;
@@ -340,6 +360,7 @@ int main(void) {
       cmocka_unit_test(empty_tensor_is_exported_with_null_data),
       cmocka_unit_test(byte_offset_is_folded_into_the_data),
       cmocka_unit_test(byte_offset_of_a_handle_is_exported),
+      cmocka_unit_test(handles_are_aligned_by_their_offset),
       cmocka_unit_test(flags_of_memory_are_exported),
       cmocka_unit_test(is_copied_is_not_inherited),
       cmocka_unit_test(legacy_export_of_read_only_data_is_refused),
