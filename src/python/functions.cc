@@ -149,8 +149,8 @@ PyObject* note_numpy(PyObject*, PyObject* const* args, intptr_t nargs, PyObject*
       raise(api.type_error, "_note_numpy: `numbers` is no tuple (got %s)",
             type_text(class_of(args[2])).text);
     }
-    state.numpy_array = Ref::share(args[0]).detach();
-    state.numpy_asarray = Ref::share(args[1]).detach();
+    numpy.array.store(Ref::share(args[0]).detach(), std::memory_order_release);
+    numpy.asarray.store(Ref::share(args[1]).detach(), std::memory_order_release);
     note_number_classes(args[2]);
     return none();
   });

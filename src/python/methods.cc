@@ -146,7 +146,8 @@ PyObject* to_numpy(PyObject* self, PyObject* const* args, intptr_t nargs, PyObje
     const bool force = to_force(values[0]);
     const DLTensor& dl = tensor_of(self)->dl;
     const bool usual = dl.device.device_type == kDLCPU && buffer_format(dl.dtype) != nullptr;
-    if (usual && state.numpy_asarray != nullptr) return call(state.numpy_asarray, self).detach();
+    PyObject* const as_array = usual ? numpy.asarray.load(std::memory_order_acquire) : nullptr;
+    if (as_array != nullptr) return call(as_array, self).detach();
     return check(call_objects(state.numpy_slowly, self, force ? api.true_ : api.false_));
   });
 }

@@ -8,6 +8,7 @@
 namespace dlx::py {
 
 State state;
+NumpyFunctions numpy;
 Names names;
 
 namespace {

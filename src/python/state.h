@@ -12,8 +12,7 @@
 
 namespace dlx::py {
 
-/// What one attached interpreter holds: written when it attaches (and by _note_numpy(), once), read
-/// by all of its threads.
+/// What one attached interpreter holds: written when it attaches, read by all of its threads.
 struct State {
   uint64_t generation = 0;  ///< counts attachments to fresh interpreters; 0: none yet
   PyObject* tensor_type = nullptr;
@@ -25,15 +24,18 @@ struct State {
 #include "src/python/hooks.inc"
 #undef DLX_HOOK
 
-  // Of NumPy, once it was needed; see _note_numpy().
-  PyObject* numpy_array = nullptr;
-  PyObject* numpy_asarray = nullptr;
-
   PyObject* version_1_3 = nullptr;        ///< (1, 3)
   PyObject* max_version_names = nullptr;  ///< ("max_version",)
 };
 
 extern State state;
+
+/// Functions of NumPy: NULL until it was needed, by whichever thread; see _note_numpy().
+struct NumpyFunctions {
+  std::atomic<PyObject*> array{nullptr};
+  std::atomic<PyObject*> asarray{nullptr};
+};
+extern NumpyFunctions numpy;
 
 /// Interned names of attributes, methods and keywords.
 struct Names {

@@ -2,6 +2,7 @@
 
 import array
 import importlib.machinery
+import subprocess
 import sys
 import types
 
@@ -172,6 +173,28 @@ def test_numbers_of_numpy_and_conversions():
         assert numpy.asarray(dlx.asarray(numpy.full((2, 2), i))).sum() == 4 * i
 
     together(*[convert] * THREADS)
+
+
+ATTACH = """
+import numpy, dlx
+from dlx import _library, _native, errors
+
+class Errors(dict):
+    def __getitem__(self, key):  # what another thread may do meanwhile
+        note(numpy.array, numpy.asarray, (numpy.float32, numpy.int8))
+        return super().__getitem__(key)
+
+note = _native._namespace["_note_numpy"]
+hooks = {**_native._namespace, "errors": Errors(errors.CLASSES)}
+assert _library.attach(id(object), id(hooks)) == 0
+assert dlx.asarray([numpy.float32(1), numpy.int8(2)]).tolist() == [1, 2]
+"""
+
+
+def test_attaching_again_forgets_nothing_of_numpy():
+    pytest.importorskip("numpy", reason="is what is noted")
+    done = subprocess.run([sys.executable, "-c", ATTACH], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_tensors_of_torch():
