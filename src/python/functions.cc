@@ -99,8 +99,10 @@ PyObject* copyto(PyObject*, PyObject* const* args, intptr_t nargs, PyObject* kwn
       request.has_stream = true;
       request.stream = to_stream(values[2], to_host ? source->dl.device : device);
     }
-    WithoutGil without(may_take_long(target) || may_take_long(source));
-    copy_tensor_from(target, source, request);
+    {
+      const WithoutGil without(may_take_long(target) || may_take_long(source));
+      copy_tensor_from(target, source, request);
+    }
     return none();
   });
 }

@@ -175,6 +175,27 @@ def test_numbers_of_numpy_and_conversions():
     together(*[convert] * THREADS)
 
 
+def test_counts_are_changed_with_the_gil_only():
+    # The result is None, which before 3.12 is counted like any object.
+    here, there = dlx.empty(33_000, dtype="uint8"), dlx.empty(33_000, dtype="uint8")
+    nothing, changes = [None] * 1000, []
+
+    def copy(_):
+        before = sys.getrefcount(None)
+        for _ in range(200_000):
+            dlx.copyto(there, here)
+        changes.append(sys.getrefcount(None) - before)
+
+    def count(_):
+        while not changes:
+            for _ in nothing:
+                pass
+
+    sys.setswitchinterval(1e-5)
+    together(copy, count, count, rounds=1)
+    assert abs(changes[0]) < 20  # the others have some at any time
+
+
 ATTACH = """
 import numpy, dlx
 from dlx import _library, _native, errors
