@@ -282,6 +282,13 @@ def test_isdtype_of_one_dtype_in_the_words_of_both(xp):
         xp.isdtype(mine, 5)
 
 
+def test_lists_are_sorted_both_ways(xp):
+    for function in (xp.sort, xp.argsort):
+        for descending in (False, True):
+            array = function(dlx.asarray([3, 1, 2]), descending=descending)
+            assert function([3, 1, 2], descending=descending).tolist() == array.tolist()
+
+
 def test_there_is_one_cpu(xp):
     assert xp.zeros(2, device="cpu").tolist() == [0, 0]
     with pytest.raises(dlx.UnavailableError, match="cpu:1"):

@@ -84,7 +84,7 @@ def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool
     if descending and _compute.on_host((x,)):
         # Backwards before and after, so that equal elements keep their order.
         backwards = argsort(_flip(x, axis=axis), axis=axis, stable=stable)
-        last: int = x.shape[axis] - 1
+        last: int = backwards.shape[axis] - 1
         return last - _flip(backwards, axis=axis)
     result: Tensor = _compute.call(numpy.argsort, (x,), _sort_options(x, axis, descending, stable))
     return result
