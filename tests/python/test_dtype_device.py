@@ -246,6 +246,15 @@ def test_lanes_are_decoded_as_their_scalars_are(dtype):
     assert {type(value) for pair in lanes for value in pair} == {type(low)}
 
 
+def test_an_element_of_several_lanes_is_no_single_number():
+    zeros = dlx.asarray([0, 0, 0, 0], dtype="int32").view("int32x4")
+
+    assert zeros.item() == (0, 0, 0, 0)
+    for method in (bool, int, float, complex):
+        with pytest.raises(TypeError, match="int32x4 is no single number"):
+            method(zeros)
+
+
 @pytest.mark.parametrize("bits", [3, 4])
 def test_many_packed_integers_take_no_square_of_time(bits):
     def seconds(count):
