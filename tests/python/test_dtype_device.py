@@ -179,6 +179,8 @@ def test_device_of_a_host_pointer_is_the_cpu():
     assert dlx.device_of(dlx.empty(3).data_ptr) == "cpu"
     with pytest.raises(TypeError, match="`ptr`"):
         dlx.device_of("x")
+    with pytest.raises(TypeError, match="`ptr` is not an address"):  # it has an `__index__`
+        dlx.device_of(dlx.empty(3))
 
 
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")  # NaN patterns

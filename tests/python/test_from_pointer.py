@@ -169,6 +169,12 @@ def test_wrong_arguments(arguments, keywords, error):
     assert str(caught.value)
 
 
+def test_an_array_is_no_address():
+    for array in (dlx.empty(3), memoryview(b"abc")):
+        with pytest.raises(TypeError, match=r"`ptr` is not an address .*goes to dlx\.asarray"):
+            dlx.from_pointer(array, 3, "float32")
+
+
 def test_pointer_on_another_device_is_only_described():
     tensor = dlx.from_pointer(0x7000, (2, 2), "bfloat16", device="cuda:1")
 

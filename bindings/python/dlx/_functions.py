@@ -77,23 +77,27 @@ def from_pointer(
 
 def _address(ptr: Any) -> int:
     """An address of whatever a caller has: int, None, or a pointer of ctypes or cffi."""
-    if hasattr(ptr, "__index__") and not isinstance(ptr, bool):
-        address: int = ptr.__index__()
-    elif ptr is None:
+    if ptr is None:
         return 0
+    for read in (_integer, _ctypes_address, _cffi_address):
+        value: int | None = read(ptr)
+        if value is not None:
+            break
     else:
-        value = _ctypes_address(ptr)
-        if value is None:
-            value = _cffi_address(ptr)
-        if value is None:
-            raise TypeError(
-                f"`ptr` is not an address (got {type(ptr).__name__}, expected an int, None or a "
-                "pointer of ctypes or cffi); what is an array already goes to dlx.asarray"
-            )
-        address = value
-    if not 0 <= address < 1 << 64:
-        raise InvalidArgumentError(f"`ptr` is not an address (got {address})")
-    return address
+        raise TypeError(
+            f"`ptr` is not an address (got {type(ptr).__name__}, expected an int, None or a pointer "
+            "of ctypes or cffi); what is an array already goes to dlx.asarray"
+        )
+    if not 0 <= value < 1 << 64:
+        raise InvalidArgumentError(f"`ptr` is not an address (got {value})")
+    return value
+
+
+def _integer(ptr: Any) -> int | None:
+    try:
+        return None if isinstance(ptr, bool) else operator.index(ptr)
+    except TypeError:  # arrays have an `__index__`, too, and refuse
+        return None
 
 
 def _ctypes_address(ptr: Any) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import sys
 
 from dlx import _capi
@@ -280,9 +281,12 @@ def device_of(ptr: SupportsIndex, /) -> Device:
         TypeError: `ptr` is not an integer.
         ValueError: `ptr` is 0, negative or beyond 64 bits (`InvalidArgumentError`).
     """
-    if not hasattr(ptr, "__index__"):
-        raise TypeError(f"`ptr` is not an address (got {type(ptr).__name__}, expected an int)")
-    address = ptr.__index__()
+    try:
+        address = operator.index(ptr)
+    except TypeError:  # arrays have an `__index__`, too, and refuse
+        raise TypeError(
+            f"`ptr` is not an address (got {type(ptr).__name__}, expected an int)"
+        ) from None
     if not 0 <= address < 2**64:
         raise InvalidArgumentError(f"`ptr` is not an address (got {address}, expected 64 bits)")
     return Device(_capi.device_of_pointer(address))
