@@ -88,6 +88,16 @@ def test_dtype_reads_those_of_libraries():
             dlx.dtype(numpy.dtype(bad))
 
 
+def test_tensors_of_torch_have_a_dtype_and_a_device():
+    torch = pytest.importorskip("torch")
+
+    for tensor in (torch.zeros(3, dtype=torch.bfloat16), torch.nn.Parameter(torch.zeros(2))):
+        assert dlx.dtype(tensor) == dlx.dtype(tensor.dtype)
+        assert dlx.Device(tensor) == "cpu"
+    with pytest.raises(TypeError, match="`dtype` is not a data type"):
+        dlx.dtype(torch.device("cpu"))
+
+
 def test_device_properties():
     device = dlx.Device("cuda:1")
 

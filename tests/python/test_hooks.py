@@ -161,3 +161,40 @@ def test_masks_and_units_are_looked_for_only_where_they_mean_something():
     _hooks.guard(types.SimpleNamespace(mask=mask, filled=None))  # its class knows of no mask
     with pytest.raises(BufferError, match="masked"):
         _hooks.guard(Masked())
+
+
+class _Nowhere(type):
+    @property
+    def __module__(cls):
+        raise AttributeError("no")
+
+
+@pytest.mark.parametrize(
+    "cls",
+    [type("Thing", (), {"__module__": None}), type("Thing", (), {"__module__": 3}),
+     _Nowhere("Thing", (), {})],
+)  # fmt: skip
+def test_classes_that_say_odd_things_of_their_module(cls):
+    pytest.importorskip("numpy")
+    thing, tensor = cls(), dlx.asarray([1.0, 2.0])
+
+    for take in (dlx.asarray, dlx.dtype, dlx.Device, lambda x: dlx.Stream(x, device="cuda")):
+        with pytest.raises(TypeError, match="Thing"):
+            take(thing)
+    for name in (cls, "numpy"):
+        with pytest.raises((TypeError, ValueError), match="Thing"):
+            dlx.convert(tensor if name is cls else thing, name)
+    assert (tensor == thing) is False
+    assert thing not in tensor
+    with pytest.raises(TypeError, match="unsupported operand"):
+        tensor + thing
+
+
+def test_what_stands_for_torch_in_a_test_is_not_taken_for_it(monkeypatch):
+    for fake in (types.SimpleNamespace(Tensor=lambda: None), types.ModuleType("torch"), None):
+        monkeypatch.setitem(sys.modules, "torch", fake)
+
+        assert dlx.asarray(look_alike("mylib", Producer)()).size
+        assert not _hooks.classify(look_alike("mylib")) & _hooks.TORCH
+        with pytest.raises(TypeError, match="nothing that an array can be made of"):
+            dlx.asarray(look_alike("mylib")())

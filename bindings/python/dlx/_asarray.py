@@ -31,7 +31,15 @@ from __future__ import annotations
 import sys
 
 from dlx import _capi, _hooks, _native, dtypes
-from dlx._classes import derives, has, is_ctypes_pointer, loaded, package_of, packages_of
+from dlx._classes import (
+    derives,
+    has,
+    is_ctypes_pointer,
+    loaded,
+    module_of,
+    package_of,
+    packages_of,
+)
 from dlx.errors import (
     CopyRefusedError,
     DeviceRefusedError,
@@ -178,7 +186,7 @@ def _from_mxnet(obj: Any) -> Tensor | None:
 
 def _from_cffi(obj: Any) -> Tensor | None:
     """C arrays of cffi: module _cdata, imported on first need."""
-    if type(obj).__module__ != "_cffi_backend" or "CData" not in type(obj).__name__:
+    if module_of(type(obj)) != "_cffi_backend" or "CData" not in type(obj).__name__:
         return None
     from dlx import _cdata
 
@@ -342,9 +350,8 @@ def _takes_copy(obj: Any) -> bool:
 
 def _name(obj: object) -> str:
     cls = type(obj)
-    if cls.__module__ == "builtins":
-        return cls.__qualname__
-    return f"{getattr(cls, '__module__', '?')}.{cls.__qualname__}"
+    module = module_of(cls)
+    return cls.__qualname__ if module in ("", "builtins") else f"{module}.{cls.__qualname__}"
 
 
 def _from_sequence(

@@ -21,10 +21,15 @@ def loaded(name: str) -> Any:
     return None if loading else module
 
 
-def package_of(cls: type) -> str:
-    """The package that a class says it is from; classes may say anything, or nothing."""
+def module_of(cls: type) -> str:
+    """The module that a class says it is from; classes may say anything, or nothing."""
     module = getattr(cls, "__module__", None)
-    return module.partition(".")[0] if isinstance(module, str) else ""
+    return module if isinstance(module, str) else ""
+
+
+def package_of(cls: type) -> str:
+    """The package that a class says it is from."""
+    return module_of(cls).partition(".")[0]
 
 
 def packages_of(cls: type) -> set[str]:
@@ -40,6 +45,13 @@ def derives(cls: type, package: str, *names: str) -> bool:
 def has(cls: type, name: str) -> bool:
     """Whether a class has a method; None is Python's way of saying that it has not."""
     return getattr(cls, name, None) is not None
+
+
+def is_torch_tensor(cls: type) -> bool:
+    """Whether it is torch.Tensor or derives from it. While torch is imported, and in what stands for
+    it in tests, there may be no such class."""
+    tensor = getattr(sys.modules.get("torch"), "Tensor", None)
+    return isinstance(tensor, type) and issubclass(cls, tensor)
 
 
 def is_ctypes_pointer(cls: type) -> bool:

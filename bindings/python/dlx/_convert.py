@@ -6,6 +6,7 @@ import importlib
 import sys
 
 from dlx import _capi, _native, _profile, _profiles
+from dlx._classes import module_of
 from dlx._constants import CPU
 from dlx.errors import (
     CopyRefusedError,
@@ -174,7 +175,7 @@ def _profile_of(to: Any) -> Profile:
         )
         if special is not None:
             return special.for_class(to)
-        name = getattr(to, "__module__", None) or ""
+        name = module_of(to)
     elif isinstance(to, str):
         name = to
     else:
@@ -186,7 +187,7 @@ def _profile_of(to: Any) -> Profile:
             )
     known = _known(name)
     if known is None and isinstance(to, type) and not hasattr(to, "from_dlpack"):
-        bases = (_known(getattr(base, "__module__", None) or "") for base in to.__mro__)
+        bases = (_known(module_of(base)) for base in to.__mro__)
         known = next((base for base in bases if base is not None), None)
     if known is None:
         return _plain(to, name)

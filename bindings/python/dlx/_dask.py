@@ -10,6 +10,7 @@ import importlib
 import sys
 
 from dlx import _capi, _native, dtypes
+from dlx._classes import package_of
 from dlx._constants import CPU, PADDED
 from dlx.tensor import bytes_of
 
@@ -94,7 +95,7 @@ def introduce(types: Iterable[type]) -> bool:
         whether dask learns it only now, so that an operation that it has left may succeed.
     """
     global _known
-    if _known or not any(cls.__module__.partition(".")[0] == "dask" for cls in types):
+    if _known or not any(package_of(cls) == "dask" for cls in types):
         return False
     importlib.import_module("dask.array").register_chunk_type(_native.Tensor)
     meet()

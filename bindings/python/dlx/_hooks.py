@@ -10,7 +10,7 @@ import sys
 from _weakref import CallableProxyType, ProxyType
 
 from dlx import _guards
-from dlx._classes import derives, has, is_ctypes_pointer, loaded, packages_of
+from dlx._classes import derives, has, is_ctypes_pointer, is_torch_tensor, loaded, packages_of
 from dlx.dtypes import explain_numpy_dtype
 from dlx.errors import UnsupportedError
 
@@ -67,7 +67,6 @@ def classify(cls: type, /) -> int:
     if cls in _PROXIES:
         return GUARD
     numpy = loaded("numpy")
-    torch = sys.modules.get("torch")
     packages = packages_of(cls)
     bits = 0
     if numpy is not None:
@@ -77,8 +76,9 @@ def classify(cls: type, /) -> int:
             bits |= GUARD  # masked arrays, quantities, and whoever derives from them
             if _exports_as_ndarray(cls, numpy):
                 return bits | NDARRAY  # matrix …: older NumPy exports no read-only ones
-    if torch is not None and hasattr(torch, "Tensor") and issubclass(cls, torch.Tensor):
+    if is_torch_tensor(cls):
         bits |= TORCH
+        torch = sys.modules["torch"]
         if cls is torch.Tensor or cls is torch.nn.Parameter:
             return bits | TABLE
         # FakeTensor, DTensor and others inherit torch's exchange table without honouring it.
@@ -159,11 +159,10 @@ def guard_losses(obj: Any, by_package: dict[str, Any]) -> None:
     """The rest of `guard`; with LOSSES_BY_PACKAGE of _guards.py all of it, for who keeps every dtype
     (text, dates, records …)."""
     # By type(), not isinstance(): proxies (wrapt's, unittest.mock's) say the class of what they wrap.
-    torch = sys.modules.get("torch")
-    if torch is not None and hasattr(torch, "Tensor") and issubclass(type(obj), torch.Tensor):
+    if is_torch_tensor(type(obj)):
         from dlx import _guard_torch
 
-        _guard_torch.guard(obj, torch)
+        _guard_torch.guard(obj, sys.modules["torch"])
         return
     _guards.guard_mask(obj)
     packages = packages_of(type(obj))

@@ -11,6 +11,7 @@ import sys
 from _thread import _local  # threading.local, without the time to import that
 
 from dlx import _capi, _native
+from dlx._classes import package_of
 from dlx._constants import CUDA, CUDA_HOST, CUDA_MANAGED, ROCM, ROCM_HOST
 from dlx.device import Device, device_code
 from dlx.errors import InvalidArgumentError
@@ -219,7 +220,7 @@ def _read(obj: Any, wanted: DeviceCode | None) -> tuple[DeviceCode, int]:
 
 def _foreign(obj: Any) -> tuple[int, int | None, int]:
     """(device type, id or None for the current one, raw handle) of another library's stream."""
-    package = type(obj).__module__.partition(".")[0]
+    package = package_of(type(obj))
     if isinstance(obj, type):
         raise _no_stream(obj)
     if package == "torch" and "Stream" in type(obj).__name__:

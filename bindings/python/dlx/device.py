@@ -6,7 +6,7 @@ import operator
 import sys
 
 from dlx import _capi
-from dlx._classes import loaded
+from dlx._classes import loaded, package_of
 from dlx._constants import CUDA, CUDA_HOST, CUDA_MANAGED, ROCM, ROCM_HOST
 from dlx.errors import InvalidArgumentError
 
@@ -183,7 +183,7 @@ def device_code(obj: Any, /) -> DeviceCode:
         if len(obj) == 2:
             return _resolved(_number(obj[0]), _number(obj[1]))
         raise TypeError(f"`device` is not a pair (got {len(obj)} items, expected (type, id))")
-    if type(obj).__module__.partition(".")[0] == "torch" and hasattr(obj, "index"):
+    if package_of(type(obj)) == "torch" and type(obj).__name__ == "device":
         return _torch_device(obj)
     numpy = loaded("numpy")
     # A class has no device, and a number of NumPy, which has one, is an index in the wrong place.

@@ -9,7 +9,7 @@ A data type is three numbers (code, bits, lanes), as DLPack defines them. `Tenso
 from __future__ import annotations
 
 from dlx import _capi
-from dlx._classes import loaded
+from dlx._classes import loaded, module_of, package_of
 from dlx.errors import InvalidArgumentError, UnsupportedError
 
 TYPE_CHECKING = False
@@ -176,8 +176,8 @@ def dtype_code(obj: Any, /) -> DTypeCode:
         return obj  # DLPack's numbers, as native code has them
     if isinstance(obj, type):
         return _code_of_type(obj)
-    library = type(obj).__module__.partition(".")[0]
-    if library == "torch":
+    library = package_of(type(obj))
+    if library == "torch" and type(obj).__name__ == "dtype":
         return _code_of_torch(obj)
     if library == "pyarrow":
         return _code_of_name(_ARROW_NAMES.get(str(obj), str(obj)))
@@ -231,14 +231,14 @@ def _code_of_type(obj: type) -> DTypeCode:
     numpy = loaded("numpy")
     if numpy is not None and issubclass(obj, numpy.generic):
         return _code_of_numpy(numpy.dtype(obj))
-    library = obj.__module__.partition(".")[0]
+    library = package_of(obj)
     if library in ("ml_dtypes", "warp"):
         return _code_of_name(obj.__name__)
     inner = getattr(obj, "dtype", None)
     if library == "jax" and isinstance(inner, numpy.dtype if numpy is not None else ()):
         return _code_of_numpy(inner)
     raise TypeError(
-        f"`dtype` is a class that names no data type (got {obj.__module__}.{obj.__qualname__}, "
+        f"`dtype` is a class that names no data type (got {module_of(obj)}.{obj.__qualname__}, "
         "expected bool, int, float, complex or a scalar type of NumPy)"
     )
 
