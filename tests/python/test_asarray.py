@@ -379,6 +379,14 @@ def test_sparse_arrays_name_their_parts():
         dlx.asarray(coo())
 
 
+def test_what_stands_for_pandas_is_shared_by_its_own_protocol():
+    array = numpy.arange(3)  # cudf's Series says that it is of pandas, and shows device memory
+    shown = property(lambda self: array.__array_interface__)
+    series = module("pandas", __array_interface__=shown, __array__=lambda *a, **k: 1 / 0)
+
+    assert dlx.asarray(series()).data_ptr == array.ctypes.data
+
+
 def test_device_of_host_data():
     assert dlx.asarray(b"abc", device="cpu").device == "cpu"
     with pytest.raises((dlx.UnavailableError, dlx.UnsupportedError)):

@@ -39,8 +39,6 @@ def from_arrow(obj: Any, copy: bool | None) -> tuple[Tensor | None, bool]:
         UnsupportedError: nulls, several chunks, or a type that no tensor has.
         CopyRefusedError: `copy` is False, and booleans have to be unpacked.
     """
-    if isinstance(obj, type):
-        return None, False
     if _is_table(obj):
         _require_plain_columns(obj)
         return None, False

@@ -80,13 +80,15 @@ def fallback(obj: Any, dtype: Any, device: Any, copy: bool | None, force: bool |
         UnsupportedError: data that a Tensor cannot hold; the message names the way out.
         CopyRefusedError: `copy` is False and only a copy can do.
     """
-    if type(obj) in _PLAIN:  # no protocol to look for
+    cls = type(obj)
+    if cls in _PLAIN or isinstance(obj, type):  # no protocol to look for: a class has its objects'
         return _from_sequence(obj, dtype, device, copy, force)
     _hooks.guard(obj)
     problem = _explain_pointer(obj) or _explain(obj)
     if problem is not None:  # before the buffer protocol, where a date passes for plain bytes
         raise UnsupportedError(problem)
-    inside = _unwrap(obj, copy)
+    pandas = _is_plain_pandas(cls)  # whose classes take long to say that they have nothing of this
+    inside = None if pandas else _unwrap(obj, copy)
     if inside is not None:
         if force is None:
             return _native.asarray(inside)
@@ -94,14 +96,9 @@ def fallback(obj: Any, dtype: Any, device: Any, copy: bool | None, force: bool |
     tensor = _from_ml_dtypes_scalar(obj, copy)
     if tensor is not None and force is None:
         return _from_sequence(tensor.item(), dtype, device, copy, force)
-    if tensor is None:
-        tensor = _from_mxnet(obj)
-    if tensor is None:
-        tensor = _from_cffi(obj)
-    if tensor is None:
-        tensor = _from_cuda_array_interface(obj)
-    if tensor is None and not isinstance(obj, type):
-        tensor = _native._from_layout(obj)
+    for read in () if pandas else _READERS:
+        if tensor is None:
+            tensor = read(obj)
     fresh = False
     if tensor is None:
         tensor, fresh = _from_arrow(obj, copy)
@@ -214,11 +211,19 @@ def _from_cuda_array_interface(obj: Any) -> Tensor | None:
     Before the protocols of host memory, some of which would copy it there unasked: numba's
     `__array__`.
     """
-    if isinstance(obj, type) or not hasattr(obj, "__cuda_array_interface__"):
+    if not hasattr(obj, "__cuda_array_interface__"):
         return None
     from dlx import _cuda_array_interface
 
     return _cuda_array_interface.read(obj)
+
+
+_READERS = (_from_mxnet, _from_cffi, _from_cuda_array_interface, _native._from_layout)
+
+
+def _is_plain_pandas(cls: type) -> bool:
+    """Whether it is a class of pandas' own; where cudf stands for pandas, it has more protocols."""
+    return package_of(cls) == "pandas" and not any(hasattr(cls, name) for name in _PROTOCOLS[:3])
 
 
 def _explain_pointer(obj: Any) -> str | None:
@@ -232,7 +237,7 @@ def _explain_pointer(obj: Any) -> str | None:
 
 def _explain(obj: Any) -> str | None:
     """For objects with a numpy.dtype: why DLPack cannot carry it, and what to call."""
-    return None if isinstance(obj, type) else _explain_dtype(getattr(obj, "dtype", None))
+    return _explain_dtype(getattr(obj, "dtype", None))
 
 
 def _explain_dtype(dtype: Any) -> str | None:
@@ -269,7 +274,7 @@ def _from_arrow(obj: Any, copy: bool | None) -> tuple[Tensor | None, bool]:
 def _from_array_method(obj: Any, copy: bool | None) -> tuple[Tensor | None, bool]:
     """`__array__`. Also tells whether the result is known to be a fresh copy."""
     method = getattr(obj, "__array__", None)
-    if method is None or isinstance(obj, type):
+    if method is None:
         return None, False
     fresh = False
     if copy is None:
