@@ -289,6 +289,12 @@ def test_lists_are_sorted_both_ways(xp):
             assert function([3, 1, 2], descending=descending).tolist() == array.tolist()
 
 
+def test_private_names_are_missing_whatever_numpy_can(xp, monkeypatch):
+    monkeypatch.setattr(xp, "_standard", lambda: 1 / 0)
+
+    assert not hasattr(xp, "__warningregistry__")
+
+
 def test_there_is_one_cpu(xp):
     assert xp.zeros(2, device="cpu").tolist() == [0, 0]
     with pytest.raises(dlx.UnavailableError, match="cpu:1"):

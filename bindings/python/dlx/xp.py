@@ -279,6 +279,8 @@ def __array_namespace_info__() -> _Info:
 def __getattr__(name: str) -> Any:
     if name == "__array_api_version__":
         return _version_of(_standard())
+    if name.startswith("_"):  # every module is asked for such: by unittest's assertWarns, …
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = _adapt(_standard(), name, __name__)
     globals()[name] = value
     return value
