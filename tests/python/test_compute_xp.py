@@ -242,7 +242,8 @@ sys.modules["numpy"] = None
 import dlx
 t = dlx.asarray([1.0])
 assert (t == None) is False and (None in t) is False
-for call in (lambda: t + 1, lambda: -t, lambda: t[[0]], t.__array_namespace__):
+assert (t == "text") is False and (t != object()) is True
+for call in (lambda: t + 1, lambda: -t, lambda: t == 1, lambda: t == t, lambda: t[[0]], t.__array_namespace__):
     try:
         call()
     except dlx.UnavailableError as error:
@@ -251,7 +252,7 @@ for call in (lambda: t + 1, lambda: -t, lambda: t[[0]], t.__array_namespace__):
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
     )
-    assert done.stdout.split() == ["True"] * 4
+    assert done.stdout.split() == ["True"] * 6
 
 
 def test_isdtype_of_what_numpy_has_not(xp):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import operator
 
 from dlx._constants import CPU
-from dlx.errors import UnsupportedError
+from dlx.errors import UnavailableError, UnsupportedError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,8 +41,6 @@ def load() -> Any:
         try:
             import numpy  # noqa: F401  # its absence is an error of its own
         except ImportError:
-            from dlx.errors import UnavailableError
-
             raise UnavailableError("a Tensor computes with NumPy, which is not installed") from None
         from dlx import _compute as module
 
@@ -59,9 +57,15 @@ def _binary(function: Callable[..., Any], reflected: bool) -> Callable[[Tensor, 
 
 def _comparison(function: Callable[..., Any]) -> Callable[[Tensor, Any], Any]:
     def method(self: Tensor, other: Any) -> Any:
-        if other is None:  # `t == None` is False, also where there is no NumPy
+        if other is None:
             return NotImplemented
-        return (_module or load()).binary(self, other, function, False)
+        try:
+            module = _module or load()
+        except UnavailableError:  # what is no operand is unequal all the same
+            if isinstance(other, (int, float, complex, type(self))):
+                raise
+            return NotImplemented
+        return module.binary(self, other, function, False)
 
     return method
 
