@@ -161,6 +161,13 @@ for row in t:
 
 import numpy
 numpy.from_dlpack(t), numpy.asarray(t), memoryview(t)
+t.expand_dims(numpy.int64(0)).reshape(numpy.int64(2), 1).permute_dims((numpy.int64(1), 0))
+
+class DeviceOfTorch:
+    type: str = "cpu"
+    index: int = 0
+for device in (DeviceOfTorch(), t, (1, 0), "cpu"):
+    dlx.asarray(t, device=device), t.to_device(device), dlx.empty(2, device=device)
 """
     done = subprocess.run(
         [

@@ -23,9 +23,7 @@ if TYPE_CHECKING:
     from typing import Any, SupportsIndex
 
     from dlx._native import Tensor
-    from dlx.device import Device
-
-    DeviceLike = Device | str | tuple[int, int]
+    from dlx.device import DeviceLike
 
 _POLICIES = {
     "copy": NEGATIVE_STRIDES_COPY,

@@ -23,9 +23,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from dlx._native import Tensor
-    from dlx.device import DeviceCode
-
-    DeviceLike = Device | str | tuple[int, int]
+    from dlx.device import DeviceCode, DeviceLike
 
 __all__ = ["Stream", "current_stream", "stream"]
 

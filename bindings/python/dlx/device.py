@@ -13,9 +13,19 @@ from dlx.errors import InvalidArgumentError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any, SupportsIndex
+    from typing import Any, Protocol, SupportsIndex, Union
+
+    class _OnDevice(Protocol):
+        def __dlpack_device__(self) -> tuple[Any, Any]: ...
+
+    class _DeviceOfTorch(Protocol):
+        @property
+        def type(self) -> str: ...
+        @property
+        def index(self) -> Any: ...
 
     DeviceCode = tuple[int, int]
+    DeviceLike = Union["Device", str, tuple[int, int], _OnDevice, _DeviceOfTorch]
 
 __all__ = ["Device", "device_of", "devices"]
 

@@ -31,9 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
     from dlx._native import Tensor
-    from dlx.device import Device
-
-    DeviceLike = Device | str | tuple[int, int]
+    from dlx.device import DeviceLike
 
 _UINT8 = (dtypes.UINT, 8, 1)
 _MEMORYVIEW_FORMATS = frozenset("?bBhHiIlLqQfd")  # what every Python's memoryview decodes
