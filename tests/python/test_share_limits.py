@@ -170,6 +170,15 @@ kept = dlx.share([3])
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_no_warning_where_python_warns_of_every_encoding_that_is_not_named():
+    options = ["-X", "warn_default_encoding", "-W", "error"]
+    code = "import dlx; t = dlx.share([1, 2]); dlx.attach(dlx.shared_fd(t))"
+    done = subprocess.run(
+        [sys.executable, *options, "-c", code], capture_output=True, text=True, timeout=60
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 # ---- errors -------------------------------------------------------------------------------------
 
 

@@ -311,7 +311,7 @@ def _require_room(size: int) -> None:
     rather end a process than say so."""
     free = 0
     try:
-        with open("/proc/meminfo") as file:
+        with open("/proc/meminfo", encoding="ascii") as file:
             for line in file:
                 name, _, value = line.partition(":")
                 if name in ("MemAvailable", "SwapFree"):
