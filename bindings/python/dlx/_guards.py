@@ -23,8 +23,8 @@ GUARDED_PACKAGES = frozenset({"astropy", "pint", "scipy", "sparse", "tensorflow"
 def guard_mask(obj: Any) -> None:
     """numpy.ma and astropy's Masked classes, also behind a proxy. Without a masked entry nothing is
     lost."""
-    mask = getattr(obj, "mask", None) if hasattr(obj.__class__, "mask") else None
-    if mask is None or isinstance(mask, bool) or not hasattr(mask, "any"):
+    mask: Any = getattr(obj, "mask", None) if hasattr(obj.__class__, "mask") else None
+    if not hasattr(mask, "any"):
         return
     if getattr(getattr(mask, "dtype", None), "names", None):
         mask = mask.ravel().view(bool)  # of records: one truth value for each field
