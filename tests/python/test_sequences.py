@@ -231,3 +231,8 @@ def test_arrays_inside_are_cast_as_they_are_alone_and_numbers_are_checked(name, 
     for wrong in ([300], [[0.5]], [numpy.array(300)], numpy.int16(300).item()):
         with pytest.raises(dlx.InvalidArgumentError, match=r"300|0\.5"):
             dlx.asarray(wrong, dtype=name)
+
+
+def test_a_list_beside_an_array_is_told_what_was_expected():
+    with pytest.raises(dlx.InvalidArgumentError, match=r"at obj\[1\] .*a number or an array"):
+        dlx.asarray([dlx.empty(2), [1, 2]])

@@ -165,7 +165,9 @@ def _leaves(obj: Any, shape: Shape, position: Position) -> Iterator[tuple[Positi
             return
         if is_sequence(obj):
             raise _ragged(
-                position, f"a sequence of {len(obj)}", "a number, as elsewhere at this depth"
+                position,
+                f"a sequence of {len(obj)}",
+                "a number or an array, as elsewhere at this depth",
             )
         if not is_array(obj):
             kind = type(obj).__name__
