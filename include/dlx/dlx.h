@@ -223,7 +223,7 @@ DLX_API int64_t dlx_dtype_bits(const DLDataType *dtype);
  * a lane with DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED in `flags`.
  *
  * @return DLX_OK; DLX_ERROR_INVALID_ARGUMENT (`count` < 0, or the size overflows);
- *         DLX_ERROR_UNSUPPORTED (unknown dtype).
+ *         DLX_ERROR_UNSUPPORTED (unknown dtype, other flags).
  */
 DLX_API dlx_status dlx_dtype_nbytes(const DLDataType *dtype, int64_t count, uint64_t flags,
                                     int64_t *out);

@@ -73,7 +73,8 @@ int tensor_bool(PyObject* self) {
 
 PyObject* tensor_index(PyObject* self) {
   const DLTensor& dl = tensor_of(self)->dl;
-  const bool usual = dl.ndim == 0 && (dl.dtype.code == kDLInt || dl.dtype.code == kDLUInt);
+  const bool integers = dl.dtype.code == kDLInt || dl.dtype.code == kDLUInt;
+  const bool usual = dl.ndim == 0 && dl.dtype.lanes == 1 && integers;
   if (usual) return tensor_scalar(self, nullptr);
   return enter("Tensor", static_cast<PyObject*>(nullptr),
                [&] { return check(call_objects(state.scalar_slowly, self, names.__index__)); });

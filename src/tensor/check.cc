@@ -148,6 +148,12 @@ void check_legacy(const DLManagedTensor& managed, CheckReport* report) {
   add(report, Severity::kWarning,
       "DLManagedTensor is deprecated: DLManagedTensorVersioned also has version and flags");
   check_manager(managed, report);
+  const DLDataType dtype = managed.dl_tensor.dtype;
+  if (dtype.code == kDLUInt && dtype.bits == 1) {
+    add(report, Severity::kWarning,
+        "dtype is uint1, of which TVM and others gave each element a byte: dlx refuses it in a "
+        "struct without flags");
+  }
   check_tensor(managed.dl_tensor, false, false, 0, report);
 }
 

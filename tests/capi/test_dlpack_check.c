@@ -116,7 +116,7 @@ static void another_major_version_is_an_error_and_stays_unread(void **state) {
 /* The legacy struct is deprecated; that is all there is to say about a good one. */
 static void legacy_struct_is_deprecated(void **state) {
   (void)state;
-  const DLManagedTensor managed = legacy(exemplary().dl_tensor, &released);
+  DLManagedTensor managed = legacy(exemplary().dl_tensor, &released);
   findings found = {-1, -1};
 
   assert_ok(dlx_dlpack_check(&managed, DLX_MANAGED_LEGACY, report, sizeof report, &found.errors,
@@ -125,6 +125,12 @@ static void legacy_struct_is_deprecated(void **state) {
   assert_int_equal(found.errors, 0);
   assert_int_equal(found.warnings, 1);
   assert_says(report, "deprecated");
+
+  managed.dl_tensor.dtype = dtype_of(kDLUInt, 1);
+  assert_ok(dlx_dlpack_check(&managed, DLX_MANAGED_LEGACY, report, sizeof report, &found.errors,
+                             &found.warnings));
+  assert_int_equal(found.errors, 0);
+  assert_says(report, "uint1");
 }
 
 /* NULL strides with axes: forbidden from 1.2 on, a matter of taste before. */

@@ -1,6 +1,7 @@
 """`dlx.dtype` and `dlx.Device`, and the values of every dtype."""
 
 import copy
+import operator
 import time
 import types
 
@@ -265,6 +266,8 @@ def test_an_element_of_several_lanes_is_no_single_number():
     for method in (bool, int, float, complex):
         with pytest.raises(TypeError, match="int32x4 is no single number"):
             method(zeros)
+    with pytest.raises(TypeError, match="int32x4 is no single number"):
+        operator.index(zeros.reshape(()))
 
 
 @pytest.mark.parametrize("bits", [3, 4])

@@ -213,7 +213,7 @@ def _code_of_name(name: str) -> DTypeCode:
 def _meant_by_numpy(name: str) -> str:
     """For a message: the name in words of dlx, where it is one of NumPy's."""
     numpy = loaded("numpy")
-    if numpy is not None:
+    if numpy is not None and name[:1] != "a":  # an old one of bytes, for which NumPy warns
         try:
             meant = numpy.dtype(name)
         except Exception:  # TypeError, SyntaxError …

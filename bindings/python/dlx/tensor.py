@@ -251,9 +251,7 @@ def scalar(self: Tensor, method: str) -> Any:
     here = require_readable(self, "item")
     numbers = _numbers(here)
     value = _flat_values(here)[0] if numbers is None else numbers[(0,) * self.ndim]
-    if (
-        type(value) is tuple and method != "item"
-    ):  # of lanes; bool() would say whether there are any
+    if type(value) is tuple and method != "item":  # bool() would say whether it has lanes
         raise TypeError(f"an element of {self.dtype} is no single number: `.item()` gives them all")
     return _CONVERSIONS[method](value)
 
