@@ -36,6 +36,9 @@ inline bool is_packed_subbyte(DLDataType dtype, bool padded) noexcept {
   return item_bits(dtype, padded) % 8 != 0;
 }
 
+/// uint1: eight to a byte in DLPack, a byte each in TVM and others before DLPack 1.0.
+inline bool is_uint1(DLDataType dtype) noexcept { return dtype.code == kDLUInt && dtype.bits == 1; }
+
 /// Bytes of `count` compact elements; false if that overflows.
 inline bool compact_bytes(DLDataType dtype, bool padded, int64_t count, int64_t* out) noexcept {
   const int64_t bits = item_bits(dtype, padded);

@@ -1,6 +1,5 @@
 #include <cstring>
 
-#include "src/dtype/dtype.h"
 #include "src/python/tensor_type.h"
 
 namespace dlx::py {
@@ -13,54 +12,57 @@ T load(const void* element) noexcept {
   return value;
 }
 
-/// A number of Python's of the same value, or NULL for a dtype that Python code decodes.
-PyObject* decode(DLDataType dtype, const void* element) {
+/// A number of Python's of the same value; none for a dtype that Python code decodes.
+Ref decode(DLDataType dtype, const void* element) {
+  PyObject* number;
   switch (dtype.lanes == 1 ? dtype.code << 16 | dtype.bits : 0) {
-    case kDLBool << 16 | 8: return check(api.PyBool_FromLong(load<uint8_t>(element)));
-    case kDLInt << 16 | 8: return check(api.PyLong_FromLongLong(load<int8_t>(element)));
-    case kDLInt << 16 | 16: return check(api.PyLong_FromLongLong(load<int16_t>(element)));
-    case kDLInt << 16 | 32: return check(api.PyLong_FromLongLong(load<int32_t>(element)));
-    case kDLInt << 16 | 64: return check(api.PyLong_FromLongLong(load<int64_t>(element)));
-    case kDLUInt << 16 | 8: return check(api.PyLong_FromLongLong(load<uint8_t>(element)));
-    case kDLUInt << 16 | 16: return check(api.PyLong_FromLongLong(load<uint16_t>(element)));
-    case kDLUInt << 16 | 32: return check(api.PyLong_FromLongLong(load<uint32_t>(element)));
-    case kDLUInt << 16 | 64: return check(api.PyLong_FromUnsignedLongLong(load<uint64_t>(element)));
-    case kDLFloat << 16 | 32: return check(api.PyFloat_FromDouble(load<float>(element)));
-    case kDLFloat << 16 | 64: return check(api.PyFloat_FromDouble(load<double>(element)));
-    default: return nullptr;
+    case kDLBool << 16 | 8: number = api.PyBool_FromLong(load<uint8_t>(element)); break;
+    case kDLInt << 16 | 8: number = api.PyLong_FromLongLong(load<int8_t>(element)); break;
+    case kDLInt << 16 | 16: number = api.PyLong_FromLongLong(load<int16_t>(element)); break;
+    case kDLInt << 16 | 32: number = api.PyLong_FromLongLong(load<int32_t>(element)); break;
+    case kDLInt << 16 | 64: number = api.PyLong_FromLongLong(load<int64_t>(element)); break;
+    case kDLUInt << 16 | 8: number = api.PyLong_FromLongLong(load<uint8_t>(element)); break;
+    case kDLUInt << 16 | 16: number = api.PyLong_FromLongLong(load<uint16_t>(element)); break;
+    case kDLUInt << 16 | 32: number = api.PyLong_FromLongLong(load<uint32_t>(element)); break;
+    case kDLUInt << 16 | 64:
+      number = api.PyLong_FromUnsignedLongLong(load<uint64_t>(element));
+      break;
+    case kDLFloat << 16 | 32: number = api.PyFloat_FromDouble(load<float>(element)); break;
+    case kDLFloat << 16 | 64: number = api.PyFloat_FromDouble(load<double>(element)); break;
+    default: return Ref();
   }
+  return Ref(check(number));
 }
 
-/// The only element of a tensor in the CPU's memory; none where Python code has to read it, or to
-/// say why it cannot.
-Ref number_of(const Tensor* tensor) {
-  const DLTensor& dl = tensor->dl;
-  const bool here = tensor->size == 1 && dl.device.device_type == kDLCPU && dl.data != nullptr;
-  return Ref(here ? decode(dl.dtype, dl.data) : nullptr);
-}
-
-/// `convert(number)`, or what the method in Python gives.
+/// `convert(number)` of the only element. What the method in Python gives where that is not
+/// `usual`, and where Python code has to read the element, or to say why it cannot.
 template <typename Convert>
-PyObject* as_scalar(PyObject* self, PyObject* method, Convert&& convert) {
+PyObject* as_scalar(PyObject* self, PyObject* method, Convert&& convert, bool usual = true) {
   return enter("Tensor", static_cast<PyObject*>(nullptr), [&] {
-    Ref number = number_of(tensor_of(self));
+    const Tensor* tensor = tensor_of(self);
+    const DLTensor& dl = tensor->dl;
+    Ref number = usual && is_one_here(tensor) ? decode(dl.dtype, dl.data) : Ref();
     if (number) return check(convert(static_cast<Ref&&>(number)));
     return check(call_objects(state.scalar_slowly, self, method));
   });
 }
 
+PyObject* unchanged(Ref number) { return number.detach(); }
+
 }  // namespace
 
 PyObject* tensor_scalar(PyObject* self, PyObject*) {
-  return as_scalar(self, names.item, [](Ref number) { return number.detach(); });
+  return as_scalar(self, names.item, unchanged);
 }
 
 PyObject* tensor_int(PyObject* self) {
-  return as_scalar(self, names.__int__, [](const Ref& n) { return api.PyNumber_Long(n.get()); });
+  return as_scalar(self, names.__int__,
+                   [](const Ref& number) { return api.PyNumber_Long(number.get()); });
 }
 
 PyObject* tensor_float(PyObject* self) {
-  return as_scalar(self, names.__float__, [](const Ref& n) { return api.PyNumber_Float(n.get()); });
+  return as_scalar(self, names.__float__,
+                   [](const Ref& number) { return api.PyNumber_Float(number.get()); });
 }
 
 int tensor_bool(PyObject* self) {
@@ -73,11 +75,8 @@ int tensor_bool(PyObject* self) {
 
 PyObject* tensor_index(PyObject* self) {
   const DLTensor& dl = tensor_of(self)->dl;
-  const bool integers = dl.dtype.code == kDLInt || dl.dtype.code == kDLUInt;
-  const bool usual = dl.ndim == 0 && dl.dtype.lanes == 1 && integers;
-  if (usual) return tensor_scalar(self, nullptr);
-  return enter("Tensor", static_cast<PyObject*>(nullptr),
-               [&] { return check(call_objects(state.scalar_slowly, self, names.__index__)); });
+  const bool integer = dl.dtype.code == kDLInt || dl.dtype.code == kDLUInt;
+  return as_scalar(self, names.__index__, unchanged, integer && dl.ndim == 0);
 }
 
 }  // namespace dlx::py

@@ -329,8 +329,7 @@ TensorRef tensor_of_numbers(PyObject* object, const DLDataType* dtype) {
 
 bool store_number(PyObject* number, Tensor* target) {
   const DLTensor& dl = target->dl;
-  const bool here = target->size == 1 && dl.device.device_type == kDLCPU && dl.data != nullptr;
-  if (!here || natural_of(number) == kNone) return false;
+  if (!is_one_here(target) || natural_of(number) == kNone) return false;
   const Fill fill = find_fill(dl.dtype);
   alignas(16) char element[16];
   if (fill == nullptr || fill(number, Shape(), element) != nullptr) return false;

@@ -28,6 +28,12 @@ inline bool may_take_long(const Tensor* tensor) noexcept {
   return tensor->size >= kReleaseGilFrom || tensor->dl.device.device_type != kDLCPU;
 }
 
+/// Whether it is of one element, which lies in the CPU's own memory.
+inline bool is_one_here(const Tensor* tensor) noexcept {
+  const DLTensor& dl = tensor->dl;
+  return tensor->size == 1 && dl.device.device_type == kDLCPU && dl.data != nullptr;
+}
+
 /// A new dlx.Tensor that holds the reference. Throws PythonError.
 PyObject* new_object(TensorRef tensor);
 

@@ -148,8 +148,7 @@ void check_legacy(const DLManagedTensor& managed, CheckReport* report) {
   add(report, Severity::kWarning,
       "DLManagedTensor is deprecated: DLManagedTensorVersioned also has version and flags");
   check_manager(managed, report);
-  const DLDataType dtype = managed.dl_tensor.dtype;
-  if (dtype.code == kDLUInt && dtype.bits == 1) {
+  if (is_uint1(managed.dl_tensor.dtype)) {
     add(report, Severity::kWarning,
         "dtype is uint1, of which TVM and others gave each element a byte: dlx refuses it in a "
         "struct without flags");

@@ -226,8 +226,7 @@ TensorRef import_legacy(DLManagedTensor* managed, uint64_t flags) {
     delete_legacy(managed);
     return tensor;
   }
-  const DLDataType dtype = tensor->dl.dtype;
-  if (dtype.code == kDLUInt && dtype.bits == 1 && !tensor->padded()) {
+  if (is_uint1(tensor->dl.dtype) && !tensor->padded()) {
     // The tensor owns nothing yet, so that `managed` stays the caller's.
     fail(DLX_ERROR_UNSUPPORTED,
          "`managed` is of uint1 and without a version: TVM and others gave each such element a "

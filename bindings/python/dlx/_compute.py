@@ -149,7 +149,7 @@ def array_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwargs: A
         if _dask.introduce(map(type, inputs)):
             return getattr(ufunc, method)(*inputs, **kwargs)
         return NotImplemented
-    if "where" in kwargs and next(iter(strangers_in(kwargs["where"])), None) is not None:
+    if "where" in kwargs and any(True for _ in strangers_in(kwargs["where"])):
         return NotImplemented
     if outputs:
         check_writable(outputs)

@@ -253,16 +253,15 @@ def scalar(self: Tensor, method: str) -> Any:
     value = _flat_values(here)[0] if numbers is None else numbers[(0,) * self.ndim]
     if type(value) is tuple and method != "item":  # bool() would say whether it has lanes
         raise TypeError(f"an element of {self.dtype} is no single number: `.item()` gives them all")
-    return _CONVERSIONS[method](value)
+    convert = _CONVERSIONS.get(method)
+    return value if convert is None else convert(value)
 
 
 _CONVERSIONS: dict[str, Callable[[Any], Any]] = {
-    "item": lambda value: value,
     "__bool__": bool,
     "__int__": int,
     "__float__": float,
     "__complex__": complex,
-    "__index__": lambda value: value,
 }
 
 
