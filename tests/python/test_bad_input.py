@@ -162,6 +162,12 @@ def test_junk_arguments_are_errors_and_never_internal_ones(name):
     assert tensor.shape == (2, 2)
 
 
+@pytest.mark.parametrize("policy", [[], None, "Copy", 1])
+def test_a_policy_that_there_is_not(policy):
+    with pytest.raises(ValueError, match="`policy` is unknown"):
+        dlx.set_export_negative_strides(policy)
+
+
 def test_objects_that_lie():
     class Liar:
         def __index__(self):

@@ -123,6 +123,8 @@ def test_clip_takes_out_and_names_as_before():
         assert result is out
         assert out.tolist() == SOURCE.clip(2, 7).tolist()
     assert tensor.clip(a_min=2, a_max=7).tolist() == SOURCE.clip(2, 7).tolist()
+    with pytest.raises(TypeError, match=r"^clip\(\) got multiple values for argument 'min'"):
+        tensor.clip(2, min=2)
 
 
 def test_astype():

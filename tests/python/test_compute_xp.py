@@ -134,6 +134,23 @@ def test_dtypes_are_those_of_tensors(xp):
     assert xp.iinfo(xp.int8).max == 127
 
 
+def test_limits_of_dtypes_that_numpy_has_not(xp):
+    ml_dtypes = pytest.importorskip("ml_dtypes", reason="has their limits")
+
+    assert xp.finfo(dlx.dtype("bfloat16")).bits == 16
+    assert xp.finfo(dlx.empty(1, dtype="float8_e4m3fn")).max == 448
+    assert xp.finfo(dlx.dtype("bfloat16")).eps == ml_dtypes.finfo("bfloat16").eps
+    assert xp.iinfo(dlx.dtype("uint4")).max == 15
+    for refused in (
+        lambda: xp.finfo(dlx.dtype("uint4")),
+        lambda: xp.iinfo(dlx.dtype("bfloat16")),
+        lambda: xp.iinfo(dlx.dtype("float32x2")),
+        lambda: xp.finfo(xp.int8),
+    ):
+        with pytest.raises(ValueError, match=r"not inexact|Invalid integer"):
+            refused()
+
+
 def test_functions_take_and_return_tensors(xp):
     tensor = dlx.asarray([[2.0, 1.0], [1.0, 3.0]])
     array = tensor.numpy()

@@ -4,6 +4,7 @@ import copy
 import operator
 import time
 import types
+import unittest.mock
 
 import pytest
 
@@ -69,6 +70,7 @@ def test_dtype_reads_names_and_python_types(given, name):
         (None, TypeError),
         (str, TypeError),
         (object(), TypeError),
+        (unittest.mock.MagicMock(), TypeError),  # has another mock as its dtype, without end
         (">f4", BufferError),
     ],
 )
@@ -87,6 +89,14 @@ def test_dtype_reads_those_of_libraries():
     for bad in ("O", "S3", "M8[s]", "i4,f4", numpy.dtype("f4").newbyteorder(), numpy.longdouble):
         with pytest.raises(BufferError, match=r"`\.|take one field"):
             dlx.dtype(numpy.dtype(bad))
+
+
+def test_dtype_reads_what_pyarrow_has_a_type_of():
+    pyarrow = pytest.importorskip("pyarrow", reason="reads pyarrow.DataType")
+
+    for found in (pyarrow.int16(), pyarrow.field("a", pyarrow.int16())):
+        assert dlx.dtype(found) == "int16"
+    assert dlx.dtype(pyarrow.array([1.0])) == "float64"
 
 
 def test_tensors_of_torch_have_a_dtype_and_a_device():

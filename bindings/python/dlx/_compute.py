@@ -325,12 +325,14 @@ def method(self: Tensor, name: str, args: Any, kwargs: Any) -> Any:
     """self.sum(axis=0) and all its like: NumPy's function of the same name."""
     require_tensor(self)
     if name == "clip" and not kwargs.keys() & {"a_min", "a_max"}:
-        args, kwargs = _clip_arguments(*args, **kwargs)
+        args, kwargs = clip(*args, **kwargs)
     return call(getattr(numpy, name), (self, *args), kwargs)
 
 
-def _clip_arguments(min: Any = None, max: Any = None, *others: Any, **kwargs: Any) -> Any:
-    """Both bounds: `numpy.clip` wants them, where the method of an ndarray does with either."""
+def clip(min: Any = None, max: Any = None, *others: Any, **kwargs: Any) -> Any:
+    """Its arguments with both bounds: `numpy.clip` wants them, where the method of an ndarray does
+    with either. (The name is what Python's errors say.)
+    """
     return (min, max, *others), kwargs
 
 

@@ -170,7 +170,7 @@ def set_export_negative_strides(policy: str, /) -> None:
     Raises:
         ValueError: no such policy (`InvalidArgumentError`).
     """
-    if policy not in _POLICIES:
+    if policy not in list(_POLICIES):  # what has no hash, too
         raise InvalidArgumentError(
             f"`policy` is unknown (got {policy!r}, expected 'copy', 'share' or 'error')"
         )

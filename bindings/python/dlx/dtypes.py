@@ -166,8 +166,11 @@ def numpy_dtype(code: DTypeCode, *, extended: bool) -> Any:
     return None if scalar is None else numpy.dtype(scalar)
 
 
-def dtype_code(obj: Any, /) -> DTypeCode:
-    """(code, bits, lanes) of any dtype-like object; the rules are those of the class `dtype`."""
+def dtype_code(obj: Any, /, *, attributes: int = 4) -> DTypeCode:
+    """(code, bits, lanes) of any dtype-like object; the rules are those of the class `dtype`.
+
+    `attributes`: how many more may be followed; a mock has one more on each.
+    """
     if isinstance(obj, str):
         return _code_of_name(obj)
     if isinstance(obj, dtype):
@@ -180,7 +183,8 @@ def dtype_code(obj: Any, /) -> DTypeCode:
     if library == "torch" and type(obj).__name__ == "dtype":
         return _code_of_torch(obj)
     if library == "pyarrow":
-        return _code_of_name(_ARROW_NAMES.get(str(obj), str(obj)))
+        name = str(getattr(obj, "type", obj))  # of an array, a field …
+        return _code_of_name(_ARROW_NAMES.get(name, name))
     numpy = loaded("numpy")
     if numpy is not None and isinstance(obj, numpy.dtype):
         return _code_of_numpy(obj)
@@ -189,12 +193,12 @@ def dtype_code(obj: Any, /) -> DTypeCode:
         inner = getattr(obj, "as_numpy_dtype", None)
     if inner is None and str(obj).startswith(library + "."):
         inner = str(obj).rpartition(".")[2]  # "mlx.core.float32", "paddle.float32" …
-    if inner is None or inner is obj:
+    if inner is None or inner is obj or attributes == 0:
         raise TypeError(
             f"`dtype` is not a data type (got {type(obj).__name__}, expected a name such as "
             '"float32", or the dtype object of an array library)'
         )
-    return dtype_code(inner)
+    return dtype_code(inner, attributes=attributes - 1)
 
 
 def _code_of_name(name: str) -> DTypeCode:

@@ -185,8 +185,8 @@ def _delegate(function: Callable[..., Any]) -> Callable[..., Any]:
             if code[1] != 0:
                 raise UnavailableError(f"`device` cpu:{code[1]} does not exist: there is one CPU")
             kwargs["device"] = "cpu"
-        if isinstance(function, type):  # finfo and iinfo, which take an array for its dtype
-            return function(*[_dtype_of(value) for value in args], **kwargs)
+        if isinstance(function, type):
+            return _limits(function, *[_dtype_of(value) for value in args], **kwargs)
         return _compute.call(function, args, kwargs)
 
     return on_tensors
@@ -194,6 +194,17 @@ def _delegate(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _dtype_of(value: Any) -> Any:
     return value.dtype if isinstance(value, _native.Tensor) else value
+
+
+def _limits(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """finfo and iinfo, which take an array for its dtype; ml_dtypes has those of its own dtypes."""
+    try:
+        return function(*args, **kwargs)
+    except ValueError:
+        found = getattr(args[0], "dtype", None) if isinstance(args[0], _dlx_dtype) else None
+        if found is None or function not in (numpy.finfo, numpy.iinfo):
+            raise
+        return getattr(importlib.import_module("ml_dtypes"), function.__name__)(found)
 
 
 def _adapt(source: types.ModuleType, name: str, here: str) -> Any:
