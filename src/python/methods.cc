@@ -1,3 +1,6 @@
+#include <cstring>
+
+#include "src/copy/copy.h"
 #include "src/dtype/dtype.h"
 #include "src/python/tensor_type.h"
 #include "src/tensor/convert.h"
@@ -152,6 +155,40 @@ PyObject* to_numpy(PyObject* self, PyObject* const* args, intptr_t nargs, PyObje
   });
 }
 
+/// The elements in C order, written straight into a new bytes object.
+PyObject* to_bytes(PyObject* self, PyObject*) {
+  return enter("tobytes", static_cast<PyObject*>(nullptr), [&] {
+    const Tensor* tensor = tensor_of(self);
+    const int64_t size = nbytes_of(tensor);
+    if (tensor->dl.device.device_type != kDLCPU || (tensor->dl.data == nullptr && size != 0)) {
+      return check(call_objects(state.bytes_slowly, self));
+    }
+    Ref bytes(check(api.PyBytes_FromStringAndSize(nullptr, size)));
+    if (size == 0) return bytes.detach();  // all empty ones are one object
+    char* const data = api.PyBytes_AsString(bytes.get());
+    data[size - 1] = 0;  // packed elements may end before the last byte does
+    const DLTensor& dl = tensor->dl;
+    if (size < kReleaseGilFrom && !is_packed_subbyte(dl.dtype, tensor->padded()) &&
+        is_compact(dl.ndim, dl.shape, dl.strides, DLX_ORDER_C)) {
+      std::memcpy(data, dl.data, static_cast<size_t>(size));  // sooner done than planned
+      return bytes.detach();
+    }
+    DLTensor compact = dl;
+    compact.data = data;
+    compact.byte_offset = 0;
+    compact.strides = nullptr;
+    WithoutGil without(size >= kReleaseGilFrom);
+    copy_tensor(compact, tensor->padded(), dl, tensor->padded());
+    return bytes.detach();
+  });
+}
+constexpr char kBytesDoc[] =
+    "tobytes($self, /)\n--\n\n"
+    "A copy of the elements as bytes, in C order: 6 elements of float32 are 24 bytes, 5 packed\n"
+    "ones of uint4 are 3, the last of which ends in zeros.\n\n"
+    "Raises:\n"
+    "    DeviceRefusedError: the data is not on the CPU.";
+
 }  // namespace
 
 PyMethodDef tensor_methods[] = {
@@ -215,6 +252,9 @@ PyMethodDef tensor_methods[] = {
         "Raises:\n"
         "    ValueError: the tensor has more or fewer than one element (`InvalidArgumentError`).\n"
         "    DeviceRefusedError, UnsupportedError: as `tolist`."),
+    plain_entry("tobytes", to_bytes, METH_NOARGS, kBytesDoc),
+    // Without it, bytes() would take an integer tensor of no axes for a length.
+    plain_entry("__bytes__", to_bytes, METH_NOARGS, "__bytes__($self, /)\n--\n\nAs `tobytes`."),
     fast_entry(
         "__dlpack__", tensor_dlpack,
         "__dlpack__($self, /, stream=None, *, max_version=None, dl_device=None, copy=None)\n"

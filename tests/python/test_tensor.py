@@ -330,6 +330,16 @@ def test_tobytes_is_in_c_order_and_packed():
         dlx.from_pointer(64, 3, "int8", device="cuda:0").tobytes()
 
 
+def test_tobytes_of_much_in_other_orders():  # which runs without the GIL
+    data = bytes(range(250)) * 1000
+    rows = [data[i : i + 500] for i in range(0, len(data), 500)]
+    tensor = dlx.asarray(bytearray(data)).reshape(500, 500)
+    assert tensor.tobytes() == data
+    assert tensor[::-1].tobytes() == b"".join(reversed(rows))
+    assert tensor.T.tobytes() == b"".join(data[i::500] for i in range(500))
+    assert tensor[:1].broadcast_to((300, 500)).tobytes() == rows[0] * 300
+
+
 def test_copy_shares_and_deepcopy_copies():
     tensor = dlx.asarray([1, 2, 3])
 

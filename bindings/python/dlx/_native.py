@@ -87,6 +87,7 @@ def _attach():
         "setitem": _setitem,
         "numpy_slowly": _late("tensor", "numpy_array"),
         "scalar_slowly": _late("tensor", "scalar"),
+        "bytes_slowly": _late("tensor", "bytes_in_place"),
     }
     status = _library.attach(id(object), id(namespace))
     if status:

@@ -167,7 +167,7 @@ def _flat_values(self: Tensor) -> list[Any]:
 
     padded = bool(_native._flags(self) & PADDED)
     code = _capi.tensor_dtype(self)
-    return _values.decode(tobytes(self), self.size, code, padded=padded)
+    return _values.decode(self.tobytes(), self.size, code, padded=padded)
 
 
 def bytes_of(compact: Tensor, flags: int = READ_ONLY) -> Tensor:
@@ -177,24 +177,9 @@ def bytes_of(compact: Tensor, flags: int = READ_ONLY) -> Tensor:
     return _native._wrap(compact.data_ptr, (size,), None, _UINT8, THE_CPU, flags, compact, None)
 
 
-def tobytes(self: Tensor) -> bytes:
-    """A copy of the elements as bytes, in C order: 6 elements of float32 are 24 bytes, 5 packed ones
-    of uint4 are 3, the last of which ends in zeros.
-
-    Raises:
-        DeviceRefusedError: the data is not on the CPU.
-    """
-    compact = require_readable(self, "tobytes").contiguous()
-    try:
-        return memoryview(compact).tobytes()
-    except BufferError:  # no format for the dtype
-        raw = bytes(memoryview(bytes_of(compact)))
-    _, bits, lanes = _capi.tensor_dtype(self)
-    used = self.size * bits * lanes % 8
-    if used and not _native._flags(self) & PADDED:
-        # What follows in the last byte is the next element of whatever this is a view of.
-        return raw[:-1] + bytes((raw[-1] & (1 << used) - 1,))
-    return raw
+def bytes_in_place(self: Tensor) -> bytes:
+    """`Tensor.tobytes` of what is not the CPU's own memory, or none."""
+    return require_readable(self, "tobytes").tobytes()
 
 
 def transpose(self: Tensor, /, *axes: Any) -> Tensor:
@@ -350,11 +335,6 @@ def _complex(self: Tensor) -> complex:
     return value
 
 
-def _bytes(self: Tensor) -> bytes:
-    """As `tobytes`; without it, bytes() would take an integer Tensor of no axes for a length."""
-    return tobytes(self)
-
-
 def _repr(self: Tensor) -> str:
     """Values (a few), shape, dtype, device, and what is unusual: strides, read-only."""
     from dlx import _repr as module
@@ -378,7 +358,6 @@ def attach(cls: type[Tensor]) -> None:
     methods: dict[str, Any] = {
         "to_device": to_device,
         "tolist": tolist,
-        "tobytes": tobytes,
         "synchronize": synchronize,
         "transpose": transpose,
         "__array_interface__": property(_array_interface),
@@ -387,7 +366,6 @@ def attach(cls: type[Tensor]) -> None:
         "__arrow_array__": _arrow_array,
         "__iter__": _iter,
         "__complex__": _complex,
-        "__bytes__": _bytes,
         "__repr__": _repr,
         "__copy__": _copy,
         "__deepcopy__": _deepcopy,

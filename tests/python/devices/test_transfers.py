@@ -300,6 +300,7 @@ def test_pinned_and_managed_memory_is_used_in_place(device):
     assert memoryview(there).tolist()[0][0] == 41
     assert numpy.from_dlpack(there, device="cpu").ctypes.data == there.data_ptr
     assert there[0, 0].item() == 41
+    assert there.tobytes() == view.tobytes()
     assert there.__array_interface__["data"][0] == there.data_ptr
     assert there.to_device("cpu").data_ptr == there.data_ptr
     assert pickle.loads(pickle.dumps(there)).tolist() == view.tolist()
