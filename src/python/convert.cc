@@ -45,7 +45,8 @@ class ObjectCache {
 };
 
 ObjectCache dtypes, devices;
-ObjectCache foreign_dtypes;  // objects of other libraries, which mean the same for ever
+// Objects of other libraries, which mean the same for ever: of data, and where a dtype is asked for.
+ObjectCache foreign_dtypes, requested_dtypes;
 
 DLDataType dtype_of_key(uint64_t key) noexcept {
   return make_dtype(static_cast<int>(key >> 32), static_cast<int>(key >> 16 & 0xffff),
@@ -181,12 +182,16 @@ DLDataType to_dtype(PyObject* object) {
   DLDataType named;
   if (dtype_by_name(object, &named)) return named;
   uint64_t key;
-  if (dtypes.find_key(object, &key)) return dtype_of_key(key);  // one of our own: `tensor.dtype`
+  // One of our own, `tensor.dtype`, or one that was asked for before.
+  if (dtypes.find_key(object, &key) || requested_dtypes.find_key(object, &key)) {
+    return dtype_of_key(key);
+  }
   Ref code(check(call_objects(state.dtype_code, object)));
-  int64_t numbers[3];
-  read_numbers(code.get(), 3, "dtype_code", numbers);
+  int64_t numbers[4];  // the last: whether the object means this for ever
+  read_numbers(code.get(), 4, "dtype_code", numbers);
   const DLDataType dtype = dtype_of_numbers(numbers);
   require_known_dtype(dtype, "dtype");
+  if (numbers[3] != 0) requested_dtypes.add(key_of(dtype), object);
   return dtype;
 }
 
@@ -278,6 +283,7 @@ void clear_object_caches() noexcept {
   dtypes.clear();
   devices.clear();
   foreign_dtypes.clear();
+  requested_dtypes.clear();
 }
 
 namespace {

@@ -1,10 +1,12 @@
 """`dlx.dtype` and `dlx.Device`, and the values of every dtype."""
 
 import copy
+import gc
 import operator
 import time
 import types
 import unittest.mock
+import weakref
 
 import pytest
 
@@ -307,3 +309,20 @@ def test_numbers_of_a_dtype_do_not_wrap(code):
             (dlx.InvalidArgumentError, dlx.UnsupportedError), match=str(max(code, key=abs))
         ):
             use()
+
+
+def test_a_dtype_that_was_asked_for_before_means_the_same():
+    numpy = pytest.importorskip("numpy", reason="reads numpy.dtype")
+
+    tensor = dlx.empty((2, 6), dtype="uint8")
+    others = numpy.dtype("i2", metadata={"a": 1}), type("Own", (numpy.int16,), {})
+    for dtype in (numpy.int16, numpy.dtype("i2"), *others):
+        for _ in range(2):
+            assert tensor.view(dtype).dtype == "int16"
+    for dtype, name in ((bool, "bool"), (numpy.bool_, "bool"), (numpy.uint16, "uint16")):
+        for _ in range(2):
+            assert dlx.dtype(tensor.view(dtype).dtype) == name
+    gone = weakref.ref(others[1])
+    del others, dtype
+    gc.collect()
+    assert gone() is None

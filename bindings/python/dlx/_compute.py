@@ -18,7 +18,7 @@ import numpy
 
 from dlx import _dask, _guards, _hooks, _native, dtypes
 from dlx._constants import HOSTS
-from dlx._operands import PLAIN_OR_NONE, is_operand, refuse_strangers, strangers_in
+from dlx._operands import PLAIN, PLAIN_OR_NONE, is_operand, refuse_strangers, strangers_in
 from dlx.errors import (
     DeviceRefusedError,
     InvalidArgumentError,
@@ -46,6 +46,14 @@ _WRITERS: dict[Any, str] = {
     numpy.putmask: "a",
 }
 _USUAL = frozenset(map(numpy.dtype, "?bBhHiIlLqQefdFD"))
+_usual_names: dict[Any, Any] = {}  # numpy.dtype by what astype was called with
+# Where an ndarray's method of the same name does the same, and sooner. (The one of `conj` would
+# return its own memory, and `clip` without a bound be an error.)
+_AS_METHODS = frozenset(
+    "all any argmax argmin argsort cumprod cumsum max mean min nonzero prod ravel round std sum var".split()
+)
+_AS_METHODS_WITH = frozenset(("axis", "ddof", "dtype", "keepdims"))
+_SIMPLE = PLAIN_OR_NONE - {_Tensor, _ndarray}
 
 
 def on_host(values: Iterable[Any]) -> bool:
@@ -262,7 +270,8 @@ def require_tensor(self: object) -> None:
 def binary(self: Tensor, other: Any, function: Callable[..., Any], reflected: bool) -> Any:
     """self + other and all its like; NotImplemented for what is no operand."""
     require_tensor(self)
-    if not is_operand(other):
+    cls = type(other)
+    if cls not in PLAIN and not is_operand(other):
         if function is operator.mul and isinstance(other, (list, tuple, str, bytes, bytearray)):
             # Python would repeat it as often as a Tensor of no axes says.
             raise TypeError(
@@ -272,13 +281,14 @@ def binary(self: Tensor, other: Any, function: Callable[..., Any], reflected: bo
         if not _dask.introduce((type(other),)):
             return NotImplemented
         return function(*((other, self) if reflected else (self, other)))  # anew
-    if not on_host((self, other)):
+    here = self.device.device_type in HOSTS
+    if not here or (cls is _Tensor and other.device.device_type not in HOSTS):
         from dlx import _compute_device
 
         pair = (other, self) if reflected else (self, other)
         return _compute_device.operate(function, pair)
     own = self.numpy()
-    if type(other) is _Tensor:
+    if cls is _Tensor:
         other = other.numpy()
     return wrap(function(other, own) if reflected else function(own, other))
 
@@ -326,6 +336,13 @@ def method(self: Tensor, name: str, args: Any, kwargs: Any) -> Any:
     require_tensor(self)
     if name == "clip" and not kwargs.keys() & {"a_min", "a_max"}:
         args, kwargs = clip(*args, **kwargs)
+    if (
+        name in _AS_METHODS
+        and kwargs.keys() <= _AS_METHODS_WITH
+        and _SIMPLE.issuperset(map(type, (*args, *kwargs.values())))
+        and self.device.device_type in HOSTS
+    ):
+        return wrap(getattr(self.numpy(), name)(*args, **kwargs))
     return call(getattr(numpy, name), (self, *args), kwargs)
 
 
@@ -368,11 +385,16 @@ def _casts_badly(source: Any, target: Any) -> bool:
 
 def _numpy_dtype(dtype: Any) -> Any:
     """What NumPy has for a dtype, or a name, of dlx's; else the same, for NumPy to read."""
+    found = _usual_names.get(dtype)
+    if found is not None:
+        return found
     try:
-        code = dtypes.dtype_code(dtype)
+        found = dtypes.numpy_dtype(dtypes.dtype_code(dtype), extended=True) or dtype
     except (InvalidArgumentError, UnsupportedError):
-        return dtype
-    return dtypes.numpy_dtype(code, extended=True) or dtype
+        found = numpy.dtype(dtype) if isinstance(dtype, str) else dtype
+    if found in _USUAL:
+        _usual_names[dtype] = found
+    return found
 
 
 def contains(self: Tensor, value: Any) -> bool:

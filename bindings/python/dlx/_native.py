@@ -71,7 +71,7 @@ def _attach():
     namespace = {
         "errors": errors.CLASSES,
         "make_dtype": dtypes.make_dtype,
-        "dtype_code": dtypes.dtype_code,
+        "dtype_code": dtypes.requested_code,
         "make_device": device.make_device,
         "device_code": device.device_code,
         "classify": _hooks.classify,

@@ -201,6 +201,19 @@ def dtype_code(obj: Any, /, *, attributes: int = 4) -> DTypeCode:
     return dtype_code(inner, attributes=attributes - 1)
 
 
+def requested_code(obj: Any, /) -> tuple[int, int, int, bool]:
+    """For the native code: `dtype_code`, and whether it need not ask about this object again."""
+    code = dtype_code(obj)
+    numpy = loaded("numpy")
+    if isinstance(obj, type):
+        final = obj in _PYTHON_TYPES or package_of(obj) == "numpy"
+    elif numpy is not None and isinstance(obj, numpy.dtype):
+        final = obj is numpy.dtype(obj.type)  # none of any number that are equal to it
+    else:
+        final = module_of(type(obj)) == "torch" and type(obj).__name__ == "dtype"
+    return (*code, final)
+
+
 def _code_of_name(name: str) -> DTypeCode:
     """A name of dlx; failing that, a typestr such as "<f4"."""
     try:
