@@ -1,5 +1,6 @@
 """What Python tells the native code about classes of other libraries, also of those not installed."""
 
+import gc
 import sys
 import types
 
@@ -7,7 +8,7 @@ import pytest
 
 import dlx
 from dlpack_ctypes import LegacyProducer, Producer
-from dlx import _hooks
+from dlx import _classes, _hooks
 
 
 def look_alike(module, base=object, **attributes):
@@ -198,3 +199,24 @@ def test_what_stands_for_torch_in_a_test_is_not_taken_for_it(monkeypatch):
         assert not _hooks.classify(look_alike("mylib")) & _hooks.TORCH
         with pytest.raises(TypeError, match="nothing that an array can be made of"):
             dlx.asarray(look_alike("mylib")())
+
+
+def test_packages_are_remembered_as_long_as_the_class_is():
+    class Mute(type):
+        """Classes that cannot be asked for a hash, nor compared."""
+
+        __hash__ = None
+
+        def __eq__(cls, other):
+            raise AssertionError
+
+    gc.collect()
+    before = len(_classes._packages)
+    for metaclass in (type, Mute):
+        for i in range(20):
+            cls = metaclass("Thing", (), {"__module__": f"there{i}.inner"})
+            for _ in range(2):
+                assert _classes.packages_of(cls) == {f"there{i}", "builtins"}
+    del cls
+    gc.collect()
+    assert len(_classes._packages) == before

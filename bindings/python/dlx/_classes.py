@@ -7,10 +7,13 @@ own module alone.
 from __future__ import annotations
 
 import sys
+from _weakref import ref  # module weakref takes a tenth of dlx's own time to import
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+_packages: dict[int, tuple[ref[type], frozenset[str]]] = {}  # by id of the class
 
 
 def loaded(name: str) -> Any:
@@ -32,9 +35,15 @@ def package_of(cls: type) -> str:
     return module_of(cls).partition(".")[0]
 
 
-def packages_of(cls: type) -> set[str]:
+def packages_of(cls: type) -> frozenset[str]:
     """The packages of a class and of its bases."""
-    return {package_of(base) for base in cls.__mro__}
+    key = id(cls)  # its own hash, and whether it is equal, would be its metaclass's to say
+    known = _packages.get(key)
+    if known is not None and known[0]() is cls:
+        return known[1]
+    packages = frozenset([package_of(base) for base in cls.__mro__])
+    _packages[key] = ref(cls, lambda _: _packages.pop(key, None)), packages
+    return packages
 
 
 def derives(cls: type, package: str, *names: str) -> bool:

@@ -96,7 +96,7 @@ def classify(cls: type, /) -> int:
     return bits
 
 
-def _plain_bits(cls: type, packages: set[str], numpy: Any) -> int:
+def _plain_bits(cls: type, packages: frozenset[str], numpy: Any) -> int:
     """For classes whose buffers and array interfaces the native code may take by itself."""
     if numpy is not None and issubclass(cls, numpy.generic):
         if cls is numpy.bool_:
