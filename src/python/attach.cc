@@ -70,7 +70,7 @@ void read_hooks(PyObject* dict) {
 void start_interpreter() {
   stop_deferring();
   state = State{state.generation + 1};
-  numpy.array = numpy.asarray = nullptr;
+  numpy_array = nullptr;
   clear_type_cache();
   clear_object_caches();
   clear_targets();

@@ -50,13 +50,13 @@ void check_request(Tensor* tensor, int flags) {
   }
 }
 
-/// Strides in bytes. Where nothing steps along an axis, and all is compact, they are what they
-/// would be if something did, as NumPy has it: some consumers compare them all.
-void fill_byte_strides(const DLTensor& dl, int flags, int64_t itemsize, intptr_t* out) {
+}  // namespace
+
+void fill_byte_strides(const DLTensor& dl, int32_t preferred, int64_t itemsize, intptr_t* out) {
   const bool c = is_compact(dl.ndim, dl.shape, dl.strides, DLX_ORDER_C);
   const bool f = is_compact(dl.ndim, dl.shape, dl.strides, DLX_ORDER_F);
   if (c || f) {
-    const bool as_f = f && (!c || wants(flags, PyBUF_F_CONTIGUOUS));
+    const bool as_f = f && (!c || preferred == DLX_ORDER_F);
     fill_compact_strides(dl.ndim, dl.shape, as_f ? DLX_ORDER_F : DLX_ORDER_C, out);
   } else {
     std::copy(dl.strides, dl.strides + dl.ndim, out);
@@ -64,8 +64,6 @@ void fill_byte_strides(const DLTensor& dl, int flags, int64_t itemsize, intptr_t
   // An axis without a second element may have any stride, also one that no number of bytes is.
   for (int32_t i = 0; i < dl.ndim; ++i) __builtin_mul_overflow(out[i], itemsize, &out[i]);
 }
-
-}  // namespace
 
 int tensor_getbuffer(PyObject* self, PyBuffer* view, int flags) {
   if (view == nullptr) {
@@ -106,7 +104,8 @@ int tensor_getbuffer(PyObject* self, PyBuffer* view, int flags) {
       view->strides = static_cast<intptr_t*>(std::malloc(size));
       if (view->strides == nullptr) throw std::bad_alloc();
       view->internal = view->strides;
-      fill_byte_strides(dl, flags, itemsize, view->strides);
+      fill_byte_strides(dl, wants(flags, PyBUF_F_CONTIGUOUS) ? DLX_ORDER_F : DLX_ORDER_C, itemsize,
+                        view->strides);
     }
     api.Py_IncRef(self);
     view->obj = self;

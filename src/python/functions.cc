@@ -143,16 +143,16 @@ PyObject* flags_of(PyObject*, PyObject* object) {
   });
 }
 
-/// _note_numpy(array, asarray, numbers): two functions of NumPy, and the classes of its numbers
-/// that DLPack has a dtype for.
+/// _note_numpy(array, api, numbers): a function of NumPy, the capsule of its C API, or None, and the
+/// classes of its numbers that DLPack has a dtype for.
 PyObject* note_numpy(PyObject*, PyObject* const* args, intptr_t nargs, PyObject*) {
   return positional("_note_numpy", nargs, 3, [&] {
     if ((api.PyType_GetFlags(class_of(args[2])) & kTypeFlagTuple) == 0) {
       raise(api.type_error, "_note_numpy: `numbers` is no tuple (got %s)",
             type_text(class_of(args[2])).text);
     }
-    numpy.array.store(Ref::share(args[0]).detach(), std::memory_order_release);
-    numpy.asarray.store(Ref::share(args[1]).detach(), std::memory_order_release);
+    numpy_array.store(Ref::share(args[0]).detach(), std::memory_order_release);
+    note_array_api(args[1]);
     note_number_classes(args[2]);
     return none();
   });

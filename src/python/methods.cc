@@ -3,6 +3,7 @@
 #include "src/copy/copy.h"
 #include "src/dtype/dtype.h"
 #include "src/python/tensor_type.h"
+#include "src/python/types.h"
 #include "src/tensor/convert.h"
 #include "src/tensor/layout.h"
 #include "src/tensor/views.h"
@@ -140,17 +141,15 @@ PyObject* is_contiguous(PyObject* self, PyObject* const* args, intptr_t nargs, P
   });
 }
 
-/// NumPy takes what it has a dtype for by the buffer protocol; all else is Python's.
+/// What NumPy's C API does not do, or not yet, is Python's.
 PyObject* to_numpy(PyObject* self, PyObject* const* args, intptr_t nargs, PyObject* kwnames) {
   return enter("numpy", static_cast<PyObject*>(nullptr), [&] {
     static constexpr Signature kSignature = {"numpy", 1, 0, 0, 0, {&names.force}};
     PyObject* values[1];
     parse_arguments(kSignature, args, nargs, kwnames, values);
     const bool force = to_force(values[0]);
-    const DLTensor& dl = tensor_of(self)->dl;
-    const bool usual = dl.device.device_type == kDLCPU && buffer_format(dl.dtype) != nullptr;
-    PyObject* const as_array = usual ? numpy.asarray.load(std::memory_order_acquire) : nullptr;
-    if (as_array != nullptr) return call(as_array, self).detach();
+    Ref array = new_ndarray(self);
+    if (array) return array.detach();
     return check(call_objects(state.numpy_slowly, self, force ? api.true_ : api.false_));
   });
 }

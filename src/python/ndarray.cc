@@ -135,6 +135,42 @@ bool fill(const Ndarray& array, int64_t item_bytes, Tensor* tensor) noexcept {
   return whole || size == 0;
 }
 
+/// NumPy's type number of a dtype, or -1.
+int type_number_of(DLDataType dtype) noexcept {
+  constexpr int kCount = sizeof kTypeNumbers / sizeof *kTypeNumbers;
+  for (int i = 0; i < kCount && dtype.lanes == 1; ++i) {
+    if (kTypeNumbers[i].code == dtype.code && kTypeNumbers[i].bits == dtype.bits) return i;
+  }
+  return -1;
+}
+
+/// The functions of NumPy's C API that are used here, by their places in its table, which have been
+/// the same from 1.7 to 2.x.
+struct ArrayApi {
+  void* const* table;
+
+  template <typename Function>
+  Function* at(int place) const noexcept {
+    return reinterpret_cast<Function*>(table[place]);
+  }
+  unsigned abi_version() const noexcept { return at<unsigned()>(0)(); }
+  PyObject* array_type() const noexcept { return static_cast<PyObject*>(table[2]); }
+  /// A new array on memory of somebody else's. Throws PythonError.
+  Ref new_array(int type_number, int ndim, const intptr_t* shape, const intptr_t* strides,
+                void* data, int flags) const {
+    using NewFromDescr = PyObject*(PyObject*, PyObject*, int, const intptr_t*, const intptr_t*,
+                                   void*, int, PyObject*);
+    PyObject* descr = check(at<PyObject*(int)>(45)(type_number));  // the next one takes it over
+    return Ref(check(
+        at<NewFromDescr>(94)(array_type(), descr, ndim, shape, strides, data, flags, nullptr)));
+  }
+  /// Takes `base` over, in any case. Throws PythonError.
+  void set_base(PyObject* array, PyObject* base) const {
+    if (at<int(PyObject*, PyObject*)>(282)(array, base) < 0) throw PythonError();
+  }
+};
+std::atomic<void* const*> array_api{nullptr};
+
 /// The Tensor whose memory the array is on, by way of .numpy() or any buffer, or NULL. Going back
 /// to it keeps the chain of owners short: code that changes between the two in a loop would
 /// otherwise make it longer with each turn, and end in a stack overflow when it is given back.
@@ -143,7 +179,9 @@ Tensor* find_origin(PyObject* object) {
   while (base != nullptr && class_of(base) == class_of(object)) {
     base = fields_of<Ndarray>(base).base;
   }
-  if (base == nullptr || class_of(base) != api.memoryview_type) return nullptr;
+  if (base == nullptr) return nullptr;
+  if (is_tensor(base)) return tensor_of(base);
+  if (class_of(base) != api.memoryview_type) return nullptr;
   const Ref exporter(api.PyObject_GetAttr(base, names.obj));
   if (!exporter) {
     api.PyErr_Clear();  // a memoryview that was released
@@ -191,6 +229,46 @@ TensorRef import_ndarray(PyObject* object, bool may_copy, bool* copied) {
   return tensor;
 }
 
-void reset_ndarray_check() noexcept { layout = Layout::kUnknown; }
+Ref new_ndarray(PyObject* owner) {
+  constexpr int kMaxNdim = 32;  // what every NumPy has
+  const ArrayApi numpy_api{array_api.load(std::memory_order_acquire)};
+  const Tensor* tensor = tensor_of(owner);
+  const DLTensor& dl = tensor->dl;
+  const int number = type_number_of(dl.dtype);
+  if (numpy_api.table == nullptr || number < 0 || dl.device.device_type != kDLCPU ||
+      dl.data == nullptr || dl.ndim > kMaxNdim) {
+    return Ref();
+  }
+  intptr_t strides[kMaxNdim];
+  fill_byte_strides(dl, DLX_ORDER_C, dl.dtype.bits / 8, strides);
+  const int flags = tensor->readonly() ? 0 : static_cast<int>(kWriteable);
+  Ref array = numpy_api.new_array(number, dl.ndim, dl.shape, strides, dl.data, flags);
+  numpy_api.set_base(array.get(), Ref::share(owner).detach());
+  return array;
+}
+
+void note_array_api(PyObject* capsule) {
+  if (class_of(capsule) != api.capsule_type) return;
+  const ArrayApi found{static_cast<void* const*>(api.PyCapsule_GetPointer(capsule, nullptr))};
+  if (found.table == nullptr) throw PythonError();
+  const unsigned major = found.abi_version() >> 24;
+  if (major != 1 && major != 2) return;
+  // As the fields: not believed before it was seen to work.
+  static double data[] = {0, 0, 0};
+  const intptr_t shape[] = {2}, strides[] = {16};
+  const Ref array =
+      found.new_array(type_number_of(make_dtype(kDLFloat, 64)), 1, shape, strides, data, 0);
+  const auto& fields = fields_of<Ndarray>(array.get());
+  if (!is_trusted(array.get()) || fields.data != reinterpret_cast<char*>(data) ||
+      fields.strides[0] != strides[0] || !is_readonly(fields)) {
+    return;
+  }
+  array_api.store(found.table, std::memory_order_release);
+}
+
+void reset_ndarray_check() noexcept {
+  layout = Layout::kUnknown;
+  array_api.store(nullptr, std::memory_order_release);
+}
 
 }  // namespace dlx::py

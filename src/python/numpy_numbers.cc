@@ -143,7 +143,7 @@ TensorRef tensor_by_numpy(PyObject* object, const Shape& shape) {
   if (!holds_numbers(object, shape, 0, &mixture) || mixture.last == nullptr) return TensorRef();
   TensorRef tensor = natural_tensor(object, shape, mixture.python);
   if (tensor.get() != nullptr) return tensor;
-  const Ref array(call(numpy.array.load(std::memory_order_acquire), object));
+  const Ref array(call(numpy_array.load(std::memory_order_acquire), object));
   if (!has_plain_dtype(array.get())) return TensorRef();  // objects, for an int that is too large
   bool copied;
   return import_ndarray(array.get(), false, &copied);

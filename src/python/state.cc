@@ -8,7 +8,7 @@
 namespace dlx::py {
 
 State state;
-NumpyFunctions numpy;
+std::atomic<PyObject*> numpy_array{nullptr};
 Names names;
 
 namespace {

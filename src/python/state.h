@@ -30,12 +30,8 @@ struct State {
 
 extern State state;
 
-/// Functions of NumPy: NULL until it was needed, by whichever thread; see _note_numpy().
-struct NumpyFunctions {
-  std::atomic<PyObject*> array{nullptr};
-  std::atomic<PyObject*> asarray{nullptr};
-};
-extern NumpyFunctions numpy;
+/// numpy.array: NULL until NumPy was needed, by whichever thread; see _note_numpy().
+extern std::atomic<PyObject*> numpy_array;
 
 /// Interned names of attributes, methods and keywords.
 struct Names {

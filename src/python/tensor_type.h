@@ -34,6 +34,11 @@ inline bool is_one_here(const Tensor* tensor) noexcept {
   return tensor->size == 1 && dl.device.device_type == kDLCPU && dl.data != nullptr;
 }
 
+/// Strides in bytes. Where nothing steps along an axis, and all is compact, they are what they
+/// would be if something did, as NumPy has it: some consumers compare them all. `preferred`:
+/// DLX_ORDER_C or _F, for what is compact in both orders.
+void fill_byte_strides(const DLTensor& dl, int32_t preferred, int64_t itemsize, intptr_t* out);
+
 /// A new dlx.Tensor that holds the reference. Throws PythonError.
 PyObject* new_object(TensorRef tensor);
 

@@ -94,7 +94,12 @@ bool has_plain_dtype(PyObject* object);
 /// `may_copy`: strides that are not whole elements lead to a copy, else to CopyRefused.
 /// `*copied` tells. Throws PythonError and Error.
 TensorRef import_ndarray(PyObject* object, bool may_copy, bool* copied);
-/// Forgets whether ndarray's layout was checked.
+/// A numpy.ndarray on the memory of a dlx.Tensor, which is its base; none where NumPy's C API has
+/// not the dtype, is not known or cannot be trusted. Throws PythonError.
+Ref new_ndarray(PyObject* owner);
+/// Remembers NumPy's C API, `_ARRAY_API`, if it works as known. Throws PythonError.
+[[gnu::cold]] void note_array_api(PyObject* capsule);
+/// Forgets the API, and whether ndarray's layout was checked.
 void reset_ndarray_check() noexcept;
 
 }  // namespace dlx::py

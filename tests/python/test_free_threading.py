@@ -202,7 +202,7 @@ from dlx import _library, _native, errors
 
 class Errors(dict):
     def __getitem__(self, key):  # what another thread may do meanwhile
-        note(numpy.array, numpy.asarray, (numpy.float32, numpy.int8))
+        note(numpy.array, None, (numpy.float32, numpy.int8))
         return super().__getitem__(key)
 
 note = _native._namespace["_note_numpy"]

@@ -300,3 +300,77 @@ def test_numpy_functions_take_tensors():
     assert numpy.sum(numpy.asarray(tensor)) == 10
     assert numpy.concatenate([tensor, tensor]).shape == (4, 2)
     assert numpy.mean(tensor, axis=0).tolist() == [2, 3]
+
+
+def _layouts():
+    block = dlx.asarray(bytearray(range(240)))
+
+    def view(dtype, shape, strides=None, offset=0, readonly=False):
+        return dlx.from_pointer(
+            block.data_ptr + offset, shape, dtype, strides=strides, owner=block, readonly=readonly
+        )
+
+    for dtype in numpy.dtype("?"), *map(numpy.dtype, "bhilBHILefdFD"):
+        yield view(dtype, (2, 3))
+    yield view("float64", ())
+    yield view("float64", (), readonly=True)
+    yield view("float64", (2, 3), offset=1)  # not aligned
+    yield view("int16", (2, 3), (-3, 1), offset=6)
+    yield view("int16", (3, 2), (1, 3))
+    yield view("int16", (4, 4), (1, 1), readonly=True)
+    yield view("int16", (2, 5), (0, 1), readonly=True)
+    yield view("float32", (1, 3, 1), (2**61, 1, -(2**62)))
+    yield view("float32", (0, 3), (7, 2))
+    yield dlx.empty((0, 3))
+    yield dlx.empty((3, 0, 2), dtype="int8")
+    yield view("uint8", (1,) * 32)
+    yield view("uint8", (1,) * 33)
+    yield block.as_readonly()
+
+
+def test_numpy_and_the_buffer_protocol_give_the_same_array():
+    dlx.empty(1).numpy()  # whoever is first is told of NumPy's functions
+    for tensor in _layouts():
+        array, expected = tensor.numpy(), numpy.asarray(tensor)
+        assert type(array) is numpy.ndarray
+        for name in ("shape", "strides", "dtype", "itemsize", "nbytes"):
+            assert getattr(array, name) == getattr(expected, name), (tensor, name)
+        assert array.dtype.char == expected.dtype.char
+        for name in ("c_contiguous", "f_contiguous", "aligned", "writeable", "owndata"):
+            assert array.flags[name.upper()] == expected.flags[name.upper()], (tensor, name)
+        if tensor.size:
+            assert array.ctypes.data == tensor.data_ptr
+            assert array.tobytes() == tensor.tobytes()
+        with pytest.raises(ValueError, match="WRITEABLE|writeable"):
+            tensor.as_readonly().numpy().flags.writeable = True
+
+
+def test_arrays_keep_their_tensor():
+    tensor = dlx.asarray([1.0, 2.0, 3.0])
+    dlx.empty(1).numpy()
+    part = tensor.numpy()[1:]
+    pointer = tensor.data_ptr
+    del tensor
+    gc.collect()
+    assert part.tolist() == [2, 3]
+    assert part.base.base.data_ptr == pointer
+    assert dlx.asarray(part).data_ptr == part.ctypes.data
+
+
+def test_without_numpy_s_c_api():
+    script = """
+import sys, numpy
+core = sys.modules.get("numpy._core._multiarray_umath") or sys.modules["numpy.core._multiarray_umath"]
+core._ARRAY_API = LOST
+import dlx
+tensor = dlx.asarray([[1.0, 2.0]])
+for _ in range(2):
+    array = tensor.numpy()
+    assert type(array.base) is memoryview and array.tolist() == [[1, 2]]
+assert dlx.convert(tensor, "numpy").ctypes.data == tensor.data_ptr
+"""
+    for lost in ("None", "3"):
+        done = subprocess.run(
+            [sys.executable, "-c", script.replace("LOST", lost)], capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr

@@ -103,13 +103,11 @@ def _numpy(module: ModuleType, tensor: Tensor, copied: bool) -> Any:
         tensor = tensor.copy()
     if tensor.device.device_type != CPU:  # pinned memory of a GPU's driver, which the CPU can read
         return module.from_dlpack(tensor)
-    if isinstance(tensor.dtype, module.dtype):
-        return module.asarray(tensor)  # by the buffer protocol, as numpy() does
     return tensor.numpy()
 
 
 def _numpy_usual(module: ModuleType, tensor: Tensor) -> Callable[[Any], Any] | None:
-    return module.asarray if isinstance(tensor.dtype, module.dtype) else None
+    return type(tensor).numpy if isinstance(tensor.dtype, module.dtype) else None
 
 
 def _from_dlpack(module: ModuleType, tensor: Tensor) -> Callable[[Any], Any]:

@@ -373,7 +373,8 @@ def note_numpy() -> bool:
     from dlx import _native
 
     numbers = [numpy.dtype(letter).type for letter in "?bhilqBHILQefdFD"]
-    _native._note_numpy(numpy.array, numpy.asarray, tuple(numbers))
+    core = loaded("numpy._core._multiarray_umath") or loaded("numpy.core._multiarray_umath")
+    _native._note_numpy(numpy.array, getattr(core, "_ARRAY_API", None), tuple(numbers))
     _numpy_is_noted = True
     return True
 

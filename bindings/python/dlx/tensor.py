@@ -72,11 +72,12 @@ def to_device(self: Tensor, device: DeviceLike, /, *, stream: Any = None) -> Ten
 
 
 def numpy_array(self: Tensor, force: bool = False) -> NDArray[Any]:
-    """`Tensor.numpy`, which is native and has the documentation, where the buffer protocol will not
-    do, and the first time."""
+    """`Tensor.numpy`, which is native and has the documentation, where NumPy's C API will not do, and
+    the first time."""
     import numpy
 
-    dtypes.note_numpy()
+    if dtypes.note_numpy():
+        return self.numpy(force=force)
     if self.device.device_type != CPU:
         here = to_device(self, "cpu") if force else in_place(self)
         if here is None:
