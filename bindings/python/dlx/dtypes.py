@@ -397,7 +397,7 @@ def _explain_own_dtype(obj: Any) -> str | None:
     if obj.kind in "SUT":
         return f"strings have no DLPack form (got {obj}): encode them as numbers, e.g. `.view('uint8')` for fixed-size bytes"
     if obj.kind in "Mm":
-        return f"dates and time spans have no DLPack form (got {obj}): use `.view('int64')` and keep the unit beside it"
+        return f"dates and time spans have no DLPack form (got {obj}): use `.astype('int64')`, or an ndarray's `.view('int64')`, and keep the unit beside it"
     if not _has_added_name(obj) and (obj.isbuiltin == 2 or obj.kind not in "biufcV"):
         return f"DLPack has no such type (got {obj}): use `.astype('float64')` or another dtype that fits"
     if not obj.isnative:

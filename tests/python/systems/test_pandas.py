@@ -80,6 +80,15 @@ def test_nullable_arrays_with_a_null_are_refused_with_the_way_out(name):
     assert dlx.asarray(filled).tolist() == [1, 0, 0]
 
 
+@pytest.mark.parametrize("kind", ["M8[s]", "m8[s]"])
+def test_the_way_out_for_dates_is_there(kind):
+    series = pd.Series(numpy.array([5, 7], kind))
+    for source in (series, series.to_frame(), series.array, pd.Index(series)):
+        with pytest.raises(dlx.UnsupportedError, match=r"`\.astype\('int64'\)`"):
+            dlx.asarray(source)
+        assert dlx.asarray(source.astype("int64")).reshape((-1,)).tolist() == [5, 7]
+
+
 @pytest.mark.parametrize(
     "make",
     [
