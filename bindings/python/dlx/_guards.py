@@ -204,13 +204,18 @@ def _guard_pandas(obj: Any, every_dtype: bool = False) -> None:
 
 def _extension_columns(obj: Any) -> Iterator[tuple[str, Any]]:
     """What of an object of pandas has no dtype of NumPy's, and where in the object that is."""
-    plain = sys.modules["numpy"].dtype
     if derives(type(obj), "pandas", "DataFrame"):
         for i, (label, dtype) in enumerate(obj.dtypes.items()):
-            if not isinstance(dtype, plain):
+            if not _is_plain(dtype):
                 yield f" in column {label!r}", obj.iloc[:, i]
-    elif hasattr(obj, "isna") and not isinstance(obj.dtype, plain):
+    elif hasattr(obj, "isna") and not _is_plain(obj.dtype):
         yield "", obj
+
+
+def _is_plain(dtype: Any) -> bool:
+    """Whether it is NumPy's own, which may be in pandas' wrapper: a NaN there is a number."""
+    plain = sys.modules["numpy"].dtype
+    return isinstance(dtype, plain) or derives(type(dtype), "pandas", "NumpyEADtype", "PandasDtype")
 
 
 def _guard_arrow(column: Any, what: str) -> None:

@@ -80,6 +80,14 @@ def test_nullable_arrays_with_a_null_are_refused_with_the_way_out(name):
     assert dlx.asarray(filled).tolist() == [1, 0, 0]
 
 
+def test_a_nan_in_an_array_of_numpy_is_a_number_as_in_its_series():
+    series = pd.Series([1.0, numpy.nan])
+    tensor = dlx.asarray(series.array)
+
+    assert tensor.data_ptr == address(series)
+    assert str(tensor.tolist()) == "[1.0, nan]"
+
+
 @pytest.mark.parametrize("kind", ["M8[s]", "m8[s]"])
 def test_the_way_out_for_dates_is_there(kind):
     series = pd.Series(numpy.array([5, 7], kind))
