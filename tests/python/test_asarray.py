@@ -355,8 +355,9 @@ def test_quantities_are_refused_with_a_unit_and_name_the_attribute():
     class Unit(str):
         pass
 
-    astropy = module("astropy.units.quantity", bases=(numpy.ndarray,), unit=Unit("m"))
-    unyt = module("unyt.array", bases=(numpy.ndarray,), units=Unit("km"))
+    parts = {"bases": (numpy.ndarray,), "value": None}
+    astropy = module("astropy.units.quantity", unit=Unit("m"), **parts)
+    unyt = module("unyt.array", units=Unit("km"), **parts)
     for cls, unit in ((astropy, "m"), (unyt, "km")):
         quantity = numpy.arange(3.0).view(cls)
         for take in (dlx.asarray, dlx.from_dlpack):
@@ -365,7 +366,8 @@ def test_quantities_are_refused_with_a_unit_and_name_the_attribute():
     plain = module("astropy.units.quantity", bases=(numpy.ndarray,), unit=Unit(""))
     assert dlx.asarray(numpy.arange(3.0).view(plain)).tolist() == [0, 1, 2]
 
-    pint = module("pint.registry", units=Unit("second"), __array__=lambda *a, **k: numpy.zeros(1))
+    parts = {"magnitude": None, "__array__": lambda *a, **k: numpy.zeros(1)}
+    pint = module("pint.registry", units=Unit("second"), **parts)
     with pytest.raises(BufferError, match=r"\.magnitude"):
         dlx.asarray(pint())
 

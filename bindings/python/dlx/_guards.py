@@ -28,11 +28,15 @@ def guard_mask(obj: Any) -> None:
         return
     if getattr(getattr(mask, "dtype", None), "names", None):
         mask = mask.ravel().view(bool)  # of records: one truth value for each field
-    if hasattr(obj, "filled") and bool(mask.any()):
+    fills = hasattr(obj, "filled")
+    if (fills or derives(type(obj), "astropy", "NDData")) and bool(mask.any()):
+        way = _first_of(obj, "unmasked", "data")
+        if hasattr(getattr(obj, way, None), "filled"):
+            way = "data.data"  # astropy's columns hold an array of numpy.ma
+        fill = "call `.filled(value)` to say what stands for them, or " if fills else ""
         raise UnsupportedError(
-            f"a {name_of(obj)} with {int(mask.sum())} masked entries would lose its mask: call "
-            "`.filled(value)` to say what stands for them, or export `.data` and `.mask` on "
-            "their own"
+            f"a {name_of(obj)} with {int(mask.sum())} masked entries would lose its mask: "
+            f"{fill}export `.{way}` and `.mask` on their own"
         )
 
 
@@ -43,12 +47,12 @@ def _guard_unit(obj: Any) -> None:
         unit = getattr(obj, "unit", None)
     if _is_pure(unit):
         return
-    way, convert = "magnitude" if "pint" in packages_of(type(obj)) else "value", "to"
-    if derives(type(obj), "astropy", "NDData"):
-        way, convert = "data", "convert_unit_to"
+    way = _first_of(obj, "magnitude", "value", "array", "data", "compute().value")
+    via = f"to(unit).{way}", f"convert_unit_to(unit).{way}", "quantity.to(unit).value"
+    converted = _first_of(obj, *via, "")
     raise UnsupportedError(
-        f"a {name_of(obj)} in {unit} would lose its unit: export `.{way}`, or convert first with "
-        f"`.{convert}(unit).{way}`"
+        f"a {name_of(obj)} in {unit} would lose its unit: export `.{way}`"
+        + (f", or convert first with `.{converted}`" if converted else "")
     )
 
 
@@ -59,7 +63,7 @@ def _is_pure(unit: Any) -> bool:
 def _first_of(obj: Any, *ways: str) -> str:
     """The first way that an object has, for a message; the last one is not tried."""
     for way in ways[:-1]:
-        if hasattr(obj, way.partition(".")[0]):
+        if hasattr(obj, way.partition(".")[0].partition("(")[0]):
             return way
     return ways[-1]
 
@@ -86,9 +90,11 @@ def _guard_scipy(obj: Any) -> None:
 
 def _guard_pydata_sparse(obj: Any) -> None:
     if hasattr(obj, "todense"):
-        raise UnsupportedError(
-            f"a {name_of(obj)} is sparse: export `.data` and its indices (`.coords`, or `.indices` "
-            "and `.indptr`) one by one, or call `.todense()`"
+        parts = [name for name in ("coords", "indices", "indptr") if hasattr(obj, name)]
+        listed = ", ".join(f"`.{part}`" for part in ("data", *parts))
+        raise UnsupportedError(  # the `data` of a DOK is a dict
+            f"a {name_of(obj)} is sparse: export its parts "
+            f"({listed if parts else '`.to_coo()` has them'}) one by one, or call `.todense()`"
         )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import arrays
 import numpy
 import pytest
@@ -107,6 +109,41 @@ def test_data_with_a_unit_names_ways_that_its_class_has():
         dlx.asarray(data)
     assert dlx.asarray(data.data).tolist() == [1, 1, 1]
     assert dlx.asarray(data.convert_unit_to("m").data).tolist() == [1000, 1000, 1000]
+
+
+def test_every_way_that_a_message_names_is_there():
+    modeling = pytest.importorskip("astropy.modeling", reason="has a class under test")
+    nddata = pytest.importorskip("astropy.nddata", reason="has classes under test")
+    table = pytest.importorskip("astropy.table", reason="has a class under test")
+    from astropy.utils.masked import Masked
+
+    numbers, mask = numpy.arange(3.0), numpy.array([False, True, False])
+    for source in (
+        quantity(),
+        Masked(numbers, mask=mask),
+        Masked(quantity(), mask=mask),
+        table.Column(numbers, unit="m"),
+        table.MaskedColumn(numbers, mask=mask),
+        nddata.NDData(numbers, unit="m"),
+        nddata.NDData(numbers, mask=mask),
+        nddata.NDDataArray(numbers, mask=mask),
+        nddata.CCDData(numbers, unit="m"),
+        nddata.StdDevUncertainty(numbers, unit="m"),
+        modeling.Parameter("width", default=quantity()),
+    ):
+        with pytest.raises(dlx.UnsupportedError, match=r"mask|unit") as caught:
+            dlx.asarray(source)
+        ways = re.findall(r"`\.(.*?)`", str(caught.value))
+        assert ways
+        for way in ways:
+            names = {
+                "source": source,
+                "unit": units.m,
+                "value": -1 * (getattr(source, "unit", None) or 1),
+            }
+            part = eval(f"source.{way}", names)
+            if getattr(part, "unit", None) is None:  # else the next message says what to call
+                assert dlx.asarray(part).shape == (3,)
 
 
 def test_functions_of_xp_do_not_drop_a_unit():

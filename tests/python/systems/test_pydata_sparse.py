@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import arrays
 import numpy
 import pytest
@@ -30,9 +32,19 @@ def test_every_format_is_refused_with_the_way_out(kind):
 )
 def test_the_parts_that_the_message_names_are_shared(kind, parts):
     array = getattr(sparse, kind)(dense())
+    with pytest.raises(dlx.UnsupportedError) as caught:
+        dlx.asarray(array)
+    assert re.findall(r"`\.(\w+)`", str(caught.value)) == parts
     for part in parts:
         value = getattr(array, part)
         assert dlx.asarray(value).data_ptr == value.ctypes.data
+
+
+def test_a_dictionary_of_keys_names_the_format_that_has_parts():
+    array = sparse.DOK(dense())
+    with pytest.raises(dlx.UnsupportedError, match=r"\(`\.to_coo\(\)` has them\)"):
+        dlx.asarray(array)
+    assert sorted(dlx.asarray(array.to_coo().data).tolist()) == [1, 2, 3]
 
 
 @pytest.mark.parametrize("name", ["int8", "int64", "float32", "float64", "complex128", "bool"])

@@ -51,3 +51,15 @@ def test_an_array_with_a_unit_over_a_tensor():
 
     assert float(length.sum().to("cm").value) == 300
     assert dlx.asarray(length.to("cm").value).tolist() == [0, 100, 200]
+
+
+def test_an_array_of_dask_names_ways_that_it_has():
+    da = pytest.importorskip("dask.array", reason="holds the array under test")
+    from unyt.dask_array import unyt_from_dask
+
+    length = unyt_from_dask(da.ones(4, chunks=2), "m")
+    ways = r"`\.compute\(\)\.value`.*`\.to\(unit\)\.compute\(\)\.value`"
+    with pytest.raises(dlx.UnsupportedError, match=ways):
+        dlx.asarray(length)
+    assert dlx.asarray(length.compute().value).tolist() == [1] * 4
+    assert dlx.asarray(length.to("cm").compute().value).tolist() == [100] * 4
