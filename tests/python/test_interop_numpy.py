@@ -324,7 +324,8 @@ def _layouts():
     yield dlx.empty((0, 3))
     yield dlx.empty((3, 0, 2), dtype="int8")
     yield view("uint8", (1,) * 32)
-    yield view("uint8", (1,) * 33)
+    if numpy.lib.NumpyVersion(numpy.__version__) >= "2.0.0":  # others have 32 axes at most
+        yield view("uint8", (1,) * 33)
     yield block.as_readonly()
 
 
@@ -341,7 +342,7 @@ def test_numpy_and_the_buffer_protocol_give_the_same_array():
         if tensor.size:
             assert array.ctypes.data == tensor.data_ptr
             assert array.tobytes() == tensor.tobytes()
-        with pytest.raises(ValueError, match="WRITEABLE|writeable"):
+        with pytest.raises(ValueError, match=r"WRITEABLE|writeable"):
             tensor.as_readonly().numpy().flags.writeable = True
 
 
