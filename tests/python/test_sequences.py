@@ -236,3 +236,26 @@ def test_arrays_inside_are_cast_as_they_are_alone_and_numbers_are_checked(name, 
 def test_a_list_beside_an_array_is_told_what_was_expected():
     with pytest.raises(dlx.InvalidArgumentError, match=r"at obj\[1\] .*a number or an array"):
         dlx.asarray([dlx.empty(2), [1, 2]])
+
+
+@pytest.mark.parametrize("name", ["int4", "uint2", "float4_e2m1fn"])
+def test_lists_of_arrays_below_a_byte_are_stacked_byte_by_byte_or_packed_as_they_are(name):
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    array = numpy.array([1, 0, 1], getattr(ml_dtypes, name))
+    for one in (array, dlx.asarray(array)):
+        got = dlx.asarray([[one], [one]])
+        assert got.numpy().tolist() == [[array.tolist()]] * 2
+        assert dlx.asarray([one, one], dtype="float32").tolist() == [[1.0, 0.0, 1.0]] * 2
+        assert dlx.asarray([one[0], one[1]]).numpy().dtype == array.dtype
+    assert dlx.asarray([array[0], array[2]], dtype="float8_e5m2").tolist() == [1.0, 1.0]
+    assert dlx.asarray([array[:0]]).shape == (1, 0)
+    into = dlx.asarray(numpy.zeros_like(array))
+    into[:] = list(array)
+    assert into.tolist() == array.tolist()
+
+    packed = dlx.empty(3, dtype=name)
+    dlx.copyto(packed, dlx.asarray(array))
+    for rows in ([packed, packed], [packed, array]):
+        got = dlx.asarray(rows)
+        assert got.nbytes == dlx.empty((2, 3), dtype=name).nbytes
+        assert got.tolist() == [array.tolist()] * 2
