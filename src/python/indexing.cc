@@ -31,9 +31,9 @@ class Indexer {
   void slice(PyObject* key) {
     intptr_t start, stop, step;
     if (api.PySlice_Unpack(key, &start, &stop, &step) != 0) throw PythonError();
-    // PySlice_Unpack has clamped what was left out; the lowest number would mean "open" to us.
-    if (start == DLX_SLICE_OPEN) ++start;
-    if (stop == DLX_SLICE_OPEN) ++stop;
+    // PySlice_Unpack has filled in what was left out. The lowest number, which means "open" to us,
+    // lies before the first element: nothing is between it and there.
+    if ((step < 0 ? start : stop) == DLX_SLICE_OPEN) start = stop = 0;
     const SliceRange range = resolve_slice(tensor_->dl.shape[from_], start, stop, step);
     const int64_t stride = tensor_->dl.strides[from_++];
     if (range.count > 0 && tensor_->size > 0) offset_ += range.start * stride;

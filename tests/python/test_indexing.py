@@ -72,6 +72,25 @@ def test_assignment_is_numpy_s_on_random_shapes(seeded):
         assert tensor.tolist() == array.tolist(), (round_number, index)
 
 
+def test_the_longest_axis_is_turned_and_cut_as_any_other():
+    most, lowest = 2**63 - 1, -(2**63)
+    t = dlx.from_pointer(dlx.empty(1, dtype="uint8").data_ptr, most, "uint8", strides=[0])
+
+    for key in (
+        slice(None, None, -1),
+        slice(None, lowest, -1),
+        slice(lowest, None),
+        slice(lowest, None, -1),
+        slice(None, lowest),
+        slice(lowest, lowest, -2),
+        slice(most, None, -2),
+        slice(-most, None, -1),
+    ):
+        start, stop, step = key.indices(most)
+        length = max((stop - start + step - (1 if step > 0 else -1)) // step, 0)
+        assert t[key].shape == (length,), key
+
+
 @pytest.mark.parametrize("index", [5, -6, (0, 0), (..., ...), "x", 1.0, (slice(None, None, 0),)])
 def test_indexing_refuses_what_it_cannot_do(index):
     with pytest.raises((IndexError, TypeError, ValueError)):
