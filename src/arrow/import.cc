@@ -1,6 +1,7 @@
 #include "src/arrow/import.h"
 
 #include <cstdlib>
+#include <memory>
 #include <new>
 
 #include "src/arrow/bitmap.h"
@@ -143,15 +144,6 @@ void release_moved(Tensor* root) {
   std::free(array);
 }
 
-/// A new place for the array's struct; `array` itself says afterwards that it was moved.
-ArrowArray* move_array(ArrowArray* array) {
-  auto* moved = static_cast<ArrowArray*>(std::malloc(sizeof(ArrowArray)));
-  if (moved == nullptr) throw std::bad_alloc();
-  *moved = *array;
-  array->release = nullptr;
-  return moved;
-}
-
 /// Releases the caller's array once its elements were copied.
 void release_copied(ArrowArray* array) {
   ArrowArray moved = *array;
@@ -216,9 +208,14 @@ TensorRef import_array(ArrowArray* array, const TensorType& type, DLDevice devic
   TensorRef root = describe(description, DLPACK_FLAG_BITMASK_READ_ONLY, "array");
   if (sync_event != nullptr) follow_event(sync_event, root.get());
   TensorRef tensor = permuted(TensorRef::share(root.get()), type);
+  // Before a device begins to read: nothing fails after that.
+  std::unique_ptr<ArrowArray, void (*)(void*)> moved(
+      static_cast<ArrowArray*>(std::malloc(sizeof(ArrowArray))), std::free);
+  if (moved == nullptr) throw std::bad_alloc();
   if (*copied) tensor = clone(tensor.get(), request);
-  // Nothing fails any more once the array has been moved.
-  root->owner = move_array(array);
+  *moved = *array;
+  array->release = nullptr;
+  root->owner = moved.release();
   root->release_memory = release_moved;
   // Of a copy's source the last reference, unless a device is still reading it. Not left to the
   // destructor: see release().
