@@ -19,7 +19,8 @@ class Released {
   Released() = default;
   /// Moves a struct in.
   explicit Released(Struct* from) noexcept : struct_(*from) { releasable(from)->release = nullptr; }
-  ~Released() {
+  /// Not noexcept: see release() of a tensor.
+  ~Released() noexcept(false) {
     auto* held = releasable(&struct_);
     if (held->release != nullptr) held->release(held);
   }

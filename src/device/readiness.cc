@@ -233,8 +233,17 @@ bool is_done(const Held& each) noexcept {
   }
 }
 
-void release_held(Backend& backend, int looks) noexcept {
-  std::list<Held> busy;
+/// What was found busy: held again afterwards, also where a foreign deleter ends the thread.
+struct Busy {
+  std::list<Held> list;
+  ~Busy() {
+    const std::lock_guard<std::mutex> lock(held_mutex);
+    held().splice(held().end(), list);
+  }
+};
+
+void release_held(Backend& backend, int looks) {
+  Busy busy;
   while (looks > 0) {
     // Outside the lock: asking and releasing may be foreign code, which calls dlx again or waits
     // for a lock of its own.
@@ -245,18 +254,16 @@ void release_held(Backend& backend, int looks) noexcept {
       backend.release_event(each.id, each.event);
       each.release(each.object);
     } else {
-      busy.splice(busy.end(), one);
+      busy.list.splice(busy.list.end(), one);
       --looks;
     }
   }
-  const std::lock_guard<std::mutex> lock(held_mutex);
-  held().splice(held().end(), busy);
 }
 
 }  // namespace
 
-void release_all_held(Backend& backend) noexcept { release_held(backend, INT_MAX); }
+void release_all_held(Backend& backend) { release_held(backend, INT_MAX); }
 
-void release_some_held(Backend& backend) noexcept { release_held(backend, kLooks); }
+void release_some_held(Backend& backend) { release_held(backend, kLooks); }
 
 }  // namespace dlx

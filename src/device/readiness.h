@@ -69,8 +69,9 @@ void hold_while_working(Backend& backend, int32_t id, StreamHandle stream, void 
                         void* object);
 
 /// Releases what is held by work that is done: all of it, or what can be had for a few questions.
-void release_all_held(Backend& backend) noexcept;
-void release_some_held(Backend& backend) noexcept;
+/// Throws nothing, but what is released may end the thread: see release() of a tensor.
+void release_all_held(Backend& backend);
+void release_some_held(Backend& backend);
 
 }  // namespace dlx
 

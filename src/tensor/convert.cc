@@ -28,6 +28,16 @@ struct InUse {
   TensorRef src;
 };
 
+/// The last references are not left to destructors: see release().
+void work_is_done(void* done) {
+  auto* in_use = static_cast<InUse*>(done);
+  Tensor* const tensors[] = {in_use->dst.detach(), in_use->src.detach()};
+  delete in_use;
+  for (Tensor* tensor : tensors) {
+    if (tensor != nullptr) release(tensor);
+  }
+}
+
 /// Copies between two descriptions; `dst_owner` and `src_owner` are what they describe, or NULL
 /// where the order of work on them and their life are the caller's matter.
 void run_copy(const DLTensor& dst, bool dst_padded, Tensor* dst_owner, const DLTensor& src,
@@ -47,9 +57,7 @@ void run_copy(const DLTensor& dst, bool dst_padded, Tensor* dst_owner, const DLT
   auto in_use = std::make_unique<InUse>();
   if (dst_owner != nullptr) in_use->dst = TensorRef::share(dst_owner->root);
   if (src_owner != nullptr && pending.reads_source) in_use->src = TensorRef::share(src_owner->root);
-  hold_while_working(
-      *pending.backend, pending.id, pending.stream,
-      [](void* done) { delete static_cast<InUse*>(done); }, in_use.get());
+  hold_while_working(*pending.backend, pending.id, pending.stream, work_is_done, in_use.get());
   [[maybe_unused]] InUse* const held = in_use.release();
 }
 

@@ -1,6 +1,8 @@
 /* dlx.h, section backend: device types that a vendor adds. The device of this test has memory at
  * addresses that the CPU cannot use, and streams that do nothing before somebody waits for them. */
 #define _POSIX_C_SOURCE 200809L /* posix_memalign */
+#include <pthread.h>
+
 #include "arrow_util.h"
 
 #define SHIFT ((uintptr_t)1 << 46)
@@ -380,6 +382,49 @@ static void arrays_stay_until_they_are_copied(void **state) {
   for (size_t i = 0; i < sizeof all / sizeof *all; ++i) dlx_tensor_release(all[i]);
 }
 
+static int ended_threads;
+
+static void end_the_thread(void *memory, void *user_data) {
+  (void)memory;
+  (void)user_data;
+  ++ended_threads;
+  pthread_exit(NULL);
+}
+
+static void *synchronize_late(void *unused) {
+  (void)dlx_device_synchronize(LATE, 0);
+  return unused;
+}
+
+/* What waited for a device is given back by whoever waits for it; that may end the thread, as where
+ * Python shuts down, and what is still held is left to the next one. */
+static void deleters_may_end_the_thread_that_waits(void **state) {
+  (void)state;
+#ifdef UNDER_SANITIZER
+  print_message("skipped: the thread leaves memory behind\n");
+  skip();
+#endif
+  int32_t values[12];
+  dlx_tensor *here = numbers(values, 3, 4), *there = moved(here, LATE), *foreign, *copy;
+  DLTensor description = *dlx_tensor_dltensor(there);
+  ended_threads = 0;
+  for (int i = 0; i < 2; ++i) {
+    assert_ok(dlx_tensor_wrap(&description, 0, end_the_thread, NULL, &foreign));
+    assert_ok(dlx_tensor_clone(foreign, NULL, &copy));
+    dlx_tensor_release(foreign);
+    dlx_tensor_release(copy);
+  }
+  for (int i = 0; i < 2; ++i) {
+    pthread_t thread;
+    assert_int_equal(ended_threads, i);
+    assert_int_equal(pthread_create(&thread, NULL, synchronize_late, NULL), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+  }
+  assert_int_equal(ended_threads, 2);
+  dlx_tensor_release(there);
+  dlx_tensor_release(here);
+}
+
 /* What it says of itself, what it has no room for, and what it says when it fails. */
 static void facts_and_failures_are_the_backends_own(void **state) {
   (void)state;
@@ -473,6 +518,7 @@ int main(void) {
       cmocka_unit_test_teardown(odd_places_have_small_elements, nothing_is_left),
       cmocka_unit_test_teardown(late_streams_are_waited_for, nothing_is_left),
       cmocka_unit_test_teardown(arrays_stay_until_they_are_copied, nothing_is_left),
+      cmocka_unit_test_teardown(deleters_may_end_the_thread_that_waits, nothing_is_left),
       cmocka_unit_test_teardown(facts_and_failures_are_the_backends_own, nothing_is_left),
       cmocka_unit_test(bad_tables_are_refused),
       cmocka_unit_test(fewer_devices_than_none_are_none),

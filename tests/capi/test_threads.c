@@ -254,16 +254,6 @@ static void more_threads_than_there_can_be_are_no_failure(void **state) {
   assert_ok(dlx_set_num_threads(0));
 }
 
-/* The sanitizers' allocators have locks of their own, which nobody opens in a child of fork(), and the
- * address sanitizer loses sight of a stack that pthread_cancel() unwinds. */
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-#define UNDER_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
-#define UNDER_SANITIZER 1
-#endif
-#endif
-
 static void *allocate(size_t size, size_t alignment, int32_t device_type, int32_t device_id,
                       void *user_data) {
   (void)device_type;

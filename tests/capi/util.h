@@ -20,6 +20,16 @@
 
 #define COUNT_OF(array) (sizeof(array) / sizeof(array)[0])
 
+/* The sanitizers' allocators have locks of their own, which nobody opens in a child of fork(), and the
+ * address sanitizer loses sight of a stack that pthread_cancel() unwinds. */
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#define UNDER_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
+#define UNDER_SANITIZER 1
+#endif
+#endif
+
 /* ---- assertions ------------------------------------------------------------------------------- */
 
 /** The call succeeds; otherwise its message is printed. */
