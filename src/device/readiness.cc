@@ -205,6 +205,7 @@ void follow_stream(Backend& backend, int32_t id, StreamHandle stream, int32_t ot
 
 void hold_while_working(Backend& backend, int32_t id, StreamHandle stream, void (*release)(void*),
                         void* object) {
+  survive_forks();
   std::list<Held> one;
   one.push_back({&backend, id, nullptr, release, object});
   one.front().event = backend.record(id, stream);

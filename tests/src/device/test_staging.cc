@@ -5,6 +5,7 @@
 #include <csetjmp>
 #include <cstdarg>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <thread>
 
@@ -21,6 +22,8 @@ namespace {
 
 using dlx::StagingBuffer;
 using dlx_test::ScriptedBackend;  // static ones: buffers rest with their backend for good
+
+constexpr int kChildren = 200;
 
 // Memory rests with the event that its last work ends with; whoever takes it waits for that.
 void buffers_are_used_again_after_their_event(void**) {
@@ -203,34 +206,58 @@ void what_is_held_goes_when_work_is_done(void**) {
   assert_int_equal(released, 7);
 }
 
+/// Runs `body` in many children, forked while another thread goes on with `work`.
+template <typename Work>
+int passing_children(Work&& work, const std::function<void()>& body) {
+  std::atomic<bool> stop{false};
+  std::thread busy([&] {
+    while (!stop) work();
+  });
+  int passed = 0;
+  while (passed < kChildren && dlx_test::run_forked([&] {
+                                 alarm(10);
+                                 body();
+                               }).passed()) {
+    ++passed;
+  }
+  stop = true;
+  busy.join();
+  return passed;
+}
+
+// The first test: none has noted any work yet.
+void forked_children_may_ask_what_is_held(void**) {
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+  print_message("skipped: the sanitizer's own locks do not survive fork()\n");
+#else
+  static ScriptedBackend backend, busy;
+  const int passed = passing_children(
+      [] {
+        dlx::hold_while_working(busy, 0, 0, [](void*) {}, nullptr);
+        dlx::release_all_held(busy);
+        busy.log.clear();
+      },
+      [] { dlx::release_all_held(backend); });
+  assert_int_equal(passed, kChildren);
+#endif
+}
+
 // A child that is forked while another thread has the lock can release what it has.
 void forked_children_find_no_lock(void**) {
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
   print_message("skipped: the sanitizer's own locks do not survive fork()\n");
 #else
-  std::atomic<bool> stop{false};
-  std::thread busy([&] {
-    ScriptedBackend backend;
-    dlx::Readiness readiness;
-    while (!stop) {
-      readiness.used(backend, 0, 0, 5, 0);
-      backend.log.clear();
-    }
-  });
-  static ScriptedBackend backend;
+  static ScriptedBackend backend, busy;
   auto readiness = std::make_unique<dlx::Readiness>();
   readiness->used(backend, 0, 0, 5, 0);
-  int passed = 0;
-  for (int k = 0; k < 200; ++k) {
-    const dlx_test::Outcome child = dlx_test::run_forked([&] {
-      alarm(10);
-      readiness.reset();
-    });
-    passed += child.passed() ? 1 : 0;
-  }
-  stop = true;
-  busy.join();
-  assert_int_equal(passed, 200);
+  dlx::Readiness others;
+  const int passed = passing_children(
+      [&] {
+        others.used(busy, 0, 0, 5, 0);
+        busy.log.clear();
+      },
+      [&] { readiness.reset(); });
+  assert_int_equal(passed, kChildren);
 #endif
 }
 
@@ -259,6 +286,7 @@ void failing_waits_keep_no_event(void**) {
 
 int main() {
   const CMUnitTest tests[] = {
+      cmocka_unit_test(forked_children_may_ask_what_is_held),
       cmocka_unit_test(buffers_are_used_again_after_their_event),
       cmocka_unit_test(buffers_that_are_left_in_use_wait_for_their_stream),
       cmocka_unit_test(buffers_of_a_lost_stream_are_given_up),
