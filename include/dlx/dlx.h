@@ -267,8 +267,9 @@ typedef struct dlx_empty_options {
  * @param ndim  0 … DLX_MAX_NDIM.
  * @param shape  `ndim` extents >= 0; borrowed; may be NULL if `ndim` is 0.
  * @param dtype  borrowed.
- * @param device_type,device_id  where: a device of dlx_device_count, pinned memory (kDLCUDAHost,
+ * @param device_type  where: a device of dlx_device_count, pinned memory (kDLCUDAHost,
  *        kDLROCMHost) or managed memory (kDLCUDAManaged) of a device that is there.
+ * @param device_id  which of these.
  * @param options  borrowed; NULL for the defaults.
  * @param out  a new tensor, owned.
  * @return DLX_OK; DLX_ERROR_INVALID_ARGUMENT (negative extent, size overflows 2^63-1 bytes, …);
@@ -458,7 +459,8 @@ DLX_API int32_t dlx_get_export_negative_strides(void);
  * @param kind  DLX_MANAGED_LEGACY or DLX_MANAGED_VERSIONED.
  * @param report  `capacity` bytes for the words, cut to fit, zero-terminated; NULL if `capacity` is
  *        0.
- * @param out_errors,out_warnings  how many of each; may be NULL.
+ * @param out_errors  how many errors; may be NULL.
+ * @param out_warnings  how many warnings; may be NULL.
  * @return DLX_OK, whatever was found; DLX_ERROR_INVALID_ARGUMENT (`managed`, `kind`, `report`).
  */
 DLX_API dlx_status dlx_dlpack_check(const void *managed, int32_t kind, char *report,
@@ -572,7 +574,8 @@ DLX_API dlx_status dlx_copy(const DLTensor *dst, const DLTensor *src,
  * broadcast to the shape of `dst`. Both live until the copy is done, and it is put in order behind
  * what both wait for.
  *
- * @param dst,src  borrowed; on any two devices.
+ * @param dst  borrowed.
+ * @param src  borrowed; on the same device or another one.
  * @param options  borrowed; NULL for the defaults.
  * @return DLX_OK; DLX_ERROR_READ_ONLY (`dst`); otherwise as dlx_copy. */
 DLX_API dlx_status dlx_tensor_copy_from(dlx_tensor *dst, dlx_tensor *src,

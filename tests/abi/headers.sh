@@ -25,7 +25,7 @@ jobs=$work/jobs
 
 # add_jobs LABEL HEADER FLAGS SOURCE: the source in every language that the header is for.
 add_jobs() {
-  local label=$1 header=$2 flags=$3 source=$4 languages language compiler more
+  local label=$1 header=$2 flags=$3 source=$4 languages language compiler more comments
   case $header in
     *.hpp) languages="c++17 c++20" ;;
     *) languages="c99 c11 c2x c++11 c++17 c++20" ;;
@@ -36,8 +36,10 @@ add_jobs() {
       *) more="-x c $C_WARNINGS" ;;
     esac
     for compiler in "${compilers[@]}"; do
-      echo "$label, $language, $compiler|$compiler $more -std=$language $WARNINGS -fsyntax-only" \
-        "-I$include -I$here $flags $source" >>"$jobs"
+      comments=
+      [[ $compiler != clang* ]] || comments=-Wdocumentation
+      echo "$label, $language, $compiler|$compiler $more -std=$language $WARNINGS $comments" \
+        "-fsyntax-only -I$include -I$here $flags $source" >>"$jobs"
     done
   done
 }
