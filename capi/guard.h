@@ -1,12 +1,11 @@
 #ifndef DLX_CAPI_GUARD_H_
 #define DLX_CAPI_GUARD_H_
 
-#include <cxxabi.h>
-
 #include <cstring>
 #include <new>
 
 #include "dlx/dlx.h"
+#include "src/base/cancellation.h"
 #include "src/base/error.h"
 
 namespace dlx::capi {
@@ -29,9 +28,8 @@ dlx_status guard(const char* function, Body&& body) {
   } catch (const std::exception& error) {
     set_last_error(function, error.what());
     return DLX_ERROR_INTERNAL;
-  } catch (abi::__forced_unwind&) {
-    throw;  // the thread is being ended: nothing may stop that
   } catch (...) {
+    if (thread_is_being_ended()) throw;  // nothing may stop that
     set_last_error(function, "an unknown exception");
     return DLX_ERROR_INTERNAL;
   }

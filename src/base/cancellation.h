@@ -18,6 +18,10 @@ class WithoutCancellation {
   int before_ = 0;
 };
 
+/// In a `catch (...)`: the stack is unwound by pthread_cancel() or pthread_exit(), and that has to
+/// go on. It is no exception of C++: libstdc++ has a class to catch it by, libc++ has none.
+bool thread_is_being_ended() noexcept;
+
 }  // namespace dlx
 
 #endif  // DLX_SRC_BASE_CANCELLATION_H_

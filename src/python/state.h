@@ -1,11 +1,10 @@
 #ifndef DLX_SRC_PYTHON_STATE_H_
 #define DLX_SRC_PYTHON_STATE_H_
 
-#include <cxxabi.h>
-
 #include <atomic>
 #include <cstdint>
 
+#include "src/base/cancellation.h"
 #include "src/base/error.h"
 #include "src/python/cpython.h"
 #include "src/tensor/tensor.h"
@@ -162,10 +161,11 @@ Result enter(const char* function, Result failure, Body&& body) {
     set_error(DLX_ERROR_OUT_OF_MEMORY, function, "out of memory");
   } catch (const std::exception& error) {
     set_error(DLX_ERROR_INTERNAL, function, error.what());
-  } catch (abi::__forced_unwind&) {
-    end_with_the_gil();
-    throw;
   } catch (...) {
+    if (thread_is_being_ended()) {
+      end_with_the_gil();
+      throw;
+    }
     set_error(DLX_ERROR_INTERNAL, function, "an unknown exception");
   }
   return failure;

@@ -1,4 +1,4 @@
-"""What CMake is told by packagers and by projects around dlx counts; nothing is compiled here."""
+"""What CMake is told by packagers and by projects around dlx counts; nothing is linked here."""
 
 from __future__ import annotations
 
@@ -120,3 +120,17 @@ def test_pkg_config_knows_folders_of_the_system(configure, tmp_path, prefix, exp
     configure(f"-DCMAKE_INSTALL_PREFIX={prefix}", "-DCMAKE_INSTALL_LIBDIR=lib")
 
     assert (tmp_path / "tree/dlx.pc").read_text().splitlines()[0] == expected
+
+
+@pytest.mark.parametrize("file", ["capi/views.cc", "src/python/attributes.cc"])
+def test_another_standard_library(file):
+    compilers = [shutil.which(f"clang++{suffix}") for suffix in ("", "-19", "-14")]
+    compiler = next(filter(None, compilers), None)
+    if not compiler:
+        pytest.skip("no clang")
+    check = [compiler, "-stdlib=libc++", "-std=c++17", "-fsyntax-only", f"-I{ROOT}"]
+    probe = subprocess.run([*check, "-xc++", "-"], input="#include <new>", text=True)
+    if probe.returncode != 0:
+        pytest.skip("no libc++ (Debian: libc++-19-dev)")
+
+    subprocess.run([*check, f"-I{ROOT}/include", "-DDLX_DLPACK_OWN", ROOT / file], check=True)

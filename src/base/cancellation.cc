@@ -1,0 +1,10 @@
+// Tells the end of a thread from an exception.
+#include "src/base/cancellation.h"
+
+#include <exception>
+
+namespace dlx {
+
+bool thread_is_being_ended() noexcept { return std::current_exception() == nullptr; }
+
+}  // namespace dlx
