@@ -43,7 +43,8 @@ def _member(world, name, truth, honest):
     """A method, or a property, that answers for one protocol."""
 
     def answer(self, *args, **kwargs):
-        world.stumble(self, calm=honest)
+        # An error says no to copy=True, and a view is asked for: dlx copies that.
+        world.stumble(self, calm=honest, minor=kwargs.get("copy") is True)
         if name == "__array_interface__":
             self.held = interface(world, truth, honest)
             return self.held
