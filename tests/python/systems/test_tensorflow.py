@@ -92,6 +92,25 @@ def test_computing_does_not_write_to_read_only_data():
     assert source.tolist() == before
 
 
+@pytest.mark.parametrize("make", [tf.constant, tf.Variable, tf.convert_to_tensor])
+def test_its_own_constructors_copy_arrays_and_share_tensors(make):
+    """docs/convert.md warns of it."""
+    tensor = dlx.empty((2, 3), dtype="float32")  # aligned to 64 bytes
+    tensor[...] = 1
+    shared, copied = make(tensor), make(tensor.numpy())
+    if make is tf.Variable:
+        gradient = tf.ones_like(shared)
+        tf.raw_ops.ResourceApplyGradientDescent(var=shared.handle, alpha=1.0, delta=gradient)
+        assert shared.numpy().tolist() == [[0] * 3] * 2
+        assert tensor.tolist() == [[1] * 3] * 2  # never written to
+        shared = make(tensor)
+
+    tensor[...] = 7
+
+    assert shared.numpy().tolist() == [[7] * 3] * 2
+    assert copied.numpy().tolist() == [[1] * 3] * 2
+
+
 def test_sparse_and_ragged_tensors_are_refused_with_the_way_out():
     sparse = tf.sparse.from_dense([[0.0, 1.0]])
     with pytest.raises(dlx.UnsupportedError, match=r"`\.values` and `\.indices`"):
