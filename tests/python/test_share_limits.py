@@ -397,6 +397,8 @@ def describe_by(data, text):
     lambda d: describe_by(d, b'{"shape":[0],"dtype":[2,1e30,1],"flags":0}'),
     lambda d: describe_by(d, b'{"shape":[0,1e30],"dtype":[2,64,1],"flags":0}'),
     lambda d: describe_by(d, b'{"shape":[3],"dtype":[2,64,1],"flags":1e30}'),
+    lambda d: describe_by(d, b'{"shape":[3],"dtype":[2,64,1],"flags":8}'),
+    lambda d: describe_by(d, b'{"shape":[3],"dtype":[2,64,1],"flags":-1}'),
     lambda d: describe_by(d, b'[]'),
 ])  # fmt: skip
 def test_descriptors_of_something_else(change):

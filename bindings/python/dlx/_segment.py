@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from dlx.dtypes import DTypeCode
 
 FOLDER = "/dev/shm"
+KEPT_FLAGS = READ_ONLY | PADDED  # of a Tensor, by its segment
 _MAGIC = b"dlxshare"
 _TAIL = 8 + len(_MAGIC)
 _ALIGNMENT = 64
@@ -237,14 +238,17 @@ def describe(descriptor: int) -> tuple[int, dict[str, Any]]:
         shape, code = tuple(map(int, found["shape"])), tuple(map(int, found["dtype"]))
         if len(code) != 3 or not all(0 <= part < 1 << 16 for part in code):
             raise ValueError(f"dtype {code}")
-        bits = 8 if found["flags"] & PADDED and code[1] < 8 else code[1]
+        flags = int(found["flags"])
+        if flags & ~KEPT_FLAGS:
+            raise ValueError(f"flags {flags}, of which {KEPT_FLAGS} are known here")
+        bits = 8 if flags & PADDED and code[1] < 8 else code[1]
         if min(shape, default=0) < 0 or math.prod(shape) * bits * code[2] > capacity * 8:
             raise ValueError(f"shape {shape} in {capacity} bytes")
     except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
         raise InvalidArgumentError(
             f"the description in shared memory is damaged: {error}"
         ) from error
-    return capacity, {"shape": shape, "dtype": code, "flags": int(found["flags"])}
+    return capacity, {"shape": shape, "dtype": code, "flags": flags}
 
 
 def is_writable(descriptor: int) -> bool:

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from dlx.dtypes import DTypeCode
 
 _MAX_NAME = 255  # bytes
-_KEPT = READ_ONLY | PADDED
 
 
 def share(x: Any, readonly: bool | None, name: str | None) -> Tensor:
@@ -72,7 +71,7 @@ def attach(source: Any, readonly: bool) -> Tensor:
             descriptor = _duplicate(source.__index__())
     try:
         capacity, described = _segment.describe(descriptor)
-        flags = described["flags"] & _KEPT
+        flags = described["flags"]
         if readonly or not _segment.is_writable(descriptor):
             flags |= READ_ONLY
     except BaseException:
@@ -215,7 +214,7 @@ def _reduce(tensor: Tensor) -> tuple[Any, ...]:
     segment = _segment_of(tensor)
     if segment is None:
         return tensor.__reduce_ex__(4)
-    flags = _native._flags(tensor) & _KEPT
+    flags = _native._flags(tensor) & _segment.KEPT_FLAGS
     descriptor = segment.reader() if flags & READ_ONLY else segment.descriptor
     place = (tensor.data_ptr - segment.start, tensor.shape, tensor.strides)
     code = _capi.tensor_dtype(tensor)
