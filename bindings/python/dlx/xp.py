@@ -201,8 +201,9 @@ def _limits(function: Any, *args: Any, **kwargs: Any) -> Any:
     try:
         return function(*args, **kwargs)
     except ValueError:
-        found = getattr(args[0], "dtype", None) if isinstance(args[0], _dlx_dtype) else None
-        if found is None or function not in (numpy.finfo, numpy.iinfo):
+        given = args[0] if args and function in (numpy.finfo, numpy.iinfo) else None
+        found = getattr(given, "dtype", None) if isinstance(given, _dlx_dtype) else None
+        if found is None:
             raise
         return getattr(importlib.import_module("ml_dtypes"), function.__name__)(found)
 
