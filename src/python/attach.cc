@@ -129,6 +129,7 @@ void attach_locked(PyObject* object_type, PyObject* dict) {
     put_functions(dict, native_functions);
     put_functions(dict, arrow_functions);
     put_functions(dict, convert_functions);
+    put_functions(dict, operator_functions);
     put_functions(dict, stream_functions);
   } catch (const PythonError&) {
     fail_pending();

@@ -159,6 +159,8 @@ NumberKind wider_of(NumberKind kind, PyObject* number) {
   return read_numpy_number(number, &real, &imaginary) ? kComplexes : kNone;
 }
 
+bool is_numpy_number(PyObject* object) noexcept { return find_class(class_of(object)) != nullptr; }
+
 bool read_numpy_number(PyObject* number, int64_t* out) {
   const NumberClass* known = readable_class(number);
   if (known == nullptr) return false;

@@ -61,6 +61,9 @@ TensorRef tensor_by_numpy(PyObject* object, const Shape& shape);
 /// a float of Python's all real numbers are float64. kNone where that depends on the other numbers.
 NumberKind wider_of(NumberKind kind, PyObject* number);
 
+/// Whether it is of one of NumPy's classes of numbers that DLPack has a dtype for.
+bool is_numpy_number(PyObject* object) noexcept;
+
 /// The value of a number of NumPy's, if it is an integer within int64, a real number, or any. False
 /// for others, and for the 16-bit floats.
 bool read_numpy_number(PyObject* number, int64_t* out);

@@ -196,11 +196,12 @@ constexpr PyMethodDef plain_entry(const char* name, PyCFunction function, int fl
 }
 
 /// Functions of the module, each a PyCFunction; ends with a NULL name.
-extern PyMethodDef import_functions[];   // import.cc
-extern PyMethodDef native_functions[];   // functions.cc
-extern PyMethodDef arrow_functions[];    // arrow.cc
-extern PyMethodDef convert_functions[];  // handover.cc
-extern PyMethodDef stream_functions[];   // streams.cc
+extern PyMethodDef import_functions[];    // import.cc
+extern PyMethodDef native_functions[];    // functions.cc
+extern PyMethodDef arrow_functions[];     // arrow.cc
+extern PyMethodDef convert_functions[];   // handover.cc
+extern PyMethodDef operator_functions[];  // operators.cc
+extern PyMethodDef stream_functions[];    // streams.cc
 /// Forgets what handover.cc keeps about the libraries that convert() serves.
 void clear_targets() noexcept;
 /// Forgets what import.cc keeps about types.

@@ -493,3 +493,29 @@ def test_astype_without_a_copy_is_the_tensor():
     t = dlx.asarray([1.0, 2.0])
     assert t.astype(t.dtype, copy=False) is t
     assert t.astype("float64").data_ptr != t.data_ptr
+
+
+def test_operators_of_what_native_code_does_and_of_the_rest():
+    one = dlx.asarray([1.0, 0.0])
+    (one + one).numpy()  # NumPy is known from here on
+    number = dlx.asarray(numpy.array(2.0))
+    for result, expected in (
+        (number * number, 4.0),
+        (1 - number, -1.0),
+        (-number, -2.0),
+        (number == 2, True),
+        (one[0] / 2, 0.5),
+    ):
+        assert type(result) is dlx.Tensor
+        assert (result.shape, result.item(), result.readonly) == ((), expected, False)
+    for zero in (one, one[1]):
+        with pytest.warns(RuntimeWarning, match="divide by zero") as record:
+            assert (1 / zero).size == zero.size
+        assert len(record) == 1
+    assert (dlx.asarray([1], dtype="bfloat16") + 1).dtype == "bfloat16"
+    assert [part.tolist() for part in divmod(one, 1)] == [[1, 0], [0, 0]]
+    for wrong in (lambda: dlx.Tensor.__add__(3, 4), lambda: dlx.Tensor.__neg__(3)):
+        with pytest.raises(TypeError, match=r"needs one|requires a"):
+            wrong()
+    with pytest.raises(TypeError, match="unsupported operand"):
+        one + None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator
 
+from dlx import _native
 from dlx._constants import CPU
 from dlx.errors import UnavailableError, UnsupportedError
 
@@ -32,6 +33,7 @@ _UNARY = ("__neg__", "__pos__", "__abs__", "__invert__")
 _PRIORITY = 5.0
 
 _module: Any = None
+_operate = _native._operate
 
 
 def load() -> Any:
@@ -50,13 +52,26 @@ def load() -> Any:
 
 def _binary(function: Callable[..., Any], reflected: bool) -> Callable[[Tensor, Any], Any]:
     def method(self: Tensor, other: Any) -> Any:
-        return (_module or load()).binary(self, other, function, reflected)
+        result = _operate(function, self, other, reflected)
+        if result is None:
+            result = (_module or load()).binary(self, other, function, reflected)
+        return result
+
+    return method
+
+
+def _divmod(reflected: bool) -> Callable[[Tensor, Any], Any]:
+    def method(self: Tensor, other: Any) -> Any:
+        return (_module or load()).binary(self, other, divmod, reflected)
 
     return method
 
 
 def _comparison(function: Callable[..., Any]) -> Callable[[Tensor, Any], Any]:
     def method(self: Tensor, other: Any) -> Any:
+        result = _operate(function, self, other, False)
+        if result is not None:
+            return result
         if other is None:
             return NotImplemented
         try:
@@ -79,7 +94,8 @@ def _in_place(function: Callable[..., Any]) -> Callable[[Tensor, Any], Any]:
 
 def _unary(function: Callable[..., Any]) -> Callable[[Tensor], Any]:
     def method(self: Tensor) -> Any:
-        return (_module or load()).unary(self, function)
+        result = _operate(function, self)
+        return (_module or load()).unary(self, function) if result is None else result
 
     return method
 
@@ -187,8 +203,8 @@ def members() -> dict[str, Any]:
         found[f"__{name}__"] = _binary(function, False)
         found[f"__r{name}__"] = _binary(function, True)
         found[f"__i{name}__"] = _in_place(getattr(operator, f"__i{name}__"))
-    found["__divmod__"] = _binary(divmod, False)
-    found["__rdivmod__"] = _binary(divmod, True)
+    found["__divmod__"] = _divmod(reflected=False)
+    found["__rdivmod__"] = _divmod(reflected=True)
     found.update((name, _comparison(getattr(operator, name))) for name in _COMPARISONS)
     found.update((name, _unary(getattr(operator, name))) for name in _UNARY)
     found.update((name, _function(name)) for name in _FUNCTIONS)

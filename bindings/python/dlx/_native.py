@@ -119,6 +119,7 @@ globals().update(
         "_flags",
         "_usual",
         "_note_numpy",
+        "_operate",
         "_check_stream",
         "_current_device",
         "_device_types",
