@@ -418,6 +418,10 @@ def _guard_key(key: Any) -> None:
 
 def getitem(self: Tensor, key: Any) -> Tensor:
     """self[key] for masks, index arrays and other keys that give no view: a new Tensor."""
+    if type(key) is _Tensor:
+        plain: Tensor | None = _native._operate(operator.getitem, self, key, False)
+        if plain is not None:
+            return plain
     _guard_key(key)
     if not on_host(tensors_in((self, key))):
         raise _no_fancy_index(self, key)
