@@ -54,10 +54,11 @@ mixed = [1.5, np.float32(2)] * 500
 rows = [[i + 0.5 * j for j in range(1000)] for i in range(1000)]
 queue, one = collections.deque([1.5] * 1000), dlx.asarray(a[:1])
 a0, d0 = a[0, 0:1].reshape(()), d[0, 0]
+dm = dlx.asarray(a == 0)
 """
 SETUP_PEERS = {
     "torch": "import torch\nti = torch.zeros(3, 4, dtype=torch.int32)\ntf = torch.zeros(3, 4)\n"
-    "tc = torch.zeros(3, 4, dtype=torch.complex64)\n",
+    "tc = torch.zeros(3, 4, dtype=torch.complex64)\ntm = tf == 0\n",
     "tvm_ffi": "import tvm_ffi\n",
     "ctypes_dlpack": "import ctypes_dlpack\n",
     "pyarrow": "import pyarrow as pa\np = pa.array([1.0, 2.0, 3.0])\npb = pa.array([True] * 64)\n"
@@ -144,11 +145,14 @@ ROWS: list[tuple[str, str, str, str, tuple[str, ...]]] = [
     ("__dlpack_device__", "d.__dlpack_device__()", "a.__dlpack_device__()", "", ()),
     ("a class of NumPy's as dtype", "d.view(np.int32)", "ti.view(torch.float32)", "", ("torch",)),
     ("to_device, where it is", "d.to_device('cpu')", "ti.to('cpu')", "1.0", ("torch",)),
-    ("tobytes", "d.tobytes()", "a.tobytes()", "", ()),
+    ("tobytes", "d.tobytes()", "a.tobytes()", "1.0", ()),
     ("item", "d0.item()", "a0.item()", "1.0", ()),
     ("float", "float(d0)", "float(a0)", "1.2", ()),
     ("store a number", "d[0, 0] = 1.5", "a[0, 0] = 1.5", "", ()),
-    ("an operator", "d + d", "tf + tf", "2.0", ("torch",)),
+    ("an operator", "d + d", "tf + tf", "1.0", ("torch",)),
+    ("an operator", "d + d", "a + a", "", ()),
+    ("a function of NumPy's", "np.exp(d)", "torch.exp(tf)", "", ("torch",)),
+    ("a mask as a key", "d[dm]", "tf[tm]", "1.0", ("torch",)),
     ("slice", "d[1:3]", "a[1:3]", "", ()),
     ("slices of both axes", "d[1:3, ::2]", "a[1:3, ::2]", "", ()),
 ]  # fmt: skip
