@@ -443,7 +443,8 @@ def setitem(self: Tensor, key: Any, value: Tensor) -> None:
         return
     views = Views()
     array, source = views.unwrap(self), views.unwrap(value)
-    if not numpy.can_cast(_plain(source, value), _plain(array, self), "same_kind"):
+    alike = source.dtype == array.dtype
+    if not alike and not numpy.can_cast(_plain(source, value), _plain(array, self), "same_kind"):
         raise InvalidArgumentError(
             f"Tensor.__setitem__: the value has another dtype than the Tensor (got {source.dtype}, "
             f"expected what {array.dtype} can hold): convert it first, e.g. with .astype()"
