@@ -50,7 +50,7 @@ _usual_names: dict[Any, Any] = {}  # numpy.dtype by what astype was called with
 # Where an ndarray's method of the same name does the same, and sooner. (The one of `conj` would
 # return its own memory, and `clip` without a bound be an error.)
 _AS_METHODS = frozenset(
-    "all any argmax argmin argsort cumprod cumsum max mean min nonzero prod ravel round std sum var".split()
+    "all any argmax argmin argsort cumprod cumsum max mean min prod ravel round std sum var".split()
 )
 _AS_METHODS_WITH = frozenset(("axis", "ddof", "dtype", "keepdims"))
 _SIMPLE = PLAIN_OR_NONE - {_Tensor, _ndarray}
@@ -340,9 +340,10 @@ def method(self: Tensor, name: str, args: Any, kwargs: Any) -> Any:
         name in _AS_METHODS
         and kwargs.keys() <= _AS_METHODS_WITH
         and _SIMPLE.issuperset(map(type, (*args, *kwargs.values())))
-        and self.device.device_type in HOSTS
     ):
-        return wrap(getattr(self.numpy(), name)(*args, **kwargs))
+        result = _native._operate(lambda array: getattr(array, name)(*args, **kwargs), self)
+        if result is not None:
+            return result
     return call(getattr(numpy, name), (self, *args), kwargs)
 
 
