@@ -181,12 +181,6 @@ PyObject* to_bytes(PyObject* self, PyObject*) {
     return bytes.detach();
   });
 }
-constexpr char kBytesDoc[] =
-    "tobytes($self, /)\n--\n\n"
-    "A copy of the elements as bytes, in C order: 6 elements of float32 are 24 bytes, 5 packed\n"
-    "ones of uint4 are 3, the last of which ends in zeros.\n\n"
-    "Raises:\n"
-    "    DeviceRefusedError: the data is not on the CPU.";
 
 }  // namespace
 
@@ -251,7 +245,13 @@ PyMethodDef tensor_methods[] = {
         "Raises:\n"
         "    ValueError: the tensor has more or fewer than one element (`InvalidArgumentError`).\n"
         "    DeviceRefusedError, UnsupportedError: as `tolist`."),
-    plain_entry("tobytes", to_bytes, METH_NOARGS, kBytesDoc),
+    plain_entry("tobytes", to_bytes, METH_NOARGS,
+                "tobytes($self, /)\n--\n\n"
+                "A copy of the elements as bytes, in C order: 6 elements of float32 are 24 bytes, "
+                "5 packed\n"
+                "ones of uint4 are 3, the last of which ends in zeros.\n\n"
+                "Raises:\n"
+                "    DeviceRefusedError: the data is not on the CPU."),
     // Without it, bytes() would take an integer tensor of no axes for a length.
     plain_entry("__bytes__", to_bytes, METH_NOARGS, "__bytes__($self, /)\n--\n\nAs `tobytes`."),
     fast_entry(

@@ -18,7 +18,7 @@ import numpy
 
 from dlx import _dask, _guards, _hooks, _native, dtypes
 from dlx._constants import HOSTS
-from dlx._operands import PLAIN, PLAIN_OR_NONE, is_operand, refuse_strangers, strangers_in
+from dlx._operands import PLAIN_OR_NONE, is_operand, refuse_strangers, strangers_in
 from dlx.errors import (
     DeviceRefusedError,
     InvalidArgumentError,
@@ -270,8 +270,7 @@ def require_tensor(self: object) -> None:
 def binary(self: Tensor, other: Any, function: Callable[..., Any], reflected: bool) -> Any:
     """self + other and all its like; NotImplemented for what is no operand."""
     require_tensor(self)
-    cls = type(other)
-    if cls not in PLAIN and not is_operand(other):
+    if not is_operand(other):
         if function is operator.mul and isinstance(other, (list, tuple, str, bytes, bytearray)):
             # Python would repeat it as often as a Tensor of no axes says.
             raise TypeError(
@@ -281,14 +280,13 @@ def binary(self: Tensor, other: Any, function: Callable[..., Any], reflected: bo
         if not _dask.introduce((type(other),)):
             return NotImplemented
         return function(*((other, self) if reflected else (self, other)))  # anew
-    here = self.device.device_type in HOSTS
-    if not here or (cls is _Tensor and other.device.device_type not in HOSTS):
+    if not on_host((self, other)):
         from dlx import _compute_device
 
         pair = (other, self) if reflected else (self, other)
         return _compute_device.operate(function, pair)
     own = self.numpy()
-    if cls is _Tensor:
+    if type(other) is _Tensor:
         other = other.numpy()
     return wrap(function(other, own) if reflected else function(own, other))
 

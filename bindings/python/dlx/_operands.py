@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any
 
-PLAIN = frozenset({_native.Tensor, numpy.ndarray, bool, int, float, complex})
-PLAIN_OR_NONE = PLAIN | {str, type(None)}
+_PLAIN = frozenset({_native.Tensor, numpy.ndarray, bool, int, float, complex})
+PLAIN_OR_NONE = _PLAIN | {str, type(None)}
 # NumPy's own classes that are as plain as the array inside, which may be a quantity.
 _CARRIERS: dict[type, Callable[[Any], Any]] = {
     numpy.poly1d: lambda polynomial: polynomial.coeffs,
@@ -34,7 +34,7 @@ _PROTOCOLS = (
 def is_operand(value: object) -> bool:
     """Whether a Tensor computes with `value`, instead of leaving that to the other side."""
     cls = type(value)
-    if cls in PLAIN or isinstance(value, numpy.generic):
+    if cls in _PLAIN or isinstance(value, numpy.generic):
         return True
     # Numbers of a class of their own (IntEnum) count, unless the class brings its own arithmetic.
     return isinstance(value, (int, float, complex)) and not hasattr(cls, "__array_ufunc__")

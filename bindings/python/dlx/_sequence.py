@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     Position = tuple[int, ...]
 
 _PLAIN = frozenset({list, tuple})
-_UINT8 = (dtypes.UINT, 8, 1)
 _READING = ("__getitem__", "__iter__", "__len__")
 _MAX_DEPTH = 256  # Python's stack ends a few times deeper
 _ARRAY_PROTOCOLS = (
@@ -279,17 +278,18 @@ def _from_arrays(
     arrays = [(at, block) for at, block in blocks if block is not None]
     common = _capi.tensor_dtype(arrays[0][1])
     packs = common[1] < 8 and not all(_native._flags(block) & PADDED for _, block in arrays)
-    make = _native._empty if common[1] >= 8 else _padded  # each array begins at a whole byte there
-    out = make(shape + inner, common, THE_CPU)
+    whole = shape + inner
+    # Padded, each array begins at a whole byte.
+    out = _padded(whole, common) if common[1] < 8 else _native._empty(whole, common, THE_CPU)
     for at, block in arrays:
         _native.copyto(out[at], block)
     if packs:
-        bytewise, out = out, _native._empty(shape + inner, common, THE_CPU)
+        bytewise, out = out, _native._empty(whole, common, THE_CPU)
         _native.copyto(out, bytewise)
     return out, code == common
 
 
-def _padded(shape: Shape, code: DTypeCode, device: tuple[int, int]) -> Tensor:
+def _padded(shape: Shape, code: DTypeCode) -> Tensor:
     """A new tensor that has a byte for each lane of less than one."""
-    memory = _native._empty(math.prod(shape) * code[2], _UINT8, device)
-    return _native._wrap(memory.data_ptr, shape, None, code, device, PADDED, memory, None)
+    memory = _native._empty(math.prod(shape) * code[2], dtypes.UINT8, THE_CPU)
+    return _native._wrap(memory.data_ptr, shape, None, code, THE_CPU, PADDED, memory, None)

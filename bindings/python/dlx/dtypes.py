@@ -23,6 +23,7 @@ __all__ = ["dtype"]
 # DLDataTypeCode of the DLPack standard.
 INT, UINT, FLOAT, OPAQUE, BFLOAT, COMPLEX, BOOL = range(7)
 FIRST_FP8, FP4, BCOMPLEX = 7, 17, 18
+UINT8 = (UINT, 8, 1)
 
 _KINDS = {INT: "i", UINT: "u", FLOAT: "f", BFLOAT: "f", COMPLEX: "c", BOOL: "b", BCOMPLEX: "c"}
 _ARROW_NAMES = {"halffloat": "float16", "float": "float32", "double": "float64"}

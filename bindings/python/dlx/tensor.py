@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from dlx._native import Tensor
     from dlx.device import DeviceLike
 
-_UINT8 = (dtypes.UINT, 8, 1)
 _MEMORYVIEW_FORMATS = frozenset("?bBhHiIlLqQfd")  # what every Python's memoryview decodes
 
 
@@ -175,7 +174,9 @@ def bytes_of(compact: Tensor, flags: int = READ_ONLY) -> Tensor:
     """The memory of a compact tensor on the CPU as uint8. By address: a packed or opaque dtype has no
     buffer format of its own."""
     size = compact.nbytes
-    return _native._wrap(compact.data_ptr, (size,), None, _UINT8, THE_CPU, flags, compact, None)
+    return _native._wrap(
+        compact.data_ptr, (size,), None, dtypes.UINT8, THE_CPU, flags, compact, None
+    )
 
 
 def bytes_in_place(self: Tensor) -> bytes:
@@ -300,7 +301,7 @@ def _array(self: Tensor, dtype: DTypeLike | None = None, copy: bool | None = Non
         CopyRefusedError: `copy` is False and `dtype` differs.
         DeviceRefusedError, UnsupportedError: as `numpy`.
     """
-    array = numpy_array(self)
+    array = self.numpy()
     if dtype is not None and array.dtype != dtype:
         if copy is False:
             raise CopyRefusedError(
