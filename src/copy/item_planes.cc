@@ -76,7 +76,38 @@ ItemPlanes::ItemPlanes(const Schedule& schedule, const Kernels& kernels, const P
   if (!gaps && asks) read_ = rows_of(p.su, p.sv, kReadAhead);
 }
 
+/// Runs that lie side by side in src, about a line or some of them each, and more of them than the
+/// second-level cache holds: a pass for each row of dst would read again, from further away, what
+/// runs share of lines and what the processor had fetched beside them. False for others.
+bool ItemPlanes::choose_for_runs() noexcept {
+  constexpr int64_t kShortest = 48;  // bytes
+  constexpr int64_t kLongest = 512;
+  constexpr int64_t kWorthACall = 400;
+  constexpr int64_t kStreams = 128;  // of dst
+  constexpr int64_t kBlock = 64;     // runs
+  Plane& p = shape_;
+  const int64_t sv = std::llabs(p.sv);
+  const int64_t su = std::llabs(p.su);
+  if (log_item_ >= 0 || item_ < kShortest || item_ > kLongest) return false;
+  if (p.nv < 2 || sv < item_ || sv > item_ + kLine || su < sv || su >= 2 * p.nv * sv) return false;
+  if (p.nu * su < tuning().cache_bytes()) return false;
+  if (p.nv * item_ >= kWorthACall && p.nv <= std::min(kStreams, rows_cached(p.dv))) {
+    turn();  // src from end to end
+    at_once_ = p.nu;
+  } else {
+    at_once_ = kBlock;
+  }
+  return true;
+}
+
+void ItemPlanes::turn() noexcept {
+  std::swap(shape_.nu, shape_.nv);
+  std::swap(shape_.du, shape_.dv);
+  std::swap(shape_.su, shape_.sv);
+}
+
 void ItemPlanes::choose_loops() noexcept {
+  if (choose_for_runs()) return;
   constexpr int64_t kBytesAtOnce = 16384;  // of both sides
   constexpr int64_t kWorthIt = 32;         // items
   constexpr int64_t kWorthACall = 96;      // bytes, in runs
@@ -106,11 +137,7 @@ void ItemPlanes::choose_loops() noexcept {
   } else if ((along_v ? p.nv : p.nu) < few) {
     along_v = p.nv > p.nu;
   }
-  if (along_v) {
-    std::swap(p.nu, p.nv);
-    std::swap(p.du, p.dv);
-    std::swap(p.su, p.sv);
-  }
+  if (along_v) turn();
   if (in_kernels) {
     way_ = Way::kFewAtOnce;
     at_once_ = crowded ? std::min({kLine / sv, kFew, p.nu, streams_cached}) : p.nu;

@@ -68,6 +68,10 @@ class ItemPlanes {
 
   /// Chooses the axis that the longer loop goes along, and how many items go at once.
   void choose_loops() noexcept;
+  bool choose_for_runs() noexcept;
+
+  /// u becomes v.
+  void turn() noexcept;
 
   /// All rows, or some at a time where later ones are asked for: kBackwards and kFewAtOnce.
   void copy_groups(char* to, const char* from) const noexcept;

@@ -27,6 +27,8 @@ struct Tuning {
   int64_t run_bytes = 1024;         ///< runs of src from here on go one by one, if no pattern,
   int64_t long_run_bytes = 1024;    ///< and from here on even then
 
+  /// What the second-level cache holds.
+  int64_t cache_bytes() const noexcept { return cache_sets * 8 * 64; }
   /// Whether the second-level cache has 1 MiB, or more.
   bool has_1_mib_cache() const noexcept { return cache_sets >= 2048; }
   /// Whether it has more than that, as Intel's have that came after 2019. What follows from it was

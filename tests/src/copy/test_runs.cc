@@ -271,12 +271,34 @@ void streamed_runs_are_exact(void**) {
   dlx::tuning() = before;
 }
 
+// Runs of about a line that lie side by side in src, and more of them than a cache holds, go some at
+// a time or from end to end: upwards and down, with gaps on both sides.
+void runs_side_by_side_are_exact(void**) {
+  const dlx::Tuning before = dlx::tuning();
+  dlx::tuning().cache_sets = 1;
+  for (const int64_t item : {24, 48, 64, 80, 200, 512, 520}) {
+    for (const int64_t columns : {2, 4, 9, 40}) {
+      for (const int64_t n : {16, 64, 65, 200}) {
+        for (const int64_t step : {1, 2}) {
+          const int64_t row = step * columns;
+          check_layout({columns, n}, compact({columns, n}), {step, row}, item);
+          check_layout({columns, n}, compact({columns, n}), {-step, row}, item, 8);
+          check_layout({columns, n}, {3 * n, 3}, {step, -row - 1}, item, 17);
+          check_layout({3, columns, n}, compact({3, columns, n}), {n * row, step, row}, item);
+        }
+      }
+    }
+  }
+  dlx::tuning() = before;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const CMUnitTest layouts[] = {
       cmocka_unit_test(repeated_runs_are_exact),
       cmocka_unit_test(large_repeated_runs_are_exact),
+      cmocka_unit_test(runs_side_by_side_are_exact),
       cmocka_unit_test(items_with_gaps_are_exact),
       cmocka_unit_test(gaps_in_dst_are_left_alone),
       cmocka_unit_test(single_items_into_gaps_are_exact),
