@@ -185,6 +185,10 @@ void gaps_in_dst_are_left_alone(void**) {
                          {-9 * n, 900 * n, 30 * n, 1}, item, start);
           }
         }
+        // Short rows of dst between streams whose lines collide.
+        check_layout({40, 33, 2}, {4096, 5, 2}, {1, 40, 0}, item, start);
+        check_layout({40, 33, 3}, {4096, 4, 1}, {1, 40, 0}, item, start);
+        check_layout({2, 40, 33, 2}, {170000, 4096, 4, 2}, {9000, 1, 40, 2000}, item, start);
       }
     }
   }
