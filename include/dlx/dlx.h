@@ -72,13 +72,14 @@ enum {
   DLX_OK = 0,
   DLX_ERROR_INVALID_ARGUMENT = 1, /**< the caller's mistake; the message names the argument */
   DLX_ERROR_OUT_OF_MEMORY = 2,    /**< an allocator returned NULL, or a size exceeds memory */
-  DLX_ERROR_UNSUPPORTED = 3,    /**< well-formed, but beyond dlx or DLPack: dtype, flag, version */
-  DLX_ERROR_UNAVAILABLE = 4,    /**< no driver or no such device on this machine */
-  DLX_ERROR_DRIVER = 5,         /**< a device driver's call failed; the message has its code */
-  DLX_ERROR_READ_ONLY = 6,      /**< writing, or exporting as writable, what is read-only */
-  DLX_ERROR_COPY_REFUSED = 7,   /**< a copy is needed, and the caller said DLX_COPY_NEVER */
-  DLX_ERROR_DEVICE_REFUSED = 8, /**< the data lives elsewhere, and no transfer was asked for */
-  DLX_ERROR_INTERNAL = 255      /**< a bug in dlx */
+  DLX_ERROR_UNSUPPORTED = 3,      /**< well-formed, but beyond dlx or DLPack: dtype, flag, version;
+                                     data on a device whose driver is missing */
+  DLX_ERROR_UNAVAILABLE = 4,      /**< no driver or no such device on this machine */
+  DLX_ERROR_DRIVER = 5,           /**< a device driver's call failed; the message has its code */
+  DLX_ERROR_READ_ONLY = 6,        /**< writing, or exporting as writable, what is read-only */
+  DLX_ERROR_COPY_REFUSED = 7,     /**< a copy is needed, and the caller said DLX_COPY_NEVER */
+  DLX_ERROR_DEVICE_REFUSED = 8,   /**< the data lives elsewhere, and no transfer was asked for */
+  DLX_ERROR_INTERNAL = 255        /**< a bug in dlx */
 };
 
 /** Version of the library as "major.minor.patch"; borrowed, static. */
@@ -414,13 +415,14 @@ typedef struct dlx_export_options {
  * Strides are always filled, byte_offset is folded into `data` wherever that is an address, an
  * empty tensor has NULL data, manager_ctx is never NULL. The export shares the memory and keeps it
  * alive, unless a copy was asked for or is needed: for `min_alignment`, or negative strides by
- * their policy (DLX_COPY_NEVER shares those). A copy is compact, writable, and marked IS_COPIED.
+ * their policy (DLX_COPY_NEVER shares those, unless it is _ERROR). A copy is compact, writable, and marked IS_COPIED.
  *
  * @param tensor  borrowed; the export holds a reference of its own.
  * @param options  borrowed; NULL for the defaults.
  * @param out  owned: whoever ends up with it calls its deleter, from any thread.
  * @return DLX_OK; DLX_ERROR_COPY_REFUSED (a copy is needed, and the mode is DLX_COPY_NEVER);
- *         DLX_ERROR_UNSUPPORTED (max_version below 1.0, negative strides by policy);
+ *         DLX_ERROR_UNSUPPORTED (max_version below 1.0, negative strides by policy, a stream whose
+ *         driver is missing);
  *         DLX_ERROR_DEVICE_REFUSED (that device is out of reach from here);
  *         DLX_ERROR_INVALID_ARGUMENT (an option; a stream on a device that has none).
  */
@@ -430,8 +432,8 @@ DLX_API dlx_status dlx_tensor_to_dlpack_versioned(dlx_tensor *tensor,
 
 /**
  * Export as the struct of DLPack before 1.0, which has no flags: read-only data is
- * DLX_ERROR_READ_ONLY, and what would have to be a marked copy (negative strides, data that is not
- * aligned to `min_alignment`) or a marked layout (padded sub-byte types) is DLX_ERROR_UNSUPPORTED;
+ * DLX_ERROR_READ_ONLY, and what would have to be a marked copy (negative strides, unless their
+ * policy is _SHARE; data that is not aligned to `min_alignment`) or a marked layout (padded sub-byte types) is DLX_ERROR_UNSUPPORTED;
  * DLX_COPY_ALWAYS exports a plain copy of any of them. Otherwise as
  * dlx_tensor_to_dlpack_versioned; max_version is not looked at.
  */
@@ -452,7 +454,7 @@ DLX_API int32_t dlx_get_export_negative_strides(void);
 /**
  * Check a managed tensor against the DLPack 1.3 standard and say in words what is wrong with it,
  * one finding a line: "error: …" for what breaks a MUST or makes the tensor unusable, "warning: …"
- * for a SHOULD. Reads the structs, the shape and the strides, never the data. Nothing is consumed.
+ * for a SHOULD, and for data that is not aligned to 256 bytes. Reads the structs, the shape and the strides, never the data. Nothing is consumed.
  *
  * @param managed  a DLManagedTensor or DLManagedTensorVersioned; borrowed. Of a version other than
  *        1.x only the version is read.
@@ -549,7 +551,8 @@ DLX_API dlx_status dlx_tensor_clone(dlx_tensor *tensor, const dlx_copy_options *
  * order, whatever options->order says.
  *
  * @return DLX_OK; DLX_ERROR_INVALID_ARGUMENT (the number of elements differs);
- *         DLX_ERROR_COPY_REFUSED.
+ *         DLX_ERROR_COPY_REFUSED; DLX_ERROR_UNSUPPORTED (a copy on a device that dlx cannot copy
+ *         on).
  */
 DLX_API dlx_status dlx_tensor_reshape(dlx_tensor *tensor, int32_t ndim, const int64_t *shape,
                                       const dlx_copy_options *options, dlx_tensor **out);
@@ -596,7 +599,8 @@ DLX_API dlx_status dlx_copy_plan_describe(const DLTensor *dst, const DLTensor *s
  * DLX_COPY_ALWAYS, else a compact copy. This call is the consent to a transfer. Pinned host memory
  * (kDLCUDAHost, kDLROCMHost) becomes kDLCPU without a copy.
  *
- * @return DLX_OK; DLX_ERROR_COPY_REFUSED; DLX_ERROR_UNAVAILABLE (no such device here).
+ * @return DLX_OK; DLX_ERROR_COPY_REFUSED; DLX_ERROR_UNAVAILABLE (no such device here);
+ *         DLX_ERROR_UNSUPPORTED (the data is on a device whose driver is missing).
  */
 DLX_API dlx_status dlx_tensor_to_device(dlx_tensor *tensor, int32_t device_type, int32_t device_id,
                                         const dlx_copy_options *options, dlx_tensor **out);
@@ -707,8 +711,8 @@ DLX_API dlx_status dlx_stream_wait(int32_t device_type, int32_t device_id, int64
  * current. */
 DLX_API dlx_status dlx_stream_set_current(int32_t device_type, int32_t device_id, int64_t stream);
 
-/** Forget what dlx_stream_set_current said on this thread for that device, if anything: no device
- * is an error here. */
+/** Forget what dlx_stream_set_current said on this thread for that device, if anything. Any
+ * device is accepted, also one that is not there or has no streams. */
 DLX_API dlx_status dlx_stream_reset_current(int32_t device_type, int32_t device_id);
 
 /** The calling thread's current stream of a device: what dlx_stream_set_current said; else that of

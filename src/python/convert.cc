@@ -89,6 +89,12 @@ int64_t to_int64_slow(PyObject* object, const char* name, PyObject* overflow) {
         "`%s` is out of range (got an integer beyond 64 bits)", name);
 }
 
+int64_t to_device_type(PyObject* object, const char* name) {
+  if (api.PyIndex_Check(object) != 0) return to_int64(object, name);
+  const Ref value = find_attribute(object, names.value);
+  return to_int64(value ? value.get() : object, name);
+}
+
 Int64List::Int64List(PyObject* object, const char* name) : Int64List() {
   if (api.PyIndex_Check(object) != 0) {
     // Arrays have an __index__, too, which refuses those with axes.

@@ -37,7 +37,7 @@ void read_pair(PyObject* object, const char* name, int64_t* first, int64_t* seco
     raise(api.type_error, "__dlpack__: `%s` must be a tuple of two integers or None (got %s)", name,
           type_text(class_of(object)).text);
   }
-  *first = to_int64(api.PyTuple_GetItem(object, 0), name);
+  *first = to_device_type(api.PyTuple_GetItem(object, 0), name);
   *second = to_int64(api.PyTuple_GetItem(object, 1), name);
 }
 

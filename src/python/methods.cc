@@ -194,31 +194,34 @@ PyMethodDef tensor_methods[] = {
                "copy($self, order='C')\n--\n\nA compact, writable copy on the same device."),
     fast_entry("permute_dims", method<&kPermuteDims, do_permute_dims>,
                "permute_dims($self, axes)\n--\n\n"
-               "View whose axis i is axis axes[i] of this one (array API: permute_dims)."),
+               "View whose axis i is axis axes[i] of this one (array API: permute_dims).\n"
+               "ValueError for what is no permutation."),
     fast_entry(
         "reshape", reshape_method,
         "reshape($self, *shape, copy=None)\n--\n\n"
         "The same elements in C order under another shape, given as one tuple or extent by\n"
         "extent, one of which may be -1. A view where strides can express it; else a copy, or\n"
-        "CopyRefusedError with copy=False. copy=True always copies (array API: reshape)."),
+        "CopyRefusedError with copy=False. copy=True always copies (array API: reshape).\n"
+        "ValueError where the number of elements differs."),
     fast_entry(
         "squeeze", method<&kSqueeze, do_squeeze>,
         "squeeze($self, axis=None)\n--\n\n"
         "View without the given axes (int or tuple), which must have extent 1; without all such\n"
-        "axes if None (array API: squeeze)."),
+        "axes if None (array API: squeeze). ValueError for others."),
     fast_entry("expand_dims", method<&kExpandDims, do_expand_dims>,
                "expand_dims($self, axis=0)\n--\n\n"
-               "View with an axis of extent 1 inserted at `axis` (array API: expand_dims)."),
+               "View with an axis of extent 1 inserted at `axis` (array API: expand_dims).\n"
+               "ValueError beyond the last."),
     fast_entry(
         "broadcast_to", method<&kBroadcastTo, do_broadcast_to>,
         "broadcast_to($self, shape)\n--\n\n"
         "View of that shape by the broadcasting rules; read-only where elements repeat (array\n"
-        "API: broadcast_to)."),
+        "API: broadcast_to). ValueError for a shape that the rules do not lead to."),
     fast_entry(
         "view", method<&kView, do_view>,
         "view($self, dtype)\n--\n\n"
         "The same bytes as another dtype. Where the sizes differ the last axis must be compact,\n"
-        "and its extent is scaled."),
+        "and its extent is scaled; ValueError where that cannot be."),
     fast_entry("as_readonly", method<&kAsReadonly, do_as_readonly>,
                "as_readonly($self)\n--\n\nThe same view, read-only, as everything made of it."),
     fast_entry("is_contiguous", is_contiguous,
@@ -261,8 +264,17 @@ PyMethodDef tensor_methods[] = {
         "Export as a DLPack capsule (array API: array.__dlpack__). With max_version >= (1, 0) a\n"
         "'dltensor_versioned' of DLPack 1.3, else the legacy 'dltensor', which read-only data\n"
         "and negative strides refuse (BufferError). copy=True always copies, copy=False never;\n"
-        "None copies negative strides (set_export_negative_strides). `stream` must be None on\n"
-        "the CPU."),
+        "None copies negative strides (set_export_negative_strides). `dl_device` is a pair; a\n"
+        "device out of reach is a BufferError. `stream` must be None on the CPU; on CUDA None and\n"
+        "1 are the legacy default stream, 2 the per-thread one; on ROCm None and 0 are the "
+        "default\n"
+        "one; -1 asks for no order.\n\n"
+        "Raises:\n"
+        "    BufferError: read-only data or negative strides as above, a copy that `copy` "
+        "forbids,\n"
+        "        a device out of reach (`ReadOnlyError`, `CopyRefusedError`, `UnsupportedError`).\n"
+        "    ValueError: a stream that the device does not have (`InvalidArgumentError`).\n"
+        "    TypeError: an argument of the wrong type."),
     plain_entry(
         "__dlpack_device__", tensor_dlpack_device, METH_NOARGS,
         "__dlpack_device__($self, /)\n--\n\n"

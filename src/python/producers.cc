@@ -172,7 +172,7 @@ DLDevice read_device(PyObject* object) {
          "`__dlpack_device__` must return a tuple of two integers (got %s)",
          type_text(class_of(pair.get())).text);
   }
-  const int64_t type = to_int64(api.PyTuple_GetItem(pair.get(), 0), "__dlpack_device__()[0]");
+  const int64_t type = to_device_type(api.PyTuple_GetItem(pair.get(), 0), "__dlpack_device__()[0]");
   const int64_t id = to_int64(api.PyTuple_GetItem(pair.get(), 1), "__dlpack_device__()[1]");
   if (type <= 0 || type > INT32_MAX || id < 0 || id > INT32_MAX) {
     fail(DLX_ERROR_INVALID_ARGUMENT, "`__dlpack_device__` names no device (got type %lld, id %lld)",

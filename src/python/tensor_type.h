@@ -88,6 +88,8 @@ inline int64_t to_int64(PyObject* object, const char* name, PyObject* overflow =
   }
   return to_int64_slow(object, name, overflow);
 }
+/// A device type: an integer, or the member of an Enum that has one as its value.
+int64_t to_device_type(PyObject* object, const char* name);
 /// A tuple, list or single number, as numbers.
 class Int64List {
  public:

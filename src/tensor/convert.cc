@@ -83,14 +83,13 @@ void require_reachable(const DLDevice& device, const char* argument) {
 }
 
 bool can_move(const DLDevice& from, const DLDevice& to) {
-  for (const DLDevice& device : {from, to}) {
-    if (cpu_reachable(type_of(device))) continue;
+  const auto is_there = [](const DLDevice& device) {
     Backend* backend = find_backend(type_of(device));
-    if (backend == nullptr || device.device_id < 0 || device.device_id >= backend->count()) {
-      return false;
-    }
-  }
-  return to.device_type != kDLCPU || to.device_id == 0;
+    return backend != nullptr && device.device_id >= 0 && device.device_id < backend->count();
+  };
+  if (!cpu_reachable(type_of(from)) && !is_there(from)) return false;
+  // Pinned and managed memory is the driver's, too.
+  return to.device_type == kDLCPU ? to.device_id == 0 : is_there(to);
 }
 
 void copy_data(const DLTensor& dst, const DLTensor& src, const CopyRequest& request) {

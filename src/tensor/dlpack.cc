@@ -135,10 +135,10 @@ bool copies_negative_strides(const Tensor* tensor, const ExportRequest& request,
   const int32_t policy = effective_policy(request);
   if (policy == DLX_NEGATIVE_STRIDES_ERROR || (!markable && policy != DLX_NEGATIVE_STRIDES_SHARE)) {
     fail(DLX_ERROR_UNSUPPORTED,
-         "the tensor has negative strides, which %s: ask for a versioned export, for a copy, or "
-         "make it contiguous first",
+         "the tensor has negative strides, which %s: ask for %sa copy, or make it contiguous first",
          policy == DLX_NEGATIVE_STRIDES_ERROR ? "the policy refuses to export"
-                                              : "a legacy DLManagedTensor cannot mark as copied");
+                                              : "a legacy DLManagedTensor cannot mark as copied",
+         policy == DLX_NEGATIVE_STRIDES_ERROR ? "" : "a versioned export, for ");
   }
   return policy == DLX_NEGATIVE_STRIDES_COPY && request.copy != DLX_COPY_NEVER;
 }

@@ -4,6 +4,7 @@ Items 45, 46, 48 and 57, about streams, are in test_conformance_streams.py.
 """
 
 import ctypes
+import enum
 import struct
 
 import pytest
@@ -61,6 +62,14 @@ def test_item_42_streams_are_integers(stream):
         dlx.empty(3).__dlpack__(stream=stream)
 
 
+def test_item_42_minus_one_asks_for_no_order_on_a_device_without_a_backend():
+    tensor = dlx.from_dlpack(Producer(device=(14, 0)))
+
+    assert name_of(tensor.__dlpack__(stream=-1, max_version=(1, 3))) == VERSIONED
+    with pytest.raises((BufferError, ValueError), match="stream"):
+        tensor.__dlpack__(stream=1, max_version=(1, 3))
+
+
 @pytest.mark.parametrize(("device", "bad"), [((2, 0), [0]), ((10, 0), [1, 2])])
 def test_items_43_44_stream_numbers_that_the_device_does_not_have(device, bad):
     tensor = dlx.from_dlpack(Producer(device=device))
@@ -105,17 +114,16 @@ def test_item_53_dl_device_is_a_pair_of_ints(asked):
         dlx.empty(3).__dlpack__(dl_device=asked, max_version=(1, 3))
 
 
-@pytest.mark.parametrize("asked", [(2, 0), (10, 3), (99, 0), (12, 0)])
+@pytest.mark.parametrize("asked", [(2, 0), (3, 0), (13, 0), (14, 0), (10, 3), (99, 0), (12, 0)])
 def test_items_53_58_unsupported_device_is_a_buffer_error_and_no_type_error(asked):
     with pytest.raises(BufferError) as caught:
         dlx.empty(3).__dlpack__(dl_device=asked, max_version=(1, 3))
     assert not isinstance(caught.value, TypeError)
 
 
-def test_item_53_enum_members_are_device_types_too():
-    import enum
-
-    class DLDeviceType(enum.IntEnum):
+@pytest.mark.parametrize("base", [enum.Enum, enum.IntEnum])
+def test_item_53_enum_members_are_device_types_too(base):
+    class DLDeviceType(base):
         CPU = 1
 
     assert exported(dlx.empty(3), dl_device=(DLDeviceType.CPU, 0)).device == (1, 0)

@@ -1,5 +1,7 @@
 """docs/conformance.md: `__dlpack_device__`."""
 
+import enum
+
 import pytest
 
 import dlx
@@ -15,6 +17,23 @@ def test_item_63_device_is_a_pair_of_ints(device):
     assert got == device
     assert type(got) is tuple
     assert all(isinstance(number, int) for number in got)
+
+
+class DLDeviceType(enum.Enum):  # as the standard annotates it: tuple[Enum, int]
+    CPU = 1
+    UNKNOWN = "cpu"
+
+
+def test_item_63_the_type_may_be_a_member_of_an_enum():
+    class Library(Producer):
+        def __dlpack_device__(self):
+            return device, 0
+
+    device = DLDeviceType.CPU
+    assert dlx.from_dlpack(Library()).__dlpack_device__() == (1, 0)
+    device = DLDeviceType.UNKNOWN
+    with pytest.raises(TypeError, match="__dlpack_device__"):
+        dlx.from_dlpack(Library())
 
 
 @pytest.mark.parametrize("device", [(1, 0), (2, 1), (10, 0)])

@@ -299,7 +299,7 @@ def test_what_cannot_be_shared_says_why():
         dlx.share(dlx.from_pointer(id(bytes), 1, "opaque64"))
     with pytest.raises(ValueError, match=r"shared memory.*dlx\.share"):
         dlx.shared_fd(numbers(3))
-    with pytest.raises(ValueError, match="list"):
+    with pytest.raises(TypeError, match="list"):
         dlx.shared_fd([1])
 
 

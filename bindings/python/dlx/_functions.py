@@ -164,8 +164,8 @@ def set_export_negative_strides(policy: str, /) -> None:
 
     Args:
         policy: "copy" exports a compact copy, marked as copied (the policy at start); "share"
-            exports them as they are; "error" raises. `copy=False` always shares, `copy=True` always
-            copies; `numpy.asarray(t)` and `memoryview(t)` share whatever the policy.
+            exports them as they are; "error" raises. `copy=False` shares but under
+            "error", `copy=True` always copies; `numpy.asarray(t)` and `memoryview(t)` share whatever the policy.
 
     Raises:
         ValueError: no such policy (`InvalidArgumentError`).
@@ -247,7 +247,8 @@ def shared_fd(t: Tensor, /) -> int:
     the memory, and belongs to dlx: do not close it. Of a read-only Tensor it cannot be written through.
 
     Raises:
-        ValueError: `t` is not in shared memory (`InvalidArgumentError`).
+        TypeError: `t` is no Tensor.
+        ValueError: it is not in shared memory (`InvalidArgumentError`).
         RuntimeError: too many open files (`UnavailableError`).
     """
     from dlx import _sharing
@@ -260,6 +261,7 @@ def unshare(name: str, /) -> None:
 
     Raises:
         FileNotFoundError: no memory has this name.
+        ValueError, TypeError: `name` is none that `share` gives.
     """
     from dlx import _sharing
 

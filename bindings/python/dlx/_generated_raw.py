@@ -943,9 +943,10 @@ def dlx_tensor_to_dlpack(
     tensor: Handle | int | None, options: dlx_export_options | int | None = None
 ) -> DLManagedTensor:
     """Export as the struct of DLPack before 1.0, which has no flags: read-only data is
-    DLX_ERROR_READ_ONLY, and what would have to be a marked copy (negative strides, data that is
-    not aligned to `min_alignment`) or a marked layout (padded sub-byte types) is
-    DLX_ERROR_UNSUPPORTED; DLX_COPY_ALWAYS exports a plain copy of any of them.
+    DLX_ERROR_READ_ONLY, and what would have to be a marked copy (negative strides, unless their
+    policy is _SHARE; data that is not aligned to `min_alignment`) or a marked layout (padded
+    sub-byte types) is DLX_ERROR_UNSUPPORTED; DLX_COPY_ALWAYS exports a plain copy of any of
+    them.
     """
     out = Array("uintptr_t", 1)
     status = lib.dlx_tensor_to_dlpack(
@@ -975,7 +976,7 @@ def dlx_dlpack_check(
 ) -> tuple[str, int, int]:
     """Check a managed tensor against the DLPack 1.3 standard and say in words what is wrong with
     it, one finding a line: "error: …" for what breaks a MUST or makes the tensor unusable,
-    "warning: …" for a SHOULD.
+    "warning: …" for a SHOULD, and for data that is not aligned to 256 bytes.
     """
     report = Array("char", size(capacity, "capacity"))
     out_errors = Array("int32_t", 1)
@@ -1352,9 +1353,7 @@ def dlx_stream_set_current(device_type: int, device_id: int, stream: int) -> Non
 
 
 def dlx_stream_reset_current(device_type: int, device_id: int) -> None:
-    """Forget what dlx_stream_set_current said on this thread for that device, if anything: no
-    device is an error here.
-    """
+    """Forget what dlx_stream_set_current said on this thread for that device, if anything."""
     status = lib.dlx_stream_reset_current(
         int32(device_type, "device_type"),
         int32(device_id, "device_id"),

@@ -83,11 +83,11 @@ def attach(source: Any, readonly: bool) -> Tensor:
 
 def shared_fd(tensor: Any) -> int:
     """See dlx.shared_fd."""
-    segment = _segment_of(tensor) if type(tensor) is _native.Tensor else None
+    if type(tensor) is not _native.Tensor:
+        raise TypeError(f"`t` must be a Tensor (got {type(tensor).__name__}): dlx.share makes one")
+    segment = _segment_of(tensor)
     if segment is None:
-        raise InvalidArgumentError(
-            f"`t` is no Tensor in shared memory (got {type(tensor).__name__}): dlx.share makes one"
-        )
+        raise InvalidArgumentError("`t` is no Tensor in shared memory: dlx.share makes one")
     return segment.reader() if tensor.readonly else segment.descriptor
 
 

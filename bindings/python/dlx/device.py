@@ -242,7 +242,7 @@ def _resolved(device_type: int, device_id: int) -> DeviceCode:
 
 
 def _number(obj: Any) -> int:
-    """An int of a pair; members of an IntEnum, as the standard has them, count too."""
+    """An int of a pair; members of any Enum, as the standard has them, count too."""
     value = getattr(obj, "value", obj)
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise TypeError(f"`device` is a pair that holds no number (got {obj!r}, expected an int)")

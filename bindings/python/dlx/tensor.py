@@ -51,6 +51,7 @@ def to_device(self: Tensor, device: DeviceLike, /, *, stream: Any = None) -> Ten
 
     Raises:
         RuntimeError: no such device on this machine (`UnavailableError`).
+        BufferError: the data is on a device whose driver is missing (`UnsupportedError`).
         ValueError: `device` is no device name, or a stream on a device that has none
             (`InvalidArgumentError`).
 
