@@ -441,6 +441,18 @@ def test_small_floats_without_ml_dtypes_name_the_way_out(monkeypatch):
     assert (t == None) is False  # noqa: E711
 
 
+def test_out_that_reaches_the_protocol_as_the_caller_wrote_it():
+    # numba's functions call __array_ufunc__ themselves, with no tuple made of `out`.
+    x, out = dlx.asarray([1.0, 2.0]), dlx.empty(2, dtype="float64")
+
+    assert x.__array_ufunc__(numpy.add, "__call__", x, x, out=out) is out
+    assert out.tolist() == [2.0, 4.0]
+    assert x.__array_ufunc__(numpy.multiply, "__call__", x, x, out) is out
+    assert out.tolist() == [1.0, 4.0]
+    with pytest.raises(dlx.ReadOnlyError, match="out"):
+        x.__array_ufunc__(numpy.add, "__call__", x, x, out=out.as_readonly())
+
+
 def test_out_by_its_position_is_what_comes_back():
     t, frozen = dlx.asarray([1.0, 5.0, 3.0]), dlx.asarray([0.0] * 3).as_readonly()
     rows = dlx.asarray([[1.0, 2.0], [3.0, 4.0]])

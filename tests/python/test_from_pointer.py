@@ -2,6 +2,7 @@
 
 import ctypes
 import gc
+import subprocess
 import sys
 import weakref
 
@@ -120,6 +121,42 @@ def test_exception_in_on_release_goes_to_unraisablehook(memory, monkeypatch):
     del tensor
 
     assert seen == [KeyError]
+
+
+SCRIPT = """
+import ctypes, sys
+import dlx
+
+log = open(sys.argv[1], "w")
+log.write("written at exit")
+memory = (ctypes.c_float * 12)()
+tensor = dlx.from_pointer(
+    ctypes.addressof(memory), 12, "float32", on_release=lambda: log.write("!")
+)
+"""
+
+
+def test_a_script_s_globals_are_let_go_though_on_release_holds_them(tmp_path):
+    # Script, Tensor, function, script: what Python's collector could not see.
+    log = tmp_path / "log"
+    subprocess.run([sys.executable, "-c", SCRIPT, str(log)], check=True, timeout=60)
+
+    assert log.read_text().startswith("written at exit")
+
+
+def test_failed_call_keeps_no_function(memory):
+    def function():
+        raise AssertionError("called")
+
+    seen = weakref.ref(function)
+    with pytest.raises(ValueError, match="strides"):
+        dlx.from_pointer(
+            ctypes.addressof(memory), 2, "float32", strides=(1, 2), on_release=function
+        )
+    del function
+    gc.collect()
+
+    assert seen() is None
 
 
 def test_failed_call_takes_nothing(memory):

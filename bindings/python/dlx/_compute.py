@@ -148,7 +148,11 @@ def array_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwargs: A
 
     Source: NumPy's NEP 13.
     """
+    if method == "__call__" and len(inputs) > ufunc.nin:  # numba hands on what its caller wrote
+        inputs, kwargs["out"] = inputs[: ufunc.nin], inputs[ufunc.nin :]
     outputs = kwargs.get("out", ())
+    if not isinstance(outputs, tuple):
+        outputs = kwargs["out"] = (outputs,)
     # The indices of `at` and `reduceat` may be any sequence.
     operands = inputs if method in ("__call__", "outer") else (inputs[0], *inputs[2:])
     if outputs:

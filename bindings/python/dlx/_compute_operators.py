@@ -116,7 +116,7 @@ def _astype(self: Tensor, /, dtype: Any, **kwargs: Any) -> Any:
 
 def _array_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
     """A universal function of NumPy, or a method of one, on Tensors (NEP 13)."""
-    if method == "__call__" and not kwargs and ufunc.nout == 1 and ufunc.nin <= 2:
+    if method == "__call__" and not kwargs and ufunc.nout == 1 and ufunc.nin == len(inputs) <= 2:
         result = _operate(ufunc, *inputs, *(False,) * (ufunc.nin - 1))
         if result is not None:
             return result

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from typing import Any, SupportsIndex
 
     from dlx._native import Tensor
+    from dlx._releases import Functions, Release
     from dlx.device import DeviceLike
 
 _POLICIES = {
@@ -30,6 +31,7 @@ _POLICIES = {
     "share": NEGATIVE_STRIDES_SHARE,
     "error": NEGATIVE_STRIDES_ERROR,
 }
+_on_release: Functions | None = None
 
 
 def from_pointer(
@@ -70,7 +72,23 @@ def from_pointer(
     if on_release is not None and not callable(on_release):
         raise TypeError(f"`on_release` is not callable (got {type(on_release).__name__})")
     flags = READ_ONLY if readonly else 0
-    return _native._wrap(_address(ptr), shape, strides, code, where, flags, owner, on_release)
+    address = _address(ptr)
+    release = None if on_release is None else _kept(on_release)
+    try:
+        return _native._wrap(address, shape, strides, code, where, flags, owner, release)
+    except BaseException:
+        if release is not None:
+            release.take()
+        raise
+
+
+def _kept(on_release: Callable[[], object]) -> Release:
+    global _on_release
+    if _on_release is None:
+        from dlx._releases import Functions
+
+        _on_release = Functions()
+    return _on_release.keep(on_release)
 
 
 def _address(ptr: Any) -> int:
