@@ -90,7 +90,8 @@ int64_t to_int64_slow(PyObject* object, const char* name, PyObject* overflow) {
 }
 
 int64_t to_device_type(PyObject* object, const char* name) {
-  if (api.PyIndex_Check(object) != 0) return to_int64(object, name);
+  const bool plain = class_of(object) == api.long_type;
+  if (plain || api.PyIndex_Check(object) != 0) return to_int64(object, name);
   const Ref value = find_attribute(object, names.value);
   return to_int64(value ? value.get() : object, name);
 }
