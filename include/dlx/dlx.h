@@ -415,7 +415,8 @@ typedef struct dlx_export_options {
  * Strides are always filled, byte_offset is folded into `data` wherever that is an address, an
  * empty tensor has NULL data, manager_ctx is never NULL. The export shares the memory and keeps it
  * alive, unless a copy was asked for or is needed: for `min_alignment`, or negative strides by
- * their policy (DLX_COPY_NEVER shares those, unless it is _ERROR). A copy is compact, writable, and marked IS_COPIED.
+ * their policy (DLX_COPY_NEVER shares those, unless it is _ERROR). A copy is compact, writable, and
+ * marked IS_COPIED.
  *
  * @param tensor  borrowed; the export holds a reference of its own.
  * @param options  borrowed; NULL for the defaults.
@@ -433,8 +434,8 @@ DLX_API dlx_status dlx_tensor_to_dlpack_versioned(dlx_tensor *tensor,
 /**
  * Export as the struct of DLPack before 1.0, which has no flags: read-only data is
  * DLX_ERROR_READ_ONLY, and what would have to be a marked copy (negative strides, unless their
- * policy is _SHARE; data that is not aligned to `min_alignment`) or a marked layout (padded sub-byte types) is DLX_ERROR_UNSUPPORTED;
- * DLX_COPY_ALWAYS exports a plain copy of any of them. Otherwise as
+ * policy is _SHARE; data that is not aligned to `min_alignment`) or a marked layout (padded sub-byte
+ * types) is DLX_ERROR_UNSUPPORTED; DLX_COPY_ALWAYS exports a plain copy of any of them. Otherwise as
  * dlx_tensor_to_dlpack_versioned; max_version is not looked at.
  */
 DLX_API dlx_status dlx_tensor_to_dlpack(dlx_tensor *tensor, const dlx_export_options *options,
@@ -454,7 +455,8 @@ DLX_API int32_t dlx_get_export_negative_strides(void);
 /**
  * Check a managed tensor against the DLPack 1.3 standard and say in words what is wrong with it,
  * one finding a line: "error: …" for what breaks a MUST or makes the tensor unusable, "warning: …"
- * for a SHOULD, and for data that is not aligned to 256 bytes. Reads the structs, the shape and the strides, never the data. Nothing is consumed.
+ * for a SHOULD, and for data that is not aligned to 256 bytes. Reads the structs, the shape and the
+ * strides, never the data. Nothing is consumed.
  *
  * @param managed  a DLManagedTensor or DLManagedTensorVersioned; borrowed. Of a version other than
  *        1.x only the version is read.

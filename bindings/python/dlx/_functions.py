@@ -58,8 +58,9 @@ def from_pointer(
         owner: an object to keep alive as long as the memory has a user: the Tensor, its views, and
             what other libraries made of them.
         on_release: called without arguments when the last user is gone, with the GIL held, on
-            whichever thread that happens. An exception in it goes to `sys.unraisablehook`. It is
-            not called after the interpreter's end, nor for threads without the GIL while it exits.
+            whichever thread that happens; the Tensor itself does not hold it. An exception in it
+            goes to `sys.unraisablehook`. It is not called after the interpreter's end, nor for
+            threads without the GIL while it exits.
 
     Raises:
         ValueError: a negative extent, a NULL address with elements, strides of another length, …
@@ -182,8 +183,9 @@ def set_export_negative_strides(policy: str, /) -> None:
 
     Args:
         policy: "copy" exports a compact copy, marked as copied (the policy at start); "share"
-            exports them as they are; "error" raises. `copy=False` shares but under
-            "error", `copy=True` always copies; `numpy.asarray(t)` and `memoryview(t)` share whatever the policy.
+            exports them as they are; "error" raises. `copy=False` shares under the first two,
+            `copy=True` always copies; `numpy.asarray(t)` and `memoryview(t)` share whatever the
+            policy.
 
     Raises:
         ValueError: no such policy (`InvalidArgumentError`).

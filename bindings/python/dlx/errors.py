@@ -101,7 +101,8 @@ class DeviceRefusedError(Error, BufferError, TypeError):
     """The data lives on another device, and no transfer was asked for.
 
     Raised by whatever reads or moves data (`from_dlpack`, `asarray`, `convert`, `numpy`, `tolist`,
-    `item`, `share` and others), never out of `__dlpack__`: there a TypeError would look like an old signature, so it is an UnsupportedError.
+    `item`, `share` and others), never out of `__dlpack__`: there a TypeError would look like an old
+    signature, so it is an UnsupportedError.
     BufferError is what the standard recommends, TypeError what NumPy raises for data on a GPU.
     """
 
