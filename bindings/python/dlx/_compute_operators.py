@@ -42,7 +42,7 @@ def load() -> Any:
     if _module is None:
         try:
             import numpy  # noqa: F401  # its absence is an error of its own
-        except ImportError:
+        except ModuleNotFoundError:
             raise UnavailableError("a Tensor computes with NumPy, which is not installed") from None
         from dlx import _compute as module
 
