@@ -155,14 +155,14 @@ int nearest_source_axis(const Schedule& s) noexcept {
   // Short rows with gaps share lines of dst with the next ones: not along an axis whose lines collide
   // in a cache, so that none is there any more when the next row comes.
   constexpr int64_t kColliding = 16;
-  const int64_t row_bytes = s.axes[s.u].extent * s.axes[s.u].dst;
-  const bool compact = s.axes[s.u].dst == s.item && s.axes[before].dst == row_bytes;
+  const CopyAxis& row = s.axes[s.u];
+  const int64_t row_bytes = row.extent * row.dst;
+  const bool compact = row.dst == s.item && s.axes[before].dst == row_bytes;
   const bool share = row_bytes <= kLine / 2 && s.axes[before].dst < kLine;
   const int64_t cached = rows_cached(s.axes[best].dst);
   if (!compact && share && cached <= kColliding && s.axes[best].extent > 2 * cached) return before;
   // Rows of dst with gaps are lines for themselves, best written one after the other. What rows of
   // src share with their neighbours is little where they have half a line.
-  const CopyAxis& row = s.axes[s.u];
   const bool gaps = s.log_item >= 0 && row.dst != s.item;
   const int64_t near = std::llabs(row.src);
   const bool half_lines = near < kLine && row.extent * near >= kLine / 2;

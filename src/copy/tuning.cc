@@ -14,13 +14,12 @@ namespace {
 /// Sets of eight lines in the second-level cache: those of 512 KiB where that is not known, and no
 /// more than those of 2 MiB, the largest that anything here was measured with.
 int64_t cache_sets() noexcept {
-  constexpr int64_t kSetBytes = 8 * 64;
   constexpr int64_t kFewest = 1024;
   int64_t bytes = 0;
 #ifdef _SC_LEVEL2_CACHE_SIZE
   bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
 #endif
-  return std::clamp(bytes / kSetBytes, kFewest, 4 * kFewest);
+  return std::clamp(bytes / Tuning::kSetBytes, kFewest, 4 * kFewest);
 }
 
 Tuning for_this_machine() noexcept {

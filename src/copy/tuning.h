@@ -19,6 +19,7 @@ struct Tuning {
   int64_t staged_dst_bytes[5] = {256, 512, 512, 512, 1024};
   int64_t staged_src_bytes[5] = {64, 128, 128, 128, 128};
 
+  static constexpr int64_t kSetBytes = 8 * 64;
   int64_t cache_sets = 0;           ///< of the second-level cache, each of eight lines
   int64_t relay_bytes = 128 << 10;  ///< copies from here on may go by way of a buffer,
   int64_t relay_tile = 96 << 10;    ///< so many bytes at a time
@@ -28,7 +29,7 @@ struct Tuning {
   int64_t long_run_bytes = 1024;    ///< and from here on even then
 
   /// What the second-level cache holds.
-  int64_t cache_bytes() const noexcept { return cache_sets * 8 * 64; }
+  int64_t cache_bytes() const noexcept { return cache_sets * kSetBytes; }
   /// Whether the second-level cache has 1 MiB, or more.
   bool has_1_mib_cache() const noexcept { return cache_sets >= 2048; }
   /// Whether it has more than that, as Intel's have that came after 2019. What follows from it was

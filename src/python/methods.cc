@@ -250,9 +250,8 @@ PyMethodDef tensor_methods[] = {
         "    DeviceRefusedError, UnsupportedError: as `tolist`."),
     plain_entry("tobytes", to_bytes, METH_NOARGS,
                 "tobytes($self, /)\n--\n\n"
-                "A copy of the elements as bytes, in C order: 6 elements of float32 are 24 bytes, "
-                "5 packed\n"
-                "ones of uint4 are 3, the last of which ends in zeros.\n\n"
+                "A copy of the elements as bytes, in C order: 6 elements of float32 are 24\n"
+                "bytes, 5 packed ones of uint4 are 3, the last of which ends in zeros.\n\n"
                 "Raises:\n"
                 "    DeviceRefusedError: the data is not on the CPU."),
     // Without it, bytes() would take an integer tensor of no axes for a length.
@@ -265,14 +264,13 @@ PyMethodDef tensor_methods[] = {
         "'dltensor_versioned' of DLPack 1.3, else the legacy 'dltensor', which read-only data\n"
         "and negative strides refuse (BufferError). copy=True always copies, copy=False never;\n"
         "None copies negative strides (set_export_negative_strides). `dl_device` is a pair; a\n"
-        "device out of reach is a BufferError. `stream` must be None on the CPU; on CUDA None and\n"
-        "1 are the legacy default stream, 2 the per-thread one; on ROCm None and 0 are the "
-        "default\n"
-        "one; -1 asks for no order.\n\n"
+        "device out of reach is a BufferError. `stream` must be None on the CPU; on CUDA None\n"
+        "and 1 are the legacy default stream, 2 the per-thread one; on ROCm None and 0 are the\n"
+        "default one; -1 asks for no order.\n\n"
         "Raises:\n"
-        "    BufferError: read-only data or negative strides as above, a copy that `copy` "
-        "forbids,\n"
-        "        a device out of reach (`ReadOnlyError`, `CopyRefusedError`, `UnsupportedError`).\n"
+        "    BufferError: read-only data or negative strides as above, a copy that `copy`\n"
+        "        forbids, a device out of reach (`ReadOnlyError`, `CopyRefusedError`,\n"
+        "        `UnsupportedError`).\n"
         "    ValueError: a stream that the device does not have (`InvalidArgumentError`).\n"
         "    TypeError: an argument of the wrong type."),
     plain_entry(

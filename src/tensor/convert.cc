@@ -61,6 +61,12 @@ void run_copy(const DLTensor& dst, bool dst_padded, Tensor* dst_owner, const DLT
   [[maybe_unused]] InUse* const held = in_use.release();
 }
 
+/// Whether this machine has the device, and a driver for it.
+bool is_there(const DLDevice& device) {
+  Backend* backend = find_backend(type_of(device));
+  return backend != nullptr && device.device_id >= 0 && device.device_id < backend->count();
+}
+
 [[noreturn]] void fail_copy_refused(const char* why) {
   fail(DLX_ERROR_COPY_REFUSED, "a copy is needed (%s), and `copy` forbids it", why);
 }
@@ -75,18 +81,12 @@ void require_cpu_reachable(const DLDevice& device, const char* argument) {
 }
 
 void require_reachable(const DLDevice& device, const char* argument) {
-  if (cpu_reachable(type_of(device))) return;
-  Backend* backend = find_backend(type_of(device));
-  if (backend != nullptr && device.device_id < backend->count()) return;
+  if (cpu_reachable(type_of(device)) || is_there(device)) return;
   fail(DLX_ERROR_UNSUPPORTED, "`%s` is on %s: %s", argument,
        device_text(type_of(device), device.device_id).text, absence_reason(type_of(device)));
 }
 
 bool can_move(const DLDevice& from, const DLDevice& to) {
-  const auto is_there = [](const DLDevice& device) {
-    Backend* backend = find_backend(type_of(device));
-    return backend != nullptr && device.device_id >= 0 && device.device_id < backend->count();
-  };
   if (!cpu_reachable(type_of(from)) && !is_there(from)) return false;
   // Pinned and managed memory is the driver's, too.
   return to.device_type == kDLCPU ? to.device_id == 0 : is_there(to);

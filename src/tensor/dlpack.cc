@@ -133,12 +133,15 @@ int32_t effective_policy(const ExportRequest& request) noexcept {
 bool copies_negative_strides(const Tensor* tensor, const ExportRequest& request, bool markable) {
   if (!walks_backwards(tensor)) return false;
   const int32_t policy = effective_policy(request);
-  if (policy == DLX_NEGATIVE_STRIDES_ERROR || (!markable && policy != DLX_NEGATIVE_STRIDES_SHARE)) {
+  const char* refusal = nullptr;
+  if (policy == DLX_NEGATIVE_STRIDES_ERROR) {
+    refusal = "the policy refuses to export: ask for";
+  } else if (!markable && policy != DLX_NEGATIVE_STRIDES_SHARE) {
+    refusal = "a legacy DLManagedTensor cannot mark as copied: ask for a versioned export, for";
+  }
+  if (refusal != nullptr) {
     fail(DLX_ERROR_UNSUPPORTED,
-         "the tensor has negative strides, which %s: ask for %sa copy, or make it contiguous first",
-         policy == DLX_NEGATIVE_STRIDES_ERROR ? "the policy refuses to export"
-                                              : "a legacy DLManagedTensor cannot mark as copied",
-         policy == DLX_NEGATIVE_STRIDES_ERROR ? "" : "a versioned export, for ");
+         "the tensor has negative strides, which %s a copy, or make it contiguous first", refusal);
   }
   return policy == DLX_NEGATIVE_STRIDES_COPY && request.copy != DLX_COPY_NEVER;
 }
