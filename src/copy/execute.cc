@@ -14,6 +14,7 @@
 #include "src/copy/repeat.h"
 #include "src/copy/schedule.h"
 #include "src/copy/stream.h"
+#include "src/copy/strips.h"
 #include "src/copy/threads.h"
 #include "src/copy/traffic.h"
 #include "src/copy/tuning.h"
@@ -191,6 +192,12 @@ const char* run_schedule(const Schedule& s, const Kernels& set, Traffic traffic,
   const char* const way =
       streamed ? run_streamed(s, set, traffic == Traffic::kStreamed, dry) : nullptr;
   if (way != nullptr) return way;
+  if (!streamed && suits_cached_strips(s)) {
+    const Buffers buffers;
+    if (buffers.exist()) {
+      if (const char* how = run_strips(s, set, buffers, dry)) return how;
+    }
+  }
   if (!streamed && is_relayed(s, false)) {
     const Buffers buffers;
     if (buffers.exist() && run_relayed(s, set, buffers, false, dry)) return "by way of a buffer";

@@ -259,6 +259,27 @@ const char* stream_along_dst(const Schedule& s, const Kernels& kernels, const Bu
   return "runs streamed";
 }
 
+/// Whether few streams of src are joined, or split to few of dst, and all of a line is used at once:
+/// the processor follows by itself.
+bool is_followed(const Schedule& s) noexcept {
+  constexpr int64_t kFrom = 16;
+  constexpr int64_t kTo = 15;
+  constexpr int64_t kLong = 1024;  // bytes
+  constexpr int64_t kNear = 512;
+  if (s.kind != PlaneKind::kTranspose) return false;
+  const CopyAxis& u = s.axes[s.u];
+  const CopyAxis& v = s.axes[s.v];
+  int64_t rows = 1;
+  for (int k = s.ndim - s.u_count; k < s.ndim; ++k) rows *= s.axes[k].extent;
+  if (rows <= kFrom) return v.extent * s.item >= kLong && v.dst == rows * s.item;
+  const int64_t step = std::llabs(u.src);
+  if (v.extent > kTo || step > kNear || u.extent * s.item < kLong) return false;
+  for (int k = 0; k < s.ndim; ++k) {
+    if (k != s.v && std::llabs(s.axes[k].src) < step) return false;
+  }
+  return true;
+}
+
 /// The ways that put parts of dst together whose neighbours are far apart in src.
 const char* stream_by_boxes(const Schedule& s, const Kernels& kernels, const Buffers& buffers,
                             bool alone, bool dry) noexcept {
@@ -276,10 +297,12 @@ const char* stream_by_boxes(const Schedule& s, const Kernels& kernels, const Buf
   if (!in_order) {
     if (const char* how = run_strips(s, kernels, buffers, dry)) return how;
   }
+  const bool few_tiles = boxes_are_fast(kernels);  // what follows was measured there
+  if (few_tiles && is_followed(s)) return nullptr;
   if (boxes_first && s.kind != PlaneKind::kGather) {
     if (const char* how = run_boxed(s, kernels, buffers, dry)) return how;
   }
-  if (in_order) return nullptr;
+  if (in_order || (few_tiles && s.kind == PlaneKind::kRows)) return nullptr;
   Tiling tiling;
   if (!tiling.build(s)) {
     return !boxes_first && suits_boxes(s) ? run_boxed(s, kernels, buffers, dry) : nullptr;

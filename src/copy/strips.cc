@@ -85,6 +85,7 @@ class Strips {
     strip_.nu = planes.rows.n();
     strip_.staged = s.staged || (line_by_line && kernels.line_registers());
     strip_.even = line_by_line ? even(s, planes) : straight(s, kernels, planes);
+    strip_.past_caches = s.past_caches;
     strip_.ahead = line_by_line && strip_.even
                        ? strip_.nu  // nothing
                        : std::max(group, std::min(kAhead, strip_.nu) / group * group);
@@ -310,6 +311,11 @@ int64_t shortest_column(const Schedule& s, const Kernels& kernels) noexcept {
 
 }  // namespace
 
+bool suits_cached_strips(const Schedule& s) noexcept {
+  const int64_t fewest = s.item == 3 ? 32 << 10 : 256 << 10;  // bytes
+  return only_strips_arrange(s.item) && is_transposition(s) && s.bytes() >= fewest;
+}
+
 const char* run_strips(const Schedule& s, const Kernels& kernels, const Buffers& buffers,
                        bool dry) noexcept {
   if (!is_transposition(s)) return nullptr;
@@ -339,6 +345,7 @@ const char* run_strips(const Schedule& s, const Kernels& kernels, const Buffers&
     strips.finish();
     kernels.fence();
   }
+  if (!s.past_caches) return "written in strips";
   return line_by_line ? "streamed line by line" : "streamed in strips";
 }
 

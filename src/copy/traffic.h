@@ -18,7 +18,8 @@ inline bool goes_past_caches(Traffic traffic) noexcept {
 }
 
 /// Dst goes past the caches where they would not hold it and the lines of src as well. What goes by
-/// evenly stays there for longer, unless most of it is lines of src.
+/// evenly stays there for longer, unless most of it is lines of src; what only strips arrange, and
+/// goes unevenly, leaves sooner.
 Traffic traffic_of(const CopyPlan& plan, bool parallel) noexcept;
 
 }  // namespace dlx

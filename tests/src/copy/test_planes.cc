@@ -301,6 +301,36 @@ void what_goes_by_way_of_a_buffer_is_exact(void**) {
   dlx::tuning() = before;
 }
 
+// Pixels of three elements are arranged in strips, whether dst stays in the caches or not: rows and
+// columns of any number, with gaps on either side, backwards, of planes of any number of axes.
+void transposed_pixels_are_exact(void**) {
+  struct Layout {
+    std::vector<int64_t> shape, dst_steps, src_steps;
+  };
+  const Layout layouts[] = {
+      {{260, 181}, {181, 1}, {1, 260}},              // compact
+      {{179, 257}, {300, 1}, {1, 190}},              // with gaps
+      {{256, 192}, {192, 1}, {-1, 256}},             // backwards
+      {{192, 256}, {256, 1}, {1, -192}},             // the other way
+      {{20, 2350}, {2350, 1}, {1, 20}},              // few columns
+      {{1030, 86}, {86, 1}, {1, 1030}},              // short ones
+      {{37, 36, 35}, {1260, 35, 1}, {1, 37, 1332}},  // several axes
+      {{31, 33, 3, 16}, {1584, 48, 16, 1}, {1, 93, 31, 3069}},
+  };
+  const dlx::Tuning before = dlx::tuning();
+  for (const int64_t threshold : {int64_t{0}, INT64_MAX}) {
+    dlx::tuning().stream_bytes = threshold;
+    for (const Layout& layout : layouts) {
+      for (const int64_t item : {3, 6, 12}) {
+        for (const int64_t start : {0, 1, 61}) {
+          check_layout(layout.shape, layout.dst_steps, layout.src_steps, item, start);
+        }
+      }
+    }
+  }
+  dlx::tuning() = before;
+}
+
 // Pairs of small elements travel as one item; a third axis leads to places that are no multiples of
 // such an item.
 void planes_that_begin_inside_items_are_exact(void**) {
@@ -350,6 +380,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(boxes_are_exact),
       cmocka_unit_test(what_goes_by_way_of_a_buffer_is_exact),
       cmocka_unit_test(planes_that_begin_inside_items_are_exact),
+      cmocka_unit_test(transposed_pixels_are_exact),
   };
   return dlx_test::run_layouts(argc, argv, layouts);
 }
