@@ -68,8 +68,9 @@ struct Repetition {
 /// A run that is an item for itself is repeated by kernels, if there are some for its size, or long
 /// ones if dst may stay in the caches.
 Repetition repetition_of(const CopyPlan& plan, bool streamed) noexcept {
-  constexpr int64_t kShort = 32;   // bytes
-  constexpr int64_t kItems = 192;  // which cost as much as to arrange a short run
+  constexpr int64_t kShort = 32;       // bytes
+  constexpr int64_t kStreamed = 4096;  // at once
+  constexpr int64_t kItems = 192;      // which cost as much as to arrange a short run
   constexpr int64_t kOften = 4;
   const int64_t item = plan.item();
   const bool has_kernels = log2_of_item(item) >= 0;
@@ -81,9 +82,10 @@ Repetition repetition_of(const CopyPlan& plan, bool streamed) noexcept {
     const CopyAxis& axis = plan.axis(k);
     const int64_t many = bytes < kShort ? kItems * item : 128;  // bytes of all its repetitions
     const bool worth_it = axis.extent >= kOften && bytes * axis.extent >= many;
-    if (axis.src == 0 && worth_it && (bytes > item || (!has_kernels && !long_item))) {
-      found = {k, bytes};
-    }
+    // Few repetitions of an item go past the caches with what follows.
+    const bool few = axis.extent <= 2 * kOften || bytes * axis.extent < kStreamed;
+    const bool alone = !has_kernels && !long_item && !(streamed && few && axis.dst == bytes);
+    if (axis.src == 0 && worth_it && (bytes > item || alone)) found = {k, bytes};
     if (axis.dst != bytes) break;
     bytes *= axis.extent;
   }

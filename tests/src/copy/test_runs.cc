@@ -39,6 +39,7 @@ void repeated_runs_are_exact(void**) {
           check_layout({3, n}, {n + 1, 1}, {-1, 0}, item, start);
           check_layout({4, n, 3}, compact({4, n, 3}), {20, 0, -4}, item, start);  // some
         }
+        for (const int64_t n : {4, 8, 9}) check_layout({57, n}, {n, 1}, {1, 0}, item, start);
         check_layout({2, 9000, 5}, compact({2, 9000, 5}), {1, 0, 7}, item, start);
       }
     }
