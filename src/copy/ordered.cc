@@ -143,10 +143,12 @@ class Pieces {
     constexpr int64_t kLong = 4096;  // bytes
     constexpr int64_t kNear = 256;
     constexpr int64_t kFewStreams = 8;
+    constexpr int64_t kMostStreams = 31;
     const CopyAxis& cut = s_.axes[cut_];
     const int64_t step = std::llabs(cut.src);
     return step > 0 && step <= kNear && cut.extent * step >= kLong &&
-           (cut_ == s_.u || s_.axes[s_.u].extent <= kFewStreams) &&
+           (cut_ == s_.u ||
+            (s_.axes[s_.u].extent <= kFewStreams && bytes_ <= kMostStreams * s_.item)) &&
            (!s_.transposes() || s_.v >= cut_);
   }
 
