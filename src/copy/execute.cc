@@ -208,6 +208,12 @@ const char* run_schedule(const Schedule& s, const Kernels& set, Traffic traffic,
   return kInOrder;
 }
 
+Schedule schedule_of(const CopyPlan& plan, const Kernels& set, Traffic traffic) noexcept {
+  Schedule schedule(plan, set);
+  schedule.past_caches = traffic != Traffic::kCached;
+  return schedule;
+}
+
 void run_part(const CopyPlan& plan, Traffic traffic) noexcept {
   const Kernels& set = kernels();
   const bool streamed = streams_runs(set, traffic);
@@ -216,9 +222,7 @@ void run_part(const CopyPlan& plan, Traffic traffic) noexcept {
     return run_large_repeated(plan, repetition.axis, goes_past_caches(traffic));
   }
   if (repetition.exists()) return run_repeated(plan, repetition, streamed);
-  Schedule schedule(plan, set);
-  schedule.past_caches = traffic != Traffic::kCached;
-  run_schedule(schedule, set, traffic, false);
+  run_schedule(schedule_of(plan, set, traffic), set, traffic, false);
 }
 
 /// A plan cut into pieces that threads take one by one.
@@ -355,8 +359,10 @@ void execute(const CopyPlan& plan) noexcept {
 size_t describe_execution(const CopyPlan& plan, char* buffer, size_t capacity) noexcept {
   Text text(buffer, capacity);
   const Kernels& set = kernels();
-  const Schedule s(plan, set);
   const int64_t bytes = plan.size();
+  const bool parallel = is_parallel(bytes);
+  const Traffic traffic = traffic_of(plan, parallel);
+  const Schedule s = schedule_of(plan, set, traffic);
   text.add("%s of %lld-byte items, %s", name_of(s.kind), static_cast<long long>(s.item), set.name);
   for (int k = 0; k < s.ndim; ++k) {
     text.add("%s%lld (dst %lld, src %lld)%s", k == 0 ? "; loops " : " x ",
@@ -366,8 +372,6 @@ size_t describe_execution(const CopyPlan& plan, char* buffer, size_t capacity) n
              : s.along_v(k)          ? " v"
                                      : "");
   }
-  const bool parallel = is_parallel(bytes);
-  const Traffic traffic = traffic_of(plan, parallel);
   const Repetition repetition = repetition_of(plan, streams_runs(set, traffic));
   if (repetition.is_large()) {
     text.add("; parts of the runs along loop %d arranged once", repetition.axis);

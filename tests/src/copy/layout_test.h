@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <string>
 #include <vector>
 
 #include "copy_test.h"
@@ -47,6 +48,18 @@ inline void check_layout(const std::vector<int64_t>& shape, const std::vector<in
     std::memcpy(expected_to + d * item, from + s * item, static_cast<size_t>(item));
   }
   assert_memory_equal(dst.data(), expected.data(), dst.size());
+}
+
+/// What the plan of such a copy says of itself; nothing is read or written.
+inline std::string plan_of(const std::vector<int64_t>& shape, const std::vector<int64_t>& dst_steps,
+                           const std::vector<int64_t>& src_steps, int64_t item) {
+  char text[1024];
+  void* const to = reinterpret_cast<void*>(uintptr_t{1} << 40);
+  void* const from = reinterpret_cast<void*>(uintptr_t{1} << 41);
+  const DLDataType dtype = {kDLUInt, 8, static_cast<uint16_t>(item)};
+  dlx::describe_copy(Described(to, shape, dst_steps, dtype).tensor,
+                     Described(from, shape, src_steps, dtype).tensor, text, sizeof text);
+  return text;
 }
 
 inline std::vector<int64_t> compact(const std::vector<int64_t>& shape) {
