@@ -102,8 +102,7 @@ class GatheredBlocks {
       for (int64_t i = 0; i < n && !begins; ++i) {
         std::memcpy(buffer + i * column_pitch_, begun + i * kLine, kLine);
       }
-      write_({dst, column + v, n, nu * item_, column_pitch_, buffer, begun, kLine, begins, ends,
-              true});
+      write_({dst, column + v, n, nu * item_, column_pitch_, buffer, begun, kLine, begins, ends});
     }
   }
 

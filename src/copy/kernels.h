@@ -154,7 +154,7 @@ struct Strip {
   int64_t ahead;          ///< how many rows ahead lines are fetched; at most nu, whole lines of dst
   bool staged;            ///< rows collide in the cache: copy those of a line of dst together first
   bool even;              ///< columns all begin at the same place of a line, a multiple of an item
-  bool past_caches;       ///< dst goes there; always if `even`
+  bool cached;            ///< dst stays in the caches: only of items of three quarters
   StripSource source;
   StripSource next;  ///< of the strip to be fetched beside this one
 };
@@ -171,7 +171,7 @@ struct Chunk {
   int64_t kept_pitch;
   bool begins;  ///< nothing of the columns was written before
   bool ends;
-  bool past_caches;
+  bool cached = false;  ///< dst stays in the caches: nothing is kept
 };
 
 /// The inner loops for one instruction set, by item size: index k is for items of 2^k bytes.

@@ -64,7 +64,7 @@ class Columns {
       kernels_.rows(to + Strip::kFront, item_, src, plane_.su, item_, rows);
     }
     kernels_.write_columns(
-        {dst, column, columns, rows * item_, pitch_, buffer_, kept, kLine, begins, ends, true});
+        {dst, column, columns, rows * item_, pitch_, buffer_, kept, kLine, begins, ends});
   }
 
   const Kernels& kernels_;

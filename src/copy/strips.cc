@@ -85,7 +85,7 @@ class Strips {
     strip_.nu = planes.rows.n();
     strip_.staged = s.staged || (line_by_line && kernels.line_registers());
     strip_.even = line_by_line ? even(s, planes) : straight(s, kernels, planes);
-    strip_.past_caches = s.past_caches;
+    strip_.cached = !s.past_caches;
     strip_.ahead = line_by_line && strip_.even
                        ? strip_.nu  // nothing
                        : std::max(group, std::min(kAhead, strip_.nu) / group * group);
@@ -301,7 +301,7 @@ bool suits_boxes_of_rows(const Schedule& s, const Kernels& kernels, const Folded
 /// registers of a line little for single bytes.
 int64_t shortest_column(const Schedule& s, const Kernels& kernels) noexcept {
   const int64_t usual = tuning().long_row_bytes;
-  if (s.item == 3 || s.item == 6) return usual / 2;
+  if (only_strips_arrange(s.item)) return usual / 2;
   if (kernels.line_registers()) {
     if (s.item == 1) return usual / 2;
     return s.item == 8 || s.item == 12 ? usual : 2 * usual;

@@ -58,7 +58,7 @@ Traffic traffic_of(const CopyPlan& plan, bool parallel) noexcept {
   const int64_t source = line_bytes(plan, &CopyAxis::src);
   const int64_t both = bytes + source;
   const bool stays = goes_by_evenly(plan) && both <= 3 * bytes + kLine;
-  const bool leaves = !stays && only_strips_arrange(plan.item()) && !tuning().has_1_mib_cache();
+  const bool leaves = only_strips_arrange(plan.item()) && !tuning().has_1_mib_cache();
   if (both / (stays ? 3 : leaves ? 1 : 2) >= fewest) return large;
   const bool sparse = (line_bytes(plan, &CopyAxis::dst) + source) / 2 >= fewest;
   return sparse ? Traffic::kSparse : Traffic::kCached;
