@@ -68,7 +68,7 @@ ItemPlanes::ItemPlanes(const Schedule& schedule, const Kernels& kernels, const P
   } else if (log_item_ >= 0 && p.nu >= 2 && p.nu <= kFew && p.nv > 1) {
     way_ = Way::kFewAtOnce;
   } else {
-    choose_loops();
+    choose_loops(schedule.past_caches);
   }
   // Where dst has gaps, its lines are what the copy waits for.
   const bool gaps = p.du != item_;
@@ -106,7 +106,7 @@ void ItemPlanes::turn() noexcept {
   std::swap(shape_.su, shape_.sv);
 }
 
-void ItemPlanes::choose_loops() noexcept {
+void ItemPlanes::choose_loops(bool past_caches) noexcept {
   if (choose_for_runs()) return;
   constexpr int64_t kBytesAtOnce = 16384;  // of both sides
   constexpr int64_t kWorthIt = 32;         // items
@@ -129,8 +129,10 @@ void ItemPlanes::choose_loops() noexcept {
   const bool streams =
       shared && dense && p.nv <= streams_cached && p.nu * std::llabs(p.su) >= tuning().stream_bytes;
   if (streams) along_v = true;
-  // Where rows of dst collide, too, a line goes to as many of them at a time as it holds items.
-  const bool crowded = shared && !along_v && cached < kWorthIt && kept < p.nu && 2 * sv <= kLine;
+  // Where rows of dst collide, too, a line goes to as many of them at a time as it holds items, but
+  // for the widest.
+  const bool crowded =
+      shared && !along_v && cached < kWorthIt && kept < p.nu && 2 * sv <= kLine && item_ < 16;
   const bool in_kernels = log_item_ >= 0 && (crowded || (along_v && p.nv >= 2 && p.nv <= kFew));
   if (in_kernels) {
     along_v = true;
@@ -143,11 +145,11 @@ void ItemPlanes::choose_loops() noexcept {
     at_once_ = crowded ? std::min({kLine / sv, kFew, p.nu, streams_cached}) : p.nu;
     return;
   }
-  at_once_ = shared && !along_v && cached >= kWorthIt ? cached : p.nu;
+  // As many as share a set of the cache are streams that the processor follows.
+  at_once_ = shared && !along_v ? std::max<int64_t>(cached, kFirstLevelWays) : p.nu;
   constexpr int64_t kFollowed = 16;  // streams of src, by the processor itself
   const bool many = shared && !along_v && p.nu > kFollowed && p.nu <= at_once_;
-  const bool far = p.nu * std::llabs(p.su) >= tuning().stream_bytes;
-  if (many && far && p.du == item_) rows_of_a_line_ = kLine / sv;
+  if (many && past_caches && p.du == item_) rows_of_a_line_ = kLine / sv;
   const bool again = shared && along_v && !streams;  // dst, as often as rows have items
   if (again || (p.nv > 1 && p.nv < few)) {
     const int64_t bytes =

@@ -67,7 +67,8 @@ class ItemPlanes {
   Rows rows_of(int64_t along, int64_t across, int64_t bytes_ahead) const noexcept;
 
   /// Chooses the axis that the longer loop goes along, and how many items go at once.
-  void choose_loops() noexcept;
+  /// `past_caches`: see Schedule.
+  void choose_loops(bool past_caches) noexcept;
   bool choose_for_runs() noexcept;
 
   /// u becomes v.

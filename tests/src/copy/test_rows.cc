@@ -48,6 +48,10 @@ void columns_with_gaps_are_exact(void**) {
         check_layout({nv, 3, 70}, compact({nv, 3, 70}), {3, 8, 2048 / item}, item);
         check_layout({nv, 3, 70}, compact({nv, 3, 70}), {-3, 8, -2048 / item}, item, item);
         check_layout({nv, 130}, {4096 / item, 1}, {2, 4096 / item}, item);
+        // Of which a line holds less than two items, in blocks of rows.
+        const int64_t sparse = 40 / item + 1;
+        check_layout({nv, 29}, {31, 1}, {sparse, 4096 / item}, item, item);
+        check_layout({nv, 29}, {60, 2}, {-sparse, -4096 / item}, item, item);
       }
     }
   }
