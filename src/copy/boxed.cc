@@ -225,12 +225,18 @@ int64_t plane_bytes(const Schedule& s) noexcept {
   return bytes;
 }
 
-/// Whether planes are small matrices, compact on either side.
-bool is_small_matrix(const Schedule& s) noexcept {
-  constexpr int64_t kSmall = 4096;  // bytes
-  const int64_t bytes = plane_bytes(s);
+/// Bytes of src from end to end of a plane, about.
+int64_t plane_source_bytes(const Schedule& s) noexcept {
   const CopyAxis& u = s.axes[s.u];
-  return bytes <= kSmall && std::llabs(u.src) * u.extent <= 2 * bytes;
+  return std::max<int64_t>(plane_bytes(s), std::llabs(u.src) * u.extent);
+}
+
+/// Whether planes are matrices that a first-level cache holds, with half of src for gaps at most.
+bool is_small_matrix(const Schedule& s) noexcept {
+  constexpr int64_t kSmall = 16 << 10;  // bytes
+  constexpr int64_t kSmallNarrow = 8 << 10;
+  const int64_t source = plane_source_bytes(s);
+  return source <= (s.item >= 8 ? kSmall : kSmallNarrow) && source <= 2 * plane_bytes(s);
 }
 
 /// Whether so many bytes of src lie alone: with the next plane of dst, reading goes on elsewhere.
@@ -274,13 +280,39 @@ bool boxes_are_fast(const Kernels& kernels) noexcept {
   return !kernels.line_registers() && !tuning().has_1_mib_cache();
 }
 
+bool is_followed(const Schedule& s) noexcept {
+  constexpr int64_t kFrom = 16;
+  constexpr int64_t kFromBackwards = 32;
+  constexpr int64_t kTo = 15;
+  constexpr int64_t kLong = 1024;  // bytes
+  constexpr int64_t kNear = 512;
+  if (s.kind != PlaneKind::kTranspose) return false;
+  const CopyAxis& u = s.axes[s.u];
+  const CopyAxis& v = s.axes[s.v];
+  int64_t rows = 1;
+  for (int k = s.ndim - s.u_count; k < s.ndim; ++k) rows *= s.axes[k].extent;
+  const int64_t from = v.src < 0 && s.item < 16 ? kFromBackwards : kFrom;
+  if (rows <= from) return v.extent * s.item >= kLong && v.dst == rows * s.item;
+  const int64_t step = std::llabs(u.src);
+  if (v.extent > kTo || step > kNear || u.extent * s.item < kLong) return false;
+  for (int k = 0; k < s.ndim; ++k) {
+    if (k != s.v && std::llabs(s.axes[k].src) < step) return false;
+  }
+  return true;
+}
+
+bool are_small_matrices(const Schedule& s) noexcept {
+  const bool matrices = s.kind == PlaneKind::kTranspose || s.kind == PlaneKind::kJoin;
+  return matrices && is_small_matrix(s) && !lie_alone(s, plane_source_bytes(s));
+}
+
 bool suits_boxes(const Schedule& s) noexcept {
   constexpr int64_t kShort = 512;  // bytes
   constexpr int64_t kNarrowestGathered = 4;
   const auto alone = [&](int64_t row) { return row < kShort && lie_alone(s, row); };
   switch (s.kind) {
     case PlaneKind::kTranspose:
-      return is_small_matrix(s) ? lie_alone(s, plane_bytes(s)) : !is_few_streams(s);
+      return is_small_matrix(s) ? lie_alone(s, plane_source_bytes(s)) : !is_few_streams(s);
     case PlaneKind::kSplit: return alone(s.axes[s.u].extent * std::llabs(s.axes[s.u].src));
     case PlaneKind::kJoin: return alone(s.axes[s.v].extent * s.item);
     case PlaneKind::kRows: return s.item < kLine && s.transposes();

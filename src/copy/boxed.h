@@ -16,6 +16,14 @@ bool boxes_are_fast(const Kernels& kernels) noexcept;
 /// lines: it transposes, and is neither a few streams nor small matrices, one behind another.
 bool suits_boxes(const Schedule& schedule) noexcept;
 
+/// Whether few streams of src are joined, or split to few of dst, and all of a line is used at
+/// once: the processor follows by itself.
+bool is_followed(const Schedule& schedule) noexcept;
+
+/// Whether planes are matrices that lie one behind another and that a first-level cache holds: in
+/// the order of dst, src is read from end to end.
+bool are_small_matrices(const Schedule& schedule) noexcept;
+
 /// Copies a schedule box by box, whose rows are put together as they lie in src, arranged in a
 /// second-level cache, and written past the caches from there. So all of src is read in long
 /// stretches, whatever the axes. Says so in words, or NULL if dst has no runs worth it, or src no

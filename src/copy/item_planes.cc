@@ -11,8 +11,22 @@ namespace dlx {
 namespace {
 
 constexpr int64_t kReadAhead = 8192;  // bytes of rows with gaps between them
+constexpr int64_t kWorthIt = 32;      // items of a loop
+
+/// Whether lines of src hold items of several rows.
+bool share_lines(const Plane& p) noexcept {
+  const int64_t step = std::llabs(p.sv);
+  return step != 0 && step < kLine && step < std::llabs(p.su) && p.nv > 1;
+}
 
 }  // namespace
+
+bool ItemPlanes::reads_into_streams(const Plane& p) noexcept {
+  const int64_t step = std::llabs(p.su);
+  const bool dense = step < 2 * p.nv * std::llabs(p.sv);
+  const bool few = p.nv <= std::min(kWorthIt, rows_cached(p.dv));
+  return share_lines(p) && dense && few && p.nu * step >= tuning().stream_bytes;
+}
 
 bool ItemPlanes::asks_for_rows(const Schedule& schedule) noexcept {
   const bool far = schedule.past_caches && schedule.held != Schedule::kSrc;
@@ -109,7 +123,6 @@ void ItemPlanes::turn() noexcept {
 void ItemPlanes::choose_loops(bool past_caches) noexcept {
   if (choose_for_runs()) return;
   constexpr int64_t kBytesAtOnce = 16384;  // of both sides
-  constexpr int64_t kWorthIt = 32;         // items
   constexpr int64_t kWorthACall = 96;      // bytes, in runs
   Plane& p = shape_;
   const int64_t few = log_item_ < 0 ? 1 + divide_up(kWorthACall, item_)
@@ -117,17 +130,13 @@ void ItemPlanes::choose_loops(bool past_caches) noexcept {
   // Lines of src hold items of several v: either one after the other along v, or again and again
   // along u, for so many rows as stay in a first-level cache.
   const int64_t sv = std::llabs(p.sv);
-  const bool shared = sv != 0 && sv < kLine && sv < std::llabs(p.su) && p.nv > 1;
+  const bool shared = share_lines(p);
   const int64_t cached = rows_cached(p.su);
   // A line that holds but two items or three is as soon read again, from the next cache.
   const int64_t kept = cached * std::max<int64_t>(1, sv / 8);
   const int64_t streams_cached = std::min(kWorthIt, rows_cached(p.dv));
   bool along_v = shared && kept < p.nu && cached < streams_cached;
-  // What no cache is near enough for is better read from end to end, into a few streams of dst,
-  // than as many times as rows have items.
-  const bool dense = std::llabs(p.su) < 2 * p.nv * sv;
-  const bool streams =
-      shared && dense && p.nv <= streams_cached && p.nu * std::llabs(p.su) >= tuning().stream_bytes;
+  const bool streams = reads_into_streams(p);
   if (streams) along_v = true;
   // Where rows of dst collide, too, a line goes to as many of them at a time as it holds items, but
   // for the widest.

@@ -25,6 +25,10 @@ class ItemPlanes {
   /// columns, and of columns with gaps between them.
   static bool arranges(const Kernels& kernels, int64_t item, const Plane& shape) noexcept;
 
+  /// Whether rows are few and share lines of src, and all that lies between their ends is more than
+  /// caches hold: better read once, into a few streams of dst, than as often as there are rows.
+  static bool reads_into_streams(const Plane& shape) noexcept;
+
   /// One of them, from its first item on.
   void copy(char* to, const char* from) const noexcept;
 

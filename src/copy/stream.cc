@@ -7,6 +7,7 @@
 #include "src/copy/boxed.h"
 #include "src/copy/buffers.h"
 #include "src/copy/interleaved.h"
+#include "src/copy/item_planes.h"
 #include "src/copy/lines.h"
 #include "src/copy/loops.h"
 #include "src/copy/ordered.h"
@@ -259,27 +260,6 @@ const char* stream_along_dst(const Schedule& s, const Kernels& kernels, const Bu
   return "runs streamed";
 }
 
-/// Whether few streams of src are joined, or split to few of dst, and all of a line is used at once:
-/// the processor follows by itself.
-bool is_followed(const Schedule& s) noexcept {
-  constexpr int64_t kFrom = 16;
-  constexpr int64_t kTo = 15;
-  constexpr int64_t kLong = 1024;  // bytes
-  constexpr int64_t kNear = 512;
-  if (s.kind != PlaneKind::kTranspose) return false;
-  const CopyAxis& u = s.axes[s.u];
-  const CopyAxis& v = s.axes[s.v];
-  int64_t rows = 1;
-  for (int k = s.ndim - s.u_count; k < s.ndim; ++k) rows *= s.axes[k].extent;
-  if (rows <= kFrom) return v.extent * s.item >= kLong && v.dst == rows * s.item;
-  const int64_t step = std::llabs(u.src);
-  if (v.extent > kTo || step > kNear || u.extent * s.item < kLong) return false;
-  for (int k = 0; k < s.ndim; ++k) {
-    if (k != s.v && std::llabs(s.axes[k].src) < step) return false;
-  }
-  return true;
-}
-
 /// The ways that put parts of dst together whose neighbours are far apart in src.
 const char* stream_by_boxes(const Schedule& s, const Kernels& kernels, const Buffers& buffers,
                             bool alone, bool dry) noexcept {
@@ -294,11 +274,11 @@ const char* stream_by_boxes(const Schedule& s, const Kernels& kernels, const Buf
   const bool splits = s.kind == PlaneKind::kSplit;
   const bool cached = alone && !kernels.line_registers();
   const bool in_order = (splits ? cached : !s.transposes()) || needs_no_buffer(s, cached);
+  const bool few_tiles = boxes_are_fast(kernels);  // what follows was measured there
   if (!in_order) {
     if (const char* how = run_strips(s, kernels, buffers, dry)) return how;
   }
-  const bool few_tiles = boxes_are_fast(kernels);  // what follows was measured there
-  if (few_tiles && is_followed(s)) return nullptr;
+  if (few_tiles && (is_followed(s) || are_small_matrices(s))) return nullptr;
   if (boxes_first && s.kind != PlaneKind::kGather) {
     if (const char* how = run_boxed(s, kernels, buffers, dry)) return how;
   }
@@ -334,7 +314,9 @@ bool run_fills(const Schedule& s, const Kernels& kernels, bool alone, bool dry) 
 const char* run_streamed(const Schedule& s, const Kernels& kernels, bool alone, bool dry) noexcept {
   const Buffers buffers;
   if (!buffers.exist()) return nullptr;
-  const char* const how = stream_along_dst(s, kernels, buffers, dry);
+  const bool once = s.kind == PlaneKind::kGather && ItemPlanes::reads_into_streams(plane_of(s));
+  if (once && boxes_are_fast(kernels)) return nullptr;  // elsewhere not compared with tiles
+  const char* const how = once ? nullptr : stream_along_dst(s, kernels, buffers, dry);
   return how != nullptr ? how : stream_by_boxes(s, kernels, buffers, alone, dry);
 }
 

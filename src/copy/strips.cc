@@ -291,6 +291,7 @@ bool suits_boxes_of_rows(const Schedule& s, const Kernels& kernels, const Folded
   constexpr int64_t kFew = 8;
   const int64_t row = planes.columns.n() * s.item;
   if (!boxes_are_fast(kernels) || s.log_item < 0 || row <= kLine || row > kLong) return false;
+  if (is_followed(s) || are_small_matrices(s)) return false;
   const int64_t next = neighbouring_row(planes, row);
   if (row < kShort && next > kFew) return true;
   return !gathers && s.item != 4 && next > 0;

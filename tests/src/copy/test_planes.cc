@@ -366,6 +366,27 @@ void planes_that_begin_inside_items_are_exact(void**) {
   dlx::tuning() = before;
 }
 
+// Few rows of dst that take their items from the same lines of src, such as columns of records: read
+// once, into as many streams.
+void columns_of_records_are_exact(void**) {
+  const dlx::Tuning before = dlx::tuning();
+  dlx::tuning().stream_bytes = 0;
+  for (const int64_t item : {1, 2, 4, 8, 16}) {
+    for (const int64_t columns : {2, 3, 5, 9}) {
+      for (const int64_t every : {1, 2}) {
+        const int64_t record = columns * every + 1;
+        check_layout({columns, 700}, compact({columns, 700}), {every, record}, item, item);
+        check_layout({columns, 700}, {900, 1}, {-every, -record}, item, 2);
+        check_layout({3, columns, 90}, compact({3, columns, 90}), {95 * record, every, record},
+                     item);
+      }
+    }
+  }
+  dlx::tuning() = before;
+  const std::string way = plan_of({5, 1500000}, compact({5, 1500000}), {2, 15}, 4);
+  assert_true(way.find("written in order") != way.npos);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -382,6 +403,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(what_goes_by_way_of_a_buffer_is_exact),
       cmocka_unit_test(planes_that_begin_inside_items_are_exact),
       cmocka_unit_test(transposed_pixels_are_exact),
+      cmocka_unit_test(columns_of_records_are_exact),
   };
   return dlx_test::run_layouts(argc, argv, layouts);
 }
