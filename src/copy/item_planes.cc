@@ -21,11 +21,11 @@ bool share_lines(const Plane& p) noexcept {
 
 }  // namespace
 
-bool ItemPlanes::reads_into_streams(const Plane& p) noexcept {
-  const int64_t step = std::llabs(p.su);
-  const bool dense = step < 2 * p.nv * std::llabs(p.sv);
-  const bool few = p.nv <= std::min(kWorthIt, rows_cached(p.dv));
-  return share_lines(p) && dense && few && p.nu * step >= tuning().stream_bytes;
+bool ItemPlanes::reads_into_streams(const Plane& plane) noexcept {
+  const int64_t step = std::llabs(plane.su);
+  const bool dense = step < 2 * plane.nv * std::llabs(plane.sv);
+  const bool few = plane.nv <= std::min(kWorthIt, rows_cached(plane.dv));
+  return share_lines(plane) && dense && few && plane.nu * step >= tuning().stream_bytes;
 }
 
 bool ItemPlanes::asks_for_rows(const Schedule& schedule) noexcept {

@@ -27,7 +27,7 @@ class ItemPlanes {
 
   /// Whether rows are few and share lines of src, and all that lies between their ends is more than
   /// caches hold: better read once, into a few streams of dst, than as often as there are rows.
-  static bool reads_into_streams(const Plane& shape) noexcept;
+  static bool reads_into_streams(const Plane& plane) noexcept;
 
   /// One of them, from its first item on.
   void copy(char* to, const char* from) const noexcept;
