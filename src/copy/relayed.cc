@@ -324,8 +324,9 @@ bool is_relayed(const Schedule& s, bool streamed) noexcept {
   if (s.kind == PlaneKind::kCells || s.ndim < 2) return false;
   if (s.kind == PlaneKind::kSpread) {  // its items are moved one by one out of the buffer, too
     constexpr int64_t kFewest = 16;
+    constexpr int64_t kWidest = 4;  // bytes
     const CopyAxis& row = s.axes[s.u];
-    if (row.extent < kFewest || std::llabs(row.src) < 2 * kLine) return false;
+    if (s.item > kWidest || row.extent < kFewest || std::llabs(row.src) < 2 * kLine) return false;
   }
   const int64_t largest = tuning().has_over_1_mib_cache() ? 2 : 1;  // others are as fast one by one
   if (streamed && s.item > largest && tuning().has_1_mib_cache()) return false;
