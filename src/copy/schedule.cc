@@ -162,11 +162,11 @@ int nearest_source_axis(const Schedule& s) noexcept {
   const int64_t cached = rows_cached(s.axes[best].dst);
   if (!compact && share && cached <= kColliding && s.axes[best].extent > 2 * cached) return before;
   // Rows of dst with gaps are lines for themselves, best written one after the other. What rows of
-  // src share with their neighbours is little where they have half a line.
+  // src share with their neighbours is little where they have half a line, or are one item.
   const bool gaps = s.log_item >= 0 && row.dst != s.item;
   const int64_t near = std::llabs(row.src);
   const bool half_lines = near < kLine && row.extent * near >= kLine / 2;
-  return gaps && half_lines && step < kLine ? before : best;
+  return gaps && (near == 0 || (half_lines && step < kLine)) ? before : best;
 }
 
 /// Whether rows are of one and the same item, and long enough to be filled one by one.
