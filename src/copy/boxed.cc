@@ -247,6 +247,9 @@ bool lie_alone(const Schedule& s, int64_t bytes) noexcept {
   return false;
 }
 
+/// The same of the planes themselves.
+bool planes_lie_alone(const Schedule& s) noexcept { return lie_alone(s, plane_source_bytes(s)); }
+
 /// Whether streams of src, few enough for the processor to follow them by itself, are put together,
 /// or taken apart to few of dst.
 bool is_few_streams(const Schedule& s) noexcept {
@@ -303,7 +306,7 @@ bool is_followed(const Schedule& s) noexcept {
 
 bool are_small_matrices(const Schedule& s) noexcept {
   const bool matrices = s.kind == PlaneKind::kTranspose || s.kind == PlaneKind::kJoin;
-  return matrices && is_small_matrix(s) && !lie_alone(s, plane_source_bytes(s));
+  return matrices && is_small_matrix(s) && !planes_lie_alone(s);
 }
 
 bool suits_boxes(const Schedule& s) noexcept {
@@ -312,7 +315,7 @@ bool suits_boxes(const Schedule& s) noexcept {
   const auto alone = [&](int64_t row) { return row < kShort && lie_alone(s, row); };
   switch (s.kind) {
     case PlaneKind::kTranspose:
-      return is_small_matrix(s) ? lie_alone(s, plane_source_bytes(s)) : !is_few_streams(s);
+      return is_small_matrix(s) ? planes_lie_alone(s) : !is_few_streams(s);
     case PlaneKind::kSplit: return alone(s.axes[s.u].extent * std::llabs(s.axes[s.u].src));
     case PlaneKind::kJoin: return alone(s.axes[s.v].extent * s.item);
     case PlaneKind::kRows: return s.item < kLine && s.transposes();

@@ -274,10 +274,10 @@ const char* stream_by_boxes(const Schedule& s, const Kernels& kernels, const Buf
   const bool splits = s.kind == PlaneKind::kSplit;
   const bool cached = alone && !kernels.line_registers();
   const bool in_order = (splits ? cached : !s.transposes()) || needs_no_buffer(s, cached);
-  const bool few_tiles = boxes_are_fast(kernels);  // what follows was measured there
   if (!in_order) {
     if (const char* how = run_strips(s, kernels, buffers, dry)) return how;
   }
+  const bool few_tiles = boxes_are_fast(kernels);  // what follows was measured there
   if (few_tiles && (is_followed(s) || are_small_matrices(s))) return nullptr;
   if (boxes_first && s.kind != PlaneKind::kGather) {
     if (const char* how = run_boxed(s, kernels, buffers, dry)) return how;
@@ -312,10 +312,10 @@ bool run_fills(const Schedule& s, const Kernels& kernels, bool alone, bool dry) 
 }
 
 const char* run_streamed(const Schedule& s, const Kernels& kernels, bool alone, bool dry) noexcept {
-  const Buffers buffers;
-  if (!buffers.exist()) return nullptr;
   const bool once = s.kind == PlaneKind::kGather && ItemPlanes::reads_into_streams(plane_of(s));
   if (once && boxes_are_fast(kernels)) return nullptr;  // elsewhere not compared with tiles
+  const Buffers buffers;
+  if (!buffers.exist()) return nullptr;
   const char* const how = once ? nullptr : stream_along_dst(s, kernels, buffers, dry);
   return how != nullptr ? how : stream_by_boxes(s, kernels, buffers, alone, dry);
 }

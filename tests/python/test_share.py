@@ -9,11 +9,13 @@ import pickle
 import socket
 import subprocess
 import sys
+import tempfile
 from concurrent.futures import ProcessPoolExecutor
 
 import pytest
 
 import dlx
+from dlx import _segment
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="memfd is Linux's")
 
@@ -32,6 +34,15 @@ def name():
     yield NAME
     with contextlib.suppress(FileNotFoundError):
         dlx.unshare(NAME)
+
+
+@contextlib.contextmanager
+def own_folder():
+    """A folder that stands for /dev/shm, which other processes may use beside a test."""
+    directory = tempfile.TemporaryDirectory(dir=_segment.FOLDER)
+    with directory as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_segment, "FOLDER", folder)
+        yield folder
 
 
 def numbers(*shape, dtype="float64"):
