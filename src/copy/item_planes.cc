@@ -154,8 +154,10 @@ void ItemPlanes::choose_loops(bool past_caches) noexcept {
     at_once_ = crowded ? std::min({kLine / sv, kFew, p.nu, streams_cached}) : p.nu;
     return;
   }
-  // As many as share a set of the cache are streams that the processor follows.
-  at_once_ = shared && !along_v ? std::max<int64_t>(cached, kFirstLevelWays) : p.nu;
+  // As many as share a set of the cache are streams that the processor follows. A last part would
+  // be short where all ways together hold the rows.
+  const bool parts = shared && !along_v && p.nu > 2 * cached;
+  at_once_ = parts ? std::max<int64_t>(cached, kFirstLevelWays) : p.nu;
   constexpr int64_t kFollowed = 16;  // streams of src, by the processor itself
   const bool many = shared && !along_v && p.nu > kFollowed && p.nu <= at_once_;
   if (many && past_caches && p.du == item_) rows_of_a_line_ = kLine / sv;

@@ -48,7 +48,12 @@ double cost(const Schedule& s, double far) noexcept {
       return kPermute / bytes + kCall / row;
     }
     case PlaneKind::kSplit:
-    case PlaneKind::kJoin: return kPerByte + 2 * kCall / (row * static_cast<double>(v.extent));
+    case PlaneKind::kJoin: {
+      // Cells with gaps between them are stored one by one.
+      const bool gaps = s.kind == PlaneKind::kJoin && v.dst > u.extent * s.item;
+      const double calls = 2 * kCall / (row * static_cast<double>(v.extent));
+      return kPerByte + (gaps ? kMove / row : 0) + calls;
+    }
     default: {
       if (u.src == -s.item) return kPermute / 16 + kTurn / row;
       // See ItemPlanes, which moves few items of many rows side by side.

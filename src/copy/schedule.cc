@@ -139,34 +139,68 @@ bool choose_cells(Schedule* s, const Kernels& kernels, int least) noexcept {
   return false;
 }
 
-/// The axis other than u along which src moves least, but does move.
-int nearest_source_axis(const Schedule& s) noexcept {
-  int best = -1;
+constexpr int64_t kFewItems = 24;  // of a plane, which are moved faster one by one
+
+/// Lines in which so many items lie; some of the rows that follow each other share one.
+double lines(int64_t extent, int64_t step, int64_t item) noexcept {
+  if (step == 0 || extent == 1) return 1;
+  const int64_t far = std::llabs(step);
+  if (far >= kLine) return static_cast<double>(extent);
+  return std::max(1.0, static_cast<double>((extent - 1) * far + item) / kLine);
+}
+
+/// Rows of dst with gaps share lines of dst with those that follow them along `before`, the axis
+/// outside u, and lines of src with those along `near`. Says whether the former come first: what a
+/// row costs, in lines that come from the next cache.
+bool goes_along_dst(const Schedule& s, const CopyAxis& before, const CopyAxis& near) noexcept {
+  constexpr double kStore = 2;    // a line of dst, for which nothing else is done meanwhile
+  constexpr double kCall = 16;    // a plane,
+  constexpr int64_t kMany = 256;  // which is as nothing to so many rows
+  const CopyAxis& u = s.axes[s.u];
+  const auto part = [](int64_t step) {
+    return static_cast<double>(std::min<int64_t>(std::llabs(step), kLine)) / kLine;
+  };
+  const auto call = [&](const CopyAxis& v) {
+    return kCall / static_cast<double>(std::min<int64_t>(v.extent, kMany));
+  };
+  // So many lines of src stay in a first-level cache. Steps of less than a line cost no sets.
+  const bool apart = std::llabs(u.src) >= kLine;
+  const bool rows_apart = std::llabs(before.src) >= kLine;
+  const int64_t steps = (apart ? u.src : 0) | (rows_apart ? before.src : 0);
+  const double most = steps == 0 ? kFirstLevelLines : 2 * rows_cached(steps);
+  const double row = lines(u.extent, u.src, s.item);
+  const double rows = lines(before.extent, before.src, s.item);
+  const bool holds = row * rows <= most;
+  const bool holds_row = !apart || u.extent <= 2 * rows_cached(u.src);
+  const double read = row * (holds ? part(near.src) : holds_row ? part(before.src) : 1);
+  const double alone = std::max(1.0, static_cast<double>(u.extent * u.dst) / kLine);
+  const double together = before.dst < kLine ? part(before.dst) : alone;
+  const double written = near.extent <= 2 * rows_cached(near.dst) ? together : alone;
+  return read + kStore * together + call(before) <
+         row * part(near.src) + kStore * written + call(near);
+}
+
+/// The axis along which planes have their rows: where src moves least, but does move, so that rows
+/// share lines, or that outside u.
+int axis_of_rows(const Schedule& s) noexcept {
+  int near = -1;
   for (int k = s.ndim - 1; k >= 0; --k) {
     if (k == s.u || s.axes[k].src == 0) continue;
-    if (best < 0 || std::llabs(s.axes[k].src) < std::llabs(s.axes[best].src)) best = k;
+    if (near < 0 || std::llabs(s.axes[k].src) < std::llabs(s.axes[near].src)) near = k;
   }
   const int before = s.ndim - 2;
-  if (best < 0) return before;
-  const int64_t step = std::llabs(s.axes[best].src);
+  if (near < 0 || near == before) return before;
+  const int64_t step = std::llabs(s.axes[near].src);
   const bool shares_lines = step < kLine || step <= s.item;
   // Where no lines are shared, rows that are copied again are at hand.
   if (s.axes[before].src == 0 && !shares_lines) return before;
-  // Short rows with gaps share lines of dst with the next ones: not along an axis whose lines collide
-  // in a cache, so that none is there any more when the next row comes.
-  constexpr int64_t kColliding = 16;
-  const CopyAxis& row = s.axes[s.u];
-  const int64_t row_bytes = row.extent * row.dst;
-  const bool compact = row.dst == s.item && s.axes[before].dst == row_bytes;
-  const bool share = row_bytes <= kLine / 2 && s.axes[before].dst < kLine;
-  const int64_t cached = rows_cached(s.axes[best].dst);
-  if (!compact && share && cached <= kColliding && s.axes[best].extent > 2 * cached) return before;
-  // Rows of dst with gaps are lines for themselves, best written one after the other. What rows of
-  // src share with their neighbours is little where they have half a line, or are one item.
-  const bool gaps = s.log_item >= 0 && row.dst != s.item;
-  const int64_t near = std::llabs(row.src);
-  const bool half_lines = near < kLine && row.extent * near >= kLine / 2;
-  return gaps && (near == 0 || (half_lines && step < kLine)) ? before : best;
+  const CopyAxis& u = s.axes[s.u];
+  const bool compact = u.dst == s.item && s.axes[before].dst == u.extent * u.dst;
+  const bool transposes =
+      u.dst == s.item && step == s.item && u.extent * s.axes[near].extent >= kFewItems;
+  if (compact || transposes) return near;
+  const bool is_repeated = u.src == 0;  // of src there is one line to be read, whichever comes next
+  return is_repeated || goes_along_dst(s, s.axes[before], s.axes[near]) ? before : near;
 }
 
 /// Whether rows are of one and the same item, and long enough to be filled one by one.
@@ -226,8 +260,7 @@ PlaneKind choose_kind(const Schedule& s) noexcept {
   // Blocks of two by two would do the one in the middle twice.
   if (s.item == 8 && u.extent == 3 && v.extent >= 64) return PlaneKind::kGather;
   if (!narrow_u && !narrow_v) return PlaneKind::kTranspose;
-  constexpr int64_t kFew = 24;  // items, which are moved faster one by one
-  if (u.extent * v.extent < kFew) return PlaneKind::kGather;
+  if (u.extent * v.extent < kFewItems) return PlaneKind::kGather;
   if (narrow_v && !narrow_u && u.src > 0 && u.src <= 4096) return PlaneKind::kSplit;
   if (narrow_u && !narrow_v && v.dst >= u.extent * s.item && v.src > 0) return PlaneKind::kJoin;
   return PlaneKind::kGather;
@@ -279,7 +312,7 @@ Schedule::Schedule(const CopyPlan& plan, const Kernels& kernels) noexcept
   const bool permuted = can_permute && choose_cells(this, kernels, 1);
   log_item = log2_of_item(item);
   u = ndim - 1;
-  v = v_axes[0] = nearest_source_axis(*this);
+  v = v_axes[0] = axis_of_rows(*this);
   if (permuted) return;
   if (log_item >= 0) fold(this);
   kind = choose_kind(*this);

@@ -359,6 +359,43 @@ static void plan_of_a_large_copy_names_its_way(void **state) {
   assert_non_null(strstr(text, "rows filled past the caches"));
 }
 
+/* Rows with gaps go along that axis which shares more lines with them: of dst or, where those are far
+ * apart on the other side, of src. */
+static void plan_of_rows_with_gaps_goes_where_lines_are_shared(void **state) {
+  (void)state;
+  char text[512];
+  dst.data = (void *)((uintptr_t)1 << 40);
+  src.data = (void *)((uintptr_t)1 << 41);
+  dst.ndim = src.ndim = 3;
+
+  dst.shape = src.shape = (int64_t[]){8, 4096, 2};
+  dst.strides = (int64_t[]){98304, 6, 3};
+  src.strides = (int64_t[]){1, 8, 32768};
+  assert_ok(dlx_copy_plan_describe(&dst, &src, text, sizeof text));
+  assert_non_null(strstr(text, "4096 (dst 24, src 32) v"));
+
+  dst.shape = src.shape = (int64_t[]){128, 64, 4};
+  dst.strides = (int64_t[]){98304, 12, 3};
+  src.strides = (int64_t[]){1, 4096, 262144};
+  assert_ok(dlx_copy_plan_describe(&dst, &src, text, sizeof text));
+  assert_non_null(strstr(text, "128 (dst 393216, src 4) v"));
+}
+
+/* A join whose cells are two axes takes a buffer, in which they are one. */
+static void plan_of_a_join_in_two_axes_takes_a_buffer(void **state) {
+  (void)state;
+  char text[512];
+  dst.data = (void *)((uintptr_t)1 << 40);
+  src.data = (void *)((uintptr_t)1 << 41);
+  dst.dtype = src.dtype = dtype_of(kDLUInt, 8);
+  dst.ndim = src.ndim = 3;
+  dst.shape = src.shape = (int64_t[]){100000, 4, 2};
+  dst.strides = (int64_t[]){8, 2, 1};
+  src.strides = (int64_t[]){1, 100000, 800000};
+  assert_ok(dlx_copy_plan_describe(&dst, &src, text, sizeof text));
+  assert_non_null(strstr(text, "by way of a buffer"));
+}
+
 /* What cannot be copied has no plan. */
 static void plan_of_an_impossible_copy_is_refused(void **state) {
   (void)state;
@@ -417,6 +454,8 @@ int main(void) {
       copy_test(copy_leaves_the_neighbours_of_packed_elements_alone),
       copy_test(plan_is_described_in_words),
       copy_test(plan_of_a_large_copy_names_its_way),
+      copy_test(plan_of_rows_with_gaps_goes_where_lines_are_shared),
+      copy_test(plan_of_a_join_in_two_axes_takes_a_buffer),
       copy_test(plan_of_an_impossible_copy_is_refused),
       copy_test(null_parameters_are_named),
   };

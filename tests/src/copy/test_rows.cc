@@ -54,6 +54,17 @@ void columns_with_gaps_are_exact(void**) {
         check_layout({nv, 29}, {60, 2}, {-sparse, -4096 / item}, item, item);
       }
     }
+    // Rows into gaps along either axis, upwards and downwards, with items far apart.
+    for (const int64_t item : {1, 2, 4, 8, 16}) {
+      for (const int64_t n : {2, 3, 7, 40}) {
+        const int64_t far = 4096 / item + 1;
+        check_layout({3, n, 5}, {15 * n + 1, 15, 3}, {1, 3, n * far}, item);
+        check_layout({90, n, 2}, {9 * n, 9, 4}, {1, far, -n * far}, item, item);
+        check_layout({5, 70}, {150, 2}, {-1, -far}, item);
+        check_layout({5, n, 70}, {140 * n, 140, 2}, {2, 0, -far}, item);
+        check_layout({3000, 2, n}, compact({3000, 2, n}), {1, 3001 * n, -3000}, item);
+      }
+    }
   }
   dlx::tuning() = before;
 }
