@@ -476,9 +476,9 @@ DLX_API dlx_status dlx_dlpack_check(const void *managed, int32_t kind, char *rep
  * last. Errors are DLX_ERROR_INVALID_ARGUMENT unless said otherwise; a view whose first packed
  * sub-byte element would lie inside a byte is DLX_ERROR_UNSUPPORTED, for no DLTensor can say it. */
 
-/** In place of a `start` or `stop` of dlx_tensor_slice: left out. INT64_MIN, in a form that bindgen
- * and its like can read too. */
-#define DLX_SLICE_OPEN (-9223372036854775807 - 1)
+/** In place of a `start` or `stop` of dlx_tensor_slice: left out. INT64_MIN, in a form that
+ * bindgen, SWIG and their like can read too. */
+#define DLX_SLICE_OPEN (-9223372036854775807LL - 1)
 
 /** tensor[start:stop:step] on one axis, by Python's rules: negative positions count from the end,
  * those beyond it are clamped, DLX_SLICE_OPEN leaves one out; `step` is any number but 0. */

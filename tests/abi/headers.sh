@@ -65,6 +65,10 @@ missing=$(grep -hoE '^( *|#define )(DLX|ARROW)_[A-Z0-9_]+ (= )?[-(0-9]' "$includ
   while read -r name; do grep -q "($name[,) ]" "$here/constants.c" || echo "$name"; done)
 [ -z "$missing" ] || die "FAILED: not in constants.c: $missing"
 
+# SWIG takes a number without a suffix for an int, whatever its size.
+bare=$(grep -nE '^#define .*[^[:alnum:]][0-9]{10,}([^[:alnum:]]|$)' "$include"/dlx/*.h)
+[ -z "$bare" ] || die "FAILED: a number beyond int without a suffix: $bare"
+
 for path in "$include"/dlx/*.h "$include"/dlx/*.hpp; do
   [ -f "$path" ] || continue
   header=$(basename "$path")
