@@ -94,7 +94,7 @@ DLX_API const char *dlx_status_name(dlx_status status);
 /**
  * What went wrong in the last failed call of this thread: "function: what is wrong (got X, expected
  * Y)". Meaningful right after a failure only; a successful call leaves it alone. Never NULL;
- * borrowed, valid until the thread's next failure.
+ * borrowed, valid until the thread's next failure or its end.
  */
 DLX_API const char *dlx_last_error(void);
 
