@@ -450,6 +450,25 @@ static void facts_and_failures_are_the_backends_own(void **state) {
   dlx_tensor_release(here);
 }
 
+static int32_t two_devices(void *user_data) {
+  (void)user_data;
+  return 2;
+}
+
+/* Of several devices it is told which one failed. */
+static void failures_name_their_device(void **state) {
+  (void)state;
+  static device broken = {.fails = 32};
+  dlx_backend table = table_of(&broken, 0, 0);
+  table.device_count = two_devices;
+  assert_ok(dlx_register_backend(208, &table));
+  int32_t values[4];
+  dlx_tensor *here = numbers(values, 2, 2), *tensor;
+  assert_fails(dlx_tensor_to_device(here, 208, 1, NULL, &tensor), DLX_ERROR_DRIVER,
+               "registered for 208:1 failed: 32");
+  dlx_tensor_release(here);
+}
+
 /* A table that lacks a function, or is for a type that has a backend, is refused. */
 static int32_t fewer_than_none(void *user_data) {
   (void)user_data;
@@ -520,6 +539,7 @@ int main(void) {
       cmocka_unit_test_teardown(arrays_stay_until_they_are_copied, nothing_is_left),
       cmocka_unit_test_teardown(deleters_may_end_the_thread_that_waits, nothing_is_left),
       cmocka_unit_test_teardown(facts_and_failures_are_the_backends_own, nothing_is_left),
+      cmocka_unit_test(failures_name_their_device),
       cmocka_unit_test(bad_tables_are_refused),
       cmocka_unit_test(fewer_devices_than_none_are_none),
       cmocka_unit_test(older_and_newer_tables_are_taken),
