@@ -426,10 +426,19 @@ def test_repr_of_packed_rows_of_which_some_are_left_out(dtype, shape):
     )
 
 
-def test_opaque_handles_have_no_dtype_of_numpy_whatever_is_installed():
+@pytest.mark.parametrize("method", ["numpy", "tolist"])
+@pytest.mark.parametrize(("name", "shape"), [("opaque64", (2,)), ("float128", ())])
+def test_what_no_view_shows_is_read_as_bytes(name, shape, method):
+    """Opaque handles are seen as no other dtype, one element of no axes as none of another size."""
     pytest.importorskip("numpy")
-    with pytest.raises(dlx.UnsupportedError, match=r"for opaque64: view its bits with .*'uint64'"):
-        dlx.empty((2,), dtype="opaque64").numpy()
+    tensor = dlx.empty(shape, dtype=name)
+
+    with pytest.raises(dlx.UnsupportedError, match=r"`\.tobytes\(\)`"):
+        getattr(tensor, method)()
+    with pytest.raises((dlx.UnsupportedError, dlx.InvalidArgumentError)):
+        tensor.view("uint8")
+
+    assert len(tensor.tobytes()) == 16
 
 
 def _code(name):

@@ -406,7 +406,7 @@ def contains(self: Tensor, value: Any) -> bool:
     if same is NotImplemented:
         if isinstance(value, (list, tuple)):
             raise TypeError(
-                f"`in` looks for one number (got a {type(value).__name__}): compare with `==` instead"
+                f"`in` looks for one number (got a {type(value).__name__}): pass dlx.asarray(x)"
             )
         return False
     return bool(call(numpy.any, (same,), {}))

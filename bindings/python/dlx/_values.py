@@ -90,7 +90,7 @@ def _real_decoder(code: int, bits: int) -> Callable[[int], Any] | None:
 
 def _no_value(code: DTypeCode) -> UnsupportedError:
     return UnsupportedError(
-        f"{dtypes.make_name(code)} has no Python value: read its bytes through `.view('uint8')`"
+        f"{dtypes.make_name(code)} has no Python value: read its bytes with `.tobytes()`"
     )
 
 

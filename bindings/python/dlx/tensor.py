@@ -108,11 +108,12 @@ def numpy_array(self: Tensor, force: bool = False) -> NDArray[Any]:
 def _way_out(self: Tensor, code: dtypes.DTypeCode) -> str:
     if code[1] < 8:
         return "unpack it with `.tolist()`, or view the packed bytes with `.contiguous().view('uint8').numpy()`"
+    if code[2] == 1 and code[1] <= 64 and code[0] not in (dtypes.COMPLEX, dtypes.OPAQUE):
+        return f"install ml_dtypes, or view its bits with `.view('uint{code[1]}').numpy()`"
+    if code[0] == dtypes.OPAQUE or not self.ndim:  # no other dtype, or none of another size
+        return "read its bytes with `.tobytes()`"
     if code[0] == dtypes.COMPLEX:
         return f"view its parts with `.contiguous().view('float{code[1] // 2}').numpy()`"
-    if code[2] == 1 and code[1] <= 64:
-        bits = f"view its bits with `.view('uint{code[1]}').numpy()`"
-        return bits if code[0] == dtypes.OPAQUE else f"install ml_dtypes, or {bits}"
     return "view its bytes with `.contiguous().view('uint8').numpy()`"
 
 
