@@ -171,10 +171,10 @@ enum {
 };
 
 /**
- * Read a dtype's name: "bool", "int8" … "int64", "uint8" …, "float16" …, "bfloat16", "complex64",
- * "float8_e4m3fn" and the other FP8 kinds, "float6_e2m3fn", "float4_e2m1fn", "int4", "uint1",
- * "opaque64" …, and "bcomplex32", which no release of DLPack has yet (dlpack.h); "x4" at the end
- * gives 4 lanes ("float32x4").
+ * Read a dtype's name: "bool", "int8" … "int128", "uint8" …, "float16" … "float128", "bfloat16",
+ * "complex32" … "complex128", "float8_e4m3fn" and the other FP8 kinds, "float6_e2m3fn",
+ * "float4_e2m1fn", "int1" … "int7", "uint1" …, "opaque64" …, and "bcomplex32", which no release of
+ * DLPack has yet (dlpack.h); "x4" at the end gives 4 lanes ("float32x4").
  *
  * @param name  borrowed.
  * @param out  the dtype.
@@ -211,7 +211,8 @@ DLX_API dlx_status dlx_dtype_parse_format(const char *format, int32_t style, DLD
  * @param style  DLX_FORMAT_BUFFER or DLX_FORMAT_TYPESTR.
  * @param out  `capacity` bytes; DLX_NAME_SIZE always suffice.
  * @return DLX_OK; DLX_ERROR_UNSUPPORTED (no such spelling: bfloat16, the FP8 to FP4 kinds, sub-byte
- *         types, lanes other than 1); DLX_ERROR_INVALID_ARGUMENT (`style`, `capacity` too small).
+ *         types, integers and floats of 128 bits, complex32, opaque handles, lanes other than 1);
+ *         DLX_ERROR_INVALID_ARGUMENT (`style`, `capacity` too small).
  */
 DLX_API dlx_status dlx_dtype_format(const DLDataType *dtype, int32_t style, char *out,
                                     size_t capacity);
@@ -256,7 +257,7 @@ typedef struct dlx_empty_options {
   int32_t order;      /**< DLX_ORDER_C (default) or DLX_ORDER_F */
   uint64_t flags;     /**< DLX_HAS_STREAM */
   int64_t stream;     /**< checked, and else without effect: new memory is for any stream */
-  uint64_t alignment; /**< of the data, a power of two; 0: 64 bytes (256 from 4 KiB on) */
+  uint64_t alignment; /**< of the data, a power of two up to 2^30; 0: 64 (256 from 4 KiB on) */
   const dlx_allocator *allocator; /**< borrowed, copied; NULL: the process's default */
 } dlx_empty_options;
 
@@ -401,7 +402,7 @@ typedef struct dlx_export_options {
   int32_t device_id;      /**< 255 on CUDA and ROCm (torch's "cuda"): the thread's current device */
   int64_t stream;         /**< the consumer's stream, by the array API's numbers */
   uint64_t min_alignment; /**< of the first element (in its buffer, where `data` is a handle), a
-                             power of two; 0: any */
+                             power of two up to 2^30; 0: any */
   int32_t negative_strides;       /**< DLX_NEGATIVE_STRIDES_* */
   int32_t reserved;               /**< 0 */
   const dlx_allocator *allocator; /**< for a copy; borrowed, copied; NULL: the process's default */

@@ -104,13 +104,37 @@ def _function(name: str) -> Callable[..., Any]:
     def method(self: Tensor, /, *args: Any, **kwargs: Any) -> Any:
         return (_module or load()).method(self, name, args, kwargs)
 
-    method.__doc__ = f"`numpy.{name}` of the Tensor, with the same arguments: a Tensor."
+    result = "a tuple of Tensors" if name == "nonzero" else "a Tensor, or `out`"
+    method.__doc__ = f"""`numpy.{name}` of the Tensor, with the same arguments: {result}.
+
+    Raises:
+        TypeError: arrays of another library among the arguments, or what NumPy finds wrong with them.
+        ValueError: what NumPy finds wrong with the values, such as an axis that there is not.
+        BufferError: neither NumPy nor ml_dtypes has the dtype, or nothing computes on the device
+            (`UnsupportedError`).
+        RuntimeError: NumPy is not installed, or on a GPU what computes there (`UnavailableError`).
+    """
     return method
+
+
+def _attribute(name: str) -> property:
+    function = _function(name)
+    function.__doc__ = f"`numpy.{name}` of the Tensor: a Tensor. Raises as `sum` does."
+    return property(function)
 
 
 def _astype(self: Tensor, /, dtype: Any, **kwargs: Any) -> Any:
     """The elements as another dtype, by NumPy's rules and with its arguments: a copy, or with
-    `copy=False` the same memory where the dtype is the same."""
+    `copy=False` the same memory where the dtype is the same. An ndarray where no Tensor can hold the
+    dtype (text, objects, dates).
+
+    Raises:
+        TypeError: no dtype of NumPy's or ml_dtypes', or a cast that `casting` forbids.
+        BufferError: what the new dtype would lose (the imaginary part, in bfloat16 and its like), a
+            Tensor's dtype that neither NumPy nor ml_dtypes has, or nothing computes on the device
+            (`UnsupportedError`).
+        RuntimeError: NumPy is not installed, or on a GPU what computes there (`UnavailableError`).
+    """
     return load().astype(self, dtype, kwargs)
 
 
@@ -212,7 +236,7 @@ def members() -> dict[str, Any]:
     found.update((name, _comparison(getattr(operator, name))) for name in _COMPARISONS)
     found.update((name, _unary(getattr(operator, name))) for name in _UNARY)
     found.update((name, _function(name)) for name in _FUNCTIONS)
-    found.update((name, property(_function(name))) for name in _ATTRIBUTES)
+    found.update((name, _attribute(name)) for name in _ATTRIBUTES)
     found.update(
         astype=_astype,
         __dask_tokenize__=_dask_tokenize,

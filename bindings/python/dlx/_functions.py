@@ -148,7 +148,9 @@ def empty(
         device: where to allocate; anything that `dlx.Device` reads.
 
     Raises:
-        ValueError: a negative extent, or more than 2^63-1 bytes (`InvalidArgumentError`).
+        ValueError: a negative extent, more than 2^63-1 bytes or 4096 axes, or a name that is none of
+            a dtype or a device (`InvalidArgumentError`).
+        TypeError: an argument of the wrong type.
         MemoryError: no room (`OutOfMemoryError`).
         RuntimeError: no such device on this machine, or none that dlx can allocate on
             (`UnavailableError`).
@@ -250,6 +252,7 @@ def attach(source: Any, /, *, readonly: bool = False) -> Tensor:
 
     Raises:
         FileNotFoundError: no memory has this name.
+        OSError: the descriptor is not open, or the file may not be read.
         ValueError: the descriptor or the name is of something else (`InvalidArgumentError`).
         TypeError: `source` is neither.
         RuntimeError: too many open files (`UnavailableError`).

@@ -748,10 +748,10 @@ def dlx_set_parallel_for(parallel_for: Callback | int | None, user_data: int | N
 
 
 def dlx_dtype_parse(name: str | None) -> DLDataType:
-    """Read a dtype's name: "bool", "int8" … "int64", "uint8" …, "float16" …, "bfloat16",
-    "complex64", "float8_e4m3fn" and the other FP8 kinds, "float6_e2m3fn", "float4_e2m1fn",
-    "int4", "uint1", "opaque64" …, and "bcomplex32", which no release of DLPack has yet
-    (dlpack.h); "x4" at the end gives 4 lanes ("float32x4").
+    """Read a dtype's name: "bool", "int8" … "int128", "uint8" …, "float16" … "float128",
+    "bfloat16", "complex32" … "complex128", "float8_e4m3fn" and the other FP8 kinds,
+    "float6_e2m3fn", "float4_e2m1fn", "int1" … "int7", "uint1" …, "opaque64" …, and "bcomplex32",
+    which no release of DLPack has yet (dlpack.h); "x4" at the end gives 4 lanes ("float32x4").
     """
     out = DLDataType()
     check(lib.dlx_dtype_parse(text(name, "name"), out.address))

@@ -26,8 +26,9 @@ class Error(Exception):
 
     Not of what Python itself raises for calls: TypeError for an argument of the wrong type,
     IndexError for an index that is out of range, AttributeError for an object without `__dlpack__`,
-    FileNotFoundError for a name under which nothing is shared. An exception of somebody else, such
-    as a producer's own in `__dlpack__`, passes through dlx unchanged.
+    FileNotFoundError for a name under which nothing is shared, OSError for a descriptor that is not
+    open. An exception of somebody else, such as a producer's own in `__dlpack__`, passes through dlx
+    unchanged.
 
     Attributes:
         status: the `dlx_status` of the failure (`DLX_ERROR_*` in dlx.h).

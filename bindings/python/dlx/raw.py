@@ -16,6 +16,7 @@ Every function of dlx.h is here under its name, and dlx.h is its manual. How C l
   to a tensor comes with a reference to the tensor and cannot dangle.
 - **Tensors**: a `dlx_tensor *` that C gives is a `Handle`, one owned reference: `release()` it, use
   it in a `with` block, or leave it to the garbage collector. Passing it to a function lends it.
+  NULL has no getters here: they raise InvalidArgumentError.
 - **Managed tensors**: `DLManagedTensor` and `DLManagedTensorVersioned` have a deleter to be called
   once; an export owns it until it is imported, detached or released. An import needs no
   `out_consumed`: a struct that was consumed, whether the call failed or not, says so.

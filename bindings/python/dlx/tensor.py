@@ -51,9 +51,11 @@ def to_device(self: Tensor, device: DeviceLike, /, *, stream: Any = None) -> Ten
 
     Raises:
         RuntimeError: no such device on this machine (`UnavailableError`).
-        BufferError: the data is on a device whose driver is missing (`UnsupportedError`).
+        BufferError: the data is on a device whose driver is missing, or that dlx cannot copy on
+            (`UnsupportedError`).
         ValueError: `device` is no device name, or a stream on a device that has none
             (`InvalidArgumentError`).
+        TypeError: `device` is no device, or `stream` no stream.
 
     Source: array API standard 2025.12, `array.to_device`.
     """
@@ -188,7 +190,11 @@ def bytes_in_place(self: Tensor) -> bytes:
 
 def transpose(self: Tensor, /, *axes: Any) -> Tensor:
     """View with the axes in another order, as `ndarray.transpose`: reversed where none are named,
-    which may be one by one or as a sequence."""
+    which may be one by one or as a sequence.
+
+    Raises:
+        ValueError: the axes do not name each axis once (`InvalidArgumentError`).
+    """
     order = axes[0] if len(axes) == 1 else axes or None
     return self.permute_dims(range(self.ndim - 1, -1, -1) if order is None else order)
 
