@@ -14,7 +14,7 @@ namespace {
 
 const char* way_out(DLDataType dtype) noexcept {
   if (dtype.code == kDLComplex && dtype.lanes == 1 && dtype.bits >= 32) {
-    return "view its parts as floats (in Python: .view(\"float32\") or .view(\"float64\"))";
+    return "view its parts as floats of half its bits (in Python, complex128: .view(\"float64\"))";
   }
   if (dtype.bits * dtype.lanes % 8 == 0 && dtype.bits >= 8) {
     return "view its bits as unsigned integers";

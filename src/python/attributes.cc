@@ -92,10 +92,10 @@ PyGetSetDef tensor_getset[] = {
         "NULL."),
     attribute<read_transpose>("T",
                               "View of a 2-d tensor with its axes exchanged (array API: "
-                              "array.T)."),
+                              "array.T). ValueError\nfor more or fewer axes."),
     attribute<read_matrix_transpose>("mT",
                                      "View with the last two axes exchanged (array API: "
-                                     "array.mT)."),
+                                     "array.mT). ValueError\nfor fewer than two axes."),
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 }  // namespace dlx::py

@@ -28,7 +28,7 @@ void check_request(Tensor* tensor, int flags) {
   }
   if (wants(flags, PyBUF_FORMAT) && buffer_format(tensor->dl.dtype) == nullptr) {
     raise(api.buffer_error,
-          "the buffer protocol has no format for %s: use DLPack, or .view() it as "
+          "the buffer protocol has no format for %s: use DLPack or .tobytes(), or .view() it as "
           "another dtype first",
           dtype_text(tensor->dl.dtype).text);
   }

@@ -163,9 +163,11 @@ PyMethodDef convert_functions[] = {
         "reasons.\n"
         "    DeviceRefusedError: the library cannot use the data's device, and no transfer was\n"
         "        allowed.\n"
-        "    UnsupportedError: the library has no such dtype, or not so many axes.\n"
+        "    UnsupportedError: the library has no such dtype, not so many axes, or makes no such\n"
+        "        class of the data.\n"
         "    ImportError: the library is not installed.\n"
-        "    ValueError: `to` names no library (`InvalidArgumentError`)."),
+        "    ValueError: `to` names no library (`InvalidArgumentError`).\n"
+        "    TypeError: `to` is no name, module or class."),
     fast_entry("_usual", note_usual),
     {}};
 

@@ -189,9 +189,11 @@ PyMethodDef tensor_methods[] = {
         "contiguous", method<&kContiguous, do_contiguous>,
         "contiguous($self, order='C')\n--\n\n"
         "This tensor if its elements are compact in that order ('C' or 'F'), else a compact,\n"
-        "writable copy on the same device."),
+        "writable copy on the same device. ValueError for another order, UnsupportedError where a\n"
+        "copy is needed on a device that dlx cannot copy on, OutOfMemoryError."),
     fast_entry("copy", method<&kCopy, do_copy>,
-               "copy($self, order='C')\n--\n\nA compact, writable copy on the same device."),
+               "copy($self, order='C')\n--\n\n"
+               "A compact, writable copy on the same device, in that order. Errors as contiguous."),
     fast_entry("permute_dims", method<&kPermuteDims, do_permute_dims>,
                "permute_dims($self, axes)\n--\n\n"
                "View whose axis i is axis axes[i] of this one (array API: permute_dims).\n"
@@ -221,7 +223,8 @@ PyMethodDef tensor_methods[] = {
         "view", method<&kView, do_view>,
         "view($self, dtype)\n--\n\n"
         "The same bytes as another dtype. Where the sizes differ the last axis must be compact,\n"
-        "and its extent is scaled; ValueError where that cannot be."),
+        "and its extent is scaled; ValueError where that cannot be, UnsupportedError for opaque\n"
+        "handles and padded sub-byte types."),
     fast_entry("as_readonly", method<&kAsReadonly, do_as_readonly>,
                "as_readonly($self)\n--\n\nThe same view, read-only, as everything made of it."),
     fast_entry("is_contiguous", is_contiguous,

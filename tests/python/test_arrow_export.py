@@ -121,6 +121,7 @@ def test_what_arrow_cannot_say_is_refused_with_the_way_out():
     complex_tensor = dlx.asarray([1j, 2j])
     for tensor, words in (
         (complex_tensor, "complex128.*float64"),
+        (dlx.empty(2, dtype="complex32"), "complex32: view its parts as floats of half its bits"),
         (dlx.empty(2, dtype="bfloat16"), "bfloat16.*unsigned integers"),
         (dlx.asarray(1.5), r"reshape it to \(1,\)"),
     ):
