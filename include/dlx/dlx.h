@@ -456,8 +456,9 @@ DLX_API int32_t dlx_get_export_negative_strides(void);
 /**
  * Check a managed tensor against the DLPack 1.3 standard and say in words what is wrong with it,
  * one finding a line: "error: …" for what breaks a MUST or makes the tensor unusable, "warning: …"
- * for a SHOULD, and for data that is not aligned to 256 bytes. Reads the structs, the shape and the
- * strides, never the data. Nothing is consumed.
+ * for a SHOULD, and for what is legal but goes wrong with some library (a NULL deleter, negative
+ * strides, a byte_offset …), data that is not aligned to 256 bytes included. Reads the structs, the
+ * shape and the strides, never the data. Nothing is consumed.
  *
  * @param managed  a DLManagedTensor or DLManagedTensorVersioned; borrowed. Of a version other than
  *        1.x only the version is read.

@@ -976,7 +976,8 @@ def dlx_dlpack_check(
 ) -> tuple[str, int, int]:
     """Check a managed tensor against the DLPack 1.3 standard and say in words what is wrong with
     it, one finding a line: "error: …" for what breaks a MUST or makes the tensor unusable,
-    "warning: …" for a SHOULD, and for data that is not aligned to 256 bytes.
+    "warning: …" for a SHOULD, and for what is legal but goes wrong with some library (a NULL
+    deleter, negative strides, a byte_offset …), data that is not aligned to 256 bytes included.
     """
     report = Array("char", size(capacity, "capacity"))
     out_errors = Array("int32_t", 1)
