@@ -9,8 +9,10 @@
  *
  * - **Status.** A call that can fail returns a `dlx_status`: DLX_OK (0) or a positive
  *   DLX_ERROR_*. The words are in dlx_last_error(). Every function may also return
- *   DLX_ERROR_OUT_OF_MEMORY and DLX_ERROR_INTERNAL (a bug in dlx); the lists do not repeat them.
- *   A NULL where a pointer is required is DLX_ERROR_INVALID_ARGUMENT and names the parameter.
+ *   DLX_ERROR_OUT_OF_MEMORY and DLX_ERROR_INTERNAL (a bug in dlx), and one that works on a device
+ *   DLX_ERROR_DRIVER; the lists do not repeat them. A NULL where a pointer is required is
+ *   DLX_ERROR_INVALID_ARGUMENT and names the parameter, and so is an option of no such value; flags
+ *   and fields of options that this version does not know are DLX_ERROR_UNSUPPORTED.
  * - **Outputs** come last. A handle output is set to NULL at entry; other outputs are untouched on
  *   failure. A failed call has taken no ownership and changed nothing.
  * - **Ownership words.** *borrowed*: used during the call only, or, for a returned pointer, valid
