@@ -73,7 +73,7 @@ typedef int32_t dlx_status;
 enum {
   DLX_OK = 0,
   DLX_ERROR_INVALID_ARGUMENT = 1, /**< the caller's mistake; the message names the argument */
-  DLX_ERROR_OUT_OF_MEMORY = 2,    /**< an allocator returned NULL, or a size exceeds memory */
+  DLX_ERROR_OUT_OF_MEMORY = 2,    /**< no room: an allocator returned NULL */
   DLX_ERROR_UNSUPPORTED = 3,      /**< well-formed, but beyond dlx or DLPack: dtype, flag, version;
                                      data on a device whose driver is missing */
   DLX_ERROR_UNAVAILABLE = 4,      /**< no driver or no such device on this machine */

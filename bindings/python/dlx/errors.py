@@ -48,7 +48,10 @@ class InvalidArgumentError(Error, ValueError):
 
 
 class OutOfMemoryError(Error, MemoryError):
-    """An allocator had no room, or a size exceeds the memory that can be addressed."""
+    """No room: an allocator returned NULL, or shared memory is full.
+
+    A size beyond 2^63-1 bytes is an InvalidArgumentError.
+    """
 
     status = 2
 
