@@ -243,6 +243,7 @@ PyMethodDef tensor_methods[] = {
         "    DeviceRefusedError: the data is on another device, and `force` is False.\n"
         "    UnsupportedError: neither NumPy nor ml_dtypes has the dtype, or it is packed\n"
         "        below a byte.\n"
+        "    ValueError: more axes than NumPy has (64; NumPy 1, 32, raises RuntimeError).\n"
         "    ImportError: NumPy is not installed."),
     plain_entry(
         "item", tensor_scalar, METH_NOARGS,
