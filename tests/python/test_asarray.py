@@ -372,6 +372,29 @@ def test_quantities_are_refused_with_a_unit_and_name_the_attribute():
         dlx.asarray(pint())
 
 
+def test_units_of_openmm_pynbody_and_quantities_are_refused_too():
+    def quantity(package, **attributes):
+        return numpy.arange(3.0).view(module(package, bases=(numpy.ndarray,), **attributes))
+
+    for way, make in {
+        r"in m .*`\.magnitude`.*`\.rescale\(unit\)\.magnitude`": lambda unit: quantity(
+            "quantities.quantity", dimensionality=unit, units=numpy.array(1.0)
+        ),
+        r"in m .*`\.value_in_unit\(unit\)`$": lambda unit: quantity(
+            "openmm.unit.quantity", unit=unit
+        ),
+        r"in m .*`\.view\(numpy\.ndarray\)`.*`\.in_units\(unit\)": lambda unit: quantity(
+            "pynbody.array", units=unit
+        ),
+    }.items():
+        for take in (dlx.asarray, dlx.from_dlpack, lambda x: dlx.asarray([x, x])):
+            with pytest.raises(dlx.UnsupportedError, match=way):
+                take(make("m"))
+        assert dlx.asarray(make("dimensionless")).tolist() == [0, 1, 2]
+    for pure in ("NoUnit()", "1.00e+00"):
+        assert dlx.asarray(quantity("pynbody.array", units=pure)).tolist() == [0, 1, 2]
+
+
 def test_sparse_arrays_name_their_parts():
     scipy = module("scipy.sparse._csr", nnz=1, toarray=None, data=1, indices=2, indptr=3)
     with pytest.raises(BufferError, match=r"`\.data`, `\.indices`, `\.indptr`.*\.toarray"):

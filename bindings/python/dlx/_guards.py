@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 # Packages whose classes wrap numbers with a meaning that a plain tensor loses.
 # TensorFlow's strings abort the process when they are exported.
-GUARDED_PACKAGES = frozenset({"astropy", "pint", "scipy", "sparse", "tensorflow", "unyt"})
+GUARDED_PACKAGES = frozenset(
+    ["astropy", "openmm", "pint", "pynbody", "quantities", "scipy", "sparse", "tensorflow", "unyt"]
+)
 
 
 def guard_mask(obj: Any) -> None:
@@ -49,7 +51,10 @@ def _guard_unit(obj: Any) -> None:
         return
     way = _first_of(obj, "magnitude", "value", "array", "data", "compute().value")
     via = f"to(unit).{way}", f"convert_unit_to(unit).{way}", "quantity.to(unit).value"
-    converted = _first_of(obj, *via, "")
+    _refuse_unit(obj, unit, way, _first_of(obj, *via, ""))
+
+
+def _refuse_unit(obj: Any, unit: Any, way: str, converted: str) -> None:
     raise UnsupportedError(
         f"a {name_of(obj)} in {unit} would lose its unit: export `.{way}`"
         + (f", or convert first with `.{converted}`" if converted else "")
@@ -58,6 +63,27 @@ def _guard_unit(obj: Any) -> None:
 
 def _is_pure(unit: Any) -> bool:
     return unit is None or str(unit) in ("", "dimensionless")
+
+
+def _guard_quantities(obj: Any) -> None:
+    """Its `units` are an array themselves. neo's signals derive from its Quantity."""
+    unit = getattr(obj, "dimensionality", None)
+    if not _is_pure(unit):
+        _refuse_unit(obj, unit, "magnitude", "rescale(unit).magnitude")
+
+
+def _guard_openmm(obj: Any) -> None:
+    """Its Quantity passes the protocols of the array inside on."""
+    unit = getattr(obj, "unit", None)
+    if not _is_pure(unit):
+        _refuse_unit(obj, unit, "value_in_unit(unit)", "")
+
+
+def _guard_pynbody(obj: Any) -> None:
+    unit = getattr(obj, "units", None)
+    if not _is_pure(unit) and str(unit) not in ("NoUnit()", "1.00e+00"):
+        way = "view(numpy.ndarray)"
+        _refuse_unit(obj, unit, way, f"in_units(unit).{way}")
 
 
 def _first_of(obj: Any, *ways: str) -> str:
@@ -251,6 +277,9 @@ BY_PACKAGE: dict[str, Callable[[Any], None]] = {
     "astropy": _guard_unit,
     "unyt": _guard_unit,
     "pint": _guard_pint,
+    "quantities": _guard_quantities,
+    "openmm": _guard_openmm,
+    "pynbody": _guard_pynbody,
 }
 # Those for who keeps every dtype: what a library's dtypes are refused for does not count.
 LOSSES_BY_PACKAGE: dict[str, Callable[[Any], None]] = {
