@@ -96,6 +96,30 @@ def test_the_protocol_answers_not_implemented(stranger):
     assert T.__iadd__(stranger) is NotImplemented
 
 
+def test_ufuncs_of_others_take_what_is_no_array():
+    """As shapely's, whose geometries are objects that know nothing of NumPy."""
+
+    class Geometry:
+        def distance(self, x):
+            return abs(x - 2)
+
+    distance = numpy.frompyfunc(lambda geometry, x: geometry.distance(x), 2, 1)
+    assert distance(Geometry(), T).tolist() == [1, 0, 1]
+    assert distance([Geometry()] * 3, T).tolist() == [1, 0, 1]
+    assert distance.outer([Geometry()], T).tolist() == [[1, 0, 1]]
+    assert numpy.frompyfunc("{}{}".format, 2, 1)(T, "m").tolist() == ["1.0m", "2.0m", "3.0m"]
+
+
+@pytest.mark.parametrize(
+    "stranger", [numpy.ma.masked_array([1.0, 2, 3], [0, 1, 0]), numpy.ones(3).view(Marked)]
+)
+def test_ufuncs_of_others_take_no_strangers(stranger):
+    total = numpy.frompyfunc(lambda x, y: x + y, 2, 1)
+    for other in (stranger, [stranger]):
+        with pytest.raises(TypeError, match="NotImplemented"):
+            total(T, other)
+
+
 def test_a_unit_survives_on_both_sides():
     length = Unit(2.0, "m")
 

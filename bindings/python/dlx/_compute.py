@@ -160,7 +160,10 @@ def array_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwargs: A
     if not all(map(is_operand, operands)):
         if _dask.introduce(map(type, inputs)):
             return getattr(ufunc, method)(*inputs, **kwargs)
-        return NotImplemented
+        # A ufunc of another library's may want objects of its own, which nobody else would take.
+        own = vars(numpy).get(ufunc.__name__) is ufunc
+        if own or any(True for _ in strangers_in(operands)):
+            return NotImplemented
     if "where" in kwargs and any(True for _ in strangers_in(kwargs["where"])):
         return NotImplemented
     if outputs:
