@@ -372,13 +372,16 @@ def test_quantities_are_refused_with_a_unit_and_name_the_attribute():
         dlx.asarray(pint())
 
 
-def test_units_of_openmm_pynbody_and_quantities_are_refused_too():
+def test_units_of_brian2_openmm_pynbody_and_quantities_are_refused_too():
     def quantity(package, **attributes):
         return numpy.arange(3.0).view(module(package, bases=(numpy.ndarray,), **attributes))
 
     for way, make in {
         r"in m .*`\.magnitude`.*`\.rescale\(unit\)\.magnitude`": lambda unit: quantity(
             "quantities.quantity", dimensionality=unit, units=numpy.array(1.0)
+        ),
+        r"in m .*`\.view\(numpy\.ndarray\)`$": lambda unit: quantity(
+            "brian2.units.fundamentalunits", dim="1" if unit == "dimensionless" else unit
         ),
         r"in m .*`\.value_in_unit\(unit\)`$": lambda unit: quantity(
             "openmm.unit.quantity", unit=unit

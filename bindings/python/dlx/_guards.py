@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 # Packages whose classes wrap numbers with a meaning that a plain tensor loses.
 # TensorFlow's strings abort the process when they are exported.
 GUARDED_PACKAGES = frozenset(
-    ["astropy", "openmm", "pint", "pynbody", "quantities", "scipy", "sparse", "tensorflow", "unyt"]
+    "astropy brian2 openmm pint pynbody quantities scipy sparse tensorflow unyt".split()
 )
 
 
@@ -62,28 +62,18 @@ def _refuse_unit(obj: Any, unit: Any, way: str, converted: str) -> None:
 
 
 def _is_pure(unit: Any) -> bool:
-    return unit is None or str(unit) in ("", "dimensionless")
+    return unit is None or str(unit) in ("", "1", "1.00e+00", "NoUnit()", "dimensionless")
 
 
-def _guard_quantities(obj: Any) -> None:
-    """Its `units` are an array themselves. neo's signals derive from its Quantity."""
-    unit = getattr(obj, "dimensionality", None)
-    if not _is_pure(unit):
-        _refuse_unit(obj, unit, "magnitude", "rescale(unit).magnitude")
+def _unit_in(attribute: str, way: str, converted: str = "") -> Callable[[Any], None]:
+    """For one kind of quantities: where its unit is, and the ways out of it."""
 
+    def guard(obj: Any) -> None:
+        unit = getattr(obj, attribute, None)
+        if not _is_pure(unit):
+            _refuse_unit(obj, unit, way, converted)
 
-def _guard_openmm(obj: Any) -> None:
-    """Its Quantity passes the protocols of the array inside on."""
-    unit = getattr(obj, "unit", None)
-    if not _is_pure(unit):
-        _refuse_unit(obj, unit, "value_in_unit(unit)", "")
-
-
-def _guard_pynbody(obj: Any) -> None:
-    unit = getattr(obj, "units", None)
-    if not _is_pure(unit) and str(unit) not in ("NoUnit()", "1.00e+00"):
-        way = "view(numpy.ndarray)"
-        _refuse_unit(obj, unit, way, f"in_units(unit).{way}")
+    return guard
 
 
 def _first_of(obj: Any, *ways: str) -> str:
@@ -277,9 +267,10 @@ BY_PACKAGE: dict[str, Callable[[Any], None]] = {
     "astropy": _guard_unit,
     "unyt": _guard_unit,
     "pint": _guard_pint,
-    "quantities": _guard_quantities,
-    "openmm": _guard_openmm,
-    "pynbody": _guard_pynbody,
+    "brian2": _unit_in("dim", "view(numpy.ndarray)"),
+    "openmm": _unit_in("unit", "value_in_unit(unit)"),
+    "pynbody": _unit_in("units", "view(numpy.ndarray)", "in_units(unit).view(numpy.ndarray)"),
+    "quantities": _unit_in("dimensionality", "magnitude", "rescale(unit).magnitude"),
 }
 # Those for who keeps every dtype: what a library's dtypes are refused for does not count.
 LOSSES_BY_PACKAGE: dict[str, Callable[[Any], None]] = {

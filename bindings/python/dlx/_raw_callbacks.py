@@ -49,12 +49,12 @@ def callback(kind: str, function: Callable[..., Any]) -> Callback:
     `sys.unraisablehook`, and C sees a return value of 0; from a function of a dlx_backend that returns
     a status it sees -1, which is a failure.
 
-    At the end of the program: a parallel_for, and an allocator of CPU memory, that are still installed
-    are replaced by dlx's own, by `atexit`; handles that other threads release from then on leak, and so does
-    what Python functions would have freed once the interpreter is being finalised. One thing is
-    beyond any Python function: when a thread that Python did not start calls it while the
-    interpreter is finalised, or anybody does after that, CPython (before 3.14) ends the thread on
-    the spot, and that can abort the process. Where it can happen, let
+    At the end of the program: a parallel_for, and an allocator of CPU memory, that are still
+    installed are replaced by dlx's own, by `atexit`; handles that other threads release from then
+    on leak, and so does what Python functions would have freed once the interpreter is being
+    finalised. One thing is beyond any Python function: when a thread that Python did not start
+    calls it while the interpreter is finalised, or anybody does after that, CPython (before 3.14)
+    ends the thread on the spot, and that can abort the process. Where it can happen, let
     `dlx.from_pointer(..., on_release=...)` do the freeing, which never waits for Python, or give C
     the address of a C function in place of a callback.
 
