@@ -180,21 +180,35 @@ bool goes_along_dst(const Schedule& s, const CopyAxis& before, const CopyAxis& n
          row * part(near.src) + kStore * written + call(near);
 }
 
-/// The axis along which planes have their rows: where src moves least, but does move, so that rows
-/// share lines, or that outside u.
-int axis_of_rows(const Schedule& s) noexcept {
+/// The axis along which rows share most lines of src: the nearest one or, where nothing can be
+/// transposed along that, the one of which most items lie in a line. -1: src does not move.
+int axis_of_shared_lines(const Schedule& s) noexcept {
   int near = -1;
+  int most = -1;
+  const auto items_of_a_line = [&](int k) {
+    return std::min<int64_t>(s.axes[k].extent, kLine / std::llabs(s.axes[k].src));
+  };
   for (int k = s.ndim - 1; k >= 0; --k) {
     if (k == s.u || s.axes[k].src == 0) continue;
-    if (near < 0 || std::llabs(s.axes[k].src) < std::llabs(s.axes[near].src)) near = k;
+    const int64_t step = std::llabs(s.axes[k].src);
+    if (near < 0 || step < std::llabs(s.axes[near].src)) near = k;
+    if (most < 0 || items_of_a_line(k) > items_of_a_line(most)) most = k;
   }
+  if (near < 0 || items_of_a_line(near) == items_of_a_line(most)) return near;
+  const bool transposes = s.axes[s.u].dst == s.item && std::llabs(s.axes[near].src) == s.item;
+  return transposes ? near : most;
+}
+
+/// The axis along which planes have their rows: that of shared lines, or the one outside u.
+int axis_of_rows(const Schedule& s) noexcept {
+  const int near = axis_of_shared_lines(s);
   const int before = s.ndim - 2;
   if (near < 0 || near == before) return before;
+  const CopyAxis& u = s.axes[s.u];
   const int64_t step = std::llabs(s.axes[near].src);
   const bool shares_lines = step < kLine || step <= s.item;
   // Where no lines are shared, rows that are copied again are at hand.
   if (s.axes[before].src == 0 && !shares_lines) return before;
-  const CopyAxis& u = s.axes[s.u];
   const bool compact = u.dst == s.item && s.axes[before].dst == u.extent * u.dst;
   const bool transposes =
       u.dst == s.item && step == s.item && u.extent * s.axes[near].extent >= kFewItems;
