@@ -176,7 +176,7 @@ bool goes_along_dst(const Schedule& s, const CopyAxis& before, const CopyAxis& n
   const double alone = std::max(1.0, static_cast<double>(u.extent * u.dst) / kLine);
   const double together = before.dst < kLine ? part(before.dst) : alone;
   const double written = near.extent <= 2 * rows_cached(near.dst) ? together : alone;
-  return read + kStore * together + call(before) <
+  return read + kStore * together + call(before) <=
          row * part(near.src) + kStore * written + call(near);
 }
 
@@ -190,8 +190,7 @@ int axis_of_shared_lines(const Schedule& s) noexcept {
   };
   for (int k = s.ndim - 1; k >= 0; --k) {
     if (k == s.u || s.axes[k].src == 0) continue;
-    const int64_t step = std::llabs(s.axes[k].src);
-    if (near < 0 || step < std::llabs(s.axes[near].src)) near = k;
+    if (near < 0 || std::llabs(s.axes[k].src) < std::llabs(s.axes[near].src)) near = k;
     if (most < 0 || items_of_a_line(k) > items_of_a_line(most)) most = k;
   }
   if (near < 0 || items_of_a_line(near) == items_of_a_line(most)) return near;
