@@ -153,9 +153,9 @@ double lines(int64_t extent, int64_t step, int64_t item) noexcept {
 /// outside u, and lines of src with those along `near`. Says whether the former come first: what a
 /// row costs, in lines that come from the next cache.
 bool goes_along_dst(const Schedule& s, const CopyAxis& before, const CopyAxis& near) noexcept {
-  constexpr double kStore = 2;    // a line of dst, for which nothing else is done meanwhile
-  constexpr double kCall = 16;    // a plane,
-  constexpr int64_t kMany = 256;  // which is as nothing to so many rows
+  constexpr double kStore = 2;   // a line of dst, for which nothing else is done meanwhile
+  constexpr double kCall = 16;   // a plane,
+  constexpr int64_t kMany = 64;  // which is as nothing to so many rows
   const CopyAxis& u = s.axes[s.u];
   const auto part = [](int64_t step) {
     return static_cast<double>(std::min<int64_t>(std::llabs(step), kLine)) / kLine;
@@ -176,8 +176,10 @@ bool goes_along_dst(const Schedule& s, const CopyAxis& before, const CopyAxis& n
   const double alone = std::max(1.0, static_cast<double>(u.extent * u.dst) / kLine);
   const double together = before.dst < kLine ? part(before.dst) : alone;
   const double written = near.extent <= 2 * rows_cached(near.dst) ? together : alone;
-  return read + kStore * together + call(before) <=
-         row * part(near.src) + kStore * written + call(near);
+  const double along_dst = read + kStore * together + call(before);
+  const double along_src = row * part(near.src) + kStore * written + call(near);
+  // Of rows that share no lines of src, those are read best that are next to each other.
+  return along_dst < along_src || (along_dst == along_src && std::llabs(near.src) < kLine);
 }
 
 /// The axis along which rows share most lines of src: the nearest one or, where nothing can be
