@@ -182,22 +182,32 @@ bool goes_along_dst(const Schedule& s, const CopyAxis& before, const CopyAxis& n
   return along_dst < along_src || (along_dst == along_src && std::llabs(near.src) < kLine);
 }
 
+/// Whether items touch along u in dst and along axis k in src, as in what registers transpose.
+bool touch_along(const Schedule& s, int k) noexcept {
+  return s.axes[s.u].dst == s.item && std::llabs(s.axes[k].src) == s.item;
+}
+
 /// The axis along which rows share most lines of src: the nearest one or, where nothing can be
 /// transposed along that, the one of which most items lie in a line. -1: src does not move.
 int axis_of_shared_lines(const Schedule& s) noexcept {
   int near = -1;
   int most = -1;
-  const auto items_of_a_line = [&](int k) {
-    return std::min<int64_t>(s.axes[k].extent, kLine / std::llabs(s.axes[k].src));
-  };
+  int64_t near_items = 0;  // in a line
+  int64_t most_items = 0;
   for (int k = s.ndim - 1; k >= 0; --k) {
-    if (k == s.u || s.axes[k].src == 0) continue;
-    if (near < 0 || std::llabs(s.axes[k].src) < std::llabs(s.axes[near].src)) near = k;
-    if (most < 0 || items_of_a_line(k) > items_of_a_line(most)) most = k;
+    const int64_t step = std::llabs(s.axes[k].src);
+    if (k == s.u || step == 0) continue;
+    const int64_t items = step > kLine ? 0 : std::min<int64_t>(s.axes[k].extent, kLine / step);
+    if (near < 0 || step < std::llabs(s.axes[near].src)) {
+      near = k;
+      near_items = items;
+    }
+    if (most < 0 || items > most_items) {
+      most = k;
+      most_items = items;
+    }
   }
-  if (near < 0 || items_of_a_line(near) == items_of_a_line(most)) return near;
-  const bool transposes = s.axes[s.u].dst == s.item && std::llabs(s.axes[near].src) == s.item;
-  return transposes ? near : most;
+  return near_items == most_items || touch_along(s, near) ? near : most;
 }
 
 /// The axis along which planes have their rows: that of shared lines, or the one outside u.
@@ -211,9 +221,8 @@ int axis_of_rows(const Schedule& s) noexcept {
   // Where no lines are shared, rows that are copied again are at hand.
   if (s.axes[before].src == 0 && !shares_lines) return before;
   const bool compact = u.dst == s.item && s.axes[before].dst == u.extent * u.dst;
-  const bool transposes =
-      u.dst == s.item && step == s.item && u.extent * s.axes[near].extent >= kFewItems;
-  if (compact || transposes) return near;
+  const bool arranged = touch_along(s, near) && u.extent * s.axes[near].extent >= kFewItems;
+  if (compact || arranged) return near;
   const bool is_repeated = u.src == 0;  // of src there is one line to be read, whichever comes next
   return is_repeated || goes_along_dst(s, s.axes[before], s.axes[near]) ? before : near;
 }
@@ -241,7 +250,7 @@ int next_along_v(const Schedule& s, int64_t bytes) noexcept {
 void fold(Schedule* s) noexcept {
   const CopyAxis& u = s->axes[s->u];
   if (has_long_fills(*s)) return;
-  if (s->v < 0 || u.dst != s->item || std::llabs(s->axes[s->v].src) != s->item) return;
+  if (s->v < 0 || !touch_along(*s, s->v)) return;
   int64_t u_bytes = u.extent * s->item;
   int64_t v_bytes = s->axes[s->v].extent * s->item;
   for (;;) {
@@ -267,7 +276,7 @@ PlaneKind choose_kind(const Schedule& s) noexcept {
   const CopyAxis& u = s.axes[s.u];
   if (s.log_item < 0) return PlaneKind::kRows;
   if (u.dst != s.item) return PlaneKind::kSpread;
-  if (s.v < 0 || std::llabs(s.axes[s.v].src) != s.item) return PlaneKind::kGather;
+  if (s.v < 0 || !touch_along(s, s.v)) return PlaneKind::kGather;
   const CopyAxis& v = s.axes[s.v];
   const bool narrow_u = u.extent * s.item < 16;
   const bool narrow_v = v.extent * s.item < 16;

@@ -340,63 +340,60 @@ static void lie_far_apart(void) {
   src.data = (void *)((uintptr_t)1 << 41);
 }
 
+static void assert_plan_says(const char *words) {
+  char text[512];
+  assert_ok(dlx_copy_plan_describe(&dst, &src, text, sizeof text));
+  assert_says(text, words);
+}
+
 /* A large copy's plan names the way past the caches. */
 static void plan_of_a_large_copy_names_its_way(void **state) {
   (void)state;
-  char text[512];
   lie_far_apart();
   dst.shape = src.shape = (int64_t[]){5003, 5003};
   dst.strides = (int64_t[]){5003, 1};
 
   src.strides = (int64_t[]){5003, 1};
-  assert_ok(dlx_copy_plan_describe(&dst, &src, text, sizeof text));
-  assert_non_null(strstr(text, "runs streamed"));
+  assert_plan_says("runs streamed");
 
   src.strides = (int64_t[]){1, 5003};
-  assert_ok(dlx_copy_plan_describe(&dst, &src, text, sizeof text));
-  assert_non_null(strstr(text, "streamed in strips"));
+  assert_plan_says("streamed in strips");
 
   /* Many times as large as a cache, or registers of a line would write it in order. */
   dst.shape = src.shape = (int64_t[]){9001, 9001};
   dst.strides = (int64_t[]){9001, 1};
   src.strides = (int64_t[]){9001, 0};
-  assert_ok(dlx_copy_plan_describe(&dst, &src, text, sizeof text));
-  assert_non_null(strstr(text, "rows filled past the caches"));
+  assert_plan_says("rows filled past the caches");
 }
 
 /* Rows with gaps go along that axis which shares more lines with them: of dst or, where those are far
  * apart on the other side, of src. */
 static void plan_of_rows_with_gaps_goes_where_lines_are_shared(void **state) {
   (void)state;
-  char text[512];
   lie_far_apart();
   dst.ndim = src.ndim = 3;
 
   dst.shape = src.shape = (int64_t[]){8, 4096, 2};
   dst.strides = (int64_t[]){98304, 6, 3};
   src.strides = (int64_t[]){1, 8, 32768};
-  assert_ok(dlx_copy_plan_describe(&dst, &src, text, sizeof text));
-  assert_non_null(strstr(text, "4096 (dst 24, src 32) v"));
+  assert_plan_says("4096 (dst 24, src 32) v");
 
   dst.shape = src.shape = (int64_t[]){128, 64, 4};
   dst.strides = (int64_t[]){98304, 12, 3};
   src.strides = (int64_t[]){1, 4096, 262144};
-  assert_ok(dlx_copy_plan_describe(&dst, &src, text, sizeof text));
-  assert_non_null(strstr(text, "128 (dst 393216, src 4) v"));
+  assert_plan_says("128 (dst 393216, src 4) v");
 }
 
 /* A join whose cells are two axes takes a buffer, in which they are one. */
 static void plan_of_a_join_in_two_axes_takes_a_buffer(void **state) {
   (void)state;
-  char text[512];
   lie_far_apart();
   dst.dtype = src.dtype = dtype_of(kDLUInt, 8);
   dst.ndim = src.ndim = 3;
   dst.shape = src.shape = (int64_t[]){100000, 4, 2};
   dst.strides = (int64_t[]){8, 2, 1};
   src.strides = (int64_t[]){1, 100000, 800000};
-  assert_ok(dlx_copy_plan_describe(&dst, &src, text, sizeof text));
-  assert_non_null(strstr(text, "by way of a buffer"));
+  assert_plan_says("by way of a buffer");
 }
 
 /* What cannot be copied has no plan. */

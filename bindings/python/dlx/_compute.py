@@ -18,7 +18,13 @@ import numpy
 
 from dlx import _dask, _guards, _hooks, _native, dtypes
 from dlx._constants import HOSTS
-from dlx._operands import PLAIN_OR_NONE, is_operand, refuse_strangers, strangers_in
+from dlx._operands import (
+    PLAIN_OR_NONE,
+    has_strangers,
+    is_operand,
+    refuse_strangers,
+    strangers_in,
+)
 from dlx.errors import (
     DeviceRefusedError,
     InvalidArgumentError,
@@ -162,9 +168,9 @@ def array_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwargs: A
             return getattr(ufunc, method)(*inputs, **kwargs)
         # A ufunc of another library's may want objects of its own, which nobody else would take.
         own = vars(numpy).get(ufunc.__name__) is ufunc
-        if own or any(True for _ in strangers_in(operands)):
+        if own or has_strangers(operands):
             return NotImplemented
-    if "where" in kwargs and any(True for _ in strangers_in(kwargs["where"])):
+    if "where" in kwargs and has_strangers(kwargs["where"]):
         return NotImplemented
     if outputs:
         check_writable(outputs)

@@ -55,6 +55,10 @@ def strangers_in(value: Any) -> Iterable[Any]:
         yield value
 
 
+def has_strangers(value: Any) -> bool:
+    return any(True for _ in strangers_in(value))
+
+
 def refuse_strangers(func: Callable[..., Any], arguments: list[Any]) -> None:
     """Raise TypeError, as NumPy does where a Tensor leaves an operation to the other side, for arrays
     that are no operands. NumPy itself sees ndarrays in place of the Tensors, and would take any."""
