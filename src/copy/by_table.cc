@@ -14,6 +14,8 @@ constexpr int64_t kSmallPlane = 16;      // items that no kernel arranges togeth
 constexpr int64_t kSmallByItems = 64;    // the same where kernels take one by one,
 constexpr int64_t kSmallStreamed = 128;  // and where each waits for memory
 constexpr int64_t kLongRow = 32;         // items that a kernel gathers in less time
+constexpr int64_t kShortRow = 16;        // items of any other size, for which kernels have
+constexpr int64_t kFewRows = 32;         // calls of their own
 constexpr int64_t kMostMoves = 256;
 
 /// How far one item lies from the first, on either side.
@@ -71,30 +73,66 @@ struct Lines {
   }
 };
 
+/// Moves an item of W bytes.
+template <int W>
+struct Whole {
+  static void move(char* dst, const char* src, int64_t) noexcept { std::memcpy(dst, src, W); }
+};
+
+/// Moves an item of W to 2 W bytes: its first ones and its last, which may overlap.
+template <int W>
+struct Ends {
+  static void move(char* dst, const char* src, int64_t item) noexcept {
+    char first[W];
+    char last[W];
+    std::memcpy(first, src, W);
+    std::memcpy(last, src + item - W, W);
+    std::memcpy(dst, first, W);
+    std::memcpy(dst + item - W, last, W);
+  }
+};
+
 /// Makes `count` moves, at least one for each line, and asks beside it for the lines from `next`
 /// on.
-template <int W>
-void follow(char* dst, const char* src, const Move* moves, int64_t count, const char* next,
-            const Lines& lines) {
+template <class Item>
+void follow(char* dst, const char* src, int64_t item, const Move* moves, int64_t count,
+            const char* next, const Lines& lines) {
   int64_t i = 0;
   for (; i < lines.count; ++i) {
     __builtin_prefetch(next + lines.of[i], 0, 2);
-    std::memcpy(dst + moves[i].dst, src + moves[i].src, W);
+    Item::move(dst + moves[i].dst, src + moves[i].src, item);
   }
-  for (; i < count; ++i) std::memcpy(dst + moves[i].dst, src + moves[i].src, W);
+  for (; i < count; ++i) Item::move(dst + moves[i].dst, src + moves[i].src, item);
 }
 
-using Follow = void(char* dst, const char* src, const Move* moves, int64_t count, const char* next,
-                    const Lines& lines);
+using Follow = void(char* dst, const char* src, int64_t item, const Move* moves, int64_t count,
+                    const char* next, const Lines& lines);
+
+/// NULL for longer items, which are rows of their own.
+Follow* follow_for(const Schedule& s) noexcept {
+  static constexpr Follow* kWhole[] = {follow<Whole<1>>, follow<Whole<2>>, follow<Whole<4>>,
+                                       follow<Whole<8>>, follow<Whole<16>>};
+  if (s.log_item >= 0) return kWhole[s.log_item];
+  if (s.item < 4) return follow<Ends<2>>;
+  if (s.item < 8) return follow<Ends<4>>;
+  if (s.item < 16) return follow<Ends<8>>;
+  return s.item <= 32 ? follow<Ends<16>> : nullptr;
+}
+
+bool has_small_planes(const Schedule& s, bool by_items, bool streamed) noexcept {
+  const int64_t nu = s.axes[s.u].extent;
+  const int64_t nv = s.axes[s.v].extent;
+  if (s.kind == PlaneKind::kRows) return nu <= kShortRow && nv <= kFewRows;
+  if (s.kind == PlaneKind::kGather && nu >= kLongRow) return false;
+  return nu * nv < (!by_items ? kSmallPlane : streamed ? kSmallStreamed : kSmallByItems);
+}
 
 }  // namespace
 
 bool run_by_table(const Schedule& s, bool by_items, bool streamed) noexcept {
-  static constexpr Follow* kFollow[] = {follow<1>, follow<2>, follow<4>, follow<8>, follow<16>};
-  if (s.log_item < 0 || s.kind == PlaneKind::kCells || s.fills()) return false;
-  const int64_t small = by_items ? (streamed ? kSmallStreamed : kSmallByItems) : kSmallPlane;
-  if (s.kind == PlaneKind::kGather && s.axes[s.u].extent >= kLongRow) return false;
-  if (s.axes[s.u].extent * s.axes[s.v].extent >= small) return false;
+  Follow* const run = follow_for(s);
+  if (run == nullptr || s.kind == PlaneKind::kCells || s.fills()) return false;
+  if (!has_small_planes(s, by_items, streamed)) return false;
 
   int order[CopyPlan::kMaxAxes];
   order_by_nearness(s, order);
@@ -128,18 +166,17 @@ bool run_by_table(const Schedule& s, bool by_items, bool streamed) noexcept {
   const Lines none;
   Lines lines;
   if (streamed) lines.add(moves);
-  Follow* const run = kFollow[s.log_item];
   char* to = nullptr;  // one place behind the loops
   const char* from = nullptr;
   loops.each(s.dst, s.src, [&](char* dst, const char* src) {
-    if (from != nullptr) run(to, from, moves.of, moves.count, src, lines);
+    if (from != nullptr) run(to, from, s.item, moves.of, moves.count, src, lines);
     to = dst;
     from = src;
   });
-  run(to, from, moves.of, moves.count, nullptr, none);
+  run(to, from, s.item, moves.of, moves.count, nullptr, none);
   if (moves_of_rest > 0) {
     loops_of_rest.each(s.dst + rest.dst, s.src + rest.src, [&](char* dst, const char* src) {
-      run(dst, src, moves.of, moves_of_rest, nullptr, none);
+      run(dst, src, s.item, moves.of, moves_of_rest, nullptr, none);
     });
   }
   return true;

@@ -11,7 +11,7 @@ namespace dlx {
 ///
 /// In a large copy (`streamed`), what memory holds of the next place is fetched beside it.
 /// `by_items`: kernels would move one item at a time (moves_items()).
-/// False, with nothing done, where planes are large enough or the item is no power of two.
+/// False, with nothing done, where planes are large enough or the item is too long.
 bool run_by_table(const Schedule& schedule, bool by_items, bool streamed) noexcept;
 
 }  // namespace dlx

@@ -195,6 +195,24 @@ void small_planes_are_exact(void**) {
   }
 }
 
+// Planes of few items, in the order of src and backwards, with and without gaps on both sides; the
+// last of many are fewer.
+void planes_of_few_items_are_exact(void**) {
+  const dlx::Tuning before = dlx::tuning();
+  for (const int64_t threshold : {int64_t{0}, INT64_MAX}) {
+    dlx::tuning().stream_bytes = threshold;
+    for (int64_t item = 1; item <= 34; ++item) {
+      for (const int64_t many : {5, 71}) {
+        const std::vector<int64_t> shape = {many, 3, 2, 2};
+        check_layout(shape, compact(shape), {48, 1, 6, 24}, item);
+        check_layout(shape, {36, 8, 4, 2}, {-48, 24, -6, 1}, item, item);
+      }
+      check_layout({2, 29, 5, 3}, compact({2, 29, 5, 3}), {900, 6, -180, 1}, item);
+    }
+  }
+  dlx::tuning() = before;
+}
+
 // Few rows of src that are read side by side, some lines at a time, the last of them short.
 void few_rows_are_exact(void**) {
   for (const int64_t item : {4, 8, 16}) {
@@ -397,6 +415,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(crowded_rows_and_columns_are_exact),
       cmocka_unit_test(lines_of_axes_in_both_directions_are_exact),
       cmocka_unit_test(small_planes_are_exact),
+      cmocka_unit_test(planes_of_few_items_are_exact),
       cmocka_unit_test(few_rows_are_exact),
       cmocka_unit_test(blocks_of_rows_are_exact),
       cmocka_unit_test(boxes_are_exact),
