@@ -107,7 +107,7 @@ ROWS: list[tuple[str, str, str, str, tuple[str, ...]]] = [
     ("1000 numbers of NumPy", "dlx.asarray(scalars)", "np.asarray(scalars)", "1.0", ()),
     ("1000 numbers of NumPy and of Python", "dlx.asarray(mixed)", "np.asarray(mixed)", "1.0", ()),
     ("1000 lists of 1000 floats", "dlx.asarray(rows)", "np.asarray(rows)", "1.0", ()),
-    ("1000 numbers in a deque", "dlx.asarray(queue)", "np.asarray(queue)", "1.5", ()),
+    ("1000 numbers in a deque", "dlx.asarray(queue)", "np.asarray(queue)", "1.0", ()),
     ("convert to NumPy", "dlx.convert(d, 'numpy')", "np.from_dlpack(d)", "+150 ns", ()),
     ("convert to torch", "dlx.convert(d, 'torch')", "torch.from_dlpack(d)", "+150 ns", ("torch",)),
     ("convert a batch of one to torch", "dlx.convert(one, 'torch')", "torch.from_dlpack(one)",

@@ -3,6 +3,7 @@
 import gc
 import sys
 import types
+import weakref
 
 import pytest
 
@@ -201,7 +202,7 @@ def test_what_stands_for_torch_in_a_test_is_not_taken_for_it(monkeypatch):
             dlx.asarray(look_alike("mylib")())
 
 
-def test_packages_are_remembered_as_long_as_the_class_is():
+def test_answers_about_classes_are_remembered_as_long_as_the_class_is():
     class Mute(type):
         """Classes that cannot be asked for a hash, nor compared."""
 
@@ -210,13 +211,23 @@ def test_packages_are_remembered_as_long_as_the_class_is():
         def __eq__(cls, other):
             raise AssertionError
 
-    gc.collect()
-    before = len(_classes._packages)
+    class Answer:
+        pass
+
+    answers = []
+
+    @_classes.once_for_each_class
+    def answer(cls):
+        fresh = Answer()
+        answers.append(weakref.ref(fresh))
+        return fresh
+
     for metaclass in (type, Mute):
         for i in range(20):
             cls = metaclass("Thing", (), {"__module__": f"there{i}.inner"})
-            for _ in range(2):
-                assert _classes.packages_of(cls) == {f"there{i}", "builtins"}
+            assert answer(cls) is answer(cls)
+            assert _classes.packages_of(cls) == {f"there{i}", "builtins"}
+    assert len(answers) == 40
     del cls
     gc.collect()
-    assert len(_classes._packages) == before
+    assert not any(known() for known in answers)

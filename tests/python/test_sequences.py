@@ -160,6 +160,42 @@ def test_lists_of_other_classes_are_read_as_they_are_and_as_fast(kind):
     assert dlx.asarray(KINDS[kind]([numpy.ones((2, 3)), numpy.ones((2, 3))])).shape == (2, 2, 3)
 
 
+def with_attribute(**attributes):
+    items = Own([1, 2])
+    vars(items).update(attributes)
+    return items
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        Point(1, 2),
+        Own([1, 2]),
+        with_attribute(note="a list, and a note"),
+        collections.deque([1, 2]),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_few_numbers_of_a_class_of_its_own_are_read_as_a_list(value):
+    tensor = dlx.asarray(value)
+
+    assert (str(tensor.dtype), tensor.tolist()) == ("int64", [1, 2])
+    assert dlx.asarray(value, dtype="bfloat16", copy=True).tolist() == [1.0, 2.0]
+    with pytest.raises(dlx.CopyRefusedError, match=type(value).__name__):
+        dlx.asarray(value, copy=False)
+
+
+def test_what_a_list_or_its_class_says_beside_its_items_counts():
+    array = numpy.array([7.5])
+    masked = type("Masked", (list,), {"mask": numpy.array([True]), "filled": list})
+    seven = type("Seven", (tuple,), {"__array__": lambda self, **_: array})
+
+    assert dlx.asarray(with_attribute(__array__=lambda: array)).tolist() == [7.5]
+    assert dlx.asarray(seven([1, 2])).tolist() == [7.5]
+    with pytest.raises(dlx.UnsupportedError, match="1 masked entries"):
+        dlx.asarray(masked([1]))
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_wrong_in_them_is_named_by_its_position(kind):
     with pytest.raises(dlx.InvalidArgumentError, match="300 does not fit uint8"):

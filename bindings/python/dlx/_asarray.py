@@ -37,6 +37,7 @@ from dlx._classes import (
     is_ctypes_pointer,
     loaded,
     module_of,
+    once_for_each_class,
     package_of,
     packages_of,
 )
@@ -62,6 +63,8 @@ _PROTOCOLS = ("__array_interface__", "__array_struct__", "__cuda_array_interface
 # Whose `__array__(copy=True)` copies. Others take `copy` and ignore it: what they return is copied.
 _COPIES_WHEN_TOLD = frozenset({"pandas", "polars", "pyarrow"})
 _ARROW_METHODS = ("__arrow_c_array__", "__arrow_c_stream__", "__arrow_c_device_array__")
+# What is looked for in an object, but for what only some packages' have.
+_MEANINGS = (*_PROTOCOLS, *_ARROW_METHODS, "__buffer__", "__getattr__", "columns", "dtype", "mask")
 
 
 def fallback(obj: Any, dtype: Any, device: Any, copy: bool | None, force: bool | None) -> Tensor:
@@ -83,6 +86,9 @@ def fallback(obj: Any, dtype: Any, device: Any, copy: bool | None, force: bool |
     cls = type(obj)
     if cls in _PLAIN or isinstance(obj, type):  # no protocol to look for: a class has its objects'
         return _from_sequence(obj, dtype, device, copy, force)
+    plain = _says_no_more_than_items(cls) and not getattr(obj, "__dict__", None)
+    if plain and copy is not False and force is not None:
+        return _native.asarray([*obj], dtype=dtype, device=device, force=force)
     _hooks.guard(obj)
     problem = _explain_pointer(obj) or _explain(obj)
     if problem is not None:  # before the buffer protocol, where a date passes for plain bytes
@@ -110,6 +116,19 @@ def fallback(obj: Any, dtype: Any, device: Any, copy: bool | None, force: bool |
         return _from_sequence(obj, dtype, device, copy, force)
     wanted = None if force is None else dtype
     return _native.asarray(tensor, dtype=wanted, device=device, copy=copy, force=bool(force))
+
+
+@once_for_each_class
+def _says_no_more_than_items(cls: type) -> bool:
+    """Whether objects of a class of its own (a named tuple, a deque) are read as lists of their items
+    would be: the class has nothing that anything here looks for."""
+    from dlx import _sequence
+
+    return (
+        _sequence.is_read_like_its_base(cls)
+        and not any(hasattr(cls, name) for name in _MEANINGS)
+        and packages_of(cls).isdisjoint(_hooks.KNOWN_PACKAGES)
+    )
 
 
 def _unwrap(obj: Any, copy: bool | None) -> Any:

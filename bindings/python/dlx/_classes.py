@@ -11,9 +11,9 @@ from _weakref import ref  # module weakref takes a tenth of dlx's own time to im
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from typing import Any, Callable, TypeVar
 
-_packages: dict[int, tuple[ref[type], frozenset[str]]] = {}  # by id of the class
+    Answer = TypeVar("Answer")
 
 
 def loaded(name: str) -> Any:
@@ -35,15 +35,26 @@ def package_of(cls: type) -> str:
     return module_of(cls).partition(".")[0]
 
 
+def once_for_each_class(answer: Callable[[type], Answer]) -> Callable[[type], Answer]:
+    """A function that remembers its answers, and forgets them with the classes."""
+    answers: dict[int, tuple[ref[type], Answer]] = {}
+
+    def remembered(cls: type) -> Answer:
+        key = id(cls)  # its own hash, and whether it is equal, would be its metaclass's to say
+        known = answers.get(key)
+        if known is not None and known[0]() is cls:
+            return known[1]
+        fresh = answer(cls)
+        answers[key] = ref(cls, lambda _: answers.pop(key, None)), fresh
+        return fresh
+
+    return remembered
+
+
+@once_for_each_class
 def packages_of(cls: type) -> frozenset[str]:
     """The packages of a class and of its bases."""
-    key = id(cls)  # its own hash, and whether it is equal, would be its metaclass's to say
-    known = _packages.get(key)
-    if known is not None and known[0]() is cls:
-        return known[1]
-    packages = frozenset([package_of(base) for base in cls.__mro__])
-    _packages[key] = ref(cls, lambda _: _packages.pop(key, None)), packages
-    return packages
+    return frozenset([package_of(base) for base in cls.__mro__])
 
 
 def derives(cls: type, package: str, *names: str) -> bool:

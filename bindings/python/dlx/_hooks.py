@@ -54,7 +54,7 @@ _NUMBER_ARRAYS = frozenset(
 )
 _IMMUTABLE_PACKAGES = frozenset({"jax", "jaxlib", "nanoarrow", "tensorflow"})
 # Those that guard() or _asarray.py know by name.
-_KNOWN_PACKAGES = (
+KNOWN_PACKAGES = (
     _guards.GUARDED_PACKAGES
     | _ARROW_PACKAGES
     | _IMMUTABLE_PACKAGES
@@ -102,7 +102,7 @@ def _plain_bits(cls: type, packages: frozenset[str], numpy: Any) -> int:
         if cls is numpy.bool_:
             return PLAIN | SCALAR | BOOLEAN
         return PLAIN | SCALAR if cls.__module__ == "numpy" else 0
-    if packages & _KNOWN_PACKAGES or issubclass(cls, (type, int, float, complex, str, list, tuple)):
+    if packages & KNOWN_PACKAGES or issubclass(cls, (type, int, float, complex, str, list, tuple)):
         return 0
     if hasattr(cls, "__cuda_array_interface__"):
         return 0  # memory of a device, whatever else copies it to the host

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Position = tuple[int, ...]
 
 _PLAIN = frozenset({list, tuple})
-_READING = ("__getitem__", "__iter__", "__len__")
+_READING = ("__getattribute__", "__getitem__", "__iter__", "__len__")
 _MAX_DEPTH = 256  # Python's stack ends a few times deeper
 _ARRAY_PROTOCOLS = (
     "__dlpack__",
@@ -142,13 +142,13 @@ def _flattened(obj: Any, shape: Shape) -> list[Any] | None:
     for extent in shape:
         classes = set(map(type, flat))
         plain = plain and classes <= _PLAIN
-        if not all(map(_is_read_like_its_base, classes)) or {*map(len, flat)} != {extent}:
+        if not all(map(is_read_like_its_base, classes)) or {*map(len, flat)} != {extent}:
             return None
         flat = [item for part in flat for item in part]
     return None if plain else flat
 
 
-def _is_read_like_its_base(cls: type) -> bool:
+def is_read_like_its_base(cls: type) -> bool:
     """Whether a class has the items that a list, a tuple or a deque has, and is no array."""
     return not any(hasattr(cls, name) for name in _ARRAY_PROTOCOLS) and any(
         issubclass(cls, base)
