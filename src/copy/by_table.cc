@@ -14,8 +14,7 @@ constexpr int64_t kSmallPlane = 16;      // items that no kernel arranges togeth
 constexpr int64_t kSmallByItems = 64;    // the same where kernels take one by one,
 constexpr int64_t kSmallStreamed = 128;  // and where each waits for memory
 constexpr int64_t kLongRow = 32;         // items that a kernel gathers in less time
-constexpr int64_t kShortRow = 16;        // items of any other size, for which kernels have
-constexpr int64_t kFewRows = 32;         // calls of their own
+constexpr int64_t kLongest = 32;         // bytes of an item; longer ones are rows of their own
 constexpr int64_t kMostMoves = 256;
 
 /// How far one item lies from the first, on either side.
@@ -108,7 +107,7 @@ void follow(char* dst, const char* src, int64_t item, const Move* moves, int64_t
 using Follow = void(char* dst, const char* src, int64_t item, const Move* moves, int64_t count,
                     const char* next, const Lines& lines);
 
-/// NULL for longer items, which are rows of their own.
+/// NULL for items longer than kLongest.
 Follow* follow_for(const Schedule& s) noexcept {
   static constexpr Follow* kWhole[] = {follow<Whole<1>>, follow<Whole<2>>, follow<Whole<4>>,
                                        follow<Whole<8>>, follow<Whole<16>>};
@@ -116,18 +115,25 @@ Follow* follow_for(const Schedule& s) noexcept {
   if (s.item < 4) return follow<Ends<2>>;
   if (s.item < 8) return follow<Ends<4>>;
   if (s.item < 16) return follow<Ends<8>>;
-  return s.item <= 32 ? follow<Ends<16>> : nullptr;
+  return s.item <= kLongest ? follow<Ends<16>> : nullptr;
 }
 
 bool has_small_planes(const Schedule& s, bool by_items, bool streamed) noexcept {
+  if (s.kind == PlaneKind::kRows) return has_few_rows(s);
   const int64_t nu = s.axes[s.u].extent;
-  const int64_t nv = s.axes[s.v].extent;
-  if (s.kind == PlaneKind::kRows) return nu <= kShortRow && nv <= kFewRows;
   if (s.kind == PlaneKind::kGather && nu >= kLongRow) return false;
-  return nu * nv < (!by_items ? kSmallPlane : streamed ? kSmallStreamed : kSmallByItems);
+  const int64_t small = by_items ? (streamed ? kSmallStreamed : kSmallByItems) : kSmallPlane;
+  return nu * s.axes[s.v].extent < small;
 }
 
 }  // namespace
+
+bool has_few_rows(const Schedule& s) noexcept {
+  constexpr int64_t kShortRow = 16;  // items
+  constexpr int64_t kFewRows = 32;
+  if (s.kind != PlaneKind::kRows || s.item > kLongest) return false;
+  return s.axes[s.u].extent <= kShortRow && s.axes[s.v].extent <= kFewRows;
+}
 
 bool run_by_table(const Schedule& s, bool by_items, bool streamed) noexcept {
   Follow* const run = follow_for(s);

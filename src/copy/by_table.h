@@ -5,6 +5,10 @@
 
 namespace dlx {
 
+/// Whether planes are a few short rows of items that have no kernel but one for rows: calls of it
+/// would take longer than items.
+bool has_few_rows(const Schedule& schedule) noexcept;
+
 /// Runs a schedule of several planes that are too small for the kernels: the offsets of up to a few
 /// hundred items are written down once, and followed from one place after the other. So an element
 /// costs the same however many axes there are.

@@ -28,7 +28,8 @@ void copy_each(const ItemPlanes& planes, const Loops& loops, const Schedule& s) 
 /// v are copied. False, with nothing done, where that would not be longer.
 bool run_across(const Schedule& s, const Kernels& kernels) noexcept {
   constexpr int64_t kFewRows = 16;
-  constexpr int64_t kLongRow = 8;  // lines of both sides: cells come in long loops anyway
+  constexpr int64_t kLongRow = 8;      // lines of both sides: cells come in long loops anyway
+  constexpr int64_t kWorthCalls = 32;  // for what a table takes as well
   const bool cells = s.kind == PlaneKind::kCells;
   if (!(s.by_items() || cells || s.kind == PlaneKind::kRows)) return false;
   if (s.axes[s.v].extent >= kFewRows) return false;
@@ -45,6 +46,7 @@ bool run_across(const Schedule& s, const Kernels& kernels) noexcept {
   const int64_t a_row = lines(std::llabs(u.src)) + lines(u.dst);
   const int64_t n = std::min(
       {w.extent, kFirstLevelLines / (v.extent * a_row), rows_cached(w.src), rows_cached(w.dst)});
+  if (has_few_rows(s) && n < kWorthCalls) return false;
   if (n < 2 * v.extent || (cells && a_row > kLongRow)) return false;
   const auto run = [&](int64_t first, int64_t rows, int64_t times) {
     Plane plane = {s.dst, u.dst, w.dst, s.src, u.src, w.src, u.extent, rows};
