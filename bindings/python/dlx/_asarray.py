@@ -89,11 +89,16 @@ def fallback(obj: Any, dtype: Any, device: Any, copy: bool | None, force: bool |
     plain = _says_no_more_than_items(cls) and not getattr(obj, "__dict__", None)
     if plain and copy is not False and force is not None:
         return _native.asarray([*obj], dtype=dtype, device=device, force=force)
+    pandas = _is_plain_pandas(cls)
+    wanted = None if force is None else dtype
+    if pandas and copy is None and _is_of_numbers_of_numpy(obj):  # the array says all
+        tensor, _ = _from_array_method(obj, None)
+        return _native.asarray(tensor, dtype=wanted, device=device, force=bool(force))
     _hooks.guard(obj)
     problem = _explain_pointer(obj) or _explain(obj)
     if problem is not None:  # before the buffer protocol, where a date passes for plain bytes
         raise UnsupportedError(problem)
-    pandas = _is_plain_pandas(cls)  # whose classes take long to say that they have nothing of this
+    # Classes of pandas take long to say that they have nothing of this.
     inside = None if pandas else _unwrap(obj, copy)
     if inside is not None:
         if force is None:
@@ -114,7 +119,6 @@ def fallback(obj: Any, dtype: Any, device: Any, copy: bool | None, force: bool |
         copy = None  # it is a copy already
     if tensor is None:
         return _from_sequence(obj, dtype, device, copy, force)
-    wanted = None if force is None else dtype
     return _native.asarray(tensor, dtype=wanted, device=device, copy=copy, force=bool(force))
 
 
@@ -240,9 +244,22 @@ def _from_cuda_array_interface(obj: Any) -> Tensor | None:
 _READERS = (_from_mxnet, _from_cffi, _from_cuda_array_interface, _native._from_layout)
 
 
+@once_for_each_class
 def _is_plain_pandas(cls: type) -> bool:
     """Whether it is a class of pandas' own; where cudf stands for pandas, it has more protocols."""
     return package_of(cls) == "pandas" and not any(hasattr(cls, name) for name in _PROTOCOLS[:3])
+
+
+def _is_of_numbers_of_numpy(column: Any) -> bool:
+    """Whether a column of pandas has a dtype of NumPy's: then it has nothing that its array has not,
+    neither nulls nor categories."""
+    numpy, dtype = loaded("numpy"), getattr(column, "dtype", None)
+    return (
+        numpy is not None
+        and isinstance(dtype, numpy.dtype)
+        and dtype.isbuiltin == 1
+        and dtype.kind in "biufc"
+    )
 
 
 def _explain_pointer(obj: Any) -> str | None:
