@@ -115,6 +115,8 @@ def test_dtypes_of_ml_dtypes(name):
     assert back.ctypes.data == array.ctypes.data
     assert dlx.dtype(array.dtype) == dlx.dtype(getattr(ml_dtypes, name)) == name
     assert numpy.dtype(dlx.dtype(name)) == array.dtype
+    assert tensor.dtype.type is array.dtype.type  # whose name jaxtyping reads
+    assert not hasattr(dlx.dtype("float32x4"), "type")
 
 
 def test_packed_dtypes_have_no_numpy_form():

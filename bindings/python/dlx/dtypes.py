@@ -50,6 +50,7 @@ class dtype:
         itemsize: bytes that hold one element alone, `(bits * lanes + 7) // 8`; packed sub-byte
             elements share bytes in memory.
         kind: "b" bool, "i" signed, "u" unsigned, "f" floating point, "c" complex, "V" other.
+        dtype, type: the `numpy.dtype` and its scalar class, where NumPy or ml_dtypes has them.
 
     Raises:
         TypeError: the object is not dtype-like.
@@ -105,6 +106,15 @@ class dtype:
         return found
 
     __numpy_dtype__ = dtype
+
+    @property
+    def type(self) -> Any:
+        """The scalar class of that `numpy.dtype`, as `numpy.dtype.type`: jaxtyping reads its name.
+
+        Raises:
+            AttributeError: NumPy has no such dtype, as with `dtype`.
+        """
+        return self.dtype.type
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, dtype):
