@@ -83,6 +83,48 @@ def test_sequences_that_are_made_anew_each_time_do_not_contain_themselves():
         dlx.asarray(Halves(1000))
 
 
+class Degrees:
+    """As networkx has it: looked up by node, iterates over pairs."""
+
+    def __init__(self, degrees):
+        self.degrees = degrees
+
+    def __len__(self):
+        return len(self.degrees)
+
+    def __getitem__(self, node):
+        return self.degrees[node]
+
+    def __iter__(self):
+        return iter(self.degrees.items())
+
+
+class Keyed(Degrees):
+    def __iter__(self):
+        return iter(self.degrees)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [Degrees({0: 1, 1: 3}), Degrees({5: 1, 6: 1}), Keyed({0: 1, 1: 3}), [Degrees({0: 1, 1: 3})]],
+)
+def test_what_iterates_over_something_else_than_its_items_is_no_sequence(value):
+    with pytest.raises(TypeError, match="array|not a number"):
+        dlx.asarray(value)
+
+
+def test_what_iterates_over_its_items_is_a_sequence():
+    class Alike(Degrees):
+        def __iter__(self):
+            return iter(self.degrees.values())
+
+    assert dlx.asarray(Alike({0: 1, 1: 3})).tolist() == [1, 3]
+    assert dlx.asarray(Alike({0: (1, 2), 1: (3, 4)})).tolist() == [[1, 2], [3, 4]]
+    assert numpy.isnan(dlx.asarray(Alike({0: float("nan")})).item())
+    assert dlx.asarray(Alike({})).shape == (0,)
+    assert dlx.asarray(collections.UserList([[1], [2]])).tolist() == [[1], [2]]
+
+
 @pytest.mark.parametrize(
     "value",
     [

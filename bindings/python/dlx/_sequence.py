@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from collections.abc import Sequence
 
 from dlx import _capi, _native, _values, dtypes
 from dlx._classes import has, loaded
@@ -59,7 +60,25 @@ def is_sequence(obj: object) -> bool:
         len(obj)
     except TypeError:  # one of something that may also be many: astropy's Time, SciPy's Rotation
         return False
-    return True
+    return _iterates_over_its_items(obj)
+
+
+def _iterates_over_its_items(obj: Any) -> bool:
+    """Whether iterating begins with item 0, as of any sequence: networkx's degrees are looked up by
+    node and iterate as pairs, SimpleITK's images iterate over pixels."""
+    if isinstance(obj, Sequence) or getattr(type(obj), "__iter__", None) is None:
+        return True
+    nothing = object()
+    first = next(iter(obj), nothing)
+    if first is nothing:
+        return True
+    try:
+        item = obj[0]
+    except LookupError:
+        return False
+    if is_number(first) and is_number(item):
+        return first == item or first != first
+    return type(first) is type(item)
 
 
 def build(obj: Any, code: DTypeCode | None, cast_arrays: bool) -> tuple[Tensor, bool]:
