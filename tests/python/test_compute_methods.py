@@ -26,6 +26,7 @@ CALLS = {
     "round": [(), (1,)],
     "std": [(), {"ddof": 1}],
     "sum": [(), (0,), {"axis": 1, "where": SOURCE > 2}],
+    "swapaxes": [(0, 1), (-1, 0)],
     "take": [([0, 5],), {"indices": [2, 0], "axis": 1}],
     "var": [(), {"axis": 0}],
 }
@@ -58,6 +59,21 @@ def test_transpose_without_axes_and_with_wrong_ones():
     for wrong in ((0,), (0, 0), (2, 1), "ab", (0.5, 1)):
         with pytest.raises((ValueError, TypeError, IndexError)):
             dlx.asarray(SOURCE).transpose(*wrong)
+
+
+@pytest.mark.parametrize("order", ["C", "F", "A", "K"])
+def test_flatten_copies_as_numpy_s_does(order):
+    for array in (SOURCE, SOURCE.T, SOURCE[::-1].T, numpy.array(5), numpy.empty((0, 3))):
+        tensor = dlx.asarray(array)
+        flat = tensor.flatten(order)
+
+        assert flat.tolist() == array.flatten(order).tolist()
+        assert (flat.dtype, flat.shape) == (tensor.dtype, (array.size,))
+        assert flat.data_ptr != tensor.data_ptr or not flat.size
+        assert not flat.readonly
+    with pytest.raises(ValueError, match="order"):
+        dlx.asarray(SOURCE).flatten("B")
+    assert dlx.asarray(SOURCE).swapaxes(0, 1).data_ptr == SOURCE.ctypes.data
 
 
 def test_reshape_takes_the_extents_one_by_one_too():

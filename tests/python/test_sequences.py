@@ -109,7 +109,7 @@ class Keyed(Degrees):
     [Degrees({0: 1, 1: 3}), Degrees({5: 1, 6: 1}), Keyed({0: 1, 1: 3}), [Degrees({0: 1, 1: 3})]],
 )
 def test_what_iterates_over_something_else_than_its_items_is_no_sequence(value):
-    with pytest.raises(TypeError, match="array|not a number"):
+    with pytest.raises(TypeError, match=r"array|not a number"):
         dlx.asarray(value)
 
 

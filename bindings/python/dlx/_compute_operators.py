@@ -26,7 +26,7 @@ _COMPARISONS = ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__")
 # function of that name.
 _FUNCTIONS = ("all", "any", "argmax", "argmin", "argsort", "clip", "conj", "conjugate", "cumprod",
               "cumsum", "max", "mean", "min", "nonzero", "prod", "ravel", "round", "searchsorted", "std",
-              "sum", "take", "var")  # fmt: skip
+              "sum", "swapaxes", "take", "var")  # fmt: skip
 _ATTRIBUTES = ("imag", "real")
 _UNARY = ("__neg__", "__pos__", "__abs__", "__invert__")
 # Below what every container has that computes with arrays (xarray, dask, numpy.ma, astropy …).

@@ -199,6 +199,18 @@ def transpose(self: Tensor, /, *axes: Any) -> Tensor:
     return self.permute_dims(range(self.ndim - 1, -1, -1) if order is None else order)
 
 
+def flatten(self: Tensor, /, order: Any = "C") -> Tensor:
+    """Compact copy with one axis, as `ndarray.flatten`; on the Tensor's device for `order="C"`.
+
+    Raises:
+        DeviceRefusedError: another order of memory that Python cannot read.
+        ValueError: `order` is none of "C", "F", "A" and "K".
+    """
+    if order == "C":
+        return self.copy().reshape(self.size)
+    return _native.asarray(require_readable(self, "flatten").numpy().flatten(order))
+
+
 def _numbers(self: Tensor) -> memoryview | None:
     """The elements, where memoryview decodes them by itself, 40 times as fast as _values; else None."""
     try:
@@ -370,6 +382,7 @@ def attach(cls: type[Tensor]) -> None:
         "tolist": tolist,
         "synchronize": synchronize,
         "transpose": transpose,
+        "flatten": flatten,
         "__array_interface__": property(_array_interface),
         "__cuda_array_interface__": property(_cuda_array_interface),
         "__array__": _array,
