@@ -7,6 +7,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdlib>
+#include <cstring>
 #include <mutex>
 #include <new>
 #include <thread>
@@ -138,8 +139,10 @@ Pool* pool() noexcept {
 
 int32_t default_num_threads() noexcept {
   if (const char* text = std::getenv("DLX_NUM_THREADS")) {
-    const long n = std::strtol(text, nullptr, 10);
-    if (n > 0) return n < kMaxThreads ? static_cast<int32_t>(n) : kMaxThreads;
+    char* end = nullptr;
+    const long n = std::strtol(text, &end, 10);
+    const bool whole = end[std::strspn(end, " \t\r\n")] == '\0';
+    if (n > 0 && whole) return n < kMaxThreads ? static_cast<int32_t>(n) : kMaxThreads;
   }
   return available_cores();
 }

@@ -166,3 +166,10 @@ def test_raw_works_where_attach_is_impossible() -> None:
     )
     done = run(code)
     assert done.stdout == "(3,)\n", done.stderr
+
+
+@pytest.mark.parametrize("wrong", ["4abc", "1e3", "3.7", "0x4", "0", "-2", "many"])
+def test_what_is_no_number_of_threads_is_ignored(wrong: str) -> None:
+    code = "from dlx import raw; print(raw.dlx_get_num_threads())"
+    assert run(code, DLX_NUM_THREADS=" 1234 ").stdout == "1024\n"  # the most that there are
+    assert run(code, DLX_NUM_THREADS=wrong).stdout == run(code, DLX_NUM_THREADS="").stdout
