@@ -18,17 +18,19 @@ TensorRef copying(Tensor* tensor, Operation&& operation) {
   return operation();
 }
 
-/// Axes as int32 for the C++ functions.
+/// An axis as int32 for the C++ functions.
+int32_t to_axis(int64_t axis, const char* name) {
+  if (axis != static_cast<int32_t>(axis)) {
+    fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` is out of range (got %lld)", name,
+         static_cast<long long>(axis));
+  }
+  return static_cast<int32_t>(axis);
+}
+
+/// The same of several.
 struct Axes {
   explicit Axes(const Int64List& list, const char* name) : count(list.count()) {
-    for (int32_t i = 0; i < count; ++i) {
-      const int64_t axis = list.data()[i];
-      if (axis != static_cast<int32_t>(axis)) {
-        fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` is out of range (got %lld)", name,
-             static_cast<long long>(axis));
-      }
-      values[i] = static_cast<int32_t>(axis);
-    }
+    for (int32_t i = 0; i < count; ++i) values[i] = to_axis(list.data()[i], name);
   }
   int32_t count;
   int32_t values[DLX_MAX_NDIM];
@@ -109,10 +111,7 @@ constexpr Signature kSqueeze = {"squeeze", 1, 1, 0, 0, {&names.axis}};
 
 TensorRef do_expand_dims(Tensor* tensor, PyObject* const* values) {
   const int64_t axis = values[0] == nullptr ? 0 : to_int64(values[0], "axis");
-  if (axis < INT32_MIN || axis > INT32_MAX) {
-    raise(api.index_error, "`axis` is out of range (got %lld)", static_cast<long long>(axis));
-  }
-  return expand_dims(tensor, static_cast<int32_t>(axis));
+  return expand_dims(tensor, to_axis(axis, "axis"));
 }
 constexpr Signature kExpandDims = {"expand_dims", 1, 1, 0, 0, {&names.axis}};
 

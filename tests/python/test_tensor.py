@@ -140,6 +140,13 @@ def test_impossible_shape_changes_are_value_errors(wrong):
     assert not isinstance(caught.value, BufferError)
 
 
+@pytest.mark.parametrize("axis", [3, 2**31, -(2**40), 2**63 - 1, 2**70])
+@pytest.mark.parametrize("method", ["expand_dims", "squeeze"])
+def test_an_axis_beyond_the_last_is_one_error_however_large_it_is(method, axis):
+    with pytest.raises(dlx.InvalidArgumentError, match="`axis` is out of range"):
+        getattr(dlx.asarray([[1]]), method)(axis)
+
+
 def test_reshape_that_needs_a_copy_obeys_copy():
     turned = dlx.asarray([[1, 2, 3], [4, 5, 6]]).T
 
