@@ -85,7 +85,9 @@ class Array:
     def __init__(self, ctype: str, values: Any) -> None:
         self.native = backend.array(ctype, values)
         self.count = len(self.native)
-        self.address = backend.address(self.native) if values != 0 else 0
+        # No bytes are compared with a number, which `python -bb` forbids.
+        given = not isinstance(values, int) or values != 0
+        self.address = backend.address(self.native) if given else 0
 
     def text(self) -> str:
         """Characters up to the first zero."""

@@ -77,6 +77,19 @@ def test_a_pending_exception_survives_a_deleter() -> None:
         fail_while_holding()
 
 
+def test_texts_reach_c_where_python_forbids_to_compare_bytes() -> None:
+    code = (
+        "import ctypes\nfrom dlx import raw\n"
+        "why = raw.callback('dlx_backend.error_text', lambda user_data: 'broken')\n"
+        "print(ctypes.CFUNCTYPE(ctypes.c_char_p, ctypes.c_void_p)(why.address)(None).decode())"
+    )
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    done = subprocess.run(
+        [sys.executable, "-bb", "-c", code], env=env, capture_output=True, text=True, timeout=60
+    )
+    assert (done.stdout, done.stderr) == ("broken\n", "")
+
+
 def test_a_callback_is_never_freed() -> None:
     seen: list[int] = []
     address = raw.callback("DLManagedTensor.deleter", seen.append).address
