@@ -311,6 +311,20 @@ def test_arrays_inside_are_cast_as_they_are_alone_and_numbers_are_checked(name, 
             dlx.asarray(wrong, dtype=name)
 
 
+@pytest.mark.parametrize("shape", [(), (3,), (2, 3), (0,)])
+@pytest.mark.parametrize("name", ["uint8", "float32"])
+def test_memoryviews_inside_are_arrays_of_their_dtype(name, shape):
+    arrays = [numpy.full(shape, 7, name), numpy.full(shape, 9, name)]
+    views = [memoryview(array) for array in arrays]
+
+    got = dlx.asarray([views, views])
+
+    assert (got.dtype, got.tolist()) == (name, [numpy.array(arrays).tolist()] * 2)
+    assert dlx.asarray(views, dtype="int16").tolist() == numpy.array(arrays).tolist()
+    got[0] = views[::-1]
+    assert got[0].tolist() == numpy.array(arrays[::-1]).tolist()
+
+
 def test_a_list_beside_an_array_is_told_what_was_expected():
     with pytest.raises(dlx.InvalidArgumentError, match=r"at obj\[1\] .*a number or an array"):
         dlx.asarray([dlx.empty(2), [1, 2]])

@@ -41,7 +41,9 @@ def is_number(obj: object) -> bool:
 
 def is_array(obj: object) -> bool:
     """Something with a shape of its own: it becomes a block of the result, or a number if 0-d."""
-    return not isinstance(obj, type) and any(hasattr(obj, name) for name in _ARRAY_PROTOCOLS)
+    if isinstance(obj, type):
+        return False
+    return isinstance(obj, memoryview) or any(hasattr(obj, name) for name in _ARRAY_PROTOCOLS)
 
 
 def is_sequence(obj: object) -> bool:
