@@ -6,6 +6,7 @@ import sys
 import pytest
 
 import dlx
+from dlx import raw
 
 
 def make():
@@ -160,6 +161,24 @@ def test_junk_arguments_are_errors_and_never_internal_ones(name):
         assert error is None or str(error), f"{name}({junk!r}) gave an error without a message"
     dlx.set_num_threads(threads)
     assert tensor.shape == (2, 2)
+
+
+ONE_INT = {
+    **CALLS,
+    "address": lambda t, x: dlx.from_pointer(x, (1,), "int8"),
+    "Device type": lambda t, x: dlx.Device((x, 0)),
+    "Device id": lambda t, x: dlx.Device((1, x)),
+    "dtype bits": lambda t, x: dlx.dtype((2, x, 1)),
+    "attach": lambda t, x: dlx.attach(x),
+    "raw": lambda t, x: raw.dlx_set_num_threads(x),
+}
+
+
+@pytest.mark.parametrize("name", ONE_INT)
+def test_ints_that_python_does_not_write_out_are_described(name):
+    error = outcome(ONE_INT[name], make(), 10**5000)
+
+    assert error is None or (len(str(error)) < 500 and "digits" not in str(error))
 
 
 @pytest.mark.parametrize("policy", [[], None, "Copy", 1])

@@ -8,7 +8,7 @@ from __future__ import annotations
 import dlx  # whose module _native comes after this one
 from dlx import _library
 from dlx._constants import FORMAT_TYPESTR, HAS_STREAM, NAME_SIZE
-from dlx.errors import UnsupportedError, from_status
+from dlx.errors import UnsupportedError, from_status, int_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -75,9 +75,8 @@ def _text(caller: str, function: Any, *arguments: Any) -> str:
 def _dtype_struct(code: DTypeCode) -> Any:
     out = _backend.struct("DLDataType")
     if not (0 <= code[0] < 256 and 0 <= code[1] < 256 and 0 <= code[2] < 65536):
-        raise UnsupportedError(
-            f"no such data type: code {code[0]}, bits {code[1]}, lanes {code[2]}"
-        )
+        numbers = tuple(map(int_text, code))
+        raise UnsupportedError("no such data type: code {}, bits {}, lanes {}".format(*numbers))
     out.code, out.bits, out.lanes = code
     return out
 
@@ -164,7 +163,8 @@ def device_name(device_type: int, device_id: int) -> str:
 def _require_int32(device_type: int, device_id: int) -> None:
     """ctypes would cut a larger number without a word."""
     if not (0 < device_type < 1 << 31 and 0 <= device_id < 1 << 31):
-        raise from_status(1, f"`device` is not a device (got type {device_type}, id {device_id})")
+        got = f"type {int_text(device_type)}, id {int_text(device_id)}"
+        raise from_status(1, f"`device` is not a device (got {got})")
 
 
 def device_count(device_type: int) -> int:
@@ -262,7 +262,7 @@ def tensor_synchronize(tensor: Tensor) -> None:
 def set_num_threads(num_threads: int) -> None:
     """See dlx.set_num_threads."""
     if not -(1 << 31) <= num_threads < 1 << 31:
-        raise from_status(1, f"`num_threads` is out of range (got {num_threads})")
+        raise from_status(1, f"`num_threads` is out of range (got {int_text(num_threads)})")
     check(_functions.dlx_set_num_threads(num_threads), "set_num_threads")
 
 

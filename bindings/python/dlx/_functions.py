@@ -15,7 +15,7 @@ from dlx._constants import (
     READ_ONLY,
 )
 from dlx.device import device_code
-from dlx.errors import InvalidArgumentError
+from dlx.errors import InvalidArgumentError, int_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def _address(ptr: Any) -> int:
             "of ctypes or cffi); what is an array already goes to dlx.asarray"
         )
     if not 0 <= value < 1 << 64:
-        raise InvalidArgumentError(f"`ptr` is not an address (got {value})")
+        raise InvalidArgumentError(f"`ptr` is not an address (got {int_text(value)})")
     return value
 
 
@@ -193,8 +193,9 @@ def set_export_negative_strides(policy: str, /) -> None:
         ValueError: no such policy (`InvalidArgumentError`).
     """
     if policy not in list(_POLICIES):  # what has no hash, too
+        got = f"{policy!r:.60}" if isinstance(policy, str) else type(policy).__name__
         raise InvalidArgumentError(
-            f"`policy` is unknown (got {policy!r}, expected 'copy', 'share' or 'error')"
+            f"`policy` is unknown (got {got}, expected 'copy', 'share' or 'error')"
         )
     _capi.set_export_negative_strides(_POLICIES[policy])
 

@@ -38,7 +38,7 @@ def _ranged(ctype: str, low: int, high: int) -> Callable[[Any, str], int]:
             got = type(value).__name__
             raise TypeError(f"`{name}` must be an integer (got {got})") from None
         if not low <= number <= high:
-            raise OverflowError(f"`{name}` does not fit {ctype} (got {number})")
+            raise OverflowError(f"`{name}` does not fit {ctype} (got {errors.int_text(number)})")
         return number
 
     return convert

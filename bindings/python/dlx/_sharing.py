@@ -15,7 +15,13 @@ from multiprocessing import context, reduction
 
 from dlx import _capi, _native, _segment, dtypes
 from dlx._constants import CPU, HOSTS, PADDED, READ_ONLY
-from dlx.errors import DeviceRefusedError, InvalidArgumentError, UnavailableError, UnsupportedError
+from dlx.errors import (
+    DeviceRefusedError,
+    InvalidArgumentError,
+    UnavailableError,
+    UnsupportedError,
+    int_text,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -185,7 +191,8 @@ def _duplicate(descriptor: int) -> int:
     try:
         return os.dup(descriptor)
     except OverflowError:
-        raise InvalidArgumentError(f"`source` is no descriptor (got {descriptor})") from None
+        got = int_text(descriptor)
+        raise InvalidArgumentError(f"`source` is no descriptor (got {got})") from None
 
 
 # ---- multiprocessing -----------------------------------------------------------------------------

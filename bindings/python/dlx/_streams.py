@@ -14,7 +14,7 @@ from dlx import _capi, _native
 from dlx._classes import package_of
 from dlx._constants import CUDA, CUDA_HOST, CUDA_MANAGED, ROCM, ROCM_HOST
 from dlx.device import Device, device_code
-from dlx.errors import InvalidArgumentError
+from dlx.errors import InvalidArgumentError, int_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -304,7 +304,8 @@ def number(obj: Any, device_type: int, device_id: int) -> int:
     if _is_number(obj):
         value = _index(obj)
         if not -(2**63) <= value < 2**63:
-            raise InvalidArgumentError(f"`stream` is out of range (got {value}, beyond 64 bits)")
+            got = int_text(value)
+            raise InvalidArgumentError(f"`stream` is out of range (got {got}, beyond 64 bits)")
         return value
     wanted = _family((device_type, device_id))
     pinned_or_managed = wanted[0] != device_type

@@ -10,7 +10,7 @@ import struct
 import sys
 
 from dlx import dtypes
-from dlx.errors import InvalidArgumentError, UnsupportedError
+from dlx.errors import InvalidArgumentError, UnsupportedError, int_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ def _integer(value: Any, kind: int, bits: int, name: str) -> int:
     high = (1 << (bits - 1 if signed else bits)) - 1
     if not low <= value <= high:
         raise InvalidArgumentError(
-            f"{_int_text(value)} does not fit {name} (expected {low} … {high})"
+            f"{int_text(value)} does not fit {name} (expected {low} … {high})"
         )
     return value
 
@@ -185,17 +185,12 @@ def _encode_integer(value: Any, kind: int, bits: int, name: str) -> bytes:
     return number.to_bytes(bits // 8, sys.byteorder, signed=kind == dtypes.INT)
 
 
-def _int_text(value: int) -> str:
-    """For a message. Python refuses to write out ints of some thousand digits."""
-    return str(value) if value.bit_length() <= 128 else f"an int of {value.bit_length()} bits"
-
-
 def _float_of(value: Any, name: str) -> float:
     try:
         return float(value)
     except OverflowError:
         raise InvalidArgumentError(
-            f"{_int_text(value)} does not fit {name}: it is beyond the range of a float"
+            f"{int_text(value)} does not fit {name}: it is beyond the range of a float"
         ) from None
 
 

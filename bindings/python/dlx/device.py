@@ -8,7 +8,7 @@ import sys
 from dlx import _capi
 from dlx._classes import loaded, package_of
 from dlx._constants import CUDA, CUDA_HOST, CUDA_MANAGED, ROCM, ROCM_HOST
-from dlx.errors import InvalidArgumentError
+from dlx.errors import InvalidArgumentError, int_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -298,5 +298,7 @@ def device_of(ptr: SupportsIndex, /) -> Device:
             f"`ptr` is not an address (got {type(ptr).__name__}, expected an int)"
         ) from None
     if not 0 <= address < 2**64:
-        raise InvalidArgumentError(f"`ptr` is not an address (got {address}, expected 64 bits)")
+        raise InvalidArgumentError(
+            f"`ptr` is not an address (got {int_text(address)}, expected 64 bits)"
+        )
     return Device(_capi.device_of_pointer(address))

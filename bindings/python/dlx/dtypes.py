@@ -202,7 +202,7 @@ def dtype_code(obj: Any, /, *, attributes: int = 4) -> DTypeCode:
     inner = getattr(obj, "dtype", None)
     if inner is None and library == "tensorflow":
         inner = getattr(obj, "as_numpy_dtype", None)
-    if inner is None and str(obj).startswith(library + "."):
+    if inner is None and library != "builtins" and str(obj).startswith(library + "."):
         inner = str(obj).rpartition(".")[2]  # "mlx.core.float32", "paddle.float32" …
     if inner is None or inner is obj or attributes == 0:
         raise TypeError(

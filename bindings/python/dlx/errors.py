@@ -148,3 +148,8 @@ def from_status(status: int, message: str) -> Error:
     error = CLASSES.get(status, Error)(message)
     error.status = status
     return error
+
+
+def int_text(value: int) -> str:
+    """For a message. Python refuses to write out ints of some thousand digits."""
+    return str(value) if value.bit_length() <= 128 else f"an int of {value.bit_length()} bits"
