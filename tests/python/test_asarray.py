@@ -491,3 +491,23 @@ def test_copy_true_never_shares_memory_that_only_its_library_could_copy(take):
     with pytest.raises(BufferError, match="no backend"):
         dlx.convert(sharing, "dlx", copy=True)
     assert sharing.deleted == len(sharing.exports)
+
+
+def test_a_dlpack_that_only_the_object_has():
+    source = dlx.asarray([1.0, 2.0])
+    methods = {"__dlpack__": source.__dlpack__, "__dlpack_device__": source.__dlpack_device__}
+
+    class Proxy:
+        def __getattr__(self, name):
+            return methods[name] if name in methods else object.__getattribute__(self, name)
+
+    for obj in (Proxy(), types.SimpleNamespace(**methods)):
+        assert dlx.asarray(obj).data_ptr == source.data_ptr
+        assert dlx.asarray(obj, copy=False).data_ptr == source.data_ptr
+        assert dlx.asarray(obj, copy=True).data_ptr != source.data_ptr
+        assert dlx.asarray([obj, obj], dtype="int8").tolist() == [[1, 2]] * 2
+        dlx.copyto(obj, [3.0, 4.0])
+        assert source.tolist() == [3.0, 4.0]
+        dlx.copyto(source, [1.0, 2.0])
+    with pytest.raises(TypeError, match="nothing that an array can be made of"):
+        dlx.asarray(types.SimpleNamespace(__dlpack__=None))

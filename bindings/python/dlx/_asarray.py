@@ -13,7 +13,8 @@ ownership exactly. Then follow, in this order:
 4. Arrow (`__arrow_c_device_array__`, `__arrow_c_array__`, `__arrow_c_stream__`): shares memory but
    for booleans, knows devices, and says what is null; see _arrow.py for who goes another way.
 5. `__array__`: whatever the object makes of itself; may copy, and needs NumPy.
-6. numbers and nested sequences: always a copy, since there is no array yet.
+6. a `__dlpack__` that the object has and its class has not, as by `__getattr__` of a proxy.
+7. numbers and nested sequences: always a copy, since there is no array yet.
 
 MXNet's arrays and C arrays of cffi, which have no protocol, come before all of these, and so does
 what xarray, Dask, narwhals and pint hold: their own `__array__` makes plain numbers of it.
@@ -115,11 +116,18 @@ def fallback(obj: Any, dtype: Any, device: Any, copy: bool | None, force: bool |
         tensor, fresh = _from_arrow(obj, copy)
     if tensor is None:
         tensor, fresh = _from_array_method(obj, copy)
+    if tensor is None and _has_of_its_own(obj, "__dlpack__"):
+        tensor, fresh = _native.from_dlpack(obj, copy=copy), bool(copy)
     if fresh and copy:
         copy = None  # it is a copy already
     if tensor is None:
         return _from_sequence(obj, dtype, device, copy, force)
     return _native.asarray(tensor, dtype=wanted, device=device, copy=copy, force=bool(force))
+
+
+def _has_of_its_own(obj: Any, name: str) -> bool:
+    """Whether an object has what its class has not."""
+    return not has(type(obj), name) and getattr(obj, name, None) is not None
 
 
 @once_for_each_class
