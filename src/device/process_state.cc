@@ -16,8 +16,8 @@ void note_exit() { exits.store(true, std::memory_order_relaxed); }
 }  // namespace
 
 void ProcessState::start(bool until_exit) noexcept {
-  static std::atomic<bool> watched{false};
-  if (!watched.exchange(true)) pthread_atfork(nullptr, nullptr, count_fork);
+  static std::atomic_flag watched = ATOMIC_FLAG_INIT;
+  if (!watched.test_and_set()) pthread_atfork(nullptr, nullptr, count_fork);
   // Handlers run in reverse order: one that is registered now runs before the driver's own.
   if (until_exit) std::atexit(note_exit);
   until_exit_ = until_exit;

@@ -54,7 +54,7 @@ struct Deferred {
 };
 
 std::atomic<bool> deferring{false};
-std::atomic<bool> pending_call_scheduled{false};
+std::atomic_flag pending_call_scheduled = ATOMIC_FLAG_INIT;
 
 /// True if this thread holds the GIL of the interpreter that is attached. Not PyGILState_Check():
 /// that says yes to everybody once a subinterpreter exists, and after finalisation.
@@ -110,7 +110,7 @@ void give_back(PyObject* owner, PyObject* on_release) noexcept {
 }
 
 int run_pending_call(void*) {
-  pending_call_scheduled.store(false, std::memory_order_release);
+  pending_call_scheduled.clear(std::memory_order_release);
   drain_deferred_slow();
   return 0;
 }
@@ -128,9 +128,9 @@ void defer(PyObject* owner, PyObject* on_release) noexcept {
   } while (!deferred_head.compare_exchange_weak(head, node, std::memory_order_release,
                                                 std::memory_order_relaxed));
   // If CPython's queue is full, the next entry into native code drains.
-  if (!pending_call_scheduled.exchange(true, std::memory_order_acq_rel) &&
+  if (!pending_call_scheduled.test_and_set(std::memory_order_acq_rel) &&
       api.Py_AddPendingCall(run_pending_call, nullptr) != 0) {
-    pending_call_scheduled.store(false, std::memory_order_release);
+    pending_call_scheduled.clear(std::memory_order_release);
   }
 }
 
@@ -176,7 +176,7 @@ bool interpreter_shut_down() noexcept { return !deferring.load(std::memory_order
 void start_deferring() noexcept {
   // What is left over belongs to an interpreter that is gone.
   deferred_head.store(nullptr, std::memory_order_relaxed);
-  pending_call_scheduled.store(false, std::memory_order_relaxed);
+  pending_call_scheduled.clear(std::memory_order_relaxed);
   deferring.store(true, std::memory_order_release);
 }
 

@@ -14,15 +14,15 @@ namespace dlx::py {
 
 namespace {
 
-std::atomic<bool> changing{false};
+std::atomic_flag changing = ATOMIC_FLAG_INIT;
 
 }  // namespace
 
 Changing::Changing() noexcept {
-  while (changing.exchange(true, std::memory_order_acquire)) sched_yield();
+  while (changing.test_and_set(std::memory_order_acquire)) sched_yield();
 }
 
-Changing::~Changing() { changing.store(false, std::memory_order_release); }
+Changing::~Changing() { changing.clear(std::memory_order_release); }
 
 namespace {
 
