@@ -135,8 +135,17 @@ def test_the_name_in_every_pickle_stays():
     # Files that users keep refer to it.
     assert _pickling.rebuild.__module__ == "dlx._pickling"
     assert _pickling.rebuild.__qualname__ == "rebuild"
-    block = bytes([1, 0, 2, 0])
-    assert _pickling.rebuild(block, (2,), (1, 16, 1), 0).tolist() == [1, 2]
+    block = b"".join(number.to_bytes(2, sys.byteorder) for number in (1, 2))
+    ours = dlx.asarray([1], dtype="uint16").__reduce_ex__(4)[1][3]
+    assert ours == (_pickling.BIG_ENDIAN if sys.byteorder == "big" else 0)
+    assert _pickling.rebuild(block, (2,), (1, 16, 1), ours).tolist() == [1, 2]
+
+
+def test_of_the_other_byte_order():
+    theirs = 0 if sys.byteorder == "big" else _pickling.BIG_ENDIAN
+    with pytest.raises(dlx.UnsupportedError, match="other byte order"):
+        _pickling.rebuild(bytes(4), (2,), (1, 16, 1), theirs)
+    assert _pickling.rebuild(b"ab", (2,), (1, 8, 1), theirs).tolist() == [97, 98]
 
 
 def test_copy_and_deepcopy():

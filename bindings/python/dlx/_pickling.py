@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from dlx._native import Tensor
     from dlx.dtypes import DTypeCode
 
+BIG_ENDIAN = 1 << 32  # of the flags in a pickle, beyond DLPack's: the byte order of who wrote it
+_OURS = BIG_ENDIAN if sys.byteorder == "big" else 0
+
 
 def reduce(self: Tensor, protocol: Any) -> tuple[Any, ...]:
     """What `Tensor.__reduce_ex__` returns.
@@ -42,7 +45,7 @@ def reduce(self: Tensor, protocol: Any) -> tuple[Any, ...]:
         block = PickleBuffer(raw)
     else:
         block = bytes(memoryview(raw)) if self.readonly else bytearray(memoryview(raw))
-    return rebuild, (block, self.shape, code, _native._flags(compact) & PADDED)
+    return rebuild, (block, self.shape, code, _native._flags(compact) & PADDED | _OURS)
 
 
 def rebuild(block: Any, shape: tuple[int, ...], code: DTypeCode, flags: int) -> Tensor:
@@ -50,7 +53,14 @@ def rebuild(block: Any, shape: tuple[int, ...], code: DTypeCode, flags: int) -> 
 
     Raises:
         InvalidArgumentError: the block has gaps, or is not as large as the Tensor.
+        UnsupportedError: a machine of the other byte order wrote elements of several bytes.
     """
+    if flags & BIG_ENDIAN != _OURS and code[1] > 8:
+        raise UnsupportedError(
+            f"the pickled Tensor was written in the other byte order (this machine's is "
+            f"{sys.byteorder}-endian)"
+        )
+    flags &= ~BIG_ENDIAN
     frame = _native._from_buffer(block)
     if not frame.is_contiguous():  # the pickler's was; who loads may pass another
         raise InvalidArgumentError(
