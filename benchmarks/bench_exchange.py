@@ -148,7 +148,7 @@ ROWS: list[tuple[str, str, str, str, tuple[str, ...]]] = [
     ("tobytes", "d.tobytes()", "a.tobytes()", "1.0", ()),
     ("item", "d0.item()", "a0.item()", "1.0", ()),
     ("float", "float(d0)", "float(a0)", "1.2", ()),
-    ("store a number", "d[0, 0] = 1.5", "a[0, 0] = 1.5", "", ()),
+    ("store a number", "d[0, 0] = 1.5", "a[0, 0] = 1.5", "1.2", ()),
     ("an operator", "d + d", "tf + tf", "1.0", ("torch",)),
     ("an operator", "d + d", "a + a", "", ()),
     ("a function of NumPy's", "np.exp(d)", "torch.exp(tf)", "", ("torch",)),

@@ -142,6 +142,29 @@ TensorRef index_by(Tensor* tensor, PyObject* key) {
   return index(tensor, keys, count);
 }
 
+/// Where the element lies that a key names by one int for each axis, in the CPU's own memory and in
+/// whole bytes. NULL for all else, and for what is out of range: index_by() says so.
+char* element_at(const Tensor* tensor, PyObject* key) {
+  const DLTensor& dl = tensor->dl;
+  if (dl.device.device_type != kDLCPU || dl.data == nullptr || dl.dtype.bits < 8) return nullptr;
+  const bool several = class_of(key) == api.tuple_type;
+  if ((several ? api.PyTuple_Size(key) : 1) != dl.ndim) return nullptr;
+  int64_t offset = 0;
+  for (int32_t i = 0; i < dl.ndim; ++i) {
+    PyObject* const number = several ? api.PyTuple_GetItem(key, i) : key;
+    if (class_of(number) != api.long_type) return nullptr;
+    int64_t index = api.PyLong_AsLongLong(number);
+    if (index == -1 && api.PyErr_Occurred() != nullptr) {
+      api.PyErr_Clear();
+      return nullptr;
+    }
+    if (index < 0) index += dl.shape[i];
+    if (index < 0 || index >= dl.shape[i]) return nullptr;
+    offset += index * dl.strides[i];
+  }
+  return static_cast<char*>(dl.data) + offset * (dl.dtype.bits / 8);
+}
+
 /// The values without axes of extent 1 that the target has no place for; NumPy drops them as well.
 TensorRef without_leading_ones(TensorRef values, int32_t ndim) {
   while (values->dl.ndim > ndim && values->dl.shape[0] == 1) values = select(values.get(), 0, 0);
@@ -188,8 +211,13 @@ int tensor_setitem(PyObject* self, PyObject* key, PyObject* value) {
     if (value == nullptr) raise(api.type_error, "elements of a Tensor cannot be deleted");
     Tensor* tensor = tensor_of(self);
     if (tensor->readonly()) fail(DLX_ERROR_READ_ONLY, "the tensor is read-only");
+    char* const element = element_at(tensor, key);
+    if (element != nullptr && store_number(value, tensor->dl.dtype, element)) return 0;
     TensorRef target = index_by(tensor, key);
-    if (target.get() != nullptr && store_number(value, target.get())) return 0;
+    if (target.get() != nullptr && is_one_here(target.get()) &&
+        store_number(value, target->dl.dtype, target->dl.data)) {
+      return 0;
+    }
     TensorRef numbers = tensor_of_numbers(value, &tensor->dl.dtype);
     Ref source;
     if (numbers.get() == nullptr) source = Ref(as_tensor_like(value, tensor));

@@ -327,13 +327,12 @@ TensorRef tensor_of_numbers(PyObject* object, const DLDataType* dtype) {
                                                          : TensorRef();
 }
 
-bool store_number(PyObject* number, Tensor* target) {
-  const DLTensor& dl = target->dl;
-  if (!is_one_here(target) || natural_of(number) == kNone) return false;
-  const Fill fill = find_fill(dl.dtype);
+bool store_number(PyObject* number, DLDataType dtype, void* to) {
+  if (natural_of(number) == kNone) return false;
+  const Fill fill = find_fill(dtype);
   alignas(16) char element[16];
   if (fill == nullptr || fill(number, Shape(), element) != nullptr) return false;
-  std::memcpy(dl.data, element, static_cast<size_t>(dl.dtype.bits) / 8);  // may be unaligned
+  std::memcpy(to, element, static_cast<size_t>(dtype.bits) / 8);  // may be unaligned
   return true;
 }
 

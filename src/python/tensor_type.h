@@ -182,9 +182,9 @@ TensorRef import_by_arrow_stream(PyObject* object, int32_t copy, bool* copied);
 /// one that they have by themselves if it is NULL. None for whatever else, and for what does not
 /// fit.
 TensorRef tensor_of_numbers(PyObject* object, const DLDataType* dtype);  // sequence.cc
-/// Writes a number of Python's into the only element of a tensor in the CPU's memory; false, and
-/// nothing is written, for whatever else, and for what does not fit.
-bool store_number(PyObject* number, Tensor* target);  // sequence.cc
+/// Writes a number of Python's as an element; false, and nothing is written, for whatever else, for
+/// what does not fit, and for a dtype whose elements are no whole bytes.
+bool store_number(PyObject* number, DLDataType dtype, void* to);  // sequence.cc
 
 /// Entries of the tables below: of functions that take keywords, and of those with the arguments
 /// that `flags` say.
