@@ -184,8 +184,14 @@ def array_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwargs: A
         _guard_key(inputs[1])
     if method == "at" and type(inputs[0]) is _Tensor and inputs[0].readonly:
         raise ReadOnlyError(f"numpy.{ufunc.__name__}.at writes, and the Tensor is read-only")
-    if method == "__call__" and not kwargs:  # nothing of the caller's can come back
-        return wrap(ufunc(*[x.numpy() if type(x) is _Tensor else x for x in inputs]))
+    # Of what is given, only a Tensor as `out` can come back.
+    into = outputs[0] if len(outputs) == len(kwargs) == 1 else None
+    if method == "__call__" and (not kwargs or type(into) is _Tensor):
+        arguments = [x.numpy() if type(x) is _Tensor else x for x in inputs]
+        if into is None:
+            return wrap(ufunc(*arguments))
+        ufunc(*arguments, out=into.numpy())
+        return into
     views = Views(outputs)
     arguments = views.unwrap(inputs)
     return views.wrap(getattr(ufunc, method)(*arguments, **views.unwrap(kwargs)))
