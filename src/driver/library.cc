@@ -28,12 +28,14 @@ struct MappedFiles {
   std::vector<std::string> paths;
 };
 
-/// "libamdhip64.so.6" and "libamdhip64-1a2b3c.so" (a wheel's copy) are both of "libamdhip64".
+/// "libamdhip64.so.6" and "libamdhip64-1a2b3c.so" (a wheel's copy) are both of "libamdhip64"; what
+/// "libhiprtc" brings, "libhiprtc-builtins.so.6", is no copy of it.
 bool has_stem(const char* path, const char* stem) noexcept {
   const char* slash = std::strrchr(path, '/');
   const char* name = slash == nullptr ? path : slash + 1;
   const size_t length = std::strlen(stem);
   if (std::strncmp(name, stem, length) != 0) return false;
+  if (std::strncmp(name + length, "-builtins", 9) == 0) return false;
   return (name[length] == '.' || name[length] == '-') && std::strstr(name, ".so") != nullptr;
 }
 

@@ -97,11 +97,13 @@ void mapped_only_loads_nothing(void**) {
 void mapped_copy_goes_first(void**) {
   const std::string first = copy_library("libdlxprobe-1a2b3c.so.6");
   const std::string second = copy_library("libdlxprobe.so.7");
-  const std::string other = copy_library("libdlxprobert.so.7");  // another library
+  const std::string other = copy_library("libdlxprobert.so.7");        // another library
+  const std::string part = copy_library("libdlxprobe-builtins.so.7");  // as hiprtc has it
   const char* const names[] = {second.c_str(), nullptr};
   std::string reason;
 
   assert_non_null(dlopen(other.c_str(), RTLD_NOW));
+  assert_non_null(dlopen(part.c_str(), RTLD_NOW));
   assert_non_null(dlopen(first.c_str(), RTLD_NOW));
   DriverLibrary library(DriverFiles{kVariable, "libdlxprobe", names});
   assert_true(library.open(&reason));
