@@ -2,6 +2,7 @@
 
 #include <cctype>
 #include <cstdio>
+#include <cstring>
 
 namespace dlx {
 namespace {
@@ -13,9 +14,11 @@ std::string version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
-/// As nvidia-smi prints it.
+/// As nvidia-smi prints it, and CUDA_VISIBLE_DEVICES takes it: a slice of a GPU (MIG), which the
+/// driver tells by its name, has a UUID of another kind.
 void write_uuid(const cuda::Uuid& uuid, dlx_device_properties* out) {
-  char* end = out->uuid + std::snprintf(out->uuid, sizeof out->uuid, "GPU");
+  std::strcpy(out->uuid, std::strstr(out->name, " MIG ") == nullptr ? "GPU" : "MIG");
+  char* end = out->uuid + 3;
   for (int k = 0; k < 16; ++k) {
     if (k == 0 || (k >= 4 && k <= 10 && k % 2 == 0)) *end++ = '-';
     end += std::sprintf(end, "%02x", uuid.bytes[k]);

@@ -205,6 +205,8 @@ struct Engine {
   bool is_shut_down = false, is_stub = false;
   int version = 0;  ///< 0: the ABI layer's default
   std::string arch = "gfx90a";
+  bool sliced = false;              ///< the devices are slices of GPUs (MIG)
+  bool modes_need_context = false;  ///< capture modes are of threads with a current context
 
   Schedule schedule = Schedule::kEager;
   std::mt19937_64 random;

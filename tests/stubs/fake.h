@@ -68,6 +68,10 @@ typedef struct fake_report {
   X(void, set_version, (int version))                                                               \
   X(void, set_devices, (int count))                                                                 \
   X(void, set_arch, (const char* arch))                                                             \
+  /* Whether threads without a current context have no capture mode: their documentation allows it. */ \
+  X(void, set_modes_need_context, (int on))                                                         \
+  /* Whether CUDA's devices are slices of GPUs (MIG). */                                            \
+  X(void, set_sliced, (int sliced))                                                                 \
   /* A device attribute by the driver's own number. */                                              \
   X(void, set_attribute, (int device, int attribute, int value))                                    \
   /* Bytes that a device and pinned memory have. */                                                 \

@@ -94,7 +94,8 @@ FAKE_EXPORT cu::Result cuDeviceGet(cu::Device* device, int ordinal) {
 
 FAKE_EXPORT cu::Result cuDeviceGetName(char* name, int capacity, cu::Device device) {
   return of_device(__func__, device, [&](Device*) {
-    std::snprintf(name, static_cast<size_t>(capacity), "Fake GPU %d", device);
+    const char* slice = engine().sliced ? " MIG 1g.10gb" : "";
+    std::snprintf(name, static_cast<size_t>(capacity), "Fake GPU %d%s", device, slice);
     return kOk;
   });
 }

@@ -19,6 +19,9 @@ void describing_makes_no_context(void**) {
     CHECK(properties.memory_total > 0);
     if (gpu.kind.type == kDLCUDA) {
       CHECK(contains(properties.uuid, "GPU-10111213-1415-1617-1819-1a1b1c1d1e1f"));
+      gpu.set_sliced(1);
+      gpu.backend.describe(0, &properties);
+      CHECK(contains(properties.uuid, "MIG-00010203-0405-0607-0809-0a0b0c0d0e0f"));
       CHECK_EQUAL(properties.memory_free, -1);
       CHECK_EQUAL(gpu.calls("cuDevicePrimaryCtxRetain"), 0);
     }
