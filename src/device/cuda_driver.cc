@@ -191,9 +191,10 @@ GpuPlace CudaDriver::primary(int32_t id) {
     context = device.context.load(std::memory_order_relaxed);
     if (context == nullptr) {
       const cuda::Device own = number(id);
-      const int mode = relax_captures();
+      int mode = cuda::kCaptureModeRelaxed;
+      const bool relaxed = f_.exchange_capture_mode(&mode) == cuda::kSuccess;
       const cuda::Result result = f_.primary_retain(&context, own);
-      restore_captures(mode);
+      if (relaxed) restore_captures(mode);
       if (result != cuda::kSuccess) fail_call(f_.primary_retain.symbol, result);
       device.context.store(context, std::memory_order_release);
     }
@@ -229,7 +230,6 @@ GpuPlace CudaDriver::any_place() {
 
 GpuDriver::Saved CudaDriver::enter(const GpuPlace& place) {
   Saved saved = {};
-  saved.capture_mode = relax_captures();
   cuda::Context current = nullptr;
   auto* context = static_cast<cuda::Context>(place.context);
   const char* symbol = f_.context_current.symbol;
@@ -239,17 +239,20 @@ GpuDriver::Saved CudaDriver::enter(const GpuPlace& place) {
     result = f_.context_push(context);
     saved.entered = result == cuda::kSuccess;
   }
-  if (result != cuda::kSuccess) {
-    restore_captures(saved.capture_mode);
-    fail_call(symbol, result);
+  if (result != cuda::kSuccess) fail_call(symbol, result);
+  try {
+    saved.capture_mode = relax_captures();  // may want a context, by its documentation
+  } catch (...) {
+    if (saved.entered) f_.context_pop(&current);
+    throw;
   }
   return saved;
 }
 
 void CudaDriver::leave(const Saved& saved) noexcept {
+  restore_captures(saved.capture_mode);
   cuda::Context context = nullptr;
   if (saved.entered) f_.context_pop(&context);
-  restore_captures(saved.capture_mode);
 }
 
 void* CudaDriver::allocate(int32_t device_type, size_t size) {

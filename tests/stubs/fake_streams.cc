@@ -84,11 +84,20 @@ FAKE_EXPORT cu::Result EITHER(cuStreamGetCaptureInfo_v2,
 
 FAKE_EXPORT cu::Result EITHER(cuThreadExchangeStreamCaptureMode,
                               hipThreadExchangeStreamCaptureMode)(int* mode) {
-  return plain(__func__, [&] {
+  const auto exchange = [&] {
     if (*mode < 0 || *mode > 2) return kInvalidValue;
     std::swap(*mode, this_thread().capture_mode);
     return kOk;
+  };
+#ifdef FAKE_HIP
+  return plain(__func__, exchange);
+#else
+  // NVIDIA's documentation has CUDA_ERROR_INVALID_CONTEXT among its answers.
+  return plain(__func__, [&] {
+    const bool refused = engine().modes_need_context && current_context() == nullptr;
+    return refused ? kInvalidContext : exchange();
   });
+#endif
 }
 
 FAKE_EXPORT cu::Result EITHER(cuGraphLaunch, hipGraphLaunch)(void* graph, cu::Stream handle) {

@@ -153,6 +153,17 @@ void every_call_may_fail(void**) {
   });
 }
 
+// Threads without a current context, from the first call of a process on, where the driver has no
+// capture mode for them.
+void capture_modes_may_need_a_context(void**) {
+  passes([](Gpu& gpu) {
+    gpu.set_modes_need_context(1);
+    do_everything(gpu);
+    std::thread([&] { do_everything(gpu); }).join();
+    CHECK_EQUAL(gpu.report().pushed, 0);
+  });
+}
+
 // The same from the very first call of a process on: what is made once is made by the next use.
 void every_first_call_may_fail(void**) {
   for (const Kind& kind : kKinds) {
@@ -302,6 +313,7 @@ int main() {
       cmocka_unit_test(errors_have_the_drivers_words),
       cmocka_unit_test(every_call_may_fail),
       cmocka_unit_test(every_first_call_may_fail),
+      cmocka_unit_test(capture_modes_may_need_a_context),
       cmocka_unit_test(a_bad_device_hides_no_other),
       cmocka_unit_test(failures_leave_the_thread_as_it_was),
       cmocka_unit_test(failed_records_keep_their_event),
