@@ -229,13 +229,13 @@ void GpuBackend::wait_native(int32_t id, StreamHandle stream, void* native_event
 void GpuBackend::wait_on_host(int32_t, EventHandle event) {
   driver_.require_usable();
   GpuScope scope(driver_, as_event(event)->place);
-  driver_.synchronize_event(as_event(event)->native);
+  driver_.synchronize_event(as_event(event)->native, as_event(event)->stream);
 }
 
 bool GpuBackend::is_done(int32_t, EventHandle event) {
   driver_.require_usable();
   GpuScope scope(driver_, as_event(event)->place);
-  return driver_.is_done(as_event(event)->native);
+  return driver_.is_done(as_event(event)->native, as_event(event)->stream);
 }
 
 void GpuBackend::release_event(int32_t, EventHandle event) noexcept {

@@ -99,10 +99,10 @@ class GpuCalls : public GpuDriver {
   void wait(StreamHandle stream, void* event) override {
     run(f_.stream_wait_event, handle(stream), static_cast<cuda::Event>(event), 0u);
   }
-  bool is_done(void* event) override {
+  bool is_done(void* event, StreamHandle) override {
     return is_ready(f_.event_query, f_.event_query(static_cast<cuda::Event>(event)));
   }
-  void synchronize_event(void* event) override {
+  void synchronize_event(void* event, StreamHandle) override {
     run(f_.event_synchronize, static_cast<cuda::Event>(event));
   }
 

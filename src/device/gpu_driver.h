@@ -80,8 +80,9 @@ class GpuDriver {
   virtual void destroy_event(void* event) noexcept = 0;
   virtual void record(void* event, StreamHandle stream) = 0;
   virtual void wait(StreamHandle stream, void* event) = 0;
-  virtual bool is_done(void* event) = 0;
-  virtual void synchronize_event(void* event) = 0;
+  /// `stream` is the one that the event was recorded on; it may be gone.
+  virtual bool is_done(void* event, StreamHandle stream) = 0;
+  virtual void synchronize_event(void* event, StreamHandle stream) = 0;
 
   // ---- copies ----
 

@@ -11,7 +11,7 @@ constexpr int kLooks = 4;
 
 bool is_done(GpuDriver& driver, const GpuEvent& event) noexcept {
   try {
-    return driver.is_done(event.native);
+    return driver.is_done(event.native, event.stream);
   } catch (...) {
     return true;  // earlier work failed; recording will say so
   }
@@ -41,7 +41,7 @@ GpuEvent* GpuEvents::take_free(GpuDriver& driver) noexcept {
 
 GpuEvent* GpuEvents::acquire(GpuDriver& driver, const GpuPlace& place) {
   if (GpuEvent* event = take_free(driver)) return event;
-  auto event = std::make_unique<GpuEvent>(GpuEvent{nullptr, place, nullptr});
+  auto event = std::unique_ptr<GpuEvent>(new GpuEvent{nullptr, place, nullptr});
   event->native = driver.create_event();
   try {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -57,6 +57,7 @@ GpuEvent* GpuEvents::record_here(GpuDriver& driver, const GpuPlace& place, Strea
   GpuScope scope(driver, place);
   GpuEvent* event = acquire(driver, place);
   try {
+    event->stream = static_cast<intptr_t>(stream);
     driver.record(event->native, stream);
   } catch (...) {
     release(event);
@@ -132,7 +133,7 @@ void GpuEvents::wait_for_all(GpuDriver& driver) {
       event = all_[k];
     }
     GpuScope scope(driver, event->place);
-    driver.synchronize_event(event->native);
+    driver.synchronize_event(event->native, event->stream);
   }
 }
 

@@ -1,6 +1,7 @@
 #ifndef DLX_SRC_DEVICE_GPU_EVENTS_H_
 #define DLX_SRC_DEVICE_GPU_EVENTS_H_
 
+#include <atomic>
 #include <cstdint>
 #include <mutex>
 #include <vector>
@@ -12,8 +13,9 @@ namespace dlx {
 /// A driver's event; what an EventHandle of a GPU points to.
 struct GpuEvent {
   void* native;
-  GpuPlace place;  ///< its device's primary context
-  GpuEvent* next;  ///< in the queue of the events that can be recorded again
+  GpuPlace place;                   ///< its device's primary context
+  GpuEvent* next;                   ///< in the queue of the events that can be recorded again
+  std::atomic<intptr_t> stream{0};  ///< that it was recorded on last
 };
 
 /// The events of one device. All are in its primary context, which stays: another one may be

@@ -235,6 +235,41 @@ void HipDriver::free(int32_t device_type, void* data) noexcept {
   }
 }
 
+CaptureInfo HipDriver::capture(StreamHandle stream) {
+  // Before ROCm 5.5 the default stream cannot be asked: that is an error, whatever is captured.
+  if (stream == 0 && version() < hip::kDefaultStreamTells) return {false, 0};
+  return GpuCalls::capture(stream);
+}
+
+/// From ROCm 6.2 on whoever asks an event asks the stream, too, that it was recorded on: this
+/// breaks a capture that has begun there since, and reads freed memory if the stream is gone.
+HipDriver::StreamState HipDriver::state_of(StreamHandle stream) {
+  if (stream == 0 || version() < hip::kEventsAskStreams) return StreamState::kOrdinary;
+  int status = cuda::kCaptureNone;
+  const cuda::Result result =
+      f_.stream_capture_info(handle(stream), &status, nullptr, nullptr, nullptr, nullptr);
+  if (result == hip::kContextIsDestroyed) return StreamState::kDestroyed;
+  if (result != cuda::kSuccess) fail_call(f_.stream_capture_info.symbol, result);
+  return status == cuda::kCaptureNone ? StreamState::kOrdinary : StreamState::kCaptured;
+}
+
+bool HipDriver::is_done(void* event, StreamHandle stream) {
+  const StreamState state = state_of(stream);
+  if (state == StreamState::kOrdinary) return GpuCalls::is_done(event, stream);
+  return state == StreamState::kDestroyed;  // HIP destroys a stream after its work
+}
+
+void HipDriver::synchronize_event(void* event, StreamHandle stream) {
+  switch (state_of(stream)) {
+    case StreamState::kOrdinary: return GpuCalls::synchronize_event(event, stream);
+    case StreamState::kDestroyed: return;
+    case StreamState::kCaptured:
+      fail(DLX_ERROR_UNSUPPORTED,
+           "a stream is being captured into a graph, and ROCm cannot wait for what was given to it "
+           "earlier: wait before the capture begins");
+  }
+}
+
 void* HipDriver::create_pool(int32_t id) {
   if (attribute(id, hip::kMemoryPoolsSupported) == 0) return nullptr;
   return GpuCalls::create_pool(id);

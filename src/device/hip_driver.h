@@ -28,6 +28,9 @@ class HipDriver final : public GpuCalls<hip::Functions, hip::DevicePointer> {
 
   void* allocate(int32_t device_type, size_t size) override;
   void free(int32_t device_type, void* data) noexcept override;
+  CaptureInfo capture(StreamHandle stream) override;
+  bool is_done(void* event, StreamHandle stream) override;
+  void synchronize_event(void* event, StreamHandle stream) override;
   void* create_pool(int32_t id) override;
   void copy_peer(StreamHandle stream, const GpuPlace& dst_place, void* dst,
                  const GpuPlace& src_place, const void* src, size_t size) override;
@@ -45,6 +48,8 @@ class HipDriver final : public GpuCalls<hip::Functions, hip::DevicePointer> {
   void clear_last_error(int before) noexcept;
   void describe_inside(int32_t id, dlx_device_properties* out);
   std::string architecture(int32_t id);
+  enum class StreamState { kOrdinary, kCaptured, kDestroyed };
+  StreamState state_of(StreamHandle stream);
 
   std::atomic<bool> opened_{false};
   std::atomic<int> version_{0};

@@ -69,16 +69,25 @@ void count_made(const Backend& backend, int more) noexcept {
 StagingBuffer::StagingBuffer(Backend& backend, int32_t id, StreamHandle stream)
     : backend_(backend), memory_{nullptr, id, nullptr}, stream_(stream) {
   StagedMemory old{};
+  const auto put_back = [&](bool keep) {
+    if (!keep || !rest(backend, old)) count_made(backend, -1);
+  };
   while (take(backend, &old)) {
     try {
       wait_for(backend, &old);
       memory_.data = old.data;
       return;
-    } catch (...) {
+    } catch (const Error& error) {
       const bool own = old.id == id;
+      // A stream is being captured, and nobody can wait for what it did before.
+      const bool later = error.status() == DLX_ERROR_UNSUPPORTED;
       // Of another device that is lost: leaked, for this one works.
-      if (!own || !rest(backend, old)) count_made(backend, -1);
+      put_back(own || later);
+      if (later) break;
       if (own) throw;
+    } catch (...) {
+      put_back(true);
+      throw;
     }
   }
   memory_.data = static_cast<char*>(backend.allocate_pinned(id, kBytes));

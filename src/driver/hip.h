@@ -7,7 +7,7 @@
 #include "src/driver/cuda.h"
 #include "src/driver/library.h"
 
-/// HIP's ABI (ROCm 5.1 and later) as far as dlx uses it, in our own words. The functions are looked
+/// HIP's ABI (ROCm 5.2 and later) as far as dlx uses it, in our own words. The functions are looked
 /// up at run time (hip.inc); tests/src/driver compares all of it with AMD's hip_runtime_api.h.
 namespace dlx::hip {
 
@@ -57,8 +57,9 @@ using cuda::kOutOfMemory;     // hipErrorOutOfMemory
 using cuda::kSuccess;         // hipSuccess
 
 enum : Result {
-  kInvalidDevice = 101,      // hipErrorInvalidDevice
-  kInvalidKernelFile = 218,  // hipErrorInvalidKernelFile
+  kInvalidDevice = 101,       // hipErrorInvalidDevice
+  kInvalidKernelFile = 218,   // hipErrorInvalidKernelFile
+  kContextIsDestroyed = 709,  // hipErrorContextIsDestroyed
 };
 
 enum : int {
@@ -94,7 +95,11 @@ constexpr int kHsaSuccess = 0;
 constexpr int kHsaVersionMajor = 0;
 
 /// The oldest runtime that is used, as hipRuntimeGetVersion tells it: 10^7 * major + 10^5 * minor.
-constexpr int kOldestVersion = 50100000;
+constexpr int kOldestVersion = 50200000;
+/// The oldest one whose default stream tells whether it may be used while others are captured.
+constexpr int kDefaultStreamTells = 50500000;
+/// The oldest one whose events ask the stream that they were recorded on.
+constexpr int kEventsAskStreams = 60200000;
 
 /// HIP's functions, by the names of hip.inc.
 struct Functions {

@@ -482,7 +482,10 @@ int main() {
       {"transfers see what a side stream writes", transfers_see_what_a_side_stream_writes,
        kEachWait},
       {"views wait for the same", views_wait_for_the_same, kEachWait},
-      {"streams may be destroyed meanwhile", streams_may_be_destroyed_meanwhile, kEachWait},
+      {"streams may be destroyed meanwhile", streams_may_be_destroyed_meanwhile, kAnyDriver},
+      // HIP waits itself before it destroys one.
+      {"streams may be destroyed with work", streams_may_be_destroyed_meanwhile,
+       kEachWait | kNeedsCuda},
       {"all writers are waited for", all_writers_are_waited_for, kEachWait},
       {"per-thread streams are their threads'", per_thread_streams_are_their_threads,
        kNeedsCuda | kEachWait},

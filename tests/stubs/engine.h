@@ -59,6 +59,7 @@ enum Code : int {
   kCaptureImplicit = 906,
   kCapturedEvent = 907,
   kCaptureWrongThread = 908,
+  kUnknown = 999,
 };
 
 /// Ends the process: the driver would crash, or corrupt something. Never returns.
@@ -128,7 +129,8 @@ struct Event : Object {
   static constexpr const char* kKind = "event";
   Context* context = nullptr;
   unsigned flags = 0;
-  WorkPtr last;  ///< NULL: never recorded
+  WorkPtr last;              ///< NULL: never recorded
+  Stream* stream = nullptr;  ///< that it was recorded on last
 };
 
 /// A stream capture; afterwards the graph that it became.

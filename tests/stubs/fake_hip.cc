@@ -22,7 +22,7 @@ Context* current_context() {
 int version() {
   const int chosen = engine().version;
 #if defined(FAKE_ROCM_5)
-  return chosen != 0 ? chosen : 50221153;
+  return chosen != 0 ? chosen : 50731921;
 #else
   return chosen != 0 ? chosen : 60342134;
 #endif
@@ -45,6 +45,23 @@ hip::Result finish(int error) {
   // Up to ROCm 6 a success replaces an error too. "Not ready" is none from then on.
   if (major() < 7 || (error != kOk && error != kNotReady)) this_thread().last_error = error;
   return error;
+}
+
+hip::Result unknown_capture(hip::Stream handle) {
+  if (handle == nullptr && version() < 50500000) return kUnknown;
+  const auto number = reinterpret_cast<uintptr_t>(handle);
+  if (number <= 2 || engine().handles.count(handle) == 0) return kOk;
+  const auto* stream = dynamic_cast<Stream*>(reinterpret_cast<Object*>(handle));
+  if (stream == nullptr || stream->alive) return kOk;
+  return version() < 50500000 ? kInvalidValue : kContextDestroyed;
+}
+
+int ask_stream(const char* name, const Event* event) {
+  const Stream* stream = event->stream;
+  if (version() < 60200000 || stream == nullptr || stream->implicit) return kOk;
+  if (!stream->alive) die("%s: the event's stream was destroyed", name);
+  if (stream->capture != nullptr) return invalidate(stream->capture, kCapturedEvent);
+  return kOk;
 }
 
 int attribute_of(const Device& device, int attribute) {

@@ -25,6 +25,14 @@ inline int major() { return version() / 10000000; }
 /// Leaves the error for hipGetLastError.
 hip::Result finish(int error);
 
+/// What hipStreamGetCaptureInfo_v2 answers where it says nothing of captures: for destroyed streams, and
+/// before ROCm 5.5 for the default one.
+hip::Result unknown_capture(hip::Stream handle);
+
+/// From ROCm 6.2 on who asks an event asks its stream, too: that ends a capture which has begun there
+/// since. It reads what is freed if the stream was destroyed, which ends the process here.
+int ask_stream(const char* name, const Event* event);
+
 /// HIP is gone when exit() comes to what it registered at its start: a call after that ends the process.
 void start();
 void require_no_exit(const char* name);

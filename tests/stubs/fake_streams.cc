@@ -16,8 +16,15 @@ FAKE_EXPORT cu::Result EITHER(cuStreamCreate, hipStreamCreateWithFlags)(cu::Stre
   });
 }
 
-FAKE_EXPORT cu::Result EITHER(cuStreamDestroy_v2, hipStreamDestroy)(cu::Stream stream) {
-  return in_context(__func__, [&](Context*) { return stream_destroy(object<Stream>(stream)); });
+FAKE_EXPORT cu::Result EITHER(cuStreamDestroy_v2, hipStreamDestroy)(cu::Stream handle) {
+  return in_context(__func__, [&](Context*) {
+    auto* stream = object<Stream>(handle);
+#ifdef FAKE_HIP
+    // Waits for its work.
+    if (const int error = host_wait({stream->last}); error != kOk) return error;
+#endif
+    return stream_destroy(stream);
+  });
 }
 
 FAKE_EXPORT cu::Result EITHER(cuStreamSynchronize, hipStreamSynchronize)(cu::Stream handle) {
@@ -73,6 +80,10 @@ FAKE_EXPORT cu::Result EITHER(cuStreamGetCaptureInfo_v2,
                                                           uint64_t* id, void** graph,
                                                           const void** dependencies,
                                                           size_t* count) {
+#ifdef FAKE_HIP
+  const int unanswered = plain(__func__, [&] { return unknown_capture(handle); });
+  if (unanswered != kOk) return unanswered;
+#endif
   return on_stream(__func__, handle, [&](Stream* stream, Context*) {
     uint64_t unused = 0;
     if (graph != nullptr) *graph = stream->capture;
@@ -134,6 +145,22 @@ FAKE_EXPORT cu::Result EITHER(cuLaunchHostFunc, hipLaunchHostFunc)(cu::Stream ha
 
 // ---- events ---------------------------------------------------------------------------------------
 
+namespace {
+
+/// What the host asks of an event.
+template <typename Body>
+int ask_event(const char* name, cu::Event handle, Body body) {
+  return unsafe(name, [&](Context*) {
+    auto* event = object<Event>(handle);
+#ifdef FAKE_HIP
+    if (const int error = ask_stream(name, event); error != kOk) return error;
+#endif
+    return body(event);
+  });
+}
+
+}  // namespace
+
 FAKE_EXPORT cu::Result EITHER(cuEventCreate, hipEventCreateWithFlags)(cu::Event* out,
                                                                       unsigned flags) {
   return in_context(__func__, [&](Context* context) {
@@ -161,11 +188,11 @@ FAKE_EXPORT cu::Result EITHER(cuEventRecord, hipEventRecord)(cu::Event event, cu
 }
 
 FAKE_EXPORT cu::Result EITHER(cuEventQuery, hipEventQuery)(cu::Event event) {
-  return unsafe(__func__, [&](Context*) { return event_query(object<Event>(event)); });
+  return ask_event(__func__, event, event_query);
 }
 
 FAKE_EXPORT cu::Result EITHER(cuEventSynchronize, hipEventSynchronize)(cu::Event event) {
-  return unsafe(__func__, [&](Context*) { return event_synchronize(object<Event>(event)); });
+  return ask_event(__func__, event, event_synchronize);
 }
 
 // ---- kernels --------------------------------------------------------------------------------------

@@ -316,6 +316,7 @@ int event_record(Event* event, Stream* stream) {
   WorkPtr point;
   if (const int error = submit_point(stream, nullptr, &point); error != kOk) return error;
   event->last = point;
+  event->stream = stream;
   return kOk;
 }
 

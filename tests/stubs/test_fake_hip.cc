@@ -75,6 +75,7 @@ void calls_initialise(void**) {
 void pointer_types_differ_by_version(void**) {
   for (const bool rocm5 : {true, false}) {
     passes(rocm5, [rocm5](Hip& hip) {
+      if (rocm5) hip.set_version(50221153);
       void *device = nullptr, *pinned = nullptr;
       CHECK_EQUAL(hip.allocate(&device, 64), 0);
       CHECK_EQUAL(hip.allocate_host(&pinned, 64, 0), 0);
@@ -90,6 +91,60 @@ void pointer_types_differ_by_version(void**) {
       CHECK_EQUAL(version / 10000000, rocm5 ? 5 : 6);
       CHECK_EQUAL(!hip.device_properties_6, rocm5);
     });
+  }
+}
+
+/// Before ROCm 5.5 the default stream tells nothing of captures; a destroyed one is told at all times.
+void captures_are_told_by_version(void**) {
+  for (const int version : {50221153, 50731921, 60342134}) {
+    passes(version < 60000000, [version](Hip& hip) {
+      hip.set_version(version);
+      hip::Stream stream = nullptr;
+      int status = 7;
+      const auto ask = [&](hip::Stream which) {
+        return hip.stream_capture_info(which, &status, nullptr, nullptr, nullptr, nullptr);
+      };
+      CHECK_EQUAL(hip.stream_create(&stream, hip::kStreamNonBlocking), 0);
+      CHECK_EQUAL(ask(nullptr), version < 50500000 ? 999 : 0);
+      CHECK_EQUAL(ask(stream), 0);
+      CHECK_EQUAL(hip.stream_destroy(stream), 0);
+      CHECK_EQUAL(ask(stream), version < 50500000 ? 1 : 709);
+    });
+  }
+}
+
+/// From ROCm 6.2 on an event that is asked ends the capture of the stream that it was recorded on before, and must
+/// not be asked when that is destroyed.
+void events_ask_their_streams(void**) {
+  for (const bool asks : {false, true}) {
+    const auto recorded = [asks](Hip& hip, hip::Stream* stream, hip::Event* event) {
+      hip.set_version(asks ? 60240092 : 60140093);
+      CHECK_EQUAL(hip.stream_create(stream, hip::kStreamNonBlocking), 0);
+      CHECK_EQUAL(hip.event_create(event, hip::kEventDisableTiming), 0);
+      CHECK_EQUAL(hip.event_record(*event, *stream), 0);
+    };
+    passes(false, [&](Hip& hip) {
+      int (*begin)(hip::Stream, int) = nullptr;
+      int (*end)(hip::Stream, void**) = nullptr;
+      hip.Fake::load("hipStreamBeginCapture", &begin);
+      hip.Fake::load("hipStreamEndCapture", &end);
+      hip::Stream stream = nullptr;
+      hip::Event event = nullptr;
+      recorded(hip, &stream, &event);
+      CHECK_EQUAL(begin(stream, hip::kCaptureModeRelaxed), 0);
+      CHECK_EQUAL(hip.event_query(event), asks ? 907 : 0);
+      void* graph = nullptr;
+      CHECK_EQUAL(end(stream, &graph), asks ? 901 : 0);
+    });
+    const Outcome outcome = run_forked([&] {
+      Hip hip(false);
+      hip::Stream stream = nullptr;
+      hip::Event event = nullptr;
+      recorded(hip, &stream, &event);
+      CHECK_EQUAL(hip.stream_destroy(stream), 0);
+      CHECK_EQUAL(hip.event_query(event), 0);
+    });
+    assert_int_equal(outcome.passed(), !asks);
   }
 }
 
@@ -146,6 +201,8 @@ int main() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(calls_initialise),
       cmocka_unit_test(pointer_types_differ_by_version),
+      cmocka_unit_test(captures_are_told_by_version),
+      cmocka_unit_test(events_ask_their_streams),
       cmocka_unit_test(last_errors_are_pending),
       cmocka_unit_test(devices_are_current_by_thread),
   };
