@@ -175,11 +175,12 @@ bool CudaDriver::locate(const void* pointer, PointerInfo* out) noexcept {
   int managed = 0, ordinal = 0;
   if (!pointer_attributes(pointer, &type, &managed, &ordinal)) return false;
   if (type != cuda::kMemoryHost && type != cuda::kMemoryDevice) return false;
-  out->ordinal = ordinal;
+  // CU_DEVICE_CPU may stand for memory of the host that belongs to no device, as that of host pools.
+  out->ordinal = ordinal < 0 ? 0 : ordinal;
   out->device_type = kDLCUDA;
   if (type == cuda::kMemoryHost) out->device_type = kDLCUDAHost;
   if (managed != 0) out->device_type = kDLCUDAManaged;
-  out->device_id = out->device_type == kDLCUDA ? ordinal : 0;
+  out->device_id = out->device_type == kDLCUDA ? out->ordinal : 0;
   return true;
 }
 

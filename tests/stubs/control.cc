@@ -95,6 +95,7 @@ FAKE_EXPORT void fake_shutdown() { engine().is_shut_down = true; }
 FAKE_EXPORT void fake_set_stub(int stub) { engine().is_stub = stub != 0; }
 FAKE_EXPORT void fake_set_version(int version) { engine().version = version; }
 FAKE_EXPORT void fake_set_modes_need_context(int on) { engine().modes_need_context = on != 0; }
+FAKE_EXPORT void fake_set_host_pools(int on) { engine().host_pools = on != 0; }
 FAKE_EXPORT void fake_set_sliced(int sliced) { engine().sliced = sliced != 0; }
 FAKE_EXPORT void fake_set_arch(const char* arch) { engine().arch = arch; }
 FAKE_EXPORT void fake_set_devices(int count) {

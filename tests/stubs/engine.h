@@ -208,6 +208,7 @@ struct Engine {
   int version = 0;  ///< 0: the ABI layer's default
   std::string arch = "gfx90a";
   bool sliced = false;              ///< the devices are slices of GPUs (MIG)
+  bool host_pools = false;          ///< pinned memory belongs to no device
   bool modes_need_context = false;  ///< capture modes are of threads with a current context
 
   Schedule schedule = Schedule::kEager;

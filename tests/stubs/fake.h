@@ -70,6 +70,8 @@ typedef struct fake_report {
   X(void, set_arch, (const char* arch))                                                             \
   /* Whether threads without a current context have no capture mode: their documentation allows it. */ \
   X(void, set_modes_need_context, (int on))                                                         \
+  /* Whether CUDA's pinned memory belongs to no device, as if it came from a pool of the host. */   \
+  X(void, set_host_pools, (int on))                                                                 \
   /* Whether CUDA's devices are slices of GPUs (MIG). */                                            \
   X(void, set_sliced, (int sliced))                                                                 \
   /* A device attribute by the driver's own number. */                                              \

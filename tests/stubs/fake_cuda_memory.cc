@@ -35,7 +35,9 @@ int pointer_attribute(const Allocation* allocation, int attribute, uint64_t poin
       return kOk;
     }
     case cu::kPointerDeviceOrdinal: {
-      const int ordinal = known ? allocation->context->device->ordinal : -2;
+      const int ordinal = host && engine().host_pools ? -1  // CU_DEVICE_CPU
+                          : known                     ? allocation->context->device->ordinal
+                                                      : -2;
       std::memcpy(out, &ordinal, sizeof ordinal);
       return kOk;
     }

@@ -92,6 +92,21 @@ void pinned_memory_is_of_every_device(void**) {
   });
 }
 
+// Of memory that belongs to no device the first one takes care.
+void pinned_memory_may_be_of_no_device(void**) {
+  passes([](Gpu& gpu) {
+    if (gpu.kind.type != kDLCUDA) return;
+    gpu.set_devices(2);
+    void* data = gpu.backend.allocate(gpu.kind.host_type, 1, 64, 64);
+    gpu.set_host_pools(1);
+    dlx::PointerInfo info = {};
+    CHECK(gpu.backend.locate(data, &info));
+    CHECK_EQUAL(info.device_type, kDLCUDAHost);
+    CHECK_EQUAL(info.device_id, 0);
+    CHECK_EQUAL(info.ordinal, 0);
+  });
+}
+
 // Work on one device leaves another current, and pinned memory makes no context where one is.
 void callers_device_stays_current(void**) {
   passes([](Gpu& gpu) {
@@ -270,6 +285,7 @@ int main() {
       cmocka_unit_test(contexts_are_borrowed_for_a_moment),
       cmocka_unit_test(pools_keep_a_little),
       cmocka_unit_test(pinned_memory_is_of_every_device),
+      cmocka_unit_test(pinned_memory_may_be_of_no_device),
       cmocka_unit_test(callers_device_stays_current),
       cmocka_unit_test(locating),
       cmocka_unit_test(large_alignments),
