@@ -124,7 +124,7 @@ class Device:
 
     @property
     def uuid(self) -> str:
-        """ "GPU-…" as the maker's tools print it; "" where unknown."""
+        """ "GPU-…", "MIG-…" as the maker's tools print it; "" where unknown."""
         return str(self._properties["uuid"])
 
     @property
