@@ -113,8 +113,8 @@ void captures_are_told_by_version(void**) {
   }
 }
 
-/// From ROCm 6.2 on an event that is asked ends the capture of the stream that it was recorded on before, and must
-/// not be asked when that is destroyed.
+/// From ROCm 6.2 on an event that is asked ends the capture of the stream that it was recorded on before, and
+/// must not be asked when that is destroyed.
 void events_ask_their_streams(void**) {
   for (const bool asks : {false, true}) {
     const auto recorded = [asks](Hip& hip, hip::Stream* stream, hip::Event* event) {
