@@ -17,8 +17,8 @@ std::string version_text(int version) {
 /// As nvidia-smi prints it, and CUDA_VISIBLE_DEVICES takes it: a slice of a GPU (MIG), which the
 /// driver tells by its name, has a UUID of another kind.
 void write_uuid(const cuda::Uuid& uuid, dlx_device_properties* out) {
-  std::strcpy(out->uuid, std::strstr(out->name, " MIG ") == nullptr ? "GPU" : "MIG");
-  char* end = out->uuid + 3;
+  const char* const kind = std::strstr(out->name, " MIG ") == nullptr ? "GPU" : "MIG";
+  char* end = out->uuid + std::snprintf(out->uuid, sizeof out->uuid, "%s", kind);
   for (int k = 0; k < 16; ++k) {
     if (k == 0 || (k >= 4 && k <= 10 && k % 2 == 0)) *end++ = '-';
     end += std::sprintf(end, "%02x", uuid.bytes[k]);

@@ -38,60 +38,60 @@ typedef struct fake_report {
 } fake_report;
 
 /// The exported control functions, "fake_" before each name: X(result, name, parameters).
-#define FAKE_CONTROLS(X)                                                                            \
-  /* "eager": at once. "latest": only when the host waits for it, and only what that wait needs. */ \
-  /* "random:SEED": now and then, in any order that nothing forbids. */                             \
-  X(void, set_schedule, (const char* schedule))                                                     \
-  /* Does all work that is not blocked: what the device would have done by the end of time. */      \
-  X(void, finish, (void))                                                                           \
-  /* From now on the n-th call (from 1) fails with `code` and does nothing; 0: none. */             \
-  X(void, fail_nth_call, (int64_t n, int code))                                                     \
-  /* From now on every call of that name fails so; NULL: none. */                                   \
-  X(void, fail_calls_of, (const char* name, int code))                                              \
-  /* The call that failed so; "" if none did. */                                                    \
-  X(const char*, failed_call, (void))                                                               \
-  /* From now on the n-th wait (from 1), of the host or of a stream, does nothing; 0: none. */      \
-  X(void, ignore_nth_wait, (int64_t n))                                                             \
-  /* Whether waits of the calling thread count, for that and for waits(); they do at first. */      \
-  X(void, count_waits, (int on))                                                                    \
-  /* The call whose wait was left out; "" if none was. */                                           \
-  X(const char*, ignored_wait, (void))                                                              \
-  /* Work that is done from now on fails with `code`, once: the context is lost then. */            \
-  X(void, break_next_work, (int code))                                                              \
-  /* Puts work on a stream that does not end before unblock. The stream's handle counts in the */   \
-  /* calling thread's current context. */                                                           \
-  X(void, block_stream, (void* stream))                                                             \
-  X(void, unblock, (void))                                                                          \
-  /* Every call from now on returns 4, as at the exit of a process. */                              \
-  X(void, shutdown, (void))                                                                         \
-  X(void, set_stub, (int stub))                                                                     \
-  X(void, set_version, (int version))                                                               \
-  X(void, set_devices, (int count))                                                                 \
-  X(void, set_arch, (const char* arch))                                                             \
+#define FAKE_CONTROLS(X)                                                                               \
+  /* "eager": at once. "latest": only when the host waits for it, and only what that wait needs. */    \
+  /* "random:SEED": now and then, in any order that nothing forbids. */                                \
+  X(void, set_schedule, (const char* schedule))                                                        \
+  /* Does all work that is not blocked: what the device would have done by the end of time. */         \
+  X(void, finish, (void))                                                                              \
+  /* From now on the n-th call (from 1) fails with `code` and does nothing; 0: none. */                \
+  X(void, fail_nth_call, (int64_t n, int code))                                                        \
+  /* From now on every call of that name fails so; NULL: none. */                                      \
+  X(void, fail_calls_of, (const char* name, int code))                                                 \
+  /* The call that failed so; "" if none did. */                                                       \
+  X(const char*, failed_call, (void))                                                                  \
+  /* From now on the n-th wait (from 1), of the host or of a stream, does nothing; 0: none. */         \
+  X(void, ignore_nth_wait, (int64_t n))                                                                \
+  /* Whether waits of the calling thread count, for that and for waits(); they do at first. */         \
+  X(void, count_waits, (int on))                                                                       \
+  /* The call whose wait was left out; "" if none was. */                                              \
+  X(const char*, ignored_wait, (void))                                                                 \
+  /* Work that is done from now on fails with `code`, once: the context is lost then. */               \
+  X(void, break_next_work, (int code))                                                                 \
+  /* Puts work on a stream that does not end before unblock. The stream's handle counts in the */      \
+  /* calling thread's current context. */                                                              \
+  X(void, block_stream, (void* stream))                                                                \
+  X(void, unblock, (void))                                                                             \
+  /* Every call from now on returns 4, as at the exit of a process. */                                 \
+  X(void, shutdown, (void))                                                                            \
+  X(void, set_stub, (int stub))                                                                        \
+  X(void, set_version, (int version))                                                                  \
+  X(void, set_devices, (int count))                                                                    \
+  X(void, set_arch, (const char* arch))                                                                \
   /* Whether threads without a current context have no capture mode: their documentation allows it. */ \
-  X(void, set_modes_need_context, (int on))                                                         \
-  /* Whether CUDA's pinned memory belongs to no device, as if it came from a pool of the host. */   \
-  X(void, set_host_pools, (int on))                                                                 \
-  /* Whether CUDA's devices are slices of GPUs (MIG). */                                            \
-  X(void, set_sliced, (int sliced))                                                                 \
-  /* A device attribute by the driver's own number. */                                              \
-  X(void, set_attribute, (int device, int attribute, int value))                                    \
-  /* Bytes that a device and pinned memory have. */                                                 \
-  X(void, set_memory, (int device, size_t bytes))                                                   \
-  X(void, set_host_memory, (size_t bytes))                                                          \
-  /* Device memory gets its addresses anew, as if there had been none. Only while all of it is */   \
-  /* free, and nothing is pending. */                                                               \
-  X(void, reuse_addresses, (void))                                                                  \
-  X(void, get_report, (fake_report * out))                                                          \
-  /* Calls since clear_log: of one name, of all; the names, one a line (borrowed). In a forked */   \
-  /* child only their number is known. */                                                           \
-  X(int64_t, calls, (const char* name))                                                             \
-  X(int64_t, all_calls, (void))                                                                     \
-  X(int64_t, waits, (void))                                                                         \
-  X(const char*, call_log, (void))                                                                  \
-  X(void, clear_log, (void))                                                                        \
-  /* Reads and writes device memory behind the driver's back; 0 if it is not memory of a device. */ \
-  X(int, peek, (uint64_t address, void* out, size_t size))                                          \
+  X(void, set_modes_need_context, (int on))                                                            \
+  /* Whether CUDA's pinned memory belongs to no device, as if it came from a pool of the host. */      \
+  X(void, set_host_pools, (int on))                                                                    \
+  /* Whether CUDA's devices are slices of GPUs (MIG). */                                               \
+  X(void, set_sliced, (int sliced))                                                                    \
+  /* A device attribute by the driver's own number. */                                                 \
+  X(void, set_attribute, (int device, int attribute, int value))                                       \
+  /* Bytes that a device and pinned memory have. */                                                    \
+  X(void, set_memory, (int device, size_t bytes))                                                      \
+  X(void, set_host_memory, (size_t bytes))                                                             \
+  /* Device memory gets its addresses anew, as if there had been none. Only while all of it is */      \
+  /* free, and nothing is pending. */                                                                  \
+  X(void, reuse_addresses, (void))                                                                     \
+  X(void, get_report, (fake_report * out))                                                             \
+  /* Calls since clear_log: of one name, of all; the names, one a line (borrowed). In a forked */      \
+  /* child only their number is known. */                                                              \
+  X(int64_t, calls, (const char* name))                                                                \
+  X(int64_t, all_calls, (void))                                                                        \
+  X(int64_t, waits, (void))                                                                            \
+  X(const char*, call_log, (void))                                                                     \
+  X(void, clear_log, (void))                                                                           \
+  /* Reads and writes device memory behind the driver's back; 0 if it is not memory of a device. */    \
+  X(int, peek, (uint64_t address, void* out, size_t size))                                             \
   X(int, poke, (uint64_t address, const void* data, size_t size))
 
 #endif  // DLX_TESTS_STUBS_FAKE_H_
