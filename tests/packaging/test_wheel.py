@@ -67,13 +67,32 @@ def test_holds_the_package_one_library_and_the_headers(wheel):
                 and "dist-info" not in n]  # fmt: skip
 
 
-def test_tells_dask_how_large_a_tensor_is(wheel):
+def entry_points(wheel):
     with zipfile.ZipFile(wheel) as archive:
         [name] = [n for n in archive.namelist() if n.endswith("/entry_points.txt")]
         points = configparser.ConfigParser()
         points.read_string(archive.read(name).decode())
+    return points
+
+
+def test_tells_dask_how_large_a_tensor_is(wheel):
+    points = entry_points(wheel)
 
     assert dict(points["dask.sizeof"]) == {"dlx": "dlx._dask:register_sizeof"}
+
+
+def test_tells_pyinstaller_of_the_library(wheel, unpacked):
+    points = entry_points(wheel)
+    assert dict(points["pyinstaller40"]) == {"hook-dirs": "dlx._pyinstaller:hook_directories"}
+
+    script = """
+import runpy
+from dlx._pyinstaller import hook_directories
+[folder] = hook_directories()
+print(runpy.run_path(folder + "/hook-dlx.py")["binaries"])
+"""
+    said = run(sys.executable, "-c", script, env={"PYTHONPATH": str(unpacked)})
+    assert said.strip() == str([(str(unpacked / "dlx/libdlx.so.1"), "dlx")])
 
 
 def test_library_needs_only_the_system_and_is_small(unpacked):

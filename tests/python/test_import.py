@@ -3,6 +3,7 @@
 import ast
 import importlib.util
 import inspect
+import modulefinder
 import os
 import shlex
 import subprocess
@@ -208,6 +209,17 @@ import dlx.raw
 print("raw" in vars(dlx))
 """
     assert python(code) == "True\n"
+
+
+def test_tools_that_follow_import_statements_find_every_module(tmp_path):
+    """PyInstaller, cx_Freeze and Nuitka put into a program what they find so."""
+    program = tmp_path / "program.py"
+    program.write_text("import dlx.raw, dlx.__main__")
+    finder = modulefinder.ModuleFinder([str(PACKAGE.parent)])
+    finder.run_script(str(program))
+
+    modules = {f"dlx.{file.stem}" for file in PACKAGE.glob("*.py")} - {"dlx.__init__"}
+    assert modules <= set(finder.modules)
 
 
 def test_missing_library_is_an_import_error_that_names_it(tmp_path):

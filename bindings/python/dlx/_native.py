@@ -16,7 +16,7 @@ class NotAttachable(ImportError):
     """This interpreter cannot have a native Tensor type; dlx.raw works all the same."""
 
 
-def _late(module, name):
+def _late(load, name):
     """A function of a module that its first call imports: most programs need few of them. An import
     statement would cost each further call half a microsecond."""
     function = None
@@ -24,10 +24,35 @@ def _late(module, name):
     def call(*args):
         nonlocal function
         if function is None:
-            function = getattr(__import__(f"dlx.{module}", fromlist=[name]), name)
+            function = getattr(load(), name)
         return function(*args)
 
     return call
+
+
+# Import statements: PyInstaller and its like see no other.
+def _load_asarray():
+    from dlx import _asarray
+
+    return _asarray
+
+
+def _load_convert():
+    from dlx import _convert
+
+    return _convert
+
+
+def _load_streams():
+    from dlx import _streams
+
+    return _streams
+
+
+def _load_tensor():
+    from dlx import tensor
+
+    return tensor
 
 
 def _getitem(tensor, key):
@@ -77,17 +102,17 @@ def _attach():
         "classify": _hooks.classify,
         "guard": _hooks.guard,
         "legacy_signature": _hooks.legacy_signature,
-        "stream_number": _late("_streams", "number"),
-        "asarray_fallback": _late("_asarray", "fallback"),
-        "check_dtype": _late("_asarray", "check_dtype"),
-        "array_result": _late("_asarray", "array_result"),
-        "convert_dtype": _late("_asarray", "convert_dtype"),
-        "convert_slowly": _late("_convert", "convert"),
+        "stream_number": _late(_load_streams, "number"),
+        "asarray_fallback": _late(_load_asarray, "fallback"),
+        "check_dtype": _late(_load_asarray, "check_dtype"),
+        "array_result": _late(_load_asarray, "array_result"),
+        "convert_dtype": _late(_load_asarray, "convert_dtype"),
+        "convert_slowly": _late(_load_convert, "convert"),
         "getitem": _getitem,
         "setitem": _setitem,
-        "numpy_slowly": _late("tensor", "numpy_array"),
-        "scalar_slowly": _late("tensor", "scalar"),
-        "bytes_slowly": _late("tensor", "bytes_in_place"),
+        "numpy_slowly": _late(_load_tensor, "numpy_array"),
+        "scalar_slowly": _late(_load_tensor, "scalar"),
+        "bytes_slowly": _late(_load_tensor, "bytes_in_place"),
     }
     status = _library.attach(id(object), id(namespace))
     if status:

@@ -1,0 +1,15 @@
+"""PyInstaller's hook for dlx: the library, which no import statement names, goes along."""
+
+from __future__ import annotations
+
+import glob
+import importlib.util
+import os
+
+_spec = importlib.util.find_spec("dlx")
+_folders = (_spec and _spec.submodule_search_locations) or ()
+binaries = [
+    (library, "dlx")
+    for folder in _folders
+    for library in glob.glob(os.path.join(glob.escape(folder), "libdlx.so.*"))
+]
