@@ -196,7 +196,7 @@ def test_other_interpreters_are_told_why_and_keep_dlx_raw(name):
 import sys
 sys.implementation.name = {name!r}
 import dlx
-for use in ("dlx.asarray", "dlx.Tensor", "from dlx import from_dlpack"):
+for use in ("dlx.asarray", "dlx.Tensor", "from dlx import from_dlpack", "import dlx.matrix"):
     try:
         exec(use)
     except ImportError as error:
@@ -209,6 +209,20 @@ import dlx.raw
 print("raw" in vars(dlx))
 """
     assert python(code) == "True\n"
+
+
+def test_a_command_that_needs_another_interpreter_says_so_in_a_line():
+    code = """
+import runpy, sys
+sys.implementation.name = "pypy"
+sys.argv = ["dlx", "info"]
+runpy.run_module("dlx", run_name="__main__")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+
+    assert done.returncode == 1
+    assert "needs CPython" in done.stderr
+    assert done.stderr.count("\n") == 1
 
 
 def test_tools_that_follow_import_statements_find_every_module(tmp_path):

@@ -49,7 +49,7 @@ def main() -> int:
     except BrokenPipeError:  # `| head`: nobody reads on, and Python's last flush must not fail
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    except (Error, OSError) as error:  # what was asked for cannot be done: no traceback
+    except (Error, OSError, ImportError) as error:  # it cannot be done here: no traceback
         print(f"python -m dlx {arguments.command}: {error}", file=sys.stderr)
         return 1
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import atexit
 import sys
 
-from dlx import _capi, _compute_operators, _hooks, _library, device, dtypes, errors
+import dlx  # whose module _compute_operators comes after this one
+from dlx import _capi, _hooks, _library, device, dtypes, errors
 
 
 class NotAttachable(ImportError):
@@ -56,11 +57,11 @@ def _load_tensor():
 
 
 def _getitem(tensor, key):
-    return _compute_operators.load().getitem(tensor, key)
+    return dlx._compute_operators.load().getitem(tensor, key)
 
 
 def _setitem(tensor, key, value):
-    _compute_operators.load().setitem(tensor, key, value)
+    dlx._compute_operators.load().setitem(tensor, key, value)
 
 
 def _in_subinterpreter():
