@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import dlx
-from dlx import _native
+from dlx import _library, _native
 
 PACKAGE = Path(dlx.__file__).parent
 
@@ -223,6 +223,14 @@ runpy.run_module("dlx", run_name="__main__")
     assert done.returncode == 1
     assert "needs CPython" in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_a_library_that_is_older_than_the_package(monkeypatch):
+    monkeypatch.setattr(_library, "attach", lambda *_: 0)  # which adds nothing
+    spec = importlib.util.spec_from_file_location("older", _native.__file__)
+
+    with pytest.raises(ImportError, match="the library is older than this package"):
+        spec.loader.exec_module(importlib.util.module_from_spec(spec))
 
 
 def test_tools_that_follow_import_statements_find_every_module(tmp_path):

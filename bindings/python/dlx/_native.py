@@ -124,36 +124,38 @@ def _attach():
     return namespace
 
 
-_namespace = _attach()
-globals().update(
-    (name, _namespace[name])
-    for name in (
-        "Tensor",
-        "from_dlpack",
-        "asarray",
-        "convert",
-        "copyto",
-        "_wrap",
-        "_from_buffer",
-        "_from_layout",
-        "_from_arrow",
-        "_from_arrow_object",
-        "_from_arrow_stream",
-        "_empty",
-        "_handle",
-        "_adopt",
-        "_flags",
-        "_usual",
-        "_note_numpy",
-        "_operate",
-        "_check_stream",
-        "_current_device",
-        "_device_types",
-        "_ready_on_current",
-        "_swap_stream",
-        "_shutdown",
-        "_drain",
-    )
-    if name in _namespace
+_NAMES = (
+    "Tensor",
+    "from_dlpack",
+    "asarray",
+    "convert",
+    "copyto",
+    "_wrap",
+    "_from_buffer",
+    "_from_layout",
+    "_from_arrow",
+    "_from_arrow_object",
+    "_from_arrow_stream",
+    "_empty",
+    "_handle",
+    "_adopt",
+    "_flags",
+    "_usual",
+    "_note_numpy",
+    "_operate",
+    "_check_stream",
+    "_current_device",
+    "_device_types",
+    "_ready_on_current",
+    "_swap_stream",
+    "_shutdown",
+    "_drain",
 )
+_namespace = _attach()
+for _name in _NAMES:
+    if _name not in _namespace:
+        raise ImportError(
+            f"dlx: the library is older than this package, for it has no {_name}: {_library.path}"
+        )
+    globals()[_name] = _namespace[_name]
 atexit.register(_namespace["_shutdown"])
