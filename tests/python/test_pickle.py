@@ -141,6 +141,12 @@ def test_the_name_in_every_pickle_stays():
     assert _pickling.rebuild(block, (2,), (1, 16, 1), ours).tolist() == [1, 2]
 
 
+def test_methods_go_by_name():
+    for name in ("tolist", "sum", "copy", "__add__", "__array__", "reshape"):
+        method = getattr(dlx.Tensor, name)
+        assert pickle.loads(pickle.dumps(method)) is method
+
+
 def test_of_the_other_byte_order():
     theirs = 0 if sys.byteorder == "big" else _pickling.BIG_ENDIAN
     with pytest.raises(dlx.UnsupportedError, match="other byte order"):

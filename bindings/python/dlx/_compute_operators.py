@@ -258,6 +258,7 @@ def attach(cls: Any) -> None:
         method: Any = member.fget if isinstance(member, property) else member
         method.__name__ = name
         method.__qualname__ = f"Tensor.{name}"
+        method.__module__ = cls.__module__  # pickle finds it by these
         if method.__doc__ is None:
             method.__doc__ = f"`numpy.ndarray.{name}`: a Tensor, or what the other side makes."
         setattr(cls, name, member)

@@ -397,5 +397,6 @@ def attach(cls: type[Tensor]) -> None:
         if not isinstance(method, property):
             method.__name__ = name
             method.__qualname__ = f"Tensor.{name}"
+            method.__module__ = cls.__module__  # pickle finds it by these
         setattr(cls, name, method)
     _compute_operators.attach(cls)
