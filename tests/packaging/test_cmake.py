@@ -45,6 +45,31 @@ def test_flags_as_usual(configure):
     assert "Warning" not in said
 
 
+def test_only_the_kernels_do_without_exceptions(configure):
+    commands, _ = configure()
+
+    without = {file for file, command in commands.items() if "-fno-exceptions" in command}
+    assert without == {f"copy/{file.name}" for file in (ROOT / "src/copy").glob("kernels_*.cc")}
+
+
+def test_in_a_project_of_meson(tmp_path):
+    if not shutil.which("meson") or not shutil.which("ninja"):
+        pytest.skip("no meson or no ninja")
+    (tmp_path / "subprojects").mkdir()
+    (tmp_path / "subprojects/dlx").symlink_to(ROOT)
+    (tmp_path / "meson.build").write_text(
+        "project('around', 'cpp')\nimport('cmake').subproject('dlx').dependency('dlx')\n"
+    )
+    done = subprocess.run(
+        ["meson", "setup", "tree"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout
+
+    units = json.loads((tmp_path / "tree/compile_commands.json").read_text())
+    for unit in units:  # Meson gives the options of one file to all files of a target
+        assert ("-fno-exceptions" in unit["command"]) == ("copy/kernels_" in unit["file"])
+
+
 def test_flags_that_were_given(configure):
     commands, said = configure(
         "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -g", "-DCMAKE_CXX_STANDARD=20", "-DBUILD_SHARED_LIBS=OFF"
