@@ -53,6 +53,21 @@ def odd_library(request, tmp_path):
     return shutil.copy(_library.path, tmp_path / f"{request.param}.so")
 
 
+def test_a_folder_with_a_comma(tmp_path):
+    if not os.path.isfile(_library.path) or not shutil.which("cc"):
+        pytest.skip("the system's loader found the library, or there is no cc")
+    (tmp_path / "a,b").mkdir()
+    library = shutil.copy(_library.path, tmp_path / "a,b/libdlx.so.1")
+    (tmp_path / "program.c").write_text(
+        "int dlx_abi_version(void); int main(void) { return dlx_abi_version(); }"
+    )
+    said = shell("config --libs", DLX_LIBRARY=library).stdout.decode()
+    program = tmp_path / "program"
+    subprocess.run(["cc", tmp_path / "program.c", *shlex.split(said), "-o", program], check=True)
+
+    assert subprocess.run([program], check=False).returncode == 1
+
+
 def test_paths_that_the_terminal_cannot_show(odd_library):
     environment = {"DLX_LIBRARY": str(odd_library), "PYTHONIOENCODING": "ascii"}
     info, config = shell("info", **environment), shell("config", **environment)

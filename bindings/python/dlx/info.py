@@ -155,4 +155,6 @@ def compiler_arguments(*, cflags: bool = True, libs: bool = True) -> str:
     if library.is_file():
         library = library.resolve()
         link = [str(library), f"-Wl,-rpath,{library.parent}"]
+        if "," in str(library.parent):  # -Wl, ends an argument at each
+            link[1:] = ["-Xlinker", "-rpath", "-Xlinker", str(library.parent)]
     return shlex.join([f"-I{folder}"] * cflags + link * libs)
