@@ -92,10 +92,10 @@ struct Ends {
 };
 
 /// Makes `count` moves, at least one for each line, and asks beside it for the lines from `next`
-/// on.
+/// on. Aligned: where a loop ends between two lines, it takes half as long again.
 template <class Item>
-void follow(char* dst, const char* src, int64_t item, const Move* moves, int64_t count,
-            const char* next, const Lines& lines) {
+[[gnu::aligned(64)]] void follow(char* dst, const char* src, int64_t item, const Move* moves,
+                                 int64_t count, const char* next, const Lines& lines) {
   int64_t i = 0;
   for (; i < lines.count; ++i) {
     __builtin_prefetch(next + lines.of[i], 0, 2);
