@@ -75,8 +75,8 @@ int64_t do_everything(Gpu& gpu) {
 /// Calls whose failure nobody is told of: what gives back or restores, and questions with a safe
 /// answer.
 bool may_fail_quietly(const std::string& call) {
-  for (const char* part : {"Free", "PopCurrent", "CaptureMode", "SetDevice", "EventQuery",
-                           "LastError", "hipStreamGetCaptureInfo"}) {
+  for (const char* part :
+       {"Free", "PopCurrent", "CaptureMode", "SetDevice", "EventQuery", "LastError"}) {
     if (contains(call, part)) return true;
   }
   return call == "hipGetDevice";
@@ -110,7 +110,7 @@ void every_call_may_fail(void**) {
   passes([](Gpu& gpu) {
     gpu.backend.count();
     do_everything(gpu);  // what is made once stays: contexts, pool, pooled events
-    int64_t calls = 0, named = 0;
+    int64_t calls = 0, named = 0, looks = 0;
     for (bool more = true; more;) {
       // A failing pop leaves a context current: each try has a thread of its own.
       std::thread([&] {
@@ -128,8 +128,10 @@ void every_call_may_fail(void**) {
           CHECK(false);
         }
         if (text.empty()) {
+          // HIP asks a stream before it looks whether a pooled event is free.
+          const bool look = contains(failed, "hipStreamGetCaptureInfo") && ++looks == 1;
           // Where giving back itself fails, nobody can do more.
-          if (calls <= work && !may_fail_quietly(failed)) {
+          if (calls <= work && !look && !may_fail_quietly(failed)) {
             std::fprintf(stderr, "nobody was told that call %lld failed, %s\n",
                          static_cast<long long>(calls), failed.c_str());
             CHECK(false);
