@@ -5,19 +5,19 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "src/copy/buffers.h"
-#include "src/copy/in_order.h"
-#include "src/copy/kernels.h"
-#include "src/copy/lines.h"
-#include "src/copy/loops.h"
-#include "src/copy/relayed.h"
-#include "src/copy/repeat.h"
-#include "src/copy/schedule.h"
-#include "src/copy/stream.h"
-#include "src/copy/strips.h"
-#include "src/copy/threads.h"
-#include "src/copy/traffic.h"
-#include "src/copy/tuning.h"
+#include "src/copy/kernels/kernels.h"
+#include "src/copy/kernels/lines.h"
+#include "src/copy/schedule/loops.h"
+#include "src/copy/schedule/machine.h"
+#include "src/copy/schedule/schedule.h"
+#include "src/copy/schedule/traffic.h"
+#include "src/copy/threads/threads.h"
+#include "src/copy/ways/buffers.h"
+#include "src/copy/ways/in_order.h"
+#include "src/copy/ways/relay.h"
+#include "src/copy/ways/repeat.h"
+#include "src/copy/ways/stream.h"
+#include "src/copy/ways/strips.h"
 
 namespace dlx {
 namespace {

@@ -12,7 +12,7 @@
 #include "dlx/dlpack.h"
 #include "src/base/error.h"
 #include "src/copy/copy.h"
-#include "src/copy/tuning.h"
+#include "src/copy/schedule/machine.h"
 
 namespace dlx_test {
 

@@ -13,7 +13,7 @@
 #include "copy_test.h"
 #include "dlx/dlx.h"
 #include "random_copy.h"
-#include "src/copy/threads.h"
+#include "src/copy/threads/threads.h"
 
 namespace {
 

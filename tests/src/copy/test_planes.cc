@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "layout_test.h"
-#include "src/copy/kernels.h"
+#include "src/copy/kernels/kernels.h"
 
 namespace {
 

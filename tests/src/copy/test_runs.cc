@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "layout_test.h"
-#include "src/copy/threads.h"
+#include "src/copy/threads/threads.h"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // The thread pool: every index once, alone or together, after fork() and under the host's executor.
-#include "src/copy/threads.h"
+#include "src/copy/threads/threads.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,8 +14,8 @@
 #include "copy_test.h"
 #include "dlx/dlx.h"
 #include "src/copy/copy.h"
-#include "src/copy/cores.h"
-#include "src/copy/tuning.h"
+#include "src/copy/schedule/machine.h"
+#include "src/copy/threads/cores.h"
 
 namespace {
 
