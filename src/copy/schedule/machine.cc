@@ -6,8 +6,6 @@
 #include <unistd.h>
 #endif
 
-#include "src/copy/kernels/kernels.h"
-
 namespace dlx {
 namespace {
 
@@ -19,31 +17,28 @@ int64_t cache_sets() noexcept {
 #ifdef _SC_LEVEL2_CACHE_SIZE
   bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
 #endif
-  return std::clamp(bytes / Tuning::kSetBytes, kFewest, 4 * kFewest);
-}
-
-Tuning for_this_machine() noexcept {
-  Tuning values;
-  values.cache_sets = cache_sets();
-  if (!kernels().line_registers()) {
-    values.tile_bytes = 32 << 10;
-    values.tile_dst_bytes[0] = 512;
-    values.staged_dst_bytes[0] = 512;
-    values.staged_src_bytes[0] = 128;
-    values.staged_dst_bytes[1] = 384;
-    values.staged_src_bytes[1] = 256;
-  }
-  if (values.has_1_mib_cache()) {
-    values.run_bytes = 64;
-    values.long_run_bytes = kernels().line_registers() || values.has_over_1_mib_cache() ? 512 : 384;
-  }
-  return values;
+  return std::clamp(bytes / Machine::kSetBytes, kFewest, 4 * kFewest);
 }
 
 }  // namespace
 
-Tuning& tuning() noexcept {
-  static Tuning values = for_this_machine();
+Machine::Machine(const Kernels& set, int64_t sets) noexcept : kernels(&set), cache_sets(sets) {
+  if (!set.line_registers()) {
+    tile_bytes = 32 << 10;
+    tile_dst_bytes[0] = 512;
+    staged_dst_bytes[0] = 512;
+    staged_src_bytes[0] = 128;
+    staged_dst_bytes[1] = 384;
+    staged_src_bytes[1] = 256;
+  }
+  if (has_1_mib_cache()) {
+    run_bytes = 64;
+    long_run_bytes = set.line_registers() || has_over_1_mib_cache() ? 512 : 384;
+  }
+}
+
+Machine& machine() noexcept {
+  static Machine values(kernels(), cache_sets());
   return values;
 }
 

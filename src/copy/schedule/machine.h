@@ -3,11 +3,19 @@
 
 #include <cstdint>
 
+#include "src/copy/kernels/kernels.h"
+
 namespace dlx {
 
-/// Sizes at which the engine changes its ways; tuning() adapts them to this machine. Tests lower
-/// them, to see every way on small tensors. Arrays are by item size: [k] is for 2^k bytes.
-struct Tuning {
+/// The processor, its caches, and the sizes at which the engine changes its ways on it. Tests lower
+/// the sizes, to see every way on small tensors. Arrays are by item size: [k] is for 2^k bytes.
+struct Machine {
+  /// With those kernels, and so many sets of eight lines in the second-level cache.
+  Machine(const Kernels& set, int64_t sets) noexcept;
+
+  const Kernels* kernels;
+  int64_t cache_sets;  ///< of the second-level cache, each of eight lines
+
   int64_t stream_bytes = 8 << 20;    ///< from here on, dst goes past the caches, if src is as large
   int64_t parallel_bytes = 1 << 20;  ///< from here on, threads share the work
   int64_t tile_bytes = 4096;  ///< of a tile that is written at once, out of the first-level cache
@@ -20,7 +28,6 @@ struct Tuning {
   int64_t staged_src_bytes[5] = {64, 128, 128, 128, 128};
 
   static constexpr int64_t kSetBytes = 8 * 64;
-  int64_t cache_sets = 0;           ///< of the second-level cache, each of eight lines
   int64_t relay_bytes = 128 << 10;  ///< copies from here on may go by way of a buffer,
   int64_t relay_tile = 96 << 10;    ///< so many bytes at a time
   int64_t box_bytes = 160 << 10;    ///< of a box, put together and arranged in a cache
@@ -37,7 +44,8 @@ struct Tuning {
   bool has_over_1_mib_cache() const noexcept { return cache_sets > 2048; }
 };
 
-Tuning& tuning() noexcept;
+/// This one; tests put others in its place.
+Machine& machine() noexcept;
 
 }  // namespace dlx
 

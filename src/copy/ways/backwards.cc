@@ -167,7 +167,7 @@ bool run_turned(const Schedule& s, const Kernels& kernels, const Buffers& buffer
   const CopyAxis& u = s.axes[s.u];
   const int64_t row = u.extent * s.item;
   if (u.src >= 0 || u.dst != s.item) return false;
-  if (row < std::max(4 * kLine, tuning().long_row_bytes / 2)) return false;
+  if (row < std::max(4 * kLine, machine().long_row_bytes / 2)) return false;
   Loops loops;
   loops.add_others(s, [&](int axis) { return axis == s.u; });
   // Short rows that crowd into few cache sets are waited for, one after the other.

@@ -175,7 +175,7 @@ class Boxes {
     }
     kernels_.gather_rows(buffers_[0], pitch_, lowest, buffers_.offsets()->row, row_count_,
                          row_bytes_);
-    run_cached(arranged_, kernels_, false);
+    run_cached(arranged_, kernels_, false, false);
   }
 
   /// Plans what boxes of one shape have in common.
@@ -201,7 +201,7 @@ class Boxes {
   const Schedule& s_;
   const Kernels& kernels_;
   const Buffers& buffers_;
-  const int64_t most_ = tuning().box_bytes;
+  const int64_t most_ = machine().box_bytes;
   Tiling tiling_;
   Writer writer_;
   Schedule arranged_;                          ///< from rows to runs
@@ -280,7 +280,7 @@ bool is_few_columns(const Schedule& s) noexcept {
 }  // namespace
 
 bool boxes_are_fast(const Kernels& kernels) noexcept {
-  return !kernels.line_registers() && !tuning().has_1_mib_cache();
+  return !kernels.line_registers() && !machine().has_1_mib_cache();
 }
 
 bool is_followed(const Schedule& s) noexcept {
@@ -331,7 +331,7 @@ const char* run_boxed(const Schedule& s, const Kernels& kernels, const Buffers& 
   Boxes boxes(s, kernels, buffers);
   if (!boxes.build(least)) return nullptr;
   if (!dry) boxes.run();
-  return "streamed in boxes";
+  return "way boxes: streamed in boxes";
 }
 
 }  // namespace dlx

@@ -55,8 +55,8 @@ void FoldedPlanes::add_column_axis(CopyAxis axis) noexcept {
   columns.add(axis, axis.dst);
 }
 
-bool run_folded(const Schedule& s, const Kernels& kernels) noexcept {
-  if (!s.folded()) return false;
+bool run_folded(const Schedule& s, const Kernels& kernels, bool dry) noexcept {
+  if (!s.folded() || dry) return s.folded();
   constexpr int64_t kMost = 512;
   int64_t row[kMost];
   int64_t column[kMost];
@@ -68,7 +68,7 @@ bool run_folded(const Schedule& s, const Kernels& kernels) noexcept {
   const bool in_step = planes.columns.in_step(kLine / 2) && nv * s.item < 3 * kLine;
   // A first-level cache holds a line of each row. Of short columns, more lines can be waited for.
   Kernels::TransposeFolded* transpose = kernels.transpose_columns_folded[s.log_item];
-  if (transpose == nullptr || is_short || in_step || !tuning().has_over_1_mib_cache()) {
+  if (transpose == nullptr || is_short || in_step || !machine().has_over_1_mib_cache()) {
     transpose = kernels.transpose_folded[s.log_item];
   }
   const int64_t block = 16 >> s.log_item;

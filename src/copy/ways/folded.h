@@ -38,8 +38,8 @@ struct FoldedPlanes {
 };
 
 /// Transposes planes of short axes, folded with their neighbours, straight from src to dst. Says
-/// whether the schedule has such.
-bool run_folded(const Schedule& schedule, const Kernels& kernels) noexcept;
+/// whether the schedule has such. `dry`: only says so.
+bool run_folded(const Schedule& schedule, const Kernels& kernels, bool dry) noexcept;
 
 }  // namespace dlx
 

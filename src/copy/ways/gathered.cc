@@ -46,14 +46,14 @@ class GatheredBlocks {
  private:
   /// Rows that a block has room for, whatever their length: columns of half a KiB, or more.
   static int64_t fewest_rows(int64_t item) noexcept {
-    return std::max<int64_t>(512 / item, tuning().has_over_1_mib_cache() ? 256 : 128);
+    return std::max<int64_t>(512 / item, machine().has_over_1_mib_cache() ? 256 : 128);
   }
 
   /// Of a block: a part of a second-level cache; more for single bytes, so that their rows are as
   /// long.
   static int64_t room(int64_t item) noexcept {
-    return tuning().has_over_1_mib_cache() || item == 1 ? Buffers::kFirstBytes
-                                                        : Tiling::kBufferBytes;
+    return machine().has_over_1_mib_cache() || item == 1 ? Buffers::kFirstBytes
+                                                         : Tiling::kBufferBytes;
   }
 
   /// How large parts of n are, all about the same: at most `most`, and multiples of `unit`, of

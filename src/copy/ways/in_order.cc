@@ -26,7 +26,7 @@ void copy_each(const ItemPlanes& planes, const Loops& loops, const Schedule& s) 
 /// Planes of three axes or more, with few rows along v, in long loops all the same: along the
 /// nearest other axis, for as many rows as leave their lines in a first-level cache until all along
 /// v are copied. False, with nothing done, where that would not be longer.
-bool run_across(const Schedule& s, const Kernels& kernels) noexcept {
+bool run_across(const Schedule& s, const Kernels& kernels, bool dry) noexcept {
   constexpr int64_t kFewRows = 16;
   constexpr int64_t kLongRow = 8;      // lines of both sides: cells come in long loops anyway
   constexpr int64_t kWorthCalls = 32;  // for what a table takes as well
@@ -48,6 +48,7 @@ bool run_across(const Schedule& s, const Kernels& kernels) noexcept {
       {w.extent, kFirstLevelLines / (v.extent * a_row), rows_cached(w.src), rows_cached(w.dst)});
   if (has_few_rows(s) && n < kWorthCalls) return false;
   if (n < 2 * v.extent || (cells && a_row > kLongRow)) return false;
+  if (dry) return true;
   const auto run = [&](int64_t first, int64_t rows, int64_t times) {
     Plane plane = {s.dst, u.dst, w.dst, s.src, u.src, w.src, u.extent, rows};
     const ItemPlanes planes(s, kernels, plane, false);
@@ -69,15 +70,17 @@ bool run_across(const Schedule& s, const Kernels& kernels) noexcept {
   return true;
 }
 
-/// Several planes at once, of a schedule that has more than one. False, with nothing done, where
-/// each is better copied for itself.
-bool run_together(const Schedule& s, const Kernels& kernels, bool fetch) noexcept {
+/// Several planes at once, of a schedule that has more than one. NULL, with nothing done, where each
+/// is better copied for itself.
+const char* run_together(const Schedule& s, const Kernels& kernels, bool fetch, bool dry) noexcept {
   const bool moves = moves_items(s, kernels);
-  if (moves && ItemPlanes::arranges(kernels, s.item, plane_of(s))) return false;
+  if (moves && ItemPlanes::arranges(kernels, s.item, plane_of(s))) return nullptr;
   // From memory, items that have a line each are best asked for beside the ones before.
   const bool table_first = fetch && std::llabs(s.axes[s.u].src) >= kLine;
-  if (table_first && run_by_table(s, moves, fetch)) return true;
-  return run_across(s, kernels) || (!table_first && run_by_table(s, moves, fetch));
+  constexpr const char* kTable = "way table: written in order, by a table of offsets";
+  if (table_first && run_by_table(s, moves, fetch, dry)) return kTable;
+  if (run_across(s, kernels, dry)) return "way across: written in order, across planes";
+  return !table_first && run_by_table(s, moves, fetch, dry) ? kTable : nullptr;
 }
 
 /// Planes of short rows that are far apart: those of the next one are asked for beside this one, as
@@ -143,11 +146,17 @@ void write_in_order(const Schedule& s, const Kernels& kernels) noexcept {
   copy_each(planes, loops, s);
 }
 
-void run_cached(const Schedule& s, const Kernels& kernels, bool fetch) noexcept {
-  if (has_constant_rows(s)) return write_in_order(s, kernels);
-  if (run_folded(s, kernels)) return;
-  if (s.ndim > 2 && run_together(s, kernels, fetch)) return;
-  run_direct(s, kernels);
+const char* run_cached(const Schedule& s, const Kernels& kernels, bool fetch, bool dry) noexcept {
+  if (has_constant_rows(s)) {
+    if (!dry) write_in_order(s, kernels);
+    return "way in_order: written in order";
+  }
+  if (run_folded(s, kernels, dry)) return "way folded: written in order, axes folded";
+  if (s.ndim > 2) {
+    if (const char* const how = run_together(s, kernels, fetch, dry)) return how;
+  }
+  if (!dry) run_direct(s, kernels);
+  return "way planes: written in order, plane by plane";
 }
 
 }  // namespace dlx

@@ -13,8 +13,10 @@ bool has_constant_rows(const Schedule& schedule) noexcept;
 void write_in_order(const Schedule& schedule, const Kernels& kernels) noexcept;
 
 /// Through the caches, in whatever order uses them best: that of dst, folded, by a table of
-/// offsets, or plane after plane. `fetch`: both sides are more than they hold.
-void run_cached(const Schedule& schedule, const Kernels& kernels, bool fetch) noexcept;
+/// offsets, or plane after plane. `fetch`: both sides are more than they hold. Says which way that is;
+/// `dry`: does no more.
+const char* run_cached(const Schedule& schedule, const Kernels& kernels, bool fetch,
+                       bool dry) noexcept;
 
 }  // namespace dlx
 

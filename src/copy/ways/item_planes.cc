@@ -25,12 +25,12 @@ bool ItemPlanes::reads_into_streams(const Plane& plane) noexcept {
   const int64_t step = std::llabs(plane.su);
   const bool dense = step < 2 * plane.nv * std::llabs(plane.sv);
   const bool few = plane.nv <= std::min(kWorthIt, rows_cached(plane.dv));
-  return share_lines(plane) && dense && few && plane.nu * step >= tuning().stream_bytes;
+  return share_lines(plane) && dense && few && plane.nu * step >= machine().stream_bytes;
 }
 
 bool ItemPlanes::asks_for_rows(const Schedule& schedule) noexcept {
   const bool far = schedule.past_caches && schedule.held != Schedule::kSrc;
-  return far && !tuning().has_over_1_mib_cache();
+  return far && !machine().has_over_1_mib_cache();
 }
 
 bool ItemPlanes::arranges(const Kernels& kernels, int64_t item, const Plane& shape) noexcept {
@@ -104,7 +104,7 @@ bool ItemPlanes::choose_for_runs() noexcept {
   const int64_t su = std::llabs(p.su);
   if (log_item_ >= 0 || item_ < kShortest || item_ > kLongest) return false;
   if (p.nv < 2 || sv < item_ || sv > item_ + kLine || su < sv || su >= 2 * p.nv * sv) return false;
-  if (p.nu * su < tuning().cache_bytes()) return false;
+  if (p.nu * su < machine().cache_bytes()) return false;
   if (p.nv * item_ >= kWorthACall && p.nv <= std::min(kStreams, rows_cached(p.dv))) {
     turn();  // src from end to end
     at_once_ = p.nu;
@@ -218,12 +218,23 @@ inline void ItemPlanes::ask_streams(const char* src, int64_t n) const noexcept {
 inline void ItemPlanes::copy_rows(char* dst, const char* src, int64_t n) const noexcept {
   constexpr int64_t kLong = 32 << 10;  // bytes
   const Plane& p = shape_;
-  if (item_ < kLong || !tuning().has_over_1_mib_cache()) {
+  if (item_ < kLong || !machine().has_over_1_mib_cache()) {
     return kernels_.rows(dst, p.du, src, p.su, item_, n);
   }
   for (int64_t i = 0; i < n; ++i) {
     std::memcpy(dst + i * p.du, src + i * p.su, static_cast<size_t>(item_));
   }
+}
+
+const char* ItemPlanes::in_words() const noexcept {
+  switch (way_) {
+    case Way::kFill: return "filled";
+    case Way::kEvery: return "columns with gaps in registers";
+    case Way::kBackwards: return "rows turned in registers";
+    case Way::kFewAtOnce: return "few items at once";
+    case Way::kRows: return "in loops";
+  }
+  return "?";
 }
 
 void ItemPlanes::copy(char* to, const char* from) const noexcept {

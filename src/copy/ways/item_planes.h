@@ -29,6 +29,9 @@ class ItemPlanes {
   /// caches hold: better read once, into a few streams of dst, than as often as there are rows.
   static bool reads_into_streams(const Plane& plane) noexcept;
 
+  /// How, in words.
+  const char* in_words() const noexcept;
+
   /// One of them, from its first item on.
   void copy(char* to, const char* from) const noexcept;
 

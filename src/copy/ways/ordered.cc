@@ -238,7 +238,7 @@ bool run_ordered(const Schedule& s, const Kernels& kernels, const Buffers& buffe
   if (!gaps && !alternates && !rows) return false;
   const Stretch stretch(s);
   if (stretch.first == s.ndim || stretch.bytes < kLine ||
-      stretch.bytes < 8 * tuning().long_row_bytes) {
+      stretch.bytes < 8 * machine().long_row_bytes) {
     return false;
   }
   if (rows) {
@@ -247,7 +247,7 @@ bool run_ordered(const Schedule& s, const Kernels& kernels, const Buffers& buffe
     run_rows(s, kernels, stretch, *new (buffers[0]) Packing);
   } else {
     const Pieces pieces(s, kernels, stretch);
-    if (!pieces.suit() || (rows_are_apart(s) && tuning().has_1_mib_cache())) return false;
+    if (!pieces.suit() || (rows_are_apart(s) && machine().has_1_mib_cache())) return false;
     if (dry) return true;
     LaggingWriter writer(kernels, buffers[0]);
     stretch.around.each(s.dst, s.src, [&](char* dst, const char* src) {

@@ -109,7 +109,7 @@ class PatternedRuns {
   int64_t long_run_bytes() const noexcept {
     const bool apart =
         axis_ > 0 && are_apart(axis().extent * std::llabs(axis().src), s_.axes[axis_ - 1].src);
-    return (runs_backwards() ? (apart ? 16 : 7) : (apart ? 6 : 16)) * tuning().long_row_bytes;
+    return (runs_backwards() ? (apart ? 16 : 7) : (apart ? 6 : 16)) * machine().long_row_bytes;
   }
 
   /// Whether run_turned reverses runs with whole registers, which is faster.

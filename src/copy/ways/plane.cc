@@ -42,7 +42,7 @@ void join_apart(const Schedule& s, const Kernels& kernels, const Plane& p) noexc
   const bool masked =
       kernels.cells_apart != nullptr && p.dv <= 8 && complete_cells(&cells, 0, cell);
   // Stores with gaps wait for lines from memory, which not every processor fetches ahead for them.
-  const bool asks = s.past_caches && tuning().has_over_1_mib_cache();
+  const bool asks = s.past_caches && machine().has_over_1_mib_cache();
   for (int64_t v = 0; v < p.nv; v += kBytes / pitch) {
     const int64_t nv = std::min(p.nv - v, kBytes / pitch);
     char* const dst = p.dst + v * p.dv;
@@ -98,6 +98,13 @@ void copy_cells(const Schedule& s, const Kernels& kernels, const Plane& p) noexc
 }
 
 }  // namespace
+
+const char* planes_in_words(const Schedule& s, const Kernels& kernels) noexcept {
+  if (s.ndim == 0 || s.folded()) return nullptr;
+  if (s.kind == PlaneKind::kTranspose) return transposition_in_words(s, ascending_v(plane_of(s)));
+  if (s.kind != PlaneKind::kRows && !moves_items(s, kernels)) return nullptr;
+  return ItemPlanes(s, kernels, plane_of(s)).in_words();
+}
 
 void copy_plane(const Schedule& schedule, const Kernels& kernels, const Plane& plane) noexcept {
   const int k = schedule.log_item;

@@ -87,7 +87,7 @@ bool suits(const Schedule& s, const Kernels& kernels) noexcept {
   constexpr int64_t kFewBytes = 2048;
   if (s.kind != PlaneKind::kRows || !s.transposes()) return false;
   if (s.item < kShortest || s.item > kLongest) return false;
-  if (s.has_whole_lines() && tuning().has_1_mib_cache()) return false;
+  if (s.has_whole_lines() && machine().has_1_mib_cache()) return false;
   const CopyAxis& u = s.axes[s.u];
   if (boxes_are_fast(kernels) && suits_boxes(s) && s.axes[s.v].extent * s.item <= kFewBytes) {
     return false;

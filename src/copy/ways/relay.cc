@@ -125,11 +125,11 @@ class Relay {
       if (whole) {
         whole_in.src = src + (source(at, extent) - s_.src);
         whole_out.dst = dst + (destination(at, extent) - s_.dst);
-        run_cached(whole_in, kernels, false);
-        run_cached(whole_out, kernels, false);
+        run_cached(whole_in, kernels, false, false);
+        run_cached(whole_out, kernels, false, false);
       } else {
-        run_cached(read(at, extent, step_, kernels), kernels, false);
-        run_cached(write(at, extent, step_, kernels), kernels, false);
+        run_cached(read(at, extent, step_, kernels), kernels, false, false);
+        run_cached(write(at, extent, step_, kernels), kernels, false, false);
       }
     } while (advance(at));
   }
@@ -145,7 +145,7 @@ class Relay {
   /// Long enough on either side, and no more than the buffer holds.
   bool choose_extents() noexcept {
     constexpr int64_t kRun = 512;  // bytes
-    const int64_t most = tuning().relay_tile;
+    const int64_t most = machine().relay_tile;
     for (int k = 0; k < s_.ndim; ++k) extent_[k] = 1;
     int64_t span = 0;
     for (int k = s_.ndim - 1; k >= 0 && span <= kRun / 2; --k) {
@@ -333,10 +333,11 @@ bool is_relayed(const Schedule& s, bool streamed) noexcept {
     const CopyAxis& row = s.axes[s.u];
     if (s.item > kWidest || row.extent < kFewest || std::llabs(row.src) < 2 * kLine) return false;
   }
-  const int64_t largest = tuning().has_over_1_mib_cache() ? 2 : 1;  // others are as fast one by one
-  if (streamed && s.item > largest && tuning().has_1_mib_cache()) return false;
+  const int64_t largest =
+      machine().has_over_1_mib_cache() ? 2 : 1;  // others are as fast one by one
+  if (streamed && s.item > largest && machine().has_1_mib_cache()) return false;
   if (cost(s, streamed ? kStreamed.item : kCached.item) < kSlow) return false;
-  return s.bytes() >= tuning().relay_bytes;
+  return s.bytes() >= machine().relay_bytes;
 }
 
 bool run_relayed(const Schedule& s, const Kernels& kernels, const Buffers& buffers, bool streamed,

@@ -98,7 +98,7 @@ bool run_spaced(const Schedule& s, const Kernels& kernels, bool dry) noexcept {
   if (s.kind != PlaneKind::kGather || s.transposes() || !is_spaced(s)) return false;
   const int64_t row = s.axes[s.u].extent * s.item;
   if (!LineGather::suits(s, kernels)) return false;
-  if (row < std::max(2 * kLine, 2 * tuning().long_row_bytes)) return false;
+  if (row < std::max(2 * kLine, 2 * machine().long_row_bytes)) return false;
   if (dry) return true;
   Loops loops;
   loops.add_others(s, [&](int axis) { return axis == s.u; });

@@ -172,7 +172,7 @@ class Pipeline {
 bool runs_stream_alone(const Schedule& s) noexcept {
   constexpr int64_t kLongBackwards = 6 * kLine;
   if (s.kind != PlaneKind::kRows || s.item < kLine) return false;
-  if (s.item >= tuning().long_run_bytes) return true;
+  if (s.item >= machine().long_run_bytes) return true;
   if (s.ndim > 0 && s.axes[s.u].src < 0 && s.item >= kLongBackwards) return true;
   return s.item % kLine == 0 && s.begins_at_multiples(kLine);
 }
@@ -191,7 +191,7 @@ bool needs_no_buffer(const Schedule& s, bool cached) noexcept {
   constexpr int64_t kNear = 2048;     // bytes
   constexpr int64_t kFew = 32;        // items
   constexpr int64_t kFewStreams = 8;  // that the processor fetches ahead side by side
-  const int64_t some_streams = tuning().has_1_mib_cache() ? 16 : 64;
+  const int64_t some_streams = machine().has_1_mib_cache() ? 16 : 64;
   if (s.ndim < 2 || s.folded() || s.item >= kLine) return false;
   const CopyAxis& u = s.axes[s.u];
   const CopyAxis& v = s.axes[s.v];
@@ -240,24 +240,25 @@ void stream_runs(const Schedule& s, const Kernels& kernels) noexcept {
 /// The ways that write dst from its beginning to its end, or in long runs in the order of src.
 const char* stream_along_dst(const Schedule& s, const Kernels& kernels, const Buffers& buffers,
                              bool dry) noexcept {
-  constexpr const char* kInOrder = "streamed in order";
+  constexpr const char* kInOrder = "way ordered: streamed in order";
   if (has_far_rows(s) && run_ordered(s, kernels, buffers, dry)) return kInOrder;
-  if (run_regrouped(s, kernels, buffers, dry)) return "rows regrouped and streamed";
+  if (run_regrouped(s, kernels, buffers, dry)) return "way regrouped: rows regrouped and streamed";
   bool are_runs = runs_stream_alone(s);
   if (!are_runs) {
-    if (run_spaced(s, kernels, dry)) return "lines gathered and streamed";
-    if (run_pattern(s, kernels, buffers, dry)) return "patterns streamed";
+    if (run_spaced(s, kernels, dry)) return "way spaced: lines gathered and streamed";
+    if (run_pattern(s, kernels, buffers, dry)) return "way pattern: patterns streamed";
     if (const char* how = run_interleaved(s, kernels, buffers, dry)) return how;
     constexpr int64_t kShort = 4 * kLine;
-    are_runs = s.kind == PlaneKind::kRows && s.item >= tuning().run_bytes;
+    are_runs = s.kind == PlaneKind::kRows && s.item >= machine().run_bytes;
     if (!are_runs || s.item < kShort) {
-      if (run_turned(s, kernels, buffers, dry)) return "rows streamed from their end";
+      if (run_turned(s, kernels, buffers, dry))
+        return "way backwards: rows streamed from their end";
       if (run_ordered(s, kernels, buffers, dry)) return kInOrder;
     }
   }
   if (!are_runs) return nullptr;
   if (!dry) stream_runs(s, kernels);
-  return "runs streamed";
+  return "way runs: runs streamed";
 }
 
 /// The ways that put parts of dst together whose neighbours are far apart in src.
@@ -268,7 +269,7 @@ const char* stream_by_boxes(const Schedule& s, const Kernels& kernels, const Buf
     if (const char* how = run_boxed(s, kernels, buffers, dry)) return how;
   }
   if (is_relayed(s, true) && run_relayed(s, kernels, buffers, true, dry)) {
-    return "by way of a buffer";
+    return "way relay: by way of a buffer";
   }
   // In the order of dst, the processor reads and writes best without help.
   const bool splits = s.kind == PlaneKind::kSplit;
@@ -288,7 +289,7 @@ const char* stream_by_boxes(const Schedule& s, const Kernels& kernels, const Buf
     return !boxes_first && suits_boxes(s) ? run_boxed(s, kernels, buffers, dry) : nullptr;
   }
   if (!dry) Pipeline(s, tiling, kernels, buffers).run();
-  return "streamed in tiles";
+  return "way tiles: streamed in tiles";
 }
 
 }  // namespace
@@ -300,7 +301,7 @@ bool run_fills(const Schedule& s, const Kernels& kernels, bool alone, bool dry) 
   // Rows that share lines wait for those wherever one ends.
   if (row < (s.begins_at_multiples(kLine, s.u) ? kLines : 2 * kLines)) return false;
   // Registers of a line write it without reading it, and what a third-level cache keeps is as fast.
-  const int64_t fewest = tuning().stream_bytes * (alone ? 8 : 1);
+  const int64_t fewest = machine().stream_bytes * (alone ? 8 : 1);
   if (kernels.line_registers() && s.bytes() < fewest) return false;
   if (dry) return true;
   Loops loops;

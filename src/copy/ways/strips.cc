@@ -19,7 +19,7 @@ constexpr uint64_t kHalfPage = 2048;  // stores at the same place of it wait for
 /// Whether a line of each of `n` rows takes no more than so many ways of a second-level cache.
 bool fit(const Side& rows, int64_t n, int ways) noexcept {
   constexpr uint64_t kMostSets = 2048;
-  const uint64_t sets = std::min(static_cast<uint64_t>(tuning().cache_sets), kMostSets);
+  const uint64_t sets = std::min(static_cast<uint64_t>(machine().cache_sets), kMostSets);
   uint8_t used[kMostSets] = {};
   for (int64_t i = 0; i < std::min(n, rows.n()); ++i) {
     if (++used[static_cast<uint64_t>(rows.offset()[i]) / kLine % sets] > ways) return false;
@@ -203,7 +203,7 @@ bool compact(const Schedule& s) noexcept { return s.axes[s.v].dst == s.axes[s.u]
 /// enough, where tiles take whole rows of src and their runs lie one behind another.
 bool suits_tiles(const Schedule& s) noexcept {
   if (s.log_item < 0 || s.item >= 4 || s.folded()) return false;
-  if (s.axes[s.u].extent * s.item < tuning().tile_dst_bytes[s.log_item]) return false;
+  if (s.axes[s.u].extent * s.item < machine().tile_dst_bytes[s.log_item]) return false;
   return compact(s) && s.axes[s.v].extent * s.item <= 4 * kLine;
 }
 
@@ -226,7 +226,7 @@ bool suits_line_by_line(const Schedule& s, const Kernels& kernels, const FoldedP
   constexpr int kWays = 8;
   if (s.log_item < 0) return false;
   if (kernels.reads_side_by_side()) {
-    return !tuning().has_1_mib_cache() && has_rows_to_follow(s, planes) &&
+    return !machine().has_1_mib_cache() && has_rows_to_follow(s, planes) &&
            (even(s, planes) || crowd_second_level(s, planes));
   }
   if (!kernels.line_registers() || ahead || !even(s, planes)) return false;
@@ -251,11 +251,11 @@ bool repeats_rows(const Schedule& s) noexcept {
 bool suits_gathering(const Schedule& s, const Kernels& kernels,
                      const FoldedPlanes& planes) noexcept {
   if (s.log_item < 0) return false;
-  if (tuning().has_over_1_mib_cache()) {
+  if (machine().has_over_1_mib_cache()) {
     return s.item <= 4 && !repeats_rows(s) && !fit(planes.rows, kAhead, 1);
   }
   if (kernels.line_registers()) return false;
-  if (tuning().has_1_mib_cache() && !s.folded()) return false;
+  if (machine().has_1_mib_cache() && !s.folded()) return false;
   const CopyAxis& u = s.axes[s.u];
   const int64_t column = planes.rows.n() * s.item;
   const int64_t row = planes.columns.n() * s.item;
@@ -264,8 +264,8 @@ bool suits_gathering(const Schedule& s, const Kernels& kernels,
     if (compact(s) && (s.item == 16 || (s.item == 8 && column < 1024))) return false;
     return row >= 4 * kLine && column >= 4 * kLine;
   }
-  if (column < tuning().long_row_bytes) return false;
-  if (s.item <= 2 && row >= 2 * kLine && !tuning().has_1_mib_cache()) return true;
+  if (column < machine().long_row_bytes) return false;
+  if (s.item <= 2 && row >= 2 * kLine && !machine().has_1_mib_cache()) return true;
   // Rows so close that a strip, which takes a line of each, has the next ones fetched too early.
   constexpr int64_t kClose = 16 * kLine;
   constexpr int64_t kMany = 32;
@@ -302,7 +302,7 @@ bool suits_boxes_of_rows(const Schedule& s, const Kernels& kernels, const Folded
 /// written by themselves, but tiles know nothing better for items of three quarters, and with
 /// registers of a line little for single bytes.
 int64_t shortest_column(const Schedule& s, const Kernels& kernels) noexcept {
-  const int64_t usual = tuning().long_row_bytes;
+  const int64_t usual = machine().long_row_bytes;
   if (only_strips_arrange(s.item)) return usual / 2;
   if (kernels.line_registers()) {
     if (s.item == 1) return usual / 2;
@@ -322,7 +322,7 @@ const char* run_strips(const Schedule& s, const Kernels& kernels, const Buffers&
                        bool dry) noexcept {
   if (!is_transposition(s)) return nullptr;
   // A line of each row, and of each of the next strip's, take half of a second-level cache at most.
-  const int64_t most_rows = std::clamp<int64_t>(tuning().cache_sets, 1024, 2048);
+  const int64_t most_rows = std::clamp<int64_t>(machine().cache_sets, 1024, 2048);
   const FoldedPlanes planes(s, true, buffers.offsets()->row, most_rows, buffers.offsets()->column,
                             Tiling::kOffsets);
   const int64_t bytes = planes.rows.n() * s.item;
@@ -337,7 +337,7 @@ const char* run_strips(const Schedule& s, const Kernels& kernels, const Buffers&
   }
   if (gathers) {
     if (!dry) run_gathered(s, kernels, buffers);
-    return "gathered and streamed";
+    return "way gathered: gathered and streamed";
   }
   if (bytes < shortest_column(s, kernels) || kernel(s, kernels) == nullptr) return nullptr;
   if (!line_by_line && (suits_tiles(s) || !ahead)) return nullptr;
@@ -347,8 +347,9 @@ const char* run_strips(const Schedule& s, const Kernels& kernels, const Buffers&
     strips.finish();
     kernels.fence();
   }
-  if (!s.past_caches) return "written in strips";
-  return line_by_line ? "streamed line by line" : "streamed in strips";
+  if (!s.past_caches) return "way strips: written in strips";
+  return line_by_line ? "way line_by_line: streamed line by line"
+                      : "way strips: streamed in strips";
 }
 
 }  // namespace dlx

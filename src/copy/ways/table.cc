@@ -135,10 +135,11 @@ bool has_few_rows(const Schedule& s) noexcept {
   return s.axes[s.u].extent <= kShortRow && s.axes[s.v].extent <= kFewRows;
 }
 
-bool run_by_table(const Schedule& s, bool by_items, bool streamed) noexcept {
+bool run_by_table(const Schedule& s, bool by_items, bool streamed, bool dry) noexcept {
   Follow* const run = follow_for(s);
   if (run == nullptr || s.kind == PlaneKind::kCells || s.fills()) return false;
   if (!has_small_planes(s, by_items, streamed)) return false;
+  if (dry) return true;
 
   int order[CopyPlan::kMaxAxes];
   order_by_nearness(s, order);

@@ -15,8 +15,9 @@ bool has_few_rows(const Schedule& schedule) noexcept;
 ///
 /// In a large copy (`streamed`), what memory holds of the next place is fetched beside it.
 /// `by_items`: kernels would move one item at a time (moves_items()).
-/// False, with nothing done, where planes are large enough or the item is too long.
-bool run_by_table(const Schedule& schedule, bool by_items, bool streamed) noexcept;
+/// False, with nothing done, where planes are large enough or the item is too long. `dry`: only says
+/// so.
+bool run_by_table(const Schedule& schedule, bool by_items, bool streamed, bool dry) noexcept;
 
 }  // namespace dlx
 

@@ -84,10 +84,10 @@ void Tiling::choose_extents(const Schedule& s) noexcept {
   const bool in_lines = steps % kLine == 0;
   const bool even = in_lines || s.log_item < 2;
   const int row = s.log_item >= 0 ? s.log_item : 4;
-  const Tuning& t = tuning();
+  const Machine& t = machine();
   const int64_t long_run = s.woven ? t.staged_dst_bytes[row] : t.tile_dst_bytes[row];
   const int64_t dst_bytes = even || s.woven ? long_run : long_run / 2;
-  const int64_t aim = transposes ? dst_bytes : tuning().tile_bytes / streams;
+  const int64_t aim = transposes ? dst_bytes : machine().tile_bytes / streams;
   int64_t run = s.item;
   for (int k = s.ndim - 1; k >= 0 && s.axes[k].dst == run; --k) {
     run_axis = k;
@@ -101,7 +101,7 @@ void Tiling::choose_extents(const Schedule& s) noexcept {
   if (!even && (s.woven || short_rows)) src_bytes *= 2;
   // Where tiles go along src, one line of each row is enough: two would have a third one fetched.
   const bool alone = in_lines && s.log_item == 0 && !s.woven && !short_rows;
-  if (alone && !tuning().has_over_1_mib_cache()) src_bytes = std::min(src_bytes, kLine);
+  if (alone && !machine().has_over_1_mib_cache()) src_bytes = std::min(src_bytes, kLine);
   if (s.log_item < 0) src_bytes *= 4;
   for (int i = 0; i < s.ndim; ++i) {
     const int k = by_source[i];

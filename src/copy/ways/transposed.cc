@@ -83,7 +83,7 @@ Kernels::Transpose* transposition(const Kernels& kernels, int log_item, int64_t 
   const bool uneven = dv % (kLine / 2) != 0;
   const int64_t row = nv << log_item;
   const bool suits = log_item == 4 || (uneven && row >= kRow) || (log_item < 2 && row >= kLongRow);
-  if (in_columns != nullptr && tuning().has_over_1_mib_cache() && suits &&
+  if (in_columns != nullptr && machine().has_over_1_mib_cache() && suits &&
       nu << log_item >= kColumn && rows_cached(su) >= kRowsCached) {
     return in_columns;
   }
@@ -92,6 +92,13 @@ Kernels::Transpose* transposition(const Kernels& kernels, int log_item, int64_t 
 
 bool is_transposed_directly(const Schedule& s, const Plane& shape) noexcept {
   return !s.staged && !columns_collide(shape, s.item) && !goes_in_order(shape, s.item);
+}
+
+const char* transposition_in_words(const Schedule& s, const Plane& shape) noexcept {
+  if (columns_collide(shape, s.item))
+    return s.staged ? "rows and columns put together" : "columns put together";
+  if (s.staged) return "rows put together";
+  return goes_in_order(shape, s.item) ? "rows side by side" : "in registers";
 }
 
 void transpose_plane(const Schedule& s, const Kernels& kernels, const Plane& p) noexcept {

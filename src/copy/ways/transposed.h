@@ -15,6 +15,9 @@ Kernels::Transpose* transposition(const Kernels& kernels, int log_item, int64_t 
 /// Whether planes of this shape go from src to dst by the kernel alone.
 bool is_transposed_directly(const Schedule& s, const Plane& shape) noexcept;
 
+/// How such planes are transposed, in words.
+const char* transposition_in_words(const Schedule& s, const Plane& shape) noexcept;
+
 /// Copies one plane of kTranspose, at least a register large on either side, with `sv` the item.
 void transpose_plane(const Schedule& s, const Kernels& kernels, const Plane& plane) noexcept;
 

@@ -176,11 +176,11 @@ const char* run_interleaved(const Schedule& s, const Kernels& kernels, const Buf
   if (s.kind == PlaneKind::kRows || s.kind == PlaneKind::kCells) return nullptr;
   if (splits(s) && Gathered::suits(s, kernels)) {
     if (!dry) copy_planes(s, kernels, Gathered(s, kernels));
-    return "rows gathered by turns and streamed";
+    return "way gathered_turns: rows gathered by turns and streamed";
   }
   if (!joins(s) && !splits(s)) return nullptr;
   if (!dry) copy_planes(s, kernels, Buffered(s, kernels, buffers[0]));
-  return "rows arranged by turns and streamed";
+  return "way turns: rows arranged by turns and streamed";
 }
 
 }  // namespace dlx
