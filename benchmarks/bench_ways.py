@@ -146,7 +146,7 @@ def library_with_switch() -> str:
 
 def worth(options: argparse.Namespace, folder: Path) -> str:
     """Of each way."""
-    switched = library_with_switch()
+    switched = options.switched or library_with_switch()
     each = options.count // len(options.bytes)
     layouts = named(bench_copy.big_layouts()) + named(bench_copy.l2_layouts())
     names = len(layouts)
@@ -182,6 +182,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--c", required=True, metavar="PROGRAM")
     parser.add_argument("--against", metavar="OLD.so")
+    parser.add_argument(
+        "--switched", metavar="LIB.so", help="built with --config=ways; default: do so"
+    )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=400)
     parser.add_argument(

@@ -75,6 +75,9 @@ const Way& way_for(const Job& job) noexcept;
 /// Runs a schedule whose data is in the caches, without buffers.
 void run_in_caches(const Schedule& schedule) noexcept;
 
+/// Calls see(way, data) for each way that way_for() may choose for a large job, or for others: for tests.
+void each_way(bool large, void (*see)(const Way& way, void* data), void* data);
+
 /// A few more words on how planes are copied, for some ways; NULL for others.
 const char* details_of(const Way& way, const Schedule& schedule) noexcept;
 

@@ -1,4 +1,5 @@
 #include <cstddef>
+#include <iterator>
 #include <utility>
 
 #include "src/copy/ways/planes.h"
@@ -117,6 +118,20 @@ const Way& way_for(const Job& job) noexcept {
 void run_in_caches(const Schedule& schedule) noexcept {
   const Job job(schedule, Traffic::kCached);
   first_of<kPlain>(job)->run(job);
+}
+
+void each_way(bool large, void (*see)(const Way& way, void* data), void* data) {
+  const auto all = [&](const Way* first, const Way* end) {
+    for (; first != end; ++first) {
+      if (first->name != nullptr) see(*first, data);
+    }
+  };
+  if (large) {
+    all(std::begin(kLarge), std::end(kLarge));
+  } else {
+    all(std::begin(kCached), std::end(kCached));
+  }
+  all(std::begin(kPlain), std::end(kPlain));
 }
 
 const char* details_of(const Way& way, const Schedule& s) noexcept {
