@@ -39,7 +39,7 @@ int64_t line_bytes(const CopyPlan& plan, int64_t CopyAxis::* side) noexcept {
 /// Whether rows of dst come from src in one piece, or from one piece of it that goes by evenly: as
 /// fast through the caches as they and memory allow.
 bool goes_by_evenly(const CopyPlan& plan) noexcept {
-  constexpr int64_t kLong = 1024;  // bytes
+  constexpr int64_t kLong = 1024;  // bytes [note 53]
   if (plan.ndim() == 0 || plan.item() >= kLong) return true;
   const CopyAxis& row = plan.axis(plan.ndim() - 1);
   return std::llabs(row.src) <= plan.item() + kLine && row.extent * row.dst >= kLong;

@@ -67,7 +67,7 @@ class Boxes {
 
  private:
   static constexpr int64_t kRoom = 256 << 10;  ///< bytes of its rows, with what lies between them
-  static constexpr int64_t kLongest = 4096;    ///< bytes of a run that are enough
+  static constexpr int64_t kLongest = 4096;    ///< bytes of a run that are enough [note 64]
 
   /// Of the boxes that come as near as there is room to runs of some length on either side, the one
   /// with the fewest beginnings of them.
@@ -233,9 +233,9 @@ int64_t neighbouring_row(const FoldedPlanes& planes, int64_t row) noexcept {
 /// stretch. Blocks of rows are better all the same if those are not scattered in dst, and strips of
 /// items of 4 bytes.
 bool have_short_rows(const Schedule& s, const StripPlan& plan) noexcept {
-  constexpr int64_t kShort = 512;
-  constexpr int64_t kLong = 1024;
-  constexpr int64_t kFew = 8;
+  constexpr int64_t kShort = 512;  // [note 64]
+  constexpr int64_t kLong = 1024;  // [note 64]
+  constexpr int64_t kFew = 8;      // [note 64]
   const int64_t row = plan.planes.columns.n() * s.item;
   if (s.log_item < 0 || row <= kLine || row > kLong) return false;
   if (is_followed(s) || are_small_matrices(s)) return false;

@@ -9,7 +9,7 @@ namespace dlx {
 // overwritten.
 
 bool suits_fills(const Job& job) noexcept {
-  constexpr int64_t kLines = 16 * kLine;
+  constexpr int64_t kLines = 16 * kLine;  // [note 47]
   const Schedule& s = job.s;
   if (!s.fills() || s.log_item < 0) return false;
   const int64_t row = s.axes[s.u].extent * s.item;

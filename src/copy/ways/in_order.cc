@@ -10,8 +10,8 @@ namespace {
 /// Whether dst is nearly all that memory sees of a large copy: rows that are copied again and
 /// again, or items that a second-level cache holds.
 bool only_writes(const Schedule& s) noexcept {
-  constexpr int64_t kCached = 256 << 10;  // bytes
-  constexpr int64_t kOften = 4;
+  constexpr int64_t kCached = 256 << 10;  // bytes [note 47]
+  constexpr int64_t kOften = 4;           // [note 47]
   int64_t bytes = s.item;
   int64_t times = 1;
   for (int k = 0; k < s.ndim; ++k) (s.axes[k].src != 0 ? bytes : times) *= s.axes[k].extent;

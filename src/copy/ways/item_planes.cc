@@ -9,8 +9,8 @@
 namespace dlx {
 namespace {
 
-constexpr int64_t kReadAhead = 8192;  // bytes of rows with gaps between them
-constexpr int64_t kWorthIt = 32;      // items of a loop
+constexpr int64_t kReadAhead = 8192;  // bytes of rows with gaps between them [note 25]
+constexpr int64_t kWorthIt = 32;      // items of a loop [note 61]
 
 /// Whether lines of src hold items of several rows.
 bool share_lines(const Plane& p) noexcept {
@@ -37,8 +37,8 @@ bool ItemPlanes::arranges(const Kernels& kernels, int64_t item, const Plane& sha
   constexpr int64_t kRegister = 16;  // bytes
   constexpr int64_t kShortest = 4;
   // A block costs as much as to move so many bytes of single items.
-  constexpr int64_t kWholeBlock = 60;
-  constexpr int64_t kNarrowBlock = 40;
+  constexpr int64_t kWholeBlock = 60;   // [note 63]
+  constexpr int64_t kNarrowBlock = 40;  // [note 63]
   const int log_item = log2_of_item(item);
   if (log_item < 0 || log_item > 1 || kernels.transpose_every[log_item] == nullptr) return false;
   const int64_t step = std::llabs(shape.sv);
@@ -121,7 +121,7 @@ void ItemPlanes::turn() noexcept {
 
 void ItemPlanes::choose_loops() noexcept {
   if (choose_for_runs()) return;
-  constexpr int64_t kBytesAtOnce = 16384;  // of both sides
+  constexpr int64_t kBytesAtOnce = 16384;  // of both sides [note 60]
   constexpr int64_t kWorthACall = 96;      // bytes, in runs
   Plane& p = shape_;
   const int64_t few = log_item_ < 0 ? 1 + divide_up(kWorthACall, item_)
@@ -154,10 +154,10 @@ void ItemPlanes::choose_loops() noexcept {
     return;
   }
   // As many as share a set of the cache are streams that the processor follows. A last part would
-  // be short where all ways together hold the rows.
+  // be short where all ways together hold the rows. [note 30] [note 59]
   const bool parts = shared && !along_v && p.nu > 2 * cached;
   at_once_ = parts ? std::max<int64_t>(cached, kFirstLevelWays) : p.nu;
-  constexpr int64_t kFollowed = 16;  // streams of src, by the processor itself
+  constexpr int64_t kFollowed = 16;  // streams of src, by the processor itself [note 19]
   const bool many = shared && !along_v && p.nu > kFollowed && p.nu <= at_once_;
   if (many && s_.past_caches() && p.du == item_) rows_of_a_line_ = kLine / sv;
   const bool again = shared && along_v && !streams;  // dst, as often as rows have items
@@ -171,9 +171,9 @@ void ItemPlanes::choose_loops() noexcept {
 
 ItemPlanes::Rows ItemPlanes::rows_of(int64_t along, int64_t across,
                                      int64_t bytes_ahead) const noexcept {
-  constexpr int64_t kLongest = 4096;  // bytes
-  constexpr int64_t kFewest = 4;      // rows
-  constexpr int64_t kMost = 32;
+  constexpr int64_t kLongest = 4096;  // bytes [note 25]
+  constexpr int64_t kFewest = 4;      // rows [note 25]
+  constexpr int64_t kMost = 32;       // [note 25]
   const int64_t bytes = std::min(at_once_, shape_.nu) * std::llabs(along);
   const int64_t least = bytes_ahead > 0 ? 1 : 2;  // items in a line
   const bool together = along != 0 && least * std::llabs(along) < kLine && bytes <= kLongest;
@@ -207,7 +207,7 @@ void ItemPlanes::ask_for(const char* next_to, const char* to, const char* next_f
 }
 
 inline void ItemPlanes::ask_streams(const char* src, int64_t n) const noexcept {
-  constexpr int64_t kLinesAhead = 8;
+  constexpr int64_t kLinesAhead = 8;  // [note 19]
   src += shape_.sv < 0 ? -kLinesAhead * kLine : kLinesAhead * kLine;
   for (int64_t u = 0; u < n; ++u, src += shape_.su) __builtin_prefetch(src, 0, 2);
 }
@@ -215,7 +215,7 @@ inline void ItemPlanes::ask_streams(const char* src, int64_t n) const noexcept {
 /// Processors with a larger cache have an instruction for long rows that no loop comes up to. The C
 /// library knows when to use it.
 inline void ItemPlanes::copy_rows(char* dst, const char* src, int64_t n) const noexcept {
-  constexpr int64_t kLong = 32 << 10;  // bytes
+  constexpr int64_t kLong = 32 << 10;  // bytes [note 79]
   const Plane& p = shape_;
   if (item_ < kLong || !s_.machine().leaves_long_rows_to_libc()) {
     return kernels_.rows(dst, p.du, src, p.su, item_, n);

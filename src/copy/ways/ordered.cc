@@ -14,7 +14,7 @@ namespace {
 
 /// Bytes that are arranged at once. More would fill the queue of stores, which then leave without
 /// anything being read beside them.
-constexpr int64_t kPiece = 1024;
+constexpr int64_t kPiece = 1024;  // [note 44]
 
 /// The innermost axes of dst, as far as it is compact, and the loops around them.
 struct CompactRun {
@@ -193,8 +193,8 @@ class GappedRuns {
 /// Whether dst is a good part of what memory sees, or there are streams side by side. Rows that
 /// run backwards are turned by register, and need no help unless they are long.
 bool is_dense(const Schedule& s) noexcept {
-  constexpr int64_t kDense = 24;          // bytes from item to item
-  constexpr int64_t kLongRow = 64 << 10;  // bytes
+  constexpr int64_t kDense = 24;          // bytes from item to item [note 44]
+  constexpr int64_t kLongRow = 64 << 10;  // bytes [note 44]
   const CopyAxis& u = s.axes[s.u];
   if (u.src == -s.item && u.extent * s.item < kLongRow) return false;
   return u.src != 0 && (std::llabs(u.src) <= kDense || s.transposes());

@@ -95,8 +95,8 @@ class PatternedRuns {
  private:
   static constexpr int64_t kBlock = 16;               // bytes
   static constexpr int64_t kBlocks = kLine / kBlock;  // of a line
-  static constexpr int64_t kLinesAhead = 64;
-  static constexpr int64_t kPage = 4096;  // bytes
+  static constexpr int64_t kLinesAhead = 64;          // [note 41]
+  static constexpr int64_t kPage = 4096;              // bytes
 
   const CopyAxis& axis() const noexcept { return s_.axes[axis_]; }
   int64_t run_bytes() const noexcept { return cell_.bytes() * axis().extent; }
@@ -119,7 +119,7 @@ class PatternedRuns {
 
   /// Whether runs are long, lie alike in their lines, and share no lines of src.
   bool suits() const noexcept {
-    constexpr int64_t kSparseRows = 1024;  // times what is taken
+    constexpr int64_t kSparseRows = 1024;  // times what is taken [note 45]
     const int64_t c = cell_.bytes();
     const int64_t shared = std::gcd(c, kLine);
     const int64_t step = std::llabs(axis().src);

@@ -33,7 +33,7 @@ namespace {
 /// Joins to cells that are not right behind each other in dst, by way of some that are.
 void join_apart(const Schedule& s, const Plane& p) noexcept {
   const Kernels& kernels = s.kernels();
-  constexpr int64_t kBytes = 2048;
+  constexpr int64_t kBytes = 2048;  // [note 2]
   alignas(64) char buffer[kBytes];
   const int64_t cell = p.nu * s.item;
   const int64_t pitch = padded(cell);
@@ -64,7 +64,7 @@ void join_apart(const Schedule& s, const Plane& p) noexcept {
 /// Long rows of items of a size that gains by it begin with some items for themselves, so that
 /// stores end with lines.
 void split_plane(const Schedule& s, Plane p) noexcept {
-  constexpr int64_t kLong = 1024;  // bytes
+  constexpr int64_t kLong = 1024;  // bytes [note 76]
   assert(p.nv * s.item < 16 && p.su > 0 && p.su <= 4096 && p.du == s.item);
   const auto split = s.kernels().split[s.log_item][s.log_group];
   if (s.item >= 4 && p.nu * s.item >= kLong && p.dv % (kLine / 2) == 0) {
@@ -80,7 +80,7 @@ void split_plane(const Schedule& s, Plane p) noexcept {
 /// Cells of bytes. Long rows that nothing holds ask for those that come.
 void copy_cells(const Schedule& s, const Plane& p) noexcept {
   const Kernels& kernels = s.kernels();
-  constexpr int64_t kLongRow = 1024;  // bytes
+  constexpr int64_t kLongRow = 1024;  // bytes [note 24]
   constexpr int64_t kCached = 1 << 20;
   if (p.du != s.item) {
     for (int64_t v = 0; v < p.nv; ++v) {

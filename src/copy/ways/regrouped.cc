@@ -11,7 +11,7 @@ namespace dlx {
 namespace {
 
 /// Rows along u that are read side by side: the processor follows no more than these by itself.
-constexpr int64_t kRows = 8;
+constexpr int64_t kRows = 8;  // [note 12]
 /// Columns, of which each has a line that waits for what comes next.
 constexpr int64_t kMostColumns = 1024;
 
@@ -81,10 +81,10 @@ class Columns {
 /// that follow each other in few bytes faster in boxes.
 bool suits_regrouped(const Job& job) noexcept {
   const Schedule& s = job.s;
-  constexpr int64_t kShortest = 24;  // bytes
-  constexpr int64_t kLongest = 448;
-  constexpr int64_t kFewest = 4;  // columns
-  constexpr int64_t kLongColumn = 1024;
+  constexpr int64_t kShortest = 24;      // bytes [note 12]
+  constexpr int64_t kLongest = 448;      // [note 12]
+  constexpr int64_t kFewest = 4;         // columns
+  constexpr int64_t kLongColumn = 1024;  // [note 12]
   constexpr int64_t kFewBytes = 2048;
   if (s.kind != PlaneKind::kRows || !s.transposes()) return false;
   if (s.item < kShortest || s.item > kLongest) return false;

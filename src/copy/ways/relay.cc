@@ -14,10 +14,10 @@ struct Distance {
   double item;  ///< where the next one is in another line
   double byte;  ///< that is written to a buffer and read again
 };
-constexpr Distance kCached = {0.1, 0};
-constexpr Distance kStreamed = {0.6, 0.03};
+constexpr Distance kCached = {0.1, 0};       // [note 66]
+constexpr Distance kStreamed = {0.6, 0.03};  // [note 66]
 
-constexpr double kPerByte = 0.06;  // nanoseconds, by kernels, in a second-level cache
+constexpr double kPerByte = 0.06;  // nanoseconds, by kernels, in a second-level cache [note 66]
 
 /// About how many nanoseconds a byte takes; `far`: more for an item whose neighbour is in another
 /// line.
@@ -26,7 +26,7 @@ double cost(const Schedule& s, double far) noexcept {
   constexpr double kRun = 1.5;      // of bytes
   constexpr double kPermute = 1.5;  // of up to 16 bytes
   constexpr double kTurn = 1;       // of a row that runs backwards
-  constexpr double kMove = 0.4;     // of one item
+  constexpr double kMove = 0.4;     // of one item [note 66]
   constexpr double kRow = 3;
   constexpr double kFewRow = 0.3;
   constexpr int64_t kEnough = 16;  // items
@@ -47,7 +47,7 @@ double cost(const Schedule& s, double far) noexcept {
     }
     case PlaneKind::kSplit:
     case PlaneKind::kJoin: {
-      // Cells with gaps between them are stored one by one.
+      // Cells with gaps between them are stored one by one. [note 28]
       const bool gaps = s.kind == PlaneKind::kJoin && v.dst > u.extent * s.item;
       const double calls = 2 * kCall / (row * static_cast<double>(v.extent));
       return kPerByte + (gaps ? kMove / row : 0) + calls;
@@ -84,7 +84,7 @@ class Relay {
 
   /// Chooses the box, and the order of its axes in the buffer; says whether that is worth it.
   bool plan(const Distance& more) noexcept {
-    constexpr double kGain = 0.75;  // less, and it may as well be a loss
+    constexpr double kGain = 0.75;  // less, and it may as well be a loss [note 66]
     if (near_ < 2 || !choose_extents()) return false;
     double least = kGain * cost(s_, more.item);
     const int64_t first[CopyPlan::kMaxAxes] = {};
@@ -142,7 +142,7 @@ class Relay {
 
   /// Long enough on either side, and no more than the buffer holds.
   bool choose_extents() noexcept {
-    constexpr int64_t kRun = 512;  // bytes
+    constexpr int64_t kRun = 512;  // bytes [note 66]
     const int64_t most = s_.machine().relay_tile;
     for (int k = 0; k < s_.ndim; ++k) extent_[k] = 1;
     int64_t span = 0;
@@ -321,8 +321,8 @@ bool is_slow(const Schedule& s, bool streamed) noexcept {
   constexpr double kSlow = 3 * kPerByte;
   if (s.kind == PlaneKind::kCells) return false;
   if (s.kind == PlaneKind::kSpread) {  // its items are moved one by one out of the buffer, too
-    constexpr int64_t kFewest = 16;
-    constexpr int64_t kWidest = 4;  // bytes
+    constexpr int64_t kFewest = 16;    // [note 65]
+    constexpr int64_t kWidest = 4;     // bytes [note 65]
     const CopyAxis& row = s.axes[s.u];
     if (s.item > kWidest || row.extent < kFewest || std::llabs(row.src) < 2 * kLine) return false;
   }

@@ -8,7 +8,7 @@ namespace dlx {
 /// backwards go down where the bytes of a run go up.
 bool suits_runs_alone(const Job& job) noexcept {
   const Schedule& s = job.s;
-  constexpr int64_t kLongBackwards = 6 * kLine;
+  constexpr int64_t kLongBackwards = 6 * kLine;  // [note 45]
   if (s.kind != PlaneKind::kRows || s.item < kLine) return false;
   if (s.item >= job.machine.long_run_bytes) return true;
   if (s.ndim > 0 && s.axes[s.u].src < 0 && s.item >= kLongBackwards) return true;
@@ -20,7 +20,7 @@ bool suits_runs(const Job& job) noexcept {
 }
 
 bool suits_runs_of_many_lines(const Job& job) noexcept {
-  constexpr int64_t kMany = 4 * kLine;
+  constexpr int64_t kMany = 4 * kLine;  // [note 45]
   return suits_runs(job) && job.s.item >= kMany;
 }
 

@@ -13,7 +13,7 @@ namespace {
 /// Whether items are near enough to each other that the processor reads ahead, and so far apart
 /// that a pattern has no more than one of them in a window.
 bool is_spaced(const Schedule& s) noexcept {
-  constexpr int64_t kFurthest = 96;  // bytes from item to item
+  constexpr int64_t kFurthest = 96;  // bytes from item to item [note 34]
   const int64_t step = std::llabs(s.axes[s.u].src);
   return step >= (s.item == 16 ? 2 : 3) * s.item && step < kFurthest;
 }
@@ -52,9 +52,10 @@ class SpacedRows {
   }
 
  private:
-  static constexpr int64_t kLong = 4096;  // bytes of src
-  static constexpr int64_t kAsked = 8192;
-  static constexpr int64_t kLongStream = 32 << 10;  // that the processor soon reads ahead itself
+  static constexpr int64_t kLong = 4096;   // bytes of src
+  static constexpr int64_t kAsked = 8192;  // [note 34]
+  static constexpr int64_t kLongStream =
+      32 << 10;  // that the processor soon reads ahead itself [note 34]
 
   const char* lowest(const char* src) const noexcept {
     return step_ < 0 ? src + (extent_ - 1) * step_ : src;

@@ -11,8 +11,9 @@
 namespace dlx {
 namespace {
 
-constexpr int64_t kAhead = 128;       // rows
-constexpr uint64_t kHalfPage = 2048;  // stores at the same place of it wait for each other
+constexpr int64_t kAhead = 128;  // rows [note 9]
+constexpr uint64_t kHalfPage =
+    2048;  // stores at the same place of it wait for each other [note 46]
 
 /// Whether a line of each of `n` rows takes no more than so many ways of a second-level cache.
 bool fit(const Machine& machine, const Side& rows, int64_t n, int ways) noexcept {
@@ -29,7 +30,7 @@ bool fit(const Machine& machine, const Side& rows, int64_t n, int ways) noexcept
 /// they nearly fill its sets, with narrow ones as soon as two of them share a set, unless rows are
 /// short.
 bool crowd_second_level(const Schedule& s, const FoldedPlanes& planes) noexcept {
-  constexpr int64_t kLong = 8 * kLine;
+  constexpr int64_t kLong = 8 * kLine;  // [note 49]
   return !fit(s.machine(), planes.rows, kAhead,
               s.item <= 4 && planes.columns.n() * s.item >= kLong ? 1 : 6);
 }
@@ -51,7 +52,7 @@ bool stores_wait(const Schedule& s, const FoldedPlanes& planes) noexcept {
 /// Whether whole lines of columns can go straight from registers to dst. With narrow registers not
 /// where rows are far apart by an odd number of lines, for a reason that only measuring shows.
 bool straight(const Schedule& s, const FoldedPlanes& planes) noexcept {
-  constexpr int64_t kFar = 8192;
+  constexpr int64_t kFar = 8192;  // [note 46]
   if (!even(s, planes)) return false;
   if (s.machine().stores_lines()) return true;
   const bool odd = planes.rows.in_step(kLine) && !planes.rows.in_step(2 * kLine);
@@ -211,7 +212,7 @@ bool are_tiles_better(const Schedule& s) noexcept {
 /// follows them by itself, however busy memory is. Those of narrower items make shorter runs of
 /// dst.
 bool has_rows_to_follow(const Schedule& s, const FoldedPlanes& planes) noexcept {
-  constexpr int64_t kLong = 2048;  // bytes, of items of 16
+  constexpr int64_t kLong = 2048;  // bytes, of items of 16 [note 12]
   return s.item >= 8 && planes.rows.n() >= 2 * Strip::kTogether &&
          planes.columns.n() * s.item >= kLong * 16 / s.item;
 }
@@ -222,7 +223,7 @@ bool has_rows_to_follow(const Schedule& s, const FoldedPlanes& planes) noexcept 
 /// measured there. `ahead`: caches hold a line of each row from when it is asked for until it is
 /// read.
 bool goes_line_by_line(const Schedule& s, const FoldedPlanes& planes, bool ahead) noexcept {
-  constexpr int kWays = 8;
+  constexpr int kWays = 8;  // [note 49]
   if (s.log_item < 0) return false;
   if (s.machine().follows_rows()) {
     return has_rows_to_follow(s, planes) && (even(s, planes) || crowd_second_level(s, planes));
@@ -265,8 +266,8 @@ bool suits_gathering(const Schedule& s, const FoldedPlanes& planes) noexcept {
   if (column < s.machine().long_row_bytes) return false;
   if (s.item <= 2 && row >= 2 * kLine && gathers == Machine::Gathers::kOften) return true;
   // Rows so close that a strip, which takes a line of each, has the next ones fetched too early.
-  constexpr int64_t kClose = 16 * kLine;
-  constexpr int64_t kMany = 32;
+  constexpr int64_t kClose = 16 * kLine;  // [note 56]
+  constexpr int64_t kMany = 32;           // [note 56]
   if (row >= 2 * kLine && u.extent >= kMany && std::llabs(u.src) < kClose) return true;
   // Single bytes that tiles cannot take by lines of dst.
   return s.item == 1 && row >= 4 * kLine && !planes.columns.in_step(kLine);
@@ -286,7 +287,7 @@ bool has_strips(const Schedule& s, const StripPlan& plan) noexcept {
 bool are_best_in_strips(const Job& job) noexcept {
   const Schedule& s = job.s;
   if (!only_strips_arrange(s.item) || !transposes_items(s)) return false;
-  const int64_t fewest = s.item == 3 ? 32 << 10 : 256 << 10;  // bytes
+  const int64_t fewest = s.item == 3 ? 32 << 10 : 256 << 10;  // bytes [note 62]
   if (s.bytes() < fewest || !job.has_buffers()) return false;
   const StripPlan* const plan = job.strip_plan();
   return plan != nullptr && has_strips(s, *plan);

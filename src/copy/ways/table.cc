@@ -10,10 +10,10 @@
 namespace dlx {
 namespace {
 
-constexpr int64_t kSmallPlane = 16;      // items that no kernel arranges together
-constexpr int64_t kSmallByItems = 64;    // the same where kernels take one by one,
-constexpr int64_t kSmallStreamed = 128;  // and where each waits for memory
-constexpr int64_t kLongRow = 32;         // items that a kernel gathers in less time
+constexpr int64_t kSmallPlane = 16;      // items that no kernel arranges together [note 73]
+constexpr int64_t kSmallByItems = 64;    // the same where kernels take one by one, [note 73]
+constexpr int64_t kSmallStreamed = 128;  // and where each waits for memory [note 73]
+constexpr int64_t kLongRow = 32;         // items that a kernel gathers in less time [note 73]
 constexpr int64_t kMostMoves = 256;
 
 /// How far one item lies from the first, on either side.

@@ -198,7 +198,7 @@ class Fetcher : public LinesToFetch {
     a_round_[which] = 1 + count * LinesToWrite::kBytes / (items * s_.item);
   }
 
-  static constexpr int64_t kLongStretch = 16 << 10;
+  static constexpr int64_t kLongStretch = 16 << 10;  // [note 13]
 
   const Schedule& s_;
   const Tiling& tiling_;

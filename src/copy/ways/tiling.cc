@@ -48,7 +48,7 @@ bool Tiling::build(const Schedule& s) noexcept {
     }
   }
   if (run_bytes(s, extent) < kShortestRun) return false;
-  // An axis of both sides cannot be folded where tiles keep it in their runs.
+  // An axis of both sides cannot be folded where tiles keep it in their runs. [note 58]
   const int64_t narrow = std::min(along_u(s, extent), along_v(s, extent));
   if (s.folded() && narrow * s.item < kLine) return false;
   if (s.is_transposition() &&
@@ -224,7 +224,7 @@ void Tiling::choose_order(const Schedule& s) noexcept {
 }
 
 void Tiling::choose_pieces(const Schedule& s) noexcept {
-  constexpr int64_t kPiece = 4096;
+  constexpr int64_t kPiece = 4096;  // [note 40]
   const int64_t nu = along_u(s, extent);
   const int64_t nv = along_v(s, extent);
   switch (s.kind) {

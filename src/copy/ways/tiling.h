@@ -18,7 +18,7 @@ struct Tiling {
   static constexpr int64_t kBufferBytes = 192 << 10;
   static constexpr int64_t kFront = 64;               ///< room before a run
   static constexpr int64_t kOffsets = 4096;           ///< most items along u or v
-  static constexpr int64_t kShortestRun = 2 * kLine;  ///< bytes of a run worth streaming
+  static constexpr int64_t kShortestRun = 2 * kLine;  ///< bytes of a run worth streaming [note 37]
 
   /// False if dst has no runs worth streaming.
   bool build(const Schedule& schedule) noexcept;

@@ -22,7 +22,8 @@ bool gains_by_boxes(const Schedule& schedule) noexcept;
 /// Whether planes are a few short rows of items that only a kernel for rows takes: calls of it would
 /// take longer than items.
 bool has_few_rows(const Schedule& schedule) noexcept;
-constexpr int64_t kLongestMoved = 32;  ///< bytes of an item; longer ones are rows of their own
+constexpr int64_t kLongestMoved =
+    32;  ///< bytes of an item; longer ones are rows of their own [note 74]
 
 /// Whether the processor reads and writes a large job best without help, in the order of dst.
 bool goes_in_order(const Job& job) noexcept;

@@ -12,8 +12,8 @@
 namespace dlx {
 namespace {
 
-constexpr int64_t kMostJoined = 16;  // rows, that the processor fetches side by side
-constexpr int64_t kMostSplit = 8;    // that it writes
+constexpr int64_t kMostJoined = 16;  // rows, that the processor fetches side by side [note 14]
+constexpr int64_t kMostSplit = 8;    // that it writes [note 14]
 constexpr int64_t kLargestCell = 3 * kLine;
 constexpr int64_t kShortestRow = 4096;  // bytes
 
@@ -76,7 +76,7 @@ class Buffered {
   }
 
  private:
-  static constexpr int64_t kAtOnce = 2048;  // bytes
+  static constexpr int64_t kAtOnce = 2048;  // bytes [note 14]
   static constexpr int64_t kFewest = kLine;
 
   /// Where a row of dst goes on, and how many bytes before its place in the buffer are still to be
@@ -151,7 +151,7 @@ class Gathered {
   }
 
  private:
-  static constexpr int64_t kAtOnce = 8192;  // bytes of src
+  static constexpr int64_t kAtOnce = 8192;  // bytes of src [note 17]
 
   const int64_t item_;  ///< bytes
   const CopyAxis u_;
