@@ -49,9 +49,9 @@ int64_t padded(int64_t cell) noexcept {
 
 namespace {
 
-/// Takes the innermost `taken` axes as a cell of at most 8 bytes, compact in dst and within reach
-/// of one permutation in src, repeated along the axis before them: right behind each other in dst
-/// or, where kernels can leave bytes alone, at most 8 bytes apart.
+/// Takes the innermost `taken` axes as a cell of at most 8 bytes, compact in dst and within one
+/// permutation of src. The axis before them repeats the cell: without gaps in dst or, if kernels
+/// can leave bytes out, at most 8 bytes apart.
 bool find_cells(const Schedule& s, int taken, Cells* cells) noexcept {
   int64_t bytes = s.item;
   int64_t lowest = 0;

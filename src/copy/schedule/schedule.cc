@@ -23,7 +23,7 @@ namespace {
 
 constexpr int64_t kFewItems = 24;  // of a plane, which are moved faster one by one [note 73]
 
-/// Lines in which so many items lie; some of the rows that follow each other share one.
+/// About how many lines `extent` items touch; neighbouring rows may share one.
 double lines(int64_t extent, int64_t step, int64_t item) noexcept {
   if (step == 0 || extent == 1) return 1;
   const int64_t far = std::llabs(step);
@@ -31,9 +31,9 @@ double lines(int64_t extent, int64_t step, int64_t item) noexcept {
   return std::max(1.0, static_cast<double>((extent - 1) * far + item) / kLine);
 }
 
-/// Rows of dst with gaps share lines of dst with those that follow them along `before`, the axis
-/// outside u, and lines of src with those along `near`. Says whether the former come first: what a
-/// row costs, in lines that come from the next cache.
+/// Rows of dst with gaps share lines of dst with the next rows along `before`, the axis outside u,
+/// and lines of src with the next rows along `near`. Says whether rows go along `before`: compares
+/// how many lines a row takes from the next cache.
 bool goes_along_dst(const Schedule& s, const CopyAxis& before, const CopyAxis& near) noexcept {
   constexpr double kStore = 2;  // a line of dst, for which nothing else is done meanwhile [note 26]
   constexpr double kCall = 16;  // a plane, [note 26]

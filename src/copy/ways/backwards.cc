@@ -173,7 +173,7 @@ bool suits_backwards(const Job& job) noexcept {
   const int64_t row = u.extent * s.item;
   if (u.src >= 0 || u.dst != s.item || reads_into_streams(s)) return false;
   if (row < std::max(4 * kLine, job.machine.long_row_bytes / 2)) return false;
-  // Short rows that crowd into few cache sets are waited for, one after the other.
+  // Short rows that share few cache sets would wait for memory one after the other.
   constexpr int64_t kShort = 16 * kLine;
   constexpr int64_t kAlike = 16 << 10;  // [note 24]
   return row >= kShort || rows_of(s).innermost().src % kAlike != 0;
