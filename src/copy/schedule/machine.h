@@ -70,9 +70,6 @@ class Machine {
   }
   /// Whether rows of whole lines are read as fast in the order of dst as regrouped. [note 12]
   bool reads_whole_lines_in_order() const noexcept { return has_1_mib_cache(); }
-  /// Whether plain stores are faster than streaming for rows of items that are apart in src. [note
-  /// 44]
-  bool stores_rows_apart() const noexcept { return has_1_mib_cache(); }
   /// Whether items that only strips arrange are streamed from a smaller size on. [note 62]
   bool streams_odd_items_sooner() const noexcept { return !has_1_mib_cache(); }
 

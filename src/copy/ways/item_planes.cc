@@ -23,7 +23,7 @@ bool share_lines(const Plane& p) noexcept {
 bool ItemPlanes::reads_into_streams(const Schedule& s, const Plane& plane) noexcept {
   const int64_t step = std::llabs(plane.su);
   const bool dense = step < 2 * plane.nv * std::llabs(plane.sv);
-  const bool few = plane.nv <= std::min(kWorthIt, rows_cached(plane.dv));
+  const bool few = plane.nv <= std::min(kWorthIt, rows_cached(plane.dv));  // [note 17]
   return share_lines(plane) && dense && few && plane.nu * step >= s.machine().stream_bytes;
 }
 
