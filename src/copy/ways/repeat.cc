@@ -8,7 +8,7 @@
 namespace dlx {
 namespace {
 
-/// Writes `bytes` of dst: the first `filled` bytes, which are there, again and again.
+/// Fills `bytes` of dst by repeating its first `filled` bytes.
 void fill_up(char* dst, int64_t filled, int64_t bytes) noexcept {
   while (filled < bytes) {
     const int64_t n = std::min(filled, bytes - filled);

@@ -4,8 +4,8 @@
 
 namespace dlx {
 
-/// Long runs, or such that are whole lines: better than as a pattern. Patterns of long runs that run
-/// backwards go down where the bytes of a run go up.
+/// Long runs and runs of whole lines are better streamed than treated as a pattern. So are long
+/// runs in descending order: a pattern would read their bytes downwards too.
 bool suits_runs_alone(const Job& job) noexcept {
   const Schedule& s = job.s;
   constexpr int64_t kLongBackwards = 6 * kLine;  // [note 45]
@@ -24,7 +24,7 @@ bool suits_runs_of_many_lines(const Job& job) noexcept {
   return suits_runs(job) && job.s.item >= kMany;
 }
 
-/// In the order of src, upwards, which the processor then fetches ahead by itself.
+/// In the ascending order of src, which the processor prefetches by itself.
 void run_runs(const Job& job) noexcept {
   const Schedule& s = job.s;
   const Kernels& kernels = job.kernels;

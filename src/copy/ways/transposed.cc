@@ -9,8 +9,8 @@
 namespace dlx {
 namespace {
 
-/// Whether rows of dst crowd into so few sets of a first-level cache that lines which bands share,
-/// at either end of a column, do not stay until the next one.
+/// Whether columns of dst collide in the first-level cache, so that a line shared by two bands is
+/// lost before the next band.
 bool columns_collide(const Plane& p, int64_t item) noexcept {
   constexpr int64_t kLong = 8 * kLine;  // bytes of a column [note 50]
   constexpr int64_t kMost = 32;         // [note 50]
@@ -18,8 +18,8 @@ bool columns_collide(const Plane& p, int64_t item) noexcept {
   return p.nv >= 2 * cached && p.nu * item >= kLong && cached < std::min(kLine / item, kMost);
 }
 
-/// Transposes block after block. `staged`: by way of a compact copy of its rows; `apart`: by way of
-/// its columns, which are then written in long runs.
+/// Transposes block after block. `staged`: rows are copied together first. `apart`: columns are
+/// arranged in a buffer, and written from there in long runs.
 void transpose_blocks(const Schedule& s, const Plane& p, bool staged, bool apart) noexcept {
   const Kernels& kernels = s.kernels();
   const int log_item = s.log_item;
@@ -34,7 +34,7 @@ void transpose_blocks(const Schedule& s, const Plane& p, bool staged, bool apart
   const int64_t together = item < 4 ? kMostColumns : kMostColumns / 2;
   const int64_t column = kColumns / together;
   const int64_t column_pitch = column + kLine;
-  // Columns that go straight to dst leave a line each, which the next band finds.
+  // Columns that go straight to dst leave a partial line each for the next band.
   const int64_t in_lines = p.nv <= kFirstLevelLines ? p.nv : kFirstLevelLines / 2;
   const int64_t width = apart ? together : in_lines;
   const int64_t height = apart ? column >> log_item : p.nu;
@@ -63,8 +63,8 @@ void transpose_blocks(const Schedule& s, const Plane& p, bool staged, bool apart
   });
 }
 
-/// Whether a dst in one piece comes from few rows of src: these are best read side by side, some
-/// lines at a time, and dst is written in order. Band after band would go over all of it.
+/// Whether a consecutive dst comes from few rows of src: best read side by side, a few lines at a
+/// time, so that dst is written in order.
 bool goes_in_order(const Plane& p, int64_t item) noexcept {
   constexpr int64_t kMostRows = 16;  // [note 31]
   constexpr int64_t kLeast = 8192;   // bytes [note 31]
