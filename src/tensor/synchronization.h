@@ -1,5 +1,5 @@
-#ifndef DLX_SRC_TENSOR_ORDER_H_
-#define DLX_SRC_TENSOR_ORDER_H_
+#ifndef DLX_SRC_TENSOR_SYNCHRONIZATION_H_
+#define DLX_SRC_TENSOR_SYNCHRONIZATION_H_
 
 #include "src/device/backend.h"
 #include "src/tensor/tensor.h"
@@ -29,4 +29,4 @@ StreamHandle current_stream_of(const DLDevice& device) noexcept;
 
 }  // namespace dlx
 
-#endif  // DLX_SRC_TENSOR_ORDER_H_
+#endif  // DLX_SRC_TENSOR_SYNCHRONIZATION_H_

@@ -2,9 +2,9 @@
 #include <new>
 
 #include "src/python/tensor_type.h"
-#include "src/python/types.h"
+#include "src/python/type_cache.h"
 #include "src/tensor/dlpack.h"
-#include "src/tensor/order.h"
+#include "src/tensor/synchronization.h"
 
 namespace dlx::py {
 namespace {

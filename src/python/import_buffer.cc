@@ -1,7 +1,7 @@
 #include <cstdlib>
 
 #include "src/dtype/dtype.h"
-#include "src/python/protocols.h"
+#include "src/python/import_plain.h"
 #include "src/python/tensor_type.h"
 
 namespace dlx::py {

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <utility>
 
-#include "src/gpu/tiling.h"
+#include "src/gpu/kernel_choice.h"
 
 namespace dlx::gpu {
 namespace {

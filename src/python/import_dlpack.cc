@@ -1,14 +1,14 @@
-#include "src/python/producers.h"
+#include "src/python/import_dlpack.h"
 
 #include <cstdio>
 
 #include "src/device/current_stream.h"
 #include "src/device/registry.h"
-#include "src/python/shared.h"
+#include "src/python/lockless.h"
 #include "src/python/tensor_type.h"
-#include "src/tensor/convert.h"
+#include "src/tensor/copies.h"
 #include "src/tensor/dlpack.h"
-#include "src/tensor/order.h"
+#include "src/tensor/synchronization.h"
 
 namespace dlx::py {
 

@@ -1,4 +1,4 @@
-#include "src/tensor/order.h"
+#include "src/tensor/synchronization.h"
 
 #include "src/base/error.h"
 #include "src/device/current_stream.h"

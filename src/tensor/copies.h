@@ -1,5 +1,5 @@
-#ifndef DLX_SRC_TENSOR_CONVERT_H_
-#define DLX_SRC_TENSOR_CONVERT_H_
+#ifndef DLX_SRC_TENSOR_COPIES_H_
+#define DLX_SRC_TENSOR_COPIES_H_
 
 #include <cstdint>
 
@@ -48,4 +48,4 @@ bool is_aligned(const Tensor* tensor, uint64_t alignment) noexcept;
 
 }  // namespace dlx
 
-#endif  // DLX_SRC_TENSOR_CONVERT_H_
+#endif  // DLX_SRC_TENSOR_COPIES_H_

@@ -1,4 +1,4 @@
-#include "src/python/types.h"
+#include "src/python/type_cache.h"
 
 #include <sched.h>
 
@@ -6,8 +6,8 @@
 #include <cstring>
 #include <utility>
 
-#include "src/python/protocols.h"
-#include "src/python/shared.h"
+#include "src/python/import_plain.h"
+#include "src/python/lockless.h"
 #include "src/python/tensor_type.h"
 
 namespace dlx::py {

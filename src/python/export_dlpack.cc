@@ -1,6 +1,6 @@
 #include "src/device/registry.h"
 #include "src/python/tensor_type.h"
-#include "src/python/types.h"
+#include "src/python/type_cache.h"
 #include "src/tensor/dlpack.h"
 
 namespace dlx::py {

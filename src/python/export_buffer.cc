@@ -5,9 +5,9 @@
 #include "src/device/registry.h"
 #include "src/dtype/dtype.h"
 #include "src/python/tensor_type.h"
-#include "src/tensor/convert.h"
+#include "src/tensor/copies.h"
 #include "src/tensor/layout.h"
-#include "src/tensor/order.h"
+#include "src/tensor/synchronization.h"
 
 namespace dlx::py {
 namespace {

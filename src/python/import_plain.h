@@ -1,7 +1,7 @@
-#ifndef DLX_SRC_PYTHON_PROTOCOLS_H_
-#define DLX_SRC_PYTHON_PROTOCOLS_H_
+#ifndef DLX_SRC_PYTHON_IMPORT_PLAIN_H_
+#define DLX_SRC_PYTHON_IMPORT_PLAIN_H_
 
-#include "src/python/producers.h"
+#include "src/python/import_dlpack.h"
 
 namespace dlx::py {
 
@@ -38,4 +38,4 @@ void to_element_strides(const char* what, int32_t ndim, const int64_t* shape, co
 
 }  // namespace dlx::py
 
-#endif  // DLX_SRC_PYTHON_PROTOCOLS_H_
+#endif  // DLX_SRC_PYTHON_IMPORT_PLAIN_H_

@@ -1,4 +1,4 @@
-#include "src/gpu/tiling.h"
+#include "src/gpu/kernel_choice.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,5 +1,5 @@
-#ifndef DLX_SRC_GPU_TILING_H_
-#define DLX_SRC_GPU_TILING_H_
+#ifndef DLX_SRC_GPU_KERNEL_CHOICE_H_
+#define DLX_SRC_GPU_KERNEL_CHOICE_H_
 
 #include <cstdint>
 
@@ -40,4 +40,4 @@ enum Kernel : int32_t {
 
 }  // namespace dlx::gpu
 
-#endif  // DLX_SRC_GPU_TILING_H_
+#endif  // DLX_SRC_GPU_KERNEL_CHOICE_H_

@@ -1,4 +1,4 @@
-#include "src/tensor/convert.h"
+#include "src/tensor/copies.h"
 
 #include <initializer_list>
 #include <memory>
@@ -11,7 +11,7 @@
 #include "src/device/transfer.h"
 #include "src/dtype/dtype.h"
 #include "src/tensor/layout.h"
-#include "src/tensor/order.h"
+#include "src/tensor/synchronization.h"
 #include "src/tensor/views.h"
 
 namespace dlx {

@@ -1,6 +1,6 @@
-#include "src/python/protocols.h"
+#include "src/python/import_plain.h"
 
-#include "src/python/shared.h"
+#include "src/python/lockless.h"
 #include "src/python/tensor_type.h"
 
 namespace dlx::py {

@@ -4,7 +4,7 @@
 #include "src/base/checked.h"
 #include "src/base/shape_text.h"
 #include "src/dtype/dtype.h"
-#include "src/python/protocols.h"
+#include "src/python/import_plain.h"
 #include "src/python/tensor_type.h"
 #include "src/tensor/layout.h"
 

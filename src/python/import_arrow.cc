@@ -8,8 +8,8 @@
 #include "src/arrow/schema.h"
 #include "src/arrow/stream.h"
 #include "src/device/registry.h"
-#include "src/python/producers.h"
-#include "src/python/shared.h"
+#include "src/python/import_dlpack.h"
+#include "src/python/lockless.h"
 #include "src/python/tensor_type.h"
 
 namespace dlx::py {

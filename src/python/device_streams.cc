@@ -2,7 +2,7 @@
 #include "src/device/current_stream.h"
 #include "src/device/registry.h"
 #include "src/python/tensor_type.h"
-#include "src/tensor/order.h"
+#include "src/tensor/synchronization.h"
 
 namespace dlx::py {
 namespace {

@@ -1,5 +1,5 @@
-#ifndef DLX_SRC_PYTHON_SHARED_H_
-#define DLX_SRC_PYTHON_SHARED_H_
+#ifndef DLX_SRC_PYTHON_LOCKLESS_H_
+#define DLX_SRC_PYTHON_LOCKLESS_H_
 
 #include <atomic>
 #include <cstdint>
@@ -98,4 +98,4 @@ class Published {
 
 }  // namespace dlx::py
 
-#endif  // DLX_SRC_PYTHON_SHARED_H_
+#endif  // DLX_SRC_PYTHON_LOCKLESS_H_

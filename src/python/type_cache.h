@@ -1,5 +1,5 @@
-#ifndef DLX_SRC_PYTHON_TYPES_H_
-#define DLX_SRC_PYTHON_TYPES_H_
+#ifndef DLX_SRC_PYTHON_TYPE_CACHE_H_
+#define DLX_SRC_PYTHON_TYPE_CACHE_H_
 
 #include "src/python/state.h"
 
@@ -104,4 +104,4 @@ void reset_ndarray_check() noexcept;
 
 }  // namespace dlx::py
 
-#endif  // DLX_SRC_PYTHON_TYPES_H_
+#endif  // DLX_SRC_PYTHON_TYPE_CACHE_H_

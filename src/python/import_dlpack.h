@@ -1,7 +1,7 @@
-#ifndef DLX_SRC_PYTHON_PRODUCERS_H_
-#define DLX_SRC_PYTHON_PRODUCERS_H_
+#ifndef DLX_SRC_PYTHON_IMPORT_DLPACK_H_
+#define DLX_SRC_PYTHON_IMPORT_DLPACK_H_
 
-#include "src/python/types.h"
+#include "src/python/type_cache.h"
 
 namespace dlx::py {
 
@@ -48,4 +48,4 @@ bool may_have_lazy_bits(DLDataType dtype) noexcept;
 
 }  // namespace dlx::py
 
-#endif  // DLX_SRC_PYTHON_PRODUCERS_H_
+#endif  // DLX_SRC_PYTHON_IMPORT_DLPACK_H_
