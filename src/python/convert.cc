@@ -6,7 +6,7 @@ namespace dlx::py {
 namespace {
 
 /// convert() for the usual case: a tensor that any library takes as it is, for a library and a
-/// dtype that were served before. All else is Python's: bindings/python/dlx/_convert.py, by the
+/// dtype that were served before. All else is Python's: bindings/python/dlx/_give/convert.py, by the
 /// hook convert_slowly, which also tells here what it has found to be usual.
 
 struct Target {
