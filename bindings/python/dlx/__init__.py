@@ -14,7 +14,7 @@ libraries that are installed; `python -m dlx demo` lets a photograph pass throug
 
 from __future__ import annotations
 
-from dlx import _capi
+from dlx._lib import capi
 from dlx.errors import (
     CopyRefusedError,
     DeviceRefusedError,
@@ -32,11 +32,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__version__ = _capi.version()
+__version__ = capi.version()
 
 try:
-    from dlx import tensor as _tensor
-    from dlx._functions import (
+    from dlx._native import Tensor, asarray, convert, copyto, from_dlpack
+    from dlx._streams import Stream, current_stream, stream
+    from dlx._take.pointer import (
         attach,
         empty,
         from_pointer,
@@ -48,8 +49,7 @@ try:
         shared_fd,
         unshare,
     )
-    from dlx._native import Tensor, asarray, convert, copyto, from_dlpack
-    from dlx._streams import Stream, current_stream, stream
+    from dlx._tensor import methods as _methods
     from dlx.device import Device, device_of, devices
     from dlx.dtypes import dtype
 except ImportError as error:
@@ -65,8 +65,8 @@ except ImportError as error:
         raise ImportError(f"dlx.{name} is not available: {_reason}", name="dlx")
 
 else:
-    _tensor.attach(Tensor)
-    del _tensor
+    _methods.attach(Tensor)
+    del _methods
     # No __getattr__ here: CPython specialises attributes only of modules without one, and every
     # `dlx.something` would cost 20 ns more.
 

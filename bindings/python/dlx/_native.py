@@ -9,8 +9,10 @@ from __future__ import annotations
 import atexit
 import sys
 
-import dlx  # whose module _compute_operators comes after this one
-from dlx import _capi, _hooks, _library, device, dtypes, errors
+import dlx  # whose module operators comes after this one
+from dlx import device, dtypes, errors
+from dlx._lib import capi, library
+from dlx._take import hooks
 
 
 class NotAttachable(ImportError):
@@ -33,15 +35,15 @@ def _late(load, name):
 
 # Import statements: PyInstaller and its like see no other.
 def _load_asarray():
-    from dlx import _asarray
+    from dlx._take import asarray
 
-    return _asarray
+    return asarray
 
 
 def _load_convert():
-    from dlx import _convert
+    from dlx._give import convert
 
-    return _convert
+    return convert
 
 
 def _load_streams():
@@ -51,17 +53,17 @@ def _load_streams():
 
 
 def _load_tensor():
-    from dlx import tensor
+    from dlx._tensor import methods
 
-    return tensor
+    return methods
 
 
 def _getitem(tensor, key):
-    return dlx._compute_operators.load().getitem(tensor, key)
+    return dlx._tensor.operators.load().getitem(tensor, key)
 
 
 def _setitem(tensor, key, value):
-    dlx._compute_operators.load().setitem(tensor, key, value)
+    dlx._tensor.operators.load().setitem(tensor, key, value)
 
 
 def _in_subinterpreter():
@@ -100,9 +102,9 @@ def _attach():
         "dtype_code": dtypes.requested_code,
         "make_device": device.make_device,
         "device_code": device.device_code,
-        "classify": _hooks.classify,
-        "guard": _hooks.guard,
-        "legacy_signature": _hooks.legacy_signature,
+        "classify": hooks.classify,
+        "guard": hooks.guard,
+        "legacy_signature": hooks.legacy_signature,
         "stream_number": _late(_load_streams, "number"),
         "asarray_fallback": _late(_load_asarray, "fallback"),
         "check_dtype": _late(_load_asarray, "check_dtype"),
@@ -115,10 +117,10 @@ def _attach():
         "scalar_slowly": _late(_load_tensor, "scalar"),
         "bytes_slowly": _late(_load_tensor, "bytes_in_place"),
     }
-    status = _library.attach(id(object), id(namespace))
+    status = library.attach(id(object), id(namespace))
     if status:
         raise NotAttachable(
-            f"dlx cannot attach to this interpreter: {_capi.last_error()}; the C API of dlx works "
+            f"dlx cannot attach to this interpreter: {capi.last_error()}; the C API of dlx works "
             "here too: import dlx.raw"
         )
     return namespace
@@ -155,7 +157,7 @@ _namespace = _attach()
 for _name in _NAMES:
     if _name not in _namespace:
         raise ImportError(
-            f"dlx: the library is older than this package, for it has no {_name}: {_library.path}"
+            f"dlx: the library is older than this package, for it has no {_name}: {library.path}"
         )
     globals()[_name] = _namespace[_name]
 atexit.register(_namespace["_shutdown"])

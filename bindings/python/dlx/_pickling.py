@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import sys
 
-from dlx import _capi, _native, dtypes
-from dlx._constants import PADDED, READ_ONLY, THE_CPU
+from dlx import _native, dtypes
+from dlx._lib import capi
+from dlx._lib.constants import PADDED, READ_ONLY, THE_CPU
+from dlx._tensor.methods import bytes_of, require_readable
 from dlx.errors import InvalidArgumentError, UnsupportedError
-from dlx.tensor import bytes_of, require_readable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def reduce(self: Tensor, protocol: Any) -> tuple[Any, ...]:
         UnsupportedError: the tensor has no data, or opaque handles, which mean nothing elsewhere.
     """
     self = require_readable(self, "pickling")
-    code = _capi.tensor_dtype(self)
+    code = capi.tensor_dtype(self)
     if code[0] == dtypes.OPAQUE:
         raise UnsupportedError("a Tensor of opaque handles cannot be pickled: they are addresses")
     compact = self.contiguous()
@@ -74,7 +75,7 @@ def rebuild(block: Any, shape: tuple[int, ...], code: DTypeCode, flags: int) -> 
             f"the frame of a pickled Tensor has {frame.nbytes} bytes (expected {tensor.nbytes})"
         )
     if "dask" in sys.modules:  # this may be a worker of `distributed`
-        from dlx import _dask
+        from dlx._compute import for_dask
 
-        _dask.meet()
+        for_dask.meet()
     return tensor

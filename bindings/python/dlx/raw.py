@@ -32,14 +32,14 @@ As in C, an address that is none crashes.
 
 from __future__ import annotations
 
-from dlx import _generated_raw
-from dlx._generated_raw import *  # noqa: F403
-from dlx._generated_raw import ArrowArray, ArrowSchema, DLManagedTensor, DLManagedTensorVersioned
-from dlx._library import backend
-from dlx._raw_callbacks import Callback, callback
-from dlx._raw_managed import Managed
-from dlx._raw_structs import Struct
-from dlx._raw_types import (
+from dlx._lib.library import backend
+from dlx._raw import generated
+from dlx._raw.callbacks import Callback, callback
+from dlx._raw.generated import *  # noqa: F403
+from dlx._raw.generated import ArrowArray, ArrowSchema, DLManagedTensor, DLManagedTensorVersioned
+from dlx._raw.managed import Managed
+from dlx._raw.structs import Struct
+from dlx._raw.types import (
     Array,
     Handle,
     check,
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from dlx import Tensor
 
 __all__ = [
-    *_generated_raw.__all__,
+    *generated.__all__,
     "Callback",
     "Handle",
     "Managed",

@@ -1,0 +1,1 @@
+"""Tensors in memory that several processes see: `dlx.share`."""
