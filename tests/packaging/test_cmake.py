@@ -49,7 +49,9 @@ def test_only_the_kernels_do_without_exceptions(configure):
     commands, _ = configure()
 
     without = {file for file, command in commands.items() if "-fno-exceptions" in command}
-    assert without == {f"copy/{file.name}" for file in (ROOT / "src/copy").glob("kernels_*.cc")}
+    assert without == {
+        f"copy/kernels/{file.name}" for file in (ROOT / "src/copy/kernels").glob("isa_*.cc")
+    }
 
 
 def test_in_a_project_of_meson(tmp_path):
@@ -67,7 +69,7 @@ def test_in_a_project_of_meson(tmp_path):
 
     units = json.loads((tmp_path / "tree/compile_commands.json").read_text())
     for unit in units:  # Meson gives the options of one file to all files of a target
-        assert ("-fno-exceptions" in unit["command"]) == ("copy/kernels_" in unit["file"])
+        assert ("-fno-exceptions" in unit["command"]) == ("kernels/isa_" in unit["file"])
 
 
 def test_flags_that_were_given(configure):
