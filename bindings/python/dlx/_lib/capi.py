@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import dlx  # whose module _native comes after this one
 from dlx._lib import library
 from dlx._lib.constants import FORMAT_TYPESTR, HAS_STREAM, NAME_SIZE
 from dlx.errors import UnsupportedError, from_status, int_text
@@ -14,7 +13,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from dlx._native import Tensor
     from dlx.device import DeviceCode
     from dlx.dtypes import DTypeCode
 
@@ -55,11 +53,9 @@ def abi_version() -> int:
     return number
 
 
-def describe_copy_engine() -> str:
-    """What dlx_copy_plan_describe says of a transposing copy: the kernel's kind and instructions."""
-    both = dlx._native._empty((2, 512, 512), dtype_parse("float32"), (1, 0))
-    pair = (both[0], both[1].permute_dims((1, 0)))
-    structs = [_functions.dlx_tensor_dltensor(dlx._native._handle(tensor)) for tensor in pair]
+def describe_copy(dst: int, src: int) -> str:
+    """What dlx_copy_plan_describe() says of a copy between two tensors."""
+    structs = [_functions.dlx_tensor_dltensor(tensor) for tensor in (dst, src)]
     out = _backend.array("char", 256)
     check(_functions.dlx_copy_plan_describe(*structs, _backend.address(out), 256), "info")
     return _backend.text(out).decode("utf-8", "replace")
@@ -89,9 +85,9 @@ def _encoded(text: str, argument: str) -> bytes:
     return raw
 
 
-def tensor_dtype(tensor: Tensor) -> DTypeCode:
-    """(code, bits, lanes) of a tensor; `Tensor.dtype` would import NumPy to make its object."""
-    address = _functions.dlx_tensor_dtype(dlx._native._handle(tensor))
+def tensor_dtype(tensor: int) -> DTypeCode:
+    """dlx_tensor_dtype() of a handle."""
+    address = _functions.dlx_tensor_dtype(tensor)
     dtype = _backend.struct_at("DLDataType", address)
     return dtype.code, dtype.bits, dtype.lanes
 
@@ -242,21 +238,19 @@ def stream_get_current(device: tuple[int, int]) -> int:
     return int(out[0])
 
 
-def tensor_wait_on_stream(tensor: Tensor, stream: int) -> None:
+def tensor_wait_on_stream(tensor: int, stream: int) -> None:
     """dlx_tensor_wait_on_stream()."""
-    check(_functions.dlx_tensor_wait_on_stream(dlx._native._handle(tensor), stream), "Stream.wait")
+    check(_functions.dlx_tensor_wait_on_stream(tensor, stream), "Stream.wait")
 
 
-def tensor_written_on_stream(tensor: Tensor, stream: int) -> None:
+def tensor_written_on_stream(tensor: int, stream: int) -> None:
     """dlx_tensor_written_on_stream()."""
-    check(
-        _functions.dlx_tensor_written_on_stream(dlx._native._handle(tensor), stream), "Stream.wrote"
-    )
+    check(_functions.dlx_tensor_written_on_stream(tensor, stream), "Stream.wrote")
 
 
-def tensor_synchronize(tensor: Tensor) -> None:
+def tensor_synchronize(tensor: int) -> None:
     """dlx_tensor_synchronize()."""
-    check(_functions.dlx_tensor_synchronize(dlx._native._handle(tensor)), "synchronize")
+    check(_functions.dlx_tensor_synchronize(tensor), "synchronize")
 
 
 def set_num_threads(num_threads: int) -> None:
@@ -284,9 +278,9 @@ def get_export_negative_strides() -> int:
 
 
 def to_device(
-    tensor: Tensor, device: tuple[int, int], stream: int | None = None, copy: int = 0
-) -> Tensor:
-    """dlx_tensor_to_device(); `copy` is a DLX_COPY_* number."""
+    tensor: int, device: tuple[int, int], stream: int | None = None, copy: int = 0
+) -> int:
+    """dlx_tensor_to_device(): the handle of the result; `copy` is a DLX_COPY_* number."""
     _require_int32(*device)
     options = _backend.struct("dlx_copy_options")
     options.struct_size = _backend.size(options)
@@ -294,9 +288,8 @@ def to_device(
     if stream is not None:
         options.flags, options.stream = HAS_STREAM, stream
     out = _backend.array("uintptr_t", 1)
-    handle = dlx._native._handle(tensor)
     status = _functions.dlx_tensor_to_device(
-        handle, *device, _backend.address(options), _backend.address(out)
+        tensor, *device, _backend.address(options), _backend.address(out)
     )
     check(status, "to_device")
-    return dlx._native._adopt(int(out[0]))
+    return int(out[0])
