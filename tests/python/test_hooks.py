@@ -99,7 +99,9 @@ def test_torch_s_classes(monkeypatch):
     torch = types.SimpleNamespace(Tensor=tensor, nn=types.SimpleNamespace(Parameter=parameter))
     monkeypatch.setitem(sys.modules, "torch", torch)
 
-    assert classify.classify(tensor) == classify.classify(parameter) == classify.TORCH | classify.TABLE
+    assert (
+        classify.classify(tensor) == classify.classify(parameter) == classify.TORCH | classify.TABLE
+    )
     other = look_alike("torch._subclasses.fake_tensor", tensor)
     assert classify.classify(other) == classify.TORCH | classify.GUARD
 

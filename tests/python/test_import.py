@@ -15,8 +15,8 @@ import pytest
 
 import dlx
 from dlx import _native
-from dlx._hints import Missing
 from dlx._lib import library
+from dlx._tensor.methods import _Missing
 
 PACKAGE = Path(dlx.__file__).parent
 
@@ -131,7 +131,7 @@ def test_stub_lists_what_the_native_type_has():
         for item in tops["Tensor"].body
         if isinstance(item, (ast.AnnAssign, ast.FunctionDef))
     }
-    real = {n for n, value in vars(dlx.Tensor).items() if not isinstance(value, Missing)} - {
+    real = {n for n, value in vars(dlx.Tensor).items() if not isinstance(value, _Missing)} - {
         "__doc__", "__module__", "__new__", "__weakref__", "__repr__", "__setattr__", "__getattribute__",
         "__delitem__", "__weaklistoffset__", "__slotnames__", "__release_buffer__",
     }  # fmt: skip

@@ -35,7 +35,7 @@ installed; `demo`, `matrix` and `config` see `python -m dlx --help`.
 
 # The package is built in this order; nothing imports what comes after it (tests/python/test_rooms.py):
 #   errors        the exceptions
-#   _lib          the C library as Python values: loading, functions, constants, settings
+#   _lib          the C library as Python values: loading, functions, constants
 #   _native       the native type Tensor and the native functions
 #   _raw, raw     the C API with its own names
 #   dtypes, device, _streams
@@ -52,13 +52,12 @@ from __future__ import annotations
 
 from dlx import _hooks, _native
 from dlx._lib import capi as _capi
-from dlx._lib.settings import (
+from dlx._lib.capi import (
     get_export_negative_strides,
     get_num_threads,
     set_export_negative_strides,
     set_num_threads,
 )
-from dlx._share import attach, share, shared_fd, unshare
 from dlx.device import Device, device_of, devices
 from dlx.dtypes import dtype
 from dlx.errors import (
@@ -85,11 +84,17 @@ except _native.NotAttachable as error:  # dlx.raw has to remain importable
 else:
     _reason = ""
     from dlx._native import Tensor, asarray, convert, copyto, from_dlpack
+    from dlx._share import attach, share, shared_fd, unshare
     from dlx._streams import Stream, current_stream, stream
     from dlx._take.pointer import empty, from_pointer
     from dlx._tensor import methods as _methods
 
     _methods.attach(Tensor)
+    for _function in (attach, empty, from_pointer, share, shared_fd, unshare,
+                      get_export_negative_strides, get_num_threads, set_export_negative_strides,
+                      set_num_threads):  # fmt: skip
+        _function.__module__ = __name__
+    del _function
 
 
 __all__ = [
@@ -126,10 +131,6 @@ __all__ = [
     "stream",
     "unshare",
 ]
-
-for _function in (attach, share, shared_fd, unshare):
-    _function.__module__ = __name__
-del _function
 
 
 def __dir__() -> list[str]:

@@ -22,28 +22,3 @@ FUNCTIONS = {
     "linspace": _XP.format("linspace", "0, 1, number"),
     "eye": _XP.format("eye", "number"),
 }
-
-# Names that people look for in a Tensor.
-METHODS = {
-    "to": "`t.to_device(device)`, or `dlx.convert(t, library)` for an array of another library",
-    "torch": "`dlx.convert(t, 'torch')`",
-    "jax": "`dlx.convert(t, 'jax')`",
-    "to_numpy": "`t.numpy()`",
-    "cpu": "`t.to_device('cpu')`",
-    "cuda": "`t.to_device('cuda')`",
-}
-
-
-class Missing:
-    """A name of METHODS as an attribute that is missing: `hasattr(t, name)` is False.
-
-    `__getattr__` on the class would slow down every attribute that exists.
-    """
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def __get__(self, instance: object, owner: type | None = None) -> object:
-        raise AttributeError(
-            f"'dlx.Tensor' object has no attribute {self._name!r}: call {METHODS[self._name]}"
-        )

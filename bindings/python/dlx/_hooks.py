@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dlx import device, dtypes, errors
-from dlx._take import classify, guards
+from dlx._take import classify
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,6 +30,12 @@ def _asarray() -> Any:
     from dlx._take import asarray
 
     return asarray
+
+
+def _guards() -> Any:
+    from dlx._take import guards
+
+    return guards
 
 
 def _convert() -> Any:
@@ -63,7 +69,7 @@ HOOKS = {
     "make_device": device.make_device,
     "device_code": device.device_code,
     "classify": classify.classify,
-    "guard": guards.guard,
+    "guard": _late(_guards, "guard"),
     "legacy_signature": classify.legacy_signature,
     "stream_number": _late(_streams, "number"),
     "asarray_fallback": _late(_asarray, "fallback"),

@@ -1,13 +1,22 @@
-"""The few C functions that the package itself calls, with Python values in and out.
+"""The C functions that the package itself calls, with Python values in and out; a tensor is a handle.
 
-`dlx.raw` has all of them; it is larger, and imported only by those who want it.
+`dlx.raw` has all C functions; it is larger, and programs that need it import it.
 """
 
 from __future__ import annotations
 
+import operator
+
 from dlx._lib import library
-from dlx._lib.constants import FORMAT_TYPESTR, HAS_STREAM, NAME_SIZE
-from dlx.errors import UnsupportedError, from_status, int_text
+from dlx._lib.constants import (
+    FORMAT_TYPESTR,
+    HAS_STREAM,
+    NAME_SIZE,
+    NEGATIVE_STRIDES_COPY,
+    NEGATIVE_STRIDES_ERROR,
+    NEGATIVE_STRIDES_SHARE,
+)
+from dlx.errors import InvalidArgumentError, UnsupportedError, from_status, int_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +27,12 @@ if TYPE_CHECKING:
 
 _backend = library.backend
 _functions = _backend.functions
-# Data types and devices are few, and what C says of them never changes.
+_POLICIES = {
+    "copy": NEGATIVE_STRIDES_COPY,
+    "share": NEGATIVE_STRIDES_SHARE,
+    "error": NEGATIVE_STRIDES_ERROR,
+}
+# Caches: data types and devices are few, and what C says about them never changes.
 _typestrs: dict[DTypeCode, str | None] = {}
 _names: dict[DTypeCode, str] = {}
 _codes: dict[str, DTypeCode] = {}
@@ -253,28 +267,57 @@ def tensor_synchronize(tensor: int) -> None:
     check(_functions.dlx_tensor_synchronize(tensor), "synchronize")
 
 
-def set_num_threads(num_threads: int) -> None:
-    """See dlx.set_num_threads."""
-    if not -(1 << 31) <= num_threads < 1 << 31:
-        raise from_status(1, f"`num_threads` is out of range (got {int_text(num_threads)})")
-    check(_functions.dlx_set_num_threads(num_threads), "set_num_threads")
+def set_num_threads(num_threads: int, /) -> None:
+    """Set how many threads one copy may use, for the whole process.
+
+    Args:
+        num_threads: 1 keeps a copy on the calling thread; 0 restores the default: DLX_NUM_THREADS
+            from the environment, else the number of cores that this process may run on.
+
+    Raises:
+        TypeError: `num_threads` is not an int.
+        ValueError: a negative number (`InvalidArgumentError`).
+    """
+    count = operator.index(num_threads)
+    if not -(1 << 31) <= count < 1 << 31:
+        raise from_status(1, f"`num_threads` is out of range (got {int_text(count)})")
+    check(_functions.dlx_set_num_threads(count), "set_num_threads")
 
 
 def get_num_threads() -> int:
-    """See dlx.get_num_threads."""
+    """How many threads one copy may use; at least 1."""
     count: int = _functions.dlx_get_num_threads()
     return count
 
 
-def set_export_negative_strides(policy: int) -> None:
-    """A DLX_NEGATIVE_STRIDES_* number."""
-    check(_functions.dlx_set_export_negative_strides(policy), "set_export_negative_strides")
+def set_export_negative_strides(policy: str, /) -> None:
+    """Set what `Tensor.__dlpack__` does with negative strides when `copy=None`.
+
+    DLPack allows negative strides, but PyTorch aborts the process on them.
+
+    Args:
+        policy: "copy" exports a compact copy, marked as copied (the policy at start); "share"
+            exports them as they are; "error" raises. `copy=False` shares under the first two,
+            `copy=True` always copies; `numpy.asarray(t)` and `memoryview(t)` share under every
+            policy.
+
+    Raises:
+        ValueError: no such policy (`InvalidArgumentError`).
+    """
+    if policy not in list(_POLICIES):  # a list, because `policy` may have no hash
+        got = f"{policy!r:.60}" if isinstance(policy, str) else type(policy).__name__
+        raise InvalidArgumentError(
+            f"`policy` is unknown (got {got}, expected 'copy', 'share' or 'error')"
+        )
+    check(
+        _functions.dlx_set_export_negative_strides(_POLICIES[policy]), "set_export_negative_strides"
+    )
 
 
-def get_export_negative_strides() -> int:
-    """A DLX_NEGATIVE_STRIDES_* number."""
-    policy: int = _functions.dlx_get_export_negative_strides()
-    return policy
+def get_export_negative_strides() -> str:
+    """The policy that `set_export_negative_strides` set."""
+    number: int = _functions.dlx_get_export_negative_strides()
+    return next(name for name, value in _POLICIES.items() if value == number)
 
 
 def to_device(

@@ -7,9 +7,9 @@ so `sys.modules` and the class's own name tell what it is.
 from __future__ import annotations
 
 import sys
+from _weakref import CallableProxyType, ProxyType
 
 from dlx._lib.classes import derives, has, is_ctypes_pointer, is_torch_tensor, loaded, packages_of
-from dlx._take import guards
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,6 +30,13 @@ LATE_ARROW_STREAM = 2048  # with PLAIN: likewise __arrow_c_stream__
 BOOLEAN = 4096  # a truth value, although NumPy before 2.3 lets it pass for an int (__index__)
 SCALAR = 8192  # a number, whose memory nobody may write: asarray copies it
 
+# They pass every protocol on, and keep nothing alive.
+PROXIES = (ProxyType, CallableProxyType)
+# Packages whose classes wrap numbers with a meaning that a plain tensor loses.
+# TensorFlow's strings abort the process when they are exported.
+GUARDED_PACKAGES = frozenset(
+    "astropy brian2 openmm pint pynbody quantities scipy sparse tensorflow unyt".split()
+)
 _ARROW_PACKAGES = frozenset({"nanoarrow", "polars", "pyarrow"})
 # PyArrow's arrays that its __dlpack__ takes, unless they have nulls.
 _NUMBER_ARRAYS = frozenset(
@@ -50,7 +57,7 @@ _NUMBER_ARRAYS = frozenset(
 _IMMUTABLE_PACKAGES = frozenset({"jax", "jaxlib", "nanoarrow", "tensorflow"})
 # Those that guard() or asarray.py know by name.
 KNOWN_PACKAGES = (
-    guards.GUARDED_PACKAGES
+    GUARDED_PACKAGES
     | _ARROW_PACKAGES
     | _IMMUTABLE_PACKAGES
     | {"dask", "ml_dtypes", "mxnet", "narwhals", "pandas", "xarray"}
@@ -59,7 +66,7 @@ KNOWN_PACKAGES = (
 
 def classify(cls: type, /) -> int:
     """How objects of class `cls` are imported: the sum of the bits above. Called once per class."""
-    if cls in guards.PROXIES:
+    if cls in PROXIES:
         return GUARD
     numpy = loaded("numpy")
     packages = packages_of(cls)
@@ -80,7 +87,7 @@ def classify(cls: type, /) -> int:
         bits |= GUARD
     if "__dlpack_c_exchange_api__" in cls.__dict__:
         bits |= TABLE
-    if packages & guards.GUARDED_PACKAGES or derives(cls, "jax", "Tracer"):
+    if packages & GUARDED_PACKAGES or derives(cls, "jax", "Tracer"):
         bits |= GUARD
     if packages & _IMMUTABLE_PACKAGES or ("pyarrow" in packages and cls.__name__ != "Tensor"):
         bits |= IMMUTABLE

@@ -6,9 +6,9 @@ Nothing here imports a library: the library of an object at hand is imported alr
 from __future__ import annotations
 
 import sys
-from _weakref import CallableProxyType, ProxyType
 
 from dlx._lib.classes import derives, has, is_torch_tensor, loaded, name_of, packages_of
+from dlx._take.classify import GUARDED_PACKAGES, PROXIES
 from dlx.dtypes import explain_numpy_dtype
 from dlx.errors import UnsupportedError
 
@@ -16,14 +16,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any, Callable
-
-# They pass every protocol on, and keep nothing alive.
-PROXIES = (ProxyType, CallableProxyType)
-# Packages whose classes wrap numbers with a meaning that a plain tensor loses.
-# TensorFlow's strings abort the process when they are exported.
-GUARDED_PACKAGES = frozenset(
-    "astropy brian2 openmm pint pynbody quantities scipy sparse tensorflow unyt".split()
-)
 
 
 def guard(obj: Any, /) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 
-from dlx import _hints, _native, dtypes
+from dlx import _native, dtypes
 from dlx._access import code_of, in_place, move, require_readable
 from dlx._lib import capi
 from dlx._lib.constants import (
@@ -34,6 +34,15 @@ if TYPE_CHECKING:
     from dlx._native import Tensor
     from dlx.device import DeviceLike
 
+# What to call instead of a method that users of other libraries type; see also _hints.py.
+_ELSEWHERE = {
+    "to": "`t.to_device(device)`, or `dlx.convert(t, library)` for an array of another library",
+    "torch": "`dlx.convert(t, 'torch')`",
+    "jax": "`dlx.convert(t, 'jax')`",
+    "to_numpy": "`t.numpy()`",
+    "cpu": "`t.to_device('cpu')`",
+    "cuda": "`t.to_device('cuda')`",
+}
 _MEMORYVIEW_FORMATS = frozenset("?bBhHiIlLqQfd")  # what every Python's memoryview decodes
 
 
@@ -342,9 +351,24 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
     return duplicate
 
 
+class _Missing:
+    """A name of _ELSEWHERE as an attribute that is missing: `hasattr(t, name)` is False.
+
+    `__getattr__` on the class would slow down every attribute that exists.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: object, owner: type | None = None) -> object:
+        raise AttributeError(
+            f"'dlx.Tensor' object has no attribute {self._name!r}: call {_ELSEWHERE[self._name]}"
+        )
+
+
 def _dir(self: Tensor) -> list[str]:
-    """The names that a Tensor has, without those of `_hints`."""
-    return sorted(set(object.__dir__(self)) - set(_hints.METHODS))
+    """The names that a Tensor has, without those of `_ELSEWHERE`."""
+    return sorted(set(object.__dir__(self)) - set(_ELSEWHERE))
 
 
 def attach(cls: type[Tensor]) -> None:
@@ -372,6 +396,6 @@ def attach(cls: type[Tensor]) -> None:
             method.__qualname__ = f"Tensor.{name}"
             method.__module__ = cls.__module__  # pickle finds it by these
         setattr(cls, name, method)
-    for name in _hints.METHODS:
-        setattr(cls, name, _hints.Missing(name))
+    for name in _ELSEWHERE:
+        setattr(cls, name, _Missing(name))
     operators.attach(cls)
