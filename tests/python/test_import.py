@@ -162,6 +162,7 @@ u: dlx.Tensor = t[1:, None, ..., 0].T.reshape((2, -1), copy=False).to_device("cp
 d: dlx.Device = dlx.from_pointer(0, (0,), "int8", on_release=lambda: None).device
 for row in t:
     row.numpy(force=True)
+dlx.zeros(2)  # type: ignore[attr-defined]
 
 import numpy
 numpy.from_dlpack(t), numpy.asarray(t), memoryview(t)

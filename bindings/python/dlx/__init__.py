@@ -4,33 +4,35 @@
     t = dlx.asarray(anything)       # NumPy, PyTorch, JAX, PyArrow, buffers, nested lists …
     numpy.asarray(t); torch.from_dlpack(t); memoryview(t)
 
-`Tensor` describes memory that some library owns, and keeps its owner alive. Nothing is copied
-unless it has to be, and never where `copy=False` forbids it; data moves to another device only by
-`device=`, `Tensor.to_device` or `force=True`.
+A `Tensor` describes memory that some library owns, and keeps the owner alive. dlx copies only if it
+must, and never if `copy=False` forbids it; data moves to another device only by `device=`,
+`Tensor.to_device` or `force=True`.
 
-Functions:
-    asarray                     a Tensor of anything; `from_dlpack` of what speaks DLPack
+Functions (`help(dlx.asarray)` shows one):
+    asarray, from_dlpack        a Tensor of anything; of an object with `__dlpack__`
     convert                     an array of another library: dlx.convert(x, "torch")
-    copyto                      copy data into an existing array
-    empty, from_pointer         a Tensor of new memory, of memory at an address
-    share, attach               a Tensor that other processes see, and theirs; shared_fd, unshare
+    copyto                      copies data into an existing array
+    empty, from_pointer         a Tensor of new memory; of memory at an address
+    share, attach               memory that other processes see; also shared_fd, unshare
     devices, device_of          the devices of this machine; the device of an address
-    stream, current_stream      the stream that copies on a GPU run on
-    set_num_threads             threads of one copy; get_num_threads
-    set_export_negative_strides what `__dlpack__` does with negative strides; get_…
+    stream, current_stream      the stream on which dlx copies on a GPU
+    set_num_threads, get_num_threads
+                                how many threads one copy may use
+    set_export_negative_strides, get_export_negative_strides
+                                what `Tensor.__dlpack__` does with negative strides
 
-Classes:
-    Tensor, Device, Stream, dtype; help(dlx.Tensor) shows the methods
-    Error and below it CopyRefusedError, DeviceRefusedError, DriverError, InternalError,
+Classes (`help(dlx.Tensor)` shows one):
+    Tensor, Device, Stream, dtype
+    Error, with the subclasses CopyRefusedError, DeviceRefusedError, DriverError, InternalError,
     InvalidArgumentError, OutOfMemoryError, ReadOnlyError, UnavailableError, UnsupportedError
 
 Modules:
     dlx.xp                      the array API standard on Tensors: from dlx import xp
     dlx.raw                     the C API: from dlx import raw
-    dlx.errors                  the exceptions
 
 Commands: `python -m dlx info` shows the library, its devices and the array libraries that are
-installed; `demo`, `matrix` and `config` see `python -m dlx --help`.
+installed, `python -m dlx demo` passes a photograph through several of them, and `python -m dlx
+--help` lists the others.
 """
 
 # The package is built in this order; nothing imports what comes after it (tests/python/test_rooms.py):
@@ -49,6 +51,8 @@ installed; `demo`, `matrix` and `config` see `python -m dlx --help`.
 #   dlx           this file
 #   _cli          the command line, which uses dlx as any program does
 from __future__ import annotations
+
+import sys
 
 from dlx import _hooks, _native
 from dlx._lib import capi as _capi
@@ -134,6 +138,12 @@ __all__ = [
 
 
 def __dir__() -> list[str]:
+    # help(dlx) shows the docstring above; with every method of every class it had 2,300 lines.
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__") == "inspect":
+        frame = frame.f_back
+    if frame.f_globals.get("__name__") == "pydoc":
+        return []
     modules = ("device", "dtypes", "errors", "raw", "xp")
     return sorted([*__all__, "__version__", *(name for name in modules if name in globals())])
 
