@@ -10,9 +10,8 @@ from __future__ import annotations
 import sys
 
 from dlx import _native, dtypes
-from dlx._lib import capi
+from dlx._access import bytes_of, code_of, require_readable
 from dlx._lib.constants import PADDED, READ_ONLY, THE_CPU
-from dlx._tensor.methods import bytes_of, require_readable
 from dlx.errors import InvalidArgumentError, UnsupportedError
 
 TYPE_CHECKING = False
@@ -34,7 +33,7 @@ def reduce(self: Tensor, protocol: Any) -> tuple[Any, ...]:
         UnsupportedError: the tensor has no data, or opaque handles, which mean nothing elsewhere.
     """
     self = require_readable(self, "pickling")
-    code = capi.tensor_dtype(self)
+    code = code_of(self)
     if code[0] == dtypes.OPAQUE:
         raise UnsupportedError("a Tensor of opaque handles cannot be pickled: they are addresses")
     compact = self.contiguous()

@@ -118,7 +118,7 @@ class Stream:
         """
         if type(other) is _native.Tensor:
             _require_same_device(self, other)
-            capi.tensor_wait_on_stream(other, self._handle)
+            capi.tensor_wait_on_stream(_native._handle(other), self._handle)
             return
         capi.stream_wait(_code(self), self._handle, number(other, *_code(self)))
 
@@ -132,7 +132,7 @@ class Stream:
             ValueError: a Tensor of another device (`InvalidArgumentError`).
         """
         _require_same_device(self, tensor)
-        capi.tensor_written_on_stream(tensor, self._handle)
+        capi.tensor_written_on_stream(_native._handle(tensor), self._handle)
 
     def __cuda_stream__(self) -> tuple[int, int]:
         """(0, handle): NVIDIA's stream protocol, version 0. Streams of CUDA have it."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import sys
 
+from dlx import _native
 from dlx._lib import capi
 from dlx._lib.classes import loaded, package_of
 from dlx._lib.constants import CUDA, CUDA_HOST, CUDA_MANAGED, ROCM, ROCM_HOST
@@ -235,8 +236,6 @@ def _torch_device(obj: Any) -> DeviceCode:
 def _resolved(device_type: int, device_id: int) -> DeviceCode:
     """The pair, with the thread's current device for a GPU without an index."""
     if device_id == _WITHOUT_INDEX and device_type in _GPUS:
-        from dlx import _native
-
         return device_type, _native._current_device(device_type)
     return device_type, device_id
 
@@ -273,8 +272,6 @@ def missing_devices() -> dict[str, str]:
 
 def _device_types() -> list[int]:
     """What DLPack has names for, and what was registered; but for mere kinds of memory."""
-    from dlx import _native
-
     return [number for number in _native._device_types() if number not in _MEMORIES]
 
 

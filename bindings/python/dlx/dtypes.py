@@ -8,6 +8,7 @@ A data type is three numbers (code, bits, lanes), as DLPack defines them. `Tenso
 
 from __future__ import annotations
 
+from dlx import _native
 from dlx._lib import capi
 from dlx._lib.classes import loaded, module_of, package_of
 from dlx.errors import InvalidArgumentError, UnsupportedError
@@ -339,8 +340,6 @@ def _registered_code(obj: Any) -> DTypeCode | None:
         return None
     import numpy
 
-    from dlx import _native
-
     try:
         capsule = numpy.empty(0, obj).__dlpack__(max_version=(1, 0))
     except BufferError:
@@ -359,9 +358,7 @@ def _registered_dtype(code: DTypeCode) -> Any:
 
     question = _questions.get(code)
     if question is None:
-        from dlx._take import pointer
-
-        question = _questions[code] = pointer.empty(0, dtype=code)
+        question = _questions[code] = _native._empty(0, code, "cpu")
     try:
         return numpy.from_dlpack(question).dtype
     except BufferError:
@@ -381,8 +378,6 @@ def note_numpy() -> bool:
     numpy = loaded("numpy")
     if _numpy_is_noted or numpy is None:
         return False
-    from dlx import _native
-
     numbers = [numpy.dtype(letter).type for letter in "?bhilqBHILQefdFD"]
     core = loaded("numpy._core._multiarray_umath") or loaded("numpy.core._multiarray_umath")
     _native._note_numpy(numpy.array, getattr(core, "_ARRAY_API", None), tuple(numbers))

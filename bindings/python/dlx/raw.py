@@ -32,6 +32,7 @@ As in C, an address that is none crashes.
 
 from __future__ import annotations
 
+from dlx import _native
 from dlx._lib.library import backend
 from dlx._raw import generated
 from dlx._raw.callbacks import Callback, callback
@@ -147,15 +148,11 @@ def arrow_release(struct: ArrowArray | ArrowSchema) -> None:
 
 def from_tensor(tensor: Tensor) -> Handle:
     """The `dlx_tensor *` behind a dlx.Tensor, with a reference of its own."""
-    from dlx import _native
-
     return Handle(lib.dlx_tensor_retain(_native._handle(tensor)))
 
 
 def to_tensor(handle: Handle) -> Tensor:
     """A dlx.Tensor of a handle, which is consumed: its reference goes to the Tensor."""
-    from dlx import _native
-
     if not isinstance(handle, Handle):
         raise TypeError(f"`handle` must be a dlx.raw.Handle (got {type(handle).__name__})")
     return _native._adopt(handle.detach())

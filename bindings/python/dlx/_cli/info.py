@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import dlx
+from dlx import _native
 from dlx._lib import capi, library
 from dlx.errors import DriverError, UnavailableError
 
@@ -108,8 +109,15 @@ def _library_lines() -> Iterator[tuple[str, str]]:
     yield "binding", library.binding
     yield "Python", f"{sys.implementation.name} {sys.version.split()[0]}, {sys.executable}"
     yield "threads", str(dlx.get_num_threads())
-    yield "copy engine", capi.describe_copy_engine()
+    yield "copy engine", _copy_engine()
     yield "negative strides", dlx.get_export_negative_strides()
+
+
+def _copy_engine() -> str:
+    """What the library says of a transposing copy: the kind of kernel and its instructions."""
+    both = dlx.empty((2, 512, 512))
+    handles = [_native._handle(tensor) for tensor in (both[0], both[1].T)]
+    return capi.describe_copy(*handles)
 
 
 def report() -> str:

@@ -24,9 +24,11 @@ from dlx._compute.operands import (
     is_operand,
     refuse_strangers,
     strangers_in,
+    tensors_in,
+    unwrap_items,
 )
 from dlx._lib.constants import HOSTS
-from dlx._take import guards, hooks
+from dlx._take import guards
 from dlx.errors import (
     DeviceRefusedError,
     InvalidArgumentError,
@@ -94,12 +96,6 @@ def wrap(result: Any) -> Any:
 def _stays(dtype: Any) -> bool:
     """No Tensor can have the dtype: no number, or one in a form that DLPack has not."""
     return dtype not in _USUAL and dtypes.explain_numpy_dtype(dtype) is not None
-
-
-def unwrap_items(value: list[Any] | tuple[Any, ...], unwrap: Callable[[Any], Any]) -> Any:
-    """The same with unwrap(item) for each item; a plain tuple for a named one, as NumPy takes it."""
-    items = [unwrap(item) for item in value]
-    return items if isinstance(value, list) else tuple(items)
 
 
 class Views:
@@ -211,7 +207,7 @@ def array_function(self: Tensor, func: Any, types: Any, args: Any, kwargs: Any) 
     found = _Tensor in map(type, args) or next(iter(tensors_in((args, kwargs))), None) is not None
     if not found:  # like=t, or they are in a deque …
         for stranger in strangers_in((args, kwargs)):
-            hooks.guard_losses(stranger, guards.LOSSES_BY_PACKAGE)  # results of any dtype stay
+            guards.guard_losses(stranger)  # results of any dtype stay
         return wrap(getattr(func, "_implementation", func)(*args, **kwargs))
     return call(func, args, kwargs)
 
@@ -265,21 +261,6 @@ def _with_named_out(func: Callable[..., Any], args: Any, kwargs: Any) -> tuple[A
     if not position < len(args) <= position + len(names):
         return args, kwargs
     return args[:position], {**kwargs, **dict(zip(names, args[position:]))}
-
-
-def tensors_in(value: Any) -> Iterable[Any]:
-    """The Tensors in nested lists, tuples and dicts."""
-    cls = type(value)
-    if cls is _Tensor:
-        yield value
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            if type(item) is _Tensor:
-                yield item
-            elif isinstance(item, (list, tuple, dict)):  # a generator for each number takes long
-                yield from tensors_in(item)
-    elif cls is dict:
-        yield from tensors_in(list(value.values()))
 
 
 def require_tensor(self: object) -> None:
@@ -433,7 +414,7 @@ def _guard_key(key: Any) -> None:
     """Raise UnsupportedError for indices and masks that have masked entries, nulls or units: NumPy
     would take what is below them."""
     for stranger in strangers_in(key):
-        hooks.guard_losses(stranger, guards.LOSSES_BY_PACKAGE)
+        guards.guard_losses(stranger)
 
 
 def getitem(self: Tensor, key: Any) -> Tensor:

@@ -10,10 +10,9 @@ import importlib
 import sys
 
 from dlx import _native, dtypes
-from dlx._lib import capi
+from dlx._access import bytes_of, code_of
 from dlx._lib.classes import package_of
 from dlx._lib.constants import CPU, PADDED
-from dlx._tensor.methods import bytes_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,7 +69,7 @@ def token(tensor: Tensor) -> tuple[Any, ...]:
     equal to another, as dask does for objects that it does not know.
     """
     meet()
-    code = capi.tensor_dtype(tensor)
+    code = code_of(tensor)
     if (
         tensor.device.device_type != CPU
         or code[0] == dtypes.OPAQUE

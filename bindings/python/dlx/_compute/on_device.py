@@ -13,7 +13,7 @@ import sys
 import numpy
 
 from dlx import _native, dtypes
-from dlx._compute.by_numpy import tensors_in, unwrap_items
+from dlx._compute.operands import tensors_in, unwrap_items
 from dlx._lib.constants import CUDA, CUDA_MANAGED
 from dlx.errors import DeviceRefusedError, UnavailableError, UnsupportedError
 

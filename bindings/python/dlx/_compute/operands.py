@@ -69,3 +69,24 @@ def refuse_strangers(func: Callable[..., Any], arguments: list[Any]) -> None:
             "of a Tensor: pass dlx.asarray(x), which says what would be lost, or call the function "
             "of the library that it is from"
         )
+
+
+def tensors_in(value: Any) -> Iterable[Any]:
+    """The Tensors in nested lists, tuples and dicts."""
+    cls = type(value)
+    if cls is _native.Tensor:
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            if type(item) is _native.Tensor:
+                yield item
+            elif isinstance(item, (list, tuple, dict)):  # a generator for each number takes long
+                yield from tensors_in(item)
+    elif cls is dict:
+        yield from tensors_in(list(value.values()))
+
+
+def unwrap_items(value: list[Any] | tuple[Any, ...], unwrap: Callable[[Any], Any]) -> Any:
+    """The same with unwrap(item) for each item; a plain tuple for a named one, as NumPy takes it."""
+    items = [unwrap(item) for item in value]
+    return items if isinstance(value, list) else tuple(items)

@@ -6,6 +6,7 @@ import importlib
 import sys
 
 from dlx import _native
+from dlx._access import code_of
 from dlx._give import demands, profiles
 from dlx._lib import capi
 from dlx._lib.classes import module_of
@@ -272,7 +273,7 @@ def _check(tensor: Tensor, profile: Profile) -> None:
     dtype, names = tensor.dtype, profile.names
     known = profile.types.get(dtype)
     if known is None:
-        name = capi.dtype_name(capi.tensor_dtype(tensor))
+        name = capi.dtype_name(code_of(tensor))
         known = profile.types[dtype] = names is None or name in names
     if not known and names is not None:
         raise UnsupportedError(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 
 from dlx import _native
+from dlx._access import code_of
 from dlx._give import labelled
 from dlx._give.demands import COMPACT, DENSE, HONOURS, IMMUTABLE, POSITIVE, Profile
 from dlx._lib import capi
@@ -45,7 +46,7 @@ _FP8_JAX = f"{_FP8_TORCH} float8_e3m4 float8_e4m3 float8_e4m3b11fnuz"
 
 def alias(tensor: Tensor, strides: tuple[int, ...], flags: int) -> Tensor:
     """The same memory, kept alive by the result, under strides and flags of the caller's choice."""
-    code, place = capi.tensor_dtype(tensor), tensor.device
+    code, place = code_of(tensor), tensor.device
     device = place.device_type, place.device_id
     return _native._wrap(tensor.data_ptr, tensor.shape, strides, code, device, flags, tensor, None)
 
@@ -137,7 +138,7 @@ def _jax_narrows(tensor: Tensor) -> str:
         return ""
     if sys.modules["jax"].config.jax_enable_x64:
         return ""
-    return _NARROW.get(capi.dtype_name(capi.tensor_dtype(tensor)), "")
+    return _NARROW.get(capi.dtype_name(code_of(tensor)), "")
 
 
 def _require_narrow_values(tensor: Tensor, narrow: str) -> None:
@@ -195,7 +196,7 @@ def _arrow_array(module: ModuleType, tensor: Tensor, copied: bool) -> Any:
     """pyarrow.Array: one axis, no gaps."""
     if hasattr(module.Array, "from_dlpack"):
         return module.Array.from_dlpack(Exporter(tensor, copied))
-    kind = getattr(module, capi.dtype_name(capi.tensor_dtype(tensor)))()
+    kind = getattr(module, capi.dtype_name(code_of(tensor)))()
     data = module.py_buffer(tensor.copy() if copied else tensor)
     return module.Array.from_buffers(kind, tensor.size, [None, data])
 
@@ -213,7 +214,7 @@ def _tvm_ffi(module: ModuleType, tensor: Tensor, copied: bool) -> Any:
 def _mlx(module: ModuleType, tensor: Tensor, copied: bool) -> Any:
     if any(stride < 0 for stride in tensor.strides):  # also of axes of length 1
         tensor = tensor.copy()
-    if capi.dtype_name(capi.tensor_dtype(tensor)) == "float64":
+    if capi.dtype_name(code_of(tensor)) == "float64":
         # from_dlpack makes float32 of it.
         return module.array(tensor.numpy(), dtype=module.float64)
     return module.from_dlpack(_versioned(tensor, False))

@@ -1,26 +1,38 @@
-"""The few C functions that the package itself calls, with Python values in and out.
+"""The C functions that the package itself calls, with Python values in and out; a tensor is a handle.
 
-`dlx.raw` has all of them; it is larger, and imported only by those who want it.
+`dlx.raw` has all C functions; it is larger, and programs that need it import it.
 """
 
 from __future__ import annotations
 
-import dlx  # whose module _native comes after this one
+import operator
+
 from dlx._lib import library
-from dlx._lib.constants import FORMAT_TYPESTR, HAS_STREAM, NAME_SIZE
-from dlx.errors import UnsupportedError, from_status, int_text
+from dlx._lib.constants import (
+    FORMAT_TYPESTR,
+    HAS_STREAM,
+    NAME_SIZE,
+    NEGATIVE_STRIDES_COPY,
+    NEGATIVE_STRIDES_ERROR,
+    NEGATIVE_STRIDES_SHARE,
+)
+from dlx.errors import InvalidArgumentError, UnsupportedError, from_status, int_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from dlx._native import Tensor
     from dlx.device import DeviceCode
     from dlx.dtypes import DTypeCode
 
 _backend = library.backend
 _functions = _backend.functions
-# Data types and devices are few, and what C says of them never changes.
+_POLICIES = {
+    "copy": NEGATIVE_STRIDES_COPY,
+    "share": NEGATIVE_STRIDES_SHARE,
+    "error": NEGATIVE_STRIDES_ERROR,
+}
+# Caches: data types and devices are few, and what C says about them never changes.
 _typestrs: dict[DTypeCode, str | None] = {}
 _names: dict[DTypeCode, str] = {}
 _codes: dict[str, DTypeCode] = {}
@@ -55,11 +67,9 @@ def abi_version() -> int:
     return number
 
 
-def describe_copy_engine() -> str:
-    """What dlx_copy_plan_describe says of a transposing copy: the kernel's kind and instructions."""
-    both = dlx._native._empty((2, 512, 512), dtype_parse("float32"), (1, 0))
-    pair = (both[0], both[1].permute_dims((1, 0)))
-    structs = [_functions.dlx_tensor_dltensor(dlx._native._handle(tensor)) for tensor in pair]
+def describe_copy(dst: int, src: int) -> str:
+    """What dlx_copy_plan_describe() says of a copy between two tensors."""
+    structs = [_functions.dlx_tensor_dltensor(tensor) for tensor in (dst, src)]
     out = _backend.array("char", 256)
     check(_functions.dlx_copy_plan_describe(*structs, _backend.address(out), 256), "info")
     return _backend.text(out).decode("utf-8", "replace")
@@ -89,9 +99,9 @@ def _encoded(text: str, argument: str) -> bytes:
     return raw
 
 
-def tensor_dtype(tensor: Tensor) -> DTypeCode:
-    """(code, bits, lanes) of a tensor; `Tensor.dtype` would import NumPy to make its object."""
-    address = _functions.dlx_tensor_dtype(dlx._native._handle(tensor))
+def tensor_dtype(tensor: int) -> DTypeCode:
+    """dlx_tensor_dtype() of a handle."""
+    address = _functions.dlx_tensor_dtype(tensor)
     dtype = _backend.struct_at("DLDataType", address)
     return dtype.code, dtype.bits, dtype.lanes
 
@@ -242,51 +252,78 @@ def stream_get_current(device: tuple[int, int]) -> int:
     return int(out[0])
 
 
-def tensor_wait_on_stream(tensor: Tensor, stream: int) -> None:
+def tensor_wait_on_stream(tensor: int, stream: int) -> None:
     """dlx_tensor_wait_on_stream()."""
-    check(_functions.dlx_tensor_wait_on_stream(dlx._native._handle(tensor), stream), "Stream.wait")
+    check(_functions.dlx_tensor_wait_on_stream(tensor, stream), "Stream.wait")
 
 
-def tensor_written_on_stream(tensor: Tensor, stream: int) -> None:
+def tensor_written_on_stream(tensor: int, stream: int) -> None:
     """dlx_tensor_written_on_stream()."""
-    check(
-        _functions.dlx_tensor_written_on_stream(dlx._native._handle(tensor), stream), "Stream.wrote"
-    )
+    check(_functions.dlx_tensor_written_on_stream(tensor, stream), "Stream.wrote")
 
 
-def tensor_synchronize(tensor: Tensor) -> None:
+def tensor_synchronize(tensor: int) -> None:
     """dlx_tensor_synchronize()."""
-    check(_functions.dlx_tensor_synchronize(dlx._native._handle(tensor)), "synchronize")
+    check(_functions.dlx_tensor_synchronize(tensor), "synchronize")
 
 
-def set_num_threads(num_threads: int) -> None:
-    """See dlx.set_num_threads."""
-    if not -(1 << 31) <= num_threads < 1 << 31:
-        raise from_status(1, f"`num_threads` is out of range (got {int_text(num_threads)})")
-    check(_functions.dlx_set_num_threads(num_threads), "set_num_threads")
+def set_num_threads(num_threads: int, /) -> None:
+    """Set how many threads one copy may use, for the whole process.
+
+    Args:
+        num_threads: 1 keeps a copy on the calling thread; 0 restores the default: DLX_NUM_THREADS
+            from the environment, else the number of cores that this process may run on.
+
+    Raises:
+        TypeError: `num_threads` is not an int.
+        ValueError: a negative number (`InvalidArgumentError`).
+    """
+    count = operator.index(num_threads)
+    if not -(1 << 31) <= count < 1 << 31:
+        raise from_status(1, f"`num_threads` is out of range (got {int_text(count)})")
+    check(_functions.dlx_set_num_threads(count), "set_num_threads")
 
 
 def get_num_threads() -> int:
-    """See dlx.get_num_threads."""
+    """How many threads one copy may use; at least 1."""
     count: int = _functions.dlx_get_num_threads()
     return count
 
 
-def set_export_negative_strides(policy: int) -> None:
-    """A DLX_NEGATIVE_STRIDES_* number."""
-    check(_functions.dlx_set_export_negative_strides(policy), "set_export_negative_strides")
+def set_export_negative_strides(policy: str, /) -> None:
+    """Set what `Tensor.__dlpack__` does with negative strides when `copy=None`.
+
+    DLPack allows negative strides, but PyTorch aborts the process on them.
+
+    Args:
+        policy: "copy" exports a compact copy, marked as copied (the policy at start); "share"
+            exports them as they are; "error" raises. `copy=False` shares under the first two,
+            `copy=True` always copies; `numpy.asarray(t)` and `memoryview(t)` share under every
+            policy.
+
+    Raises:
+        ValueError: no such policy (`InvalidArgumentError`).
+    """
+    if policy not in list(_POLICIES):  # a list, because `policy` may have no hash
+        got = f"{policy!r:.60}" if isinstance(policy, str) else type(policy).__name__
+        raise InvalidArgumentError(
+            f"`policy` is unknown (got {got}, expected 'copy', 'share' or 'error')"
+        )
+    check(
+        _functions.dlx_set_export_negative_strides(_POLICIES[policy]), "set_export_negative_strides"
+    )
 
 
-def get_export_negative_strides() -> int:
-    """A DLX_NEGATIVE_STRIDES_* number."""
-    policy: int = _functions.dlx_get_export_negative_strides()
-    return policy
+def get_export_negative_strides() -> str:
+    """The policy that `set_export_negative_strides` set."""
+    number: int = _functions.dlx_get_export_negative_strides()
+    return next(name for name, value in _POLICIES.items() if value == number)
 
 
 def to_device(
-    tensor: Tensor, device: tuple[int, int], stream: int | None = None, copy: int = 0
-) -> Tensor:
-    """dlx_tensor_to_device(); `copy` is a DLX_COPY_* number."""
+    tensor: int, device: tuple[int, int], stream: int | None = None, copy: int = 0
+) -> int:
+    """dlx_tensor_to_device(): the handle of the result; `copy` is a DLX_COPY_* number."""
     _require_int32(*device)
     options = _backend.struct("dlx_copy_options")
     options.struct_size = _backend.size(options)
@@ -294,9 +331,8 @@ def to_device(
     if stream is not None:
         options.flags, options.stream = HAS_STREAM, stream
     out = _backend.array("uintptr_t", 1)
-    handle = dlx._native._handle(tensor)
     status = _functions.dlx_tensor_to_device(
-        handle, *device, _backend.address(options), _backend.address(out)
+        tensor, *device, _backend.address(options), _backend.address(out)
     )
     check(status, "to_device")
-    return dlx._native._adopt(int(out[0]))
+    return int(out[0])

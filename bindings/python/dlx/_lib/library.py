@@ -13,8 +13,7 @@ Attributes:
 from __future__ import annotations
 
 import os
-
-import dlx
+import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -88,8 +87,9 @@ def _candidates() -> list[str]:
     chosen = os.environ.get("DLX_LIBRARY")
     if chosen:
         return [chosen]
-    # The package has one folder, or two where `pip install -e` put the built library elsewhere.
-    return [*(os.path.join(os.path.abspath(folder), _NAME) for folder in dlx.__path__), _NAME]
+    # The package has one folder, or two if `pip install -e` put the built library elsewhere.
+    folders = sys.modules["dlx"].__path__
+    return [*(os.path.join(os.path.abspath(folder), _NAME) for folder in folders), _NAME]
 
 
 def _binding() -> tuple[str, Callable[[str], Backend]]:

@@ -14,7 +14,7 @@ import weakref
 from multiprocessing import context, reduction
 
 from dlx import _native, dtypes
-from dlx._lib import capi
+from dlx._access import code_of
 from dlx._lib.constants import CPU, HOSTS, PADDED, READ_ONLY
 from dlx._share import segments
 from dlx.errors import (
@@ -52,7 +52,7 @@ def share(x: Any, readonly: bool | None, name: str | None) -> Tensor:
 
 def _copied(tensor: Tensor, readonly: bool, path: str | None) -> Tensor:
     """A compact copy in a segment of its own."""
-    code, shape = capi.tensor_dtype(tensor), tensor.shape
+    code, shape = code_of(tensor), tensor.shape
     flags = _native._flags(tensor) & PADDED
     described = {"dtype": code, "flags": flags | int(readonly), "shape": shape}
     segment = segments.create(tensor.nbytes, described, named=path is not None)
@@ -110,7 +110,7 @@ def _require_shareable(tensor: Tensor) -> None:
             f"only host memory is shared between processes, and the data is on {tensor.device}: "
             "call `.to_device('cpu')` first"
         )
-    if capi.tensor_dtype(tensor)[0] == dtypes.OPAQUE:
+    if code_of(tensor)[0] == dtypes.OPAQUE:
         raise UnsupportedError("a Tensor of opaque handles cannot be shared: they are addresses")
     if tensor.size and not tensor.data_ptr:
         raise UnsupportedError("the Tensor has no data to share (its address is NULL)")
@@ -122,7 +122,7 @@ def _segment_of(tensor: Tensor) -> Segment | None:
     segment = segments.find(address)
     if segment is None or tensor.device.device_type != CPU:
         return None
-    code = capi.tensor_dtype(tensor)
+    code = code_of(tensor)
     padded = bool(_native._flags(tensor) & PADDED)
     item = 8 if padded and code[1] < 8 else code[1]
     first, last = 0, item * code[2]  # bits, from the element at the address
@@ -226,7 +226,7 @@ def _reduce(tensor: Tensor) -> tuple[Any, ...]:
     flags = _native._flags(tensor) & segments.KEPT_FLAGS
     descriptor = segment.reader() if flags & READ_ONLY else segment.descriptor
     place = (tensor.data_ptr - segment.start, tensor.shape, tensor.strides)
-    code = capi.tensor_dtype(tensor)
+    code = code_of(tensor)
     with segments.explained():
         handle = _handle(descriptor)
     return _rebuild, (handle, segment.capacity, *place, code, flags)

@@ -19,7 +19,7 @@ ownership exactly. Then follow, in this order:
 MXNet's arrays and C arrays of cffi, which have no protocol, come before all of these, and so does
 what xarray, Dask, narwhals and pint hold: their own `__array__` makes plain numbers of it.
 
-For classes that no other library gives a meaning (`PLAIN` in hooks.py) the native code looks for the
+For classes that no other library gives a meaning (`PLAIN` in classify.py) the native code looks for the
 first four itself; numbers, lists and tuples it reads by itself. It comes here for other sequences, for
 masks, for `copy=` with `__array__`, and for the reason why something cannot be read.
 
@@ -32,7 +32,7 @@ from __future__ import annotations
 import sys
 
 from dlx import _native, dtypes
-from dlx._lib import capi
+from dlx._access import code_of, in_place
 from dlx._lib.classes import (
     derives,
     has,
@@ -43,8 +43,7 @@ from dlx._lib.classes import (
     package_of,
     packages_of,
 )
-from dlx._take import hooks
-from dlx._tensor.methods import in_place
+from dlx._take import classify, guards
 from dlx.errors import (
     CopyRefusedError,
     DeviceRefusedError,
@@ -97,7 +96,7 @@ def fallback(obj: Any, dtype: Any, device: Any, copy: bool | None, force: bool |
     if pandas and copy is None and _is_of_numbers_of_numpy(obj):  # the array says all
         tensor, _ = _from_array_method(obj, None)
         return _native.asarray(tensor, dtype=wanted, device=device, force=bool(force))
-    hooks.guard(obj)
+    guards.guard(obj)
     problem = _explain_pointer(obj) or _explain(obj)
     if problem is not None:  # before the buffer protocol, where a date passes for plain bytes
         raise UnsupportedError(problem)
@@ -141,7 +140,7 @@ def _says_no_more_than_items(cls: type) -> bool:
     return (
         sequence.is_read_like_its_base(cls)
         and not any(hasattr(cls, name) for name in _MEANINGS)
-        and packages_of(cls).isdisjoint(hooks.KNOWN_PACKAGES)
+        and packages_of(cls).isdisjoint(classify.KNOWN_PACKAGES)
     )
 
 
@@ -480,7 +479,7 @@ def convert_dtype(
             f"neither NumPy nor ml_dtypes (is it installed?) has {name}, so that {tensor.dtype} "
             "cannot be converted to it"
         )
-    kind = capi.tensor_dtype(tensor)[0]
+    kind = code_of(tensor)[0]
     if kind in _COMPLEX and code[0] not in (*_COMPLEX, dtypes.BOOL):
         raise UnsupportedError(
             f"converting {tensor.dtype} to {name} would drop the imaginary part: take `.real` or `.imag` first"

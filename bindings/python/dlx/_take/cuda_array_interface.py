@@ -10,6 +10,7 @@ import itertools
 import weakref
 
 from dlx import _native, _streams
+from dlx._access import code_of
 from dlx._lib import capi
 from dlx._lib.constants import CPU, CUDA, CUDA_HOST, CUDA_MANAGED, MAX_NDIM, READ_ONLY
 from dlx.errors import Error, InvalidArgumentError, UnsupportedError
@@ -38,7 +39,7 @@ def export(tensor: Tensor) -> dict[str, Any]:
     Raises:
         AttributeError: a dtype without typestr.
     """
-    typestr = capi.dtype_typestr(capi.tensor_dtype(tensor))
+    typestr = capi.dtype_typestr(code_of(tensor))
     if typestr is None:
         raise AttributeError(
             f"this Tensor has no __cuda_array_interface__: no typestr for {tensor.dtype}"
@@ -104,7 +105,7 @@ def read(obj: Any) -> Tensor:
     stream = interface.get("stream")
     if stream is not None and not empty:
         # From now on whoever uses the data waits for what is on that stream now.
-        capi.tensor_written_on_stream(tensor, _stream(stream, name))
+        capi.tensor_written_on_stream(_native._handle(tensor), _stream(stream, name))
     return tensor
 
 

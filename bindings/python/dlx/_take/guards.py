@@ -1,13 +1,15 @@
-"""What objects of other libraries are refused for: a part of `hooks.guard`, library by library.
+"""Refuses objects whose meaning would be lost if only their numbers were imported.
 
-Nothing here imports a library: whose object is at hand has been imported already.
+Nothing here imports a library: the library of an object at hand is imported already.
 """
 
 from __future__ import annotations
 
 import sys
 
-from dlx._lib.classes import derives, has, name_of, packages_of
+from dlx._lib.classes import derives, has, is_torch_tensor, loaded, name_of, packages_of
+from dlx._take.classify import GUARDED_PACKAGES, PROXIES
+from dlx.dtypes import explain_numpy_dtype
 from dlx.errors import UnsupportedError
 
 TYPE_CHECKING = False
@@ -15,14 +17,49 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any, Callable
 
-# Packages whose classes wrap numbers with a meaning that a plain tensor loses.
-# TensorFlow's strings abort the process when they are exported.
-GUARDED_PACKAGES = frozenset(
-    "astropy brian2 openmm pint pynbody quantities scipy sparse tensorflow unyt".split()
-)
+
+def guard(obj: Any, /) -> None:
+    """Refuse an object whose meaning would be lost if only its numbers were imported.
+
+    No flag forces the import: the message names the call that says what is dropped.
+
+    Raises:
+        UnsupportedError: masked entries, a unit, a sparse layout, a torch tensor without plain
+            memory, a NumPy dtype that DLPack does not have, or a weak reference.
+    """
+    if type(obj) in PROXIES:
+        raise UnsupportedError(
+            "a weakref.proxy keeps no memory alive: pass the array that it stands for"
+        )
+    numpy = loaded("numpy")
+    if numpy is not None and issubclass(type(obj), numpy.ndarray):
+        dtype = numpy.ndarray.dtype.__get__(obj)  # a subclass's own may be anything
+        problem = explain_numpy_dtype(dtype)
+        if problem is not None:
+            raise UnsupportedError(problem)
+    _guard_library(obj, _BY_PACKAGE)
 
 
-def guard_mask(obj: Any) -> None:
+def guard_losses(obj: Any) -> None:
+    """As `guard`, for a caller that keeps every dtype (text, dates, records …)."""
+    _guard_library(obj, _LOSSES_BY_PACKAGE)
+
+
+def _guard_library(obj: Any, by_package: dict[str, Callable[[Any], None]]) -> None:
+    # By type(), not isinstance(): proxies (of wrapt, unittest.mock) report the class of their target.
+    if is_torch_tensor(type(obj)):
+        from dlx._take import guard_torch
+
+        guard_torch.guard(obj, sys.modules["torch"])
+        return
+    _guard_mask(obj)
+    packages = packages_of(type(obj))
+    for package, check in by_package.items():
+        if package in packages:
+            check(obj)
+
+
+def _guard_mask(obj: Any) -> None:
     """numpy.ma and astropy's Masked classes, also behind a proxy. Without a masked entry nothing is
     lost."""
     mask: Any = getattr(obj, "mask", None) if hasattr(obj.__class__, "mask") else None
@@ -88,9 +125,7 @@ def _guard_pint(obj: Any) -> None:
     """The unit, and what a magnitude without one means: it may be masked, or sparse."""
     _guard_unit(obj)
     if has(type(obj), "magnitude"):
-        from dlx._take import hooks
-
-        hooks.guard(obj.magnitude)
+        guard(obj.magnitude)
 
 
 def _guard_scipy(obj: Any) -> None:
@@ -254,7 +289,7 @@ def _makes_numbers(dtype: Any) -> bool:
     return (dtype if categories is None else categories.dtype).kind in "biufc"
 
 
-BY_PACKAGE: dict[str, Callable[[Any], None]] = {
+_BY_PACKAGE: dict[str, Callable[[Any], None]] = {
     "scipy": _guard_scipy,
     "sparse": _guard_pydata_sparse,
     "paddle": _guard_paddle,
@@ -273,8 +308,8 @@ BY_PACKAGE: dict[str, Callable[[Any], None]] = {
     "quantities": _unit_in("dimensionality", "magnitude", "rescale(unit).magnitude"),
 }
 # Those for who keeps every dtype: what a library's dtypes are refused for does not count.
-LOSSES_BY_PACKAGE: dict[str, Callable[[Any], None]] = {
-    **BY_PACKAGE,
+_LOSSES_BY_PACKAGE: dict[str, Callable[[Any], None]] = {
+    **_BY_PACKAGE,
     "tensorflow": lambda obj: _guard_tensorflow(obj, every_dtype=True),
     "jax": lambda obj: _guard_jax(obj, every_dtype=True),
     "jaxlib": lambda obj: _guard_jax(obj, every_dtype=True),

@@ -7,11 +7,10 @@ from collections import deque
 from collections.abc import Sequence
 
 from dlx import _native, dtypes
-from dlx._lib import capi
+from dlx._access import bytes_of, code_of
 from dlx._lib.classes import has, loaded
 from dlx._lib.constants import HOSTS, PADDED, THE_CPU
 from dlx._take import codec
-from dlx._tensor.methods import bytes_of
 from dlx.errors import Error, InvalidArgumentError, UnsupportedError
 
 TYPE_CHECKING = False
@@ -284,7 +283,7 @@ def _from_arrays(
         got: Shape = () if block is None else block.shape
         if got != inner:
             raise _ragged(at, f"shape {got}", f"{inner}, as in the first array")
-    codes = {None if block is None else capi.tensor_dtype(block) for _, block in blocks}
+    codes = {None if block is None else code_of(block) for _, block in blocks}
     if inner == () and code is not None and codes != {code}:
         codes.add(None)  # numbers, which have to be values of the dtype
     if len(codes) > 1:
@@ -299,7 +298,7 @@ def _from_arrays(
             f"`obj` holds arrays of different dtypes ({names}): convert them to one first"
         )
     arrays = [(at, block) for at, block in blocks if block is not None]
-    common = capi.tensor_dtype(arrays[0][1])
+    common = code_of(arrays[0][1])
     packs = common[1] < 8 and not all(_native._flags(block) & PADDED for _, block in arrays)
     whole = shape + inner
     # Padded, each array begins at a whole byte.

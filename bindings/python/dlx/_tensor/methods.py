@@ -10,15 +10,14 @@ from __future__ import annotations
 import sys
 
 from dlx import _native, dtypes
+from dlx._access import code_of, in_place, move, require_readable
 from dlx._lib import capi
 from dlx._lib.constants import (
-    COPY_NEVER,
     CPU,
     CUDA,
     CUDA_MANAGED,
     HOSTS,
     PADDED,
-    READ_ONLY,
     THE_CPU,
 )
 from dlx._tensor import operators
@@ -35,6 +34,15 @@ if TYPE_CHECKING:
     from dlx._native import Tensor
     from dlx.device import DeviceLike
 
+# What to call instead of a method that users of other libraries type; see also _hints.py.
+_ELSEWHERE = {
+    "to": "`t.to_device(device)`, or `dlx.convert(t, library)` for an array of another library",
+    "torch": "`dlx.convert(t, 'torch')`",
+    "jax": "`dlx.convert(t, 'jax')`",
+    "to_numpy": "`t.numpy()`",
+    "cpu": "`t.to_device('cpu')`",
+    "cuda": "`t.to_device('cuda')`",
+}
 _MEMORYVIEW_FORMATS = frozenset("?bBhHiIlLqQfd")  # what every Python's memoryview decodes
 
 
@@ -70,8 +78,8 @@ def to_device(self: Tensor, device: DeviceLike, /, *, stream: Any = None) -> Ten
         handle = module.number(stream, *where)
     elif target == (source.device_type, source.device_id):
         return self
-    moved = capi.to_device(self, target, handle)
-    # The same handle comes back where nothing had to be done.
+    moved = move(self, target, handle)
+    # The same handle comes back if nothing had to be done.
     return self if _native._handle(moved) == _native._handle(self) else moved
 
 
@@ -121,17 +129,6 @@ def _way_out(self: Tensor, code: dtypes.DTypeCode) -> str:
     return "view its bytes with `.contiguous().view('uint8').numpy()`"
 
 
-def in_place(self: Tensor) -> Tensor | None:
-    """The Tensor on the CPU, on the same memory, once that is ready: pinned and managed memory. None
-    where only a transfer would do."""
-    if self.device.device_type == CPU:
-        return self
-    try:
-        return capi.to_device(self, THE_CPU, copy=COPY_NEVER)
-    except CopyRefusedError:
-        return None
-
-
 def tolist(self: Tensor) -> Any:
     """The elements as Python numbers in nested lists; of a 0-d tensor the number alone.
 
@@ -172,17 +169,8 @@ def _flat_values(self: Tensor) -> list[Any]:
     from dlx._take import codec
 
     padded = bool(_native._flags(self) & PADDED)
-    code = capi.tensor_dtype(self)
+    code = code_of(self)
     return codec.decode(self.tobytes(), self.size, code, padded=padded)
-
-
-def bytes_of(compact: Tensor, flags: int = READ_ONLY) -> Tensor:
-    """The memory of a compact tensor on the CPU as uint8. By address: a packed or opaque dtype has no
-    buffer format of its own."""
-    size = compact.nbytes
-    return _native._wrap(
-        compact.data_ptr, (size,), None, dtypes.UINT8, THE_CPU, flags, compact, None
-    )
 
 
 def bytes_in_place(self: Tensor) -> bytes:
@@ -222,20 +210,6 @@ def _numbers(self: Tensor) -> memoryview | None:
     return view if view.format in _MEMORYVIEW_FORMATS else None
 
 
-def require_readable(self: Tensor, method: str) -> Tensor:
-    """The Tensor where Python can read it: in place, for no method moves data."""
-    here = in_place(self)
-    if here is None:
-        raise DeviceRefusedError(
-            f"{method} reads the data, which is on {self.device}: call `.to_device('cpu')` first"
-        )
-    if not here.data_ptr and here.size:
-        raise UnsupportedError(
-            f"{method} reads the data, but the tensor has none (its address is NULL)"
-        )
-    return here
-
-
 def synchronize(self: Tensor) -> None:
     """Wait on the host until the data is ready: until the work that writes it, or copies it elsewhere,
     as far as dlx knows of it, is done. Data on the CPU always is.
@@ -243,7 +217,7 @@ def synchronize(self: Tensor) -> None:
     Raises:
         RuntimeError: the device's driver reports an error (`DriverError`).
     """
-    capi.tensor_synchronize(self)
+    capi.tensor_synchronize(_native._handle(self))
 
 
 def scalar(self: Tensor, method: str) -> Any:
@@ -253,7 +227,7 @@ def scalar(self: Tensor, method: str) -> Any:
         # With axes a TypeError, so that `list * t` fails, and `bytearray(t)` reads the buffer.
         if self.ndim:
             raise TypeError(f"only a Tensor of no axes can be an index (got shape {self.shape})")
-        if capi.tensor_dtype(self)[0] not in (dtypes.INT, dtypes.UINT):
+        if code_of(self)[0] not in (dtypes.INT, dtypes.UINT):
             raise TypeError(f"only an integer Tensor can be an index (got {self.dtype})")
     if self.size != 1:
         raise InvalidArgumentError(_not_one(self, method))
@@ -285,7 +259,7 @@ def _not_one(self: Tensor, method: str) -> str:
 def _array_interface(self: Tensor) -> dict[str, Any]:
     """NumPy's array interface, version 3. Absent (AttributeError) where it cannot tell the truth:
     on other devices, and for dtypes that have no typestr."""
-    typestr = capi.dtype_typestr(capi.tensor_dtype(self))
+    typestr = capi.dtype_typestr(code_of(self))
     if typestr is None or in_place(self) is None:
         why = f"data on {self.device}" if typestr else f"no typestr for {self.dtype}"
         raise AttributeError(f"this Tensor has no __array_interface__: {why}")
@@ -377,6 +351,26 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
     return duplicate
 
 
+class _Missing:
+    """A name of _ELSEWHERE as an attribute that is missing: `hasattr(t, name)` is False.
+
+    `__getattr__` on the class would slow down every attribute that exists.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: object, owner: type | None = None) -> object:
+        raise AttributeError(
+            f"'dlx.Tensor' object has no attribute {self._name!r}: call {_ELSEWHERE[self._name]}"
+        )
+
+
+def _dir(self: Tensor) -> list[str]:
+    """The names that a Tensor has, without those of `_ELSEWHERE`."""
+    return sorted(set(object.__dir__(self)) - set(_ELSEWHERE))
+
+
 def attach(cls: type[Tensor]) -> None:
     """Give the native type its Python-written methods. Called once, by dlx/__init__.py."""
     methods: dict[str, Any] = {
@@ -394,6 +388,7 @@ def attach(cls: type[Tensor]) -> None:
         "__repr__": _repr,
         "__copy__": _copy,
         "__deepcopy__": _deepcopy,
+        "__dir__": _dir,
     }
     for name, method in methods.items():
         if not isinstance(method, property):
@@ -401,4 +396,6 @@ def attach(cls: type[Tensor]) -> None:
             method.__qualname__ = f"Tensor.{name}"
             method.__module__ = cls.__module__  # pickle finds it by these
         setattr(cls, name, method)
+    for name in _ELSEWHERE:
+        setattr(cls, name, _Missing(name))
     operators.attach(cls)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 
+from dlx._access import code_of
 from dlx._lib import capi
 from dlx._lib.constants import CPU
 from dlx.errors import Error
@@ -54,7 +55,7 @@ def render_html(tensor: Tensor) -> str:
 def _facts(tensor: Tensor) -> list[str]:
     facts = [
         f"shape={tensor.shape}",
-        f"dtype={capi.dtype_name(capi.tensor_dtype(tensor))}",
+        f"dtype={capi.dtype_name(code_of(tensor))}",
         f"device={tensor.device}",
     ]
     if not tensor.is_contiguous():
@@ -104,7 +105,7 @@ def _collect(tensor: Tensor, edge: int, axis: int = 0) -> Any:
     extent = tensor.shape[axis]
     if extent <= 2 * edge:
         return _collect(tensor, edge, axis + 1)
-    _, bits, lanes = capi.tensor_dtype(tensor)
+    _, bits, lanes = code_of(tensor)
     whole_bytes = 8 // math.gcd(bits * lanes, 8)  # so many elements
     start = (extent - edge) // whole_bytes * whole_bytes
     before = (slice(None),) * axis

@@ -10,9 +10,6 @@ import sys
 from _weakref import CallableProxyType, ProxyType
 
 from dlx._lib.classes import derives, has, is_ctypes_pointer, is_torch_tensor, loaded, packages_of
-from dlx._take import guards
-from dlx.dtypes import explain_numpy_dtype
-from dlx.errors import UnsupportedError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +31,12 @@ BOOLEAN = 4096  # a truth value, although NumPy before 2.3 lets it pass for an i
 SCALAR = 8192  # a number, whose memory nobody may write: asarray copies it
 
 # They pass every protocol on, and keep nothing alive.
-_PROXIES = (ProxyType, CallableProxyType)
+PROXIES = (ProxyType, CallableProxyType)
+# Packages whose classes wrap numbers with a meaning that a plain tensor loses.
+# TensorFlow's strings abort the process when they are exported.
+GUARDED_PACKAGES = frozenset(
+    "astropy brian2 openmm pint pynbody quantities scipy sparse tensorflow unyt".split()
+)
 _ARROW_PACKAGES = frozenset({"nanoarrow", "polars", "pyarrow"})
 # PyArrow's arrays that its __dlpack__ takes, unless they have nulls.
 _NUMBER_ARRAYS = frozenset(
@@ -55,7 +57,7 @@ _NUMBER_ARRAYS = frozenset(
 _IMMUTABLE_PACKAGES = frozenset({"jax", "jaxlib", "nanoarrow", "tensorflow"})
 # Those that guard() or asarray.py know by name.
 KNOWN_PACKAGES = (
-    guards.GUARDED_PACKAGES
+    GUARDED_PACKAGES
     | _ARROW_PACKAGES
     | _IMMUTABLE_PACKAGES
     | {"dask", "ml_dtypes", "mxnet", "narwhals", "pandas", "xarray"}
@@ -64,7 +66,7 @@ KNOWN_PACKAGES = (
 
 def classify(cls: type, /) -> int:
     """How objects of class `cls` are imported: the sum of the bits above. Called once per class."""
-    if cls in _PROXIES:
+    if cls in PROXIES:
         return GUARD
     numpy = loaded("numpy")
     packages = packages_of(cls)
@@ -85,7 +87,7 @@ def classify(cls: type, /) -> int:
         bits |= GUARD
     if "__dlpack_c_exchange_api__" in cls.__dict__:
         bits |= TABLE
-    if packages & guards.GUARDED_PACKAGES or derives(cls, "jax", "Tracer"):
+    if packages & GUARDED_PACKAGES or derives(cls, "jax", "Tracer"):
         bits |= GUARD
     if packages & _IMMUTABLE_PACKAGES or ("pyarrow" in packages and cls.__name__ != "Tensor"):
         bits |= IMMUTABLE
@@ -130,45 +132,6 @@ def _arrow_bits(cls: type) -> int:
     if hasattr(cls, "__arrow_c_array__"):
         return ARROW | ARROW_NUMBERS if cls.__name__ in _NUMBER_ARRAYS else ARROW
     return ARROW_STREAM if hasattr(cls, "__arrow_c_stream__") else 0
-
-
-def guard(obj: Any, /) -> None:
-    """Refuse an object whose meaning would be lost if only its numbers were imported.
-
-    There is no flag that forces it: the message names the caller's own call, which says what is
-    dropped.
-
-    Raises:
-        UnsupportedError: masked entries, a unit, a sparse layout, a torch tensor without plain
-            memory, a NumPy dtype that DLPack has not, or a weak reference.
-    """
-    if type(obj) in _PROXIES:
-        raise UnsupportedError(
-            "a weakref.proxy keeps no memory alive: pass the array that it stands for"
-        )
-    numpy = loaded("numpy")
-    if numpy is not None and issubclass(type(obj), numpy.ndarray):
-        dtype = numpy.ndarray.dtype.__get__(obj)  # a subclass's own may be anything
-        problem = explain_numpy_dtype(dtype)
-        if problem is not None:
-            raise UnsupportedError(problem)
-    guard_losses(obj, guards.BY_PACKAGE)
-
-
-def guard_losses(obj: Any, by_package: dict[str, Any]) -> None:
-    """The rest of `guard`; with LOSSES_BY_PACKAGE of guards.py all of it, for who keeps every dtype
-    (text, dates, records …)."""
-    # By type(), not isinstance(): proxies (wrapt's, unittest.mock's) say the class of what they wrap.
-    if is_torch_tensor(type(obj)):
-        from dlx._take import guard_torch
-
-        guard_torch.guard(obj, sys.modules["torch"])
-        return
-    guards.guard_mask(obj)
-    packages = packages_of(type(obj))
-    for package, check in by_package.items():
-        if package in packages:
-            check(obj)
 
 
 def legacy_signature(obj: Any, /) -> bool:

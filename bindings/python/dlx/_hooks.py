@@ -1,0 +1,85 @@
+"""The Python functions that the native code calls, by their names in src/python/hooks.inc."""
+
+from __future__ import annotations
+
+from dlx import device, dtypes, errors
+from dlx._take import classify
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+
+def _late(load: Callable[[], Any], name: str) -> Callable[..., Any]:
+    """A function of a module that the first call imports, because most programs need few of them. An
+    import statement would add half a microsecond to every call."""
+    function: Any = None
+
+    def call(*args: Any) -> Any:
+        nonlocal function
+        if function is None:
+            function = getattr(load(), name)
+        return function(*args)
+
+    return call
+
+
+# Import statements, because PyInstaller and its like see nothing else.
+def _asarray() -> Any:
+    from dlx._take import asarray
+
+    return asarray
+
+
+def _guards() -> Any:
+    from dlx._take import guards
+
+    return guards
+
+
+def _convert() -> Any:
+    from dlx._give import convert
+
+    return convert
+
+
+def _streams() -> Any:
+    from dlx import _streams as module
+
+    return module
+
+
+def _methods() -> Any:
+    from dlx._tensor import methods
+
+    return methods
+
+
+def _by_numpy() -> Any:
+    from dlx._tensor import operators
+
+    return operators.load()
+
+
+HOOKS = {
+    "errors": errors.CLASSES,
+    "make_dtype": dtypes.make_dtype,
+    "dtype_code": dtypes.requested_code,
+    "make_device": device.make_device,
+    "device_code": device.device_code,
+    "classify": classify.classify,
+    "guard": _late(_guards, "guard"),
+    "legacy_signature": classify.legacy_signature,
+    "stream_number": _late(_streams, "number"),
+    "asarray_fallback": _late(_asarray, "fallback"),
+    "check_dtype": _late(_asarray, "check_dtype"),
+    "array_result": _late(_asarray, "array_result"),
+    "convert_dtype": _late(_asarray, "convert_dtype"),
+    "convert_slowly": _late(_convert, "convert"),
+    "getitem": _late(_by_numpy, "getitem"),
+    "setitem": _late(_by_numpy, "setitem"),
+    "numpy_slowly": _late(_methods, "numpy_array"),
+    "scalar_slowly": _late(_methods, "scalar"),
+    "bytes_slowly": _late(_methods, "bytes_in_place"),
+}
