@@ -13,7 +13,7 @@ namespace {
 
 /// Numbers of Python, and lists and tuples of them, as new tensors: for exactly these classes,
 /// whose contents can be read without running any code. Numbers of NumPy are numpy_numbers.cc's.
-/// All else, and every error, is left to bindings/python/dlx/_sequence.py, which knows more classes
+/// All else, and every error, is left to bindings/python/dlx/_take/sequence.py, which knows more classes
 /// and says what is wrong.
 
 // ---- one number --------------------------------------------------------------------------------
