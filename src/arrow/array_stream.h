@@ -1,5 +1,6 @@
-#ifndef DLX_SRC_ARROW_STREAM_H_
-#define DLX_SRC_ARROW_STREAM_H_
+// Import from the Arrow C Stream Interface: a sequence of arrays, not a stream of a GPU.
+#ifndef DLX_SRC_ARROW_ARRAY_STREAM_H_
+#define DLX_SRC_ARROW_ARRAY_STREAM_H_
 
 #include "dlx/arrow.h"
 #include "src/tensor/convert.h"
@@ -8,11 +9,11 @@
 #ifndef ARROW_C_STREAM_INTERFACE
 #define ARROW_C_STREAM_INTERFACE
 
-/// Arrow's C Stream Interface: arrays of one type, one after the other. Functions return 0 or an
-/// errno, whose words get_last_error() may have.
+/// Arrow's C Stream Interface: a sequence of arrays of one type. Functions return 0 or an errno;
+/// get_last_error() may return its message.
 struct ArrowArrayStream {
   int (*get_schema)(ArrowArrayStream* self, ArrowSchema* out);
-  int (*get_next)(ArrowArrayStream* self, ArrowArray* out);  ///< a released array: the end
+  int (*get_next)(ArrowArrayStream* self, ArrowArray* out);  ///< a released array means the end
   const char* (*get_last_error)(ArrowArrayStream* self);
   void (*release)(ArrowArrayStream* self);
   void* private_data;
@@ -22,11 +23,11 @@ struct ArrowArrayStream {
 
 namespace dlx::arrow {
 
-/// The only array of a stream that has elements, of which the tensor then shares the memory. The
-/// stream is read as far as the second such array, which is an error; it remains the caller's to
-/// release. `*copied` as in import_array().
-TensorRef import_stream(ArrowArrayStream* stream, const CopyRequest& request, bool* copied);
+/// Imports the only non-empty array of a stream; the tensor shares its memory. A second non-empty
+/// array is Error(UNSUPPORTED). The caller still releases the stream. `*copied` is as in
+/// import_array().
+TensorRef import_array_stream(ArrowArrayStream* stream, const CopyRequest& request, bool* copied);
 
 }  // namespace dlx::arrow
 
-#endif  // DLX_SRC_ARROW_STREAM_H_
+#endif  // DLX_SRC_ARROW_ARRAY_STREAM_H_
