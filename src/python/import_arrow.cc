@@ -1,12 +1,12 @@
 #include <cstdlib>
 #include <new>
 
+#include "src/arrow/array_stream.h"
 #include "src/arrow/export.h"
 #include "src/arrow/import.h"
 #include "src/arrow/metadata.h"
 #include "src/arrow/release.h"
 #include "src/arrow/schema.h"
-#include "src/arrow/stream.h"
 #include "src/device/registry.h"
 #include "src/python/import_dlpack.h"
 #include "src/python/lockless.h"
@@ -144,7 +144,7 @@ TensorRef import_stream_capsule(PyObject* capsule, int32_t copy, bool* copied) {
   CopyRequest request;
   request.copy = copy;
   const WithoutGil without(true);  // a stream may wait for threads that need it
-  return arrow::import_stream(stream.get(), request, copied);
+  return arrow::import_array_stream(stream.get(), request, copied);
 }
 
 /// _from_arrow_object(object, copy): by its __arrow_c_array__ or __arrow_c_device_array__.

@@ -29,7 +29,7 @@ void make_ready(Tensor* tensor, const int64_t* stream) {
   Readiness& readiness = tensor->root->readiness;
   if (readiness.is_behind_default() && target == worker.backend->default_stream()) return;
   require_driver(tensor, worker, target);
-  readiness.order(*worker.backend, worker.id, device_of(tensor, worker, target), target);
+  readiness.begin_use(*worker.backend, worker.id, device_of(tensor, worker, target), target);
 }
 
 StreamHandle make_ready_on_current(Tensor* tensor) {
@@ -51,9 +51,10 @@ void note_written(Tensor* tensor, StreamHandle stream) {
   require_driver(tensor, worker, stream);
   const int32_t id = device_of(tensor, worker, stream);
   // What it waited for before is not forgotten.
-  const Readiness::Note seen =
-      readiness.is_behind_default() ? 0 : readiness.order(*worker.backend, worker.id, id, stream);
-  readiness.used(*worker.backend, worker.id, id, stream, seen);
+  const Readiness::Note seen = readiness.is_behind_default()
+                                   ? 0
+                                   : readiness.begin_use(*worker.backend, worker.id, id, stream);
+  readiness.end_use(*worker.backend, worker.id, id, stream, seen);
 }
 
 void synchronize(Tensor* tensor) {

@@ -1,4 +1,4 @@
-#include "src/arrow/stream.h"
+#include "src/arrow/array_stream.h"
 
 #include "src/arrow/import.h"
 #include "src/arrow/release.h"
@@ -18,13 +18,13 @@ void check_call(ArrowArrayStream* stream, int error, const char* call) {
 
 }  // namespace
 
-TensorRef import_stream(ArrowArrayStream* stream, const CopyRequest& request, bool* copied) {
+TensorRef import_array_stream(ArrowArrayStream* stream, const CopyRequest& request, bool* copied) {
   if (stream->release == nullptr) {
     fail(DLX_ERROR_INVALID_ARGUMENT, "the stream has been released or moved");
   }
   Released<ArrowSchema> schema;
   const int error = stream->get_schema(stream, schema.get());
-  if (error != 0) schema.get()->release = nullptr;  // nobody promises what a failure leaves there
+  if (error != 0) schema.get()->release = nullptr;  // undefined after a failure
   check_call(stream, error, "get_schema");
   const TensorType type = read_schema(*schema.get());
   Released<ArrowArray> first;
@@ -37,7 +37,7 @@ TensorRef import_stream(ArrowArrayStream* stream, const CopyRequest& request, bo
     if (next.get()->length == 0) continue;
     if (first.get()->release != nullptr) {
       fail(DLX_ERROR_UNSUPPORTED,
-           "the data lies in several chunks, and a tensor in one: join them first (in PyArrow: "
+           "the data has several chunks, and a tensor must have one: join them first (in PyArrow: "
            ".combine_chunks(), in Polars: .rechunk())");
     }
     *first.get() = next.take();
