@@ -5,6 +5,7 @@
 #include "src/base/error.h"
 #include "src/copy/plan/plan.h"
 #include "src/device/registry.h"
+#include "src/gpu/images.h"
 
 namespace dlx {
 namespace {
