@@ -20,7 +20,10 @@ def _late(load: Callable[[], Any], name: str) -> Callable[..., Any]:
         nonlocal function
         if function is None:
             function = getattr(load(), name)
-        return function(*args)
+        try:
+            return function(*args)
+        except Exception as error:
+            raise errors.brief(error)  # noqa: B904
 
     return call
 

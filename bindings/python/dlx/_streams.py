@@ -15,7 +15,7 @@ from dlx._lib import capi
 from dlx._lib.classes import package_of
 from dlx._lib.constants import CUDA, CUDA_HOST, CUDA_MANAGED, ROCM, ROCM_HOST
 from dlx.device import Device, device_code
-from dlx.errors import InvalidArgumentError, int_text
+from dlx.errors import InvalidArgumentError, int_text, with_brief_errors
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,6 +61,7 @@ class Stream:
 
     __slots__ = ("__weakref__", "_device", "_handle", "_owner", "_owns")
 
+    @with_brief_errors
     def __init__(self, obj: Any = None, /, *, device: DeviceLike | None = None) -> None:
         self._owns = False
         self._owner = obj
@@ -95,6 +96,7 @@ class Stream:
         """The device whose work it orders."""
         return self._device
 
+    @with_brief_errors
     def synchronize(self) -> None:
         """Wait on the host until the work that the stream has now is done. Other threads run
         meanwhile.
@@ -105,6 +107,7 @@ class Stream:
         """
         capi.stream_synchronize(_code(self), self._handle)
 
+    @with_brief_errors
     def wait(self, other: Any, /) -> None:
         """Work given to this stream from now on starts after what `other` has now. Nothing waits on
         the host.
@@ -122,6 +125,7 @@ class Stream:
             return
         capi.stream_wait(_code(self), self._handle, number(other, *_code(self)))
 
+    @with_brief_errors
     def wrote(self, tensor: Tensor, /) -> None:
         """Say that the work which this stream has now writes the Tensor's data.
 
@@ -382,6 +386,7 @@ class _Current:
         _leave(self, self._stream)
 
 
+@with_brief_errors
 def stream(obj: Any, /, *, device: DeviceLike | None = None) -> _Current:
     """Make a stream the current one of its device, for this thread, in a `with` block.
 
@@ -402,6 +407,7 @@ def stream(obj: Any, /, *, device: DeviceLike | None = None) -> _Current:
     )
 
 
+@with_brief_errors
 def current_stream(device: DeviceLike = "cuda", /) -> Stream:
     """The calling thread's current stream of a device.
 

@@ -9,7 +9,7 @@ from dlx import _native
 from dlx._lib import capi
 from dlx._lib.classes import loaded, package_of
 from dlx._lib.constants import CUDA, CUDA_HOST, CUDA_MANAGED, ROCM, ROCM_HOST
-from dlx.errors import InvalidArgumentError, int_text
+from dlx.errors import InvalidArgumentError, brief, int_text, with_brief_errors
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -144,9 +144,11 @@ class Device:
         return capi.device_count(self.device_type)
 
     @property
+    @with_brief_errors
     def _properties(self) -> dict[str, Any]:
         return capi.device_properties(self.device_type, self.device_id)
 
+    @with_brief_errors
     def synchronize(self) -> None:
         """Wait until all work that dlx was given for this device is done.
 
@@ -186,6 +188,13 @@ def make_device(device_type: int, device_id: int) -> Device:
 
 def device_code(obj: Any, /) -> DeviceCode:
     """(device type, id) of any device-like object; the rules are those of the class `Device`."""
+    try:
+        return _code_of(obj)
+    except Exception as error:
+        raise brief(error)  # noqa: B904
+
+
+def _code_of(obj: Any) -> DeviceCode:
     if isinstance(obj, Device):
         return obj.device_type, obj.device_id
     if isinstance(obj, str):
@@ -209,7 +218,7 @@ def device_code(obj: Any, /) -> DeviceCode:
             f"`device` is not a device (got {type(obj).__name__}, expected a dlx.Device, a name "
             'such as "cpu" or "cuda:0", or a pair (type, id))'
         )
-    return device_code(inner)
+    return _code_of(inner)
 
 
 def _code_of_name(name: str) -> DeviceCode:
@@ -275,6 +284,7 @@ def _device_types() -> list[int]:
     return [number for number in _native._device_types() if number not in _MEMORIES]
 
 
+@with_brief_errors
 def device_of(ptr: SupportsIndex, /) -> Device:
     """The device on which the memory at address `ptr` lives.
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dlx import _native
 from dlx._lib import capi
 from dlx._lib.classes import loaded, module_of, package_of
-from dlx.errors import InvalidArgumentError, UnsupportedError
+from dlx.errors import InvalidArgumentError, UnsupportedError, brief
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -178,11 +178,16 @@ def numpy_dtype(code: DTypeCode, *, extended: bool) -> Any:
     return None if scalar is None else numpy.dtype(scalar)
 
 
-def dtype_code(obj: Any, /, *, attributes: int = 4) -> DTypeCode:
-    """(code, bits, lanes) of any dtype-like object; the rules are those of the class `dtype`.
+def dtype_code(obj: Any, /) -> DTypeCode:
+    """(code, bits, lanes) of any dtype-like object; the rules are those of the class `dtype`."""
+    try:
+        return _code_of(obj, 4)
+    except Exception as error:
+        raise brief(error)  # noqa: B904
 
-    `attributes`: how many more may be followed; a mock has one more on each.
-    """
+
+def _code_of(obj: Any, attributes: int) -> DTypeCode:
+    """`dtype_code`, which follows at most so many attributes `dtype`: a mock has one on each."""
     if isinstance(obj, str):
         return _code_of_name(obj)
     if isinstance(obj, dtype):
@@ -210,12 +215,15 @@ def dtype_code(obj: Any, /, *, attributes: int = 4) -> DTypeCode:
             f"`dtype` is not a data type (got {type(obj).__name__}, expected a name such as "
             '"float32", or the dtype object of an array library)'
         )
-    return dtype_code(inner, attributes=attributes - 1)
+    return _code_of(inner, attributes - 1)
 
 
 def requested_code(obj: Any, /) -> tuple[int, int, int, bool]:
     """For the native code: `dtype_code`, and whether it need not ask about this object again."""
-    code = dtype_code(obj)
+    try:
+        code = _code_of(obj, 4)
+    except Exception as error:
+        raise brief(error)  # noqa: B904
     numpy = loaded("numpy")
     if isinstance(obj, type):
         final = obj in _PYTHON_TYPES or package_of(obj) == "numpy"

@@ -6,6 +6,15 @@ C's counterpart is `dlx_status`: `Error.status` is its number, and the message i
 
 from __future__ import annotations
 
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, TypeVar
+
+    Function = TypeVar("Function", bound=Callable[..., Any])
+
 __all__ = [
     "CopyRefusedError",
     "DeviceRefusedError",
@@ -153,3 +162,37 @@ def from_status(status: int, message: str) -> Error:
 def int_text(value: int) -> str:
     """For a message. Python refuses to write out ints of some thousand digits."""
     return str(value) if value.bit_length() <= 128 else f"an int of {value.bit_length()} bits"
+
+
+_BRIEF = (Error, TypeError, ValueError, OSError, ImportError, AttributeError, IndexError)
+
+
+def brief(error: Exception) -> Exception:
+    """The error without the frames of dlx from its traceback, to be raised again at once: the frame
+    that does so is the only one of dlx that a user sees.
+
+    Frames of other libraries stay. So does everything for bugs, and with `python -X dev`.
+    """
+    if sys.flags.dev_mode or isinstance(error, InternalError) or not isinstance(error, _BRIEF):
+        return error
+    frames = error.__traceback__
+    while frames and frames.tb_frame.f_globals.get("__name__", "").partition(".")[0] == "dlx":
+        frames = frames.tb_next
+    return error.with_traceback(frames)
+
+
+def with_brief_errors(function: Function) -> Function:
+    """Decorate a function that is rarely called with `brief`. Others call `brief` themselves."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except Exception as error:
+            raise brief(error)  # noqa: B904
+
+    wrapper: Any = call
+    for name in ("__module__", "__name__", "__qualname__", "__doc__"):
+        setattr(wrapper, name, getattr(function, name))
+    wrapper.__wrapped__ = function
+    result: Function = wrapper
+    return result

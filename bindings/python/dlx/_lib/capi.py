@@ -16,7 +16,13 @@ from dlx._lib.constants import (
     NEGATIVE_STRIDES_ERROR,
     NEGATIVE_STRIDES_SHARE,
 )
-from dlx.errors import InvalidArgumentError, UnsupportedError, from_status, int_text
+from dlx.errors import (
+    InvalidArgumentError,
+    UnsupportedError,
+    from_status,
+    int_text,
+    with_brief_errors,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -267,6 +273,7 @@ def tensor_synchronize(tensor: int) -> None:
     check(_functions.dlx_tensor_synchronize(tensor), "synchronize")
 
 
+@with_brief_errors
 def set_num_threads(num_threads: int, /) -> None:
     """Set how many threads one copy may use, for the whole process.
 
@@ -290,6 +297,7 @@ def get_num_threads() -> int:
     return count
 
 
+@with_brief_errors
 def set_export_negative_strides(policy: str, /) -> None:
     """Set what `Tensor.__dlpack__` does with negative strides when `copy=None`.
 

@@ -5,6 +5,8 @@ The work is in module `sharing`, which the first call imports.
 
 from __future__ import annotations
 
+from dlx.errors import with_brief_errors
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -12,6 +14,7 @@ if TYPE_CHECKING:
     from dlx._native import Tensor
 
 
+@with_brief_errors
 def share(x: Any, /, *, readonly: bool | None = None, name: str | None = None) -> Tensor:
     """`x` in memory that other processes can have too: a compact copy, or `x` itself if it is there.
 
@@ -47,6 +50,7 @@ def share(x: Any, /, *, readonly: bool | None = None, name: str | None = None) -
     return sharing.share(x, readonly, name)
 
 
+@with_brief_errors
 def attach(source: Any, /, *, readonly: bool = False) -> Tensor:
     """The Tensor that another process shared, on the same memory.
 
@@ -69,6 +73,7 @@ def attach(source: Any, /, *, readonly: bool = False) -> Tensor:
     return sharing.attach(source, readonly)
 
 
+@with_brief_errors
 def shared_fd(t: Tensor, /) -> int:
     """The descriptor of the memory that a shared Tensor, or a view of one, lies in.
 
@@ -86,6 +91,7 @@ def shared_fd(t: Tensor, /) -> int:
     return sharing.shared_fd(t)
 
 
+@with_brief_errors
 def unshare(name: str, /) -> None:
     """Remove a name that `share` gave. Processes that have the memory keep it.
 

@@ -22,7 +22,13 @@ from dlx._lib.constants import (
 )
 from dlx._tensor import operators
 from dlx.device import device_code
-from dlx.errors import CopyRefusedError, DeviceRefusedError, InvalidArgumentError, UnsupportedError
+from dlx.errors import (
+    CopyRefusedError,
+    DeviceRefusedError,
+    InvalidArgumentError,
+    UnsupportedError,
+    with_brief_errors,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,6 +52,7 @@ _ELSEWHERE = {
 _MEMORYVIEW_FORMATS = frozenset("?bBhHiIlLqQfd")  # what every Python's memoryview decodes
 
 
+@with_brief_errors
 def to_device(self: Tensor, device: DeviceLike, /, *, stream: Any = None) -> Tensor:
     """The tensor on another device: itself if it is there already, else a compact copy.
 
@@ -129,6 +136,7 @@ def _way_out(self: Tensor, code: dtypes.DTypeCode) -> str:
     return "view its bytes with `.contiguous().view('uint8').numpy()`"
 
 
+@with_brief_errors
 def tolist(self: Tensor) -> Any:
     """The elements as Python numbers in nested lists; of a 0-d tensor the number alone.
 
@@ -178,6 +186,7 @@ def bytes_in_place(self: Tensor) -> bytes:
     return require_readable(self, "tobytes").tobytes()
 
 
+@with_brief_errors
 def transpose(self: Tensor, /, *axes: Any) -> Tensor:
     """View with the axes in another order, as `ndarray.transpose`: reversed where none are named,
     which may be one by one or as a sequence.
@@ -189,6 +198,7 @@ def transpose(self: Tensor, /, *axes: Any) -> Tensor:
     return self.permute_dims(range(self.ndim - 1, -1, -1) if order is None else order)
 
 
+@with_brief_errors
 def flatten(self: Tensor, /, order: Any = "C") -> Tensor:
     """Compact copy with one axis, as `ndarray.flatten`; on the Tensor's device for `order="C"`.
 
@@ -210,6 +220,7 @@ def _numbers(self: Tensor) -> memoryview | None:
     return view if view.format in _MEMORYVIEW_FORMATS else None
 
 
+@with_brief_errors
 def synchronize(self: Tensor) -> None:
     """Wait on the host until the data is ready: until the work that writes it, or copies it elsewhere,
     as far as dlx knows of it, is done. Data on the CPU always is.
@@ -286,6 +297,7 @@ def _cuda_array_interface(self: Tensor) -> dict[str, Any]:
     return module.export(self)
 
 
+@with_brief_errors
 def _array(self: Tensor, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
     """The tensor as a `numpy.ndarray`, by NumPy 2's rules.
 

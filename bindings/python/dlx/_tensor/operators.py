@@ -10,7 +10,7 @@ import operator
 
 from dlx import _native
 from dlx._lib.constants import CPU
-from dlx.errors import UnavailableError, UnsupportedError
+from dlx.errors import UnavailableError, UnsupportedError, brief
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -102,7 +102,10 @@ def _unary(function: Callable[..., Any]) -> Callable[[Tensor], Any]:
 
 def _function(name: str) -> Callable[..., Any]:
     def method(self: Tensor, /, *args: Any, **kwargs: Any) -> Any:
-        return (_module or load()).method(self, name, args, kwargs)
+        try:
+            return (_module or load()).method(self, name, args, kwargs)
+        except Exception as error:
+            raise brief(error)  # noqa: B904
 
     result = "a tuple of Tensors" if name == "nonzero" else "a Tensor, or `out`"
     method.__doc__ = f"""`numpy.{name}` of the Tensor, with the same arguments: {result}.
@@ -135,7 +138,10 @@ def _astype(self: Tensor, /, dtype: Any, **kwargs: Any) -> Any:
             (`UnsupportedError`).
         RuntimeError: NumPy is not installed, or on a GPU what computes there (`UnavailableError`).
     """
-    return load().astype(self, dtype, kwargs)
+    try:
+        return load().astype(self, dtype, kwargs)
+    except Exception as error:
+        raise brief(error)  # noqa: B904
 
 
 def _array_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -144,12 +150,18 @@ def _array_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwargs: 
         result = _operate(ufunc, *inputs, *(False,) * (ufunc.nin - 1))
         if result is not None:
             return result
-    return load().array_ufunc(self, ufunc, method, *inputs, **kwargs)
+    try:
+        return load().array_ufunc(self, ufunc, method, *inputs, **kwargs)
+    except Exception as error:
+        raise brief(error)  # noqa: B904
 
 
 def _array_function(self: Tensor, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
     """Another function of NumPy on Tensors (NEP 18)."""
-    return load().array_function(self, func, types, args, kwargs)
+    try:
+        return load().array_function(self, func, types, args, kwargs)
+    except Exception as error:
+        raise brief(error)  # noqa: B904
 
 
 def _array_wrap(
