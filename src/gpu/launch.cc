@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "src/gpu/tiling.h"
+#include "src/gpu/kernel_choice.h"
 
 namespace dlx::gpu {
 namespace {

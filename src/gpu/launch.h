@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "src/copy/plan.h"
+#include "src/copy/plan/plan.h"
 #include "src/gpu/strided_copy.h"
 
 namespace dlx::gpu {

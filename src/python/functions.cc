@@ -4,10 +4,10 @@
 #include "src/base/checked.h"
 #include "src/device/registry.h"
 #include "src/dtype/dtype.h"
-#include "src/python/protocols.h"
+#include "src/python/import_plain.h"
 #include "src/python/sequence.h"
 #include "src/python/tensor_type.h"
-#include "src/tensor/convert.h"
+#include "src/tensor/copies.h"
 #include "src/tensor/layout.h"
 
 namespace dlx::py {

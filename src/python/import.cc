@@ -1,8 +1,8 @@
 #include "src/device/registry.h"
 #include "src/dtype/dtype.h"
-#include "src/python/protocols.h"
+#include "src/python/import_plain.h"
 #include "src/python/tensor_type.h"
-#include "src/tensor/convert.h"
+#include "src/tensor/copies.h"
 
 namespace dlx::py {
 namespace {

@@ -3,8 +3,8 @@
 #include "src/device/registry.h"
 #include "src/dtype/dtype.h"
 #include "src/python/tensor_type.h"
-#include "src/python/types.h"
-#include "src/tensor/convert.h"
+#include "src/python/type_cache.h"
+#include "src/tensor/copies.h"
 #include "src/tensor/views.h"
 
 namespace dlx::py {

@@ -1,7 +1,7 @@
 #include <atomic>
 
 #include "src/dtype/dtype.h"
-#include "src/python/producers.h"
+#include "src/python/import_dlpack.h"
 #include "src/python/tensor_type.h"
 
 namespace dlx::py {

@@ -1,9 +1,9 @@
 #include <cstring>
 
 #include "src/dtype/dtype.h"
-#include "src/python/protocols.h"
+#include "src/python/import_plain.h"
+#include "src/python/lockless.h"
 #include "src/python/sequence.h"
-#include "src/python/shared.h"
 #include "src/python/tensor_type.h"
 
 namespace dlx::py {

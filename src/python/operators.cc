@@ -1,6 +1,6 @@
 #include "src/python/sequence.h"
 #include "src/python/tensor_type.h"
-#include "src/python/types.h"
+#include "src/python/type_cache.h"
 
 namespace dlx::py {
 namespace {

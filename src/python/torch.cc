@@ -1,4 +1,4 @@
-#include "src/python/producers.h"
+#include "src/python/import_dlpack.h"
 #include "src/python/tensor_type.h"
 
 namespace dlx::py {

@@ -9,7 +9,7 @@
 
 #include "src/base/error.h"
 #include "src/dtype/dtype.h"
-#include "src/tensor/convert.h"
+#include "src/tensor/copies.h"
 #include "src/tensor/layout.h"
 #include "tests/support/fuzz_source.h"
 

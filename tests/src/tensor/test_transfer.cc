@@ -18,9 +18,9 @@
 #include "src/device/current_stream.h"
 #include "src/device/registered.h"
 #include "src/device/registry.h"
-#include "src/tensor/convert.h"
+#include "src/tensor/copies.h"
 #include "src/tensor/layout.h"
-#include "src/tensor/order.h"
+#include "src/tensor/synchronization.h"
 #include "src/tensor/views.h"
 
 extern "C" {
