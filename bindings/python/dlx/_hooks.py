@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dlx import device, dtypes, errors
-from dlx._take import classify
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,6 +32,12 @@ def _asarray() -> Any:
     from dlx._take import asarray
 
     return asarray
+
+
+def _classify() -> Any:
+    from dlx._take import classify
+
+    return classify
 
 
 def _guards() -> Any:
@@ -71,9 +76,9 @@ HOOKS = {
     "dtype_code": dtypes.requested_code,
     "make_device": device.make_device,
     "device_code": device.device_code,
-    "classify": classify.classify,
+    "classify": _late(_classify, "classify"),
     "guard": _late(_guards, "guard"),
-    "legacy_signature": classify.legacy_signature,
+    "legacy_signature": _late(_classify, "legacy_signature"),
     "stream_number": _late(_streams, "number"),
     "asarray_fallback": _late(_asarray, "fallback"),
     "check_dtype": _late(_asarray, "check_dtype"),

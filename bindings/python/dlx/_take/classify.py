@@ -10,25 +10,25 @@ import sys
 from _weakref import CallableProxyType, ProxyType
 
 from dlx._lib.classes import derives, has, is_ctypes_pointer, is_torch_tensor, loaded, packages_of
+from dlx._take.generated_bits import (
+    ARROW,
+    ARROW_NUMBERS,
+    ARROW_STREAM,
+    BOOLEAN,
+    GUARD,
+    IMMUTABLE,
+    LATE_ARROW,
+    LATE_ARROW_STREAM,
+    NDARRAY,
+    PLAIN,
+    SCALAR,
+    TABLE,
+    TORCH,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-
-# Bits of classify()'s answer; src/python reads them.
-NDARRAY = 1  # numpy.ndarray's struct, whose fields may be read directly
-TABLE = 2  # its __dlpack_c_exchange_api__ may be used
-TORCH = 4  # look at conj, neg and requires_grad
-GUARD = 8  # call guard(x) before every import
-IMMUTABLE = 16  # its legacy capsules are read-only data
-ARROW = 64  # asarray takes it by __arrow_c_array__, whatever else it has
-ARROW_STREAM = 128  # the same by __arrow_c_stream__
-ARROW_NUMBERS = 256  # with ARROW: __dlpack__ is tried first, which is faster
-PLAIN = 512  # guard() and asarray.py have nothing special to say about it
-LATE_ARROW = 1024  # with PLAIN: it has __arrow_c(_device)_array__, after the array interfaces
-LATE_ARROW_STREAM = 2048  # with PLAIN: likewise __arrow_c_stream__
-BOOLEAN = 4096  # a truth value, although NumPy before 2.3 lets it pass for an int (__index__)
-SCALAR = 8192  # a number, whose memory nobody may write: asarray copies it
 
 # They pass every protocol on, and keep nothing alive.
 PROXIES = (ProxyType, CallableProxyType)
