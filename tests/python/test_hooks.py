@@ -100,7 +100,9 @@ def test_torch_s_classes(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", torch)
 
     assert (
-        classify.classify(tensor) == classify.classify(parameter) == generated_bits.TORCH | generated_bits.TABLE
+        classify.classify(tensor)
+        == classify.classify(parameter)
+        == generated_bits.TORCH | generated_bits.TABLE
     )
     other = look_alike("torch._subclasses.fake_tensor", tensor)
     assert classify.classify(other) == generated_bits.TORCH | generated_bits.GUARD

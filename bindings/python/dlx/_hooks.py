@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 
 def _late(load: Callable[[], Any], name: str) -> Callable[..., Any]:
-    """A function of a module that the first call imports, because most programs need few of them. An
-    import statement would add half a microsecond to every call."""
+    """A function of a module that the first call imports. An import statement would cost half a
+    microsecond in every call."""
     function: Any = None
 
     def call(*args: Any) -> Any:
@@ -27,7 +27,7 @@ def _late(load: Callable[[], Any], name: str) -> Callable[..., Any]:
     return call
 
 
-# Import statements, because PyInstaller and its like see nothing else.
+# Import statements, because PyInstaller, cx_Freeze and Nuitka follow only these.
 def _asarray() -> Any:
     from dlx._take import asarray
 
