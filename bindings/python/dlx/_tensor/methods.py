@@ -387,6 +387,8 @@ class _Missing:
 
 def _dir(self: Tensor) -> list[str]:
     """The attributes, without the names of _ELSEWHERE."""
+    if type(self) is not _native.Tensor:
+        raise TypeError(f"a method of dlx.Tensor needs a Tensor (got a {type(self).__name__})")
     return sorted(set(object.__dir__(self)) - set(_ELSEWHERE))
 
 
