@@ -10,20 +10,9 @@ namespace dlx::py {
 
 /// What the classify hook says about a type.
 enum TypeFlags : int {
-  kNdarray = 1,             ///< exactly numpy.ndarray
-  kTable = 2,               ///< its exchange table may be used
-  kTorch = 4,               ///< torch.Tensor: lazy bits and requires_grad are checked
-  kGuard = 8,               ///< the guard hook sees every object first
-  kImmutable = 16,          ///< its legacy capsules are read-only
-  kArrow = 64,              ///< asarray takes it by __arrow_c_array__, whatever else it has
-  kArrowStream = 128,       ///< the same by __arrow_c_stream__
-  kArrowNumbers = 256,      ///< with kArrow: __dlpack__ is tried first, which is faster
-  kPlain = 512,             ///< no guard needed; see import_plain()
-  kLateArrow = 1024,        ///< with kPlain: __arrow_c_array__ comes after the array interfaces
-  kLateArrowStream = 2048,  ///< the same for __arrow_c_stream__
-  kBoolean = 4096,          ///< a truth value, even if it has __index__
-  kScalar = 8192,           ///< a number, whose memory must not be written: copied
-  kHasDlpack = 32           ///< set here: the type has __dlpack__, or is the capsule type
+#define DLX_CLASS_BIT(name, value) name = (value),
+#include "src/python/class_bits.inc"
+#undef DLX_CLASS_BIT
 };
 
 /// What is asked of a torch tensor before every import: methods as C functions, an attribute as its

@@ -1,19 +1,18 @@
-"""What `dlx.asarray` takes of the Arrow PyCapsule interface.
+"""Imports through the Arrow PyCapsule interface, for `dlx.asarray`.
 
 `__arrow_c_device_array__` and `__arrow_c_array__` give one array; `__arrow_c_stream__` gives chunks,
-of which one may have elements. The work is native (src/arrow): here is who is asked, and when.
+only one of which may have elements. The import itself is native (src/arrow).
 
-Arrow comes after the buffer protocol and the array interfaces, which know shapes (Pillow's Arrow
-form of a picture has lost its height), and before `__array__`, which turns nulls into NaN. Two kinds
-of classes are exceptions:
+Arrow comes after the buffer protocol and the array interfaces, which have shapes (Arrow data of a
+Pillow image lacks the height), and before `__array__`, which turns nulls into NaN. Two exceptions:
 
-- PyArrow's arrays come through Arrow although they have `__dlpack__`, for that takes neither booleans
-  nor nested lists, and its errors do not say what to do. (Numbers without nulls still come by it: the
-  same memory, in half the time.) They, nanoarrow's and Polars' are imported natively and never come
-  here: `classify` in hooks.py knows them.
-- pandas, xarray and tables (what has `columns`) come through `__array__`, where their own memory is
-  shared or put together; pandas' Series of Arrow and nullable dtypes come through the stream if they
-  are in one chunk.
+- PyArrow's arrays come through Arrow although they have `__dlpack__`, which takes neither booleans nor
+  nested lists, and whose errors do not say what to do. (Numbers without nulls do use `__dlpack__`: the
+  same memory in half the time.) classify.py makes the native code import them, and the arrays of
+  nanoarrow and Polars, without this module.
+- Objects of pandas and xarray, and tables (classes with `columns`), come through `__array__`, which
+  shares or joins their memory. pandas' Series of Arrow and nullable dtypes in one chunk come through
+  the stream.
 """
 
 from __future__ import annotations
@@ -32,11 +31,11 @@ if TYPE_CHECKING:
 
 
 def from_arrow(obj: Any, copy: bool | None) -> tuple[Tensor | None, bool]:
-    """The Tensor for an object with an Arrow method, and whether its memory is its own alone; None
-    if it has none, or a better protocol.
+    """The Tensor for an object with an Arrow method, and whether its memory is a new copy. The Tensor is
+    None if the object has no Arrow method, or a better protocol.
 
     Raises:
-        UnsupportedError: nulls, several chunks, or a type that no tensor has.
+        UnsupportedError: nulls, several chunks, or a type that tensors do not have.
         CopyRefusedError: `copy` is False, and booleans have to be unpacked.
     """
     if _is_table(obj):
@@ -55,8 +54,8 @@ def _is_table(obj: Any) -> bool:
 
 
 def _require_plain_columns(table: Any) -> None:
-    """`__array__` of a table makes NaN of nulls, also of those inside dictionaries and runs, and bare
-    numbers of extension types: what its columns are refused for, the table is too."""
+    """Refuse a table if one of its columns would be refused: `__array__` turns nulls into NaN, also
+    those inside dictionaries and runs, and extension types into plain numbers."""
     packages = packages_of(type(table))
     if "pyarrow" in packages:
         columns = table.columns
@@ -78,8 +77,8 @@ def _require_plain_columns(table: Any) -> None:
 
 
 def require_exact(table: Any, array: Any) -> None:
-    """Refuse what `__array__` made of a table whose columns are integers, if it rounded some of them:
-    int64 beside uint64 becomes float64."""
+    """Refuse the array that `__array__` made of a table of integers if it rounded some: int64 and uint64
+    columns together become float64."""
     if not _is_table(table) or array.dtype.kind != "f" or not array.size:
         return
     packages = packages_of(type(table))
@@ -93,13 +92,13 @@ def require_exact(table: Any, array: Any) -> None:
         return
     if integers and bool((abs(array) >= 2**53).any()):
         raise UnsupportedError(
-            f"a {name_of(table)} of columns of signed and unsigned integers becomes {array.dtype}, "
-            "which rounds some of them: cast the columns to one dtype, or export them one by one"
+            f"a {name_of(table)} of signed and unsigned integers becomes {array.dtype}, which rounds "
+            "some of them: cast the columns to one dtype, or export them one by one"
         )
 
 
 def require_plain(column: Any, what: str) -> None:
-    """Refuse a column of PyArrow or Polars that asarray would refuse, in however many chunks it is.
+    """Refuse a column of PyArrow or Polars that asarray would refuse, in one chunk or several.
 
     Args:
         what: the column's name, for the message.
@@ -112,14 +111,16 @@ def require_plain(column: Any, what: str) -> None:
 
 
 def _telling_chunks(column: Any) -> Any:
-    """The chunks that have to be imported to know whether all can be; where only the type tells, one
-    without elements, since booleans would be unpacked."""
+    """The chunks to import to learn whether the whole column can be imported. If only the type matters, a
+    chunk without elements, because booleans would be unpacked."""
     if hasattr(column, "get_chunks"):  # Polars
         plain = column.dtype.is_numeric() or str(column.dtype) == "Boolean"
         return (column.clear(),) if plain and not column.null_count() else column.get_chunks()
     chunked = hasattr(column, "num_chunks")
     types = sys.modules["pyarrow"].types
-    if column.null_count or not types.is_primitive(column.type):  # nulls may also be further inside
+    if column.null_count or not types.is_primitive(
+        column.type
+    ):  # nulls may also be in nested arrays
         return column.chunks if chunked else (column,)
     if not chunked:
         return (column.slice(0, 0),)
@@ -127,10 +128,9 @@ def _telling_chunks(column: Any) -> Any:
 
 
 def _is_numpy_inside(obj: Any) -> bool:
-    """Whether `__array__` of a column shares NumPy memory, which the stream would copy; or pandas
-    leaves the column to another library, which may have no Arrow form of it; or keeps it in chunks,
-    which only `__array__` puts together: pandas has no method for that; or as categories, of which
-    it takes the numbers."""
+    """Whether a column has to come through `__array__`: it shares NumPy memory that the stream would
+    copy, its dtype is from another library that may not support Arrow, it has several chunks, which
+    only `__array__` joins, or it holds categories of numbers."""
     packages = packages_of(type(obj))
     if "xarray" in packages:
         return True
@@ -143,7 +143,7 @@ def _is_numpy_inside(obj: Any) -> bool:
 
 
 def _is_in_chunks(column: Any) -> bool:
-    """Whether a column of pandas is of numbers of PyArrow, in several chunks that have some."""
+    """Whether a column of pandas holds PyArrow's numbers in several chunks with elements."""
     if type(column.dtype).__name__ != "ArrowDtype":
         return False
     chunked = column.array.__arrow_array__()
