@@ -1,5 +1,5 @@
-#ifndef DLX_SRC_COPY_WAYS_FOLDED_H_
-#define DLX_SRC_COPY_WAYS_FOLDED_H_
+#ifndef DLX_SRC_COPY_WAYS_FOLDED_PLANES_H_
+#define DLX_SRC_COPY_WAYS_FOLDED_PLANES_H_
 
 #include "src/copy/kernels/kernels.h"
 #include "src/copy/schedule/loops.h"
@@ -37,10 +37,6 @@ struct FoldedPlanes {
   void add_column_axis(CopyAxis axis) noexcept;
 };
 
-/// Transposes planes of short axes, folded with their neighbours, straight from src to dst. Says
-/// whether the schedule has such. `dry`: only says so.
-bool run_folded(const Schedule& schedule, const Kernels& kernels, bool dry) noexcept;
-
 }  // namespace dlx
 
-#endif  // DLX_SRC_COPY_WAYS_FOLDED_H_
+#endif  // DLX_SRC_COPY_WAYS_FOLDED_PLANES_H_
