@@ -259,9 +259,9 @@ def main() -> None:
     parser.add_argument("--write", type=Path, metavar="FILE", help="write the tables there, too")
     options = parser.parse_args()
     if dlx.Device(options.device).count == 0:
-        from dlx import _capi
+        from dlx._lib import capi
 
-        sys.exit(f"no GPU: {_capi.device_reason(dlx.Device(options.device).device_type)}")
+        sys.exit(f"no GPU: {capi.device_reason(dlx.Device(options.device).device_type)}")
     libraries = peers(options.device)
     parts = [heading(options.device, libraries)]
     print(parts[0])

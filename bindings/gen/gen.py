@@ -21,9 +21,9 @@ from parse import read_headers
 
 PACKAGE = Path(__file__).resolve().parent.parent / "python" / "dlx"
 EMITTERS = {
-    "_generated_ctypes.py": emit_ctypes.emit,
-    "_generated_cffi.py": emit_cffi.emit,
-    "_generated_raw.py": emit_raw.emit,
+    "_lib/generated_ctypes.py": emit_ctypes.emit,
+    "_lib/generated_cffi.py": emit_cffi.emit,
+    "_raw/generated.py": emit_raw.emit,
 }
 
 

@@ -4,20 +4,22 @@
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
-#include "src/copy/buffers.h"
-#include "src/copy/in_order.h"
-#include "src/copy/kernels.h"
-#include "src/copy/lines.h"
-#include "src/copy/loops.h"
-#include "src/copy/relayed.h"
-#include "src/copy/repeat.h"
-#include "src/copy/schedule.h"
-#include "src/copy/stream.h"
-#include "src/copy/strips.h"
-#include "src/copy/threads.h"
-#include "src/copy/traffic.h"
-#include "src/copy/tuning.h"
+#include "src/copy/kernels/kernels.h"
+#include "src/copy/kernels/lines.h"
+#include "src/copy/schedule/loops.h"
+#include "src/copy/schedule/machine.h"
+#include "src/copy/schedule/schedule.h"
+#include "src/copy/schedule/traffic.h"
+#include "src/copy/threads/threads.h"
+#include "src/copy/ways/buffers.h"
+#include "src/copy/ways/in_order.h"
+#include "src/copy/ways/plane.h"
+#include "src/copy/ways/relay.h"
+#include "src/copy/ways/repeat.h"
+#include "src/copy/ways/stream.h"
+#include "src/copy/ways/strips.h"
 
 namespace dlx {
 namespace {
@@ -26,7 +28,7 @@ namespace {
 /// enough for kThreadsAtOnce.
 int64_t threads_for(int64_t bytes) noexcept {
   constexpr int64_t kThreadsAtOnce = 4;
-  const int64_t enough = tuning().parallel_bytes / kThreadsAtOnce;
+  const int64_t enough = machine().parallel_bytes / kThreadsAtOnce;
   const int64_t usable = usable_threads();
   return enough > 0 && bytes / enough < usable ? bytes / enough : usable;
 }
@@ -94,7 +96,7 @@ Repetition repetition_of(const CopyPlan& plan, bool streamed) noexcept {
 
 /// Whether threads share a copy of so many bytes.
 bool is_parallel(int64_t bytes) noexcept {
-  return bytes >= tuning().parallel_bytes && num_threads() > 1;
+  return bytes >= machine().parallel_bytes && num_threads() > 1;
 }
 
 /// Whether runs are repeated past the caches. Processors with line registers write whole lines
@@ -140,11 +142,12 @@ void run_repeated(const CopyPlan& plan, const Repetition& repetition, bool strea
     inside.add({n, next.dst, next.src});
     parts.each(once.dst(), once.src(), [&](char* part, const char* src) {
       run_part(once.moved(part - once.dst(), src - once.src()), Traffic::kCached);
-      inside.each(part, src,
-                  [&](char* dst, const char*) { repeat(kernels(), dst, run, repeated, streamed); });
+      inside.each(part, src, [&](char* dst, const char*) {
+        repeat((*machine().kernels), dst, run, repeated, streamed);
+      });
     });
   }
-  if (streamed) kernels().fence();
+  if (streamed) (*machine().kernels).fence();
 }
 
 /// Arranges the large run of each place once, a part after the other that a cache holds, and copies
@@ -170,12 +173,12 @@ void run_large_repeated(const CopyPlan& plan, int axis, bool streamed) noexcept 
       extent[cut] = std::min(at_once, parts.extent - first);
       const CopyPlan part = place.box(at, extent);
       run_part(part, Traffic::kCached);
-      (streamed ? kernels().stream_rows : kernels().rows)(part.dst() + repeated.dst, repeated.dst,
-                                                          part.dst(), 0, extent[cut] * parts.dst,
-                                                          repeated.extent - 1);
+      (streamed ? (*machine().kernels).stream_rows : (*machine().kernels).rows)(
+          part.dst() + repeated.dst, repeated.dst, part.dst(), 0, extent[cut] * parts.dst,
+          repeated.extent - 1);
     }
   });
-  kernels().fence();
+  (*machine().kernels).fence();
 }
 
 /// Runs a schedule without repeated runs, and says in words how memory is written. `dry`: only
@@ -183,13 +186,12 @@ void run_large_repeated(const CopyPlan& plan, int axis, bool streamed) noexcept 
 const char* run_schedule(const Schedule& s, const Kernels& set, Traffic traffic,
                          bool dry) noexcept {
   const bool streamed = goes_past_caches(traffic);
-  constexpr const char* kInOrder = "written in order";
   if (streamed && run_fills(s, set, traffic == Traffic::kStreamed, dry)) {
-    return "rows filled past the caches";
+    return "way fills: rows filled past the caches";
   }
   if (has_constant_rows(s) || (streamed && only_writes(s))) {
     if (!dry) write_in_order(s, set);
-    return kInOrder;
+    return "way in_order: written in order";
   }
   const char* const way =
       streamed ? run_streamed(s, set, traffic == Traffic::kStreamed, dry) : nullptr;
@@ -202,10 +204,10 @@ const char* run_schedule(const Schedule& s, const Kernels& set, Traffic traffic,
   }
   if (!streamed && is_relayed(s, false)) {
     const Buffers buffers;
-    if (buffers.exist() && run_relayed(s, set, buffers, false, dry)) return "by way of a buffer";
+    if (buffers.exist() && run_relayed(s, set, buffers, false, dry))
+      return "way relay: by way of a buffer";
   }
-  if (!dry) run_cached(s, set, streamed);
-  return kInOrder;
+  return run_cached(s, set, streamed, dry);
 }
 
 Schedule schedule_of(const CopyPlan& plan, const Kernels& set, Traffic traffic) noexcept {
@@ -215,7 +217,7 @@ Schedule schedule_of(const CopyPlan& plan, const Kernels& set, Traffic traffic) 
 }
 
 void run_part(const CopyPlan& plan, Traffic traffic) noexcept {
-  const Kernels& set = kernels();
+  const Kernels& set = *machine().kernels;
   const bool streamed = streams_runs(set, traffic);
   const Repetition repetition = repetition_of(plan, streamed);
   if (repetition.is_large()) {
@@ -254,7 +256,7 @@ int64_t length_of_a_piece(const CopyAxis& axis, int64_t item, int64_t wanted) no
 /// again do so in each piece. Says how many pieces there are.
 int64_t cut(Pieces* pieces, int64_t wanted) noexcept {
   const CopyPlan& plan = *pieces->plan;
-  const Repetition found = repetition_of(plan, streams_runs(kernels(), pieces->traffic));
+  const Repetition found = repetition_of(plan, streams_runs((*machine().kernels), pieces->traffic));
   const int repeated = found.is_large() ? found.axis : -1;
   constexpr int64_t kLongItem = 64 << 10;
   for (int k = 0; k < plan.ndim(); ++k) pieces->length[k] = plan.axis(k).extent;
@@ -358,7 +360,7 @@ void execute(const CopyPlan& plan) noexcept {
 
 size_t describe_execution(const CopyPlan& plan, char* buffer, size_t capacity) noexcept {
   Text text(buffer, capacity);
-  const Kernels& set = kernels();
+  const Kernels& set = *machine().kernels;
   const int64_t bytes = plan.size();
   const bool parallel = is_parallel(bytes);
   const Traffic traffic = traffic_of(plan, parallel);
@@ -379,7 +381,10 @@ size_t describe_execution(const CopyPlan& plan, char* buffer, size_t capacity) n
     text.add("; runs of %lld bytes arranged once along loop %d",
              static_cast<long long>(repetition.run), repetition.axis);
   }
-  text.add("; %s", run_schedule(s, set, traffic, true));
+  const char* const way = run_schedule(s, set, traffic, true);
+  const char* const planes = planes_in_words(s, set);
+  text.add("; %s", way);
+  if (planes != nullptr && std::strncmp(way, "way planes", 10) == 0) text.add(", %s", planes);
   text.add("; %d thread%s", parallel ? static_cast<int>(threads_for(bytes)) : 1,
            parallel ? "s" : "");
   return text.length();

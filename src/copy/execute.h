@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "src/copy/plan.h"
+#include "src/copy/plan/plan.h"
 
 namespace dlx {
 

@@ -9,7 +9,7 @@
 #include "src/base/memory.h"
 #include "src/copy/copy.h"
 #include "src/copy/execute.h"
-#include "src/copy/overlap.h"
+#include "src/copy/plan/overlap.h"
 #include "src/device/current_stream.h"
 #include "src/device/registry.h"
 #include "src/device/site.h"

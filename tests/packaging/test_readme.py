@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from dlx import info
+from dlx._cli import info
 from packaging_support import ROOT, run
 
 LIBRARY = os.environ.get("DLX_LIBRARY")

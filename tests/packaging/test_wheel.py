@@ -78,7 +78,7 @@ def entry_points(wheel):
 def test_tells_dask_how_large_a_tensor_is(wheel):
     points = entry_points(wheel)
 
-    assert dict(points["dask.sizeof"]) == {"dlx": "dlx._dask:register_sizeof"}
+    assert dict(points["dask.sizeof"]) == {"dlx": "dlx._compute.for_dask:register_sizeof"}
 
 
 def test_tells_pyinstaller_of_the_library(wheel, unpacked):

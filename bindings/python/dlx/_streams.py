@@ -10,9 +10,10 @@ from __future__ import annotations
 import sys
 from _thread import _local  # threading.local, without the time to import that
 
-from dlx import _capi, _native
-from dlx._classes import package_of
-from dlx._constants import CUDA, CUDA_HOST, CUDA_MANAGED, ROCM, ROCM_HOST
+from dlx import _native
+from dlx._lib import capi
+from dlx._lib.classes import package_of
+from dlx._lib.constants import CUDA, CUDA_HOST, CUDA_MANAGED, ROCM, ROCM_HOST
 from dlx.device import Device, device_code
 from dlx.errors import InvalidArgumentError, int_text
 
@@ -68,7 +69,7 @@ class Stream:
             if wanted is None:
                 raise TypeError("Stream() needs a stream to wrap, or `device=` to make one on")
             code = wanted
-            self._handle = _capi.stream_create(code)
+            self._handle = capi.stream_create(code)
             self._owns = True
         elif _is_number(obj):
             if wanted is None:
@@ -102,7 +103,7 @@ class Stream:
             RuntimeError: no such device here (`UnavailableError`), or its driver reports an error
                 (`DriverError`).
         """
-        _capi.stream_synchronize(_code(self), self._handle)
+        capi.stream_synchronize(_code(self), self._handle)
 
     def wait(self, other: Any, /) -> None:
         """Work given to this stream from now on starts after what `other` has now. Nothing waits on
@@ -117,9 +118,9 @@ class Stream:
         """
         if type(other) is _native.Tensor:
             _require_same_device(self, other)
-            _capi.tensor_wait_on_stream(other, self._handle)
+            capi.tensor_wait_on_stream(_native._handle(other), self._handle)
             return
-        _capi.stream_wait(_code(self), self._handle, number(other, *_code(self)))
+        capi.stream_wait(_code(self), self._handle, number(other, *_code(self)))
 
     def wrote(self, tensor: Tensor, /) -> None:
         """Say that the work which this stream has now writes the Tensor's data.
@@ -131,7 +132,7 @@ class Stream:
             ValueError: a Tensor of another device (`InvalidArgumentError`).
         """
         _require_same_device(self, tensor)
-        _capi.tensor_written_on_stream(tensor, self._handle)
+        capi.tensor_written_on_stream(_native._handle(tensor), self._handle)
 
     def __cuda_stream__(self) -> tuple[int, int]:
         """(0, handle): NVIDIA's stream protocol, version 0. Streams of CUDA have it."""
@@ -160,7 +161,7 @@ class Stream:
     def __del__(self) -> None:
         if getattr(self, "_owns", False):
             self._owns = False
-            _capi.stream_abandon(_code(self), self._handle)
+            capi.stream_abandon(_code(self), self._handle)
 
 
 def _is_number(obj: Any) -> bool:
@@ -412,7 +413,7 @@ def current_stream(device: DeviceLike = "cuda", /) -> Stream:
         ValueError: a device without streams (`InvalidArgumentError`).
     """
     code = _family(device_code(device))
-    handle = _capi.stream_get_current(code)
+    handle = capi.stream_get_current(code)
     known = _thread.current.get(code)
     return known if known is not None and known._handle == handle else Stream(handle, device=code)
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import operator
 import sys
 
-from dlx import _capi
-from dlx._classes import loaded, package_of
-from dlx._constants import CUDA, CUDA_HOST, CUDA_MANAGED, ROCM, ROCM_HOST
+from dlx import _native
+from dlx._lib import capi
+from dlx._lib.classes import loaded, package_of
+from dlx._lib.constants import CUDA, CUDA_HOST, CUDA_MANAGED, ROCM, ROCM_HOST
 from dlx.errors import InvalidArgumentError, int_text
 
 TYPE_CHECKING = False
@@ -71,7 +72,7 @@ class Device:
         put = object.__setattr__  # the class's own refuses, because devices are immutable
         put(self, "device_type", device_type)
         put(self, "device_id", device_id)
-        put(self, "name", _capi.device_name(device_type, device_id))
+        put(self, "name", capi.device_name(device_type, device_id))
 
     def __setattr__(self, field: str, value: object) -> None:
         raise AttributeError(f"dlx.Device is immutable (tried to set {field!r})")
@@ -140,11 +141,11 @@ class Device:
     @property
     def count(self) -> int:
         """How many devices of this type there are on this machine; 0 is no error."""
-        return _capi.device_count(self.device_type)
+        return capi.device_count(self.device_type)
 
     @property
     def _properties(self) -> dict[str, Any]:
-        return _capi.device_properties(self.device_type, self.device_id)
+        return capi.device_properties(self.device_type, self.device_id)
 
     def synchronize(self) -> None:
         """Wait until all work that dlx was given for this device is done.
@@ -153,7 +154,7 @@ class Device:
             RuntimeError: no such device here (`UnavailableError`), or its driver reports an error
                 (`DriverError`).
         """
-        _capi.device_synchronize(self.device_type, self.device_id)
+        capi.device_synchronize(self.device_type, self.device_id)
 
     def __iter__(self) -> Iterator[int]:
         return iter((self.device_type, self.device_id))
@@ -213,7 +214,7 @@ def device_code(obj: Any, /) -> DeviceCode:
 
 def _code_of_name(name: str) -> DeviceCode:
     try:
-        return _capi.device_parse(name)
+        return capi.device_parse(name)
     except InvalidArgumentError:
         raise InvalidArgumentError(
             f'`device` is not a device (got {name!r:.60}, expected a name such as "cpu", "cuda:0" or '
@@ -235,8 +236,6 @@ def _torch_device(obj: Any) -> DeviceCode:
 def _resolved(device_type: int, device_id: int) -> DeviceCode:
     """The pair, with the thread's current device for a GPU without an index."""
     if device_id == _WITHOUT_INDEX and device_type in _GPUS:
-        from dlx import _native
-
         return device_type, _native._current_device(device_type)
     return device_type, device_id
 
@@ -258,23 +257,21 @@ def devices() -> tuple[Device, ...]:
     return tuple(
         Device((device_type, device_id))
         for device_type in _device_types()
-        for device_id in range(_capi.device_count(device_type))
+        for device_id in range(capi.device_count(device_type))
     )
 
 
 def missing_devices() -> dict[str, str]:
     """For each device type that this machine lacks, the reason in words, with the paths tried."""
     return {
-        _capi.device_name(device_type, 0).partition(":")[0]: _capi.device_reason(device_type)
+        capi.device_name(device_type, 0).partition(":")[0]: capi.device_reason(device_type)
         for device_type in _device_types()
-        if _capi.device_count(device_type) == 0
+        if capi.device_count(device_type) == 0
     }
 
 
 def _device_types() -> list[int]:
     """What DLPack has names for, and what was registered; but for mere kinds of memory."""
-    from dlx import _native
-
     return [number for number in _native._device_types() if number not in _MEMORIES]
 
 
@@ -301,4 +298,4 @@ def device_of(ptr: SupportsIndex, /) -> Device:
         raise InvalidArgumentError(
             f"`ptr` is not an address (got {int_text(address)}, expected 64 bits)"
         )
-    return Device(_capi.device_of_pointer(address))
+    return Device(capi.device_of_pointer(address))

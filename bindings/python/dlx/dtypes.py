@@ -8,8 +8,9 @@ A data type is three numbers (code, bits, lanes), as DLPack defines them. `Tenso
 
 from __future__ import annotations
 
-from dlx import _capi
-from dlx._classes import loaded, module_of, package_of
+from dlx import _native
+from dlx._lib import capi
+from dlx._lib.classes import loaded, module_of, package_of
 from dlx.errors import InvalidArgumentError, UnsupportedError
 
 TYPE_CHECKING = False
@@ -73,7 +74,7 @@ class dtype:
         put(self, "code", code[0])
         put(self, "bits", code[1])
         put(self, "lanes", code[2])
-        put(self, "name", _capi.dtype_name(code))
+        put(self, "name", capi.dtype_name(code))
 
     def __setattr__(self, field: str, value: object) -> None:
         raise AttributeError(f"dlx.dtype is immutable (tried to set {field!r})")
@@ -138,7 +139,7 @@ class dtype:
 
 def make_name(code: DTypeCode) -> str:
     """The name of (code, bits, lanes)."""
-    return _capi.dtype_name(code)
+    return capi.dtype_name(code)
 
 
 def make_dtype(code: int, bits: int, lanes: int) -> Any:
@@ -147,7 +148,7 @@ def make_dtype(code: int, bits: int, lanes: int) -> Any:
     Called by the native code, once per data type; this is where NumPy is imported.
     """
     found = numpy_dtype((code, bits, lanes), extended=False)
-    return dtype(_capi.dtype_name((code, bits, lanes))) if found is None else found
+    return dtype(capi.dtype_name((code, bits, lanes))) if found is None else found
 
 
 def numpy_dtype(code: DTypeCode, *, extended: bool) -> Any:
@@ -157,7 +158,7 @@ def numpy_dtype(code: DTypeCode, *, extended: bool) -> Any:
     ml_dtypes adds, where it is installed. Its sub-byte kinds (int4 …) occupy one byte an element,
     so they describe padded data only.
     """
-    typestr = _capi.dtype_typestr(code)
+    typestr = capi.dtype_typestr(code)
     try:
         import numpy
     except ImportError:
@@ -173,7 +174,7 @@ def numpy_dtype(code: DTypeCode, *, extended: bool) -> Any:
         import ml_dtypes
     except ImportError:
         return None
-    scalar = getattr(ml_dtypes, _capi.dtype_name(code), None)
+    scalar = getattr(ml_dtypes, capi.dtype_name(code), None)
     return None if scalar is None else numpy.dtype(scalar)
 
 
@@ -228,14 +229,14 @@ def requested_code(obj: Any, /) -> tuple[int, int, int, bool]:
 def _code_of_name(name: str) -> DTypeCode:
     """A name of dlx; failing that, a typestr such as "<f4"."""
     try:
-        return _capi.dtype_parse(name)
+        return capi.dtype_parse(name)
     except InvalidArgumentError:
         if name[:1] not in ("<", ">", "|", "="):
             raise InvalidArgumentError(
                 f"`dtype` is no name of a data type (got {name!r:.60}, expected "
                 f"{_meant_by_numpy(name)})"
             ) from None
-    return _capi.dtype_parse_typestr(name)
+    return capi.dtype_parse_typestr(name)
 
 
 def _meant_by_numpy(name: str) -> str:
@@ -255,7 +256,7 @@ def _code_of_type(obj: type) -> DTypeCode:
     """A class: one of Python's numbers, or a scalar type of NumPy, ml_dtypes, JAX or Warp."""
     name = _PYTHON_TYPES.get(obj)
     if name is not None:
-        return _capi.dtype_parse(name)
+        return capi.dtype_parse(name)
     numpy = loaded("numpy")
     if numpy is not None and issubclass(obj, numpy.generic):
         return _code_of_numpy(numpy.dtype(obj))
@@ -276,7 +277,7 @@ def _code_of_torch(obj: Any) -> DTypeCode:
     if name == "float4_e2m1fn_x2":  # two lanes in one byte; torch's spelling differs from dlx's
         name = "float4_e2m1fnx2"
     try:
-        return _capi.dtype_parse(name)
+        return capi.dtype_parse(name)
     except InvalidArgumentError:
         way = (
             "quantised tensors export their integers with `.int_repr()`"
@@ -297,7 +298,7 @@ def _code_of_numpy(obj: Any) -> DTypeCode:
         problem = _explain_own_dtype(obj)
         if problem is not None:
             raise UnsupportedError(f"`dtype`: {problem}")
-        code = _capi.dtype_parse(obj.name)
+        code = capi.dtype_parse(obj.name)
         if obj.isbuiltin == 1:  # their names do not change, and NumPy makes them in Python
             _builtin_codes[obj] = code
         return code
@@ -320,7 +321,7 @@ def _has_added_name(obj: Any) -> bool:
     known = _added_names.get(obj.name)
     if known is None:
         try:
-            known = bool(_capi.dtype_parse(obj.name))
+            known = bool(capi.dtype_parse(obj.name))
         except InvalidArgumentError:
             known = False
         _added_names[obj.name] = known
@@ -338,8 +339,6 @@ def _registered_code(obj: Any) -> DTypeCode | None:
     if not _has_registry():
         return None
     import numpy
-
-    from dlx import _native
 
     try:
         capsule = numpy.empty(0, obj).__dlpack__(max_version=(1, 0))
@@ -359,9 +358,7 @@ def _registered_dtype(code: DTypeCode) -> Any:
 
     question = _questions.get(code)
     if question is None:
-        from dlx import _functions
-
-        question = _questions[code] = _functions.empty(0, dtype=code)
+        question = _questions[code] = _native._empty(0, code, "cpu")
     try:
         return numpy.from_dlpack(question).dtype
     except BufferError:
@@ -381,8 +378,6 @@ def note_numpy() -> bool:
     numpy = loaded("numpy")
     if _numpy_is_noted or numpy is None:
         return False
-    from dlx import _native
-
     numbers = [numpy.dtype(letter).type for letter in "?bhilqBHILQefdFD"]
     core = loaded("numpy._core._multiarray_umath") or loaded("numpy.core._multiarray_umath")
     _native._note_numpy(numpy.array, getattr(core, "_ARRAY_API", None), tuple(numbers))

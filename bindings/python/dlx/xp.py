@@ -19,8 +19,9 @@ import types
 
 import numpy
 
-from dlx import _compute, _native, _operands
-from dlx._constants import CPU
+from dlx import _native
+from dlx._compute import by_numpy, operands
+from dlx._lib.constants import CPU
 from dlx.device import Device, device_code
 from dlx.dtypes import dtype as _dlx_dtype
 from dlx.errors import InvalidArgumentError, UnavailableError, UnsupportedError
@@ -70,9 +71,9 @@ def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = 
 
     Source: array API standard 2024.12, `sort`.
     """
-    if descending and _compute.on_host((x,)):
+    if descending and by_numpy.on_host((x,)):
         return _flip(sort(x, axis=axis, stable=stable), axis=axis)
-    result: Tensor = _compute.call(numpy.sort, (x,), _sort_options(x, axis, descending, stable))
+    result: Tensor = by_numpy.call(numpy.sort, (x,), _sort_options(x, axis, descending, stable))
     return result
 
 
@@ -81,12 +82,12 @@ def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool
 
     Source: array API standard 2024.12, `argsort`.
     """
-    if descending and _compute.on_host((x,)):
+    if descending and by_numpy.on_host((x,)):
         # Backwards before and after, so that equal elements keep their order.
         backwards = argsort(_flip(x, axis=axis), axis=axis, stable=stable)
         last: int = backwards.shape[axis] - 1
         return last - _flip(backwards, axis=axis)
-    result: Tensor = _compute.call(numpy.argsort, (x,), _sort_options(x, axis, descending, stable))
+    result: Tensor = by_numpy.call(numpy.argsort, (x,), _sort_options(x, axis, descending, stable))
     return result
 
 
@@ -98,7 +99,7 @@ def clip(x: Any, /, min: Any = None, max: Any = None, *, out: Any = None) -> Ten
     if min is None and max is None and out is None:
         return _native.asarray(x, copy=True)
     options = {} if out is None else {"out": out}
-    result: Tensor = _compute.call(_standard().clip, (x, min, max), options)
+    result: Tensor = by_numpy.call(_standard().clip, (x, min, max), options)
     return result if out is None else out
 
 
@@ -132,17 +133,17 @@ def unique_values(x: Any, /) -> Tensor:
 
     Source: array API standard 2024.12, `unique_values`.
     """
-    values: Tensor = _compute.call(_standard().unique_values, (x,), {})
-    return sort(values) if _compute.on_host((values,)) else values
+    values: Tensor = by_numpy.call(_standard().unique_values, (x,), {})
+    return sort(values) if by_numpy.on_host((values,)) else values
 
 
 def _flip(x: Any, *, axis: int) -> Tensor:
-    result: Tensor = _compute.call(numpy.flip, (x,), {"axis": axis})
+    result: Tensor = by_numpy.call(numpy.flip, (x,), {"axis": axis})
     return result
 
 
 def _sort_options(x: Any, axis: int, descending: bool, stable: bool) -> dict[str, Any]:
-    if _compute.on_host((x,)):
+    if by_numpy.on_host((x,)):
         return {"axis": axis, "kind": "stable" if stable else None}
     return {"axis": axis, "descending": descending, "stable": stable}
 
@@ -178,16 +179,16 @@ def _delegate(function: Callable[..., Any]) -> Callable[..., Any]:
         if device is not None:
             code = device_code(device)
             if code[0] != CPU:
-                from dlx import _compute_device
+                from dlx._compute import on_device
 
-                _operands.refuse_strangers(function, [*args, *kwargs.values()])
-                return _compute_device.call_on(Device(code), function, args, kwargs)
+                operands.refuse_strangers(function, [*args, *kwargs.values()])
+                return on_device.call_on(Device(code), function, args, kwargs)
             if code[1] != 0:
                 raise UnavailableError(f"`device` cpu:{code[1]} does not exist: there is one CPU")
             kwargs["device"] = "cpu"
         if isinstance(function, type):
             return _limits(function, *[_dtype_of(value) for value in args], **kwargs)
-        return _compute.call(function, args, kwargs)
+        return by_numpy.call(function, args, kwargs)
 
     return on_tensors
 
@@ -242,10 +243,10 @@ class _Submodule(types.ModuleType):
 
 
 def _computes_on(device: Device) -> bool:
-    from dlx import _compute_device
+    from dlx._compute import on_device
 
     try:
-        _compute_device.library_for(device)
+        on_device.library_for(device)
     except (UnsupportedError, UnavailableError):
         return False
     return True

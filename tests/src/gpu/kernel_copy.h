@@ -11,7 +11,7 @@
 #include "guarded.h"
 #include "opencl_device.h"
 #include "src/copy/copy.h"
-#include "src/copy/plan.h"
+#include "src/copy/plan/plan.h"
 #include "src/gpu/launch.h"
 
 namespace dlx_test {

@@ -1,0 +1,154 @@
+"""What ./dev test runs in each mode: THE list of its jobs."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from . import bazel, systems
+from .jobs import BAZEL, MEMORY, Job
+from .runners import Runner
+from .settings import Settings
+from .shell import Failed
+
+C_TESTS = ("//tests/capi/...", "//tests/cpp/...", "//tests/src/...")
+PYTHON_TESTS = ("tests/python", "tests/packaging", "tests/dev")
+LIGHT = ("-m", "not heavy")
+HEAVY = ("-m", "heavy")
+EMULATED = "tests/packaging/test_emulated.py"
+FUZZ = (
+    "15",
+    "1",
+)  # seconds for each target, and the seed: a change is judged, not the luck of the day
+MODES = ("quick", "", "all", "release", "systems", "gpu", "array-api")
+
+
+def jobs(settings: Settings, mode: str) -> list[Job]:
+    if mode == "systems":
+        return systems.jobs(settings)
+    if mode == "quick":
+        return [_bazel("bazel", *C_TESTS), _light("ctypes"), _fakes("ctypes")]
+    every_commit = [
+        _bazel("bazel", "//..."),
+        _light("ctypes"),
+        _light("cffi"),
+        _fakes("ctypes"),
+        _fakes("cffi"),
+    ]
+    if mode == "":
+        return every_commit
+    ci = [*every_commit, *_ci(settings)]
+    if mode == "all":
+        return ci
+    if mode == "release":
+        return [*ci, *_release(settings)]
+    raise Failed(f"test: no mode --{mode}")
+
+
+def _ci(settings: Settings) -> list[Job]:
+    """What CI has beyond the tests of each commit. Long jobs come first, so that none is left over."""
+    return [
+        _sanitized("asan"),
+        _sanitized("tsan"),
+        *systems.jobs(settings),
+        Job("pytest-asan", _pytest_asan, after=("asan",)),
+        Job("packaging", lambda r: r.pytest("packaging", "ctypes", *HEAVY, "tests/packaging")),
+        _heavy("ctypes"),
+        _heavy("cffi"),
+        Job("style", _style),
+        Job("clang", _clang, uses=BAZEL),
+        Job("avx512-by-avx2", _avx512_by_avx2, uses=BAZEL),
+        Job("fuzz", _fuzz, uses=BAZEL),
+        Job("array-api", lambda runner: systems.array_api(runner, settings.array_api)),
+    ]
+
+
+def _release(settings: Settings) -> list[Job]:
+    """What is heavy and has found nothing in CI for long."""
+    return []
+
+
+def prepare(mode: str) -> Sequence[str]:
+    """The targets that have to be there before the jobs begin, because Python uses them."""
+    return () if mode == "array-api" else bazel.FAKES
+
+
+def _bazel(name: str, *arguments: str) -> Job:
+    return Job(name, lambda runner: runner.bazel(name, *arguments), uses=BAZEL)
+
+
+def _light(binding: str) -> Job:
+    """The packaging tests use no binding: once is enough."""
+    name = f"pytest-{binding}"
+    tests = PYTHON_TESTS if binding == "ctypes" else ("tests/python",)
+    return Job(name, lambda runner: runner.pytest(name, binding, *LIGHT, *tests))
+
+
+def _heavy(binding: str) -> Job:
+    name = f"heavy-{binding}"
+    return Job(name, lambda r: r.pytest(name, binding, *HEAVY, "tests/python"), uses=MEMORY)
+
+
+def _fakes(binding: str) -> Job:
+    """Python on the fake drivers, in processes of their own: a process opens its drivers once."""
+
+    def work(runner: Runner) -> None:
+        bin = runner.shell.settings.root / "bazel-bin/tests/stubs"
+        env = {
+            "DLX_CUDA_PATH": str(bin / "fake_libcuda.so"),
+            "DLX_HIP_PATH": str(bin / "fake_libamdhip64.so"),
+        }
+        for folder in ("devices", "gpu"):
+            runner.pytest(f"fakes-{binding}-{folder}", binding, f"tests/python/{folder}", env=env)
+
+    return Job(f"fakes-{binding}", work)
+
+
+def _sanitized(config: str) -> Job:
+    def work(runner: Runner) -> None:
+        tags = "--test_tag_filters=-no-sanitizer"
+        runner.bazel(config, f"--config={config}", "--build_tests_only", tags, "//tests/...")
+        if config == "asan":
+            bazel.build(runner.shell, "--config=asan", "//:libdlx.so")
+
+    return Job(config, work, uses=BAZEL)
+
+
+def _pytest_asan(runner: Runner) -> None:
+    """Python is not instrumented: the sanitizer comes in first, with the library whose exceptions it
+    watches, and leaks of others are not ours. pytest hides what a dying process writes, so a file."""
+    shell = runner.shell
+    reports = runner.report.folder / "asan-report"
+    libraries = [
+        shell.ask("gcc", f"-print-file-name={name}.so") for name in ("libasan", "libstdc++")
+    ]
+    env = {
+        "LD_PRELOAD": " ".join(filter(None, libraries)),
+        "ASAN_OPTIONS": f"detect_leaks=0:allocator_may_return_null=1:log_path={reports}",
+        "DLX_LIBRARY": str(bazel.built(shell, "asan", "libdlx.so")),
+    }
+    runner.pytest("pytest-asan", "ctypes", *LIGHT, "tests/python", env=env)
+    for report in sorted(runner.report.folder.glob("asan-report*")):
+        shell.print(report.read_text(errors="replace"))
+
+
+def _style(runner: Runner) -> None:
+    runner.step("style", "./dev format --check", "./dev", "format", "--check")
+    runner.step("style", "./dev lint", "./dev", "lint")
+
+
+def _clang(runner: Runner) -> None:
+    if shutil.which("clang-19"):
+        runner.step("clang", "the build with clang", "bazel", "build", "--config=clang", "//...")
+
+
+def _avx512_by_avx2(runner: Runner) -> None:
+    """The copy tests with the kernels for AVX-512, on a processor that has only AVX2."""
+    flags = Path("/proc/cpuinfo").read_text().split()
+    if "avx2" in flags and "avx512vl" not in flags:
+        runner.bazel("avx512-by-avx2", "--config=avx512-by-avx2", "//tests/src/copy/...")
+
+
+def _fuzz(runner: Runner) -> None:
+    runner.step("fuzz", f"./dev fuzz {' '.join(FUZZ)}", "./dev", "fuzz", *FUZZ)
