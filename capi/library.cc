@@ -1,7 +1,7 @@
 #include <cstdio>
 
 #include "capi/guard.h"
-#include "src/copy/threads.h"
+#include "src/copy/threads/threads.h"
 #include "src/device/registry.h"
 
 #define DLX_STRING_OF(x) #x
@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kErrorBytes = 1024;
 
-// Fixed, so that telling about an error can never fail.
+// A fixed buffer, so that setting a message never fails.
 thread_local char last_error[kErrorBytes] = "no call has failed yet";
 
 }  // namespace

@@ -110,7 +110,7 @@ void failed_wrap_destroys_the_owner(void**) {
 
 // Elements that stay behind when their owner is taken would be freed before their tensor.
 void owner_must_bring_its_elements(void**) {
-  const std::string words = "the elements stayed where they were";
+  const std::string words = "the elements did not move with their owner";
   std::vector<float> copied(3);
   std::array<float, 3> inside{};
   std::vector<float> nothing;

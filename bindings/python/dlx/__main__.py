@@ -69,20 +69,20 @@ def _prepare_output(command: str) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """The command itself; each imports its own module."""
     if arguments.command == "info":
-        from dlx import info
+        from dlx._cli import info
 
         print(info.report())
         return 0
     if arguments.command == "config":
-        from dlx import info
+        from dlx._cli import info
 
         print(info.compiler_arguments(cflags=not arguments.libs, libs=not arguments.cflags))
         return 0
     if arguments.command == "matrix":
-        from dlx import matrix
+        from dlx._cli import matrix
 
         return matrix.run(arguments.html, arguments.markdown, arguments.libraries)
-    from dlx import demo
+    from dlx._cli import demo
 
     return demo.run(arguments.picture, arguments.output)
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import sys
 
-from dlx import _capi, _native, dtypes
-from dlx._constants import PADDED, READ_ONLY, THE_CPU
+from dlx import _native, dtypes
+from dlx._access import bytes_of, code_of, require_readable
+from dlx._lib.constants import PADDED, READ_ONLY, THE_CPU
 from dlx.errors import InvalidArgumentError, UnsupportedError
-from dlx.tensor import bytes_of, require_readable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def reduce(self: Tensor, protocol: Any) -> tuple[Any, ...]:
         UnsupportedError: the tensor has no data, or opaque handles, which mean nothing elsewhere.
     """
     self = require_readable(self, "pickling")
-    code = _capi.tensor_dtype(self)
+    code = code_of(self)
     if code[0] == dtypes.OPAQUE:
         raise UnsupportedError("a Tensor of opaque handles cannot be pickled: they are addresses")
     compact = self.contiguous()
@@ -74,7 +74,7 @@ def rebuild(block: Any, shape: tuple[int, ...], code: DTypeCode, flags: int) -> 
             f"the frame of a pickled Tensor has {frame.nbytes} bytes (expected {tensor.nbytes})"
         )
     if "dask" in sys.modules:  # this may be a worker of `distributed`
-        from dlx import _dask
+        from dlx._compute import for_dask
 
-        _dask.meet()
+        for_dask.meet()
     return tensor

@@ -32,14 +32,15 @@ As in C, an address that is none crashes.
 
 from __future__ import annotations
 
-from dlx import _generated_raw
-from dlx._generated_raw import *  # noqa: F403
-from dlx._generated_raw import ArrowArray, ArrowSchema, DLManagedTensor, DLManagedTensorVersioned
-from dlx._library import backend
-from dlx._raw_callbacks import Callback, callback
-from dlx._raw_managed import Managed
-from dlx._raw_structs import Struct
-from dlx._raw_types import (
+from dlx import _native
+from dlx._lib.library import backend
+from dlx._raw import generated
+from dlx._raw.callbacks import Callback, callback
+from dlx._raw.generated import *  # noqa: F403
+from dlx._raw.generated import ArrowArray, ArrowSchema, DLManagedTensor, DLManagedTensorVersioned
+from dlx._raw.managed import Managed
+from dlx._raw.structs import Struct
+from dlx._raw.types import (
     Array,
     Handle,
     check,
@@ -57,7 +58,7 @@ if TYPE_CHECKING:
     from dlx import Tensor
 
 __all__ = [
-    *_generated_raw.__all__,
+    *generated.__all__,
     "Callback",
     "Handle",
     "Managed",
@@ -147,15 +148,11 @@ def arrow_release(struct: ArrowArray | ArrowSchema) -> None:
 
 def from_tensor(tensor: Tensor) -> Handle:
     """The `dlx_tensor *` behind a dlx.Tensor, with a reference of its own."""
-    from dlx import _native
-
     return Handle(lib.dlx_tensor_retain(_native._handle(tensor)))
 
 
 def to_tensor(handle: Handle) -> Tensor:
     """A dlx.Tensor of a handle, which is consumed: its reference goes to the Tensor."""
-    from dlx import _native
-
     if not isinstance(handle, Handle):
         raise TypeError(f"`handle` must be a dlx.raw.Handle (got {type(handle).__name__})")
     return _native._adopt(handle.detach())
