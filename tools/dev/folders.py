@@ -21,9 +21,9 @@ TABLE: dict[str, tuple[str, ...]] = {
     "capi/abi": ("tests/abi",),
     "src": ("tests/src",),
     "src/*": ("tests/src/*",),
-    "src/arrow": ("tests/capi/test_arrow*.c", "tests/python/test_arrow*.py"),
+    "src/arrow": ("tests/src/arrow", "tests/capi/test_arrow*.c", "tests/python/test_arrow*.py"),
     "src/device": ("tests/src/device", "tests/device"),
-    "src/dtype": ("tests/capi/test_dtype*.c", "tests/python/test_dtype*.py"),
+    "src/dtype": ("tests/src/dtype", "tests/capi/test_dtype*.c", "tests/python/test_dtype*.py"),
     "src/python": (
         "tests/python/test_{tensor,asarray,convert,capsules,indexing,scalar,sequences,buffers}*.py",
     ),
@@ -39,7 +39,10 @@ TABLE: dict[str, tuple[str, ...]] = {
     f"{ROOM}/_compute": ("tests/python/test_{compute,scalar}*.py",),
     f"{ROOM}/_share": ("tests/python/test_{share,pickle}*.py",),
     f"{ROOM}/_raw": ("tests/python/raw",),
-    f"{ROOM}/raw": ("tests/python/raw",),
+    f"{ROOM}/_tensor": (
+        "tests/python/test_{tensor,indexing}.py",
+        "tests/python/test_compute_methods.py",
+    ),
     f"{ROOM}/_cli": ("tests/python/test_{command_line,demo}.py",),
     "docs": ("tests/packaging/test_readme.py",),
     "README.md": ("tests/packaging/test_readme.py",),
