@@ -43,7 +43,8 @@ def test_every_folder_of_src_has_tests_of_its_own(folder):
 
 def test_no_folder_of_tests_is_empty_and_none_is_left_out_of_bazel():
     with_build = {path.parent for path in (ROOT / "tests").glob("**/BUILD")}
-    with_tests = {path.parent for path in (ROOT / "tests").glob("**/test_*.c*")}
+    files = [path for end in ("c", "cc") for path in (ROOT / "tests").glob(f"**/test_*.{end}")]
+    with_tests = {path.parent for path in files}
 
     assert with_tests <= with_build
     for folder in with_build:
