@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "src/copy/plan.h"
+#include "src/copy/plan/plan.h"
 #include "src/gpu/launch.h"
 
 namespace dlx::gpu {
