@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fnmatch
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,9 +20,9 @@ TABLE: dict[str, tuple[str, ...]] = {
     "capi/abi": ("tests/abi",),
     "src": ("tests/src",),
     "src/*": ("tests/src/*",),
-    "src/arrow": ("tests/capi/test_arrow*.c", "tests/python/test_arrow*.py"),
+    "src/arrow": ("tests/src/arrow", "tests/capi/test_arrow*.c", "tests/python/test_arrow*.py"),
     "src/device": ("tests/src/device", "tests/device"),
-    "src/dtype": ("tests/capi/test_dtype*.c", "tests/python/test_dtype*.py"),
+    "src/dtype": ("tests/src/dtype", "tests/capi/test_dtype*.c", "tests/python/test_dtype*.py"),
     "src/python": (
         "tests/python/test_{tensor,asarray,convert,capsules,indexing,scalar,sequences,buffers}*.py",
     ),
@@ -39,7 +38,10 @@ TABLE: dict[str, tuple[str, ...]] = {
     f"{ROOM}/_compute": ("tests/python/test_{compute,scalar}*.py",),
     f"{ROOM}/_share": ("tests/python/test_{share,pickle}*.py",),
     f"{ROOM}/_raw": ("tests/python/raw",),
-    f"{ROOM}/raw": ("tests/python/raw",),
+    f"{ROOM}/_tensor": (
+        "tests/python/test_{tensor,indexing}.py",
+        "tests/python/test_compute_methods.py",
+    ),
     f"{ROOM}/_cli": ("tests/python/test_{command_line,demo}.py",),
     "docs": ("tests/packaging/test_readme.py",),
     "README.md": ("tests/packaging/test_readme.py",),
@@ -109,11 +111,7 @@ def _is_of_pytest(root: Path, path: Path) -> bool:
 
 def _has_tests(folder: Path) -> bool:
     """Whether Bazel finds tests in the folder or below."""
-    return any(
-        fnmatch.fnmatch(path.name, "test_*.c*")
-        or (path.suffix == ".sh" and path.name != "common.sh")
-        for path in folder.rglob("*")
-    )
+    return any(_label(str(path)) for path in folder.rglob("*"))
 
 
 def _tests_of(root: Path, name: str) -> list[str]:
@@ -185,9 +183,9 @@ def _narrowed(root: Path, tests: list[str], source: Path) -> list[str]:
 def _label(test: str) -> str | None:
     """Bazel's name of a test file."""
     path = Path(test)
-    if path.suffix == ".sh" or (path.name.startswith("test_") and path.suffix in (".c", ".cc")):
-        return f"//{path.parent}:{path.stem}"
-    return None
+    is_script = path.suffix == ".sh" and path.name != "common.sh"
+    is_program = path.name.startswith("test_") and path.suffix in (".c", ".cc")
+    return f"//{path.parent}:{path.stem}" if is_script or is_program else None
 
 
 def _add(found: Found, root: Path, test: str) -> None:
