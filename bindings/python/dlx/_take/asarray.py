@@ -405,8 +405,8 @@ def _from_sequence(
     code = None if dtype is None else dtypes.dtype_code(dtype)
     if not sequence.is_number(obj) and not sequence.is_sequence(obj):
         raise TypeError(
-            f"cannot make an array of a {_name(obj)} (expected an array, a buffer, a number or a "
-            f"nested sequence of numbers){_failed_protocol(obj)}"
+            f"cannot make an array of `obj` (got {_name(obj)}, expected an array, a buffer, a number "
+            f"or a nested sequence of numbers){_failed_protocol(obj)}"
         )
     if copy is False:
         raise CopyRefusedError(
