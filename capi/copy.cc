@@ -2,7 +2,7 @@
 
 #include "capi/options.h"
 #include "src/device/registry.h"
-#include "src/tensor/convert.h"
+#include "src/tensor/copies.h"
 #include "src/tensor/layout.h"
 
 using namespace dlx;

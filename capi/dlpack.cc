@@ -1,6 +1,7 @@
 #include "src/tensor/dlpack.h"
 
 #include "capi/options.h"
+#include "src/tensor/dlpack_check.h"
 
 using namespace dlx;
 using namespace dlx::capi;

@@ -1,7 +1,7 @@
 #include <cstdio>
 
 #include "capi/guard.h"
-#include "src/copy/threads.h"
+#include "src/copy/threads/threads.h"
 #include "src/device/registry.h"
 
 #define DLX_STRING_OF(x) #x

@@ -4,7 +4,7 @@
 
 #include "capi/guard.h"
 #include "src/device/registry.h"
-#include "src/tensor/convert.h"
+#include "src/tensor/copies.h"
 #include "src/tensor/tensor.h"
 
 namespace dlx::capi {

@@ -3,7 +3,7 @@
 #include "src/device/current_stream.h"
 #include "src/device/registered.h"
 #include "src/device/registry.h"
-#include "src/tensor/order.h"
+#include "src/tensor/synchronization.h"
 
 using namespace dlx;
 using namespace dlx::capi;

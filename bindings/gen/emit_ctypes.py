@@ -82,7 +82,7 @@ def table(name: str, functions: dict[str, Function]) -> str:
 
 
 def emit(model: Model) -> str:
-    """The text of _generated_ctypes.py."""
+    """The text of _lib/generated_ctypes.py."""
     parts = [struct(name, model) for name in model.structs]
     body = "\n\n\n".join(parts) + "\n\n\n"
     names = "".join(f'    "{name}": {name},\n' for name in model.structs)

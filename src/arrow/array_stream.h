@@ -3,7 +3,7 @@
 #define DLX_SRC_ARROW_ARRAY_STREAM_H_
 
 #include "dlx/arrow.h"
-#include "src/tensor/convert.h"
+#include "src/tensor/copies.h"
 #include "src/tensor/tensor.h"
 
 #ifndef ARROW_C_STREAM_INTERFACE

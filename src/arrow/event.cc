@@ -3,7 +3,7 @@
 #include "src/base/error.h"
 #include "src/device/current_stream.h"
 #include "src/device/registry.h"
-#include "src/tensor/order.h"
+#include "src/tensor/synchronization.h"
 
 namespace dlx::arrow {
 namespace {

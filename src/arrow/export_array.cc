@@ -9,9 +9,9 @@
 #include "src/base/error.h"
 #include "src/device/registry.h"
 #include "src/dtype/dtype.h"
-#include "src/tensor/convert.h"
+#include "src/tensor/copies.h"
 #include "src/tensor/layout.h"
-#include "src/tensor/order.h"
+#include "src/tensor/synchronization.h"
 #include "src/tensor/views.h"
 
 namespace dlx::arrow {

@@ -3,7 +3,7 @@
 
 #include "dlx/arrow.h"
 #include "src/arrow/schema.h"
-#include "src/tensor/convert.h"
+#include "src/tensor/copies.h"
 #include "src/tensor/tensor.h"
 
 namespace dlx::arrow {

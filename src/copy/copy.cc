@@ -7,10 +7,10 @@
 #include "dlx/dlx.h"
 #include "src/base/error.h"
 #include "src/copy/execute.h"
-#include "src/copy/overlap.h"
-#include "src/copy/overlapping.h"
-#include "src/copy/plan.h"
-#include "src/copy/subbyte.h"
+#include "src/copy/in_place.h"
+#include "src/copy/plan/bits.h"
+#include "src/copy/plan/overlap.h"
+#include "src/copy/plan/plan.h"
 #include "src/dtype/dtype.h"
 
 namespace dlx {

@@ -4,7 +4,7 @@
 #include <cstddef>
 
 #include "dlx/dlpack.h"
-#include "src/copy/plan.h"
+#include "src/copy/plan/plan.h"
 
 namespace dlx {
 

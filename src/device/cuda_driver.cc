@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "src/gpu/images.h"
+
 namespace dlx {
 namespace {
 

@@ -3,8 +3,9 @@
 #include <cstdio>
 
 #include "src/base/error.h"
-#include "src/copy/plan.h"
+#include "src/copy/plan/plan.h"
 #include "src/device/registry.h"
+#include "src/gpu/images.h"
 
 namespace dlx {
 namespace {

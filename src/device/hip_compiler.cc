@@ -1,7 +1,7 @@
 #include "src/device/hip_compiler.h"
 
 #include "src/driver/hip.h"
-#include "src/gpu/launch.h"
+#include "src/gpu/images.h"
 
 namespace dlx {
 namespace {

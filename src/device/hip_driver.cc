@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "src/device/hip_compiler.h"
+#include "src/gpu/images.h"
 
 namespace dlx {
 namespace {

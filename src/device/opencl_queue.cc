@@ -4,6 +4,7 @@
 
 #include "dlx/dlx.h"
 #include "src/base/error.h"
+#include "src/gpu/images.h"
 
 namespace dlx {
 namespace {

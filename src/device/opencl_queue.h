@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "src/base/once.h"
-#include "src/copy/plan.h"
+#include "src/copy/plan/plan.h"
 #include "src/device/backend.h"
 #include "src/driver/opencl.h"
 #include "src/gpu/launch.h"

@@ -5,7 +5,7 @@
 #include <mutex>
 
 #include "src/base/error.h"
-#include "src/copy/plan.h"
+#include "src/copy/plan/plan.h"
 #include "src/device/registry.h"
 
 namespace dlx {

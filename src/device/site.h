@@ -1,7 +1,7 @@
 #ifndef DLX_SRC_DEVICE_SITE_H_
 #define DLX_SRC_DEVICE_SITE_H_
 
-#include "src/copy/plan.h"
+#include "src/copy/plan/plan.h"
 #include "src/device/backend.h"
 #include "src/device/staging.h"
 

@@ -6,9 +6,10 @@
 #include <new>
 
 #include "src/base/error.h"
+#include "src/base/memory.h"
 #include "src/copy/copy.h"
 #include "src/copy/execute.h"
-#include "src/copy/overlap.h"
+#include "src/copy/plan/overlap.h"
 #include "src/device/current_stream.h"
 #include "src/device/registry.h"
 #include "src/device/site.h"
@@ -254,10 +255,6 @@ class HostBytes {
   }
 
  private:
-  struct Free {
-    void operator()(void* data) const noexcept { std::free(data); }
-  };
-
   DeviceAddress address() const noexcept {
     const DLTensor& tensor = *operand_.tensor;
     return {tensor.data, tensor.byte_offset + static_cast<uint64_t>(first_)};

@@ -62,12 +62,12 @@ static void what_a_device_cannot_have_is_refused(void **state) {
   array.sync_event = NULL;
   array.device_type = ARROW_DEVICE_CUDA;
   array.device_id = -1;
-  assert_refused(DLX_ERROR_INVALID_ARGUMENT, "no device");
+  assert_refused(DLX_ERROR_INVALID_ARGUMENT, "an invalid device");
   array.device_id = INT64_C(1) << 32;
   assert_refused(DLX_ERROR_INVALID_ARGUMENT, "does not name a device");
   array.device_id = 0;
   array.device_type = 0;
-  assert_refused(DLX_ERROR_INVALID_ARGUMENT, "no device");
+  assert_refused(DLX_ERROR_INVALID_ARGUMENT, "an invalid device");
   array.device_type = ARROW_DEVICE_CUDA;
   node.buffers[0] = POISON;
   array.array.null_count = -1;

@@ -542,9 +542,9 @@ def test_too_small_a_folder_is_named(monkeypatch, name):  # noqa: F811
 def test_fork_while_another_thread_is_at_work():
     code = """
 import os, threading, warnings, dlx
-from dlx import _segment
+from dlx._share import segments
 warnings.simplefilter("ignore")
-_segment._lock.acquire()  # as a thread that the child does not have
+segments._lock.acquire()  # as a thread that the child does not have
 done = []
 def other():
     child = os.fork()
@@ -564,7 +564,7 @@ os._exit(0)
 
 def test_threads_that_ask_for_the_same_descriptor(monkeypatch):
     opened = []
-    reopen = dlx._segment._reopen
+    reopen = dlx._share.segments._reopen
     both = threading.Barrier(2)
 
     def slow(descriptor):
@@ -574,7 +574,7 @@ def test_threads_that_ask_for_the_same_descriptor(monkeypatch):
         return opened[-1]
 
     tensor = dlx.share(numbers(3)).as_readonly()
-    monkeypatch.setattr(dlx._segment, "_reopen", slow)
+    monkeypatch.setattr(dlx._share.segments, "_reopen", slow)
     threads = [threading.Thread(target=dlx.shared_fd, args=(tensor,)) for _ in range(2)]
     for thread in threads:
         thread.start()
@@ -586,9 +586,9 @@ def test_threads_that_ask_for_the_same_descriptor(monkeypatch):
 def test_share_in_a_signal_handler_that_interrupts_share():
     code = """
 import sys, weakref, dlx
-from dlx import _segment
+from dlx._share import segments
 kept = [dlx.share([i]) for i in range(5)]
-places = {_segment.find.__code__, weakref.WeakValueDictionary.values.__code__}
+places = {segments.find.__code__, weakref.WeakValueDictionary.values.__code__}
 def handler(frame, event, argument):  # a signal may come before any line
     if frame.f_code in places and event == "line" and len(kept) < 50:
         sys.settrace(None)

@@ -10,7 +10,7 @@ import pytest
 from raw_support import CPU, FLOAT32, INT32, Block, deletions, elements, managed, tensor
 
 from dlx import raw
-from dlx._library import backend
+from dlx._lib.library import backend
 
 
 def test_numbers_that_do_not_fit_name_the_argument() -> None:

@@ -227,14 +227,14 @@ def test_tables_of_several_chunks_are_taken():
 
 
 def test_chunks_of_plain_numbers_are_not_imported_one_by_one(monkeypatch):
-    from dlx import _arrow
+    from dlx._take import arrow
 
     def count(table):
         imported = []
         native = types.SimpleNamespace(asarray=imported.append)
         with monkeypatch.context() as patch:
-            patch.setattr(_arrow, "_native", native)
-            _arrow._require_plain_columns(table)
+            patch.setattr(arrow, "_native", native)
+            arrow._require_plain_columns(table)
         return len(imported), sum(map(len, imported))
 
     numbers = pa.chunked_array([[1], [2, 3]] * 9)

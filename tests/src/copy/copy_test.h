@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "dlx/dlpack.h"
-#include "src/copy/kernels.h"
+#include "src/copy/kernels/kernels.h"
 
 // CMocka needs <csetjmp>, <cstdarg>, <cstddef> and <cstdint> first, and does not say that it is C.
 extern "C" {

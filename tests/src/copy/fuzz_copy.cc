@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "src/copy/copy.h"
-#include "src/copy/threads.h"
+#include "src/copy/threads/threads.h"
 
 // The engine's branches are to be covered. Those of the oracle tell nothing, and take most of the
 // time when they are counted.

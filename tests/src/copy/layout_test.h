@@ -12,7 +12,7 @@
 #include "copy_test.h"
 #include "random_copy.h"
 #include "src/copy/copy.h"
-#include "src/copy/tuning.h"
+#include "src/copy/schedule/machine.h"
 
 namespace dlx_test {
 

@@ -12,7 +12,7 @@
 #include "dlx/dlpack.h"
 #include "src/base/error.h"
 #include "src/copy/copy.h"
-#include "src/copy/tuning.h"
+#include "src/copy/schedule/machine.h"
 
 namespace dlx_test {
 
@@ -122,8 +122,8 @@ class RandomCopy {
 /// the end of the scope.
 class RandomTuning {
  public:
-  explicit RandomTuning(Choices& choices) : before_(dlx::tuning()) {
-    dlx::Tuning& tuning = dlx::tuning();
+  explicit RandomTuning(Choices& choices) : before_(dlx::machine()) {
+    dlx::Machine& tuning = dlx::machine();
     if (choices.one_in(2)) {
       tuning.stream_bytes = 0;
       tuning.tile_bytes = 128 << choices.below(6);
@@ -141,12 +141,12 @@ class RandomTuning {
     if (choices.one_in(2)) tuning.box_bytes = 256 << choices.below(9);
     if (choices.one_in(4)) tuning.parallel_bytes = 0;
   }
-  ~RandomTuning() { dlx::tuning() = before_; }
+  ~RandomTuning() { dlx::machine() = before_; }
   RandomTuning(const RandomTuning&) = delete;
   RandomTuning& operator=(const RandomTuning&) = delete;
 
  private:
-  dlx::Tuning before_;
+  dlx::Machine before_;
 };
 
 }  // namespace dlx_test

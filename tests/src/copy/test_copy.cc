@@ -13,7 +13,7 @@
 #include "copy_test.h"
 #include "dlx/dlx.h"
 #include "random_copy.h"
-#include "src/copy/threads.h"
+#include "src/copy/threads/threads.h"
 
 namespace {
 
@@ -126,8 +126,8 @@ void pages_without_elements_are_not_touched(void**) {
 // Long rows that end with a page, and begin with one, behind and before pages that may not be
 // touched: forwards and backwards, transposed and not, past the caches.
 void long_rows_end_with_their_pages(void**) {
-  const dlx::Tuning before = dlx::tuning();
-  dlx::tuning().stream_bytes = 0;
+  const dlx::Machine before = dlx::machine();
+  dlx::machine().stream_bytes = 0;
   const int64_t page = 4096;
   const int64_t rows = 1100;  // more than strips take at a time
   const int64_t step = 3 * page;
@@ -177,7 +177,7 @@ void long_rows_end_with_their_pages(void**) {
     }
   }
   munmap(map, mapped);
-  dlx::tuning() = before;
+  dlx::machine() = before;
 }
 
 // Items with gaps between them that move by a few, in either direction, many buffers of them.

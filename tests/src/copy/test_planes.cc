@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "layout_test.h"
-#include "src/copy/kernels.h"
+#include "src/copy/kernels/kernels.h"
 
 namespace {
 
@@ -17,7 +17,7 @@ using dlx_test::plan_of;
 // Each axis order of a tensor with extents round the block sizes, each item size, with and without
 // streaming.
 void every_permutation_of_odd_extents_is_exact(void**) {
-  const dlx::Tuning before = dlx::tuning();
+  const dlx::Machine before = dlx::machine();
   for (const int64_t item : {1, 2, 3, 4, 6, 8, 12, 16}) {
     std::vector<int64_t> shape = {33, 7, 65};
     std::vector<uint8_t> src(static_cast<size_t>(33 * 7 * 65 * item));
@@ -25,7 +25,7 @@ void every_permutation_of_odd_extents_is_exact(void**) {
     std::vector<int> order = {0, 1, 2};
     do {
       for (const int64_t threshold : {int64_t{0}, INT64_MAX}) {
-        dlx::tuning().stream_bytes = threshold;
+        dlx::machine().stream_bytes = threshold;
         const int64_t step[] = {7 * 65, 65, 1};
         const DLDataType dtype = {kDLUInt, 8, static_cast<uint16_t>(item)};
         const int64_t n[] = {shape[order[0]], shape[order[1]], shape[order[2]]};
@@ -48,7 +48,7 @@ void every_permutation_of_odd_extents_is_exact(void**) {
       }
     } while (std::next_permutation(order.begin(), order.end()));
   }
-  dlx::tuning() = before;
+  dlx::machine() = before;
 }
 
 /// Copies one compact tensor of `shape`, its axes reversed, to another, both some bytes behind a
@@ -85,10 +85,10 @@ void check_reversal(const std::vector<int64_t>& shape, int64_t item, int64_t dst
 
 // Powers of two, whose source lines share the sets of any cache.
 void reversals_of_powers_of_two_are_exact(void**) {
-  const dlx::Tuning before = dlx::tuning();
-  dlx::tuning().stream_bytes = 0;
-  dlx::tuning().long_row_bytes = 1;
-  dlx::tuning().cache_sets = 1;
+  const dlx::Machine before = dlx::machine();
+  dlx::machine().stream_bytes = 0;
+  dlx::machine().long_row_bytes = 1;
+  dlx::machine().cache_sets = 1;
   for (const int64_t item : {1, 2, 4, 8, 16}) {
     for (const int64_t start : {int64_t{0}, item, int64_t{48}}) {
       check_reversal({128, 4, 64}, item, start, 0);
@@ -100,18 +100,18 @@ void reversals_of_powers_of_two_are_exact(void**) {
       check_reversal({258, 129}, item, 0, 0);
     }
   }
-  dlx::tuning() = before;
+  dlx::machine() = before;
 }
 
 // Columns of more rows than are taken at once, which begin anywhere in a line: what one block
 // leaves of a line, the next one goes on with.
 void long_columns_are_exact(void**) {
-  const dlx::Tuning before = dlx::tuning();
-  dlx::tuning().long_row_bytes = 1;
+  const dlx::Machine before = dlx::machine();
+  dlx::machine().long_row_bytes = 1;
   for (const int64_t cache_sets : {int64_t{1}, before.cache_sets, int64_t{4096}}) {
-    dlx::tuning().cache_sets = cache_sets;
+    dlx::machine().cache_sets = cache_sets;
     for (const int64_t threshold : {int64_t{0}, INT64_MAX}) {
-      dlx::tuning().stream_bytes = threshold;
+      dlx::machine().stream_bytes = threshold;
       for (const int64_t item : {1, 2, 4, 8, 16}) {
         for (const int64_t start : {int64_t{0}, item, int64_t{17}}) {
           for (const int64_t gap : {0, 1, 5}) {
@@ -123,11 +123,11 @@ void long_columns_are_exact(void**) {
         }
       }
     }
-    dlx::tuning().stream_bytes = 0;
+    dlx::machine().stream_bytes = 0;
     check_layout({300, 5000}, {5003, 1}, {1, 300}, 1, 16);
     check_layout({170, 4100}, {4103, 1}, {1, 170}, 2, 6);
   }
-  dlx::tuning() = before;
+  dlx::machine() = before;
 }
 
 // Rows of one side or of both lie so far apart that they crowd into few sets of a cache: blocks are
@@ -157,11 +157,11 @@ void crowded_rows_and_columns_are_exact(void**) {
 // Source lines that several axes go along, some of them backwards, transposed: in tiles, in strips,
 // and straight.
 void lines_of_axes_in_both_directions_are_exact(void**) {
-  const dlx::Tuning before = dlx::tuning();
+  const dlx::Machine before = dlx::machine();
   for (const int64_t threshold : {int64_t{0}, INT64_MAX}) {
-    dlx::tuning().stream_bytes = threshold;
+    dlx::machine().stream_bytes = threshold;
     for (const int64_t cache_sets : {int64_t{1}, before.cache_sets, int64_t{4096}}) {
-      dlx::tuning().cache_sets = cache_sets;
+      dlx::machine().cache_sets = cache_sets;
       for (const int64_t item : {1, 2, 4, 8, 16}) {
         for (const int64_t side : {-1, 1}) {
           for (const int64_t start : {int64_t{0}, item, int64_t{17}}) {
@@ -177,7 +177,7 @@ void lines_of_axes_in_both_directions_are_exact(void**) {
       }
     }
   }
-  dlx::tuning() = before;
+  dlx::machine() = before;
 }
 
 // Batches of small matrices, which registers fill but in part, with and without gaps in src.
@@ -198,9 +198,9 @@ void small_planes_are_exact(void**) {
 // Planes of few items, in the order of src and backwards, with and without gaps on both sides; the
 // last of many are fewer.
 void planes_of_few_items_are_exact(void**) {
-  const dlx::Tuning before = dlx::tuning();
+  const dlx::Machine before = dlx::machine();
   for (const int64_t threshold : {int64_t{0}, INT64_MAX}) {
-    dlx::tuning().stream_bytes = threshold;
+    dlx::machine().stream_bytes = threshold;
     for (int64_t item = 1; item <= 34; ++item) {
       for (const int64_t many : {5, 71}) {
         const std::vector<int64_t> shape = {many, 3, 2, 2};
@@ -210,7 +210,7 @@ void planes_of_few_items_are_exact(void**) {
       check_layout({2, 29, 5, 3}, compact({2, 29, 5, 3}), {900, 6, -180, 1}, item);
     }
   }
-  dlx::tuning() = before;
+  dlx::machine() = before;
 }
 
 // Few rows of src that are read side by side, some lines at a time, the last of them short.
@@ -229,9 +229,9 @@ void few_rows_are_exact(void**) {
 // Rows of several parts, and more of them than a block has, that are copied together before they
 // are transposed: parts begin inside lines, and the last ones are short.
 void blocks_of_rows_are_exact(void**) {
-  const dlx::Tuning before = dlx::tuning();
-  dlx::tuning().stream_bytes = 0;
-  dlx::tuning().cache_sets = 1;
+  const dlx::Machine before = dlx::machine();
+  dlx::machine().stream_bytes = 0;
+  dlx::machine().cache_sets = 1;
   for (const int64_t item : {1, 2, 4, 8, 16}) {
     for (const int64_t start : {int64_t{0}, item, int64_t{48}}) {
       check_reversal({2001 / item + 9, 523}, item, start, start);
@@ -239,18 +239,18 @@ void blocks_of_rows_are_exact(void**) {
       check_reversal({1408 / item, 7, 96}, item, start, 16);
     }
   }
-  dlx::tuning() = before;
+  dlx::machine() = before;
 }
 
 // Transpositions whose axes are short on either side, small matrices far apart and rows out of
 // order, in boxes of several sizes: some are cut along every axis, and their runs begin inside
 // lines.
 void boxes_are_exact(void**) {
-  const dlx::Tuning before = dlx::tuning();
-  dlx::tuning().stream_bytes = 0;
-  dlx::tuning().cache_sets = 1024;
+  const dlx::Machine before = dlx::machine();
+  dlx::machine().stream_bytes = 0;
+  dlx::machine().cache_sets = 1024;
   for (const int64_t bytes : {int64_t{700}, int64_t{6000}, before.box_bytes}) {
-    dlx::tuning().box_bytes = bytes;
+    dlx::machine().box_bytes = bytes;
     for (const int64_t item : {1, 2, 4, 8, 16}) {
       for (const int64_t start : {int64_t{0}, item, int64_t{48}}) {
         check_layout({22, 95, 61}, compact({22, 95, 61}), {1, 22, 22 * 95}, item, start);
@@ -270,7 +270,7 @@ void boxes_are_exact(void**) {
       }
     }
   }
-  dlx::tuning() = before;
+  dlx::machine() = before;
 }
 
 // Items that lie apart on both sides, or in descending order, go by way of a buffer, in boxes of
@@ -293,13 +293,13 @@ void what_goes_by_way_of_a_buffer_is_exact(void**) {
       {{11, 3, 101, 5}, {1515, -505, -5, 16665}},    // joined, backwards
       {{11, 150, 160, 3}, {72000, 160, -1, 24000}},  // more than a second-level cache holds
   };
-  const dlx::Tuning before = dlx::tuning();
-  dlx::tuning().relay_bytes = 0;
+  const dlx::Machine before = dlx::machine();
+  dlx::machine().relay_bytes = 0;
   int relayed[] = {0, 0};  // streamed, and not
   for (const int64_t threshold : {int64_t{0}, INT64_MAX}) {
-    dlx::tuning().stream_bytes = threshold;
+    dlx::machine().stream_bytes = threshold;
     for (const int64_t tile : {int64_t{300}, int64_t{5000}, before.relay_tile}) {
-      dlx::tuning().relay_tile = tile;
+      dlx::machine().relay_tile = tile;
       for (const Layout& layout : layouts) {
         for (const int64_t item : {1, 2, 3, 4, 8}) {
           check_layout(layout.shape, compact(layout.shape), layout.src_steps, item, item);
@@ -312,7 +312,7 @@ void what_goes_by_way_of_a_buffer_is_exact(void**) {
   }
   assert_true(relayed[0] > 0);
   assert_true(relayed[1] > 0);
-  dlx::tuning() = before;
+  dlx::machine() = before;
 }
 
 // Pixels of three elements are arranged in strips, whether dst stays in the caches or not: rows and
@@ -331,9 +331,9 @@ void transposed_pixels_are_exact(void**) {
       {{37, 36, 35}, {1260, 35, 1}, {1, 37, 1332}},  // several axes
       {{31, 33, 3, 16}, {1584, 48, 16, 1}, {1, 93, 31, 3069}},
   };
-  const dlx::Tuning before = dlx::tuning();
+  const dlx::Machine before = dlx::machine();
   for (const int64_t threshold : {int64_t{0}, INT64_MAX}) {
-    dlx::tuning().stream_bytes = threshold;
+    dlx::machine().stream_bytes = threshold;
     for (const Layout& layout : layouts) {
       for (const int64_t item : {3, 6, 12}) {
         for (const int64_t start : {0, 1, 61}) {
@@ -347,15 +347,15 @@ void transposed_pixels_are_exact(void**) {
     const char* const expected = threshold == 0 ? "streamed in strips" : "written in strips";
     assert_int_equal(way.find(expected) != way.npos, in_strips);
   }
-  dlx::tuning() = before;
+  dlx::machine() = before;
 }
 
 // Pairs of small elements travel as one item; a third axis leads to places that are no multiples of
 // such an item.
 void planes_that_begin_inside_items_are_exact(void**) {
-  const dlx::Tuning before = dlx::tuning();
-  dlx::tuning().stream_bytes = 0;
-  dlx::tuning().long_row_bytes = 1;
+  const dlx::Machine before = dlx::machine();
+  dlx::machine().stream_bytes = 0;
+  dlx::machine().long_row_bytes = 1;
   const int64_t n = 512, lines = 16;
   for (const int64_t item : {1, 2, 4, 8}) {
     const int64_t row = 2 * n + 64;  // elements of dst, so that columns begin at the same place
@@ -381,14 +381,14 @@ void planes_that_begin_inside_items_are_exact(void**) {
       }
     }
   }
-  dlx::tuning() = before;
+  dlx::machine() = before;
 }
 
 // Few rows of dst that take their items from the same lines of src, such as columns of records: read
 // once, into as many streams.
 void columns_of_records_are_exact(void**) {
-  const dlx::Tuning before = dlx::tuning();
-  dlx::tuning().stream_bytes = 0;
+  const dlx::Machine before = dlx::machine();
+  dlx::machine().stream_bytes = 0;
   for (const int64_t item : {1, 2, 4, 8, 16}) {
     for (const int64_t columns : {2, 3, 5, 9}) {
       for (const int64_t every : {1, 2}) {
@@ -400,7 +400,7 @@ void columns_of_records_are_exact(void**) {
       }
     }
   }
-  dlx::tuning() = before;
+  dlx::machine() = before;
   const std::string way = plan_of({5, 1500000}, compact({5, 1500000}), {2, 15}, 4);
   assert_true(way.find("written in order") != way.npos);
 }

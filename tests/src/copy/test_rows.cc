@@ -24,9 +24,9 @@ void short_rows_are_exact(void**) {
 // Columns of src with gaps between them, and rows of few columns: as many at a time as a load
 // holds, with what is left over on either axis, in either direction.
 void columns_with_gaps_are_exact(void**) {
-  const dlx::Tuning before = dlx::tuning();
+  const dlx::Machine before = dlx::machine();
   for (const int64_t threshold : {int64_t{0}, INT64_MAX}) {
-    dlx::tuning().stream_bytes = threshold;
+    dlx::machine().stream_bytes = threshold;
     for (const int64_t item : {1, 2, 4}) {
       for (const int64_t every : {1, 2, 3, 4, 7, 8}) {
         for (const int64_t nv : {2, 3, 4, 5, 7, 8, 15, 33}) {
@@ -66,18 +66,18 @@ void columns_with_gaps_are_exact(void**) {
       }
     }
   }
-  dlx::tuning() = before;
+  dlx::machine() = before;
 }
 
 // Few short rows in a plane, many planes: in long loops along another axis, in whole parts of it
 // and in what is left over, whichever axis comes again; and rows of 16 to 256 bytes wherever they
 // begin.
 void planes_of_few_rows_are_exact(void**) {
-  const dlx::Tuning before = dlx::tuning();
+  const dlx::Machine before = dlx::machine();
   for (const int64_t threshold : {int64_t{0}, INT64_MAX}) {
-    dlx::tuning().stream_bytes = threshold;
+    dlx::machine().stream_bytes = threshold;
     for (const int64_t sets : {1024, 4096}) {
-      dlx::tuning().cache_sets = sets;
+      dlx::machine().cache_sets = sets;
       for (const int64_t item : {1, 2, 4, 8, 16, 48}) {
         for (const int64_t start : {int64_t{0}, item, int64_t{16}}) {
           for (const int64_t n : {2, 5, 7, 8, 17, 31}) {
@@ -94,7 +94,7 @@ void planes_of_few_rows_are_exact(void**) {
       }
     }
   }
-  dlx::tuning().stream_bytes = INT64_MAX;
+  dlx::machine().stream_bytes = INT64_MAX;
   for (const int64_t item : {1, 2, 4}) {  // short rows of cells
     for (const int64_t start : {int64_t{0}, item, int64_t{17}}) {
       for (const int64_t n : {16, 33, 64}) {
@@ -108,7 +108,7 @@ void planes_of_few_rows_are_exact(void**) {
       }
     }
   }
-  dlx::tuning().stream_bytes = 0;  // pieces of long stretches, with an axis inside that comes again
+  dlx::machine().stream_bytes = 0;  // pieces of long stretches, with an axis inside that comes again
   for (const int64_t item : {4, 8, 16}) {
     for (const int64_t start : {int64_t{0}, item, int64_t{17}}) {
       check_layout({3, 599, 2, 5}, compact({3, 599, 2, 5}), {5990, 2, 0, 1198}, item, start);
@@ -116,7 +116,7 @@ void planes_of_few_rows_are_exact(void**) {
                    start);
     }
   }
-  dlx::tuning() = before;
+  dlx::machine() = before;
   for (const int64_t bytes : {16, 32, 48, 64, 80, 96, 112, 128, 144, 240, 256}) {
     for (const int64_t start : {0, 16, 48, 5}) {
       check_layout({9, bytes}, {bytes, 1}, {300, 1}, 1, start);
@@ -128,10 +128,10 @@ void planes_of_few_rows_are_exact(void**) {
 // Rows side by side in src that go to columns far apart in dst, some of the longer rows at a time,
 // the last fewer; more columns than have a line kept for them; either axis downwards.
 void regrouped_rows_are_exact(void**) {
-  const dlx::Tuning before = dlx::tuning();
-  dlx::tuning().stream_bytes = 0;
+  const dlx::Machine before = dlx::machine();
+  dlx::machine().stream_bytes = 0;
   for (const int64_t sets : {1024, 2048}) {
-    dlx::tuning().cache_sets = sets;
+    dlx::machine().cache_sets = sets;
     for (const int64_t bytes : {24, 40, 64, 100, 128, 200, 448}) {
       for (const int64_t start : {0, 16, 5}) {
         for (const int64_t n : {48, 57, 128}) {
@@ -149,14 +149,14 @@ void regrouped_rows_are_exact(void**) {
     }
     check_layout({2050, 43, 24}, compact({2050, 43, 24}), {24, 24 * 2050, 1}, 1, 16);
   }
-  dlx::tuning() = before;
+  dlx::machine() = before;
 }
 
 // Long rows that are read from end to end, some side by side, from one on that begins lines of dst.
 void rows_read_side_by_side_are_exact(void**) {
-  const dlx::Tuning before = dlx::tuning();
-  dlx::tuning().stream_bytes = 0;
-  dlx::tuning().cache_sets = 1024;
+  const dlx::Machine before = dlx::machine();
+  dlx::machine().stream_bytes = 0;
+  dlx::machine().cache_sets = 1024;
   for (const int64_t item : {8, 16}) {
     const int64_t line = 64 / item;
     const int64_t longest = (40 << 10) / item / item;
@@ -173,15 +173,15 @@ void rows_read_side_by_side_are_exact(void**) {
       }
     }
   }
-  dlx::tuning() = before;
+  dlx::machine() = before;
 }
 
 // The same where columns begin anywhere in a line and rows share the sets of a cache: by way of a
 // buffer.
 void rows_read_side_by_side_into_a_buffer_are_exact(void**) {
-  const dlx::Tuning before = dlx::tuning();
-  dlx::tuning().stream_bytes = 0;
-  dlx::tuning().cache_sets = 1024;
+  const dlx::Machine before = dlx::machine();
+  dlx::machine().stream_bytes = 0;
+  dlx::machine().cache_sets = 1024;
   for (const int64_t item : {8, 16}) {
     const int64_t pitch = (32 << 10) / item;
     const int64_t shortest = (32 << 10) / item / item;
@@ -195,15 +195,15 @@ void rows_read_side_by_side_into_a_buffer_are_exact(void**) {
       }
     }
   }
-  dlx::tuning() = before;
+  dlx::machine() = before;
 }
 
 // Rows of about the length from which on the C library copies them, alone and with gaps between
 // them.
 void long_rows_are_exact(void**) {
-  const dlx::Tuning before = dlx::tuning();
+  const dlx::Machine before = dlx::machine();
   for (const int64_t sets : {1024, 4096}) {
-    dlx::tuning().cache_sets = sets;
+    dlx::machine().cache_sets = sets;
     for (const int64_t row : {32767, 32768, 50001}) {
       for (const int64_t start : {0, 17}) {
         check_layout({row}, {1}, {1}, 1, start);
@@ -211,7 +211,7 @@ void long_rows_are_exact(void**) {
       }
     }
   }
-  dlx::tuning() = before;
+  dlx::machine() = before;
 }
 
 // One item again and again: short and long rows, between others and alone.
@@ -226,8 +226,8 @@ void rows_of_one_item_are_exact(void**) {
       }
     }
   }
-  const dlx::Tuning before = dlx::tuning();
-  dlx::tuning().stream_bytes = 0;
+  const dlx::Machine before = dlx::machine();
+  dlx::machine().stream_bytes = 0;
   for (const int64_t item : {1, 2, 4, 8, 16}) {
     for (const int64_t start : {int64_t{0}, item, int64_t{17}}) {
       for (const int64_t n : {63, 64, 1023, 1024, 1025, 2217}) {
@@ -237,15 +237,15 @@ void rows_of_one_item_are_exact(void**) {
       }
     }
   }
-  dlx::tuning() = before;
+  dlx::machine() = before;
 }
 
 // What runs backwards is written from its end, or by patterns that begin there: items of all sizes,
 // rows that end anywhere in a line, that touch or do not.
 void rows_that_run_backwards_are_exact(void**) {
-  const dlx::Tuning before = dlx::tuning();
+  const dlx::Machine before = dlx::machine();
   for (const int64_t threshold : {int64_t{0}, INT64_MAX}) {
-    dlx::tuning().stream_bytes = threshold;
+    dlx::machine().stream_bytes = threshold;
     for (const int64_t item : {1, 2, 3, 4, 5, 6, 8, 12, 15, 16, 24, 32, 64, 300, 512, 513}) {
       for (const int64_t step : {1, 2, 3, 5}) {
         for (const int64_t start : {0, 17, 48}) {
@@ -262,7 +262,7 @@ void rows_that_run_backwards_are_exact(void**) {
       }
     }
   }
-  dlx::tuning() = before;
+  dlx::machine() = before;
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "layout_test.h"
-#include "src/copy/threads.h"
+#include "src/copy/threads/threads.h"
 
 namespace {
 
@@ -29,9 +29,9 @@ void repeated_runs_are_exact(void**) {
     check({7001, 5, 16}, {2, 0, 7}, gap);  // more runs than a cache holds
     check({2, 7001, 5, 4, 4}, {50000, 2, 0, 7, 1}, gap);
   }
-  const dlx::Tuning before = dlx::tuning();
+  const dlx::Machine before = dlx::machine();
   for (const int64_t threshold : {int64_t{0}, INT64_MAX}) {
-    dlx::tuning().stream_bytes = threshold;
+    dlx::machine().stream_bytes = threshold;
     for (const int64_t item : {1, 3, 8, 12, 31, 1024, 1030}) {
       for (const int64_t start : {0, 8, 17}) {
         for (const int64_t n : {4, 191, 193, 900}) {
@@ -44,19 +44,19 @@ void repeated_runs_are_exact(void**) {
       }
     }
   }
-  dlx::tuning() = before;
+  dlx::machine() = before;
 }
 
 // Runs of more than a cache holds come again and again, alone and between other axes: part after
 // part is arranged once, on one thread and shared out.
 void large_repeated_runs_are_exact(void**) {
-  const dlx::Tuning before = dlx::tuning();
-  dlx::tuning().parallel_bytes = 0;
+  const dlx::Machine before = dlx::machine();
+  dlx::machine().parallel_bytes = 0;
   for (const int32_t threads : {1, 3}) {
     dlx::set_num_threads(threads);
     for (const auto& [threshold, start] :
          {std::pair<int64_t, int64_t>{0, 0}, {0, 17}, {INT64_MAX, 17}}) {
-      dlx::tuning().stream_bytes = threshold;
+      dlx::machine().stream_bytes = threshold;
       check_layout({5, 300, 1100}, compact({5, 300, 1100}), {0, 1, 300}, 1, start);
       check_layout({4, 700, 101}, compact({4, 700, 101}), {0, 120, 1}, 4, start);
       check_layout({4, 3, 41000}, {200000, 41000, 1}, {0, -50, 3}, 4, start);
@@ -64,16 +64,16 @@ void large_repeated_runs_are_exact(void**) {
     }
   }
   dlx::set_num_threads(0);
-  dlx::tuning() = before;
+  dlx::machine() = before;
 }
 
 // Items with gaps between them in src, long and short rows of them, single ones and a few streams
 // side by side: with and without streaming, wherever dst begins.
 void items_with_gaps_are_exact(void**) {
-  const dlx::Tuning before = dlx::tuning();
+  const dlx::Machine before = dlx::machine();
   for (const int64_t threshold : {int64_t{0}, INT64_MAX}) {
-    dlx::tuning().stream_bytes = threshold;
-    dlx::tuning().long_row_bytes = 1;
+    dlx::machine().stream_bytes = threshold;
+    dlx::machine().long_row_bytes = 1;
     for (const int64_t item : {1, 2, 4, 8, 16}) {
       for (const int64_t start : {int64_t{0}, item, int64_t{17}, int64_t{48}}) {
         for (const int64_t step : {-7, -3, -2, -1, 2, 3, 5}) {
@@ -90,17 +90,17 @@ void items_with_gaps_are_exact(void**) {
       }
     }
   }
-  dlx::tuning() = before;
+  dlx::machine() = before;
 }
 
 // Rows of single items with gaps between them in dst, from rows near and far, in the order of
 // either side, by way of a buffer and straight: whether caches hold what is copied, all its lines
 // or neither.
 void single_items_into_gaps_are_exact(void**) {
-  const dlx::Tuning before = dlx::tuning();
-  dlx::tuning().relay_bytes = 0;
+  const dlx::Machine before = dlx::machine();
+  dlx::machine().relay_bytes = 0;
   for (const int64_t threshold : {int64_t{0}, int64_t{4096}, int64_t{60000}, INT64_MAX}) {
-    dlx::tuning().stream_bytes = threshold;
+    dlx::machine().stream_bytes = threshold;
     for (const int64_t item : {1, 2, 4, 8, 16}) {
       for (const int64_t step : {2, 3, 4}) {
         for (const int64_t n : {9, 26, 49, 600}) {
@@ -114,7 +114,7 @@ void single_items_into_gaps_are_exact(void**) {
       }
     }
   }
-  dlx::tuning() = before;
+  dlx::machine() = before;
 }
 
 // More than any cache holds, where the lines that come are asked for: of dst with gaps, and of src
@@ -135,8 +135,8 @@ void many_lines_are_exact(void**) {
 // A few long rows whose items take turns in dst or in src, in whichever order, in batches, and
 // wherever dst begins. Stretches end with any number of items.
 void rows_that_take_turns_are_exact(void**) {
-  const dlx::Tuning before = dlx::tuning();
-  dlx::tuning().stream_bytes = 0;
+  const dlx::Machine before = dlx::machine();
+  dlx::machine().stream_bytes = 0;
   for (const int64_t item : {1, 2, 4, 8, 16}) {
     for (const int64_t start : {int64_t{0}, item, int64_t{17}}) {
       for (const int64_t rows : {2, 3, 5, 8, 13, 16, 17}) {
@@ -158,16 +158,16 @@ void rows_that_take_turns_are_exact(void**) {
       }
     }
   }
-  dlx::tuning() = before;
+  dlx::machine() = before;
 }
 
 // Gaps in dst, which nobody may write to: between cells that are joined, copied or reversed, and
 // between items of rows and columns. Rows lie behind each other or far apart.
 void gaps_in_dst_are_left_alone(void**) {
-  const dlx::Tuning before = dlx::tuning();
+  const dlx::Machine before = dlx::machine();
   for (const int64_t threshold : {int64_t{0}, INT64_MAX}) {
-    dlx::tuning().stream_bytes = threshold;
-    dlx::tuning().relay_bytes = 0;
+    dlx::machine().stream_bytes = threshold;
+    dlx::machine().relay_bytes = 0;
     for (const int64_t item : {1, 2, 4, 8}) {
       for (const int64_t start : {int64_t{0}, int64_t{17}}) {
         for (const int64_t n : {5, 16, 17, 100, 700}) {
@@ -193,7 +193,7 @@ void gaps_in_dst_are_left_alone(void**) {
       }
     }
   }
-  dlx::tuning() = before;
+  dlx::machine() = before;
 }
 
 // Short rows of cells, which write into the next one: all that lies round the last one stays as it
@@ -220,9 +220,9 @@ void short_rows_of_cells_are_exact(void**) {
 // Short cells of one to three axes again and again: near and far in src, forwards and backwards,
 // with and without gaps, wherever dst begins.
 void repeated_cells_are_exact(void**) {
-  const dlx::Tuning before = dlx::tuning();
-  dlx::tuning().stream_bytes = 0;
-  dlx::tuning().long_row_bytes = 8;
+  const dlx::Machine before = dlx::machine();
+  dlx::machine().stream_bytes = 0;
+  dlx::machine().long_row_bytes = 8;
   Choices choices(20261123);
   for (int i = 0; i < 3000; ++i) {
     const int64_t item =
@@ -249,18 +249,18 @@ void repeated_cells_are_exact(void**) {
     }
     check_layout(shape, compact(shape), steps, item, choices.below(64));
   }
-  dlx::tuning() = before;
+  dlx::machine() = before;
 }
 
 // Runs that are streamed one by one, whatever direction the axes around them have, however near and
 // far the runs lie: on machines that stream short runs alone, and on those that do not.
 void streamed_runs_are_exact(void**) {
-  const dlx::Tuning before = dlx::tuning();
-  dlx::tuning().stream_bytes = 0;
+  const dlx::Machine before = dlx::machine();
+  dlx::machine().stream_bytes = 0;
   for (const int64_t shortest : {64, 1024}) {
-    dlx::tuning().run_bytes = shortest;
+    dlx::machine().run_bytes = shortest;
     for (const int64_t alone : {64, 512, 1024}) {
-      dlx::tuning().long_run_bytes = alone;
+      dlx::machine().long_run_bytes = alone;
       for (const int64_t run : {64, 100, 128, 384, 390, 700, 1024, 1500}) {
         for (const int64_t start : {0, 5}) {
           for (const int64_t row : {run, run + 1, run + 28, -run, -run - 300}) {
@@ -273,14 +273,14 @@ void streamed_runs_are_exact(void**) {
       }
     }
   }
-  dlx::tuning() = before;
+  dlx::machine() = before;
 }
 
 // Runs of about a line that lie side by side in src, and more of them than a cache holds, go some at
 // a time or from end to end: upwards and down, with gaps on both sides.
 void runs_side_by_side_are_exact(void**) {
-  const dlx::Tuning before = dlx::tuning();
-  dlx::tuning().cache_sets = 1;
+  const dlx::Machine before = dlx::machine();
+  dlx::machine().cache_sets = 1;
   for (const int64_t item : {24, 48, 64, 80, 200, 512, 520}) {
     for (const int64_t columns : {2, 4, 9, 40}) {
       for (const int64_t n : {16, 64, 65, 200}) {
@@ -294,7 +294,7 @@ void runs_side_by_side_are_exact(void**) {
       }
     }
   }
-  dlx::tuning() = before;
+  dlx::machine() = before;
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // The thread pool: every index once, alone or together, after fork() and under the host's executor.
-#include "src/copy/threads.h"
+#include "src/copy/threads/threads.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,8 +14,8 @@
 #include "copy_test.h"
 #include "dlx/dlx.h"
 #include "src/copy/copy.h"
-#include "src/copy/cores.h"
-#include "src/copy/tuning.h"
+#include "src/copy/schedule/machine.h"
+#include "src/copy/threads/cores.h"
 
 namespace {
 
@@ -210,9 +210,9 @@ void every_layout_is_shared_out(void**) {
 
 // Copies on several threads at once, each cut into pieces: every element arrives.
 void parallel_copies_are_exact(void**) {
-  const dlx::Tuning before = dlx::tuning();
-  dlx::tuning().parallel_bytes = 0;
-  dlx::tuning().stream_bytes = 0;
+  const dlx::Machine before = dlx::machine();
+  dlx::machine().parallel_bytes = 0;
+  dlx::machine().stream_bytes = 0;
   dlx::set_num_threads(4);
   std::atomic<int32_t> wrong{0};
   std::vector<std::thread> callers;
@@ -248,7 +248,7 @@ void parallel_copies_are_exact(void**) {
   }
   for (std::thread& caller : callers) caller.join();
   dlx::set_num_threads(0);
-  dlx::tuning() = before;
+  dlx::machine() = before;
 
   assert_int_equal(wrong, 0);
 }

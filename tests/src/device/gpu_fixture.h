@@ -16,7 +16,7 @@ extern "C" {
 #undef fail
 
 #include "src/base/error.h"
-#include "src/copy/plan.h"
+#include "src/copy/plan/plan.h"
 #include "src/device/backend.h"
 #include "src/driver/cuda.h"
 #include "src/driver/hip.h"

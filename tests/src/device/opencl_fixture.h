@@ -13,7 +13,7 @@ extern "C" {
 }
 #undef fail
 
-#include "src/copy/plan.h"
+#include "src/copy/plan/plan.h"
 #include "src/device/backend.h"
 #include "src/driver/opencl.h"
 

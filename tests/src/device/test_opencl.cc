@@ -10,7 +10,7 @@
 
 #include "dlx/dlx.h"
 #include "src/base/error.h"
-#include "src/copy/plan.h"
+#include "src/copy/plan/plan.h"
 #include "src/device/backend.h"
 #include "src/device/registry.h"
 #include "src/device/transfer.h"

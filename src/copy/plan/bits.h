@@ -1,0 +1,15 @@
+#ifndef DLX_SRC_COPY_PLAN_BITS_H_
+#define DLX_SRC_COPY_PLAN_BITS_H_
+
+#include "src/copy/plan/plan.h"
+
+namespace dlx {
+
+/// Runs a plan that counts bits and whose operands do not overlap. Bits of dst beside its elements
+/// keep their values, except where `whole_bytes` asks that each item fill the byte it starts, with
+/// zeros above it.
+void copy_bits(const CopyPlan& plan, bool whole_bytes) noexcept;
+
+}  // namespace dlx
+
+#endif  // DLX_SRC_COPY_PLAN_BITS_H_

@@ -1,0 +1,276 @@
+#include "src/copy/plan/plan.h"
+
+#include "dlx/dlx.h"
+#include "src/base/checked.h"
+#include "src/base/error.h"
+#include "src/base/shape_text.h"
+#include "src/copy/plan/overlap.h"
+
+namespace dlx {
+namespace {
+
+void check_shape(const char* name, const DLTensor& tensor) {
+  if (tensor.ndim < 0) {
+    fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` has a negative number of axes (got %d)", name,
+         static_cast<int>(tensor.ndim));
+  }
+  if (tensor.ndim > 0 && tensor.shape == nullptr) {
+    fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` has no shape (got NULL, expected %d extents)", name,
+         static_cast<int>(tensor.ndim));
+  }
+  for (int32_t k = 0; k < tensor.ndim; ++k) {
+    if (tensor.shape[k] < 0) {
+      fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` has a negative extent (got shape %s)", name,
+           shape_text(tensor.ndim, tensor.shape).text);
+    }
+  }
+}
+
+bool same_shape(const DLTensor& a, const DLTensor& b) noexcept {
+  if (a.ndim != b.ndim) return false;
+  for (int32_t k = 0; k < a.ndim; ++k) {
+    if (a.shape[k] != b.shape[k]) return false;
+  }
+  return true;
+}
+
+bool has_no_elements(const DLTensor& tensor) noexcept {
+  for (int32_t k = 0; k < tensor.ndim; ++k) {
+    if (tensor.shape[k] == 0) return true;
+  }
+  return false;
+}
+
+[[noreturn, gnu::cold]] void fail_size(const char* name, const DLTensor& tensor) {
+  fail(DLX_ERROR_INVALID_ARGUMENT,
+       "`%s` reaches beyond the address space (got shape %s, expected less than 2^63 bytes)", name,
+       shape_text(tensor.ndim, tensor.shape).text);
+}
+
+/// Steps of one tensor from the last axis to the first, counted in units.
+class Steps {
+ public:
+  Steps(const char* name, const DLTensor& tensor, int64_t unit) noexcept
+      : name_(name), tensor_(tensor), unit_(unit) {}
+
+  int64_t of(int32_t k) {
+    if (tensor_.shape[k] == 1) return 0;  // nobody takes the step, whatever it says
+    const int64_t stride = tensor_.strides != nullptr ? tensor_.strides[k] : compact_;
+    int64_t step = 0;
+    if (!checked_mul(compact_, tensor_.shape[k], &compact_) || !checked_mul(stride, unit_, &step)) {
+      fail_size(name_, tensor_);
+    }
+    extend(tensor_.shape[k] - 1, step);
+    return step;
+  }
+
+  /// Lowest and highest offset of an item's first unit, over all axes seen so far.
+  void extend(int64_t times, int64_t step) {
+    int64_t reach = 0;
+    int64_t* end = step < 0 ? &low_ : &high_;
+    if (!checked_mul(times, step, &reach) || !checked_add(*end, reach, end)) {
+      fail_size(name_, tensor_);
+    }
+  }
+
+  /// Address of the first element, once all axes are known to stay inside the address space.
+  char* base(int64_t item, int64_t units_per_byte) const {
+    int64_t end = 0;
+    const auto address = reinterpret_cast<uintptr_t>(tensor_.data);
+    if (tensor_.data == nullptr) {
+      fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` has elements but no data (got NULL)", name_);
+    }
+    if (address > INT64_MAX || tensor_.byte_offset > INT64_MAX ||
+        !checked_add(static_cast<int64_t>(address), static_cast<int64_t>(tensor_.byte_offset),
+                     &end) ||
+        !checked_add(end, low_ / units_per_byte - 1, &end) || end < 0 ||
+        !checked_add(high_, item, &end) ||
+        !checked_add(end / units_per_byte, static_cast<int64_t>(address), &end) ||
+        !checked_add(end, static_cast<int64_t>(tensor_.byte_offset) + 1, &end)) {
+      fail_size(name_, tensor_);
+    }
+    return static_cast<char*>(tensor_.data) + tensor_.byte_offset;
+  }
+
+ private:
+  const char* name_;
+  const DLTensor& tensor_;
+  int64_t unit_;
+  int64_t compact_ = 1;
+  int64_t low_ = 0;
+  int64_t high_ = 0;
+};
+
+}  // namespace
+
+CopyPlan::CopyPlan(const DLTensor& dst, const DLTensor& src, const CopyItem& item)
+    : in_bits_(item.in_bits), item_(item.width) {
+  check_shape("dst", dst);
+  check_shape("src", src);
+  if (!same_shape(dst, src)) {
+    fail(DLX_ERROR_INVALID_ARGUMENT, "`src` has another shape than `dst` (got %s, expected %s)",
+         shape_text(src.ndim, src.shape).text, shape_text(dst.ndim, dst.shape).text);
+  }
+  empty_ = has_no_elements(dst);
+  if (empty_) return;
+
+  Steps dst_steps("dst", dst, item.dst_pitch * item.lanes);
+  Steps src_steps("src", src, item.src_pitch * item.lanes);
+  for (int32_t k = dst.ndim - 1; k >= 0; --k) {
+    const int64_t dst_step = dst_steps.of(k);
+    const int64_t src_step = src_steps.of(k);
+    if (dst.shape[k] != 1) add_axis(dst.shape[k], dst_step, src_step);
+  }
+  if (item.lanes > 1) {
+    dst_steps.extend(item.lanes - 1, item.dst_pitch);
+    src_steps.extend(item.lanes - 1, item.src_pitch);
+    add_axis(item.lanes, item.dst_pitch, item.src_pitch);
+  }
+  const int64_t units_per_byte = item.in_bits ? 8 : 1;
+  dst_ = dst_steps.base(item.dst_pitch, units_per_byte);
+  src_ = src_steps.base(item.src_pitch, units_per_byte);
+  if (!item.in_bits) {
+    dst_ += dst_bit_;
+    src_ += src_bit_;
+    dst_bit_ = src_bit_ = 0;
+  }
+  if (repeats_elements(axes_, ndim_)) {
+    fail(DLX_ERROR_INVALID_ARGUMENT,
+         "`dst` stores several elements in one place (expected strides that keep them apart)");
+  }
+  fuse();
+}
+
+CopyPlan::CopyPlan(char* dst, const char* src, int64_t item, const CopyAxis* axes,
+                   int ndim) noexcept
+    : item_(item), dst_(dst), src_(src) {
+  for (int k = 0; k < ndim; ++k) {
+    if (axes[k].extent > 1) add_axis(axes[k].extent, axes[k].dst, axes[k].src);
+  }
+  fuse();
+}
+
+CopyPlan CopyPlan::part(int axis, int64_t first, int64_t extent) const noexcept {
+  CopyPlan plan(*this);
+  plan.dst_ += first * axes_[axis].dst;
+  plan.src_ += first * axes_[axis].src;
+  plan.axes_[axis].extent = extent;
+  if (extent == 1) {
+    --plan.ndim_;
+    for (int k = axis; k < plan.ndim_; ++k) plan.axes_[k] = plan.axes_[k + 1];
+  }
+  plan.fuse();
+  return plan;
+}
+
+CopyPlan CopyPlan::box(const int64_t* first, const int64_t* extent) const noexcept {
+  CopyPlan plan(*this);
+  plan.ndim_ = 0;
+  for (int k = 0; k < ndim_; ++k) {
+    plan.dst_ += first[k] * axes_[k].dst;
+    plan.src_ += first[k] * axes_[k].src;
+    if (extent[k] > 1) plan.axes_[plan.ndim_++] = {extent[k], axes_[k].dst, axes_[k].src};
+  }
+  plan.fuse();
+  return plan;
+}
+
+CopyPlan CopyPlan::moved(int64_t dst_bytes, int64_t src_bytes) const noexcept {
+  CopyPlan plan(*this);
+  // Not pointer arithmetic: the result may be an offset rather than an address.
+  plan.dst_ = reinterpret_cast<char*>(reinterpret_cast<intptr_t>(dst_) + dst_bytes);
+  plan.src_ = reinterpret_cast<const char*>(reinterpret_cast<intptr_t>(src_) + src_bytes);
+  return plan;
+}
+
+CopyPlan CopyPlan::part_of_item(int64_t first, int64_t units) const noexcept {
+  CopyPlan plan(*this);
+  plan.dst_ += first;
+  plan.src_ += first;
+  plan.item_ = units;
+  return plan;
+}
+
+/// Keeps axes sorted by destination step, largest first, and destination steps positive.
+void CopyPlan::add_axis(int64_t extent, int64_t dst_step, int64_t src_step) noexcept {
+  if (dst_step < 0) {
+    dst_bit_ += (extent - 1) * dst_step;
+    src_bit_ += (extent - 1) * src_step;
+    dst_step = -dst_step;
+    src_step = -src_step;
+  }
+  int place = ndim_++;
+  for (; place > 0 && axes_[place - 1].dst < dst_step; --place) axes_[place] = axes_[place - 1];
+  axes_[place] = {extent, dst_step, src_step};
+}
+
+void CopyPlan::fuse() noexcept {
+  int last = -1;
+  for (int k = 0; k < ndim_; ++k) {
+    const CopyAxis inner = axes_[k];
+    if (last >= 0 && axes_[last].dst == inner.extent * inner.dst &&
+        axes_[last].src == inner.extent * inner.src) {
+      axes_[last] = {axes_[last].extent * inner.extent, inner.dst, inner.src};
+    } else {
+      axes_[++last] = inner;
+    }
+  }
+  ndim_ = last + 1;
+  if (ndim_ > 0 && axes_[last].dst == item_ && axes_[last].src == item_) {
+    item_ *= axes_[last].extent;
+    --ndim_;
+  }
+}
+
+int64_t CopyPlan::size() const noexcept {
+  int64_t size = empty_ ? 0 : item_;
+  for (int k = 0; k < ndim_; ++k) size *= axes_[k].extent;
+  return size;
+}
+
+bool CopyPlan::count_bytes() noexcept {
+  uint64_t all = static_cast<uint64_t>(item_) | static_cast<uint64_t>(dst_bit_) |
+                 static_cast<uint64_t>(src_bit_);
+  for (int k = 0; k < ndim_; ++k) {
+    all |= static_cast<uint64_t>(axes_[k].dst) | static_cast<uint64_t>(axes_[k].src);
+  }
+  if (!in_bits_ || all % 8 != 0) return !in_bits_;
+  in_bits_ = false;
+  dst_ += dst_bit_ / 8;
+  src_ += src_bit_ / 8;
+  dst_bit_ = src_bit_ = 0;
+  item_ /= 8;
+  for (int k = 0; k < ndim_; ++k) {
+    axes_[k].dst /= 8;
+    axes_[k].src /= 8;
+  }
+  return true;
+}
+
+CopyPlan CopyPlan::to_compact(char* buffer) const noexcept {
+  CopyPlan plan(*this);
+  int64_t step = item_;
+  for (int k = ndim_ - 1; k >= 0; --k) {
+    plan.axes_[k].dst = step;
+    step *= axes_[k].extent;
+  }
+  plan.dst_ = buffer;
+  plan.dst_bit_ = 0;
+  plan.fuse();
+  return plan;
+}
+
+CopyPlan CopyPlan::from_compact(const char* buffer) const noexcept {
+  CopyPlan plan(*this);
+  int64_t step = item_;
+  for (int k = ndim_ - 1; k >= 0; --k) {
+    plan.axes_[k].src = step;
+    step *= axes_[k].extent;
+  }
+  plan.src_ = buffer;
+  plan.src_bit_ = 0;
+  plan.fuse();
+  return plan;
+}
+
+}  // namespace dlx

@@ -1,0 +1,35 @@
+#ifndef DLX_SRC_COPY_WAYS_PLANE_H_
+#define DLX_SRC_COPY_WAYS_PLANE_H_
+
+#include <cstdint>
+
+#include "src/copy/kernels/kernels.h"
+#include "src/copy/schedule/schedule.h"
+
+namespace dlx {
+
+/// One plane of a schedule: nu x nv items, with the steps that they have where they are.
+struct Plane {
+  char* dst;
+  int64_t du;
+  int64_t dv;
+  const char* src;
+  int64_t su;
+  int64_t sv;
+  int64_t nu;
+  int64_t nv;
+};
+
+/// The first one.
+Plane plane_of(const Schedule& schedule) noexcept;
+
+/// The same plane with source along v in ascending order, whatever its sign.
+Plane ascending_v(Plane plane) noexcept;
+
+/// Copies one plane. `du` may differ from the schedule's only where the schedule's dst is not
+/// compact along u.
+void copy_plane(const Schedule& schedule, const Plane& plane) noexcept;
+
+}  // namespace dlx
+
+#endif  // DLX_SRC_COPY_WAYS_PLANE_H_

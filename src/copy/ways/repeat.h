@@ -1,0 +1,24 @@
+#ifndef DLX_SRC_COPY_WAYS_REPEAT_H_
+#define DLX_SRC_COPY_WAYS_REPEAT_H_
+
+#include "src/copy/kernels/kernels.h"
+#include "src/copy/plan/plan.h"
+
+namespace dlx {
+
+/// Runs up to here can be repeated past the caches.
+constexpr int64_t kLongestRepeated = 1024;  // bytes
+
+/// Writes `bytes` of dst past the caches: `run` bytes, again and again. `run` is at most
+/// kLongestRepeated. The caller fences.
+void stream_repeated(const Kernels& kernels, char* dst, int64_t bytes, const char* run,
+                     int64_t run_bytes) noexcept;
+
+/// Copies the run at dst to the other places of an axis, past the caches if it is `streamed` and
+/// they leave no gap. The caller fences then.
+void repeat(const Kernels& kernels, char* dst, int64_t run, const CopyAxis& axis,
+            bool streamed) noexcept;
+
+}  // namespace dlx
+
+#endif  // DLX_SRC_COPY_WAYS_REPEAT_H_

@@ -1,0 +1,344 @@
+#include <algorithm>
+#include <cstdlib>
+#include <new>
+
+#include "src/copy/kernels/lines.h"
+#include "src/copy/schedule/traffic.h"
+#include "src/copy/ways/strips.h"
+#include "src/copy/ways/traits.h"
+#include "src/copy/ways/way.h"
+
+namespace dlx {
+namespace {
+
+constexpr int64_t kAhead = 128;       // rows
+constexpr uint64_t kHalfPage = 2048;  // stores at the same place of it wait for each other
+
+/// Whether a line of each of `n` rows takes no more than so many ways of a second-level cache.
+bool fit(const Machine& machine, const Side& rows, int64_t n, int ways) noexcept {
+  constexpr uint64_t kMostSets = 2048;
+  const uint64_t sets = std::min(static_cast<uint64_t>(machine.cache_sets), kMostSets);
+  uint8_t used[kMostSets] = {};
+  for (int64_t i = 0; i < std::min(n, rows.n()); ++i) {
+    if (++used[static_cast<uint64_t>(rows.offset()[i]) / kLine % sets] > ways) return false;
+  }
+  return true;
+}
+
+/// Whether rows collide in the second-level cache before they are used up: with wide items where
+/// they nearly fill its sets, with narrow ones as soon as two of them share a set, unless rows are
+/// short.
+bool crowd_second_level(const Schedule& s, const FoldedPlanes& planes) noexcept {
+  constexpr int64_t kLong = 8 * kLine;
+  return !fit(s.machine(), planes.rows, kAhead,
+              s.item <= 4 && planes.columns.n() * s.item >= kLong ? 1 : 6);
+}
+
+/// Whether the columns of a plane all begin at the same place of a line, and items, unless their
+/// kernel looks for itself, at multiples of their size.
+bool even(const Schedule& s, const FoldedPlanes& planes) noexcept {
+  return planes.columns.in_step(kLine) && (s.log_item < 0 || s.begins_at_multiples(s.item));
+}
+
+/// Whether narrow stores to the columns of a line of src wait for each other, or are but halves of
+/// them.
+bool stores_wait(const Schedule& s, const FoldedPlanes& planes) noexcept {
+  if (s.item < 4) return true;
+  const int64_t columns = std::min(planes.columns.n(), kLine / s.item);
+  return planes.columns.in_step(columns > 8 ? kHalfPage / 2 : kHalfPage, columns);
+}
+
+/// Whether whole lines of columns can go straight from registers to dst. With narrow registers not
+/// where rows are far apart by an odd number of lines, for a reason that only measuring shows.
+bool straight(const Schedule& s, const FoldedPlanes& planes) noexcept {
+  constexpr int64_t kFar = 8192;
+  if (!even(s, planes)) return false;
+  if (s.machine().stores_lines()) return true;
+  const bool odd = planes.rows.in_step(kLine) && !planes.rows.in_step(2 * kLine);
+  return !(odd && std::llabs(s.axes[s.u].src) >= kFar) && !stores_wait(s, planes);
+}
+
+/// The kernel for items of that size; NULL: there is none.
+auto kernel(const Schedule& s) noexcept {
+  const Kernels& kernels = s.kernels();
+  if (s.log_item >= 0) return kernels.transpose_strip[s.log_item];
+  const int k = s.item == 3 ? 2 : s.item == 6 ? 3 : s.item == 12 ? 4 : 0;
+  return kernels.transpose_thirds_strip[k];
+}
+
+/// Runs each strip when the next one is known, which is fetched beside it.
+class Strips {
+ public:
+  Strips(const Schedule& s, const Buffers& buffers, const FoldedPlanes& planes,
+         bool line_by_line) noexcept
+      : line_by_line_(line_by_line),
+        at_once_(s.machine().rows_line_by_line(s.item)),
+        transpose_(kernel(s)),
+        thirds_(s.log_item < 0),
+        planes_(planes),
+        in_step_(planes.rows.in_step(kLine)),
+        end_of_source_(s.end_of_source()) {
+    const int64_t group = thirds_ ? 64 : kLine / s.item;
+    strip_.item = s.item;
+    strip_.room = buffers.rows(0);
+    strip_.buffer = buffers[0];
+    strip_.row = planes.rows.offset();
+    strip_.nu = planes.rows.n();
+    strip_.staged = s.staged || (line_by_line && s.machine().reads_lines_whole());
+    strip_.even = line_by_line ? even(s, planes) : straight(s, planes);
+    strip_.cached = !s.past_caches();
+    strip_.ahead = line_by_line && strip_.even
+                       ? strip_.nu  // nothing
+                       : std::max(group, std::min(kAhead, strip_.nu) / group * group);
+    highest_row_ = *std::max_element(strip_.row, strip_.row + strip_.nu);
+    near_ = s.u_count == 1 ? std::llabs(s.axes[s.u].src) : INT64_MAX;
+  }
+
+  /// One plane. Either all its rows, or those that make lines of dst, the first and the last time
+  /// with some more.
+  void add_plane(char* dst, const char* src) noexcept {
+    const int64_t rows = planes_.rows.n();
+    if (!line_by_line_ || !strip_.even) return add_rows(0, rows, dst, src);
+    int64_t n = to_next_line(dst) / strip_.item + at_once_;
+    for (int64_t u = 0; u < rows; u += n, n = at_once_) {
+      if (rows - u < n + at_once_) n = rows - u;
+      add_rows(u, n, dst, src);
+    }
+  }
+
+  /// Runs the last one.
+  void finish() noexcept {
+    strip_.next = {};
+    transpose_(strip_);
+  }
+
+ private:
+  /// Some rows, in strips that begin at lines of src where all of them do.
+  void add_rows(int64_t first_row, int64_t rows, char* dst, const char* src) noexcept {
+    const int64_t item = strip_.item;
+    const int64_t columns = planes_.columns.n();
+    const int64_t block = thirds_ ? 1 : 16 / item;
+    const int64_t narrowest = item == 8 || item == 16 ? std::min(2 * block, columns) : block;
+    const int64_t widest = line_by_line_ ? wide(columns) : thirds_ && item < 4 ? 20 : kLine / item;
+    const int64_t missing = to_next_line(src);
+    const bool lines =
+        !thirds_ && in_step_ && missing % item == 0 && (missing == 0 || missing / item >= block);
+    int64_t width = lines && missing != 0 ? missing / item : widest;
+    bool both = !lines;
+    for (int64_t v = 0; v < columns;) {
+      const int64_t nv = std::min(width, columns - v);
+      const int64_t first = std::min(v, columns - narrowest);
+      Strip strip = strip_;
+      strip.dst = dst + first_row * item;
+      strip.row = planes_.rows.offset() + first_row;
+      strip.nu = rows;
+      strip.column = planes_.columns.offset() + first;
+      strip.nv = std::max(nv, narrowest);
+      // Items of three quarters are read with some bytes beyond, which are fetched with them.
+      strip.source = {src + first * item, strip.nv * item - 1 + (thirds_ ? kBeyond : 0), both};
+      if (thirds_) strip.staged = first + strip.nv == columns && leaves_source(strip);
+      add(strip);
+      both = false;
+      width = widest;
+      v += nv;
+    }
+  }
+
+  /// Whether a load of the last column of a strip would end behind all of src, or on a page that
+  /// has nothing of it.
+  bool leaves_source(const Strip& strip) const noexcept {
+    constexpr int64_t kNear = 4096;  // from row to row: the next one begins on the next page
+    const char* const last = strip.source.src + strip.source.last_byte - kBeyond;
+    if (last + highest_row_ + kBeyond >= end_of_source_) return true;
+    const auto leaves = [&](int64_t row) { return leaves_page(last + row, kBeyond); };
+    if (near_ <= kNear) return leaves(highest_row_);
+    return std::any_of(strip.row, strip.row + strip.nu, leaves);
+  }
+
+  /// How many columns of rows that are read line by line go at once: all, or parts of one size for
+  /// which the buffer has room.
+  int64_t wide(int64_t columns) const noexcept {
+    if (strip_.even) return columns;
+    constexpr int64_t kRoom = 256 << 10;
+    static_assert(kRoom + kRoom / 8 <= Buffers::kFirstBytes,
+                  "a line of columns more has room, too");
+    const int64_t parts = divide_up(columns, kRoom / Strip::wide_pitch(strip_.item));
+    const int64_t line = kLine / strip_.item;
+    return divide_up(divide_up(columns, parts), line) * line;
+  }
+
+  void add(const Strip& next) noexcept {
+    if (strip_.source.src != nullptr) {
+      if (!line_by_line_) strip_.next = next.source;
+      transpose_(strip_);
+    }
+    strip_ = next;
+  }
+
+  static constexpr int64_t kBeyond = 4;  ///< bytes
+
+  const bool line_by_line_;
+  const int64_t at_once_;  ///< rows that are read line by line
+  void (*const transpose_)(const Strip& strip);
+  const bool thirds_;
+  const FoldedPlanes& planes_;
+  const bool in_step_;
+  const char* const end_of_source_;
+  int64_t highest_row_;
+  int64_t near_;      ///< bytes from row to row, if they are one axis
+  Strip strip_ = {};  ///< the one to be run when the next is known
+};
+
+/// Of items of any size: those of three quarters have no kernel but for strips.
+bool transposes_items(const Schedule& s) noexcept {
+  if (s.is_transposition()) return true;
+  return s.kind == PlaneKind::kRows && s.v >= 0 && s.axes[s.u].dst == s.item &&
+         std::llabs(s.axes[s.v].src) == s.item;
+}
+
+/// Whether columns, of one axis each, lie one behind another in dst.
+bool compact(const Schedule& s) noexcept { return s.axes[s.v].dst == s.axes[s.u].extent * s.item; }
+
+/// Whether tiles are better than strips: small items fill them well, if their runs in dst are long
+/// enough, where tiles take whole rows of src and their runs lie one behind another.
+bool are_tiles_better(const Schedule& s) noexcept {
+  if (s.log_item < 0 || s.item >= 4 || s.folded()) return false;
+  if (s.axes[s.u].extent * s.item < s.machine().tile_dst_bytes[s.log_item]) return false;
+  return compact(s) && s.axes[s.v].extent * s.item <= 4 * kLine;
+}
+
+/// Whether rows are long enough to be read from end to end, some side by side: the processor
+/// follows them by itself, however busy memory is. Those of narrower items make shorter runs of
+/// dst.
+bool has_rows_to_follow(const Schedule& s, const FoldedPlanes& planes) noexcept {
+  constexpr int64_t kLong = 2048;  // bytes, of items of 16
+  return s.item >= 8 && planes.rows.n() >= 2 * Strip::kTogether &&
+         planes.columns.n() * s.item >= kLong * 16 / s.item;
+}
+
+/// Whether few rows are read at once, line by line. With registers of a line those of one line of
+/// dst, where even they crowd into so few sets of the caches that each line must be read whole.
+/// With those of 32 bytes long ones, side by side; more than 512 KiB of second-level cache were not
+/// measured there. `ahead`: caches hold a line of each row from when it is asked for until it is
+/// read.
+bool goes_line_by_line(const Schedule& s, const FoldedPlanes& planes, bool ahead) noexcept {
+  constexpr int kWays = 8;
+  if (s.log_item < 0) return false;
+  if (s.machine().follows_rows()) {
+    return has_rows_to_follow(s, planes) && (even(s, planes) || crowd_second_level(s, planes));
+  }
+  if (!s.machine().reads_lines_whole() || ahead || !even(s, planes)) return false;
+  if (s.item >= 8) {  // so few rows that tiles do as well where axes are long
+    constexpr int64_t kShort = 1024;
+    return std::min(s.axes[s.u].extent, s.axes[s.v].extent) * s.item < kShort;
+  }
+  return !fit(s.machine(), planes.rows, kLine / s.item, kWays);
+}
+
+/// Whether there are rows of src that several rows of a plane are.
+bool repeats_rows(const Schedule& s) noexcept {
+  for (int k = 0; k < s.ndim; ++k) {
+    if (s.axes[k].src == 0) return true;
+  }
+  return false;
+}
+
+/// Whether copying some lines of each row together first is best: where caches are larger, for
+/// small items whose rows collide; with registers narrower than a line in more cases, but for large
+/// caches, where tiles do better with all that can be woven.
+bool suits_gathering(const Schedule& s, const FoldedPlanes& planes) noexcept {
+  const Machine::Gathers gathers = s.machine().gathers();
+  if (s.log_item < 0) return false;
+  if (gathers == Machine::Gathers::kColliding) {
+    return s.item <= 4 && !repeats_rows(s) && !fit(s.machine(), planes.rows, kAhead, 1);
+  }
+  if (gathers == Machine::Gathers::kNever) return false;
+  if (gathers == Machine::Gathers::kFolded && !s.folded()) return false;
+  const CopyAxis& u = s.axes[s.u];
+  const int64_t column = planes.rows.n() * s.item;
+  const int64_t row = planes.columns.n() * s.item;
+  if (crowd_second_level(s, planes)) {
+    // Tiles do as well where short columns of wide items lie one behind another in dst.
+    if (compact(s) && (s.item == 16 || (s.item == 8 && column < 1024))) return false;
+    return row >= 4 * kLine && column >= 4 * kLine;
+  }
+  if (column < s.machine().long_row_bytes) return false;
+  if (s.item <= 2 && row >= 2 * kLine && gathers == Machine::Gathers::kOften) return true;
+  // Rows so close that a strip, which takes a line of each, has the next ones fetched too early.
+  constexpr int64_t kClose = 16 * kLine;
+  constexpr int64_t kMany = 32;
+  if (row >= 2 * kLine && u.extent >= kMany && std::llabs(u.src) < kClose) return true;
+  // Single bytes that tiles cannot take by lines of dst.
+  return s.item == 1 && row >= 4 * kLine && !planes.columns.in_step(kLine);
+}
+
+/// Whether strips are worth it, large or not: columns are long enough that what is written by itself at
+/// either end does not matter, and tiles are no better.
+bool has_strips(const Schedule& s, const StripPlan& plan) noexcept {
+  const bool only_strips = only_strips_arrange(s.item);
+  if (plan.planes.rows.n() * s.item < s.machine().shortest_column(s.item, only_strips))
+    return false;
+  if (kernel(s) == nullptr) return false;
+  return plan.line_by_line || (plan.ahead && !are_tiles_better(s));
+}
+
+/// Items that only strips arrange, and enough of them.
+bool are_best_in_strips(const Job& job) noexcept {
+  const Schedule& s = job.s;
+  if (!only_strips_arrange(s.item) || !transposes_items(s)) return false;
+  const int64_t fewest = s.item == 3 ? 32 << 10 : 256 << 10;  // bytes
+  if (s.bytes() < fewest || !job.has_buffers()) return false;
+  const StripPlan* const plan = job.strip_plan();
+  return plan != nullptr && has_strips(s, *plan);
+}
+
+}  // namespace
+
+StripPlan::StripPlan(const Schedule& s, Buffers::Offsets* offsets) noexcept
+    : planes(s, true, offsets->row, s.machine().most_strip_rows(), offsets->column,
+             Tiling::kOffsets) {
+  ahead = fit(s.machine(), planes.rows, kAhead, s.machine().strip_cache_ways());
+  line_by_line = goes_line_by_line(s, planes, ahead);
+  gathers = !line_by_line && suits_gathering(s, planes);
+}
+
+const StripPlan* Job::strip_plan() const noexcept {
+  if (!has_strip_plan_) {
+    has_strip_plan_ = true;
+    if (transposes_items(s)) {
+      const StripPlan& plan = *new (buffers().strip_plan()) StripPlan(s, buffers().offsets());
+      if (plan.planes.rows.n() * s.item >= 2 * kLine) strip_plan_ = &plan;
+    }
+  }
+  return strip_plan_;
+}
+
+bool suits_cached_strips(const Job& job) noexcept {
+  return only_strips_arrange(job.s.item) && !job.s.past_caches() && are_best_in_strips(job);
+}
+
+bool suits_cached_strips_past_caches(const Job& job) noexcept {
+  return only_strips_arrange(job.s.item) && job.s.past_caches() && are_best_in_strips(job);
+}
+
+bool suits_line_by_line(const Job& job) noexcept {
+  if (goes_in_order(job)) return false;
+  const StripPlan* const plan = job.strip_plan();
+  return plan != nullptr && plan->line_by_line && has_strips(job.s, *plan);
+}
+
+bool suits_strips(const Job& job) noexcept {
+  if (goes_in_order(job)) return false;
+  const StripPlan* const plan = job.strip_plan();
+  return plan != nullptr && !plan->line_by_line && has_strips(job.s, *plan);
+}
+
+void run_strips(const Job& job) noexcept {
+  const StripPlan& plan = *job.strip_plan();
+  Strips strips(job.s, job.buffers(), plan.planes, plan.line_by_line);
+  plan.planes.each([&](char* dst, const char* src) { strips.add_plane(dst, src); });
+  strips.finish();
+  job.kernels.fence();
+}
+
+}  // namespace dlx
