@@ -64,7 +64,7 @@ static void what_a_device_cannot_have_is_refused(void **state) {
   array.device_id = -1;
   assert_refused(DLX_ERROR_INVALID_ARGUMENT, "an invalid device");
   array.device_id = INT64_C(1) << 32;
-  assert_refused(DLX_ERROR_INVALID_ARGUMENT, "does not name a device");
+  assert_refused(DLX_ERROR_INVALID_ARGUMENT, "an invalid device");
   array.device_id = 0;
   array.device_type = 0;
   assert_refused(DLX_ERROR_INVALID_ARGUMENT, "an invalid device");

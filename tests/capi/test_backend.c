@@ -73,8 +73,8 @@ static void odd_places_have_small_elements(void **state) {
   }
 }
 
-/* Work on one stream is waited for by events before another one, or the host, uses what it makes.
- * The backend may use dlx when it is called: no lock is held then. */
+/* Other streams and the host wait by events for work on a stream before they use its results. The
+ * backend's functions may call dlx, because no lock is held. */
 static void late_streams_are_waited_for(void **state) {
   (void)state;
   device *d = &devices[LATE - PLAIN];
@@ -159,8 +159,8 @@ static void *synchronize_late(void *unused) {
   return unused;
 }
 
-/* What waited for a device is given back by whoever waits for it; that may end the thread, as where
- * Python shuts down, and what is still held is left to the next one. */
+/* A thread that waits for a device releases the objects that the device used. A deleter may end
+ * that thread, as during Python's shutdown; the next thread releases the rest. */
 static void deleters_may_end_the_thread_that_waits(void **state) {
   (void)state;
 #ifdef UNDER_SANITIZER
