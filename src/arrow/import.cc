@@ -235,7 +235,7 @@ DLDevice read_device(const ArrowDeviceArray& array) {
   // Arrow's id -1 is for device types without ids; their DLPack id is 0.
   if (cpu || (array.device_id == -1 && cpu_reachable(array.device_type))) device.device_id = 0;
   if (!cpu && (array.device_id < -1 || array.device_id > INT32_MAX)) {
-    fail(DLX_ERROR_INVALID_ARGUMENT, "`array` does not name a device (got type %d, id %lld)",
+    fail(DLX_ERROR_INVALID_ARGUMENT, "`array` has an invalid device (got type %d, id %lld)",
          array.device_type, static_cast<long long>(array.device_id));
   }
   return device;
