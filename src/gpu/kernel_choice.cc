@@ -25,7 +25,7 @@ uint32_t group_size(const Limits& limits) noexcept {
 }
 
 /// Fills in what every kernel reads.
-void describe(const CopyPlan& plan, dlx_strided_copy* copy) noexcept {
+void fill_common(const CopyPlan& plan, dlx_strided_copy* copy) noexcept {
   copy->dst = offset_of(plan.dst());
   copy->src = offset_of(plan.src());
   copy->axes = static_cast<uint32_t>(plan.ndim());
@@ -76,7 +76,7 @@ uint32_t common_word(const CopyPlan& plan, uint64_t dst_base, uint64_t src_base)
 void choose_kernel(const CopyPlan& plan, uint64_t dst_base, uint64_t src_base, const Limits& limits,
                    Launch* out) noexcept {
   std::memset(out, 0, sizeof *out);
-  describe(plan, &out->copy);
+  fill_common(plan, &out->copy);
   const uint32_t word = common_word(plan, dst_base, src_base);
   if (!choose_tiles(plan, word, limits, out)) choose_elements(plan, word, limits, out);
 }

@@ -9,7 +9,8 @@
 
 namespace dlx::gpu {
 
-/// Chooses the kernel of one launch, and fills in its arguments. docs/devices.md has the kernels.
+/// Chooses the kernel of one launch, and fills in its arguments. docs/devices-internals.md lists
+/// the kernels.
 
 /// The kernels, in the order of kernel_name().
 enum Kernel : int32_t {

@@ -4,6 +4,7 @@
 
 #include "dlx/dlx.h"
 #include "src/python/errors.h"
+#include "src/python/state.h"
 #include "src/python/tensor_type.h"
 
 namespace dlx::py {

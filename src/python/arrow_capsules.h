@@ -1,7 +1,6 @@
 #ifndef DLX_SRC_PYTHON_ARROW_CAPSULES_H_
 #define DLX_SRC_PYTHON_ARROW_CAPSULES_H_
 
-#include "src/python/capsule_names.h"
 #include "src/python/cpython.h"
 
 namespace dlx::py {

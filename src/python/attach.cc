@@ -1,7 +1,6 @@
 #include "src/python/attach.h"
 
 #include "src/base/error.h"
-#include "src/python/arguments.h"
 #include "src/python/convert.h"
 #include "src/python/device_streams.h"
 #include "src/python/dtype_device.h"

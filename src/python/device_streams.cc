@@ -7,7 +7,6 @@
 #include "src/python/errors.h"
 #include "src/python/integers.h"
 #include "src/python/reference.h"
-#include "src/python/state.h"
 #include "src/tensor/synchronization.h"
 
 namespace dlx::py {

@@ -10,6 +10,8 @@
 #include "src/arrow/schema.h"
 #include "src/python/arguments.h"
 #include "src/python/arrow_capsules.h"
+#include "src/python/capsule_names.h"
+#include "src/python/entry.h"
 #include "src/python/errors.h"
 #include "src/python/gil.h"
 #include "src/python/reference.h"

@@ -9,7 +9,6 @@
 #include "src/python/entry.h"
 #include "src/python/errors.h"
 #include "src/python/gil.h"
-#include "src/python/state.h"
 #include "src/python/tensor_type.h"
 #include "src/tensor/copies.h"
 #include "src/tensor/layout.h"

@@ -9,6 +9,8 @@
 #include "src/python/arguments.h"
 #include "src/python/arrow_capsules.h"
 #include "src/python/calls.h"
+#include "src/python/capsule_names.h"
+#include "src/python/entry.h"
 #include "src/python/errors.h"
 #include "src/python/gil.h"
 #include "src/python/lockless.h"

@@ -1,13 +1,13 @@
 #include "src/python/operators.h"
 
 #include "src/python/arguments.h"
+#include "src/python/entry.h"
 #include "src/python/errors.h"
 #include "src/python/import.h"
 #include "src/python/ndarray.h"
 #include "src/python/numpy_numbers.h"
 #include "src/python/reference.h"
 #include "src/python/sequence.h"
-#include "src/python/state.h"
 #include "src/python/tensor_type.h"
 #include "src/python/type_cache.h"
 

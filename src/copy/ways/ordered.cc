@@ -122,8 +122,8 @@ class LaggingWriter {
 /// part of the one before them.
 class GappedRuns {
  public:
-  GappedRuns(const Schedule& s, const Kernels& kernels, const CompactRun& stretch) noexcept
-      : s_(s), kernels_(kernels), v_(s.ndim - 2), cut_(s.ndim - 1), bytes_(s.item) {
+  GappedRuns(const Schedule& s, const CompactRun& stretch) noexcept
+      : s_(s), v_(s.ndim - 2), cut_(s.ndim - 1), bytes_(s.item) {
     while (cut_ > stretch.first && bytes_ * s.axes[cut_].extent <= kPiece / 2) {
       bytes_ *= s.axes[cut_--].extent;
     }
@@ -182,7 +182,6 @@ class GappedRuns {
   }
 
   const Schedule& s_;
-  const Kernels& kernels_;
   int v_;            ///< of planes: the axis before the innermost one, or the outermost if longer
   int cut_;          ///< the outermost axis of a piece, of which it takes a part
   int64_t bytes_;    ///< of one index of that axis
@@ -246,8 +245,7 @@ bool suits_ordered(const Job& job) noexcept {
     return false;
   }
   if (rows) return true;
-  return GappedRuns(s, job.kernels, run).suit() &&
-         !(rows_are_apart(s) && job.machine.stores_rows_apart());
+  return GappedRuns(s, run).suit() && !(rows_are_apart(s) && job.machine.stores_rows_apart());
 }
 
 bool suits_ordered_far_rows(const Job& job) noexcept {
@@ -261,7 +259,7 @@ void run_ordered(const Job& job) noexcept {
     static_assert(sizeof(Packing) <= Tiling::kBufferBytes, "it lies in a buffer");
     run_rows(s, job.kernels, run, *new (job.buffers()[0]) Packing);
   } else {
-    const GappedRuns runs(s, job.kernels, run);
+    const GappedRuns runs(s, run);
     LaggingWriter writer(job.kernels, job.buffers()[0]);
     run.around.each(s.dst, s.src, [&](char* dst, const char* src) {
       writer.begin(dst);

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from raw_support import Block, Deleter
 
-from dlx import _library, raw
+from dlx import raw
+from dlx._lib import library as loaded
 
 dlx: Any = pytest.importorskip("dlx", reason="dlx cannot be imported")
 INVALID = raw.DLX_ERROR_INVALID_ARGUMENT
@@ -22,7 +23,7 @@ def c() -> Any:
         _ = dlx.Tensor
     except ImportError as error:
         pytest.skip(f"no native Tensor here: {error}")
-    library = ctypes.PyDLL(_library.path)  # calls hold the GIL
+    library = ctypes.PyDLL(loaded.path)  # calls hold the GIL
     library.dlx_python_wrap.argtypes = (ctypes.c_void_p, ctypes.c_void_p)
     library.dlx_python_unwrap.argtypes = (ctypes.c_void_p, ctypes.c_void_p)
     library.dlx_last_error.restype = ctypes.c_char_p

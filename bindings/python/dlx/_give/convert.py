@@ -303,7 +303,7 @@ def why_copy(tensor: Tensor, profile: Profile) -> list[str]:
         reasons.append(f"{profile.name} copies whatever it gets")
     narrow = profile.narrows(tensor) if profile.narrows is not None else ""
     if narrow:
-        reasons.append(f"{profile.name} is configured to turn {tensor.dtype} into {narrow}")
+        reasons.append(f"{profile.name} makes {narrow} of {tensor.dtype} (as it is configured)")
     if tensor.readonly and profile.readonly == demands.WRITES:
         reasons.append(f"the data is read-only, and {profile.name} would write to it")
     if tensor.size == 0:

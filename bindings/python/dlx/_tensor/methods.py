@@ -1,7 +1,7 @@
 """The methods of `dlx.Tensor` that are written in Python.
 
 The type itself and everything that has to be fast (shape, indexing, views, DLPack, the buffer
-protocol) is native; `attach` adds the methods below to it. A Python subclass would be slower and
+protocol) is native; `add_methods` adds the methods below to it. A Python subclass would be slower and
 larger, and native code could not make its instances.
 """
 
@@ -392,7 +392,7 @@ def _dir(self: Tensor) -> list[str]:
     return sorted(set(object.__dir__(self)) - set(_ELSEWHERE))
 
 
-def attach(cls: type[Tensor]) -> None:
+def add_methods(cls: type[Tensor]) -> None:
     """Give the native type its Python-written methods. Called once, by dlx/__init__.py."""
     methods: dict[str, Any] = {
         "to_device": to_device,
@@ -419,4 +419,4 @@ def attach(cls: type[Tensor]) -> None:
         setattr(cls, name, method)
     for name in _ELSEWHERE:
         setattr(cls, name, _Missing(name))
-    operators.attach(cls)
+    operators.add_operators(cls)

@@ -268,7 +268,7 @@ def members() -> dict[str, Any]:
     return found
 
 
-def attach(cls: Any) -> None:
+def add_operators(cls: Any) -> None:
     """Give the class its operators. `==` compares elements, so a Tensor is not hashable."""
     for name, member in members().items():
         method: Any = member.fget if isinstance(member, property) else member
