@@ -2,7 +2,8 @@
 #define DLX_SRC_ARROW_RELEASE_H_
 
 #include "dlx/arrow.h"
-#include "src/arrow/stream.h"
+
+struct ArrowArrayStream;  // stream.h
 
 namespace dlx::arrow {
 
@@ -28,6 +29,7 @@ class Released {
   Released& operator=(const Released&) = delete;
 
   Struct* get() noexcept { return &struct_; }
+  const Struct& held() const noexcept { return struct_; }
   /// Moves the struct out.
   Struct take() noexcept {
     Struct taken = struct_;

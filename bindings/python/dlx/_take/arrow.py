@@ -1,19 +1,19 @@
 """What `dlx.asarray` takes of the Arrow PyCapsule interface.
 
-`__arrow_c_device_array__` and `__arrow_c_array__` give one array; `__arrow_c_stream__` gives chunks,
-of which one may have elements. The work is native (src/arrow): here is who is asked, and when.
+`__arrow_c_device_array__` and `__arrow_c_array__` give one array; `__arrow_c_stream__` gives chunks, which
+are joined in a copy if several have elements. A struct is a table: tables.py joins its columns. The work
+is native (src/arrow); this module decides who is asked, and when.
 
 Arrow comes after the buffer protocol and the array interfaces, which know shapes (Pillow's Arrow
 form of a picture has lost its height), and before `__array__`, which turns nulls into NaN. Two kinds
 of classes are exceptions:
 
-- PyArrow's arrays come through Arrow although they have `__dlpack__`, for that takes neither booleans
+- PyArrow's arrays come through Arrow although they have `__dlpack__`, because that takes neither booleans
   nor nested lists, and its errors do not say what to do. (Numbers without nulls still come by it: the
   same memory, in half the time.) They, nanoarrow's and Polars' are imported natively and never come
-  here: `classify` in hooks.py knows them.
-- pandas, xarray and tables (what has `columns`) come through `__array__`, where their own memory is
-  shared or put together; pandas' Series of Arrow and nullable dtypes come through the stream if they
-  are in one chunk.
+  here: `classify` in classify.py knows them.
+- pandas and xarray come through `__array__` where it shares their own memory; pandas' Series of Arrow
+  and nullable dtypes come through the stream.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from __future__ import annotations
 import sys
 
 from dlx import _native
-from dlx._lib.classes import has, name_of, package_of, packages_of
-from dlx.errors import UnsupportedError
+from dlx._lib.classes import derives, has, package_of, packages_of
+from dlx.errors import CopyRefusedError, UnsupportedError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,70 +36,30 @@ def from_arrow(obj: Any, copy: bool | None) -> tuple[Tensor | None, bool]:
     if it has none, or a better protocol.
 
     Raises:
-        UnsupportedError: nulls, several chunks, or a type that no tensor has.
-        CopyRefusedError: `copy` is False, and booleans have to be unpacked.
+        UnsupportedError: nulls, or a type that no tensor has.
+        CopyRefusedError: `copy` is False, and booleans, chunks or columns need a copy.
     """
-    if _is_table(obj):
-        _require_plain_columns(obj)
-        return None, False
     cls = type(obj)
+    if "pandas" in packages_of(cls) and hasattr(cls, "columns"):
+        from dlx._take import tables
+
+        return tables.from_pandas(obj, copy)
+    if "xarray" in packages_of(cls):
+        return None, False
+    if has(cls, "__arrow_c_stream__") and (hasattr(cls, "columns") or not _is_numpy_inside(obj)):
+        try:
+            return _native._from_arrow_stream(obj, copy)
+        except CopyRefusedError:
+            if not derives(cls, "polars", "DataFrame"):
+                raise
+            return None, False  # its `__array__` knows whether its columns are one memory
     if has(cls, "__arrow_c_array__") or has(cls, "__arrow_c_device_array__"):
         return _native._from_arrow_object(obj, copy)
-    if has(cls, "__arrow_c_stream__") and not _is_numpy_inside(obj):
-        return _native._from_arrow_stream(obj, copy)
     return None, False
 
 
-def _is_table(obj: Any) -> bool:
-    return hasattr(type(obj), "columns") and hasattr(type(obj), "__array__")
-
-
-def _require_plain_columns(table: Any) -> None:
-    """`__array__` of a table makes NaN of nulls, also of those inside dictionaries and runs, and bare
-    numbers of extension types: what its columns are refused for, the table is too."""
-    packages = packages_of(type(table))
-    if "pyarrow" in packages:
-        columns = table.columns
-        names = table.schema.names
-        nulls = sum(column.null_count for column in columns)
-    elif "polars" in packages:
-        columns = table.get_columns()
-        names = table.columns
-        nulls = sum(table.null_count().row(0))
-    else:
-        return
-    if nulls:
-        raise UnsupportedError(
-            f"a {name_of(table)} with {nulls} nulls would lose them: fill or drop "
-            "them first (`fill_null`, `drop_null` or `drop_nulls`)"
-        )
-    for name, column in zip(names, columns):
-        require_plain(column, f"column {name!r} of a {name_of(table)}")
-
-
-def require_exact(table: Any, array: Any) -> None:
-    """Refuse what `__array__` made of a table whose columns are integers, if it rounded some of them:
-    int64 beside uint64 becomes float64."""
-    if not _is_table(table) or array.dtype.kind != "f" or not array.size:
-        return
-    packages = packages_of(type(table))
-    if "pandas" in packages:
-        integers = all(dtype.kind in "biu" for dtype in table.dtypes)
-    elif "polars" in packages:
-        integers = all(dtype.is_integer() for dtype in table.dtypes)
-    elif "pyarrow" in packages:
-        integers = all(map(sys.modules["pyarrow"].types.is_integer, table.schema.types))
-    else:
-        return
-    if integers and bool((abs(array) >= 2**53).any()):
-        raise UnsupportedError(
-            f"a {name_of(table)} of columns of signed and unsigned integers becomes {array.dtype}, "
-            "which rounds some of them: cast the columns to one dtype, or export them one by one"
-        )
-
-
 def require_plain(column: Any, what: str) -> None:
-    """Refuse a column of PyArrow or Polars that asarray would refuse, in however many chunks it is.
+    """Refuse a column of PyArrow that asarray would refuse, in however many chunks it is.
 
     Args:
         what: the column's name, for the message.
@@ -113,10 +73,7 @@ def require_plain(column: Any, what: str) -> None:
 
 def _telling_chunks(column: Any) -> Any:
     """The chunks that have to be imported to know whether all can be; where only the type tells, one
-    without elements, since booleans would be unpacked."""
-    if hasattr(column, "get_chunks"):  # Polars
-        plain = column.dtype.is_numeric() or str(column.dtype) == "Boolean"
-        return (column.clear(),) if plain and not column.null_count() else column.get_chunks()
+    without elements, because booleans would be unpacked."""
     chunked = hasattr(column, "num_chunks")
     types = sys.modules["pyarrow"].types
     if column.null_count or not types.is_primitive(column.type):  # nulls may also be further inside
@@ -128,9 +85,8 @@ def _telling_chunks(column: Any) -> Any:
 
 def _is_numpy_inside(obj: Any) -> bool:
     """Whether `__array__` of a column shares NumPy memory, which the stream would copy; or pandas
-    leaves the column to another library, which may have no Arrow form of it; or keeps it in chunks,
-    which only `__array__` puts together: pandas has no method for that; or as categories, of which
-    it takes the numbers."""
+    leaves the column to another library, which may have no Arrow form of it; or keeps it as
+    categories, of which it takes the numbers."""
     packages = packages_of(type(obj))
     if "xarray" in packages:
         return True
@@ -139,13 +95,4 @@ def _is_numpy_inside(obj: Any) -> bool:
     categories = getattr(obj.dtype, "categories", None)
     if categories is not None:
         return getattr(categories.dtype, "kind", "O") in "biufc"
-    return package_of(type(obj.dtype)) != "pandas" or _is_in_chunks(obj)
-
-
-def _is_in_chunks(column: Any) -> bool:
-    """Whether a column of pandas is of numbers of PyArrow, in several chunks that have some."""
-    if type(column.dtype).__name__ != "ArrowDtype":
-        return False
-    chunked = column.array.__arrow_array__()
-    types = sys.modules["pyarrow"].types
-    return types.is_primitive(chunked.type) and sum(len(chunk) > 0 for chunk in chunked.chunks) > 1
+    return package_of(type(obj.dtype)) != "pandas"
