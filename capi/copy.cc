@@ -10,7 +10,7 @@ using namespace dlx::capi;
 
 namespace {
 
-/// What every function that may make a new tensor does around its own call.
+/// The common part of all functions that may make a new tensor; `operation` is the specific part.
 template <typename Operation>
 dlx_status make_tensor(const char* function, dlx_tensor* tensor, const dlx_copy_options* options,
                        dlx_tensor** out, Operation&& operation) {

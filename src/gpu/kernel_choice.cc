@@ -1,20 +1,18 @@
 #include "src/gpu/kernel_choice.h"
 
-#include <algorithm>
+#include <cstdint>
 #include <cstring>
+
+#include "src/gpu/tile_choice.h"
 
 namespace dlx::gpu {
 namespace {
 
-/// Work items of a group, where the device allows that many.
+/// Work items of a group, if the device allows that many.
 constexpr uint32_t kGroup = 256;
 
-/// As in strided_copy.cl.
+/// Words of a work item: IN_FLIGHT of strided_copy.cl.
 constexpr uint32_t kInFlight = 4;
-
-constexpr const char* kNames[kKernels] = {"dlx_elements_1", "dlx_elements_2",  "dlx_elements_4",
-                                          "dlx_elements_8", "dlx_elements_16", "dlx_tiles_1",
-                                          "dlx_tiles_2",    "dlx_tiles_4"};
 
 int32_t log2_of(uint32_t power) noexcept { return __builtin_ctz(power); }
 
@@ -26,8 +24,8 @@ uint32_t group_size(const Limits& limits) noexcept {
   return size;
 }
 
-/// What every kernel is told.
-void describe(const CopyPlan& plan, dlx_strided_copy* copy) noexcept {
+/// Fills in what every kernel reads.
+void fill_common(const CopyPlan& plan, dlx_strided_copy* copy) noexcept {
   copy->dst = offset_of(plan.dst());
   copy->src = offset_of(plan.src());
   copy->axes = static_cast<uint32_t>(plan.ndim());
@@ -40,7 +38,8 @@ void describe(const CopyPlan& plan, dlx_strided_copy* copy) noexcept {
   }
 }
 
-void use_elements(const CopyPlan& plan, uint32_t word, const Limits& limits, Launch* out) noexcept {
+void choose_elements(const CopyPlan& plan, uint32_t word, const Limits& limits,
+                     Launch* out) noexcept {
   dlx_strided_copy& copy = out->copy;
   out->kernel = kElements1 + log2_of(word);
   copy.count = static_cast<uint32_t>(plan.size() / word);
@@ -51,10 +50,6 @@ void use_elements(const CopyPlan& plan, uint32_t word, const Limits& limits, Lau
 }
 
 }  // namespace
-
-int32_t kernel_count() noexcept { return kKernels; }
-
-const char* kernel_name(int32_t kernel) noexcept { return kNames[kernel]; }
 
 dlx_divisor divisor(uint32_t d) noexcept {
   const uint32_t shift = d == 1 ? 0 : 32 - static_cast<uint32_t>(__builtin_clz(d - 1));
@@ -81,9 +76,9 @@ uint32_t common_word(const CopyPlan& plan, uint64_t dst_base, uint64_t src_base)
 void choose_kernel(const CopyPlan& plan, uint64_t dst_base, uint64_t src_base, const Limits& limits,
                    Launch* out) noexcept {
   std::memset(out, 0, sizeof *out);
-  describe(plan, &out->copy);
+  fill_common(plan, &out->copy);
   const uint32_t word = common_word(plan, dst_base, src_base);
-  if (!use_tiles(plan, word, limits, out)) use_elements(plan, word, limits, out);
+  if (!choose_tiles(plan, word, limits, out)) choose_elements(plan, word, limits, out);
 }
 
 }  // namespace dlx::gpu

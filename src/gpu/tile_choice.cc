@@ -1,7 +1,9 @@
-// Copies through local memory: which, and in what tiles. strided_copy.h says what the numbers mean.
+// strided_copy.h explains the fields that are filled in here.
+#include "src/gpu/tile_choice.h"
+
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
-#include <utility>
 
 #include "src/gpu/kernel_choice.h"
 
@@ -10,31 +12,32 @@ namespace {
 
 constexpr int64_t kTileBytes = int64_t{DLX_TILE_WORDS} * 4;
 
-/// Items from here on are read and written whole, in words of at least 4 bytes, wherever they lie.
+/// Items of at least this size need no tiles if they consist of words of 4 bytes or more.
 constexpr int64_t kWholeItem = 64;
 
-/// Smaller tiles cost more than they save: in bytes, for words of at least 4 bytes and below.
+/// Least bytes of a tile, for words of at least 4 bytes and for smaller ones: a smaller tile costs
+/// more than it saves.
 constexpr int64_t kLeastTile = 1024;
 constexpr int64_t kLeastTileOfBytes = 256;
 
-/// Steps up to here cost no transfer more than they need: memory moves in sectors of that size.
+/// Memory moves in sectors of this size, so steps up to it waste no transfers.
 constexpr int64_t kSector = 32;
 
-/// Shorter rows leave many work items without work at their ends.
+/// Shorter rows leave many work items idle at their ends.
 constexpr int64_t kShortRow = 128;
 
-/// Axes of a plan by what a tile does with them.
-class Tiling {
+/// Chooses which axes of a plan form the runs of a tile, and how large the tile is.
+class TileChoice {
  public:
-  Tiling(const CopyPlan& plan, uint32_t word)
+  TileChoice(const CopyPlan& plan, uint32_t word)
       : plan_(plan), granule_(std::min<int64_t>(word, 4)), unit_(plan.item()), word_(word) {}
 
-  /// False: words on their own are better.
+  /// False if single words are faster.
   bool choose() noexcept;
   void fill(const Limits& limits, Launch* out) noexcept;
 
  private:
-  /// Axes of one run, the fastest first.
+  /// The axes of one run, the fastest first.
   struct Run {
     int axes[DLX_STRIDED_COPY_AXES];
     int count = 0;
@@ -80,18 +83,18 @@ class Tiling {
   int64_t src_unit_step_ = 0;
   int64_t load_bytes_ = 0;  // of a row
   int64_t pitch_ = 0;       // bytes from one loaded row to the next in local memory
-  // Where a unit of the tile lies in local memory.
+  // Position of a unit of the tile in local memory.
   int64_t block_units_ = 0;
   int64_t row_step_ = 0;
   int64_t block_step_ = 0;
   int64_t unit_step_ = 0;
 };
 
-bool Tiling::choose() noexcept {
+bool TileChoice::choose() noexcept {
   if (plan_.item() >= kWholeItem || plan_.ndim() == 0) return choose_long_items();
   const int last = plan_.ndim() - 1;
   const int64_t near = std::abs(axis(last).src);
-  // The axis whose neighbours are closest in src, if that is not what is fastest in dst anyway.
+  // The axis with the smallest step in src, unless it is also the fastest in dst.
   int dense_src = -1;
   for (int k = 0; k < last; ++k) {
     const int64_t step = std::abs(axis(k).src);
@@ -102,8 +105,8 @@ bool Tiling::choose() noexcept {
   return choose_window(dense_src) || choose_rows(dense_src);
 }
 
-/// Items that are long, but at odd addresses: each is a run of granules.
-bool Tiling::choose_long_items() noexcept {
+/// For long items at odd addresses: each item is a run of granules.
+bool TileChoice::choose_long_items() noexcept {
   if (word_ >= 4 || plan_.item() < 16) return false;
   dst_.units = plan_.item() / granule_;
   unit_ = granule_;
@@ -125,24 +128,24 @@ bool Tiling::choose_long_items() noexcept {
   return true;
 }
 
-/// Bytes of src that `units` of the dst run reach over, together with the src run.
-int64_t Tiling::window_bytes(int64_t units) const noexcept {
+/// Bytes of src between the ends of `units` of the dst run, together with the src run.
+int64_t TileChoice::window_bytes(int64_t units) const noexcept {
   int64_t bytes = unit_ + (src_.units - 1) * std::abs(row_step_);
   if (block_units_ == 0) return bytes + (units - 1) * std::abs(unit_step_);
   return bytes + (block_units_ - 1) * std::abs(unit_step_) +
          (divide_up(units, block_units_) - 1) * std::abs(block_step_);
 }
 
-/// What is fastest in dst moves in small steps in src: one stretch of src holds all that a stretch of
-/// dst needs, in another order.
-bool Tiling::choose_window(int dense_src) noexcept {
+/// A window: the fastest axis in dst has small steps in src, so one contiguous part of src holds
+/// all items of a contiguous part of dst, in another order.
+bool TileChoice::choose_window(int dense_src) noexcept {
   const int last = plan_.ndim() - 1;
   const int64_t near = std::abs(axis(last).src);
   if (word_ >= 4 || axis(last).dst != unit_) return false;
   if (dense_src >= 0) {
     const CopyAxis& inner = axis(dense_src);
     const int64_t row = inner.extent * std::abs(inner.src);
-    // Rows of whole words are better loaded as rows.
+    // Rows of whole words are faster to load as rows.
     const bool in_words = near % 4 == 0 && row % 4 == 0 && std::abs(inner.src) == unit_;
     if (near > kWholeItem || row > near || near > 2 * inner.extent * unit_ || in_words)
       return false;
@@ -166,7 +169,7 @@ bool Tiling::choose_window(int dense_src) noexcept {
       dst_.add(last - 1, outer.extent);
     }
   }
-  // As many whole blocks as there is room for.
+  // As many whole blocks as fit.
   int64_t units = std::min(dst_.units, kTileBytes / unit_) / whole * whole;
   while (units > whole && window_bytes(units) > kTileBytes - 4) {
     units = std::max(units / 2 / whole * whole, whole);
@@ -190,8 +193,8 @@ bool Tiling::choose_window(int dense_src) noexcept {
   return true;
 }
 
-/// Fast axes differ: rows along src are loaded, rows along dst are stored.
-bool Tiling::choose_rows(int dense_src) noexcept {
+/// The fastest axes differ: loads rows along src, stores rows along dst.
+bool TileChoice::choose_rows(int dense_src) noexcept {
   const int last = plan_.ndim() - 1;
   mode_ = 0;
   dst_ = src_ = Run();
@@ -204,7 +207,7 @@ bool Tiling::choose_rows(int dense_src) noexcept {
   src_.add(dense_src, axis(dense_src).extent);
   src_unit_step_ = axis(dense_src).src;
 
-  // Bytes of a row. All that matters is that rows are of lines, or halves, and that they fit.
+  // Bytes of a row: whole or half lines, as long as the tile fits.
   const int64_t src_target = whole_units(granule_ == 1 ? 64 : unit_ >= 8 ? 256 : 128);
   const int64_t dst_target = whole_units(granule_ < 4 ? 128 : unit_ >= 12 ? 512 : 256);
   bool more = true;
@@ -229,16 +232,16 @@ bool Tiling::choose_rows(int dense_src) noexcept {
   return true;
 }
 
-/// A power of two of units, at least one, in no more than `bytes`.
-int64_t Tiling::whole_units(int64_t bytes) const noexcept {
+/// The largest power of two of units in at most `bytes`, but at least one.
+int64_t TileChoice::whole_units(int64_t bytes) const noexcept {
   int64_t units = 1;
   while (2 * units * unit_ <= bytes) units *= 2;
   return units;
 }
 
-/// Tiles of equal size, from a tile that is the largest; whole lines of 128 bytes or sectors where rows
-/// begin at such.
-void Tiling::balance(Run* run) const noexcept {
+/// Makes all tiles of a run about equally large, not larger than the tile given, and whole lines of
+/// 128 bytes or whole sectors if rows begin at sectors.
+void TileChoice::balance(Run* run) const noexcept {
   if (run->tile >= run->units) return;
   const int64_t line = std::max<int64_t>(128 / (unit_ & -unit_), 1);
   const int64_t sector = std::max<int64_t>(kSector / (unit_ & -unit_), 1);
@@ -249,8 +252,8 @@ void Tiling::balance(Run* run) const noexcept {
   run->tile = std::min(run->tile, tile);
 }
 
-/// Takes the next axis that goes on where the run ends.
-bool Tiling::extend_dst() noexcept {
+/// Extends the run by an axis that continues where the run ends; false if there is none.
+bool TileChoice::extend_dst() noexcept {
   if (dst_unit_step_ != unit_) return false;
   for (int k = plan_.ndim() - 2; k >= 0; --k) {
     if (axis(k).dst != dst_.units * unit_ || dst_.has(k) || src_.has(k)) continue;
@@ -260,7 +263,7 @@ bool Tiling::extend_dst() noexcept {
   return false;
 }
 
-bool Tiling::extend_src() noexcept {
+bool TileChoice::extend_src() noexcept {
   if (src_unit_step_ != unit_) return false;
   for (int k = plan_.ndim() - 1; k >= 0; --k) {
     if (axis(k).src != src_.units * unit_ || dst_.has(k) || src_.has(k)) continue;
@@ -270,13 +273,13 @@ bool Tiling::extend_src() noexcept {
   return false;
 }
 
-/// Short rows that follow each other in dst are stored as one.
-bool Tiling::will_merge() const noexcept {
+/// Whether short rows that follow each other in dst are stored as one row.
+bool TileChoice::will_merge() const noexcept {
   return src_.count == 1 && block_units_ == 0 && dst_unit_step_ == unit_ &&
          axis(src_.axes[0]).dst == dst_.units * unit_ && dst_.units * unit_ < kShortRow;
 }
 
-void Tiling::merge_stored_rows() noexcept {
+void TileChoice::merge_stored_rows() noexcept {
   if (!will_merge() || dst_.tile != dst_.units) return;
   mode_ |= DLX_TILES_MERGED;
   block_units_ = dst_.units;
@@ -284,17 +287,17 @@ void Tiling::merge_stored_rows() noexcept {
   row_step_ = 0;
 }
 
-/// Words from one loaded row to the next. Where rows are stored by columns, neighbours in dst must not
-/// meet in a bank of local memory, of which there are 32, each a word wide.
-int64_t Tiling::pitch_words(int64_t units) const noexcept {
+/// Words from one loaded row to the next. Where columns are stored, neighbours in dst must lie in
+/// different banks of local memory: 32, each a word wide.
+int64_t TileChoice::pitch_words(int64_t units) const noexcept {
   const int64_t words = divide_up(units * unit_, 4);
   int64_t each = unit_ / 4;
   if (straight() || each >= 32) return words;
-  if (will_merge()) {  // a column is dst_.units long, and then comes the next one
+  if (will_merge()) {  // a column is dst_.units long, and the next one follows
     each = std::max<int64_t>(each, 1);
     each *= divide_up(32, dst_.units * each);
   } else if (granule_ < 4) {
-    return words;  // the skew does it
+    return words;  // the skew separates the banks
   }
   const int64_t best = words + ((each - words) % 32 + 32) % 32;
   if (best <= words + words / 4 + 2) return best;
@@ -302,12 +305,12 @@ int64_t Tiling::pitch_words(int64_t units) const noexcept {
   return words + (((power - words) % (2 * power)) + 2 * power) % (2 * power);
 }
 
-int64_t Tiling::tile_words(int64_t loads, int64_t load_units) const noexcept {
+int64_t TileChoice::tile_words(int64_t loads, int64_t load_units) const noexcept {
   const int64_t skew = granule_ == 4 || straight() ? 0 : loads / (granule_ == 1 ? 4 : 2) + 1;
   return loads * pitch_words(load_units) + skew;
 }
 
-bool Tiling::fits(int64_t dst_units, int64_t src_units) const noexcept {
+bool TileChoice::fits(int64_t dst_units, int64_t src_units) const noexcept {
   if (dst_.count > 1 && dst_units > DLX_TILE_ROWS) return false;
   if (src_.count > 1 && src_units > DLX_TILE_ROWS) return false;
   const int64_t words =
@@ -315,7 +318,7 @@ bool Tiling::fits(int64_t dst_units, int64_t src_units) const noexcept {
   return words <= DLX_TILE_WORDS;
 }
 
-int64_t Tiling::most_dst(int64_t src_units, int64_t most) const noexcept {
+int64_t TileChoice::most_dst(int64_t src_units, int64_t most) const noexcept {
   int64_t low = 0;  // fits
   while (low < most) {
     const int64_t middle = low + (most - low + 1) / 2;
@@ -328,7 +331,7 @@ int64_t Tiling::most_dst(int64_t src_units, int64_t most) const noexcept {
   return low;
 }
 
-int64_t Tiling::most_src(int64_t dst_units, int64_t most) const noexcept {
+int64_t TileChoice::most_src(int64_t dst_units, int64_t most) const noexcept {
   int64_t low = 0;
   while (low < most) {
     const int64_t middle = low + (most - low + 1) / 2;
@@ -341,8 +344,8 @@ int64_t Tiling::most_src(int64_t dst_units, int64_t most) const noexcept {
   return low;
 }
 
-/// Puts the axes in the kernel's order.
-void Tiling::fill_axes(dlx_strided_copy* copy) noexcept {
+/// Fills in the axes in the kernel's order.
+void TileChoice::fill_axes(dlx_strided_copy* copy) noexcept {
   int place = 0;
   const auto put = [&](int k) {
     copy->extent[place] = axis(k).extent;
@@ -361,12 +364,12 @@ void Tiling::fill_axes(dlx_strided_copy* copy) noexcept {
   copy->dst_axes = static_cast<uint32_t>(dst_.count);
 }
 
-void Tiling::fill_local(dlx_strided_copy* copy) const noexcept {
+void TileChoice::fill_local(dlx_strided_copy* copy) const noexcept {
   const int64_t stored = (mode_ & DLX_TILES_MERGED) != 0 ? dst_.tile * src_.tile : dst_.tile;
   copy->load_words = static_cast<uint32_t>(divide_up(load_bytes_, 4));
   copy->by_load_words = divisor(copy->load_words);
   copy->pitch = static_cast<uint32_t>(pitch_);
-  // Merged rows are few: only the columns of a tile meet in a bank.
+  // Only the columns of a tile conflict in a bank; merged rows are few.
   copy->skew = mode_ == 0 && granule_ < 4 ? 4 : 0;
   copy->store_words = static_cast<uint32_t>(divide_up(stored * unit_ + (granule_ < 4 ? 3 : 0), 4));
   copy->by_store_words = divisor(copy->store_words);
@@ -379,7 +382,7 @@ void Tiling::fill_local(dlx_strided_copy* copy) const noexcept {
   copy->unit_step = static_cast<int>(unit_step_);
 }
 
-void Tiling::fill(const Limits& limits, Launch* out) noexcept {
+void TileChoice::fill(const Limits& limits, Launch* out) noexcept {
   dlx_strided_copy* copy = &out->copy;
   out->kernel = granule_ == 1 ? kTiles1 : granule_ == 2 ? kTiles2 : kTiles4;
   fill_axes(copy);
@@ -409,10 +412,10 @@ void Tiling::fill(const Limits& limits, Launch* out) noexcept {
 
 }  // namespace
 
-bool use_tiles(const CopyPlan& plan, uint32_t word, const Limits& limits, Launch* out) noexcept {
-  Tiling tiling(plan, word);
-  if (!tiling.choose()) return false;
-  tiling.fill(limits, out);
+bool choose_tiles(const CopyPlan& plan, uint32_t word, const Limits& limits, Launch* out) noexcept {
+  TileChoice tiles(plan, word);
+  if (!tiles.choose()) return false;
+  tiles.fill(limits, out);
   return true;
 }
 

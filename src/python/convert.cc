@@ -1,20 +1,37 @@
+#include "src/python/convert.h"
+
+#include <atomic>
+#include <cstdint>
+
+#include "src/base/error.h"
+#include "src/python/arguments.h"
+#include "src/python/calls.h"
+#include "src/python/dtype_device.h"
+#include "src/python/entry.h"
+#include "src/python/errors.h"
+#include "src/python/export_dlpack.h"
+#include "src/python/import.h"
+#include "src/python/integers.h"
 #include "src/python/lockless.h"
+#include "src/python/reference.h"
+#include "src/python/state.h"
 #include "src/python/tensor_type.h"
-#include "src/python/type_cache.h"
+#include "src/tensor/tensor.h"
 
 namespace dlx::py {
 namespace {
 
-/// convert() for the usual case: a tensor that any library takes as it is, for a library and a
-/// dtype that were served before. All else is Python's: bindings/python/dlx/_give/convert.py, by the
-/// hook convert_slowly, which also tells here what it has found to be usual.
+/// The fast path of convert(): a tensor that every library takes as it is, to a library and a dtype
+/// that were converted before. The hook convert_slowly does everything else, and tells this file by
+/// _usual() what it did.
 
+/// A library that convert() has served.
 struct Target {
-  PyObject* to;         ///< as callers give it, compared by identity: names in calls are interned
-  PyObject* own_types;  ///< dict of class -> whether it is the library's own array; only grows
-  std::atomic<PyObject*> foreign;  ///< a class in it that is not, the one that came last; or NULL
-  PyObject* function;              ///< the library's own import; never let go
-  bool by_capsule;                 ///< the function takes a capsule, else the Tensor
+  PyObject* to;         ///< as callers pass it, compared by identity: names in calls are interned
+  PyObject* own_types;  ///< dict: class -> whether it is the library's own array; only grows
+  std::atomic<PyObject*> foreign;  ///< the last class seen that is not the library's own; or NULL
+  PyObject* function;              ///< the library's import function; never released
+  bool by_capsule;                 ///< the function takes a capsule; else it takes the Tensor
   int64_t alignment;
   GrowingList<uint64_t, 16> dtypes;
 };
@@ -28,15 +45,15 @@ Target* find_target(PyObject* to) noexcept {
   return nullptr;
 }
 
-bool knows(Target* target, DLDataType dtype) noexcept {
+bool has_dtype(Target* target, DLDataType dtype) noexcept {
   for (const uint64_t known : target->dtypes) {
     if (known == key_of(dtype)) return true;
   }
   return false;
 }
 
-/// Whether no library could object: CPU, writable, compact in C order, no extent of 0, and on axes
-/// of length 1, whose strides mean nothing and confuse some, the strides that compact data has.
+/// Whether every library takes the tensor as it is: CPU, writable, compact in C order, no extent of
+/// 0. Axes of extent 1 must have the compact stride too, because others confuse some libraries.
 bool is_simple(const Tensor& tensor, int64_t alignment) noexcept {
   const DLTensor& dl = tensor.dl;
   constexpr uint64_t kOdd =
@@ -51,15 +68,15 @@ bool is_simple(const Tensor& tensor, int64_t alignment) noexcept {
   return reinterpret_cast<uintptr_t>(dl.data) % static_cast<uintptr_t>(alignment) == 0;
 }
 
-/// What is known of the object's class: True for the library's own, False for others, or NULL.
-PyObject* ask_own(Target* target, PyObject* object) {
+/// True if the object is the library's own array, False if not, NULL if its class is new.
+PyObject* is_own(Target* target, PyObject* object) {
   if (target->foreign.load(std::memory_order_relaxed) == class_of(object)) return api.false_;
   PyObject* const own = find_item(target->own_types, class_of(object)).get();  // True or False
   if (own == api.false_) target->foreign.store(class_of(object), std::memory_order_relaxed);
   return own;
 }
 
-PyObject* hand_over(const Target& target, PyObject* tensor) {
+PyObject* convert_fast(const Target& target, PyObject* tensor) {
   if (!target.by_capsule) return call(target.function, tensor).detach();
   const Ref capsule(share_as_capsule(tensor_of(tensor)));
   return call(target.function, capsule.get()).detach();
@@ -86,31 +103,35 @@ PyObject* convert(PyObject*, PyObject* const* args, intptr_t nargs, PyObject* kw
       (void)to_force(values[4]);
     }
     Target* target = kwnames == nullptr ? find_target(values[1]) : nullptr;
-    PyObject* own = target == nullptr ? nullptr : ask_own(target, values[0]);
+    PyObject* own = target == nullptr ? nullptr : is_own(target, values[0]);
     if (own == nullptr) return convert_slowly(values, nullptr);
     if (own == api.true_) return Ref::share(values[0]).detach();
     const Ref made(is_tensor(values[0]) ? nullptr : as_tensor(values[0]));
     PyObject* tensor = made ? made.get() : values[0];
-    // Foreign code ran: look again.
+    // Foreign code ran and may have changed the list.
     target = find_target(values[1]);
     const Tensor& found = *tensor_of(tensor);
-    if (target == nullptr || !knows(target, found.dl.dtype) ||
+    if (target == nullptr || !has_dtype(target, found.dl.dtype) ||
         !is_simple(found, target->alignment)) {
       return convert_slowly(values, tensor);
     }
-    return hand_over(*target, tensor);
+    return convert_fast(*target, tensor);
   });
 }
 
-/// _usual(to, own_types, function, by_capsule, alignment, tensor): convert() may call
-/// `function` at once for tensors of this one's dtype.
+/// _usual(to, own_types, function, by_capsule, alignment, tensor): from now on convert() calls
+/// `function` at once for simple tensors of this dtype.
 [[gnu::cold]] PyObject* note_usual(PyObject*, PyObject* const* args, intptr_t nargs, PyObject*) {
   return enter("_usual", static_cast<PyObject*>(nullptr), [&]() -> PyObject* {
     const bool valid = nargs == 6 && is_tensor(args[5]) &&
                        (api.PyType_GetFlags(class_of(args[1])) & kTypeFlagDict) != 0;
-    if (!valid) raise(api.type_error, "_usual() takes six arguments, a dict second, a Tensor last");
+    if (!valid)
+      raise(api.type_error,
+            "_usual() takes six arguments: the second is a dict, the last a Tensor");
     const int64_t alignment = to_int64(args[4], "alignment");
-    if (alignment < 1) fail(DLX_ERROR_INVALID_ARGUMENT, "`alignment` is not positive");
+    if (alignment < 1)
+      fail(DLX_ERROR_INVALID_ARGUMENT, "`alignment` must be positive (got %lld)",
+           static_cast<long long>(alignment));
     Target* target = find_target(args[0]);
     if (target == nullptr) {
       Ref to = Ref::share(args[0]), own_types = Ref::share(args[1]), function = Ref::share(args[2]);
@@ -125,7 +146,7 @@ PyObject* convert(PyObject*, PyObject* const* args, intptr_t nargs, PyObject* kw
       });
     }
     const DLDataType dtype = tensor_of(args[5])->dl.dtype;
-    if (target != nullptr && !knows(target, dtype)) {
+    if (target != nullptr && !has_dtype(target, dtype)) {
       target->dtypes.add([&](uint64_t* added) { *added = key_of(dtype); });
     }
     return Ref::share(api.none).detach();
@@ -140,34 +161,34 @@ PyMethodDef convert_functions[] = {
     fast_entry(
         "convert", convert,
         "convert(x, to, /, *, device=None, copy=None, force=False)\n--\n\n"
-        "`x` as an array of another library, shared wherever that library can take it as it is.\n\n"
+        "`x` as an array of another library, shared if that library can take it as it is.\n\n"
         "Args:\n"
         "    x: anything that `dlx.asarray` takes.\n"
         "    to: the library: its name (\"torch\", \"jax\", \"numpy\" …), its module, or its "
         "array's\n"
-        "        class. \"dlx\" gives a Tensor. A library that dlx has no profile of gets plain "
-        "DLPack\n"
-        "        by its `from_dlpack`.\n"
-        "    device: where the result shall live; consent to a transfer.\n"
-        "    copy: True always copies, False never, None if the library needs it: for alignment "
-        "or\n"
-        "        strides that it cannot take, or since it would write to read-only data.\n"
-        "    force: a transfer to the CPU is allowed where the library cannot use the data's "
-        "device.\n\n"
+        "        class. \"dlx\" gives a Tensor. A library that dlx has no profile of imports "
+        "plain\n"
+        "        DLPack by its `from_dlpack`.\n"
+        "    device: where the result will be; allows a transfer.\n"
+        "    copy: True always copies, False never does, None copies if the library needs it: for "
+        "an\n"
+        "        alignment or strides that it cannot take, or because it would write to read-only\n"
+        "        data.\n"
+        "    force: allow a transfer to the CPU if the library cannot use the data's device.\n\n"
         "Returns:\n"
         "    the library's own array; `x` itself if it is one and neither `device` nor "
         "`copy=True`\n"
-        "    asks for another. A copy has one user, so it may be written to.\n\n"
+        "    requires another. Nobody else uses a copy, so it is writable.\n\n"
         "Raises:\n"
-        "    CopyRefusedError: `copy` is False and only a copy will do; the message has the "
-        "reasons.\n"
+        "    CopyRefusedError: `copy` is False and a copy is needed; the message has the reasons.\n"
         "    DeviceRefusedError: the library cannot use the data's device, and no transfer was\n"
         "        allowed.\n"
-        "    UnsupportedError: the library has no such dtype, not so many axes, or makes no such\n"
+        "    UnsupportedError: the library lacks the dtype, allows fewer axes, or cannot make "
+        "that\n"
         "        class of the data.\n"
         "    ImportError: the library is not installed.\n"
-        "    ValueError: `to` names no library (`InvalidArgumentError`).\n"
-        "    TypeError: `to` is no name, module or class."),
+        "    ValueError: `to` is not the name of a library (`InvalidArgumentError`).\n"
+        "    TypeError: `to` is not a name, module or class."),
     fast_entry("_usual", note_usual),
     {}};
 

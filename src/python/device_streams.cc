@@ -1,30 +1,25 @@
-#include "src/base/error.h"
+#include "src/python/device_streams.h"
+
 #include "src/device/current_stream.h"
 #include "src/device/registry.h"
-#include "src/python/tensor_type.h"
+#include "src/python/arguments.h"
+#include "src/python/entry.h"
+#include "src/python/errors.h"
+#include "src/python/integers.h"
+#include "src/python/reference.h"
 #include "src/tensor/synchronization.h"
 
 namespace dlx::py {
 namespace {
-
-/// What bindings/python/dlx/_streams.py and device.py need beyond the C API.
-
-int32_t to_int32(PyObject* object, const char* name) {
-  const int64_t value = to_int64(object, name);
-  if (value != static_cast<int32_t>(value)) {
-    fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` is out of range (got %lld)", name,
-         static_cast<long long>(value));
-  }
-  return static_cast<int32_t>(value);
-}
 
 PyObject* new_reference(PyObject* object) {
   api.Py_IncRef(object);
   return object;
 }
 
-/// _check_stream(type, number): whether it can be that of a stream. Asks no driver.
-PyObject* check_number(PyObject*, PyObject* const* args, intptr_t nargs, PyObject*) {
+/// _check_stream(type, number): raises unless a stream of the device can have that number. Asks no
+/// driver.
+PyObject* check_stream_number(PyObject*, PyObject* const* args, intptr_t nargs, PyObject*) {
   return positional("Stream", nargs, 2, [&] {
     const int64_t number = to_int64(args[1], "handle");
     check_work_stream(to_int32(args[0], "device"), number);
@@ -32,8 +27,8 @@ PyObject* check_number(PyObject*, PyObject* const* args, intptr_t nargs, PyObjec
   });
 }
 
-/// _swap_stream(type, id, number or None): sets what this thread has said about its current stream,
-/// and returns what it had said before.
+/// _swap_stream(type, id, number or None): sets this thread's current stream of a device, and
+/// returns the one set before, or None.
 PyObject* swap_stream(PyObject*, PyObject* const* args, intptr_t nargs, PyObject*) {
   return positional("stream", nargs, 3, [&] {
     const int32_t type = to_int32(args[0], "device");
@@ -53,14 +48,14 @@ PyObject* swap_stream(PyObject*, PyObject* const* args, intptr_t nargs, PyObject
   });
 }
 
-/// _ready_on_current(tensor): the current stream, which finds the data ready.
+/// _ready_on_current(tensor): makes the current stream wait for the data, and returns the stream.
 PyObject* ready_on_current(PyObject*, PyObject* tensor) {
   return enter("Tensor", static_cast<PyObject*>(nullptr), [&] {
     return api.PyLong_FromLongLong(make_ready_on_current(require_tensor(tensor, "tensor")));
   });
 }
 
-/// _current_device(type): the calling thread's; 0 where there is no such thing.
+/// _current_device(type): the calling thread's current device; 0 if the type has none.
 PyObject* current_device(PyObject*, PyObject* type) {
   return enter("Device", static_cast<PyObject*>(nullptr), [&] {
     Backend* backend = find_backend(to_int32(type, "device"));
@@ -68,7 +63,7 @@ PyObject* current_device(PyObject*, PyObject* type) {
   });
 }
 
-/// _device_types(): those that have a name or a backend.
+/// _device_types(): the device types that have a name or a backend.
 PyObject* device_types(PyObject*, PyObject*) {
   return enter("devices", static_cast<PyObject*>(nullptr), [&] {
     constexpr int32_t kMost = 64;
@@ -83,11 +78,11 @@ PyObject* device_types(PyObject*, PyObject*) {
 
 }  // namespace
 
-PyMethodDef stream_functions[] = {fast_entry("_check_stream", check_number),
-                                  fast_entry("_swap_stream", swap_stream),
-                                  plain_entry("_ready_on_current", ready_on_current, METH_O),
-                                  plain_entry("_current_device", current_device, METH_O),
-                                  plain_entry("_device_types", device_types, METH_NOARGS),
-                                  {}};
+PyMethodDef device_stream_functions[] = {fast_entry("_check_stream", check_stream_number),
+                                         fast_entry("_swap_stream", swap_stream),
+                                         plain_entry("_ready_on_current", ready_on_current, METH_O),
+                                         plain_entry("_current_device", current_device, METH_O),
+                                         plain_entry("_device_types", device_types, METH_NOARGS),
+                                         {}};
 
 }  // namespace dlx::py

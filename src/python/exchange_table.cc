@@ -1,21 +1,28 @@
+#include "src/python/exchange_table.h"
+
 #include <cstdio>
+#include <exception>
 #include <new>
 
+#include "src/base/error.h"
+#include "src/python/capsule_names.h"
+#include "src/python/entry.h"
+#include "src/python/errors.h"
 #include "src/python/tensor_type.h"
-#include "src/python/type_cache.h"
 #include "src/tensor/dlpack.h"
 #include "src/tensor/synchronization.h"
 
 namespace dlx::py {
 namespace {
 
-/// The C functions behind `type(t).__dlpack_c_exchange_api__` (DLPack 1.3). The caller holds the
-/// GIL; 0, or -1 with a Python exception set. None of them synchronises.
+/// The C functions of `type(t).__dlpack_c_exchange_api__` (DLPack 1.3). The caller holds the GIL.
+/// They return 0, or -1 with a Python exception set, and never synchronise.
 
-Tensor* require_own(void* object) {
+Tensor* require_tensor_object(void* object) {
   auto* python = static_cast<PyObject*>(object);
   if (python == nullptr || !is_tensor(python)) {
-    raise(api.type_error, "the object is not a dlx.Tensor, whose exchange table this is (got %s)",
+    raise(api.type_error,
+          "the object is not a dlx.Tensor, which this exchange table is for (got %s)",
           python == nullptr ? "NULL" : type_text(class_of(python)).text);
   }
   return tensor_of(python);
@@ -24,8 +31,8 @@ Tensor* require_own(void* object) {
 int from_py_object(void* object, DLManagedTensorVersioned** out) {
   *out = nullptr;
   return enter("managed_tensor_from_py_object_no_sync", -1, [&] {
-    Tensor* tensor = require_own(object);
-    make_ready_on_current(tensor);  // the stream that consumers of the table work on
+    Tensor* tensor = require_tensor_object(object);
+    make_ready_on_current(tensor);  // consumers of the table work on that stream
     *out = exports_as_is(tensor) ? export_shared(tensor) : export_versioned(tensor, {});
     return 0;
   });
@@ -42,15 +49,15 @@ int to_py_object(DLManagedTensorVersioned* managed, void** out) {
 
 int dltensor_from_py_object(void* object, DLTensor* out) {
   return enter("dltensor_from_py_object_no_sync", -1, [&] {
-    Tensor* tensor = require_own(object);
-    // A bare DLTensor has no flags, and nothing may be allocated here.
+    Tensor* tensor = require_tensor_object(object);
+    // A bare DLTensor has no flags, and this function must not allocate.
     if (tensor->readonly() || (tensor->padded() && tensor->dl.dtype.bits < 8)) {
       fail(DLX_ERROR_UNSUPPORTED, "a bare DLTensor cannot say that the data is %s",
            tensor->readonly() ? "read-only" : "padded");
     }
     if (!exports_as_is(tensor) && negative_strides_policy() != DLX_NEGATIVE_STRIDES_SHARE) {
       fail(DLX_ERROR_UNSUPPORTED,
-           "the tensor has negative strides, on which PyTorch aborts: make it contiguous first");
+           "the tensor has negative strides, which make PyTorch abort: call .contiguous() first");
     }
     make_ready_on_current(tensor);
     *out = tensor->dl;
@@ -60,7 +67,7 @@ int dltensor_from_py_object(void* object, DLTensor* out) {
 }
 
 int current_work_stream(DLDeviceType device_type, int32_t device_id, void** out) {
-  // Exports have made it wait for what was pending. The CPU has no streams: NULL.
+  // The exports made this stream wait for pending work. NULL for the CPU, which has no streams.
   const StreamHandle stream = current_stream_of({device_type, device_id});
   *out = reinterpret_cast<void*>(static_cast<intptr_t>(stream));
   return 0;
@@ -68,7 +75,7 @@ int current_work_stream(DLDeviceType device_type, int32_t device_id, void** out)
 
 int allocate_managed(DLTensor* prototype, DLManagedTensorVersioned** out, void* error_context,
                      void (*set_error_fn)(void*, const char*, const char*)) {
-  // May be called without the GIL, so not through enter().
+  // The caller may not hold the GIL, so enter() cannot be used.
   char message[Error::kMessageBytes];
   const char* kind = "RuntimeError";
   *out = nullptr;

@@ -1,9 +1,14 @@
-#include <algorithm>
+#include "src/python/export_buffer.h"
+
 #include <cstdlib>
 #include <new>
 
 #include "src/device/registry.h"
 #include "src/dtype/dtype.h"
+#include "src/python/byte_strides.h"
+#include "src/python/entry.h"
+#include "src/python/errors.h"
+#include "src/python/gil.h"
 #include "src/python/tensor_type.h"
 #include "src/tensor/copies.h"
 #include "src/tensor/layout.h"
@@ -14,12 +19,13 @@ namespace {
 
 bool wants(int flags, int what) noexcept { return (flags & what) == what; }
 
-/// PEP 3118's own rules about what a request allows. Throws PythonError (BufferError).
+/// Refuses a request that PEP 3118 does not allow for this tensor. Throws PythonError
+/// (BufferError).
 void check_request(Tensor* tensor, int flags) {
   const auto type = type_of(tensor->dl.device);
   if (type != kDLCPU && !reads_in_place(tensor)) {
     raise(api.buffer_error,
-          "the tensor is on %s, and a buffer is CPU memory: call .to_device('cpu') or "
+          "the tensor is on %s, and a buffer needs CPU memory: call .to_device('cpu') or "
           ".numpy(force=True) first",
           device_text(type, tensor->dl.device.device_id).text);
   }
@@ -52,22 +58,9 @@ void check_request(Tensor* tensor, int flags) {
 
 }  // namespace
 
-void fill_byte_strides(const DLTensor& dl, int32_t preferred, int64_t itemsize, intptr_t* out) {
-  const bool c = is_compact(dl.ndim, dl.shape, dl.strides, DLX_ORDER_C);
-  const bool f = is_compact(dl.ndim, dl.shape, dl.strides, DLX_ORDER_F);
-  if (c || f) {
-    const bool as_f = f && (!c || preferred == DLX_ORDER_F);
-    fill_compact_strides(dl.ndim, dl.shape, as_f ? DLX_ORDER_F : DLX_ORDER_C, out);
-  } else {
-    std::copy(dl.strides, dl.strides + dl.ndim, out);
-  }
-  // An axis without a second element may have any stride, also one that no number of bytes is.
-  for (int32_t i = 0; i < dl.ndim; ++i) __builtin_mul_overflow(out[i], itemsize, &out[i]);
-}
-
 int tensor_getbuffer(PyObject* self, PyBuffer* view, int flags) {
   if (view == nullptr) {
-    api.PyErr_SetString(api.buffer_error, "a buffer without a Py_buffer");
+    api.PyErr_SetString(api.buffer_error, "the Py_buffer is NULL");
     return -1;
   }
   view->obj = nullptr;
@@ -86,11 +79,11 @@ int tensor_getbuffer(PyObject* self, PyBuffer* view, int flags) {
     view->len = nbytes_of(tensor);
     view->itemsize = itemsize;
     view->readonly = tensor->readonly() ? 1 : 0;
-    // Without a shape the buffer is bytes in a row, as memoryview has it: PyBuffer_IsContiguous
-    // reads the shape of anything with more axes.
+    // Without a shape the buffer has one axis, as in memoryview: PyBuffer_IsContiguous reads the
+    // shape if there are more.
     view->ndim = wants(flags, PyBUF_ND) ? dl.ndim : 1;
     if (wants(flags, PyBUF_FORMAT)) view->format = const_cast<char*>(buffer_format(dl.dtype));
-    if (packed) {  // no element has bytes of its own: bytes in a row, as by PyBuffer_FillInfo
+    if (packed) {  // elements share bytes: export plain bytes, like PyBuffer_FillInfo
       view->ndim = 1;
       if (wants(flags, PyBUF_ND)) view->shape = &view->len;
       if (wants(flags, PyBUF_STRIDES)) view->strides = &view->itemsize;
@@ -99,7 +92,6 @@ int tensor_getbuffer(PyObject* self, PyBuffer* view, int flags) {
     if (packed || dl.ndim == 0) flags = 0;
     if (wants(flags, PyBUF_ND)) view->shape = dl.shape;
     if (wants(flags, PyBUF_STRIDES)) {
-      // In bytes here.
       const size_t size = sizeof(int64_t) * static_cast<size_t>(dl.ndim);
       view->strides = static_cast<intptr_t*>(std::malloc(size));
       if (view->strides == nullptr) throw std::bad_alloc();

@@ -1,19 +1,29 @@
+#include "src/python/export_dlpack.h"
+
+#include "src/base/error.h"
 #include "src/device/registry.h"
+#include "src/python/arguments.h"
+#include "src/python/capsule_names.h"
+#include "src/python/dtype_device.h"
+#include "src/python/entry.h"
+#include "src/python/errors.h"
+#include "src/python/gil.h"
+#include "src/python/integers.h"
+#include "src/python/state.h"
 #include "src/python/tensor_type.h"
-#include "src/python/type_cache.h"
 #include "src/tensor/dlpack.h"
 
 namespace dlx::py {
 namespace {
 
-/// Destructors of capsules that nobody consumed.
+/// Destructor: deletes the export unless a consumer has taken it.
 template <typename Managed>
 void destroy_capsule(PyObject* capsule, const char* name) {
   if (api.PyCapsule_IsValid(capsule, name) == 0) return;  // consumed: renamed
   auto* managed = static_cast<Managed*>(api.PyCapsule_GetPointer(capsule, name));
   const WithoutPendingError aside;
   const WithoutGil without(frees_device_memory(static_cast<Tensor*>(managed->manager_ctx)));
-  managed->deleter(managed);  // ours, so it is there
+  managed->deleter(managed);  // dlx's own, never NULL
 }
 
 void destroy_versioned(PyObject* capsule) {
@@ -28,7 +38,7 @@ PyObject* make_capsule(Managed* managed, const char* name, PyDestructor destruct
   return check(capsule);
 }
 
-/// A pair of integers, such as max_version and dl_device; the standard has tuples.
+/// A tuple of two integers: max_version and dl_device.
 void read_pair(PyObject* object, const char* name, int64_t* first, int64_t* second) {
   const bool tuple = class_of(object) == api.tuple_type ||
                      (api.PyType_GetFlags(class_of(object)) & kTypeFlagTuple) != 0;
@@ -41,7 +51,7 @@ void read_pair(PyObject* object, const char* name, int64_t* first, int64_t* seco
   *second = to_int64(api.PyTuple_GetItem(object, 1), name);
 }
 
-/// True for the versioned struct, which every consumer of 1.0 or later takes.
+/// Whether the consumer takes the versioned struct (1.0 or later).
 bool read_max_version(PyObject* max_version) {
   if (max_version == nullptr || max_version == api.none) return false;
   int64_t major, minor;
@@ -57,7 +67,7 @@ ExportRequest read_request(const Tensor* tensor, PyObject* stream, PyObject* dl_
     int64_t type, id;
     read_pair(dl_device, "dl_device", &type, &id);
     request.has_device = true;
-    // A number beyond 32 bits is no device either.
+    // A number beyond 32 bits becomes an invalid device.
     request.device.device_type = static_cast<DLDeviceType>(type == int32_t(type) ? type : 0);
     request.device.device_id = id == int32_t(id) ? static_cast<int32_t>(id) : -1;
     request.device = resolve_device(request.device);
@@ -83,8 +93,8 @@ PyObject* export_capsule(Tensor* tensor, PyObject* const* values) {
     }
     return make_capsule(exported(export_legacy), kLegacy, destroy_legacy);
   } catch (const Error& error) {
-    // Out of __dlpack__ a TypeError would be taken for "old signature": this one is a BufferError
-    // and nothing else.
+    // Consumers take a TypeError from __dlpack__ for an old signature. DeviceRefusedError is one,
+    // so a BufferError is raised instead.
     if (error.status() != DLX_ERROR_DEVICE_REFUSED) throw;
     set_error(DLX_ERROR_UNSUPPORTED, "__dlpack__", error.what());
     throw PythonError();

@@ -1,11 +1,19 @@
+#include "src/python/import_array_interface.h"
+
 #include <cstdio>
 #include <cstring>
 
-#include "src/base/checked.h"
+#include "src/base/error.h"
 #include "src/base/shape_text.h"
 #include "src/dtype/dtype.h"
-#include "src/python/import_plain.h"
-#include "src/python/tensor_type.h"
+#include "src/python/byte_strides.h"
+#include "src/python/calls.h"
+#include "src/python/errors.h"
+#include "src/python/import_buffer.h"
+#include "src/python/integers.h"
+#include "src/python/owners.h"
+#include "src/python/reference.h"
+#include "src/python/state.h"
 #include "src/tensor/layout.h"
 
 namespace dlx::py {
@@ -15,8 +23,8 @@ namespace {
 
 constexpr bool kLittleEndian = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
 
-/// A field of the interface; none if it is not there, or None. Held, for what is asked of one field
-/// may run code that drops the others.
+/// A field of the interface; none if it is missing or None. Holds a reference, because reading one
+/// field may run code that drops the others.
 Ref find_field(PyObject* interface, PyObject* name) {
   Ref value = find_item(interface, name);
   return value.get() == api.none ? Ref() : static_cast<Ref&&>(value);
@@ -33,30 +41,30 @@ Ref require_field(PyObject* interface, PyObject* name, const char* text) {
 DLDataType read_typestr(PyObject* typestr) {
   const bool text = (api.PyType_GetFlags(class_of(typestr)) & kTypeFlagUnicode) != 0;
   if (!text) {
-    raise(api.type_error, "asarray: `__array_interface__['typestr']` is no string (got %s)",
+    raise(api.type_error, "asarray: `__array_interface__['typestr']` is not a string (got %s)",
           type_text(class_of(typestr)).text);
   }
   intptr_t length = 0;
   const char* format = api.PyUnicode_AsUTF8AndSize(typestr, &length);
   if (format == nullptr) throw PythonError();
   if (std::strlen(format) != static_cast<size_t>(length)) {
-    fail(DLX_ERROR_INVALID_ARGUMENT, "'typestr' has a zero byte in it (got \"%.40s\\0\" and more)",
+    fail(DLX_ERROR_INVALID_ARGUMENT, "'typestr' contains a zero byte (got \"%.40s\\0\" and more)",
          format);
   }
   return parse_dtype_format(format, DLX_FORMAT_TYPESTR);
 }
 
-/// Shape, strides and dtype of an interface: all but where its memory is.
-class Layout {
+/// Shape, strides and dtype of an interface, without its memory.
+class InterfaceLayout {
  public:
-  explicit Layout(PyObject* interface)
+  explicit InterfaceLayout(PyObject* interface)
       : shape_(require_field(interface, names.shape, "shape").get(),
                "__array_interface__['shape']"),
         dtype_(read_typestr(require_field(interface, names.typestr, "typestr").get())) {
     if (const Ref strides = find_field(interface, names.strides)) read_strides(strides.get());
   }
 
-  /// Without an address, or anything that is checked with it.
+  /// The description without an address.
   DLTensor description() noexcept {
     DLTensor description{};
     description.ndim = shape_.count();
@@ -69,13 +77,13 @@ class Layout {
   int64_t itemsize() const noexcept { return item_bits(dtype_, false) / 8; }
 
  private:
-  static constexpr int kMaxAxes = 64;  // as NumPy, from which the protocol is
+  static constexpr int kMaxAxes = 64;  // NumPy's own limit
 
   void read_strides(PyObject* object) {
     const Int64List bytes(object, "__array_interface__['strides']");
     if (bytes.count() != shape_.count() || bytes.count() > kMaxAxes) {
       fail(DLX_ERROR_INVALID_ARGUMENT,
-           "it has %d strides for %d axes (expected one an axis, at most %d)", bytes.count(),
+           "it has %d strides for %d axes (expected one for each axis, at most %d)", bytes.count(),
            shape_.count(), kMaxAxes);
     }
     to_element_strides("it", shape_.count(), shape_.data(), bytes.data(), itemsize(), strides_);
@@ -88,7 +96,7 @@ class Layout {
   bool strided_ = false;
 };
 
-/// (object, kept) owns the memory.
+/// Makes the tuple (object, kept) the owner of the memory.
 void set_owners(Tensor* tensor, PyObject* object, PyObject* kept) {
   Ref owners(check(api.PyTuple_New(2)));
   api.PyTuple_SetItem(owners.get(), 0, Ref::share(object).detach());
@@ -97,7 +105,7 @@ void set_owners(Tensor* tensor, PyObject* object, PyObject* kept) {
 }
 
 /// 'data' as (address, read-only).
-TensorRef import_address(PyObject* data, Layout* layout) {
+TensorRef import_address(PyObject* data, InterfaceLayout* layout) {
   if (api.PyTuple_Size(data) != 2) {
     fail(DLX_ERROR_INVALID_ARGUMENT,
          "'data' has %lld items (expected the address and whether it is "
@@ -106,7 +114,7 @@ TensorRef import_address(PyObject* data, Layout* layout) {
   }
   PyObject* address = api.PyTuple_GetItem(data, 0);
   if (api.PyIndex_Check(address) == 0) {
-    raise(api.type_error, "asarray: `__array_interface__['data'][0]` is no address (got %s)",
+    raise(api.type_error, "asarray: `__array_interface__['data'][0]` is not an address (got %s)",
           type_text(class_of(address)).text);
   }
   const Ref index(check(api.PyNumber_Index(address)));
@@ -115,14 +123,14 @@ TensorRef import_address(PyObject* data, Layout* layout) {
   if (description.data == nullptr && api.PyErr_Occurred() != nullptr) {
     if (api.PyErr_ExceptionMatches(api.overflow_error) == 0) throw PythonError();
     api.PyErr_Clear();
-    fail(DLX_ERROR_INVALID_ARGUMENT, "'data' has no address (got an integer beyond 64 bits)");
+    fail(DLX_ERROR_INVALID_ARGUMENT, "'data' is out of range (got an integer beyond 64 bits)");
   }
   const int readonly = api.PyObject_IsTrue(api.PyTuple_GetItem(data, 1));
   if (readonly < 0) throw PythonError();
   return describe(description, readonly != 0 ? DLPACK_FLAG_BITMASK_READ_ONLY : 0, "description");
 }
 
-/// Refuses a layout that reaches beyond its `available` bytes.
+/// Refuses a layout that reaches beyond the `available` bytes of its buffer.
 void require_inside(const Tensor& tensor, int64_t offset, int64_t itemsize, int64_t available) {
   if (tensor.size == 0) return;
   int64_t lowest, highest;
@@ -132,30 +140,31 @@ void require_inside(const Tensor& tensor, int64_t offset, int64_t itemsize, int6
     return;
   }
   fail(DLX_ERROR_INVALID_ARGUMENT,
-       "it reaches beyond its buffer (offset %lld, shape %s, a buffer of %lld "
+       "it reaches beyond its buffer (offset %lld, shape %s, buffer of %lld "
        "bytes)",
        static_cast<long long>(offset), shape_text(tensor.dl.ndim, tensor.dl.shape).text,
        static_cast<long long>(available));
 }
 
-/// 'data' as a buffer, or none: the object's own; an offset counts from its start.
-TensorRef import_block(PyObject* object, PyObject* interface, PyObject* data, Layout* layout) {
+/// 'data' as a buffer, or the object's own buffer without 'data'; 'offset' counts from its start.
+TensorRef import_interface_buffer(PyObject* object, PyObject* interface, PyObject* data,
+                                  InterfaceLayout* layout) {
   PyObject* source = data == nullptr ? object : data;
   if (api.PyObject_CheckBuffer(source) == 0) {
-    raise(api.type_error,
-          "asarray: `__array_interface__['data']` is neither a tuple nor a buffer (got %s)",
-          data == nullptr ? "none, and the object has no buffer either"
-                          : type_text(class_of(data)).text);
+    raise(
+        api.type_error,
+        "asarray: `__array_interface__['data']` is neither a tuple nor a buffer (got %s)",
+        data == nullptr ? "nothing, and the object has no buffer" : type_text(class_of(data)).text);
   }
   PyBuffer* block;
-  const Ref holder = acquire_buffer(source, PyBUF_SIMPLE, &block);  // bytes in a row, or refused
+  const Ref holder = acquire_buffer(source, PyBUF_SIMPLE, &block);  // contiguous bytes, or refused
   const int64_t available = block->len;
   const Ref start = find_field(interface, names.offset);
   const int64_t offset = start ? to_int64(start.get(), "__array_interface__['offset']") : 0;
   DLTensor description = layout->description();
   if (offset < 0 || offset > available) {
     fail(DLX_ERROR_INVALID_ARGUMENT,
-         "it reaches beyond its buffer (offset %lld, a buffer of %lld bytes)",
+         "it reaches beyond its buffer (offset %lld, buffer of %lld bytes)",
          static_cast<long long>(offset), static_cast<long long>(available));
   }
   description.data = static_cast<char*>(block->buf) + offset;
@@ -168,9 +177,9 @@ TensorRef import_block(PyObject* object, PyObject* interface, PyObject* data, La
 
 // ---- __array_struct__ ---------------------------------------------------------------------------
 
-/// PyArrayInterface of NumPy's manual, "The array interface protocol", C-struct access.
+/// PyArrayInterface in NumPy's manual, "The array interface protocol".
 struct ArrayStruct {
-  int two;  ///< 2: a check that it is one
+  int two;  ///< 2, as a check
   int ndim;
   char kind;
   int itemsize;
@@ -199,12 +208,13 @@ TensorRef import_array_interface(PyObject* object, PyObject* interface) {
           type_text(class_of(object)).text, type_text(class_of(interface)).text);
   }
   if (find_field(interface, names.mask)) {
-    fail(DLX_ERROR_UNSUPPORTED, "it has a mask, which would be lost: fill it first");
+    fail(DLX_ERROR_UNSUPPORTED,
+         "it has a mask, which would be lost: fill the masked elements first");
   }
-  Layout layout(interface);
+  InterfaceLayout layout(interface);
   const Ref data = find_field(interface, names.data);
   if (!data || (api.PyType_GetFlags(class_of(data.get())) & kTypeFlagTuple) == 0) {
-    return import_block(object, interface, data.get(), &layout);
+    return import_interface_buffer(object, interface, data.get(), &layout);
   }
   TensorRef tensor = import_address(data.get(), &layout);
   set_owners(tensor.get(), object, interface);
@@ -213,13 +223,12 @@ TensorRef import_array_interface(PyObject* object, PyObject* interface) {
 
 TensorRef import_array_struct(PyObject* object, PyObject* capsule) {
   if (class_of(capsule) != api.capsule_type || api.PyCapsule_IsValid(capsule, nullptr) == 0) {
-    raise(api.type_error,
-          "asarray: `__array_struct__` of %s is not a capsule without a name (got %s)",
+    raise(api.type_error, "asarray: `__array_struct__` of %s is not an unnamed capsule (got %s)",
           type_text(class_of(object)).text, type_text(class_of(capsule)).text);
   }
   const auto& fields = *static_cast<const ArrayStruct*>(api.PyCapsule_GetPointer(capsule, nullptr));
   require_sane(fields);
-  // One byte has no order, and some leave the flag out there.
+  // A single byte has no byte order, and some producers omit the flag for it.
   const bool swapped = (fields.flags & kNotSwapped) == 0 && fields.itemsize > 1;
   char typestr[16];
   std::snprintf(typestr, sizeof typestr, "%c%c%d", swapped == kLittleEndian ? '>' : '<',

@@ -1,64 +1,28 @@
-#include <cstdlib>
-#include <new>
+#include "src/python/import_arrow.h"
 
-#include "src/arrow/export.h"
+#include <vector>
+
+#include "src/arrow/array_stream.h"
 #include "src/arrow/import.h"
-#include "src/arrow/metadata.h"
 #include "src/arrow/release.h"
 #include "src/arrow/schema.h"
-#include "src/arrow/stream.h"
+#include "src/base/error.h"
 #include "src/device/registry.h"
-#include "src/python/import_dlpack.h"
+#include "src/python/arguments.h"
+#include "src/python/arrow_capsules.h"
+#include "src/python/calls.h"
+#include "src/python/capsule_names.h"
+#include "src/python/entry.h"
+#include "src/python/errors.h"
+#include "src/python/gil.h"
 #include "src/python/lockless.h"
+#include "src/python/reference.h"
+#include "src/python/state.h"
 #include "src/python/tensor_type.h"
+#include "src/tensor/copies.h"
 
 namespace dlx::py {
 namespace {
-
-// Arrow's PyCapsule interface: the names of its capsules, each with a struct on the heap.
-constexpr const char* kSchema = "arrow_schema";
-constexpr const char* kArray = "arrow_array";
-constexpr const char* kDeviceArray = "arrow_device_array";
-constexpr const char* kStream = "arrow_array_stream";
-
-/// Destructor: releases what no consumer has moved out.
-template <typename Struct>
-void destroy_capsule(PyObject* capsule, const char* name) {
-  if (api.PyCapsule_IsValid(capsule, name) == 0) return;
-  auto* held = static_cast<Struct*>(api.PyCapsule_GetPointer(capsule, name));
-  const WithoutPendingError aside;
-  auto* inner = arrow::releasable(held);
-  if (inner->release != nullptr) inner->release(inner);
-  std::free(held);
-}
-
-void destroy_schema(PyObject* capsule) { destroy_capsule<ArrowSchema>(capsule, kSchema); }
-void destroy_array(PyObject* capsule) { destroy_capsule<ArrowArray>(capsule, kArray); }
-void destroy_device_array(PyObject* capsule) {
-  destroy_capsule<ArrowDeviceArray>(capsule, kDeviceArray);
-}
-
-/// A capsule with a zeroed struct, which its destructor knows as released; `*out` is filled later.
-template <typename Struct>
-Ref new_capsule(const char* name, PyDestructor destructor, Struct** out) {
-  auto* held = static_cast<Struct*>(std::calloc(1, sizeof(Struct)));
-  if (held == nullptr) throw std::bad_alloc();
-  PyObject* capsule = api.PyCapsule_New(held, name, destructor);
-  if (capsule == nullptr) {
-    std::free(held);
-    throw PythonError();
-  }
-  *out = held;
-  return Ref(capsule);
-}
-
-/// What a capsule of that name holds, or NULL if it is none.
-template <typename Struct>
-Struct* open_capsule(PyObject* object, const char* name) {
-  if (class_of(object) != api.capsule_type || api.PyCapsule_IsValid(object, name) == 0)
-    return nullptr;
-  return static_cast<Struct*>(api.PyCapsule_GetPointer(object, name));
-}
 
 template <typename Struct>
 Struct* require_capsule(PyObject* object, const char* name) {
@@ -71,22 +35,22 @@ Struct* require_capsule(PyObject* object, const char* name) {
   return held;
 }
 
-/// An array out of its capsule, which shows it as moved meanwhile: another thread may open that
-/// while this one works without the GIL. It goes back unless the import consumes it.
-class Taken {
+/// Moves an array out of its capsule, which looks released meanwhile: another thread may open the
+/// capsule while this one works without the GIL. Moves it back unless the import consumes it.
+class TakenArray {
  public:
-  explicit Taken(ArrowArray* home) : home_(home) {
-    const Changing changing;
+  explicit TakenArray(ArrowArray* home) : home_(home) {
+    const WriteLock lock;
     taken_ = *home;
     home->release = nullptr;
   }
-  ~Taken() {
+  ~TakenArray() {
     if (taken_.release == nullptr) return;  // consumed, or another thread has it
-    const Changing changing;
+    const WriteLock lock;
     *home_ = taken_;
   }
-  Taken(const Taken&) = delete;
-  Taken& operator=(const Taken&) = delete;
+  TakenArray(const TakenArray&) = delete;
+  TakenArray& operator=(const TakenArray&) = delete;
   ArrowArray* get() noexcept { return &taken_; }
 
  private:
@@ -94,7 +58,7 @@ class Taken {
   ArrowArray taken_;
 };
 
-/// (tensor, whether its memory is its own)
+/// (tensor, whether nobody else uses its memory)
 PyObject* pair_of(TensorRef tensor, bool copied) {
   Ref pair(check(api.PyTuple_New(2)));
   api.PyTuple_SetItem(pair.get(), 0, new_object(static_cast<TensorRef&&>(tensor)));
@@ -129,12 +93,12 @@ CopyRequest for_columns(int32_t copy) {
   return request;
 }
 
-/// Takes over what the two capsules hold. On failure it remains in them.
+/// Takes over what the two capsules hold; after an error they still hold it.
 TensorRef import_capsules(PyObject* schema_capsule, PyObject* array_capsule, int32_t copy,
                           bool* copied) {
-  const auto& schema = *require_capsule<ArrowSchema>(schema_capsule, kSchema);
-  if (arrow::is_table(schema) && open_capsule<ArrowArray>(array_capsule, kArray) != nullptr) {
-    Taken rows(require_capsule<ArrowArray>(array_capsule, kArray));
+  const auto& schema = *require_capsule<ArrowSchema>(schema_capsule, kArrowSchema);
+  if (arrow::is_table(schema) && open_capsule<ArrowArray>(array_capsule, kArrowArray) != nullptr) {
+    TakenArray rows(require_capsule<ArrowArray>(array_capsule, kArrowArray));
     std::vector<arrow::Column> columns = [&] {
       const WithoutGil without(rows.get()->length >= kReleaseGilFrom);
       return arrow::import_table(rows.get(), schema, for_columns(copy));
@@ -147,15 +111,15 @@ TensorRef import_capsules(PyObject* schema_capsule, PyObject* array_capsule, int
   DLDevice device = kCpu;
   ArrowArray* array;
   void* sync_event = nullptr;
-  auto* on_device = open_capsule<ArrowDeviceArray>(array_capsule, kDeviceArray);
+  auto* on_device = open_capsule<ArrowDeviceArray>(array_capsule, kArrowDeviceArray);
   if (on_device != nullptr) {
     device = arrow::read_device(*on_device);
     array = &on_device->array;
     sync_event = on_device->sync_event;
   } else {
-    array = require_capsule<ArrowArray>(array_capsule, kArray);
+    array = require_capsule<ArrowArray>(array_capsule, kArrowArray);
   }
-  Taken taken(array);
+  TakenArray taken(array);
   const bool copies =
       (type.bits || copy == DLX_COPY_ALWAYS) && taken.get()->length >= kReleaseGilFrom;
   const WithoutGil without(copies || sync_event != nullptr);
@@ -171,34 +135,17 @@ PyObject* from_arrow(PyObject*, PyObject* const* args, intptr_t nargs, PyObject*
   });
 }
 
-/// Calls an Arrow method that returns (schema, array); none after the exception `allowed`.
-Ref call_for_pair(PyObject* object, PyObject* name, PyObject* allowed) {
-  PyObject* arguments[] = {object};
-  Ref pair(api.PyObject_VectorcallMethod(name, arguments, 1, nullptr));
-  if (!pair) {
-    if (allowed == nullptr || api.PyErr_ExceptionMatches(allowed) == 0) throw PythonError();
-    api.PyErr_Clear();
-    return pair;
-  }
-  const bool tuple = (api.PyType_GetFlags(class_of(pair.get())) & kTypeFlagTuple) != 0;
-  if (!tuple || api.PyTuple_Size(pair.get()) != 2) {
-    fail(DLX_ERROR_INVALID_ARGUMENT, "it must return a tuple of two capsules (got %s)",
-         type_text(class_of(pair.get())).text);
-  }
-  return pair;
-}
-
-/// The stream is released in every case, because the rest of it is of no use to another reader.
+/// Always releases the stream: a second reader of the capsule would get only the rest of it.
 TensorRef import_stream_capsule(PyObject* capsule, int32_t copy, bool* copied) {
-  auto* held = require_capsule<ArrowArrayStream>(capsule, kStream);
+  auto* held = require_capsule<ArrowArrayStream>(capsule, kArrowArrayStream);
   auto stream = [held] {
-    const Changing changing;
+    const WriteLock lock;
     return arrow::Released<ArrowArrayStream>(held);
   }();
   std::vector<arrow::Column> columns;
   {
-    const WithoutGil without(true);  // a stream may wait for threads that need it
-    arrow::StreamReader reader(stream.get());
+    const WithoutGil without(true);  // a stream may wait for threads that need the GIL
+    arrow::ArrayStreamReader reader(stream.get());
     if (!reader.is_table()) {
       CopyRequest request;
       request.copy = copy;
@@ -227,68 +174,21 @@ PyObject* from_arrow_stream(PyObject*, PyObject* const* args, intptr_t nargs, Py
   });
 }
 
-// ---- methods of Tensor -------------------------------------------------------------------------
-
-/// The layout that a consumer would like; whatever else it asks for is left to its own casts.
-arrow::ExportRequest read_requested(PyObject* requested) {
-  arrow::ExportRequest request;
-  if (requested == nullptr || requested == api.none) return request;
-  const auto* schema = open_capsule<ArrowSchema>(requested, kSchema);
-  if (schema == nullptr) {
-    raise(api.type_error, "`requested_schema` must be a PyCapsule named \"%s\" or None (got %s)",
-          kSchema, type_text(class_of(requested)).text);
+/// Calls an Arrow method that returns (schema, array). None after the exception `allowed`.
+Ref call_for_pair(PyObject* object, PyObject* name, PyObject* allowed) {
+  PyObject* arguments[] = {object};
+  Ref pair(api.PyObject_VectorcallMethod(name, arguments, 1, nullptr));
+  if (!pair) {
+    if (allowed == nullptr || api.PyErr_ExceptionMatches(allowed) == 0) throw PythonError();
+    api.PyErr_Clear();
+    return pair;
   }
-  std::string_view name;
-  if (schema->release != nullptr &&
-      arrow::find_metadata(schema->metadata, arrow::kExtensionName, &name) &&
-      name == arrow::kFixedShapeTensor) {
-    request.layout = DLX_ARROW_TENSORS;
+  const bool tuple = (api.PyType_GetFlags(class_of(pair.get())) & kTypeFlagTuple) != 0;
+  if (!tuple || api.PyTuple_Size(pair.get()) != 2) {
+    fail(DLX_ERROR_INVALID_ARGUMENT, "it must return a tuple of two capsules (got %s)",
+         type_text(class_of(pair.get())).text);
   }
-  return request;
-}
-
-/// (schema, array): both capsules exist before anything is exported into them.
-template <typename Struct, typename Fill>
-PyObject* export_pair(Tensor* tensor, const arrow::ExportRequest& request, const char* name,
-                      PyDestructor destructor, Fill&& fill) {
-  ArrowSchema* schema;
-  Struct* array;
-  Ref pair(check(api.PyTuple_New(2)));
-  api.PyTuple_SetItem(pair.get(), 0, new_capsule(kSchema, destroy_schema, &schema).detach());
-  api.PyTuple_SetItem(pair.get(), 1, new_capsule(name, destructor, &array).detach());
-  arrow::export_schema(tensor, request, schema);
-  const WithoutGil without(may_take_long(tensor));
-  fill(array);
-  return pair.detach();
-}
-
-/// Sorts out **kwargs, which may only be None as long as Arrow gives them no meaning.
-PyObject* read_device_arguments(PyObject* const* args, intptr_t nargs, PyObject* kwnames) {
-  if (nargs > 1) {
-    raise(api.type_error,
-          "__arrow_c_device_array__() takes at most 1 positional argument (%lld given)",
-          static_cast<long long>(nargs));
-  }
-  PyObject* requested = nargs == 1 ? args[0] : nullptr;
-  const intptr_t keywords = kwnames == nullptr ? 0 : api.PyTuple_Size(kwnames);
-  for (intptr_t i = 0; i < keywords; ++i) {
-    PyObject* keyword = api.PyTuple_GetItem(kwnames, i);
-    const int equal = api.PyObject_RichCompareBool(keyword, names.requested_schema, Py_EQ);
-    if (equal < 0) throw PythonError();
-    if (equal > 0) {
-      if (requested != nullptr) {
-        raise(api.type_error,
-              "__arrow_c_device_array__() got multiple values for argument 'requested_schema'");
-      }
-      requested = args[nargs + i];
-    } else if (args[nargs + i] != api.none) {
-      const char* text = api.PyUnicode_AsUTF8AndSize(keyword, nullptr);
-      if (text == nullptr) throw PythonError();
-      raise(api.not_implemented_error, "__arrow_c_device_array__() knows no keyword '%.100s'",
-            text);
-    }
-  }
-  return requested;
+  return pair;
 }
 
 }  // namespace
@@ -301,7 +201,8 @@ TensorRef import_by_arrow(PyObject* object, int32_t copy, bool* copied) {
   const Ref method = find_attribute(class_of(object), names.__arrow_c_array__);
   if (method && method.get() != api.none) {
     TensorRef tensor = by_protocol("`__arrow_c_array__`", object, [&] {
-      // PyArrow's answer for data that is not on the CPU. Its other method takes twice the time.
+      // NotImplementedError: PyArrow's data is not on the CPU. Its device method takes twice the
+      // time.
       const Ref pair = call_for_pair(object, names.__arrow_c_array__, api.not_implemented_error);
       return pair ? import(pair) : TensorRef();
     });
@@ -316,43 +217,6 @@ TensorRef import_by_arrow_stream(PyObject* object, int32_t copy, bool* copied) {
   const Ref capsule = call_method(object, names.__arrow_c_stream__);
   return by_protocol("`__arrow_c_stream__`", object,
                      [&] { return import_stream_capsule(capsule.get(), copy, copied); });
-}
-
-PyObject* tensor_arrow_c_array(PyObject* self, PyObject* const* args, intptr_t nargs,
-                               PyObject* kwnames) {
-  return enter("__arrow_c_array__", static_cast<PyObject*>(nullptr), [&] {
-    static constexpr Signature kSignature = {"__arrow_c_array__",      1, 1, 0, 0,
-                                             {&names.requested_schema}};
-    PyObject* requested;
-    parse_arguments(kSignature, args, nargs, kwnames, &requested);
-    Tensor* tensor = tensor_of(self);
-    const arrow::ExportRequest request = read_requested(requested);
-    arrow::require_host(tensor);
-    return export_pair<ArrowArray>(tensor, request, kArray, destroy_array, [&](ArrowArray* array) {
-      arrow::export_array(tensor, request, array);
-    });
-  });
-}
-
-PyObject* tensor_arrow_c_device_array(PyObject* self, PyObject* const* args, intptr_t nargs,
-                                      PyObject* kwnames) {
-  return enter("__arrow_c_device_array__", static_cast<PyObject*>(nullptr), [&] {
-    Tensor* tensor = tensor_of(self);
-    const arrow::ExportRequest request =
-        read_requested(read_device_arguments(args, nargs, kwnames));
-    return export_pair<ArrowDeviceArray>(
-        tensor, request, kDeviceArray, destroy_device_array,
-        [&](ArrowDeviceArray* array) { arrow::export_device_array(tensor, request, array); });
-  });
-}
-
-PyObject* tensor_arrow_c_schema(PyObject* self, PyObject*) {
-  return enter("__arrow_c_schema__", static_cast<PyObject*>(nullptr), [&] {
-    ArrowSchema* schema;
-    Ref capsule = new_capsule(kSchema, destroy_schema, &schema);
-    arrow::export_schema(tensor_of(self), arrow::ExportRequest(), schema);
-    return capsule.detach();
-  });
 }
 
 PyMethodDef arrow_functions[] = {fast_entry("_from_arrow", from_arrow),

@@ -1,13 +1,19 @@
-#include <cstdlib>
+#include "src/python/import_buffer.h"
 
+#include <cstdlib>
+#include <new>
+
+#include "src/base/error.h"
 #include "src/dtype/dtype.h"
-#include "src/python/import_plain.h"
-#include "src/python/tensor_type.h"
+#include "src/python/byte_strides.h"
+#include "src/python/errors.h"
+#include "src/python/owners.h"
+#include "src/tensor/tensor.h"
 
 namespace dlx::py {
 namespace {
 
-/// What holds a Py_buffer: so it goes back under the GIL, like any Python owner.
+/// A capsule holds the Py_buffer, so that it is released with the GIL, like any Python owner.
 void destroy_buffer_capsule(PyObject* capsule) {
   auto* buffer = static_cast<PyBuffer*>(api.PyCapsule_GetPointer(capsule, "dlx_buffer"));
   const WithoutPendingError aside;
@@ -41,12 +47,12 @@ void require_no_suboffsets(const PyBuffer& buffer) {
   for (int i = 0; i < buffer.ndim; ++i) {
     if (buffer.suboffsets[i] < 0) continue;
     fail(DLX_ERROR_UNSUPPORTED,
-         "the buffer has suboffsets (pointers to rows), which no strided tensor can express: copy "
+         "the buffer has suboffsets (pointers to rows), which strides cannot express: copy "
          "it first");
   }
 }
 
-/// The dtype; a struct that contradicts itself, or lacks what was asked for, is refused.
+/// The dtype. Refuses a Py_buffer that contradicts itself.
 DLDataType read_format(const PyBuffer& buffer) {
   const char* format = buffer.format == nullptr ? "B" : buffer.format;
   const DLDataType dtype = parse_dtype_format(format, DLX_FORMAT_BUFFER);
@@ -62,21 +68,6 @@ DLDataType read_format(const PyBuffer& buffer) {
 }
 
 }  // namespace
-
-void to_element_strides(const char* what, int32_t ndim, const int64_t* shape, const intptr_t* bytes,
-                        int64_t itemsize, int64_t* out) {
-  bool empty = false;
-  for (int32_t i = 0; i < ndim; ++i) empty = empty || shape[i] == 0;
-  for (int32_t i = 0; i < ndim; ++i) {
-    if (bytes[i] % itemsize != 0 && shape[i] > 1 && !empty) {
-      fail(DLX_ERROR_UNSUPPORTED,
-           "%s has strides that are no multiple of the element size, which DLPack cannot express "
-           "(got %lld bytes for elements of %lld): copy the data first",
-           what, static_cast<long long>(bytes[i]), static_cast<long long>(itemsize));
-    }
-    out[i] = bytes[i] / itemsize;
-  }
-}
 
 TensorRef import_buffer(PyObject* object) {
   PyBuffer* buffer;

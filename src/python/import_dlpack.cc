@@ -2,166 +2,29 @@
 
 #include <cstdio>
 
-#include "src/device/current_stream.h"
+#include "src/base/error.h"
 #include "src/device/registry.h"
+#include "src/python/calls.h"
+#include "src/python/capsule_names.h"
+#include "src/python/errors.h"
+#include "src/python/guard.h"
+#include "src/python/import_arrow.h"
+#include "src/python/integers.h"
 #include "src/python/lockless.h"
-#include "src/python/tensor_type.h"
+#include "src/python/reference.h"
+#include "src/python/state.h"
+#include "src/python/torch.h"
 #include "src/tensor/copies.h"
 #include "src/tensor/dlpack.h"
 #include "src/tensor/synchronization.h"
 
 namespace dlx::py {
 
-Ref call_method(PyObject* object, PyObject* name) {
-  PyObject* arguments[] = {object};
-  return Ref(check(api.PyObject_VectorcallMethod(name, arguments, 1, nullptr)));
-}
-
 namespace {
 
 bool is_device(const DLDevice& device, const DLDevice& wanted) noexcept {
   return device.device_type == wanted.device_type && device.device_id == wanted.device_id;
 }
-
-/// Takes over a managed tensor; it is gone afterwards, in any case.
-TensorRef take(DLManagedTensorVersioned* managed) {
-  bool consumed;
-  try {
-    return import_versioned(managed, &consumed);
-  } catch (...) {
-    if (!consumed && managed->deleter != nullptr) managed->deleter(managed);
-    throw;
-  }
-}
-
-// ---- the exchange table ------------------------------------------------------------------------
-
-/// Whether the exception that is set goes before one that came earlier: KeyboardInterrupt and its
-/// like do.
-bool is_urgent() noexcept { return api.PyErr_ExceptionMatches(api.exception) == 0; }
-
-/// Takes the exception that is set. It is dropped in the end, beside one that came later, unless it
-/// is put back.
-class TakenError {
- public:
-  TakenError() noexcept { api.PyErr_Fetch(&type_, &value_, &traceback_); }
-  ~TakenError() {
-    const WithoutPendingError aside;
-    const Ref type(type_), value(value_), traceback(traceback_);
-  }
-  TakenError(const TakenError&) = delete;
-  TakenError& operator=(const TakenError&) = delete;
-
-  /// In place of what is set now.
-  void put_back() noexcept {
-    api.PyErr_Clear();
-    api.PyErr_Restore(type_, value_, traceback_);
-    type_ = value_ = traceback_ = nullptr;
-  }
-
- private:
-  PyObject* type_ = nullptr;
-  PyObject* value_ = nullptr;
-  PyObject* traceback_ = nullptr;
-};
-
-/// A producer's reasons may be RuntimeErrors with a C++ stack in them; the guard may know what to
-/// call instead. Too slow to ask before every import, it is asked when one has failed.
-[[gnu::cold]] void prefer_guards_reason(PyObject* object) noexcept {
-  if (is_urgent()) return;
-  TakenError own;
-  const Ref fine(call_objects(state.guard, object));
-  const bool known =
-      !fine &&
-      (is_urgent() || api.PyErr_ExceptionMatches(state.errors[DLX_ERROR_UNSUPPORTED]) != 0);
-  if (!known) own.put_back();  // it came first
-}
-
-/// The table never synchronises: the data of a device is ready behind the stream that the library
-/// works on now. Work of ours follows that stream from now on.
-[[gnu::cold]] void order_by_table(PyObject* object, const DLPackExchangeAPI& table,
-                                  Tensor* tensor) {
-  const Worker worker = find_worker(tensor->dl);
-  if (worker.backend == nullptr) return;
-  const int32_t type = stream_family(type_of(tensor->dl.device));
-  void* stream = nullptr;
-  if (table.current_work_stream(static_cast<DLDeviceType>(type), worker.id, &stream) != 0) {
-    if (api.PyErr_Occurred() != nullptr) throw PythonError();
-    raise(api.buffer_error, "the exchange table of %s names no current stream of %s",
-          type_text(class_of(object)).text, device_text(type, worker.id).text);
-  }
-  follow_work_stream(table.current_work_stream);
-  note_written(tensor, number_of_handle(*worker.backend, stream));
-}
-
-/// Whether dlx can order work on a device by itself, once the producer says on which stream it is.
-bool orders_by_streams(const DLDevice& device) noexcept {
-  const Backend* backend = find_backend(type_of(device));
-  return backend != nullptr && backend->has_streams();
-}
-
-}  // namespace
-
-/// Import through the type's C table. None: the table does not serve this device (it never
-/// synchronises), or torch's bits must be resolved first.
-Imported import_by_table(PyObject* object, const TypeEntry& entry, const Request& request) {
-  DLManagedTensorVersioned* managed = nullptr;
-  if (entry.table->managed_tensor_from_py_object_no_sync(object, &managed) != 0) {
-    if (api.PyErr_Occurred() == nullptr) {
-      raise(api.buffer_error, "the exchange table of %s refused, without a reason",
-            type_text(class_of(object)).text);
-    }
-    prefer_guards_reason(object);
-    throw PythonError();
-  }
-  if (managed == nullptr) {
-    raise(api.buffer_error, "the exchange table of %s gave no tensor, and no error",
-          type_text(class_of(object)).text);
-  }
-  const bool host = managed->version.major != 1 || managed->dl_tensor.device.device_type == kDLCPU;
-  // Only the producer can order the data of devices whose streams dlx knows nothing of.
-  if (!host && (entry.table->current_work_stream == nullptr ||
-                !orders_by_streams(managed->dl_tensor.device))) {
-    if (managed->deleter != nullptr) managed->deleter(managed);
-    return {};
-  }
-  Imported imported;
-  imported.copied =
-      managed->version.major == 1 && (managed->flags & DLPACK_FLAG_BITMASK_IS_COPIED) != 0;
-  try {
-    imported.tensor = take(managed);
-  } catch (const Error&) {
-    // torch exports some tensors that have no memory of their own with a NULL pointer.
-    const Ref fine(call_objects(state.guard, object));
-    if (fine) throw;
-    const bool known = api.PyErr_ExceptionMatches(state.errors[DLX_ERROR_UNSUPPORTED]) != 0;
-    if (known || is_urgent()) throw PythonError();
-    api.PyErr_Clear();
-    throw;
-  }
-  if (!host) {
-    try {
-      order_by_table(object, *entry.table, imported.tensor.get());
-    } catch (const PythonError&) {
-      const WithoutPendingError
-          aside;  // the producer's deleter may be Python code, which clears it
-      imported.tensor = TensorRef();
-      throw;
-    }
-  }
-  if ((entry.flags & kTorch) == 0 || !may_have_lazy_bits(imported.tensor->dl.dtype))
-    return imported;
-  const bool is_complex = imported.tensor->dl.dtype.code == kDLComplex;
-  const Ref resolved = resolve_lazy_bits(object, entry, is_complex, request);
-  if (!resolved) return imported;
-  imported = import_by_table(resolved.get(), entry, request);
-  imported.copied = true;
-  return imported;
-}
-
-namespace {
-
-// ---- __dlpack__ --------------------------------------------------------------------------------
 
 DLDevice read_device(PyObject* object) {
   const Ref pair = call_method(object, names.__dlpack_device__);
@@ -175,13 +38,14 @@ DLDevice read_device(PyObject* object) {
   const int64_t type = to_device_type(api.PyTuple_GetItem(pair.get(), 0), "__dlpack_device__()[0]");
   const int64_t id = to_int64(api.PyTuple_GetItem(pair.get(), 1), "__dlpack_device__()[1]");
   if (type <= 0 || type > INT32_MAX || id < 0 || id > INT32_MAX) {
-    fail(DLX_ERROR_INVALID_ARGUMENT, "`__dlpack_device__` names no device (got type %lld, id %lld)",
+    fail(DLX_ERROR_INVALID_ARGUMENT,
+         "`__dlpack_device__` must return a device (got type %lld, id %lld)",
          static_cast<long long>(type), static_cast<long long>(id));
   }
   return make_device(static_cast<int32_t>(type), static_cast<int32_t>(id));
 }
 
-/// One call of x.__dlpack__ with those keywords that are needed.
+/// One call of x.__dlpack__ with only the keywords that are needed.
 class DlpackCall {
  public:
   explicit DlpackCall(PyObject* object) { arguments_[0] = object; }
@@ -213,20 +77,20 @@ class DlpackCall {
   PyObject* arguments_[5];
 };
 
-/// Whether the standard gives the device streams.
+/// Whether the DLPack standard knows streams of the device.
 bool has_streams(const DLDevice& device) noexcept {
   return device.device_type == kDLCUDA || device.device_type == kDLCUDAManaged ||
          device.device_type == kDLROCM;
 }
 
-/// The stream that dlx works on, where the producer is to make the data safe.
+/// Passes dlx's stream, on which the producer makes the data ready.
 void add_stream(DlpackCall* call, const DLDevice& device) {
   if (has_streams(device)) {
     call->add(names.stream, Ref(check(api.PyLong_FromLongLong(current_stream_of(device)))));
   }
 }
 
-Ref call_modern(PyObject* object, const DLDevice& device, const Request& request) {
+Ref call_modern(PyObject* object, const DLDevice& device, const ImportRequest& request) {
   DlpackCall call(object);
   const bool crosses = request.has_device && !is_device(device, request.device);
   const bool moves = crosses && !can_move(device, request.device);  // else dlx does it
@@ -244,8 +108,9 @@ Ref call_modern(PyObject* object, const DLDevice& device, const Request& request
   return call.run();
 }
 
-/// A producer from before max_version, copy and dl_device.
-[[gnu::cold]] Ref call_legacy(PyObject* object, const DLDevice& device, const Request& request) {
+/// Calls a producer that does not know max_version, copy and dl_device.
+[[gnu::cold]] Ref call_legacy(PyObject* object, const DLDevice& device,
+                              const ImportRequest& request) {
   if (request.copy == DLX_COPY_NEVER) {
     fail(DLX_ERROR_COPY_REFUSED,
          "copy=False cannot be promised: the __dlpack__ of this type takes no `copy`");
@@ -263,7 +128,7 @@ Ref call_modern(PyObject* object, const DLDevice& device, const Request& request
   return Ref(check(call.run().detach()));
 }
 
-/// True if the TypeError that is set means "these keywords are not known"; it is cleared then.
+/// Whether the exception that is set is a TypeError that means "unknown keywords". Clears it then.
 [[gnu::cold]] bool is_legacy_signature(PyObject* object) {
   if (api.PyErr_ExceptionMatches(api.type_error) == 0) return false;
   TakenError own;
@@ -273,41 +138,42 @@ Ref call_modern(PyObject* object, const DLDevice& device, const Request& request
   return false;
 }
 
-/// CuPy, nanobind and TensorFlow share, but refuse copy=True, each with an error of its own: what
-/// they share is copied here, as all data is that its producer did not mark as copied. None, and
-/// the error that is set, for all else; a TypeError may be about the keywords.
-[[gnu::cold]] Ref call_for_a_copy_of_ours(PyObject* object, const DLDevice& device,
-                                          const Request& request) {
+/// CuPy, nanobind and TensorFlow share their data but refuse copy=True, each with its own error.
+/// Asks them to share; dlx copies afterwards, as for all data that its producer did not mark as
+/// copied. None, with the exception kept, in all other cases; a TypeError may be about the
+/// keywords.
+[[gnu::cold]] Ref call_without_copy(PyObject* object, const DLDevice& device,
+                                    const ImportRequest& request) {
   if (request.copy != DLX_COPY_ALWAYS || is_urgent() ||
       api.PyErr_ExceptionMatches(api.type_error) != 0) {
     return Ref();
   }
   TakenError own;
-  Request sharing = request;
+  ImportRequest sharing = request;
   sharing.copy = DLX_COPY_IF_NEEDED;
   Ref capsule = call_modern(object, device, sharing);
   if (!capsule && !is_urgent()) own.put_back();
   return capsule;
 }
 
-/// `*told` as in Imported.
+/// `*copy_requested` as in Imported.
 Ref call_dlpack(PyObject* object, const TypeEntry& entry, const DLDevice& device,
-                const Request& request, bool* told) {
+                const ImportRequest& request, bool* copy_requested) {
   if (!entry.legacy_signature) {
     Ref capsule = call_modern(object, device, request);
-    *told = static_cast<bool>(capsule) && request.copy == DLX_COPY_ALWAYS;
-    if (!capsule) capsule = call_for_a_copy_of_ours(object, device, request);
+    *copy_requested = static_cast<bool>(capsule) && request.copy == DLX_COPY_ALWAYS;
+    if (!capsule) capsule = call_without_copy(object, device, request);
     if (capsule) return capsule;
     if (!is_legacy_signature(object)) throw PythonError();
   }
   Ref capsule = call_legacy(object, device, request);
-  // Only now: the TypeError may have been about this object, and not about the keywords.
+  // Only after success: the TypeError may have been about this object, not about the keywords.
   if (!entry.legacy_signature) note_legacy_signature(class_of(object));
   return capsule;
 }
 
-/// What __dlpack__ returned instead of a capsule that can be taken.
-[[gnu::cold]] TypeText what_came(PyObject* object) noexcept {
+/// What __dlpack__ returned instead of a valid capsule.
+[[gnu::cold]] TypeText capsule_text(PyObject* object) noexcept {
   TypeText out = type_text(class_of(object));
   if (class_of(object) != api.capsule_type) return out;
   const char* name = api.PyCapsule_GetName(object);
@@ -317,18 +183,18 @@ Ref call_dlpack(PyObject* object, const TypeEntry& entry, const DLDevice& device
   return out;
 }
 
-/// What a capsule of that name holds, which is this thread's from now on; else NULL.
+/// Takes what a capsule of that name holds, for this thread alone; NULL if it has another name.
 template <typename Managed>
 Managed* claim(PyObject* capsule, const char* name, const char* used) noexcept {
-  const Changing changing;
+  const WriteLock lock;
   if (api.PyCapsule_IsValid(capsule, name) == 0) return nullptr;
   void* held = api.PyCapsule_GetPointer(capsule, name);
   api.PyCapsule_SetName(capsule, used);
   return static_cast<Managed*>(held);
 }
 
-/// Takes over what the capsule holds, and renames it, exactly if its deleter is ours to call.
-Imported consume(PyObject* capsule, const TypeEntry& entry, const Request& request) {
+/// Takes over what the capsule holds. Renames it exactly if dlx must call the deleter.
+Imported consume(PyObject* capsule, const TypeEntry& entry, const ImportRequest& request) {
   Imported imported;
   if (auto* managed = claim<DLManagedTensorVersioned>(capsule, kVersioned, kUsedVersioned)) {
     imported.copied =
@@ -350,9 +216,9 @@ Imported consume(PyObject* capsule, const TypeEntry& entry, const Request& reque
     }
   } else {
     fail(DLX_ERROR_INVALID_ARGUMENT,
-         "expected a PyCapsule named \"dltensor_versioned\" or \"dltensor\" that nobody has "
-         "consumed (got %s)",
-         what_came(capsule).text);
+         "expected an unconsumed PyCapsule named \"dltensor_versioned\" or \"dltensor\" "
+         "(got %s)",
+         capsule_text(capsule).text);
   }
   if (imported.copied && request.copy == DLX_COPY_NEVER) {
     fail(DLX_ERROR_COPY_REFUSED, "the producer made a copy although copy=False");
@@ -360,7 +226,7 @@ Imported consume(PyObject* capsule, const TypeEntry& entry, const Request& reque
   return imported;
 }
 
-/// An object of a class without __dlpack__ may have one of its own.
+/// Whether the object has __dlpack__ although its class has not, such as a proxy.
 bool has_dlpack(PyObject* object) {
   const Ref method = find_attribute(object, names.__dlpack__);
   return method && method.get() != api.none;
@@ -368,7 +234,8 @@ bool has_dlpack(PyObject* object) {
 
 }  // namespace
 
-Imported import_by_protocol(PyObject* object, const TypeEntry& entry, const Request& request) {
+Imported import_by_protocol(PyObject* object, const TypeEntry& entry,
+                            const ImportRequest& request) {
   if (class_of(object) == api.capsule_type) return consume(object, entry, request);
   Ref resolved;
   if ((entry.flags & kTorch) != 0) resolved = resolve_lazy_bits(object, entry, true, request);
@@ -376,20 +243,20 @@ Imported import_by_protocol(PyObject* object, const TypeEntry& entry, const Requ
   if ((entry.flags & kHasDlpack) == 0) {
     if (!has_dlpack(object)) {
       raise(api.attribute_error,
-            "from_dlpack: `x` has no __dlpack__ (got %s); dlx.asarray takes what has other "
+            "from_dlpack: `x` has no __dlpack__ (got %s): dlx.asarray takes objects with other "
             "protocols",
             type_text(class_of(object)).text);
     }
-    // A proxy: its class says nothing of what is behind it.
+    // A proxy's class does not say what is behind it.
     const Ref fine(check(call_objects(state.guard, object)));
   }
   Ref capsule;
   DLDevice device{};
-  bool told = false;
+  bool copy_requested = false;
   try {
-    // PyArrow's numbers are the CPU's, or else refuse: asking takes a quarter of the time.
+    // PyArrow's numbers are on the CPU or refuse: asking for the device takes 25 % of the time.
     device = (entry.flags & kArrowNumbers) != 0 ? kCpu : read_device(object);
-    capsule = call_dlpack(object, entry, device, request, &told);
+    capsule = call_dlpack(object, entry, device, request, &copy_requested);
   } catch (const PythonError&) {
     if ((entry.flags & kGuard) == 0) prefer_guards_reason(object);
     throw;
@@ -398,15 +265,14 @@ Imported import_by_protocol(PyObject* object, const TypeEntry& entry, const Requ
   const bool same = is_device(device, imported.tensor->dl.device);
   if (same && has_streams(device)) note_written(imported.tensor.get(), current_stream_of(device));
   imported.copied = imported.copied || static_cast<bool>(resolved);
-  imported.told = told;
+  imported.copy_requested = copy_requested;
   return imported;
 }
 
-// ---- Arrow -------------------------------------------------------------------------------------
-
-/// A type that asarray takes through Arrow. An array of numbers without nulls has a __dlpack__ that
-/// costs half as much; where that refuses, Arrow takes the array or knows the reason.
-Imported import_arrow_object(PyObject* object, const TypeEntry& entry, const Request& request) {
+// For an array of numbers without nulls, __dlpack__ takes half of Arrow's time. If it refuses,
+// Arrow imports the array or gives the reason.
+Imported import_arrow_object(PyObject* object, const TypeEntry& entry,
+                             const ImportRequest& request) {
   Imported imported;
   if ((entry.flags & kArrowNumbers) != 0 && request.copy == DLX_COPY_IF_NEEDED &&
       !request.has_device) {

@@ -1,22 +1,30 @@
 #include "src/python/import_plain.h"
 
+#include "src/python/calls.h"
+#include "src/python/errors.h"
+#include "src/python/import_array_interface.h"
+#include "src/python/import_arrow.h"
+#include "src/python/import_buffer.h"
 #include "src/python/lockless.h"
+#include "src/python/ndarray.h"
+#include "src/python/reference.h"
+#include "src/python/state.h"
 #include "src/python/tensor_type.h"
 
 namespace dlx::py {
 namespace {
 
-/// An attribute that a protocol is read from; none also where it is None.
+/// The attribute of a protocol; none if it is missing or None.
 Ref find_value(PyObject* object, PyObject* name) {
   Ref value = find_attribute(object, name);
   return value.get() == api.none ? Ref() : static_cast<Ref&&>(value);
 }
 
-/// dtype objects that the check_dtype hook has said yes to for ever.
+/// dtype objects that the check_dtype hook always accepts.
 GrowingList<PyObject*, 32> fine_dtypes;
 
-/// Refuses an object whose `dtype` DLPack cannot carry, before the buffer protocol, where a date
-/// passes for plain bytes.
+/// Refuses an object whose `dtype` DLPack cannot express. The buffer protocol would pass a date as
+/// plain bytes.
 void require_fine_dtype(PyObject* object) {
   const Ref dtype = find_value(object, names.dtype);
   if (!dtype) return;
@@ -29,7 +37,7 @@ void require_fine_dtype(PyObject* object) {
   fine_dtypes.add([&](PyObject** item) { *item = kept.detach(); });
 }
 
-/// Whatever the object makes of itself.
+/// By `__array__`.
 Imported import_array_method(PyObject* object) {
   const Ref method = find_value(object, names.__array__);
   if (!method) return {};
@@ -53,7 +61,7 @@ Imported import_array_method(PyObject* object) {
 
 void forget_dtypes() noexcept { fine_dtypes.clear(); }
 
-TensorRef import_layout(PyObject* object) {
+TensorRef import_cpu_memory(PyObject* object) {
   if (api.PyObject_CheckBuffer(object) != 0) {
     return by_protocol("the buffer", object, [&] { return import_buffer(object); });
   }
@@ -68,11 +76,11 @@ TensorRef import_layout(PyObject* object) {
   return TensorRef();
 }
 
-Imported import_plain(PyObject* object, const TypeEntry& entry, const Request& request) {
+Imported import_plain(PyObject* object, const TypeEntry& entry, const ImportRequest& request) {
   if (find_value(object, names.mask)) return {};
   require_fine_dtype(object);
   Imported imported;
-  imported.tensor = import_layout(object);
+  imported.tensor = import_cpu_memory(object);
   if (imported.tensor.get() != nullptr) return imported;
   if ((entry.flags & kLateArrow) != 0) {
     imported.tensor = import_by_arrow(object, request.copy, &imported.copied);
@@ -82,7 +90,7 @@ Imported import_plain(PyObject* object, const TypeEntry& entry, const Request& r
     imported.tensor = import_by_arrow_stream(object, request.copy, &imported.copied);
     return imported;
   }
-  // With a wish as to copying, `__array__` has to be asked whether it knows that argument.
+  // The fallback finds out whether `__array__` takes `copy`.
   if (request.copy != DLX_COPY_IF_NEEDED) return {};
   return import_array_method(object);
 }

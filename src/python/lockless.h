@@ -8,29 +8,30 @@
 
 namespace dlx::py {
 
-/// What is kept about an interpreter and read by all of its threads, at once where there is no GIL.
+/// Data that all threads of an interpreter read without a lock, at the same time where there is no
+/// GIL.
 
-/// Held by the one thread that changes something: for some instructions, and never around a call
-/// into the interpreter that might stop the thread.
-class Changing {
+/// The one lock of writers. Held for a few instructions, never around a call into the interpreter
+/// that might stop the thread.
+class WriteLock {
  public:
-  Changing() noexcept;
-  ~Changing();
-  Changing(const Changing&) = delete;
-  Changing& operator=(const Changing&) = delete;
+  WriteLock() noexcept;
+  ~WriteLock();
+  WriteLock(const WriteLock&) = delete;
+  WriteLock& operator=(const WriteLock&) = delete;
 };
 
-/// A list that only grows, read without a lock.
+/// A list that only grows.
 template <typename T, int kSize>
 class GrowingList {
  public:
   T* begin() noexcept { return items_; }
   T* end() noexcept { return items_ + count_.load(std::memory_order_acquire); }
 
-  /// Lets `fill` write one more item; NULL, and nothing happens, if there is no room.
+  /// Appends an item, which `fill` writes. NULL, without calling `fill`, if the list is full.
   template <typename Fill>
   T* add(Fill&& fill) noexcept {
-    const Changing changing;
+    const WriteLock lock;
     const int count = count_.load(std::memory_order_relaxed);
     if (count == kSize) return nullptr;
     fill(&items_[count]);
@@ -38,7 +39,7 @@ class GrowingList {
     return &items_[count];
   }
 
-  /// Nobody else may use the list meanwhile.
+  /// No other thread may use the list meanwhile.
   void clear() noexcept { count_.store(0, std::memory_order_relaxed); }
 
  private:
@@ -46,15 +47,15 @@ class GrowingList {
   std::atomic<int> count_{0};
 };
 
-/// A value of some words, the first of which is its key: read without a lock, and seldom changed. A
-/// reader that meets a change reads again.
+/// A rarely changed value of a few words, the first of which is its key (a seqlock): a reader that
+/// meets a change reads again.
 template <typename T>
 class Published {
   static_assert(std::is_trivially_copyable<T>::value && sizeof(T) % sizeof(uint64_t) == 0,
-                "read by words");
+                "must consist of whole words");
 
  public:
-  /// False if the key is another; what `out` holds means nothing then.
+  /// False if the key differs; `out` is undefined then.
   bool find(const void* key, T* out) const noexcept {
     for (;;) {
       const uint32_t version = version_.load(std::memory_order_acquire);
@@ -65,7 +66,7 @@ class Published {
     }
   }
 
-  /// Both need a Changing.
+  /// Both need a WriteLock.
   [[gnu::noinline]] T get() const noexcept {
     T value;
     copy(&value);
@@ -75,8 +76,8 @@ class Published {
     uint64_t words[kWords];
     std::memcpy(words, &value, sizeof words);
     const uint32_t version = version_.load(std::memory_order_relaxed);
-    // Whoever reads one of the new words finds this version, too. (Fences would say the same, but
-    // ThreadSanitizer knows none.)
+    // A reader of a new word also sees this version. (Fences would do, but ThreadSanitizer does not
+    // support them.)
     version_.store(version + 1, std::memory_order_relaxed);
     for (size_t i = 0; i < kWords; ++i) words_[i].store(words[i], std::memory_order_release);
     version_.store(version + 2, std::memory_order_release);

@@ -17,18 +17,18 @@
 namespace dlx {
 namespace {
 
-/// A stream belongs to the device that the copy works on; the CPU has none.
+/// Checks the requested stream, which must be one of the device that the copy runs on.
 void check_copy_stream(const CopyRequest& request, const DLDevice& device) {
   if (request.has_stream) check_work_stream(type_of(device), request.stream);
 }
 
-/// What work that is still to be done uses.
+/// The tensors that pending work uses.
 struct InUse {
   TensorRef dst;
   TensorRef src;
 };
 
-/// The last references are not left to destructors: see release().
+/// Destructors must not drop the last references, because release() may unwind.
 void work_is_done(void* done) {
   auto* in_use = static_cast<InUse*>(done);
   Tensor* const tensors[] = {in_use->dst.detach(), in_use->src.detach()};
@@ -38,8 +38,8 @@ void work_is_done(void* done) {
   }
 }
 
-/// Copies between two descriptions; `dst_owner` and `src_owner` are what they describe, or NULL
-/// where the order of work on them and their life are the caller's matter.
+/// Copies between two descriptions of `dst_owner` and `src_owner`. An owner is NULL if the caller
+/// orders the work on it and keeps it alive.
 void run_copy(const DLTensor& dst, bool dst_padded, Tensor* dst_owner, const DLTensor& src,
               bool src_padded, Tensor* src_owner, const CopyRequest& request) {
   const auto readiness = [](Tensor* owner) {
@@ -50,10 +50,10 @@ void run_copy(const DLTensor& dst, bool dst_padded, Tensor* dst_owner, const DLT
                request.has_stream ? &request.stream : nullptr);
   if (pending.backend == nullptr) return;
   const WaitOnError settles(pending.backend, pending.id, pending.stream);
-  // In a graph that is being captured this is the matter of whoever runs the graph.
+  // While a graph is captured, keeping memory alive is up to those who run the graph.
   if (pending.backend->capture(pending.id, pending.stream).capturing) return;
-  // Foreign pools reuse memory as soon as it is given back: it stays until the work is done. The
-  // event for that is also what dlx_device_synchronize waits for.
+  // Foreign pools reuse memory as soon as it is given back, so it is held until the work is done.
+  // dlx_device_synchronize waits for the same event.
   auto in_use = std::make_unique<InUse>();
   if (dst_owner != nullptr) in_use->dst = TensorRef::share(dst_owner->root);
   if (src_owner != nullptr && pending.reads_source) in_use->src = TensorRef::share(src_owner->root);
@@ -62,7 +62,7 @@ void run_copy(const DLTensor& dst, bool dst_padded, Tensor* dst_owner, const DLT
 }
 
 /// Whether this machine has the device, and a driver for it.
-bool is_there(const DLDevice& device) {
+bool is_present(const DLDevice& device) {
   Backend* backend = find_backend(type_of(device));
   return backend != nullptr && device.device_id >= 0 && device.device_id < backend->count();
 }
@@ -76,20 +76,20 @@ bool is_there(const DLDevice& device) {
 void require_cpu_reachable(const DLDevice& device, const char* argument) {
   if (cpu_reachable(type_of(device))) return;
   fail(DLX_ERROR_UNSUPPORTED,
-       "`%s` is on %s, which the CPU does not reach: move it with to_device(\"cpu\") first",
+       "`%s` is on %s, which the CPU cannot access: move it with to_device(\"cpu\") first",
        argument, device_text(type_of(device), device.device_id).text);
 }
 
 void require_reachable(const DLDevice& device, const char* argument) {
-  if (cpu_reachable(type_of(device)) || is_there(device)) return;
+  if (cpu_reachable(type_of(device)) || is_present(device)) return;
   fail(DLX_ERROR_UNSUPPORTED, "`%s` is on %s: %s", argument,
        device_text(type_of(device), device.device_id).text, absence_reason(type_of(device)));
 }
 
 bool can_move(const DLDevice& from, const DLDevice& to) {
-  if (!cpu_reachable(type_of(from)) && !is_there(from)) return false;
-  // Pinned and managed memory is the driver's, too.
-  return to.device_type == kDLCPU ? to.device_id == 0 : is_there(to);
+  if (!cpu_reachable(type_of(from)) && !is_present(from)) return false;
+  // Pinned and managed memory needs the driver, too.
+  return to.device_type == kDLCPU ? to.device_id == 0 : is_present(to);
 }
 
 void copy_data(const DLTensor& dst, const DLTensor& src, const CopyRequest& request) {
@@ -105,7 +105,7 @@ void copy_tensor_from(Tensor* dst, Tensor* src, const CopyRequest& request) {
                     cpu_reachable(type_of(dst->dl.device)) ? src->dl.device : dst->dl.device);
   if (!same_dtype(dst->dl.dtype, src->dl.dtype)) {
     fail(DLX_ERROR_INVALID_ARGUMENT,
-         "`src` has another dtype than `dst` (got %s, expected %s): convert it first",
+         "`src` must have the dtype of `dst` (got %s, expected %s): convert it first",
          dtype_text(src->dl.dtype).text, dtype_text(dst->dl.dtype).text);
   }
   const int32_t ndim = dst->dl.ndim;
@@ -145,7 +145,7 @@ TensorRef clone(Tensor* tensor, const CopyRequest& request) {
   if (device.device_type != kDLCPU && id_is_zero(type_of(device))) {
     const Worker worker = find_worker(tensor->dl);
     device.device_id = worker.id;  // 0 in DLPack
-    // A copy of pinned memory is ordinary memory where there is no driver to pin it with.
+    // Without a driver that pins memory, a copy of pinned memory is ordinary memory.
     if (worker.backend == nullptr && cpu_reachable(type_of(device))) device.device_type = kDLCPU;
   }
   return clone_to(tensor, device, tensor->flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED,
@@ -167,7 +167,8 @@ TensorRef contiguous(Tensor* tensor, const CopyRequest& request) {
       is_compact(tensor->dl.ndim, tensor->dl.shape, tensor->dl.strides, wanted.order);
   if (compact && is_aligned(tensor, wanted.alignment)) return TensorRef::share(tensor);
   if (request.copy == DLX_COPY_NEVER) {
-    fail_copy_refused(compact ? "for the alignment" : "the tensor is not contiguous");
+    fail_copy_refused(compact ? "the data is not aligned as asked"
+                              : "the tensor is not contiguous");
   }
   return clone(tensor, request);
 }
@@ -182,7 +183,7 @@ TensorRef reshape(Tensor* tensor, int32_t ndim, const int64_t* shape, const Copy
     view->shape()[i] = shape[i];
     if (shape[i] != -1) continue;
     if (open_axis >= 0) {
-      fail(DLX_ERROR_INVALID_ARGUMENT, "`shape` leaves two extents open (got %s, expected one -1)",
+      fail(DLX_ERROR_INVALID_ARGUMENT, "`shape` has more than one -1 (got %s)",
            shape_text(ndim, shape).text);
     }
     open_axis = i;
@@ -191,16 +192,17 @@ TensorRef reshape(Tensor* tensor, int32_t ndim, const int64_t* shape, const Copy
   const int64_t rest = count_elements(ndim, view->shape());
   if (open_axis >= 0 && rest > 0) view->shape()[open_axis] = tensor->size / rest;
   if (count_elements(ndim, view->shape()) != tensor->size || (open_axis >= 0 && rest == 0)) {
-    fail(DLX_ERROR_INVALID_ARGUMENT, "`shape` has other elements (got %s, expected %lld of them)",
+    fail(DLX_ERROR_INVALID_ARGUMENT,
+         "`shape` has another number of elements (got %s, expected %lld elements)",
          shape_text(ndim, shape).text, static_cast<long long>(tensor->size));
   }
   const bool viewable = reshape_strides(tensor->dl.ndim, tensor->dl.shape, tensor->dl.strides, ndim,
                                         view->shape(), view->strides());
   if (viewable && request.copy != DLX_COPY_ALWAYS) return view;
   if (!viewable && request.copy == DLX_COPY_NEVER) {
-    fail_copy_refused("no strides express that shape");
+    fail_copy_refused("strides cannot express that shape");
   }
-  // The elements keep their C order, so the copy is made compact first and then seen anew.
+  // The elements keep their C order: make a compact copy, then a view of it with the new shape.
   CopyRequest plain = request;
   plain.allocation.order = DLX_ORDER_C;
   const TensorRef copy = clone(tensor, plain);

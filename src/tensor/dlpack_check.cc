@@ -1,3 +1,5 @@
+#include "src/tensor/dlpack_check.h"
+
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
@@ -5,7 +7,6 @@
 #include "src/base/error.h"
 #include "src/device/registry.h"
 #include "src/dtype/dtype.h"
-#include "src/tensor/dlpack.h"
 #include "src/tensor/layout.h"
 
 namespace dlx {
@@ -36,7 +37,8 @@ enum class Severity { kError, kWarning };
 template <typename Managed>
 void check_manager(const Managed& managed, CheckReport* report) {
   if (managed.deleter == nullptr) {
-    add(report, Severity::kWarning, "deleter is NULL: legal, but nobody learns when to free");
+    add(report, Severity::kWarning,
+        "deleter is NULL: legal, but the producer is not told when to free");
   }
   if (managed.manager_ctx == nullptr) {
     add(report, Severity::kWarning,
@@ -52,7 +54,7 @@ void check_strides(const DLTensor& tensor, bool versioned, uint32_t minor, Check
           "strides is NULL with ndim %d, which DLPack forbids from 1.2 on", tensor.ndim);
     } else {
       add(report, Severity::kWarning,
-          "strides is NULL (compact C order): DLPack 1.2 asks to fill it");
+          "strides is NULL (compact C order): DLPack 1.2 requires it to be filled");
     }
     return;
   }
@@ -64,12 +66,12 @@ void check_strides(const DLTensor& tensor, bool versioned, uint32_t minor, Check
   }
   if (negative) {
     add(report, Severity::kWarning,
-        "strides has a negative number: legal, but PyTorch aborts the process on it");
+        "strides has a negative number: legal, but PyTorch aborts the process");
   }
   if (repeated) {
     add(report, Severity::kWarning,
         "strides has a 0 on an axis of several elements: they share memory, so writing one writes "
-        "them all");
+        "all");
   }
 }
 
@@ -92,7 +94,7 @@ void check_data(const DLTensor& tensor, int64_t count, CheckReport* report) {
         reinterpret_cast<void*>(address), static_cast<size_t>(item));
   } else if (reinterpret_cast<uintptr_t>(tensor.data) % 256 != 0) {
     add(report, Severity::kWarning,
-        "data at %p is not aligned to 256 bytes, as the standard asks and hardly anybody does",
+        "data at %p is not aligned to 256 bytes, which the standard asks for but few producers do",
         tensor.data);
   }
   if (tensor.byte_offset != 0) {
@@ -128,9 +130,8 @@ void check_tensor(const DLTensor& tensor, bool padded, bool versioned, uint32_t 
 void check_versioned(const DLManagedTensorVersioned& managed, CheckReport* report) {
   const DLPackVersion version = managed.version;
   if (version.major != 1) {
-    add(report, Severity::kError,
-        "version is %u.%u (expected 1.x): nothing but the deleter may be used", version.major,
-        version.minor);
+    add(report, Severity::kError, "version is %u.%u (expected 1.x): only the deleter may be used",
+        version.major, version.minor);
     return;
   }
   check_manager(managed, report);
@@ -150,7 +151,7 @@ void check_legacy(const DLManagedTensor& managed, CheckReport* report) {
   check_manager(managed, report);
   if (is_uint1(managed.dl_tensor.dtype)) {
     add(report, Severity::kWarning,
-        "dtype is uint1, of which TVM and others gave each element a byte: dlx refuses it in a "
+        "dtype is uint1, whose elements take a byte each in TVM and others: dlx refuses it in a "
         "struct without flags");
   }
   check_tensor(managed.dl_tensor, false, false, 0, report);

@@ -9,11 +9,11 @@ namespace {
 
 void require_driver(const Tensor* tensor, const Worker& worker, StreamHandle stream) {
   if (worker.id < worker.backend->count()) return;
-  fail(DLX_ERROR_UNSUPPORTED, "`stream` %lld cannot be ordered behind the data's own work: %s",
+  fail(DLX_ERROR_UNSUPPORTED, "`stream` %lld cannot wait for the data: %s",
        static_cast<long long>(stream), absence_reason(type_of(tensor->dl.device)));
 }
 
-/// The device that a stream works on: the tensor's own, but for memory that every device reaches.
+/// The device of a stream: the tensor's own, except for memory that every device can access.
 int32_t device_of(const Tensor* tensor, const Worker& worker, StreamHandle stream) {
   if (!id_is_zero(type_of(tensor->dl.device))) return worker.id;
   return worker.backend->device_of_stream(worker.id, stream);
@@ -29,14 +29,14 @@ void make_ready(Tensor* tensor, const int64_t* stream) {
   Readiness& readiness = tensor->root->readiness;
   if (readiness.is_behind_default() && target == worker.backend->default_stream()) return;
   require_driver(tensor, worker, target);
-  readiness.order(*worker.backend, worker.id, device_of(tensor, worker, target), target);
+  readiness.begin_use(*worker.backend, worker.id, device_of(tensor, worker, target), target);
 }
 
 StreamHandle make_ready_on_current(Tensor* tensor) {
   if (tensor->dl.device.device_type == kDLCPU) return 0;
   const Worker worker = find_worker(tensor->dl);
   if (worker.backend == nullptr) return current_stream_of(tensor->dl.device);
-  // Of the device that it really belongs to: managed memory has the id 0.
+  // The id of the worker, not of the DLDevice: managed memory has the id 0.
   const StreamHandle stream =
       current_stream(*worker.backend, type_of(tensor->dl.device), worker.id);
   make_ready(tensor, &stream);
@@ -50,10 +50,11 @@ void note_written(Tensor* tensor, StreamHandle stream) {
   if (stream == worker.backend->default_stream() && readiness.is_behind_default()) return;
   require_driver(tensor, worker, stream);
   const int32_t id = device_of(tensor, worker, stream);
-  // What it waited for before is not forgotten.
-  const Readiness::Note seen =
-      readiness.is_behind_default() ? 0 : readiness.order(*worker.backend, worker.id, id, stream);
-  readiness.used(*worker.backend, worker.id, id, stream, seen);
+  // Keep what the data waited for before.
+  const Readiness::Note seen = readiness.is_behind_default()
+                                   ? 0
+                                   : readiness.begin_use(*worker.backend, worker.id, id, stream);
+  readiness.end_use(*worker.backend, worker.id, id, stream, seen);
 }
 
 void synchronize(Tensor* tensor) {

@@ -6,25 +6,25 @@
 
 namespace dlx {
 
-/// When a tensor's data is ready, and for whom. All views of one root share it. Errors: those of
-/// Readiness, and UNSUPPORTED where a stream has to be ordered and the device cannot be used.
+/// Ordering of work on a tensor's data between the streams of devices and the host. All views of a
+/// root share the state. Errors: those of Readiness, and UNSUPPORTED if a stream must wait and the
+/// device cannot be used.
 
-/// Work given to `stream` from now on finds the data ready. NULL is the standard's None, the
-/// default stream; -1 asks for nothing. Throws Error(INVALID_ARGUMENT) for a number that the
-/// standard forbids.
+/// Makes `stream` wait for the data. NULL is the standard's None, the default stream; -1 does
+/// nothing. Throws Error(INVALID_ARGUMENT) for a number that the standard forbids.
 void make_ready(Tensor* tensor, const int64_t* stream);
 
-/// What is pending comes before the calling thread's current stream of the device, which is
-/// returned; 0 where there are no streams.
+/// Makes the calling thread's current stream of the device wait for the data, and returns that
+/// stream; 0 if the device has no streams.
 StreamHandle make_ready_on_current(Tensor* tensor);
 
-/// The work that `stream` has now writes the data. The number has been checked.
+/// Notes that the pending work of `stream`, a checked number, writes the data.
 void note_written(Tensor* tensor, StreamHandle stream);
 
-/// Waits on the host until the data is ready.
+/// Blocks the calling thread until the data is ready.
 void synchronize(Tensor* tensor);
 
-/// The calling thread's current stream where the tensor is; 0 where there are no streams.
+/// The calling thread's current stream of a device; 0 if the device has no streams.
 StreamHandle current_stream_of(const DLDevice& device) noexcept;
 
 }  // namespace dlx

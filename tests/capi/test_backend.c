@@ -346,11 +346,11 @@ static void late_streams_are_waited_for(void **state) {
   const dlx_copy_options nowhere = {
       .struct_size = sizeof nowhere, .flags = DLX_HAS_STREAM, .stream = -1};
   assert_fails(dlx_stream_synchronize(LATE, 0, -1), DLX_ERROR_INVALID_ARGUMENT,
-               "-1 names no stream");
+               "is not a stream (got -1");
   assert_fails(dlx_stream_set_current(LATE, 0, -1), DLX_ERROR_INVALID_ARGUMENT,
-               "-1 names no stream");
+               "is not a stream (got -1");
   assert_fails(dlx_tensor_copy_from(there, here, &nowhere), DLX_ERROR_INVALID_ARGUMENT,
-               "-1 names no stream");
+               "is not a stream (got -1");
   assert_fails(dlx_stream_create(PLAIN, 0, &stream), DLX_ERROR_INVALID_ARGUMENT, "no streams");
   dlx_tensor *all[] = {here, there, copy, back};
   for (size_t i = 0; i < sizeof all / sizeof *all; ++i) dlx_tensor_release(all[i]);
@@ -483,8 +483,8 @@ static void fewer_devices_than_none_are_none(void **state) {
   table.device_count = fewer_than_none;
   assert_ok(dlx_register_backend(207, &table));
   assert_int_equal(dlx_device_count(207), 0);
-  assert_says(dlx_backend_reason(207), "counts no devices");
-  assert_fails(dlx_device_synchronize(207, 0), DLX_ERROR_UNAVAILABLE, "counts no devices");
+  assert_says(dlx_backend_reason(207), "reports no devices");
+  assert_fails(dlx_device_synchronize(207, 0), DLX_ERROR_UNAVAILABLE, "reports no devices");
 }
 
 static void bad_tables_are_refused(void **state) {

@@ -48,7 +48,7 @@ static void contiguous_copies_for_the_alignment(void **state) {
   dlx_tensor_release(out);
   options.copy = DLX_COPY_NEVER;
   assert_refused(dlx_tensor_contiguous(shifted, &options, &out), DLX_ERROR_COPY_REFUSED,
-                 "alignment");
+                 "the data is not aligned as asked");
   dlx_tensor_release(shifted);
 }
 

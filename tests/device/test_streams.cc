@@ -372,7 +372,7 @@ void the_host_waits_for_what_it_names(World& world) {
 void impossible_streams_are_refused(World& world) {
   const Tensor tensor = world.empty({4});
   for (const int64_t bad : {int64_t{-1}, int64_t{-2}}) {
-    const char* words = bad == -1 ? "`stream` -1 names no stream" : "`stream` is not a";
+    const char* words = bad == -1 ? "`stream` is not a stream (got -1" : "`stream` is not a";
     const dlx_copy_options options = on(bad);
     FAILS(dlx_tensor_copy_from(tensor.get(), tensor.get(), &options), DLX_ERROR_INVALID_ARGUMENT,
           words);
@@ -436,7 +436,8 @@ void streams_of_another_device_are_refused(World& world) {
 void arguments_are_checked(World& world) {
   const int32_t type = world.api.device;
   const int64_t stream = world.stream();
-  FAILS(dlx_stream_wait(type, 0, stream, -1), DLX_ERROR_INVALID_ARGUMENT, "`stream` -1");
+  FAILS(dlx_stream_wait(type, 0, stream, -1), DLX_ERROR_INVALID_ARGUMENT,
+        "`stream` is not a stream (got -1");
   FAILS(dlx_stream_create(type, 0, nullptr), DLX_ERROR_INVALID_ARGUMENT, "`out_stream`");
   FAILS(dlx_stream_get_current(type, 0, nullptr), DLX_ERROR_INVALID_ARGUMENT, "`out_stream`");
   FAILS(dlx_tensor_wait_on_stream(nullptr, stream), DLX_ERROR_INVALID_ARGUMENT, "`tensor`");

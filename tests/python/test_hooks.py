@@ -10,7 +10,7 @@ import pytest
 import dlx
 from dlpack_ctypes import LegacyProducer, Producer
 from dlx._lib import classes
-from dlx._take import classify, guards
+from dlx._take import classify, generated_bits, guards
 
 
 def look_alike(module, base=object, **attributes):
@@ -31,7 +31,7 @@ def look_alike(module, base=object, **attributes):
 def test_legacy_capsules_of_immutable_libraries_are_read_only(module):
     cls = look_alike(module, LegacyProducer)
 
-    assert classify.classify(cls) & classify.IMMUTABLE
+    assert classify.classify(cls) & generated_bits.IMMUTABLE
     assert dlx.from_dlpack(cls()).readonly
     # A versioned capsule speaks for itself.
     assert not dlx.from_dlpack(look_alike(module, Producer)()).readonly
@@ -60,8 +60,8 @@ def test_no_two_classes_make_each_other_be_looked_at_again():
 
 def test_other_libraries_legacy_capsules_are_writable():
     assert not dlx.from_dlpack(look_alike("mylib", LegacyProducer)()).readonly
-    assert not classify.classify(look_alike("mylib")) & classify.IMMUTABLE
-    assert not classify.classify(look_alike("jaxlike.core")) & classify.IMMUTABLE
+    assert not classify.classify(look_alike("mylib")) & generated_bits.IMMUTABLE
+    assert not classify.classify(look_alike("jaxlike.core")) & generated_bits.IMMUTABLE
 
 
 def test_ndarrays_are_read_by_their_fields_only_while_their_protocols_are_numpy_s():
@@ -74,11 +74,11 @@ def test_ndarrays_are_read_by_their_fields_only_while_their_protocols_are_numpy_
         def __dlpack__(self, **keywords):
             return (numpy.asarray(self) + 1).__dlpack__(**keywords)
 
-    assert classify.classify(numpy.ndarray) == classify.NDARRAY
-    assert classify.classify(Plain) == classify.NDARRAY | classify.GUARD
-    assert classify.classify(Overridden) == classify.GUARD
+    assert classify.classify(numpy.ndarray) == generated_bits.NDARRAY
+    assert classify.classify(Plain) == generated_bits.NDARRAY | generated_bits.GUARD
+    assert classify.classify(Overridden) == generated_bits.GUARD
     assert dlx.from_dlpack(numpy.zeros(2).view(Overridden)).tolist() == [1, 1]
-    assert classify.classify(numpy.ma.MaskedArray) & classify.GUARD
+    assert classify.classify(numpy.ma.MaskedArray) & generated_bits.GUARD
 
 
 def test_exchange_tables_count_where_the_class_itself_has_one():
@@ -88,8 +88,8 @@ def test_exchange_tables_count_where_the_class_itself_has_one():
     class Inherits(Own):
         pass
 
-    assert classify.classify(Own) & classify.TABLE
-    assert not classify.classify(Inherits) & classify.TABLE
+    assert classify.classify(Own) & generated_bits.TABLE
+    assert not classify.classify(Inherits) & generated_bits.TABLE
 
 
 def test_torch_s_classes(monkeypatch):
@@ -100,10 +100,12 @@ def test_torch_s_classes(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", torch)
 
     assert (
-        classify.classify(tensor) == classify.classify(parameter) == classify.TORCH | classify.TABLE
+        classify.classify(tensor)
+        == classify.classify(parameter)
+        == generated_bits.TORCH | generated_bits.TABLE
     )
     other = look_alike("torch._subclasses.fake_tensor", tensor)
-    assert classify.classify(other) == classify.TORCH | classify.GUARD
+    assert classify.classify(other) == generated_bits.TORCH | generated_bits.GUARD
 
 
 @pytest.mark.parametrize(
@@ -200,7 +202,7 @@ def test_what_stands_for_torch_in_a_test_is_not_taken_for_it(monkeypatch):
         monkeypatch.setitem(sys.modules, "torch", fake)
 
         assert dlx.asarray(look_alike("mylib", Producer)()).size
-        assert not classify.classify(look_alike("mylib")) & classify.TORCH
+        assert not classify.classify(look_alike("mylib")) & generated_bits.TORCH
         with pytest.raises(TypeError, match="nothing that an array can be made of"):
             dlx.asarray(look_alike("mylib")())
 

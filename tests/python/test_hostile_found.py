@@ -36,7 +36,7 @@ def test_a_subclass_whose_copy_is_no_array():
 
     for take in (dlx.asarray, dlx.from_dlpack):
         with pytest.raises(
-            TypeError, match=r"`copy\(\)` of .*Odd returned no numpy.ndarray \(got int"
+            TypeError, match=r"`copy\(\)` of .*Odd must return a numpy.ndarray \(got int"
         ):
             take(apart)
 
@@ -150,7 +150,7 @@ def test_a_long_name_is_cut_off_and_nothing_else(call, name):
 def test_a_capsule_whose_name_is_no_text(name):
     export = Export(SIX.ctypes.data, (6,))
 
-    with pytest.raises(dlx.InvalidArgumentError, match="expected a PyCapsule named"):
+    with pytest.raises(dlx.InvalidArgumentError, match="expected an unconsumed PyCapsule named"):
         dlx.from_dlpack(make_capsule(export.address, name))
 
 

@@ -18,11 +18,10 @@ MORE_TESTS = {
 FUZZING = {"clang-19": "clang-19", "libclang-rt-19-dev": "/usr/lib/llvm-19/lib/clang/19/lib"}
 KERNELS = {"clang-19": "clang-19", "lld-19": "ld.lld-19"}
 PACKAGING = {"cmake": "cmake", "ninja-build": "ninja", "pkg-config": "pkg-config"}
-EMULATED = {
-    "g++-aarch64-linux-gnu": "aarch64-linux-gnu-g++",
+EMULATED = {"g++-aarch64-linux-gnu": "aarch64-linux-gnu-g++", "qemu-user": "qemu-aarch64"}
+MORE_EMULATED = {
     "g++-riscv64-linux-gnu": "riscv64-linux-gnu-g++",
     "g++-s390x-linux-gnu": "s390x-linux-gnu-g++",
-    "qemu-user": "qemu-aarch64",
 }
 RUNTIMES = {
     "golang-go": "go",
@@ -75,8 +74,9 @@ def setup_packaging(shell: Shell) -> None:
     need(shell, "packaging", PACKAGING)
 
 
-def setup_emulated(shell: Shell) -> None:
-    need(shell, "optional tests on other processors", EMULATED, optional=True)
+def setup_emulated(shell: Shell, *, every: bool) -> None:
+    packages = {**EMULATED, **MORE_EMULATED} if every else EMULATED
+    need(shell, "optional tests on other processors", packages, optional=True)
 
 
 def setup_runtimes(shell: Shell) -> None:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import fnmatch
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from .shell import Failed
 
-PYTHON = "tests/python"
 ROOM = "bindings/python/dlx"
 LIGHT = ("-m", "not heavy")
-OF_PYTEST = (PYTHON, "tests/packaging", "tests/dev")
+OF_PYTEST = ("tests/python", "tests/packaging", "tests/dev")
 
 # Folder or file -> its tests: files, folders and patterns. What lies deeper and is not named here has
 # the tests of the next folder up that is. `*` stands for a folder that exists on both sides.
@@ -22,42 +20,41 @@ TABLE: dict[str, tuple[str, ...]] = {
     "capi/abi": ("tests/abi",),
     "src": ("tests/src",),
     "src/*": ("tests/src/*",),
-    "src/arrow": ("tests/capi/test_arrow*.c", f"{PYTHON}/test_arrow*.py"),
+    "src/arrow": ("tests/src/arrow", "tests/capi/test_arrow*.c", "tests/python/test_arrow*.py"),
     "src/device": ("tests/src/device", "tests/device"),
-    "src/dtype": ("tests/capi/test_dtype*.c", f"{PYTHON}/test_dtype*.py"),
+    "src/dtype": ("tests/src/dtype", "tests/capi/test_dtype*.c", "tests/python/test_dtype*.py"),
     "src/python": (
-        *(f"{PYTHON}/test_{name}*.py" for name in ("tensor", "asarray", "convert", "capsules")),
-        *(f"{PYTHON}/test_{name}*.py" for name in ("indexing", "scalar", "sequences", "buffers")),
+        "tests/python/test_{tensor,asarray,convert,capsules,indexing,scalar,sequences,buffers}*.py",
     ),
-    "src/tensor": ("tests/src/tensor", "tests/capi/test_tensor*.c", "tests/capi/test_views*.c",
-                   "tests/capi/test_dlpack*.c"),
-    "bindings": (PYTHON,),
-    "bindings/gen": (f"{PYTHON}/test_generated.py",),
-    "bindings/python": (PYTHON,),
-    f"{ROOM}/_lib": (f"{PYTHON}/test_import.py", f"{PYTHON}/raw/test_raw_loading.py"),
+    "src/tensor": ("tests/src/tensor", "tests/capi/test_{tensor,views,dlpack}*.c"),
+    "bindings": ("tests/python",),
+    "bindings/python": ("tests/python",),
+    "bindings/gen": ("tests/python/test_generated.py",),
+    f"{ROOM}/_lib": ("tests/python/test_import.py", "tests/python/raw/test_raw_loading.py"),
     f"{ROOM}/_take": (
-        *(f"{PYTHON}/test_{name}*.py" for name in ("asarray", "arrow", "buffers", "capsules")),
-        *(f"{PYTHON}/test_{name}*.py" for name in ("cffi_arrays", "from_pointer", "sequences")),
-        *(f"{PYTHON}/test_{name}*.py" for name in ("hooks", "odd_producers")),
+        "tests/python/test_{asarray,arrow,buffers,capsules,cffi,from_pointer,sequences,hooks,odd}*.py",
     ),
-    f"{ROOM}/_give": (f"{PYTHON}/test_convert.py",),
-    f"{ROOM}/_compute": (f"{PYTHON}/test_compute*.py", f"{PYTHON}/test_scalar*.py"),
-    f"{ROOM}/_share": (f"{PYTHON}/test_share*.py", f"{PYTHON}/test_pickle.py"),
-    f"{ROOM}/_raw": (f"{PYTHON}/raw",),
-    f"{ROOM}/raw": (f"{PYTHON}/raw",),
-    f"{ROOM}/_cli": (f"{PYTHON}/test_command_line.py", f"{PYTHON}/test_demo.py"),
+    f"{ROOM}/_give": ("tests/python/test_convert.py",),
+    f"{ROOM}/_compute": ("tests/python/test_{compute,scalar}*.py",),
+    f"{ROOM}/_share": ("tests/python/test_{share,pickle}*.py",),
+    f"{ROOM}/_raw": ("tests/python/raw",),
+    f"{ROOM}/_tensor": (
+        "tests/python/test_{tensor,indexing}.py",
+        "tests/python/test_compute_methods.py",
+    ),
+    f"{ROOM}/_cli": ("tests/python/test_{command_line,demo}.py",),
     "docs": ("tests/packaging/test_readme.py",),
     "README.md": ("tests/packaging/test_readme.py",),
     "examples": ("tests/packaging/test_examples.py",),
-    "benchmarks": (f"{PYTHON}/test_gpu_scripts.py", f"{PYTHON}/gpu/test_gpu_bench.py"),
-    "cmake": ("tests/packaging/test_cmake.py",),
-    "CMakeLists.txt": ("tests/packaging/test_cmake.py",),
+    "cmake": ("tests/packaging/test_{cmake,flags}.py",),
+    "CMakeLists.txt": ("tests/packaging/test_{cmake,flags}.py",),
+    "benchmarks": ("tests/python/test_gpu_scripts.py", "tests/python/gpu/test_gpu_bench.py"),
     "tools": ("tests/dev",),
     "dev": ("tests/dev",),
     "CONTRIBUTING.md": ("tests/dev",),
-    "tests": ("tests", PYTHON, "tests/packaging", "tests/dev"),
-    "tests/embed": (f"{PYTHON}/test_embedding.py",),
-}  # fmt: skip
+    "tests": ("tests", *OF_PYTEST),
+    "tests/embed": ("tests/python/test_embedding.py",),
+}
 # Their tests are marked heavy, every one.
 HEAVY = ("examples",)
 
@@ -114,11 +111,7 @@ def _is_of_pytest(root: Path, path: Path) -> bool:
 
 def _has_tests(folder: Path) -> bool:
     """Whether Bazel finds tests in the folder or below."""
-    return any(
-        fnmatch.fnmatch(path.name, "test_*.c*")
-        or (path.suffix == ".sh" and path.name != "common.sh")
-        for path in folder.rglob("*")
-    )
+    return any(_label(str(path)) for path in folder.rglob("*"))
 
 
 def _tests_of(root: Path, name: str) -> list[str]:
@@ -144,8 +137,31 @@ def _entry(root: Path, folder: str) -> list[str]:
     return [
         str(path.relative_to(root))
         for pattern in patterns or ()
-        for path in sorted(root.glob(pattern))
+        for plain in alternatives(pattern)
+        for path in sorted(root.glob(plain))
     ]
+
+
+def alternatives(pattern: str) -> list[str]:
+    """test_{a,b}.py -> test_a.py, test_b.py"""
+    start, brace, rest = pattern.partition("{")
+    names, _, end = rest.partition("}")
+    return [start + name + end for name in names.split(",")] if brace else [pattern]
+
+
+def markdown() -> str:
+    """The table as CONTRIBUTING.md shows it. Folders with the same tests share a line."""
+    lines: dict[tuple[str, ...], list[str]] = {}
+    for folder, tests in TABLE.items():
+        lines.setdefault(tests, []).append(folder)
+    return "".join(
+        f"| {_quoted(names)} | {_quoted(tests)} | `./dev test {names[0].replace('*', 'NAME')}` |\n"
+        for tests, names in lines.items()
+    )
+
+
+def _quoted(names: Sequence[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
 
 
 def _narrowed(root: Path, tests: list[str], source: Path) -> list[str]:
@@ -167,9 +183,9 @@ def _narrowed(root: Path, tests: list[str], source: Path) -> list[str]:
 def _label(test: str) -> str | None:
     """Bazel's name of a test file."""
     path = Path(test)
-    if path.suffix == ".sh" or (path.name.startswith("test_") and path.suffix in (".c", ".cc")):
-        return f"//{path.parent}:{path.stem}"
-    return None
+    is_script = path.suffix == ".sh" and path.name != "common.sh"
+    is_program = path.name.startswith("test_") and path.suffix in (".c", ".cc")
+    return f"//{path.parent}:{path.stem}" if is_script or is_program else None
 
 
 def _add(found: Found, root: Path, test: str) -> None:

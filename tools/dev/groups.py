@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
 from pathlib import Path
 
 from . import bazel, systems
@@ -16,12 +15,19 @@ C_TESTS = ("//tests/capi/...", "//tests/cpp/...", "//tests/src/...")
 PYTHON_TESTS = ("tests/python", "tests/packaging", "tests/dev")
 LIGHT = ("-m", "not heavy")
 HEAVY = ("-m", "heavy")
-EMULATED = "tests/packaging/test_emulated.py"
-FUZZ = (
-    "15",
-    "1",
-)  # seconds for each target, and the seed: a change is judged, not the luck of the day
+OTHER_MACHINES = "riscv64 or s390x"
 MODES = ("quick", "", "all", "release", "systems", "gpu", "array-api")
+
+# The jobs of --release that --all does not have: heavy, and the least likely to find something. The
+# words are those of ./dev help.
+BEYOND = {
+    "systems-mxnet": "MXNet",
+    "systems-oneapi": "oneAPI",
+    "emulated": "riscv64 and s390x",
+    "hostile": "hostile objects for 5 minutes",
+    "clang": "the build with clang",
+    "fuzz-long": "fuzzing for 2 minutes a target",
+}
 
 
 def jobs(settings: Settings, mode: str) -> list[Job]:
@@ -51,27 +57,26 @@ def _ci(settings: Settings) -> list[Job]:
     return [
         _sanitized("asan"),
         _sanitized("tsan"),
-        *systems.jobs(settings),
+        *(job for job in systems.jobs(settings) if job.name not in BEYOND),
         Job("pytest-asan", _pytest_asan, after=("asan",)),
-        Job("packaging", lambda r: r.pytest("packaging", "ctypes", *HEAVY, "tests/packaging")),
+        _packaging("packaging", "tests/packaging", "-k", f"not ({OTHER_MACHINES})"),
         _heavy("ctypes"),
         _heavy("cffi"),
         Job("style", _style),
-        Job("clang", _clang, uses=BAZEL),
         Job("avx512-by-avx2", _avx512_by_avx2, uses=BAZEL),
-        Job("fuzz", _fuzz, uses=BAZEL),
+        _fuzz("fuzz", "15", "1"),
         Job("array-api", lambda runner: systems.array_api(runner, settings.array_api)),
     ]
 
 
 def _release(settings: Settings) -> list[Job]:
-    """What is heavy and has found nothing in CI for long."""
-    return []
-
-
-def prepare(mode: str) -> Sequence[str]:
-    """The targets that have to be there before the jobs begin, because Python uses them."""
-    return () if mode == "array-api" else bazel.FAKES
+    return [
+        *(job for job in systems.jobs(settings) if job.name in BEYOND),
+        _packaging("emulated", "tests/packaging/test_emulated.py", "-k", OTHER_MACHINES),
+        Job("hostile", _hostile),
+        Job("clang", _clang, uses=BAZEL),
+        _fuzz("fuzz-long", "120", "0"),
+    ]
 
 
 def _bazel(name: str, *arguments: str) -> Job:
@@ -83,6 +88,10 @@ def _light(binding: str) -> Job:
     name = f"pytest-{binding}"
     tests = PYTHON_TESTS if binding == "ctypes" else ("tests/python",)
     return Job(name, lambda runner: runner.pytest(name, binding, *LIGHT, *tests))
+
+
+def _packaging(name: str, *arguments: str) -> Job:
+    return Job(name, lambda runner: runner.pytest(name, "ctypes", *HEAVY, *arguments))
 
 
 def _heavy(binding: str) -> Job:
@@ -150,5 +159,12 @@ def _avx512_by_avx2(runner: Runner) -> None:
         runner.bazel("avx512-by-avx2", "--config=avx512-by-avx2", "//tests/src/copy/...")
 
 
-def _fuzz(runner: Runner) -> None:
-    runner.step("fuzz", f"./dev fuzz {' '.join(FUZZ)}", "./dev", "fuzz", *FUZZ)
+def _fuzz(name: str, seconds: str, seed: str) -> Job:
+    """With a seed a change is judged, not the luck of the day; 0 is another seed each time."""
+    command = ("./dev", "fuzz", seconds, seed)
+    return Job(name, lambda r: r.step(name, " ".join(command), *command), uses=BAZEL)
+
+
+def _hostile(runner: Runner) -> None:
+    test = "tests/python/test_hostile_random.py"
+    runner.pytest("hostile", "ctypes", test, env={"DLX_HOSTILE_SECONDS": "100"})

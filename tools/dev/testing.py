@@ -6,7 +6,6 @@ import resource
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from . import arguments, bazel, debian, environments, folders, gpu, groups, kit, summary, systems
@@ -39,7 +38,7 @@ def _mode(shell: Shell, mode: str) -> int:
     _setup(shell)
     if mode in ("all", "release"):
         debian.setup_packaging(shell)
-        debian.setup_emulated(shell)
+        debian.setup_emulated(shell, every=mode == "release")
         debian.setup_fuzzing(shell)
         debian.setup_runtimes(shell)
         environments.setup(shell, "lint")
@@ -106,8 +105,7 @@ def _chosen(shell: Shell, words: Sequence[str]) -> int:
 def _run(shell: Shell, jobs: Sequence[Job], count: int) -> int:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with tempfile.TemporaryDirectory() as folder:
-        settings = replace(shell.settings)
-        reports = run_jobs(settings, jobs, Path(folder), count)
+        reports = run_jobs(shell.settings, jobs, Path(folder), count)
     if shell.settings.dry:
         return 0
     shell.print(summary.text(reports, time.monotonic() - STARTED))

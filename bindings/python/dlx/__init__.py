@@ -93,7 +93,7 @@ else:
     from dlx._take.pointer import empty, from_pointer
     from dlx._tensor import methods as _methods
 
-    _methods.attach(Tensor)
+    _methods.add_methods(Tensor)
     for _function in (attach, empty, from_pointer, share, shared_fd, unshare,
                       get_export_negative_strides, get_num_threads, set_export_negative_strides,
                       set_num_threads):  # fmt: skip

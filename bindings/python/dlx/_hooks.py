@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dlx import device, dtypes, errors
-from dlx._take import classify
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,20 +11,23 @@ if TYPE_CHECKING:
 
 
 def _late(load: Callable[[], Any], name: str) -> Callable[..., Any]:
-    """A function of a module that the first call imports, because most programs need few of them. An
-    import statement would add half a microsecond to every call."""
+    """A function of a module that the first call imports. An import statement would cost half a
+    microsecond in every call."""
     function: Any = None
 
     def call(*args: Any) -> Any:
         nonlocal function
         if function is None:
             function = getattr(load(), name)
-        return function(*args)
+        try:
+            return function(*args)
+        except Exception as error:
+            raise errors.brief(error)  # noqa: B904
 
     return call
 
 
-# Import statements, because PyInstaller and its like see nothing else.
+# Import statements, because PyInstaller, cx_Freeze and Nuitka follow only these.
 def _asarray() -> Any:
     from dlx._take import asarray
 
@@ -36,6 +38,12 @@ def _tables() -> Any:
     from dlx._take import tables
 
     return tables
+
+
+def _classify() -> Any:
+    from dlx._take import classify
+
+    return classify
 
 
 def _guards() -> Any:
@@ -74,9 +82,9 @@ HOOKS = {
     "dtype_code": dtypes.requested_code,
     "make_device": device.make_device,
     "device_code": device.device_code,
-    "classify": classify.classify,
+    "classify": _late(_classify, "classify"),
     "guard": _late(_guards, "guard"),
-    "legacy_signature": classify.legacy_signature,
+    "legacy_signature": _late(_classify, "legacy_signature"),
     "stream_number": _late(_streams, "number"),
     "asarray_fallback": _late(_asarray, "fallback"),
     "check_dtype": _late(_asarray, "check_dtype"),

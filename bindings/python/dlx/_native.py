@@ -69,7 +69,7 @@ def attach(hooks):
     for name in _NAMES:
         if name not in _namespace:
             raise ImportError(
-                f"dlx: the library is older than this package, for it has no {name}: {library.path}"
+                f"dlx: the library is older than this package, because it lacks {name}: {library.path}"
             )
         globals()[name] = _namespace[name]
     atexit.register(_namespace["_shutdown"])
@@ -79,7 +79,7 @@ def _require_main_cpython():
     name = sys.implementation.name
     if name != "cpython":
         raise NotAttachable(
-            f"dlx.Tensor needs CPython (this is {name}), for it is a native type made by CPython's "
+            f"dlx.Tensor needs CPython (this is {name}), because it is a native type made by CPython's "
             "C API; the C API of dlx works here too: import dlx.raw"
         )
     if _in_subinterpreter():

@@ -15,8 +15,8 @@ void order_by_nearness(const Schedule& schedule, int* order) noexcept {
     const int64_t src = std::llabs(axis.src);
     const int64_t weight = src < kLine ? 1 : kLoads;
     int64_t nearest = std::min(weight * src, axis.dst);
-    if (schedule.held == Schedule::kDst) nearest = src;
-    if (schedule.held == Schedule::kSrc) nearest = axis.dst;
+    if (schedule.held() == Held::kDst) nearest = src;
+    if (schedule.held() == Held::kSrc) nearest = axis.dst;
     int place = count;
     for (; place > 0 && near[place - 1] > nearest; --place) {
       near[place] = near[place - 1];

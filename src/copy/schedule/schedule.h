@@ -5,17 +5,19 @@
 
 #include "src/copy/kernels/kernels.h"
 #include "src/copy/plan/plan.h"
+#include "src/copy/schedule/machine.h"
 
 namespace dlx {
 
-/// The kernels' index of an item of so many bytes; -1: there are none for its size.
+/// The kernels' index of an item of so many bytes; -1: there are no kernels for its size.
 int log2_of_item(int64_t item) noexcept;
 
-/// How a plan's two innermost loops are run. Which one follows from the structure of the steps,
+/// How the two innermost loops of a plan are run. The kind follows from the structure of the steps,
 /// never from a dtype or a list of known layouts.
 enum class PlaneKind {
   kRows,       ///< runs of bytes, far apart on either side
-  kTranspose,  ///< unit step of dst along u, of src along v
+  kTranspose,  ///< unit step of dst along u, of src along v; at least a register on both sides
+  kFolded,     ///< the same, of axes that are folded with their neighbours
   kSplit,      ///< the same with few items along v: one stream becomes several
   kJoin,       ///< the same with few items along u: several streams become one
   kGather,     ///< unit step of dst along u, any step of src
@@ -23,23 +25,33 @@ enum class PlaneKind {
   kSpread,     ///< any steps
 };
 
+/// Which side the caches hold whatever the order: loops go in the order of the other side.
+enum class Held { kNeither, kDst, kSrc };
+
 /// A plan with its plane chosen: which two axes the kernels run along, and which kernel that is.
-struct Schedule {
-  explicit Schedule(const CopyPlan& plan, const Kernels& kernels) noexcept;
+class Schedule {
+ public:
+  /// `past_caches`: the caches do not hold the lines of dst and src together.
+  Schedule(const CopyPlan& plan, const Machine& machine, Held held, bool past_caches) noexcept;
+
+  /// Whether registers transpose planes of it.
+  bool is_transposition() const noexcept {
+    return kind == PlaneKind::kTranspose || kind == PlaneKind::kFolded;
+  }
 
   /// Whether neighbours in src are far apart in dst and the other way round: only tiles that are
   /// long on both sides use each line once.
   bool transposes() const noexcept;
 
-  /// Whether rows that lie side by side in src share no line of it, or but few.
+  /// Whether neighbouring rows share few or no cache lines in src.
   bool has_whole_lines() const noexcept;
 
-  /// Whether items are moved one by one, whatever the order.
+  /// Whether items are moved one by one, in any order.
   bool by_items() const noexcept {
     return kind == PlaneKind::kGather || kind == PlaneKind::kSpread;
   }
 
-  /// Whether rows are of one and the same item, and at least a register.
+  /// Whether each row repeats one item, and is at least a register.
   bool fills() const noexcept {
     return kind == PlaneKind::kGather && axes[u].src == 0 && axes[u].extent * item >= 16;
   }
@@ -51,8 +63,8 @@ struct Schedule {
     return all;
   }
 
-  /// Whether items of dst, wherever they are along all axes but one, begin at multiples of so many
-  /// bytes, a power of two.
+  /// Whether all items of dst begin at multiples of `bytes`, a power of two; steps along axis `but`
+  /// do not count.
   bool begins_at_multiples(int64_t bytes, int but = -1) const noexcept {
     uint64_t all = reinterpret_cast<uintptr_t>(dst);
     for (int k = 0; k < ndim; ++k) {
@@ -61,11 +73,16 @@ struct Schedule {
     return all % static_cast<uint64_t>(bytes) == 0;
   }
 
-  /// The highest byte of an item in src, counted from where it begins there.
+  /// The highest byte of an item in src, counted from where the item begins.
   int64_t highest_of_item() const noexcept;
 
-  /// Behind the last byte that is read.
+  /// One past the last byte read.
   const char* end_of_source() const noexcept;
+
+  const Machine& machine() const noexcept { return *machine_; }
+  const Kernels& kernels() const noexcept { return *machine_->kernels; }
+  Held held() const noexcept { return held_; }
+  bool past_caches() const noexcept { return past_caches_; }
 
   PlaneKind kind = PlaneKind::kRows;
   int log_item = -1;  ///< log2_of_item()
@@ -74,19 +91,14 @@ struct Schedule {
   int u = -1;  ///< axis along which dst is written; -1: a single item
   int v = -1;  ///< the other axis of the plane; -1: none
 
-  /// Short axes are folded with their neighbours: the innermost `u_count` axes go along u, and
-  /// along v those of v_axes. Together they are compact in dst and in src. More than one only in
-  /// planes of kTranspose.
+  /// kFolded: the innermost `u_count` axes go along u, and v_axes along v. Together they are compact
+  /// in dst and in src. Other kinds: one axis each.
   int u_count = 1;
   int v_count = 1;
   int v_axes[CopyPlan::kMaxAxes] = {-1};
-  bool folded() const noexcept { return u_count > 1 || v_count > 1; }
+  bool folded() const noexcept { return kind == PlaneKind::kFolded; }
   bool along_v(int axis) const noexcept;
   bool in_plane(int axis) const noexcept { return axis >= ndim - u_count || along_v(axis); }
-
-  /// What caches hold anyway: loops go in the order of the other.
-  enum Held { kNeither, kDst, kSrc } held = kNeither;
-  bool past_caches = false;  ///< caches do not hold the lines of dst and src together
 
   char* dst = nullptr;
   const char* src = nullptr;
@@ -96,21 +108,16 @@ struct Schedule {
   Pick pick;
   Cells cells;
   CopyAxis axes[CopyPlan::kMaxAxes];  ///< sorted by dst step, largest first
+
+ private:
+  const Machine* machine_;
+  Held held_;
+  bool past_caches_;
 };
 
-/// Fills in what follows from the bytes of one cell: how many cells a permutation takes at once.
-/// False if that is not at least two.
-bool complete_cells(Cells* cells, int64_t lowest, int64_t highest) noexcept;
-
-/// What cells are put together in that are to go apart: whole registers hold as many as before.
-int64_t padded(int64_t cell) noexcept;
-
-/// Whether planes are for ItemPlanes: items move one by one, or cells of bytes of which no two lie
-/// in one load are split.
-bool moves_items(const Schedule& schedule, const Kernels& kernels) noexcept;
-
-/// How many rows so far apart leave a line each in half of a first-level cache.
-int64_t rows_cached(int64_t step) noexcept;
+/// Whether planes are for ItemPlanes: items move one by one, or cells of bytes are split of which no
+/// two lie in one load.
+bool moves_items(const Schedule& schedule) noexcept;
 
 }  // namespace dlx
 

@@ -47,17 +47,17 @@ bool goes_by_evenly(const CopyPlan& plan) noexcept {
 
 }  // namespace
 
-Traffic traffic_of(const CopyPlan& plan, bool parallel) noexcept {
+Traffic traffic_of(const CopyPlan& plan, const Machine& machine, bool parallel) noexcept {
   const Traffic large = parallel ? Traffic::kShared : Traffic::kStreamed;
   const int64_t bytes = plan.size();
-  const int64_t fewest = machine().stream_bytes;
+  const int64_t fewest = machine.stream_bytes;
   if (bytes / 3 >= fewest) return large;
   // As few as these fit, though every byte had two lines for itself.
   if (bytes < fewest / kLine) return Traffic::kCached;
   const int64_t source = line_bytes(plan, &CopyAxis::src);
   const int64_t both = bytes + source;
   const bool stays = goes_by_evenly(plan) && both <= 3 * bytes + kLine;
-  const bool leaves = only_strips_arrange(plan.item()) && !machine().has_1_mib_cache();
+  const bool leaves = only_strips_arrange(plan.item()) && machine.streams_odd_items_sooner();
   if (both / (stays ? 3 : leaves ? 1 : 2) >= fewest) return large;
   const bool sparse = (line_bytes(plan, &CopyAxis::dst) + source) / 2 >= fewest;
   return sparse ? Traffic::kSparse : Traffic::kCached;

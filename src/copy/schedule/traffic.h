@@ -2,6 +2,7 @@
 #define DLX_SRC_COPY_SCHEDULE_TRAFFIC_H_
 
 #include "src/copy/plan/plan.h"
+#include "src/copy/schedule/machine.h"
 
 namespace dlx {
 
@@ -23,7 +24,7 @@ inline bool only_strips_arrange(int64_t item) noexcept { return item == 3 || ite
 /// Dst goes past the caches where they would not hold it and the lines of src as well. What goes by
 /// evenly stays there for longer, unless most of it is lines of src; what only strips arrange, and
 /// goes unevenly, leaves sooner.
-Traffic traffic_of(const CopyPlan& plan, bool parallel) noexcept;
+Traffic traffic_of(const CopyPlan& plan, const Machine& machine, bool parallel) noexcept;
 
 }  // namespace dlx
 

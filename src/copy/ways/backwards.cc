@@ -1,12 +1,11 @@
-#include "src/copy/ways/backwards.h"
-
 #include <algorithm>
 #include <cstring>
 
 #include "src/copy/kernels/lines.h"
 #include "src/copy/schedule/loops.h"
-#include "src/copy/schedule/machine.h"
 #include "src/copy/ways/plane.h"
+#include "src/copy/ways/traits.h"
+#include "src/copy/ways/way.h"
 
 namespace dlx {
 namespace {
@@ -87,8 +86,7 @@ class Rows {
     const int64_t behind = divide_up(to - dst_, s_.item);
     if (s_.kind != PlaneKind::kCells) {
       char* const dst = place(lower) + (first * s_.item - (lower - dst_));
-      return copy_plane(s_, kernels_,
-                        {dst, s_.item, 0, src_ + first * step_, step_, 0, behind - first, 1});
+      return copy_plane(s_, {dst, s_.item, 0, src_ + first * step_, step_, 0, behind - first, 1});
     }
     if (behind - first < s_.cells.at_once) {
       first = behind > s_.cells.at_once ? behind - s_.cells.at_once : 0;
@@ -156,26 +154,36 @@ class Rows {
   char next_open_[kLine];
 };
 
+/// The loops over rows.
+Loops rows_of(const Schedule& s) noexcept {
+  Loops loops;
+  loops.add_others(s, [&](int axis) { return axis == s.u; });
+  return loops;
+}
+
 }  // namespace
 
-bool run_turned(const Schedule& s, const Kernels& kernels, const Buffers& buffers,
-                bool dry) noexcept {
+bool suits_backwards(const Job& job) noexcept {
+  const Schedule& s = job.s;
   if (s.ndim == 0 || s.item > kMostItem || s.transposes()) return false;
   if (s.kind != PlaneKind::kRows && s.kind != PlaneKind::kGather && s.kind != PlaneKind::kCells) {
     return false;
   }
   const CopyAxis& u = s.axes[s.u];
   const int64_t row = u.extent * s.item;
-  if (u.src >= 0 || u.dst != s.item) return false;
-  if (row < std::max(4 * kLine, machine().long_row_bytes / 2)) return false;
-  Loops loops;
-  loops.add_others(s, [&](int axis) { return axis == s.u; });
+  if (u.src >= 0 || u.dst != s.item || reads_into_streams(s)) return false;
+  if (row < std::max(4 * kLine, job.machine.long_row_bytes / 2)) return false;
   // Short rows that crowd into few cache sets are waited for, one after the other.
   constexpr int64_t kShort = 16 * kLine;
   constexpr int64_t kAlike = 16 << 10;
-  if (row < kShort && loops.innermost().src % kAlike == 0) return false;
-  if (dry) return true;
-  Rows rows(s, kernels, buffers[0]);
+  return row >= kShort || rows_of(s).innermost().src % kAlike != 0;
+}
+
+void run_backwards(const Job& job) noexcept {
+  const Schedule& s = job.s;
+  const CopyAxis& u = s.axes[s.u];
+  const Loops loops = rows_of(s);
+  Rows rows(s, job.kernels, job.buffers()[0]);
   const int64_t bytes = u.extent * -u.src;
   const RowsAhead ahead(bytes, loops.innermost());
   loops.each(s.dst, s.src, [&](char* dst, const char* src) {
@@ -183,8 +191,7 @@ bool run_turned(const Schedule& s, const Kernels& kernels, const Buffers& buffer
     rows.write(dst, src);
   });
   rows.finish();
-  kernels.fence();
-  return true;
+  job.kernels.fence();
 }
 
 }  // namespace dlx

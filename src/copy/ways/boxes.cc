@@ -1,22 +1,21 @@
-#include "src/copy/ways/boxes.h"
-
 #include <algorithm>
 #include <cstdlib>
 
 #include "src/copy/kernels/lines.h"
 #include "src/copy/schedule/loops.h"
-#include "src/copy/schedule/machine.h"
 #include "src/copy/schedule/side.h"
-#include "src/copy/ways/in_order.h"
+#include "src/copy/ways/strips.h"
 #include "src/copy/ways/tile_io.h"
+#include "src/copy/ways/traits.h"
+#include "src/copy/ways/way.h"
 
 namespace dlx {
 namespace {
 
 /// What axes make together on one side, from the nearest one on.
-class Stretch {
+class Span {
  public:
-  explicit Stretch(int64_t item, int64_t gap = 0) noexcept : bytes_(item), gap_(gap) {}
+  explicit Span(int64_t item, int64_t gap = 0) noexcept : bytes_(item), gap_(gap) {}
 
   /// Takes so much of an axis; false if its step leaves too much out, or the one before is not
   /// whole.
@@ -41,7 +40,7 @@ class Boxes {
       : s_(s),
         kernels_(kernels),
         buffers_(buffers),
-        writer_(s, tiling_, kernels, buffers.lists()),
+        writer_(s, tiling_, buffers.lists()),
         arranged_(s) {}
 
   bool build(int64_t least_stretch) noexcept {
@@ -93,13 +92,13 @@ class Boxes {
 
   void propose(int64_t dst_bytes, int64_t src_bytes, int64_t* extent) const noexcept {
     std::fill_n(extent, s_.ndim, 1);
-    Stretch dst(s_.item);
+    Span dst(s_.item);
     for (int k = s_.ndim - 1; k >= 0 && dst.bytes() < dst_bytes; --k) {
       const int64_t part = even_part(s_.axes[k].extent, divide_up(dst_bytes, s_.axes[k].dst));
       if (!dst.add(s_, k, s_.axes[k].dst, part)) break;
       extent[k] = part;
     }
-    Stretch src(s_.item, kLine);
+    Span src(s_.item, kLine);
     for (int i = 0; i < s_.ndim && src.bytes() < src_bytes; ++i) {
       const int k = tiling_.by_source[i];
       const int64_t step = std::llabs(s_.axes[k].src);
@@ -128,7 +127,7 @@ class Boxes {
   }
 
   int64_t run_bytes(const int64_t* extent) const noexcept {
-    Stretch dst(s_.item);
+    Span dst(s_.item);
     for (int k = s_.ndim - 1; k >= 0; --k) {
       if (!dst.add(s_, k, s_.axes[k].dst, extent[k])) break;
     }
@@ -136,7 +135,7 @@ class Boxes {
   }
 
   int64_t stretch_bytes(const int64_t* extent) const noexcept {
-    Stretch src(s_.item, kLine);
+    Span src(s_.item, kLine);
     for (int i = 0; i < s_.ndim; ++i) {
       const int k = tiling_.by_source[i];
       if (!src.add(s_, k, std::llabs(s_.axes[k].src), extent[k])) break;
@@ -148,7 +147,7 @@ class Boxes {
   /// of lines from row to row, so that those do not crowd into few cache sets.
   void lay_out_rows(const int64_t* extent) noexcept {
     constexpr int64_t kLongRow = 16 * kLine;
-    Stretch row(s_.item, kLine);
+    Span row(s_.item, kLine);
     row_axes_ = 0;
     for (; row_axes_ < s_.ndim && row.bytes() < kLongRow; ++row_axes_) {
       const int k = tiling_.by_source[row_axes_];
@@ -175,7 +174,7 @@ class Boxes {
     }
     kernels_.gather_rows(buffers_[0], pitch_, lowest, buffers_.offsets()->row, row_count_,
                          row_bytes_);
-    run_cached(arranged_, kernels_, false, false);
+    run_in_caches(arranged_);
   }
 
   /// Plans what boxes of one shape have in common.
@@ -195,13 +194,14 @@ class Boxes {
       if (descends) from += (extent[k] - 1) * row_step_[k];
     }
     char* const to = buffers_[1] + Tiling::kFront;
-    arranged_ = Schedule(CopyPlan(to, from, s_.item, axes, s_.ndim), kernels_);
+    arranged_ =
+        Schedule(CopyPlan(to, from, s_.item, axes, s_.ndim), s_.machine(), Held::kNeither, false);
   }
 
   const Schedule& s_;
   const Kernels& kernels_;
   const Buffers& buffers_;
-  const int64_t most_ = machine().box_bytes;
+  const int64_t most_ = s_.machine().box_bytes;
   Tiling tiling_;
   Writer writer_;
   Schedule arranged_;                          ///< from rows to runs
@@ -213,125 +213,58 @@ class Boxes {
   int64_t pitch_ = 0;  ///< from row to row
 };
 
-/// Rows or columns that the processor follows, or writes, side by side.
-constexpr int64_t kFewStreams = 16;
+/// Plans boxes in scratch; says whether dst has runs worth it, and src stretches of at least so many
+/// bytes.
+bool plan_boxes(const Job& job, int64_t least_stretch) noexcept {
+  const Schedule& s = job.s;
+  if (s.ndim < 2 || s.kind == PlaneKind::kCells || s.axes[s.ndim - 1].dst != s.item) return false;
+  return job.buffers().make_plan<Boxes>(s, job.kernels, job.buffers()).build(least_stretch);
+}
 
-/// Bytes of a plane, with all that is folded into it.
-int64_t plane_bytes(const Schedule& s) noexcept {
-  int64_t bytes = s.item;
-  for (int k = 0; k < s.ndim; ++k) {
-    if (s.in_plane(k)) bytes *= s.axes[k].extent;
+/// The first row that lies right behind or before the first one in src; 0: none does.
+int64_t neighbouring_row(const FoldedPlanes& planes, int64_t row) noexcept {
+  for (int64_t i = 1; i < planes.rows.n(); ++i) {
+    if (!are_apart(row, planes.rows.offset()[i])) return i;
   }
-  return bytes;
+  return 0;
 }
 
-/// Bytes of src from end to end of a plane, about.
-int64_t plane_source_bytes(const Schedule& s) noexcept {
-  const CopyAxis& u = s.axes[s.u];
-  return std::max<int64_t>(plane_bytes(s), std::llabs(u.src) * u.extent);
-}
-
-/// Whether planes are matrices that a first-level cache holds, with half of src for gaps at most.
-bool is_small_matrix(const Schedule& s) noexcept {
-  constexpr int64_t kSmall = 16 << 10;  // bytes
-  constexpr int64_t kSmallNarrow = 8 << 10;
-  const int64_t source = plane_source_bytes(s);
-  return source <= (s.item >= 8 ? kSmall : kSmallNarrow) && source <= 2 * plane_bytes(s);
-}
-
-/// Whether so many bytes of src lie alone: with the next plane of dst, reading goes on elsewhere.
-bool lie_alone(const Schedule& s, int64_t bytes) noexcept {
-  for (int k = s.ndim - 1; k >= 0; --k) {
-    if (!s.in_plane(k)) return are_apart(bytes, s.axes[k].src);
-  }
-  return false;
-}
-
-/// The same of the planes themselves.
-bool planes_lie_alone(const Schedule& s) noexcept { return lie_alone(s, plane_source_bytes(s)); }
-
-/// Whether streams of src, few enough for the processor to follow them by itself, are put together,
-/// or taken apart to few of dst.
-bool is_few_streams(const Schedule& s) noexcept {
-  constexpr int64_t kSome = 32;
-  constexpr int64_t kLong = 4096;  // bytes
-  const CopyAxis& v = s.axes[s.v];
-  const int64_t row = v.extent * s.item;
-  if (!s.folded() && s.axes[s.u].extent <= kSome && row >= kLong / 2) return true;
-  const int next = s.ndim - 1 - s.u_count;
-  if (next < 0 || v.extent > kFewStreams) return false;
-  int64_t streams = 1;
-  for (int k = next + 1; k < s.ndim; ++k) {
-    if (std::llabs(s.axes[k].src) >= kLong) streams *= s.axes[k].extent;
-  }
-  const CopyAxis& along = s.axes[next];
-  return streams <= kFewStreams && std::llabs(along.src) == row &&
-         along.extent * std::llabs(along.src) >= kLong;
-}
-
-/// The same of rows of items with gaps between them that become so few columns, the more of them if
-/// rows follow each other.
-bool is_few_columns(const Schedule& s) noexcept {
-  const CopyAxis& v = s.axes[s.v];
-  const bool follow = std::llabs(s.axes[s.u].src) <= v.extent * std::llabs(v.src);
-  return v.extent <= (follow ? 2 : 1) * kFewStreams;
+/// Whether rows are short and lie one behind another in src, so that boxes read many in one
+/// stretch. Blocks of rows are better all the same if those are not scattered in dst, and strips of
+/// items of 4 bytes.
+bool have_short_rows(const Schedule& s, const StripPlan& plan) noexcept {
+  constexpr int64_t kShort = 512;
+  constexpr int64_t kLong = 1024;
+  constexpr int64_t kFew = 8;
+  const int64_t row = plan.planes.columns.n() * s.item;
+  if (s.log_item < 0 || row <= kLine || row > kLong) return false;
+  if (is_followed(s) || are_small_matrices(s)) return false;
+  const int64_t next = neighbouring_row(plan.planes, row);
+  if (row < kShort && next > kFew) return true;
+  return !plan.gathers && s.item != 4 && next > 0;
 }
 
 }  // namespace
 
-bool boxes_are_fast(const Kernels& kernels) noexcept {
-  return !kernels.line_registers() && !machine().has_1_mib_cache();
+bool suits_boxes_of_gathered_items(const Job& job) noexcept {
+  return job.s.kind == PlaneKind::kGather && suits_boxes_first(job);
 }
 
-bool is_followed(const Schedule& s) noexcept {
-  constexpr int64_t kFrom = 16;
-  constexpr int64_t kFromBackwards = 32;
-  constexpr int64_t kTo = 15;
-  constexpr int64_t kLong = 1024;  // bytes
-  constexpr int64_t kNear = 512;
-  if (s.kind != PlaneKind::kTranspose) return false;
-  const CopyAxis& u = s.axes[s.u];
-  const CopyAxis& v = s.axes[s.v];
-  int64_t rows = 1;
-  for (int k = s.ndim - s.u_count; k < s.ndim; ++k) rows *= s.axes[k].extent;
-  const int64_t from = v.src < 0 && s.item < 16 ? kFromBackwards : kFrom;
-  if (rows <= from) return v.extent * s.item >= kLong && v.dst == rows * s.item;
-  const int64_t step = std::llabs(u.src);
-  if (v.extent > kTo || step > kNear || u.extent * s.item < kLong) return false;
-  for (int k = 0; k < s.ndim; ++k) {
-    if (k != s.v && std::llabs(s.axes[k].src) < step) return false;
-  }
-  return true;
+bool suits_boxes_of_rows(const Job& job) noexcept {
+  if (!job.machine.boxes_first() || goes_in_order(job)) return false;
+  const StripPlan* const plan = job.strip_plan();
+  if (plan == nullptr || plan->line_by_line || !have_short_rows(job.s, *plan)) return false;
+  return plan_boxes(job, 2 * plan->planes.columns.n() * job.s.item);
 }
 
-bool are_small_matrices(const Schedule& s) noexcept {
-  const bool matrices = s.kind == PlaneKind::kTranspose || s.kind == PlaneKind::kJoin;
-  return matrices && is_small_matrix(s) && !planes_lie_alone(s);
+bool suits_boxes_first(const Job& job) noexcept {
+  return job.machine.boxes_first() && gains_by_boxes(job.s) && plan_boxes(job, 0);
 }
 
-bool suits_boxes(const Schedule& s) noexcept {
-  constexpr int64_t kShort = 512;  // bytes
-  constexpr int64_t kNarrowestGathered = 4;
-  const auto alone = [&](int64_t row) { return row < kShort && lie_alone(s, row); };
-  switch (s.kind) {
-    case PlaneKind::kTranspose:
-      return is_small_matrix(s) ? planes_lie_alone(s) : !is_few_streams(s);
-    case PlaneKind::kSplit: return alone(s.axes[s.u].extent * std::llabs(s.axes[s.u].src));
-    case PlaneKind::kJoin: return alone(s.axes[s.v].extent * s.item);
-    case PlaneKind::kRows: return s.item < kLine && s.transposes();
-    case PlaneKind::kGather:
-      return s.item >= kNarrowestGathered && s.transposes() && !is_few_columns(s);
-    default: return false;
-  }
+bool suits_boxes(const Job& job) noexcept {
+  return !job.machine.boxes_first() && gains_by_boxes(job.s) && plan_boxes(job, 0);
 }
 
-const char* run_boxed(const Schedule& s, const Kernels& kernels, const Buffers& buffers, bool dry,
-                      int64_t least) noexcept {
-  if (s.ndim < 2 || s.kind == PlaneKind::kCells || s.axes[s.ndim - 1].dst != s.item) return nullptr;
-  Boxes boxes(s, kernels, buffers);
-  if (!boxes.build(least)) return nullptr;
-  if (!dry) boxes.run();
-  return "way boxes: streamed in boxes";
-}
+void run_boxes(const Job& job) noexcept { job.buffers().plan<Boxes>().run(); }
 
 }  // namespace dlx

@@ -7,7 +7,8 @@ namespace dlx {
 namespace {
 
 constexpr size_t kBytes = Buffers::kFirstBytes + Tiling::kBufferBytes + 2 * Block::kBytes +
-                          Shapes::kMax * sizeof(TileLists) + sizeof(Buffers::Offsets);
+                          Shapes::kMax * sizeof(TileLists) + sizeof(Buffers::Offsets) +
+                          2 * Buffers::kPlanBytes;
 
 std::atomic<char*> shelves[16];
 

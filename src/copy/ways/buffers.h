@@ -3,6 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <new>
+#include <type_traits>
+#include <utility>
 
 #include "src/copy/kernels/kernels.h"
 #include "src/copy/ways/tile_io.h"
@@ -39,6 +42,20 @@ class Buffers {
   /// Shapes::kMax of them.
   TileLists* lists() const noexcept { return reinterpret_cast<TileLists*>(rows(2)); }
   Offsets* offsets() const noexcept { return reinterpret_cast<Offsets*>(lists() + Shapes::kMax); }
+
+  /// What suits() of a way worked out last, for its run().
+  template <class Plan>
+  Plan& plan() const noexcept {
+    return *std::launder(reinterpret_cast<Plan*>(offsets() + 1));
+  }
+  template <class Plan, class... Arguments>
+  Plan& make_plan(Arguments&&... arguments) const noexcept {
+    static_assert(sizeof(Plan) <= kPlanBytes && std::is_trivially_destructible_v<Plan>);
+    return *new (offsets() + 1) Plan{std::forward<Arguments>(arguments)...};
+  }
+  /// Room for a StripPlan.
+  void* strip_plan() const noexcept { return reinterpret_cast<char*>(offsets() + 1) + kPlanBytes; }
+  static constexpr size_t kPlanBytes = 32 << 10;
 
  private:
   char* data_ = nullptr;

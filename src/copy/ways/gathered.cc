@@ -1,11 +1,12 @@
-#include "src/copy/ways/gathered.h"
-
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 
 #include "src/copy/kernels/lines.h"
-#include "src/copy/schedule/machine.h"
-#include "src/copy/ways/folded.h"
+#include "src/copy/ways/folded_planes.h"
+#include "src/copy/ways/strips.h"
+#include "src/copy/ways/traits.h"
+#include "src/copy/ways/way.h"
 
 namespace dlx {
 namespace {
@@ -14,18 +15,18 @@ namespace {
 /// and so on: one after the other, which is faster than side by side.
 class GatheredBlocks {
  public:
-  GatheredBlocks(const FoldedPlanes& planes, int log_item, const Kernels& kernels,
-                 const Buffers& buffers) noexcept
+  GatheredBlocks(const FoldedPlanes& planes, const Schedule& s, const Buffers& buffers) noexcept
       : planes_(planes),
-        item_(int64_t{1} << log_item),
+        machine_(s.machine()),
+        item_(s.item),
         line_(kLine / item_),
         narrowest_(16 / item_),
         pitch_(pitch(planes.columns.n() * item_, item_)),
         most_rows_(most_rows(planes.rows.n(), pitch_, item_)),
         in_step_(planes.rows.in_step(kLine)),
-        gather_(kernels.gather_rows),
-        transpose_(kernels.transpose[log_item]),
-        write_(kernels.write_columns),
+        gather_(s.kernels().gather_rows),
+        transpose_(s.kernels().transpose[s.log_item]),
+        write_(s.kernels().write_columns),
         block_(buffers[0]),
         columns_(buffers[1]),
         column_pitch_(Strip::kFront + divide_up(most_rows_ * item_, kLine) * kLine),
@@ -45,15 +46,14 @@ class GatheredBlocks {
 
  private:
   /// Rows that a block has room for, whatever their length: columns of half a KiB, or more.
-  static int64_t fewest_rows(int64_t item) noexcept {
-    return std::max<int64_t>(512 / item, machine().has_over_1_mib_cache() ? 256 : 128);
+  int64_t fewest_rows(int64_t item) const noexcept {
+    return std::max<int64_t>(512 / item, machine_.fewest_block_rows());
   }
 
   /// Of a block: a part of a second-level cache; more for single bytes, so that their rows are as
   /// long.
-  static int64_t room(int64_t item) noexcept {
-    return machine().has_over_1_mib_cache() || item == 1 ? Buffers::kFirstBytes
-                                                         : Tiling::kBufferBytes;
+  int64_t room(int64_t item) const noexcept {
+    return machine_.has_large_blocks() || item == 1 ? Buffers::kFirstBytes : Tiling::kBufferBytes;
   }
 
   /// How large parts of n are, all about the same: at most `most`, and multiples of `unit`, of
@@ -63,13 +63,13 @@ class GatheredBlocks {
   }
 
   /// An odd number of lines, with which rows crowd into no set of a cache.
-  static int64_t pitch(int64_t row, int64_t item) noexcept {
+  int64_t pitch(int64_t row, int64_t item) const noexcept {
     const int64_t longest = ((room(item) / fewest_rows(item) / kLine - 1) | 1) * kLine;
     return (even_units(row, longest, kLine) / kLine | 1) * kLine;
   }
 
   /// As many as there is room for, and as their columns have in the first-level cache.
-  static int64_t most_rows(int64_t rows, int64_t pitch, int64_t item) noexcept {
+  int64_t most_rows(int64_t rows, int64_t pitch, int64_t item) const noexcept {
     const int64_t line = kLine / item;
     const int64_t most = std::min<int64_t>(room(item) / pitch / line * line, item == 1 ? 512 : 256);
     return even_units(rows, most, line);
@@ -107,6 +107,7 @@ class GatheredBlocks {
   }
 
   const FoldedPlanes& planes_;
+  const Machine& machine_;
   const int64_t item_;       ///< bytes
   const int64_t line_;       ///< items
   const int64_t narrowest_;  ///< rows or columns of a transposition
@@ -125,12 +126,21 @@ class GatheredBlocks {
 
 }  // namespace
 
-void run_gathered(const Schedule& s, const Kernels& kernels, const Buffers& buffers) noexcept {
+bool suits_gathered(const Job& job) noexcept {
+  if (goes_in_order(job)) return false;
+  const StripPlan* const plan = job.strip_plan();
+  return plan != nullptr && plan->gathers;
+}
+
+void run_gathered(const Job& job) noexcept {
+  const Schedule& s = job.s;
+  const Buffers& buffers = job.buffers();
   const FoldedPlanes planes(s, true, buffers.offsets()->row, Tiling::kOffsets,
                             buffers.offsets()->column, Tiling::kOffsets);
-  const GatheredBlocks blocks(planes, s.log_item, kernels, buffers);
+  assert(planes.rows.n() * s.item >= 2 * kLine && planes.columns.n() * s.item >= 16);
+  const GatheredBlocks blocks(planes, s, buffers);
   planes.each([&](char* dst, const char* src) { blocks.run(dst, src); });
-  kernels.fence();
+  job.kernels.fence();
 }
 
 }  // namespace dlx

@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "src/copy/kernels/lines.h"
-#include "src/copy/schedule/machine.h"
 
 namespace dlx {
 namespace {
@@ -21,16 +20,16 @@ bool share_lines(const Plane& p) noexcept {
 
 }  // namespace
 
-bool ItemPlanes::reads_into_streams(const Plane& plane) noexcept {
+bool ItemPlanes::reads_into_streams(const Schedule& s, const Plane& plane) noexcept {
   const int64_t step = std::llabs(plane.su);
   const bool dense = step < 2 * plane.nv * std::llabs(plane.sv);
   const bool few = plane.nv <= std::min(kWorthIt, rows_cached(plane.dv));
-  return share_lines(plane) && dense && few && plane.nu * step >= machine().stream_bytes;
+  return share_lines(plane) && dense && few && plane.nu * step >= s.machine().stream_bytes;
 }
 
 bool ItemPlanes::asks_for_rows(const Schedule& schedule) noexcept {
-  const bool far = schedule.past_caches && schedule.held != Schedule::kSrc;
-  return far && !machine().has_over_1_mib_cache();
+  const bool far = schedule.past_caches() && schedule.held() != Held::kSrc;
+  return far && schedule.machine().asks_for_rows();
 }
 
 bool ItemPlanes::arranges(const Kernels& kernels, int64_t item, const Plane& shape) noexcept {
@@ -56,9 +55,9 @@ bool ItemPlanes::arranges(const Kernels& kernels, int64_t item, const Plane& sha
   return shape.nu * shape.nv * item > blocks * block;
 }
 
-ItemPlanes::ItemPlanes(const Schedule& schedule, const Kernels& kernels, const Plane& shape,
-                       bool asks) noexcept
-    : kernels_(kernels),
+ItemPlanes::ItemPlanes(const Schedule& schedule, const Plane& shape, bool asks) noexcept
+    : s_(schedule),
+      kernels_(schedule.kernels()),
       item_(schedule.item),
       log_item_(schedule.log_item),
       shape_(shape),
@@ -66,11 +65,11 @@ ItemPlanes::ItemPlanes(const Schedule& schedule, const Kernels& kernels, const P
   Plane& p = shape_;
   const bool long_rows = log_item_ >= 0 && p.du == item_ && p.nu * item_ >= 16;
   if (long_rows && p.su == 0) {
-    way_ = Way::kFill;
+    loop_ = Loop::kFill;
     return;
   }
-  if (arranges(kernels, item_, p)) {
-    way_ = Way::kEvery;
+  if (arranges(kernels_, item_, p)) {
+    loop_ = Loop::kEvery;
     p = ascending_v(p);
     lowest_dst_ = p.dst - shape.dst;
     lowest_src_ = p.src - shape.src;
@@ -78,15 +77,15 @@ ItemPlanes::ItemPlanes(const Schedule& schedule, const Kernels& kernels, const P
     return;
   }
   if (long_rows && p.su == -item_ && p.nv > 1) {
-    way_ = Way::kBackwards;
+    loop_ = Loop::kBackwards;
   } else if (log_item_ >= 0 && p.nu >= 2 && p.nu <= kFew && p.nv > 1) {
-    way_ = Way::kFewAtOnce;
+    loop_ = Loop::kFewAtOnce;
   } else {
-    choose_loops(schedule.past_caches);
+    choose_loops();
   }
   // Where dst has gaps, its lines are what the copy waits for.
   const bool gaps = p.du != item_;
-  if (gaps && way_ == Way::kRows && schedule.past_caches) written_ = rows_of(p.du, p.dv, 0);
+  if (gaps && loop_ == Loop::kRows && schedule.past_caches()) written_ = rows_of(p.du, p.dv, 0);
   if (!gaps && asks) read_ = rows_of(p.su, p.sv, kReadAhead);
 }
 
@@ -104,7 +103,7 @@ bool ItemPlanes::choose_for_runs() noexcept {
   const int64_t su = std::llabs(p.su);
   if (log_item_ >= 0 || item_ < kShortest || item_ > kLongest) return false;
   if (p.nv < 2 || sv < item_ || sv > item_ + kLine || su < sv || su >= 2 * p.nv * sv) return false;
-  if (p.nu * su < machine().cache_bytes()) return false;
+  if (p.nu * su < s_.machine().cache_bytes()) return false;
   if (p.nv * item_ >= kWorthACall && p.nv <= std::min(kStreams, rows_cached(p.dv))) {
     turn();  // src from end to end
     at_once_ = p.nu;
@@ -120,7 +119,7 @@ void ItemPlanes::turn() noexcept {
   std::swap(shape_.su, shape_.sv);
 }
 
-void ItemPlanes::choose_loops(bool past_caches) noexcept {
+void ItemPlanes::choose_loops() noexcept {
   if (choose_for_runs()) return;
   constexpr int64_t kBytesAtOnce = 16384;  // of both sides
   constexpr int64_t kWorthACall = 96;      // bytes, in runs
@@ -136,7 +135,7 @@ void ItemPlanes::choose_loops(bool past_caches) noexcept {
   const int64_t kept = cached * std::max<int64_t>(1, sv / 8);
   const int64_t streams_cached = std::min(kWorthIt, rows_cached(p.dv));
   bool along_v = shared && kept < p.nu && cached < streams_cached;
-  const bool streams = reads_into_streams(p);
+  const bool streams = reads_into_streams(s_, p);
   if (streams) along_v = true;
   // Where rows of dst collide, too, a line goes to as many of them at a time as it holds items, but
   // for the widest.
@@ -150,7 +149,7 @@ void ItemPlanes::choose_loops(bool past_caches) noexcept {
   }
   if (along_v) turn();
   if (in_kernels) {
-    way_ = Way::kFewAtOnce;
+    loop_ = Loop::kFewAtOnce;
     at_once_ = crowded ? std::min({kLine / sv, kFew, p.nu, streams_cached}) : p.nu;
     return;
   }
@@ -160,7 +159,7 @@ void ItemPlanes::choose_loops(bool past_caches) noexcept {
   at_once_ = parts ? std::max<int64_t>(cached, kFirstLevelWays) : p.nu;
   constexpr int64_t kFollowed = 16;  // streams of src, by the processor itself
   const bool many = shared && !along_v && p.nu > kFollowed && p.nu <= at_once_;
-  if (many && past_caches && p.du == item_) rows_of_a_line_ = kLine / sv;
+  if (many && s_.past_caches() && p.du == item_) rows_of_a_line_ = kLine / sv;
   const bool again = shared && along_v && !streams;  // dst, as often as rows have items
   if (again || (p.nv > 1 && p.nv < few)) {
     const int64_t bytes =
@@ -218,7 +217,7 @@ inline void ItemPlanes::ask_streams(const char* src, int64_t n) const noexcept {
 inline void ItemPlanes::copy_rows(char* dst, const char* src, int64_t n) const noexcept {
   constexpr int64_t kLong = 32 << 10;  // bytes
   const Plane& p = shape_;
-  if (item_ < kLong || !machine().has_over_1_mib_cache()) {
+  if (item_ < kLong || !s_.machine().leaves_long_rows_to_libc()) {
     return kernels_.rows(dst, p.du, src, p.su, item_, n);
   }
   for (int64_t i = 0; i < n; ++i) {
@@ -227,26 +226,30 @@ inline void ItemPlanes::copy_rows(char* dst, const char* src, int64_t n) const n
 }
 
 const char* ItemPlanes::in_words() const noexcept {
-  switch (way_) {
-    case Way::kFill: return "filled";
-    case Way::kEvery: return "columns with gaps in registers";
-    case Way::kBackwards: return "rows turned in registers";
-    case Way::kFewAtOnce: return "few items at once";
-    case Way::kRows: return "in loops";
+  switch (loop_) {
+    case Loop::kFill: return "filled";
+    case Loop::kEvery: return "columns with gaps in registers";
+    case Loop::kBackwards: return "rows turned in registers";
+    case Loop::kFewAtOnce: return "few items at once";
+    case Loop::kRows: return "in loops";
   }
   return "?";
 }
 
+bool is_arranged(const Schedule& s) noexcept {
+  return moves_items(s) && ItemPlanes::arranges(s.kernels(), s.item, plane_of(s));
+}
+
 void ItemPlanes::copy(char* to, const char* from) const noexcept {
   const Plane& p = shape_;
-  switch (way_) {
-    case Way::kFill: return kernels_.fill_rows(to, p.dv, from, p.sv, item_, p.nu, p.nv);
-    case Way::kEvery:
+  switch (loop_) {
+    case Loop::kFill: return kernels_.fill_rows(to, p.dv, from, p.sv, item_, p.nu, p.nv);
+    case Loop::kEvery:
       return kernels_.transpose_every[log_item_](to + lowest_dst_, p.dv, from + lowest_src_, p.su,
                                                  every_, p.nu, p.nv);
-    case Way::kBackwards:
-    case Way::kFewAtOnce: return copy_groups(to, from);
-    case Way::kRows: return copy_loops(to, from);
+    case Loop::kBackwards:
+    case Loop::kFewAtOnce: return copy_groups(to, from);
+    case Loop::kRows: return copy_loops(to, from);
   }
 }
 
@@ -263,7 +266,7 @@ void ItemPlanes::copy_groups(char* to, const char* from) const noexcept {
       }
       char* const first = dst + v * p.dv;
       const char* const first_src = src + v * p.sv;
-      if (way_ == Way::kBackwards) {
+      if (loop_ == Loop::kBackwards) {
         kernels_.gather[log_item_](first, p.dv, first_src, p.su, p.sv, p.nu, rows);
       } else {
         kernels_.spread_few[log_item_](first, p.du, p.dv, first_src, p.su, p.sv, at_once_, rows);

@@ -16,10 +16,9 @@ class ItemPlanes {
   static constexpr int64_t kFew = 8;  ///< items along u that there is a kernel for
 
   /// `shape`: any of these planes. `asks`: rows of src with gaps behind them are asked for ahead.
-  ItemPlanes(const Schedule& schedule, const Kernels& kernels, const Plane& shape,
-             bool asks) noexcept;
-  ItemPlanes(const Schedule& schedule, const Kernels& kernels, const Plane& shape) noexcept
-      : ItemPlanes(schedule, kernels, shape, asks_for_rows(schedule)) {}
+  ItemPlanes(const Schedule& schedule, const Plane& shape, bool asks) noexcept;
+  ItemPlanes(const Schedule& schedule, const Plane& shape) noexcept
+      : ItemPlanes(schedule, shape, asks_for_rows(schedule)) {}
 
   /// Whether such planes, of items of so many bytes, are transposed in registers: those of few
   /// columns, and of columns with gaps between them.
@@ -27,7 +26,7 @@ class ItemPlanes {
 
   /// Whether rows are few and share lines of src, and all that lies between their ends is more than
   /// caches hold: better read once, into a few streams of dst, than as often as there are rows.
-  static bool reads_into_streams(const Plane& plane) noexcept;
+  static bool reads_into_streams(const Schedule& schedule, const Plane& plane) noexcept;
 
   /// How, in words.
   const char* in_words() const noexcept;
@@ -43,7 +42,7 @@ class ItemPlanes {
                const char* from) const noexcept;
 
  private:
-  enum class Way {
+  enum class Loop {
     kFill,       ///< rows of one and the same item
     kEvery,      ///< columns with gaps between them, in registers
     kBackwards,  ///< rows that run backwards, in registers
@@ -74,8 +73,7 @@ class ItemPlanes {
   Rows rows_of(int64_t along, int64_t across, int64_t bytes_ahead) const noexcept;
 
   /// Chooses the axis that the longer loop goes along, and how many items go at once.
-  /// `past_caches`: see Schedule.
-  void choose_loops(bool past_caches) noexcept;
+  void choose_loops() noexcept;
   bool choose_for_runs() noexcept;
 
   /// u becomes v.
@@ -91,12 +89,13 @@ class ItemPlanes {
   /// Asks for a later line of each of n streams of src.
   __attribute__((always_inline)) inline void ask_streams(const char* src, int64_t n) const noexcept;
 
+  const Schedule& s_;
   const Kernels& kernels_;
   int64_t item_;
   int log_item_;
   Plane shape_;      ///< the longer loop along u
   int64_t at_once_;  ///< items along u
-  Way way_ = Way::kRows;
+  Loop loop_ = Loop::kRows;
   int64_t every_ = 0;       ///< how many items of src a column is apart
   int64_t lowest_dst_ = 0;  ///< bytes from the first column to the one that is lowest in src
   int64_t lowest_src_ = 0;
@@ -104,6 +103,9 @@ class ItemPlanes {
   Rows written_;
   Rows read_;
 };
+
+/// Whether planes are several, and of items that registers transpose although they move by items.
+bool is_arranged(const Schedule& schedule) noexcept;
 
 }  // namespace dlx
 

@@ -1,5 +1,3 @@
-#include "src/copy/ways/ordered.h"
-
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -7,9 +5,9 @@
 
 #include "src/copy/kernels/lines.h"
 #include "src/copy/schedule/loops.h"
-#include "src/copy/schedule/machine.h"
-#include "src/copy/ways/boxes.h"
 #include "src/copy/ways/plane.h"
+#include "src/copy/ways/traits.h"
+#include "src/copy/ways/way.h"
 
 namespace dlx {
 namespace {
@@ -19,8 +17,8 @@ namespace {
 constexpr int64_t kPiece = 1024;
 
 /// The innermost axes of dst, as far as it is compact, and the loops around them.
-struct Stretch {
-  explicit Stretch(const Schedule& s) noexcept : first(s.ndim), bytes(s.item) {
+struct CompactRun {
+  explicit CompactRun(const Schedule& s) noexcept : first(s.ndim), bytes(s.item) {
     for (; first > 0 && s.axes[first - 1].dst == bytes; --first) bytes *= s.axes[first - 1].extent;
     for (int k = first - 1; k >= 0; --k) around.add(s.axes[k]);
   }
@@ -39,7 +37,7 @@ void start(Packing* packing, char* dst) noexcept {
 }
 
 /// The rows of a stretch, one after the other.
-void run_rows(const Schedule& s, const Kernels& kernels, const Stretch& stretch,
+void run_rows(const Schedule& s, const Kernels& kernels, const CompactRun& stretch,
               Packing& packing) noexcept {
   Loops inside;
   const CopyAxis& inner = s.axes[s.ndim - 1];
@@ -120,12 +118,12 @@ class LaggingWriter {
   int64_t bytes_ = 0;           // of both
 };
 
-/// Pieces of a stretch of items with gaps between them in src: some of the innermost axes, and a
+/// GappedRuns of a stretch of items with gaps between them in src: some of the innermost axes, and a
 /// part of the one before them.
-class Pieces {
+class GappedRuns {
  public:
-  Pieces(const Schedule& s, const Kernels& kernels, const Stretch& stretch) noexcept
-      : s_(s), kernels_(kernels), v_(s.ndim - 2), cut_(s.ndim - 1), bytes_(s.item) {
+  GappedRuns(const Schedule& s, const CompactRun& stretch) noexcept
+      : s_(s), v_(s.ndim - 2), cut_(s.ndim - 1), bytes_(s.item) {
     while (cut_ > stretch.first && bytes_ * s.axes[cut_].extent <= kPiece / 2) {
       bytes_ *= s.axes[cut_--].extent;
     }
@@ -178,13 +176,12 @@ class Pieces {
       inside_.each(to + i * cut.dst, from + i * cut.src, [&](char* dst, const char* src) {
         plane.dst = dst;
         plane.src = src;
-        copy_plane(s_, kernels_, plane);
+        copy_plane(s_, plane);
       });
     }
   }
 
   const Schedule& s_;
-  const Kernels& kernels_;
   int v_;            ///< of planes: the axis before the innermost one, or the outermost if longer
   int cut_;          ///< the outermost axis of a piece, of which it takes a part
   int64_t bytes_;    ///< of one index of that axis
@@ -215,49 +212,62 @@ int64_t few_streams(int64_t row) noexcept {
   return row < 4 * kLine ? 8 : 4;
 }
 
-bool is_short_rows(const Schedule& s, const Kernels& kernels) noexcept {
+bool is_short_rows(const Schedule& s) noexcept {
   constexpr int64_t kShortest = 48;  // bytes of a row
   constexpr int64_t kShortestFar = 16;
   if (s.ndim == 0 || s.kind != PlaneKind::kRows) return false;
   if (s.transposes()) {
     if (s.axes[s.u].extent > few_streams(s.item)) return false;
-    if (s.v != s.ndim - 2 && boxes_are_fast(kernels)) return false;  // no streams that go on
+    if (s.v != s.ndim - 2 && s.machine().boxes_first()) return false;  // no streams that go on
   }
   const bool far = std::llabs(s.axes[s.u].src) > s.item + 2 * kLine;
   return s.item >= (far ? kShortestFar : kShortest) && s.item <= Packing::kLongestRow;
 }
 
+/// Whether rows are so far apart in src that to ask for their lines is what counts.
+bool has_far_rows(const Schedule& s) noexcept {
+  if (s.kind != PlaneKind::kRows || s.ndim == 0 || s.transposes()) return false;
+  const int64_t gap = std::llabs(s.axes[s.u].src) - s.item;
+  return gap > (s.item < 96 ? kLine : std::max(4 * kLine, s.item / 2));
+}
+
 }  // namespace
 
-bool run_ordered(const Schedule& s, const Kernels& kernels, const Buffers& buffers,
-                 bool dry) noexcept {
+bool suits_ordered(const Job& job) noexcept {
+  const Schedule& s = job.s;
   // Stores narrower than these would leave as slowly from a buffer as straight to dst.
   const bool gaps = s.kind == PlaneKind::kGather && s.item >= 4 && is_dense(s);
   const bool alternates = s.kind == PlaneKind::kCells && s.cells.every == 2;
-  const bool rows = is_short_rows(s, kernels);
-  if (!gaps && !alternates && !rows) return false;
-  const Stretch stretch(s);
-  if (stretch.first == s.ndim || stretch.bytes < kLine ||
-      stretch.bytes < 8 * machine().long_row_bytes) {
+  const bool rows = is_short_rows(s);
+  if ((!gaps && !alternates && !rows) || reads_into_streams(s)) return false;
+  const CompactRun run(s);
+  if (run.first == s.ndim || run.bytes < kLine || run.bytes < 8 * job.machine.long_row_bytes) {
     return false;
   }
-  if (rows) {
-    if (dry) return true;
+  if (rows) return true;
+  return GappedRuns(s, run).suit() && !(rows_are_apart(s) && job.machine.stores_rows_apart());
+}
+
+bool suits_ordered_far_rows(const Job& job) noexcept {
+  return has_far_rows(job.s) && suits_ordered(job);
+}
+
+void run_ordered(const Job& job) noexcept {
+  const Schedule& s = job.s;
+  const CompactRun run(s);
+  if (is_short_rows(s)) {
     static_assert(sizeof(Packing) <= Tiling::kBufferBytes, "it lies in a buffer");
-    run_rows(s, kernels, stretch, *new (buffers[0]) Packing);
+    run_rows(s, job.kernels, run, *new (job.buffers()[0]) Packing);
   } else {
-    const Pieces pieces(s, kernels, stretch);
-    if (!pieces.suit() || (rows_are_apart(s) && machine().has_1_mib_cache())) return false;
-    if (dry) return true;
-    LaggingWriter writer(kernels, buffers[0]);
-    stretch.around.each(s.dst, s.src, [&](char* dst, const char* src) {
+    const GappedRuns runs(s, run);
+    LaggingWriter writer(job.kernels, job.buffers()[0]);
+    run.around.each(s.dst, s.src, [&](char* dst, const char* src) {
       writer.begin(dst);
-      pieces.run(dst, src, writer);
+      runs.run(dst, src, writer);
       writer.end();
     });
   }
-  kernels.fence();
-  return true;
+  job.kernels.fence();
 }
 
 }  // namespace dlx

@@ -1,5 +1,3 @@
-#include "src/copy/ways/pattern.h"
-
 #include <algorithm>
 #include <cstdlib>
 #include <new>
@@ -7,8 +5,9 @@
 
 #include "src/copy/kernels/lines.h"
 #include "src/copy/schedule/loops.h"
-#include "src/copy/schedule/machine.h"
 #include "src/copy/ways/plane.h"
+#include "src/copy/ways/traits.h"
+#include "src/copy/ways/way.h"
 
 namespace dlx {
 namespace {
@@ -109,7 +108,7 @@ class PatternedRuns {
   int64_t long_run_bytes() const noexcept {
     const bool apart =
         axis_ > 0 && are_apart(axis().extent * std::llabs(axis().src), s_.axes[axis_ - 1].src);
-    return (runs_backwards() ? (apart ? 16 : 7) : (apart ? 6 : 16)) * machine().long_row_bytes;
+    return (runs_backwards() ? (apart ? 16 : 7) : (apart ? 6 : 16)) * s_.machine().long_row_bytes;
   }
 
   /// Whether run_turned reverses runs with whole registers, which is faster.
@@ -307,9 +306,8 @@ class PatternedRuns {
       return write_bytes(dst, src, edge.begin, edge.end);
     }
     write_bytes(dst, src, edge.begin, edge.first * c);
-    copy_plane(s_, kernels_,
-               {dst + edge.first * c, c, 0, src + edge.first * axis().src, axis().src, 0,
-                edge.behind - edge.first, 1});
+    copy_plane(s_, {dst + edge.first * c, c, 0, src + edge.first * axis().src, axis().src, 0,
+                    edge.behind - edge.first, 1});
     write_bytes(dst, src, edge.behind * c, edge.end);
   }
 
@@ -332,19 +330,24 @@ class PatternedRuns {
   mutable Shape shapes_[kLine];  ///< by the bytes before a line
 };
 
+/// Lies in a buffer: suits_pattern() makes it, and run_pattern() follows it.
+PatternedRuns* place_of_pattern(const Job& job) noexcept {
+  static_assert(sizeof(PatternedRuns) <= Tiling::kBufferBytes, "it lies in a buffer");
+  return reinterpret_cast<PatternedRuns*>(job.buffers()[0]);
+}
+
 }  // namespace
 
-bool run_pattern(const Schedule& s, const Kernels& kernels, const Buffers& buffers,
-                 bool dry) noexcept {
-  if (kernels.stream_pattern[0][0] == nullptr || s.ndim == 0) return false;
+bool suits_pattern(const Job& job) noexcept {
+  const Schedule& s = job.s;
+  if (job.kernels.stream_pattern[0][0] == nullptr || s.ndim == 0) return false;
   if (s.item > Cell::kMost) return false;
   if (s.transposes() && !s.has_whole_lines()) return false;
   if (s.kind == PlaneKind::kSplit || s.kind == PlaneKind::kJoin) return false;
-  static_assert(sizeof(PatternedRuns) <= Tiling::kBufferBytes, "it lies in a buffer");
-  PatternedRuns& runs = *new (buffers[0]) PatternedRuns(s, kernels);
-  if (!runs.build()) return false;
-  if (!dry) runs.run();
-  return true;
+  return !reads_into_streams(s) &&
+         (new (place_of_pattern(job)) PatternedRuns(s, job.kernels))->build();
 }
+
+void run_pattern(const Job& job) noexcept { place_of_pattern(job)->run(); }
 
 }  // namespace dlx

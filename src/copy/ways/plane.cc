@@ -1,11 +1,12 @@
 #include "src/copy/ways/plane.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cstdlib>
 #include <cstring>
 
 #include "src/copy/kernels/lines.h"
-#include "src/copy/schedule/machine.h"
+#include "src/copy/schedule/cells.h"
 #include "src/copy/ways/item_planes.h"
 #include "src/copy/ways/transposed.h"
 
@@ -30,7 +31,8 @@ Plane ascending_v(Plane p) noexcept {
 namespace {
 
 /// Joins to cells that are not right behind each other in dst, by way of some that are.
-void join_apart(const Schedule& s, const Kernels& kernels, const Plane& p) noexcept {
+void join_apart(const Schedule& s, const Plane& p) noexcept {
+  const Kernels& kernels = s.kernels();
   constexpr int64_t kBytes = 2048;
   alignas(64) char buffer[kBytes];
   const int64_t cell = p.nu * s.item;
@@ -42,7 +44,7 @@ void join_apart(const Schedule& s, const Kernels& kernels, const Plane& p) noexc
   const bool masked =
       kernels.cells_apart != nullptr && p.dv <= 8 && complete_cells(&cells, 0, cell);
   // Stores with gaps wait for lines from memory, which not every processor fetches ahead for them.
-  const bool asks = s.past_caches && machine().has_over_1_mib_cache();
+  const bool asks = s.past_caches() && s.machine().asks_for_stores();
   for (int64_t v = 0; v < p.nv; v += kBytes / pitch) {
     const int64_t nv = std::min(p.nv - v, kBytes / pitch);
     char* const dst = p.dst + v * p.dv;
@@ -61,9 +63,10 @@ void join_apart(const Schedule& s, const Kernels& kernels, const Plane& p) noexc
 
 /// Long rows of items of a size that gains by it begin with some items for themselves, so that
 /// stores end with lines.
-void split_plane(const Schedule& s, const Kernels& kernels, Plane p) noexcept {
+void split_plane(const Schedule& s, Plane p) noexcept {
   constexpr int64_t kLong = 1024;  // bytes
-  const auto split = kernels.split[s.log_item][s.log_group];
+  assert(p.nv * s.item < 16 && p.su > 0 && p.su <= 4096 && p.du == s.item);
+  const auto split = s.kernels().split[s.log_item][s.log_group];
   if (s.item >= 4 && p.nu * s.item >= kLong && p.dv % (kLine / 2) == 0) {
     const int64_t head = items_to_half_line(p.dst, s.item);
     split(p.dst, p.dv, p.src, p.su, head, p.nv, s.pick);
@@ -75,7 +78,8 @@ void split_plane(const Schedule& s, const Kernels& kernels, Plane p) noexcept {
 }
 
 /// Cells of bytes. Long rows that nothing holds ask for those that come.
-void copy_cells(const Schedule& s, const Kernels& kernels, const Plane& p) noexcept {
+void copy_cells(const Schedule& s, const Plane& p) noexcept {
+  const Kernels& kernels = s.kernels();
   constexpr int64_t kLongRow = 1024;  // bytes
   constexpr int64_t kCached = 1 << 20;
   if (p.du != s.item) {
@@ -99,32 +103,25 @@ void copy_cells(const Schedule& s, const Kernels& kernels, const Plane& p) noexc
 
 }  // namespace
 
-const char* planes_in_words(const Schedule& s, const Kernels& kernels) noexcept {
-  if (s.ndim == 0 || s.folded()) return nullptr;
-  if (s.kind == PlaneKind::kTranspose) return transposition_in_words(s, ascending_v(plane_of(s)));
-  if (s.kind != PlaneKind::kRows && !moves_items(s, kernels)) return nullptr;
-  return ItemPlanes(s, kernels, plane_of(s)).in_words();
-}
-
-void copy_plane(const Schedule& schedule, const Kernels& kernels, const Plane& plane) noexcept {
+void copy_plane(const Schedule& schedule, const Plane& plane) noexcept {
   const int k = schedule.log_item;
   PlaneKind kind = schedule.kind;
   if (kind == PlaneKind::kTranspose && (plane.nu < 16 >> k || plane.nv < 16 >> k)) {
     kind = PlaneKind::kGather;  // a sliver at the end of a tile
   }
   switch (kind) {
-    case PlaneKind::kTranspose: return transpose_plane(schedule, kernels, ascending_v(plane));
+    case PlaneKind::kTranspose: return transpose_plane(schedule, ascending_v(plane));
     case PlaneKind::kSplit:
-      if (moves_items(schedule, kernels)) break;
-      return split_plane(schedule, kernels, ascending_v(plane));
+      if (moves_items(schedule)) break;
+      return split_plane(schedule, ascending_v(plane));
     case PlaneKind::kJoin:
-      if (plane.dv != plane.nu * schedule.item) return join_apart(schedule, kernels, plane);
-      return kernels.join[k][schedule.log_group](plane.dst, plane.dv, plane.src, plane.su, plane.nu,
-                                                 plane.nv, schedule.pick);
-    case PlaneKind::kCells: return copy_cells(schedule, kernels, plane);
+      if (plane.dv != plane.nu * schedule.item) return join_apart(schedule, plane);
+      return schedule.kernels().join[k][schedule.log_group](
+          plane.dst, plane.dv, plane.src, plane.su, plane.nu, plane.nv, schedule.pick);
+    case PlaneKind::kCells: return copy_cells(schedule, plane);
     default: break;
   }
-  ItemPlanes(schedule, kernels, plane).copy(plane.dst, plane.src);
+  ItemPlanes(schedule, plane).copy(plane.dst, plane.src);
 }
 
 }  // namespace dlx

@@ -26,12 +26,9 @@ Plane plane_of(const Schedule& schedule) noexcept;
 /// The same plane with source along v in ascending order, whatever its sign.
 Plane ascending_v(Plane plane) noexcept;
 
-/// How its planes are copied that go one by one, in words; NULL where only the kind says it.
-const char* planes_in_words(const Schedule& schedule, const Kernels& kernels) noexcept;
-
 /// Copies one plane. `du` may differ from the schedule's only where the schedule's dst is not
 /// compact along u.
-void copy_plane(const Schedule& schedule, const Kernels& kernels, const Plane& plane) noexcept;
+void copy_plane(const Schedule& schedule, const Plane& plane) noexcept;
 
 }  // namespace dlx
 

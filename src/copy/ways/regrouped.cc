@@ -1,13 +1,11 @@
-#include "src/copy/ways/regrouped.h"
-
 #include <algorithm>
 #include <cstring>
 
 #include "src/copy/kernels/lines.h"
 #include "src/copy/schedule/loops.h"
-#include "src/copy/schedule/machine.h"
-#include "src/copy/ways/boxes.h"
 #include "src/copy/ways/plane.h"
+#include "src/copy/ways/traits.h"
+#include "src/copy/ways/way.h"
 
 namespace dlx {
 namespace {
@@ -76,10 +74,13 @@ class Columns {
   int64_t* const column_;
 };
 
+}  // namespace
+
 /// Whether rows are of a length that gains by it, and what they become is long. Whole lines are
 /// read as fast in the order of dst where second-level caches are larger than 512 KiB, short rows
 /// that follow each other in few bytes faster in boxes.
-bool suits(const Schedule& s, const Kernels& kernels) noexcept {
+bool suits_regrouped(const Job& job) noexcept {
+  const Schedule& s = job.s;
   constexpr int64_t kShortest = 24;  // bytes
   constexpr int64_t kLongest = 448;
   constexpr int64_t kFewest = 4;  // columns
@@ -87,27 +88,22 @@ bool suits(const Schedule& s, const Kernels& kernels) noexcept {
   constexpr int64_t kFewBytes = 2048;
   if (s.kind != PlaneKind::kRows || !s.transposes()) return false;
   if (s.item < kShortest || s.item > kLongest) return false;
-  if (s.has_whole_lines() && machine().has_1_mib_cache()) return false;
+  if (s.has_whole_lines() && job.machine.reads_whole_lines_in_order()) return false;
   const CopyAxis& u = s.axes[s.u];
-  if (boxes_are_fast(kernels) && suits_boxes(s) && s.axes[s.v].extent * s.item <= kFewBytes) {
+  if (job.machine.boxes_first() && gains_by_boxes(s) && s.axes[s.v].extent * s.item <= kFewBytes) {
     return false;
   }
   return u.dst == s.item && u.extent * s.item >= kLongColumn && s.axes[s.v].extent >= kFewest;
 }
 
-}  // namespace
-
-bool run_regrouped(const Schedule& s, const Kernels& kernels, const Buffers& buffers,
-                   bool dry) noexcept {
-  if (!suits(s, kernels)) return false;
-  if (dry) return true;
+void run_regrouped(const Job& job) noexcept {
+  const Schedule& s = job.s;
   const Plane first = ascending_v(plane_of(s));
-  const Columns columns(s, first, kernels, buffers);
+  const Columns columns(s, first, job.kernels, job.buffers());
   Loops loops;
   loops.add_others(s, [&](int axis) { return axis == s.u || axis == s.v; });
   loops.each(first.dst, first.src, [&](char* dst, const char* src) { columns.run(dst, src); });
-  kernels.fence();
-  return true;
+  job.kernels.fence();
 }
 
 }  // namespace dlx

@@ -1,13 +1,10 @@
-#include "src/copy/ways/relay.h"
-
 #include <algorithm>
 #include <cstdlib>
 
 #include "src/copy/kernels/lines.h"
 #include "src/copy/schedule/loops.h"
-#include "src/copy/schedule/machine.h"
-#include "src/copy/ways/in_order.h"
 #include "src/copy/ways/item_planes.h"
+#include "src/copy/ways/way.h"
 
 namespace dlx {
 namespace {
@@ -41,7 +38,8 @@ double cost(const Schedule& s, double far) noexcept {
   const CopyAxis& v = s.v >= 0 ? s.axes[s.v] : kNoAxis;
   const double row = item * static_cast<double>(u.extent);
   switch (s.kind) {
-    case PlaneKind::kTranspose: return kPerByte;
+    case PlaneKind::kTranspose:
+    case PlaneKind::kFolded: return kPerByte;
     case PlaneKind::kRows: return kPerByte + kRun / item;
     case PlaneKind::kCells: {
       const double bytes = s.cells.every != 0 ? 24 : s.cells.at_once * s.cells.dst;
@@ -85,7 +83,7 @@ class Relay {
   }
 
   /// Chooses the box, and the order of its axes in the buffer; says whether that is worth it.
-  bool plan(const Kernels& kernels, const Distance& more) noexcept {
+  bool plan(const Distance& more) noexcept {
     constexpr double kGain = 0.75;  // less, and it may as well be a loss
     if (near_ < 2 || !choose_extents()) return false;
     double least = kGain * cost(s_, more.item);
@@ -96,8 +94,8 @@ class Relay {
       for (const bool straight : {true, false}) {
         if (!straight && !descends_) continue;
         lay_out(order, straight, step);
-        double both = more.byte + cost(read(first, extent_, step, kernels), more.item);
-        if (both < least) both += cost(write(first, extent_, step, kernels), 0);
+        double both = more.byte + cost(read(first, extent_, step), more.item);
+        if (both < least) both += cost(write(first, extent_, step), 0);
         if (both >= least) continue;
         least = both;
         found = true;
@@ -107,14 +105,14 @@ class Relay {
     return found;
   }
 
-  void run(const Kernels& kernels) const noexcept {
+  void run() const noexcept {
     int64_t at[CopyPlan::kMaxAxes] = {};
     int64_t extent[CopyPlan::kMaxAxes];
-    Schedule whole_in = read(at, extent_, step_, kernels);
-    Schedule whole_out = write(at, extent_, step_, kernels);
+    Schedule whole_in = read(at, extent_, step_);
+    Schedule whole_out = write(at, extent_, step_);
     const char* const src = whole_in.src - (source(at, extent_) - s_.src);
     char* const dst = whole_out.dst - (destination(at, extent_) - s_.dst);
-    const bool fetches = whole_in.kind == PlaneKind::kTranspose;
+    const bool fetches = whole_in.is_transposition();
     do {
       bool whole = true;
       for (int k = 0; k < s_.ndim; ++k) {
@@ -125,11 +123,11 @@ class Relay {
       if (whole) {
         whole_in.src = src + (source(at, extent) - s_.src);
         whole_out.dst = dst + (destination(at, extent) - s_.dst);
-        run_cached(whole_in, kernels, false, false);
-        run_cached(whole_out, kernels, false, false);
+        run_in_caches(whole_in);
+        run_in_caches(whole_out);
       } else {
-        run_cached(read(at, extent, step_, kernels), kernels, false, false);
-        run_cached(write(at, extent, step_, kernels), kernels, false, false);
+        run_in_caches(read(at, extent, step_));
+        run_in_caches(write(at, extent, step_));
       }
     } while (advance(at));
   }
@@ -145,7 +143,7 @@ class Relay {
   /// Long enough on either side, and no more than the buffer holds.
   bool choose_extents() noexcept {
     constexpr int64_t kRun = 512;  // bytes
-    const int64_t most = machine().relay_tile;
+    const int64_t most = s_.machine().relay_tile;
     for (int k = 0; k < s_.ndim; ++k) extent_[k] = 1;
     int64_t span = 0;
     for (int k = s_.ndim - 1; k >= 0 && span <= kRun / 2; --k) {
@@ -226,8 +224,8 @@ class Relay {
   }
 
   /// The first step of a box.
-  [[gnu::noinline]] Schedule read(const int64_t* at, const int64_t* extent, const int64_t* step,
-                                  const Kernels& kernels) const noexcept {
+  [[gnu::noinline]] Schedule read(const int64_t* at, const int64_t* extent,
+                                  const int64_t* step) const noexcept {
     CopyAxis axes[CopyPlan::kMaxAxes];
     const char* src = source(at, extent);
     for (int i = 0; i < near_; ++i) {
@@ -237,24 +235,20 @@ class Relay {
       src += (extent[k] - 1) * s_.axes[k].src;
       axes[i] = {extent[k], -step[k], -s_.axes[k].src};
     }
-    Schedule s(CopyPlan(buffer_, src, s_.item, axes, near_), kernels);
-    s.held = Schedule::kDst;
-    return s;
+    return Schedule(CopyPlan(buffer_, src, s_.item, axes, near_), s_.machine(), Held::kDst, false);
   }
 
   /// The second one.
-  [[gnu::noinline]] Schedule write(const int64_t* at, const int64_t* extent, const int64_t* step,
-                                   const Kernels& kernels) const noexcept {
+  [[gnu::noinline]] Schedule write(const int64_t* at, const int64_t* extent,
+                                   const int64_t* step) const noexcept {
     CopyAxis axes[CopyPlan::kMaxAxes];
     const char* src = buffer_;
     for (int k = 0; k < s_.ndim; ++k) {
       axes[k] = {extent[k], s_.axes[k].dst, step[k]};
       if (step[k] < 0) src -= (extent[k] - 1) * step[k];
     }
-    Schedule s(CopyPlan(destination(at, extent), src, s_.item, axes, s_.ndim), kernels);
-    s.held = Schedule::kSrc;
-    s.past_caches = s_.past_caches;
-    return s;
+    return Schedule(CopyPlan(destination(at, extent), src, s_.item, axes, s_.ndim), s_.machine(),
+                    Held::kSrc, s_.past_caches());
   }
 
   /// Of a box. Boxes follow each other as in src, from the other end along axes that descend.
@@ -322,30 +316,30 @@ class Relay {
   int64_t step_[CopyPlan::kMaxAxes];    ///< in the buffer, bytes
 };
 
-}  // namespace
-
-bool is_relayed(const Schedule& s, bool streamed) noexcept {
+/// Whether a copy is so slow item by item that it is worth planning.
+bool is_slow(const Schedule& s, bool streamed) noexcept {
   constexpr double kSlow = 3 * kPerByte;
-  if (s.kind == PlaneKind::kCells || s.ndim < 2) return false;
+  if (s.kind == PlaneKind::kCells) return false;
   if (s.kind == PlaneKind::kSpread) {  // its items are moved one by one out of the buffer, too
     constexpr int64_t kFewest = 16;
     constexpr int64_t kWidest = 4;  // bytes
     const CopyAxis& row = s.axes[s.u];
     if (s.item > kWidest || row.extent < kFewest || std::llabs(row.src) < 2 * kLine) return false;
   }
-  const int64_t largest =
-      machine().has_over_1_mib_cache() ? 2 : 1;  // others are as fast one by one
-  if (streamed && s.item > largest && machine().has_1_mib_cache()) return false;
+  // Larger items are as fast one by one.
+  if (streamed && s.item > s.machine().largest_relayed_item()) return false;
   if (cost(s, streamed ? kStreamed.item : kCached.item) < kSlow) return false;
-  return s.bytes() >= machine().relay_bytes;
+  return s.bytes() >= s.machine().relay_bytes;
 }
 
-bool run_relayed(const Schedule& s, const Kernels& kernels, const Buffers& buffers, bool streamed,
-                 bool dry) noexcept {
-  Relay relay(s, buffers[0]);
-  if (!relay.plan(kernels, streamed ? kStreamed : kCached)) return false;
-  if (!dry) relay.run(kernels);
-  return true;
+}  // namespace
+
+bool suits_relay(const Job& job) noexcept {
+  if (job.s.ndim < 2 || !is_slow(job.s, job.is_large()) || !job.has_buffers()) return false;
+  const Buffers& buffers = job.buffers();
+  return buffers.make_plan<Relay>(job.s, buffers[0]).plan(job.is_large() ? kStreamed : kCached);
 }
+
+void run_relay(const Job& job) noexcept { job.buffers().plan<Relay>().run(); }
 
 }  // namespace dlx

@@ -1,12 +1,11 @@
-#include "src/copy/ways/spaced.h"
-
 #include <algorithm>
 #include <cstdlib>
 
 #include "src/copy/kernels/lines.h"
 #include "src/copy/schedule/loops.h"
-#include "src/copy/schedule/machine.h"
 #include "src/copy/ways/line_gather.h"
+#include "src/copy/ways/traits.h"
+#include "src/copy/ways/way.h"
 
 namespace dlx {
 namespace {
@@ -94,21 +93,24 @@ class SpacedRows {
 
 }  // namespace
 
-bool run_spaced(const Schedule& s, const Kernels& kernels, bool dry) noexcept {
+bool suits_spaced(const Job& job) noexcept {
+  const Schedule& s = job.s;
   if (s.kind != PlaneKind::kGather || s.transposes() || !is_spaced(s)) return false;
   const int64_t row = s.axes[s.u].extent * s.item;
-  if (!LineGather::suits(s, kernels)) return false;
-  if (row < std::max(2 * kLine, 2 * machine().long_row_bytes)) return false;
-  if (dry) return true;
+  if (!LineGather::suits(s, job.kernels) || reads_into_streams(s)) return false;
+  return row >= std::max(2 * kLine, 2 * job.machine.long_row_bytes);
+}
+
+void run_spaced(const Job& job) noexcept {
+  const Schedule& s = job.s;
   Loops loops;
   loops.add_others(s, [&](int axis) { return axis == s.u; });
-  const SpacedRows rows(s, kernels, loops.innermost());
+  const SpacedRows rows(s, job.kernels, loops.innermost());
   loops.each_with_next(s.dst, s.src,
                        [&](char* dst, const char* src, char* next_dst, const char* next_src) {
                          rows.copy(dst, src, next_dst, next_src);
                        });
-  kernels.fence();
-  return true;
+  job.kernels.fence();
 }
 
 }  // namespace dlx

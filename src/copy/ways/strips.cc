@@ -1,14 +1,12 @@
-#include "src/copy/ways/strips.h"
-
 #include <algorithm>
 #include <cstdlib>
+#include <new>
 
 #include "src/copy/kernels/lines.h"
-#include "src/copy/schedule/machine.h"
 #include "src/copy/schedule/traffic.h"
-#include "src/copy/ways/boxes.h"
-#include "src/copy/ways/folded.h"
-#include "src/copy/ways/gathered.h"
+#include "src/copy/ways/strips.h"
+#include "src/copy/ways/traits.h"
+#include "src/copy/ways/way.h"
 
 namespace dlx {
 namespace {
@@ -17,9 +15,9 @@ constexpr int64_t kAhead = 128;       // rows
 constexpr uint64_t kHalfPage = 2048;  // stores at the same place of it wait for each other
 
 /// Whether a line of each of `n` rows takes no more than so many ways of a second-level cache.
-bool fit(const Side& rows, int64_t n, int ways) noexcept {
+bool fit(const Machine& machine, const Side& rows, int64_t n, int ways) noexcept {
   constexpr uint64_t kMostSets = 2048;
-  const uint64_t sets = std::min(static_cast<uint64_t>(machine().cache_sets), kMostSets);
+  const uint64_t sets = std::min(static_cast<uint64_t>(machine.cache_sets), kMostSets);
   uint8_t used[kMostSets] = {};
   for (int64_t i = 0; i < std::min(n, rows.n()); ++i) {
     if (++used[static_cast<uint64_t>(rows.offset()[i]) / kLine % sets] > ways) return false;
@@ -32,7 +30,8 @@ bool fit(const Side& rows, int64_t n, int ways) noexcept {
 /// short.
 bool crowd_second_level(const Schedule& s, const FoldedPlanes& planes) noexcept {
   constexpr int64_t kLong = 8 * kLine;
-  return !fit(planes.rows, kAhead, s.item <= 4 && planes.columns.n() * s.item >= kLong ? 1 : 6);
+  return !fit(s.machine(), planes.rows, kAhead,
+              s.item <= 4 && planes.columns.n() * s.item >= kLong ? 1 : 6);
 }
 
 /// Whether the columns of a plane all begin at the same place of a line, and items, unless their
@@ -51,16 +50,17 @@ bool stores_wait(const Schedule& s, const FoldedPlanes& planes) noexcept {
 
 /// Whether whole lines of columns can go straight from registers to dst. With narrow registers not
 /// where rows are far apart by an odd number of lines, for a reason that only measuring shows.
-bool straight(const Schedule& s, const Kernels& kernels, const FoldedPlanes& planes) noexcept {
+bool straight(const Schedule& s, const FoldedPlanes& planes) noexcept {
   constexpr int64_t kFar = 8192;
   if (!even(s, planes)) return false;
-  if (kernels.line_registers()) return true;
+  if (s.machine().stores_lines()) return true;
   const bool odd = planes.rows.in_step(kLine) && !planes.rows.in_step(2 * kLine);
   return !(odd && std::llabs(s.axes[s.u].src) >= kFar) && !stores_wait(s, planes);
 }
 
 /// The kernel for items of that size; NULL: there is none.
-auto kernel(const Schedule& s, const Kernels& kernels) noexcept {
+auto kernel(const Schedule& s) noexcept {
+  const Kernels& kernels = s.kernels();
   if (s.log_item >= 0) return kernels.transpose_strip[s.log_item];
   const int k = s.item == 3 ? 2 : s.item == 6 ? 3 : s.item == 12 ? 4 : 0;
   return kernels.transpose_thirds_strip[k];
@@ -69,11 +69,11 @@ auto kernel(const Schedule& s, const Kernels& kernels) noexcept {
 /// Runs each strip when the next one is known, which is fetched beside it.
 class Strips {
  public:
-  Strips(const Schedule& s, const Kernels& kernels, const Buffers& buffers,
-         const FoldedPlanes& planes, bool line_by_line) noexcept
+  Strips(const Schedule& s, const Buffers& buffers, const FoldedPlanes& planes,
+         bool line_by_line) noexcept
       : line_by_line_(line_by_line),
-        at_once_(kernels.line_registers() ? kLine / s.item : Strip::kTogether),
-        transpose_(kernel(s, kernels)),
+        at_once_(s.machine().rows_line_by_line(s.item)),
+        transpose_(kernel(s)),
         thirds_(s.log_item < 0),
         planes_(planes),
         in_step_(planes.rows.in_step(kLine)),
@@ -84,9 +84,9 @@ class Strips {
     strip_.buffer = buffers[0];
     strip_.row = planes.rows.offset();
     strip_.nu = planes.rows.n();
-    strip_.staged = s.staged || (line_by_line && kernels.line_registers());
-    strip_.even = line_by_line ? even(s, planes) : straight(s, kernels, planes);
-    strip_.cached = !s.past_caches;
+    strip_.staged = s.staged || (line_by_line && s.machine().reads_lines_whole());
+    strip_.even = line_by_line ? even(s, planes) : straight(s, planes);
+    strip_.cached = !s.past_caches();
     strip_.ahead = line_by_line && strip_.even
                        ? strip_.nu  // nothing
                        : std::max(group, std::min(kAhead, strip_.nu) / group * group);
@@ -190,8 +190,8 @@ class Strips {
 };
 
 /// Of items of any size: those of three quarters have no kernel but for strips.
-bool is_transposition(const Schedule& s) noexcept {
-  if (s.kind == PlaneKind::kTranspose) return true;
+bool transposes_items(const Schedule& s) noexcept {
+  if (s.is_transposition()) return true;
   return s.kind == PlaneKind::kRows && s.v >= 0 && s.axes[s.u].dst == s.item &&
          std::llabs(s.axes[s.v].src) == s.item;
 }
@@ -201,9 +201,9 @@ bool compact(const Schedule& s) noexcept { return s.axes[s.v].dst == s.axes[s.u]
 
 /// Whether tiles are better than strips: small items fill them well, if their runs in dst are long
 /// enough, where tiles take whole rows of src and their runs lie one behind another.
-bool suits_tiles(const Schedule& s) noexcept {
+bool are_tiles_better(const Schedule& s) noexcept {
   if (s.log_item < 0 || s.item >= 4 || s.folded()) return false;
-  if (s.axes[s.u].extent * s.item < machine().tile_dst_bytes[s.log_item]) return false;
+  if (s.axes[s.u].extent * s.item < s.machine().tile_dst_bytes[s.log_item]) return false;
   return compact(s) && s.axes[s.v].extent * s.item <= 4 * kLine;
 }
 
@@ -221,20 +221,18 @@ bool has_rows_to_follow(const Schedule& s, const FoldedPlanes& planes) noexcept 
 /// With those of 32 bytes long ones, side by side; more than 512 KiB of second-level cache were not
 /// measured there. `ahead`: caches hold a line of each row from when it is asked for until it is
 /// read.
-bool suits_line_by_line(const Schedule& s, const Kernels& kernels, const FoldedPlanes& planes,
-                        bool ahead) noexcept {
+bool goes_line_by_line(const Schedule& s, const FoldedPlanes& planes, bool ahead) noexcept {
   constexpr int kWays = 8;
   if (s.log_item < 0) return false;
-  if (kernels.reads_side_by_side()) {
-    return !machine().has_1_mib_cache() && has_rows_to_follow(s, planes) &&
-           (even(s, planes) || crowd_second_level(s, planes));
+  if (s.machine().follows_rows()) {
+    return has_rows_to_follow(s, planes) && (even(s, planes) || crowd_second_level(s, planes));
   }
-  if (!kernels.line_registers() || ahead || !even(s, planes)) return false;
+  if (!s.machine().reads_lines_whole() || ahead || !even(s, planes)) return false;
   if (s.item >= 8) {  // so few rows that tiles do as well where axes are long
     constexpr int64_t kShort = 1024;
     return std::min(s.axes[s.u].extent, s.axes[s.v].extent) * s.item < kShort;
   }
-  return !fit(planes.rows, kLine / s.item, kWays);
+  return !fit(s.machine(), planes.rows, kLine / s.item, kWays);
 }
 
 /// Whether there are rows of src that several rows of a plane are.
@@ -248,14 +246,14 @@ bool repeats_rows(const Schedule& s) noexcept {
 /// Whether copying some lines of each row together first is best: where caches are larger, for
 /// small items whose rows collide; with registers narrower than a line in more cases, but for large
 /// caches, where tiles do better with all that can be woven.
-bool suits_gathering(const Schedule& s, const Kernels& kernels,
-                     const FoldedPlanes& planes) noexcept {
+bool suits_gathering(const Schedule& s, const FoldedPlanes& planes) noexcept {
+  const Machine::Gathers gathers = s.machine().gathers();
   if (s.log_item < 0) return false;
-  if (machine().has_over_1_mib_cache()) {
-    return s.item <= 4 && !repeats_rows(s) && !fit(planes.rows, kAhead, 1);
+  if (gathers == Machine::Gathers::kColliding) {
+    return s.item <= 4 && !repeats_rows(s) && !fit(s.machine(), planes.rows, kAhead, 1);
   }
-  if (kernels.line_registers()) return false;
-  if (machine().has_1_mib_cache() && !s.folded()) return false;
+  if (gathers == Machine::Gathers::kNever) return false;
+  if (gathers == Machine::Gathers::kFolded && !s.folded()) return false;
   const CopyAxis& u = s.axes[s.u];
   const int64_t column = planes.rows.n() * s.item;
   const int64_t row = planes.columns.n() * s.item;
@@ -264,8 +262,8 @@ bool suits_gathering(const Schedule& s, const Kernels& kernels,
     if (compact(s) && (s.item == 16 || (s.item == 8 && column < 1024))) return false;
     return row >= 4 * kLine && column >= 4 * kLine;
   }
-  if (column < machine().long_row_bytes) return false;
-  if (s.item <= 2 && row >= 2 * kLine && !machine().has_1_mib_cache()) return true;
+  if (column < s.machine().long_row_bytes) return false;
+  if (s.item <= 2 && row >= 2 * kLine && gathers == Machine::Gathers::kOften) return true;
   // Rows so close that a strip, which takes a line of each, has the next ones fetched too early.
   constexpr int64_t kClose = 16 * kLine;
   constexpr int64_t kMany = 32;
@@ -274,82 +272,73 @@ bool suits_gathering(const Schedule& s, const Kernels& kernels,
   return s.item == 1 && row >= 4 * kLine && !planes.columns.in_step(kLine);
 }
 
-/// The first row that lies right behind or before the first one in src; 0: none does.
-int64_t neighbouring_row(const FoldedPlanes& planes, int64_t row) noexcept {
-  for (int64_t i = 1; i < planes.rows.n(); ++i) {
-    if (!are_apart(row, planes.rows.offset()[i])) return i;
-  }
-  return 0;
+/// Whether strips are worth it, large or not: columns are long enough that what is written by itself at
+/// either end does not matter, and tiles are no better.
+bool has_strips(const Schedule& s, const StripPlan& plan) noexcept {
+  const bool only_strips = only_strips_arrange(s.item);
+  if (plan.planes.rows.n() * s.item < s.machine().shortest_column(s.item, only_strips))
+    return false;
+  if (kernel(s) == nullptr) return false;
+  return plan.line_by_line || (plan.ahead && !are_tiles_better(s));
 }
 
-/// Whether rows are short and lie one behind another in src, so that boxes read many in one
-/// stretch. Blocks of rows are better all the same (`gathers`) if those are not scattered in dst,
-/// and strips of items of 4 bytes.
-bool suits_boxes_of_rows(const Schedule& s, const Kernels& kernels, const FoldedPlanes& planes,
-                         bool gathers) noexcept {
-  constexpr int64_t kShort = 512;
-  constexpr int64_t kLong = 1024;
-  constexpr int64_t kFew = 8;
-  const int64_t row = planes.columns.n() * s.item;
-  if (!boxes_are_fast(kernels) || s.log_item < 0 || row <= kLine || row > kLong) return false;
-  if (is_followed(s) || are_small_matrices(s)) return false;
-  const int64_t next = neighbouring_row(planes, row);
-  if (row < kShort && next > kFew) return true;
-  return !gathers && s.item != 4 && next > 0;
-}
-
-/// Bytes of the shortest columns that strips are worth it for: partial lines at either end are
-/// written by themselves, but tiles know nothing better for items of three quarters, and with
-/// registers of a line little for single bytes.
-int64_t shortest_column(const Schedule& s, const Kernels& kernels) noexcept {
-  const int64_t usual = machine().long_row_bytes;
-  if (only_strips_arrange(s.item)) return usual / 2;
-  if (kernels.line_registers()) {
-    if (s.item == 1) return usual / 2;
-    return s.item == 8 || s.item == 12 ? usual : 2 * usual;
-  }
-  return s.item == 8 || s.item == 16 ? 2 * usual : usual;
+/// Items that only strips arrange, and enough of them.
+bool are_best_in_strips(const Job& job) noexcept {
+  const Schedule& s = job.s;
+  if (!only_strips_arrange(s.item) || !transposes_items(s)) return false;
+  const int64_t fewest = s.item == 3 ? 32 << 10 : 256 << 10;  // bytes
+  if (s.bytes() < fewest || !job.has_buffers()) return false;
+  const StripPlan* const plan = job.strip_plan();
+  return plan != nullptr && has_strips(s, *plan);
 }
 
 }  // namespace
 
-bool suits_cached_strips(const Schedule& s) noexcept {
-  const int64_t fewest = s.item == 3 ? 32 << 10 : 256 << 10;  // bytes
-  return only_strips_arrange(s.item) && is_transposition(s) && s.bytes() >= fewest;
+StripPlan::StripPlan(const Schedule& s, Buffers::Offsets* offsets) noexcept
+    : planes(s, true, offsets->row, s.machine().most_strip_rows(), offsets->column,
+             Tiling::kOffsets) {
+  ahead = fit(s.machine(), planes.rows, kAhead, s.machine().strip_cache_ways());
+  line_by_line = goes_line_by_line(s, planes, ahead);
+  gathers = !line_by_line && suits_gathering(s, planes);
 }
 
-const char* run_strips(const Schedule& s, const Kernels& kernels, const Buffers& buffers,
-                       bool dry) noexcept {
-  if (!is_transposition(s)) return nullptr;
-  // A line of each row, and of each of the next strip's, take half of a second-level cache at most.
-  const int64_t most_rows = std::clamp<int64_t>(machine().cache_sets, 1024, 2048);
-  const FoldedPlanes planes(s, true, buffers.offsets()->row, most_rows, buffers.offsets()->column,
-                            Tiling::kOffsets);
-  const int64_t bytes = planes.rows.n() * s.item;
-  if (bytes < 2 * kLine) return nullptr;
-  const int most_ways = kernels.line_registers() ? 4 : 8;
-  const bool ahead = fit(planes.rows, kAhead, most_ways);
-  const bool line_by_line = suits_line_by_line(s, kernels, planes, ahead);
-  const bool gathers = !line_by_line && suits_gathering(s, kernels, planes);
-  if (!line_by_line && suits_boxes_of_rows(s, kernels, planes, gathers)) {
-    const int64_t two_rows = 2 * planes.columns.n() * s.item;
-    if (const char* how = run_boxed(s, kernels, buffers, dry, two_rows)) return how;
+const StripPlan* Job::strip_plan() const noexcept {
+  if (!has_strip_plan_) {
+    has_strip_plan_ = true;
+    if (transposes_items(s)) {
+      const StripPlan& plan = *new (buffers().strip_plan()) StripPlan(s, buffers().offsets());
+      if (plan.planes.rows.n() * s.item >= 2 * kLine) strip_plan_ = &plan;
+    }
   }
-  if (gathers) {
-    if (!dry) run_gathered(s, kernels, buffers);
-    return "way gathered: gathered and streamed";
-  }
-  if (bytes < shortest_column(s, kernels) || kernel(s, kernels) == nullptr) return nullptr;
-  if (!line_by_line && (suits_tiles(s) || !ahead)) return nullptr;
-  if (!dry) {
-    Strips strips(s, kernels, buffers, planes, line_by_line);
-    planes.each([&](char* dst, const char* src) { strips.add_plane(dst, src); });
-    strips.finish();
-    kernels.fence();
-  }
-  if (!s.past_caches) return "way strips: written in strips";
-  return line_by_line ? "way line_by_line: streamed line by line"
-                      : "way strips: streamed in strips";
+  return strip_plan_;
+}
+
+bool suits_cached_strips(const Job& job) noexcept {
+  return only_strips_arrange(job.s.item) && !job.s.past_caches() && are_best_in_strips(job);
+}
+
+bool suits_cached_strips_past_caches(const Job& job) noexcept {
+  return only_strips_arrange(job.s.item) && job.s.past_caches() && are_best_in_strips(job);
+}
+
+bool suits_line_by_line(const Job& job) noexcept {
+  if (goes_in_order(job)) return false;
+  const StripPlan* const plan = job.strip_plan();
+  return plan != nullptr && plan->line_by_line && has_strips(job.s, *plan);
+}
+
+bool suits_strips(const Job& job) noexcept {
+  if (goes_in_order(job)) return false;
+  const StripPlan* const plan = job.strip_plan();
+  return plan != nullptr && !plan->line_by_line && has_strips(job.s, *plan);
+}
+
+void run_strips(const Job& job) noexcept {
+  const StripPlan& plan = *job.strip_plan();
+  Strips strips(job.s, job.buffers(), plan.planes, plan.line_by_line);
+  plan.planes.each([&](char* dst, const char* src) { strips.add_plane(dst, src); });
+  strips.finish();
+  job.kernels.fence();
 }
 
 }  // namespace dlx

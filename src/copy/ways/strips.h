@@ -1,20 +1,20 @@
 #ifndef DLX_SRC_COPY_WAYS_STRIPS_H_
 #define DLX_SRC_COPY_WAYS_STRIPS_H_
 
-#include "src/copy/kernels/kernels.h"
-#include "src/copy/schedule/schedule.h"
 #include "src/copy/ways/buffers.h"
+#include "src/copy/ways/folded_planes.h"
 
 namespace dlx {
 
-/// Whether strips are best although dst stays in the caches.
-bool suits_cached_strips(const Schedule& schedule) noexcept;
+/// How strips or gathered blocks would carry out a transposition.
+struct StripPlan {
+  StripPlan(const Schedule& schedule, Buffers::Offsets* offsets) noexcept;
 
-/// Runs a large transposition strip by strip: one line of each of many rows, the next line of each,
-/// and so on; or gathered, see gathered.h. Past the caches, unless they hold the lines of the
-/// schedule. Says how; NULL if that is none, or too narrow. `dry`: only says so.
-const char* run_strips(const Schedule& schedule, const Kernels& kernels, const Buffers& buffers,
-                       bool dry) noexcept;
+  FoldedPlanes planes;
+  bool ahead;         ///< caches hold a line of each row from when it is asked for until it is read
+  bool line_by_line;  ///< few rows are read at once, from end to end
+  bool gathers;       ///< some lines of each row are copied together first
+};
 
 }  // namespace dlx
 

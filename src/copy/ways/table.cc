@@ -1,11 +1,11 @@
-#include "src/copy/ways/table.h"
-
 #include <cstdlib>
 #include <cstring>
 
 #include "src/copy/kernels/lines.h"
 #include "src/copy/schedule/loops.h"
-#include "src/copy/ways/plane.h"
+#include "src/copy/ways/item_planes.h"
+#include "src/copy/ways/traits.h"
+#include "src/copy/ways/way.h"
 
 namespace dlx {
 namespace {
@@ -14,7 +14,6 @@ constexpr int64_t kSmallPlane = 16;      // items that no kernel arranges togeth
 constexpr int64_t kSmallByItems = 64;    // the same where kernels take one by one,
 constexpr int64_t kSmallStreamed = 128;  // and where each waits for memory
 constexpr int64_t kLongRow = 32;         // items that a kernel gathers in less time
-constexpr int64_t kLongest = 32;         // bytes of an item; longer ones are rows of their own
 constexpr int64_t kMostMoves = 256;
 
 /// How far one item lies from the first, on either side.
@@ -107,7 +106,7 @@ template <class Item>
 using Follow = void(char* dst, const char* src, int64_t item, const Move* moves, int64_t count,
                     const char* next, const Lines& lines);
 
-/// NULL for items longer than kLongest.
+/// NULL for items longer than kLongestMoved.
 Follow* follow_for(const Schedule& s) noexcept {
   static constexpr Follow* kWhole[] = {follow<Whole<1>>, follow<Whole<2>>, follow<Whole<4>>,
                                        follow<Whole<8>>, follow<Whole<16>>};
@@ -115,7 +114,7 @@ Follow* follow_for(const Schedule& s) noexcept {
   if (s.item < 4) return follow<Ends<2>>;
   if (s.item < 8) return follow<Ends<4>>;
   if (s.item < 16) return follow<Ends<8>>;
-  return s.item <= kLongest ? follow<Ends<16>> : nullptr;
+  return s.item <= kLongestMoved ? follow<Ends<16>> : nullptr;
 }
 
 bool has_small_planes(const Schedule& s, bool by_items, bool streamed) noexcept {
@@ -126,21 +125,31 @@ bool has_small_planes(const Schedule& s, bool by_items, bool streamed) noexcept 
   return nu * s.axes[s.v].extent < small;
 }
 
-}  // namespace
-
-bool has_few_rows(const Schedule& s) noexcept {
-  constexpr int64_t kShortRow = 16;  // items
-  constexpr int64_t kFewRows = 32;
-  if (s.kind != PlaneKind::kRows || s.item > kLongest) return false;
-  return s.axes[s.u].extent <= kShortRow && s.axes[s.v].extent <= kFewRows;
+/// From memory, items that have a line each are best asked for beside the ones before.
+bool has_far_items(const Job& job) noexcept {
+  return job.is_large() && std::llabs(job.s.axes[job.s.u].src) >= kLine;
 }
 
-bool run_by_table(const Schedule& s, bool by_items, bool streamed, bool dry) noexcept {
-  Follow* const run = follow_for(s);
-  if (run == nullptr || s.kind == PlaneKind::kCells || s.fills()) return false;
-  if (!has_small_planes(s, by_items, streamed)) return false;
-  if (dry) return true;
+/// Whether there are several planes, too small for the kernels, of items that are not too long.
+bool has_a_table(const Job& job) noexcept {
+  const Schedule& s = job.s;
+  if (s.ndim <= 2 || s.kind == PlaneKind::kCells || s.folded() || s.fills()) return false;
+  if (follow_for(s) == nullptr || is_arranged(s)) return false;
+  return has_small_planes(s, moves_items(s), job.is_large());
+}
 
+}  // namespace
+
+bool suits_table(const Job& job) noexcept { return has_a_table(job); }
+
+bool suits_table_of_far_items(const Job& job) noexcept {
+  return job.s.ndim > 2 && has_far_items(job) && has_a_table(job);
+}
+
+void run_table(const Job& job) noexcept {
+  const Schedule& s = job.s;
+  const bool streamed = job.is_large();
+  Follow* const run = follow_for(s);
   int order[CopyPlan::kMaxAxes];
   order_by_nearness(s, order);
   Moves moves;
@@ -186,7 +195,6 @@ bool run_by_table(const Schedule& s, bool by_items, bool streamed, bool dry) noe
       run(dst, src, s.item, moves.of, moves_of_rest, nullptr, none);
     });
   }
-  return true;
 }
 
 }  // namespace dlx

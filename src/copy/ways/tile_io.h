@@ -116,8 +116,7 @@ class Shapes {
 /// Asks for the source lines of a tile, a few at a time.
 class Fetcher : public LinesToFetch {
  public:
-  Fetcher(const Schedule& s, const Tiling& tiling, const Kernels& kernels,
-          TileLists* lists) noexcept
+  Fetcher(const Schedule& s, const Tiling& tiling, TileLists* lists) noexcept
       : LinesToFetch{}, s_(s), tiling_(tiling), lists_(lists), shapes_(s.ndim) {
     int64_t stretch = s.item;
     for (int i = 0; i < s.ndim; ++i) {
@@ -128,7 +127,7 @@ class Fetcher : public LinesToFetch {
     // The processor finds long stretches by itself, and better, if tiles follow them. Rows inside a
     // tile do not; their lines are asked for with narrow registers, where that was measured.
     const bool follows =
-        !s.transposes() && (kernels.line_registers() || s.kind != PlaneKind::kRows);
+        !s.transposes() && (s.machine().follows_rows_in_tiles() || s.kind != PlaneKind::kRows);
     sequential_ = stretch >= kLongStretch && follows;
     uint64_t all = reinterpret_cast<uintptr_t>(s.src);
     for (int k = 0; k < s.ndim; ++k) {
@@ -214,8 +213,13 @@ class Fetcher : public LinesToFetch {
 /// Writes the runs of a tile out of its buffer, a few lines at a time.
 class Writer : public LinesToWrite {
  public:
-  Writer(const Schedule& s, const Tiling& tiling, const Kernels& kernels, TileLists* lists) noexcept
-      : LinesToWrite{}, s_(s), tiling_(tiling), kernels_(kernels), lists_(lists), shapes_(s.ndim) {}
+  Writer(const Schedule& s, const Tiling& tiling, TileLists* lists) noexcept
+      : LinesToWrite{},
+        s_(s),
+        tiling_(tiling),
+        kernels_(s.kernels()),
+        lists_(lists),
+        shapes_(s.ndim) {}
 
   /// `next_buffer` is the one that the tile after this one uses.
   void start(const Tile& this_tile, char* its_buffer, char* next_buffer) noexcept {

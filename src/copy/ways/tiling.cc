@@ -5,7 +5,6 @@
 
 #include "src/copy/kernels/lines.h"
 #include "src/copy/schedule/loops.h"
-#include "src/copy/schedule/machine.h"
 
 namespace dlx {
 namespace {
@@ -52,7 +51,7 @@ bool Tiling::build(const Schedule& s) noexcept {
   // An axis of both sides cannot be folded where tiles keep it in their runs.
   const int64_t narrow = std::min(along_u(s, extent), along_v(s, extent));
   if (s.folded() && narrow * s.item < kLine) return false;
-  if (s.kind == PlaneKind::kTranspose &&
+  if (s.is_transposition() &&
       std::max<int64_t>(along_u(s, extent), along_v(s, extent)) > kOffsets) {
     return false;
   }
@@ -84,10 +83,10 @@ void Tiling::choose_extents(const Schedule& s) noexcept {
   const bool in_lines = steps % kLine == 0;
   const bool even = in_lines || s.log_item < 2;
   const int row = s.log_item >= 0 ? s.log_item : 4;
-  const Machine& t = machine();
+  const Machine& t = s.machine();
   const int64_t long_run = s.woven ? t.staged_dst_bytes[row] : t.tile_dst_bytes[row];
   const int64_t dst_bytes = even || s.woven ? long_run : long_run / 2;
-  const int64_t aim = transposes ? dst_bytes : machine().tile_bytes / streams;
+  const int64_t aim = transposes ? dst_bytes : t.tile_bytes / streams;
   int64_t run = s.item;
   for (int k = s.ndim - 1; k >= 0 && s.axes[k].dst == run; --k) {
     run_axis = k;
@@ -101,7 +100,7 @@ void Tiling::choose_extents(const Schedule& s) noexcept {
   if (!even && (s.woven || short_rows)) src_bytes *= 2;
   // Where tiles go along src, one line of each row is enough: two would have a third one fetched.
   const bool alone = in_lines && s.log_item == 0 && !s.woven && !short_rows;
-  if (alone && !machine().has_over_1_mib_cache()) src_bytes = std::min(src_bytes, kLine);
+  if (alone && t.fetches_single_lines()) src_bytes = std::min(src_bytes, kLine);
   if (s.log_item < 0) src_bytes *= 4;
   for (int i = 0; i < s.ndim; ++i) {
     const int k = by_source[i];
@@ -192,7 +191,7 @@ bool Tiling::align_dst(const Schedule& s) noexcept {
 
 /// The same for src along v: a run that begins inside a line touches one line more.
 void Tiling::align_src(const Schedule& s) noexcept {
-  if (s.kind != PlaneKind::kTranspose || s.v == run_axis || s.axes[s.v].src < 0) return;
+  if (!s.is_transposition() || s.v == run_axis || s.axes[s.v].src < 0) return;
   uint64_t all = 0;
   for (int k = 0; k < s.ndim; ++k) {
     if (k != s.v) all |= static_cast<uint64_t>(s.axes[k].src);
@@ -230,6 +229,7 @@ void Tiling::choose_pieces(const Schedule& s) noexcept {
   const int64_t nv = along_v(s, extent);
   switch (s.kind) {
     case PlaneKind::kTranspose:
+    case PlaneKind::kFolded:
       if (!s.woven) {
         piece_u = kLine / s.item;
         piece_v = (s.staged ? 512 : 256) / s.item;

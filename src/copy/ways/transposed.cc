@@ -1,10 +1,10 @@
 #include "src/copy/ways/transposed.h"
 
 #include <algorithm>
+#include <cassert>
 
 #include "src/copy/kernels/lines.h"
 #include "src/copy/schedule/loops.h"
-#include "src/copy/schedule/machine.h"
 
 namespace dlx {
 namespace {
@@ -20,8 +20,9 @@ bool columns_collide(const Plane& p, int64_t item) noexcept {
 
 /// Transposes block after block. `staged`: by way of a compact copy of its rows; `apart`: by way of
 /// its columns, which are then written in long runs.
-void transpose_blocks(const Kernels& kernels, int log_item, const Plane& p, bool staged,
-                      bool apart) noexcept {
+void transpose_blocks(const Schedule& s, const Plane& p, bool staged, bool apart) noexcept {
+  const Kernels& kernels = s.kernels();
+  const int log_item = s.log_item;
   constexpr int64_t kColumns = 16 << 10;  // bytes
   constexpr int64_t kMostColumns = 64;
   constexpr int64_t kRow = 2 * kLine;
@@ -39,7 +40,7 @@ void transpose_blocks(const Kernels& kernels, int log_item, const Plane& p, bool
   const int64_t height = apart ? column >> log_item : p.nu;
   const auto transpose_block = [&](char* dst, int64_t dv, const char* src, int64_t nu, int64_t nv) {
     if (!staged) {
-      return transposition(kernels, log_item, dv, p.su, nu, nv)(dst, dv, src, p.su, nu, nv);
+      return transposition(s, dv, p.su, nu, nv)(dst, dv, src, p.su, nu, nv);
     }
     const int64_t back = dv % kLine == 0 ? inside_line(dst) >> log_item : 0;
     each_part(nu, kLine >> log_item, back, least, [&](int64_t u, int64_t n) {
@@ -73,8 +74,10 @@ bool goes_in_order(const Plane& p, int64_t item) noexcept {
 
 }  // namespace
 
-Kernels::Transpose* transposition(const Kernels& kernels, int log_item, int64_t dv, int64_t su,
-                                  int64_t nu, int64_t nv) noexcept {
+Kernels::Transpose* transposition(const Schedule& s, int64_t dv, int64_t su, int64_t nu,
+                                  int64_t nv) noexcept {
+  const Kernels& kernels = s.kernels();
+  const int log_item = s.log_item;
   constexpr int64_t kRowsCached = 128;
   constexpr int64_t kColumn = 4 * kLine;  // bytes: of short ones, too few lines can be waited for
   constexpr int64_t kRow = 3 * kLine;     // bytes: short ones are best read one after the other
@@ -83,7 +86,7 @@ Kernels::Transpose* transposition(const Kernels& kernels, int log_item, int64_t 
   const bool uneven = dv % (kLine / 2) != 0;
   const int64_t row = nv << log_item;
   const bool suits = log_item == 4 || (uneven && row >= kRow) || (log_item < 2 && row >= kLongRow);
-  if (in_columns != nullptr && machine().has_over_1_mib_cache() && suits &&
+  if (in_columns != nullptr && s.machine().writes_columns_apart() && suits &&
       nu << log_item >= kColumn && rows_cached(su) >= kRowsCached) {
     return in_columns;
   }
@@ -101,11 +104,13 @@ const char* transposition_in_words(const Schedule& s, const Plane& shape) noexce
   return goes_in_order(shape, s.item) ? "rows side by side" : "in registers";
 }
 
-void transpose_plane(const Schedule& s, const Kernels& kernels, const Plane& p) noexcept {
+void transpose_plane(const Schedule& s, const Plane& p) noexcept {
+  assert(s.kind == PlaneKind::kTranspose && p.sv == s.item && p.du == s.item);
+  assert(p.nu >= 16 >> s.log_item && p.nv >= 16 >> s.log_item);
   constexpr int64_t kAtOnce = 4 * kLine;  // bytes of a row of src
   const bool apart = columns_collide(p, s.item);
-  if (s.staged || apart) return transpose_blocks(kernels, s.log_item, p, s.staged, apart);
-  const auto transpose = transposition(kernels, s.log_item, p.dv, p.su, p.nu, p.nv);
+  if (s.staged || apart) return transpose_blocks(s, p, s.staged, apart);
+  const auto transpose = transposition(s, p.dv, p.su, p.nu, p.nv);
   const int64_t part = goes_in_order(p, s.item) ? kAtOnce >> s.log_item : p.nv;
   each_part(p.nv, part, 0, 16 >> s.log_item, [&](int64_t v, int64_t nv) {
     transpose(p.dst + v * p.dv, p.dv, p.src + v * s.item, p.su, p.nu, nv);

@@ -1,5 +1,3 @@
-#include "src/copy/ways/turns.h"
-
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -8,6 +6,8 @@
 #include "src/copy/schedule/loops.h"
 #include "src/copy/ways/line_gather.h"
 #include "src/copy/ways/plane.h"
+#include "src/copy/ways/traits.h"
+#include "src/copy/ways/way.h"
 
 namespace dlx {
 namespace {
@@ -63,9 +63,9 @@ class Buffered {
       char* const to = buffer_ + kLine;
       const char* const from = src + first * along.src;
       if (joins_) {
-        copy_plane(s_, kernels_, {to, u_.dst, v_.dst, from, u_.src, v_.src, u_.extent, n});
+        copy_plane(s_, {to, u_.dst, v_.dst, from, u_.src, v_.src, u_.extent, n});
       } else {
-        copy_plane(s_, kernels_, {to, u_.dst, pitch_, from, u_.src, v_.src, n, v_.extent});
+        copy_plane(s_, {to, u_.dst, pitch_, from, u_.src, v_.src, n, v_.extent});
       }
       for (int k = 0; k < rows_; ++k) stream(row[k], to + k * pitch_, n * step_);
     }
@@ -168,19 +168,28 @@ void copy_planes(const Schedule& s, const Kernels& kernels, const Planes& planes
   kernels.fence();
 }
 
+/// Whether planes have rows whose items some kernel arranges.
+bool has_rows(const Schedule& s) noexcept {
+  if (s.ndim < 2 || s.v < 0 || s.folded() || s.log_item < 0) return false;
+  return s.kind != PlaneKind::kRows && s.kind != PlaneKind::kCells && !reads_into_streams(s);
+}
+
 }  // namespace
 
-const char* run_interleaved(const Schedule& s, const Kernels& kernels, const Buffers& buffers,
-                            bool dry) noexcept {
-  if (s.ndim < 2 || s.v < 0 || s.folded() || s.log_item < 0) return nullptr;
-  if (s.kind == PlaneKind::kRows || s.kind == PlaneKind::kCells) return nullptr;
-  if (splits(s) && Gathered::suits(s, kernels)) {
-    if (!dry) copy_planes(s, kernels, Gathered(s, kernels));
-    return "way gathered_turns: rows gathered by turns and streamed";
-  }
-  if (!joins(s) && !splits(s)) return nullptr;
-  if (!dry) copy_planes(s, kernels, Buffered(s, kernels, buffers[0]));
-  return "way turns: rows arranged by turns and streamed";
+bool suits_gathered_turns(const Job& job) noexcept {
+  return has_rows(job.s) && splits(job.s) && Gathered::suits(job.s, job.kernels);
+}
+
+void run_gathered_turns(const Job& job) noexcept {
+  copy_planes(job.s, job.kernels, Gathered(job.s, job.kernels));
+}
+
+bool suits_turns(const Job& job) noexcept {
+  return has_rows(job.s) && (joins(job.s) || splits(job.s));
+}
+
+void run_turns(const Job& job) noexcept {
+  copy_planes(job.s, job.kernels, Buffered(job.s, job.kernels, job.buffers()[0]));
 }
 
 }  // namespace dlx

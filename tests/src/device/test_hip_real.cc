@@ -17,7 +17,7 @@ extern "C" {
 
 #include "src/device/backend.h"
 #include "src/device/hip_compiler.h"
-#include "src/gpu/launch.h"
+#include "src/gpu/images.h"
 #include "tests/stubs/forked.h"
 
 namespace {

@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "src/base/error.h"
-#include "src/gpu/launch.h"
+#include "src/gpu/images.h"
 #include "tests/src/device/opencl_fixture.h"
 #include "tests/stubs/forked.h"
 #include "tests/support/opencl_leaks.h"

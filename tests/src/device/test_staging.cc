@@ -131,20 +131,20 @@ void readers_side_by_side_are_all_waited_for(void**) {
   ScriptedBackend backend;
   {
     dlx::Readiness readiness;
-    readiness.used(backend, 0, 0, 5, 0);
-    const dlx::Readiness::Note first = readiness.order(backend, 0, 0, 6);
-    const dlx::Readiness::Note second = readiness.order(backend, 0, 0, 7);
-    readiness.used(backend, 0, 0, 6, first);
+    readiness.end_use(backend, 0, 0, 5, 0);
+    const dlx::Readiness::Note first = readiness.begin_use(backend, 0, 0, 6);
+    const dlx::Readiness::Note second = readiness.begin_use(backend, 0, 0, 7);
+    readiness.end_use(backend, 0, 0, 6, first);
     backend.log.clear();
-    readiness.used(backend, 0, 0, 7, second);
+    readiness.end_use(backend, 0, 0, 7, second);
     assert_true(backend.was_called("wait"));
     assert_int_equal(backend.events, 1);
 
-    const dlx::Readiness::Note last = readiness.order(backend, 0, 0, 6);
+    const dlx::Readiness::Note last = readiness.begin_use(backend, 0, 0, 6);
     backend.log.clear();
-    readiness.used(backend, 0, 0, 6, last);  // which knows all that there was
+    readiness.end_use(backend, 0, 0, 6, last);  // which knows all that there was
     assert_false(backend.was_called("wait"));
-    readiness.used(backend, 0, 0, 0, last);  // the default stream, which does not
+    readiness.end_use(backend, 0, 0, 0, last);  // the default stream, which does not
     assert_true(backend.was_called("wait"));
     assert_true(readiness.is_behind_default());
   }
@@ -155,8 +155,8 @@ void readers_side_by_side_are_all_waited_for(void**) {
 void later_writes_are_not_forgotten(void**) {
   static ScriptedBackend backend;
   dlx::Readiness readiness;
-  readiness.used(backend, 0, 0, 5, 0);
-  backend.on_wait = [&] { readiness.used(backend, 0, 0, 6, 0); };
+  readiness.end_use(backend, 0, 0, 5, 0);
+  backend.on_wait = [&] { readiness.end_use(backend, 0, 0, 6, 0); };
   readiness.wait_on_host(backend, 0);
   assert_false(readiness.is_behind_default());
   assert_int_equal(backend.events, 1);
@@ -249,11 +249,11 @@ void forked_children_find_no_lock(void**) {
 #else
   static ScriptedBackend backend, busy;
   auto readiness = std::make_unique<dlx::Readiness>();
-  readiness->used(backend, 0, 0, 5, 0);
+  readiness->end_use(backend, 0, 0, 5, 0);
   dlx::Readiness others;
   const int passed = passing_children(
       [&] {
-        others.used(busy, 0, 0, 5, 0);
+        others.end_use(busy, 0, 0, 5, 0);
         busy.log.clear();
       },
       [&] { readiness.reset(); });
@@ -269,11 +269,11 @@ void failing_waits_keep_no_event(void**) {
     for (int k = 0; k < 4; ++k) {
       dlx::Readiness readiness;
       try {
-        if (k == 0) readiness.order(backend, 0, 0, 5);
+        if (k == 0) readiness.begin_use(backend, 0, 0, 5);
         if (k == 1) readiness.wait_on_host(backend, 0);
-        if (k >= 2) readiness.used(backend, 0, 0, 5, 0);
-        if (k == 3) readiness.used(backend, 0, 0, 6, 0);  // comes too late, and waits
-        readiness.order(backend, 0, 0, 6);
+        if (k >= 2) readiness.end_use(backend, 0, 0, 5, 0);
+        if (k == 3) readiness.end_use(backend, 0, 0, 6, 0);  // comes too late, and waits
+        readiness.begin_use(backend, 0, 0, 6);
       } catch (const dlx::Error& error) {
         assert_string_equal(error.what(), (std::string(failing) + " fails").c_str());
       }

@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <string>
+#include <vector>
 
 // CMocka needs <csetjmp>, <cstdarg>, <cstddef> and <cstdint> first, and does not say that it is C.
 extern "C" {
@@ -130,13 +131,15 @@ void missing_symbols(void**) {
   std::string reason;
   assert_true(library.open(&reason));
 
-  const DriverSymbol optional[] = {{there.symbol, DriverNeed::kRequired, &there.call},
-                                   {missing.symbol, DriverNeed::kOptional, &missing.call}};
-  assert_true(library.resolve(optional, 2, &reason));
+  const std::vector<DriverSymbol> optional = {
+      {there.symbol, DriverNeed::kRequired, &there.call},
+      {missing.symbol, DriverNeed::kOptional, &missing.call}};
+  assert_true(library.resolve(optional, &reason));
   assert_true(static_cast<bool>(there));
   assert_false(static_cast<bool>(missing));
-  const DriverSymbol required[] = {{missing.symbol, DriverNeed::kRequired, &missing.call}};
-  assert_false(library.resolve(required, 1, &reason));
+  const std::vector<DriverSymbol> required = {
+      {missing.symbol, DriverNeed::kRequired, &missing.call}};
+  assert_false(library.resolve(required, &reason));
 
   assert_string_equal(reason.c_str(), (path + " lacks no_such_function").c_str());
 }

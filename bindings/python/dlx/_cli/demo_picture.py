@@ -1,4 +1,4 @@
-"""The demo's photograph: where to find one, and how to take it over from Pillow."""
+"""The demo's photograph: finding one, and importing it from Pillow."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PHOTOGRAPHS = (
 
 
 def find_photograph() -> tuple[str, str] | None:
-    """Path of a photograph that is installed, and whose wheel it ships in. Imports nothing."""
+    """The path of an installed photograph and its wheel. Imports nothing."""
     for module, distribution, inside in PHOTOGRAPHS:
         spec = importlib.util.find_spec(module)
         for folder in (spec.submodule_search_locations or []) if spec else []:
@@ -51,7 +51,7 @@ def _arrow_bytes(capsule: Any) -> tuple[int, int]:
             ("children", ctypes.POINTER(ctypes.c_void_p)),
         ]
 
-    python = ctypes.PyDLL(None)  # our own object: ctypes.pythonapi is shared by everybody
+    python = ctypes.PyDLL(None)  # a separate object: ctypes.pythonapi is shared with other code
     get = python.PyCapsule_GetPointer
     get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     array = ArrowArray.from_address(get(capsule, b"arrow_array"))
@@ -64,7 +64,7 @@ def import_picture(image: Any) -> tuple[Tensor, str, str]:
     width, height = image.size
     try:
         capsule = image.__arrow_c_array__()[1]
-    except (AttributeError, ValueError) as error:  # an old Pillow, or rows in several blocks
+    except (AttributeError, ValueError) as error:  # an old Pillow, or an image in several blocks
         why = f"this Pillow does not lend its pixels ({error}); its array interface makes a copy"
         return dlx.asarray(image), "t = dlx.asarray(image)", why
     address, count = _arrow_bytes(capsule)
@@ -81,7 +81,7 @@ def import_picture(image: Any) -> tuple[Tensor, str, str]:
 
 
 def lends(image: Any, tensor: Tensor) -> bool:
-    """Whether a pixel that Pillow writes shows in the tensor; the pixel is put back."""
+    """Whether a pixel written by Pillow shows in the tensor; the pixel is restored."""
     old = image.getpixel((0, 0))
     image.putpixel((0, 0), _inverted(old))
     seen = tuple(tensor[0, 0, : len(old)].tolist())

@@ -1,4 +1,4 @@
-"""`python -m dlx info`: which library this is, what it found, and who is there to talk to."""
+"""`python -m dlx info`: the library, its devices, and the installed array libraries."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["compiler_arguments", "installed_libraries", "report"]
 
-# Distribution on PyPI -> what people call it. Only their metadata is read.
+# Distribution on PyPI -> name of the library. Only the metadata is read.
 _LIBRARIES = {
     "numpy": "NumPy",
     "torch": "PyTorch",
@@ -52,7 +52,7 @@ _LIBRARIES = {
 
 
 def installed_libraries() -> dict[str, str]:
-    """Name -> version of the array libraries that are installed; none of them is imported."""
+    """Name -> version of the installed array libraries, without importing them."""
     from importlib import metadata
 
     found = {}
@@ -75,7 +75,7 @@ def _device_lines() -> Iterator[tuple[str, str]]:
     for device in dlx.devices():
         try:
             properties = capi.device_properties(*device)
-        except DriverError as error:  # a bad device hides no other
+        except DriverError as error:  # show the other devices too
             yield device.name, str(error)
             continue
         memory = _memory(properties["memory_free"], properties["memory_total"])
@@ -114,14 +114,14 @@ def _library_lines() -> Iterator[tuple[str, str]]:
 
 
 def _copy_engine() -> str:
-    """What the library says of a transposing copy: the kind of kernel and its instructions."""
+    """The copy engine's plan for a transposing copy: the kind of kernel and its instructions."""
     both = dlx.empty((2, 512, 512))
     handles = [_native._handle(tensor) for tensor in (both[0], both[1].T)]
     return capi.describe_copy(*handles)
 
 
 def report() -> str:
-    """The whole text."""
+    """The text that `python -m dlx info` prints."""
     sections = {
         "Library": list(_library_lines()),
         "Devices": list(_device_lines()),
@@ -137,11 +137,11 @@ def report() -> str:
 
 
 def compiler_arguments(*, cflags: bool = True, libs: bool = True) -> str:
-    """The headers and the library for a program or extension in C, quoted for a shell; with
-    `libs=False` what only compiles needs, with `cflags=False` what only links.
+    """The compiler arguments for a program or extension in C, quoted for a shell: the headers (unless
+    `cflags=False`) and the library (unless `libs=False`).
 
-    A program finds the library where it is now. So does an extension, unless `import dlx` has loaded
-    one before: it goes by its soname.
+    Programs and extensions load the library at its current path, unless `import dlx` has loaded one
+    with the same soname before.
     """
     package = Path(__file__).resolve().parents[1]
     # A wheel has the headers in the package; the source tree and an installed prefix beside it.
@@ -163,6 +163,6 @@ def compiler_arguments(*, cflags: bool = True, libs: bool = True) -> str:
     if found.is_file():
         found = found.resolve()
         link = [str(found), f"-Wl,-rpath,{found.parent}"]
-        if "," in str(found.parent):  # -Wl, ends an argument at each
+        if "," in str(found.parent):  # -Wl would split the path at a comma
             link[1:] = ["-Xlinker", "-rpath", "-Xlinker", str(found.parent)]
     return shlex.join([f"-I{folder}"] * cflags + link * libs)

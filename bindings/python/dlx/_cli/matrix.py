@@ -1,7 +1,7 @@
-"""`python -m dlx matrix`: what happens between every two array libraries that are installed here.
+"""`python -m dlx matrix`: measures `dlx.convert` between every two installed array libraries.
 
-Each cell is measured: an array is made by one library, handed to another by `dlx.convert`, and its
-values and address are looked at. A library that ends the process costs its own cell only.
+For each cell one library makes an array, `dlx.convert` passes it to another, and the values and the
+address are compared. A library that ends the process loses only its own cell.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dlx._cli.matrix_page import Cell, Key
 
-_TIMEOUT = 900  # seconds for all cells together; a library that hangs is noted as one that died
+_TIMEOUT = 900  # seconds for all cells together; a library that hangs counts as died
 _DISTRIBUTIONS = {
     "tvm_ffi": ("apache-tvm-ffi",),
     "warp": ("warp-lang",),
@@ -33,7 +33,7 @@ _DISTRIBUTIONS = {
 
 
 def installed() -> list[str]:
-    """The libraries of the table that are installed, in its order. Imports none of them."""
+    """The installed libraries of the table, in its order, without importing them."""
     return [name for name in profiles.TABLE if util.find_spec(name) is not None]
 
 
@@ -68,7 +68,7 @@ def measure(names: list[str]) -> dict[Key, Cell]:
 
 
 def _run(producers: list[str], consumers: list[str], start: int) -> tuple[list[Cell], str]:
-    """One process that measures from cell `start` on: its cells, and how it ended."""
+    """Measure from cell `start` on in one process: its cells, and how it ended."""
     with tempfile.TemporaryDirectory() as folder:
         out = os.path.join(folder, "cells")
         job = {"producers": producers, "consumers": consumers, "start": start, "out": out}
@@ -93,23 +93,25 @@ def _describe(status: int, log: str) -> str:
 
 
 def run(html: str | None = None, markdown: str | None = None, libraries: str | None = None) -> int:
-    """Measure, print the overview, write what was asked for; 0 if no cell is wrong or died."""
+    """Measure, print the overview, write the files; 0 if no cell is wrong or died."""
     names = installed()
     if libraries:
         wanted = libraries.replace(",", " ").split()
         if not wanted:
-            raise InvalidArgumentError(f"matrix: no library is named (got {libraries!r})")
+            raise InvalidArgumentError(
+                f"matrix: `--libraries` names no library (got {libraries!r})"
+            )
         unknown = [name for name in wanted if name not in profiles.TABLE]
         if unknown:
             raise InvalidArgumentError(
-                f"matrix: no such library: {', '.join(unknown)} (known: "
+                f"matrix: unknown library: {', '.join(unknown)} (known: "
                 f"{', '.join(profiles.TABLE)})"
             )
         names = [name for name in names if name in wanted]
         if not names:
             raise UnavailableError(f"matrix: not installed: {', '.join(wanted)}")
     if "numpy" not in installed():
-        raise UnavailableError("matrix: NumPy makes the arrays, and it is not installed")
+        raise UnavailableError("matrix: NumPy, which makes the arrays, is not installed")
     result = matrix_page.Matrix(names, versions(names), measure(names))
     print(matrix_page.text(result))
     for path, render in ((html, matrix_page.html), (markdown, matrix_page.markdown)):

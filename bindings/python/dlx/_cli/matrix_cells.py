@@ -164,8 +164,8 @@ def _broadcast(x: Any) -> Any:
     return numpy.lib.stride_tricks.as_strided(x, _SHAPE, (0, x.itemsize))
 
 
-# Every layout, of float32: (array) -> the same library's array in that layout. Whatever a library
-# raises means that it has no such layout.
+# Every layout, of float32: (array) -> the same library's array in that layout. An exception means that
+# the library lacks the layout.
 LAYOUTS: dict[str, Callable[[Any], Any]] = {
     "transposed": lambda x: x.T,
     "columns cut out": lambda x: x[:, 2:6],
@@ -178,12 +178,12 @@ LAYOUTS: dict[str, Callable[[Any], Any]] = {
     "0-d": lambda x: x[0, 1, ...],
     "5 axes": lambda x: x.reshape((1, 4, 1, 8, 1)),
 }
-# What makes sense of one library's objects only.
+# Layouts that only some libraries can make.
 _ONLY = {"16-byte aligned": ("numpy", "dlx"), "read-only": ("numpy", "dlx")}
 
 
 def cases() -> list[tuple[str, str]]:
-    """(dtype, layout) of everything measured: every dtype compact, and every layout of float32."""
+    """(dtype, layout) of all cases: every dtype compact, and every layout of float32."""
     return [(name, "compact") for name in DTYPES] + [("float32", layout) for layout in LAYOUTS]
 
 
@@ -196,10 +196,10 @@ def keys(producers: list[str], consumers: list[str]) -> Iterator[tuple[str, str,
 
 
 def make(producer: str, dtype: str, layout: str) -> Any:
-    """The array of a case at an aligned address, or None if the library has no such array.
+    """The array of a case at an aligned address, or None if the library cannot make it.
 
-    Where the library does not align its memory, arrays are made until one is: the result shall not
-    depend on the weather.
+    If the library does not align its memory, arrays are made until one is aligned, so that the result
+    does not depend on chance.
     """
     if layout in _ONLY and producer not in _ONLY[layout]:
         return None
@@ -227,10 +227,10 @@ def make(producer: str, dtype: str, layout: str) -> Any:
 
 
 def measure(source: Any, consumer: str, expected: Any) -> tuple[str, str]:
-    """What comes of handing `source` to `consumer`: (one of the words above, why).
+    """The outcome of converting `source` to `consumer`: (one of the words above, why).
 
     Args:
-        expected: the values, made without any library but NumPy.
+        expected: the values, made by NumPy alone.
     """
     refusal = ""
     try:
@@ -248,7 +248,7 @@ def measure(source: Any, consumer: str, expected: Any) -> tuple[str, str]:
     if back.data_ptr == tensor.data_ptr:
         return SHARED, refusal and f"but copy=False is refused: {refusal}"
     if not refusal:
-        return WRONG, "copied, against copy=False"
+        return WRONG, "copied in spite of copy=False"
     profile = profiles.TABLE[consumer]
     reasons = "; ".join(
         convert.why_copy(
@@ -259,7 +259,7 @@ def measure(source: Any, consumer: str, expected: Any) -> tuple[str, str]:
 
 
 def _values(tensor: Any, owner: Any) -> Any:
-    """Of memory that is not the CPU's, the library that owns it makes a copy."""
+    """The values. Data on other devices is copied by the library that owns it."""
     on_cpu = tensor.device.device_type == constants.CPU
     return (tensor if on_cpu else dlx.asarray(owner, device="cpu")).tolist()
 

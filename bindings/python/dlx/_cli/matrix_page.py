@@ -1,4 +1,4 @@
-"""The matrix as text for a terminal, as Markdown, and as a page of HTML that needs nothing else."""
+"""The matrix as text for a terminal, as Markdown, and as a self-contained page of HTML."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _HOW = {
 
 
 class Matrix:
-    """What was measured.
+    """The measured cells.
 
     Attributes:
-        names: the consumers; the producers are dlx's own Tensor and these.
+        names: the consumers; the producers are dlx and these.
         versions: of each library.
         cells: (producer, dtype, layout, consumer) -> (outcome, why).
     """
@@ -36,7 +36,7 @@ class Matrix:
         self.producers = ["dlx", *names]
 
     def counts(self, producer: str, consumer: str) -> dict[str, int]:
-        """How often each outcome was seen between two libraries."""
+        """How often each outcome occurred between two libraries."""
         counted = dict.fromkeys((SHARED, COPIED, REFUSED, NONE, WRONG, DIED), 0)
         for dtype, layout in matrix_cells.cases():
             counted[self.cells[producer, dtype, layout, consumer][0]] += 1

@@ -1,12 +1,12 @@
-"""Computing on a Tensor: operators, NumPy's functions, and the keys that native indexing leaves.
+"""Computing with Tensors: operators, NumPy's functions, and keys that native indexing does not take.
 
-A Tensor computes nothing itself: NumPy does on the CPU, whosever the memory is, and module
-`on_device` on other devices. Operands go there as views of their memory and arrays come back
-as Tensors, so `numpy.exp(t)` is a Tensor, and `out=t` writes into its memory.
+NumPy computes on the CPU, and module `on_device` on other devices. Operands are passed as views of
+their memory and results become Tensors, so `numpy.exp(t)` is a Tensor and `out=t` writes into its
+memory.
 
-Taken as operands: Tensors, ndarrays of exactly that class, scalars of NumPy and Python. Whatever
-else there is, subclasses of ndarray included, gets NotImplemented: a masked array or a quantity
-knows how to take a Tensor, while a Tensor would drop their mask or unit.
+Operands are Tensors, ndarrays of exactly that class, and scalars of NumPy and Python. For all other
+objects, subclasses of ndarray included, the result is NotImplemented: a masked array or a quantity can
+take a Tensor, while a Tensor would drop their mask or unit.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ _WRITERS: dict[Any, str] = {
 }
 _USUAL = frozenset(map(numpy.dtype, "?bBhHiIlLqQefdFD"))
 _usual_names: dict[Any, Any] = {}  # numpy.dtype by what astype was called with
-# Where an ndarray's method of the same name does the same, and sooner. (The one of `conj` would
-# return its own memory, and `clip` without a bound be an error.)
+# The ndarray method of the same name does the same as the function, and faster. (`conj` would return
+# its own memory, and `clip` without a bound would be an error.)
 _AS_METHODS = frozenset(
     "all any argmax argmin argsort cumprod cumsum max mean min prod ravel round std sum var".split()
 )
@@ -75,10 +75,10 @@ def on_host(values: Iterable[Any]) -> bool:
 
 
 def wrap(result: Any) -> Any:
-    """What a library returned, with Tensors in place of its plain arrays and NumPy scalars.
+    """A result with Tensors in place of its plain arrays and NumPy scalars.
 
-    Lists and (named) tuples keep their types. Arrays of objects, text and dates stay what they are,
-    and so does every subclass of ndarray.
+    Lists and (named) tuples keep their types. Arrays of objects, text and dates stay, and so do
+    subclasses of ndarray.
     """
     cls = type(result)
     if cls is _ndarray:
@@ -94,12 +94,12 @@ def wrap(result: Any) -> Any:
 
 
 def _stays(dtype: Any) -> bool:
-    """No Tensor can have the dtype: no number, or one in a form that DLPack has not."""
+    """Whether a Tensor cannot have the dtype: not numbers, or a format that DLPack lacks."""
     return dtype not in _USUAL and dtypes.explain_numpy_dtype(dtype) is not None
 
 
 class Views:
-    """The arrays that stand for Tensors in one call, so that the Tensors can be given back.
+    """The arrays that replace Tensors in one call, so that a result can be turned back into its Tensor.
 
     A function that returns one of its arguments (`out`, mostly) then returns the caller's object.
     """
@@ -107,12 +107,12 @@ class Views:
     __slots__ = ("_arrays", "_tensors")
 
     def __init__(self, outputs: Any = None) -> None:
-        # An ndarray of the caller's that is written to stays an ndarray when it is returned.
+        # An ndarray that the caller passed as `out` stays an ndarray when it is returned.
         self._tensors: dict[int, Any] = {}
         if outputs is not None:
             known = outputs if isinstance(outputs, tuple) else (outputs,)
             self._tensors = {id(out): out for out in known if type(out) is _ndarray}
-        self._arrays: list[Any] = []  # alive until the end of the call, so that ids stay unique
+        self._arrays: list[Any] = []  # kept alive, so that ids stay unique
 
     def unwrap(self, value: Any) -> Any:
         """`value` with arrays in place of its Tensors, in nested lists, tuples and dicts too."""
@@ -131,7 +131,7 @@ class Views:
         return value
 
     def wrap(self, result: Any) -> Any:
-        """As the function `wrap`, with the caller's own objects in place of their arrays."""
+        """As the function `wrap`, with the caller's own Tensors in place of their arrays."""
         known = self._tensors.get(id(result))
         if known is not None:
             return known
@@ -141,7 +141,7 @@ class Views:
 
 
 def check_writable(outputs: Any) -> None:
-    """Refuse a read-only Tensor as `out`; NumPy's own error would not say that it is a Tensor."""
+    """Refuse a read-only Tensor as `out`; NumPy's error would not mention the Tensor."""
     for out in outputs if isinstance(outputs, tuple) else (outputs,):
         if type(out) is _Tensor and out.readonly:
             raise ReadOnlyError("`out` is a read-only Tensor")
@@ -152,7 +152,7 @@ def array_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwargs: A
 
     Source: NumPy's NEP 13.
     """
-    if method == "__call__" and len(inputs) > ufunc.nin:  # numba hands on what its caller wrote
+    if method == "__call__" and len(inputs) > ufunc.nin:  # numba passes `out` by position
         inputs, kwargs["out"] = inputs[: ufunc.nin], inputs[ufunc.nin :]
     outputs = kwargs.get("out", ())
     if not isinstance(outputs, tuple):
@@ -164,7 +164,7 @@ def array_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwargs: A
     if not all(map(is_operand, operands)):
         if for_dask.introduce(map(type, inputs)):
             return getattr(ufunc, method)(*inputs, **kwargs)
-        # A ufunc of another library's may want objects of its own, which nobody else would take.
+        # A ufunc of another library may take objects that only it knows.
         own = vars(numpy).get(ufunc.__name__) is ufunc
         if own or has_strangers(operands):
             return NotImplemented
@@ -182,7 +182,7 @@ def array_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwargs: A
         _guard_key(inputs[1])
     if method == "at" and type(inputs[0]) is _Tensor and inputs[0].readonly:
         raise ReadOnlyError(f"numpy.{ufunc.__name__}.at writes, and the Tensor is read-only")
-    # Of what is given, only a Tensor as `out` can come back.
+    # Only a Tensor passed as `out` can come back as the result.
     into = outputs[0] if len(outputs) == len(kwargs) == 1 else None
     if method == "__call__" and (not kwargs or type(into) is _Tensor):
         arguments = [x.numpy() if type(x) is _Tensor else x for x in inputs]
@@ -205,7 +205,7 @@ def array_function(self: Tensor, func: Any, types: Any, args: Any, kwargs: Any) 
             return func(*args, **kwargs)
         return NotImplemented
     found = _Tensor in map(type, args) or next(iter(tensors_in((args, kwargs))), None) is not None
-    if not found:  # like=t, or they are in a deque …
+    if not found:  # like=t, or the Tensors are in a deque …
         for stranger in strangers_in((args, kwargs)):
             guards.guard_losses(stranger)  # results of any dtype stay
         return wrap(getattr(func, "_implementation", func)(*args, **kwargs))
@@ -213,10 +213,10 @@ def array_function(self: Tensor, func: Any, types: Any, args: Any, kwargs: Any) 
 
 
 def call(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-    """A function of NumPy on Tensors, wherever they are."""
+    """A function of NumPy on Tensors, on the CPU or another device."""
     values = [*args, *kwargs.values()]
     tensors: Iterable[Any] = values
-    if not PLAIN_OR_NONE.issuperset(map(type, values)):  # there is something to look into
+    if not PLAIN_OR_NONE.issuperset(map(type, values)):  # some argument has to be searched
         refuse_strangers(func, values)
         tensors = tensors_in(values)
     args, kwargs = _with_named_out(func, args, kwargs)
@@ -237,7 +237,7 @@ def call(func: Callable[..., Any], args: Any, kwargs: Any) -> Any:
 
 @functools.cache
 def _out_and_after(func: Callable[..., Any]) -> tuple[int, tuple[str, ...]]:
-    """How many arguments come before `out`, and the names from there on that may go by position."""
+    """The position of `out`, and the names of the positional parameters from there on."""
     import inspect
 
     try:
@@ -254,7 +254,7 @@ def _out_and_after(func: Callable[..., Any]) -> tuple[int, tuple[str, ...]]:
 
 
 def _with_named_out(func: Callable[..., Any], args: Any, kwargs: Any) -> tuple[Any, Any]:
-    """The arguments with `out`, and what follows it, by their names."""
+    """The arguments with `out` and those after it passed by name."""
     if len(args) < 2:
         return args, kwargs
     position, names = _out_and_after(func)
@@ -264,24 +264,24 @@ def _with_named_out(func: Callable[..., Any], args: Any, kwargs: Any) -> tuple[A
 
 
 def require_tensor(self: object) -> None:
-    """Slots are called with whatever the caller says: `dlx.Tensor.__neg__(3)`."""
+    """Refuse `dlx.Tensor.__neg__(3)`, which Python passes on to the method."""
     if type(self) is not _Tensor:
-        raise TypeError(f"a method of dlx.Tensor needs one (got a {type(self).__name__})")
+        raise TypeError(f"a method of dlx.Tensor needs a Tensor (got a {type(self).__name__})")
 
 
 def binary(self: Tensor, other: Any, function: Callable[..., Any], reflected: bool) -> Any:
-    """self + other and all its like; NotImplemented for what is no operand."""
+    """Binary operators; NotImplemented if `other` is not an operand."""
     require_tensor(self)
     if not is_operand(other):
         if function is operator.mul and isinstance(other, (list, tuple, str, bytes, bytearray)):
-            # Python would repeat it as often as a Tensor of no axes says.
+            # Python would repeat the sequence as often as the number in a 0-d Tensor.
             raise TypeError(
-                f"a {type(other).__name__} is no operand of a Tensor: pass dlx.asarray(x), or "
+                f"a {type(other).__name__} is not an operand of a Tensor: pass dlx.asarray(x), or "
                 "repeat it int(t) times"
             )
         if not for_dask.introduce((type(other),)):
             return NotImplemented
-        return function(*((other, self) if reflected else (self, other)))  # anew
+        return function(*((other, self) if reflected else (self, other)))  # again, now dask knows
     if not on_host((self, other)):
         from dlx._compute import on_device
 
@@ -304,7 +304,7 @@ def unary(self: Tensor, function: Callable[..., Any]) -> Any:
 
 
 def in_place(self: Tensor, other: Any, function: Callable[..., Any]) -> Any:
-    """self += other and all its like: the memory changes, and the Tensor stays the same object."""
+    """In-place operators: the memory changes, and the Tensor stays the same object."""
     require_tensor(self)
     if not is_operand(other):
         for_dask.introduce((type(other),))
@@ -317,12 +317,14 @@ def in_place(self: Tensor, other: Any, function: Callable[..., Any]) -> Any:
         on_device.operate(function, (self, other))
         return self
     array = self.numpy()
-    if array.dtype.isbuiltin == 2:  # where NumPy's own would lose what `setitem` refuses
+    if (
+        array.dtype.isbuiltin == 2
+    ):  # NumPy's in-place operator would lose values that `setitem` refuses
         plain = getattr(operator, f"__{function.__name__[1:]}__")  # iadd: add
         result = binary(self, other, plain, False)
-        if result.shape != self.shape:  # `setitem` would repeat it
+        if result.shape != self.shape:  # `setitem` would broadcast it
             raise InvalidArgumentError(
-                f"{function.__name__}: the result has another shape than the Tensor (got "
+                f"{function.__name__}: the shape of the result differs from the Tensor's (got "
                 f"{result.shape}, expected {self.shape})"
             )
         self[...] = result
@@ -332,7 +334,7 @@ def in_place(self: Tensor, other: Any, function: Callable[..., Any]) -> Any:
 
 
 def method(self: Tensor, name: str, args: Any, kwargs: Any) -> Any:
-    """self.sum(axis=0) and all its like: NumPy's function of the same name."""
+    """Methods such as `self.sum(axis=0)`: NumPy's function of the same name."""
     require_tensor(self)
     if name == "clip" and not kwargs.keys() & {"a_min", "a_max"}:
         args, kwargs = clip(*args, **kwargs)
@@ -348,9 +350,8 @@ def method(self: Tensor, name: str, args: Any, kwargs: Any) -> Any:
 
 
 def clip(min: Any = None, max: Any = None, *others: Any, **kwargs: Any) -> Any:
-    """Its arguments with both bounds: `numpy.clip` wants them, where the method of an ndarray does
-    with either. (The name is what Python's errors say.)
-    """
+    """The arguments of the method `clip` with both bounds, which `numpy.clip` needs. (Python's errors show
+    this function's name.)"""
     return (min, max, *others), kwargs
 
 
@@ -370,14 +371,14 @@ def astype(self: Tensor, dtype: Any, kwargs: dict[str, Any]) -> Any:
 
     if not hasattr(numpy, "astype"):
         raise UnsupportedError(
-            "astype of data on a device needs NumPy 2.1: call the library itself"
+            "astype of data on a device needs NumPy 2.1: call the library that owns the data"
         )
     return on_device.call(numpy.astype, (self, dtype), kwargs)
 
 
 def _casts_badly(source: Any, target: Any) -> bool:
-    """Whether ml_dtypes has a part in a cast: of some pairs it has none, of some it makes other
-    values, and imaginary parts go without NumPy's warning."""
+    """Whether ml_dtypes does a cast: it lacks some pairs, gives wrong values for some, and drops imaginary
+    parts without NumPy's warning."""
     target = numpy.dtype(target)
     if target == source:
         return False
@@ -385,7 +386,7 @@ def _casts_badly(source: Any, target: Any) -> bool:
 
 
 def _numpy_dtype(dtype: Any) -> Any:
-    """What NumPy has for a dtype, or a name, of dlx's; else the same, for NumPy to read."""
+    """NumPy's dtype for a dlx.dtype or a name of dlx; else the argument, for NumPy to read."""
     found = _usual_names.get(dtype)
     if found is not None:
         return found
@@ -399,7 +400,7 @@ def _numpy_dtype(dtype: Any) -> Any:
 
 
 def contains(self: Tensor, value: Any) -> bool:
-    """value in self: whether any element equals it, as NumPy has it."""
+    """value in self: whether any element equals it, as in NumPy."""
     same = self.__eq__(value)
     if same is NotImplemented:
         if isinstance(value, (list, tuple)):
@@ -411,14 +412,14 @@ def contains(self: Tensor, value: Any) -> bool:
 
 
 def _guard_key(key: Any) -> None:
-    """Raise UnsupportedError for indices and masks that have masked entries, nulls or units: NumPy
-    would take what is below them."""
+    """Raise UnsupportedError for indices and masks with masked entries, nulls or units, which NumPy would
+    ignore."""
     for stranger in strangers_in(key):
         guards.guard_losses(stranger)
 
 
 def getitem(self: Tensor, key: Any) -> Tensor:
-    """self[key] for masks, index arrays and other keys that give no view: a new Tensor."""
+    """self[key] for masks, index arrays and other keys whose result is not a view: a new Tensor."""
     if type(key) is _Tensor:
         plain: Tensor | None = _native._operate(operator.getitem, self, key, False)
         if plain is not None:
@@ -433,13 +434,13 @@ def getitem(self: Tensor, key: Any) -> Tensor:
 
 
 def setitem(self: Tensor, key: Any, value: Tensor) -> None:
-    """self[key] = value for the keys of `getitem`, and for values of another dtype: writes into the
-    memory what NumPy's in-place operators would cast ("same_kind")."""
+    """self[key] = value for the keys of `getitem`, and for values of another dtype that NumPy's in-place
+    operators would cast ("same_kind")."""
     _guard_key(key)
     if not on_host(tensors_in((self, key))):
         raise _no_fancy_index(self, key)
     if value.ndim == 0 and value.dtype != self.dtype and on_host((value,)):
-        # One number has to be a value of the dtype, whatever its own is, as Python's have to be.
+        # One number has to be a value of the Tensor's dtype, as a Python number has to be.
         self[key] = value.item()
         return
     views = Views()
@@ -447,18 +448,18 @@ def setitem(self: Tensor, key: Any, value: Tensor) -> None:
     alike = source.dtype == array.dtype
     if not alike and not numpy.can_cast(_plain(source, value), _plain(array, self), "same_kind"):
         raise InvalidArgumentError(
-            f"Tensor.__setitem__: the value has another dtype than the Tensor (got {source.dtype}, "
-            f"expected what {array.dtype} can hold): convert it first, e.g. with .astype()"
+            f"Tensor.__setitem__: the dtype of the value does not fit the Tensor's (got {source.dtype}, "
+            f"expected one that {array.dtype} can hold): convert it first, e.g. with .astype()"
         )
     if array.dtype.isbuiltin == 2 or source.dtype.isbuiltin == 2:
         source = views.unwrap(_native.asarray(value, dtype=self.dtype))
     if numpy.may_share_memory(array, source):
-        source = source.copy()  # NumPy reads first only where it sees that it has to
+        source = source.copy()  # NumPy itself copies only if it sees the overlap
     array[_apart(views.unwrap(key), array)] = source
 
 
 def _apart(key: Any, array: Any) -> Any:
-    """The key with copies of masks that lie in the array's memory: NumPy reads a mask as it writes."""
+    """The key with copies of masks in the array's memory: NumPy reads a mask while it writes."""
     if type(key) is tuple:
         return tuple(_apart(item, array) for item in key)
     if type(key) is _ndarray and numpy.may_share_memory(key, array):
@@ -467,8 +468,8 @@ def _apart(key: Any, array: Any) -> Any:
 
 
 def _plain(array: Any, tensor: Tensor) -> Any:
-    """The array's dtype; for one of ml_dtypes NumPy's own of the same kind, since NumPy casts
-    everything to those, and fractions and imaginary parts are lost."""
+    """The array's dtype; for a dtype of ml_dtypes NumPy's dtype of the same kind, because NumPy casts
+    everything to ml_dtypes' and loses fractions and imaginary parts."""
     if array.dtype.isbuiltin != 2:
         return array.dtype
     return {"i": "int8", "u": "uint8", "c": "complex64"}.get(tensor.dtype.kind, "float32")
@@ -477,6 +478,6 @@ def _plain(array: Any, tensor: Tensor) -> Any:
 def _no_fancy_index(self: Tensor, key: Any) -> DeviceRefusedError:
     where = next(item.device for item in tensors_in((self, key)) if not on_host((item,)))
     return DeviceRefusedError(
-        f"masks and index arrays are for host memory (got data on {where}): index with the library "
+        f"masks and index arrays work in host memory only (got data on {where}): index with the library "
         "that owns the device, or call `.to_device('cpu')` first"
     )

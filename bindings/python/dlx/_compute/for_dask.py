@@ -1,7 +1,7 @@
-"""What dask asks of an array that it computes with: its size, its token, and to be known to it.
+"""What dask needs for Tensors in its arrays: sizes, tokens, and registration of the class.
 
-Nothing here is a hook on `import dask`. `register_sizeof` is the entry point "dlx" of the group
-`dask.sizeof`, which dask itself loads; the rest runs when a Tensor first meets an array of dask's.
+dask loads the entry point `register_sizeof` (group `dask.sizeof`). The rest runs when a Tensor first
+meets an array of dask's.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _known = _met = False
 
 
 def register_sizeof(sizeof: Any) -> None:
-    """Tell dask how large a Tensor is; by itself it sees the description only, of some 50 bytes.
+    """Tell dask how large a Tensor is; its default counts only the object, about 50 bytes.
 
     Args:
         sizeof: the dispatch `dask.sizeof.sizeof`.
@@ -36,9 +36,9 @@ def register_sizeof(sizeof: Any) -> None:
 
 
 def meet() -> None:
-    """In a process that has dask.array, once: what dask has for classes that it knows only.
+    """Register Tensors for dask functions that take registered classes only, once dask.array is loaded.
 
-    Called where a Tensor comes to dask: into a graph, from another process, by an operator.
+    Called when a Tensor reaches dask: in a graph, from another process, or by an operator.
     """
     global _met
     if _met or "dask.array.core" not in sys.modules:
@@ -52,7 +52,7 @@ def meet() -> None:
 
 
 def size_of(tensor: Tensor) -> int:
-    """The bytes of the elements, each place in memory counted once."""
+    """The bytes of the elements; repeated elements (stride 0) count once."""
     meet()
     repeated = [i for i, step in enumerate(tensor.strides) if step == 0 and tensor.shape[i] > 1]
     if not repeated:
@@ -65,8 +65,8 @@ def size_of(tensor: Tensor) -> int:
 def token(tensor: Tensor) -> tuple[Any, ...]:
     """What `Tensor.__dask_tokenize__` returns: equal for equal dtype, shape and bytes.
 
-    Memory that the CPU cannot read, and addresses (opaque handles), give a token that is never
-    equal to another, as dask does for objects that it does not know.
+    For memory that the CPU cannot read, and for opaque handles, the token is unique, as dask's is for
+    unknown objects.
     """
     meet()
     code = code_of(tensor)
@@ -78,7 +78,7 @@ def token(tensor: Tensor) -> tuple[Any, ...]:
         import uuid
 
         return "dlx.Tensor", uuid.uuid4().hex
-    hashing = importlib.import_module("dask.hashing")  # it is dask that asks
+    hashing = importlib.import_module("dask.hashing")  # the caller is dask
     compact = tensor.contiguous()
     flags = _native._flags(compact)
     digest = hashing.hash_buffer_hex(memoryview(bytes_of(compact)))
@@ -86,13 +86,12 @@ def token(tensor: Tensor) -> tuple[Any, ...]:
 
 
 def introduce(types: Iterable[type]) -> bool:
-    """If there is a class of dask's among the types: tell dask that its arrays may have Tensors
-    as chunks and operands, once for the process.
+    """If one of the types is dask's, register Tensors as chunks and operands of dask arrays, once.
 
-    dask leaves operations with types that it does not know to them, and so do Tensors.
+    Before that, dask leaves an operation to the Tensor and the Tensor leaves it to dask.
 
     Returns:
-        whether dask learns it only now, so that an operation that it has left may succeed.
+        whether this call registered it, so that a retry of the operation may succeed.
     """
     global _known
     if _known or not any(package_of(cls) == "dask" for cls in types):

@@ -1,8 +1,8 @@
-"""Computing on Tensors of other devices: CuPy or PyTorch does it, through array-api-compat.
+"""Computing with Tensors on other devices, by CuPy or PyTorch through array-api-compat.
 
-There is no table of functions. A function of NumPy is looked up in the standard's names, and the
-function of the same name in the library's own namespace is called. What the standard does not have
-(methods of ufuncs, masks as keys) is left to the library: `torch.from_dlpack(t)` is one call away.
+There is no table of functions: a function of NumPy is replaced by the library's function of the same
+name in the standard. For anything beyond the standard (methods of ufuncs, masks as keys) users call
+the library: `torch.from_dlpack(t)`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _LIBRARIES = ("cupy", "torch")
 
 
 class Library:
-    """A namespace of the standard, and how arrays of the library come from Tensors and go back."""
+    """A library's namespace of the standard, and the conversion between its arrays and Tensors."""
 
     def __init__(self, name: str) -> None:
         self.namespace: Any = importlib.import_module(f"array_api_compat.{name}")
@@ -38,7 +38,7 @@ class Library:
         self._array = self._library.Tensor if name == "torch" else self._library.ndarray
 
     def is_available(self) -> bool:
-        """Whether the library was built for these devices and finds one."""
+        """Whether the library was built for CUDA and finds a device."""
         return bool(self._library.cuda.is_available())
 
     def view(self, tensor: Any) -> Any:
@@ -46,7 +46,7 @@ class Library:
         return self._library.from_dlpack(tensor)
 
     def device(self, index: int) -> Any:
-        """The library's own object for a device."""
+        """The library's object for a device."""
         if self._library.__name__ == "torch":
             return self._library.device("cuda", index)
         return self._library.cuda.Device(index)
@@ -64,8 +64,8 @@ class Library:
             return value.item()
         if cls is numpy.ndarray:
             raise DeviceRefusedError(
-                "one computation with data on a device and an ndarray, which is host memory: move "
-                "it there with `dlx.asarray(array).to_device(…)`"
+                "a computation mixes data on a device with an ndarray in host memory: move the ndarray "
+                "with `dlx.asarray(array).to_device(…)`"
             )
         return value
 
@@ -86,17 +86,17 @@ def _is_scalar_type(value: Any) -> bool:
 
 
 def library_for(device: Device) -> Library:
-    """The library that computes on a device: one that is imported already, else one that is there.
+    """The library that computes on a device, preferably one that is imported already.
 
     Raises:
-        UnsupportedError: no library is known for this kind of device.
-        UnavailableError: array-api-compat, or every library that could do it, is not installed, or
-            can use no such device here.
+        UnsupportedError: dlx knows no library for this kind of device.
+        UnavailableError: array-api-compat is not installed, or no library for the device is installed
+            and working.
     """
     if device.device_type not in _CUDA_TYPES:
         raise UnsupportedError(
-            f"dlx has no library to compute on {device}: hand the Tensor to the one that owns the "
-            "device, or call `.to_device('cpu')` first"
+            f"dlx has no library to compute on {device}: pass the Tensor to the library that owns "
+            "the device, or call `.to_device('cpu')` first"
         )
     for name in sorted(_LIBRARIES, key=lambda name: name not in sys.modules):
         try:
@@ -122,7 +122,7 @@ def _device_of(values: Any) -> Device:
     if len(found) > 1:
         names = " and ".join(sorted(str(device) for device in found))
         raise DeviceRefusedError(
-            f"one computation with data on {names}: move it to one device with `.to_device`"
+            f"a computation mixes data on {names}: move it to one device with `.to_device`"
         )
     device: Device = found.pop()
     return device
@@ -148,13 +148,13 @@ def call_on(device: Device, func: Any, args: Any, kwargs: Any) -> Any:
     if out is None:
         return result
     if type(out) is not _Tensor:
-        raise UnsupportedError("`out` has to be one Tensor on a device other than the CPU")
+        raise UnsupportedError("`out` has to be a single Tensor if the data is not on the CPU")
     _native.copyto(out, result)
     return out
 
 
 def _find(namespace: Any, func: Any, device: Device) -> Any:
-    """What the library has in place of a function of NumPy: under any of NumPy's names for it."""
+    """The library's function for a function of NumPy, under any of NumPy's names for it."""
     for path in ("", *_SUBMODULES):
         source = getattr(numpy, path) if path else numpy
         target = getattr(namespace, path, None) if path else namespace
@@ -163,8 +163,8 @@ def _find(namespace: Any, func: Any, device: Device) -> Any:
             if found is not None:
                 return found
     raise UnsupportedError(
-        f"numpy.{getattr(func, '__name__', func)} has no counterpart in the array API standard that "
-        f"could run on {device}: call the library that owns the device, or `.to_device('cpu')` first"
+        f"numpy.{getattr(func, '__name__', func)} has no counterpart in the array API standard, so it "
+        f"cannot run on {device}: call the library that owns the device, or `.to_device('cpu')` first"
     )
 
 
@@ -180,7 +180,7 @@ def _names_of(source: Any, func: Any, path: str) -> list[str]:
 
 
 def no_ufunc_method(ufunc: Any, method: str) -> UnsupportedError:
-    """The error for add.reduce and its like."""
+    """The error for add.reduce and other methods of ufuncs."""
     return UnsupportedError(
         f"numpy.{ufunc.__name__}.{method} runs on the CPU only: use a function such as numpy.sum, "
         "or call `.to_device('cpu')` first"

@@ -1,4 +1,4 @@
-"""Which operands a Tensor computes with; see by_numpy.py."""
+"""The operands that a Tensor computes with, and the search for Tensors in arguments."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 _PLAIN = frozenset({_native.Tensor, numpy.ndarray, bool, int, float, complex})
 PLAIN_OR_NONE = _PLAIN | {str, type(None)}
-# NumPy's own classes that are as plain as the array inside, which may be a quantity.
+# NumPy's classes that hold an array, which may be a quantity.
 _CARRIERS: dict[type, Callable[[Any], Any]] = {
     numpy.poly1d: lambda polynomial: polynomial.coeffs,
     numpy.flatiter: lambda iterator: iterator.base,
 }
-# NumPy takes what has one of these for an array, and drops what it says beyond its numbers.
+# NumPy reads objects with one of these as arrays, and drops everything but the numbers.
 _PROTOCOLS = (
     "__array__",
     "__array_interface__",
@@ -32,16 +32,16 @@ _PROTOCOLS = (
 
 
 def is_operand(value: object) -> bool:
-    """Whether a Tensor computes with `value`, instead of leaving that to the other side."""
+    """Whether a Tensor computes with `value`, instead of leaving that to `value`."""
     cls = type(value)
     if cls in _PLAIN or isinstance(value, numpy.generic):
         return True
-    # Numbers of a class of their own (IntEnum) count, unless the class brings its own arithmetic.
+    # Subclasses of numbers (IntEnum) are operands, unless they have their own arithmetic.
     return isinstance(value, (int, float, complex)) and not hasattr(cls, "__array_ufunc__")
 
 
 def strangers_in(value: Any) -> Iterable[Any]:
-    """The arrays that are no operands, in nested lists, tuples and dicts: masked arrays, quantities,
+    """The arrays in nested lists, tuples and dicts that are not operands: masked arrays, quantities,
     arrays of other libraries."""
     if isinstance(value, (list, tuple)):
         for item in value:
@@ -60,14 +60,14 @@ def has_strangers(value: Any) -> bool:
 
 
 def refuse_strangers(func: Callable[..., Any], arguments: list[Any]) -> None:
-    """Raise TypeError, as NumPy does where a Tensor leaves an operation to the other side, for arrays
-    that are no operands. NumPy itself sees ndarrays in place of the Tensors, and would take any."""
+    """Raise TypeError for arrays that are not operands, as NumPy does if no operand can take the others.
+    NumPy itself sees ndarrays in place of the Tensors, and would accept every array."""
     for stranger in strangers_in(arguments):
         cls = type(stranger)
         raise TypeError(
-            f"{getattr(func, '__name__', func)}: a {cls.__module__}.{cls.__qualname__} is no operand "
-            "of a Tensor: pass dlx.asarray(x), which says what would be lost, or call the function "
-            "of the library that it is from"
+            f"{getattr(func, '__name__', func)}: a {cls.__module__}.{cls.__qualname__} is not an "
+            "operand of a Tensor: pass dlx.asarray(x), which says what would be lost, or call the "
+            "function of its own library"
         )
 
 
@@ -80,13 +80,13 @@ def tensors_in(value: Any) -> Iterable[Any]:
         for item in value:
             if type(item) is _native.Tensor:
                 yield item
-            elif isinstance(item, (list, tuple, dict)):  # a generator for each number takes long
+            elif isinstance(item, (list, tuple, dict)):  # a generator for each number would be slow
                 yield from tensors_in(item)
     elif cls is dict:
         yield from tensors_in(list(value.values()))
 
 
 def unwrap_items(value: list[Any] | tuple[Any, ...], unwrap: Callable[[Any], Any]) -> Any:
-    """The same with unwrap(item) for each item; a plain tuple for a named one, as NumPy takes it."""
+    """A list or tuple with unwrap(item) for each item; plain, because NumPy takes no named tuples."""
     items = [unwrap(item) for item in value]
     return items if isinstance(value, list) else tuple(items)

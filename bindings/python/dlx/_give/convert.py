@@ -1,4 +1,4 @@
-"""`dlx.convert`: hand data over in the form that the other library can really take."""
+"""`dlx.convert`: passes data to another library in a form that the library can take."""
 
 from __future__ import annotations
 
@@ -26,18 +26,17 @@ if TYPE_CHECKING:
     from dlx._give.demands import Profile
     from dlx._native import Tensor
 
-# `to`, as it was given -> (profile, imported module). A class or module is kept alive by it; there
-# are few.
+# `to` as given -> (profile, imported module). Keeps classes alive; there are few.
 _targets: dict[Any, tuple[Profile, ModuleType]] = {}
 
 
 def convert(
     x: Any, to: Any, device: Any, copy: bool | None, force: bool, tensor: Tensor | None
 ) -> Any:
-    """`dlx.convert`, which is native and has the documentation, where its short cut does not serve.
+    """`dlx.convert` if the native short cut does not apply. The native function has the documentation.
 
     Args:
-        tensor: `dlx.asarray(x)`, where that was made already.
+        tensor: `dlx.asarray(x)` if it was made already.
     """
     target = _targets.get(to) if isinstance(to, (str, type)) else None
     if target is None:
@@ -50,7 +49,7 @@ def convert(
         if own is not None:
             return own
     if tensor is None:
-        # Without `force`: whether the data has to move is the library's matter, not dlx's.
+        # Without `force`: the profile decides below whether the data has to move.
         if device is None and copy is None:
             tensor = _native.asarray(x)
         else:
@@ -58,7 +57,7 @@ def convert(
     if tensor.device.device_type not in profile.devices:
         tensor = _to_usable_device(x, tensor, profile, force, copy)
     elif copy and tensor.device.device_type != CPU:
-        # Its producer can copy there for certain; dlx may have no driver for the device.
+        # Copied by its producer: dlx may lack the driver of the device.
         tensor, copy = _native.asarray(x, device=device, copy=True), None
     wanted = profile.wanted
     if profile.one_axis is not None and tensor.ndim == 1:
@@ -72,26 +71,26 @@ def convert(
 
 
 def _duplicate(x: Any, profile: Profile, module: ModuleType) -> Any:
-    """A copy of the library's own object with all that it says, or None: its numbers are all."""
+    """A copy of the library's own object with labels, units and nulls, or None if it has only numbers."""
     made = None if profile.duplicate is None else profile.duplicate(module, x)
     return None if made is None else _as_wanted(made, profile.wanted, profile)
 
 
 def _as_wanted(result: Any, wanted: type | None, profile: Profile) -> Any:
-    """The result, if it is of the class that was asked for: any class of a library names it, but
-    what the library makes of data is of a class of its own choice."""
+    """The result, if it is of the class asked for. Every class of a library names the library, but the
+    library chooses the class of the result."""
     if wanted is None or isinstance(result, wanted):
         return result
     name, made = profile.name, _full_name(type(result))
     raise UnsupportedError(
-        f"convert: `to` is {_full_name(wanted)}, and {name} makes a {made} of this data: pass "
-        f"to={name!r} or one of its array classes ({profile.makes or made}), and make what you "
-        "need of the result"
+        f"convert: `to` is {_full_name(wanted)}, but {name} makes a {made} of this data: pass "
+        f"to={name!r} or one of its array classes ({profile.makes or made}), and convert the result "
+        "yourself"
     )
 
 
 def _note_usual(to: Any, profile: Profile, module: ModuleType, tensor: Tensor) -> None:
-    """From now on the native code hands such tensors over by itself: the usual case."""
+    """Let the native code convert such tensors by itself from now on."""
     assert profile.usual is not None
     function = profile.usual(module, tensor)
     if function is not None:
@@ -105,12 +104,12 @@ def _is_dlx(to: Any) -> bool:
 
 
 def _hand_over(tensor: Tensor, profile: Profile, module: ModuleType, copy: bool | None) -> Any:
-    """A tensor that needs a close look, as an array of the library or with the reason why not."""
+    """Convert a tensor that `_fits` does not accept, or raise the reason."""
     _check(tensor, profile)
     reasons = why_copy(tensor, profile)
     if reasons and copy is False:
         raise CopyRefusedError(
-            f"convert: {profile.name} cannot share this tensor, since {'; '.join(reasons)}; "
+            f"convert: {profile.name} cannot share this tensor: {'; '.join(reasons)}; "
             "copy=False forbids a copy"
         )
     if not reasons and profile.strides == demands.COMPACT:
@@ -121,8 +120,8 @@ def _hand_over(tensor: Tensor, profile: Profile, module: ModuleType, copy: bool 
         if not reasons or tensor.device.device_type == CPU:
             raise
         raise UnsupportedError(
-            f"convert: {profile.name} cannot share this tensor, since {'; '.join(reasons)}, and it "
-            f"cannot be copied where it is: {error}"
+            f"convert: {profile.name} cannot share this tensor: {'; '.join(reasons)}, and it "
+            f"cannot be copied on its device: {error}"
         ) from None
 
 
@@ -135,7 +134,7 @@ def _is_own(x: Any, profile: Profile) -> bool:
     if own and wanted is not None:
         own = isinstance(x, wanted)
         if type(wanted).__instancecheck__ is not type.__instancecheck__:
-            return own  # may be another for the next x of this class: torch.FloatTensor
+            return own  # the answer may differ for the next x of this class: torch.FloatTensor
     profile.own_types[type(x)] = own
     return own
 
@@ -143,8 +142,7 @@ def _is_own(x: Any, profile: Profile) -> bool:
 def _is_of_library(cls: type, profile: Profile) -> bool:
     if _full_name(cls) in profile.owns or _derives(cls.__mro__, profile.families):
         return True
-    # Of a class that derives from the library's array, as numpy.ma.MaskedArray does, x can only be
-    # there already.
+    # `wanted` is a subclass of the library's array, such as numpy.ma.MaskedArray.
     return profile.wanted is not None and _derives(profile.wanted.__mro__[1:], profile.owns)
 
 
@@ -157,7 +155,7 @@ def _full_name(cls: type) -> str:
 
 
 def find(to: Any) -> tuple[Profile, ModuleType]:
-    """The profile and the module for `to`; remembered."""
+    """The profile and the module for `to`. Cached."""
     profile = _profile_of(to)
     given = isinstance(to, type(sys)) and to.__name__ == profile.module
     module = to if given else importlib.import_module(profile.module)
@@ -185,8 +183,8 @@ def _profile_of(to: Any) -> Profile:
         name = getattr(to, "__name__", "")
         if not isinstance(to, type(sys)):
             raise TypeError(
-                f"`to` is neither a name, a module nor a class (got an object of {_full_name(type(to))}"
-                "); for an array like another pass type(other)"
+                f"`to` is not a name, a module or a class (got an object of {_full_name(type(to))}); "
+                "for the library of another array pass type(other)"
             )
     known = _known(name)
     if known is None and isinstance(to, type) and not hasattr(to, "from_dlpack"):
@@ -198,14 +196,14 @@ def _profile_of(to: Any) -> Profile:
 
 
 def _known(name: str) -> Profile | None:
-    """The profile of the library that a module is of."""
+    """The profile of a module's library, or None."""
     root = name.partition(".")[0]
     root = {"jaxlib": "jax"}.get(root, profiles.ALIASES.get(root, root))
     return profiles.TABLE.get(root)
 
 
 def _plain(to: Any, name: str) -> Profile:
-    """A profile for a library that is not in the table: plain DLPack, by its own `from_dlpack`."""
+    """A profile for a library that is not in the table but has `from_dlpack`."""
     candidates = [to] if not isinstance(to, str) else []
     known = ", ".join(sorted(profiles.TABLE))
     while name and not name.startswith("."):
@@ -221,11 +219,11 @@ def _plain(to: Any, name: str) -> Profile:
         package = module.partition(".")[0]
         every = tuple(range(1, 32))
         profile = demands.Profile(package, module, deliver, readonly=demands.HONOURS, devices=every)
-        # A class with a `from_dlpack` of its own makes what it likes.
+        # A class with its own `from_dlpack` decides about the class of the result.
         return profile.for_class(to) if isinstance(to, type) and found is not to else profile
     raise InvalidArgumentError(
-        f"`to` names no library with a `from_dlpack` (got {to!r}; known: {known}; what reads Arrow "
-        "or `__array__`, such as polars.Series, takes dlx.asarray(x) itself)"
+        f"`to` is not a library with a `from_dlpack` (got {to!r}; known: {known}; classes that read "
+        "Arrow or `__array__`, such as polars.Series, take dlx.asarray(x) themselves)"
     )
 
 
@@ -234,7 +232,7 @@ def _import(name: str) -> ModuleType | None:
         return importlib.import_module(name)
     except ImportError as error:
         if (error.name or name) not in (name, name.partition(".")[0]):
-            raise  # the library is there, and something that it needs is not
+            raise  # the library is installed, but something that it needs is missing
     return None
 
 
@@ -254,14 +252,14 @@ def _to_usable_device(
         )
     if copy is False:
         raise CopyRefusedError(
-            f"convert: moving data from {tensor.device} to the CPU copies it, and copy=False "
-            "forbids that"
+            f"convert: moving data from {tensor.device} to the CPU copies it, which copy=False "
+            "forbids"
         )
-    return _native.asarray(x, device="cpu")  # by its producer, if that can
+    return _native.asarray(x, device="cpu")  # by its producer if possible
 
 
 def _check(tensor: Tensor, profile: Profile) -> None:
-    """Raise UnsupportedError for what no copy could help."""
+    """Raise UnsupportedError if even a copy would not fit."""
     least, most = profile.ndim
     ndim = tensor.ndim
     if ndim < least or (most is not None and ndim > most):
@@ -284,7 +282,7 @@ def _check(tensor: Tensor, profile: Profile) -> None:
 
 
 def _fits(tensor: Tensor, profile: Profile) -> bool:
-    """Whether the tensor is plain enough for any library; if not, it is looked at closely."""
+    """Whether the tensor fits without a closer look."""
     shape = tensor.shape
     return (
         profile.types.get(tensor.dtype, False)
@@ -299,7 +297,7 @@ def _fits(tensor: Tensor, profile: Profile) -> bool:
 
 
 def why_copy(tensor: Tensor, profile: Profile) -> list[str]:
-    """Why the library cannot share the tensor, in words; empty if it can."""
+    """The reasons why the library cannot share the tensor; empty if it can."""
     reasons = []
     if profile.copies:
         reasons.append(f"{profile.name} copies whatever it gets")
@@ -312,8 +310,8 @@ def why_copy(tensor: Tensor, profile: Profile) -> list[str]:
         return reasons
     if profile.align > 1 and tensor.data_ptr % profile.align:
         reasons.append(
-            f"{profile.name} needs {profile.align}-byte alignment (the address is "
-            f"{tensor.data_ptr % profile.align} bytes beyond one)"
+            f"{profile.name} needs {profile.align}-byte alignment (the address is off by "
+            f"{tensor.data_ptr % profile.align} bytes)"
         )
     problem = _stride_problem(tensor, profile.strides)
     if problem:
@@ -348,8 +346,7 @@ def _compact_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _plain_strides(tensor: Tensor) -> Tensor:
-    """A compact tensor with the strides of compact data on axes of length 1 too, where they mean
-    nothing: MXNet refuses others. (Negative ones there no export has.)"""
+    """A compact tensor with compact strides also on axes of length 1, because MXNet refuses others."""
     plain = _compact_strides(tensor.shape)
     if plain == tensor.strides:
         return tensor

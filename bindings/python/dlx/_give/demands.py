@@ -1,4 +1,4 @@
-"""What one array library can take: the form of an entry in the table of profiles.py."""
+"""What an array library can take: the class of the entries in profiles.py."""
 
 from __future__ import annotations
 
@@ -14,44 +14,44 @@ if TYPE_CHECKING:
 
     from dlx._native import Tensor
 
-# What `strides` may be. Every library takes compact row-major data.
+# The strides that a library takes. Every library takes compact row-major data.
 ANY = "any"
-POSITIVE = "no negative"  # broadcast, gapped and overlapping ones are fine
+POSITIVE = "no negative"  # broadcast, gapped and overlapping strides are fine
 DENSE = "dense"  # compact in some order of the axes: no gap, no overlap
 COMPACT = "C"  # compact, row-major
 
-# What happens to read-only data.
+# What a library does with read-only data.
 HONOURS = "honours"  # the result is read-only
 IMMUTABLE = "immutable"  # arrays of this library are never written to, so sharing is safe
-WRITES = "writes"  # it ignores the flag: shared data could be changed behind the producer's back
+WRITES = "writes"  # it ignores the flag, so shared data could change
 
 
 class Profile:
     """One library, seen as a consumer.
 
     Attributes:
-        name: what users call it; the key of the table.
-        module: what to import.
-        deliver: (module, tensor, copied) -> the library's own array. The tensor fits the profile;
-            `copied` asks for a fresh, marked copy of it.
-        owns: class names (module.qualname) of its own arrays, which need no conversion.
-        families: the same, of classes that count with all that derive from them.
-        duplicate: (module, x) -> a copy of one of its own that keeps what is not numbers, or None
-            if there is no such thing in it.
-        makes: the classes of what `deliver` returns, as users write them; for messages.
-        wanted: the class that was asked for, or None for any of the library's own.
-        strides, readonly: one of the words above.
-        align: bytes that the address has to be a multiple of, else the library copies or aborts.
-        ndim: least and greatest number of axes, None for no limit.
-        names: dtypes that it can take, None for all that `deliver` manages by itself.
-        devices: DLPack device types that it can take.
-        copies: it copies whatever it gets.
-        narrows: (tensor) -> the dtype that it would make of the tensor's, or "" if it keeps it.
+        name: the name that users type; the key of the table.
+        module: the module to import.
+        deliver: (module, tensor, copied) -> an array of the library. The tensor fits the profile;
+            `copied` asks for a new copy with the copied flag.
+        owns: names (module.qualname) of the library's array classes, which need no conversion.
+        families: the same for classes whose subclasses count too.
+        duplicate: (module, x) -> a copy of an object of the library that keeps labels, units and
+            nulls, or None if it has only numbers.
+        makes: the classes of `deliver`'s results, for messages.
+        wanted: the class that the caller asked for, or None for any class of the library.
+        strides, readonly: one of the constants above.
+        align: the alignment of the address, without which the library copies or aborts.
+        ndim: least and greatest number of axes; None means no limit.
+        names: the dtypes that the library takes; None leaves the check to `deliver`.
+        devices: the DLPack device types that the library takes.
+        copies: whether the library always copies.
+        narrows: (tensor) -> the dtype into which the library turns the tensor's, or "".
         one_axis: another profile for tensors of one axis.
-        usual: (module, tensor) -> what `deliver` comes to for tensors of this dtype that fit: a
-            function of the library's that the native code may call at once, or None.
-        by_capsule: `usual`'s function takes a versioned capsule instead of the Tensor.
-        notes: what the profile keeps users from, for docs and messages.
+        usual: (module, tensor) -> the function that the native code may call for fitting tensors of
+            this dtype in place of `deliver`, or None.
+        by_capsule: whether that function takes a versioned capsule instead of the Tensor.
+        notes: the pitfalls of the library, for docs and messages.
     """
 
     def __init__(
@@ -86,12 +86,11 @@ class Profile:
         self.names = None if names is None else frozenset(names.split())
         self.narrows, self.one_axis = narrows, one_axis
         self.usual, self.by_capsule = usual, by_capsule
-        self.own_types: dict[type, bool] = {}  # class -> whether it is the library's own
+        self.own_types: dict[type, bool] = {}  # class -> whether it belongs to the library
         self.types: dict[Any, bool] = {}  # dtype object -> whether it can be taken
 
     def for_class(self, cls: type) -> Profile:
-        """The same for callers that want a `cls`: a profile of its own, since what is the library's
-        own may be of another class."""
+        """The profile for callers that want a `cls`, with its own cache of classes."""
         narrowed = copy.copy(self)
         narrowed.wanted, narrowed.own_types = cls, {}
         return narrowed

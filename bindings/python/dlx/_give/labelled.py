@@ -1,7 +1,7 @@
-"""Objects of pandas, xarray and PyArrow that say more than their numbers: labels, units, nulls, text.
+"""Objects of pandas, xarray and PyArrow, which may have labels, units, nulls and text.
 
-Where `dlx.convert` meets one that is the target library's own already, it hands back the object, or,
-with `copy=True`, a copy made by the library itself, so that nothing of it is lost.
+If such an object belongs to the target library already, `dlx.convert` returns the object itself, or
+with `copy=True` a copy made by the library, so that nothing is lost.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
 
-# Classes (module.qualname) that count with all that derive from them.
+# Classes (module.qualname); their subclasses count too.
 PANDAS = (
     "pandas.Series pandas.DataFrame pandas.Index pandas.api.extensions.ExtensionArray "
     # before pandas 3
@@ -29,21 +29,21 @@ PYARROW = (
 
 
 def copy_pandas(module: ModuleType, x: Any) -> Any:
-    """A copy with its own memory; an ExtensionArray's method has no `deep`."""
+    """A copy with its own memory. ExtensionArray.copy does not take `deep`."""
     if isinstance(x, module.api.extensions.ExtensionArray):
         return x.copy()
     return x.copy(deep=True)
 
 
 def copy_xarray(module: ModuleType, x: Any) -> Any:
-    """A copy with its own memory, labels and attributes included."""
+    """A copy with its own memory, including labels and attributes."""
     return x.copy(deep=True)
 
 
 def copy_arrow(module: ModuleType, x: Any) -> Any:
-    """A copy with its own memory; None for what is numbers only."""
+    """A copy with its own memory; None if the object has only numbers."""
     if isinstance(x, module.Array):
-        # One array alone would be shared; this copies a slice, and not what it is a slice of.
+        # A single array would be shared; two are copied. Of a slice only its own elements are copied.
         return module.concat_arrays([x, x.slice(0, 0)])
     if isinstance(x, module.ChunkedArray):
         return module.chunked_array([copy_arrow(module, chunk) for chunk in x.chunks], x.type)
@@ -51,7 +51,7 @@ def copy_arrow(module: ModuleType, x: Any) -> Any:
         return module.Tensor.from_numpy(x.to_numpy().copy("K"), dim_names=x.dim_names)
     if isinstance(x, (module.RecordBatch, module.Table)):
         if not x.num_columns:
-            return x  # no memory to copy, and without columns it could not be told its rows
+            return x  # nothing to copy, and the number of rows would be lost
         columns = [copy_arrow(module, column) for column in x.columns]
         return type(x).from_arrays(columns, schema=x.schema)
     return None

@@ -1,8 +1,7 @@
-"""What each array library can take, in one table: `dlx.convert` decides by it.
+"""The table of what each array library can take, by which `dlx.convert` decides.
 
-The entries were measured with the versions that docs/matrix.md names; `python -m dlx matrix`
-measures them again. Where a library says less than the truth (it aborts, drops an offset, ignores a
-flag), the profile says what happens, not what is promised.
+The entries were measured with the versions in docs/matrix.md; `python -m dlx matrix` measures them
+again. They describe what a library does (abort, drop an offset, ignore a flag), not what it promises.
 """
 
 from __future__ import annotations
@@ -45,19 +44,19 @@ _FP8_JAX = f"{_FP8_TORCH} float8_e3m4 float8_e4m3 float8_e4m3b11fnuz"
 
 
 def alias(tensor: Tensor, strides: tuple[int, ...], flags: int) -> Tensor:
-    """The same memory, kept alive by the result, under strides and flags of the caller's choice."""
+    """A Tensor on the same memory, which it keeps alive, with other strides and flags."""
     code, place = code_of(tensor), tensor.device
     device = place.device_type, place.device_id
     return _native._wrap(tensor.data_ptr, tensor.shape, strides, code, device, flags, tensor, None)
 
 
 def unmarked(tensor: Tensor) -> Tensor:
-    """Not marked read-only, for a library that cannot see the mark and never writes."""
+    """The tensor without the read-only flag, for libraries that cannot see it and never write."""
     return alias(tensor, tensor.strides, _native._flags(tensor) & ~READ_ONLY)
 
 
 class Exporter:
-    """A tensor for `from_dlpack` functions that take objects only: exports as told, not as asked."""
+    """A tensor for `from_dlpack` functions that take objects only; can force a copy."""
 
     __slots__ = ("_copied", "_tensor")
 
@@ -88,7 +87,7 @@ def _versioned(tensor: Tensor, copied: bool) -> object:
 
 
 def _legacy(tensor: Tensor, copied: bool) -> object:
-    """A legacy capsule. What it cannot say (read-only) the profile has ruled out as harmless."""
+    """A legacy capsule. It lacks the read-only flag, which the profile says is harmless."""
     if tensor.readonly and not copied:
         tensor = unmarked(tensor)
     return tensor.__dlpack__(copy=copied)
@@ -104,7 +103,7 @@ def _object(tensor: Tensor, copied: bool) -> object:
 def _numpy(module: ModuleType, tensor: Tensor, copied: bool) -> Any:
     if copied:
         tensor = tensor.copy()
-    if tensor.device.device_type != CPU:  # pinned memory of a GPU's driver, which the CPU can read
+    if tensor.device.device_type != CPU:  # pinned memory, which the CPU can read
         return module.from_dlpack(tensor)
     return tensor.numpy()
 
@@ -119,7 +118,7 @@ def _from_dlpack(module: ModuleType, tensor: Tensor) -> Callable[[Any], Any]:
 
 
 def _torch(module: ModuleType, tensor: Tensor, copied: bool) -> Any:
-    if tensor.device.device_type != CPU:  # as an object it is asked with torch's current stream
+    if tensor.device.device_type != CPU:  # an object, so that torch passes its current stream
         if not module.cuda.is_available():
             raise UnavailableError(
                 f"this PyTorch cannot use {tensor.device} (torch.cuda.is_available() is False): "
@@ -133,7 +132,7 @@ _NARROW = {"int64": "int32", "uint64": "uint32", "float64": "float32", "complex1
 
 
 def _jax_narrows(tensor: Tensor) -> str:
-    """JAX halves 64-bit types, unless it was told not to; in silence, and whatever `copy` says."""
+    """The 32-bit type that JAX makes of a 64-bit one, silently, unless jax_enable_x64 is set; or ""."""
     if tensor.itemsize < 8:
         return ""
     if sys.modules["jax"].config.jax_enable_x64:
@@ -142,10 +141,10 @@ def _jax_narrows(tensor: Tensor) -> str:
 
 
 def _require_narrow_values(tensor: Tensor, narrow: str) -> None:
-    """Refuse values that would become others. Rounding is what JAX's users chose; wrapping is not."""
+    """Refuse values that do not fit the 32-bit type. JAX's users expect rounding, but not wrapping."""
     import numpy
 
-    problem = "they are not on the CPU, where they could be looked at"
+    problem = "they are not on the CPU, so they cannot be checked"
     if tensor.device.device_type == CPU:
         array = tensor.numpy()
         with numpy.errstate(over="ignore"):
@@ -158,7 +157,7 @@ def _require_narrow_values(tensor: Tensor, narrow: str) -> None:
             return
         problem = "some are too large for it"
     raise UnsupportedError(
-        f"convert: jax would make {narrow} of these {tensor.dtype} values, and {problem}: call "
+        f"convert: jax would turn these {tensor.dtype} values into {narrow}, but {problem}: call "
         "`jax.config.update('jax_enable_x64', True)` first"
     )
 
@@ -171,7 +170,7 @@ def _jax(module: ModuleType, tensor: Tensor, copied: bool) -> Any:
 
 
 def _jax_usual(module: ModuleType, tensor: Tensor) -> Callable[[Any], Any] | None:
-    """Whether 64-bit types are halved is a matter of configuration, which is looked at each time."""
+    """None for 64-bit types: the configuration is checked at each call."""
     function: Callable[[Any], Any] = module.from_dlpack
     return function if tensor.itemsize < 8 else None
 
@@ -212,10 +211,10 @@ def _tvm_ffi(module: ModuleType, tensor: Tensor, copied: bool) -> Any:
 
 
 def _mlx(module: ModuleType, tensor: Tensor, copied: bool) -> Any:
-    if any(stride < 0 for stride in tensor.strides):  # also of axes of length 1
+    if any(stride < 0 for stride in tensor.strides):  # also on axes of length 1
         tensor = tensor.copy()
     if capi.dtype_name(code_of(tensor)) == "float64":
-        # from_dlpack makes float32 of it.
+        # from_dlpack would turn it into float32.
         return module.array(tensor.numpy(), dtype=module.float64)
     return module.from_dlpack(_versioned(tensor, False))
 
@@ -368,7 +367,7 @@ _TABLE = (
 )  # fmt: skip
 
 TABLE = {profile.name: profile for profile in _TABLE}
-# Classes that need another way than their library's usual one.
+# Classes whose profile differs from their library's.
 TYPES = {
     "pyarrow.lib.Array": _ARROW_ARRAY,
     "pyarrow.lib.Tensor": _ARROW_TENSOR,
@@ -376,7 +375,7 @@ TYPES = {
     "pandas.core.series.Series": _SERIES,  # before pandas 3
     "pandas.DataFrame": _FRAME,
     "pandas.core.frame.DataFrame": _FRAME,
-    "xarray.core.dataarray.DataArray": TABLE["xarray"],  # for who derives from it elsewhere
+    "xarray.core.dataarray.DataArray": TABLE["xarray"],  # for subclasses in other packages
 }
 ALIASES = {"np": "numpy", "tf": "tensorflow", "pa": "pyarrow", "pytorch": "torch", "ort": "onnxruntime",
            "pd": "pandas", "xr": "xarray", "apache-tvm-ffi": "tvm_ffi", "arrow": "pyarrow"}  # fmt: skip

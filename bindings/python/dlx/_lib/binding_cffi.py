@@ -17,7 +17,7 @@ def _integer(address: Any) -> int:
 
 
 def _in_integers(function: Any, ctype: Any) -> Callable[..., Any]:
-    """Let a C function take addresses as integers, and give them so; text comes as bytes."""
+    """A C function with integers for addresses, in and out; text is bytes."""
     casts = [arg if arg.kind in _IS_ADDRESS else None for arg in ctype.args]
     cast, string, null = ffi.cast, ffi.string, ffi.NULL
     result = ctype.result.kind in _IS_ADDRESS
@@ -120,6 +120,6 @@ class Library:
         return _in_integers(ffi.cast(ctype, address), ctype)
 
     def attach(self, object_type: int, namespace: int) -> int:
-        # cffi gives the GIL up; dlx_python_attach takes it again.
+        # cffi releases the GIL; dlx_python_attach takes it again.
         status: int = self.functions.dlx_python_attach(object_type, namespace)
         return status

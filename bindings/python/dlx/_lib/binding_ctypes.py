@@ -28,7 +28,7 @@ class Functions:
     def __getattr__(self, name: str) -> Any:
         if name not in FUNCTIONS:
             raise AttributeError(name)
-        # Indexing makes a function object of our own; as an attribute it would be shared.
+        # Indexing makes a new function object; an attribute would be shared with other users.
         function = self._library[name]
         function.restype, function.argtypes = FUNCTIONS[name]
         setattr(self, name, function)
@@ -92,7 +92,7 @@ class Library:
         return self._prototypes[kind]
 
     def callback(self, kind: str, function: Callable[..., Any]) -> Any:
-        # ctypes hands a NULL over as None.
+        # ctypes passes NULL as None.
         return self._prototype(kind)(lambda *args: function(*[arg or 0 for arg in args]))
 
     def function_at(self, kind: str, address: int) -> Callable[..., Any]:

@@ -16,7 +16,13 @@ from dlx._lib.constants import (
     NEGATIVE_STRIDES_ERROR,
     NEGATIVE_STRIDES_SHARE,
 )
-from dlx.errors import InvalidArgumentError, UnsupportedError, from_status, int_text
+from dlx.errors import (
+    InvalidArgumentError,
+    UnsupportedError,
+    from_status,
+    int_text,
+    with_brief_errors,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,14 +47,14 @@ _device_codes: dict[str, DeviceCode] = {}
 
 
 def last_error() -> str:
-    """The words of dlx_last_error()."""
+    """dlx_last_error()."""
     text: bytes = _functions.dlx_last_error()
     return text.decode("utf-8", "replace")
 
 
 def check(status: int, caller: str) -> None:
-    """Raise the exception for a status other than DLX_OK. It names the `caller`, which is Python's,
-    and not the C function that refused."""
+    """Raise the exception for a status other than DLX_OK. Its message names the Python function
+    `caller` in place of the C function."""
     if status:
         text = last_error()
         refused, _, why = text.partition(": ")
@@ -76,7 +82,7 @@ def describe_copy(dst: int, src: int) -> str:
 
 
 def _text(caller: str, function: Any, *arguments: Any) -> str:
-    """Call a C function that writes a name."""
+    """Call a C function that writes a name into a buffer."""
     out = _backend.array("char", NAME_SIZE)
     check(function(*arguments, _backend.address(out), NAME_SIZE), caller)
     return _backend.text(out).decode()
@@ -86,16 +92,16 @@ def _dtype_struct(code: DTypeCode) -> Any:
     out = _backend.struct("DLDataType")
     if not (0 <= code[0] < 256 and 0 <= code[1] < 256 and 0 <= code[2] < 65536):
         numbers = tuple(map(int_text, code))
-        raise UnsupportedError("no such data type: code {}, bits {}, lanes {}".format(*numbers))
+        raise UnsupportedError("unknown data type: code {}, bits {}, lanes {}".format(*numbers))
     out.code, out.bits, out.lanes = code
     return out
 
 
 def _encoded(text: str, argument: str) -> bytes:
-    """UTF-8 for C, which would stop at a zero inside."""
+    """UTF-8 for C; a zero inside would end the string there."""
     raw = text.encode("utf-8", "surrogatepass")
     if b"\0" in raw:
-        raise from_status(1, f"`{argument}` has a zero character in it (got {text!r:.60})")
+        raise from_status(1, f"`{argument}` contains a zero character (got {text!r:.60})")
     return raw
 
 
@@ -136,7 +142,7 @@ def dtype_name(code: DTypeCode) -> str:
 
 
 def dtype_typestr(code: DTypeCode) -> str | None:
-    """The typestr of (code, bits, lanes), or None if NumPy's array interface has none."""
+    """The typestr of (code, bits, lanes), or None if NumPy's array interface lacks it."""
     if code not in _typestrs:
         dtype = _dtype_struct(code)
         try:
@@ -171,7 +177,7 @@ def device_name(device_type: int, device_id: int) -> str:
 
 
 def _require_int32(device_type: int, device_id: int) -> None:
-    """ctypes would cut a larger number without a word."""
+    """ctypes would silently truncate a larger number."""
     if not (0 < device_type < 1 << 31 and 0 <= device_id < 1 << 31):
         got = f"type {int_text(device_type)}, id {int_text(device_id)}"
         raise from_status(1, f"`device` is not a device (got {got})")
@@ -184,13 +190,13 @@ def device_count(device_type: int) -> int:
 
 
 def device_reason(device_type: int) -> str:
-    """Why there is no device of a type, in words."""
+    """The reason why this machine has no device of a type."""
     text: bytes = _functions.dlx_backend_reason(device_type)
     return text.decode("utf-8", "replace")
 
 
 def device_properties(device_type: int, device_id: int) -> dict[str, Any]:
-    """The fields of dlx_device_properties; bytes of memory that are unknown are None."""
+    """The fields of dlx_device_properties; unknown sizes of memory are None."""
     out = _backend.struct("dlx_device_properties")
     out.struct_size = _backend.size(out)
     check(
@@ -217,7 +223,7 @@ def device_of_pointer(pointer: int) -> tuple[int, int]:
 
 
 def device_synchronize(device_type: int, device_id: int) -> None:
-    """Wait for the work that dlx was given for a device."""
+    """dlx_device_synchronize()."""
     check(_functions.dlx_device_synchronize(device_type, device_id), "Device.synchronize")
 
 
@@ -230,7 +236,7 @@ def stream_create(device: tuple[int, int]) -> int:
 
 
 def stream_abandon(device: tuple[int, int], stream: int) -> None:
-    """dlx_stream_destroy(), whatever it says: a driver that is gone took its streams along."""
+    """dlx_stream_destroy(). Its status is ignored: a driver that is unloaded has freed its streams."""
     _functions.dlx_stream_destroy(*device, stream)
 
 
@@ -267,6 +273,7 @@ def tensor_synchronize(tensor: int) -> None:
     check(_functions.dlx_tensor_synchronize(tensor), "synchronize")
 
 
+@with_brief_errors
 def set_num_threads(num_threads: int, /) -> None:
     """Set how many threads one copy may use, for the whole process.
 
@@ -290,6 +297,7 @@ def get_num_threads() -> int:
     return count
 
 
+@with_brief_errors
 def set_export_negative_strides(policy: str, /) -> None:
     """Set what `Tensor.__dlpack__` does with negative strides when `copy=None`.
 

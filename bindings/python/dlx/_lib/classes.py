@@ -1,13 +1,12 @@
-"""Questions about the classes of other libraries, answered without an import of any.
+"""Facts about the classes of other libraries, without importing the libraries.
 
-A user's class counts as the library's that it derives from: all bases are asked, never the class's
-own module alone.
+A user's class belongs to the library of its base: all bases are looked at, not only the class.
 """
 
 from __future__ import annotations
 
 import sys
-from _weakref import ref  # module weakref takes a tenth of dlx's own time to import
+from _weakref import ref  # importing weakref takes a tenth of dlx's own import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,30 +16,30 @@ if TYPE_CHECKING:
 
 
 def loaded(name: str) -> Any:
-    """A module that is imported, or None. While a thread imports it, it lacks some of its names, and no
-    other thread has an object of it."""
+    """A module that is imported, or None, also while a thread is importing it: then some names are missing,
+    and other threads have no objects of it."""
     module = sys.modules.get(name)
     loading = getattr(getattr(module, "__spec__", None), "_initializing", False)
     return None if loading else module
 
 
 def module_of(cls: type) -> str:
-    """The module that a class says it is from; classes may say anything, or nothing."""
+    """`__module__` of a class, which may be wrong; "" if it is not a str."""
     module = getattr(cls, "__module__", None)
     return module if isinstance(module, str) else ""
 
 
 def package_of(cls: type) -> str:
-    """The package that a class says it is from."""
+    """The package in `__module__` of a class."""
     return module_of(cls).partition(".")[0]
 
 
 def once_for_each_class(answer: Callable[[type], Answer]) -> Callable[[type], Answer]:
-    """A function that remembers its answers, and forgets them with the classes."""
+    """Decorator: remembers the answer for each class as long as the class lives."""
     answers: dict[int, tuple[ref[type], Answer]] = {}
 
     def remembered(cls: type) -> Answer:
-        key = id(cls)  # its own hash, and whether it is equal, would be its metaclass's to say
+        key = id(cls)  # a metaclass may override the hash and equality of the class
         known = answers.get(key)
         if known is not None and known[0]() is cls:
             return known[1]
@@ -58,24 +57,24 @@ def packages_of(cls: type) -> frozenset[str]:
 
 
 def derives(cls: type, package: str, *names: str) -> bool:
-    """Whether a class is one of a package's classes of these names, or is made of one."""
+    """Whether a class is, or derives from, a class of a package with one of these names."""
     return any(base.__name__ in names and package_of(base) == package for base in cls.__mro__)
 
 
 def has(cls: type, name: str) -> bool:
-    """Whether a class has a method; None is Python's way of saying that it has not."""
+    """Whether a class has a method. None as its value means that it does not."""
     return getattr(cls, name, None) is not None
 
 
 def is_torch_tensor(cls: type) -> bool:
-    """Whether it is torch.Tensor or derives from it. While torch is imported, and in what stands for
-    it in tests, there may be no such class."""
+    """Whether a class is torch.Tensor or derives from it. While torch is being imported, and in tests'
+    stand-ins, torch may lack the class."""
     tensor = getattr(sys.modules.get("torch"), "Tensor", None)
     return isinstance(tensor, type) and issubclass(cls, tensor)
 
 
 def is_ctypes_pointer(cls: type) -> bool:
-    """Whether it is a class of ctypes' pointers, whose buffers hold the address alone."""
+    """Whether a class is a pointer of ctypes, whose buffer holds only the address."""
     ctypes = loaded("_ctypes")
     if ctypes is None:
         return False

@@ -1,5 +1,5 @@
-"""The numbers of DLPack and dlx.h that the package itself uses. `dlx.raw` has all of them, and takes
-longer to import; the codes of data types are in dtypes.py."""
+"""The constants of DLPack and dlx.h that the package uses. `dlx.raw` has all of them, but takes longer to
+import. The codes of data types are in dtypes.py."""
 
 from __future__ import annotations
 
@@ -16,4 +16,4 @@ NAME_SIZE = 64
 NEGATIVE_STRIDES_COPY, NEGATIVE_STRIDES_SHARE, NEGATIVE_STRIDES_ERROR = 1, 2, 3
 
 THE_CPU = (CPU, 0)  # as a device: (type, id)
-HOSTS = (CPU, CUDA_HOST, ROCM_HOST)  # what the CPU may always read: its own memory, and pinned
+HOSTS = (CPU, CUDA_HOST, ROCM_HOST)  # the CPU can always read its own memory and pinned memory

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     class Backend(Protocol):
-        """What a binding offers. Every C pointer is an address here, and NULL is 0.
+        """The interface of both bindings. C pointers are addresses, and NULL is 0.
 
         "Native" objects are the binding's own (a ctypes array or structure, a cffi cdata). Their
         fields and items are read and set as numbers on either binding; for addresses, text and
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
             A pointer that comes back as NULL is 0 or None."""
 
         def array(self, ctype: str, values: Any) -> Any:
-            """A native array of numbers from a list, or of so many zeros."""
+            """A native array of the numbers in a list, or of a number of zeros."""
 
         def array_at(self, ctype: str, address: int, count: int) -> Any:
             """The native array that lies at an address. Keeps nothing alive."""
@@ -76,7 +76,7 @@ if TYPE_CHECKING:
             """The C function at an address, to be called with integers."""
 
         def attach(self, object_type: int, namespace: int) -> int:
-            """dlx_python_attach(); the caller's GIL is not given up where the binding can help it."""
+            """dlx_python_attach(), without releasing the GIL if the binding can."""
 
 
 ABI_VERSION = 1
@@ -111,19 +111,21 @@ def _binding() -> tuple[str, Callable[[str], Backend]]:
 
 
 def _load(make: Callable[[str], Backend]) -> tuple[str, Backend]:
-    """Load the first candidate that works. Raises ImportError that lists every one."""
+    """Load the first candidate that works. Raises ImportError that lists all of them."""
     failures = []
     for candidate in _candidates():
         try:
             library = make(candidate)
             version = library.functions.dlx_abi_version()
         except UnicodeDecodeError as error:
-            # What the system's loader says holds the bytes of a path that is no UTF-8.
+            # The loader's message contains the bytes of a path that is not UTF-8.
             said = error.object.decode("utf-8", "backslashreplace")
             failures.append(f"  {candidate}: {said}")
             continue
         except (OSError, AttributeError, UnicodeEncodeError) as error:
-            failures.append(f"  {candidate}: {error}")  # cffi encodes no other path
+            failures.append(
+                f"  {candidate}: {error}"
+            )  # UnicodeEncodeError: cffi takes only paths in UTF-8
             continue
         if version == ABI_VERSION:
             return candidate, library

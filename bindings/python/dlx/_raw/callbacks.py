@@ -1,4 +1,4 @@
-"""Python functions that C may call: `dlx.raw.callback`."""
+"""Python functions that C can call: `dlx.raw.callback`."""
 
 from __future__ import annotations
 
@@ -41,32 +41,31 @@ class Callback:
 def callback(kind: str, function: Callable[..., Any]) -> Callback:
     """Make a C function of a Python function.
 
-    It is never freed, for nobody can know when C calls it last: make one when the program starts,
-    not one per tensor, and tell the calls apart by `user_data` (an integer of your own, such as a
-    key of a dict).
+    It is never freed, because the last call of C is unknown: make one when the program starts, not one
+    per tensor, and tell the calls apart by `user_data` (an integer of your own, such as a key of a
+    dict).
 
     Any thread may call it; it takes the GIL. An exception, or a result of a wrong type, goes to
-    `sys.unraisablehook`, and C sees a return value of 0; from a function of a dlx_backend that returns
-    a status it sees -1, which is a failure.
+    `sys.unraisablehook`, and C gets 0; if a function of a dlx_backend returns a status, C gets -1, a
+    failure.
 
-    At the end of the program: a parallel_for, and an allocator of CPU memory, that are still
-    installed are replaced by dlx's own, by `atexit`; handles that other threads release from then
-    on leak, and so does what Python functions would have freed once the interpreter is being
-    finalised. One thing is beyond any Python function: when a thread that Python did not start
-    calls it while the interpreter is finalised, or anybody does after that, CPython (before 3.14)
-    ends the thread on the spot, and that can abort the process. Where it can happen, let
-    `dlx.from_pointer(..., on_release=...)` do the freeing, which never waits for Python, or give C
-    the address of a C function in place of a callback.
+    At the end of the program `atexit` replaces a parallel_for, and an allocator of CPU memory, that are
+    still installed by dlx's own. Handles that other threads release later leak, and so does memory
+    that Python functions would free during finalisation. If a thread that Python did not start calls
+    a callback during finalisation, or any thread after it, CPython (before 3.14) ends the thread,
+    which can abort the process. If that can happen, free with
+    `dlx.from_pointer(..., on_release=...)`, which never waits for Python, or give C the address of a
+    C function in place of a callback.
 
     Args:
-        kind: the C type, one of `CALLBACKS`. A field's type is called "struct.field".
-        function: called with integers, in C's order (a pointer is its address), and returns one if
-            the C function does. Two kinds are more helpful than that:
+        kind: the C type, one of `CALLBACKS`. The type of a field is called "struct.field".
+        function: called with integers, in C's order (a pointer is its address); returns an integer
+            if the C function does. Special kinds:
 
             - "dlx_parallel_for_fn" is called as function(count, run, user_data), and run(i) does
-              piece i, on any thread. Pieces that it leaves out, or that an exception keeps it from,
-              are done on the calling thread afterwards, so that no copy is ever incomplete.
-            - A deleter of a struct that Python made may rely on the struct's memory while it runs.
+              piece i, on any thread. Pieces that it omits, or does not reach because of an exception,
+              are done on the calling thread afterwards, so that every copy is complete.
+            - The memory of a struct made by Python stays valid while its deleter runs.
             - "dlx_backend.error_text" returns a str or None.
     """
     if kind not in CALLBACKS:
@@ -87,7 +86,7 @@ def callback(kind: str, function: Callable[..., Any]) -> Callback:
 
 
 class _Texts(threading.local):
-    """The text that each thread returned last, which C borrows until the thread's next one."""
+    """The last text that each thread returned. C borrows it until the thread returns the next."""
 
     kept: Array | None = None
 
@@ -105,14 +104,14 @@ _RESULTS: dict[str, Callable[[Any, str], int] | None] = {
     "const char *": _Texts(),
 }
 
-# Those whose result says whether they have failed.
+# Callbacks that return a status.
 _STATUS = {
     kind
     for kind, result in CALLBACKS.items()
     if kind.startswith("dlx_backend.") and result == "int32_t"
 } - {"dlx_backend.device_count"}
 
-# What stays installed must not call Python after it has ended.
+# Installed functions must not call Python after its end.
 _RESTORE: dict[str, Callable[[], object]] = {
     "dlx_parallel_for_fn": lambda: backend.functions.dlx_set_parallel_for(0, 0),
     "dlx_allocator.allocate": lambda: backend.functions.dlx_set_allocator(kDLCPU, 0),
@@ -125,11 +124,11 @@ def _guard(
     failure: int = 0,
     _finalizing: Callable[[], bool] = sys.is_finalizing,
 ) -> Callable[..., Any]:
-    """Let no exception out, and run nothing once modules are being cleared."""
+    """Report exceptions, and do nothing once modules are being cleared."""
     nothing = None if convert is None else failure
 
     def guarded(*args: int) -> int | None:
-        # No global name may be needed before this line: they are gone when it says yes.
+        # No global name before this check: during finalisation they are gone.
         if _finalizing():
             return nothing
         try:
@@ -143,7 +142,7 @@ def _guard(
 
 
 def _deleter(function: Callable[[int], Any]) -> Callable[[int], None]:
-    """A deleter of a DLPack struct: its memory may go when it has run."""
+    """A deleter of a DLPack struct: the struct's memory is dropped after it has run."""
 
     def deleter(pointer: int) -> None:
         try:
@@ -155,7 +154,7 @@ def _deleter(function: Callable[[int], Any]) -> Callable[[int], None]:
 
 
 class _Pieces:
-    """The pieces of one parallel task, each of which is to be done once."""
+    """The pieces of one parallel task; each is done once."""
 
     def __init__(self, count: int, run: Callable[[int], None]) -> None:
         self._left = set(range(count))
@@ -164,10 +163,10 @@ class _Pieces:
         self._run = run
 
     def __call__(self, index: int) -> None:
-        """Do piece `index`. A ValueError if it is done already, or is none."""
+        """Do piece `index`. Raises ValueError if it is done already or does not exist."""
         with self._changed:
             if index not in self._left:
-                raise ValueError(f"`index` {index} is no piece of this task that is left")
+                raise ValueError(f"`index` {index} is not an unfinished piece of this task")
             self._left.remove(index)
             self._running += 1
         try:
@@ -178,7 +177,7 @@ class _Pieces:
                 self._changed.notify_all()
 
     def finish(self) -> None:
-        """Do what is left, and wait for what still runs elsewhere."""
+        """Do the remaining pieces, and wait for pieces on other threads."""
         with self._changed:
             left, self._left = self._left, set()
         for piece in left:
@@ -200,7 +199,7 @@ def _parallel_for(function: Callable[..., Any]) -> Callable[[int, int, int, int]
 
 
 def _report(error: BaseException, function: object) -> None:
-    """Give an exception that nobody can catch to `sys.unraisablehook`."""
+    """Pass an exception that cannot be raised to `sys.unraisablehook`."""
     where = "Exception ignored in a callback of dlx"
     if sys.unraisablehook is not sys.__unraisablehook__:
         from types import SimpleNamespace
@@ -215,7 +214,7 @@ def _report(error: BaseException, function: object) -> None:
             )
         )
     elif sys.stderr is not None:
-        # Python's own hook takes nothing but the struct that only the interpreter can make.
+        # Python's own hook needs a struct that only the interpreter can make.
         import traceback
 
         sys.stderr.write(f"{where}: {function!r}\n")
@@ -226,12 +225,12 @@ _immortal: list[Any] = []
 
 
 def _keep_for_good(native: Any) -> None:
-    """Keep an object beyond the end of the interpreter, where a list would be cleared."""
+    """Keep an object beyond the end of the interpreter, which clears lists."""
     _immortal.append(native)
     if sys.implementation.name == "cpython":
         import ctypes
 
-        # Our own PyDLL: the prototypes of ctypes.pythonapi, which everybody shares, stay as they are.
+        # A separate PyDLL: the prototypes of ctypes.pythonapi are shared with other code.
         increment = ctypes.PyDLL(None)["Py_IncRef"]
         increment.restype, increment.argtypes = None, (ctypes.py_object,)
         increment(native)

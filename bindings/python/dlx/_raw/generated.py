@@ -367,7 +367,7 @@ CALLBACKS = {
 
 
 class DLDevice(Struct):
-    """One device: its kind and its number among those of that kind."""
+    """One device: its kind, and its number among the devices of that kind."""
 
     __slots__ = ()
     fields = ("device_type", "device_id")
@@ -386,7 +386,7 @@ class DLDataType(Struct):
 
 
 class DLTensor(Struct):
-    """A strided array in somebody else's memory."""
+    """A strided array in memory that it does not own."""
 
     __slots__ = ()
     fields = ("data", "device", "ndim", "dtype", "shape", "strides", "byte_offset")
@@ -400,7 +400,7 @@ class DLTensor(Struct):
 
 
 class DLManagedTensor(Managed):
-    """A tensor and how to give it back, as exchanged before 1.0."""
+    """A tensor and its deleter: the struct exchanged before 1.0."""
 
     __slots__ = ()
     fields = ("dl_tensor", "manager_ctx", "deleter")
@@ -419,7 +419,7 @@ class DLPackVersion(Struct):
 
 
 class DLManagedTensorVersioned(Managed):
-    """A tensor, its version and flags, and how to give it back: what is exchanged since 1.0."""
+    """A tensor with its version, flags and deleter: the struct exchanged since 1.0."""
 
     __slots__ = ()
     fields = ("version", "manager_ctx", "deleter", "flags", "dl_tensor")
@@ -431,7 +431,7 @@ class DLManagedTensorVersioned(Managed):
 
 
 class DLPackExchangeAPIHeader(Struct):
-    """What stays put in every major version of the table."""
+    """The part of the table that every major version keeps."""
 
     __slots__ = ()
     fields = ("version", "prev_api")
@@ -460,7 +460,7 @@ class DLPackExchangeAPI(Struct):
 
 
 class dlx_allocator(Struct):
-    """Memory for tensors."""
+    """Allocates memory for tensors."""
 
     __slots__ = ()
     fields = ("allocate", "deallocate", "user_data")
@@ -472,7 +472,7 @@ class dlx_allocator(Struct):
 
 
 class dlx_empty_options(Struct):
-    """How to allocate; NULL in its place means the defaults."""
+    """How to allocate; a NULL pointer means the defaults."""
 
     __slots__ = ()
     fields = ("order", "flags", "stream", "alignment", "allocator")
@@ -486,7 +486,7 @@ class dlx_empty_options(Struct):
 
 
 class dlx_export_options(Struct):
-    """How to export; NULL in its place means the defaults."""
+    """How to export; a NULL pointer means the defaults."""
 
     __slots__ = ()
     fields = (
@@ -516,7 +516,7 @@ class dlx_export_options(Struct):
 
 
 class dlx_copy_options(Struct):
-    """How to copy; NULL in its place means the defaults."""
+    """How to copy; a NULL pointer means the defaults."""
 
     __slots__ = ()
     fields = ("copy", "order", "flags", "stream", "alignment", "allocator")
@@ -531,7 +531,7 @@ class dlx_copy_options(Struct):
 
 
 class dlx_device_properties(Struct):
-    """What dlx_device_info tells."""
+    """Properties of a device, from dlx_device_info."""
 
     __slots__ = ()
     fields = (
@@ -565,9 +565,7 @@ class dlx_device_properties(Struct):
 
 
 class dlx_backend(Struct):
-    """A device type that its maker adds to dlx: kDLExtDev, Ascend, Trainium … `struct_size` is
-    sizeof(dlx_backend).
-    """
+    """The functions of a device type that its vendor adds to dlx: kDLExtDev, Ascend, Trainium …"""
 
     __slots__ = ()
     fields = (
@@ -671,7 +669,7 @@ class ArrowArray(Struct):
 
 
 class ArrowDeviceArray(Struct):
-    """An Arrow array, and the device that its buffers are on."""
+    """An Arrow array and the device of its buffers."""
 
     __slots__ = ()
     fields = ("array", "device_id", "device_type", "sync_event")
@@ -682,7 +680,7 @@ class ArrowDeviceArray(Struct):
 
 
 class dlx_arrow_options(Struct):
-    """How to export to Arrow; NULL in its place means the defaults."""
+    """How to export to Arrow; a NULL pointer means the defaults."""
 
     __slots__ = ()
     fields = ("copy", "layout", "allocator")
@@ -709,9 +707,7 @@ def dlx_status_name(status: int) -> str:
 
 
 def dlx_last_error() -> str:
-    """What went wrong in the last failed call of this thread: "function: what is wrong (got X,
-    expected Y)".
-    """
+    """Message of this thread's last failed call: "function: what is wrong (got X, expected Y)"."""
     return string(lib.dlx_last_error())
 
 
@@ -726,7 +722,8 @@ def dlx_set_allocator(device_type: int, allocator: dlx_allocator | int | None = 
 
 def dlx_set_num_threads(num_threads: int) -> None:
     """Set how many threads one copy may use: 1 keeps it on the calling thread; 0 restores the
-    default, DLX_NUM_THREADS from the environment or else the cores that this process may run on.
+    default, which is DLX_NUM_THREADS from the environment, or else the number of cores of this
+    process.
     """
     check(lib.dlx_set_num_threads(int32(num_threads, "num_threads")))
 
@@ -737,8 +734,8 @@ def dlx_get_num_threads() -> int:
 
 
 def dlx_set_parallel_for(parallel_for: Callback | int | None, user_data: int | None = None) -> None:
-    """Make dlx use the host's own thread pool for its copies; NULL restores dlx's pool (which
-    starts no thread before the first large copy).
+    """Make dlx use the application's thread pool for its copies; NULL restores dlx's own pool,
+    which starts no thread before the first large copy.
     """
     status = lib.dlx_set_parallel_for(
         address(parallel_for, "parallel_for"),
@@ -748,10 +745,10 @@ def dlx_set_parallel_for(parallel_for: Callback | int | None, user_data: int | N
 
 
 def dlx_dtype_parse(name: str | None) -> DLDataType:
-    """Read a dtype's name: "bool", "int8" … "int128", "uint8" …, "float16" … "float128",
-    "bfloat16", "complex32" … "complex128", "float8_e4m3fn" and the other FP8 kinds,
-    "float6_e2m3fn", "float4_e2m1fn", "int1" … "int7", "uint1" …, "opaque64" …, and "bcomplex32",
-    which no release of DLPack has yet (dlpack.h); "x4" at the end gives 4 lanes ("float32x4").
+    """Parse a dtype name: "bool", "int8" … "int128", "uint8" …, "float16" … "float128", "bfloat16",
+    "complex32" … "complex128", "float8_e4m3fn" and the other FP8 kinds, "float6_e2m3fn",
+    "float4_e2m1fn", "int1" … "int7", "uint1" …, "opaque64" …, and "bcomplex32", which no DLPack
+    release has yet (see dlpack.h).
     """
     out = DLDataType()
     check(lib.dlx_dtype_parse(text(name, "name"), out.address))
@@ -759,14 +756,14 @@ def dlx_dtype_parse(name: str | None) -> DLDataType:
 
 
 def dlx_dtype_name(dtype: DLDataType | int | None, *, capacity: int = DLX_NAME_SIZE) -> str:
-    """Write the name that dlx_dtype_parse reads."""
+    """Write the name of a dtype, as dlx_dtype_parse reads it."""
     out = Array("char", size(capacity, "capacity"))
     check(lib.dlx_dtype_name(struct_address(dtype, DLDataType, "dtype"), out.address, capacity))
     return out.text()
 
 
 def dlx_dtype_parse_format(format: str | None, style: int) -> DLDataType:
-    """Read a buffer format or a typestr of one scalar."""
+    """Parse the buffer format or typestr of one scalar."""
     out = DLDataType()
     check(lib.dlx_dtype_parse_format(text(format, "format"), int32(style, "style"), out.address))
     return out
@@ -788,14 +785,12 @@ def dlx_dtype_format(
 
 
 def dlx_dtype_bits(dtype: DLDataType | int | None) -> int:
-    """Bits of one element, all lanes together; 0 for a NULL or unknown dtype."""
+    """Bits of one element including all lanes; 0 for a NULL or unknown dtype."""
     return int(lib.dlx_dtype_bits(struct_address(dtype, DLDataType, "dtype")))
 
 
 def dlx_dtype_nbytes(dtype: DLDataType | int | None, count: int, flags: int) -> int:
-    """Bytes of `count` compact elements: sub-byte elements packed (8 of 1 bit in a byte), or one
-    byte a lane with DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED in `flags`.
-    """
+    """Compute the size in bytes of `count` compact elements."""
     out = Array("int64_t", 1)
     status = lib.dlx_dtype_nbytes(
         struct_address(dtype, DLDataType, "dtype"),
@@ -815,7 +810,7 @@ def dlx_tensor_empty(
     device_id: int,
     options: dlx_empty_options | int | None = None,
 ) -> Handle:
-    """Allocate an uninitialised, compact tensor."""
+    """Allocate a compact tensor; its data is uninitialised."""
     shape_array = numbers("int64_t", shape, ndim, "shape")
     out = Array("uintptr_t", 1)
     status = lib.dlx_tensor_empty(
@@ -837,7 +832,7 @@ def dlx_tensor_wrap(
     deleter: Callback | int | None = None,
     user_data: int | None = None,
 ) -> Handle:
-    """Make a tensor of memory that the caller already has."""
+    """Make a tensor of existing memory."""
     out = Array("uintptr_t", 1)
     status = lib.dlx_tensor_wrap(
         struct_address(description, DLTensor, "description"),
@@ -851,16 +846,14 @@ def dlx_tensor_wrap(
 
 
 def dlx_tensor_dltensor(tensor: Handle | int) -> DLTensor:
-    """The description: strides are always filled, byte_offset is 0 wherever `data` is an address
-    (it remains where it is a handle: OpenCL, Vulkan, Metal, WebGPU).
-    """
+    """The tensor's description; borrowed, valid as long as the tensor."""
     pointer = required_tensor(tensor, "tensor")
     return borrowed_struct(DLTensor, lib.dlx_tensor_dltensor(pointer), pointer)
 
 
 def dlx_tensor_flags(tensor: Handle | int) -> int:
-    """DLPACK_FLAG_BITMASK_READ_ONLY and …_IS_SUBBYTE_TYPE_PADDED where they hold; never
-    …_IS_COPIED, which belongs to one export and is not a property of memory.
+    """DLPACK_FLAG_BITMASK_READ_ONLY and …_IS_SUBBYTE_TYPE_PADDED if they apply; never …_IS_COPIED,
+    which is a property of one export, not of memory.
     """
     return int(lib.dlx_tensor_flags(required_tensor(tensor, "tensor")))
 
@@ -896,15 +889,12 @@ def dlx_tensor_device_type(tensor: Handle | int) -> int:
 
 
 def dlx_tensor_device_id(tensor: Handle | int) -> int:
-    """Device id; an import keeps its producer's numbering, except that kDLCPU always has 0, and
-    that 255 on CUDA and ROCm (torch's "cuda") is the thread's current device, 0 without a
-    driver.
-    """
+    """Device id."""
     return int(lib.dlx_tensor_device_id(required_tensor(tensor, "tensor")))
 
 
 def dlx_tensor_data(tensor: Handle | int) -> int:
-    """Address of element [0, …, 0]; where `data` is a handle, the handle."""
+    """Address of element [0, …, 0], or the handle if `data` is a handle."""
     return lib.dlx_tensor_data(required_tensor(tensor, "tensor")) or 0
 
 
@@ -914,7 +904,7 @@ def dlx_tensor_size(tensor: Handle | int) -> int:
 
 
 def dlx_tensor_nbytes(tensor: Handle | int) -> int:
-    """Bytes of the elements if they were compact, sub-byte ones packed unless padded."""
+    """Size in bytes of all elements in compact form; sub-byte elements are packed unless padded."""
     return int(lib.dlx_tensor_nbytes(required_tensor(tensor, "tensor")))
 
 
@@ -928,7 +918,9 @@ def dlx_tensor_is_contiguous(tensor: Handle | int, order: int) -> int:
 def dlx_tensor_to_dlpack_versioned(
     tensor: Handle | int | None, options: dlx_export_options | int | None = None
 ) -> DLManagedTensorVersioned:
-    """Export a tensor for another library (DLPack 1.3, whatever the newest 1.x that it takes)."""
+    """Export a tensor to another library as DLPack 1.3, also if the consumer knows an older 1.x
+    only.
+    """
     out = Array("uintptr_t", 1)
     status = lib.dlx_tensor_to_dlpack_versioned(
         tensor_address(tensor, "tensor"),
@@ -942,12 +934,7 @@ def dlx_tensor_to_dlpack_versioned(
 def dlx_tensor_to_dlpack(
     tensor: Handle | int | None, options: dlx_export_options | int | None = None
 ) -> DLManagedTensor:
-    """Export as the struct of DLPack before 1.0, which has no flags: read-only data is
-    DLX_ERROR_READ_ONLY, and what would have to be a marked copy (negative strides, unless their
-    policy is _SHARE; data that is not aligned to `min_alignment`) or a marked layout (padded
-    sub-byte types) is DLX_ERROR_UNSUPPORTED; DLX_COPY_ALWAYS exports a plain copy of any of
-    them.
-    """
+    """Export as the struct of DLPack before 1.0."""
     out = Array("uintptr_t", 1)
     status = lib.dlx_tensor_to_dlpack(
         tensor_address(tensor, "tensor"),
@@ -959,7 +946,7 @@ def dlx_tensor_to_dlpack(
 
 
 def dlx_set_export_negative_strides(policy: int) -> None:
-    """Set the process's policy for negative strides in exports that leave it open."""
+    """Set the process's policy for exports whose options say DLX_NEGATIVE_STRIDES_DEFAULT."""
     check(lib.dlx_set_export_negative_strides(int32(policy, "policy")))
 
 
@@ -974,11 +961,7 @@ def dlx_dlpack_check(
     *,
     capacity: int = 4096,
 ) -> tuple[str, int, int]:
-    """Check a managed tensor against the DLPack 1.3 standard and say in words what is wrong with
-    it, one finding a line: "error: …" for what breaks a MUST or makes the tensor unusable,
-    "warning: …" for a SHOULD, and for what is legal but goes wrong with some library (a NULL
-    deleter, negative strides, a byte_offset …), data that is not aligned to 256 bytes included.
-    """
+    """Check a managed tensor against the DLPack 1.3 standard and report each finding on a line."""
     report = Array("char", size(capacity, "capacity"))
     out_errors = Array("int32_t", 1)
     out_warnings = Array("int32_t", 1)
@@ -998,7 +981,7 @@ def dlx_tensor_slice(
     tensor: Handle | int | None, axis: int, start: int, stop: int, step: int
 ) -> Handle:
     """tensor[start:stop:step] on one axis, by Python's rules: negative positions count from the
-    end, those beyond it are clamped, DLX_SLICE_OPEN leaves one out; `step` is any number but 0.
+    end, positions out of range are clamped, DLX_SLICE_OPEN means omitted.
     """
     out = Array("uintptr_t", 1)
     status = lib.dlx_tensor_slice(
@@ -1014,7 +997,7 @@ def dlx_tensor_slice(
 
 
 def dlx_tensor_select(tensor: Handle | int | None, axis: int, index: int) -> Handle:
-    """tensor[index] on one axis, which disappears; `index` may count from the end."""
+    """tensor[index] on one axis; the view does not have that axis."""
     out = Array("uintptr_t", 1)
     status = lib.dlx_tensor_select(
         tensor_address(tensor, "tensor"),
@@ -1037,7 +1020,7 @@ def dlx_tensor_permute(tensor: Handle | int | None, axes: Sequence[int] | None =
 def dlx_tensor_squeeze(
     tensor: Handle | int | None, count: int, axes: Sequence[int] | None = None
 ) -> Handle:
-    """Drop `count` axes of extent 1; `axes` NULL with `count` 0 drops every one that there is."""
+    """Remove `count` axes of extent 1; with `axes` NULL and `count` 0, all of them."""
     axes_array = numbers("int32_t", axes, count, "axes")
     out = Array("uintptr_t", 1)
     status = lib.dlx_tensor_squeeze(
@@ -1065,7 +1048,9 @@ def dlx_tensor_expand_dims(tensor: Handle | int | None, axis: int) -> Handle:
 def dlx_tensor_broadcast_to(
     tensor: Handle | int | None, ndim: int, shape: Sequence[int] | None
 ) -> Handle:
-    """Repeat axes of extent 1, and put new ones in front, by NumPy's rules: stride 0, no copy."""
+    """Broadcast to `shape` by NumPy's rules: repeat axes of extent 1 and add axes in front, with
+    stride 0 and no copy.
+    """
     shape_array = numbers("int64_t", shape, ndim, "shape")
     out = Array("uintptr_t", 1)
     status = lib.dlx_tensor_broadcast_to(
@@ -1079,7 +1064,7 @@ def dlx_tensor_broadcast_to(
 
 
 def dlx_tensor_bitcast(tensor: Handle | int | None, dtype: DLDataType | int | None) -> Handle:
-    """The same bytes as another dtype."""
+    """Reinterpret the bytes as another dtype."""
     out = Array("uintptr_t", 1)
     status = lib.dlx_tensor_bitcast(
         tensor_address(tensor, "tensor"),
@@ -1091,7 +1076,7 @@ def dlx_tensor_bitcast(tensor: Handle | int | None, dtype: DLDataType | int | No
 
 
 def dlx_tensor_as_readonly(tensor: Handle | int | None) -> Handle:
-    """The same view, read-only: it and everything made of it."""
+    """The same elements as a read-only tensor."""
     out = Array("uintptr_t", 1)
     check(lib.dlx_tensor_as_readonly(tensor_address(tensor, "tensor"), out.address))
     return take_handle(out)
@@ -1100,8 +1085,8 @@ def dlx_tensor_as_readonly(tensor: Handle | int | None) -> Handle:
 def dlx_tensor_contiguous(
     tensor: Handle | int | None, options: dlx_copy_options | int | None = None
 ) -> Handle:
-    """`tensor` itself (a new reference) if its elements are compact in the order asked for, its
-    data has the alignment asked for, and the mode is not DLX_COPY_ALWAYS; else a compact,
+    """Return `tensor` itself (a new reference) if its elements are compact in the requested order,
+    its data has the requested alignment and the mode is not DLX_COPY_ALWAYS; else a compact,
     writable copy.
     """
     out = Array("uintptr_t", 1)
@@ -1117,7 +1102,7 @@ def dlx_tensor_contiguous(
 def dlx_tensor_clone(
     tensor: Handle | int | None, options: dlx_copy_options | int | None = None
 ) -> Handle:
-    """A compact, writable copy on the same device, whatever options->copy says."""
+    """Return a compact, writable copy on the same device; options->copy is ignored."""
     out = Array("uintptr_t", 1)
     status = lib.dlx_tensor_clone(
         tensor_address(tensor, "tensor"),
@@ -1134,9 +1119,7 @@ def dlx_tensor_reshape(
     shape: Sequence[int] | None,
     options: dlx_copy_options | int | None = None,
 ) -> Handle:
-    """The same elements in C order under another shape (one extent may be -1: what remains): a view
-    where strides can express it, else a copy, as options->copy allows.
-    """
+    """Return the same elements, taken in C order, with another shape."""
     shape_array = numbers("int64_t", shape, ndim, "shape")
     out = Array("uintptr_t", 1)
     status = lib.dlx_tensor_reshape(
@@ -1156,7 +1139,7 @@ def dlx_copy(
     options: dlx_copy_options | int | None = None,
 ) -> None:
     """Copy every element of `src` into `dst`: same shape and dtype, any strides, any overlap (the
-    result is as if `src` had been read first).
+    result is as if all of `src` had been read first).
     """
     status = lib.dlx_copy(
         struct_address(dst, DLTensor, "dst"),
@@ -1171,7 +1154,8 @@ def dlx_tensor_copy_from(
     src: Handle | int | None,
     options: dlx_copy_options | int | None = None,
 ) -> None:
-    """dlx_copy between two tensors, which also know what is padded and what is read-only."""
+    """Copy one tensor into another, as dlx_copy does; the flags of both (padded, read-only) apply.
+    """
     status = lib.dlx_tensor_copy_from(
         tensor_address(dst, "dst"),
         tensor_address(src, "src"),
@@ -1183,7 +1167,7 @@ def dlx_tensor_copy_from(
 def dlx_copy_plan_describe(
     dst: DLTensor | int | None, src: DLTensor | int | None, *, capacity: int = 1024
 ) -> str:
-    """Describe in words how dlx_copy would go about it: a line for debugging, of no fixed form."""
+    """Describe how dlx_copy would do a copy: one line for debugging, whose form may change."""
     out = Array("char", size(capacity, "capacity"))
     status = lib.dlx_copy_plan_describe(
         struct_address(dst, DLTensor, "dst"),
@@ -1201,8 +1185,8 @@ def dlx_tensor_to_device(
     device_id: int,
     options: dlx_copy_options | int | None = None,
 ) -> Handle:
-    """The tensor on another device: itself (a new reference) if it is there already and the mode is
-    not DLX_COPY_ALWAYS, else a compact copy.
+    """Return the tensor on another device: `tensor` itself (a new reference) if it is on that
+    device and the mode is not DLX_COPY_ALWAYS, else a compact copy.
     """
     out = Array("uintptr_t", 1)
     status = lib.dlx_tensor_to_device(
@@ -1222,7 +1206,7 @@ def dlx_device_count(device_type: int) -> int:
 
 
 def dlx_backend_reason(device_type: int) -> str:
-    """Why there is no device of that type, in words; "" if there is one."""
+    """Why there is no device of that type, as text; "" if there is one."""
     return string(lib.dlx_backend_reason(int32(device_type, "device_type")))
 
 
@@ -1239,7 +1223,7 @@ def dlx_device_info(device_type: int, device_id: int) -> dlx_device_properties:
 
 
 def dlx_device_parse(name: str | None) -> tuple[int, int]:
-    """Read a device's name: "cpu", "cuda", "cuda:1", "cuda_host", "rocm:0", "opencl", "vulkan",
+    """Parse a device name: "cpu", "cuda", "cuda:1", "cuda_host", "rocm:0", "opencl", "vulkan",
     "metal", "oneapi", "ext_dev" …, or "type:id" in numbers ("2:1").
     """
     out_device_type = Array("int32_t", 1)
@@ -1249,7 +1233,7 @@ def dlx_device_parse(name: str | None) -> tuple[int, int]:
 
 
 def dlx_device_name(device_type: int, device_id: int, *, capacity: int = DLX_NAME_SIZE) -> str:
-    """Write the name that dlx_device_parse reads: "cpu", "cuda:0"."""
+    """Write the name of a device, as dlx_device_parse reads it: "cpu", "cuda:0"."""
     out = Array("char", size(capacity, "capacity"))
     status = lib.dlx_device_name(
         int32(device_type, "device_type"),
@@ -1262,7 +1246,7 @@ def dlx_device_name(device_type: int, device_id: int, *, capacity: int = DLX_NAM
 
 
 def dlx_device_of_pointer(pointer: int | None) -> tuple[int, int]:
-    """On which device the memory at `pointer` lives, by DLPack's numbers (pinned and managed memory
+    """Find the device of the memory at `pointer`, in DLPack's numbering (pinned and managed memory
     have id 0).
     """
     out_device_type = Array("int32_t", 1)
@@ -1277,8 +1261,8 @@ def dlx_device_of_pointer(pointer: int | None) -> tuple[int, int]:
 
 
 def dlx_device_ordinal_of_pointer(pointer: int | None) -> int:
-    """The ordinal of the device that memory really belongs to, also where dlx_device_of_pointer
-    says 0 because DLPack has no other number: pinned and managed memory. 0 for ordinary memory.
+    """Find the ordinal of the device that owns the memory at `pointer`, also for pinned and managed
+    memory, whose DLPack id is always 0.
     """
     out_ordinal = Array("int32_t", 1)
     check(lib.dlx_device_ordinal_of_pointer(address(pointer, "pointer"), out_ordinal.address))
@@ -1286,7 +1270,7 @@ def dlx_device_ordinal_of_pointer(pointer: int | None) -> int:
 
 
 def dlx_device_synchronize(device_type: int, device_id: int) -> None:
-    """Wait until all work that dlx was given for a device is done."""
+    """Wait on the host until all work that dlx submitted to a device is done."""
     status = lib.dlx_device_synchronize(
         int32(device_type, "device_type"),
         int32(device_id, "device_id"),
@@ -1295,9 +1279,7 @@ def dlx_device_synchronize(device_type: int, device_id: int) -> None:
 
 
 def dlx_stream_create(device_type: int, device_id: int) -> int:
-    """Make a stream that does not wait for the legacy default stream; to be destroyed by the
-    caller.
-    """
+    """Create a stream that does not wait for the legacy default stream."""
     out_stream = Array("int64_t", 1)
     status = lib.dlx_stream_create(
         int32(device_type, "device_type"),
@@ -1309,7 +1291,7 @@ def dlx_stream_create(device_type: int, device_id: int) -> int:
 
 
 def dlx_stream_destroy(device_type: int, device_id: int, stream: int) -> None:
-    """Destroy a stream made by dlx_stream_create; the work that it has is still done."""
+    """Destroy a stream made by dlx_stream_create; its pending work still completes."""
     status = lib.dlx_stream_destroy(
         int32(device_type, "device_type"),
         int32(device_id, "device_id"),
@@ -1319,7 +1301,7 @@ def dlx_stream_destroy(device_type: int, device_id: int, stream: int) -> None:
 
 
 def dlx_stream_synchronize(device_type: int, device_id: int, stream: int) -> None:
-    """Wait on the host for the work that a stream has now."""
+    """Wait on the host until all work submitted to a stream so far is done."""
     status = lib.dlx_stream_synchronize(
         int32(device_type, "device_type"),
         int32(device_id, "device_id"),
@@ -1329,9 +1311,7 @@ def dlx_stream_synchronize(device_type: int, device_id: int, stream: int) -> Non
 
 
 def dlx_stream_wait(device_type: int, device_id: int, stream: int, other: int) -> None:
-    """Work given to `stream` from now on starts after the work that `other` has now; both of one
-    device.
-    """
+    """Make later work on `stream` start after all work submitted to `other` so far."""
     status = lib.dlx_stream_wait(
         int32(device_type, "device_type"),
         int32(device_id, "device_id"),
@@ -1342,9 +1322,7 @@ def dlx_stream_wait(device_type: int, device_id: int, stream: int, other: int) -
 
 
 def dlx_stream_set_current(device_type: int, device_id: int, stream: int) -> None:
-    """Make `stream` the calling thread's current stream of a device: imports ask their producers
-    for data that is safe there, and copies run there.
-    """
+    """Make `stream` the calling thread's current stream of a device."""
     status = lib.dlx_stream_set_current(
         int32(device_type, "device_type"),
         int32(device_id, "device_id"),
@@ -1354,7 +1332,7 @@ def dlx_stream_set_current(device_type: int, device_id: int, stream: int) -> Non
 
 
 def dlx_stream_reset_current(device_type: int, device_id: int) -> None:
-    """Forget what dlx_stream_set_current said on this thread for that device, if anything."""
+    """Undo dlx_stream_set_current for a device on this thread."""
     status = lib.dlx_stream_reset_current(
         int32(device_type, "device_type"),
         int32(device_id, "device_id"),
@@ -1363,9 +1341,9 @@ def dlx_stream_reset_current(device_type: int, device_id: int) -> None:
 
 
 def dlx_stream_get_current(device_type: int, device_id: int) -> int:
-    """The calling thread's current stream of a device: what dlx_stream_set_current said; else that
-    of the library whose exchange table was last imported from on this thread; else the default
-    stream.
+    """Get the calling thread's current stream of a device: the one set by dlx_stream_set_current;
+    else the current stream of the library whose exchange table this thread last imported from;
+    else the default stream.
     """
     out_stream = Array("int64_t", 1)
     status = lib.dlx_stream_get_current(
@@ -1378,14 +1356,12 @@ def dlx_stream_get_current(device_type: int, device_id: int) -> int:
 
 
 def dlx_tensor_wait_on_stream(tensor: Handle | int | None, stream: int) -> None:
-    """Work given to `stream` from now on finds the tensor's data ready."""
+    """Make later work on `stream` wait until the tensor's data is ready."""
     check(lib.dlx_tensor_wait_on_stream(tensor_address(tensor, "tensor"), int64(stream, "stream")))
 
 
 def dlx_tensor_written_on_stream(tensor: Handle | int | None, stream: int) -> None:
-    """Tell dlx that the work which `stream` has now writes the tensor's data: whoever is handed the
-    tensor, or any view of the same memory, from now on waits for it.
-    """
+    """Declare that the work submitted to `stream` so far writes the tensor's data."""
     status = lib.dlx_tensor_written_on_stream(
         tensor_address(tensor, "tensor"),
         int64(stream, "stream"),
@@ -1399,8 +1375,7 @@ def dlx_tensor_synchronize(tensor: Handle | int | None) -> None:
 
 
 def dlx_register_backend(device_type: int, backend: dlx_backend | int | None) -> None:
-    """Add a backend for a device type that dlx has none for; it stays for the life of the process.
-    """
+    """Add a backend for a device type without one; it stays for the life of the process."""
     status = lib.dlx_register_backend(
         int32(device_type, "device_type"),
         struct_address(backend, dlx_backend, "backend"),
@@ -1413,7 +1388,7 @@ def dlx_tensor_from_arrow(
     schema: ArrowSchema | int | None,
     options: dlx_copy_options | int | None = None,
 ) -> tuple[int, Handle]:
-    """Take over an Arrow array of CPU memory."""
+    """Import an Arrow array in CPU memory."""
     out_copied = Array("int32_t", 1)
     out = Array("uintptr_t", 1)
     status = lib.dlx_tensor_from_arrow(
@@ -1432,7 +1407,7 @@ def dlx_tensor_from_arrow_device(
     schema: ArrowSchema | int | None,
     options: dlx_copy_options | int | None = None,
 ) -> tuple[int, Handle]:
-    """The same for an array on any device."""
+    """As dlx_tensor_from_arrow, for an array on any device."""
     out_copied = Array("int32_t", 1)
     out = Array("uintptr_t", 1)
     status = lib.dlx_tensor_from_arrow_device(
@@ -1449,7 +1424,7 @@ def dlx_tensor_from_arrow_device(
 def dlx_tensor_to_arrow(
     tensor: Handle | int | None, options: dlx_arrow_options | int | None = None
 ) -> tuple[ArrowArray, ArrowSchema]:
-    """Export a tensor as an Arrow array of CPU memory."""
+    """Export a tensor as an Arrow array in CPU memory."""
     out = ArrowArray()
     out_schema = ArrowSchema()
     status = lib.dlx_tensor_to_arrow(
@@ -1465,7 +1440,7 @@ def dlx_tensor_to_arrow(
 def dlx_tensor_to_arrow_device(
     tensor: Handle | int | None, options: dlx_arrow_options | int | None = None
 ) -> tuple[ArrowDeviceArray, ArrowSchema]:
-    """The same for a tensor on any device."""
+    """As dlx_tensor_to_arrow, for a tensor on any device."""
     out = ArrowDeviceArray()
     out_schema = ArrowSchema()
     status = lib.dlx_tensor_to_arrow_device(
@@ -1481,7 +1456,7 @@ def dlx_tensor_to_arrow_device(
 def dlx_tensor_to_arrow_schema(
     tensor: Handle | int | None, options: dlx_arrow_options | int | None = None
 ) -> ArrowSchema:
-    """The type that dlx_tensor_to_arrow gives a tensor."""
+    """Export the Arrow type of a tensor, as dlx_tensor_to_arrow uses it."""
     out = ArrowSchema()
     status = lib.dlx_tensor_to_arrow_schema(
         tensor_address(tensor, "tensor"),

@@ -1,4 +1,4 @@
-"""The two DLPack structs that own: each has a deleter, which has to be called once."""
+"""The two DLPack structs with a deleter, which has to be called once."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-# Structs made in Python that C has now: their memory must last until their deleter has run.
+# Structs made in Python and passed to C: their memory must live until their deleter has run.
 _given_away: dict[int, tuple[Any, dict[str, Any]]] = {}
 
 
 def forget(pointer: int) -> None:
-    """Let the memory of a struct go that Python made and whose deleter has run."""
+    """Drop the memory of a struct made by Python after its deleter has run."""
     _given_away.pop(pointer, None)
 
 
 class Managed(Struct):
     """A DLPack tensor with its deleter.
 
-    An export (`dlx_tensor_to_dlpack*`) and `adopt` make one that *owns*: its deleter is called by
-    `release()`, at the end of a `with` block, or by the garbage collector, whatever comes first.
-    An import that succeeds takes it over; `detach()` hands it to other code. After that, every use
-    is a ValueError.
+    An export (`dlx_tensor_to_dlpack*`) and `adopt` make an object that *owns* the tensor: `release()`,
+    the end of a `with` block or the garbage collector calls the deleter, whichever comes first. A
+    successful import takes it over, and so does other code after `detach()`; every later use raises
+    ValueError.
 
-    One that Python made owns nothing by itself. When an import takes it, its memory stays until its
+    A struct made in Python does not own a tensor. When an import takes it, its memory stays until its
     deleter has run, if that is a `dlx.raw.callback`; with another deleter, or none, it stays for
     good.
 
     Attributes:
-        owns: whether this object has the duty to call the deleter.
+        owns: whether this object has to call the deleter.
     """
 
     __slots__ = ("_held", "_made_here", "owns")
@@ -56,7 +56,7 @@ class Managed(Struct):
 
     @classmethod
     def adopt(cls, address: int) -> Self:
-        """Take over the struct at an address, with the duty to call its deleter."""
+        """Take over the struct at an address, and call its deleter later."""
         self = cls.at(address)
         self.owns = True
         return self
@@ -70,11 +70,11 @@ class Managed(Struct):
 
     @native.setter
     def native(self, value: Any) -> None:
-        # A list, because its pop() is atomic: two threads cannot give away the same struct.
+        # A list, because its pop() is atomic: two threads cannot pass on the same struct.
         self._held = [value]
 
     def detach(self) -> int:
-        """Hand the struct over: returns its address; whoever has it calls the deleter."""
+        """Return the address of the struct; the caller has to call its deleter."""
         try:
             native = self._held.pop()
         except IndexError:
@@ -92,7 +92,7 @@ class Managed(Struct):
         return ValueError(f"this {type(self).__name__} was given away or released")
 
     def give(self, take: Callable[[int], bool]) -> None:
-        """Hand the struct to `take(address)`, which says whether it took it."""
+        """Pass the struct to `take(address)`, which returns whether it took the struct."""
         native, owns = self.native, self.owns
         pointer = self.detach()
         if not take(pointer):
@@ -101,10 +101,10 @@ class Managed(Struct):
             self.owns = owns
 
     def release(self) -> None:
-        """Call the deleter, unless it is NULL. Doing it again does nothing."""
+        """Call the deleter, unless it is NULL. A second call does nothing."""
         try:
             native = self._held.pop()
-        except IndexError:  # by another thread too, just now
+        except IndexError:  # another thread was faster
             return
         deleter = backend.get_address(native, "deleter")
         pointer = self._give_away(native)

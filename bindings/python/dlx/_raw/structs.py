@@ -51,7 +51,7 @@ class Address(Field):
 
 
 class Numbers(Field):
-    """An `int64_t *` to as many numbers as another field says. Reads as a tuple, NULL as None."""
+    """An `int64_t *` to an array whose length is in another field. Reads as a tuple, NULL as None."""
 
     def __init__(self, count: str, *, sets_count: bool = False) -> None:
         self.count = count
@@ -64,9 +64,9 @@ class Numbers(Field):
         count = max(getattr(struct, self.count), 0)
         array = struct.keep.get(self.name)
         if array is not None and array.address == pointer:
-            count = min(count, array.count)  # never beyond what we know is there
+            count = min(count, array.count)  # not beyond the array that is known
         if count > MAX_NDIM:
-            raise ValueError(f"`{self.name}` is not read: `{self.count}` says {count} numbers")
+            raise ValueError(f"`{self.name}` is not read: `{self.count}` is too large ({count})")
         return borrowed_numbers(pointer, count)
 
     def __set__(self, struct: Struct, values: Sequence[int] | None) -> None:
@@ -79,14 +79,14 @@ class Numbers(Field):
 
 
 class Nested(Field):
-    """A struct within the struct. Takes one of its kind, or a tuple of its fields."""
+    """A struct within the struct. Takes a struct of that class, or a tuple of its fields."""
 
     def __init__(self, cls: type[Struct]) -> None:
         self.cls = cls
 
     def __get__(self, struct: Struct, owner: object = None) -> Any:
         view = self.cls.view(backend.nested(struct.native, self.name), struct)
-        # What its pointers point at must live as long as the outer struct.
+        # The targets of its pointers must live as long as the outer struct.
         view.keep = struct.keep.setdefault(self.name, {})
         return view
 
@@ -116,7 +116,7 @@ class Reference(Field):
 
 
 class Text(Field):
-    """An array of char. Reads as a str; takes one that fits."""
+    """An array of char. Reads as a str; takes a str that fits."""
 
     def __get__(self, struct: Struct, owner: object = None) -> str:
         return backend.get_text(struct.native, self.name).decode("utf-8", "replace")
@@ -126,16 +126,16 @@ class Text(Field):
         try:
             setattr(struct.native, self.name, raw)
         except (ValueError, IndexError):
-            raise ValueError(f"`{self.name}` has no room for {len(raw)} bytes") from None
+            raise ValueError(f"`{self.name}` is too small for {len(raw)} bytes") from None
 
 
 class Struct:
-    """A C struct. `Cls(field, …, field=value)` makes one, zero where nothing is said.
+    """A C struct. `Cls(field, …, field=value)` makes one; omitted fields are zero.
 
-    Fields are attributes. A struct keeps alive what its pointers were set to.
+    Fields are attributes. A struct keeps the targets of its pointers alive.
 
     Attributes:
-        address: where it lies in memory.
+        address: the address of the struct.
     """
 
     __slots__ = ("__weakref__", "keep", "native", "owner")
@@ -155,16 +155,16 @@ class Struct:
         given = dict(zip(self.fields, values))
         for name in named:
             if name not in self.fields or name in given:
-                why = "is given twice" if name in given else "is no field of it"
+                why = "is given twice" if name in given else "is not a field"
                 raise TypeError(f"{type(self).__name__}: `{name}` {why}")
         given.update(named)
-        # An explicit ndim counts more than the one that follows from the shape, so it comes twice.
+        # Set again last: an explicit ndim overrides the one that follows from the shape.
         for name in [*sorted(given, key=self.fields.index), *({"ndim"} & given.keys())]:
             setattr(self, name, given[name])
 
     @classmethod
     def view(cls, native: Any, owner: object) -> Self:
-        """A struct on the binding's own object; it keeps `owner` alive."""
+        """A struct on the binding's object; it keeps `owner` alive."""
         self = cls.__new__(cls)
         self.native = native
         self.keep = {}
@@ -173,7 +173,7 @@ class Struct:
 
     @classmethod
     def at(cls, address: int, owner: object = None) -> Self:
-        """The struct that lies at an address; it keeps `owner` alive, and nothing else."""
+        """The struct at an address; it keeps only `owner` alive."""
         pointer = pointer_to(address, "address")
         if not pointer:
             raise ValueError("`address` is NULL")
@@ -196,12 +196,12 @@ class Struct:
     def _field_repr(self, name: str) -> str:
         try:
             return f"{name}={getattr(self, name)!r}"
-        except ValueError as error:  # a repr is for looking at what is wrong
+        except ValueError as error:  # `repr` has to work for broken structs
             return f"<{error}>"
 
 
 def struct_address(value: Struct | int | None, cls: type[Struct], name: str) -> int:
-    """A pointer to a struct: one of that class, an address, or None."""
+    """The address of a struct of a class, an address itself, or None."""
     if value is None or isinstance(value, (cls, int)):
         return address(value, name)
     got = type(value).__name__
@@ -209,5 +209,5 @@ def struct_address(value: Struct | int | None, cls: type[Struct], name: str) -> 
 
 
 def borrowed_struct(cls: type[StructType], pointer: int, tensor: int) -> StructType:
-    """A struct that belongs to a tensor, with a reference to it, so that it cannot dangle."""
+    """A struct that belongs to a tensor; it holds a reference to the tensor."""
     return cls.at(pointer, Handle(lib.dlx_tensor_retain(tensor)))

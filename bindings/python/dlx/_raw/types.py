@@ -1,4 +1,4 @@
-"""The values of `dlx.raw`: handles, and how arguments become integers for C."""
+"""The values of `dlx.raw`: handles, arrays, and the conversion of arguments to integers for C."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ pointer_to = _ranged("a pointer", 0, 2 * sys.maxsize + 1)
 
 
 def address(value: Any, name: str) -> int:
-    """A `void *` or a callback: None, an integer, or anything with an `address`."""
+    """A `void *` or a callback: None, an integer, or an object with an `address`."""
     if value is None:
         return 0
     return pointer_to(getattr(value, "address", value), name)
@@ -78,14 +78,14 @@ def string(value: bytes | None) -> str:
 
 
 class Array:
-    """An array in C memory, and its address; 0 for one that was left out."""
+    """An array in C memory, and its address; 0 if the array was omitted."""
 
     __slots__ = ("address", "count", "native")
 
     def __init__(self, ctype: str, values: Any) -> None:
         self.native = backend.array(ctype, values)
         self.count = len(self.native)
-        # No bytes are compared with a number, which `python -bb` forbids.
+        # `python -bb` forbids comparing bytes with a number.
         given = not isinstance(values, int) or values != 0
         self.address = backend.address(self.native) if given else 0
 
@@ -95,14 +95,14 @@ class Array:
 
 
 def numbers(ctype: str, values: Sequence[int] | None, count: int | None, name: str) -> Array:
-    """A `const int64_t *` or `const int32_t *` for so many numbers."""
+    """A `const int64_t *` or `const int32_t *` for `count` numbers."""
     if values is None:
         return Array(ctype, 0)
     convert = int64 if ctype == "int64_t" else int32
     converted = [convert(value, f"{name}[{i}]") for i, value in enumerate(values)]
     if count is not None and len(converted) != count:
         raise ValueError(f"`{name}` must have {count} numbers (got {len(converted)})")
-    # No numbers are an address all the same: NULL may have a meaning of its own.
+    # An empty array has an address too: NULL may have a meaning of its own.
     return Array(ctype, converted or [0])
 
 
@@ -114,15 +114,15 @@ def borrowed_numbers(pointer: int | None, count: int) -> tuple[int, ...]:
 # ---- freeing ------------------------------------------------------------------------------------
 
 # A thread that frees may have to wait for the GIL, for a Python deleter. CPython (before 3.14) ends
-# a thread that waits for the GIL while the interpreter is finalised, and doing that within C++ code
-# aborts the process. So the end waits for those who are freeing, and nobody starts after it.
+# threads that wait for the GIL while the interpreter is finalised, which aborts the process if the
+# thread is in C++ code. So the exit waits for threads that are freeing, and no thread frees after it.
 _freeing: list[int] = []
 _closed: list[bool] = []
 _MAX_WAIT = 5.0  # seconds
 
 
 def freeing(call: Callable[[int], object], pointer: int) -> None:
-    """Call a C function that frees; at the end of the program, let other threads leak instead."""
+    """Call a C function that frees. At the end of the program, other threads leak instead."""
     _freeing.append(pointer)
     try:
         if not _closed or threading.current_thread() is threading.main_thread():
@@ -145,17 +145,19 @@ atexit.register(_close)
 
 
 def one_owner(value: object, protocol: object = None) -> NoReturn:
-    """The `__reduce_ex__` of what is given back once, which `copy` and `pickle` would double."""
+    """The `__reduce_ex__` of objects that own an address: `copy` and `pickle` would free it twice."""
     name = type(value).__name__
-    raise TypeError(f"a dlx.raw.{name} cannot be copied or pickled: it is one owner, of an address")
+    raise TypeError(
+        f"a dlx.raw.{name} cannot be copied or pickled: it is the only owner of an address"
+    )
 
 
 class Handle:
-    """An owned `dlx_tensor *`: one reference, to be given back once.
+    """An owned `dlx_tensor *`: one reference, to be released once.
 
-    `release()`, the end of a `with` block, or the garbage collector gives it back, whatever comes
-    first. Passing a handle to a function lends it; only `release`, `dlx_tensor_release`, `detach`
-    and `to_tensor` end it, and then every further use is a ValueError.
+    `release()`, the end of a `with` block or the garbage collector releases it, whichever comes first.
+    Passing a handle to a function lends it; only `release`, `dlx_tensor_release`, `detach` and
+    `to_tensor` end it, and every later use raises ValueError.
 
     Attributes:
         address: the `dlx_tensor *` as an integer.
@@ -165,7 +167,7 @@ class Handle:
 
     def __init__(self, address: int) -> None:
         """Take over one reference to the tensor at `address`."""
-        # A list, because its pop() is atomic: two threads cannot give back the same reference.
+        # A list, because its pop() is atomic: two threads cannot release the same reference.
         self._owned = [pointer_to(address, "address")]
 
     @property
@@ -176,17 +178,17 @@ class Handle:
             raise ValueError("this handle was released") from None
 
     def detach(self) -> int:
-        """Hand the reference over to the caller: returns the address, and the handle is over."""
+        """Return the address, and with it the reference. The handle cannot be used after this."""
         try:
             return self._owned.pop()
         except IndexError:
             raise ValueError("this handle was released") from None
 
     def release(self) -> None:
-        """Give the reference back. Doing it again does nothing."""
+        """Release the reference. A second call does nothing."""
         try:
             owned = self._owned.pop()
-        except IndexError:  # by another thread too, just now
+        except IndexError:  # another thread was faster
             return
         freeing(lib.dlx_tensor_release, owned)
 
@@ -199,8 +201,8 @@ class Handle:
         self.release()
 
     def __del__(self, _finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
-        # At exit a Python deleter may lack what it needs: leak instead. One whose __init__ failed
-        # has nothing.
+        # Leak at exit, when modules that a Python deleter needs may be gone. If __init__ failed there
+        # is no reference.
         if getattr(self, "_owned", None) and not _finalizing():
             self.release()
 
@@ -209,7 +211,7 @@ class Handle:
 
 
 def tensor_address(value: Handle | int | None, name: str) -> int:
-    """A `dlx_tensor *` that C itself checks for NULL."""
+    """A `dlx_tensor *` that C checks for NULL."""
     if value is None or isinstance(value, (Handle, int)):
         return address(value, name)
     got = type(value).__name__
@@ -225,7 +227,7 @@ def required_tensor(value: Handle | int, name: str) -> int:
 
 
 def axes_of(value: Handle | int | None, name: str) -> int | None:
-    """Number of axes of a tensor; None for a NULL, which C reports."""
+    """The number of axes of a tensor; None for NULL, which C reports."""
     pointer = tensor_address(value, name)
     return int(lib.dlx_tensor_ndim(pointer)) if pointer else None
 

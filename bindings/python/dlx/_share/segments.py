@@ -1,13 +1,13 @@
-"""Segments of shared memory: made, mapped, found again by address. Linux only.
+"""Segments of shared memory: creates, maps and finds them. Linux only.
 
-A segment is a file without a place on a disk: a memfd, or with a name a file in /dev/shm. Its layout:
+A segment is a file in memory: a memfd, or for a named segment a file in /dev/shm. Its layout:
 
     the elements, in C order, from byte 0 on
     zeros up to a multiple of 64
     a description in JSON: {"dtype": [code, bits, lanes], "flags": …, "shape": […]}
     its length as 8 bytes, little endian, and the 8 bytes "dlxshare"
 
-No process owns one: the kernel frees the memory when the last descriptor and mapping are gone.
+No process owns a segment: the kernel frees it after the last descriptor and mapping are gone.
 """
 
 from __future__ import annotations
@@ -37,21 +37,21 @@ if TYPE_CHECKING:
     from dlx.dtypes import DTypeCode
 
 FOLDER = "/dev/shm"
-KEPT_FLAGS = READ_ONLY | PADDED  # of a Tensor, by its segment
+KEPT_FLAGS = READ_ONLY | PADDED  # the flags of a Tensor that are stored in the segment
 _MAGIC = b"dlxshare"
 _TAIL = 8 + len(_MAGIC)
 _ALIGNMENT = 64
-# Of linux/fcntl.h: Python's own constants depend on the headers that it was built with.
+# From linux/fcntl.h: Python's own constants depend on the headers it was built with.
 _ADD_SEALS, _GET_SEALS = 1033, 1034
 _SEAL_SEAL, _SEAL_SHRINK, _SEAL_GROW, _SEAL_WRITE = 1, 2, 4, 8
 
 
 class Segment:
-    """A segment that is mapped into this process, for as long as a Tensor uses it.
+    """A segment mapped into this process. It lives as long as a Tensor uses it.
 
     Attributes:
-        descriptor: of the file; ours.
-        readonly: whether the mapping is.
+        descriptor: of the file; closed with this object.
+        readonly: whether the mapping is read-only.
         size: bytes of the whole file.
         start: address of byte 0.
         capacity: bytes before the description.
@@ -64,31 +64,31 @@ class Segment:
         self.descriptor, self._reader = descriptor, -1
         self.capacity, self.readonly = capacity, readonly
         access = mmap.PROT_READ if readonly else mmap.PROT_READ | mmap.PROT_WRITE
-        # The module keeps a duplicate of the descriptor, which nobody here needs.
+        # By default mmap keeps a duplicate of the descriptor.
         options: Any = {"trackfd": False} if sys.version_info >= (3, 13) else {}
         try:
             self.size = os.fstat(descriptor).st_size
             mapping = mmap.mmap(descriptor, self.size, mmap.MAP_SHARED, access, **options)
             self._memory = _native._from_buffer(mapping)
             self.start = self._memory.data_ptr
-        except BaseException:  # now: a traceback may keep `self`
+        except BaseException:  # close at once: a traceback may keep `self`
             self.descriptor = -1
             _close(descriptor)
             raise
 
     def __del__(self, _close: Any = os.close) -> None:  # `os` may be empty at exit
         for name in ("descriptor", "_reader"):
-            descriptor = getattr(self, name, -1)  # Ctrl-C may have come before there was one
+            descriptor = getattr(self, name, -1)  # __init__ may have been interrupted
             if descriptor >= 0:
                 _close(descriptor)
 
     def is_frozen(self) -> bool:
-        """Whether no process can write to it, or only whoever changes the file's mode first."""
+        """Whether no process can write to it without changing the file's mode."""
         return not os.fstat(self.descriptor).st_mode & 0o222
 
     def reader(self) -> int:
-        """A descriptor that cannot be mapped for writing; ours. Where there is no /proc it can."""
-        with _lock:  # two threads would open two, of which one is never closed
+        """A descriptor that cannot be mapped for writing (without /proc it can); closed with this object."""
+        with _lock:  # two threads could open two descriptors, and one would never be closed
             if self._reader < 0 and not self.readonly:
                 with explained():
                     self._reader = _reopen(self.descriptor)
@@ -97,41 +97,41 @@ class Segment:
     def tensor(
         self, offset: int, shape: tuple[int, ...], strides: Any, code: DTypeCode, flags: int
     ) -> Tensor:
-        """A Tensor on the memory from `offset` on, which keeps the segment."""
+        """A Tensor on the memory at `offset`, which keeps the segment."""
         flags |= READ_ONLY if self.readonly else 0
         return _native._wrap(self.start + offset, shape, strides, code, THE_CPU, flags, self, None)
 
     def release(self) -> int:
-        """Unmap the segment, which nothing uses any more, and hand its descriptor out."""
+        """Unmap the segment, which has no users, and return its descriptor."""
         descriptor, self.descriptor = self.descriptor, -1
         del self._memory
         return descriptor
 
 
 _known: weakref.WeakValueDictionary[tuple[int, int, bool], Segment] = weakref.WeakValueDictionary()
-_lock = threading.RLock()  # a destructor may run under it, and reach `find`
+_lock = threading.RLock()  # reentrant: a destructor may run while it is held, and call `find`
 
 
 def mapped(descriptor: int, capacity: int, readonly: bool) -> Segment:
-    """The segment of a file: as it is mapped already, or mapped now. Takes the descriptor."""
+    """The segment of a file, which is mapped now if it is not yet. Takes the descriptor."""
     with _lock:
         try:
             status = os.fstat(descriptor)
-            if not 0 <= capacity < status.st_size:  # a description follows
+            if not 0 <= capacity < status.st_size:  # the description comes after the data
                 raise InvalidArgumentError(
-                    f"the shared memory has {status.st_size} bytes, too few for {capacity} of data"
+                    f"the shared memory has {status.st_size} bytes, too few for {capacity} bytes of data"
                 )
             key = status.st_dev, status.st_ino
             segment = _known.get((*key, False)) or (_known.get((*key, True)) if readonly else None)
             given, descriptor = descriptor, -1
             if segment is not None:
-                # Handles that a process got when it was started may have one number.
+                # Handles that a process got at its start may share one number.
                 if given not in (segment.descriptor, segment._reader):
                     os.close(given)
                 if segment.size != status.st_size:
                     raise InvalidArgumentError(
-                        f"the shared memory has been resized from {segment.size} to "
-                        f"{status.st_size} bytes since it was mapped here"
+                        f"the shared memory was resized from {segment.size} to {status.st_size} "
+                        "bytes after it was mapped here"
                     )
                 return segment
             segment = _known[status.st_dev, status.st_ino, readonly] = Segment(
@@ -145,9 +145,9 @@ def mapped(descriptor: int, capacity: int, readonly: bool) -> Segment:
 
 
 def find(address: int) -> Segment | None:
-    """The segment that an address lies in, of those that are mapped here."""
+    """The mapped segment that contains an address, or None."""
     with _lock:
-        # At once, not by values(): a signal handler may run here, and share.
+        # A copy, unlike values(): a signal handler may run here and call dlx.share.
         for reference in _known.valuerefs():
             segment = reference()
             if segment is not None and segment.start <= address < segment.start + segment.size:
@@ -156,11 +156,11 @@ def find(address: int) -> Segment | None:
 
 
 def create(size: int, description: dict[str, Any], *, named: bool) -> Segment:
-    """A new segment of zeros, writable, with room for `size` bytes; no name yet.
+    """A new writable segment of zeros for `size` bytes of data, without a name yet.
 
     Raises:
-        OutOfMemoryError: no room. The room is taken now: memory that is promised only would end
-            the process at the first write.
+        OutOfMemoryError: not enough memory. All of it is taken now: without memory to back it, the
+            first write would end the process.
     """
     text = json.dumps(description, separators=(",", ":")).encode()
     capacity = -(-size // _ALIGNMENT) * _ALIGNMENT
@@ -174,7 +174,7 @@ def create(size: int, description: dict[str, Any], *, named: bool) -> Segment:
         _seal(descriptor, _SEAL_SHRINK | _SEAL_GROW)
         given, descriptor = descriptor, -1
         return Segment(given, capacity, False)
-    except BaseException as error:  # also Ctrl-C, for which there is time while memory is made
+    except BaseException as error:  # also Ctrl-C: allocating takes long
         _close(descriptor)
         _explain(error, total)
         raise
@@ -189,9 +189,9 @@ def publish(segment: Segment) -> Segment:
 
 
 def freeze(segment: Segment) -> Segment:
-    """The segment, which nobody but the caller has, as one that no process can write to.
+    """Make a segment that only the caller uses read-only for all processes.
 
-    The kernel enforces it for a memfd. A file of /dev/shm knows no such seal: its mode says so.
+    The kernel enforces it for a memfd. A file in /dev/shm has no seals, so it gets a read-only mode.
     """
     capacity, writable = segment.capacity, segment.release()
     descriptor = -1
@@ -215,12 +215,12 @@ def describe(descriptor: int) -> tuple[int, dict[str, Any]]:
     """(capacity, description) of the segment behind a descriptor.
 
     Raises:
-        InvalidArgumentError: it is no segment that `dlx.share` made, or one that was damaged.
+        InvalidArgumentError: not a segment made by `dlx.share`, or a damaged one.
     """
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode):
         raise InvalidArgumentError(
-            "`source` is of no memory that dlx.share made, but of a pipe, a socket, a folder …"
+            "`source` is not memory created by dlx.share (it is a pipe, a socket, a folder …)"
         )
     size = status.st_size
     try:
@@ -228,7 +228,7 @@ def describe(descriptor: int) -> tuple[int, dict[str, Any]]:
     except OSError as error:
         raise InvalidArgumentError(f"`source` cannot be read: {error.strerror}") from error
     if tail[8:] != _MAGIC:
-        raise InvalidArgumentError("the descriptor is of no memory that dlx.share made")
+        raise InvalidArgumentError("`source` is not memory created by dlx.share")
     length = int.from_bytes(tail[:8], "little")
     capacity = size - _TAIL - length
     try:
@@ -240,7 +240,7 @@ def describe(descriptor: int) -> tuple[int, dict[str, Any]]:
             raise ValueError(f"dtype {code}")
         flags = int(found["flags"])
         if flags & ~KEPT_FLAGS:
-            raise ValueError(f"flags {flags}, of which {KEPT_FLAGS} are known here")
+            raise ValueError(f"flags {flags} (known are {KEPT_FLAGS})")
         bits = 8 if flags & PADDED and code[1] < 8 else code[1]
         if min(shape, default=0) < 0 or math.prod(shape) * bits * code[2] > capacity * 8:
             raise ValueError(f"shape {shape} in {capacity} bytes")
@@ -262,10 +262,10 @@ def is_writable(descriptor: int) -> bool:
 
 
 def _file(size: int, named: bool) -> int:
-    """A descriptor of a new file without a name, for which /dev/shm is taken where one is to come.
+    """A descriptor of a new file without a name: a memfd, or a file in /dev/shm if it gets a name later.
 
-    Some builds of Python have no memfd_create, and some sandboxes refuse it; there /dev/shm has to
-    do, whose size is limited and which knows no seals.
+    Some builds of Python lack memfd_create, and some sandboxes refuse it. Then /dev/shm is used for all
+    files; its size is limited and it has no seals.
     """
     create_memfd = getattr(os, "memfd_create", None)
     if create_memfd is not None and not named:
@@ -277,15 +277,16 @@ def _file(size: int, named: bool) -> int:
                 raise
     found = os.statvfs(FOLDER)
     free = found.f_bavail * found.f_frsize
-    if found.f_blocks and free < size:  # a container has 64 MiB, if nobody asks for more
+    if found.f_blocks and free < size:  # the default of a container is 64 MiB
         raise OutOfMemoryError(
-            f"no room for {size} bytes in {FOLDER} (free: {free}); for Docker, --shm-size sets it"
+            f"not enough room for {size} bytes in {FOLDER} (free: {free}); for Docker, --shm-size "
+            "sets its size"
         )
     return os.open(FOLDER, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600)
 
 
 def _seal(descriptor: int, seals: int) -> None:
-    """Forbid for good; a file of /dev/shm cannot be sealed."""
+    """Seal a file for good, if it can be sealed: a file in /dev/shm cannot."""
     try:
         fcntl.fcntl(descriptor, _ADD_SEALS, seals)
     except OSError as error:
@@ -294,7 +295,7 @@ def _seal(descriptor: int, seals: int) -> None:
 
 
 def _reopen(descriptor: int) -> int:
-    """The file anew, for reading only; -1 where there is no /proc."""
+    """A new read-only descriptor of the file; -1 without /proc."""
     try:
         return os.open(f"/proc/self/fd/{descriptor}", os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -311,8 +312,8 @@ def _close(descriptor: int) -> None:
 
 
 def _require_room(size: int) -> None:
-    """Raise OutOfMemoryError where the machine has less memory: for a memfd, the kernel would
-    rather end a process than say so."""
+    """Raise OutOfMemoryError if the machine has less memory free: for a memfd the kernel would kill a
+    process instead of failing."""
     free = 0
     try:
         with open("/proc/meminfo", encoding="ascii") as file:
@@ -323,27 +324,27 @@ def _require_room(size: int) -> None:
     except OSError:
         return
     if 0 < free < size:
-        raise OutOfMemoryError(f"no room for {size} bytes of shared memory (free: {free})")
+        raise OutOfMemoryError(f"not enough room for {size} bytes of shared memory (free: {free})")
 
 
 def _explain(error: BaseException, size: int) -> None:
-    """Raise, for a failed call of the system, what says more; return where nothing does."""
+    """Raise an error of dlx for some errors of system calls; return for all others."""
     if not isinstance(error, OSError):
         return
     if error.errno in (errno.ENOSPC, errno.ENOMEM, errno.EFBIG):
         raise OutOfMemoryError(
-            f"no room for {size} bytes of shared memory: {error.strerror}"
+            f"not enough room for {size} bytes of shared memory: {error.strerror}"
         ) from error
     if error.errno in (errno.EMFILE, errno.ENFILE):
         raise UnavailableError(
-            f"{error.strerror}: every shared tensor holds one or two descriptors as long as it is "
-            "used. Raise the limit (ulimit -n), or share one large Tensor and send views of it"
+            f"{error.strerror}: every shared tensor holds one or two descriptors while it is in use. "
+            "Raise the limit (ulimit -n), or share one large Tensor and send views of it"
         ) from error
 
 
 @contextlib.contextmanager
 def explained() -> Iterator[None]:
-    """Let a call of the system fail with what says more, where anything does."""
+    """Turn some errors of system calls into errors of dlx, see `_explain`."""
     try:
         yield
     except OSError as error:
@@ -352,7 +353,7 @@ def explained() -> Iterator[None]:
 
 
 def _forget_lock() -> None:
-    """After fork: whoever held the lock is not in the child."""
+    """After fork: the thread that held the lock does not exist in the child."""
     global _lock
     _lock = threading.RLock()
 

@@ -1,8 +1,8 @@
 """Tensors in memory that processes share: `dlx.share`, `dlx.attach`, and how multiprocessing sends them.
 
-`multiprocessing` pickles with a pickler of its own, to which this module tells how Tensors go: one in
-a shared segment as its descriptor, any other by value. Other picklers, which may write to files or
-to other machines, always take the bytes.
+This module registers with the pickler of `multiprocessing`: a Tensor in a shared segment is sent as the
+segment's descriptor, any other by value. Other picklers, which may write to files or to other
+machines, always write the bytes.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _copied(tensor: Tensor, readonly: bool, path: str | None) -> Tensor:
         segment = segments.freeze(segment)
     if path is not None:
         with segments.explained():
-            _link(segment, path)  # only now, so that nobody attaches what is incomplete
+            _link(segment, path)  # last, so that no process attaches an incomplete segment
     return segments.publish(segment).tensor(0, shape, None, code, flags)
 
 
@@ -95,7 +95,7 @@ def shared_fd(tensor: Any) -> int:
         raise TypeError(f"`t` must be a Tensor (got {type(tensor).__name__}): dlx.share makes one")
     segment = _segment_of(tensor)
     if segment is None:
-        raise InvalidArgumentError("`t` is no Tensor in shared memory: dlx.share makes one")
+        raise InvalidArgumentError("`t` is not in shared memory: dlx.share makes such a Tensor")
     return segment.reader() if tensor.readonly else segment.descriptor
 
 
@@ -107,17 +107,19 @@ def unshare(name: str) -> None:
 def _require_shareable(tensor: Tensor) -> None:
     if tensor.device.device_type not in HOSTS:
         raise DeviceRefusedError(
-            f"only host memory is shared between processes, and the data is on {tensor.device}: "
-            "call `.to_device('cpu')` first"
+            f"only host memory can be shared between processes (got data on {tensor.device}): call "
+            "`.to_device('cpu')` first"
         )
     if code_of(tensor)[0] == dtypes.OPAQUE:
-        raise UnsupportedError("a Tensor of opaque handles cannot be shared: they are addresses")
+        raise UnsupportedError(
+            "a Tensor of opaque handles cannot be shared: the handles are addresses of this process"
+        )
     if tensor.size and not tensor.data_ptr:
         raise UnsupportedError("the Tensor has no data to share (its address is NULL)")
 
 
 def _segment_of(tensor: Tensor) -> Segment | None:
-    """The segment that all elements of a Tensor lie in, of those that are mapped here."""
+    """The mapped segment that contains all elements of a Tensor, or None."""
     address = tensor.data_ptr
     segment = segments.find(address)
     if segment is None or tensor.device.device_type != CPU:
@@ -125,7 +127,7 @@ def _segment_of(tensor: Tensor) -> Segment | None:
     code = code_of(tensor)
     padded = bool(_native._flags(tensor) & PADDED)
     item = 8 if padded and code[1] < 8 else code[1]
-    first, last = 0, item * code[2]  # bits, from the element at the address
+    first, last = 0, item * code[2]  # bits, relative to the element at the address
     for extent, stride in zip(tensor.shape, tensor.strides):
         step = (extent - 1) * stride * item * code[2]
         if extent and step < 0:
@@ -150,17 +152,17 @@ def _path(name: Any) -> str:
         length = 0
     if not 0 < length <= _MAX_NAME or "/" in name or "\0" in name or name in (".", ".."):
         raise InvalidArgumentError(
-            "`name` is not the name of a file without a folder, of at most "
-            f"{_MAX_NAME} bytes (got {name!r})"
+            "`name` is not a plain file name (got "
+            f"{name!r}, expected no `/` and at most {_MAX_NAME} bytes)"
         )
     return f"{segments.FOLDER}/{name}"
 
 
 def _link(segment: Segment, path: str) -> None:
-    """Give a segment that is complete its name."""
+    """Give a complete segment its name."""
     folder = os.open(segments.FOLDER, os.O_PATH | os.O_CLOEXEC)
     try:
-        # With a folder given, Python calls linkat(), which follows the link that /proc has.
+        # With a folder given, Python calls linkat(), which follows the link in /proc.
         source = f"/proc/self/fd/{segment.descriptor}"
         os.link(source, os.path.basename(path), src_dir_fd=folder, dst_dir_fd=folder)
     except FileExistsError:
@@ -172,8 +174,8 @@ def _link(segment: Segment, path: str) -> None:
 
 
 def _open(path: str, readonly: bool) -> int:
-    """A descriptor of a named segment, for writing too if that is wanted and allowed."""
-    # Without O_NONBLOCK, a FIFO would wait for somebody at its other end.
+    """A descriptor of a named segment; writable if wanted and allowed."""
+    # Without O_NONBLOCK, opening a FIFO would wait for a process at its other end.
     flags = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
     try:
         if not readonly:
@@ -184,30 +186,30 @@ def _open(path: str, readonly: bool) -> int:
         if error.errno not in (errno.ELOOP, errno.EISDIR, errno.ENXIO, errno.ENODEV):
             raise
         raise InvalidArgumentError(
-            f"the name is of no memory that dlx.share made: {error}"
+            f"the name does not belong to memory created by dlx.share: {error}"
         ) from error
 
 
 def _duplicate(descriptor: int) -> int:
-    """A descriptor of our own."""
+    """A duplicate of a descriptor."""
     try:
         return os.dup(descriptor)
     except OverflowError:
         got = int_text(descriptor)
-        raise InvalidArgumentError(f"`source` is no descriptor (got {got})") from None
+        raise InvalidArgumentError(f"`source` is not a descriptor (got {got})") from None
 
 
 # ---- multiprocessing -----------------------------------------------------------------------------
 
 
-# What goes to each process that is being started: descriptor to handle.
+# For each process that is being started: descriptor -> handle.
 _handles: weakref.WeakKeyDictionary[Any, dict[int, Any]] = weakref.WeakKeyDictionary()
 
 
 def _handle(descriptor: int) -> Any:
-    """An object that takes a descriptor to another process.
+    """An object that sends a descriptor to another process.
 
-    A process that is being started inherits it, and subprocesses cannot be told to keep one twice.
+    A process that is being started inherits the descriptor, which may be registered only once.
     """
     starting = context.get_spawning_popen()
     if starting is None:
@@ -245,7 +247,7 @@ def _rebuild(
     try:
         with segments.explained():
             descriptor = handle.detach()
-    except RuntimeError as error:  # of `recvfds`, which got a message without the descriptor
+    except RuntimeError as error:  # from `recvfds`: the message came without the descriptor
         if isinstance(error, UnavailableError):
             raise
         raise UnavailableError(
@@ -254,16 +256,16 @@ def _rebuild(
         ) from error
     except (OSError, EOFError) as error:
         raise UnavailableError(
-            f"the descriptor of a shared Tensor did not arrive ({error!r}): the process that sends "
-            "one has to run until the other has it"
+            f"the descriptor of a shared Tensor did not arrive ({error!r}): the sending process has "
+            "to run until the receiver has it"
         ) from error
     segment = segments.mapped(descriptor, capacity, bool(flags & READ_ONLY))
     tensor = segment.tensor(offset, shape, strides, code, flags)
-    if tensor.size and _segment_of(tensor) is not segment:  # a message that was damaged
+    if tensor.size and _segment_of(tensor) is not segment:  # a damaged message
         raise InvalidArgumentError(
-            f"the shared memory has {segment.capacity} bytes of data, and the Tensor that another "
-            f"process sent lies beyond (byte {offset}, shape {tensor.shape}, strides "
-            f"{tensor.strides} of {tensor.dtype})"
+            f"the Tensor that another process sent lies beyond the {segment.capacity} bytes of the "
+            f"shared memory (byte {offset}, shape {tensor.shape}, strides {tensor.strides} of "
+            f"{tensor.dtype})"
         )
     return tensor
 

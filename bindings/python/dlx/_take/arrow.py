@@ -1,18 +1,17 @@
-"""What `dlx.asarray` takes of the Arrow PyCapsule interface.
+"""Imports through the Arrow PyCapsule interface, for `dlx.asarray`.
 
-`__arrow_c_device_array__` and `__arrow_c_array__` give one array; `__arrow_c_stream__` gives chunks, which
-are joined in a copy if several have elements. A struct is a table: tables.py joins its columns. The work
-is native (src/arrow); this module decides who is asked, and when.
+`__arrow_c_device_array__` and `__arrow_c_array__` give one array; `__arrow_c_stream__` gives chunks,
+which are joined in a copy if several have elements. A struct is a table, whose columns tables.py joins.
+The import itself is native (src/arrow).
 
-Arrow comes after the buffer protocol and the array interfaces, which know shapes (Pillow's Arrow
-form of a picture has lost its height), and before `__array__`, which turns nulls into NaN. Two kinds
-of classes are exceptions:
+Arrow comes after the buffer protocol and the array interfaces, which have shapes (Arrow data of a
+Pillow image lacks the height), and before `__array__`, which turns nulls into NaN. Two exceptions:
 
-- PyArrow's arrays come through Arrow although they have `__dlpack__`, because that takes neither booleans
-  nor nested lists, and its errors do not say what to do. (Numbers without nulls still come by it: the
-  same memory, in half the time.) They, nanoarrow's and Polars' are imported natively and never come
-  here: `classify` in classify.py knows them.
-- pandas and xarray come through `__array__` where it shares their own memory; pandas' Series of Arrow
+- PyArrow's arrays come through Arrow although they have `__dlpack__`, which takes neither booleans nor
+  nested lists, and whose errors do not say what to do. (Numbers without nulls do use `__dlpack__`: the
+  same memory in half the time.) classify.py makes the native code import them, and the arrays of
+  nanoarrow and Polars, without this module.
+- Objects of pandas and xarray come through `__array__` if it shares their memory. pandas' Series of Arrow
   and nullable dtypes come through the stream.
 """
 
@@ -32,11 +31,11 @@ if TYPE_CHECKING:
 
 
 def from_arrow(obj: Any, copy: bool | None) -> tuple[Tensor | None, bool]:
-    """The Tensor for an object with an Arrow method, and whether its memory is its own alone; None
-    if it has none, or a better protocol.
+    """The Tensor for an object with an Arrow method, and whether its memory is a new copy. The Tensor is
+    None if the object has no Arrow method, or a better protocol.
 
     Raises:
-        UnsupportedError: nulls, or a type that no tensor has.
+        UnsupportedError: nulls, or a type that tensors do not have.
         CopyRefusedError: `copy` is False, and booleans, chunks or columns need a copy.
     """
     cls = type(obj)
@@ -59,7 +58,7 @@ def from_arrow(obj: Any, copy: bool | None) -> tuple[Tensor | None, bool]:
 
 
 def require_plain(column: Any, what: str) -> None:
-    """Refuse a column of PyArrow that asarray would refuse, in however many chunks it is.
+    """Refuse a column of PyArrow that asarray would refuse, in one chunk or several.
 
     Args:
         what: the column's name, for the message.
@@ -72,11 +71,13 @@ def require_plain(column: Any, what: str) -> None:
 
 
 def _telling_chunks(column: Any) -> Any:
-    """The chunks that have to be imported to know whether all can be; where only the type tells, one
-    without elements, because booleans would be unpacked."""
+    """The chunks to import to learn whether the whole column can be imported. If only the type matters, a
+    chunk without elements, because booleans would be unpacked."""
     chunked = hasattr(column, "num_chunks")
     types = sys.modules["pyarrow"].types
-    if column.null_count or not types.is_primitive(column.type):  # nulls may also be further inside
+    if column.null_count or not types.is_primitive(
+        column.type
+    ):  # nulls may also be in nested arrays
         return column.chunks if chunked else (column,)
     if not chunked:
         return (column.slice(0, 0),)
@@ -84,9 +85,9 @@ def _telling_chunks(column: Any) -> Any:
 
 
 def _is_numpy_inside(obj: Any) -> bool:
-    """Whether `__array__` of a column shares NumPy memory, which the stream would copy; or pandas
-    leaves the column to another library, which may have no Arrow form of it; or keeps it as
-    categories, of which it takes the numbers."""
+    """Whether a column has to come through `__array__`: it shares NumPy memory that the stream would
+    copy, its dtype is from another library that may not support Arrow, or it holds categories of
+    numbers."""
     packages = packages_of(type(obj))
     if "xarray" in packages:
         return True

@@ -1,30 +1,28 @@
-"""What `dlx.asarray` takes besides tensors, NumPy arrays and DLPack: buffers, array interfaces,
-`__array__`, numbers and nested sequences of them.
+"""The part of `dlx.asarray` that is not native: buffers, array interfaces, Arrow, `__array__`, numbers
+and nested sequences.
 
-The native asarray has the first protocols in line: a Tensor itself, an exact numpy.ndarray, DLPack's
-exchange table, `__dlpack__`. They come first because they carry every dtype and device and state
-ownership exactly. Then follow, in this order:
+The native code tries these first: a Tensor, an exact numpy.ndarray, DLPack's exchange table,
+`__dlpack__`. They carry every dtype and device, and state ownership exactly. Then come, in this order:
 
 1. `__cuda_array_interface__`: shares memory of a CUDA device; see cuda_array_interface.py.
-2. the buffer protocol: shares memory, says whether it is read-only, and locks the memory
-   against resizing while it is shared; but it has no bfloat16 and no device.
-3. `__array_interface__`, then `__array_struct__`: share memory as well, but nothing stops the owner
-   from resizing it meanwhile.
-4. Arrow (`__arrow_c_device_array__`, `__arrow_c_array__`, `__arrow_c_stream__`): shares memory but
-   for booleans, knows devices, and says what is null; see arrow.py for who goes another way.
-5. `__array__`: whatever the object makes of itself; may copy, and needs NumPy.
-6. a `__dlpack__` that the object has and its class has not, as by `__getattr__` of a proxy.
-7. numbers and nested sequences: always a copy, since there is no array yet.
+2. the buffer protocol: shares memory, says whether it is read-only, and locks it against resizing;
+   but it has no bfloat16 and no device.
+3. `__array_interface__`, then `__array_struct__`: share memory, but the owner may resize it.
+4. Arrow (`__arrow_c_device_array__`, `__arrow_c_array__`, `__arrow_c_stream__`): shares memory except
+   for booleans, has devices and nulls; arrow.py lists the classes that do not use it.
+5. `__array__`: may copy, and needs NumPy.
+6. a `__dlpack__` of the object that its class lacks, such as one from a proxy's `__getattr__`.
+7. numbers and nested sequences: always copied.
 
-MXNet's arrays and C arrays of cffi, which have no protocol, come before all of these, and so does
-what xarray, Dask, narwhals and pint hold: their own `__array__` makes plain numbers of it.
+MXNet's arrays and C arrays of cffi, which have no protocol, come before all of these. So do the
+arrays inside objects of xarray, Dask, narwhals and pint, whose `__array__` would drop their meaning.
 
-For classes that no other library gives a meaning (`PLAIN` in classify.py) the native code looks for the
-first four itself; numbers, lists and tuples it reads by itself. It comes here for other sequences, for
-masks, for `copy=` with `__array__`, and for the reason why something cannot be read.
+For classes with the bit PLAIN (generated_bits.py) the native code tries the first four itself; it also
+reads numbers, lists and tuples. It calls `fallback` for other sequences, for masks, for `copy=` with
+`__array__`, and for the reason why an object cannot be read.
 
 The first protocol that an object has decides. If it fails, its error is shown: trying the next one
-would hide the reason, and might copy where sharing was expected.
+would hide the reason, and might copy.
 """
 
 from __future__ import annotations
@@ -62,10 +60,10 @@ if TYPE_CHECKING:
 _COMPLEX = (dtypes.COMPLEX, dtypes.BCOMPLEX)
 _PLAIN = (bool, int, float, complex, list, tuple)
 _PROTOCOLS = ("__array_interface__", "__array_struct__", "__cuda_array_interface__", "__array__")
-# Whose `__array__(copy=True)` copies. Others take `copy` and ignore it: what they return is copied.
+# Packages whose `__array__(copy=True)` copies. Others may ignore `copy`: dlx copies their result.
 _COPIES_WHEN_TOLD = frozenset({"pandas", "polars", "pyarrow"})
 _ARROW_METHODS = ("__arrow_c_array__", "__arrow_c_stream__", "__arrow_c_device_array__")
-# What is looked for in an object, but for what only some packages' have.
+# The attributes that dlx looks for in objects of every package.
 _MEANINGS = (*_PROTOCOLS, *_ARROW_METHODS, "__buffer__", "__getattr__", "columns", "dtype", "mask")
 
 
@@ -76,31 +74,32 @@ def fallback(obj: Any, dtype: Any, device: Any, copy: bool | None, force: bool |
         obj: the object.
         dtype, device: what the caller asked for, or None.
         copy: True always, False never, None if needed.
-        force: whether the data may move between devices. None is for what is stored in a tensor of
-            `dtype`, which nobody asked to convert: numbers have to be values of it, and arrays keep
-            their own.
+        force: whether the data may move between devices. None means that `obj` is assigned into a
+            tensor of `dtype`: numbers have to be values of it, and arrays keep their own dtype.
 
     Raises:
-        TypeError: no protocol and no sequence of numbers.
-        UnsupportedError: data that a Tensor cannot hold; the message names the way out.
-        CopyRefusedError: `copy` is False and only a copy can do.
+        TypeError: the object has no protocol and is not a sequence of numbers.
+        UnsupportedError: a Tensor cannot hold the data; the message says what to call instead.
+        CopyRefusedError: `copy` is False and the data has to be copied.
     """
     cls = type(obj)
-    if cls in _PLAIN or isinstance(obj, type):  # no protocol to look for: a class has its objects'
+    if cls in _PLAIN or isinstance(
+        obj, type
+    ):  # a class has the protocols of its objects, not its own
         return _from_sequence(obj, dtype, device, copy, force)
     plain = _says_no_more_than_items(cls) and not getattr(obj, "__dict__", None)
     if plain and copy is not False and force is not None:
         return _native.asarray([*obj], dtype=dtype, device=device, force=force)
     pandas = _is_plain_pandas(cls)
     wanted = None if force is None else dtype
-    if pandas and copy is None and _is_of_numbers_of_numpy(obj):  # the array says all
+    if pandas and copy is None and _is_of_numbers_of_numpy(obj):  # nothing is lost
         tensor, _ = _from_array_method(obj, None)
         return _native.asarray(tensor, dtype=wanted, device=device, force=bool(force))
     guards.guard(obj)
     problem = _explain_pointer(obj) or _explain_query(obj) or _explain(obj)
     if problem is not None:  # before the buffer protocol, where a date passes for plain bytes
         raise UnsupportedError(problem)
-    # Classes of pandas take long to say that they have nothing of this.
+    # Looking for missing attributes is slow for classes of pandas.
     inside = None if pandas else _unwrap(obj, copy)
     if inside is not None:
         if force is None:
@@ -127,14 +126,14 @@ def fallback(obj: Any, dtype: Any, device: Any, copy: bool | None, force: bool |
 
 
 def _has_of_its_own(obj: Any, name: str) -> bool:
-    """Whether an object has what its class has not."""
+    """Whether an object has an attribute that its class lacks."""
     return not has(type(obj), name) and getattr(obj, name, None) is not None
 
 
 @once_for_each_class
 def _says_no_more_than_items(cls: type) -> bool:
-    """Whether objects of a class of its own (a named tuple, a deque) are read as lists of their items
-    would be: the class has nothing that anything here looks for."""
+    """Whether objects of a class (a named tuple, a deque) are read as the lists of their items: the
+    class has no attribute that this module looks for."""
     from dlx._take import sequence
 
     return (
@@ -145,11 +144,9 @@ def _says_no_more_than_items(cls: type) -> bool:
 
 
 def _unwrap(obj: Any, copy: bool | None) -> Any:
-    """The array of another library that an object of xarray, Dask, narwhals or pint stands for, or
-    None.
+    """The array inside an object of xarray, Dask, narwhals or pint, or None.
 
-    It is imported in the object's place, so that what it means (masks, nulls, another wrapper) is
-    looked at as well.
+    It is imported in place of the object, so that its masks, nulls or wrappers are looked at as well.
     """
     cls = type(obj)
     packages = packages_of(cls)
@@ -157,27 +154,26 @@ def _unwrap(obj: Any, copy: bool | None) -> Any:
         data = obj.data
         if copy is False and _is_made_anew(data, obj.data):  # it reads a file each time
             raise CopyRefusedError(
-                f"a {_name(obj)} has no memory to share, and copy=False forbids to read it into "
-                "some: call `.load()` first"
+                f"a {_name(obj)} has no memory to share, and copy=False forbids reading it into "
+                "memory: call `.load()` first"
             )
         return data
     if "narwhals" in packages and has(cls, "to_native"):
         return obj.to_native()
     if "pint" in packages and has(cls, "magnitude"):
-        return obj.magnitude  # it has no unit: guard() was here
+        return obj.magnitude  # guard() has refused those with a unit
     if "dask" in packages and has(cls, "__array__"):
         if copy is False:
             raise CopyRefusedError(
                 f"a {_name(obj)} is a computation without memory to share, and copy=False forbids "
-                "to keep its result: call `.compute()` first"
+                "keeping its result: call `.compute()` first"
             )
         return obj.compute()
     return None
 
 
 def _is_made_anew(data: Any, again: Any) -> bool:
-    """Whether what came twice has two memories: what is written to it goes nowhere. Two views of one
-    are fine."""
+    """Whether two reads of one attribute gave two memories, so that writes to either are lost."""
     if data is again:
         return False
     first, second = (_native.asarray(item, copy=False) for item in (data, again))
@@ -185,17 +181,17 @@ def _is_made_anew(data: Any, again: Any) -> bool:
 
 
 def _from_ml_dtypes_scalar(obj: Any, copy: bool | None) -> Tensor | None:
-    """Their buffers have no format that says what they are; a 0-d array does, and is a copy."""
+    """A scalar of ml_dtypes, by way of a 0-d array: the scalar's buffer does not name the dtype."""
     numpy = loaded("numpy")
     if numpy is None or not issubclass(type(obj), numpy.generic) or obj.dtype.isbuiltin != 2:
         return None
     if copy is False:
-        raise CopyRefusedError(f"a {_name(obj)} is copied always, which copy=False forbids")
+        raise CopyRefusedError(f"a {_name(obj)} is always copied, which copy=False forbids")
     return _native.asarray(numpy.asarray(obj))
 
 
 def _from_mxnet(obj: Any) -> Tensor | None:
-    """MXNet's arrays: the capsules of DLPack, by a method of their own."""
+    """MXNet's arrays, which make DLPack capsules by a method with another name."""
     if "mxnet" not in sys.modules or "mxnet" not in packages_of(type(obj)):
         return None
     if not hasattr(obj, "to_dlpack_for_write"):
@@ -214,7 +210,7 @@ def _from_mxnet(obj: Any) -> Tensor | None:
 
 
 def _from_cffi(obj: Any) -> Tensor | None:
-    """C arrays of cffi: module cffi_arrays, imported on first need."""
+    """C arrays of cffi."""
     if module_of(type(obj)) != "_cffi_backend" or "CData" not in type(obj).__name__:
         return None
     from dlx._take import cffi_arrays
@@ -223,7 +219,7 @@ def _from_cffi(obj: Any) -> Tensor | None:
 
 
 class _MxnetProducer:
-    """An array of MXNet as the standard wants it."""
+    """An array of MXNet with the standard's `__dlpack__`."""
 
     __slots__ = ("_array",)
 
@@ -238,11 +234,8 @@ class _MxnetProducer:
 
 
 def _from_cuda_array_interface(obj: Any) -> Tensor | None:
-    """Memory of a CUDA device: module cuda_array_interface, imported on first need.
-
-    Before the protocols of host memory, some of which would copy it there unasked: numba's
-    `__array__`.
-    """
+    """Memory of a CUDA device. Tried before the protocols of host memory, because some of them copy
+    the data to the host unasked (numba's `__array__`)."""
     if not hasattr(obj, "__cuda_array_interface__"):
         return None
     from dlx._take import cuda_array_interface
@@ -255,13 +248,12 @@ _READERS = (_from_mxnet, _from_cffi, _from_cuda_array_interface, _native._from_l
 
 @once_for_each_class
 def _is_plain_pandas(cls: type) -> bool:
-    """Whether it is a class of pandas' own; where cudf stands for pandas, it has more protocols."""
+    """Whether a class is from pandas itself; cudf's stand-ins for them have more protocols."""
     return package_of(cls) == "pandas" and not any(hasattr(cls, name) for name in _PROTOCOLS[:3])
 
 
 def _is_of_numbers_of_numpy(column: Any) -> bool:
-    """Whether a column of pandas has a dtype of NumPy's: then it has nothing that its array has not,
-    neither nulls nor categories."""
+    """Whether a column of pandas has a dtype of NumPy, so that it has neither nulls nor categories."""
     numpy, dtype = loaded("numpy"), getattr(column, "dtype", None)
     return (
         numpy is not None
@@ -275,8 +267,8 @@ def _explain_pointer(obj: Any) -> str | None:
     if not is_ctypes_pointer(type(obj)):
         return None
     return (
-        f"a ctypes {type(obj).__name__} is no array: a pointer does not say how much it points at: "
-        "call dlx.from_pointer(p, shape, dtype)"
+        f"a ctypes {type(obj).__name__} is a pointer and has no length: call "
+        "dlx.from_pointer(p, shape, dtype)"
     )
 
 
@@ -287,7 +279,7 @@ def _explain_query(obj: Any) -> str | None:
 
 
 def _explain(obj: Any) -> str | None:
-    """For objects with a numpy.dtype: why DLPack cannot carry it, and what to call."""
+    """For an object with a numpy.dtype: why DLPack cannot carry it and what to call, or None."""
     return _explain_dtype(getattr(obj, "dtype", None))
 
 
@@ -302,7 +294,7 @@ def check_dtype(dtype: Any) -> bool:
     """For the native code: refuse an object with this `dtype` if its data has no DLPack form.
 
     Returns:
-        whether the answer holds for ever, so that it need not ask about this dtype again.
+        whether the answer never changes, so that the native code may keep it.
     """
     problem = _explain_dtype(dtype)
     if problem is not None:
@@ -314,7 +306,7 @@ def check_dtype(dtype: Any) -> bool:
 
 
 def _from_arrow(obj: Any, copy: bool | None) -> tuple[Tensor | None, bool]:
-    """Arrow's PyCapsule interface: module arrow, imported on first need."""
+    """Arrow's PyCapsule interface."""
     if not any(has(type(obj), name) for name in _ARROW_METHODS):
         return None, False
     from dlx._take import arrow
@@ -323,7 +315,7 @@ def _from_arrow(obj: Any, copy: bool | None) -> tuple[Tensor | None, bool]:
 
 
 def _from_array_method(obj: Any, copy: bool | None) -> tuple[Tensor | None, bool]:
-    """`__array__`. Also tells whether the result is known to be a fresh copy."""
+    """`__array__`, and whether the result is known to be a new copy."""
     method = getattr(obj, "__array__", None)
     if method is None:
         return None, False
@@ -337,11 +329,11 @@ def _from_array_method(obj: Any, copy: bool | None) -> tuple[Tensor | None, bool
         array = method()
     else:
         raise CopyRefusedError(
-            f"`__array__` of {_name(obj)} cannot promise not to copy, for it does not take `copy=` "
-            "(NumPy 2): pass copy=None, or the array inside it"
+            f"`__array__` of {_name(obj)} cannot promise not to copy, because it does not take "
+            "`copy=` (NumPy 2): pass copy=None, or the array inside the object"
         )
     tensor = array_result(obj, array)
-    fresh = fresh and not tensor.readonly  # as that of categories in Arrow's memory is
+    fresh = fresh and not tensor.readonly  # such as categories in Arrow's memory
     if copy is False and tensor.size:
         again = array_result(obj, obj.__array__(copy=False))
         if _is_made_anew(tensor, again):
@@ -356,10 +348,10 @@ def _from_array_method(obj: Any, copy: bool | None) -> tuple[Tensor | None, bool
 
 
 def _call_with_copy(obj: Any, method: Any, copy: bool) -> Any:
-    """`__array__(copy=copy)`, where a refusal to do without a copy is dlx's own error.
+    """`__array__(copy=copy)`; a refusal of copy=False becomes CopyRefusedError.
 
-    NumPy's protocol has ValueError for it, Polars raises RuntimeError; either may mean something
-    else, and then says nothing of a copy.
+    NumPy's protocol raises ValueError for it, Polars raises RuntimeError. Either may mean something
+    else: then the message does not mention a copy.
     """
     try:
         return method(copy=copy)
@@ -376,14 +368,14 @@ def array_result(obj: Any, array: Any) -> Tensor:
     numpy = loaded("numpy")
     if numpy is None or not isinstance(array, numpy.ndarray):
         raise TypeError(
-            f"`__array__` of {_name(obj)} returned no numpy.ndarray (got {_name(array)})"
+            f"`__array__` of {_name(obj)} did not return a numpy.ndarray (got {_name(array)})"
         )
     problem = _explain(array)
     if problem is not None:
         if array.dtype.kind == "O" and has(type(obj), "columns"):
             problem = (
-                "columns that are of lists, of no numbers, or of no dtype in common: export them "
-                "one by one, or cast them to one dtype first"
+                "the columns hold lists, hold no numbers, or have no common dtype: export them one "
+                "by one, or cast them to one dtype first"
             )
         raise UnsupportedError(f"`__array__` of {_name(obj)}: {problem}")
     return _native.asarray(array)
@@ -409,18 +401,18 @@ def _name(obj: object) -> str:
 def _from_sequence(
     obj: Any, dtype: Any, device: Any, copy: bool | None, force: bool | None
 ) -> Tensor:
-    """Numbers and nested sequences: module sequence, imported on first need."""
+    """Numbers and nested sequences."""
     from dlx._take import sequence
 
     code = None if dtype is None else dtypes.dtype_code(dtype)
     if not sequence.is_number(obj) and not sequence.is_sequence(obj):
         raise TypeError(
-            f"`obj` is nothing that an array can be made of (got {_name(obj)}, expected an array, a "
-            f"buffer, a number or a nested sequence of numbers){_failed_protocol(obj)}"
+            f"cannot make an array of a {_name(obj)} (expected an array, a buffer, a number or a "
+            f"nested sequence of numbers){_failed_protocol(obj)}"
         )
     if copy is False:
         raise CopyRefusedError(
-            f"no memory to share in {_name(obj)}: numbers and sequences are always copied, which "
+            f"a {_name(obj)} has no memory to share: numbers and sequences are always copied, which "
             "copy=False (and a destination) forbids"
         )
     tensor, done = sequence.build(obj, code, cast_arrays=force is not None)
@@ -431,8 +423,8 @@ def _from_sequence(
 
 
 def _failed_protocol(obj: Any) -> str:
-    """What an attribute of a protocol raised, for a message. An AttributeError means that the object
-    cannot serve it, but may also be a mistake inside, of which nobody would hear otherwise."""
+    """The AttributeError of a protocol's attribute, for a message: the object cannot serve the
+    protocol, or has a bug that would otherwise stay hidden."""
     if isinstance(obj, type):
         return ""
     for name in (*_PROTOCOLS, *_ARROW_METHODS):
@@ -447,15 +439,15 @@ def _failed_protocol(obj: Any) -> str:
 def convert_dtype(
     tensor: Tensor, code: DTypeCode, copy: bool | None, force: bool = False
 ) -> Tensor:
-    """A tensor's values in another dtype: NumPy's `astype`, and ml_dtypes where NumPy has no type.
+    """A tensor's values in another dtype, by NumPy's `astype`; ml_dtypes adds dtypes to NumPy.
 
-    `force` allows to move data of another device to the CPU, where the result is then.
+    With `force`, data on another device moves to the CPU, and the result stays there.
 
     Raises:
         CopyRefusedError: `copy` is False; a conversion always copies.
         DeviceRefusedError: the data is not on the CPU, and `force` is False.
         UnavailableError: NumPy, or ml_dtypes for its types, is not installed.
-        UnsupportedError: a complex tensor into a real dtype, or a dtype that neither has.
+        UnsupportedError: a complex tensor into a real dtype, or a dtype that neither library has.
     """
     name = dtypes.make_name(code)
     if copy is False:
@@ -466,11 +458,11 @@ def convert_dtype(
     if here is None:
         raise DeviceRefusedError(
             f"dlx converts dtypes on the CPU only (got data on {tensor.device}): convert with the "
-            "library that owns it, call `.to_device('cpu')` first, or pass force=True"
+            "library that owns the data, call `.to_device('cpu')` first, or pass force=True"
         )
     tensor = here
     try:
-        import numpy  # noqa: F401  # its absence is an error of its own
+        import numpy  # noqa: F401  # if it is missing, the error says so
     except ImportError:
         raise UnavailableError(
             f"converting {tensor.dtype} to {name} needs NumPy, which is not installed"
@@ -478,8 +470,8 @@ def convert_dtype(
     target = dtypes.numpy_dtype(code, extended=True)
     if target is None:
         raise UnsupportedError(
-            f"neither NumPy nor ml_dtypes (is it installed?) has {name}, so that {tensor.dtype} "
-            "cannot be converted to it"
+            f"cannot convert {tensor.dtype} to {name}: neither NumPy nor ml_dtypes (is it "
+            "installed?) has it"
         )
     kind = code_of(tensor)[0]
     if kind in _COMPLEX and code[0] not in (*_COMPLEX, dtypes.BOOL):
@@ -493,8 +485,8 @@ def convert_dtype(
 
 
 def _widest(kind: int) -> str:
-    """What holds every value of a type of ml_dtypes. Conversions between two of those pass through
-    it: for many pairs there is none, and those of the complex ones lose the imaginary part."""
+    """NumPy's dtype that holds every value of a dtype of ml_dtypes. Conversions between two of those
+    go through it: ml_dtypes lacks many pairs, and complex pairs lose the imaginary part."""
     if kind in _COMPLEX:
         return "complex128"
     return "int64" if kind in (dtypes.INT, dtypes.UINT) else "float64"

@@ -1,4 +1,4 @@
-"""C arrays of cffi: a view of their memory. cffi gives them no protocol that says what they hold."""
+"""Views of C arrays of cffi, which have no protocol that gives their dtype."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _UNSIGNED = ("size_t", "uintptr_t")
 
 
 def read(obj: Any) -> Tensor:
-    """The Tensor on the memory of a C array, of any number of axes, which it keeps alive.
+    """The Tensor on the memory of a C array, which it keeps alive; the array may have several axes.
 
     Raises:
-        UnsupportedError: a pointer, a struct, a single number, or elements that are no numbers.
+        UnsupportedError: a pointer, a struct, a single number, or elements that are not numbers.
     """
     backend = sys.modules["_cffi_backend"]
     kind = backend.typeof(obj)
@@ -34,12 +34,12 @@ def read(obj: Any) -> Tensor:
         kind = kind.item
     name = f"a cffi.CData {backend.typeof(obj).cname!r}"
     if not shape:
-        raise UnsupportedError(f"{name} is no array: {_way(kind.kind)}")
+        raise UnsupportedError(f"{name} is not an array: {_way(kind.kind)}")
     code = _code(kind, backend.sizeof(kind)) if kind.kind == "primitive" else None
     if code is None:
         raise UnsupportedError(
-            f"{name} holds no numbers that DLPack has (elements of type {kind.cname!r}): take "
-            "`ffi.buffer(x)` for its bytes"
+            f"DLPack has no dtype for the elements of {name} ({kind.cname!r}): take `ffi.buffer(x)` "
+            "for the bytes"
         )
     block = _native._from_buffer(backend.buffer(obj))
     return _native._wrap(block.data_ptr, tuple(shape), None, code, THE_CPU, 0, block, None)
@@ -48,14 +48,14 @@ def read(obj: Any) -> Tensor:
 def _way(kind: str) -> str:
     if kind == "pointer":
         return (
-            "a pointer does not say how much it points at: cast it to an array, "
-            "`ffi.cast('float(*)[3]', p)[0]`, or call dlx.from_pointer(p, shape, dtype)"
+            "a pointer has no length: cast it to an array, `ffi.cast('float(*)[3]', p)[0]`, or "
+            "call dlx.from_pointer(p, shape, dtype)"
         )
     return "take int(x), float(x) or complex(x)" if kind == "primitive" else "pass its fields"
 
 
 def _code(kind: Any, size: int) -> DTypeCode | None:
-    """The dtype of a primitive C type; None for text and for what DLPack has not."""
+    """The dtype of a primitive C type; None for text and for types that DLPack lacks."""
     name, bits = kind.cname, 8 * size
     if name in _TEXT or name.startswith("long double"):
         return None

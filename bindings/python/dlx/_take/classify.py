@@ -1,7 +1,7 @@
-"""What the native code asks Python about objects of other libraries.
+"""Classifies the classes of other libraries for the native code.
 
-Nothing here imports an array library: a library whose object is at hand has been imported already,
-so `sys.modules` and the class's own name tell what it is.
+Nothing here imports an array library: the library of an object at hand is imported already, so
+`sys.modules` and the names of the class and its bases suffice.
 """
 
 from __future__ import annotations
@@ -10,35 +10,35 @@ import sys
 from _weakref import CallableProxyType, ProxyType
 
 from dlx._lib.classes import derives, has, is_ctypes_pointer, is_torch_tensor, loaded, packages_of
+from dlx._take.generated_bits import (
+    ARROW,
+    ARROW_NUMBERS,
+    ARROW_STREAM,
+    BOOLEAN,
+    GUARD,
+    IMMUTABLE,
+    LATE_ARROW,
+    LATE_ARROW_STREAM,
+    NDARRAY,
+    PLAIN,
+    SCALAR,
+    TABLE,
+    TORCH,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-# Bits of classify()'s answer; src/python reads them.
-NDARRAY = 1  # numpy.ndarray's struct, whose fields may be read directly
-TABLE = 2  # its __dlpack_c_exchange_api__ may be used
-TORCH = 4  # look at conj, neg and requires_grad
-GUARD = 8  # call guard(x) before every import
-IMMUTABLE = 16  # its legacy capsules are read-only data
-ARROW = 64  # asarray takes it by __arrow_c_array__, whatever else it has
-ARROW_STREAM = 128  # the same by __arrow_c_stream__
-ARROW_NUMBERS = 256  # with ARROW: __dlpack__ is tried first, which is faster
-PLAIN = 512  # guard() and asarray.py have nothing special to say about it
-LATE_ARROW = 1024  # with PLAIN: it has __arrow_c(_device)_array__, after the array interfaces
-LATE_ARROW_STREAM = 2048  # with PLAIN: likewise __arrow_c_stream__
-BOOLEAN = 4096  # a truth value, although NumPy before 2.3 lets it pass for an int (__index__)
-SCALAR = 8192  # a number, whose memory nobody may write: asarray copies it
-
-# They pass every protocol on, and keep nothing alive.
+# Proxies forward every protocol, but keep nothing alive.
 PROXIES = (ProxyType, CallableProxyType)
-# Packages whose classes wrap numbers with a meaning that a plain tensor loses.
-# TensorFlow's strings abort the process when they are exported.
+# Packages whose classes add a meaning to numbers that a plain tensor would lose; and TensorFlow,
+# whose strings abort the process when they are exported.
 GUARDED_PACKAGES = frozenset(
     "astropy brian2 openmm pint pynbody quantities scipy sparse tensorflow unyt".split()
 )
 _ARROW_PACKAGES = frozenset({"nanoarrow", "polars", "pyarrow"})
-# PyArrow's arrays that its __dlpack__ takes, unless they have nulls.
+# The arrays that PyArrow's __dlpack__ can export if they have no nulls.
 _NUMBER_ARRAYS = frozenset(
     [
         "Int8Array",
@@ -55,7 +55,7 @@ _NUMBER_ARRAYS = frozenset(
     ]
 )
 _IMMUTABLE_PACKAGES = frozenset({"jax", "jaxlib", "nanoarrow", "tensorflow"})
-# Those that guard() or asarray.py know by name.
+# Packages that guards.py or asarray.py know by name.
 KNOWN_PACKAGES = (
     GUARDED_PACKAGES
     | _ARROW_PACKAGES
@@ -65,7 +65,7 @@ KNOWN_PACKAGES = (
 
 
 def classify(cls: type, /) -> int:
-    """How objects of class `cls` are imported: the sum of the bits above. Called once per class."""
+    """How to import objects of a class: a sum of the bits in generated_bits.py. Called once per class."""
     if cls in PROXIES:
         return GUARD
     numpy = loaded("numpy")
@@ -75,9 +75,9 @@ def classify(cls: type, /) -> int:
         if cls is numpy.ndarray or cls is numpy.memmap:
             return NDARRAY
         if issubclass(cls, numpy.ndarray):
-            bits |= GUARD  # masked arrays, quantities, and whoever derives from them
+            bits |= GUARD  # masked arrays, quantities and their subclasses
             if _exports_as_ndarray(cls, numpy):
-                return bits | NDARRAY  # matrix …: older NumPy exports no read-only ones
+                return bits | NDARRAY  # matrix …: older NumPy cannot export read-only arrays
     if is_torch_tensor(cls):
         bits |= TORCH
         torch = sys.modules["torch"]
@@ -99,7 +99,7 @@ def classify(cls: type, /) -> int:
 
 
 def _plain_bits(cls: type, packages: frozenset[str], numpy: Any) -> int:
-    """For classes whose buffers and array interfaces the native code may take by itself."""
+    """The bits of classes whose buffers and array interfaces the native code may take by itself."""
     if numpy is not None and issubclass(cls, numpy.generic):
         if cls is numpy.bool_:
             return PLAIN | SCALAR | BOOLEAN
@@ -107,7 +107,7 @@ def _plain_bits(cls: type, packages: frozenset[str], numpy: Any) -> int:
     if packages & KNOWN_PACKAGES or issubclass(cls, (type, int, float, complex, str, list, tuple)):
         return 0
     if hasattr(cls, "__cuda_array_interface__"):
-        return 0  # memory of a device, whatever else copies it to the host
+        return 0  # device memory; the other protocols would copy it to the host
     if is_ctypes_pointer(cls):
         return 0
     if hasattr(cls, "columns") and hasattr(cls, "__array__"):
@@ -118,7 +118,7 @@ def _plain_bits(cls: type, packages: frozenset[str], numpy: Any) -> int:
 
 
 def _exports_as_ndarray(cls: type, numpy: Any) -> bool:
-    """Whether an ndarray's subclass left its protocols alone, so that its fields tell the truth."""
+    """Whether a subclass of ndarray does not override the protocols, so that its fields are right."""
     return all(
         getattr(cls, name, None) is getattr(numpy.ndarray, name, None)
         for name in ("__dlpack__", "__dlpack_device__", "__array_interface__")
@@ -126,9 +126,9 @@ def _exports_as_ndarray(cls: type, numpy: Any) -> bool:
 
 
 def _arrow_bits(cls: type) -> int:
-    """For classes whose columns asarray takes through Arrow at once; see arrow.py for the others."""
+    """The bits of classes that asarray takes through Arrow first; see arrow.py for the others."""
     if hasattr(cls, "columns") or hasattr(cls, "__array_interface__"):
-        return 0  # tables, and what knows more than Arrow
+        return 0  # tables, and classes with a better protocol
     if hasattr(cls, "__arrow_c_array__"):
         return ARROW | ARROW_NUMBERS if cls.__name__ in _NUMBER_ARRAYS else ARROW
     return ARROW_STREAM if hasattr(cls, "__arrow_c_stream__") else 0
@@ -137,10 +137,9 @@ def _arrow_bits(cls: type) -> int:
 def legacy_signature(obj: Any, /) -> bool:
     """Whether `obj.__dlpack__` is older than the keywords of the 2023 standard.
 
-    Called after it raised TypeError for them: if its signature names `max_version` then the
-    TypeError is a real one and is shown; otherwise it is called again the old way. Where the
-    signature cannot be read (compiled code), or where it swallows any keyword, the old way is
-    tried: a real error then comes again.
+    Called after `__dlpack__` raised TypeError for the keywords. If its signature has `max_version`,
+    the TypeError has another cause and is raised. Otherwise, also if the signature cannot be read
+    (compiled code) or takes any keyword, the caller tries again without keywords.
     """
     import inspect
 

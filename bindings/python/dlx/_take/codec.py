@@ -1,7 +1,6 @@
-"""Python values out of raw bytes and back, for every data type, without NumPy.
+"""Converts raw bytes to Python values and back, for every data type, without NumPy.
 
-This serves `tolist`, `item`, `repr` and small literals. What a `memoryview` can decode by itself
-never comes here.
+Used by `tolist`, `item`, `repr` and small literals, for dtypes that `memoryview` cannot decode.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 
 # (exponent bits, mantissa bits, bias, specials) by type code. Specials: "ieee" has infinities and
 # NaNs in the largest exponent; "fn" one NaN pattern, all bits set; "fnuz" one NaN, at minus zero;
-# "none" neither.
+# "none" has no infinities and NaNs.
 _MINIFLOATS = {
     7: (3, 4, 3, "ieee"),  # float8_e3m4
     8: (4, 3, 7, "ieee"),  # float8_e4m3
@@ -66,7 +65,7 @@ def minifloat(pattern: int, code: int) -> float:
 
 
 def _widened(raw: bytes) -> bytearray:
-    """Numbers of bfloat16 as float32, whose upper half they are."""
+    """bfloat16 as float32: a bfloat16 is the upper half of a float32."""
     wide = bytearray(2 * len(raw))
     first = 2 if sys.byteorder == "little" else 0
     wide[first::4], wide[first + 1 :: 4] = raw[::2], raw[1::2]
@@ -74,8 +73,8 @@ def _widened(raw: bytes) -> bytearray:
 
 
 def _real_decoder(code: int, bits: int) -> Callable[[int], Any] | None:
-    """A function from bit pattern to Python value, for a real number that `struct` does not read;
-    None if there is none."""
+    """A function from bit pattern to Python value, for a real type that `struct` does not read; or
+    None."""
     if code == dtypes.BOOL:
         return bool
     if code == dtypes.UINT:
@@ -90,7 +89,7 @@ def _real_decoder(code: int, bits: int) -> Callable[[int], Any] | None:
 
 def _no_value(code: DTypeCode) -> UnsupportedError:
     return UnsupportedError(
-        f"{dtypes.make_name(code)} has no Python value: read its bytes with `.tobytes()`"
+        f"Python has no value for {dtypes.make_name(code)}: read the bytes with `.tobytes()`"
     )
 
 
@@ -104,7 +103,7 @@ def decode(raw: bytes, count: int, code: DTypeCode, *, padded: bool) -> list[Any
         padded: sub-byte lanes take one byte each instead of being packed from the low bit on.
 
     Raises:
-        UnsupportedError: the type has no Python value (float128, opaque handles).
+        UnsupportedError: Python has no value for the type (float128, opaque handles).
     """
     kind, bits, lanes = code
     if kind in (dtypes.COMPLEX, dtypes.BCOMPLEX):
@@ -163,7 +162,7 @@ def _encode_float(value: float, bits: int) -> bytes:
 
 
 def _integer(value: Any, kind: int, bits: int, name: str) -> int:
-    """The number, if an integer type has it."""
+    """The number, if it is a value of the integer type."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if not isinstance(value, int):
@@ -195,7 +194,7 @@ def _float_of(value: Any, name: str) -> float:
 
 
 def check_integers(value: Any, code: DTypeCode) -> None:
-    """Refuse numbers, alone or in nested lists, that an integer type does not have.
+    """Refuse a number, or numbers in nested lists, that are not values of an integer type.
 
     Raises:
         InvalidArgumentError: a fraction, or a number out of range.
@@ -208,7 +207,7 @@ def check_integers(value: Any, code: DTypeCode) -> None:
 
 
 def can_encode(code: DTypeCode) -> bool:
-    """Whether `encode` knows the type."""
+    """Whether `encode` supports the type."""
     kind, bits, lanes = code
     if lanes != 1:
         return False

@@ -1,4 +1,4 @@
-"""The CUDA array interface, version 3, both ways: how numba, PyCUDA, cuDF and others show device memory.
+"""The CUDA array interface, version 3, of numba, PyCUDA, cuDF and others: import and export.
 
 Source: numba's documentation, "CUDA Array Interface (Version 3)".
 """
@@ -24,17 +24,17 @@ if TYPE_CHECKING:
     from dlx._streams import Stream
     from dlx.dtypes import DTypeCode
 
-_ON_DEVICE = (CUDA, CUDA_MANAGED, CUDA_HOST)  # the last one kernels can use as well
-# By the id of a Tensor that lives: the streams whose handles it gave out.
+_ON_DEVICE = (CUDA, CUDA_MANAGED, CUDA_HOST)  # kernels can use pinned memory too
+# For the id of each living Tensor: the streams whose handles it exported.
 _shown: dict[int, list[Stream]] = {}
 
 
 def export(tensor: Tensor) -> dict[str, Any]:
-    """What `Tensor.__cuda_array_interface__` gives.
+    """`Tensor.__cuda_array_interface__`.
 
-    `stream` is dlx's current stream of the device, after it was made to wait for what the data is
-    waiting for: work that the consumer puts behind that stream finds the data ready. A `dlx.Stream`
-    lives as long as the Tensor then, as the interface demands of whoever names a stream.
+    `stream` is dlx's current stream of the device. It waits for the pending work on the data, so that
+    later work of the consumer on it finds the data ready. The Tensor keeps a `dlx.Stream` alive, as
+    the interface demands.
 
     Raises:
         AttributeError: a dtype without typestr.
@@ -53,7 +53,7 @@ def export(tensor: Tensor) -> dict[str, Any]:
         "typestr": typestr,
         "data": (0 if empty else tensor.data_ptr, tensor.readonly),
         "strides": None if compact else tuple(stride * size for stride in tensor.strides),
-        # None says that nothing has to be waited for.
+        # None means that the data is ready.
         "stream": None if empty else _stream_for(tensor),
     }
 
@@ -72,16 +72,16 @@ def _keep(stream: Stream, tensor: Tensor) -> None:
     if key not in _shown:
         weakref.finalize(tensor, _shown.pop, key, None).atexit = False
     kept = _shown.setdefault(key, [])
-    if not any(stream is other for other in kept):  # equal ones need not be owners
+    if not any(stream is other for other in kept):  # an equal stream may not own the handle
         kept.append(stream)
 
 
 def read(obj: Any) -> Tensor:
-    """The Tensor on the memory that an object shows. It keeps the object, and what it gave, alive.
+    """The Tensor on an object's memory. It keeps the object and its interface dict alive.
 
     Raises:
-        InvalidArgumentError: the interface contradicts itself, or shows no memory of a CUDA device.
-        UnsupportedError: a mask, or a dtype or strides that DLPack has not.
+        InvalidArgumentError: the interface is inconsistent, or the address is not CUDA memory.
+        UnsupportedError: a mask, or a dtype or strides that DLPack lacks.
         TypeError: fields of the wrong type.
     """
     interface = obj.__cuda_array_interface__
@@ -96,7 +96,7 @@ def read(obj: Any) -> Tensor:
     pointer, readonly = _data(interface["data"], name)
     empty = 0 in shape
     if not pointer and not empty:
-        raise InvalidArgumentError(f"{name} has elements, and no memory (its address is 0)")
+        raise InvalidArgumentError(f"{name} has elements but no memory (its address is 0)")
     device = _device(pointer, empty, name)
     flags = READ_ONLY if readonly else 0
     owner = (obj, interface)
@@ -104,7 +104,7 @@ def read(obj: Any) -> Tensor:
         tensor = _native._wrap(pointer, shape, strides, code, device, flags, owner, None)
     stream = interface.get("stream")
     if stream is not None and not empty:
-        # From now on whoever uses the data waits for what is on that stream now.
+        # Every later use of the data waits for the work now on that stream.
         capi.tensor_written_on_stream(_native._handle(tensor), _stream(stream, name))
     return tensor
 
@@ -115,7 +115,7 @@ def _check(interface: dict[str, Any], name: str) -> None:
         raise InvalidArgumentError(f"{name} lacks {missing[0]!r}")
     version = _integer(interface["version"], f"{name}: the version")
     if not 0 <= version <= 3:
-        raise UnsupportedError(f"{name} is of version {version} (expected 0 to 3)")
+        raise UnsupportedError(f"{name} has version {version} (expected 0 to 3)")
     if interface.get("mask") is not None:
         raise UnsupportedError(f"{name} has a mask that would be lost: fill it first")
 
@@ -132,13 +132,13 @@ def _integers(values: Any, what: str, each: str) -> tuple[int, ...]:
         iterator = iter(values)
     except TypeError:
         raise TypeError(f"{what} is not a tuple of integers (got {values!r:.60})") from None
-    # One more than fits, which is refused later: what has no end would be read for ever.
+    # At most one more than allowed, which is refused later: the iterable may be infinite.
     return tuple(_integer(value, each) for value in itertools.islice(iterator, MAX_NDIM + 1))
 
 
 @contextlib.contextmanager
 def _about(name: str) -> Iterator[None]:
-    """Say in the errors of others, who know nothing of it, which interface they are about."""
+    """Name the interface in errors that are raised further down."""
     try:
         yield
     except (Error, TypeError) as error:
@@ -150,14 +150,14 @@ def _data(data: Any, name: str) -> tuple[int, bool]:
         raise TypeError(f"{name}: `data` is not a pair (address, read-only) (got {data!r:.60})")
     pointer = 0 if data[0] is None else _integer(data[0], f"{name}: the address")
     if not 0 <= pointer < 1 << 64:
-        raise InvalidArgumentError(f"{name}: `data` holds no address (got {pointer})")
+        raise InvalidArgumentError(f"{name}: `data` does not hold an address (got {pointer})")
     return pointer, bool(data[1])
 
 
 def _strides(
     strides: Any, shape: tuple[int, ...], code: DTypeCode, name: str
 ) -> tuple[int, ...] | None:
-    """Strides in bytes, as the interface has them, in elements."""
+    """The strides of the interface, which are in bytes, in elements."""
     if strides is None:
         return None
     size = code[1] * code[2] // 8
@@ -168,15 +168,15 @@ def _strides(
         )
     if any(step % size for step, extent in zip(steps, shape) if extent > 1):
         raise UnsupportedError(
-            f"{name} has strides that are no multiple of the element size, which DLPack cannot "
+            f"{name} has strides that are not multiples of the element size, which DLPack cannot "
             f"express (got {steps} bytes for elements of {size}): copy the data first"
         )
     return tuple(step // size for step in steps)
 
 
 def _device(pointer: int, empty: bool, name: str) -> tuple[int, int]:
-    """Where the memory is, by the driver; the interface does not say it. No elements may have any
-    address: the end of an allocation, too."""
+    """The device of the memory, which the driver knows and the interface does not give. Without elements
+    any address is allowed, for example the end of an allocation."""
     device = capi.device_of_pointer(pointer) if pointer else (CPU, 0)
     if device[0] in _ON_DEVICE:
         return device
@@ -184,7 +184,7 @@ def _device(pointer: int, empty: bool, name: str) -> tuple[int, int]:
         return CUDA, _native._current_device(CUDA)
     reason = capi.device_reason(CUDA)
     raise InvalidArgumentError(
-        f"{name} shows address {pointer:#x}, which CUDA's driver does not know"
+        f"{name} has the address {pointer:#x}, which the CUDA driver does not know"
         + (f": {reason}" if reason else "")
     )
 

@@ -1,4 +1,4 @@
-"""What torch.Tensor and its subclasses are refused for; a part of `hooks.guard`."""
+"""The part of `guards.guard` for torch.Tensor and its subclasses."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def guard(obj: Any, torch: Any) -> None:
-    """torch tensors without plain strided memory. torch itself exports some as a NULL pointer."""
+    """Refuse torch tensors without plain strided memory. torch would export some as a NULL pointer."""
     name = name_of(obj)
     if obj.is_nested:
         raise UnsupportedError(
@@ -20,17 +20,17 @@ def guard(obj: Any, torch: Any) -> None:
         )
     if hasattr(obj, "get_mask") and hasattr(obj, "get_data"):
         raise UnsupportedError(
-            f"a {name} would lose its mask: call `.to_tensor(value)` to say what stands for masked "
-            "entries, or export `.get_data()` and `.get_mask()` on their own"
+            f"a {name} would lose its mask: call `.to_tensor(value)` to replace masked entries, or "
+            "export `.get_data()` and `.get_mask()` separately"
         )
     if _is_transformed(obj, torch):
         raise UnsupportedError(
-            f"a {name} inside a function that torch.func transforms (vmap, jvp …) stands for others: "
-            "convert outside of that function"
+            f"a {name} inside a function that torch.func transforms (vmap, jvp …) has no data of its "
+            "own: convert outside of that function"
         )
     if str(obj.layout) == "torch._mkldnn":
         raise UnsupportedError(
-            f"a {name} of layout {obj.layout} is in an order of oneDNN's own: call `.to_dense()`"
+            f"a {name} of layout {obj.layout} has oneDNN's own order: call `.to_dense()`"
         )
     if obj.layout != torch.strided:
         parts = (
@@ -54,10 +54,10 @@ def guard(obj: Any, torch: Any) -> None:
             f"a {name} on the meta device has no memory: make it real with `torch.empty_like(x, device='cpu')`"
         )
     if obj._is_zerotensor():
-        raise UnsupportedError(f"a {name} of zeros that are nowhere in memory: call `.clone()`")
+        raise UnsupportedError(f"a {name} of zeros without memory: call `.clone()`")
     if obj.requires_grad:
         raise UnsupportedError(
-            f"a {name} that requires grad would leave the graph unnoticed: call `.detach()`"
+            f"a {name} that requires grad would silently leave the graph: call `.detach()`"
         )
     if hasattr(obj, "to_local") and hasattr(obj, "full_tensor"):
         raise UnsupportedError(
@@ -74,7 +74,7 @@ def guard(obj: Any, torch: Any) -> None:
 
 
 def _is_transformed(obj: Any, torch: Any) -> bool:
-    """Whether torch.func wraps it; what it wraps for gradients has memory, and requires grad."""
+    """Whether torch.func wraps the tensor, except for gradients: those tensors have memory."""
     functions: Any = getattr(torch._C, "_functorch", None)
     check = getattr(functions, "is_functorch_wrapped_tensor", None)
     if check is None or not check(obj):

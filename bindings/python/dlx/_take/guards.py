@@ -46,7 +46,7 @@ def guard_losses(obj: Any) -> None:
 
 
 def _guard_library(obj: Any, by_package: dict[str, Callable[[Any], None]]) -> None:
-    # By type(), not isinstance(): proxies (of wrapt, unittest.mock) report the class of their target.
+    # type() in place of isinstance(): proxies (wrapt, unittest.mock) report their target's class.
     if is_torch_tensor(type(obj)):
         from dlx._take import guard_torch
 
@@ -60,28 +60,27 @@ def _guard_library(obj: Any, by_package: dict[str, Callable[[Any], None]]) -> No
 
 
 def _guard_mask(obj: Any) -> None:
-    """numpy.ma and astropy's Masked classes, also behind a proxy. Without a masked entry nothing is
-    lost."""
+    """Masked entries in arrays of numpy.ma and astropy, also behind a proxy."""
     mask: Any = getattr(obj, "mask", None) if hasattr(obj.__class__, "mask") else None
     if not hasattr(mask, "any"):
         return
     if getattr(getattr(mask, "dtype", None), "names", None):
-        mask = mask.ravel().view(bool)  # of records: one truth value for each field
+        mask = mask.ravel().view(bool)  # a mask of records: one bool per field
     fills = hasattr(obj, "filled")
     if (fills or derives(type(obj), "astropy", "NDData")) and bool(mask.any()):
         way = _first_of(obj, "unmasked", "data")
         if hasattr(getattr(obj, way, None), "filled"):
-            way = "data.data"  # astropy's columns hold an array of numpy.ma
-        fill = "call `.filled(value)` to say what stands for them, or " if fills else ""
+            way = "data.data"  # a column of astropy holds an array of numpy.ma
+        fill = "call `.filled(value)` to replace them, or " if fills else ""
         raise UnsupportedError(
             f"a {name_of(obj)} with {int(mask.sum())} masked entries would lose its mask: "
-            f"{fill}export `.{way}` and `.mask` on their own"
+            f"{fill}export `.{way}` and `.mask` separately"
         )
 
 
 def _guard_unit(obj: Any) -> None:
-    """Quantities of astropy (`unit`), unyt and pint (`units`); a pure number loses nothing."""
-    unit = getattr(obj, "units", None)  # first: pint's error about a `unit` prints the numbers
+    """Quantities of astropy (`unit`), unyt and pint (`units`). Dimensionless ones pass."""
+    unit = getattr(obj, "units", None)  # before `unit`: pint's error for that prints the numbers
     if unit is None:
         unit = getattr(obj, "unit", None)
     if _is_pure(unit):
@@ -103,7 +102,7 @@ def _is_pure(unit: Any) -> bool:
 
 
 def _unit_in(attribute: str, way: str, converted: str = "") -> Callable[[Any], None]:
-    """For one kind of quantities: where its unit is, and the ways out of it."""
+    """A guard for one library: the attribute with the unit, and the calls that give plain numbers."""
 
     def guard(obj: Any) -> None:
         unit = getattr(obj, attribute, None)
@@ -114,7 +113,7 @@ def _unit_in(attribute: str, way: str, converted: str = "") -> Callable[[Any], N
 
 
 def _first_of(obj: Any, *ways: str) -> str:
-    """The first way that an object has, for a message; the last one is not tried."""
+    """The first of some calls that an object has, else the last; for a message."""
     for way in ways[:-1]:
         if hasattr(obj, way.partition(".")[0].partition("(")[0]):
             return way
@@ -122,7 +121,7 @@ def _first_of(obj: Any, *ways: str) -> str:
 
 
 def _guard_pint(obj: Any) -> None:
-    """The unit, and what a magnitude without one means: it may be masked, or sparse."""
+    """The unit; then the magnitude, which may be masked or sparse."""
     _guard_unit(obj)
     if has(type(obj), "magnitude"):
         guard(obj.magnitude)
@@ -158,15 +157,15 @@ def _guard_paddle(obj: Any) -> None:
 
 
 def _guard_pyarrow(obj: Any) -> None:
-    if type(obj).__name__.startswith("Sparse"):  # no class of PyArrow's can be derived from it
+    if type(obj).__name__.startswith("Sparse"):  # these classes cannot be subclassed
         raise UnsupportedError(
-            f"a {name_of(obj)} is sparse: export its parts, which `.to_numpy()` gives, one by "
-            "one, or call `.to_tensor()` to make it dense"
+            f"a {name_of(obj)} is sparse: export the parts that `.to_numpy()` returns one by one, "
+            "or call `.to_tensor()` to make it dense"
         )
 
 
 def _guard_tensorflow(obj: Any, every_dtype: bool = False) -> None:
-    """Tensors that are no block of memory or no numbers, and descriptions of a computation."""
+    """Sparse and ragged tensors, dtypes that are not numbers, and symbolic tensors."""
     if derives(type(obj), "tensorflow", "SparseTensor", "RaggedTensor"):
         way = "`.values` and `.indices`" if hasattr(obj, "indices") else "`.flat_values`"
         raise UnsupportedError(
@@ -178,7 +177,7 @@ def _guard_tensorflow(obj: Any, every_dtype: bool = False) -> None:
     dtype = getattr(getattr(obj, "dtype", None), "name", "")
     if dtype in ("string", "resource", "variant"):
         raise UnsupportedError(
-            f"a {name_of(obj)} of dtype {dtype} holds no numbers: decode it first, e.g. with "
+            f"a {name_of(obj)} of dtype {dtype} does not hold numbers: decode it first, e.g. with "
             "`tf.strings.to_number(x)` or `tf.io.decode_raw(x, tf.uint8)`"
         )
     if dtype.startswith(("qint", "quint")):
@@ -188,13 +187,12 @@ def _guard_tensorflow(obj: Any, every_dtype: bool = False) -> None:
         )
     if dtype.startswith(("float8", "float4", "int2", "int4", "uint2", "uint4")):
         raise UnsupportedError(
-            f"a {name_of(obj)} of dtype {dtype} is one that TensorFlow cannot export: pass "
-            "`x.numpy()`"
+            f"TensorFlow cannot export a {name_of(obj)} of dtype {dtype}: pass `x.numpy()`"
         )
     if derives(type(obj), "tensorflow", "SymbolicTensor"):
         raise UnsupportedError(
-            f"a {name_of(obj)} is a stand-in for data that is not there yet: convert outside the "
-            "`tf.function`, or inside a `tf.py_function`"
+            f"a {name_of(obj)} has no data yet: convert outside the `tf.function`, or inside a "
+            "`tf.py_function`"
         )
 
 
@@ -202,8 +200,8 @@ def _guard_jax(obj: Any, every_dtype: bool = False) -> None:
     """Tracers, sparse arrays, arrays without memory, and dtypes that JAX cannot export."""
     if derives(type(obj), "jax", "Tracer"):
         raise UnsupportedError(
-            f"a {name_of(obj)} is JAX's stand-in for data that is not there yet: convert outside "
-            "the function that JAX transforms, or inside a `jax.pure_callback`"
+            f"a {name_of(obj)} has no data yet: convert outside the function that JAX transforms, "
+            "or inside a `jax.pure_callback`"
         )
     if hasattr(obj, "todense"):
         raise UnsupportedError(
@@ -212,31 +210,30 @@ def _guard_jax(obj: Any, every_dtype: bool = False) -> None:
         )
     if hasattr(obj, "is_deleted") and obj.is_deleted():
         raise UnsupportedError(
-            f"a {name_of(obj)} that has been deleted has no data any more: it was donated to a "
-            "jitted function, whose result to take instead, or `.delete()` was called"
+            f"a {name_of(obj)} that has been deleted has no data: `.delete()` was called, or it was "
+            "donated to a jitted function, whose result to use instead"
         )
     dtype = str(getattr(obj, "dtype", ""))
     if dtype in ("int2", "int4", "uint2", "uint4") and not every_dtype:
         raise UnsupportedError(
-            f"a {name_of(obj)} of dtype {dtype} is one that JAX cannot export: call "
-            f"`.astype('{dtype[:-1]}8')`"
+            f"JAX cannot export a {name_of(obj)} of dtype {dtype}: call `.astype('{dtype[:-1]}8')`"
         )
 
 
 def _guard_dask(obj: Any) -> None:
-    """What is known to be refused before anything is computed; the result is looked at as well."""
+    """Chunks that would be refused, before anything is computed. The result is checked later."""
     if not hasattr(obj, "_meta"):
         return
     meta = type(obj._meta)
     if packages_of(meta) & GUARDED_PACKAGES or derives(meta, "numpy", "MaskedArray"):
         raise UnsupportedError(
-            f"a {name_of(obj)} whose chunks are of {meta.__module__}.{meta.__qualname__} would "
-            "lose what these say beyond their numbers: import `.compute()`"
+            f"a {name_of(obj)} with chunks of {meta.__module__}.{meta.__qualname__} would lose "
+            "everything but their numbers: import `.compute()`"
         )
 
 
 def _guard_pandas(obj: Any, every_dtype: bool = False) -> None:
-    """Columns of extension types: `__array__` makes sparse ones dense, and NaN of nulls."""
+    """Columns of extension types: `__array__` makes sparse ones dense and turns nulls into NaN."""
     for where, column in _extension_columns(obj):
         what = f"a {name_of(obj)} of dtype {column.dtype}{where}"
         if derives(type(column.dtype), "pandas", "SparseDtype"):
@@ -249,18 +246,18 @@ def _guard_pandas(obj: Any, every_dtype: bool = False) -> None:
             if not every_dtype:
                 _guard_arrow(column, what)
             continue
-        # Of the array inside: a Series takes 20 times as long to say it.
+        # From the array inside: a Series is 20 times slower.
         nulls = int(getattr(column, "array", column).isna().sum())
         if nulls:
             raise UnsupportedError(
                 f"{what} with {nulls} nulls would lose them: call `.fillna(value)`, or "
-                "`.to_numpy(dtype, na_value=value)`, to say what stands for them, and export "
-                "`.isna()` on its own"
+                "`.to_numpy(dtype, na_value=value)`, to replace them, and export `.isna()` "
+                "separately"
             )
 
 
 def _extension_columns(obj: Any) -> Iterator[tuple[str, Any]]:
-    """What of an object of pandas has no dtype of NumPy's, and where in the object that is."""
+    """The columns of an object of pandas whose dtype is not NumPy's, each with its place."""
     if derives(type(obj), "pandas", "DataFrame"):
         for i, (label, dtype) in enumerate(obj.dtypes.items()):
             if not _is_plain(dtype):
@@ -270,13 +267,13 @@ def _extension_columns(obj: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _is_plain(dtype: Any) -> bool:
-    """Whether it is NumPy's own, which may be in pandas' wrapper: a NaN there is a number."""
+    """Whether a dtype is NumPy's, bare or in pandas' wrapper; a NaN is a number there."""
     plain = sys.modules["numpy"].dtype
     return isinstance(dtype, plain) or derives(type(dtype), "pandas", "NumpyEADtype", "PandasDtype")
 
 
 def _guard_arrow(column: Any, what: str) -> None:
-    """Arrow's dictionaries and extension types, which pandas makes numbers of."""
+    """Arrow's dictionaries and extension types, which pandas would turn into numbers."""
     if derives(type(column.dtype), "pandas", "ArrowDtype"):
         from dlx._take import arrow
 
@@ -284,7 +281,7 @@ def _guard_arrow(column: Any, what: str) -> None:
 
 
 def _makes_numbers(dtype: Any) -> bool:
-    """Whether a dtype of pandas' says that its values are numbers."""
+    """Whether a dtype of pandas describes numbers."""
     categories = getattr(dtype, "categories", None)
     return (dtype if categories is None else categories.dtype).kind in "biufc"
 
@@ -307,7 +304,7 @@ _BY_PACKAGE: dict[str, Callable[[Any], None]] = {
     "pynbody": _unit_in("units", "view(numpy.ndarray)", "in_units(unit).view(numpy.ndarray)"),
     "quantities": _unit_in("dimensionality", "magnitude", "rescale(unit).magnitude"),
 }
-# Those for who keeps every dtype: what a library's dtypes are refused for does not count.
+# For callers that keep every dtype: the same without the refusals of dtypes.
 _LOSSES_BY_PACKAGE: dict[str, Callable[[Any], None]] = {
     **_BY_PACKAGE,
     "tensorflow": lambda obj: _guard_tensorflow(obj, every_dtype=True),

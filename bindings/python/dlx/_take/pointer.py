@@ -40,19 +40,18 @@ def from_pointer(
         ptr: address of element [0, …, 0]: an int, None (0), or a pointer of ctypes or cffi.
         shape: the extents; an int for one axis.
         dtype: anything that `dlx.dtype` reads.
-        strides: elements from one index to the next, for each axis; may be negative or 0. None:
-            compact, the last axis fastest.
+        strides: elements from one index to the next, for each axis; may be negative or 0. None
+            means compact in C order.
         device: where the memory is; anything that `dlx.Device` reads.
-        readonly: refuse writes through the Tensor and whatever is made of it.
-        owner: an object to keep alive as long as the memory has a user: the Tensor, its views, and
-            what other libraries made of them.
-        on_release: called without arguments when the last user is gone, with the GIL held, on
-            whichever thread that happens; the Tensor itself does not hold it. An exception in it
-            goes to `sys.unraisablehook`. It is not called after the interpreter's end, nor for
-            threads without the GIL while it exits.
+        readonly: refuse writes through the Tensor and through everything made of it.
+        owner: an object that stays alive as long as the memory has a user: the Tensor, its views,
+            and arrays of other libraries on them.
+        on_release: called without arguments when the last user is gone, with the GIL held, on the
+            thread where that happens. An exception in it goes to `sys.unraisablehook`. It is not
+            called after the interpreter's end, nor for threads without the GIL during the exit.
 
     Raises:
-        ValueError: a negative extent, a NULL address with elements, strides of another length, …
+        ValueError: a negative extent, a NULL address with elements, strides of the wrong length …
             (`InvalidArgumentError`).
         TypeError: an argument of the wrong type.
         BufferError: a dtype that DLPack cannot express (`UnsupportedError`).
@@ -82,7 +81,7 @@ def _kept(on_release: Callable[[], object]) -> Release:
 
 
 def _address(ptr: Any) -> int:
-    """An address of whatever a caller has: int, None, or a pointer of ctypes or cffi."""
+    """The address in an int, None, or a pointer of ctypes or cffi."""
     if ptr is None:
         return 0
     for read in (_integer, _ctypes_address, _cffi_address):
@@ -92,7 +91,7 @@ def _address(ptr: Any) -> int:
     else:
         raise TypeError(
             f"`ptr` is not an address (got {type(ptr).__name__}, expected an int, None or a pointer "
-            "of ctypes or cffi); what is an array already goes to dlx.asarray"
+            "of ctypes or cffi); for an array call dlx.asarray(x)"
         )
     if not 0 <= value < 1 << 64:
         raise InvalidArgumentError(f"`ptr` is not an address (got {int_text(value)})")
@@ -102,21 +101,21 @@ def _address(ptr: Any) -> int:
 def _integer(ptr: Any) -> int | None:
     try:
         return None if isinstance(ptr, bool) else operator.index(ptr)
-    except TypeError:  # arrays have an `__index__`, too, and refuse
+    except TypeError:  # arrays have `__index__` too, which raises
         return None
 
 
 def _ctypes_address(ptr: Any) -> int | None:
-    """The address in a ctypes pointer; None if `ptr` is none."""
+    """The address in a ctypes pointer; None if `ptr` is something else."""
     if not is_ctypes_pointer(type(ptr)):
         return None
-    import ctypes  # there already, as `ptr` is
+    import ctypes  # imported already: `ptr` comes from it
 
     return ctypes.cast(ptr, ctypes.c_void_p).value or 0
 
 
 def _cffi_address(ptr: Any) -> int | None:
-    """The address in a cffi pointer; None if `ptr` is none."""
+    """The address in a cffi pointer; None if `ptr` is something else."""
     cffi = sys.modules.get("_cffi_backend")
     if cffi is None or not isinstance(ptr, cffi._CDataBase) or cffi.typeof(ptr).kind != "pointer":
         return None
@@ -129,7 +128,7 @@ def empty(
     dtype: Any = "float32",
     device: DeviceLike = "cpu",
 ) -> Tensor:
-    """A new, compact Tensor whose elements are whatever the memory held.
+    """A new, compact Tensor with uninitialised elements.
 
     Args:
         shape: the extents; an int for one axis.
@@ -137,11 +136,11 @@ def empty(
         device: where to allocate; anything that `dlx.Device` reads.
 
     Raises:
-        ValueError: a negative extent, more than 2^63-1 bytes or 4096 axes, or a name that is none of
-            a dtype or a device (`InvalidArgumentError`).
+        ValueError: a negative extent, more than 2^63-1 bytes or 4096 axes, or an unknown name of a
+            dtype or device (`InvalidArgumentError`).
         TypeError: an argument of the wrong type.
-        MemoryError: no room (`OutOfMemoryError`).
-        RuntimeError: no such device on this machine, or none that dlx can allocate on
+        MemoryError: not enough memory (`OutOfMemoryError`).
+        RuntimeError: this machine lacks the device, or dlx cannot allocate on it
             (`UnavailableError`).
         BufferError: a dtype that DLPack does not have (`UnsupportedError`).
     """

@@ -1,8 +1,8 @@
-"""What `from_pointer` is to call on release: the Tensor holds a key, and not the function itself.
+"""The functions that `from_pointer(on_release=…)` calls. A Tensor holds a key, not the function.
 
-A function of a script holds the script's globals, often with the very Tensor among them: a cycle
-that Python's collector cannot see (docs/semantics.md, L7). Nothing of the script would be let go at
-exit then, and what its open files have buffered would be lost.
+A function of a script holds the script's globals, often including the Tensor: a cycle that Python's
+collector cannot see (docs/semantics.md, L7). At exit the script's objects would not be freed, and
+buffered data of its open files would be lost.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ _keys = itertools.count()
 
 
 class Functions(dict):  # type: ignore[type-arg]
-    """By key. Nothing that a Tensor holds may lead here but by weak references: not this module's
-    globals either."""
+    """The functions by key. A Tensor may reach this object by weak references only, so this module's
+    globals do not hold it."""
 
     def __init__(self) -> None:
         super().__init__()
         atexit.register(lambda: setattr(sys, "_dlx_on_release", _AtLast(self)))
 
     def keep(self, function: Callable[[], object]) -> Release:
-        """Takes the function; what is returned calls it, once."""
+        """Keep a function. The result calls it, once."""
         release = Release(ref(self), next(_keys))
         self[release.key] = function
         return release
 
 
 class Release:
-    """Calls a function that is kept elsewhere."""
+    """Calls a function of Functions by its key."""
 
     __slots__ = ("_functions", "key")
 
@@ -49,14 +49,14 @@ class Release:
             function()
 
     def take(self) -> Callable[[], object] | None:
-        """The function, which is not kept any more; None where it was taken before."""
+        """Remove and return the function; None if that was done before."""
         functions = self._functions()
         return None if functions is None else functions.pop(self.key, None)
 
 
 class _AtLast:
-    """Lets go of what is kept when Python clears `sys`, after all other modules. Nothing is called:
-    whoever has the memory still may go on using it."""
+    """Drops the functions when Python clears `sys`, after all other modules. It does not call them: the
+    memory may still be in use."""
 
     def __init__(self, functions: Functions) -> None:
         self.functions = functions

@@ -1,4 +1,4 @@
-"""Numbers and nested sequences of them, and of arrays of one shape, as new tensors."""
+"""New tensors of numbers, and of nested sequences of numbers or of arrays of one shape."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _PLAIN = frozenset({list, tuple})
 _READING = ("__getattribute__", "__getitem__", "__iter__", "__len__")
-_MAX_DEPTH = 256  # Python's stack ends a few times deeper
+_MAX_DEPTH = 256  # Python's recursion limit is a few times deeper
 _ARRAY_PROTOCOLS = (
     "__dlpack__",
     "__array_interface__",
@@ -36,19 +36,19 @@ _ARRAY_PROTOCOLS = (
 
 
 def is_number(obj: object) -> bool:
-    """A Python number, also of a subclass."""
+    """Whether an object is a Python number, also of a subclass."""
     return isinstance(obj, (bool, int, float, complex))
 
 
 def is_array(obj: object) -> bool:
-    """Something with a shape of its own: it becomes a block of the result, or a number if 0-d."""
+    """Whether an object has a shape of its own: it becomes a block of the result, or a number if 0-d."""
     if isinstance(obj, type):
         return False
     return isinstance(obj, memoryview) or any(hasattr(obj, name) for name in _ARRAY_PROTOCOLS)
 
 
 def is_sequence(obj: object) -> bool:
-    """A list, a tuple, or another ordered collection; not text, not a set, not a dict."""
+    """Whether an object is a list, a tuple or another ordered collection; not text, set or dict."""
     if isinstance(obj, (str, bytes, bytearray, dict, type)) or is_array(obj):
         return False
     numpy = loaded("numpy")
@@ -56,19 +56,19 @@ def is_sequence(obj: object) -> bool:
         return False  # its items are fields
     if isinstance(obj, (list, tuple)):
         return True
-    # What has keys is a mapping, or holds named members (h5py and Zarr groups).
+    # Objects with keys are mappings, or hold named members (h5py and Zarr groups).
     if not hasattr(obj, "__len__") or not hasattr(obj, "__getitem__") or hasattr(obj, "keys"):
         return False
     try:
         len(obj)
-    except TypeError:  # one of something that may also be many: astropy's Time, SciPy's Rotation
+    except TypeError:  # a single value of a class for many: astropy's Time, SciPy's Rotation
         return False
     return _iterates_over_its_items(obj)
 
 
 def _iterates_over_its_items(obj: Any) -> bool:
-    """Whether iterating begins with item 0, as of any sequence: networkx's degrees are looked up by
-    node and iterate as pairs, SimpleITK's images iterate over pixels."""
+    """Whether iteration begins with item 0, as in a sequence. networkx's degrees are indexed by node and
+    iterate as pairs; SimpleITK's images iterate over pixels."""
     if isinstance(obj, Sequence) or getattr(type(obj), "__iter__", None) is None:
         return True
     nothing = object()
@@ -85,21 +85,21 @@ def _iterates_over_its_items(obj: Any) -> bool:
 
 
 def build(obj: Any, code: DTypeCode | None, cast_arrays: bool) -> tuple[Tensor, bool]:
-    """A new CPU tensor of a number or a nested sequence, and whether it has the dtype asked for, or
-    keeps that of the arrays inside because `cast_arrays` is False.
+    """A new CPU tensor of a number or a nested sequence, and whether its dtype is final: it has the dtype
+    asked for, or keeps that of the arrays inside because `cast_arrays` is False.
 
     Without `code`: bool if every number is a bool, else int64 (uint64 if one is above 2^63-1), else
     float64, else complex128; arrays inside must share one dtype, which the result has.
 
     Raises:
-        InvalidArgumentError: ragged nesting (the message names the position), or a number that the
-            dtype cannot hold, or too many levels.
-        TypeError: something in it that is neither a number nor an array.
+        InvalidArgumentError: ragged nesting (the message names the position), a number that the dtype
+            cannot hold, or too many levels.
+        TypeError: an item that is neither a number nor an array.
     """
     if code is not None and not codec.can_encode(code):
         tensor = _to_be_converted(obj, code)
         return tensor, not cast_arrays and tensor.ndim > len(_outer_shape(obj))
-    if code is None and dtypes.note_numpy():  # now the native code can read NumPy's numbers
+    if code is None and dtypes.note_numpy():  # the native code can now read NumPy's numbers
         return _native.asarray(obj), False
     if is_number(obj):
         return _from_numbers([obj], (), code)
@@ -108,7 +108,7 @@ def build(obj: Any, code: DTypeCode | None, cast_arrays: bool) -> tuple[Tensor, 
     if flat is not None:
         try:
             inner = _native.asarray(flat, dtype=code)
-        except (Error, TypeError):  # what follows says where the reason lies
+        except (Error, TypeError):  # the slower way below finds the position of the error
             pass
         else:
             if cast_arrays or inner.ndim == 1:  # else arrays have been cast
@@ -125,7 +125,7 @@ def build(obj: Any, code: DTypeCode | None, cast_arrays: bool) -> tuple[Tensor, 
 
 
 def _to_be_converted(obj: Any, code: DTypeCode) -> Tensor:
-    """The numbers in a dtype that NumPy converts to one which `encode` does not know."""
+    """The numbers in a dtype from which NumPy converts to `code`, which `encode` does not support."""
     kind, _, lanes = code
     if kind in (dtypes.INT, dtypes.UINT) and lanes == 1:
         tensor = _native.asarray(obj)
@@ -139,9 +139,11 @@ def _to_be_converted(obj: Any, code: DTypeCode) -> Tensor:
 
 
 def _outer_shape(obj: Any) -> Shape:
-    """The shape that the first elements on the way down suggest; _leaves checks all others."""
+    """The shape of the first elements at each level; _leaves checks all others."""
     shape: list[int] = []
-    seen: dict[int, Any] = {}  # alive, so that ids stay unique: they may be made anew each time
+    seen: dict[
+        int, Any
+    ] = {}  # kept alive, so that ids stay unique even if items are made on access
     while is_sequence(obj):
         if id(obj) in seen:
             raise InvalidArgumentError("`obj` is a sequence that contains itself")
@@ -158,8 +160,8 @@ def _outer_shape(obj: Any) -> Shape:
 
 
 def _flattened(obj: Any, shape: Shape) -> list[Any] | None:
-    """The numbers or arrays in lists, tuples and deques, where some are of a class of their own: one
-    plain list is read much faster. None for all else, and for what is ragged."""
+    """The numbers or arrays as one plain list, which is read much faster, if some of the lists, tuples
+    and deques are of subclasses. None for other sequences, and for ragged ones."""
     flat, plain = [obj], True
     for extent in shape:
         classes = set(map(type, flat))
@@ -171,7 +173,7 @@ def _flattened(obj: Any, shape: Shape) -> list[Any] | None:
 
 
 def is_read_like_its_base(cls: type) -> bool:
-    """Whether a class has the items that a list, a tuple or a deque has, and is no array."""
+    """Whether a class is not an array and gives its items as a list, a tuple or a deque does."""
     return not any(hasattr(cls, name) for name in _ARRAY_PROTOCOLS) and any(
         issubclass(cls, base)
         and all(getattr(cls, name) is getattr(base, name) for name in _READING)
@@ -205,15 +207,13 @@ def _leaves(obj: Any, shape: Shape, position: Position) -> Iterator[tuple[Positi
         try:
             item = obj[index]
         except IndexError:
-            raise _ragged(
-                position, f"{index} items", f"{shape[depth]}, as it said before"
-            ) from None
+            raise _ragged(position, f"{index} items", f"{shape[depth]}, its length") from None
         yield from _leaves(item, shape, (*position, index))
 
 
 def _by_numpy(obj: Any, shape: Shape) -> Any:
-    """For lists of tensors of one shape, and of one dtype that NumPy has: what NumPy makes of them,
-    which is faster. None for all else, and for what is ragged."""
+    """NumPy's array of lists of tensors of one shape and one dtype of NumPy, which is faster. None for
+    anything else."""
     numpy = loaded("numpy")
     if numpy is None:
         return None
@@ -276,7 +276,7 @@ def _from_numbers(numbers: list[Any], shape: Shape, code: DTypeCode | None) -> t
 def _from_arrays(
     leaves: list[tuple[Position, Any]], shape: Shape, code: DTypeCode | None
 ) -> tuple[Tensor, bool]:
-    """Stack arrays of one shape; 0-d ones of different dtypes, or beside numbers, are numbers."""
+    """Stack arrays of one shape. 0-d arrays count as numbers if dtypes differ or numbers are among them."""
     blocks = [(at, None if is_number(leaf) else _native.asarray(leaf)) for at, leaf in leaves]
     inner: Shape = next(block.shape for _, block in blocks if block is not None)
     for at, block in blocks:
@@ -285,7 +285,7 @@ def _from_arrays(
             raise _ragged(at, f"shape {got}", f"{inner}, as in the first array")
     codes = {None if block is None else code_of(block) for _, block in blocks}
     if inner == () and code is not None and codes != {code}:
-        codes.add(None)  # numbers, which have to be values of the dtype
+        codes.add(None)  # count as numbers, which have to be values of the dtype
     if len(codes) > 1:
         if inner == ():
             numbers = [
@@ -301,7 +301,7 @@ def _from_arrays(
     common = code_of(arrays[0][1])
     packs = common[1] < 8 and not all(_native._flags(block) & PADDED for _, block in arrays)
     whole = shape + inner
-    # Padded, each array begins at a whole byte.
+    # Padded, so that each array begins at a whole byte.
     out = _padded(whole, common) if common[1] < 8 else _native._empty(whole, common, THE_CPU)
     for at, block in arrays:
         _native.copyto(out[at], block)
@@ -312,6 +312,6 @@ def _from_arrays(
 
 
 def _padded(shape: Shape, code: DTypeCode) -> Tensor:
-    """A new tensor that has a byte for each lane of less than one."""
+    """A new tensor with one byte for each sub-byte lane."""
     memory = _native._empty(math.prod(shape) * code[2], dtypes.UINT8, THE_CPU)
     return _native._wrap(memory.data_ptr, shape, None, code, THE_CPU, PADDED, memory, None)

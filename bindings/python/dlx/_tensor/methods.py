@@ -1,8 +1,8 @@
 """The methods of `dlx.Tensor` that are written in Python.
 
 The type itself and everything that has to be fast (shape, indexing, views, DLPack, the buffer
-protocol) is native; `attach` adds what follows to it. A Python subclass would be slower and larger,
-and an instance that native code makes could not be of it.
+protocol) is native; `add_methods` adds the methods below to it. A Python subclass would be slower and
+larger, and native code could not make its instances.
 """
 
 from __future__ import annotations
@@ -22,7 +22,13 @@ from dlx._lib.constants import (
 )
 from dlx._tensor import operators
 from dlx.device import device_code
-from dlx.errors import CopyRefusedError, DeviceRefusedError, InvalidArgumentError, UnsupportedError
+from dlx.errors import (
+    CopyRefusedError,
+    DeviceRefusedError,
+    InvalidArgumentError,
+    UnsupportedError,
+    with_brief_errors,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +40,7 @@ if TYPE_CHECKING:
     from dlx._native import Tensor
     from dlx.device import DeviceLike
 
-# What to call instead of a method that users of other libraries type; see also _hints.py.
+# What to call instead of a name that users of other libraries look for in a Tensor; see _hints.py.
 _ELSEWHERE = {
     "to": "`t.to_device(device)`, or `dlx.convert(t, library)` for an array of another library",
     "torch": "`dlx.convert(t, 'torch')`",
@@ -43,34 +49,37 @@ _ELSEWHERE = {
     "cpu": "`t.to_device('cpu')`",
     "cuda": "`t.to_device('cuda')`",
 }
-_MEMORYVIEW_FORMATS = frozenset("?bBhHiIlLqQfd")  # what every Python's memoryview decodes
+_MEMORYVIEW_FORMATS = frozenset(
+    "?bBhHiIlLqQfd"
+)  # the formats that every Python's memoryview decodes
 
 
+@with_brief_errors
 def to_device(self: Tensor, device: DeviceLike, /, *, stream: Any = None) -> Tensor:
     """The tensor on another device: itself if it is there already, else a compact copy.
 
-    This call is the consent to a transfer, which no other method makes on its own. What is on the
-    CPU then is ready; a device may still be at it, and read pinned memory (`self.synchronize()`
-    waits for that before the CPU writes there by an array of NumPy's).
+    Only this method moves data between devices without a further argument. A result on the CPU is
+    ready to read. A copy from pinned memory may still be running: call `self.synchronize()` before
+    the CPU writes to that memory through a NumPy array.
 
     Args:
-        device: where to; anything that `dlx.Device` reads.
-        stream: the stream that the copy runs on: a number of the array API's, or a stream object
-            (see `dlx.Stream`), of the device that the data goes to; where that is the CPU, of the
-            device that it comes from. None is the current one. The CPU has none.
+        device: the target; anything that `dlx.Device` reads.
+        stream: the stream that the copy runs on: a number of the array API, or a stream object (see
+            `dlx.Stream`). It is a stream of the target, or of the source if the target is the CPU,
+            which has no streams. None is the current stream.
 
     Raises:
-        RuntimeError: no such device on this machine (`UnavailableError`).
-        BufferError: the data is on a device whose driver is missing, or that dlx cannot copy on
+        RuntimeError: this machine lacks the device (`UnavailableError`).
+        BufferError: the driver of the data's device is missing, or dlx cannot copy on it
             (`UnsupportedError`).
-        ValueError: `device` is no device name, or a stream on a device that has none
+        ValueError: `device` is not a device name, or `stream` is given for a device without streams
             (`InvalidArgumentError`).
-        TypeError: `device` is no device, or `stream` no stream.
+        TypeError: `device` is not a device, or `stream` is not a stream.
 
     Source: array API standard 2025.12, `array.to_device`.
     """
     target, source = device_code(device), self.device
-    handle = None  # `stream` stays what it is: it may be all that keeps the driver's stream alive
+    handle = None  # `stream` itself stays in use: it may be what keeps the driver's stream alive
     if stream is not None:
         from dlx import _streams as module
 
@@ -84,8 +93,8 @@ def to_device(self: Tensor, device: DeviceLike, /, *, stream: Any = None) -> Ten
 
 
 def numpy_array(self: Tensor, force: bool = False) -> NDArray[Any]:
-    """`Tensor.numpy`, which is native and has the documentation, where NumPy's C API will not do, and
-    the first time."""
+    """`Tensor.numpy` on its first call, and if NumPy's C API does not suffice. The native method has the
+    documentation."""
     import numpy
 
     if dtypes.note_numpy():
@@ -94,7 +103,7 @@ def numpy_array(self: Tensor, force: bool = False) -> NDArray[Any]:
         here = to_device(self, "cpu") if force else in_place(self)
         if here is None:
             raise DeviceRefusedError(
-                f"the data is on {self.device}, and NumPy has host memory only: call "
+                f"the data is on {self.device}, but NumPy takes host memory only: call "
                 "`.to_device('cpu')` first, or `.numpy(force=True)`"
             )
         return numpy_array(here)
@@ -105,11 +114,11 @@ def numpy_array(self: Tensor, force: bool = False) -> NDArray[Any]:
     found = dtypes.numpy_dtype(code, extended=True)
     if found is None or (code[1] < 8 and not _native._flags(self) & PADDED):
         raise UnsupportedError(f"NumPy has no dtype for {self.dtype}: {_way_out(self, code)}")
-    if code[1] > 64:  # a dtype that NumPy was told of, which no carrier is as wide as
+    if code[1] > 64:  # a dtype registered with NumPy, wider than every unsigned integer
         return numpy.from_dlpack(self)
-    if code[1] >= 8:  # an unsigned integer of the same size carries the bytes to NumPy
+    if code[1] >= 8:  # by way of an unsigned integer of the same size
         return numpy.asarray(memoryview(self.view(f"uint{code[1]}"))).view(found)
-    # Padded integers below a byte: each in a byte of its own.
+    # Padded integers of less than a byte: each takes one byte.
     shape, strides = self.shape, self.strides
     carrier = (dtypes.UINT, found.itemsize * 8, 1)
     flags = int(self.readonly)
@@ -122,22 +131,25 @@ def _way_out(self: Tensor, code: dtypes.DTypeCode) -> str:
         return "unpack it with `.tolist()`, or view the packed bytes with `.contiguous().view('uint8').numpy()`"
     if code[2] == 1 and code[1] <= 64 and code[0] not in (dtypes.COMPLEX, dtypes.OPAQUE):
         return f"install ml_dtypes, or view its bits with `.view('uint{code[1]}').numpy()`"
-    if code[0] == dtypes.OPAQUE or not self.ndim:  # no other dtype, or none of another size
+    if (
+        code[0] == dtypes.OPAQUE or not self.ndim
+    ):  # the dtype, or its size, cannot be changed by a view
         return "read its bytes with `.tobytes()`"
     if code[0] == dtypes.COMPLEX:
         return f"view its parts with `.contiguous().view('float{code[1] // 2}').numpy()`"
     return "view its bytes with `.contiguous().view('uint8').numpy()`"
 
 
+@with_brief_errors
 def tolist(self: Tensor) -> Any:
-    """The elements as Python numbers in nested lists; of a 0-d tensor the number alone.
+    """The elements as Python numbers in nested lists; for a 0-d tensor just the number.
 
     Every dtype with a Python value is decoded: bfloat16, FP8, FP6 and FP4 give floats, packed
     integers give ints, an element of several lanes gives a tuple.
 
     Raises:
         DeviceRefusedError: the data is not on the CPU.
-        UnsupportedError: the dtype has no Python value (float128, opaque handles).
+        UnsupportedError: Python has no value for the dtype (float128, opaque handles).
     """
     numbers = _numbers(self)
     if numbers is not None and self.data_ptr:
@@ -174,13 +186,14 @@ def _flat_values(self: Tensor) -> list[Any]:
 
 
 def bytes_in_place(self: Tensor) -> bytes:
-    """`Tensor.tobytes` of what is not the CPU's own memory, or none."""
+    """`Tensor.tobytes` for memory that is not plain CPU memory, and for a NULL address."""
     return require_readable(self, "tobytes").tobytes()
 
 
+@with_brief_errors
 def transpose(self: Tensor, /, *axes: Any) -> Tensor:
-    """View with the axes in another order, as `ndarray.transpose`: reversed where none are named,
-    which may be one by one or as a sequence.
+    """View with the axes in another order, as `ndarray.transpose`: the order is given as separate
+    arguments or as one sequence, and is reversed by default.
 
     Raises:
         ValueError: the axes do not name each axis once (`InvalidArgumentError`).
@@ -189,12 +202,13 @@ def transpose(self: Tensor, /, *axes: Any) -> Tensor:
     return self.permute_dims(range(self.ndim - 1, -1, -1) if order is None else order)
 
 
+@with_brief_errors
 def flatten(self: Tensor, /, order: Any = "C") -> Tensor:
     """Compact copy with one axis, as `ndarray.flatten`; on the Tensor's device for `order="C"`.
 
     Raises:
-        DeviceRefusedError: another order of memory that Python cannot read.
-        ValueError: `order` is none of "C", "F", "A" and "K".
+        DeviceRefusedError: another order, and memory that Python cannot read.
+        ValueError: `order` is not one of "C", "F", "A" and "K".
     """
     if order == "C":
         return self.copy().reshape(self.size)
@@ -202,7 +216,7 @@ def flatten(self: Tensor, /, order: Any = "C") -> Tensor:
 
 
 def _numbers(self: Tensor) -> memoryview | None:
-    """The elements, where memoryview decodes them by itself, 40 times as fast as codec.decode; else None."""
+    """The elements if memoryview can decode them, 40 times as fast as codec.decode; else None."""
     try:
         view = memoryview(self)
     except BufferError:
@@ -210,9 +224,10 @@ def _numbers(self: Tensor) -> memoryview | None:
     return view if view.format in _MEMORYVIEW_FORMATS else None
 
 
+@with_brief_errors
 def synchronize(self: Tensor) -> None:
-    """Wait on the host until the data is ready: until the work that writes it, or copies it elsewhere,
-    as far as dlx knows of it, is done. Data on the CPU always is.
+    """Block until the work that writes the data, or copies it elsewhere, is done, as far as dlx knows
+    of it. Data on the CPU is always ready.
 
     Raises:
         RuntimeError: the device's driver reports an error (`DriverError`).
@@ -221,12 +236,12 @@ def synchronize(self: Tensor) -> None:
 
 
 def scalar(self: Tensor, method: str) -> Any:
-    """What the method makes of the only element, where native code does not read it: a dtype that
-    Python lacks, memory elsewhere, more or fewer elements."""
+    """The result of `method` for the only element, if native code does not read it: a dtype that Python
+    lacks, memory elsewhere, or another number of elements, which is an error."""
     if method == "__index__":
-        # With axes a TypeError, so that `list * t` fails, and `bytearray(t)` reads the buffer.
+        # TypeError if it has axes, so that `list * t` fails and `bytearray(t)` reads the buffer.
         if self.ndim:
-            raise TypeError(f"only a Tensor of no axes can be an index (got shape {self.shape})")
+            raise TypeError(f"only a Tensor without axes can be an index (got shape {self.shape})")
         if code_of(self)[0] not in (dtypes.INT, dtypes.UINT):
             raise TypeError(f"only an integer Tensor can be an index (got {self.dtype})")
     if self.size != 1:
@@ -234,8 +249,8 @@ def scalar(self: Tensor, method: str) -> Any:
     here = require_readable(self, "item")
     numbers = _numbers(here)
     value = _flat_values(here)[0] if numbers is None else numbers[(0,) * self.ndim]
-    if type(value) is tuple and method != "item":  # bool() would say whether it has lanes
-        raise TypeError(f"an element of {self.dtype} is no single number: `.item()` gives them all")
+    if type(value) is tuple and method != "item":  # bool() of the tuple would be True
+        raise TypeError(f"an element of {self.dtype} has several numbers: `.item()` gives them all")
     convert = _CONVERSIONS.get(method)
     return value if convert is None else convert(value)
 
@@ -257,8 +272,8 @@ def _not_one(self: Tensor, method: str) -> str:
 
 
 def _array_interface(self: Tensor) -> dict[str, Any]:
-    """NumPy's array interface, version 3. Absent (AttributeError) where it cannot tell the truth:
-    on other devices, and for dtypes that have no typestr."""
+    """NumPy's array interface, version 3. Missing (AttributeError) for data on other devices, and for
+    dtypes without a typestr."""
     typestr = capi.dtype_typestr(code_of(self))
     if typestr is None or in_place(self) is None:
         why = f"data on {self.device}" if typestr else f"no typestr for {self.dtype}"
@@ -270,22 +285,26 @@ def _array_interface(self: Tensor) -> dict[str, Any]:
         "shape": self.shape,
         "typestr": typestr,
         "data": (self.data_ptr, self.readonly),
-        # None says compact, as NumPy does: Pillow takes what has strides by a copy only.
+        # None means compact, as in NumPy: Pillow copies arrays with strides.
         "strides": None if self.is_contiguous() else strides,
     }
 
 
 def _cuda_array_interface(self: Tensor) -> dict[str, Any]:
-    """Numba's CUDA array interface, version 3. Absent (AttributeError) where the data is neither in
-    the memory of a CUDA device nor managed memory, and for dtypes that have no typestr."""
+    """Numba's CUDA array interface, version 3. Missing (AttributeError) for data that is not in CUDA
+    device or managed memory, and for dtypes without a typestr."""
     device = self.device
-    if device.device_type not in (CUDA, CUDA_MANAGED):  # many ask every object for it
+    if device.device_type not in (
+        CUDA,
+        CUDA_MANAGED,
+    ):  # checked first: many libraries ask every object for it
         raise AttributeError(f"this Tensor has no __cuda_array_interface__: data on {device}")
     from dlx._take import cuda_array_interface as module
 
     return module.export(self)
 
 
+@with_brief_errors
 def _array(self: Tensor, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
     """The tensor as a `numpy.ndarray`, by NumPy 2's rules.
 
@@ -310,11 +329,11 @@ def _array(self: Tensor, dtype: DTypeLike | None = None, copy: bool | None = Non
 def _arrow_array(self: Tensor, type: Any = None) -> Any:
     """A `pyarrow.Array` for PyArrow's functions, which then cast it to `type`.
 
-    They ask for this before Arrow's capsules: of those PyArrow 26 makes an AttributeError if `type`
-    (of a schema, or of pandas' dtypes) is another one, and drops a `mask` without a word.
+    They ask for this before Arrow's capsules. With the capsules, PyArrow 26 raises AttributeError if
+    `type` (of a schema, or of pandas' dtypes) differs, and silently drops a `mask`.
     """
     capsules = self.__arrow_c_device_array__()
-    array = sys.modules["pyarrow"].Array  # who asks has it
+    array = sys.modules["pyarrow"].Array  # the caller is PyArrow
     if not hasattr(array, "_import_from_c_device_capsule"):  # PyArrow 14 and 15
         return array._import_from_c_capsule(*self.__arrow_c_array__())
     return array._import_from_c_device_capsule(*capsules)
@@ -334,14 +353,14 @@ def _complex(self: Tensor) -> complex:
 
 
 def _repr(self: Tensor) -> str:
-    """Values (a few), shape, dtype, device, and what is unusual: strides, read-only."""
+    """Some values, shape, dtype and device; also strides and read-only if they apply."""
     from dlx._tensor import repr as module
 
     return module.render(self)
 
 
 def _copy(self: Tensor) -> Tensor:
-    """copy.copy: the tensor itself, for its description never changes; the data is shared."""
+    """copy.copy: the tensor itself, because it is immutable apart from the data, which is shared."""
     return self
 
 
@@ -352,9 +371,9 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
 
 
 class _Missing:
-    """A name of _ELSEWHERE as an attribute that is missing: `hasattr(t, name)` is False.
+    """A name of _ELSEWHERE: AttributeError with the hint, so that `hasattr(t, name)` is False.
 
-    `__getattr__` on the class would slow down every attribute that exists.
+    `__getattr__` on the class would slow down every other attribute.
     """
 
     def __init__(self, name: str) -> None:
@@ -367,11 +386,13 @@ class _Missing:
 
 
 def _dir(self: Tensor) -> list[str]:
-    """The names that a Tensor has, without those of `_ELSEWHERE`."""
+    """The attributes, without the names of _ELSEWHERE."""
+    if type(self) is not _native.Tensor:
+        raise TypeError(f"a method of dlx.Tensor needs a Tensor (got a {type(self).__name__})")
     return sorted(set(object.__dir__(self)) - set(_ELSEWHERE))
 
 
-def attach(cls: type[Tensor]) -> None:
+def add_methods(cls: type[Tensor]) -> None:
     """Give the native type its Python-written methods. Called once, by dlx/__init__.py."""
     methods: dict[str, Any] = {
         "to_device": to_device,
@@ -398,4 +419,4 @@ def attach(cls: type[Tensor]) -> None:
         setattr(cls, name, method)
     for name in _ELSEWHERE:
         setattr(cls, name, _Missing(name))
-    operators.attach(cls)
+    operators.add_operators(cls)

@@ -1,7 +1,7 @@
-"""The operators of `dlx.Tensor`, and the protocols by which Python and other libraries use it.
+"""The operators of `dlx.Tensor`, and its methods for protocols of Python and other libraries.
 
-Only names and signatures are here, because this is loaded with the package. The work, and NumPy, is
-in `_compute`, `_pickling` and `_repr`, which the first use imports.
+This module is loaded with the package and has only names and signatures. The work is in `_compute`,
+`_pickling` and `repr`, which the first use imports.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import operator
 
 from dlx import _native
 from dlx._lib.constants import CPU
-from dlx.errors import UnavailableError, UnsupportedError
+from dlx.errors import UnavailableError, UnsupportedError, brief
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 _BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul")
 _BITWISE = ("and", "or", "xor", "lshift", "rshift")
 _COMPARISONS = ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__")
-# Methods and attributes of an ndarray that code for duck arrays uses (dask and xarray do), by NumPy's
-# function of that name.
+# Methods and attributes of ndarray that code for duck arrays (dask, xarray) uses; NumPy has a function
+# of the same name for each.
 _FUNCTIONS = ("all", "any", "argmax", "argmin", "argsort", "clip", "conj", "conjugate", "cumprod",
               "cumsum", "max", "mean", "min", "nonzero", "prod", "ravel", "round", "searchsorted", "std",
               "sum", "swapaxes", "take", "var")  # fmt: skip
 _ATTRIBUTES = ("imag", "real")
 _UNARY = ("__neg__", "__pos__", "__abs__", "__invert__")
-# Below what every container has that computes with arrays (xarray, dask, numpy.ma, astropy …).
+# Lower than the priority of every container of arrays (xarray, dask, numpy.ma, astropy …).
 _PRIORITY = 5.0
 
 _module: Any = None
@@ -37,11 +37,11 @@ _operate = _native._operate
 
 
 def load() -> Any:
-    """Module `by_numpy`; an error that names NumPy where that is missing."""
+    """Module by_numpy. Raises UnavailableError if NumPy is not installed."""
     global _module
     if _module is None:
         try:
-            import numpy  # noqa: F401  # its absence is an error of its own
+            import numpy  # noqa: F401  # if it is missing, the error says so
         except ModuleNotFoundError:
             raise UnavailableError("a Tensor computes with NumPy, which is not installed") from None
         from dlx._compute import by_numpy as module
@@ -76,7 +76,9 @@ def _comparison(function: Callable[..., Any]) -> Callable[[Tensor, Any], Any]:
             return NotImplemented
         try:
             module = _module or load()
-        except UnavailableError:  # what is no operand is unequal all the same
+        except (
+            UnavailableError
+        ):  # an object that is not an operand is unequal, with or without NumPy
             if isinstance(other, (int, float, complex, type(self))):
                 raise
             return NotImplemented
@@ -102,17 +104,21 @@ def _unary(function: Callable[..., Any]) -> Callable[[Tensor], Any]:
 
 def _function(name: str) -> Callable[..., Any]:
     def method(self: Tensor, /, *args: Any, **kwargs: Any) -> Any:
-        return (_module or load()).method(self, name, args, kwargs)
+        try:
+            return (_module or load()).method(self, name, args, kwargs)
+        except Exception as error:
+            raise brief(error)  # noqa: B904
 
     result = "a tuple of Tensors" if name == "nonzero" else "a Tensor, or `out`"
     method.__doc__ = f"""`numpy.{name}` of the Tensor, with the same arguments: {result}.
 
     Raises:
-        TypeError: arrays of another library among the arguments, or what NumPy finds wrong with them.
-        ValueError: what NumPy finds wrong with the values, such as an axis that there is not.
-        BufferError: neither NumPy nor ml_dtypes has the dtype, or nothing computes on the device
+        TypeError: arrays of another library among the arguments, or a TypeError of NumPy's.
+        ValueError: a wrong value, such as an axis that the Tensor does not have.
+        BufferError: neither NumPy nor ml_dtypes has the dtype, or no library computes on the device
             (`UnsupportedError`).
-        RuntimeError: NumPy is not installed, or on a GPU what computes there (`UnavailableError`).
+        RuntimeError: NumPy, or the library that computes on a GPU, is not installed
+            (`UnavailableError`).
     """
     return method
 
@@ -125,17 +131,21 @@ def _attribute(name: str) -> property:
 
 def _astype(self: Tensor, /, dtype: Any, **kwargs: Any) -> Any:
     """The elements as another dtype, by NumPy's rules and with its arguments: a copy, or with
-    `copy=False` the same memory where the dtype is the same. An ndarray where no Tensor can hold the
-    dtype (text, objects, dates).
+    `copy=False` the same memory if the dtype is the same. The result is an ndarray if a Tensor cannot
+    hold the dtype (text, objects, dates).
 
     Raises:
-        TypeError: no dtype of NumPy's or ml_dtypes', or a cast that `casting` forbids.
-        BufferError: what the new dtype would lose (the imaginary part, in bfloat16 and its like), a
-            Tensor's dtype that neither NumPy nor ml_dtypes has, or nothing computes on the device
-            (`UnsupportedError`).
-        RuntimeError: NumPy is not installed, or on a GPU what computes there (`UnavailableError`).
+        TypeError: not a dtype of NumPy or ml_dtypes, or a cast that `casting` forbids.
+        BufferError: the new dtype would drop the imaginary part (bfloat16 and other types of
+            ml_dtypes), neither NumPy nor ml_dtypes has the Tensor's dtype, or no library computes on
+            the device (`UnsupportedError`).
+        RuntimeError: NumPy, or the library that computes on a GPU, is not installed
+            (`UnavailableError`).
     """
-    return load().astype(self, dtype, kwargs)
+    try:
+        return load().astype(self, dtype, kwargs)
+    except Exception as error:
+        raise brief(error)  # noqa: B904
 
 
 def _array_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -144,18 +154,24 @@ def _array_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwargs: 
         result = _operate(ufunc, *inputs, *(False,) * (ufunc.nin - 1))
         if result is not None:
             return result
-    return load().array_ufunc(self, ufunc, method, *inputs, **kwargs)
+    try:
+        return load().array_ufunc(self, ufunc, method, *inputs, **kwargs)
+    except Exception as error:
+        raise brief(error)  # noqa: B904
 
 
 def _array_function(self: Tensor, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
     """Another function of NumPy on Tensors (NEP 18)."""
-    return load().array_function(self, func, types, args, kwargs)
+    try:
+        return load().array_function(self, func, types, args, kwargs)
+    except Exception as error:
+        raise brief(error)  # noqa: B904
 
 
 def _array_wrap(
     self: Tensor, array: Any, context: Any = None, return_scalar: bool = False, /
 ) -> Any:
-    """A Tensor of an array that was computed from this one."""
+    """A Tensor of an array that NumPy computed from this Tensor."""
     return load().wrap(array)
 
 
@@ -163,10 +179,10 @@ def _array_namespace(self: Tensor, /, *, api_version: str | None = None) -> Any:
     """The module `dlx.xp`, whose functions take and return Tensors.
 
     Args:
-        api_version: a version of the array API standard that it has to follow; None for any.
+        api_version: the version of the array API standard that it has to follow; None for any.
 
     Raises:
-        ValueError: `api_version` is none of those that `dlx.xp` follows (`InvalidArgumentError`).
+        ValueError: `dlx.xp` does not follow `api_version` (`InvalidArgumentError`).
 
     Source: array API standard 2024.12, `array.__array_namespace__`.
     """
@@ -178,7 +194,7 @@ def _array_namespace(self: Tensor, /, *, api_version: str | None = None) -> Any:
 
 
 def _contains(self: Tensor, value: object) -> bool:
-    """Whether an element equals `value`; the way NumPy has it, `(self == value).any()`."""
+    """Whether an element equals `value`: `(self == value).any()`, as in NumPy."""
     if value is None:
         return False
     found: bool = load().contains(self, value)
@@ -186,8 +202,8 @@ def _contains(self: Tensor, value: object) -> bool:
 
 
 def _format(self: Tensor, spec: str) -> str:
-    """A 0-d tensor formats as its number does; others have no format but the plain one, and so have
-    elements that the CPU cannot read or Python has no number for."""
+    """A 0-d tensor formats as its number. Other tensors have only the plain format, and so have elements
+    that the CPU cannot read or Python has no number for."""
     if self.ndim == 0 and (spec or self.device.device_type == CPU):
         try:
             return format(self.item(), spec)
@@ -196,35 +212,35 @@ def _format(self: Tensor, spec: str) -> str:
                 raise
     if spec:
         raise TypeError(
-            f"a format such as {spec!r} is for one number, and the Tensor has shape {self.shape}: "
+            f"a format such as {spec!r} is for one number, but the Tensor has shape {self.shape}: "
             "format `t.tolist()` item by item"
         )
     return str(self)
 
 
 def _reduce_ex(self: Tensor, protocol: Any, /) -> tuple[Any, ...]:
-    """Pickling: the data goes out of band with protocol 5 (PEP 574)."""
+    """Pickling; with protocol 5 the data goes out of band (PEP 574)."""
     from dlx import _pickling
 
     return _pickling.reduce(self, protocol)
 
 
 def _dask_tokenize(self: Tensor) -> tuple[Any, ...]:
-    """What dask knows equal data by: dtype, shape and a hash of the bytes."""
+    """dask's token for equal data: dtype, shape and a hash of the bytes."""
     from dlx._compute import for_dask
 
     return for_dask.token(self)
 
 
 def _repr_html(self: Tensor) -> str:
-    """What a notebook shows: the facts of `repr`, and the values of up to two axes as a table."""
+    """For notebooks: the facts of `repr`, and the values of up to two axes as a table."""
     from dlx._tensor import repr
 
     return repr.render_html(self)
 
 
 def members() -> dict[str, Any]:
-    """Everything of this module that belongs on the class, by name."""
+    """The members that this module adds to the class, by name."""
     found: dict[str, Any] = {}
     for name in _BINARY + _BITWISE:
         function = getattr(operator, f"__{name}__")
@@ -252,15 +268,15 @@ def members() -> dict[str, Any]:
     return found
 
 
-def attach(cls: Any) -> None:
-    """Give the class its operators. `==` compares elements, so that a Tensor cannot be hashed."""
+def add_operators(cls: Any) -> None:
+    """Give the class its operators. `==` compares elements, so a Tensor is not hashable."""
     for name, member in members().items():
         method: Any = member.fget if isinstance(member, property) else member
         method.__name__ = name
         method.__qualname__ = f"Tensor.{name}"
         method.__module__ = cls.__module__  # pickle finds it by these
         if method.__doc__ is None:
-            method.__doc__ = f"`numpy.ndarray.{name}`: a Tensor, or what the other side makes."
+            method.__doc__ = f"`numpy.ndarray.{name}`: a Tensor, or the other operand's result."
         setattr(cls, name, member)
     cls.__array_priority__ = _PRIORITY
     cls.__hash__ = None

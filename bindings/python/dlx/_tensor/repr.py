@@ -1,6 +1,6 @@
-"""`repr` of a Tensor and its HTML in notebooks: a few values, and what tells what it is.
+"""`repr` of a Tensor and its HTML in notebooks: some values, shape, dtype and device.
 
-Never raises for a tensor whose data cannot be read here, and never reads more than it shows.
+Never raises for a tensor whose data cannot be read, and reads only the values that it shows.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
     from dlx._native import Tensor
 
-_WHOLE = 20  # an axis up to this long is shown whole where all axes can be
-_EDGE = 3  # elements shown at each end of a longer one
-_LIMIT = 200  # elements shown in all; with more, the edges shrink
-_DEEPEST = 64  # axes that are shown as brackets: Python's stack ends a few times deeper
+_WHOLE = 20  # an axis up to this length is shown whole, if all axes are
+_EDGE = 3  # elements shown at each end of a longer axis
+_LIMIT = 200  # elements shown in total; if there are more, the ends shrink
+_DEEPEST = 64  # axes shown as brackets; Python's recursion limit is a few times higher
 _DOTS = "..."
 
 
@@ -33,7 +33,7 @@ def render(tensor: Tensor) -> str:
 
 
 def render_html(tensor: Tensor) -> str:
-    """The same for a notebook, with the values of one or two axes in a table."""
+    """The HTML for a notebook, with the values of one or two axes in a table."""
     from html import escape
 
     facts = f"<code>dlx.Tensor</code> {escape(', '.join(_facts(tensor)))}"
@@ -66,13 +66,13 @@ def _facts(tensor: Tensor) -> list[str]:
 
 
 def _edge(shape: tuple[int, ...]) -> int | None:
-    """How many elements to show at each end of an axis; None if any number is too many."""
+    """How many elements to show at each end of an axis; None if even one is too many."""
     edges = (_EDGE, 1) if any(extent > _WHOLE for extent in shape) else (_WHOLE // 2, _EDGE, 1)
     return next((edge for edge in edges if _shown(shape, edge) <= _LIMIT), None)
 
 
 def _values(tensor: Tensor) -> str:
-    """The values as nested brackets, or in <> why there are none."""
+    """The values in nested brackets, or the reason why they are not shown in <>."""
     if tensor.device.device_type != CPU:
         return f"<values on {tensor.device}>"
     if tensor.size == 0:
@@ -98,15 +98,15 @@ def _shown(shape: tuple[int, ...], edge: int) -> int:
 
 
 def _collect(tensor: Tensor, edge: int, axis: int = 0) -> Any:
-    """Nested lists of values, with `...` in place of what is left out. Rows of packed elements may
-    begin inside a byte, and so be no Tensors: all axes are shortened before any value is read."""
+    """Nested lists of values, with `...` for omitted ones. All axes are shortened before a value is
+    read, because rows of packed elements may begin inside a byte and cannot be Tensors."""
     if axis == tensor.ndim:
         return tensor.tolist()
     extent = tensor.shape[axis]
     if extent <= 2 * edge:
         return _collect(tensor, edge, axis + 1)
     _, bits, lanes = code_of(tensor)
-    whole_bytes = 8 // math.gcd(bits * lanes, 8)  # so many elements
+    whole_bytes = 8 // math.gcd(bits * lanes, 8)  # this many elements
     start = (extent - edge) // whole_bytes * whole_bytes
     before = (slice(None),) * axis
     first, last = (*before, slice(edge)), (*before, slice(start, None))
@@ -115,7 +115,7 @@ def _collect(tensor: Tensor, edge: int, axis: int = 0) -> Any:
 
 
 def _joined(head: Any, tail: Any, edge: int, depth: int) -> Any:
-    """Both ends of an axis, so many levels down, with the dots between them."""
+    """Both ends of an axis at a depth, with the dots between them."""
     if head is _DOTS:
         return _DOTS
     if depth == 0:
@@ -124,7 +124,7 @@ def _joined(head: Any, tail: Any, edge: int, depth: int) -> Any:
 
 
 def _format(value: Any) -> Any:
-    """The same nesting with texts, each padded to the widest."""
+    """The nested values as texts, all padded to the widest."""
     texts: list[str] = []
 
     def convert(item: Any) -> Any:

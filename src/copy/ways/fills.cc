@@ -1,0 +1,32 @@
+#include "src/copy/kernels/lines.h"
+#include "src/copy/schedule/loops.h"
+#include "src/copy/ways/repeat.h"
+#include "src/copy/ways/way.h"
+
+namespace dlx {
+
+// Through the caches with registers narrower than a line, half of the traffic would be reading what is
+// overwritten.
+
+bool suits_fills(const Job& job) noexcept {
+  constexpr int64_t kLines = 16 * kLine;
+  const Schedule& s = job.s;
+  if (!s.fills() || s.log_item < 0) return false;
+  const int64_t row = s.axes[s.u].extent * s.item;
+  // Rows that share lines wait for those wherever one ends.
+  if (row < (s.begins_at_multiples(kLine, s.u) ? kLines : 2 * kLines)) return false;
+  return s.bytes() >= job.machine.fewest_filled_bytes(job.is_alone());
+}
+
+void run_fills(const Job& job) noexcept {
+  const Schedule& s = job.s;
+  const int64_t row = s.axes[s.u].extent * s.item;
+  Loops loops;
+  loops.add_others(s, [&](int axis) { return axis == s.u; });
+  loops.each(s.dst, s.src, [&](char* dst, const char* src) {
+    stream_repeated(job.kernels, dst, row, src, s.item);
+  });
+  job.kernels.fence();
+}
+
+}  // namespace dlx

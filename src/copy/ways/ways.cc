@@ -1,0 +1,115 @@
+#include <cstddef>
+#include <utility>
+
+#include "src/copy/ways/planes.h"
+#include "src/copy/ways/way.h"
+
+#ifdef DLX_COPY_SWITCH
+#include <cstdlib>
+#include <cstring>
+#endif
+
+namespace dlx {
+namespace {
+
+// THE list. Rows are tried from the first on; the first one that suits is taken. A row without a name
+// leaves the list: the job goes through the caches.
+
+/// More than the caches hold.
+constexpr Way kLarge[] = {
+    {"fills", "rows filled past the caches", suits_fills, run_fills},
+    {"in_order", "written in order", suits_in_order_when_large, run_in_order},
+    {nullptr, nullptr, suits_caches, nullptr},
+    // Along dst.
+    {"ordered", "streamed in order", suits_ordered_far_rows, run_ordered},
+    {"regrouped", "rows regrouped and streamed", suits_regrouped, run_regrouped},
+    {"runs", "runs streamed", suits_runs_alone, run_runs},
+    {"spaced", "lines gathered and streamed", suits_spaced, run_spaced},
+    {"pattern", "patterns streamed", suits_pattern, run_pattern},
+    {"gathered_turns", "rows gathered by turns and streamed", suits_gathered_turns,
+     run_gathered_turns},
+    {"turns", "rows arranged by turns and streamed", suits_turns, run_turns},
+    {"runs", "runs streamed", suits_runs_of_many_lines, run_runs},
+    {"backwards", "rows streamed from their end", suits_backwards, run_backwards},
+    {"ordered", "streamed in order", suits_ordered, run_ordered},
+    {"runs", "runs streamed", suits_runs, run_runs},
+    // Neighbours in dst are far apart in src.
+    {"boxes", "streamed in boxes", suits_boxes_of_gathered_items, run_boxes},
+    {"relay", "by way of a buffer", suits_relay, run_relay},
+    {"boxes", "streamed in boxes", suits_boxes_of_rows, run_boxes},
+    {"gathered", "gathered and streamed", suits_gathered, run_gathered},
+    {"line_by_line", "streamed line by line", suits_line_by_line, run_strips},
+    {"strips", "streamed in strips", suits_strips, run_strips},
+    {nullptr, nullptr, suits_caches_rather_than_boxes, nullptr},
+    {"boxes", "streamed in boxes", suits_boxes_first, run_boxes},
+    {nullptr, nullptr, suits_caches_rather_than_tiles, nullptr},
+    {"tiles", "streamed in tiles", suits_tiles, run_tiles},
+    {"boxes", "streamed in boxes", suits_boxes, run_boxes},
+};
+
+/// Inside the caches, but large enough for buffers.
+constexpr Way kCached[] = {
+    {"in_order", "written in order", suits_in_order, run_in_order},
+    {"strips", "written in strips", suits_cached_strips, run_strips},
+    {"strips", "streamed in strips", suits_cached_strips_past_caches, run_strips},
+    {"relay", "by way of a buffer", suits_relay, run_relay},
+};
+
+/// Through the caches, without buffers.
+constexpr Way kPlain[] = {
+    {"in_order", "written in order", suits_in_order, run_in_order},
+    {"folded", "written in order, axes folded", suits_folded, run_folded},
+    {"table", "written in order, by a table of offsets", suits_table_of_far_items, run_table},
+    {"across", "written in order, across planes", suits_across, run_across},
+    {"table", "written in order, by a table of offsets", suits_table, run_table},
+    {"planes", "written in order, plane by plane", suits_planes, run_planes},
+};
+
+#ifdef DLX_COPY_SWITCH
+/// For tests and benchmarks: whether DLX_COPY_WITHOUT=NAME,NAME... leaves the way out. The last one
+/// does everything, and stays.
+bool is_left_out(const Way& way) noexcept {
+  static const char* const names = std::getenv("DLX_COPY_WITHOUT");
+  if (names == nullptr || way.name == nullptr) return false;
+  const size_t length = std::strlen(way.name);
+  for (const char* at = names; (at = std::strstr(at, way.name)) != nullptr; at += length) {
+    const bool begins = at == names || at[-1] == ',';
+    if (begins && (at[length] == '\0' || at[length] == ',')) return true;
+  }
+  return false;
+}
+#else
+constexpr bool is_left_out(const Way&) noexcept { return false; }
+#endif
+
+/// Unrolled, so that no call goes by a pointer.
+template <const auto& kWays, size_t... I>
+inline const Way* first_of(const Job& job, std::index_sequence<I...>) noexcept {
+  const Way* found = nullptr;
+  (void)((kWays[I].suits(job) && !is_left_out(kWays[I]) && (found = &kWays[I]) != nullptr) || ...);
+  return found;
+}
+
+template <const auto& kWays>
+inline const Way* first_of(const Job& job) noexcept {
+  return first_of<kWays>(job, std::make_index_sequence<sizeof kWays / sizeof kWays[0]>());
+}
+
+}  // namespace
+
+const Way& way_for(const Job& job) noexcept {
+  const Way* const found = job.is_large() ? first_of<kLarge>(job) : first_of<kCached>(job);
+  if (found != nullptr && found->name != nullptr) return *found;
+  return *first_of<kPlain>(job);
+}
+
+void run_in_caches(const Schedule& schedule) noexcept {
+  const Job job(schedule, Traffic::kCached);
+  first_of<kPlain>(job)->run(job);
+}
+
+const char* details_of(const Way& way, const Schedule& s) noexcept {
+  return way.run == run_planes ? planes_in_words(s) : nullptr;
+}
+
+}  // namespace dlx
