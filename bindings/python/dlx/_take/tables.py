@@ -102,7 +102,9 @@ def _common_dtype(columns: Columns) -> DTypeCode:
         raise UnsupportedError(
             f"columns of {names} have no common dtype: cast them to one dtype, or export them one by one"
         ) from error
-    if common[0] == dtypes.FLOAT and all(code[0] in (dtypes.INT, dtypes.UINT, dtypes.BOOL) for code in codes):
+    if common[0] == dtypes.FLOAT and all(
+        code[0] in (dtypes.INT, dtypes.UINT, dtypes.BOOL) for code in codes
+    ):
         _require_exact(columns, dtypes.make_name(common))
     return common
 
