@@ -223,6 +223,14 @@ TensorRef import_array(ArrowArray* array, const TensorType& type, DLDevice devic
   return tensor;
 }
 
+void check_struct(const ArrowArray& array, int64_t children) {
+  check_level(array, 1, children);
+  require_no_nulls(array, {array.offset, array.length}, true, false);
+  for (int64_t i = 0; i < children; ++i) {
+    if (array.children[i] == nullptr) fail(DLX_ERROR_INVALID_ARGUMENT, "`array` has a NULL child");
+  }
+}
+
 DLDevice read_device(const ArrowDeviceArray& array) {
   const bool cpu = array.device_type == kDLCPU;
   if (array.sync_event != nullptr && cpu) {
