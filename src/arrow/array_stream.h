@@ -2,7 +2,11 @@
 #ifndef DLX_SRC_ARROW_ARRAY_STREAM_H_
 #define DLX_SRC_ARROW_ARRAY_STREAM_H_
 
+#include <string>
+#include <vector>
+
 #include "dlx/arrow.h"
+#include "src/arrow/release.h"
 #include "src/tensor/copies.h"
 #include "src/tensor/tensor.h"
 
@@ -23,10 +27,39 @@ struct ArrowArrayStream {
 
 namespace dlx::arrow {
 
-/// Imports the only non-empty array of a stream; the tensor shares its memory. A second non-empty
-/// array is Error(UNSUPPORTED). The caller still releases the stream. `*copied` is as in
-/// import_array().
-TensorRef import_array_stream(ArrowArrayStream* stream, const CopyRequest& request, bool* copied);
+/// A column of a table: its name, and a tensor whose first axis has the table's rows.
+struct Column {
+  std::string name;
+  TensorRef tensor;
+};
+
+/// Whether the type is a struct, whose children are the columns of a table.
+bool is_table(const ArrowSchema& schema) noexcept;
+
+/// The columns of a struct array, which is consumed, also on failure. Errors name the column.
+std::vector<Column> import_table(ArrowArray* rows, const ArrowSchema& schema,
+                                 const CopyRequest& request);
+
+/// Reads a stream, which remains the caller's to release. Of the two read functions one is called,
+/// once.
+class ArrayStreamReader {
+ public:
+  /// Reads the type. Throws if the stream fails.
+  explicit ArrayStreamReader(ArrowArrayStream* stream);
+
+  bool is_table() const noexcept { return arrow::is_table(schema_.held()); }
+
+  /// The arrays as one tensor. The only array that has elements is shared; several are joined in a
+  /// copy, which DLX_COPY_NEVER refuses. `*copied` as in import_array().
+  TensorRef read_array(const CopyRequest& request, bool* copied);
+
+  /// The columns, each as read_array() makes it. Errors name the column.
+  std::vector<Column> read_table(const CopyRequest& request);
+
+ private:
+  ArrowArrayStream* stream_;
+  Released<ArrowSchema> schema_;
+};
 
 }  // namespace dlx::arrow
 

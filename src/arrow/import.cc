@@ -223,6 +223,14 @@ TensorRef import_array(ArrowArray* array, const TensorType& type, DLDevice devic
   return tensor;
 }
 
+void check_struct(const ArrowArray& array, int64_t children) {
+  check_level(array, 1, children);
+  require_no_nulls(array, {array.offset, array.length}, true, false);
+  for (int64_t i = 0; i < children; ++i) {
+    if (array.children[i] == nullptr) fail(DLX_ERROR_INVALID_ARGUMENT, "`array` has a NULL child");
+  }
+}
+
 DLDevice read_device(const ArrowDeviceArray& array) {
   const bool cpu = array.device_type == kDLCPU;
   if (array.sync_event != nullptr && cpu) {
@@ -235,7 +243,7 @@ DLDevice read_device(const ArrowDeviceArray& array) {
   // Arrow's id -1 is for device types without ids; their DLPack id is 0.
   if (cpu || (array.device_id == -1 && cpu_reachable(array.device_type))) device.device_id = 0;
   if (!cpu && (array.device_id < -1 || array.device_id > INT32_MAX)) {
-    fail(DLX_ERROR_INVALID_ARGUMENT, "`array` does not name a device (got type %d, id %lld)",
+    fail(DLX_ERROR_INVALID_ARGUMENT, "`array` has an invalid device (got type %d, id %lld)",
          array.device_type, static_cast<long long>(array.device_id));
   }
   return device;

@@ -15,6 +15,9 @@ namespace dlx::arrow {
 TensorRef import_array(ArrowArray* array, const TensorType& type, DLDevice device, void* sync_event,
                        const CopyRequest& request, bool* copied);
 
+/// Throws unless `array` is a struct of so many children, without nulls of its own: a table's rows.
+void check_struct(const ArrowArray& array, int64_t children);
+
 /// The DLPack device of a device array.
 DLDevice read_device(const ArrowDeviceArray& array);
 

@@ -3,7 +3,8 @@
 #define DLX_SRC_ARROW_RELEASE_H_
 
 #include "dlx/arrow.h"
-#include "src/arrow/array_stream.h"
+
+struct ArrowArrayStream;  // array_stream.h
 
 namespace dlx::arrow {
 
@@ -29,6 +30,7 @@ class Released {
   Released& operator=(const Released&) = delete;
 
   Struct* get() noexcept { return &struct_; }
+  const Struct& held() const noexcept { return struct_; }
   /// Moves the struct out.
   Struct take() noexcept {
     Struct taken = struct_;

@@ -1,5 +1,7 @@
 #include "src/python/import_arrow.h"
 
+#include <vector>
+
 #include "src/arrow/array_stream.h"
 #include "src/arrow/import.h"
 #include "src/arrow/release.h"
@@ -64,10 +66,46 @@ PyObject* pair_of(TensorRef tensor, bool copied) {
   return pair.detach();
 }
 
+/// One tensor of a table's columns, by the hook join_columns, which says whether its memory is its own.
+TensorRef join_columns(std::vector<arrow::Column>* columns, int32_t copy, bool* copied) {
+  Ref all(check(api.PyTuple_New(static_cast<intptr_t>(columns->size()))));
+  for (size_t i = 0; i < columns->size(); ++i) {
+    arrow::Column& column = (*columns)[i];
+    Ref pair(check(api.PyTuple_New(2)));
+    const auto length = static_cast<intptr_t>(column.name.size());
+    api.PyTuple_SetItem(pair.get(), 0,
+                        check(api.PyUnicode_DecodeUTF8(column.name.data(), length, "replace")));
+    api.PyTuple_SetItem(pair.get(), 1, new_object(static_cast<TensorRef&&>(column.tensor)));
+    api.PyTuple_SetItem(all.get(), static_cast<intptr_t>(i), pair.detach());
+  }
+  const Ref mode = copy == DLX_COPY_IF_NEEDED
+                       ? Ref::share(api.none)
+                       : Ref(check(api.PyBool_FromLong(copy == DLX_COPY_ALWAYS ? 1 : 0)));
+  const Ref pair(check(call_objects(state.join_columns, all.get(), mode.get())));
+  *copied = api.PyTuple_GetItem(pair.get(), 1) == api.true_;
+  return TensorRef::share(tensor_of(api.PyTuple_GetItem(pair.get(), 0)));
+}
+
+/// How a table's columns are imported: join_columns() makes the copy that the caller asked for.
+CopyRequest for_columns(int32_t copy) {
+  CopyRequest request;
+  request.copy = copy == DLX_COPY_ALWAYS ? DLX_COPY_IF_NEEDED : copy;
+  return request;
+}
+
 /// Takes over what the two capsules hold; after an error they still hold it.
-TensorRef import_capsules(PyObject* schema, PyObject* array_capsule, int32_t copy, bool* copied) {
-  const arrow::TensorType type =
-      arrow::read_schema(*require_capsule<ArrowSchema>(schema, kArrowSchema));
+TensorRef import_capsules(PyObject* schema_capsule, PyObject* array_capsule, int32_t copy,
+                          bool* copied) {
+  const auto& schema = *require_capsule<ArrowSchema>(schema_capsule, kArrowSchema);
+  if (arrow::is_table(schema) && open_capsule<ArrowArray>(array_capsule, kArrowArray) != nullptr) {
+    TakenArray rows(require_capsule<ArrowArray>(array_capsule, kArrowArray));
+    std::vector<arrow::Column> columns = [&] {
+      const WithoutGil without(rows.get()->length >= kReleaseGilFrom);
+      return arrow::import_table(rows.get(), schema, for_columns(copy));
+    }();
+    return join_columns(&columns, copy, copied);
+  }
+  const arrow::TensorType type = arrow::read_schema(schema);
   CopyRequest request;
   request.copy = copy;
   DLDevice device = kCpu;
@@ -104,10 +142,18 @@ TensorRef import_stream_capsule(PyObject* capsule, int32_t copy, bool* copied) {
     const WriteLock lock;
     return arrow::Released<ArrowArrayStream>(held);
   }();
-  CopyRequest request;
-  request.copy = copy;
-  const WithoutGil without(true);  // a stream may wait for threads that need the GIL
-  return arrow::import_array_stream(stream.get(), request, copied);
+  std::vector<arrow::Column> columns;
+  {
+    const WithoutGil without(true);  // a stream may wait for threads that need the GIL
+    arrow::ArrayStreamReader reader(stream.get());
+    if (!reader.is_table()) {
+      CopyRequest request;
+      request.copy = copy;
+      return reader.read_array(request, copied);
+    }
+    columns = reader.read_table(for_columns(copy));
+  }
+  return join_columns(&columns, copy, copied);
 }
 
 /// _from_arrow_object(object, copy): by its __arrow_c_array__ or __arrow_c_device_array__.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 from dev.settings import ROOT
@@ -25,6 +26,7 @@ class Clone:
         shutil.copytree(ROOT / "third_party/python", folder / "third_party/python")
         for file in (folder / "third_party/python").glob("*.txt"):
             shutil.copy(file, folder / f".venv/{file.stem}.installed")
+        self.program("fakes/python3", f'exec {sys.executable} "$@"')
         for name in FAKES:
             self.program(name, f'echo "{Path(name).name} $*"')
 
@@ -36,7 +38,9 @@ class Clone:
 
     def dev(self, *arguments, where=None, command="./dev", path=None, **variables):
         environment = {k: v for k, v in os.environ.items() if not k.startswith(("DLX_", "CI"))}
-        environment["PATH"] = path or f"{self.folder / 'fakes'}:{environment['PATH']}"
+        # Without the wrappers of version managers, which take longer than ./dev.
+        places = [place for place in environment["PATH"].split(":") if "shims" not in place]
+        environment["PATH"] = path or ":".join([str(self.folder / "fakes"), *places])
         return subprocess.run(
             [command, *arguments],
             cwd=where or self.folder,

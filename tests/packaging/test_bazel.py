@@ -29,7 +29,7 @@ def bazel(tmp_path_factory):
         pytest.skip("no bazel")
     around = tmp_path_factory.mktemp("around")
     page = (ROOT / "third_party/README.md").read_text()
-    workspace, build = re.findall(r"^```bzl\n(.*?)^```", page, re.M | re.S)
+    workspace, build = re.findall(r"^```starlark\n(.*?)^```", page, re.M | re.S)
     assert '"../dlx"' in workspace
     (around / "WORKSPACE").write_text(workspace.replace("../dlx", str(ROOT)))
     shutil.copy(HERE / "consumer.c", around / "app.c")

@@ -39,7 +39,7 @@ def test_a_list_of_libraries_that_names_none():
     done = shell("matrix --libraries ,")
 
     assert done.returncode == 1
-    assert b"no library is named" in done.stderr
+    assert b"`--libraries` names no library" in done.stderr
     assert b"Traceback" not in done.stderr
 
 

@@ -51,7 +51,7 @@ def test_a_name_a_module_and_a_class_name_a_library(to):
 
 @pytest.mark.parametrize("to", ["nonsense", "json", int, "", "os.path"])
 def test_what_is_no_array_library_is_refused_by_name(to):
-    with pytest.raises(dlx.Error, match=r"names no library with a `from_dlpack`.*torch"):
+    with pytest.raises(dlx.Error, match=r"is not a library with a `from_dlpack`.*torch"):
         dlx.convert([1, 2], to)
 
 
@@ -60,14 +60,14 @@ def test_a_module_that_is_at_hand_is_not_looked_for_by_its_name(tmp_path, monkey
     monkeypatch.syspath_prepend(tmp_path)
     module = types.ModuleType("dlx_test_bystander")
 
-    with pytest.raises(dlx.Error, match="names no library"):
+    with pytest.raises(dlx.Error, match="is not a library with a `from_dlpack`"):
         dlx.convert([1, 2], module)
     module.from_dlpack = numpy.from_dlpack
     assert dlx.convert(array(3), module).tolist() == array(3).tolist()
 
 
 def test_a_target_of_another_kind_is_a_type_error():
-    with pytest.raises(TypeError, match="neither a name, a module nor a class"):
+    with pytest.raises(TypeError, match="is not a name, a module or a class"):
         dlx.convert([1, 2], 3)
     with pytest.raises(TypeError, match=r"an object of numpy.ndarray.*pass type\(other\)"):
         dlx.convert([1, 2], array(3))

@@ -276,9 +276,9 @@ def test_an_element_of_several_lanes_is_no_single_number():
 
     assert zeros.item() == (0, 0, 0, 0)
     for method in (bool, int, float, complex):
-        with pytest.raises(TypeError, match="int32x4 is no single number"):
+        with pytest.raises(TypeError, match="int32x4 has several numbers"):
             method(zeros)
-    with pytest.raises(TypeError, match="int32x4 is no single number"):
+    with pytest.raises(TypeError, match="int32x4 has several numbers"):
         operator.index(zeros.reshape(()))
 
 

@@ -203,7 +203,7 @@ def test_what_stands_for_torch_in_a_test_is_not_taken_for_it(monkeypatch):
 
         assert dlx.asarray(look_alike("mylib", Producer)()).size
         assert not classify.classify(look_alike("mylib")) & generated_bits.TORCH
-        with pytest.raises(TypeError, match="nothing that an array can be made of"):
+        with pytest.raises(TypeError, match="cannot make an array of `obj`"):
             dlx.asarray(look_alike("mylib")())
 
 

@@ -246,9 +246,9 @@ class Short(list):
 @pytest.mark.parametrize(
     ("obj", "error", "match"),
     [
-        (numpy.dtype("float32"), TypeError, "nothing that an array"),
-        (collections.UserDict(), TypeError, "nothing that an array"),
-        (types.MappingProxyType({}), TypeError, "nothing that an array"),
+        (numpy.dtype("float32"), TypeError, "cannot make an array of `obj`"),
+        (collections.UserDict(), TypeError, "cannot make an array of `obj`"),
+        (types.MappingProxyType({}), TypeError, "cannot make an array of `obj`"),
         (Short([1]), ValueError, "got 1 items, expected 3"),
     ],
 )
@@ -266,7 +266,7 @@ def test_what_looks_like_a_sequence_and_is_none(obj, error, match):
         (lambda t: t.numpy(force=2), "`force` must be True or False (got int)"),
         (
             lambda t: dlx.asarray(t, dtype="f4"),
-            "`dtype` is no name of a data type (got 'f4', expected \"float32\", as NumPy means it)",
+            "`dtype` is not the name of a data type (got 'f4', expected \"float32\", as NumPy means it)",
         ),
         (lambda t: t.view("longdouble"), "(got 'longdouble', expected one such as \"float32\", "),
         (lambda t: t.copy(order=3), '`order` must be "C" or "F" (got int)'),
@@ -305,7 +305,7 @@ def test_wrong_arguments_are_named():
     with pytest.raises(TypeError, match=r"`copy` must be True, False or None \(got int\)"):
         dlx.convert(tensor, "numpy", copy=3)
     for name in (".", "..a", ""):
-        with pytest.raises(ValueError, match="names no library"):
+        with pytest.raises(ValueError, match="is not a library"):
             dlx.convert(tensor, name)
     with pytest.raises(ValueError, match="got float64, expected int64"):
         dlx.copyto(tensor, numpy.zeros(3))

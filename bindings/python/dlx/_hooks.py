@@ -34,6 +34,12 @@ def _asarray() -> Any:
     return asarray
 
 
+def _tables() -> Any:
+    from dlx._take import tables
+
+    return tables
+
+
 def _classify() -> Any:
     from dlx._take import classify
 
@@ -83,6 +89,7 @@ HOOKS = {
     "asarray_fallback": _late(_asarray, "fallback"),
     "check_dtype": _late(_asarray, "check_dtype"),
     "array_result": _late(_asarray, "array_result"),
+    "join_columns": _late(_tables, "join"),
     "convert_dtype": _late(_asarray, "convert_dtype"),
     "convert_slowly": _late(_convert, "convert"),
     "getitem": _late(_by_numpy, "getitem"),

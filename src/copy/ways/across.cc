@@ -40,7 +40,6 @@ bool suits_across(const Job& job) noexcept {
   constexpr int64_t kLongRow = 8;      // lines of both sides: cells come in long loops anyway
   constexpr int64_t kWorthCalls = 32;  // for what a table takes as well
   const Schedule& s = job.s;
-  if (s.ndim <= 2) return false;
   const bool cells = s.kind == PlaneKind::kCells;
   if (!(s.by_items() || cells || s.kind == PlaneKind::kRows)) return false;
   if (s.axes[s.v].extent >= kFewRows || is_arranged(s)) return false;

@@ -4,8 +4,6 @@
 
 namespace dlx {
 
-bool suits_folded(const Job& job) noexcept { return job.s.folded(); }
-
 void run_folded(const Job& job) noexcept {
   const Schedule& s = job.s;
   constexpr int64_t kMost = 512;

@@ -23,8 +23,6 @@ bool only_writes(const Schedule& s) noexcept {
 
 }  // namespace
 
-bool suits_in_order(const Job& job) noexcept { return has_constant_rows(job.s); }
-
 bool suits_in_order_when_large(const Job& job) noexcept {
   return has_constant_rows(job.s) || only_writes(job.s);
 }

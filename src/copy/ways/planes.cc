@@ -43,9 +43,6 @@ const char* planes_in_words(const Schedule& s) noexcept {
   return ItemPlanes(s, plane_of(s)).in_words();
 }
 
-/// The last resort, which does everything: planes of a kind without kernels go item by item.
-bool suits_planes(const Job&) noexcept { return true; }
-
 void run_planes(const Job& job) noexcept {
   const Schedule& s = job.s;
   Plane plane = plane_of(s);

@@ -335,7 +335,7 @@ bool is_slow(const Schedule& s, bool streamed) noexcept {
 }  // namespace
 
 bool suits_relay(const Job& job) noexcept {
-  if (job.s.ndim < 2 || !is_slow(job.s, job.is_large()) || !job.has_buffers()) return false;
+  if (!is_slow(job.s, job.is_large()) || !job.has_buffers()) return false;
   const Buffers& buffers = job.buffers();
   return buffers.make_plan<Relay>(job.s, buffers[0]).plan(job.is_large() ? kStreamed : kCached);
 }

@@ -133,7 +133,7 @@ bool has_far_items(const Job& job) noexcept {
 /// Whether there are several planes, too small for the kernels, of items that are not too long.
 bool has_a_table(const Job& job) noexcept {
   const Schedule& s = job.s;
-  if (s.ndim <= 2 || s.kind == PlaneKind::kCells || s.folded() || s.fills()) return false;
+  if (s.kind == PlaneKind::kCells || s.folded() || s.fills()) return false;
   if (follow_for(s) == nullptr || is_arranged(s)) return false;
   return has_small_planes(s, moves_items(s), job.is_large());
 }
@@ -143,7 +143,7 @@ bool has_a_table(const Job& job) noexcept {
 bool suits_table(const Job& job) noexcept { return has_a_table(job); }
 
 bool suits_table_of_far_items(const Job& job) noexcept {
-  return job.s.ndim > 2 && has_far_items(job) && has_a_table(job);
+  return has_far_items(job) && has_a_table(job);
 }
 
 void run_table(const Job& job) noexcept {

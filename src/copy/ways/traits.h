@@ -24,12 +24,6 @@ bool gains_by_boxes(const Schedule& schedule) noexcept;
 bool has_few_rows(const Schedule& schedule) noexcept;
 constexpr int64_t kLongestMoved = 32;  ///< bytes of an item; longer ones are rows of their own
 
-/// Whether each row repeats one item, and is long enough for the order of dst.
-inline bool has_constant_rows(const Schedule& s) noexcept {
-  constexpr int64_t kMany = 16;
-  return s.fills() && (s.axes[s.u].extent >= kMany || s.axes[s.u].extent * s.item >= kLine);
-}
-
 /// Whether the processor reads and writes a large job best without help, in the order of dst.
 bool goes_in_order(const Job& job) noexcept;
 

@@ -63,6 +63,12 @@ struct Way {
   void (*run)(const Job& job) noexcept;
 };
 
+/// Whether each row repeats one item, and is long enough for the order of dst.
+inline bool has_constant_rows(const Schedule& s) noexcept {
+  constexpr int64_t kMany = 16;
+  return s.fills() && (s.axes[s.u].extent >= kMany || s.axes[s.u].extent * s.item >= kLine);
+}
+
 /// The first way in the list that suits; there always is one.
 const Way& way_for(const Job& job) noexcept;
 
@@ -72,7 +78,7 @@ void run_in_caches(const Schedule& schedule) noexcept;
 /// A few more words on how planes are copied, for some ways; NULL for others.
 const char* details_of(const Way& way, const Schedule& schedule) noexcept;
 
-// Each way stands in the file of its name.
+// Each way stands in the file of its name; what small copies ask is inline.
 
 #define DLX_WAY(NAME)                         \
   bool suits_##NAME(const Job& job) noexcept; \
@@ -81,7 +87,8 @@ const char* details_of(const Way& way, const Schedule& schedule) noexcept;
 /// Fills long rows of one item past the caches.
 DLX_WAY(fills);
 /// Rows that need no help, in the order of dst, through the caches.
-DLX_WAY(in_order);
+inline bool suits_in_order(const Job& job) noexcept { return has_constant_rows(job.s); }
+void run_in_order(const Job& job) noexcept;
 bool suits_in_order_when_large(const Job& job) noexcept;
 /// Short rows, cells, items with gaps, joined streams: put together a few hundred bytes at a time in
 /// the order of dst, and streamed in whole lines.
@@ -125,15 +132,18 @@ bool suits_line_by_line(const Job& job) noexcept;
 /// before streamed.
 DLX_WAY(tiles);
 /// Planes of axes folded with their neighbours, straight from src to dst.
-DLX_WAY(folded);
+inline bool suits_folded(const Job& job) noexcept { return job.s.folded(); }
+void run_folded(const Job& job) noexcept;
 /// Planes that are too small for kernels: a table of the offsets of up to a few hundred items is
 /// followed from place to place.
 DLX_WAY(table);
 bool suits_table_of_far_items(const Job& job) noexcept;
 /// Planes with few rows along v: along another axis, for as many rows as the first-level cache holds.
 DLX_WAY(across);
-/// Plane after plane, straight from src to dst.
-DLX_WAY(planes);
+/// Plane after plane, straight from src to dst. The last resort, which does everything: planes of a kind
+/// without kernels go item by item.
+inline bool suits_planes(const Job&) noexcept { return true; }
+void run_planes(const Job& job) noexcept;
 
 #undef DLX_WAY
 

@@ -12,6 +12,16 @@
 namespace dlx {
 namespace {
 
+/// What small copies are asked first, here, where it costs no call.
+template <bool (*kSuits)(const Job& job) noexcept, int kLeastAxes>
+bool with_axes(const Job& job) noexcept {
+  return job.s.ndim >= kLeastAxes && kSuits(job);
+}
+template <bool (*kSuits)(const Job& job) noexcept>
+bool with_odd_items(const Job& job) noexcept {
+  return only_strips_arrange(job.s.item) && kSuits(job);
+}
+
 // THE list. Rows are tried from the first on; the first one that suits is taken. A row without a name
 // leaves the list: the job goes through the caches.
 
@@ -35,7 +45,7 @@ constexpr Way kLarge[] = {
     {"runs", "runs streamed", suits_runs, run_runs},
     // Neighbours in dst are far apart in src.
     {"boxes", "streamed in boxes", suits_boxes_of_gathered_items, run_boxes},
-    {"relay", "by way of a buffer", suits_relay, run_relay},
+    {"relay", "by way of a buffer", with_axes<suits_relay, 2>, run_relay},
     {"boxes", "streamed in boxes", suits_boxes_of_rows, run_boxes},
     {"gathered", "gathered and streamed", suits_gathered, run_gathered},
     {"line_by_line", "streamed line by line", suits_line_by_line, run_strips},
@@ -50,18 +60,19 @@ constexpr Way kLarge[] = {
 /// Inside the caches, but large enough for buffers.
 constexpr Way kCached[] = {
     {"in_order", "written in order", suits_in_order, run_in_order},
-    {"strips", "written in strips", suits_cached_strips, run_strips},
-    {"strips", "streamed in strips", suits_cached_strips_past_caches, run_strips},
-    {"relay", "by way of a buffer", suits_relay, run_relay},
+    {"strips", "written in strips", with_odd_items<suits_cached_strips>, run_strips},
+    {"strips", "streamed in strips", with_odd_items<suits_cached_strips_past_caches>, run_strips},
+    {"relay", "by way of a buffer", with_axes<suits_relay, 2>, run_relay},
 };
 
 /// Through the caches, without buffers.
 constexpr Way kPlain[] = {
     {"in_order", "written in order", suits_in_order, run_in_order},
     {"folded", "written in order, axes folded", suits_folded, run_folded},
-    {"table", "written in order, by a table of offsets", suits_table_of_far_items, run_table},
-    {"across", "written in order, across planes", suits_across, run_across},
-    {"table", "written in order, by a table of offsets", suits_table, run_table},
+    {"table", "written in order, by a table of offsets", with_axes<suits_table_of_far_items, 3>,
+     run_table},
+    {"across", "written in order, across planes", with_axes<suits_across, 3>, run_across},
+    {"table", "written in order, by a table of offsets", with_axes<suits_table, 3>, run_table},
     {"planes", "written in order, plane by plane", suits_planes, run_planes},
 };
 

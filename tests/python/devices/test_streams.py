@@ -503,7 +503,7 @@ def test_what_is_no_stream_is_refused_everywhere():
             lambda given=given: dlx.copyto(there, there, stream=given),
             lambda given=given: there.__dlpack__(stream=given, max_version=(1, 3)),
         ):
-            with pytest.raises(TypeError, match="`stream` is no stream"):
+            with pytest.raises(TypeError, match="`stream` is not a stream"):
                 call()
     for given in (0, -2, 2**63, 2**64 + 1, -(2**64) + 2):  # ctypes would keep the lower 64 bits
         with pytest.raises(ValueError, match="`stream`"):

@@ -119,7 +119,7 @@ def test_what_it_says_about_itself(late: LateDevice) -> None:
     assert (info.memory_total, info.memory_free) == (late.room, -1)
     with refused(raw.DLX_ERROR_UNAVAILABLE, "dlx_device_info", "there are 2"):
         raw.dlx_device_info(late.device_type, 2)
-    with pytest.raises(ValueError, match="`name` has no room"):
+    with pytest.raises(ValueError, match="`name` is too small for 200 bytes"):
         info.name = "x" * 200
 
 

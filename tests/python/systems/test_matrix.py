@@ -75,7 +75,7 @@ def test_an_unknown_library_is_refused_by_name():
     done = run("--libraries", "numpy,nonsense")
 
     assert done.returncode != 0
-    assert "no such library: nonsense" in done.stderr
+    assert "unknown library: nonsense" in done.stderr
 
 
 class Balanced(HTMLParser):

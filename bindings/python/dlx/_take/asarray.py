@@ -96,7 +96,7 @@ def fallback(obj: Any, dtype: Any, device: Any, copy: bool | None, force: bool |
         tensor, _ = _from_array_method(obj, None)
         return _native.asarray(tensor, dtype=wanted, device=device, force=bool(force))
     guards.guard(obj)
-    problem = _explain_pointer(obj) or _explain(obj)
+    problem = _explain_pointer(obj) or _explain_query(obj) or _explain(obj)
     if problem is not None:  # before the buffer protocol, where a date passes for plain bytes
         raise UnsupportedError(problem)
     # Looking for missing attributes is slow for classes of pandas.
@@ -272,6 +272,12 @@ def _explain_pointer(obj: Any) -> str | None:
     )
 
 
+def _explain_query(obj: Any) -> str | None:
+    if not any(derives(type(obj), package, "LazyFrame") for package in ("polars", "narwhals")):
+        return None
+    return f"a {_name(obj)} is a query without data: call `.collect()` first"
+
+
 def _explain(obj: Any) -> str | None:
     """For an object with a numpy.dtype: why DLPack cannot carry it and what to call, or None."""
     return _explain_dtype(getattr(obj, "dtype", None))
@@ -328,10 +334,6 @@ def _from_array_method(obj: Any, copy: bool | None) -> tuple[Tensor | None, bool
         )
     tensor = array_result(obj, array)
     fresh = fresh and not tensor.readonly  # such as categories in Arrow's memory
-    if has(type(obj), "columns"):
-        from dlx._take import arrow
-
-        arrow.require_exact(obj, array)
     if copy is False and tensor.size:
         again = array_result(obj, obj.__array__(copy=False))
         if _is_made_anew(tensor, again):
@@ -405,8 +407,8 @@ def _from_sequence(
     code = None if dtype is None else dtypes.dtype_code(dtype)
     if not sequence.is_number(obj) and not sequence.is_sequence(obj):
         raise TypeError(
-            f"cannot make an array of a {_name(obj)} (expected an array, a buffer, a number or a "
-            f"nested sequence of numbers){_failed_protocol(obj)}"
+            f"cannot make an array of `obj` (got {_name(obj)}, expected an array, a buffer, a number "
+            f"or a nested sequence of numbers){_failed_protocol(obj)}"
         )
     if copy is False:
         raise CopyRefusedError(

@@ -89,7 +89,7 @@ def _real_decoder(code: int, bits: int) -> Callable[[int], Any] | None:
 
 def _no_value(code: DTypeCode) -> UnsupportedError:
     return UnsupportedError(
-        f"Python has no value for {dtypes.make_name(code)}: read the bytes with `.tobytes()`"
+        f"Python has no value for {dtypes.make_name(code)}: read its bytes with `.tobytes()`"
     )
 
 
