@@ -45,7 +45,8 @@ def jobs(settings: Settings, mode: str) -> list[Job]:
     ]
     if mode == "":
         return every_commit
-    ci = [*every_commit, *_ci(settings)]
+    # The longest chain first: pytest under the sanitizer waits for the sanitizer's build.
+    ci = [_sanitized("asan"), *every_commit, *_ci(settings)]
     if mode == "all":
         return ci
     if mode == "release":
@@ -56,10 +57,9 @@ def jobs(settings: Settings, mode: str) -> list[Job]:
 def _ci(settings: Settings) -> list[Job]:
     """What CI has beyond the tests of each commit. Long jobs come first, so that none is left over."""
     return [
-        _sanitized("asan"),
+        Job("pytest-asan", _pytest_asan, uses=SHARED_MEMORY, after=("asan",)),
         _sanitized("tsan"),
         *(job for job in systems.jobs(settings) if job.name not in BEYOND),
-        Job("pytest-asan", _pytest_asan, uses=SHARED_MEMORY, after=("asan",)),
         _packaging("packaging", "tests/packaging", "-k", f"not ({OTHER_MACHINES})"),
         _heavy("ctypes"),
         _heavy("cffi"),
