@@ -228,7 +228,7 @@ def test_own_kernels_are_told_by_wrote(driver, schedule):
     with pytest.raises(ValueError, match=r"cuda:0.*cuda:1"):
         dlx.Stream(1, device="cuda:1").wait(tensor)
     for other in (3, None, numpy.zeros(3)):
-        with pytest.raises(TypeError, match="is not a dlx.Tensor"):
+        with pytest.raises(TypeError, match=r"is not a dlx\.Tensor"):
             stream.wrote(other)
 
 
