@@ -244,7 +244,7 @@ BAD = [
     ({"typestr": ">i4"}, BufferError, "byte order|typestr|format"),
     ({"typestr": "|O8"}, BufferError, "O8|object"),
     ({"typestr": 4}, TypeError, "typestr"),
-    ({"strides": (6,)}, BufferError, "not multiples"),
+    ({"strides": (6,)}, BufferError, "not multiples of the element size"),
     ({"strides": (4, 4)}, ValueError, "2 strides"),
     ({"shape": (4.0,)}, TypeError, "extent"),
     ({"shape": (-1,)}, ValueError, "shape|extent"),
