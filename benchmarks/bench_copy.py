@@ -35,7 +35,8 @@ from typing import NamedTuple
 import numpy as np
 
 import dlx
-from dlx import _library, raw
+from dlx import raw
+from dlx._lib import library
 
 LINE = 64
 BIG = 64 << 20  # bytes beyond the caches
@@ -229,15 +230,15 @@ class Avx2:
 
     def __init__(self, threads: int) -> None:
         self.function = None
-        if instruction_set(ctypes.CDLL(_library.path)) != "avx512":
+        if instruction_set(ctypes.CDLL(library.path)) != "avx512":
             return
         with tempfile.TemporaryDirectory() as folder:
-            library = ctypes.CDLL(shutil.copy(_library.path, folder))  # one file is one library
-        library.dlx_set_num_threads(threads)
-        self.function = library.dlx_copy
+            again = ctypes.CDLL(shutil.copy(library.path, folder))  # one file is one library
+        again.dlx_set_num_threads(threads)
+        self.function = again.dlx_copy
         self.function.argtypes = [ctypes.c_void_p] * 3
         with unittest.mock.patch.dict(os.environ, DLX_ISA="avx2"):  # the first plan reads it
-            chosen = instruction_set(library)
+            chosen = instruction_set(again)
         if chosen != "avx2":
             raise RuntimeError(f"AVX2 alone was asked for, and {chosen} is what came")
 
@@ -490,7 +491,7 @@ def header(threads: int) -> list[str]:
             versions.append(f"{name} {importlib.metadata.version(name)}")
         except importlib.metadata.PackageNotFoundError:
             versions.append(f"no {name}")
-    isa = instruction_set(ctypes.CDLL(_library.path))
+    isa = instruction_set(ctypes.CDLL(library.path))
     title, option = "# Copies", ""
     if threads > 1:
         title, option = f"# Copies on {threads} threads", f" --threads {threads}"

@@ -1,10 +1,10 @@
-"""What an exchange costs a call: dlx beside its peers, interleaved, in one process.
+"""The time of one exchange: dlx and its peers, interleaved, in one process.
 
 usage: python benchmarks/bench_exchange.py [--c PROGRAM] [--elsewhere PYTHON] [--write FILE]
 
-Each row times two statements in turns and keeps the best of each, so that a noisy machine
-disturbs both alike; the ratio is what counts. --c is the compiled exchange.c. --elsewhere is an
-interpreter of another environment, which measures the rows of libraries that are not installed here.
+Each row times two statements in turns and keeps the best time of each, so that noise affects both
+alike. Only the ratio is meaningful. --c is the compiled exchange.c. --elsewhere is a Python of another
+environment, which measures the rows of libraries that are not installed here.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ import sys
 import timeit
 from pathlib import Path
 
-CALLS = 2_000  # in a round, at most
-ROUNDS = 1000  # short ones, so that some fall between the bursts of other programs
+CALLS = 2_000  # most calls in a round
+ROUNDS = 1000  # short rounds, so that some run between the bursts of other programs
 ROUND_NS, ROW_NS = 5e5, 1e9  # slow statements are called less often
 
 SETUP = """
@@ -70,7 +70,7 @@ SETUP_PEERS = {
     "dlx._native._usual('nothing', {dlx.Tensor: False}, nothing, False, 64, aligned)\n",
 }
 
-# (what, dlx, peer, the goal: of the ratio, or with "+" of the difference, the modules that it needs)
+# (what, dlx, peer, goal for the ratio or, with "+", for the difference, modules that the row needs)
 ROWS: list[tuple[str, str, str, str, tuple[str, ...]]] = [
     ("import an ndarray", "dlx.from_dlpack(a)", "np.from_dlpack(a)", "0.75", ()),
     ("import an ndarray", "dlx.from_dlpack(a)", "tvm_ffi.from_dlpack(a)", "", ("tvm_ffi",)),
@@ -159,7 +159,7 @@ ROWS: list[tuple[str, str, str, str, tuple[str, ...]]] = [
 
 
 def nanoseconds(statements: list[str], namespace: dict[str, object]) -> list[float]:
-    """Best time of each statement, in turns."""
+    """Return the best time of each statement. They run in turns."""
     timers = [timeit.Timer(statement, globals=namespace) for statement in statements]
     best = [timer.timeit(1) * 1e9 for timer in timers]
     best = [min(first, timer.timeit(1) * 1e9) for first, timer in zip(best, timers)]
@@ -168,13 +168,12 @@ def nanoseconds(statements: list[str], namespace: dict[str, object]) -> list[flo
     for _ in range(max(5, min(ROUNDS, int(ROW_NS / (calls * sum(best)))))):
         for i, timer in order:
             best[i] = min(best[i], timer.timeit(calls) / calls * 1e9)
-        order.reverse()  # what one leaves behind, the other has to bear as often
+        order.reverse()  # each statement follows each other one equally often
     return best
 
 
 def import_milliseconds(module: str) -> float:
-    """Best cumulative import time in a fresh interpreter, which finds compiled modules, as it does
-    where dlx is installed."""
+    """Return the best import time in a fresh interpreter. Modules are compiled, as in an installed dlx."""
     best = float("inf")
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     code = f"import time; s = time.perf_counter(); import {module}; print(time.perf_counter() - s)"
@@ -212,14 +211,14 @@ def version_of(distribution: str, elsewhere: str | None) -> str:
 
 
 def rows_elsewhere(python: str, module: str) -> list[str]:
-    """The rows that need the module, measured by another interpreter."""
+    """Return the rows that need `module`, measured by another interpreter."""
     command = [python, __file__, "--only", module]
     output = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
     return [line for line in output.splitlines() if line.startswith("|")]
 
 
 def measure_rows(elsewhere: str | None, only: str | None) -> list[str]:
-    """The rows of the table; with `only`, those that need this module."""
+    """Return the rows of the table, or those that need the module `only`."""
     namespace: dict[str, object] = {}
     exec(SETUP, namespace)
     present = set()
@@ -278,7 +277,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--c", metavar="PROGRAM", help="the compiled exchange.c")
     parser.add_argument("--elsewhere", metavar="PYTHON", help="for libraries not installed here")
-    parser.add_argument("--only", metavar="MODULE", help="print the rows that need it, no more")
+    parser.add_argument("--only", metavar="MODULE", help="print only the rows that need MODULE")
     parser.add_argument("--write", metavar="FILE", help="also write the table there")
     arguments = parser.parse_args()
     if arguments.only:

@@ -1,10 +1,10 @@
-"""Copies on, to and from a GPU, and the cost of handing a tensor over: dlx, torch and CuPy.
+"""Copies on, to and from a GPU, and the cost of an exchange: dlx, torch and CuPy.
 
 usage: python benchmarks/bench_gpu.py [--device cuda:0] [--small] [--only TEXT] [--write FILE]
 
-Every row times all libraries in turns and keeps the best of each. Copies within the GPU are shares of a
-device-to-device memcpy of as many bytes, copies to and from it shares of a memcpy from or to pinned
-memory: 1 is as fast. --small is for trying the program out, as on a fake driver: its figures mean nothing.
+Each row times all libraries in turns and keeps the best time of each. A share is the speed relative to a
+memcpy of as many bytes: within the GPU from device to device, otherwise from or to pinned memory. --small
+is a trial run, for example on a fake driver; its figures mean nothing.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from bench_copy import big_layouts
 import dlx
 
 ROUNDS = 7
-BATCH = 10  # copies between two looks at the clock
+BATCH = 10  # copies between two readings of the clock
 
 
 def peers(device: str) -> dict[str, Any]:
-    """The libraries that can work here, by name."""
+    """Return the libraries that work on this machine, by name."""
     found = {}
     for name in ("torch", "cupy"):
         try:
@@ -46,14 +46,14 @@ def peers(device: str) -> dict[str, Any]:
 
 
 def waiting_for(device: str) -> Callable[[], object]:
-    """Waits for all that the libraries give to a device: they work on the legacy default stream."""
+    """Return a call that waits for the legacy default stream, which all the libraries use."""
     if dlx.Device(device) == "cpu":
         return lambda: None
     return dlx.Stream(1, device=device).synchronize
 
 
 def seconds(run: Callable[[], object], finish: Callable[[], object], batch: int = BATCH) -> float:
-    """Time of one run, with the device idle before and after the batch."""
+    """Return the time of one run. The device is idle before and after the batch."""
     finish()
     start = time.perf_counter()
     for _ in range(batch):
@@ -64,7 +64,7 @@ def seconds(run: Callable[[], object], finish: Callable[[], object], batch: int 
 
 def best(runs: dict[str, Callable[[], object]], finish: Callable[[], object]) -> dict[str, float]:
     times: dict[str, list[float]] = {name: [] for name in runs}
-    for run in runs.values():  # kernels are loaded and memory is there before the clock runs
+    for run in runs.values():  # loads kernels and allocates memory before the measurement
         run()
     for _ in range(ROUNDS):
         for name, run in runs.items():
@@ -84,7 +84,7 @@ def shrink(array: np.ndarray) -> np.ndarray:
 
 
 def strided_tensor(array: np.ndarray, device: str) -> dlx.Tensor:
-    """The view `array` of its base, with both on the device."""
+    """Copy the base of the view `array` to the device, and return the same view of the copy."""
     base = array
     while isinstance(base.base, np.ndarray):
         base = base.base
@@ -98,7 +98,7 @@ def strided_tensor(array: np.ndarray, device: str) -> dlx.Tensor:
 
 
 def within(device: str, libraries: dict[str, Any], small: bool, only: str) -> str:
-    """Strided to compact, on the GPU."""
+    """Copies of strided to compact tensors on the GPU."""
     finish = waiting_for(device)
     names = ["dlx", *libraries]
     rows, shares = [], {name: [] for name in names}
@@ -136,11 +136,11 @@ def within(device: str, libraries: dict[str, Any], small: bool, only: str) -> st
 def peer_copy(
     name: str, module: Any, source: dlx.Tensor, target: dlx.Tensor
 ) -> Callable[[], object] | None:
-    """The same copy by a peer, or None where it has no such view."""
+    """Return the same copy by a peer, or None if the peer cannot have such a view."""
     try:
         if name == "torch":
             a, b = module.from_dlpack(source), module.from_dlpack(target)
-            if a.data_ptr() != source.data_ptr:  # negative strides came as a copy
+            if a.data_ptr() != source.data_ptr:  # torch copied negative strides
                 return None
             return lambda: b.copy_(a)
         a, b = module.from_dlpack(source), module.from_dlpack(target)
@@ -150,7 +150,7 @@ def peer_copy(
 
 
 def across(device: str, libraries: dict[str, Any], small: bool, only: str) -> str:
-    """Between host and GPU: compact, strided, pageable and pinned."""
+    """Copies between host and GPU: compact, strided, pageable and pinned."""
     finish = waiting_for(device)
     n = 64 if small else 8192
     base = np.zeros((n, n), "f4")
@@ -204,7 +204,7 @@ def peer_transfer(
 
 
 def exchange(device: str, libraries: dict[str, Any], small: bool) -> str:
-    """What handing a tensor over costs, in nanoseconds a call."""
+    """The cost of an exchange, in nanoseconds a call."""
     tensor = dlx.empty((3, 4), device=device)
     calls: dict[str, Callable[[], object]] = {
         "dlx: __dlpack__(max_version=(1, 3))": lambda: tensor.__dlpack__(max_version=(1, 3)),
@@ -256,12 +256,12 @@ def main() -> None:
         "--small", action="store_true", help="a trial run: the figures mean nothing"
     )
     parser.add_argument("--only", default="", metavar="TEXT", help="rows whose title has this text")
-    parser.add_argument("--write", type=Path, metavar="FILE", help="write the tables there, too")
+    parser.add_argument("--write", type=Path, metavar="FILE", help="also write the tables to FILE")
     options = parser.parse_args()
     if dlx.Device(options.device).count == 0:
-        from dlx import _capi
+        from dlx._lib import capi
 
-        sys.exit(f"no GPU: {_capi.device_reason(dlx.Device(options.device).device_type)}")
+        sys.exit(f"no GPU: {capi.device_reason(dlx.Device(options.device).device_type)}")
     libraries = peers(options.device)
     parts = [heading(options.device, libraries)]
     print(parts[0])

@@ -1,5 +1,5 @@
-/* What one exchange costs in C: wrap memory, export it as DLPack, import that, release everything.
- * Prints "nanoseconds allocations". Allocations are counted by standing in for malloc. */
+/* The cost of one exchange in C: wrap memory, export it as DLPack, import the export, release everything.
+ * Prints "nanoseconds allocations". Its own malloc counts the allocations. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>

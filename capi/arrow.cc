@@ -11,7 +11,7 @@ using namespace dlx::capi;
 
 namespace {
 
-/// Decodes dlx_arrow_options; `allocator` holds the caller's allocator for as long as the result.
+/// Decodes dlx_arrow_options. `allocator` is storage that must live as long as the result.
 arrow::ExportRequest read_arrow_options(const dlx_arrow_options* options,
                                         dlx_allocator* allocator) {
   const dlx_arrow_options read = read_options(options, "options");

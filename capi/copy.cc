@@ -2,7 +2,7 @@
 
 #include "capi/options.h"
 #include "src/device/registry.h"
-#include "src/tensor/convert.h"
+#include "src/tensor/copies.h"
 #include "src/tensor/layout.h"
 
 using namespace dlx;
@@ -10,7 +10,7 @@ using namespace dlx::capi;
 
 namespace {
 
-/// What every function that may make a new tensor does around its own call.
+/// The common part of all functions that may make a new tensor; `operation` is the specific part.
 template <typename Operation>
 dlx_status make_tensor(const char* function, dlx_tensor* tensor, const dlx_copy_options* options,
                        dlx_tensor** out, Operation&& operation) {

@@ -50,8 +50,9 @@ dlx_status dlx_device_name(int32_t device_type, int32_t device_id, char* out, si
   return guard(__func__, [&] {
     require(out, "out");
     if (device_type <= 0 || device_id < 0) {
-      fail(DLX_ERROR_INVALID_ARGUMENT, "`device_type` and `device_id` name no device (got %d, %d)",
-           device_type, device_id);
+      fail(DLX_ERROR_INVALID_ARGUMENT,
+           "`device_type` and `device_id` do not name a device (got %d, %d)", device_type,
+           device_id);
     }
     const DeviceText text = device_text(device_type, device_id);
     const size_t size = std::strlen(text.text) + 1;

@@ -1,13 +1,14 @@
 #include "src/tensor/dlpack.h"
 
 #include "capi/options.h"
+#include "src/tensor/dlpack_check.h"
 
 using namespace dlx;
 using namespace dlx::capi;
 
 namespace {
 
-/// Decodes dlx_export_options; `allocator` holds the caller's allocator for as long as the result.
+/// Decodes dlx_export_options. `allocator` is storage that must live as long as the result.
 ExportRequest read_export_options(const dlx_export_options* options, dlx_allocator* allocator) {
   const dlx_export_options read = read_options(options, "options");
   require_flags(read.flags, DLX_HAS_STREAM | DLX_HAS_DEVICE, "options->flags");

@@ -1,3 +1,5 @@
+// What every exported function needs around its body: exceptions become statuses, and arguments and
+// options are checked.
 #ifndef DLX_CAPI_GUARD_H_
 #define DLX_CAPI_GUARD_H_
 
@@ -13,7 +15,8 @@ namespace dlx::capi {
 /// Sets this thread's dlx_last_error() to "function: message".
 void set_last_error(const char* function, const char* message) noexcept;
 
-/// Runs the body of an exported function: the only place that catches.
+/// Runs the body of an exported function. The only place that turns an exception into a status:
+/// other handlers clean up, add to a message, or protect functions that must not throw.
 template <typename Body>
 dlx_status guard(const char* function, Body&& body) {
   try {
@@ -29,25 +32,26 @@ dlx_status guard(const char* function, Body&& body) {
     set_last_error(function, error.what());
     return DLX_ERROR_INTERNAL;
   } catch (...) {
-    if (thread_is_being_ended()) throw;  // nothing may stop that
+    if (thread_is_being_ended()) throw;
     set_last_error(function, "an unknown exception");
     return DLX_ERROR_INTERNAL;
   }
 }
 
-/// Throws unless `pointer` is there; `name` is the parameter's.
+/// Throws Error(INVALID_ARGUMENT) if `pointer` is NULL; `name` is the name of the parameter.
 inline void require(const void* pointer, const char* name) {
   if (pointer == nullptr) fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` is NULL", name);
 }
 
-/// The caller's options, completed to today's struct: what an older caller does not know keeps its
-/// default (zero), and what a newer one sets beyond it must be zero.
+/// Copies the caller's options into the current version of the struct. Fields that an older caller
+/// does not have are zero (the default); fields of a newer caller that dlx does not have must be
+/// zero.
 template <typename Options>
 Options read_options(const Options* options, const char* name) {
   Options out{};
   if (options == nullptr) return out;
   const size_t size = options->struct_size;
-  // No version's struct ends inside a field: half a pointer would be followed.
+  // A size that ends inside a field is wrong: dlx would read half of a pointer.
   if (size < sizeof options->struct_size || size > 4096 || size % alignof(Options) != 0) {
     fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` has a struct_size of %zu (expected %zu, its sizeof)",
          name, size, sizeof out);
@@ -74,7 +78,7 @@ inline void require_range(int32_t value, int32_t last, const char* name) {
   fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` is unknown (got %d, expected 0 to %d)", name, value, last);
 }
 
-/// A reserved field that is not zero asks for something that this version does not have.
+/// For a reserved field: another value requests something that this version does not have.
 inline void require_zero(int32_t value, const char* name) {
   if (value == 0) return;
   fail(DLX_ERROR_UNSUPPORTED, "`%s` must be 0 (got %d)", name, value);
@@ -86,7 +90,7 @@ inline void require_power_of_two(uint64_t value, const char* name) {
        static_cast<unsigned long long>(value));
 }
 
-/// A copy of the allocator behind `allocator`, checked; `storage` holds it.
+/// Checks the allocator and copies it into `storage`; returns `storage`, or NULL for NULL.
 const dlx_allocator* read_allocator(const dlx_allocator* allocator, dlx_allocator* storage);
 
 }  // namespace dlx::capi

@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kErrorBytes = 1024;
 
-// Fixed, so that telling about an error can never fail.
+// A fixed buffer, so that setting a message never fails.
 thread_local char last_error[kErrorBytes] = "no call has failed yet";
 
 }  // namespace

@@ -1,14 +1,15 @@
+// Decodes the options that several sections of the C interface share.
 #ifndef DLX_CAPI_OPTIONS_H_
 #define DLX_CAPI_OPTIONS_H_
 
 #include "capi/guard.h"
 #include "src/device/registry.h"
-#include "src/tensor/convert.h"
+#include "src/tensor/copies.h"
 #include "src/tensor/tensor.h"
 
 namespace dlx::capi {
 
-/// Decodes dlx_copy_options; `allocator` holds the caller's allocator for as long as the result.
+/// Decodes dlx_copy_options. `allocator` is storage that must live as long as the result.
 inline CopyRequest read_copy_options(const dlx_copy_options* options, dlx_allocator* allocator) {
   const dlx_copy_options read = read_options(options, "options");
   require_flags(read.flags, DLX_HAS_STREAM, "options->flags");

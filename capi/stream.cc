@@ -3,14 +3,14 @@
 #include "src/device/current_stream.h"
 #include "src/device/registered.h"
 #include "src/device/registry.h"
-#include "src/tensor/order.h"
+#include "src/tensor/synchronization.h"
 
 using namespace dlx;
 using namespace dlx::capi;
 
 namespace {
 
-/// A device that is there and has streams.
+/// The backend of a device. Throws if the device does not exist or has no streams.
 Backend& require_streams(int32_t device_type, int32_t device_id) {
   Backend& backend = require_device(device_type, device_id);
   if (!backend.has_streams()) {
@@ -20,7 +20,7 @@ Backend& require_streams(int32_t device_type, int32_t device_id) {
   return backend;
 }
 
-/// The same, and a stream that work can be given to.
+/// As require_streams(); also throws if work cannot be submitted to `stream`.
 Backend& require_stream(int32_t device_type, int32_t device_id, int64_t stream) {
   Backend& backend = require_streams(device_type, device_id);
   check_work_stream(device_type, stream);
@@ -31,7 +31,7 @@ Backend& require_stream(int32_t device_type, int32_t device_id, int64_t stream) 
   fail(DLX_ERROR_UNSUPPORTED, "`stream` is being captured into a graph: end the capture first");
 }
 
-/// False also where nobody can tell any more: a driver that has shut down, a forked child.
+/// False also if the driver can no longer be asked: it has shut down, or this is a forked child.
 bool is_captured(Backend& backend, int32_t device_id, int64_t stream) {
   try {
     return backend.capture(device_id, stream).capturing;

@@ -49,7 +49,7 @@ void dlx_tensor_release(dlx_tensor* tensor) {
   if (tensor != nullptr) release(tensor);
 }
 
-// The getters of a NULL tensor tell NULL or 0: many an FFI reads a failed call's output.
+// Getters return NULL or 0 for a NULL tensor, because many FFIs read the output of a failed call.
 const DLTensor* dlx_tensor_dltensor(const dlx_tensor* tensor) {
   return tensor == nullptr ? nullptr : &tensor->dl;
 }

@@ -3,11 +3,11 @@
 
 namespace __gnu_cxx {
 
-/// What the C++ runtime inside libdlx.so calls when an exception of dlx finds no handler, which is
-/// a fault of dlx. The runtime's own version also demangles the exception's type, with 30 KiB of
-/// code that is good for nothing else.
+/// The C++ runtime inside libdlx.so calls this when no handler catches an exception of dlx, which
+/// is a bug in dlx. It replaces the runtime's own version, whose demangler adds 30 KiB to the
+/// library.
 [[noreturn]] void __verbose_terminate_handler() {  // NOLINT(bugprone-reserved-identifier)
-  std::fputs("dlx: an exception found no handler\n", stderr);
+  std::fputs("dlx: an exception was not caught\n", stderr);
   std::abort();
 }
 

@@ -7,7 +7,7 @@ using namespace dlx::capi;
 
 namespace {
 
-/// What every view function does around its own call.
+/// The common part of all view functions; `view` is the specific part.
 template <typename View>
 dlx_status make_view(const char* function, dlx_tensor* tensor, dlx_tensor** out, View&& view) {
   if (out != nullptr) *out = nullptr;

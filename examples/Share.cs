@@ -1,5 +1,5 @@
-// dlx from C#, through P/Invoke: a float[] shared with whoever speaks DLPack, and unpinned by the
-// last user. Build: mcs -unsafe Share.cs, or in a .NET project with AllowUnsafeBlocks.
+// dlx from C#, through P/Invoke: share a pinned float[] by DLPack. The last user unpins it.
+// Build: mcs -unsafe Share.cs, or in a .NET project with AllowUnsafeBlocks.
 using System;
 using System.Runtime.InteropServices;
 
@@ -59,13 +59,14 @@ static unsafe class Dlx {
 }
 
 static unsafe class Share {
-  // Called by whoever uses the memory last, on any thread. A field keeps it from the collector.
+  // The last user of the memory calls this, on any thread. The field keeps the delegate from the
+  // garbage collector.
   static readonly Dlx.Deleter Unpin = (data, userData) => {
     GCHandle.FromIntPtr(userData).Free();
     Console.WriteLine("released");
   };
 
-  // Pins the array until the last user is done.
+  // Pin the array until the last user is done.
   static IntPtr Wrap(float[] values, long rows, long columns) {
     GCHandle pin = GCHandle.Alloc(values, GCHandleType.Pinned);
     long* shape = stackalloc long[2];
@@ -93,7 +94,7 @@ static unsafe class Share {
     Dlx.Check(Dlx.dlx_tensor_to_dlpack_versioned(transposed, IntPtr.Zero, out managed));
     Dlx.dlx_tensor_release(transposed);
 
-    Dlx.DLTensor t = managed->Tensor;  // what a consumer of DLPack gets
+    Dlx.DLTensor t = managed->Tensor;  // what a DLPack consumer gets
     Console.Write("({0}, {1}):", t.Shape[0], t.Shape[1]);
     for (long i = 0; i < t.Shape[0]; ++i) {
       for (long j = 0; j < t.Shape[1]; ++j) {

@@ -1,5 +1,5 @@
-// dlx from Java, through JNA: native memory shared with whoever speaks DLPack, and freed by the
-// last user. Run: java -cp jna.jar Share.java [LIBDLX]
+// dlx from Java, through JNA: share native memory by DLPack. The last user frees it.
+// Run: java -cp jna.jar Share.java [LIBDLX]
 import com.sun.jna.*;
 import com.sun.jna.ptr.PointerByReference;
 import java.util.StringJoiner;
@@ -39,7 +39,7 @@ public class Share {
     }
   }
 
-  /** Called by whoever uses the memory last, on any thread. */
+  /** The last user of the memory calls this, on any thread. */
   public interface Deleter extends Callback {
     void invoke(Pointer data, Pointer userData);
   }
@@ -64,7 +64,8 @@ public class Share {
     dlx = Native.load(arguments.length > 0 ? arguments[0] : "dlx", Dlx.class);
     PointerByReference out = new PointerByReference();
 
-    // The callback holds the memory, and this variable the callback, until the last user is done.
+    // The callback keeps the memory alive. This variable keeps the callback alive until the last
+    // user is done.
     Memory values = new Memory(6 * 4);
     Deleter deleter = (data, userData) -> {
       values.close();
@@ -95,7 +96,7 @@ public class Share {
     check(dlx.dlx_tensor_to_dlpack_versioned(transposed, null, out));
     dlx.dlx_tensor_release(transposed);
 
-    Managed managed = new Managed(out.getValue()); // what a consumer of DLPack gets
+    Managed managed = new Managed(out.getValue()); // what a DLPack consumer gets
     DLTensor t = managed.tensor;
     long[] extents = t.shape.getLongArray(0, t.ndim), strides = t.strides.getLongArray(0, t.ndim);
     StringJoiner items = new StringJoiner(" ");

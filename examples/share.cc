@@ -1,11 +1,11 @@
-// dlx from C++17: a std::vector shared with whoever speaks DLPack, and dropped by the last user.
+// dlx from C++17: share a std::vector by DLPack. The last user destroys it.
 // Build: c++ -std=c++17 share.cc $(pkg-config --cflags --libs dlx)
 #include <dlx/dlx.hpp>
 #include <iostream>
 #include <memory>
 #include <vector>
 
-// What is announced when the last user is gone.
+// Prints when the last user is gone.
 struct Matrix {
   std::vector<float> values;
   ~Matrix() { std::cout << "released\n"; }
@@ -25,7 +25,7 @@ int main() {
   dlx::Managed managed = matrix.transpose().to_dlpack();
   matrix = {};  // the export keeps the memory
 
-  const DLTensor& t = managed->dl_tensor;  // what a consumer of DLPack gets
+  const DLTensor& t = managed->dl_tensor;  // what a DLPack consumer gets
   std::cout << "(" << t.shape[0] << ", " << t.shape[1] << "):";
   for (int64_t i = 0; i < t.shape[0]; ++i) {
     for (int64_t j = 0; j < t.shape[1]; ++j) {

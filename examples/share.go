@@ -1,5 +1,5 @@
-// dlx from Go: C memory shared with whoever speaks DLPack, and freed by the last user.
-// Run: go run share.go, where pkg-config finds dlx
+// dlx from Go: share C memory by DLPack. The last user frees it.
+// Run: go run share.go (pkg-config must find dlx)
 package main
 
 /*
@@ -20,7 +20,7 @@ import (
 	"unsafe"
 )
 
-// Called by whoever uses the memory last, on any thread.
+// The last user of the memory calls this, on any thread.
 //
 //export freeMatrix
 func freeMatrix(data, _ unsafe.Pointer) {
@@ -28,8 +28,8 @@ func freeMatrix(data, _ unsafe.Pointer) {
 	fmt.Println("released")
 }
 
-// newTensor runs a call that makes a tensor. dlx's words belong to the thread of the call, so the
-// goroutine must not change threads before it has read them.
+// newTensor runs a call that makes a tensor. The message of an error belongs to the thread of the
+// call, so the goroutine must stay on that thread until it has read the message.
 func newTensor(call func(out **C.dlx_tensor) C.dlx_status) (*C.dlx_tensor, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -48,7 +48,7 @@ func must[T any](value T, err error) T {
 }
 
 func main() {
-	// Memory of Go's collector must not be kept by C: this is C's.
+	// C must not keep memory of Go's garbage collector, so this memory is C's.
 	data := C.malloc(6 * 4)
 	values := unsafe.Slice((*float32)(data), 6)
 	for i := range values {
@@ -79,7 +79,7 @@ func main() {
 	}
 	C.dlx_tensor_release(transposed)
 
-	t := &managed.dl_tensor // what a consumer of DLPack gets
+	t := &managed.dl_tensor // what a DLPack consumer gets
 	shape, strides := unsafe.Slice(t.shape, 2), unsafe.Slice(t.strides, 2)
 	fmt.Printf("(%d, %d):", shape[0], shape[1])
 	for i := C.int64_t(0); i < shape[0]; i++ {

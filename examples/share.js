@@ -1,5 +1,5 @@
-// dlx from Node, through koffi (npm install koffi): a Float32Array shared with whoever speaks
-// DLPack, and let go by the last user. Run: node share.js [LIBDLX]
+// dlx from Node, through koffi (npm install koffi): share a Float32Array by DLPack. It stays alive
+// until the last user is done. Run: node share.js [LIBDLX]
 const koffi = require('koffi');
 const dlx = koffi.load(process.argv[2] ?? 'libdlx.so.1');
 
@@ -38,8 +38,8 @@ function made(call, ...args) {
   return out[0];
 }
 
-// Give a typed array away: the closure keeps it alive. koffi runs callbacks of other threads on
-// Node's own, while the event loop turns.
+// The closure keeps the typed array alive. When another thread calls the deleter, koffi runs the
+// closure on Node's thread, in the event loop.
 function share(values, shape) {
   const deleter = koffi.register(() => {
     console.log(values.length === 6 ? 'released' : 'damaged');
@@ -63,7 +63,7 @@ release(matrix); // the view keeps the memory
 const managed = made(toDlpack, transposed, null);
 release(transposed);
 
-const {dl_tensor: t, deleter} = koffi.decode(managed, Managed); // what a consumer of DLPack gets
+const {dl_tensor: t, deleter} = koffi.decode(managed, Managed); // what a DLPack consumer gets
 const numbers = (pointer) => Array.from(koffi.decode(pointer, 'int64_t', t.ndim), Number);
 const [shape, strides] = [numbers(t.shape), numbers(t.strides)];
 const data = koffi.decode(t.data, 'float', shape[0] * shape[1]);

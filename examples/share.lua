@@ -1,7 +1,6 @@
 -- dlx from LuaJIT's ffi: memory that dlx owns, filled from Lua. Run: luajit share.lua [LIBDLX]
 --
--- The memory is dlx's own, because a deleter may be called on any thread, which a Lua callback must
--- not be.
+-- dlx owns the memory, because deleters run on any thread and Lua callbacks must not.
 local ffi = require("ffi")
 
 ffi.cdef [[
@@ -35,7 +34,8 @@ local function check(status)
   if status ~= 0 then error(ffi.string(dlx.dlx_last_error()), 0) end
 end
 
--- Call a function whose last parameter is a new tensor; Lua's collector releases it.
+-- Call a function that returns a new tensor through its last parameter. Lua's garbage collector
+-- releases the tensor.
 local function new(call, ...)
   local out = ffi.new("dlx_tensor *[1]")
   local arguments = {...}
@@ -55,7 +55,7 @@ local transposed = new(dlx.dlx_tensor_permute, matrix, nil) -- a view
 local managed = ffi.new("DLManagedTensorVersioned *[1]")
 check(dlx.dlx_tensor_to_dlpack_versioned(transposed, nil, managed))
 
-local t = managed[0].dl_tensor -- what a consumer of DLPack gets
+local t = managed[0].dl_tensor -- what a DLPack consumer gets
 local data, line = ffi.cast("float *", t.data), {}
 for i = 0, tonumber(t.shape[0]) - 1 do
   for j = 0, tonumber(t.shape[1]) - 1 do

@@ -1,14 +1,13 @@
 # dlx from Ruby, through Fiddle: memory that dlx owns, filled from Ruby. Run: ruby share.rb [LIBDLX]
 #
-# The memory is dlx's own, because a deleter may be called on any thread, which a Ruby closure must
-# not be.
+# dlx owns the memory, because deleters run on any thread and Ruby closures must not.
 require "fiddle/import"
 
 module Dlx
   extend Fiddle::Importer
   dlload ARGV[0] || "libdlx.so.1"
 
-  # DLManagedTensorVersioned, with its DLTensor, device and dtype spelled out.
+  # DLManagedTensorVersioned with the fields of its DLTensor, device and dtype.
   Managed = struct ["uint32_t major", "uint32_t minor", "void *manager_ctx", "void *deleter",
                     "uint64_t flags", "void *data", "int32_t device_type", "int32_t device_id",
                     "int32_t ndim", "uint8_t code", "uint8_t bits", "uint16_t lanes",
@@ -22,7 +21,7 @@ module Dlx
   extern "void *dlx_tensor_data(void *)"
   extern "void dlx_tensor_release(void *)"
 
-  # Call a function whose last parameter is a new object.
+  # Call a function that returns a new object through its last parameter.
   def self.new_by(function, *arguments)
     out = Fiddle::Pointer.malloc(Fiddle::SIZEOF_VOIDP, Fiddle::RUBY_FREE)
     status = send(function, *arguments, out)
@@ -48,7 +47,7 @@ managed = Dlx::Managed.new(Dlx.new_by(:dlx_tensor_to_dlpack_versioned, transpose
 Dlx.dlx_tensor_release(transposed)
 
 shape, strides = [managed.shape, managed.strides].map { |p| p[0, 8 * managed.ndim].unpack("q*") }
-values = managed.data[0, 4 * shape.inject(:*)].unpack("e*") # what a consumer of DLPack gets
+values = managed.data[0, 4 * shape.inject(:*)].unpack("e*") # what a DLPack consumer gets
 items = shape[0].times.flat_map do |i|
   shape[1].times.map { |j| values[i * strides[0] + j * strides[1]].to_i }
 end

@@ -1,4 +1,4 @@
-//! dlx from Rust: a Vec shared with whoever speaks DLPack, and freed by the last user.
+//! dlx from Rust: share a Vec by DLPack. The last user frees it.
 //! Build: rustc share.rs -L native=LIBDIR -l dlx
 use std::ffi::CStr;
 use std::os::raw::{c_char, c_void};
@@ -70,7 +70,7 @@ extern "C" {
     ) -> i32;
 }
 
-/// The status of a call as a Result with dlx's words.
+/// Turn a status into a Result, with dlx's message as the error.
 fn check(status: i32) -> Result<(), String> {
     if status == 0 {
         return Ok(());
@@ -78,13 +78,13 @@ fn check(status: i32) -> Result<(), String> {
     Err(unsafe { CStr::from_ptr(dlx_last_error()) }.to_string_lossy().into_owned())
 }
 
-/// Called by whoever uses the memory last, on any thread.
+/// The last user of the memory calls this, on any thread.
 extern "C" fn drop_vec(_data: *mut c_void, user_data: *mut c_void) {
     drop(unsafe { Box::from_raw(user_data as *mut Vec<f32>) });
     println!("released");
 }
 
-/// Give a Vec away as a row-major matrix. It is dropped here if dlx does not take it.
+/// Hand a Vec to dlx as a row-major matrix. On an error the Vec is dropped here.
 fn wrap(values: Vec<f32>, mut shape: [i64; 2]) -> Result<*mut DlxTensor, String> {
     let mut owner = Box::new(values);
     let description = DLTensor {
@@ -117,7 +117,7 @@ fn main() -> Result<(), String> {
         check(dlx_tensor_to_dlpack_versioned(transposed, null(), &mut managed))?;
         dlx_tensor_release(transposed);
 
-        let t = &(*managed).dl_tensor; // what a consumer of DLPack gets
+        let t = &(*managed).dl_tensor; // what a DLPack consumer gets
         let (shape, strides) =
             (std::slice::from_raw_parts(t.shape, 2), std::slice::from_raw_parts(t.strides, 2));
         print!("({}, {}):", shape[0], shape[1]);

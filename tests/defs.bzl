@@ -1,4 +1,12 @@
-"""One file, one test: a new test_*.c or test_*.cc needs no edit of a BUILD file."""
+"""One file, one test: a new test_*.c or test_*.cc needs no change of a BUILD file."""
+
+load("//src:flags.bzl", "CXX_STANDARD", "DEFINES", "WARNINGS")
+
+_COPTS = WARNINGS + ["-D" + name for name in DEFINES]
+
+# The `copts` of every C and C++ target in tests and benchmarks.
+C_COPTS = ["-std=c11"] + _COPTS
+CC_COPTS = ["-std=c++" + CXX_STANDARD[0]] + _COPTS
 
 def _tests(extension, deps, **kwargs):
     headers = native.glob(["*.h", "*.inc"])
@@ -7,22 +15,23 @@ def _tests(extension, deps, **kwargs):
             name = src[:-len(extension) - 1],
             size = "small",
             srcs = [src] + headers,
-            # Tests hand in structs that are shorter than their type, on purpose.
-            copts = ["-Wno-array-bounds"],
+            # Tests pass structs that are shorter than their type, on purpose.
+            copts = (C_COPTS if extension == "c" else CC_COPTS) + ["-Wno-array-bounds"],
             deps = deps + ["//tests:support", "//third_party:cmocka"],
             **kwargs
         )
 
 def _fuzz_targets(deps):
-    """`fuzz_*.cc` are libFuzzer targets; plain builds link a main() that replays files and runs seeds."""
+    """`fuzz_*.cc` are libFuzzer targets. Other builds link a main() that replays files and runs seeds."""
     for src in native.glob(["fuzz_*.cc"]):
         native.cc_binary(
             name = src[:-3],
             testonly = True,
             srcs = [src] + native.glob(["*.h", "*.inc"]),
+            copts = CC_COPTS,
             deps = deps + ["//tests:support", "//tests:fuzz_main"],
             linkopts = ["-lpthread"] + select({
-                # A library apart from the program finds libFuzzer's counters in it.
+                # A shared library looks for libFuzzer's counters in the program.
                 "//tests:libfuzzer": ["-fsanitize=fuzzer", "-rdynamic"],
                 "//conditions:default": [],
             }),
@@ -34,7 +43,7 @@ def public_tests(extension):
     _fuzz_targets(["//:dlx"])
 
 def internal_tests(deps = [], **kwargs):
-    """Tests of one folder of src/, linked statically."""
-    folder = "//src/" + native.package_name().split("/")[-1]
+    """Tests of one folder: tests/src/x tests //src/x, linked statically."""
+    folder = "//" + native.package_name()[len("tests/"):]
     _tests("cc", [folder] + deps, linkstatic = True, **kwargs)
     _fuzz_targets([folder])

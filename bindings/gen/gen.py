@@ -1,4 +1,4 @@
-"""Writes the Python declarations of dlx's C headers.
+"""Writes the Python declarations of dlx's C headers, and the bits of the classify hook.
 
     python bindings/gen/gen.py           writes the files anew
     python bindings/gen/gen.py --check   fails, with a diff, if they are not what the headers say
@@ -14,6 +14,7 @@ import difflib
 import sys
 from pathlib import Path
 
+import emit_bits
 import emit_cffi
 import emit_ctypes
 import emit_raw
@@ -21,9 +22,10 @@ from parse import read_headers
 
 PACKAGE = Path(__file__).resolve().parent.parent / "python" / "dlx"
 EMITTERS = {
-    "_generated_ctypes.py": emit_ctypes.emit,
-    "_generated_cffi.py": emit_cffi.emit,
-    "_generated_raw.py": emit_raw.emit,
+    "_lib/generated_ctypes.py": emit_ctypes.emit,
+    "_lib/generated_cffi.py": emit_cffi.emit,
+    "_raw/generated.py": emit_raw.emit,
+    "_take/generated_bits.py": emit_bits.emit,
 }
 
 

@@ -1,16 +1,16 @@
 /**
  * Arrow: tensors to and from the Arrow C Data Interface and the Arrow C Device Data Interface.
  *
- * Arrow describes columns, dlx tensors: a one-dimensional array of numbers is a tensor of one axis,
- * a nested fixed-size list (`+w:N`) or the canonical extension `arrow.fixed_shape_tensor` one of
- * several. What has no place in a tensor (nulls, strings, structs, dictionaries, dates …) is
- * refused by name. Arrow counts validity and booleans in bits and knows no strides; device types
- * are DLPack's numbers.
+ * An Arrow array of numbers is a tensor with one axis. A nested fixed-size list (`+w:N`) or the
+ * canonical extension `arrow.fixed_shape_tensor` is a tensor with several axes. Everything that a
+ * tensor cannot hold (nulls, strings, structs, dictionaries, dates …) is refused, and the message
+ * names it. Arrow stores validity and booleans as bits and has no strides; its device types are
+ * DLPack's numbers.
  *
- * The structs below are Arrow's, under Arrow's own guards: a header of Arrow that is included as
- * well, before or after, declares the same.
+ * The structs below are Arrow's, with Arrow's own include guards, so they can be combined with an
+ * Arrow header in any order.
  *
- * The conventions of dlx.h hold here too.
+ * The conventions of dlx.h apply.
  */
 #ifndef DLX_ARROW_H_
 #define DLX_ARROW_H_
@@ -31,27 +31,27 @@ extern "C" {
 #define ARROW_FLAG_NULLABLE 2
 #define ARROW_FLAG_MAP_KEYS_SORTED 4
 
-/** Type of an Arrow array. Whoever holds it last calls `release`, which sets itself to NULL. */
+/** Type of an Arrow array. Its last holder calls `release`, which sets `release` to NULL. */
 struct ArrowSchema {
-  const char *format;   /**< the type: "i", "f", "+w:3" …; UTF-8 */
-  const char *name;     /**< of the field; may be NULL */
-  const char *metadata; /**< pairs of keys and values in Arrow's binary form; may be NULL */
-  int64_t flags;        /**< ARROW_FLAG_* */
-  int64_t n_children;   /**< of a nested type */
+  const char *format;             /**< the type: "i", "f", "+w:3" …; UTF-8 */
+  const char *name;               /**< name of the field; may be NULL */
+  const char *metadata;           /**< key-value pairs in Arrow's binary form; may be NULL */
+  int64_t flags;                  /**< ARROW_FLAG_* */
+  int64_t n_children;             /**< number of children of a nested type */
   struct ArrowSchema **children;  /**< `n_children` of them, owned by this struct */
   struct ArrowSchema *dictionary; /**< type of the values of a dictionary-encoded array, or NULL */
   void (*release)(struct ArrowSchema *self); /**< NULL: this struct was released or moved */
   void *private_data;                        /**< the producer's */
 };
 
-/** Data of an Arrow array. Whoever holds it last calls `release`, which sets itself to NULL. */
+/** Data of an Arrow array. Its last holder calls `release`, which sets `release` to NULL. */
 struct ArrowArray {
   int64_t length;     /**< elements */
   int64_t null_count; /**< nulls among them; -1: not counted yet */
   int64_t offset;     /**< elements to skip in every buffer */
   int64_t n_buffers;
   int64_t n_children;
-  const void **buffers;                     /**< first the validity bitmap, or NULL in its place */
+  const void **buffers;                     /**< the first is the validity bitmap, or NULL */
   struct ArrowArray **children;             /**< `n_children` of them, owned by this struct */
   struct ArrowArray *dictionary;            /**< values of a dictionary-encoded array, or NULL */
   void (*release)(struct ArrowArray *self); /**< NULL: this struct was released or moved */
@@ -81,12 +81,12 @@ typedef int32_t ArrowDeviceType;
 #define ARROW_DEVICE_WEBGPU 15
 #define ARROW_DEVICE_HEXAGON 16
 
-/** An Arrow array, and the device that its buffers are on. */
+/** An Arrow array and the device of its buffers. */
 struct ArrowDeviceArray {
   struct ArrowArray array;     /**< its buffers, and those of its children, are on the device */
-  int64_t device_id;           /**< -1 where the type has no ids: the CPU */
+  int64_t device_id;           /**< -1 if the device type has no ids (the CPU) */
   ArrowDeviceType device_type; /**< ARROW_DEVICE_* */
-  void *sync_event;            /**< pointer to the event to wait for, the producer's; NULL: none */
+  void *sync_event;            /**< pointer to the producer's event to wait for; NULL: none */
   int64_t reserved[3];         /**< 0 */
 };
 
@@ -94,13 +94,13 @@ struct ArrowDeviceArray {
 
 /* ---- arrow ------------------------------------------------------------------------------------ */
 
-/** Form of a tensor of several axes in Arrow. */
+/** Arrow type of a tensor with several axes. */
 enum {
-  DLX_ARROW_LISTS = 0,  /**< nested fixed-size lists: `+w:N` for each axis but the first */
+  DLX_ARROW_LISTS = 0,  /**< nested fixed-size lists: `+w:N` for each axis after the first */
   DLX_ARROW_TENSORS = 1 /**< the canonical extension type `arrow.fixed_shape_tensor` */
 };
 
-/** How to export to Arrow; NULL in its place means the defaults. */
+/** How to export to Arrow; a NULL pointer means the defaults. */
 typedef struct dlx_arrow_options {
   uint32_t struct_size;
   int32_t copy;                   /**< DLX_COPY_* */
@@ -112,45 +112,45 @@ typedef struct dlx_arrow_options {
 #define DLX_ARROW_OPTIONS_INIT {sizeof(dlx_arrow_options), 0, 0, 0, NULL}
 
 /**
- * Take over an Arrow array of CPU memory.
+ * Import an Arrow array in CPU memory.
  *
  * Accepted: integers of 8 to 64 bits, float16/32/64, boolean, fixed-size lists of these to any
  * depth (each list size becomes an axis), and `arrow.fixed_shape_tensor` (its permutation is
- * applied, its dim_names have no place in a tensor and are dropped). Offsets are honoured at every
- * level, and children that lie beyond what is used do not matter.
+ * applied; its dim_names are dropped). Offsets are applied at every level. A child may be longer
+ * than its parent needs.
  *
- * The tensor shares the memory and is read-only, for Arrow's data is immutable. Booleans are bits
- * in Arrow and bytes in DLPack: they are unpacked into a writable copy.
+ * The tensor shares the memory and is read-only, because Arrow data is immutable. Booleans are bits
+ * in Arrow and bytes in DLPack, so dlx unpacks them into a writable copy.
  *
- * @param array  consumed on success: it is moved, and its `release` is NULL afterwards. On failure
- *        it is unchanged and remains the caller's. Where the result is a copy it has been released,
- *        or will be by a later call of dlx, once the device has made the copy.
+ * @param array  consumed on success: moved, its `release` is NULL afterwards. Unchanged on failure;
+ *        the caller still owns it. If the result is a copy, dlx has released the array, or a later
+ *        call of dlx releases it once the device has made the copy.
  * @param schema  borrowed.
- * @param options  copy mode (DLX_COPY_NEVER refuses booleans), and order, alignment, allocator of a
- *        copy; borrowed; NULL for the defaults.
- * @param out_copied  set to 1 if `out` is a copy and nobody else has its memory, else to 0;
+ * @param options  copy mode (DLX_COPY_NEVER refuses booleans), and order, alignment and allocator
+ *        of a copy; borrowed; NULL for the defaults.
+ * @param out_copied  set to 1 if `out` is a copy whose memory nothing else uses, else to 0;
  *        unchanged on failure; may be NULL.
  * @param out  a new tensor, owned.
  * @return DLX_OK; DLX_ERROR_UNSUPPORTED (nulls; another type: strings, structs, dictionaries,
- *         dates and times, decimals, other extensions …; the message names the format and the way
- *         out); DLX_ERROR_INVALID_ARGUMENT (malformed, released, or array and schema contradict
- *         each other); DLX_ERROR_COPY_REFUSED.
+ *         dates and times, decimals, other extensions …; the message names the format and a call
+ *         that works); DLX_ERROR_INVALID_ARGUMENT (malformed or released; `array` and `schema`
+ *         contradict each other); DLX_ERROR_COPY_REFUSED.
  */
 DLX_API dlx_status dlx_tensor_from_arrow(struct ArrowArray *array, const struct ArrowSchema *schema,
                                          const dlx_copy_options *options, int32_t *out_copied,
                                          dlx_tensor **out);
 
 /**
- * The same for an array on any device. Arrow's device -1 of the CPU is DLPack's 0.
+ * As dlx_tensor_from_arrow, for an array on any device. Arrow's device id -1 becomes DLPack's 0.
  *
- * A NULL `sync_event` says that the data is ready. Another one points to an event of the device's
- * driver (a `cudaEvent_t *` on CUDA), behind which the data is ready: this thread's current stream
- * of the device waits for it, and whoever uses the tensor waits for that stream; nothing waits on
- * the host, but for pinned memory. The event is not needed any more on return. Of a device that dlx
- * cannot make wait it is DLX_ERROR_UNSUPPORTED, and on the CPU DLX_ERROR_INVALID_ARGUMENT. Whether
- * an array has nulls must be known without reading a bitmap that the CPU cannot reach.
+ * A NULL `sync_event` means that the data is ready. Otherwise it points to an event of the device's
+ * driver (a `cudaEvent_t *` on CUDA), and the data is ready after that event: this thread's current
+ * stream of the device waits for it, and later users of the tensor wait for that stream. The host
+ * waits only for pinned memory. The event may be destroyed after the call returns. An event is
+ * DLX_ERROR_UNSUPPORTED on a device that dlx cannot make wait, and DLX_ERROR_INVALID_ARGUMENT on
+ * the CPU. If the CPU cannot access the memory, `null_count` must be 0 or the bitmap NULL.
  *
- * @param array  consumed on success: the `release` of the array within is NULL afterwards.
+ * @param array  consumed on success: `array->array.release` is NULL afterwards.
  */
 DLX_API dlx_status dlx_tensor_from_arrow_device(struct ArrowDeviceArray *array,
                                                 const struct ArrowSchema *schema,
@@ -158,51 +158,52 @@ DLX_API dlx_status dlx_tensor_from_arrow_device(struct ArrowDeviceArray *array,
                                                 int32_t *out_copied, dlx_tensor **out);
 
 /**
- * Export a tensor as an Arrow array of CPU memory.
+ * Export a tensor as an Arrow array in CPU memory.
  *
- * One axis gives an array of numbers; several give nested fixed-size lists, or with
- * DLX_ARROW_TENSORS the extension type, where the first axis is the array's length. There are no
- * nulls. The export shares the memory and keeps it alive, unless a copy was asked for or is needed:
- * for booleans (packed into bits), and for strides that Arrow cannot say, which is any but compact
- * ones in C order. With DLX_ARROW_TENSORS and DLX_COPY_NEVER the axes after the first may lie in
- * any order, which the type then says as its `permutation`; PyArrow 26 misreads that, so it is not
- * used where a copy may be made. Consumers take Arrow's data for immutable: do not write it while
- * they have it.
+ * A tensor with one axis becomes an array of numbers. With several axes it becomes nested
+ * fixed-size lists, or the extension type with DLX_ARROW_TENSORS; the first axis is the length of
+ * the array. There are no nulls. The export shares the memory and keeps it alive, unless the caller
+ * requests a copy, or one is needed: for booleans (packed into bits) and for every layout that is
+ * not compact in C order, because Arrow has no strides. With DLX_ARROW_TENSORS and DLX_COPY_NEVER
+ * the axes after the first may be in any order in memory; the type then has a `permutation`.
+ * PyArrow 26 misreads it, so the other copy modes never use one. Consumers treat Arrow data as
+ * immutable: do not write to it while they hold it.
  *
- * @param tensor  borrowed; the export holds a reference of its own. Its flags are not looked at:
- *        an Arrow array is read-only by nature.
+ * @param tensor  borrowed; the export holds its own reference. The flags are ignored, because an
+ *        Arrow array is always read-only.
  * @param options  borrowed; NULL for the defaults.
- * @param out  filled, owned: whoever ends up with it calls its `release`, from any thread. Its
- *        children may be moved out and live on their own. What it held before is not looked at.
- * @param out_schema  filled, owned, as dlx_tensor_to_arrow_schema fills it; NULL if not wanted.
+ * @param out  filled, owned: its last holder calls its `release`, from any thread. Its children may
+ *        be moved out and outlive it. Its previous content is ignored.
+ * @param out_schema  filled, owned, as by dlx_tensor_to_arrow_schema; may be NULL.
  * @return DLX_OK; DLX_ERROR_UNSUPPORTED (no axis; complex, bfloat16, FP8 and other dtypes that
  *         Arrow lacks; a list of more than 2^31-1 elements); DLX_ERROR_COPY_REFUSED;
- *         DLX_ERROR_DEVICE_REFUSED (not memory of the CPU); DLX_ERROR_INVALID_ARGUMENT (an option).
+ *         DLX_ERROR_DEVICE_REFUSED (the CPU cannot access the memory); DLX_ERROR_INVALID_ARGUMENT
+ *         (an option).
  */
 DLX_API dlx_status dlx_tensor_to_arrow(dlx_tensor *tensor, const dlx_arrow_options *options,
                                        struct ArrowArray *out, struct ArrowSchema *out_schema);
 
 /**
- * The same for a tensor on any device. `sync_event` points to an event of the device's driver,
- * behind which the data is ready; it belongs to the array and goes with its `release`. NULL, which
- * tells the consumer not to wait, on the CPU, on devices without streams or whose driver is not
- * there, and for no elements. Where dlx cannot copy on the device, a tensor that needs one is
- * DLX_ERROR_UNSUPPORTED.
+ * As dlx_tensor_to_arrow, for a tensor on any device.
+ *
+ * `sync_event` points to an event of the device's driver; the data is ready after it. The event
+ * belongs to the array, and `release` destroys it. It is NULL if the consumer need not wait: on the
+ * CPU, on a device without streams or without a driver, and for an empty tensor. If a copy is
+ * needed on a device that dlx cannot copy on, the call is DLX_ERROR_UNSUPPORTED.
  */
 DLX_API dlx_status dlx_tensor_to_arrow_device(dlx_tensor *tensor, const dlx_arrow_options *options,
                                               struct ArrowDeviceArray *out,
                                               struct ArrowSchema *out_schema);
 
 /**
- * The type that dlx_tensor_to_arrow gives a tensor. The data is not looked at.
+ * Export the Arrow type of a tensor, as dlx_tensor_to_arrow uses it. The data is not read.
  *
- * The field has no name, may be null by its flags (as the types of most libraries may) and never
- * is.
+ * The field has no name. Its flags say nullable, as in most libraries, but dlx exports no nulls.
  *
  * @param tensor  borrowed.
- * @param options  `layout`, and `copy` for the permutation, matter; borrowed; NULL for the
+ * @param options  only `layout`, and `copy` for the permutation, are used; borrowed; NULL for the
  *        defaults.
- * @param out  filled, owned: whoever ends up with it calls its `release`, from any thread.
+ * @param out  filled, owned: its last holder calls its `release`, from any thread.
  * @return DLX_OK; DLX_ERROR_UNSUPPORTED as in dlx_tensor_to_arrow.
  */
 DLX_API dlx_status dlx_tensor_to_arrow_schema(dlx_tensor *tensor, const dlx_arrow_options *options,

@@ -1,20 +1,20 @@
 /**
  * The DLPack 1.3 ABI: dlx's own declaration of its structs and constants.
  *
- * An official <dlpack/dlpack.h> that was included before, or that the include path offers, is used
- * as it is, and only the names that it lacks are added; any release from 0.2 to 1.x will do.
- * Without one, the declarations below stand under the official names and the official include
- * guard, so that an official header which follows adds nothing.
+ * If an official <dlpack/dlpack.h> (any release from 0.2 to 1.x) was included before, or is on the
+ * include path, this file uses it and adds only the names that it lacks. Otherwise this file
+ * declares everything with the official names and the official include guard, so an official header
+ * that is included later adds nothing.
  *
- * Macros to set before this file is read, if at all:
+ * Optional macros, to define before this file is included:
  *
- * - DLX_DLPACK_OWN: do not look for an official header on the include path. For builds that must
- *   not depend on what is installed, libdlx's own among them.
- * - DLX_DLPACK_NO_ENUMERATORS: add no kDL* constants to an official header. For a snapshot taken
- *   between two releases, which has constants that its version number does not tell: adding them
- *   once more would not compile.
+ * - DLX_DLPACK_OWN: ignore an official header on the include path. For builds that must not depend
+ *   on installed headers, such as the build of libdlx.
+ * - DLX_DLPACK_NO_ENUMERATORS: add no kDL* constants to an official header. For a snapshot between
+ *   two releases that has more constants than its version number implies: a second definition would
+ *   not compile.
  *
- * Releases 0.2 and 0.3 call the member `device` of DLTensor `ctx`: another name, the same layout.
+ * Releases 0.2 and 0.3 call the member `device` of DLTensor `ctx`; the layout is the same.
  */
 #ifndef DLX_DLPACK_H_
 #define DLX_DLPACK_H_
@@ -40,9 +40,10 @@
 #endif
 
 /**
- * The release of the official header in use as 100 * major + minor; 0 if there is none.
+ * The release of the official header as 100 * major + minor; 0 if there is none.
  *
- * Its number was octal up to 0.5 (040 is 0.4), then decimal (60 is 0.6), then two numbers.
+ * DLPACK_VERSION was octal up to 0.5 (040 is 0.4), then decimal (60 is 0.6); 1.0 replaced it by two
+ * numbers.
  */
 #ifndef DLX_DLPACK_FOUND
 #if defined(DLPACK_MAJOR_VERSION) && DLPACK_MAJOR_VERSION < 2
@@ -58,7 +59,7 @@
 #endif
 #endif
 
-/** The DLPack version that dlx speaks, whichever header is in use. */
+/** The DLPack version that dlx implements, with any header. */
 #define DLX_DLPACK_MAJOR_VERSION 1
 #define DLX_DLPACK_MINOR_VERSION 3
 
@@ -68,7 +69,7 @@ extern "C" {
 
 #if DLX_DLPACK_FOUND == 0
 
-/** Kind of memory a tensor lies in. Four bytes wide. */
+/** Kind of memory that holds a tensor. Four bytes wide. */
 #ifdef __cplusplus
 typedef enum : int32_t {
 #else
@@ -83,8 +84,8 @@ typedef enum {
   kDLVPI = 9,          /**< Verilog simulator */
   kDLROCM = 10,        /**< memory of an AMD GPU */
   kDLROCMHost = 11,    /**< host memory pinned by ROCm */
-  kDLExtDev = 12,      /**< private to the producer: never guess what it means */
-  kDLCUDAManaged = 13, /**< CUDA managed memory, reachable by host and GPU */
+  kDLExtDev = 12,      /**< private to the producer: its meaning is unknown to others */
+  kDLCUDAManaged = 13, /**< CUDA managed memory, accessible to host and GPU */
   kDLOneAPI = 14,      /**< oneAPI unified shared memory */
   kDLWebGPU = 15,      /**< WebGPU buffer */
   kDLHexagon = 16,     /**< Qualcomm Hexagon DSP */
@@ -92,18 +93,18 @@ typedef enum {
   kDLTrn = 18          /**< AWS Trainium */
 } DLDeviceType;
 
-/** One device: its kind and its number among those of that kind. */
+/** One device: its kind, and its number among the devices of that kind. */
 typedef struct {
   DLDeviceType device_type;
   int32_t device_id; /**< 0 for host, pinned and managed memory */
 } DLDevice;
 
-/** What the bits of an element mean: values of DLDataType.code. */
+/** Meaning of the bits of an element: values of DLDataType.code. */
 typedef enum {
   kDLInt = 0U,          /**< signed integer */
   kDLUInt = 1U,         /**< unsigned integer */
   kDLFloat = 2U,        /**< IEEE 754 binary */
-  kDLOpaqueHandle = 3U, /**< a handle both sides have agreed on */
+  kDLOpaqueHandle = 3U, /**< a handle that producer and consumer agree on */
   kDLBfloat = 4U,       /**< bfloat16 */
   kDLComplex = 5U,      /**< real, then imaginary part; `bits` counts both */
   kDLBool = 6U,         /**< one byte, 0 or 1 */
@@ -116,18 +117,18 @@ typedef enum {
   kDLFloat8_e5m2 = 12U,
   kDLFloat8_e5m2fnuz = 13U,
   kDLFloat8_e8m0fnu = 14U,
-  /* `bits` is 6, and no other value. */
+  /* `bits` is always 6. */
   kDLFloat6_e2m3fn = 15U,
   kDLFloat6_e3m2fn = 16U,
-  /* `bits` is 4, and no other value. */
+  /* `bits` is always 4. */
   kDLFloat4_e2m1fn = 17U
 } DLDataTypeCode;
 
 /**
  * Type of one element: `lanes` values of `bits` bits. Native byte order.
  *
- * Values of less than a byte are packed without gaps, the first in the lowest bits,
- * unless DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED is set.
+ * Values smaller than a byte are packed without gaps, the first in the lowest bits, unless
+ * DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED is set.
  */
 typedef struct {
   uint8_t code; /**< a DLDataTypeCode */
@@ -135,18 +136,18 @@ typedef struct {
   uint16_t lanes; /**< 1 unless the element is a short vector */
 } DLDataType;
 
-/** A strided array in somebody else's memory. Owns nothing. */
+/** A strided array in memory that it does not own. */
 typedef struct {
-  void *data; /**< address or handle; the first element lies `byte_offset` bytes further */
+  void *data; /**< address or handle; the first element is `byte_offset` bytes further */
   DLDevice device;
   int32_t ndim;
   DLDataType dtype;
   int64_t *shape;   /**< `ndim` extents; may be NULL if `ndim` is 0 */
-  int64_t *strides; /**< in elements, not bytes; NULL is row-major, not allowed since 1.2 */
+  int64_t *strides; /**< in elements, not bytes; NULL means row-major (not allowed since 1.2) */
   uint64_t byte_offset;
 } DLTensor;
 
-/** A tensor and how to give it back, as exchanged before 1.0. */
+/** A tensor and its deleter: the struct exchanged before 1.0. */
 typedef struct DLManagedTensor {
   DLTensor dl_tensor;
   void *manager_ctx; /**< the producer's own; may be NULL */
@@ -154,7 +155,7 @@ typedef struct DLManagedTensor {
   void (*deleter)(struct DLManagedTensor *self);
 } DLManagedTensor;
 
-#elif !defined(DLX_DLPACK_NO_ENUMERATORS) /* what the releases after the official header added */
+#elif !defined(DLX_DLPACK_NO_ENUMERATORS) /* names added by releases after the official header */
 
 #if DLX_DLPACK_FOUND < 102
 enum { kDLTrn = 18 };
@@ -175,14 +176,14 @@ enum {
   kDLFloat4_e2m1fn = 17U
 };
 #endif
-/* MAIA came a few days before IS_COPIED, both long after the number had become 1.0. */
+/* MAIA was added a few days before IS_COPIED, both long after the version became 1.0. */
 #if DLX_DLPACK_FOUND < 100 || (DLX_DLPACK_FOUND == 100 && !defined(DLPACK_FLAG_BITMASK_IS_COPIED))
 enum { kDLMAIA = 17 };
 #endif
 #if DLX_DLPACK_FOUND < 8
 enum { kDLBool = 6U };
 #endif
-/* DLPACK_ABI_VERSION marks the snapshots of 0.7 that were still numbered 60. */
+/* DLPACK_ABI_VERSION marks the snapshots of 0.7 whose version was still 60. */
 #if DLX_DLPACK_FOUND < 7 && !defined(DLPACK_ABI_VERSION)
 enum { kDLOneAPI = 14, kDLWebGPU = 15, kDLHexagon = 16 };
 #endif
@@ -195,7 +196,7 @@ enum { kDLCUDA = 2, kDLCUDAHost = 3 };
 #if DLX_DLPACK_FOUND < 4
 enum { kDLOpaqueHandle = 3U, kDLComplex = 5U };
 #endif
-#if DLX_DLPACK_FOUND < 2 /* 0.2 says 0.1 of itself */
+#if DLX_DLPACK_FOUND < 2 /* the header of 0.2 has version 0.1 */
 enum { kDLVulkan = 7, kDLExtDev = 12, kDLBfloat = 4U };
 #endif
 
@@ -210,11 +211,11 @@ typedef DLContext DLDevice;
 #define DLPACK_FLAG_BITMASK_READ_ONLY (1UL << 0UL)
 #endif
 #ifndef DLPACK_FLAG_BITMASK_IS_COPIED
-/** Flag: the data was copied for this export; nobody but the consumer sees it. */
+/** Flag: the data was copied for this export; only the consumer uses it. */
 #define DLPACK_FLAG_BITMASK_IS_COPIED (1UL << 1UL)
 #endif
 #ifndef DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED
-/** Flag: each value of less than a byte has a byte to itself. */
+/** Flag: each value smaller than a byte occupies a whole byte. */
 #define DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED (1UL << 2UL)
 #endif
 
@@ -223,17 +224,17 @@ typedef DLContext DLDevice;
 #define DLPACK_MAJOR_VERSION 1
 #define DLPACK_MINOR_VERSION 3
 
-/** Major: layout of the structs. Minor: which constants may occur in them. */
+/** Major: layout of the structs. Minor: the constants that may occur in them. */
 typedef struct {
   uint32_t major;
   uint32_t minor;
 } DLPackVersion;
 
 /**
- * A tensor, its version and flags, and how to give it back: what is exchanged since 1.0.
+ * A tensor with its version, flags and deleter: the struct exchanged since 1.0.
  *
- * Whatever the major version, everything up to `flags` stays where it is. If the major
- * version is not yours, call `deleter` and read nothing else.
+ * Every major version keeps the layout of the members up to `flags`. If the major version is
+ * unknown, call `deleter` and read nothing else.
  */
 typedef struct DLManagedTensorVersioned {
   DLPackVersion version;
@@ -251,14 +252,14 @@ typedef struct DLManagedTensorVersioned DLManagedTensorVersioned;
 #if DLX_DLPACK_FOUND < 102
 
 /*
- * The table of C functions behind a Python type's `__dlpack_c_exchange_api__`. All of them
- * need the GIL, must not let a C++ exception out and return 0 on success, -1 on failure
- * with a Python exception set. None waits for a stream.
+ * The table of C functions that a Python type's `__dlpack_c_exchange_api__` holds. The caller of
+ * each function holds the GIL. A function throws no C++ exception; it returns 0 on success, and -1
+ * on failure with a Python exception set. No function waits for a stream.
  */
 
 /**
- * Make a new tensor of the dtype, shape and device of `prototype`. A failure is told by one
- * call of `SetError` with the name of a Python exception and a message.
+ * Make a new tensor of the dtype, shape and device of `prototype`. On failure, the function calls
+ * `SetError` once, with the name of a Python exception and a message.
  */
 typedef int (*DLPackManagedTensorAllocator)(DLTensor *prototype, DLManagedTensorVersioned **out,
                                             void *error_ctx,
@@ -272,7 +273,7 @@ typedef int (*DLPackManagedTensorFromPyObjectNoSync)(void *py_object,
 /** Describe an object in `*out` without owning it: valid until control returns to Python. */
 typedef int (*DLPackDLTensorFromPyObjectNoSync)(void *py_object, DLTensor *out);
 
-/** Tell the stream on which the producer works at present; NULL for the CPU. */
+/** Get the stream that the producer currently uses; NULL for the CPU. */
 typedef int (*DLPackCurrentWorkStream)(DLDeviceType device_type, int32_t device_id,
                                        void **out_current_stream);
 
@@ -280,7 +281,7 @@ typedef int (*DLPackCurrentWorkStream)(DLDeviceType device_type, int32_t device_
 typedef int (*DLPackManagedTensorToPyObjectNoSync)(DLManagedTensorVersioned *tensor,
                                                    void **out_py_object);
 
-/** What stays put in every major version of the table. */
+/** The part of the table that every major version keeps. */
 typedef struct DLPackExchangeAPIHeader {
   DLPackVersion version;
   struct DLPackExchangeAPIHeader *prev_api; /**< the table of an older major version, or NULL */
@@ -292,15 +293,15 @@ typedef struct DLPackExchangeAPI {
   DLPackManagedTensorAllocator managed_tensor_allocator;
   DLPackManagedTensorFromPyObjectNoSync managed_tensor_from_py_object_no_sync;
   DLPackManagedTensorToPyObjectNoSync managed_tensor_to_py_object_no_sync;
-  DLPackDLTensorFromPyObjectNoSync dltensor_from_py_object_no_sync; /**< alone may be NULL */
+  DLPackDLTensorFromPyObjectNoSync dltensor_from_py_object_no_sync; /**< may be NULL */
   DLPackCurrentWorkStream current_work_stream;
 } DLPackExchangeAPI;
 
 #endif /* DLX_DLPACK_FOUND < 102 */
 
 /*
- * On DLPack's main branch, in no release yet. The prefix keeps them from colliding with
- * the header that will bring kDLTPU, kDLTPUHost, kDLAscend and kDLBcomplex.
+ * On DLPack's main branch, in no release yet. The prefix DLX_ avoids a collision with a later
+ * official header that defines kDLTPU, kDLTPUHost, kDLAscend and kDLBcomplex.
  */
 enum {
   DLX_DEVICE_TPU = 19,      /**< memory of a Google TPU */

@@ -1,19 +1,18 @@
 /**
- * dlx for C++17: dlx.h with owners that clean up, values that compare, and exceptions.
+ * dlx for C++17: the functions of dlx.h with RAII owners, comparable value types and exceptions.
  *
- * Header only; it calls the C interface and nothing else, so that it works with every libdlx.so of
- * the same ABI, whatever compiler that was built with.
+ * Header only. It calls only the C interface, so it works with every libdlx.so of the same ABI,
+ * from any compiler.
  *
  *     dlx::Tensor image = dlx::Tensor::from_dlpack(std::move(managed));
  *     dlx::Tensor planes = image.permute({2, 0, 1}).contiguous();
  *     const float first = planes.elements<const float, 3>()(0, 0, 0);
  *
- * A dlx::Tensor is a handle: copying it shares the tensor and costs one atomic addition; moving it
+ * A dlx::Tensor is a handle: copying it shares the tensor and costs one atomic addition. Moving it
  * leaves an empty handle, which may only be assigned to, destroyed and tested with `bool`. Threads
- * may share the tensor; to assign to a handle that others use is theirs to lock, as with a
- * std::shared_ptr. What dlx.h says of the functions holds here, with two differences: a failed call
- * throws dlx::Error, and a managed tensor is a unique pointer (Managed, LegacyManaged), so that
- * nothing leaks.
+ * may share a tensor, but must lock assignments to a handle that another thread uses, as with a
+ * std::shared_ptr. The functions behave as dlx.h describes, with two differences: a failed call
+ * throws dlx::Error, and a managed tensor is a unique pointer (Managed, LegacyManaged).
  */
 #ifndef DLX_DLX_HPP_
 #define DLX_DLX_HPP_
@@ -46,7 +45,7 @@ namespace dlx {
 /* ---- errors -----------------------------------------------------------------------------------
  */
 
-/** A failed call: its status, and dlx's words as what(). Thrown as one of the classes below. */
+/** A failed call: its status, and its message as what(). Thrown as one of the classes below. */
 class Error : public std::runtime_error {
  public:
   Error(dlx_status status, const std::string& message)
@@ -58,7 +57,7 @@ class Error : public std::runtime_error {
   dlx_status status_;
 };
 
-/** The Error of one status, so that it can be caught by itself. */
+/** The Error of one status, to catch it separately. */
 template <dlx_status kStatus>
 class StatusError : public Error {
  public:
@@ -74,8 +73,7 @@ using ReadOnly = StatusError<DLX_ERROR_READ_ONLY>;
 using CopyRefused = StatusError<DLX_ERROR_COPY_REFUSED>;
 using DeviceRefused = StatusError<DLX_ERROR_DEVICE_REFUSED>;
 
-/** Throws the Error of `status`, with the words of the thread's last failure; DLX_OK throws
- * none. */
+/** Throws the Error of `status`, with dlx_last_error() as its message; does nothing for DLX_OK. */
 inline void check(dlx_status status) {
   switch (status) {
     case DLX_OK: return;
@@ -94,8 +92,8 @@ inline void check(dlx_status status) {
 /* ---- values ----------------------------------------------------------------------------------- */
 
 /** DLDataType of a C++ type as `value()`: bool, integers, float, double, std::complex of those two.
- * Specialise it for types of your own, such as a half. (long double is none: its format differs
- * from machine to machine.) */
+ * Specialise it for your own types, such as a half. (Not for long double, because its format
+ * differs between machines.) */
 template <typename T, typename = void>
 struct DTypeOf;
 
@@ -117,7 +115,7 @@ struct DTypeOf<std::complex<float>> : ScalarDType<kDLComplex, std::complex<float
 template <>
 struct DTypeOf<std::complex<double>> : ScalarDType<kDLComplex, std::complex<double>> {};
 
-/** A data type: DLDataType with names. Converts from both, so that a call takes "float32". */
+/** A data type: DLDataType with names. Converts from both, so a function accepts "float32". */
 class DType {
  public:
   constexpr DType(DLDataType value) noexcept : value_(value) {}
@@ -149,7 +147,7 @@ class DType {
   DLDataType value_{};
 };
 
-/** A device: its type, a kDL* number, and its id. Converts from DLDevice and from names such as
+/** A device: its type (a kDL* number) and its id. Converts from DLDevice and from names such as
  * "cuda:0". */
 class Device {
  public:
@@ -167,7 +165,7 @@ class Device {
     check(dlx_device_name(type_, id_, text, sizeof text));
     return text;
   }
-  /** Throws Unavailable if it is not on this machine. */
+  /** Throws Unavailable if this machine does not have the device. */
   dlx_device_properties properties() const {
     dlx_device_properties out{};
     out.struct_size = sizeof out;
@@ -192,7 +190,7 @@ struct ManagedDeleter {
     if (managed->deleter != nullptr) managed->deleter(managed);
   }
 };
-/** A tensor on its way between libraries; its release() is for one that takes a plain pointer. */
+/** A tensor in transit between libraries; call release() for a library that takes a raw pointer. */
 using Managed = std::unique_ptr<DLManagedTensorVersioned, ManagedDeleter>;
 /** The same for the struct of DLPack before 1.0. */
 using LegacyManaged = std::unique_ptr<DLManagedTensor, ManagedDeleter>;
@@ -208,8 +206,8 @@ struct ExportOptions : dlx_export_options {
   ExportOptions() noexcept : dlx_export_options DLX_EXPORT_OPTIONS_INIT {}
 };
 
-/** Values in a row that somebody else keeps: std::span for C++17, and convertible to it. Made of
- * anything with data() and size(), and, for a call, of a list in braces. */
+/** Contiguous values that it does not own: std::span for C++17, and convertible to it. Converts
+ * from anything with data() and size(), and, for the duration of a call, from a list in braces. */
 template <typename T>
 class Span {
  public:
@@ -246,12 +244,12 @@ class Span {
   size_t size_ = 0;
 };
 
-/** Extents or strides; those of a tensor are valid as long as it. */
+/** Extents or strides; those of a tensor are valid as long as the tensor. */
 using Extents = Span<const int64_t>;
-/** Numbers of axes. */
+/** Axis numbers. */
 using Axes = Span<const int32_t>;
 
-/** Elements by their indices, whatever the strides: `pixels(row, column)`. Keeps nothing alive. */
+/** Access to elements by index, for any strides: `pixels(row, column)`. Does not own the memory. */
 template <typename T, size_t kNdim>
 class Elements {
  public:
@@ -281,7 +279,7 @@ class Elements {
 
 /* ---- tensor ----------------------------------------------------------------------------------- */
 
-/** A reference to a tensor. Copies share it; see the top of this file. */
+/** A reference to a tensor. Copies share the tensor; see the top of this file. */
 class Tensor {
  public:
   /** An empty handle. */
@@ -294,35 +292,35 @@ class Tensor {
   }
   ~Tensor() { dlx_tensor_release(handle_); }
 
-  /** Takes over a reference that the C interface gave. */
+  /** Takes ownership of a reference that the C interface returned. */
   static Tensor adopt(dlx_tensor* owned) noexcept {
     Tensor out;
     out.handle_ = owned;
     return out;
   }
-  /** Gives the reference to the caller and leaves an empty handle. get() lends the tensor. */
+  /** Returns the reference, which the caller then owns, and leaves an empty handle. */
   dlx_tensor* release() noexcept { return std::exchange(handle_, nullptr); }
   dlx_tensor* get() const noexcept { return handle_; }
   explicit operator bool() const noexcept { return handle_ != nullptr; }
 
-  /** Uninitialised and compact. */
+  /** Allocates a compact tensor; its data is uninitialised. */
   static Tensor empty(Extents shape, const DType& dtype, Device device = {},
                       const EmptyOptions& options = {}) {
     return make(dlx_tensor_empty, ndim_of(shape), shape.data(), &dtype.get(), device.type(),
                 device.id(), &options);
   }
 
-  /** Memory that the caller already has, described in full. `deleter` is not called on failure. */
+  /** Makes a tensor of existing memory. `deleter` is not called on failure. */
   static Tensor wrap(const DLTensor& description, uint64_t flags = 0,
                      dlx_deleter_fn deleter = nullptr, void* user_data = nullptr) {
     return make(dlx_tensor_wrap, &description, flags, deleter, user_data);
   }
 
-  /** The same for memory that `owner` keeps: any object whose destruction frees it, such as a
-   * std::shared_ptr, or the std::vector whose data() it is; nullptr for memory that outlives every
-   * user of the tensor. It lives until the last user is gone,
-   * and is destroyed at once on failure. One whose elements stay behind (a std::vector that is
-   * copied, a std::array) is InvalidArgument: move it, or put it on the heap. */
+  /** Makes a tensor of memory that `owner` keeps alive: any object whose destructor frees the
+   * memory, such as a std::shared_ptr, or the std::vector that contains it; nullptr for memory that
+   * outlives every user of the tensor. The tensor holds `owner` until nothing uses the memory, and
+   * destroys it on failure. Throws InvalidArgument if the elements did not move with `owner` (a
+   * copied std::vector, a std::array): move it, or allocate it on the heap. */
   template <typename Owner>
   static Tensor wrap_with(const DLTensor& description, Owner&& owner, uint64_t flags = 0) {
     using Kept = std::decay_t<Owner>;
@@ -330,8 +328,8 @@ class Tensor {
     auto kept = std::make_unique<Kept>(std::forward<Owner>(owner));
     if (inside && !holds(*kept, description.data, 0)) {
       throw InvalidArgument(
-          "dlx::Tensor::wrap: the elements stayed where they were when their owner was taken (it "
-          "was copied, or has them inside itself): move it, or put it on the heap");
+          "dlx::Tensor::wrap: the elements did not move with their owner (it was copied, or stores "
+          "them inside itself): move it, or allocate it on the heap");
     }
     const dlx_deleter_fn drop = [](void*, void* self) { delete static_cast<Kept*>(self); };
     Tensor out = wrap(description, flags, drop, kept.get());
@@ -339,8 +337,8 @@ class Tensor {
     return out;
   }
 
-  /** The same for elements of type T at `data`, read-only if T is const; without `strides` they are
-   * compact. */
+  /** As wrap_with(), for elements of type T at `data`. The tensor is read-only if T is const, and
+   * compact if there are no `strides`. */
   template <typename T, typename Owner>
   static Tensor wrap(T* data, Extents shape, Owner&& owner, Extents strides = {},
                      Device device = {}) {
@@ -360,7 +358,7 @@ class Tensor {
     return wrap_with(description, std::forward<Owner>(owner), flags);
   }
 
-  /** Takes `managed` over, whatever comes of it: if that fails, its deleter has been called. */
+  /** Imports `managed`, which is always consumed: on failure its deleter is called. */
   static Tensor from_dlpack(Managed managed) {
     dlx_tensor* out = nullptr;
     int32_t consumed = 0;
@@ -369,7 +367,7 @@ class Tensor {
     check(status);
     return adopt(out);
   }
-  /** The same; `flags` says what this struct cannot: DLPACK_FLAG_BITMASK_*. */
+  /** The same for the older struct; `flags` are the DLPACK_FLAG_BITMASK_* that it lacks. */
   static Tensor from_dlpack(LegacyManaged managed, uint64_t flags = 0) {
     Tensor out = make(dlx_tensor_from_dlpack, managed.get(), flags);
     static_cast<void>(managed.release());
@@ -403,14 +401,15 @@ class Tensor {
     return dlx_tensor_is_contiguous(handle_, order) != 0;
   }
 
-  /** Address of the first element, on whatever device. */
+  /** Address of the first element, on any device. */
   void* data() const noexcept { return dlx_tensor_data(handle_); }
-  /** The same for elements of type T in memory that the CPU reaches. Throws InvalidArgument for
-   * another dtype and for elements that are not aligned as a T must be, Unsupported for another
-   * device, ReadOnly if T is not const but the data is read-only. The elements lie as strides()
-   * says, which are not looked at; in pinned and managed memory they may still be on their way: see
-   * synchronize(). The pointer keeps nothing alive: what contiguous(), clone() and the like have
-   * just made needs a name that outlives it. */
+  /** Address of the first element as a T*, in memory that the CPU can access.
+   *
+   * Throws InvalidArgument for another dtype and for elements not aligned for T, Unsupported for
+   * another device, ReadOnly if T is not const but the data is read-only. Strides are not checked.
+   * In pinned and managed memory, work that writes the data may be pending: see synchronize(). The
+   * pointer does not keep the memory alive: assign the result of contiguous() or clone() to a
+   * variable that outlives it. */
   template <typename T>
   T* data() const {
     if (dtype() != DType::of<T>()) {
@@ -419,7 +418,7 @@ class Tensor {
     }
     const int32_t type = device().type();
     if (type != kDLCPU && type != kDLCUDAHost && type != kDLROCMHost && type != kDLCUDAManaged) {
-      throw Unsupported("dlx::Tensor::data: the CPU cannot reach memory on " + device().name());
+      throw Unsupported("dlx::Tensor::data: the CPU cannot access memory on " + device().name());
     }
     if (!std::is_const_v<T> && readonly()) {
       throw ReadOnly("dlx::Tensor::data: the tensor is read-only: ask for const elements");
@@ -430,8 +429,8 @@ class Tensor {
     }
     return static_cast<T*>(data());
   }
-  /** All elements in C order, as data<T>() has them. Throws as that does, and InvalidArgument if
-   * they are not compact: contiguous() packs them. */
+  /** All elements in C order, from data<T>(). Throws as data<T>() does, and InvalidArgument if the
+   * elements are not compact: contiguous() packs them. */
   template <typename T>
   Span<T> span() const {
     T* first = data<T>();
@@ -441,8 +440,8 @@ class Tensor {
     }
     return {first, static_cast<size_t>(size())};
   }
-  /** The elements by their indices, as data<T>() has them. Throws as that does, and InvalidArgument
-   * for another number of axes. */
+  /** The elements by index, from data<T>(). Throws as data<T>() does, and InvalidArgument for
+   * another number of axes. */
   template <typename T, size_t kNdim>
   Elements<T, kNdim> elements() const {
     T* first = data<T>();
@@ -453,11 +452,11 @@ class Tensor {
     return {first, shape().data(), strides().data()};
   }
 
-  /** Waits on the host until the data is ready. That on the CPU always is. */
+  /** Waits on the host until the data is ready. On the CPU it always is. */
   void synchronize() const { check(dlx_tensor_synchronize(handle_)); }
-  /** Work given to `stream`, one of the tensor's device, from now on finds the data ready. */
+  /** Makes later work on `stream`, of the tensor's device, wait until the data is ready. */
   void wait_on_stream(int64_t stream) const { check(dlx_tensor_wait_on_stream(handle_, stream)); }
-  /** The work that `stream` has now writes the data: whoever is handed it waits for that. */
+  /** Declares that the work submitted to `stream` so far writes the data; later uses wait. */
   void written_on_stream(int64_t stream) { check(dlx_tensor_written_on_stream(handle_, stream)); }
 
   Tensor slice(int32_t axis, int64_t start = DLX_SLICE_OPEN, int64_t stop = DLX_SLICE_OPEN,
@@ -467,7 +466,7 @@ class Tensor {
   Tensor select(int32_t axis, int64_t index) const {
     return make(dlx_tensor_select, handle_, axis, index);
   }
-  /** As many axes as the tensor has, or InvalidArgument. */
+  /** Throws InvalidArgument if `axes` does not have ndim() numbers. */
   Tensor permute(Axes axes) const {
     if (ndim_of(axes) != ndim()) {
       throw InvalidArgument("dlx::Tensor::permute: `axes` has " + std::to_string(axes.size()) +
@@ -477,9 +476,9 @@ class Tensor {
   }
   /** The axes reversed. */
   Tensor transpose() const { return make(dlx_tensor_permute, handle_, nullptr); }
-  /** Drops every axis of extent 1. */
+  /** Removes all axes of extent 1. */
   Tensor squeeze() const { return make(dlx_tensor_squeeze, handle_, 0, nullptr); }
-  /** Drops these axes, or none if there are none. */
+  /** Removes the named axes; none if `axes` is empty. */
   Tensor squeeze(Axes axes) const {
     if (axes.empty()) return *this;
     return make(dlx_tensor_squeeze, handle_, ndim_of(axes), axes.data());
@@ -505,13 +504,13 @@ class Tensor {
   Tensor to_device(Device device, const CopyOptions& options = {}) const {
     return make(dlx_tensor_to_device, handle_, device.type(), device.id(), &options);
   }
-  /** Copies the elements of `source`, broadcast to this shape, into this tensor. */
+  /** Copies the elements of `source`, broadcast to this tensor's shape, into this tensor. */
   void copy_from(const Tensor& source, const CopyOptions& options = {}) {
     check(dlx_tensor_copy_from(handle_, source.handle_, &options));
   }
 
  private:
-  /** Calls a function of the C interface whose output comes last. */
+  /** Calls a function of the C interface whose last parameter is the output. */
   template <typename Function, typename... Arguments>
   static Tensor make(Function function, Arguments... arguments) {
     dlx_tensor* out = nullptr;
@@ -519,14 +518,14 @@ class Tensor {
     return adopt(out);
   }
 
-  /** More axes than int32 can count become a number that dlx refuses. */
+  /** A count above INT32_MAX becomes INT32_MAX, which dlx refuses. */
   template <typename T>
   static int32_t ndim_of(Span<T> axes) noexcept {
     return axes.size() > INT32_MAX ? INT32_MAX : static_cast<int32_t>(axes.size());
   }
   size_t axes_count() const noexcept { return static_cast<size_t>(ndim()); }
 
-  /** Whether `address` is that of an element of `owner`; false for what is no container. */
+  /** Whether `address` is that of an element of `owner`; false if `owner` is not a container. */
   template <typename Owner>
   static auto holds(const Owner& owner, const void* address, int)
       -> decltype(std::data(owner) + std::size(owner), bool()) {
@@ -545,7 +544,7 @@ class Tensor {
 }  // namespace dlx
 
 #if defined(__cpp_lib_ranges) && defined(__cpp_lib_span)
-/* Its iterators outlive it, so that a Span which a call returns becomes a std::span. */
+/* Iterators stay valid after the Span is destroyed, so a returned Span converts to a std::span. */
 template <typename T>
 inline constexpr bool std::ranges::enable_borrowed_range<dlx::Span<T>> = true;
 #endif

@@ -1,10 +1,10 @@
 /**
- * Where a Python package meets libdlx.so: dlx makes its native Python objects itself, with
- * CPython's own functions looked up in the running interpreter. Neither libdlx.so nor its caller
- * needs Python.h or a link to libpython, and one binary serves every CPython from 3.9 on.
+ * The native Python objects of dlx, for its Python package. libdlx.so looks up CPython's functions
+ * in the running interpreter, so neither libdlx.so nor its caller needs Python.h or links
+ * libpython, and one binary works with every CPython from 3.9 on.
  *
- * Objects are `void *` here, as ctypes, cffi or any FFI has them. To hold the GIL means, in a
- * free-threaded build, to have an attached thread state.
+ * Python objects are `void *` here, as in ctypes, cffi and other FFIs. In a free-threaded build,
+ * "holds the GIL" means that the thread has an attached thread state.
  */
 #ifndef DLX_PYTHON_H_
 #define DLX_PYTHON_H_
@@ -16,42 +16,43 @@ extern "C" {
 #endif
 
 /**
- * Make dlx's native objects in the running CPython and put them into a dict: the type `Tensor`, the
- * functions `from_dlpack`, `asarray`, `convert`, `copyto` and a few private ones. The same dict
- * brings the hooks that native code calls (errors, make_dtype, classify …);
- * bindings/python/dlx/_native.py is their only user.
+ * Create dlx's native objects in the running CPython and put them into a dict: the type `Tensor`,
+ * the functions `from_dlpack`, `asarray`, `convert`, `copyto` and a few private ones.
  *
- * Attaching again in the same interpreter hands out the same objects and takes the new hooks; after
- * Py_Finalize and Py_Initialize it starts afresh.
+ * The caller puts the hooks that native code calls (errors, make_dtype, classify …) into the same
+ * dict before the call. bindings/python/dlx is the only user of this function.
  *
- * @param object_type  `builtins.object` of the interpreter (a PyObject *); borrowed. CPython's
- *        functions are looked up in the library that this object lies in.
+ * A second call in the same interpreter returns the same objects and uses the new hooks. After
+ * Py_Finalize and Py_Initialize, a call creates new objects.
+ *
+ * @param object_type  `builtins.object` of the interpreter (a PyObject *); borrowed. dlx looks up
+ *        CPython's functions in the shared library that contains this object.
  * @param namespace_dict  a dict (a PyObject *); borrowed.
  *
- * @return DLX_OK; DLX_ERROR_UNAVAILABLE (no usable CPython there: a subinterpreter, a
- *         reference-tracing build, another implementation, a function that is missing);
- *         DLX_ERROR_INVALID_ARGUMENT (a hook is missing).
+ * @return DLX_OK; DLX_ERROR_UNAVAILABLE (no usable CPython: a subinterpreter, a reference-tracing
+ *         build, another implementation, a missing function); DLX_ERROR_INVALID_ARGUMENT (a missing
+ *         hook).
  *
  * Thread safety: takes the GIL if the caller does not hold it.
  */
 DLX_API dlx_status dlx_python_attach(void *object_type, void *namespace_dict);
 
 /**
- * The tensor behind a `dlx.Tensor`.
+ * Get the tensor of a `dlx.Tensor` object.
  *
  * @param object  a PyObject *; borrowed. The caller holds the GIL.
- * @param out  borrowed from `object`; retain it to keep it longer.
- * @return DLX_OK; DLX_ERROR_INVALID_ARGUMENT (not a dlx.Tensor); DLX_ERROR_UNAVAILABLE (nothing is
- *         attached).
+ * @param out  borrowed from `object`; call dlx_tensor_retain to keep it longer.
+ * @return DLX_OK; DLX_ERROR_INVALID_ARGUMENT (not a dlx.Tensor); DLX_ERROR_UNAVAILABLE
+ *         (dlx_python_attach was not called).
  */
 DLX_API dlx_status dlx_python_unwrap(void *object, dlx_tensor **out);
 
 /**
- * A new `dlx.Tensor` for a tensor.
+ * Make a `dlx.Tensor` object for a tensor.
  *
- * @param tensor  borrowed; the object takes a reference of its own. The caller holds the GIL.
- * @param out  a new PyObject * reference, owned.
- * @return DLX_OK; DLX_ERROR_UNAVAILABLE (nothing is attached).
+ * @param tensor  borrowed; the object holds its own reference. The caller holds the GIL.
+ * @param out  a new reference to a PyObject, owned.
+ * @return DLX_OK; DLX_ERROR_UNAVAILABLE (dlx_python_attach was not called).
  */
 DLX_API dlx_status dlx_python_wrap(dlx_tensor *tensor, void **out);
 

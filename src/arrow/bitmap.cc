@@ -13,7 +13,7 @@ int bit_at(const uint8_t* bits, int64_t index) noexcept {
   return bits[index / 8] >> (index % 8) & 1;
 }
 
-/// The eight bytes of each byte's bits.
+/// For each byte, its eight bits as bytes of 0 or 1.
 struct Unpacked {
   uint8_t bytes[256][8];
 };

@@ -7,13 +7,13 @@ namespace dlx::arrow {
 
 /// Arrow's bitmaps: bit i is bit i % 8, counted from the lowest, of byte i / 8.
 
-/// How many of the `count` bits from bit `first` on are 0.
+/// Number of zeros among the `count` bits from bit `first` on.
 int64_t count_zeros(const uint8_t* bits, int64_t first, int64_t count) noexcept;
 
 /// Writes `count` bits from bit `first` on as bytes of 0 or 1.
 void unpack_bits(const uint8_t* bits, int64_t first, int64_t count, uint8_t* out) noexcept;
 
-/// Writes `count` bytes, of which any but 0 is true, as bits. Bits of the last byte beyond them
+/// Writes `count` bytes as bits: 0 is false, any other byte is true. Unused bits of the last byte
 /// are 0.
 void pack_bits(const uint8_t* bytes, int64_t count, uint8_t* out) noexcept;
 

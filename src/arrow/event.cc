@@ -3,12 +3,12 @@
 #include "src/base/error.h"
 #include "src/device/current_stream.h"
 #include "src/device/registry.h"
-#include "src/tensor/order.h"
+#include "src/tensor/synchronization.h"
 
 namespace dlx::arrow {
 namespace {
 
-/// The current stream of the device, which waits for the event from now on.
+/// The current stream of the device, whose later work waits for the event.
 struct Waiting {
   Backend* backend;
   int32_t id;
@@ -22,7 +22,7 @@ Waiting make_wait(void* sync_event, const DLDevice& device) {
                       device.device_id < backend->count();
   if (!usable) {
     fail(DLX_ERROR_UNSUPPORTED,
-         "`array` has a sync_event on %s, for which dlx cannot wait%s%s: synchronise with the "
+         "`array` has a sync_event on %s, and dlx cannot wait for it%s%s: synchronise with the "
          "library that made it, and pass NULL",
          device_text(type, device.device_id).text, backend_reason(type)[0] == '\0' ? "" : ": ",
          backend_reason(type));
@@ -53,8 +53,8 @@ void SyncEvent::record(Tensor* tensor) {
   const StreamHandle stream = make_ready_on_current(tensor);
   if (worker.backend->capture(worker.id, stream).capturing) {
     fail(DLX_ERROR_UNSUPPORTED,
-         "the current stream is being captured into a graph, in which no event for others can be "
-         "recorded: export before the capture begins");
+         "the current stream is being captured into a graph, and cannot record an event for the "
+         "consumer: export before the capture begins");
   }
   backend_ = worker.backend;
   id_ = worker.id;
@@ -65,14 +65,14 @@ void SyncEvent::record(Tensor* tensor) {
 
 void wait_on_host(void* sync_event, const DLDevice& device) {
   const Waiting waiting = make_wait(sync_event, device);
-  Readiness behind;
-  behind.used(*waiting.backend, waiting.id, waiting.id, waiting.stream, 0);
-  behind.wait_on_host(*waiting.backend, waiting.id);
+  Readiness readiness;
+  readiness.end_use(*waiting.backend, waiting.id, waiting.id, waiting.stream, 0);
+  readiness.wait_on_host(*waiting.backend, waiting.id);
 }
 
 void follow_event(void* sync_event, Tensor* tensor) {
   const Waiting waiting = make_wait(sync_event, tensor->dl.device);
-  tensor->root->readiness.used(*waiting.backend, waiting.id, waiting.id, waiting.stream, 0);
+  tensor->root->readiness.end_use(*waiting.backend, waiting.id, waiting.id, waiting.stream, 0);
 }
 
 }  // namespace dlx::arrow

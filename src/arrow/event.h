@@ -1,3 +1,4 @@
+// The sync_event of Arrow device arrays, on export and import.
 #ifndef DLX_SRC_ARROW_EVENT_H_
 #define DLX_SRC_ARROW_EVENT_H_
 
@@ -6,8 +7,7 @@
 
 namespace dlx::arrow {
 
-/// The sync_event of a device array that goes out: a pointer to the driver's event, which has to
-/// stay until the array is released.
+/// The sync_event of an exported device array: owns the driver's event until the array is released.
 class SyncEvent {
  public:
   SyncEvent() = default;
@@ -15,12 +15,12 @@ class SyncEvent {
   SyncEvent(const SyncEvent&) = delete;
   SyncEvent& operator=(const SyncEvent&) = delete;
 
-  /// An event behind what makes the data ready. None where nobody has to wait: on the CPU, for a
-  /// device that this machine does not have or that has no streams, for an empty tensor. Where the
-  /// driver has no events that others could wait for, the host waits. Throws Error(UNSUPPORTED)
-  /// where the current stream is being captured.
+  /// Records an event after which the data is ready. Records none if the consumer need not wait: on
+  /// the CPU, on a missing device or one without streams, and for an empty tensor. Waits on the
+  /// host if the driver has no event for other libraries. Throws Error(UNSUPPORTED) if the current
+  /// stream is being captured.
   void record(Tensor* tensor);
-  /// NULL if there is none.
+  /// The value of sync_event: a pointer to the driver's event; NULL if there is none.
   void* pointer() noexcept { return native_ == nullptr ? nullptr : &native_; }
 
  private:
@@ -30,12 +30,12 @@ class SyncEvent {
   void* native_ = nullptr;
 };
 
-/// The sync_event of a device array that comes in. Both throw Error(UNSUPPORTED) where nothing can
-/// wait.
+// The sync_event of an imported device array. Both functions throw Error(UNSUPPORTED) if dlx cannot
+// make the device wait.
 
-/// Before the CPU reads pinned memory: waits on the host.
+/// Waits on the host for the event, before the CPU reads pinned memory.
 void wait_on_host(void* sync_event, const DLDevice& device);
-/// The tensor is ready behind the event.
+/// Makes later users of the tensor wait for the event.
 void follow_event(void* sync_event, Tensor* tensor);
 
 }  // namespace dlx::arrow

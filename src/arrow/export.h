@@ -6,7 +6,7 @@
 
 namespace dlx::arrow {
 
-/// Tensors out as Arrow arrays. Ownership and errors as arrow.h documents them.
+/// Export of tensors as Arrow arrays. arrow.h documents ownership and errors.
 
 struct ExportRequest {
   int32_t copy = DLX_COPY_IF_NEEDED;
@@ -14,14 +14,14 @@ struct ExportRequest {
   Allocation allocation;
 };
 
-/// Fills `out`, which holds nothing yet.
+/// Fills `out`, whose previous content is ignored. If one of these functions throws, the caller
+/// must release the filled part of `out`.
 void export_schema(Tensor* tensor, const ExportRequest& request, ArrowSchema* out);
-/// Fills `out`, which holds nothing yet. What there is of it when this throws is to be released.
 void export_array(Tensor* tensor, const ExportRequest& request, ArrowArray* out);
-/// The same with the device of the buffers (the tensor's, unless a copy had to leave pinned memory)
-/// and an event behind which they are ready.
+/// As export_array(), with the device of the buffers (the tensor's, unless a copy left pinned
+/// memory) and an event after which they are ready.
 void export_device_array(Tensor* tensor, const ExportRequest& request, ArrowDeviceArray* out);
-/// Throws Error(DEVICE_REFUSED) unless an ArrowArray, which has no device, may hold the memory.
+/// Throws Error(DEVICE_REFUSED) unless the CPU can access the memory, which ArrowArray requires.
 void require_host(const Tensor* tensor);
 
 }  // namespace dlx::arrow

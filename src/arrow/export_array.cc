@@ -9,35 +9,35 @@
 #include "src/base/error.h"
 #include "src/device/registry.h"
 #include "src/dtype/dtype.h"
-#include "src/tensor/convert.h"
+#include "src/tensor/copies.h"
 #include "src/tensor/layout.h"
-#include "src/tensor/order.h"
+#include "src/tensor/synchronization.h"
 #include "src/tensor/views.h"
 
 namespace dlx::arrow {
 namespace {
 
-/// What the buffers of an empty array point at: Arrow likes NULL less than it needs an address.
+/// The data of an empty array: some Arrow consumers do not accept NULL.
 alignas(64) constexpr char kNothing[64] = {};
 
-/// What one level of an exported array owns. The child's struct lies here, but the child has a node
-/// of its own: it may be moved out and outlive its parent.
+/// The private data of one level of an exported array. It contains the child's struct, but the
+/// child has its own node: it may be moved out and outlive its parent.
 struct ArrayNode {
   const void* buffers[2] = {nullptr, nullptr};
   ArrowArray child{};
   ArrowArray* children[1] = {&child};
-  TensorRef tensor;  ///< whose memory the leaf shows
+  TensorRef tensor;  ///< of the leaf: owns the memory
   std::unique_ptr<SyncEvent> event;
 };
 
-/// Pure C++, so any thread may call it, with or without an interpreter.
+/// Uses no Python, so any thread may call it.
 void release_array(ArrowArray* array) {
   auto* node = static_cast<ArrayNode*>(array->private_data);
   if (node->child.release != nullptr) node->child.release(&node->child);
   array->release = nullptr;
   Tensor* const tensor = node->tensor.detach();
   delete node;
-  if (tensor != nullptr) release(tensor);  // last: see there
+  if (tensor != nullptr) release(tensor);  // last, because it may end the thread
 }
 
 ArrayNode* fill_level(ArrowArray* out, int64_t length, bool is_leaf) {
@@ -58,7 +58,7 @@ void refuse_copy(const ExportRequest& request, const char* why) {
   fail(DLX_ERROR_COPY_REFUSED, "a copy is needed (%s), and `copy` is DLX_COPY_NEVER", why);
 }
 
-/// Booleans as bits, in a buffer of whole cache lines, as Arrow recommends.
+/// Packs booleans into bits, in a buffer of whole cache lines, as Arrow recommends.
 TensorRef pack(Tensor* tensor, const ExportRequest& request) {
   refuse_copy(request, "a tensor's booleans are bytes, Arrow's are bits");
   require_cpu_reachable(tensor->dl.device, "tensor");
@@ -72,7 +72,7 @@ TensorRef pack(Tensor* tensor, const ExportRequest& request) {
   return bits;
 }
 
-/// The memory to show: compact, in the order of the layout.
+/// The memory to export: compact, with its axes in the order of the layout.
 TensorRef prepare(Tensor* tensor, const Layout& layout, const ExportRequest& request) {
   const TensorRef view = physical_view(tensor, layout);
   if (tensor->dl.dtype.code == kDLBool) return pack(view.get(), request);
@@ -82,13 +82,14 @@ TensorRef prepare(Tensor* tensor, const Layout& layout, const ExportRequest& req
   return contiguous(view.get(), copy);
 }
 
-/// The leaf's data, and its offset where that cannot be folded into the address.
+/// Sets the leaf's data, and its offset if the data is a handle.
 void fill_leaf(ArrowArray* out, ArrayNode* node, TensorRef memory) {
   const DLTensor& dl = memory->dl;
   const auto item = static_cast<uint64_t>(dl.dtype.bits / 8);
   if (dl.byte_offset % item != 0) {
     fail(DLX_ERROR_UNSUPPORTED,
-         "the data begins at byte %llu of its handle, which is no whole element of %llu bytes",
+         "the data begins at byte %llu of its buffer (expected a multiple of the %llu bytes of an "
+         "element)",
          static_cast<unsigned long long>(dl.byte_offset), static_cast<unsigned long long>(item));
   }
   out->offset = static_cast<int64_t>(dl.byte_offset / item);
@@ -102,14 +103,14 @@ void require_host(const Tensor* tensor) {
   const DLDevice device = tensor->dl.device;
   if (cpu_reachable(type_of(device))) return;
   fail(DLX_ERROR_DEVICE_REFUSED,
-       "the data is on %s, and an ArrowArray is memory of the CPU: export an ArrowDeviceArray, or "
+       "the data is on %s, and an ArrowArray must be in CPU memory: export an ArrowDeviceArray, or "
        "move the tensor to the CPU first",
        device_text(type_of(device), device.device_id).text);
 }
 
 namespace {
 
-/// Fills `out` level by level; the top one keeps the event.
+/// Fills `out` level by level; the top level owns the event.
 void fill_array(Tensor* tensor, const Layout& layout, TensorRef memory,
                 std::unique_ptr<SyncEvent> event, ArrowArray* out) {
   int64_t length = tensor->shape()[0];
@@ -118,7 +119,7 @@ void fill_array(Tensor* tensor, const Layout& layout, TensorRef memory,
     ArrayNode* node = fill_level(out, length, false);
     if (top == nullptr) top = node;
     out = &node->child;
-    length *= size;  // fits: the tensor has as many elements, or some extent is 0
+    length *= size;  // no overflow: the tensor has as many elements, or an extent is 0
   }
   ArrayNode* leaf = fill_level(out, length, true);
   (top == nullptr ? leaf : top)->event = std::move(event);
@@ -130,7 +131,7 @@ void fill_array(Tensor* tensor, const Layout& layout, TensorRef memory,
 void export_array(Tensor* tensor, const ExportRequest& request, ArrowArray* out) {
   const Layout layout = layout_of(tensor, request.layout, request.copy);
   TensorRef memory = prepare(tensor, layout, request);
-  // Without an event nobody can be told to wait: pinned memory.
+  // An ArrowArray has no event, so the host waits for work on pinned memory.
   if (memory->dl.device.device_type != kDLCPU) synchronize(memory.get());
   fill_array(tensor, layout, static_cast<TensorRef&&>(memory), nullptr, out);
 }

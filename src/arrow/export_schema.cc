@@ -13,8 +13,8 @@
 namespace dlx::arrow {
 namespace {
 
-/// What one level of an exported schema owns. The child's struct lies here, but the child has a
-/// node of its own: it may be moved out and outlive its parent.
+/// The private data of one level of an exported schema. It contains the child's struct, but the
+/// child has its own node: it may be moved out and outlive its parent.
 struct SchemaNode {
   char format[32];
   std::string metadata;
@@ -29,7 +29,7 @@ void release_schema(ArrowSchema* schema) {
   schema->release = nullptr;
 }
 
-/// Fills one level; returns the place of its child.
+/// Fills one level; returns its node, which contains the child.
 SchemaNode* fill_level(ArrowSchema* out, const char* name, bool has_child) {
   auto* node = new SchemaNode;
   *out = ArrowSchema{};

@@ -16,7 +16,7 @@
 namespace dlx::arrow {
 namespace {
 
-/// Where the elements lie that an array means: `start` counts elements from the start of `buffer`.
+/// The position of an array's elements: `start` counts elements from the start of `buffer`.
 struct Elements {
   const void* buffer;
   int64_t start;
@@ -36,17 +36,17 @@ void check_level(const ArrowArray& array, int64_t buffers, int64_t children) {
   if (array.length < 0 || array.offset < 0 || array.null_count < -1 ||
       !checked_add(array.offset, array.length, &end)) {
     fail(DLX_ERROR_INVALID_ARGUMENT,
-         "`array` has numbers that cannot be (length %lld, offset %lld, null_count %lld)",
+         "`array` has an impossible length, offset or null_count (got %lld, %lld, %lld)",
          static_cast<long long>(array.length), static_cast<long long>(array.offset),
          static_cast<long long>(array.null_count));
   }
   if (array.n_buffers != buffers || array.n_children != children) {
-    fail(DLX_ERROR_INVALID_ARGUMENT,
-         "`array` is not of the type that `schema` says (got %lld buffers and %lld children, "
-         "expected "
-         "%lld and %lld)",
-         static_cast<long long>(array.n_buffers), static_cast<long long>(array.n_children),
-         static_cast<long long>(buffers), static_cast<long long>(children));
+    fail(
+        DLX_ERROR_INVALID_ARGUMENT,
+        "`array` does not match the type in `schema` (got %lld buffers and %lld children, expected "
+        "%lld and %lld)",
+        static_cast<long long>(array.n_buffers), static_cast<long long>(array.n_children),
+        static_cast<long long>(buffers), static_cast<long long>(children));
   }
   if (array.buffers == nullptr)
     fail(DLX_ERROR_INVALID_ARGUMENT, "`array` has no buffers (got NULL)");
@@ -54,36 +54,36 @@ void check_level(const ArrowArray& array, int64_t buffers, int64_t children) {
     fail(DLX_ERROR_INVALID_ARGUMENT, "`array` has no child (got NULL)");
   }
   if (array.dictionary != nullptr) {
-    fail(DLX_ERROR_INVALID_ARGUMENT, "`array` has a dictionary, of which `schema` does not know");
+    fail(DLX_ERROR_INVALID_ARGUMENT, "`array` has a dictionary, but `schema` has none");
   }
 }
 
-/// Throws if there are nulls in the range, which `inside` says is that of elements of lists.
+/// Throws if the range has nulls. `inside`: the range consists of elements of lists.
 void require_no_nulls(const ArrowArray& array, const Range& range, bool readable, bool inside) {
   if (array.null_count == 0 || range.count == 0) return;
   const auto* bitmap = static_cast<const uint8_t*>(array.buffers[0]);
   if (bitmap == nullptr) {
     if (array.null_count == -1) return;
-    fail(DLX_ERROR_INVALID_ARGUMENT, "`array` counts %lld nulls and has no validity bitmap",
+    fail(DLX_ERROR_INVALID_ARGUMENT, "`array` has %lld nulls but no validity bitmap",
          static_cast<long long>(array.null_count));
   }
   if (!readable) {
     fail(DLX_ERROR_UNSUPPORTED,
-         "`array` may have nulls, and its validity bitmap is out of the CPU's reach (null_count "
-         "%lld): fill or drop them first",
+         "`array` may have nulls, and the CPU cannot access its validity bitmap (null_count %lld): "
+         "fill or drop them first",
          static_cast<long long>(array.null_count));
   }
   const int64_t nulls = count_zeros(bitmap, range.first, range.count);
   if (nulls == 0) return;
   fail(DLX_ERROR_UNSUPPORTED, "`array` has %lld null%s%s", static_cast<long long>(nulls),
        nulls == 1 ? "" : "s",
-       inside ? " inside its lists, which no tensor can hold: fill them first (in PyArrow: "
+       inside ? " inside its lists, and a tensor cannot hold nulls: fill them first (in PyArrow: "
                 "pyarrow.FixedSizeListArray.from_arrays(x.flatten().fill_null(0), size))"
-              : ", which no tensor can hold: fill or drop them first (in PyArrow: fill_null, "
+              : ", and a tensor cannot hold nulls: fill or drop them first (in PyArrow: fill_null, "
                 "drop_null)");
 }
 
-/// The range of the child's elements that lists of `size` elements are made of.
+/// The range of the child's elements for a range of lists of `size` elements.
 Range range_of_child(const ArrowArray& child, const Range& lists, int64_t size) {
   Range range;
   int64_t end;
@@ -99,11 +99,11 @@ Range range_of_child(const ArrowArray& child, const Range& lists, int64_t size) 
          static_cast<long long>(child.length), static_cast<long long>(end),
          static_cast<long long>(size));
   }
-  range.first += child.offset;  // fits: offset + length does
+  range.first += child.offset;  // no overflow: offset + length was checked
   return range;
 }
 
-/// Goes down through the lists. Throws for nulls and for contradictions.
+/// Descends through the lists to the elements. Throws for nulls and for contradictions.
 Elements locate(const ArrowArray& array, const TensorType& type, bool readable) {
   const ArrowArray* level = &array;
   const size_t depth = type.levels.size();
@@ -130,7 +130,7 @@ std::vector<int64_t> whole_shape(int64_t length, const TensorType& type) {
   return shape;
 }
 
-/// The tensor with its axes in the order that the type says.
+/// The tensor with its axes in the order of the type.
 TensorRef permuted(TensorRef tensor, const TensorType& type) {
   if (type.axes.empty()) return tensor;
   std::vector<int32_t> axes{0};
@@ -144,7 +144,7 @@ void release_moved(Tensor* root) {
   std::free(array);
 }
 
-/// Releases the caller's array once its elements were copied.
+/// Releases the caller's array after its elements were copied.
 void release_copied(ArrowArray* array) {
   ArrowArray moved = *array;
   array->release = nullptr;
@@ -185,7 +185,7 @@ TensorRef import_bits(ArrowArray* array, const TensorType& type, const Elements&
 TensorRef import_array(ArrowArray* array, const TensorType& type, DLDevice device, void* sync_event,
                        const CopyRequest& request, bool* copied) {
   const bool readable = cpu_reachable(type_of(device));
-  if (sync_event != nullptr && readable) {  // pinned memory: bitmaps are read here
+  if (sync_event != nullptr && readable) {  // pinned memory, whose bitmaps are read below
     wait_on_host(sync_event, device);
     sync_event = nullptr;
   }
@@ -208,7 +208,7 @@ TensorRef import_array(ArrowArray* array, const TensorType& type, DLDevice devic
   TensorRef root = describe(description, DLPACK_FLAG_BITMASK_READ_ONLY, "array");
   if (sync_event != nullptr) follow_event(sync_event, root.get());
   TensorRef tensor = permuted(TensorRef::share(root.get()), type);
-  // Before a device begins to read: nothing fails after that.
+  // Allocated before a device begins to read, because nothing may fail after that.
   std::unique_ptr<ArrowArray, void (*)(void*)> moved(
       static_cast<ArrowArray*>(std::malloc(sizeof(ArrowArray))), std::free);
   if (moved == nullptr) throw std::bad_alloc();
@@ -217,10 +217,18 @@ TensorRef import_array(ArrowArray* array, const TensorType& type, DLDevice devic
   array->release = nullptr;
   root->owner = moved.release();
   root->release_memory = release_moved;
-  // Of a copy's source the last reference, unless a device is still reading it. Not left to the
-  // destructor: see release().
+  // The last reference to the source of a copy, unless a device is still reading it. Not left to
+  // the destructor, because release() may end the thread.
   release(root.detach());
   return tensor;
+}
+
+void check_struct(const ArrowArray& array, int64_t children) {
+  check_level(array, 1, children);
+  require_no_nulls(array, {array.offset, array.length}, true, false);
+  for (int64_t i = 0; i < children; ++i) {
+    if (array.children[i] == nullptr) fail(DLX_ERROR_INVALID_ARGUMENT, "`array` has a NULL child");
+  }
 }
 
 DLDevice read_device(const ArrowDeviceArray& array) {
@@ -232,10 +240,10 @@ DLDevice read_device(const ArrowDeviceArray& array) {
   DLDevice device;
   device.device_type = static_cast<DLDeviceType>(array.device_type);
   device.device_id = static_cast<int32_t>(array.device_id);
-  // Arrow's -1 is for types without ids, which have the id 0 in DLPack.
+  // Arrow's id -1 is for device types without ids; their DLPack id is 0.
   if (cpu || (array.device_id == -1 && cpu_reachable(array.device_type))) device.device_id = 0;
   if (!cpu && (array.device_id < -1 || array.device_id > INT32_MAX)) {
-    fail(DLX_ERROR_INVALID_ARGUMENT, "`array` names no device (got type %d, id %lld)",
+    fail(DLX_ERROR_INVALID_ARGUMENT, "`array` has an invalid device (got type %d, id %lld)",
          array.device_type, static_cast<long long>(array.device_id));
   }
   return device;

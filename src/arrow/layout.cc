@@ -12,7 +12,7 @@
 namespace dlx::arrow {
 namespace {
 
-const char* way_out(DLDataType dtype) noexcept {
+const char* advice_for(DLDataType dtype) noexcept {
   if (dtype.code == kDLComplex && dtype.lanes == 1 && dtype.bits >= 32) {
     return "view its parts as floats of half its bits (in Python, complex128: .view(\"float64\"))";
   }
@@ -25,7 +25,7 @@ const char* way_out(DLDataType dtype) noexcept {
 const char* require_format(DLDataType dtype) {
   const char* format = format_of(dtype);
   if (format != nullptr) return format;
-  fail(DLX_ERROR_UNSUPPORTED, "Arrow has no %s: %s", dtype_text(dtype).text, way_out(dtype));
+  fail(DLX_ERROR_UNSUPPORTED, "Arrow has no %s: %s", dtype_text(dtype).text, advice_for(dtype));
 }
 
 void require_list_size(int64_t size) {
@@ -35,8 +35,8 @@ void require_list_size(int64_t size) {
        static_cast<long long>(size));
 }
 
-/// Physical order of the axes, as axes of `tensor`: largest strides first behind the first axis, if
-/// that is allowed and makes the tensor compact; else as they are.
+/// The axes of `tensor` in memory order. After the first axis they are sorted by decreasing stride
+/// if that is allowed and makes the tensor compact; otherwise they keep their order.
 std::vector<int32_t> physical_order(Tensor* tensor, bool may_permute) {
   const int32_t ndim = tensor->dl.ndim;
   std::vector<int32_t> order(static_cast<size_t>(ndim));
@@ -47,7 +47,7 @@ std::vector<int32_t> physical_order(Tensor* tensor, bool may_permute) {
   const auto before = [&](int32_t a, int32_t b) {
     return strides[a] != strides[b] ? strides[a] > strides[b] : a < b;
   };
-  std::make_heap(sorted.begin() + 1, sorted.end(), before);  // a third of the code of std::sort
+  std::make_heap(sorted.begin() + 1, sorted.end(), before);  // a third of std::sort's code size
   std::sort_heap(sorted.begin() + 1, sorted.end(), before);
   std::vector<int64_t> new_shape, new_strides;
   for (const int32_t axis : sorted) {
@@ -67,7 +67,7 @@ void fill_tensor_layout(Tensor* tensor, bool may_permute, Layout* out) {
     const int32_t axis = order[i + 1];
     out->shape.push_back(tensor->shape()[axis]);
     require_list_size(out->shape.back());
-    if (size != 0) size *= out->shape.back();  // below 2^62: both were checked
+    if (size != 0) size *= out->shape.back();  // below 2^62, because both were checked
     require_list_size(size);
     out->permutation[static_cast<size_t>(axis) - 1] = static_cast<int32_t>(i);
     moved = moved || static_cast<size_t>(axis) != i + 1;
@@ -85,7 +85,7 @@ Layout layout_of(Tensor* tensor, int32_t layout, int32_t copy) {
   const int32_t ndim = tensor->dl.ndim;
   if (ndim == 0) {
     fail(DLX_ERROR_UNSUPPORTED,
-         "an Arrow array has at least one axis, and the tensor has none: reshape it to (1,)");
+         "the tensor has no axis, and an Arrow array needs one: reshape it to (1,)");
   }
   if (layout == DLX_ARROW_TENSORS && ndim > 1) {
     fill_tensor_layout(tensor, copy == DLX_COPY_NEVER, &out);

@@ -9,7 +9,7 @@
 namespace dlx::arrow {
 namespace {
 
-/// Reads a length; nothing says where the metadata ends, so a wrong one can only be believed.
+/// Reads a length. It must be trusted, because the metadata has no total size.
 int32_t read_length(const char** at) {
   int32_t length;
   std::memcpy(&length, *at, sizeof length);
@@ -34,7 +34,7 @@ void append_text(std::string* out, std::string_view text) {
   out->append(text);
 }
 
-/// A parser of as much JSON as the extension's metadata may have.
+/// A parser for the subset of JSON that the extension's metadata uses.
 class Parser {
  public:
   explicit Parser(std::string_view json) : json_(json) {}
@@ -67,7 +67,7 @@ class Parser {
       if (null()) return;
       permuted_ = true;
       numbers([&](int64_t number) {
-        if (number > DLX_MAX_NDIM) fail_here("a permutation of too many axes");
+        if (number > DLX_MAX_NDIM) fail_here("a permutation with too many axes");
         out->permutation.push_back(static_cast<int32_t>(number));
       });
     } else if (name == "dim_names") {
@@ -88,20 +88,20 @@ class Parser {
 
   void check(const FixedShape& out) {
     if (out.shape.size() > DLX_MAX_NDIM) fail_here("too many axes");
-    if (named_ && names_ != out.shape.size()) fail_here("dim_names of another length than shape");
+    if (named_ && names_ != out.shape.size()) fail_here("dim_names with another length than shape");
     if (permuted_ && out.permutation.size() != out.shape.size()) {
-      fail_here("a permutation of another length than shape");
+      fail_here("a permutation with another length than shape");
     }
     std::vector<bool> seen(out.shape.size());
     for (const int32_t axis : out.permutation) {
       if (static_cast<size_t>(axis) >= seen.size() || seen[static_cast<size_t>(axis)]) {
-        fail_here("a permutation that names an axis twice, or one that is not there");
+        fail_here("a permutation that names an axis twice, or a missing axis");
       }
       seen[static_cast<size_t>(axis)] = true;
     }
   }
 
-  /// [item, …], where `item` reads one.
+  /// Reads [item, …]; `item` reads one of them.
   template <typename Item>
   void list(Item&& item) {
     expect('[');
@@ -128,12 +128,12 @@ class Parser {
       }
     }
     if (at_ == start || (at_ - start > 1 && json_[start] == '0')) {
-      fail_here("something that is no whole number from 0 on");
+      fail_here("no non-negative integer where one is expected");
     }
     return value;
   }
 
-  /// A string as it stands between its quotes, escapes unread.
+  /// Reads a string; escapes stay as they are.
   std::string_view string() {
     if (at_ >= json_.size() || json_[at_] != '"') fail_here("no string where one is expected");
     const size_t start = ++at_;
@@ -145,7 +145,7 @@ class Parser {
     return json_.substr(start, at_++ - start);
   }
 
-  /// Some writers say null where they mean that there is none.
+  /// Some writers write null for a missing member.
   bool null() {
     skip_space();
     if (json_.substr(at_, 4) != "null") return false;

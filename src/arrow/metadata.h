@@ -1,3 +1,4 @@
+// The metadata of Arrow schemas: key-value pairs, and the JSON of arrow.fixed_shape_tensor.
 #ifndef DLX_SRC_ARROW_METADATA_H_
 #define DLX_SRC_ARROW_METADATA_H_
 
@@ -12,8 +13,8 @@ constexpr std::string_view kExtensionName = "ARROW:extension:name";
 constexpr std::string_view kExtensionMetadata = "ARROW:extension:metadata";
 constexpr std::string_view kFixedShapeTensor = "arrow.fixed_shape_tensor";
 
-/// The value of `key` in a schema's metadata (NULL: none), borrowed from it; false if it has none.
-/// Throws Error(INVALID_ARGUMENT) for lengths that cannot be.
+/// Finds the value of `key` in a schema's metadata, which may be NULL; the value is borrowed from
+/// it. False if the key is missing. Throws Error(INVALID_ARGUMENT) for negative lengths.
 bool find_metadata(const char* metadata, std::string_view key, std::string_view* value);
 
 /// The metadata of an extension type, in Arrow's binary form.
@@ -21,17 +22,17 @@ std::string extension_metadata(std::string_view name, std::string_view serialize
 
 /// Parameters of arrow.fixed_shape_tensor.
 struct FixedShape {
-  std::vector<int64_t> shape;  ///< physical, the last axis fastest
-  std::vector<int32_t>
-      permutation;  ///< axis i is physical axis permutation[i]; empty: all in order
+  std::vector<int64_t> shape;  ///< in memory order, the last axis fastest
+  /// Axis i of an element is axis permutation[i] in memory; empty: the same order.
+  std::vector<int32_t> permutation;
 };
 
-/// Reads the extension's JSON, strictly: one object, members shape, permutation and dim_names, each
-/// at most once. Names are checked and forgotten.
-/// Throws Error(INVALID_ARGUMENT), or UNSUPPORTED for a member that the specification lacks.
+/// Parses the extension's JSON strictly: one object with the members shape, permutation and
+/// dim_names, each at most once. dim_names are checked and dropped. Throws Error(INVALID_ARGUMENT),
+/// or UNSUPPORTED for an unknown member.
 [[gnu::cold]] FixedShape parse_fixed_shape(std::string_view json);
 
-/// The JSON that parse_fixed_shape() reads.
+/// Writes the JSON that parse_fixed_shape() reads.
 [[gnu::cold]] std::string format_fixed_shape(const FixedShape& shape);
 
 }  // namespace dlx::arrow

@@ -1,25 +1,27 @@
+// Ownership of Arrow's structs.
 #ifndef DLX_SRC_ARROW_RELEASE_H_
 #define DLX_SRC_ARROW_RELEASE_H_
 
 #include "dlx/arrow.h"
-#include "src/arrow/stream.h"
+
+struct ArrowArrayStream;  // array_stream.h
 
 namespace dlx::arrow {
 
-/// The struct in another that is released.
+/// The struct with the `release` callback: the argument itself, or the array inside it.
 inline ArrowSchema* releasable(ArrowSchema* schema) noexcept { return schema; }
 inline ArrowArray* releasable(ArrowArray* array) noexcept { return array; }
 inline ArrowArrayStream* releasable(ArrowArrayStream* stream) noexcept { return stream; }
 inline ArrowArray* releasable(ArrowDeviceArray* array) noexcept { return &array->array; }
 
-/// Holds one of Arrow's structs, and releases it unless it was moved out.
+/// Owns one of Arrow's structs, and releases it unless it was moved out.
 template <typename Struct>
 class Released {
  public:
   Released() = default;
   /// Moves a struct in.
   explicit Released(Struct* from) noexcept : struct_(*from) { releasable(from)->release = nullptr; }
-  /// Not noexcept: see release() of a tensor.
+  /// Not noexcept, because a producer's release may end the thread.
   ~Released() noexcept(false) {
     auto* held = releasable(&struct_);
     if (held->release != nullptr) held->release(held);
@@ -28,6 +30,7 @@ class Released {
   Released& operator=(const Released&) = delete;
 
   Struct* get() noexcept { return &struct_; }
+  const Struct& held() const noexcept { return struct_; }
   /// Moves the struct out.
   Struct take() noexcept {
     Struct taken = struct_;

@@ -21,17 +21,18 @@ constexpr Number kNumbers[] = {
     {"e", kDLFloat, 16}, {"f", kDLFloat, 32}, {"g", kDLFloat, 64}, {"b", kDLBool, 8},
 };
 
-/// Types that no tensor has, by their formats.
+/// Types that a tensor cannot have, by their formats.
 struct Refusal {
   const char* format;
-  bool has_parameters;  ///< behind it: a unit, a time zone, a width
+  bool has_parameters;  ///< the format continues: a unit, a time zone, a width
   const char* what;
-  const char* way_out;
+  const char* advice;
 };
 constexpr const char* kCastTime =
-    "its integers have a meaning that a tensor would lose: cast it to integers first (in PyArrow: "
+    "whose integers have a meaning that a tensor would lose: cast it to integers first (in "
+    "PyArrow: "
     ".cast(\"int32\") or .cast(\"int64\"))";
-constexpr const char* kText = "which has no elements of one size: export its buffers one by one";
+constexpr const char* kText = "whose elements differ in size: export its buffers one by one";
 constexpr const char* kLists =
     "whose lists may differ in length: cast it to fixed-size lists first (in PyArrow: "
     ".cast(pa.list_(type, size))), or export its values and offsets one by one";
@@ -45,21 +46,22 @@ constexpr Refusal kRefusals[] = {
     {"vz", false, "binary data", kText},
     {"w:", true, "fixed-size binary data", "whose bytes have no type: export its buffer"},
     {"d:", true, "decimals",
-     "which no tensor has: cast it to floats first (in PyArrow: .cast(\"float64\"))"},
+     "which a tensor cannot have: cast it to floats first (in PyArrow: .cast(\"float64\"))"},
     {"td", true, "dates", kCastTime},
     {"tt", true, "times", kCastTime},
     {"ts", true, "timestamps", kCastTime},
     {"tD", true, "durations", kCastTime},
-    {"ti", true, "intervals", "which no tensor has: export their parts one by one"},
-    {"+s", false, "a struct or a table", "which has no one type: export its columns one by one"},
-    {"+m", false, "a map", "which has no one type: export its keys and items one by one"},
+    {"ti", true, "intervals", "which a tensor cannot have: export their parts one by one"},
+    {"+s", false, "a struct or a table",
+     "whose columns may have several types: export them one by one"},
+    {"+m", false, "a map", "whose keys and items may have several types: export them one by one"},
     {"+l", false, "lists", kLists},
     {"+L", false, "lists", kLists},
     {"+vl", false, "lists", kLists},
     {"+vL", false, "lists", kLists},
-    {"+u", true, "a union", "which has no one type: export its children one by one"},
+    {"+u", true, "a union", "whose children may have several types: export them one by one"},
     {"+r", false, "run-end-encoded data",
-     "decode it first (in PyArrow: pyarrow.compute.run_end_decode)"},
+     "which must be decoded first (in PyArrow: pyarrow.compute.run_end_decode)"},
 };
 
 bool is_refused_by(const Refusal& refusal, const char* format) noexcept {
@@ -71,8 +73,8 @@ bool is_refused_by(const Refusal& refusal, const char* format) noexcept {
 [[noreturn]] void refuse_format(const char* format) {
   for (const Refusal& refusal : kRefusals) {
     if (!is_refused_by(refusal, format)) continue;
-    fail(DLX_ERROR_UNSUPPORTED, "`schema` has the format \"%.40s\", %s: %s", format, refusal.what,
-         refusal.way_out);
+    fail(DLX_ERROR_UNSUPPORTED, "`schema` has the format \"%.40s\" (%s), %s", format, refusal.what,
+         refusal.advice);
   }
   fail(
       DLX_ERROR_UNSUPPORTED,
@@ -81,7 +83,7 @@ bool is_refused_by(const Refusal& refusal, const char* format) noexcept {
       format);
 }
 
-/// True if the format is that of a fixed-size list, "+w:N".
+/// True for the format of a fixed-size list, "+w:N".
 bool read_list_size(const char* format, int64_t* size) {
   if (std::strncmp(format, "+w:", 3) != 0) return false;
   *size = 0;
@@ -105,12 +107,13 @@ void check_level(const ArrowSchema& schema, size_t depth) {
     fail(DLX_ERROR_INVALID_ARGUMENT, "`schema` has no format (got NULL)");
   if (schema.dictionary != nullptr) {
     fail(DLX_ERROR_UNSUPPORTED,
-         "`schema` has the format \"%.40s\" with a dictionary, whose indices alone mean nothing: "
-         "decode it first (in PyArrow: .dictionary_decode())",
+         "`schema` has the format \"%.40s\" with a dictionary, which a tensor cannot have: decode "
+         "it "
+         "first (in PyArrow: .dictionary_decode())",
          schema.format);
   }
   if (depth > DLX_MAX_NDIM) {
-    fail(DLX_ERROR_INVALID_ARGUMENT, "`schema` has more than %d lists in each other", DLX_MAX_NDIM);
+    fail(DLX_ERROR_INVALID_ARGUMENT, "`schema` has more than %d nested lists", DLX_MAX_NDIM);
   }
 }
 
@@ -123,7 +126,7 @@ const ArrowSchema& only_child(const ArrowSchema& schema) {
   return *schema.children[0];
 }
 
-/// The extents that an extension type gives its list of `size` elements.
+/// Reads the extents of an extension type, whose list has `size` elements.
 void read_fixed_shape(const ArrowSchema& schema, int64_t size, TensorType* out) {
   std::string_view serialized;
   find_metadata(schema.metadata, kExtensionMetadata, &serialized);
@@ -143,15 +146,15 @@ void read_fixed_shape(const ArrowSchema& schema, int64_t size, TensorType* out) 
   out->axes = static_cast<std::vector<int32_t>&&>(fixed.permutation);
 }
 
-/// True if this level's extension type has filled in the shape.
+/// True if this level has an extension type, which has set the shape.
 bool read_extension(const ArrowSchema& schema, bool is_list, int64_t size, TensorType* out) {
   std::string_view name;
   if (!find_metadata(schema.metadata, kExtensionName, &name)) return false;
   if (name != kFixedShapeTensor || !out->levels.empty()) {
     fail(
         DLX_ERROR_UNSUPPORTED,
-        "`schema` has the extension type \"%.*s\" (format \"%.40s\"), whose meaning would be lost: "
-        "export its storage (in PyArrow: .storage)",
+        "`schema` has the extension type \"%.*s\" (format \"%.40s\"), whose meaning a tensor would "
+        "lose: export its storage (in PyArrow: .storage)",
         static_cast<int>(name.size() < 60 ? name.size() : 60), name.data(), schema.format);
   }
   if (!is_list) {
@@ -195,7 +198,7 @@ TensorType read_schema(const ArrowSchema& schema) {
     check_level(*level, out.levels.size());
   }
   read_number(*level, &out);
-  // Lists within the tensors of the extension type keep their places behind them.
+  // Lists inside the extension type add axes after its own, in order.
   if (!out.axes.empty()) {
     for (size_t i = out.axes.size(); i < out.shape.size(); ++i) {
       out.axes.push_back(static_cast<int32_t>(i));

@@ -8,20 +8,20 @@
 
 namespace dlx::arrow {
 
-/// What an Arrow type means as a tensor.
+/// An Arrow type as a tensor type.
 struct TensorType {
-  DLDataType dtype{};           ///< of the elements as they lie in memory; kDLBool for bits
+  DLDataType dtype{};           ///< of the elements in memory; kDLBool for bits
   bool bits = false;            ///< booleans, eight in a byte
   std::vector<int64_t> levels;  ///< sizes of the nested fixed-size lists, outermost first
-  std::vector<int64_t> shape;   ///< extents of one element of the array, as they lie in memory
-  std::vector<int32_t> axes;  ///< axis i of the element is axes[i] of `shape`; empty: all in order
+  std::vector<int64_t> shape;   ///< extents of one element of the array, in memory order
+  std::vector<int32_t> axes;  ///< axis i of an element is axes[i] of `shape`; empty: the same order
 };
 
-/// Reads the type. Throws Error(UNSUPPORTED) naming the format for types that no tensor has, and
-/// Error(INVALID_ARGUMENT) for malformed schemas.
+/// Converts an Arrow type. Throws Error(UNSUPPORTED) with the format for a type that a tensor
+/// cannot have, and Error(INVALID_ARGUMENT) for a malformed schema.
 TensorType read_schema(const ArrowSchema& schema);
 
-/// The format of a plain number's type, or NULL if Arrow has none for it; "b" for kDLBool.
+/// Arrow's format of a dtype; NULL if there is none; "b" for kDLBool.
 const char* format_of(DLDataType dtype) noexcept;
 
 }  // namespace dlx::arrow

@@ -1,4 +1,3 @@
-// Tells the end of a thread from an exception.
 #include "src/base/cancellation.h"
 
 #include <exception>

@@ -1,3 +1,4 @@
+// How dlx behaves when pthread_cancel() or pthread_exit() ends a thread.
 #ifndef DLX_SRC_BASE_CANCELLATION_H_
 #define DLX_SRC_BASE_CANCELLATION_H_
 
@@ -5,8 +6,9 @@
 
 namespace dlx {
 
-/// While it lives, pthread_cancel() of the calling thread waits: for what others wait for, and for
-/// calls inside functions that must not throw, as a cancelled thread unwinds its stack.
+/// Delays pthread_cancel() of the calling thread until the end of the scope. For work that other
+/// threads wait for, and for calls inside noexcept functions, because a cancelled thread unwinds
+/// its stack.
 class WithoutCancellation {
  public:
   WithoutCancellation() noexcept { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
@@ -18,8 +20,8 @@ class WithoutCancellation {
   int before_ = 0;
 };
 
-/// In a `catch (...)`: the stack is unwound by pthread_cancel() or pthread_exit(), and that has to
-/// go on. It is no exception of C++: libstdc++ has a class to catch it by, libc++ has none.
+/// For a `catch (...)`: true if pthread_cancel() or pthread_exit() unwinds the stack. The handler
+/// must then rethrow. This is not a C++ exception: libstdc++ has a class for it, libc++ has none.
 bool thread_is_being_ended() noexcept;
 
 }  // namespace dlx

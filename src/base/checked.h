@@ -5,8 +5,9 @@
 
 namespace dlx {
 
-/// Overflow-checked 64-bit arithmetic: true and the result in `out`, or false on overflow.
-/// Extents, strides and byte counts come from strangers; they are multiplied only through these.
+/// Overflow-checked 64-bit arithmetic: true and the result in `out`, or false on overflow. Extents,
+/// strides and byte counts come from producers that dlx does not trust, so all arithmetic on them
+/// uses these functions.
 inline bool checked_add(int64_t a, int64_t b, int64_t* out) noexcept {
   return !__builtin_add_overflow(a, b, out);
 }

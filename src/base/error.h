@@ -8,9 +8,9 @@
 
 namespace dlx {
 
-/// A failure on its way to the C boundary: a DLX_ERROR_* status and its message.
+/// A failure inside dlx: a DLX_ERROR_* status and its message. The C interface catches it.
 ///
-/// The message lives in the exception itself, so that reporting "out of memory" needs no memory.
+/// The message is stored in the exception itself, so reporting "out of memory" allocates nothing.
 class Error : public std::exception {
  public:
   static constexpr int kMessageBytes = 960;
@@ -27,8 +27,8 @@ class Error : public std::exception {
   char message_[kMessageBytes];
 };
 
-/// Throws Error. The message says what is wrong as "`argument` … (got X, expected Y)"; the name
-/// of the failing function is put before it at the C boundary.
+/// Throws Error. The message has the form "`argument` is wrong in this way (got X, expected Y)";
+/// the C interface puts the name of the failing function in front.
 [[noreturn, gnu::cold, gnu::format(printf, 2, 3)]] inline void fail(int32_t status,
                                                                     const char* format, ...) {
   va_list arguments;
@@ -38,7 +38,7 @@ class Error : public std::exception {
   throw error;
 }
 
-/// " of `owner`" for a message about one part of an argument; nothing without an owner.
+/// " of `owner`", for a message about a part of an argument; "" if `owner` is NULL.
 struct OwnerText {
   explicit OwnerText(const char* owner) noexcept {
     if (owner != nullptr) std::snprintf(text, sizeof text, " of `%s`", owner);

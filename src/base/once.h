@@ -6,10 +6,10 @@
 
 namespace dlx {
 
-/// Runs something once. (std::call_once would make libdlx.so export two variables of libstdc++.)
+/// Runs a function once. (std::call_once would make libdlx.so export two variables of libstdc++.)
 class Once {
  public:
-  /// Returns when it has run. If it throws, the next caller tries again.
+  /// Returns after `f` has run. If it throws, the next call tries again.
   template <typename F>
   void run(F&& f) {
     if (done_.load(std::memory_order_acquire)) return;

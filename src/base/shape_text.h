@@ -5,7 +5,7 @@
 
 namespace dlx {
 
-/// Shape for messages, such as "(2, 3)"; cut with "…" where it is too long.
+/// A shape as text for messages: "(2, 3)"; truncated with "…" if too long.
 struct ShapeText {
   char text[120];
 };

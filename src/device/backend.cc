@@ -34,7 +34,7 @@ bool Backend::is_idle(int32_t id, StreamHandle stream) {
 CaptureInfo Backend::capture(int32_t, StreamHandle) { return {false, 0}; }
 
 void Backend::wait_native(int32_t, StreamHandle, void*) {
-  fail(DLX_ERROR_UNSUPPORTED, "events of that kind of device cannot be waited for");
+  fail(DLX_ERROR_UNSUPPORTED, "dlx cannot wait for events of this kind of device");
 }
 
 bool Backend::copy_strided(int32_t, StreamHandle, DeviceAddress, DeviceAddress, const CopyPlan&) {

@@ -10,116 +10,117 @@ namespace dlx {
 
 class CopyPlan;
 
-/// A stream by its driver's handle. The numbers of the array API standard are such handles: 1 is
-/// CUDA's legacy default stream and 2 its per-thread one, 0 is ROCm's default stream.
+/// A stream, as its driver's handle. The stream numbers of the array API standard are valid
+/// handles: 1 is CUDA's legacy default stream, 2 its per-thread default stream, 0 is ROCm's default
+/// stream.
 using StreamHandle = int64_t;
 
 /// A point in the work of a stream; belongs to the backend that recorded it. Never NULL.
 using EventHandle = void*;
 
-/// Memory of a device. Where `data` is a handle (OpenCL) the offset cannot be folded into it; where
-/// it is an address the two are simply added.
+/// A place in device memory: `data` + `offset` if `data` is an address, the byte `offset` of the
+/// buffer if `data` is a handle (OpenCL).
 struct DeviceAddress {
   void* data;
   uint64_t offset;
 };
 
-/// What a driver knows about an address.
+/// Where a driver says that an address is.
 struct PointerInfo {
   int32_t device_type;  ///< kDLCUDA, kDLCUDAHost, kDLCUDAManaged, kDLROCM, kDLROCMHost
-  int32_t device_id;    ///< by DLPack: 0 for pinned and managed memory
-  int32_t ordinal;      ///< the device that it really belongs to
+  int32_t device_id;    ///< DLPack's id: 0 for pinned and managed memory
+  int32_t ordinal;      ///< the device that owns the memory
 };
 
-/// What is being captured into a graph on a stream (CUDA graphs).
+/// Whether a stream is being captured into a graph (CUDA graphs).
 struct CaptureInfo {
   bool capturing;
-  uint64_t id;  ///< equal for the streams of one capture
+  uint64_t id;  ///< the same for all streams of one capture
 };
 
-/// What dlx can do with one kind of device. One object a kind, made on first use, never destroyed:
-/// memory is given back to it as long as the process runs.
+/// Everything that dlx does with one kind of device. There is one object for each kind, made on
+/// first use and never destroyed, because tensors may return memory to it until the process ends.
 ///
-/// Every function may be called from any thread, leaves the caller's current
-/// context, device and pending last-error as they were, and throws Error(DRIVER) with the driver's
-/// call, code and text where a call fails. `id` exists: the registry has checked it.
+/// Any thread may call any function. A function restores the caller's current context, device and
+/// pending last-error. It throws Error(DRIVER) with the driver's function, code and text if a
+/// driver call fails. `id` is valid: the registry has checked it.
 ///
-/// Work given to a stream is asynchronous: memory has to live until it is done.
+/// Work on a stream is asynchronous: its memory must stay valid until the work is done.
 class Backend {
  public:
-  // ---- what there is ----
+  // ---- devices ----
 
-  /// Devices on this machine; opens the driver on first use. 0 comes with a reason.
+  /// Number of devices on this machine; opens the driver on first use. If 0, reason() says why.
   virtual int32_t count() = 0;
-  /// Why count() is 0, in words, with every path that was tried; "" otherwise. Static.
+  /// Why count() is 0, as text with every path that was tried; "" otherwise. Static.
   virtual const char* reason() = 0;
-  /// Fills what is known; the fields hold 0, "" and -1 (memory) already. Creates no context.
+  /// Fills the known fields; the caller has set all to 0, "" and -1 (memory). Creates no context.
   virtual void describe(int32_t id, dlx_device_properties* out) = 0;
-  /// Finds out whether the memory is this driver's. Opens and initialises nothing: false if nobody
-  /// in this process has initialised the driver.
+  /// Whether the memory belongs to this driver. Opens and initialises nothing: false if the driver
+  /// is not initialised in this process.
   virtual bool locate(const void* pointer, PointerInfo* out) noexcept;
-  /// The calling thread's current device: what an id of 255 (torch's "cuda" without an index)
-  /// means. 0 where there is no such thing, and if nobody has initialised the driver.
+  /// The calling thread's current device, which id 255 (torch's "cuda" without an index) means. 0
+  /// if the driver has no current device or is not initialised.
   virtual int32_t current_device() noexcept { return 0; }
 
   // ---- memory ----
 
-  /// `size` > 0 bytes of memory that a user may export, or NULL if there is no room. `device_type`
-  /// is one that the backend serves: kDLCUDA, kDLCUDAHost (pinned), kDLCUDAManaged … `alignment` is
-  /// a power of two.
+  /// Allocates `size` > 0 bytes for a tensor; NULL if memory is exhausted. `device_type` is one of
+  /// the backend's: kDLCUDA, kDLCUDAHost (pinned), kDLCUDAManaged … `alignment` is a power of two.
   virtual void* allocate(int32_t device_type, int32_t id, size_t size, size_t alignment) = 0;
-  /// After the driver has shut down, and in a forked child, the memory is leaked quietly.
+  /// Leaks the memory silently after the driver has shut down, and in a forked child.
   virtual void deallocate(int32_t device_type, int32_t id, void* data) noexcept = 0;
-  /// Device memory for one operation, ordered on `stream`, which is not captured: never handed to
-  /// users. NULL: no room.
+  /// Allocates device memory for one operation in the order of `stream`, which is not captured.
+  /// Never given to users. NULL if memory is exhausted.
   virtual void* allocate_temporary(int32_t id, StreamHandle stream, size_t size);
   /// `data` is not NULL.
   virtual void deallocate_temporary(int32_t id, StreamHandle stream, void* data) noexcept;
-  /// Host memory that transfers with `id` run fastest from; ordinary memory where there is no
-  /// better one.
+  /// Allocates the host memory with the fastest transfers to and from `id`; may be ordinary memory.
   virtual void* allocate_pinned(int32_t id, size_t size);
   virtual void deallocate_pinned(void* data) noexcept;
-  /// Whether the CPU may read and write managed memory while the device works.
+  /// Whether the CPU may access managed memory while the device works.
   virtual bool managed_is_concurrent(int32_t id);
 
-  /// Waits until all work that dlx gave to the device is done.
+  /// Waits on the host until all work that dlx submitted to the device is done.
   virtual void synchronize(int32_t id) = 0;
 
   // ---- streams and events ----
 
-  /// False: one queue a device, of dlx's own; `stream` is then 0 everywhere below, and nobody calls
-  /// the functions that check, create, destroy and synchronise streams.
+  /// False: dlx has one queue for each device. `stream` is then 0 in all functions below, and the
+  /// functions that check, create, destroy and synchronise streams are not called.
   virtual bool has_streams() const noexcept { return false; }
-  /// The stream that the standard takes None for: 1 on CUDA, 0 on ROCm.
+  /// The stream that None means in the array API standard: 1 on CUDA, 0 on ROCm.
   virtual StreamHandle default_stream() const noexcept { return 0; }
-  /// Whether nobody may destroy the stream: the default one, and CUDA's per-thread one.
+  /// True for streams that must not be destroyed: the default stream and CUDA's per-thread one.
   virtual bool is_default(StreamHandle stream) const noexcept { return stream == default_stream(); }
   /// Throws Error(INVALID_ARGUMENT) unless the standard allows that number for this kind of device.
-  /// Asks no driver.
+  /// Does not call the driver.
   virtual void check_stream(int64_t number) const;
   virtual StreamHandle create_stream(int32_t id);
   virtual void destroy_stream(int32_t id, StreamHandle stream) noexcept;
-  /// Waits on the host for the work that `stream` has now.
+  /// Waits on the host until all work submitted to `stream` so far is done.
   virtual void synchronize_stream(int32_t id, StreamHandle stream);
-  /// Whether a stream has no work to do. Not while it is captured.
+  /// Whether a stream has no pending work. Must not be called while the stream is captured.
   virtual bool is_idle(int32_t id, StreamHandle stream);
   virtual CaptureInfo capture(int32_t id, StreamHandle stream);
-  /// The device that a stream belongs to: `id` of the default ones, and where nobody can tell.
+  /// The device of a stream; `id` for default streams, and if the driver cannot say.
   virtual int32_t device_of_stream(int32_t id, StreamHandle) { return id; }
 
-  /// An event behind the work that `stream` has now. Not while `stream` is captured.
+  /// Records an event after all work submitted to `stream` so far. Must not be called while
+  /// `stream` is captured.
   virtual EventHandle record(int32_t id, StreamHandle stream) = 0;
-  /// Work given to `stream` from now on starts after the event.
+  /// Makes later work on `stream` start after the event.
   virtual void wait(int32_t id, StreamHandle stream, EventHandle event) = 0;
   virtual void wait_on_host(int32_t id, EventHandle event) = 0;
   virtual bool is_done(int32_t id, EventHandle event) = 0;
   virtual void release_event(int32_t id, EventHandle event) noexcept = 0;
-  /// A driver's event as others see it (a pointer to it is Arrow's sync_event); NULL: it has none.
+  /// The driver's event, for other libraries (Arrow's sync_event points to it); NULL if there is
+  /// none.
   virtual void* native_event(EventHandle) noexcept { return nullptr; }
-  /// `stream` waits for an event of another library, by the driver's own handle.
+  /// Makes `stream` wait for an event of another library, given as the driver's handle.
   virtual void wait_native(int32_t id, StreamHandle stream, void* native_event);
 
-  // ---- copies, all in the order of `stream` ----
+  // ---- copies, in the order of `stream` ----
 
   virtual void copy_from_host(int32_t id, StreamHandle stream, DeviceAddress dst, const void* src,
                               size_t size) = 0;
@@ -128,8 +129,8 @@ class Backend {
   /// `stream` belongs to `dst_id`.
   virtual void copy_on_device(int32_t dst_id, DeviceAddress dst, int32_t src_id, DeviceAddress src,
                               StreamHandle stream, size_t size) = 0;
-  /// Runs a plan that counts bytes by kernels; its addresses are offsets into `dst` and `src`.
-  /// False: this device has no kernels; nothing was done.
+  /// Runs a plan of whole bytes with kernels; the plan's addresses are offsets into `dst` and
+  /// `src`. False: the device has no kernels, and nothing was copied.
   virtual bool copy_strided(int32_t id, StreamHandle stream, DeviceAddress dst, DeviceAddress src,
                             const CopyPlan& plan);
 
@@ -137,7 +138,7 @@ class Backend {
   ~Backend() = default;
 };
 
-/// An event behind the work that a stream has now, for as long as a block lasts.
+/// An event after all work submitted to a stream so far; released at the end of the scope.
 class ScopedEvent {
  public:
   ScopedEvent(Backend& backend, int32_t id, StreamHandle stream)

@@ -17,11 +17,10 @@
 namespace dlx {
 namespace {
 
-/// From here on huge pages save more than asking for them costs.
+/// From this size on, huge pages save more time than the madvise() call takes.
 constexpr size_t kHugePage = size_t{2} << 20;
 constexpr size_t kHugeFrom = 2 * kHugePage;
-/// glibc gives blocks from here on back when they are freed; smaller ones are there for the next
-/// request.
+/// From this size on, glibc returns freed blocks to the kernel; it keeps smaller ones for reuse.
 constexpr size_t kNeverKept = size_t{32} << 20;
 constexpr uintptr_t kPage = 4096;
 
@@ -53,9 +52,9 @@ class CpuBackend final : public Backend {
     out->memory_free = page * sysconf(_SC_AVPHYS_PAGES);
   }
 
-  // By malloc: posix_memalign cuts a larger block, whose remains keep glibc from finding it again
-  // when it is freed, and new pages take as long as a copy. The block's address stands before the
-  // data.
+  // Uses malloc: posix_memalign splits a larger block, and the remainders keep glibc from reusing
+  // the block after it is freed. Faulting in new pages then takes as long as a copy. The address of
+  // the block is stored in front of the data.
   void* allocate(int32_t, int32_t, size_t size, size_t alignment) override {
     if (size >= kNeverKept) alignment = std::max(alignment, kHugePage);
     alignment = std::max(alignment, alignof(std::max_align_t));
@@ -64,7 +63,7 @@ class CpuBackend final : public Backend {
     if (block == nullptr) return nullptr;
     const uintptr_t data = (reinterpret_cast<uintptr_t>(block) / alignment + 1) * alignment;
     reinterpret_cast<void**>(data)[-1] = block;
-    // Advice only: strided copies into 4 KiB pages lose a tenth of their speed to TLB misses.
+    // Optional: with 4 KiB pages, TLB misses make strided copies 10 % slower.
     if (size >= kHugeFrom) madvise(reinterpret_cast<void*>(data & -kPage), size, MADV_HUGEPAGE);
 #ifdef __SANITIZE_ADDRESS__
     char* const end = reinterpret_cast<char*>(data) + size;
@@ -78,7 +77,7 @@ class CpuBackend final : public Backend {
   }
   void synchronize(int32_t) override {}
 
-  // Nothing on the CPU is asynchronous: an event is done when it is recorded.
+  // CPU work is synchronous: an event is done when it is recorded.
   EventHandle record(int32_t, StreamHandle) override { return this; }
   void wait(int32_t, StreamHandle, EventHandle) override {}
   void wait_on_host(int32_t, EventHandle) override {}

@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <cstring>
 
+#include "src/gpu/images.h"
+
 namespace dlx {
 namespace {
 
@@ -14,8 +16,8 @@ std::string version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
-/// As nvidia-smi prints it, and CUDA_VISIBLE_DEVICES takes it: a slice of a GPU (MIG), which the
-/// driver tells by its name, has a UUID of another kind.
+/// Writes the UUID as nvidia-smi prints it and CUDA_VISIBLE_DEVICES accepts it. A MIG slice, which
+/// has " MIG " in its name, has another prefix.
 void write_uuid(const cuda::Uuid& uuid, dlx_device_properties* out) {
   const char* const kind = std::strstr(out->name, " MIG ") == nullptr ? "GPU" : "MIG";
   char* end = out->uuid + std::snprintf(out->uuid, sizeof out->uuid, "%s", kind);
@@ -29,19 +31,12 @@ void write_uuid(const cuda::Uuid& uuid, dlx_device_properties* out) {
 
 CudaDriver::CudaDriver() noexcept : GpuCalls(kFiles, "the CUDA driver") {}
 
-bool CudaDriver::resolve(std::string* reason) {
-  const DriverSymbol symbols[] = {
-#define DLX_DRIVER_FUNCTION(name, symbol, need, ...) {#symbol, DriverNeed::need, &f_.name.call},
-#include "src/driver/cuda.inc"
-#undef DLX_DRIVER_FUNCTION
-  };
-  if (library_.resolve(symbols, sizeof symbols / sizeof *symbols, reason)) return true;
-  *reason += " (expected the driver of CUDA " + version_text(cuda::kOldestVersion) + " or newer)";
-  return false;
+std::string CudaDriver::oldest_version() const {
+  return "the driver of CUDA " + version_text(cuda::kOldestVersion);
 }
 
 void CudaDriver::error_text(cuda::Result error, const char** name, const char** text) noexcept {
-  // NULL stays where they do not know it.
+  // Both stay NULL for an unknown code.
   f_.error_name(error, name);
   f_.error_string(error, text);
 }
@@ -125,7 +120,7 @@ void CudaDriver::describe(int32_t id, dlx_device_properties* out) {
   out->unified_memory = attribute(id, cuda::kConcurrentManagedAccess);
 }
 
-/// -1 where nobody has a primary context: asking would make one.
+/// Returns -1 if the device has no active primary context, because the query would create one.
 int64_t CudaDriver::free_memory(int32_t id) {
   const cuda::Device device = number(id);
   unsigned flags = 0;
@@ -157,7 +152,7 @@ int32_t CudaDriver::current_device() noexcept {
   cuda::Device device = 0;
   if (!load_if_mapped() || process_.forked()) return 0;
   if (f_.context_device(&device) != cuda::kSuccess) return 0;
-  return device;  // of CUDA, devices are numbered like their ordinals
+  return device;  // CUDA's device handles equal their ordinals
 }
 
 bool CudaDriver::pointer_attributes(const void* pointer, unsigned* type, int* managed,
@@ -169,13 +164,13 @@ bool CudaDriver::pointer_attributes(const void* pointer, unsigned* type, int* ma
 }
 
 bool CudaDriver::locate(const void* pointer, PointerInfo* out) noexcept {
-  // A driver that nobody has initialised answers with an error, and owns no memory.
+  // A driver that is not initialised returns an error, and owns no memory.
   if (!load_if_mapped() || process_.forked()) return false;
   unsigned type = 0;
   int managed = 0, ordinal = 0;
   if (!pointer_attributes(pointer, &type, &managed, &ordinal)) return false;
   if (type != cuda::kMemoryHost && type != cuda::kMemoryDevice) return false;
-  // CU_DEVICE_CPU may stand for memory of the host that belongs to no device, as that of host pools.
+  // Host memory of no device, such as that of host pools, may have the ordinal CU_DEVICE_CPU.
   out->ordinal = ordinal < 0 ? 0 : ordinal;
   out->device_type = kDLCUDA;
   if (type == cuda::kMemoryHost) out->device_type = kDLCUDAHost;
@@ -208,19 +203,19 @@ GpuPlace CudaDriver::place_of(int32_t id, StreamHandle stream) {
   if (stream >= 0 && stream <= 2) return own;
   cuda::Context context = nullptr;
   cuda::Result result = f_.stream_context(handle(stream), &context);
-  if (result == cuda::kInvalidContext) {  // some drivers want any context to be current
+  if (result == cuda::kInvalidContext) {  // some drivers require a current context
     GpuScope scope(*this, own);
     result = f_.stream_context(handle(stream), &context);
   }
   if (result != cuda::kSuccess) fail_call(f_.stream_context.symbol, result);
   if (context == own.context) return own;
   GpuScope scope(*this, {id, context, false});
-  cuda::Device device = 0;  // of CUDA, devices are numbered like their ordinals
+  cuda::Device device = 0;  // CUDA's device handles equal their ordinals
   run(f_.context_device, &device);
   return {device, context, false};
 }
 
-/// A primary context always: what another one holds goes with it.
+/// Always a primary context, because destroying any other context frees its memory.
 GpuPlace CudaDriver::any_place() {
   for (int32_t k = 0; k < count_; ++k) {
     const cuda::Context context = devices_[k].context.load(std::memory_order_acquire);
@@ -242,7 +237,7 @@ GpuDriver::Saved CudaDriver::enter(const GpuPlace& place) {
   }
   if (result != cuda::kSuccess) fail_call(symbol, result);
   try {
-    saved.capture_mode = relax_captures();  // may want a context, by its documentation
+    saved.capture_mode = relax_captures();  // may need a context, by its documentation
   } catch (...) {
     if (saved.entered) f_.context_pop(&current);
     throw;

@@ -7,8 +7,8 @@
 
 namespace dlx {
 
-/// The CUDA driver API, in the primary contexts, which CUDA's runtime API (and so torch, CuPy, JAX
-/// …) uses too. Each is retained on the first allocation or work on its device, for good.
+/// The CUDA driver API, in the primary contexts, which CUDA's runtime API (torch, CuPy, JAX …) also
+/// uses. dlx retains each on the first allocation or work on its device and never releases it.
 class CudaDriver final : public GpuCalls<cuda::Functions, cuda::DevicePointer> {
  public:
   CudaDriver() noexcept;
@@ -36,14 +36,15 @@ class CudaDriver final : public GpuCalls<cuda::Functions, cuda::DevicePointer> {
 
  private:
   struct Device {
-    std::atomic<cuda::Context> context;  ///< the primary one; NULL: not retained
+    std::atomic<cuda::Context> context;  ///< the primary context; NULL until retained
   };
 
   void error_text(cuda::Result error, const char** name, const char** text) noexcept override;
   bool is_no_code(cuda::Result error) const noexcept override;
-  bool resolve(std::string* reason) override;
+  std::string oldest_version() const override;
   void initialise();
-  /// The driver's own name for a device; asked each time, so that a bad one spoils nothing else.
+  /// The driver's handle of a device. Not cached, so that one broken device does not affect the
+  /// others.
   cuda::Device number(int32_t id);
   int attribute(int32_t id, int attribute);
   int64_t free_memory(int32_t id);

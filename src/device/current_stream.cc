@@ -11,7 +11,7 @@ struct Chosen {
   StreamHandle stream;
 };
 
-/// Plain data: no destructor runs when a thread ends.
+/// Plain data, so that no destructor runs when a thread ends.
 constexpr int kMaxChosen = 64;
 thread_local Chosen chosen[kMaxChosen];
 thread_local int chosen_count = 0;
@@ -55,7 +55,7 @@ void set_current_stream(int32_t device_type, int32_t id, StreamHandle stream) {
   Chosen* entry = find(device_type, id);
   if (entry == nullptr) {
     if (chosen_count == kMaxChosen) {
-      fail(DLX_ERROR_UNSUPPORTED, "this thread has set the current streams of %d devices already",
+      fail(DLX_ERROR_UNSUPPORTED, "this thread has already set the current streams of %d devices",
            kMaxChosen);
     }
     entry = &chosen[chosen_count++];

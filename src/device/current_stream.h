@@ -5,15 +5,16 @@
 
 namespace dlx {
 
-/// The device type whose streams work on memory of that type: managed and pinned memory has none of
-/// its own.
+/// The device type whose streams work on memory of `device_type`: managed and pinned memory has no
+/// streams of its own type.
 int32_t stream_family(int32_t device_type) noexcept;
 
-/// The calling thread's current stream of a device, in this order: what the user said; what the
-/// library says whose exchange table was last imported from on this thread; the default stream.
+/// The calling thread's current stream of a device: the one set by set_current_stream(); else the
+/// current stream of the library whose exchange table this thread last imported from; else the
+/// default stream.
 StreamHandle current_stream(const Backend& backend, int32_t device_type, int32_t id) noexcept;
 
-/// What set_current_stream() said on this thread; false: nothing.
+/// The stream that set_current_stream() set on this thread; false if there is none.
 bool chosen_stream(int32_t device_type, int32_t id, StreamHandle* out) noexcept;
 
 /// Throws Error(UNSUPPORTED) if the thread has set streams of too many devices.
@@ -23,10 +24,10 @@ void reset_current_stream(int32_t device_type, int32_t id) noexcept;
 /// DLPackExchangeAPI::current_work_stream.
 using WorkStreamFn = int (*)(DLDeviceType device_type, int32_t device_id, void** out_stream);
 
-/// Remembers the table that this thread imported from last; NULL forgets it.
+/// Stores the function of the table that this thread last imported from; NULL removes it.
 void follow_work_stream(WorkStreamFn function) noexcept;
 
-/// A stream handle as the array API numbers it: CUDA's NULL is its legacy default stream, 1.
+/// A stream handle in the array API's numbering: CUDA's NULL is the legacy default stream, 1.
 inline StreamHandle number_of_handle(const Backend& backend, const void* handle) noexcept {
   const auto number = static_cast<StreamHandle>(reinterpret_cast<intptr_t>(handle));
   return number == 0 ? backend.default_stream() : number;

@@ -5,6 +5,7 @@
 #include "src/base/error.h"
 #include "src/copy/plan/plan.h"
 #include "src/device/registry.h"
+#include "src/gpu/images.h"
 
 namespace dlx {
 namespace {
@@ -17,7 +18,7 @@ GpuEvent* as_event(EventHandle event) noexcept { return static_cast<GpuEvent*>(e
 
 }  // namespace
 
-// ---- what there is ----
+// ---- devices ----
 
 void GpuBackend::open() {
   opened_.run([this] {
@@ -117,7 +118,7 @@ void GpuBackend::deallocate(int32_t device_type, int32_t id, void* data) noexcep
   }
 }
 
-/// The device's own pool, inside a scope; NULL if it has none.
+/// The device's pool; NULL if it has none. Call this inside a GpuScope.
 void* GpuBackend::pool(Device& device, int32_t id) {
   std::lock_guard<std::mutex> lock(device.mutex);
   if (!device.asked_for_pool) {
@@ -140,7 +141,7 @@ void GpuBackend::deallocate_temporary(int32_t id, StreamHandle stream, void* dat
       driver_.free_to_pool(stream, data);
       return;
     }
-    // Without a pool nothing frees in the order of a stream.
+    // Without a pool there is no stream-ordered free.
     driver_.synchronize_stream(stream);
     driver_.free(memory_type(), data);
   } catch (...) {
@@ -170,7 +171,7 @@ bool GpuBackend::managed_is_concurrent(int32_t id) {
 }
 
 void GpuBackend::synchronize(int32_t id) {
-  // Every piece of work has an event behind it, which keeps what it uses.
+  // Each operation of dlx is followed by an event, so waiting for all events is enough.
   device(id).events.wait_for_all(driver_);
 }
 
@@ -273,7 +274,7 @@ void GpuBackend::copy_on_device(int32_t dst_id, DeviceAddress dst, int32_t src_i
   driver_.copy_peer(stream, dst_place, address(dst), src_place, address(src), size);
 }
 
-/// Once for a pair; where the machine cannot, the driver copies through host memory.
+/// Requests peer access once for each pair. Without it the driver copies through host memory.
 void GpuBackend::enable_peer(const GpuPlace& place, int32_t peer) {
   Device& own = devices_[place.id];
   std::lock_guard<std::mutex> lock(own.mutex);
@@ -298,21 +299,22 @@ const GpuBackend::Kernels* GpuBackend::load_kernels(int32_t id, std::string* why
       }
       loaded->functions.push_back(kernel);
     }
-    return loaded.release();  // for good, like the module
+    return loaded.release();  // never freed, like the module
   } catch (...) {
     driver_.unload_module(module);
     throw;
   }
 }
 
-/// Inside a scope of the device's primary context. NULL: there are none, or not now.
+/// The kernels, loaded on first use; NULL if there are none or they cannot be loaded now. Call this
+/// inside a GpuScope of the primary context.
 const GpuBackend::Kernels* GpuBackend::kernels(Device& device, int32_t id, StreamHandle stream) {
   if (const Kernels* loaded = device.kernels.load(std::memory_order_acquire)) return loaded;
-  // Loading compiles, and may wait for the device: not while its work is only being recorded.
+  // Loading may compile and may wait for the device, which would break a capture.
   if (driver_.capture(stream).capturing) return nullptr;
   std::lock_guard<std::mutex> lock(device.mutex);
   if (device.kernels.load(std::memory_order_relaxed) == nullptr && device.no_kernels.empty()) {
-    std::string why_not = "the compiler made no code";  // unless there is more to say
+    std::string why_not = "the compiler produced no code";  // the default text
     const Kernels* loaded = load_kernels(id, &why_not);
     if (loaded == nullptr) device.no_kernels = why_not;
     device.kernels.store(loaded, std::memory_order_release);

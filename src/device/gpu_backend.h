@@ -15,7 +15,7 @@
 
 namespace dlx {
 
-/// Devices behind a GpuDriver: all that CUDA and HIP share beyond the calls themselves.
+/// The backend for a GpuDriver: everything that CUDA and HIP share above the driver calls.
 class GpuBackend : public Backend {
  public:
   explicit GpuBackend(GpuDriver& driver) noexcept : driver_(driver) {}
@@ -63,7 +63,7 @@ class GpuBackend : public Backend {
  protected:
   ~GpuBackend() = default;
 
-  /// The device types that allocate() is asked for.
+  /// The device types of pinned and of device memory.
   virtual int32_t host_type() const noexcept = 0;
   virtual int32_t memory_type() const noexcept = 0;
 
@@ -75,16 +75,16 @@ class GpuBackend : public Backend {
   };
   struct Device {
     GpuEvents events;
-    std::mutex mutex;  // of what follows
+    std::mutex mutex;  // guards the members below
     bool asked_for_pool = false;
     void* pool = nullptr;
     std::atomic<const Kernels*> kernels{nullptr};
-    std::string no_kernels;   ///< why there are none; "": there are, or nobody asked
-    std::vector<bool> peers;  ///< tried to enable
+    std::string no_kernels;   ///< why loading failed; "" if it succeeded or was not tried
+    std::vector<bool> peers;  ///< devices for which peer access was requested
   };
 
   void open();
-  /// Throws unless the driver can be used.
+  /// Throws Error(DRIVER) unless the driver is usable.
   Device& device(int32_t id);
   GpuPlace place(int32_t id, StreamHandle stream);
   void* pool(Device& device, int32_t id);
@@ -99,7 +99,7 @@ class GpuBackend : public Backend {
   std::string reason_;
   std::unique_ptr<Device[]> devices_;
   std::mutex shifted_mutex_;
-  std::map<void*, void*> shifted_;  ///< where alignment was asked for that the driver does not give
+  std::map<void*, void*> shifted_;  ///< aligned address -> the driver's address
 };
 
 }  // namespace dlx

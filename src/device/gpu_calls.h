@@ -13,8 +13,8 @@
 
 namespace dlx {
 
-/// What is the same in CUDA and HIP: HIP took over the shape of the calls and their numbers. The
-/// tables differ in how they spell an address (`Pointer`).
+/// The driver calls that are the same in CUDA and HIP, because HIP copied CUDA's functions and
+/// constants. The tables (`Functions`) differ in the type of an address (`Pointer`).
 template <typename Functions, typename Pointer>
 class GpuCalls : public GpuDriver {
  public:
@@ -23,8 +23,8 @@ class GpuCalls : public GpuDriver {
   void require_usable() const override {
     if (process_.forked()) {
       fail(DLX_ERROR_DRIVER,
-           "%s was initialised before this process was forked, and cannot be used in it (start "
-           "processes by \"spawn\" or \"forkserver\")",
+           "%s was initialised before this process was forked, and does not work in the child "
+           "(start processes with \"spawn\" or \"forkserver\")",
            product_);
     }
     if (process_.exiting()) fail(DLX_ERROR_DRIVER, "%s has shut down: exit() was called", product_);
@@ -75,11 +75,12 @@ class GpuCalls : public GpuDriver {
     const cuda::Result result =
         f_.stream_capture_info(handle(stream), &status, &id, nullptr, nullptr, nullptr);
     if (result == cuda::kCaptureImplicit) {
-      // Any work there would break the capture.
-      fail(DLX_ERROR_UNSUPPORTED,
-           "the default stream can take no work while a stream that is ordered with it is being "
-           "captured: name another stream, or capture on one that is non-blocking (%s)",
-           call_text(f_.stream_capture_info.symbol, result).c_str());
+      // Any work on it would break the capture.
+      fail(
+          DLX_ERROR_UNSUPPORTED,
+          "the default stream cannot accept work while a stream that synchronises with it is being "
+          "captured: pass another stream, or capture on a non-blocking stream (%s)",
+          call_text(f_.stream_capture_info.symbol, result).c_str());
     }
     if (result != cuda::kSuccess) fail_call(f_.stream_capture_info.symbol, result);
     return {status != cuda::kCaptureNone, id};
@@ -133,21 +134,21 @@ class GpuCalls : public GpuDriver {
   }
 
  protected:
-  /// Bytes that dlx's pool keeps for the next temporary when a stream has been waited for.
+  /// Free memory, in bytes, that dlx's pool keeps for later temporaries after a synchronisation.
   static constexpr uint64_t kPoolKeeps = uint64_t{32} << 20;
 
-  /// `product` as in "the CUDA driver".
+  /// `product` is the name for messages, such as "the CUDA driver".
   GpuCalls(const DriverFiles& files, const char* product) noexcept
       : library_(files), product_(product) {}
   ~GpuCalls() = default;
 
   virtual void error_text(cuda::Result error, const char** name, const char** text) noexcept = 0;
-  /// An error that says: this device, or this installation, cannot run the code.
+  /// Whether the error means that this device or installation cannot run the code.
   virtual bool is_no_code(cuda::Result error) const noexcept = 0;
-  /// The table's rows, looked up in library_.
-  virtual bool resolve(std::string* reason) = 0;
+  /// The oldest driver that dlx uses, for messages: "ROCm 5.2".
+  virtual std::string oldest_version() const = 0;
 
-  /// Opens the library and looks its functions up, once. False: `reason` tells.
+  /// Opens the library and looks up its functions, once. False: sets `reason`.
   bool load(std::string* reason) {
     std::lock_guard<std::mutex> lock(load_mutex_);
     if (loaded_.load(std::memory_order_relaxed)) return true;
@@ -155,7 +156,7 @@ class GpuCalls : public GpuDriver {
     loaded_.store(true, std::memory_order_release);
     return true;
   }
-  /// The same if the process has the library already; loads nothing.
+  /// As load(), but only if the process has mapped the library; loads nothing.
   bool load_if_mapped() noexcept {
     if (loaded_.load(std::memory_order_acquire)) return true;
     if (useless_.load(std::memory_order_relaxed)) return false;
@@ -188,8 +189,8 @@ class GpuCalls : public GpuDriver {
     const cuda::Result result = function(arguments...);
     if (result != cuda::kSuccess) fail_call(function.symbol, result);
   }
-  /// Lets this thread allocate, free, load and query while streams are being captured; returns what
-  /// restore_captures() takes.
+  /// Lets this thread allocate, free, load and query while streams are being captured. Returns the
+  /// previous mode for restore_captures().
   int relax_captures() {
     int mode = cuda::kCaptureModeRelaxed;
     run(f_.exchange_capture_mode, &mode);
@@ -197,7 +198,7 @@ class GpuCalls : public GpuDriver {
   }
   void restore_captures(int mode) noexcept { f_.exchange_capture_mode(&mode); }
 
-  /// Whether an allocation succeeded; false: there is no room.
+  /// Whether an allocation succeeded; false if memory is exhausted.
   template <typename Function>
   bool room(const Function& function, cuda::Result result) {
     if (result == cuda::kOutOfMemory) return false;
@@ -205,7 +206,7 @@ class GpuCalls : public GpuDriver {
     return true;
   }
 
-  /// Whether code was taken; false: it cannot run here.
+  /// Whether the driver accepted the code; false if it cannot run here, and sets `why_not`.
   template <typename Function>
   bool runs_here(const Function& function, cuda::Result result, std::string* why_not) {
     if (result == cuda::kSuccess) return true;
@@ -214,7 +215,7 @@ class GpuCalls : public GpuDriver {
     return false;
   }
 
-  /// What a query says: false if there is work to be done.
+  /// The result of a query; false if work is pending.
   template <typename Function>
   bool is_ready(const Function& function, cuda::Result result) {
     if (result != cuda::kSuccess && result != cuda::kNotReady) fail_call(function.symbol, result);
@@ -235,9 +236,15 @@ class GpuCalls : public GpuDriver {
   const char* product_;
 
  private:
+  bool resolve(std::string* reason) {
+    if (library_.resolve(f_.symbols(), reason)) return true;
+    *reason += " (expected " + oldest_version() + " or newer)";
+    return false;
+  }
+
   std::mutex load_mutex_;
   std::atomic<bool> loaded_{false};
-  std::atomic<bool> useless_{false};  ///< the mapped library lacks something
+  std::atomic<bool> useless_{false};  ///< the mapped library lacks a function
 };
 
 }  // namespace dlx

@@ -6,14 +6,14 @@ namespace dlx {
 
 namespace {
 
-/// Released events that are looked at before a new one is made.
-constexpr int kLooks = 4;
+/// Number of released events to query before creating a new one.
+constexpr int kMaxQueries = 4;
 
 bool is_done(GpuDriver& driver, const GpuEvent& event) noexcept {
   try {
     return driver.is_done(event.native, event.stream);
   } catch (...) {
-    return true;  // earlier work failed; recording will say so
+    return true;  // earlier work failed; record() will report it
   }
 }
 
@@ -25,11 +25,11 @@ void GpuEvents::put_free(GpuEvent* event) noexcept {
   last_free_ = event;
 }
 
-/// A released event whose work is done, the oldest first; NULL: none was found. wait_for_all()
-/// counts on it that no event is recorded again while its work goes on.
+/// Takes a released event whose work is done, the oldest first; NULL if none was found.
+/// wait_for_all() requires that no event is recorded again while its work is pending.
 GpuEvent* GpuEvents::take_free(GpuDriver& driver) noexcept {
   std::lock_guard<std::mutex> lock(mutex_);
-  for (int k = 0; k < kLooks && first_free_ != nullptr; ++k) {
+  for (int k = 0; k < kMaxQueries && first_free_ != nullptr; ++k) {
     GpuEvent* event = first_free_;
     first_free_ = event->next;
     if (first_free_ == nullptr) last_free_ = nullptr;
@@ -68,13 +68,13 @@ GpuEvent* GpuEvents::record_here(GpuDriver& driver, const GpuPlace& place, Strea
 
 namespace {
 
-/// Something of the driver's that goes again at the end of a block.
-class Passing {
+/// Destroys an event and a stream at the end of the scope.
+class ScopedHandles {
  public:
-  Passing(GpuDriver& driver, const GpuPlace& place) : driver_(driver), place_(place) {}
-  Passing(const Passing&) = delete;
-  Passing& operator=(const Passing&) = delete;
-  ~Passing() {
+  ScopedHandles(GpuDriver& driver, const GpuPlace& place) : driver_(driver), place_(place) {}
+  ScopedHandles(const ScopedHandles&) = delete;
+  ScopedHandles& operator=(const ScopedHandles&) = delete;
+  ~ScopedHandles() {
     try {
       GpuScope scope(driver_, place_);
       if (event != nullptr) driver_.destroy_event(event);
@@ -94,12 +94,13 @@ class Passing {
 
 }  // namespace
 
-/// By a stream in the primary context that waits for the other one. Both it and the event between
-/// them can go at once: the driver keeps them until they are done.
+/// Records the event on a temporary stream in the primary context, which waits for `stream`. The
+/// temporary stream and the event between the streams are destroyed at once; the driver keeps them
+/// until their work is done.
 GpuEvent* GpuEvents::record_elsewhere(GpuDriver& driver, const GpuPlace& place,
                                       StreamHandle stream) {
   const GpuPlace primary = driver.primary(place.id);
-  Passing there(driver, place), here(driver, primary);
+  ScopedHandles there(driver, place), here(driver, primary);
   {
     GpuScope scope(driver, place);
     there.event = driver.create_event();
@@ -124,7 +125,7 @@ void GpuEvents::release(GpuEvent* event) noexcept {
 }
 
 void GpuEvents::wait_for_all(GpuDriver& driver) {
-  // By number: the vector may move, its events stay.
+  // By index, because the vector may grow meanwhile.
   for (size_t k = 0;; ++k) {
     GpuEvent* event = nullptr;
     {

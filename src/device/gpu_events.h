@@ -10,23 +10,23 @@
 
 namespace dlx {
 
-/// A driver's event; what an EventHandle of a GPU points to.
+/// A driver's event. The EventHandle of a GPU backend points to one.
 struct GpuEvent {
   void* native;
-  GpuPlace place;                   ///< its device's primary context
-  GpuEvent* next;                   ///< in the queue of the events that can be recorded again
-  std::atomic<intptr_t> stream{0};  ///< that it was recorded on last
+  GpuPlace place;                   ///< the primary context of its device
+  GpuEvent* next;                   ///< the next released event
+  std::atomic<intptr_t> stream{0};  ///< the stream of the last record()
 };
 
-/// The events of one device. All are in its primary context, which stays: another one may be
-/// destroyed while its events are still asked for. None is ever destroyed: they are recorded again
-/// once they are done.
+/// The events of one device. All are in its primary context, because any other context may be
+/// destroyed while its events are in use. Events are never destroyed; they are recorded again once
+/// they are done.
 class GpuEvents {
  public:
-  /// An event behind the work of a stream at `place`.
+  /// Records an event after all work submitted to a stream at `place` so far.
   GpuEvent* record(GpuDriver& driver, const GpuPlace& place, StreamHandle stream);
   void release(GpuEvent* event) noexcept;
-  /// Waits on the host for all that was recorded, released or not.
+  /// Waits on the host for all recorded events, also those that were released.
   void wait_for_all(GpuDriver& driver);
 
  private:
@@ -38,7 +38,7 @@ class GpuEvents {
 
   std::mutex mutex_;
   std::vector<GpuEvent*> all_;      ///< only grows
-  GpuEvent* first_free_ = nullptr;  ///< released the longest ago
+  GpuEvent* first_free_ = nullptr;  ///< released first
   GpuEvent* last_free_ = nullptr;
 };
 

@@ -1,25 +1,18 @@
 #include "src/device/hip_compiler.h"
 
 #include "src/driver/hip.h"
-#include "src/gpu/launch.h"
+#include "src/gpu/images.h"
 
 namespace dlx {
 namespace {
 
 bool find_compiler(const DriverLibrary& hip, int major, hip::CompilerFunctions* compiler,
                    std::string* reason) {
-  const DriverSymbol symbols[] = {
-#define DLX_DRIVER_FUNCTION(name, symbol, need, ...) \
-  {#symbol, DriverNeed::need, &compiler->name.call},
-#include "src/driver/hiprtc.inc"
-#undef DLX_DRIVER_FUNCTION
-  };
-  constexpr size_t kCount = sizeof symbols / sizeof *symbols;
-  if (hip.resolve(symbols, kCount, reason)) return true;
+  if (hip.resolve(compiler->symbols(), reason)) return true;
   const std::string name = "libhiprtc.so." + std::to_string(major);
   const char* const names[] = {name.c_str(), nullptr};
   DriverLibrary library({nullptr, "libhiprtc", names});
-  return library.open(reason) && library.resolve(symbols, kCount, reason);
+  return library.open(reason) && library.resolve(compiler->symbols(), reason);
 }
 
 }  // namespace
@@ -28,8 +21,7 @@ std::string compile_hip(const DriverLibrary& hip, int major, const std::string& 
                         std::string* why_not) {
   hip::CompilerFunctions compiler;
   if (!find_compiler(hip, major, &compiler, why_not)) {
-    *why_not =
-        "dlx brings no kernels for " + architecture + ", and there is no hiprtc: " + *why_not;
+    *why_not = "dlx has no kernels for " + architecture + ", and hiprtc is missing: " + *why_not;
     return {};
   }
   const auto refused = [&](const char* symbol, int result) {

@@ -7,9 +7,9 @@
 
 namespace dlx {
 
-/// Compiles the kernels by hiprtc, for an architecture that dlx brings no code object for. `hip` is
-/// the libamdhip64 in use, of ROCm `major`; `architecture` is as HIP names it ("gfx90a:xnack-").
-/// "": there is no hiprtc, or it cannot; `why_not` says which.
+/// Compiles the kernels with hiprtc for an architecture without an embedded code object. `hip` is
+/// the loaded libamdhip64 of ROCm `major`; `architecture` is HIP's name ("gfx90a:xnack-"). Returns
+/// the code object; "" if hiprtc is missing or fails, and sets `why_not`.
 std::string compile_hip(const DriverLibrary& hip, int major, const std::string& architecture,
                         std::string* why_not);
 

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "src/device/hip_compiler.h"
+#include "src/gpu/images.h"
 
 namespace dlx {
 namespace {
@@ -20,15 +21,8 @@ std::string version_text(int version) {
 
 HipDriver::HipDriver() noexcept : GpuCalls(kFiles, "HIP") {}
 
-bool HipDriver::resolve(std::string* reason) {
-  const DriverSymbol symbols[] = {
-#define DLX_DRIVER_FUNCTION(name, symbol, need, ...) {#symbol, DriverNeed::need, &f_.name.call},
-#include "src/driver/hip.inc"
-#undef DLX_DRIVER_FUNCTION
-  };
-  if (library_.resolve(symbols, sizeof symbols / sizeof *symbols, reason)) return true;
-  *reason += " (expected ROCm " + version_text(hip::kOldestVersion) + " or newer)";
-  return false;
+std::string HipDriver::oldest_version() const {
+  return "ROCm " + version_text(hip::kOldestVersion);
 }
 
 void HipDriver::error_text(cuda::Result error, const char** name, const char** text) noexcept {
@@ -67,7 +61,7 @@ int32_t HipDriver::initialise() {
   return count;
 }
 
-/// HIP initialises itself in any call; the layer below says whether somebody has done so.
+/// Asks HSA, the layer below, because any HIP call would initialise HIP.
 bool HipDriver::initialised() const noexcept {
   if (opened_.load(std::memory_order_acquire)) return true;
   uint16_t version = 0;
@@ -83,7 +77,7 @@ int HipDriver::version() noexcept {
   return version;
 }
 
-/// Takes back an error that dlx's own calls left; one that was pending stays.
+/// Clears an error of dlx's own calls; an error that was pending before stays.
 void HipDriver::clear_last_error(int before) noexcept {
   if (before == cuda::kSuccess && f_.peek_last_error() != cuda::kSuccess) f_.last_error();
 }
@@ -131,7 +125,7 @@ void HipDriver::describe_inside(int32_t id, dlx_device_properties* out) {
   }
   std::snprintf(out->architecture, sizeof out->architecture, "%s", architecture(id).c_str());
   run(f_.device_pci_bus_id, out->pci_id, static_cast<int>(sizeof out->pci_id), device);
-  // The bytes are the letters that rocm-smi prints behind "GPU-".
+  // The bytes are the letters that rocm-smi prints after "GPU-".
   cuda::Uuid uuid = {};
   run(f_.device_uuid, &uuid, device);
   std::snprintf(out->uuid, sizeof out->uuid, "GPU-%.16s",
@@ -154,18 +148,18 @@ bool HipDriver::locate(const void* pointer, PointerInfo* out) noexcept {
   if (!load_if_mapped() || !usable() || !initialised()) return false;
   const int before = f_.peek_last_error();
   hip::PointerAttributes found = {};
-  // Initialised by somebody, so that asking for the version starts nothing.
+  // HIP is initialised here, so asking for the version does not initialise it.
   const bool known = f_.pointer_attributes(&found, pointer) == cuda::kSuccess;
   const bool old = version() < 60000000;
   clear_last_error(before);
   if (!known) return false;
   const bool on_device = found.type == (old ? hip::kDeviceInRocm5 : hip::kDevice);
   const bool on_host = found.type == (old ? hip::kHostInRocm5 : hip::kHost);
-  // ROCm 5 tells memory that it does not know by an error, or as host memory without an address.
+  // For unknown memory ROCm 5 returns an error, or reports host memory without an address.
   if (!on_device && found.is_managed == 0 && (!on_host || found.host_pointer == nullptr)) {
     return false;
   }
-  // DLPack has no type for managed memory of ROCm, which devices reach as their own.
+  // DLPack has no type for ROCm's managed memory; devices access it like their own.
   const bool pinned = on_host && found.is_managed == 0;
   out->device_type = pinned ? kDLROCMHost : kDLROCM;
   out->device_id = pinned ? 0 : found.device;
@@ -174,7 +168,7 @@ bool HipDriver::locate(const void* pointer, PointerInfo* out) noexcept {
 }
 
 GpuPlace HipDriver::place_of(int32_t id, StreamHandle stream) {
-  // 0, and 1 and 2 of ROCm 6: default streams, of the current device.
+  // 0, and in ROCm 6 also 1 and 2, are default streams of the current device.
   if (stream >= 0 && stream <= 2) return primary(id);
   int device = id;
   const int before = f_.peek_last_error();
@@ -236,15 +230,16 @@ void HipDriver::free(int32_t device_type, void* data) noexcept {
 }
 
 CaptureInfo HipDriver::capture(StreamHandle stream) {
-  // Before ROCm 5.5 the default stream cannot be asked: that is an error, whatever is captured.
-  if (stream == 0 && version() < hip::kDefaultStreamTells) return {false, 0};
+  // Before ROCm 5.5 this query always fails for the default stream.
+  if (stream == 0 && version() < hip::kDefaultStreamHasStatus) return {false, 0};
   return GpuCalls::capture(stream);
 }
 
-/// From ROCm 6.2 on whoever asks an event asks the stream, too, that it was recorded on: this
-/// breaks a capture that has begun there since, and reads freed memory if the stream is gone.
+/// From ROCm 6.2 on, querying an event also queries the stream that it was recorded on. That breaks
+/// a capture which has begun on the stream since, and reads freed memory if the stream was
+/// destroyed.
 HipDriver::StreamState HipDriver::state_of(StreamHandle stream) {
-  if (stream == 0 || version() < hip::kEventsAskStreams) return StreamState::kOrdinary;
+  if (stream == 0 || version() < hip::kEventsQueryStreams) return StreamState::kOrdinary;
   int status = cuda::kCaptureNone;
   const cuda::Result result =
       f_.stream_capture_info(handle(stream), &status, nullptr, nullptr, nullptr, nullptr);
@@ -265,8 +260,8 @@ void HipDriver::synchronize_event(void* event, StreamHandle stream) {
     case StreamState::kDestroyed: return;
     case StreamState::kCaptured:
       fail(DLX_ERROR_UNSUPPORTED,
-           "a stream is being captured into a graph, and ROCm cannot wait for what was given to it "
-           "earlier: wait before the capture begins");
+           "a stream is being captured into a graph, and ROCm cannot wait for its earlier work: "
+           "wait before the capture begins");
   }
 }
 
@@ -284,7 +279,7 @@ void HipDriver::copy_peer(StreamHandle stream, const GpuPlace& dst_place, void* 
 void HipDriver::enable_peer(const GpuPlace& peer) noexcept { f_.enable_peer_access(peer.id, 0u); }
 
 std::string HipDriver::architecture(int32_t id) {
-  // The newer struct where there is one: ROCm 6 keeps the older function for old programs.
+  // Prefer the newer struct: ROCm 6 keeps the older function for old programs.
   if (f_.device_properties_6) {
     auto properties = std::make_unique<hip::Properties6>();
     run(f_.device_properties_6, properties.get(), static_cast<int>(id));

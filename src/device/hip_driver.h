@@ -6,9 +6,9 @@
 
 namespace dlx {
 
-/// HIP, which is a runtime API: each thread has a current device, and the last error of a thread
-/// stays with it. What dlx's calls leave there is cleared; an error that was pending before cannot
-/// be put back where a call of HIP has overwritten it (ROCm 5 and 6 do so even on success).
+/// HIP. It is a runtime API: each thread has a current device and a pending last error. dlx clears
+/// the errors of its own calls. An earlier pending error is lost if a HIP call overwrites it (ROCm
+/// 5 and 6 do so even on success).
 class HipDriver final : public GpuCalls<hip::Functions, hip::DevicePointer> {
  public:
   HipDriver() noexcept;
@@ -18,7 +18,7 @@ class HipDriver final : public GpuCalls<hip::Functions, hip::DevicePointer> {
   void describe(int32_t id, dlx_device_properties* out) override;
   int32_t current_device() noexcept override;
   gpu::Limits limits(int32_t id) override;
-  bool managed_is_concurrent(int32_t) override { return false; }  // DLPack has no such type
+  bool managed_is_concurrent(int32_t) override { return false; }  // no DLPack type
 
   GpuPlace primary(int32_t id) override { return {id, nullptr, true}; }
   GpuPlace place_of(int32_t id, StreamHandle stream) override;
@@ -40,7 +40,7 @@ class HipDriver final : public GpuCalls<hip::Functions, hip::DevicePointer> {
  private:
   void error_text(cuda::Result error, const char** name, const char** text) noexcept override;
   bool is_no_code(cuda::Result error) const noexcept override;
-  bool resolve(std::string* reason) override;
+  std::string oldest_version() const override;
   int32_t initialise();
   int attribute(int32_t id, int attribute);
   bool initialised() const noexcept;

@@ -1,6 +1,5 @@
-// OpenCL: tensors whose data is a cl_mem. It has no streams to speak of: dlx keeps one in-order
-// queue a device. A place inside a buffer is never folded into the handle, nor made a buffer of its
-// own.
+// The OpenCL backend: the data of a tensor is a cl_mem. dlx has one in-order queue for each device
+// and no streams. An offset into a buffer is stored in byte_offset; dlx makes no sub-buffers.
 #include <algorithm>
 #include <cstdio>
 #include <memory>
@@ -19,7 +18,7 @@ namespace {
 
 using opencl::Result;
 
-/// What goes between devices that share no context.
+/// Chunk size of copies between devices that share no context.
 constexpr size_t kStagedBytes = size_t{4} << 20;
 
 struct OpenClEvent {
@@ -46,7 +45,7 @@ class OpenClBackend final : public Backend {
   void* allocate_temporary(int32_t id, StreamHandle, size_t size) override {
     return allocate(kDLOpenCL, id, size, 1);
   }
-  // OpenCL itself keeps memory until the commands that use it are done.
+  // OpenCL keeps memory until the commands that use it are done.
   void deallocate_temporary(int32_t id, StreamHandle, void* data) noexcept override {
     deallocate(kDLOpenCL, id, data);
   }
@@ -88,9 +87,9 @@ class OpenClBackend final : public Backend {
   ProcessState process_;
 };
 
-// ---- what there is ------------------------------------------------------------------------------
+// ---- devices --------------------------------------------------------------------------------
 
-/// A text that OpenCL tells about one of its objects.
+/// A property of an OpenCL object that is a string.
 template <typename Function, typename Object>
 std::string text_of(const Function& function, Object object, opencl::Uint what) {
   size_t size = 0;
@@ -123,7 +122,7 @@ void OpenClBackend::open() {
 }
 
 void OpenClBackend::find_devices() {
-  queues_.clear();  // of a try that ran out of memory
+  queues_.clear();  // an earlier call may have run out of memory
   opencl::Uint count = 0;
   check_opencl(cl_->platform_ids.symbol, cl_->platform_ids(0, nullptr, &count));
   std::vector<opencl::Platform> platforms(count);
@@ -136,8 +135,8 @@ void OpenClBackend::find_devices() {
   reason_ = why_not.empty() ? "no OpenCL platform is installed" : "no OpenCL device: " + why_not;
 }
 
-/// The devices of one platform that can be used. What a platform or a device refuses to tell counts
-/// against itself alone: it is added to `why_not`.
+/// Adds the usable devices of one platform. A failed query affects only that platform or device;
+/// its message is added to `why_not`.
 void OpenClBackend::add_devices(opencl::Platform platform, std::string* why_not) {
   std::string name = "a platform without a name";
   const auto attempt = [&](auto&& body) {
@@ -184,8 +183,8 @@ OpenClQueue& OpenClBackend::queue(int32_t id) {
   open();
   if (process_.forked()) {
     fail(DLX_ERROR_DRIVER,
-         "OpenCL was initialised before this process was forked, and cannot be used in it (start "
-         "processes by \"spawn\" or \"forkserver\")");
+         "OpenCL was initialised before this process was forked, and does not work in the child "
+         "(start processes with \"spawn\" or \"forkserver\")");
   }
   return *queues_[static_cast<size_t>(id)];
 }
@@ -213,7 +212,7 @@ void* OpenClBackend::allocate(int32_t, int32_t id, size_t size, size_t) {
     case opencl::kMemObjectAllocationFailure:
     case opencl::kOutOfResources:
     case opencl::kOutOfHostMemory:
-    case opencl::kInvalidBufferSize: return nullptr;  // the last one: more than a buffer may hold
+    case opencl::kInvalidBufferSize: return nullptr;  // the last: larger than any buffer
     default: check_opencl(cl_->create_buffer.symbol, code); return memory;
   }
 }
@@ -230,7 +229,7 @@ EventHandle OpenClBackend::record(int32_t id, StreamHandle) {
   opencl::Queue commands = queue(id).queue();
   check_opencl(cl_->enqueue_marker.symbol,
                cl_->enqueue_marker(commands, 0, nullptr, &event->event));
-  // What is only queued may never begin: is_done() would wait for ever.
+  // A command that was not flushed may never start, and is_done() would never be true.
   const Result code = cl_->flush(commands);
   if (code != opencl::kSuccess) cl_->release_event(event->event);
   check_opencl(cl_->flush.symbol, code);
@@ -283,7 +282,7 @@ void OpenClBackend::copy_on_device(int32_t dst_id, DeviceAddress dst, int32_t sr
 }  // namespace
 
 Backend& opencl_backend() {
-  static OpenClBackend& backend = *new OpenClBackend;  // outlives everything: deleters run late
+  static OpenClBackend& backend = *new OpenClBackend;  // never destroyed: deleters may run late
   return backend;
 }
 

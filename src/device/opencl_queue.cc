@@ -4,6 +4,7 @@
 
 #include "dlx/dlx.h"
 #include "src/base/error.h"
+#include "src/gpu/images.h"
 
 namespace dlx {
 namespace {
@@ -11,15 +12,15 @@ namespace {
 using opencl::Memory;
 using opencl::Result;
 
-/// Rows from here on are left to the driver's own copies.
+/// Rows of this many bytes or more are copied by the driver, shorter rows by kernels.
 constexpr int64_t kLongRow = 512;
 
-/// A device with less local memory than OpenCL asks of GPUs gets no kernels.
+/// Minimum local memory for kernels, in bytes: the minimum that OpenCL requires of GPUs.
 constexpr uint64_t kLocalMemory = uint64_t{16} << 10;
 
 Memory as_memory(void* handle) noexcept { return static_cast<Memory>(handle); }
 
-/// A queue or program that goes with its scope, if it could be made.
+/// Releases a queue or program at the end of the scope; NULL is ignored.
 template <typename Object>
 class Held {
  public:
@@ -75,8 +76,8 @@ bool OpenClQueue::is_foreign(void* memory) {
 
 // ---- copies ------------------------------------------------------------------------------------
 
-/// Through a queue of the memory's own context, to the end. Whoever handed the memory over has
-/// waited for its own work: OpenCL tensors travel without a stream.
+/// Transfers synchronously, on a queue in the memory's own context. The producer has waited for its
+/// own work, because OpenCL tensors are exchanged without a stream.
 void OpenClQueue::transfer_foreign(void* memory, size_t offset, void* host, size_t size,
                                    bool to_host) {
   const auto context =
@@ -104,7 +105,7 @@ void OpenClQueue::transfer_foreign(void* memory, size_t offset, void* host, size
 
 void OpenClQueue::write(DeviceAddress dst, const void* src, size_t size) {
   if (is_foreign(dst.data)) {
-    check_opencl(cl_.finish.symbol, cl_.finish(queue()));  // `src` may be on its way
+    check_opencl(cl_.finish.symbol, cl_.finish(queue()));  // queued work may write `src`
     transfer_foreign(dst.data, dst.offset, const_cast<void*>(src), size, false);
     return;
   }
@@ -115,7 +116,7 @@ void OpenClQueue::write(DeviceAddress dst, const void* src, size_t size) {
 
 void OpenClQueue::read(void* dst, DeviceAddress src, size_t size) {
   if (is_foreign(src.data)) {
-    check_opencl(cl_.finish.symbol, cl_.finish(queue()));  // `dst` may be being read
+    check_opencl(cl_.finish.symbol, cl_.finish(queue()));  // queued work may read `dst`
     transfer_foreign(src.data, src.offset, dst, size, true);
     return;
   }
@@ -130,10 +131,11 @@ void OpenClQueue::copy(DeviceAddress dst, DeviceAddress src, size_t size) {
                                 dst.offset, size, 0, nullptr, nullptr));
 }
 
-/// Rows and planes that lie apart in either memory, but never backwards or on each other.
+/// Copies rows and planes whose pitches are positive and large enough that they do not overlap.
+/// False: the plan does not qualify.
 bool OpenClQueue::copy_rows(DeviceAddress dst, DeviceAddress src, const CopyPlan& plan) {
   if (plan.item() < kLongRow || plan.ndim() < 1 || plan.ndim() > 2) return false;
-  if (dst.data == src.data) return false;  // OpenCL wants equal pitches there
+  if (dst.data == src.data) return false;  // OpenCL requires equal pitches within a buffer
   const CopyAxis& rows = plan.axis(plan.ndim() - 1);
   const CopyAxis planes =
       plan.ndim() == 2 ? plan.axis(0) : CopyAxis{1, rows.extent * rows.dst, rows.extent * rows.src};
@@ -158,7 +160,7 @@ bool OpenClQueue::copy_strided(DeviceAddress dst, DeviceAddress src, const CopyP
   std::lock_guard<std::mutex> lock(mutex_);
   const Kernels* ready = kernels();
   if (ready == nullptr) return false;
-  // Memory of dlx's own begins at a multiple of any item.
+  // dlx's own memory is aligned for every item size.
   gpu::Launches launches(plan, dst.offset, src.offset, ready->limits);
   gpu::Launch next;
   while (launches.next(&next)) {
@@ -192,8 +194,8 @@ void OpenClQueue::launch(const gpu::Launch& launch, void* dst, void* src) {
                cl_.enqueue_kernel(queue(), kernel, 3, nullptr, all, group, 0, nullptr, nullptr));
 }
 
-/// NULL: the device has no compiler, or not one that takes the source; never asked again. An error
-/// of another kind is the copy's own, and the next one tries again.
+/// The kernels, built on first use. NULL if the device has no compiler or it rejects the source;
+/// this is permanent. Any other failure throws, and the next copy tries again.
 const OpenClQueue::Kernels* OpenClQueue::kernels() {
   if (kernels_ == nullptr && no_kernels_.empty()) kernels_ = build();
   return kernels_.get();
@@ -204,7 +206,7 @@ std::string OpenClQueue::no_kernels() {
   return no_kernels_;
 }
 
-/// The compiler's own words; "" if there are none to be had.
+/// The compiler's messages; "" if the driver has none.
 std::string OpenClQueue::build_log(opencl::Program program) noexcept try {
   size_t size = 0;
   check_opencl(cl_.build_info.symbol,
@@ -217,7 +219,7 @@ std::string OpenClQueue::build_log(opencl::Program program) noexcept try {
   return {};
 }
 
-/// NULL: `no_kernels_` says why.
+/// NULL on failure, and sets `no_kernels_`.
 std::unique_ptr<OpenClQueue::Kernels> OpenClQueue::build() {
   const auto has_compiler =
       ask_opencl<opencl::Uint>(cl_.device_info, opencl::kDeviceCompilerAvailable, device_);

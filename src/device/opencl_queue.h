@@ -1,3 +1,4 @@
+// One OpenCL device with its queue: transfers, copies and kernels.
 #ifndef DLX_SRC_DEVICE_OPENCL_QUEUE_H_
 #define DLX_SRC_DEVICE_OPENCL_QUEUE_H_
 
@@ -16,22 +17,20 @@
 
 namespace dlx {
 
-/// Throws Error(DRIVER), naming the call, if the code is not success.
+/// Throws Error(DRIVER) with the name of the function if `code` is not CL_SUCCESS.
 void check_opencl(const char* symbol, opencl::Result code);
 
-/// A kind of thing that OpenCL tells about one of its objects.
+/// A property of an OpenCL object that has a fixed size.
 template <typename T, typename Function, typename... Object>
 T ask_opencl(const Function& function, opencl::Uint what, Object... object) {
   T value{};
-  // NOLINTNEXTLINE(bugprone-sizeof-expression): many of them are handles
+  // NOLINTNEXTLINE(bugprone-sizeof-expression): many properties are handles
   check_opencl(function.symbol, function(object..., what, sizeof value, &value, nullptr));
   return value;
 }
 
-/// One OpenCL device: a context of dlx's own with one in-order queue in it, both made on first use
-/// and kept; the kernels are compiled when the first strided copy needs them.
-///
-/// Every function may be called from any thread.
+/// One OpenCL device: dlx's own context with one in-order queue, both created on first use and
+/// kept. The first strided copy compiles the kernels. Any thread may call any function.
 class OpenClQueue {
  public:
   OpenClQueue(const opencl::Functions& cl, opencl::Device device) noexcept
@@ -41,19 +40,20 @@ class OpenClQueue {
   opencl::Context context();
   opencl::Queue queue();
 
-  /// Whether the memory belongs to another context: then only the host can reach both.
+  /// Whether the memory belongs to another context. Copies then go through the host.
   bool is_foreign(void* memory);
 
-  /// Pinned by nothing: both return when the work is queued, or, of foreign memory, done.
+  /// Both return when the work is queued; for foreign memory, when it is done. `src` and `dst` are
+  /// not pinned.
   void write(DeviceAddress dst, const void* src, size_t size);
   void read(void* dst, DeviceAddress src, size_t size);
-  /// Neither side is foreign.
+  /// Neither operand may be foreign.
   void copy(DeviceAddress dst, DeviceAddress src, size_t size);
 
-  /// By a rectangular copy of the driver's, where the plan is one of long rows; else by kernels.
-  /// False: a side is foreign, or there are no kernels.
+  /// Uses the driver's rectangular copy for a plan of long rows, kernels for any other plan. False:
+  /// an operand is foreign, or there are no kernels.
   bool copy_strided(DeviceAddress dst, DeviceAddress src, const CopyPlan& plan);
-  /// Why there are no kernels: "" if there are, and before the first strided copy asked for them.
+  /// Why there are no kernels; "" if there are, and before the first strided copy.
   std::string no_kernels();
 
  private:
@@ -73,7 +73,7 @@ class OpenClQueue {
   void transfer_foreign(void* memory, size_t offset, void* host, size_t size, bool to_host);
   bool copy_rows(DeviceAddress dst, DeviceAddress src, const CopyPlan& plan);
   const Kernels* kernels();
-  [[gnu::cold]] std::unique_ptr<Kernels> build();  // once, and by the compiler of the driver
+  [[gnu::cold]] std::unique_ptr<Kernels> build();
   std::string build_log(opencl::Program program) noexcept;
   void launch(const gpu::Launch& launch, void* dst, void* src);
 
@@ -82,7 +82,7 @@ class OpenClQueue {
   Once opened_;
   opencl::Context context_ = nullptr;
   opencl::Queue queue_ = nullptr;
-  std::mutex mutex_;  // of the kernels: their arguments are state
+  std::mutex mutex_;  // guards the kernels, because their arguments are part of their state
   std::unique_ptr<Kernels> kernels_;
   std::string no_kernels_;
 };

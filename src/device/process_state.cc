@@ -7,7 +7,7 @@
 namespace dlx {
 namespace {
 
-std::atomic<int> forks{0};  // that led to this process, since the first driver started
+std::atomic<int> forks{0};  // fork() calls that led to this process, since the first start()
 std::atomic<bool> exits{false};
 
 void count_fork() { forks.fetch_add(1, std::memory_order_relaxed); }
@@ -18,7 +18,7 @@ void note_exit() { exits.store(true, std::memory_order_relaxed); }
 void ProcessState::start(bool until_exit) noexcept {
   static std::atomic_flag watched = ATOMIC_FLAG_INIT;
   if (!watched.test_and_set()) pthread_atfork(nullptr, nullptr, count_fork);
-  // Handlers run in reverse order: one that is registered now runs before the driver's own.
+  // Handlers run in reverse order, so this one runs before the driver's own.
   if (until_exit) std::atexit(note_exit);
   until_exit_ = until_exit;
   generation_ = forks.load(std::memory_order_relaxed);

@@ -5,13 +5,13 @@
 
 namespace dlx {
 
-/// Remembers in which process a driver was initialised: drivers survive neither fork() nor the end
-/// of the process, while memory of theirs is still being given back.
+/// Records in which process a driver was initialised. A driver does not work after fork() or
+/// exit(), but tensors may release its memory even then.
 class ProcessState {
  public:
-  /// Called when the driver has been initialised. `until_exit`: it is gone once exit() runs.
+  /// Call this after the driver was initialised. `until_exit`: exit() shuts the driver down.
   void start(bool until_exit) noexcept;
-  /// This process was forked from the one that started.
+  /// True in a child that was forked after start().
   bool forked() const noexcept;
   bool exiting() const noexcept;
 

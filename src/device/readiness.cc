@@ -13,25 +13,25 @@
 
 namespace dlx {
 
-/// Counted, so that one thread may wait for it while another replaces it.
+/// Reference-counted, so that one thread can wait for it while another replaces it.
 struct Readiness::Pending {
   Backend* backend;
   int32_t id;
-  EventHandle event;  ///< NULL: captured
+  EventHandle event;  ///< NULL: the work is in a capture
   uint64_t capture;
   int references;  ///< guarded by pending_mutex
-  Note number;     ///< no other has had it
+  Note number;     ///< unique
 };
 
 namespace {
 
-// Both guard a few instructions, never a call that waits.
+// dlx calls no function that may wait while it holds one of these mutexes.
 std::mutex pending_mutex;
 uint64_t last_number = 0;  ///< guarded by pending_mutex
 std::mutex held_mutex;
 
-/// A forked child has no other threads to give back what they held, and releases tensors all the
-/// same.
+/// Makes both mutexes usable in a forked child, which may release tensors: another thread of the
+/// parent could have held them.
 void survive_forks() {
   static const int registered = pthread_atfork(
       [] {
@@ -57,12 +57,12 @@ struct Held {
   void* object;
 };
 
-/// Things whose work is not done that release_some_held() asks about: what is left over comes next
-/// time. With all of them, many small copies in a row would cost the square of their number.
-constexpr int kLooks = 4;
+/// Number of pending objects that release_some_held() queries. Querying all of them would make the
+/// cost of many small copies in a row quadratic.
+constexpr int kMaxQueries = 4;
 
-/// Never destroyed: what is held at exit is leaked, for the driver may be gone. Takes no memory: it
-/// is asked for when there is none left.
+/// Never destroyed: at exit the driver may be gone, so held objects are leaked. Allocates nothing,
+/// because it is called when memory is exhausted.
 std::list<Held>& held() noexcept {
   alignas(std::list<Held>) static unsigned char place[sizeof(std::list<Held>)];
   static auto* list = new (place) std::list<Held>;
@@ -74,22 +74,21 @@ std::list<Held>& held() noexcept {
        "`stream` is being captured into a graph, and %s: do this before the capture begins", what);
 }
 
-/// Before `stream` is asked for an event: one that is recorded in a capture is part of its graph,
-/// and no event at all can be recorded on a default stream that blocks one (capture() throws then).
+/// Call this before an event is recorded on `stream`: an event that is recorded in a capture
+/// belongs to the graph. capture() throws if the stream is a default stream that a capture blocks.
 void require_recordable(Backend& backend, int32_t id, StreamHandle stream) {
   if (!backend.capture(id, stream).capturing) return;
-  fail_captured("nothing outside of the graph can wait for it");
+  fail_captured("work outside the graph cannot wait for it");
 }
 
-/// `stream` is not captured, `other` can be recorded.
+/// Requires that `stream` is not captured, and that an event can be recorded on `other`.
 void follow(Backend& backend, int32_t id, StreamHandle stream, int32_t other_id,
             StreamHandle other) {
   const ScopedEvent event(backend, other_id, other);
   backend.wait(id, stream, event.get());
 }
 
-/// An event that has just been recorded is seldom done, even if there was nothing to do: so the
-/// stream is asked.
+/// Queries the stream, because a new event is rarely done at once, even on an idle stream.
 bool default_is_idle(Backend& backend, int32_t id) {
   const StreamHandle stream = backend.default_stream();
   if (backend.capture(id, stream).capturing) return false;
@@ -98,7 +97,7 @@ bool default_is_idle(Backend& backend, int32_t id) {
 
 }  // namespace
 
-/// One reference to the pending event.
+/// A reference to a Pending.
 class Readiness::Hold {
  public:
   explicit Hold(Pending* pending) noexcept : pending_(pending) {}
@@ -128,8 +127,8 @@ Readiness::Hold Readiness::hold() const noexcept {
   return Hold(pending);
 }
 
-/// Takes over the one reference of `pending`, unless what was noted last is not `seen`: returns
-/// false then.
+/// Replaces the recorded work if it is still `seen`, and consumes the reference to `pending`.
+/// False: another thread has recorded work since.
 bool Readiness::replace(Note seen, Pending* pending) noexcept {
   Pending* old = nullptr;
   {
@@ -143,7 +142,8 @@ bool Readiness::replace(Note seen, Pending* pending) noexcept {
   return true;
 }
 
-Readiness::Note Readiness::order(Backend& backend, int32_t home, int32_t id, StreamHandle stream) {
+Readiness::Note Readiness::begin_use(Backend& backend, int32_t home, int32_t id,
+                                     StreamHandle stream) {
   if (!backend.has_streams()) return 0;  // one queue, in order
   const Hold pending = hold();
   const Note seen = pending.get() == nullptr ? 0 : pending->number;
@@ -166,12 +166,13 @@ Readiness::Note Readiness::order(Backend& backend, int32_t home, int32_t id, Str
   return seen;
 }
 
-void Readiness::used(Backend& backend, int32_t home, int32_t id, StreamHandle stream, Note seen) {
+void Readiness::end_use(Backend& backend, int32_t home, int32_t id, StreamHandle stream,
+                        Note seen) {
   if (!backend.has_streams()) return;
   const bool by_default = id == home && stream == backend.default_stream();
   if (by_default && is_behind_default()) return;
   const CaptureInfo capture = backend.capture(id, stream);
-  for (;; seen = order(backend, home, id, stream)) {
+  for (;; seen = begin_use(backend, home, id, stream)) {
     std::unique_ptr<Pending> pending;
     if (capture.capturing || !by_default) {
       survive_forks();
@@ -200,7 +201,8 @@ void follow_stream(Backend& backend, int32_t id, StreamHandle stream, int32_t ot
                    StreamHandle other) {
   require_recordable(backend, other_id, other);
   if (!backend.capture(id, stream).capturing) return follow(backend, id, stream, other_id, other);
-  if (!backend.is_idle(other_id, other)) fail_captured("the other stream has work to do outside");
+  if (!backend.is_idle(other_id, other))
+    fail_captured("the other stream has pending work outside the graph");
 }
 
 void hold_while_working(Backend& backend, int32_t id, StreamHandle stream, void (*release)(void*),
@@ -215,7 +217,7 @@ void hold_while_working(Backend& backend, int32_t id, StreamHandle stream, void 
 
 namespace {
 
-/// The one of a backend that was held first, taken out; or none.
+/// Removes and returns the oldest held object of a backend; empty if there is none.
 std::list<Held> take_held(const Backend& backend) noexcept {
   std::list<Held> one;
   const std::lock_guard<std::mutex> lock(held_mutex);
@@ -230,11 +232,12 @@ bool is_done(const Held& each) noexcept {
   try {
     return each.backend->is_done(each.id, each.event);
   } catch (...) {
-    return false;  // a broken or forked driver: better leaked than freed too early
+    return false;  // the driver is broken or forked: leak the object
   }
 }
 
-/// What was found busy: held again afterwards, also where a foreign deleter ends the thread.
+/// Objects whose work is pending. They are held again at the end of the scope, also if a foreign
+/// deleter ends the thread.
 struct Busy {
   std::list<Held> list;
   ~Busy() {
@@ -243,11 +246,11 @@ struct Busy {
   }
 };
 
-void release_held(Backend& backend, int looks) {
+void release_held(Backend& backend, int max_queries) {
   Busy busy;
-  while (looks > 0) {
-    // Outside the lock: asking and releasing may be foreign code, which calls dlx again or waits
-    // for a lock of its own.
+  while (max_queries > 0) {
+    // Without the lock: a query or a release may run foreign code, which may call dlx or wait for a
+    // lock.
     std::list<Held> one = take_held(backend);
     if (one.empty()) break;
     const Held& each = one.front();
@@ -256,7 +259,7 @@ void release_held(Backend& backend, int looks) {
       each.release(each.object);
     } else {
       busy.list.splice(busy.list.end(), one);
-      --looks;
+      --max_queries;
     }
   }
 }
@@ -265,6 +268,6 @@ void release_held(Backend& backend, int looks) {
 
 void release_all_held(Backend& backend) { release_held(backend, INT_MAX); }
 
-void release_some_held(Backend& backend) { release_held(backend, kLooks); }
+void release_some_held(Backend& backend) { release_held(backend, kMaxQueries); }
 
 }  // namespace dlx

@@ -1,3 +1,5 @@
+// Orders work on streams: which pending work the data of a storage waits for, and what must stay
+// alive until it is done.
 #ifndef DLX_SRC_DEVICE_READINESS_H_
 #define DLX_SRC_DEVICE_READINESS_H_
 
@@ -7,19 +9,21 @@
 
 namespace dlx {
 
-/// What whoever uses the data of one storage waits for, shared by all views of it. Never a stream:
-/// handles change their meaning with context and thread, and foreign streams may be gone by the
-/// time.
+/// The pending work that the data of one storage waits for; all views share it. It is recorded as
+/// one of:
 ///
-/// - Nothing is noted: the data is behind the default stream of its device, where imports asked
-///   their producers to make it safe.
-/// - An event: the data is ready after it. Copies that only read the data note theirs, too, or what
-///   comes next would be written under their eyes.
-/// - A capture: the data is made by a graph that was being captured; inside that capture the order
-///   is the graph's own.
+/// - Nothing: the data is ready after all work on the default stream of its device. Imports ask the
+///   producer for this.
+/// - An event: the data is ready after the event. A copy that only reads the data records an event
+///   too, so that later writes wait for the read.
+/// - A capture: a graph that was being captured makes the data. Within that capture, the graph
+///   defines the order.
 ///
-/// Any thread may call anything. Errors: DRIVER, and UNSUPPORTED where a stream that is being
-/// captured would have to wait for work outside its graph (the capture is not touched then).
+/// It never records a stream: the meaning of a handle depends on context and thread, and a foreign
+/// stream may be destroyed meanwhile.
+///
+/// Any thread may call any function. Errors: DRIVER; UNSUPPORTED if a stream that is being captured
+/// would have to wait for work outside its graph (the capture stays intact).
 class Readiness {
  public:
   Readiness() = default;
@@ -29,19 +33,19 @@ class Readiness {
   Readiness(const Readiness&) = delete;
   Readiness& operator=(const Readiness&) = delete;
 
-  /// What was noted last, by its number; 0: nothing.
+  /// Number of the last recorded work; 0 if there is none.
   using Note = uint64_t;
 
-  /// Work given to `stream` of device `id` from now on finds the data ready, which is of device
-  /// `home`. Returns what it comes after.
-  Note order(Backend& backend, int32_t home, int32_t id, StreamHandle stream);
-  /// The work that `stream` of device `id` has now uses the data, which is of device `home`: it
-  /// writes it (or is what makes it ready), or reads it. It comes after `seen`; where other threads
-  /// have noted something since, the stream waits for that as well.
-  void used(Backend& backend, int32_t home, int32_t id, StreamHandle stream, Note seen);
+  /// Makes later work on `stream` of device `id` wait until the data, on device `home`, is ready.
+  /// Returns what the stream now waits for.
+  Note begin_use(Backend& backend, int32_t home, int32_t id, StreamHandle stream);
+  /// Records that the work submitted to `stream` of device `id` so far reads or writes the data, on
+  /// device `home`. `seen` is the result of begin_use(); if another thread has recorded work since,
+  /// the stream also waits for that.
+  void end_use(Backend& backend, int32_t home, int32_t id, StreamHandle stream, Note seen);
   /// Waits on the host until the data is ready.
   void wait_on_host(Backend& backend, int32_t id);
-  /// True if nothing is noted.
+  /// True if no work is recorded.
   bool is_behind_default() const noexcept {
     return pending_.load(std::memory_order_acquire) == nullptr;
   }
@@ -56,20 +60,20 @@ class Readiness {
   std::atomic<Pending*> pending_{nullptr};
 };
 
-/// Work given to `stream` from now on starts after the work that `other` has now. Throws
-/// UNSUPPORTED, before either is touched, where one of them is being captured: nothing enters or
-/// leaves a graph.
+/// Makes later work on `stream` start after all work submitted to `other` so far. Throws
+/// UNSUPPORTED, without touching either stream, if a graph would depend on work outside it, or the
+/// reverse.
 void follow_stream(Backend& backend, int32_t id, StreamHandle stream, int32_t other_id,
                    StreamHandle other);
 
-/// Keeps something alive until the work that `stream` has now is done: then calls release(object),
-/// from whatever thread gives dlx work for that backend, or waits for it, next. Takes nothing over
-/// if it throws.
+/// Keeps `object` alive until all work submitted to `stream` so far is done. After that, the next
+/// thread that submits work to that backend, or waits for it, calls release(object). If this
+/// function throws, the caller still owns `object`.
 void hold_while_working(Backend& backend, int32_t id, StreamHandle stream, void (*release)(void*),
                         void* object);
 
-/// Releases what is held by work that is done: all of it, or what can be had for a few questions.
-/// Throws nothing, but what is released may end the thread: see release() of a tensor.
+/// Release the objects whose work is done: all of them, or those that a few queries find. They
+/// throw no Error, but a deleter may end the thread: see release() of a tensor.
 void release_all_held(Backend& backend);
 void release_some_held(Backend& backend);
 

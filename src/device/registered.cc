@@ -11,7 +11,7 @@
 namespace dlx {
 namespace {
 
-/// What a vendor's functions make of Backend.
+/// Implements Backend with a vendor's functions.
 class RegisteredBackend final : public Backend {
  public:
   RegisteredBackend(int32_t device_type, const dlx_backend& functions) noexcept
@@ -21,7 +21,7 @@ class RegisteredBackend final : public Backend {
 
   int32_t count() override { return std::max(f_.device_count(f_.user_data), 0); }
   const char* reason() override {
-    return count() > 0 ? "" : "the backend that was registered for it counts no devices";
+    return count() > 0 ? "" : "the registered backend reports no devices";
   }
 
   void describe(int32_t id, dlx_device_properties* out) override {
@@ -38,7 +38,7 @@ class RegisteredBackend final : public Backend {
     return f_.allocate(id, size, 256, f_.user_data);
   }
   void deallocate_temporary(int32_t id, StreamHandle stream, void* data) noexcept override {
-    // The functions promise nothing about work that still uses the memory.
+    // `deallocate` need not wait for work that still uses the memory.
     if (!has_streams() || f_.stream_synchronize(id, stream, f_.user_data) == 0) {
       f_.deallocate(id, data, f_.user_data);
     }
@@ -62,7 +62,7 @@ class RegisteredBackend final : public Backend {
     check(id, f_.stream_synchronize(id, stream, f_.user_data), "stream_synchronize");
   }
 
-  // Without streams everything is done when its call returns.
+  // Without streams, work is done when its function returns.
   EventHandle record(int32_t id, StreamHandle stream) override {
     if (!has_streams()) return this;
     EventHandle event = nullptr;
@@ -120,7 +120,7 @@ class RegisteredBackend final : public Backend {
   dlx_backend f_;
 };
 
-/// One side of a plan as a tensor of unsigned integers, or of bytes where none fits.
+/// One side of a plan as a tensor of unsigned integers.
 struct Described {
   DLTensor tensor{};
   int64_t shape[CopyPlan::kMaxAxes + 1];
@@ -155,7 +155,7 @@ void describe_side(const CopyPlan& plan, int64_t unit, DeviceAddress memory, con
 bool RegisteredBackend::copy_strided(int32_t id, StreamHandle stream, DeviceAddress dst,
                                      DeviceAddress src, const CopyPlan& plan) {
   if (f_.copy_strided == nullptr) return false;
-  // The largest integer that all steps and places are multiples of.
+  // The largest integer size that divides the item, all steps and all addresses.
   uint64_t all = static_cast<uint64_t>(plan.item()) |
                  (reinterpret_cast<uintptr_t>(plan.dst()) + dst.offset) |
                  (reinterpret_cast<uintptr_t>(plan.src()) + src.offset);
@@ -214,12 +214,12 @@ int32_t registered_type(int32_t index) noexcept {
 void register_backend(int32_t device_type, const dlx_backend& functions) {
   check_functions(functions);
   if (device_type <= 0) {
-    fail(DLX_ERROR_INVALID_ARGUMENT, "`device_type` is none (got %d, expected a positive number)",
-         device_type);
+    fail(DLX_ERROR_INVALID_ARGUMENT,
+         "`device_type` is not a device type (got %d, expected a positive number)", device_type);
   }
   const std::lock_guard<std::mutex> lock(register_mutex);
   if (find_backend(device_type) != nullptr) {
-    fail(DLX_ERROR_INVALID_ARGUMENT, "`device_type` %s has a backend already",
+    fail(DLX_ERROR_INVALID_ARGUMENT, "`device_type` %s already has a backend",
          device_text(device_type, 0).text);
   }
   for (std::atomic<RegisteredBackend*>& slot : registered) {
@@ -227,7 +227,8 @@ void register_backend(int32_t device_type, const dlx_backend& functions) {
     slot.store(new RegisteredBackend(device_type, functions), std::memory_order_release);
     return;
   }
-  fail(DLX_ERROR_UNSUPPORTED, "`device_type` %s: %d backends are registered already",
+  fail(DLX_ERROR_UNSUPPORTED,
+       "`device_type` %s cannot be added: %d backends are already registered",
        device_text(device_type, 0).text, kMaxRegistered);
 }
 

@@ -5,8 +5,7 @@
 
 namespace dlx {
 
-/// Adds a backend that somebody else wrote; see dlx_register_backend.
-/// Throws Error(INVALID_ARGUMENT).
+/// Adds a vendor's backend: see dlx_register_backend. Throws Error(INVALID_ARGUMENT, UNSUPPORTED).
 void register_backend(int32_t device_type, const dlx_backend& functions);
 
 /// The backend registered for a device type, or NULL.

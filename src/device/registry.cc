@@ -66,9 +66,9 @@ bool read_number(const char* c, int32_t* out) noexcept {
        name);
 }
 
-/// Default allocators that users have set. A set never changes: a new one takes its place, so that
-/// nothing locks, and a child of fork() finds no lock that nobody will open. Those before stay, for
-/// another thread may be reading them, and linked, so that they can be reached.
+/// Default allocators that users have set. A set never changes; a new set replaces it. So no lock
+/// is needed, which a forked child could find locked forever. Old sets are kept, because another
+/// thread may be reading them, and linked, so that leak checkers can reach them.
 struct DefaultAllocators {
   static constexpr int kMost = 32;
   struct Entry {
@@ -90,7 +90,7 @@ std::atomic<const DefaultAllocators*> default_allocators{nullptr};
 
 }  // namespace
 
-/// Those of our backends whose drivers know about addresses.
+/// The backends whose drivers can locate an address.
 constexpr int32_t kWithAddresses[] = {kDLCUDA, kDLROCM};
 
 Backend* find_backend(int32_t device_type) noexcept {
@@ -135,7 +135,7 @@ const char* backend_reason(int32_t device_type) noexcept {
   if (backend != nullptr) return backend->reason();
   if (kind_name(device_type) == nullptr) return "DLPack 1.3 has no such device type";
   return "dlx has no backend for it, and none was registered (dlx_register_backend): its tensors "
-         "can be described and passed on, but not allocated, copied or waited for";
+         "can be imported and exported, but not allocated, copied or waited for";
 }
 
 const char* absence_reason(int32_t device_type) noexcept {
@@ -227,24 +227,25 @@ void set_default_allocator(int32_t device_type, const dlx_allocator* allocator) 
     next->before = now;
     const int place = next->find(device_type);
     if (allocator == nullptr) {
-      if (place == next->count) return;  // the built-in one is the default
+      if (place == next->count) return;  // it has the built-in one
       next->entries[place] = next->entries[--next->count];
     } else if (place == DefaultAllocators::kMost) {
-      fail(DLX_ERROR_UNSUPPORTED, "`device_type` %s: %d device types have an allocator already",
+      fail(DLX_ERROR_UNSUPPORTED,
+           "`device_type` %s cannot get an allocator: %d device types already have one",
            device_text(device_type, 0).text, DefaultAllocators::kMost);
     } else {
       next->entries[place] = {device_type, *allocator};
       if (place == next->count) ++next->count;
     }
   } while (!default_allocators.compare_exchange_weak(now, next.get()));
-  next.release();  // NOLINT(bugprone-unused-return-value): it is the set now
+  next.release();  // NOLINT(bugprone-unused-return-value): the set is in use
 }
 
 void check_stream(int32_t device_type, int64_t stream) {
   Backend* backend = find_backend(device_type);
-  if (backend == nullptr && device_type != kDLCPU && stream == -1) return;  // asks for no order
+  if (backend == nullptr && device_type != kDLCPU && stream == -1) return;
   if (backend == nullptr || !backend->has_streams()) {
-    fail(DLX_ERROR_INVALID_ARGUMENT, "`stream` has no place on %s, which has no streams (got %lld)",
+    fail(DLX_ERROR_INVALID_ARGUMENT, "`stream` must be omitted: %s has no streams (got %lld)",
          device_text(device_type, 0).text, static_cast<long long>(stream));
   }
   if (stream != -1) backend->check_stream(stream);
@@ -253,10 +254,9 @@ void check_stream(int32_t device_type, int64_t stream) {
 void check_work_stream(int32_t device_type, int64_t stream) {
   check_stream(device_type, stream);
   if (stream != -1) return;
-  fail(
-      DLX_ERROR_INVALID_ARGUMENT,
-      "`stream` -1 names no stream: it only says, where data is handed over, that nothing is to be "
-      "ordered");
+  fail(DLX_ERROR_INVALID_ARGUMENT,
+       "`stream` is not a stream (got -1, which means \"do not synchronise\" in imports and "
+       "exports)");
 }
 
 }  // namespace dlx

@@ -11,9 +11,9 @@
 namespace dlx {
 namespace {
 
-/// The memory that one side of a plan spans: from the lowest byte on.
+/// The memory range of one side of a plan.
 struct Span {
-  int64_t below = 0;  ///< bytes from the lowest one to the first item
+  int64_t below = 0;  ///< bytes between the lowest byte and the first item
   int64_t bytes = 0;
 };
 
@@ -32,7 +32,7 @@ Span span_of(const CopyPlan& plan, Step&& step) noexcept {
 int64_t dst_step(const CopyAxis& axis) noexcept { return axis.dst; }
 int64_t src_step(const CopyAxis& axis) noexcept { return axis.src; }
 
-/// Halves the nest where that shortens the span most, and runs both parts.
+/// Halves the plan on the axis with the widest span, and runs both parts.
 template <typename Step, typename Run>
 void halve(const CopyPlan& plan, Step&& step, Run&& run) {
   int widest = 0;
@@ -90,9 +90,9 @@ void Site::copy(void* dst_handle, void* src_handle, const CopyPlan& plan) const 
   if (copy_by_kernels(dst_handle, src_handle, plan)) return;
   if (backend->capture(id, stream).capturing) {
     fail(DLX_ERROR_UNSUPPORTED,
-         "`stream` is being captured into a graph, and strided copies on %s run no kernel that "
-         "could be recorded: copy strided data there once before the capture begins, which loads "
-         "them",
+         "`stream` is being captured into a graph, and no kernel for strided copies is loaded on "
+         "%s: "
+         "make one strided copy there before the capture begins",
          device_text(type, id).text);
   }
   for_each_chunk(plan, StagingBuffer::kBytes, [&](const CopyPlan& part, int64_t bytes) {
@@ -118,7 +118,7 @@ void Site::download_spans(void* src_handle, const CopyPlan& plan) const {
     backend->copy_to_host(id, stream, buffer.data(), from, static_cast<size_t>(bytes));
     end_use(&buffer);
     buffer.wait();
-    // More than one piece only where the plan is one run.
+    // There are several pieces only if the plan is a single run.
     const CopyPlan piece = plan.ndim() > 0 ? plan : plan.part_of_item(first, bytes);
     const char* start = plan.ndim() > 0 ? buffer.data() + span.below : buffer.data();
     execute(piece.moved(0, address_of(start) - address_of(piece.src())));
@@ -136,7 +136,7 @@ void Site::upload_spans(void* dst_handle, const CopyPlan& plan) const {
     const int64_t bytes = rest < StagingBuffer::kBytes ? rest : StagingBuffer::kBytes;
     StagingBuffer buffer(*backend, id, stream);
     const DeviceAddress to = at(dst_handle, plan.dst() + first);
-    if (plan.ndim() > 0) {  // what lies between the items keeps its value
+    if (plan.ndim() > 0) {  // the bytes between the items must keep their values
       backend->copy_to_host(id, stream, buffer.data(), to, static_cast<size_t>(bytes));
       wait_for_stream(*backend, id, stream);
     }
@@ -151,7 +151,7 @@ Temporary::Temporary(const Site& site, int64_t bytes)
     : site_(site),
       data_(site.backend->allocate_temporary(site.id, site.stream, static_cast<size_t>(bytes))) {
   if (data_ == nullptr) {
-    fail(DLX_ERROR_OUT_OF_MEMORY, "there is no room for a temporary of %lld bytes on %s",
+    fail(DLX_ERROR_OUT_OF_MEMORY, "cannot allocate a temporary of %lld bytes on %s",
          static_cast<long long>(bytes), device_text(site.type, site.id).text);
   }
   const bool is_address = data_is_address(site.type);

@@ -7,10 +7,11 @@
 
 namespace dlx {
 
-/// A device and the stream that one operation works on, seen through plans.
+/// The device and the stream of one operation, with copies that follow a CopyPlan.
 ///
-/// Plans hold addresses. Where a tensor's data is a handle (OpenCL), its plan was made as if the
-/// memory began at kHandleBase, and the handle travels beside it; elsewhere `handle` is NULL.
+/// Plans hold addresses. If a tensor's data is a handle (OpenCL), its plan is made as if the buffer
+/// began at the address kHandleBase, and the handle is passed separately; otherwise `handle` is
+/// NULL.
 struct Site {
   static constexpr int64_t kHandleBase = int64_t{1} << 32;
 
@@ -19,22 +20,23 @@ struct Site {
   int32_t id;
   StreamHandle stream;
 
-  /// A place of a plan as the backend takes it.
+  /// Converts an address of a plan into the form of the backend.
   static DeviceAddress at(void* handle, const char* place) noexcept;
 
-  /// Both sides on this device; through the host where it has no kernels.
+  /// Copies within this device; through the host if it has no kernels.
   void copy(void* dst_handle, void* src_handle, const CopyPlan& plan) const;
-  /// False: it has none, and nothing was done.
+  /// False: the device has no kernels, and nothing was copied.
   bool copy_by_kernels(void* dst_handle, void* src_handle, const CopyPlan& plan) const;
-  /// An event behind the work so far, which the buffer's rest waits for.
+  /// Records an event after the work so far; the buffer is reused after the event.
   void end_use(StagingBuffer* buffer) const;
 
-  // Without kernels: whole spans cross, and the host waits to pick from them or to put into them.
+  // For devices without kernels: whole spans are transferred, and the host waits for them and picks
+  // or inserts the items.
   void download_spans(void* src_handle, const CopyPlan& plan) const;
   void upload_spans(void* dst_handle, const CopyPlan& plan) const;
 };
 
-/// Device memory for one operation, given back in the order of the stream.
+/// Device memory for one operation, freed in the order of the stream.
 class Temporary {
  public:
   /// Throws Error(OUT_OF_MEMORY).
@@ -44,7 +46,7 @@ class Temporary {
   Temporary& operator=(const Temporary&) = delete;
 
   void* handle() const noexcept { return handle_; }
-  /// The place of its first byte in a plan.
+  /// The address of its first byte for a plan.
   char* place() const noexcept { return place_; }
 
  private:
@@ -54,14 +56,15 @@ class Temporary {
   char* place_;
 };
 
-/// Whether one side of the plan is one run in the order of the nest.
+/// Whether one side of the plan is a single run, in the order of the axes.
 bool dst_is_run(const CopyPlan& plan) noexcept;
 bool src_is_run(const CopyPlan& plan) noexcept;
 
-/// Calls f(part, bytes) for parts of at most `limit` bytes that follow each other in compact order.
+/// Splits a plan into parts of at most `limit` bytes, in compact order, and calls f(part, bytes)
+/// for each.
 template <typename F>
 void for_each_chunk(const CopyPlan& plan, int64_t limit, F&& f) {
-  int inner_axes = plan.ndim();  // axes from here on are taken whole
+  int inner_axes = plan.ndim();  // axes from this one on are not split
   int64_t inner = plan.item();
   while (inner_axes > 0 && inner <= limit / plan.axis(inner_axes - 1).extent) {
     inner *= plan.axis(--inner_axes).extent;
@@ -69,7 +72,7 @@ void for_each_chunk(const CopyPlan& plan, int64_t limit, F&& f) {
   int64_t first[CopyPlan::kMaxAxes + 1] = {};
   int64_t extent[CopyPlan::kMaxAxes + 1] = {};
   for (int k = 0; k < plan.ndim(); ++k) extent[k] = k < inner_axes ? 1 : plan.axis(k).extent;
-  const int split = inner_axes - 1;  // taken in blocks; -1: everything fits
+  const int split = inner_axes - 1;  // the axis that is split into blocks; -1: none
   const int64_t block = inner > limit ? 1 : limit / inner;
   for (;;) {
     if (split >= 0) {

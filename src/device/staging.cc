@@ -9,19 +9,19 @@
 namespace dlx {
 namespace {
 
-/// The buffers of one backend: so many that packing, transfer and unpacking keep each other busy.
+/// The blocks of one backend. With three, packing, transfer and unpacking overlap.
 struct Pool {
   static constexpr int kKept = 3;
 
   const Backend* backend;
-  int made;  ///< resting or held
-  int resting_count;
-  StagedMemory resting[kKept];  ///< that nobody holds, oldest first; transfers may still be running
+  int made;  ///< number of blocks, free or in a StagingBuffer
+  int free_count;
+  StagedMemory free[kKept];  ///< in no StagingBuffer, oldest first; transfers may still use them
 };
 
 std::mutex mutex;
 
-/// Never destroyed: buffers at rest may belong to a driver that is gone at exit.
+/// Never destroyed, because the driver of a free block may be gone at exit.
 Pool& pool_of(const Backend& backend) {
   static auto* pools = new std::deque<Pool>;  // elements stay where they are
   for (Pool& pool : *pools) {
@@ -31,24 +31,26 @@ Pool& pool_of(const Backend& backend) {
   return pools->back();
 }
 
-/// The oldest buffer at rest, if it would be better to wait for it than to make another.
+/// Takes the oldest free block. False if there is none, or if allocating another is better than
+/// waiting.
 bool take(const Backend& backend, StagedMemory* out) {
   const std::lock_guard<std::mutex> lock(mutex);
   Pool& pool = pool_of(backend);
-  if (pool.resting_count == 0 || (pool.resting[0].event != nullptr && pool.made < Pool::kKept)) {
+  if (pool.free_count == 0 || (pool.free[0].event != nullptr && pool.made < Pool::kKept)) {
     return false;
   }
-  *out = pool.resting[0];
-  --pool.resting_count;
-  for (int i = 0; i < pool.resting_count; ++i) pool.resting[i] = pool.resting[i + 1];
+  *out = pool.free[0];
+  --pool.free_count;
+  for (int i = 0; i < pool.free_count; ++i) pool.free[i] = pool.free[i + 1];
   return true;
 }
 
-bool rest(const Backend& backend, const StagedMemory& buffer) noexcept {
+/// Returns a block. False if enough blocks are free: the caller keeps it.
+bool put_back(const Backend& backend, const StagedMemory& block) noexcept {
   const std::lock_guard<std::mutex> lock(mutex);
   Pool& pool = pool_of(backend);
-  if (pool.resting_count == Pool::kKept) return false;
-  pool.resting[pool.resting_count++] = buffer;
+  if (pool.free_count == Pool::kKept) return false;
+  pool.free[pool.free_count++] = block;
   return true;
 }
 
@@ -69,8 +71,8 @@ void count_made(const Backend& backend, int more) noexcept {
 StagingBuffer::StagingBuffer(Backend& backend, int32_t id, StreamHandle stream)
     : backend_(backend), memory_{nullptr, id, nullptr}, stream_(stream) {
   StagedMemory old{};
-  const auto put_back = [&](bool keep) {
-    if (!keep || !rest(backend, old)) count_made(backend, -1);
+  const auto give_up = [&](bool keep) {
+    if (!keep || !put_back(backend, old)) count_made(backend, -1);
   };
   while (take(backend, &old)) {
     try {
@@ -79,14 +81,14 @@ StagingBuffer::StagingBuffer(Backend& backend, int32_t id, StreamHandle stream)
       return;
     } catch (const Error& error) {
       const bool own = old.id == id;
-      // A stream is being captured, and nobody can wait for what it did before.
+      // A stream is being captured, so its earlier work cannot be waited for now.
       const bool later = error.status() == DLX_ERROR_UNSUPPORTED;
-      // Of another device that is lost: leaked, for this one works.
-      put_back(own || later);
+      // Leak the block of another device that is lost: this device may work.
+      give_up(own || later);
       if (later) break;
       if (own) throw;
     } catch (...) {
-      put_back(true);
+      give_up(true);
       throw;
     }
   }
@@ -98,11 +100,11 @@ StagingBuffer::StagingBuffer(Backend& backend, int32_t id, StreamHandle stream)
 StagingBuffer::~StagingBuffer() {
   try {
     if (in_open_use_) wait_for_stream(backend_, memory_.id, stream_);
-    if (rest(backend_, memory_)) return;
+    if (put_back(backend_, memory_)) return;
     wait();
     backend_.deallocate_pinned(memory_.data);
   } catch (...) {
-    // Whether the device still uses it is unknown: leaked.
+    // The device may still use the block: leak it.
   }
   count_made(backend_, -1);
 }

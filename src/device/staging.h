@@ -1,3 +1,4 @@
+// Pinned host memory for transfers, and waiting for the transfers that use it.
 #ifndef DLX_SRC_DEVICE_STAGING_H_
 #define DLX_SRC_DEVICE_STAGING_H_
 
@@ -9,23 +10,23 @@
 
 namespace dlx {
 
-/// Pinned memory, and what the device's last use of it waits for; NULL: nothing.
+/// A block of pinned memory.
 struct StagedMemory {
   char* data;
   int32_t id;
-  EventHandle event;
+  EventHandle event;  ///< after the device's last use; NULL: the memory is not in use
 };
 
-/// Pinned host memory between pageable memory and a device; a few are kept for each backend,
-/// because pinning memory costs a millisecond.
+/// Pinned host memory for transfers between pageable memory and a device. A few blocks are kept for
+/// each backend, because pinning memory takes a millisecond.
 class StagingBuffer {
  public:
-  /// Large enough for a transfer at full speed, small enough to overlap with packing.
+  /// Large enough for transfers at full speed, small enough to overlap them with packing.
   static constexpr int64_t kBytes = int64_t{4} << 20;
 
-  /// For work of a stream: unless in_use_until() follows, the memory rests only after the stream is
-  /// done. Waits until the device is done with the one that has been resting longest, if all are in
-  /// use. Throws std::bad_alloc or Error(DRIVER).
+  /// Takes a block for work on `stream`. If all blocks are in use, waits for the one that was
+  /// returned first. The destructor waits for the stream unless in_use_until() was called. Throws
+  /// std::bad_alloc or Error(DRIVER).
   StagingBuffer(Backend& backend, int32_t id, StreamHandle stream);
   ~StagingBuffer();
   StagingBuffer(const StagingBuffer&) = delete;
@@ -33,9 +34,9 @@ class StagingBuffer {
 
   char* data() const noexcept { return memory_.data; }
 
-  /// The device uses the memory until `event`, which it takes over.
+  /// Declares that the device uses the memory until `event`, which is consumed.
   void in_use_until(EventHandle event) noexcept;
-  /// Waits for that event, on the host.
+  /// Waits on the host for that event.
   void wait();
 
  private:
@@ -45,7 +46,7 @@ class StagingBuffer {
   bool in_open_use_ = true;
 };
 
-/// Waits for the work that `stream` has now, or for the one queue of a device without streams.
+/// Waits on the host for all work on `stream`, or on the queue of a device without streams.
 inline void wait_for_stream(Backend& backend, int32_t id, StreamHandle stream) {
   if (backend.has_streams()) {
     backend.synchronize_stream(id, stream);
@@ -54,8 +55,8 @@ inline void wait_for_stream(Backend& backend, int32_t id, StreamHandle stream) {
   }
 }
 
-/// Waits for the work of a stream where an error ends the scope: nothing else would keep the memory
-/// that it uses. Not for what is being captured, which belongs to its graph.
+/// If an exception ends the scope, waits for the work of a stream, because nothing else keeps its
+/// memory alive. Does not wait for a stream that is being captured.
 class WaitOnError {
  public:
   WaitOnError(Backend* backend, int32_t id, StreamHandle stream) noexcept
@@ -65,7 +66,7 @@ class WaitOnError {
     try {
       if (!backend_->capture(id_, stream_).capturing) wait_for_stream(*backend_, id_, stream_);
     } catch (...) {
-      // The context is lost, and its work with it.
+      // The context is lost, including its work.
     }
   }
   WaitOnError(const WaitOnError&) = delete;

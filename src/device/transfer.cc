@@ -6,6 +6,7 @@
 #include <new>
 
 #include "src/base/error.h"
+#include "src/base/memory.h"
 #include "src/copy/copy.h"
 #include "src/copy/plan/overlap.h"
 #include "src/device/current_stream.h"
@@ -15,12 +16,12 @@
 namespace dlx {
 namespace {
 
-/// The handle where the data is none, else NULL.
+/// The handle of the data; NULL if the data is an address.
 void* handle_of(const Operand& operand) noexcept {
   return data_is_address(type_of(operand.tensor->device)) ? nullptr : operand.tensor->data;
 }
 
-/// The description that plans are made of: see Site.
+/// The description for a plan, whose data is always an address: see Site.
 DLTensor placed(const Operand& operand) noexcept {
   DLTensor tensor = *operand.tensor;
   if (handle_of(operand) != nullptr) tensor.data = reinterpret_cast<void*>(Site::kHandleBase);
@@ -36,62 +37,65 @@ Site site_of(const Operand& operand, const int64_t* stream) {
   return {&backend, type, id, current_stream(backend, type, id)};
 }
 
-/// `home` is the operand's own device, which for pinned memory may be another one.
-Readiness::Note order(const Operand& operand, const Site& site, int32_t home) {
+/// Makes the site's stream wait until the operand's data is ready. `home` is the operand's own
+/// device; for pinned memory it may differ from the site's.
+Readiness::Note begin_use(const Operand& operand, const Site& site, int32_t home) {
   if (operand.readiness == nullptr) return 0;
-  return operand.readiness->order(*site.backend, home, site.id, site.stream);
+  return operand.readiness->begin_use(*site.backend, home, site.id, site.stream);
 }
 
-Readiness::Note order(const Operand& operand, const Site& site) {
-  return order(operand, site, site.id);
+Readiness::Note begin_use(const Operand& operand, const Site& site) {
+  return begin_use(operand, site, site.id);
 }
 
-/// What the work on each side of a copy comes after.
+/// The results of begin_use() for both operands.
 struct Notes {
   Readiness::Note dst, src;
 };
 
-/// Both operands, for work on one stream: where both are behind the default stream, one wait will
-/// do.
-Notes order_both(const Operand& dst, const Operand& src, const Site& site) {
+/// begin_use() for both operands on one stream. If both wait for the default stream, one wait is
+/// enough.
+Notes begin_use_of_both(const Operand& dst, const Operand& src, const Site& site) {
   const bool together = dst.readiness != nullptr && src.readiness != nullptr &&
                         dst.readiness->is_behind_default() && src.readiness->is_behind_default();
-  const Readiness::Note seen = order(dst, site);
-  return {seen, together ? seen : order(src, site)};
+  const Readiness::Note seen = begin_use(dst, site);
+  return {seen, together ? seen : begin_use(src, site)};
 }
 
-/// By work that `site` still has to do.
-void used(const Operand& operand, const Site& site, int32_t home, Readiness::Note seen) {
+/// Records that the work submitted to the site's stream so far uses the operand.
+void end_use(const Operand& operand, const Site& site, int32_t home, Readiness::Note seen) {
   if (operand.readiness == nullptr) return;
-  operand.readiness->used(*site.backend, home, site.id, site.stream, seen);
+  operand.readiness->end_use(*site.backend, home, site.id, site.stream, seen);
 }
 
-/// Host memory that a device may be writing or reading is touched by the CPU only after that.
-void settle(const Operand& host) {
+/// Waits on the host until no device reads or writes the host memory.
+void wait_for_devices(const Operand& host) {
   const Worker worker = find_worker(*host.tensor);
   if (worker.backend == nullptr) return;
-  Readiness behind_default;  // what is known of memory that came without a storage
+  Readiness behind_default;  // memory without a storage waits for the default stream
   Readiness& readiness = host.readiness == nullptr ? behind_default : *host.readiness;
   readiness.wait_on_host(*worker.backend, worker.id);
 }
 
-/// Whether the site's device can read or write the host memory by itself, and in order.
+/// Whether the site's device can access the host memory directly, in the order of its stream.
 bool is_pinned(const Operand& host, const Site& site) noexcept {
   return type_of(host.tensor->device) != kDLCPU &&
          find_backend(type_of(host.tensor->device)) == site.backend;
 }
 
 [[noreturn]] void fail_captured() {
-  fail(DLX_ERROR_UNSUPPORTED,
-       "`stream` is being captured into a graph, which can hold no copy between devices, through "
-       "host memory or temporaries of dlx: copy before the capture, or with torch or CuPy in it");
+  fail(
+      DLX_ERROR_UNSUPPORTED,
+      "`stream` is being captured into a graph, and dlx cannot record a copy between devices, "
+      "through host memory or through a temporary: copy before the capture begins, or use torch or "
+      "CuPy inside it");
 }
 
 void require_no_capture(const Site& site) {
   if (site.backend->capture(site.id, site.stream).capturing) fail_captured();
 }
 
-// ---- the ways ----------------------------------------------------------------------------------
+// ---- parts of a copy ---------------------------------------------------------------------------
 
 void upload(const Site& site, void* dst_handle, const CopyPlan& plan) {
   for_each_chunk(plan, StagingBuffer::kBytes, [&](const CopyPlan& part, int64_t bytes) {
@@ -114,7 +118,7 @@ void upload(const Site& site, void* dst_handle, const CopyPlan& plan) {
   });
 }
 
-/// A chunk on its way to the host.
+/// A chunk that is being transferred to the host.
 struct Arriving {
   Arriving(const Site& site, const CopyPlan& part)
       : buffer(*site.backend, site.id, site.stream), part(part) {}
@@ -151,11 +155,11 @@ void download(const Site& site, void* src_handle, const CopyPlan& plan) {
   if (previous != nullptr) previous->unpack();
 }
 
-/// Within one device. Operands that overlap go through a temporary.
+/// Within one device. Overlapping operands go through a temporary.
 void copy_within(const Site& site, const Operand& dst, const Operand& src, const CopyPlan& plan) {
   void* const dst_handle = handle_of(dst);
   void* const src_handle = handle_of(src);
-  const bool same_memory = dst_handle == src_handle;  // of addresses, both are NULL
+  const bool same_memory = dst_handle == src_handle;  // both are NULL if data is an address
   if (!same_memory || !operands_overlap(plan, plan.item(), plan.item())) {
     site.copy(dst_handle, src_handle, plan);
     return;
@@ -178,7 +182,7 @@ void copy_between(const Site& to, void* dst_handle, const Site& from, void* src_
     const auto size = static_cast<size_t>(bytes);
     std::unique_ptr<Temporary> packed;
     std::unique_ptr<Temporary> arrived;
-    const WaitOnError settles(&backend, to.id, to.stream);  // which may be reading `packed`
+    const WaitOnError wait_for_to(&backend, to.id, to.stream);  // it may be reading `packed`
     DeviceAddress source = Site::at(src_handle, part.src());
     if (!src_is_run(part)) {
       packed = std::make_unique<Temporary>(from, bytes);
@@ -195,11 +199,11 @@ void copy_between(const Site& to, void* dst_handle, const Site& from, void* src_
     if (arrived != nullptr) {
       to.copy(dst_handle, arrived->handle(), part.from_compact(arrived->place()));
     }
-    if (packed != nullptr) follow(from, to);  // the temporary is given back after it was read
+    if (packed != nullptr) follow(from, to);  // `packed` is freed after it was read
   });
 }
 
-/// Between devices of different makers: through the host.
+/// Between devices of different backends: through the host.
 void copy_through_host(const Site& to, void* dst_handle, const Site& from, void* src_handle,
                        const CopyPlan& plan) {
   for_each_chunk(plan, StagingBuffer::kBytes, [&](const CopyPlan& part, int64_t bytes) {
@@ -213,7 +217,7 @@ void copy_through_host(const Site& to, void* dst_handle, const Site& from, void*
 
 // ---- elements that do not fill bytes -----------------------------------------------------------
 
-/// The bytes that a tensor's elements lie in, on the host; of a device's tensor a copy.
+/// The bytes that contain a tensor's elements, in host memory: a copy if the tensor is on a device.
 class HostBytes {
  public:
   HostBytes(const Operand& operand, const Site* site) : operand_(operand), site_(site) {
@@ -230,7 +234,7 @@ class HostBytes {
       const int64_t reach = stride * (tensor_.shape[k] - 1);
       (reach < 0 ? low : high) += reach;
     }
-    // The first byte of the lowest element, and the last one of the highest.
+    // From the first byte of the lowest element to the last byte of the highest.
     first_ = -((-low * bits + 7) / 8);
     size_ = static_cast<size_t>((high * bits + bits + 7) / 8 - first_);
     bytes_.reset(static_cast<char*>(std::malloc(size_)));
@@ -250,10 +254,6 @@ class HostBytes {
   }
 
  private:
-  struct Free {
-    void operator()(void* data) const noexcept { std::free(data); }
-  };
-
   DeviceAddress address() const noexcept {
     const DLTensor& tensor = *operand_.tensor;
     return {tensor.data, tensor.byte_offset + static_cast<uint64_t>(first_)};
@@ -267,7 +267,7 @@ class HostBytes {
   size_t size_ = 0;
 };
 
-/// Packed elements that begin inside bytes: the whole bytes cross, the host moves the bits.
+/// For packed sub-byte elements: whole bytes are transferred, and the host moves the bits.
 void transfer_bits(const Operand& dst, const Site* dst_site, const Operand& src,
                    const Site* src_site) {
   const HostBytes from(src, src_site);
@@ -278,27 +278,52 @@ void transfer_bits(const Operand& dst, const Site* dst_site, const Operand& src,
 
 // ---- between host memory and a device ----------------------------------------------------------
 
-/// Done when it returns.
+/// The copy is done on return.
 void copy_to_host(const Operand& dst, const Site& from, const Operand& src, const CopyPlan& plan) {
-  settle(dst);
+  wait_for_devices(dst);
   if (!is_pinned(dst, from) || plan.ndim() > 0) return download(from, handle_of(src), plan);
   from.backend->copy_to_host(from.id, from.stream, plan.dst(), Site::at(handle_of(src), plan.src()),
                              static_cast<size_t>(plan.size()));
   wait_for_stream(*from.backend, from.id, from.stream);
 }
 
-/// Returns whether the device may still be reading the source, after `seen`.
+/// Returns whether the device may still be reading the source; `seen` is then what it waited for.
 bool copy_from_host(const Site& to, const Operand& dst, const Operand& src, const CopyPlan& plan,
                     Readiness::Note* seen) {
   if (!is_pinned(src, to) || plan.ndim() > 0) {
-    settle(src);
+    wait_for_devices(src);
     upload(to, handle_of(dst), plan);
     return false;
   }
-  *seen = order(src, to, find_worker(*src.tensor).id);
+  *seen = begin_use(src, to, find_worker(*src.tensor).id);
   to.backend->copy_from_host(to.id, to.stream, Site::at(handle_of(dst), plan.dst()), plan.src(),
                              static_cast<size_t>(plan.size()));
   return true;
+}
+
+/// To a device; the source is in host memory if `from` is NULL.
+PendingWork copy_to_device(const Site& to, const Operand& dst, const Site* from, const Operand& src,
+                           const CopyPlan& plan, Readiness::Note* seen) {
+  PendingWork pending{to.backend, to.id, to.stream};
+  if (from == nullptr) {
+    pending.reads_source = copy_from_host(to, dst, src, plan, seen);
+  } else if (to.backend != from->backend) {
+    copy_through_host(to, handle_of(dst), *from, handle_of(src), plan);
+    pending.reads_source = false;
+  } else if (to.id == from->id) {
+    copy_within(to, dst, src, plan);
+  } else {
+    copy_between(to, handle_of(dst), *from, handle_of(src), plan);
+  }
+  return pending;
+}
+
+/// Both operands are in host memory.
+void copy_on_host(const Operand& dst, const Operand& src, const int64_t* stream) {
+  if (stream != nullptr) check_stream(kDLCPU, *stream);
+  wait_for_devices(dst);
+  wait_for_devices(src);
+  copy_tensor(*dst.tensor, dst.padded, *src.tensor, src.padded);
 }
 
 }  // namespace
@@ -306,24 +331,19 @@ bool copy_from_host(const Site& to, const Operand& dst, const Operand& src, cons
 PendingWork transfer(const Operand& dst, const Operand& src, const int64_t* stream) {
   const bool to_host = cpu_reachable(type_of(dst.tensor->device));
   const bool from_host = cpu_reachable(type_of(src.tensor->device));
-  const DLTensor dst_tensor = placed(dst);
-  const DLTensor src_tensor = placed(src);
   if (to_host && from_host) {
-    if (stream != nullptr) check_stream(kDLCPU, *stream);
-    settle(dst);
-    settle(src);
-    copy_tensor(dst_tensor, dst.padded, src_tensor, src.padded);
+    copy_on_host(dst, src, stream);
     return {};
   }
-  const CopyPlan plan = plan_copy(dst_tensor, dst.padded, src_tensor, src.padded);
-  // The stream that was asked for is one of the destination's device where both are devices.
+  const CopyPlan plan = plan_copy(placed(dst), dst.padded, placed(src), src.padded);
+  // If both are devices, `stream` belongs to the destination's.
   const Site to = to_host ? Site{} : site_of(dst, stream);
   const Site from = from_host ? Site{} : site_of(src, to_host ? stream : nullptr);
   if (plan.empty()) return {};
   const Site& worker = to_host ? from : to;
   release_some_held(*worker.backend);
 
-  // Asked in any case: it also tells that the default stream must not be touched now.
+  // Always queried: it throws if the default stream must not be touched now.
   const bool captured = worker.backend->capture(worker.id, worker.stream).capturing;
   const bool one_device = !to_host && !from_host && to.backend == from.backend && to.id == from.id;
   if (plan.in_bits() || !one_device) {
@@ -332,17 +352,17 @@ PendingWork transfer(const Operand& dst, const Operand& src, const int64_t* stre
   }
   Notes seen{};
   if (one_device) {
-    seen = order_both(dst, src, to);
+    seen = begin_use_of_both(dst, src, to);
   } else {
-    if (!to_host) seen.dst = order(dst, to);
-    if (!from_host) seen.src = order(src, from);
+    if (!to_host) seen.dst = begin_use(dst, to);
+    if (!from_host) seen.src = begin_use(src, from);
   }
-  const WaitOnError to_settles(to.backend, to.id, to.stream);
-  const WaitOnError from_settles(one_device ? nullptr : from.backend, from.id, from.stream);
+  const WaitOnError wait_for_to(to.backend, to.id, to.stream);
+  const WaitOnError wait_for_from(one_device ? nullptr : from.backend, from.id, from.stream);
 
   if (plan.in_bits()) {
-    if (to_host) settle(dst);
-    if (from_host) settle(src);
+    if (to_host) wait_for_devices(dst);
+    if (from_host) wait_for_devices(src);
     transfer_bits(dst, to_host ? nullptr : &to, src, from_host ? nullptr : &from);
     return {};
   }
@@ -350,20 +370,11 @@ PendingWork transfer(const Operand& dst, const Operand& src, const int64_t* stre
     copy_to_host(dst, from, src, plan);
     return {};
   }
-  PendingWork pending{to.backend, to.id, to.stream};
-  if (from_host) {
-    pending.reads_source = copy_from_host(to, dst, src, plan, &seen.src);
-  } else if (to.backend != from.backend) {
-    copy_through_host(to, handle_of(dst), from, handle_of(src), plan);
-    pending.reads_source = false;
-  } else if (one_device) {
-    copy_within(to, dst, src, plan);
-  } else {
-    copy_between(to, handle_of(dst), from, handle_of(src), plan);
-  }
-  used(dst, to, to.id, seen.dst);
+  const PendingWork pending =
+      copy_to_device(to, dst, from_host ? nullptr : &from, src, plan, &seen.src);
+  end_use(dst, to, to.id, seen.dst);
   if (pending.reads_source && !captured && src.readiness != dst.readiness) {
-    used(src, to, from_host ? find_worker(*src.tensor).id : from.id, seen.src);
+    end_use(src, to, from_host ? find_worker(*src.tensor).id : from.id, seen.src);
   }
   return pending;
 }

@@ -3,11 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "src/driver/library.h"
 
-/// The CUDA driver API's ABI as far as dlx uses it, in our own words. The functions are looked up
-/// at run time (cuda.inc); tests/src/driver compares all of it with NVIDIA's cuda.h.
+/// dlx's own declaration of the part of the CUDA driver API that it uses. Functions are looked up
+/// at run time (cuda.inc). tests/src/driver compares every declaration with NVIDIA's cuda.h.
 namespace dlx::cuda {
 
 using Result = int;
@@ -35,7 +36,7 @@ struct PoolProperties {
   unsigned char reserved[54];
 };
 
-/// The driver's numbers that dlx uses; the vendor's name for each stands behind it.
+/// Constants of the driver API; the comment gives the vendor's name.
 enum : Result {
   kSuccess = 0,                  // CUDA_SUCCESS
   kOutOfMemory = 2,              // CUDA_ERROR_OUT_OF_MEMORY
@@ -92,15 +93,24 @@ enum : int {
   kPoolReleaseThreshold = 4,  // CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
 };
 
-/// The oldest driver that is used, as cuDriverGetVersion tells it: 1000 * major + 10 * minor.
+/// The oldest driver that dlx uses, as cuDriverGetVersion returns it: 1000 * major + 10 * minor.
 constexpr int kOldestVersion = 11040;
 
-/// The driver's functions, by the names of cuda.inc.
+/// The driver's functions, with the names of cuda.inc.
 struct Functions {
 #define DLX_DRIVER_FUNCTION(name, symbol, need, ...) \
   DriverFunction<__VA_ARGS__> name{#symbol, nullptr};
 #include "src/driver/cuda.inc"
 #undef DLX_DRIVER_FUNCTION
+
+  /// All rows, for DriverLibrary::resolve().
+  std::vector<DriverSymbol> symbols() {
+    return {
+#define DLX_DRIVER_FUNCTION(name, symbol, need, ...) {#symbol, DriverNeed::need, &name.call},
+#include "src/driver/cuda.inc"
+#undef DLX_DRIVER_FUNCTION
+    };
+  }
 };
 
 }  // namespace dlx::cuda

@@ -3,27 +3,29 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "src/driver/cuda.h"
 #include "src/driver/library.h"
 
-/// HIP's ABI (ROCm 5.2 and later) as far as dlx uses it, in our own words. The functions are looked
-/// up at run time (hip.inc); tests/src/driver compares all of it with AMD's hip_runtime_api.h.
+/// dlx's own declaration of the part of HIP (ROCm 5.2 and later) that it uses. Functions are looked
+/// up at run time (hip.inc). tests/src/driver compares every declaration with AMD's
+/// hip_runtime_api.h.
 namespace dlx::hip {
 
-// Types and numbers that HIP took over from CUDA.
+// Types and constants that are the same in HIP and CUDA.
 using cuda::Event;
 using cuda::Function;
 using cuda::Module;
 using cuda::Pool;
-using cuda::PoolProperties;  // 64 bytes at its end have other names, and are 0
+using cuda::PoolProperties;  // the last 64 bytes have other names; they are 0
 using cuda::Result;
 using cuda::Stream;
 using cuda::Uuid;
 
 using DevicePointer = void*;
 
-/// The same for all versions; what the numbers of `type` mean differs.
+/// The layout is the same in all versions; the values of `type` differ.
 struct PointerAttributes {
   int type;
   int device;
@@ -33,14 +35,14 @@ struct PointerAttributes {
   unsigned flags;
 };
 
-/// What hipGetDeviceProperties writes in ROCm 5, of which only one field is read; with room to
-/// spare.
+/// The struct that hipGetDeviceProperties writes in ROCm 5. dlx reads only one field; `after` is
+/// larger than needed.
 struct Properties5 {
   unsigned char before[396];
   char architecture[256];
   unsigned char after[1024];
 };
-/// What hipGetDevicePropertiesR0600 writes.
+/// The struct that hipGetDevicePropertiesR0600 writes.
 struct Properties6 {
   unsigned char before[1160];
   char architecture[256];
@@ -72,8 +74,8 @@ enum : int {
   kMemoryPoolsSupported = 88,    // hipDeviceAttributeMemoryPoolsSupported
 };
 
-/// PointerAttributes::type: hipMemoryTypeHost and hipMemoryTypeDevice. Other numbers, and 0 from
-/// ROCm 6 on, are memory that HIP does not know.
+/// PointerAttributes::type: hipMemoryTypeHost and hipMemoryTypeDevice. Any other value, and 0 from
+/// ROCm 6 on, means memory that HIP does not know.
 enum : int {
   kHostInRocm5 = 0,
   kDeviceInRocm5 = 1,
@@ -94,29 +96,48 @@ using cuda::kStreamNonBlocking;     // hipStreamNonBlocking
 constexpr int kHsaSuccess = 0;
 constexpr int kHsaVersionMajor = 0;
 
-/// The oldest runtime that is used, as hipRuntimeGetVersion tells it: 10^7 * major + 10^5 * minor.
+/// The oldest runtime that dlx uses, as hipRuntimeGetVersion returns it: 10^7 * major + 10^5 *
+/// minor.
 constexpr int kOldestVersion = 50200000;
-/// The oldest one whose default stream tells whether it may be used while others are captured.
-constexpr int kDefaultStreamTells = 50500000;
-/// The oldest one whose events ask the stream that they were recorded on.
-constexpr int kEventsAskStreams = 60200000;
+/// The oldest runtime that can report the capture status of the default stream.
+constexpr int kDefaultStreamHasStatus = 50500000;
+/// The oldest runtime whose event queries also query the stream of the event.
+constexpr int kEventsQueryStreams = 60200000;
 
-/// HIP's functions, by the names of hip.inc.
+/// HIP's functions, with the names of hip.inc.
 struct Functions {
 #define DLX_DRIVER_FUNCTION(name, symbol, need, ...) \
   DriverFunction<__VA_ARGS__> name{#symbol, nullptr};
 #include "src/driver/hip.inc"
 #undef DLX_DRIVER_FUNCTION
+
+  /// All rows, for DriverLibrary::resolve().
+  std::vector<DriverSymbol> symbols() {
+    return {
+#define DLX_DRIVER_FUNCTION(name, symbol, need, ...) {#symbol, DriverNeed::need, &name.call},
+#include "src/driver/hip.inc"
+#undef DLX_DRIVER_FUNCTION
+    };
+  }
 };
 
 using Program = struct ProgramObject*;
 
-/// hiprtc's functions, by the names of hiprtc.inc. They return 0 for success.
+/// hiprtc's functions, with the names of hiprtc.inc. They return 0 for success.
 struct CompilerFunctions {
 #define DLX_DRIVER_FUNCTION(name, symbol, need, ...) \
   DriverFunction<__VA_ARGS__> name{#symbol, nullptr};
 #include "src/driver/hiprtc.inc"
 #undef DLX_DRIVER_FUNCTION
+
+  /// All rows, for DriverLibrary::resolve().
+  std::vector<DriverSymbol> symbols() {
+    return {
+#define DLX_DRIVER_FUNCTION(name, symbol, need, ...) {#symbol, DriverNeed::need, &name.call},
+#include "src/driver/hiprtc.inc"
+#undef DLX_DRIVER_FUNCTION
+    };
+  }
 };
 
 }  // namespace dlx::hip

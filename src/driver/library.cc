@@ -5,18 +5,17 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <vector>
 
 namespace dlx {
 namespace {
 
-/// The file that the environment asks for, or NULL.
+/// The file that the environment variable names, or NULL.
 const char* chosen_file(const char* variable) noexcept {
   const char* path = variable == nullptr ? nullptr : std::getenv(variable);
   return path == nullptr || *path == '\0' ? nullptr : path;
 }
 
-/// The loader's words on its last failure; they name the file.
+/// The loader's message for its last failure; it names the file.
 std::string loader_error(const char* path) {
   const char* text = dlerror();
   if (text == nullptr) return std::string(path) + ": unknown error";
@@ -28,8 +27,8 @@ struct MappedFiles {
   std::vector<std::string> paths;
 };
 
-/// "libamdhip64.so.6" and "libamdhip64-1a2b3c.so" (a wheel's copy) are both of "libamdhip64"; what
-/// "libhiprtc" brings, "libhiprtc-builtins.so.6", is no copy of it.
+/// True for "libamdhip64.so.6" and for a wheel's copy, "libamdhip64-1a2b3c.so", if the stem is
+/// "libamdhip64". False for "libhiprtc-builtins.so.6" if the stem is "libhiprtc".
 bool has_stem(const char* path, const char* stem) noexcept {
   const char* slash = std::strrchr(path, '/');
   const char* name = slash == nullptr ? path : slash + 1;
@@ -60,8 +59,10 @@ bool DriverLibrary::find_mapped(std::string* path, std::string* reason) const {
   dl_iterate_phdr(collect, &found);
   if (found.paths.size() > 1) {
     *reason = "two copies of it are loaded, " + found.paths[0] + " and " + found.paths[1] +
-              ", and memory of one is unknown to the other";
-    if (files_.variable != nullptr) *reason += std::string("; ") + files_.variable + " chooses one";
+              ", and neither knows the other's memory";
+    if (files_.variable != nullptr) {
+      *reason += std::string("; set ") + files_.variable + " to choose one";
+    }
     return false;
   }
   if (!found.paths.empty()) *path = found.paths[0];
@@ -106,20 +107,20 @@ bool DriverLibrary::open_if_mapped() noexcept {
       }
     }
   } catch (const std::bad_alloc&) {
-    return false;  // asked again next time
+    return false;  // the next call tries again
   }
   seen_loads_ = loads;
   return handle_ != nullptr;
 }
 
-bool DriverLibrary::resolve(const DriverSymbol* symbols, size_t count, std::string* reason) const {
-  for (size_t k = 0; k < count; ++k) {
-    void* address = dlsym(handle_, symbols[k].name);
-    if (address == nullptr && symbols[k].need == DriverNeed::kRequired) {
-      *reason = path() + " lacks " + symbols[k].name;
+bool DriverLibrary::resolve(const std::vector<DriverSymbol>& symbols, std::string* reason) const {
+  for (const DriverSymbol& symbol : symbols) {
+    void* address = dlsym(handle_, symbol.name);
+    if (address == nullptr && symbol.need == DriverNeed::kRequired) {
+      *reason = path() + " lacks " + symbol.name;
       return false;
     }
-    std::memcpy(symbols[k].slot, &address, sizeof address);
+    std::memcpy(symbol.slot, &address, sizeof address);
   }
   return true;
 }

@@ -1,13 +1,14 @@
+// Opens a driver's shared library at run time and looks up its functions.
 #ifndef DLX_SRC_DRIVER_LIBRARY_H_
 #define DLX_SRC_DRIVER_LIBRARY_H_
 
-#include <cstddef>
 #include <string>
+#include <vector>
 
 namespace dlx {
 
-/// One function of a driver; `call` is NULL until it has been looked up. The tables (cuda.h …) are
-/// made of these, from the driver's .inc.
+/// One function of a driver; `call` is NULL until resolve() sets it. The tables (cuda.h …) consist
+/// of these, one for each row of the driver's .inc file.
 template <typename Signature>
 struct DriverFunction;
 template <typename Result, typename... Arguments>
@@ -21,36 +22,36 @@ struct DriverFunction<Result(Arguments...)> {
 
 enum class DriverNeed { kRequired, kOptional };
 
-/// A row of a driver's list, ready to be looked up.
+/// A symbol to look up.
 struct DriverSymbol {
   const char* name;
   DriverNeed need;
-  void* slot;  ///< the `call` of its DriverFunction
+  void* slot;  ///< address of the `call` of its DriverFunction
 };
 
-/// Where a driver may be.
+/// Where to find a driver.
 struct DriverFiles {
-  const char* variable;  ///< environment variable that names the one file to use instead; or NULL
-  const char* mapped_stem;   ///< "libamdhip64": a mapped file of that name goes first; or NULL
-  const char* const* names;  ///< sonames, the best first, NULL at the end
+  const char* variable;      ///< environment variable that names the only file to use; or NULL
+  const char* mapped_stem;   ///< "libamdhip64": prefer a mapped file with that name; or NULL
+  const char* const* names;  ///< sonames, the best first; the last entry is NULL
 };
 
-/// A driver's shared library. Never unloaded: what a driver starts does not end.
+/// A driver's shared library. Never unloaded, because drivers start threads that never end.
 class DriverLibrary {
  public:
   explicit DriverLibrary(const DriverFiles& files) noexcept : files_(files) {}
 
-  /// Opens it, from the environment's file, or what the process has mapped already, or by name.
-  /// False: `reason` says in words what was tried, with the loader's own text for each file, or
-  /// which two files are mapped (one process cannot work with both).
+  /// Opens the file of the environment variable, else a file that the process has mapped, else the
+  /// first soname that loads. False: `reason` has the loader's message for each file that was
+  /// tried, or names two mapped copies (a process cannot work with both).
   bool open(std::string* reason);
-  /// The same if it is in this process already; loads nothing. Cheap to ask again and again.
+  /// Opens the library only if this process has mapped it; loads nothing. Cheap to call repeatedly.
   bool open_if_mapped() noexcept;
 
-  /// Looks the symbols up. False: `reason` names the file and the first one that is missing.
-  bool resolve(const DriverSymbol* symbols, size_t count, std::string* reason) const;
+  /// Looks up the symbols. False: `reason` names the file and the first missing symbol.
+  bool resolve(const std::vector<DriverSymbol>& symbols, std::string* reason) const;
 
-  /// The file, as the loader knows it.
+  /// The path of the file, from the loader.
   std::string path() const;
 
  private:
@@ -58,7 +59,7 @@ class DriverLibrary {
 
   DriverFiles files_;
   void* handle_ = nullptr;
-  unsigned long long seen_loads_ = 0;  ///< open_if_mapped(): libraries loaded when it last looked
+  unsigned long long seen_loads_ = 0;  ///< number of loads at the last open_if_mapped()
 };
 
 }  // namespace dlx

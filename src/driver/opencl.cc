@@ -9,14 +9,8 @@ constexpr const char* kNames[] = {"libOpenCL.so.1", nullptr};
 
 struct Opened {
   Opened() {
-    const DriverSymbol symbols[] = {
-#define DLX_DRIVER_FUNCTION(name, symbol, need, ...) {#symbol, DriverNeed::need, &table.name.call},
-#include "src/driver/opencl.inc"
-#undef DLX_DRIVER_FUNCTION
-    };
     DriverLibrary library({"DLX_OPENCL_PATH", nullptr, kNames});
-    usable = library.open(&reason) &&
-             library.resolve(symbols, sizeof symbols / sizeof symbols[0], &reason);
+    usable = library.open(&reason) && library.resolve(table.symbols(), &reason);
   }
 
   Functions table;
@@ -27,7 +21,7 @@ struct Opened {
 }  // namespace
 
 const Functions* functions(const char** reason) {
-  static const Opened& opened = *new Opened;  // outlives everything: deleters run late
+  static const Opened& opened = *new Opened;  // never destroyed: deleters may run late
   if (reason != nullptr) *reason = opened.reason.c_str();
   return opened.usable ? &opened.table : nullptr;
 }

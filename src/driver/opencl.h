@@ -3,11 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "src/driver/library.h"
 
-/// The ABI of OpenCL 1.2 as far as dlx uses it, in our own words. The functions are looked up at
-/// run time (opencl.inc); tests/src/driver compares all of it with Khronos' headers.
+/// dlx's own declaration of the part of OpenCL 1.2 that it uses. Functions are looked up at run
+/// time (opencl.inc). tests/src/driver compares every declaration with Khronos' headers.
 namespace dlx::opencl {
 
 using Result = int32_t;
@@ -21,9 +22,9 @@ using Memory = struct MemoryObject*;
 using Event = struct EventObject*;
 using Program = struct ProgramObject*;
 using Kernel = struct KernelObject*;
-using Notify = void (*)();  ///< dlx hands in NULL only
+using Notify = void (*)();  ///< dlx always passes NULL
 
-/// Numbers of OpenCL, each with the name that stands behind it in CL/cl.h.
+/// Constants of OpenCL; the comment gives the name in CL/cl.h.
 enum : int64_t {
   kSuccess = 0,                       // CL_SUCCESS
   kDeviceNotFound = -1,               // CL_DEVICE_NOT_FOUND
@@ -62,19 +63,28 @@ enum : int64_t {
   kComplete = 0,                      // CL_COMPLETE
 };
 
-/// The functions, by the names of opencl.inc.
+/// OpenCL's functions, with the names of opencl.inc.
 struct Functions {
 #define DLX_DRIVER_FUNCTION(name, symbol, need, ...) \
   DriverFunction<__VA_ARGS__> name{#symbol, nullptr};
 #include "src/driver/opencl.inc"
 #undef DLX_DRIVER_FUNCTION
+
+  /// All rows, for DriverLibrary::resolve().
+  std::vector<DriverSymbol> symbols() {
+    return {
+#define DLX_DRIVER_FUNCTION(name, symbol, need, ...) {#symbol, DriverNeed::need, &name.call},
+#include "src/driver/opencl.inc"
+#undef DLX_DRIVER_FUNCTION
+    };
+  }
 };
 
-/// The library with its functions, looked up once; NULL if it cannot be used, and then `reason` (if
-/// not NULL) says why in words that stay. Thread-safe.
+/// OpenCL's functions, looked up on the first call. NULL if the library cannot be used; `reason`
+/// (if not NULL) is then a static text. Thread-safe.
 const Functions* functions(const char** reason);
 
-/// "CL_OUT_OF_RESOURCES"; "unknown" for a code that is not OpenCL's.
+/// "CL_OUT_OF_RESOURCES"; "unknown" for an unknown code.
 const char* error_name(Result code) noexcept;
 
 }  // namespace dlx::opencl

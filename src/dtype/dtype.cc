@@ -11,13 +11,13 @@
 namespace dlx {
 namespace {
 
-/// THE list of dtypes, at the index of their code: the name, whether the bits follow in it, and the
-/// numbers of bits that the code may have.
+/// THE list of dtypes, indexed by code: the name, whether the number of bits follows it, and the
+/// numbers of bits that the code allows.
 struct Kind {
   uint8_t code;
   bool bits_in_name;
   const char* name;
-  uint64_t bits[2];  ///< bit n-1 of the 128: n bits are possible
+  uint64_t bits[2];  ///< bit n-1 of the 128: n bits are allowed
 
   constexpr Kind(int code_of, bool bits_follow, const char* name_of,
                  std::initializer_list<int> widths)
@@ -66,7 +66,8 @@ const Kind* find_kind(DLDataType dtype) noexcept {
   return &kKinds[dtype.code];
 }
 
-/// Reads a decimal number without sign or leading zero; false if there is none or it is > limit.
+/// Reads a decimal number without sign or leading zero; false if there is none or it exceeds
+/// `limit`.
 bool read_number(const char** cursor, int limit, int* out) noexcept {
   const char* c = *cursor;
   if (*c < '1' || *c > '9') return false;
@@ -80,7 +81,7 @@ bool read_number(const char** cursor, int limit, int* out) noexcept {
   return true;
 }
 
-/// Reads "x4" or nothing to the end of the string.
+/// Reads the rest of a name: "x4" or nothing.
 bool read_lanes(const char* rest, int* out) noexcept {
   *out = 1;
   if (*rest == '\0') return true;
@@ -166,7 +167,7 @@ DLDataType parse_buffer_format(const char* format) {
   const DLDataType dtype = parse_buffer_scalar(c, native_size);
   if (dtype.bits == 0) {
     fail(DLX_ERROR_UNSUPPORTED,
-         "`format` is not one scalar that DLPack has (got \"%.40s\", expected one of ? b B h H i I "
+         "`format` is not a scalar of DLPack (got \"%.40s\", expected one of ? b B h H i I "
          "l L q Q n N e f d Zf Zd): structures, strings and objects cannot be exchanged",
          format);
   }
@@ -186,14 +187,14 @@ DLDataType parse_typestr(const char* typestr) {
       case 'b': dtype = make_dtype(kDLBool, bytes == 1 ? 8 : 0); break;
       case 'i': dtype = make_dtype(kDLInt, bytes <= 8 ? bytes * 8 : 0); break;
       case 'u': dtype = make_dtype(kDLUInt, bytes <= 8 ? bytes * 8 : 0); break;
-      // 16 bytes of 'f' are a long double, whose format is not IEEE binary128 on every machine.
+      // 16 bytes of 'f' are a long double, which is not IEEE binary128 on every machine.
       case 'f': dtype = make_dtype(kDLFloat, bytes >= 2 && bytes <= 8 ? bytes * 8 : 0); break;
       case 'c': dtype = make_dtype(kDLComplex, bytes >= 8 ? bytes * 8 : 0); break;
     }
   }
   if (dtype.bits == 0 || !dtype_known(dtype)) {
     fail(DLX_ERROR_UNSUPPORTED,
-         "`format` is not a typestr that DLPack has (got \"%.40s\", expected something like "
+         "`format` is not a typestr of DLPack's dtypes (got \"%.40s\", expected something like "
          "\"<f4\"): structures, strings, dates and objects cannot be exchanged",
          typestr);
   }
@@ -257,8 +258,8 @@ void name_dtype(DLDataType dtype, char* out, size_t capacity) {
 
 const char* buffer_format(DLDataType dtype) noexcept {
   if (dtype.lanes != 1) return nullptr;
-  // NumPy spells int64 "l" where long has 64 bits; with the same letter an array that comes back
-  // has the very same dtype.
+  // NumPy's letter for int64 is "l" if long has 64 bits; with the same letter an array that comes
+  // back has the same dtype object.
   constexpr bool kLong64 = sizeof(long) == 8;
   switch (dtype.code << 8 | dtype.bits) {
     case kDLBool << 8 | 8: return "?";
@@ -292,7 +293,7 @@ void format_dtype(DLDataType dtype, int32_t style, char* out, size_t capacity) {
   require_known_dtype(dtype, "dtype");
   const char* buffer = buffer_format(dtype);
   if (buffer == nullptr) {
-    fail(DLX_ERROR_UNSUPPORTED, "`dtype` has no spelling in that style (got %s)",
+    fail(DLX_ERROR_UNSUPPORTED, "`dtype` has no format in that style (got %s)",
          dtype_text(dtype).text);
   }
   if (style == DLX_FORMAT_BUFFER) return copy_text(buffer, out, capacity);

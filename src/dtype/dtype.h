@@ -9,6 +9,8 @@
 
 namespace dlx {
 
+/// DLPack's dtypes: which exist, their sizes, names and formats.
+
 inline DLDataType make_dtype(int code, int bits, int lanes = 1) noexcept {
   return DLDataType{static_cast<uint8_t>(code), static_cast<uint8_t>(bits),
                     static_cast<uint16_t>(lanes)};
@@ -18,25 +20,26 @@ inline bool same_dtype(DLDataType a, DLDataType b) noexcept {
   return a.code == b.code && a.bits == b.bits && a.lanes == b.lanes;
 }
 
-/// A dtype of DLPack 1.3 (or bcomplex, which its main branch adds), with bits that its code has.
+/// Whether it is a dtype of DLPack 1.3 (or bcomplex, which its main branch adds): a known code,
+/// with a number of bits that the code allows.
 bool dtype_known(DLDataType dtype) noexcept;
 
 /// Throws Error(UNSUPPORTED) naming `argument` unless dtype_known().
 void require_known_dtype(DLDataType dtype, const char* argument, const char* owner = nullptr);
 
-/// Bits from one element to the next in compact memory: a padded sub-byte element takes one byte a
-/// lane.
+/// Bits from one element to the next in compact memory. Each lane of a padded sub-byte element
+/// takes a byte.
 inline int64_t item_bits(DLDataType dtype, bool padded) noexcept {
   const int64_t bits = padded && dtype.bits < 8 ? 8 : dtype.bits;
   return bits * dtype.lanes;
 }
 
-/// Elements that do not fill whole bytes, so that their neighbours share one.
+/// Whether elements do not fill whole bytes, so that neighbours share a byte.
 inline bool is_packed_subbyte(DLDataType dtype, bool padded) noexcept {
   return item_bits(dtype, padded) % 8 != 0;
 }
 
-/// uint1: eight to a byte in DLPack, a byte each in TVM and others before DLPack 1.0.
+/// uint1: DLPack packs eight into a byte; TVM and others used a byte for each before DLPack 1.0.
 inline bool is_uint1(DLDataType dtype) noexcept { return dtype.code == kDLUInt && dtype.bits == 1; }
 
 /// Bytes of `count` compact elements; false if that overflows.
@@ -49,16 +52,16 @@ inline bool compact_bytes(DLDataType dtype, bool padded, int64_t count, int64_t*
   return checked_add(total, (count % 8 * bits + 7) / 8, out);
 }
 
-/// Names, as dlx_dtype_name and dlx_dtype_parse document them. Throw Error.
+/// Names, as documented for dlx_dtype_name and dlx_dtype_parse. Throw Error.
 DLDataType parse_dtype(const char* name);
 void name_dtype(DLDataType dtype, char* out, size_t capacity);
-/// The name for a message; never throws: an unknown dtype is written in numbers.
+/// The name for a message. Never throws; an unknown dtype is written in numbers.
 struct DTypeText {
   char text[64];
 };
 DTypeText dtype_text(DLDataType dtype) noexcept;
 
-/// Formats, as dlx_dtype_format and dlx_dtype_parse_format document them. Throw Error.
+/// Formats, as documented for dlx_dtype_format and dlx_dtype_parse_format. Throw Error.
 DLDataType parse_dtype_format(const char* format, int32_t style);
 void format_dtype(DLDataType dtype, int32_t style, char* out, size_t capacity);
 /// The buffer format as a static string, or NULL if there is none.

@@ -1,10 +1,13 @@
-// What make_images.py wrote, and how it is found.
+// The images that make_images.py writes, and their unpacking.
+#include "src/gpu/images.h"
+
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <new>
 
 #include "src/base/once.h"
-#include "src/gpu/launch.h"
+#include "src/gpu/kernel_choice.h"
 
 namespace dlx::gpu {
 namespace {
@@ -13,7 +16,7 @@ constexpr char kSource[] =
 #include "src/gpu/images_source.inc"
     ;
 
-// The others are packed: first the size of what comes out, then a block of LZ4.
+// The other images are packed: the size of the unpacked image, then a block of LZ4.
 constexpr uint64_t kPtx[] = {
 #include "src/gpu/images_ptx.inc"
 };
@@ -33,7 +36,7 @@ constexpr uint64_t kGfx1100[] = {
 #include "src/gpu/images_gfx1100.inc"
 };
 
-/// Reads a length that goes on in further bytes if its 4 bits are all set.
+/// Reads a length, which continues in further bytes if its 4 bits are all set.
 size_t read_length(size_t bits, const unsigned char** in) noexcept {
   size_t length = bits;
   if (bits < 15) return length;
@@ -42,7 +45,7 @@ size_t read_length(size_t bits, const unsigned char** in) noexcept {
   return length;
 }
 
-/// The block ends with the last byte of `out`, so neither side needs another limit.
+/// Unpacks a block of LZ4. It ends with the last byte of `out`, so no other limit is needed.
 void unpack(const unsigned char* in, char* out, size_t size) noexcept {
   char* const end = out + size;
   for (;;) {
@@ -59,14 +62,14 @@ void unpack(const unsigned char* in, char* out, size_t size) noexcept {
   }
 }
 
-/// A packed image, unpacked when it is first asked for, and kept: drivers may read it late.
+/// A packed image. Unpacked on first use and kept, because drivers may read it late.
 class Packed {
  public:
   constexpr Packed(const char* name, const uint64_t* data) noexcept : name(name), data_(data) {}
 
   Image image() {
     once_.run([this] {
-      // Pages hold what loaders want aligned.
+      // Loaders want alignment; a page suffices.
       void* memory = nullptr;
       if (posix_memalign(&memory, 4096, data_[0]) != 0) throw std::bad_alloc();
       unpack(reinterpret_cast<const unsigned char*>(data_ + 1), static_cast<char*>(memory),
@@ -84,6 +87,10 @@ class Packed {
   Once once_;
 };
 
+constexpr const char* kNames[kKernels] = {"dlx_elements_1", "dlx_elements_2",  "dlx_elements_4",
+                                          "dlx_elements_8", "dlx_elements_16", "dlx_tiles_1",
+                                          "dlx_tiles_2",    "dlx_tiles_4"};
+
 Packed packed_ptx("ptx", kPtx);
 Packed packed_objects[] = {
     {"gfx906", kGfx906},   {"gfx90a", kGfx90a},   {"gfx942", kGfx942},
@@ -91,6 +98,10 @@ Packed packed_objects[] = {
 };
 
 }  // namespace
+
+int32_t kernel_count() noexcept { return kKernels; }
+
+const char* kernel_name(int32_t kernel) noexcept { return kNames[kernel]; }
 
 Image ptx_image() {
   Image image = packed_ptx.image();

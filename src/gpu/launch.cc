@@ -2,19 +2,19 @@
 
 #include <algorithm>
 
-#include "src/gpu/tiling.h"
+#include "src/gpu/kernel_choice.h"
 
 namespace dlx::gpu {
 namespace {
 
-/// Words of a launch: the divisions of the kernels are right below 2^31, and a work item may count
-/// as far as one group beyond the end.
+/// Most words of a launch: the kernels' divisions are exact below 2^31, and a work item may count
+/// up to one group beyond the end.
 constexpr int64_t kMostWords = int64_t{1} << 30;
 
-/// Bytes of a launch: HIP counts work items in 32 bits, and a tile of 1 KiB has a group of them.
+/// Most bytes of a launch: HIP counts work items in 32 bits, and a tile of 1 KiB takes a group.
 constexpr int64_t kMostBytes = int64_t{1} << 33;
 
-/// Bytes of an item in one launch.
+/// Most bytes of an item in a launch.
 constexpr int64_t kMostItem = int64_t{1} << 30;
 
 }  // namespace
@@ -37,15 +37,15 @@ Launches::Launches(const CopyPlan& plan, uint64_t dst_base, uint64_t src_base, c
   limit_count(most_words);
 }
 
-/// Kernels multiply 32-bit numbers.
+/// Kernels multiply 32-bit numbers: an axis with a larger step is looped over here.
 void Launches::limit_steps(int axis) noexcept {
   const CopyAxis& a = plan_.axis(axis);
   const bool far = a.dst > INT32_MAX || a.src > INT32_MAX || a.src < -INT32_MAX;
   chunk_[axis] = far ? 1 : std::min(a.extent, kMostWords);
 }
 
-/// Leaves as many axes to the kernel as it has: the long ones, and the ones that are dense on either
-/// side.
+/// Leaves at most as many axes to the kernel as it has: drops the shortest ones, but never those
+/// that are dense in dst or src.
 void Launches::limit_axes() noexcept {
   const int ndim = plan_.ndim();
   int used = 0;
@@ -68,8 +68,8 @@ void Launches::limit_axes() noexcept {
 
 void Launches::limit_count(int64_t most_words) noexcept {
   const int ndim = plan_.ndim();
-  // The words inside each axis, from the inside out; at the first axis that has too many, the rest
-  // goes one by one.
+  // From the inside out: words inside each axis. From the first axis with too many words on, the
+  // outer axes are looped over here.
   int64_t inner = (chunk_[ndim] + word_ - 1) / word_;
   if (inner > most_words) {
     chunk_[ndim] = most_words * word_;

@@ -3,8 +3,8 @@
     python src/gpu/make_images.py           writes src/gpu/images_*.inc anew
     python src/gpu/make_images.py --check   fails if they are not what the source compiles to
 
-Needs clang-19 and lld-19. The source text is written and compared without them, too: an image whose
-source has changed is stale, whoever looks.
+Needs clang-19 and lld-19. Without them --check compares only the source text: an image whose
+source has changed is stale.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ GPU = Path(__file__).resolve().parent
 ROOT = GPU.parent.parent
 CLANG = "clang-19"
 
-# PTX that every driver since CUDA 9 takes, for every GPU since Maxwell; the driver compiles it.
+# PTX for every driver since CUDA 9 and every GPU since Maxwell; the driver compiles it.
 PTX = ["--target=nvptx64-nvidia-cuda", "-march=sm_50", "--cuda-feature=+ptx50", "-S"]
 # Code objects of version 4: ROCm 4.1 and newer load them.
 AMDGCN = ["--target=amdgcn-amd-amdhsa", "-mcode-object-version=4", "-Wl,-s"]
@@ -41,7 +41,7 @@ COMMON = [
 
 
 def source_text() -> str:
-    """The kernels with what they include, as one text without comments."""
+    """The kernels and their includes as one text without comments."""
 
     def read(path: Path) -> str:
         text = re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.S)
@@ -62,7 +62,7 @@ def compile_to(arguments: list[str], text: str) -> bytes:
 
 
 def as_string(text: str) -> str:
-    """C string literals, one a line."""
+    """C string literals, one for each line."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\t", " ")
     return "".join(f'"{line}\\n"\n' for line in escaped.splitlines())
 
@@ -75,7 +75,7 @@ def as_words(data: bytes) -> str:
 
 
 def shorter(ptx: bytes) -> bytes:
-    """Without comments and empty lines, and with the zero that ends a C string."""
+    """Without comments and empty lines; zero-terminated."""
     lines = (re.sub(r"\s*//.*", "", line) for line in ptx.decode().splitlines())
     return "".join(line + "\n" for line in lines if line.strip()).encode() + b"\0"
 
@@ -115,7 +115,7 @@ def compress(data: bytes) -> bytes:
     start = at = 0
     while at < len(data):
         length, distance = match(at)
-        # A longer match one byte later is worth a literal.
+        # A literal pays if a longer match begins one byte later.
         step = length if length >= 4 and match(at + 1)[0] <= length + 1 else 1
         if step > 1:
             put(data[start:at], distance, length)
@@ -128,7 +128,7 @@ def compress(data: bytes) -> bytes:
 
 
 def as_packed(data: bytes) -> str:
-    """As the numbers of an array: the size, then the block."""
+    """As the items of a C array: the size, then the block."""
     return f"{len(data)},\n" + as_words(compress(data))
 
 
@@ -151,7 +151,7 @@ def images(text: str, compiler: str) -> dict[str, str]:
 
 
 def recorded(kind: str) -> str:
-    """What the committed images say of their source or compiler."""
+    """The source or compiler that the committed images record."""
     path = GPU / "images_ptx.inc"
     text = path.read_text(encoding="utf-8") if path.exists() else ""
     found = re.search(rf"^// {kind}: (.*)$", text, flags=re.M)

@@ -1,7 +1,7 @@
-/* The few words that the kernels are written in, for each compiler that reads them:
+/* The macros that the kernels are written with, for each compiler:
  *   OpenCL C 1.2, by an OpenCL driver;
- *   OpenCL C 1.2 ahead of time (DLX_AHEAD_OF_TIME) for nvptx and amdgcn, where no library is at hand;
- *   HIP C++ (hiprtc), with no header of HIP's. */
+ *   OpenCL C 1.2 ahead of time (DLX_AHEAD_OF_TIME) for nvptx and amdgcn, without a library;
+ *   HIP C++ (hiprtc), without HIP's headers. */
 #ifndef DLX_SRC_GPU_PRELUDE_H_
 #define DLX_SRC_GPU_PRELUDE_H_
 
@@ -44,8 +44,8 @@ typedef dlx_uint32 dlx_uint128 __attribute__((ext_vector_type(4)));
   } while (0)
 #endif
 
-/* The third argument of a kernel, where it lies: indexing a copy of it would put it in scratch memory
- * on AMD, where the arguments are in constant memory, after two addresses. */
+/* The address of a kernel's third argument. On AMD, where arguments lie in constant memory after
+ * two addresses, indexing a copy of the argument would put it into scratch memory. */
 #if defined(__AMDGCN__)
 #if defined(__OPENCL_C_VERSION__)
 typedef __constant const dlx_strided_copy *dlx_what;

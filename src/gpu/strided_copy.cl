@@ -1,5 +1,5 @@
-/* Strided copies: dlx_strided_copy says what each kernel does. The arguments of all are
- * (dst, src, what), by one axis of work groups. OpenCL C 1.2 that is HIP C++ too: see prelude.h. */
+/* Kernels for strided copies; dlx_strided_copy documents them. All take (dst, src, what) and have one
+ * axis of work groups. The source is OpenCL C 1.2 and HIP C++, by prelude.h. */
 #include "src/gpu/prelude.h"
 
 /* n / d, for n < 2^31. */
@@ -9,11 +9,11 @@ INLINE dlx_uint32 divide(dlx_uint32 n, dlx_divisor d) {
 
 /* ---- elements: each word on its own ------------------------------------------------------------ */
 
-/* Words that a work item moves: all are on their way before the first arrives. */
+/* Words that a work item copies: loads all of them before it stores the first. */
 #define IN_FLIGHT 4
 
-/* A word is what every address and every item is a multiple of. Neighbours in a group move
- * neighbouring words of dst. */
+/* All addresses and items are multiples of the word. Neighbouring work items copy neighbouring words of
+ * dst. */
 #define ELEMENTS(bytes, word)                                                                     \
   KERNEL void dlx_elements_##bytes(GLOBAL char *dst, GLOBAL const char *src,                      \
                                    dlx_strided_copy what) {                                       \
@@ -57,7 +57,7 @@ ELEMENTS(16, dlx_uint128)
 
 /* ---- tiles: through local memory, so that both sides are read and written in runs ---------------- */
 
-/* Bytes from the first to the index'th of the places that some axes lead to, the last one fastest. */
+/* The offset in bytes of the index'th item of some axes, of which the last is the fastest. */
 INLINE dlx_int64 offset_of(dlx_what a, dlx_uint32 first, dlx_uint32 count, dlx_uint32 index,
                            const int of_dst) {
   dlx_int64 offset = 0;
@@ -71,12 +71,12 @@ INLINE dlx_int64 offset_of(dlx_what a, dlx_uint32 first, dlx_uint32 count, dlx_u
   return offset + (dlx_int64)index * (int)(of_dst ? a->dst_step[first] : a->src_step[first]);
 }
 
-/* What a step down leaves below the first of n places. */
+/* Bytes below the first of n positions if the step is negative. */
 INLINE int below(int step, dlx_uint32 n) { return step < 0 ? -step * (int)(n - 1) : 0; }
 INLINE dlx_uint32 span(int step, dlx_uint32 n) { return (step < 0 ? -step : step) * (n - 1); }
 INLINE dlx_uint32 least(dlx_uint32 a, dlx_uint32 b) { return a < b ? a : b; }
 
-/* Up to 4 bytes at any address, none of them beyond what exists: two aligned words where it is odd. */
+/* Reads up to 4 bytes at any address within [low, high): by two aligned words if the address is odd. */
 INLINE dlx_uint32 load_bytes(GLOBAL const char *src, dlx_int64 at, dlx_uint32 n, dlx_int64 low,
                              dlx_int64 high) {
   const dlx_uint32 odd = (dlx_uint32)((dlx_uint64)(src + at) & 3);
@@ -98,7 +98,7 @@ INLINE dlx_uint32 granule_at(LOCAL const dlx_uint32 *tile, int at, const int gra
                       : ((LOCAL const unsigned short *)tile)[at >> 1];
 }
 
-/* Words that a work item loads before it puts the first into local memory. */
+/* Words that a work item loads before it stores the first to local memory. */
 #define MOST_LOADS 8
 
 INLINE void move_tile(GLOBAL char *dst, GLOBAL const char *src, dlx_what a, LOCAL dlx_uint32 *tile,
@@ -110,7 +110,7 @@ INLINE void move_tile(GLOBAL char *dst, GLOBAL const char *src, dlx_what a, LOCA
   const dlx_uint32 src_axis = a->outer_axes, dst_axis = src_axis + a->src_axes;
   const dlx_uint32 unit = a->unit;
 
-  /* Which tile: the place of its first unit on either side, and how many units it has. */
+  /* The tile: its first unit on both sides, and its numbers of units. */
   dlx_int64 from = a->src, to = a->dst;
   dlx_uint32 rest = GROUP_ID();
   dlx_uint32 next = divide(rest, a->by_dst_tiles);
@@ -123,7 +123,7 @@ INLINE void move_tile(GLOBAL char *dst, GLOBAL const char *src, dlx_what a, LOCA
   const dlx_uint32 dst_units = least(a->dst_tile, a->dst_run - dst_first);
   const dlx_uint32 src_units = least(a->src_tile, a->src_run - src_first);
 
-  /* What is stored: rows of blocks of units. */
+  /* Stored rows: blocks of units. */
   const dlx_uint32 rows = merged ? 1 : src_units;
   const dlx_uint32 block_units = a->block_units != 0 ? a->block_units : dst_units;
   const dlx_uint32 blocks = merged                ? src_units
@@ -132,7 +132,7 @@ INLINE void move_tile(GLOBAL char *dst, GLOBAL const char *src, dlx_what a, LOCA
   const int lowest =
       below(a->row_step, rows) + below(a->block_step, blocks) + below(a->unit_step, block_units);
 
-  /* What is loaded: rows, each from one place on. */
+  /* Loaded rows: contiguous parts of src. */
   dlx_uint32 loads, load_units, load_axis = dst_axis, load_axes = a->dst_axes,
                                 load_first = dst_first;
   dlx_uint32 load_bytes_each;
@@ -159,7 +159,7 @@ INLINE void move_tile(GLOBAL char *dst, GLOBAL const char *src, dlx_what a, LOCA
                                  span(a->unit_step, block_units)
                            : load_units * unit;
 
-  /* Where the rows begin, where it takes more than a multiplication to say so. */
+  /* The starts of rows: a table if a multiplication is not enough. */
   const dlx_int64 load_step = load_axes == 1 ? a->src_step[load_axis] : 0;
   const dlx_int64 store_step = a->src_axes == 1 ? a->dst_step[src_axis] : 0;
   if (load_axes == 1) {
@@ -220,7 +220,7 @@ INLINE void move_tile(GLOBAL char *dst, GLOBAL const char *src, dlx_what a, LOCA
     const int j = (int)(slot - q * a->store_words);
     const dlx_int64 row = to + (store_table ? store_row[q] : (dlx_int64)q * (int)store_step);
     const int odd = granule == 4 ? 0 : (int)((dlx_uint64)(dst + row) & 3);
-    const int first = 4 * j - odd; /* bytes into the row: a whole word of dst, or part of one */
+    const int first = 4 * j - odd; /* bytes into the row, at a word of dst */
     const int begin = first < 0 ? 0 : first;
     const int end = (int)least((dlx_uint32)(first + 4), store_bytes_each);
     if (begin >= end) continue;
@@ -273,7 +273,7 @@ INLINE void move_tile(GLOBAL char *dst, GLOBAL const char *src, dlx_what a, LOCA
   }
 }
 
-/* A granule is what every address and every unit is a multiple of, but no more than 4. */
+/* All addresses and units are multiples of the granule, at most 4 bytes. */
 #define TILES(granule)                                                       \
   KERNEL void dlx_tiles_##granule(GLOBAL char *dst, GLOBAL const char *src,  \
                                   dlx_strided_copy what) {                   \

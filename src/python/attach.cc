@@ -1,12 +1,30 @@
 #include "src/python/attach.h"
 
-#include "src/python/sequence.h"
+#include "src/base/error.h"
+#include "src/python/convert.h"
+#include "src/python/device_streams.h"
+#include "src/python/dtype_device.h"
+#include "src/python/entry.h"
+#include "src/python/errors.h"
+#include "src/python/exchange_table.h"
+#include "src/python/functions.h"
+#include "src/python/import.h"
+#include "src/python/import_arrow.h"
+#include "src/python/import_plain.h"
+#include "src/python/integers.h"
+#include "src/python/ndarray.h"
+#include "src/python/numpy_numbers.h"
+#include "src/python/operators.h"
+#include "src/python/owners.h"
+#include "src/python/reference.h"
+#include "src/python/state.h"
 #include "src/python/tensor_type.h"
+#include "src/python/type_cache.h"
 
 namespace dlx::py {
 namespace {
 
-/// Holds the GIL while it lives.
+/// Takes the GIL and holds it while it lives.
 class WithGil {
  public:
   WithGil() noexcept : state_(api.PyGILState_Ensure()) {}
@@ -20,27 +38,27 @@ class WithGil {
 
 bool attached = false;
 
-/// Finds out how objects begin, which depends on the build.
+/// Finds out how many bytes every object begins with, which depends on CPython's build.
 void read_head(PyObject* object_type) {
   head_bytes = api._Py_DecRefShared != nullptr ? kLargestHead : 2 * sizeof(void*);
   const Ref size(check(api.PyObject_GetAttrString(object_type, "__basicsize__")));
   const long long bytes = api.PyLong_AsLongLong(size.get());
   if (bytes == head_bytes && class_of(api.true_) == api.bool_type) return;
   fail(DLX_ERROR_UNAVAILABLE,
-       "this build of CPython (reference-tracing?) has objects of another form (got a head of %lld "
-       "bytes, expected %lld)",
+       "this build of CPython (reference-tracing?) has unknown objects (got a head of %lld bytes, "
+       "expected %lld)",
        bytes, static_cast<long long>(head_bytes));
 }
 
-/// Before the GIL is taken: in a subinterpreter, PyGILState_Ensure waits for ever.
+/// Called before the GIL is taken: in a subinterpreter PyGILState_Ensure() waits for ever.
 void require_main_interpreter() {
   void* current = api.current_thread_state();
   if (current == nullptr || current == api.PyGILState_GetThisThreadState()) return;
-  // Before 3.12 this may also be another thread's, of whose interpreter all the same holds.
+  // Before 3.12 this may be another thread's state; its interpreter is checked all the same.
   const long long id = api.PyInterpreterState_GetID(api.PyThreadState_GetInterpreter(current));
   if (id == 0) return;
   fail(DLX_ERROR_UNAVAILABLE,
-       "dlx lives in the main interpreter only (this is subinterpreter %lld)", id);
+       "dlx works in the main interpreter only (this is subinterpreter %lld)", id);
 }
 
 void read_hook(PyObject* dict, const char* name, PyObject** out) {
@@ -49,7 +67,7 @@ void read_hook(PyObject* dict, const char* name, PyObject** out) {
     fail(DLX_ERROR_INVALID_ARGUMENT, "`namespace_dict` lacks the hook \"%s\"", name);
   }
   api.Py_IncRef(hook);
-  *out = hook;  // an older one is leaked: deferred work may still need it
+  *out = hook;  // an older hook is leaked: deferred work may still need it
 }
 
 void read_hooks(PyObject* dict) {
@@ -66,12 +84,14 @@ void read_hooks(PyObject* dict) {
   state = next;
 }
 
-/// What an interpreter needs once: names, the type, the exchange table.
+/// Makes what an interpreter needs once: names, the type, the exchange table.
 void start_interpreter() {
   stop_deferring();
   state = State{state.generation + 1};
   numpy_array = nullptr;
   clear_type_cache();
+  reset_ndarray_check();
+  forget_dtypes();
   clear_object_caches();
   clear_targets();
   clear_number_classes();
@@ -105,7 +125,7 @@ void put_functions(PyObject* dict, PyMethodDef* functions) {
   }
 }
 
-/// Turns a pending Python exception into an Error: attach speaks C to its caller.
+/// Throws the pending Python exception as an Error, because attach() is called from C.
 [[noreturn]] void fail_pending() {
   PyObject *type, *value, *traceback;
   api.PyErr_Fetch(&type, &value, &traceback);
@@ -130,7 +150,7 @@ void attach_locked(PyObject* object_type, PyObject* dict) {
     put_functions(dict, arrow_functions);
     put_functions(dict, convert_functions);
     put_functions(dict, operator_functions);
-    put_functions(dict, stream_functions);
+    put_functions(dict, device_stream_functions);
   } catch (const PythonError&) {
     fail_pending();
   }
@@ -138,7 +158,7 @@ void attach_locked(PyObject* object_type, PyObject* dict) {
 
 void require_attached() {
   if (attached) return;
-  fail(DLX_ERROR_UNAVAILABLE, "no Python interpreter is attached (import dlx first)");
+  fail(DLX_ERROR_UNAVAILABLE, "no Python interpreter is attached: import dlx first");
 }
 
 }  // namespace

@@ -5,7 +5,8 @@
 
 namespace dlx::py {
 
-/// As dlx/python.h documents them. Throw Error.
+/// Connects libdlx.so to the running CPython. dlx/python.h documents the functions; they throw
+/// Error.
 [[gnu::cold]] void attach(void* object_type, void* namespace_dict);
 Tensor* unwrap(void* object);
 void* wrap(Tensor* tensor);

@@ -1,13 +1,19 @@
+#include "src/python/attributes.h"
+
+#include "src/base/error.h"
 #include "src/device/registry.h"
 #include "src/dtype/dtype.h"
+#include "src/python/dtype_device.h"
+#include "src/python/entry.h"
+#include "src/python/errors.h"
+#include "src/python/integers.h"
 #include "src/python/tensor_type.h"
-#include "src/tensor/layout.h"
 #include "src/tensor/views.h"
 
 namespace dlx::py {
 namespace {
 
-/// One attribute: `read` makes a new reference of a tensor.
+/// Getter of one attribute: `read` returns a new reference.
 template <PyObject* (*read)(Tensor*)>
 PyObject* get(PyObject* self, void* name) {
   return enter(static_cast<const char*>(name), static_cast<PyObject*>(nullptr),
@@ -27,13 +33,13 @@ PyObject* read_itemsize(Tensor* t) {
 PyObject* read_readonly(Tensor* t) { return api.PyBool_FromLong(t->readonly() ? 1 : 0); }
 PyObject* read_data_ptr(Tensor* t) {
   if (!data_is_address(type_of(t->dl.device))) {
-    raise(api.attribute_error, "data_ptr: memory of this device is a handle and has no address");
+    raise(api.attribute_error, "data_ptr: memory of this device is a handle without an address");
   }
   return api.PyLong_FromVoidPtr(t->dl.data);
 }
 PyObject* read_dltensor_ptr(Tensor* t) { return api.PyLong_FromVoidPtr(&t->dl); }
 
-/// View with the last two axes exchanged.
+/// A view with the last two axes exchanged.
 PyObject* transpose_last(Tensor* t) {
   int32_t axes[DLX_MAX_NDIM];
   const int32_t ndim = t->dl.ndim;
@@ -71,13 +77,13 @@ PyGetSetDef tensor_getset[] = {
                             "Steps between elements along each axis, in ELEMENTS as in "
                             "DLPack, a tuple of ints."),
     attribute<read_dtype>("dtype",
-                          "numpy.dtype where NumPy is installed and has it, else "
+                          "numpy.dtype if NumPy is installed and has it, else "
                           "dlx.dtype (bfloat16, float8_e4m3fn, int4 ...)."),
-    attribute<read_device>("device", "dlx.Device where the data lives."),
+    attribute<read_device>("device", "dlx.Device of the data."),
     attribute<read_ndim>("ndim", "Number of axes."),
     attribute<read_size>("size", "Number of elements."),
     attribute<read_nbytes>("nbytes",
-                           "Bytes that the elements take when compact; packed sub-byte "
+                           "Bytes of the elements when compact; packed sub-byte "
                            "elements share bytes."),
     attribute<read_itemsize>("itemsize", "Bytes of one element, rounded up for sub-byte types."),
     attribute<read_readonly>("readonly",
@@ -87,8 +93,8 @@ PyGetSetDef tensor_getset[] = {
     attribute<read_dltensor_ptr>(
         "dltensor_ptr",
         "Address of the DLTensor that describes this tensor, as an int: for "
-        "functions in C. Nobody may\n"
-        "change it; it lives as long as the Tensor, and strides are never "
+        "functions in C. It must\n"
+        "not be changed, lives as long as the Tensor, and its strides are never "
         "NULL."),
     attribute<read_transpose>("T",
                               "View of a 2-d tensor with its axes exchanged (array API: "

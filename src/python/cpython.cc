@@ -20,16 +20,16 @@ intptr_t head_bytes = 2 * sizeof(void*);
 
 namespace {
 
-/// The library that holds `object_type`, so that a second libpython in the process is never mixed
-/// up with the one that calls us.
+/// The library that holds `object_type`. The process may contain a second libpython, which must not
+/// be mixed up with it.
 void* open_interpreter(PyObject* object_type) {
   Dl_info info;
   if (dladdr(object_type, &info) == 0 || info.dli_fname == nullptr) {
-    fail(DLX_ERROR_UNAVAILABLE, "`object_type` lies in no loaded library (got %p)",
+    fail(DLX_ERROR_UNAVAILABLE, "`object_type` is not in a loaded library (got %p)",
          static_cast<void*>(object_type));
   }
   for (const char* name : {info.dli_fname, static_cast<const char*>(nullptr)}) {
-    // NULL is the program itself, for an interpreter that is linked into it.
+    // NULL is the program itself, which the interpreter may be linked into.
     void* library = dlopen(name, name == nullptr ? RTLD_LAZY : RTLD_LAZY | RTLD_NOLOAD);
     if (library == nullptr) continue;
     if (dlsym(library, "PyBaseObject_Type") == object_type) return library;
@@ -76,7 +76,7 @@ constexpr bool kPointedTo[] = {
 };
 constexpr size_t kFirstObject = offsetof(Api, none);
 
-/// A function of Api that may run Python code, or waits for the GIL, with SleepsIfEnded around it.
+/// Wraps a function of Api that may run Python code or wait for the GIL in SleepsIfEnded.
 template <auto Api::* slot, typename Function>
 struct Guarded;
 
@@ -102,8 +102,8 @@ struct Guarded<slot, Result (*)(Arguments...)> {
   }
 };
 
-/// The unwinder inside libdlx is set up by the first exception only, and has to be before the one
-/// of glibc ends a thread through our frames.
+/// The first exception sets up the unwinder inside libdlx. That must happen before glibc's unwinder
+/// ends a thread through dlx's frames.
 void set_up_unwinder() noexcept {
   try {
     throw std::bad_alloc();
@@ -116,11 +116,10 @@ void set_up_unwinder() noexcept {
 void load_api(PyObject* object_type) {
   void* library = open_interpreter(object_type);
   Api loaded;
-  // One loop over each list: so many calls would be ten times the code.
-  static_assert(
-      offsetof(Api, current_thread_state) == std::size(kRequired) * sizeof(void*) &&
-          sizeof(Api) == kFirstObject + std::size(kPointedTo) * sizeof(void*),
-      "Api begins with these functions, ends with the objects, and has nothing between them");
+  // A loop over each list: a call for each name would be ten times the code.
+  static_assert(offsetof(Api, current_thread_state) == std::size(kRequired) * sizeof(void*) &&
+                    sizeof(Api) == kFirstObject + std::size(kPointedTo) * sizeof(void*),
+                "Api consists of the functions, the two derived ones, and the objects");
   const char* name = kNames;
   for (size_t i = 0; i < std::size(kRequired); ++i, name += std::strlen(name) + 1) {
     void* const symbol = kRequired[i] ? find(library, name) : dlsym(library, name);

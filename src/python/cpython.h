@@ -6,16 +6,16 @@
 
 namespace dlx::py {
 
-/// CPython's ABI as far as dlx uses it, in our own words: structs of the stable ABI and numbers
+/// The part of CPython's ABI that dlx uses, without Python.h: structs of the stable ABI and numbers
 /// that never change. Functions and objects are looked up at run time (cpython.inc,
 /// cpython_objects.inc).
 
-/// An object of the interpreter; only its class is read here, by class_of().
+/// An object of the interpreter. Only class_of() reads from it.
 struct PyObject;
 
-/// How many bytes every object begins with, of which the class is the last pointer: 16 with the GIL
-/// (the stable ABI lets extensions of CPython 3.2 to 3.15 read them), 32 in free-threaded builds.
-/// Other builds are refused by attach().
+/// The size of an object's head in bytes: 16 with the GIL (part of the stable ABI from CPython 3.2
+/// to 3.15), 32 in free-threaded builds. The class is its last pointer. attach() refuses other
+/// builds.
 extern intptr_t head_bytes;
 constexpr intptr_t kLargestHead = 32;
 
@@ -30,7 +30,7 @@ using PyCFunction = PyObject* (*)(PyObject* self, PyObject* argument);
 using PyFastFunction = PyObject* (*)(PyObject* self, PyObject* const* args, intptr_t nargs,
                                      PyObject* kwnames);
 
-/// One pointer, of whichever type the flags beside it say.
+/// A function pointer, whose type the flags next to it say.
 union PyMethod {
   constexpr PyMethod() noexcept : plain(nullptr) {}
   constexpr PyMethod(PyCFunction function) noexcept : plain(function) {}
@@ -154,12 +154,12 @@ struct Api {
 #undef DLX_PY_OBJECT
 };
 
-/// Never returns. Before 3.14, CPython ends a thread that wants the GIL while the interpreter shuts
-/// down, by pthread_exit(): destructors would then touch objects without the GIL. It sleeps
-/// instead, as CPython lets it from 3.14 on.
+/// Never returns. Before 3.14, CPython ends a thread that waits for the GIL during shutdown by
+/// pthread_exit(), and destructors would touch objects without the GIL. The thread sleeps instead,
+/// as in CPython from 3.14 on.
 [[noreturn, gnu::cold]] void sleep_for_ever() noexcept;
 
-/// Around a call that waits for the GIL: no exception leaves it but the end of the thread.
+/// Guards a call that may wait for the GIL, where CPython may end the thread: the thread sleeps.
 class SleepsIfEnded {
  public:
   SleepsIfEnded() noexcept {}
@@ -174,16 +174,16 @@ class SleepsIfEnded {
   bool returned_ = false;
 };
 
-/// PyObject_CallFunctionObjArgs: the first NULL ends the arguments.
+/// PyObject_CallFunctionObjArgs(): the first NULL ends the arguments.
 PyObject* call_objects(PyObject* function, PyObject* a = nullptr, PyObject* b = nullptr,
                        PyObject* c = nullptr, PyObject* d = nullptr, PyObject* e = nullptr,
                        PyObject* f = nullptr);
 
-/// Filled by load_api(); valid while something is attached, and as long as the process after that.
+/// Filled by load_api(); stays valid until the process ends.
 extern Api api;
 
-/// Looks everything up in the library that `object_type` (builtins.object) lies in.
-/// Throws Error(UNAVAILABLE) naming what is missing.
+/// Looks up all functions and objects in the library that `object_type` (builtins.object) lies in.
+/// Throws Error(UNAVAILABLE) that names a missing one.
 [[gnu::cold]] void load_api(PyObject* object_type);
 
 }  // namespace dlx::py

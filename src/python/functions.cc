@@ -1,14 +1,27 @@
-#include <cstdlib>
+#include "src/python/functions.h"
+
+#include <cstdint>
 #include <optional>
 
-#include "src/base/checked.h"
+#include "src/base/error.h"
 #include "src/device/registry.h"
-#include "src/dtype/dtype.h"
-#include "src/python/protocols.h"
-#include "src/python/sequence.h"
+#include "src/python/arguments.h"
+#include "src/python/dtype_device.h"
+#include "src/python/entry.h"
+#include "src/python/errors.h"
+#include "src/python/gil.h"
+#include "src/python/import.h"
+#include "src/python/import_buffer.h"
+#include "src/python/import_plain.h"
+#include "src/python/integers.h"
+#include "src/python/ndarray.h"
+#include "src/python/numpy_numbers.h"
+#include "src/python/owners.h"
+#include "src/python/reference.h"
+#include "src/python/state.h"
 #include "src/python/tensor_type.h"
-#include "src/tensor/convert.h"
-#include "src/tensor/layout.h"
+#include "src/tensor/copies.h"
+#include "src/tensor/tensor.h"
 
 namespace dlx::py {
 namespace {
@@ -61,15 +74,13 @@ PyObject* wrap_pointer(PyObject*, PyObject* const* args, intptr_t nargs, PyObjec
     TensorRef tensor = describe(description, flags, "ptr");
     PyObject* on_release = args[7] == api.none ? nullptr : args[7];
     PyObject* result = new_object(TensorRef::share(tensor.get()));
-    // From here on nothing fails: only now is the owner taken.
+    // Nothing fails from here on, so the owner can be taken now.
     api.Py_IncRef(args[6]);
     if (on_release != nullptr) api.Py_IncRef(on_release);
     set_python_owner(tensor.get(), args[6], on_release);
     return result;
   });
 }
-
-// ---- the rest ----------------------------------------------------------------------------------
 
 /// _empty(shape, dtype, device)
 PyObject* make_empty(PyObject*, PyObject* const* args, intptr_t nargs, PyObject*) {
@@ -113,19 +124,21 @@ PyObject* from_buffer(PyObject*, PyObject* object) {
                [&] { return new_object(import_buffer(object)); });
 }
 
-/// _from_layout(object): the Tensor of a buffer or an array interface, or None without either.
+/// _from_layout(object): the Tensor of a buffer or an array interface, or None if there is neither.
 PyObject* from_layout(PyObject*, PyObject* object) {
   return enter("asarray", static_cast<PyObject*>(nullptr), [&] {
-    TensorRef tensor = import_layout(object);
+    TensorRef tensor = import_cpu_memory(object);
     return tensor.get() == nullptr ? none() : new_object(static_cast<TensorRef&&>(tensor));
   });
 }
 
+/// _handle(tensor): the address of its dlx_tensor; borrowed.
 PyObject* handle(PyObject*, PyObject* object) {
   return enter("_handle", static_cast<PyObject*>(nullptr),
                [&] { return check(api.PyLong_FromVoidPtr(require_tensor(object, "tensor"))); });
 }
 
+/// _adopt(handle): a Tensor that takes over a dlx_tensor.
 PyObject* adopt(PyObject*, PyObject* object) {
   return enter("_adopt", static_cast<PyObject*>(nullptr), [&] {
     auto* tensor = static_cast<Tensor*>(api.PyLong_AsVoidPtr(object));
@@ -137,18 +150,19 @@ PyObject* adopt(PyObject*, PyObject* object) {
   });
 }
 
+/// _flags(tensor)
 PyObject* flags_of(PyObject*, PyObject* object) {
   return enter("_flags", static_cast<PyObject*>(nullptr), [&] {
     return api.PyLong_FromLongLong(static_cast<int64_t>(require_tensor(object, "tensor")->flags));
   });
 }
 
-/// _note_numpy(array, api, numbers): a function of NumPy, the capsule of its C API, or None, and the
-/// classes of its numbers that DLPack has a dtype for.
+/// _note_numpy(array, api, numbers): numpy.array, the capsule of NumPy's C API or None, and NumPy's
+/// number classes that DLPack has a dtype for.
 PyObject* note_numpy(PyObject*, PyObject* const* args, intptr_t nargs, PyObject*) {
   return positional("_note_numpy", nargs, 3, [&] {
     if ((api.PyType_GetFlags(class_of(args[2])) & kTypeFlagTuple) == 0) {
-      raise(api.type_error, "_note_numpy: `numbers` is no tuple (got %s)",
+      raise(api.type_error, "_note_numpy: `numbers` is not a tuple (got %s)",
             type_text(class_of(args[2])).text);
     }
     numpy_array.store(Ref::share(args[0]).detach(), std::memory_order_release);
@@ -158,11 +172,13 @@ PyObject* note_numpy(PyObject*, PyObject* const* args, intptr_t nargs, PyObject*
   });
 }
 
+/// _drain(): gives back the owners that threads without the GIL left behind.
 PyObject* drain(PyObject*, PyObject*) {
   drain_deferred();
   return none();
 }
 
+/// _shutdown(): the interpreter is about to end.
 PyObject* shut_down(PyObject*, PyObject*) {
   stop_deferring();
   return none();
@@ -170,29 +186,20 @@ PyObject* shut_down(PyObject*, PyObject*) {
 
 }  // namespace
 
-Ref call(PyObject* function, PyObject* argument) {
-  if (api.PyObject_Vectorcall == nullptr) {
-    return Ref(check(call_objects(function, argument)));
-  }
-  PyObject* arguments[] = {nullptr, argument};  // the first is for the callee to use
-  return Ref(check(api.PyObject_Vectorcall(function, arguments + 1,
-                                           1 | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr)));
-}
-
 PyMethodDef native_functions[] = {
     fast_entry(
         "copyto", copyto,
         "copyto(dst, src, /, *, stream=None)\n--\n\n"
-        "Copy every element of `src`, broadcast, into `dst`, any strides and any overlap.\n\n"
+        "Copy every element of `src`, broadcast, into `dst`; strides and overlap are arbitrary.\n\n"
         "Both may be anything that dlx.asarray takes without a copy, on any two devices; `src` "
         "may\n"
-        "also be a scalar or a nested sequence. Same dtype. `stream`, a number or a stream "
-        "object,\n"
-        "is one of the destination's device (of the source's, where the destination is host\n"
-        "memory); None is the current stream. The copy is put in order behind what both wait for;\n"
-        "host memory that was written is ready on return. Raises ReadOnlyError, or ValueError for\n"
-        "a shape or dtype that does not fit, before a byte is written. Other threads run\n"
-        "meanwhile."),
+        "also be a scalar or a nested sequence. The dtypes must be equal. `stream`, a number or a\n"
+        "stream object, belongs to the destination's device, or to the source's if the "
+        "destination\n"
+        "is host memory; None is the current stream. The copy waits for pending work on both; "
+        "host\n"
+        "memory is ready on return. Raises ReadOnlyError, or ValueError for a shape or dtype that\n"
+        "does not fit, before a byte is written. Other threads run meanwhile."),
     fast_entry("_wrap", wrap_pointer),
     fast_entry("_empty", make_empty),
     plain_entry("_from_buffer", from_buffer, METH_O),

@@ -1,14 +1,29 @@
+#include "src/python/import.h"
+
 #include "src/device/registry.h"
 #include "src/dtype/dtype.h"
-#include "src/python/protocols.h"
+#include "src/python/arguments.h"
+#include "src/python/dtype_device.h"
+#include "src/python/entry.h"
+#include "src/python/errors.h"
+#include "src/python/gil.h"
+#include "src/python/import_dlpack.h"
+#include "src/python/import_plain.h"
+#include "src/python/import_request.h"
+#include "src/python/import_table.h"
+#include "src/python/ndarray.h"
+#include "src/python/reference.h"
+#include "src/python/sequence.h"
+#include "src/python/state.h"
 #include "src/python/tensor_type.h"
-#include "src/tensor/convert.h"
+#include "src/python/type_cache.h"
+#include "src/tensor/copies.h"
 
 namespace dlx::py {
 namespace {
 
-/// Brings an import to the device and into the memory that were asked for.
-TensorRef settle(Imported&& imported, const Request& request) {
+/// Moves or copies an imported tensor as the request asks.
+TensorRef apply_request(Imported&& imported, const ImportRequest& request) {
   CopyRequest copy;
   copy.copy =
       imported.copied && request.copy == DLX_COPY_ALWAYS ? DLX_COPY_IF_NEEDED : request.copy;
@@ -21,26 +36,26 @@ TensorRef settle(Imported&& imported, const Request& request) {
     return to_device(tensor, request.device, copy);
   }
   if (copy.copy != DLX_COPY_ALWAYS) return static_cast<TensorRef&&>(imported.tensor);
-  // Memory that dlx cannot copy is the producer's to copy; where nobody asked, clone() refuses.
-  if (imported.told && !can_move(tensor->dl.device, tensor->dl.device)) {
+  // Only the producer can copy memory that dlx cannot; if it was not asked, clone() refuses.
+  if (imported.copy_requested && !can_move(tensor->dl.device, tensor->dl.device)) {
     return static_cast<TensorRef&&>(imported.tensor);
   }
   WithoutGil without(may_take_long(tensor));
   return clone(tensor, copy);
 }
 
-/// The object, of whose type that is the entry, as a tensor. `whole` for asarray, which knows more
-/// protocols than DLPack; then it may be none, where only the asarray_fallback hook can tell.
-TensorRef import_object(PyObject* object, const TypeEntry& entry, const Request& request,
-                        bool whole) {
+/// The object as a tensor; `entry` is its type's. `all_protocols` for asarray, which knows more
+/// protocols than DLPack; then none means that the asarray_fallback hook must decide.
+TensorRef import_object(PyObject* object, const TypeEntry& entry, const ImportRequest& request,
+                        bool all_protocols) {
   if ((entry.flags & kGuard) != 0) {
     const Ref fine(check(call_objects(state.guard, object)));
   }
   Imported imported;
-  if (whole && (entry.flags & (kPlain | kHasDlpack)) == kPlain) {
+  if (all_protocols && (entry.flags & (kPlain | kHasDlpack)) == kPlain) {
     imported = import_plain(object, entry, request);
     if (imported.tensor.get() == nullptr) return TensorRef();  // for the fallback
-  } else if (whole && (entry.flags & (kArrow | kArrowStream)) != 0) {
+  } else if (all_protocols && (entry.flags & (kArrow | kArrowStream)) != 0) {
     imported = import_arrow_object(object, entry, request);
   } else if ((entry.flags & kNdarray) != 0) {
     imported.tensor = import_ndarray(object, request.copy != DLX_COPY_NEVER, &imported.copied);
@@ -53,11 +68,11 @@ TensorRef import_object(PyObject* object, const TypeEntry& entry, const Request&
                            [&] { return import_by_protocol(object, entry, request); });
   }
   if (request.is_plain()) return static_cast<TensorRef&&>(imported.tensor);
-  return settle(static_cast<Imported&&>(imported), request);
+  return apply_request(static_cast<Imported&&>(imported), request);
 }
 
-Request read_request(PyObject* device, PyObject* copy) {
-  Request request;
+ImportRequest read_request(PyObject* device, PyObject* copy) {
+  ImportRequest request;
   request.copy = to_copy_mode(copy);
   if (device != nullptr && device != api.none) {
     request.has_device = true;
@@ -76,9 +91,9 @@ PyObject* from_dlpack(PyObject*, PyObject* const* args, intptr_t nargs, PyObject
     } else {
       parse_arguments(kSignature, args, nargs, kwnames, values);
     }
-    const Request request = read_request(values[1], values[2]);
+    const ImportRequest request = read_request(values[1], values[2]);
     if (is_tensor(values[0])) {
-      return new_object(settle({TensorRef::share(tensor_of(values[0]))}, request));
+      return new_object(apply_request({TensorRef::share(tensor_of(values[0]))}, request));
     }
     return new_object(import_object(values[0], look_up_type(class_of(values[0])), request, false));
   });
@@ -86,21 +101,21 @@ PyObject* from_dlpack(PyObject*, PyObject* const* args, intptr_t nargs, PyObject
 
 constexpr int kNative = kNdarray | kHasDlpack | kArrow | kArrowStream | kPlain;
 
-/// The Tensor for `object` as asarray makes it, before dtype= is looked at; a new reference. None
-/// if that is left to the fallback.
-Ref array_of(PyObject* object, const Request& request) {
+/// The Tensor for `object` as asarray makes it, before `dtype` is applied. None if the fallback
+/// must decide.
+Ref array_of(PyObject* object, const ImportRequest& request) {
   if (!is_tensor(object)) {
     const TypeEntry entry = look_up_type(class_of(object));
     if ((entry.flags & kNative) == 0) return Ref();
-    Request wanted = request;
+    ImportRequest wanted = request;
     const bool scalar = (entry.flags & kScalar) != 0;
     if (scalar && wanted.copy == DLX_COPY_IF_NEEDED) wanted.copy = DLX_COPY_ALWAYS;
     TensorRef tensor = import_object(object, entry, wanted, true);
     return tensor.get() == nullptr ? Ref() : Ref(new_object(static_cast<TensorRef&&>(tensor)));
   }
-  TensorRef settled = settle({TensorRef::share(tensor_of(object))}, request);
-  if (settled.get() == tensor_of(object)) return Ref::share(object);
-  return Ref(new_object(static_cast<TensorRef&&>(settled)));
+  TensorRef result = apply_request({TensorRef::share(tensor_of(object))}, request);
+  if (result.get() == tensor_of(object)) return Ref::share(object);
+  return Ref(new_object(static_cast<TensorRef&&>(result)));
 }
 
 Ref call_fallback(PyObject* object, PyObject* dtype, PyObject* device, PyObject* copy,
@@ -115,8 +130,8 @@ Ref call_fallback(PyObject* object, PyObject* dtype, PyObject* device, PyObject*
   return result;
 }
 
-/// Numbers and lists of them as a new tensor of the CPU; none if that is left to the fallback.
-Ref new_array_of(PyObject* object, const DLDataType* dtype, const Request& request) {
+/// Numbers and lists of them as a new tensor of the CPU; none if the fallback must decide.
+Ref new_array_of(PyObject* object, const DLDataType* dtype, const ImportRequest& request) {
   const bool here = !request.has_device ||
                     (request.device.device_type == kDLCPU && request.device.device_id == 0);
   if (request.copy == DLX_COPY_NEVER || !here) return Ref();
@@ -124,13 +139,8 @@ Ref new_array_of(PyObject* object, const DLDataType* dtype, const Request& reque
   return tensor.get() == nullptr ? Ref() : Ref(new_object(static_cast<TensorRef&&>(tensor)));
 }
 
-PyObject* dtype_numbers(DLDataType dtype) {
-  const int64_t numbers[] = {dtype.code, dtype.bits, dtype.lanes};
-  return tuple_of(3, numbers);
-}
-
-/// `force` allows to move the data to the CPU, where the conversion is done.
-Ref convert(Ref tensor, DLDataType dtype, int32_t copy, bool force) {
+/// The tensor with another dtype. The CPU converts; `force` allows moving the data there.
+Ref with_dtype(Ref tensor, DLDataType dtype, int32_t copy, bool force) {
   const Ref code(dtype_numbers(dtype));
   PyObject* mode = copy == DLX_COPY_ALWAYS  ? api.true_
                    : copy == DLX_COPY_NEVER ? api.false_
@@ -139,9 +149,9 @@ Ref convert(Ref tensor, DLDataType dtype, int32_t copy, bool force) {
                                 force ? api.true_ : api.false_)));
 }
 
-/// array_of() with force=True: data of a device that dlx cannot read comes to the CPU by its
-/// producer, where nobody says otherwise. A Tensor has none any more, and stays.
-Ref readable_array_of(PyObject* object, Request request) {
+/// array_of() with force=True: the producer moves data of a device that dlx cannot read to the CPU,
+/// unless `device` or `copy` say otherwise. A Tensor has no producer any more, and stays.
+Ref readable_array_of(PyObject* object, ImportRequest request) {
   Ref tensor = array_of(object, request);
   if (!tensor || is_tensor(object) || request.has_device || request.copy == DLX_COPY_NEVER) {
     return tensor;
@@ -152,11 +162,11 @@ Ref readable_array_of(PyObject* object, Request request) {
   return array_of(object, request);
 }
 
-/// `values` as in the signature of asarray.
+/// asarray(); `values` are in the order of its signature.
 Ref asarray_of(PyObject* const* values) {
   PyObject* object = values[0];
   const bool force = to_force(values[4]);
-  Request request = read_request(values[2], values[3]);
+  ImportRequest request = read_request(values[2], values[3]);
   auto import = [&] {
     return force ? readable_array_of(object, request) : array_of(object, request);
   };
@@ -169,17 +179,17 @@ Ref asarray_of(PyObject* const* values) {
     Ref tensor = import();
     return tensor ? static_cast<Ref&&>(tensor) : fall_back(nullptr);
   }
-  // A conversion copies anyway, and is the CPU's: the copy that was asked for, and the way to a
-  // device, wait until it is known.
+  // A conversion copies anyway, and runs on the CPU: a requested copy or move to a device comes
+  // after it.
   const DLDataType dtype = to_dtype(values[1]);
-  const Request wanted = request;
+  const ImportRequest wanted = request;
   if (request.copy == DLX_COPY_ALWAYS) request.copy = DLX_COPY_IF_NEEDED;
   if (request.device.device_type != kDLCPU) request.has_device = false;
   Ref tensor = import();
   request = wanted;
   if (!tensor) return fall_back(&dtype);
   if (!same_dtype(tensor_of(tensor.get())->dl.dtype, dtype)) {
-    tensor = convert(static_cast<Ref&&>(tensor), dtype, request.copy, force);
+    tensor = with_dtype(static_cast<Ref&&>(tensor), dtype, request.copy, force);
     request.copy = DLX_COPY_IF_NEEDED;
   }
   return array_of(tensor.get(), request);
@@ -203,14 +213,14 @@ PyObject* asarray(PyObject*, PyObject* const* args, intptr_t nargs, PyObject* kw
 }  // namespace
 
 PyObject* as_tensor(PyObject* object) {
-  Ref tensor = array_of(object, Request());
-  if (!tensor) tensor = new_array_of(object, nullptr, Request());
+  Ref tensor = array_of(object, ImportRequest());
+  if (!tensor) tensor = new_array_of(object, nullptr, ImportRequest());
   if (!tensor) tensor = call_fallback(object, nullptr, nullptr, nullptr, nullptr);
   return tensor.detach();
 }
 
 PyObject* as_shared_tensor(PyObject* object) {
-  Request request;
+  ImportRequest request;
   request.copy = DLX_COPY_NEVER;
   Ref tensor = array_of(object, request);
   if (tensor) return tensor.detach();
@@ -218,10 +228,11 @@ PyObject* as_shared_tensor(PyObject* object) {
 }
 
 PyObject* as_tensor_like(PyObject* object, Tensor* like) {
-  Ref tensor = array_of(object, Request());
-  if (!tensor) tensor = new_array_of(object, &like->dl.dtype, Request());
+  Ref tensor = array_of(object, ImportRequest());
+  if (!tensor) tensor = new_array_of(object, &like->dl.dtype, ImportRequest());
   if (tensor) return tensor.detach();
-  // In numbers: the public object could need NumPy. `force` None: arrays keep their dtype.
+  // The dtype as numbers, because the public object may need NumPy. `force` None: arrays keep their
+  // dtype.
   const Ref dtype(dtype_numbers(like->dl.dtype));
   return call_fallback(object, dtype.get(), nullptr, nullptr, api.none).detach();
 }
@@ -232,39 +243,37 @@ PyMethodDef import_functions[] = {
         "from_dlpack(x, /, *, device=None, copy=None)\n--\n\n"
         "Import any object with __dlpack__, or a bare DLPack capsule, as a Tensor (array API:\n"
         "from_dlpack).\n\n"
-        "Zero-copy: the memory stays its producer's, which is kept alive. copy=True always "
+        "Zero-copy: the memory stays the producer's, which is kept alive. copy=True always "
         "copies,\n"
-        "copy=False never (CopyRefusedError), None only where it cannot be avoided. `device` moves "
+        "copy=False never does (CopyRefusedError), None copies only if it cannot be avoided. Only\n"
+        "`device` moves the data. Exceptions of the producer pass through. A legacy capsule, "
+        "which\n"
+        "has no flags, is read-only if its library's arrays are (JAX, TensorFlow). `device` of "
         "the\n"
-        "data there; nothing else does. Exceptions of the producer pass through. A legacy "
-        "capsule,\n"
-        "which has no flags, is read-only where its library's arrays are (JAX, TensorFlow).\n"
-        "`device` of the result keeps the producer's numbering.\n\n"
+        "result keeps the producer's numbering.\n\n"
         "Raises: AttributeError (no __dlpack__), CopyRefusedError, DeviceRefusedError,\n"
         "UnavailableError (no such device here), UnsupportedError and InvalidArgumentError (what\n"
         "the producer describes)."),
     fast_entry(
         "asarray", asarray,
         "asarray(obj, /, *, dtype=None, device=None, copy=None, force=False)\n--\n\n"
-        "The Tensor for anything that holds an array, without a copy where that is possible.\n\n"
-        "A Tensor is returned as it is. Else the first protocol that the type has decides, and "
-        "its\n"
-        "errors are final: DLPack's exchange table and __dlpack__ (all dtypes, all devices, "
-        "read-only\n"
-        "known; but booleans of PyArrow go by Arrow), __cuda_array_interface__, the buffer "
-        "protocol,\n"
-        "__array_interface__ and __array_struct__, Arrow (__arrow_c_device_array__,\n"
+        "Any object that holds an array as a Tensor, without a copy if possible.\n\n"
+        "A Tensor is returned as it is. Otherwise the first protocol that the type has is used, "
+        "and\n"
+        "its errors are final: DLPack's exchange table and __dlpack__ (all dtypes and devices,\n"
+        "read-only flags; but booleans of PyArrow use Arrow), __cuda_array_interface__, the "
+        "buffer\n"
+        "protocol, __array_interface__ and __array_struct__, Arrow (__arrow_c_device_array__,\n"
         "__arrow_c_array__, __arrow_c_stream__), __array__, and last nested sequences and "
         "scalars,\n"
         "which are copied. DLPack capsules are consumed; C arrays of cffi are shared. `dtype`\n"
         "converts, `device` moves, `copy` is as in from_dlpack. force=True allows a transfer to "
         "the\n"
-        "CPU for a conversion, and from devices that dlx cannot read (oneAPI), by their library;\n"
-        "what it can read stays where it is.\n\n"
-        "Raises: TypeError (nothing that holds an array), UnsupportedError (a dtype, nulls, "
-        "masks),\n"
+        "CPU for a conversion, and for data of devices that dlx cannot read (oneAPI), by their\n"
+        "library; data that dlx can read stays where it is.\n\n"
+        "Raises: TypeError (holds no array), UnsupportedError (a dtype, nulls, masks),\n"
         "CopyRefusedError, DeviceRefusedError, UnavailableError (no such device here) and\n"
-        "InvalidArgumentError (a description that no tensor can have)."),
+        "InvalidArgumentError (an impossible description)."),
     {}};
 
 }  // namespace dlx::py

@@ -1,19 +1,27 @@
-#include <cstring>
+#include "src/python/indexing.h"
 
+#include "src/base/error.h"
 #include "src/device/registry.h"
 #include "src/dtype/dtype.h"
+#include "src/python/entry.h"
+#include "src/python/errors.h"
+#include "src/python/gil.h"
+#include "src/python/import.h"
+#include "src/python/integers.h"
+#include "src/python/reference.h"
+#include "src/python/sequence.h"
+#include "src/python/state.h"
 #include "src/python/tensor_type.h"
-#include "src/python/types.h"
-#include "src/tensor/convert.h"
+#include "src/python/type_cache.h"
+#include "src/tensor/copies.h"
 #include "src/tensor/views.h"
 
 namespace dlx::py {
 namespace {
 
-/// A key, taken apart: one index expression for each axis of the tensor, in order.
+/// Applies index expressions one by one, from the first axis on.
 class Indexer {
  public:
-  /// `count` expressions, counted by kind already.
   Indexer(Tensor* tensor, int32_t new_ndim) : tensor_(tensor), view_(new_view(tensor, new_ndim)) {}
 
   void integer(PyObject* key) {
@@ -31,8 +39,8 @@ class Indexer {
   void slice(PyObject* key) {
     intptr_t start, stop, step;
     if (api.PySlice_Unpack(key, &start, &stop, &step) != 0) throw PythonError();
-    // PySlice_Unpack has filled in what was left out. The lowest number, which means "open" to us,
-    // lies before the first element: nothing is between it and there.
+    // PySlice_Unpack has filled in what was left out. The lowest number means "open" to
+    // resolve_slice(); here it lies before the first element, so the slice is empty.
     if ((step < 0 ? start : stop) == DLX_SLICE_OPEN) start = stop = 0;
     const SliceRange range = resolve_slice(tensor_->dl.shape[from_], start, stop, step);
     const int64_t stride = tensor_->dl.strides[from_++];
@@ -68,8 +76,8 @@ class Indexer {
   int64_t offset_ = 0;
 };
 
-/// An integer, or a 0-d array of one; arrays with axes have __index__ too, but it is a TypeError.
-/// Truth values are masks.
+/// Whether the key is an integer or a 0-d array of one. Arrays with axes have __index__, too, but
+/// it raises TypeError. Truth values are masks.
 bool is_integer(PyObject* key) {
   if (class_of(key) == api.long_type) return true;
   if (class_of(key) == api.bool_type || api.PyIndex_Check(key) == 0) return false;
@@ -82,8 +90,7 @@ bool is_integer(PyObject* key) {
   return false;
 }
 
-/// tensor[key] for a tuple of expressions or a single one; nothing if one of them asks for more
-/// than a view (a mask, an index array).
+/// tensor[keys] as a view; none if one of the keys needs a copy (a mask, an index array).
 TensorRef index(Tensor* tensor, PyObject* const* keys, intptr_t count) {
   intptr_t consumed = 0, ellipses = 0, integers = 0, new_axes = 0;
   for (intptr_t i = 0; i < count; ++i) {
@@ -106,7 +113,7 @@ TensorRef index(Tensor* tensor, PyObject* const* keys, intptr_t count) {
           static_cast<long long>(consumed), ndim);
   }
   if (ellipses > 1) {
-    raise(api.index_error, "an index may have one ... only (got %lld)",
+    raise(api.index_error, "an index may contain only one ... (got %lld)",
           static_cast<long long>(ellipses));
   }
   const intptr_t new_ndim = ndim - integers + new_axes;
@@ -131,7 +138,7 @@ TensorRef index(Tensor* tensor, PyObject* const* keys, intptr_t count) {
 
 TensorRef index_by(Tensor* tensor, PyObject* key) {
   if ((api.PyType_GetFlags(class_of(key)) & kTypeFlagTuple) == 0) return index(tensor, &key, 1);
-  constexpr intptr_t kMost = 64;  // index expressions in one key; nobody writes more
+  constexpr intptr_t kMost = 64;  // index expressions in one key
   PyObject* keys[kMost];
   const intptr_t count = api.PyTuple_Size(key);
   if (count > kMost) {
@@ -142,8 +149,8 @@ TensorRef index_by(Tensor* tensor, PyObject* key) {
   return index(tensor, keys, count);
 }
 
-/// Where the element lies that a key names by one int for each axis, in the CPU's own memory and in
-/// whole bytes. NULL for all else, and for what is out of range: index_by() says so.
+/// The address of the element for a key of one int for each axis, in ordinary CPU memory. NULL for
+/// other keys, packed dtypes, and indices out of range, for which index_by() raises.
 char* element_at(const Tensor* tensor, PyObject* key) {
   const DLTensor& dl = tensor->dl;
   if (dl.device.device_type != kDLCPU || dl.data == nullptr || dl.dtype.bits < 8) return nullptr;
@@ -165,14 +172,14 @@ char* element_at(const Tensor* tensor, PyObject* key) {
   return static_cast<char*>(dl.data) + offset * (dl.dtype.bits / 8);
 }
 
-/// The values without axes of extent 1 that the target has no place for; NumPy drops them as well.
+/// Drops leading axes of extent 1 that the target lacks, like NumPy.
 TensorRef without_leading_ones(TensorRef values, int32_t ndim) {
   while (values->dl.ndim > ndim && values->dl.shape[0] == 1) values = select(values.get(), 0, 0);
   return values;
 }
 
-/// Whether storing these values needs another dtype, which NumPy can make of them.
-bool casts(const Tensor& values, const Tensor& target) {
+/// Whether NumPy must convert the values to the target's dtype.
+bool needs_cast(const Tensor& values, const Tensor& target) {
   return !same_dtype(values.dl.dtype, target.dl.dtype) &&
          cpu_reachable(type_of(values.dl.device)) && cpu_reachable(type_of(target.dl.device));
 }
@@ -182,13 +189,13 @@ bool casts(const Tensor& values, const Tensor& target) {
 intptr_t tensor_length(PyObject* self) {
   return enter("len", intptr_t{-1}, [&] {
     Tensor* tensor = tensor_of(self);
-    if (tensor->dl.ndim == 0) raise(api.type_error, "len() of a 0-d Tensor, which has no axis");
+    if (tensor->dl.ndim == 0) raise(api.type_error, "len() of a 0-d Tensor");
     return static_cast<intptr_t>(tensor->dl.shape[0]);
   });
 }
 
-/// By the protocol of sequences, as ndarray has it: without it PySequence_Check says no, and pandas
-/// takes what has `__float__` and is no sequence for a number.
+/// For PySequence_Check, as in ndarray: pandas takes an object with `__float__` that is not a
+/// sequence for a number.
 PyObject* tensor_item(PyObject* self, intptr_t index) {
   if (index < 0) {  // PySequence_GetItem has added the length already
     api.PyErr_SetString(api.index_error, "index out of range");
@@ -223,7 +230,7 @@ int tensor_setitem(PyObject* self, PyObject* key, PyObject* value) {
     if (numbers.get() == nullptr) source = Ref(as_tensor_like(value, tensor));
     Tensor* values = source ? tensor_of(source.get()) : numbers.get();
     const bool is_view = target.get() != nullptr;
-    if (!is_view || casts(*values, *tensor)) {
+    if (!is_view || needs_cast(*values, *tensor)) {
       if (!source) source = Ref(new_object(static_cast<TensorRef&&>(numbers)));
       const Ref whole(is_view ? new_object(static_cast<TensorRef&&>(target)) : nullptr);
       const Ref done(check(call_objects(state.setitem, is_view ? whole.get() : self,

@@ -1,24 +1,38 @@
+#include "src/python/methods.h"
+
 #include <cstring>
 
+#include "src/base/error.h"
 #include "src/copy/copy.h"
 #include "src/dtype/dtype.h"
+#include "src/python/arguments.h"
+#include "src/python/dtype_device.h"
+#include "src/python/entry.h"
+#include "src/python/errors.h"
+#include "src/python/export_arrow.h"
+#include "src/python/export_dlpack.h"
+#include "src/python/gil.h"
+#include "src/python/integers.h"
+#include "src/python/ndarray.h"
+#include "src/python/reference.h"
+#include "src/python/scalar.h"
+#include "src/python/state.h"
 #include "src/python/tensor_type.h"
-#include "src/python/types.h"
-#include "src/tensor/convert.h"
+#include "src/tensor/copies.h"
 #include "src/tensor/layout.h"
 #include "src/tensor/views.h"
 
 namespace dlx::py {
 namespace {
 
-/// A copy may run without the GIL if it is long enough to be worth it.
+/// Runs an operation that may copy, without the GIL if it may take long.
 template <typename Operation>
 TensorRef copying(Tensor* tensor, Operation&& operation) {
   WithoutGil without(may_take_long(tensor));
   return operation();
 }
 
-/// An axis as int32 for the C++ functions.
+/// An axis as int32.
 int32_t to_axis(int64_t axis, const char* name) {
   if (axis != static_cast<int32_t>(axis)) {
     fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` is out of range (got %lld)", name,
@@ -27,7 +41,7 @@ int32_t to_axis(int64_t axis, const char* name) {
   return static_cast<int32_t>(axis);
 }
 
-/// The same of several.
+/// Several axes as int32.
 struct Axes {
   explicit Axes(const Int64List& list, const char* name) : count(list.count()) {
     for (int32_t i = 0; i < count; ++i) values[i] = to_axis(list.data()[i], name);
@@ -36,7 +50,7 @@ struct Axes {
   int32_t values[DLX_MAX_NDIM];
 };
 
-/// One method: parses by `signature`, then calls `body`, which makes a tensor.
+/// A method that parses its arguments by `signature` and returns the tensor that `body` makes.
 template <const Signature* signature, TensorRef (*body)(Tensor*, PyObject* const*)>
 PyObject* method(PyObject* self, PyObject* const* args, intptr_t nargs, PyObject* kwnames) {
   return enter(signature->function, static_cast<PyObject*>(nullptr), [&] {
@@ -85,7 +99,7 @@ TensorRef do_reshape(Tensor* tensor, PyObject* const* values) {
 }
 constexpr Signature kReshape = {"reshape", 2, 1, 0, 1, {&names.shape, &names.copy}};
 
-/// The extents one by one too, as ndarray takes them.
+/// Takes the extents also one by one, like ndarray.
 PyObject* reshape_method(PyObject* self, PyObject* const* args, intptr_t nargs, PyObject* kwnames) {
   const intptr_t keywords = kwnames == nullptr ? 0 : api.PyTuple_Size(kwnames);
   if (nargs < 2 || keywords > 1) {
@@ -140,7 +154,7 @@ PyObject* is_contiguous(PyObject* self, PyObject* const* args, intptr_t nargs, P
   });
 }
 
-/// What NumPy's C API does not do, or not yet, is Python's.
+/// By NumPy's C API; where that is not possible, by the hook numpy_slowly.
 PyObject* to_numpy(PyObject* self, PyObject* const* args, intptr_t nargs, PyObject* kwnames) {
   return enter("numpy", static_cast<PyObject*>(nullptr), [&] {
     static constexpr Signature kSignature = {"numpy", 1, 0, 0, 0, {&names.force}};
@@ -153,7 +167,7 @@ PyObject* to_numpy(PyObject* self, PyObject* const* args, intptr_t nargs, PyObje
   });
 }
 
-/// The elements in C order, written straight into a new bytes object.
+/// Copies the elements in C order straight into a new bytes object.
 PyObject* to_bytes(PyObject* self, PyObject*) {
   return enter("tobytes", static_cast<PyObject*>(nullptr), [&] {
     const Tensor* tensor = tensor_of(self);
@@ -162,13 +176,13 @@ PyObject* to_bytes(PyObject* self, PyObject*) {
       return check(call_objects(state.bytes_slowly, self));
     }
     Ref bytes(check(api.PyBytes_FromStringAndSize(nullptr, size)));
-    if (size == 0) return bytes.detach();  // all empty ones are one object
+    if (size == 0) return bytes.detach();  // must not be written: all empty ones are one object
     char* const data = api.PyBytes_AsString(bytes.get());
-    data[size - 1] = 0;  // packed elements may end before the last byte does
+    data[size - 1] = 0;  // packed elements may not fill the last byte
     const DLTensor& dl = tensor->dl;
     if (size < kReleaseGilFrom && !is_packed_subbyte(dl.dtype, tensor->padded()) &&
         is_compact(dl.ndim, dl.shape, dl.strides, DLX_ORDER_C)) {
-      std::memcpy(data, dl.data, static_cast<size_t>(size));  // sooner done than planned
+      std::memcpy(data, dl.data, static_cast<size_t>(size));  // faster than making a plan
       return bytes.detach();
     }
     DLTensor compact = dl;
@@ -188,61 +202,67 @@ PyMethodDef tensor_methods[] = {
         "contiguous", method<&kContiguous, do_contiguous>,
         "contiguous($self, order='C')\n--\n\n"
         "This tensor if its elements are compact in that order ('C' or 'F'), else a compact,\n"
-        "writable copy on the same device. ValueError for another order, UnsupportedError where a\n"
-        "copy is needed on a device that dlx cannot copy on, OutOfMemoryError."),
+        "writable copy on the same device. ValueError for another order, UnsupportedError if a "
+        "copy\n"
+        "is needed on a device that dlx cannot copy on, OutOfMemoryError."),
     fast_entry("copy", method<&kCopy, do_copy>,
                "copy($self, order='C')\n--\n\n"
                "A compact, writable copy on the same device, in that order. Errors as contiguous."),
     fast_entry("permute_dims", method<&kPermuteDims, do_permute_dims>,
                "permute_dims($self, axes)\n--\n\n"
                "View whose axis i is axis axes[i] of this one (array API: permute_dims).\n"
-               "ValueError for what is no permutation."),
+               "ValueError if `axes` is not a permutation."),
     fast_entry(
         "reshape", reshape_method,
         "reshape($self, *shape, copy=None)\n--\n\n"
-        "The same elements in C order under another shape, given as one tuple or extent by\n"
-        "extent, one of which may be -1. A view where strides can express it; else a copy, or\n"
-        "CopyRefusedError with copy=False. copy=True always copies (array API: reshape).\n"
-        "ValueError where the number of elements differs."),
-    fast_entry(
-        "squeeze", method<&kSqueeze, do_squeeze>,
-        "squeeze($self, axis=None)\n--\n\n"
-        "View without the given axes (int or tuple), which must have extent 1; without all such\n"
-        "axes if None (array API: squeeze). ValueError for others."),
+        "The same elements in C order under another shape: a tuple, or one extent for each "
+        "argument;\n"
+        "one extent may be -1. A view if strides can express it; else a copy, or CopyRefusedError\n"
+        "with copy=False. copy=True always copies (array API: reshape). ValueError if the number "
+        "of\n"
+        "elements differs."),
+    fast_entry("squeeze", method<&kSqueeze, do_squeeze>,
+               "squeeze($self, axis=None)\n--\n\n"
+               "View without the given axes (int or tuple), which must have extent 1; without all "
+               "axes of\n"
+               "extent 1 if None (array API: squeeze). ValueError for axes of another extent."),
     fast_entry("expand_dims", method<&kExpandDims, do_expand_dims>,
                "expand_dims($self, axis=0)\n--\n\n"
                "View with an axis of extent 1 inserted at `axis` (array API: expand_dims).\n"
-               "ValueError beyond the last."),
+               "ValueError if `axis` is out of range."),
     fast_entry(
         "broadcast_to", method<&kBroadcastTo, do_broadcast_to>,
         "broadcast_to($self, shape)\n--\n\n"
-        "View of that shape by the broadcasting rules; read-only where elements repeat (array\n"
-        "API: broadcast_to). ValueError for a shape that the rules do not lead to."),
+        "View of that shape by the broadcasting rules; read-only if elements repeat (array API:\n"
+        "broadcast_to). ValueError if this tensor does not broadcast to that shape."),
     fast_entry(
         "view", method<&kView, do_view>,
         "view($self, dtype)\n--\n\n"
-        "The same bytes as another dtype. Where the sizes differ the last axis must be compact,\n"
-        "and its extent is scaled; ValueError where that cannot be, UnsupportedError for opaque\n"
+        "The same bytes as another dtype. If the sizes differ, the last axis must be compact, and\n"
+        "its extent is scaled; ValueError if that is not possible, UnsupportedError for opaque\n"
         "handles and padded sub-byte types."),
-    fast_entry("as_readonly", method<&kAsReadonly, do_as_readonly>,
-               "as_readonly($self)\n--\n\nThe same view, read-only, as everything made of it."),
+    fast_entry(
+        "as_readonly", method<&kAsReadonly, do_as_readonly>,
+        "as_readonly($self)\n--\n\nThe same view, read-only. Views of it are read-only, too."),
     fast_entry("is_contiguous", is_contiguous,
                "is_contiguous($self, order='C')\n--\n\n"
                "True if the elements are compact in that order ('C' or 'F')."),
     fast_entry(
         "numpy", to_numpy,
         "numpy($self, *, force=False)\n--\n\n"
-        "A plain numpy.ndarray on the same memory: writes show both ways.\n\n"
-        "Pinned memory, and managed memory that the CPU may use while the device works, is\n"
-        "shared too, once it is ready. The array is read-only if the tensor is. Types that NumPy\n"
-        "lacks (bfloat16, FP8) come as the dtypes of ml_dtypes, where that is installed.\n\n"
+        "A plain numpy.ndarray on the same memory: writes are visible on both sides.\n\n"
+        "Pinned memory, and managed memory that the CPU may use while the device works, is shared\n"
+        "too, once it is ready. The array is read-only if the tensor is. Types that NumPy lacks\n"
+        "(bfloat16, FP8) get the dtypes of ml_dtypes, if that is installed.\n\n"
         "Args:\n"
-        "    force: allow a copy from another device. It allows nothing else.\n\n"
+        "    force: allow a copy from another device, and nothing else.\n\n"
         "Raises:\n"
         "    DeviceRefusedError: the data is on another device, and `force` is False.\n"
-        "    UnsupportedError: neither NumPy nor ml_dtypes has the dtype, or it is packed\n"
-        "        below a byte.\n"
-        "    ValueError: more axes than NumPy has (64; NumPy 1, 32, raises RuntimeError).\n"
+        "    UnsupportedError: neither NumPy nor ml_dtypes has the dtype, or its elements are "
+        "packed\n"
+        "        into shared bytes.\n"
+        "    ValueError: more axes than NumPy allows (64; NumPy 1 allows 32 and raises "
+        "RuntimeError).\n"
         "    ImportError: NumPy is not installed."),
     plain_entry(
         "item", tensor_scalar, METH_NOARGS,
@@ -251,28 +271,33 @@ PyMethodDef tensor_methods[] = {
         "Raises:\n"
         "    ValueError: the tensor has more or fewer than one element (`InvalidArgumentError`).\n"
         "    DeviceRefusedError, UnsupportedError: as `tolist`."),
-    plain_entry("tobytes", to_bytes, METH_NOARGS,
-                "tobytes($self, /)\n--\n\n"
-                "A copy of the elements as bytes, in C order: 6 elements of float32 are 24\n"
-                "bytes, 5 packed ones of uint4 are 3, the last of which ends in zeros.\n\n"
-                "Raises:\n"
-                "    DeviceRefusedError: the data is not on the CPU."),
-    // Without it, bytes() would take an integer tensor of no axes for a length.
+    plain_entry(
+        "tobytes", to_bytes, METH_NOARGS,
+        "tobytes($self, /)\n--\n\n"
+        "A copy of the elements as bytes, in C order: 6 elements of float32 give 24 bytes; 5\n"
+        "packed ones of uint4 give 3, and the unused bits of the last are zero.\n\n"
+        "Raises:\n"
+        "    DeviceRefusedError: the data is not on the CPU."),
+    // Without __bytes__, bytes() would take a 0-d integer tensor for a length.
     plain_entry("__bytes__", to_bytes, METH_NOARGS, "__bytes__($self, /)\n--\n\nAs `tobytes`."),
     fast_entry(
         "__dlpack__", tensor_dlpack,
         "__dlpack__($self, /, stream=None, *, max_version=None, dl_device=None, copy=None)\n"
         "--\n\n"
         "Export as a DLPack capsule (array API: array.__dlpack__). With max_version >= (1, 0) a\n"
-        "'dltensor_versioned' of DLPack 1.3, else the legacy 'dltensor', which read-only data,\n"
-        "negative strides and padded sub-byte types refuse. copy=True always copies, copy=False\n"
-        "never; None copies negative strides (set_export_negative_strides). `dl_device` is a\n"
-        "pair; a device out of reach is a BufferError. `stream` must be None on the CPU; on CUDA\n"
-        "None and 1 are the legacy default stream, 2 the per-thread one; on ROCm None and 0 are\n"
-        "the default one; -1 asks for no order.\n\n"
+        "'dltensor_versioned' of DLPack 1.3, else the legacy 'dltensor', which cannot express\n"
+        "read-only data, negative strides and padded sub-byte types. copy=True always copies,\n"
+        "copy=False never does; None copies negative strides (set_export_negative_strides).\n"
+        "`dl_device` is a pair; an unreachable device is a BufferError. `stream` must be None on "
+        "the\n"
+        "CPU; on CUDA None and 1 are the legacy default stream, 2 the per-thread one; on ROCm "
+        "None\n"
+        "and 0 are the default one; -1 asks for no synchronisation.\n\n"
         "Raises:\n"
-        "    BufferError: what a legacy capsule refuses, a copy that `copy` forbids, a device out\n"
-        "        of reach (`ReadOnlyError`, `CopyRefusedError`, `UnsupportedError`).\n"
+        "    BufferError: a legacy capsule cannot express the data, `copy` forbids a needed copy, "
+        "or\n"
+        "        the device is unreachable (`ReadOnlyError`, `CopyRefusedError`, "
+        "`UnsupportedError`).\n"
         "    ValueError: a stream that the device does not have (`InvalidArgumentError`).\n"
         "    TypeError: an argument of the wrong type."),
     plain_entry(
@@ -284,15 +309,16 @@ PyMethodDef tensor_methods[] = {
         "__arrow_c_array__($self, requested_schema=None)\n--\n\n"
         "Export as a pair of capsules, 'arrow_schema' and 'arrow_array' (Arrow PyCapsule\n"
         "interface). One axis gives numbers, several give nested fixed-size lists, or tensors of\n"
-        "the type arrow.fixed_shape_tensor if `requested_schema` is one. Memory is shared where\n"
-        "it is compact; booleans are packed into bits by a copy. Arrow's data is immutable: do\n"
-        "not write it meanwhile. BufferError for a dtype that Arrow lacks and for 0-d tensors."),
+        "the type arrow.fixed_shape_tensor if `requested_schema` is one. Compact memory is "
+        "shared;\n"
+        "booleans are packed into bits by a copy. Arrow's data is immutable: do not write it\n"
+        "meanwhile. BufferError for a dtype that Arrow lacks and for 0-d tensors."),
     fast_entry(
         "__arrow_c_device_array__", tensor_arrow_c_device_array,
         "__arrow_c_device_array__($self, requested_schema=None, **kwargs)\n--\n\n"
         "As __arrow_c_array__, on any device: 'arrow_schema' and 'arrow_device_array'. Its\n"
-        "sync_event is behind the work that the data waits for; NULL where there is none, as on\n"
-        "the CPU. NotImplementedError for other keywords."),
+        "sync_event completes when the data is ready; NULL if nothing is pending, as on the CPU.\n"
+        "NotImplementedError for other keywords."),
     plain_entry(
         "__arrow_c_schema__", tensor_arrow_c_schema, METH_NOARGS,
         "__arrow_c_schema__($self, /)\n--\n\n"

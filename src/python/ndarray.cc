@@ -1,15 +1,27 @@
-#include <atomic>
+#include "src/python/ndarray.h"
 
+#include <atomic>
+#include <cstdint>
+
+#include "src/base/error.h"
 #include "src/dtype/dtype.h"
-#include "src/python/producers.h"
+#include "src/python/byte_strides.h"
+#include "src/python/calls.h"
+#include "src/python/dtype_device.h"
+#include "src/python/errors.h"
+#include "src/python/integers.h"
+#include "src/python/owners.h"
+#include "src/python/state.h"
 #include "src/python/tensor_type.h"
+#include "src/python/type_cache.h"
+#include "src/tensor/tensor.h"
 
 namespace dlx::py {
 namespace {
 
-/// The fields of numpy.ndarray and numpy.dtype, behind the head, that every compiled extension
-/// reads directly: part of NumPy's C ABI, the same from 1.7 to 2.x. They are checked against
-/// __array_interface__ once before they are believed.
+/// The fields of numpy.ndarray and numpy.dtype after the object head, which every compiled
+/// extension reads directly: part of NumPy's C ABI, the same from 1.7 to 2.x. They are compared
+/// with __array_interface__ once before they are trusted.
 struct Descr {
   PyObject* type_object;
   char kind;
@@ -32,14 +44,14 @@ const Fields& fields_of(const PyObject* object) noexcept {
   return *reinterpret_cast<const Fields*>(reinterpret_cast<const char*>(object) + head_bytes);
 }
 constexpr unsigned kWriteable = 0x400;
-constexpr unsigned kWarnOnWrite = 0x80000000;  // not writeable from some version of NumPy on
+constexpr unsigned kWarnOnWrite = 0x80000000;  // not writeable in a future NumPy
 
-/// As NumPy's buffers and __array_interface__ say it.
+/// As in NumPy's buffers and __array_interface__.
 bool is_readonly(const Ndarray& array) noexcept {
   return (static_cast<unsigned>(array.flags) & (kWriteable | kWarnOnWrite)) != kWriteable;
 }
 
-/// NumPy's type numbers 0 to 23; bits 0: no dtype of DLPack (or one that needs a closer look).
+/// The dtypes of NumPy's type numbers 0 to 23; bits 0: none in DLPack, or known to hooks only.
 struct TypeNumber {
   uint8_t code;
   uint8_t bits;
@@ -70,10 +82,10 @@ constexpr TypeNumber kTypeNumbers[] = {{kDLBool, 8},
                                        {0, 0},
                                        {kDLFloat, 16}};
 
-enum class Layout { kUnknown, kTrusted, kDistrusted };
-std::atomic<Layout> layout{Layout::kUnknown};
+enum class Trust { kUnknown, kTrusted, kDistrusted };
+std::atomic<Trust> fields_trust{Trust::kUnknown};
 
-/// __array_interface__ says the same as the fields?
+/// Whether __array_interface__ agrees with the fields.
 bool fields_agree(PyObject* object) {
   const auto& array = fields_of<Ndarray>(object);
   const Ref interface(check(api.PyObject_GetAttr(object, names.__array_interface__)));
@@ -91,15 +103,15 @@ bool fields_agree(PyObject* object) {
 }
 
 bool is_trusted(PyObject* object) {
-  if (layout == Layout::kUnknown) {
-    layout = fields_agree(object) ? Layout::kTrusted : Layout::kDistrusted;
+  if (fields_trust == Trust::kUnknown) {
+    fields_trust = fields_agree(object) ? Trust::kTrusted : Trust::kDistrusted;
   }
-  return layout == Layout::kTrusted;
+  return fields_trust == Trust::kTrusted;
 }
 
 constexpr char kForeignOrder = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? '>' : '<';
 
-/// What the type number says, or bits 0.
+/// The dtype by type number, or bits 0.
 TypeNumber known_type(const Ndarray& array) noexcept {
   const auto& descr = fields_of<Descr>(array.descr);
   const auto number = static_cast<unsigned>(descr.type_number);
@@ -107,15 +119,15 @@ TypeNumber known_type(const Ndarray& array) noexcept {
   return descr.byte_order == kForeignOrder ? TypeNumber{0, 0} : kTypeNumbers[number];
 }
 
-/// The dtype; hooks tell what the numbers do not, and raise for what cannot be exchanged.
+/// The dtype. Hooks know those without a type number, and raise if DLPack lacks the dtype.
 DLDataType dtype_of(const Ndarray& array) {
   const TypeNumber known = known_type(array);
   if (known.bits != 0) return make_dtype(known.code, known.bits);
   return checked_dtype(array.descr);
 }
 
-/// Strides in elements; false if some are not whole elements.
-bool fill(const Ndarray& array, int64_t item_bytes, Tensor* tensor) noexcept {
+/// Fills shape, strides and size; false if some strides are not whole elements.
+bool fill_layout(const Ndarray& array, int64_t item_bytes, Tensor* tensor) noexcept {
   int64_t size = 1;
   for (int i = 0; i < array.ndim; ++i) {
     tensor->dl.shape[i] = array.dimensions[i];
@@ -124,7 +136,7 @@ bool fill(const Ndarray& array, int64_t item_bytes, Tensor* tensor) noexcept {
   tensor->size = size;
   bool whole = true;
   for (int i = 0; i < array.ndim; ++i) {
-    // Item sizes are powers of two for all but a few dtypes, and the compiler cannot know.
+    // A shift is faster than a division; most item sizes are powers of two.
     const int64_t bytes = array.strides[i];
     const int64_t stride = (item_bytes & (item_bytes - 1)) == 0
                                ? bytes >> __builtin_ctzll(static_cast<uint64_t>(item_bytes))
@@ -144,36 +156,36 @@ int type_number_of(DLDataType dtype) noexcept {
   return -1;
 }
 
-/// The functions of NumPy's C API that are used here, by their places in its table, which have been
-/// the same from 1.7 to 2.x.
+/// The functions of NumPy's C API that dlx uses, by their indices in its table: the same from 1.7
+/// to 2.x.
 struct ArrayApi {
   void* const* table;
 
   template <typename Function>
-  Function* at(int place) const noexcept {
-    return reinterpret_cast<Function*>(table[place]);
+  Function* at(int index) const noexcept {
+    return reinterpret_cast<Function*>(table[index]);
   }
   unsigned abi_version() const noexcept { return at<unsigned()>(0)(); }
   PyObject* array_type() const noexcept { return static_cast<PyObject*>(table[2]); }
-  /// A new array on memory of somebody else's. Throws PythonError.
+  /// A new array on existing memory. Throws PythonError.
   Ref new_array(int type_number, int ndim, const intptr_t* shape, const intptr_t* strides,
                 void* data, int flags) const {
     using NewFromDescr = PyObject*(PyObject*, PyObject*, int, const intptr_t*, const intptr_t*,
                                    void*, int, PyObject*);
-    PyObject* descr = check(at<PyObject*(int)>(45)(type_number));  // the next one takes it over
+    PyObject* descr = check(at<PyObject*(int)>(45)(type_number));  // consumed by the next call
     return Ref(check(
         at<NewFromDescr>(94)(array_type(), descr, ndim, shape, strides, data, flags, nullptr)));
   }
-  /// Takes `base` over, in any case. Throws PythonError.
+  /// Takes over `base`, even after an error. Throws PythonError.
   void set_base(PyObject* array, PyObject* base) const {
     if (at<int(PyObject*, PyObject*)>(282)(array, base) < 0) throw PythonError();
   }
 };
 std::atomic<void* const*> array_api{nullptr};
 
-/// The Tensor whose memory the array is on, by way of .numpy() or any buffer, or NULL. Going back
-/// to it keeps the chain of owners short: code that changes between the two in a loop would
-/// otherwise make it longer with each turn, and end in a stack overflow when it is given back.
+/// The Tensor whose memory the array uses, through .numpy() or any buffer, or NULL. Importing a
+/// view of that Tensor keeps the chain of owners short: code that converts back and forth in a loop
+/// would otherwise lengthen it each time, and releasing it would overflow the stack.
 Tensor* find_origin(PyObject* object) {
   PyObject* base = fields_of<Ndarray>(object).base;
   while (base != nullptr && class_of(base) == class_of(object)) {
@@ -204,16 +216,17 @@ TensorRef import_ndarray(PyObject* object, bool may_copy, bool* copied) {
   TensorRef tensor = origin == nullptr ? new_root(array.ndim) : new_view(origin, array.ndim);
   tensor->dl.dtype = dtype;
   tensor->flags = 0;
-  // NumPy gives every element whole bytes, ml_dtypes' int4 and its like too.
+  // NumPy gives every element whole bytes, also ml_dtypes' int4 and similar types.
   if (dtype.bits < 8) tensor->flags |= DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED;
-  if (!fill(array, item_bits(dtype, true) / 8, tensor.get())) {
+  if (!fill_layout(array, item_bits(dtype, true) / 8, tensor.get())) {
     if (!may_copy) {
       fail(DLX_ERROR_COPY_REFUSED,
            "a copy is needed (the array's strides are not whole elements), and copy=False");
     }
     const Ref copy = call_method(object, names.copy);
-    if ((look_up_type(class_of(copy.get())).flags & kNdarray) == 0) {  // a subclass's own method
-      raise(api.type_error, "`copy()` of %s returned no numpy.ndarray (got %s)",
+    if ((look_up_type(class_of(copy.get())).flags & kNdarray) ==
+        0) {  // another method of that name
+      raise(api.type_error, "`copy()` of %s must return a numpy.ndarray (got %s)",
             type_text(class_of(object)).text, type_text(class_of(copy.get())).text);
     }
     *copied = true;
@@ -230,7 +243,7 @@ TensorRef import_ndarray(PyObject* object, bool may_copy, bool* copied) {
 }
 
 Ref new_ndarray(PyObject* owner) {
-  constexpr int kMaxNdim = 32;  // what every NumPy has
+  constexpr int kMaxNdim = 32;  // of every NumPy
   const ArrayApi numpy_api{array_api.load(std::memory_order_acquire)};
   const Tensor* tensor = tensor_of(owner);
   const DLTensor& dl = tensor->dl;
@@ -253,7 +266,7 @@ void note_array_api(PyObject* capsule) {
   if (found.table == nullptr) throw PythonError();
   const unsigned major = found.abi_version() >> 24;
   if (major != 1 && major != 2) return;
-  // As the fields: not believed before it was seen to work.
+  // A trial: the API is not trusted before it works.
   static double data[] = {0, 0, 0};
   const intptr_t shape[] = {2}, strides[] = {16};
   const Ref array =
@@ -267,7 +280,7 @@ void note_array_api(PyObject* capsule) {
 }
 
 void reset_ndarray_check() noexcept {
-  layout = Layout::kUnknown;
+  fields_trust = Trust::kUnknown;
   array_api.store(nullptr, std::memory_order_release);
 }
 

@@ -1,20 +1,27 @@
+#include "src/python/numpy_numbers.h"
+
+#include <atomic>
+#include <cstdint>
 #include <cstring>
 
 #include "src/dtype/dtype.h"
-#include "src/python/protocols.h"
-#include "src/python/sequence.h"
-#include "src/python/shared.h"
-#include "src/python/tensor_type.h"
+#include "src/python/calls.h"
+#include "src/python/import_buffer.h"
+#include "src/python/lockless.h"
+#include "src/python/ndarray.h"
+#include "src/python/reference.h"
+#include "src/python/state.h"
+#include "src/tensor/tensor.h"
 
 namespace dlx::py {
 namespace {
 
-/// One class of NumPy's numbers. Each has its value at a place of its own in its objects, as
-/// compiled extensions know; here the buffer that the first number exports tells it.
+/// One of NumPy's number classes. Its objects hold the value at a fixed offset, which is found by
+/// the buffer that the first number exports.
 struct NumberClass {
   PyObject* type;  ///< owned
   DLDataType dtype;
-  /// Of the value in the object; 0: not known yet, and neither is the dtype, -1: cannot be known.
+  /// Of the value in the object; 0: offset and dtype are not known yet, -1: they cannot be known.
   std::atomic<intptr_t> offset;
 };
 
@@ -27,7 +34,7 @@ NumberClass* find_class(PyObject* type) noexcept {
   return nullptr;
 }
 
-/// Where the value lies in `number`, or -1 if its buffer is not in the object.
+/// The offset of the value in `number`, or -1 if its buffer is not inside the object.
 intptr_t find_offset(PyObject* number, DLDataType* dtype) {
   constexpr intptr_t kLargestNumber = 64;
   const TensorRef value = import_buffer(number);
@@ -40,7 +47,7 @@ const char* value_of(PyObject* number, const NumberClass& known) noexcept {
   return reinterpret_cast<char*>(number) + known.offset.load(std::memory_order_relaxed);
 }
 
-/// Copies the values of one level in C order; false at the first that is of another class.
+/// Copies the values of one level in C order; false at the first number of another class.
 template <size_t kBytes>
 bool copy_values(PyObject* object, const Shape& shape, int32_t axis, const NumberClass& expected,
                  char** out) noexcept {
@@ -70,13 +77,13 @@ bool copy_values(PyObject* object, const Shape& shape, const NumberClass& expect
   }
 }
 
-/// What was seen of a list that holds numbers of NumPy.
+/// The numbers seen in a list.
 struct Mixture {
-  PyObject* last = nullptr;   ///< the class of NumPy's that came last, or NULL
-  NumberKind python = kNone;  ///< of the first number of Python's that is no bool
+  PyObject* last = nullptr;   ///< the last NumPy class, or NULL
+  NumberKind python = kNone;  ///< of the first Python number that is not a bool
 };
 
-/// Whether the nesting is regular, and all that it holds are numbers of Python or of NumPy.
+/// Whether the nesting is regular and contains only numbers of Python and NumPy.
 bool holds_numbers(PyObject* object, const Shape& shape, int32_t axis, Mixture* mixture) noexcept {
   if (axis == shape.ndim) {
     if (class_of(object) == mixture->last) return true;
@@ -96,7 +103,7 @@ bool holds_numbers(PyObject* object, const Shape& shape, int32_t axis, Mixture* 
   return true;
 }
 
-/// The class of a number of NumPy's, once it is known where its value lies; else NULL.
+/// The class of a NumPy number if its values can be read; else NULL.
 const NumberClass* readable_class(PyObject* number) {
   NumberClass* found = find_class(class_of(number));
   if (found == nullptr) return nullptr;
@@ -104,8 +111,9 @@ const NumberClass* readable_class(PyObject* number) {
   if (offset == 0) {
     DLDataType dtype;
     offset = find_offset(number, &dtype);
-    const Changing changing;
-    if (found->offset.load(std::memory_order_relaxed) == 0) {  // else others read the dtype
+    const WriteLock lock;
+    if (found->offset.load(std::memory_order_relaxed) ==
+        0) {  // else other threads read the dtype already
       found->dtype = dtype;
       found->offset.store(offset, std::memory_order_release);
     }
@@ -113,12 +121,12 @@ const NumberClass* readable_class(PyObject* number) {
   return offset < 0 ? nullptr : found;
 }
 
-/// Reads the value, or the second half of it, as a T.
+/// Reads the value, or its i-th part, as a T.
 template <typename T, typename Out>
 bool load(PyObject* number, const NumberClass& known, Out* out, size_t i = 0) noexcept {
   T value;
   std::memcpy(&value, value_of(number, known) + i * sizeof value, sizeof value);
-  *out = static_cast<Out>(+value);  // a byte is a number, too
+  *out = static_cast<Out>(+value);  // promotes a byte to a number
   return true;
 }
 
@@ -144,7 +152,8 @@ TensorRef tensor_by_numpy(PyObject* object, const Shape& shape) {
   TensorRef tensor = natural_tensor(object, shape, mixture.python);
   if (tensor.get() != nullptr) return tensor;
   const Ref array(call(numpy_array.load(std::memory_order_acquire), object));
-  if (!has_plain_dtype(array.get())) return TensorRef();  // objects, for an int that is too large
+  if (!has_plain_dtype(array.get()))
+    return TensorRef();  // an object array, for an int that is too large
   bool copied;
   return import_ndarray(array.get(), false, &copied);
 }
@@ -152,7 +161,7 @@ TensorRef tensor_by_numpy(PyObject* object, const Shape& shape) {
 NumberKind wider_of(NumberKind kind, PyObject* number) {
   if (kind == kBools || kind == kBigInts) return kNone;
   const NumberClass* known = readable_class(number);
-  // Another int may be beyond int64, and then both are uint64.
+  // If another int is beyond int64, the result is uint64.
   if (known != nullptr && kind == kInts && key_of(*known) == key_of(kDLUInt, 64)) return kNone;
   double real, imaginary;
   if (read_numpy_number(number, &real)) return kReals;

@@ -1,26 +1,35 @@
+#include "src/python/operators.h"
+
+#include "src/python/arguments.h"
+#include "src/python/entry.h"
+#include "src/python/errors.h"
+#include "src/python/import.h"
+#include "src/python/ndarray.h"
+#include "src/python/numpy_numbers.h"
+#include "src/python/reference.h"
 #include "src/python/sequence.h"
 #include "src/python/tensor_type.h"
-#include "src/python/types.h"
+#include "src/python/type_cache.h"
 
 namespace dlx::py {
 namespace {
 
-/// The array on the memory of a Tensor, or a number of Python's; none for all else, and for what
-/// NumPy's C API has no dtype for.
+/// A Tensor as an ndarray on its memory, or a Python number as it is; none for other objects, and
+/// for a dtype that NumPy's C API lacks.
 Ref operand_of(PyObject* object) {
   if (is_tensor(object)) return new_ndarray(object);
   return natural_of(object) == kNone ? Ref() : Ref::share(object);
 }
 
-/// Whether NumPy's result has a dtype that a Tensor has: not the objects of an int that is too large.
+/// Whether NumPy's result can be a Tensor: not an object array, made for an int that is too large.
 bool becomes_tensor(PyObject* result) {
   if (is_numpy_number(result)) return true;
   const bool array = (look_up_type(class_of(result)).flags & kNdarray) != 0;
   return array && has_plain_dtype(result);
 }
 
-/// _operate(function, self[, other, reflected]): what an operator of Python gives for Tensors, where
-/// NumPy does the work; None where Python code has to look at the operands.
+/// _operate(function, self[, other, reflected]): the result of an operator, computed by the NumPy
+/// function; None if Python code must look at the operands.
 PyObject* operate(PyObject*, PyObject* const* args, intptr_t nargs, PyObject*) {
   return positional("_operate", nargs, nargs == 2 ? 2 : 4, [&] {
     const bool binary = nargs == 4;

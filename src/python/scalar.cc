@@ -1,5 +1,12 @@
+#include "src/python/scalar.h"
+
+#include <cstdint>
 #include <cstring>
 
+#include "src/python/entry.h"
+#include "src/python/errors.h"
+#include "src/python/reference.h"
+#include "src/python/state.h"
 #include "src/python/tensor_type.h"
 
 namespace dlx::py {
@@ -12,7 +19,7 @@ T load(const void* element) noexcept {
   return value;
 }
 
-/// A number of Python's of the same value; none for a dtype that Python code decodes.
+/// The element as a Python number; none for a dtype that Python code decodes.
 Ref decode(DLDataType dtype, const void* element) {
   PyObject* number;
   switch (dtype.lanes == 1 ? dtype.code << 16 | dtype.bits : 0) {
@@ -34,8 +41,8 @@ Ref decode(DLDataType dtype, const void* element) {
   return Ref(check(number));
 }
 
-/// `convert(number)` of the only element. What the method in Python gives where that is not
-/// `usual`, and where Python code has to read the element, or to say why it cannot.
+/// `convert(number)` of the only element. Calls `method` of the Python side instead if not `usual`,
+/// if Python code must read the element, and for errors.
 template <typename Convert>
 PyObject* as_scalar(PyObject* self, PyObject* method, Convert&& convert, bool usual = true) {
   return enter("Tensor", static_cast<PyObject*>(nullptr), [&] {

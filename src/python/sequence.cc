@@ -1,20 +1,21 @@
+#include "src/python/sequence.h"
+
 #include <cmath>
 #include <cstring>
-#include <limits>
 #include <type_traits>
 
 #include "src/device/registry.h"
 #include "src/dtype/dtype.h"
-#include "src/python/sequence.h"
-#include "src/python/tensor_type.h"
+#include "src/python/errors.h"
+#include "src/python/numpy_numbers.h"
+#include "src/python/reference.h"
+#include "src/tensor/tensor.h"
 
 namespace dlx::py {
 namespace {
 
-/// Numbers of Python, and lists and tuples of them, as new tensors: for exactly these classes,
-/// whose contents can be read without running any code. Numbers of NumPy are numpy_numbers.cc's.
-/// All else, and every error, is left to bindings/python/dlx/_sequence.py, which knows more classes
-/// and says what is wrong.
+/// Reads only objects that are exactly of Python's own classes, because that runs no foreign code.
+/// Other classes and all errors are left to the hook asarray_fallback.
 
 // ---- one number --------------------------------------------------------------------------------
 
@@ -33,7 +34,7 @@ bool read_int(PyObject* value, uint64_t* out) {
   return false;
 }
 
-/// A real number, NumPy's included, as a double; false for others and for what is beyond its range.
+/// A real number, also of NumPy, as a double; false for other objects and for an int beyond double.
 bool read_real(PyObject* value, double* out) {
   if (class_of(value) == api.float_type) {
     *out = api.PyFloat_AsDouble(value);
@@ -50,7 +51,7 @@ bool read_real(PyObject* value, double* out) {
   return false;
 }
 
-/// A float without a fraction as an int; false if it has one, or is beyond 2^63.
+/// A float without a fraction as an int; false for other floats and beyond 2^63.
 template <typename Wide>
 bool whole_of(double real, Wide* out) noexcept {
   constexpr double kLimit = 9223372036854775808.0;
@@ -60,7 +61,7 @@ bool whole_of(double real, Wide* out) noexcept {
   return true;
 }
 
-// Floats of 16 bits: rounded to nearest, ties to even.
+// 16-bit floats: rounded to nearest, ties to even.
 
 struct Half {
   explicit Half(double real) noexcept {
@@ -78,7 +79,7 @@ struct Half {
       pattern = sign;
       return;
     }
-    // Below 2^-14 there is no implied bit, and each step down costs one of the ten.
+    // Below 2^-14 the number is subnormal: each power of two less costs one bit of the mantissa.
     const int shift = exponent >= -14 ? 42 : 28 - exponent;
     const uint64_t significand = mantissa | uint64_t{1} << 52;
     const uint64_t whole = significand >> shift;
@@ -90,7 +91,7 @@ struct Half {
   uint16_t pattern;
 };
 
-/// By way of float32, as NumPy makes them of Python's floats.
+/// Rounded to float32 first, like NumPy's conversion of Python floats.
 struct BFloat16 {
   explicit BFloat16(double real) noexcept {
     const auto single = static_cast<float>(real);
@@ -102,10 +103,11 @@ struct BFloat16 {
   uint16_t pattern;
 };
 
-// How a number becomes an element: one class for each kind of dtype. `kStrict`: of its own kind
-// only, and beside ints beyond int64 no numbers of NumPy's, which has rules of its own for those.
+// How a number becomes an element: one class for each kind of dtype. `kStrict`: takes only numbers
+// of its own kind; next to ints beyond int64 it takes no NumPy numbers, because NumPy promotes
+// those by rules of its own.
 
-/// An integer of NumPy's as a number of C, or false if it does not fit.
+/// A NumPy integer as a number of C, or false if it does not fit.
 template <typename Wide>
 bool read_numpy_int(PyObject* value, Wide* out) {
   int64_t number;
@@ -183,8 +185,8 @@ struct Bools {
 
 // ---- lists and tuples --------------------------------------------------------------------------
 
-/// Nested tuples of the same numbers, or none beyond kMaxDepth: where there is no GIL, another
-/// thread may change a list while it is read here, and free what it held.
+/// Nested tuples of the same numbers; none beyond kMaxDepth. Without a GIL another thread may
+/// change a list while it is read here, and free its items.
 Ref frozen(PyObject* object, int32_t depth) {
   if (!is_list_or_tuple(object)) return Ref::share(object);
   if (depth == kMaxDepth) return Ref();
@@ -200,8 +202,8 @@ Ref frozen(PyObject* object, int32_t depth) {
   return nested;
 }
 
-/// The shape that the first elements on the way down suggest, and the first number in `*leaf` (NULL
-/// if there is none). False beyond kMaxDepth, which is also where a list that contains itself ends.
+/// The shape by the first item of each level, and the first number in `*leaf` (NULL if there is
+/// none). False beyond kMaxDepth, which also ends a list that contains itself.
 bool outer_shape(PyObject* object, Shape* shape, PyObject** leaf) {
   *leaf = nullptr;
   while (is_list_or_tuple(object)) {
@@ -215,8 +217,9 @@ bool outer_shape(PyObject* object, Shape* shape, PyObject** leaf) {
   return true;
 }
 
-/// Writes the numbers of one level, in C order. Everything is checked again: an allocator written
-/// in Python may have changed the lists. Returns NULL, or the first object that does not fit.
+/// Writes the numbers of one level in C order. Checks lengths and classes again: an allocator
+/// written in Python may have changed the lists. Returns NULL, or the first object that does not
+/// fit.
 template <typename Kind>
 PyObject* fill(PyObject* object, const Shape& shape, int32_t axis, typename Kind::Element** out) {
   if (axis == shape.ndim) return Kind::store(object, (*out)++) ? nullptr : object;
@@ -238,7 +241,7 @@ PyObject* fill(PyObject* object, const Shape& shape, void* data) {
 
 using Fill = PyObject* (*)(PyObject*, const Shape&, void*);
 
-/// What writes numbers as elements of a dtype that the caller asked for, or NULL.
+/// Writes numbers as elements of the dtype that the caller asked for; NULL if none does.
 Fill find_fill(DLDataType dtype) noexcept {
   switch (dtype.lanes == 1 ? dtype.code << 16 | dtype.bits : 0) {
     case kDLBool << 16 | 8: return fill<Bools<false>>;
@@ -261,7 +264,7 @@ Fill find_fill(DLDataType dtype) noexcept {
   }
 }
 
-// ---- the dtype that the numbers have by themselves ---------------------------------------------
+// ---- the numbers' own dtype ---------------------------------------------------------------------
 
 struct Natural {
   DLDataType dtype;
@@ -288,7 +291,7 @@ TensorRef natural_tensor(PyObject* object, const Shape& shape, NumberKind kind) 
     } else if (wanted > kind) {
       kind = wanted;
     } else {
-      break;  // no number, ragged, or too large
+      break;  // not a number, ragged, or too large
     }
   }
   return TensorRef();

@@ -1,14 +1,23 @@
 #ifndef DLX_SRC_PYTHON_SEQUENCE_H_
 #define DLX_SRC_PYTHON_SEQUENCE_H_
 
-#include "src/python/state.h"
+#include <cstdint>
+
+#include "src/python/cpython.h"
 #include "src/tensor/tensor.h"
 
 namespace dlx::py {
 
-/// Nested lists and tuples, and the numbers in them. Foreign code, such as an allocator written in
-/// Python, may change a list between two looks at it, so each look checks lengths and classes
-/// again.
+/// Python's numbers, and nested lists and tuples of them, as new tensors. Foreign code, such as an
+/// allocator written in Python, may change a list between two looks at it, so each look checks
+/// lengths and classes again.
+
+/// A new tensor of a number, or of nested lists and tuples of numbers. `dtype` NULL: the numbers'
+/// own. None for anything else, and for numbers that do not fit.
+TensorRef tensor_of_numbers(PyObject* object, const DLDataType* dtype);
+/// Writes a Python number as an element. False, with nothing written, for any other object, for a
+/// number that does not fit, and for a dtype whose elements are not whole bytes.
+bool store_number(PyObject* number, DLDataType dtype, void* to);
 
 constexpr int32_t kMaxDepth = 32;
 
@@ -31,16 +40,16 @@ inline PyObject* item_of(PyObject* sequence, intptr_t i) noexcept {
                                              : api.PyTuple_GetItem(sequence, i);
 }
 
-/// Whether `object` is a list or tuple as long as the shape says.
+/// Whether `object` is a list or tuple of the length that the shape has on this axis.
 inline bool has_extent(PyObject* object, const Shape& shape, int32_t axis) noexcept {
   return is_list_or_tuple(object) && length_of(object) == shape.extents[axis];
 }
 
-/// The dtypes that Python's own numbers have by themselves, from narrow to wide: each holds what
-/// those before it do, but for uint64, which lacks the negative.
+/// Kinds of Python numbers, from narrow to wide. Each kind's dtype holds all numbers of the kinds
+/// before it, except that kBigInts (uint64) holds no negative ones.
 enum NumberKind { kBools, kInts, kBigInts, kReals, kComplexes, kNone };
 
-/// The narrowest that could hold the number; kNone for what is no number of Python's.
+/// The narrowest kind that could hold the number; kNone if it is not a Python number.
 inline NumberKind natural_of(PyObject* number) noexcept {
   if (class_of(number) == api.float_type) return kReals;
   if (class_of(number) == api.long_type) return kInts;
@@ -48,35 +57,9 @@ inline NumberKind natural_of(PyObject* number) noexcept {
   return class_of(number) == api.complex_type ? kComplexes : kNone;
 }
 
-/// Numbers of one class of NumPy's, of which `leaf` is the first: a new tensor of the class's
-/// dtype, which has to be `*dtype` unless that is NULL. None for all else.
-TensorRef tensor_of_one_class(PyObject* object, const Shape& shape, PyObject* leaf,
-                              const DLDataType* dtype);
-
-/// Regular nesting of numbers of NumPy, and of Python beside them: what NumPy makes of them, which
-/// promotes by its rules. None for all else.
-TensorRef tensor_by_numpy(PyObject* object, const Shape& shape);
-
-/// The kind for a list in which a number of NumPy's does not fit `kind`, as NumPy promotes: beside
-/// a float of Python's all real numbers are float64. kNone where that depends on the other numbers.
-NumberKind wider_of(NumberKind kind, PyObject* number);
-
-/// Whether it is of one of NumPy's classes of numbers that DLPack has a dtype for.
-bool is_numpy_number(PyObject* object) noexcept;
-
-/// The value of a number of NumPy's, if it is an integer within int64, a real number, or any. False
-/// for others, and for the 16-bit floats.
-bool read_numpy_number(PyObject* number, int64_t* out);
-bool read_numpy_number(PyObject* number, double* out);
-bool read_numpy_number(PyObject* number, double* real, double* imaginary);
-
-/// Numbers of Python, and of NumPy beside them, of which some are of this kind; tries the next
-/// wider one when a number comes that does not fit. None for all else.
+/// A new tensor of Python's and NumPy's numbers: tries the dtype of `kind`, and the next wider one
+/// whenever a number does not fit. None for anything else.
 TensorRef natural_tensor(PyObject* object, const Shape& shape, NumberKind kind);
-
-/// Keeps NumPy's classes of numbers, a tuple, and forgets those of a former interpreter.
-void note_number_classes(PyObject* types);
-void clear_number_classes() noexcept;
 
 /// A new tensor of the CPU in C order.
 TensorRef new_tensor(const Shape& shape, DLDataType dtype);

@@ -1,5 +1,17 @@
 #include "src/python/tensor_type.h"
 
+#include <cstddef>
+#include <new>
+
+#include "src/python/attributes.h"
+#include "src/python/errors.h"
+#include "src/python/export_buffer.h"
+#include "src/python/gil.h"
+#include "src/python/indexing.h"
+#include "src/python/methods.h"
+#include "src/python/reference.h"
+#include "src/python/scalar.h"
+
 namespace dlx::py {
 namespace {
 
@@ -7,7 +19,7 @@ void (*free_object)(void*) = nullptr;
 
 void tensor_dealloc(PyObject* self) {
   auto* object = reinterpret_cast<TensorObject*>(self);
-  // The last weak reference may go on another thread just now.
+  // Atomic: another thread may drop the last weak reference at the same time.
   if (__atomic_load_n(&object->weak_references, __ATOMIC_ACQUIRE) != nullptr) {
     api.PyObject_ClearWeakRefs(self);
   }
@@ -33,12 +45,13 @@ PyMemberDef tensor_members[] = {
     {nullptr, 0, 0, 0, nullptr}};
 
 const char kDoc[] =
-    "A tensor: memory that some library owns, seen through shape, strides, dtype and device.\n\n"
-    "Made by dlx.asarray, dlx.from_dlpack, dlx.from_pointer and dlx.empty, and from another one:\n"
-    "slices and other views share its memory; masks, arrays of indices, and a reshape that no\n"
-    "strides express, copy. The description never changes; the data may be written unless\n"
-    "`readonly` is true. Every array library takes it through its own protocol: DLPack, the\n"
-    "buffer protocol, __array_interface__ or __array__.";
+    "A tensor: memory that some library owns, described by shape, strides, dtype and device.\n\n"
+    "Made by dlx.asarray, dlx.from_dlpack, dlx.from_pointer and dlx.empty, and from other "
+    "Tensors:\n"
+    "slices and other views share their memory; masks, arrays of indices, and a reshape that\n"
+    "strides cannot express, copy. The description never changes; the data is writable unless\n"
+    "`readonly` is true. Array libraries take a Tensor by DLPack, the buffer protocol,\n"
+    "__array_interface__ or __array__.";
 
 template <typename Function>
 void* slot(Function* function) {
@@ -74,7 +87,7 @@ PyObject* make_tensor_type() {
                         {Py_nb_float, slot(tensor_float)},
                         {Py_nb_index, slot(tensor_index)},
                         {0, nullptr}};
-  // No BASETYPE: a subclass would bring the garbage collector's head and a __dict__ along.
+  // Not a base type: a subclass would add the garbage collector's head and a __dict__.
   PyTypeSpec spec{"dlx.Tensor", sizeof(TensorObject), 0, kTypeFlagDefault, slots};
   Ref type(check(api.PyType_FromSpec(&spec)));
   free_object = reinterpret_cast<void (*)(void*)>(api.PyType_GetSlot(type.get(), Py_tp_free));

@@ -1,5 +1,9 @@
-#include "src/python/producers.h"
-#include "src/python/tensor_type.h"
+#include "src/python/torch.h"
+
+#include "src/base/error.h"
+#include "src/python/calls.h"
+#include "src/python/errors.h"
+#include "src/python/state.h"
 
 namespace dlx::py {
 namespace {
@@ -13,7 +17,7 @@ bool call_predicate(PyObject* object, PyCFunction function, PyObject* name) {
 }  // namespace
 
 Ref resolve_lazy_bits(PyObject* object, const TypeEntry& entry, bool is_complex,
-                      const Request& request) {
+                      const ImportRequest& request) {
   const LazyBitPredicates bits =
       entry.lazy_bits.is_neg != nullptr ? entry.lazy_bits : find_lazy_bits(object);
   {
@@ -28,11 +32,10 @@ Ref resolve_lazy_bits(PyObject* object, const TypeEntry& entry, bool is_complex,
   const bool negated = call_predicate(object, bits.is_neg, names.is_neg);
   if (!conjugated && !negated) return Ref();
   if (request.copy == DLX_COPY_NEVER) {
-    fail(
-        DLX_ERROR_COPY_REFUSED,
-        "a copy is needed (the tensor's %s bit is set, so that its memory holds other values), and "
-        "copy=False",
-        conjugated ? "conj" : "neg");
+    fail(DLX_ERROR_COPY_REFUSED,
+         "a copy is needed (the tensor's %s bit is set: its memory holds other values), and "
+         "copy=False",
+         conjugated ? "conj" : "neg");
   }
   const Ref plain = call_method(object, names.resolve_conj);
   return call_method(plain.get(), names.resolve_neg);

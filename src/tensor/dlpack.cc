@@ -7,9 +7,9 @@
 #include "src/base/error.h"
 #include "src/device/registry.h"
 #include "src/dtype/dtype.h"
-#include "src/tensor/convert.h"
+#include "src/tensor/copies.h"
 #include "src/tensor/layout.h"
-#include "src/tensor/order.h"
+#include "src/tensor/synchronization.h"
 #include "src/tensor/views.h"
 
 namespace dlx {
@@ -27,7 +27,8 @@ void release_legacy(Tensor* root) {
   if (managed->deleter != nullptr) managed->deleter(managed);
 }
 
-/// Deleters of our exports: pure C++, so any thread may call them, with or without an interpreter.
+/// Deleters of dlx's exports: pure C++, so any thread may call them, with or without an
+/// interpreter.
 void delete_versioned(DLManagedTensorVersioned* self) {
   release(static_cast<Tensor*>(self->manager_ctx));
   std::free(self);
@@ -38,8 +39,8 @@ void delete_legacy(DLManagedTensor* self) {
   std::free(self);
 }
 
-/// An export of ours that comes back becomes one more view of its root: chains of exports and
-/// imports would otherwise nest, and releasing a long one would overflow the stack.
+/// Makes an export of dlx that is imported again one more view of its root. Chains of exports and
+/// imports would otherwise nest, and releasing a long chain would overflow the stack.
 void share_own_root(Tensor* imported, Tensor* exported) noexcept {
   imported->root = exported->root;
   retain(imported->root);
@@ -52,8 +53,8 @@ Managed* allocate_managed() {
   return new (memory) Managed{};
 }
 
-/// Takes over the caller's reference only once nothing can fail any more.
-DLManagedTensorVersioned* hand_out_versioned(TensorRef tensor, uint64_t extra_flags) {
+/// A struct that owns the reference `tensor`.
+DLManagedTensorVersioned* make_versioned(TensorRef tensor, uint64_t extra_flags) {
   auto* managed = allocate_managed<DLManagedTensorVersioned>();
   managed->version.major = 1;
   managed->version.minor = 3;
@@ -65,10 +66,10 @@ DLManagedTensorVersioned* hand_out_versioned(TensorRef tensor, uint64_t extra_fl
   return managed;
 }
 
-/// A copy whose consumer named no stream (or -1) was made on dlx's current one. It is handed out
-/// behind the default stream, like all that comes without a stream; where one was named, it is on
-/// that.
-void hand_over_in_order(Tensor* made, const CopyRequest& copy) {
+/// A copy whose consumer named no stream (or -1) was made on dlx's current stream: the default
+/// stream must wait for it, as for all exports without a stream. Otherwise it was made on the named
+/// stream.
+void make_copy_ready(Tensor* made, const CopyRequest& copy) {
   if (!copy.has_stream) make_ready(made, nullptr);
 }
 
@@ -76,7 +77,7 @@ bool same_device(const DLDevice& a, const DLDevice& b) noexcept {
   return a.device_type == b.device_type && a.device_id == b.device_id;
 }
 
-/// The tensor where the consumer wants it, copied (`*copied`) only if it has to cross.
+/// The tensor on the consumer's device; `*copied` if that took a copy.
 TensorRef place(Tensor* tensor, const ExportRequest& request, bool markable, bool* copied) {
   const DLDevice wanted = resolve_device(request.device);
   const auto have = type_of(tensor->dl.device);
@@ -103,13 +104,13 @@ TensorRef place(Tensor* tensor, const ExportRequest& request, bool markable, boo
     CopyRequest copy;
     copy.allocation = request.allocation;
     copy.allocation.alignment = request.min_alignment;
-    // Into host memory the copy is done when it returns, on a stream of the tensor's own device:
-    // the consumer's may be another maker's.
+    // A copy to host memory is complete on return. It runs on a stream of the tensor's own device,
+    // because the consumer's stream may belong to a device of another vendor.
     copy.has_stream = stream != nullptr && *stream != -1 && !cpu_reachable(want);
     copy.stream = request.stream;
     const uint64_t padded = tensor->flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED;
     TensorRef moved = clone_to(tensor, wanted, markable ? padded : 0, copy);
-    hand_over_in_order(moved.get(), copy);
+    make_copy_ready(moved.get(), copy);
     return moved;
   }
   Backend* backend = find_backend(want);
@@ -118,7 +119,7 @@ TensorRef place(Tensor* tensor, const ExportRequest& request, bool markable, boo
     fail(DLX_ERROR_DEVICE_REFUSED, "`device` %s does not exist (there are %d of that type)",
          device_text(want, wanted.device_id).text, count);
   }
-  fail(DLX_ERROR_DEVICE_REFUSED, "`device` %s is out of reach of a tensor on %s: %s",
+  fail(DLX_ERROR_DEVICE_REFUSED, "`device` %s cannot be reached from a tensor on %s: %s",
        device_text(want, wanted.device_id).text,
        device_text(have, tensor->dl.device.device_id).text,
        absence_reason(want == kDLCPU ? have : want));
@@ -129,15 +130,15 @@ int32_t effective_policy(const ExportRequest& request) noexcept {
                                                                   : request.negative_strides;
 }
 
-/// True if negative strides are a reason to copy. Throws if they are a reason to refuse.
+/// Whether negative strides require a copy. Throws if the policy refuses them.
 bool copies_negative_strides(const Tensor* tensor, const ExportRequest& request, bool markable) {
   if (!walks_backwards(tensor)) return false;
   const int32_t policy = effective_policy(request);
   const char* refusal = nullptr;
   if (policy == DLX_NEGATIVE_STRIDES_ERROR) {
-    refusal = "the policy refuses to export: ask for";
+    refusal = "the policy forbids: ask for";
   } else if (!markable && policy != DLX_NEGATIVE_STRIDES_SHARE) {
-    refusal = "a legacy DLManagedTensor cannot mark as copied: ask for a versioned export, for";
+    refusal = "need a copy that a legacy DLManagedTensor cannot mark: ask for a versioned export,";
   }
   if (refusal != nullptr) {
     fail(DLX_ERROR_UNSUPPORTED,
@@ -146,12 +147,12 @@ bool copies_negative_strides(const Tensor* tensor, const ExportRequest& request,
   return policy == DLX_NEGATIVE_STRIDES_COPY && request.copy != DLX_COPY_NEVER;
 }
 
-/// What to do where a legacy struct cannot say what has to be said.
+/// What to do if a legacy struct cannot express the tensor.
 constexpr char kAskOtherwise[] =
     "ask for a versioned one (max_version >= 1.0) or for a copy; in Python dlx.convert() serves "
     "libraries that ask for neither";
 
-/// What is handed out: the tensor itself, or a compact copy of it (`*copied`).
+/// The tensor to export: `tensor` itself, or a compact copy of it (`*copied`).
 TensorRef prepare(Tensor* tensor, const ExportRequest& request, bool markable, bool* copied) {
   TensorRef placed = place(tensor, request, markable, copied);
   if (*copied) return placed;
@@ -159,11 +160,13 @@ TensorRef prepare(Tensor* tensor, const ExportRequest& request, bool markable, b
   if (!*copied) {
     if (!markable && placed->readonly()) {
       fail(DLX_ERROR_READ_ONLY,
-           "the tensor is read-only, which a legacy DLManagedTensor cannot say: %s", kAskOtherwise);
+           "the tensor is read-only, which a legacy DLManagedTensor cannot express: %s",
+           kAskOtherwise);
     }
     if (!markable && placed->padded() && placed->dl.dtype.bits < 8) {
       fail(DLX_ERROR_UNSUPPORTED,
-           "the tensor has padded sub-byte elements, which a legacy DLManagedTensor cannot say: %s",
+           "the tensor has padded sub-byte elements, which a legacy DLManagedTensor cannot "
+           "express: %s",
            kAskOtherwise);
     }
     const bool aligned = is_aligned(placed.get(), request.min_alignment);
@@ -176,7 +179,7 @@ TensorRef prepare(Tensor* tensor, const ExportRequest& request, bool markable, b
     if (!aligned && !markable) {
       fail(DLX_ERROR_UNSUPPORTED,
            "the data at %p is not aligned to `min_alignment` %llu, and a legacy DLManagedTensor "
-           "cannot mark a copy as one: %s",
+           "cannot mark a copy: %s",
            placed->dl.data, static_cast<unsigned long long>(request.min_alignment), kAskOtherwise);
     }
     *copied = copies_negative_strides(placed.get(), request, markable) || !aligned;
@@ -185,7 +188,7 @@ TensorRef prepare(Tensor* tensor, const ExportRequest& request, bool markable, b
   CopyRequest copy;
   copy.allocation = request.allocation;
   copy.allocation.alignment = request.min_alignment;
-  // A stream of the consumer: the copy runs there, unless the CPU does it.
+  // The copy runs on the consumer's stream, unless the CPU makes it.
   const int64_t* stream = request.has_stream ? &request.stream : nullptr;
   const bool on_cpu = cpu_reachable(type_of(placed->dl.device));
   copy.has_stream = stream != nullptr && *stream != -1 && !on_cpu;
@@ -193,7 +196,7 @@ TensorRef prepare(Tensor* tensor, const ExportRequest& request, bool markable, b
   TensorRef made = !markable && placed->padded()
                        ? clone_to(placed.get(), placed->dl.device, 0, copy)
                        : clone(placed.get(), copy);
-  hand_over_in_order(made.get(), copy);
+  make_copy_ready(made.get(), copy);
   return made;
 }
 
@@ -203,12 +206,12 @@ TensorRef import_versioned(DLManagedTensorVersioned* managed, bool* consumed) {
   *consumed = false;
   if (managed->version.major != 1) {
     const uint32_t major = managed->version.major, minor = managed->version.minor;
-    // The standard: of another major version, call the deleter and read nothing else.
+    // The standard: for another major version, call the deleter and read nothing else.
     if (managed->deleter != nullptr) managed->deleter(managed);
     *consumed = true;
-    fail(DLX_ERROR_UNSUPPORTED, "`managed` is of DLPack %u.%u (expected 1.x)", major, minor);
+    fail(DLX_ERROR_UNSUPPORTED, "`managed` has DLPack version %u.%u (expected 1.x)", major, minor);
   }
-  // IS_COPIED says something about the export, nothing about the memory: it ends here.
+  // IS_COPIED describes the export, not the memory: drop it.
   TensorRef tensor = describe(managed->dl_tensor,
                               managed->flags & ~uint64_t{DLPACK_FLAG_BITMASK_IS_COPIED}, "managed");
   *consumed = true;
@@ -230,10 +233,10 @@ TensorRef import_legacy(DLManagedTensor* managed, uint64_t flags) {
     return tensor;
   }
   if (is_uint1(tensor->dl.dtype) && !tensor->padded()) {
-    // The tensor owns nothing yet, so that `managed` stays the caller's.
+    // The tensor owns nothing yet, so `managed` stays the caller's.
     fail(DLX_ERROR_UNSUPPORTED,
-         "`managed` is of uint1 and without a version: TVM and others gave each such element a "
-         "byte, DLPack packs eight (expected bool, uint8, or a versioned struct)");
+         "`managed` has dtype uint1 and no version: TVM and others give each element a byte, "
+         "DLPack packs eight into one (expected bool, uint8, or a versioned struct)");
   }
   tensor->release_memory = release_legacy;
   tensor->owner = managed;
@@ -249,19 +252,20 @@ bool exports_as_is(const Tensor* tensor) noexcept {
 
 DLManagedTensorVersioned* export_shared(Tensor* tensor) {
   if (tensor->dl.device.device_type != kDLCPU) make_ready(tensor, nullptr);
-  return hand_out_versioned(TensorRef::share(tensor), 0);
+  return make_versioned(TensorRef::share(tensor), 0);
 }
 
 DLManagedTensorVersioned* export_versioned(Tensor* tensor, const ExportRequest& request) {
   if (request.has_max_version && request.max_version_major < 1) {
-    fail(DLX_ERROR_UNSUPPORTED,
-         "`max_version` is below 1.0 (got major %u): dlx_tensor_to_dlpack exports the older struct",
-         request.max_version_major);
+    fail(
+        DLX_ERROR_UNSUPPORTED,
+        "`max_version` is below 1.0 (got major %u): dlx_tensor_to_dlpack exports the legacy struct",
+        request.max_version_major);
   }
   bool copied;
   TensorRef exported = prepare(tensor, request, true, &copied);
-  return hand_out_versioned(static_cast<TensorRef&&>(exported),
-                            copied ? DLPACK_FLAG_BITMASK_IS_COPIED : 0);
+  return make_versioned(static_cast<TensorRef&&>(exported),
+                        copied ? DLPACK_FLAG_BITMASK_IS_COPIED : 0);
 }
 
 DLManagedTensor* export_legacy(Tensor* tensor, const ExportRequest& request) {

@@ -1,16 +1,16 @@
 #ifndef DLX_SRC_TENSOR_DLPACK_H_
 #define DLX_SRC_TENSOR_DLPACK_H_
 
-#include <cstddef>
 #include <cstdint>
 
 #include "src/tensor/tensor.h"
 
 namespace dlx {
 
-/// DLPack structs in and out. Ownership and errors as dlx.h documents them.
+/// Import and export of DLPack structs. dlx.h documents ownership and errors.
 
-/// Takes `managed` over on success. `*consumed` tells whether it is gone, thrown or not.
+/// Takes over `managed` on success. `*consumed`: whether it was taken over or deleted, also if this
+/// throws.
 TensorRef import_versioned(DLManagedTensorVersioned* managed, bool* consumed);
 TensorRef import_legacy(DLManagedTensor* managed, uint64_t flags);
 
@@ -29,24 +29,15 @@ struct ExportRequest {
 
 DLManagedTensorVersioned* export_versioned(Tensor* tensor, const ExportRequest& request);
 DLManagedTensor* export_legacy(Tensor* tensor, const ExportRequest& request);
-/// The export of a tensor that needs no look at any option: shared, on its own device.
+/// Whether export_shared() may be used without options: the tensor has no negative stride.
 bool exports_as_is(const Tensor* tensor) noexcept;
-/// `tensor` as it is; throws only std::bad_alloc.
+/// Shares `tensor` as it is. Throws std::bad_alloc, and errors of synchronisation for device
+/// memory.
 DLManagedTensorVersioned* export_shared(Tensor* tensor);
 
+/// What exports do with negative strides, for the whole process: DLX_NEGATIVE_STRIDES_*.
 void set_negative_strides_policy(int32_t policy);
 int32_t negative_strides_policy() noexcept;
-
-/// Findings of dlx_dlpack_check.
-struct CheckReport {
-  char* text;
-  size_t capacity;
-  size_t used = 0;
-  int32_t errors = 0;
-  int32_t warnings = 0;
-};
-void check_versioned(const DLManagedTensorVersioned& managed, CheckReport* report);
-void check_legacy(const DLManagedTensor& managed, CheckReport* report);
 
 }  // namespace dlx
 

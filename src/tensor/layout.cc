@@ -90,8 +90,8 @@ bool reshape_strides(int32_t ndim, const int64_t* shape, const int64_t* strides,
       return true;
     }
   }
-  // From the last axis on, runs of old axes that step evenly are matched with new axes of as many
-  // elements; a new axis may not span two runs.
+  // From the last axis on, match runs of old axes that step evenly with new axes of as many
+  // elements. A new axis must not span two runs.
   int32_t old_axis = ndim - 1;
   int64_t run = 1, run_stride = 1;  // elements left in the current run, and its step
   for (int32_t axis = new_ndim - 1; axis >= 0; --axis) {
@@ -113,7 +113,7 @@ bool reshape_strides(int32_t ndim, const int64_t* shape, const int64_t* strides,
     if (run % new_shape[axis] != 0) return false;
     new_strides[axis] = run_stride;
     run /= new_shape[axis];
-    // The product exists where it matters: with nothing left of the run, nothing steps by it.
+    // An overflow is harmless: the run is used up then, and no axis takes this stride.
     int64_t stepped;
     if (checked_mul(run_stride, new_shape[axis], &stepped)) run_stride = stepped;
   }
@@ -132,8 +132,8 @@ bool broadcasts_to(int32_t ndim, const int64_t* shape, int32_t target_ndim,
 
 namespace {
 
-/// The addresses of all `count` > 0 elements must exist: no wrap-around on either side of `data`,
-/// and behind a handle, which has byte_offset alone, nothing before its beginning.
+/// Throws unless the addresses of all `count` > 0 elements exist: no wrap-around on either side of
+/// `data`, and nothing before the beginning of a handle's buffer.
 void check_addresses(const DLTensor& description, bool padded, int64_t count,
                      const char* argument) {
   int64_t lowest = 0, highest = count - 1, bits_low, bits_high;
@@ -144,7 +144,7 @@ void check_addresses(const DLTensor& description, bool padded, int64_t count,
       checked_mul(lowest, bits, &bits_low) && checked_add(highest, 1, &highest) &&
       checked_mul(highest, bits, &bits_high);
   if (!fits && description.strides == nullptr) {
-    fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` reaches beyond 2^63 bits (got shape %s of %s)", argument,
+    fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` is larger than 2^63 bits (got shape %s of %s)", argument,
          shape_text(description.ndim, description.shape).text, dtype_text(description.dtype).text);
   }
   if (!fits) {
@@ -179,7 +179,7 @@ int64_t check_description(const DLTensor& description, bool padded, const char* 
   }
   require_known_dtype(description.dtype, "dtype", argument);
   if (description.device.device_type <= 0 || description.device.device_id < 0) {
-    fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` names no device (got type %d, id %d)", argument,
+    fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` has an invalid device (got type %d, id %d)", argument,
          static_cast<int>(description.device.device_type), description.device.device_id);
   }
   const int64_t count = count_elements(description.ndim, description.shape, argument);

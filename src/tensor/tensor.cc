@@ -17,13 +17,13 @@ namespace {
 constexpr uint64_t kKnownFlags =
     DLPACK_FLAG_BITMASK_READ_ONLY | DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED;
 
-constexpr size_t kAlignment = 64;  ///< of new memory, unless another is asked for
+constexpr size_t kAlignment = 64;  ///< of new memory by default
 
-/// So many bytes of host memory lie behind the description, in one block with it: a block of their
-/// own, aligned, would take most of the time that a number takes to become a tensor.
+/// Up to this size, data on the CPU lies in one block with the description: a second, aligned block
+/// would take most of the time in which a number becomes a tensor.
 constexpr int64_t kInlineBytes = 64;
 
-/// `extra` bytes follow the extents.
+/// `extra` bytes follow the strides.
 Tensor* allocate_tensor(int32_t ndim, size_t extra = 0) {
   const size_t bytes = sizeof(Tensor) + 2 * sizeof(int64_t) * static_cast<size_t>(ndim) + extra;
   void* memory = std::malloc(bytes);
@@ -52,8 +52,8 @@ void release_wrapped(Tensor* root) {
   reinterpret_cast<dlx_deleter_fn>(root->owner_function)(root->owner, root->owner_data);
 }
 
-/// What deallocate() needs, in `owner_data`. The device is the one that was asked for: DLPack's id
-/// of pinned and managed memory is 0.
+/// The arguments of deallocate(), in `owner_data`. The device is the one that was asked for,
+/// because DLPack's id of pinned and managed memory is 0.
 struct AllocatedMemory {
   dlx_allocator allocator;
   size_t size;
@@ -77,8 +77,8 @@ void release_builtin(Tensor* root) {
 void check_flags(uint64_t flags) {
   if ((flags & ~kKnownFlags) == 0) return;
   fail(DLX_ERROR_UNSUPPORTED,
-       "`flags` has bits that memory does not have, or that may change what the bytes mean (got "
-       "0x%llx, expected at most READ_ONLY and IS_SUBBYTE_TYPE_PADDED)",
+       "`flags` has bits that do not describe memory (got 0x%llx, expected at most READ_ONLY and "
+       "IS_SUBBYTE_TYPE_PADDED)",
        static_cast<unsigned long long>(flags));
 }
 
@@ -87,7 +87,7 @@ void check_flags(uint64_t flags) {
 void retain(Tensor* tensor) noexcept { tensor->references.fetch_add(1, std::memory_order_relaxed); }
 
 void release(Tensor* tensor) {
-  // The last holder needs no atomic subtraction: nobody else can see the tensor any more.
+  // The last holder needs no atomic subtraction, because nobody else can see the tensor.
   if (tensor->references.load(std::memory_order_acquire) == 1 ||
       tensor->references.fetch_sub(1, std::memory_order_acq_rel) == 1) {
     destroy(tensor);
@@ -128,7 +128,7 @@ TensorRef new_view(Tensor* tensor, int32_t ndim) {
 
 int64_t nbytes_of(const Tensor* tensor) noexcept {
   int64_t bytes = 0;
-  // Checked when the tensor was made.
+  // Cannot overflow: checked when the tensor was made.
   (void)compact_bytes(tensor->dl.dtype, tensor->padded(), tensor->size, &bytes);
   return bytes;
 }
@@ -146,7 +146,7 @@ void advance_data(Tensor* tensor, int64_t elements) {
   if (data_is_address(type_of(tensor->dl.device))) {
     // An empty view may point anywhere; NULL stays NULL.
     if (tensor->dl.data != nullptr) {
-      // Not pointer arithmetic: the address may be a device's, of which C++ knows nothing.
+      // Integers, because C++ allows no pointer arithmetic on a device's addresses.
       tensor->dl.data = reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(tensor->dl.data) +
                                                 static_cast<uintptr_t>(bits / 8));
     }
@@ -160,7 +160,7 @@ TensorRef describe(const DLTensor& description, uint64_t flags, const char* argu
   const bool padded = (flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED) != 0;
   const int64_t size = check_description(description, padded, argument);
   TensorRef tensor = new_root(description.ndim);
-  // Loops: the extents are few, and a call of memcpy costs more than copying them.
+  // Loops, because a call of memcpy costs more than copying a few extents.
   for (int32_t i = 0; i < description.ndim; ++i) tensor->shape()[i] = description.shape[i];
   if (description.strides == nullptr) {
     fill_compact_strides(description.ndim, tensor->shape(), DLX_ORDER_C, tensor->strides());
@@ -181,11 +181,11 @@ TensorRef describe(const DLTensor& description, uint64_t flags, const char* argu
   if (!data_is_address(type_of(dl.device))) {
     dl.byte_offset = description.byte_offset;
   } else if (size > 0) {
-    // The sum exists: it was checked. (An empty tensor has no first element to point at.)
+    // check_description() has checked the sum. An empty tensor has no first element to point at.
     dl.data =
         reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(dl.data) + description.byte_offset);
   }
-  // Whole bytes cannot be padded: a view of them as smaller elements is packed.
+  // Only sub-byte elements can be padded: a view of whole bytes as smaller elements is packed.
   if (dl.dtype.bits >= 8) tensor->flags &= ~uint64_t{DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED};
   return tensor;
 }
@@ -235,7 +235,7 @@ void allocate_builtin(Tensor* tensor, DLDevice device, Backend& backend, size_t 
   const auto type = type_of(device);
   void* data = backend.allocate(type, device.device_id, bytes, alignment);
   if (data == nullptr) {
-    release_all_held(backend);  // there may be room then
+    release_all_held(backend);  // may free memory
     data = backend.allocate(type, device.device_id, bytes, alignment);
   }
   if (data == nullptr) {
@@ -263,7 +263,7 @@ TensorRef empty(int32_t ndim, const int64_t* shape, DLDataType dtype, DLDevice d
     fail(DLX_ERROR_INVALID_ARGUMENT, "`shape` has more than 2^63-1 bytes (got %s of %s)",
          shape_text(ndim, shape).text, dtype_text(dtype).text);
   }
-  // An empty tensor has an address of its own too: foreign code asks less of NULL than it gets.
+  // An empty tensor gets an address, too, because foreign code may not expect NULL.
   const size_t size = bytes == 0 ? 1 : static_cast<size_t>(bytes);
   const size_t alignment = allocation.alignment != 0 ? allocation.alignment
                            : size >= 4096            ? 256
@@ -291,7 +291,7 @@ TensorRef empty(int32_t ndim, const int64_t* shape, DLDataType dtype, DLDevice d
   } else {
     allocate_builtin(tensor.get(), device, backend, size, alignment);
   }
-  // Bits of the last byte that no element has would otherwise be whatever was there.
+  // Clear the unused bits of the last byte.
   const bool open_bits = elements % 8 * item_bits(dtype, padded) % 8 != 0;
   if (open_bits && device.device_type == kDLCPU) static_cast<char*>(tensor->dl.data)[bytes - 1] = 0;
   return tensor;

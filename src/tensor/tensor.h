@@ -10,22 +10,22 @@
 
 /// A tensor, of one allocation: this struct, then ndim extents, then ndim strides.
 ///
-/// The tensor that brought the memory in is its *root*; every view, of views too, holds a reference
-/// to the root and to nothing else. When the root's count falls to zero it gives the memory back.
-/// Immutable but for the count and, in a root, for what its memory waits for.
+/// The tensor that imported or allocated the memory is the *root*; every view, also a view of a
+/// view, holds one reference to the root. When the root's count falls to zero, it gives the memory
+/// back. Immutable except for the count and, in a root, the readiness of the memory.
 struct dlx_tensor {
-  /// Gives the memory of a root back; called once, before the root itself is freed.
+  /// Gives back the memory of a root; called once, before the root itself is freed.
   using ReleaseFn = void (*)(dlx_tensor* root);
 
   std::atomic<int64_t> references{1};
-  dlx_tensor* root = nullptr;  ///< this, if it is a root
-  DLTensor dl{};               ///< shape and strides point behind this struct
+  dlx_tensor* root = nullptr;  ///< `this` in a root
+  DLTensor dl{};               ///< shape and strides follow this struct
   uint64_t flags = 0;          ///< READ_ONLY, IS_SUBBYTE_TYPE_PADDED
   int64_t size = 0;            ///< number of elements
 
-  dlx::Readiness readiness;  ///< of a root: what its memory waits for
+  dlx::Readiness readiness;  ///< of a root: the work that its memory waits for
 
-  // Of a root: how its memory goes back. What the three mean is release_memory's own matter.
+  // Of a root: how its memory is given back. Only release_memory reads the three owner fields.
   ReleaseFn release_memory = nullptr;
   void* owner = nullptr;
   void* owner_function = nullptr;
@@ -42,12 +42,12 @@ namespace dlx {
 using Tensor = ::dlx_tensor;
 
 void retain(Tensor* tensor) noexcept;
-/// Not noexcept, although nothing is thrown: a foreign deleter may wait for a GIL that never comes,
-/// and CPython before 3.14 then ends the thread by unwinding it.
+/// Throws nothing, but is not noexcept: a foreign deleter may wait for a GIL that never comes, and
+/// CPython before 3.14 then ends the thread by unwinding it.
 void release(Tensor* tensor);
 
-/// Whether the caller's reference is the last one on memory that goes back to a driver, which may
-/// wait for its device then. Asks nobody.
+/// Whether release() would give memory back to a driver, which may wait for the device. Calls no
+/// driver.
 bool frees_device_memory(const Tensor* tensor) noexcept;
 
 /// Holds one reference.
@@ -87,24 +87,23 @@ class TensorRef {
   Tensor* tensor_ = nullptr;
 };
 
-/// A new root of uninitialised description with room for `ndim` axes; shape and strides point into
-/// it. Throws std::bad_alloc.
+/// A new root with room for `ndim` axes, whose description is not initialised. Throws
+/// std::bad_alloc.
 TensorRef new_root(int32_t ndim);
 
-/// A new view of `tensor` with room for `ndim` axes: dtype, device, data, flags are those of
-/// `tensor`; the caller fills shape and strides, then size by count (known to fit).
+/// A new view of `tensor` with room for `ndim` axes and the tensor's dtype, device, data, flags and
+/// size. The caller fills shape and strides, and the size if it differs.
 TensorRef new_view(Tensor* tensor, int32_t ndim);
 
-/// Bytes that the elements take when compact.
+/// Bytes of the elements when compact.
 int64_t nbytes_of(const Tensor* tensor) noexcept;
 
 /// Moves `dl.data` (or byte_offset, where data is a handle) by `elements`; throws
 /// Error(UNSUPPORTED) if that ends inside a byte.
 void advance_data(Tensor* tensor, int64_t elements);
 
-/// A root that describes `description` (checked here), its byte_offset folded into data and its
-/// strides filled. The caller sets how the memory goes back.
-/// Throws Error(INVALID_ARGUMENT, UNSUPPORTED).
+/// A new root for `description`, which is checked: adds byte_offset to data and fills the strides.
+/// The caller sets how the memory is given back. Throws Error(INVALID_ARGUMENT, UNSUPPORTED).
 TensorRef describe(const DLTensor& description, uint64_t flags, const char* argument);
 
 /// How to allocate, decoded from the options of the C API.

@@ -27,7 +27,8 @@ void copy_axis(Tensor* to, int32_t to_axis, Tensor* from, int32_t from_axis) noe
   to->strides()[to_axis] = from->strides()[from_axis];
 }
 
-/// One flag for each axis, all false. (To clear DLX_MAX_NDIM of them took longer than all the rest.)
+/// One flag for each axis, all false. Clears only `ndim` of them: clearing all DLX_MAX_NDIM took
+/// longer than the rest of a view.
 struct AxisFlags {
   explicit AxisFlags(int32_t ndim) noexcept { std::memset(set, 0, static_cast<size_t>(ndim)); }
   bool& operator[](int32_t axis) noexcept { return set[axis]; }
@@ -40,7 +41,7 @@ void recount(Tensor* tensor) { tensor->size = count_elements(tensor->dl.ndim, te
 
 SliceRange resolve_slice(int64_t extent, int64_t start, int64_t stop, int64_t step) {
   if (step == 0) fail(DLX_ERROR_INVALID_ARGUMENT, "`step` is 0 (expected any other number)");
-  // Python's PySlice_AdjustIndices: positions from the end, then clamping.
+  // As in PySlice_AdjustIndices: count negative positions from the end, then clamp.
   const int64_t lowest = step < 0 ? -1 : 0;
   const int64_t highest = step < 0 ? extent - 1 : extent;
   auto place = [&](int64_t position, int64_t open) {
@@ -147,12 +148,12 @@ TensorRef expand_dims(Tensor* tensor, int32_t axis) {
   const int32_t ndim = tensor->dl.ndim;
   axis = require_axis(axis, ndim + 1, "axis");
   if (ndim == DLX_MAX_NDIM) {
-    fail(DLX_ERROR_INVALID_ARGUMENT, "`tensor` has as many axes as a tensor may have (%d)", ndim);
+    fail(DLX_ERROR_INVALID_ARGUMENT, "`tensor` already has the largest number of axes (%d)", ndim);
   }
   TensorRef view = new_view(tensor, ndim + 1);
   for (int32_t i = 0; i < ndim; ++i) copy_axis(view.get(), i < axis ? i : i + 1, tensor, i);
   view->shape()[axis] = 1;
-  // The stride that keeps a compact tensor compact in every reader's eyes.
+  // The compact stride, because some readers look at strides of axes of extent 1.
   int64_t stride = 1;
   if (axis < ndim && !checked_mul(tensor->shape()[axis], tensor->strides()[axis], &stride)) {
     stride = 1;
@@ -166,7 +167,7 @@ TensorRef broadcast_to(Tensor* tensor, int32_t ndim, const int64_t* shape) {
   const int64_t size = count_elements(ndim, shape);
   if (!broadcasts_to(tensor->dl.ndim, tensor->shape(), ndim, shape)) {
     fail(DLX_ERROR_INVALID_ARGUMENT,
-         "`shape` does not fit (got %s, expected what %s broadcasts to)",
+         "`shape` does not fit (got %s, expected a shape that %s broadcasts to)",
          shape_text(ndim, shape).text, shape_text(tensor->dl.ndim, tensor->shape()).text);
   }
   const int32_t shift = ndim - tensor->dl.ndim;
@@ -195,7 +196,8 @@ TensorRef bitcast(Tensor* tensor, DLDataType dtype) {
   const int64_t old_bits = item_bits(old, false), new_bits = item_bits(dtype, false);
   if (item_bits(old, tensor->padded()) != old_bits || old.code == kDLOpaqueHandle ||
       dtype.code == kDLOpaqueHandle) {
-    fail(DLX_ERROR_UNSUPPORTED, "`dtype` cannot be seen in these bytes (got %s from %s%s)",
+    fail(DLX_ERROR_UNSUPPORTED,
+         "`dtype` cannot describe the same bytes (got %s for elements of %s%s)",
          dtype_text(dtype).text, tensor->padded() ? "padded " : "", dtype_text(old).text);
   }
   TensorRef view = same_view(tensor);
@@ -204,7 +206,7 @@ TensorRef bitcast(Tensor* tensor, DLDataType dtype) {
   const int32_t last = tensor->dl.ndim - 1;
   if (last < 0 || (tensor->size > 0 && tensor->shape()[last] > 1 && tensor->strides()[last] != 1)) {
     fail(DLX_ERROR_INVALID_ARGUMENT,
-         "`dtype` has another size (got %s from %s), which needs a compact last axis",
+         "`dtype` has another size (got %s for elements of %s), which needs a compact last axis",
          dtype_text(dtype).text, dtype_text(old).text);
   }
   int64_t bits;
@@ -216,15 +218,15 @@ TensorRef bitcast(Tensor* tensor, DLDataType dtype) {
   }
   if (int64_t total; new_bits < old_bits && !checked_mul(tensor->size, old_bits, &total)) {
     fail(DLX_ERROR_INVALID_ARGUMENT,
-         "`dtype` would make more than 2^63-1 elements (got %s from %s)", dtype_text(dtype).text,
-         dtype_text(old).text);
+         "`dtype` makes more than 2^63-1 elements (got %s for elements of %s)",
+         dtype_text(dtype).text, dtype_text(old).text);
   }
   view->shape()[last] = bits / new_bits;
   view->strides()[last] = 1;
   for (int32_t i = 0; i < last; ++i) {
     const bool scales = checked_mul(view->strides()[i], old_bits, &bits) && bits % new_bits == 0;
     if (!scales && (view->shape()[i] <= 1 || view->size == 0)) {
-      view->strides()[i] = 1;  // nothing steps by it
+      view->strides()[i] = 1;  // any stride will do
       continue;
     }
     if (!scales) {

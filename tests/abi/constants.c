@@ -1,8 +1,9 @@
 /*
- * The numbers of dlx.h and arrow.h, which programs built long ago have inside them, checked by the
- * compiler. The record that abidiff.sh compares with has functions and structs, but no constants.
+ * The constants of dlx.h and arrow.h, which are compiled into existing programs, checked by the
+ * compiler. The record of abidiff.sh has functions and structs, but no constants.
  *
- * Follows layout.c, whose macros it uses. headers.sh sees to it that no constant is missing here.
+ * Included after layout.c, whose macros it uses. headers.sh checks that no constant is missing
+ * here.
  */
 
 CONSTANT(DLX_OK, 0);

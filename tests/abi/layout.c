@@ -1,8 +1,8 @@
 /*
- * The DLPack 1.3 ABI in numbers: every size, offset and constant, checked by the compiler.
+ * The DLPack 1.3 ABI: every size, offset and constant, checked by the compiler.
  *
- * Reads as C99, C11 and C++11, with or without an official header. Nothing to run: if it
- * compiles, it has passed.
+ * Compiles as C99, C11 and C++11, with or without an official header. There is nothing to run: if
+ * it compiles, it has passed.
  */
 #include <stddef.h>
 #include <stdint.h>

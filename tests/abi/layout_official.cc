@@ -1,5 +1,5 @@
-// Compares the official DLPack header on the include path with ours, number by number and type
-// by type. Exits with 1 if anything differs.
+// Compares every constant and type of the official DLPack header on the include path with ours.
+// Exits with 1 if anything differs.
 #include <dlpack/dlpack.h>
 
 #include <cstdio>

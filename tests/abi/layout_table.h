@@ -1,7 +1,7 @@
-// What layout_ours.cc and layout_official.cc have to agree on: one row for each size, offset,
+// The table that layout_ours.cc and layout_official.cc compare: one row for each size, offset,
 // member type, function type and constant of DLPack. Types are compared by their mangled names.
 //
-// Each of the two includes its own dlpack.h and expands the rows that it has the names for.
+// Each of the two includes its own dlpack.h and expands the rows whose names it declares.
 #ifndef DLX_TESTS_ABI_LAYOUT_TABLE_H_
 #define DLX_TESTS_ABI_LAYOUT_TABLE_H_
 
@@ -27,7 +27,7 @@ std::vector<LayoutRow> layout_ours();
 #define MACRO(M) {#M, static_cast<long long>(M), typeid(M).name()}
 #define UNDERLYING(T) {"underlying " #T, 0, typeid(std::underlying_type<T>::type).name()}
 
-// Release 0.6, the oldest that is compared.
+// Release 0.6, the oldest release that is compared.
 #define LAYOUT_ROWS_0_6                                                                           \
   TYPE(DLDeviceType), TYPE(DLDataTypeCode), STRUCT(DLDevice), MEMBER(DLDevice, device_type),      \
       MEMBER(DLDevice, device_id), STRUCT(DLDataType), MEMBER(DLDataType, code),                  \
@@ -42,7 +42,7 @@ std::vector<LayoutRow> layout_ours();
       ENUMERATOR(kDLFloat), ENUMERATOR(kDLOpaqueHandle), ENUMERATOR(kDLBfloat),                   \
       ENUMERATOR(kDLComplex)
 
-// What 0.7 to 1.3 have added.
+// Added by releases 0.7 to 1.3.
 #define LAYOUT_ROWS_1_3                                                                           \
   UNDERLYING(DLDeviceType), UNDERLYING(DLDataTypeCode), STRUCT(DLPackVersion),                    \
       MEMBER(DLPackVersion, major), MEMBER(DLPackVersion, minor),                                 \

@@ -1,4 +1,4 @@
-/* Arrow structs by hand: one node is a schema and an array of one level, whose releases count. */
+/* Arrow structs for tests: one node is a schema and an array of one level, and counts releases. */
 #ifndef DLX_TESTS_CAPI_ARROW_UTIL_H_
 #define DLX_TESTS_CAPI_ARROW_UTIL_H_
 
@@ -19,7 +19,7 @@ static inline void count_arrow_release(struct ArrowArray *self) {
   self->release = NULL;
 }
 
-/** Schemas are only ever borrowed here. */
+/** Schemas are always borrowed here. */
 static inline void never_release_schema(struct ArrowSchema *self) {
   (void)self;
   fail_msg("%s", "a borrowed schema was released");
@@ -39,7 +39,7 @@ static inline void make_numbers(arrow_node *node, const char *format, const void
   node->array.release = count_arrow_release;
 }
 
-/** Fixed-size lists of what `child` has. */
+/** Fixed-size lists of the elements of `child`. */
 static inline void make_lists(arrow_node *node, const char *format, arrow_node *child,
                               int64_t length) {
   make_numbers(node, format, NULL, length);
@@ -51,7 +51,7 @@ static inline void make_lists(arrow_node *node, const char *format, arrow_node *
   node->array.children = node->array_children;
 }
 
-/** Appends a text with its length before it. */
+/** Appends the length of a text and the text. */
 static inline char *put_text(char *at, const char *text) {
   const int32_t length = (int32_t)strlen(text);
   memcpy(at, &length, sizeof length);
@@ -59,7 +59,7 @@ static inline char *put_text(char *at, const char *text) {
   return at + sizeof length + length;
 }
 
-/** Metadata of an extension type, after a pair that says nothing about it. */
+/** Metadata of an extension type, after an unrelated pair. */
 static inline void put_extension(char *out, const char *name, const char *serialized) {
   const int32_t pairs = 3;
   memcpy(out, &pairs, sizeof pairs);
@@ -80,7 +80,7 @@ static inline dlx_tensor *import_arrow(arrow_node *node) {
   return out;
 }
 
-/** The import fails, with no handle and nothing consumed. */
+/** Checks that the import fails, returns no handle and consumes nothing. */
 #define assert_not_imported(node, options, status, words)                                          \
   do {                                                                                             \
     dlx_tensor *out_ = POISON_TENSOR;                                                              \
@@ -115,7 +115,7 @@ static inline void release_pair(exported *pair) {
   assert_null(pair->schema.release);
 }
 
-/* The export fails, and what the outputs held is still there. */
+/* Checks that the export fails and leaves the outputs unchanged. */
 #define assert_not_exported(tensor, options, status, words)                                       \
   do {                                                                                            \
     exported out_, before_;                                                                       \

@@ -1,4 +1,4 @@
-/* What the tests of copying operations start from: a small tensor and its transpose. */
+/* The data of the tests of copying functions: a small tensor and its transpose. */
 #ifndef DLX_TESTS_CAPI_COPY_FIXTURE_H_
 #define DLX_TESTS_CAPI_COPY_FIXTURE_H_
 

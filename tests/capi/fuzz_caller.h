@@ -1,5 +1,5 @@
-// The part of a hostile caller that all its calls share: what it holds, options to call with, and what has to
-// be true of every result.
+// The part of a hostile caller that all its calls share: what it holds, options to call with, and
+// what has to be true of every result.
 #ifndef DLX_TESTS_CAPI_FUZZ_CALLER_H_
 #define DLX_TESTS_CAPI_FUZZ_CALLER_H_
 
@@ -8,7 +8,7 @@
 namespace dlx_test {
 
 constexpr int32_t kDevice = kDLExtDev;
-/// Larger tensors are copied only where there is no room for the copy.
+/// Larger tensors are copied only if the allocation of the copy fails.
 constexpr int64_t kSmall = 1 << 14, kHuge = int64_t{1} << 45;
 
 struct Held {
@@ -16,7 +16,7 @@ struct Held {
   bool readable;  ///< its elements are there
 };
 
-/// NULL, unaligned or right, for the tensors that a caller asks for.
+/// Returns NULL, misaligned or correct memory for new tensors.
 inline void* allocate(size_t size, size_t alignment, int32_t, int32_t, void*) {
   if (size > 1 << 26 || fails_now(8)) return nullptr;
   ++live_things;
@@ -34,14 +34,14 @@ class CallerBase {
  protected:
   CallerBase(const uint8_t* data, size_t size) : in_(data, size) {}
 
-  // ---- what calls are made with ----
+  // ---- arguments of calls ----
 
   Held pick() {
     return tensors_.empty() || in_.one_in(64)
                ? Held{nullptr, false}
                : tensors_[static_cast<size_t>(in_.byte()) % tensors_.size()];
   }
-  /// One that may be copied.
+  /// A tensor that may be copied.
   Held pick_small() {
     const Held held = pick();
     const int64_t size = dlx_tensor_size(held.tensor);
@@ -87,7 +87,7 @@ class CallerBase {
     return may_copy ? options : &export_;
   }
 
-  // ---- what comes of them ----
+  // ---- results of calls ----
 
   dlx_status check(dlx_status status) {
     require(status >= DLX_OK && status <= DLX_ERROR_DEVICE_REFUSED, dlx_last_error());

@@ -1,6 +1,6 @@
-// Fuzzes the whole C interface the way that a hostile caller uses it: right and wrong arguments in any
-// order. Every call ends in a status that is no bug of dlx, a failure has words and no handle, what dlx was
-// given comes back exactly once, and the sanitizers see the rest.
+// Fuzzes the whole C interface the way that a hostile caller uses it: right and wrong arguments in
+// any order. Every call ends in a status that is no bug of dlx, a failure has words and no handle,
+// what dlx was given comes back exactly once, and the sanitizers see the rest.
 #include <mutex>
 
 #include "tests/capi/fuzz_caller.h"
@@ -9,7 +9,7 @@ namespace {
 
 using namespace dlx_test;
 
-/// What callers in several threads hand each other.
+/// Tensors that callers in several threads exchange.
 std::mutex shared_mutex;
 std::vector<Held> shared;
 int callers = 0;
@@ -80,7 +80,7 @@ class Caller : CallerBase {
     if (in_.one_in(2)) options.allocator = &kAllocator;
     const auto ndim = in_.one_in(32) ? -1 : static_cast<int32_t>(shape.size());
     const int32_t where = device();
-    // A caller's allocator gives memory of the process, which this device's is, too.
+    // A caller's allocator returns memory of the process, as this device does.
     const dlx_status status =
         made(dlx_tensor_empty(ndim, shape.data(), &dtype, where, id(), &options, out()), true);
     if (status != DLX_OK || where != kDLCPU) return;
@@ -115,7 +115,7 @@ class Caller : CallerBase {
         auto description = std::make_unique<Description>(in_);
         const dlx_deleter_fn free_it = [](void*, void* user_data) {
           --live_things;
-          // Callers may call dlx out of a deleter.
+          // A deleter may call dlx.
           dlx_tensor* none = nullptr;
           require(dlx_tensor_slice(nullptr, 0, 0, 0, 1, &none) == DLX_ERROR_INVALID_ARGUMENT,
                   "slice");
@@ -247,12 +247,12 @@ class Caller : CallerBase {
     int32_t errors = 7;
     check(
         dlx_dlpack_check(managed, DLX_MANAGED_VERSIONED, report, sizeof report, &errors, nullptr));
-    // An import keeps its producer's id, a wrong one too.
+    // An import keeps its producer's id, even if it is wrong.
     require(errors == 0 || std::strstr(report, "device_id") != nullptr, report);
     versioned_.push_back(managed);
   }
 
-  /// Takes an export back, or drops it.
+  /// Imports an export again, or releases it.
   void reimport() {
     if (!versioned_.empty()) {
       DLManagedTensorVersioned* managed = versioned_.back();
@@ -305,7 +305,7 @@ class Caller : CallerBase {
       ArrowDeviceArray array{};
       array.array = it->array;
       array.device_type = device();
-      // A wrong device's data is nobody's to read, but by the process, whose memory it is.
+      // Data of a wrong device is the process's memory, so only the process may read it.
       array.device_id = in_.one_in(2) ? -1 : id();
       if (in_.one_in(16)) array.sync_event = &array;
       const bool on_device = array.device_type == kDevice && array.sync_event == nullptr;
@@ -410,7 +410,8 @@ class Caller : CallerBase {
     check(dlx_dtype_nbytes(&dtype, in_.number(), in_.byte(), &bytes));
   }
 
-  /// With callers in other threads: takes one of theirs, or gives one, which nobody writes any more.
+  /// With callers in other threads: takes one of theirs, or gives one, which nobody writes any
+  /// more.
   void share() {
     const std::lock_guard<std::mutex> lock(shared_mutex);
     if (in_.one_in(2) && !shared.empty()) {
@@ -447,7 +448,7 @@ class Caller : CallerBase {
   }
 };
 
-/// Once: no driver of the machine, and a device that fails now and then.
+/// Runs once: hides the machine's drivers, and registers a device that fails sometimes.
 bool prepare() {
   for (const char* variable : {"DLX_CUDA_PATH", "DLX_HIP_PATH", "DLX_OPENCL_PATH"}) {
     setenv(variable, "/nowhere/driver.so", 1);
@@ -470,7 +471,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (--callers > 0) return 0;
   for (const Held& held : shared) dlx_tensor_release(held.tensor);
   shared.clear();
-  // What is held until its work is done goes when the device says so, which takes this one some asking.
+  // Held objects are released when the device reports that their work is done, which takes several
+  // queries.
   for (int tries = 0; live_things != 0 && tries < 1000; ++tries) {
     for (int32_t id = 0; id < 2; ++id) (void)dlx_device_synchronize(kDevice, id);
   }

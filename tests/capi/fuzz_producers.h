@@ -1,5 +1,6 @@
-// What a hostile caller hands to the C interface: descriptions, managed tensors, Arrow arrays and a device,
-// each right or wrong. All arrays are as long as their struct says, so that a read beyond one is seen.
+// What a hostile caller hands to the C interface: descriptions, managed tensors, Arrow arrays and a
+// device, each right or wrong. All arrays are as long as their struct says, so that a read beyond
+// one is seen.
 #ifndef DLX_TESTS_CAPI_FUZZ_PRODUCERS_H_
 #define DLX_TESTS_CAPI_FUZZ_PRODUCERS_H_
 
@@ -23,10 +24,10 @@ inline void require(bool condition, const char* what) {
   std::abort();
 }
 
-/// What producers have handed out and nobody gave back yet.
+/// Number of objects of producers that were not released yet.
 inline std::atomic<int64_t> live_things{0};
 
-/// A failure of a callback now and then. A thread has its own numbers: callbacks run on any.
+/// Whether a callback fails this time. Each thread has its own random numbers.
 inline bool fails_now(uint32_t one_in) {
   thread_local uint32_t state = 1;
   state = state * 1664525 + 1013904223;
@@ -53,7 +54,7 @@ struct Description {
     if (in.one_in(2)) strides = in.numbers(shape.size());
     const auto axes = static_cast<int32_t>(shape.size());
     tensor.ndim = in.one_in(8) ? static_cast<int32_t>(in.number()) : axes;
-    // More axes than are there may be claimed only where dlx has to refuse before it looks.
+    // A wrong number of axes is allowed only if dlx must refuse it before it reads the arrays.
     if (tensor.ndim > axes && tensor.ndim <= DLX_MAX_NDIM) tensor.ndim = axes;
     tensor.device.device_type = static_cast<DLDeviceType>(kDevices[in.below(12)]);
     tensor.device.device_id = in.one_in(4) ? static_cast<int32_t>(in.number()) : 0;
@@ -173,13 +174,13 @@ struct ArrowNode {
   }
 
  private:
-  /// Zeroed room for what is used, where that is little; else none is read, or there is none.
+  /// Zeroed memory for the used part if that is small; otherwise NULL, or memory that is not read.
   void add_buffers(FuzzSource& in) {
     buffers.reset(new const void*[array.n_buffers > 0 ? static_cast<size_t>(array.n_buffers) : 0]);
     const bool small =
         array.length >= 0 && array.length < 64 && array.offset >= 0 && array.offset < 64;
     readable = small;
-    // A list's child may be asked for all that its parents use: 64 * 3 * 3 * 3 elements.
+    // A child must have all elements that its parents use: 64 * 3 * 3 * 3.
     const size_t room = 8 * (small ? 4096 : 0);
     for (int64_t k = 0; k < array.n_buffers; ++k) {
       if (k == 0 && array.null_count == 0 && in.one_in(2)) {
@@ -189,7 +190,7 @@ struct ArrowNode {
       blocks.emplace_back(new char[room]);
       std::memset(blocks.back().get(), in.one_in(2) ? 255 : in.byte(), room);
       buffers[k] = small ? blocks.back().get() : nullptr;
-      // Nobody looks there for the values of numbers.
+      // dlx does not read the values of numbers.
       if (!small && k > 0 && format[0] != 'b') buffers[k] = reinterpret_cast<void*>(1 << 20);
       if (in.one_in(32)) buffers[k] = nullptr;
     }
@@ -221,7 +222,7 @@ struct ArrowNode {
   }
 };
 
-/// A device whose memory is the process's own and whose work is done at once, if it does not fail.
+/// A device whose memory is the process's, and whose work is synchronous and sometimes fails.
 inline dlx_backend fuzz_backend() {
   dlx_backend f{};
   f.struct_size = sizeof f;
@@ -261,7 +262,7 @@ inline dlx_backend fuzz_backend() {
     return fails_now(32) ? 7 : 0;
   };
   f.stream_destroy = [](int32_t, int64_t, void*) {};
-  // Where not even waiting works, dlx leaks what the device may still use: here that works.
+  // If waiting fails, dlx leaks memory that the device may still use: so waiting never fails here.
   f.stream_synchronize = [](int32_t, int64_t, void*) -> int32_t { return 0; };
   f.event_record = [](int32_t, int64_t, void** out, void*) -> int32_t {
     *out = std::malloc(1);  // the sanitizer counts them: a staging buffer keeps its last one

@@ -1,4 +1,4 @@
-/* Allocators: the process's default, those of one call, and which one frees what. */
+/* Allocators: the process's default, the allocator of one call, and which one frees memory. */
 #include "util.h"
 
 /* An allocator that counts, and remembers the last request. */
@@ -54,7 +54,7 @@ static dlx_tensor *empty_with(const dlx_empty_options *options) {
   return out;
 }
 
-/* An allocation that fails gives no handle; `words` are in the message. */
+/* A failed allocation returns no handle; `words` are in the message. */
 static void assert_refused(const dlx_allocator *allocator, int64_t extent, dlx_status status,
                            const char *words) {
   const DLDataType dtype = dtype_of(kDLFloat, 32);
@@ -65,7 +65,7 @@ static void assert_refused(const dlx_allocator *allocator, int64_t extent, dlx_s
   assert_null(out);
 }
 
-/* The default allocator gets the size, the alignment and the device of what is wanted. */
+/* The default allocator gets the requested size, alignment and device. */
 static void default_allocator_is_told_size_alignment_and_device(void **state) {
   (void)state;
   arena self = {.device_id = -1};
@@ -83,7 +83,7 @@ static void default_allocator_is_told_size_alignment_and_device(void **state) {
   dlx_tensor_release(tensor);
 }
 
-/* Memory goes back to the allocator that it came from, whatever the default is by then. */
+/* The allocator that made the memory frees it, also after the default has changed. */
 static void memory_is_freed_where_it_was_made(void **state) {
   (void)state;
   arena first = {0}, second = {0};
@@ -115,7 +115,7 @@ static void null_restores_the_built_in_allocator(void **state) {
   assert_int_equal(self.allocated, 0);
 }
 
-/* NULL restores the built-in allocator of one device type, whichever came first. */
+/* NULL restores the built-in allocator of one device type, in any order of calls. */
 static void restoring_one_device_leaves_the_others(void **state) {
   (void)state;
   arena cpu = {0}, cuda = {0};
@@ -138,7 +138,7 @@ static void restoring_one_device_leaves_the_others(void **state) {
   }
 }
 
-/* An allocator is copied: the struct may go right after the call. */
+/* The struct is copied: it may be destroyed after the call. */
 static void allocators_are_copied(void **state) {
   (void)state;
   arena self = {0};
@@ -153,7 +153,7 @@ static void allocators_are_copied(void **state) {
   assert_int_equal(self.freed, 1);
 }
 
-/* A call that brings its own allocator does not use the process's default. */
+/* A call with its own allocator does not use the process's default. */
 static void allocator_of_a_call_goes_before_the_default(void **state) {
   (void)state;
   arena process = {0}, call = {0};
@@ -213,7 +213,7 @@ static void copies_use_the_allocator_of_their_options(void **state) {
   dlx_tensor_release(tensor);
 }
 
-/* So does the copy of an export. */
+/* A copy for an export does so too. */
 static void exported_copies_use_the_allocator_of_their_options(void **state) {
   (void)state;
   int32_t data[4] = {1, 2, 3, 4};
@@ -234,7 +234,7 @@ static void exported_copies_use_the_allocator_of_their_options(void **state) {
   assert_int_equal(self.freed, 1);
 }
 
-/* An allocator without room is out of memory, and there is nothing to free. */
+/* If the allocator returns NULL, the call is DLX_ERROR_OUT_OF_MEMORY and frees nothing. */
 static void allocator_without_room_is_out_of_memory(void **state) {
   (void)state;
   arena self = {.refuse = 1};
@@ -246,7 +246,7 @@ static void allocator_without_room_is_out_of_memory(void **state) {
   assert_int_equal(self.freed, 0);
 }
 
-/* A copy that finds no room leaves its source as it was. */
+/* A copy without memory does not change its source. */
 static void copy_without_room_leaves_the_source_alone(void **state) {
   (void)state;
   int32_t data[2] = {1, 2};
@@ -265,7 +265,7 @@ static void copy_without_room_leaves_the_source_alone(void **state) {
   assert_int_equal(released, 1);
 }
 
-/* An export that finds no room leaves nothing behind, and the tensor usable. */
+/* An export without memory leaks nothing, and the tensor stays usable. */
 static void export_without_room_gives_no_handle(void **state) {
   (void)state;
   int32_t data[2] = {1, 2};
@@ -289,7 +289,7 @@ static void export_without_room_gives_no_handle(void **state) {
   assert_int_equal(released, 1);
 }
 
-/* An allocator must be able to allocate and to free; the message says which it cannot. */
+/* An allocator needs both functions; the message names the missing one. */
 static void allocator_needs_both_functions(void **state) {
   (void)state;
   arena self = {0};
@@ -317,7 +317,7 @@ static void allocator_needs_its_struct_size(void **state) {
   assert_refused(&allocator, 1, DLX_ERROR_INVALID_ARGUMENT, "struct_size");
 }
 
-/* A device on which dlx does not allocate has no default allocator. */
+/* A device type without backend has no default allocator. */
 static void default_allocator_of_another_device_is_unsupported(void **state) {
   (void)state;
   arena self = {0};
@@ -328,7 +328,7 @@ static void default_allocator_of_another_device_is_unsupported(void **state) {
   assert_fails(dlx_set_allocator(-1, &allocator), DLX_ERROR_UNSUPPORTED, "`device_type`");
 }
 
-/* Memory that is not aligned as asked for goes back: whoever was promised alignment may rely on it. */
+/* Memory without the requested alignment is given back, because callers rely on the alignment. */
 static void allocator_must_align(void **state) {
   (void)state;
   arena self = {.skew = 16};

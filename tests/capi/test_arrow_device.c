@@ -1,4 +1,4 @@
-/* Section "arrow": arrays on devices, in and out. No device is needed: nothing is read. */
+/* Section "arrow": import and export of arrays on devices. No data is read: no device is needed. */
 #include "arrow_util.h"
 
 static struct ArrowDeviceArray on_device(arrow_node *node, int32_t type, int64_t id) {
@@ -10,7 +10,7 @@ static struct ArrowDeviceArray on_device(arrow_node *node, int32_t type, int64_t
   return out;
 }
 
-/* Arrow's CPU has the id -1, DLPack's 0; other devices keep their numbers, and nothing is read. */
+/* The CPU has id -1 in Arrow and 0 in DLPack; other devices keep their numbers. Nothing is read. */
 static void devices_keep_their_numbers(void **state) {
   (void)state;
   static const struct {
@@ -39,7 +39,8 @@ static void devices_keep_their_numbers(void **state) {
   }
 }
 
-/* Events, ids that cannot be, bitmaps out of reach, booleans there: refused, nothing consumed. */
+/* Events, invalid ids, and bitmaps and booleans that the CPU cannot access are refused; nothing is
+ * consumed. */
 static void what_a_device_cannot_have_is_refused(void **state) {
   (void)state;
   arrow_node node;
@@ -61,16 +62,16 @@ static void what_a_device_cannot_have_is_refused(void **state) {
   array.sync_event = NULL;
   array.device_type = ARROW_DEVICE_CUDA;
   array.device_id = -1;
-  assert_refused(DLX_ERROR_INVALID_ARGUMENT, "no device");
+  assert_refused(DLX_ERROR_INVALID_ARGUMENT, "an invalid device");
   array.device_id = INT64_C(1) << 32;
-  assert_refused(DLX_ERROR_INVALID_ARGUMENT, "no device");
+  assert_refused(DLX_ERROR_INVALID_ARGUMENT, "an invalid device");
   array.device_id = 0;
   array.device_type = 0;
-  assert_refused(DLX_ERROR_INVALID_ARGUMENT, "no device");
+  assert_refused(DLX_ERROR_INVALID_ARGUMENT, "an invalid device");
   array.device_type = ARROW_DEVICE_CUDA;
   node.buffers[0] = POISON;
   array.array.null_count = -1;
-  assert_refused(DLX_ERROR_UNSUPPORTED, "out of the CPU's reach");
+  assert_refused(DLX_ERROR_UNSUPPORTED, "the CPU cannot access its validity bitmap");
   array.array.null_count = 0;
   node.schema.format = "b";
   assert_refused(DLX_ERROR_UNSUPPORTED, "`array` is on");
@@ -88,7 +89,7 @@ static dlx_tensor *wrap_on(int32_t device_type, int32_t device_id, uint64_t byte
   return out;
 }
 
-/* Other devices go out as device arrays only, under their own numbers, untouched. */
+/* Other devices are exported only as device arrays, with their own ids; the data is not read. */
 static void devices_go_out_as_device_arrays(void **state) {
   (void)state;
   struct ArrowDeviceArray out;
@@ -124,7 +125,7 @@ static void devices_go_out_as_device_arrays(void **state) {
   dlx_tensor_release(tensor);
 }
 
-/* Where data is a handle, its byte_offset is the array's offset, in whole elements. */
+/* If data is a handle, byte_offset becomes the array's offset, in whole elements. */
 static void offsets_of_handles_are_kept(void **state) {
   (void)state;
   struct ArrowDeviceArray out;

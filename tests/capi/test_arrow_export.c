@@ -1,7 +1,7 @@
-/* Section "arrow": exports, what they share, and who releases what. */
+/* Section "arrow": exports, shared memory, and releases. */
 #include "arrow_util.h"
 
-/* One axis is an array of numbers on the tensor's memory, which lives as long as the export. */
+/* One axis becomes an array of numbers that shares the memory and keeps it alive. */
 static void one_axis_is_an_array_of_numbers(void **state) {
   (void)state;
   int32_t data[] = {1, 2, 3};
@@ -99,7 +99,7 @@ static void several_axes_are_nested_lists(void **state) {
   dlx_tensor_release(tensor);
 }
 
-/* A child that was moved out lives on its own, in the array and in the schema. */
+/* A child of an array or schema can be moved out and outlive its parent. */
 static void children_may_be_moved_out(void **state) {
   (void)state;
   int32_t data[] = {1, 2, 3, 4};
@@ -125,7 +125,7 @@ static void children_may_be_moved_out(void **state) {
   assert_int_equal(released, 1);
 }
 
-/* Strides that Arrow cannot say need a copy, as the mode allows. */
+/* Strides that Arrow does not have need a copy, if the mode allows one. */
 static void strides_lead_to_a_copy(void **state) {
   (void)state;
   int32_t data[] = {1, 2, 3, 4, 5, 6};
@@ -157,7 +157,7 @@ static void copy_always_copies(void **state) {
   release_pair(&pair);
 }
 
-/* Bytes become bits, any byte but 0 a 1, with zeros up to the end of the cache line. */
+/* Bytes become bits: any byte except 0 is a 1; the rest of the cache line is zeros. */
 static void booleans_are_packed(void **state) {
   (void)state;
   random_source random = random_start(__func__);
@@ -183,7 +183,7 @@ static void booleans_are_packed(void **state) {
   }
 }
 
-/* Lists of booleans of any strides: what comes back is what went in. */
+/* Lists of booleans with any strides keep their values in a round trip. */
 static void booleans_come_back(void **state) {
   (void)state;
   uint8_t bytes[30];
@@ -202,7 +202,7 @@ static void booleans_come_back(void **state) {
   dlx_tensor_release(tensor);
 }
 
-/* The type alone says nothing about the data, which is not copied for it. */
+/* Exporting the type alone does not copy the data. */
 static void the_type_alone_copies_nothing(void **state) {
   (void)state;
   struct ArrowSchema schema;
@@ -247,7 +247,7 @@ static void count_deallocate(void *memory, size_t size, int32_t type, int32_t id
   free(memory);
 }
 
-/* A copy comes from the caller's allocator, packed booleans too. */
+/* The caller's allocator makes copies, also of packed booleans. */
 static void copies_come_from_the_allocator(void **state) {
   (void)state;
   uint8_t bytes[100] = {1};

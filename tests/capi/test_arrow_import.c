@@ -1,7 +1,8 @@
-/* Section "arrow": arrays that are taken over. What is refused is in test_arrow_malformed.c. */
+/* Section "arrow": imports. Refused arrays are in test_arrow_malformed.c. */
 #include "arrow_util.h"
 
-/* The tensor has the array's memory, read-only; the array is moved, and released with the last view. */
+/* The tensor shares the array's memory, read-only; the array is moved, and released with the last
+ * view. */
 static void an_import_shares_the_memory_and_releases_once(void **state) {
   (void)state;
   const int32_t data[] = {1, 2, 3, 4};
@@ -25,7 +26,7 @@ static void an_import_shares_the_memory_and_releases_once(void **state) {
   assert_int_equal(node.released, 1);
 }
 
-/* Each format of a number is its dtype. */
+/* Each format of a number has its dtype. */
 static void every_format_of_a_number_is_known(void **state) {
   (void)state;
   static const struct {
@@ -61,7 +62,7 @@ static void an_offset_is_honoured(void **state) {
   dlx_tensor_release(tensor);
 }
 
-/* An array of no elements needs no data. */
+/* An empty array needs no data. */
 static void an_empty_array_may_have_no_data(void **state) {
   (void)state;
   arrow_node node, child;
@@ -77,7 +78,7 @@ static void an_empty_array_may_have_no_data(void **state) {
   dlx_tensor_release(tensor);
 }
 
-/* Lists become axes, and offsets count at each level. */
+/* Lists become axes; offsets apply at each level. */
 static void nested_lists_become_axes(void **state) {
   (void)state;
   int32_t data[64];
@@ -100,7 +101,7 @@ static void nested_lists_become_axes(void **state) {
   assert_int_equal(outer.released, 1);
 }
 
-/* Lists of no elements are an axis of extent 0. */
+/* Empty lists become an axis of extent 0. */
 static void lists_of_nothing_are_an_axis_of_extent_0(void **state) {
   (void)state;
   arrow_node leaf, lists;
@@ -114,7 +115,7 @@ static void lists_of_nothing_are_an_axis_of_extent_0(void **state) {
   dlx_tensor_release(tensor);
 }
 
-/* Only nulls that would be seen count, whatever null_count says of the whole. */
+/* Only nulls inside the used range count, even if null_count is not 0. */
 static void nulls_outside_of_what_is_used_do_not_matter(void **state) {
   (void)state;
   const int32_t data[16] = {0};
@@ -142,7 +143,7 @@ static void nulls_outside_of_what_is_used_do_not_matter(void **state) {
   }
 }
 
-/* Counted as -1 without a bitmap, there are none. */
+/* A null_count of -1 without a bitmap means no nulls. */
 static void unknown_null_count_without_bitmap_means_none(void **state) {
   (void)state;
   const int32_t data[] = {1};
@@ -153,7 +154,7 @@ static void unknown_null_count_without_bitmap_means_none(void **state) {
   dlx_tensor_release(import_arrow(&node));
 }
 
-/* Bits become bytes of 0 and 1 in a writable copy, from any bit on; the array is released. */
+/* Bits, from any offset, become bytes of 0 and 1 in a writable copy; the array is released. */
 static void booleans_are_unpacked(void **state) {
   (void)state;
   random_source random = random_start(__func__);
@@ -182,7 +183,7 @@ static void booleans_are_unpacked(void **state) {
   }
 }
 
-/* Lists of booleans have their shape, in the order that the copy was asked for. */
+/* Lists of booleans keep their shape, in the requested order of the copy. */
 static void lists_of_booleans_are_unpacked_in_any_order(void **state) {
   (void)state;
   const uint8_t bits[] = {0x6a, 0x01}; /* 0 1 0 1 0 1 1 0 1 */
@@ -202,7 +203,7 @@ static void lists_of_booleans_are_unpacked_in_any_order(void **state) {
   dlx_tensor_release(tensor);
 }
 
-/* DLX_COPY_ALWAYS copies and gives the array back at once. */
+/* DLX_COPY_ALWAYS copies and releases the array at once. */
 static void a_copy_releases_the_array_at_once(void **state) {
   (void)state;
   const int32_t data[] = {1, 2};
@@ -224,7 +225,7 @@ static void a_copy_releases_the_array_at_once(void **state) {
   assert_int_equal(node.released, 1);
 }
 
-/* The extension type has its shape, its axes in the order of `permutation`. */
+/* The extension type gives the shape, with the axes in the order of `permutation`. */
 static void fixed_shape_tensors_have_their_shape(void **state) {
   (void)state;
   int32_t data[24];
@@ -258,7 +259,7 @@ static void fixed_shape_tensors_have_their_shape(void **state) {
   assert_int_equal(lists.released, 1);
 }
 
-/* Other spellings of "in order", and tensors of lists and of booleans. */
+/* Other ways to write the identity permutation, and tensors of lists and of booleans. */
 static void fixed_shape_tensors_in_their_variants(void **state) {
   (void)state;
   const int32_t data[12] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};

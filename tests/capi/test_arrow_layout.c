@@ -1,7 +1,7 @@
-/* Section "arrow": the extension type for tensors, and shapes that go out and come back. */
+/* Section "arrow": the extension type for tensors, and round trips of shapes. */
 #include "arrow_util.h"
 
-/** The serialised metadata of the extension, which follows name and key. */
+/** The serialised metadata of the extension, after its name and key. */
 static void assert_extension(const char *metadata, const char *json) {
   char expected[400];
   const int32_t pairs = 2;
@@ -37,12 +37,13 @@ static void tensors_are_the_extension_type(void **state) {
   dlx_tensor_release(tensor);
 }
 
-/* Axes behind the first in another order are a permutation, not a copy; and they come back so. */
+/* Axes after the first in another order become a permutation, not a copy, and keep it in a round
+ * trip. */
 static void permuted_tensors_are_shared(void **state) {
   (void)state;
   int32_t data[120];
   const dlx_arrow_options options = {sizeof options, DLX_COPY_NEVER, DLX_ARROW_TENSORS, 0, NULL};
-  /* Physically (2, 3, 4, 5), seen as (2, 5, 3, 4). */
+  /* (2, 3, 4, 5) in memory, viewed as (2, 5, 3, 4). */
   const int64_t shape[] = {2, 5, 3, 4}, strides[] = {60, 1, 20, 5};
   dlx_tensor *tensor = wrap(data, dtype_of(kDLInt, 32), 4, shape, strides, 0), *back;
 
@@ -78,7 +79,7 @@ static void empty_tensors_keep_their_shape(void **state) {
   }
 }
 
-/* Whatever shape and strides went in, the values come back. */
+/* Any shape and strides keep their values in a round trip. */
 static void random_tensors_come_back(void **state) {
   (void)state;
   random_source random = random_start(__func__);

@@ -1,7 +1,7 @@
-/* Section "arrow": types that no tensor has, and structs that lie. Nothing of it is consumed. */
+/* Section "arrow": types that a tensor cannot have, and malformed structs. Nothing is consumed. */
 #include "arrow_util.h"
 
-/* Each type that no tensor has is named by its format, with the reason. */
+/* The message has the format of an unsupported type, and the reason. */
 static void other_types_are_refused_by_their_format(void **state) {
   (void)state;
   static const struct {
@@ -28,7 +28,7 @@ static void other_types_are_refused_by_their_format(void **state) {
   }
 }
 
-/* Temporal types say how to get at their integers. */
+/* The message for a temporal type says how to get its integers. */
 static void refusals_name_the_way_out(void **state) {
   (void)state;
   const int64_t data[1] = {0};
@@ -74,7 +74,7 @@ static void options_are_checked(void **state) {
   assert_not_imported(&node, &options, DLX_ERROR_INVALID_ARGUMENT, "`options->copy`");
 }
 
-/* A list of three int32 lists of two, one thing of which a test then breaks. */
+/* A list of three int32 lists of two; a test then breaks one field. */
 typedef struct nested {
   arrow_node outer, leaf;
   int32_t data[6];
@@ -117,14 +117,14 @@ static void malformed_arrays_are_refused(void **state) {
   (void)state;
   assert_breaks(n.outer.array.release = NULL, "released or moved");
   assert_breaks(n.leaf.array.release = NULL, "released or moved");
-  assert_breaks(n.outer.array.length = -1, "cannot be");
-  assert_breaks(n.outer.array.offset = -1, "cannot be");
-  assert_breaks(n.leaf.array.null_count = -2, "cannot be");
-  assert_breaks(n.outer.array.offset = INT64_MAX, "cannot be");
-  assert_breaks(n.outer.array.n_buffers = 2, "not of the type");
-  assert_breaks(n.leaf.array.n_buffers = 3, "not of the type");
-  assert_breaks(n.outer.array.n_children = 0, "not of the type");
-  assert_breaks(n.leaf.array.n_children = 1, "not of the type");
+  assert_breaks(n.outer.array.length = -1, "an impossible length, offset or null_count");
+  assert_breaks(n.outer.array.offset = -1, "an impossible length, offset or null_count");
+  assert_breaks(n.leaf.array.null_count = -2, "an impossible length, offset or null_count");
+  assert_breaks(n.outer.array.offset = INT64_MAX, "an impossible length, offset or null_count");
+  assert_breaks(n.outer.array.n_buffers = 2, "does not match the type");
+  assert_breaks(n.leaf.array.n_buffers = 3, "does not match the type");
+  assert_breaks(n.outer.array.n_children = 0, "does not match the type");
+  assert_breaks(n.leaf.array.n_children = 1, "does not match the type");
   assert_breaks(n.outer.array.buffers = NULL, "no buffers");
   assert_breaks(n.leaf.array.buffers = NULL, "no buffers");
   assert_breaks(n.outer.array.children = NULL, "no child");
@@ -133,7 +133,7 @@ static void malformed_arrays_are_refused(void **state) {
   assert_breaks(n.leaf.array.null_count = 1, "no validity bitmap");
 }
 
-/* Lengths that the child does not have, and products that no number holds. */
+/* Lengths beyond those of the child, and products that overflow. */
 static void ranges_are_checked(void **state) {
   (void)state;
   assert_breaks(n.outer.array.length = 4, "child of 6 elements (expected at least 8");
@@ -148,17 +148,17 @@ static void ranges_are_checked(void **state) {
   assert_breaks((n.leaf.array.length = 6, n.leaf.array.offset = INT64_MAX - 6), "2^63-1 bytes");
 }
 
-/* A schema that contains itself ends at the limit. */
+/* A schema that contains itself is refused at the limit. */
 static void a_schema_that_contains_itself_is_refused(void **state) {
   (void)state;
   nested n;
   make_nested(&n);
   n.outer.schema.format = "+w:1";
   n.outer.schema_children[0] = &n.outer.schema;
-  assert_not_imported(&n.outer, NULL, DLX_ERROR_INVALID_ARGUMENT, "lists in each other");
+  assert_not_imported(&n.outer, NULL, DLX_ERROR_INVALID_ARGUMENT, "more than 4096 nested lists");
 }
 
-/* Extension types have a meaning of their own. */
+/* Other extension types are refused, because their meaning would be lost. */
 static void extension_types_are_refused(void **state) {
   (void)state;
   char metadata[300];
@@ -179,7 +179,7 @@ static void extension_types_are_refused(void **state) {
   assert_not_imported(&node, NULL, DLX_ERROR_INVALID_ARGUMENT, "of the format \"i\"");
 }
 
-/* The metadata of fixed-shape tensors is read strictly. */
+/* The metadata of fixed-shape tensors is parsed strictly. */
 static void malformed_tensor_metadata_is_refused(void **state) {
   (void)state;
   static const struct {
@@ -192,11 +192,11 @@ static void malformed_tensor_metadata_is_refused(void **state) {
               {"{\"shape\"}", "no ':'"},
               {"{\"shape\":2}", "no '['"},
               {"{\"shape\":[2}", "no ']'"},
-              {"{\"shape\":[2,]}", "no whole number"},
-              {"{\"shape\":[-2]}", "no whole number"},
-              {"{\"shape\":[02]}", "no whole number"},
+              {"{\"shape\":[2,]}", "no non-negative integer"},
+              {"{\"shape\":[-2]}", "no non-negative integer"},
+              {"{\"shape\":[02]}", "no non-negative integer"},
               {"{\"shape\":[2.0]}", "no ']'"},
-              {"{\"shape\":[\"2\"]}", "no whole number"},
+              {"{\"shape\":[\"2\"]}", "no non-negative integer"},
               {"{\"shape\":null}", "no '['"},
               {"{\"shape\":[9223372036854775808]}", "beyond 2^63-1"},
               {"{\"shape\":[4294967296,4294967296]}", "has -1 elements"},
@@ -206,7 +206,7 @@ static void malformed_tensor_metadata_is_refused(void **state) {
               {"{\"shape\":[2],\"shape\":[2]}", "a member twice"},
               {"{\"shape\":[3]}", "has 3 elements (expected the 2"},
               {"{\"shape\":[2],\"permutation\":[]}", "another length"},
-              {"{\"shape\":[2],\"permutation\":[1]}", "not there"},
+              {"{\"shape\":[2],\"permutation\":[1]}", "a missing axis"},
               {"{\"shape\":[1,2],\"permutation\":[1,1]}", "an axis twice"},
               {"{\"shape\":[2],\"permutation\":[4294967296]}", "too many axes"},
               {"{\"shape\":[2],\"dim_names\":[]}", "another length"},

@@ -28,7 +28,7 @@ static void assert_refused(dlx_status status, const char *words) {
 
 #define ASSERT_TARGET(...) assert_memory_equal(to, INT32S(__VA_ARGS__), sizeof to)
 
-/* Every element arrives. */
+/* Every element is copied. */
 static void copy_writes_every_element(void **state) {
   (void)state;
   assert_ok(dlx_copy(&dst, &src, NULL));
@@ -36,7 +36,7 @@ static void copy_writes_every_element(void **state) {
   ASSERT_TARGET(10, 11, 12, 13, 14, 15);
 }
 
-/* The strides of both sides count. */
+/* The strides of both operands apply. */
 static void copy_follows_the_strides(void **state) {
   (void)state;
   src.strides = (int64_t[]){1, 2};
@@ -46,7 +46,7 @@ static void copy_follows_the_strides(void **state) {
   ASSERT_TARGET(10, 12, 14, 11, 13, 15);
 }
 
-/* Negative strides walk backwards, on either side. */
+/* Negative strides on either operand. */
 static void copy_walks_backwards(void **state) {
   (void)state;
   dst.strides = (int64_t[]){-3, 1};
@@ -69,7 +69,7 @@ static void copy_repeats_by_a_stride_of_0(void **state) {
   ASSERT_TARGET(10, 11, 12, 10, 11, 12);
 }
 
-/* byte_offset counts, on either side. */
+/* byte_offset applies, on either operand. */
 static void copy_honours_byte_offsets(void **state) {
   (void)state;
   dst.shape = src.shape = (int64_t[]){1, 2};
@@ -81,7 +81,7 @@ static void copy_honours_byte_offsets(void **state) {
   ASSERT_TARGET(-1, 14, 15, -1, -1, -1);
 }
 
-/* Without axes there is one element. */
+/* A tensor without axes has one element. */
 static void copy_of_a_scalar(void **state) {
   (void)state;
   dst.ndim = src.ndim = 0;
@@ -92,7 +92,7 @@ static void copy_of_a_scalar(void **state) {
   ASSERT_TARGET(10, -1, -1, -1, -1, -1);
 }
 
-/* Without elements there is nothing to do, and no data are needed. */
+/* Empty tensors need no data. */
 static void copy_of_no_elements_writes_nothing(void **state) {
   (void)state;
   dst.shape = src.shape = (int64_t[]){2, 0};
@@ -111,7 +111,7 @@ static void copy_to_itself_changes_nothing(void **state) {
   assert_memory_equal(from, INT32S(10, 11, 12, 13, 14, 15), sizeof from);
 }
 
-/* Overlapping sides: as if the source had been read first, in either direction. */
+/* Overlapping operands: as if the source had been read first, in either direction. */
 static void copy_between_overlapping_sides(void **state) {
   (void)state;
   dst.ndim = src.ndim = 1;
@@ -124,7 +124,7 @@ static void copy_between_overlapping_sides(void **state) {
   assert_memory_equal(from, INT32S(10, 11, 12, 13, 14, 14), sizeof from);
 }
 
-/* A tensor can be turned round and transposed in place. */
+/* A tensor can be reversed and transposed in place. */
 static void copy_reverses_in_place(void **state) {
   (void)state;
   dst.ndim = src.ndim = 1;
@@ -138,7 +138,7 @@ static void copy_reverses_in_place(void **state) {
   assert_memory_equal(from, INT32S(15, 14, 13, 12, 11, 10), sizeof from);
 }
 
-/* Other extents, other numbers of axes: there is no broadcasting here. */
+/* Other extents or numbers of axes are refused: dlx_copy does not broadcast. */
 static void copy_refuses_another_shape(void **state) {
   (void)state;
   src.shape = (int64_t[]){3, 2};
@@ -150,7 +150,7 @@ static void copy_refuses_another_shape(void **state) {
   assert_refused(DLX_ERROR_INVALID_ARGUMENT, "");
 }
 
-/* Other codes, bits or lanes: nothing is converted. */
+/* Other codes, bits or lanes are refused: nothing is converted. */
 static void copy_refuses_another_dtype(void **state) {
   (void)state;
   static const DLDataType others[] = {{kDLUInt, 32, 1}, {kDLInt, 16, 1}, {kDLInt, 32, 2}};
@@ -161,7 +161,7 @@ static void copy_refuses_another_dtype(void **state) {
   }
 }
 
-/* A destination that repeats an element would keep what came last. */
+/* A destination that repeats an element is refused: the result would depend on the order. */
 static void copy_refuses_a_target_that_repeats_an_element(void **state) {
   (void)state;
   dst.strides = (int64_t[]){0, 1};
@@ -173,7 +173,7 @@ static void copy_refuses_a_target_that_repeats_an_element(void **state) {
   assert_refused(DLX_ERROR_INVALID_ARGUMENT, "`dst`");
 }
 
-/* Elements that interleave without repeating are fine: offsets 0 2 4 and 3 5 7. */
+/* Elements may interleave if none repeats: offsets 0 2 4 and 3 5 7. */
 static void copy_takes_a_target_whose_axes_interleave(void **state) {
   (void)state;
   int32_t wide[8] = {0};
@@ -185,7 +185,7 @@ static void copy_takes_a_target_whose_axes_interleave(void **state) {
   assert_memory_equal(wide, INT32S(10, 0, 11, 13, 12, 14, 0, 15), sizeof wide);
 }
 
-/* A stride that is not walked repeats nothing, be it 0. */
+/* The stride of an axis of extent 1 repeats nothing, even if it is 0. */
 static void copy_takes_a_target_with_a_stride_of_0_that_is_not_walked(void **state) {
   (void)state;
   dst.shape = src.shape = (int64_t[]){1, 6};
@@ -196,7 +196,7 @@ static void copy_takes_a_target_with_a_stride_of_0_that_is_not_walked(void **sta
   ASSERT_TARGET(10, 11, 12, 13, 14, 15);
 }
 
-/* What is malformed is refused on either side, by name. */
+/* A malformed operand is refused, and the message names it. */
 static void copy_refuses_malformed_sides(void **state) {
   (void)state;
   const DLTensor good_src = src;
@@ -213,7 +213,7 @@ static void copy_refuses_malformed_sides(void **state) {
   assert_refused(DLX_ERROR_INVALID_ARGUMENT, "`ndim` of `dst`");
 }
 
-/* A device that dlx cannot copy on is unsupported, and its data untouched. */
+/* A device that dlx cannot copy on is unsupported; its data is not read. */
 static void copy_refuses_a_device_out_of_reach(void **state) {
   (void)state;
   src.device.device_type = kDLMetal;
@@ -226,7 +226,7 @@ static void copy_refuses_a_device_out_of_reach(void **state) {
   assert_refused(DLX_ERROR_UNSUPPORTED, "vulkan");
 }
 
-/* Pinned host memory is memory. */
+/* Pinned host memory is copied like CPU memory. */
 static void copy_reads_pinned_memory(void **state) {
   (void)state;
   src.device.device_type = kDLCUDAHost;
@@ -258,7 +258,7 @@ static void copy_from_broadcasts_the_source(void **state) {
   dlx_tensor_release(row);
 }
 
-/* What does not broadcast is refused. */
+/* A shape that cannot be broadcast is refused. */
 static void copy_from_refuses_a_source_that_does_not_fit(void **state) {
   (void)state;
   dlx_tensor *target = wrap_int32(to, 2, EXTENTS(2, 3)), *pair = wrap_int32(from, 1, EXTENTS(2));
@@ -270,7 +270,7 @@ static void copy_from_refuses_a_source_that_does_not_fit(void **state) {
   dlx_tensor_release(pair);
 }
 
-/* What is read-only is not written, though the memory could be. */
+/* A read-only tensor is not written, even if its memory is writable. */
 static void copy_from_refuses_a_read_only_target(void **state) {
   (void)state;
   dlx_tensor *target =
@@ -285,7 +285,7 @@ static void copy_from_refuses_a_read_only_target(void **state) {
   dlx_tensor_release(source);
 }
 
-/* Padded elements are packed on the way, and packed ones padded. */
+/* The copy packs padded elements and pads packed ones. */
 static void copy_from_packs_and_pads(void **state) {
   (void)state;
   uint8_t padded[5] = {1, 2, 3, 4, 5}, packed[3] = {0xff, 0xff, 0xff}, back[5];
@@ -306,7 +306,7 @@ static void copy_from_packs_and_pads(void **state) {
   dlx_tensor_release(again);
 }
 
-/* Bits of the last byte that belong to no element keep their values. */
+/* Unused bits of the last byte keep their values. */
 static void copy_leaves_the_neighbours_of_packed_elements_alone(void **state) {
   (void)state;
   uint8_t source[2] = {0x21, 0x03}, target[2] = {0xff, 0xff};
@@ -319,7 +319,7 @@ static void copy_leaves_the_neighbours_of_packed_elements_alone(void **state) {
   assert_int_equal(target[1], 0xf3);
 }
 
-/* A plan is told in words, cut to fit, and nothing is copied. */
+/* A plan is described as text, truncated if too long; nothing is copied. */
 static void plan_is_described_in_words(void **state) {
   (void)state;
   char text[512], cut[8];
@@ -334,7 +334,7 @@ static void plan_is_described_in_words(void **state) {
   assert_untouched();
 }
 
-/* For plans: the sides are not read, and need not exist. */
+/* For plans: the operands are not read and need not exist. */
 static void lie_far_apart(void) {
   dst.data = (void *)((uintptr_t)1 << 40);
   src.data = (void *)((uintptr_t)1 << 41);
@@ -346,7 +346,7 @@ static void assert_plan_says(const char *words) {
   assert_says(text, words);
 }
 
-/* A large copy's plan names the way past the caches. */
+/* The plan of a large copy says that it uses non-temporal stores. */
 static void plan_of_a_large_copy_names_its_way(void **state) {
   (void)state;
   lie_far_apart();
@@ -366,8 +366,8 @@ static void plan_of_a_large_copy_names_its_way(void **state) {
   assert_plan_says("rows filled past the caches");
 }
 
-/* Rows with gaps go along that axis which shares more lines with them: of dst or, where those are far
- * apart on the other side, of src. */
+/* Rows with gaps go along that axis which shares more lines with them: of dst or, where those are
+ * far apart on the other side, of src. */
 static void plan_of_rows_with_gaps_goes_where_lines_are_shared(void **state) {
   (void)state;
   lie_far_apart();
@@ -396,7 +396,7 @@ static void plan_of_a_join_in_two_axes_takes_a_buffer(void **state) {
   assert_plan_says("by way of a buffer");
 }
 
-/* What cannot be copied has no plan. */
+/* An impossible copy has no plan. */
 static void plan_of_an_impossible_copy_is_refused(void **state) {
   (void)state;
   char text[16] = "untouched";

@@ -1,7 +1,7 @@
 /* Section "copy" of dlx.h: contiguous, clone, to_device. */
 #include "copy_fixture.h"
 
-/* What is contiguous already comes back itself, as a new reference. */
+/* contiguous() of a contiguous tensor is a new reference to it. */
 static void contiguous_returns_a_compact_tensor_itself(void **state) {
   (void)state;
   assert_ok(dlx_tensor_contiguous(tensor, NULL, &out));
@@ -10,7 +10,7 @@ static void contiguous_returns_a_compact_tensor_itself(void **state) {
   dlx_tensor_release(out);
 }
 
-/* What is not comes back as a compact copy. */
+/* contiguous() of any other tensor is a compact copy. */
 static void contiguous_copies_what_is_not(void **state) {
   (void)state;
   assert_ok(dlx_tensor_contiguous(transposed, NULL, &out));
@@ -21,7 +21,7 @@ static void contiguous_copies_what_is_not(void **state) {
   dlx_tensor_release(out);
 }
 
-/* In DLX_ORDER_F it is the other way round. */
+/* With DLX_ORDER_F it is the reverse. */
 static void contiguous_in_f_order(void **state) {
   (void)state;
   options.order = DLX_ORDER_F;
@@ -35,7 +35,7 @@ static void contiguous_in_f_order(void **state) {
   dlx_tensor_release(out);
 }
 
-/* The alignment that was asked for is a reason to copy, and the copy has it. */
+/* A requested alignment may need a copy, which then has it. */
 static void contiguous_copies_for_the_alignment(void **state) {
   (void)state;
   static _Alignas(512) int32_t aligned[3] = {7, 8, 9};
@@ -48,11 +48,11 @@ static void contiguous_copies_for_the_alignment(void **state) {
   dlx_tensor_release(out);
   options.copy = DLX_COPY_NEVER;
   assert_refused(dlx_tensor_contiguous(shifted, &options, &out), DLX_ERROR_COPY_REFUSED,
-                 "alignment");
+                 "the data is not aligned as asked");
   dlx_tensor_release(shifted);
 }
 
-/* DLX_COPY_NEVER refuses the copy, not the tensor that needs none. */
+/* DLX_COPY_NEVER refuses only if a copy is needed. */
 static void contiguous_never_copies_if_told_so(void **state) {
   (void)state;
   options.copy = DLX_COPY_NEVER;
@@ -64,7 +64,7 @@ static void contiguous_never_copies_if_told_so(void **state) {
   dlx_tensor_release(out);
 }
 
-/* DLX_COPY_ALWAYS copies what is contiguous, too. */
+/* DLX_COPY_ALWAYS also copies a contiguous tensor. */
 static void contiguous_always_copies_if_told_so(void **state) {
   (void)state;
   options.copy = DLX_COPY_ALWAYS;
@@ -75,7 +75,7 @@ static void contiguous_always_copies_if_told_so(void **state) {
   dlx_tensor_release(out);
 }
 
-/* A clone is compact, writable and apart. */
+/* A clone is compact, writable and independent. */
 static void clone_is_compact_and_apart(void **state) {
   (void)state;
   dlx_tensor *locked = NULL;
@@ -101,7 +101,7 @@ static void clone_in_f_order(void **state) {
   dlx_tensor_release(out);
 }
 
-/* A clone is a copy by its name: the mode is not looked at. */
+/* clone() always copies: the mode is ignored. */
 static void clone_copies_whatever_the_mode(void **state) {
   (void)state;
   options.copy = DLX_COPY_NEVER;
@@ -111,7 +111,7 @@ static void clone_copies_whatever_the_mode(void **state) {
   dlx_tensor_release(out);
 }
 
-/* A clone of a broadcast view has elements of its own, and may be written. */
+/* A clone of a broadcast view has its own elements, and is writable. */
 static void clone_of_repeated_elements_is_writable(void **state) {
   (void)state;
   dlx_tensor *row = wrap_int32(data, 1, EXTENTS(2)), *many = NULL;
@@ -151,7 +151,7 @@ static void clone_of_no_elements_is_empty(void **state) {
   dlx_tensor_release(none);
 }
 
-/* Data that dlx cannot reach cannot be cloned. */
+/* Data on a device without backend cannot be cloned. */
 static void clone_of_a_device_out_of_reach_is_unsupported(void **state) {
   (void)state;
   DLTensor description = describe(POISON, dtype_of(kDLInt, 32), 1, EXTENTS(2), NULL);
@@ -163,7 +163,7 @@ static void clone_of_a_device_out_of_reach_is_unsupported(void **state) {
   dlx_tensor_release(elsewhere);
 }
 
-/* On the device asked for already: the tensor itself, unless a copy is asked for. */
+/* to_device() to the same device is the tensor itself, unless a copy is requested. */
 static void to_device_returns_a_tensor_that_is_there(void **state) {
   (void)state;
   assert_ok(dlx_tensor_to_device(transposed, kDLCPU, 0, NULL, &out));
@@ -177,7 +177,7 @@ static void to_device_returns_a_tensor_that_is_there(void **state) {
   dlx_tensor_release(out);
 }
 
-/* A copy of pinned memory is ordinary memory where there is no driver that pins any. */
+/* A copy of pinned memory is ordinary memory if there is no driver. */
 static void clone_of_pinned_memory_needs_no_driver(void **state) {
   (void)state;
   DLTensor description = describe(data, dtype_of(kDLInt, 32), 1, EXTENTS(24), NULL);
@@ -192,7 +192,7 @@ static void clone_of_pinned_memory_needs_no_driver(void **state) {
   dlx_tensor_release(pinned);
 }
 
-/* Pinned host memory becomes CPU memory without a copy, and stays alive with it. */
+/* Pinned host memory becomes CPU memory without a copy, and is kept alive. */
 static void to_device_relabels_pinned_memory(void **state) {
   (void)state;
   const int types[] = {kDLCUDAHost, kDLROCMHost};
@@ -215,7 +215,7 @@ static void to_device_relabels_pinned_memory(void **state) {
   }
 }
 
-/* A device that is not here is unavailable, and named. */
+/* A missing device is unavailable, and the message names it. */
 static void to_device_that_is_not_here_is_unavailable(void **state) {
   (void)state;
   assert_refused(dlx_tensor_to_device(tensor, kDLMetal, 0, NULL, &out), DLX_ERROR_UNAVAILABLE,
@@ -224,7 +224,7 @@ static void to_device_that_is_not_here_is_unavailable(void **state) {
                  "cpu:1");
 }
 
-/* A mode, an order, an alignment, a flag, a stream that there is not. */
+/* An unknown mode, order, alignment, flag or stream is refused. */
 static void options_are_checked(void **state) {
   (void)state;
   const dlx_copy_options good = options;

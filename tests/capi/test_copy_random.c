@@ -1,10 +1,10 @@
-/* Copies between random layouts against a naive oracle that moves one bit at a time: all widths, packed
- * and padded, overlapping or apart. */
+/* Copies between random layouts against a naive oracle that moves one bit at a time: all widths,
+ * packed and padded, overlapping or apart. */
 #include "util.h"
 
 enum { kMaxAxes = 5, kRoom = 1 << 15 };
 
-/* One side of a copy, in a buffer of kRoom bytes. */
+/* One operand of a copy, in a buffer of kRoom bytes. */
 typedef struct side {
   DLTensor tensor;
   int64_t shape[kMaxAxes], strides[kMaxAxes];
@@ -39,7 +39,7 @@ static void random_strides(random_source *random, side *s, int may_repeat) {
   s->strides[random_between(random, 0, ndim - 1)] = random_between(random, -1, 1);
 }
 
-/* Puts the first element somewhere in the buffer so that all fit; 0 if they cannot. */
+/* Places the first element so that all elements fit into the buffer; 0 if they cannot. */
 static int place(random_source *random, side *s, uint8_t *buffer) {
   const int64_t bits = element_bits(&s->tensor, s->padded);
   int64_t low = 0, high = 0;
@@ -52,7 +52,7 @@ static int place(random_source *random, side *s, uint8_t *buffer) {
   }
   const int64_t first = (-low * bits + 7) / 8, behind = ((high + 1) * bits + 7) / 8;
   if (first + behind > kRoom) return 0;
-  /* Often close to the start, so that two sides in one buffer overlap. */
+  /* Often close to the start, so that two operands in one buffer overlap. */
   int64_t most = kRoom - first - behind;
   if (most > 64 && random_between(random, 0, 1) == 0) most = 64;
   const int64_t start = first + random_between(random, 0, most);
@@ -64,7 +64,7 @@ static int place(random_source *random, side *s, uint8_t *buffer) {
   return 1;
 }
 
-/* The definition: bit by bit from the source as it was. */
+/* The definition of a copy: bit by bit from the unchanged source. */
 static void oracle(const side *dst, const side *src, uint8_t *target, const uint8_t *source) {
   const int64_t width = dst->tensor.dtype.bits, lanes = dst->tensor.dtype.lanes;
   const int64_t dst_bits = element_bits(&dst->tensor, dst->padded);
@@ -85,7 +85,7 @@ static void oracle(const side *dst, const side *src, uint8_t *target, const uint
   } while (next_index(&dst->tensor, index));
 }
 
-/* The bits of padding are nobody's: where dlx writes them, the oracle may differ. */
+/* Padding bits are undefined: dlx and the oracle may differ there. */
 static void mask_padding(const side *dst, uint8_t *target) {
   int64_t index[kMaxAxes] = {0};
   if (!dst->padded || dst->tensor.dtype.bits >= 8 || !has_elements(&dst->tensor)) return;
@@ -138,9 +138,9 @@ static int random_sides(random_source *random, side *dst, side *src, uint8_t *ta
   return place(random, dst, target) && place(random, src, source);
 }
 
-/* `overlapping`: both sides in one buffer. */
+/* `overlapping`: both operands in one buffer. */
 static void check_random_copies(const char *test, int rounds, int overlapping) {
-  /* Exactly kRoom bytes each, so that the sanitizers and valgrind see a step beyond. */
+  /* Exactly kRoom bytes each, so that the sanitizers and valgrind detect an access beyond. */
   uint8_t *target = malloc(kRoom), *source = overlapping ? target : malloc(kRoom);
   uint8_t *expected = malloc(kRoom), *before = malloc(kRoom);
   random_source random = random_start(test);
@@ -177,19 +177,19 @@ static void check_random_copies(const char *test, int rounds, int overlapping) {
   free(before);
 }
 
-/* Any layout to any layout: every element arrives, and no other bit changes on either side. */
+/* Any layout to any layout: every element is copied, and no other bit of either operand changes. */
 static void copies_between_random_layouts_agree_with_the_oracle(void **state) {
   (void)state;
   check_random_copies("copies_between_random_layouts_agree_with_the_oracle", 6000, 0);
 }
 
-/* Both sides in the same memory: as if the source had been read first. */
+/* Both operands in the same memory: as if the source had been read first. */
 static void overlapping_copies_agree_with_the_oracle(void **state) {
   (void)state;
   check_random_copies("overlapping_copies_agree_with_the_oracle", 6000, 1);
 }
 
-/* Shapes that are not small: tiles, long runs and their remainders, of every whole width. */
+/* Larger shapes: tiles, long runs and their remainders, for every whole width. */
 static void copies_of_larger_shapes_agree_with_the_definition(void **state) {
   (void)state;
   static const int widths[] = {8, 16, 32, 64, 128};

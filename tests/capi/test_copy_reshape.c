@@ -1,4 +1,4 @@
-/* Section "copy" of dlx.h: dlx_tensor_reshape, a view where strides can do, else a copy. */
+/* Section "copy" of dlx.h: dlx_tensor_reshape, a view if strides can express it, else a copy. */
 #include "copy_fixture.h"
 
 /* A compact tensor takes any shape of as many elements, without a copy. */
@@ -14,7 +14,7 @@ static void reshape_of_a_compact_tensor_is_a_view(void **state) {
   dlx_tensor_release(out);
 }
 
-/* One extent may be left open. */
+/* One extent may be -1. */
 static void reshape_fills_one_open_extent(void **state) {
   (void)state;
   assert_ok(dlx_tensor_reshape(tensor, 3, EXTENTS(2, -1, 2), NULL, &out));
@@ -42,7 +42,7 @@ static void reshape_of_a_strided_tensor_is_a_view_if_it_can(void **state) {
   dlx_tensor_release(strided);
 }
 
-/* The stride of an axis of extent 1 does not keep its neighbours apart. */
+/* The stride of an axis of extent 1 does not prevent merging its neighbours. */
 static void reshape_merges_across_axes_of_extent_1(void **state) {
   (void)state;
   dlx_tensor *odd = wrap(data, dtype_of(kDLInt, 32), 3, EXTENTS(2, 1, 3), EXTENTS(3, -99, 1), 0);
@@ -55,7 +55,7 @@ static void reshape_merges_across_axes_of_extent_1(void **state) {
   dlx_tensor_release(odd);
 }
 
-/* Where strides cannot express it, it is a compact copy, or refused. */
+/* If strides cannot express it, the result is a compact copy, or refused. */
 static void reshape_copies_where_no_strides_can_do(void **state) {
   (void)state;
   assert_ok(dlx_tensor_reshape(transposed, 1, EXTENTS(24), NULL, &out));
@@ -69,7 +69,8 @@ static void reshape_copies_where_no_strides_can_do(void **state) {
                  DLX_ERROR_COPY_REFUSED, "");
 }
 
-/* DLX_COPY_ALWAYS copies where a view would do; the elements stay in C order, whatever `order`. */
+/* DLX_COPY_ALWAYS copies also if a view is possible; the copy is in C order, and `order` is
+ * ignored. */
 static void reshape_always_copies_if_told_so(void **state) {
   (void)state;
   options.copy = DLX_COPY_ALWAYS;
@@ -81,7 +82,7 @@ static void reshape_always_copies_if_told_so(void **state) {
   dlx_tensor_release(out);
 }
 
-/* One element has any shape of ones, and none at all. */
+/* One element can have any shape of ones, and no axes. */
 static void reshape_of_one_element(void **state) {
   (void)state;
   dlx_tensor *one = wrap_int32(data, 2, EXTENTS(1, 1));
@@ -95,7 +96,7 @@ static void reshape_of_one_element(void **state) {
   dlx_tensor_release(one);
 }
 
-/* No elements have any shape with a 0; but what remains beside it, nobody can tell. */
+/* An empty tensor can have any shape with a 0, but -1 beside the 0 is ambiguous. */
 static void reshape_of_no_elements(void **state) {
   (void)state;
   dlx_tensor *none = wrap_int32(NULL, 2, EXTENTS(0, 3));
@@ -111,7 +112,7 @@ static void reshape_of_no_elements(void **state) {
   dlx_tensor_release(none);
 }
 
-/* READ_ONLY is inherited by a view, and not by a copy. */
+/* A view inherits READ_ONLY, a copy does not. */
 static void reshape_inherits_read_only_unless_it_copies(void **state) {
   (void)state;
   dlx_tensor *locked = NULL;
@@ -127,7 +128,7 @@ static void reshape_inherits_read_only_unless_it_copies(void **state) {
   dlx_tensor_release(locked);
 }
 
-/* Another number of elements, two open extents, negative ones, impossible ones. */
+/* Another number of elements, two extents of -1, negative and impossible extents. */
 static void reshape_refuses_what_does_not_fit(void **state) {
   (void)state;
   const struct {

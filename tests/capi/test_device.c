@@ -1,7 +1,7 @@
-/* Section "device" of dlx.h, on a machine with a CPU; drivers have tests of their own. */
+/* Section "device" of dlx.h on the CPU; drivers have their own tests. */
 #include "util.h"
 
-/* There is one CPU, and nothing to explain. */
+/* There is one CPU, and no reason text. */
 static void cpu_is_always_there(void **state) {
   (void)state;
 
@@ -9,7 +9,7 @@ static void cpu_is_always_there(void **state) {
   assert_string_equal(dlx_backend_reason(kDLCPU), "");
 }
 
-/* No device comes with a reason, a device with none: of every type that DLPack names. */
+/* Every device type of DLPack has a reason exactly if it has no device. */
 static void absence_has_a_reason_and_presence_none(void **state) {
   (void)state;
 
@@ -22,7 +22,7 @@ static void absence_has_a_reason_and_presence_none(void **state) {
   }
 }
 
-/* Types that dlx does not know have no devices. */
+/* Unknown types have no devices. */
 static void unknown_types_have_no_devices(void **state) {
   (void)state;
 
@@ -51,7 +51,7 @@ static void info_describes_the_cpu(void **state) {
   assert_int_not_equal(info.name[0], '\0');
 }
 
-/* As many fields are filled as struct_size covers, and not a byte more. */
+/* Only the fields that struct_size covers are filled. */
 static void info_fills_what_struct_size_covers(void **state) {
   (void)state;
   dlx_device_properties info;
@@ -66,7 +66,7 @@ static void info_fills_what_struct_size_covers(void **state) {
   for (size_t i = 0; i < sizeof info.name; ++i) assert_int_equal(info.name[i], 0x7f);
 }
 
-/* A newer caller's struct is filled as far as dlx knows it. */
+/* In a newer caller's struct, the fields that dlx knows are filled. */
 static void info_takes_a_newer_struct(void **state) {
   (void)state;
   struct {
@@ -82,7 +82,7 @@ static void info_takes_a_newer_struct(void **state) {
   assert_true(newer.info.memory_total > 0);
 }
 
-/* A struct_size that was never set is refused. */
+/* A struct_size of 0 is refused. */
 static void info_needs_a_struct_size(void **state) {
   (void)state;
   dlx_device_properties info;
@@ -91,7 +91,7 @@ static void info_needs_a_struct_size(void **state) {
   assert_fails(dlx_device_info(kDLCPU, 0, &info), DLX_ERROR_INVALID_ARGUMENT, "struct_size");
 }
 
-/* Of a device that is not here there is nothing to tell, and nothing is written. */
+/* A missing device is unavailable, and nothing is written. */
 static void info_of_a_missing_device_is_unavailable(void **state) {
   (void)state;
   dlx_device_properties info;
@@ -131,7 +131,7 @@ static const struct {
     {"777:3", 777, 3, "777:3"},
 };
 
-/* Names mean what the header says, and numbers too. */
+/* Names and numbers are parsed as the header says. */
 static void parse_reads_names_and_numbers(void **state) {
   (void)state;
 
@@ -143,7 +143,7 @@ static void parse_reads_names_and_numbers(void **state) {
   }
 }
 
-/* The CPU goes without a number, all others with theirs. */
+/* The CPU's name has no id, all other names have one. */
 static void name_writes_what_parse_reads(void **state) {
   (void)state;
 
@@ -158,7 +158,7 @@ static void name_writes_what_parse_reads(void **state) {
   }
 }
 
-/* Every type that DLPack names has a name of its own here, which is read back. */
+/* Every device type of DLPack has a unique name, which is parsed back. */
 static void every_type_of_dlpack_has_a_name(void **state) {
   (void)state;
 
@@ -174,7 +174,7 @@ static void every_type_of_dlpack_has_a_name(void **state) {
   }
 }
 
-/* What is no name is refused, and the outputs untouched. */
+/* An invalid name is refused, and the outputs are unchanged. */
 static void parse_refuses_what_is_no_device(void **state) {
   (void)state;
   static const char *const strangers[] = {
@@ -215,7 +215,7 @@ static void parse_refuses_what_is_no_device(void **state) {
   }
 }
 
-/* A name needs its length and one byte; less is refused, and nothing is written. */
+/* A name needs its length plus one byte; less is refused, and nothing is written. */
 static void name_needs_room_for_the_final_zero(void **state) {
   (void)state;
   char name[16] = "untouched";
@@ -228,7 +228,7 @@ static void name_needs_room_for_the_final_zero(void **state) {
   assert_string_equal(name, "cuda:10");
 }
 
-/* Host memory lives on the CPU. */
+/* Host memory is on the CPU. */
 static void of_pointer_finds_host_memory_on_the_cpu(void **state) {
   (void)state;
   const int local = 0;
@@ -240,14 +240,14 @@ static void of_pointer_finds_host_memory_on_the_cpu(void **state) {
   assert_int_equal(id, 0);
 }
 
-/* The CPU works synchronously: waiting for it returns. */
+/* CPU work is synchronous: waiting returns at once. */
 static void synchronize_returns_on_the_cpu(void **state) {
   (void)state;
 
   assert_ok(dlx_device_synchronize(kDLCPU, 0));
 }
 
-/* For a device that is not here nobody can wait. */
+/* Waiting for a missing device is refused. */
 static void synchronize_needs_a_device(void **state) {
   (void)state;
 
@@ -255,7 +255,7 @@ static void synchronize_needs_a_device(void **state) {
   assert_fails(dlx_device_synchronize(9999, 0), DLX_ERROR_UNAVAILABLE, "9999");
 }
 
-/* A NULL is named with its function, and the outputs stay untouched. */
+/* A NULL is named with its function, and the outputs are unchanged. */
 static void null_parameters_are_named(void **state) {
   (void)state;
   int32_t type = -7, id = -8;

@@ -1,5 +1,5 @@
-/* Section "dlpack" of dlx.h: a tensor that goes out and comes back many times, as in a loop that hands
- * its result on to itself. */
+/* Section "dlpack" of dlx.h: a tensor that is exported and imported many times, as in a loop that
+ * passes its result to itself. */
 #include <pthread.h>
 
 #include "util.h"
@@ -11,7 +11,7 @@ static void *release(void *tensor) {
   return NULL;
 }
 
-/* However often it went round, giving it back needs no more stack than a small thread has. */
+/* The release of a long chain needs little stack. */
 static void long_chains_are_freed_on_a_small_stack(void **state) {
   (void)state;
   static int32_t data[2];

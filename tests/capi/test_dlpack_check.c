@@ -1,4 +1,4 @@
-/* Section "dlpack" of dlx.h: dlx_dlpack_check says in words what is wrong. Errors in descriptions:
+/* Section "dlpack" of dlx.h: dlx_dlpack_check. Errors in descriptions are in
  * test_dlpack_malformed.c. */
 #include "util.h"
 
@@ -6,7 +6,7 @@ static _Alignas(256) int32_t data[64];
 static char report[2048];
 static int released;
 
-/* An exemplary struct, which has nothing to be found. */
+/* A struct without findings. */
 static DLManagedTensorVersioned exemplary(void) {
   static const int64_t shape[] = {2, 3}, strides[] = {3, 1};
   return versioned(describe(data, dtype_of(kDLInt, 32), 2, shape, strides), 0, &released);
@@ -39,7 +39,7 @@ static void assert_error(const DLManagedTensorVersioned *managed, const char *wo
   assert_says(report, words);
 }
 
-/* Nothing wrong, nothing said. */
+/* Without findings the report is empty. */
 static void exemplary_struct_has_no_findings(void **state) {
   (void)state;
   const DLManagedTensorVersioned managed = exemplary();
@@ -51,7 +51,7 @@ static void exemplary_struct_has_no_findings(void **state) {
   assert_int_equal(found.warnings, 0);
 }
 
-/* What dlx itself exports has no errors, and in aligned memory no warnings. */
+/* dlx's own exports have no errors, and in aligned memory no warnings. */
 static void exports_of_dlx_have_no_findings(void **state) {
   (void)state;
   dlx_tensor *tensor = wrap_int32(data, 2, EXTENTS(4, 4)), *empty = NULL, *scalar = NULL;
@@ -69,7 +69,7 @@ static void exports_of_dlx_have_no_findings(void **state) {
   }
 }
 
-/* Nothing is consumed, whatever is found. */
+/* Nothing is consumed, with any findings. */
 static void check_consumes_nothing(void **state) {
   (void)state;
   DLManagedTensorVersioned managed = exemplary();
@@ -85,7 +85,7 @@ static void check_consumes_nothing(void **state) {
   assert_int_equal(released, 0);
 }
 
-/* The data are never read. */
+/* The data is never read. */
 static void check_never_reads_the_data(void **state) {
   (void)state;
   DLManagedTensorVersioned managed = exemplary();
@@ -96,7 +96,7 @@ static void check_never_reads_the_data(void **state) {
   assert_int_equal(found.errors, 0);
 }
 
-/* Of another major version only the version is read: the rest is poison. */
+/* For another major version only the version is read. */
 static void another_major_version_is_an_error_and_stays_unread(void **state) {
   (void)state;
   DLPackVersion *version = malloc(sizeof *version);
@@ -113,7 +113,7 @@ static void another_major_version_is_an_error_and_stays_unread(void **state) {
   free(version);
 }
 
-/* The legacy struct is deprecated; that is all there is to say about a good one. */
+/* A valid legacy struct has one finding: it is deprecated. */
 static void legacy_struct_is_deprecated(void **state) {
   (void)state;
   DLManagedTensor managed = legacy(exemplary().dl_tensor, &released);
@@ -133,7 +133,7 @@ static void legacy_struct_is_deprecated(void **state) {
   assert_says(report, "uint1");
 }
 
-/* NULL strides with axes: forbidden from 1.2 on, a matter of taste before. */
+/* NULL strides with axes: an error from 1.2 on, a warning before. */
 static void null_strides_are_an_error_from_1_2_on(void **state) {
   (void)state;
   DLManagedTensorVersioned managed = exemplary();
@@ -168,7 +168,7 @@ static void unknown_flags_are_an_error(void **state) {
   assert_error(&managed, "flags");
 }
 
-/* A NULL deleter is legal, and worth a word. */
+/* A NULL deleter is valid, but gives a warning. */
 static void null_deleter_is_a_warning(void **state) {
   (void)state;
   DLManagedTensorVersioned managed = exemplary();
@@ -203,7 +203,7 @@ static void device_id_of_host_memory_is_an_error(void **state) {
   }
 }
 
-/* Negative strides are legal, and PyTorch aborts on them. */
+/* Negative strides are valid, but PyTorch aborts on them. */
 static void negative_strides_are_a_warning(void **state) {
   (void)state;
   static const int64_t strides[] = {3, -1};
@@ -213,7 +213,7 @@ static void negative_strides_are_a_warning(void **state) {
   assert_warning(&managed, "negative");
 }
 
-/* Several findings, a line each. */
+/* Each finding has its own line. */
 static void each_finding_has_a_line(void **state) {
   (void)state;
   DLManagedTensorVersioned managed = exemplary();
@@ -232,7 +232,7 @@ static void each_finding_has_a_line(void **state) {
   assert_says(report, "-3");
 }
 
-/* The words are cut to fit, and end with a zero; the counts are whole. */
+/* The report is truncated and terminated; the counts are complete. */
 static void report_is_cut_to_its_capacity(void **state) {
   (void)state;
   char whole[sizeof report];
@@ -255,7 +255,7 @@ static void report_is_cut_to_its_capacity(void **state) {
   }
 }
 
-/* All outputs may be left out. */
+/* All outputs may be omitted. */
 static void outputs_may_be_null(void **state) {
   (void)state;
   DLManagedTensorVersioned managed = exemplary();
@@ -264,7 +264,7 @@ static void outputs_may_be_null(void **state) {
   assert_ok(dlx_dlpack_check(&managed, DLX_MANAGED_VERSIONED, NULL, 0, NULL, NULL));
 }
 
-/* What is no struct is an invalid argument, and no output is touched. */
+/* An invalid struct is refused, and no output changes. */
 static void check_refuses_what_it_cannot_read(void **state) {
   (void)state;
   const DLManagedTensorVersioned managed = exemplary();

@@ -1,5 +1,5 @@
-/* Section "dlpack" of dlx.h: exports of both structs and their ownership. What a request may ask for
- * is in test_dlpack_request.c. */
+/* Section "dlpack" of dlx.h: exports of both structs and their ownership. Options are tested in
+ * test_dlpack_request.c. */
 #include "util.h"
 
 static DLManagedTensorVersioned *export(dlx_tensor *tensor, const dlx_export_options *options) {
@@ -40,7 +40,7 @@ static void export_describes_the_tensor(void **state) {
   dlx_tensor_release(tensor);
 }
 
-/* Only negative strides are a reason to copy: those of 0 leave as they are. */
+/* Only negative strides need a copy; strides of 0 are exported. */
 static void export_shares_what_repeats(void **state) {
   (void)state;
   int32_t data[2];
@@ -55,7 +55,7 @@ static void export_shares_what_repeats(void **state) {
   dlx_tensor_release(tensor);
 }
 
-/* The legacy struct says the same, as far as it can. */
+/* The legacy struct has the same content, except for the flags. */
 static void legacy_export_describes_the_tensor(void **state) {
   (void)state;
   int32_t data[6];
@@ -89,7 +89,7 @@ static void export_outlives_the_tensor(void **state) {
   assert_int_equal(released, 1);
 }
 
-/* A tensor may be exported as often as anybody likes; each export holds its own reference. */
+/* A tensor may be exported any number of times; each export holds its own reference. */
 static void exports_of_one_tensor_are_independent(void **state) {
   (void)state;
   int32_t data[2] = {1, 2};
@@ -126,7 +126,7 @@ static void export_of_a_view_outlives_view_and_root(void **state) {
   assert_int_equal(released, 1);
 }
 
-/* A tensor that goes out and comes back in, again and again, is freed once. */
+/* A tensor that is exported and imported repeatedly is freed once. */
 static void round_trips_free_once(void **state) {
   (void)state;
   int32_t data[2] = {1, 2};
@@ -150,7 +150,7 @@ static void round_trips_free_once(void **state) {
   assert_int_equal(released, 1);
 }
 
-/* Nothing to export to or from. */
+/* NULL arguments are refused. */
 static void null_parameters_are_named(void **state) {
   (void)state;
   int32_t data[2];
@@ -170,7 +170,7 @@ static void null_parameters_are_named(void **state) {
   assert_int_equal(released, 1);
 }
 
-/* The data of an empty tensor is NULL, whatever it was. */
+/* The exported data of an empty tensor is always NULL. */
 static void empty_tensor_is_exported_with_null_data(void **state) {
   (void)state;
   int32_t data[6];
@@ -187,7 +187,7 @@ static void empty_tensor_is_exported_with_null_data(void **state) {
   dlx_tensor_release(tensor);
 }
 
-/* The byte_offset that a tensor came with is folded into data. */
+/* A tensor's byte_offset is added to data. */
 static void byte_offset_is_folded_into_the_data(void **state) {
   (void)state;
   int32_t data[4];
@@ -203,7 +203,7 @@ static void byte_offset_is_folded_into_the_data(void **state) {
   dlx_tensor_release(tensor);
 }
 
-/* Where data is a handle, byte_offset goes out as it came in. */
+/* If data is a handle, byte_offset is kept. */
 static void byte_offset_of_a_handle_is_exported(void **state) {
   (void)state;
   DLTensor description = describe(POISON, dtype_of(kDLInt, 32), 1, EXTENTS(2), NULL);
@@ -219,7 +219,7 @@ static void byte_offset_of_a_handle_is_exported(void **state) {
   dlx_tensor_release(tensor);
 }
 
-/* A handle is no address, however odd: the place in its buffer is what is aligned, or not. */
+/* For a handle, the alignment of byte_offset counts, not that of the handle. */
 static void handles_are_aligned_by_their_offset(void **state) {
   (void)state;
   dlx_export_options options = DLX_EXPORT_OPTIONS_INIT;
@@ -272,7 +272,7 @@ static void is_copied_is_not_inherited(void **state) {
   dlx_tensor_release(tensor);
 }
 
-/* The legacy struct cannot say that data is read-only, so it is refused, unless copied. */
+/* The legacy struct has no READ_ONLY flag, so read-only data is refused unless copied. */
 static void legacy_export_of_read_only_data_is_refused(void **state) {
   (void)state;
   int32_t data[2] = {1, 2};
@@ -294,7 +294,7 @@ static void legacy_export_of_read_only_data_is_refused(void **state) {
   dlx_tensor_release(tensor);
 }
 
-/* Nor can it say that sub-byte elements are padded; a plain copy is packed. */
+/* It has no flag for padded sub-byte elements either; a plain copy is packed. */
 static void legacy_export_of_padded_elements_is_refused(void **state) {
   (void)state;
   uint8_t data[3] = {0x1, 0x2, 0x3};
@@ -315,7 +315,7 @@ static void legacy_export_of_padded_elements_is_refused(void **state) {
   dlx_tensor_release(tensor);
 }
 
-/* Whole bytes have no padding to speak of: the flag is no reason to refuse them. */
+/* Whole-byte elements are never padded: the flag does not prevent the export. */
 static void legacy_export_of_whole_bytes_ignores_padding(void **state) {
   (void)state;
   int32_t data[2] = {1, 2};
@@ -329,7 +329,7 @@ static void legacy_export_of_whole_bytes_ignores_padding(void **state) {
   dlx_tensor_release(tensor);
 }
 
-/* An imported tensor is given back to its producer after the last export of it. */
+/* An imported tensor returns to its producer after its last export is released. */
 static void export_of_an_import_calls_the_producers_deleter_last(void **state) {
   (void)state;
   int32_t data[2] = {1, 2};

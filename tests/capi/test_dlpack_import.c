@@ -1,5 +1,5 @@
-/* Section "dlpack" of dlx.h: taking over both structs; ownership on every path. What is malformed
- * is in test_dlpack_malformed.c. */
+/* Section "dlpack" of dlx.h: imports of both structs; ownership on every path. Malformed structs
+ * are in test_dlpack_malformed.c. */
 #include "util.h"
 
 static dlx_tensor *import(DLManagedTensorVersioned *managed) {
@@ -15,7 +15,7 @@ static DLTensor three_by_two(int32_t *data) {
   return describe(data, dtype_of(kDLInt, 32), 2, shape, strides);
 }
 
-/* A success consumes the struct: its deleter runs when the last reference is gone, once. */
+/* On success the struct is consumed: its deleter runs once, after the last release. */
 static void versioned_import_calls_the_deleter_at_the_end(void **state) {
   (void)state;
   int32_t data[6] = {0, 1, 2, 3, 4, 5};
@@ -67,7 +67,7 @@ static void views_outlive_the_import(void **state) {
   assert_int_equal(released, 1);
 }
 
-/* A NULL deleter is legal: there is nothing to call. */
+/* A NULL deleter is valid, and nothing is called. */
 static void imports_take_a_null_deleter(void **state) {
   (void)state;
   int32_t data[6] = {0};
@@ -82,7 +82,7 @@ static void imports_take_a_null_deleter(void **state) {
   dlx_tensor_release(tensor);
 }
 
-/* Of another major version only the deleter is called; the rest is poison, and stays unread. */
+/* For another major version only the deleter is called; nothing else is read. */
 static void another_major_version_is_given_back_unread(void **state) {
   (void)state;
   const uint32_t majors[] = {0, 2, 3, UINT32_MAX};
@@ -107,8 +107,8 @@ static void another_major_version_is_given_back_unread(void **state) {
   }
 }
 
-/* The struct of another major version may be smaller than ours: dlx reads no further than the
- * deleter, which the sanitizers and valgrind see. */
+/* The struct of another major version may be smaller than ours: dlx reads nothing after the
+ * deleter, which the sanitizers and valgrind check. */
 static void another_major_version_may_be_a_smaller_struct(void **state) {
   (void)state;
   int released = 0;
@@ -128,7 +128,7 @@ static void another_major_version_may_be_a_smaller_struct(void **state) {
   free(managed);
 }
 
-/* Another major version without a deleter is gone too: nobody has to do anything. */
+/* Another major version without a deleter is consumed too. */
 static void another_major_version_without_a_deleter_is_consumed(void **state) {
   (void)state;
   int32_t consumed = -1;
@@ -145,7 +145,7 @@ static void another_major_version_without_a_deleter_is_consumed(void **state) {
   assert_null(out);
 }
 
-/* Any minor version of 1 is readable, for minor versions only add values. */
+/* Any minor version of 1 is accepted, because minor versions only add values. */
 static void newer_minor_versions_are_read(void **state) {
   (void)state;
   const uint32_t minors[] = {0, 1, 2, 3, 4, UINT32_MAX};
@@ -160,7 +160,7 @@ static void newer_minor_versions_are_read(void **state) {
   }
 }
 
-/* Any failure but that of the version leaves the struct to the caller: the deleter is not called. */
+/* After any other failure the caller still owns the struct: the deleter is not called. */
 static void failed_import_leaves_the_struct_to_the_caller(void **state) {
   (void)state;
   int32_t data[6] = {0};
@@ -182,7 +182,7 @@ static void failed_import_leaves_the_struct_to_the_caller(void **state) {
   assert_int_equal(released, 1);
 }
 
-/* NULL pointers are failures of that kind: nothing is consumed, and it is said. */
+/* NULL arguments are such failures: nothing is consumed, and out_consumed is 0. */
 static void null_parameters_are_named_and_consume_nothing(void **state) {
   (void)state;
   int32_t data[6] = {0};
@@ -222,7 +222,7 @@ static void out_consumed_may_be_null(void **state) {
   assert_int_equal(released, 1);
 }
 
-/* NULL strides are compact C order, in either struct and whatever the version says. */
+/* NULL strides are compact C order, in both structs and every version. */
 static void imports_fill_null_strides(void **state) {
   (void)state;
   int32_t data[6] = {0, 1, 2, 3, 4, 5};
@@ -240,7 +240,7 @@ static void imports_fill_null_strides(void **state) {
   dlx_tensor_release(second);
 }
 
-/* byte_offset is honoured: the first element lies that many bytes behind data. */
+/* byte_offset applies: the first element is that many bytes after data. */
 static void imports_honour_the_byte_offset(void **state) {
   (void)state;
   int32_t data[8] = {0, 1, 2, 3, 4, 5, 6, 7};
@@ -254,7 +254,7 @@ static void imports_honour_the_byte_offset(void **state) {
   dlx_tensor_release(tensor);
 }
 
-/* No elements: data may be NULL or not, and byte_offset anything. */
+/* An empty tensor may have any data and byte_offset. */
 static void imports_take_empty_tensors_with_and_without_data(void **state) {
   (void)state;
   int32_t data[6];
@@ -272,8 +272,8 @@ static void imports_take_empty_tensors_with_and_without_data(void **state) {
   assert_int_equal(released, 2);
 }
 
-/* READ_ONLY and IS_SUBBYTE_TYPE_PADDED are properties of memory and stay; IS_COPIED is one of that
- * export and ends here. */
+/* READ_ONLY and IS_SUBBYTE_TYPE_PADDED are properties of the memory and are kept; IS_COPIED is a
+ * property of the export and is dropped. */
 static void imports_keep_the_flags_of_memory(void **state) {
   (void)state;
   uint8_t data[8];
@@ -307,7 +307,7 @@ static void imports_refuse_unknown_flags(void **state) {
   assert_int_equal(released, 0);
 }
 
-/* What the legacy struct cannot say, the caller says. */
+/* The caller passes the flags that the legacy struct lacks. */
 static void legacy_import_takes_flags_from_the_caller(void **state) {
   (void)state;
   uint8_t data[8];
@@ -329,7 +329,7 @@ static void legacy_import_takes_flags_from_the_caller(void **state) {
   assert_int_equal(released, 1);
 }
 
-/* Any device will do, for nothing of it is touched; it keeps its producer's number. */
+/* Any device is accepted and keeps its producer's id, because nothing is read. */
 static void imports_take_any_device(void **state) {
   (void)state;
 

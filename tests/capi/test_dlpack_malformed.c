@@ -51,7 +51,7 @@ static void null_data_with_elements(void **state) {
   assert_malformed(tensor, DLX_ERROR_INVALID_ARGUMENT, "data");
 }
 
-/* A scalar is an element, too. */
+/* A scalar has one element. */
 static void null_data_of_a_scalar(void **state) {
   (void)state;
   DLTensor tensor = int32s(0, NULL, NULL);
@@ -60,7 +60,7 @@ static void null_data_of_a_scalar(void **state) {
   assert_malformed(tensor, DLX_ERROR_INVALID_ARGUMENT, "data");
 }
 
-/* A byte_offset makes no address of NULL. */
+/* NULL data with a byte_offset is refused. */
 static void null_data_with_a_byte_offset(void **state) {
   (void)state;
   DLTensor tensor = int32s(1, EXTENTS(2), EXTENTS(1));
@@ -77,7 +77,7 @@ static void null_shape_with_axes(void **state) {
   assert_malformed(int32s(2, NULL, EXTENTS(1, 1)), DLX_ERROR_INVALID_ARGUMENT, "shape");
 }
 
-/* Fewer axes than none; the shape is not read. */
+/* A negative number of axes; the shape is not read. */
 static void negative_ndim(void **state) {
   (void)state;
 
@@ -85,7 +85,7 @@ static void negative_ndim(void **state) {
   assert_malformed(int32s(INT32_MIN, POISON, POISON), DLX_ERROR_INVALID_ARGUMENT, "`ndim`");
 }
 
-/* More axes than anybody has; the shape is not read. */
+/* Too many axes; the shape is not read. */
 static void huge_ndim(void **state) {
   (void)state;
 
@@ -102,7 +102,7 @@ static void the_largest_ndim_is_well_formed(void **state) {
   assert_well_formed(int32s(DLX_MAX_NDIM, shape, strides));
 }
 
-/* A negative extent, also where another is 0. */
+/* A negative extent, also beside an extent of 0. */
 static void negative_extent(void **state) {
   (void)state;
 
@@ -131,7 +131,7 @@ static void too_many_bytes(void **state) {
                    "2^63 bits");
 }
 
-/* Strides that lead out of the numbers. */
+/* Strides whose byte offsets overflow. */
 static void strides_that_overflow(void **state) {
   (void)state;
 
@@ -143,7 +143,7 @@ static void strides_that_overflow(void **state) {
                    DLX_ERROR_INVALID_ARGUMENT, "strides");
 }
 
-/* Strides that lead out of the address space. */
+/* Strides that leave the address space. */
 static void strides_beyond_the_address_space(void **state) {
   (void)state;
 
@@ -153,7 +153,7 @@ static void strides_beyond_the_address_space(void **state) {
                    "address");
 }
 
-/* A stride is not walked along an axis of extent 1 or in an empty tensor: any number will do. */
+/* A stride of an axis of extent 1, or of an empty tensor, may be any number. */
 static void strides_that_are_not_walked_are_well_formed(void **state) {
   (void)state;
 
@@ -162,7 +162,7 @@ static void strides_that_are_not_walked_are_well_formed(void **state) {
   assert_well_formed(int32s(2, EXTENTS(0, 9), EXTENTS(INT64_MIN, INT64_MAX)));
 }
 
-/* A byte_offset that leads out of the address space, with strides and without. */
+/* A byte_offset that leaves the address space, with strides and without. */
 static void byte_offset_beyond_the_address_space(void **state) {
   (void)state;
   DLTensor with = int32s(1, EXTENTS(2), EXTENTS(1)), without = int32s(1, EXTENTS(2), NULL);
@@ -186,7 +186,7 @@ static void elements_beyond_the_address_space(void **state) {
                    "address");
 }
 
-/* An empty tensor reaches nowhere, whatever its byte_offset. */
+/* An empty tensor accesses nothing: any byte_offset is accepted. */
 static void byte_offset_of_an_empty_tensor_is_well_formed(void **state) {
   (void)state;
   DLTensor tensor = int32s(1, EXTENTS(0), EXTENTS(1));
@@ -195,7 +195,7 @@ static void byte_offset_of_an_empty_tensor_is_well_formed(void **state) {
   assert_well_formed(tensor);
 }
 
-/* Behind a handle there is nothing before byte_offset 0, wherever the handle itself points. */
+/* A handle has no memory before byte_offset 0, whatever its own address. */
 static void elements_before_the_beginning_of_a_buffer(void **state) {
   (void)state;
   DLTensor tensor = int32s(1, EXTENTS(3), EXTENTS(-1));
@@ -222,7 +222,7 @@ static void unknown_dtypes(void **state) {
   }
 }
 
-/* Numbers of devices start at type 1, id 0. */
+/* Device types start at 1, ids at 0. */
 static void device_numbers_that_cannot_be(void **state) {
   (void)state;
   DLTensor no_type = int32s(1, EXTENTS(2), EXTENTS(1)), no_id = no_type;
@@ -234,7 +234,7 @@ static void device_numbers_that_cannot_be(void **state) {
   assert_malformed(no_id, DLX_ERROR_INVALID_ARGUMENT, "device");
 }
 
-/* Whatever the bytes of the numbers are: refused or accepted, never read through, never kept. */
+/* Random bytes in the numbers are refused or accepted; nothing is read out of bounds or kept. */
 static void random_descriptions_are_refused_or_accepted(void **state) {
   (void)state;
   static const int64_t edges[] = {0,

@@ -1,5 +1,5 @@
-/* Section "dlpack" of dlx.h: what an export may be asked for, by dlx_export_options: version, copy,
- * device, stream, alignment, negative strides. */
+/* Section "dlpack" of dlx.h: the options of an export: version, copy, device, stream, alignment,
+ * negative strides. */
 #include "util.h"
 
 static int32_t data[6];
@@ -34,7 +34,8 @@ static void assert_shared(dlx_tensor *from) {
   out->deleter(out);
 }
 
-/* Compact, writable, marked, aligned as asked for, of the same elements; writes stay apart. */
+/* Checks a copy: compact, writable, marked, aligned as requested, with the same elements, and
+ * independent. */
 static void assert_copied(dlx_tensor *from, const int32_t *elements) {
   DLManagedTensorVersioned *out = NULL;
   assert_ok(dlx_tensor_to_dlpack_versioned(from, &options, &out));
@@ -64,7 +65,7 @@ static void assert_refused_in_both(dlx_status status, const char *words) {
 
 static const int32_t reversed[] = {12, 11, 10, 15, 14, 13};
 
-/* No copy unless there is a reason. */
+/* The default is no copy. */
 static void memory_is_shared_by_default(void **state) {
   (void)state;
 
@@ -91,7 +92,7 @@ static void copy_of_read_only_data_is_writable(void **state) {
   dlx_tensor_release(locked);
 }
 
-/* A legacy export with copy=True is a copy, which the struct cannot say. */
+/* A legacy export with copy=True is a copy, without a mark. */
 static void copy_always_copies_into_the_legacy_struct(void **state) {
   (void)state;
   DLManagedTensor *out = NULL;
@@ -104,7 +105,7 @@ static void copy_always_copies_into_the_legacy_struct(void **state) {
   out->deleter(out);
 }
 
-/* There are three modes of copying. */
+/* Any copy mode other than the three is refused. */
 static void unknown_copy_mode_is_refused(void **state) {
   (void)state;
   options.copy = 3;
@@ -113,8 +114,7 @@ static void unknown_copy_mode_is_refused(void **state) {
   assert_refused_in_both(DLX_ERROR_INVALID_ARGUMENT, "copy");
 }
 
-/* dlx exports 1.3 to whoever takes 1.0 or more: the version that comes need not be the one asked
- * for. */
+/* dlx exports version 1.3 to every consumer of 1.0 or later, also if max_version is lower. */
 static void consumers_of_1_0_and_later_get_1_3(void **state) {
   (void)state;
   const uint32_t versions[][2] = {{1, 0}, {1, 3}, {1, 99}, {2, 0}, {UINT32_MAX, UINT32_MAX}};
@@ -130,7 +130,7 @@ static void consumers_of_1_0_and_later_get_1_3(void **state) {
   }
 }
 
-/* A consumer of less than 1.0 takes the legacy struct only, which does not look at the version. */
+/* A consumer of less than 1.0 needs the legacy struct, whose export ignores the version. */
 static void consumers_of_less_than_1_0_need_the_legacy_struct(void **state) {
   (void)state;
   DLManagedTensor *out = NULL;
@@ -142,7 +142,7 @@ static void consumers_of_less_than_1_0_need_the_legacy_struct(void **state) {
   out->deleter(out);
 }
 
-/* Data that are aligned well enough are shared. */
+/* Sufficiently aligned data is shared. */
 static void aligned_data_are_shared(void **state) {
   (void)state;
   options.min_alignment = 4;
@@ -150,7 +150,7 @@ static void aligned_data_are_shared(void **state) {
   assert_shared(tensor);
 }
 
-/* Data that are not are copied to where they are, if the struct can say that it is a copy. */
+/* Other data is copied to aligned memory, if the struct can be marked as a copy. */
 static void data_that_are_not_aligned_are_copied(void **state) {
   (void)state;
   DLManagedTensor *legacy = NULL;
@@ -169,7 +169,7 @@ static void data_that_are_not_aligned_are_copied(void **state) {
   dlx_tensor_release(shifted);
 }
 
-/* copy=False and a need to copy: refused, with the reason. */
+/* copy=False is refused with the reason if a copy is needed. */
 static void copy_never_refuses_what_is_not_aligned(void **state) {
   (void)state;
   static _Alignas(256) int32_t aligned[3];
@@ -181,7 +181,7 @@ static void copy_never_refuses_what_is_not_aligned(void **state) {
   dlx_tensor_release(shifted);
 }
 
-/* copy=False is fine where no copy is needed. */
+/* copy=False shares if no copy is needed. */
 static void copy_never_shares_what_needs_no_copy(void **state) {
   (void)state;
   options.copy = DLX_COPY_NEVER;
@@ -189,7 +189,7 @@ static void copy_never_shares_what_needs_no_copy(void **state) {
   assert_shared(tensor);
 }
 
-/* What is no power of two is no alignment. */
+/* An alignment must be a power of two. */
 static void odd_alignment_is_refused(void **state) {
   (void)state;
   options.min_alignment = 24;
@@ -206,7 +206,7 @@ static void own_device_is_granted(void **state) {
   assert_shared(tensor);
 }
 
-/* Without its flag, a device does not count. */
+/* Without its flag, the device is ignored. */
 static void device_without_its_flag_does_not_count(void **state) {
   (void)state;
   options.device_type = kDLCUDA;
@@ -215,7 +215,7 @@ static void device_without_its_flag_does_not_count(void **state) {
   assert_shared(tensor);
 }
 
-/* Another device cannot be reached by an export of this memory. */
+/* An export to an unavailable device is refused. */
 static void another_device_is_refused(void **state) {
   (void)state;
   options.flags = DLX_HAS_DEVICE;
@@ -244,7 +244,7 @@ static void pinned_memory_is_exported_as_cpu_memory(void **state) {
   dlx_tensor_release(pinned);
 }
 
-/* The CPU has no streams: any number of one is a mistake, but only if its flag is set. */
+/* The CPU has no streams: any stream is refused if its flag is set. */
 static void stream_on_the_cpu_is_refused(void **state) {
   (void)state;
   const int64_t streams[] = {-1, 0, 1, 2, 12345};
@@ -266,7 +266,7 @@ static void unknown_flags_are_refused(void **state) {
   assert_refused_in_both(DLX_ERROR_UNSUPPORTED, "flags");
 }
 
-/* At start, what walks backwards is copied, and marked, for PyTorch would abort. */
+/* By default, negative strides are copied and marked, because PyTorch would abort. */
 static void negative_strides_are_copied_by_default(void **state) {
   (void)state;
 
@@ -274,7 +274,7 @@ static void negative_strides_are_copied_by_default(void **state) {
   assert_copied(mirrored, reversed);
 }
 
-/* copy=False shares them: the caller knows. */
+/* copy=False shares negative strides. */
 static void copy_never_shares_negative_strides(void **state) {
   (void)state;
   options.copy = DLX_COPY_NEVER;
@@ -294,7 +294,7 @@ static void negative_strides_by_the_policy_of_a_call(void **state) {
   assert_refused(mirrored, DLX_ERROR_INVALID_ARGUMENT, "negative_strides");
 }
 
-/* The policy of the process holds where the call leaves it open. */
+/* The policy of the process applies if the call has DLX_NEGATIVE_STRIDES_DEFAULT. */
 static void negative_strides_by_the_policy_of_the_process(void **state) {
   (void)state;
   assert_ok(dlx_set_export_negative_strides(DLX_NEGATIVE_STRIDES_SHARE));
@@ -319,7 +319,7 @@ static void policy_of_the_process_is_one_of_four(void **state) {
   assert_int_equal(dlx_get_export_negative_strides(), DLX_NEGATIVE_STRIDES_COPY);
 }
 
-/* The legacy struct cannot be marked as copied: what would have to be is unsupported. */
+/* The legacy struct cannot be marked as a copy, so an export that needs a mark is unsupported. */
 static void negative_strides_in_the_legacy_struct_are_unsupported(void **state) {
   (void)state;
   DLManagedTensor *out = POISON;
@@ -334,7 +334,7 @@ static void negative_strides_in_the_legacy_struct_are_unsupported(void **state) 
   out->deleter(out);
 }
 
-/* A negative stride that is not walked is no reason to copy, and does not go out. */
+/* A negative stride of an axis of extent 1 needs no copy, and is not exported. */
 static void negative_strides_that_are_not_walked_do_not_count(void **state) {
   (void)state;
   dlx_tensor *row = wrap(data, dtype_of(kDLInt, 32), 2, EXTENTS(1, 3), EXTENTS(-3, 1), 0);

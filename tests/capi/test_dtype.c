@@ -97,7 +97,7 @@ static void every_name_is_read_back(void **state) {
   assert_in_range(known, COUNT_OF(names) - 4, 200);
 }
 
-/* What is no name is refused, and the output untouched. */
+/* An invalid name is refused, and the output is unchanged. */
 static void parse_refuses_what_is_no_name(void **state) {
   (void)state;
   static const char *const strangers[] = {
@@ -154,7 +154,7 @@ static void parse_refuses_what_is_no_name(void **state) {
   }
 }
 
-/* A name needs its length and one byte; less is refused, and nothing is written. */
+/* A name needs its length plus one byte; a smaller capacity is refused, and nothing is written. */
 static void name_needs_room_for_the_final_zero(void **state) {
   (void)state;
   const DLDataType dtype = dtype_of(kDLFloat, 32);
@@ -197,7 +197,7 @@ static void name_refuses_what_is_no_dtype(void **state) {
   }
 }
 
-/* Bits count all lanes; a NULL or unknown dtype has none. */
+/* Bits include all lanes; a NULL or unknown dtype has 0. */
 static void bits_count_all_lanes(void **state) {
   (void)state;
   const DLDataType vector = {kDLFloat, 32, 4}, packed = {kDLUInt, 1, 65535}, unknown = {99, 8, 1};
@@ -225,7 +225,7 @@ static void nbytes_of_whole_bytes(void **state) {
   assert_int_equal(nbytes(kDLBool, 8, 1, 0, 0), 0);
 }
 
-/* Sub-byte elements are packed, and the last byte counts even if it is not full. */
+/* Sub-byte elements are packed; the last byte counts even if it is not full. */
 static void nbytes_of_packed_elements_rounds_up(void **state) {
   (void)state;
 
@@ -238,7 +238,7 @@ static void nbytes_of_packed_elements_rounds_up(void **state) {
   assert_int_equal(nbytes(kDLUInt, 1, 1, 0, 0), 0);
 }
 
-/* Padded elements take one byte a lane; whole bytes do not change. */
+/* Padded elements take one byte for each lane; whole-byte dtypes do not change. */
 static void nbytes_of_padded_elements_are_one_byte_a_lane(void **state) {
   (void)state;
   const uint64_t padded = DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED;
@@ -248,7 +248,7 @@ static void nbytes_of_padded_elements_are_one_byte_a_lane(void **state) {
   assert_int_equal(nbytes(kDLFloat, 32, 1, 3, padded), 12);
 }
 
-/* The largest size that fits is right, also where its number of bits does not fit. */
+/* The largest size is correct, also if its number of bits overflows. */
 static void nbytes_are_exact_up_to_the_largest(void **state) {
   (void)state;
 
@@ -271,7 +271,7 @@ static void nbytes_refuse_overflow(void **state) {
   assert_int_equal(out, 17);
 }
 
-/* A negative count is refused, however few bytes it would be. */
+/* A negative count is refused. */
 static void nbytes_refuse_a_negative_count(void **state) {
   (void)state;
   const DLDataType dtype = dtype_of(kDLUInt, 1);

@@ -35,7 +35,7 @@ static void assert_format(const char *format, int32_t style, int code, int bits)
   assert_int_equal(dtype.lanes, 1);
 }
 
-/* Each dtype that has a typestr is written so. */
+/* Each dtype with a typestr is written as it. */
 static void format_writes_typestrs(void **state) {
   (void)state;
 
@@ -59,7 +59,8 @@ static void parse_format_reads_typestrs(void **state) {
   assert_format("=f4", DLX_FORMAT_TYPESTR, kDLFloat, 32);
 }
 
-/* Each dtype that has a letter is written with it; of 64 bits there are two, and both are right. */
+/* Each dtype with a letter is written with it; 64-bit integers have two letters, and both are
+ * valid. */
 static void format_writes_buffer_formats(void **state) {
   (void)state;
 
@@ -87,7 +88,7 @@ static void parse_format_knows_native_and_standard_sizes(void **state) {
   assert_format("=Zd", DLX_FORMAT_BUFFER, kDLComplex, 128);
 }
 
-/* A foreign byte order is nothing that DLPack could say, and the message tells so. */
+/* Another byte order is unsupported, and the message says that DLPack has none. */
 static void parse_format_refuses_a_foreign_byte_order(void **state) {
   (void)state;
   DLDataType dtype = {77, 78, 79};
@@ -100,7 +101,7 @@ static void parse_format_refuses_a_foreign_byte_order(void **state) {
   assert_int_equal(dtype.code, 77);
 }
 
-/* One byte has no order: any sign before it will do. */
+/* One byte has no byte order, so any prefix is accepted. */
 static void parse_format_takes_any_byte_order_of_one_byte(void **state) {
   (void)state;
 
@@ -110,7 +111,7 @@ static void parse_format_takes_any_byte_order_of_one_byte(void **state) {
   assert_format("<b1", DLX_FORMAT_TYPESTR, kDLBool, 8);
 }
 
-/* Structures, strings, objects, dates and what is no format at all are unsupported. */
+/* Structures, strings, objects, dates and invalid formats are unsupported. */
 static void parse_format_refuses_what_is_no_scalar(void **state) {
   (void)state;
   static const char *const buffers[] = {"",  "ii", "T{i:x:}", "3i", "(2)i", "s", "5s",
@@ -135,7 +136,7 @@ static void parse_format_refuses_what_is_no_scalar(void **state) {
   assert_int_equal(dtype.code, 77);
 }
 
-/* Dtypes without a spelling are unsupported, in both styles. */
+/* Dtypes without a notation are unsupported, in both styles. */
 static void format_refuses_dtypes_without_a_spelling(void **state) {
   (void)state;
   static const DLDataType strangers[] = {
@@ -155,7 +156,7 @@ static void format_refuses_dtypes_without_a_spelling(void **state) {
   }
 }
 
-/* There are two styles. */
+/* Any style other than the two is refused. */
 static void format_refuses_an_unknown_style(void **state) {
   (void)state;
   DLDataType dtype = dtype_of(kDLInt, 32);
@@ -168,7 +169,7 @@ static void format_refuses_an_unknown_style(void **state) {
   assert_fails(dlx_dtype_parse_format("f", 2, &dtype), DLX_ERROR_INVALID_ARGUMENT, "`style`");
 }
 
-/* A format needs its length and one byte; less is refused, and nothing is written. */
+/* A format needs its length plus one byte; less is refused, and nothing is written. */
 static void format_needs_room_for_the_final_zero(void **state) {
   (void)state;
   const DLDataType dtype = dtype_of(kDLComplex, 128);

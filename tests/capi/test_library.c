@@ -3,7 +3,7 @@
 
 #include "util.h"
 
-/* Before the first failure there is a message all the same: never NULL. */
+/* There is a message even before the first failure: it is never NULL. */
 static void last_error_is_never_null(void **state) {
   (void)state;
 
@@ -20,7 +20,7 @@ static void version_is_that_of_the_header(void **state) {
   assert_string_equal(dlx_version(), expected);
 }
 
-/* The ABI version is the N of libdlx.so.N; another one breaks every program that was ever built. */
+/* The ABI version is the N of libdlx.so.N; another one breaks all existing programs. */
 static void abi_version_is_1(void **state) {
   (void)state;
 
@@ -43,7 +43,7 @@ static void statuses_have_fixed_numbers_and_their_names(void **state) {
   assert_string_equal(dlx_status_name(255), "DLX_ERROR_INTERNAL");
 }
 
-/* A number that is no status has a name too. */
+/* An unknown status has a name too. */
 static void status_name_of_a_stranger_says_so(void **state) {
   (void)state;
 
@@ -53,7 +53,7 @@ static void status_name_of_a_stranger_says_so(void **state) {
   assert_string_equal(dlx_status_name(INT32_MIN), "unknown status");
 }
 
-/* A message begins with the function that failed. */
+/* A message starts with the name of the failed function. */
 static void last_error_names_the_function(void **state) {
   (void)state;
   DLDataType dtype;
@@ -64,7 +64,7 @@ static void last_error_names_the_function(void **state) {
   assert_says(dlx_last_error(), "int33");
 }
 
-/* A successful call leaves the message alone. */
+/* A successful call does not change the message. */
 static void success_leaves_the_last_error_alone(void **state) {
   (void)state;
   DLDataType dtype;
@@ -78,7 +78,7 @@ static void success_leaves_the_last_error_alone(void **state) {
   assert_string_equal(dlx_last_error(), before);
 }
 
-/* Releasing the last reference leaves the message alone. */
+/* Releasing the last reference does not change the message. */
 static void release_leaves_the_last_error_alone(void **state) {
   (void)state;
   int32_t data[2] = {1, 2};
@@ -95,7 +95,7 @@ static void release_leaves_the_last_error_alone(void **state) {
   assert_string_equal(dlx_last_error(), before);
 }
 
-/* However long the words of a caller are, the message fits and ends. */
+/* A message with a long text of the caller is truncated and terminated. */
 static void last_error_is_cut_where_the_callers_text_is_long(void **state) {
   (void)state;
   char name[5000];
@@ -108,7 +108,7 @@ static void last_error_is_cut_where_the_callers_text_is_long(void **state) {
   assert_in_range(strlen(dlx_last_error()), 20, 1023);
 }
 
-/* A caller's text is text: a % in it formats nothing. */
+/* A % in a caller's text is not a format. */
 static void last_error_takes_a_percent_sign_as_it_is(void **state) {
   (void)state;
   DLDataType dtype;
@@ -125,7 +125,7 @@ static void *fail_elsewhere(void *result) {
   return NULL;
 }
 
-/* Each thread has a message of its own. */
+/* Each thread has its own message. */
 static void last_error_belongs_to_its_thread(void **state) {
   (void)state;
   DLDataType dtype;
@@ -140,7 +140,7 @@ static void last_error_belongs_to_its_thread(void **state) {
   assert_says(dlx_last_error(), "from this thread");
 }
 
-/* The number of threads is what was set. */
+/* The getter returns the number that was set. */
 static void num_threads_are_what_was_set(void **state) {
   (void)state;
 

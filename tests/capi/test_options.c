@@ -1,10 +1,10 @@
-/* `struct_size` of the options structs: how an older or newer caller and this library get along. */
+/* `struct_size` of the options structs: compatibility with older and newer callers. */
 #include "util.h"
 
 static int32_t data[4] = {1, 2, 3, 4};
 static const DLDataType int32 = {kDLInt, 32, 1};
 
-/* One call for each struct; all of them are given the address of the first byte of `options`. */
+/* One call for each struct; all get the address of the first byte of `options`. */
 static dlx_status call_empty(const void *options) {
   dlx_tensor *out = POISON_TENSOR;
   const dlx_status status = dlx_tensor_empty(0, NULL, &int32, kDLCPU, 0, options, &out);
@@ -58,7 +58,7 @@ static const struct {
     {call_legacy_export, sizeof(dlx_export_options)},
 };
 
-/** Room for a struct that is larger than any of ours; all zero but for its struct_size. */
+/** A struct larger than any of ours; all zero except its struct_size. */
 static void *larger(uint32_t struct_size) {
   static _Alignas(16) unsigned char memory[8192];
   memset(memory, 0, sizeof memory);
@@ -96,7 +96,7 @@ static void init_macros_give_the_defaults(void **state) {
   assert_memory_equal(&allocator, larger(sizeof allocator), sizeof allocator);
 }
 
-/* A struct_size that was never set is refused, by name. */
+/* A struct_size of 0 is refused, and the message names the struct. */
 static void struct_size_of_0_is_refused(void **state) {
   (void)state;
 
@@ -122,7 +122,7 @@ static void older_struct_keeps_the_defaults_of_what_it_lacks(void **state) {
   }
 }
 
-/* What lies behind an older caller's struct is not its own: it does not count. */
+/* Memory after an older caller's struct is not read. */
 static void bytes_behind_an_older_struct_do_not_count(void **state) {
   (void)state;
   dlx_empty_options options = DLX_EMPTY_OPTIONS_INIT;
@@ -139,7 +139,7 @@ static void bytes_behind_an_older_struct_do_not_count(void **state) {
   dlx_tensor_release(out);
 }
 
-/* A newer caller's struct goes further; zeros there ask for nothing. */
+/* A newer caller's struct is longer; zeros in the extra bytes are accepted. */
 static void newer_struct_with_zeros_at_its_end_is_accepted(void **state) {
   (void)state;
 
@@ -150,7 +150,7 @@ static void newer_struct_with_zeros_at_its_end_is_accepted(void **state) {
   }
 }
 
-/* Anything else there asks for what this library does not have, and is refused. */
+/* Any other value there requests an unknown option, and is refused. */
 static void newer_struct_that_sets_its_end_is_unsupported(void **state) {
   (void)state;
 
@@ -163,7 +163,7 @@ static void newer_struct_that_sets_its_end_is_unsupported(void **state) {
   }
 }
 
-/* A struct_size that no version can have cuts a field in two: a pointer, or a number. */
+/* A struct_size that ends inside a field is refused. */
 static void struct_size_inside_a_field_is_refused(void **state) {
   (void)state;
 
@@ -175,7 +175,7 @@ static void struct_size_inside_a_field_is_refused(void **state) {
   }
 }
 
-/* A struct_size beyond all reason is garbage: nothing of it is read. */
+/* A huge struct_size is refused, and nothing is read. */
 static void struct_size_beyond_reason_is_refused(void **state) {
   (void)state;
 

@@ -1,7 +1,7 @@
 /* Section "tensor" of dlx.h: wrapping memory, getters, references. Allocation: test_tensor_empty.c */
 #include "util.h"
 
-/* What was described is what the getters tell. */
+/* The getters return the parts of the description. */
 static void wrap_keeps_the_description(void **state) {
   (void)state;
   float data[12];
@@ -22,7 +22,7 @@ static void wrap_keeps_the_description(void **state) {
   dlx_tensor_release(tensor);
 }
 
-/* The description is the tensor's own: the caller's arrays may go. */
+/* The description is copied: the caller's arrays may be destroyed. */
 static void wrap_copies_the_description(void **state) {
   (void)state;
   int32_t data[6];
@@ -81,7 +81,7 @@ static void wrap_folds_the_byte_offset(void **state) {
   dlx_tensor_release(tensor);
 }
 
-/* Where data is a handle, nothing can be added to it: byte_offset remains. */
+/* If data is a handle, byte_offset is kept. */
 static void wrap_keeps_the_byte_offset_of_a_handle(void **state) {
   (void)state;
   static const int handles[] = {kDLOpenCL, kDLVulkan, kDLMetal, kDLWebGPU};
@@ -141,7 +141,7 @@ static void deleter_gets_the_described_data_once(void **state) {
   assert_ptr_equal(seen_user_data, POISON);
 }
 
-/* Without a deleter nothing has to be freed. */
+/* The deleter may be NULL. */
 static void wrap_takes_no_deleter(void **state) {
   (void)state;
   int32_t data[2] = {1, 2};
@@ -164,7 +164,7 @@ static void wrap_takes_an_empty_tensor_without_data(void **state) {
   assert_int_equal(released, 1);
 }
 
-/* A failed call takes no ownership, whatever fails: the deleter is not called. */
+/* A failed call takes no ownership: the deleter is not called. */
 static void failed_wrap_does_not_call_the_deleter(void **state) {
   (void)state;
   int32_t data[2];
@@ -199,7 +199,7 @@ static void wrap_keeps_its_flags(void **state) {
   dlx_tensor_release(tensor);
 }
 
-/* Flags that dlx does not know, and IS_COPIED, which is no property of memory, are refused. */
+/* Unknown flags, and IS_COPIED, which is not a property of memory, are refused. */
 static void wrap_refuses_other_flags(void **state) {
   (void)state;
   int32_t data[2];
@@ -250,7 +250,7 @@ static void is_contiguous_means_compact_in_that_order(void **state) {
   assert_int_equal(contiguous(2, EXTENTS(2, 3), EXTENTS(3, 1), 7), 1); /* as DLX_ORDER_C */
 }
 
-/* The stride of an axis of extent 1 is never walked, so it does not count. */
+/* The stride of an axis of extent 1 is ignored. */
 static void is_contiguous_ignores_axes_of_extent_1(void **state) {
   (void)state;
 
@@ -260,7 +260,7 @@ static void is_contiguous_ignores_axes_of_extent_1(void **state) {
   assert_int_equal(contiguous(1, EXTENTS(1), EXTENTS(INT64_MIN), DLX_ORDER_C), 1);
 }
 
-/* Empty tensors are compact in either order, whatever their strides. */
+/* Empty tensors are compact in both orders, with any strides. */
 static void is_contiguous_holds_for_empty_tensors(void **state) {
   (void)state;
 
@@ -268,7 +268,7 @@ static void is_contiguous_holds_for_empty_tensors(void **state) {
   assert_int_equal(contiguous(2, EXTENTS(3, 0), EXTENTS(INT64_MAX, INT64_MIN), DLX_ORDER_F), 1);
 }
 
-/* Retaining returns the tensor, and each reference is given back on its own. */
+/* Retaining returns the tensor, and each reference is released separately. */
 static void each_reference_is_given_back(void **state) {
   (void)state;
   int32_t data[2];
@@ -285,7 +285,7 @@ static void each_reference_is_given_back(void **state) {
   assert_int_equal(released, 1);
 }
 
-/* NULL is no tensor: retaining and releasing it does nothing. */
+/* Retaining and releasing NULL does nothing. */
 static void retain_and_release_ignore_null(void **state) {
   (void)state;
 
@@ -319,7 +319,7 @@ static void null_parameters_are_named(void **state) {
   assert_null_named(dlx_tensor_wrap, (&description, 0, NULL, NULL, NULL), "out");
 }
 
-/* Nothing to describe: NULL or 0, and no crash. */
+/* The getters return NULL or 0 for NULL. */
 static void getters_of_null_tell_null_or_0(void **state) {
   (void)state;
   assert_null(dlx_tensor_dltensor(NULL));

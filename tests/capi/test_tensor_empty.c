@@ -34,7 +34,7 @@ static void empty_in_f_order(void **state) {
   dlx_tensor_release(tensor);
 }
 
-/* Every byte of it may be written: the sanitizers and valgrind look. */
+/* Every byte may be written; the sanitizers and valgrind check this. */
 static void empty_memory_is_writable_to_the_last_byte(void **state) {
   (void)state;
   static const int64_t extents[] = {1, 15, 16, 17, 1023, 1024, 1025, 100003, 3 << 20};
@@ -64,7 +64,7 @@ static void empty_is_aligned_by_default(void **state) {
   }
 }
 
-/* A larger or smaller alignment is as asked for. */
+/* A larger or smaller alignment is respected. */
 static void empty_is_aligned_as_asked_for(void **state) {
   (void)state;
   dlx_empty_options options = DLX_EMPTY_OPTIONS_INIT;
@@ -76,7 +76,7 @@ static void empty_is_aligned_as_asked_for(void **state) {
   }
 }
 
-/* What is no power of two is no alignment. */
+/* An alignment must be a power of two. */
 static void empty_refuses_an_odd_alignment(void **state) {
   (void)state;
   dlx_empty_options options = DLX_EMPTY_OPTIONS_INIT;
@@ -91,7 +91,7 @@ static void empty_refuses_an_odd_alignment(void **state) {
   }
 }
 
-/* There are two orders. */
+/* Any order other than the two is refused. */
 static void empty_refuses_an_unknown_order(void **state) {
   (void)state;
   dlx_empty_options options = DLX_EMPTY_OPTIONS_INIT;
@@ -107,7 +107,7 @@ static void empty_refuses_an_unknown_order(void **state) {
   assert_null(out);
 }
 
-/* A flag that dlx does not know is refused: it may ask for what cannot be given. */
+/* An unknown flag is refused. */
 static void empty_refuses_unknown_flags(void **state) {
   (void)state;
   dlx_empty_options options = DLX_EMPTY_OPTIONS_INIT;
@@ -135,7 +135,7 @@ static void empty_refuses_a_stream_on_the_cpu(void **state) {
   assert_null(out);
 }
 
-/* No axes: one element, and no shape is needed. */
+/* A tensor without axes has one element, and needs no shape. */
 static void empty_without_axes_has_one_element(void **state) {
   (void)state;
   dlx_tensor *tensor = empty(0, NULL, NULL);
@@ -146,7 +146,7 @@ static void empty_without_axes_has_one_element(void **state) {
   dlx_tensor_release(tensor);
 }
 
-/* An extent of 0 is fine, whatever the others are. */
+/* An extent of 0 is valid with any other extents. */
 static void empty_of_no_elements(void **state) {
   (void)state;
   dlx_tensor *tensor = empty(3, EXTENTS(4, 0, 5), NULL);
@@ -170,7 +170,7 @@ static void empty_of_packed_elements(void **state) {
   dlx_tensor_release(tensor);
 }
 
-/* As many axes as dlx accepts, and not one more or less than none. */
+/* The limits of the number of axes: 0 and DLX_MAX_NDIM. */
 static void empty_takes_0_to_4096_axes(void **state) {
   (void)state;
   static int64_t shape[DLX_MAX_NDIM + 1];
@@ -247,7 +247,7 @@ static void empty_refuses_an_unknown_dtype(void **state) {
   assert_null(out);
 }
 
-/* A device that is not here is unavailable: the CPU has one. */
+/* A missing device is unavailable: there is one CPU. */
 static void empty_on_a_device_that_is_not_here_is_unavailable(void **state) {
   (void)state;
   dlx_tensor *out = POISON_TENSOR;

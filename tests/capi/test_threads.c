@@ -1,4 +1,4 @@
-/* Threads: one tensor used by several, and the threads that a copy uses. */
+/* Threads: one tensor in several threads, and the threads of a copy. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/wait.h>
@@ -38,7 +38,7 @@ static void run_threads(void *(*work)(void *), dlx_tensor *tensor) {
   for (int i = 0; i < kThreads; ++i) pthread_join(threads[i], NULL);
 }
 
-/* CMocka's assertions are for the main thread: others count what went wrong. */
+/* CMocka's assertions work in the main thread only: other threads count failures. */
 #define expect(condition)                             \
   do {                                                \
     if (!(condition)) atomic_fetch_add(&failures, 1); \
@@ -54,7 +54,7 @@ static void *retain_and_release(void *tensor) {
   return NULL;
 }
 
-/* References are counted right, and the last thread frees, once. */
+/* References are counted correctly, and the last thread frees once. */
 static void threads_retain_and_release_one_tensor(void **state) {
   (void)state;
 
@@ -77,7 +77,7 @@ static void *make_views(void *tensor) {
   return NULL;
 }
 
-/* Views are made and released beside each other. */
+/* Views are made and released concurrently. */
 static void threads_make_views_of_one_tensor(void **state) {
   (void)state;
 
@@ -102,7 +102,7 @@ static void *export_and_import(void *tensor) {
   return NULL;
 }
 
-/* Exports go out and come back beside each other. */
+/* Exports and imports run concurrently. */
 static void threads_export_one_tensor(void **state) {
   (void)state;
 
@@ -149,7 +149,7 @@ static void *set_policies(void *tensor) {
   return NULL;
 }
 
-/* What is set for the process may be set by any thread, at any time. */
+/* Any thread may change the settings of the process at any time. */
 static void threads_set_what_holds_for_the_process(void **state) {
   (void)state;
 
@@ -164,7 +164,7 @@ static void threads_set_what_holds_for_the_process(void **state) {
 
 enum { kRows = 3000, kColumns = 2000 };
 
-/* Clones the transpose of a matrix of 24 MB, and looks at every element. */
+/* Clones the transpose of a matrix of 24 MB, and checks every element. */
 static void copy_a_large_matrix(void) {
   int32_t *matrix = malloc(sizeof *matrix * kRows * kColumns);
   for (int32_t i = 0; i < kRows * kColumns; ++i) matrix[i] = i;
@@ -187,7 +187,7 @@ static void copy_a_large_matrix(void) {
   free(matrix);
 }
 
-/* A host's pool that counts, and runs the pieces in any order but theirs. */
+/* A host's thread pool that counts, and runs the pieces out of order. */
 typedef struct pool {
   int calls;
   int64_t pieces;
@@ -201,7 +201,7 @@ static void run_backwards(int64_t count, dlx_parallel_task_fn task, void *task_d
   for (int64_t i = count - 1; i >= 0; --i) task(task_data, i);
 }
 
-/* A large copy uses the host's own pool, if there is one, and is right in any order. */
+/* A large copy uses the host's pool if there is one, and is correct in any order. */
 static void large_copies_use_the_hosts_pool(void **state) {
   (void)state;
   pool self = {0, 0};
@@ -230,7 +230,7 @@ static void null_restores_dlx_own_pool(void **state) {
   assert_int_equal(self.calls, 0);
 }
 
-/* One thread is the calling one: no pool is asked. */
+/* With one thread the pool is not used. */
 static void one_thread_asks_no_pool(void **state) {
   (void)state;
   pool self = {0, 0};
@@ -244,7 +244,7 @@ static void one_thread_asks_no_pool(void **state) {
   assert_true(self.pieces <= 1);
 }
 
-/* A number of threads that nobody has is no reason to fail. */
+/* A huge number of threads is accepted. */
 static void more_threads_than_there_can_be_are_no_failure(void **state) {
   (void)state;
   assert_ok(dlx_set_num_threads(INT32_MAX));
@@ -286,7 +286,7 @@ static void *make_tensors(void *unused) {
   return NULL;
 }
 
-/* A child of fork() allocates, whatever the parent's threads were doing just then. */
+/* A forked child can allocate, whatever the parent's threads were doing. */
 static void children_allocate_beside_busy_threads(void **state) {
   (void)state;
 #ifdef UNDER_SANITIZER

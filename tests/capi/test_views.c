@@ -1,5 +1,5 @@
-/* Section "views" of dlx.h: slice, select, permute, squeeze, expand_dims, as_readonly. Others are in
- * test_views_broadcast.c and test_views_bitcast.c, random chains of all in test_views_random.c. */
+/* Section "views" of dlx.h: slice, select, permute, squeeze, expand_dims, as_readonly. Others are
+ * in test_views_broadcast.c and test_views_bitcast.c, random chains of all in test_views_random.c. */
 #include "util.h"
 
 static int32_t data[24];
@@ -30,7 +30,7 @@ static int tear_down(void **state) {
     assert_null(view);                                     \
   } while (0)
 
-/* A slice is the same memory, seen otherwise. */
+/* A slice shares the memory. */
 static void slice_shares_the_memory(void **state) {
   (void)state;
   assert_ok(dlx_tensor_slice(tensor, 1, 1, 3, 1, &view));
@@ -43,7 +43,7 @@ static void slice_shares_the_memory(void **state) {
   dlx_tensor_release(view);
 }
 
-/* A negative step walks backwards. */
+/* A negative step reverses the elements. */
 static void slice_with_a_negative_step_walks_backwards(void **state) {
   (void)state;
   assert_ok(dlx_tensor_slice(tensor, -1, DLX_SLICE_OPEN, DLX_SLICE_OPEN, -2, &view));
@@ -55,7 +55,7 @@ static void slice_with_a_negative_step_walks_backwards(void **state) {
   dlx_tensor_release(view);
 }
 
-/* Python's rules, word by word: every element is asked whether it is in the slice. */
+/* Python's rules by definition: checks for every element whether it is in the slice. */
 static int64_t model_slice(int64_t extent, int64_t start, int64_t stop, int64_t step,
                            int32_t *elements) {
   if (start == DLX_SLICE_OPEN)
@@ -78,7 +78,7 @@ static int64_t model_slice(int64_t extent, int64_t start, int64_t stop, int64_t 
   return count;
 }
 
-/* All slices with positions from -8 to 8 or open, and steps from -4 to 4, of 0 to 5 elements. */
+/* All slices with positions from -8 to 8 or omitted, and steps from -4 to 4, of 0 to 5 elements. */
 static void slice_follows_pythons_rules(void **state) {
   (void)state;
   for (int64_t extent = 0; extent <= 5; ++extent) {
@@ -97,7 +97,7 @@ static void slice_follows_pythons_rules(void **state) {
   }
 }
 
-/* Numbers at the ends of int64 are numbers like others. */
+/* The smallest and largest int64 are valid positions. */
 static void slice_takes_the_largest_numbers(void **state) {
   (void)state;
   static const int64_t edges[] = {INT64_MIN, INT64_MIN + 1, -1, 0, 1, INT64_MAX - 1, INT64_MAX};
@@ -115,13 +115,13 @@ static void slice_takes_the_largest_numbers(void **state) {
   dlx_tensor_release(row);
 }
 
-/* A step of 0 goes nowhere. */
+/* A step of 0 is refused. */
 static void slice_refuses_a_step_of_0(void **state) {
   (void)state;
   assert_refused(dlx_tensor_slice(tensor, 0, 0, 1, 0, &view), "`step`");
 }
 
-/* Selecting drops the axis; a negative index counts from the end. */
+/* Selecting removes the axis; a negative index counts from the end. */
 static void select_drops_the_axis(void **state) {
   (void)state;
   assert_ok(dlx_tensor_select(tensor, 1, -1, &view));
@@ -132,7 +132,7 @@ static void select_drops_the_axis(void **state) {
   dlx_tensor_release(view);
 }
 
-/* There is an element, or there is not: positions are not clamped. */
+/* An index out of range is refused, not clamped. */
 static void select_refuses_an_index_out_of_range(void **state) {
   (void)state;
   dlx_tensor *none = wrap_int32(data, 1, EXTENTS(0));
@@ -170,7 +170,7 @@ static void permute_by_null_reverses_the_axes(void **state) {
   dlx_tensor_release(scalar);
 }
 
-/* Each axis once. */
+/* Each axis must be named once. */
 static void permute_refuses_what_is_no_permutation(void **state) {
   (void)state;
   assert_refused(dlx_tensor_permute(tensor, AXES(0, 1, 1), &view), "`axes`");
@@ -179,7 +179,7 @@ static void permute_refuses_what_is_no_permutation(void **state) {
   assert_refused(dlx_tensor_permute(tensor, AXES(0, 1, -4), &view), "`axes`");
 }
 
-/* Named axes of extent 1 go; without names, all of them. */
+/* The named axes of extent 1 are removed; without names, all of them. */
 static void squeeze_drops_axes_of_extent_1(void **state) {
   (void)state;
   dlx_tensor *padded = wrap_int32(data, 5, EXTENTS(1, 3, 1, 2, 1));
@@ -194,7 +194,7 @@ static void squeeze_drops_axes_of_extent_1(void **state) {
   dlx_tensor_release(padded);
 }
 
-/* No names are not the same as NULL: nothing is dropped. */
+/* An empty list is not NULL: it removes nothing. */
 static void squeeze_of_no_axes_drops_none(void **state) {
   (void)state;
   dlx_tensor *row = wrap_int32(data, 2, EXTENTS(1, 3));
@@ -205,7 +205,7 @@ static void squeeze_of_no_axes_drops_none(void **state) {
   dlx_tensor_release(row);
 }
 
-/* Other axes cannot go, nor one twice, nor one that there is not. */
+/* An axis of another extent, a repeated axis and a missing axis are refused. */
 static void squeeze_refuses_other_axes(void **state) {
   (void)state;
   dlx_tensor *padded = wrap_int32(data, 3, EXTENTS(1, 3, 1));
@@ -238,7 +238,7 @@ static void expand_dims_inserts_an_axis_of_extent_1(void **state) {
   }
 }
 
-/* An axis that is out of range is refused by everything that takes one. */
+/* Every function refuses an axis that is out of range. */
 static void axes_out_of_range_are_refused(void **state) {
   (void)state;
   static const int32_t axes[] = {3, -4, INT32_MAX, INT32_MIN};
@@ -258,18 +258,19 @@ static void axes_out_of_range_are_refused(void **state) {
   dlx_tensor_release(scalar);
 }
 
-/* A tensor has no more axes than dlx accepts, by no way. */
+/* No function makes a tensor with more than DLX_MAX_NDIM axes. */
 static void expand_dims_stops_at_the_largest_ndim(void **state) {
   (void)state;
   static int64_t shape[DLX_MAX_NDIM];
   for (size_t i = 0; i < COUNT_OF(shape); ++i) shape[i] = 1;
   dlx_tensor *largest = wrap_int32(data, DLX_MAX_NDIM, shape);
 
-  assert_refused(dlx_tensor_expand_dims(largest, 0, &view), "`tensor` has as many axes");
+  assert_refused(dlx_tensor_expand_dims(largest, 0, &view),
+                 "`tensor` already has the largest number of axes (4096)");
   dlx_tensor_release(largest);
 }
 
-/* Everything that is made of a read-only view is read-only; its origin stays writable. */
+/* Every view of a read-only view is read-only; the original tensor stays writable. */
 static void as_readonly_is_inherited(void **state) {
   (void)state;
   dlx_tensor *locked = NULL, *made[5] = {NULL};
@@ -290,7 +291,7 @@ static void as_readonly_is_inherited(void **state) {
   dlx_tensor_release(locked);
 }
 
-/* A view keeps the memory when its tensor is released, and a view of it does, too. */
+/* A view, and a view of a view, keep the memory after the tensor is released. */
 static void views_keep_the_memory(void **state) {
   (void)state;
   dlx_tensor *second = NULL;
@@ -307,7 +308,7 @@ static void views_keep_the_memory(void **state) {
   assert_int_equal(released, 1);
 }
 
-/* A view that starts inside a byte cannot be said; one that starts at a byte can. */
+/* A view that starts inside a byte is unsupported; one that starts at a byte is valid. */
 static void packed_elements_start_at_whole_bytes(void **state) {
   (void)state;
   dlx_tensor *packed = wrap(data, dtype_of(kDLInt, 4), 1, EXTENTS(8), NULL, 0);
@@ -329,7 +330,7 @@ static void packed_elements_start_at_whole_bytes(void **state) {
   dlx_tensor_release(padded);
 }
 
-/* Of a handle, views move the byte_offset. */
+/* If data is a handle, views change byte_offset. */
 static void views_of_a_handle_move_the_byte_offset(void **state) {
   (void)state;
   DLTensor description = describe(POISON, dtype_of(kDLInt, 32), 1, EXTENTS(8), NULL);

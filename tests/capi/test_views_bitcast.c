@@ -14,7 +14,7 @@ static void assert_refused(dlx_tensor *tensor, const DLDataType *dtype, dlx_stat
   assert_null(out);
 }
 
-/* Makes a tensor, sees it as `to`, and compares shape, strides and address. */
+/* Makes a tensor, bitcasts it to `to`, and compares shape, strides and address. */
 static void assert_bitcast(DLDataType from, int32_t ndim, const int64_t *shape,
                            const int64_t *strides, DLDataType to, const int64_t *expected_shape,
                            const int64_t *expected_strides) {
@@ -29,7 +29,7 @@ static void assert_bitcast(DLDataType from, int32_t ndim, const int64_t *shape,
   dlx_tensor_release(tensor);
 }
 
-/* Elements of one size keep shape and strides, whatever those are. */
+/* Elements of the same size keep any shape and strides. */
 static void same_size_keeps_shape_and_strides(void **state) {
   (void)state;
   assert_bitcast(float32, 2, EXTENTS(2, 3), EXTENTS(1, 4), uint32, EXTENTS(2, 3), EXTENTS(1, 4));
@@ -97,7 +97,7 @@ static void empty_tensors_are_scaled(void **state) {
   assert_bitcast(uint32, 1, EXTENTS(0), EXTENTS(1), uint8, EXTENTS(0), EXTENTS(1));
 }
 
-/* Another size needs a last axis to scale. */
+/* Another size needs a last axis. */
 static void another_size_of_a_scalar_is_refused(void **state) {
   (void)state;
   dlx_tensor *scalar = wrap(data, uint32, 0, NULL, NULL, 0);
@@ -106,7 +106,7 @@ static void another_size_of_a_scalar_is_refused(void **state) {
   dlx_tensor_release(scalar);
 }
 
-/* Another size needs neighbours that lie side by side. */
+/* Another size needs a compact last axis. */
 static void another_size_of_a_strided_last_axis_is_refused(void **state) {
   (void)state;
   dlx_tensor *strided = wrap(data, uint8, 1, EXTENTS(4), EXTENTS(2), 0);
@@ -121,7 +121,7 @@ static void another_size_of_a_strided_last_axis_is_refused(void **state) {
   dlx_tensor_release(repeated);
 }
 
-/* An extent or a stride that is no multiple cannot be scaled. */
+/* An extent or stride that is not a multiple cannot be scaled. */
 static void what_does_not_divide_is_refused(void **state) {
   (void)state;
   dlx_tensor *odd_extent = wrap(data, uint8, 1, EXTENTS(6), NULL, 0);
@@ -133,7 +133,7 @@ static void what_does_not_divide_is_refused(void **state) {
   dlx_tensor_release(odd_stride);
 }
 
-/* The stride of an axis that is not walked does not count, however large it is. */
+/* The stride of an axis of extent 1 is ignored, even if it is large. */
 static void strides_that_are_not_walked_do_not_count(void **state) {
   (void)state;
   const int64_t strides[] = {3, INT64_MAX, INT64_MIN};
@@ -150,7 +150,7 @@ static void strides_that_are_not_walked_do_not_count(void **state) {
   }
 }
 
-/* More elements than can be counted are refused. */
+/* An overflow of the number of elements is refused. */
 static void too_many_small_elements_are_refused(void **state) {
   (void)state;
   dlx_tensor *one = wrap(data, uint8, 2, EXTENTS(1, 8), NULL, 0), *many = NULL;
@@ -161,7 +161,7 @@ static void too_many_small_elements_are_refused(void **state) {
   dlx_tensor_release(one);
 }
 
-/* Padding is not data: padded elements cannot be seen as others. */
+/* Padded elements cannot be reinterpreted. */
 static void padded_elements_are_unsupported(void **state) {
   (void)state;
   dlx_tensor *padded =
@@ -195,7 +195,7 @@ static void padding_of_whole_bytes_does_not_pad_a_view(void **state) {
   dlx_tensor_release(bytes);
 }
 
-/* What a handle's bits mean is its owners' matter: neither from nor to it. */
+/* Opaque handles cannot be reinterpreted, in either direction. */
 static void opaque_handles_are_unsupported(void **state) {
   (void)state;
   dlx_tensor *handles = wrap(data, handle, 1, EXTENTS(2), NULL, 0);
@@ -207,7 +207,7 @@ static void opaque_handles_are_unsupported(void **state) {
   dlx_tensor_release(bytes);
 }
 
-/* An unknown dtype is nothing to see bytes as. */
+/* An unknown dtype is refused. */
 static void unknown_dtype_is_unsupported(void **state) {
   (void)state;
   const DLDataType unknown = {99, 8, 1}, no_lanes = {kDLInt, 8, 0};

@@ -32,7 +32,7 @@ static void axis_of_extent_1_is_repeated(void **state) {
   dlx_tensor_release(column);
 }
 
-/* New axes come in front. */
+/* New axes are added in front. */
 static void new_axes_come_in_front(void **state) {
   (void)state;
   dlx_tensor *row = wrap_int32(data, 1, EXTENTS(3)), *view = broadcast(row, 3, EXTENTS(2, 1, 3));
@@ -55,7 +55,7 @@ static void scalar_is_broadcast_to_any_shape(void **state) {
   dlx_tensor_release(scalar);
 }
 
-/* Elements that share memory must not be written: the view is read-only, and its views are. */
+/* A view whose elements share memory is read-only, and so are its views. */
 static void repeated_elements_are_read_only(void **state) {
   (void)state;
   dlx_tensor *row = wrap_int32(data, 1, EXTENTS(3)), *view = broadcast(row, 2, EXTENTS(2, 3));
@@ -69,7 +69,7 @@ static void repeated_elements_are_read_only(void **state) {
   dlx_tensor_release(row);
 }
 
-/* Where nothing is repeated the view stays writable: same shape, new axes of extent 1. */
+/* If nothing is repeated the view stays writable: the same shape, or new axes of extent 1. */
 static void unrepeated_elements_stay_writable(void **state) {
   (void)state;
   dlx_tensor *matrix = wrap_int32(data, 2, EXTENTS(2, 3));
@@ -124,7 +124,7 @@ static void other_extents_do_not_fit(void **state) {
   dlx_tensor_release(matrix);
 }
 
-/* Fewer axes than the tensor has cannot do. */
+/* Fewer axes than the tensor has are refused. */
 static void fewer_axes_do_not_fit(void **state) {
   (void)state;
   dlx_tensor *row = wrap_int32(data, 2, EXTENTS(1, 3));
@@ -147,7 +147,7 @@ static void impossible_shapes_are_refused(void **state) {
   dlx_tensor_release(one);
 }
 
-/* A size that fits is fine however large: nothing is allocated. */
+/* Any size that does not overflow is valid, because nothing is allocated. */
 static void huge_broadcasts_cost_nothing(void **state) {
   (void)state;
   dlx_tensor *one = wrap_int32(data, 1, EXTENTS(1));

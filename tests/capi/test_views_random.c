@@ -1,5 +1,5 @@
-/* Random chains of views against a model without strides: a list of values in C order, of which each
- * operation makes another list by going through all indices. */
+/* Random chains of views, compared with a model without strides: a list of values in C order, from
+ * which each operation makes a new list by visiting all indices. */
 #include "util.h"
 
 enum { kMaxAxes = 6, kMaxElements = 4096, kSource = 720 };

@@ -13,15 +13,15 @@
 #include <string.h>
 #include <time.h>
 
-/* CMocka needs the four headers above first. */
+/* CMocka needs the four headers above. */
 #include <cmocka.h>
 
 #include "dlx/dlx.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof(array)[0])
 
-/* The sanitizers' allocators have locks of their own, which nobody opens in a child of fork(), and the
- * address sanitizer loses sight of a stack that pthread_cancel() unwinds. */
+/* The sanitizers' allocators have locks of their own, which nobody opens in a child of fork(), and
+ * the address sanitizer loses sight of a stack that pthread_cancel() unwinds. */
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 #define UNDER_SANITIZER 1
 #elif defined(__has_feature)
@@ -32,14 +32,14 @@
 
 /* ---- assertions ------------------------------------------------------------------------------- */
 
-/** The call succeeds; otherwise its message is printed. */
+/** Checks that the call succeeds; prints its message otherwise. */
 #define assert_ok(call)                                                                    \
   do {                                                                                     \
     const dlx_status status_ = (call);                                                     \
     if (status_ != DLX_OK) fail_msg("%s: %s", dlx_status_name(status_), dlx_last_error()); \
   } while (0)
 
-/** The call fails with that status, and the message contains `words`. */
+/** Checks that the call fails with that status, and that the message contains `words`. */
 #define assert_fails(call, expected, words)                                                   \
   do {                                                                                        \
     const dlx_status status_ = (call);                                                        \
@@ -62,16 +62,16 @@
     if (strstr(text_, words) != NULL) fail_msg("\"%s\" in \"%s\"", words, text_); \
   } while (0)
 
-/** The call names its function and the parameter that is NULL. */
+/** Checks that the message names the function and the parameter that is NULL. */
 #define assert_null_named(function, arguments, parameter)                         \
   do {                                                                            \
     assert_int_equal(function arguments, DLX_ERROR_INVALID_ARGUMENT);             \
     assert_string_equal(dlx_last_error(), #function ": `" parameter "` is NULL"); \
   } while (0)
 
-/** A handle that is no tensor: shows whether a call has set its output. */
+/** An invalid handle, which shows whether a call has set its output. */
 #define POISON_TENSOR ((dlx_tensor *)(uintptr_t)1)
-/** An address that nobody may read. */
+/** An address that must not be read. */
 #define POISON ((void *)(uintptr_t)16)
 
 static inline void assert_int64s(const int64_t *actual, int32_t count, const int64_t *expected) {
@@ -113,7 +113,7 @@ static inline DLTensor describe(void *data, DLDataType dtype, int32_t ndim, cons
   return out;
 }
 
-/** A tensor on memory that nobody has to free. */
+/** A tensor on memory that need not be freed. */
 static inline dlx_tensor *wrap(void *data, DLDataType dtype, int32_t ndim, const int64_t *shape,
                                const int64_t *strides, uint64_t flags) {
   const DLTensor description = describe(data, dtype, ndim, shape, strides);
@@ -126,7 +126,7 @@ static inline dlx_tensor *wrap_int32(int32_t *data, int32_t ndim, const int64_t 
   return wrap(data, dtype_of(kDLInt, 32), ndim, shape, NULL, 0);
 }
 
-/** As it is used with dlx_tensor_wrap: `user_data` is an int that counts the calls. */
+/** A deleter for dlx_tensor_wrap: `user_data` is an int that counts the calls. */
 static inline void count_release(void *data, void *user_data) {
   (void)data;
   ++*(int *)user_data;
@@ -141,7 +141,7 @@ static inline dlx_tensor *wrap_counted(int32_t *data, int32_t ndim, const int64_
   return out;
 }
 
-/** As a producer's deleters: `manager_ctx` is an int that counts the calls. */
+/** Deleters of managed tensors: `manager_ctx` is an int that counts the calls. */
 static inline void count_versioned(DLManagedTensorVersioned *self) { ++*(int *)self->manager_ctx; }
 static inline void count_legacy(DLManagedTensor *self) { ++*(int *)self->manager_ctx; }
 
@@ -180,7 +180,7 @@ static inline random_source random_start(const char *test) {
   return (random_source){seed};
 }
 
-/** SplitMix64: any seed will do, 0 too. */
+/** SplitMix64: any seed is valid, also 0. */
 static inline uint64_t random_bits(random_source *random) {
   uint64_t z = random->state += UINT64_C(0x9e3779b97f4a7c15);
   z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -225,7 +225,7 @@ static inline int has_elements(const DLTensor *tensor) {
   return 1;
 }
 
-/** Bits from one element to the next: a padded element takes one byte a lane. */
+/** Bits from one element to the next: a padded element takes one byte for each lane. */
 static inline int64_t element_bits(const DLTensor *tensor, int padded) {
   return (padded && tensor->dtype.bits < 8 ? 8 : tensor->dtype.bits) * (int64_t)tensor->dtype.lanes;
 }
@@ -250,7 +250,7 @@ static inline int32_t int32_at(const dlx_tensor *tensor, const int64_t *index) {
   return value;
 }
 
-/** The elements in C order are these. */
+/** Checks the elements in C order. */
 static inline void assert_int32s(const dlx_tensor *tensor, int64_t count, const int32_t *expected) {
   const DLTensor *dl = dlx_tensor_dltensor(tensor);
   int64_t index[16] = {0};

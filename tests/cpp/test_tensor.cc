@@ -1,4 +1,4 @@
-// dlx.hpp: ownership, views and copies. What the calls do is tested through dlx.h.
+// dlx.hpp: ownership, views and copies. The functions themselves are tested through dlx.h.
 #include <array>
 #include <utility>
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace {
 
-// A copy shares the tensor; the last handle gives the memory back.
+// A copy shares the tensor; the last handle releases the memory.
 void copies_share_the_tensor(void**) {
   Numbers numbers;
   {
@@ -48,7 +48,7 @@ void self_assignment_keeps_the_tensor(void**) {
   assert_int_equal(tensor.size(), 6);
 }
 
-// adopt() takes a reference over and release() gives one up, without counting.
+// adopt() takes ownership of a reference and release() gives it up, without counting.
 void references_go_to_and_from_the_c_interface(void**) {
   Numbers numbers;
   dlx::Tensor tensor = numbers.wrap();
@@ -86,7 +86,7 @@ void const_elements_are_read_only(void**) {
   assert_throws<dlx::ReadOnly>([&] { tensor.data<float>(); }, "read-only");
 }
 
-// Memory may begin anywhere; a pointer to elements may not.
+// A tensor may be misaligned, but data<T>() refuses it.
 void elements_have_to_be_aligned(void**) {
   const dlx::Tensor bytes = dlx::Tensor::empty({9}, "uint8");
   const dlx::Tensor floats = bytes.slice(0, 1).bitcast("float32");
@@ -96,7 +96,7 @@ void elements_have_to_be_aligned(void**) {
   assert_int_equal(floats.slice(0, 0, 0).span<float>().size(), 0);
 }
 
-// A wrap that fails destroys the owner that it was given.
+// A failed wrap destroys the owner.
 void failed_wrap_destroys_the_owner(void**) {
   int32_t value = 0;
   int released = 0;
@@ -108,9 +108,9 @@ void failed_wrap_destroys_the_owner(void**) {
   assert_int_equal(released, 1);
 }
 
-// Elements that stay behind when their owner is taken would be freed before their tensor.
+// Elements that do not move with their owner would be freed before the tensor.
 void owner_must_bring_its_elements(void**) {
-  const std::string words = "the elements stayed where they were";
+  const std::string words = "the elements did not move with their owner";
   std::vector<float> copied(3);
   std::array<float, 3> inside{};
   std::vector<float> nothing;
@@ -124,7 +124,7 @@ void owner_must_bring_its_elements(void**) {
   assert_int_equal(dlx::Tensor::wrap(inside.data(), {3}, nullptr).size(), 3);
 }
 
-// Strides and a device may be told; no strides mean compact ones.
+// Strides and a device are optional; without strides the tensor is compact.
 void wrap_takes_strides_and_device(void**) {
   std::vector<float> values(6);
   std::vector<int64_t> none;
@@ -140,7 +140,7 @@ void wrap_takes_strides_and_device(void**) {
                                       "expected 2");
 }
 
-// A description may have an owner, too: for a dtype that the compiler does not know.
+// A DLTensor may have an owner too, for a dtype without a C++ type.
 void description_has_an_owner(void**) {
   Numbers numbers;
   {
@@ -156,7 +156,7 @@ void description_has_an_owner(void**) {
   assert_int_equal(numbers.released, 1);
 }
 
-// A description is wrapped as dlx.h says, its deleter not called on failure.
+// wrap() of a DLTensor behaves as in dlx.h; its deleter is not called on failure.
 void descriptions_are_wrapped(void**) {
   Numbers numbers;
   DLTensor description = numbers.wrap().dltensor();
@@ -176,7 +176,7 @@ void descriptions_are_wrapped(void**) {
   assert_int_equal(numbers.released, 1);
 }
 
-// An export keeps the memory; it may come back, and is given back if nobody takes it.
+// An export keeps the memory alive; it can be imported again, and is released if not.
 void managed_tensors_own_their_memory(void**) {
   Numbers numbers;
   dlx::Tensor tensor = numbers.wrap();
@@ -205,7 +205,7 @@ void legacy_managed_tensors_own_their_memory(void**) {
   assert_int_equal(numbers.released, 1);
 }
 
-// An import that fails gives the managed tensor back to its producer, once.
+// A failed import calls the deleter of the managed tensor once.
 void failed_import_calls_the_deleter_once(void**) {
   int released[3] = {0, 0, 0};
   DLManagedTensorVersioned malformed{}, foreign{};
@@ -278,7 +278,7 @@ void copies_are_those_of_the_c_interface(void**) {
   assert_throws<dlx::ReadOnly>([&] { zeros.as_readonly().copy_from(tensor); }, "read-only");
 }
 
-// A wrong number of axes is told before anything is read.
+// A wrong number of axes is an error before anything is read.
 void permute_needs_each_axis(void**) {
   Numbers numbers;
   const dlx::Tensor tensor = numbers.wrap();

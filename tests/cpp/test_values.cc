@@ -16,7 +16,7 @@ void data_checks_its_type(void**) {
   assert_throws<dlx::InvalidArgument>([&] { tensor.data<float>(); }, "int32, not float32");
 }
 
-// Memory that the CPU does not reach has an address, and no elements.
+// Memory that the CPU cannot access has an address, but no accessible elements.
 void data_checks_its_device(void**) {
   Numbers numbers;
   const dlx::Tensor tensor = numbers.wrap();
@@ -28,7 +28,7 @@ void data_checks_its_device(void**) {
   assert_throws<dlx::Unsupported>([&] { elsewhere.data<int32_t>(); }, "cuda:0");
 }
 
-// There is nothing to wait for on the CPU, and nothing at all in an empty handle.
+// On the CPU there is nothing to wait for; an empty handle is refused.
 void what_waits_calls_the_c_interface(void**) {
   Numbers numbers;
   dlx::Tensor tensor = numbers.wrap();
@@ -41,7 +41,7 @@ void what_waits_calls_the_c_interface(void**) {
   assert_throws<dlx::InvalidArgument>([&] { dlx::Tensor().synchronize(); }, "`tensor` is NULL");
 }
 
-// Compact elements are a span; others are refused, for they do not lie in a row.
+// Compact elements are a span; others are refused.
 void span_needs_compact_elements(void**) {
   Numbers numbers;
   const dlx::Tensor tensor = numbers.wrap();
@@ -70,7 +70,7 @@ void elements_follow_the_strides(void**) {
   assert_throws<dlx::InvalidArgument>([&] { tensor.elements<int32_t, 3>(); }, "2 axes, not 3");
 }
 
-// Shapes compare as values, and serve as arguments as vectors, arrays and lists do.
+// Shapes compare as values, and are accepted as arguments like vectors, arrays and lists.
 void shapes_are_values(void**) {
   Numbers numbers;
   const dlx::Tensor tensor = numbers.wrap();
@@ -122,7 +122,7 @@ void devices_are_values(void**) {
   assert_throws<dlx::InvalidArgument>([] { dlx::Device("gpu"); }, "gpu");
 }
 
-// Each status has its class; a status of the future is a plain Error.
+// Each status has its class; an unknown status is a plain Error.
 void errors_carry_their_status(void**) {
   for (const dlx_status status : {1, 2, 3, 4, 5, 6, 7, 8, 77, 255}) {
     dlx_status caught = 0;
@@ -138,7 +138,7 @@ void errors_carry_their_status(void**) {
   assert_throws<dlx::DeviceRefused>([] { dlx::check(DLX_ERROR_DEVICE_REFUSED); }, "");
 }
 
-// Options begin as the defaults.
+// Options start with the defaults.
 void options_start_as_the_defaults(void**) {
   const dlx::EmptyOptions empty;
   const dlx::CopyOptions copy;

@@ -16,7 +16,7 @@ extern "C" {
 #include <cmocka.h>
 }
 
-/// The call throws exactly that class of error, and its words contain `words`.
+/// Checks that the call throws exactly that class of error, and that its message contains `words`.
 template <typename Expected, typename Call>
 void assert_throws(Call&& call, const std::string& words) {
   std::string message = "nothing was thrown";
@@ -37,7 +37,7 @@ struct CountRelease {
   int* count;
 };
 
-/// Six numbers, 2 x 3; `released` counts how often their memory is given back.
+/// Six numbers, 2 x 3; `released` counts the releases of their memory.
 struct Numbers {
   int32_t values[6] = {0, 1, 2, 3, 4, 5};
   int released = 0;

@@ -1,6 +1,6 @@
 #!/bin/bash
-# The suite as it runs on a machine's own driver (DLX_TEST_REAL), with a fake for the driver, on one
-# device and on two: so that what only runs where there is a GPU has run before.
+# Runs the suite as on a machine's own driver (DLX_TEST_REAL), with a fake as the driver, on one device and
+# on two, to test the code that otherwise runs only on a machine with a GPU.
 set -u
 failures=0
 ran=0

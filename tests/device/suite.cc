@@ -26,7 +26,7 @@ constexpr Api kReal[] = {
 };
 constexpr int kSeeds = 4;
 
-/// Value of main() where DLX_TEST_REAL finds nothing to run on.
+/// Exit status if DLX_TEST_REAL finds no device.
 constexpr int kNoDevice = 77;
 
 struct Run {
@@ -57,7 +57,8 @@ void run_case(void** state) {
   assert_true(outcome.passed());
 }
 
-/// Without any one of its waits, a case goes wrong: each is needed, and its loss is noticed.
+/// Leaves out each wait of a case in turn: the case must then fail, which shows that each wait is
+/// needed.
 void run_without_each_wait(void** state) {
   const Run& run = *static_cast<const Run*>(*state);
   const Outcome whole = run_once(run, 0);
@@ -75,7 +76,7 @@ void run_without_each_wait(void** state) {
   }
 }
 
-/// Devices of the machine's own driver; why there are none is printed.
+/// Number of devices of the machine's own driver; prints the reason if there are none.
 int count_real(const Api& api) {
   const Outcome outcome = run_forked([&] {
     const int count = dlx_device_count(api.device);

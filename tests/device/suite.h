@@ -1,4 +1,4 @@
-// Runs cases on every driver and schedule, each in a process of its own.
+// Runs cases on every driver and schedule, each in its own process.
 #ifndef DLX_TESTS_DEVICE_SUITE_H_
 #define DLX_TESTS_DEVICE_SUITE_H_
 
@@ -23,8 +23,9 @@ struct Case {
   unsigned flags;
 };
 
-/// Value of main(). On the fakes, and on the machine's own driver where it has a device; with DLX_TEST_REAL
-/// set on that alone (DLX_CUDA_PATH and DLX_HIP_PATH name its file), and 77 if there is no device.
+/// Runs the suite and returns the exit status. It runs on the fakes, and on the machine's own
+/// driver if that has a device. With DLX_TEST_REAL it runs only on the own driver (DLX_CUDA_PATH
+/// and DLX_HIP_PATH name its file), and returns 77 if there is no device.
 int run_suite(const std::vector<Case>& cases);
 
 }  // namespace dlx_test

@@ -1,4 +1,4 @@
-// Stream captures (CUDA graphs): dlx never breaks one, and copies into one where it can.
+// Stream captures (CUDA graphs): dlx never breaks a capture, and records copies into it if it can.
 #include <algorithm>
 #include <thread>
 
@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kGlobal = 0, kRelaxed = 2;
 
-/// A capture by another library, in the mode that forbids most, on a stream that does not block.
+/// A capture by another library, in the strictest mode, on a non-blocking stream.
 class Capture {
  public:
   explicit Capture(World& world, int mode = kGlobal, bool blocking = false,
@@ -21,7 +21,7 @@ class Capture {
       CHECK_EQUAL(world.foreign_begin_capture(stream, mode), 0);
     });
   }
-  /// Ends well, and runs the graph.
+  /// Ends the capture successfully and runs the graph.
   void end_and_run() {
     world_.foreign(0, [&] {
       void* graph = nullptr;
@@ -38,7 +38,7 @@ class Capture {
   World& world_;
 };
 
-/// Everything that dlx does elsewhere, from the capturing thread and from another one.
+/// Everything that dlx does on other streams, from the capturing thread and from another one.
 void captures_survive_unrelated_work(World& world) {
   const auto use = [&] {
     std::vector<int32_t> data = numbers(12);
@@ -60,8 +60,8 @@ void captures_survive_unrelated_work(World& world) {
   capture.end_and_run();
 }
 
-/// Events ask the stream that they were recorded on (ROCm's, from 6.2 on): dlx does not ask them
-/// while it is captured.
+/// From ROCm 6.2 on, querying an event also queries its stream. dlx does not query it while the
+/// stream is captured.
 void captures_survive_questions_about_earlier_work(World& world) {
   std::vector<int32_t> data = numbers(256);
   const Tensor target = world.upload(data, {256});
@@ -89,7 +89,7 @@ void captures_survive_questions_about_earlier_work(World& world) {
   OK(dlx_tensor_synchronize(used.get()));
 }
 
-/// A device that nobody has used yet.
+/// A device that was not used before.
 void captures_survive_new_devices(World& world) {
   Capture capture(world);
   std::vector<int32_t> data = numbers(12);
@@ -97,7 +97,7 @@ void captures_survive_new_devices(World& world) {
   capture.end_and_run();
 }
 
-/// A copy on the device joins the graph: nothing happens before the graph runs, everything then.
+/// A copy on the device is recorded into the graph: it runs when the graph runs, not before.
 void copies_can_be_captured(World& world) {
   std::vector<int32_t> data = numbers(256);
   const Tensor source = world.upload(data, {256});
@@ -114,7 +114,8 @@ void copies_can_be_captured(World& world) {
   CHECK(world.download(target) == data);
 }
 
-/// What source waits for cannot be waited for in the capture, by a copy or by itself.
+/// Work that `source` waits for cannot be waited for inside the capture, by a copy or by
+/// wait_on_stream.
 void refuses_to_wait(const Capture& capture, const Tensor& target, const Tensor& source) {
   const dlx_copy_options options = on(number(capture.stream));
   FAILS(dlx_tensor_copy_from(target.get(), source.get(), &options), DLX_ERROR_UNSUPPORTED,
@@ -123,8 +124,8 @@ void refuses_to_wait(const Capture& capture, const Tensor& target, const Tensor&
         "captured");
 }
 
-/// Work outside the graph that is not done cannot be waited for in it: refused before it is
-/// touched.
+/// A graph cannot wait for pending work outside it: the call is refused before it touches the
+/// capture.
 void captures_wait_for_nothing_outside(World& world) {
   const Tensor source = world.empty({256});
   const Tensor target = world.empty({256});
@@ -146,7 +147,7 @@ void captures_wait_for_nothing_outside(World& world) {
   world.foreign(0, [&] { world.foreign_destroy(writer); });
 }
 
-/// Nor can the default stream, which memory is behind of which nothing else is known.
+/// Nor can it wait for the default stream, which memory without recorded work waits for.
 void captures_do_not_wait_for_the_default_stream(World& world) {
   const Tensor source = world.empty({256}), target = world.empty({256});
   world.foreign(0, [&] {
@@ -159,7 +160,7 @@ void captures_do_not_wait_for_the_default_stream(World& world) {
   capture.end_and_run();
 }
 
-/// What a graph cannot hold is refused with a reason, and the capture goes on.
+/// Work that a graph cannot contain is refused with a reason, and the capture stays valid.
 void host_transfers_are_refused(World& world) {
   std::vector<int32_t> data = numbers(256);
   const Tensor device = world.upload(data, {256});
@@ -174,7 +175,7 @@ void host_transfers_are_refused(World& world) {
   capture.end_and_run();
 }
 
-/// Memory written in a capture is ready for that capture, whatever other streams have to do.
+/// Memory written in a capture is ready within that capture, independent of other streams' work.
 void captured_writes_stay_inside(World& world) {
   const Tensor tensor = world.empty({256}), other = world.empty({256});
   world.foreign(0, [&] { world.foreign_set(other.data(), 1, 1024, nullptr); });
@@ -186,7 +187,7 @@ void captured_writes_stay_inside(World& world) {
   CHECK(world.download(tensor) == std::vector<int32_t>(256, 0x07070707));
 }
 
-/// A tensor that is released while its stream is captured: freeing is no part of the capture.
+/// A tensor released while its stream is captured: the capture does not record the free.
 void releases_do_not_break_captures(World& world) {
   std::vector<int32_t> data = numbers(256);
   Tensor device = world.upload(data, {256});
@@ -197,8 +198,8 @@ void releases_do_not_break_captures(World& world) {
   capture.end_and_run();
 }
 
-/// The default stream is ordered behind blocking streams: its work would break their capture, so
-/// there is none; other streams go on.
+/// The default stream waits for blocking streams, so work on it would break their capture: dlx
+/// submits none. Other streams continue.
 void captures_of_blocking_streams_survive(World& world) {
   std::vector<int32_t> data = numbers(256);
   const Tensor device = world.upload(data, {256});
@@ -218,7 +219,7 @@ void captures_of_blocking_streams_survive(World& world) {
   world.destroy(stream);
 }
 
-/// The same for whatever makes others, or the host, wait for what the default stream has.
+/// The same for calls that make a stream or the host wait for the default stream.
 void waits_spare_captures_of_blocking_streams(World& world) {
   std::vector<int32_t> data = numbers(256);
   const Tensor device = world.upload(data, {256});
@@ -243,7 +244,7 @@ void waits_spare_captures_of_blocking_streams(World& world) {
   world.destroy(stream);
 }
 
-/// No stream of dlx's joins a capture, and none in a capture waits for what is outside of it.
+/// dlx makes no other stream join a capture, and no captured stream wait for work outside it.
 void streams_stay_on_their_side_of_a_capture(World& world) {
   const int64_t outside = world.stream();
   Capture capture(world);
@@ -272,8 +273,8 @@ void captured_streams_do_not_wait_for_busy_ones(World& world) {
   world.destroy(outside);
 }
 
-/// What needs temporaries has no place in a graph, be it the target's or the source's stream that
-/// is captured: refused before anything is recorded.
+/// A copy that needs temporaries is refused before anything is recorded, if the target's or the
+/// source's stream is captured.
 void copies_by_temporaries_are_refused(World& world) {
   std::vector<int32_t> data = numbers(12);
   const Tensor here = world.upload(data, {3, 4}), there = world.upload(data, {3, 4}, 1);
@@ -302,8 +303,8 @@ void copies_by_temporaries_are_refused(World& world) {
   CHECK(world.download(here) == data);
 }
 
-/// Kernels that are there already are recorded; those that are not are not loaded in a capture, and
-/// what goes through the host instead has no place in a graph.
+/// Loaded kernels are recorded. Kernels are not loaded during a capture, and a copy through the
+/// host cannot be recorded.
 void strided_copies_need_loaded_kernels(World& world) {
   std::vector<int32_t> data = numbers(12);
   const Tensor source = world.upload(data, {3, 4}), target = world.upload(data, {4, 3});
@@ -330,8 +331,8 @@ void strided_copies_need_loaded_kernels(World& world) {
   CHECK(world.download(target) == expected && expected[1] == 4);
 }
 
-/// What one graph writes is not in order with another graph, which is treated as if nothing were
-/// known.
+/// Work of one graph is not ordered with another graph: the memory is treated as if it waited for
+/// the default stream only.
 void graphs_are_strangers_to_each_other(World& world) {
   const Tensor source = world.empty({256}), target = world.empty({256});
   Capture first(world);
@@ -346,7 +347,7 @@ void graphs_are_strangers_to_each_other(World& world) {
   second.end_and_run();
 }
 
-/// A relaxed capture in a thread does not stop dlx in it either.
+/// dlx also works in a thread with a relaxed capture.
 void relaxed_captures_survive(World& world) {
   Capture capture(world, kRelaxed);
   std::vector<int32_t> data = numbers(256);

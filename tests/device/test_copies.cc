@@ -1,5 +1,5 @@
-// Copies between the host and devices, on one device and between two: what arrives, in any order of
-// work.
+// Copies between the host and devices, on one device and between two: the results, for every order
+// of work that the streams allow.
 #include <algorithm>
 
 #include "tests/device/suite.h"
@@ -17,7 +17,7 @@ void arrays_go_and_come(World& world) {
   CHECK(world.download(device) == sent);
 }
 
-/// Rows become columns, on either side of the transfer.
+/// A transpose on either side of the transfer.
 std::vector<int32_t> transposed(const std::vector<int32_t>& data, int64_t rows, int64_t columns) {
   std::vector<int32_t> result;
   for (int64_t k = 0; k < columns; ++k) {
@@ -43,7 +43,7 @@ void strided_device_data_is_packed(World& world) {
   CHECK(world.download(transpose(device)) == transposed(data, 3, 4));
 }
 
-/// Into every second column, backwards; what lies between stays.
+/// Into every second column, backwards; the columns between keep their values.
 void strided_destinations_keep_their_gaps(World& world) {
   std::vector<int32_t> data = numbers(24, 100);
   const Tensor device = world.upload(data, {3, 8});
@@ -61,7 +61,7 @@ void strided_destinations_keep_their_gaps(World& world) {
   }
 }
 
-/// More than one buffer of pinned memory, both ways.
+/// More data than one buffer of pinned memory holds, both ways.
 void large_arrays_cross_in_pieces(World& world) {
   std::vector<int32_t> data = numbers(1100 * 3000);
   const Tensor host = world.wrap(data, {1100, 3000});
@@ -79,8 +79,7 @@ void copies_stay_on_the_device(World& world) {
   CHECK(world.download(clone) == transposed(data, 3, 4));
 }
 
-/// A driver that compiles no PTX, or has no code for the device: the same elements, by plain
-/// copies.
+/// A driver that compiles no PTX, or has no code for the device: plain copies give the same result.
 void strided_copies_go_without_kernels(World& world) {
   const bool cuda = world.api.is_cuda();
   struct Failure {
@@ -89,8 +88,8 @@ void strided_copies_go_without_kernels(World& world) {
   };
   const char* load = cuda ? "cuModuleLoadData" : "hipModuleLoadData";
   const char* find = cuda ? "cuModuleGetFunction" : "hipModuleGetFunction";
-  // No code for the device, no compiler, none allowed. Where modules are loaded lazily, a function
-  // tells.
+  // No code for the device, no compiler, no compiler allowed. With lazy loading, the lookup of a
+  // function fails.
   const Failure failures[] = {
       {load, 209}, {load, cuda ? 221 : 200}, {load, cuda ? 223 : 218}, {find, 209}};
   for (const Failure& failure : failures) {
@@ -109,8 +108,8 @@ void strided_copies_go_without_kernels(World& world) {
   }
 }
 
-/// A device that has no stream-ordered memory: a temporary goes when its stream has been waited
-/// for.
+/// On a device without stream-ordered memory, a temporary is freed after its stream was
+/// synchronised.
 void temporaries_go_without_pools(World& world) {
   world.fake->set_attribute(0, world.api.is_cuda() ? 115 : 88, 0);
   std::vector<int32_t> data = numbers(12);
@@ -129,7 +128,7 @@ void temporaries_go_without_pools(World& world) {
   world.destroy(stream);
 }
 
-/// The copy is on a stream of its own, and its source is released at once.
+/// The copy runs on another stream, and its source is released immediately.
 void sources_live_until_the_copy_is_done(World& world) {
   std::vector<int32_t> data = numbers(1000);
   const int64_t stream = world.stream();
@@ -148,7 +147,7 @@ void sources_live_until_the_copy_is_done(World& world) {
   world.destroy(stream);
 }
 
-/// The same for the memory that is written, which may belong to somebody's pool.
+/// The same for the written memory, which may belong to another library's pool.
 void destinations_live_until_the_copy_is_done(World& world) {
   std::vector<int32_t> data = numbers(1000);
   const int64_t stream = world.stream();
@@ -163,7 +162,7 @@ void destinations_live_until_the_copy_is_done(World& world) {
   world.destroy(stream);
 }
 
-/// Pinned memory is read by the device itself, later: it lives until then.
+/// The device reads pinned memory later: the memory stays alive until then.
 void pinned_sources_live_until_the_copy_is_done(World& world) {
   const std::vector<int32_t> data = numbers(1000);
   const int64_t stream = world.stream();
@@ -181,7 +180,8 @@ void pinned_sources_live_until_the_copy_is_done(World& world) {
   world.destroy(stream);
 }
 
-/// Pageable memory is read before the call returns: it goes at once, however busy the device is.
+/// Pageable memory is read before the call returns: it may be freed at once, even if the device is
+/// busy.
 void host_sources_go_at_once(World& world) {
   std::vector<int32_t> data = numbers(1000);
   const Tensor target = world.empty({1000});
@@ -210,7 +210,7 @@ void host_sources_go_at_once(World& world) {
   world.destroy(stream);
 }
 
-/// What a copy held goes when the next one comes, without anybody waiting for it.
+/// The next copy releases the operands of the previous one; no call waits for it.
 void copies_let_go_of_what_earlier_ones_held(World& world) {
   const Tensor other = world.empty({1000}), target = world.empty({1000});
   const int64_t stream = world.stream();
@@ -223,7 +223,7 @@ void copies_let_go_of_what_earlier_ones_held(World& world) {
   world.destroy(stream);
 }
 
-/// Copies that nobody waits for are asked about now and then, not all of them by each new one.
+/// A new copy queries a few of the pending copies, not all of them.
 void many_copies_cost_no_more_each(World& world) {
   constexpr int kCopies = 300;
   const Tensor source = world.empty({4}), target = world.empty({4});
@@ -238,7 +238,7 @@ void many_copies_cost_no_more_each(World& world) {
   world.destroy(stream);
 }
 
-/// A device still writes the pinned memory that it, or another one, is about to read by itself.
+/// A device still writes pinned memory that a device then reads.
 void devices_wait_for_pinned_memory(World& world) {
   const Written pinned = fill_elsewhere(world, 7, 0, world.api.pinned);
   for (int32_t device = 0; device < world.devices; ++device) {
@@ -249,7 +249,7 @@ void devices_wait_for_pinned_memory(World& world) {
   end(world, pinned);
 }
 
-/// Where nothing is noted, pinned memory is behind the default stream of its own device.
+/// Pinned memory without recorded work waits for the default stream of its own device.
 void pinned_memory_is_of_one_device(World& world) {
   const Tensor pinned = world.empty({256}, 0, world.api.pinned);
   const Tensor target = world.empty({256}, 1);
@@ -258,7 +258,7 @@ void pinned_memory_is_of_one_device(World& world) {
   CHECK(world.download(target) == std::vector<int32_t>(256, 0x07070707));
 }
 
-/// A device still writes the pinned memory that the CPU is about to read, pack or write.
+/// A device still writes pinned memory that the CPU then reads, packs or writes.
 void the_cpu_waits_for_pinned_memory(World& world) {
   const Tensor pinned = world.empty({64}, 0, world.api.pinned);
   void* stream = nullptr;
@@ -290,7 +290,7 @@ void the_cpu_waits_for_pinned_memory(World& world) {
   world.foreign(0, [&] { world.foreign_destroy(stream); });
 }
 
-/// Memory that came without a storage is taken to be behind the default stream.
+/// Memory without a storage waits for the default stream.
 void descriptions_are_behind_the_default_stream(World& world) {
   const Tensor pinned = world.empty({64}, 0, world.api.pinned);
   world.foreign(0, [&] { world.foreign_set(pinned.data(), 7, 256, nullptr); });
@@ -299,8 +299,7 @@ void descriptions_are_behind_the_default_stream(World& world) {
   CHECK(data == std::vector<int32_t>(64, 0x07070707));
 }
 
-/// Elements of 4 bits that do not fill bytes are moved by the CPU, which waits for pinned memory as
-/// well.
+/// The CPU moves 4-bit elements that do not fill whole bytes; it waits for pinned memory too.
 void parts_of_bytes_wait_for_pinned_memory(World& world) {
   const DLDataType int4 = {kDLInt, 4, 1};
   const int64_t many = 64, few = 32;
@@ -349,7 +348,7 @@ void peers_exchange(World& world) {
   CHECK(world.download(strided) == transposed(data, 3, 4));
 }
 
-/// The target's context is let read the source's memory, once; nothing else is changed for good.
+/// The target's context gets access to the source's memory once; nothing else changes permanently.
 void peers_are_read_directly(World& world) {
   const bool cuda = world.api.is_cuda();
   const Tensor source = world.empty({16}, 1), target = world.empty({16}, 0);

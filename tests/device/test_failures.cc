@@ -1,4 +1,4 @@
-// Each call of the driver fails in turn: the error tells which, nothing leaks, and dlx goes on.
+// Each driver call fails in turn: the error names it, nothing leaks, and dlx continues to work.
 #include <cstring>
 #include <string>
 
@@ -8,7 +8,8 @@ using namespace dlx_test;
 
 namespace {
 
-/// A bit of everything; the first error ends it. `right`: what was read back was what was written.
+/// Uses every kind of operation; the first error ends it. `right`: the data read back equals the
+/// data written.
 dlx_status work(World& world, bool* right) {
   const int32_t type = world.api.device;
   std::vector<int32_t> data = numbers(12);
@@ -35,7 +36,8 @@ dlx_status work(World& world, bool* right) {
     if (result != DLX_OK) return result;
     result = dlx_tensor_synchronize(other.get());
     if (result != DLX_OK) return result;
-    // Packed here and unpacked there, in order: what was packed is read when nobody waits any more.
+    // Packed on one device and unpacked on the other: the packed data is read after this call
+    // returns.
     const int64_t shape[] = {3, 8};
     const DLDataType dtype = world.int32();
     result = dlx_tensor_empty(2, shape, &dtype, type, 1, nullptr, wide.out());
@@ -58,7 +60,7 @@ dlx_status work(World& world, bool* right) {
   return status;
 }
 
-/// The calls that ask what there is; where they fail there is no device, for a reason.
+/// The calls that query the devices; if one fails there is no device, and the reason says why.
 bool is_start(const std::string& call) {
   for (const char* name : {"cuInit", "cuDriverGetVersion", "cuDeviceGetCount", "cuDeviceGet",
                            "hipInit", "hipRuntimeGetVersion", "hipGetDeviceCount"}) {
@@ -67,35 +69,68 @@ bool is_start(const std::string& call) {
   return false;
 }
 
+/// Ends the process with a message.
+template <typename... Arguments>
+[[noreturn]] void give_up(const char* format, Arguments... arguments) {
+  std::fprintf(stderr, format, arguments...);
+  _exit(1);
+}
+
+/// A call that was made to fail, and what work() returned.
+struct Failed {
+  long long n;
+  std::string call;
+  dlx_status status;
+  std::string words;
+};
+
+void check_words(const World& world, const Failed& failed) {
+  const char* name = world.api.is_cuda() ? "CUDA_ERROR_UNKNOWN" : "hipErrorUnknown";
+  for (const char* part : {failed.call.c_str(), name, "999", "unknown error"}) {
+    if (failed.words.find(part) != std::string::npos) continue;
+    give_up("call %lld, %s, failed: no \"%s\" in \"%s\"\n", failed.n, failed.call.c_str(), part,
+            failed.words.c_str());
+  }
+}
+
+/// Only memory that could not be freed remains.
+void check_leaks(const World& world, const Failed& failed) {
+  const fake_report report = world.fake->report();
+  // An unreported failure happened during a release, or for the other device's buffer: that is
+  // leaked.
+  const int64_t lost = failed.status == DLX_OK ? 1 : 0;
+  const int64_t pushed = failed.call == "cuCtxPopCurrent_v2" ? 1 : 0;
+  if (report.allocations + report.streams <= lost && report.pushed <= pushed &&
+      report.host_allocations <= 3 + lost && report.double_frees + report.used_when_dead <= 0) {
+    return;
+  }
+  const auto number = [](int64_t value) { return static_cast<long long>(value); };
+  give_up(
+      "after call %lld, %s, had failed (%s): %lld allocations, %lld pinned, %lld streams, "
+      "%lld contexts pushed, %lld freed twice, %lld used when dead\n",
+      failed.n, failed.call.c_str(), failed.words.c_str(), number(report.allocations),
+      number(report.host_allocations), number(report.streams), number(report.pushed),
+      number(report.double_frees), number(report.used_when_dead));
+}
+
 void fail_one(World& world, int64_t n) {
   bool right = false;
   world.fake->fail_nth_call(n, 999);
   const dlx_status status = work(world, &right);
-  const std::string call = world.fake->failed_call();
-  const std::string words = status == DLX_OK ? "" : dlx_last_error();
-  const char* name = world.api.is_cuda() ? "CUDA_ERROR_UNKNOWN" : "hipErrorUnknown";
+  const Failed failed{n, world.fake->failed_call(), status,
+                      status == DLX_OK ? "" : dlx_last_error()};
+  const char* call = failed.call.c_str();
   if (status == DLX_OK) {
-    if (!right) {
-      std::fprintf(stderr, "call %lld, %s, failed: no error, but wrong numbers\n",
-                   static_cast<long long>(n), call.c_str());
-      _exit(1);
-    }
+    if (!right) give_up("call %lld, %s, failed: no error, but wrong numbers\n", failed.n, call);
   } else {
-    for (const char* part : {call.c_str(), name, "999", "unknown error"}) {
-      if (words.find(part) != std::string::npos) continue;
-      std::fprintf(stderr, "call %lld, %s, failed: no \"%s\" in \"%s\"\n",
-                   static_cast<long long>(n), call.c_str(), part, words.c_str());
-      _exit(1);
-    }
-    if (is_start(call)) return;
+    check_words(world, failed);
+    if (is_start(failed.call)) return;
     CHECK_EQUAL(status, DLX_ERROR_DRIVER);
   }
-  // The same goes well afterwards, and what is left is no more than what could not be given back.
+  // The same operations succeed afterwards.
   const dlx_status again = work(world, &right);
-  if (again != DLX_OK && !is_start(call)) {
-    std::fprintf(stderr, "after call %lld, %s, had failed: %s\n", static_cast<long long>(n),
-                 call.c_str(), dlx_last_error());
-    _exit(1);
+  if (again != DLX_OK && !is_start(failed.call)) {
+    give_up("after call %lld, %s, had failed: %s\n", failed.n, call, dlx_last_error());
   }
   world.fake->finish();
   dlx_device_synchronize(world.api.device, 0);
@@ -104,34 +139,18 @@ void fail_one(World& world, int64_t n) {
   const DLDataType dtype = world.int32();
   for (int32_t device = 0; device < 2; ++device) {
     if (dlx_tensor_empty(0, nullptr, &dtype, world.api.device, device, nullptr, last.out()) ==
-        DLX_OK)
+        DLX_OK) {
       continue;
-    std::fprintf(stderr, "after call %lld, %s, had failed (%s): %s\n", static_cast<long long>(n),
-                 call.c_str(), words.c_str(), dlx_last_error());
-    _exit(1);
+    }
+    give_up("after call %lld, %s, had failed (%s): %s\n", failed.n, call, failed.words.c_str(),
+            dlx_last_error());
   }
   last.release();
   world.fake->finish();
-  const fake_report report = world.fake->report();
-  // A failure that nobody was told happened while something was given back, or to the other
-  // device's buffer: that is lost.
-  const int64_t lost = status == DLX_OK ? 1 : 0;
-  const int64_t pushed = call == "cuCtxPopCurrent_v2" ? 1 : 0;
-  if (report.allocations + report.streams > lost || report.pushed > pushed ||
-      report.host_allocations > 3 + lost || report.double_frees + report.used_when_dead > 0) {
-    std::fprintf(
-        stderr,
-        "after call %lld, %s, had failed (%s): %lld allocations, %lld pinned, %lld streams, "
-        "%lld contexts pushed, %lld freed twice, %lld used when dead\n",
-        static_cast<long long>(n), call.c_str(), words.c_str(),
-        static_cast<long long>(report.allocations), static_cast<long long>(report.host_allocations),
-        static_cast<long long>(report.streams), static_cast<long long>(report.pushed),
-        static_cast<long long>(report.double_frees), static_cast<long long>(report.used_when_dead));
-    _exit(1);
-  }
+  check_leaks(world, failed);
 }
 
-/// This process never initialises the driver: each attempt is a child of its own.
+/// This process never initialises the driver: each attempt runs in its own child.
 void every_call_may_fail(World& world) {
   const Outcome counted = run_forked([&] {
     bool right = false;
@@ -152,7 +171,7 @@ void every_call_may_fail(World& world) {
   CHECK(trouble.empty());
 }
 
-/// An error of work that was submitted long ago: told, and no crash when everything is released.
+/// An error of earlier work is reported, and releasing everything does not crash.
 void lost_contexts_are_told(World& world) {
   std::vector<int32_t> data = numbers(12);
   const Tensor device = world.upload(data, {12});
@@ -165,7 +184,7 @@ void lost_contexts_are_told(World& world) {
         "719");
 }
 
-/// What one device has lost is not in the way of the other's transfers.
+/// A lost buffer of one device does not prevent transfers of the other.
 void lost_contexts_spare_other_devices(World& world) {
   std::vector<int32_t> data = numbers(12);
   const Tensor good = world.upload(data, {12}, 1);
@@ -181,9 +200,8 @@ void lost_contexts_spare_other_devices(World& world) {
 
 constexpr int kNoneFailed = 77;
 
-/// Packs, crosses to the other device and unpacks, on streams that wait for nobody else; the n-th
-/// call fails, and everything is released at once. Ends the process with kNoneFailed if there is no
-/// such call.
+/// Packs, transfers to the other device and unpacks, on independent streams. The n-th call fails,
+/// and everything is released at once. Ends the process with kNoneFailed if there are fewer calls.
 void exchange(World& world, int64_t n) {
   std::vector<int32_t> data = numbers(12);
   Tensor source = world.upload(data, {4, 3}, 1), target = world.empty({6, 4}), every_other;
@@ -204,8 +222,8 @@ void exchange(World& world, int64_t n) {
   if (none) _exit(kNoneFailed);
 }
 
-/// Whichever call fails, nothing that the copy uses goes before the work that has begun: not the
-/// temporaries, and not the operands, which the caller may release at once.
+/// Whichever call fails, temporaries and operands stay alive until the work that has started is
+/// done; the caller may release the operands at once.
 void failed_copies_keep_what_they_use(World& world) {
   for (int64_t n = 1;; ++n) {
     const Outcome outcome = run_forked([&] { exchange(world, n); });

@@ -1,4 +1,4 @@
-// Devices, their memory, and what dlx leaves as it found it.
+// Devices, their memory, and the caller's state that dlx restores.
 #include <cstring>
 #include <thread>
 
@@ -19,7 +19,7 @@ Found find(const void* pointer) {
   return found;
 }
 
-/// There is no memory for so many numbers; the error tells the bytes.
+/// More elements than the memory holds; the error names the number of bytes.
 void no_room_for(World& world, int64_t count, int32_t type) {
   const DLDataType dtype = world.int32();
   Tensor none;
@@ -34,7 +34,7 @@ dlx_device_properties info(World& world, int32_t device = 0) {
   return out;
 }
 
-/// Without a context, and without making one.
+/// Without a context, and without creating one.
 void devices_are_described(World& world) {
   CHECK_EQUAL(dlx_device_count(world.api.device), world.devices);
   CHECK(std::strcmp(dlx_backend_reason(world.api.device), "") == 0);
@@ -54,20 +54,21 @@ void devices_are_described(World& world) {
         DLX_ERROR_UNAVAILABLE, "99");
 }
 
-/// The CPU's memory, as nobody has asked the driver for any: it is not even initialised.
+/// All memory is the CPU's while the driver is not initialised, and asking does not initialise it.
 void asking_for_a_pointer_initialises_nothing(World& world) {
   int here = 0;
   const Found found = find(&here);
   CHECK_EQUAL(found.type, kDLCPU);
   CHECK_EQUAL(world.fake->calls("cuInit") + world.fake->calls("hipInit"), 0);
-  // A child that forks now has a driver of its own.
+  // A child that is forked now can use the driver.
   CHECK(run_forked([&] {
           std::vector<int32_t> data = numbers(100);
           CHECK(world.download(world.upload(data, {100})) == data);
         }).passed());
 }
 
-/// Another library uses the driver, and dlx has not yet: its memory is known, and nothing started.
+/// Another library uses the driver and dlx does not yet: its memory is found, and nothing is
+/// initialised.
 void memory_of_others_is_known_at_once(World& world) {
   world.foreign(0, [&] {
     void* memory = world.foreign_memory(64);
@@ -99,7 +100,7 @@ void pointers_are_told_apart(World& world) {
     CHECK_EQUAL(find(managed.data()).id, 0);
     CHECK_EQUAL(find(managed.data()).ordinal, last);
   }
-  // Another library initialised the driver: its memory is known as well.
+  // Another library initialised the driver: its memory is found too.
   world.foreign(last, [&] {
     void* foreign = world.foreign_memory(64);
     CHECK_EQUAL(find(foreign).ordinal, last);
@@ -107,7 +108,7 @@ void pointers_are_told_apart(World& world) {
   });
 }
 
-/// DLPack has no number for the device of pinned and managed memory; it stays there all the same.
+/// Pinned and managed memory has DLPack id 0, but stays on the device that it was allocated for.
 void host_and_managed_memory_have_the_id_0(World& world) {
   for (const int32_t type : {world.api.pinned, static_cast<int32_t>(kDLCUDAManaged)}) {
     if (type == kDLCUDAManaged && !world.api.is_cuda()) continue;
@@ -124,11 +125,11 @@ void host_and_managed_memory_have_the_id_0(World& world) {
       CHECK(same.data() == tensor.data());
     }
   }
-  // The context of device 0 is not even made.
+  // No context of device 0 is created.
   CHECK_EQUAL(world.fake->report().primary_retains, world.api.is_cuda() ? 1 : 0);
 }
 
-/// The thread's current context or device is what it was, also if it is another one, or none.
+/// The thread's current context or device is restored, also if it is another one, or none.
 void what_is_current_stays(World& world) {
   const auto use = [&](int32_t device) {
     const intptr_t before = world.foreign_current();
@@ -173,7 +174,7 @@ void what_is_current_stays(World& world) {
   std::thread([&] { use(last); }).join();
 }
 
-/// A context that somebody made, and destroys with all that is in it: nothing that dlx keeps is.
+/// Another library destroys its own context with everything in it: dlx keeps nothing there.
 void contexts_of_others_may_go(World& world) {
   int (*create)(void**, unsigned, int) = nullptr;
   int (*destroy)(void*) = nullptr;
@@ -197,8 +198,8 @@ void contexts_of_others_may_go(World& world) {
   CHECK(world.download(packed).size() == 100);
 }
 
-/// HIP's pending error belongs to the caller; dlx's failures leave none, and from ROCm 7 on, where
-/// a success does not overwrite it, the one that was pending is still there.
+/// HIP's pending error belongs to the caller. dlx's failures leave none. From ROCm 7 on, where
+/// success does not overwrite it, an earlier pending error is kept.
 void last_errors_stay(World& world) {
   if (world.api.is_cuda()) return;
   int (*peek)() = nullptr;
@@ -241,7 +242,7 @@ void memory_runs_out(World& world) {
   CHECK_EQUAL(world.fake->report().host_allocations, 0);
 }
 
-/// What a finished copy still holds is given back when memory is asked for.
+/// An allocation releases the objects that finished copies hold.
 void finished_copies_make_room(World& world) {
   world.fake->set_memory(0, 100000);
   const int64_t stream = world.stream();
@@ -256,7 +257,7 @@ void finished_copies_make_room(World& world) {
   world.destroy(stream);
 }
 
-/// A transfer for which there is no pinned memory, or no temporary: an error, and nothing is left.
+/// A transfer without memory for its pinned buffer or temporary fails and leaks nothing.
 void transfers_run_out_of_memory(World& world) {
   const Tensor tensor = world.empty({100, 100});
   const Tensor view = transpose(tensor);
@@ -272,7 +273,7 @@ void transfers_run_out_of_memory(World& world) {
   OK(dlx_tensor_copy_from(tensor.get(), host.get(), nullptr));
 }
 
-/// Pinned memory is the CPU's own: it is handed over as it is, after the work that writes it.
+/// Pinned memory is exported as CPU memory without a copy, after the work that writes it.
 void pinned_memory_becomes_the_cpus(World& world) {
   const Written pinned = fill_elsewhere(world, 7, 0, world.api.pinned);
   Tensor host;
@@ -282,7 +283,7 @@ void pinned_memory_becomes_the_cpus(World& world) {
   end(world, pinned);
 }
 
-/// An export to the CPU is the same memory, and no copy; also for those who forbid one.
+/// An export to the CPU shares the memory, also with DLX_COPY_NEVER.
 void pinned_memory_is_exported_as_the_cpus(World& world) {
   const Tensor pinned = world.empty({256}, 0, world.api.pinned);
   for (const int32_t copy : {DLX_COPY_IF_NEEDED, DLX_COPY_NEVER}) {
@@ -299,7 +300,7 @@ void pinned_memory_is_exported_as_the_cpus(World& world) {
   }
 }
 
-/// A consumer's stream has no part in a copy that the CPU makes.
+/// A copy to the CPU does not use the consumer's stream.
 void pinned_memory_is_copied_for_any_stream(World& world) {
   const Tensor pinned = world.empty({256}, 0, world.api.pinned);
   static_cast<int32_t*>(pinned.data())[255] = 7;
@@ -312,7 +313,7 @@ void pinned_memory_is_copied_for_any_stream(World& world) {
   managed->deleter(managed);
 }
 
-/// What a user can hand on is memory of a context, which everybody can map, not of a pool.
+/// A tensor's memory belongs to a context, not to a pool, so that other libraries can map it.
 void memory_of_users_is_of_no_pool(World& world) {
   int (*attribute)(void*, int, uint64_t) = nullptr;
   world.load("cuPointerGetAttribute", &attribute);
@@ -333,12 +334,13 @@ void memory_of_users_is_of_no_pool(World& world) {
   check(other);
   CHECK(world.download(view).size() == 12);
   if (world.fake == nullptr) return;
-  // Temporaries come from dlx's own pool, never from the device's.
+  // Temporaries come from dlx's own pool, never from the device's default pool.
   CHECK(world.fake->calls("cuMemAllocFromPoolAsync") > 0);
   CHECK_EQUAL(world.fake->calls("cuMemAllocAsync"), 0);
 }
 
-/// As an export to the CPU: without a copy where the CPU may use it while the device works.
+/// Exports managed memory to the CPU without a copy if the CPU may access it while the device
+/// works.
 void managed_memory_becomes_the_cpus(World& world) {
   for (const bool concurrent : {true, false}) {
     world.fake->set_attribute(0, 89, concurrent ? 1 : 0);

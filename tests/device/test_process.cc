@@ -9,7 +9,7 @@ using namespace dlx_test;
 
 namespace {
 
-/// There is no device, and why is told in words with the file.
+/// There is no device, and the reason names the file.
 void no_devices(World& world, const char* words) {
   if (std::strstr(dlx_backend_reason(world.api.device), words) == nullptr) {
     std::fprintf(stderr, "no \"%s\" in \"%s\"\n", words, dlx_backend_reason(world.api.device));
@@ -31,7 +31,7 @@ void missing_drivers_are_named(World& world) {
   no_devices(world, "/nonexistent/driver.so");
 }
 
-/// The toolkit's library that only programs are linked with.
+/// The toolkit's stub library, which is only for linking.
 void stub_libraries_are_no_drivers(World& world) {
   world.fake->set_stub(1);
   no_devices(world, "34");
@@ -79,7 +79,7 @@ void forked_children_cannot_use_the_driver(World& world) {
   world.destroy(stream);
 }
 
-/// After the driver's own end: an error with its code where one is asked for, and quiet releases.
+/// After the driver has shut down: calls fail with its code, and releases are silent.
 void drivers_shut_down_before_dlx(World& world) {
   std::vector<int32_t> data = numbers(256);
   Tensor device = world.upload(data, {256});
@@ -96,7 +96,7 @@ void drivers_shut_down_before_dlx(World& world) {
   OK(dlx_stream_destroy(world.api.device, 0, stream));
 }
 
-/// Tensors that are still there when the process ends, as static objects of a program are.
+/// Tensors that are released while the process ends, such as static objects.
 void tensors_may_outlive_exit(World& world) {
   const Outcome child = run_forked([&] {
     static Tensor last;  // goes after all that the driver registers at its start

@@ -1,45 +1,13 @@
-// Order between streams: dlx's, and those of another library that writes and reads the same memory.
+// Order between streams: those of dlx and of another library that writes and reads the same memory.
 #include <algorithm>
 #include <thread>
 
+#include "tests/device/stream_checks.h"
 #include "tests/device/suite.h"
 
 using namespace dlx_test;
 
 namespace {
-
-constexpr int32_t kSevens = 0x07070707, kNines = 0x09090909;
-
-/// All elements equal `value`.
-bool holds(World& world, const Tensor& tensor, int32_t value) {
-  for (const int32_t element : world.download(tensor)) {
-    if (element != value) return false;
-  }
-  return true;
-}
-
-/// What the memory's first byte is at this moment, behind everybody's back.
-bool is_now(World& world, const Tensor& tensor, unsigned char value) {
-  unsigned char got = 0;
-  CHECK(world.fake->peek(reinterpret_cast<uint64_t>(tensor.data()), &got, 1));
-  return got == value;
-}
-
-/// What a consumer writes on a stream of its own, which `order` puts behind all else, is what
-/// stays.
-void consumer_writes_last(World& world, const Tensor& tensor,
-                          const std::function<void(int64_t consumer)>& order, int32_t device = 0) {
-  void* consumer = nullptr;
-  world.foreign(device, [&] { consumer = world.foreign_stream(); });
-  order(number(consumer));
-  world.foreign(device, [&] {
-    world.foreign_set(tensor.data(), 9, 1024, consumer);
-    world.foreign_wait(consumer);
-  });
-  world.finish();  // other work that was not waited for would come now
-  CHECK(holds(world, tensor, kNines));
-  world.foreign(device, [&] { world.foreign_destroy(consumer); });
-}
 
 void transfers_see_what_a_side_stream_writes(World& world) {
   const Written written = fill_elsewhere(world, 7);
@@ -47,7 +15,7 @@ void transfers_see_what_a_side_stream_writes(World& world) {
   end(world, written);
 }
 
-/// Views share what the memory waits for.
+/// Views share the pending work of their memory.
 void views_wait_for_the_same(World& world) {
   const Written written = fill_elsewhere(world, 7);
   Tensor view;
@@ -56,7 +24,7 @@ void views_wait_for_the_same(World& world) {
   end(world, written);
 }
 
-/// Two streams that write parts of the same memory, unknown to each other: readers wait for both.
+/// Two independent streams write parts of the same memory: readers wait for both.
 void all_writers_are_waited_for(World& world) {
   const Tensor tensor = world.empty({256});
   void* streams[2] = {};
@@ -76,8 +44,8 @@ void all_writers_are_waited_for(World& world) {
   for (void* stream : streams) world.foreign(0, [&] { world.foreign_destroy(stream); });
 }
 
-/// A per-thread default stream is another one in every thread: the thread that hears of the work
-/// later waits for that of the one that gave it.
+/// The per-thread default stream differs in each thread: another thread waits for the stream of the
+/// thread that submitted the work.
 void per_thread_streams_are_their_threads(World& world) {
   const Tensor tensor = world.empty({256});
   const auto per_thread = reinterpret_cast<void*>(2);
@@ -90,7 +58,7 @@ void per_thread_streams_are_their_threads(World& world) {
   });
 }
 
-/// The other library's stream may be gone when somebody waits for what it did.
+/// The other library's stream may be destroyed before a consumer waits for its work.
 void streams_may_be_destroyed_meanwhile(World& world) {
   const Written written = fill_elsewhere(world, 7);
   end(world, written);
@@ -110,7 +78,7 @@ void copies_wait_for_both_sides(World& world) {
   end(world, target);
 }
 
-/// What comes from elsewhere, into memory that a side stream still writes, comes after that.
+/// A copy into memory that another stream still writes runs after that work.
 void arrivals_wait_for_earlier_writers(World& world, const Tensor& source) {
   const Written target = fill_elsewhere(world, 9);
   OK(dlx_tensor_copy_from(target.tensor.get(), source.get(), nullptr));
@@ -128,16 +96,14 @@ void uploads_wait_for_earlier_writers(World& world) {
   arrivals_wait_for_earlier_writers(world, pinned);
 }
 
-/// The same between devices; and the source, which a stream of its own device still writes, is
-/// waited for.
+/// The same between devices; it also waits for a stream that still writes the source.
 void peers_wait_for_both_sides(World& world) {
   const Written source = fill_elsewhere(world, 7, 1);
   arrivals_wait_for_earlier_writers(world, source.tensor);
   end(world, source, 1);
 }
 
-/// A copy that is still to be done finds its source as it was: who writes there next comes after
-/// it.
+/// A later write to the source of a pending copy waits for that copy.
 void sources_stay_until_they_are_read(World& world) {
   const Written source = fill_elsewhere(world, 7), target = fill_elsewhere(world, 5);
   const int64_t stream = world.stream();
@@ -152,7 +118,7 @@ void sources_stay_until_they_are_read(World& world) {
   end(world, target);
 }
 
-/// The same where another device reads.
+/// The same if another device reads.
 void peers_read_what_was_there(World& world) {
   const Written source = fill_elsewhere(world, 7);
   const Tensor target = world.empty({256}, 1);
@@ -164,7 +130,7 @@ void peers_read_what_was_there(World& world) {
   end(world, source);
 }
 
-/// The same where the CPU writes next.
+/// The same if the CPU writes next.
 void pinned_memory_stays_until_it_is_read(World& world) {
   const Written pinned = fill_elsewhere(world, 7, 0, world.api.pinned);
   const Tensor target = world.empty({256}, 1);
@@ -177,8 +143,7 @@ void pinned_memory_stays_until_it_is_read(World& world) {
   end(world, pinned);
 }
 
-/// What two operands both wait for is waited for once: the default stream, where nothing else is
-/// known.
+/// If both operands wait for the default stream, dlx makes one wait.
 void one_wait_serves_both_operands(World& world) {
   std::vector<int32_t> data = numbers(256);
   const Tensor source = world.upload(data, {256}), target = world.empty({256});
@@ -196,7 +161,7 @@ void one_wait_serves_both_operands(World& world) {
   world.destroy(stream);
 }
 
-/// wait_on_stream: the consumer's own work comes after the producer's.
+/// wait_on_stream: the consumer's work runs after the producer's.
 void consumers_streams_are_ordered(World& world) {
   const Written written = fill_elsewhere(world, 7);
   consumer_writes_last(world, written.tensor, [&](int64_t consumer) {
@@ -205,7 +170,7 @@ void consumers_streams_are_ordered(World& world) {
   end(world, written);
 }
 
-/// An export for a stream orders that stream; one with -1 orders nothing, and waits for nothing.
+/// An export for a stream makes that stream wait; an export for -1 makes nothing wait.
 void exports_order_the_consumers_stream(World& world) {
   const Written written = fill_elsewhere(world, 7);
   DLManagedTensorVersioned* managed = nullptr;
@@ -218,8 +183,7 @@ void exports_order_the_consumers_stream(World& world) {
   end(world, written);
 }
 
-/// The default stream takes over from a side stream: readers come after its work, not just the
-/// other's.
+/// Work on the default stream follows work on another stream: readers wait for both.
 void the_last_writer_is_waited_for(World& world) {
   const Written written = fill_elsewhere(world, 7);
   std::vector<int32_t> data = numbers(256);
@@ -231,8 +195,8 @@ void the_last_writer_is_waited_for(World& world) {
   end(world, written);
 }
 
-/// A copy that is handed out, to the same or another device, runs on dlx's current stream where its
-/// consumer names none; he works on the default one, and comes after.
+/// An exported copy runs on dlx's current stream if the consumer passes no stream. The consumer's
+/// work on the default stream waits for it.
 void exported_copies_are_behind_the_default_stream(World& world) {
   std::vector<int32_t> data(256, kSevens);
   const Tensor source = world.upload(data, {256}, 0);
@@ -276,7 +240,7 @@ void exports_with_minus_one_call_nothing(World& world) {
   end(world, written);
 }
 
-/// What dlx made on its own stream is ready for a consumer on another one.
+/// A tensor that dlx made on its own stream is ready for a consumer on another stream.
 void own_copies_are_ordered_for_others(World& world) {
   std::vector<int32_t> data(256, kSevens);
   const Tensor source = world.upload(data, {256});
@@ -289,7 +253,7 @@ void own_copies_are_ordered_for_others(World& world) {
   world.destroy(stream);
 }
 
-/// Everything that dlx does goes on while another stream has work that never ends.
+/// Every operation of dlx completes while another stream has work that never ends.
 void nothing_waits_for_unrelated_work(World& world) {
   void* endless = nullptr;
   world.foreign(0, [&] {
@@ -313,172 +277,10 @@ void nothing_waits_for_unrelated_work(World& world) {
   world.foreign(0, [&] { world.foreign_destroy(endless); });
 }
 
-/// A thread's current stream is where its copies run; other threads keep the default.
-void current_streams_are_used(World& world) {
-  const int64_t stream = world.stream();
-  OK(dlx_stream_set_current(world.api.device, 0, stream));
-  int64_t current = -1;
-  OK(dlx_stream_get_current(world.api.device, 0, &current));
-  CHECK_EQUAL(current, stream);
-  std::thread([&] {
-    OK(dlx_stream_get_current(world.api.device, 0, &current));
-    CHECK_EQUAL(current, world.api.default_stream);
-  }).join();
-  const Written source = fill_elsewhere(world, 7), target = fill_elsewhere(world, 9);
-  OK(dlx_tensor_copy_from(target.tensor.get(), source.tensor.get(), nullptr));
-  // Read back on the default stream: behind the event that `target` remembers.
-  OK(dlx_stream_reset_current(world.api.device, 0));
-  OK(dlx_stream_get_current(world.api.device, 0, &current));
-  CHECK_EQUAL(current, world.api.default_stream);
-  CHECK(holds(world, target.tensor, kSevens));
-  world.finish();
-  CHECK(holds(world, target.tensor, kSevens));
-  world.destroy(stream);
-  end(world, source);
-  end(world, target);
-}
-
-void streams_wait_for_streams(World& world) {
-  const Tensor tensor = world.empty({256});
-  const int64_t one = world.stream(), other = world.stream();
-  world.foreign(0, [&] {
-    world.foreign_set(tensor.data(), 7, 1024, reinterpret_cast<void*>(one));
-    OK(dlx_stream_wait(world.api.device, 0, other, one));
-    world.foreign_set(tensor.data(), 9, 1024, reinterpret_cast<void*>(other));
-  });
-  OK(dlx_stream_synchronize(world.api.device, 0, other));
-  CHECK(is_now(world, tensor, 9));
-  world.finish();
-  CHECK(holds(world, tensor, kNines));
-  world.destroy(one);
-  world.destroy(other);
-}
-
-/// The host waits: for a tensor, for a stream.
-void the_host_waits_for_what_it_names(World& world) {
-  const Written written = fill_elsewhere(world, 7);
-  OK(dlx_tensor_synchronize(written.tensor.get()));
-  CHECK(is_now(world, written.tensor, 7));
-  const int64_t stream = world.stream();
-  world.foreign(0, [&] {
-    world.foreign_set(written.tensor.data(), 9, 1024, reinterpret_cast<void*>(stream));
-  });
-  OK(dlx_stream_synchronize(world.api.device, 0, stream));
-  CHECK(is_now(world, written.tensor, 9));
-  world.destroy(stream);
-  end(world, written);
-}
-
-void impossible_streams_are_refused(World& world) {
-  const Tensor tensor = world.empty({4});
-  for (const int64_t bad : {int64_t{-1}, int64_t{-2}}) {
-    const char* words = bad == -1 ? "`stream` -1 names no stream" : "`stream` is not a";
-    const dlx_copy_options options = on(bad);
-    FAILS(dlx_tensor_copy_from(tensor.get(), tensor.get(), &options), DLX_ERROR_INVALID_ARGUMENT,
-          words);
-    FAILS(dlx_stream_synchronize(world.api.device, 0, bad), DLX_ERROR_INVALID_ARGUMENT, words);
-    FAILS(dlx_tensor_written_on_stream(tensor.get(), bad), DLX_ERROR_INVALID_ARGUMENT, words);
-  }
-  for (const int64_t bad : {world.api.is_cuda() ? 0 : 1, world.api.is_cuda() ? -2 : 2}) {
-    FAILS(dlx_tensor_wait_on_stream(tensor.get(), bad), DLX_ERROR_INVALID_ARGUMENT, "`stream`");
-    FAILS(dlx_stream_set_current(world.api.device, 0, bad), DLX_ERROR_INVALID_ARGUMENT, "`stream`");
-  }
-  FAILS(dlx_stream_synchronize(world.api.device, 9, world.api.default_stream),
-        DLX_ERROR_UNAVAILABLE, "9");
-}
-
-/// A tensor may come from a device that is not here. Nothing can be put in order with its work.
-void work_of_missing_devices_has_no_order(World& world) {
-  DLTensor description{};
-  description.device = {static_cast<DLDeviceType>(world.api.device), 9};
-  description.dtype = world.int32();
-  int32_t data = 0;
-  description.data = &data;
-  Tensor tensor;
-  OK(dlx_tensor_wrap(&description, 0, nullptr, nullptr, tensor.out()));
-  const int64_t stream = world.stream();
-  FAILS(dlx_tensor_wait_on_stream(tensor.get(), stream), DLX_ERROR_UNSUPPORTED, "no such device");
-  FAILS(dlx_tensor_written_on_stream(tensor.get(), stream), DLX_ERROR_UNSUPPORTED,
-        "no such device");
-  OK(dlx_tensor_synchronize(tensor.get()));  // as far as dlx knows of it
-  world.destroy(stream);
-}
-
-/// Streams of any device write and read the memory that all of them reach.
-void pinned_memory_is_every_devices(World& world) {
-  for (const int32_t writer : {0, 1}) {
-    const Tensor tensor = world.empty({256}, 0, world.api.pinned);
-    void* stream = nullptr;
-    world.foreign(writer, [&] {
-      stream = world.foreign_stream();
-      world.foreign_set(tensor.data(), 7, 1024, stream);
-    });
-    OK(dlx_tensor_written_on_stream(tensor.get(), number(stream)));
-    consumer_writes_last(
-        world, tensor,
-        [&](int64_t consumer) { OK(dlx_tensor_wait_on_stream(tensor.get(), consumer)); },
-        1 - writer);
-    world.foreign(writer, [&] { world.foreign_destroy(stream); });
-  }
-}
-
-/// Nothing is left in the drivers by the refusal either.
-void streams_of_another_device_are_refused(World& world) {
-  const Tensor tensor = world.empty({4}, 0);
-  const int64_t stream = world.stream(1);
-  FAILS(dlx_tensor_wait_on_stream(tensor.get(), stream), DLX_ERROR_INVALID_ARGUMENT, "device");
-  FAILS(dlx_stream_synchronize(world.api.device, 0, stream), DLX_ERROR_INVALID_ARGUMENT, "device");
-  FAILS(dlx_stream_destroy(world.api.device, 0, stream), DLX_ERROR_INVALID_ARGUMENT, "device");
-  OK(dlx_stream_synchronize(world.api.device, 1, stream));
-  world.destroy(stream, 1);
-}
-
-void arguments_are_checked(World& world) {
-  const int32_t type = world.api.device;
-  const int64_t stream = world.stream();
-  FAILS(dlx_stream_wait(type, 0, stream, -1), DLX_ERROR_INVALID_ARGUMENT, "`stream` -1");
-  FAILS(dlx_stream_create(type, 0, nullptr), DLX_ERROR_INVALID_ARGUMENT, "`out_stream`");
-  FAILS(dlx_stream_get_current(type, 0, nullptr), DLX_ERROR_INVALID_ARGUMENT, "`out_stream`");
-  FAILS(dlx_tensor_wait_on_stream(nullptr, stream), DLX_ERROR_INVALID_ARGUMENT, "`tensor`");
-  FAILS(dlx_tensor_written_on_stream(nullptr, stream), DLX_ERROR_INVALID_ARGUMENT, "`tensor`");
-  // The first device that does not exist.
-  int64_t shape[] = {4};
-  DLTensor beyond{};
-  beyond.data = &shape;
-  beyond.device = {static_cast<DLDeviceType>(type), dlx_device_count(type)};
-  beyond.ndim = 1;
-  beyond.dtype = world.int32();
-  beyond.shape = shape;
-  Tensor tensor;
-  OK(dlx_tensor_wrap(&beyond, 0, nullptr, nullptr, tensor.out()));
-  FAILS(dlx_tensor_wait_on_stream(tensor.get(), stream), DLX_ERROR_UNSUPPORTED,
-        "cannot be ordered");
-  FAILS(dlx_tensor_written_on_stream(tensor.get(), stream), DLX_ERROR_UNSUPPORTED,
-        "cannot be ordered");
-  world.destroy(stream);
-}
-
-/// What a copy held is given back by the call that waited for it, not by the next copy.
-void waiting_for_a_stream_lets_go(World& world) {
-  std::vector<int32_t> data = numbers(256);
-  const int64_t stream = world.stream();
-  const dlx_copy_options options = on(stream);
-  const Tensor target = world.empty({256});
-  Tensor source = world.upload(data, {256});
-  OK(dlx_tensor_copy_from(target.get(), source.get(), &options));
-  source.release();
-  const int64_t before = world.fake->report().allocations;
-  OK(dlx_stream_synchronize(world.api.device, 0, stream));
-  CHECK_EQUAL(world.fake->report().allocations, before - 1);
-  world.destroy(stream);
-}
-
 }  // namespace
 
 int main() {
   return run_suite({
-      {"arguments are checked", arguments_are_checked, kOneSchedule},
-      {"waiting for a stream lets go", waiting_for_a_stream_lets_go, kNeedsFake},
       {"transfers see what a side stream writes", transfers_see_what_a_side_stream_writes,
        kEachWait},
       {"views wait for the same", views_wait_for_the_same, kEachWait},
@@ -505,13 +307,5 @@ int main() {
       {"exports with -1 call nothing", exports_with_minus_one_call_nothing, kNeedsFake},
       {"own copies are ordered for others", own_copies_are_ordered_for_others, 0},
       {"nothing waits for unrelated work", nothing_waits_for_unrelated_work, kNeedsFake},
-      {"current streams are used", current_streams_are_used, kEachWait},
-      {"streams wait for streams", streams_wait_for_streams, kNeedsFake | kEachWait},
-      {"the host waits for what it names", the_host_waits_for_what_it_names,
-       kNeedsFake | kEachWait},
-      {"impossible streams are refused", impossible_streams_are_refused, 0},
-      {"work of missing devices has no order", work_of_missing_devices_has_no_order, 0},
-      {"pinned memory is every device's", pinned_memory_is_every_devices, kTwoDevices | kEachWait},
-      {"streams of another device are refused", streams_of_another_device_are_refused, kTwoDevices},
   });
 }

@@ -76,7 +76,7 @@ World::World(const Api& api_in, const std::string& schedule, int devices_in)
     fake->set_schedule(schedule.c_str());
     fake->set_devices(devices);
     setenv(api.variable, fake->path().c_str(), 1);
-    // The other kind has no driver, whatever the machine has.
+    // Hide the other kind of driver, even if the machine has it.
     setenv(api.is_cuda() ? "DLX_HIP_PATH" : "DLX_CUDA_PATH", "/nonexistent", 1);
     handle_ = dlopen(fake->path().c_str(), RTLD_NOW);
   } else {

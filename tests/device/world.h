@@ -1,5 +1,5 @@
-// What a case of the device suite sees: a driver, real or fake, dlx on top of it, and another
-// library that uses the same devices.
+// The world of a device-suite case: a driver (real or fake), dlx on top of it, and another library
+// that uses the same devices.
 #ifndef DLX_TESTS_DEVICE_WORLD_H_
 #define DLX_TESTS_DEVICE_WORLD_H_
 
@@ -53,7 +53,7 @@ class Tensor {
   dlx_tensor* tensor_ = nullptr;
 };
 
-/// The call succeeds; otherwise the case ends with its message.
+/// Checks that the call succeeds; otherwise the case ends with its message.
 #define OK(call)                                                                            \
   do {                                                                                      \
     if ((call) != DLX_OK) {                                                                 \
@@ -62,7 +62,7 @@ class Tensor {
       _exit(1);                                                                             \
     }                                                                                       \
   } while (0)
-/// The call fails so, and says so.
+/// Checks that the call fails with that status and that message.
 #define FAILS(call, expected, words) \
   dlx_test::check_fails(__FILE__, __LINE__, call, expected, words)
 void check_fails(const char* file, int line, dlx_status status, dlx_status expected,
@@ -79,14 +79,14 @@ class World {
   // ---- dlx ----
   DLDataType int32() const { return {kDLInt, 32, 1}; }
   Tensor empty(const std::vector<int64_t>& shape, int32_t device = 0, int32_t type = 0);
-  /// A tensor on memory of the test.
+  /// A tensor that wraps memory of the test.
   Tensor wrap(std::vector<int32_t>& data, const std::vector<int64_t>& shape);
   /// A compact copy of the numbers on a device.
   Tensor upload(std::vector<int32_t>& data, const std::vector<int64_t>& shape, int32_t device = 0);
-  /// The elements in C order, by a transfer to the CPU.
+  /// The elements in C order, transferred to the CPU.
   std::vector<int32_t> download(const Tensor& tensor);
-  /// The device does all that it was given: work that nobody waited for shows now at the latest.
-  /// Waits that follow have nothing to wait for, and do not count.
+  /// Runs all pending work of the devices, so that a missing wait shows. Later waits are not
+  /// counted.
   void finish();
   int64_t stream(int32_t device = 0);
   void destroy(int64_t stream, int32_t device = 0);
@@ -106,13 +106,13 @@ class World {
   /// The current context (CUDA) or device (HIP) of this thread.
   intptr_t foreign_current();
 
-  /// A function of the driver that only this case needs.
+  /// A driver function that only this case needs.
   template <typename F>
   void load(const char* symbol, F** out) const {
     *out = reinterpret_cast<F*>(find(symbol));
   }
 
-  /// All work is done, and nothing was left behind or done wrong.
+  /// Checks that all work is done, nothing leaked and no rule was broken.
   void check_clean(int64_t streams = 0);
 
  private:
@@ -143,14 +143,14 @@ class World {
 
 std::vector<int32_t> numbers(size_t count, int32_t first = 0);
 
-/// A stream as the array API numbers it.
+/// A stream in the array API's numbering.
 inline int64_t number(void* stream) { return reinterpret_cast<int64_t>(stream); }
-/// A copy on that stream.
+/// Options for a copy on that stream.
 dlx_copy_options on(int64_t stream);
-/// An export for that stream.
+/// Options for an export for that stream.
 dlx_export_options export_on(int64_t stream);
 
-/// A tensor of 1024 bytes that another library fills on a stream of its own, of which dlx is told.
+/// A tensor of 1024 bytes that another library fills on its own stream; dlx is told about the work.
 struct Written {
   Tensor tensor;
   void* stream = nullptr;
@@ -161,7 +161,7 @@ void end(World& world, const Written& written, int32_t device = 0);
 
 /// A view with the axes reversed.
 Tensor transpose(const Tensor& tensor);
-/// A compact copy where it is.
+/// A compact copy on the same device.
 Tensor compact(const Tensor& tensor);
 
 }  // namespace dlx_test

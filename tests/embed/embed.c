@@ -46,7 +46,7 @@ static const char *kLife =
     "del u\n"
     "assert released == [1]\n"
     "address = dlx._native._handle(t)\n"
-    "ctypes.CDLL(dlx._library.path)['dlx_tensor_retain'](ctypes.c_void_p(address))\n"
+    "ctypes.CDLL(dlx._lib.library.path)['dlx_tensor_retain'](ctypes.c_void_p(address))\n"
     "ctypes.CFUNCTYPE(None, ctypes.c_size_t)(%llu)(address)\n";
 
 int main(int argc, char **argv) {

@@ -1,6 +1,7 @@
 """Build the wheel and the source distribution of this tree: python build.py FOLDER [TREE [KIND...]].
 
-CMake works in TREE, so that a second KIND (wheel, sdist, editable) compiles nothing again. Uses the build backend of pyproject.toml directly, so that nothing is downloaded.
+KIND is wheel, sdist or editable. All kinds share the CMake build tree TREE, so that the sources are compiled
+once. This calls the build backend of pyproject.toml directly, which downloads nothing.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def build(kind: str, folder: Path, tree: str | None = None, source: Path = ROOT) -> Path:
-    """`kind` is "wheel", "sdist" or "editable"; returns the file that was made in `folder`."""
+    """Build the wheel, sdist or editable wheel in `folder`, and return its path."""
     folder = folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     before = os.getcwd()

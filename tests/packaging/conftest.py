@@ -1,4 +1,4 @@
-"""What the packaging tests build once: the wheel, unpacked, and an installed tree."""
+"""Built once for the packaging tests: the wheel, the unpacked wheel, and an installed tree."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from packaging_support import HERE, ROOT, run
 
 @pytest.fixture(scope="session")
 def wheel_tree(tmp_path_factory) -> Path:
-    """Where CMake builds the wheel; another kind of wheel from it compiles nothing again."""
+    """The CMake build tree of the wheel. Another kind of wheel from the same tree compiles nothing again."""
     return tmp_path_factory.mktemp("tree")
 
 
@@ -28,7 +28,7 @@ def wheel(wheel_tree, tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="session")
 def unpacked(wheel, tmp_path_factory) -> Path:
-    """The wheel as pip would lay it out; to be put on PYTHONPATH."""
+    """The wheel's files as pip would install them, for PYTHONPATH."""
     folder = tmp_path_factory.mktemp("site")
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(folder)
@@ -37,7 +37,7 @@ def unpacked(wheel, tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="session")
 def installed(tmp_path_factory) -> Path:
-    """The prefix that `cmake --install` wrote, moved afterwards: nothing may depend on its place."""
+    """The prefix of `cmake --install`, moved afterwards: nothing may depend on its path."""
     if not shutil.which("cmake"):
         pytest.skip("no cmake")
     folder = tmp_path_factory.mktemp("cmake")

@@ -1,4 +1,4 @@
-/* A program that uses dlx only as it is installed. Prints the version and the sum of a column. */
+/* A program that uses an installed dlx. Prints the version and the sum of a column. */
 #include <dlx/dlx.h>
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-"""What the packaging tests share."""
+"""Shared by the packaging tests."""
 
 from __future__ import annotations
 
@@ -10,8 +10,18 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 
 
+def lists_of_flags() -> dict[str, list[str]]:
+    lists: dict[str, list[str]] = {}
+    exec((ROOT / "src/flags.bzl").read_text(), {}, lists)
+    return {name: flags for name, flags in lists.items() if name.isupper()}
+
+
+LISTS = lists_of_flags()
+LANGUAGE = [f"-std=c++{LISTS['CXX_STANDARD'][0]}", *(f"-D{name}" for name in LISTS["DEFINES"])]
+
+
 def run(*command, **kwargs) -> str:
-    """The standard output of a command; on failure the test shows all that it wrote."""
+    """Return the standard output of a command. If it fails, the test shows all its output."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("DLX_", "PYTHONPATH"))}
     environment.update(kwargs.pop("env", {}))
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""What every interpreter must be able to do with the wheel and nothing but its standard library."""
+"""What each interpreter must do with the wheel and its standard library alone."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def main() -> None:
     assert column.strides == (4,), column.strides
 
     numbers[5] = 50.0
-    assert column.tolist() == [1.0, 50.0, 9.0], "a view sees what is written"
+    assert column.tolist() == [1.0, 50.0, 9.0], "the view does not show what was written"
     packed = column.contiguous()
     assert bytes(memoryview(packed)) == array.array("f", [1, 50, 9]).tobytes()
 
@@ -38,7 +38,7 @@ def main() -> None:
     except (TypeError, AttributeError):
         pass
     else:
-        raise AssertionError("an object without DLPack was taken")
+        raise AssertionError("dlx accepted an object without DLPack")
     loaded = {"numpy", "torch", "cffi", "inspect", "dataclasses"} & set(sys.modules)
     assert not loaded, f"import dlx loads {loaded}"
     print(f"dlx {dlx.__version__} works on Python {sys.version.split()[0]}")

@@ -1,4 +1,4 @@
-"""What CMake is told by packagers and by projects around dlx counts; nothing is linked here."""
+"""CMake obeys the options of packagers and of enclosing projects. These tests only configure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-from packaging_support import ROOT
+from packaging_support import LANGUAGE, ROOT
 
 AROUND = """
 cmake_minimum_required(VERSION 3.18)
@@ -20,7 +20,7 @@ add_subdirectory({root} dlx)
 
 @pytest.fixture
 def configure(tmp_path):
-    """Commands by source file, that CMake would run with these options; and all that it said."""
+    """Returns the command that compiles each file of src, and CMake's output."""
     if not shutil.which("cmake"):
         pytest.skip("no cmake")
 
@@ -45,13 +45,39 @@ def test_flags_as_usual(configure):
     assert "Warning" not in said
 
 
-def test_only_the_kernels_do_without_exceptions(configure):
+class Names(dict):
+    """For a BUILD file: rules that are not of interest do nothing."""
+
+    def __missing__(self, name):
+        return lambda *arguments, **names: []
+
+
+def declared() -> tuple[set[str], set[str]]:
+    """The files in `leaves` and the files of `small` folders, as Bazel reads the BUILD files of src."""
+    leaves, small = set(), set()
+    for build in (ROOT / "src").rglob("BUILD"):
+        folder = build.parent.relative_to(ROOT / "src")
+        libraries: list[dict] = []
+        names = Names(dlx_library=lambda into=libraries, **options: into.append(options))
+        exec(build.read_text(), {}, names)
+        for library in libraries:
+            leaves |= {f"{folder}/{name}" for name in library.get("leaves", [])}
+            if library.get("small"):
+                small |= {f"{folder}/{file.name}" for file in build.parent.glob("*.cc")}
+    return leaves, small
+
+
+def test_leaves_and_small_folders_are_those_of_bazel(configure):
     commands, _ = configure()
 
-    without = {file for file, command in commands.items() if "-fno-exceptions" in command}
-    assert without == {
-        f"copy/kernels/{file.name}" for file in (ROOT / "src/copy/kernels").glob("isa_*.cc")
-    }
+    def files_with(flag):
+        return {file for file, command in commands.items() if flag in command}
+
+    leaves, small = declared()
+    assert len(leaves) >= 3
+    assert len(small) > 20
+    assert files_with("-fno-exceptions") == files_with("-fno-asynchronous-unwind-tables") == leaves
+    assert files_with("-Os") == small
 
 
 def test_in_a_project_of_meson(tmp_path):
@@ -68,8 +94,10 @@ def test_in_a_project_of_meson(tmp_path):
     assert done.returncode == 0, done.stdout
 
     units = json.loads((tmp_path / "tree/compile_commands.json").read_text())
+    leaves, _ = declared()
     for unit in units:  # Meson gives the options of one file to all files of a target
-        assert ("-fno-exceptions" in unit["command"]) == ("kernels/isa_" in unit["file"])
+        is_leaf = unit["file"].rpartition("src/")[2] in leaves
+        assert ("-fno-exceptions" in unit["command"]) == is_leaf
 
 
 def test_flags_that_were_given(configure):
@@ -79,7 +107,7 @@ def test_flags_that_were_given(configure):
 
     assert {"-O1", "-g", "-std=c++20"} <= set(commands["copy/copy.cc"])
     assert "-O2" not in commands["copy/copy.cc"]
-    assert "dlx is a shared library always" in said
+    assert "dlx is always a shared library" in said
 
 
 def test_debug_builds_are_not_optimized(configure):
@@ -99,7 +127,7 @@ def test_a_wheel_of_another_project_gets_no_wheel_of_dlx(configure, tmp_path):
 
 
 def test_a_package_brings_the_library_with_it(configure, tmp_path):
-    """As docs/extensions.md has it: one file of dlx, and nothing that dlx would install itself."""
+    """The lines of docs/extensions.md install one file of dlx, and nothing else of it."""
     page = (ROOT / "docs/extensions.md").read_text()
     _, lines = re.findall(r"^```cmake\n(.*?)^```", page, re.M | re.S)
     around = tmp_path / "around"
@@ -132,7 +160,7 @@ def test_a_project_of_an_older_standard(configure, tmp_path, standard):
     [(["-DCMAKE_CXX_FLAGS=-m32"], "32-bit Linux"), (["-DCMAKE_SYSTEM_NAME=Windows"], "Windows")],
 )
 def test_other_systems_are_refused_at_once(configure, options, what):
-    # Without linking, for which libraries of the other system would have to be there.
+    # Without linking, which would need libraries of the other system.
     with pytest.raises(subprocess.CalledProcessError) as error:
         configure("-DCMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_LIBRARY", *options)
 
@@ -155,9 +183,9 @@ def test_another_standard_library(file):
     compiler = next(filter(None, compilers), None)
     if not compiler:
         pytest.skip("no clang")
-    check = [compiler, "-stdlib=libc++", "-std=c++17", "-fsyntax-only", f"-I{ROOT}"]
+    check = [compiler, "-stdlib=libc++", *LANGUAGE, "-fsyntax-only", f"-I{ROOT}"]
     probe = subprocess.run([*check, "-xc++", "-"], input="#include <new>", text=True)
     if probe.returncode != 0:
         pytest.skip("no libc++ (Debian: libc++-19-dev)")
 
-    subprocess.run([*check, f"-I{ROOT}/include", "-DDLX_DLPACK_OWN", ROOT / file], check=True)
+    subprocess.run([*check, f"-I{ROOT}/include", ROOT / file], check=True)

@@ -1,6 +1,5 @@
-"""dlx built for other processors, and run under an emulator: the kernels beside the naive copy, and a
-program that uses the library. aarch64 has NEON, s390x the other byte order, riscv64 no atomic
-operations on single bytes."""
+"""dlx for other processors, under an emulator: the kernels against the naive copy, and a program that uses
+the library. aarch64 has NEON, s390x is big-endian, riscv64 has no atomic operations on single bytes."""
 
 from __future__ import annotations
 
@@ -10,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from packaging_support import ROOT, run
+from packaging_support import LANGUAGE, ROOT, run
 
 pytestmark = pytest.mark.heavy
 
-FLAGS = ("-std=c++17", "-O2", "-DDLX_DLPACK_OWN", f"-I{ROOT}", f"-I{ROOT / 'include'}")
+FLAGS = (*LANGUAGE, "-O2", f"-I{ROOT}", f"-I{ROOT / 'include'}")
 TOOLCHAIN = """
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR {0})

@@ -1,4 +1,4 @@
-"""The programs in examples/, each in its own runtime, on an installed dlx."""
+"""The programs of examples/, each in its own runtime, with an installed dlx."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ EXAMPLES = ROOT / "examples"
 JNA = Path("/usr/share/java/jna.jar")
 KOFFI = ROOT / ".venv-systems/node/node_modules"
 
-# All of them say a refusal in dlx's words and the transpose of a matrix; those that have a deleter,
-# that it was called.
+# Each program prints an error of dlx and the transpose of a matrix. Programs with a deleter also print
+# that the deleter was called.
 SAID = [
     "dlx_tensor_select: `index` is out of range (got 9 on axis 0, which has 2 elements)",
     "(3, 2): 0 3 1 4 2 5",
@@ -58,7 +58,7 @@ def test_go(installed, tmp_path):
     run("go", "vet", EXAMPLES / "share.go", env=environment)
     run("go", "build", "-o", tmp_path / "share", EXAMPLES / "share.go", env=environment)
 
-    # The runtime looks for pointers of its collector that C keeps.
+    # cgocheck finds pointers to garbage-collected memory that C keeps.
     check(installed, tmp_path / "share", released=True, GODEBUG="cgocheck=2")
 
 

@@ -1,4 +1,4 @@
-"""What `cmake --install` wrote is found by pkg-config and by CMake, from C and from C++."""
+"""pkg-config and CMake find what `cmake --install` wrote, for C and for C++."""
 
 from __future__ import annotations
 
@@ -52,6 +52,6 @@ def test_cmake_package(installed, tmp_path):
     run("cmake", "-S", tmp_path, "-B", tmp_path / "tree", f"-DCMAKE_PREFIX_PATH={installed}")
     run("cmake", "--build", tmp_path / "tree")
 
-    # CMake gives the program a run path to the library: no LD_LIBRARY_PATH.
+    # No LD_LIBRARY_PATH: CMake gives the programs a run path to the library.
     for program in ("consumer", "consumer_cxx"):
         assert re.match(r"dlx \d+\.\d+\.\d+, sum 12", run(tmp_path / "tree" / program))

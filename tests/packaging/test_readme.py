@@ -1,4 +1,4 @@
-"""The examples of README.md and of docs/ compile, run, and print what the page says."""
+"""The examples of README.md and docs/ compile, run, and print what the page says."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from dlx import info
+from dlx._cli import info
 from packaging_support import ROOT, run
 
 LIBRARY = os.environ.get("DLX_LIBRARY")
@@ -27,7 +27,7 @@ def blocks(language: str, page: str = "README.md") -> list[str]:
 
 
 def expected_output(source: str) -> list[str]:
-    """Lines that a comment promises: `// prints: …` and `# prints: …`."""
+    """Return the output that comments promise: `// prints: …` and `# prints: …`."""
     return re.findall(r"(?://|#) prints: (.*)$", source, re.M)
 
 
@@ -45,7 +45,7 @@ def test_c_example(tmp_path):
     [source] = blocks("c")
     (tmp_path / "example.c").write_text(source)
     library = Path(LIBRARY).resolve()
-    # Programs look for the soname.
+    # The program looks for the soname.
     (tmp_path / "libdlx.so.1").symlink_to(library)
     subprocess.run(
         ["gcc", "-std=c11", "-Wall", "-Wextra", "-Werror", f"-I{ROOT / 'include'}", "example.c",
@@ -80,7 +80,7 @@ def test_a_c_function_by_ctypes(tmp_path):
 
 @pytest.mark.heavy
 def test_an_extension_by_cmake(tmp_path):
-    """Warnings are errors: the compiler is not given what is the linker's."""
+    """A linker option passed to the compiler is a warning, and no warning may come."""
     if not shutil.which("cmake"):
         pytest.skip("no cmake")
     [source], [lines, _] = blocks("c", EXTENSIONS), blocks("cmake", EXTENSIONS)
@@ -100,7 +100,7 @@ def test_an_extension_by_cmake(tmp_path):
 
 @pytest.mark.heavy
 def test_an_extension_of_pybind11(tmp_path):
-    """Its headers come with PyTorch, too. tests/python/systems has nanobind's."""
+    """PyTorch also brings the headers of pybind11. tests/python/systems has a test of nanobind."""
     package = importlib.util.find_spec("pybind11") or importlib.util.find_spec("torch")
     include = Path(sysconfig.get_path("include"))
     if package is None or not (include / "Python.h").exists():
@@ -118,7 +118,7 @@ def test_an_extension_of_pybind11(tmp_path):
 
 @pytest.mark.parametrize("page", ["docs/arrow.md", "docs/devices.md"])
 def test_sketches_are_python(page):
-    """These indented blocks need devices, or libraries, to run, but are Python."""
+    """The indented blocks need devices or libraries to run, but must parse as Python."""
     sketches = re.findall(r"(?:^    .*\n)+", (ROOT / page).read_text(), re.M)
     assert sketches
     for sketch in sketches:
@@ -126,7 +126,7 @@ def test_sketches_are_python(page):
 
 
 def test_declarations_for_an_ffi(tmp_path):
-    """docs/runtimes.md says how to get them; its list of macros is that of the headers."""
+    """The command of docs/runtimes.md prints them. The page lists all macros of the headers."""
     cffi = pytest.importorskip("cffi")
     if not shutil.which("pkg-config"):
         pytest.skip("no pkg-config")
@@ -180,7 +180,7 @@ def test_an_older_standard_of_cpp_is_named(tmp_path):
 
 @pytest.mark.heavy
 def test_install_commands(tmp_path):
-    """As printed, but for pip's line: test_wheel.py is about that."""
+    """All lines of README.md but pip's, which test_wheel.py tests."""
     for tool in ("cmake", "pkg-config"):
         if not shutil.which(tool):
             pytest.skip(f"no {tool}")
@@ -205,7 +205,7 @@ def test_install_commands(tmp_path):
 
 
 def anchors(text: str) -> set[str]:
-    """The anchors of a page's headings, as GitHub makes them."""
+    """Return the anchors that GitHub makes of a page's headings."""
     headings = re.findall(r"^#+ (.*)$", text, re.M)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 

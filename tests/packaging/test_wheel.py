@@ -1,4 +1,4 @@
-"""One py3-none wheel serves every CPython, needs nothing, and is right inside."""
+"""One py3-none wheel works on every CPython, has no dependencies, and contains the right files."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def version() -> str:
 
 
 def find_python(wanted: str) -> str | None:
-    """A CPython of that version, on PATH or among pyenv's."""
+    """Return a CPython of that version from PATH or pyenv."""
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
     candidates = [shutil.which(f"python{wanted}"), *sorted(pyenv.glob(f"{wanted}.*/bin/python"))]
     script = "import sys; print('%s %d.%d' % (sys.implementation.name, *sys.version_info[:2]))"
@@ -78,7 +78,7 @@ def entry_points(wheel):
 def test_tells_dask_how_large_a_tensor_is(wheel):
     points = entry_points(wheel)
 
-    assert dict(points["dask.sizeof"]) == {"dlx": "dlx._dask:register_sizeof"}
+    assert dict(points["dask.sizeof"]) == {"dlx": "dlx._compute.for_dask:register_sizeof"}
 
 
 def test_tells_pyinstaller_of_the_library(wheel, unpacked):
@@ -163,7 +163,7 @@ def test_c_program_finds_the_library_of_the_wheel(unpacked, tmp_path):
 
 
 def test_c_extension_uses_the_library_of_the_wheel(unpacked, tmp_path):
-    """Built against the wheel's headers and library; at run time `import dlx` has loaded it."""
+    """It is built with the wheel's headers and library. At run time, `import dlx` has loaded the library."""
     extension = tmp_path / "consumer.so"
     said = run(sys.executable, "-m", "dlx", "config", env={"PYTHONPATH": str(unpacked)})
     assert str(unpacked / "dlx") in said

@@ -8,16 +8,16 @@ from __future__ import annotations
 import pytest
 
 try:
-    from dlx import _library
+    from dlx._lib import library
 except ImportError as error:
     pytest.exit(f"{error}\n(./dev test builds the library and sets DLX_LIBRARY)", returncode=2)
 
 
 def pytest_report_header() -> str:
-    return f"dlx: {_library.binding} on {_library.path}"
+    return f"dlx: {library.binding} on {library.path}"
 
 
 @pytest.fixture(scope="session")
 def binding() -> str:
     """Name of the binding that the tests run on: "ctypes" or "cffi"."""
-    return _library.binding
+    return library.binding

@@ -146,7 +146,7 @@ def as_argument(world, thing):
 
 METHODS = sorted(
     name for name in dir(dlx.Tensor)
-    if callable(getattr(dlx.Tensor, name)) and (not name.startswith("__") or name not in dir(object))
+    if callable(getattr(dlx.Tensor, name, None)) and (not name.startswith("__") or name not in dir(object))
 )  # fmt: skip
 
 

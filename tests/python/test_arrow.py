@@ -114,7 +114,9 @@ def test_nulls_are_refused_with_the_way_out(protocol):
 
 def test_nulls_within_lists_and_of_lists_are_refused():
     kind = pyarrow.list_(pyarrow.int8(), 2)
-    with pytest.raises(dlx.UnsupportedError, match=r"1 null, which.*drop_null"):
+    with pytest.raises(
+        dlx.UnsupportedError, match=r"1 null, and a tensor cannot hold nulls.*drop_null"
+    ):
         dlx.asarray(pyarrow.array([[1, 2], None], kind))
     source = pyarrow.array([[1, None], [3, 4]], kind)
     with pytest.raises(dlx.UnsupportedError, match=r"1 null inside its lists.*from_arrays\(x\.fl"):
@@ -131,7 +133,6 @@ REFUSED = {
     "timestamps": lambda: pyarrow.array([1], pyarrow.timestamp("ns")),
     "durations": lambda: pyarrow.array([1], pyarrow.duration("s")),
     "decimals": lambda: pyarrow.array([1], pyarrow.decimal128(5)),
-    "struct": lambda: pyarrow.array([{"a": 1}]),
     "lists": lambda: pyarrow.array([[1], [2, 3]]),
     "map": lambda: pyarrow.array([[("a", 1)]], pyarrow.map_(pyarrow.string(), pyarrow.int8())),
     "dictionary_decode": lambda: pyarrow.array(["a"]).dictionary_encode(),
@@ -170,11 +171,26 @@ def test_one_chunk_is_shared(protocol):
 
 
 @pytest.mark.parametrize("protocol", [lambda source: source, OnlyStream])
-def test_several_chunks_are_refused_with_the_way_out(protocol):
-    source = pyarrow.chunked_array([[1, 2], [3]])
-    with pytest.raises(dlx.UnsupportedError, match=r"\.combine_chunks\(\)"):
-        dlx.asarray(protocol(source))
-    assert dlx.asarray(source.combine_chunks()).tolist() == [1, 2, 3]
+@pytest.mark.parametrize(
+    ("chunks", "kind"),
+    [
+        ([[1, 2], [], [3]], pyarrow.int16()),
+        ([[True], [False, True]], pyarrow.bool_()),
+        ([[[1, 2]], [[3, 4], [5, 6]]], pyarrow.list_(pyarrow.float32(), 2)),
+    ],
+)
+def test_several_chunks_are_joined_in_a_copy(protocol, chunks, kind):
+    source = pyarrow.chunked_array(chunks, kind)
+    for copy in (None, True):
+        tensor = dlx.asarray(protocol(source), copy=copy)
+        assert tensor.tolist() == [item for chunk in chunks for item in chunk]
+        assert not tensor.readonly
+    with pytest.raises(dlx.CopyRefusedError, match=r"`?copy`? .*|booleans|\.combine_chunks\(\)"):
+        dlx.asarray(protocol(source), copy=False)
+    if kind != pyarrow.bool_():
+        with pytest.raises(dlx.CopyRefusedError, match=r"several chunks.*\.combine_chunks\(\)"):
+            dlx.asarray(protocol(source), copy=False)
+        assert dlx.asarray(source.combine_chunks(), copy=False).tolist() == source.to_pylist()
 
 
 def test_no_chunks_are_an_empty_tensor():
@@ -184,14 +200,63 @@ def test_no_chunks_are_an_empty_tensor():
     assert str(tensor.dtype) == "float32"
 
 
-def test_tables_are_put_together_and_keep_no_nulls():
+@pytest.mark.parametrize("make", [pyarrow.table, pyarrow.record_batch])
+def test_tables_are_put_together_and_keep_no_nulls(make):
+    for protocol in (lambda source: source, OnlyStream):
+        if protocol is OnlyStream and not hasattr(make({}), "__arrow_c_stream__"):
+            continue
+        assert dlx.asarray(protocol(make({"a": [1, 2], "b": [3, 4]}))).tolist() == [[1, 3], [2, 4]]
+        with pytest.raises(
+            dlx.UnsupportedError, match=r"column 'b': `array` has 1 null.*fill_null"
+        ):
+            dlx.asarray(protocol(make({"a": [1, 2], "b": [1, None]})))
+        with pytest.raises(dlx.UnsupportedError, match="columns"):
+            dlx.asarray(protocol(make({})))
+
+
+def test_an_array_of_structs_is_a_table_also_when_it_is_sliced():
+    rows = pyarrow.array([{"a": i, "b": 10 * i} for i in range(5)])
+
+    assert dlx.asarray(rows[1:4]).tolist() == [[1, 10], [2, 20], [3, 30]]
+    nested = pyarrow.StructArray.from_arrays(
+        [pyarrow.array([None, 1, 2])[1:], pyarrow.array([7, 8, 9])[1:]], ["a", "b"]
+    )
+    assert dlx.asarray(nested[1:]).tolist() == [[2, 9]]
+    with pytest.raises(dlx.UnsupportedError, match="1 null"):
+        dlx.asarray(pyarrow.array([{"a": 1}, None]))
+
+
+def test_one_column_is_shared_and_several_are_copied():
     pytest.importorskip("numpy")
-    for make in (pyarrow.table, pyarrow.record_batch):
-        assert dlx.asarray(make({"a": [1, 2], "b": [3, 4]})).tolist() == [[1, 3], [2, 4]]
-        with pytest.raises(dlx.UnsupportedError, match=r"1 nulls.*fill_null"):
-            dlx.asarray(make({"a": [1, None]}))
-    with pytest.raises(dlx.UnsupportedError, match="columns"):
-        dlx.asarray(OnlyStream(pyarrow.table({"a": [1]})))
+    column = pyarrow.array([1, 2, 3])
+    one = dlx.asarray(pyarrow.table({"a": column}), copy=False)
+
+    assert one.data_ptr == address(column)
+    assert one.tolist() == [[1], [2], [3]]
+    table = pyarrow.table({"a": column, "b": column})
+    with pytest.raises(dlx.CopyRefusedError, match=r"2 columns.*one by one"):
+        dlx.asarray(table, copy=False)
+    both = dlx.asarray(table)
+    assert not both.readonly
+    assert both.data_ptr not in (0, address(column))
+
+
+def test_columns_get_one_dtype_by_numpy_s_rules():
+    numpy = pytest.importorskip("numpy")
+    names = ["bool", "int8", "uint8", "int32", "uint64", "float32", "float64"]
+    for first in names:
+        for second in names:
+            kinds = [
+                pyarrow.bool_() if n == "bool" else getattr(pyarrow, n)() for n in (first, second)
+            ]
+            values = [[True, False] if n == "bool" else [1, 0] for n in (first, second)]
+            table = pyarrow.table(
+                {"a": pyarrow.array(values[0], kinds[0]), "b": pyarrow.array(values[1], kinds[1])}
+            )
+            tensor = dlx.asarray(table)
+            assert str(tensor.dtype) == str(numpy.result_type(first, second))
+            assert tensor.tolist() == [[1, 1], [0, 0]]
+            assert str(dlx.asarray(table, dtype="float32").dtype) == "float32"
 
 
 # ---- producers that err --------------------------------------------------------------------------

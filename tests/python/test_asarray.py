@@ -229,7 +229,7 @@ def test_array_method_that_returns_something_else():
         def __array__(self, dtype=None, copy=None):
             return [1, 2]
 
-    with pytest.raises(TypeError, match=r"no numpy\.ndarray"):
+    with pytest.raises(TypeError, match=r"did not return a numpy\.ndarray"):
         dlx.asarray(Odd())
 
 
@@ -281,7 +281,7 @@ def test_a_number_of_ml_dtypes_is_copied():
     number = ml_dtypes.bfloat16(1.5)
     assert dlx.asarray(number).tolist() == 1.5
     assert dlx.asarray(number).dtype == dlx.dtype("bfloat16")
-    with pytest.raises(dlx.CopyRefusedError, match="bfloat16 is copied always"):
+    with pytest.raises(dlx.CopyRefusedError, match="bfloat16 is always copied"):
         dlx.asarray(number, copy=False)
 
 
@@ -509,5 +509,5 @@ def test_a_dlpack_that_only_the_object_has():
         dlx.copyto(obj, [3.0, 4.0])
         assert source.tolist() == [3.0, 4.0]
         dlx.copyto(source, [1.0, 2.0])
-    with pytest.raises(TypeError, match="nothing that an array can be made of"):
+    with pytest.raises(TypeError, match=r"cannot make an array of `obj` \(got "):
         dlx.asarray(types.SimpleNamespace(__dlpack__=None))

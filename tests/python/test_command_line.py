@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dlx import _library
+from dlx._lib import library
 
 PYTHON = shlex.quote(sys.executable)
 
@@ -39,29 +39,29 @@ def test_a_list_of_libraries_that_names_none():
     done = shell("matrix --libraries ,")
 
     assert done.returncode == 1
-    assert b"no library is named" in done.stderr
+    assert b"`--libraries` names no library" in done.stderr
     assert b"Traceback" not in done.stderr
 
 
 @pytest.fixture(params=["é b", "a\udcff"])
 def odd_library(request, tmp_path):
     """The library under a path that is not ASCII, or no text at all."""
-    if not os.path.isfile(_library.path):
+    if not os.path.isfile(library.path):
         pytest.skip("the system's loader found the library")
-    if request.param == "a\udcff" and _library.binding == "cffi":
+    if request.param == "a\udcff" and library.binding == "cffi":
         pytest.skip("cffi takes paths in UTF-8 only")
-    return shutil.copy(_library.path, tmp_path / f"{request.param}.so")
+    return shutil.copy(library.path, tmp_path / f"{request.param}.so")
 
 
 def test_a_folder_with_a_comma(tmp_path):
-    if not os.path.isfile(_library.path) or not shutil.which("cc"):
+    if not os.path.isfile(library.path) or not shutil.which("cc"):
         pytest.skip("the system's loader found the library, or there is no cc")
     (tmp_path / "a,b").mkdir()
-    library = shutil.copy(_library.path, tmp_path / "a,b/libdlx.so.1")
+    copied = shutil.copy(library.path, tmp_path / "a,b/libdlx.so.1")
     (tmp_path / "program.c").write_text(
         "int dlx_abi_version(void); int main(void) { return dlx_abi_version(); }"
     )
-    said = shell("config --libs", DLX_LIBRARY=library).stdout.decode()
+    said = shell("config --libs", DLX_LIBRARY=copied).stdout.decode()
     program = tmp_path / "program"
     subprocess.run(["cc", tmp_path / "program.c", *shlex.split(said), "-o", program], check=True)
 

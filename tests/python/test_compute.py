@@ -323,9 +323,11 @@ def test_dtypes_that_others_gave_numpy_are_refused_or_stay_arrays():
     assert total.dtype == rationals.rational
     assert total.tolist() == [2, 4]
     for take in (dlx.asarray, dlx.from_dlpack, lambda x: t.view(x.dtype)):
-        with pytest.raises(BufferError, match=r"no such type \(got rational\): use `\.astype"):
+        with pytest.raises(
+            BufferError, match=r"DLPack lacks this type \(got rational\): use `\.astype"
+        ):
             take(total)
-    with pytest.raises(BufferError, match="no such type"):
+    with pytest.raises(BufferError, match="DLPack lacks this type"):
         t[:] = total
     assert t.tolist() == [1, 2]
 
@@ -527,7 +529,7 @@ def test_operators_of_what_native_code_does_and_of_the_rest():
     assert (dlx.asarray([1], dtype="bfloat16") + 1).dtype == "bfloat16"
     assert [part.tolist() for part in divmod(one, 1)] == [[1, 0], [0, 0]]
     for wrong in (lambda: dlx.Tensor.__add__(3, 4), lambda: dlx.Tensor.__neg__(3)):
-        with pytest.raises(TypeError, match=r"needs one|requires a"):
+        with pytest.raises(TypeError, match=r"needs a Tensor|requires a"):
             wrong()
     with pytest.raises(TypeError, match="unsupported operand"):
         one + None

@@ -39,9 +39,9 @@ def gpu(monkeypatch):
     """A Library that takes host memory for device memory."""
     torch = pytest.importorskip("torch")
     pytest.importorskip("array_api_compat")
-    from dlx import _compute_device
+    from dlx._compute import on_device
 
-    class OnHost(_compute_device.Library):
+    class OnHost(on_device.Library):
         def view(self, tensor):
             return torch.from_dlpack(relabel(tensor, (1, 0)))
 
@@ -53,7 +53,7 @@ def gpu(monkeypatch):
         def device(self, index):
             return torch.device("cpu")
 
-    monkeypatch.setattr(_compute_device, "library_for", lambda device: OnHost("torch"))
+    monkeypatch.setattr(on_device, "library_for", lambda device: OnHost("torch"))
     return torch
 
 

@@ -282,7 +282,7 @@ def test_isdtype_of_what_numpy_has_not(xp):
         assert xp.isdtype(dlx.dtype(name), ("bool", "numeric"))
         assert not xp.isdtype(dlx.dtype(name), ("bool", "complex floating"))
         assert xp.isdtype(dlx.dtype(name), dlx.dtype(name))
-    with pytest.raises(dlx.InvalidArgumentError, match="`kind` is no kind"):
+    with pytest.raises(dlx.InvalidArgumentError, match="`kind` is not a kind of dtype"):
         xp.isdtype(dlx.dtype("int4"), "float")
 
 

@@ -63,7 +63,7 @@ def test_item_02_other_major_version_calls_the_deleter_and_reads_nothing(major):
     # ndim and shape would crash whoever reads them.
     producer = Producer(version=(major, 0), ndim=2**30, shape_null=True)
 
-    with pytest.raises(BufferError, match=r"DLPack \d+\.0 \(expected 1\.x\)"):
+    with pytest.raises(BufferError, match=r"DLPack version \d+\.0 \(expected 1\.x\)"):
         dlx.from_dlpack(producer)
 
     gc.collect()

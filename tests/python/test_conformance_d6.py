@@ -58,7 +58,7 @@ def test_item_67_device_is_queried_and_the_cpu_is_given_no_stream():
 def test_item_68_version_is_verified_although_it_was_asked_for(version):
     producer = Producer(version=version)
 
-    with pytest.raises(BufferError, match=r"DLPack \d+\.\d \(expected 1\.x\)"):
+    with pytest.raises(BufferError, match=r"DLPack version \d+\.\d \(expected 1\.x\)"):
         dlx.from_dlpack(producer)
     assert producer.calls[0]["max_version"][0] == 1
 

@@ -9,7 +9,7 @@ import types
 import pytest
 
 import dlx
-from dlx import _profile, _profiles
+from dlx._give import demands, profiles
 
 numpy = pytest.importorskip("numpy", reason="makes the arrays of these tests")
 
@@ -51,7 +51,7 @@ def test_a_name_a_module_and_a_class_name_a_library(to):
 
 @pytest.mark.parametrize("to", ["nonsense", "json", int, "", "os.path"])
 def test_what_is_no_array_library_is_refused_by_name(to):
-    with pytest.raises(dlx.Error, match=r"names no library with a `from_dlpack`.*torch"):
+    with pytest.raises(dlx.Error, match=r"is not a library with a `from_dlpack`.*torch"):
         dlx.convert([1, 2], to)
 
 
@@ -60,22 +60,22 @@ def test_a_module_that_is_at_hand_is_not_looked_for_by_its_name(tmp_path, monkey
     monkeypatch.syspath_prepend(tmp_path)
     module = types.ModuleType("dlx_test_bystander")
 
-    with pytest.raises(dlx.Error, match="names no library"):
+    with pytest.raises(dlx.Error, match="is not a library with a `from_dlpack`"):
         dlx.convert([1, 2], module)
     module.from_dlpack = numpy.from_dlpack
     assert dlx.convert(array(3), module).tolist() == array(3).tolist()
 
 
 def test_a_target_of_another_kind_is_a_type_error():
-    with pytest.raises(TypeError, match="neither a name, a module nor a class"):
+    with pytest.raises(TypeError, match="is not a name, a module or a class"):
         dlx.convert([1, 2], 3)
     with pytest.raises(TypeError, match=r"an object of numpy.ndarray.*pass type\(other\)"):
         dlx.convert([1, 2], array(3))
 
 
 def test_a_library_that_is_not_installed_is_an_import_error(monkeypatch):
-    profile = _profile.Profile("gone", "no_such_module_at_all", _profiles._numpy)
-    monkeypatch.setitem(_profiles.TABLE, "gone", profile)
+    profile = demands.Profile("gone", "no_such_module_at_all", profiles._numpy)
+    monkeypatch.setitem(profiles.TABLE, "gone", profile)
 
     with pytest.raises(ImportError, match="no_such_module_at_all"):
         dlx.convert([1, 2], "gone")
@@ -203,8 +203,8 @@ def test_memory_lives_as_long_as_the_result():
 
 
 def test_the_error_of_a_refused_copy_has_every_reason():
-    profile = _profile.Profile(
-        "picky", "numpy", _profiles._numpy, strides=_profile.COMPACT, align=4096
+    profile = demands.Profile(
+        "picky", "numpy", profiles._numpy, strides=demands.COMPACT, align=4096
     )
     base = frozen(64)[1::2]
 
@@ -221,8 +221,8 @@ def test_data_that_is_aligned_is_shared_whatever_else_is_odd_about_it():
     base = numpy.zeros(1024)
     base = base[(-base.ctypes.data % 4096) // 8 :][:8]
     base.flags.writeable = False
-    profile = _profile.Profile(
-        "picky", "numpy", _profiles._numpy, readonly=_profile.HONOURS, align=4096
+    profile = demands.Profile(
+        "picky", "numpy", profiles._numpy, readonly=demands.HONOURS, align=4096
     )
 
     assert _convert_by(profile, base, copy=False).ctypes.data == base.ctypes.data
@@ -232,14 +232,14 @@ def test_data_that_is_aligned_is_shared_whatever_else_is_odd_about_it():
 
 def _convert_by(profile, x, **keywords):
     name = profile.name
-    _profiles.TABLE[name] = profile
+    profiles.TABLE[name] = profile
     try:
         return dlx.convert(x, name, **keywords)
     finally:
-        del _profiles.TABLE[name]
-        from dlx import _convert
+        del profiles.TABLE[name]
+        from dlx._give import convert
 
-        _convert._targets.pop(name, None)
+        convert._targets.pop(name, None)
 
 
 LAYOUTS = {
@@ -255,10 +255,10 @@ LAYOUTS = {
     "0-d": (lambda x: x[1, 2, ...], ""),
 }
 KINDS = {
-    "C": _profile.COMPACT,
-    "dense": _profile.DENSE,
-    "positive": _profile.POSITIVE,
-    "any": _profile.ANY,
+    "C": demands.COMPACT,
+    "dense": demands.DENSE,
+    "positive": demands.POSITIVE,
+    "any": demands.ANY,
 }
 
 
@@ -271,9 +271,9 @@ def test_strides_are_shared_where_the_profile_takes_them_and_copied_elsewhere(la
 
     def deliver(module, tensor, copied):
         exported.append((tensor, copied))
-        return dlx.from_dlpack(_profiles.Exporter(tensor, copied))
+        return dlx.from_dlpack(profiles.Exporter(tensor, copied))
 
-    profile = _profile.Profile("picky", "numpy", deliver, strides=KINDS[kind])
+    profile = demands.Profile("picky", "numpy", deliver, strides=KINDS[kind])
     result = _convert_by(profile, source)
 
     assert result.tolist() == source.tolist()
@@ -291,11 +291,11 @@ def test_a_copy_is_marked_as_one():
     seen = []
 
     def deliver(module, tensor, copied):
-        capsule = _profiles._versioned(tensor, copied)
+        capsule = profiles._versioned(tensor, copied)
         seen.append(capsule)
         return tensor
 
-    profile = _profile.Profile("picky", "numpy", deliver, strides=_profile.COMPACT)
+    profile = demands.Profile("picky", "numpy", deliver, strides=demands.COMPACT)
     _convert_by(profile, array(3, 4).T)
     _convert_by(profile, array(3, 4))
 
@@ -316,7 +316,7 @@ def _flags(capsule):
 
 
 def test_a_dtype_that_the_library_has_not_is_refused_with_the_way_out():
-    profile = _profile.Profile("picky", "numpy", _profiles._numpy, names="float32 int8")
+    profile = demands.Profile("picky", "numpy", profiles._numpy, names="float32 int8")
 
     with pytest.raises(dlx.UnsupportedError, match=r"takes no float64.*float32, int8.*dtype="):
         _convert_by(profile, array(3, dtype="float64"))
@@ -327,7 +327,7 @@ def test_a_dtype_that_the_library_has_not_is_refused_with_the_way_out():
     ("shape", "good"), [((), False), ((2,), True), ((1,) * 4, True), ((1,) * 5, False)]
 )
 def test_the_number_of_axes_is_checked(shape, good):
-    profile = _profile.Profile("picky", "numpy", _profiles._numpy, ndim=(1, 4))
+    profile = demands.Profile("picky", "numpy", profiles._numpy, ndim=(1, 4))
     source = array(*shape) if shape else numpy.array(1.0)
 
     if good:
@@ -348,7 +348,7 @@ def test_data_on_a_device_that_the_library_cannot_use_is_refused():
 
 
 def test_a_library_without_cpu_arrays_asks_for_a_device():
-    profile = _profile.Profile("picky", "numpy", _profiles._numpy, devices=(_profiles.CUDA,))
+    profile = demands.Profile("picky", "numpy", profiles._numpy, devices=(profiles.CUDA,))
 
     with pytest.raises(dlx.DeviceRefusedError, match="device='cuda:0'"):
         _convert_by(profile, array(3), force=True)
@@ -378,16 +378,16 @@ def test_a_subclass_becomes_a_plain_array():
 
 def test_importing_dlx_loads_neither_the_table_nor_an_array_library():
     code = (
-        "import sys, dlx; loaded = [m for m in ('dlx._convert', 'dlx._profiles', 'numpy', 'torch', "
+        "import sys, dlx; loaded = [m for m in ('dlx._give.convert', 'dlx._give.profiles', 'numpy', 'torch', "
         "'jax') if m in sys.modules]; assert not loaded, loaded; dlx.convert; "
         "assert 'torch' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-@pytest.mark.parametrize("name", sorted(_profiles.TABLE))
+@pytest.mark.parametrize("name", sorted(profiles.TABLE))
 def test_every_profile_says_what_it_guards_against(name):
-    profile = _profiles.TABLE[name]
+    profile = profiles.TABLE[name]
 
     assert profile.name == name
     assert profile.notes
@@ -447,7 +447,7 @@ def test_a_batch_of_one_is_a_usual_case(shape):
     finally:
         sys.setprofile(None)
 
-    assert not [name for event, name in called if event == "call" and name.endswith("_convert.py")]
+    assert not [name for event, name in called if event == "call" and name.endswith("convert.py")]
 
 
 def test_arrays_of_the_library_itself_stay_what_they_are_after_the_usual_case_was_noted():

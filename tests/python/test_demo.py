@@ -81,7 +81,7 @@ def test_the_result_is_the_picture_with_an_inverted_crop(photograph, tmp_path):
 @pytest.mark.parametrize("missing", ["torch", "pyarrow", "numpy,torch,pyarrow"])
 def test_libraries_that_are_missing_are_named_and_left_out(photograph, tmp_path, missing):
     hide = "".join(f"sys.modules[{name!r}] = None;" for name in missing.split(","))
-    code = f"import sys; {hide} from dlx import demo; sys.exit(demo.run({str(photograph)!r}, {str(tmp_path / 'o.png')!r}))"
+    code = f"import sys; {hide} from dlx._cli import demo; sys.exit(demo.run({str(photograph)!r}, {str(tmp_path / 'o.png')!r}))"
     done = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,
@@ -107,8 +107,8 @@ def test_terminals_that_know_ascii_only_get_ascii(photograph, tmp_path):
 def test_without_a_photograph_it_says_what_to_install():
     code = """
 import sys
-from dlx import _demo_picture, demo
-_demo_picture.PHOTOGRAPHS = ()
+from dlx._cli import demo, demo_picture
+demo_picture.PHOTOGRAPHS = ()
 sys.exit(demo.run())
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

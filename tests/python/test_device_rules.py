@@ -1,4 +1,4 @@
-"""docs/devices-rules.md: every rule names tests, and every test that it names is there and runs."""
+"""docs/devices-internals.md: every rule names tests, and every test that it names is there and runs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 TESTS = Path(__file__).parents[1]
-PAGE = TESTS.parent / "docs" / "devices-rules.md"
+PAGE = TESTS.parent / "docs" / "devices-internals.md"
 
 
 def rules():

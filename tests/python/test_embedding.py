@@ -33,7 +33,7 @@ def environment() -> dict[str, str]:
         **os.environ,
         "PYTHONHOME": sys.base_prefix,
         "PYTHONPATH": os.pathsep.join(folders),
-        "DLX_LIBRARY": str(dlx._library.path),
+        "DLX_LIBRARY": str(dlx._lib.library.path),
     }
 
 
@@ -51,7 +51,7 @@ def test_a_program_starts_and_ends_the_interpreter_three_times(tmp_path):
         check=True,
     )
     done = subprocess.run(
-        [program, library, dlx._library.path],
+        [program, library, dlx._lib.library.path],
         env=environment(),
         capture_output=True,
         text=True,

@@ -198,7 +198,8 @@ def test_counts_are_changed_with_the_gil_only():
 
 ATTACH = """
 import numpy, dlx
-from dlx import _library, _native, errors
+from dlx import _native, errors
+from dlx._lib import library
 
 class Errors(dict):
     def __getitem__(self, key):  # what another thread may do meanwhile
@@ -207,7 +208,7 @@ class Errors(dict):
 
 note = _native._namespace["_note_numpy"]
 hooks = {**_native._namespace, "errors": Errors(errors.CLASSES)}
-assert _library.attach(id(object), id(hooks)) == 0
+assert library.attach(id(object), id(hooks)) == 0
 assert dlx.asarray([numpy.float32(1), numpy.int8(2)]).tolist() == [1, 2]
 """
 

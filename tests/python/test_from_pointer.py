@@ -208,7 +208,9 @@ def test_wrong_arguments(arguments, keywords, error):
 
 def test_an_array_is_no_address():
     for array in (dlx.empty(3), memoryview(b"abc")):
-        with pytest.raises(TypeError, match=r"`ptr` is not an address .*goes to dlx\.asarray"):
+        with pytest.raises(
+            TypeError, match=r"`ptr` is not an address .*for an array call dlx\.asarray"
+        ):
             dlx.from_pointer(array, 3, "float32")
 
 

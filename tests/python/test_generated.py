@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from dlx import _constants, _library, dtypes, raw
-from dlx._generated_ctypes import CALLBACKS, FUNCTIONS, STRUCTS
+from dlx import dtypes, raw
+from dlx._lib import constants, library
+from dlx._lib.generated_ctypes import CALLBACKS, FUNCTIONS, STRUCTS
 
 ROOT = Path(__file__).resolve().parents[2]
 HEADERS = [ROOT / "include" / "dlx" / name for name in ("dlx.h", "python.h", "arrow.h")]
@@ -47,7 +48,7 @@ def declared() -> set[str]:
 def test_every_function_of_the_headers_is_declared() -> None:
     assert set(FUNCTIONS) == declared()
     for name in declared():
-        assert callable(getattr(_library.backend.functions, name))
+        assert callable(getattr(library.backend.functions, name))
 
 
 def test_every_function_of_dlx_h_is_in_raw() -> None:
@@ -72,7 +73,7 @@ def test_the_package_s_own_numbers_are_those_of_the_headers() -> None:
     named = {
         "READ_ONLY": "DLPACK_FLAG_BITMASK_READ_ONLY",
         "PADDED": "DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED",
-        **{name: f"DLX_{name}" for name in vars(_constants) if hasattr(raw, f"DLX_{name}")},
+        **{name: f"DLX_{name}" for name in vars(constants) if hasattr(raw, f"DLX_{name}")},
         "CPU": "kDLCPU",
         "CUDA": "kDLCUDA",
         "CUDA_HOST": "kDLCUDAHost",
@@ -81,10 +82,10 @@ def test_the_package_s_own_numbers_are_those_of_the_headers() -> None:
         "ROCM": "kDLROCM",
         "ROCM_HOST": "kDLROCMHost",
     }
-    own = {name for name in vars(_constants) if name.isupper()} - {"THE_CPU", "HOSTS"}
+    own = {name for name in vars(constants) if name.isupper()} - {"THE_CPU", "HOSTS"}
     assert own == set(named)
     for name, official in named.items():
-        assert getattr(_constants, name) == getattr(raw, official)
+        assert getattr(constants, name) == getattr(raw, official)
     codes = ("Int", "UInt", "Float", "OpaqueHandle", "Bfloat", "Complex", "Bool")
     assert [getattr(raw, f"kDL{code}") for code in codes] == [
         getattr(dtypes, name)
@@ -138,7 +139,7 @@ def layout_of_ctypes() -> dict[str, int]:
 
 
 def layout_of_cffi() -> dict[str, int]:
-    ffi = pytest.importorskip("dlx._generated_cffi", reason="cffi is not installed").ffi
+    ffi = pytest.importorskip("dlx._lib.generated_cffi", reason="cffi is not installed").ffi
     rows = {}
     for name, struct in STRUCTS.items():
         rows[name] = ffi.sizeof(name)
@@ -161,10 +162,10 @@ def test_structs_lie_in_memory_as_the_c_compiler_has_them(layout: object, tmp_pa
 
 
 def test_both_bindings_have_the_same_functions_callbacks_and_constants() -> None:
-    generated = pytest.importorskip("dlx._generated_cffi", reason="cffi is not installed")
-    library = generated.ffi.dlopen(_library.path)
+    generated = pytest.importorskip("dlx._lib.generated_cffi", reason="cffi is not installed")
+    loaded = generated.ffi.dlopen(library.path)
     for name, (_, parameters) in FUNCTIONS.items():
-        assert len(generated.ffi.typeof(getattr(library, name)).args) == len(parameters), name
+        assert len(generated.ffi.typeof(getattr(loaded, name)).args) == len(parameters), name
     for name in CALLBACKS:
         struct, _, field = name.partition(".")
         ctype = generated.ffi.typeof(struct)
@@ -172,4 +173,4 @@ def test_both_bindings_have_the_same_functions_callbacks_and_constants() -> None
         assert len(ctype.args) == len(CALLBACKS[name][1]), name
     for name in raw.__all__:
         if isinstance(getattr(raw, name), int):
-            assert getattr(library, name) == getattr(raw, name), name
+            assert getattr(loaded, name) == getattr(raw, name), name

@@ -9,7 +9,8 @@ import pytest
 
 import dlx
 from dlpack_ctypes import LegacyProducer, Producer
-from dlx import _classes, _hooks
+from dlx._lib import classes
+from dlx._take import classify, generated_bits, guards
 
 
 def look_alike(module, base=object, **attributes):
@@ -30,7 +31,7 @@ def look_alike(module, base=object, **attributes):
 def test_legacy_capsules_of_immutable_libraries_are_read_only(module):
     cls = look_alike(module, LegacyProducer)
 
-    assert _hooks.classify(cls) & _hooks.IMMUTABLE
+    assert classify.classify(cls) & generated_bits.IMMUTABLE
     assert dlx.from_dlpack(cls()).readonly
     # A versioned capsule speaks for itself.
     assert not dlx.from_dlpack(look_alike(module, Producer)()).readonly
@@ -42,7 +43,7 @@ def test_no_two_classes_make_each_other_be_looked_at_again():
     first, called = things[0], []
 
     def note(frame, event, _):
-        if event == "call" and frame.f_code is _hooks.classify.__code__:
+        if event == "call" and frame.f_code is classify.classify.__code__:
             called.append(frame.f_locals["cls"])
 
     sys.setprofile(note)
@@ -59,8 +60,8 @@ def test_no_two_classes_make_each_other_be_looked_at_again():
 
 def test_other_libraries_legacy_capsules_are_writable():
     assert not dlx.from_dlpack(look_alike("mylib", LegacyProducer)()).readonly
-    assert not _hooks.classify(look_alike("mylib")) & _hooks.IMMUTABLE
-    assert not _hooks.classify(look_alike("jaxlike.core")) & _hooks.IMMUTABLE
+    assert not classify.classify(look_alike("mylib")) & generated_bits.IMMUTABLE
+    assert not classify.classify(look_alike("jaxlike.core")) & generated_bits.IMMUTABLE
 
 
 def test_ndarrays_are_read_by_their_fields_only_while_their_protocols_are_numpy_s():
@@ -73,11 +74,11 @@ def test_ndarrays_are_read_by_their_fields_only_while_their_protocols_are_numpy_
         def __dlpack__(self, **keywords):
             return (numpy.asarray(self) + 1).__dlpack__(**keywords)
 
-    assert _hooks.classify(numpy.ndarray) == _hooks.NDARRAY
-    assert _hooks.classify(Plain) == _hooks.NDARRAY | _hooks.GUARD
-    assert _hooks.classify(Overridden) == _hooks.GUARD
+    assert classify.classify(numpy.ndarray) == generated_bits.NDARRAY
+    assert classify.classify(Plain) == generated_bits.NDARRAY | generated_bits.GUARD
+    assert classify.classify(Overridden) == generated_bits.GUARD
     assert dlx.from_dlpack(numpy.zeros(2).view(Overridden)).tolist() == [1, 1]
-    assert _hooks.classify(numpy.ma.MaskedArray) & _hooks.GUARD
+    assert classify.classify(numpy.ma.MaskedArray) & generated_bits.GUARD
 
 
 def test_exchange_tables_count_where_the_class_itself_has_one():
@@ -87,8 +88,8 @@ def test_exchange_tables_count_where_the_class_itself_has_one():
     class Inherits(Own):
         pass
 
-    assert _hooks.classify(Own) & _hooks.TABLE
-    assert not _hooks.classify(Inherits) & _hooks.TABLE
+    assert classify.classify(Own) & generated_bits.TABLE
+    assert not classify.classify(Inherits) & generated_bits.TABLE
 
 
 def test_torch_s_classes(monkeypatch):
@@ -98,9 +99,13 @@ def test_torch_s_classes(monkeypatch):
     torch = types.SimpleNamespace(Tensor=tensor, nn=types.SimpleNamespace(Parameter=parameter))
     monkeypatch.setitem(sys.modules, "torch", torch)
 
-    assert _hooks.classify(tensor) == _hooks.classify(parameter) == _hooks.TORCH | _hooks.TABLE
+    assert (
+        classify.classify(tensor)
+        == classify.classify(parameter)
+        == generated_bits.TORCH | generated_bits.TABLE
+    )
     other = look_alike("torch._subclasses.fake_tensor", tensor)
-    assert _hooks.classify(other) == _hooks.TORCH | _hooks.GUARD
+    assert classify.classify(other) == generated_bits.TORCH | generated_bits.GUARD
 
 
 @pytest.mark.parametrize(
@@ -117,7 +122,7 @@ def test_torch_s_classes(monkeypatch):
 def test_signatures_of_dlpack_methods(signature, legacy):
     cls = look_alike("mylib", __dlpack__=signature)
 
-    assert _hooks.legacy_signature(cls()) is legacy
+    assert classify.legacy_signature(cls()) is legacy
 
 
 def test_a_type_error_in_a_producer_that_swallows_keywords_is_shown():
@@ -158,11 +163,11 @@ def test_masks_and_units_are_looked_for_only_where_they_mean_something():
         def mask(self):
             return mask
 
-    _hooks.guard(Flagged())
-    _hooks.guard(object())
-    _hooks.guard(types.SimpleNamespace(mask=mask, filled=None))  # its class knows of no mask
+    guards.guard(Flagged())
+    guards.guard(object())
+    guards.guard(types.SimpleNamespace(mask=mask, filled=None))  # its class knows of no mask
     with pytest.raises(BufferError, match="masked"):
-        _hooks.guard(Masked())
+        guards.guard(Masked())
 
 
 class _Nowhere(type):
@@ -197,8 +202,8 @@ def test_what_stands_for_torch_in_a_test_is_not_taken_for_it(monkeypatch):
         monkeypatch.setitem(sys.modules, "torch", fake)
 
         assert dlx.asarray(look_alike("mylib", Producer)()).size
-        assert not _hooks.classify(look_alike("mylib")) & _hooks.TORCH
-        with pytest.raises(TypeError, match="nothing that an array can be made of"):
+        assert not classify.classify(look_alike("mylib")) & generated_bits.TORCH
+        with pytest.raises(TypeError, match="cannot make an array of `obj`"):
             dlx.asarray(look_alike("mylib")())
 
 
@@ -216,7 +221,7 @@ def test_answers_about_classes_are_remembered_as_long_as_the_class_is():
 
     answers = []
 
-    @_classes.once_for_each_class
+    @classes.once_for_each_class
     def answer(cls):
         fresh = Answer()
         answers.append(weakref.ref(fresh))
@@ -226,7 +231,7 @@ def test_answers_about_classes_are_remembered_as_long_as_the_class_is():
         for i in range(20):
             cls = metaclass("Thing", (), {"__module__": f"there{i}.inner"})
             assert answer(cls) is answer(cls)
-            assert _classes.packages_of(cls) == {f"there{i}", "builtins"}
+            assert classes.packages_of(cls) == {f"there{i}", "builtins"}
     assert len(answers) == 40
     del cls
     gc.collect()

@@ -133,7 +133,7 @@ def test_dtypes_that_dlpack_has_not_name_the_way_out(name, way):
 
 
 def test_guard_names_the_way_out_for_subclasses():
-    from dlx import _hooks
+    from dlx._take import guards
 
     for bad, match in (
         (torch.eye(3).to_sparse(), "to_dense"),
@@ -141,8 +141,8 @@ def test_guard_names_the_way_out_for_subclasses():
         (torch.ones(3, requires_grad=True), "detach"),
     ):
         with pytest.raises(BufferError, match=match):
-            _hooks.guard(bad)
-    _hooks.guard(torch.ones(3))
+            guards.guard(bad)
+    guards.guard(torch.ones(3))
 
 
 def test_fake_tensors_are_refused_before_their_null_pointer_gets_out():

@@ -263,7 +263,7 @@ def test_one_of_what_may_also_be_many():
         def __getitem__(self, key):
             raise TypeError("a scalar cannot be indexed")
 
-    with pytest.raises(TypeError, match=r"nothing that an array can be made of \(got .*Scalar"):
+    with pytest.raises(TypeError, match=r"cannot make an array of `obj` \(got .*Scalar"):
         dlx.asarray(Scalar())
 
 
@@ -344,7 +344,7 @@ def test_uint1_of_a_legacy_capsule_is_refused_and_stays_the_producers():
     producer = LegacyProducer(b"\1\0\1", (3,), (1, 1, 1))
     capsule = producer.__dlpack__()
     for source in (producer, capsule):
-        with pytest.raises(dlx.UnsupportedError, match="uint1 and without a version"):
+        with pytest.raises(dlx.UnsupportedError, match="has dtype uint1 and no version"):
             dlx.from_dlpack(source)
     del capsule, source
     gc.collect()

@@ -15,7 +15,7 @@ from concurrent.futures import ProcessPoolExecutor
 import pytest
 
 import dlx
-from dlx import _segment
+from dlx._share import segments
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="memfd is Linux's")
 
@@ -39,9 +39,9 @@ def name():
 @contextlib.contextmanager
 def own_folder():
     """A folder that stands for /dev/shm, which other processes may use beside a test."""
-    directory = tempfile.TemporaryDirectory(dir=_segment.FOLDER)
+    directory = tempfile.TemporaryDirectory(dir=segments.FOLDER)
     with directory as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_segment, "FOLDER", folder)
+        patch.setattr(segments, "FOLDER", folder)
         yield folder
 
 

@@ -1,5 +1,5 @@
-// How a call of a fake driver begins, once its driver has said how those begin that need no more than itself
-// (plain) and those that need a context (in_context); and what their memory calls share.
+// The common beginning of the calls of a fake driver, based on its own plain() (no requirement) and
+// in_context() (requires a context); and the common parts of memory calls.
 #ifndef DLX_TESTS_STUBS_CALLS_H_
 #define DLX_TESTS_STUBS_CALLS_H_
 
@@ -13,13 +13,13 @@
 
 namespace fake {
 
-/// Of fake_cuda.h and fake_hip.h.
+/// Defined by fake_cuda.h and fake_hip.h.
 template <typename Body>
 int plain(const char* name, Body body);
 template <typename Body>
 int in_context(const char* name, Body body);
 
-/// A call in a context that some captures forbid.
+/// A call that requires a context and that some captures forbid.
 template <typename Body>
 int unsafe(const char* name, Body body) {
   return in_context(name, [&](Context* context) -> int {
@@ -28,7 +28,7 @@ int unsafe(const char* name, Body body) {
   });
 }
 
-/// A call about a stream.
+/// A call that has a stream as an argument.
 template <typename Body>
 int on_stream(const char* name, void* handle, Body body) {
   return in_context(name, [&](Context* context) -> int {
@@ -50,13 +50,13 @@ int of_device(const char* name, int ordinal, Body body) {
 inline uint64_t address(const void* pointer) { return reinterpret_cast<uint64_t>(pointer); }
 inline uint64_t address(uint64_t pointer) { return pointer; }
 
-/// Memory that lives: what attributes tell of.
+/// The allocation of an address, for attributes; it must not be freed.
 inline Allocation* live_memory(uint64_t pointer) {
   Allocation* allocation = find_memory(pointer);
   return allocation != nullptr && !allocation->freed ? allocation : nullptr;
 }
 
-/// Whether an address is the CPU's: what HtoD copies from and DtoH copies to.
+/// Whether the CPU can access an address, as the source of HtoD and the target of DtoH must be.
 inline bool is_host(const void* pointer) {
   const Allocation* allocation = find_memory(address(pointer));
   return allocation == nullptr || !is_device_only(allocation);

@@ -1,4 +1,4 @@
-// Stream captures, and the graphs that come of them.
+// Stream captures and the graphs that they make.
 #include "tests/stubs/engine.h"
 
 namespace fake {
@@ -33,7 +33,7 @@ int capture_end(Stream* stream, Capture** out) {
   if (capture->mode != 2 && capture->thread != std::this_thread::get_id())
     return kCaptureWrongThread;
 
-  // Streams that the capture spread to must lead back to where it began.
+  // All streams that joined the capture must be joined back to its first stream.
   std::set<const Work*> joined;
   std::vector<const Work*> open;
   if (stream->captured != nullptr) open.push_back(stream->captured.get());
@@ -65,7 +65,7 @@ int capture_info(Stream* stream, int* status, uint64_t* id) {
   *status = 0;
   *id = 0;
   if (stream == stream->context->legacy) {
-    // Asking would order it with a captured stream.
+    // The query would order it with a captured stream.
     for (const auto& object : engine().objects) {
       auto* other = dynamic_cast<Stream*>(object.get());
       if (other != nullptr && other->capture != nullptr && other->blocking &&
@@ -81,7 +81,7 @@ int capture_info(Stream* stream, int* status, uint64_t* id) {
 }
 
 int graph_launch(GraphExec* graph, Stream* stream) {
-  // One piece of work: its parts in the order in which they were recorded.
+  // One piece of work, with its parts in the order of recording.
   return submit(stream, [nodes = graph->nodes] {
     for (const WorkPtr& node : nodes) {
       const int error = node->run ? node->run() : kOk;

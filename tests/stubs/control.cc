@@ -39,7 +39,8 @@ FAKE_EXPORT void fake_finish() {
   const Lock lock(e.lock);
   std::vector<WorkPtr> targets;
   for (const WorkPtr& work : e.pending) {
-    // What comes after blocked work stays; submission order means one pass is enough.
+    // Work after blocked work stays pending. One pass is enough, because it follows submission
+    // order.
     bool held = work->blocked;
     for (const WorkPtr& before : work->after) {
       bool chosen = before->done;

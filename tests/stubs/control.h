@@ -12,7 +12,7 @@
 
 namespace dlx_test {
 
-/// A loaded fake. Loading initialises nothing: dlx, given the same path, finds the same object.
+/// A loaded fake. Loading initialises nothing. dlx loads the same object if it gets the same path.
 class Fake {
  public:
   explicit Fake(const std::string& path) {

@@ -1,5 +1,6 @@
-// For what both fake drivers have, by their own names: compiled into the fake libcuda.so.1, and with FAKE_HIP
-// into the fake libamdhip64.so. HIP's handles and numbers are CUDA's.
+// For functions that both fake drivers have, under different names: the file is compiled into the
+// fake libcuda.so.1, and with FAKE_HIP into the fake libamdhip64.so. HIP's handles and constants
+// are CUDA's.
 #ifndef DLX_TESTS_STUBS_EITHER_H_
 #define DLX_TESTS_STUBS_EITHER_H_
 

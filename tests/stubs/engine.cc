@@ -20,7 +20,8 @@ void die(const char* format, ...) {
 }
 
 Thread& this_thread() {
-  // Kept by the engine: static objects of a program may call when the main thread's own have gone.
+  // Owned by the engine, because static destructors may call after the main thread's own were
+  // destroyed.
   thread_local Thread* thread = nullptr;
   if (thread == nullptr) {
     Engine& e = engine();
@@ -58,7 +59,7 @@ Call::Call(const char* name, Needs needs) {
     error_ = kStub;
     return;
   }
-  // A forked child has no driver; the lock may be held by a thread that it does not have.
+  // A forked child has no driver, and another thread of the parent may have held the lock.
   if (e.pid != 0 && e.pid != getpid()) {
     ++e.forked_calls;
     error_ = kNotInitialized;

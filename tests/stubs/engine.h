@@ -1,7 +1,7 @@
-// The device that the fake drivers share: contexts, streams, events, captures, memory and kernels, as
-// CUDA and HIP both have them. Error codes are CUDA's; HIP's have the same values where used here.
+// The simulated device of both fake drivers: contexts, streams, events, captures, memory and
+// kernels. Error codes are CUDA's; HIP's have the same values where used here.
 //
-// Everything happens under one lock, which Call holds for the length of a driver call.
+// One lock guards everything; Call holds it during a driver call.
 #ifndef DLX_TESTS_STUBS_ENGINE_H_
 #define DLX_TESTS_STUBS_ENGINE_H_
 
@@ -72,7 +72,7 @@ struct Context;
 struct Capture;
 struct Pool;
 
-/// Something that a device does, after everything in `after`.
+/// A piece of device work, which runs after everything in `after`.
 struct Work {
   Context* context = nullptr;
   bool on_legacy = false;      ///< of the legacy stream
@@ -87,8 +87,8 @@ using WorkPtr = std::shared_ptr<Work>;
 
 // ---- objects behind handles -----------------------------------------------------------------------
 
-/// Base of what handles point to. Objects stay where they are when they are destroyed, so that a stale
-/// handle is recognised.
+/// Base class of the objects behind handles. The memory of a destroyed object is kept, so that a
+/// stale handle is recognised.
 struct Object {
   virtual ~Object() = default;
   bool alive = true;
@@ -133,7 +133,7 @@ struct Event : Object {
   Stream* stream = nullptr;  ///< that it was recorded on last
 };
 
-/// A stream capture; afterwards the graph that it became.
+/// A stream capture, and later the graph that it made.
 struct Capture : Object {
   static constexpr const char* kKind = "graph";
   uint64_t id = 0;
@@ -186,7 +186,8 @@ struct Allocation {
 
 // ---- the whole ------------------------------------------------------------------------------------
 
-/// What a thread has. A fake for CUDA uses the stack, one for HIP the device and the error.
+/// The state of a thread. The fake for CUDA uses the stack, the fake for HIP the device and the
+/// error.
 struct Thread {
   std::vector<Context*> stack;
   int capture_mode = 0;  ///< 0 global, 1 thread-local, 2 relaxed
@@ -251,7 +252,8 @@ struct Engine {
 };
 Engine& engine();
 
-/// The object behind a handle; ends the process unless it is one, and alive.
+/// The object behind a handle. Ends the process if the handle is invalid or its object was
+/// destroyed.
 template <typename T>
 T* object(void* handle) {
   Engine& e = engine();
@@ -267,7 +269,7 @@ T* object(void* handle) {
 
 // ---- calls ----------------------------------------------------------------------------------------
 
-/// One call of the driver: takes the lock, logs, and says whether it is to fail at once.
+/// One driver call: takes the lock, logs the call, and says whether it must fail.
 class Call {
  public:
   enum Needs { kNothing, kInitialized };
@@ -284,9 +286,9 @@ class Call {
 };
 
 int initialize();
-/// The calling thread's context by the rules of the ABI layer; NULL: none.
+/// The calling thread's context, by the rules of the driver; NULL if there is none.
 Context* current_context();
-/// What the drivers say of a code; NULL: they do not know it.
+/// The driver's text for a code; NULL if unknown.
 struct ErrorText {
   int code;
   const char* cuda;
@@ -294,7 +296,7 @@ struct ErrorText {
   const char* text;
 };
 const ErrorText* error_text(int code);
-/// A call that must not happen during somebody's capture: an error, and the capture is broken.
+/// For a call that a capture forbids: returns an error and invalidates the capture.
 int unsafe_call();
 
 // ---- contexts (engine.cc) -------------------------------------------------------------------------
@@ -309,20 +311,20 @@ int release_primary(Device* device);
 
 /// The stream behind a handle: 0 and 1 are the legacy stream of `current`, 2 its per-thread stream.
 int find_stream(void* handle, Context* current, Stream** out);
-/// Puts work on a stream; it is recorded if the stream is captured. `uses` are addresses of memory that
-/// it reads or writes.
+/// Puts work on a stream; it is recorded if the stream is captured. `uses` are addresses of memory
+/// that it reads or writes.
 int submit(Stream* stream, std::function<int()> run, std::vector<uint64_t> uses = {});
-/// A point in the order of a stream; after `before` too, unless that is NULL.
+/// Adds a point to a stream, which also depends on `before` unless that is NULL.
 int submit_point(Stream* stream, const WorkPtr& before, WorkPtr* out = nullptr);
-/// What a driver's free does: waits for the legacy stream's work on that memory.
+/// Waits for the legacy stream's work on that memory, as a driver's free does.
 int wait_before_free(uint64_t start, size_t size);
-/// Work that does not end before fake_unblock().
+/// Adds work that does not end before fake_unblock().
 int submit_blocked(Stream* stream);
 /// Lets the device do what the schedule allows.
 void progress();
-/// The host waits. kLaunchTimeout where it would for ever.
+/// Makes the host wait. Returns kLaunchTimeout if it would wait forever.
 int host_wait(const std::vector<WorkPtr>& targets);
-/// Whether the wait that a call is about to make is to be left out (fake_ignore_nth_wait).
+/// Whether to leave out the next wait (fake_ignore_nth_wait).
 bool wait_is_ignored();
 
 int stream_create(Context* context, bool blocking, Stream** out);
@@ -337,7 +339,7 @@ int context_synchronize(Context* context);
 
 // ---- captures (capture.cc) ------------------------------------------------------------------------
 
-/// Ends a capture's hopes; returns `code`.
+/// Invalidates a capture; returns `code`.
 int invalidate(Capture* capture, int code);
 int capture_begin(Stream* stream, int mode);
 int capture_end(Stream* stream, Capture** out);
@@ -348,9 +350,9 @@ int graph_launch(GraphExec* graph, Stream* stream);
 // ---- memory (memory.cc) ---------------------------------------------------------------------------
 
 int allocate(Context* context, Memory kind, size_t size, uint64_t* out);
-/// `host`: pinned memory is meant. Unknown and freed addresses give kInvalidValue, and are counted.
+/// `host`: for pinned memory. Unknown and freed addresses return kInvalidValue, and are counted.
 int release(uint64_t address, bool host);
-/// Forgets what was freed: addresses begin anew.
+/// Makes the addresses of freed memory available again.
 void reuse_addresses();
 int pool_create(Device* device, Pool** out);
 Pool* default_pool(Device* device);
@@ -359,14 +361,14 @@ int allocate_async(Pool* pool, Stream* stream, size_t size, uint64_t* out);
 int release_async(Stream* stream, uint64_t address);
 int register_host(Context* context, void* address, size_t size);
 int unregister_host(void* address);
-/// The allocation that an address lies in, freed or not; NULL for other memory.
+/// The allocation that contains an address, freed or not; NULL for other memory.
 Allocation* find_memory(uint64_t address);
 bool is_device_only(const Allocation* allocation);
-/// Puts a copy on a stream. Either side may be any memory.
+/// Submits a copy to a stream, between any kinds of memory.
 int copy(Stream* stream, uint64_t dst, uint64_t src, size_t size);
 int fill(Stream* stream, uint64_t dst, unsigned value, size_t width, size_t count);
 
-/// Where the fake itself reaches memory that a device uses, as long as the object lives.
+/// Gives the fake access to device memory until the end of the scope.
 class Reach {
  public:
   Reach(uint64_t address, size_t size);
@@ -382,7 +384,8 @@ class Reach {
   int error_ = 0;
   Allocation* allocation_ = nullptr;
 };
-/// Managed memory of a device without concurrent access is closed to the CPU while work is pending.
+/// Makes managed memory of a device without concurrent access inaccessible to the CPU while work is
+/// pending.
 void close_managed(Device* device);
 void open_managed(Device* device);
 constexpr int kConcurrentManaged = 89;  ///< CUDA's number of the attribute

@@ -132,7 +132,7 @@ FAKE_EXPORT cu::Result cuDeviceGetPCIBusId(char* text, int capacity, cu::Device 
 
 FAKE_EXPORT cu::Result cuDevicePrimaryCtxRetain(cu::Context* out, cu::Device device) {
   return of_device(__func__, device, [&](Device* d) {
-    // Making it allocates.
+    // Creating it allocates.
     if (const int error = d->retains == 0 ? unsafe_call() : kOk; error != kOk) return error;
     Context* context = nullptr;
     const int error = retain_primary(d, &context);
@@ -250,8 +250,8 @@ LOOKED_UP_ONLY(cuIpcOpenMemHandle)
 LOOKED_UP_ONLY(cuProfilerStop)
 LOOKED_UP_ONLY(cuStreamAddCallback)
 
-// The plain names of versioned functions are the ABI of CUDA 3, with 32-bit addresses: who gets
-// them by dlsym corrupts memory.
+// A versioned function without its suffix has the ABI of CUDA 3, with 32-bit addresses: a caller
+// that looks it up with dlsym corrupts memory.
 #define SUPERSEDED(name) \
   FAKE_EXPORT cu::Result name() { die("%s is the ABI of CUDA 3", __func__); }
 SUPERSEDED(cuCtxCreate)

@@ -1,4 +1,5 @@
-// What the files of the fake libcuda.so.1 share: how a call begins, and the functions that dlx looks up.
+// Shared by the files of the fake libcuda.so.1: the beginning of a call, and the functions that dlx
+// looks up.
 #ifndef DLX_TESTS_STUBS_FAKE_CUDA_H_
 #define DLX_TESTS_STUBS_FAKE_CUDA_H_
 
@@ -7,7 +8,7 @@
 
 namespace cu = dlx::cuda;
 
-// With the signature that dlx calls them by: a definition that differs does not compile.
+// Declared with dlx's signatures, so that a different definition does not compile.
 #define DLX_DRIVER_FUNCTION(name, symbol, need, ...) \
   FAKE_EXPORT std::remove_pointer_t<decltype(cu::Functions{}.name.call)> symbol;
 #include "src/driver/cuda.inc"
@@ -18,14 +19,14 @@ namespace fake {
 /// An attribute of a device by libcuda.so.1's number.
 int attribute_of(const Device& device, int attribute);
 
-/// A call that needs no more than cuInit.
+/// A call that requires only cuInit.
 template <typename Body>
 cu::Result plain(const char* name, Body body) {
   const Call call(name, Call::kInitialized);
   return call.error() != kOk ? call.error() : body();
 }
 
-/// A call that needs a current context without an error.
+/// A call that requires a current context that is not lost.
 template <typename Body>
 cu::Result in_context(const char* name, Body body) {
   return plain(name, [&]() -> int {

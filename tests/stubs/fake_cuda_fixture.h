@@ -1,4 +1,4 @@
-// The fake libcuda as its own tests see it: the driver's functions, the controls, and checked shorthands.
+// The fake libcuda for its own tests: the driver's functions, the controls, and checked shorthands.
 #ifndef DLX_TESTS_STUBS_FAKE_CUDA_FIXTURE_H_
 #define DLX_TESTS_STUBS_FAKE_CUDA_FIXTURE_H_
 
@@ -26,7 +26,7 @@ namespace dlx_test {
 
 namespace cu = dlx::cuda;
 
-/// The fake with dlx's table of its functions, and those that only tests call.
+/// The fake with dlx's function table, and the functions that only tests call.
 struct Cuda : Fake, cu::Functions {
   Cuda() : Fake("tests/stubs/fake_libcuda.so") {
 #define DLX_DRIVER_FUNCTION(name, symbol, need, ...) \
@@ -101,7 +101,7 @@ struct Cuda : Fake, cu::Functions {
 
 inline cu::Stream number(uintptr_t handle) { return reinterpret_cast<cu::Stream>(handle); }
 
-/// A case: the fake is loaded in the child, so that every case finds it fresh.
+/// A case, which loads the fake in a child, so that every case starts fresh.
 inline void passes(const std::function<void(Cuda&)>& body) {
   const Outcome outcome = run_forked([&] {
     Cuda cuda;

@@ -1,4 +1,4 @@
-// The fake libcuda.so.1: memory and copies, as far as they are not as in HIP.
+// The fake libcuda.so.1: memory and copies that differ from HIP.
 #include "tests/stubs/fake_cuda.h"
 
 using namespace fake;

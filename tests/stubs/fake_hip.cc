@@ -11,7 +11,7 @@ using namespace fake;
 
 namespace fake {
 
-/// Of the thread's current device. HIP makes it when it is first needed.
+/// The context of the thread's current device. HIP creates it on first use.
 Context* current_context() {
   Device* device = find_device(this_thread().device);
   if (device == nullptr) return nullptr;
@@ -42,7 +42,8 @@ void require_no_exit(const char* name) {
 }
 
 hip::Result finish(int error) {
-  // Up to ROCm 6 a success replaces an error too. "Not ready" is none from then on.
+  // Up to ROCm 6, success overwrites a pending error. Later, "not ready" does not count as an
+  // error.
   if (major() < 7 || (error != kOk && error != kNotReady)) this_thread().last_error = error;
   return error;
 }
@@ -108,7 +109,7 @@ FAKE_EXPORT const char* hipGetErrorString(hip::Result error) {
 FAKE_EXPORT hip::Result hipGetLastError() { return std::exchange(this_thread().last_error, 0); }
 FAKE_EXPORT hip::Result hipPeekAtLastError() { return this_thread().last_error; }
 
-/// Of libhsa-runtime64: tells whether somebody has initialised the runtime.
+/// Of libhsa-runtime64: reports whether the runtime is initialised.
 FAKE_EXPORT int hsa_system_get_info(int attribute, void* value) {
   if (engine().pid != getpid()) return 0x100B;  // not initialised
   if (engine().fail_name == __func__) return engine().fail_code;

@@ -1,4 +1,5 @@
-// What the files of the fake libamdhip64.so share: how a call begins, and the functions that dlx looks up.
+// Shared by the files of the fake libamdhip64.so: the beginning of a call, and the functions that
+// dlx looks up.
 #ifndef DLX_TESTS_STUBS_FAKE_HIP_H_
 #define DLX_TESTS_STUBS_FAKE_HIP_H_
 
@@ -7,7 +8,7 @@
 
 namespace hip = dlx::hip;
 
-// With the signature that dlx calls them by: a definition that differs does not compile.
+// Declared with dlx's signatures, so that a different definition does not compile.
 #define DLX_DRIVER_FUNCTION(name, symbol, need, ...) \
   FAKE_EXPORT std::remove_pointer_t<decltype(hip::Functions{}.name.call)> symbol;
 #include "src/driver/hip.inc"
@@ -18,26 +19,26 @@ namespace fake {
 /// An attribute of a device by libamdhip64.so's number.
 int attribute_of(const Device& device, int attribute);
 
-/// As hipRuntimeGetVersion tells it, and its first number.
+/// The version as hipRuntimeGetVersion returns it, and its major version.
 int version();
 inline int major() { return version() / 10000000; }
 
-/// Leaves the error for hipGetLastError.
+/// Makes the error pending for hipGetLastError.
 hip::Result finish(int error);
 
-/// What hipStreamGetCaptureInfo_v2 answers where it says nothing of captures: for destroyed streams, and
-/// before ROCm 5.5 for the default one.
+/// The error of hipStreamGetCaptureInfo_v2 for destroyed streams, and before ROCm 5.5 for the
+/// default stream.
 hip::Result unknown_capture(hip::Stream handle);
 
-/// From ROCm 6.2 on who asks an event asks its stream, too: that ends a capture which has begun there
-/// since. It reads what is freed if the stream was destroyed, which ends the process here.
+/// From ROCm 6.2 on, querying an event also queries its stream. That ends a capture which has begun
+/// on the stream since. If the stream was destroyed, HIP reads freed memory; here the process ends.
 int ask_stream(const char* name, const Event* event);
 
-/// HIP is gone when exit() comes to what it registered at its start: a call after that ends the process.
+/// HIP shuts down in its exit handler: a later call ends the process.
 void start();
 void require_no_exit(const char* name);
 
-/// Every call initialises HIP.
+/// A call; every call initialises HIP.
 template <typename Body>
 hip::Result plain(const char* name, Body body) {
   require_no_exit(name);

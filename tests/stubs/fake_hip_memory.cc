@@ -1,4 +1,4 @@
-// The fake libamdhip64.so: memory and copies, as far as they are not as in CUDA.
+// The fake libamdhip64.so: memory and copies that differ from CUDA.
 #include "tests/stubs/fake_hip.h"
 
 using namespace fake;
@@ -43,8 +43,8 @@ FAKE_EXPORT hip::Result hipPointerGetAttributes(hip::PointerAttributes* out, con
     const Allocation* allocation = live_memory(address(pointer));
     *out = hip::PointerAttributes{};
     if (allocation == nullptr) {
-      // Memory that HIP does not know: type 0 ("unregistered") from ROCm 6 on; in ROCm 5 an error
-      // or, here from 5.5 on, a success whose type 0 means the host and whose addresses are NULL.
+      // Unknown memory: type 0 ("unregistered") from ROCm 6 on. In ROCm 5 an error, or (here from
+      // 5.5 on) success with type 0, which means the host, and NULL addresses.
       out->device = -2;
       return version() < 50500000 ? kInvalidValue : kOk;
     }

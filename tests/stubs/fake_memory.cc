@@ -80,7 +80,7 @@ FAKE_EXPORT cu::Result EITHER(cuMemPoolDestroy, hipMemPoolDestroy)(cu::Pool pool
 FAKE_EXPORT cu::Result EITHER(cuMemPoolSetAttribute,
                               hipMemPoolSetAttribute)(cu::Pool pool, int attribute, void* value) {
   return plain(__func__, [&] {
-    // The default pool is everybody's: who changes it changes other libraries.
+    // All libraries share the default pool: dlx must not change it.
     if (object<Pool>(pool)->standard) die("the default pool's attributes are not ours");
     if (attribute == cu::kPoolReleaseThreshold) {
       object<Pool>(pool)->keeps = *static_cast<int64_t*>(value);

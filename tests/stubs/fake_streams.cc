@@ -29,7 +29,7 @@ FAKE_EXPORT cu::Result EITHER(cuStreamDestroy_v2, hipStreamDestroy)(cu::Stream h
 
 FAKE_EXPORT cu::Result EITHER(cuStreamSynchronize, hipStreamSynchronize)(cu::Stream handle) {
   return on_stream(__func__, handle, [](Stream* stream, Context*) -> int {
-    // Before the rule for everybody: a captured stream has an error of its own.
+    // Checked before the general rule, because a captured stream has its own error.
     if (const int error = stream->capture != nullptr ? kOk : unsafe_call(); error != kOk)
       return error;
     return stream_synchronize(stream);
@@ -103,7 +103,7 @@ FAKE_EXPORT cu::Result EITHER(cuThreadExchangeStreamCaptureMode,
 #ifdef FAKE_HIP
   return plain(__func__, exchange);
 #else
-  // NVIDIA's documentation has CUDA_ERROR_INVALID_CONTEXT among its answers.
+  // NVIDIA's documentation lists CUDA_ERROR_INVALID_CONTEXT.
   return plain(__func__, [&] {
     const bool refused = engine().modes_need_context && current_context() == nullptr;
     return refused ? kInvalidContext : exchange();
@@ -131,7 +131,8 @@ FAKE_EXPORT cu::Result EITHER(cuGraphDestroy, hipGraphDestroy)(void* graph) {
   });
 }
 
-/// In a thread of the driver's, as CUDA does: who waits for it and holds what the function needs waits for ever.
+/// Runs in a thread of the driver, as in CUDA: a caller that waits while it holds a lock of the
+/// function deadlocks.
 FAKE_EXPORT cu::Result EITHER(cuLaunchHostFunc, hipLaunchHostFunc)(cu::Stream handle,
                                                                    void (*function)(void*),
                                                                    void* data) {
@@ -147,7 +148,7 @@ FAKE_EXPORT cu::Result EITHER(cuLaunchHostFunc, hipLaunchHostFunc)(cu::Stream ha
 
 namespace {
 
-/// What the host asks of an event.
+/// A query or wait of the host for an event.
 template <typename Body>
 int ask_event(const char* name, cu::Event handle, Body body) {
   return unsafe(name, [&](Context*) {
@@ -164,7 +165,7 @@ int ask_event(const char* name, cu::Event handle, Body body) {
 FAKE_EXPORT cu::Result EITHER(cuEventCreate, hipEventCreateWithFlags)(cu::Event* out,
                                                                       unsigned flags) {
   return in_context(__func__, [&](Context* context) {
-    // Legal, but no event of dlx's is asked for a time, which makes it slower.
+    // Valid, but dlx never needs timing, which makes events slower.
     if ((flags & cu::kEventDisableTiming) == 0) die("an event with timing");
     auto* event = engine().add<Event>();
     event->context = context;

@@ -1,4 +1,5 @@
-// Cases in a process of their own: a driver is initialised once in a process, and some cases end it.
+// Cases that run in their own process, because a process initialises a driver only once and some
+// cases end it.
 #ifndef DLX_TESTS_STUBS_FORKED_H_
 #define DLX_TESTS_STUBS_FORKED_H_
 
@@ -41,14 +42,14 @@ struct Outcome {
   bool aborted() const { return WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT; }
 };
 
-/// Runs the case in a child and waits for it; what it prints is collected.
+/// Runs the case in a child, waits for it and collects its output.
 inline Outcome run_forked(const std::function<void()>& body) {
   int ends[2];
   if (pipe(ends) != 0) std::abort();
   std::fflush(nullptr);
   const pid_t child = fork();
   if (child == 0) {
-    // CMocka would take a crash for the end of one case, and go on with the next ones in here.
+    // CMocka would treat a crash as the end of one case, and run the next cases in the child.
     for (const int signal_number : {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGSYS}) {
       signal(signal_number, SIG_DFL);
     }

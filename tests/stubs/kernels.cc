@@ -1,5 +1,5 @@
-// Modules and launches. The fakes run no machine code: a kernel's parameters are read as a device would
-// read them, and what src/gpu/strided_copy.h says of its outcome is done.
+// Modules and launches. The fakes run no machine code: they read a kernel's parameters as a device
+// would, and do what src/gpu/strided_copy.h defines.
 #include <elf.h>
 
 #include <cstring>
@@ -39,7 +39,7 @@ int read_elf(const char* image, std::string* out) {
   return kOk;
 }
 
-/// Where the parameters of a PTX entry begin: behind "NAME("; npos if there is no such entry.
+/// The position of the parameters of a PTX entry, after "NAME("; npos if there is no such entry.
 size_t find_entry(const std::string& ptx, const std::string& name) {
   for (size_t at = 0; (at = ptx.find(".entry", at)) != std::string::npos; ++at) {
     const size_t begin = ptx.find_first_not_of(" \t\n", at + 6);
@@ -52,7 +52,7 @@ size_t find_entry(const std::string& ptx, const std::string& name) {
 
 bool is_elf(const std::string& image) { return image.compare(0, 4, ELFMAG) == 0; }
 
-/// Bytes of the parameters that a device would read, for a PTX entry: 8 + 8 + the struct.
+/// Size of the parameters of a PTX entry: 8 + 8 + the struct.
 bool takes_a_strided_copy(const std::string& ptx, size_t parameters) {
   const std::string list = ptx.substr(parameters, ptx.find(')', parameters) - parameters);
   return list.find("[" + std::to_string(sizeof(dlx_strided_copy)) + "]") != std::string::npos;
@@ -71,7 +71,7 @@ Span span_of(const dlx_strided_copy& copy, int64_t first, const dlx_int64* steps
   return span;
 }
 
-/// Whether kernels in `context` may use the memory.
+/// Whether kernels in `context` can access the memory.
 bool may_use(const Context* context, const Allocation* allocation) {
   if (allocation == nullptr) return false;  // memory of the CPU
   if (!is_device_only(allocation) || allocation->context->device == context->device) return true;
@@ -110,7 +110,7 @@ int execute(Context* context, uint64_t dst, uint64_t src, const dlx_strided_copy
   }
 }
 
-/// What a launch handed over: two addresses and the struct, copied at once.
+/// The arguments of a launch: two addresses and the struct, copied at the launch.
 struct Parameters {
   uint64_t dst, src;
   dlx_strided_copy copy;
@@ -123,7 +123,7 @@ int read_parameters(void** parameters, void** extra, Parameters* out) {
     std::memcpy(&out->copy, parameters[2], sizeof out->copy);
     return kOk;
   }
-  // {1, buffer, 2, &size, end}: the parameters as they lie in the kernel's own list.
+  // {1, buffer, 2, &size, end}: the parameters in the layout of the kernel's parameter list.
   if (extra == nullptr || extra[0] != reinterpret_cast<void*>(1) ||
       extra[2] != reinterpret_cast<void*>(2)) {
     return kInvalidValue;
@@ -161,7 +161,7 @@ int module_unload(Module* module) {
 
 int module_function(Module* module, const char* name, Function** out) {
   const bool found = is_elf(module->image)
-                         // In the string table, with its end.
+                         // In the string table, with the final zero.
                          ? module->image.find(std::string(name) + '\0') != std::string::npos
                          : find_entry(module->image, name) != std::string::npos;
   if (!found) return kNotFound;
@@ -173,7 +173,7 @@ int module_function(Module* module, const char* name, Function** out) {
 
 int launch(Function* function, Context* current, Stream* stream, const unsigned* groups,
            const unsigned* group_size, void** parameters, void** extra) {
-  // Unlike copies, a launch must come from where its stream is.
+  // Unlike a copy, a launch requires that the context of its stream is current.
   if (function->module->context != current || stream->context != current) return kInvalidHandle;
   const uint64_t limits[2][3] = {{0x7fffffff, 65535, 65535}, {1024, 1024, 64}};
   for (int k = 0; k < 3; ++k) {

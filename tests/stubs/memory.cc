@@ -1,5 +1,5 @@
-// Memory. A device address is a number in a range that the CPU cannot touch; what it holds lies in a
-// second range, at a fixed distance, that only the fake uses.
+// Memory. A device address is in a range that the CPU cannot access; its content is in a second
+// range, at a fixed distance, which only the fake uses.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 namespace fake {
 namespace {
 
-// Of addresses, none of which is used twice (but see reuse_addresses). The thread sanitizer leaves
-// less room.
+// Size of the address range. No address is used twice (but see reuse_addresses). The thread
+// sanitizer leaves less address space.
 #if defined(__SANITIZE_THREAD__)
 constexpr size_t kArena = size_t{1} << 36;
 #else
@@ -32,7 +32,7 @@ struct Arena {
   char* open = reserve(PROT_READ | PROT_WRITE);
   size_t used = kPage;
 
-  /// Addresses for `size` bytes, and a page that nobody owns.
+  /// Addresses for `size` bytes, followed by an unused page.
   uint64_t take(size_t size) {
     const size_t rounded = (size + kPage - 1) / kPage * kPage + kPage;
     if (rounded > kArena - used) die("out of addresses");
@@ -70,7 +70,7 @@ void give_back(Allocation* allocation) {
   } else {
     allocation->context->device->used -= allocation->size;
   }
-  // Pages go; addresses stay closed, so that whoever uses them is seen.
+  // The pages are freed; the addresses stay inaccessible, so that a use after free is detected.
   if (is_device_only(allocation)) {
     madvise(arena().shadow(allocation->start), allocation->size, MADV_DONTNEED);
   } else {
@@ -94,7 +94,7 @@ void protect_managed(Device* device, int protection) {
   }
 }
 
-/// Whether a copy may be given that address: not what lies outside memory, or what was freed.
+/// Whether a copy may use that address: it must be in memory that was not freed.
 bool is_usable(uint64_t address, size_t size) {
   const Allocation* allocation = find_memory(address);
   if (allocation == nullptr) return !arena().contains(address);
@@ -154,8 +154,8 @@ int release(uint64_t address, bool host) {
     ++e.mistakes.double_frees;
     return kInvalidValue;
   }
-  // A driver waits here for more than that. But other streams' work has to be over: memory from a pool
-  // would be somebody else's by then.
+  // A real driver waits for more here. But dlx must not rely on that: with a pool, the memory could
+  // already have another owner.
   const int error = wait_before_free(address, allocation->size);
   give_back(allocation);
   return error;

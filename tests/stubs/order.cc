@@ -1,4 +1,4 @@
-// In which order work is done: streams, events, and the schedules.
+// The order of work: streams, events and the schedules.
 #include <algorithm>
 #include <unordered_set>
 #include <utility>
@@ -13,11 +13,11 @@ bool is_ready(const Work& work) {
                                       [](const WorkPtr& w) { return w->done; });
 }
 
-/// Does one piece of work. Everything that it comes after is done.
+/// Does one piece of work, whose dependencies are all done.
 void execute(const WorkPtr& work) {
   Context* context = work->context;
   int error = kOk;
-  // A context that met an error does nothing any more.
+  // A lost context does no more work.
   if (context->sticky == kOk && work->run) {
     std::swap(error, engine().break_next);
     if (error == kOk) error = work->run();
@@ -56,7 +56,7 @@ void execute_ready_in_order() {
   }
 }
 
-/// `targets` and all that they come after, as far as it is not done.
+/// `targets` and all their dependencies that are not done.
 std::unordered_set<const Work*> needed_for(const std::vector<WorkPtr>& targets) {
   std::unordered_set<const Work*> result;
   std::vector<const Work*> open;
@@ -73,7 +73,7 @@ std::unordered_set<const Work*> needed_for(const std::vector<WorkPtr>& targets) 
   return result;
 }
 
-/// What a stream's next work comes after.
+/// The dependencies of a stream's next work.
 std::vector<WorkPtr> order_of(Stream* stream) {
   std::vector<WorkPtr> after;
   const auto add = [&](const WorkPtr& work) {
@@ -84,7 +84,7 @@ std::vector<WorkPtr> order_of(Stream* stream) {
   if (stream == context->legacy) {
     for (const auto& object : engine().objects) {
       auto* other = dynamic_cast<Stream*>(object.get());
-      // A destroyed stream's work is still done.
+      // The work of a destroyed stream still completes.
       if (other != nullptr && other->context == context && other->blocking && other != stream &&
           other->capture == nullptr) {
         add(other->last);
@@ -138,7 +138,7 @@ int host_wait(const std::vector<WorkPtr>& targets) {
     }
     return kOk;
   }
-  // In the order of submission, whatever work comes after is done before it.
+  // In submission order, all dependencies of a piece of work come before it.
   for (auto it = e.pending.begin(); it != e.pending.end() && !all_done();) {
     if (needed.count(it->get()) == 0) {
       ++it;
@@ -185,7 +185,7 @@ int record(Stream* stream, const WorkPtr& work, const WorkPtr& also_after) {
   return kOk;
 }
 
-/// Work of the legacy stream would come after that of a blocking stream that is captured.
+/// Whether work of the legacy stream would depend on a blocking stream that is captured.
 int check_legacy(const Context* context) {
   int error = kOk;
   for (const auto& object : engine().objects) {
@@ -264,7 +264,7 @@ int stream_destroy(Stream* stream) {
 int stream_synchronize(Stream* stream) {
   if (stream->capture != nullptr) return invalidate(stream->capture, kCaptureUnsupported);
   if (stream == stream->context->legacy) {
-    // It stands for all blocking streams: put a point behind them all.
+    // It waits for all blocking streams: add a point after all of them.
     if (wait_is_ignored()) return kOk;
     if (const int error = submit_point(stream, nullptr); error != kOk) return error;
   } else if (wait_is_ignored()) {
@@ -322,7 +322,7 @@ int event_record(Event* event, Stream* stream) {
 
 namespace {
 
-/// Events that a capture recorded have no state that the host could ask for.
+/// The host cannot query an event that was recorded in a capture.
 int check_not_captured(const Event* event) {
   if (event->last == nullptr || event->last->capture == nullptr) return kOk;
   if (event->last->capture->active) return invalidate(event->last->capture, kCapturedEvent);

@@ -26,7 +26,8 @@ void calls_need_an_initialised_driver(void**) {
   });
 }
 
-/// Threads have stacks of contexts; calls without one fail, as do launches and records in another.
+/// Each thread has a stack of contexts. Calls without a context fail, and so do launches and
+/// records in the wrong context.
 void contexts_are_of_the_thread(void**) {
   passes([](Cuda& cuda) {
     const cu::Context first = cuda.start("eager", 2);
@@ -89,7 +90,7 @@ void calls_can_be_made_to_fail(void**) {
 
 // ---- kernels ----------------------------------------------------------------------------------------
 
-/// The arguments are declared with the size that the struct has.
+/// The kernel declares its arguments with the size of the struct.
 std::string ptx() {
   return ".version 5.0\n.target sm_50\n.address_size 64\n"
          ".visible .entry other(\n\t.param .u64 a\n)\n{ ret; }\n"
@@ -162,7 +163,7 @@ void kernels_do_what_their_parameters_say(void**) {
   });
 }
 
-/// Copies go between devices always, kernels only with peer access.
+/// Copies always work between devices, kernels only with peer access.
 void peers(void**) {
   const auto reads = [](bool enabled) {
     passes([enabled](Cuda& cuda) {

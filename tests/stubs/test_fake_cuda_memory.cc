@@ -41,7 +41,7 @@ void memory_has_a_limit_and_is_freed_once(void**) {
   });
 }
 
-/// Work that was submitted does not keep its memory: the context is lost, and it is counted.
+/// Freeing memory that submitted work uses loses the context, and is counted.
 void freed_memory_ends_the_context(void**) {
   passes([](Cuda& cuda) {
     cuda.start("latest");
@@ -56,7 +56,7 @@ void freed_memory_ends_the_context(void**) {
   });
 }
 
-/// ... but for work of the legacy stream, which a free waits for.
+/// But a free waits for work of the legacy stream.
 void frees_wait_for_the_legacy_stream(void**) {
   passes([](Cuda& cuda) {
     cuda.start("latest");
@@ -80,7 +80,8 @@ void errors_of_work_are_sticky(void**) {
   });
 }
 
-/// Pool memory lives from its allocation's turn to its free's turn, and its pointers have no context.
+/// Pool memory is valid between its allocation and its free in stream order; its pointers have no
+/// context.
 void pool_memory_is_ordered(void**) {
   passes([](Cuda& cuda) {
     const cu::Context context = cuda.start("latest");
@@ -149,7 +150,7 @@ void pointers_tell_what_they_are(void**) {
   });
 }
 
-/// Without concurrent access, the CPU reaches managed memory only while the device has nothing to do.
+/// Without concurrent access, the CPU can access managed memory only while the device is idle.
 void managed_memory_may_be_closed(void**) {
   const auto touch = [](bool waits) {
     return run_forked([waits] {

@@ -1,11 +1,11 @@
-// The rules that the fake libcuda models, one by one: in which order work is done, and captures.
+// The rules that the fake libcuda models, one by one: the order of work, and captures.
 #include "tests/stubs/fake_cuda_fixture.h"
 
 namespace {
 
 using namespace dlx_test;
 
-/// A case with memory and two streams that wait for nobody.
+/// A case with memory and two independent streams.
 void with_streams(const char* schedule,
                   const std::function<void(Cuda&, cu::DevicePointer data, cu::Stream one,
                                            cu::Stream other)>& body) {
@@ -19,7 +19,7 @@ void with_streams(const char* schedule,
 
 // ---- order -------------------------------------------------------------------------------------
 
-/// "latest" does what a wait needs and no more.
+/// "latest" does only the work that a wait needs.
 void work_waits_for_the_host(void**) {
   with_streams("latest", [](Cuda& cuda, cu::DevicePointer data, cu::Stream one, cu::Stream other) {
     cuda.set(data, 1, one);
@@ -42,7 +42,7 @@ void eager_work_is_done_at_once(void**) {
   });
 }
 
-/// The legacy stream is ordered with blocking streams and the per-thread one, not with others.
+/// The legacy stream is ordered with blocking streams and the per-thread stream only.
 void legacy_order(void**) {
   passes([](Cuda& cuda) {
     cuda.start("latest");
@@ -65,7 +65,7 @@ void legacy_order(void**) {
   });
 }
 
-/// Event waits order streams; an event stands for what its stream had when it was recorded.
+/// Event waits order streams; an event covers the work that its stream had when it was recorded.
 void events_are_snapshots(void**) {
   with_streams("latest", [](Cuda& cuda, cu::DevicePointer data, cu::Stream one, cu::Stream other) {
     cuda.set(data, 1, one);
@@ -84,7 +84,8 @@ void events_are_snapshots(void**) {
   });
 }
 
-/// What happens without the event: under some seed the copy comes before, under another after.
+/// Without the event, the copy runs before the other work with some seeds, and after it with
+/// others.
 void random_schedules_differ(void**) {
   passes([](Cuda& cuda) {
     cuda.start("eager");
@@ -161,7 +162,7 @@ void captured_work_runs_with_its_graph(void**) {
   });
 }
 
-/// Each forbidden call, its error, and that the capture is lost afterwards.
+/// Each forbidden call returns its error and invalidates the capture.
 void captures_are_fragile(void**) {
   const auto breaks = [](int code, bool lost,
                          const std::function<int(Cuda&, cu::Stream, cu::DevicePointer)>& call) {

@@ -1,4 +1,4 @@
-// What the fake libamdhip64 does otherwise than the fake libcuda: HIP's own rules, of ROCm 5 and 6.
+// The differences of the fake libamdhip64 from the fake libcuda: the rules of HIP in ROCm 5 and 6.
 #include <csetjmp>
 #include <cstdarg>
 #include <cstddef>
@@ -48,7 +48,7 @@ void passes(bool rocm5, const std::function<void(Hip&)>& body) {
   assert_true(outcome.passed());
 }
 
-/// Any call initialises HIP; hsa_system_get_info tells whether one has.
+/// Any call initialises HIP; hsa_system_get_info reports whether HIP is initialised.
 void calls_initialise(void**) {
   passes(false, [](Hip& hip) {
     uint16_t major = 0;
@@ -71,7 +71,7 @@ void calls_initialise(void**) {
   });
 }
 
-/// Device and host memory have swapped numbers in ROCm 5, which also refuses memory of the CPU.
+/// Memory types have other numbers in ROCm 5, which also refuses CPU memory.
 void pointer_types_differ_by_version(void**) {
   for (const bool rocm5 : {true, false}) {
     passes(rocm5, [rocm5](Hip& hip) {
@@ -94,7 +94,8 @@ void pointer_types_differ_by_version(void**) {
   }
 }
 
-/// Before ROCm 5.5 the default stream tells nothing of captures; a destroyed one is told at all times.
+/// Before ROCm 5.5 a query of the default stream's capture fails; a query of a destroyed stream
+/// always does.
 void captures_are_told_by_version(void**) {
   for (const int version : {50221153, 50731921, 60342134}) {
     passes(version < 60000000, [version](Hip& hip) {
@@ -113,8 +114,8 @@ void captures_are_told_by_version(void**) {
   }
 }
 
-/// From ROCm 6.2 on an event that is asked ends the capture of the stream that it was recorded on before, and
-/// must not be asked when that is destroyed.
+/// From ROCm 6.2 on, querying an event ends a capture of its stream, and must not happen after its
+/// stream was destroyed.
 void events_ask_their_streams(void**) {
   for (const bool asks : {false, true}) {
     const auto recorded = [asks](Hip& hip, hip::Stream* stream, hip::Event* event) {
@@ -148,7 +149,8 @@ void events_ask_their_streams(void**) {
   }
 }
 
-/// A failure stays until hipGetLastError, and "not ready" is none; up to ROCm 6 every call replaces it.
+/// An error stays pending until hipGetLastError; "not ready" is not an error. Up to ROCm 6 every
+/// call overwrites the pending error.
 void last_errors_are_pending(void**) {
   for (const int major : {5, 6, 7}) {
     passes(major == 5, [old = major < 7, major](Hip& hip) {
@@ -171,7 +173,7 @@ void last_errors_are_pending(void**) {
   }
 }
 
-/// The current device is the thread's own, and work goes there.
+/// Each thread has a current device, and work runs there.
 void devices_are_current_by_thread(void**) {
   passes(false, [](Hip& hip) {
     hip.set_devices(2);

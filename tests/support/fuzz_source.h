@@ -9,7 +9,7 @@
 
 namespace dlx_test {
 
-/// Numbers out of the fuzzer's bytes; zeros once they are used up.
+/// Numbers from the fuzzer's bytes; zeros after the last byte.
 class FuzzSource {
  public:
   FuzzSource(const uint8_t* data, size_t size) : data_(data), left_(size) {}
@@ -26,7 +26,7 @@ class FuzzSource {
   int32_t below(int32_t count) { return byte() % count; }
   bool one_in(int32_t count) { return below(count) == count - 1; }
 
-  /// Small mostly, near a power of two often, anything sometimes.
+  /// Mostly small, often near a power of two, sometimes any number.
   int64_t number() {
     const uint8_t kind = byte();
     if (kind < 160) return kind % 12 - 3;
@@ -45,7 +45,7 @@ class FuzzSource {
     return out;
   }
 
-  /// Of any code, valid ones among them; one in 8 has lanes other than 1.
+  /// Any code, valid or not; one in 8 has lanes other than 1.
   DLDataType dtype() {
     static constexpr uint8_t kBits[] = {1, 4, 6, 8, 16, 32, 64, 128};
     return {static_cast<uint8_t>(byte() % 20), kBits[byte() % 8],

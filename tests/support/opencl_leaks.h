@@ -1,7 +1,7 @@
 #ifndef DLX_TESTS_SUPPORT_OPENCL_LEAKS_H_
 #define DLX_TESTS_SUPPORT_OPENCL_LEAKS_H_
 
-// What PoCL and its compiler never free, the leak sanitizer is not to count. Included once a program.
+// Hides leaks of PoCL and its compiler from the leak sanitizer. Include this once in a program.
 extern "C" __attribute__((used)) const char* __lsan_default_suppressions();
 extern "C" const char* __lsan_default_suppressions() {  // NOLINT: the sanitizer's name
   return "leak:libpocl\nleak:libLLVM\nleak:libclang\nleak:libOpenCL\n";

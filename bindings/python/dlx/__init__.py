@@ -4,17 +4,66 @@
     t = dlx.asarray(anything)       # NumPy, PyTorch, JAX, PyArrow, buffers, nested lists …
     numpy.asarray(t); torch.from_dlpack(t); memoryview(t)
 
-`Tensor` describes memory that some library owns, and keeps its owner alive. Nothing is copied
-unless it has to be, and never where `copy=False` forbids it; data moves to another device only by
-`device=`, `Tensor.to_device` or `force=True`. `dlx.share` puts data where other processes see it too.
+A `Tensor` describes memory that some library owns, and keeps the owner alive. dlx copies only if it
+must, and never if `copy=False` forbids it; data moves to another device only by `device=`,
+`Tensor.to_device` or `force=True`.
 
-The C API is in `dlx.raw` (`from dlx import raw`). `python -m dlx info` shows the library, its devices and the array
-libraries that are installed; `python -m dlx demo` lets a photograph pass through several of them.
+Functions (`help(dlx.asarray)` shows one):
+    asarray, from_dlpack        a Tensor of anything; of an object with `__dlpack__`
+    convert                     an array of another library: dlx.convert(x, "torch")
+    copyto                      copies data into an existing array
+    empty, from_pointer         a Tensor of new memory; of memory at an address
+    share, attach               memory that other processes see; also shared_fd, unshare
+    devices, device_of          the devices of this machine; the device of an address
+    stream, current_stream      the stream on which dlx copies on a GPU
+    set_num_threads, get_num_threads
+                                how many threads one copy may use
+    set_export_negative_strides, get_export_negative_strides
+                                what `Tensor.__dlpack__` does with negative strides
+
+Classes (`help(dlx.Tensor)` shows one):
+    Tensor, Device, Stream, dtype
+    Error, with the subclasses CopyRefusedError, DeviceRefusedError, DriverError, InternalError,
+    InvalidArgumentError, OutOfMemoryError, ReadOnlyError, UnavailableError, UnsupportedError
+
+Modules:
+    dlx.xp                      the array API standard on Tensors: from dlx import xp
+    dlx.raw                     the C API: from dlx import raw
+
+Commands: `python -m dlx info` shows the library, its devices and the array libraries that are
+installed, `python -m dlx demo` passes a photograph through several of them, and `python -m dlx
+--help` lists the others.
 """
 
+# The package is built in this order; nothing imports what comes after it (tests/python/test_rooms.py):
+#   errors        the exceptions
+#   _lib          the C library as Python values: loading, functions, constants
+#   _native       the native type Tensor and the native functions
+#   _raw, raw     the C API with its own names
+#   dtypes, device, _streams
+#   _access       what the package itself asks of a Tensor
+#   _take         from other objects to a Tensor: asarray, from_pointer, empty
+#   _give         from a Tensor to another library: convert
+#   _compute, xp  computing with Tensors
+#   _pickling, _share
+#   _tensor       the methods of Tensor that are written in Python
+#   _hooks        the Python functions that the native code calls
+#   dlx           this file
+#   _cli          the command line, which uses dlx as any program does
 from __future__ import annotations
 
-from dlx import _capi
+import sys
+
+from dlx import _hooks, _native
+from dlx._lib import capi as _capi
+from dlx._lib.capi import (
+    get_export_negative_strides,
+    get_num_threads,
+    set_export_negative_strides,
+    set_num_threads,
+)
+from dlx.device import Device, device_of, devices
+from dlx.dtypes import dtype
 from dlx.errors import (
     CopyRefusedError,
     DeviceRefusedError,
@@ -29,46 +78,27 @@ from dlx.errors import (
 )
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 __version__ = _capi.version()
 
 try:
-    from dlx import tensor as _tensor
-    from dlx._functions import (
-        attach,
-        empty,
-        from_pointer,
-        get_export_negative_strides,
-        get_num_threads,
-        set_export_negative_strides,
-        set_num_threads,
-        share,
-        shared_fd,
-        unshare,
-    )
-    from dlx._native import Tensor, asarray, convert, copyto, from_dlpack
-    from dlx._streams import Stream, current_stream, stream
-    from dlx.device import Device, device_of, devices
-    from dlx.dtypes import dtype
-except ImportError as error:
-    if type(error).__name__ != "NotAttachable":
-        raise
-    # dlx.raw has to remain importable, so this module cannot fail. Its functions are not there:
-    # whoever asks for one is told the reason.
+    _native.attach(_hooks.HOOKS)
+except _native.NotAttachable as error:  # dlx.raw has to remain importable
     _reason = str(error)
-
-    def __getattr__(name: str) -> Any:
-        if name not in __all__:  # a submodule, perhaps, which `from dlx import …` tries next
-            raise AttributeError(f"module 'dlx' has no attribute {name!r}")
-        raise ImportError(f"dlx.{name} is not available: {_reason}", name="dlx")
-
 else:
-    _tensor.attach(Tensor)
-    del _tensor
-    # No __getattr__ here: CPython specialises attributes only of modules without one, and every
-    # `dlx.something` would cost 20 ns more.
+    _reason = ""
+    from dlx._native import Tensor, asarray, convert, copyto, from_dlpack
+    from dlx._share import attach, share, shared_fd, unshare
+    from dlx._streams import Stream, current_stream, stream
+    from dlx._take.pointer import empty, from_pointer
+    from dlx._tensor import methods as _methods
+
+    _methods.add_methods(Tensor)
+    for _function in (attach, empty, from_pointer, share, shared_fd, unshare,
+                      get_export_negative_strides, get_num_threads, set_export_negative_strides,
+                      set_num_threads):  # fmt: skip
+        _function.__module__ = __name__
+    del _function
 
 
 __all__ = [
@@ -105,3 +135,25 @@ __all__ = [
     "stream",
     "unshare",
 ]
+
+
+def __dir__() -> list[str]:
+    # help(dlx) shows the docstring above; with every method of every class it had 2,300 lines.
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__") == "inspect":
+        frame = frame.f_back
+    if frame.f_globals.get("__name__") == "pydoc":
+        return []
+    modules = ("device", "dtypes", "errors", "raw", "xp")
+    return sorted([*__all__, "__version__", *(name for name in modules if name in globals())])
+
+
+if not TYPE_CHECKING:  # type checkers would take any name
+
+    def __getattr__(name):
+        if _reason and name in __all__:
+            raise ImportError(f"dlx.{name} is not available: {_reason}", name=__name__)
+        from dlx._hints import FUNCTIONS
+
+        hint = f": call {FUNCTIONS[name]}" if name in FUNCTIONS else ""
+        raise AttributeError(f"module 'dlx' has no attribute {name!r}{hint}")

@@ -11,7 +11,7 @@ from dlx import Error, __version__
 
 
 def main() -> int:
-    """Run one command; the result is the exit status."""
+    """Run one command and return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m dlx", description="DLPack for Python.")
     parser.add_argument("--version", action="version", version=f"dlx {__version__}")
     commands = parser.add_subparsers(dest="command")
@@ -46,20 +46,20 @@ def main() -> int:
         status = run(arguments)
         sys.stdout.flush()
         return status
-    except BrokenPipeError:  # `| head`: nobody reads on, and Python's last flush must not fail
+    except BrokenPipeError:  # `| head` has closed the pipe; the flush at exit must not fail
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    except (Error, OSError, ImportError) as error:  # it cannot be done here: no traceback
+    except (Error, OSError, ImportError) as error:  # not a bug, so no traceback
         print(f"python -m dlx {arguments.command}: {error}", file=sys.stderr)
         return 1
 
 
 def _prepare_output(command: str) -> None:
-    """Let every text be printed: paths too that are not in the encoding of the terminal."""
+    """Make every text printable, also paths that are not in the encoding of the terminal."""
     if sys.stdout is None:  # `>&-`
         raise OSError("there is no standard output to write to")
     if isinstance(sys.stdout, io.TextIOWrapper):
-        if command == "config":  # for a shell, which needs the very bytes
+        if command == "config":  # a shell needs the exact bytes
             errors = sys.getfilesystemencodeerrors()
             sys.stdout.reconfigure(encoding=sys.getfilesystemencoding(), errors=errors)
         else:
@@ -67,22 +67,22 @@ def _prepare_output(command: str) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """The command itself; each imports its own module."""
+    """Run the command; each imports its own module."""
     if arguments.command == "info":
-        from dlx import info
+        from dlx._cli import info
 
         print(info.report())
         return 0
     if arguments.command == "config":
-        from dlx import info
+        from dlx._cli import info
 
         print(info.compiler_arguments(cflags=not arguments.libs, libs=not arguments.cflags))
         return 0
     if arguments.command == "matrix":
-        from dlx import matrix
+        from dlx._cli import matrix
 
         return matrix.run(arguments.html, arguments.markdown, arguments.libraries)
-    from dlx import demo
+    from dlx._cli import demo
 
     return demo.run(arguments.picture, arguments.output)
 

@@ -1,188 +1,100 @@
-"""What the native code asks Python about objects of other libraries.
-
-Nothing here imports an array library: a library whose object is at hand has been imported already,
-so `sys.modules` and the class's own name tell what it is.
-"""
+"""The Python functions that the native code calls, by their names in src/python/hooks.inc."""
 
 from __future__ import annotations
 
-import sys
-from _weakref import CallableProxyType, ProxyType
-
-from dlx import _guards
-from dlx._classes import derives, has, is_ctypes_pointer, is_torch_tensor, loaded, packages_of
-from dlx.dtypes import explain_numpy_dtype
-from dlx.errors import UnsupportedError
+from dlx import device, dtypes, errors
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
-# Bits of classify()'s answer; src/python reads them.
-NDARRAY = 1  # numpy.ndarray's struct, whose fields may be read directly
-TABLE = 2  # its __dlpack_c_exchange_api__ may be used
-TORCH = 4  # look at conj, neg and requires_grad
-GUARD = 8  # call guard(x) before every import
-IMMUTABLE = 16  # its legacy capsules are read-only data
-ARROW = 64  # asarray takes it by __arrow_c_array__, whatever else it has
-ARROW_STREAM = 128  # the same by __arrow_c_stream__
-ARROW_NUMBERS = 256  # with ARROW: __dlpack__ is tried first, which is faster
-PLAIN = 512  # guard() and _asarray.py have nothing special to say about it
-LATE_ARROW = 1024  # with PLAIN: it has __arrow_c(_device)_array__, after the array interfaces
-LATE_ARROW_STREAM = 2048  # with PLAIN: likewise __arrow_c_stream__
-BOOLEAN = 4096  # a truth value, although NumPy before 2.3 lets it pass for an int (__index__)
-SCALAR = 8192  # a number, whose memory nobody may write: asarray copies it
 
-# They pass every protocol on, and keep nothing alive.
-_PROXIES = (ProxyType, CallableProxyType)
-_ARROW_PACKAGES = frozenset({"nanoarrow", "polars", "pyarrow"})
-# PyArrow's arrays that its __dlpack__ takes, unless they have nulls.
-_NUMBER_ARRAYS = frozenset(
-    [
-        "Int8Array",
-        "Int16Array",
-        "Int32Array",
-        "Int64Array",
-        "UInt8Array",
-        "UInt16Array",
-        "UInt32Array",
-        "UInt64Array",
-        "HalfFloatArray",
-        "FloatArray",
-        "DoubleArray",
-    ]
-)
-_IMMUTABLE_PACKAGES = frozenset({"jax", "jaxlib", "nanoarrow", "tensorflow"})
-# Those that guard() or _asarray.py know by name.
-KNOWN_PACKAGES = (
-    _guards.GUARDED_PACKAGES
-    | _ARROW_PACKAGES
-    | _IMMUTABLE_PACKAGES
-    | {"dask", "ml_dtypes", "mxnet", "narwhals", "pandas", "xarray"}
-)
+def _late(load: Callable[[], Any], name: str) -> Callable[..., Any]:
+    """A function of a module that the first call imports. An import statement would cost half a
+    microsecond in every call."""
+    function: Any = None
+
+    def call(*args: Any) -> Any:
+        nonlocal function
+        if function is None:
+            function = getattr(load(), name)
+        try:
+            return function(*args)
+        except Exception as error:
+            raise errors.brief(error)  # noqa: B904
+
+    return call
 
 
-def classify(cls: type, /) -> int:
-    """How objects of class `cls` are imported: the sum of the bits above. Called once per class."""
-    if cls in _PROXIES:
-        return GUARD
-    numpy = loaded("numpy")
-    packages = packages_of(cls)
-    bits = 0
-    if numpy is not None:
-        if cls is numpy.ndarray or cls is numpy.memmap:
-            return NDARRAY
-        if issubclass(cls, numpy.ndarray):
-            bits |= GUARD  # masked arrays, quantities, and whoever derives from them
-            if _exports_as_ndarray(cls, numpy):
-                return bits | NDARRAY  # matrix …: older NumPy exports no read-only ones
-    if is_torch_tensor(cls):
-        bits |= TORCH
-        torch = sys.modules["torch"]
-        if cls is torch.Tensor or cls is torch.nn.Parameter:
-            return bits | TABLE
-        # FakeTensor, DTensor and others inherit torch's exchange table without honouring it.
-        bits |= GUARD
-    if "__dlpack_c_exchange_api__" in cls.__dict__:
-        bits |= TABLE
-    if packages & _guards.GUARDED_PACKAGES or derives(cls, "jax", "Tracer"):
-        bits |= GUARD
-    if packages & _IMMUTABLE_PACKAGES or ("pyarrow" in packages and cls.__name__ != "Tensor"):
-        bits |= IMMUTABLE
-    if packages & _ARROW_PACKAGES:
-        bits |= _arrow_bits(cls)
-    if not bits & GUARD:
-        bits |= _plain_bits(cls, packages, numpy)
-    return bits
+# Import statements, because PyInstaller, cx_Freeze and Nuitka follow only these.
+def _asarray() -> Any:
+    from dlx._take import asarray
+
+    return asarray
 
 
-def _plain_bits(cls: type, packages: frozenset[str], numpy: Any) -> int:
-    """For classes whose buffers and array interfaces the native code may take by itself."""
-    if numpy is not None and issubclass(cls, numpy.generic):
-        if cls is numpy.bool_:
-            return PLAIN | SCALAR | BOOLEAN
-        return PLAIN | SCALAR if cls.__module__ == "numpy" else 0
-    if packages & KNOWN_PACKAGES or issubclass(cls, (type, int, float, complex, str, list, tuple)):
-        return 0
-    if hasattr(cls, "__cuda_array_interface__"):
-        return 0  # memory of a device, whatever else copies it to the host
-    if is_ctypes_pointer(cls):
-        return 0
-    if hasattr(cls, "columns") and hasattr(cls, "__array__"):
-        return PLAIN  # a table: see _arrow.py
-    if has(cls, "__arrow_c_array__") or has(cls, "__arrow_c_device_array__"):
-        return PLAIN | LATE_ARROW
-    return PLAIN | LATE_ARROW_STREAM if has(cls, "__arrow_c_stream__") else PLAIN
+def _tables() -> Any:
+    from dlx._take import tables
+
+    return tables
 
 
-def _exports_as_ndarray(cls: type, numpy: Any) -> bool:
-    """Whether an ndarray's subclass left its protocols alone, so that its fields tell the truth."""
-    return all(
-        getattr(cls, name, None) is getattr(numpy.ndarray, name, None)
-        for name in ("__dlpack__", "__dlpack_device__", "__array_interface__")
-    )
+def _classify() -> Any:
+    from dlx._take import classify
+
+    return classify
 
 
-def _arrow_bits(cls: type) -> int:
-    """For classes whose columns asarray takes through Arrow at once; see _arrow.py for the others."""
-    if hasattr(cls, "columns") or hasattr(cls, "__array_interface__"):
-        return 0  # tables, and what knows more than Arrow
-    if hasattr(cls, "__arrow_c_array__"):
-        return ARROW | ARROW_NUMBERS if cls.__name__ in _NUMBER_ARRAYS else ARROW
-    return ARROW_STREAM if hasattr(cls, "__arrow_c_stream__") else 0
+def _guards() -> Any:
+    from dlx._take import guards
+
+    return guards
 
 
-def guard(obj: Any, /) -> None:
-    """Refuse an object whose meaning would be lost if only its numbers were imported.
+def _convert() -> Any:
+    from dlx._give import convert
 
-    There is no flag that forces it: the message names the caller's own call, which says what is
-    dropped.
-
-    Raises:
-        UnsupportedError: masked entries, a unit, a sparse layout, a torch tensor without plain
-            memory, a NumPy dtype that DLPack has not, or a weak reference.
-    """
-    if type(obj) in _PROXIES:
-        raise UnsupportedError(
-            "a weakref.proxy keeps no memory alive: pass the array that it stands for"
-        )
-    numpy = loaded("numpy")
-    if numpy is not None and issubclass(type(obj), numpy.ndarray):
-        dtype = numpy.ndarray.dtype.__get__(obj)  # a subclass's own may be anything
-        problem = explain_numpy_dtype(dtype)
-        if problem is not None:
-            raise UnsupportedError(problem)
-    guard_losses(obj, _guards.BY_PACKAGE)
+    return convert
 
 
-def guard_losses(obj: Any, by_package: dict[str, Any]) -> None:
-    """The rest of `guard`; with LOSSES_BY_PACKAGE of _guards.py all of it, for who keeps every dtype
-    (text, dates, records …)."""
-    # By type(), not isinstance(): proxies (wrapt's, unittest.mock's) say the class of what they wrap.
-    if is_torch_tensor(type(obj)):
-        from dlx import _guard_torch
+def _streams() -> Any:
+    from dlx import _streams as module
 
-        _guard_torch.guard(obj, sys.modules["torch"])
-        return
-    _guards.guard_mask(obj)
-    packages = packages_of(type(obj))
-    for package, check in by_package.items():
-        if package in packages:
-            check(obj)
+    return module
 
 
-def legacy_signature(obj: Any, /) -> bool:
-    """Whether `obj.__dlpack__` is older than the keywords of the 2023 standard.
+def _methods() -> Any:
+    from dlx._tensor import methods
 
-    Called after it raised TypeError for them: if its signature names `max_version` then the
-    TypeError is a real one and is shown; otherwise it is called again the old way. Where the
-    signature cannot be read (compiled code), or where it swallows any keyword, the old way is
-    tried: a real error then comes again.
-    """
-    import inspect
+    return methods
 
-    try:
-        parameters = inspect.signature(type(obj).__dlpack__).parameters
-    except (AttributeError, TypeError, ValueError):
-        return True
-    return "max_version" not in parameters
+
+def _by_numpy() -> Any:
+    from dlx._tensor import operators
+
+    return operators.load()
+
+
+HOOKS = {
+    "errors": errors.CLASSES,
+    "make_dtype": dtypes.make_dtype,
+    "dtype_code": dtypes.requested_code,
+    "make_device": device.make_device,
+    "device_code": device.device_code,
+    "classify": _late(_classify, "classify"),
+    "guard": _late(_guards, "guard"),
+    "legacy_signature": _late(_classify, "legacy_signature"),
+    "stream_number": _late(_streams, "number"),
+    "asarray_fallback": _late(_asarray, "fallback"),
+    "check_dtype": _late(_asarray, "check_dtype"),
+    "array_result": _late(_asarray, "array_result"),
+    "join_columns": _late(_tables, "join"),
+    "convert_dtype": _late(_asarray, "convert_dtype"),
+    "convert_slowly": _late(_convert, "convert"),
+    "getitem": _late(_by_numpy, "getitem"),
+    "setitem": _late(_by_numpy, "setitem"),
+    "numpy_slowly": _late(_methods, "numpy_array"),
+    "scalar_slowly": _late(_methods, "scalar"),
+    "bytes_slowly": _late(_methods, "bytes_in_place"),
+}

@@ -1,7 +1,6 @@
-"""Attaches libdlx to this interpreter: makes the native type `Tensor` and the hot functions.
+"""The native type `Tensor` and the native functions of libdlx.so, once `attach` has made them.
 
-Whatever the library puts into the namespace becomes an attribute of this module; _native.pyi lists
-it for type checkers.
+`attach` puts them into this module. _native.pyi declares them for type checkers.
 """
 
 from __future__ import annotations
@@ -9,119 +8,11 @@ from __future__ import annotations
 import atexit
 import sys
 
-import dlx  # whose module _compute_operators comes after this one
-from dlx import _capi, _hooks, _library, device, dtypes, errors
+from dlx._lib import capi, library
 
 
 class NotAttachable(ImportError):
     """This interpreter cannot have a native Tensor type; dlx.raw works all the same."""
-
-
-def _late(load, name):
-    """A function of a module that its first call imports: most programs need few of them. An import
-    statement would cost each further call half a microsecond."""
-    function = None
-
-    def call(*args):
-        nonlocal function
-        if function is None:
-            function = getattr(load(), name)
-        return function(*args)
-
-    return call
-
-
-# Import statements: PyInstaller and its like see no other.
-def _load_asarray():
-    from dlx import _asarray
-
-    return _asarray
-
-
-def _load_convert():
-    from dlx import _convert
-
-    return _convert
-
-
-def _load_streams():
-    from dlx import _streams
-
-    return _streams
-
-
-def _load_tensor():
-    from dlx import tensor
-
-    return tensor
-
-
-def _getitem(tensor, key):
-    return dlx._compute_operators.load().getitem(tensor, key)
-
-
-def _setitem(tensor, key, value):
-    dlx._compute_operators.load().setitem(tensor, key, value)
-
-
-def _in_subinterpreter():
-    """Whether this is not the main interpreter.
-
-    Asked before any native code runs: taking the GIL by PyGILState_Ensure, which attaching from
-    any thread needs, waits for ever in a subinterpreter.
-    """
-    try:
-        import _interpreters as interpreters  # CPython 3.13 and newer
-    except ImportError:
-        try:
-            import _xxsubinterpreters as interpreters
-        except ImportError:
-            return False  # built without them
-    current = interpreters.get_current()
-    return int(current[0] if isinstance(current, tuple) else current) != 0
-
-
-def _attach():
-    """The namespace with everything native in it. Raises NotAttachable with the reason."""
-    name = sys.implementation.name
-    if name != "cpython":
-        raise NotAttachable(
-            f"dlx.Tensor needs CPython (this is {name}), for it is a native type made by CPython's "
-            "C API; the C API of dlx works here too: import dlx.raw"
-        )
-    if _in_subinterpreter():
-        raise NotAttachable(
-            "dlx.Tensor cannot live in a subinterpreter: its type and the deferred releases belong "
-            "to the main interpreter; the C API of dlx works here too: import dlx.raw"
-        )
-    namespace = {
-        "errors": errors.CLASSES,
-        "make_dtype": dtypes.make_dtype,
-        "dtype_code": dtypes.requested_code,
-        "make_device": device.make_device,
-        "device_code": device.device_code,
-        "classify": _hooks.classify,
-        "guard": _hooks.guard,
-        "legacy_signature": _hooks.legacy_signature,
-        "stream_number": _late(_load_streams, "number"),
-        "asarray_fallback": _late(_load_asarray, "fallback"),
-        "check_dtype": _late(_load_asarray, "check_dtype"),
-        "array_result": _late(_load_asarray, "array_result"),
-        "convert_dtype": _late(_load_asarray, "convert_dtype"),
-        "convert_slowly": _late(_load_convert, "convert"),
-        "getitem": _getitem,
-        "setitem": _setitem,
-        "numpy_slowly": _late(_load_tensor, "numpy_array"),
-        "scalar_slowly": _late(_load_tensor, "scalar"),
-        "bytes_slowly": _late(_load_tensor, "bytes_in_place"),
-    }
-    status = _library.attach(id(object), id(namespace))
-    if status:
-        raise NotAttachable(
-            f"dlx cannot attach to this interpreter: {_capi.last_error()}; the C API of dlx works "
-            "here too: import dlx.raw"
-        )
-    return namespace
 
 
 _NAMES = (
@@ -151,11 +42,74 @@ _NAMES = (
     "_shutdown",
     "_drain",
 )
-_namespace = _attach()
-for _name in _NAMES:
-    if _name not in _namespace:
-        raise ImportError(
-            f"dlx: the library is older than this package, for it has no {_name}: {_library.path}"
+_namespace = {}  # what the library was handed and what it added; for tests
+
+
+def attach(hooks):
+    """Attach the library to this interpreter. Called once, by dlx/__init__.py.
+
+    Args:
+        hooks: the Python functions that the native code calls, see _hooks.py.
+
+    Raises:
+        NotAttachable: the reason. Every name of this module then raises ImportError with it.
+        ImportError: the library is older than the package.
+    """
+    try:
+        _require_main_cpython()
+        _namespace.update(hooks)
+        if library.attach(id(object), id(_namespace)):
+            raise NotAttachable(
+                f"dlx cannot attach to this interpreter: {capi.last_error()}; the C API of dlx works "
+                "here too: import dlx.raw"
+            )
+    except NotAttachable as error:
+        _explain_missing_names(str(error))
+        raise
+    for name in _NAMES:
+        if name not in _namespace:
+            raise ImportError(
+                f"dlx: the library is older than this package, because it lacks {name}: {library.path}"
+            )
+        globals()[name] = _namespace[name]
+    atexit.register(_namespace["_shutdown"])
+
+
+def _require_main_cpython():
+    name = sys.implementation.name
+    if name != "cpython":
+        raise NotAttachable(
+            f"dlx.Tensor needs CPython (this is {name}), because it is a native type made by CPython's "
+            "C API; the C API of dlx works here too: import dlx.raw"
         )
-    globals()[_name] = _namespace[_name]
-atexit.register(_namespace["_shutdown"])
+    if _in_subinterpreter():
+        raise NotAttachable(
+            "dlx.Tensor cannot live in a subinterpreter: its type and the deferred releases belong "
+            "to the main interpreter; the C API of dlx works here too: import dlx.raw"
+        )
+
+
+def _in_subinterpreter():
+    """Whether this is not the main interpreter.
+
+    Asked before any native code runs: attaching from any thread needs PyGILState_Ensure, which waits
+    for ever in a subinterpreter.
+    """
+    try:
+        import _interpreters as interpreters  # CPython 3.13 and newer
+    except ImportError:
+        try:
+            import _xxsubinterpreters as interpreters
+        except ImportError:
+            return False  # built without them
+    current = interpreters.get_current()
+    return int(current[0] if isinstance(current, tuple) else current) != 0
+
+
+def _explain_missing_names(reason):
+    def __getattr__(name):
+        if name not in _NAMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise ImportError(reason, name=__name__)
+
+    globals()["__getattr__"] = __getattr__

@@ -1,18 +1,19 @@
-"""Pickling of Tensors, with the data out of band where the pickler can do that (protocol 5).
+"""Pickling of Tensors, with the data out of band if the pickler can (protocol 5).
 
-What is written is the description and one block of compact bytes. A strided Tensor is packed first;
-what comes back is always in C order. A read-only Tensor, and one whose frame is read-only memory,
-comes back read-only, because nobody promised that its bytes may change.
+A pickle has the description and one block of compact bytes. A strided Tensor is packed first, and the
+loaded Tensor is always in C order. It is read-only if the original was, or if its frame is read-only.
+
+This module stays at the top of the package, because every pickle names `dlx._pickling.rebuild`.
 """
 
 from __future__ import annotations
 
 import sys
 
-from dlx import _capi, _native, dtypes
-from dlx._constants import PADDED, READ_ONLY, THE_CPU
+from dlx import _native, dtypes
+from dlx._access import bytes_of, code_of, require_readable
+from dlx._lib.constants import PADDED, READ_ONLY, THE_CPU
 from dlx.errors import InvalidArgumentError, UnsupportedError
-from dlx.tensor import bytes_of, require_readable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,21 +22,23 @@ if TYPE_CHECKING:
     from dlx._native import Tensor
     from dlx.dtypes import DTypeCode
 
-BIG_ENDIAN = 1 << 32  # of the flags in a pickle, beyond DLPack's: the byte order of who wrote it
+BIG_ENDIAN = 1 << 32  # a flag in pickles, beyond DLPack's: the byte order of the writer
 _OURS = BIG_ENDIAN if sys.byteorder == "big" else 0
 
 
 def reduce(self: Tensor, protocol: Any) -> tuple[Any, ...]:
-    """What `Tensor.__reduce_ex__` returns.
+    """`Tensor.__reduce_ex__`.
 
     Raises:
-        DeviceRefusedError: the data is on another device than the CPU.
-        UnsupportedError: the tensor has no data, or opaque handles, which mean nothing elsewhere.
+        DeviceRefusedError: the data is not on the CPU.
+        UnsupportedError: the tensor has no data, or holds opaque handles.
     """
     self = require_readable(self, "pickling")
-    code = _capi.tensor_dtype(self)
+    code = code_of(self)
     if code[0] == dtypes.OPAQUE:
-        raise UnsupportedError("a Tensor of opaque handles cannot be pickled: they are addresses")
+        raise UnsupportedError(
+            "a Tensor of opaque handles cannot be pickled: the handles are addresses"
+        )
     compact = self.contiguous()
     raw = bytes_of(compact, READ_ONLY if self.readonly else 0)
     block: Any
@@ -49,20 +52,19 @@ def reduce(self: Tensor, protocol: Any) -> tuple[Any, ...]:
 
 
 def rebuild(block: Any, shape: tuple[int, ...], code: DTypeCode, flags: int) -> Tensor:
-    """The Tensor on the bytes of `block`, which it shares. Its name is part of every pickle.
+    """A Tensor on the bytes of `block`, which it shares. The name of this function is in every pickle.
 
     Raises:
-        InvalidArgumentError: the block has gaps, or is not as large as the Tensor.
+        InvalidArgumentError: the block has gaps, or a wrong size.
         UnsupportedError: a machine of the other byte order wrote elements of several bytes.
     """
     if flags & BIG_ENDIAN != _OURS and code[1] > 8:
         raise UnsupportedError(
-            f"the pickled Tensor was written in the other byte order (this machine's is "
-            f"{sys.byteorder}-endian)"
+            f"the pickled Tensor has the other byte order (this machine is {sys.byteorder}-endian)"
         )
     flags &= ~BIG_ENDIAN
     frame = _native._from_buffer(block)
-    if not frame.is_contiguous():  # the pickler's was; who loads may pass another
+    if not frame.is_contiguous():  # the pickled frame was; the caller may pass another
         raise InvalidArgumentError(
             f"the frame of a pickled Tensor is not compact (got strides {frame.strides} for shape "
             f"{frame.shape})"
@@ -74,7 +76,7 @@ def rebuild(block: Any, shape: tuple[int, ...], code: DTypeCode, flags: int) -> 
             f"the frame of a pickled Tensor has {frame.nbytes} bytes (expected {tensor.nbytes})"
         )
     if "dask" in sys.modules:  # this may be a worker of `distributed`
-        from dlx import _dask
+        from dlx._compute import for_dask
 
-        _dask.meet()
+        for_dask.meet()
     return tensor

@@ -1,20 +1,21 @@
-"""Streams: the class `dlx.Stream`, and the stream that a thread's work runs on.
+"""Streams: the class `dlx.Stream`, and a thread's current stream.
 
-The numbers are those of the array API standard. CUDA: 1 is the legacy default stream, 2 the per-thread
-default one, any other the driver's handle; 0 is refused, because it could be either. ROCm: 0 is the
-default stream, any other a handle; 1 and 2 are refused.
+Streams have the numbers of the array API standard. CUDA: 1 is the legacy default stream, 2 the
+per-thread default stream, any other the driver's handle; 0 is refused, because it could mean both
+defaults. ROCm: 0 is the default stream, any other a handle; 1 and 2 are refused.
 """
 
 from __future__ import annotations
 
 import sys
-from _thread import _local  # threading.local, without the time to import that
+from _thread import _local  # threading.local, without importing threading
 
-from dlx import _capi, _native
-from dlx._classes import package_of
-from dlx._constants import CUDA, CUDA_HOST, CUDA_MANAGED, ROCM, ROCM_HOST
+from dlx import _native
+from dlx._lib import capi
+from dlx._lib.classes import package_of
+from dlx._lib.constants import CUDA, CUDA_HOST, CUDA_MANAGED, ROCM, ROCM_HOST
 from dlx.device import Device, device_code
-from dlx.errors import InvalidArgumentError, int_text
+from dlx.errors import InvalidArgumentError, int_text, with_brief_errors
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,24 +36,22 @@ _LEGACY = {CUDA: 1, ROCM: 0}  # what a stream object of another library means by
 class Stream:
     """A queue of work of one device.
 
-    `Stream(device="cuda:1")` makes a new one, which is destroyed with the object (the work that it
-    has is done all the same). `Stream(x)` wraps one that exists, and keeps `x` alive: a stream of
-    torch, CuPy or numba, any object with `__cuda_stream__`, another Stream; or a handle by its
-    number, which needs `device`.
+    `Stream(device="cuda:1")` makes a new stream, which is destroyed with the object after its work is
+    done. `Stream(x)` wraps an existing stream and keeps `x` alive: a stream of torch, CuPy or numba,
+    any object with `__cuda_stream__`, another Stream; or a number, which needs `device`.
 
-    A library's own stream object with the handle 0 means the legacy default stream. The bare number
-    0 is refused on CUDA, as everywhere in the standard.
+    A stream object of another library with the handle 0 means the legacy default stream. The bare
+    number 0 is refused on CUDA, as the standard demands.
 
     Args:
-        obj: what to wrap; left out: a new stream.
-        device: anything that `dlx.Device` reads; for an object that knows its device, it has to be
-            the same one.
+        obj: the stream to wrap; if omitted, a new stream is made.
+        device: anything that `dlx.Device` reads. If `obj` has a device, it has to be the same one.
 
     Raises:
         ValueError: a number that the standard does not allow, a device that has no streams, or an
             object of another device (`InvalidArgumentError`).
-        TypeError: `obj` is no stream.
-        RuntimeError: no such device on this machine, for a new stream (`UnavailableError`).
+        TypeError: `obj` is not a stream.
+        RuntimeError: this machine lacks the device of a new stream (`UnavailableError`).
 
     Source: array API standard 2025.12, `__dlpack__`; NVIDIA's CUDA stream protocol
     (`__cuda_stream__`).
@@ -60,6 +59,7 @@ class Stream:
 
     __slots__ = ("__weakref__", "_device", "_handle", "_owner", "_owns")
 
+    @with_brief_errors
     def __init__(self, obj: Any = None, /, *, device: DeviceLike | None = None) -> None:
         self._owns = False
         self._owner = obj
@@ -68,11 +68,13 @@ class Stream:
             if wanted is None:
                 raise TypeError("Stream() needs a stream to wrap, or `device=` to make one on")
             code = wanted
-            self._handle = _capi.stream_create(code)
+            self._handle = capi.stream_create(code)
             self._owns = True
         elif _is_number(obj):
             if wanted is None:
-                raise TypeError("`device` is missing: a handle alone does not say where it belongs")
+                raise TypeError(
+                    "`device` is missing: a stream's number does not include its device"
+                )
             code, self._handle = wanted, _index(obj)
             _native._check_stream(code[0], self._handle)
         else:
@@ -86,57 +88,58 @@ class Stream:
 
     @property
     def handle(self) -> int:
-        """The stream's number, as `__dlpack__(stream=…)` takes it."""
+        """The stream's number, for `__dlpack__(stream=…)`."""
         return self._handle
 
     @property
     def device(self) -> Device:
-        """The device whose work it orders."""
+        """The device of the stream."""
         return self._device
 
+    @with_brief_errors
     def synchronize(self) -> None:
-        """Wait on the host until the work that the stream has now is done. Other threads run
-        meanwhile.
+        """Block this thread until the work now on the stream is done. Other threads keep running.
 
         Raises:
-            RuntimeError: no such device here (`UnavailableError`), or its driver reports an error
-                (`DriverError`).
+            RuntimeError: this machine lacks the device (`UnavailableError`), or its driver reports an
+                error (`DriverError`).
         """
-        _capi.stream_synchronize(_code(self), self._handle)
+        capi.stream_synchronize(_code(self), self._handle)
 
+    @with_brief_errors
     def wait(self, other: Any, /) -> None:
-        """Work given to this stream from now on starts after what `other` has now. Nothing waits on
-        the host.
+        """Make later work on this stream start after the work now on `other`. The host does not wait.
 
         Args:
-            other: a stream of the same device, in any form that `Stream` takes; or a Tensor there,
-                whose data work on this stream finds ready from now on.
+            other: a stream of the same device, in any form that `Stream` takes; or a Tensor on that
+                device: later work on this stream starts after its data is ready.
 
         Raises:
-            ValueError: a stream, or a Tensor, of another device (`InvalidArgumentError`).
+            ValueError: a stream or Tensor of another device (`InvalidArgumentError`).
         """
         if type(other) is _native.Tensor:
             _require_same_device(self, other)
-            _capi.tensor_wait_on_stream(other, self._handle)
+            capi.tensor_wait_on_stream(_native._handle(other), self._handle)
             return
-        _capi.stream_wait(_code(self), self._handle, number(other, *_code(self)))
+        capi.stream_wait(_code(self), self._handle, number(other, *_code(self)))
 
+    @with_brief_errors
     def wrote(self, tensor: Tensor, /) -> None:
-        """Say that the work which this stream has now writes the Tensor's data.
+        """Tell dlx that the work now on this stream writes the Tensor's data.
 
-        Whoever is handed the Tensor, or any view of the same memory, from now on waits for it. Needed
-        only after kernels of your own: what dlx itself copies, and what it imports, it knows.
+        Later exports of the Tensor, and of every view of its memory, make the consumer wait for that
+        work. Needed only after kernels of your own: dlx knows of its own copies and imports.
 
         Raises:
             ValueError: a Tensor of another device (`InvalidArgumentError`).
         """
         _require_same_device(self, tensor)
-        _capi.tensor_written_on_stream(tensor, self._handle)
+        capi.tensor_written_on_stream(_native._handle(tensor), self._handle)
 
     def __cuda_stream__(self) -> tuple[int, int]:
-        """(0, handle): NVIDIA's stream protocol, version 0. Streams of CUDA have it."""
+        """(0, handle): NVIDIA's stream protocol, version 0. Only CUDA streams have it."""
         if self._device.device_type != CUDA:
-            raise AttributeError(f"a stream of {self._device} is no CUDA stream")
+            raise AttributeError(f"a stream of {self._device} is not a CUDA stream")
         return 0, self._handle
 
     def __enter__(self) -> Self:
@@ -160,7 +163,7 @@ class Stream:
     def __del__(self) -> None:
         if getattr(self, "_owns", False):
             self._owns = False
-            _capi.stream_abandon(_code(self), self._handle)
+            capi.stream_abandon(_code(self), self._handle)
 
 
 def _is_number(obj: Any) -> bool:
@@ -170,7 +173,7 @@ def _is_number(obj: Any) -> bool:
 def _index(obj: Any) -> int:
     try:
         value: int = obj.__index__()
-    except TypeError:  # arrays have it too, and refuse
+    except TypeError:  # arrays have __index__ too, which raises
         raise _no_stream(obj) from None
     return value
 
@@ -185,13 +188,13 @@ def _family(code: DeviceCode) -> DeviceCode:
 
 def _require_same_device(stream: Stream, tensor: Tensor) -> None:
     if type(tensor) is not _native.Tensor:
-        raise TypeError(f"`tensor` is no dlx.Tensor (got {type(tensor).__name__})")
+        raise TypeError(f"`tensor` is not a dlx.Tensor (got {type(tensor).__name__})")
     where = _family((tensor.device.device_type, tensor.device.device_id))
-    # Of pinned and managed memory DLPack does not say the device: C knows.
+    # DLPack does not give the device of pinned and managed memory: C finds it out.
     known = where[0] == tensor.device.device_type
     if where[0] != stream.device.device_type or (known and where[1] != stream.device.device_id):
         raise InvalidArgumentError(
-            f"the tensor is on {tensor.device}, and the stream is one of {stream.device}"
+            f"the tensor is on {tensor.device}, but the stream is on {stream.device}"
         )
 
 
@@ -199,7 +202,7 @@ def _require_same_device(stream: Stream, tensor: Tensor) -> None:
 
 
 def _read(obj: Any, wanted: DeviceCode | None) -> tuple[DeviceCode, int]:
-    """(device, number) of a stream object. Its device has to be `wanted`, if both are known."""
+    """(device, number) of a stream object. Its device, if it has one, has to be `wanted`."""
     if isinstance(obj, Stream):
         code, handle = _code(obj), obj._handle
     else:
@@ -232,7 +235,7 @@ def _foreign(obj: Any) -> tuple[int, int | None, int]:
     handle = getattr(obj, "handle", None)
     if package == "numba" and handle is not None:
         return CUDA, None, int(getattr(handle, "value", handle) or 0)
-    for name in ("cuda_stream", "ptr"):  # whatever looks like torch's or CuPy's
+    for name in ("cuda_stream", "ptr"):  # objects that imitate torch's or CuPy's streams
         raw: Any = getattr(obj, name, None)
         if hasattr(raw, "__index__"):
             return CUDA, _device_of(obj), int(raw)
@@ -240,43 +243,43 @@ def _foreign(obj: Any) -> tuple[int, int | None, int]:
 
 
 def _torch_handle(obj: Any) -> int:
-    """Of torch.cuda.Stream, and of torch.Stream, which any accelerator has."""
+    """Of torch.cuda.Stream, or of torch.Stream, the class for every accelerator."""
     if hasattr(obj, "cuda_stream"):
         return int(obj.cuda_stream)
     if getattr(obj.device, "type", "") != "cuda":
         raise InvalidArgumentError(
-            f"`stream` is torch's stream of {obj.device}, of which dlx knows none (expected cuda)"
+            f"`stream` is a torch stream of {obj.device}, whose streams dlx does not know (expected cuda)"
         )
     return int(obj.native_handle)
 
 
 def _no_stream(obj: Any) -> TypeError:
     return TypeError(
-        f"`stream` is no stream (got {type(obj).__name__}, expected an int, a dlx.Stream, a stream "
+        f"`stream` is not a stream (got {type(obj).__name__}, expected an int, a dlx.Stream, a stream "
         "of torch, CuPy or numba, or an object with __cuda_stream__)"
     )
 
 
 def _read_protocol(obj: Any, protocol: Any) -> int:
-    """The handle of `__cuda_stream__`, a method; a property in its first users."""
+    """The handle in `__cuda_stream__`: a method, but a property in early implementations."""
     answer = protocol() if callable(protocol) else protocol
     try:
         version, handle = answer
         version, handle = int(version), int(handle)
     except (TypeError, ValueError):
         raise InvalidArgumentError(
-            f"`__cuda_stream__` of {type(obj).__name__} is no pair (version, handle) "
+            f"`__cuda_stream__` of {type(obj).__name__} is not a pair (version, handle) "
             f"(got {answer!r:.80})"
         ) from None
     if version != 0:
         raise InvalidArgumentError(
-            f"`__cuda_stream__` of {type(obj).__name__} is of version {version} (expected 0)"
+            f"`__cuda_stream__` of {type(obj).__name__} has version {version} (expected 0)"
         )
     return handle
 
 
 def _device_of(obj: Any) -> int | None:
-    """The ordinal in `obj.device`, by the names that libraries have for it."""
+    """The ordinal in `obj.device`, under the name that the library has for it."""
     device: Any = getattr(obj, "device", None)
     names = ("device_id", "index", "id", "ordinal")  # cuda.core's, torch's, CuPy's, Warp's
     for value in (device, *(getattr(device, name, None) for name in names)):
@@ -296,10 +299,10 @@ def _kind_of_cupy() -> int:
 
 
 def number(obj: Any, device_type: int, device_id: int) -> int:
-    """The number of a stream of that device, of anything that is one: what `stream=` takes.
+    """The number of a stream of a device, from anything that `stream=` takes.
 
     Raises:
-        TypeError, InvalidArgumentError: no stream, or one of another device.
+        TypeError, InvalidArgumentError: not a stream, or a stream of another device.
     """
     if _is_number(obj):
         value = _index(obj)
@@ -321,7 +324,7 @@ def number(obj: Any, device_type: int, device_id: int) -> int:
 
 
 class _Block:
-    """A `with` block that a thread is in, and what was current before it."""
+    """A `with` block that a thread is in, and the stream that was current before."""
 
     __slots__ = ("code", "number", "of", "stream")
 
@@ -335,7 +338,7 @@ class _Block:
 class _Thread(_local):
     def __init__(self) -> None:
         self.entered: list[_Block] = []  # the innermost one last
-        self.current: dict[DeviceCode, Stream] = {}  # kept alive while they are current
+        self.current: dict[DeviceCode, Stream] = {}  # kept alive as long as they are current
 
 
 _thread = _Thread()
@@ -349,15 +352,15 @@ def _enter(of: object, stream: Stream) -> None:
 
 
 def _leave(of: object, stream: Stream) -> None:
-    """Undo the latest _enter() of the same object; blocks of generators may end in any order."""
+    """Undo the latest _enter() of an object. Blocks in generators may end in any order."""
     code = _code(stream)
     entered = _thread.entered
     place = next((i for i in reversed(range(len(entered))) if entered[i].of is of), None)
     if place is None:
-        raise RuntimeError(f"this thread is in no `with` block of {stream!r}")
+        raise RuntimeError(f"this thread is not in a `with` block of {stream!r}")
     block = entered.pop(place)
     inner = next((later for later in entered[place:] if later.code == code), None)
-    if inner is not None:  # its stream stays current, until it goes back to what was before both
+    if inner is not None:  # its stream stays current; its end restores what was before both
         inner.number, inner.stream = block.number, block.stream
         return
     _native._swap_stream(*code, block.number)
@@ -368,7 +371,7 @@ def _leave(of: object, stream: Stream) -> None:
 
 
 class _Current:
-    """`with dlx.stream(s):`; several threads may be in a block of the same one."""
+    """`with dlx.stream(s):`; several threads may enter the same object."""
 
     def __init__(self, stream: Stream) -> None:
         self._stream = stream
@@ -381,11 +384,12 @@ class _Current:
         _leave(self, self._stream)
 
 
+@with_brief_errors
 def stream(obj: Any, /, *, device: DeviceLike | None = None) -> _Current:
-    """Make a stream the current one of its device, for this thread, in a `with` block.
+    """Make a stream the current stream of its device, for this thread, in a `with` block.
 
-    dlx's copies run there, and imports ask their producers for data that is safe there. The stream
-    that was current before is so again after the block; blocks nest.
+    dlx copies on it, and imports ask their producers for data that is ready on it. The end of the
+    block restores the previous stream; blocks nest.
 
         with dlx.stream(torch.cuda.current_stream()):
             t = dlx.from_dlpack(x)
@@ -394,29 +398,31 @@ def stream(obj: Any, /, *, device: DeviceLike | None = None) -> _Current:
         obj, device: as `dlx.Stream` takes them.
 
     Raises:
-        as `dlx.Stream`; RuntimeError on entry, if the device is not there (`UnavailableError`).
+        as `dlx.Stream`; RuntimeError on entry, if this machine lacks the device
+            (`UnavailableError`).
     """
     return _Current(
         obj if isinstance(obj, Stream) and device is None else Stream(obj, device=device)
     )
 
 
+@with_brief_errors
 def current_stream(device: DeviceLike = "cuda", /) -> Stream:
     """The calling thread's current stream of a device.
 
-    It is the one of the innermost `with dlx.stream(s)`; else the one on which the library works whose
-    exchange table this thread imported device data from last; else the default stream.
+    It is the stream of the innermost `with dlx.stream(s)`; else the current stream of the library
+    whose exchange table this thread last used to import device data; else the default stream.
 
     Raises:
-        RuntimeError: no such device on this machine (`UnavailableError`).
+        RuntimeError: this machine lacks the device (`UnavailableError`).
         ValueError: a device without streams (`InvalidArgumentError`).
     """
     code = _family(device_code(device))
-    handle = _capi.stream_get_current(code)
+    handle = capi.stream_get_current(code)
     known = _thread.current.get(code)
     return known if known is not None and known._handle == handle else Stream(handle, device=code)
 
 
 def entered() -> tuple[Stream, ...]:
-    """The streams that are the calling thread's current ones by a `with`."""
+    """The calling thread's current streams from `with` blocks."""
     return tuple(_thread.current.values())

@@ -1,14 +1,15 @@
-"""Devices: the class `dlx.Device`, which devices there are, and where a pointer lives."""
+"""Devices: the class `dlx.Device`, the devices of this machine, the device of a pointer."""
 
 from __future__ import annotations
 
 import operator
 import sys
 
-from dlx import _capi
-from dlx._classes import loaded, package_of
-from dlx._constants import CUDA, CUDA_HOST, CUDA_MANAGED, ROCM, ROCM_HOST
-from dlx.errors import InvalidArgumentError, int_text
+from dlx import _native
+from dlx._lib import capi
+from dlx._lib.classes import loaded, package_of
+from dlx._lib.constants import CUDA, CUDA_HOST, CUDA_MANAGED, ROCM, ROCM_HOST
+from dlx.errors import InvalidArgumentError, brief, int_text, with_brief_errors
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,23 +40,22 @@ class Device:
 
     `Device(x)` reads a name ("cpu", "cuda", "cuda:1", "rocm:0"), a pair (DLPack device type, id),
     another Device, a `torch.device`, or any object with `__dlpack_device__` or a `device` that is
-    one of these. "cuda" means "cuda:0"; torch.device("cuda"), which has no index, means the thread's
+    one of these. "cuda" means "cuda:0"; torch.device("cuda"), without an index, means the thread's
     current device, as in torch.
 
-    Unpacks into (device_type, device_id). Equal if both numbers are; a Device also equals its name.
-    Immutable and hashable. A Device may name one that this machine does not have.
+    Unpacks into (device_type, device_id). Two are equal if both numbers are; a Device also equals its
+    name. Immutable and hashable. This machine may lack the device.
 
     Attributes:
         device_type: DLPack's number (1 cpu, 2 cuda, 10 rocm, …).
-        device_id: the ordinal; of an imported tensor the one that its producer gave, except that
-            the CPU's is always 0.
+        device_id: the ordinal; for an imported tensor its producer's, but always 0 for the CPU.
         type: the type's name alone, as in torch: "cuda".
         id: the same as device_id.
         name: "cpu", "cuda:0".
 
     Raises:
-        TypeError: the object names no device.
-        ValueError: no such device name (`InvalidArgumentError`).
+        TypeError: the object does not name a device.
+        ValueError: an unknown name (`InvalidArgumentError`).
 
     Source: DLPack 1.3, DLDevice.
     """
@@ -68,10 +68,10 @@ class Device:
 
     def __init__(self, obj: Any, /) -> None:
         device_type, device_id = device_code(obj)
-        put = object.__setattr__  # the class's own refuses, because devices are immutable
+        put = object.__setattr__  # the class's own __setattr__ raises: devices are immutable
         put(self, "device_type", device_type)
         put(self, "device_id", device_id)
-        put(self, "name", _capi.device_name(device_type, device_id))
+        put(self, "name", capi.device_name(device_type, device_id))
 
     def __setattr__(self, field: str, value: object) -> None:
         raise AttributeError(f"dlx.Device is immutable (tried to set {field!r})")
@@ -91,45 +91,45 @@ class Device:
 
     @property
     def description(self) -> str:
-        """The maker's name for it.
+        """The manufacturer's name of the device.
 
         Raises:
-            RuntimeError: this machine has no such device (`UnavailableError`).
+            RuntimeError: this machine lacks the device (`UnavailableError`).
         """
         return str(self._properties["name"])
 
     @property
     def architecture(self) -> str:
-        """What kernels are compiled for: "sm_90", "gfx942:sramecc+:xnack-"; "" where unknown. Raises
-        as `description` does, and so do the following."""
+        """The architecture for compilers: "sm_90", "gfx942:sramecc+:xnack-"; "" if unknown. Raises as
+        `description` does, and so do the properties below."""
         return str(self._properties["architecture"])
 
     @property
     def memory_total(self) -> int | None:
-        """Bytes of memory, or None where unknown."""
+        """Bytes of memory, or None if unknown."""
         total: int | None = self._properties["memory_total"]
         return total
 
     @property
     def memory_free(self) -> int | None:
-        """Bytes free at this moment, or None where unknown, as where nobody uses the device yet:
-        asking starts nothing on it."""
+        """Bytes free at this moment, or None if unknown, for example while the process does not use
+        the device yet: this property does not initialise it."""
         free: int | None = self._properties["memory_free"]
         return free
 
     @property
     def pci_id(self) -> str:
-        """ "0000:3b:00.0"; "" where unknown. Slices of one GPU (MIG) share it."""
+        """ "0000:3b:00.0"; "" if unknown. Slices of one GPU (MIG) share it."""
         return str(self._properties["pci_id"])
 
     @property
     def uuid(self) -> str:
-        """ "GPU-…", "MIG-…" as the maker's tools print it; "" where unknown."""
+        """ "GPU-…", "MIG-…" as the manufacturer's tools print it; "" if unknown."""
         return str(self._properties["uuid"])
 
     @property
     def driver_version(self) -> str:
-        """ "12.4"; "" where unknown."""
+        """ "12.4"; "" if unknown."""
         return str(self._properties["driver_version"])
 
     @property
@@ -139,21 +139,23 @@ class Device:
 
     @property
     def count(self) -> int:
-        """How many devices of this type there are on this machine; 0 is no error."""
-        return _capi.device_count(self.device_type)
+        """How many devices of this type the machine has; may be 0."""
+        return capi.device_count(self.device_type)
 
     @property
+    @with_brief_errors
     def _properties(self) -> dict[str, Any]:
-        return _capi.device_properties(self.device_type, self.device_id)
+        return capi.device_properties(self.device_type, self.device_id)
 
+    @with_brief_errors
     def synchronize(self) -> None:
-        """Wait until all work that dlx was given for this device is done.
+        """Wait until all work that dlx started on this device is done.
 
         Raises:
-            RuntimeError: no such device here (`UnavailableError`), or its driver reports an error
-                (`DriverError`).
+            RuntimeError: this machine lacks the device (`UnavailableError`), or its driver reports an
+                error (`DriverError`).
         """
-        _capi.device_synchronize(self.device_type, self.device_id)
+        capi.device_synchronize(self.device_type, self.device_id)
 
     def __iter__(self) -> Iterator[int]:
         return iter((self.device_type, self.device_id))
@@ -184,7 +186,14 @@ def make_device(device_type: int, device_id: int) -> Device:
 
 
 def device_code(obj: Any, /) -> DeviceCode:
-    """(device type, id) of any device-like object; the rules are those of the class `Device`."""
+    """(device type, id) of any object that the class `Device` reads."""
+    try:
+        return _code_of(obj)
+    except Exception as error:
+        raise brief(error)  # noqa: B904
+
+
+def _code_of(obj: Any) -> DeviceCode:
     if isinstance(obj, Device):
         return obj.device_type, obj.device_id
     if isinstance(obj, str):
@@ -196,7 +205,7 @@ def device_code(obj: Any, /) -> DeviceCode:
     if package_of(type(obj)) == "torch" and type(obj).__name__ == "device":
         return _torch_device(obj)
     numpy = loaded("numpy")
-    # A class has no device, and a number of NumPy, which has one, is an index in the wrong place.
+    # A class is not on a device. NumPy's scalars have `device`, but here they are a wrong argument.
     bare = isinstance(obj, type) or (numpy is not None and isinstance(obj, numpy.generic))
     pair = None if bare else getattr(obj, "__dlpack_device__", None)
     if pair is not None:
@@ -208,12 +217,12 @@ def device_code(obj: Any, /) -> DeviceCode:
             f"`device` is not a device (got {type(obj).__name__}, expected a dlx.Device, a name "
             'such as "cpu" or "cuda:0", or a pair (type, id))'
         )
-    return device_code(inner)
+    return _code_of(inner)
 
 
 def _code_of_name(name: str) -> DeviceCode:
     try:
-        return _capi.device_parse(name)
+        return capi.device_parse(name)
     except InvalidArgumentError:
         raise InvalidArgumentError(
             f'`device` is not a device (got {name!r:.60}, expected a name such as "cpu", "cuda:0" or '
@@ -222,7 +231,7 @@ def _code_of_name(name: str) -> DeviceCode:
 
 
 def _torch_device(obj: Any) -> DeviceCode:
-    """Of a torch.device, whose types carry names that dlx reads. torch calls AMD's GPUs cuda, too."""
+    """Of a torch.device. Its types have dlx's names, but torch calls AMD's GPUs cuda."""
     torch = sys.modules.get("torch")
     hip = getattr(getattr(torch, "version", None), "hip", None)
     name = "rocm" if obj.type == "hip" or (hip and obj.type == "cuda") else obj.type
@@ -233,56 +242,52 @@ def _torch_device(obj: Any) -> DeviceCode:
 
 
 def _resolved(device_type: int, device_id: int) -> DeviceCode:
-    """The pair, with the thread's current device for a GPU without an index."""
+    """The pair; for a GPU without an index, the thread's current device."""
     if device_id == _WITHOUT_INDEX and device_type in _GPUS:
-        from dlx import _native
-
         return device_type, _native._current_device(device_type)
     return device_type, device_id
 
 
 def _number(obj: Any) -> int:
-    """An int of a pair; members of any Enum, as the standard has them, count too."""
+    """An int of a pair; or the member of an Enum, as the standard has it."""
     value = getattr(obj, "value", obj)
     if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise TypeError(f"`device` is a pair that holds no number (got {obj!r}, expected an int)")
+        raise TypeError(f"`device` is not a pair of numbers (got {obj!r}, expected an int)")
     return int(value)
 
 
 def devices() -> tuple[Device, ...]:
     """Every device of this machine that dlx can use, the CPU first.
 
-    Finding out loads the drivers that are installed (once a process); a driver that is missing is
-    a fact and not an error: `python -m dlx info` tells the reason.
+    The first call loads the installed drivers. A missing driver is not an error: `python -m dlx info`
+    shows the reason.
     """
     return tuple(
         Device((device_type, device_id))
         for device_type in _device_types()
-        for device_id in range(_capi.device_count(device_type))
+        for device_id in range(capi.device_count(device_type))
     )
 
 
 def missing_devices() -> dict[str, str]:
-    """For each device type that this machine lacks, the reason in words, with the paths tried."""
+    """For each device type that this machine lacks, the reason, with the paths tried."""
     return {
-        _capi.device_name(device_type, 0).partition(":")[0]: _capi.device_reason(device_type)
+        capi.device_name(device_type, 0).partition(":")[0]: capi.device_reason(device_type)
         for device_type in _device_types()
-        if _capi.device_count(device_type) == 0
+        if capi.device_count(device_type) == 0
     }
 
 
 def _device_types() -> list[int]:
-    """What DLPack has names for, and what was registered; but for mere kinds of memory."""
-    from dlx import _native
-
+    """The types that DLPack names or that were registered, without those that are kinds of memory."""
     return [number for number in _native._device_types() if number not in _MEMORIES]
 
 
+@with_brief_errors
 def device_of(ptr: SupportsIndex, /) -> Device:
-    """The device on which the memory at address `ptr` lives.
+    """The device of the memory at address `ptr`.
 
-    No driver is initialised to find out: one that nobody uses yet owns no memory, and the answer
-    is then the CPU.
+    No driver is initialised to find out: a driver that the process does not use yet owns no memory.
 
     Args:
         ptr: an address, as an integer.
@@ -293,7 +298,7 @@ def device_of(ptr: SupportsIndex, /) -> Device:
     """
     try:
         address = operator.index(ptr)
-    except TypeError:  # arrays have an `__index__`, too, and refuse
+    except TypeError:  # arrays have `__index__` too, which raises
         raise TypeError(
             f"`ptr` is not an address (got {type(ptr).__name__}, expected an int)"
         ) from None
@@ -301,4 +306,4 @@ def device_of(ptr: SupportsIndex, /) -> Device:
         raise InvalidArgumentError(
             f"`ptr` is not an address (got {int_text(address)}, expected 64 bits)"
         )
-    return Device(_capi.device_of_pointer(address))
+    return Device(capi.device_of_pointer(address))

@@ -1,16 +1,16 @@
-"""Data types: the class `dlx.dtype`, and how dtype-like objects of other libraries are read.
+"""Data types: the class `dlx.dtype`, and how dlx reads dtype objects of other libraries.
 
 A data type is three numbers (code, bits, lanes), as DLPack defines them. `Tensor.dtype` is a
-`numpy.dtype` wherever NumPy is installed and has that type, so that libraries which dispatch on
-`numpy.dtype` keep working; for all others (bfloat16, the FP8 to FP4 kinds, int4, lanes …) it is a
-`dlx.dtype`.
+`numpy.dtype` if NumPy is installed and has the type, so that libraries which dispatch on
+`numpy.dtype` work; for other types (bfloat16, FP8 to FP4, int4, lanes …) it is a `dlx.dtype`.
 """
 
 from __future__ import annotations
 
-from dlx import _capi
-from dlx._classes import loaded, module_of, package_of
-from dlx.errors import InvalidArgumentError, UnsupportedError
+from dlx import _native
+from dlx._lib import capi
+from dlx._lib.classes import loaded, module_of, package_of
+from dlx.errors import InvalidArgumentError, UnsupportedError, brief
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ UINT8 = (UINT, 8, 1)
 _KINDS = {INT: "i", UINT: "u", FLOAT: "f", BFLOAT: "f", COMPLEX: "c", BOOL: "b", BCOMPLEX: "c"}
 _ARROW_NAMES = {"halffloat": "float16", "float": "float32", "double": "float64"}
 _builtin_codes: dict[Any, DTypeCode] = {}  # by numpy.dtype
-_added_names: dict[str, bool] = {}  # of dtypes that others gave NumPy: whether dlx has the name
+_added_names: dict[str, bool] = {}  # of dtypes added to NumPy: whether dlx has the name
 _PYTHON_TYPES = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
 
 
@@ -47,14 +47,14 @@ class dtype:
         code: DLPack's type code (DLDataTypeCode).
         bits: bits of one lane.
         lanes: lanes of one element, 1 for a scalar.
-        itemsize: bytes that hold one element alone, `(bits * lanes + 7) // 8`; packed sub-byte
+        itemsize: bytes of one element on its own, `(bits * lanes + 7) // 8`; packed sub-byte
             elements share bytes in memory.
         kind: "b" bool, "i" signed, "u" unsigned, "f" floating point, "c" complex, "V" other.
-        dtype, type: the `numpy.dtype` and its scalar class, where NumPy or ml_dtypes has them.
+        dtype, type: the `numpy.dtype` and its scalar class, if NumPy or ml_dtypes has them.
 
     Raises:
-        TypeError: the object is not dtype-like.
-        ValueError: no such dtype (`InvalidArgumentError`).
+        TypeError: the object does not name a data type.
+        ValueError: an unknown name (`InvalidArgumentError`).
         BufferError: a dtype that DLPack cannot express (`UnsupportedError`).
 
     Source: DLPack 1.3, DLDataType; array API standard 2025.12, "Data types".
@@ -69,11 +69,11 @@ class dtype:
 
     def __init__(self, obj: Any, /) -> None:
         code = dtype_code(obj)
-        put = object.__setattr__  # the class's own refuses, because dtypes are immutable
+        put = object.__setattr__  # the class's own __setattr__ raises: dtypes are immutable
         put(self, "code", code[0])
         put(self, "bits", code[1])
         put(self, "lanes", code[2])
-        put(self, "name", _capi.dtype_name(code))
+        put(self, "name", capi.dtype_name(code))
 
     def __setattr__(self, field: str, value: object) -> None:
         raise AttributeError(f"dlx.dtype is immutable (tried to set {field!r})")
@@ -83,12 +83,12 @@ class dtype:
 
     @property
     def itemsize(self) -> int:
-        """Bytes that hold one element alone."""
+        """Bytes of one element on its own."""
         return (self.bits * self.lanes + 7) // 8
 
     @property
     def kind(self) -> str:
-        """One letter, as in NumPy: "b", "i", "u", "f", "c", or "V" for what has no arithmetic."""
+        """One letter, as in NumPy: "b", "i", "u", "f", "c", or "V" for types without arithmetic."""
         if FIRST_FP8 <= self.code <= FP4:
             return "f"
         return _KINDS.get(self.code, "V")
@@ -98,21 +98,21 @@ class dtype:
         """The `numpy.dtype` for this type, so that `numpy.dtype(x)` reads a `dlx.dtype`.
 
         Raises:
-            AttributeError: NumPy has none (and ml_dtypes, which has many more, is not installed).
+            AttributeError: NumPy lacks the type, and so does ml_dtypes or it is not installed.
         """
         found = numpy_dtype((self.code, self.bits, self.lanes), extended=True)
         if found is None:
-            raise AttributeError(f"there is no numpy.dtype for {self.name}")
+            raise AttributeError(f"NumPy has no dtype for {self.name}")
         return found
 
     __numpy_dtype__ = dtype
 
     @property
     def type(self) -> Any:
-        """The scalar class of that `numpy.dtype`, as `numpy.dtype.type`: jaxtyping reads its name.
+        """`numpy.dtype.type` of that `numpy.dtype`; jaxtyping reads its name.
 
         Raises:
-            AttributeError: NumPy has no such dtype, as with `dtype`.
+            AttributeError: as `dtype`.
         """
         return self.dtype.type
 
@@ -138,26 +138,26 @@ class dtype:
 
 def make_name(code: DTypeCode) -> str:
     """The name of (code, bits, lanes)."""
-    return _capi.dtype_name(code)
+    return capi.dtype_name(code)
 
 
 def make_dtype(code: int, bits: int, lanes: int) -> Any:
-    """The public object for a data type: `numpy.dtype` where NumPy has it, else `dlx.dtype`.
+    """The public object for a data type: a `numpy.dtype` if NumPy has it, else a `dlx.dtype`.
 
-    Called by the native code, once per data type; this is where NumPy is imported.
+    The native code calls it once per data type. It imports NumPy.
     """
     found = numpy_dtype((code, bits, lanes), extended=False)
-    return dtype(_capi.dtype_name((code, bits, lanes))) if found is None else found
+    return dtype(capi.dtype_name((code, bits, lanes))) if found is None else found
 
 
 def numpy_dtype(code: DTypeCode, *, extended: bool) -> Any:
     """The `numpy.dtype` for (code, bits, lanes), or None.
 
-    With `extended`, types that others registered with NumPy for DLPack count too, and those that
-    ml_dtypes adds, where it is installed. Its sub-byte kinds (int4 …) occupy one byte an element,
-    so they describe padded data only.
+    `extended` adds the types that other packages registered with NumPy for DLPack, and those of
+    ml_dtypes if it is installed. Its sub-byte types (int4 …) take one byte per element, so they
+    describe padded data only.
     """
-    typestr = _capi.dtype_typestr(code)
+    typestr = capi.dtype_typestr(code)
     try:
         import numpy
     except ImportError:
@@ -173,28 +173,33 @@ def numpy_dtype(code: DTypeCode, *, extended: bool) -> Any:
         import ml_dtypes
     except ImportError:
         return None
-    scalar = getattr(ml_dtypes, _capi.dtype_name(code), None)
+    scalar = getattr(ml_dtypes, capi.dtype_name(code), None)
     return None if scalar is None else numpy.dtype(scalar)
 
 
-def dtype_code(obj: Any, /, *, attributes: int = 4) -> DTypeCode:
-    """(code, bits, lanes) of any dtype-like object; the rules are those of the class `dtype`.
+def dtype_code(obj: Any, /) -> DTypeCode:
+    """(code, bits, lanes) of any object that the class `dtype` reads."""
+    try:
+        return _code_of(obj, 4)
+    except Exception as error:
+        raise brief(error)  # noqa: B904
 
-    `attributes`: how many more may be followed; a mock has one more on each.
-    """
+
+def _code_of(obj: Any, attributes: int) -> DTypeCode:
+    """`dtype_code`. Follows at most so many `dtype` attributes: a mock has one on every object."""
     if isinstance(obj, str):
         return _code_of_name(obj)
     if isinstance(obj, dtype):
         return obj.code, obj.bits, obj.lanes
     if type(obj) is tuple and len(obj) == 3 and all(type(number) is int for number in obj):
-        return obj  # DLPack's numbers, as native code has them
+        return obj  # DLPack's three numbers, from native code
     if isinstance(obj, type):
         return _code_of_type(obj)
     library = package_of(type(obj))
     if library == "torch" and type(obj).__name__ == "dtype":
         return _code_of_torch(obj)
     if library == "pyarrow":
-        name = str(getattr(obj, "type", obj))  # of an array, a field …
+        name = str(getattr(obj, "type", obj))  # for an array, a field …
         return _code_of_name(_ARROW_NAMES.get(name, name))
     numpy = loaded("numpy")
     if numpy is not None and isinstance(obj, numpy.dtype):
@@ -209,39 +214,42 @@ def dtype_code(obj: Any, /, *, attributes: int = 4) -> DTypeCode:
             f"`dtype` is not a data type (got {type(obj).__name__}, expected a name such as "
             '"float32", or the dtype object of an array library)'
         )
-    return dtype_code(inner, attributes=attributes - 1)
+    return _code_of(inner, attributes - 1)
 
 
 def requested_code(obj: Any, /) -> tuple[int, int, int, bool]:
-    """For the native code: `dtype_code`, and whether it need not ask about this object again."""
-    code = dtype_code(obj)
+    """For the native code: `dtype_code`, and whether the native code may keep the answer."""
+    try:
+        code = _code_of(obj, 4)
+    except Exception as error:
+        raise brief(error)  # noqa: B904
     numpy = loaded("numpy")
     if isinstance(obj, type):
         final = obj in _PYTHON_TYPES or package_of(obj) == "numpy"
     elif numpy is not None and isinstance(obj, numpy.dtype):
-        final = obj is numpy.dtype(obj.type)  # none of any number that are equal to it
+        final = obj is numpy.dtype(obj.type)  # not merely equal: there may be any number of those
     else:
         final = module_of(type(obj)) == "torch" and type(obj).__name__ == "dtype"
     return (*code, final)
 
 
 def _code_of_name(name: str) -> DTypeCode:
-    """A name of dlx; failing that, a typestr such as "<f4"."""
+    """Of a name that dlx has, or of a typestr such as "<f4"."""
     try:
-        return _capi.dtype_parse(name)
+        return capi.dtype_parse(name)
     except InvalidArgumentError:
         if name[:1] not in ("<", ">", "|", "="):
             raise InvalidArgumentError(
-                f"`dtype` is no name of a data type (got {name!r:.60}, expected "
+                f"`dtype` is not the name of a data type (got {name!r:.60}, expected "
                 f"{_meant_by_numpy(name)})"
             ) from None
-    return _capi.dtype_parse_typestr(name)
+    return capi.dtype_parse_typestr(name)
 
 
 def _meant_by_numpy(name: str) -> str:
-    """For a message: the name in words of dlx, where it is one of NumPy's."""
+    """For a message: the name that dlx has for a dtype name of NumPy, or examples of names."""
     numpy = loaded("numpy")
-    if numpy is not None and name[:1] != "a":  # an old one of bytes, for which NumPy warns
+    if numpy is not None and name[:1] != "a":  # an old name for bytes, which NumPy warns about
         try:
             meant = numpy.dtype(name)
         except Exception:  # TypeError, SyntaxError …
@@ -255,7 +263,7 @@ def _code_of_type(obj: type) -> DTypeCode:
     """A class: one of Python's numbers, or a scalar type of NumPy, ml_dtypes, JAX or Warp."""
     name = _PYTHON_TYPES.get(obj)
     if name is not None:
-        return _capi.dtype_parse(name)
+        return capi.dtype_parse(name)
     numpy = loaded("numpy")
     if numpy is not None and issubclass(obj, numpy.generic):
         return _code_of_numpy(numpy.dtype(obj))
@@ -266,17 +274,17 @@ def _code_of_type(obj: type) -> DTypeCode:
     if library == "jax" and isinstance(inner, numpy.dtype if numpy is not None else ()):
         return _code_of_numpy(inner)
     raise TypeError(
-        f"`dtype` is a class that names no data type (got {module_of(obj)}.{obj.__qualname__}, "
+        f"`dtype` is a class that is not a data type (got {module_of(obj)}.{obj.__qualname__}, "
         "expected bool, int, float, complex or a scalar type of NumPy)"
     )
 
 
 def _code_of_torch(obj: Any) -> DTypeCode:
     name = str(obj).partition(".")[2]
-    if name == "float4_e2m1fn_x2":  # two lanes in one byte; torch's spelling differs from dlx's
+    if name == "float4_e2m1fn_x2":  # two lanes in one byte; dlx spells it differently
         name = "float4_e2m1fnx2"
     try:
-        return _capi.dtype_parse(name)
+        return capi.dtype_parse(name)
     except InvalidArgumentError:
         way = (
             "quantised tensors export their integers with `.int_repr()`"
@@ -289,7 +297,7 @@ def _code_of_torch(obj: Any) -> DTypeCode:
 
 
 def _code_of_numpy(obj: Any) -> DTypeCode:
-    """A numpy.dtype. Raises UnsupportedError naming the way out for those DLPack has not."""
+    """Of a numpy.dtype. Raises UnsupportedError that says what to call if DLPack lacks the type."""
     code = _builtin_codes.get(obj)
     if code is not None:
         return code
@@ -297,8 +305,8 @@ def _code_of_numpy(obj: Any) -> DTypeCode:
         problem = _explain_own_dtype(obj)
         if problem is not None:
             raise UnsupportedError(f"`dtype`: {problem}")
-        code = _capi.dtype_parse(obj.name)
-        if obj.isbuiltin == 1:  # their names do not change, and NumPy makes them in Python
+        code = capi.dtype_parse(obj.name)
+        if obj.isbuiltin == 1:  # cached: the names are constant, and NumPy computes them in Python
             _builtin_codes[obj] = code
         return code
     except (InvalidArgumentError, UnsupportedError):
@@ -309,8 +317,8 @@ def _code_of_numpy(obj: Any) -> DTypeCode:
 
 
 def is_of_ml_dtypes(obj: Any) -> bool:
-    """Whether a numpy.dtype is of ml_dtypes, or added like them under a name that dlx has, and in
-    the machine's byte order."""
+    """Whether a numpy.dtype was added to NumPy, by ml_dtypes or another package, under a name that
+    dlx has, and is in the machine's byte order."""
     return _has_added_name(obj) and bool(obj.isnative or obj.itemsize == 1)
 
 
@@ -320,7 +328,7 @@ def _has_added_name(obj: Any) -> bool:
     known = _added_names.get(obj.name)
     if known is None:
         try:
-            known = bool(_capi.dtype_parse(obj.name))
+            known = bool(capi.dtype_parse(obj.name))
         except InvalidArgumentError:
             known = False
         _added_names[obj.name] = known
@@ -328,18 +336,16 @@ def _has_added_name(obj: Any) -> bool:
 
 
 def _has_registry() -> bool:
-    """Whether NumPy takes dtypes of others for DLPack: `numpy.dtypes.register_dlpack_dtype`, 2.5."""
+    """Whether packages can register dtypes with NumPy for DLPack, as from NumPy 2.5 on."""
     numpy = loaded("numpy")
     return hasattr(getattr(numpy, "dtypes", None), "register_dlpack_dtype")
 
 
 def _registered_code(obj: Any) -> DTypeCode | None:
-    """What NumPy was told that this numpy.dtype is in DLPack, or None. It answers by an export."""
+    """The data type registered with NumPy for this numpy.dtype, or None; found by an export."""
     if not _has_registry():
         return None
     import numpy
-
-    from dlx import _native
 
     try:
         capsule = numpy.empty(0, obj).__dlpack__(max_version=(1, 0))
@@ -348,20 +354,18 @@ def _registered_code(obj: Any) -> DTypeCode | None:
     return dtype_code(_native.from_dlpack(capsule).dtype)
 
 
-_questions: dict[DTypeCode, Any] = {}  # Tensors without elements, for NumPy to say what it takes
+_questions: dict[DTypeCode, Any] = {}  # Tensors without elements, for NumPy to import
 
 
 def _registered_dtype(code: DTypeCode) -> Any:
-    """The numpy.dtype that NumPy was told to take for this data type, or None."""
+    """The numpy.dtype registered with NumPy for this data type, or None; found by an import."""
     if not _has_registry():
         return None
     import numpy
 
     question = _questions.get(code)
     if question is None:
-        from dlx import _functions
-
-        question = _questions[code] = _functions.empty(0, dtype=code)
+        question = _questions[code] = _native._empty(0, code, "cpu")
     try:
         return numpy.from_dlpack(question).dtype
     except BufferError:
@@ -372,17 +376,15 @@ _numpy_is_noted = False
 
 
 def note_numpy() -> bool:
-    """Tell the native code what it needs of NumPy, where that is imported.
+    """Give the native code NumPy's functions and classes, if NumPy is imported.
 
     Returns:
-        whether this was news to it.
+        whether the native code did not have them before.
     """
     global _numpy_is_noted
     numpy = loaded("numpy")
     if _numpy_is_noted or numpy is None:
         return False
-    from dlx import _native
-
     numbers = [numpy.dtype(letter).type for letter in "?bhilqBHILQefdFD"]
     core = loaded("numpy._core._multiarray_umath") or loaded("numpy.core._multiarray_umath")
     _native._note_numpy(numpy.array, getattr(core, "_ARRAY_API", None), tuple(numbers))
@@ -397,7 +399,7 @@ def explain_numpy_dtype(obj: Any) -> str | None:
 
 
 def _explain_own_dtype(obj: Any) -> str | None:
-    """The same for dtypes of which NumPy was told nothing."""
+    """`explain_numpy_dtype` without the dtypes registered with NumPy."""
     if is_of_ml_dtypes(obj):
         return None
     if obj.names is not None:
@@ -410,13 +412,15 @@ def _explain_own_dtype(obj: Any) -> str | None:
     if obj.kind in "Mm":
         return f"dates and time spans have no DLPack form (got {obj}): use `.astype('int64')`, or an ndarray's `.view('int64')`, and keep the unit beside it"
     if not _has_added_name(obj) and (obj.isbuiltin == 2 or obj.kind not in "biufcV"):
-        return f"DLPack has no such type (got {obj}): use `.astype('float64')` or another dtype that fits"
+        return f"DLPack lacks this type (got {obj}): use `.astype('float64')` or another dtype that fits"
     if not obj.isnative:
         same = obj.newbyteorder("=")
         native = same.name if obj.isbuiltin == 2 else same.str
-        return f"DLPack has the machine's own byte order only (got {obj.str!r}): use `.astype({native!r})`"
+        return (
+            f"DLPack has only the machine's byte order (got {obj.str!r}): use `.astype({native!r})`"
+        )
     if obj.kind == "V":
         return f"raw bytes have no DLPack form (got {obj}): use `.view('uint8')` or another dtype"
     if obj.itemsize > (16 if obj.kind == "c" else 8):
-        return f"DLPack has no such type (got {obj}): use `.astype('{'complex128' if obj.kind == 'c' else 'float64'}')`"
+        return f"DLPack lacks this type (got {obj}): use `.astype('{'complex128' if obj.kind == 'c' else 'float64'}')`"
     return None

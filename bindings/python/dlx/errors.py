@@ -1,10 +1,19 @@
-"""What dlx raises. Every class also derives from the builtin that its callers look for.
+"""The exceptions of dlx. Every class also derives from the builtin class that callers catch.
 
-C's counterpart is `dlx_status`: `Error.status` is its number, and the message is that of
-`dlx_last_error()`: "function: what is wrong (got X, expected Y)".
+Each belongs to a `dlx_status` of C, whose number is `Error.status`. Messages have the form
+"function: what is wrong (got X, expected Y)", as in `dlx_last_error()`.
 """
 
 from __future__ import annotations
+
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, TypeVar
+
+    Function = TypeVar("Function", bound=Callable[..., Any])
 
 __all__ = [
     "CopyRefusedError",
@@ -22,13 +31,12 @@ __all__ = [
 
 
 class Error(Exception):
-    """Base of what dlx raises for values, data and devices.
+    """Base class of the errors about values, data and devices.
 
-    Not of what Python itself raises for calls: TypeError for an argument of the wrong type,
-    IndexError for an index that is out of range, AttributeError for an object without `__dlpack__`,
-    FileNotFoundError for a name under which nothing is shared, OSError for a descriptor that is not
-    open. An exception of somebody else, such as a producer's own in `__dlpack__`, passes through dlx
-    unchanged.
+    Some errors are plain builtins: TypeError for an argument of the wrong type, IndexError for an
+    index out of range, AttributeError for an object without `__dlpack__`, FileNotFoundError for a
+    name that is not shared, OSError for a descriptor that is not open. Exceptions of other code, such
+    as a producer's `__dlpack__`, pass through dlx unchanged.
 
     Attributes:
         status: the `dlx_status` of the failure (`DLX_ERROR_*` in dlx.h).
@@ -38,17 +46,16 @@ class Error(Exception):
 
 
 class InvalidArgumentError(Error, ValueError):
-    """The caller's mistake: an argument that no tensor could make right.
+    """An invalid argument: the message names it, what came and what was expected.
 
-    The message names the argument, what came and what was expected. Also raised for a malformed
-    struct, for example a producer's DLPack tensor with a negative extent.
+    Also raised for a malformed struct, for example a producer's DLPack tensor with a negative extent.
     """
 
     status = 1
 
 
 class OutOfMemoryError(Error, MemoryError):
-    """No room: an allocator returned NULL, or shared memory is full.
+    """Not enough memory: an allocator returned NULL, or shared memory is full.
 
     A size beyond 2^63-1 bytes is an InvalidArgumentError.
     """
@@ -57,57 +64,56 @@ class OutOfMemoryError(Error, MemoryError):
 
 
 class UnsupportedError(Error, BufferError):
-    """Well-formed, but beyond what dlx or DLPack can say: a dtype, a flag, a version, a layout.
+    """Valid, but dlx or DLPack cannot express it: a dtype, a flag, a version, a layout.
 
-    A BufferError because the array API standard asks `__dlpack__` for one when data cannot be
-    exported.
+    A BufferError, because the array API standard demands it of a `__dlpack__` that cannot export.
     """
 
     status = 3
 
 
 class UnavailableError(Error, RuntimeError):
-    """No driver, or no such device, on this machine.
+    """This machine lacks the driver or the device.
 
-    `dlx.raw.dlx_backend_reason` says why, and where dlx looked.
+    `dlx.raw.dlx_backend_reason` gives the reason, and the places where dlx looked.
     """
 
     status = 4
 
 
 class DriverError(Error, RuntimeError):
-    """A call into a device's driver failed; the message has the call, its code and its text."""
+    """A call to a device's driver failed; the message has the call, the code and the driver's text."""
 
     status = 5
 
 
 class ReadOnlyError(Error, BufferError, ValueError):
-    """Somebody wanted to write to read-only data, or to export it as writable.
+    """A write to read-only data, or an export of it as writable.
 
-    A BufferError because the standard asks `__dlpack__` for one; a ValueError because NumPy raises
-    one for an assignment to a read-only array.
+    A BufferError, because the standard demands it of `__dlpack__`; a ValueError, because NumPy raises
+    it for an assignment to a read-only array.
     """
 
     status = 6
 
 
 class CopyRefusedError(Error, BufferError, ValueError):
-    """A copy is needed, and the caller said `copy=False`.
+    """A copy is needed, but `copy=False` forbids it.
 
     The array API standard's `from_dlpack` names BufferError in one paragraph and ValueError in the
-    next; this is both.
+    next, so this class is both.
     """
 
     status = 7
 
 
 class DeviceRefusedError(Error, BufferError, TypeError):
-    """The data lives on another device, and no transfer was asked for.
+    """The data is on another device, and the caller did not allow a transfer.
 
-    Raised by whatever reads or moves data (`from_dlpack`, `asarray`, `convert`, `numpy`, `tolist`,
-    `item`, `share` and others), never out of `__dlpack__`: there a TypeError would look like an old
-    signature, so it is an UnsupportedError.
-    BufferError is what the standard recommends, TypeError what NumPy raises for data on a GPU.
+    Raised by functions that read or move data (`from_dlpack`, `asarray`, `convert`, `numpy`, `tolist`,
+    `item`, `share` and others). `__dlpack__` raises UnsupportedError instead, because consumers take
+    a TypeError for an old signature. A BufferError, as the standard recommends; a TypeError, as NumPy
+    raises for data on a GPU.
     """
 
     status = 8
@@ -143,7 +149,7 @@ def from_status(status: int, message: str) -> Error:
         message: the text of `dlx_last_error()`.
 
     Returns:
-        an exception to be raised. A status that this version does not know makes a plain `Error`.
+        the exception, for the caller to raise. For an unknown status it is a plain `Error`.
     """
     error = CLASSES.get(status, Error)(message)
     error.status = status
@@ -151,5 +157,39 @@ def from_status(status: int, message: str) -> Error:
 
 
 def int_text(value: int) -> str:
-    """For a message. Python refuses to write out ints of some thousand digits."""
+    """An int for a message: Python refuses to print thousands of digits."""
     return str(value) if value.bit_length() <= 128 else f"an int of {value.bit_length()} bits"
+
+
+_BRIEF = (Error, TypeError, ValueError, OSError, ImportError, AttributeError, IndexError)
+
+
+def brief(error: Exception) -> Exception:
+    """The error without dlx's frames in its traceback. The caller raises it again at once, and its frame
+    is the only one of dlx that the user sees.
+
+    Frames of other code that dlx calls stay. With `python -X dev`, and for bugs, all frames stay.
+    """
+    if sys.flags.dev_mode or isinstance(error, InternalError) or not isinstance(error, _BRIEF):
+        return error
+    frames = error.__traceback__
+    while frames and frames.tb_frame.f_globals.get("__name__", "").partition(".")[0] == "dlx":
+        frames = frames.tb_next
+    return error.with_traceback(frames)
+
+
+def with_brief_errors(function: Function) -> Function:
+    """Decorator that applies `brief`, for functions that may take 100 ns more; others call `brief`."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except Exception as error:
+            raise brief(error)  # noqa: B904
+
+    wrapper: Any = call
+    for name in ("__module__", "__name__", "__qualname__", "__doc__"):
+        setattr(wrapper, name, getattr(function, name))
+    wrapper.__wrapped__ = function
+    result: Function = wrapper
+    return result

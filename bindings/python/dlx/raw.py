@@ -1,45 +1,45 @@
 """The C API of libdlx.so in Python, on ctypes or cffi (`DLX_BINDING`), the same on both.
 
-Every function of dlx.h is here under its name, and dlx.h is its manual. How C looks in Python:
+Every function of dlx.h is here under its name; dlx.h documents it. How C looks in Python:
 
-- **Status**: a call that fails raises the exception of `dlx.errors` that belongs to its status,
-  with the text of `dlx_last_error()`; `.status` is the number.
-- **Parameters** have their C names and order. Trailing outputs are returned instead: one as it is,
-  several as a tuple in C's order. `char *out, size_t capacity` becomes a str that is returned;
-  `capacity` is a keyword then. Trailing options, deleters and user_data may be left out.
-- **Pointers**: an address is an int, and None is NULL. `const char *` is str. An array of numbers
-  is a sequence in, a tuple out; its length is checked against its count. A `const DLTensor *` and
-  the like take a struct of that class (or an address) and come back as one.
+- **Status**: a call that fails raises the exception of `dlx.errors` for its status, with the text
+  of `dlx_last_error()`; `.status` is the number.
+- **Parameters** have their C names and order. Trailing outputs are returned: a single one as it is,
+  several as a tuple in C's order. `char *out, size_t capacity` becomes a str that is returned, and
+  `capacity` a keyword. Trailing options, deleters and user_data may be omitted.
+- **Pointers**: an address is an int, and NULL is None. `const char *` is str. An array of numbers is
+  a sequence in, a tuple out; its length is checked against its count. A pointer to a struct
+  (`const DLTensor *` …) takes a struct of that class or an address, and returns a struct.
 - **Structs**: `DLTensor(data=…, device=(kDLCPU, 0), dtype=(kDLFloat, 32, 1), shape=[2, 3])`. Fields
-  are attributes, in C's order; what is not given is zero; `ndim` follows from the shape, and
-  `struct_size` is set. A struct keeps alive what its pointers were set to. A struct that belongs
-  to a tensor comes with a reference to the tensor and cannot dangle.
-- **Tensors**: a `dlx_tensor *` that C gives is a `Handle`, one owned reference: `release()` it, use
-  it in a `with` block, or leave it to the garbage collector. Passing it to a function lends it.
-  NULL has no getters here: they raise InvalidArgumentError.
+  are attributes, in C's order; omitted fields are zero; `ndim` follows from the shape, and
+  `struct_size` is set. A struct keeps the targets of its pointers alive. A struct that belongs to
+  a tensor holds a reference to the tensor and cannot dangle.
+- **Tensors**: a `dlx_tensor *` from C is a `Handle`, one owned reference: `release()` it, use it in a
+  `with` block, or leave it to the garbage collector. Passing it to a function lends it. Getters of
+  a NULL tensor raise InvalidArgumentError.
 - **Managed tensors**: `DLManagedTensor` and `DLManagedTensorVersioned` have a deleter to be called
-  once; an export owns it until it is imported, detached or released. An import needs no
-  `out_consumed`: a struct that was consumed, whether the call failed or not, says so.
-- **Arrow's structs** are plain: what C filled in belongs to you until an import consumes it or
-  `arrow_release` gives it back.
-- **Callbacks**: `callback("dlx_deleter_fn", function)` makes one. See there how long it lives.
-- **Numbers** that do not fit the C type are an OverflowError.
-- dlx_python_*() is not here: `from_tensor` and `to_tensor` stand for it.
+  once; an export owns it until it is imported, detached or released. Imports have no
+  `out_consumed`: the struct itself knows whether it was consumed.
+- **Arrow's structs** are plain: a struct that C filled in is yours until an import consumes it or
+  `arrow_release` releases it.
+- **Callbacks**: `callback("dlx_deleter_fn", function)` makes one; its docstring says how long it lives.
+- **Numbers** that do not fit the C type raise OverflowError.
+- In place of dlx_python_*() there are `from_tensor` and `to_tensor`.
 
-Nothing here needs `dlx.Tensor`: where that cannot be made (PyPy), this module works all the same.
-As in C, an address that is none crashes.
+This module also works where `dlx.Tensor` cannot be made (PyPy). As in C, an invalid address crashes.
 """
 
 from __future__ import annotations
 
-from dlx import _generated_raw
-from dlx._generated_raw import *  # noqa: F403
-from dlx._generated_raw import ArrowArray, ArrowSchema, DLManagedTensor, DLManagedTensorVersioned
-from dlx._library import backend
-from dlx._raw_callbacks import Callback, callback
-from dlx._raw_managed import Managed
-from dlx._raw_structs import Struct
-from dlx._raw_types import (
+from dlx import _native
+from dlx._lib.library import backend
+from dlx._raw import generated
+from dlx._raw.callbacks import Callback, callback
+from dlx._raw.generated import *  # noqa: F403
+from dlx._raw.generated import ArrowArray, ArrowSchema, DLManagedTensor, DLManagedTensorVersioned
+from dlx._raw.managed import Managed
+from dlx._raw.structs import Struct
+from dlx._raw.types import (
     Array,
     Handle,
     check,
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from dlx import Tensor
 
 __all__ = [
-    *_generated_raw.__all__,
+    *generated.__all__,
     "Callback",
     "Handle",
     "Managed",
@@ -80,7 +80,8 @@ def dlx_tensor_retain(tensor: Handle | int | None) -> Handle | None:
 
 
 def dlx_tensor_release(tensor: Handle | int | None) -> None:
-    """Give a reference back; the last one frees. A Handle is over then. NULL is ignored."""
+    """Release a reference; the last release frees the tensor. A Handle cannot be used after it. NULL is
+    ignored."""
     if isinstance(tensor, Handle):
         tensor.release()
     else:
@@ -88,7 +89,7 @@ def dlx_tensor_release(tensor: Handle | int | None) -> None:
 
 
 def _import(managed: Managed | None, cls: type[Managed], call: Callable[[int], bool]) -> None:
-    """Offer a struct to `call(address)`, which says whether it was consumed."""
+    """Pass a struct to `call(address)`, which returns whether it consumed the struct."""
     if managed is None:
         call(0)
     elif isinstance(managed, cls):
@@ -101,8 +102,8 @@ def _import(managed: Managed | None, cls: type[Managed], call: Callable[[int], b
 def dlx_tensor_from_dlpack_versioned(managed: DLManagedTensorVersioned | None) -> Handle:
     """Take over a tensor from another library (DLPack 1.x).
 
-    On success `managed` is consumed. On failure it remains yours, unless its major version is not
-    1: then its deleter has been called, and it is consumed too.
+    On success `managed` is consumed. On failure it stays yours, except that a struct with another major
+    version than 1 is consumed too, by a call of its deleter.
     """
     consumed = Array("int32_t", 1)
     out = Array("uintptr_t", 1)
@@ -119,7 +120,7 @@ def dlx_tensor_from_dlpack_versioned(managed: DLManagedTensorVersioned | None) -
 
 
 def dlx_tensor_from_dlpack(managed: DLManagedTensor | None, flags: int) -> Handle:
-    """The same for the struct of DLPack before 1.0, whose flags `flags` says.
+    """Take over a tensor in the struct of DLPack before 1.0; `flags` are the flags that it lacks.
 
     On failure nothing is consumed.
     """
@@ -146,16 +147,12 @@ def arrow_release(struct: ArrowArray | ArrowSchema) -> None:
 
 
 def from_tensor(tensor: Tensor) -> Handle:
-    """The `dlx_tensor *` behind a dlx.Tensor, with a reference of its own."""
-    from dlx import _native
-
+    """The `dlx_tensor *` of a dlx.Tensor, as a new reference."""
     return Handle(lib.dlx_tensor_retain(_native._handle(tensor)))
 
 
 def to_tensor(handle: Handle) -> Tensor:
-    """A dlx.Tensor of a handle, which is consumed: its reference goes to the Tensor."""
-    from dlx import _native
-
+    """A dlx.Tensor that takes over the reference of a handle."""
     if not isinstance(handle, Handle):
         raise TypeError(f"`handle` must be a dlx.raw.Handle (got {type(handle).__name__})")
     return _native._adopt(handle.detach())

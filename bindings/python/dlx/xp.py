@@ -3,10 +3,10 @@
     xp = t.__array_namespace__()
     xp.mean(xp.exp(t), axis=0)
 
-Almost every name is NumPy's own of the same name, with Tensors in and Tensors out, made when it is
-first used. NumPy 2.3 and newer follow the standard by themselves; older ones are taken through
-array-api-compat. Without that, NumPy 2.1 and 2.2 follow the standard of 2023, as
-`__array_api_version__` then says. Names of NumPy that the standard does not have work in the same way.
+Almost every name is NumPy's function of that name with Tensors in and out, wrapped when it is first
+used. NumPy 2.3 and newer follow the standard; for older versions array-api-compat adapts NumPy.
+Without array-api-compat, NumPy 2.1 and 2.2 follow the standard of 2023, and
+`__array_api_version__` says so. Names of NumPy beyond the standard work too.
 
 Source: array API standard 2024.12.
 """
@@ -19,8 +19,9 @@ import types
 
 import numpy
 
-from dlx import _compute, _native, _operands
-from dlx._constants import CPU
+from dlx import _native
+from dlx._compute import by_numpy, operands
+from dlx._lib.constants import CPU
 from dlx.device import Device, device_code
 from dlx.dtypes import dtype as _dlx_dtype
 from dlx.errors import InvalidArgumentError, UnavailableError, UnsupportedError
@@ -41,7 +42,7 @@ _KINDS = {
     "real floating": "f",
     "complex floating": "c",
     "numeric": "iufc",
-}  # of dtypes, in letters of dlx.dtype.kind
+}  # kinds of dtypes, as letters of dlx.dtype.kind
 _SUBMODULES = ("fft", "lib", "lib.stride_tricks", "linalg")
 
 from_dlpack = _native.from_dlpack
@@ -54,14 +55,14 @@ def require_version(version: str | None) -> None:
     followed = [known for known in _VERSIONS if known <= _version_of(_standard())]
     if version not in followed:
         raise InvalidArgumentError(
-            f"`api_version` is not followed (got {version!r}, expected one of {', '.join(followed)})"
+            f"`api_version` is not supported (got {version!r}, expected one of {', '.join(followed)})"
         )
 
 
 def asarray(
     obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None
 ) -> Tensor:
-    """`dlx.asarray`, with the arguments that the standard has."""
+    """`dlx.asarray` with the standard's arguments."""
     return _native.asarray(obj, dtype=dtype, device=device, copy=copy)
 
 
@@ -70,9 +71,9 @@ def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = 
 
     Source: array API standard 2024.12, `sort`.
     """
-    if descending and _compute.on_host((x,)):
+    if descending and by_numpy.on_host((x,)):
         return _flip(sort(x, axis=axis, stable=stable), axis=axis)
-    result: Tensor = _compute.call(numpy.sort, (x,), _sort_options(x, axis, descending, stable))
+    result: Tensor = by_numpy.call(numpy.sort, (x,), _sort_options(x, axis, descending, stable))
     return result
 
 
@@ -81,30 +82,30 @@ def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool
 
     Source: array API standard 2024.12, `argsort`.
     """
-    if descending and _compute.on_host((x,)):
-        # Backwards before and after, so that equal elements keep their order.
+    if descending and by_numpy.on_host((x,)):
+        # Flipped before and after, so that equal elements keep their order.
         backwards = argsort(_flip(x, axis=axis), axis=axis, stable=stable)
         last: int = backwards.shape[axis] - 1
         return last - _flip(backwards, axis=axis)
-    result: Tensor = _compute.call(numpy.argsort, (x,), _sort_options(x, axis, descending, stable))
+    result: Tensor = by_numpy.call(numpy.argsort, (x,), _sort_options(x, axis, descending, stable))
     return result
 
 
 def clip(x: Any, /, min: Any = None, max: Any = None, *, out: Any = None) -> Tensor:
-    """The values within bounds, of which either may be None. NumPy wants both.
+    """The values limited to bounds, either of which may be None; NumPy needs both.
 
     Source: array API standard 2024.12, `clip`.
     """
     if min is None and max is None and out is None:
         return _native.asarray(x, copy=True)
     options = {} if out is None else {"out": out}
-    result: Tensor = _compute.call(_standard().clip, (x, min, max), options)
+    result: Tensor = by_numpy.call(_standard().clip, (x, min, max), options)
     return result if out is None else out
 
 
 def isdtype(dtype: Any, kind: Any) -> bool:
-    """Whether a dtype is of a kind, of one of a tuple of kinds, or equal to another dtype. Those that
-    NumPy has not (bfloat16, int4 …) are of the kind of their like.
+    """Whether a dtype is of a kind, of one of a tuple of kinds, or equal to another dtype. Dtypes that
+    NumPy lacks have kinds too: bfloat16 is real floating, int4 is integral.
 
     Source: array API standard 2024.12, `isdtype`.
     """
@@ -112,7 +113,7 @@ def isdtype(dtype: Any, kind: Any) -> bool:
         return True in [isdtype(dtype, one) for one in kind]  # `any` is a function of xp here
     if not isinstance(dtype, _dlx_dtype):
         if isinstance(kind, _dlx_dtype):
-            return isdtype(kind, dtype)  # which NumPy would not read
+            return isdtype(kind, dtype)  # NumPy cannot read it
         answer: bool = _standard().isdtype(dtype, kind)
         return answer
     if not isinstance(kind, str):
@@ -120,35 +121,35 @@ def isdtype(dtype: Any, kind: Any) -> bool:
         return same
     if kind not in _KINDS:
         raise InvalidArgumentError(
-            f"`kind` is no kind of dtype (got {kind!r:.60}, expected one of {', '.join(_KINDS)})"
+            f"`kind` is not a kind of dtype (got {kind!r:.60}, expected one of {', '.join(_KINDS)})"
         )
     answer = dtype.lanes == 1 and dtype.kind in _KINDS[kind]
     return answer
 
 
 def unique_values(x: Any, /) -> Tensor:
-    """The distinct values; in order, as array-api-compat has them for every library, since consumers
-    count on it (scikit-learn). NumPy 2.3's own are in no order, which the standard allows.
+    """The distinct values, sorted: consumers such as scikit-learn rely on it, and array-api-compat sorts
+    for every library. NumPy 2.3 does not sort, which the standard allows.
 
     Source: array API standard 2024.12, `unique_values`.
     """
-    values: Tensor = _compute.call(_standard().unique_values, (x,), {})
-    return sort(values) if _compute.on_host((values,)) else values
+    values: Tensor = by_numpy.call(_standard().unique_values, (x,), {})
+    return sort(values) if by_numpy.on_host((values,)) else values
 
 
 def _flip(x: Any, *, axis: int) -> Tensor:
-    result: Tensor = _compute.call(numpy.flip, (x,), {"axis": axis})
+    result: Tensor = by_numpy.call(numpy.flip, (x,), {"axis": axis})
     return result
 
 
 def _sort_options(x: Any, axis: int, descending: bool, stable: bool) -> dict[str, Any]:
-    if _compute.on_host((x,)):
+    if by_numpy.on_host((x,)):
         return {"axis": axis, "kind": "stable" if stable else None}
     return {"axis": axis, "descending": descending, "stable": stable}
 
 
 def _version_of(namespace: types.ModuleType) -> str:
-    """The version of the standard that it follows, of those that this module knows; "" if none."""
+    """The version of the standard that a namespace follows, at most the newest known here; or ""."""
     version: str = getattr(namespace, "__array_api_version__", "")
     return version if version < _VERSIONS[-1] else _VERSIONS[-1]  # `min` is a function of xp here
 
@@ -164,8 +165,8 @@ def _standard() -> types.ModuleType:
         if hasattr(numpy, "__array_namespace_info__"):
             return numpy
         raise UnavailableError(
-            f"NumPy {numpy.__version__} does not follow the array API standard by itself: install "
-            "NumPy 2.1 or newer, or array-api-compat beside it"
+            f"NumPy {numpy.__version__} does not follow the array API standard: install NumPy 2.1 or "
+            "newer, or array-api-compat"
         ) from None
 
 
@@ -178,16 +179,16 @@ def _delegate(function: Callable[..., Any]) -> Callable[..., Any]:
         if device is not None:
             code = device_code(device)
             if code[0] != CPU:
-                from dlx import _compute_device
+                from dlx._compute import on_device
 
-                _operands.refuse_strangers(function, [*args, *kwargs.values()])
-                return _compute_device.call_on(Device(code), function, args, kwargs)
+                operands.refuse_strangers(function, [*args, *kwargs.values()])
+                return on_device.call_on(Device(code), function, args, kwargs)
             if code[1] != 0:
                 raise UnavailableError(f"`device` cpu:{code[1]} does not exist: there is one CPU")
             kwargs["device"] = "cpu"
         if isinstance(function, type):
             return _limits(function, *[_dtype_of(value) for value in args], **kwargs)
-        return _compute.call(function, args, kwargs)
+        return by_numpy.call(function, args, kwargs)
 
     return on_tensors
 
@@ -197,7 +198,7 @@ def _dtype_of(value: Any) -> Any:
 
 
 def _limits(function: Any, *args: Any, **kwargs: Any) -> Any:
-    """finfo and iinfo, which take an array for its dtype; ml_dtypes has those of its own dtypes."""
+    """finfo and iinfo; for dtypes of ml_dtypes those of ml_dtypes."""
     try:
         return function(*args, **kwargs)
     except ValueError:
@@ -209,7 +210,7 @@ def _limits(function: Any, *args: Any, **kwargs: Any) -> Any:
 
 
 def _adapt(source: types.ModuleType, name: str, here: str) -> Any:
-    """What `source` has under `name`, for Tensors."""
+    """The attribute `name` of `source`, wrapped for Tensors."""
     if name.startswith("_") or not hasattr(source, name):
         raise AttributeError(f"module {here!r} has no attribute {name!r}")
     value = getattr(source, name)
@@ -226,7 +227,7 @@ def _adapt(source: types.ModuleType, name: str, here: str) -> Any:
 
 
 class _Submodule(types.ModuleType):
-    """dlx.xp.linalg, dlx.xp.fft, and what of NumPy's other modules xarray calls."""
+    """dlx.xp.linalg, dlx.xp.fft, and the other modules of NumPy that xarray uses."""
 
     def __init__(self, path: str, source: types.ModuleType) -> None:
         super().__init__(f"{__name__}.{path}", f"`numpy.{path}` on Tensors.")
@@ -242,56 +243,56 @@ class _Submodule(types.ModuleType):
 
 
 def _computes_on(device: Device) -> bool:
-    from dlx import _compute_device
+    from dlx._compute import on_device
 
     try:
-        _compute_device.library_for(device)
+        on_device.library_for(device)
     except (UnsupportedError, UnavailableError):
         return False
     return True
 
 
 class _Info:
-    """What `__array_namespace_info__` returns: NumPy's answers, with devices that are Tensors'."""
+    """The result of `__array_namespace_info__`: NumPy's answers, with the devices of Tensors."""
 
     def __init__(self) -> None:
         self._info = _standard().__array_namespace_info__()
 
     def capabilities(self) -> dict[str, Any]:
-        """Which optional parts of the standard there are."""
+        """The optional parts of the standard that exist here."""
         answer: dict[str, Any] = self._info.capabilities()
         return answer
 
     def default_device(self) -> Device:
-        """Where creation functions put their Tensors."""
+        """The device on which creation functions make Tensors."""
         return Device("cpu")
 
     def devices(self) -> list[Device]:
-        """The devices that `device=` takes: the CPU, and those that a library here computes on."""
+        """The devices that `device=` takes: the CPU, and those that an installed library computes on."""
         from dlx.device import devices
 
         return [device for device in devices() if device.device_type == CPU or _computes_on(device)]
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, Any]:
-        """The dtype of each kind that creation functions choose by themselves."""
+        """The default dtypes of creation functions, by kind."""
         answer: dict[str, Any] = self._info.default_dtypes()
         return answer
 
     def dtypes(self, *, device: Any = None, kind: Any = None) -> dict[str, Any]:
-        """The standard's dtypes by name, all or those of a kind."""
+        """The standard's dtypes by name, all or of one kind."""
         answer: dict[str, Any] = self._info.dtypes(kind=kind)
         return answer
 
 
 def __array_namespace_info__() -> _Info:
-    """What this namespace can do; source: array API standard 2024.12, "Inspection"."""
+    """The abilities of this namespace. Source: array API standard 2024.12, "Inspection"."""
     return _Info()
 
 
 def __getattr__(name: str) -> Any:
     if name == "__array_api_version__":
         return _version_of(_standard())
-    if name.startswith("_"):  # every module is asked for such: by unittest's assertWarns, …
+    if name.startswith("_"):  # unittest's assertWarns and others ask every module for such names
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = _adapt(_standard(), name, __name__)
     globals()[name] = value

@@ -80,7 +80,7 @@ def run(code, **environment):
 
 
 def info(**environment):
-    return run("from dlx import info; print(info.report())", **environment)
+    return run("from dlx._cli import info; print(info.report())", **environment)
 
 
 def test_info_shows_every_device():
@@ -102,7 +102,7 @@ def test_info_goes_on_after_a_bad_device():
         "import ctypes, os\n"
         "fake = ctypes.CDLL(os.environ['DLX_CUDA_PATH'])\n"
         "fake.fake_fail_calls_of(b'cuDeviceGetName', 999)\n"
-        "from dlx import info; print(info.report())"
+        "from dlx._cli import info; print(info.report())"
     )
     text = run(code)
     assert len(re.findall(r"cuda:\d +\S+: cuDeviceGetName failed: CUDA_ERROR_UNKNOWN", text)) == 2
@@ -114,7 +114,7 @@ def test_info_says_why_there_are_no_kernels():
     code = (
         "import ctypes, os, dlx\n"
         "fake = ctypes.CDLL(os.environ['DLX_CUDA_PATH'])\n"
-        "from dlx import info\n"
+        "from dlx._cli import info\n"
         "assert 'through the host' not in info.report()\n"
         "fake.fake_fail_calls_of(b'cuModuleLoadData', 209)\n"
         "t = dlx.empty((64, 64), device='cuda:1').permute_dims((1, 0)).contiguous()\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from dlx import _capi
+from dlx._lib import capi
 
 CUDA = "cuda:0"
 ON_FAKE = os.path.basename(os.environ.get("DLX_CUDA_PATH", "")).startswith("fake_")
@@ -12,4 +12,4 @@ ON_FAKE = os.path.basename(os.environ.get("DLX_CUDA_PATH", "")).startswith("fake
 
 def problem_of_cuda():
     """Why there is no GPU, or None."""
-    return None if _capi.device_count(2) else f"no NVIDIA GPU: {_capi.device_reason(2)}"
+    return None if capi.device_count(2) else f"no NVIDIA GPU: {capi.device_reason(2)}"

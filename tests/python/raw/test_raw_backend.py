@@ -119,7 +119,7 @@ def test_what_it_says_about_itself(late: LateDevice) -> None:
     assert (info.memory_total, info.memory_free) == (late.room, -1)
     with refused(raw.DLX_ERROR_UNAVAILABLE, "dlx_device_info", "there are 2"):
         raw.dlx_device_info(late.device_type, 2)
-    with pytest.raises(ValueError, match="`name` has no room"):
+    with pytest.raises(ValueError, match="`name` is too small for 200 bytes"):
         info.name = "x" * 200
 
 
@@ -143,7 +143,7 @@ def test_an_exception_in_it_is_a_failure(monkeypatch: pytest.MonkeyPatch) -> Non
     for name in ("describe", "device_count"):
         monkeypatch.setitem(late.fail, name, ZeroDivisionError(name))
 
-    with refused(raw.DLX_ERROR_UNAVAILABLE, "dlx_device_info", "counts no devices"):
+    with refused(raw.DLX_ERROR_UNAVAILABLE, "dlx_device_info", "reports no devices"):
         raw.dlx_device_info(late.device_type, 0)  # a count is no status: none are counted
     del late.fail["device_count"]
     with refused(raw.DLX_ERROR_DRIVER, "dlx_device_info", "describe", "failed: -1"):

@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 from raw_support import CPU, INT32, Block, Deleter
 
-from dlx import _raw_callbacks, raw
-from dlx._library import backend
+from dlx import raw
+from dlx._lib.library import backend
+from dlx._raw import callbacks
 
 
 @pytest.fixture
@@ -94,14 +95,14 @@ def test_a_callback_is_never_freed() -> None:
     seen: list[int] = []
     address = raw.callback("DLManagedTensor.deleter", seen.append).address
     # As when the interpreter clears its modules:
-    kept = _raw_callbacks._immortal[:]
-    _raw_callbacks._immortal.clear()
+    kept = callbacks._immortal[:]
+    callbacks._immortal.clear()
     gc.collect()
     newer = [backend.callback("DLManagedTensor.deleter", lambda struct: None) for _ in range(100)]
     assert address not in map(backend.address, newer)
     backend.function_at("DLManagedTensor.deleter", address)(0x40)
     assert seen == [0x40]
-    _raw_callbacks._immortal.extend(kept)
+    callbacks._immortal.extend(kept)
 
 
 def test_a_deleter_runs_on_a_thread_of_c() -> None:

@@ -8,7 +8,8 @@ import threading
 import pytest
 from raw_support import refused
 
-from dlx import _library, errors, raw
+from dlx import errors, raw
+from dlx._lib import library
 
 
 def test_version_is_that_of_the_header() -> None:
@@ -17,7 +18,7 @@ def test_version_is_that_of_the_header() -> None:
 
 
 def test_abi_version_is_that_of_the_soname() -> None:
-    assert raw.dlx_abi_version() == _library.ABI_VERSION == 1
+    assert raw.dlx_abi_version() == library.ABI_VERSION == 1
 
 
 def test_every_status_has_its_name_and_its_exception() -> None:

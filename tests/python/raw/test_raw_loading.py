@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from dlx import _library
+from dlx._lib import library
 
-PACKAGE = Path(_library.__file__).parent
+PACKAGE = Path(library.__file__).parents[1]
 
 
 def run(code: str, package: Path = PACKAGE, **env: Any) -> subprocess.CompletedProcess[str]:
@@ -47,8 +47,8 @@ def alone(tmp_path: Path) -> Path:
 
 
 def test_the_binding_is_the_one_that_was_asked_for() -> None:
-    assert _library.binding == (os.environ.get("DLX_BINDING") or "ctypes")
-    assert _library.backend.functions.dlx_abi_version() == 1
+    assert library.binding == (os.environ.get("DLX_BINDING") or "ctypes")
+    assert library.backend.functions.dlx_abi_version() == 1
 
 
 @pytest.mark.parametrize("name", ["pybind11", "CFFI", "ctypes "])
@@ -118,15 +118,15 @@ def test_every_place_that_was_tried_is_named(alone: Path) -> None:
 
 
 def test_the_library_beside_the_package_is_found(alone: Path) -> None:
-    library = alone / "libdlx.so.1"
-    shutil.copy(_library.path, library)
-    done = run("import dlx._library as l; print(l.path)", alone, DLX_LIBRARY="")
-    assert done.stdout == f"{library}\n", done.stderr
+    beside = alone / "libdlx.so.1"
+    shutil.copy(library.path, beside)
+    done = run("import dlx._lib.library as l; print(l.path)", alone, DLX_LIBRARY="")
+    assert done.stdout == f"{beside}\n", done.stderr
 
 
 def test_the_systems_loader_is_asked_last(alone: Path, tmp_path: Path) -> None:
-    shutil.copy(_library.path, tmp_path / "libdlx.so.1")
-    code = "import dlx._library as l; print(l.path)"
+    shutil.copy(library.path, tmp_path / "libdlx.so.1")
+    code = "import dlx._lib.library as l; print(l.path)"
     done = run(code, alone, DLX_LIBRARY="", LD_LIBRARY_PATH=str(tmp_path))
     assert done.stdout == "libdlx.so.1\n", done.stderr
 
@@ -134,15 +134,15 @@ def test_the_systems_loader_is_asked_last(alone: Path, tmp_path: Path) -> None:
 def test_import_brings_in_nothing_heavy() -> None:
     heavy = {
         "inspect", "dataclasses", "typing", "re", "enum", "numpy", "torch", "pycparser", "cffi",
-        "dlx.raw", "dlx._generated_raw",
+        "dlx.raw", "dlx._raw.generated",
     }  # fmt: skip
     code = (
-        "import sys; before = set(sys.modules); import dlx._library\n"
+        "import sys; before = set(sys.modules); import dlx._lib.library\n"
         "print(*sorted(set(sys.modules) - before))"
     )
     done = run("import sys\n" + code)
     loaded = set(done.stdout.split())
-    assert "dlx._library" in loaded, done.stderr
+    assert "dlx._lib.library" in loaded, done.stderr
     assert loaded & heavy == set()
 
 

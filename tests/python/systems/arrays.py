@@ -183,6 +183,32 @@ def check_lifetimes(make, convert_back):
     assert released == [1]
 
 
+def check_release(to, values, end=None, wait=None):
+    """An array of the library keeps the memory that dlx shares with it, and releases it when it ends.
+
+    Args:
+        values: of an array of the library: its elements as nested lists.
+        end: called with the array before its last reference goes.
+        wait: called with the list of releases, before the check that there was one.
+    """
+    released = []
+    base = aligned(4)
+    tensor = dlx.from_pointer(
+        base.ctypes.data, (4,), "float32", on_release=lambda: released.append(1)
+    )
+    result = dlx.convert(tensor, to, copy=False)
+    del tensor
+    assert values(result) == [0, 1, 2, 3]
+    assert not released
+    if end:
+        end(result)
+    del result
+    if wait:
+        wait(released)
+    dlx.asarray([0])
+    assert released == [1]
+
+
 def check_no_leak(convert, count=400, size=1 << 18):
     """Converting again and again does not grow the process by what is converted."""
     source = aligned(size // 4)

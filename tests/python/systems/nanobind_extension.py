@@ -13,7 +13,7 @@ import sysconfig
 import tempfile
 from pathlib import Path
 
-from dlx import info
+from dlx._cli import info
 
 INCLUDE = Path(sysconfig.get_path("include"))
 

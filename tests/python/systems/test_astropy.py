@@ -155,5 +155,5 @@ def test_functions_of_xp_do_not_drop_a_unit():
         lambda: xp.where(tensor > 1, tensor, quantity()),
         lambda: xp.concat([tensor, quantity()]),
     ):
-        with pytest.raises(TypeError, match="Quantity is no operand"):
+        with pytest.raises(TypeError, match="Quantity is not an operand"):
             call()

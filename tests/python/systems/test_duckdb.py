@@ -51,6 +51,11 @@ def test_tensors_are_tables():
     assert set(data) == {"a", "b"}
 
 
-def test_relations_are_no_arrays():
-    with pytest.raises((TypeError, dlx.Error)):
-        dlx.asarray(duckdb.sql("select 1 as x"))
+def test_relations_are_tables():
+    tensor = dlx.asarray(duckdb.sql("select i as x, i / 2 as y from range(4) t(i)"))
+
+    assert tensor.tolist() == [[0, 0], [1, 0.5], [2, 1], [3, 1.5]]
+    with pytest.raises(dlx.UnsupportedError, match=r"column 'y': .*strings"):
+        dlx.asarray(duckdb.sql("select 1 as x, 'a' as y"))
+    with pytest.raises(dlx.UnsupportedError, match=r"column 'x': `array` has 1 null"):
+        dlx.asarray(duckdb.sql("select null::int as x"))

@@ -13,7 +13,8 @@ from pathlib import Path
 import arrays
 import pytest
 
-from dlx import _matrix_cells, _matrix_page, _profiles, matrix
+from dlx._cli import matrix, matrix_cells, matrix_page
+from dlx._give import profiles
 
 pytest.importorskip("numpy", reason="makes the arrays that are handed over")
 ROOT = Path(__file__).parents[3]
@@ -74,7 +75,7 @@ def test_an_unknown_library_is_refused_by_name():
     done = run("--libraries", "numpy,nonsense")
 
     assert done.returncode != 0
-    assert "no such library: nonsense" in done.stderr
+    assert "unknown library: nonsense" in done.stderr
 
 
 class Balanced(HTMLParser):
@@ -95,7 +96,7 @@ class Balanced(HTMLParser):
 
 def test_a_process_that_dies_costs_one_cell(monkeypatch):
     ends = iter([[("shared", "")] * 3, [], [("copied", "why")] * 2])
-    monkeypatch.setattr(_matrix_cells, "cases", lambda: [("float32", "compact")])
+    monkeypatch.setattr(matrix_cells, "cases", lambda: [("float32", "compact")])
     monkeypatch.setattr(
         matrix, "_run", lambda *arguments: (next(ends), "the process died of SIGABRT")
     )
@@ -126,30 +127,30 @@ def test_wrong_values_are_seen():
         def from_dlpack(obj):
             return dlx.asarray(numpy.zeros(dlx.from_dlpack(obj).shape, "float32"))
 
-    profile = _profiles.Profile("liar", "numpy", lambda module, t, copied: Liar.from_dlpack(t))
-    _profiles.TABLE["liar"] = profile
+    profile = profiles.Profile("liar", "numpy", lambda module, t, copied: Liar.from_dlpack(t))
+    profiles.TABLE["liar"] = profile
     try:
-        source = _matrix_cells.make("numpy", "float32", "compact")
-        expected = _matrix_cells.expected_values("float32", "compact")
-        outcome, why = _matrix_cells.measure(source, "liar", expected)
+        source = matrix_cells.make("numpy", "float32", "compact")
+        expected = matrix_cells.expected_values("float32", "compact")
+        outcome, why = matrix_cells.measure(source, "liar", expected)
     finally:
-        del _profiles.TABLE["liar"]
+        del profiles.TABLE["liar"]
     assert outcome == "WRONG"
     assert "float32[4, 8]" in why
 
 
 def test_every_profile_is_measured_in_both_directions():
-    assert set(_profiles.TABLE) == set(_matrix_cells.PRODUCERS) - {"dlx"}
+    assert set(profiles.TABLE) == set(matrix_cells.PRODUCERS) - {"dlx"}
 
 
 def test_rendering_escapes_what_libraries_say():
     cells = {
         (producer, dtype, layout, "numpy"): ("refused", "<b> & |")
         for producer in ("dlx", "numpy")
-        for dtype, layout in _matrix_cells.cases()
+        for dtype, layout in matrix_cells.cases()
     }
-    result = _matrix_page.Matrix(["numpy"], {"numpy": "1"}, cells)
+    result = matrix_page.Matrix(["numpy"], {"numpy": "1"}, cells)
 
-    assert "&lt;b&gt; &amp; |" in _matrix_page.html(result)
-    assert "<b> & \\|" in _matrix_page.markdown(result)
-    Balanced().check(_matrix_page.html(result))
+    assert "&lt;b&gt; &amp; |" in matrix_page.html(result)
+    assert "<b> & \\|" in matrix_page.markdown(result)
+    Balanced().check(matrix_page.html(result))

@@ -64,19 +64,7 @@ def test_an_offset_is_not_lost():
 
 
 def test_lifetimes():
-    released = []
-    base = arrays.aligned(4)
-    tensor = dlx.from_pointer(
-        base.ctypes.data, (4,), "float32", on_release=lambda: released.append(1)
-    )
-    result = dlx.convert(tensor, "mxnet", copy=False)
-    del tensor
-    assert values(result) == [0, 1, 2, 3]
-    assert not released
-    del result
-    mxnet.nd.waitall()
-    dlx.asarray([0])
-    assert released == [1]
+    arrays.check_release("mxnet", values, wait=lambda released: mxnet.nd.waitall())
 
 
 @pytest.mark.heavy

@@ -72,18 +72,7 @@ def test_a_tensor_with_a_graph():
 
 
 def test_lifetimes():
-    released = []
-    base = arrays.aligned(4)
-    tensor = dlx.from_pointer(
-        base.ctypes.data, (4,), "float32", on_release=lambda: released.append(1)
-    )
-    result = dlx.convert(tensor, "paddle", copy=False)
-    del tensor
-    assert values(result) == [0, 1, 2, 3]
-    assert not released
-    del result
-    dlx.asarray([0])
-    assert released == [1]
+    arrays.check_release("paddle", values)
 
 
 @pytest.mark.heavy

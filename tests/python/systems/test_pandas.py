@@ -280,11 +280,56 @@ def test_a_copy_of_categories_can_be_written_to():
 
 
 def test_columns_without_a_dtype_in_common_are_refused_with_the_way_out():
-    for more in (["x", "y"], [True, False]):
-        frame = pd.DataFrame({"a": [1, 2], "b": more})
-        with pytest.raises(dlx.UnsupportedError, match="export them one by one, or cast"):
-            dlx.asarray(frame)
-    assert dlx.asarray(frame.astype("int64")).tolist() == [[1, 1], [2, 0]]
+    frame = pd.DataFrame({"a": [1, 2], "b": ["x", "y"]})
+    with pytest.raises(dlx.UnsupportedError, match=r"column 'b' of a pandas\.DataFrame: .*export"):
+        dlx.asarray(frame)
+    assert dlx.asarray(frame[["a"]]).tolist() == [[1], [2]]
+
+
+@pytest.mark.parametrize("dtype", ["Int64", "Float32", "boolean", "int64[pyarrow]"])
+def test_a_frame_of_an_extension_dtype_is_its_columns(dtype):
+    if "pyarrow" in dtype:
+        pytest.importorskip("pyarrow")
+    frame = pd.DataFrame({"a": [1, 0], "b": [1, 1]}, dtype=dtype)
+    names = {"boolean": "bool", "int64[pyarrow]": "int64"}
+
+    for copy in (None, True):
+        tensor = dlx.asarray(frame, copy=copy)
+        assert tensor.tolist() == [[1, 1], [0, 1]]
+        assert str(tensor.dtype) == names.get(dtype, dtype.lower())
+        assert not tensor.readonly
+    with pytest.raises(dlx.CopyRefusedError, match=r"one by one|pandas"):
+        dlx.asarray(frame, copy=False)
+
+
+def test_columns_get_one_dtype_by_numpy_s_rules():
+    columns = {
+        "b": [True, False],
+        "i": [1, 2],
+        "f": numpy.float32([0.5, 1.5]),
+        "n": pd.array([3, 4]),
+    }
+    for names in (["b", "i"], ["b", "f"], ["i", "f"], ["b", "n"], ["f", "n"], ["b", "i", "f", "n"]):
+        frame = pd.DataFrame({name: columns[name] for name in names})
+        kinds = [numpy.asarray(columns[name]).dtype for name in names if name != "n"]
+        expected = numpy.result_type(*kinds, *(["int64"] if "n" in names else []))
+        tensor = dlx.asarray(frame)
+        assert str(tensor.dtype) == str(expected)
+        assert tensor.tolist() == frame.astype(expected).to_numpy().tolist()
+        for dtype in ("float32", "complex128"):
+            converted = dlx.asarray(frame, dtype=dtype)
+            assert str(converted.dtype) == dtype
+            assert converted.tolist() == tensor.tolist()
+
+
+@pytest.mark.parametrize("large", [2**53 + 1, 2**63 + 1])
+def test_frames_whose_integers_would_be_rounded_are_refused(large):
+    """int64 beside uint64 becomes float64."""
+    frame = pd.DataFrame({"a": numpy.array([large], "uint64"), "b": [-1]})
+    with pytest.raises(dlx.UnsupportedError, match=r"becomes float64.*rounds.*column 'a'.*cast"):
+        dlx.asarray(frame)
+    frame["a"] = numpy.array([5], "uint64")
+    assert dlx.asarray(frame).tolist() == [[5.0, -1.0]]
 
 
 @pytest.mark.parametrize("copy", [None, True, False])

@@ -82,15 +82,24 @@ def test_frames_are_refused_what_their_columns_are():
 
 def test_frames_with_columns_of_lists_are_refused_with_the_way_out():
     frame = pl.DataFrame({"a": pl.Series([[1, 2], [3, 4]], dtype=pl.Array(pl.Int32, 2))})
-    with pytest.raises(dlx.UnsupportedError, match=r"of lists.*export them one by one"):
+    with pytest.raises(
+        dlx.UnsupportedError, match=r"column 'a' holds lists.*export the columns one by one"
+    ):
         dlx.asarray(frame)
     assert dlx.asarray(frame["a"]).tolist() == [[1, 2], [3, 4]]
 
 
 def test_what_reads_arrow_is_named_where_convert_knows_no_polars():
-    with pytest.raises(dlx.InvalidArgumentError, match=r"polars\.Series, takes dlx\.asarray\(x\)"):
+    with pytest.raises(dlx.InvalidArgumentError, match=r"polars\.Series, take dlx\.asarray\(x\)"):
         dlx.convert([1, 2], pl)
     assert pl.Series(dlx.asarray([1, 2])).to_list() == [1, 2]
+
+
+def test_a_lazy_frame_names_the_call_that_reads_it():
+    frame = pl.LazyFrame({"a": [1]})
+    with pytest.raises(dlx.UnsupportedError, match=r"`\.collect\(\)`"):
+        dlx.asarray(frame)
+    assert dlx.asarray(frame.collect()).tolist() == [[1]]
 
 
 def test_a_copy_that_a_frame_needs_is_refused_in_our_words():

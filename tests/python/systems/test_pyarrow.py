@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import types
-
 import arrays
 import numpy
 import pytest
@@ -215,7 +213,7 @@ def test_tables_are_refused_what_their_columns_are(make, name):
 
     with pytest.raises(dlx.UnsupportedError):
         dlx.asarray(column)
-    with pytest.raises(dlx.UnsupportedError, match=r"column 'a' of a pyarrow\."):
+    with pytest.raises(dlx.UnsupportedError, match=r"pyarrow\.lib\.\w+: column 'a': "):
         dlx.asarray(make({"n": pa.array([1, 2, 3]), "a": column}))
 
 
@@ -226,30 +224,10 @@ def test_tables_of_several_chunks_are_taken():
     assert dlx.asarray(pa.table({"a": [True, False]})).tolist() == [[True], [False]]
 
 
-def test_chunks_of_plain_numbers_are_not_imported_one_by_one(monkeypatch):
-    from dlx import _arrow
-
-    def count(table):
-        imported = []
-        native = types.SimpleNamespace(asarray=imported.append)
-        with monkeypatch.context() as patch:
-            patch.setattr(_arrow, "_native", native)
-            _arrow._require_plain_columns(table)
-        return len(imported), sum(map(len, imported))
-
-    numbers = pa.chunked_array([[1], [2, 3]] * 9)
-    truths = pa.chunked_array([[True], [False] * 2] * 9)
-    lists = pa.chunked_array([[[1], [None]], [[2]]])
-    assert count(pa.table({"a": numbers, "b": truths})) == (2, 0)
-    assert count(pa.table({"a": lists})) == (2, 3)
-    assert count(pa.table({"a": pa.chunked_array([], pa.int8())})) == (0, 0)
-    assert count(pa.record_batch({"a": pa.array([1, 2])})) == (1, 0)
-
-
 @pytest.mark.parametrize("make", [pa.table, pa.record_batch])
 def test_a_copy_that_a_table_needs_is_refused_in_our_words(make):
     with pytest.raises(dlx.CopyRefusedError, match=r"copy"):
-        dlx.asarray(make({"a": pa.array([1, 2])}), copy=False)
+        dlx.asarray(make({"a": pa.array([1, 2]), "b": pa.array([3, 4])}), copy=False)
 
 
 OWN = [

@@ -40,5 +40,5 @@ def test_a_store_has_no_memory_to_share():
 
 
 def test_a_group_is_no_sequence():
-    with pytest.raises(TypeError, match="nothing that an array"):
+    with pytest.raises(TypeError, match="cannot make an array of `obj`"):
         dlx.asarray(zarr.group())

@@ -1,5 +1,5 @@
-// Fuzzes the parser of arrow.fixed_shape_tensor's metadata: what it accepts is a shape with a whole
-// permutation, and comes back as it was from the text that dlx writes of it.
+// Fuzzes the parser of arrow.fixed_shape_tensor's metadata: accepted input is a shape with a
+// complete permutation, and is parsed back unchanged from the text that dlx writes.
 #include "src/arrow/metadata.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ bool is_permutation(const FixedShape& fixed) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  // Of a size of its own on the heap, so that a read beyond it is seen.
+  // An exact heap copy, so that the sanitizers detect a read beyond it.
   const std::vector<char> text(data, data + size);
   FixedShape fixed;
   try {

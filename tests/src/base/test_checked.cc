@@ -1,4 +1,4 @@
-// Overflow-checked arithmetic, which the C interface shows only through refusals.
+// Overflow-checked arithmetic; the C interface shows it only as errors.
 #include "src/base/checked.h"
 
 #include <csetjmp>
@@ -46,7 +46,7 @@ void mul_is_exact_where_it_fits(void**) {
   assert_true(dlx::checked_mul(INT64_C(3037000499), INT64_C(3037000499), &out));
 }
 
-// Beyond that it does not, the negative of the smallest number included.
+// Beyond that it overflows, also for the negative of the smallest number.
 void mul_refuses_overflow(void**) {
   int64_t out = 0;
 

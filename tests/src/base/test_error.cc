@@ -1,4 +1,4 @@
-// The exception that carries a status and its message to the C boundary.
+// The exception with a status and a message.
 #include "src/base/error.h"
 
 #include <csetjmp>
@@ -17,7 +17,7 @@ extern "C" {
 
 namespace {
 
-// Status and formatted message arrive at the catch.
+// A handler gets the status and the formatted message.
 void fail_throws_status_and_message(void**) {
   int32_t status = 0;
   std::string message;
@@ -33,7 +33,7 @@ void fail_throws_status_and_message(void**) {
   assert_string_equal(message.c_str(), "`shape` is wrong (got -7)");
 }
 
-// Whoever knows nothing of dlx::Error catches it as a std::exception.
+// A handler for std::exception catches it too.
 void error_is_a_std_exception(void**) {
   std::string message;
 
@@ -46,7 +46,7 @@ void error_is_a_std_exception(void**) {
   assert_string_equal(message.c_str(), "words");
 }
 
-// A message that is too long is cut, and ends.
+// A message that is too long is truncated and terminated.
 void long_messages_are_cut(void**) {
   const std::string words(5000, 'x');
   size_t length = 0;
@@ -60,7 +60,7 @@ void long_messages_are_cut(void**) {
   assert_int_equal(length, dlx::Error::kMessageBytes - 1);
 }
 
-// The message is the exception's own: a copy has it after the original is gone.
+// A copy of the exception keeps the message after the original is destroyed.
 void copies_keep_the_message(void**) {
   std::unique_ptr<dlx::Error> copy;
 

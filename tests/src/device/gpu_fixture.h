@@ -42,10 +42,10 @@ struct Kind {
 constexpr Kind kKinds[] = {
     {"tests/stubs/fake_libcuda.so", "DLX_CUDA_PATH", kDLCUDA, kDLCUDAHost, dlx::cuda_backend, 0},
     {"tests/stubs/fake_libamdhip64.so", "DLX_HIP_PATH", kDLROCM, kDLROCMHost, dlx::hip_backend, 0},
-    // The oldest, which does not tell of captures for the default stream.
+    // The oldest, which does not report captures of the default stream.
     {"tests/stubs/fake_libamdhip64_5.so", "DLX_HIP_PATH", kDLROCM, kDLROCMHost, dlx::hip_backend,
      50221153},
-    // Whose errors stay pending until somebody takes them: in 5 and 6 the next call hides them.
+    // Its errors stay pending until they are read; in 5 and 6 the next call overwrites them.
     {"tests/stubs/fake_libamdhip64.so", "DLX_HIP_PATH", kDLROCM, kDLROCMHost, dlx::hip_backend,
      70000000},
 };
@@ -63,7 +63,7 @@ struct Gpu : Fake {
   }
   void free(void* data, int32_t id = 0) { backend.deallocate(kind.type, id, data); }
   int64_t stream() const { return backend.default_stream(); }
-  /// CUDA: device 0's primary context becomes the thread's current one, as other libraries do it.
+  /// CUDA: makes device 0's primary context current, as other libraries do.
   void push_primary() const {
     int (*retain)(void**, int) = nullptr;
     int (*push)(void*) = nullptr;
@@ -77,7 +77,7 @@ struct Gpu : Fake {
   Backend& backend;
 };
 
-/// A case for each driver, in a process of its own.
+/// A case for each driver, in its own process.
 inline void passes(const std::function<void(Gpu&)>& body) {
   for (const Kind& kind : kKinds) {
     const Outcome outcome = run_forked([&] {
@@ -110,7 +110,7 @@ inline std::vector<unsigned char> pattern(size_t size) {
   return out;
 }
 
-/// Transposes 40 x 24 items of 4 bytes on the device, and says whether kernels did it.
+/// Transposes 40 x 24 items of 4 bytes on the device; returns whether kernels did it.
 inline bool transpose(Gpu& gpu, int64_t stream) {
   constexpr int64_t kRows = 40, kColumns = 24, kSize = kRows * kColumns * 4;
   const std::vector<unsigned char> sent = pattern(kSize);

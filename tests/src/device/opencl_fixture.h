@@ -22,7 +22,7 @@ namespace dlx_test {
 using dlx::Backend;
 namespace cl = dlx::opencl;
 
-/// The backend if it has a device; else says why not.
+/// The backend if it has a device; otherwise prints the reason.
 inline Backend* backend_or_skip() {
   if (const char* folder = std::getenv("TEST_TMPDIR")) setenv("POCL_CACHE_DIR", folder, 0);
   Backend& backend = dlx::opencl_backend();
@@ -31,7 +31,7 @@ inline Backend* backend_or_skip() {
   return nullptr;
 }
 
-/// Memory of a context that is not dlx's, as another library has it.
+/// Memory in another library's context.
 class Foreign {
  public:
   Foreign() : cl_(*cl::functions(nullptr)) {
@@ -74,7 +74,7 @@ class Foreign {
 inline dlx::CopyPlan plan_of(std::vector<int64_t> shape, std::vector<int64_t> dst_strides,
                              std::vector<int64_t> src_strides, int64_t item) {
   DLTensor dst{}, src{};
-  // A plan takes no NULL: one byte further on, and one byte back.
+  // A plan must not contain NULL, so this starts one byte later and moves it back.
   dst.data = src.data = reinterpret_cast<void*>(1);
   dst.ndim = src.ndim = static_cast<int32_t>(shape.size());
   dst.shape = src.shape = shape.data();

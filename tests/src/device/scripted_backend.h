@@ -11,7 +11,7 @@
 
 namespace dlx_test {
 
-/// A device that does nothing but tell what it was asked for, and fails where it is told to.
+/// A device that only logs its calls, and fails as the test says.
 class ScriptedBackend final : public dlx::Backend {
  public:
   std::vector<std::string> log;

@@ -31,8 +31,8 @@ int64_t page_faults() {
   return usage.ru_minflt;
 }
 
-// A block as large as one that was freed is the same one, with its pages: new ones take as long as
-// a copy.
+// An allocation reuses a freed block of the same size with its pages, because new pages take as
+// long as a copy.
 void freed_blocks_are_found_again(void**) {
   if (kSanitized) {
     std::puts("not under a sanitizer, whose own malloc keeps freed blocks apart");

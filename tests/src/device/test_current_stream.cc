@@ -1,4 +1,4 @@
-// What a thread says about its current streams.
+// A thread's current streams.
 #include "src/device/current_stream.h"
 
 #include <csetjmp>
@@ -23,7 +23,7 @@ int64_t current(int32_t type, int32_t id) {
   return dlx::current_stream(dlx::cuda_backend(), type, id);
 }
 
-// Memory of the host and managed memory are worked on by the streams of their device.
+// Streams of the device work on its pinned and managed memory.
 void kinds_of_memory_have_the_streams_of_their_devices(void**) {
   const int32_t families[][3] = {{kDLCUDA, kDLCUDAHost, kDLCUDAManaged},
                                  {kDLROCM, kDLROCMHost, kDLROCMHost}};
@@ -37,8 +37,7 @@ void kinds_of_memory_have_the_streams_of_their_devices(void**) {
   }
 }
 
-// There is room for so many devices, and what is forgotten makes room; the others stay what they
-// were.
+// The number of devices with a current stream is limited. A reset makes room and keeps the others.
 void devices_are_told_apart(void**) {
   constexpr int32_t kMost = 64;
   for (int32_t id = 0; id < kMost; ++id) set_current_stream(kDLCUDA, id, 100 + id);

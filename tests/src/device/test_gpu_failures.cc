@@ -1,4 +1,4 @@
-// What fails, and what is over: errors, fork(), the end of a driver.
+// Errors, fork() and the shutdown of a driver.
 #include <thread>
 
 #include "gpu_fixture.h"
@@ -7,7 +7,7 @@ namespace {
 
 using namespace dlx_test;
 
-// An error names the driver's call, its code and its text.
+// An error names the driver's function, its code and its text.
 void errors_have_the_drivers_words(void**) {
   passes([](Gpu& gpu) {
     void* data = gpu.memory(64);
@@ -28,8 +28,8 @@ void errors_have_the_drivers_words(void**) {
   });
 }
 
-/// All that a backend does, once: what it gets is given back, whatever fails. The number of calls
-/// that came before the giving back, if nothing failed.
+/// Calls every function of a backend once and releases everything, whatever fails. Returns the
+/// number of driver calls before the releases, if nothing failed.
 int64_t do_everything(Gpu& gpu) {
   struct Cleanup {
     std::vector<std::function<void()>> steps;
@@ -72,8 +72,7 @@ int64_t do_everything(Gpu& gpu) {
   return gpu.all_calls();
 }
 
-/// Calls whose failure nobody is told of: what gives back or restores, and questions with a safe
-/// answer.
+/// Calls whose failure is not reported: releases, restores, and queries with a safe default.
 bool may_fail_quietly(const std::string& call) {
   for (const char* part :
        {"Free", "PopCurrent", "CaptureMode", "SetDevice", "EventQuery", "LastError"}) {
@@ -82,7 +81,7 @@ bool may_fail_quietly(const std::string& call) {
   return call == "hipGetDevice";
 }
 
-/// What a driver keeps for each thread.
+/// The state that a driver keeps for each thread.
 struct ThreadCalls {
   explicit ThreadCalls(const Gpu& gpu) {
     const bool cuda = gpu.kind.type == kDLCUDA;
@@ -94,8 +93,7 @@ struct ThreadCalls {
   int (*last_error)() = nullptr;
 };
 
-/// The thread is as a caller left it: no pending error of HIP, and the capture mode that threads
-/// have.
+/// Checks that the thread's state is restored: no pending HIP error, and the default capture mode.
 bool thread_is_clean(const Gpu& gpu, const std::string& failed) {
   const bool cuda = gpu.kind.type == kDLCUDA;
   const ThreadCalls thread(gpu);
@@ -104,15 +102,15 @@ bool thread_is_clean(const Gpu& gpu, const std::string& failed) {
   return thread.exchange(&mode) != 0 || mode == 0 || contains(failed, "CaptureMode");
 }
 
-// Each call of the driver fails in turn: the error names it, nothing leaks, the caller's context
-// stays, and the next use works.
+// Each driver call fails in turn: the error names it, nothing leaks, the caller's context is
+// restored, and the next use works.
 void every_call_may_fail(void**) {
   passes([](Gpu& gpu) {
     gpu.backend.count();
     do_everything(gpu);  // what is made once stays: contexts, pool, pooled events
     int64_t calls = 0, named = 0, looks = 0;
     for (bool more = true; more;) {
-      // A failing pop leaves a context current: each try has a thread of its own.
+      // A failing pop leaves a context current, so each try runs in its own thread.
       std::thread([&] {
         const fake_report before = gpu.report();
         int64_t work = 0;
@@ -128,9 +126,9 @@ void every_call_may_fail(void**) {
           CHECK(false);
         }
         if (text.empty()) {
-          // HIP asks a stream before it looks whether a pooled event is free.
+          // On HIP, dlx queries a stream before it queries a pooled event.
           const bool look = contains(failed, "hipStreamGetCaptureInfo") && ++looks == 1;
-          // Where giving back itself fails, nobody can do more.
+          // A failing release leaks.
           if (calls <= work && !look && !may_fail_quietly(failed)) {
             std::fprintf(stderr, "nobody was told that call %lld failed, %s\n",
                          static_cast<long long>(calls), failed.c_str());
@@ -155,8 +153,8 @@ void every_call_may_fail(void**) {
   });
 }
 
-// Threads without a current context, from the first call of a process on, where the driver has no
-// capture mode for them.
+// The first calls of a process, in threads without a current context, for which the driver has no
+// capture mode.
 void capture_modes_may_need_a_context(void**) {
   passes([](Gpu& gpu) {
     gpu.set_modes_need_context(1);
@@ -166,7 +164,8 @@ void capture_modes_may_need_a_context(void**) {
   });
 }
 
-// The same from the very first call of a process on: what is made once is made by the next use.
+// The same for the first calls of a process: a failed one-time initialisation is retried by the
+// next use.
 void every_first_call_may_fail(void**) {
   for (const Kind& kind : kKinds) {
     bool more = true;
@@ -199,8 +198,7 @@ void every_first_call_may_fail(void**) {
   }
 }
 
-// A device that its driver does not hand over is still one of those that there are, and spoils no
-// other.
+// A device whose handle the driver refuses still counts, and does not affect the others.
 void a_bad_device_hides_no_other(void**) {
   passes([](Gpu& gpu) {
     if (gpu.kind.type != kDLCUDA) return;  // HIP's devices are numbers
@@ -215,7 +213,7 @@ void a_bad_device_hides_no_other(void**) {
   });
 }
 
-// The thread's capture mode, and HIP's last error, are the caller's again when a call has failed.
+// A failed call restores the thread's capture mode and HIP's last error.
 void failures_leave_the_thread_as_it_was(void**) {
   passes([](Gpu& gpu) {
     const bool cuda = gpu.kind.type == kDLCUDA;
@@ -244,7 +242,7 @@ void failures_leave_the_thread_as_it_was(void**) {
   });
 }
 
-// An event that could not be recorded is there for the next one.
+// An event that could not be recorded is reused.
 void failed_records_keep_their_event(void**) {
   passes([](Gpu& gpu) {
     gpu.backend.release_event(0, gpu.backend.record(0, gpu.stream()));
@@ -257,7 +255,7 @@ void failed_records_keep_their_event(void**) {
   });
 }
 
-// In a forked child work is refused in words, and giving memory back is quiet.
+// A forked child gets an error for work; releases are silent.
 void forked_child(void**) {
   passes([](Gpu& gpu) {
     void* data = gpu.memory(64);
@@ -292,7 +290,7 @@ void forked_child(void**) {
   });
 }
 
-// After the driver's end memory is given back quietly.
+// After the driver has shut down, releases are silent.
 void driver_has_shut_down(void**) {
   passes([](Gpu& gpu) {
     void* data = gpu.memory(64);

@@ -8,7 +8,7 @@ namespace {
 
 using namespace dlx_test;
 
-// The kernels are loaded once, and do what the plan says.
+// The kernels are loaded once, and copy as the plan says.
 void strided_copies(void**) {
   passes([](Gpu& gpu) {
     gpu.set_schedule("latest");
@@ -51,8 +51,8 @@ std::vector<std::string> calls_of_transpose(const Kind& kind) {
   return calls;
 }
 
-// A driver that cannot compile or load them is remembered; a failure of another kind is an error,
-// and is tried again.
+// If the driver cannot compile or load the kernels, dlx does not try again. Any other failure is an
+// error, and the next copy tries again.
 void kernels_that_cannot_be_loaded(void**) {
   passes([](Gpu& gpu) {
     const std::vector<std::string> calls = calls_of_transpose(gpu.kind);
@@ -63,7 +63,7 @@ void kernels_that_cannot_be_loaded(void**) {
     for (int code : {700, 209}) {
       std::string text;
       bool done = true;
-      // The second time fewer calls come before it: the context is there.
+      // The second time there are fewer calls before it, because the context exists.
       for (int64_t n = number; n > 0; --n) {
         gpu.fail_nth_call(n, code);
         text = error_of([&] { done = transpose(gpu, gpu.stream()); });
@@ -76,7 +76,7 @@ void kernels_that_cannot_be_loaded(void**) {
     gpu.clear_log();
     CHECK(!transpose(gpu, gpu.stream()));
     CHECK_EQUAL(gpu.calls(module_load(gpu)), 0);
-    // The device says why.
+    // The device's properties have the reason.
     dlx_device_properties properties = {};
     gpu.backend.describe(0, &properties);
     CHECK(contains(properties.no_kernels, module_load(gpu)));
@@ -84,8 +84,7 @@ void kernels_that_cannot_be_loaded(void**) {
   });
 }
 
-// A module that lacks a kernel is not kept, whether that means that it cannot run here or is an
-// error.
+// A module that lacks a kernel is unloaded, whether it cannot run here or the lookup is an error.
 void modules_without_a_kernel_go(void**) {
   passes([](Gpu& gpu) {
     const char* find = gpu.kind.type == kDLCUDA ? "cuModuleGetFunction" : "hipModuleGetFunction";

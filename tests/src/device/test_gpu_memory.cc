@@ -5,7 +5,7 @@ namespace {
 
 using namespace dlx_test;
 
-// Counting and describing make no context, and describing tells all that the driver knows.
+// Counting and describing create no context, and a description has all properties.
 void describing_makes_no_context(void**) {
   passes([](Gpu& gpu) {
     gpu.set_devices(2);
@@ -32,8 +32,8 @@ void describing_makes_no_context(void**) {
   });
 }
 
-// The free memory of a device that somebody else uses is known; his context is given back, also
-// where the driver does not answer.
+// The free memory of a device that another library uses is known. Its context is released, also if
+// the query fails.
 void contexts_are_borrowed_for_a_moment(void**) {
   passes([](Gpu& gpu) {
     if (gpu.kind.type != kDLCUDA) return;
@@ -56,7 +56,8 @@ void contexts_are_borrowed_for_a_moment(void**) {
   });
 }
 
-// Temporaries come from one pool of a device, which keeps a little; one that cannot be set up goes.
+// Temporaries come from one pool for each device, which keeps some memory. A pool whose setup fails
+// is destroyed.
 void pools_keep_a_little(void**) {
   passes([](Gpu& gpu) {
     const char* set = gpu.kind.type == kDLCUDA ? "cuMemPoolSetAttribute" : "hipMemPoolSetAttribute";
@@ -75,7 +76,7 @@ void pools_keep_a_little(void**) {
   });
 }
 
-// Pinned memory is pinned for every device, not just for the one that was current.
+// Pinned memory is pinned for every device, not only the current one.
 void pinned_memory_is_of_every_device(void**) {
   passes([](Gpu& gpu) {
     int (*get_flags)(unsigned*, void*) = nullptr;
@@ -92,7 +93,7 @@ void pinned_memory_is_of_every_device(void**) {
   });
 }
 
-// Of memory that belongs to no device the first one takes care.
+// Memory of no device is freed on the first device.
 void pinned_memory_may_be_of_no_device(void**) {
   passes([](Gpu& gpu) {
     if (gpu.kind.type != kDLCUDA) return;
@@ -107,7 +108,8 @@ void pinned_memory_may_be_of_no_device(void**) {
   });
 }
 
-// Work on one device leaves another current, and pinned memory makes no context where one is.
+// Work on one device keeps another device current, and pinned memory creates no context if one
+// exists.
 void callers_device_stays_current(void**) {
   passes([](Gpu& gpu) {
     gpu.set_devices(2);
@@ -138,7 +140,7 @@ void callers_device_stays_current(void**) {
   });
 }
 
-// Addresses are told apart without initialising anything.
+// Addresses are located without initialising a driver.
 void locating(void**) {
   passes([](Gpu& gpu) {
     dlx::PointerInfo info = {};
@@ -168,7 +170,7 @@ void locating(void**) {
       CHECK_EQUAL(allocate_managed(&managed, 64, 1), 0);
       CHECK(gpu.backend.locate(managed, &info) && info.device_type == kDLROCM);
     }
-    // dlx itself has initialised HIP, whatever the layer below says, or where there is none.
+    // dlx itself has initialised HIP, so it does not need HSA's answer.
     gpu.fail_calls_of("hsa_system_get_info", 1);
     CHECK(gpu.backend.locate(data, &info));
     gpu.fail_calls_of(nullptr, 0);
@@ -177,7 +179,7 @@ void locating(void**) {
   });
 }
 
-// Alignments beyond the driver's are met, and the memory is given back whole.
+// Alignments larger than the driver's are met, and the driver's own address is freed.
 void large_alignments(void**) {
   passes([](Gpu& gpu) {
     std::vector<void*> all;
@@ -192,8 +194,8 @@ void large_alignments(void**) {
   });
 }
 
-// An address that was handed out beside the driver's own may be the driver's own the next time:
-// then it is given back as it is.
+// An address that was once an aligned address inside a block may later be the driver's own: then it
+// is freed as it is.
 void aligned_addresses_come_again(void**) {
   passes([](Gpu& gpu) {
     constexpr size_t kAlignment = size_t{1} << 24;
@@ -215,7 +217,7 @@ void aligned_addresses_come_again(void**) {
   });
 }
 
-// No room is NULL, not an error.
+// Exhausted memory gives NULL, not an error.
 void no_room(void**) {
   passes([](Gpu& gpu) {
     gpu.backend.count();
@@ -228,7 +230,7 @@ void no_room(void**) {
   });
 }
 
-// Numbers of streams by the standard.
+// Stream numbers as the standard defines them.
 void stream_numbers(void**) {
   Backend& cuda = dlx::cuda_backend();
   Backend& hip = dlx::hip_backend();
@@ -246,7 +248,7 @@ void stream_numbers(void**) {
   assert_int_equal(hip.default_stream(), 0);
 }
 
-// What is absent or unsuitable is told in words, and is no error.
+// A missing or unsuitable driver gives a reason, not an error.
 void reasons(void**) {
   struct Case {
     const char* name;

@@ -5,7 +5,7 @@ namespace {
 
 using namespace dlx_test;
 
-// Bytes go to the device, across it and back, on a stream that nothing else waits for.
+// Bytes go to the device, across it and back, on an independent stream.
 void copies_there_and_back(void**) {
   passes([](Gpu& gpu) {
     gpu.set_schedule("latest");
@@ -39,8 +39,8 @@ void copies_there_and_back(void**) {
   });
 }
 
-// A released event is recorded again only when its work is done, and one that is not holds up no
-// other; synchronize() waits for those that were released too.
+// A released event is recorded again only after its work is done; a pending one does not block the
+// others. synchronize() also waits for released events.
 void events_are_used_again(void**) {
   passes([](Gpu& gpu) {
     gpu.set_schedule("latest");
@@ -62,7 +62,7 @@ void events_are_used_again(void**) {
     CHECK(gpu.report().pending > 1);
     gpu.backend.synchronize(0);
     CHECK_EQUAL(gpu.report().pending, 0);
-    // All of them, also those that were looked at while their work went on.
+    // All of them, also those that were queried while their work was pending.
     const int64_t events = gpu.report().events;
     for (int64_t k = 0; k < events; ++k) gpu.backend.record(0, quick);
     CHECK_EQUAL(gpu.report().events, events);
@@ -70,8 +70,8 @@ void events_are_used_again(void**) {
   });
 }
 
-// Events that are in use are never recorded for others, in whatever order they are released, and no
-// released one is lost.
+// An event in use is never recorded again, for any order of releases, and no released event is
+// lost.
 void events_in_use_are_distinct(void**) {
   passes([](Gpu& gpu) {
     std::vector<EventHandle> used;
@@ -94,7 +94,7 @@ void events_in_use_are_distinct(void**) {
   });
 }
 
-// A stream of another device is refused, and nothing is left current.
+// A stream of another device is refused, and no context stays current.
 void streams_of_another_device(void**) {
   passes([](Gpu& gpu) {
     gpu.set_devices(2);
@@ -106,7 +106,7 @@ void streams_of_another_device(void**) {
   });
 }
 
-/// A capture of `stream`, in the mode that forbids the most; `body` must not break it.
+/// A capture of `stream` in the strictest mode; `body` must not break it.
 void while_capturing(Gpu& gpu, int64_t stream, const std::function<void()>& body) {
   const bool cuda = gpu.kind.type == kDLCUDA;
   int (*begin)(void*, int) = nullptr;
@@ -122,8 +122,8 @@ void while_capturing(Gpu& gpu, int64_t stream, const std::function<void()>& body
   CHECK_EQUAL(gpu.report().captures_broken, 0);
 }
 
-// While a stream is captured dlx allocates, frees, records elsewhere, asks events, and loads no
-// kernels for it: the capture goes on.
+// While a stream is captured, dlx may allocate, free, record on other streams and query events, and
+// loads no kernels: the capture stays valid.
 void captures_go_on(void**) {
   passes([](Gpu& gpu) {
     const int64_t stream = gpu.backend.create_stream(0), other = gpu.backend.create_stream(0);
@@ -161,8 +161,8 @@ void captures_go_on(void**) {
   });
 }
 
-// A stream of a context that somebody else made, and that is current only while they work. What dlx
-// does for it waits for nothing on the default stream. Its events outlive the context.
+// A stream in another library's context, which is current only while that library works. dlx's work
+// on it does not wait for the default stream. Its events outlive the context.
 void streams_of_other_contexts(void**) {
   passes([](Gpu& gpu) {
     if (gpu.kind.type != kDLCUDA) return;

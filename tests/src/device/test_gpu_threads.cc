@@ -1,4 +1,4 @@
-// Several threads at one driver, from its first use on.
+// Several threads use one driver, from its first use on.
 #include <atomic>
 #include <thread>
 
@@ -8,7 +8,7 @@ namespace {
 
 using namespace dlx_test;
 
-// Each thread has a stream of its own and sees its own bytes; what was made is given back.
+// Each thread has its own stream and reads its own bytes; nothing leaks.
 void threads_share_a_driver(void**) {
   passes([](Gpu& gpu) {
     constexpr int kThreads = 4, kRounds = 50;
@@ -51,8 +51,8 @@ void threads_share_a_driver(void**) {
   });
 }
 
-// A process may be forked while another of its threads is inside dlx, whose locks nobody opens in
-// the child any more: giving back takes none there.
+// A process may fork while another thread holds a lock of dlx, which then stays locked in the
+// child: releases in the child take no lock.
 void forked_children_take_no_locks(void**) {
   passes([](Gpu& gpu) {
     constexpr int kForks = 60;

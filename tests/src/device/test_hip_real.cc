@@ -1,5 +1,5 @@
-// HIP's own library where it is installed: without a device, and its compiler. Skipped, with the
-// reason, where it is not.
+// HIP's own library without a device, and its compiler. Skipped, with the reason, if it is not
+// installed.
 #include <dlfcn.h>
 
 #include <csetjmp>
@@ -17,7 +17,7 @@ extern "C" {
 
 #include "src/device/backend.h"
 #include "src/device/hip_compiler.h"
-#include "src/gpu/launch.h"
+#include "src/gpu/images.h"
 #include "tests/stubs/forked.h"
 
 namespace {
@@ -28,7 +28,7 @@ using dlx_test::run_forked;
 constexpr const char* kNames[] = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5",
                                   nullptr};
 
-/// Runs a case in a process of its own, where the library may start what it likes.
+/// Runs a case in its own process, because the library may start threads.
 void with_library(const std::function<void(dlx::DriverLibrary&)>& body) {
   const Outcome outcome = run_forked([&] {
     unsetenv("DLX_HIP_PATH");
@@ -48,8 +48,8 @@ void with_library(const std::function<void(dlx::DriverLibrary&)>& body) {
   assert_true(outcome.passed());
 }
 
-// Where HIP is installed and no device is there, the count is 0, and the reason has HIP's call, its
-// code and the file. A device, if there is one, describes itself.
+// Without a device the count is 0, and the reason has HIP's function, its code and the file. A
+// device, if there is one, has a description.
 void count_and_reason(void**) {
   with_library([](dlx::DriverLibrary& library) {
     dlx::Backend& hip = dlx::hip_backend();
@@ -65,7 +65,7 @@ void count_and_reason(void**) {
   });
 }
 
-// Asking whose memory an address is does not initialise HIP, though the library is mapped.
+// Locating an address does not initialise HIP, even if the library is mapped.
 void locating_initialises_nothing(void**) {
   with_library([](dlx::DriverLibrary& library) {
     using SystemInfo = int(int, void*);
@@ -85,7 +85,7 @@ void locating_initialises_nothing(void**) {
   });
 }
 
-// An architecture that no code object is embedded for: hiprtc makes one with all the kernels.
+// hiprtc compiles all kernels for an architecture without an embedded code object.
 void compiler(void**) {
   with_library([](dlx::DriverLibrary& library) {
     constexpr const char* kArchitecture = "gfx1031";

@@ -1,4 +1,4 @@
-// What helps where memory has run out must take none itself.
+// The code that frees memory when it is exhausted allocates nothing.
 #include <csetjmp>
 #include <cstdarg>
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace {
 
 bool none_left = false;
 
-// An allocation that fails gives back what finished work held, and tries again.
+// A failed allocation releases the objects of finished work and tries again.
 void giving_back_takes_no_memory(void**) {
   none_left = true;
   dlx::release_all_held(*dlx::find_backend(kDLCPU));

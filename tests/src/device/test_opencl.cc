@@ -1,4 +1,4 @@
-// The OpenCL backend on a real OpenCL (PoCL is enough); skipped, and said so, where there is none.
+// The OpenCL backend on a real OpenCL (PoCL is enough); skipped with the reason if there is none.
 #include <algorithm>
 #include <csetjmp>
 #include <cstdarg>
@@ -37,12 +37,12 @@ std::vector<uint8_t> numbered(size_t size) {
   return bytes;
 }
 
-/// A side of a random copy, moved into a buffer: dlx's own or another library's.
+/// One operand of a random copy, moved into a buffer of dlx or of another library.
 class Moved {
  public:
   Moved(Backend& backend, Foreign* foreign, const DLTensor& tensor, bool padded)
       : backend_(backend), foreign_(foreign), tensor_(tensor) {
-    // The bytes that the elements lie in; RandomCopy's canaries are around them.
+    // The bytes that contain the elements, between RandomCopy's canaries.
     int64_t low = 0, high = 1;
     for (int32_t k = 0; k < tensor.ndim; ++k) {
       if (tensor.shape[k] == 0) continue;
@@ -128,8 +128,8 @@ void memory_of_other_contexts_goes_through_the_host(void**) {
   random_copies(true, false, &one, nullptr, 100);
 }
 
-// A buffer of another context has no place in the device's queue: what the queue has still to do
-// with the host memory comes first.
+// A buffer of another context cannot use the device's queue: pending work of the queue on the host
+// memory runs first.
 void foreign_copies_come_in_order(void**) {
   Backend* backend = backend_or_skip();
   if (backend == nullptr) return;
@@ -178,7 +178,7 @@ void there_is_no_room_for_everything(void**) {
   backend->deallocate(kDLOpenCL, 0, memory);
 }
 
-/// Runs a plan with 48 bytes of offset on one side and 16 on the other, and looks at all of dst.
+/// Runs a plan with offsets of 48 and 16 bytes, and compares all of dst.
 void check_strided(Backend& backend, const dlx::CopyPlan& plan) {
   int64_t dst_size = plan.item(), src_size = plan.item();
   for (int k = 0; k < plan.ndim(); ++k) {
@@ -229,13 +229,13 @@ void long_rows_are_left_to_the_driver(void**) {
   check_strided(*backend, plan_of({20, 600}, {600, 1}, {700, 1}, 1));
   check_strided(*backend, plan_of({20, 600}, {700, 1}, {600, 1}, 1));
   check_strided(*backend, plan_of({5, 6, 600}, {4000, 600, 1}, {7000, 1000, 1}, 1));
-  // Planes that are no whole number of rows apart, and rows in another order, are not.
+  // But not planes whose pitch is not a multiple of the row pitch, or rows in another order.
   check_strided(*backend, plan_of({5, 6, 600}, {4001, 600, 1}, {7001, 1000, 1}, 1));
   check_strided(*backend, plan_of({5, 6, 600}, {3600, 600, 1}, {600, 3000, 1}, 1));
   check_strided(*backend, plan_of({5, 600}, {700, 1}, {0, 1}, 1));
 }
 
-// For which OpenCL itself wants rows equally far apart on both sides.
+// Within one buffer OpenCL requires equal row pitches.
 void rows_move_within_one_buffer(void**) {
   Backend* backend = backend_or_skip();
   if (backend == nullptr) return;
@@ -307,7 +307,7 @@ void a_forked_child_is_told(void**) {
   backend->deallocate(kDLOpenCL, 0, memory);
 }
 
-// Runs first: nothing of OpenCL is loaded in this process yet.
+// Runs first, because OpenCL must not be loaded yet.
 void a_missing_driver_is_a_fact_with_a_reason(void**) {
   const auto outcome = dlx_test::run_forked([] {
     setenv("DLX_OPENCL_PATH", "/nowhere/libOpenCL.so", 1);

@@ -1,4 +1,4 @@
-// Two OpenCL devices, which PoCL can be; skipped, and said so, where there are none.
+// Two OpenCL devices, which PoCL can provide; skipped with the reason if there are fewer.
 #include <algorithm>
 #include <csetjmp>
 #include <cstdarg>
@@ -19,7 +19,7 @@ namespace {
 
 using dlx::Backend;
 
-// Two queues of two devices: what one has still to do is waited for before the other uses it.
+// Two queues of two devices: one waits for the other's pending work before it uses the data.
 void devices_wait_for_each_other(void**) {
   setenv("POCL_DEVICES", "pthread pthread", 1);
   Backend& backend = dlx::opencl_backend();

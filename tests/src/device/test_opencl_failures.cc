@@ -1,12 +1,13 @@
-// Every call of OpenCL fails in turn, on a real OpenCL: the error names it, nothing leaks, and the
-// same goes well afterwards. dlx's table of OpenCL's functions is made to count and to refuse.
+// Every call of a real OpenCL fails in turn: the error names it, nothing leaks, and the same
+// operation succeeds afterwards. The test replaces dlx's table of OpenCL functions by functions
+// that count and fail.
 #include <cstring>
 #include <functional>
 #include <string>
 #include <tuple>
 
 #include "src/base/error.h"
-#include "src/gpu/launch.h"
+#include "src/gpu/images.h"
 #include "tests/src/device/opencl_fixture.h"
 #include "tests/stubs/forked.h"
 #include "tests/support/opencl_leaks.h"
@@ -18,7 +19,7 @@ using dlx::DeviceAddress;
 
 constexpr cl::Result kRefused = -59;  // CL_INVALID_OPERATION
 
-/// What goes through the table.
+/// Counters and the failure to inject.
 struct Watch {
   int64_t calls = 0;
   int64_t fails = 0;        ///< the number of the call that is refused; 0: none
@@ -78,7 +79,7 @@ void watch_all() {
 #undef DLX_DRIVER_FUNCTION
 }
 
-/// All that the backend does, once: what it gets is given back, whatever fails.
+/// Calls every function of the backend once and releases everything, whatever fails.
 void do_everything(Backend& backend, cl::Memory foreign) {
   struct Cleanup {
     std::vector<std::function<void()>> steps;
@@ -120,7 +121,7 @@ std::string error_of(const std::function<void()>& body) {
   return "";
 }
 
-/// A case in a process of its own, in which OpenCL is new; skipped where there is none.
+/// Runs a case in its own process, in which OpenCL is not loaded yet; skipped if there is none.
 void passes(const std::function<void(Backend&, cl::Memory)>& body) {
   const Outcome outcome = run_forked([&] {
     if (backend_or_skip() == nullptr) return;
@@ -134,7 +135,7 @@ void passes(const std::function<void(Backend&, cl::Memory)>& body) {
   assert_true(outcome.passed());
 }
 
-// The context and the queue stay when they are made, and so do the kernels.
+// The context, the queue and the kernels are kept.
 void every_call_may_fail(void**) {
   passes([](Backend& backend, cl::Memory foreign) {
     const int64_t all = 2 + dlx::gpu::kernel_count();
@@ -168,13 +169,13 @@ void every_call_may_fail(void**) {
 
 cl::Result (*build_well)(cl::Program, cl::Uint, const cl::Device*, const char*, cl::Notify, void*);
 
-/// No compiler takes the kernels so.
+/// Compiler options that make every compiler fail.
 cl::Result build_badly(cl::Program program, cl::Uint count, const cl::Device* devices, const char*,
                        cl::Notify notify, void* user) {
   return build_well(program, count, devices, "-D__kernel=no_such_word", notify, user);
 }
 
-// What the kernels would do is done without them, the program does not stay, and it is known why.
+// Without kernels the copy still works, the program is released, and the reason is known.
 void kernels_that_cannot_be_built(void**) {
   passes([](Backend& backend, cl::Memory foreign) {
     dlx_device_properties properties = {};
@@ -188,7 +189,7 @@ void kernels_that_cannot_be_built(void**) {
     backend.describe(0, &properties);
     CHECK(begins(properties.no_kernels, "clBuildProgram failed: CL_BUILD_PROGRAM_FAILURE: "));
     CHECK(std::strstr(properties.no_kernels, "no_such_word") != nullptr);
-    // No other try is made.
+    // dlx does not try again.
     build = build_well;
     const int64_t before = watch.calls;
     do_everything(backend, foreign);
@@ -197,8 +198,8 @@ void kernels_that_cannot_be_built(void**) {
   });
 }
 
-// A compiler that is out of memory, or whatever else fails, spoils one copy: the next one tries
-// again.
+// If the compiler is out of memory, or anything else fails, only that copy fails: the next one
+// tries again.
 void a_build_that_fails_otherwise_is_tried_again(void**) {
   passes([](Backend& backend, cl::Memory foreign) {
     for (int64_t n = 1; std::strcmp(watch.failed, "clBuildProgram") != 0; ++n) {

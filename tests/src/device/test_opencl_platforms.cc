@@ -1,5 +1,5 @@
-// Platforms and devices as PoCL is none, beside it or in its place, for which dlx's table of
-// OpenCL's functions is changed. One that answers with errors is left out, alone.
+// Unusual platforms and devices, simulated by replacing functions in dlx's table of OpenCL. A
+// platform or device whose queries fail is ignored, the others are used.
 #include <algorithm>
 #include <cstring>
 #include <functional>
@@ -18,7 +18,7 @@ char bad_things[2];
 const auto bad_platform = reinterpret_cast<cl::Platform>(&bad_things[0]);
 const auto bad_device = reinterpret_cast<cl::Device>(&bad_things[1]);
 
-/// What the bad platform does, and the codes that it does it with.
+/// What the bad platform does, and its error codes.
 struct Bad {
   cl::Result name = 0, count = 0, list = 0, device = 0;
 };
@@ -35,7 +35,7 @@ cl::Result platform_ids(cl::Uint capacity, cl::Platform* out, cl::Uint* count) {
   return real.platform_ids(capacity - 1, out + 1, nullptr);
 }
 
-/// A text, as OpenCL hands it over.
+/// Returns a string as OpenCL does.
 cl::Result tell(const char* text, size_t capacity, void* value, size_t* size) {
   if (size != nullptr) *size = std::strlen(text) + 1;
   if (value != nullptr) std::memcpy(value, text, capacity);
@@ -63,7 +63,7 @@ cl::Result device_info(cl::Device device, cl::Uint what, size_t capacity, void* 
   return bad.device != 0 ? bad.device : tell("OpenCL 1.1 old", capacity, value, size);
 }
 
-/// Runs the body, in a process of its own, where the bad platform is the first of two.
+/// Runs the body in its own process, with the bad platform as the first of two.
 void beside(const Bad& how, const std::function<void(Backend&)>& body) {
   const Outcome outcome = run_forked([&] {
     if (const char* folder = std::getenv("TEST_TMPDIR")) setenv("POCL_CACHE_DIR", folder, 0);
@@ -90,7 +90,7 @@ void beside(const Bad& how, const std::function<void(Backend&)>& body) {
 }
 
 void a_bad_platform_hides_no_good_one(void**) {
-  // CL_OUT_OF_RESOURCES for each question in turn, and a device that is too old.
+  // Each query fails in turn with CL_OUT_OF_RESOURCES; then a device that is too old.
   for (const Bad& how : {Bad{-5, 0, 0, 0}, Bad{0, -5, 0, 0}, Bad{0, 0, -5, 0}, Bad{0, 0, 0, -5},
                          Bad{-5, -5, -5, -5}, Bad{}}) {
     beside(how, [](Backend& backend) {
@@ -106,7 +106,7 @@ void a_bad_platform_hides_no_good_one(void**) {
   }
 }
 
-/// Nothing but the bad platform.
+/// Only the bad platform.
 cl::Result only_the_bad_one(cl::Uint, cl::Platform* out, cl::Uint* count) {
   if (count != nullptr) *count = 1;
   if (out != nullptr) *out = bad_platform;
@@ -133,7 +133,7 @@ void the_reason_says_what_each_platform_said(void**) {
   }
 }
 
-/// A kernel that needs so much of the device that a group holds few work items.
+/// A kernel that uses so many resources that a group can hold only few work items.
 constexpr size_t kFew = 64;
 size_t largest_group;
 cl::Result kernel_group_info(cl::Kernel kernel, cl::Device device, cl::Uint what, size_t capacity,

@@ -1,4 +1,4 @@
-// Pinned buffers and events: what is waited for before they are used again, also after a failure.
+// Pinned buffers and events: the waits before they are reused, also after a failure.
 #include "src/device/staging.h"
 
 #include <atomic>
@@ -25,7 +25,7 @@ using dlx_test::ScriptedBackend;  // static ones: buffers rest with their backen
 
 constexpr int kChildren = 200;
 
-// Memory rests with the event that its last work ends with; whoever takes it waits for that.
+// A free block has the event of its last work; the next user waits for it.
 void buffers_are_used_again_after_their_event(void**) {
   static ScriptedBackend backend;
   const char* first = nullptr;
@@ -43,7 +43,7 @@ void buffers_are_used_again_after_their_event(void**) {
   assert_int_equal(backend.events, 2);
 }
 
-// Without an event, as after a failure, the stream itself is waited for.
+// Without an event, as after a failure, the destructor waits for the stream.
 void buffers_that_are_left_in_use_wait_for_their_stream(void**) {
   static ScriptedBackend backend;
   {
@@ -54,7 +54,7 @@ void buffers_that_are_left_in_use_wait_for_their_stream(void**) {
   assert_int_equal(backend.pinned, 1);
 }
 
-// What the device may still use is not touched again.
+// A block that the device may still use is leaked.
 void buffers_of_a_lost_stream_are_given_up(void**) {
   static ScriptedBackend& backend = *new ScriptedBackend;  // knows at exit what was given up
   backend.failing = "synchronize_stream 5";
@@ -69,12 +69,12 @@ void buffers_of_a_lost_stream_are_given_up(void**) {
     other.in_use_until(backend.record(0, 6));
   }
   for (int k = 0; k < 2; ++k) const StagingBuffer lost_too(backend, 0, 5);
-  // They do not count any more: there may be another one rather than a wait.
+  // They are not counted any more, so another block is allocated.
   const StagingBuffer another(backend, 0, 6);
   assert_false(backend.was_called("wait_on_host"));
 }
 
-// More buffers at once than are kept: the last one goes, after its work.
+// More buffers at once than the pool keeps: the last one is freed after its work.
 void only_some_buffers_are_kept(void**) {
   static ScriptedBackend backend;
   {
@@ -90,7 +90,7 @@ void only_some_buffers_are_kept(void**) {
   assert_string_equal(backend.log[backend.log.size() - 2].c_str(), "wait_on_host");
 }
 
-// A wait that fails leaves the buffer at rest, with its event.
+// After a failed wait the block stays free, with its event.
 void a_failing_wait_loses_no_buffer(void**) {
   static ScriptedBackend backend;
   for (int k = 0; k < 3; ++k) {
@@ -108,7 +108,7 @@ void a_failing_wait_loses_no_buffer(void**) {
   assert_int_equal(backend.pinned, 3);
 }
 
-// Memory that cannot be had does not count as made.
+// A failed allocation is not counted.
 void a_failing_allocation_is_forgotten(void**) {
   static ScriptedBackend backend;
   StagingBuffer(backend, 0, 5).in_use_until(backend.record(0, 5));
@@ -126,37 +126,38 @@ void a_failing_allocation_is_forgotten(void**) {
   assert_int_equal(backend.pinned, 2);
 }
 
-// Two threads read what a third one wrote: each came after that, but not after the other.
+// Two threads read what a third one wrote: both wait for the write, but not for each other.
 void readers_side_by_side_are_all_waited_for(void**) {
   ScriptedBackend backend;
   {
     dlx::Readiness readiness;
-    readiness.used(backend, 0, 0, 5, 0);
-    const dlx::Readiness::Note first = readiness.order(backend, 0, 0, 6);
-    const dlx::Readiness::Note second = readiness.order(backend, 0, 0, 7);
-    readiness.used(backend, 0, 0, 6, first);
+    readiness.end_use(backend, 0, 0, 5, 0);
+    const dlx::Readiness::Note first = readiness.begin_use(backend, 0, 0, 6);
+    const dlx::Readiness::Note second = readiness.begin_use(backend, 0, 0, 7);
+    readiness.end_use(backend, 0, 0, 6, first);
     backend.log.clear();
-    readiness.used(backend, 0, 0, 7, second);
+    readiness.end_use(backend, 0, 0, 7, second);
     assert_true(backend.was_called("wait"));
     assert_int_equal(backend.events, 1);
 
-    const dlx::Readiness::Note last = readiness.order(backend, 0, 0, 6);
+    const dlx::Readiness::Note last = readiness.begin_use(backend, 0, 0, 6);
     backend.log.clear();
-    readiness.used(backend, 0, 0, 6, last);  // which knows all that there was
+    readiness.end_use(backend, 0, 0, 6, last);  // which knows all that there was
     assert_false(backend.was_called("wait"));
-    readiness.used(backend, 0, 0, 0, last);  // the default stream, which does not
+    readiness.end_use(backend, 0, 0, 0, last);  // the default stream, which does not
     assert_true(backend.was_called("wait"));
     assert_true(readiness.is_behind_default());
   }
   assert_int_equal(backend.events, 0);
 }
 
-// While one thread waits for what was written, another one notes a later write: that one stays.
+// While one thread waits for a write, another one records a later write: the later one stays
+// recorded.
 void later_writes_are_not_forgotten(void**) {
   static ScriptedBackend backend;
   dlx::Readiness readiness;
-  readiness.used(backend, 0, 0, 5, 0);
-  backend.on_wait = [&] { readiness.used(backend, 0, 0, 6, 0); };
+  readiness.end_use(backend, 0, 0, 5, 0);
+  backend.on_wait = [&] { readiness.end_use(backend, 0, 0, 6, 0); };
   readiness.wait_on_host(backend, 0);
   assert_false(readiness.is_behind_default());
   assert_int_equal(backend.events, 1);
@@ -166,7 +167,7 @@ void later_writes_are_not_forgotten(void**) {
   assert_int_equal(backend.events, 0);
 }
 
-// Things are held while their work goes on, and for good where nobody can tell.
+// Objects are held while their work is pending, and forever if the query fails.
 void what_is_held_goes_when_work_is_done(void**) {
   static ScriptedBackend backend;
   int released = 0;
@@ -183,7 +184,7 @@ void what_is_held_goes_when_work_is_done(void**) {
   assert_int_equal(released, 1);
   assert_int_equal(backend.events, 0);
 
-  // A few that are not done end a look at some, not one at all.
+  // A few pending objects end release_some_held(), one does not.
   for (int k = 0; k < 6; ++k) dlx::hold_while_working(backend, 0, 5, count, &released);
   backend.busy = 5;
   dlx::release_some_held(backend);
@@ -194,7 +195,7 @@ void what_is_held_goes_when_work_is_done(void**) {
   dlx::release_all_held(backend);
   assert_int_equal(released, 7);
 
-  // Nothing is held where no event can be had.
+  // Nothing is held if no event can be recorded.
   backend.failing = "record";
   try {
     dlx::hold_while_working(backend, 0, 5, count, &released);
@@ -206,7 +207,7 @@ void what_is_held_goes_when_work_is_done(void**) {
   assert_int_equal(released, 7);
 }
 
-/// Runs `body` in many children, forked while another thread goes on with `work`.
+/// Runs `body` in many children, forked while another thread repeats `work`.
 template <typename Work>
 int passing_children(Work&& work, const std::function<void()>& body) {
   std::atomic<bool> stop{false};
@@ -225,7 +226,7 @@ int passing_children(Work&& work, const std::function<void()>& body) {
   return passed;
 }
 
-// The first test: none has noted any work yet.
+// Must be the first test, before any work is recorded.
 void forked_children_may_ask_what_is_held(void**) {
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
   print_message("skipped: the sanitizer's own locks do not survive fork()\n");
@@ -242,18 +243,18 @@ void forked_children_may_ask_what_is_held(void**) {
 #endif
 }
 
-// A child that is forked while another thread has the lock can release what it has.
+// A child that is forked while another thread holds the lock can release its objects.
 void forked_children_find_no_lock(void**) {
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
   print_message("skipped: the sanitizer's own locks do not survive fork()\n");
 #else
   static ScriptedBackend backend, busy;
   auto readiness = std::make_unique<dlx::Readiness>();
-  readiness->used(backend, 0, 0, 5, 0);
+  readiness->end_use(backend, 0, 0, 5, 0);
   dlx::Readiness others;
   const int passed = passing_children(
       [&] {
-        others.used(busy, 0, 0, 5, 0);
+        others.end_use(busy, 0, 0, 5, 0);
         busy.log.clear();
       },
       [&] { readiness.reset(); });
@@ -261,7 +262,7 @@ void forked_children_find_no_lock(void**) {
 #endif
 }
 
-// Every event goes, whatever fails.
+// Every event is released, whatever fails.
 void failing_waits_keep_no_event(void**) {
   for (const char* failing : {"record", "wait", "wait_on_host", ""}) {
     ScriptedBackend backend;
@@ -269,11 +270,11 @@ void failing_waits_keep_no_event(void**) {
     for (int k = 0; k < 4; ++k) {
       dlx::Readiness readiness;
       try {
-        if (k == 0) readiness.order(backend, 0, 0, 5);
+        if (k == 0) readiness.begin_use(backend, 0, 0, 5);
         if (k == 1) readiness.wait_on_host(backend, 0);
-        if (k >= 2) readiness.used(backend, 0, 0, 5, 0);
-        if (k == 3) readiness.used(backend, 0, 0, 6, 0);  // comes too late, and waits
-        readiness.order(backend, 0, 0, 6);
+        if (k >= 2) readiness.end_use(backend, 0, 0, 5, 0);
+        if (k == 3) readiness.end_use(backend, 0, 0, 6, 0);  // comes too late, and waits
+        readiness.begin_use(backend, 0, 0, 6);
       } catch (const dlx::Error& error) {
         assert_string_equal(error.what(), (std::string(failing) + " fails").c_str());
       }

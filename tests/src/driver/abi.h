@@ -4,8 +4,9 @@
 #include <cstddef>
 #include <type_traits>
 
-/// Two declarations of one function are called alike: as many arguments, each of one size on both
-/// sides, and pointers to numbers and handles of one size. (An address may be a number on one side.)
+/// Two declarations of a function are compatible: the same number of arguments, of the same sizes,
+/// and pointers to numbers and handles of the same size. (One side may declare an address as a
+/// number.)
 template <typename Ours, typename Theirs>
 constexpr bool same_value() {
   if constexpr (std::is_pointer_v<Ours> && std::is_pointer_v<Theirs>) {

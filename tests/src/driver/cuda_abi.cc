@@ -15,7 +15,7 @@ using namespace dlx::cuda;
 #include "src/driver/cuda.inc"
 #undef DLX_DRIVER_FUNCTION
 
-// The numbers, each with the name that stands behind it in cuda.h of ours.
+// The constants, with the vendor's names from the comments in our cuda.h.
 #define SAME_NUMBER(ours, theirs) static_assert(static_cast<int>(ours) == static_cast<int>(theirs));
 #include "numbers.inc"
 

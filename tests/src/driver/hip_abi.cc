@@ -12,7 +12,8 @@
 
 #include <utility>
 
-// Read as C: for C++ the headers overload some functions by templates, which decltype cannot take.
+// Included as C, because the C++ headers overload some functions by templates, which decltype
+// rejects.
 #pragma push_macro("__cplusplus")
 #undef __cplusplus
 #include <hip/hip_runtime_api.h>
@@ -24,7 +25,7 @@
 
 using namespace dlx::hip;
 
-// Of the optional functions every version lacks some: they follow below.
+// Every version lacks some of the optional functions: they follow below.
 #define CHECK_kRequired(symbol, ...) \
   static_assert(same_call<__VA_ARGS__, decltype(::symbol)>, #symbol);
 #define CHECK_kOptional(symbol, ...)

@@ -1,5 +1,5 @@
-// Finding a driver's library: by the environment, among what is mapped, by name; and the words for
-// not finding it.
+// Finding a driver's library: by environment variable, among mapped files, by name; and the reason
+// if it is not found.
 #include "src/driver/library.h"
 
 #include <dlfcn.h>
@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <string>
+#include <vector>
 
 // CMocka needs <csetjmp>, <cstdarg>, <cstddef> and <cstdint> first, and does not say that it is C.
 extern "C" {
@@ -28,7 +29,7 @@ using dlx::DriverSymbol;
 
 constexpr const char* kVariable = "DLX_TEST_DRIVER_PATH";
 
-/// A copy of a library that is there for sure (CMocka's own), under a name of its own.
+/// A copy, under another name, of a library that always exists (CMocka's).
 std::string copy_library(const std::string& name) {
   Dl_info info;
   assert_int_not_equal(dladdr(reinterpret_cast<void*>(&_cmocka_run_group_tests), &info), 0);
@@ -44,7 +45,7 @@ bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-// Every name that was tried stands in the reason, each with the loader's words.
+// The reason has every name that was tried, with the loader's message.
 void reason_names_all_that_was_tried(void**) {
   const char* const names[] = {"libnone.so.7", "libnone.so.6", nullptr};
   DriverLibrary library(DriverFiles{kVariable, nullptr, names});
@@ -57,7 +58,7 @@ void reason_names_all_that_was_tried(void**) {
   assert_true(contains(reason, "libnone.so.6: cannot open shared object file"));
 }
 
-// The environment's file is the only one tried, and an empty variable is none.
+// If the environment variable is set, only its file is tried; an empty variable counts as unset.
 void environment_chooses_the_file(void**) {
   const std::string path = copy_library("libdlxchosen.so.1");
   const char* const names[] = {"libnone.so.1", nullptr};
@@ -78,7 +79,7 @@ void environment_chooses_the_file(void**) {
   unsetenv(kVariable);
 }
 
-// What is not in the process is not brought into it; what comes later is found.
+// open_if_mapped() loads nothing; a library that is loaded later is found.
 void mapped_only_loads_nothing(void**) {
   const std::string path = copy_library("libdlxlater.so.1");
   const char* const names[] = {path.c_str(), nullptr};
@@ -93,7 +94,8 @@ void mapped_only_loads_nothing(void**) {
   assert_true(library.open_if_mapped());
 }
 
-// A mapped copy goes before the names, also one that a wheel has renamed; two are refused.
+// A mapped copy is preferred to the names, also one that a wheel has renamed; two copies are
+// refused.
 void mapped_copy_goes_first(void**) {
   const std::string first = copy_library("libdlxprobe-1a2b3c.so.6");
   const std::string second = copy_library("libdlxprobe.so.7");
@@ -120,7 +122,7 @@ void mapped_copy_goes_first(void**) {
   unsetenv(kVariable);
 }
 
-// A missing required symbol is named with the file; a missing optional one stays NULL.
+// The reason names a missing required symbol and the file; a missing optional one stays NULL.
 void missing_symbols(void**) {
   const std::string path = copy_library("libdlxsymbols.so.1");
   const char* const names[] = {path.c_str(), nullptr};
@@ -130,13 +132,15 @@ void missing_symbols(void**) {
   std::string reason;
   assert_true(library.open(&reason));
 
-  const DriverSymbol optional[] = {{there.symbol, DriverNeed::kRequired, &there.call},
-                                   {missing.symbol, DriverNeed::kOptional, &missing.call}};
-  assert_true(library.resolve(optional, 2, &reason));
+  const std::vector<DriverSymbol> optional = {
+      {there.symbol, DriverNeed::kRequired, &there.call},
+      {missing.symbol, DriverNeed::kOptional, &missing.call}};
+  assert_true(library.resolve(optional, &reason));
   assert_true(static_cast<bool>(there));
   assert_false(static_cast<bool>(missing));
-  const DriverSymbol required[] = {{missing.symbol, DriverNeed::kRequired, &missing.call}};
-  assert_false(library.resolve(required, 1, &reason));
+  const std::vector<DriverSymbol> required = {
+      {missing.symbol, DriverNeed::kRequired, &missing.call}};
+  assert_false(library.resolve(required, &reason));
 
   assert_string_equal(reason.c_str(), (path + " lacks no_such_function").c_str());
 }

@@ -9,7 +9,7 @@
 
 namespace dlx_test {
 
-/// Memory between two pages that nobody may touch.
+/// Memory between two pages without access.
 class Guarded {
  public:
   explicit Guarded(size_t size) : size_((size + kPage - 1) / kPage * kPage) {

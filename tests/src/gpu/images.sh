@@ -1,7 +1,6 @@
 #!/bin/bash
-# The kernels that the library embeds: made from this source, valid HIP C++ too, and taken by NVIDIA's
-# assembler for every architecture that it knows. What needs a tool that is not here is skipped, and
-# said so.
+# The embedded kernels are made from this source, are valid HIP C++, and NVIDIA's assembler takes them for
+# every architecture that it knows. Parts that need a missing tool are skipped with a message.
 set -u
 failures=0
 

@@ -16,7 +16,7 @@
 
 namespace dlx_test {
 
-/// What a launch means, by its first fields alone.
+/// Carries out a launch on the host, by its first fields alone.
 inline void carry_out(const dlx_strided_copy& copy, char* dst, const char* src) {
   int64_t index[DLX_STRIDED_COPY_AXES] = {};
   for (;;) {
@@ -32,7 +32,7 @@ inline void carry_out(const dlx_strided_copy& copy, char* dst, const char* src) 
   }
 }
 
-/// The bytes from the lowest to the end of the highest item of one side, from its first item.
+/// The bytes from the lowest to the highest item of one side, counted from its first item.
 struct Reach {
   int64_t low = 0;
   int64_t high = 0;
@@ -48,10 +48,10 @@ inline Reach reach(const dlx::CopyPlan& plan, bool is_dst) {
   return result;
 }
 
-/// One side of a copy, moved to where every page around it is forbidden.
+/// One side of a copy, moved between two pages without access.
 class Side {
  public:
-  /// Next to the upper or the lower forbidden page, up to 16 bytes away: the address modulo 16 stays.
+  /// Next to the upper or the lower page, up to 16 bytes away: keeps the address modulo 16.
   Side(const dlx::CopyPlan& plan, bool is_dst, bool at_end)
       : reach_(reach(plan, is_dst)),
         original_(const_cast<char*>(is_dst ? plan.dst() : plan.src()) + reach_.low),
@@ -90,17 +90,16 @@ class Side {
   char* place_;
 };
 
-/// A copier for RandomCopy that goes through launches: by the device, or by their meaning where there
-/// is none.
+/// A copier for RandomCopy that uses launches: on the device, or on the host without one.
 class KernelCopy {
  public:
   using Note = void (*)(const dlx::gpu::Launch&);
 
-  /// `note` is told of every launch.
+  /// `note` is called with every launch.
   KernelCopy(OpenClDevice* device, dlx::gpu::Limits limits, Note note = nullptr)
       : device_(device), limits_(limits), note_(note) {}
 
-  /// False: elements that do not fill bytes are no business of kernels; nothing was done.
+  /// False, without copying, for packed elements, which kernels do not copy.
   bool copy(const DLTensor& dst, const DLTensor& src, const dlx::CopyItem& item) {
     dlx::CopyPlan plan(dst, src, item);
     if (plan.empty()) return true;
@@ -125,9 +124,9 @@ class KernelCopy {
   }
 
  private:
-  /// The tensor with addresses that are offsets into its side's buffer.
+  /// The tensor with an offset into its side's buffer as its address.
   static DLTensor at(DLTensor tensor, const Side& side, const char* first) {
-    // The plan's first item need not be the tensor's: steps have been turned round.
+    // The plan's first item may differ from the tensor's: plans reverse negative steps.
     const char* start = static_cast<char*>(tensor.data) + tensor.byte_offset;
     const int64_t offset = static_cast<int64_t>(side.offset()) + (start - first);
     tensor.data = reinterpret_cast<void*>(1);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "src/driver/opencl.h"
+#include "src/gpu/images.h"
 #include "src/gpu/launch.h"
 #include "tests/support/opencl_leaks.h"
 
@@ -17,9 +18,9 @@ namespace dlx_test {
 /// The first OpenCL device of this machine, with the strided-copy kernels.
 class OpenClDevice {
  public:
-  /// The device, or NULL, and then why there is none.
+  /// The device, or NULL with the reason.
   static OpenClDevice* find(std::string* reason) {
-    // A cache of compiled kernels where a sandbox lets PoCL write.
+    // PoCL's cache of compiled kernels, in a folder that a sandbox allows.
     if (const char* folder = std::getenv("TEST_TMPDIR")) setenv("POCL_CACHE_DIR", folder, 0);
     static OpenClDevice device;
     *reason = device.reason_;
@@ -35,7 +36,7 @@ class OpenClDevice {
     return memory;
   }
 
-  /// Brings wrapped memory up to date, and lets it go.
+  /// Synchronises wrapped memory and releases it.
   void unwrap(dlx::opencl::Memory memory, void* data, size_t size) {
     check(cl_->enqueue_read(queue_, memory, 1, 0, size, data, 0, nullptr, nullptr),
           "clEnqueueReadBuffer");

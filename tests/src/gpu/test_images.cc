@@ -1,4 +1,4 @@
-// What the library hands to drivers.
+// The images of the kernels that the library passes to drivers.
 #include <csetjmp>
 #include <cstdarg>
 #include <cstddef>
@@ -6,7 +6,7 @@
 #include <cstring>
 #include <string>
 
-#include "src/gpu/launch.h"
+#include "src/gpu/images.h"
 
 extern "C" {
 #include <cmocka.h>
@@ -28,7 +28,7 @@ void ptx_is_text_for_old_drivers(void**) {
   assert_int_equal(ptx.size, std::strlen(ptx.data));
   assert_int_equal(std::strncmp(ptx.data, ".version 5.0\n.target sm_50\n", 27), 0);
   assert_has_every_kernel(ptx);
-  // Nothing that another module would have to bring, and no stack.
+  // No symbols of other modules, and no stack.
   assert_null(std::strstr(ptx.data, ".extern"));
   assert_null(std::strstr(ptx.data, "__local_depot"));
   assert_ptr_equal(dlx::gpu::ptx_image().data, ptx.data);

@@ -1,5 +1,5 @@
-// The strided-copy kernels against a naive copy: on an OpenCL device, and, for what they are told,
-// by the meaning of that.
+// The strided-copy kernels compared with a naive copy: on an OpenCL device, and by carrying out
+// their launches on the host.
 #include <csetjmp>
 #include <cstdarg>
 #include <cstddef>
@@ -22,7 +22,7 @@ using dlx_test::KernelCopy;
 using dlx_test::OpenClDevice;
 using dlx_test::RandomCopy;
 
-/// NULL: the test is to end, and has said why.
+/// NULL if the test must end; the reason has been printed.
 OpenClDevice* device_or_skip() {
   std::string reason;
   OpenClDevice* device = OpenClDevice::find(&reason);

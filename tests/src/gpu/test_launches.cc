@@ -1,4 +1,4 @@
-// How a copy is cut into launches: what a kernel can count on, and sizes beyond 32 bits.
+// How a copy is divided into launches: the guarantees for kernels, and sizes beyond 32 bits.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -42,7 +42,7 @@ CopyPlan plan_of(Axes shape, Axes dst_strides, Axes src_strides, int64_t item, i
   return CopyPlan(dst, src, {item, 1, 1, 1, false}).moved(-1, -1);
 }
 
-/// All that a launch does, as (place in dst, place in src, bytes).
+/// The moves of a launch: (position in dst, position in src, bytes).
 struct Move {
   int64_t dst, src, bytes;
   bool operator<(const Move& other) const { return dst < other.dst; }
@@ -66,7 +66,7 @@ void add_moves(const dlx_strided_copy& copy, std::vector<Move>* moves) {
   moves->insert(moves->end(), all.begin(), all.end());
 }
 
-/// Sorted, with neighbours joined that go on on both sides.
+/// Sorts the moves, and joins neighbours that are contiguous on both sides.
 std::vector<Move> joined(std::vector<Move> moves) {
   std::sort(moves.begin(), moves.end());
   std::vector<Move> result;
@@ -99,7 +99,7 @@ std::vector<Move> moves_of(const CopyPlan& plan) {
   return joined(moves);
 }
 
-/// What every kernel relies on.
+/// Asserts what every kernel relies on.
 void check_promises(const dlx::gpu::Launch& launch, const dlx::gpu::Limits& limits) {
   const dlx_strided_copy& copy = launch.copy;
   assert_true(launch.kernel >= 0 && launch.kernel < dlx::gpu::kernel_count());
@@ -137,7 +137,7 @@ int check_launches(const CopyPlan& plan, const dlx::gpu::Limits& limits = {}) {
 void one_launch_is_usual(void**) {
   assert_int_equal(check_launches(plan_of({100, 200}, {200, 1}, {1, 100}, 1)), 1);
   assert_int_equal(check_launches(plan_of({1}, {1}, {1}, 1)), 1);
-  // The largest matrix of bytes that a GPU of 16 GiB holds twice goes in some.
+  // The largest matrix of bytes that a 16 GiB GPU can hold twice takes several launches.
   assert_true(check_launches(plan_of({8}, {kGiB}, {kGiB}, kGiB - 1)) <= 16);
 }
 
@@ -221,7 +221,7 @@ void random_plans_keep_their_promises(void**) {
   }
 }
 
-// Real kernels on memory that is mostly not there: PoCL uses it in place.
+// Real kernels on sparse memory, which PoCL uses in place.
 void kernels_reach_beyond_32_bits(void**) {
   std::string reason;
   OpenClDevice* device = OpenClDevice::find(&reason);
@@ -250,8 +250,8 @@ void kernels_reach_beyond_32_bits(void**) {
     Axes shape, dst, src;
     int64_t item;
   } cases[] = {
-      {{4, 300}, {2 * kGiB + 4096, 1}, {1, 4}, 1},                 // a step that no int holds
-      {{3, 5, 300}, {300, 1 * kGiB + 512, 1}, {1500, 300, 1}, 1},  // many steps that one does
+      {{4, 300}, {2 * kGiB + 4096, 1}, {1, 4}, 1},                 // a step beyond int
+      {{3, 5, 300}, {300, 1 * kGiB + 512, 1}, {1500, 300, 1}, 1},  // many steps within int
       {{7, 64, 64}, {1 * kGiB, 256, 4}, {1 * kGiB, 4, 256}, 4},    // tiles far apart
       {{7, 64, 96}, {1 * kGiB, 96, 1}, {1 * kGiB + 1, 1, 64}, 1},
       {{7, 1000}, {1 * kGiB, 8}, {1 * kGiB, 16}, 8},

@@ -1,6 +1,5 @@
-// The strided-copy kernels on layouts that each of their ways is made for, with every item size,
-// odd and even extents and addresses: on an OpenCL device, or by the meaning of the launches
-// without one.
+// The strided-copy kernels on the layouts that each way is made for, with every item size, odd and
+// even extents and addresses: on an OpenCL device, or on the host without one.
 #include <csetjmp>
 #include <cstdarg>
 #include <cstddef>
@@ -31,7 +30,7 @@ struct Layout {
   Axes shape;              // of the source's memory, at most; scaled down at random
   std::vector<int> order;  // axes of the view
   Axes steps;           // of the view, in elements of the source's axes: [::2], [::-1]; 0 repeats
-  Axes dst_order;       // axes of the view, as they lie in dst; empty: as they are
+  Axes dst_order;       // axes of the view in dst's order; empty: unchanged
   int64_t dst_gap = 0;  // elements between the items of dst, and after each row
 };
 
@@ -76,7 +75,7 @@ const Layout kLayouts[] = {
 
 constexpr int kItems[] = {1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 20, 24, 32, 48, 63, 64, 100};
 
-/// What launches were seen.
+/// The launches seen.
 std::map<std::string, int> seen;
 
 void note(const dlx::gpu::Launch& launch) {
@@ -107,7 +106,7 @@ class LayoutCopy {
   LayoutCopy(const Layout& layout, int item, Choices& choices) : layout_(layout), item_(item) {
     const size_t ndim = layout.shape.size();
     Axes shape = layout.shape;
-    // Other extents each time; less of larger items.
+    // New extents each time; fewer for larger items.
     for (int64_t& extent : shape) {
       if (extent > 16) extent = std::max<int64_t>(extent - choices.below(extent / 2), 2);
       if (extent > 64 && item >= 16) extent = extent / 4 + choices.below(3);
@@ -132,7 +131,7 @@ class LayoutCopy {
     src_.resize(static_cast<size_t>(elements * item) + 64);
     dst_.resize(static_cast<size_t>(dst_elements_ * item) + 64);
     for (uint8_t& byte : src_) byte = static_cast<uint8_t>(choices.next());
-    // Addresses that fit the item, mostly.
+    // Mostly aligned addresses.
     src_first_ = first * item + (choices.one_in(4) ? choices.below(17) : 16);
     dst_first_ = choices.one_in(4) ? choices.below(17) : 16;
   }
@@ -225,7 +224,7 @@ void run_layouts(OpenClDevice* device, uint64_t seed, int rounds) {
 
 void launches_mean_the_copy(void**) { run_layouts(nullptr, 1, 4); }
 
-// Without a device, the choices at least.
+// Without a device: only the choices.
 void every_way_has_been_taken(void**) {
   for (const auto& item : seen) print_message("%s: %d\n", item.first.c_str(), item.second);
   for (const char* granule : {"1", "2", "4"}) {

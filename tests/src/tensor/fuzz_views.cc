@@ -1,5 +1,5 @@
-// Fuzzes descriptions and views: whatever numbers a producer writes, and however views are made of
-// what was accepted, a view describes elements of its parent only, and dlx accepts it as an import.
+// Fuzzes descriptions and views: for all numbers of a producer and all views of an accepted tensor,
+// a view describes only elements of its parent, and dlx accepts it as an import.
 #include "src/tensor/views.h"
 
 #include <cstdio>
@@ -9,7 +9,7 @@
 
 #include "src/base/error.h"
 #include "src/dtype/dtype.h"
-#include "src/tensor/convert.h"
+#include "src/tensor/copies.h"
 #include "src/tensor/layout.h"
 #include "tests/support/fuzz_source.h"
 
@@ -67,7 +67,7 @@ TensorRef read_view(Tensor* tensor, Source* source) {
   }
 }
 
-/// First bit and the bit behind the last one, from address 0 (or a handle's beginning).
+/// The first bit and one past the last bit, counted from address 0 or a handle's beginning.
 struct Range {
   __int128 begin = 0, end = 0;
 };

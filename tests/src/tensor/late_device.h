@@ -14,8 +14,8 @@
 
 namespace dlx_test {
 
-/// A vendor's device for dlx_register_backend whose mistakes show: its memory lies at addresses that the
-/// CPU cannot use (or is a handle), and its streams do nothing before somebody waits for them.
+/// A device for dlx_register_backend that makes errors of synchronisation visible: the CPU cannot
+/// use the addresses of its memory (or it is a handle), and its streams do nothing before a wait.
 class LateDevice {
  public:
   enum { kHandles = 1, kStreams = 2, kKernels = 4 };
@@ -24,9 +24,9 @@ class LateDevice {
 
   dlx_backend functions();
 
-  /// Work that nobody has waited for yet.
+  /// Work that has not been waited for.
   size_t pending() const;
-  /// What went wrong: memory freed while work on it was pending, unknown memory, … ; "" if nothing.
+  /// The errors found: memory freed during pending work, unknown memory, …; "" if none.
   const std::string& trouble() const { return trouble_; }
   size_t live_memory() const { return memory_.size(); }
   size_t live_events() const { return events_; }
@@ -35,7 +35,7 @@ class LateDevice {
   char* look(const void* data, uint64_t offset);
   /// Runs all work.
   void finish();
-  /// Every n-th wait between streams is forgotten from now on; 0: none.
+  /// From now on leaves out every n-th wait between streams; 0: none.
   void ignore_wait(int n) { ignore_wait_ = n; }
   int waits() const { return waits_; }
 

@@ -1,5 +1,5 @@
-// Copies between the CPU and devices, against a naive copy: devices whose memory the CPU cannot
-// touch, whose streams run late, with and without kernels, with addresses and with handles.
+// Copies between the CPU and devices, compared with a naive copy. The CPU cannot access the
+// devices' memory, their streams run late, and they have kernels or none, addresses or handles.
 #include <csetjmp>
 #include <cstdarg>
 #include <cstddef>
@@ -18,9 +18,9 @@
 #include "src/device/current_stream.h"
 #include "src/device/registered.h"
 #include "src/device/registry.h"
-#include "src/tensor/convert.h"
+#include "src/tensor/copies.h"
 #include "src/tensor/layout.h"
-#include "src/tensor/order.h"
+#include "src/tensor/synchronization.h"
 #include "src/tensor/views.h"
 
 extern "C" {
@@ -62,7 +62,7 @@ class Random {
   uint64_t state_;
 };
 
-/// A tensor of a random layout: a view of a compact one, of which every byte is known.
+/// A tensor of a random layout: a view of a compact one with known bytes.
 struct Sample {
   TensorRef whole;
   TensorRef view;
@@ -188,7 +188,7 @@ void one_copy(uint64_t seed) {
     dst = make(random, to, id_of(to), shape, dtype);
     src = make(random, from, id_of(from), shape, dtype);
   } catch (const dlx::Error& error) {
-    // A 4-bit view that starts inside a byte cannot be said.
+    // DLPack cannot express a 4-bit view that starts inside a byte.
     if (error.status() == DLX_ERROR_UNSUPPORTED && dtype.bits < 8) return;
     throw;
   }
@@ -204,7 +204,7 @@ void one_copy(uint64_t seed) {
                 dlx::shape_text(static_cast<int32_t>(shape.size()), shape.data()).text);
     assert_true(false);
   }
-  // Nothing beside the elements has changed.
+  // Bytes between the elements are unchanged.
   const std::vector<char> after = all_bytes(to, dst.whole);
   size_t changed = 0;
   for (size_t i = 0; i < after.size(); ++i) changed += after[i] != before[i] ? 1 : 0;
@@ -212,7 +212,7 @@ void one_copy(uint64_t seed) {
 }
 
 #if defined(__SANITIZE_THREAD__)
-constexpr uint64_t kCopies = 80;  // of which each takes twenty times as long
+constexpr uint64_t kCopies = 80;  // each takes twenty times as long
 #else
 constexpr uint64_t kCopies = 2000;
 #endif
@@ -231,7 +231,7 @@ void test_random_copies_between_all_kinds(void**) {
 
 void test_large_transfers_in_chunks(void**) {
   Random random(7);
-  // Beyond the staging buffers, strided on the one side, on the other, on both.
+  // Larger than the staging buffers; strided on one side, on the other, and on both.
   const std::vector<int64_t> shape = {3000, 1201};
   for (const Kind& to : kKinds) {
     for (const Kind& from : kKinds) {
@@ -251,7 +251,7 @@ void test_large_transfers_in_chunks(void**) {
   finish_all();
 }
 
-/// As if the source had been read before anything was written.
+/// The result is as if the source had been read before anything was written.
 void copy_onto_itself(const Kind& kind, const TensorRef& dst, const TensorRef& src) {
   const std::vector<uint8_t> wanted = elements(kind, src);
   dlx::copy_tensor_from(dst.get(), src.get(), {});
@@ -283,13 +283,13 @@ void test_everything_is_given_back(void**) {
   for (const Kind& kind : kKinds) {
     if (kind.device == nullptr) continue;
     assert_int_equal(kind.device->live_memory(), 0);
-    // Events of staging buffers at rest remain.
+    // Events of idle staging buffers remain.
     assert_true(kind.device->live_events() <= 3);
   }
 }
 
-/// A chain of copies over several streams, once with every wait in its place and once for each of
-/// them left out: then something must be wrong, or the wait was none.
+/// A chain of copies over several streams: once with all waits, and once without each of them,
+/// which must give a wrong result if the wait was needed.
 std::vector<uint8_t> chain(int64_t* first, int64_t* second) {
   const DLDevice device{kDLExtDev, 0};
   const int64_t shape[] = {64, 64};
@@ -331,7 +331,7 @@ void test_leaving_out_any_wait_is_seen(void**) {
     with_streams.ignore_wait(0);
     finish_all();
   }
-  // Those that order nothing here are the ones behind the idle default stream.
+  // Waits for the idle default stream are not needed.
   assert_int_equal(seen, 2);
 }
 
@@ -344,7 +344,7 @@ void test_exports_order_the_consumers_stream(void**) {
   TensorRef ones = dlx::empty(1, shape, {kDLUInt, 8, 1}, {kDLCPU, 0}, 0, {});
   std::memset(ones->dl.data, 1, 16);
   std::memset(with_streams.look(t->dl.data, 0), 0, 16);
-  // Somebody else's kernel writes on `producer`, and dlx is told.
+  // A foreign kernel writes on `producer`, and dlx is told.
   backend.copy_from_host(0, producer, {t->dl.data, 0}, ones->dl.data, 16);
   dlx::note_written(t.get(), producer);
   int64_t none = -1;
@@ -359,7 +359,7 @@ void test_exports_order_the_consumers_stream(void**) {
   finish_all();
 }
 
-/// What comes from the host is not overtaken by an older write of another stream.
+/// An older write of another stream does not overtake data from the host.
 void test_uploads_come_after_pending_writes(void**) {
   dlx::Backend& backend = *dlx::find_backend(kDLExtDev);
   const int64_t writer = backend.create_stream(0);
@@ -427,7 +427,7 @@ void test_sources_live_until_the_copy_is_done(void**) {
   {
     const TensorRef host = dlx::empty(1, shape, {kDLUInt, 8, 1}, {kDLCPU, 0}, 0, {});
     std::memset(host->dl.data, 0, 256);
-    dlx::copy_tensor_from(dst.get(), host.get(), {});  // what is given work next lets it go
+    dlx::copy_tensor_from(dst.get(), host.get(), {});  // the next work releases it
   }
   assert_int_equal(with_streams.live_memory(), live);
   finish_all();

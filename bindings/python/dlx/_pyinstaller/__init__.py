@@ -1,4 +1,4 @@
-"""For PyInstaller, which asks for the folder of the hook by the entry point in pyproject.toml."""
+"""For PyInstaller, which finds the folder with the hook by the entry point in pyproject.toml."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PyInstaller's hook for dlx: the library, which no import statement names, goes along."""
+"""PyInstaller's hook for dlx: adds the library, which import statements do not show."""
 
 from __future__ import annotations
 

@@ -1,0 +1,102 @@
+"""The demo's photograph: finding one, and importing it from Pillow."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from importlib import metadata
+
+import dlx
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from dlx import Tensor
+
+# Photographs that ship in wheels: (import name, distribution, path inside the package).
+PHOTOGRAPHS = (
+    ("matplotlib", "matplotlib", "mpl-data/sample_data/grace_hopper.jpg"),
+    ("skimage", "scikit-image", "data/astronaut.png"),
+    ("skimage", "scikit-image", "data/chelsea.png"),
+    ("skimage", "scikit-image", "data/coffee.png"),
+)
+
+
+def find_photograph() -> tuple[str, str] | None:
+    """The path of an installed photograph and its wheel. Imports nothing."""
+    for module, distribution, inside in PHOTOGRAPHS:
+        spec = importlib.util.find_spec(module)
+        for folder in (spec.submodule_search_locations or []) if spec else []:
+            path = os.path.join(folder, inside)
+            if os.path.exists(path):
+                return path, f"from the wheel of {distribution} {metadata.version(distribution)}"
+    return None
+
+
+def _arrow_bytes(capsule: Any) -> tuple[int, int]:
+    """(address, number of bytes) of the pixels in an Arrow array of fixed-size lists of uint8.
+
+    Source: Arrow's C Data Interface; the pixels are buffer 1 of the only child.
+    """
+    import ctypes
+
+    class ArrowArray(ctypes.Structure):
+        _fields_ = [
+            *(
+                (name, ctypes.c_int64)
+                for name in ("length", "null_count", "offset", "n_buffers", "n_children")
+            ),
+            ("buffers", ctypes.POINTER(ctypes.c_void_p)),
+            ("children", ctypes.POINTER(ctypes.c_void_p)),
+        ]
+
+    python = ctypes.PyDLL(None)  # a separate object: ctypes.pythonapi is shared with other code
+    get = python.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    array = ArrowArray.from_address(get(capsule, b"arrow_array"))
+    pixels = ArrowArray.from_address(array.children[0]) if array.n_children else array
+    return (pixels.buffers[1] or 0) + pixels.offset, pixels.length
+
+
+def import_picture(image: Any) -> tuple[Tensor, str, str]:
+    """A decoded Pillow image as a Tensor (height, width, bytes a pixel): (tensor, code, why)."""
+    width, height = image.size
+    try:
+        capsule = image.__arrow_c_array__()[1]
+    except (AttributeError, ValueError) as error:  # an old Pillow, or an image in several blocks
+        why = f"this Pillow does not lend its pixels ({error}); its array interface makes a copy"
+        return dlx.asarray(image), "t = dlx.asarray(image)", why
+    address, count = _arrow_bytes(capsule)
+    depth = count // (width * height)
+    tensor = dlx.from_pointer(
+        address, (height, width, depth), "uint8", readonly=True, owner=capsule
+    )
+    code = "t = dlx.from_pointer(address, shape, 'uint8', readonly=True, owner=capsule)"
+    why = (
+        f"Pillow lends its {len(image.getbands())}-band pixels as an Arrow array, {depth} bytes a "
+        "pixel, which is read-only by contract; the Tensor keeps the loan"
+    )
+    return tensor, code, why
+
+
+def lends(image: Any, tensor: Tensor) -> bool:
+    """Whether a pixel written by Pillow shows in the tensor; the pixel is restored."""
+    old = image.getpixel((0, 0))
+    image.putpixel((0, 0), _inverted(old))
+    seen = tuple(tensor[0, 0, : len(old)].tolist())
+    image.putpixel((0, 0), old)
+    return seen == _inverted(old)
+
+
+def borrows(image: Any, pixels: Any) -> bool:
+    """Whether a value written to `pixels` (a Tensor or an array) shows in the image."""
+    old = int(pixels[0, 0, 0])
+    pixels[0, 0, 0] = 255 - old
+    seen = image.getpixel((0, 0))[0]
+    pixels[0, 0, 0] = old
+    return bool(seen == 255 - old)
+
+
+def _inverted(bands: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(255 - band for band in bands)

@@ -1,0 +1,1 @@
+"""Computing with Tensors: by NumPy on the CPU, by the library of a GPU there."""

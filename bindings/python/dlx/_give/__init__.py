@@ -1,0 +1,1 @@
+"""From a Tensor to an array of another library: `dlx.convert`."""

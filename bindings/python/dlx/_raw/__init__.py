@@ -1,0 +1,1 @@
+"""What `dlx.raw` is made of: the C API with its own names."""

@@ -1,0 +1,1 @@
+"""From objects of other libraries, and from memory, to a Tensor: asarray, from_pointer, empty."""

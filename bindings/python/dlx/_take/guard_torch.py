@@ -1,0 +1,88 @@
+"""The part of `guards.guard` for torch.Tensor and its subclasses."""
+
+from __future__ import annotations
+
+from dlx._lib.classes import name_of
+from dlx.errors import UnsupportedError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def guard(obj: Any, torch: Any) -> None:
+    """Refuse torch tensors without plain strided memory. torch would export some as a NULL pointer."""
+    name = name_of(obj)
+    if obj.is_nested:
+        raise UnsupportedError(
+            f"a nested {name} has rows of different lengths: export the tensors of `.unbind()` one "
+            "by one, or call `.to_padded_tensor(value)`"
+        )
+    if hasattr(obj, "get_mask") and hasattr(obj, "get_data"):
+        raise UnsupportedError(
+            f"a {name} would lose its mask: call `.to_tensor(value)` to replace masked entries, or "
+            "export `.get_data()` and `.get_mask()` separately"
+        )
+    if _is_transformed(obj, torch):
+        raise UnsupportedError(
+            f"a {name} inside a function that torch.func transforms (vmap, jvp …) has no data of its "
+            "own: convert outside of that function"
+        )
+    if str(obj.layout) == "torch._mkldnn":
+        raise UnsupportedError(
+            f"a {name} of layout {obj.layout} has oneDNN's own order: call `.to_dense()`"
+        )
+    if obj.layout != torch.strided:
+        parts = (
+            "`.indices()` and `.values()`"
+            if obj.layout == torch.sparse_coo
+            else "`.values()` and its indices"
+        )
+        raise UnsupportedError(
+            f"a {name} of layout {obj.layout} is sparse: export {parts} one by one, or call `.to_dense()`"
+        )
+    if obj.is_quantized or str(obj.dtype).startswith(("torch.q", "torch.quint")):
+        raise UnsupportedError(
+            f"a quantised {name} has a scale that would be lost: call `.int_repr()` or `.dequantize()`"
+        )
+    if str(obj.dtype).startswith("torch.bits"):
+        raise UnsupportedError(
+            f"a {name} of dtype {obj.dtype} has no DLPack form: call `.view(torch.uint8)`"
+        )
+    if obj.device.type == "meta":
+        raise UnsupportedError(
+            f"a {name} on the meta device has no memory: make it real with `torch.empty_like(x, device='cpu')`"
+        )
+    if obj._is_zerotensor():
+        raise UnsupportedError(f"a {name} of zeros without memory: call `.clone()`")
+    if obj.requires_grad:
+        raise UnsupportedError(
+            f"a {name} that requires grad would silently leave the graph: call `.detach()`"
+        )
+    if hasattr(obj, "to_local") and hasattr(obj, "full_tensor"):
+        raise UnsupportedError(
+            f"a {name} is spread over processes: call `.to_local()` or `.full_tensor()`"
+        )
+    if (
+        hasattr(obj, "__tensor_flatten__")
+        or type(obj).__name__ == "FakeTensor"
+        or _is_functional(obj, torch)
+    ):
+        raise UnsupportedError(
+            f"a {name} wraps other tensors and has no memory of its own: export the tensors inside"
+        )
+
+
+def _is_transformed(obj: Any, torch: Any) -> bool:
+    """Whether torch.func wraps the tensor, except for gradients: those tensors have memory."""
+    functions: Any = getattr(torch._C, "_functorch", None)
+    check = getattr(functions, "is_functorch_wrapped_tensor", None)
+    if check is None or not check(obj):
+        return False
+    gradient: bool = functions.is_gradtrackingtensor(obj)
+    return not gradient or not obj.requires_grad
+
+
+def _is_functional(obj: Any, torch: Any) -> bool:
+    check = getattr(torch, "_is_functional_tensor", None)
+    return bool(check is not None and check(obj))

@@ -1,0 +1,314 @@
+"""Refuses objects whose meaning would be lost if only their numbers were imported.
+
+Nothing here imports a library: the library of an object at hand is imported already.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from dlx._lib.classes import derives, has, is_torch_tensor, loaded, name_of, packages_of
+from dlx._take.classify import GUARDED_PACKAGES, PROXIES
+from dlx.dtypes import explain_numpy_dtype
+from dlx.errors import UnsupportedError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any, Callable
+
+
+def guard(obj: Any, /) -> None:
+    """Refuse an object whose meaning would be lost if only its numbers were imported.
+
+    No flag forces the import: the message names the call that says what is dropped.
+
+    Raises:
+        UnsupportedError: masked entries, a unit, a sparse layout, a torch tensor without plain
+            memory, a NumPy dtype that DLPack does not have, or a weak reference.
+    """
+    if type(obj) in PROXIES:
+        raise UnsupportedError(
+            "a weakref.proxy keeps no memory alive: pass the array that it stands for"
+        )
+    numpy = loaded("numpy")
+    if numpy is not None and issubclass(type(obj), numpy.ndarray):
+        dtype = numpy.ndarray.dtype.__get__(obj)  # a subclass's own may be anything
+        problem = explain_numpy_dtype(dtype)
+        if problem is not None:
+            raise UnsupportedError(problem)
+    _guard_library(obj, _BY_PACKAGE)
+
+
+def guard_losses(obj: Any) -> None:
+    """As `guard`, for a caller that keeps every dtype (text, dates, records …)."""
+    _guard_library(obj, _LOSSES_BY_PACKAGE)
+
+
+def _guard_library(obj: Any, by_package: dict[str, Callable[[Any], None]]) -> None:
+    # type() in place of isinstance(): proxies (wrapt, unittest.mock) report their target's class.
+    if is_torch_tensor(type(obj)):
+        from dlx._take import guard_torch
+
+        guard_torch.guard(obj, sys.modules["torch"])
+        return
+    _guard_mask(obj)
+    packages = packages_of(type(obj))
+    for package, check in by_package.items():
+        if package in packages:
+            check(obj)
+
+
+def _guard_mask(obj: Any) -> None:
+    """Masked entries in arrays of numpy.ma and astropy, also behind a proxy."""
+    mask: Any = getattr(obj, "mask", None) if hasattr(obj.__class__, "mask") else None
+    if not hasattr(mask, "any"):
+        return
+    if getattr(getattr(mask, "dtype", None), "names", None):
+        mask = mask.ravel().view(bool)  # a mask of records: one bool per field
+    fills = hasattr(obj, "filled")
+    if (fills or derives(type(obj), "astropy", "NDData")) and bool(mask.any()):
+        way = _first_of(obj, "unmasked", "data")
+        if hasattr(getattr(obj, way, None), "filled"):
+            way = "data.data"  # a column of astropy holds an array of numpy.ma
+        fill = "call `.filled(value)` to replace them, or " if fills else ""
+        raise UnsupportedError(
+            f"a {name_of(obj)} with {int(mask.sum())} masked entries would lose its mask: "
+            f"{fill}export `.{way}` and `.mask` separately"
+        )
+
+
+def _guard_unit(obj: Any) -> None:
+    """Quantities of astropy (`unit`), unyt and pint (`units`). Dimensionless ones pass."""
+    unit = getattr(obj, "units", None)  # before `unit`: pint's error for that prints the numbers
+    if unit is None:
+        unit = getattr(obj, "unit", None)
+    if _is_pure(unit):
+        return
+    way = _first_of(obj, "magnitude", "value", "array", "data", "compute().value")
+    via = f"to(unit).{way}", f"convert_unit_to(unit).{way}", "quantity.to(unit).value"
+    _refuse_unit(obj, unit, way, _first_of(obj, *via, ""))
+
+
+def _refuse_unit(obj: Any, unit: Any, way: str, converted: str) -> None:
+    raise UnsupportedError(
+        f"a {name_of(obj)} in {unit} would lose its unit: export `.{way}`"
+        + (f", or convert first with `.{converted}`" if converted else "")
+    )
+
+
+def _is_pure(unit: Any) -> bool:
+    return unit is None or str(unit) in ("", "1", "1.00e+00", "NoUnit()", "dimensionless")
+
+
+def _unit_in(attribute: str, way: str, converted: str = "") -> Callable[[Any], None]:
+    """A guard for one library: the attribute with the unit, and the calls that give plain numbers."""
+
+    def guard(obj: Any) -> None:
+        unit = getattr(obj, attribute, None)
+        if not _is_pure(unit):
+            _refuse_unit(obj, unit, way, converted)
+
+    return guard
+
+
+def _first_of(obj: Any, *ways: str) -> str:
+    """The first of some calls that an object has, else the last; for a message."""
+    for way in ways[:-1]:
+        if hasattr(obj, way.partition(".")[0].partition("(")[0]):
+            return way
+    return ways[-1]
+
+
+def _guard_pint(obj: Any) -> None:
+    """The unit; then the magnitude, which may be masked or sparse."""
+    _guard_unit(obj)
+    if has(type(obj), "magnitude"):
+        guard(obj.magnitude)
+
+
+def _guard_scipy(obj: Any) -> None:
+    if not hasattr(obj, "nnz") or not hasattr(obj, "toarray"):
+        return
+    parts = [n for n in ("data", "indices", "indptr", "row", "col", "offsets") if hasattr(obj, n)]
+    listed = ", ".join(f"`.{part}`" for part in parts)
+    raise UnsupportedError(
+        f"a {name_of(obj)} is sparse: export its parts ({listed or '`.tocsr()` has them'}) one "
+        "by one, or call `.toarray()` to make it dense"
+    )
+
+
+def _guard_pydata_sparse(obj: Any) -> None:
+    if hasattr(obj, "todense"):
+        parts = [name for name in ("coords", "indices", "indptr") if hasattr(obj, name)]
+        listed = ", ".join(f"`.{part}`" for part in ("data", *parts))
+        raise UnsupportedError(  # the `data` of a DOK is a dict
+            f"a {name_of(obj)} is sparse: export its parts "
+            f"({listed if parts else '`.to_coo()` has them'}) one by one, or call `.todense()`"
+        )
+
+
+def _guard_paddle(obj: Any) -> None:
+    if hasattr(obj, "is_sparse") and obj.is_sparse():
+        raise UnsupportedError(
+            f"a sparse {name_of(obj)} is not one block of memory: export `.values()` and "
+            "`.indices()` (or `.crows()` and `.cols()`) one by one, or call `.to_dense()`"
+        )
+
+
+def _guard_pyarrow(obj: Any) -> None:
+    if type(obj).__name__.startswith("Sparse"):  # these classes cannot be subclassed
+        raise UnsupportedError(
+            f"a {name_of(obj)} is sparse: export the parts that `.to_numpy()` returns one by one, "
+            "or call `.to_tensor()` to make it dense"
+        )
+
+
+def _guard_tensorflow(obj: Any, every_dtype: bool = False) -> None:
+    """Sparse and ragged tensors, dtypes that are not numbers, and symbolic tensors."""
+    if derives(type(obj), "tensorflow", "SparseTensor", "RaggedTensor"):
+        way = "`.values` and `.indices`" if hasattr(obj, "indices") else "`.flat_values`"
+        raise UnsupportedError(
+            f"a {name_of(obj)} is not one block of memory: export {way} one by one, or make it "
+            "dense with `tf.sparse.to_dense(x)` or `x.to_tensor()`"
+        )
+    if every_dtype:
+        return
+    dtype = getattr(getattr(obj, "dtype", None), "name", "")
+    if dtype in ("string", "resource", "variant"):
+        raise UnsupportedError(
+            f"a {name_of(obj)} of dtype {dtype} does not hold numbers: decode it first, e.g. with "
+            "`tf.strings.to_number(x)` or `tf.io.decode_raw(x, tf.uint8)`"
+        )
+    if dtype.startswith(("qint", "quint")):
+        raise UnsupportedError(
+            f"a {name_of(obj)} of dtype {dtype} has no DLPack form: call `tf.bitcast(x, "
+            f"tf.{dtype[1:]})` for its numbers, without their scale"
+        )
+    if dtype.startswith(("float8", "float4", "int2", "int4", "uint2", "uint4")):
+        raise UnsupportedError(
+            f"TensorFlow cannot export a {name_of(obj)} of dtype {dtype}: pass `x.numpy()`"
+        )
+    if derives(type(obj), "tensorflow", "SymbolicTensor"):
+        raise UnsupportedError(
+            f"a {name_of(obj)} has no data yet: convert outside the `tf.function`, or inside a "
+            "`tf.py_function`"
+        )
+
+
+def _guard_jax(obj: Any, every_dtype: bool = False) -> None:
+    """Tracers, sparse arrays, arrays without memory, and dtypes that JAX cannot export."""
+    if derives(type(obj), "jax", "Tracer"):
+        raise UnsupportedError(
+            f"a {name_of(obj)} has no data yet: convert outside the function that JAX transforms, "
+            "or inside a `jax.pure_callback`"
+        )
+    if hasattr(obj, "todense"):
+        raise UnsupportedError(
+            f"a {name_of(obj)} is sparse: export its parts (`.data` and `.indices`) one by one, "
+            "or call `.todense()`"
+        )
+    if hasattr(obj, "is_deleted") and obj.is_deleted():
+        raise UnsupportedError(
+            f"a {name_of(obj)} that has been deleted has no data: `.delete()` was called, or it was "
+            "donated to a jitted function, whose result to use instead"
+        )
+    dtype = str(getattr(obj, "dtype", ""))
+    if dtype in ("int2", "int4", "uint2", "uint4") and not every_dtype:
+        raise UnsupportedError(
+            f"JAX cannot export a {name_of(obj)} of dtype {dtype}: call `.astype('{dtype[:-1]}8')`"
+        )
+
+
+def _guard_dask(obj: Any) -> None:
+    """Chunks that would be refused, before anything is computed. The result is checked later."""
+    if not hasattr(obj, "_meta"):
+        return
+    meta = type(obj._meta)
+    if packages_of(meta) & GUARDED_PACKAGES or derives(meta, "numpy", "MaskedArray"):
+        raise UnsupportedError(
+            f"a {name_of(obj)} with chunks of {meta.__module__}.{meta.__qualname__} would lose "
+            "everything but their numbers: import `.compute()`"
+        )
+
+
+def _guard_pandas(obj: Any, every_dtype: bool = False) -> None:
+    """Columns of extension types: `__array__` makes sparse ones dense and turns nulls into NaN."""
+    for where, column in _extension_columns(obj):
+        what = f"a {name_of(obj)} of dtype {column.dtype}{where}"
+        if derives(type(column.dtype), "pandas", "SparseDtype"):
+            way = _first_of(column, "sparse.to_dense", "to_dense", "array.to_dense")
+            raise UnsupportedError(f"{what} is sparse: call `.{way}()` to make it dense")
+        if not _is_pure(getattr(column.dtype, "units", None)):  # pint_pandas
+            way = _first_of(column, "quantity.magnitude", "array.quantity.magnitude")
+            raise UnsupportedError(f"{what} would lose its unit: export `.{way}`")
+        if not _makes_numbers(column.dtype):
+            if not every_dtype:
+                _guard_arrow(column, what)
+            continue
+        # From the array inside: a Series is 20 times slower.
+        nulls = int(getattr(column, "array", column).isna().sum())
+        if nulls:
+            raise UnsupportedError(
+                f"{what} with {nulls} nulls would lose them: call `.fillna(value)`, or "
+                "`.to_numpy(dtype, na_value=value)`, to replace them, and export `.isna()` "
+                "separately"
+            )
+
+
+def _extension_columns(obj: Any) -> Iterator[tuple[str, Any]]:
+    """The columns of an object of pandas whose dtype is not NumPy's, each with its place."""
+    if derives(type(obj), "pandas", "DataFrame"):
+        for i, (label, dtype) in enumerate(obj.dtypes.items()):
+            if not _is_plain(dtype):
+                yield f" in column {label!r}", obj.iloc[:, i]
+    elif hasattr(obj, "isna") and not _is_plain(obj.dtype):
+        yield "", obj
+
+
+def _is_plain(dtype: Any) -> bool:
+    """Whether a dtype is NumPy's, bare or in pandas' wrapper; a NaN is a number there."""
+    plain = sys.modules["numpy"].dtype
+    return isinstance(dtype, plain) or derives(type(dtype), "pandas", "NumpyEADtype", "PandasDtype")
+
+
+def _guard_arrow(column: Any, what: str) -> None:
+    """Arrow's dictionaries and extension types, which pandas would turn into numbers."""
+    if derives(type(column.dtype), "pandas", "ArrowDtype"):
+        from dlx._take import arrow
+
+        arrow.require_plain(getattr(column, "array", column).__arrow_array__(), what)
+
+
+def _makes_numbers(dtype: Any) -> bool:
+    """Whether a dtype of pandas describes numbers."""
+    categories = getattr(dtype, "categories", None)
+    return (dtype if categories is None else categories.dtype).kind in "biufc"
+
+
+_BY_PACKAGE: dict[str, Callable[[Any], None]] = {
+    "scipy": _guard_scipy,
+    "sparse": _guard_pydata_sparse,
+    "paddle": _guard_paddle,
+    "pyarrow": _guard_pyarrow,
+    "tensorflow": _guard_tensorflow,
+    "jax": _guard_jax,
+    "jaxlib": _guard_jax,
+    "dask": _guard_dask,
+    "pandas": _guard_pandas,
+    "astropy": _guard_unit,
+    "unyt": _guard_unit,
+    "pint": _guard_pint,
+    "brian2": _unit_in("dim", "view(numpy.ndarray)"),
+    "openmm": _unit_in("unit", "value_in_unit(unit)"),
+    "pynbody": _unit_in("units", "view(numpy.ndarray)", "in_units(unit).view(numpy.ndarray)"),
+    "quantities": _unit_in("dimensionality", "magnitude", "rescale(unit).magnitude"),
+}
+# For callers that keep every dtype: the same without the refusals of dtypes.
+_LOSSES_BY_PACKAGE: dict[str, Callable[[Any], None]] = {
+    **_BY_PACKAGE,
+    "tensorflow": lambda obj: _guard_tensorflow(obj, every_dtype=True),
+    "jax": lambda obj: _guard_jax(obj, every_dtype=True),
+    "jaxlib": lambda obj: _guard_jax(obj, every_dtype=True),
+    "pandas": lambda obj: _guard_pandas(obj, every_dtype=True),
+}

@@ -1,0 +1,1 @@
+"""The methods of `dlx.Tensor` that are written in Python."""

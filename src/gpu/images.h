@@ -1,0 +1,31 @@
+#ifndef DLX_SRC_GPU_IMAGES_H_
+#define DLX_SRC_GPU_IMAGES_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace dlx::gpu {
+
+/// The embedded kernels: compiled for NVIDIA and some AMD GPUs, and as source.
+
+/// Code for a kind of device; it stays in memory. `data` is NULL if there is none for the device.
+/// `size` does not count the final zero of a text. Functions that unpack throw std::bad_alloc.
+struct Image {
+  const char* data;
+  size_t size;
+};
+/// PTX text, zero-terminated, for every NVIDIA GPU since Maxwell.
+Image ptx_image();
+/// A code object for an AMD architecture such as "gfx90a"; ignores what follows a ':'.
+Image amdgcn_image(const char* architecture);
+/// Zero-terminated source: OpenCL C 1.2, and the same text as HIP C++ for hiprtc.
+Image opencl_source() noexcept;
+Image hip_source() noexcept;
+
+/// The kernels in every image: their number and names.
+int32_t kernel_count() noexcept;
+const char* kernel_name(int32_t kernel) noexcept;
+
+}  // namespace dlx::gpu
+
+#endif  // DLX_SRC_GPU_IMAGES_H_

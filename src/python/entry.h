@@ -1,0 +1,55 @@
+#ifndef DLX_SRC_PYTHON_ENTRY_H_
+#define DLX_SRC_PYTHON_ENTRY_H_
+
+#include <exception>
+#include <new>
+
+#include "dlx/dlx.h"
+#include "src/base/cancellation.h"
+#include "src/base/error.h"
+#include "src/python/cpython.h"
+#include "src/python/errors.h"
+#include "src/python/gil.h"
+#include "src/python/owners.h"
+
+namespace dlx::py {
+
+/// Entry points: the functions that CPython calls.
+
+/// Runs the body of an entry point: turns C++ exceptions into Python ones and returns `failure`.
+template <typename Result, typename Body>
+Result enter(const char* function, Result failure, Body&& body) {
+  drain_deferred();
+  try {
+    return body();
+  } catch (const PythonError&) {
+  } catch (const Error& error) {
+    set_error(error.status(), function, error.what());
+  } catch (const std::bad_alloc&) {
+    set_error(DLX_ERROR_OUT_OF_MEMORY, function, "out of memory");
+  } catch (const std::exception& error) {
+    set_error(DLX_ERROR_INTERNAL, function, error.what());
+  } catch (...) {
+    if (thread_is_being_ended()) {
+      end_with_the_gil();
+      throw;
+    }
+    set_error(DLX_ERROR_INTERNAL, function, "an unknown exception");
+  }
+  return failure;
+}
+
+/// An entry of a method table: a function that takes positional arguments and keywords.
+constexpr PyMethodDef fast_entry(const char* name, PyFastFunction function,
+                                 const char* doc = nullptr) noexcept {
+  return {name, function, METH_FASTCALL | METH_KEYWORDS, doc};
+}
+/// An entry of a method table: a function with the arguments that `flags` say.
+constexpr PyMethodDef plain_entry(const char* name, PyCFunction function, int flags,
+                                  const char* doc = nullptr) noexcept {
+  return {name, function, flags, doc};
+}
+
+}  // namespace dlx::py
+
+#endif  // DLX_SRC_PYTHON_ENTRY_H_

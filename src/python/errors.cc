@@ -1,0 +1,77 @@
+#include "src/python/errors.h"
+
+#include <cstdarg>
+#include <cstdio>
+#include <cstring>
+
+#include "src/python/reference.h"
+#include "src/python/state.h"
+
+namespace dlx::py {
+namespace {
+
+/// Sets the exception. The text may not be valid UTF-8: names of classes, capsules and formats may
+/// be cut off inside a character.
+void set_message(PyObject* exception, const char* text) noexcept {
+  const Ref message(
+      api.PyUnicode_DecodeUTF8(text, static_cast<intptr_t>(std::strlen(text)), "replace"));
+  if (message) api.PyErr_SetObject(exception, message.get());
+}
+
+}  // namespace
+
+void set_error(int32_t status, const char* function, const char* message) noexcept {
+  char text[Error::kMessageBytes + 64];
+  std::snprintf(text, sizeof text, "%s: %s", function, message);
+  PyObject* exception = state.errors[status >= 1 && status <= 8 ? status : 0];
+  set_message(exception, text);
+}
+
+void raise(PyObject* exception, const char* format, ...) {
+  char text[Error::kMessageBytes];
+  va_list arguments;
+  va_start(arguments, format);
+  std::vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  set_message(exception, text);
+  throw PythonError();
+}
+
+TakenError::~TakenError() {
+  const WithoutPendingError aside;
+  const Ref type(type_), value(value_), traceback(traceback_);
+}
+
+void TakenError::put_back() noexcept {
+  api.PyErr_Clear();
+  api.PyErr_Restore(type_, value_, traceback_);
+  type_ = value_ = traceback_ = nullptr;
+}
+
+TypeText type_text(PyObject* type) noexcept {
+  TypeText out;
+  const WithoutPendingError aside;
+  auto text_of = [type](PyObject* attribute, Ref* value) {
+    *value = Ref(api.PyObject_GetAttr(type, attribute));
+    const bool text =
+        *value && (api.PyType_GetFlags(class_of(value->get())) & kTypeFlagUnicode) != 0;
+    const char* result = text ? api.PyUnicode_AsUTF8AndSize(value->get(), nullptr) : nullptr;
+    api.PyErr_Clear();
+    return result == nullptr ? "?" : result;
+  };
+  Ref module_value, name_value;
+  const char* module = text_of(names.__module__, &module_value);
+  const char* name = text_of(names.__qualname__, &name_value);
+  if (std::strcmp(module, "builtins") == 0) {
+    std::snprintf(out.text, sizeof out.text, "%s", name);
+  } else {
+    std::snprintf(out.text, sizeof out.text, "%s.%s", module, name);
+  }
+  return out;
+}
+
+void fail_by(const char* protocol, PyObject* object, const Error& error) {
+  fail(error.status(), "%s of %s: %s", protocol, type_text(class_of(object)).text, error.what());
+}
+
+}  // namespace dlx::py

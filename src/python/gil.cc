@@ -1,0 +1,9 @@
+#include "src/python/gil.h"
+
+namespace dlx::py {
+
+void end_with_the_gil() noexcept {
+  if (!have_gil()) sleep_for_ever();
+}
+
+}  // namespace dlx::py

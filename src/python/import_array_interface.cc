@@ -1,0 +1,253 @@
+#include "src/python/import_array_interface.h"
+
+#include <cstdio>
+#include <cstring>
+
+#include "src/base/error.h"
+#include "src/base/shape_text.h"
+#include "src/dtype/dtype.h"
+#include "src/python/byte_strides.h"
+#include "src/python/calls.h"
+#include "src/python/errors.h"
+#include "src/python/import_buffer.h"
+#include "src/python/integers.h"
+#include "src/python/owners.h"
+#include "src/python/reference.h"
+#include "src/python/state.h"
+#include "src/tensor/layout.h"
+
+namespace dlx::py {
+namespace {
+
+// ---- __array_interface__ ------------------------------------------------------------------------
+
+constexpr bool kLittleEndian = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
+
+/// A field of the interface; none if it is missing or None. Holds a reference, because reading one
+/// field may run code that drops the others.
+Ref find_field(PyObject* interface, PyObject* name) {
+  Ref value = find_item(interface, name);
+  return value.get() == api.none ? Ref() : static_cast<Ref&&>(value);
+}
+
+Ref require_field(PyObject* interface, PyObject* name, const char* text) {
+  Ref value = find_field(interface, name);
+  if (!value) {
+    fail(DLX_ERROR_INVALID_ARGUMENT, "'%s' is missing", text);
+  }
+  return value;
+}
+
+DLDataType read_typestr(PyObject* typestr) {
+  const bool text = (api.PyType_GetFlags(class_of(typestr)) & kTypeFlagUnicode) != 0;
+  if (!text) {
+    raise(api.type_error, "asarray: `__array_interface__['typestr']` is not a string (got %s)",
+          type_text(class_of(typestr)).text);
+  }
+  intptr_t length = 0;
+  const char* format = api.PyUnicode_AsUTF8AndSize(typestr, &length);
+  if (format == nullptr) throw PythonError();
+  if (std::strlen(format) != static_cast<size_t>(length)) {
+    fail(DLX_ERROR_INVALID_ARGUMENT, "'typestr' contains a zero byte (got \"%.40s\\0\" and more)",
+         format);
+  }
+  return parse_dtype_format(format, DLX_FORMAT_TYPESTR);
+}
+
+/// Shape, strides and dtype of an interface, without its memory.
+class InterfaceLayout {
+ public:
+  explicit InterfaceLayout(PyObject* interface)
+      : shape_(require_field(interface, names.shape, "shape").get(),
+               "__array_interface__['shape']"),
+        dtype_(read_typestr(require_field(interface, names.typestr, "typestr").get())) {
+    if (const Ref strides = find_field(interface, names.strides)) read_strides(strides.get());
+  }
+
+  /// The description without an address.
+  DLTensor description() noexcept {
+    DLTensor description{};
+    description.ndim = shape_.count();
+    description.shape = const_cast<int64_t*>(shape_.data());
+    description.strides = strided_ ? strides_ : nullptr;
+    description.dtype = dtype_;
+    description.device.device_type = kDLCPU;
+    return description;
+  }
+  int64_t itemsize() const noexcept { return item_bits(dtype_, false) / 8; }
+
+ private:
+  static constexpr int kMaxAxes = 64;  // NumPy's own limit
+
+  void read_strides(PyObject* object) {
+    const Int64List bytes(object, "__array_interface__['strides']");
+    if (bytes.count() != shape_.count() || bytes.count() > kMaxAxes) {
+      fail(DLX_ERROR_INVALID_ARGUMENT,
+           "it has %d strides for %d axes (expected one for each axis, at most %d)", bytes.count(),
+           shape_.count(), kMaxAxes);
+    }
+    to_element_strides("it", shape_.count(), shape_.data(), bytes.data(), itemsize(), strides_);
+    strided_ = true;
+  }
+
+  Int64List shape_;
+  DLDataType dtype_;
+  int64_t strides_[kMaxAxes];
+  bool strided_ = false;
+};
+
+/// Makes the tuple (object, kept) the owner of the memory.
+void set_owners(Tensor* tensor, PyObject* object, PyObject* kept) {
+  Ref owners(check(api.PyTuple_New(2)));
+  api.PyTuple_SetItem(owners.get(), 0, Ref::share(object).detach());
+  api.PyTuple_SetItem(owners.get(), 1, Ref::share(kept).detach());
+  set_python_owner(tensor, owners.detach(), nullptr);
+}
+
+/// 'data' as (address, read-only).
+TensorRef import_address(PyObject* data, InterfaceLayout* layout) {
+  if (api.PyTuple_Size(data) != 2) {
+    fail(DLX_ERROR_INVALID_ARGUMENT,
+         "'data' has %lld items (expected the address and whether it is "
+         "read-only)",
+         static_cast<long long>(api.PyTuple_Size(data)));
+  }
+  PyObject* address = api.PyTuple_GetItem(data, 0);
+  if (api.PyIndex_Check(address) == 0) {
+    raise(api.type_error, "asarray: `__array_interface__['data'][0]` is not an address (got %s)",
+          type_text(class_of(address)).text);
+  }
+  const Ref index(check(api.PyNumber_Index(address)));
+  DLTensor description = layout->description();
+  description.data = api.PyLong_AsVoidPtr(index.get());
+  if (description.data == nullptr && api.PyErr_Occurred() != nullptr) {
+    if (api.PyErr_ExceptionMatches(api.overflow_error) == 0) throw PythonError();
+    api.PyErr_Clear();
+    fail(DLX_ERROR_INVALID_ARGUMENT, "'data' is out of range (got an integer beyond 64 bits)");
+  }
+  const int readonly = api.PyObject_IsTrue(api.PyTuple_GetItem(data, 1));
+  if (readonly < 0) throw PythonError();
+  return describe(description, readonly != 0 ? DLPACK_FLAG_BITMASK_READ_ONLY : 0, "description");
+}
+
+/// Refuses a layout that reaches beyond the `available` bytes of its buffer.
+void require_inside(const Tensor& tensor, int64_t offset, int64_t itemsize, int64_t available) {
+  if (tensor.size == 0) return;
+  int64_t lowest, highest;
+  const bool known =
+      offset_range(tensor.dl.ndim, tensor.dl.shape, tensor.dl.strides, &lowest, &highest);
+  if (known && offset + lowest * itemsize >= 0 && offset + (highest + 1) * itemsize <= available) {
+    return;
+  }
+  fail(DLX_ERROR_INVALID_ARGUMENT,
+       "it reaches beyond its buffer (offset %lld, shape %s, buffer of %lld "
+       "bytes)",
+       static_cast<long long>(offset), shape_text(tensor.dl.ndim, tensor.dl.shape).text,
+       static_cast<long long>(available));
+}
+
+/// 'data' as a buffer, or the object's own buffer without 'data'; 'offset' counts from its start.
+TensorRef import_interface_buffer(PyObject* object, PyObject* interface, PyObject* data,
+                                  InterfaceLayout* layout) {
+  PyObject* source = data == nullptr ? object : data;
+  if (api.PyObject_CheckBuffer(source) == 0) {
+    raise(
+        api.type_error,
+        "asarray: `__array_interface__['data']` is neither a tuple nor a buffer (got %s)",
+        data == nullptr ? "nothing, and the object has no buffer" : type_text(class_of(data)).text);
+  }
+  PyBuffer* block;
+  const Ref holder = acquire_buffer(source, PyBUF_SIMPLE, &block);  // contiguous bytes, or refused
+  const int64_t available = block->len;
+  const Ref start = find_field(interface, names.offset);
+  const int64_t offset = start ? to_int64(start.get(), "__array_interface__['offset']") : 0;
+  DLTensor description = layout->description();
+  if (offset < 0 || offset > available) {
+    fail(DLX_ERROR_INVALID_ARGUMENT,
+         "it reaches beyond its buffer (offset %lld, buffer of %lld bytes)",
+         static_cast<long long>(offset), static_cast<long long>(available));
+  }
+  description.data = static_cast<char*>(block->buf) + offset;
+  const uint64_t flags = block->readonly != 0 ? DLPACK_FLAG_BITMASK_READ_ONLY : 0;
+  TensorRef tensor = describe(description, flags, "description");
+  require_inside(*tensor.get(), offset, layout->itemsize(), available);
+  set_owners(tensor.get(), object, holder.get());
+  return tensor;
+}
+
+// ---- __array_struct__ ---------------------------------------------------------------------------
+
+/// PyArrayInterface in NumPy's manual, "The array interface protocol".
+struct ArrayStruct {
+  int two;  ///< 2, as a check
+  int ndim;
+  char kind;
+  int itemsize;
+  int flags;
+  intptr_t* shape;
+  intptr_t* strides;  ///< in bytes
+  void* data;
+  PyObject* description;
+};
+enum { kNotSwapped = 0x200, kWriteable = 0x400 };
+
+void require_sane(const ArrayStruct& fields) {
+  const bool axes = fields.ndim == 0 || (fields.shape != nullptr && fields.ndim > 0);
+  if (fields.two == 2 && axes && fields.ndim <= 64 && fields.itemsize > 0) return;
+  fail(DLX_ERROR_INVALID_ARGUMENT,
+       "it is malformed (its first field is %d, expected 2; %d axes, shape at %p, "
+       "elements of %d bytes)",
+       fields.two, fields.ndim, static_cast<void*>(fields.shape), fields.itemsize);
+}
+
+}  // namespace
+
+TensorRef import_array_interface(PyObject* object, PyObject* interface) {
+  if ((api.PyType_GetFlags(class_of(interface)) & kTypeFlagDict) == 0) {
+    raise(api.type_error, "asarray: `__array_interface__` of %s is not a dict (got %s)",
+          type_text(class_of(object)).text, type_text(class_of(interface)).text);
+  }
+  if (find_field(interface, names.mask)) {
+    fail(DLX_ERROR_UNSUPPORTED,
+         "it has a mask, which would be lost: fill the masked elements first");
+  }
+  InterfaceLayout layout(interface);
+  const Ref data = find_field(interface, names.data);
+  if (!data || (api.PyType_GetFlags(class_of(data.get())) & kTypeFlagTuple) == 0) {
+    return import_interface_buffer(object, interface, data.get(), &layout);
+  }
+  TensorRef tensor = import_address(data.get(), &layout);
+  set_owners(tensor.get(), object, interface);
+  return tensor;
+}
+
+TensorRef import_array_struct(PyObject* object, PyObject* capsule) {
+  if (class_of(capsule) != api.capsule_type || api.PyCapsule_IsValid(capsule, nullptr) == 0) {
+    raise(api.type_error, "asarray: `__array_struct__` of %s is not an unnamed capsule (got %s)",
+          type_text(class_of(object)).text, type_text(class_of(capsule)).text);
+  }
+  const auto& fields = *static_cast<const ArrayStruct*>(api.PyCapsule_GetPointer(capsule, nullptr));
+  require_sane(fields);
+  // A single byte has no byte order, and some producers omit the flag for it.
+  const bool swapped = (fields.flags & kNotSwapped) == 0 && fields.itemsize > 1;
+  char typestr[16];
+  std::snprintf(typestr, sizeof typestr, "%c%c%d", swapped == kLittleEndian ? '>' : '<',
+                fields.kind, fields.itemsize);
+  DLTensor description{};
+  description.dtype = parse_dtype_format(typestr, DLX_FORMAT_TYPESTR);
+  description.device.device_type = kDLCPU;
+  description.data = fields.data;
+  description.ndim = fields.ndim;
+  description.shape = fields.shape;
+  int64_t strides[64];
+  if (fields.strides != nullptr) {
+    to_element_strides("it", fields.ndim, fields.shape, fields.strides, fields.itemsize, strides);
+    description.strides = strides;
+  }
+  const uint64_t flags = (fields.flags & kWriteable) == 0 ? DLPACK_FLAG_BITMASK_READ_ONLY : 0;
+  TensorRef tensor = describe(description, flags, "description");
+  set_owners(tensor.get(), object, capsule);
+  return tensor;
+}
+
+}  // namespace dlx::py

@@ -1,0 +1,98 @@
+#include "src/python/import_plain.h"
+
+#include "src/python/calls.h"
+#include "src/python/errors.h"
+#include "src/python/import_array_interface.h"
+#include "src/python/import_arrow.h"
+#include "src/python/import_buffer.h"
+#include "src/python/lockless.h"
+#include "src/python/ndarray.h"
+#include "src/python/reference.h"
+#include "src/python/state.h"
+#include "src/python/tensor_type.h"
+
+namespace dlx::py {
+namespace {
+
+/// The attribute of a protocol; none if it is missing or None.
+Ref find_value(PyObject* object, PyObject* name) {
+  Ref value = find_attribute(object, name);
+  return value.get() == api.none ? Ref() : static_cast<Ref&&>(value);
+}
+
+/// dtype objects that the check_dtype hook always accepts.
+GrowingList<PyObject*, 32> fine_dtypes;
+
+/// Refuses an object whose `dtype` DLPack cannot express. The buffer protocol would pass a date as
+/// plain bytes.
+void require_fine_dtype(PyObject* object) {
+  const Ref dtype = find_value(object, names.dtype);
+  if (!dtype) return;
+  for (PyObject* known : fine_dtypes) {
+    if (known == dtype.get()) return;
+  }
+  const Ref fine(check(call_objects(state.check_dtype, dtype.get())));
+  if (fine.get() != api.true_) return;
+  Ref kept = Ref::share(dtype.get());
+  fine_dtypes.add([&](PyObject** item) { *item = kept.detach(); });
+}
+
+/// By `__array__`.
+Imported import_array_method(PyObject* object) {
+  const Ref method = find_value(object, names.__array__);
+  if (!method) return {};
+  const Ref array(check(call_objects(method.get())));
+  Imported imported;
+  const bool exact = (look_up_type(class_of(array.get())).flags & (kNdarray | kGuard)) == kNdarray;
+  if (exact && has_plain_dtype(array.get())) {
+    imported.tensor = import_ndarray(array.get(), true, &imported.copied);
+    return imported;
+  }
+  const Ref tensor(check(call_objects(state.array_result, object, array.get())));
+  if (!is_tensor(tensor.get())) {
+    raise(api.type_error, "the hook array_result must return a Tensor (got %s)",
+          type_text(class_of(tensor.get())).text);
+  }
+  imported.tensor = TensorRef::share(tensor_of(tensor.get()));
+  return imported;
+}
+
+}  // namespace
+
+void forget_dtypes() noexcept { fine_dtypes.clear(); }
+
+TensorRef import_cpu_memory(PyObject* object) {
+  if (api.PyObject_CheckBuffer(object) != 0) {
+    return by_protocol("the buffer", object, [&] { return import_buffer(object); });
+  }
+  if (const Ref interface = find_value(object, names.__array_interface__)) {
+    return by_protocol("`__array_interface__`", object,
+                       [&] { return import_array_interface(object, interface.get()); });
+  }
+  if (const Ref capsule = find_value(object, names.__array_struct__)) {
+    return by_protocol("`__array_struct__`", object,
+                       [&] { return import_array_struct(object, capsule.get()); });
+  }
+  return TensorRef();
+}
+
+Imported import_plain(PyObject* object, const TypeEntry& entry, const ImportRequest& request) {
+  if (find_value(object, names.mask)) return {};
+  require_fine_dtype(object);
+  Imported imported;
+  imported.tensor = import_cpu_memory(object);
+  if (imported.tensor.get() != nullptr) return imported;
+  if ((entry.flags & kLateArrow) != 0) {
+    imported.tensor = import_by_arrow(object, request.copy, &imported.copied);
+    return imported;
+  }
+  if ((entry.flags & kLateArrowStream) != 0) {
+    imported.tensor = import_by_arrow_stream(object, request.copy, &imported.copied);
+    return imported;
+  }
+  // The fallback finds out whether `__array__` takes `copy`.
+  if (request.copy != DLX_COPY_IF_NEEDED) return {};
+  return import_array_method(object);
+}
+
+}  // namespace dlx::py

@@ -1,0 +1,114 @@
+#include "src/python/import_table.h"
+
+#include "src/base/error.h"
+#include "src/device/current_stream.h"
+#include "src/device/registry.h"
+#include "src/python/errors.h"
+#include "src/python/guard.h"
+#include "src/python/reference.h"
+#include "src/python/state.h"
+#include "src/python/torch.h"
+#include "src/tensor/dlpack.h"
+#include "src/tensor/synchronization.h"
+#include "src/tensor/tensor.h"
+
+namespace dlx::py {
+namespace {
+
+/// Takes over a managed tensor, which is gone afterwards, even after an exception.
+TensorRef take(DLManagedTensorVersioned* managed) {
+  bool consumed;
+  try {
+    return import_versioned(managed, &consumed);
+  } catch (...) {
+    if (!consumed && managed->deleter != nullptr) managed->deleter(managed);
+    throw;
+  }
+}
+
+/// take(); an error is replaced by the guard hook's, if the hook has one: torch exports some tensors
+/// that have no memory with a NULL pointer.
+TensorRef take_or_explain(PyObject* object, DLManagedTensorVersioned* managed) {
+  try {
+    return take(managed);
+  } catch (const Error&) {
+    const Ref fine(call_objects(state.guard, object));
+    if (fine) throw;
+    const bool known = api.PyErr_ExceptionMatches(state.errors[DLX_ERROR_UNSUPPORTED]) != 0;
+    if (known || is_urgent()) throw PythonError();
+    api.PyErr_Clear();
+    throw;
+  }
+}
+
+/// The table never synchronises: a device's data is ready behind the stream that the library works
+/// on now. dlx's work follows that stream from now on.
+[[gnu::cold]] void follow_tables_stream(PyObject* object, const DLPackExchangeAPI& table,
+                                        Tensor* tensor) {
+  const Worker worker = find_worker(tensor->dl);
+  if (worker.backend == nullptr) return;
+  const int32_t type = stream_family(type_of(tensor->dl.device));
+  void* stream = nullptr;
+  if (table.current_work_stream(static_cast<DLDeviceType>(type), worker.id, &stream) != 0) {
+    if (api.PyErr_Occurred() != nullptr) throw PythonError();
+    raise(api.buffer_error, "the exchange table of %s gave no current stream of %s",
+          type_text(class_of(object)).text, device_text(type, worker.id).text);
+  }
+  follow_work_stream(table.current_work_stream);
+  note_written(tensor, number_of_handle(*worker.backend, stream));
+}
+
+/// Whether dlx can order work on a device by itself, given the producer's stream.
+bool orders_by_streams(const DLDevice& device) noexcept {
+  const Backend* backend = find_backend(type_of(device));
+  return backend != nullptr && backend->has_streams();
+}
+
+}  // namespace
+
+Imported import_by_table(PyObject* object, const TypeEntry& entry, const ImportRequest& request) {
+  DLManagedTensorVersioned* managed = nullptr;
+  if (entry.table->managed_tensor_from_py_object_no_sync(object, &managed) != 0) {
+    if (api.PyErr_Occurred() == nullptr) {
+      raise(api.buffer_error, "the exchange table of %s refused, without a reason",
+            type_text(class_of(object)).text);
+    }
+    prefer_guards_reason(object);
+    throw PythonError();
+  }
+  if (managed == nullptr) {
+    raise(api.buffer_error, "the exchange table of %s gave no tensor, and no error",
+          type_text(class_of(object)).text);
+  }
+  const bool host = managed->version.major != 1 || managed->dl_tensor.device.device_type == kDLCPU;
+  // If dlx does not know the device's streams, only the producer can order its data.
+  if (!host && (entry.table->current_work_stream == nullptr ||
+                !orders_by_streams(managed->dl_tensor.device))) {
+    if (managed->deleter != nullptr) managed->deleter(managed);
+    return {};
+  }
+  Imported imported;
+  imported.copied =
+      managed->version.major == 1 && (managed->flags & DLPACK_FLAG_BITMASK_IS_COPIED) != 0;
+  imported.tensor = take_or_explain(object, managed);
+  if (!host) {
+    try {
+      follow_tables_stream(object, *entry.table, imported.tensor.get());
+    } catch (const PythonError&) {
+      // The producer's deleter may be Python code, which would clear the exception.
+      const WithoutPendingError aside;
+      imported.tensor = TensorRef();
+      throw;
+    }
+  }
+  if ((entry.flags & kTorch) == 0 || !may_have_lazy_bits(imported.tensor->dl.dtype))
+    return imported;
+  const bool is_complex = imported.tensor->dl.dtype.code == kDLComplex;
+  const Ref resolved = resolve_lazy_bits(object, entry, is_complex, request);
+  if (!resolved) return imported;
+  imported = import_by_table(resolved.get(), entry, request);
+  imported.copied = true;
+  return imported;
+}
+
+}  // namespace dlx::py

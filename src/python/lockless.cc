@@ -1,0 +1,18 @@
+#include "src/python/lockless.h"
+
+#include <sched.h>
+
+namespace dlx::py {
+namespace {
+
+std::atomic_flag locked = ATOMIC_FLAG_INIT;
+
+}  // namespace
+
+WriteLock::WriteLock() noexcept {
+  while (locked.test_and_set(std::memory_order_acquire)) sched_yield();
+}
+
+WriteLock::~WriteLock() { locked.clear(std::memory_order_release); }
+
+}  // namespace dlx::py

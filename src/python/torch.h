@@ -1,0 +1,24 @@
+#ifndef DLX_SRC_PYTHON_TORCH_H_
+#define DLX_SRC_PYTHON_TORCH_H_
+
+#include "src/python/cpython.h"
+#include "src/python/import_request.h"
+#include "src/python/reference.h"
+#include "src/python/type_cache.h"
+
+namespace dlx::py {
+
+/// What torch's tensors need before an import.
+
+/// torch marks conjugation and negation by a bit on the tensor and applies them later; its own
+/// exports ignore the bits. Returns the tensor with the bits applied, to be imported in place of
+/// `object`; none if no bit is set. Throws PythonError, and Error for a tensor that requires grad.
+Ref resolve_lazy_bits(PyObject* object, const TypeEntry& entry, bool is_complex,
+                      const ImportRequest& request);
+
+/// Whether a torch operation can set such a bit on a tensor of this dtype.
+bool may_have_lazy_bits(DLDataType dtype) noexcept;
+
+}  // namespace dlx::py
+
+#endif  // DLX_SRC_PYTHON_TORCH_H_

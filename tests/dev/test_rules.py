@@ -1,0 +1,45 @@
+"""What CONTRIBUTING.md says of the tree, and of CI, is so."""
+
+from __future__ import annotations
+
+import re
+
+from dev.settings import ROOT
+
+FOLDERS = ("src", "capi", "include", "bindings", "tools", "benchmarks")
+SUFFIXES = (".c", ".cc", ".h", ".hpp", ".inc", ".py")
+LONGEST = 500
+LONGER = re.compile(
+    r"include/dlx/dlx\.hp*$|benchmarks/bench_copy\.py$|src/copy/(kernels/)?kernels\w*\.inc$"
+    r"|src/gpu/images_\w+\.inc$|/_?generated\w*\.py$"
+)
+
+
+def test_sources_stay_under_500_lines():
+    long = [
+        f"{name}: {lines} lines"
+        for folder in FOLDERS
+        for path in sorted((ROOT / folder).rglob("*"))
+        if path.suffix in SUFFIXES
+        for name, lines in [(str(path.relative_to(ROOT)), len(path.read_bytes().splitlines()))]
+        if lines >= LONGEST and not LONGER.search(name)
+    ]
+    assert long == []
+
+
+def test_the_front_door_is_short():
+    assert len((ROOT / "dev").read_text().splitlines()) <= 200
+
+
+def test_hosted_ci_calls_dev_only():
+    commands = re.findall(r"run: (.*)", (ROOT / ".github/workflows/ci.yml").read_text())
+
+    assert [command.split()[0] for command in commands] == ["apt-get", "./dev"]
+    assert commands[1].startswith("./dev test ")
+    assert "'--all'" in commands[1]
+
+
+def test_ci_runs_all():
+    assert (ROOT / ".ci/run").read_text().splitlines()[1:] == [
+        'exec "$(dirname "$0")/../dev" test --all'
+    ]

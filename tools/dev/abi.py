@@ -1,0 +1,19 @@
+"""./dev abi: the ABI beside the committed record of it."""
+
+from __future__ import annotations
+
+from . import bazel, debian
+from .shell import Shell
+
+RECORD = "capi/abi/libdlx.abi"
+
+
+def run(shell: Shell, *, update: bool) -> int:
+    debian.setup_tests(shell)
+    bazel.build_library(shell)
+    library = shell.settings.library
+    if update:
+        return shell.run("tests/abi/abidiff.sh", "--update", library, RECORD)
+    headers = sorted(str(path) for path in (shell.settings.root / "include/dlx").glob("*.h"))
+    shell.check("tests/abi/exports.sh", library, *headers)
+    return shell.run("tests/abi/abidiff.sh", library, RECORD)

@@ -1,0 +1,35 @@
+"""./dev bench: benchmarks/bench_NAME.py, with the program of C or C++ of that name if there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from . import bazel, environments, gpu, kit
+from .runners import python_variables
+from .shell import Failed, Shell, Word
+
+
+def run(shell: Shell, arguments: Sequence[str]) -> int:
+    settings = shell.settings
+    name, *rest = arguments or ["exchange"]
+    folder = settings.root / "benchmarks"
+    # Not "NAME.py": a script's folder comes first on sys.path, and a copy.py there would hide Python's.
+    names = [path.stem[len("bench_") :] for path in sorted(folder.glob("bench_*.py"))]
+    if name not in names:
+        raise Failed(f"no benchmark '{name}' (there are: {', '.join(names)})")
+    if name == "gpu":
+        return gpu.bench(shell, rest)
+    if settings.kit:
+        raise Failed(kit.ONLY)
+    bazel.build_library(shell)
+    environments.setup_tests(shell)
+    program: list[Word] = []
+    if (folder / f"{name}.c").exists() or (folder / f"{name}.cc").exists():
+        bazel.build(shell, f"//benchmarks:{name}")
+        program = ["--c", settings.root / "bazel-bin/benchmarks" / name]
+    # JAX is in the environment of the whole systems, if ./dev test --systems has made it.
+    elsewhere = settings.elsewhere("numpy2") / "bin/python"
+    if name == "exchange" and elsewhere.exists():
+        program += ["--elsewhere", elsewhere]
+    script = f"benchmarks/bench_{name}.py"
+    return shell.run(settings.interpreter, script, *program, *rest, env=python_variables(shell))

@@ -1,0 +1,89 @@
+"""The Debian packages that each kind of work needs. A package is needed where its probe is missing."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from .shell import Failed, Shell
+
+# Package -> probe: a command, or a file by its full path.
+BUILD = {"bazel-bootstrap": "bazel", "gcc": "gcc", "g++": "g++", "binutils": "readelf"}
+TESTS = {"libcmocka-dev": "/usr/include/cmocka.h", "abigail-tools": "abidiff"}
+MORE_TESTS = {
+    "libdlpack-dev": "/usr/include/dlpack/dlpack.h",
+    "clang-19": "clang-19",
+    "libamdhip64-dev": "/usr/include/hip/hip_runtime_api.h",
+}
+FUZZING = {"clang-19": "clang-19", "libclang-rt-19-dev": "/usr/lib/llvm-19/lib/clang/19/lib"}
+KERNELS = {"clang-19": "clang-19", "lld-19": "ld.lld-19"}
+PACKAGING = {"cmake": "cmake", "ninja-build": "ninja", "pkg-config": "pkg-config"}
+EMULATED = {"g++-aarch64-linux-gnu": "aarch64-linux-gnu-g++", "qemu-user": "qemu-aarch64"}
+MORE_EMULATED = {
+    "g++-riscv64-linux-gnu": "riscv64-linux-gnu-g++",
+    "g++-s390x-linux-gnu": "s390x-linux-gnu-g++",
+}
+RUNTIMES = {
+    "golang-go": "go",
+    "luajit": "luajit",
+    "ruby": "ruby",
+    "rustc": "rustc",
+    "nodejs": "node",
+    "npm": "npm",
+    "default-jdk-headless": "javac",
+    "libjna-java": "/usr/share/java/jna.jar",
+    "mono-mcs": "mcs",
+    "mono-runtime": "mono",
+}
+KOFFI = "koffi@3.3.4"  # for the example of Node; Debian has no package of it
+
+
+def missing(packages: dict[str, str]) -> list[str]:
+    def is_there(probe: str) -> bool:
+        return Path(probe).exists() if probe.startswith("/") else shutil.which(probe) is not None
+
+    return [package for package, probe in packages.items() if not is_there(probe)]
+
+
+def need(shell: Shell, why: str, packages: dict[str, str], *, optional: bool = False) -> None:
+    """Installs what is missing. Things go on without optional packages."""
+    if not (names := missing(packages)):
+        return
+    if shell.run("tools/dev/apt-install", why, *names) == 0:
+        return
+    if not optional:
+        raise Failed(f"cannot go on without: {' '.join(names)}")
+    shell.warn(f"going on without: {' '.join(names)}")
+
+
+def setup_build(shell: Shell) -> None:
+    need(shell, "the build", BUILD)
+
+
+def setup_tests(shell: Shell) -> None:
+    setup_build(shell)
+    need(shell, "the C tests", TESTS)
+    need(shell, "some optional tests", MORE_TESTS, optional=True)
+
+
+def setup_fuzzing(shell: Shell) -> None:
+    need(shell, "optional fuzzing", FUZZING, optional=True)
+
+
+def setup_packaging(shell: Shell) -> None:
+    need(shell, "packaging", PACKAGING)
+
+
+def setup_emulated(shell: Shell, *, every: bool) -> None:
+    packages = {**EMULATED, **MORE_EMULATED} if every else EMULATED
+    need(shell, "optional tests on other processors", packages, optional=True)
+
+
+def setup_runtimes(shell: Shell) -> None:
+    """The languages of examples/."""
+    need(shell, "the optional examples", RUNTIMES, optional=True)
+    node = shell.settings.elsewhere("node")
+    if (node / "node_modules/koffi").exists() or not shutil.which("npm"):
+        return
+    if shell.run("npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", node, KOFFI):
+        shell.warn("going on without koffi; the example for Node is skipped")

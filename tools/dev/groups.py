@@ -1,0 +1,176 @@
+"""What ./dev test runs in each mode: THE list of its jobs."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from . import bazel, systems
+from .jobs import BAZEL, MEMORY, SHARED_MEMORY, Job
+from .runners import Runner
+from .settings import Settings
+from .shell import Failed
+
+C_TESTS = ("//tests/capi/...", "//tests/cpp/...", "//tests/src/...")
+PYTHON_TESTS = ("tests/python", "tests/packaging", "tests/dev")
+LIGHT = ("-m", "not heavy")
+HEAVY = ("-m", "heavy")
+LIBRARY = "libdlx.so"
+OTHER_MACHINES = "riscv64 or s390x"
+MODES = ("quick", "", "all", "release", "systems", "gpu", "array-api")
+
+# The jobs of --release that --all does not have: heavy, and the least likely to find something. The
+# words are those of ./dev help.
+BEYOND = {
+    "systems-mxnet": "MXNet",
+    "systems-oneapi": "oneAPI",
+    "emulated": "riscv64 and s390x",
+    "hostile": "hostile objects for 5 minutes",
+    "clang": "the build with clang",
+    "fuzz-long": "fuzzing for 2 minutes a target",
+}
+
+
+def jobs(settings: Settings, mode: str) -> list[Job]:
+    if mode == "systems":
+        return systems.jobs(settings)
+    if mode == "quick":
+        return [_bazel("bazel", *C_TESTS), _light("ctypes"), _fakes("ctypes")]
+    every_commit = [
+        _bazel("bazel", "//..."),
+        _light("ctypes"),
+        _light("cffi"),
+        _fakes("ctypes"),
+        _fakes("cffi"),
+    ]
+    if mode == "":
+        return every_commit
+    # The longest chain first: pytest under the sanitizer waits for the sanitizer's build.
+    ci = [_sanitized("asan"), *every_commit, *_ci(settings)]
+    if mode == "all":
+        return ci
+    if mode == "release":
+        return [*ci, *_release(settings)]
+    raise Failed(f"test: no mode --{mode}")
+
+
+def _ci(settings: Settings) -> list[Job]:
+    """What CI has beyond the tests of each commit. Long jobs come first, so that none is left over."""
+    return [
+        Job("pytest-asan", _pytest_asan, uses=SHARED_MEMORY, after=("asan",)),
+        _sanitized("tsan"),
+        *(job for job in systems.jobs(settings) if job.name not in BEYOND),
+        _packaging("packaging", "tests/packaging", "-k", f"not ({OTHER_MACHINES})"),
+        _heavy("ctypes"),
+        _heavy("cffi"),
+        Job("style", _style),
+        Job("avx512-by-avx2", _avx512_by_avx2, uses=BAZEL),
+        _fuzz("fuzz", "15", "1"),
+        Job("array-api", lambda runner: systems.array_api(runner, settings.array_api)),
+    ]
+
+
+def _release(settings: Settings) -> list[Job]:
+    return [
+        *(job for job in systems.jobs(settings) if job.name in BEYOND),
+        _packaging("emulated", "tests/packaging/test_emulated.py", "-k", OTHER_MACHINES),
+        Job("hostile", _hostile),
+        Job("clang", _clang, uses=BAZEL),
+        _fuzz("fuzz-long", "120", "0"),
+    ]
+
+
+def _bazel(name: str, *arguments: str) -> Job:
+    return Job(name, lambda runner: runner.bazel(name, *arguments), uses=BAZEL)
+
+
+def _light(binding: str) -> Job:
+    """The packaging tests use no binding: once is enough."""
+    name = f"pytest-{binding}"
+    tests = PYTHON_TESTS if binding == "ctypes" else ("tests/python",)
+    return Job(name, lambda r: r.pytest(name, binding, *LIGHT, *tests), uses=SHARED_MEMORY)
+
+
+def _packaging(name: str, *arguments: str) -> Job:
+    return Job(name, lambda runner: runner.pytest(name, "ctypes", *HEAVY, *arguments))
+
+
+def _heavy(binding: str) -> Job:
+    name = f"heavy-{binding}"
+    return Job(name, lambda r: r.pytest(name, binding, *HEAVY, "tests/python"), uses=MEMORY)
+
+
+def _fakes(binding: str) -> Job:
+    """Python on the fake drivers, in processes of their own: a process opens its drivers once."""
+
+    def work(runner: Runner) -> None:
+        bin = runner.shell.settings.root / "bazel-bin/tests/stubs"
+        env = {
+            "DLX_CUDA_PATH": str(bin / "fake_libcuda.so"),
+            "DLX_HIP_PATH": str(bin / "fake_libamdhip64.so"),
+        }
+        for folder in ("devices", "gpu"):
+            runner.pytest(f"fakes-{binding}-{folder}", binding, f"tests/python/{folder}", env=env)
+
+    return Job(f"fakes-{binding}", work)
+
+
+def _sanitized(config: str) -> Job:
+    def work(runner: Runner) -> None:
+        tags = "--test_tag_filters=-no-sanitizer"
+        runner.bazel(config, f"--config={config}", "--build_tests_only", tags, "//tests/...")
+        if config == "asan":
+            bazel.build(runner.shell, "--config=asan", "//:libdlx.so")
+            if not runner.shell.settings.dry:
+                (runner.report.folder / LIBRARY).symlink_to(
+                    bazel.built(runner.shell, "asan", LIBRARY)
+                )
+
+    return Job(config, work, uses=BAZEL)
+
+
+def _pytest_asan(runner: Runner) -> None:
+    """Python is not instrumented: the sanitizer comes in first, with the library whose exceptions it
+    watches, and leaks of others are not ours. pytest hides what a dying process writes, so a file."""
+    shell = runner.shell
+    reports = runner.report.folder / "asan-report"
+    libraries = [
+        shell.ask("gcc", f"-print-file-name={name}.so") for name in ("libasan", "libstdc++")
+    ]
+    env = {
+        "LD_PRELOAD": " ".join(filter(None, libraries)),
+        "ASAN_OPTIONS": f"detect_leaks=0:allocator_may_return_null=1:log_path={reports}",
+        # Not asked of Bazel, which answers only after the job that it runs now.
+        "DLX_LIBRARY": str(runner.report.folder.parent / "asan" / LIBRARY),
+    }
+    runner.pytest("pytest-asan", "ctypes", *LIGHT, "tests/python", env=env)
+    for report in sorted(runner.report.folder.glob("asan-report*")):
+        shell.print(report.read_text(errors="replace"))
+
+
+def _style(runner: Runner) -> None:
+    runner.step("style", "./dev format --check", "./dev", "format", "--check")
+    runner.step("style", "./dev lint", "./dev", "lint")
+
+
+def _clang(runner: Runner) -> None:
+    if shutil.which("clang-19"):
+        runner.step("clang", "the build with clang", "bazel", "build", "--config=clang", "//...")
+
+
+def _avx512_by_avx2(runner: Runner) -> None:
+    """The copy tests with the kernels for AVX-512, on a processor that has only AVX2."""
+    flags = Path("/proc/cpuinfo").read_text().split()
+    if "avx2" in flags and "avx512vl" not in flags:
+        runner.bazel("avx512-by-avx2", "--config=avx512-by-avx2", "//tests/src/copy/...")
+
+
+def _fuzz(name: str, seconds: str, seed: str) -> Job:
+    """With a seed a change is judged, not the luck of the day; 0 is another seed each time."""
+    command = ("./dev", "fuzz", seconds, seed)
+    return Job(name, lambda r: r.step(name, " ".join(command), *command), uses=BAZEL)
+
+
+def _hostile(runner: Runner) -> None:
+    test = "tests/python/test_hostile_random.py"
+    runner.pytest("hostile", "ctypes", test, env={"DLX_HOSTILE_SECONDS": "100"})
