@@ -117,7 +117,8 @@ def test_array_interface_with_a_buffer_strides_and_offset():
 @pytest.mark.parametrize(
     ("fields", "error", "match"),
     [
-        ({"shape": (2,), "typestr": ">f4", "data": (16, False)}, BufferError, "byte order"),
+        ({"shape": (2,), "typestr": ">c2", "data": (16, False)}, BufferError, "typestr|format"),
+        ({"shape": (2,), "typestr": ">u2", "data": b"abcd", "mask": b"ab"}, BufferError, "mask"),
         ({"shape": (2,), "typestr": "|O8", "data": (16, False)}, BufferError, "typestr"),
         ({"shape": (2,), "typestr": "|V8", "data": (16, False)}, BufferError, "typestr"),
         ({"shape": (2,), "typestr": 3, "data": (16, False)}, TypeError, "typestr"),
