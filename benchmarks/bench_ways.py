@@ -145,8 +145,8 @@ def library_with_switch() -> str:
 
 
 def worth(options: argparse.Namespace, folder: Path) -> str:
-    """Of each way."""
-    switched = library_with_switch()
+    """Of each way but the last one, which cannot be left out."""
+    switched = options.switched or library_with_switch()
     each = options.count // len(options.bytes)
     layouts = named(bench_copy.big_layouts()) + named(bench_copy.l2_layouts())
     names = len(layouts)
@@ -155,24 +155,25 @@ def worth(options: argparse.Namespace, folder: Path) -> str:
     ways: dict[str, list[int]] = collections.defaultdict(list)
     for i, (_, text) in enumerate(said):
         ways[text.partition("; way ")[2].partition(":")[0]].append(i)
-    rows = ["| way | named | random | of random | gain | at most | noise | timed |",
-            "|:--|--:|--:|--:|--:|--:|--:|--:|"]  # fmt: skip
-    for way in sorted(options.only or ways):
+    rows = ["| way | named | gain | best | random | of random | gain | best | noise |",
+            "|:--|--:|--:|--:|--:|--:|--:|--:|--:|"]  # fmt: skip
+    for way in sorted(options.only or set(ways) - {"planes"}):
         taken = ways.get(way, [])
-        here = [i for i in taken if i < names]
-        there = [i for i in taken if i >= names]
-        start = f"| {way} | {len(here)} | {len(there)} | {len(there) / (len(layouts) - names):.1%} "
-        picked = here[: FEW // 2] + there[:FEW]
-        if not picked or way == "planes":
-            rows.append(start + "| | | | 0 |")
-            continue
+        picked = [[i for i in taken if i < names], [i for i in taken if i >= names][:FEW]]
+        cells, noise = [], []
         copies = [str(shutil.copy(switched, folder / f"{way}{i}.so")) for i in range(3)]
         copies[2] += f",{way}"
-        found = timed(options.c, options.rounds, copies, [layouts[i] for i in picked])
-        gains = [t.nanoseconds[2] / t.nanoseconds[0] for t in found]
-        noise = mean(t.nanoseconds[1] / t.nanoseconds[0] for t in found)
+        for part in picked:
+            found = (
+                timed(options.c, options.rounds, copies, [layouts[i] for i in part]) if part else []
+            )
+            gains = [t.nanoseconds[2] / t.nanoseconds[0] for t in found]
+            noise += [t.nanoseconds[1] / t.nanoseconds[0] for t in found]
+            cells.append(f"{mean(gains):.2f} | {max(gains):.2f}" if gains else "|")
+        random_ones = len(taken) - len(picked[0])
         rows.append(
-            start + f"| {mean(gains):.2f} | {max(gains):.2f} | {noise:.2f} | {len(found)} |"
+            f"| {way} | {len(picked[0])} | {cells[0]} | {random_ones} "
+            f"| {random_ones / (len(layouts) - names):.1%} | {cells[1]} | {mean(noise):.2f} |"
         )
         print(rows[-1], flush=True)
     return "\n".join(rows)
@@ -182,6 +183,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--c", required=True, metavar="PROGRAM")
     parser.add_argument("--against", metavar="OLD.so")
+    parser.add_argument(
+        "--switched", metavar="LIB.so", help="built with --config=ways; default: do so"
+    )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=400)
     parser.add_argument(

@@ -1,4 +1,4 @@
-"""What the C headers declare, in a form that the emitters read."""
+"""The declarations of the C headers, for the emitters."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class CType:
-    """A type as the headers use it: `name`, then so many `*`, or an array of `length`."""
+    """A type of the headers: `name` with a number of `*`, or an array of `length`."""
 
     kind: str  # "void", "integer", "char", "struct", "opaque" or "callback"
     name: str  # "int32_t", "DLTensor", "dlx_deleter_fn"; a key of Model.callbacks for "callback"
@@ -60,7 +60,7 @@ class Function:
 
 @dataclass(frozen=True)
 class Model:
-    """Everything, in the order of the headers."""
+    """All declarations, in the order of the headers."""
 
     constants: dict[str, int]
     structs: dict[str, Struct]

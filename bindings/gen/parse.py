@@ -16,13 +16,13 @@ HERE = Path(__file__).resolve().parent
 INCLUDE = HERE.parent.parent / "include"
 HEADERS = ("dlx/dlpack.h", "dlx/dlx.h", "dlx/python.h", "dlx/arrow.h")
 
-# Switches of the headers, which say nothing to whoever calls the library.
+# Switches for compiling the headers, not constants for callers.
 NOT_CONSTANTS = {"DLX_API", "DLX_DLPACK_FOUND", "DLPACK_DLL", "DLPACK_EXTERN_C"}
 
-# What a comment may stand before.
+# The declarations that can have a comment.
 GROUPS = ("function", "struct", "plain", "callback", "tagged")
 
-# Enumerators that stand for macros, which leave no trace in a syntax tree.
+# Prefix of enumerators that replace macros, which the syntax tree does not have.
 VALUE_OF = "value_of_"
 
 INTEGERS = {
@@ -32,7 +32,7 @@ INTEGERS = {
 
 
 def preprocess(source: str) -> str:
-    """Expand `source`, with dlx's own dlpack.h and without any header of the system."""
+    """Preprocess `source` with dlx's dlpack.h and without system headers."""
     command = [
         *(os.environ.get("CC") or "cc").split(),
         "-E", "-P", "-nostdinc", "-x", "c", "-DDLX_API=", "-DDLX_DLPACK_OWN",
@@ -111,7 +111,7 @@ class Reader:
             else:
                 raise ValueError(f"{node.coord}: a declaration that the generator does not know")
         m = self.model
-        # A function type within a parameter list has no name that anybody could use.
+        # A function type within a parameter list has no usable name.
         callbacks = {
             name: c for name, c in m.callbacks.items() if name.split(".")[0] in (name, *m.structs)
         }
@@ -122,7 +122,7 @@ class Reader:
         if node.name in INTEGERS:
             return
         if isinstance(inner, c_ast.Enum):
-            # Four bytes wide in C and in C++; a C enum's signedness is the compiler's choice.
+            # Four bytes in C and in C++; the compiler chooses the signedness of a C enum.
             self.aliases[node.name] = CType("integer", "int32_t")
             self.enum(inner)
             self.cdef.append(f"typedef int32_t {node.name};")

@@ -120,8 +120,8 @@ typedef struct dlx_allocator {
 /**
  * Set the process's default allocator for a device type; NULL restores the built-in one. A call
  * whose options have an allocator ignores it. Every tensor keeps the allocator that made its
- * memory, so existing memory is freed correctly. Call this a few times at most: each call keeps a
- * small record for the life of the process.
+ * memory, so existing memory is freed correctly. Meant for a few calls: each keeps a small record
+ * for the life of the process.
  *
  * @param device_type  a kDL* device type that has a backend.
  * @param allocator  borrowed, copied.
@@ -153,8 +153,8 @@ typedef void (*dlx_parallel_for_fn)(int64_t count, dlx_parallel_task_fn task, vo
 
 /**
  * Make dlx use the application's thread pool for its copies; NULL restores dlx's own pool, which
- * starts no thread before the first large copy. Call this once at most: each call keeps a small
- * record for the life of the process.
+ * starts no thread before the first large copy. Meant for a few calls: each keeps a small record for
+ * the life of the process.
  *
  * @param parallel_for  kept until replaced; called on every thread that copies, concurrently.
  * @param user_data  passed to `parallel_for`; must stay valid until `parallel_for` is replaced and

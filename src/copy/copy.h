@@ -27,6 +27,10 @@ CopyPlan plan_copy(const DLTensor& dst, bool dst_padded, const DLTensor& src, bo
 /// buffer a thread.
 void copy_tensor(const DLTensor& dst, bool dst_padded, const DLTensor& src, bool src_padded);
 
+/// Runs a plan of plan_copy(), or a part of one, that counts bytes and whose operands do not overlap: in
+/// pieces on some threads, runs that come again arranged once, and the rest by one of the ways.
+void execute(const CopyPlan& plan) noexcept;
+
 /// Writes one line that says how copy_tensor would go about it, cut to `capacity` bytes and
 /// zero-terminated, and returns the length of the whole line. Throws what copy_tensor throws.
 size_t describe_copy(const DLTensor& dst, const DLTensor& src, char* buffer, size_t capacity);

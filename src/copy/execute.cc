@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "src/copy/copy.h"
 #include "src/copy/kernels/kernels.h"
 #include "src/copy/repetition.h"
 #include "src/copy/schedule/loops.h"

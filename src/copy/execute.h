@@ -9,10 +9,6 @@
 
 namespace dlx {
 
-/// Runs a plan that counts bytes and whose operands do not overlap: in pieces on some threads, runs that
-/// come again arranged once, and the rest by one of the ways.
-void execute(const CopyPlan& plan) noexcept;
-
 /// Says in words how execute() would run it; returns the length of the whole text.
 [[gnu::cold]] size_t describe_execution(const CopyPlan& plan, char* buffer,
                                         size_t capacity) noexcept;

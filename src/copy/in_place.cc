@@ -7,7 +7,7 @@
 
 #include "dlx/dlx.h"
 #include "src/base/error.h"
-#include "src/copy/execute.h"
+#include "src/copy/copy.h"
 
 namespace dlx {
 namespace {

@@ -18,10 +18,10 @@ bool has_filled_rows(const CopyPlan& plan) noexcept {
 }  // namespace
 
 Repetition repetition_of(const CopyPlan& plan, bool streamed) noexcept {
-  constexpr int64_t kShort = 32;       // bytes
-  constexpr int64_t kStreamed = 4096;  // at once
+  constexpr int64_t kShort = 32;       // bytes [note 72]
+  constexpr int64_t kStreamed = 4096;  // at once [note 43]
   constexpr int64_t kItems = 192;      // which cost as much as to arrange a short run
-  constexpr int64_t kOften = 4;
+  constexpr int64_t kOften = 4;        // [note 43]
   const int64_t item = plan.item();
   const bool has_kernels = log2_of_item(item) >= 0;
   const bool long_item = item > (streamed ? kLongestRepeated : kShort);

@@ -5,7 +5,7 @@
 #include <new>
 
 #include "src/base/error.h"
-#include "src/copy/execute.h"
+#include "src/copy/copy.h"
 #include "src/device/registry.h"
 
 namespace dlx {

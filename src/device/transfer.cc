@@ -8,7 +8,6 @@
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/copy/copy.h"
-#include "src/copy/execute.h"
 #include "src/copy/plan/overlap.h"
 #include "src/device/current_stream.h"
 #include "src/device/registry.h"

@@ -26,6 +26,21 @@ TensorRef take(DLManagedTensorVersioned* managed) {
   }
 }
 
+/// take(); an error is replaced by the guard hook's, if the hook has one: torch exports some tensors
+/// that have no memory with a NULL pointer.
+TensorRef take_or_explain(PyObject* object, DLManagedTensorVersioned* managed) {
+  try {
+    return take(managed);
+  } catch (const Error&) {
+    const Ref fine(call_objects(state.guard, object));
+    if (fine) throw;
+    const bool known = api.PyErr_ExceptionMatches(state.errors[DLX_ERROR_UNSUPPORTED]) != 0;
+    if (known || is_urgent()) throw PythonError();
+    api.PyErr_Clear();
+    throw;
+  }
+}
+
 /// The table never synchronises: a device's data is ready behind the stream that the library works
 /// on now. dlx's work follows that stream from now on.
 [[gnu::cold]] void follow_tables_stream(PyObject* object, const DLPackExchangeAPI& table,
@@ -75,17 +90,7 @@ Imported import_by_table(PyObject* object, const TypeEntry& entry, const ImportR
   Imported imported;
   imported.copied =
       managed->version.major == 1 && (managed->flags & DLPACK_FLAG_BITMASK_IS_COPIED) != 0;
-  try {
-    imported.tensor = take(managed);
-  } catch (const Error&) {
-    // torch exports some tensors that have no memory with a NULL pointer.
-    const Ref fine(call_objects(state.guard, object));
-    if (fine) throw;
-    const bool known = api.PyErr_ExceptionMatches(state.errors[DLX_ERROR_UNSUPPORTED]) != 0;
-    if (known || is_urgent()) throw PythonError();
-    api.PyErr_Clear();
-    throw;
-  }
+  imported.tensor = take_or_explain(object, managed);
   if (!host) {
     try {
       follow_tables_stream(object, *entry.table, imported.tensor.get());

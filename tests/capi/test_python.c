@@ -12,7 +12,7 @@ static void wrap_needs_an_interpreter(void **state) {
   void *object = POISON;
 
   assert_fails(dlx_python_wrap(tensor, &object), DLX_ERROR_UNAVAILABLE,
-               "dlx_python_wrap: no Python interpreter is attached (import dlx first)");
+               "dlx_python_wrap: no Python interpreter is attached: import dlx first");
 
   assert_null(object);
   assert_int_equal(released, 0);
@@ -25,7 +25,7 @@ static void unwrap_needs_an_interpreter(void **state) {
   dlx_tensor *out = POISON_TENSOR;
 
   assert_fails(dlx_python_unwrap(data, &out), DLX_ERROR_UNAVAILABLE,
-               "dlx_python_unwrap: no Python interpreter is attached (import dlx first)");
+               "dlx_python_unwrap: no Python interpreter is attached: import dlx first");
 
   assert_null(out);
 }

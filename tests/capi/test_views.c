@@ -265,7 +265,8 @@ static void expand_dims_stops_at_the_largest_ndim(void **state) {
   for (size_t i = 0; i < COUNT_OF(shape); ++i) shape[i] = 1;
   dlx_tensor *largest = wrap_int32(data, DLX_MAX_NDIM, shape);
 
-  assert_refused(dlx_tensor_expand_dims(largest, 0, &view), "`tensor` already has the largest number of axes (4096)");
+  assert_refused(dlx_tensor_expand_dims(largest, 0, &view),
+                 "`tensor` already has the largest number of axes (4096)");
   dlx_tensor_release(largest);
 }
 

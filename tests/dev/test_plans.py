@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from dev import groups, settings
-from dev.jobs import BAZEL
+from dev.jobs import BAZEL, SHARED_MEMORY
 from dev.settings import ROOT
 
 SETTINGS = settings.read({}, dry=True)
@@ -83,6 +83,13 @@ def test_one_command_of_bazel_at_a_time(mode):
     for job in groups.jobs(SETTINGS, mode):
         if job.name in ("bazel", "asan", "tsan", "clang", "fuzz", "avx512-by-avx2"):
             assert job.uses == BAZEL
+
+
+@pytest.mark.parametrize("mode", groups.MODES[:4])
+def test_no_two_jobs_look_at_shared_memory_at_once(mode):
+    """Each of them checks that tests/python leaves nothing in /dev/shm."""
+    for job in groups.jobs(SETTINGS, mode):
+        assert (job.uses == SHARED_MEMORY) == job.name.startswith("pytest-")
 
 
 def test_folders(clone):

@@ -148,9 +148,9 @@ void arguments_are_checked(World& world) {
   Tensor tensor;
   OK(dlx_tensor_wrap(&beyond, 0, nullptr, nullptr, tensor.out()));
   FAILS(dlx_tensor_wait_on_stream(tensor.get(), stream), DLX_ERROR_UNSUPPORTED,
-        "cannot be ordered");
+        "cannot wait for the data");
   FAILS(dlx_tensor_written_on_stream(tensor.get(), stream), DLX_ERROR_UNSUPPORTED,
-        "cannot be ordered");
+        "cannot wait for the data");
   world.destroy(stream);
 }
 

@@ -114,7 +114,9 @@ def test_nulls_are_refused_with_the_way_out(protocol):
 
 def test_nulls_within_lists_and_of_lists_are_refused():
     kind = pyarrow.list_(pyarrow.int8(), 2)
-    with pytest.raises(dlx.UnsupportedError, match=r"1 null, and a tensor cannot hold nulls.*drop_null"):
+    with pytest.raises(
+        dlx.UnsupportedError, match=r"1 null, and a tensor cannot hold nulls.*drop_null"
+    ):
         dlx.asarray(pyarrow.array([[1, 2], None], kind))
     source = pyarrow.array([[1, None], [3, 4]], kind)
     with pytest.raises(dlx.UnsupportedError, match=r"1 null inside its lists.*from_arrays\(x\.fl"):

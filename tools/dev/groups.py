@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 from . import bazel, systems
-from .jobs import BAZEL, MEMORY, Job
+from .jobs import BAZEL, MEMORY, SHARED_MEMORY, Job
 from .runners import Runner
 from .settings import Settings
 from .shell import Failed
@@ -45,7 +45,8 @@ def jobs(settings: Settings, mode: str) -> list[Job]:
     ]
     if mode == "":
         return every_commit
-    ci = [*every_commit, *_ci(settings)]
+    # The longest chain first: pytest under the sanitizer waits for the sanitizer's build.
+    ci = [_sanitized("asan"), *every_commit, *_ci(settings)]
     if mode == "all":
         return ci
     if mode == "release":
@@ -56,10 +57,9 @@ def jobs(settings: Settings, mode: str) -> list[Job]:
 def _ci(settings: Settings) -> list[Job]:
     """What CI has beyond the tests of each commit. Long jobs come first, so that none is left over."""
     return [
-        _sanitized("asan"),
+        Job("pytest-asan", _pytest_asan, uses=SHARED_MEMORY, after=("asan",)),
         _sanitized("tsan"),
         *(job for job in systems.jobs(settings) if job.name not in BEYOND),
-        Job("pytest-asan", _pytest_asan, after=("asan",)),
         _packaging("packaging", "tests/packaging", "-k", f"not ({OTHER_MACHINES})"),
         _heavy("ctypes"),
         _heavy("cffi"),
@@ -88,7 +88,7 @@ def _light(binding: str) -> Job:
     """The packaging tests use no binding: once is enough."""
     name = f"pytest-{binding}"
     tests = PYTHON_TESTS if binding == "ctypes" else ("tests/python",)
-    return Job(name, lambda runner: runner.pytest(name, binding, *LIGHT, *tests))
+    return Job(name, lambda r: r.pytest(name, binding, *LIGHT, *tests), uses=SHARED_MEMORY)
 
 
 def _packaging(name: str, *arguments: str) -> Job:

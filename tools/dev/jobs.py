@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 BAZEL = "bazel"  # one command of Bazel at a time; it uses all cores by itself
 MEMORY = "memory"  # takes gigabytes
+SHARED_MEMORY = "/dev/shm"  # tests look for what others leave there
 
 
 @dataclass(frozen=True)

@@ -36,19 +36,6 @@ struct Cells {
   }
 };
 
-/// Rows on their way into one stretch of dst: short ones that end anywhere inside a line are put
-/// together here, and leave in whole lines.
-struct Packing {
-  static constexpr int64_t kLongestRow = 1024;  ///< bytes
-  static constexpr int64_t kFull = 6144;        ///< bytes from which on what is left moves down
-
-  char* begin;      ///< of the stretch
-  char* line;       ///< of dst, to be written next: lies at buffer + written
-  int64_t filled;   ///< bytes of the buffer
-  int64_t written;  ///< those of them that are in dst already
-  alignas(64) char buffer[kFull + 2 * kLongestRow];
-};
-
 /// Source lines that a kernel asks for, a few at a time beside its own work. Lists, made once for
 /// all tiles of one shape: whatever is computed between two misses keeps the processor from looking
 /// ahead to the second.
@@ -189,9 +176,6 @@ struct Kernels {
 
   const char* name;
   int64_t widest;  ///< bytes of a register
-  bool line_registers() const noexcept { return widest == 64; }
-  /// Whether wide strips, and even ones of long rows, read Strip::kTogether rows side by side.
-  bool reads_side_by_side() const noexcept { return widest == 32; }
 
   /// dst[v * dv + u * W] = src[row[u] + v * W] in two steps, of two blocks at once: copies the rows
   /// of `in` together and transposes those of `out`, which were copied by the call before. Beside
@@ -259,13 +243,6 @@ struct Kernels {
   void (*rows)(char* dst, int64_t dr, const char* src, int64_t sr, int64_t bytes, int64_t n);
   /// The same, past the caches where whole lines of dst are covered.
   void (*stream_rows)(char* dst, int64_t dr, const char* src, int64_t sr, int64_t bytes, int64_t n);
-
-  /// Appends rows to a packing, and writes what fills lines past the caches. The axes tell where
-  /// the rows are in src.
-  void (*pack)(Packing* packing, const char* src, const CopyAxis& inner, const CopyAxis& outer,
-               int64_t bytes);
-  /// Writes all that is left.
-  void (*finish_packing)(Packing* packing);
 
   /// Writes lines past the caches, beginning with that line of the pattern: [n - 1] for n windows;
   /// [n - 1][1] from the last one down, and asks for nothing.

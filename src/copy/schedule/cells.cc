@@ -49,9 +49,9 @@ int64_t padded(int64_t cell) noexcept {
 
 namespace {
 
-/// Takes the innermost `taken` axes as a cell of at most 8 bytes, compact in dst and within reach
-/// of one permutation in src, repeated along the axis before them: right behind each other in dst
-/// or, where kernels can leave bytes alone, at most 8 bytes apart.
+/// Takes the innermost `taken` axes as a cell of at most 8 bytes, compact in dst and within one
+/// permutation of src. The axis before them repeats the cell: without gaps in dst or, if kernels
+/// can leave bytes out, at most 8 bytes apart.
 bool find_cells(const Schedule& s, int taken, Cells* cells) noexcept {
   int64_t bytes = s.item;
   int64_t lowest = 0;
@@ -79,14 +79,14 @@ bool find_cells(const Schedule& s, int taken, Cells* cells) noexcept {
   return complete_cells(cells, lowest, highest);
 }
 
-constexpr int64_t kManyCells = 256;
-constexpr int64_t kManyAlternate = 64;  // of every second item
+constexpr int64_t kManyCells = 256;     // [note 68]
+constexpr int64_t kManyAlternate = 64;  // of every second item [note 68]
 
 /// Whether short rows of cells along axis u follow each other on both sides: each may reach into
 /// the next.
 bool cells_go_on(const Schedule& s, int u) noexcept {
-  constexpr int64_t kManyRows = 16;
-  constexpr int64_t kFewest = 8;  // cells: fewer are moved faster one by one
+  constexpr int64_t kManyRows = 16;  // [note 68]
+  constexpr int64_t kFewest = 8;     // cells: fewer are moved faster one by one [note 68]
   if (u == 0 || s.axes[u].extent < kFewest || s.cells.src < 0) return false;
   if (s.cells.every == 2 && s.cells.dst >= 4) return false;  // gathered as fast
   const CopyAxis& row = s.axes[u - 1];

@@ -14,7 +14,8 @@ bool choose_cells(Schedule* schedule, int least) noexcept;
 /// False if that is not at least two.
 bool complete_cells(Cells* cells, int64_t lowest, int64_t highest) noexcept;
 
-/// The room of a cell in a buffer from which cells go apart: whole registers hold as many as before.
+/// The bytes that a cell takes in a buffer from which cells are stored apart: the next power of
+/// two.
 int64_t padded(int64_t cell) noexcept;
 
 }  // namespace dlx

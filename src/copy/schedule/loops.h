@@ -9,16 +9,16 @@
 
 namespace dlx {
 
-/// The axes of a schedule with the nearest neighbours first, on whichever side they are near: in
-/// such an order, cache lines of both sides are used again soon.
+/// Orders the axes by their smaller step on either side, smallest first, so that the lines of both
+/// sides are used again soon.
 void order_by_nearness(const Schedule& schedule, int* order) noexcept;
 
-/// Those axes with the smallest step of src first, whatever its sign; of equal ones, in the order
-/// of the schedule.
+/// Orders the axes by the size of their src step, smallest first; equal ones keep their order.
 void order_by_source(const Schedule& schedule, int* order) noexcept;
 
-/// Parts of an axis, each about `length` items and at least `least`. The second one begins `back`
-/// items before the first one ends, at a line; the last one may overlap the one before, too.
+/// Calls run(first, n) for parts of an axis of `length` items, and `least` or more. The second part
+/// begins `back` items before the first one ends, at a line; the last part may overlap the one
+/// before it.
 template <class Run>
 void each_part(int64_t extent, int64_t length, int64_t back, int64_t least,
                const Run& run) noexcept {
@@ -32,13 +32,14 @@ void each_part(int64_t extent, int64_t length, int64_t back, int64_t least,
   }
 }
 
-/// Nested loops over places in dst and src; none is one place.
+/// Nested loops over places in dst and src; no loops mean one place.
 class Loops {
  public:
-  /// One more loop around those that there are.
+  /// Adds a loop around the others.
   void add(const CopyAxis& axis) noexcept { axes_[count_++] = axis; }
 
-  /// Loops over all axes of a schedule but those for which taken(axis), ordered by nearness.
+  /// Adds loops over all axes of a schedule except those for which taken(axis) is true, by
+  /// nearness.
   template <class Taken>
   void add_others(const Schedule& schedule, const Taken& taken) noexcept {
     int order[CopyPlan::kMaxAxes];
@@ -48,7 +49,7 @@ class Loops {
     }
   }
 
-  /// The innermost loop, if there is one.
+  /// The innermost loop, or kNoAxis.
   CopyAxis innermost() const noexcept { return count_ > 0 ? axes_[0] : kNoAxis; }
 
   /// Calls run(dst, src) at each place, the loop added first being the innermost.
@@ -58,7 +59,7 @@ class Loops {
                    [&](char* to, const char* from, char*, const char*) { run(to, from); });
   }
 
-  /// The same, with the place that comes next: after the last one, the first.
+  /// The same, also with the place that comes next; the first place comes after the last.
   template <class Run>
   void each_with_next(char* dst, const char* src, const Run& run) const noexcept {
     const int count = count_;

@@ -21,9 +21,9 @@ int log2_of_item(int64_t item) noexcept {
 
 namespace {
 
-constexpr int64_t kFewItems = 24;  // of a plane, which are moved faster one by one
+constexpr int64_t kFewItems = 24;  // of a plane, which are moved faster one by one [note 73]
 
-/// Lines in which so many items lie; some of the rows that follow each other share one.
+/// About how many lines `extent` items touch; neighbouring rows may share one.
 double lines(int64_t extent, int64_t step, int64_t item) noexcept {
   if (step == 0 || extent == 1) return 1;
   const int64_t far = std::llabs(step);
@@ -31,13 +31,13 @@ double lines(int64_t extent, int64_t step, int64_t item) noexcept {
   return std::max(1.0, static_cast<double>((extent - 1) * far + item) / kLine);
 }
 
-/// Rows of dst with gaps share lines of dst with those that follow them along `before`, the axis
-/// outside u, and lines of src with those along `near`. Says whether the former come first: what a
-/// row costs, in lines that come from the next cache.
+/// Rows of dst with gaps share lines of dst with the next rows along `before`, the axis outside u,
+/// and lines of src with the next rows along `near`. Says whether rows go along `before`: compares
+/// how many lines a row takes from the next cache.
 bool goes_along_dst(const Schedule& s, const CopyAxis& before, const CopyAxis& near) noexcept {
-  constexpr double kStore = 2;   // a line of dst, for which nothing else is done meanwhile
-  constexpr double kCall = 16;   // a plane,
-  constexpr int64_t kMany = 64;  // which is as nothing to so many rows
+  constexpr double kStore = 2;  // a line of dst, for which nothing else is done meanwhile [note 26]
+  constexpr double kCall = 16;  // a plane, [note 26]
+  constexpr int64_t kMany = 64;  // which is as nothing to so many rows [note 26]
   const CopyAxis& u = s.axes[s.u];
   const auto part = [](int64_t step) {
     return static_cast<double>(std::min<int64_t>(std::llabs(step), kLine)) / kLine;
@@ -70,7 +70,7 @@ bool touch_along(const Schedule& s, int k) noexcept {
 }
 
 /// The axis along which rows share most lines of src: the nearest one or, where nothing can be
-/// transposed along that, the one of which most items lie in a line. -1: src does not move.
+/// transposed along that, the one of which most items lie in a line. -1: src does not move. [note 27]
 int axis_of_shared_lines(const Schedule& s) noexcept {
   int near = -1;
   int most = -1;
@@ -175,7 +175,8 @@ PlaneKind choose_kind(const Schedule& s) noexcept {
 /// Whether lines of `rows` source rows, no more than a line has bytes, crowd into so few sets of a
 /// first-level cache that they would push each other out.
 bool crowd_first_level(int64_t step, int64_t rows) noexcept {
-  constexpr int64_t kNear = 448;  // bytes: with steps below, as many rows cannot fill a set
+  constexpr int64_t kNear =
+      448;  // bytes: with steps below, as many rows cannot fill a set [note 50]
   if (step > -kNear && step < kNear) return false;
   uint8_t used[kFirstLevelSets] = {};
   for (int64_t r = 0; r < rows; ++r) {

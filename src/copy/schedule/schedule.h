@@ -9,7 +9,7 @@
 
 namespace dlx {
 
-/// The kernels' index of an item of so many bytes; -1: there are no kernels for its size.
+/// The index of kernels for items of that size; -1: no kernel takes it.
 int log2_of_item(int64_t item) noexcept;
 
 /// How the two innermost loops of a plan are run. The kind follows from the structure of the steps,
@@ -34,12 +34,12 @@ class Schedule {
   /// `past_caches`: the caches do not hold the lines of dst and src together.
   Schedule(const CopyPlan& plan, const Machine& machine, Held held, bool past_caches) noexcept;
 
-  /// Whether registers transpose planes of it.
+  /// Whether planes are transposed in registers.
   bool is_transposition() const noexcept {
     return kind == PlaneKind::kTranspose || kind == PlaneKind::kFolded;
   }
 
-  /// Whether neighbours in src are far apart in dst and the other way round: only tiles that are
+  /// Whether neighbours in src are far apart in dst and vice versa, so that only tiles that are
   /// long on both sides use each line once.
   bool transposes() const noexcept;
 
@@ -56,7 +56,7 @@ class Schedule {
     return kind == PlaneKind::kGather && axes[u].src == 0 && axes[u].extent * item >= 16;
   }
 
-  /// Of dst.
+  /// Bytes written.
   int64_t bytes() const noexcept {
     int64_t all = item;
     for (int k = 0; k < ndim; ++k) all *= axes[k].extent;
@@ -115,8 +115,8 @@ class Schedule {
   bool past_caches_;
 };
 
-/// Whether planes are for ItemPlanes: items move one by one, or cells of bytes are split of which no
-/// two lie in one load.
+/// Whether ItemPlanes copies the planes: items move one by one, or a split has only one cell in a
+/// load.
 bool moves_items(const Schedule& schedule) noexcept;
 
 }  // namespace dlx

@@ -7,14 +7,14 @@
 
 namespace dlx {
 
-/// Several axes as one: where each of its items begins on the side on which they are not compact.
-/// `offset` has room for `most` items; of the axis that does not fit, a part is taken at a time.
+/// Several axes as one: a table of where each item begins on the side on which they are not
+/// compact. `offset` has room for `most` items; an axis that does not fit is taken in parts.
 class Side {
  public:
   Side(int64_t* offset, int64_t most) noexcept : offset_(offset), most_(most) { offset[0] = 0; }
 
-  /// Takes in one more axis, whose items are `step` bytes apart on that side. Nothing can be added
-  /// to a part.
+  /// Adds an axis whose items are `step` bytes apart on that side. No axis can follow one that is
+  /// taken in parts.
   void add(const CopyAxis& axis, int64_t step) noexcept {
     last_ = axis;
     parts_ = divide_up(axis.extent, most_ / n_);
@@ -29,15 +29,15 @@ class Side {
   int64_t parts() const noexcept { return parts_; }
   bool whole() const noexcept { return parts_ == 1; }
 
-  /// Whether the first items, or all of them, are multiples of so many bytes apart.
+  /// Whether the first items, or all, begin at multiples of `bytes` from the first one.
   bool in_step(uint64_t bytes, int64_t first = INT64_MAX) const noexcept {
     uint64_t all = 0;
     for (int64_t i = 0; i < n_ && i < first; ++i) all |= static_cast<uint64_t>(offset_[i]);
     return all % bytes == 0;
   }
 
-  /// How far dst and src are at the beginning of a part; the last one ends with the axis, and may
-  /// overlap the one before.
+  /// Offsets of dst and src at the beginning of a part. The last part ends with the axis, and may
+  /// overlap the one before it.
   int64_t dst(int64_t part) const noexcept { return first(part) * last_.dst; }
   int64_t src(int64_t part) const noexcept { return first(part) * last_.src; }
 

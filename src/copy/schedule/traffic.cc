@@ -8,8 +8,7 @@
 namespace dlx {
 namespace {
 
-/// Bytes of the lines that a copy touches on one side, about: what few bytes lie between counts
-/// too.
+/// About how many bytes the lines have that a copy touches on one side; small gaps count too.
 int64_t line_bytes(const CopyPlan& plan, int64_t CopyAxis::* side) noexcept {
   struct Axis {
     int64_t extent;
@@ -36,10 +35,10 @@ int64_t line_bytes(const CopyPlan& plan, int64_t CopyAxis::* side) noexcept {
   return runs * divide_up(run, kLine) * kLine;
 }
 
-/// Whether rows of dst come from src in one piece, or from one piece of it that goes by evenly: as
-/// fast through the caches as they and memory allow.
+/// Whether rows of dst come from consecutive bytes of src, or nearly: caches and memory are then as
+/// fast as they can be.
 bool goes_by_evenly(const CopyPlan& plan) noexcept {
-  constexpr int64_t kLong = 1024;  // bytes
+  constexpr int64_t kLong = 1024;  // bytes [note 53]
   if (plan.ndim() == 0 || plan.item() >= kLong) return true;
   const CopyAxis& row = plan.axis(plan.ndim() - 1);
   return std::llabs(row.src) <= plan.item() + kLine && row.extent * row.dst >= kLong;

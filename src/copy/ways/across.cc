@@ -36,9 +36,9 @@ struct Across {
 }  // namespace
 
 bool suits_across(const Job& job) noexcept {
-  constexpr int64_t kFewRows = 16;
-  constexpr int64_t kLongRow = 8;      // lines of both sides: cells come in long loops anyway
-  constexpr int64_t kWorthCalls = 32;  // for what a table takes as well
+  constexpr int64_t kFewRows = 16;  // [note 73]
+  constexpr int64_t kLongRow = 8;  // lines of both sides: cells come in long loops anyway [note 73]
+  constexpr int64_t kWorthCalls = 32;  // for what a table takes as well [note 74]
   const Schedule& s = job.s;
   const bool cells = s.kind == PlaneKind::kCells;
   if (!(s.by_items() || cells || s.kind == PlaneKind::kRows)) return false;

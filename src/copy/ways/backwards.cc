@@ -62,7 +62,7 @@ class Rows {
   // What is read of one must not seem to wait for what was just stored in the other: that depends
   // on where their bytes lie in 4 KiB. From 2 KiB to 768 bytes before a multiple of it, it took
   // twice as long.
-  static constexpr int64_t kBuffer = 2 * kSegment - 2 * kLine;
+  static constexpr int64_t kBuffer = 2 * kSegment - 2 * kLine;  // [note 21]
   static_assert(kBuffer >= kSegment + 2 * kAround, "they do not overlap");
 
   /// Where the segment that begins at `lower` is put together; its lines are lines of the buffer.
@@ -173,9 +173,9 @@ bool suits_backwards(const Job& job) noexcept {
   const int64_t row = u.extent * s.item;
   if (u.src >= 0 || u.dst != s.item || reads_into_streams(s)) return false;
   if (row < std::max(4 * kLine, job.machine.long_row_bytes / 2)) return false;
-  // Short rows that crowd into few cache sets are waited for, one after the other.
+  // Short rows that share few cache sets would wait for memory one after the other.
   constexpr int64_t kShort = 16 * kLine;
-  constexpr int64_t kAlike = 16 << 10;
+  constexpr int64_t kAlike = 16 << 10;  // [note 24]
   return row >= kShort || rows_of(s).innermost().src % kAlike != 0;
 }
 

@@ -12,12 +12,12 @@
 namespace dlx {
 namespace {
 
-/// What axes make together on one side, from the nearest one on.
+/// How many consecutive bytes some axes span on one side, from the innermost axis on.
 class Span {
  public:
   explicit Span(int64_t item, int64_t gap = 0) noexcept : bytes_(item), gap_(gap) {}
 
-  /// Takes so much of an axis; false if its step leaves too much out, or the one before is not
+  /// Adds a part of an axis; false if its step leaves too large a gap, or the axis before is not
   /// whole.
   bool add(const Schedule& s, int axis, int64_t step, int64_t extent) noexcept {
     if (!whole_ || step > bytes_ + gap_) return false;
@@ -61,16 +61,16 @@ class Boxes {
       writer_.write(INT64_MAX);
       if (!more) break;
     }
-    // The writer, which points to the tiles, ends with this call.
+    // The writer does not outlive the tiles that it points to.
     kernels_.fence();  // NOLINT(clang-analyzer-core.StackAddressEscape)
   }
 
  private:
-  static constexpr int64_t kRoom = 256 << 10;  ///< bytes of its rows, with what lies between them
-  static constexpr int64_t kLongest = 4096;    ///< bytes of a run that are enough
+  static constexpr int64_t kRoom = 256 << 10;  ///< bytes of the rows of a box, gaps included
+  static constexpr int64_t kLongest = 4096;    ///< longer runs gain nothing [note 64]
 
-  /// Of the boxes that come as near as there is room to runs of some length on either side, the one
-  /// with the fewest beginnings of them.
+  /// Chooses, among boxes that aim at several run lengths on either side, the one with the fewest
+  /// runs per byte.
   bool choose_extents() noexcept {
     double fewest = 1;
     for (int64_t dst = kLongest; dst >= Tiling::kShortestRun; dst /= 2) {
@@ -109,7 +109,7 @@ class Boxes {
     }
   }
 
-  /// Takes more along src as long as there is room for twice as much, and lays out the rows.
+  /// Extends the box along src while there is room for twice as much, and lays out its rows.
   void grow(int64_t* extent) noexcept {
     for (int i = 0;; ++i) {
       lay_out_rows(extent);
@@ -143,8 +143,8 @@ class Boxes {
     return src.bytes();
   }
 
-  /// Where the items of a box lie when its rows are put together, upwards as in src: an odd number
-  /// of lines from row to row, so that those do not crowd into few cache sets.
+  /// Lays out the rows of a box in the buffer, upwards as in src: an odd number of lines from row
+  /// to row, so that rows spread over the cache sets.
   void lay_out_rows(const int64_t* extent) noexcept {
     constexpr int64_t kLongRow = 16 * kLine;
     Span row(s_.item, kLine);
@@ -165,7 +165,7 @@ class Boxes {
     }
   }
 
-  /// Puts the rows of a box together, and arranges them as runs of dst.
+  /// Copies the rows of a box together, and arranges them as runs of dst.
   void arrange(const Tile& tile) noexcept {
     if (!std::equal(tile.extent, tile.extent + s_.ndim, prepared_)) prepare(tile.extent);
     const char* lowest = tile.src;
@@ -177,7 +177,7 @@ class Boxes {
     run_in_caches(arranged_);
   }
 
-  /// Plans what boxes of one shape have in common.
+  /// Plans the steps for boxes of one shape.
   void prepare(const int64_t* extent) noexcept {
     std::copy(extent, extent + s_.ndim, prepared_);
     lay_out_rows(extent);
@@ -213,15 +213,15 @@ class Boxes {
   int64_t pitch_ = 0;  ///< from row to row
 };
 
-/// Plans boxes in scratch; says whether dst has runs worth it, and src stretches of at least so many
-/// bytes.
+/// Plans boxes in scratch. False if runs of dst are too short, or source runs shorter than
+/// `least_stretch`.
 bool plan_boxes(const Job& job, int64_t least_stretch) noexcept {
   const Schedule& s = job.s;
   if (s.ndim < 2 || s.kind == PlaneKind::kCells || s.axes[s.ndim - 1].dst != s.item) return false;
   return job.buffers().make_plan<Boxes>(s, job.kernels, job.buffers()).build(least_stretch);
 }
 
-/// The first row that lies right behind or before the first one in src; 0: none does.
+/// The first row that is next to row 0 in src; 0: no row is.
 int64_t neighbouring_row(const FoldedPlanes& planes, int64_t row) noexcept {
   for (int64_t i = 1; i < planes.rows.n(); ++i) {
     if (!are_apart(row, planes.rows.offset()[i])) return i;
@@ -229,13 +229,12 @@ int64_t neighbouring_row(const FoldedPlanes& planes, int64_t row) noexcept {
   return 0;
 }
 
-/// Whether rows are short and lie one behind another in src, so that boxes read many in one
-/// stretch. Blocks of rows are better all the same if those are not scattered in dst, and strips of
-/// items of 4 bytes.
+/// Whether rows are short and consecutive in src, so that boxes read many in one run. Gathered
+/// blocks are better if rows are not scattered in dst, and strips for items of 4 bytes.
 bool have_short_rows(const Schedule& s, const StripPlan& plan) noexcept {
-  constexpr int64_t kShort = 512;
-  constexpr int64_t kLong = 1024;
-  constexpr int64_t kFew = 8;
+  constexpr int64_t kShort = 512;  // [note 64]
+  constexpr int64_t kLong = 1024;  // [note 64]
+  constexpr int64_t kFew = 8;      // [note 64]
   const int64_t row = plan.planes.columns.n() * s.item;
   if (s.log_item < 0 || row <= kLine || row > kLong) return false;
   if (is_followed(s) || are_small_matrices(s)) return false;

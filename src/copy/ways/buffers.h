@@ -13,13 +13,13 @@
 
 namespace dlx {
 
-/// What one thread needs for a streamed copy. Kept between copies, a few for the whole process:
-/// fresh pages would cost more than many a copy.
+/// The scratch memory of one thread. A few are kept for the whole process, because fresh pages
+/// would cost more than many copies.
 class Buffers {
  public:
   static constexpr int64_t kFirstBytes = 2 * Tiling::kBufferBytes;
 
-  /// Where rows of src and columns of dst or of a buffer begin.
+  /// Offsets of rows in src, and of columns in dst or in a buffer.
   struct Offsets {
     int64_t row[Tiling::kOffsets];
     int64_t column[Tiling::kOffsets];
@@ -32,8 +32,7 @@ class Buffers {
 
   bool exist() const noexcept { return data_ != nullptr; }
 
-  /// Two, for tiles, or for the chunks of strips: the first one of kFirstBytes, the other one of
-  /// Tiling::kBufferBytes.
+  /// Two buffers: one of kFirstBytes and one of Tiling::kBufferBytes.
   char* operator[](int which) const noexcept { return data_ + which * kFirstBytes; }
   /// Two of Block::kBytes.
   char* rows(int which) const noexcept {
@@ -43,7 +42,7 @@ class Buffers {
   TileLists* lists() const noexcept { return reinterpret_cast<TileLists*>(rows(2)); }
   Offsets* offsets() const noexcept { return reinterpret_cast<Offsets*>(lists() + Shapes::kMax); }
 
-  /// What suits() of a way worked out last, for its run().
+  /// What the last suits() worked out for its run().
   template <class Plan>
   Plan& plan() const noexcept {
     return *std::launder(reinterpret_cast<Plan*>(offsets() + 1));

@@ -5,15 +5,15 @@
 
 namespace dlx {
 
-// Through the caches with registers narrower than a line, half of the traffic would be reading what is
-// overwritten.
+// With registers narrower than a line, plain stores would first read every line that they
+// overwrite.
 
 bool suits_fills(const Job& job) noexcept {
-  constexpr int64_t kLines = 16 * kLine;
+  constexpr int64_t kLines = 16 * kLine;  // [note 47]
   const Schedule& s = job.s;
   if (!s.fills() || s.log_item < 0) return false;
   const int64_t row = s.axes[s.u].extent * s.item;
-  // Rows that share lines wait for those wherever one ends.
+  // Rows that share lines wait for the shared line at every end.
   if (row < (s.begins_at_multiples(kLine, s.u) ? kLines : 2 * kLines)) return false;
   return s.bytes() >= job.machine.fewest_filled_bytes(job.is_alone());
 }

@@ -31,7 +31,7 @@ FoldedPlanes::FoldedPlanes(const Schedule& s, bool far, int64_t* row, int64_t mo
       if (!taken[k] && std::llabs(s.axes[k].src) == v_bytes) along_v = k;
     }
     if (!u_goes_on && along_v < 0) break;
-    // An axis that both want is u's, unless v is short.
+    // An axis that continues both goes along u, unless v is short.
     if (along_v < 0 || (u_goes_on && along_v == next && (v_bytes >= 256 || v_bytes >= u_bytes))) {
       take_u();
     } else {

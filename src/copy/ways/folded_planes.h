@@ -8,9 +8,10 @@
 
 namespace dlx {
 
-/// The planes of a transposition, whose sides may each be several axes, and the loops around them.
+/// The planes of a transposition, each side of which may be several axes, and the loops around
+/// them.
 struct FoldedPlanes {
-  /// Takes along u and v what the schedule does or, if `far`, all axes that continue them. `row`
+  /// Takes the axes of the schedule along u and v or, if `far`, all axes that continue them. `row`
   /// and `column` have room for `most_rows` and `most_columns`.
   FoldedPlanes(const Schedule& schedule, bool far, int64_t* row, int64_t most_rows, int64_t* column,
                int64_t most_columns) noexcept;

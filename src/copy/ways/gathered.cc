@@ -11,8 +11,8 @@
 namespace dlx {
 namespace {
 
-/// Copies a block together, transposes as many of its columns as make a line of src, writes them,
-/// and so on: one after the other, which is faster than side by side.
+/// Copies the rows of a block together, then transposes and writes its columns, one source line of
+/// them at a time. One step after the other is faster than all side by side.
 class GatheredBlocks {
  public:
   GatheredBlocks(const FoldedPlanes& planes, const Schedule& s, const Buffers& buffers) noexcept
@@ -32,7 +32,7 @@ class GatheredBlocks {
         column_pitch_(Strip::kFront + divide_up(most_rows_ * item_, kLine) * kLine),
         begun_(buffers[1] + line_ * column_pitch_) {}
 
-  /// One plane, in blocks that begin at lines of src where rows do, and of dst where columns do.
+  /// One plane, in blocks that begin at line boundaries of src and dst where possible.
   void run(char* dst, const char* src) const noexcept {
     const int64_t columns = planes_.columns.n();
     const int64_t most = pitch_ / item_;
@@ -45,30 +45,31 @@ class GatheredBlocks {
   }
 
  private:
-  /// Rows that a block has room for, whatever their length: columns of half a KiB, or more.
+  /// Fewest rows of a block: columns of half a KiB or more.
   int64_t fewest_rows(int64_t item) const noexcept {
     return std::max<int64_t>(512 / item, machine_.fewest_block_rows());
   }
 
-  /// Of a block: a part of a second-level cache; more for single bytes, so that their rows are as
+  /// Bytes of a block: a part of the second-level cache; more for single bytes, so that rows are as
   /// long.
   int64_t room(int64_t item) const noexcept {
     return machine_.has_large_blocks() || item == 1 ? Buffers::kFirstBytes : Tiling::kBufferBytes;
   }
 
-  /// How large parts of n are, all about the same: at most `most`, and multiples of `unit`, of
-  /// which the first may begin inside one.
+  /// The size of even parts of n: at most `most`, multiples of `unit`; the first part may begin
+  /// inside a unit.
   static int64_t even_units(int64_t n, int64_t most, int64_t unit) noexcept {
     return std::min(most, divide_up(even_part(n, most), unit) * unit + unit);
   }
 
-  /// An odd number of lines, with which rows crowd into no set of a cache.
+  /// An odd number of lines, so that rows spread over the cache sets.
   int64_t pitch(int64_t row, int64_t item) const noexcept {
     const int64_t longest = ((room(item) / fewest_rows(item) / kLine - 1) | 1) * kLine;
     return (even_units(row, longest, kLine) / kLine | 1) * kLine;
   }
 
-  /// As many as there is room for, and as their columns have in the first-level cache.
+  /// As many rows as the block has room for, and as the first-level cache has room for their
+  /// columns.
   int64_t most_rows(int64_t rows, int64_t pitch, int64_t item) const noexcept {
     const int64_t line = kLine / item;
     const int64_t most = std::min<int64_t>(room(item) / pitch / line * line, item == 1 ? 512 : 256);

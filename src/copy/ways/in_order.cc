@@ -7,16 +7,17 @@
 namespace dlx {
 namespace {
 
-/// Whether dst is nearly all that memory sees of a large copy: rows that are copied again and
-/// again, or items that a second-level cache holds.
+/// Whether nearly all traffic of a large copy is writing dst: rows are read again and again, or the
+/// second-level cache holds src.
 bool only_writes(const Schedule& s) noexcept {
-  constexpr int64_t kCached = 256 << 10;  // bytes
-  constexpr int64_t kOften = 4;
+  constexpr int64_t kCached = 256 << 10;  // bytes [note 47]
+  constexpr int64_t kOften = 4;           // [note 47]
+  constexpr int64_t kLongest = 1024;      // bytes of a row
   int64_t bytes = s.item;
   int64_t times = 1;
   for (int k = 0; k < s.ndim; ++k) (s.axes[k].src != 0 ? bytes : times) *= s.axes[k].extent;
-  if (s.kind == PlaneKind::kRows && s.item <= Packing::kLongestRow && times >= kOften) return true;
-  // Small items are arranged faster in registers, where there is a kernel for it.
+  if (s.kind == PlaneKind::kRows && s.item <= kLongest && times >= kOften) return true;
+  // Kernels transpose small items faster.
   const bool by_items = s.by_items() || (s.is_transposition() && s.item >= 8);
   return bytes <= kCached && by_items;
 }
@@ -27,7 +28,7 @@ bool suits_in_order_when_large(const Job& job) noexcept {
   return has_constant_rows(job.s) || only_writes(job.s);
 }
 
-/// In the order of dst, and through the caches: what is written may as well stay there, in part.
+/// In the order of dst, through the caches.
 void run_in_order(const Job& job) noexcept {
   const Schedule& s = job.s;
   const CopyAxis& u = s.ndim > 0 ? s.axes[s.ndim - 1] : kNoAxis;

@@ -9,8 +9,8 @@
 namespace dlx {
 namespace {
 
-constexpr int64_t kReadAhead = 8192;  // bytes of rows with gaps between them
-constexpr int64_t kWorthIt = 32;      // items of a loop
+constexpr int64_t kReadAhead = 8192;  // bytes of rows with gaps between them [note 25]
+constexpr int64_t kWorthIt = 32;      // items of a loop [note 61]
 
 /// Whether lines of src hold items of several rows.
 bool share_lines(const Plane& p) noexcept {
@@ -23,7 +23,7 @@ bool share_lines(const Plane& p) noexcept {
 bool ItemPlanes::reads_into_streams(const Schedule& s, const Plane& plane) noexcept {
   const int64_t step = std::llabs(plane.su);
   const bool dense = step < 2 * plane.nv * std::llabs(plane.sv);
-  const bool few = plane.nv <= std::min(kWorthIt, rows_cached(plane.dv));
+  const bool few = plane.nv <= std::min(kWorthIt, rows_cached(plane.dv));  // [note 17]
   return share_lines(plane) && dense && few && plane.nu * step >= s.machine().stream_bytes;
 }
 
@@ -36,9 +36,9 @@ bool ItemPlanes::arranges(const Kernels& kernels, int64_t item, const Plane& sha
   constexpr int64_t kFurthest = 7;   // items from column to column
   constexpr int64_t kRegister = 16;  // bytes
   constexpr int64_t kShortest = 4;
-  // A block costs as much as to move so many bytes of single items.
-  constexpr int64_t kWholeBlock = 60;
-  constexpr int64_t kNarrowBlock = 40;
+  // The cost of a block, in bytes of single items.
+  constexpr int64_t kWholeBlock = 60;   // [note 63]
+  constexpr int64_t kNarrowBlock = 40;  // [note 63]
   const int log_item = log2_of_item(item);
   if (log_item < 0 || log_item > 1 || kernels.transpose_every[log_item] == nullptr) return false;
   const int64_t step = std::llabs(shape.sv);
@@ -83,15 +83,15 @@ ItemPlanes::ItemPlanes(const Schedule& schedule, const Plane& shape, bool asks) 
   } else {
     choose_loops();
   }
-  // Where dst has gaps, its lines are what the copy waits for.
+  // If dst has gaps, the copy waits for lines of dst.
   const bool gaps = p.du != item_;
   if (gaps && loop_ == Loop::kRows && schedule.past_caches()) written_ = rows_of(p.du, p.dv, 0);
   if (!gaps && asks) read_ = rows_of(p.su, p.sv, kReadAhead);
 }
 
-/// Runs that lie side by side in src, about a line or some of them each, and more of them than the
-/// second-level cache holds: a pass for each row of dst would read again, from further away, what
-/// runs share of lines and what the processor had fetched beside them. False for others.
+/// Chooses loops for runs of about a line or a few that lie side by side in src, if the
+/// second-level cache does not hold src: a pass for each row of dst would read shared and
+/// prefetched lines again, from further away. False for other planes.
 bool ItemPlanes::choose_for_runs() noexcept {
   constexpr int64_t kShortest = 48;  // bytes
   constexpr int64_t kLongest = 512;
@@ -121,24 +121,24 @@ void ItemPlanes::turn() noexcept {
 
 void ItemPlanes::choose_loops() noexcept {
   if (choose_for_runs()) return;
-  constexpr int64_t kBytesAtOnce = 16384;  // of both sides
+  constexpr int64_t kBytesAtOnce = 16384;  // of both sides [note 60]
   constexpr int64_t kWorthACall = 96;      // bytes, in runs
   Plane& p = shape_;
   const int64_t few = log_item_ < 0 ? 1 + divide_up(kWorthACall, item_)
                                     : std::min<int64_t>(16, (kLine / 2) >> log_item_);
-  // Lines of src hold items of several v: either one after the other along v, or again and again
-  // along u, for so many rows as stay in a first-level cache.
+  // Lines of src hold items of several v. They are used either along v at once, or again and again
+  // along u, while the first-level cache holds them.
   const int64_t sv = std::llabs(p.sv);
   const bool shared = share_lines(p);
   const int64_t cached = rows_cached(p.su);
-  // A line that holds but two items or three is as soon read again, from the next cache.
+  // A line with only two or three items may as well be read again, from the next cache.
   const int64_t kept = cached * std::max<int64_t>(1, sv / 8);
   const int64_t streams_cached = std::min(kWorthIt, rows_cached(p.dv));
   bool along_v = shared && kept < p.nu && cached < streams_cached;
   const bool streams = reads_into_streams(s_, p);
   if (streams) along_v = true;
-  // Where rows of dst collide, too, a line goes to as many of them at a time as it holds items, but
-  // for the widest.
+  // If rows of dst collide too, a line is written to as many of them at a time as it holds items;
+  // not for items of 16 bytes.
   const bool crowded =
       shared && !along_v && cached < kWorthIt && kept < p.nu && 2 * sv <= kLine && item_ < 16;
   const bool in_kernels = log_item_ >= 0 && (crowded || (along_v && p.nv >= 2 && p.nv <= kFew));
@@ -153,11 +153,11 @@ void ItemPlanes::choose_loops() noexcept {
     at_once_ = crowded ? std::min({kLine / sv, kFew, p.nu, streams_cached}) : p.nu;
     return;
   }
-  // As many as share a set of the cache are streams that the processor follows. A last part would
-  // be short where all ways together hold the rows.
+  // Parts of as many rows as fit into the cache sets are streams that the processor prefetches. No
+  // parts if all ways of the cache together hold the rows: the last part would be short. [note 30] [note 59]
   const bool parts = shared && !along_v && p.nu > 2 * cached;
   at_once_ = parts ? std::max<int64_t>(cached, kFirstLevelWays) : p.nu;
-  constexpr int64_t kFollowed = 16;  // streams of src, by the processor itself
+  constexpr int64_t kFollowed = 16;  // streams of src, by the processor itself [note 19]
   const bool many = shared && !along_v && p.nu > kFollowed && p.nu <= at_once_;
   if (many && s_.past_caches() && p.du == item_) rows_of_a_line_ = kLine / sv;
   const bool again = shared && along_v && !streams;  // dst, as often as rows have items
@@ -171,9 +171,9 @@ void ItemPlanes::choose_loops() noexcept {
 
 ItemPlanes::Rows ItemPlanes::rows_of(int64_t along, int64_t across,
                                      int64_t bytes_ahead) const noexcept {
-  constexpr int64_t kLongest = 4096;  // bytes
-  constexpr int64_t kFewest = 4;      // rows
-  constexpr int64_t kMost = 32;
+  constexpr int64_t kLongest = 4096;  // bytes [note 25]
+  constexpr int64_t kFewest = 4;      // rows [note 25]
+  constexpr int64_t kMost = 32;       // [note 25]
   const int64_t bytes = std::min(at_once_, shape_.nu) * std::llabs(along);
   const int64_t least = bytes_ahead > 0 ? 1 : 2;  // items in a line
   const bool together = along != 0 && least * std::llabs(along) < kLine && bytes <= kLongest;
@@ -207,15 +207,15 @@ void ItemPlanes::ask_for(const char* next_to, const char* to, const char* next_f
 }
 
 inline void ItemPlanes::ask_streams(const char* src, int64_t n) const noexcept {
-  constexpr int64_t kLinesAhead = 8;
+  constexpr int64_t kLinesAhead = 8;  // [note 19]
   src += shape_.sv < 0 ? -kLinesAhead * kLine : kLinesAhead * kLine;
   for (int64_t u = 0; u < n; ++u, src += shape_.su) __builtin_prefetch(src, 0, 2);
 }
 
-/// Processors with a larger cache have an instruction for long rows that no loop comes up to. The C
-/// library knows when to use it.
+/// Processors with a larger cache copy long rows fastest by a string instruction; the C library
+/// knows when to use it.
 inline void ItemPlanes::copy_rows(char* dst, const char* src, int64_t n) const noexcept {
-  constexpr int64_t kLong = 32 << 10;  // bytes
+  constexpr int64_t kLong = 32 << 10;  // bytes [note 79]
   const Plane& p = shape_;
   if (item_ < kLong || !s_.machine().leaves_long_rows_to_libc()) {
     return kernels_.rows(dst, p.du, src, p.su, item_, n);

@@ -9,51 +9,51 @@
 
 namespace dlx {
 
-/// Copies planes of one shape item by item, or run by run, in long loops: along the longer axis
-/// where the other is short, some at a time, so that the lines of both sides stay at hand.
+/// Copies planes of one shape item by item, or run by run. Loops go along the longer axis if the
+/// other one is short, and in parts, so that the lines of both sides stay in the cache.
 class ItemPlanes {
  public:
   static constexpr int64_t kFew = 8;  ///< items along u that there is a kernel for
 
-  /// `shape`: any of these planes. `asks`: rows of src with gaps behind them are asked for ahead.
+  /// `shape`: any of the planes. `asks`: prefetch rows of src with gaps between them.
   ItemPlanes(const Schedule& schedule, const Plane& shape, bool asks) noexcept;
   ItemPlanes(const Schedule& schedule, const Plane& shape) noexcept
       : ItemPlanes(schedule, shape, asks_for_rows(schedule)) {}
 
-  /// Whether such planes, of items of so many bytes, are transposed in registers: those of few
-  /// columns, and of columns with gaps between them.
+  /// Whether planes of such items are transposed in registers: those with few columns, or with gaps
+  /// between columns.
   static bool arranges(const Kernels& kernels, int64_t item, const Plane& shape) noexcept;
 
-  /// Whether rows are few and share lines of src, and all that lies between their ends is more than
-  /// caches hold: better read once, into a few streams of dst, than as often as there are rows.
+  /// Whether rows are few and share the lines of a src that the caches do not hold: src is then
+  /// read once, into a few streams of dst, and not once for each row.
   static bool reads_into_streams(const Schedule& schedule, const Plane& plane) noexcept;
 
-  /// How, in words.
+  /// Names the loop, for descriptions.
   const char* in_words() const noexcept;
 
-  /// One of them, from its first item on.
+  /// Copies the plane that begins at `to` and `from`.
   void copy(char* to, const char* from) const noexcept;
 
-  /// Whether memory should be asked for the next plane beside this one,
+  /// Whether ask_for() should be called for the next plane.
   bool asks() const noexcept { return written_.together || read_.together; }
 
-  /// and does so, for its first rows.
+  /// Prefetches the first rows of the next plane.
   void ask_for(const char* next_to, const char* to, const char* next_from,
                const char* from) const noexcept;
 
  private:
   enum class Loop {
-    kFill,       ///< rows of one and the same item
+    kFill,       ///< rows that repeat one item
     kEvery,      ///< columns with gaps between them, in registers
     kBackwards,  ///< rows that run backwards, in registers
-    kFewAtOnce,  ///< few items along u at once, in a kernel for rows of so many
+    kFewAtOnce,  ///< few items along u, in a kernel for that number
     kRows,       ///< row by row along u
   };
 
-  /// Rows on one side. Short ones that do not go on where the one before ended are no stream that
-  /// the processor sees: they are asked for.
+  /// Rows on one side. The processor does not prefetch short rows with gaps between them, so they
+  /// are prefetched here.
   struct Rows {
-    /// Asks for a row, or for the one `ahead` rows after it.
+    /// Prefetches a row, or the row `ahead` rows later.
     __attribute__((always_inline)) inline void ask(const char* row) const noexcept;
     __attribute__((always_inline)) inline void ask_later(const char* row) const noexcept;
 
@@ -61,32 +61,32 @@ class ItemPlanes {
     int64_t across = 0;     ///< from row to row
     int64_t bytes = 0;      ///< of a row
     int64_t ahead = 0;      ///< rows
-    bool apart = false;     ///< from row to row there are gaps
-    bool together = false;  ///< a line holds more of their items than are waited for at once
+    bool apart = false;     ///< there are gaps between rows
+    bool together = false;  ///< a line holds several of their items
   };
 
-  /// Whether it pays: out of the caches, what is asked for is only in the way, and processors with
-  /// a larger cache read many rows side by side.
+  /// Whether prefetching pays: not for data in the caches, and not on processors that read many
+  /// rows side by side.
   static bool asks_for_rows(const Schedule& schedule) noexcept;
 
-  /// `bytes_ahead`: how far ahead rows are asked for, but a few at least.
+  /// `bytes_ahead`: how far ahead rows are prefetched; a few rows at least.
   Rows rows_of(int64_t along, int64_t across, int64_t bytes_ahead) const noexcept;
 
   /// Chooses the axis that the longer loop goes along, and how many items go at once.
   void choose_loops() noexcept;
   bool choose_for_runs() noexcept;
 
-  /// u becomes v.
+  /// Swaps u and v.
   void turn() noexcept;
 
-  /// All rows, or some at a time where later ones are asked for: kBackwards and kFewAtOnce.
+  /// For kBackwards and kFewAtOnce: all rows, or groups of rows if later rows are prefetched.
   void copy_groups(char* to, const char* from) const noexcept;
   void copy_loops(char* to, const char* from) const noexcept;
 
-  /// Copies n rows of bytes, which lie along u.
+  /// Copies n runs along u.
   void copy_rows(char* dst, const char* src, int64_t n) const noexcept;
 
-  /// Asks for a later line of each of n streams of src.
+  /// Prefetches a later line of each of n streams of src.
   __attribute__((always_inline)) inline void ask_streams(const char* src, int64_t n) const noexcept;
 
   const Schedule& s_;
@@ -104,7 +104,7 @@ class ItemPlanes {
   Rows read_;
 };
 
-/// Whether planes are several, and of items that registers transpose although they move by items.
+/// Whether planes would move item by item, but are transposed in registers.
 bool is_arranged(const Schedule& schedule) noexcept;
 
 }  // namespace dlx

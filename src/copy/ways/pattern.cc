@@ -12,18 +12,18 @@
 namespace dlx {
 namespace {
 
-/// Compact bytes of dst that are repeated along one axis, and where each comes from.
+/// Compact bytes of dst that repeat along one axis, and the source offset of each.
 class Cell {
  public:
   static constexpr int64_t kMost = Pattern::kLines * kLine;  // bytes
 
-  /// The item, which is no longer than that.
+  /// The item of the schedule, at most kMost bytes.
   explicit Cell(const Schedule& s) noexcept : bytes_(s.item) {
     const bool permuted = s.kind == PlaneKind::kCells;
     for (int64_t b = 0; b < bytes_; ++b) from_[b] = permuted ? s.cells.from[b] : b;
   }
 
-  /// Takes an axis along which it is repeated into itself.
+  /// Makes an axis along which the cell repeats part of the cell.
   void add(const CopyAxis& axis) noexcept {
     const int64_t all = bytes_ * axis.extent;
     for (int64_t b = bytes_; b < all; ++b) from_[b] = from_[b - bytes_] + axis.src;
@@ -33,7 +33,7 @@ class Cell {
   int64_t bytes() const noexcept { return bytes_; }
   int64_t from(int64_t byte) const noexcept { return from_[byte]; }
 
-  /// The lowest byte that is read, and behind the highest.
+  /// The lowest byte that is read, and one past the highest.
   int64_t begin() const noexcept { return *std::min_element(from_, from_ + bytes_); }
   int64_t end() const noexcept { return *std::max_element(from_, from_ + bytes_) + 1; }
 
@@ -42,7 +42,7 @@ class Cell {
   int64_t from_[kMost];
 };
 
-/// Where the bytes of cells along an axis come from, one after the other.
+/// Iterates over the source offsets of the bytes of cells along an axis.
 class Bytes {
  public:
   Bytes(const Cell& cell, int64_t step, int64_t first) noexcept
@@ -73,7 +73,8 @@ class PatternedRuns {
   PatternedRuns(const Schedule& s, const Kernels& kernels) noexcept
       : s_(s), kernels_(kernels), cell_(s) {}
 
-  /// Chooses the axis and makes the pattern. False if there is none, or no long run of dst.
+  /// Chooses the axis and makes the pattern. False if there is no pattern, or runs of dst are
+  /// short.
   bool build() noexcept {
     for (axis_ = s_.ndim - 1;; --axis_) {
       const bool outermost = axis_ == 0 || s_.axes[axis_ - 1].dst != run_bytes();
@@ -95,31 +96,31 @@ class PatternedRuns {
  private:
   static constexpr int64_t kBlock = 16;               // bytes
   static constexpr int64_t kBlocks = kLine / kBlock;  // of a line
-  static constexpr int64_t kLinesAhead = 64;
-  static constexpr int64_t kPage = 4096;  // bytes
+  static constexpr int64_t kLinesAhead = 64;          // [note 41]
+  static constexpr int64_t kPage = 4096;              // bytes
 
   const CopyAxis& axis() const noexcept { return s_.axes[axis_]; }
   int64_t run_bytes() const noexcept { return cell_.bytes() * axis().extent; }
 
   bool runs_backwards() const noexcept { return axis().src < 0; }
 
-  /// In shorter runs, what they share of lines costs more than is gained; less so where they are
-  /// apart in src, since those that come are asked for.
+  /// Shorter runs lose more by shared lines than they gain. Runs that are apart in src lose less,
+  /// because later ones are prefetched.
   int64_t long_run_bytes() const noexcept {
     const bool apart =
         axis_ > 0 && are_apart(axis().extent * std::llabs(axis().src), s_.axes[axis_ - 1].src);
     return (runs_backwards() ? (apart ? 16 : 7) : (apart ? 6 : 16)) * s_.machine().long_row_bytes;
   }
 
-  /// Whether run_turned reverses runs with whole registers, which is faster.
+  /// Whether the way `backwards` reverses the runs with whole registers, which is faster.
   bool is_reversal_by_registers() const noexcept {
     return s_.kind == PlaneKind::kCells && s_.cells.edge_dst == 0 && axis_ == s_.ndim - 1 &&
            axis().src == -s_.item;
   }
 
-  /// Whether runs are long, lie alike in their lines, and share no lines of src.
+  /// Whether runs are long, begin at the same offset in a line, and share no lines of src.
   bool suits() const noexcept {
-    constexpr int64_t kSparseRows = 1024;  // times what is taken
+    constexpr int64_t kSparseRows = 1024;  // times the bytes taken [note 45]
     const int64_t c = cell_.bytes();
     const int64_t shared = std::gcd(c, kLine);
     const int64_t step = std::llabs(axis().src);
@@ -140,7 +141,7 @@ class PatternedRuns {
     first_ = to_next_line(s_.dst) % std::gcd(c, kLine);
     end_ = cell_.end();
     whole_ = c >= kBlock && end_ - cell_.begin() == c;
-    // What windows read beyond a cell is on a page of this one or the next.
+    // Windows may read beyond a cell only within the page of this cell or the next.
     if (!whole_ && step >= kPage) return false;
     pattern_.lines = period / kLine;
     pattern_.src = period / c * step;
@@ -151,7 +152,7 @@ class PatternedRuns {
       if (!add_block(block, bytes)) return false;
     }
     if (beyond_ > 0) margin_ = (beyond_ / step + 1) * c;
-    if (runs_backwards()) return true;  // the processor itself fetches what comes then
+    if (runs_backwards()) return true;  // the processor prefetches by itself
     for (int64_t line = 0; line < pattern_.lines; ++line) add_fetches(line);
     return true;
   }
@@ -170,7 +171,7 @@ class PatternedRuns {
     }
     const int64_t begin = *std::min_element(from, from + kBlock);
     const int64_t behind = *std::max_element(from, from + kBlock) + 1;
-    // Between the first and the last byte of a block, any may be read.
+    // Any byte between the first and the last byte of a block may be read.
     const bool near = behind - begin >= kBlock && behind - begin <= Pattern::kWindows * kBlock;
     int64_t left = kBlock;
     for (int w = 0; w < Pattern::kWindows; ++w) {
@@ -199,14 +200,13 @@ class PatternedRuns {
     return left == 0;
   }
 
-  /// Where the pattern has a line: they are written in the order of src.
+  /// The place of a line in the pattern: lines are in the order of src.
   int64_t place(int64_t line) const noexcept {
     return runs_backwards() ? pattern_.lines - 1 - line : line;
   }
 
-  /// The source lines of a line of dst that comes later, but for those that the one before has,
-  /// too. Rows begin at the same place of a line as the first one does, or are fetched a little too
-  /// much.
+  /// Lists the source lines that a later line of dst needs and the line before it does not. If rows
+  /// begin at other offsets in a line than the first row, a little too much is fetched.
   void add_fetches(int64_t line) noexcept {
     const int64_t later = line + kLinesAhead;
     const auto inside = reinterpret_cast<intptr_t>(s_.src + shape_of(s_.dst).src) & (kLine - 1);
@@ -228,7 +228,7 @@ class PatternedRuns {
     std::fill(fetch + std::max(n, 1), fetch + Pattern::kFetches, fetch[0]);
   }
 
-  /// Bytes [begin, end) of a run, and the cells that are whole in them.
+  /// Bytes [begin, end) of a run, and the whole cells in them.
   struct Edge {
     int64_t begin;
     int64_t end;
@@ -240,8 +240,8 @@ class PatternedRuns {
     return {begin, end, divide_up(begin, cell_.bytes()), end / cell_.bytes()};
   }
 
-  /// Of a run whose lines begin behind so many bytes: worked out once, since short runs take no
-  /// longer than a dozen divisions.
+  /// The layout of a run, by the number of bytes before its first line. Computed once, because a
+  /// dozen divisions take as long as a short run.
   struct Shape {
     int64_t lines = -1;  ///< -1: not known yet
     int64_t head;        ///< bytes before the first one
@@ -275,14 +275,14 @@ class PatternedRuns {
     const Shape& shape = shape_of(dst);
     if (shape.lines == 0) return write_edge(dst, src, shape.front);
     const CopyAxis& next = axis_ > 0 ? s_.axes[axis_ - 1] : kNoAxis;
-    // The line of the edge that is written last, or first of the next run, is not waited for.
+    // Prefetch the line of the edge that is written last, or first in the next run.
     __builtin_prefetch(dst + shape.back.begin + (runs_backwards() ? next.dst : 0), 1);
     if (runs_backwards()) {
       write_edge(dst, src, shape.back);
       stream(dst, src, shape, shape.lines - 1, shape.lines, 0);
       return write_edge(dst, src, shape.front);
     }
-    // Beside the last lines, the first of the next run are fetched.
+    // With the last lines, the first lines of the next run are fetched.
     const int64_t last = std::min(shape.lines, kLinesAhead);
     write_edge(dst, src, shape.front);
     stream(dst, src, shape, 0, shape.lines - last, 0);
@@ -321,7 +321,7 @@ class PatternedRuns {
   const Kernels& kernels_;
   int axis_ = -1;
   Cell cell_;
-  bool whole_ = false;  ///< cells have all bytes between their ends: windows stay inside
+  bool whole_ = false;  ///< cells use all bytes between their ends: windows stay inside
   int64_t end_ = 0;     ///< of a cell in src
   int64_t first_ = 0;   ///< byte of a cell with which the pattern begins
   int64_t beyond_ = 0;  ///< bytes that windows read beyond those of their block
@@ -330,7 +330,7 @@ class PatternedRuns {
   mutable Shape shapes_[kLine];  ///< by the bytes before a line
 };
 
-/// Lies in a buffer: suits_pattern() makes it, and run_pattern() follows it.
+/// In a buffer: suits_pattern() makes the pattern, run_pattern() follows it.
 PatternedRuns* place_of_pattern(const Job& job) noexcept {
   static_assert(sizeof(PatternedRuns) <= Tiling::kBufferBytes, "it lies in a buffer");
   return reinterpret_cast<PatternedRuns*>(job.buffers()[0]);

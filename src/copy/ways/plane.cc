@@ -30,10 +30,10 @@ Plane ascending_v(Plane p) noexcept {
 
 namespace {
 
-/// Joins to cells that are not right behind each other in dst, by way of some that are.
+/// Joins into cells with gaps between them in dst: into a buffer without gaps first.
 void join_apart(const Schedule& s, const Plane& p) noexcept {
   const Kernels& kernels = s.kernels();
-  constexpr int64_t kBytes = 2048;
+  constexpr int64_t kBytes = 2048;  // [note 2]
   alignas(64) char buffer[kBytes];
   const int64_t cell = p.nu * s.item;
   const int64_t pitch = padded(cell);
@@ -43,7 +43,7 @@ void join_apart(const Schedule& s, const Plane& p) noexcept {
   for (int b = 0; b < 8; ++b) cells.from[b] = static_cast<int8_t>(b);
   const bool masked =
       kernels.cells_apart != nullptr && p.dv <= 8 && complete_cells(&cells, 0, cell);
-  // Stores with gaps wait for lines from memory, which not every processor fetches ahead for them.
+  // Stores with gaps wait for lines from memory, and not every processor prefetches these.
   const bool asks = s.past_caches() && s.machine().asks_for_stores();
   for (int64_t v = 0; v < p.nv; v += kBytes / pitch) {
     const int64_t nv = std::min(p.nv - v, kBytes / pitch);
@@ -61,10 +61,10 @@ void join_apart(const Schedule& s, const Plane& p) noexcept {
   }
 }
 
-/// Long rows of items of a size that gains by it begin with some items for themselves, so that
-/// stores end with lines.
+/// Long rows of items of 4 bytes or more begin with a few items by themselves, so that later stores
+/// end with lines.
 void split_plane(const Schedule& s, Plane p) noexcept {
-  constexpr int64_t kLong = 1024;  // bytes
+  constexpr int64_t kLong = 1024;  // bytes [note 76]
   assert(p.nv * s.item < 16 && p.su > 0 && p.su <= 4096 && p.du == s.item);
   const auto split = s.kernels().split[s.log_item][s.log_group];
   if (s.item >= 4 && p.nu * s.item >= kLong && p.dv % (kLine / 2) == 0) {
@@ -77,10 +77,10 @@ void split_plane(const Schedule& s, Plane p) noexcept {
   split(p.dst, p.dv, p.src, p.su, p.nu, p.nv, s.pick);
 }
 
-/// Cells of bytes. Long rows that nothing holds ask for those that come.
+/// Cells of bytes. Long rows from memory prefetch later rows.
 void copy_cells(const Schedule& s, const Plane& p) noexcept {
   const Kernels& kernels = s.kernels();
-  constexpr int64_t kLongRow = 1024;  // bytes
+  constexpr int64_t kLongRow = 1024;  // bytes [note 24]
   constexpr int64_t kCached = 1 << 20;
   if (p.du != s.item) {
     for (int64_t v = 0; v < p.nv; ++v) {

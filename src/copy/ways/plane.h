@@ -8,7 +8,7 @@
 
 namespace dlx {
 
-/// One plane of a schedule: nu x nv items, with the steps that they have where they are.
+/// One plane of a schedule, wherever its data is: nu x nv items and their steps.
 struct Plane {
   char* dst;
   int64_t du;
@@ -20,14 +20,14 @@ struct Plane {
   int64_t nv;
 };
 
-/// The first one.
+/// The first plane of the schedule.
 Plane plane_of(const Schedule& schedule) noexcept;
 
-/// The same plane with source along v in ascending order, whatever its sign.
+/// The same plane with `sv` positive.
 Plane ascending_v(Plane plane) noexcept;
 
-/// Copies one plane. `du` may differ from the schedule's only where the schedule's dst is not
-/// compact along u.
+/// Copies one plane. `du` may differ from that of the schedule only if dst is not compact along u
+/// there.
 void copy_plane(const Schedule& schedule, const Plane& plane) noexcept;
 
 }  // namespace dlx

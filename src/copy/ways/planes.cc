@@ -11,8 +11,8 @@
 namespace dlx {
 namespace {
 
-/// Planes of short rows that are far apart: those of the next one are asked for beside this one, as
-/// many at a time.
+/// For planes of short rows that are far apart: prefetches the rows of the next plane beside those
+/// of this one.
 void transpose_and_ask(Kernels::Transpose* transpose, const Loops& loops, int64_t item,
                        const Plane& plane) noexcept {
   const int64_t least = 16 / item;

@@ -6,10 +6,10 @@
 
 namespace dlx {
 
-/// Plane after plane; memory is asked for the next one beside each.
+/// Plane after plane; each one prefetches the next.
 void copy_each(const ItemPlanes& planes, const Loops& loops, const Schedule& schedule) noexcept;
 
-/// How planes are copied one by one, in words; NULL where the kind of the schedule says all.
+/// How planes are copied one by one, in words; NULL if the kind of the schedule says all.
 const char* planes_in_words(const Schedule& schedule) noexcept;
 
 }  // namespace dlx

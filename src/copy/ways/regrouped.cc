@@ -10,13 +10,13 @@
 namespace dlx {
 namespace {
 
-/// Rows along u that are read side by side: the processor follows no more than these by itself.
-constexpr int64_t kRows = 8;
-/// Columns, of which each has a line that waits for what comes next.
+/// Rows along u that are read side by side: as many as the processor prefetches by itself.
+constexpr int64_t kRows = 8;  // [note 12]
+/// Most columns; each keeps an unfinished line.
 constexpr int64_t kMostColumns = 1024;
 
-/// Rows of all columns along v, kRows along u at a time: a few columns are put together in a
-/// buffer, and go on in dst from there in whole lines.
+/// Copies kRows rows along u of all columns along v at a time: a few columns are arranged in a
+/// buffer, and streamed to dst in whole lines.
 class Columns {
  public:
   Columns(const Schedule& s, const Plane& plane, const Kernels& kernels,
@@ -31,7 +31,7 @@ class Columns {
     for (int64_t v = 0; v < std::min(kMostColumns, plane.nv); ++v) column_[v] = v * plane.dv;
   }
 
-  /// The plane that begins there.
+  /// Copies the plane that begins at `dst` and `src`.
   void run(char* dst, const char* src) const noexcept {
     for (int64_t v = 0; v < plane_.nv; v += kMostColumns) {
       run_columns(dst + v * plane_.dv, src + v * plane_.sv, std::min(kMostColumns, plane_.nv - v));
@@ -76,15 +76,15 @@ class Columns {
 
 }  // namespace
 
-/// Whether rows are of a length that gains by it, and what they become is long. Whole lines are
-/// read as fast in the order of dst where second-level caches are larger than 512 KiB, short rows
-/// that follow each other in few bytes faster in boxes.
+/// Whether rows have a length that gains, and columns are long. With more than 512 KiB of
+/// second-level cache, rows of whole lines are read as fast in the order of dst. Consecutive short
+/// rows go faster in boxes.
 bool suits_regrouped(const Job& job) noexcept {
   const Schedule& s = job.s;
-  constexpr int64_t kShortest = 24;  // bytes
-  constexpr int64_t kLongest = 448;
-  constexpr int64_t kFewest = 4;  // columns
-  constexpr int64_t kLongColumn = 1024;
+  constexpr int64_t kShortest = 24;      // bytes [note 12]
+  constexpr int64_t kLongest = 448;      // [note 12]
+  constexpr int64_t kFewest = 4;         // columns
+  constexpr int64_t kLongColumn = 1024;  // [note 12]
   constexpr int64_t kFewBytes = 2048;
   if (s.kind != PlaneKind::kRows || !s.transposes()) return false;
   if (s.item < kShortest || s.item > kLongest) return false;

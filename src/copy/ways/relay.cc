@@ -9,24 +9,24 @@
 namespace dlx {
 namespace {
 
-/// What memory adds, in nanoseconds.
+/// The cost of memory, in nanoseconds.
 struct Distance {
-  double item;  ///< where the next one is in another line
-  double byte;  ///< that is written to a buffer and read again
+  double item;  ///< of an item whose next one is in another line
+  double byte;  ///< of a byte that is written to a buffer and read again
 };
-constexpr Distance kCached = {0.1, 0};
-constexpr Distance kStreamed = {0.6, 0.03};
+constexpr Distance kCached = {0.1, 0};       // [note 66]
+constexpr Distance kStreamed = {0.6, 0.03};  // [note 66]
 
-constexpr double kPerByte = 0.06;  // nanoseconds, by kernels, in a second-level cache
+constexpr double kPerByte = 0.06;  // nanoseconds, by kernels, in a second-level cache [note 66]
 
-/// About how many nanoseconds a byte takes; `far`: more for an item whose neighbour is in another
-/// line.
+/// About how many nanoseconds a byte takes; `far`: the cost of an item whose neighbour is in
+/// another line.
 double cost(const Schedule& s, double far) noexcept {
   constexpr double kCall = 6;       // of a kernel
   constexpr double kRun = 1.5;      // of bytes
   constexpr double kPermute = 1.5;  // of up to 16 bytes
   constexpr double kTurn = 1;       // of a row that runs backwards
-  constexpr double kMove = 0.4;     // of one item
+  constexpr double kMove = 0.4;     // of one item [note 66]
   constexpr double kRow = 3;
   constexpr double kFewRow = 0.3;
   constexpr int64_t kEnough = 16;  // items
@@ -47,14 +47,14 @@ double cost(const Schedule& s, double far) noexcept {
     }
     case PlaneKind::kSplit:
     case PlaneKind::kJoin: {
-      // Cells with gaps between them are stored one by one.
+      // Cells with gaps between them are stored one by one. [note 28]
       const bool gaps = s.kind == PlaneKind::kJoin && v.dst > u.extent * s.item;
       const double calls = 2 * kCall / (row * static_cast<double>(v.extent));
       return kPerByte + (gaps ? kMove / row : 0) + calls;
     }
     default: {
       if (u.src == -s.item) return kPermute / 16 + kTurn / row;
-      // See ItemPlanes, which moves few items of many rows side by side.
+      // ItemPlanes moves few items of many rows side by side.
       const bool few = u.extent <= ItemPlanes::kFew;
       const CopyAxis& along = few || u.extent >= kEnough || v.extent <= u.extent ? u : v;
       const auto near = [](const CopyAxis& x) {
@@ -68,7 +68,7 @@ double cost(const Schedule& s, double far) noexcept {
   }
 }
 
-/// Copies boxes of a nest by way of a buffer.
+/// Copies boxes of a schedule by way of a buffer.
 class Relay {
  public:
   Relay(const Schedule& s, char* buffer) noexcept : s_(s), buffer_(buffer) {
@@ -82,9 +82,9 @@ class Relay {
     }
   }
 
-  /// Chooses the box, and the order of its axes in the buffer; says whether that is worth it.
+  /// Chooses the box, and the order of its axes in the buffer. False if that gains too little.
   bool plan(const Distance& more) noexcept {
-    constexpr double kGain = 0.75;  // less, and it may as well be a loss
+    constexpr double kGain = 0.75;  // a smaller gain may be a loss [note 66]
     if (near_ < 2 || !choose_extents()) return false;
     double least = kGain * cost(s_, more.item);
     const int64_t first[CopyPlan::kMaxAxes] = {};
@@ -133,16 +133,16 @@ class Relay {
   }
 
  private:
-  /// Of the axes in the buffer, the innermost first.
+  /// The order of axes in the buffer, innermost first.
   enum Order {
     kBySource,    ///< as in src
     kSplitFirst,  ///< the same, with the innermost one outside
     kJoinLast,    ///< as in dst, with the innermost one outside
   };
 
-  /// Long enough on either side, and no more than the buffer holds.
+  /// Chooses extents that make runs long on both sides, and fit into the buffer.
   bool choose_extents() noexcept {
-    constexpr int64_t kRun = 512;  // bytes
+    constexpr int64_t kRun = 512;  // bytes [note 66]
     const int64_t most = s_.machine().relay_tile;
     for (int k = 0; k < s_.ndim; ++k) extent_[k] = 1;
     int64_t span = 0;
@@ -173,17 +173,17 @@ class Relay {
     return true;
   }
 
-  /// Of a box in the buffer.
+  /// Bytes of a box in the buffer.
   int64_t bytes() const noexcept {
     int64_t bytes = s_.item;
     for (int i = 0; i < near_; ++i) bytes *= extent_[by_source_[i]];
     return bytes;
   }
 
-  // What is called in several places, once for each box, is not inlined: that would double the
-  // code.
+  // Functions that are called in several places, once for each box, are not inlined: that would
+  // double the code.
 
-  /// Of the lines of src that a box has items in, about.
+  /// About how many bytes the source lines of a box have.
   [[gnu::noinline]] int64_t in_lines() const noexcept {
     int64_t bytes = s_.item;
     bool apart = false;
@@ -212,7 +212,7 @@ class Relay {
     int64_t bytes = s_.item;
     bool apart = false;
     for (int i = 0; i < n; ++i) {
-      // An odd number of lines from row to row, so that those do not crowd into few cache sets.
+      // An odd number of lines from row to row, so that rows spread over the cache sets.
       if (bytes >= 4 * kLine && !apart) {
         bytes = (divide_up(bytes, kLine) | 1) * kLine;
         apart = true;
@@ -223,7 +223,7 @@ class Relay {
     }
   }
 
-  /// The first step of a box.
+  /// The first step of a box: src to buffer.
   [[gnu::noinline]] Schedule read(const int64_t* at, const int64_t* extent,
                                   const int64_t* step) const noexcept {
     CopyAxis axes[CopyPlan::kMaxAxes];
@@ -238,7 +238,7 @@ class Relay {
     return Schedule(CopyPlan(buffer_, src, s_.item, axes, near_), s_.machine(), Held::kDst, false);
   }
 
-  /// The second one.
+  /// The second step: buffer to dst.
   [[gnu::noinline]] Schedule write(const int64_t* at, const int64_t* extent,
                                    const int64_t* step) const noexcept {
     CopyAxis axes[CopyPlan::kMaxAxes];
@@ -251,7 +251,8 @@ class Relay {
                     Held::kSrc, s_.past_caches());
   }
 
-  /// Of a box. Boxes follow each other as in src, from the other end along axes that descend.
+  /// The index of a box along an axis. Boxes are visited in the order of src, so from the other end
+  /// along descending axes.
   int64_t index(int k, const int64_t* at, const int64_t* extent) const noexcept {
     return s_.axes[k].src < 0 ? s_.axes[k].extent - at[k] - extent[k] : at[k];
   }
@@ -268,7 +269,7 @@ class Relay {
     return dst;
   }
 
-  /// To the next box, along src first; false at the end.
+  /// Moves on to the next box, along src first; false at the end.
   bool advance(int64_t* at) const noexcept {
     const auto next = [&](int k) {
       at[k] += extent_[k];
@@ -285,8 +286,8 @@ class Relay {
     return false;
   }
 
-  /// Reads something of each line of src, row after row. Loads do, of which many wait side by side;
-  /// so many prefetches are dropped.
+  /// Touches each source line of a box, row after row. Loads, because the processor drops so many
+  /// prefetches.
   void fetch(const int64_t* at, const int64_t* extent) const noexcept {
     const char* src = source(at, extent);
     int64_t span = s_.item;
@@ -321,8 +322,8 @@ bool is_slow(const Schedule& s, bool streamed) noexcept {
   constexpr double kSlow = 3 * kPerByte;
   if (s.kind == PlaneKind::kCells) return false;
   if (s.kind == PlaneKind::kSpread) {  // its items are moved one by one out of the buffer, too
-    constexpr int64_t kFewest = 16;
-    constexpr int64_t kWidest = 4;  // bytes
+    constexpr int64_t kFewest = 16;    // [note 65]
+    constexpr int64_t kWidest = 4;     // bytes [note 65]
     const CopyAxis& row = s.axes[s.u];
     if (s.item > kWidest || row.extent < kFewest || std::llabs(row.src) < 2 * kLine) return false;
   }

@@ -8,7 +8,7 @@
 namespace dlx {
 namespace {
 
-/// Writes `bytes` of dst: the first `filled` bytes, which are there, again and again.
+/// Fills `bytes` of dst by repeating its first `filled` bytes.
 void fill_up(char* dst, int64_t filled, int64_t bytes) noexcept {
   while (filled < bytes) {
     const int64_t n = std::min(filled, bytes - filled);
@@ -42,7 +42,7 @@ void stream_repeated(const Kernels& kernels, char* dst, int64_t bytes, const cha
 
 void repeat(const Kernels& kernels, char* dst, int64_t run, const CopyAxis& axis,
             bool streamed) noexcept {
-  constexpr int64_t kWorthStreaming = 4096;  // bytes
+  constexpr int64_t kWorthStreaming = 4096;  // bytes [note 43]
   constexpr int64_t kLong = 512;
   const int64_t all = axis.extent * axis.dst;
   if (axis.dst != run) return kernels.rows(dst + axis.dst, axis.dst, dst, 0, run, axis.extent - 1);

@@ -6,7 +6,7 @@
 
 namespace dlx {
 
-/// Runs up to here can be repeated past the caches.
+/// The longest run that can be streamed again and again.
 constexpr int64_t kLongestRepeated = 1024;  // bytes
 
 /// Writes `bytes` of dst past the caches: `run` bytes, again and again. `run` is at most

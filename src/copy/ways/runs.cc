@@ -4,11 +4,11 @@
 
 namespace dlx {
 
-/// Long runs, or such that are whole lines: better than as a pattern. Patterns of long runs that run
-/// backwards go down where the bytes of a run go up.
+/// Long runs and runs of whole lines are better streamed than treated as a pattern. So are long
+/// runs in descending order: a pattern would read their bytes downwards too.
 bool suits_runs_alone(const Job& job) noexcept {
   const Schedule& s = job.s;
-  constexpr int64_t kLongBackwards = 6 * kLine;
+  constexpr int64_t kLongBackwards = 6 * kLine;  // [note 45]
   if (s.kind != PlaneKind::kRows || s.item < kLine) return false;
   if (s.item >= job.machine.long_run_bytes) return true;
   if (s.ndim > 0 && s.axes[s.u].src < 0 && s.item >= kLongBackwards) return true;
@@ -20,11 +20,11 @@ bool suits_runs(const Job& job) noexcept {
 }
 
 bool suits_runs_of_many_lines(const Job& job) noexcept {
-  constexpr int64_t kMany = 4 * kLine;
+  constexpr int64_t kMany = 4 * kLine;  // [note 45]
   return suits_runs(job) && job.s.item >= kMany;
 }
 
-/// In the order of src, upwards, which the processor then fetches ahead by itself.
+/// In the ascending order of src, which the processor prefetches by itself.
 void run_runs(const Job& job) noexcept {
   const Schedule& s = job.s;
   const Kernels& kernels = job.kernels;

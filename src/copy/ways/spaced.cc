@@ -3,22 +3,62 @@
 
 #include "src/copy/kernels/lines.h"
 #include "src/copy/schedule/loops.h"
-#include "src/copy/ways/line_gather.h"
 #include "src/copy/ways/traits.h"
 #include "src/copy/ways/way.h"
 
 namespace dlx {
 namespace {
 
-/// Whether items are near enough to each other that the processor reads ahead, and so far apart
-/// that a pattern has no more than one of them in a window.
+/// Rows along a schedule's u: whole lines of dst are gathered in registers and go past the caches
+/// from there, the items before and behind them are moved as usual.
+class LineGather {
+ public:
+  /// Whether there is a kernel, and lines of dst begin where items do.
+  static bool suits(const Schedule& s, const Kernels& kernels) noexcept {
+    return kernels.stream_gathered[s.log_item] != nullptr && s.begins_at_multiples(s.item);
+  }
+
+  LineGather(const Schedule& s, const Kernels& kernels) noexcept
+      : item_(s.item),
+        extent_(s.axes[s.u].extent),
+        step_(s.axes[s.u].src),
+        gather_(kernels.gather[s.log_item]),
+        stream_(kernels.stream_gathered[s.log_item]) {}
+
+  /// Items of a row before its first whole line, its whole lines, and items up to the end of those.
+  int64_t head(const char* row) const noexcept { return to_next_line(row) / item_; }
+  int64_t lines(const char* row) const noexcept { return (extent_ - head(row)) * item_ / kLine; }
+  int64_t behind(const char* row) const noexcept { return head(row) + lines(row) * kLine / item_; }
+
+  /// Moves the items of a row from `begin` to `end`.
+  void move(char* row, const char* src, int64_t begin, int64_t end) const noexcept {
+    if (begin == end) return;
+    gather_(row + begin * item_, 0, src + begin * step_, step_, 0, end - begin, 1);
+  }
+
+  /// Streams n of the lines from `line` on, whose items begin at `src`.
+  void stream(char* line, const char* src, int64_t first, int64_t n) const noexcept {
+    stream_(line + first * kLine, src + first * kLine / item_ * step_, step_, n);
+  }
+
+ private:
+  const int64_t item_;    ///< bytes
+  const int64_t extent_;  ///< items
+  const int64_t step_;    ///< in src
+  void (*const gather_)(char* dst, int64_t dv, const char* src, int64_t su, int64_t sv, int64_t nu,
+                        int64_t nv);
+  void (*const stream_)(char* dst, const char* src, int64_t su, int64_t lines);
+};
+
+/// Whether items are near enough that the processor prefetches them, and too far apart for several
+/// to lie in one window of a pattern.
 bool is_spaced(const Schedule& s) noexcept {
-  constexpr int64_t kFurthest = 96;  // bytes from item to item
+  constexpr int64_t kFurthest = 96;  // bytes from item to item [note 34]
   const int64_t step = std::llabs(s.axes[s.u].src);
   return step >= (s.item == 16 ? 2 : 3) * s.item && step < kFurthest;
 }
 
-/// Rows of one schedule, which are read upwards.
+/// The rows of one schedule, read upwards.
 class SpacedRows {
  public:
   SpacedRows(const Schedule& s, const Kernels& kernels, const CopyAxis& rows) noexcept
@@ -30,12 +70,12 @@ class SpacedRows {
         asks_beside_(bytes_ > kLong && are_apart(bytes_, rows.src)),
         gather_(s, kernels) {}
 
-  /// One row, and what comes next.
+  /// Copies one row; `next_src` is the row that follows.
   void copy(char* dst, const char* src, const char* next_dst, const char* next_src) const noexcept {
     const int64_t head = gather_.head(dst);
     const int64_t lines = gather_.lines(dst);
     const int64_t behind = gather_.behind(dst);
-    // The line that a row shares with others is not waited for.
+    // Prefetch the line that the row shares with others.
     __builtin_prefetch((step_ < 0 ? next_dst : dst) + behind * item_, 1);
     if (step_ < 0) gather_.move(dst, src, behind, extent_);
     if (step_ >= 0) gather_.move(dst, src, 0, head);
@@ -52,15 +92,16 @@ class SpacedRows {
   }
 
  private:
-  static constexpr int64_t kLong = 4096;  // bytes of src
-  static constexpr int64_t kAsked = 8192;
-  static constexpr int64_t kLongStream = 32 << 10;  // that the processor soon reads ahead itself
+  static constexpr int64_t kLong = 4096;   // bytes of src
+  static constexpr int64_t kAsked = 8192;  // [note 34]
+  static constexpr int64_t kLongStream =
+      32 << 10;  // the processor prefetches longer ones by itself [note 34]
 
   const char* lowest(const char* src) const noexcept {
     return step_ < 0 ? src + (extent_ - 1) * step_ : src;
   }
 
-  /// Asks beside each line for what is read some lines later, of this row or the next.
+  /// Prefetches, beside each line, what is read some lines later, of this row or the next.
   void stream_and_ask(char* dst, const char* src, int64_t lines, const char* next) const noexcept {
     const int64_t of_a_line = kLine / item_ * std::llabs(step_);
     const int64_t ahead = std::min(lines, divide_up(kAsked, of_a_line));

@@ -11,10 +11,12 @@
 namespace dlx {
 namespace {
 
-constexpr int64_t kAhead = 128;       // rows
-constexpr uint64_t kHalfPage = 2048;  // stores at the same place of it wait for each other
+constexpr int64_t kAhead = 128;  // rows [note 9]
+constexpr uint64_t kHalfPage =
+    2048;  // bytes; stores at the same offset in it wait for each other [note 46]
 
-/// Whether a line of each of `n` rows takes no more than so many ways of a second-level cache.
+/// Whether a line of each of the first `n` rows occupies at most `ways` ways of any set of the
+/// second-level cache.
 bool fit(const Machine& machine, const Side& rows, int64_t n, int ways) noexcept {
   constexpr uint64_t kMostSets = 2048;
   const uint64_t sets = std::min(static_cast<uint64_t>(machine.cache_sets), kMostSets);
@@ -25,40 +27,39 @@ bool fit(const Machine& machine, const Side& rows, int64_t n, int ways) noexcept
   return true;
 }
 
-/// Whether rows collide in the second-level cache before they are used up: with wide items where
-/// they nearly fill its sets, with narrow ones as soon as two of them share a set, unless rows are
-/// short.
+/// Whether rows collide in the second-level cache before they are used up. Wide items do if they
+/// nearly fill its sets, narrow items of long rows as soon as two rows share a set.
 bool crowd_second_level(const Schedule& s, const FoldedPlanes& planes) noexcept {
-  constexpr int64_t kLong = 8 * kLine;
+  constexpr int64_t kLong = 8 * kLine;  // [note 49]
   return !fit(s.machine(), planes.rows, kAhead,
               s.item <= 4 && planes.columns.n() * s.item >= kLong ? 1 : 6);
 }
 
-/// Whether the columns of a plane all begin at the same place of a line, and items, unless their
-/// kernel looks for itself, at multiples of their size.
+/// Whether all columns begin at the same offset in a line, and items at multiples of their size
+/// (some kernels do not need that).
 bool even(const Schedule& s, const FoldedPlanes& planes) noexcept {
   return planes.columns.in_step(kLine) && (s.log_item < 0 || s.begins_at_multiples(s.item));
 }
 
-/// Whether narrow stores to the columns of a line of src wait for each other, or are but halves of
-/// them.
+/// Whether narrow stores to the columns of one source line wait for each other, or fill only half a
+/// register.
 bool stores_wait(const Schedule& s, const FoldedPlanes& planes) noexcept {
   if (s.item < 4) return true;
   const int64_t columns = std::min(planes.columns.n(), kLine / s.item);
   return planes.columns.in_step(columns > 8 ? kHalfPage / 2 : kHalfPage, columns);
 }
 
-/// Whether whole lines of columns can go straight from registers to dst. With narrow registers not
-/// where rows are far apart by an odd number of lines, for a reason that only measuring shows.
+/// Whether columns can be streamed straight from registers. With narrow registers not if rows are
+/// far apart by an odd number of lines; no reason is known.
 bool straight(const Schedule& s, const FoldedPlanes& planes) noexcept {
-  constexpr int64_t kFar = 8192;
+  constexpr int64_t kFar = 8192;  // [note 46]
   if (!even(s, planes)) return false;
   if (s.machine().stores_lines()) return true;
   const bool odd = planes.rows.in_step(kLine) && !planes.rows.in_step(2 * kLine);
   return !(odd && std::llabs(s.axes[s.u].src) >= kFar) && !stores_wait(s, planes);
 }
 
-/// The kernel for items of that size; NULL: there is none.
+/// The kernel for the item size; NULL: no kernel takes it.
 auto kernel(const Schedule& s) noexcept {
   const Kernels& kernels = s.kernels();
   if (s.log_item >= 0) return kernels.transpose_strip[s.log_item];
@@ -66,7 +67,7 @@ auto kernel(const Schedule& s) noexcept {
   return kernels.transpose_thirds_strip[k];
 }
 
-/// Runs each strip when the next one is known, which is fetched beside it.
+/// Runs each strip when the next one is known, and prefetches that one beside it.
 class Strips {
  public:
   Strips(const Schedule& s, const Buffers& buffers, const FoldedPlanes& planes,
@@ -94,8 +95,8 @@ class Strips {
     near_ = s.u_count == 1 ? std::llabs(s.axes[s.u].src) : INT64_MAX;
   }
 
-  /// One plane. Either all its rows, or those that make lines of dst, the first and the last time
-  /// with some more.
+  /// Adds one plane: all rows at once or, line by line, as many as make a line of dst, with more in
+  /// the first and last group.
   void add_plane(char* dst, const char* src) noexcept {
     const int64_t rows = planes_.rows.n();
     if (!line_by_line_ || !strip_.even) return add_rows(0, rows, dst, src);
@@ -106,14 +107,14 @@ class Strips {
     }
   }
 
-  /// Runs the last one.
+  /// Runs the last strip.
   void finish() noexcept {
     strip_.next = {};
     transpose_(strip_);
   }
 
  private:
-  /// Some rows, in strips that begin at lines of src where all of them do.
+  /// Adds some rows, in strips that begin at source lines if all rows do.
   void add_rows(int64_t first_row, int64_t rows, char* dst, const char* src) noexcept {
     const int64_t item = strip_.item;
     const int64_t columns = planes_.columns.n();
@@ -134,7 +135,7 @@ class Strips {
       strip.nu = rows;
       strip.column = planes_.columns.offset() + first;
       strip.nv = std::max(nv, narrowest);
-      // Items of three quarters are read with some bytes beyond, which are fetched with them.
+      // Items of 3, 6 and 12 bytes are read with some bytes beyond, which are fetched too.
       strip.source = {src + first * item, strip.nv * item - 1 + (thirds_ ? kBeyond : 0), both};
       if (thirds_) strip.staged = first + strip.nv == columns && leaves_source(strip);
       add(strip);
@@ -144,8 +145,8 @@ class Strips {
     }
   }
 
-  /// Whether a load of the last column of a strip would end behind all of src, or on a page that
-  /// has nothing of it.
+  /// Whether a load of the last column would reach beyond the end of src, or a page without any of
+  /// it.
   bool leaves_source(const Strip& strip) const noexcept {
     constexpr int64_t kNear = 4096;  // from row to row: the next one begins on the next page
     const char* const last = strip.source.src + strip.source.last_byte - kBeyond;
@@ -155,8 +156,7 @@ class Strips {
     return std::any_of(strip.row, strip.row + strip.nu, leaves);
   }
 
-  /// How many columns of rows that are read line by line go at once: all, or parts of one size for
-  /// which the buffer has room.
+  /// How many columns go at once, line by line: all, or even parts that fit into the buffer.
   int64_t wide(int64_t columns) const noexcept {
     if (strip_.even) return columns;
     constexpr int64_t kRoom = 256 << 10;
@@ -189,18 +189,18 @@ class Strips {
   Strip strip_ = {};  ///< the one to be run when the next is known
 };
 
-/// Of items of any size: those of three quarters have no kernel but for strips.
+/// Whether it transposes items of any size: items of 3, 6 and 12 bytes have kernels only here.
 bool transposes_items(const Schedule& s) noexcept {
   if (s.is_transposition()) return true;
   return s.kind == PlaneKind::kRows && s.v >= 0 && s.axes[s.u].dst == s.item &&
          std::llabs(s.axes[s.v].src) == s.item;
 }
 
-/// Whether columns, of one axis each, lie one behind another in dst.
+/// Whether columns are consecutive in dst.
 bool compact(const Schedule& s) noexcept { return s.axes[s.v].dst == s.axes[s.u].extent * s.item; }
 
-/// Whether tiles are better than strips: small items fill them well, if their runs in dst are long
-/// enough, where tiles take whole rows of src and their runs lie one behind another.
+/// Whether tiles are better than strips: for small items whose runs in dst are long and
+/// consecutive, and whose rows fit into a tile.
 bool are_tiles_better(const Schedule& s) noexcept {
   if (s.log_item < 0 || s.item >= 4 || s.folded()) return false;
   if (s.axes[s.u].extent * s.item < s.machine().tile_dst_bytes[s.log_item]) return false;
@@ -208,34 +208,33 @@ bool are_tiles_better(const Schedule& s) noexcept {
 }
 
 /// Whether rows are long enough to be read from end to end, some side by side: the processor
-/// follows them by itself, however busy memory is. Those of narrower items make shorter runs of
-/// dst.
+/// prefetches them however busy memory is. Rows of narrower items must be longer, because they make
+/// shorter runs of dst.
 bool has_rows_to_follow(const Schedule& s, const FoldedPlanes& planes) noexcept {
-  constexpr int64_t kLong = 2048;  // bytes, of items of 16
+  constexpr int64_t kLong = 2048;  // bytes, of items of 16 [note 12]
   return s.item >= 8 && planes.rows.n() >= 2 * Strip::kTogether &&
          planes.columns.n() * s.item >= kLong * 16 / s.item;
 }
 
-/// Whether few rows are read at once, line by line. With registers of a line those of one line of
-/// dst, where even they crowd into so few sets of the caches that each line must be read whole.
-/// With those of 32 bytes long ones, side by side; more than 512 KiB of second-level cache were not
-/// measured there. `ahead`: caches hold a line of each row from when it is asked for until it is
-/// read.
+/// Whether few rows are read at once, line by line: if the processor prefetches rows side by side,
+/// long rows; with line registers the rows of one line of dst, if even these share so few cache
+/// sets that each line must be read whole. `ahead`: caches hold a line of each row from its
+/// prefetch until it is read.
 bool goes_line_by_line(const Schedule& s, const FoldedPlanes& planes, bool ahead) noexcept {
-  constexpr int kWays = 8;
+  constexpr int kWays = 8;  // [note 49]
   if (s.log_item < 0) return false;
   if (s.machine().follows_rows()) {
     return has_rows_to_follow(s, planes) && (even(s, planes) || crowd_second_level(s, planes));
   }
   if (!s.machine().reads_lines_whole() || ahead || !even(s, planes)) return false;
-  if (s.item >= 8) {  // so few rows that tiles do as well where axes are long
+  if (s.item >= 8) {  // few rows: tiles do as well if axes are long
     constexpr int64_t kShort = 1024;
     return std::min(s.axes[s.u].extent, s.axes[s.v].extent) * s.item < kShort;
   }
   return !fit(s.machine(), planes.rows, kLine / s.item, kWays);
 }
 
-/// Whether there are rows of src that several rows of a plane are.
+/// Whether several rows of a plane are the same row of src.
 bool repeats_rows(const Schedule& s) noexcept {
   for (int k = 0; k < s.ndim; ++k) {
     if (s.axes[k].src == 0) return true;
@@ -243,9 +242,7 @@ bool repeats_rows(const Schedule& s) noexcept {
   return false;
 }
 
-/// Whether copying some lines of each row together first is best: where caches are larger, for
-/// small items whose rows collide; with registers narrower than a line in more cases, but for large
-/// caches, where tiles do better with all that can be woven.
+/// Whether copying some lines of each row together first is best.
 bool suits_gathering(const Schedule& s, const FoldedPlanes& planes) noexcept {
   const Machine::Gathers gathers = s.machine().gathers();
   if (s.log_item < 0) return false;
@@ -258,22 +255,23 @@ bool suits_gathering(const Schedule& s, const FoldedPlanes& planes) noexcept {
   const int64_t column = planes.rows.n() * s.item;
   const int64_t row = planes.columns.n() * s.item;
   if (crowd_second_level(s, planes)) {
-    // Tiles do as well where short columns of wide items lie one behind another in dst.
+    // Tiles do as well if short columns of wide items are consecutive in dst.
     if (compact(s) && (s.item == 16 || (s.item == 8 && column < 1024))) return false;
     return row >= 4 * kLine && column >= 4 * kLine;
   }
   if (column < s.machine().long_row_bytes) return false;
   if (s.item <= 2 && row >= 2 * kLine && gathers == Machine::Gathers::kOften) return true;
-  // Rows so close that a strip, which takes a line of each, has the next ones fetched too early.
-  constexpr int64_t kClose = 16 * kLine;
-  constexpr int64_t kMany = 32;
+  // Rows so close that the processor takes the lines of a strip for a stream, and fetches the lines
+  // between too early.
+  constexpr int64_t kClose = 16 * kLine;  // [note 56]
+  constexpr int64_t kMany = 32;           // [note 56]
   if (row >= 2 * kLine && u.extent >= kMany && std::llabs(u.src) < kClose) return true;
   // Single bytes that tiles cannot take by lines of dst.
   return s.item == 1 && row >= 4 * kLine && !planes.columns.in_step(kLine);
 }
 
-/// Whether strips are worth it, large or not: columns are long enough that what is written by itself at
-/// either end does not matter, and tiles are no better.
+/// Whether strips are worth it: columns are so long that their partial lines do not matter, and
+/// tiles are no better.
 bool has_strips(const Schedule& s, const StripPlan& plan) noexcept {
   const bool only_strips = only_strips_arrange(s.item);
   if (plan.planes.rows.n() * s.item < s.machine().shortest_column(s.item, only_strips))
@@ -282,11 +280,11 @@ bool has_strips(const Schedule& s, const StripPlan& plan) noexcept {
   return plan.line_by_line || (plan.ahead && !are_tiles_better(s));
 }
 
-/// Items that only strips arrange, and enough of them.
+/// Whether only strips arrange the items, and there are enough of them.
 bool are_best_in_strips(const Job& job) noexcept {
   const Schedule& s = job.s;
   if (!only_strips_arrange(s.item) || !transposes_items(s)) return false;
-  const int64_t fewest = s.item == 3 ? 32 << 10 : 256 << 10;  // bytes
+  const int64_t fewest = s.item == 3 ? 32 << 10 : 256 << 10;  // bytes [note 62]
   if (s.bytes() < fewest || !job.has_buffers()) return false;
   const StripPlan* const plan = job.strip_plan();
   return plan != nullptr && has_strips(s, *plan);

@@ -10,13 +10,13 @@
 namespace dlx {
 namespace {
 
-constexpr int64_t kSmallPlane = 16;      // items that no kernel arranges together
-constexpr int64_t kSmallByItems = 64;    // the same where kernels take one by one,
-constexpr int64_t kSmallStreamed = 128;  // and where each waits for memory
-constexpr int64_t kLongRow = 32;         // items that a kernel gathers in less time
+constexpr int64_t kSmallPlane = 16;      // items that no kernel arranges together [note 73]
+constexpr int64_t kSmallByItems = 64;    // the same if kernels take them one by one [note 73]
+constexpr int64_t kSmallStreamed = 128;  // and if each waits for memory [note 73]
+constexpr int64_t kLongRow = 32;         // items that a kernel gathers in less time [note 73]
 constexpr int64_t kMostMoves = 256;
 
-/// How far one item lies from the first, on either side.
+/// Offsets of an item from the first one.
 struct Move {
   int32_t dst;
   int32_t src;
@@ -24,19 +24,19 @@ struct Move {
 
 struct Moves {
   int64_t count = 1;
-  int64_t dst_reach = 0;  // at most, from the first item; src either way
+  int64_t dst_reach = 0;  // largest offset from the first item; of src in either direction
   int64_t src_reach = 0;
   Move of[kMostMoves];
 
   Moves() noexcept { of[0] = {0, 0}; }
 
-  /// Whether offsets fit with so much of one more axis.
+  /// Whether offsets still fit into 32 bits with `times` steps of one more axis.
   bool reach(const CopyAxis& axis, int64_t times) const noexcept {
     return axis.dst <= (INT32_MAX - dst_reach) / times &&
            std::llabs(axis.src) <= (INT32_MAX - src_reach) / times;
   }
 
-  /// Repeats them along one more axis.
+  /// Repeats all moves along one more axis.
   void repeat(const CopyAxis& axis, int64_t times) noexcept {
     const auto dst = static_cast<int32_t>(axis.dst);
     const auto src = static_cast<int32_t>(axis.src);
@@ -50,7 +50,7 @@ struct Moves {
   }
 };
 
-/// Where the items of some moves are in memory: one place in each line, or two. None to begin with.
+/// The source lines of some moves: one or two offsets in each line.
 struct Lines {
   int64_t count = 0;
   int32_t of[kMostMoves];
@@ -77,7 +77,7 @@ struct Whole {
   static void move(char* dst, const char* src, int64_t) noexcept { std::memcpy(dst, src, W); }
 };
 
-/// Moves an item of W to 2 W bytes: its first ones and its last, which may overlap.
+/// Moves an item of W to 2 W bytes: its first W and its last W, which may overlap.
 template <int W>
 struct Ends {
   static void move(char* dst, const char* src, int64_t item) noexcept {
@@ -90,8 +90,8 @@ struct Ends {
   }
 };
 
-/// Makes `count` moves, at least one for each line, and asks beside it for the lines from `next`
-/// on. Aligned: where a loop ends between two lines, it takes half as long again.
+/// Makes `count` moves, at least one for each line, and prefetches the lines of `next` beside them.
+/// Aligned, because a loop that crosses a line of code takes half as long again.
 template <class Item>
 [[gnu::aligned(64)]] void follow(char* dst, const char* src, int64_t item, const Move* moves,
                                  int64_t count, const char* next, const Lines& lines) {
@@ -125,12 +125,12 @@ bool has_small_planes(const Schedule& s, bool by_items, bool streamed) noexcept 
   return nu * s.axes[s.v].extent < small;
 }
 
-/// From memory, items that have a line each are best asked for beside the ones before.
+/// Whether each item of a large job has a line of its own: best prefetched beside the item before.
 bool has_far_items(const Job& job) noexcept {
   return job.is_large() && std::llabs(job.s.axes[job.s.u].src) >= kLine;
 }
 
-/// Whether there are several planes, too small for the kernels, of items that are not too long.
+/// Whether there are several planes, too small for kernels, of items that are not too long.
 bool has_a_table(const Job& job) noexcept {
   const Schedule& s = job.s;
   if (s.kind == PlaneKind::kCells || s.folded() || s.fills()) return false;
@@ -159,7 +159,7 @@ void run_table(const Job& job) noexcept {
     if (axis.extent > kMostMoves / moves.count || !moves.reach(axis, axis.extent)) break;
     moves.repeat(axis, axis.extent);
   }
-  // Of the axis that is too long, as much as there is room for; `rest` is left at its end.
+  // Take as much of the next axis as fits; `rest` is left at its end.
   CopyAxis pieces = kNoAxis;
   CopyAxis rest = {0, 0, 0};
   int64_t moves_of_rest = 0;
@@ -182,7 +182,7 @@ void run_table(const Job& job) noexcept {
   const Lines none;
   Lines lines;
   if (streamed) lines.add(moves);
-  char* to = nullptr;  // one place behind the loops
+  char* to = nullptr;  // one place behind those of the loops
   const char* from = nullptr;
   loops.each(s.dst, s.src, [&](char* dst, const char* src) {
     if (from != nullptr) run(to, from, s.item, moves.of, moves.count, src, lines);

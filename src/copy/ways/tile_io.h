@@ -13,7 +13,7 @@
 
 namespace dlx {
 
-/// One box of the nest.
+/// A part of all axes.
 struct Tile {
   char* dst;
   const char* src;
@@ -28,7 +28,7 @@ class TileWalk {
  public:
   TileWalk(const Schedule& s, const Tiling& tiling) noexcept : s_(s), tiling_(tiling) {}
 
-  /// The one that the walk is at.
+  /// Describes the current tile.
   void locate(Tile* tile) const noexcept {
     tile->dst = s_.dst;
     tile->src = s_.src;
@@ -41,7 +41,7 @@ class TileWalk {
     tile->run_bytes = tiling_.run_bytes(s_, tile->extent);
   }
 
-  /// Goes on to the one after `tile`, and notes in both whether runs do; false if there is none.
+  /// Moves to the tile after `tile`, and notes in both whether runs go on; false at the end.
   bool next(Tile* tile, Tile* after) noexcept {
     const bool more = advance();
     if (more) locate(after);
@@ -64,7 +64,7 @@ class TileWalk {
     return at_[k] == 0 ? tiling_.first[k] : tiling_.extent[k];
   }
 
-  /// Whether the runs of b go on where those of a end.
+  /// Whether the runs of b continue those of a.
   bool follows(const Tile& a, const Tile& b) const noexcept {
     if (!tiling_.carry || b.dst != a.dst + a.run_bytes) return false;
     for (int k = 0; k < tiling_.run_axis; ++k) {
@@ -78,7 +78,7 @@ class TileWalk {
   int64_t at_[CopyPlan::kMaxAxes] = {};
 };
 
-/// What tiles of one shape touch, listed once for all of them.
+/// Lines and runs that tiles of one shape touch, listed once for all of them.
 struct TileLists {
   static constexpr int64_t kLines = 4096;  // of src; tiles that touch more are fetched in part
   static constexpr int64_t kRuns = Tiling::kBufferBytes / 128;
@@ -86,14 +86,14 @@ struct TileLists {
   LinesToWrite::Run run[kRuns];
 };
 
-/// Which of a few shapes a tile has: inner and last ones along the axes of either side.
+/// The shapes of the last few tiles: inner tiles, and last ones along each axis.
 class Shapes {
  public:
   static constexpr int kMax = 4;
 
   explicit Shapes(int ndim) noexcept : ndim_(ndim) {}
 
-  /// Says whether the shape is new, in place of an older one.
+  /// Finds the shape; true if it is new, and has replaced an older one.
   bool find(const Tile& tile, int* which) noexcept {
     for (int i = 0; i < count_; ++i) {
       bool same = true;
@@ -113,7 +113,7 @@ class Shapes {
   int64_t extent_[kMax][CopyPlan::kMaxAxes];
 };
 
-/// Asks for the source lines of a tile, a few at a time.
+/// Prefetches the source lines of a tile, a few at a time.
 class Fetcher : public LinesToFetch {
  public:
   Fetcher(const Schedule& s, const Tiling& tiling, TileLists* lists) noexcept
@@ -124,8 +124,8 @@ class Fetcher : public LinesToFetch {
       if (std::llabs(axis.src) > stretch + kLine) break;
       stretch += (axis.extent - 1) * std::llabs(axis.src);
     }
-    // The processor finds long stretches by itself, and better, if tiles follow them. Rows inside a
-    // tile do not; their lines are asked for with narrow registers, where that was measured.
+    // The processor prefetches long runs better by itself, if tiles follow them. Rows inside a tile
+    // do not follow them; narrow registers prefetch their lines.
     const bool follows =
         !s.transposes() && (s.machine().follows_rows_in_tiles() || s.kind != PlaneKind::kRows);
     sequential_ = stretch >= kLongStretch && follows;
@@ -163,7 +163,7 @@ class Fetcher : public LinesToFetch {
     int loops = 0;
     int loop[CopyPlan::kMaxAxes];
     int64_t index[CopyPlan::kMaxAxes];
-    for (int i = 0; i < s_.ndim; ++i) {  // steps that leave no line out make one stretch
+    for (int i = 0; i < s_.ndim; ++i) {  // steps that skip no line make one run
       const int k = tiling_.by_source[i];
       const int64_t step = s_.axes[k].src;
       items *= shape.extent[k];
@@ -177,7 +177,7 @@ class Fetcher : public LinesToFetch {
         index[loops++] = 0;
       }
     }
-    // A row may begin inside a line: its last byte may be in one line more.
+    // A row may begin inside a line, so that its last byte is in one line more.
     const bool whole = aligned_ && row % kLine == 0 && span % kLine == 0;
     for (;;) {
       for (int64_t at = 0; at < span && count < TileLists::kLines; at += kLine) {
@@ -198,14 +198,14 @@ class Fetcher : public LinesToFetch {
     a_round_[which] = 1 + count * LinesToWrite::kBytes / (items * s_.item);
   }
 
-  static constexpr int64_t kLongStretch = 16 << 10;
+  static constexpr int64_t kLongStretch = 16 << 10;  // [note 13]
 
   const Schedule& s_;
   const Tiling& tiling_;
   TileLists* lists_;
   Shapes shapes_;
   bool sequential_ = false;
-  bool aligned_ = false;  // tiles and rows begin at lines, if they are as long as that
+  bool aligned_ = false;  // tiles and rows begin at lines, if they have a line
   int64_t count_[Shapes::kMax] = {};
   int64_t a_round_[Shapes::kMax] = {};
 };
@@ -221,7 +221,7 @@ class Writer : public LinesToWrite {
         lists_(lists),
         shapes_(s.ndim) {}
 
-  /// `next_buffer` is the one that the tile after this one uses.
+  /// `next_buffer`: the buffer of the tile after this one.
   void start(const Tile& this_tile, char* its_buffer, char* next_buffer) noexcept {
     int which = 0;
     if (shapes_.find(this_tile, &which)) list_runs(this_tile, which);
@@ -240,7 +240,7 @@ class Writer : public LinesToWrite {
     write_next = whole || (goes_on_ && continued_) ? nullptr : write_edge;
   }
 
-  /// Writes so many bytes or a little more.
+  /// Writes `bytes` or a little more.
   void write(int64_t bytes) noexcept {
     for (; bytes > 0 && run < end; bytes -= run[-1].bytes) write_run();
   }
@@ -248,7 +248,7 @@ class Writer : public LinesToWrite {
  private:
   static void write_edge(LinesToWrite* self) noexcept { static_cast<Writer*>(self)->write_run(); }
 
-  /// Writes what the run has of lines that it shares with nobody in the copy, or hands it on.
+  /// Writes the whole lines of the run, and hands a partial line on to the run that finishes it.
   void write_run() noexcept {
     char* to = tile + run->dst;
     const char* from = buffer + run->from;

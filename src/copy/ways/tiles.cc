@@ -12,7 +12,8 @@ namespace {
 
 constexpr int64_t kAll = INT64_MAX;
 
-/// The three stages, one tile apart, woven together piece by piece so that memory is always busy.
+/// Fetches one tile, arranges the one before, and writes the one before that, in turns of a few
+/// lines, so that memory is always busy.
 class Pipeline {
  public:
   Pipeline(const Schedule& s, const Tiling& tiling, const Buffers& buffers) noexcept
@@ -50,12 +51,12 @@ class Pipeline {
       if (!more) break;
     }
     writer_.write(kAll);
-    // Fetcher and writer, which point to the tiles, end with this call.
+    // Fetcher and writer do not outlive the tiles that they point to.
     kernels_.fence();  // NOLINT(clang-analyzer-core.StackAddressEscape)
   }
 
  private:
-  /// Where the rows of a plane begin in src, and its columns in the buffer: the same in each tile.
+  /// Lists the offsets of rows in src and of columns in the buffer: the same in each tile.
   void list_offsets() noexcept {
     Side rows(buffers_.offsets()->row, Tiling::kOffsets);
     for (int k = s_.ndim - 1; k >= tiling_.u_first; --k) {
@@ -85,7 +86,7 @@ class Pipeline {
     piece.dv = s_.v >= 0 ? tiling_.step[s_.v] : 0;
     piece.su = s_.axes[s_.u].src;
     piece.sv = s_.v >= 0 ? s_.axes[s_.v].src : 0;
-    // Slivers below a block are left to the piece before them.
+    // A rest smaller than a block joins the part before it.
     const int64_t block = s_.woven ? 0 : 16 / s_.item;
     for (int64_t u = 0; u < nu; u += piece.nu) {
       piece.nu = nu - u < tiling_.piece_u + block ? nu - u : tiling_.piece_u;
@@ -117,7 +118,7 @@ class Pipeline {
                                            piece.nu, piece.nv);
   }
 
-  /// Copies the rows of a piece together and transposes the piece before.
+  /// Copies the rows of one block together, and transposes the block before.
   void weave(Plane piece, const int64_t* row) noexcept {
     piece = ascending_v(piece);
     Block& in = blocks_[turn_];

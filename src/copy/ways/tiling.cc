@@ -9,7 +9,8 @@
 namespace dlx {
 namespace {
 
-/// A tile length of about `wanted` that leaves no sliver at the end of the axis, in whole lines.
+/// A tile length of about `wanted`, in whole lines, that leaves no small rest at the end of the
+/// axis.
 int64_t even_length(int64_t extent, int64_t wanted, int64_t item) noexcept {
   if (wanted >= extent) return extent;
   const int64_t even = even_part(extent, wanted);
@@ -17,8 +18,8 @@ int64_t even_length(int64_t extent, int64_t wanted, int64_t item) noexcept {
   return std::min(extent, divide_up(even, granule) * granule);
 }
 
-/// A piece of at most `limit` items that divides `extent` evenly, into whole lines if that goes,
-/// else into whole registers.
+/// A part of at most `limit` items that divides `extent` evenly, into whole lines if possible, else
+/// into whole registers.
 int64_t even_piece(int64_t extent, int64_t limit, int64_t item) noexcept {
   if (extent <= limit) return extent;
   const int64_t even = even_part(extent, limit);
@@ -33,7 +34,7 @@ bool Tiling::build(const Schedule& s) noexcept {
   if (s.ndim == 0 || s.axes[s.u].dst != s.item) return false;
   order_by_source(s, by_source);
   choose_extents(s);
-  while (lay_out(s) > kBufferBytes) {  // halve what is longest, outside the runs if possible
+  while (lay_out(s) > kBufferBytes) {  // halve the longest axis, outside the runs if possible
     int longest = run_axis;
     for (int k = 0; k < run_axis; ++k) {
       if (extent[k] > 8 && (longest == run_axis || extent[k] > extent[longest])) longest = k;
@@ -41,14 +42,14 @@ bool Tiling::build(const Schedule& s) noexcept {
     while (longest < s.ndim && extent[longest] == 1) ++longest;
     if (longest == s.ndim) return false;  // one item is more than a buffer
     extent[longest] = divide_up(extent[longest], 2);
-    // What was a run along this axis ends here.
+    // Runs end at this axis now.
     if (longest > run_axis) {
       for (int k = run_axis; k < longest; ++k) extent[k] = 1;
       run_axis = longest;
     }
   }
   if (run_bytes(s, extent) < kShortestRun) return false;
-  // An axis of both sides cannot be folded where tiles keep it in their runs.
+  // An axis of both sides cannot be folded where tiles keep it in their runs. [note 58]
   const int64_t narrow = std::min(along_u(s, extent), along_v(s, extent));
   if (s.folded() && narrow * s.item < kLine) return false;
   if (s.is_transposition() &&
@@ -76,8 +77,8 @@ void Tiling::choose_extents(const Schedule& s) noexcept {
   for (int k = 0; k < s.ndim; ++k) extent[k] = 1;
   const int64_t streams = s.kind == PlaneKind::kSplit ? s.axes[s.v].extent : 1;
   const bool transposes = s.transposes();
-  // Runs that cannot end at lines are carried on by the next tile whatever their length: then long
-  // runs of src, which waste part of a line at either end, are worth more than long ones of dst.
+  // Runs that cannot end at lines are continued by the next tile, whatever their length. Then long
+  // runs of src, which waste part of a line at each end, matter more than long runs of dst.
   uint64_t steps = 0;
   for (int k = 0; k + 1 < s.ndim; ++k) steps |= static_cast<uint64_t>(s.axes[k].dst);
   const bool in_lines = steps % kLine == 0;
@@ -98,7 +99,8 @@ void Tiling::choose_extents(const Schedule& s) noexcept {
   int64_t src_bytes = s.woven ? t.staged_src_bytes[row] : t.tile_src_bytes[row];
   const bool short_rows = s.v >= 0 && s.axes[s.v].extent * s.item < src_bytes;
   if (!even && (s.woven || short_rows)) src_bytes *= 2;
-  // Where tiles go along src, one line of each row is enough: two would have a third one fetched.
+  // If tiles go along src, one line of each row is enough: after two the processor would fetch a
+  // third.
   const bool alone = in_lines && s.log_item == 0 && !s.woven && !short_rows;
   if (alone && t.fetches_single_lines()) src_bytes = std::min(src_bytes, kLine);
   if (s.log_item < 0) src_bytes *= 4;
@@ -111,7 +113,7 @@ void Tiling::choose_extents(const Schedule& s) noexcept {
   }
 }
 
-/// Takes along u and v what the schedule does, as far as a tile keeps it together.
+/// Folds the axes that the schedule folds, as far as a tile keeps them together.
 void Tiling::fold(const Schedule& s) noexcept {
   u_first = static_cast<int>(std::max<int64_t>(run_axis, s.ndim - s.u_count));
   while (u_first < s.ndim - 1 && along_u(s, extent) > kOffsets) ++u_first;
@@ -150,7 +152,7 @@ bool Tiling::in_plane(const Schedule& s, int axis) const noexcept {
   return false;
 }
 
-/// Bytes of the buffer.
+/// Lays out the tile; returns the bytes of the buffer.
 int64_t Tiling::lay_out(const Schedule& s) noexcept {
   fold(s);
   int64_t bytes = s.item;
@@ -159,7 +161,7 @@ int64_t Tiling::lay_out(const Schedule& s) noexcept {
     step[k] = bytes;
     bytes *= extent[k];
   }
-  // An odd number of lines from run to run, so that runs do not crowd into few cache sets.
+  // An odd number of lines from run to run, so that runs spread over the cache sets.
   bytes =
       (divide_up(bytes, kLine) | 1) * kLine + (divide_up(bytes, kLine) % 2 == 1 ? 2 : 0) * kLine;
   if (v_count > 1) {  // evenly, so that they are one long axis here
@@ -176,8 +178,8 @@ int64_t Tiling::lay_out(const Schedule& s) noexcept {
   return bytes;
 }
 
-/// Whether runs can begin and end at lines: where only dst itself does not, the first tile is cut
-/// so that the others do.
+/// Whether runs can begin and end at lines. If only the beginning of dst prevents that, the first
+/// tile is made shorter.
 bool Tiling::align_dst(const Schedule& s) noexcept {
   const int64_t step = s.axes[run_axis].dst;
   uint64_t all = static_cast<uint64_t>(extent[run_axis] * step);
@@ -189,7 +191,8 @@ bool Tiling::align_dst(const Schedule& s) noexcept {
   return true;
 }
 
-/// The same for src along v: a run that begins inside a line touches one line more.
+/// Makes the first tile along v shorter, so that later ones begin at source lines: a run that
+/// begins inside a line touches one line more.
 void Tiling::align_src(const Schedule& s) noexcept {
   if (!s.is_transposition() || s.v == run_axis || s.axes[s.v].src < 0) return;
   uint64_t all = 0;
@@ -224,7 +227,7 @@ void Tiling::choose_order(const Schedule& s) noexcept {
 }
 
 void Tiling::choose_pieces(const Schedule& s) noexcept {
-  constexpr int64_t kPiece = 4096;
+  constexpr int64_t kPiece = 4096;  // [note 40]
   const int64_t nu = along_u(s, extent);
   const int64_t nv = along_v(s, extent);
   switch (s.kind) {

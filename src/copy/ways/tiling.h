@@ -10,31 +10,30 @@ namespace dlx {
 
 /// How a streamed copy is cut into tiles, and how a tile lies in its buffer.
 ///
-/// A tile is a box of the nest. Along the innermost axes of dst it is long enough for a run of dst
-/// worth streaming; along the innermost axes of src, for a run of src worth fetching. In the buffer
-/// it keeps the order of dst: its runs one after the other, each with room in front for the part of
-/// a line that the tile before left over.
+/// A tile is a part of all axes. It is long enough along the innermost axes of dst for runs worth
+/// streaming, and along those of src for runs worth fetching. In the buffer its runs are in the
+/// order of dst, each with room in front for the partial line that the tile before left.
 struct Tiling {
   static constexpr int64_t kBufferBytes = 192 << 10;
   static constexpr int64_t kFront = 64;               ///< room before a run
   static constexpr int64_t kOffsets = 4096;           ///< most items along u or v
-  static constexpr int64_t kShortestRun = 2 * kLine;  ///< bytes of a run worth streaming
+  static constexpr int64_t kShortestRun = 2 * kLine;  ///< bytes of a run worth streaming [note 37]
 
   /// False if dst has no runs worth streaming.
   bool build(const Schedule& schedule) noexcept;
 
-  /// Lays out tiles whose extents are there, in the order of by_source. False if their runs are not
-  /// worth streaming, or a buffer has no room for them.
+  /// Lays out tiles whose `extent` and `by_source` are set. False if their runs are not worth
+  /// streaming, or do not fit into a buffer.
   bool lay_out_runs(const Schedule& schedule) noexcept;
 
-  /// Bytes of a run of dst in a box of those extents.
+  /// Bytes of a run of dst in a tile of these extents.
   int64_t run_bytes(const Schedule& schedule, const int64_t* extents) const noexcept;
 
-  /// Items along u, or along v, of a box of those extents.
+  /// Items along u, or along v, of a tile of these extents.
   int64_t along_u(const Schedule& schedule, const int64_t* extents) const noexcept;
   int64_t along_v(const Schedule& schedule, const int64_t* extents) const noexcept;
 
-  /// Whether u or v takes that axis in.
+  /// Whether the axis is folded into u or v.
   bool in_plane(const Schedule& schedule, int axis) const noexcept;
 
   int64_t extent[CopyPlan::kMaxAxes];  ///< of a tile

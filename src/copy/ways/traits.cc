@@ -10,10 +10,10 @@
 namespace dlx {
 namespace {
 
-/// Rows or columns that the processor follows, or writes, side by side.
-constexpr int64_t kFewStreams = 16;
+/// Most rows or columns that the processor reads or writes side by side.
+constexpr int64_t kFewStreams = 16;  // [note 15]
 
-/// Bytes of a plane, with all that is folded into it.
+/// Bytes of a plane, with all folded axes.
 int64_t plane_bytes(const Schedule& s) noexcept {
   int64_t bytes = s.item;
   for (int k = 0; k < s.ndim; ++k) {
@@ -22,21 +22,21 @@ int64_t plane_bytes(const Schedule& s) noexcept {
   return bytes;
 }
 
-/// Bytes of src from end to end of a plane, about.
+/// About how many bytes of src a plane spans.
 int64_t plane_source_bytes(const Schedule& s) noexcept {
   const CopyAxis& u = s.axes[s.u];
   return std::max<int64_t>(plane_bytes(s), std::llabs(u.src) * u.extent);
 }
 
-/// Whether planes are matrices that a first-level cache holds, with half of src for gaps at most.
+/// Whether planes are matrices that the first-level cache holds, at most half of src being gaps.
 bool is_small_matrix(const Schedule& s) noexcept {
-  constexpr int64_t kSmall = 16 << 10;  // bytes
-  constexpr int64_t kSmallNarrow = 8 << 10;
+  constexpr int64_t kSmall = 16 << 10;       // bytes [note 16]
+  constexpr int64_t kSmallNarrow = 8 << 10;  // [note 16]
   const int64_t source = plane_source_bytes(s);
   return source <= (s.item >= 8 ? kSmall : kSmallNarrow) && source <= 2 * plane_bytes(s);
 }
 
-/// Whether so many bytes of src lie alone: with the next plane of dst, reading goes on elsewhere.
+/// Whether the next plane of dst is read from elsewhere than behind these bytes of src.
 bool lie_alone(const Schedule& s, int64_t bytes) noexcept {
   for (int k = s.ndim - 1; k >= 0; --k) {
     if (!s.in_plane(k)) return are_apart(bytes, s.axes[k].src);
@@ -44,14 +44,14 @@ bool lie_alone(const Schedule& s, int64_t bytes) noexcept {
   return false;
 }
 
-/// The same of the planes themselves.
+/// The same for whole planes.
 bool planes_lie_alone(const Schedule& s) noexcept { return lie_alone(s, plane_source_bytes(s)); }
 
-/// Whether streams of src, few enough for the processor to follow them by itself, are put together,
-/// or taken apart to few of dst.
+/// Whether so few streams of src are joined, or split into so few of dst, that the processor
+/// prefetches them by itself.
 bool is_few_streams(const Schedule& s) noexcept {
-  constexpr int64_t kSome = 32;
-  constexpr int64_t kLong = 4096;  // bytes
+  constexpr int64_t kSome = 32;    // [note 64]
+  constexpr int64_t kLong = 4096;  // bytes [note 15]
   const CopyAxis& v = s.axes[s.v];
   const int64_t row = v.extent * s.item;
   if (!s.folded() && s.axes[s.u].extent <= kSome && row >= kLong / 2) return true;
@@ -66,21 +66,22 @@ bool is_few_streams(const Schedule& s) noexcept {
          along.extent * std::llabs(along.src) >= kLong;
 }
 
-/// The same of rows of items with gaps between them that become so few columns, the more of them if
-/// rows follow each other.
+/// The same for items with gaps that become few columns; more columns count as few if rows are
+/// consecutive.
 bool is_few_columns(const Schedule& s) noexcept {
   const CopyAxis& v = s.axes[s.v];
   const bool follow = std::llabs(s.axes[s.u].src) <= v.extent * std::llabs(v.src);
   return v.extent <= (follow ? 2 : 1) * kFewStreams;
 }
 
-/// Whether planes are small matrices, one after the other, which are arranged in registers, or
-/// items that nothing arranges, a few or of sparse lines: the way by a buffer would cost more than
-/// it saves. `cached`: splits are better written through the caches.
+/// Whether a buffer would cost more than it saves: planes are small matrices that registers
+/// arrange, or no kernel arranges the items and they are few or sparse. `cached`: splits are better
+/// written through the caches.
 bool needs_no_buffer(const Schedule& s, bool cached) noexcept {
-  constexpr int64_t kNear = 2048;     // bytes
-  constexpr int64_t kFew = 32;        // items
-  constexpr int64_t kFewStreams = 8;  // that the processor fetches ahead side by side
+  constexpr int64_t kNear = 2048;  // bytes [note 16]
+  constexpr int64_t kFew = 32;     // items [note 35]
+  constexpr int64_t kFewStreams =
+      8;  // streams that the processor prefetches side by side [note 14]
   const int64_t some_streams = s.machine().gathered_streams();
   if (s.ndim < 2 || s.folded() || s.item >= kLine) return false;
   const CopyAxis& u = s.axes[s.u];
@@ -93,13 +94,13 @@ bool needs_no_buffer(const Schedule& s, bool cached) noexcept {
     const bool splits = v.extent <= 16 && std::llabs(u.src) <= 4 * kLine && cell >= kNear;
     if (cached && splits) return true;
   }
-  // Streams that a first-level cache holds: none of their lines is read twice in the order of dst.
+  // Streams that the first-level cache holds: in the order of dst, no line is read twice.
   if (s.kind == PlaneKind::kGather && u.extent <= std::min(some_streams, rows_cached(u.src))) {
     return true;
   }
-  // Much of a line of src is gaps, and few items of it are read again.
-  constexpr int64_t kSparse = 12;  // bytes from item to item
-  constexpr int64_t kManyRows = 32;
+  // Source lines are mostly gaps, and few of their items are read again.
+  constexpr int64_t kSparse = 12;    // bytes from item to item [note 35]
+  constexpr int64_t kManyRows = 32;  // [note 35]
   const int64_t step = std::llabs(v.src);
   const bool sparse = 3 * step >= kLine || (step >= kSparse && step >= 3 * s.item);
   if (s.kind == PlaneKind::kGather && sparse && rows_cached(u.src) >= kManyRows) return true;
@@ -109,11 +110,11 @@ bool needs_no_buffer(const Schedule& s, bool cached) noexcept {
 }  // namespace
 
 bool is_followed(const Schedule& s) noexcept {
-  constexpr int64_t kFrom = 16;
-  constexpr int64_t kFromBackwards = 32;
-  constexpr int64_t kTo = 15;
-  constexpr int64_t kLong = 1024;  // bytes
-  constexpr int64_t kNear = 512;
+  constexpr int64_t kFrom = 16;           // [note 15]
+  constexpr int64_t kFromBackwards = 32;  // [note 18]
+  constexpr int64_t kTo = 15;             // [note 15]
+  constexpr int64_t kLong = 1024;         // bytes [note 15]
+  constexpr int64_t kNear = 512;          // [note 15]
   if (!s.is_transposition()) return false;
   const CopyAxis& u = s.axes[s.u];
   const CopyAxis& v = s.axes[s.v];
@@ -135,8 +136,8 @@ bool are_small_matrices(const Schedule& s) noexcept {
 }
 
 bool gains_by_boxes(const Schedule& s) noexcept {
-  constexpr int64_t kShort = 512;  // bytes
-  constexpr int64_t kNarrowestGathered = 4;
+  constexpr int64_t kShort = 512;            // bytes [note 64]
+  constexpr int64_t kNarrowestGathered = 4;  // [note 64]
   const auto alone = [&](int64_t row) { return row < kShort && lie_alone(s, row); };
   switch (s.kind) {
     case PlaneKind::kTranspose:
@@ -151,8 +152,8 @@ bool gains_by_boxes(const Schedule& s) noexcept {
 }
 
 bool has_few_rows(const Schedule& s) noexcept {
-  constexpr int64_t kShortRow = 16;  // items
-  constexpr int64_t kFewRows = 32;
+  constexpr int64_t kShortRow = 16;  // items [note 74]
+  constexpr int64_t kFewRows = 32;   // [note 74]
   if (s.kind != PlaneKind::kRows || s.item > kLongestMoved) return false;
   return s.axes[s.u].extent <= kShortRow && s.axes[s.v].extent <= kFewRows;
 }

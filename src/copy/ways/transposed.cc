@@ -9,22 +9,22 @@
 namespace dlx {
 namespace {
 
-/// Whether rows of dst crowd into so few sets of a first-level cache that lines which bands share,
-/// at either end of a column, do not stay until the next one.
+/// Whether columns of dst collide in the first-level cache, so that a line shared by two bands is
+/// lost before the next band.
 bool columns_collide(const Plane& p, int64_t item) noexcept {
-  constexpr int64_t kLong = 8 * kLine;  // bytes of a column
-  constexpr int64_t kMost = 32;
+  constexpr int64_t kLong = 8 * kLine;  // bytes of a column [note 50]
+  constexpr int64_t kMost = 32;         // [note 50]
   const int64_t cached = rows_cached(p.dv);
   return p.nv >= 2 * cached && p.nu * item >= kLong && cached < std::min(kLine / item, kMost);
 }
 
-/// Transposes block after block. `staged`: by way of a compact copy of its rows; `apart`: by way of
-/// its columns, which are then written in long runs.
+/// Transposes block after block. `staged`: rows are copied together first. `apart`: columns are
+/// arranged in a buffer, and written from there in long runs.
 void transpose_blocks(const Schedule& s, const Plane& p, bool staged, bool apart) noexcept {
   const Kernels& kernels = s.kernels();
   const int log_item = s.log_item;
-  constexpr int64_t kColumns = 16 << 10;  // bytes
-  constexpr int64_t kMostColumns = 64;
+  constexpr int64_t kColumns = 16 << 10;  // bytes [note 50]
+  constexpr int64_t kMostColumns = 64;    // [note 57]
   constexpr int64_t kRow = 2 * kLine;
   constexpr int64_t kRowPitch = kRow + kLine;
   alignas(64) char columns[kColumns + kMostColumns * kLine];
@@ -34,7 +34,7 @@ void transpose_blocks(const Schedule& s, const Plane& p, bool staged, bool apart
   const int64_t together = item < 4 ? kMostColumns : kMostColumns / 2;
   const int64_t column = kColumns / together;
   const int64_t column_pitch = column + kLine;
-  // Columns that go straight to dst leave a line each, which the next band finds.
+  // Columns that go straight to dst leave a partial line each for the next band.
   const int64_t in_lines = p.nv <= kFirstLevelLines ? p.nv : kFirstLevelLines / 2;
   const int64_t width = apart ? together : in_lines;
   const int64_t height = apart ? column >> log_item : p.nu;
@@ -63,11 +63,11 @@ void transpose_blocks(const Schedule& s, const Plane& p, bool staged, bool apart
   });
 }
 
-/// Whether a dst in one piece comes from few rows of src: these are best read side by side, some
-/// lines at a time, and dst is written in order. Band after band would go over all of it.
+/// Whether a consecutive dst comes from few rows of src: best read side by side, a few lines at a
+/// time, so that dst is written in order.
 bool goes_in_order(const Plane& p, int64_t item) noexcept {
-  constexpr int64_t kMostRows = 16;
-  constexpr int64_t kLeast = 8192;  // bytes
+  constexpr int64_t kMostRows = 16;  // [note 31]
+  constexpr int64_t kLeast = 8192;   // bytes [note 31]
   const int64_t bytes = p.nu * item;
   return p.nu <= kMostRows && bytes >= kLine && p.dv == bytes && p.nv * bytes >= kLeast;
 }
@@ -78,10 +78,12 @@ Kernels::Transpose* transposition(const Schedule& s, int64_t dv, int64_t su, int
                                   int64_t nv) noexcept {
   const Kernels& kernels = s.kernels();
   const int log_item = s.log_item;
-  constexpr int64_t kRowsCached = 128;
-  constexpr int64_t kColumn = 4 * kLine;  // bytes: of short ones, too few lines can be waited for
-  constexpr int64_t kRow = 3 * kLine;     // bytes: short ones are best read one after the other
-  constexpr int64_t kLongRow = 8 * kLine;
+  constexpr int64_t kRowsCached = 128;  // [note 76]
+  constexpr int64_t kColumn =
+      4 * kLine;  // bytes: of short ones, too few lines can be waited for [note 76]
+  constexpr int64_t kRow =
+      3 * kLine;  // bytes: short ones are best read one after the other [note 76]
+  constexpr int64_t kLongRow = 8 * kLine;  // [note 76]
   Kernels::Transpose* const in_columns = kernels.transpose_columns[log_item];
   const bool uneven = dv % (kLine / 2) != 0;
   const int64_t row = nv << log_item;
@@ -107,7 +109,7 @@ const char* transposition_in_words(const Schedule& s, const Plane& shape) noexce
 void transpose_plane(const Schedule& s, const Plane& p) noexcept {
   assert(s.kind == PlaneKind::kTranspose && p.sv == s.item && p.du == s.item);
   assert(p.nu >= 16 >> s.log_item && p.nv >= 16 >> s.log_item);
-  constexpr int64_t kAtOnce = 4 * kLine;  // bytes of a row of src
+  constexpr int64_t kAtOnce = 4 * kLine;  // bytes of a row of src [note 31]
   const bool apart = columns_collide(p, s.item);
   if (s.staged || apart) return transpose_blocks(s, p, s.staged, apart);
   const auto transpose = transposition(s, p.dv, p.su, p.nu, p.nv);

@@ -4,7 +4,6 @@
 
 #include "src/copy/kernels/lines.h"
 #include "src/copy/schedule/loops.h"
-#include "src/copy/ways/line_gather.h"
 #include "src/copy/ways/plane.h"
 #include "src/copy/ways/traits.h"
 #include "src/copy/ways/way.h"
@@ -12,8 +11,8 @@
 namespace dlx {
 namespace {
 
-constexpr int64_t kMostJoined = 16;  // rows, that the processor fetches side by side
-constexpr int64_t kMostSplit = 8;    // that it writes
+constexpr int64_t kMostJoined = 16;  // rows, that the processor fetches side by side [note 14]
+constexpr int64_t kMostSplit = 8;    // that it writes [note 14]
 constexpr int64_t kLargestCell = 3 * kLine;
 constexpr int64_t kShortestRow = 4096;  // bytes
 
@@ -76,7 +75,7 @@ class Buffered {
   }
 
  private:
-  static constexpr int64_t kAtOnce = 2048;  // bytes
+  static constexpr int64_t kAtOnce = 2048;  // bytes [note 14]
   static constexpr int64_t kFewest = kLine;
 
   /// Where a row of dst goes on, and how many bytes before its place in the buffer are still to be
@@ -117,57 +116,6 @@ class Buffered {
   int64_t pitch_;
 };
 
-/// Planes to be split whose lines are put together in registers.
-class Gathered {
- public:
-  static bool suits(const Schedule& s, const Kernels& kernels) noexcept {
-    return s.axes[s.u].src <= (s.item == 4 ? 28 : kLine) && LineGather::suits(s, kernels);
-  }
-
-  Gathered(const Schedule& s, const Kernels& kernels) noexcept
-      : item_(s.item),
-        u_(s.axes[s.u]),
-        v_(s.axes[s.v]),
-        at_once_(kAtOnce / (kLine / s.item * u_.src)),
-        gather_(s, kernels) {}
-
-  void copy(char* dst, const char* src) const noexcept {
-    int64_t most = 0;
-    for (int64_t v = 0; v < v_.extent; ++v) {
-      char* const row = dst + v * v_.dst;
-      gather_.move(row, src + v * v_.src, 0, gather_.head(row));
-      gather_.move(row, src + v * v_.src, gather_.behind(row), u_.extent);
-      most = std::max(most, gather_.lines(row));
-    }
-    for (int64_t first = 0; first < most; first += at_once_) {
-      for (int64_t v = 0; v < v_.extent; ++v) {
-        char* const row = dst + v * v_.dst;
-        const int64_t head = gather_.head(row);
-        const int64_t n = std::min(at_once_, gather_.lines(row) - first);
-        if (n <= 0) continue;
-        gather_.stream(row + head * item_, src + v * v_.src + head * u_.src, first, n);
-      }
-    }
-  }
-
- private:
-  static constexpr int64_t kAtOnce = 8192;  // bytes of src
-
-  const int64_t item_;  ///< bytes
-  const CopyAxis u_;
-  const CopyAxis v_;
-  const int64_t at_once_;  ///< lines of a row
-  const LineGather gather_;
-};
-
-template <class Planes>
-void copy_planes(const Schedule& s, const Kernels& kernels, const Planes& planes) noexcept {
-  Loops loops;
-  loops.add_others(s, [&](int axis) { return axis == s.u || axis == s.v; });
-  loops.each(s.dst, s.src, [&](char* dst, const char* src) { planes.copy(dst, src); });
-  kernels.fence();
-}
-
 /// Whether planes have rows whose items some kernel arranges.
 bool has_rows(const Schedule& s) noexcept {
   if (s.ndim < 2 || s.v < 0 || s.folded() || s.log_item < 0) return false;
@@ -176,20 +124,17 @@ bool has_rows(const Schedule& s) noexcept {
 
 }  // namespace
 
-bool suits_gathered_turns(const Job& job) noexcept {
-  return has_rows(job.s) && splits(job.s) && Gathered::suits(job.s, job.kernels);
-}
-
-void run_gathered_turns(const Job& job) noexcept {
-  copy_planes(job.s, job.kernels, Gathered(job.s, job.kernels));
-}
-
 bool suits_turns(const Job& job) noexcept {
   return has_rows(job.s) && (joins(job.s) || splits(job.s));
 }
 
 void run_turns(const Job& job) noexcept {
-  copy_planes(job.s, job.kernels, Buffered(job.s, job.kernels, job.buffers()[0]));
+  const Schedule& s = job.s;
+  const Buffered planes(s, job.kernels, job.buffers()[0]);
+  Loops loops;
+  loops.add_others(s, [&](int axis) { return axis == s.u || axis == s.v; });
+  loops.each(s.dst, s.src, [&](char* dst, const char* src) { planes.copy(dst, src); });
+  job.kernels.fence();
 }
 
 }  // namespace dlx

@@ -75,6 +75,9 @@ const Way& way_for(const Job& job) noexcept;
 /// Runs a schedule whose data is in the caches, without buffers.
 void run_in_caches(const Schedule& schedule) noexcept;
 
+/// Calls see(way, data) for each way that way_for() may choose for a large job, or for others: for tests.
+void each_way(bool large, void (*see)(const Way& way, void* data), void* data);
+
 /// A few more words on how planes are copied, for some ways; NULL for others.
 const char* details_of(const Way& way, const Schedule& schedule) noexcept;
 
@@ -90,10 +93,6 @@ DLX_WAY(fills);
 inline bool suits_in_order(const Job& job) noexcept { return has_constant_rows(job.s); }
 void run_in_order(const Job& job) noexcept;
 bool suits_in_order_when_large(const Job& job) noexcept;
-/// Short rows, cells, items with gaps, joined streams: put together a few hundred bytes at a time in
-/// the order of dst, and streamed in whole lines.
-DLX_WAY(ordered);
-bool suits_ordered_far_rows(const Job& job) noexcept;
 /// Rows that lie side by side in src and far apart in dst, such as heads of attention: src is read as
 /// it lies, some of its longer rows at a time, into as many streams of dst.
 DLX_WAY(regrouped);
@@ -106,8 +105,7 @@ DLX_WAY(spaced);
 /// The same pattern of source bytes again and again: lines are permuted in registers.
 DLX_WAY(pattern);
 /// A few long rows whose items take turns on one side, such as channels of an image that become
-/// planes: gathered in registers, or arranged in a buffer some cells at a time.
-DLX_WAY(gathered_turns);
+/// planes: arranged in a buffer, some cells at a time.
 DLX_WAY(turns);
 /// Rows of dst that run backwards in src: src is read upwards, each row of dst written from its end.
 DLX_WAY(backwards);

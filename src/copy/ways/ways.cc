@@ -1,4 +1,5 @@
 #include <cstddef>
+#include <iterator>
 #include <utility>
 
 #include "src/copy/ways/planes.h"
@@ -31,17 +32,13 @@ constexpr Way kLarge[] = {
     {"in_order", "written in order", suits_in_order_when_large, run_in_order},
     {nullptr, nullptr, suits_caches, nullptr},
     // Along dst.
-    {"ordered", "streamed in order", suits_ordered_far_rows, run_ordered},
     {"regrouped", "rows regrouped and streamed", suits_regrouped, run_regrouped},
     {"runs", "runs streamed", suits_runs_alone, run_runs},
     {"spaced", "lines gathered and streamed", suits_spaced, run_spaced},
     {"pattern", "patterns streamed", suits_pattern, run_pattern},
-    {"gathered_turns", "rows gathered by turns and streamed", suits_gathered_turns,
-     run_gathered_turns},
     {"turns", "rows arranged by turns and streamed", suits_turns, run_turns},
     {"runs", "runs streamed", suits_runs_of_many_lines, run_runs},
     {"backwards", "rows streamed from their end", suits_backwards, run_backwards},
-    {"ordered", "streamed in order", suits_ordered, run_ordered},
     {"runs", "runs streamed", suits_runs, run_runs},
     // Neighbours in dst are far apart in src.
     {"boxes", "streamed in boxes", suits_boxes_of_gathered_items, run_boxes},
@@ -117,6 +114,20 @@ const Way& way_for(const Job& job) noexcept {
 void run_in_caches(const Schedule& schedule) noexcept {
   const Job job(schedule, Traffic::kCached);
   first_of<kPlain>(job)->run(job);
+}
+
+void each_way(bool large, void (*see)(const Way& way, void* data), void* data) {
+  const auto all = [&](const Way* first, const Way* end) {
+    for (; first != end; ++first) {
+      if (first->name != nullptr) see(*first, data);
+    }
+  };
+  if (large) {
+    all(std::begin(kLarge), std::end(kLarge));
+  } else {
+    all(std::begin(kCached), std::end(kCached));
+  }
+  all(std::begin(kPlain), std::end(kPlain));
 }
 
 const char* details_of(const Way& way, const Schedule& s) noexcept {

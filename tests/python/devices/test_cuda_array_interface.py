@@ -244,7 +244,7 @@ BAD = [
     ({"typestr": ">i4"}, BufferError, "byte order|typestr|format"),
     ({"typestr": "|O8"}, BufferError, "O8|object"),
     ({"typestr": 4}, TypeError, "typestr"),
-    ({"strides": (6,)}, BufferError, "no multiple"),
+    ({"strides": (6,)}, BufferError, "not multiples of the element size"),
     ({"strides": (4, 4)}, ValueError, "2 strides"),
     ({"shape": (4.0,)}, TypeError, "extent"),
     ({"shape": (-1,)}, ValueError, "shape|extent"),
@@ -255,7 +255,7 @@ BAD = [
     ({"data": 5}, TypeError, "`data`"),
     ({"data": ("x", False)}, TypeError, "address"),
     ({"data": (0, False)}, ValueError, "no memory"),
-    ({"data": (-5, False)}, ValueError, "no address"),
+    ({"data": (-5, False)}, ValueError, "does not hold an address"),
 ]
 
 

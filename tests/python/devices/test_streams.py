@@ -60,7 +60,7 @@ def test_what_is_no_stream():
     with pytest.raises(TypeError, match="device="):
         dlx.Stream()
     for other in ("cuda", 1.5, object(), True, int):
-        with pytest.raises(TypeError, match="no stream"):
+        with pytest.raises(TypeError, match="is not a stream"):
             dlx.Stream(other, device=CUDA)
     with pytest.raises(dlx.UnavailableError, match="there are 2"):
         dlx.Stream(device="cuda:2")
@@ -153,17 +153,17 @@ def test_a_stream_protocol_that_is_not_understood(answer):
 
 def test_torch_s_streams_of_other_devices():
     torch = pytest.importorskip("torch", reason="makes the stream")
-    with pytest.raises(ValueError, match="torch's stream of cpu"):
+    with pytest.raises(ValueError, match="torch stream of cpu"):
         dlx.Stream(torch.Stream(device="cpu"))
-    with pytest.raises(TypeError, match="no stream"):
+    with pytest.raises(TypeError, match="is not a stream"):
         dlx.Stream(1, device=CUDA).wait(torch.zeros(3))
-    with pytest.raises(TypeError, match="no stream"):
+    with pytest.raises(TypeError, match="is not a stream"):
         dlx.Stream(torch.device("cpu"))
 
 
 def test_dlx_speaks_the_stream_protocol():
     assert dlx.Stream(0x1230, device=CUDA).__cuda_stream__() == (0, 0x1230)
-    with pytest.raises(AttributeError, match="no CUDA stream"):
+    with pytest.raises(AttributeError, match="is not a CUDA stream"):
         dlx.Stream(0, device=ROCM).__cuda_stream__()
 
 
@@ -228,7 +228,7 @@ def test_own_kernels_are_told_by_wrote(driver, schedule):
     with pytest.raises(ValueError, match=r"cuda:0.*cuda:1"):
         dlx.Stream(1, device="cuda:1").wait(tensor)
     for other in (3, None, numpy.zeros(3)):
-        with pytest.raises(TypeError, match="no dlx"):
+        with pytest.raises(TypeError, match=r"is not a dlx\.Tensor"):
             stream.wrote(other)
 
 
@@ -330,7 +330,7 @@ def test_a_block_ends_in_the_thread_that_it_began_in():
     seen = []
 
     def end(block):
-        with pytest.raises(RuntimeError, match="no `with` block"):
+        with pytest.raises(RuntimeError, match="not in a `with` block"):
             block.__exit__(None, None, None)
         seen.append(dlx.current_stream(CUDA).handle)
 

@@ -83,14 +83,14 @@ def test_frames_are_refused_what_their_columns_are():
 def test_frames_with_columns_of_lists_are_refused_with_the_way_out():
     frame = pl.DataFrame({"a": pl.Series([[1, 2], [3, 4]], dtype=pl.Array(pl.Int32, 2))})
     with pytest.raises(
-        dlx.UnsupportedError, match=r"column 'a' is of lists.*export the columns one by one"
+        dlx.UnsupportedError, match=r"column 'a' holds lists.*export the columns one by one"
     ):
         dlx.asarray(frame)
     assert dlx.asarray(frame["a"]).tolist() == [[1, 2], [3, 4]]
 
 
 def test_what_reads_arrow_is_named_where_convert_knows_no_polars():
-    with pytest.raises(dlx.InvalidArgumentError, match=r"polars\.Series, takes dlx\.asarray\(x\)"):
+    with pytest.raises(dlx.InvalidArgumentError, match=r"polars\.Series, take dlx\.asarray\(x\)"):
         dlx.convert([1, 2], pl)
     assert pl.Series(dlx.asarray([1, 2])).to_list() == [1, 2]
 

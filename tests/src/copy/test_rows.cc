@@ -108,7 +108,8 @@ void planes_of_few_rows_are_exact(void**) {
       }
     }
   }
-  dlx::machine().stream_bytes = 0;  // pieces of long stretches, with an axis inside that comes again
+  dlx::machine().stream_bytes =
+      0;  // pieces of long stretches, with an axis inside that comes again
   for (const int64_t item : {4, 8, 16}) {
     for (const int64_t start : {int64_t{0}, item, int64_t{17}}) {
       check_layout({3, 599, 2, 5}, compact({3, 599, 2, 5}), {5990, 2, 0, 1198}, item, start);

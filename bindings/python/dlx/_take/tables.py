@@ -1,8 +1,8 @@
-"""Tables: columns of numbers, joined in one Tensor of shape (rows, columns).
+"""Tables: joins columns of numbers in one Tensor of shape (rows, columns).
 
-Each column is imported for itself, so that its own error names it. The columns then get one dtype by
-NumPy's rules of promotion. Tables of PyArrow and Polars, relations of DuckDB and other Arrow streams of
-structs are read natively (src/arrow/stream.h); columns of pandas come through `asarray`.
+Each column is imported separately, so that errors name the column. NumPy's rules of promotion give the
+common dtype. Tables of PyArrow and Polars, relations of DuckDB and other Arrow streams of structs are
+read natively (src/arrow/stream.h); columns of pandas come through `asarray`.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _EXACT_IN_FLOAT64 = 2**53
 
 
 def from_pandas(frame: Any, copy: bool | None) -> tuple[Tensor | None, bool]:
-    """The Tensor of a DataFrame, and whether its memory is its own alone; None if `__array__` serves it,
-    because NumPy has the columns' common dtype."""
+    """The Tensor of a DataFrame, and whether its memory is a new copy. The Tensor is None if `__array__`
+    suffices, because NumPy has the common dtype of the columns."""
     kinds = {_kind(dtype) for dtype in frame.dtypes}
     if any(kinds <= set(plain) for plain in ("ifc", "ufc", "b")):  # "i" beside "u" may be rounded
         return None, False
@@ -36,7 +36,7 @@ def from_pandas(frame: Any, copy: bool | None) -> tuple[Tensor | None, bool]:
 
 
 def _kind(dtype: Any) -> str:
-    """The kind of a dtype of NumPy; "" for a dtype of another library."""
+    """The kind of a NumPy dtype; "" for a dtype of another library."""
     numpy = loaded("numpy")
     return dtype.kind if numpy is not None and isinstance(dtype, numpy.dtype) else ""
 
@@ -50,13 +50,13 @@ def _column(frame: Any, index: int, copy: bool | None) -> tuple[str, Tensor]:
 
 
 def join(columns: Columns, copy: bool | None) -> tuple[Tensor, bool]:
-    """The columns side by side, and whether that is a copy whose memory nothing else uses.
+    """The columns in one Tensor, and whether it is a new copy.
 
-    One column is shared. Several are copied, also where they happen to lie side by side: whether a
-    table is shared must not depend on where an allocator put its columns.
+    A single column is shared. Several are always copied, even if they are adjacent in memory: sharing
+    must not depend on the allocator.
 
     Raises:
-        CopyRefusedError: `copy` is False, and there are several columns.
+        CopyRefusedError: `copy` is False, but there are several columns.
         UnsupportedError: a column of lists, no columns, or integers that promotion would round.
     """
     if not columns:
@@ -64,8 +64,8 @@ def join(columns: Columns, copy: bool | None) -> tuple[Tensor, bool]:
     for name, column in columns:
         if column.ndim != 1:
             raise UnsupportedError(
-                f"column {name!r} is of lists, of shape {column.shape[1:]} each: export the columns one "
-                "by one"
+                f"column {name!r} holds lists (of shape {column.shape[1:]} each): export the columns one by "
+                "one"
             )
     tensors = [column for _, column in columns]
     code = _common_dtype(columns)
@@ -73,8 +73,8 @@ def join(columns: Columns, copy: bool | None) -> tuple[Tensor, bool]:
         return tensors[0][:, None], False
     if copy is False:
         raise CopyRefusedError(
-            f"a table of {len(tensors)} columns needs a copy, which joins them, and copy=False forbids "
-            "it: export the columns one by one"
+            f"joining the {len(tensors)} columns of a table needs a copy, and copy=False forbids it: "
+            "export the columns one by one"
         )
     rows = tensors[0].shape[0]
     table = _native._empty((len(tensors), rows), code, THE_CPU)
@@ -91,8 +91,8 @@ def _common_dtype(columns: Columns) -> DTypeCode:
         import numpy
     except ImportError:
         raise UnavailableError(
-            "columns of several dtypes need NumPy for its rules of promotion, and NumPy is not "
-            "installed: cast the columns to one dtype first"
+            "columns of several dtypes need NumPy, which is not installed, for the common dtype: cast the "
+            "columns to one dtype first"
         ) from None
     known = [dtypes.numpy_dtype(code, extended=True) for code in codes]
     try:
@@ -110,12 +110,13 @@ def _common_dtype(columns: Columns) -> DTypeCode:
 
 
 def _require_exact(columns: Columns, common: str) -> None:
-    """int64 beside uint64 becomes float64, which has not all their values."""
+    """Refuse columns of int64 and uint64 with values that float64, their common dtype, cannot hold."""
     for name, column in columns:
         values = column.numpy()
-        if values.size and values.dtype.itemsize == 8:
-            if int(values.max()) > _EXACT_IN_FLOAT64 or int(values.min()) < -_EXACT_IN_FLOAT64:
-                raise UnsupportedError(
-                    f"a table of columns of signed and unsigned integers becomes {common}, which rounds "
-                    f"some of column {name!r}: cast the columns to one dtype, or export them one by one"
-                )
+        if not values.size or values.dtype.itemsize < 8:
+            continue
+        if int(values.max()) > _EXACT_IN_FLOAT64 or int(values.min()) < -_EXACT_IN_FLOAT64:
+            raise UnsupportedError(
+                f"a table of signed and unsigned integers becomes {common}, which rounds some of column "
+                f"{name!r}: cast the columns to one dtype, or export them one by one"
+            )
