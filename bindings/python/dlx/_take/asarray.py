@@ -253,7 +253,13 @@ def _from_cuda_array_interface(obj: Any) -> Tensor | None:
     return cuda_array_interface.read(obj)
 
 
-_READERS = (_from_mxnet, _from_cffi, _from_torch_storage, _from_cuda_array_interface, _native._from_layout)
+_READERS = (
+    _from_mxnet,
+    _from_cffi,
+    _from_torch_storage,
+    _from_cuda_array_interface,
+    _native._from_layout,
+)
 
 
 @once_for_each_class

@@ -3,7 +3,9 @@ order, and long doubles if the caller asks for another dtype."""
 
 from __future__ import annotations
 
-from dlx import dtypes
+import sys
+
+from dlx import _native, dtypes
 from dlx._lib.classes import loaded, name_of
 from dlx._take import guards
 from dlx.errors import CopyRefusedError, UnsupportedError
@@ -22,40 +24,55 @@ def converted_by_numpy(obj: Any, dtype: Any, copy: bool | None) -> Any:
     Raises:
         CopyRefusedError: `copy` is False, and the conversion would work.
     """
-    array = _array_of(obj)
-    if array is None or array.dtype.kind not in "biufc" or array.dtype.isbuiltin == 2:
-        return None
-    if dtypes.explain_numpy_dtype(array.dtype) is None:
-        return None  # the dtype was not why it was refused
-    if not array.dtype.isnative:
-        target = array.dtype.newbyteorder("=")
-    elif dtype is not None:
-        target = _requested(array.dtype, dtypes.dtype_code(dtype))
-    else:
+    source = _dtype_of(obj)
+    target = None if source is None else _target(source, dtype)
+    if target is None or _means_more_than_numbers(obj):
         return None
     if copy is False:
         raise CopyRefusedError(
-            f"a {name_of(obj)} of dtype {array.dtype} needs a copy, because DLPack lacks that dtype, and "
+            f"a {name_of(obj)} of dtype {source} needs a copy, because DLPack lacks that dtype, and "
             f"copy=False forbids it: pass copy=None, or convert it by `.astype({target.name!r})`"
         )
-    return array.astype(target)
+    return sys.modules["numpy"].asarray(obj).astype(target)
 
 
-def _array_of(obj: Any) -> Any:
-    """The numpy.ndarray that shows the memory of an object; None if it has a mask, a unit or no memory."""
+def _dtype_of(obj: Any) -> Any:
+    """The numpy.dtype of an object that has one, or shows memory of one; else None."""
     numpy = loaded("numpy")
-    if numpy is None or isinstance(obj, type):
+    if numpy is None or isinstance(obj, (type, _native.Tensor)):
         return None
+    dtype = getattr(obj, "dtype", None)
+    if isinstance(dtype, numpy.dtype):
+        return dtype
+    if not _shows_memory(obj):
+        return None
+    try:
+        return numpy.asarray(obj).dtype
+    except Exception:  # asarray tells why it refused the object
+        return None
+
+
+def _target(source: Any, dtype: Any) -> Any:
+    """The numpy.dtype to convert to; None if the values would be lost, or if DLPack has `source`."""
+    if source.kind not in "biufc" or source.isbuiltin == 2:
+        return None
+    if dtypes.explain_numpy_dtype(source) is None:
+        return None
+    if not source.isnative:
+        native = source.newbyteorder("=")
+        if dtype is None or dtypes.explain_numpy_dtype(native) is None:
+            return native
+    return None if dtype is None else _requested(source, dtypes.dtype_code(dtype))
+
+
+def _means_more_than_numbers(obj: Any) -> bool:
+    """Whether an object has a mask or a unit, which its array has not."""
     try:
         guards.guard_losses(obj)
     except UnsupportedError:
-        return None
+        return True
     interface = getattr(obj, "__array_interface__", None)
-    if isinstance(interface, dict) and interface.get("mask") is not None:
-        return None
-    if isinstance(getattr(obj, "dtype", None), numpy.dtype) or _shows_memory(obj):
-        return numpy.asarray(obj)
-    return None
+    return isinstance(interface, dict) and interface.get("mask") is not None
 
 
 def _shows_memory(obj: Any) -> bool:
