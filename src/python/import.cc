@@ -195,6 +195,52 @@ Ref asarray_of(PyObject* const* values) {
   return array_of(tensor.get(), request);
 }
 
+/// Whether `error`, or the Python exception that is set, says that DLPack lacks the data's type.
+bool is_unsupported(const Error& error) noexcept { return error.status() == DLX_ERROR_UNSUPPORTED; }
+bool is_unsupported(const PythonError&) noexcept {
+  return api.PyErr_ExceptionMatches(state.errors[DLX_ERROR_UNSUPPORTED]) != 0;
+}
+
+/// What the hook converted_by_numpy makes of an object whose type DLPack lacks: an array of the other
+/// byte order, or of long doubles, in a type that DLPack has. None if the hook cannot help.
+Ref converted_by_numpy(PyObject* object, PyObject* dtype, PyObject* copy) {
+  TakenError refusal;
+  auto or_none = [](PyObject* value) { return value == nullptr ? api.none : value; };
+  Ref array(call_objects(state.converted_by_numpy, object, or_none(dtype), or_none(copy)));
+  if (!array) throw PythonError();
+  if (array.get() != api.none) return array;
+  refusal.put_back();
+  return Ref();
+}
+
+/// import(), or again(array) with what converted_by_numpy() makes of the object.
+template <typename Import, typename Again>
+Ref import_any(PyObject* object, PyObject* dtype, PyObject* copy, Import&& import, Again&& again) {
+  auto retry = [&](const auto& error) {
+    if (!is_unsupported(error)) throw;
+    const Ref array = converted_by_numpy(object, dtype, copy);
+    if (!array) throw;
+    return again(array.get());
+  };
+  try {
+    return import();
+  } catch (const PythonError& error) {
+    return retry(error);
+  } catch (const Error& error) {
+    return retry(error);
+  }
+}
+
+/// asarray_of(), also for types of NumPy that DLPack lacks.
+Ref asarray_of_any(PyObject* const* values) {
+  return import_any(
+      values[0], values[1], values[3], [&] { return asarray_of(values); },
+      [&](PyObject* array) {
+        PyObject* again[5] = {array, values[1], values[2], nullptr, values[4]};
+        return asarray_of(again);
+      });
+}
+
 PyObject* asarray(PyObject*, PyObject* const* args, intptr_t nargs, PyObject* kwnames) {
   return enter("asarray", static_cast<PyObject*>(nullptr), [&] {
     static constexpr Signature kSignature = {
@@ -206,17 +252,15 @@ PyObject* asarray(PyObject*, PyObject* const* args, intptr_t nargs, PyObject* kw
     } else {
       parse_arguments(kSignature, args, nargs, kwnames, values);
     }
-    return asarray_of(values).detach();
+    return asarray_of_any(values).detach();
   });
 }
 
 }  // namespace
 
 PyObject* as_tensor(PyObject* object) {
-  Ref tensor = array_of(object, ImportRequest());
-  if (!tensor) tensor = new_array_of(object, nullptr, ImportRequest());
-  if (!tensor) tensor = call_fallback(object, nullptr, nullptr, nullptr, nullptr);
-  return tensor.detach();
+  PyObject* values[5] = {object};
+  return asarray_of_any(values).detach();
 }
 
 PyObject* as_shared_tensor(PyObject* object) {
@@ -228,13 +272,17 @@ PyObject* as_shared_tensor(PyObject* object) {
 }
 
 PyObject* as_tensor_like(PyObject* object, Tensor* like) {
-  Ref tensor = array_of(object, ImportRequest());
-  if (!tensor) tensor = new_array_of(object, &like->dl.dtype, ImportRequest());
-  if (tensor) return tensor.detach();
-  // The dtype as numbers, because the public object may need NumPy. `force` None: arrays keep their
-  // dtype.
-  const Ref dtype(dtype_numbers(like->dl.dtype));
-  return call_fallback(object, dtype.get(), nullptr, nullptr, api.none).detach();
+  auto import = [&] {
+    Ref tensor = array_of(object, ImportRequest());
+    if (!tensor) tensor = new_array_of(object, &like->dl.dtype, ImportRequest());
+    if (tensor) return tensor;
+    // The dtype as numbers, because the public object may need NumPy. `force` None: arrays keep
+    // their dtype.
+    const Ref dtype(dtype_numbers(like->dl.dtype));
+    return call_fallback(object, dtype.get(), nullptr, nullptr, api.none);
+  };
+  auto again = [](PyObject* array) { return array_of(array, ImportRequest()); };
+  return import_any(object, nullptr, nullptr, import, again).detach();
 }
 
 PyMethodDef import_functions[] = {

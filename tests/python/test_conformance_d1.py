@@ -256,12 +256,15 @@ def test_item_16_sizes_are_rounded_to_bytes_and_packed_ones_are_exact():
     assert dlx.empty(3, dtype="float32x4").nbytes == 48
 
 
-def test_item_17_foreign_byte_order_is_refused_with_the_call_to_make():
+def test_item_17_foreign_byte_order_is_never_shared():
     numpy = pytest.importorskip("numpy", reason="NumPy has arrays of foreign byte order")
     swapped = numpy.arange(3, dtype=numpy.dtype("f4").newbyteorder())
 
     with pytest.raises(BufferError, match="astype"):
-        dlx.asarray(swapped)
+        dlx.from_dlpack(swapped)
+    with pytest.raises(dlx.CopyRefusedError, match="astype"):
+        dlx.asarray(swapped, copy=False)
+    assert dlx.asarray(swapped).tolist() == swapped.tolist()
 
 
 def test_item_18_bool_is_code_6_with_8_bits():

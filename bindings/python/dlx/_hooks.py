@@ -46,6 +46,12 @@ def _classify() -> Any:
     return classify
 
 
+def _foreign() -> Any:
+    from dlx._take import foreign
+
+    return foreign
+
+
 def _guards() -> Any:
     from dlx._take import guards
 
@@ -89,6 +95,7 @@ HOOKS = {
     "asarray_fallback": _late(_asarray, "fallback"),
     "check_dtype": _late(_asarray, "check_dtype"),
     "array_result": _late(_asarray, "array_result"),
+    "converted_by_numpy": _late(_foreign, "converted_by_numpy"),
     "join_columns": _late(_tables, "join"),
     "convert_dtype": _late(_asarray, "convert_dtype"),
     "convert_slowly": _late(_convert, "convert"),

@@ -74,7 +74,6 @@ def test_each_protocol_of_an_ndarray(protocol):
         (lambda: numpy.array(["ab"]), ".view('uint8')"),
         (lambda: numpy.array(["2020-01-01"], "M8[D]"), ".view('int64')"),
         (lambda: numpy.zeros(2, [("a", "f4"), ("b", "i4")]), "x['a']"),
-        (lambda: numpy.zeros(2, ">f4"), ".astype('<f4')"),
         (lambda: numpy.zeros(2, numpy.longdouble), ".astype('float64')"),
     ],
 )

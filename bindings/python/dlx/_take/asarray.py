@@ -218,6 +218,16 @@ def _from_cffi(obj: Any) -> Tensor | None:
     return cffi_arrays.read(obj)
 
 
+def _from_torch_storage(obj: Any) -> Tensor | None:
+    """The memory of a storage of PyTorch, as its dtype or else as bytes."""
+    if not derives(type(obj), "torch", "UntypedStorage", "TypedStorage"):
+        return None
+    torch = sys.modules["torch"]
+    dtype = getattr(obj, "dtype", torch.uint8)
+    untyped = obj if type(obj).__name__ == "UntypedStorage" else obj._untyped_storage
+    return _native.asarray(torch.empty(0, dtype=dtype, device=untyped.device).set_(untyped))
+
+
 class _MxnetProducer:
     """An array of MXNet with the standard's `__dlpack__`."""
 
@@ -243,7 +253,13 @@ def _from_cuda_array_interface(obj: Any) -> Tensor | None:
     return cuda_array_interface.read(obj)
 
 
-_READERS = (_from_mxnet, _from_cffi, _from_cuda_array_interface, _native._from_layout)
+_READERS = (
+    _from_mxnet,
+    _from_cffi,
+    _from_torch_storage,
+    _from_cuda_array_interface,
+    _native._from_layout,
+)
 
 
 @once_for_each_class

@@ -120,7 +120,7 @@ def build(obj: Any, code: DTypeCode | None, cast_arrays: bool) -> tuple[Tensor, 
     blocks = [leaf for _, leaf in leaves if not is_number(leaf)]
     if not blocks:
         return _from_numbers([leaf for _, leaf in leaves], shape, code)
-    tensor, done = _from_arrays(leaves, shape, code)
+    tensor, done = _from_arrays(leaves, shape, code, cast_arrays)
     return tensor, done or not cast_arrays
 
 
@@ -274,9 +274,9 @@ def _from_numbers(numbers: list[Any], shape: Shape, code: DTypeCode | None) -> t
 
 
 def _from_arrays(
-    leaves: list[tuple[Position, Any]], shape: Shape, code: DTypeCode | None
+    leaves: list[tuple[Position, Any]], shape: Shape, code: DTypeCode | None, cast: bool
 ) -> tuple[Tensor, bool]:
-    """Stack arrays of one shape. 0-d arrays count as numbers if dtypes differ or numbers are among them."""
+    """Stack arrays of one shape; `cast` converts arrays of several dtypes to `code`. 0-d arrays count as numbers if dtypes differ or numbers are among them."""
     blocks = [(at, None if is_number(leaf) else _native.asarray(leaf)) for at, leaf in leaves]
     inner: Shape = next(block.shape for _, block in blocks if block is not None)
     for at, block in blocks:
@@ -293,10 +293,13 @@ def _from_arrays(
                 for (_, leaf), (_, block) in zip(leaves, blocks)
             ]
             return _from_numbers(numbers, shape, code)
-        names = ", ".join(sorted(dtypes.make_name(code) for code in codes if code is not None))
-        raise UnsupportedError(
-            f"`obj` holds arrays of different dtypes ({names}): convert them to one first"
-        )
+        if code is None or not cast:
+            names = ", ".join(sorted(dtypes.make_name(code) for code in codes if code is not None))
+            raise UnsupportedError(
+                f"`obj` holds arrays of different dtypes ({names}): pass `dtype=`, or convert them to one "
+                "first"
+            )
+        blocks = [(at, _native.asarray(block, dtype=code)) for at, block in blocks]
     arrays = [(at, block) for at, block in blocks if block is not None]
     common = code_of(arrays[0][1])
     packs = common[1] < 8 and not all(_native._flags(block) & PADDED for _, block in arrays)
