@@ -88,8 +88,8 @@ except _native.NotAttachable as error:  # dlx.raw has to remain importable
     _reason = str(error)
 else:
     _reason = ""
-    from dlx._native import Tensor, asarray, convert, copyto, from_dlpack
     from dlx._give.explain import explain
+    from dlx._native import Tensor, asarray, convert, copyto, from_dlpack
     from dlx._share import attach, share, shared_fd, unshare
     from dlx._streams import Stream, current_stream, stream
     from dlx._take.pointer import empty, from_pointer
