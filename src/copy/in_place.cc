@@ -7,14 +7,12 @@
 
 #include "dlx/dlx.h"
 #include "src/base/error.h"
+#include "src/base/memory.h"
 #include "src/copy/copy.h"
 
 namespace dlx {
 namespace {
 
-struct Free {
-  void operator()(void* data) const noexcept { std::free(data); }
-};
 using Buffer = std::unique_ptr<char, Free>;
 
 Buffer allocate(int64_t bytes) {
