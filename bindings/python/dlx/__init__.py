@@ -88,11 +88,11 @@ except _native.NotAttachable as error:  # dlx.raw has to remain importable
     _reason = str(error)
 else:
     _reason = ""
-    from dlx._give.explain import explain
+    from dlx._give import explain
     from dlx._native import Tensor, asarray, convert, copyto, from_dlpack
     from dlx._share import attach, share, shared_fd, unshare
     from dlx._streams import Stream, current_stream, stream
-    from dlx._take.pointer import empty, from_pointer
+    from dlx._take import empty, from_pointer
     from dlx._tensor import methods as _methods
 
     _methods.add_methods(Tensor)
