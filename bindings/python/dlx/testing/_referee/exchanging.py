@@ -5,12 +5,11 @@ from __future__ import annotations
 import ctypes
 import gc
 import sys
-import threading
 from ctypes import POINTER, c_char_p, c_int, c_int32, c_void_p
 from typing import Any
 
 from . import growth, reading, structs
-from .outcomes import FindingError, NotApplicableError, check, said
+from .outcomes import FindingError, NotApplicableError, check, in_threads, said
 from .sources import Source
 from .structs import (
     CPU,
@@ -344,11 +343,5 @@ def _threads(ctx: Exchange) -> str:
             except Exception as error:
                 problems.append(said(error))
 
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if problems:
-        raise FindingError(problems[0])
+    in_threads([work] * 4, problems)
     return "200 exports and imports by 4 threads"

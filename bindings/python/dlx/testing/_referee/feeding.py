@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import os
-import threading
 from collections.abc import Callable
 from typing import Any, NoReturn
 
 from . import ending, growth, sources
 from .consuming import ROLE, Consumers, reject_system_error, result_of
-from .outcomes import DeviationError, FindingError, NotApplicableError, check, said
+from .outcomes import DeviationError, FindingError, NotApplicableError, check, in_threads, said
 from .sources import Export, Source
 from .structs import CUDA, EXT_DEV, READ_ONLY, ROCM
 
@@ -166,13 +166,7 @@ def _threads(ctx: Consumers) -> str:
             except Exception as error:
                 problems.append(said(error))
 
-    threads = [threading.Thread(target=work, args=(mine,)) for mine in prepared]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if problems:
-        raise FindingError(problems[0])
+    in_threads([functools.partial(work, mine) for mine in prepared], problems)
     return "100 imports by 4 threads"
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any
 
 PASS, FAIL, DEVIATES, CRASH, LEAK, HANG, NOT_APPLICABLE = (
@@ -90,3 +91,14 @@ def said(error: BaseException) -> str:
     """An exception in one short line."""
     text = " ".join(str(error).split())
     return f"{type(error).__name__}: {text[:160]}" if text else type(error).__name__
+
+
+def in_threads(tasks: Sequence[Callable[[], None]], problems: list[str]) -> None:
+    """Run the tasks at the same time, a thread each, and raise the first problem that they noted."""
+    threads = [threading.Thread(target=task) for task in tasks]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if problems:
+        raise FindingError(problems[0])

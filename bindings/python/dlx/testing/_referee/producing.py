@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import gc
 import sys
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +15,7 @@ from .outcomes import (
     LeakError,
     NotApplicableError,
     check,
+    in_threads,
     said,
 )
 from .structs import CPU, LEGACY, USED, VERSIONED, Managed
@@ -315,13 +315,7 @@ def _threads(ctx: Producers) -> str:
 
     del first, second
 
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if problems:
-        raise FindingError(problems[0])
+    in_threads([work] * 4, problems)
     return "200 exports by 4 threads"
 
 
