@@ -27,8 +27,9 @@ CopyPlan plan_copy(const DLTensor& dst, bool dst_padded, const DLTensor& src, bo
 /// buffer a thread.
 void copy_tensor(const DLTensor& dst, bool dst_padded, const DLTensor& src, bool src_padded);
 
-/// Runs a plan of plan_copy(), or a part of one, that counts bytes and whose operands do not overlap: in
-/// pieces on some threads, runs that come again arranged once, and the rest by one of the ways.
+/// Runs a plan of plan_copy(), or a part of one, that counts bytes and whose operands do not
+/// overlap: in pieces on some threads, runs that come again arranged once, and the rest by one of
+/// the ways.
 void execute(const CopyPlan& plan) noexcept;
 
 /// Writes one line that says how copy_tensor would go about it, cut to `capacity` bytes and

@@ -17,8 +17,8 @@ struct Repetition {
   bool is_large() const noexcept { return run > kRunsCached; }
 };
 
-/// A run that is one item is repeated by kernels, if there are some for its size, or long ones if dst
-/// may stay in the caches. `streamed`: repetitions go past the caches.
+/// A run that is one item is repeated by kernels, if there are some for its size, or long ones if
+/// dst may stay in the caches. `streamed`: repetitions go past the caches.
 Repetition repetition_of(const CopyPlan& plan, bool streamed) noexcept;
 
 }  // namespace dlx

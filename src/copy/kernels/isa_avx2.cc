@@ -26,8 +26,8 @@ __attribute__((always_inline)) inline void stream_line(char* dst, const char* sr
   stream_vector(dst + 32, (Bytes32)high);
 }
 
-// Bytes of the largest items whose transposition gains by weaving: more stores to a line, less room
-// for those of others.
+// Bytes of the largest items whose transposition gains by weaving. A line takes two stores, so less
+// room is left for other stores.
 constexpr int kLargestWoven = 2;
 
 #include "src/copy/kernels/kernels.inc"

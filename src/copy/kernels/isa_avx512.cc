@@ -1,9 +1,9 @@
-// Kernels for AVX-512, with 256-bit registers: twice as many of them. Only lines that are written
-// past the caches are put together in 512 bits; elsewhere joining four pieces costs more than it
-// saves. The target is switched on here and nowhere else, after the includes.
+// Kernels for AVX-512, with 256-bit registers, of which AVX-512 has twice as many. Only streamed
+// lines are assembled in 512 bits; elsewhere joining four parts costs more than it saves. The
+// target is switched on here and nowhere else, after the includes.
 //
-// With DLX_AVX512_BY_AVX2 the same ways run on processors that have AVX2 only, for tests: what the
-// instructions of AVX-512 do is spelled out.
+// With DLX_AVX512_BY_AVX2, for tests, the same kernels run on processors with AVX2 only: plain C++
+// replaces the instructions of AVX-512.
 
 #include "src/copy/kernels/kernels.h"
 #include "src/copy/kernels/lines.h"
@@ -70,7 +70,7 @@ __attribute__((always_inline)) inline void stream_line(char* dst, const char* sr
   _mm512_stream_si512(reinterpret_cast<__m512i*>(dst), _mm512_loadu_si512(src));
 }
 
-// Lines that never were in memory: four pieces of 16 bytes joined.
+// Joins four parts of 16 bytes to a line, in registers.
 #define DLX_JOIN_LINE(A, B, C, D)                                                                \
   _mm512_inserti32x4(_mm512_inserti32x4(_mm512_inserti32x4(_mm512_castsi128_si512((__m128i)(A)), \
                                                            (__m128i)(B), 1),                     \
@@ -88,7 +88,7 @@ __attribute__((always_inline)) inline void stream_vector(char* dst, Bytes64 valu
 
 #endif
 
-// Bytes of the largest items whose transposition gains by weaving: a line leaves in one store.
+// Bytes of the largest items whose transposition gains by weaving. A line takes one store.
 constexpr int kLargestWoven = 8;
 
 #include "src/copy/kernels/kernels.inc"

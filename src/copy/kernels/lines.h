@@ -12,7 +12,7 @@ namespace dlx {
 /// Bytes of a cache line on every processor that the kernels are written for.
 constexpr int64_t kLine = 64;
 
-/// The first-level cache of most processors: lines that share a set push each other out.
+/// The first-level cache of most processors. Lines that share a set evict each other.
 constexpr int64_t kFirstLevelSets = 64;
 constexpr int64_t kFirstLevelWays = 8;
 constexpr int64_t kFirstLevelLines = kFirstLevelSets * kFirstLevelWays;
@@ -30,8 +30,8 @@ inline int64_t items_to_half_line(const char* p, int64_t item) noexcept {
   return inside_line(p) % item == 0 ? to_next_line(p) % (kLine / 2) / item : 0;
 }
 
-/// Whether the byte at `last + beyond` lies on another page than the one at `last`. Pages are not
-/// smaller anywhere.
+/// Whether the bytes at `last` and `last + beyond` lie on different pages. No processor has smaller
+/// pages.
 inline bool leaves_page(const char* last, int64_t beyond) noexcept {
   constexpr int64_t kPage = 4096;
   return static_cast<int64_t>(reinterpret_cast<uintptr_t>(last) % kPage) + beyond >= kPage;
@@ -57,8 +57,8 @@ class RowsAhead {
   RowsAhead(int64_t bytes, const CopyAxis& rows) noexcept {
     constexpr int64_t kPage = 4096;
     constexpr int64_t kMost = 32;         // rows
-    constexpr int64_t kAlike = 64 << 10;  // bytes, from which on rows share the sets of a cache
-    constexpr int64_t kWays = 4;          // of eight
+    constexpr int64_t kAlike = 64 << 10;  // rows this far apart share cache sets [note 24]
+    constexpr int64_t kWays = 4;          // of the eight ways of a set
     const int64_t apart = std::max<int64_t>(rows.src & -rows.src, 1);
     const int64_t cached = kWays * std::max<int64_t>(kAlike / apart, 1);
     const int64_t ahead = std::clamp<int64_t>(2 * kPage / bytes, 1, std::min(kMost, cached));
@@ -78,8 +78,8 @@ class RowsAhead {
 };
 
 /// Prefetches the lines of dst that columns of `bytes` share with others at their ends, long before
-/// they are written: a store that waits for its line holds up all later ones. Inlined, too. [note
-/// 39]
+/// they are written: a store that waits for its line delays all later stores. Inlined, too.
+/// [note 39]
 __attribute__((always_inline)) inline void fetch_edges(const char* dst, const int64_t* column,
                                                        int64_t n, int64_t bytes, bool begins,
                                                        bool ends) noexcept {

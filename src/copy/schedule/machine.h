@@ -75,8 +75,8 @@ class Machine {
 
   // Strips and gathered blocks.
 
-  /// Rows of a strip: a line of each and of the next strip's take half of the cache at most. [note
-  /// 51]
+  /// Rows of a strip: a line of each and of the next strip's take half of the cache at most.
+  /// [note 51]
   int64_t most_strip_rows() const noexcept;
   /// Most ways of a cache set that the lines of a strip may occupy. [note 51]
   int strip_cache_ways() const noexcept { return line_registers() ? 4 : 8; }

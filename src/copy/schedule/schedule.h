@@ -91,8 +91,8 @@ class Schedule {
   int u = -1;  ///< axis along which dst is written; -1: a single item
   int v = -1;  ///< the other axis of the plane; -1: none
 
-  /// kFolded: the innermost `u_count` axes go along u, and v_axes along v. Together they are compact
-  /// in dst and in src. Other kinds: one axis each.
+  /// kFolded: the innermost `u_count` axes go along u, and v_axes along v. Together they are
+  /// compact in dst and in src. Other kinds: one axis each.
   int u_count = 1;
   int v_count = 1;
   int v_axes[CopyPlan::kMaxAxes] = {-1};

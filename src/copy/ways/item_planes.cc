@@ -154,7 +154,8 @@ void ItemPlanes::choose_loops() noexcept {
     return;
   }
   // Parts of as many rows as fit into the cache sets are streams that the processor prefetches. No
-  // parts if all ways of the cache together hold the rows: the last part would be short. [note 30] [note 59]
+  // parts if all ways of the cache together hold the rows: the last part would be short. [note 30]
+  // [note 59]
   const bool parts = shared && !along_v && p.nu > 2 * cached;
   at_once_ = parts ? std::max<int64_t>(cached, kFirstLevelWays) : p.nu;
   constexpr int64_t kFollowed = 16;  // streams of src, by the processor itself [note 19]

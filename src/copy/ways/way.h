@@ -13,8 +13,8 @@ namespace dlx {
 
 struct StripPlan;
 
-/// A schedule to be carried out: all that the choice of a way depends on. Nothing is set later; what is
-/// costly is worked out when it is asked for first.
+/// A schedule to be carried out: all that the choice of a way depends on. Nothing is set later;
+/// what is costly is worked out when it is asked for first.
 class Job {
  public:
   Job(const Schedule& schedule, Traffic traffic_in) noexcept
@@ -56,8 +56,8 @@ class Job {
 struct Way {
   const char* name;
   const char* words;
-  /// Whether the way can do it, and does so well, as far as no way before it in the list does. Has no
-  /// effect but on scratch, and asks no other way.
+  /// Whether the way can do it, and does so well, as far as no way before it in the list does. Has
+  /// no effect but on scratch, and asks no other way.
   bool (*suits)(const Job& job) noexcept;
   /// Does it. Whatever suits() worked out last is in buffers().plan().
   void (*run)(const Job& job) noexcept;
@@ -75,7 +75,8 @@ const Way& way_for(const Job& job) noexcept;
 /// Runs a schedule whose data is in the caches, without buffers.
 void run_in_caches(const Schedule& schedule) noexcept;
 
-/// Calls see(way, data) for each way that way_for() may choose for a large job, or for others: for tests.
+/// Calls see(way, data) for each way that way_for() may choose for a large job, or for others: for
+/// tests.
 void each_way(bool large, void (*see)(const Way& way, void* data), void* data);
 
 /// A few more words on how planes are copied, for some ways; NULL for others.
@@ -93,8 +94,8 @@ DLX_WAY(fills);
 inline bool suits_in_order(const Job& job) noexcept { return has_constant_rows(job.s); }
 void run_in_order(const Job& job) noexcept;
 bool suits_in_order_when_large(const Job& job) noexcept;
-/// Rows that lie side by side in src and far apart in dst, such as heads of attention: src is read as
-/// it lies, some of its longer rows at a time, into as many streams of dst.
+/// Rows that lie side by side in src and far apart in dst, such as heads of attention: src is read
+/// as it lies, some of its longer rows at a time, into as many streams of dst.
 DLX_WAY(regrouped);
 /// Long runs, in the order of src.
 DLX_WAY(runs);
@@ -107,7 +108,8 @@ DLX_WAY(pattern);
 /// A few long rows whose items take turns on one side, such as channels of an image that become
 /// planes: arranged in a buffer, some cells at a time.
 DLX_WAY(turns);
-/// Rows of dst that run backwards in src: src is read upwards, each row of dst written from its end.
+/// Rows of dst that run backwards in src: src is read upwards, each row of dst written from its
+/// end.
 DLX_WAY(backwards);
 /// Box by box: rows are put together as they lie in src, arranged in the second-level cache, and
 /// streamed. So all of src is read in long stretches, whatever the axes.
@@ -115,10 +117,11 @@ DLX_WAY(boxes);
 bool suits_boxes_of_gathered_items(const Job& job) noexcept;
 bool suits_boxes_of_rows(const Job& job) noexcept;
 bool suits_boxes_first(const Job& job) noexcept;
-/// Box by box in two steps that have fast kernels, where one step has none: from src to a buffer whose
-/// axes are in another order, and from there to dst.
+/// Box by box in two steps that have fast kernels, where one step has none: from src to a buffer
+/// whose axes are in another order, and from there to dst.
 DLX_WAY(relay);
-/// Transpositions: some lines of some rows are copied together in a block, and go from there to dst.
+/// Transpositions: some lines of some rows are copied together in a block, and go from there to
+/// dst.
 DLX_WAY(gathered);
 /// Transpositions: a line of each of many rows, the next line of each, and so on.
 DLX_WAY(strips);
@@ -136,10 +139,11 @@ void run_folded(const Job& job) noexcept;
 /// followed from place to place.
 DLX_WAY(table);
 bool suits_table_of_far_items(const Job& job) noexcept;
-/// Planes with few rows along v: along another axis, for as many rows as the first-level cache holds.
+/// Planes with few rows along v: along another axis, for as many rows as the first-level cache
+/// holds.
 DLX_WAY(across);
-/// Plane after plane, straight from src to dst. The last resort, which does everything: planes of a kind
-/// without kernels go item by item.
+/// Plane after plane, straight from src to dst. The last resort, which does everything: planes of a
+/// kind without kernels go item by item.
 inline bool suits_planes(const Job&) noexcept { return true; }
 void run_planes(const Job& job) noexcept;
 

@@ -23,8 +23,8 @@ bool with_odd_items(const Job& job) noexcept {
   return only_strips_arrange(job.s.item) && kSuits(job);
 }
 
-// THE list. Rows are tried from the first on; the first one that suits is taken. A row without a name
-// leaves the list: the job goes through the caches.
+// THE list. Rows are tried from the first on; the first one that suits is taken. A row without a
+// name leaves the list: the job goes through the caches.
 
 /// More than the caches hold.
 constexpr Way kLarge[] = {
