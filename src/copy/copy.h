@@ -8,32 +8,30 @@
 
 namespace dlx {
 
-/// The plan of such a copy, without carrying it out; it counts bytes wherever elements allow. Reads
-/// no data, so that the addresses may be a device's. Throws what copy_tensor throws.
+/// The plan of a copy by copy_tensor. It counts bytes if elements fill whole bytes. Reads no data,
+/// so addresses may belong to a device. Throws what copy_tensor throws.
 CopyPlan plan_copy(const DLTensor& dst, bool dst_padded, const DLTensor& src, bool src_padded);
 
-/// Copies every element of src into dst. Both live in memory that the CPU can reach.
+/// Copies every element of src into dst. Both lie in memory that the CPU can access.
 ///
 /// Same dtype and same shape are required; strides count elements, NULL means compact row-major;
-/// byte_offset is honoured. Strides may have any sign, those of src may be zero. Where src and dst
+/// byte_offset is honoured. Strides may have any sign; strides of src may be zero. If src and dst
 /// overlap, the result is as if src had been read first.
 ///
-/// `padded` is IS_SUBBYTE_TYPE_PADDED, one flag a side: each sub-byte element takes a whole byte.
+/// `padded` is IS_SUBBYTE_TYPE_PADDED, one flag per side: each sub-byte element takes a whole byte.
 /// Otherwise sub-byte elements are packed, the first one in the lowest bits.
 ///
 /// Throws Error before a byte is written: INVALID_ARGUMENT (dtype or shape mismatch, a dst in which
 /// two indices share an element, sizes that overflow) or OUT_OF_MEMORY (the operands overlap in a
-/// way that only a temporary can untangle). Everything else needs no memory beyond a fixed tile
-/// buffer a thread.
+/// way that needs a temporary). Other copies need only a fixed tile buffer per thread.
 void copy_tensor(const DLTensor& dst, bool dst_padded, const DLTensor& src, bool src_padded);
 
-/// Runs a plan of plan_copy(), or a part of one, that counts bytes and whose operands do not
-/// overlap: in pieces on some threads, runs that come again arranged once, and the rest by one of
-/// the ways.
+/// Runs a plan of plan_copy(), or a part of it. The plan counts bytes, and its operands do not
+/// overlap. Threads share the pieces; repeated runs are arranged once; a way copies the rest.
 void execute(const CopyPlan& plan) noexcept;
 
-/// Writes one line that says how copy_tensor would go about it, cut to `capacity` bytes and
-/// zero-terminated, and returns the length of the whole line. Throws what copy_tensor throws.
+/// Writes a line that describes how copy_tensor would copy, cut to `capacity` bytes and
+/// zero-terminated. Returns the length of the whole line. Throws what copy_tensor throws.
 size_t describe_copy(const DLTensor& dst, const DLTensor& src, char* buffer, size_t capacity);
 
 }  // namespace dlx

@@ -14,7 +14,7 @@
 namespace dlx {
 namespace {
 
-/// How many threads share a copy of `bytes`: the smallest shared copy is enough for kThreadsAtOnce.
+/// The number of threads for a copy of `bytes`; kThreadsAtOnce for the smallest shared copy.
 int64_t threads_for(const Machine& machine, int64_t bytes) noexcept {
   constexpr int64_t kThreadsAtOnce = 4;
   const int64_t enough = machine.parallel_bytes / kThreadsAtOnce;
@@ -31,14 +31,14 @@ void run_repeated(const Machine& machine, const CopyPlan& plan, const Repetition
   const int axis = repetition.axis;
   const int64_t run = repetition.run;
   const CopyAxis& repeated = plan.axis(axis);
-  Loops places;  // inside a part
+  Loops places;  // places inside a part
   int cut = axis;
   int64_t bytes = run;
   for (; cut > 0 && bytes * plan.axis(cut - 1).extent <= kRunsCached; --cut) {
     bytes *= plan.axis(cut - 1).extent;
     places.add(plan.axis(cut - 1));
   }
-  // A part has some indices of the next axis, too.
+  // A part also has some indices of the next axis.
   const int64_t at_once = kRunsCached / bytes;
   const int split = cut - 1;
   const CopyAxis next = split >= 0 ? plan.axis(split) : kNoAxis;
@@ -73,7 +73,7 @@ void run_large_repeated(const Machine& machine, const CopyPlan& plan, int axis,
   const Kernels& kernels = *machine.kernels;
   constexpr int64_t kPart = 128 << 10;  // bytes
   const CopyAxis repeated = plan.axis(axis);
-  int cut = axis + 1;  // parts have all axes behind it, and some indices of it
+  int cut = axis + 1;  // parts have some indices of this axis, and all axes after it
   while (cut + 1 < plan.ndim() && plan.axis(cut).dst > kPart) ++cut;
   const CopyAxis parts = plan.axis(cut);
   const int64_t at_once = std::clamp<int64_t>(kPart / parts.dst, 1, parts.extent);
@@ -111,7 +111,7 @@ void run_part(const Machine& machine, const CopyPlan& plan, Traffic traffic) noe
   way_for(job).run(job);
 }
 
-/// What threads share of a copy.
+/// The state of a copy that threads share.
 struct Work {
   const Machine& machine;
   const Pieces& pieces;

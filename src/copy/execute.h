@@ -9,16 +9,16 @@
 
 namespace dlx {
 
-/// Says in words how execute() would run it; returns the length of the whole text.
+/// Describes how execute() would run a plan; returns the length of the whole text.
 [[gnu::cold]] size_t describe_execution(const CopyPlan& plan, char* buffer,
                                         size_t capacity) noexcept;
 
-// The steps of both.
+// Decisions that both functions make.
 
-/// The threads that share it; 0: the calling one does it alone.
+/// The number of threads that share a plan; 0: the calling thread runs it alone.
 int64_t threads_of(const CopyPlan& plan, const Machine& machine) noexcept;
 
-/// Whether runs are repeated past the caches.
+/// Whether repetitions of runs are streamed.
 bool streams_runs(const Machine& machine, Traffic traffic) noexcept;
 
 Schedule schedule_of(const CopyPlan& plan, const Machine& machine, Traffic traffic) noexcept;

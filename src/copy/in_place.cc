@@ -48,8 +48,8 @@ bool is_shift(const CopyPlan& plan) noexcept {
   return is_nested(plan);
 }
 
-/// Calls run(part) for parts of the outermost axis, at most `length` long, from the end at which
-/// src lies, so that whatever a part overwrites has been read before.
+/// Calls run(part) for parts of the outermost axis, at most `length` long, beginning at the end at
+/// which src lies: each part overwrites only bytes that were read before.
 template <class Run>
 void each_shifted_part(const CopyPlan& plan, int64_t length, const Run& run) noexcept {
   const int64_t extent = plan.axis(0).extent;
@@ -90,8 +90,8 @@ void copy_shift(const CopyPlan& plan) noexcept {
   each_shifted_part(plan, length, [](const CopyPlan& part) { copy_shift(part); });
 }
 
-/// A copy onto its own elements that undoes itself when done twice: some pairs of equally long axes
-/// change places, some axes turn round. Index i takes the value of index f(i), and f(f(i)) = i.
+/// A copy onto its own elements that is its own inverse: pairs of equally long axes are swapped,
+/// and axes are reversed. Index i takes the value of index f(i), and f(f(i)) = i.
 ///
 /// Boxes of indices are exchanged in pairs, or rearranged where they map to themselves, each small
 /// enough for a buffer.
@@ -99,7 +99,7 @@ class Involution {
  public:
   explicit Involution(const CopyPlan& plan) noexcept : plan_(plan) {}
 
-  /// False if the plan is no such copy.
+  /// False if the plan is not such a copy.
   bool find() noexcept {
     const char* first = plan_.dst();
     for (int k = 0; k < plan_.ndim(); ++k) {

@@ -7,9 +7,9 @@ namespace dlx {
 
 /// Runs a plan that counts bytes and whose operands overlap, as if src had been read first.
 ///
-/// A shift of equal layouts (memmove), and a rearrangement in place that undoes itself when done
-/// twice (square transposition, reversal), need no memory beyond a tile. Anything else goes through
-/// a temporary: throws Error(OUT_OF_MEMORY) before a byte is written if there is no room for it.
+/// Shifts of equal layouts (memmove), and rearrangements in place that are their own inverse
+/// (square transposition, reversal), need no memory beyond a tile. Other copies need a temporary:
+/// throws Error(OUT_OF_MEMORY) before a byte is written if it cannot be allocated.
 void copy_overlapping(const CopyPlan& plan);
 
 }  // namespace dlx

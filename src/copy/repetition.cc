@@ -7,8 +7,8 @@
 namespace dlx {
 namespace {
 
-/// Whether each row of dst repeats one item, and is long enough to be written as fast as copied
-/// from a cache. [note 72]
+/// Whether each row of dst repeats one item, and is so long that writing it is as fast as copying
+/// it from a cache. [note 72]
 bool has_filled_rows(const CopyPlan& plan) noexcept {
   if (plan.ndim() == 0 || log2_of_item(plan.item()) < 0) return false;
   const CopyAxis& row = plan.axis(plan.ndim() - 1);
@@ -20,7 +20,7 @@ bool has_filled_rows(const CopyPlan& plan) noexcept {
 Repetition repetition_of(const CopyPlan& plan, bool streamed) noexcept {
   constexpr int64_t kShort = 32;       // bytes [note 72]
   constexpr int64_t kStreamed = 4096;  // at once [note 43]
-  constexpr int64_t kItems = 192;      // which cost as much as to arrange a short run
+  constexpr int64_t kItems = 192;      // cost as much as arranging a short run
   constexpr int64_t kOften = 4;        // [note 43]
   const int64_t item = plan.item();
   const bool has_kernels = log2_of_item(item) >= 0;
@@ -32,7 +32,7 @@ Repetition repetition_of(const CopyPlan& plan, bool streamed) noexcept {
     const CopyAxis& axis = plan.axis(k);
     const int64_t many = bytes < kShort ? kItems * item : 128;  // bytes of all its repetitions
     const bool worth_it = axis.extent >= kOften && bytes * axis.extent >= many;
-    // Few repetitions of an item are streamed with what follows.
+    // A few repetitions are streamed together with the items after them.
     const bool few = axis.extent <= 2 * kOften || bytes * axis.extent < kStreamed;
     const bool alone = !has_kernels && !long_item && !(streamed && few && axis.dst == bytes);
     if (axis.src == 0 && worth_it && (bytes > item || alone)) found = {k, bytes};

@@ -5,20 +5,20 @@
 
 namespace dlx {
 
-constexpr int64_t kRunsCached = 256 << 10;  ///< bytes of runs that are arranged once, to be copied
+constexpr int64_t kRunsCached = 256 << 10;  ///< bytes of runs that are arranged at once
 
-/// Where one run of dst comes again and again.
+/// The axis along which a run of dst repeats.
 struct Repetition {
-  int axis = -1;    ///< the outermost along which it does; -1: none
+  int axis = -1;    ///< the outermost such axis; -1: none
   int64_t run = 0;  ///< bytes
 
   bool exists() const noexcept { return axis >= 0; }
-  /// Whether no cache holds a run.
+  /// Whether a run is larger than any cache.
   bool is_large() const noexcept { return run > kRunsCached; }
 };
 
-/// A run that is one item is repeated by kernels, if there are some for its size, or long ones if
-/// dst may stay in the caches. `streamed`: repetitions go past the caches.
+/// Finds the repetition of a plan. A run of one item does not count if kernels repeat it: an item
+/// with kernels for its size, or a long one. `streamed`: repetitions are streamed.
 Repetition repetition_of(const CopyPlan& plan, bool streamed) noexcept;
 
 }  // namespace dlx

@@ -5,8 +5,8 @@
 namespace dlx {
 namespace {
 
-/// `count` <= 8 bits at bit `shift` of *src, in the lowest bits; the rest is garbage. Touches the
-/// second byte only if a bit of it is wanted.
+/// `count` <= 8 bits at bit `shift` of *src, in the lowest bits; the rest is garbage. Reads
+/// the second byte only if it has such a bit.
 inline unsigned load_bits(const unsigned char* src, int shift, int count) noexcept {
   unsigned bits = static_cast<unsigned>(src[0]) >> shift;
   if (shift + count > 8) bits |= static_cast<unsigned>(src[1]) << (8 - shift);
@@ -19,8 +19,8 @@ inline void store_bits(unsigned char* dst, int shift, int count, unsigned bits) 
   *dst = static_cast<unsigned char>((*dst & ~mask) | ((bits << shift) & mask));
 }
 
-/// Whole bytes of dst from a source that starts at bit `shift` > 0: eight at a time, each from the
-/// eight and the one that follow in src.
+/// Copies whole bytes of dst from a source that starts at bit `shift` > 0: eight bytes at a time,
+/// from nine bytes of src.
 inline void copy_shifted(unsigned char* dst, const unsigned char* src, int shift,
                          int64_t bytes) noexcept {
   int64_t k = 0;

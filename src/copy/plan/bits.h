@@ -6,8 +6,7 @@
 namespace dlx {
 
 /// Runs a plan that counts bits and whose operands do not overlap. Bits of dst beside its elements
-/// keep their values, except where `whole_bytes` asks that each item fill the byte it starts, with
-/// zeros above it.
+/// keep their values. `whole_bytes`: each item fills a whole byte, with zeros above the item.
 void copy_bits(const CopyPlan& plan, bool whole_bytes) noexcept;
 
 }  // namespace dlx

@@ -5,7 +5,7 @@
 namespace dlx {
 namespace {
 
-/// Sums of products of steps and counts, each below 2^63, taken over at most 130 terms.
+/// Holds sums of at most 130 products of steps and counts, each below 2^63.
 __extension__ typedef __int128 wide;
 
 /// Can sum(step[k] * x[k]) be `target` for some 0 <= x[k] <= count[k]?
@@ -55,7 +55,7 @@ class StepSum {
     int64_t divisor;  // of every such sum
   };
 
-  // Rarely needed, and large where it is inlined into itself.
+  // Rarely needed, and large if inlined into itself.
   [[gnu::noinline]] bool search(int k, wide target) noexcept {
     if (target == 0) return true;
     if (k == size_ || target < 0 || target > term_[k].reach || target % term_[k].divisor != 0) {

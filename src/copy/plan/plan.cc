@@ -54,7 +54,7 @@ class Steps {
       : name_(name), tensor_(tensor), unit_(unit) {}
 
   int64_t of(int32_t k) {
-    if (tensor_.shape[k] == 1) return 0;  // nobody takes the step, whatever it says
+    if (tensor_.shape[k] == 1) return 0;  // the stride is never used
     const int64_t stride = tensor_.strides != nullptr ? tensor_.strides[k] : compact_;
     int64_t step = 0;
     if (!checked_mul(compact_, tensor_.shape[k], &compact_) || !checked_mul(stride, unit_, &step)) {

@@ -25,18 +25,18 @@ struct CopyAxis {
 /// Stands for an axis that does not exist.
 inline constexpr CopyAxis kNoAxis = {1, 0, 0};
 
-/// What travels whole, in units: bytes or, if elements do not fill whole bytes, bits.
+/// An item, in units: bytes or, if elements do not fill whole bytes, bits.
 struct CopyItem {
   int64_t width;      ///< units copied
   int64_t dst_pitch;  ///< units from one to the next in a compact dst
   int64_t src_pitch;  ///< the same in src; differs if only one side is padded
-  int64_t lanes;      ///< how many make one element: more than 1 only if the pitches differ
+  int64_t lanes;      ///< lanes per element: more than 1 only if the pitches differ
   bool in_bits;       ///< the unit is a bit
 };
 
 /// One loop nest, ready to run: how to copy a strided tensor into another.
 ///
-/// The constructor does the thinking, so that the kernels need none: it drops axes of extent 1,
+/// The constructor simplifies the nest for the kernels: it drops axes of extent 1,
 /// makes destination steps positive, sorts axes by destination step (the last axis has the
 /// smallest), fuses neighbours that step evenly, and takes a compact last axis into the item.
 ///
@@ -60,7 +60,7 @@ class CopyPlan {
   int ndim() const noexcept { return ndim_; }
   const CopyAxis& axis(int k) const noexcept { return axes_[k]; }
 
-  /// Units that travel whole: an element, or a run of them.
+  /// Units of an item: an element, or a compact run of elements.
   int64_t item() const noexcept { return item_; }
 
   /// The first element of either side: an address, and a number of bits where the unit is a bit.
@@ -75,7 +75,7 @@ class CopyPlan {
   /// Units written.
   int64_t size() const noexcept;
 
-  /// Turns bits into bytes if every step, the item and the first element are whole bytes; says
+  /// Turns bits into bytes if every step, the item and the first element are whole bytes. Returns
   /// whether it did.
   bool count_bytes() noexcept;
 

@@ -102,7 +102,7 @@ bool cells_go_on(const Schedule& s, int u) noexcept {
 bool choose_cells(Schedule* s, int least) noexcept {
   for (int taken = s->ndim > 3 ? 3 : s->ndim - 1; taken >= least; --taken) {
     if (!find_cells(*s, taken, &s->cells)) continue;
-    // Few of them, or few at once, are moved faster one by one.
+    // Few cells, or few cells at once, are moved faster one by one.
     const int u = s->ndim - taken - 1;
     const int64_t count = s->axes[u].extent;
     const bool can_gather = taken == 0 && log2_of_item(s->item) >= 0;

@@ -9,7 +9,7 @@ namespace dlx {
 
 void order_by_nearness(const Schedule& schedule, int* order) noexcept {
   constexpr int64_t kLoads =
-      4;  // which wait side by side, cost as one store, which waits alone [note 10]
+      4;  // loads wait side by side and cost as much as one store, which waits alone [note 10]
   int64_t near[CopyPlan::kMaxAxes];
   for (int k = schedule.ndim - 1, count = 0; k >= 0; --k, ++count) {
     const CopyAxis& axis = schedule.axes[k];

@@ -62,8 +62,8 @@ Machine& machine() noexcept {
 }
 
 int64_t rows_cached(int64_t step) noexcept {
-  constexpr int64_t kAlike = kFirstLevelSets * kLine;   // bytes, from which on rows share all sets
-  const int64_t apart = std::max(step & -step, kLine);  // between the sets that they share
+  constexpr int64_t kAlike = kFirstLevelSets * kLine;   // rows this far apart share all sets
+  const int64_t apart = std::max(step & -step, kLine);  // bytes between the sets that rows use
   return kFirstLevelWays / 2 * std::max<int64_t>(kAlike / apart, 1);
 }
 

@@ -7,17 +7,14 @@
 
 namespace dlx {
 
-/// The processor and its caches: every question about them is asked here, and every size that
-/// depends
-/// on them is a field. `[note N]` names the note in docs/copy-notes.md that justifies a size or an
-/// answer.
+/// The processor and its caches: all sizes and decisions that depend on them. `[note N]` names the
+/// note in docs/copy-notes.md that justifies one.
 ///
-/// Tests change the fields, to see every way on small tensors and on other machines. Arrays are by
-/// item
-/// size: [k] is for 2^k bytes.
+/// Tests change the fields, to run every way on small tensors and for other machines. Arrays are
+/// indexed by item size: [k] is for 2^k bytes.
 class Machine {
  public:
-  /// With these kernels, and `sets` sets of eight lines in the second-level cache.
+  /// A machine with these kernels, and `sets` sets of eight lines in the second-level cache.
   Machine(const Kernels& set, int64_t sets) noexcept;
 
   const Kernels* kernels;
@@ -40,11 +37,12 @@ class Machine {
   int64_t relay_tile = 96 << 10;    ///< relay: bytes of a box [note 66]
   int64_t box_bytes = 160 << 10;    ///< boxes: bytes of a box [note 64]
   int64_t long_row_bytes = 512;     ///< a row of dst from this length on is long [note 16]
-  /// A run of src from this length on is streamed by itself, if it is no pattern, or even then.
+  /// Runs of src from this length on are streamed by themselves: runs without a pattern
+  /// (run_bytes), all runs (long_run_bytes).
   int64_t run_bytes = 1024;       // [note 45]
   int64_t long_run_bytes = 1024;  // [note 45]
 
-  /// What the second-level cache holds.
+  /// Bytes of the second-level cache.
   int64_t cache_bytes() const noexcept { return cache_sets * kSetBytes; }
 
   // Ways.

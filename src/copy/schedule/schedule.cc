@@ -21,7 +21,7 @@ int log2_of_item(int64_t item) noexcept {
 
 namespace {
 
-constexpr int64_t kFewItems = 24;  // of a plane, which are moved faster one by one [note 73]
+constexpr int64_t kFewItems = 24;  // planes with fewer items move faster item by item [note 73]
 
 /// About how many lines `extent` items touch; neighbouring rows may share one.
 double lines(int64_t extent, int64_t step, int64_t item) noexcept {
@@ -35,9 +35,9 @@ double lines(int64_t extent, int64_t step, int64_t item) noexcept {
 /// and lines of src with the next rows along `near`. Says whether rows go along `before`: compares
 /// how many lines a row takes from the next cache.
 bool goes_along_dst(const Schedule& s, const CopyAxis& before, const CopyAxis& near) noexcept {
-  constexpr double kStore = 2;  // a line of dst, for which nothing else is done meanwhile [note 26]
-  constexpr double kCall = 16;  // a plane, [note 26]
-  constexpr int64_t kMany = 64;  // which is as nothing to so many rows [note 26]
+  constexpr double kStore = 2;   // cost of a line of dst: stores do not overlap [note 26]
+  constexpr double kCall = 16;   // cost of a plane [note 26]
+  constexpr int64_t kMany = 64;  // rows, from which on kCall does not matter [note 26]
   const CopyAxis& u = s.axes[s.u];
   const auto part = [](int64_t step) {
     return static_cast<double>(std::min<int64_t>(std::llabs(step), kLine)) / kLine;
@@ -45,7 +45,7 @@ bool goes_along_dst(const Schedule& s, const CopyAxis& before, const CopyAxis& n
   const auto call = [&](const CopyAxis& v) {
     return kCall / static_cast<double>(std::min<int64_t>(v.extent, kMany));
   };
-  // So many lines of src stay in a first-level cache. Steps of less than a line cost no sets.
+  // The lines of src that stay in a first-level cache. Steps of less than a line cost no sets.
   const bool apart = std::llabs(u.src) >= kLine;
   const bool rows_apart = std::llabs(before.src) >= kLine;
   const int64_t steps = (apart ? u.src : 0) | (rows_apart ? before.src : 0);
@@ -60,7 +60,7 @@ bool goes_along_dst(const Schedule& s, const CopyAxis& before, const CopyAxis& n
   const double written = near.extent <= 2 * rows_cached(near.dst) ? together : alone;
   const double along_dst = read + kStore * together + call(before);
   const double along_src = row * part(near.src) + kStore * written + call(near);
-  // Of rows that share no lines of src, those are read best that are next to each other.
+  // If rows share no lines of src, neighbouring rows are read fastest.
   return along_dst < along_src || (along_dst == along_src && std::llabs(near.src) < kLine);
 }
 
@@ -106,7 +106,7 @@ int axis_of_rows(const Schedule& s) noexcept {
   const bool compact = u.dst == s.item && s.axes[before].dst == u.extent * u.dst;
   const bool arranged = touch_along(s, near) && u.extent * s.axes[near].extent >= kFewItems;
   if (compact || arranged) return near;
-  const bool is_repeated = u.src == 0;  // of src there is one line to be read, whichever comes next
+  const bool is_repeated = u.src == 0;  // all rows read the same line of src
   return is_repeated || goes_along_dst(s, s.axes[before], s.axes[near]) ? before : near;
 }
 
@@ -118,7 +118,7 @@ bool has_long_fills(const Schedule& s) noexcept {
   return u.src == 0 && bytes >= (few_items ? 16 : kLine);
 }
 
-/// An axis of so many bytes needs no folding.
+/// Axes of this many bytes are not folded.
 constexpr int64_t kLong = 64;
 
 /// The axis that continues v in src, in either direction, and is not taken along u; -1: none.
@@ -164,7 +164,7 @@ PlaneKind choose_kind(const Schedule& s) noexcept {
   const bool narrow_u = u.extent * s.item < 16;
   const bool narrow_v = v.extent * s.item < 16;
   if (has_long_fills(s)) return PlaneKind::kGather;
-  // Blocks of two by two would do the one in the middle twice.
+  // Blocks of two by two would copy the middle one twice.
   if (s.item == 8 && u.extent == 3 && v.extent >= 64) return PlaneKind::kGather;
   if (!narrow_u && !narrow_v) return PlaneKind::kTranspose;
   if (u.extent * v.extent < kFewItems) return PlaneKind::kGather;
@@ -232,7 +232,7 @@ Schedule::Schedule(const CopyPlan& plan, const Machine& machine, Held held,
   if (permuted) return;
   if (log_item >= 0) fold(this);
   kind = choose_kind(*this);
-  // One stream into several at once is better than one after the other; else cells win.
+  // Splitting a stream into several at once beats cells; else cells win.
   if (kind == PlaneKind::kGather || kind == PlaneKind::kRows || kind == PlaneKind::kSpread) {
     if (can_permute && choose_cells(this, 0)) return;
   }

@@ -25,7 +25,7 @@ enum class PlaneKind {
   kSpread,     ///< any steps
 };
 
-/// Which side the caches hold whatever the order: loops go in the order of the other side.
+/// The side that the caches hold in any order: loops go in the order of the other side.
 enum class Held { kNeither, kDst, kSrc };
 
 /// A plan with its plane chosen: which two axes the kernels run along, and which kernel that is.

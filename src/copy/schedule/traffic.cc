@@ -8,7 +8,7 @@
 namespace dlx {
 namespace {
 
-/// About how many bytes the lines have that a copy touches on one side; small gaps count too.
+/// About the bytes of the lines that a copy touches on one side, small gaps included.
 int64_t line_bytes(const CopyPlan& plan, int64_t CopyAxis::* side) noexcept {
   struct Axis {
     int64_t extent;
@@ -35,8 +35,8 @@ int64_t line_bytes(const CopyPlan& plan, int64_t CopyAxis::* side) noexcept {
   return runs * divide_up(run, kLine) * kLine;
 }
 
-/// Whether rows of dst come from consecutive bytes of src, or nearly: caches and memory are then as
-/// fast as they can be.
+/// Whether rows of dst come from consecutive, or nearly consecutive, bytes of src: caches and
+/// memory are fastest then.
 bool goes_by_evenly(const CopyPlan& plan) noexcept {
   constexpr int64_t kLong = 1024;  // bytes [note 53]
   if (plan.ndim() == 0 || plan.item() >= kLong) return true;
@@ -51,7 +51,7 @@ Traffic traffic_of(const CopyPlan& plan, const Machine& machine, bool parallel) 
   const int64_t bytes = plan.size();
   const int64_t fewest = machine.stream_bytes;
   if (bytes / 3 >= fewest) return large;
-  // As few as these fit, though every byte had two lines for itself.
+  // This few bytes fit, even with two lines for each byte.
   if (bytes < fewest / kLine) return Traffic::kCached;
   const int64_t source = line_bytes(plan, &CopyAxis::src);
   const int64_t both = bytes + source;

@@ -9,16 +9,16 @@ namespace dlx {
 /// How a plan, or a piece of one, uses memory.
 enum class Traffic {
   kCached,    ///< dst may stay in the caches
-  kSparse,    ///< the same, but its lines, which have gaps, do not stay
+  kSparse,    ///< dst may stay, but the lines of dst, gaps included, exceed the caches
   kStreamed,  ///< dst is streamed
-  kShared,    ///< the same, by several threads at once
+  kShared,    ///< dst is streamed, by several threads at once
 };
 
 inline bool goes_past_caches(Traffic traffic) noexcept {
   return traffic == Traffic::kStreamed || traffic == Traffic::kShared;
 }
 
-/// Whether only strips have kernels for several items of that size at once.
+/// Whether only strips have kernels that arrange items of this size.
 inline bool only_strips_arrange(int64_t item) noexcept { return item == 3 || item == 6; }
 
 /// Use non-temporal stores when dst plus the touched source lines exceed the cache. The limit is

@@ -15,8 +15,8 @@ namespace {
 
 #ifdef __linux__
 
-/// Cores by the quota in one cpu.max file ("200000 100000" is two; "max 100000" is no limit); 0 if
-/// there is none.
+/// The number of cores that a cpu.max file allows ("200000 100000": two); 0 if it sets no limit
+/// ("max 100000").
 int32_t quota_in(const char* path) noexcept {
   long long quota = 0;
   long long period = 0;
@@ -55,7 +55,7 @@ int32_t group_quota() noexcept {
 int32_t affinity() noexcept {
   cpu_set_t set;
   CPU_ZERO(&set);
-  // Fails on machines with more than 1024 cores; then the count of cores must do.
+  // Fails on machines with more than 1024 cores: use the number of cores then.
   return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
 }
 

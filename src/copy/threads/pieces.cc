@@ -8,8 +8,8 @@
 namespace dlx {
 namespace {
 
-/// Bytes from item to item along an axis, on the side where they are nearer: pieces would share
-/// what is less than a line or a page apart. A broadcast item does not count.
+/// Bytes from item to item along an axis, on the side where they are nearer: items less than a line
+/// or a page apart would be shared by pieces. A broadcast item does not count.
 int64_t apart(const CopyAxis& axis) noexcept {
   constexpr int64_t kPage = 4096;
   const int64_t src = axis.src != 0 ? std::llabs(axis.src) : kPage;
@@ -26,8 +26,8 @@ int64_t length_of_a_piece(const CopyAxis& axis, int64_t item, int64_t wanted) no
 
 }  // namespace
 
-/// Cuts the axis that gives enough pieces and keeps them furthest apart. If no axis does, the one
-/// that gives most, then others too, and at last long items.
+/// Cuts the axis that gives enough pieces and keeps them furthest apart. If no axis gives enough,
+/// cuts the axis that gives most, then other axes, and finally long items.
 Pieces::Pieces(const CopyPlan& plan, int64_t wanted, int whole) noexcept
     : plan_(plan), item_(plan.item()) {
   constexpr int64_t kLongItem = 64 << 10;

@@ -43,7 +43,7 @@ class Pool {
     wake_.notify_all();
     take_indices(task, data, count);
     std::unique_lock<std::mutex> lock(mutex_);
-    seats_ = 0;  // whoever has not come yet need not
+    seats_ = 0;  // no further worker joins the job
     done_.wait(lock, [this] { return active_ == 0; });
     return true;
   }
@@ -58,7 +58,7 @@ class Pool {
     pthread_sigmask(SIG_SETMASK, &all, &before);
     try {
       for (; workers_ < wanted; ++workers_) std::thread(&Pool::work, this).detach();
-    } catch (...) {  // no more threads to be had: those that there are will do
+    } catch (...) {  // no more threads can be started: use those that run
     }
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
@@ -108,22 +108,22 @@ class Pool {
 std::atomic<Pool*> g_pool{nullptr};
 std::atomic<int32_t> g_num_threads{0};
 
-/// What set_parallel_for was given last. Never freed, for a copy on another thread may be using it;
-/// linked, so that all stay reachable. Hosts do this once.
+/// The executor that set_parallel_for received last. Never freed, because a copy on another thread
+/// may be using it; linked, so that all stay reachable. Hosts call set_parallel_for once.
 struct Host {
-  dlx_parallel_for_fn fn;  // NULL: the own pool
+  dlx_parallel_for_fn fn;  // NULL: dlx's own pool
   void* user_data;
   const Host* before;
 };
 std::atomic<const Host*> g_host{nullptr};
 
-/// The parent's threads do not exist in the child, and its locks may be held for ever.
+/// In a child of fork() the parent's threads do not exist, and its locks may stay locked forever.
 void forget_pool() noexcept { g_pool.store(nullptr, std::memory_order_relaxed); }
 
 Pool* pool() noexcept {
   Pool* pool = g_pool.load(std::memory_order_acquire);
   if (pool != nullptr) return pool;
-  // Before anyone has a pool that a child would keep; twice does no harm.
+  // Before a pool exists that a child would inherit; calling it twice is harmless.
   static std::atomic<bool> registered{false};
   if (!registered.load(std::memory_order_acquire)) {
     pthread_atfork(nullptr, nullptr, forget_pool);

@@ -11,8 +11,8 @@
 namespace dlx {
 namespace {
 
-/// The nearest axis that is not in the plane, and how many of its rows leave their lines in a
-/// first-level cache until all along v are copied.
+/// The nearest axis outside the plane, and how many of its rows keep their lines in a first-level
+/// cache until all rows along v are copied.
 struct Across {
   explicit Across(const Schedule& s) noexcept {
     const CopyAxis& u = s.axes[s.u];
@@ -28,8 +28,8 @@ struct Across {
   }
 
   int order[CopyPlan::kMaxAxes];
-  int at = 0;              ///< of `order`: the axis
-  int64_t lines_of_a_row;  ///< of both sides
+  int at = 0;              ///< index of the axis in `order`
+  int64_t lines_of_a_row;  ///< on both sides
   int64_t rows;
 };
 
@@ -38,7 +38,7 @@ struct Across {
 bool suits_across(const Job& job) noexcept {
   constexpr int64_t kFewRows = 16;  // [note 73]
   constexpr int64_t kLongRow = 8;  // lines of both sides: cells come in long loops anyway [note 73]
-  constexpr int64_t kWorthCalls = 32;  // for what a table takes as well [note 74]
+  constexpr int64_t kWorthCalls = 32;  // for planes that a table takes too [note 74]
   const Schedule& s = job.s;
   const bool cells = s.kind == PlaneKind::kCells;
   if (!(s.by_items() || cells || s.kind == PlaneKind::kRows)) return false;

@@ -13,10 +13,11 @@ namespace {
 constexpr int64_t kMostItem = 1024;  // bytes
 
 /// Writes rows one after the other, each from its end, a segment at a time. The lines of a segment
-/// leave when the next one is arranged: a line that was just put together cannot be loaded at once.
+/// are streamed when the next segment is arranged: a line that was just stored cannot be loaded at
+/// once.
 ///
-/// Where a row ends inside a line and the next one goes on there, that line waits until the next
-/// row has come to its beginning.
+/// If a row ends inside a line in which the next row begins, the line is written when the next row
+/// is finished.
 class Rows {
  public:
   Rows(const Schedule& s, const Kernels& kernels, char* buffer) noexcept
@@ -50,7 +51,7 @@ class Rows {
     open_end_ = inside_line(end) != 0 ? end : nullptr;
   }
 
-  /// Writes what was kept back.
+  /// Writes the lines that were kept back.
   void finish() noexcept {
     stream();
     close();
@@ -58,20 +59,21 @@ class Rows {
 
  private:
   static constexpr int64_t kSegment = 64 * kLine;
-  static constexpr int64_t kAround = kMostItem + kLine;  // bytes that items reach beyond a segment
-  // What is read of one must not seem to wait for what was just stored in the other: that depends
-  // on where their bytes lie in 4 KiB. From 2 KiB to 768 bytes before a multiple of it, it took
-  // twice as long.
+  static constexpr int64_t kAround = kMostItem + kLine;  // most bytes of items beyond a segment
+  // Loads from one buffer must not look like loads of bytes just stored in the other: addresses are
+  // compared by their last 12 bits. A distance from 2 KiB to 768 bytes before a multiple of 4 KiB
+  // took twice as long.
   static constexpr int64_t kBuffer = 2 * kSegment - 2 * kLine;  // [note 21]
   static_assert(kBuffer >= kSegment + 2 * kAround, "they do not overlap");
 
-  /// Where the segment that begins at `lower` is put together; its lines are lines of the buffer.
+  /// The place in the buffer of the segment that begins at `lower`; its lines are lines of the
+  /// buffer.
   char* place(const char* lower) noexcept { return buffers_[turn_] + kAround + inside_line(lower); }
 
   /// Arranges the cells that [lower, upper) touches.
   void arrange(const char* lower, const char* upper) noexcept {
     turn_ ^= 1;
-    // Behind the last line first, so that the stores of a long row do not straddle lines.
+    // First the part after the last line, so that the stores of a long row do not cross lines.
     if (s_.kind == PlaneKind::kCells && upper - lower >= kSegment / 2 && inside_line(upper) != 0) {
       arrange_cells(lower, upper - inside_line(upper), upper);
       upper -= inside_line(upper);
@@ -80,7 +82,7 @@ class Rows {
     stream();
   }
 
-  /// Those of [from, to), and the cells below that one register takes with them.
+  /// Arranges the cells of [from, to), and the cells below that the same register takes.
   void arrange_cells(const char* lower, const char* from, const char* to) noexcept {
     int64_t first = (from - dst_) / s_.item;
     const int64_t behind = divide_up(to - dst_, s_.item);
@@ -92,7 +94,7 @@ class Rows {
       first = behind > s_.cells.at_once ? behind - s_.cells.at_once : 0;
     }
     const char* const src = src_ + first * step_;
-    // What is read beyond the row lies between items of src, on a page of the row's.
+    // Bytes that are read beyond the row lie between items of src, on a page of the row.
     const char* const last_read = src + s_.cells.lowest + 15;
     const char* const last = src_ + highest_;
     const bool inside =
@@ -127,7 +129,7 @@ class Rows {
     lines_ = 0;
   }
 
-  /// Writes what is left of a row's last line.
+  /// Writes the rest of a row's last line.
   void close() noexcept {
     if (open_end_ == nullptr) return;
     const int64_t bytes = inside_line(open_end_);
@@ -145,7 +147,7 @@ class Rows {
   const char* const end_of_source_;
   char* dst_ = nullptr;
   const char* src_ = nullptr;
-  char* to_ = nullptr;  // lines that are put together, and not yet written
+  char* to_ = nullptr;  // lines that are arranged but not yet written
   const char* from_ = nullptr;
   int64_t lines_ = 0;
   char* open_end_ = nullptr;  // end of the row whose last line is open; NULL: none
@@ -173,7 +175,7 @@ bool suits_backwards(const Job& job) noexcept {
   const int64_t row = u.extent * s.item;
   if (u.src >= 0 || u.dst != s.item || reads_into_streams(s)) return false;
   if (row < std::max(4 * kLine, job.machine.long_row_bytes / 2)) return false;
-  // Short rows that share few cache sets would wait for memory one after the other.
+  // Short rows in few cache sets would wait for memory one after the other.
   constexpr int64_t kShort = 16 * kLine;
   constexpr int64_t kAlike = 16 << 10;  // [note 24]
   return row >= kShort || rows_of(s).innermost().src % kAlike != 0;

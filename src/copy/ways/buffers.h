@@ -42,7 +42,7 @@ class Buffers {
   TileLists* lists() const noexcept { return reinterpret_cast<TileLists*>(rows(2)); }
   Offsets* offsets() const noexcept { return reinterpret_cast<Offsets*>(lists() + Shapes::kMax); }
 
-  /// What the last suits() worked out for its run().
+  /// The plan that the last suits() made for its run().
   template <class Plan>
   Plan& plan() const noexcept {
     return *std::launder(reinterpret_cast<Plan*>(offsets() + 1));

@@ -13,7 +13,7 @@ bool suits_fills(const Job& job) noexcept {
   const Schedule& s = job.s;
   if (!s.fills() || s.log_item < 0) return false;
   const int64_t row = s.axes[s.u].extent * s.item;
-  // Rows that share lines wait for the shared line at every end.
+  // If rows share lines, every end of a row waits for the shared line.
   if (row < (s.begins_at_multiples(kLine, s.u) ? kLines : 2 * kLines)) return false;
   return s.bytes() >= job.machine.fewest_filled_bytes(job.is_alone());
 }

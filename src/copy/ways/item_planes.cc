@@ -131,7 +131,7 @@ void ItemPlanes::choose_loops() noexcept {
   const int64_t sv = std::llabs(p.sv);
   const bool shared = share_lines(p);
   const int64_t cached = rows_cached(p.su);
-  // A line with only two or three items may as well be read again, from the next cache.
+  // A line of two or three items can be read again from the next cache at the same cost.
   const int64_t kept = cached * std::max<int64_t>(1, sv / 8);
   const int64_t streams_cached = std::min(kWorthIt, rows_cached(p.dv));
   bool along_v = shared && kept < p.nu && cached < streams_cached;
@@ -161,7 +161,7 @@ void ItemPlanes::choose_loops() noexcept {
   constexpr int64_t kFollowed = 16;  // streams of src, by the processor itself [note 19]
   const bool many = shared && !along_v && p.nu > kFollowed && p.nu <= at_once_;
   if (many && s_.past_caches() && p.du == item_) rows_of_a_line_ = kLine / sv;
-  const bool again = shared && along_v && !streams;  // dst, as often as rows have items
+  const bool again = shared && along_v && !streams;  // lines of dst are written several times
   if (again || (p.nv > 1 && p.nv < few)) {
     const int64_t bytes =
         std::min<int64_t>(std::llabs(p.du), kLine) + std::min<int64_t>(std::llabs(p.su), kLine);

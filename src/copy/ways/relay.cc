@@ -68,7 +68,7 @@ double cost(const Schedule& s, double far) noexcept {
   }
 }
 
-/// Copies boxes of a schedule by way of a buffer.
+/// Copies the boxes of a schedule through a buffer.
 class Relay {
  public:
   Relay(const Schedule& s, char* buffer) noexcept : s_(s), buffer_(buffer) {
@@ -136,8 +136,8 @@ class Relay {
   /// The order of axes in the buffer, innermost first.
   enum Order {
     kBySource,    ///< as in src
-    kSplitFirst,  ///< the same, with the innermost one outside
-    kJoinLast,    ///< as in dst, with the innermost one outside
+    kSplitFirst,  ///< as in src, with the innermost axis outermost
+    kJoinLast,    ///< as in dst, with the innermost axis outermost
   };
 
   /// Chooses extents that make runs long on both sides, and fit into the buffer.
@@ -269,7 +269,7 @@ class Relay {
     return dst;
   }
 
-  /// Moves on to the next box, along src first; false at the end.
+  /// Moves to the next box, along src first; false at the end.
   bool advance(int64_t* at) const noexcept {
     const auto next = [&](int k) {
       at[k] += extent_[k];
@@ -310,18 +310,18 @@ class Relay {
 
   const Schedule& s_;
   char* buffer_;
-  int near_ = 0;           ///< axes along which src moves,
-  bool descends_ = false;  ///< along one of them downwards
+  int near_ = 0;           ///< axes along which src moves
+  bool descends_ = false;  ///< src moves downwards along one of them
   int by_source_[CopyPlan::kMaxAxes];
   int64_t extent_[CopyPlan::kMaxAxes];  ///< of a box
   int64_t step_[CopyPlan::kMaxAxes];    ///< in the buffer, bytes
 };
 
-/// Whether a copy is so slow item by item that it is worth planning.
+/// Whether item by item a copy is so slow that planning pays.
 bool is_slow(const Schedule& s, bool streamed) noexcept {
   constexpr double kSlow = 3 * kPerByte;
   if (s.kind == PlaneKind::kCells) return false;
-  if (s.kind == PlaneKind::kSpread) {  // its items are moved one by one out of the buffer, too
+  if (s.kind == PlaneKind::kSpread) {  // items also leave the buffer one by one
     constexpr int64_t kFewest = 16;    // [note 65]
     constexpr int64_t kWidest = 4;     // bytes [note 65]
     const CopyAxis& row = s.axes[s.u];

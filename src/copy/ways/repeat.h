@@ -9,13 +9,13 @@ namespace dlx {
 /// The longest run that can be streamed again and again.
 constexpr int64_t kLongestRepeated = 1024;  // bytes
 
-/// Writes `bytes` of dst past the caches: `run` bytes, again and again. `run` is at most
-/// kLongestRepeated. The caller fences.
+/// Streams `bytes` of dst that repeat `run` bytes. `run` is at most kLongestRepeated. The caller
+/// fences.
 void stream_repeated(const Kernels& kernels, char* dst, int64_t bytes, const char* run,
                      int64_t run_bytes) noexcept;
 
-/// Copies the run at dst to the other places of an axis, past the caches if it is `streamed` and
-/// they leave no gap. The caller fences then.
+/// Copies the run at dst to the other places of an axis. If `streamed`, and if there are no gaps
+/// between places, they are streamed, and the caller fences.
 void repeat(const Kernels& kernels, char* dst, int64_t run, const CopyAxis& axis,
             bool streamed) noexcept;
 

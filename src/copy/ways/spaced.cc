@@ -9,11 +9,11 @@
 namespace dlx {
 namespace {
 
-/// Rows along a schedule's u: whole lines of dst are gathered in registers and go past the caches
-/// from there, the items before and behind them are moved as usual.
+/// Rows along u: whole lines of dst are gathered in registers and streamed, the items before and
+/// after them are moved one by one.
 class LineGather {
  public:
-  /// Whether there is a kernel, and lines of dst begin where items do.
+  /// Whether there is a kernel, and lines of dst begin with an item.
   static bool suits(const Schedule& s, const Kernels& kernels) noexcept {
     return kernels.stream_gathered[s.log_item] != nullptr && s.begins_at_multiples(s.item);
   }
@@ -25,7 +25,7 @@ class LineGather {
         gather_(kernels.gather[s.log_item]),
         stream_(kernels.stream_gathered[s.log_item]) {}
 
-  /// Items of a row before its first whole line, its whole lines, and items up to the end of those.
+  /// Items of a row before its first whole line, its whole lines, and items up to their end.
   int64_t head(const char* row) const noexcept { return to_next_line(row) / item_; }
   int64_t lines(const char* row) const noexcept { return (extent_ - head(row)) * item_ / kLine; }
   int64_t behind(const char* row) const noexcept { return head(row) + lines(row) * kLine / item_; }
@@ -50,8 +50,8 @@ class LineGather {
   void (*const stream_)(char* dst, const char* src, int64_t su, int64_t lines);
 };
 
-/// Whether items are near enough that the processor prefetches them, and too far apart for several
-/// to lie in one window of a pattern.
+/// Whether items are so near that the processor prefetches them, but too far apart for a pattern to
+/// have several in one window.
 bool is_spaced(const Schedule& s) noexcept {
   constexpr int64_t kFurthest = 96;  // bytes from item to item [note 34]
   const int64_t step = std::llabs(s.axes[s.u].src);
@@ -101,7 +101,7 @@ class SpacedRows {
     return step_ < 0 ? src + (extent_ - 1) * step_ : src;
   }
 
-  /// Prefetches, beside each line, what is read some lines later, of this row or the next.
+  /// Prefetches, beside each line, the source of a later line of this row or the next.
   void stream_and_ask(char* dst, const char* src, int64_t lines, const char* next) const noexcept {
     const int64_t of_a_line = kLine / item_ * std::llabs(step_);
     const int64_t ahead = std::min(lines, divide_up(kAsked, of_a_line));

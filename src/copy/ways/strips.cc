@@ -27,8 +27,9 @@ bool fit(const Machine& machine, const Side& rows, int64_t n, int ways) noexcept
   return true;
 }
 
-/// Whether rows collide in the second-level cache before they are used up. Wide items do if they
-/// nearly fill its sets, narrow items of long rows as soon as two rows share a set.
+/// Whether rows evict each other from the second-level cache before all their items are used. Wide
+/// items do if they nearly fill its sets, narrow items of long rows as soon as two rows share a
+/// set.
 bool crowd_second_level(const Schedule& s, const FoldedPlanes& planes) noexcept {
   constexpr int64_t kLong = 8 * kLine;  // [note 49]
   return !fit(s.machine(), planes.rows, kAhead,
@@ -89,7 +90,7 @@ class Strips {
     strip_.even = line_by_line ? even(s, planes) : straight(s, planes);
     strip_.cached = !s.past_caches();
     strip_.ahead = line_by_line && strip_.even
-                       ? strip_.nu  // nothing
+                       ? strip_.nu  // no prefetch
                        : std::max(group, std::min(kAhead, strip_.nu) / group * group);
     highest_row_ = *std::max_element(strip_.row, strip_.row + strip_.nu);
     near_ = s.u_count == 1 ? std::llabs(s.axes[s.u].src) : INT64_MAX;
@@ -186,10 +187,11 @@ class Strips {
   const char* const end_of_source_;
   int64_t highest_row_;
   int64_t near_;      ///< bytes from row to row, if they are one axis
-  Strip strip_ = {};  ///< the one to be run when the next is known
+  Strip strip_ = {};  ///< the strip to run when the next one is known
 };
 
-/// Whether it transposes items of any size: items of 3, 6 and 12 bytes have kernels only here.
+/// Whether the schedule is a transposition of items of any size: only strips have kernels for items
+/// of 3, 6 and 12 bytes.
 bool transposes_items(const Schedule& s) noexcept {
   if (s.is_transposition()) return true;
   return s.kind == PlaneKind::kRows && s.v >= 0 && s.axes[s.u].dst == s.item &&
@@ -227,7 +229,7 @@ bool goes_line_by_line(const Schedule& s, const FoldedPlanes& planes, bool ahead
     return has_rows_to_follow(s, planes) && (even(s, planes) || crowd_second_level(s, planes));
   }
   if (!s.machine().reads_lines_whole() || ahead || !even(s, planes)) return false;
-  if (s.item >= 8) {  // few rows: tiles do as well if axes are long
+  if (s.item >= 8) {  // few rows: tiles are as fast if axes are long
     constexpr int64_t kShort = 1024;
     return std::min(s.axes[s.u].extent, s.axes[s.v].extent) * s.item < kShort;
   }
@@ -255,14 +257,14 @@ bool suits_gathering(const Schedule& s, const FoldedPlanes& planes) noexcept {
   const int64_t column = planes.rows.n() * s.item;
   const int64_t row = planes.columns.n() * s.item;
   if (crowd_second_level(s, planes)) {
-    // Tiles do as well if short columns of wide items are consecutive in dst.
+    // Tiles are as fast if short columns of wide items are consecutive in dst.
     if (compact(s) && (s.item == 16 || (s.item == 8 && column < 1024))) return false;
     return row >= 4 * kLine && column >= 4 * kLine;
   }
   if (column < s.machine().long_row_bytes) return false;
   if (s.item <= 2 && row >= 2 * kLine && gathers == Machine::Gathers::kOften) return true;
-  // Rows so close that the processor takes the lines of a strip for a stream, and fetches the lines
-  // between too early.
+  // Rows so close that the processor takes a strip for a stream, and fetches the lines between too
+  // early.
   constexpr int64_t kClose = 16 * kLine;  // [note 56]
   constexpr int64_t kMany = 32;           // [note 56]
   if (row >= 2 * kLine && u.extent >= kMany && std::llabs(u.src) < kClose) return true;
@@ -270,8 +272,8 @@ bool suits_gathering(const Schedule& s, const FoldedPlanes& planes) noexcept {
   return s.item == 1 && row >= 4 * kLine && !planes.columns.in_step(kLine);
 }
 
-/// Whether strips are worth it: columns are so long that their partial lines do not matter, and
-/// tiles are no better.
+/// Whether strips pay: columns are so long that their partial lines do not matter, and tiles are
+/// not faster.
 bool has_strips(const Schedule& s, const StripPlan& plan) noexcept {
   const bool only_strips = only_strips_arrange(s.item);
   if (plan.planes.rows.n() * s.item < s.machine().shortest_column(s.item, only_strips))

@@ -11,7 +11,7 @@ struct StripPlan {
   StripPlan(const Schedule& schedule, Buffers::Offsets* offsets) noexcept;
 
   FoldedPlanes planes;
-  bool ahead;         ///< caches hold a line of each row from when it is asked for until it is read
+  bool ahead;         ///< caches hold a line of each row from its prefetch until it is read
   bool line_by_line;  ///< few rows are read at once, from end to end
   bool gathers;       ///< some lines of each row are copied together first
 };

@@ -124,8 +124,8 @@ class Fetcher : public LinesToFetch {
       if (std::llabs(axis.src) > stretch + kLine) break;
       stretch += (axis.extent - 1) * std::llabs(axis.src);
     }
-    // The processor prefetches long runs better by itself, if tiles follow them. Rows inside a tile
-    // do not follow them; narrow registers prefetch their lines.
+    // If tiles follow long runs, the processor prefetches better by itself. Rows inside a tile do
+    // not follow runs; with narrow registers their lines are prefetched here.
     const bool follows =
         !s.transposes() && (s.machine().follows_rows_in_tiles() || s.kind != PlaneKind::kRows);
     sequential_ = stretch >= kLongStretch && follows;
@@ -163,7 +163,7 @@ class Fetcher : public LinesToFetch {
     int loops = 0;
     int loop[CopyPlan::kMaxAxes];
     int64_t index[CopyPlan::kMaxAxes];
-    for (int i = 0; i < s_.ndim; ++i) {  // steps that skip no line make one run
+    for (int i = 0; i < s_.ndim; ++i) {  // axes whose steps skip no line form a run
       const int k = tiling_.by_source[i];
       const int64_t step = s_.axes[k].src;
       items *= shape.extent[k];
@@ -205,7 +205,7 @@ class Fetcher : public LinesToFetch {
   TileLists* lists_;
   Shapes shapes_;
   bool sequential_ = false;
-  bool aligned_ = false;  // tiles and rows begin at lines, if they have a line
+  bool aligned_ = false;  // tiles and rows of a line or more begin at lines
   int64_t count_[Shapes::kMax] = {};
   int64_t a_round_[Shapes::kMax] = {};
 };
@@ -261,7 +261,7 @@ class Writer : public LinesToWrite {
       to += head;
       from += head;
       bytes -= head;
-    } else {  // the line that the tile before, or the run before, began
+    } else {  // the run or tile before has begun the line
       to -= inside;
       from -= inside;
       bytes += inside;

@@ -12,8 +12,8 @@ namespace {
 
 constexpr int64_t kAll = INT64_MAX;
 
-/// Fetches one tile, arranges the one before, and writes the one before that, in turns of a few
-/// lines, so that memory is always busy.
+/// Fetches a tile, arranges the tile before, and writes the tile before that, alternating every few
+/// lines to keep memory busy.
 class Pipeline {
  public:
   Pipeline(const Schedule& s, const Tiling& tiling, const Buffers& buffers) noexcept
@@ -86,7 +86,7 @@ class Pipeline {
     piece.dv = s_.v >= 0 ? tiling_.step[s_.v] : 0;
     piece.su = s_.axes[s_.u].src;
     piece.sv = s_.v >= 0 ? s_.axes[s_.v].src : 0;
-    // A rest smaller than a block joins the part before it.
+    // A remainder smaller than a block is added to the part before it.
     const int64_t block = s_.woven ? 0 : 16 / s_.item;
     for (int64_t u = 0; u < nu; u += piece.nu) {
       piece.nu = nu - u < tiling_.piece_u + block ? nu - u : tiling_.piece_u;
@@ -126,7 +126,7 @@ class Pipeline {
     in = {piece.dst, piece.dv, piece.src, row, piece.nu, piece.nv, in.rows};
     kernels_.weave[s_.log_item](in, out, fetcher_, writer_);
     turn_ ^= 1;
-    if (to_start_ != nullptr) {  // its last block is there now
+    if (to_start_ != nullptr) {  // its last block is complete now
       start_writing(*to_start_, to_start_buffer_);
       to_start_ = nullptr;
     }
@@ -143,9 +143,9 @@ class Pipeline {
   const Buffers& buffers_;
   Fetcher fetcher_;
   Writer writer_;
-  const Tile* to_start_ = nullptr;  // to be written when its last block is complete
+  const Tile* to_start_ = nullptr;  // the tile to write when its last block is complete
   char* to_start_buffer_ = nullptr;
-  int turn_ = 0;  // which block the next rows are copied to
+  int turn_ = 0;  // the block that the next rows are copied to
   Block blocks_[2] = {{nullptr, 0, nullptr, nullptr, 0, 0, buffers_.rows(0)},
                       {nullptr, 0, nullptr, nullptr, 0, 0, buffers_.rows(1)}};
 };

@@ -9,8 +9,8 @@
 namespace dlx {
 namespace {
 
-/// A tile length of about `wanted`, in whole lines, that leaves no small rest at the end of the
-/// axis.
+/// A tile length of about `wanted`, in whole lines, that leaves no small remainder at the end of
+/// the axis.
 int64_t even_length(int64_t extent, int64_t wanted, int64_t item) noexcept {
   if (wanted >= extent) return extent;
   const int64_t even = even_part(extent, wanted);
@@ -40,7 +40,7 @@ bool Tiling::build(const Schedule& s) noexcept {
       if (extent[k] > 8 && (longest == run_axis || extent[k] > extent[longest])) longest = k;
     }
     while (longest < s.ndim && extent[longest] == 1) ++longest;
-    if (longest == s.ndim) return false;  // one item is more than a buffer
+    if (longest == s.ndim) return false;  // an item is larger than the buffer
     extent[longest] = divide_up(extent[longest], 2);
     // Runs end at this axis now.
     if (longest > run_axis) {
@@ -49,7 +49,7 @@ bool Tiling::build(const Schedule& s) noexcept {
     }
   }
   if (run_bytes(s, extent) < kShortestRun) return false;
-  // An axis of both sides cannot be folded where tiles keep it in their runs. [note 58]
+  // An axis along u and v cannot be folded if tiles keep it in their runs. [note 58]
   const int64_t narrow = std::min(along_u(s, extent), along_v(s, extent));
   if (s.folded() && narrow * s.item < kLine) return false;
   if (s.is_transposition() &&
@@ -99,8 +99,8 @@ void Tiling::choose_extents(const Schedule& s) noexcept {
   int64_t src_bytes = s.woven ? t.staged_src_bytes[row] : t.tile_src_bytes[row];
   const bool short_rows = s.v >= 0 && s.axes[s.v].extent * s.item < src_bytes;
   if (!even && (s.woven || short_rows)) src_bytes *= 2;
-  // If tiles go along src, one line of each row is enough: after two the processor would fetch a
-  // third.
+  // If tiles advance along src, they take one line of each row: after two lines the processor would
+  // fetch a third.
   const bool alone = in_lines && s.log_item == 0 && !s.woven && !short_rows;
   if (alone && t.fetches_single_lines()) src_bytes = std::min(src_bytes, kLine);
   if (s.log_item < 0) src_bytes *= 4;
@@ -122,7 +122,7 @@ void Tiling::fold(const Schedule& s) noexcept {
     const int next = s.v_axes[v_count];
     if (k >= run_axis || next >= run_axis || extent[k] < s.axes[k].extent) break;
     if (along_v(s, extent) * extent[next] > kOffsets) break;
-    if ((s.axes[k].src < 0) != (s.axes[next].src < 0)) break;  // no one axis in the buffer
+    if ((s.axes[k].src < 0) != (s.axes[next].src < 0)) break;  // not one axis in the buffer
   }
 }
 
@@ -164,7 +164,7 @@ int64_t Tiling::lay_out(const Schedule& s) noexcept {
   // An odd number of lines from run to run, so that runs spread over the cache sets.
   bytes =
       (divide_up(bytes, kLine) | 1) * kLine + (divide_up(bytes, kLine) % 2 == 1 ? 2 : 0) * kLine;
-  if (v_count > 1) {  // evenly, so that they are one long axis here
+  if (v_count > 1) {  // evenly spaced, so that they form one axis in the buffer
     for (int i = 0; i < v_count; ++i) {
       step[s.v_axes[i]] = bytes;
       bytes *= extent[s.v_axes[i]];
@@ -212,7 +212,7 @@ void Tiling::choose_order(const Schedule& s) noexcept {
   align_src(s);
   int n = 0;
   bool taken[CopyPlan::kMaxAxes] = {};
-  if (carry) {  // along dst as far as it is compact, so that tiles go on where others end
+  if (carry) {  // along compact axes of dst, so that a tile continues the tile before
     int64_t next = s.item;
     for (int k = s.ndim - 1; k >= 0 && s.axes[k].dst == next; --k) {
       order[n++] = k;

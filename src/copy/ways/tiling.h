@@ -10,9 +10,9 @@ namespace dlx {
 
 /// How a streamed copy is cut into tiles, and how a tile lies in its buffer.
 ///
-/// A tile is a part of all axes. It is long enough along the innermost axes of dst for runs worth
-/// streaming, and along those of src for runs worth fetching. In the buffer its runs are in the
-/// order of dst, each with room in front for the partial line that the tile before left.
+/// A tile is a part of all axes: long enough along the innermost axes of dst for runs worth
+/// streaming, and along the innermost axes of src for runs worth fetching. In the buffer its runs
+/// are in the order of dst, each with room in front for a partial line of the tile before.
 struct Tiling {
   static constexpr int64_t kBufferBytes = 192 << 10;
   static constexpr int64_t kFront = 64;               ///< room before a run
@@ -44,7 +44,7 @@ struct Tiling {
   int u_first = 0;                     ///< outermost axis taken along u
   int v_count = 1;                     ///< how many of the schedule's v_axes are taken along v
   int64_t first[CopyPlan::kMaxAxes];   ///< of the first tile along an axis: others start at lines
-  bool carry = false;                  ///< runs end inside lines, and the next tile goes on
+  bool carry = false;                  ///< runs end inside lines; the next tile completes them
   int64_t piece_u = 0;                 ///< items of a plane between two rounds of streaming
   int64_t piece_v = 0;
 

@@ -36,7 +36,7 @@ bool is_small_matrix(const Schedule& s) noexcept {
   return source <= (s.item >= 8 ? kSmall : kSmallNarrow) && source <= 2 * plane_bytes(s);
 }
 
-/// Whether the next plane of dst is read from elsewhere than behind these bytes of src.
+/// Whether the source of the next plane of dst does not follow these bytes of src.
 bool lie_alone(const Schedule& s, int64_t bytes) noexcept {
   for (int k = s.ndim - 1; k >= 0; --k) {
     if (!s.in_plane(k)) return are_apart(bytes, s.axes[k].src);
@@ -94,7 +94,7 @@ bool needs_no_buffer(const Schedule& s, bool cached) noexcept {
     const bool splits = v.extent <= 16 && std::llabs(u.src) <= 4 * kLine && cell >= kNear;
     if (cached && splits) return true;
   }
-  // Streams that the first-level cache holds: in the order of dst, no line is read twice.
+  // If the first-level cache holds the streams, the order of dst reads no line twice.
   if (s.kind == PlaneKind::kGather && u.extent <= std::min(some_streams, rows_cached(u.src))) {
     return true;
   }

@@ -80,9 +80,9 @@ Kernels::Transpose* transposition(const Schedule& s, int64_t dv, int64_t su, int
   const int log_item = s.log_item;
   constexpr int64_t kRowsCached = 128;  // [note 76]
   constexpr int64_t kColumn =
-      4 * kLine;  // bytes: of short ones, too few lines can be waited for [note 76]
+      4 * kLine;  // bytes: with shorter columns, too few misses overlap [note 76]
   constexpr int64_t kRow =
-      3 * kLine;  // bytes: short ones are best read one after the other [note 76]
+      3 * kLine;  // bytes: shorter rows are best read one after the other [note 76]
   constexpr int64_t kLongRow = 8 * kLine;  // [note 76]
   Kernels::Transpose* const in_columns = kernels.transpose_columns[log_item];
   const bool uneven = dv % (kLine / 2) != 0;

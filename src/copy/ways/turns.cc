@@ -11,13 +11,13 @@
 namespace dlx {
 namespace {
 
-constexpr int64_t kMostJoined = 16;  // rows, that the processor fetches side by side [note 14]
-constexpr int64_t kMostSplit = 8;    // that it writes [note 14]
+constexpr int64_t kMostJoined = 16;  // rows that the processor prefetches side by side [note 14]
+constexpr int64_t kMostSplit = 8;    // rows that it writes side by side [note 14]
 constexpr int64_t kLargestCell = 3 * kLine;
 constexpr int64_t kShortestRow = 4096;  // bytes
 
-/// Whether items of a few rows of src become cells that lie one behind another in dst. Rows go
-/// upwards, here and below: downwards, the processor does not fetch so many.
+/// Whether items of a few rows of src become consecutive cells of dst. Rows must go upwards, here
+/// and below: downwards, the processor prefetches fewer.
 bool joins(const Schedule& s) noexcept {
   const CopyAxis& u = s.axes[s.u];
   const CopyAxis& v = s.axes[s.v];
@@ -50,7 +50,7 @@ class Buffered {
     cells_ = std::max(kAtOnce / cell, kFewest);
     step_ = joins_ ? cell : s.item;
     rows_ = joins_ ? 1 : static_cast<int>(v_.extent);
-    pitch_ = divide_up(cells_ * step_, kLine) * kLine + 3 * kLine;  // no two rows a page apart
+    pitch_ = divide_up(cells_ * step_, kLine) * kLine + 3 * kLine;  // rows are not a page apart
   }
 
   void copy(char* dst, const char* src) const noexcept {
@@ -78,14 +78,15 @@ class Buffered {
   static constexpr int64_t kAtOnce = 2048;  // bytes [note 14]
   static constexpr int64_t kFewest = kLine;
 
-  /// Where a row of dst goes on, and how many bytes before its place in the buffer are still to be
-  /// written.
+  /// The end of the written part of a row of dst, and how many bytes before its place in the buffer
+  /// are still to be written.
   struct Row {
     char* to;
     int64_t left;
   };
 
-  /// Writes whole lines, with what was left of the last ones, and moves what is left now there.
+  /// Writes whole lines, beginning with the rest of the last ones, and moves the new rest to its
+  /// place.
   void stream(Row& row, char* from, int64_t bytes) const noexcept {
     const char* begin = from - row.left;
     const char* const end = from + bytes;
@@ -116,7 +117,7 @@ class Buffered {
   int64_t pitch_;
 };
 
-/// Whether planes have rows whose items some kernel arranges.
+/// Whether a kernel arranges the items of the rows.
 bool has_rows(const Schedule& s) noexcept {
   if (s.ndim < 2 || s.v < 0 || s.folded() || s.log_item < 0) return false;
   return s.kind != PlaneKind::kRows && s.kind != PlaneKind::kCells && !reads_into_streams(s);

@@ -13,8 +13,8 @@ namespace dlx {
 
 struct StripPlan;
 
-/// A schedule to be carried out: all that the choice of a way depends on. Nothing is set later;
-/// what is costly is worked out when it is asked for first.
+/// A schedule to carry out: everything that the choice of a way depends on. Costly properties are
+/// computed on first use.
 class Job {
  public:
   Job(const Schedule& schedule, Traffic traffic_in) noexcept
@@ -25,12 +25,12 @@ class Job {
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
 
-  /// Whether both sides are more than the caches hold.
+  /// Whether both sides together exceed the caches.
   bool is_large() const noexcept { return goes_past_caches(traffic); }
-  /// Whether no other thread has a part of the copy.
+  /// Whether one thread makes the whole copy.
   bool is_alone() const noexcept { return traffic == Traffic::kStreamed; }
 
-  /// Whether there is memory for buffers: only then may a way ask for them.
+  /// Whether there is memory for buffers. Ways may call buffers() only then.
   bool has_buffers() const noexcept {
     if (!buffers_.has_value()) buffers_.emplace();
     return buffers_->exist();
@@ -56,10 +56,10 @@ class Job {
 struct Way {
   const char* name;
   const char* words;
-  /// Whether the way can do it, and does so well, as far as no way before it in the list does. Has
-  /// no effect but on scratch, and asks no other way.
+  /// Whether the way can do the job, and does it well if no earlier way in the list suits. Changes
+  /// nothing but scratch, and asks no other way.
   bool (*suits)(const Job& job) noexcept;
-  /// Does it. Whatever suits() worked out last is in buffers().plan().
+  /// Does the job. buffers().plan() has what the last suits() computed.
   void (*run)(const Job& job) noexcept;
 };
 
@@ -69,20 +69,20 @@ inline bool has_constant_rows(const Schedule& s) noexcept {
   return s.fills() && (s.axes[s.u].extent >= kMany || s.axes[s.u].extent * s.item >= kLine);
 }
 
-/// The first way in the list that suits; there always is one.
+/// The first way in the list that suits. The last way suits every job.
 const Way& way_for(const Job& job) noexcept;
 
 /// Runs a schedule whose data is in the caches, without buffers.
 void run_in_caches(const Schedule& schedule) noexcept;
 
-/// Calls see(way, data) for each way that way_for() may choose for a large job, or for others: for
-/// tests.
+/// For tests: calls see(way, data) for each way that way_for() may choose for large jobs, or for
+/// other jobs.
 void each_way(bool large, void (*see)(const Way& way, void* data), void* data);
 
-/// A few more words on how planes are copied, for some ways; NULL for others.
+/// Describes how some ways copy planes; NULL for other ways.
 const char* details_of(const Way& way, const Schedule& schedule) noexcept;
 
-// Each way stands in the file of its name; what small copies ask is inline.
+// Each way is in the file of its name. What the choice for a small copy asks is inline.
 
 #define DLX_WAY(NAME)                         \
   bool suits_##NAME(const Job& job) noexcept; \
@@ -90,12 +90,12 @@ const char* details_of(const Way& way, const Schedule& schedule) noexcept;
 
 /// Fills long rows of one item past the caches.
 DLX_WAY(fills);
-/// Rows that need no help, in the order of dst, through the caches.
+/// Rows of one item, or read repeatedly: in the order of dst, through the caches.
 inline bool suits_in_order(const Job& job) noexcept { return has_constant_rows(job.s); }
 void run_in_order(const Job& job) noexcept;
 bool suits_in_order_when_large(const Job& job) noexcept;
-/// Rows that lie side by side in src and far apart in dst, such as heads of attention: src is read
-/// as it lies, some of its longer rows at a time, into as many streams of dst.
+/// Rows that lie side by side in src and far apart in dst, such as heads of attention: some longer
+/// rows of src are read at a time, into one stream of dst for each column.
 DLX_WAY(regrouped);
 /// Long runs, in the order of src.
 DLX_WAY(runs);
@@ -103,25 +103,24 @@ bool suits_runs_alone(const Job& job) noexcept;
 bool suits_runs_of_many_lines(const Job& job) noexcept;
 /// Items with gaps in src, as in x[:, ::3]: each line of dst is gathered in registers.
 DLX_WAY(spaced);
-/// The same pattern of source bytes again and again: lines are permuted in registers.
+/// A repeated pattern of source bytes: lines are permuted in registers.
 DLX_WAY(pattern);
 /// A few long rows whose items take turns on one side, such as channels of an image that become
 /// planes: arranged in a buffer, some cells at a time.
 DLX_WAY(turns);
-/// Rows of dst that run backwards in src: src is read upwards, each row of dst written from its
-/// end.
+/// Rows that run backwards: src is read upwards, each row of dst is written from its end.
 DLX_WAY(backwards);
-/// Box by box: rows are put together as they lie in src, arranged in the second-level cache, and
-/// streamed. So all of src is read in long stretches, whatever the axes.
+/// Box by box: rows are copied together in the order of src, arranged in the second-level cache,
+/// and streamed. So src is read in long runs, whatever the axes.
 DLX_WAY(boxes);
 bool suits_boxes_of_gathered_items(const Job& job) noexcept;
 bool suits_boxes_of_rows(const Job& job) noexcept;
 bool suits_boxes_first(const Job& job) noexcept;
-/// Box by box in two steps that have fast kernels, where one step has none: from src to a buffer
-/// whose axes are in another order, and from there to dst.
+/// Box by box in two steps with fast kernels, if a single step has none: from src to a buffer whose
+/// axes are in another order, and from the buffer to dst.
 DLX_WAY(relay);
-/// Transpositions: some lines of some rows are copied together in a block, and go from there to
-/// dst.
+/// Transpositions: some lines of some rows are copied together in a block, and transposed from
+/// there.
 DLX_WAY(gathered);
 /// Transpositions: a line of each of many rows, the next line of each, and so on.
 DLX_WAY(strips);
@@ -135,22 +134,22 @@ DLX_WAY(tiles);
 /// Planes of axes folded with their neighbours, straight from src to dst.
 inline bool suits_folded(const Job& job) noexcept { return job.s.folded(); }
 void run_folded(const Job& job) noexcept;
-/// Planes that are too small for kernels: a table of the offsets of up to a few hundred items is
-/// followed from place to place.
+/// Planes that are too small for kernels: a table of the offsets of up to 256 items is applied at
+/// each place.
 DLX_WAY(table);
 bool suits_table_of_far_items(const Job& job) noexcept;
-/// Planes with few rows along v: along another axis, for as many rows as the first-level cache
-/// holds.
+/// Planes with few rows along v: loops along another axis, over as many rows as the first-level
+/// cache holds.
 DLX_WAY(across);
-/// Plane after plane, straight from src to dst. The last resort, which does everything: planes of a
-/// kind without kernels go item by item.
+/// Plane after plane, straight from src to dst. Suits every job: planes of a kind without kernels
+/// are copied item by item.
 inline bool suits_planes(const Job&) noexcept { return true; }
 void run_planes(const Job& job) noexcept;
 
 #undef DLX_WAY
 
-/// Whether the caches serve a large job better than any way past them: tried before all of these,
-/// before tiles and after boxes, and where tiles are left.
+/// Whether a large job is faster through the caches than by any way that streams. The list asks
+/// before the streaming ways, before boxes, and before tiles.
 bool suits_caches(const Job& job) noexcept;
 bool suits_caches_rather_than_boxes(const Job& job) noexcept;
 bool suits_caches_rather_than_tiles(const Job& job) noexcept;

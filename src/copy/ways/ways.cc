@@ -13,7 +13,7 @@
 namespace dlx {
 namespace {
 
-/// What small copies are asked first, here, where it costs no call.
+/// Cheap tests that rule a way out for most small copies, inlined to save the call of suits().
 template <bool (*kSuits)(const Job& job) noexcept, int kLeastAxes>
 bool with_axes(const Job& job) noexcept {
   return job.s.ndim >= kLeastAxes && kSuits(job);
@@ -23,15 +23,15 @@ bool with_odd_items(const Job& job) noexcept {
   return only_strips_arrange(job.s.item) && kSuits(job);
 }
 
-// THE list. Rows are tried from the first on; the first one that suits is taken. A row without a
-// name leaves the list: the job goes through the caches.
+// The lists. The first row that suits is taken. A row without a name ends the list: the job goes
+// through the caches.
 
-/// More than the caches hold.
+/// Jobs that exceed the caches.
 constexpr Way kLarge[] = {
     {"fills", "rows filled past the caches", suits_fills, run_fills},
     {"in_order", "written in order", suits_in_order_when_large, run_in_order},
     {nullptr, nullptr, suits_caches, nullptr},
-    // Along dst.
+    // In the order of dst.
     {"regrouped", "rows regrouped and streamed", suits_regrouped, run_regrouped},
     {"runs", "runs streamed", suits_runs_alone, run_runs},
     {"spaced", "lines gathered and streamed", suits_spaced, run_spaced},
@@ -54,7 +54,7 @@ constexpr Way kLarge[] = {
     {"boxes", "streamed in boxes", suits_boxes, run_boxes},
 };
 
-/// Inside the caches, but large enough for buffers.
+/// Jobs inside the caches that are large enough for buffers.
 constexpr Way kCached[] = {
     {"in_order", "written in order", suits_in_order, run_in_order},
     {"strips", "written in strips", with_odd_items<suits_cached_strips>, run_strips},
@@ -62,7 +62,7 @@ constexpr Way kCached[] = {
     {"relay", "by way of a buffer", with_axes<suits_relay, 2>, run_relay},
 };
 
-/// Through the caches, without buffers.
+/// Jobs through the caches, without buffers.
 constexpr Way kPlain[] = {
     {"in_order", "written in order", suits_in_order, run_in_order},
     {"folded", "written in order, axes folded", suits_folded, run_folded},
@@ -74,8 +74,8 @@ constexpr Way kPlain[] = {
 };
 
 #ifdef DLX_COPY_SWITCH
-/// For tests and benchmarks: whether DLX_COPY_WITHOUT=NAME,NAME... leaves the way out. The last one
-/// does everything, and stays.
+/// For tests and benchmarks: whether DLX_COPY_WITHOUT=NAME,NAME... leaves the way out. The last way
+/// suits every job, and stays.
 bool is_left_out(const Way& way) noexcept {
   static const char* const names = std::getenv("DLX_COPY_WITHOUT");
   if (names == nullptr || way.name == nullptr) return false;
@@ -90,7 +90,7 @@ bool is_left_out(const Way& way) noexcept {
 constexpr bool is_left_out(const Way&) noexcept { return false; }
 #endif
 
-/// Unrolled, so that no call goes by a pointer.
+/// Unrolled, so that calls are direct.
 template <const auto& kWays, size_t... I>
 inline const Way* first_of(const Job& job, std::index_sequence<I...>) noexcept {
   const Way* found = nullptr;
