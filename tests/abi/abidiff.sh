@@ -31,7 +31,7 @@ readelf --sections --wide "$library" | grep -q '\.debug_info' ||
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# No path, no line and no private type in the record: it changes with the ABI and nothing else.
+# The record has no paths, no line numbers and no private types, so it changes only with the ABI.
 abidw --headers-dir "$include" --drop-private-types --drop-undefined-syms \
   --exported-interfaces-only --type-id-style hash --no-corpus-path --no-comp-dir-path \
   --no-show-locs --no-elf-needed \
@@ -50,10 +50,10 @@ and add a line to CHANGELOG.md."
 
 [ -f "$record" ] || die "FAILED: there is no record $record.
 $how"
-# --harmless: what abidiff calls so, a renamed field or a dropped const, breaks sources.
+# --harmless: what abidiff calls harmless, a renamed field or a dropped const, breaks sources.
 abidiff --harmless --no-show-locs "$record" "$work/now.abi" >"$work/report" 2>&1
 status=$?
-# Bits: 1 failure, 2 wrong usage, 4 a change, 8 a change that breaks programs.
+# Bits of the exit status: 1 failure, 2 wrong usage, 4 a change, 8 a change that breaks programs.
 [ $((status & 3)) -eq 0 ] || die "abidiff.sh: abidiff failed
 $(cat "$work/report")"
 if [ $((status & 12)) -eq 0 ]; then

@@ -1,5 +1,4 @@
-# Shared by the scripts of this folder: what compilers and what official DLPack headers are there.
-# To be sourced.
+# Sourced by the scripts of this folder: finds compilers and official DLPack headers.
 
 WARNINGS="-Wall -Wextra -Wpedantic -Werror"
 C_WARNINGS="-Wstrict-prototypes -Wmissing-prototypes -Wc++-compat"
@@ -12,7 +11,7 @@ die() {
 
 skip() { echo "skipped: $*"; }
 
-# The compilers to use, one a line. At least one of gcc and clang has to be there.
+# The compilers to use, one per line. At least one of gcc and clang must be installed.
 find_compilers() {
   local found=() name
   command -v gcc >/dev/null && found+=(gcc)
@@ -22,8 +21,8 @@ find_compilers() {
   [ ${#found[@]} -eq 0 ] || printf '%s\n' "${found[@]}"
 }
 
-# The official headers to test against, one a line: "release include-flags". Says on stderr which
-# of the two that it looks for are missing.
+# The official headers to test against, one per line: "release include-flags". Reports missing
+# headers on stderr.
 find_official_headers() {
   local dir
   if echo '#include <dlpack/dlpack.h>' | cc_any -xc -fsyntax-only - 2>/dev/null; then

@@ -1,6 +1,6 @@
 #!/bin/bash
-# The file libdlx.so keeps what it promises to the linker: it exports exactly the functions that
-# the headers declare, each with its version; its name, what it needs, its flags and its size.
+# Checks what linkers see of libdlx.so: it exports exactly the functions that the headers declare,
+# each with its version. Also checks its name, dependencies, flags and size.
 #
 # usage: exports.sh LIBRARY HEADER...
 #
@@ -35,7 +35,7 @@ if grep -Eq 'NEEDED.*\[lib(clang_rt\.)?(asan|lsan|tsan|ubsan)' <<<"$dynamic" ||
   exit 0
 fi
 
-# ---- symbols: what the headers declare, and nothing else ----
+# ---- symbols: exactly the functions that the headers declare ----
 
 # After the preprocessor, every statement that starts with the mark declares one function.
 declared() {

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Compiles each public header alone, and before and after the official DLPack headers that are
-# installed, in every language version that dlx promises, with all warnings as errors.
+# installed, in every language version that dlx supports, with all warnings as errors.
 #
 # usage: headers.sh INCLUDE_DIR
 #
@@ -20,10 +20,10 @@ printf '%s\n' "${compilers[@]}" | grep -q gcc || skip "gcc: not on PATH"
 printf '%s\n' "${compilers[@]}" | grep -q clang || skip "clang: not on PATH"
 mapfile -t officials < <(find_official_headers)
 
-# One job a line: "label|compiler and arguments".
+# One job per line: "label|compiler and arguments".
 jobs=$work/jobs
 
-# add_jobs LABEL HEADER FLAGS SOURCE: the source in every language that the header is for.
+# add_jobs LABEL HEADER FLAGS SOURCE: compile SOURCE in every language of the header.
 add_jobs() {
   local label=$1 header=$2 flags=$3 source=$4 languages language compiler more comments
   case $header in
@@ -44,7 +44,7 @@ add_jobs() {
   done
 }
 
-# write_source FILE INCLUDE...: each header twice, for the guards; then what has to be declared.
+# write_source FILE INCLUDE...: each header twice, to test the guards; then its declarations.
 write_source() {
   local file=$1 line
   shift
@@ -59,7 +59,7 @@ write_source() {
   } >"$file"
 }
 
-# Versions may change; the rest is what constants.c has to name.
+# Versions may change; constants.c must name all other constants.
 missing=$(grep -hoE '^( *|#define )(DLX|ARROW)_[A-Z0-9_]+ (= )?[-(0-9]' "$include"/dlx/{dlx,arrow}.h |
   grep -oE '(DLX|ARROW)_[A-Z0-9_]+' | grep -v '^DLX_VERSION_' | sort -u |
   while read -r name; do grep -q "($name[,) ]" "$here/constants.c" || echo "$name"; done)

@@ -1,6 +1,6 @@
 #!/bin/bash
-# How dlx/dlpack.h gets on with official DLPack headers: the layouts are the same, a later release
-# and a snapshot between two releases are accepted, an unsuitable header is refused in words.
+# Compiles dlx/dlpack.h with official DLPack headers: layouts are equal, a later release and a
+# snapshot between two releases are accepted, an unsuitable header is refused with a message.
 #
 # usage: official.sh INCLUDE_DIR
 #
@@ -27,13 +27,13 @@ cxx() {
   "$compiler" -std=c++17 $WARNINGS "$@"
 }
 
-# fake NAME: stdin becomes the <dlpack/dlpack.h> of a folder of its own.
+# fake NAME: write stdin to dlpack/dlpack.h in a folder of its own.
 fake() {
   mkdir -p "$work/$1/dlpack"
   cat >"$work/$1/dlpack/dlpack.h"
 }
 
-# compile NAME FLAGS...: our header after the fake one; the words go to stdout.
+# compile NAME FLAGS...: compile our header after the fake one; messages go to stdout.
 compile() {
   local name=$1
   shift
@@ -41,7 +41,7 @@ compile() {
     cxx -x c++ -fsyntax-only -I"$work/$name" -I"$include" -I"$here" "$@" - 2>&1
 }
 
-# ---- the layouts are the same ----
+# ---- layouts are equal ----
 
 while read -r release flags; do
   # The flags are words: no quotes.
@@ -53,7 +53,7 @@ while read -r release flags; do
   fi
 done < <(find_official_headers)
 
-# ---- a later 1.x, in which the names that we give a prefix have become official ----
+# ---- a later 1.x, in which names that dlx prefixes have become official ----
 
 sed -e 's/DLX_/FAKE_/g' -e 's/^#define DLPACK_MINOR_VERSION 3/#define DLPACK_MINOR_VERSION 4/' \
   -e 's/kDLTrn = 18 /kDLTrn = 18, kDLTPU = 19, kDLTPUHost = 20, kDLAscend = 21 /' \
@@ -64,7 +64,7 @@ grep -q 'kDLAscend = 21' "$work/later/dlpack/dlpack.h" &&
   fail "the later header was not made: the patterns of this script are out of date"
 compile later -DFAKE_DLPACK_OWN || fail "a later 1.x is not accepted"
 
-# ---- a snapshot that has a name which its number does not tell ----
+# ---- a snapshot with a name newer than its version number ----
 
 fake snapshot <<'HEADER'
 #ifndef DLPACK_DLPACK_H_
@@ -96,7 +96,7 @@ compile snapshot -DDLX_DLPACK_NO_ENUMERATORS || fail "a snapshot is not accepted
 compile snapshot >/dev/null &&
   fail "the snapshot needs no DLX_DLPACK_NO_ENUMERATORS: it tests nothing"
 
-# ---- unsuitable headers are refused in words ----
+# ---- unsuitable headers are refused with a message ----
 
 fake unnumbered <<<'#define DLPACK_DLPACK_H_'
 compile unnumbered | grep -q 'dlx needs DLPack 0.2 to 1.x' ||

@@ -1,6 +1,6 @@
 // Fuzzes copy_tensor: the bytes choose shapes, strides, overlap, alignment and tuning; a naive copy
-// is the oracle. Small tensors and low thresholds show the engine's ways as well as large ones do,
-// and thousands of them fit in a second.
+// is the oracle. Small tensors with low thresholds reach the engine's ways as well as large ones,
+// and thousands of them run in a second.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -11,8 +11,8 @@
 #include "src/copy/copy.h"
 #include "src/copy/threads/threads.h"
 
-// The engine's branches are to be covered. Those of the oracle tell nothing, and take most of the
-// time when they are counted.
+// Cover the engine's branches only. Counting the branches of the oracle would take most of the
+// time.
 #if defined(__clang__)
 #pragma clang attribute push(__attribute__((no_sanitize("coverage"))), apply_to = function)
 #endif
@@ -23,8 +23,8 @@
 
 namespace {
 
-/// Pieces of a copy one after the other: waking threads would take most of the time. They have
-/// tests of their own.
+/// Runs the pieces of a copy one after the other, because waking threads would take most of the
+/// time. Threads have tests of their own.
 void run_in_order(int64_t count, dlx_parallel_task_fn task, void* task_data, void*) {
   for (int64_t index = 0; index < count; ++index) task(task_data, index);
 }
@@ -33,7 +33,7 @@ void run_in_order(int64_t count, dlx_parallel_task_fn task, void* task_data, voi
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
-/// A long quarantine of freed memory means fresh pages for every copy.
+/// A long quarantine of freed memory would mean fresh pages for every copy.
 extern "C" const char* __asan_default_options() { return "quarantine_size_mb=1"; }
 #endif
 #endif

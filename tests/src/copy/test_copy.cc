@@ -1,4 +1,4 @@
-// copy_tensor against a naive copy, and what it refuses.
+// Compares copy_tensor with a naive copy; tests the input that it refuses.
 #include "src/copy/copy.h"
 
 #include <sys/mman.h>
@@ -21,7 +21,7 @@ using dlx_test::Choices;
 using dlx_test::Described;
 using dlx_test::RandomCopy;
 
-/// The message of the Error that a copy ends in; "" if it does not.
+/// The message of the Error that a copy throws; "" if it succeeds.
 std::string refusal(const Described& dst, const Described& src, int32_t* status = nullptr) {
   try {
     dlx::copy_tensor(dst.tensor, false, src.tensor, false);
@@ -46,10 +46,10 @@ void run_random_copies(uint64_t first_seed, int count, int64_t max_elements) {
   }
 }
 
-// The same seeds each time: a failure can be repeated.
+// The same seeds in every run, so that failures can be reproduced.
 void random_copies_equal_the_naive_copy(void**) { run_random_copies(1, 6000, 1500); }
 
-// Other seeds each time: more of them are seen in the long run.
+// Other seeds in every run, to test more layouts over time.
 void fresh_random_copies_equal_the_naive_copy(void**) {
   run_random_copies(static_cast<uint64_t>(std::time(nullptr)) * 1000003u, 2000, 1500);
 }
@@ -79,15 +79,15 @@ void rearrangements_in_place_are_exact(void**) {
   for (size_t i = 0; i < line.size(); ++i) assert_int_equal(line[i], before[line.size() - 1 - i]);
 }
 
-// Rows next to pages that may not be touched, of bytes side by side and with gaps between them: no
-// read and no write beyond the elements.
+// Rows of bytes, compact and with gaps, next to inaccessible pages: nothing is read or written
+// beyond the elements.
 void pages_without_elements_are_not_touched(void**) {
   const size_t page = 4096;
   const size_t pages = 20;
   char* const map = static_cast<char*>(
       mmap(nullptr, (2 * pages + 1) * page, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   assert_true(map != MAP_FAILED);
-  for (size_t k = 0; k < pages; ++k) {  // every other page is there
+  for (size_t k = 0; k < pages; ++k) {  // every other page is accessible
     assert_int_equal(mprotect(map + (2 * k + 1) * page, page, PROT_READ | PROT_WRITE), 0);
   }
   std::vector<uint8_t> dst(pages * 40);
@@ -123,8 +123,8 @@ void pages_without_elements_are_not_touched(void**) {
   munmap(map, (2 * pages + 1) * page);
 }
 
-// Long rows that end with a page, and begin with one, behind and before pages that may not be
-// touched: forwards and backwards, transposed and not, past the caches.
+// Long rows that begin and end with a page, next to inaccessible pages: forwards and backwards,
+// transposed and not, streamed.
 void long_rows_end_with_their_pages(void**) {
   const dlx::Machine before = dlx::machine();
   dlx::machine().stream_bytes = 0;
@@ -180,7 +180,7 @@ void long_rows_end_with_their_pages(void**) {
   dlx::machine() = before;
 }
 
-// Items with gaps between them that move by a few, in either direction, many buffers of them.
+// Items with gaps between them, shifted by a few items in either direction, for many buffers.
 void shifts_of_items_with_gaps_are_exact(void**) {
   const int64_t n = 30000;
   for (const int64_t every : {2, 3}) {
@@ -207,7 +207,7 @@ void shifts_of_items_with_gaps_are_exact(void**) {
   }
 }
 
-// The step of an axis of one element is nobody's, and may be anything.
+// The stride of an axis of one element is unused, and may have any value.
 void steps_of_single_elements_do_not_count(void**) {
   uint32_t src[4] = {1, 2, 3, 4};
   uint32_t dst[4] = {};
@@ -239,8 +239,8 @@ void offsets_beyond_32_bits_work(void**) {
   munmap(map, bytes);
 }
 
-// Bad input is named, and nothing is written.
-void bad_input_is_refused_in_words(void**) {
+// Errors name the bad input, and nothing is written.
+void bad_input_is_refused_with_a_message(void**) {
   uint32_t dst[64];
   uint32_t src[64] = {};
   std::memset(dst, 0xee, sizeof dst);
@@ -277,13 +277,12 @@ void interleaved_but_distinct_elements_are_accepted(void**) {
   assert_memory_equal(dst, expected, sizeof dst);
 }
 
-// Nothing is read or written where there is nothing to copy.
+// Empty copies read and write nothing.
 void empty_tensors_need_no_data(void**) {
   assert_string_equal(refusal({nullptr, {3, 0}}, {nullptr, {3, 0}, {0, 0}}).c_str(), "");
 }
 
-// The description fits in what it is given, and says how long it would be.
-/// The kernel that a copy of 4-byte items into a compact dst gets.
+/// The kernel for a copy of 4-byte items into a compact dst.
 std::string kernel_of(const std::vector<int64_t>& shape, const std::vector<int64_t>& strides) {
   std::vector<char> room(size_t{64} << 10);
   const Described to(room.data(), shape);
@@ -293,7 +292,7 @@ std::string kernel_of(const std::vector<int64_t>& shape, const std::vector<int64
   return std::string(text, std::strcspn(text, " "));
 }
 
-/// Some of them once went to kernels that took longer than NumPy does.
+/// Some of these once got kernels that took longer than NumPy.
 void each_structure_gets_the_kernel_that_suits_it(void**) {
   const std::string cells = dlx::kernels().cells != nullptr ? "cells" : "gather";
   assert_string_equal(kernel_of({50, 3}, {3, -1}).c_str(), "gather");  // few cells
@@ -306,6 +305,7 @@ void each_structure_gets_the_kernel_that_suits_it(void**) {
   assert_string_equal(kernel_of({40, 2, 30}, {2, -1, 80}).c_str(), "transpose");  // folded
 }
 
+/// The description is cut to its room, and its whole length is returned.
 void a_plan_can_be_described(void**) {
   uint32_t dst[64];
   uint32_t src[64] = {};
@@ -341,7 +341,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(shifts_of_items_with_gaps_are_exact),
       cmocka_unit_test(steps_of_single_elements_do_not_count),
       cmocka_unit_test(offsets_beyond_32_bits_work),
-      cmocka_unit_test(bad_input_is_refused_in_words),
+      cmocka_unit_test(bad_input_is_refused_with_a_message),
       cmocka_unit_test(interleaved_but_distinct_elements_are_accepted),
       cmocka_unit_test(empty_tensors_need_no_data),
       cmocka_unit_test(each_structure_gets_the_kernel_that_suits_it),

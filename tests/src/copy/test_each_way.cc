@@ -1,6 +1,6 @@
-// Every way by itself: whatever suits a job, and whichever ways stand before it in the list, it writes
-// what a copy of element by element writes, and nothing else. So the order of the list decides how fast
-// a copy is, never whether it is right.
+// Runs every way that suits a job, whatever ways are before it in the list. Each writes exactly
+// what an element-wise copy writes. So the order of the list decides how fast a copy is, never
+// whether it is right.
 #include <cstdio>
 #include <cstring>
 #include <map>
@@ -19,7 +19,7 @@ using dlx_test::Layout;
 
 constexpr int64_t kAround = 256;  // bytes
 
-/// Both sides of a layout in memory, dst with some noise around.
+/// Both sides of a layout in memory; dst has noise around it.
 class Sides {
  public:
   explicit Sides(const Layout& layout) : layout_(layout) {
@@ -52,7 +52,7 @@ class Sides {
   bool is_right() const { return dst_ == expected_; }
 
  private:
-  /// Bytes, and those before the first item.
+  /// All bytes, and the bytes before the first item.
   int64_t span(const std::vector<int64_t>& steps, int64_t* first) const {
     int64_t lowest = 0, highest = 0;
     for (size_t k = 0; k < steps.size(); ++k) {
@@ -93,7 +93,7 @@ void try_way(const dlx::Way& way, void* data) {
   assert_true(tried.sides.is_right());
 }
 
-/// Each way with each memory that it may be asked for; folded planes go plane by plane, too.
+/// Runs each way for each kind of traffic; folded planes also go plane by plane.
 void try_all(const Layout& layout, std::map<std::string, int>* times) {
   Sides sides(layout);
   const dlx::CopyPlan plan = sides.plan();
@@ -123,7 +123,7 @@ void ways_are_right_in_any_order(void**) {
   for (const auto& [name, n] : times) print_message("%s: %d\n", name.c_str(), n);
   const auto was_tried = [](const dlx::Way& way, void* data) {
     const auto& seen = *static_cast<std::map<std::string, int>*>(data);
-    // Those that need byte permutations, or other registers, do not run with every set.
+    // Ways that need byte permutations, or wider registers, do not run with every instruction set.
     for (const char* name : {"spaced", "pattern", "line_by_line"}) {
       if (std::strcmp(way.name, name) == 0) return;
     }
@@ -134,9 +134,9 @@ void ways_are_right_in_any_order(void**) {
   dlx::each_way(false, was_tried, &times);
 }
 
-/// Items of two bytes whose folded planes have rows shorter than a register: run by the kernel for plain
-/// transpositions, they were written beyond the end of dst.
-void folded_planes_are_no_plain_ones(void**) {
+/// Items of two bytes whose folded planes have rows shorter than a register. The kernel for plain
+/// transpositions once wrote such planes beyond the end of dst.
+void folded_planes_are_not_copied_as_plain_planes(void**) {
   int folded = 0;
   dlx_test::Choices choices(3);
   for (int i = 0; i < 2000; ++i) {
@@ -172,7 +172,7 @@ void folded_planes_are_no_plain_ones(void**) {
 int main(int argc, char** argv) {
   const CMUnitTest layouts[] = {
       cmocka_unit_test(ways_are_right_in_any_order),
-      cmocka_unit_test(folded_planes_are_no_plain_ones),
+      cmocka_unit_test(folded_planes_are_not_copied_as_plain_planes),
   };
   return dlx_test::run_layouts(argc, argv, layouts);
 }

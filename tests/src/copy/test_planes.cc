@@ -1,4 +1,4 @@
-// Transpositions of planes, each of which the engine has a way of its own for.
+// Transpositions of planes; each test is for a way or kernel of its own.
 #include <algorithm>
 #include <cstring>
 #include <numeric>
@@ -14,7 +14,7 @@ using dlx_test::compact;
 using dlx_test::Described;
 using dlx_test::plan_of;
 
-// Each axis order of a tensor with extents round the block sizes, each item size, with and without
+// Each axis order of a tensor with extents near the block sizes, each item size, with and without
 // streaming.
 void every_permutation_of_odd_extents_is_exact(void**) {
   const dlx::Machine before = dlx::machine();
@@ -51,8 +51,8 @@ void every_permutation_of_odd_extents_is_exact(void**) {
   dlx::machine() = before;
 }
 
-/// Copies one compact tensor of `shape`, its axes reversed, to another, both some bytes behind a
-/// line, and compares the items one by one.
+/// Copies a compact tensor of `shape` with its axes reversed to a compact tensor, both at some
+/// offset in a line, and compares the items one by one.
 void check_reversal(const std::vector<int64_t>& shape, int64_t item, int64_t dst_start,
                     int64_t src_start) {
   const size_t ndim = shape.size();
@@ -94,7 +94,7 @@ void reversals_of_powers_of_two_are_exact(void**) {
       check_reversal({128, 4, 64}, item, start, 0);
       check_reversal({32, 16, 16, 32}, item, 0, start);
       check_reversal(std::vector<int64_t>(14, 2), item, start, start);
-      // More rows and columns than are copied together at once, the last ones fewer than a block.
+      // More rows and columns than one block has; the last block is smaller.
       check_reversal({517, 300}, item, start, item);
       check_reversal({16, 35, 263}, item, 0, start);
       check_reversal({258, 129}, item, 0, 0);
@@ -103,8 +103,8 @@ void reversals_of_powers_of_two_are_exact(void**) {
   dlx::machine() = before;
 }
 
-// Columns of more rows than are taken at once, which begin anywhere in a line: what one block
-// leaves of a line, the next one goes on with.
+// Columns of more rows than one block has, which begin anywhere in a line: a block completes the
+// line that the block before began.
 void long_columns_are_exact(void**) {
   const dlx::Machine before = dlx::machine();
   dlx::machine().long_row_bytes = 1;
@@ -130,8 +130,8 @@ void long_columns_are_exact(void**) {
   dlx::machine() = before;
 }
 
-// Rows of one side or of both lie so far apart that they crowd into few sets of a cache: blocks are
-// copied together or written by way of their columns, whole ones and what is left over.
+// Rows on one side or both are so far apart that they share few cache sets: their blocks are copied
+// together, or their columns are written through a buffer; whole blocks and remainders.
 void crowded_rows_and_columns_are_exact(void**) {
   for (const int64_t item : {1, 2, 4, 8, 16}) {
     for (const int64_t start : {int64_t{0}, item, int64_t{17}}) {
@@ -154,8 +154,8 @@ void crowded_rows_and_columns_are_exact(void**) {
   }
 }
 
-// Source lines that several axes go along, some of them backwards, transposed: in tiles, in strips,
-// and straight.
+// Transpositions with several axes inside a source line, some of them backwards: in tiles, in
+// strips, and straight.
 void lines_of_axes_in_both_directions_are_exact(void**) {
   const dlx::Machine before = dlx::machine();
   for (const int64_t threshold : {int64_t{0}, INT64_MAX}) {
@@ -180,7 +180,7 @@ void lines_of_axes_in_both_directions_are_exact(void**) {
   dlx::machine() = before;
 }
 
-// Batches of small matrices, which registers fill but in part, with and without gaps in src.
+// Batches of small matrices, which fill registers only in part, with and without gaps in src.
 void small_planes_are_exact(void**) {
   for (const int64_t item : {1, 2, 4, 8}) {
     for (int64_t columns = 2; columns <= 18; ++columns) {
@@ -196,7 +196,7 @@ void small_planes_are_exact(void**) {
 }
 
 // Planes of few items, in the order of src and backwards, with and without gaps on both sides; the
-// last of many are fewer.
+// last group of planes is smaller.
 void planes_of_few_items_are_exact(void**) {
   const dlx::Machine before = dlx::machine();
   for (const int64_t threshold : {int64_t{0}, INT64_MAX}) {
@@ -213,7 +213,7 @@ void planes_of_few_items_are_exact(void**) {
   dlx::machine() = before;
 }
 
-// Few rows of src that are read side by side, some lines at a time, the last of them short.
+// Few rows of src that are read side by side, some lines at a time; the last part is short.
 void few_rows_are_exact(void**) {
   for (const int64_t item : {4, 8, 16}) {
     for (const int64_t rows : {4, 6, 8, 13, 15, 16}) {
@@ -226,8 +226,8 @@ void few_rows_are_exact(void**) {
   }
 }
 
-// Rows of several parts, and more of them than a block has, that are copied together before they
-// are transposed: parts begin inside lines, and the last ones are short.
+// More rows than a block has, in several parts, copied together before they are transposed: parts
+// begin inside lines, and the last ones are short.
 void blocks_of_rows_are_exact(void**) {
   const dlx::Machine before = dlx::machine();
   dlx::machine().stream_bytes = 0;
@@ -273,9 +273,9 @@ void boxes_are_exact(void**) {
   dlx::machine() = before;
 }
 
-// Items that lie apart on both sides, or in descending order, go by way of a buffer, in boxes of
-// any size: whole ones and what is left over, with and without streaming.
-void what_goes_by_way_of_a_buffer_is_exact(void**) {
+// Items that lie apart on both sides, or in descending order, are relayed through a buffer, in
+// boxes of any size: whole boxes and remainders, with and without streaming.
+void relayed_copies_are_exact(void**) {
   struct Layout {
     std::vector<int64_t> shape;
     std::vector<int64_t> src_steps;
@@ -284,12 +284,12 @@ void what_goes_by_way_of_a_buffer_is_exact(void**) {
       {{70, 90}, {2, 200}},                          // [:, ::2].T
       {{70, 90}, {-3, 211}},                         // [:, ::-3].T
       {{3, 40, 50, 3}, {6000, 50, -1, 2000}},        // a flip, channels last
-      {{3, 20, 25, 8}, {8000, 80, 2, 1000}},         // every second row and column of it
+      {{3, 20, 25, 8}, {8000, 80, 2, 1000}},         // every second row and column, channels last
       {{2, 64, 30, 30}, {115200, 2, 3840, 128}},     // [..., ::2], channels first
       {{6, 3, 5, 16, 16}, {16, 7680, 1536, 96, 1}},  // patches of an image
       {{4, 5, 16, 16, 3}, {3840, 48, 240, 3, 1}},    // the same
       {{5, 4, 3, 16, 16}, {48, 3840, 1, 240, 3}},    // the same, channels first in each
-      {{2, 60, 5, 7, 3}, {0, 2, -600, 120, 9000}},   // repeated, too
+      {{2, 60, 5, 7, 3}, {0, 2, -600, 120, 9000}},   // also repeated
       {{11, 3, 101, 5}, {1515, -505, -5, 16665}},    // joined, backwards
       {{11, 150, 160, 3}, {72000, 160, -1, 24000}},  // more than a second-level cache holds
   };
@@ -315,8 +315,8 @@ void what_goes_by_way_of_a_buffer_is_exact(void**) {
   dlx::machine() = before;
 }
 
-// Pixels of three elements are arranged in strips, whether dst stays in the caches or not: rows and
-// columns of any number, with gaps on either side, backwards, of planes of any number of axes.
+// Pixels of three elements are arranged in strips, through the caches and past them: any number of
+// rows and columns, with gaps on either side, backwards, planes of any number of axes.
 void transposed_pixels_are_exact(void**) {
   struct Layout {
     std::vector<int64_t> shape, dst_steps, src_steps;
@@ -350,8 +350,7 @@ void transposed_pixels_are_exact(void**) {
   dlx::machine() = before;
 }
 
-// Pairs of small elements travel as one item; a third axis leads to places that are no multiples of
-// such an item.
+// Pairs of small elements form an item; the step of a third axis is not a multiple of that item.
 void planes_that_begin_inside_items_are_exact(void**) {
   const dlx::Machine before = dlx::machine();
   dlx::machine().stream_bytes = 0;
@@ -384,8 +383,8 @@ void planes_that_begin_inside_items_are_exact(void**) {
   dlx::machine() = before;
 }
 
-// Few rows of dst that take their items from the same lines of src, such as columns of records: read
-// once, into as many streams.
+// Few rows of dst that take their items from the same lines of src, such as columns of records: src
+// is read once, into a stream for each row.
 void columns_of_records_are_exact(void**) {
   const dlx::Machine before = dlx::machine();
   dlx::machine().stream_bytes = 0;
@@ -419,7 +418,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(few_rows_are_exact),
       cmocka_unit_test(blocks_of_rows_are_exact),
       cmocka_unit_test(boxes_are_exact),
-      cmocka_unit_test(what_goes_by_way_of_a_buffer_is_exact),
+      cmocka_unit_test(relayed_copies_are_exact),
       cmocka_unit_test(planes_that_begin_inside_items_are_exact),
       cmocka_unit_test(transposed_pixels_are_exact),
       cmocka_unit_test(columns_of_records_are_exact),

@@ -22,7 +22,7 @@ void short_rows_are_exact(void**) {
 }
 
 // Columns of src with gaps between them, and rows of few columns: as many at a time as a load
-// holds, with what is left over on either axis, in either direction.
+// holds, with remainders on either axis, in either direction.
 void columns_with_gaps_are_exact(void**) {
   const dlx::Machine before = dlx::machine();
   for (const int64_t threshold : {int64_t{0}, INT64_MAX}) {
@@ -43,12 +43,12 @@ void columns_with_gaps_are_exact(void**) {
       check_layout({300, 200}, {1024 / item, 1}, {2, 4096 / item}, item);
       check_layout({3, 40}, compact({3, 40}), {1, 5000}, item);
     }
-    for (const int64_t item : {1, 2, 4, 8, 16}) {  // whose rows collide in the cache
+    for (const int64_t item : {1, 2, 4, 8, 16}) {  // rows collide in the cache
       for (const int64_t nv : {2, 3, 5, 8, 9}) {
         check_layout({nv, 3, 70}, compact({nv, 3, 70}), {3, 8, 2048 / item}, item);
         check_layout({nv, 3, 70}, compact({nv, 3, 70}), {-3, 8, -2048 / item}, item, item);
         check_layout({nv, 130}, {4096 / item, 1}, {2, 4096 / item}, item);
-        // Of which a line holds less than two items, in blocks of rows.
+        // A line holds less than two items: blocks of rows.
         const int64_t sparse = 40 / item + 1;
         check_layout({nv, 29}, {31, 1}, {sparse, 4096 / item}, item, item);
         check_layout({nv, 29}, {60, 2}, {-sparse, -4096 / item}, item, item);
@@ -69,9 +69,8 @@ void columns_with_gaps_are_exact(void**) {
   dlx::machine() = before;
 }
 
-// Few short rows in a plane, many planes: in long loops along another axis, in whole parts of it
-// and in what is left over, whichever axis comes again; and rows of 16 to 256 bytes wherever they
-// begin.
+// Many planes of few short rows: long loops along another axis, in whole parts and a remainder,
+// with any axis repeated; and rows of 16 to 256 bytes at any offset in a line.
 void planes_of_few_rows_are_exact(void**) {
   const dlx::Machine before = dlx::machine();
   for (const int64_t threshold : {int64_t{0}, INT64_MAX}) {
@@ -108,8 +107,7 @@ void planes_of_few_rows_are_exact(void**) {
       }
     }
   }
-  dlx::machine().stream_bytes =
-      0;  // pieces of long stretches, with an axis inside that comes again
+  dlx::machine().stream_bytes = 0;  // parts of long rows, with a repeated axis inside
   for (const int64_t item : {4, 8, 16}) {
     for (const int64_t start : {int64_t{0}, item, int64_t{17}}) {
       check_layout({3, 599, 2, 5}, compact({3, 599, 2, 5}), {5990, 2, 0, 1198}, item, start);
@@ -127,7 +125,7 @@ void planes_of_few_rows_are_exact(void**) {
 }
 
 // Rows side by side in src that go to columns far apart in dst, some of the longer rows at a time,
-// the last fewer; more columns than have a line kept for them; either axis downwards.
+// the last group smaller; more columns than there are kept lines; either axis downwards.
 void regrouped_rows_are_exact(void**) {
   const dlx::Machine before = dlx::machine();
   dlx::machine().stream_bytes = 0;
@@ -153,7 +151,7 @@ void regrouped_rows_are_exact(void**) {
   dlx::machine() = before;
 }
 
-// Long rows that are read from end to end, some side by side, from one on that begins lines of dst.
+// Long rows that are read from end to end, some side by side, beginning at a line of dst.
 void rows_read_side_by_side_are_exact(void**) {
   const dlx::Machine before = dlx::machine();
   dlx::machine().stream_bytes = 0;
@@ -177,8 +175,7 @@ void rows_read_side_by_side_are_exact(void**) {
   dlx::machine() = before;
 }
 
-// The same where columns begin anywhere in a line and rows share the sets of a cache: by way of a
-// buffer.
+// The same through a buffer: columns begin anywhere in a line, and rows share cache sets.
 void rows_read_side_by_side_into_a_buffer_are_exact(void**) {
   const dlx::Machine before = dlx::machine();
   dlx::machine().stream_bytes = 0;
@@ -199,8 +196,7 @@ void rows_read_side_by_side_into_a_buffer_are_exact(void**) {
   dlx::machine() = before;
 }
 
-// Rows of about the length from which on the C library copies them, alone and with gaps between
-// them.
+// Rows near the length from which on the C library copies them, alone and with gaps between them.
 void long_rows_are_exact(void**) {
   const dlx::Machine before = dlx::machine();
   for (const int64_t sets : {1024, 4096}) {
@@ -215,7 +211,7 @@ void long_rows_are_exact(void**) {
   dlx::machine() = before;
 }
 
-// One item again and again: short and long rows, between others and alone.
+// Rows that repeat one item: short and long, between others and alone.
 void rows_of_one_item_are_exact(void**) {
   for (const int64_t item : {1, 2, 4, 8, 16}) {
     for (const int64_t start : {int64_t{0}, item, int64_t{17}}) {
@@ -241,8 +237,8 @@ void rows_of_one_item_are_exact(void**) {
   dlx::machine() = before;
 }
 
-// What runs backwards is written from its end, or by patterns that begin there: items of all sizes,
-// rows that end anywhere in a line, that touch or do not.
+// Rows that run backwards are written from their end, or by patterns that begin there: items of all
+// sizes, rows that end anywhere in a line, with and without gaps between them.
 void rows_that_run_backwards_are_exact(void**) {
   const dlx::Machine before = dlx::machine();
   for (const int64_t threshold : {int64_t{0}, INT64_MAX}) {

@@ -1,4 +1,4 @@
-// Runs and cells that are repeated, take turns or have gaps between them.
+// Runs and cells that repeat, take turns or have gaps between them.
 #include <algorithm>
 #include <numeric>
 
@@ -11,8 +11,8 @@ using dlx_test::check_layout;
 using dlx_test::Choices;
 using dlx_test::compact;
 
-// A run that comes again and again is arranged once: also between other axes, with gaps behind it,
-// and where another run is repeated inside.
+// A repeated run is arranged once: also between other axes, with gaps behind it, and with another
+// run repeated inside it.
 void repeated_runs_are_exact(void**) {
   const auto check = [](const std::vector<int64_t>& shape, const std::vector<int64_t>& steps,
                         int64_t gap) {
@@ -47,8 +47,8 @@ void repeated_runs_are_exact(void**) {
   dlx::machine() = before;
 }
 
-// Runs of more than a cache holds come again and again, alone and between other axes: part after
-// part is arranged once, on one thread and shared out.
+// Repeated runs larger than a cache, alone and between other axes: each part is arranged once, on
+// one thread and on several.
 void large_repeated_runs_are_exact(void**) {
   const dlx::Machine before = dlx::machine();
   dlx::machine().parallel_bytes = 0;
@@ -67,8 +67,8 @@ void large_repeated_runs_are_exact(void**) {
   dlx::machine() = before;
 }
 
-// Items with gaps between them in src, long and short rows of them, single ones and a few streams
-// side by side: with and without streaming, wherever dst begins.
+// Items with gaps between them in src, in long and short rows, alone and in a few streams side by
+// side: with and without streaming, dst at any offset in a line.
 void items_with_gaps_are_exact(void**) {
   const dlx::Machine before = dlx::machine();
   for (const int64_t threshold : {int64_t{0}, INT64_MAX}) {
@@ -94,8 +94,7 @@ void items_with_gaps_are_exact(void**) {
 }
 
 // Rows of single items with gaps between them in dst, from rows near and far, in the order of
-// either side, by way of a buffer and straight: whether caches hold what is copied, all its lines
-// or neither.
+// either side, through a buffer and straight: caches hold all lines, only the items, or neither.
 void single_items_into_gaps_are_exact(void**) {
   const dlx::Machine before = dlx::machine();
   dlx::machine().relay_bytes = 0;
@@ -117,8 +116,8 @@ void single_items_into_gaps_are_exact(void**) {
   dlx::machine() = before;
 }
 
-// More than any cache holds, where the lines that come are asked for: of dst with gaps, and of src
-// where each item has one.
+// Copies larger than any cache with prefetched lines: of a dst with gaps, and of a src in which
+// each item has a line of its own.
 void many_lines_are_exact(void**) {
   for (const int64_t item : {1, 2, 4, 8}) {
     const int64_t step = item < 4 ? 4 / item : 2;
@@ -132,8 +131,8 @@ void many_lines_are_exact(void**) {
   }
 }
 
-// A few long rows whose items take turns in dst or in src, in whichever order, in batches, and
-// wherever dst begins. Stretches end with any number of items.
+// A few long rows whose items take turns in dst or in src, in any order, in batches, dst at any
+// offset in a line. The last part has any number of items.
 void rows_that_take_turns_are_exact(void**) {
   const dlx::Machine before = dlx::machine();
   dlx::machine().stream_bytes = 0;
@@ -144,7 +143,7 @@ void rows_that_take_turns_are_exact(void**) {
           const int64_t n = 4096 / item + more;
           const int64_t far = n + 61;
           check_layout({n, rows}, {rows, 1}, {1, far}, item, start);    // joined
-          check_layout({n, rows}, {rows, 1}, {1, -far}, item, start);   // the last one first
+          check_layout({n, rows}, {rows, 1}, {1, -far}, item, start);   // the last row first
           check_layout({n, rows}, {rows, 1}, {-1, far}, item, start);   // and backwards
           check_layout({n, rows}, {rows, 1}, {3, 4 * n}, item, start);  // with gaps
           check_layout({rows, n}, {n, 1}, {1, rows}, item, start);      // split
@@ -161,8 +160,8 @@ void rows_that_take_turns_are_exact(void**) {
   dlx::machine() = before;
 }
 
-// Gaps in dst, which nobody may write to: between cells that are joined, copied or reversed, and
-// between items of rows and columns. Rows lie behind each other or far apart.
+// Gaps in dst are not written: between cells that are joined, copied or reversed, and between items
+// of rows and columns. Rows are consecutive or far apart.
 void gaps_in_dst_are_left_alone(void**) {
   const dlx::Machine before = dlx::machine();
   for (const int64_t threshold : {int64_t{0}, INT64_MAX}) {
@@ -196,8 +195,8 @@ void gaps_in_dst_are_left_alone(void**) {
   dlx::machine() = before;
 }
 
-// Short rows of cells, which write into the next one: all that lies round the last one stays as it
-// is. Rows overlap in src, touch, or lie apart, on another page, too.
+// Short rows of cells, each of which writes into the next row: bytes around the last row stay
+// unchanged. Rows overlap in src, touch, or lie apart, also on another page.
 void short_rows_of_cells_are_exact(void**) {
   for (const int64_t item : {1, 2, 4}) {
     for (const int64_t n : {2, 7, 8, 9, 15, 16, 17, 25, 40}) {
@@ -217,8 +216,8 @@ void short_rows_of_cells_are_exact(void**) {
   }
 }
 
-// Short cells of one to three axes again and again: near and far in src, forwards and backwards,
-// with and without gaps, wherever dst begins.
+// Repeated short cells of one to three axes: near and far in src, forwards and backwards, with and
+// without gaps, dst at any offset in a line.
 void repeated_cells_are_exact(void**) {
   const dlx::Machine before = dlx::machine();
   dlx::machine().stream_bytes = 0;
@@ -252,8 +251,8 @@ void repeated_cells_are_exact(void**) {
   dlx::machine() = before;
 }
 
-// Runs that are streamed one by one, whatever direction the axes around them have, however near and
-// far the runs lie: on machines that stream short runs alone, and on those that do not.
+// Runs that are streamed one by one, near and far, inside axes of any direction: on machines that
+// stream short runs by themselves, and on machines that do not.
 void streamed_runs_are_exact(void**) {
   const dlx::Machine before = dlx::machine();
   dlx::machine().stream_bytes = 0;
@@ -276,8 +275,8 @@ void streamed_runs_are_exact(void**) {
   dlx::machine() = before;
 }
 
-// Runs of about a line that lie side by side in src, and more of them than a cache holds, go some at
-// a time or from end to end: upwards and down, with gaps on both sides.
+// Runs of about a line that lie side by side in src, more than a cache holds: some at a time or
+// from end to end, upwards and downwards, with gaps on both sides.
 void runs_side_by_side_are_exact(void**) {
   const dlx::Machine before = dlx::machine();
   dlx::machine().cache_sets = 1;

@@ -1,4 +1,5 @@
-// The thread pool: every index once, alone or together, after fork() and under the host's executor.
+// The thread pool runs every index once: for one caller or several, after fork(), and with the
+// host's executor.
 #include "src/copy/threads/threads.h"
 
 #include <sys/wait.h>
@@ -36,7 +37,7 @@ bool each_once(const Counts& counts) {
   return true;
 }
 
-// 0 brings the default back, which is at least one thread.
+// 0 restores the default, which is at least one thread.
 void num_threads_is_what_was_set(void**) {
   dlx::set_num_threads(3);
   assert_int_equal(dlx::num_threads(), 3);
@@ -57,7 +58,7 @@ void every_index_runs_once(void**) {
   dlx::set_num_threads(0);
 }
 
-// Callers on several threads at once all get their work done.
+// All work is done for callers on several threads at once.
 void callers_do_not_disturb_each_other(void**) {
   dlx::set_num_threads(4);
   std::atomic<int32_t> right{0};
@@ -114,7 +115,7 @@ void run_in_order(int64_t count, dlx_parallel_task_fn task, void* task_data, voi
   for (int64_t index = 0; index < count; ++index) task(task_data, index);
 }
 
-// The host's executor is used instead of the pool, until NULL brings the pool back.
+// The host's executor is used instead of the pool, until NULL restores the pool.
 void the_host_can_run_the_work(void**) {
   Host host;
   Counts with_host;
@@ -130,7 +131,7 @@ void the_host_can_run_the_work(void**) {
   assert_true(each_once(without));
 }
 
-/// Threads of this process.
+/// The number of threads of this process.
 int64_t count_threads() {
   int64_t count = 0;
   for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
@@ -139,7 +140,7 @@ int64_t count_threads() {
   return count;
 }
 
-// However many threads are allowed, a copy starts no more than the cores can use.
+// However many threads are allowed, a copy starts at most as many as the cores can use.
 void the_pool_has_an_upper_limit(void**) {
   const size_t bytes = 24 << 20;
   std::vector<uint8_t> dst(bytes);
@@ -163,8 +164,8 @@ void the_pool_has_an_upper_limit(void**) {
   assert_true(count_threads() <= dlx::kThreadsPerCore * dlx::available_cores() + sanitizer);
 }
 
-/// How many pieces a copy of int32 to C order from `steps` (elements) is cut into for 4 threads.
-/// All elements have to arrive.
+/// The number of pieces for 4 threads of a copy of int32 from `steps` (in elements) to C order.
+/// Asserts that all elements arrive.
 int64_t pieces_of(const std::vector<int64_t>& shape, const std::vector<int64_t>& steps) {
   int64_t elements = 1;
   int64_t last = 0;
@@ -196,7 +197,7 @@ int64_t pieces_of(const std::vector<int64_t>& shape, const std::vector<int64_t>&
   return host.indices;
 }
 
-// Whatever its axes are, a large copy has work for all threads: two pieces for each at least.
+// A large copy with any axes has work for all threads: at least two pieces for each.
 void every_layout_is_shared_out(void**) {
   std::vector<int64_t> steps(20);
   for (size_t k = 0; k < steps.size(); ++k) steps[k] = int64_t{1} << k;

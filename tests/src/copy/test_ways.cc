@@ -1,5 +1,5 @@
-// Which way each of many layouts takes, on each kind of machine: ways.golden has what it was when that
-// was last changed on purpose. Selection needs no data, and no instruction set is run.
+// Compares the way that each of many layouts takes, on each kind of machine, with ways.golden,
+// which records the last intended choice. The choice needs no data and runs no kernel.
 //
 //     bazel-bin/tests/src/copy/test_ways --write tests/src/copy/ways.golden
 #include <cinttypes>
@@ -42,7 +42,7 @@ std::vector<Model> models() {
   return all;
 }
 
-/// What such a machine says, without its name and the number of threads.
+/// The description of a layout on a machine, without its name and the number of threads.
 std::string said_by(const Model& model, const Layout& layout) {
   dlx::machine() = model.machine;
   std::string text = description_of(layout);
@@ -60,7 +60,7 @@ std::string way_in(const std::string& text) {
   return text.substr(at + 6, text.find(':', at) - at - 6);
 }
 
-/// Fills in the ways that some machine takes for some random layout.
+/// The text of ways.golden. `ways_out` gets each way that some machine takes for some layout.
 std::string golden(std::set<std::string>* ways_out = nullptr) {
   const std::vector<Model> machines = models();
   std::ostringstream out;
