@@ -14,7 +14,7 @@ from packaging_support import HERE, ROOT, run
 
 @pytest.fixture(scope="session")
 def wheel_tree(tmp_path_factory) -> Path:
-    """The CMake build tree of the wheel. Another kind of wheel from the same tree compiles nothing again."""
+    """The CMake build tree of the wheel. Another kind of wheel from the same tree recompiles nothing."""
     return tmp_path_factory.mktemp("tree")
 
 

@@ -64,7 +64,7 @@ def test_dlx_hpp(bazel):
 
 
 def test_same_flags_as_cmake(bazel, tmp_path):
-    """Each file is compiled with the same words of src/flags.bzl, and so is the library linked."""
+    """Both builds compile each file, and link the library, with the same flags of src/flags.bzl."""
     if not shutil.which("cmake"):
         pytest.skip("no cmake")
     run(

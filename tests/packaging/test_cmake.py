@@ -46,7 +46,7 @@ def test_flags_as_usual(configure):
 
 
 class Names(dict):
-    """For a BUILD file: rules that are not of interest do nothing."""
+    """Names for a BUILD file; irrelevant rules do nothing."""
 
     def __missing__(self, name):
         return lambda *arguments, **names: []
@@ -152,7 +152,7 @@ def test_a_project_of_an_older_standard(configure, tmp_path, standard):
     )
     commands, _ = configure("-DCMAKE_UNITY_BUILD=ON", source=tmp_path)
 
-    assert "-std=c++17" in commands["copy/copy.cc"]  # and by itself
+    assert "-std=c++17" in commands["copy/copy.cc"]  # not in a unity file
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ def blocks(language: str, page: str = "README.md") -> list[str]:
 
 
 def expected_output(source: str) -> list[str]:
-    """Return the output that comments promise: `// prints: …` and `# prints: …`."""
+    """Return the output that comments state: `// prints: …` and `# prints: …`."""
     return re.findall(r"(?://|#) prints: (.*)$", source, re.M)
 
 
@@ -80,7 +80,7 @@ def test_a_c_function_by_ctypes(tmp_path):
 
 @pytest.mark.heavy
 def test_an_extension_by_cmake(tmp_path):
-    """A linker option passed to the compiler is a warning, and no warning may come."""
+    """Compilers warn about linker options, and no warning is allowed."""
     if not shutil.which("cmake"):
         pytest.skip("no cmake")
     [source], [lines, _] = blocks("c", EXTENSIONS), blocks("cmake", EXTENSIONS)
@@ -180,7 +180,7 @@ def test_an_older_standard_of_cpp_is_named(tmp_path):
 
 @pytest.mark.heavy
 def test_install_commands(tmp_path):
-    """All lines of README.md but pip's, which test_wheel.py tests."""
+    """All lines of README.md except those of pip, which test_wheel.py tests."""
     for tool in ("cmake", "pkg-config"):
         if not shutil.which(tool):
             pytest.skip(f"no {tool}")

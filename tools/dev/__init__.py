@@ -1,4 +1,4 @@
-"""The program behind ./dev: one module a topic, the standard library only, Python 3.9 or newer.
+"""The program behind ./dev: one module per topic, the standard library only, Python 3.9 or newer.
 
 settings       where the clone is, and what the environment asks for
 shell          runs commands, or prints them with --dry-run

@@ -1,4 +1,4 @@
-"""./dev COMMAND: checks what was asked for, sets up what it needs, and does it."""
+"""./dev COMMAND: checks the arguments, sets up what the command needs, and runs it."""
 
 from __future__ import annotations
 

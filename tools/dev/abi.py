@@ -1,4 +1,4 @@
-"""./dev abi: the ABI beside the committed record of it."""
+"""./dev abi: compares the ABI with its committed record."""
 
 from __future__ import annotations
 

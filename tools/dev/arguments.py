@@ -1,4 +1,4 @@
-"""Arguments: a mistyped one does not become another command, and paths go by the caller's folder."""
+"""Arguments: a mistyped one does not become another command; paths are relative to the caller's folder."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from .settings import Settings
 from .shell import Failed
 
-# What follows one of these options of pytest is not a path.
+# The argument after one of these options of pytest is not a path.
 WITH_VALUE = ("-k", "-m", "-n", "-o", "-p", "-r", "-W")
 
 
@@ -33,7 +33,7 @@ def paths_in(arguments: Sequence[str]) -> list[int]:
 
 
 def from_caller(settings: Settings, arguments: Sequence[str]) -> list[str]:
-    """The arguments of pytest, with what the caller's folder has by its full path."""
+    """The arguments of pytest, with full paths for files in the caller's folder."""
     result = list(arguments)
     if settings.caller != settings.root:
         for index in paths_in(arguments):

@@ -17,7 +17,7 @@ FAKES = ("//tests/stubs:fake_libcuda.so", "//tests/stubs:fake_libamdhip64.so")
 
 
 def check_path(root: Path) -> None:
-    """Bazel fails on such a clone, with errors that do not say why."""
+    """Bazel fails on such a clone with unclear errors."""
     if not all("!" <= letter <= "~" for letter in str(root)):
         raise Failed(f"Bazel needs a clone whose path has no spaces and ASCII letters only: {root}")
 
@@ -25,8 +25,8 @@ def check_path(root: Path) -> None:
 def run(shell: Shell, command: str, *arguments: str, env: Environment | None = None) -> int:
     """The exit status of a command of Bazel."""
     if not shell.settings.dry and shutil.which("bazel"):
-        # The first call starts a server that stays. Start it apart: it must not hold a pipe of
-        # ours open, and nobody needs the warnings of its JVM.
+        # The first call starts a server that stays. Start it separately: it must not keep our
+        # pipes open, and the warnings of its JVM are noise.
         subprocess.run(
             ["bazel", "info", "release"],
             cwd=shell.settings.root,

@@ -1,4 +1,4 @@
-"""./dev bench: benchmarks/bench_NAME.py, with the program of C or C++ of that name if there is one."""
+"""./dev bench: benchmarks/bench_NAME.py, with the C or C++ program of that name if it exists."""
 
 from __future__ import annotations
 

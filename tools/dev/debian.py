@@ -1,4 +1,4 @@
-"""The Debian packages that each kind of work needs. A package is needed where its probe is missing."""
+"""The Debian packages that each kind of work needs. A package is needed if its probe is missing."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def missing(packages: dict[str, str]) -> list[str]:
 
 
 def need(shell: Shell, why: str, packages: dict[str, str], *, optional: bool = False) -> None:
-    """Installs what is missing. Things go on without optional packages."""
+    """Installs missing packages. Optional packages may stay missing."""
     if not (names := missing(packages)):
         return
     if shell.run("tools/dev/apt-install", why, *names) == 0:

@@ -32,7 +32,7 @@ def find(shell: Shell) -> str | None:
 
 
 def find_between(shell: Shell, oldest: str, newest: str) -> str | None:
-    """An interpreter of such a version, with venv; with a t behind both, one without the GIL."""
+    """An interpreter of this version, with venv. A version that ends with t: one without the GIL."""
     pyenv = sorted(map(str, (Path.home() / ".pyenv/versions").glob("3.*/bin/python")))
     first = shell.settings.python or "python3"
     for python in [first, *NEWEST_FIRST, *WITHOUT_GIL, *pyenv]:
@@ -46,12 +46,12 @@ def works(shell: Shell, venv: Path) -> bool:
 
 
 def make(shell: Shell, venv: Path, python: str) -> bool:
-    """Makes a virtual environment unless it is there."""
+    """Makes a virtual environment unless it exists."""
     return works(shell, venv) or shell.run(python, "-m", "venv", "--clear", venv) == 0
 
 
 def make_own(shell: Shell) -> None:
-    """Makes .venv unless it is there."""
+    """Makes .venv unless it exists."""
     venv = shell.settings.venv
     if works(shell, venv):
         return
@@ -78,7 +78,7 @@ def install(shell: Shell, venv: Path, name: str) -> bool:
         return True
     packages = sorted(set(re.findall(r"^([a-z][^=;\s]*)==", file.read_text(), re.M | re.I)))
     shell.say(f"installing into {shell.settings.shown(venv)}: {' '.join(packages)}")
-    # Most modules are never imported. Not compiling them halves the time.
+    # Most modules are never imported. Skipping their compilation halves the time.
     if pip(shell, venv, "install", "--no-compile", "--only-binary", ":all:", "-r", str(file)):
         return False
     if not shell.settings.dry:
@@ -100,7 +100,7 @@ def setup(shell: Shell, *names: str) -> None:
 
 
 def setup_tests(shell: Shell) -> None:
-    """.venv with what the tests import. PyTorch is apart, because it is large."""
+    """.venv with the packages that tests import. PyTorch is separate, because it is large."""
     setup(shell, "test")
     if shell.settings.no_torch or install(shell, shell.settings.venv, "torch"):
         return

@@ -12,8 +12,8 @@ ROOM = "bindings/python/dlx"
 LIGHT = ("-m", "not heavy")
 OF_PYTEST = ("tests/python", "tests/packaging", "tests/dev")
 
-# Folder or file -> its tests: files, folders and patterns. What lies deeper and is not named here has
-# the tests of the next folder up that is. `*` stands for a folder that exists on both sides.
+# Folder or file -> its tests: files, folders and patterns. A deeper file or folder without a row has
+# the tests of the nearest parent with a row. `*` stands for a folder that exists on both sides.
 TABLE: dict[str, tuple[str, ...]] = {
     "include": ("tests/abi", "tests/cpp"),
     "capi": ("tests/capi",),
@@ -56,7 +56,7 @@ TABLE: dict[str, tuple[str, ...]] = {
     "tests": ("tests", *OF_PYTEST),
     "tests/embed": ("tests/python/test_embedding.py",),
 }
-# Their tests are marked heavy, every one.
+# All their tests are marked heavy.
 HEAVY = ("examples",)
 
 
@@ -93,7 +93,7 @@ def find(root: Path, words: Sequence[str]) -> Found:
 
 
 def known(root: Path) -> str:
-    """The folders that the table names, as a message lists them."""
+    """The folders that the table names, for a message."""
     names = {name for name in TABLE if "*" not in name and (root / name).exists()}
     names |= {str(path.relative_to(root)) for path in _mirrored(root)}
     return ", ".join(sorted(names))
@@ -131,7 +131,7 @@ def _tests_of(root: Path, name: str) -> list[str]:
 
 
 def _entry(root: Path, folder: str) -> list[str]:
-    """The table's row of this folder: by name, or by pattern where the other side has the folder."""
+    """The row for this folder: by name, or by pattern if the other side has the folder."""
     patterns = TABLE.get(folder)
     if patterns is None and folder.startswith("src/") and _has_tests(root / "tests" / folder):
         patterns = (f"tests/{folder}",)
@@ -166,7 +166,7 @@ def _quoted(names: Sequence[str]) -> str:
 
 
 def _narrowed(root: Path, tests: list[str], source: Path) -> list[str]:
-    """The tests that are named after the source file, if there are any."""
+    """The tests that are named after the source file, if any."""
     files = [
         file
         for test in tests

@@ -18,7 +18,7 @@ def check(arguments: Sequence[str]) -> None:
 
 
 def run(shell: Shell, seconds: str = SECONDS, seed: str = "0") -> int:
-    """With a seed, a second run does what the first did: a change is judged, not the luck of the day."""
+    """With a seed, runs are reproducible: results depend on the change, not on chance."""
     debian.setup_build(shell)
     debian.setup_fuzzing(shell)
     if not shutil.which("clang-19"):
@@ -34,7 +34,7 @@ def run(shell: Shell, seconds: str = SECONDS, seed: str = "0") -> int:
             bazel.built(shell, "libfuzzer", target[2:].replace(":", "/")),
             *(f"-seed={seed}", f"-max_total_time={seconds}", "-timeout=25", "-print_final_stats=1"),
             f"-artifact_prefix={shell.settings.root}/",
-            # A tensor that is too large is an error of its caller: dlx reports it, not the sanitizer.
+            # A tensor that is too large is the caller's error: dlx reports it, not the sanitizer.
             env={"ASAN_OPTIONS": "allocator_may_return_null=1"},
         )
         if status:

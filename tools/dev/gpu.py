@@ -50,7 +50,7 @@ def _python(runner: Runner, arguments: Sequence[str]) -> None:
 
 
 def interpreter(shell: Shell) -> Word:
-    """The kit's, else that of third_party/python/gpu.txt if it can be had, else that of .venv."""
+    """The kit's, else that of third_party/python/gpu.txt if it is available, else that of .venv."""
     if shell.settings.kit:
         unpack(shell)
         return shell.settings.interpreter

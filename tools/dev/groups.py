@@ -19,8 +19,8 @@ LIBRARY = "libdlx.so"
 OTHER_MACHINES = "riscv64 or s390x"
 MODES = ("quick", "", "all", "release", "systems", "gpu", "array-api")
 
-# The jobs of --release that --all does not have: heavy, and the least likely to find something. The
-# words are those of ./dev help.
+# The jobs of --release that --all does not have: heavy, and least likely to find something. ./dev help
+# prints these words.
 BEYOND = {
     "systems-mxnet": "MXNet",
     "systems-oneapi": "oneAPI",
@@ -55,7 +55,7 @@ def jobs(settings: Settings, mode: str) -> list[Job]:
 
 
 def _ci(settings: Settings) -> list[Job]:
-    """What CI has beyond the tests of each commit. Long jobs come first, so that none is left over."""
+    """The jobs of CI beyond the tests of each commit. Long jobs come first, so that none runs alone at the end."""
     return [
         Job("pytest-asan", _pytest_asan, uses=SHARED_MEMORY, after=("asan",)),
         _sanitized("tsan"),
@@ -101,7 +101,7 @@ def _heavy(binding: str) -> Job:
 
 
 def _fakes(binding: str) -> Job:
-    """Python on the fake drivers, in processes of their own: a process opens its drivers once."""
+    """Python on the fake drivers, each in its own process: a process opens its drivers once."""
 
     def work(runner: Runner) -> None:
         bin = runner.shell.settings.root / "bazel-bin/tests/stubs"
@@ -140,7 +140,7 @@ def _pytest_asan(runner: Runner) -> None:
     env = {
         "LD_PRELOAD": " ".join(filter(None, libraries)),
         "ASAN_OPTIONS": f"detect_leaks=0:allocator_may_return_null=1:log_path={reports}",
-        # Not asked of Bazel, which answers only after the job that it runs now.
+        # Do not ask Bazel, which answers only after its current job.
         "DLX_LIBRARY": str(runner.report.folder.parent / "asan" / LIBRARY),
     }
     runner.pytest("pytest-asan", "ctypes", *LIGHT, "tests/python", env=env)
@@ -166,7 +166,7 @@ def _avx512_by_avx2(runner: Runner) -> None:
 
 
 def _fuzz(name: str, seconds: str, seed: str) -> Job:
-    """With a seed a change is judged, not the luck of the day; 0 is another seed each time."""
+    """With a seed, runs are reproducible; 0 chooses another seed each time."""
     command = ("./dev", "fuzz", seconds, seed)
     return Job(name, lambda r: r.step(name, " ".join(command), *command), uses=BAZEL)
 

@@ -1,4 +1,4 @@
-"""Jobs side by side: as many as there are cores, and no two at once that use the same thing."""
+"""Runs jobs side by side: one per core, and no two at once that use the same resource."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Job:
 
 
 def workers() -> int:
-    """More than four need more memory than most machines have."""
+    """At most four: more need more memory than most machines have."""
     return min(4, os.cpu_count() or 1)
 
 
@@ -102,7 +102,7 @@ class Pool:
                 self.changed.notify_all()
 
     def _take(self) -> Job | None:
-        """The first job that can run now; None if there is no more."""
+        """The first job that can run now; None if no job is left."""
         with self.changed:
             while self.waiting:
                 for job in self.waiting:

@@ -1,4 +1,4 @@
-"""./dev kit: dist/kit has all that test --gpu and bench gpu need on a machine without compiler and network."""
+"""./dev kit: puts everything that test --gpu and bench gpu need on a machine without compiler and network into dist/kit."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .runners import python_variables
 from .shell import Failed, Shell
 
 ONLY = "with DLX_KIT there is only ./dev test --gpu and ./dev bench gpu"
-# Belongs to the machine: it has to be as new as the one here.
+# Part of the machine: must be at least as new as here.
 C_LIBRARY = re.compile(r"lib(c|m|dl|pthread|rt)\.so")
 PLATFORMS = ("manylinux_2_17_x86_64", "manylinux2014_x86_64")
 NUMPY = "numpy==2.2.6"  # the newest that Python 3.10 has

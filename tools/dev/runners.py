@@ -13,8 +13,8 @@ NO_TESTS = 5  # pytest's status if no test ran: that counts as nothing, not as a
 
 
 def python_variables(shell: Shell) -> Environment:
-    """Python with dlx from this tree. Compiled modules are kept, as they are where dlx is installed:
-    the time of an import depends on it."""
+    """Python with dlx from this tree. Compiled modules are kept, as in an installed dlx, because import
+    times depend on them."""
     settings = shell.settings
     path = str(settings.root / "bindings/python")
     if settings.kit:

@@ -1,4 +1,4 @@
-"""Where the clone is, and what the environment asks for."""
+"""The folder of the clone, and settings from the environment."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Settings:
         return self.root / ".venv-systems" / name
 
     def shown(self, path: Path) -> str:
-        """A path as messages show it."""
+        """A path for messages."""
         return str(path.relative_to(self.root)) if path.is_relative_to(self.root) else str(path)
 
 

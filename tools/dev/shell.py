@@ -33,7 +33,7 @@ def _environment(changes: Environment) -> dict[str, str]:
 
 
 class Shell:
-    """Where commands run: in the clone, with their output on the terminal or in one job's log."""
+    """Runs commands in the clone, with output to the terminal or to the log of one job."""
 
     def __init__(self, settings: Settings, log: TextIO | None = None) -> None:
         self.settings = settings
@@ -55,7 +55,7 @@ class Shell:
         cwd: Path | None = None,
         hide: str | None = None,
     ) -> int:
-        """The exit status. `hide` leaves out the lines of the output that have it in them."""
+        """Returns the exit status. Output lines that contain `hide` are left out."""
         words = [str(word) for word in command]
         if self.settings.dry:
             self.print(self._line(words, env or {}, cwd))
@@ -85,7 +85,7 @@ class Shell:
             raise Failed(f"{shlex.join(words)} … ended with status {status}")
 
     def ask(self, *command: Word, env: Environment | None = None) -> str | None:
-        """The standard output of a question, which changes nothing; None if it fails."""
+        """The standard output of a command that changes nothing; None if it fails."""
         try:
             done = subprocess.run(
                 [str(word) for word in command],

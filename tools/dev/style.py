@@ -46,7 +46,7 @@ def lint(shell: Shell) -> int:
 
 
 def _clang_tidy(shell: Shell, program: Path) -> int:
-    """One file a process, as many processes as there are cores."""
+    """One file per process, one process per core."""
     files = [
         file
         for file in c_files(shell.settings.root)

@@ -1,4 +1,4 @@
-"""Adds up what the runners of ./dev test left, a line for each job, and closes with one line over all.
+"""Sums up the results of ./dev test: a line for each job, and a closing line for all.
 
 A job's folder has
 *.bazel.json    Bazel's build events; a CMocka test counts its cases, any other test is one
@@ -77,7 +77,7 @@ def add_bazel(report: Report, group: str, path: Path) -> None:
         if "testResult" in event:
             add_bazel_test(report, group, event)
         elif "targetCompleted" in event["id"] and not event.get("completed", {}).get("success"):
-            # It was not built. A test that was built and failed has a result of its own.
+            # Not built. A test that was built and failed has a result of its own.
             report.fail(f"{group}: {event['id']['targetCompleted']['label']} (build)")
 
 

@@ -18,7 +18,7 @@ from .shell import Failed
 
 
 def jobs(settings: Settings) -> list[Job]:
-    """One for each environment; the largest first."""
+    """One job for each environment, the largest first."""
     files = sorted((settings.root / "third_party/python").glob("systems-*.txt"))
     files.sort(key=lambda file: len(_words(file, "tests")), reverse=True)
     return [Job(file.stem, functools.partial(_test, file)) for file in files]
@@ -29,7 +29,7 @@ def _words(file: Path, name: str) -> list[str]:
 
 
 def _test(file: Path, runner: Runner) -> None:
-    """Each system in a process of its own, because one may end it."""
+    """Each system in its own process, because a system may crash it."""
     shell, name = runner.shell, file.stem
     short = name[len("systems-") :]
     oldest, newest = _words(file, "python")
