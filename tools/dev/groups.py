@@ -55,7 +55,7 @@ def jobs(settings: Settings, mode: str) -> list[Job]:
 
 
 def _ci(settings: Settings) -> list[Job]:
-    """The jobs of CI beyond the tests of each commit. Long jobs come first, so that none runs alone at the end."""
+    """The jobs of CI beyond the tests of each commit, long jobs first, so that none ends alone."""
     return [
         Job("pytest-asan", _pytest_asan, uses=SHARED_MEMORY, after=("asan",)),
         _sanitized("tsan"),

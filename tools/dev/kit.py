@@ -1,4 +1,4 @@
-"""./dev kit: puts everything that test --gpu and bench gpu need on a machine without compiler and network into dist/kit."""
+"""./dev kit: fills dist/kit for test --gpu and bench gpu on a machine without compiler and network."""
 
 from __future__ import annotations
 

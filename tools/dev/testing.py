@@ -74,7 +74,7 @@ def _array_api(shell: Shell, words: Sequence[str]) -> int:
 
 
 def _chosen(shell: Shell, words: Sequence[str]) -> int:
-    """Maps folders and files by the table of folders; arguments for pytest alone are passed on unchanged."""
+    """Maps folders and files by the table of folders; passes other arguments on to pytest."""
     paths = [words[index] for index in arguments.paths_in(words)]
     options = [word for index, word in enumerate(words) if index not in arguments.paths_in(words)]
     found = folders.find(shell.settings.root, paths)
