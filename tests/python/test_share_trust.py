@@ -114,9 +114,8 @@ def test_a_file_system_without_seals(tmp_path):
     copy.write_bytes(os.pread(source, 1 << 16, 0))
     os.close(source)
     with copy.open("r+b") as file:
-        with pytest.raises(OSError) as caught:
+        with pytest.raises(OSError, match=os.strerror(errno.EINVAL)):
             fcntl.fcntl(file, 1034)
-        assert caught.value.errno == errno.EINVAL
         with pytest.raises(dlx.InvalidArgumentError, match=r"not sealed.*trust=True"):
             dlx.attach(file)
         assert dlx.attach(file, trust=True).tolist() == [0, 1, 2]

@@ -159,7 +159,9 @@ def mapped(file: File, capacity: int, readonly: bool, size: int | None = None) -
         segment = _known.get((*key, False)) or (_known.get((*key, True)) if readonly else None)
         if segment is None:
             try:
-                segment = _known[(*key, readonly)] = Segment(file, size, capacity, readonly)
+                segment = _known[status.st_dev, status.st_ino, readonly] = Segment(
+                    file, size, capacity, readonly
+                )
             except OSError as error:
                 _explain(error, 0)
                 raise
@@ -385,7 +387,7 @@ def _explain(error: OSError, size: int) -> None:
         ) from error
 
 
-class explained:  # noqa: N801 # a function in spirit
+class explained:
     """Turns some errors of system calls into errors of dlx, see `_explain`."""
 
     __slots__ = ()
