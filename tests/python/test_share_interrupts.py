@@ -91,6 +91,7 @@ def test_an_interrupt_at_every_place(kind):
     call()
     forget_name()
     before = held()
+    interrupt(call, 0)  # CPython 3.12 does not trace bytecodes the first time
     places = interrupt(call, 0)
     assert places > 50
     for place in range(1, places + 1):
