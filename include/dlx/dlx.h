@@ -625,7 +625,8 @@ DLX_API dlx_status dlx_tensor_to_device(dlx_tensor *tensor, int32_t device_type,
 /* ---- device -----------------------------------------------------------------------------------
  * A missing driver is not an error: the device count is 0, and dlx_backend_reason() says why. */
 
-/** Number of devices of a type on this machine; 0 for a type that dlx does not know. */
+/** Number of devices of a type on this machine; 0 for a type that dlx does not know. Also 0 if memory
+ * is exhausted on the first call: dlx_backend_reason() says so, and a later call tries again. */
 DLX_API int32_t dlx_device_count(int32_t device_type);
 
 /** Why there is no device of that type, as text; "" if there is one. Borrowed, static. */
