@@ -28,11 +28,11 @@
  * - **Callbacks** passed to dlx must not throw, longjmp or unwind the stack. The callbacks that dlx
  *   hands out never do. Deleters and allocators may call dlx: dlx holds no lock while they run.
  * - **Trust.** dlx checks everything that can be checked without reading the data: versions, flags,
- *   dtypes, overflow of sizes and addresses. It trusts the producer that the memory exists, has the
+ *   dtypes, overflow of sizes and addresses (the last byte lies below 2^63). It trusts the producer that the memory exists, has the
  *   described size and stays valid until its deleter runs. Data may be misaligned for its dtype:
  *   dlx copies it correctly, but a consumer that dereferences a pointer must check the alignment.
  * - **Environment.** DLX_NUM_THREADS, DLX_ISA, DLX_CUDA_PATH, DLX_HIP_PATH and DLX_OPENCL_PATH are
- *   read on first use; docs/python.md describes them.
+ *   read on first use; docs/python.md describes them. Setuid programs ignore the three paths.
  *
  * Sections: library (status, errors, allocators, threads), dtype, tensor, dlpack, views, copy,
  * device, stream, backend. dlx/arrow.h adds Arrow, dlx/python.h CPython; dlx/dlx.hpp is for C++.

@@ -40,7 +40,8 @@ void* open_file(const char* path, int mode) {
 /// The loader's message for its last failure; it names the file.
 std::string loader_error(const char* path) {
   const char* text = dlerror();
-  if (text != nullptr && std::strstr(text, "annot allocate memory") != nullptr) throw std::bad_alloc();
+  if (text != nullptr && std::strstr(text, "annot allocate memory") != nullptr)
+    throw std::bad_alloc();
   if (text == nullptr) return std::string(path) + ": unknown error";
   return std::strstr(text, path) != nullptr ? text : std::string(path) + ": " + text;
 }

@@ -31,8 +31,8 @@ struct DriverSymbol {
 
 /// Where to find a driver.
 struct DriverFiles {
-  const char* variable;      ///< environment variable that names the only file to use (setuid programs
-                             ///< ignore it); or NULL
+  const char* variable;  ///< environment variable that names the only file to use (setuid programs
+                         ///< ignore it); or NULL
   const char* mapped_stem;   ///< "libamdhip64": prefer a mapped file with that name; or NULL
   const char* const* names;  ///< sonames, the best first; the last entry is NULL
 };

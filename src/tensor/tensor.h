@@ -119,8 +119,7 @@ TensorRef empty(int32_t ndim, const int64_t* shape, DLDataType dtype, DLDevice d
                 uint64_t flags, const Allocation& allocation);
 
 /// A root on memory that `deleter(description.data, user_data)` frees.
-TensorRef wrap(const DLTensor& foreign, uint64_t flags, dlx_deleter_fn deleter,
-               void* user_data);
+TensorRef wrap(const DLTensor& foreign, uint64_t flags, dlx_deleter_fn deleter, void* user_data);
 
 }  // namespace dlx
 

@@ -118,7 +118,9 @@ void* __libc_memalign(size_t, size_t);
 void __libc_free(void*);
 
 #define CALLER __builtin_extract_return_addr(__builtin_return_address(0))
-void* malloc(size_t size) { return refuse(CALLER) ? nullptr : counted(CALLER, __libc_malloc(size)); }
+void* malloc(size_t size) {
+  return refuse(CALLER) ? nullptr : counted(CALLER, __libc_malloc(size));
+}
 void* calloc(size_t n, size_t size) {
   return refuse(CALLER) ? nullptr : counted(CALLER, __libc_calloc(n, size));
 }
@@ -611,7 +613,8 @@ void cold(const Case& test, int32_t type, bool statusless) {
           std::fprintf(stderr, "%s", outcome_text(status).c_str());
           _exit(1);
         }
-        if (status == DLX_ERROR_OUT_OF_MEMORY) CHECK(std::strstr(dlx_last_error(), ": ") != nullptr);
+        if (status == DLX_ERROR_OUT_OF_MEMORY)
+          CHECK(std::strstr(dlx_last_error(), ": ") != nullptr);
         const dlx_status later = test.body(type);
         if (later != expected) {
           std::fprintf(stderr, "later: %s", outcome_text(later).c_str());
