@@ -31,7 +31,7 @@ import bench_copy
 import numpy as np
 from bench_layouts import DTYPES, random_shape, random_view
 
-from dlx import _library
+from dlx._lib import library
 
 FEW = 12  # layouts that a way is timed on
 
@@ -106,7 +106,7 @@ def against(options: argparse.Namespace, folder: Path) -> str:
     old, again, new = (folder / name for name in ("old.so", "again.so", "new.so"))
     shutil.copy(options.against, old)
     shutil.copy(options.against, again)
-    shutil.copy(_library.path, new)
+    shutil.copy(library.path, new)
     libraries = [str(old), str(again), str(new)]
     small = [line(f"64 bytes of {d}", np.empty(64, d)[: 64 // np.dtype(d).itemsize],
                   np.empty(64 // np.dtype(d).itemsize, d)) for d in ("u1", "f4", "c16")]  # fmt: skip

@@ -464,7 +464,7 @@ DLX_API int32_t dlx_get_export_negative_strides(void);
  *
  * "error: …" is a violation of a MUST, or something that makes the tensor unusable. "warning: …" is
  * a violation of a SHOULD, or something valid that some library handles wrongly: a NULL deleter,
- * negative strides, a byte_offset, data not aligned to 256 bytes … The check reads the structs, the
+ * negative strides, a byte_offset, data not aligned to 64 bytes … The check reads the structs, the
  * shape and the strides, never the data. Nothing is consumed.
  *
  * @param managed  a DLManagedTensor or DLManagedTensorVersioned; borrowed. If the major version is

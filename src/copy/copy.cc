@@ -6,6 +6,7 @@
 
 #include "dlx/dlx.h"
 #include "src/base/error.h"
+#include "src/base/memory.h"
 #include "src/copy/execute.h"
 #include "src/copy/in_place.h"
 #include "src/copy/plan/bits.h"
@@ -15,10 +16,6 @@
 
 namespace dlx {
 namespace {
-
-struct Free {
-  void operator()(void* data) const noexcept { std::free(data); }
-};
 
 void check_same_dtype(const DLDataType& dst, const DLDataType& src) {
   if (dst.code != src.code || dst.bits != src.bits || dst.lanes != src.lanes) {

@@ -14,8 +14,7 @@
 namespace dlx {
 namespace {
 
-/// Threads that have enough to do in a copy of so many bytes; what makes a copy worth sharing is
-/// enough for kThreadsAtOnce.
+/// How many threads share a copy of `bytes`: the smallest shared copy is enough for kThreadsAtOnce.
 int64_t threads_for(const Machine& machine, int64_t bytes) noexcept {
   constexpr int64_t kThreadsAtOnce = 4;
   const int64_t enough = machine.parallel_bytes / kThreadsAtOnce;
@@ -25,8 +24,7 @@ int64_t threads_for(const Machine& machine, int64_t bytes) noexcept {
 
 void run_part(const Machine& machine, const CopyPlan& plan, Traffic traffic) noexcept;
 
-/// Arranges the runs of some places once, as many as a cache holds, and copies each from there
-/// along the axis.
+/// Arranges as many runs as a cache holds, and copies each of them along the axis from there.
 void run_repeated(const Machine& machine, const CopyPlan& plan, const Repetition& repetition,
                   bool streamed) noexcept {
   const Kernels& kernels = *machine.kernels;
@@ -69,8 +67,7 @@ void run_repeated(const Machine& machine, const CopyPlan& plan, const Repetition
   if (streamed) kernels.fence();
 }
 
-/// Arranges the large run of each place once, a part after the other that a cache holds, and copies
-/// each part from there along the axis.
+/// Arranges large runs in parts that a cache holds, and copies each part along the axis from there.
 void run_large_repeated(const Machine& machine, const CopyPlan& plan, int axis,
                         bool streamed) noexcept {
   const Kernels& kernels = *machine.kernels;

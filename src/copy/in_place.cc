@@ -7,14 +7,12 @@
 
 #include "dlx/dlx.h"
 #include "src/base/error.h"
+#include "src/base/memory.h"
 #include "src/copy/copy.h"
 
 namespace dlx {
 namespace {
 
-struct Free {
-  void operator()(void* data) const noexcept { std::free(data); }
-};
 using Buffer = std::unique_ptr<char, Free>;
 
 Buffer allocate(int64_t bytes) {
@@ -26,7 +24,7 @@ Buffer allocate(int64_t bytes) {
   return buffer;
 }
 
-/// Bytes from the first byte of dst to behind the last one, axes before `first` left out.
+/// Bytes from the first byte of dst to one past the last, without the axes before `first`.
 int64_t reach(const CopyPlan& plan, int first) noexcept {
   int64_t bytes = plan.item();
   for (int k = first; k < plan.ndim(); ++k) {
@@ -35,7 +33,7 @@ int64_t reach(const CopyPlan& plan, int first) noexcept {
   return bytes;
 }
 
-/// Axes nest, so that index order is address order.
+/// Whether axes nest, so that index order is address order.
 bool is_nested(const CopyPlan& plan) noexcept {
   for (int k = 0; k < plan.ndim(); ++k) {
     if (plan.axis(k).dst < reach(plan, k + 1)) return false;
@@ -50,8 +48,8 @@ bool is_shift(const CopyPlan& plan) noexcept {
   return is_nested(plan);
 }
 
-/// Calls run(part) for parts of the outermost axis, of `length` at most, from the end that src lies
-/// at: what a part overwrites has been read before.
+/// Calls run(part) for parts of the outermost axis, at most `length` long, from the end at which
+/// src lies, so that whatever a part overwrites has been read before.
 template <class Run>
 void each_shifted_part(const CopyPlan& plan, int64_t length, const Run& run) noexcept {
   const int64_t extent = plan.axis(0).extent;
@@ -71,8 +69,8 @@ constexpr int64_t kShiftBytes = 16 << 10;  // of the buffer
   });
 }
 
-/// Equal layouts, `src` some bytes above or below. As much at a time as the distance keeps apart
-/// or, where that is little, as a buffer holds.
+/// Equal layouts, `src` some bytes above or below. Copies as much at a time as the distance allows
+/// or, if that is little, as a buffer holds.
 void copy_shift(const CopyPlan& plan) noexcept {
   constexpr int64_t kLittle = 4 << 10;  // bytes
   const int64_t distance = std::llabs(plan.src() - plan.dst());

@@ -7,8 +7,8 @@
 namespace dlx {
 namespace {
 
-/// Whether the rows of dst are one item each, again and again, and long enough to be written as
-/// fast as they could be copied from a cache.
+/// Whether each row of dst repeats one item, and is long enough to be written as fast as copied
+/// from a cache. [note 72]
 bool has_filled_rows(const CopyPlan& plan) noexcept {
   if (plan.ndim() == 0 || log2_of_item(plan.item()) < 0) return false;
   const CopyAxis& row = plan.axis(plan.ndim() - 1);
@@ -32,7 +32,7 @@ Repetition repetition_of(const CopyPlan& plan, bool streamed) noexcept {
     const CopyAxis& axis = plan.axis(k);
     const int64_t many = bytes < kShort ? kItems * item : 128;  // bytes of all its repetitions
     const bool worth_it = axis.extent >= kOften && bytes * axis.extent >= many;
-    // Few repetitions of an item go past the caches with what follows.
+    // Few repetitions of an item are streamed with what follows.
     const bool few = axis.extent <= 2 * kOften || bytes * axis.extent < kStreamed;
     const bool alone = !has_kernels && !long_item && !(streamed && few && axis.dst == bytes);
     if (axis.src == 0 && worth_it && (bytes > item || alone)) found = {k, bytes};

@@ -7,10 +7,13 @@ from pathlib import Path
 import dlx
 
 PACKAGE = Path(dlx.__file__).parent
-FILES = [path for path in PACKAGE.rglob("*.py") if path.parent.name != "_pyinstaller"]
+# dlx.testing's judge also runs outside of the package: tests/python/testing looks at its imports.
+FILES = [
+    path for path in PACKAGE.rglob("*.py") if path.parent.name not in ("_pyinstaller", "_referee")
+]
 # Every room, and every module outside of one, imports only what stands before it.
 ORDER = """errors _hints _lib _native _raw raw dtypes device _streams _access _take _give _compute xp
-           _pickling _share _tensor _hooks __init__ _cli __main__""".split()
+           _pickling _share _tensor _hooks __init__ testing _cli __main__""".split()
 
 
 def module_of(path: Path) -> str:

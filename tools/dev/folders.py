@@ -38,6 +38,7 @@ TABLE: dict[str, tuple[str, ...]] = {
     f"{ROOM}/_compute": ("tests/python/test_{compute,scalar}*.py",),
     f"{ROOM}/_share": ("tests/python/test_{share,pickle}*.py",),
     f"{ROOM}/_raw": ("tests/python/raw",),
+    f"{ROOM}/testing": ("tests/python/testing",),
     f"{ROOM}/_tensor": (
         "tests/python/test_{tensor,indexing}.py",
         "tests/python/test_compute_methods.py",

@@ -11,6 +11,7 @@ must, and never if `copy=False` forbids it; data moves to another device only by
 Functions (`help(dlx.asarray)` shows one):
     asarray, from_dlpack        a Tensor of anything; of an object with `__dlpack__`
     convert                     an array of another library: dlx.convert(x, "torch")
+    explain                     what convert would do, and why
     copyto                      copies data into an existing array
     empty, from_pointer         a Tensor of new memory; of memory at an address
     share, attach               memory that other processes see; also shared_fd, unshare
@@ -87,14 +88,15 @@ except _native.NotAttachable as error:  # dlx.raw has to remain importable
     _reason = str(error)
 else:
     _reason = ""
+    from dlx._give import explain
     from dlx._native import Tensor, asarray, convert, copyto, from_dlpack
     from dlx._share import attach, share, shared_fd, unshare
     from dlx._streams import Stream, current_stream, stream
-    from dlx._take.pointer import empty, from_pointer
+    from dlx._take import empty, from_pointer
     from dlx._tensor import methods as _methods
 
     _methods.add_methods(Tensor)
-    for _function in (attach, empty, from_pointer, share, shared_fd, unshare,
+    for _function in (attach, empty, explain, from_pointer, share, shared_fd, unshare,
                       get_export_negative_strides, get_num_threads, set_export_negative_strides,
                       set_num_threads):  # fmt: skip
         _function.__module__ = __name__
@@ -124,6 +126,7 @@ __all__ = [
     "devices",
     "dtype",
     "empty",
+    "explain",
     "from_dlpack",
     "from_pointer",
     "get_export_negative_strides",

@@ -1,4 +1,4 @@
-"""`python -m dlx info | config | demo | matrix`."""
+"""`python -m dlx info | config | demo | matrix | check | explain`."""
 
 from __future__ import annotations
 
@@ -37,6 +37,14 @@ def main() -> int:
     matrix.add_argument("--html", metavar="FILE", help="write a page that shows every cell")
     matrix.add_argument("--markdown", metavar="FILE", help="write the same as Markdown")
     matrix.add_argument("--libraries", metavar="NAMES", help="only these, e.g. numpy,torch,jax")
+    explain = commands.add_parser("explain", help="say what dlx.convert would do, and why")
+    explain.add_argument("x", metavar="X", help="an installed library, or module:factory")
+    explain.add_argument("to", nargs="+", metavar="TO", help="the libraries that get the array")
+    if sys.argv[1:2] == ["check"]:  # it has arguments of its own, which need dlx.testing
+        from dlx.testing import _command
+
+        return _command.main(sys.argv[2:])
+    commands.add_parser("check", help="check libraries against DLPack and the array API")
     arguments = parser.parse_args()
     if arguments.command is None:
         parser.print_help()
@@ -82,6 +90,10 @@ def run(arguments: argparse.Namespace) -> int:
         from dlx._cli import matrix
 
         return matrix.run(arguments.html, arguments.markdown, arguments.libraries)
+    if arguments.command == "explain":
+        from dlx._cli import explain
+
+        return explain.run(arguments.x, arguments.to)
     from dlx._cli import demo
 
     return demo.run(arguments.picture, arguments.output)

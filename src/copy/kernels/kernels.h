@@ -8,7 +8,7 @@
 
 namespace dlx {
 
-/// Which byte of 16 each of 16 bytes is; twice, for registers of two times 16.
+/// The source byte of each of 16 bytes; twice, for registers of 32 bytes.
 struct Pick {
   uint8_t from[32];
 };
@@ -28,17 +28,17 @@ struct Cells {
   Pick pick;         ///< picks from the 16 bytes at `lowest`, lowest bytes first
   Pick pick_up;      ///< the same, moved up to end with byte 15
 
-  /// Whether from the last cell of such a row of src to the next row there is no page that neither
-  /// is on, so that loads may see what lies between them.
+  /// Whether the last cell of such a row of src and the next row lie on the same or neighbouring
+  /// pages, so that loads may read what lies between them.
   bool may_read_on(int64_t sv, int64_t nu) const noexcept {
     constexpr int64_t kPage = 4096;
     return sv > 0 && sv - (nu - 1) * src < kPage;
   }
 };
 
-/// Source lines that a kernel asks for, a few at a time beside its own work. Lists, made once for
-/// all tiles of one shape: whatever is computed between two misses keeps the processor from looking
-/// ahead to the second.
+/// Source lines that a kernel prefetches, a few at a time beside its own work. They are listed once
+/// for all tiles of one shape, because computing between two misses keeps the processor from
+/// reaching the second.
 struct LinesToFetch {
   const char* tile;
   const int64_t* offset;  ///< from the tile, of a byte in each line
@@ -46,9 +46,8 @@ struct LinesToFetch {
   int64_t a_round;  ///< how many to take beside 512 bytes of own work
 };
 
-/// Runs of dst that a kernel writes past the caches, a few at a time beside its own work. Nothing
-/// is kept of a run once it is written: whatever is stored between two streamed lines waits for
-/// them.
+/// Runs of dst that a kernel streams, a few at a time beside its own work. No state is stored
+/// between two streamed lines, because the store would wait for them.
 struct LinesToWrite {
   struct Run {
     int64_t dst;    ///< bytes from the tile's start to the run's
@@ -66,13 +65,13 @@ struct LinesToWrite {
   const Run* end;
   int64_t a_round;  ///< how many to take beside 512 bytes of own work
   int64_t to_next;  ///< to the buffer of the next tile, which takes what lines leave over
-  /// Writes the next run, where runs do not continue those of the tile before or are not continued
-  /// themselves; NULL elsewhere.
+  /// Writes the next run, if runs do not continue those of the tile before, or are not continued
+  /// themselves; otherwise NULL.
   void (*write_next)(LinesToWrite* self);
 };
 
-/// Where the bytes of dst come from, line after line, until it all begins anew some bytes further
-/// on in src. A block of 16 bytes takes some from each of a few windows of 16.
+/// Where the bytes of dst come from, line after line, until the pattern repeats further on in src.
+/// A block of 16 bytes takes bytes from up to four windows of 16.
 struct Pattern {
   static constexpr int kLines = 32;   ///< at most
   static constexpr int kWindows = 4;  ///< at most, of a block
@@ -87,15 +86,15 @@ struct Pattern {
     int64_t fetch[kFetches];  ///< lines of src to ask for
   };
 
-  int64_t lines;  ///< until it begins anew
+  int64_t lines;  ///< until the pattern repeats
   int64_t src;    ///< bytes from there to there
   int windows;    ///< of each block
   int fetches;    ///< of each line
   Line line[kLines];
 };
 
-/// A part of a transposition that goes by way of a compact copy of its rows, so that each source
-/// line is read once, whole, whatever cache sets the rows share.
+/// A part of a transposition whose rows are copied together first, so that each source line is read
+/// once, whole, whatever cache sets the rows share.
 struct Block {
   static constexpr int64_t kMaxRows = 64;
   static constexpr int64_t kRowBytes = 64;  ///< at most
@@ -123,7 +122,7 @@ struct Strip {
   static constexpr int64_t kBuffer = 64 * 400;
 
   /// Rows of items of 8 and 16 bytes that are read side by side; rows of a chunk of a wide strip,
-  /// with which up to as many more may go, and how far apart its columns are in the buffer.
+  /// which may have up to kTogether more; and the pitch of its columns in the buffer.
   static constexpr int kTogether = 16;
   static constexpr int64_t wide_rows(int64_t item) { return 512 / item; }
   static constexpr int64_t wide_pitch(int64_t item) {
@@ -146,7 +145,7 @@ struct Strip {
   StripSource next;  ///< of the strip to be fetched beside this one
 };
 
-/// Columns of a strip on their way to dst: some rows of them.
+/// Some rows of the columns of a strip, on their way to dst.
 struct Chunk {
   char* dst;
   const int64_t* column;
@@ -201,7 +200,7 @@ struct Kernels {
   /// cells is overwritten. `pick` sorts units of 2^g items, one for each u, into 2^g cells.
   Regroup* join[3][4];
 
-  /// NULL where it would not pay. Transposes a strip.
+  /// Transposes a strip. NULL if that gains nothing.
   void (*transpose_strip[5])(const Strip& strip);
   /// The same for items of three quarters of 2^k bytes, and any nv; rows are read with up to 16
   /// bytes beyond. NULL where the instruction set cannot permute bytes.

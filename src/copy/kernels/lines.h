@@ -9,8 +9,7 @@
 
 namespace dlx {
 
-/// Bytes of a cache line on every processor that the kernels are for. Elsewhere it is a good width
-/// all the same.
+/// Bytes of a cache line on every processor that the kernels are written for.
 constexpr int64_t kLine = 64;
 
 /// The first-level cache of most processors: lines that share a set push each other out.
@@ -38,21 +37,21 @@ inline bool leaves_page(const char* last, int64_t beyond) noexcept {
   return static_cast<int64_t>(reinterpret_cast<uintptr_t>(last) % kPage) + beyond >= kPage;
 }
 
-/// Asks for lines. Inlined, or GCC takes it for a function without effect.
+/// Prefetches lines. Inlined, because GCC drops calls of functions that only prefetch. [note 39]
 __attribute__((always_inline)) inline void fetch_lines(const char* from, int64_t bytes) noexcept {
   for (int64_t i = 0; i < bytes; i += kLine) __builtin_prefetch(from + i, 0, 2);
 }
 
-/// Whether there are gaps between rows of so many bytes, `step` from one to the next, that the
-/// processor does not read over.
+/// Whether rows of `bytes`, `step` apart, have larger gaps between them than the processor
+/// prefetches across.
 inline bool are_apart(int64_t bytes, int64_t step) noexcept {
   constexpr int64_t kGap = 512;
   return std::llabs(step) > bytes + kGap;
 }
 
-/// Rows of src that are read from end to end, one at a time. Where they are apart, the processor
-/// sees each as a stream only when it is half way through: the first page of later ones is asked
-/// for.
+/// Prefetches rows of src that are read from end to end, one at a time. The processor recognises a
+/// row only when it is half read if rows are apart, so the first page of a later row is prefetched.
+/// [note 24]
 class RowsAhead {
  public:
   RowsAhead(int64_t bytes, const CopyAxis& rows) noexcept {
@@ -68,7 +67,7 @@ class RowsAhead {
     offset_ = ahead * rows.src;
   }
 
-  /// Asks for the row that comes some rows after that one, which begins with its lowest byte.
+  /// Prefetches the row some rows after `row`, given by its lowest byte.
   __attribute__((always_inline)) inline void ask(const char* row) const noexcept {
     fetch_lines(row + offset_, bytes_);
   }
@@ -78,9 +77,9 @@ class RowsAhead {
   int64_t offset_ = 0;
 };
 
-/// Asks for the lines of dst that columns of `bytes` share with others where they begin or end,
-/// long before they are written: a store that waits for its line holds up all that follow. Inlined,
-/// too.
+/// Prefetches the lines of dst that columns of `bytes` share with others at their ends, long before
+/// they are written: a store that waits for its line holds up all later ones. Inlined, too. [note
+/// 39]
 __attribute__((always_inline)) inline void fetch_edges(const char* dst, const int64_t* column,
                                                        int64_t n, int64_t bytes, bool begins,
                                                        bool ends) noexcept {

@@ -10,27 +10,27 @@ namespace dlx {
 /// a / b for positive numbers, rounded up.
 inline int64_t divide_up(int64_t a, int64_t b) noexcept { return (a + b - 1) / b; }
 
-/// The length of parts of about `wanted`, at most, that are all nearly as long as each other.
+/// Largest chunk size <= `wanted` that splits `extent` evenly.
 inline int64_t even_part(int64_t extent, int64_t wanted) noexcept {
   return wanted >= extent ? extent : divide_up(extent, divide_up(extent, wanted));
 }
 
-/// One loop of a copy: how often, and how far either side moves each time.
+/// One loop of a copy: how often it runs, and how far each side moves each time.
 struct CopyAxis {
   int64_t extent;
   int64_t dst;
   int64_t src;
 };
 
-/// What counts as an axis where there is none.
+/// Stands for an axis that does not exist.
 inline constexpr CopyAxis kNoAxis = {1, 0, 0};
 
-/// What travels whole, in units: bytes or, where elements do not fill whole bytes, bits.
+/// What travels whole, in units: bytes or, if elements do not fill whole bytes, bits.
 struct CopyItem {
   int64_t width;      ///< units copied
   int64_t dst_pitch;  ///< units from one to the next in a compact dst
-  int64_t src_pitch;  ///< the same in src; differs where only one side is padded
-  int64_t lanes;      ///< how many make one element: more than 1 only where the pitches differ
+  int64_t src_pitch;  ///< the same in src; differs if only one side is padded
+  int64_t lanes;      ///< how many make one element: more than 1 only if the pitches differ
   bool in_bits;       ///< the unit is a bit
 };
 
@@ -52,7 +52,8 @@ class CopyPlan {
   /// Throws Error(INVALID_ARGUMENT): shapes differ, a size overflows, dst repeats an element.
   CopyPlan(const DLTensor& dst, const DLTensor& src, const CopyItem& item);
 
-  /// The nest of those axes, in any order, with items of so many bytes. None overlap in dst.
+  /// The nest of these axes, in any order, with items of `item` bytes. Items must not overlap in
+  /// dst.
   CopyPlan(char* dst, const char* src, int64_t item, const CopyAxis* axes, int ndim) noexcept;
 
   bool empty() const noexcept { return empty_; }
@@ -74,14 +75,14 @@ class CopyPlan {
   /// Units written.
   int64_t size() const noexcept;
 
-  /// Turns bits into bytes where every step, the item and the first element are whole bytes; says
+  /// Turns bits into bytes if every step, the item and the first element are whole bytes; says
   /// whether it did.
   bool count_bytes() noexcept;
 
   /// The part of the nest that takes `extent` >= 1 steps of one axis, from `first` on.
   CopyPlan part(int axis, int64_t first, int64_t extent) const noexcept;
 
-  /// The part of the nest inside a box, none of whose extents is 0.
+  /// The part of the nest inside a box without empty extents.
   CopyPlan box(const int64_t* first, const int64_t* extent) const noexcept;
 
   /// The same nest with both sides moved by that many bytes, back or forth.

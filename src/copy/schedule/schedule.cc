@@ -64,13 +64,14 @@ bool goes_along_dst(const Schedule& s, const CopyAxis& before, const CopyAxis& n
   return along_dst < along_src || (along_dst == along_src && std::llabs(near.src) < kLine);
 }
 
-/// Whether items touch along u in dst and along axis k in src, as in what registers transpose.
+/// Whether items touch along u in dst and along axis k in src, so that registers can transpose
+/// them.
 bool touch_along(const Schedule& s, int k) noexcept {
   return s.axes[s.u].dst == s.item && std::llabs(s.axes[k].src) == s.item;
 }
 
-/// The axis along which rows share most lines of src: the nearest one or, where nothing can be
-/// transposed along that, the one of which most items lie in a line. -1: src does not move. [note 27]
+/// The axis along which rows share most lines of src: the nearest one or, if nothing can be
+/// transposed along it, the one with most items in a line. -1: src does not move. [note 27]
 int axis_of_shared_lines(const Schedule& s) noexcept {
   int near = -1;
   int most = -1;
@@ -92,7 +93,7 @@ int axis_of_shared_lines(const Schedule& s) noexcept {
   return near_items == most_items || touch_along(s, near) ? near : most;
 }
 
-/// The axis along which planes have their rows: that of shared lines, or the one outside u.
+/// The axis v of planes: the axis of shared lines, or the one outside u.
 int axis_of_rows(const Schedule& s) noexcept {
   const int near = axis_of_shared_lines(s);
   const int before = s.ndim - 2;
@@ -100,7 +101,7 @@ int axis_of_rows(const Schedule& s) noexcept {
   const CopyAxis& u = s.axes[s.u];
   const int64_t step = std::llabs(s.axes[near].src);
   const bool shares_lines = step < kLine || step <= s.item;
-  // Where no lines are shared, rows that are copied again are at hand.
+  // If rows share no lines, repeated rows are still in the cache.
   if (s.axes[before].src == 0 && !shares_lines) return before;
   const bool compact = u.dst == s.item && s.axes[before].dst == u.extent * u.dst;
   const bool arranged = touch_along(s, near) && u.extent * s.axes[near].extent >= kFewItems;
@@ -109,7 +110,7 @@ int axis_of_rows(const Schedule& s) noexcept {
   return is_repeated || goes_along_dst(s, s.axes[before], s.axes[near]) ? before : near;
 }
 
-/// Whether rows are of one and the same item, and long enough to be filled one by one.
+/// Whether each row repeats one item, and is long enough to be filled by itself.
 bool has_long_fills(const Schedule& s) noexcept {
   const CopyAxis& u = s.axes[s.u];
   const int64_t bytes = u.extent * s.item;
@@ -117,7 +118,7 @@ bool has_long_fills(const Schedule& s) noexcept {
   return u.src == 0 && bytes >= (few_items ? 16 : kLine);
 }
 
-/// Bytes from which on an axis is long enough to need no others.
+/// An axis of so many bytes needs no folding.
 constexpr int64_t kLong = 64;
 
 /// The axis that continues v in src, in either direction, and is not taken along u; -1: none.
@@ -128,7 +129,7 @@ int next_along_v(const Schedule& s, int64_t bytes) noexcept {
   return -1;
 }
 
-/// Folds neighbours with u and v where these are short, if that makes both at least a register.
+/// Folds neighbours into u and v if these are short, and if both become at least a register.
 void fold(Schedule* s) noexcept {
   const CopyAxis& u = s->axes[s->u];
   if (has_long_fills(*s)) return;
@@ -172,8 +173,8 @@ PlaneKind choose_kind(const Schedule& s) noexcept {
   return PlaneKind::kGather;
 }
 
-/// Whether lines of `rows` source rows, no more than a line has bytes, crowd into so few sets of a
-/// first-level cache that they would push each other out.
+/// Whether lines of `rows` source rows, at most 64, share so few sets of the first-level cache that
+/// they evict each other.
 bool crowd_first_level(int64_t step, int64_t rows) noexcept {
   constexpr int64_t kNear =
       448;  // bytes: with steps below, as many rows cannot fill a set [note 50]
@@ -186,8 +187,8 @@ bool crowd_first_level(int64_t step, int64_t rows) noexcept {
   return false;
 }
 
-/// How many cells of a split or join one register takes, and where their bytes go. `cell` is the
-/// step from one cell to the next, `items` of `item` bytes are wanted of each.
+/// Chooses how many cells of a split or join one register takes, and where their bytes go. `cell`:
+/// step from cell to cell; `items`: items wanted of each.
 void choose_group(Schedule* s, int64_t cell, int64_t items, bool split) noexcept {
   int64_t group = 8 / s->item;
   while (group > 1 &&

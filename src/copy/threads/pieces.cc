@@ -8,16 +8,16 @@
 namespace dlx {
 namespace {
 
-/// Bytes from item to item along an axis, on the side where they are nearer: what is less than a
-/// line or a page apart, pieces would share. A broadcast item is no nuisance.
+/// Bytes from item to item along an axis, on the side where they are nearer: pieces would share
+/// what is less than a line or a page apart. A broadcast item does not count.
 int64_t apart(const CopyAxis& axis) noexcept {
   constexpr int64_t kPage = 4096;
   const int64_t src = axis.src != 0 ? std::llabs(axis.src) : kPage;
   return std::min({axis.dst, src, kPage});
 }
 
-/// How long a piece along an axis is that is to give about so many: whole lines where its items
-/// share them.
+/// The length of a piece along an axis that is cut into about `wanted`: whole lines if items share
+/// them.
 int64_t length_of_a_piece(const CopyAxis& axis, int64_t item, int64_t wanted) noexcept {
   const int64_t granule = apart(axis) < kLine && kLine % item == 0 ? kLine / item : 1;
   const int64_t length = axis.extent < 2 * wanted ? 1 : divide_up(axis.extent, wanted);
@@ -26,8 +26,8 @@ int64_t length_of_a_piece(const CopyAxis& axis, int64_t item, int64_t wanted) no
 
 }  // namespace
 
-/// Cuts, of the axes that give enough pieces, the one that keeps them furthest apart. If none does, the
-/// one that gives most, then others too, and at last long items.
+/// Cuts the axis that gives enough pieces and keeps them furthest apart. If no axis does, the one
+/// that gives most, then others too, and at last long items.
 Pieces::Pieces(const CopyPlan& plan, int64_t wanted, int whole) noexcept
     : plan_(plan), item_(plan.item()) {
   constexpr int64_t kLongItem = 64 << 10;

@@ -27,8 +27,6 @@ would hide the reason, and might copy.
 
 from __future__ import annotations
 
-import sys
-
 from dlx import _native, dtypes
 from dlx._access import code_of, in_place
 from dlx._lib.classes import (
@@ -190,25 +188,6 @@ def _from_ml_dtypes_scalar(obj: Any, copy: bool | None) -> Tensor | None:
     return _native.asarray(numpy.asarray(obj))
 
 
-def _from_mxnet(obj: Any) -> Tensor | None:
-    """MXNet's arrays, which make DLPack capsules by a method with another name."""
-    if "mxnet" not in sys.modules or "mxnet" not in packages_of(type(obj)):
-        return None
-    if not hasattr(obj, "to_dlpack_for_write"):
-        return None
-    if getattr(obj, "stype", "default") != "default":
-        raise UnsupportedError(
-            f"a {_name(obj)} is sparse: export `.data` and its indices (`.indices`, `.indptr`) one "
-            "by one, or call `.tostype('default')` to make it dense"
-        )
-    if obj.context.device_type not in ("cpu", "cpu_pinned", "cpu_shared"):
-        raise UnsupportedError(
-            f"a {_name(obj)} on {obj.context} says too little about its device: call "
-            "`.as_in_context(mxnet.cpu())`"
-        )
-    return _native.from_dlpack(_MxnetProducer(obj))
-
-
 def _from_cffi(obj: Any) -> Tensor | None:
     """C arrays of cffi."""
     if module_of(type(obj)) != "_cffi_backend" or "CData" not in type(obj).__name__:
@@ -216,31 +195,6 @@ def _from_cffi(obj: Any) -> Tensor | None:
     from dlx._take import cffi_arrays
 
     return cffi_arrays.read(obj)
-
-
-def _from_torch_storage(obj: Any) -> Tensor | None:
-    """The memory of a storage of PyTorch, as its dtype or else as bytes."""
-    if not derives(type(obj), "torch", "UntypedStorage", "TypedStorage"):
-        return None
-    torch = sys.modules["torch"]
-    dtype = getattr(obj, "dtype", torch.uint8)
-    untyped = obj if type(obj).__name__ == "UntypedStorage" else obj._untyped_storage
-    return _native.asarray(torch.empty(0, dtype=dtype, device=untyped.device).set_(untyped))
-
-
-class _MxnetProducer:
-    """An array of MXNet with the standard's `__dlpack__`."""
-
-    __slots__ = ("_array",)
-
-    def __init__(self, array: Any) -> None:
-        self._array = array
-
-    def __dlpack__(self, stream: None = None) -> Any:
-        return self._array.to_dlpack_for_write()
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return 1, 0
 
 
 def _from_cuda_array_interface(obj: Any) -> Tensor | None:
@@ -253,10 +207,18 @@ def _from_cuda_array_interface(obj: Any) -> Tensor | None:
     return cuda_array_interface.read(obj)
 
 
+def _from_library(obj: Any) -> Tensor | None:
+    """Objects of MXNet and storages of PyTorch: module by_library, imported on first need."""
+    if packages_of(type(obj)).isdisjoint(("mxnet", "torch")):
+        return None
+    from dlx._take import by_library
+
+    return by_library.read(obj)
+
+
 _READERS = (
-    _from_mxnet,
+    _from_library,
     _from_cffi,
-    _from_torch_storage,
     _from_cuda_array_interface,
     _native._from_layout,
 )
