@@ -10,8 +10,12 @@ using namespace dlx::capi;
 extern "C" {
 
 int32_t dlx_device_count(int32_t device_type) {
-  Backend* backend = find_backend(device_type);
-  return backend == nullptr ? 0 : backend->count();
+  int32_t count = 0;
+  guard(__func__, [&] {
+    Backend* backend = find_backend(device_type);
+    if (backend != nullptr) count = backend->count();
+  });
+  return count;
 }
 
 const char* dlx_backend_reason(int32_t device_type) { return backend_reason(device_type); }

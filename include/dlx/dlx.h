@@ -28,11 +28,11 @@
  * - **Callbacks** passed to dlx must not throw, longjmp or unwind the stack. The callbacks that dlx
  *   hands out never do. Deleters and allocators may call dlx: dlx holds no lock while they run.
  * - **Trust.** dlx checks everything that can be checked without reading the data: versions, flags,
- *   dtypes, overflow of sizes and addresses. It trusts the producer that the memory exists, has the
+ *   dtypes, overflow of sizes and addresses (the last byte lies below 2^63). It trusts the producer that the memory exists, has the
  *   described size and stays valid until its deleter runs. Data may be misaligned for its dtype:
  *   dlx copies it correctly, but a consumer that dereferences a pointer must check the alignment.
  * - **Environment.** DLX_NUM_THREADS, DLX_ISA, DLX_CUDA_PATH, DLX_HIP_PATH and DLX_OPENCL_PATH are
- *   read on first use; docs/python.md describes them.
+ *   read on first use; docs/python.md describes them. Setuid programs ignore the three paths.
  *
  * Sections: library (status, errors, allocators, threads), dtype, tensor, dlpack, views, copy,
  * device, stream, backend. dlx/arrow.h adds Arrow, dlx/python.h CPython; dlx/dlx.hpp is for C++.
@@ -625,7 +625,8 @@ DLX_API dlx_status dlx_tensor_to_device(dlx_tensor *tensor, int32_t device_type,
 /* ---- device -----------------------------------------------------------------------------------
  * A missing driver is not an error: the device count is 0, and dlx_backend_reason() says why. */
 
-/** Number of devices of a type on this machine; 0 for a type that dlx does not know. */
+/** Number of devices of a type on this machine; 0 for a type that dlx does not know. Also 0 if memory
+ * is exhausted on the first call: dlx_backend_reason() says so, and a later call tries again. */
 DLX_API int32_t dlx_device_count(int32_t device_type);
 
 /** Why there is no device of that type, as text; "" if there is one. Borrowed, static. */

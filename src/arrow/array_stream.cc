@@ -101,7 +101,8 @@ struct OpenColumn {
   Chunks chunks;
 };
 
-std::vector<OpenColumn> open_columns(const ArrowSchema& schema, const CopyRequest& request) {
+std::vector<OpenColumn> open_columns(const ArrowSchema& foreign, const CopyRequest& request) {
+  const ArrowSchema schema = foreign;
   if (schema.n_children < 0 || (schema.n_children > 0 && schema.children == nullptr)) {
     fail(DLX_ERROR_INVALID_ARGUMENT, "`schema` has the format \"+s\" and no children (got %lld)",
          static_cast<long long>(schema.n_children));
@@ -110,7 +111,8 @@ std::vector<OpenColumn> open_columns(const ArrowSchema& schema, const CopyReques
   for (int64_t i = 0; i < schema.n_children; ++i) {
     const ArrowSchema* child = schema.children[i];
     if (child == nullptr) fail(DLX_ERROR_INVALID_ARGUMENT, "`schema` has a NULL child");
-    const std::string name = child->name == nullptr ? "" : child->name;
+    const char* text = child->name;
+    const std::string name = text == nullptr ? "" : text;
     in_column(name, [&] { columns.push_back({name, Chunks(read_schema(*child), request)}); });
   }
   return columns;
@@ -123,15 +125,16 @@ void add_rows(ArrowArray* rows, std::vector<OpenColumn>* columns) {
     OpenColumn& column = (*columns)[i];
     in_column(column.name, [&] {
       ArrowArray* child = rows->children[i];
-      if (child->release == nullptr || child->length < 0 ||
-          child->length - rows->offset < rows->length) {
+      if (child == nullptr) fail(DLX_ERROR_INVALID_ARGUMENT, "`array` has a NULL child");
+      Released<ArrowArray> part(child);
+      const int64_t length = part.get()->length;
+      if (part.get()->release == nullptr || length < 0 || length - rows->offset < rows->length) {
         fail(DLX_ERROR_INVALID_ARGUMENT,
              "`array` is released or too short (got %lld elements, expected %lld from %lld on)",
-             static_cast<long long>(child->length), static_cast<long long>(rows->length),
+             static_cast<long long>(length), static_cast<long long>(rows->length),
              static_cast<long long>(rows->offset));
       }
-      Released<ArrowArray> part(child);
-      if (part.get()->null_count > 0 && child->length != rows->length) part.get()->null_count = -1;
+      if (part.get()->null_count > 0 && length != rows->length) part.get()->null_count = -1;
       if (!checked_add(part.get()->offset, rows->offset, &part.get()->offset)) {
         fail(DLX_ERROR_INVALID_ARGUMENT, "`array` has an offset beyond 2^63-1");
       }

@@ -28,7 +28,8 @@ struct Range {
   int64_t count;
 };
 
-void check_level(const ArrowArray& array, int64_t buffers, int64_t children) {
+/// Checks a copy of one level. Returns its child; NULL if `children` is 0.
+const ArrowArray* check_level(const ArrowArray& array, int64_t buffers, int64_t children) {
   if (array.release == nullptr) {
     fail(DLX_ERROR_INVALID_ARGUMENT, "`array`, or one of its children, has been released or moved");
   }
@@ -50,12 +51,15 @@ void check_level(const ArrowArray& array, int64_t buffers, int64_t children) {
   }
   if (array.buffers == nullptr)
     fail(DLX_ERROR_INVALID_ARGUMENT, "`array` has no buffers (got NULL)");
-  if (children != 0 && (array.children == nullptr || array.children[0] == nullptr)) {
+  const ArrowArray* child = nullptr;
+  if (children != 0 && array.children != nullptr) child = array.children[0];
+  if (children != 0 && child == nullptr) {
     fail(DLX_ERROR_INVALID_ARGUMENT, "`array` has no child (got NULL)");
   }
   if (array.dictionary != nullptr) {
     fail(DLX_ERROR_INVALID_ARGUMENT, "`array` has a dictionary, but `schema` has none");
   }
+  return child;
 }
 
 /// Throws if the range has nulls. `inside`: the range consists of elements of lists.
@@ -103,25 +107,27 @@ Range range_of_child(const ArrowArray& child, const Range& lists, int64_t size) 
   return range;
 }
 
-/// Descends through the lists to the elements. Throws for nulls and for contradictions.
+/// Descends through the lists to the elements. Throws for nulls and for contradictions. Works on a
+/// copy of each level, because the producer may change its own.
 Elements locate(const ArrowArray& array, const TensorType& type, bool readable) {
-  const ArrowArray* level = &array;
+  ArrowArray level = array;
   const size_t depth = type.levels.size();
-  check_level(*level, depth == 0 ? 2 : 1, depth == 0 ? 0 : 1);
-  Range range{array.offset, array.length};
-  require_no_nulls(*level, range, readable, false);
+  const ArrowArray* child = check_level(level, depth == 0 ? 2 : 1, depth == 0 ? 0 : 1);
+  Range range{level.offset, level.length};
+  require_no_nulls(level, range, readable, false);
   for (size_t i = 0; i < depth; ++i) {
-    level = level->children[0];
+    level = *child;
     const bool leaf = i + 1 == depth;
-    check_level(*level, leaf ? 2 : 1, leaf ? 0 : 1);
-    range = range_of_child(*level, range, type.levels[i]);
-    require_no_nulls(*level, range, readable, true);
+    child = check_level(level, leaf ? 2 : 1, leaf ? 0 : 1);
+    range = range_of_child(level, range, type.levels[i]);
+    require_no_nulls(level, range, readable, true);
   }
-  if (range.count > 0 && level->buffers[1] == nullptr) {
+  const void* data = level.buffers[1];
+  if (range.count > 0 && data == nullptr) {
     fail(DLX_ERROR_INVALID_ARGUMENT, "`array` has no data (got NULL for %lld elements)",
          static_cast<long long>(range.count));
   }
-  return {level->buffers[1], range.first};
+  return {data, range.first};
 }
 
 std::vector<int64_t> whole_shape(int64_t length, const TensorType& type) {
@@ -165,8 +171,8 @@ TensorRef unpack(const Elements& elements, int64_t length, const TensorType& typ
   return wants_other_order ? contiguous(bytes.get(), request) : static_cast<TensorRef&&>(bytes);
 }
 
-TensorRef import_bits(ArrowArray* array, const TensorType& type, const Elements& elements,
-                      DLDevice device, const CopyRequest& request) {
+TensorRef import_bits(ArrowArray* array, int64_t length, const TensorType& type,
+                      const Elements& elements, DLDevice device, const CopyRequest& request) {
   if (request.copy == DLX_COPY_NEVER) {
     fail(DLX_ERROR_COPY_REFUSED,
          "a copy is needed (Arrow's booleans are bits, a tensor's are bytes), and `copy` is "
@@ -175,7 +181,7 @@ TensorRef import_bits(ArrowArray* array, const TensorType& type, const Elements&
   require_cpu_reachable(device, "array");
   CopyRequest once = request;
   once.copy = DLX_COPY_IF_NEEDED;
-  TensorRef tensor = unpack(elements, array->length, type, once);
+  TensorRef tensor = unpack(elements, length, type, once);
   release_copied(array);
   return tensor;
 }
@@ -189,11 +195,12 @@ TensorRef import_array(ArrowArray* array, const TensorType& type, DLDevice devic
     wait_on_host(sync_event, device);
     sync_event = nullptr;
   }
-  const Elements elements = locate(*array, type, readable);
+  const ArrowArray own = *array;
+  const Elements elements = locate(own, type, readable);
   *copied = type.bits || request.copy == DLX_COPY_ALWAYS;
-  if (type.bits) return import_bits(array, type, elements, device, request);
+  if (type.bits) return import_bits(array, own.length, type, elements, device, request);
 
-  std::vector<int64_t> shape = whole_shape(array->length, type);
+  std::vector<int64_t> shape = whole_shape(own.length, type);
   DLTensor description{};
   description.data = const_cast<void*>(elements.buffer);
   description.device = device;
@@ -213,7 +220,7 @@ TensorRef import_array(ArrowArray* array, const TensorType& type, DLDevice devic
       static_cast<ArrowArray*>(std::malloc(sizeof(ArrowArray))), std::free);
   if (moved == nullptr) throw std::bad_alloc();
   if (*copied) tensor = clone(tensor.get(), request);
-  *moved = *array;
+  *moved = own;
   array->release = nullptr;
   root->owner = moved.release();
   root->release_memory = release_moved;
@@ -226,9 +233,6 @@ TensorRef import_array(ArrowArray* array, const TensorType& type, DLDevice devic
 void check_struct(const ArrowArray& array, int64_t children) {
   check_level(array, 1, children);
   require_no_nulls(array, {array.offset, array.length}, true, false);
-  for (int64_t i = 0; i < children; ++i) {
-    if (array.children[i] == nullptr) fail(DLX_ERROR_INVALID_ARGUMENT, "`array` has a NULL child");
-  }
 }
 
 DLDevice read_device(const ArrowDeviceArray& array) {

@@ -9,24 +9,50 @@
 namespace dlx::arrow {
 namespace {
 
-/// Reads a length. It must be trusted, because the metadata has no total size.
-int32_t read_length(const char** at) {
-  int32_t length;
-  std::memcpy(&length, *at, sizeof length);
-  *at += sizeof length;
-  if (length < 0) {
-    fail(DLX_ERROR_INVALID_ARGUMENT, "`schema` has metadata with a negative length (got %d)",
-         length);
-  }
-  return length;
-}
+/// The most bytes of one column's metadata. Metadata has no total size, so its lengths must be
+/// trusted, and a wrong one leads outside. A column's metadata is names and the parameters of its
+/// type, rarely more than some KiB; whole tables, whose metadata dlx does not read, may have more.
+constexpr int32_t kMostMetadata = 16 << 20;
 
-std::string_view read_text(const char** at) {
-  const int32_t length = read_length(at);
-  const std::string_view text(*at, static_cast<size_t>(length));
-  *at += length;
-  return text;
-}
+/// Reads metadata in its order; refuses a length that leads beyond kMostMetadata.
+class MetadataReader {
+ public:
+  explicit MetadataReader(const char* at) noexcept : at_(at) {}
+
+  /// The number of pairs; each takes two lengths.
+  int32_t pairs() { return length(8); }
+
+  std::string_view text() {
+    const int32_t size = length(1);
+    const std::string_view text(at_, static_cast<size_t>(size));
+    at_ += size;
+    left_ -= size;
+    return text;
+  }
+
+ private:
+  /// Reads the length of a sequence of items that take at least `item` bytes each.
+  int32_t length(int32_t item) {
+    int32_t length;
+    std::memcpy(&length, at_, sizeof length);
+    at_ += sizeof length;
+    if (length < 0) {
+      fail(DLX_ERROR_INVALID_ARGUMENT, "`schema` has metadata with a negative length (got %d)",
+           length);
+    }
+    left_ -= static_cast<int32_t>(sizeof length);
+    if (length > left_ / item) {
+      fail(DLX_ERROR_INVALID_ARGUMENT,
+           "`schema` has metadata with an absurd length (got %d, expected at most %d bytes of "
+           "metadata)",
+           length, kMostMetadata);
+    }
+    return length;
+  }
+
+  const char* at_;
+  int32_t left_ = kMostMetadata;
+};
 
 void append_text(std::string* out, std::string_view text) {
   const auto length = static_cast<int32_t>(text.size());
@@ -205,9 +231,10 @@ void append_numbers(std::string* out, const char* name, const Numbers& numbers) 
 
 bool find_metadata(const char* metadata, std::string_view key, std::string_view* value) {
   if (metadata == nullptr) return false;
-  const int32_t pairs = read_length(&metadata);
+  MetadataReader reader(metadata);
+  const int32_t pairs = reader.pairs();
   for (int32_t i = 0; i < pairs; ++i) {
-    const std::string_view name = read_text(&metadata), text = read_text(&metadata);
+    const std::string_view name = reader.text(), text = reader.text();
     if (name != key) continue;
     *value = text;
     return true;

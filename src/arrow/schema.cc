@@ -118,12 +118,14 @@ void check_level(const ArrowSchema& schema, size_t depth) {
 }
 
 const ArrowSchema& only_child(const ArrowSchema& schema) {
-  if (schema.n_children != 1 || schema.children == nullptr || schema.children[0] == nullptr) {
+  const ArrowSchema* child = nullptr;
+  if (schema.n_children == 1 && schema.children != nullptr) child = schema.children[0];
+  if (child == nullptr) {
     fail(DLX_ERROR_INVALID_ARGUMENT,
          "`schema` has the format \"%.40s\" and %lld children (expected 1)", schema.format,
          static_cast<long long>(schema.children == nullptr ? 0 : schema.n_children));
   }
-  return *schema.children[0];
+  return *child;
 }
 
 /// Reads the extents of an extension type, whose list has `size` elements.
@@ -185,19 +187,19 @@ void read_number(const ArrowSchema& schema, TensorType* out) {
 
 TensorType read_schema(const ArrowSchema& schema) {
   TensorType out;
-  const ArrowSchema* level = &schema;
+  ArrowSchema level = schema;  // a copy: the producer may change its own
   int64_t size = 0;
-  check_level(*level, 0);
+  check_level(level, 0);
   for (;;) {
-    const bool is_list = read_list_size(level->format, &size);
-    const bool shaped = read_extension(*level, is_list, size, &out);
+    const bool is_list = read_list_size(level.format, &size);
+    const bool shaped = read_extension(level, is_list, size, &out);
     if (!is_list) break;
     if (!shaped) out.shape.push_back(size);
     out.levels.push_back(size);
-    level = &only_child(*level);
-    check_level(*level, out.levels.size());
+    level = ArrowSchema(only_child(level));
+    check_level(level, out.levels.size());
   }
-  read_number(*level, &out);
+  read_number(level, &out);
   // Lists inside the extension type add axes after its own, in order.
   if (!out.axes.empty()) {
     for (size_t i = out.axes.size(); i < out.shape.size(); ++i) {

@@ -6,7 +6,7 @@
 
 namespace dlx {
 
-bool Backend::locate(const void*, PointerInfo*) noexcept { return false; }
+bool Backend::locate(const void*, PointerInfo*) { return false; }
 
 void* Backend::allocate_temporary(int32_t, StreamHandle, size_t) { return nullptr; }
 

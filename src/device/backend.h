@@ -39,7 +39,7 @@ struct CaptureInfo {
 };
 
 /// Everything that dlx does with one kind of device. There is one object for each kind, made on
-/// first use and never destroyed, because tensors may return memory to it until the process ends.
+/// first use without an allocation and never destroyed, because tensors may return memory to it until the process ends.
 ///
 /// Any thread may call any function. A function restores the caller's current context, device and
 /// pending last-error. It throws Error(DRIVER) with the driver's function, code and text if a
@@ -57,11 +57,11 @@ class Backend {
   /// Fills the known fields; the caller has set all to 0, "" and -1 (memory). Creates no context.
   virtual void describe(int32_t id, dlx_device_properties* out) = 0;
   /// Whether the memory belongs to this driver. Opens and initialises nothing: false if the driver
-  /// is not initialised in this process.
-  virtual bool locate(const void* pointer, PointerInfo* out) noexcept;
+  /// is not initialised in this process. Throws std::bad_alloc.
+  virtual bool locate(const void* pointer, PointerInfo* out);
   /// The calling thread's current device, which id 255 (torch's "cuda" without an index) means. 0
-  /// if the driver has no current device or is not initialised.
-  virtual int32_t current_device() noexcept { return 0; }
+  /// if the driver has no current device or is not initialised. Throws std::bad_alloc.
+  virtual int32_t current_device() { return 0; }
 
   // ---- memory ----
 
@@ -155,13 +155,13 @@ class ScopedEvent {
 };
 
 /// The CPU: this process's memory.
-Backend& cpu_backend();
+Backend& cpu_backend() noexcept;
 /// kDLCUDA, kDLCUDAHost, kDLCUDAManaged by the CUDA driver API.
-Backend& cuda_backend();
+Backend& cuda_backend() noexcept;
 /// kDLROCM, kDLROCMHost by HIP.
-Backend& hip_backend();
+Backend& hip_backend() noexcept;
 /// kDLOpenCL.
-Backend& opencl_backend();
+Backend& opencl_backend() noexcept;
 
 }  // namespace dlx
 

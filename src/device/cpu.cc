@@ -100,7 +100,7 @@ class CpuBackend final : public Backend {
 
 }  // namespace
 
-Backend& cpu_backend() {
+Backend& cpu_backend() noexcept {
   static CpuBackend backend;
   return backend;
 }

@@ -1,4 +1,5 @@
 #include "src/base/error.h"
+#include "src/base/immortal.h"
 #include "src/device/cuda_driver.h"
 #include "src/device/gpu_backend.h"
 
@@ -28,10 +29,10 @@ class CudaBackend final : public GpuBackend {
 
 }  // namespace
 
-Backend& cuda_backend() {
-  // Never destroyed: tensors may be released after exit() has begun.
-  static Backend* backend = new CudaBackend(*new CudaDriver);
-  return *backend;
+Backend& cuda_backend() noexcept {
+  static Immortal<CudaDriver> driver;
+  static Immortal<CudaBackend> backend(driver.get());
+  return backend.get();
 }
 
 }  // namespace dlx

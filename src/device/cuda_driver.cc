@@ -148,7 +148,7 @@ int64_t CudaDriver::free_memory(int32_t id) {
   return static_cast<int64_t>(free);
 }
 
-int32_t CudaDriver::current_device() noexcept {
+int32_t CudaDriver::current_device() {
   cuda::Device device = 0;
   if (!load_if_mapped() || process_.forked()) return 0;
   if (f_.context_device(&device) != cuda::kSuccess) return 0;
@@ -163,7 +163,7 @@ bool CudaDriver::pointer_attributes(const void* pointer, unsigned* type, int* ma
   return f_.pointer_attributes(3, attributes, values, device(pointer)) == cuda::kSuccess;
 }
 
-bool CudaDriver::locate(const void* pointer, PointerInfo* out) noexcept {
+bool CudaDriver::locate(const void* pointer, PointerInfo* out) {
   // A driver that is not initialised returns an error, and owns no memory.
   if (!load_if_mapped() || process_.forked()) return false;
   unsigned type = 0;

@@ -14,9 +14,9 @@ class CudaDriver final : public GpuCalls<cuda::Functions, cuda::DevicePointer> {
   CudaDriver() noexcept;
 
   int32_t open(std::string* reason) override;
-  bool locate(const void* pointer, PointerInfo* out) noexcept override;
+  bool locate(const void* pointer, PointerInfo* out) override;
   void describe(int32_t id, dlx_device_properties* out) override;
-  int32_t current_device() noexcept override;
+  int32_t current_device() override;
   gpu::Limits limits(int32_t id) override;
   bool managed_is_concurrent(int32_t id) override;
 

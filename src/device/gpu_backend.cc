@@ -23,6 +23,7 @@ GpuEvent* as_event(EventHandle event) noexcept { return static_cast<GpuEvent*>(e
 void GpuBackend::open() {
   opened_.run([this] {
     int32_t count = 0;
+    reason_.clear();  // an earlier call may have run out of memory
     try {
       count = driver_.open(&reason_);
     } catch (const Error& error) {
@@ -50,11 +51,11 @@ void GpuBackend::describe(int32_t id, dlx_device_properties* out) {
   std::snprintf(out->no_kernels, sizeof out->no_kernels, "%s", devices_[id].no_kernels.c_str());
 }
 
-bool GpuBackend::locate(const void* pointer, PointerInfo* out) noexcept {
+bool GpuBackend::locate(const void* pointer, PointerInfo* out) {
   return driver_.locate(pointer, out);
 }
 
-int32_t GpuBackend::current_device() noexcept { return driver_.current_device(); }
+int32_t GpuBackend::current_device() { return driver_.current_device(); }
 
 GpuBackend::Device& GpuBackend::device(int32_t id) {
   open();

@@ -23,8 +23,8 @@ class GpuBackend : public Backend {
   int32_t count() override;
   const char* reason() override;
   void describe(int32_t id, dlx_device_properties* out) override;
-  bool locate(const void* pointer, PointerInfo* out) noexcept override;
-  int32_t current_device() noexcept override;
+  bool locate(const void* pointer, PointerInfo* out) override;
+  int32_t current_device() override;
 
   void* allocate(int32_t device_type, int32_t id, size_t size, size_t alignment) override;
   void deallocate(int32_t device_type, int32_t id, void* data) noexcept override;

@@ -157,20 +157,17 @@ class GpuCalls : public GpuDriver {
     return true;
   }
   /// As load(), but only if the process has mapped the library; loads nothing.
-  bool load_if_mapped() noexcept {
+  /// Throws std::bad_alloc; a later call tries again.
+  bool load_if_mapped() {
     if (loaded_.load(std::memory_order_acquire)) return true;
     if (useless_.load(std::memory_order_relaxed)) return false;
     std::lock_guard<std::mutex> lock(load_mutex_);
     if (loaded_.load(std::memory_order_relaxed)) return true;
     if (!library_.open_if_mapped()) return false;
-    try {
-      std::string reason;
-      const bool found = resolve(&reason);
-      (found ? loaded_ : useless_).store(true, std::memory_order_release);
-      return found;
-    } catch (const std::bad_alloc&) {
-      return false;
-    }
+    std::string reason;
+    const bool found = resolve(&reason);
+    (found ? loaded_ : useless_).store(true, std::memory_order_release);
+    return found;
   }
 
   [[noreturn]] void fail_call(const char* symbol, cuda::Result error) {

@@ -27,16 +27,17 @@ class GpuDriver {
   // ---- outside any scope ----
 
   /// Opens and initialises the driver. Returns the number of devices, or 0 and sets `reason`.
-  /// Called once.
+  /// Called again after std::bad_alloc.
   virtual int32_t open(std::string* reason) = 0;
   /// False in a child that was forked after the driver was initialised, and after it has shut down.
   virtual bool usable() const noexcept = 0;
   /// Throws Error(DRIVER) with the reason unless usable().
   virtual void require_usable() const = 0;
-  virtual bool locate(const void* pointer, PointerInfo* out) noexcept = 0;
+  /// This and current_device() throw std::bad_alloc if the driver cannot be looked up.
+  virtual bool locate(const void* pointer, PointerInfo* out) = 0;
   virtual void describe(int32_t id, dlx_device_properties* out) = 0;
   /// The thread's current device; 0 if it has none or the driver is not initialised.
-  virtual int32_t current_device() noexcept = 0;
+  virtual int32_t current_device() = 0;
   virtual bool managed_is_concurrent(int32_t id) = 0;
 
   virtual GpuPlace primary(int32_t id) = 0;

@@ -1,4 +1,5 @@
 #include "src/base/error.h"
+#include "src/base/immortal.h"
 #include "src/device/gpu_backend.h"
 #include "src/device/hip_driver.h"
 
@@ -25,10 +26,10 @@ class HipBackend final : public GpuBackend {
 
 }  // namespace
 
-Backend& hip_backend() {
-  // Never destroyed: tensors may be released after exit() has begun.
-  static Backend* backend = new HipBackend(*new HipDriver);
-  return *backend;
+Backend& hip_backend() noexcept {
+  static Immortal<HipDriver> driver;
+  static Immortal<HipBackend> backend(driver.get());
+  return backend.get();
 }
 
 }  // namespace dlx

@@ -135,7 +135,7 @@ void HipDriver::describe_inside(int32_t id, dlx_device_properties* out) {
   out->unified_memory = attribute(id, hip::kConcurrentManagedAccess);
 }
 
-int32_t HipDriver::current_device() noexcept {
+int32_t HipDriver::current_device() {
   if (!load_if_mapped() || !usable() || !initialised()) return 0;
   const int before = f_.peek_last_error();
   int device = 0;
@@ -144,7 +144,7 @@ int32_t HipDriver::current_device() noexcept {
   return device;
 }
 
-bool HipDriver::locate(const void* pointer, PointerInfo* out) noexcept {
+bool HipDriver::locate(const void* pointer, PointerInfo* out) {
   if (!load_if_mapped() || !usable() || !initialised()) return false;
   const int before = f_.peek_last_error();
   hip::PointerAttributes found = {};

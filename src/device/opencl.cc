@@ -8,6 +8,7 @@
 
 #include "dlx/dlx.h"
 #include "src/base/error.h"
+#include "src/base/immortal.h"
 #include "src/base/once.h"
 #include "src/device/backend.h"
 #include "src/device/opencl_queue.h"
@@ -281,9 +282,9 @@ void OpenClBackend::copy_on_device(int32_t dst_id, DeviceAddress dst, int32_t sr
 
 }  // namespace
 
-Backend& opencl_backend() {
-  static OpenClBackend& backend = *new OpenClBackend;  // never destroyed: deleters may run late
-  return backend;
+Backend& opencl_backend() noexcept {
+  static Immortal<OpenClBackend> backend;
+  return backend.get();
 }
 
 }  // namespace dlx

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <new>
 
 #include "src/base/error.h"
 #include "src/device/registered.h"
@@ -120,7 +121,7 @@ int32_t list_device_types(int32_t* out, int32_t capacity) noexcept {
   }
 }
 
-DLDevice resolve_device(DLDevice device) noexcept {
+DLDevice resolve_device(DLDevice device) {
   constexpr int32_t kWithoutIndex = 255;
   const bool gpu = device.device_type == kDLCUDA || device.device_type == kDLROCM;
   if (!gpu || device.device_id != kWithoutIndex) return device;
@@ -132,7 +133,13 @@ bool device_known(int32_t device_type) noexcept { return kind_name(device_type) 
 
 const char* backend_reason(int32_t device_type) noexcept {
   Backend* backend = find_backend(device_type);
-  if (backend != nullptr) return backend->reason();
+  if (backend != nullptr) {
+    try {
+      return backend->reason();
+    } catch (const std::bad_alloc&) {
+      return "out of memory: call again";
+    }
+  }
   if (kind_name(device_type) == nullptr) return "DLPack 1.3 has no such device type";
   return "dlx has no backend for it, and none was registered (dlx_register_backend): its tensors "
          "can be imported and exported, but not allocated, copied or waited for";
@@ -155,7 +162,7 @@ Backend& require_device(int32_t device_type, int32_t device_id) {
        device_text(device_type, device_id).text, count);
 }
 
-PointerInfo locate_pointer(const void* pointer) noexcept {
+PointerInfo locate_pointer(const void* pointer) {
   PointerInfo info{};
   for (const int32_t type : kWithAddresses) {
     if (find_backend(type)->locate(pointer, &info)) return info;
@@ -163,7 +170,7 @@ PointerInfo locate_pointer(const void* pointer) noexcept {
   return {kDLCPU, 0, 0};
 }
 
-Worker find_worker(const DLTensor& tensor) noexcept {
+Worker find_worker(const DLTensor& tensor) {
   const auto type = type_of(tensor.device);
   if (type == kDLCPU) return {nullptr, 0};
   Backend* backend = find_backend(type);

@@ -33,7 +33,7 @@ int32_t list_device_types(int32_t* out, int32_t capacity) noexcept;
 
 /// Replaces the id 255 on CUDA and ROCm (torch's "cuda" without an index) by the calling thread's
 /// current device.
-DLDevice resolve_device(DLDevice device) noexcept;
+DLDevice resolve_device(DLDevice device);
 
 /// Whether DLPack, or its main branch, names that device type.
 bool device_known(int32_t device_type) noexcept;
@@ -49,10 +49,10 @@ struct Worker {
   Backend* backend;
   int32_t id;  ///< the ordinal, also for memory whose DLPack id is always 0
 };
-Worker find_worker(const DLTensor& tensor) noexcept;
+Worker find_worker(const DLTensor& tensor);
 
 /// The device of the memory at an address; the CPU if no initialised driver knows the address.
-PointerInfo locate_pointer(const void* pointer) noexcept;
+PointerInfo locate_pointer(const void* pointer);
 
 /// True if the CPU can access memory of that device type directly.
 inline bool cpu_reachable(int32_t device_type) noexcept {

@@ -2,22 +2,46 @@
 
 #include <dlfcn.h>
 #include <link.h>
+#include <sys/auxv.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 
 namespace dlx {
 namespace {
 
+/// The value of an environment variable; NULL in a setuid program, whose caller must not choose the
+/// code that it runs.
+const char* environment(const char* variable) noexcept {
+#if defined(__GLIBC__)
+  return secure_getenv(variable);
+#else
+  return getauxval(AT_SECURE) != 0 ? nullptr : std::getenv(variable);
+#endif
+}
+
 /// The file that the environment variable names, or NULL.
 const char* chosen_file(const char* variable) noexcept {
-  const char* path = variable == nullptr ? nullptr : std::getenv(variable);
+  const char* path = variable == nullptr ? nullptr : environment(variable);
   return path == nullptr || *path == '\0' ? nullptr : path;
+}
+
+/// dlopen(). NULL: the loader's message for dlerror(). Throws std::bad_alloc if the loader ran out of
+/// memory, which says nothing about the file.
+void* open_file(const char* path, int mode) {
+  errno = 0;
+  void* handle = dlopen(path, mode);
+  if (handle == nullptr && errno == ENOMEM) throw std::bad_alloc();
+  return handle;
 }
 
 /// The loader's message for its last failure; it names the file.
 std::string loader_error(const char* path) {
   const char* text = dlerror();
+  if (text != nullptr && std::strstr(text, "annot allocate memory") != nullptr)
+    throw std::bad_alloc();
   if (text == nullptr) return std::string(path) + ": unknown error";
   return std::strstr(text, path) != nullptr ? text : std::string(path) + ": " + text;
 }
@@ -25,6 +49,7 @@ std::string loader_error(const char* path) {
 struct MappedFiles {
   const char* stem;
   std::vector<std::string> paths;
+  bool complete;  ///< false: memory was exhausted
 };
 
 /// True for "libamdhip64.so.6" and for a wheel's copy, "libamdhip64-1a2b3c.so", if the stem is
@@ -41,7 +66,13 @@ bool has_stem(const char* path, const char* stem) noexcept {
 int collect(dl_phdr_info* info, size_t, void* data) {
   auto* found = static_cast<MappedFiles*>(data);
   if (info->dlpi_name != nullptr && has_stem(info->dlpi_name, found->stem)) {
-    found->paths.emplace_back(info->dlpi_name);
+    // The loader holds its lock, so no exception may pass it.
+    try {
+      found->paths.emplace_back(info->dlpi_name);
+    } catch (const std::bad_alloc&) {
+      found->complete = false;
+      return 1;
+    }
   }
   return 0;
 }
@@ -55,8 +86,9 @@ int count_loads(dl_phdr_info* info, size_t, void* data) {
 
 bool DriverLibrary::find_mapped(std::string* path, std::string* reason) const {
   if (files_.mapped_stem == nullptr) return true;
-  MappedFiles found = {files_.mapped_stem, {}};
+  MappedFiles found = {files_.mapped_stem, {}, true};
   dl_iterate_phdr(collect, &found);
+  if (!found.complete) throw std::bad_alloc();
   if (found.paths.size() > 1) {
     *reason = "two copies of it are loaded, " + found.paths[0] + " and " + found.paths[1] +
               ", and neither knows the other's memory";
@@ -72,42 +104,38 @@ bool DriverLibrary::find_mapped(std::string* path, std::string* reason) const {
 bool DriverLibrary::open(std::string* reason) {
   if (handle_ != nullptr) return true;
   if (const char* path = chosen_file(files_.variable)) {
-    handle_ = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    handle_ = open_file(path, RTLD_NOW | RTLD_LOCAL);
     if (handle_ == nullptr) *reason = std::string(files_.variable) + ": " + loader_error(path);
     return handle_ != nullptr;
   }
   std::string mapped;
   if (!find_mapped(&mapped, reason)) return false;
-  if (!mapped.empty()) handle_ = dlopen(mapped.c_str(), RTLD_NOW | RTLD_NOLOAD);
+  if (!mapped.empty()) handle_ = open_file(mapped.c_str(), RTLD_NOW | RTLD_NOLOAD);
   std::string tried;
   for (const char* const* name = files_.names; handle_ == nullptr && *name != nullptr; ++name) {
-    handle_ = dlopen(*name, RTLD_NOW | RTLD_LOCAL);
+    handle_ = open_file(*name, RTLD_NOW | RTLD_LOCAL);
     if (handle_ == nullptr) tried += (tried.empty() ? "" : "; ") + loader_error(*name);
   }
   if (handle_ == nullptr) *reason = tried;
   return handle_ != nullptr;
 }
 
-bool DriverLibrary::open_if_mapped() noexcept {
+bool DriverLibrary::open_if_mapped() {
   if (handle_ != nullptr) return true;
   unsigned long long loads = 0;
   dl_iterate_phdr(count_loads, &loads);
   if (loads == seen_loads_) return false;
-  try {
-    std::string mapped, reason;
-    if (const char* path = chosen_file(files_.variable)) {
-      mapped = path;
-    } else if (!find_mapped(&mapped, &reason)) {
-      return false;
+  std::string mapped, reason;
+  if (const char* path = chosen_file(files_.variable)) {
+    mapped = path;
+  } else if (!find_mapped(&mapped, &reason)) {
+    return false;
+  }
+  if (!mapped.empty()) handle_ = open_file(mapped.c_str(), RTLD_NOW | RTLD_NOLOAD);
+  if (chosen_file(files_.variable) == nullptr) {
+    for (const char* const* name = files_.names; handle_ == nullptr && *name != nullptr; ++name) {
+      handle_ = open_file(*name, RTLD_NOW | RTLD_NOLOAD);
     }
-    if (!mapped.empty()) handle_ = dlopen(mapped.c_str(), RTLD_NOW | RTLD_NOLOAD);
-    if (chosen_file(files_.variable) == nullptr) {
-      for (const char* const* name = files_.names; handle_ == nullptr && *name != nullptr; ++name) {
-        handle_ = dlopen(*name, RTLD_NOW | RTLD_NOLOAD);
-      }
-    }
-  } catch (const std::bad_alloc&) {
-    return false;  // the next call tries again
   }
   seen_loads_ = loads;
   return handle_ != nullptr;

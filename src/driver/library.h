@@ -31,7 +31,8 @@ struct DriverSymbol {
 
 /// Where to find a driver.
 struct DriverFiles {
-  const char* variable;      ///< environment variable that names the only file to use; or NULL
+  const char* variable;  ///< environment variable that names the only file to use (setuid programs
+                         ///< ignore it); or NULL
   const char* mapped_stem;   ///< "libamdhip64": prefer a mapped file with that name; or NULL
   const char* const* names;  ///< sonames, the best first; the last entry is NULL
 };
@@ -43,10 +44,12 @@ class DriverLibrary {
 
   /// Opens the file of the environment variable, else a file that the process has mapped, else the
   /// first soname that loads. False: `reason` has the loader's message for each file that was
-  /// tried, or names two mapped copies (a process cannot work with both).
+  /// tried, or names two mapped copies (a process cannot work with both). Throws std::bad_alloc, also
+  /// if the loader runs out of memory: a later call can succeed.
   bool open(std::string* reason);
   /// Opens the library only if this process has mapped it; loads nothing. Cheap to call repeatedly.
-  bool open_if_mapped() noexcept;
+  /// Throws std::bad_alloc.
+  bool open_if_mapped();
 
   /// Looks up the symbols. False: `reason` names the file and the first missing symbol.
   bool resolve(const std::vector<DriverSymbol>& symbols, std::string* reason) const;

@@ -109,6 +109,11 @@ PyObject* dtype_numbers(DLDataType dtype) {
   return tuple_of(3, numbers);
 }
 
+bool is_unknown_dtype_name(PyObject* object) {
+  DLDataType named;
+  return find_name(object) != nullptr && !dtype_by_name(object, &named);
+}
+
 DLDataType to_dtype(PyObject* object) {
   DLDataType named;
   if (dtype_by_name(object, &named)) return named;

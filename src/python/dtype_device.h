@@ -21,6 +21,9 @@ DLDataType dtype_of_numbers(const int64_t* numbers);
 /// A dtype as a tuple (code, bits, lanes); a new reference.
 PyObject* dtype_numbers(DLDataType dtype);
 
+/// Whether an object is a str that is no dtype's name in dlx; NumPy may know it.
+bool is_unknown_dtype_name(PyObject* object);
+
 /// Any dtype-like object: a name that dlx knows, else the dtype_code hook.
 DLDataType to_dtype(PyObject* object);
 /// The dtype object of an array; the check_dtype hook may raise its own error.

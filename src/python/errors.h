@@ -23,14 +23,18 @@ void set_error(int32_t status, const char* function, const char* message) noexce
 [[noreturn, gnu::format(printf, 2, 3)]] void raise(PyObject* exception, const char* format, ...);
 
 /// Puts a pending exception aside while it lives. Deleters run arbitrary code, which must not see
-/// the exception and could clear it.
+/// the exception and could clear it. An exception that they leave is dropped: nobody called them.
 class WithoutPendingError {
  public:
   WithoutPendingError() noexcept : pending_(api.PyErr_Occurred() != nullptr) {
     if (pending_) api.PyErr_Fetch(&type_, &value_, &traceback_);
   }
   ~WithoutPendingError() {
-    if (pending_) api.PyErr_Restore(type_, value_, traceback_);
+    if (pending_) {
+      api.PyErr_Restore(type_, value_, traceback_);
+    } else if (api.PyErr_Occurred() != nullptr) {
+      api.PyErr_Clear();
+    }
   }
   WithoutPendingError(const WithoutPendingError&) = delete;
   WithoutPendingError& operator=(const WithoutPendingError&) = delete;

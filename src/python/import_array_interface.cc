@@ -226,7 +226,9 @@ TensorRef import_array_struct(PyObject* object, PyObject* capsule) {
     raise(api.type_error, "asarray: `__array_struct__` of %s is not an unnamed capsule (got %s)",
           type_text(class_of(object)).text, type_text(class_of(capsule)).text);
   }
-  const auto& fields = *static_cast<const ArrayStruct*>(api.PyCapsule_GetPointer(capsule, nullptr));
+  // A copy: the producer may change its own.
+  const ArrayStruct fields =
+      *static_cast<const ArrayStruct*>(api.PyCapsule_GetPointer(capsule, nullptr));
   require_sane(fields);
   // A single byte has no byte order, and some producers omit the flag for it.
   const bool swapped = (fields.flags & kNotSwapped) == 0 && fields.itemsize > 1;

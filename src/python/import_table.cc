@@ -22,6 +22,7 @@ TensorRef take(DLManagedTensorVersioned* managed) {
     return import_versioned(managed, &consumed);
   } catch (...) {
     if (!consumed && managed->deleter != nullptr) managed->deleter(managed);
+    api.PyErr_Clear();  // the deleter's, which would hide the reason
     throw;
   }
 }
@@ -84,6 +85,7 @@ Imported import_by_table(PyObject* object, const TypeEntry& entry, const ImportR
   // If dlx does not know the device's streams, only the producer can order its data.
   if (!host && (entry.table->current_work_stream == nullptr ||
                 !orders_by_streams(managed->dl_tensor.device))) {
+    const WithoutPendingError aside;
     if (managed->deleter != nullptr) managed->deleter(managed);
     return {};
   }
@@ -91,7 +93,9 @@ Imported import_by_table(PyObject* object, const TypeEntry& entry, const ImportR
   imported.copied =
       managed->version.major == 1 && (managed->flags & DLPACK_FLAG_BITMASK_IS_COPIED) != 0;
   imported.tensor = take_or_explain(object, managed);
-  if (!host) {
+  // By what was imported: the producer may have changed its struct since.
+  if (imported.tensor->dl.device.device_type != kDLCPU &&
+      entry.table->current_work_stream != nullptr) {
     try {
       follow_tables_stream(object, *entry.table, imported.tensor.get());
     } catch (const PythonError&) {

@@ -140,6 +140,24 @@ TensorRef do_view(Tensor* tensor, PyObject* const* values) {
 }
 constexpr Signature kView = {"view", 1, 1, 0, 1, {&names.dtype}};
 
+/// A name that only NumPy knows ("b", "V8") goes to the hook view_slowly.
+PyObject* view_method(PyObject* self, PyObject* const* args, intptr_t nargs, PyObject* kwnames) {
+  return enter("view", static_cast<PyObject*>(nullptr), [&] {
+    PyObject* values[1];
+    parse_arguments(kView, args, nargs, kwnames, values);
+    if (is_unknown_dtype_name(values[0])) {
+      return check(call_objects(state.view_slowly, self, values[0]));
+    }
+    Tensor* tensor = tensor_of(self);
+    TensorRef result = do_view(tensor, values);
+    if (result.get() == tensor) {
+      api.Py_IncRef(self);
+      return self;
+    }
+    return new_object(static_cast<TensorRef&&>(result));
+  });
+}
+
 TensorRef do_as_readonly(Tensor* tensor, PyObject* const*) { return as_readonly(tensor); }
 constexpr Signature kAsReadonly = {"as_readonly", 0, 0, 0, 0, {}};
 
@@ -236,11 +254,12 @@ PyMethodDef tensor_methods[] = {
         "View of that shape by the broadcasting rules; read-only if elements repeat (array API:\n"
         "broadcast_to). ValueError if this tensor does not broadcast to that shape."),
     fast_entry(
-        "view", method<&kView, do_view>,
+        "view", view_method,
         "view($self, dtype)\n--\n\n"
         "The same bytes as another dtype. If the sizes differ, the last axis must be compact, and\n"
         "its extent is scaled; ValueError if that is not possible, UnsupportedError for opaque\n"
-        "handles and padded sub-byte types."),
+        "handles and padded sub-byte types. NumPy's names ('b', '<i4') mean what NumPy means. A\n"
+        "type that DLPack lacks ('V8', '>i4') gives an ndarray on the same memory."),
     fast_entry(
         "as_readonly", method<&kAsReadonly, do_as_readonly>,
         "as_readonly($self)\n--\n\nThe same view, read-only. Views of it are read-only, too."),

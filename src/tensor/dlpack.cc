@@ -204,8 +204,8 @@ TensorRef prepare(Tensor* tensor, const ExportRequest& request, bool markable, b
 
 TensorRef import_versioned(DLManagedTensorVersioned* managed, bool* consumed) {
   *consumed = false;
-  if (managed->version.major != 1) {
-    const uint32_t major = managed->version.major, minor = managed->version.minor;
+  const uint32_t major = managed->version.major, minor = managed->version.minor;
+  if (major != 1) {
     // The standard: for another major version, call the deleter and read nothing else.
     if (managed->deleter != nullptr) managed->deleter(managed);
     *consumed = true;

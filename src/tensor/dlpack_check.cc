@@ -95,7 +95,8 @@ void check_data(const DLTensor& tensor, int64_t count, CheckReport* report) {
   } else if (reinterpret_cast<uintptr_t>(tensor.data) % 64 != 0) {
     // The header asks for 256 bytes, and says that nobody may rely on it.
     add(report, Severity::kWarning,
-        "data at %p is not aligned to 64 bytes: JAX copies it, and TensorFlow aborts when it computes",
+        "data at %p is not aligned to 64 bytes: JAX copies it, and TensorFlow aborts when it "
+        "computes",
         tensor.data);
   }
   if (tensor.byte_offset != 0) {

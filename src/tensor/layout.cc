@@ -132,8 +132,11 @@ bool broadcasts_to(int32_t ndim, const int64_t* shape, int32_t target_ndim,
 
 namespace {
 
+/// Addresses from this one on belong to no process: systems keep the upper half for themselves.
+constexpr uint64_t kEndOfAddresses = uint64_t{1} << 63;
+
 /// Throws unless the addresses of all `count` > 0 elements exist: no wrap-around on either side of
-/// `data`, and nothing before the beginning of a handle's buffer.
+/// `data`, no byte from kEndOfAddresses on, and nothing before the beginning of a handle's buffer.
 void check_addresses(const DLTensor& description, bool padded, int64_t count,
                      const char* argument) {
   int64_t lowest = 0, highest = count - 1, bits_low, bits_high;
@@ -156,9 +159,11 @@ void check_addresses(const DLTensor& description, bool padded, int64_t count,
   const uintptr_t base = is_address ? reinterpret_cast<uintptr_t>(description.data) : 0;
   const uintptr_t before = (uintptr_t{0} - static_cast<uintptr_t>(bits_low) + 7) / 8;
   const auto offset = static_cast<unsigned long long>(description.byte_offset);
-  uintptr_t first;
+  const uint64_t after = static_cast<uint64_t>(bits_high) / 8 + (bits_high % 8 != 0 ? 1 : 0);
+  uint64_t first, end;
   if (__builtin_add_overflow(base, description.byte_offset, &first) ||
-      (is_address && first < before) || first + static_cast<uintptr_t>(bits_high / 8) < first) {
+      __builtin_add_overflow(first, after, &end) || end > kEndOfAddresses ||
+      (is_address && first < before)) {
     fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` reaches beyond the address space (byte_offset %llu)",
          argument, offset);
   }
@@ -171,12 +176,16 @@ void check_addresses(const DLTensor& description, bool padded, int64_t count,
 
 }  // namespace
 
-int64_t check_description(const DLTensor& description, bool padded, const char* argument) {
+void require_axes(const DLTensor& description, const char* argument) {
   require_ndim(description.ndim, "ndim", argument);
   if (description.ndim > 0 && description.shape == nullptr) {
     fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` has no shape (got NULL with ndim %d)", argument,
          description.ndim);
   }
+}
+
+int64_t check_description(const DLTensor& description, bool padded, const char* argument) {
+  require_axes(description, argument);
   require_known_dtype(description.dtype, "dtype", argument);
   if (description.device.device_type <= 0 || description.device.device_id < 0) {
     fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` has an invalid device (got type %d, id %d)", argument,

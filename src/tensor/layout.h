@@ -41,6 +41,9 @@ bool reshape_strides(int32_t ndim, const int64_t* shape, const int64_t* strides,
 bool broadcasts_to(int32_t ndim, const int64_t* shape, int32_t target_ndim,
                    const int64_t* target) noexcept;
 
+/// The first check of a description: `ndim`, and that `shape` is not NULL.
+void require_axes(const DLTensor& description, const char* argument);
+
 /// Checks a description that came from outside, without touching the data: numbers, pointers,
 /// dtype, overflow of sizes and addresses. Returns the number of elements. Throws
 /// Error(INVALID_ARGUMENT or UNSUPPORTED) naming `argument`.

@@ -155,17 +155,23 @@ void advance_data(Tensor* tensor, int64_t elements) {
   }
 }
 
-TensorRef describe(const DLTensor& description, uint64_t flags, const char* argument) {
+TensorRef describe(const DLTensor& foreign, uint64_t flags, const char* argument) {
   check_flags(flags);
   const bool padded = (flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED) != 0;
-  const int64_t size = check_description(description, padded, argument);
+  // Each number is read once, and the copy is checked: the producer may change its own meanwhile.
+  DLTensor description = foreign;
+  require_axes(description, argument);
   TensorRef tensor = new_root(description.ndim);
   // Loops, because a call of memcpy costs more than copying a few extents.
   for (int32_t i = 0; i < description.ndim; ++i) tensor->shape()[i] = description.shape[i];
+  description.shape = tensor->shape();
+  if (description.strides != nullptr) {
+    for (int32_t i = 0; i < description.ndim; ++i) tensor->strides()[i] = description.strides[i];
+    description.strides = tensor->strides();
+  }
+  const int64_t size = check_description(description, padded, argument);
   if (description.strides == nullptr) {
     fill_compact_strides(description.ndim, tensor->shape(), DLX_ORDER_C, tensor->strides());
-  } else {
-    for (int32_t i = 0; i < description.ndim; ++i) tensor->strides()[i] = description.strides[i];
   }
   tensor->size = size;
   tensor->flags = flags;
@@ -190,8 +196,8 @@ TensorRef describe(const DLTensor& description, uint64_t flags, const char* argu
   return tensor;
 }
 
-TensorRef wrap(const DLTensor& description, uint64_t flags, dlx_deleter_fn deleter,
-               void* user_data) {
+TensorRef wrap(const DLTensor& foreign, uint64_t flags, dlx_deleter_fn deleter, void* user_data) {
+  const DLTensor description = foreign;
   TensorRef tensor = describe(description, flags, "description");
   if (deleter != nullptr) {
     tensor->release_memory = release_wrapped;

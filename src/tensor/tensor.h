@@ -104,7 +104,7 @@ void advance_data(Tensor* tensor, int64_t elements);
 
 /// A new root for `description`, which is checked: adds byte_offset to data and fills the strides.
 /// The caller sets how the memory is given back. Throws Error(INVALID_ARGUMENT, UNSUPPORTED).
-TensorRef describe(const DLTensor& description, uint64_t flags, const char* argument);
+TensorRef describe(const DLTensor& foreign, uint64_t flags, const char* argument);
 
 /// How to allocate, decoded from the options of the C API.
 struct Allocation {
@@ -119,8 +119,7 @@ TensorRef empty(int32_t ndim, const int64_t* shape, DLDataType dtype, DLDevice d
                 uint64_t flags, const Allocation& allocation);
 
 /// A root on memory that `deleter(description.data, user_data)` frees.
-TensorRef wrap(const DLTensor& description, uint64_t flags, dlx_deleter_fn deleter,
-               void* user_data);
+TensorRef wrap(const DLTensor& foreign, uint64_t flags, dlx_deleter_fn deleter, void* user_data);
 
 }  // namespace dlx
 

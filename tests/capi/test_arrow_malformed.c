@@ -1,4 +1,6 @@
 /* Section "arrow": types that a tensor cannot have, and malformed structs. Nothing is consumed. */
+#include <pthread.h>
+
 #include "arrow_util.h"
 
 /* The message has the format of an unsupported type, and the reason. */
@@ -111,6 +113,60 @@ static void malformed_schemas_are_refused(void **state) {
   assert_breaks(n.leaf.schema.n_children = 1, "and 1 children");
   assert_breaks(n.outer.schema.metadata = "\xff\xff\xff\xff", "negative length");
   assert_breaks(n.outer.schema.metadata = "\1\0\0\0\xf0\xff\xff\xff", "negative length");
+}
+
+/* A length that no metadata has is refused before it is followed. */
+static void absurd_lengths_of_metadata_are_refused(void **state) {
+  (void)state;
+  assert_breaks(n.outer.schema.metadata = "\xff\xff\xff\x7f", "absurd length (got 2147483647");
+  assert_breaks(n.outer.schema.metadata = "\1\0\0\0\xff\xff\xff\x7f", "absurd length");
+  assert_breaks(n.outer.schema.metadata = "\1\0\0\0\1\0\0\0a\0\0\0\1", "absurd length");
+  assert_breaks(n.outer.schema.metadata = "\0\0\x40\0", "absurd length (got 4194304");
+}
+
+/* A producer that changes its array from another thread: what was checked is what counts. */
+typedef struct changing {
+  nested n;
+  int stop;
+} changing;
+
+static void *change(void *argument) {
+  changing *self = argument;
+  while (!__atomic_load_n(&self->stop, __ATOMIC_RELAXED)) {
+    __atomic_store_n(&self->n.outer.array.length, 1000, __ATOMIC_RELAXED);
+    __atomic_store_n(&self->n.outer.array.length, 3, __ATOMIC_RELAXED);
+  }
+  return NULL;
+}
+
+static void a_length_that_changes_during_the_import(void **state) {
+  (void)state;
+#ifdef UNDER_SANITIZER
+  skip(); /* the race is the point */
+#endif
+  static changing self;
+  uint8_t valid[125];
+  memset(valid, 0xff, sizeof valid);
+  make_nested(&self.n);
+  self.n.outer.buffers[0] = valid; /* is counted between the reads */
+  self.n.outer.array.null_count = -1;
+  pthread_t thread;
+  assert_int_equal(pthread_create(&thread, NULL, change, &self), 0);
+  int accepted = 0, wrong = 0;
+  for (int i = 0; i < 200000; ++i) {
+    dlx_tensor *out = NULL;
+    struct ArrowArray *array = &self.n.outer.array;
+    array->release = count_arrow_release;
+    if (dlx_tensor_from_arrow(array, &self.n.outer.schema, NULL, NULL, &out) != DLX_OK) continue;
+    ++accepted;
+    wrong += dlx_tensor_shape(out)[0] != 3 || dlx_tensor_size(out) != 6;
+    dlx_tensor_release(out);
+  }
+  __atomic_store_n(&self.stop, 1, __ATOMIC_RELAXED);
+  pthread_join(thread, NULL);
+
+  assert_int_equal(wrong, 0);
+  assert_int_not_equal(accepted, 0);
 }
 
 static void malformed_arrays_are_refused(void **state) {
@@ -238,6 +294,8 @@ int main(void) {
       cmocka_unit_test(booleans_are_not_shared),
       cmocka_unit_test(options_are_checked),
       cmocka_unit_test(malformed_schemas_are_refused),
+      cmocka_unit_test(absurd_lengths_of_metadata_are_refused),
+      cmocka_unit_test(a_length_that_changes_during_the_import),
       cmocka_unit_test(malformed_arrays_are_refused),
       cmocka_unit_test(ranges_are_checked),
       cmocka_unit_test(a_schema_that_contains_itself_is_refused),

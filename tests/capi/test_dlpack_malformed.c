@@ -1,4 +1,6 @@
 /* Section "dlpack" of dlx.h: descriptions that are not right, by every way into dlx. */
+#include <pthread.h>
+
 #include "util.h"
 
 /* The expected refusal, from dlx_tensor_wrap and from both imports: no handle, nothing consumed, no
@@ -186,6 +188,66 @@ static void elements_beyond_the_address_space(void **state) {
                    "address");
 }
 
+/* No process has addresses from 2^63 on; the last byte may be the one below. */
+static void elements_in_the_upper_half_of_the_address_space(void **state) {
+  (void)state;
+  void *last = (void *)(uintptr_t)(INT64_MAX - 15);
+  const DLDataType dtype = dtype_of(kDLInt, 32);
+  DLTensor tensor = int32s(1, EXTENTS(2), NULL);
+
+  assert_well_formed(describe(last, dtype, 1, EXTENTS(4), NULL));
+  assert_malformed(describe(last, dtype, 1, EXTENTS(5), NULL), DLX_ERROR_INVALID_ARGUMENT,
+                   "address space");
+  tensor.byte_offset = (uint64_t)1 << 63;
+  assert_malformed(tensor, DLX_ERROR_INVALID_ARGUMENT, "byte_offset 9223372036854775808");
+  tensor.byte_offset = 0;
+  tensor.data = (void *)(uintptr_t)((uint64_t)1 << 63);
+  assert_malformed(tensor, DLX_ERROR_INVALID_ARGUMENT, "address space");
+  tensor.strides = (int64_t *)(uintptr_t)EXTENTS(-1);
+  assert_malformed(tensor, DLX_ERROR_INVALID_ARGUMENT, "address space");
+}
+
+/* A producer that changes its struct from another thread: what was checked is what counts. */
+typedef struct changing {
+  DLTensor tensor;
+  int64_t shape[2];
+  int stop;
+} changing;
+
+static void *change(void *argument) {
+  changing *self = argument;
+  while (!__atomic_load_n(&self->stop, __ATOMIC_RELAXED)) {
+    __atomic_store_n(&self->shape[1], ((int64_t)1 << 61) + 3, __ATOMIC_RELAXED);
+    __atomic_store_n(&self->shape[1], 3, __ATOMIC_RELAXED);
+  }
+  return NULL;
+}
+
+static void a_shape_that_changes_during_the_import(void **state) {
+  (void)state;
+#ifdef UNDER_SANITIZER
+  skip(); /* the race is the point */
+#endif
+  static int32_t twelve[12];
+  changing self = {.shape = {4, 3}};
+  self.tensor = describe(twelve, dtype_of(kDLInt, 32), 2, self.shape, NULL);
+  pthread_t thread;
+  assert_int_equal(pthread_create(&thread, NULL, change, &self), 0);
+  int accepted = 0, wrong = 0;
+  for (int i = 0; i < 400000; ++i) {
+    dlx_tensor *out = NULL;
+    if (dlx_tensor_wrap(&self.tensor, 0, NULL, NULL, &out) != DLX_OK) continue;
+    ++accepted;
+    wrong += dlx_tensor_size(out) != 12 || dlx_tensor_shape(out)[1] != 3;
+    dlx_tensor_release(out);
+  }
+  __atomic_store_n(&self.stop, 1, __ATOMIC_RELAXED);
+  pthread_join(thread, NULL);
+
+  assert_int_equal(wrong, 0);
+  assert_int_not_equal(accepted, 0);
+}
+
 /* An empty tensor accesses nothing: any byte_offset is accepted. */
 static void byte_offset_of_an_empty_tensor_is_well_formed(void **state) {
   (void)state;
@@ -296,6 +358,8 @@ int main(void) {
       cmocka_unit_test(strides_that_are_not_walked_are_well_formed),
       cmocka_unit_test(byte_offset_beyond_the_address_space),
       cmocka_unit_test(elements_beyond_the_address_space),
+      cmocka_unit_test(elements_in_the_upper_half_of_the_address_space),
+      cmocka_unit_test(a_shape_that_changes_during_the_import),
       cmocka_unit_test(byte_offset_of_an_empty_tensor_is_well_formed),
       cmocka_unit_test(elements_before_the_beginning_of_a_buffer),
       cmocka_unit_test(unknown_dtypes),

@@ -12,6 +12,7 @@ import weakref
 
 import pytest
 
+import dlpack_ctypes
 import dlx
 from dlpack_ctypes import Producer
 
@@ -362,3 +363,46 @@ def test_nothing_is_left_behind_by_refusals():
     gc.collect()
     assert [sys.getrefcount(obj) for obj in objects] == counts
     assert sys.getallocatedblocks() - blocks < 150
+
+
+def managed_with(deleter, **fields):
+    """A capsule whose deleter is a C function, with the memory of SIX."""
+    shape = (ctypes.c_int64 * 1)(6)
+    managed = dlpack_ctypes.DLManagedTensorVersioned()
+    managed.version.major, managed.version.minor = fields.get("version", (1, 1))
+    managed.deleter = ctypes.cast(deleter, ctypes.c_void_p).value
+    managed.dl_tensor = dlpack_ctypes.DLTensor(
+        data=fields.get("data", SIX.ctypes.data),
+        device=dlpack_ctypes.DLDevice(1, 0),
+        ndim=1,
+        dtype=dlpack_ctypes.DLDataType(2, 32, 1),
+        shape=shape,
+        strides=(ctypes.c_int64 * 1)(1),
+    )
+    dlpack_ctypes.KEEP.append((managed, shape))
+    name = dlpack_ctypes.NAMES[dlpack_ctypes.VERSIONED]
+    return dlpack_ctypes._capsule_new(ctypes.addressof(managed), name, None)
+
+
+def leave_an_error():
+    # It sets a TypeError; ctypes' own callbacks would print and drop theirs.
+    return ctypes.pythonapi.PyErr_BadArgument
+
+
+def test_a_deleter_that_leaves_an_exception():
+    tensor = dlx.from_dlpack(managed_with(leave_an_error()))
+    assert tensor.tolist() == SIX.tolist()
+    del tensor
+    assert sum([1, 2]) == 3  # a SystemError before
+
+    copied = dlx.from_dlpack(managed_with(leave_an_error()), copy=True)
+    assert copied.tolist() == SIX.tolist()
+    assert dlx.asarray(managed_with(leave_an_error()), dtype="float64").tolist() == SIX.tolist()
+
+
+def test_a_refusal_outlives_the_exception_of_a_deleter():
+    with pytest.raises(BufferError, match=r"version 2\.0"):
+        dlx.from_dlpack(managed_with(leave_an_error(), version=(2, 0)))
+    with pytest.raises(ValueError, match="address space"):
+        dlx.from_dlpack(managed_with(leave_an_error(), data=2**63))
+    assert sum([1, 2]) == 3

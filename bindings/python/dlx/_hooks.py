@@ -104,4 +104,5 @@ HOOKS = {
     "numpy_slowly": _late(_methods, "numpy_array"),
     "scalar_slowly": _late(_methods, "scalar"),
     "bytes_slowly": _late(_methods, "bytes_in_place"),
+    "view_slowly": _late(_methods, "view_by_name"),
 }

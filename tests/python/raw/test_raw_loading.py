@@ -117,6 +117,36 @@ def test_every_place_that_was_tried_is_named(alone: Path) -> None:
     assert "  libdlx.so.1: " in message
 
 
+@pytest.mark.parametrize("option", ["-E", "-I"])
+def test_a_python_that_ignores_the_environment_ignores_these_variables(
+    option: str, alone: Path
+) -> None:
+    """Such a Python runs where others may set variables: none of them may choose what is loaded."""
+    beside = alone / "libdlx.so.1"
+    code = f"""
+import sys
+sys.path[:0] = {[str(alone.parent), *sys.path]!r}
+try:
+    import dlx._lib.library as library
+except ImportError as error:
+    print(error)
+else:
+    print(library.path, library.binding)
+"""
+    env = {**os.environ, "DLX_LIBRARY": "/nowhere/libdlx.so", "DLX_BINDING": "none"}
+    env.pop("LD_LIBRARY_PATH", None)
+
+    def said() -> str:
+        command = [sys.executable, option, "-c", code]
+        return subprocess.run(
+            command, env=env, capture_output=True, text=True, timeout=60, check=True
+        ).stdout
+
+    assert "(DLX_LIBRARY is ignored, because Python runs with -E or -I)" in said()
+    shutil.copy(library.path, beside)
+    assert said() == f"{beside} ctypes\n"
+
+
 def test_the_library_beside_the_package_is_found(alone: Path) -> None:
     beside = alone / "libdlx.so.1"
     shutil.copy(library.path, beside)

@@ -3,6 +3,9 @@
 #include "src/driver/library.h"
 
 #include <dlfcn.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <csetjmp>
@@ -145,10 +148,55 @@ void missing_symbols(void**) {
   assert_string_equal(reason.c_str(), (path + " lacks no_such_function").c_str());
 }
 
+enum Secure { kIgnored = 0, kFollowed = 1, kNotSecure = 77 };
+
+/// What the setgid copy of this program does.
+Secure open_in_secure_program() {
+  if (getauxval(AT_SECURE) == 0) return kNotSecure;
+  const char* const names[] = {"libm.so.6", "libc.so.6", nullptr};
+  DriverLibrary library(DriverFiles{kVariable, nullptr, names});
+  std::string reason;
+  return library.open(&reason) ? kIgnored : kFollowed;
+}
+
+// The caller of a setuid or setgid program must not choose the code that it runs.
+void setgid_programs_ignore_the_variable(void**) {
+  constexpr gid_t kOther = 65534;
+  const char* folder = std::getenv("TEST_TMPDIR");
+  const std::string path = std::string(folder == nullptr ? "/tmp" : folder) + "/secure_program";
+  {
+    std::ifstream in("/proc/self/exe", std::ios::binary);
+    std::ofstream out(path, std::ios::binary);
+    out << in.rdbuf();
+  }
+  if (chown(path.c_str(), static_cast<uid_t>(-1), kOther) != 0 || chmod(path.c_str(), 02755) != 0) {
+    print_message("skipped: this user cannot make a setgid program\n");
+    skip();
+  }
+  setenv(kVariable, "/missing/driver.so", 1);
+  const pid_t child = fork();
+  if (child == 0) {
+    execl(path.c_str(), path.c_str(), "secure", nullptr);
+    _exit(kNotSecure);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  unsetenv(kVariable);
+  unlink(path.c_str());
+
+  if (WIFEXITED(status) && WEXITSTATUS(status) == kNotSecure) {
+    print_message("skipped: setgid programs have no effect here\n");
+    skip();
+  }
+  assert_int_equal(status, kIgnored);
+}
+
 }  // namespace
 
-int main() {
+int main(int count, char**) {
+  if (count > 1) return open_in_secure_program();
   const CMUnitTest tests[] = {
+      cmocka_unit_test(setgid_programs_ignore_the_variable),
       cmocka_unit_test(reason_names_all_that_was_tried),
       cmocka_unit_test(environment_chooses_the_file),
       cmocka_unit_test(mapped_only_loads_nothing),

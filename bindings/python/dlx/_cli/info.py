@@ -116,8 +116,8 @@ def _library_lines() -> Iterator[tuple[str, str]]:
 def _copy_engine() -> str:
     """The copy engine's plan for a transposing copy: the kind of kernel and its instructions."""
     both = dlx.empty((2, 512, 512))
-    handles = [_native._handle(tensor) for tensor in (both[0], both[1].T)]
-    return capi.describe_copy(*handles)
+    dst, src = both[0], both[1].T  # handles keep no Tensor alive
+    return capi.describe_copy(_native._handle(dst), _native._handle(src))
 
 
 def report() -> str:

@@ -3,6 +3,7 @@
 Environment:
     DLX_LIBRARY: path of the library; nothing else is tried then.
     DLX_BINDING: "ctypes" (default) or "cffi".
+`python -E` and `python -I` ignore both, as they ignore Python's own variables.
 
 Attributes:
     binding: "ctypes" or "cffi".
@@ -83,8 +84,13 @@ ABI_VERSION = 1
 _NAME = f"libdlx.so.{ABI_VERSION}"  # its soname
 
 
+def _setting(name: str) -> str | None:
+    """A variable of the environment, or None if Python runs with -E or -I."""
+    return None if sys.flags.ignore_environment else os.environ.get(name)
+
+
 def _candidates() -> list[str]:
-    chosen = os.environ.get("DLX_LIBRARY")
+    chosen = _setting("DLX_LIBRARY")
     if chosen:
         return [chosen]
     # The package has one folder, or two if `pip install -e` put the built library elsewhere.
@@ -93,7 +99,7 @@ def _candidates() -> list[str]:
 
 
 def _binding() -> tuple[str, Callable[[str], Backend]]:
-    name = os.environ.get("DLX_BINDING") or "ctypes"
+    name = _setting("DLX_BINDING") or "ctypes"
     if name == "ctypes":
         from dlx._lib import binding_ctypes
 
@@ -130,7 +136,9 @@ def _load(make: Callable[[str], Backend]) -> tuple[str, Backend]:
         if version == ABI_VERSION:
             return candidate, library
         failures.append(f"  {candidate}: its ABI version is {version}, expected {ABI_VERSION}")
-    source = "DLX_LIBRARY names it" if os.environ.get("DLX_LIBRARY") else "DLX_LIBRARY is not set"
+    source = "DLX_LIBRARY names it" if _setting("DLX_LIBRARY") else "DLX_LIBRARY is not set"
+    if os.environ.get("DLX_LIBRARY") and sys.flags.ignore_environment:
+        source = "DLX_LIBRARY is ignored, because Python runs with -E or -I"
     raise ImportError(
         f"dlx: cannot load libdlx ({source}). Tried:\n" + "\n".join(failures), name="dlx"
     )

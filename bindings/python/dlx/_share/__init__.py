@@ -51,26 +51,30 @@ def share(x: Any, /, *, readonly: bool | None = None, name: str | None = None) -
 
 
 @with_brief_errors
-def attach(source: Any, /, *, readonly: bool = False) -> Tensor:
+def attach(source: Any, /, *, readonly: bool = False, trust: bool = False) -> Tensor:
     """The Tensor that another process shared, on the same memory.
 
     Args:
         source: a descriptor, as an int or an object with `fileno()`, which stays yours; or the name
-            given to `share`. A sender that you do not trust may send other memory and truncate it
-            later: the next access is a SIGBUS.
+            given to `share`.
         readonly: refuse writes through the result; it is always read-only if the sharer allows only
             reading.
+        trust: True: also take memory that an untrusted process may shrink, after which the next
+            access to the lost part ends this process by SIGBUS. False: take memory that is sealed
+            against that (all that `share` makes without a name, where the system has memfd), and
+            files of this user in /dev/shm; refuse other files, and another user's.
 
     Raises:
         FileNotFoundError: no memory has this name.
         OSError: the descriptor is not open, or the file cannot be read.
-        ValueError: the descriptor or name is not of shared memory (`InvalidArgumentError`).
+        ValueError: the descriptor or name is not of shared memory, or needs `trust=True`
+            (`InvalidArgumentError`).
         TypeError: `source` is not a descriptor or a name.
         RuntimeError: too many open files (`UnavailableError`).
     """
     from dlx._share import sharing
 
-    return sharing.attach(source, readonly)
+    return sharing.attach(source, readonly, trust)
 
 
 @with_brief_errors

@@ -12,13 +12,14 @@ No process owns a segment: the kernel frees it after the last descriptor and map
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import fcntl
+import itertools
 import json
 import math
 import mmap
 import os
+import select
 import stat
 import sys
 import threading
@@ -30,7 +31,7 @@ from dlx.errors import InvalidArgumentError, OutOfMemoryError, UnavailableError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable
     from typing import Any
 
     from dlx._native import Tensor
@@ -46,41 +47,70 @@ _ADD_SEALS, _GET_SEALS = 1033, 1034
 _SEAL_SEAL, _SEAL_SHRINK, _SEAL_GROW, _SEAL_WRITE = 1, 2, 4, 8
 
 
+# An object of this class owns a descriptor. No other class of the standard library takes a
+# descriptor of any kind, closes it in C when the object is dropped, and does not warn about that.
+File = select.epoll
+
+
+def own(function: Callable[..., int], *arguments: Any) -> File:
+    """The descriptor that a C function returns, with an owner from the start.
+
+    Python raises KeyboardInterrupt between bytecodes. These iterators run in C, so no bytecode sees
+    the bare number. Signal masks would not do: another thread may receive the signal.
+    """
+    return next(map(File.fromfd, itertools.starmap(function, [arguments])))
+
+
+def adopt(descriptor: int) -> File:
+    """The owner of a descriptor: the one that a segment has already, or a new one.
+
+    Handles that a process got at its start may share one number.
+    """
+    with _lock:
+        for reference in _known.valuerefs():
+            segment = reference()
+            for file in () if segment is None else (segment._file, segment._reader):
+                if file is not None and file.fileno() == descriptor:
+                    return file
+        return File.fromfd(descriptor)
+
+
 class Segment:
     """A segment mapped into this process. It lives as long as a Tensor uses it.
 
+    It needs no destructor: a KeyboardInterrupt could end one before its first line.
+
     Attributes:
-        descriptor: of the file; closed with this object.
         readonly: whether the mapping is read-only.
         size: bytes of the whole file.
         start: address of byte 0.
         capacity: bytes before the description.
     """
 
-    __slots__ = ("__weakref__", "_memory", "_reader", "capacity", "descriptor", "readonly", "size", "start")  # fmt: skip
+    __slots__ = ("__weakref__", "_file", "_memory", "_reader", "capacity", "readonly", "size", "start")  # fmt: skip
 
-    def __init__(self, descriptor: int, capacity: int, readonly: bool) -> None:
-        """Map all of a file. Takes the descriptor, even if this raises."""
-        self.descriptor, self._reader = descriptor, -1
-        self.capacity, self.readonly = capacity, readonly
+    def __init__(self, file: File, size: int, capacity: int, readonly: bool) -> None:
+        """Map all of a file, which must have `size` bytes, also after it is mapped."""
+        self._file: File = file
+        self._reader: File | None = None
+        self.size, self.capacity, self.readonly = size, capacity, readonly
         access = mmap.PROT_READ if readonly else mmap.PROT_READ | mmap.PROT_WRITE
         # By default mmap keeps a duplicate of the descriptor.
         options: Any = {"trackfd": False} if sys.version_info >= (3, 13) else {}
         try:
-            self.size = os.fstat(descriptor).st_size
-            mapping = mmap.mmap(descriptor, self.size, mmap.MAP_SHARED, access, **options)
-            self._memory = _native._from_buffer(mapping)
-            self.start = self._memory.data_ptr
-        except BaseException:  # close at once: a traceback may keep `self`
-            self.descriptor = -1
-            _close(descriptor)
-            raise
+            mapping = mmap.mmap(file.fileno(), size, mmap.MAP_SHARED, access, **options)
+        except ValueError as error:  # longer than the file, says Python
+            raise _resized(size, os.fstat(file.fileno()).st_size) from error
+        found = os.fstat(file.fileno()).st_size
+        if found != size:
+            raise _resized(size, found)
+        self._memory = _native._from_buffer(mapping)
+        self.start = self._memory.data_ptr
 
-    def __del__(self, _close: Any = os.close) -> None:  # `os` may be empty at exit
-        for name in ("descriptor", "_reader"):
-            descriptor = getattr(self, name, -1)  # __init__ may have been interrupted
-            if descriptor >= 0:
-                _close(descriptor)
+    @property
+    def descriptor(self) -> int:
+        """The descriptor of the file; closed with this object."""
+        return self._file.fileno()
 
     def is_frozen(self) -> bool:
         """Whether no process can write to it without changing the file's mode."""
@@ -88,11 +118,11 @@ class Segment:
 
     def reader(self) -> int:
         """A descriptor that cannot be mapped for writing (without /proc it can); closed with this object."""
-        with _lock:  # two threads could open two descriptors, and one would never be closed
-            if self._reader < 0 and not self.readonly:
+        with _lock:  # of two descriptors that two threads open, one would be closed in use
+            if self._reader is None and not self.readonly:
                 with explained():
-                    self._reader = _reopen(self.descriptor)
-        return self.descriptor if self._reader < 0 else self._reader
+                    self._reader = _reopen(self._file)
+        return (self._reader or self._file).fileno()
 
     def tensor(
         self, offset: int, shape: tuple[int, ...], strides: Any, code: DTypeCode, flags: int
@@ -101,47 +131,50 @@ class Segment:
         flags |= READ_ONLY if self.readonly else 0
         return _native._wrap(self.start + offset, shape, strides, code, THE_CPU, flags, self, None)
 
-    def release(self) -> int:
-        """Unmap the segment, which has no users, and return its descriptor."""
-        descriptor, self.descriptor = self.descriptor, -1
+    def release(self) -> File:
+        """Unmap the segment, which has no users, and return its file."""
         del self._memory
-        return descriptor
+        return self._file
 
 
 _known: weakref.WeakValueDictionary[tuple[int, int, bool], Segment] = weakref.WeakValueDictionary()
 _lock = threading.RLock()  # reentrant: a destructor may run while it is held, and call `find`
 
 
-def mapped(descriptor: int, capacity: int, readonly: bool) -> Segment:
-    """The segment of a file, which is mapped now if it is not yet. Takes the descriptor."""
+def mapped(file: File, capacity: int, readonly: bool, size: int | None = None) -> Segment:
+    """The segment of a file, which is mapped now if it is not yet.
+
+    Args:
+        size: bytes of the file, if the caller has looked at its contents already.
+    """
+    status = os.fstat(file.fileno())
+    if size is None:
+        size = status.st_size
+    if not 0 <= capacity < size:  # the description comes after the data
+        raise InvalidArgumentError(
+            f"the shared memory has {size} bytes, too few for {capacity} bytes of data"
+        )
+    key = status.st_dev, status.st_ino
     with _lock:
-        try:
-            status = os.fstat(descriptor)
-            if not 0 <= capacity < status.st_size:  # the description comes after the data
-                raise InvalidArgumentError(
-                    f"the shared memory has {status.st_size} bytes, too few for {capacity} bytes of data"
+        segment = _known.get((*key, False)) or (_known.get((*key, True)) if readonly else None)
+        if segment is None:
+            try:
+                segment = _known[status.st_dev, status.st_ino, readonly] = Segment(
+                    file, size, capacity, readonly
                 )
-            key = status.st_dev, status.st_ino
-            segment = _known.get((*key, False)) or (_known.get((*key, True)) if readonly else None)
-            given, descriptor = descriptor, -1
-            if segment is not None:
-                # Handles that a process got at its start may share one number.
-                if given not in (segment.descriptor, segment._reader):
-                    os.close(given)
-                if segment.size != status.st_size:
-                    raise InvalidArgumentError(
-                        f"the shared memory was resized from {segment.size} to {status.st_size} "
-                        "bytes after it was mapped here"
-                    )
-                return segment
-            segment = _known[status.st_dev, status.st_ino, readonly] = Segment(
-                given, capacity, readonly
-            )
-        except BaseException as error:
-            _close(descriptor)
-            _explain(error, 0)
-            raise
-        return segment
+            except OSError as error:
+                _explain(error, 0)
+                raise
+    if not segment.size == size == status.st_size:
+        raise _resized(segment.size, status.st_size)
+    return segment
+
+
+def _resized(size: int, found: int) -> InvalidArgumentError:
+    return InvalidArgumentError(
+        f"the shared memory was resized from {size} to {found} bytes after dlx first looked at it: "
+        "attach memory whose size its owner does not change, such as that of dlx.share"
+    )
 
 
 def find(address: int) -> Segment | None:
@@ -166,16 +199,14 @@ def create(size: int, description: dict[str, Any], *, named: bool) -> Segment:
     capacity = -(-size // _ALIGNMENT) * _ALIGNMENT
     total = capacity + len(text) + _TAIL
     _require_room(total)
-    descriptor = -1
     try:
-        descriptor = _file(total, named)
+        file = _new(total, named)
+        descriptor = file.fileno()
         os.posix_fallocate(descriptor, 0, total)
         os.pwrite(descriptor, text + len(text).to_bytes(8, "little") + _MAGIC, capacity)
-        _seal(descriptor, _SEAL_SHRINK | _SEAL_GROW)
-        given, descriptor = descriptor, -1
-        return Segment(given, capacity, False)
-    except BaseException as error:  # also Ctrl-C: allocating takes long
-        _close(descriptor)
+        _seal(file, _SEAL_SHRINK | _SEAL_GROW)
+        return Segment(file, total, capacity, False)
+    except OSError as error:
         _explain(error, total)
         raise
 
@@ -193,30 +224,27 @@ def freeze(segment: Segment) -> Segment:
 
     The kernel enforces it for a memfd. A file in /dev/shm has no seals, so it gets a read-only mode.
     """
-    capacity, writable = segment.capacity, segment.release()
-    descriptor = -1
     try:
+        writable = segment.release()
         _seal(writable, _SEAL_WRITE | _SEAL_SEAL)
-        os.fchmod(writable, 0o400)
-        descriptor = _reopen(writable)
-        if descriptor < 0:
-            descriptor, writable = writable, -1
-        given, descriptor = descriptor, -1
-        return Segment(given, capacity, True)
-    except BaseException as error:
-        _close(descriptor)
+        os.fchmod(writable.fileno(), 0o400)
+        file = _reopen(writable) or writable
+        return Segment(file, segment.size, segment.capacity, True)
+    except OSError as error:
         _explain(error, 0)
         raise
-    finally:
-        _close(writable)
 
 
-def describe(descriptor: int) -> tuple[int, dict[str, Any]]:
-    """(capacity, description) of the segment behind a descriptor.
+def describe(file: File, trust: bool) -> tuple[int, int, dict[str, Any]]:
+    """(size, capacity, description) of the segment behind a descriptor.
+
+    Args:
+        trust: also take a segment that another process may shrink.
 
     Raises:
         InvalidArgumentError: not a segment made by `dlx.share`, or a damaged one.
     """
+    descriptor = file.fileno()
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode):
         raise InvalidArgumentError(
@@ -248,21 +276,50 @@ def describe(descriptor: int) -> tuple[int, dict[str, Any]]:
         raise InvalidArgumentError(
             f"the description in shared memory is damaged: {error}"
         ) from error
-    return capacity, {"shape": shape, "dtype": code, "flags": flags}
+    if not trust:
+        _require_lasting(file, status)
+    return size, capacity, {"shape": shape, "dtype": code, "flags": flags}
 
 
-def is_writable(descriptor: int) -> bool:
-    """Whether memory can be mapped for writing through a descriptor."""
-    if fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE != os.O_RDWR:
-        return False
+def _require_lasting(file: File, status: os.stat_result) -> None:
+    """Refuse memory that another process may shrink, unless a process of this user named it."""
+    if _seals(file) & _SEAL_SHRINK:
+        return
+    risk = "and an access to a part that is gone ends this process by SIGBUS"
+    advice = "if you trust its owner, call dlx.attach(source, trust=True)"
     try:
-        return not fcntl.fcntl(descriptor, _GET_SEALS) & _SEAL_WRITE
+        named = status.st_dev == os.stat(FOLDER).st_dev
+    except OSError:
+        named = False
+    if not named:
+        raise InvalidArgumentError(
+            "`source` is not sealed (got a file without F_SEAL_SHRINK, expected memory that dlx.share "
+            f"made): another process may shrink it, {risk}; {advice}"
+        )
+    user = os.geteuid()
+    if status.st_uid != user:
+        raise InvalidArgumentError(
+            f"`source` belongs to another user (got user {status.st_uid}, expected {user}), who may "
+            f"shrink it, {risk}; {advice}"
+        )
+
+
+def is_writable(file: File) -> bool:
+    """Whether memory can be mapped for writing through a descriptor."""
+    if fcntl.fcntl(file, fcntl.F_GETFL) & os.O_ACCMODE != os.O_RDWR:
+        return False
+    return not _seals(file) & _SEAL_WRITE
+
+
+def _seals(file: File) -> int:
+    try:
+        return fcntl.fcntl(file, _GET_SEALS)
     except OSError:  # a file system without seals
-        return True
+        return 0
 
 
-def _file(size: int, named: bool) -> int:
-    """A descriptor of a new file without a name: a memfd, or a file in /dev/shm if it gets a name later.
+def _new(size: int, named: bool) -> File:
+    """A new file without a name: a memfd, or a file in /dev/shm if it gets a name later.
 
     Some builds of Python lack memfd_create, and some sandboxes refuse it. Then /dev/shm is used for all
     files; its size is limited and it has no seals.
@@ -270,8 +327,7 @@ def _file(size: int, named: bool) -> int:
     create_memfd = getattr(os, "memfd_create", None)
     if create_memfd is not None and not named:
         try:
-            descriptor: int = create_memfd("dlx", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-            return descriptor
+            return own(create_memfd, "dlx", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         except OSError as error:
             if error.errno not in (errno.ENOSYS, errno.EPERM, errno.EACCES):
                 raise
@@ -282,33 +338,24 @@ def _file(size: int, named: bool) -> int:
             f"not enough room for {size} bytes in {FOLDER} (free: {free}); for Docker, --shm-size "
             "sets its size"
         )
-    return os.open(FOLDER, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600)
+    return own(os.open, FOLDER, os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600)
 
 
-def _seal(descriptor: int, seals: int) -> None:
+def _seal(file: File, seals: int) -> None:
     """Seal a file for good, if it can be sealed: a file in /dev/shm cannot."""
     try:
-        fcntl.fcntl(descriptor, _ADD_SEALS, seals)
+        fcntl.fcntl(file, _ADD_SEALS, seals)
     except OSError as error:
         if error.errno not in (errno.EPERM, errno.EINVAL):
             raise
 
 
-def _reopen(descriptor: int) -> int:
-    """A new read-only descriptor of the file; -1 without /proc."""
+def _reopen(file: File) -> File | None:
+    """A new read-only descriptor of the file; None without /proc."""
     try:
-        return os.open(f"/proc/self/fd/{descriptor}", os.O_RDONLY | os.O_CLOEXEC)
+        return own(os.open, f"/proc/self/fd/{file.fileno()}", os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
-        return -1
-
-
-def _close(descriptor: int) -> None:
-    try:
-        if descriptor >= 0:
-            os.close(descriptor)
-    except OSError as error:
-        if error.errno != errno.EBADF:
-            raise
+        return None
 
 
 def _require_room(size: int) -> None:
@@ -327,10 +374,8 @@ def _require_room(size: int) -> None:
         raise OutOfMemoryError(f"not enough room for {size} bytes of shared memory (free: {free})")
 
 
-def _explain(error: BaseException, size: int) -> None:
+def _explain(error: OSError, size: int) -> None:
     """Raise an error of dlx for some errors of system calls; return for all others."""
-    if not isinstance(error, OSError):
-        return
     if error.errno in (errno.ENOSPC, errno.ENOMEM, errno.EFBIG):
         raise OutOfMemoryError(
             f"not enough room for {size} bytes of shared memory: {error.strerror}"
@@ -342,14 +387,17 @@ def _explain(error: BaseException, size: int) -> None:
         ) from error
 
 
-@contextlib.contextmanager
-def explained() -> Iterator[None]:
-    """Turn some errors of system calls into errors of dlx, see `_explain`."""
-    try:
-        yield
-    except OSError as error:
-        _explain(error, 0)
-        raise
+class explained:
+    """Turns some errors of system calls into errors of dlx, see `_explain`."""
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: object, traceback: object) -> None:
+        if isinstance(error, OSError):
+            _explain(error, 0)
 
 
 def _forget_lock() -> None:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from dlx._native import Tensor
-    from dlx._share.segments import Segment
+    from dlx._share.segments import File, Segment
     from dlx.dtypes import DTypeCode
 
 _MAX_NAME = 255  # bytes
@@ -65,27 +65,23 @@ def _copied(tensor: Tensor, readonly: bool, path: str | None) -> Tensor:
     return segments.publish(segment).tensor(0, shape, None, code, flags)
 
 
-def attach(source: Any, readonly: bool) -> Tensor:
+def attach(source: Any, readonly: bool, trust: bool) -> Tensor:
     """See dlx.attach."""
-    if isinstance(source, str):
-        with segments.explained():
-            descriptor = _open(_path(source), readonly)
-    else:
+    if not isinstance(source, str):
         if hasattr(source, "fileno"):
             source = source.fileno()
         if isinstance(source, bool) or not hasattr(source, "__index__"):
             raise TypeError(f"`source` is not a descriptor or a name (got {type(source).__name__})")
-        with segments.explained():
-            descriptor = _duplicate(source.__index__())
-    try:
-        capacity, described = segments.describe(descriptor)
-        flags = described["flags"]
-        if readonly or not segments.is_writable(descriptor):
-            flags |= READ_ONLY
-    except BaseException:
-        os.close(descriptor)
-        raise
-    segment = segments.mapped(descriptor, capacity, bool(flags & READ_ONLY))
+    with segments.explained():
+        if isinstance(source, str):
+            file = _open(_path(source), readonly)
+        else:
+            file = _duplicate(source.__index__())
+    size, capacity, described = segments.describe(file, bool(trust))
+    flags = described["flags"]
+    if readonly or not segments.is_writable(file):
+        flags |= READ_ONLY
+    segment = segments.mapped(file, capacity, bool(flags & READ_ONLY), size)
     return segment.tensor(0, described["shape"], None, described["dtype"], flags)
 
 
@@ -160,28 +156,26 @@ def _path(name: Any) -> str:
 
 def _link(segment: Segment, path: str) -> None:
     """Give a complete segment its name."""
-    folder = os.open(segments.FOLDER, os.O_PATH | os.O_CLOEXEC)
+    folder = segments.own(os.open, segments.FOLDER, os.O_PATH | os.O_CLOEXEC)
     try:
         # With a folder given, Python calls linkat(), which follows the link in /proc.
-        source = f"/proc/self/fd/{segment.descriptor}"
-        os.link(source, os.path.basename(path), src_dir_fd=folder, dst_dir_fd=folder)
+        source, place = f"/proc/self/fd/{segment.descriptor}", folder.fileno()
+        os.link(source, os.path.basename(path), src_dir_fd=place, dst_dir_fd=place)
     except FileExistsError:
         raise InvalidArgumentError(
             f"`name` is in use (got {os.path.basename(path)!r}): dlx.unshare removes it"
         ) from None
-    finally:
-        os.close(folder)
 
 
-def _open(path: str, readonly: bool) -> int:
-    """A descriptor of a named segment; writable if wanted and allowed."""
+def _open(path: str, readonly: bool) -> File:
+    """A named segment's file; writable if wanted and allowed."""
     # Without O_NONBLOCK, opening a FIFO would wait for a process at its other end.
     flags = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
     try:
         if not readonly:
             with contextlib.suppress(PermissionError):
-                return os.open(path, os.O_RDWR | flags)
-        return os.open(path, os.O_RDONLY | flags)
+                return segments.own(os.open, path, os.O_RDWR | flags)
+        return segments.own(os.open, path, os.O_RDONLY | flags)
     except OSError as error:
         if error.errno not in (errno.ELOOP, errno.EISDIR, errno.ENXIO, errno.ENODEV):
             raise
@@ -190,10 +184,10 @@ def _open(path: str, readonly: bool) -> int:
         ) from error
 
 
-def _duplicate(descriptor: int) -> int:
+def _duplicate(descriptor: int) -> File:
     """A duplicate of a descriptor."""
     try:
-        return os.dup(descriptor)
+        return segments.own(os.dup, descriptor)
     except OverflowError:
         got = int_text(descriptor)
         raise InvalidArgumentError(f"`source` is not a descriptor (got {got})") from None
@@ -246,7 +240,7 @@ def _rebuild(
     """The Tensor on a segment whose descriptor another process sends."""
     try:
         with segments.explained():
-            descriptor = handle.detach()
+            file = segments.adopt(handle.detach())
     except RuntimeError as error:  # from `recvfds`: the message came without the descriptor
         if isinstance(error, UnavailableError):
             raise
@@ -259,7 +253,7 @@ def _rebuild(
             f"the descriptor of a shared Tensor did not arrive ({error!r}): the sending process has "
             "to run until the receiver has it"
         ) from error
-    segment = segments.mapped(descriptor, capacity, bool(flags & READ_ONLY))
+    segment = segments.mapped(file, capacity, bool(flags & READ_ONLY))
     tensor = segment.tensor(offset, shape, strides, code, flags)
     if tensor.size and _segment_of(tensor) is not segment:  # a damaged message
         raise InvalidArgumentError(

@@ -92,6 +92,37 @@ def to_device(self: Tensor, device: DeviceLike, /, *, stream: Any = None) -> Ten
     return self if _native._handle(moved) == _native._handle(self) else moved
 
 
+def view_by_name(self: Tensor, name: str) -> Any:
+    """`Tensor.view` for a name that native code does not know: a typestr, or another name of NumPy's."""
+    try:
+        return self.view(dtypes.dtype_code(name))
+    except (InvalidArgumentError, UnsupportedError):
+        try:
+            import numpy
+
+            meant = numpy.dtype(name)
+        except Exception:  # ImportError, TypeError, SyntaxError …
+            meant = None
+        if meant is None or _is_dtype(name):
+            raise
+    if _is_dtype(meant):
+        return self.view(meant)
+    return self.numpy().view(meant)
+
+
+def _data(self: Tensor) -> memoryview:
+    """The memory as a memoryview, as `ndarray.data`. The address is `data_ptr`."""
+    return memoryview(self)
+
+
+def _is_dtype(obj: Any) -> bool:
+    try:
+        dtypes.dtype_code(obj)
+    except (InvalidArgumentError, UnsupportedError):
+        return False
+    return True
+
+
 def numpy_array(self: Tensor, force: bool = False) -> NDArray[Any]:
     """`Tensor.numpy` on its first call, and if NumPy's C API does not suffice. The native method has the
     documentation."""
@@ -400,6 +431,7 @@ def add_methods(cls: type[Tensor]) -> None:
         "synchronize": synchronize,
         "transpose": transpose,
         "flatten": flatten,
+        "data": property(_data),
         "__array_interface__": property(_array_interface),
         "__cuda_array_interface__": property(_cuda_array_interface),
         "__array__": _array,
