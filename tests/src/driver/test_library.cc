@@ -159,8 +159,8 @@ Secure open_in_secure_program() {
   return library.open(&reason) ? kIgnored : kFollowed;
 }
 
-// The caller of a setuid or setgid program must not choose the code that it runs.
-void setgid_programs_ignore_the_variable(void**) {
+/// Makes the setgid copy and runs it. Returns its wait status, or the reason why there is none.
+int run_secure_program(const char** reason) {
   constexpr gid_t kOther = 65534;
   const char* folder = std::getenv("TEST_TMPDIR");
   const std::string path = std::string(folder == nullptr ? "/tmp" : folder) + "/secure_program";
@@ -170,8 +170,9 @@ void setgid_programs_ignore_the_variable(void**) {
     out << in.rdbuf();
   }
   if (chown(path.c_str(), static_cast<uid_t>(-1), kOther) != 0 || chmod(path.c_str(), 02755) != 0) {
-    print_message("skipped: this user cannot make a setgid program\n");
-    skip();
+    unlink(path.c_str());
+    *reason = "this user cannot make a setgid program";
+    return 0;
   }
   setenv(kVariable, "/missing/driver.so", 1);
   const pid_t child = fork();
@@ -183,9 +184,19 @@ void setgid_programs_ignore_the_variable(void**) {
   waitpid(child, &status, 0);
   unsetenv(kVariable);
   unlink(path.c_str());
-
   if (WIFEXITED(status) && WEXITSTATUS(status) == kNotSecure) {
-    print_message("skipped: setgid programs have no effect here\n");
+    *reason = "setgid programs have no effect here";
+  }
+  return status;
+}
+
+// The caller of a setuid or setgid program must not choose the code that it runs. skip() jumps, so that
+// nothing with a destructor may live here.
+void setgid_programs_ignore_the_variable(void**) {
+  const char* reason = nullptr;
+  const int status = run_secure_program(&reason);
+  if (reason != nullptr) {
+    print_message("skipped: %s\n", reason);
     skip();
   }
   assert_int_equal(status, kIgnored);
