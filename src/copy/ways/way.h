@@ -35,7 +35,9 @@ class Job {
     if (!buffers_.has_value()) buffers_.emplace();
     return buffers_->exist();
   }
-  const Buffers& buffers() const noexcept { return *buffers_; }
+  const Buffers& buffers() const noexcept {
+    return *buffers_;
+  }  // NOLINT(bugprone-unchecked-optional-access)
 
   /// How strips or blocks would transpose it; NULL if it is no transposition, or too narrow. Needs
   /// buffers.

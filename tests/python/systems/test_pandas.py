@@ -322,6 +322,15 @@ def test_columns_get_one_dtype_by_numpy_s_rules():
             assert converted.tolist() == tensor.tolist()
 
 
+def test_a_frame_of_one_dtype_of_ml_dtypes_is_shared():
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    for dtype in (ml_dtypes.bfloat16, ml_dtypes.int4):
+        frame = pd.DataFrame(numpy.array([[1, 2], [3, 4]], dtype), copy=False)
+        tensor = dlx.asarray(frame, copy=False)
+        assert tensor.data_ptr == frame.values.ctypes.data
+        assert tensor.tolist() == [[1, 2], [3, 4]]
+
+
 @pytest.mark.parametrize("large", [2**53 + 1, 2**63 + 1])
 def test_frames_whose_integers_would_be_rounded_are_refused(large):
     """int64 beside uint64 becomes float64."""

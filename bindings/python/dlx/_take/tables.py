@@ -29,8 +29,11 @@ _EXACT_IN_FLOAT64 = 2**53
 def from_pandas(frame: Any, copy: bool | None) -> tuple[Tensor | None, bool]:
     """The Tensor of a DataFrame, and whether its memory is a new copy. The Tensor is None if `__array__`
     suffices, because NumPy has the common dtype of the columns."""
-    kinds = {_kind(dtype) for dtype in frame.dtypes}
+    found = set(frame.dtypes)
+    kinds = {_kind(dtype) for dtype in found}
     if any(kinds <= set(plain) for plain in ("ifc", "ufc", "b")):  # "i" beside "u" may be rounded
+        return None, False
+    if len(found) == 1 and not kinds <= set("OSUTMm") | {""}:  # one dtype of ml_dtypes
         return None, False
     return join([_column(frame, i, copy) for i in range(frame.shape[1])], copy)
 
