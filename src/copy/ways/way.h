@@ -36,8 +36,8 @@ class Job {
     return buffers_->exist();
   }
   const Buffers& buffers() const noexcept {
-    return *buffers_;
-  }  // NOLINT(bugprone-unchecked-optional-access)
+    return *buffers_;  // NOLINT(bugprone-unchecked-optional-access): has_buffers() made them
+  }
 
   /// How strips or blocks would transpose it; NULL if it is no transposition, or too narrow. Needs
   /// buffers.
