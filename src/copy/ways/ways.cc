@@ -26,7 +26,8 @@ bool with_odd_items(const Job& job) noexcept {
 // The lists. The first row that suits is taken. A row without a name ends the list: the job goes
 // through the caches.
 
-/// Jobs that exceed the caches.
+/// Jobs that exceed the caches. Not yet measured on an idle machine, and kept until then: regrouped,
+/// turns, tiles (docs/decisions.md, 26).
 constexpr Way kLarge[] = {
     {"fills", "rows filled past the caches", suits_fills, run_fills},
     {"in_order", "written in order", suits_in_order_when_large, run_in_order},
