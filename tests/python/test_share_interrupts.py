@@ -49,7 +49,9 @@ def opcodes(code):
 
 def looks_for_signals(name):
     """CPython does so after calls, when a function starts, and at jumps backwards."""
-    return name is None or "CALL" in name or name in ("RESUME", "JUMP_BACKWARD", "JUMP_ABSOLUTE")
+    # Not at PRECALL of 3.11: between it and CALL a `with` would never call __exit__, and keep its lock.
+    places = ("RESUME", "JUMP_BACKWARD", "JUMP_ABSOLUTE")
+    return name is None or ("CALL" in name and name != "PRECALL") or name in places
 
 
 def interrupt(call, place):
