@@ -49,14 +49,17 @@ class Chunks {
            "DLX_COPY_NEVER: join them first (in PyArrow: .combine_chunks(), in Polars: "
            ".rechunk())");
     }
-    parts_.push_back(import_array(array, type_, kCpu, nullptr, request_, &copied_));
+    CopyRequest request = request_;
+    if (request.copy == DLX_COPY_ALWAYS) request.copy = DLX_COPY_IF_NEEDED;  // join() copies once
+    parts_.push_back(import_array(array, type_, kCpu, nullptr, request, &copied_));
   }
 
   /// One tensor of all chunks: the only chunk itself, or a copy.
   TensorRef join(bool* copied) {
     if (parts_.size() == 1) {
-      *copied = copied_;
-      return static_cast<TensorRef&&>(parts_[0]);
+      const bool clones = request_.copy == DLX_COPY_ALWAYS && !copied_;
+      *copied = copied_ || clones;
+      return clones ? clone(parts_[0].get(), request_) : static_cast<TensorRef&&>(parts_[0]);
     }
     *copied = true;
     if (parts_.empty()) return import_nothing(type_, request_);
