@@ -13,6 +13,9 @@ COMPILE = [
     "-fno-semantic-interposition",
     "-ffunction-sections",
     "-fdata-sections",
+    # A function begins with a line of the cache. Otherwise a change anywhere moves it, and calls of 100 ns
+    # become a tenth slower or faster.
+    "-falign-functions=64",
 ]
 
 # For files whose functions neither throw nor call a function that throws (`leaves` in a BUILD file): no

@@ -93,8 +93,14 @@ def _in_subinterpreter():
     """Whether this is not the main interpreter.
 
     Asked before any native code runs: attaching from any thread needs PyGILState_Ensure, which waits
-    for ever in a subinterpreter.
+    for ever in a subinterpreter. The interpreter's own module takes longer to load than ctypes takes
+    to ask.
     """
+    ctypes = sys.modules.get("ctypes")
+    if ctypes is not None:
+        current = ctypes.PYFUNCTYPE(ctypes.c_void_p)(("PyInterpreterState_Get", ctypes.pythonapi))
+        number = ctypes.PYFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)
+        return number(("PyInterpreterState_GetID", ctypes.pythonapi))(current()) != 0
     try:
         import _interpreters as interpreters  # CPython 3.13 and newer
     except ImportError:

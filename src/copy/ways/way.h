@@ -107,9 +107,6 @@ bool suits_runs_of_many_lines(const Job& job) noexcept;
 DLX_WAY(spaced);
 /// A repeated pattern of source bytes: lines are permuted in registers.
 DLX_WAY(pattern);
-/// A few long rows whose items take turns on one side, such as channels of an image that become
-/// planes: arranged in a buffer, some cells at a time.
-DLX_WAY(turns);
 /// Rows that run backwards: src is read upwards, each row of dst is written from its end.
 DLX_WAY(backwards);
 /// Box by box: rows are copied together in the order of src, arranged in the second-level cache,

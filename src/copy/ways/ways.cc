@@ -26,8 +26,7 @@ bool with_odd_items(const Job& job) noexcept {
 // The lists. The first row that suits is taken. A row without a name ends the list: the job goes
 // through the caches.
 
-/// Jobs that exceed the caches. Not yet measured on an idle machine, and kept until then: regrouped,
-/// turns, tiles (docs/decisions.md, 26).
+/// Jobs that exceed the caches. docs/decisions.md (26) has what each way is worth.
 constexpr Way kLarge[] = {
     {"fills", "rows filled past the caches", suits_fills, run_fills},
     {"in_order", "written in order", suits_in_order_when_large, run_in_order},
@@ -37,7 +36,6 @@ constexpr Way kLarge[] = {
     {"runs", "runs streamed", suits_runs_alone, run_runs},
     {"spaced", "lines gathered and streamed", suits_spaced, run_spaced},
     {"pattern", "patterns streamed", suits_pattern, run_pattern},
-    {"turns", "rows arranged by turns and streamed", suits_turns, run_turns},
     {"runs", "runs streamed", suits_runs_of_many_lines, run_runs},
     {"backwards", "rows streamed from their end", suits_backwards, run_backwards},
     {"runs", "runs streamed", suits_runs, run_runs},
