@@ -32,7 +32,7 @@ def check(tmp_path):
     def run(*arguments):
         return subprocess.run(
             [sys.executable, "-m", "dlx", "check", *arguments],
-            cwd=tmp_path, capture_output=True, text=True, timeout=120,
+            cwd=tmp_path, capture_output=True, text=True, timeout=900,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
         )  # fmt: skip
 

@@ -131,12 +131,12 @@ def test_the_plugin_makes_a_test_of_every_item(tmp_path):
     command = [sys.executable, "-m", "pytest", "-p", "dlx_pytest", "-p", "no:cacheprovider",
                "-rfE", "--dlx-check"]  # fmt: skip
     done = subprocess.run([*command, "mine:take"], cwd=tmp_path, capture_output=True, text=True,
-                          env=environment, timeout=120)  # fmt: skip
+                          env=environment, timeout=900)  # fmt: skip
     assert done.returncode == 1, done.stdout
     assert "mine:take: consumer 60" in done.stdout
     assert "60 MUST consumer fail: the same memory: the data is copied" in done.stdout
     assert " passed" in done.stdout
     done = subprocess.run([*command, "mine:nothing"], cwd=tmp_path, capture_output=True, text=True,
-                          env=environment, timeout=120)  # fmt: skip
+                          env=environment, timeout=900)  # fmt: skip
     assert done.returncode == 4
     assert "mine:nothing: mine has no nothing" in done.stderr + done.stdout
