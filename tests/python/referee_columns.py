@@ -17,7 +17,11 @@ import referee_table as table  # noqa: E402
 
 
 def check_column(name):
-    """The outcomes of a library are those of docs/referee, if it is installed in that version."""
+    """The outcomes of a library are those of docs/referee, if it is installed in that version.
+
+    Returns:
+        the report.
+    """
     committed = table.read(str(DOCS / "referee" / f"{name}.json"))
     if importlib.util.find_spec(name) is None:
         pytest.skip(f"{name} is not installed here")
@@ -27,3 +31,4 @@ def check_column(name):
     assert table.columns(found) == table.columns(committed), (
         f"changed: python tools/referee_table.py docs/referee {name}"
     )
+    return found

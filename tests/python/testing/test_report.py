@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import gc
 import os
 import subprocess
 import sys
@@ -74,31 +73,6 @@ def test_a_type_without_a_table():
     (warning,) = report.warnings
     assert (warning.number, warning.outcome) == (78, "fail")
     assert warning.text == "the capsule: the type has no __dlpack_c_exchange_api__"
-
-
-def test_the_table_of_dlx():
-    report = dlx.testing.check_exchange_api(dlx.Tensor)
-    assert report.ok, report
-    assert not report.warnings, report
-    assert report.counts()["pass"] >= 12
-
-
-def test_producers_for_tests_of_ones_own():
-    found = dlx.testing.producers()
-    names = [producer.name for producer in found]
-    assert len(set(names)) == len(names) > 40
-    assert {True, False} == {producer.legal for producer in found}
-    for producer in found:
-        if producer.legal:
-            result = dlx.asarray(producer)
-            assert result.shape == producer.shape
-            del result
-        else:
-            with pytest.raises((ValueError, BufferError), match=r".+"):
-                dlx.asarray(producer)
-        gc.collect()
-        for export in producer.exports:
-            assert export.deleted == (1 if export.taken else 0) or producer.null_deleter, producer
 
 
 def test_every_item_has_a_place_in_a_standard():
