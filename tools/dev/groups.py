@@ -11,7 +11,7 @@ from .runners import Runner
 from .settings import Settings
 from .shell import Failed
 
-C_TESTS = ("//tests/capi/...", "//tests/cpp/...", "//tests/src/...")
+C_TESTS = ("//tests/capi/...", "//tests/cpp/...", "//tests/src/...", "//tests/tools/...")
 PYTHON_TESTS = ("tests/python", "tests/packaging", "tests/dev")
 LIGHT = ("-m", "not heavy")
 HEAVY = ("-m", "heavy")
