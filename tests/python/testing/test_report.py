@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ import numpy
 import pytest
 
 import dlx.testing
+from dlx.testing._referee.catalogue import BY_KEY
 from dlx.testing._referee.items import ITEMS
 
 
@@ -80,6 +82,15 @@ def test_every_item_has_a_place_in_a_standard():
         assert item.level in ("MUST", "SHOULD", "MAY")
         assert item.text.endswith(".")
         assert item.url.startswith("https://") or item.page.startswith("good manners")
+
+
+def test_every_item_is_checked_or_said_not_to_be():
+    page = (Path(__file__).parents[3] / "docs/testing.md").read_text()
+    section = page.partition("## What is not checked\n")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| ([0-9, ]+) \|", section, re.M)
+    left_out = [int(number) for row in rows for number in row.split(",")]
+    assert sorted(left_out + [number for number in ITEMS if number <= 91]) == list(range(1, 92))
+    assert {check.item for check in BY_KEY.values()} >= ITEMS.keys() - {96} - set(range(101, 109))
 
 
 def test_the_judge_imports_nothing_of_dlx():
