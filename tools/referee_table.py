@@ -89,7 +89,9 @@ def read_all(folder: str) -> list[Report]:
 def markdown(reports: list[Report]) -> str:
     """docs/referee.md."""
     parts = [_INTRODUCTION]
-    parts.append("| library | version | kept | deviates | MUST broken, or a crash | SHOULD broken |\n")
+    parts.append(
+        "| library | version | kept | deviates | MUST broken, or a crash | SHOULD broken |\n"
+    )
     parts.append("|---|---|---|---|---|---|\n")
     for report in reports:
         counts = report.counts()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 
-import arrays
 import nanobind_extension
 import pytest
 
@@ -28,7 +27,7 @@ def test_the_column_of_dpnp(monkeypatch):
 
 
 def test_the_column_of_nanobind(monkeypatch):
-    arrays.require("nanobind")
+    pytest.importorskip("nanobind")
     if problem := nanobind_extension.problem():
         pytest.skip(problem)
     monkeypatch.setenv("DLX_NANOBIND_TEST", nanobind_extension.load().__file__)

@@ -31,7 +31,7 @@ from dlx.testing._referee.outcomes import (
 )
 
 _WORKER = worker.__file__
-_END = 10  # seconds that a process may take to end
+_END = 5  # seconds that a process may take to end
 _IMPORT = 6  # an import may take this many times as long as a check
 
 
@@ -66,7 +66,10 @@ def run(
 
     Raises:
         CheckError: nothing could be imported.
+        ValueError: `timeout` is not above 0.
     """
+    if not timeout > 0:
+        raise ValueError(f"`timeout` must be a number of seconds above 0 (got {timeout!r})")
     with tempfile.TemporaryFile("w+b") as printed:
         with _Server(name, contexts, printed) as server:
             keys = server.keys(timeout * _IMPORT)

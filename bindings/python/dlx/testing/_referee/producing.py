@@ -102,7 +102,9 @@ def finish(managed: Managed, capsule: Any) -> None:
 def _factory(ctx: Producers) -> str:
     try:
         obj = ctx.make()
-    except Exception as error:
+    except NotApplicableError:
+        raise FindingError("returns None for the plain array") from None
+    except BaseException as error:
         raise FindingError(f"raises {said(error)}") from error
     if ctx.struct_only:
         try:

@@ -13,6 +13,7 @@ from ctypes import POINTER, c_int64, c_uint8
 from typing import Any
 
 from . import structs
+from .outcomes import NotApplicableError
 from .structs import CPU, IS_COPIED, LEGACY, USED, VERSIONED, Managed
 
 _KEPT: list[Any] = []  # structs and memory of all exports
@@ -176,6 +177,8 @@ class Source:
 
     @property
     def last(self) -> Export:
+        if not self.exports:
+            raise NotApplicableError("__dlpack__ was not called")
         return self.exports[-1]
 
     @property
