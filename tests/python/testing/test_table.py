@@ -21,7 +21,16 @@ KNOWN = {
 }
 
 
-@pytest.mark.parametrize("name", sorted(COMMITTED.keys() - {"dlx"}))
+HEAVY = {"torch", "tvm_ffi"}  # they import PyTorch for several processes
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.heavy] if name in HEAVY else [])
+        for name in sorted(COMMITTED.keys() - {"dlx"})
+    ],
+)
 def test_the_column_of_a_library(name):
     check_column(name)
 
