@@ -206,7 +206,8 @@ bool is_unsupported(const PythonError&) noexcept {
 }
 
 /// What the hook converted_by_numpy makes of an object whose type DLPack lacks: an array of the other
-/// byte order, or of long doubles, in a type that DLPack has. None if the hook cannot help.
+/// byte order, or of long doubles, in a type that DLPack has; a view of the fields of a structured
+/// array, unless `copy` is True. None if the hook cannot help.
 Ref converted_by_numpy(PyObject* object, PyObject* dtype, PyObject* copy) {
   TakenError refusal;
   auto or_none = [](PyObject* value) { return value == nullptr ? api.none : value; };
@@ -240,7 +241,8 @@ Ref asarray_of_any(PyObject* const* values) {
   return import_any(
       values[0], values[1], values[3], [&] { return asarray_of(values); },
       [&](PyObject* array) {
-        PyObject* again[5] = {array, values[1], values[2], nullptr, values[4]};
+        PyObject* copy = values[3] == api.true_ ? nullptr : values[3];  // it was made already
+        PyObject* again[5] = {array, values[1], values[2], copy, values[4]};
         return asarray_of(again);
       });
 }
