@@ -89,8 +89,8 @@ class Profile:
         self.own_types: dict[type, bool] = {}  # class -> whether it belongs to the library
         self.types: dict[Any, bool] = {}  # dtype object -> whether it can be taken
 
-    def for_class(self, cls: type) -> Profile:
-        """The profile for callers that want a `cls`, with its own cache of classes."""
+    def for_class(self, cls: type | None) -> Profile:
+        """The profile for callers that want a `cls`, or any class, with its own cache of classes."""
         narrowed = copy.copy(self)
         narrowed.wanted, narrowed.own_types = cls, {}
         return narrowed

@@ -20,7 +20,6 @@ from dlx._lib.constants import (
     CUDA_MANAGED,
     HOSTS,
     ONEAPI,
-    READ_ONLY,
     ROCM,
     ROCM_HOST,
 )
@@ -48,11 +47,6 @@ def alias(tensor: Tensor, strides: tuple[int, ...], flags: int) -> Tensor:
     code, place = code_of(tensor), tensor.device
     device = place.device_type, place.device_id
     return _native._wrap(tensor.data_ptr, tensor.shape, strides, code, device, flags, tensor, None)
-
-
-def unmarked(tensor: Tensor) -> Tensor:
-    """The tensor without the read-only flag, for libraries that cannot see it and never write."""
-    return alias(tensor, tensor.strides, _native._flags(tensor) & ~READ_ONLY)
 
 
 class Exporter:
@@ -89,14 +83,14 @@ def _versioned(tensor: Tensor, copied: bool) -> object:
 def _legacy(tensor: Tensor, copied: bool) -> object:
     """A legacy capsule. It lacks the read-only flag, which the profile says is harmless."""
     if tensor.readonly and not copied:
-        tensor = unmarked(tensor)
+        tensor = _native._unmarked(tensor)
     return tensor.__dlpack__(copy=copied)
 
 
 def _object(tensor: Tensor, copied: bool) -> object:
     """For consumers that ask an object for a legacy capsule."""
     if tensor.readonly and not copied:
-        tensor = unmarked(tensor)
+        tensor = _native._unmarked(tensor)
     return Exporter(tensor, True) if copied else tensor
 
 
