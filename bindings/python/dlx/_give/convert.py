@@ -217,13 +217,20 @@ def _fits(tensor: Tensor, profile: Profile) -> bool:
     return (
         profile.types.get(tensor.dtype, False)
         and not profile.copies
+        and not profile.packs
+        and profile.strides != demands.COLUMNS
         and not tensor.readonly
         and 0 < len(shape) <= (profile.ndim[1] or 8)
         and 0 not in shape
         and tensor.strides == _compact_strides(shape)
-        and (profile.align == 1 or tensor.data_ptr % profile.align == 0)
+        and not _misalignment(tensor, profile)
         and (profile.narrows is None or not profile.narrows(tensor))
     )
+
+
+def _misalignment(tensor: Tensor, profile: Profile) -> int:
+    """How many bytes the address is behind an aligned one."""
+    return 0 if profile.align == 1 else tensor.data_ptr % (profile.align or tensor.itemsize)
 
 
 def why_copy(tensor: Tensor, profile: Profile) -> list[str]:
@@ -231,6 +238,8 @@ def why_copy(tensor: Tensor, profile: Profile) -> list[str]:
     reasons = []
     if profile.copies:
         reasons.append(f"{profile.name} copies whatever it gets")
+    if profile.packs and capi.dtype_name(code_of(tensor)) in profile.packs:
+        reasons.append(f"{profile.name} packs {tensor.dtype} into bits")
     narrow = profile.narrows(tensor) if profile.narrows is not None else ""
     if narrow:
         reasons.append(f"{profile.name} makes {narrow} of {tensor.dtype} (as it is configured)")
@@ -238,10 +247,11 @@ def why_copy(tensor: Tensor, profile: Profile) -> list[str]:
         reasons.append(f"the data is read-only, and {profile.name} would write to it")
     if tensor.size == 0:
         return reasons
-    if profile.align > 1 and tensor.data_ptr % profile.align:
+    off = _misalignment(tensor, profile)
+    if off:
         reasons.append(
-            f"{profile.name} needs {profile.align}-byte alignment (the address is off by "
-            f"{tensor.data_ptr % profile.align} bytes)"
+            f"{profile.name} needs {profile.align or tensor.itemsize}-byte alignment (the address is "
+            f"off by {off} bytes)"
         )
     problem = _stride_problem(tensor, profile.strides)
     if problem:
@@ -250,6 +260,9 @@ def why_copy(tensor: Tensor, profile: Profile) -> list[str]:
 
 
 def _stride_problem(tensor: Tensor, allowed: str) -> str:
+    if allowed == demands.COLUMNS:
+        fits = tensor.shape[0] <= 1 or tensor.strides[0] == 1
+        return "" if fits else "columns with gaps between their elements"
     if allowed == demands.ANY or tensor.is_contiguous():
         return ""
     axes = [(abs(s), s, n) for s, n in zip(tensor.strides, tensor.shape) if n > 1]

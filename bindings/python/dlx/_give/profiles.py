@@ -11,7 +11,7 @@ import sys
 from dlx import _native
 from dlx._access import code_of
 from dlx._give import labelled
-from dlx._give.demands import COMPACT, DENSE, HONOURS, IMMUTABLE, POSITIVE, Profile
+from dlx._give.demands import COLUMNS, COMPACT, DENSE, HONOURS, IMMUTABLE, POSITIVE, Profile
 from dlx._lib import capi
 from dlx._lib.constants import (
     CPU,
@@ -240,6 +240,43 @@ def _frame(module: ModuleType, tensor: Tensor, copied: bool) -> Any:
     return module.DataFrame(_numpy(_numpy_module(), tensor, copied), copy=False)
 
 
+def _polars(module: ModuleType, tensor: Tensor, copied: bool) -> Any:
+    return (_polars_series if tensor.ndim == 1 else _polars_frame)(module, tensor, copied)
+
+
+def _polars_series(module: ModuleType, tensor: Tensor, copied: bool) -> Any:
+    return module.Series(tensor.copy() if copied else tensor)
+
+
+def _polars_frame(module: ModuleType, tensor: Tensor, copied: bool) -> Any:
+    columns = _columns("polars", tensor.copy("F") if copied else tensor)
+    # Series(name, tensor) would drop the name.
+    return module.DataFrame(
+        [module.Series(column).alias(f"column_{i}") for i, column in enumerate(columns)]
+    )
+
+
+def _duckdb(module: ModuleType, tensor: Tensor, copied: bool) -> Any:
+    columns = _columns("duckdb", tensor.copy("F") if copied else tensor)
+    # The query finds this variable by its name, unless a table of the database has it.
+    dlx_columns = {f"column{i}": column.numpy() for i, column in enumerate(columns)}
+    assert dlx_columns
+    return module.sql("select * from dlx_columns")
+
+
+def _columns(name: str, tensor: Tensor) -> list[Tensor]:
+    if tensor.ndim == 1:
+        return [tensor]
+    rows, count = tensor.shape
+    if not count:
+        raise UnsupportedError(f"convert: {name} gets no table without columns (got {rows} rows)")
+    return [tensor[:, i] for i in range(count)]
+
+
+def _nanoarrow(module: ModuleType, tensor: Tensor, copied: bool) -> Any:
+    return module.Array(tensor.copy() if copied else tensor)
+
+
 def _numpy_module() -> ModuleType:
     import numpy
 
@@ -251,6 +288,18 @@ def _pandas_profile(deliver: Callable[[ModuleType, Tensor, bool], Any], ndim: An
         "pandas", "pandas", deliver, families=labelled.PANDAS, duplicate=labelled.copy_pandas,
         makes="pandas.Series, pandas.DataFrame", readonly=HONOURS, ndim=ndim,
         notes="a Series for one axis, a DataFrame for two, over a NumPy view",
+    )  # fmt: skip
+
+
+def _polars_profile(
+    deliver: Callable[[ModuleType, Tensor, bool], Any], ndim: Any, *, strides: str, **more: Any
+) -> Profile:
+    return Profile(
+        "polars", "polars", deliver, families=labelled.POLARS, duplicate=labelled.copy_polars,
+        makes="polars.Series, polars.DataFrame", strides=strides, readonly=IMMUTABLE, align=0, tables=True,
+        ndim=ndim, packs="bool", names=f"bool {_INTS} {_FLOATS}",
+        notes="a Series for one axis, a DataFrame for two, whose columns are compact; copies what is "
+        "not aligned to its elements", **more,
     )  # fmt: skip
 
 
@@ -271,6 +320,8 @@ _ARROW_ARRAY = _arrow_profile(_arrow_array, strides=COMPACT, notes=_NO_BOOL, ndi
 _ARROW_TENSOR = _arrow_profile(_arrow_tensor, strides=POSITIVE, notes=_NO_BOOL)
 _SERIES = _pandas_profile(_series, (1, 1))
 _FRAME = _pandas_profile(_frame, (1, 2))
+_POLARS_SERIES = _polars_profile(_polars_series, (1, 1), strides=COMPACT)
+_POLARS_FRAME = _polars_profile(_polars_frame, (1, 2), strides=COLUMNS)
 
 _TABLE = (
     Profile(
@@ -358,6 +409,20 @@ _TABLE = (
         notes="a DataArray over a NumPy view",
     ),
     _pandas_profile(_pandas, (1, 2)),
+    _polars_profile(_polars, (1, 2), strides=COLUMNS, one_axis=_POLARS_SERIES),
+    Profile(
+        "duckdb", "duckdb", _duckdb, owns="duckdb._relation.DuckDBPyRelation "
+        "_duckdb.DuckDBPyRelation duckdb.duckdb.DuckDBPyRelation", duplicate=labelled.copy_duckdb,
+        makes="duckdb.DuckDBPyRelation",
+        strides=POSITIVE, readonly=IMMUTABLE, ndim=(1, 2), names=f"bool {_INTS} float32 float64",
+        tables=True,
+        notes="a relation of the default connection; it reads the memory each time that it runs",
+    ),
+    Profile(
+        "nanoarrow", "nanoarrow", _nanoarrow, owns="nanoarrow.array.Array", makes="nanoarrow.Array",
+        strides=COMPACT, readonly=IMMUTABLE, ndim=(1, None), packs="bool",
+        names=f"bool {_INTS} {_FLOATS}", notes="lists of a fixed size for two and more axes",
+    ),
 )  # fmt: skip
 
 TABLE = {profile.name: profile for profile in _TABLE}
@@ -365,6 +430,8 @@ TABLE = {profile.name: profile for profile in _TABLE}
 TYPES = {
     "pyarrow.lib.Array": _ARROW_ARRAY,
     "pyarrow.lib.Tensor": _ARROW_TENSOR,
+    "polars.series.series.Series": _POLARS_SERIES,
+    "polars.dataframe.frame.DataFrame": _POLARS_FRAME,
     "pandas.Series": _SERIES,
     "pandas.core.series.Series": _SERIES,  # before pandas 3
     "pandas.DataFrame": _FRAME,
@@ -372,4 +439,4 @@ TYPES = {
     "xarray.core.dataarray.DataArray": TABLE["xarray"],  # for subclasses in other packages
 }
 ALIASES = {"np": "numpy", "tf": "tensorflow", "pa": "pyarrow", "pytorch": "torch", "ort": "onnxruntime",
-           "pd": "pandas", "xr": "xarray", "apache-tvm-ffi": "tvm_ffi", "arrow": "pyarrow"}  # fmt: skip
+           "pd": "pandas", "pl": "polars", "xr": "xarray", "apache-tvm-ffi": "tvm_ffi", "arrow": "pyarrow"}  # fmt: skip
