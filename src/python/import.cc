@@ -273,11 +273,14 @@ PyObject* as_tensor(PyObject* object) {
 }
 
 PyObject* as_shared_tensor(PyObject* object) {
-  ImportRequest request;
-  request.copy = DLX_COPY_NEVER;
-  Ref tensor = array_of(object, request);
-  if (tensor) return tensor.detach();
-  return call_fallback(object, nullptr, nullptr, api.false_, nullptr).detach();
+  auto import = [](PyObject* from) {
+    ImportRequest request;
+    request.copy = DLX_COPY_NEVER;
+    Ref tensor = array_of(from, request);
+    if (tensor) return tensor;
+    return call_fallback(from, nullptr, nullptr, api.false_, nullptr);
+  };
+  return import_any(object, nullptr, api.false_, [&] { return import(object); }, import).detach();
 }
 
 PyObject* as_tensor_like(PyObject* object, Tensor* like) {

@@ -431,7 +431,10 @@ def explain_structured(obj: Any, name: str) -> str:
     first = obj.names[0] if obj.names else "name"
     text = f"a structured dtype has no DLPack form (got {obj}): take one field, {name}[{first!r}]"
     if obj.names and all(kind in "biufc" for kind in _kinds(obj)):
-        text += f", or copy all by numpy.lib.recfunctions.structured_to_unstructured({name})"
+        text += (
+            f", or copy all by numpy.lib.recfunctions.structured_to_unstructured({name}), after "
+            "`import numpy.lib.recfunctions`"
+        )
     return text
 
 
