@@ -227,6 +227,26 @@ def test_read_only_data_is_copied_unless_the_caller_consents(torch):
     assert dlx.convert(source, like=torch.zeros(1), readonly="share")[0, 1] == 8
 
 
+WRITERS = [
+    name
+    for name, entry in profiles.TABLE.items()
+    if entry.readonly == demands.WRITES and profiles.CPU in entry.devices
+]
+
+
+@pytest.mark.parametrize("library", WRITERS)
+def test_every_library_that_would_write_shares_with_consent(library):
+    pytest.importorskip(library, reason="the library that it is handed to")
+    source = frozen(3, 4)
+    with pytest.raises(dlx.CopyRefusedError, match="readonly='share'"):
+        dlx.convert(source, library, copy=False)
+    result = dlx.convert(source, library, copy=False, readonly="share")
+    back = dlx.asarray(result)
+    assert (back.data_ptr, back.readonly) == (source.ctypes.data, False)
+    back[0, 0] = 9
+    assert source[0, 0] == 9
+
+
 def test_the_refusal_names_the_keyword_where_it_helps(torch):
     with pytest.raises(
         dlx.CopyRefusedError,
@@ -297,3 +317,24 @@ def test_shared_read_only_memory_lives_as_long_as_the_result(torch):
 def test_what_readonly_takes(readonly):
     with pytest.raises(dlx.InvalidArgumentError, match='`readonly` must be "share" or None'):
         dlx.convert(array(3), "numpy", readonly=readonly)
+
+
+def test_options_leave_nothing_behind(torch):
+    source, like, name = dlx.asarray(frozen(3, 4)), torch.zeros(1), numpy.dtype("float32")
+
+    def once():
+        shared = dlx.convert(source, like=like, dtype=name, readonly="share", copy=False)
+        assert shared.data_ptr() == source.data_ptr
+        with pytest.raises(dlx.CopyRefusedError):
+            dlx.convert(source, like, copy=False)
+        with pytest.raises(TypeError):
+            dlx.convert(source, "numpy", like=like)
+
+    for _ in range(3):
+        once()
+    gc.collect()
+    before = [sys.getrefcount(thing) for thing in (source, like, name)]
+    for _ in range(50):
+        once()
+    gc.collect()
+    assert [sys.getrefcount(thing) for thing in (source, like, name)] == before
