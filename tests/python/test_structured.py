@@ -234,6 +234,11 @@ def test_structures_of_ctypes_import_numpy():
         "assert dlx.asarray(P(1, 2)).tolist() == [1, 2]"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+    without = code.replace(
+        "import ctypes", "import sys; sys.modules['numpy'] = None; import ctypes"
+    )
+    done = subprocess.run([sys.executable, "-c", without], capture_output=True, text=True)
+    assert "UnavailableError: the fields of a __main__.P need NumPy" in done.stderr
 
 
 def called_by(error, x):

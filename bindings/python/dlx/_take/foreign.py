@@ -9,7 +9,7 @@ import sys
 from dlx import _native, dtypes
 from dlx._lib.classes import loaded, name_of
 from dlx._take import guards, structured
-from dlx.errors import CopyRefusedError, UnsupportedError
+from dlx.errors import CopyRefusedError, UnavailableError, UnsupportedError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def _dtype_of(obj: Any) -> Any:
     """The numpy.dtype of an object that has one, or shows memory of one; else None."""
     if isinstance(obj, (type, _native.Tensor)):
         return None
-    numpy = _imported_numpy() if structured.is_of_ctypes(obj) else loaded("numpy")
+    numpy = _imported_numpy(obj) if structured.is_of_ctypes(obj) else loaded("numpy")
     if numpy is None:
         return None
     dtype = getattr(obj, "dtype", None)
@@ -85,12 +85,16 @@ def _dtype_of(obj: Any) -> Any:
         return None
 
 
-def _imported_numpy() -> Any:
-    """NumPy, if it is installed: it describes the classes of ctypes."""
+def _imported_numpy(obj: Any) -> Any:
+    """NumPy, which describes the classes of ctypes; None if it is not installed."""
     try:
         import numpy
     except ImportError:
-        return None
+        if not memoryview(obj).format.startswith("T{"):
+            return None
+        raise UnavailableError(
+            f"the fields of a {name_of(obj)} need NumPy, which is not installed"
+        ) from None
     return numpy
 
 
