@@ -4,6 +4,7 @@
 #include "src/python/calls.h"
 #include "src/python/errors.h"
 #include "src/python/state.h"
+#include "src/python/torch_modes.h"
 
 namespace dlx::py {
 namespace {
@@ -18,6 +19,7 @@ bool call_predicate(PyObject* object, PyCFunction function, PyObject* name) {
 
 Ref resolve_lazy_bits(PyObject* object, const TypeEntry& entry, bool is_complex,
                       const ImportRequest& request) {
+  const WithoutTorchModes without;
   const LazyBitPredicates bits =
       entry.lazy_bits.is_neg != nullptr ? entry.lazy_bits : find_lazy_bits(object);
   {
@@ -39,10 +41,6 @@ Ref resolve_lazy_bits(PyObject* object, const TypeEntry& entry, bool is_complex,
   }
   const Ref plain = call_method(object, names.resolve_conj);
   return call_method(plain.get(), names.resolve_neg);
-}
-
-bool may_have_lazy_bits(DLDataType dtype) noexcept {
-  return dtype.code != kDLInt && dtype.code != kDLUInt && dtype.code != kDLBool;
 }
 
 }  // namespace dlx::py
