@@ -241,7 +241,7 @@ Imported import_by_protocol(PyObject* object, const TypeEntry& entry,
   const bool is_torch = (entry.flags & kTorch) != 0;
   const WithoutTorchModes without(is_torch);
   Ref resolved;
-  if (is_torch) resolved = resolve_lazy_bits(object, entry, true, request);
+  if (is_torch) resolved = resolve_lazy_bits(object, entry, kDLComplex, request);
   if (resolved) object = resolved.get();
   if ((entry.flags & kHasDlpack) == 0) {
     if (!has_dlpack(object)) {

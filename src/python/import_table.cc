@@ -107,8 +107,7 @@ Imported import_by_table(PyObject* object, const TypeEntry& entry, const ImportR
     }
   }
   if ((entry.flags & kTorch) == 0 || is_known_plain(object)) return imported;
-  const bool is_complex = imported.tensor->dl.dtype.code == kDLComplex;
-  const Ref resolved = resolve_lazy_bits(object, entry, is_complex, request);
+  const Ref resolved = resolve_lazy_bits(object, entry, imported.tensor->dl.dtype.code, request);
   if (!resolved) {
     // Without elements torch also exports tensors that have no memory.
     if (imported.tensor->size > 0) note_plain(object);
