@@ -127,6 +127,21 @@ def test_modes_are_back_afterwards(lies):
     assert torch.ones(3).tolist() == [1, 1, 1]
 
 
+def test_a_stack_of_modes_keeps_its_order():
+    def stacks():
+        return (
+            torch.overrides._get_current_function_mode_stack(),
+            torch.utils._python_dispatch._get_current_dispatch_mode_stack(),
+            torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE),
+        )
+
+    with torch.device("cpu"), LyingFunctions(), LyingDispatch():
+        with torch._subclasses.FakeTensorMode(), LyingDispatch():
+            before = stacks()
+            assert dlx.asarray(NEGATED).tolist() == [-1, -1, -1]
+            assert stacks() == before
+
+
 @pytest.mark.parametrize("take", [dlx.from_dlpack, dlx.asarray])
 def test_gradients_are_refused_inside_modes(lies, take):
     leaf = torch.ones(3, requires_grad=True)
