@@ -70,6 +70,21 @@ def test_an_array_stands_for_its_library(ask, torch):
     assert ask(tensor, torch.zeros(1))[0, 0] == 7
 
 
+def test_modes_of_torch_do_not_see_that_an_array_is_asked_for_its_device(torch):
+    overrides = pytest.importorskip("torch.overrides", reason="has the modes")
+    seen = []
+
+    class Mode(overrides.TorchFunctionMode):
+        def __torch_function__(self, function, classes, args=(), kwargs=None):
+            seen.append(function)
+            return function(*args, **(kwargs or {}))
+
+    other = torch.zeros(1)
+    with Mode():
+        dlx.convert(array(3), like=other)
+    assert "__dlpack_device__" not in {getattr(function, "__name__", "") for function in seen}
+
+
 def test_it_names_the_library_not_the_class():
     pyarrow = pytest.importorskip("pyarrow", reason="has several classes of arrays")
     one, two = pyarrow.array([1, 2]), pyarrow.Tensor.from_numpy(array(2, 2))

@@ -34,6 +34,7 @@ _NAMES = (
     "_unmarked",
     "_usual",
     "_note_numpy",
+    "_without_torch_modes",
     "_operate",
     "_check_stream",
     "_current_device",

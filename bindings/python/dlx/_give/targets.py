@@ -64,7 +64,7 @@ def place(array: Any) -> tuple[int, int]:
     """The device of an array as DLPack's numbers."""
     cls = type(array)
     if has(cls, "__dlpack_device__"):
-        kind, number = array.__dlpack_device__()
+        kind, number = _native._without_torch_modes(array.__dlpack_device__)
         return int(kind), int(number)
     if has(cls, "__cuda_array_interface__"):
         device = _native.asarray(array).device

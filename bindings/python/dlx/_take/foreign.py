@@ -7,7 +7,7 @@ from __future__ import annotations
 import sys
 
 from dlx import _native, dtypes
-from dlx._lib.classes import loaded, name_of
+from dlx._lib.classes import is_torch_tensor, loaded, name_of
 from dlx._take import guards, structured
 from dlx.errors import CopyRefusedError, UnavailableError, UnsupportedError
 
@@ -69,7 +69,7 @@ def _fields_of(obj: Any, source: Any, dtype: Any, copy: bool | None) -> Any:
 
 def _dtype_of(obj: Any) -> Any:
     """The numpy.dtype of an object that has one, or shows memory of one; else None."""
-    if isinstance(obj, (type, _native.Tensor)):
+    if isinstance(obj, (type, _native.Tensor)) or is_torch_tensor(type(obj)):
         return None
     numpy = _imported_numpy(obj) if structured.is_of_ctypes(obj) else loaded("numpy")
     if numpy is None:
