@@ -171,9 +171,17 @@ def test_duckdb_reads_the_memory_when_it_runs(duckdb):
         dlx.convert(source[::-1], "duckdb", copy=False)
     with pytest.raises(dlx.UnsupportedError, match="no table without columns"):
         dlx.convert(numpy.zeros((3, 0)), "duckdb")
-    dlx_columns = {"column0": numpy.zeros(2)}  # no variable of the caller is taken for the data
-    assert dlx.convert(numpy.ones(2), "duckdb").fetchall() == [(1,), (1,)]
-    assert dlx_columns["column0"].tolist() == [0, 0]
+    # No table and no variable of the caller is taken for the data.
+    numbers = {"column0": numpy.zeros(2)}
+    for name in ("numbers", "columns", "variables", "query"):
+        duckdb.sql(f"create or replace table {name} as select 5 as column0")
+    try:
+        relations = [dlx.convert(numpy.full(2, i), "duckdb") for i in range(3)]
+        assert [each.fetchall() for each in relations] == [[(i,), (i,)] for i in range(3)]
+    finally:
+        for name in ("numbers", "columns", "variables", "query"):
+            duckdb.sql(f"drop table {name}")
+    assert numbers["column0"].tolist() == [0, 0]
 
 
 def test_duckdb_own_relations(duckdb):

@@ -258,10 +258,11 @@ def _polars_frame(module: ModuleType, tensor: Tensor, copied: bool) -> Any:
 
 def _duckdb(module: ModuleType, tensor: Tensor, copied: bool) -> Any:
     columns = _columns("duckdb", tensor.copy("F") if copied else tensor)
-    # The query finds this variable by its name, unless a table of the database has it.
-    dlx_columns = {f"column{i}": column.numpy() for i, column in enumerate(columns)}
-    assert dlx_columns
-    return module.sql("select * from dlx_columns")
+    numbers = {f"column{i}": column.numpy() for i, column in enumerate(columns)}
+    # The query finds a variable of its caller by name, after tables, none of which has this name.
+    name = f"dlx_{id(numbers)}"
+    variables = {"sql": module.sql, "query": f"select * from {name}", name: numbers}
+    return eval("sql(query)", variables)
 
 
 def _columns(name: str, tensor: Tensor) -> list[Tensor]:
