@@ -6,7 +6,7 @@ import importlib
 import sys
 
 from dlx import _native
-from dlx._access import code_of
+from dlx._access import code_of, is_packed, unpacking_call
 from dlx._give import demands, profiles
 from dlx._lib import capi
 from dlx._lib.classes import module_of
@@ -276,9 +276,17 @@ def _check(tensor: Tensor, profile: Profile) -> None:
     if not known and names is not None:
         raise UnsupportedError(
             f"convert: {profile.name} takes no {dtype} (it takes {', '.join(sorted(names))}): "
-            "convert the values with dlx.asarray(x, dtype=…), or view the bits with "
-            f"`.contiguous().view('uint8')`{'; ' + profile.notes if profile.notes else ''}"
+            f"{_way_out(tensor)}{'; ' + profile.notes if profile.notes else ''}"
         )
+
+
+def _way_out(tensor: Tensor) -> str:
+    if code_of(tensor)[1] < 8:
+        return f"convert the values with {unpacking_call(tensor)}"
+    return (
+        "convert the values with dlx.asarray(x, dtype=…), or view the bits with "
+        "`.contiguous().view('uint8')`"
+    )
 
 
 def _fits(tensor: Tensor, profile: Profile) -> bool:
@@ -288,6 +296,7 @@ def _fits(tensor: Tensor, profile: Profile) -> bool:
         profile.types.get(tensor.dtype, False)
         and not profile.copies
         and not tensor.readonly
+        and not (profile.unpacks and is_packed(tensor))
         and 0 < len(shape) <= (profile.ndim[1] or 8)
         and 0 not in shape
         and tensor.strides == _compact_strides(shape)
@@ -301,6 +310,8 @@ def why_copy(tensor: Tensor, profile: Profile) -> list[str]:
     reasons = []
     if profile.copies:
         reasons.append(f"{profile.name} copies whatever it gets")
+    if profile.unpacks and is_packed(tensor):
+        reasons.append(f"{profile.name} keeps elements of less than a byte in a byte each")
     narrow = profile.narrows(tensor) if profile.narrows is not None else ""
     if narrow:
         reasons.append(f"{profile.name} makes {narrow} of {tensor.dtype} (as it is configured)")

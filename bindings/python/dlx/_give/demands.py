@@ -46,6 +46,7 @@ class Profile:
         names: the dtypes that the library takes; None leaves the check to `deliver`.
         devices: the DLPack device types that the library takes.
         copies: whether the library always copies.
+        unpacks: whether `deliver` makes a copy with a byte for each element of less than a byte.
         narrows: (tensor) -> the dtype into which the library turns the tensor's, or "".
         one_axis: another profile for tensors of one axis.
         usual: (module, tensor) -> the function that the native code may call for fitting tensors of
@@ -71,6 +72,7 @@ class Profile:
         names: str | None = None,
         devices: tuple[int, ...] = (CPU,),
         copies: bool = False,
+        unpacks: bool = False,
         narrows: Callable[[Tensor], str] | None = None,
         one_axis: Profile | None = None,
         usual: Callable[[ModuleType, Tensor], Callable[[Any], Any] | None] | None = None,
@@ -84,7 +86,7 @@ class Profile:
         self.strides, self.readonly, self.align = strides, readonly, align
         self.ndim, self.devices, self.copies, self.notes = ndim, devices, copies, notes
         self.names = None if names is None else frozenset(names.split())
-        self.narrows, self.one_axis = narrows, one_axis
+        self.narrows, self.one_axis, self.unpacks = narrows, one_axis, unpacks
         self.usual, self.by_capsule = usual, by_capsule
         self.own_types: dict[type, bool] = {}  # class -> whether it belongs to the library
         self.types: dict[Any, bool] = {}  # dtype object -> whether it can be taken
