@@ -39,9 +39,21 @@ struct FloatValues {
   float of[64];
 };
 
+/// The values of two float4 in a byte.
+struct PairValues {
+  constexpr explicit PairValues(const FloatValues& values) : of{} {
+    for (int byte = 0; byte < 256; ++byte) {
+      of[byte][0] = values.of[byte & 15];
+      of[byte][1] = values.of[byte >> 4];
+    }
+  }
+  float of[256][2];
+};
+
 constexpr FloatValues kFloat6e2m3(2, 3);
 constexpr FloatValues kFloat6e3m2(3, 2);
 constexpr FloatValues kFloat4e2m1(2, 1);
+constexpr PairValues kFloat4Pairs(kFloat4e2m1);
 
 const float* values_of(const DLDataType& dtype) noexcept {
   switch (dtype.code) {
@@ -87,6 +99,9 @@ class Mover {
         cuts_(cut_ < 8 && c_.values == nullptr && (whole_ || c_.dst.bits > c_.src.bits)) {}
 
   void run(const DstRun& dst, const SrcRun& src, int64_t count) const noexcept {
+    if (c_.values == kFloat4e2m1.of && src.step == 4 && dst.step == 32) {
+      return run_pairs(dst, src, count);
+    }
     const bool writes_bytes = whole_ && dst.step == 8;
     const bool takes_bytes = c_.src.pitch == 8 && src.step == 8 && !cuts_;
     unsigned char block[kBlock];
@@ -133,12 +148,7 @@ class Mover {
 
   void write(const DstRun& dst, const unsigned char* bytes, int64_t count) const noexcept {
     if (c_.values != nullptr) {
-      const unsigned mask = (1u << c_.src.bits) - 1;
-      const int64_t step = dst.step / 8;
-      unsigned char* to = dst.byte(0);
-      for (int64_t i = 0; i < count; ++i, to += step) {
-        std::memcpy(to, &c_.values[bytes[i] & mask], sizeof(float));
-      }
+      write_values(dst.byte(0), dst.step / 8, bytes, count);
     } else if (dst.step == c_.dst.pitch && whole_) {
       std::memcpy(dst.byte(0), bytes, static_cast<size_t>(count));
     } else if (dst.step == c_.dst.pitch) {
@@ -179,6 +189,34 @@ class Mover {
   }
 
  private:
+  void write_values(unsigned char* dst, int64_t step, const unsigned char* bytes,
+                    int64_t count) const noexcept {
+    const unsigned mask = (1u << c_.src.bits) - 1;
+    const auto value = [&](int64_t i) { return c_.values[bytes[i] & mask]; };
+    int64_t i = 0;
+    for (; step == sizeof(float) && count - i >= 4; i += 4) {
+      const float four[] = {value(i), value(i + 1), value(i + 2), value(i + 3)};
+      std::memcpy(dst + 4 * i, four, sizeof four);
+    }
+    for (; i < count; ++i) {
+      const float one = value(i);
+      std::memcpy(dst + i * step, &one, sizeof one);
+    }
+  }
+
+  /// Packed float4 side by side into float32 side by side: a byte of src gives eight of dst.
+  void run_pairs(const DstRun& dst, const SrcRun& src, int64_t count) const noexcept {
+    const unsigned char* from = src.byte(0);
+    unsigned char* to = dst.byte(0);
+    if (src.shift(0) != 0) {
+      std::memcpy(to, &kFloat4Pairs.of[*from++][1], 4);
+      to += 4;
+      --count;
+    }
+    for (; count >= 2; count -= 2, to += 8) std::memcpy(to, kFloat4Pairs.of[*from++], 8);
+    if (count > 0) std::memcpy(to, kFloat4Pairs.of[*from], 4);
+  }
+
   const Conversion& c_;
   bool whole_;  ///< a lane of dst is a byte
   int cut_;     ///< bits that a lane keeps

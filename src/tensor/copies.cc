@@ -108,7 +108,8 @@ void copy_tensor_from(Tensor* dst, Tensor* src, const CopyRequest& request) {
       cpu_reachable(type_of(dst->dl.device)) && cpu_reachable(type_of(src->dl.device));
   if (!same_dtype(dtype, other) && !(on_host && converts(dtype, other))) {
     fail(DLX_ERROR_INVALID_ARGUMENT,
-         "`src` must have the dtype of `dst` (got %s, expected %s): convert it first, in Python with "
+         "`src` must have the dtype of `dst` (got %s, expected %s): convert it first, in Python "
+         "with "
          "dlx.asarray(src, dtype='%s')",
          dtype_text(other).text, dtype_text(dtype).text, dtype_text(dtype).text);
   }

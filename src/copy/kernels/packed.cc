@@ -54,15 +54,38 @@ struct Spread {
   uint64_t sign;    ///< the highest bit of each element that is a byte
 };
 
-/// The first bytes as a word: the first byte is the lowest.
+/// The first `bytes` <= 8 bytes as a word: the first byte is the lowest.
 inline uint64_t load_word(const unsigned char* src, int64_t bytes) noexcept {
   uint64_t word = 0;
-  for (int64_t i = 0; i < bytes; ++i) word |= static_cast<uint64_t>(src[i]) << 8 * i;
+  if (!kHasWords) {
+    for (int64_t i = 0; i < bytes; ++i) word |= static_cast<uint64_t>(src[i]) << 8 * i;
+    return word;
+  }
+  if (bytes >= 8) {
+    std::memcpy(&word, src, 8);
+  } else if (bytes >= 4) {  // two loads that overlap
+    uint32_t first, last;
+    std::memcpy(&first, src, 4);
+    std::memcpy(&last, src + bytes - 4, 4);
+    word = first | static_cast<uint64_t>(last) << 8 * (bytes - 4);
+  } else {
+    for (int64_t i = 0; i < bytes; ++i) word |= static_cast<uint64_t>(src[i]) << 8 * i;
+  }
   return word;
 }
 
+/// Writes the lowest `bytes` <= 8 bytes of a word.
 inline void store_word(unsigned char* dst, uint64_t word, int64_t bytes) noexcept {
-  for (int64_t i = 0; i < bytes; ++i) dst[i] = static_cast<unsigned char>(word >> 8 * i);
+  if (kHasWords && bytes >= 8) {
+    std::memcpy(dst, &word, 8);
+  } else if (kHasWords && bytes >= 4) {  // two stores that overlap
+    const auto first = static_cast<uint32_t>(word);
+    const auto last = static_cast<uint32_t>(word >> 8 * (bytes - 4));
+    std::memcpy(dst, &first, 4);
+    std::memcpy(dst + bytes - 4, &last, 4);
+  } else {
+    for (int64_t i = 0; i < bytes; ++i) dst[i] = static_cast<unsigned char>(word >> 8 * i);
+  }
 }
 
 inline uint64_t load_eight(const unsigned char* src) noexcept {
