@@ -87,7 +87,8 @@ using DstRun = RunOf<unsigned char>;
 using SrcRun = RunOf<const unsigned char>;
 
 constexpr int64_t kBlock = 4096;  ///< lanes of a run that are a byte each on their way at once
-constexpr int64_t kSide = 128;    ///< lanes of each side of a tile
+constexpr int64_t kTall = 128;    ///< lanes of a tile along src
+constexpr int64_t kWide = 128;    ///< lanes of a tile along dst
 
 /// Moves lanes by a conversion. On the way each is a byte, as it would be in a dst of bytes.
 class Mover {
@@ -165,25 +166,27 @@ class Mover {
   /// Runs of src lie along one axis, runs of dst along another: tiles are transposed as bytes.
   void transpose(const DstRun& dst, int64_t dst_across, const SrcRun& src, int64_t src_across,
                  int64_t rows, int64_t columns) const noexcept {
-    unsigned char read_bytes[kSide * kSide];
-    unsigned char bytes[kSide * kSide];
-    for (int64_t row = 0; row < rows; row += kSide) {
-      const int64_t tall = std::min(kSide, rows - row);
-      for (int64_t column = 0; column < columns; column += kSide) {
-        const int64_t wide = std::min(kSide, columns - column);
-        // A row of the tile is a run of dst: it steps across the runs of src.
+    unsigned char read_bytes[kWide * kTall];
+    unsigned char bytes[kTall * kWide];
+    for (int64_t row = 0; row < rows; row += kTall) {
+      const int64_t tall = std::min(kTall, rows - row);
+      for (int64_t column = 0; column < columns; column += kWide) {
+        const int64_t wide = std::min(kWide, columns - column);
         for (int64_t i = 0; i < wide; ++i) {
           const int64_t across = (column + i) * src_across;
-          read(read_bytes + i * kSide, SrcRun{src.base, src.bit + across, src.step}.from(row),
+          read(read_bytes + i * kTall, SrcRun{src.base, src.bit + across, src.step}.from(row),
                tall);
         }
-        const CopyAxis axes[] = {{tall, kSide, 1}, {wide, 1, kSide}};
-        execute(CopyPlan(reinterpret_cast<char*>(bytes), reinterpret_cast<char*>(read_bytes), 1,
+        const auto to = [&](int64_t i) {
+          return DstRun{dst.base, dst.bit + (row + i) * dst_across, dst.step}.from(column);
+        };
+        // Bytes go to dst at once.
+        unsigned char* const target = whole_ ? to(0).byte(0) : bytes;
+        const int64_t target_step = whole_ ? dst_across / 8 : kWide;
+        const CopyAxis axes[] = {{tall, target_step, 1}, {wide, 1, kTall}};
+        execute(CopyPlan(reinterpret_cast<char*>(target), reinterpret_cast<char*>(read_bytes), 1,
                          axes, 2));
-        for (int64_t i = 0; i < tall; ++i) {
-          const int64_t across = (row + i) * dst_across;
-          write(DstRun{dst.base, dst.bit + across, dst.step}.from(column), bytes + i * kSide, wide);
-        }
+        for (int64_t i = 0; !whole_ && i < tall; ++i) write(to(i), bytes + i * kWide, wide);
       }
     }
   }
