@@ -159,6 +159,9 @@ def test_the_example_of_the_report():
     dlx.copyto(there, p)
     assert there.tolist() == [1, 2, 3, 4]
     assert dlx.convert(p, "numpy").tolist() == [1, 2, 3, 4]
+    assert dlx.convert(p, "numpy", dtype="uint8").dtype == "uint8"
+    torch = pytest.importorskip("torch")
+    assert torch.equal(dlx.convert(p, "torch", dtype="uint8"), torch.tensor([1, 2, 3, 4]))
 
 
 def test_assignment_reads_and_writes_packed_data():
