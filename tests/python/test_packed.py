@@ -233,6 +233,10 @@ def test_bad_arguments_are_named():
         dlx.copyto(dlx.asarray(b"12").view("uint4"), numpy.zeros(4, "uint8"))
     with pytest.raises(dlx.UnsupportedError, match="int128"):
         dlx.asarray(p, dtype="int128")
+    with pytest.raises(dlx.UnsupportedError, match=r"dlx\.asarray\(x, dtype='uint8'\)"):
+        p[1:]
+    with pytest.raises(dlx.UnsupportedError, match=r"dlx\.asarray\(x, dtype='uint8'\)"):
+        dlx.asarray(numpy.zeros(2, ml_dtypes.uint4)).view("uint2")
     nothing = dlx.from_pointer(0, (0, 3), "uint4")
     assert dlx.asarray(nothing, dtype="float32").shape == (0, 3)
     one = p.view("uint4")[2:3].reshape(())
