@@ -136,12 +136,14 @@ def test_random_layouts(name):
 @pytest.mark.parametrize("name", ["int4", "uint2", "uint1", "float4_e2m1fn", "float6_e3m2fn"])
 def test_numpy_gets_a_copy_with_a_byte_for_each(name):
     tensor, values = packed(name, 30)
+    assert numpy.asarray(tensor, dtype="float32").tolist() == values.tolist()
+    if not hasattr(ml_dtypes, name):
+        pytest.skip(f"this ml_dtypes has no {name}")
     for array in (dlx.convert(tensor, "numpy"), numpy.asarray(tensor), numpy.array(tensor)):
         assert array.dtype == getattr(ml_dtypes, name)
         assert numpy.array_equal(array.astype("float64"), values)
         array[:] = 0
         assert tensor.tolist() == values.tolist()
-    assert numpy.asarray(tensor, dtype="float32").tolist() == values.tolist()
     assert tensor.astype("float64").numpy().tolist() == values.tolist()
     with pytest.raises(dlx.CopyRefusedError, match="in a byte each"):
         dlx.convert(tensor, "numpy", copy=False)

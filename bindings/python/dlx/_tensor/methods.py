@@ -18,6 +18,7 @@ from dlx._access import (
     padded,
     require_readable,
     unpacking_call,
+    whole,
 )
 from dlx._lib import capi
 from dlx._lib.constants import (
@@ -361,7 +362,7 @@ def _array(self: Tensor, dtype: DTypeLike | None = None, copy: bool | None = Non
                 "NumPy keeps elements of less than a byte in a byte each, which needs a copy, and "
                 "copy=False forbids it"
             )
-        self, copy = padded(self), None
+        self, copy = padded(self) if dtype is None else whole(self), None
     array = self.numpy()
     if dtype is not None and array.dtype != dtype:
         if copy is False:
