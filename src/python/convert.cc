@@ -89,7 +89,7 @@ PyObject* convert_slowly(PyObject* const* values, PyObject* tensor) {
                             or_none(tensor)));
 }
 
-PyObject* convert(PyObject*, PyObject* const* args, intptr_t nargs, PyObject* kwnames) {
+PyObject* convert(PyObject*, PyObject* const* args, int64_t nargs, PyObject* kwnames) {
   return enter("convert", static_cast<PyObject*>(nullptr), [&]() -> PyObject* {
     static constexpr Signature kSignature = {
         "convert", 5, 2, 2, 2, {&names.data, &names.to, &names.device, &names.copy, &names.force}};
@@ -121,7 +121,7 @@ PyObject* convert(PyObject*, PyObject* const* args, intptr_t nargs, PyObject* kw
 
 /// _usual(to, own_types, function, by_capsule, alignment, tensor): from now on convert() calls
 /// `function` at once for simple tensors of this dtype.
-[[gnu::cold]] PyObject* note_usual(PyObject*, PyObject* const* args, intptr_t nargs, PyObject*) {
+[[gnu::cold]] PyObject* note_usual(PyObject*, PyObject* const* args, int64_t nargs, PyObject*) {
   return enter("_usual", static_cast<PyObject*>(nullptr), [&]() -> PyObject* {
     const bool valid = nargs == 6 && is_tensor(args[5]) &&
                        (api.PyType_GetFlags(class_of(args[1])) & kTypeFlagDict) != 0;
