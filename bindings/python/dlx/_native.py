@@ -33,6 +33,7 @@ _NAMES = (
     "_flags",
     "_usual",
     "_note_numpy",
+    "_without_torch_modes",
     "_operate",
     "_check_stream",
     "_current_device",

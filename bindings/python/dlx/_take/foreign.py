@@ -6,7 +6,7 @@ from __future__ import annotations
 import sys
 
 from dlx import _native, dtypes
-from dlx._lib.classes import loaded, name_of
+from dlx._lib.classes import is_torch_tensor, loaded, name_of
 from dlx._take import guards
 from dlx.errors import CopyRefusedError, UnsupportedError
 
@@ -39,7 +39,7 @@ def converted_by_numpy(obj: Any, dtype: Any, copy: bool | None) -> Any:
 def _dtype_of(obj: Any) -> Any:
     """The numpy.dtype of an object that has one, or shows memory of one; else None."""
     numpy = loaded("numpy")
-    if numpy is None or isinstance(obj, (type, _native.Tensor)):
+    if numpy is None or isinstance(obj, (type, _native.Tensor)) or is_torch_tensor(type(obj)):
         return None
     dtype = getattr(obj, "dtype", None)
     if isinstance(dtype, numpy.dtype):
