@@ -31,6 +31,7 @@ _NAMES = (
     "_handle",
     "_adopt",
     "_flags",
+    "_unmarked",
     "_usual",
     "_note_numpy",
     "_without_torch_modes",

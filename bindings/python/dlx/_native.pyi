@@ -215,12 +215,15 @@ def asarray(
 ) -> Tensor: ...
 def convert(
     x: Any,
-    to: Any,
+    to: Any = None,
     /,
     *,
     device: DeviceLike | None = None,
     copy: bool | None = None,
     force: bool = False,
+    like: Any = None,
+    dtype: Any = None,
+    readonly: Literal["share"] | None = None,
 ) -> Any: ...
 def copyto(dst: object, src: object, /, *, stream: Any = None) -> None: ...
 def _wrap(
@@ -248,6 +251,7 @@ def _empty(
 def _handle(tensor: Tensor, /) -> int: ...
 def _adopt(handle: int, /) -> Tensor: ...
 def _flags(tensor: Tensor, /) -> int: ...
+def _unmarked(tensor: Tensor, /) -> Tensor: ...
 def _usual(
     to: object,
     own_types: dict[type, bool],
