@@ -161,9 +161,7 @@ void load_api(PyObject* object_type) {
   api = loaded;
 }
 
-void sleep_for_ever() noexcept {
-  sys::sleep_for_ever();
-}
+void sleep_for_ever() noexcept { sys::sleep_for_ever(); }
 
 PyObject* call_objects(PyObject* function, PyObject* a, PyObject* b, PyObject* c, PyObject* d,
                        PyObject* e, PyObject* f) {

@@ -168,10 +168,10 @@ struct ArrayApi {
   unsigned abi_version() const noexcept { return at<unsigned()>(0)(); }
   PyObject* array_type() const noexcept { return static_cast<PyObject*>(table[2]); }
   /// A new array on existing memory. Throws PythonError.
-  Ref new_array(int type_number, int ndim, const int64_t* shape, const int64_t* strides,
-                void* data, int flags) const {
-    using NewFromDescr = PyObject*(PyObject*, PyObject*, int, const int64_t*, const int64_t*,
-                                   void*, int, PyObject*);
+  Ref new_array(int type_number, int ndim, const int64_t* shape, const int64_t* strides, void* data,
+                int flags) const {
+    using NewFromDescr =
+        PyObject*(PyObject*, PyObject*, int, const int64_t*, const int64_t*, void*, int, PyObject*);
     PyObject* descr = check(at<PyObject*(int)>(45)(type_number));  // consumed by the next call
     return Ref(check(
         at<NewFromDescr>(94)(array_type(), descr, ndim, shape, strides, data, flags, nullptr)));

@@ -4,18 +4,17 @@
 #include <cstring>
 #include <vector>
 
+#include <psapi.h>  // needs windows.h before it
 #include "src/system/loader.h"
 #include "src/system/windows.h"
-#include <psapi.h>  // needs windows.h before it
 
 namespace dlx::sys {
 namespace {
 
 std::string message(DWORD code) {
   wchar_t text[512];
-  DWORD length =
-      FormatMessageW(FORMAT_MESSAGE_FROM_SYSTEM | FORMAT_MESSAGE_IGNORE_INSERTS, nullptr, code, 0,
-                     text, sizeof text / sizeof *text, nullptr);
+  DWORD length = FormatMessageW(FORMAT_MESSAGE_FROM_SYSTEM | FORMAT_MESSAGE_IGNORE_INSERTS, nullptr,
+                                code, 0, text, sizeof text / sizeof *text, nullptr);
   while (length > 0 && (text[length - 1] <= L' ' || text[length - 1] == L'.')) --length;
   char number[32];
   std::snprintf(number, sizeof number, " (error %lu)", code);
