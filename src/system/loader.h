@@ -6,6 +6,9 @@
 
 namespace dlx::sys {
 
+/// "libNAME.so", "libNAME.dylib" or "NAME.dll".
+std::string file_name(const char* name);
+
 /// Loads a library. NULL: `error` has the loader's message, which names the file. Throws
 /// std::bad_alloc if the loader ran out of memory, which says nothing about the file.
 void* load(const char* path, std::string* error);

@@ -130,6 +130,8 @@ unsigned long long count_loads() noexcept {
 
 #endif
 
+std::string file_name(const char* name) { return std::string("lib") + name + kSuffix; }
+
 bool has_stem(const char* path, const char* stem) noexcept {
   const char* slash = std::strrchr(path, '/');
   const char* name = slash == nullptr ? path : slash + 1;

@@ -117,6 +117,8 @@ unsigned long long count_loads() noexcept {
   return loads.load(std::memory_order_relaxed);
 }
 
+std::string file_name(const char* name) { return std::string(name) + ".dll"; }
+
 bool has_stem(const char* path, const char* stem) noexcept {
   const char* name = path;
   for (const char* c = path; *c != '\0'; ++c) {
