@@ -89,7 +89,7 @@ PyObject* convert_slowly(PyObject* x, PyObject* to, PyObject* tensor, PyObject* 
       call_objects(state.convert_slowly, x, or_none(to), or_none(tensor), or_none(options)));
 }
 
-[[gnu::cold]] PyObject* convert_with_options(PyObject* const* args, intptr_t nargs,
+[[gnu::cold]] PyObject* convert_with_options(PyObject* const* args, int64_t nargs,
                                              PyObject* kwnames) {
   static constexpr Signature kSignature = {
       "convert",

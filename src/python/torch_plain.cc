@@ -42,7 +42,7 @@ std::atomic<uint64_t> slow_answers{0}, next_search{kFirstSearch};
 constexpr int kLastOffset = 168;
 
 template <typename Word>
-Word word_at(const void* address, intptr_t offset) noexcept {
+Word word_at(const void* address, int64_t offset) noexcept {
   Word word;
   std::memcpy(&word, static_cast<const char*>(address) + offset, sizeof word);
   return word;
@@ -74,7 +74,7 @@ struct Samples {
 
 Samples read_samples(PyObject* list) {
   Samples out;
-  const intptr_t count = api.PyTuple_Size(list);
+  const int64_t count = api.PyTuple_Size(list);
   if (count < 1 || count > Samples::kMost) raise(api.value_error, "torch_samples: bad count");
   for (; out.count < count; ++out.count) {
     PyObject* const item = api.PyTuple_GetItem(list, out.count);
