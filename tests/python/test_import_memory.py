@@ -13,7 +13,9 @@ import sys
 
 import pytest
 
-pytest.importorskip("_testcapi", reason="this Python has no _testcapi, which makes allocations fail")
+pytest.importorskip(
+    "_testcapi", reason="this Python has no _testcapi, which makes allocations fail"
+)
 
 if os.environ.get("DLX_BINDING") == "cffi":
     pytest.skip("the cases use ctypes", allow_module_level=True)
