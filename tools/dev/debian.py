@@ -20,6 +20,7 @@ MORE_TESTS = {
     "ocl-icd-libopencl1": f"/usr/lib/{platform.machine()}-linux-gnu/libOpenCL.so.1",
 }
 FUZZING = {"clang-19": "clang-19", "libclang-rt-19-dev": "/usr/lib/llvm-19/lib/clang/19/lib"}
+COVERAGE = {**FUZZING, "llvm-19": "llvm-cov-19"}
 KERNELS = {"clang-19": "clang-19", "lld-19": "ld.lld-19"}
 PACKAGING = {"cmake": "cmake", "ninja-build": "ninja", "pkg-config": "pkg-config"}
 EMULATED = {"g++-aarch64-linux-gnu": "aarch64-linux-gnu-g++", "qemu-user": "qemu-aarch64"}
