@@ -14,6 +14,7 @@ from dlx.errors import InvalidArgumentError, UnsupportedError, brief
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
     DTypeCode = tuple[int, int, int]
@@ -403,8 +404,7 @@ def _explain_own_dtype(obj: Any) -> str | None:
     if is_of_ml_dtypes(obj):
         return None
     if obj.names is not None:
-        first = obj.names[0] if obj.names else "name"
-        return f"a structured dtype has no DLPack form (got {obj}): take one field, x[{first!r}]"
+        return explain_structured(obj, "x")
     if obj.kind == "O":
         return "an object array holds Python objects, not numbers: use `.astype('float64')` or another dtype that fits"
     if obj.kind in "SUT":
@@ -424,3 +424,26 @@ def _explain_own_dtype(obj: Any) -> str | None:
     if obj.itemsize > (16 if obj.kind == "c" else 8):
         return f"DLPack lacks this type (got {obj}): use `.astype('{'complex128' if obj.kind == 'c' else 'float64'}')`"
     return None
+
+
+def explain_structured(obj: Any, name: str) -> str:
+    """Why DLPack cannot carry a structured numpy.dtype, and what to call with an array called `name`."""
+    first = obj.names[0] if obj.names else "name"
+    text = f"a structured dtype has no DLPack form (got {obj}): take one field, {name}[{first!r}]"
+    if obj.names and all(kind in "biufc" for kind in _kinds(obj)):
+        text += (
+            f", or copy all by numpy.lib.recfunctions.structured_to_unstructured({name}), after "
+            "`import numpy.lib.recfunctions`"
+        )
+    return text
+
+
+def _kinds(obj: Any) -> Iterator[str]:
+    """The kinds of all fields, also of nested ones."""
+    if obj.subdtype is not None:
+        yield from _kinds(obj.base)
+    elif obj.names is None:
+        yield obj.kind
+    else:
+        for name in obj.names:
+            yield from _kinds(obj.fields[name][0])

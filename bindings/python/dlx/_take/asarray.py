@@ -98,7 +98,7 @@ def fallback(obj: Any, dtype: Any, device: Any, copy: bool | None, force: bool |
     if problem is not None:  # before the buffer protocol, where a date passes for plain bytes
         raise UnsupportedError(problem)
     # Looking for missing attributes is slow for classes of pandas.
-    inside = None if pandas else _unwrap(obj, copy)
+    inside = None if pandas else unwrapped(obj, copy)
     if inside is not None:
         if force is None:
             return _native.asarray(inside)
@@ -141,7 +141,7 @@ def _says_no_more_than_items(cls: type) -> bool:
     )
 
 
-def _unwrap(obj: Any, copy: bool | None) -> Any:
+def unwrapped(obj: Any, copy: bool | None) -> Any:
     """The array inside an object of xarray, Dask, narwhals or pint, or None.
 
     It is imported in place of the object, so that its masks, nulls or wrappers are looked at as well.

@@ -45,7 +45,11 @@ def _from_torch_storage(obj: Any) -> Tensor | None:
     torch = sys.modules["torch"]
     dtype = getattr(obj, "dtype", torch.uint8)
     untyped = obj if type(obj).__name__ == "UntypedStorage" else obj._untyped_storage
-    return _native.asarray(torch.empty(0, dtype=dtype, device=untyped.device).set_(untyped))
+
+    def tensor() -> Any:
+        return torch.empty(0, dtype=dtype, device=untyped.device).set_(untyped)
+
+    return _native.asarray(_native._without_torch_modes(tensor))
 
 
 class _MxnetProducer:
