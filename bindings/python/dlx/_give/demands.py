@@ -48,6 +48,7 @@ class Profile:
         names: the dtypes that the library takes; None leaves the check to `deliver`.
         devices: the DLPack device types that the library takes.
         copies: whether the library always copies.
+        unpacks: whether `deliver` makes a copy with a byte for each element of less than a byte.
         packs: the dtypes that the library packs into bits, which copies them.
         tables: whether the results of two axes are tables of columns, which dlx.asarray joins in a
             copy.
@@ -76,6 +77,7 @@ class Profile:
         names: str | None = None,
         devices: tuple[int, ...] = (CPU,),
         copies: bool = False,
+        unpacks: bool = False,
         packs: str = "",
         tables: bool = False,
         narrows: Callable[[Tensor], str] | None = None,
@@ -92,7 +94,7 @@ class Profile:
         self.ndim, self.devices, self.copies, self.notes = ndim, devices, copies, notes
         self.packs, self.tables = frozenset(packs.split()), tables
         self.names = None if names is None else frozenset(names.split())
-        self.narrows, self.one_axis = narrows, one_axis
+        self.narrows, self.one_axis, self.unpacks = narrows, one_axis, unpacks
         self.usual, self.by_capsule = usual, by_capsule
         self.own_types: dict[type, bool] = {}  # class -> whether it belongs to the library
         self.types: dict[Any, bool] = {}  # dtype object -> whether it can be taken
