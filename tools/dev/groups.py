@@ -29,6 +29,7 @@ BEYOND = {
     "hostile": "hostile objects for 5 minutes",
     "clang": "the build with clang",
     "fuzz-long": "fuzzing for 2 minutes a target",
+    "coverage": "coverage",
 }
 
 
@@ -78,6 +79,7 @@ def _release(settings: Settings) -> list[Job]:
         Job("hostile", _hostile),
         Job("clang", _clang, uses=BAZEL),
         _fuzz("fuzz-long", "120", "0"),
+        Job("coverage", _coverage, uses=BAZEL),
     ]
 
 
@@ -165,6 +167,10 @@ def _style(runner: Runner) -> None:
 def _clang(runner: Runner) -> None:
     if shutil.which("clang-19"):
         runner.step("clang", "the build with clang", "bazel", "build", "--config=clang", "//...")
+
+
+def _coverage(runner: Runner) -> None:
+    runner.step("coverage", "./dev coverage", "./dev", "coverage")
 
 
 def _avx512_by_avx2(runner: Runner) -> None:
