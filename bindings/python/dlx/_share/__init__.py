@@ -11,6 +11,7 @@ from dlx.errors import UnavailableError, with_brief_errors
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from types import ModuleType
     from typing import Any
 
     from dlx._native import Tensor
@@ -103,7 +104,7 @@ def unshare(name: str, /) -> None:
     _module().unshare(name)
 
 
-def _module() -> Any:
+def _module() -> ModuleType:
     if sys.platform != "linux":
         raise UnavailableError(
             f"dlx shares memory between processes on Linux only (this is {sys.platform}): send a copy, "
