@@ -7,6 +7,8 @@ A data type is three numbers (code, bits, lanes), as DLPack defines them. `Tenso
 
 from __future__ import annotations
 
+import operator
+
 from dlx import _native
 from dlx._lib import capi
 from dlx._lib.classes import loaded, module_of, package_of
@@ -28,6 +30,7 @@ UINT8 = (UINT, 8, 1)
 _KINDS = {INT: "i", UINT: "u", FLOAT: "f", BFLOAT: "f", COMPLEX: "c", BOOL: "b", BCOMPLEX: "c"}
 _ARROW_NAMES = {"halffloat": "float16", "float": "float32", "double": "float64"}
 _builtin_codes: dict[Any, DTypeCode] = {}  # by numpy.dtype
+_hashes: dict[str, int] = {}  # by name
 _added_names: dict[str, bool] = {}  # of dtypes added to NumPy: whether dlx has the name
 _PYTHON_TYPES = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
 
@@ -37,10 +40,12 @@ class dtype:
 
     `dtype(x)` reads a name ("float32", "bfloat16", "float8_e4m3fn", "int4", "float32x4"), a
     `numpy.dtype`, a scalar type of NumPy or ml_dtypes, a `torch.dtype`, `bool`, `int` (int64),
-    `float` (float64), `complex` (complex128), or any object with a `dtype` attribute.
+    `float` (float64), `complex` (complex128), or any object with `__dlpack_data_type__` or a `dtype`
+    attribute.
 
-    Two are equal if code, bits and lanes are; a `dlx.dtype` also equals its name. Immutable and
-    hashable.
+    Two are equal if code, bits and lanes are; a `dlx.dtype` also equals its `numpy.dtype`, and their
+    hashes are equal too. It equals its name, but for a dict by name use `.name`: a `numpy.dtype` does
+    not have the hash of its name either. Immutable.
 
     Attributes:
         name: the name, as `dlx_dtype_name` writes it.
@@ -100,7 +105,7 @@ class dtype:
         Raises:
             AttributeError: NumPy lacks the type, and so does ml_dtypes or it is not installed.
         """
-        found = numpy_dtype((self.code, self.bits, self.lanes), extended=True)
+        found = numpy_dtype(self.__dlpack_data_type__(), extended=True)
         if found is None:
             raise AttributeError(f"NumPy has no dtype for {self.name}")
         return found
@@ -124,7 +129,15 @@ class dtype:
         return NotImplemented
 
     def __hash__(self) -> int:
-        return hash(self.name)
+        known = _hashes.get(self.name)
+        if known is None:  # kept, because a package may register its dtype with NumPy later
+            found = numpy_dtype(self.__dlpack_data_type__(), extended=True)
+            known = _hashes.setdefault(self.name, hash(self.name if found is None else found))
+        return known
+
+    def __dlpack_data_type__(self) -> DTypeCode:
+        """(code, bits, lanes). Source: the protocol by which Apache TVM FFI and Paddle exchange dtypes."""
+        return self.code, self.bits, self.lanes
 
     def __str__(self) -> str:
         return self.name
@@ -189,12 +202,12 @@ def _code_of(obj: Any, attributes: int) -> DTypeCode:
     """`dtype_code`. Follows at most so many `dtype` attributes: a mock has one on every object."""
     if isinstance(obj, str):
         return _code_of_name(obj)
-    if isinstance(obj, dtype):
-        return obj.code, obj.bits, obj.lanes
     if type(obj) is tuple and len(obj) == 3 and all(type(number) is int for number in obj):
         return obj  # DLPack's three numbers, from native code
     if isinstance(obj, type):
         return _code_of_type(obj)
+    if hasattr(type(obj), "__dlpack_data_type__"):
+        return _code_of_protocol(obj)
     library = package_of(type(obj))
     if library == "torch" and type(obj).__name__ == "dtype":
         return _code_of_torch(obj)
@@ -215,6 +228,19 @@ def _code_of(obj: Any, attributes: int) -> DTypeCode:
             '"float32", or the dtype object of an array library)'
         )
     return _code_of(inner, attributes - 1)
+
+
+def _code_of_protocol(obj: Any) -> DTypeCode:
+    """The answer of `__dlpack_data_type__`, if it is three numbers."""
+    answer = obj.__dlpack_data_type__()
+    try:
+        code, bits, lanes = map(operator.index, answer)
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"`dtype`: `__dlpack_data_type__` of {type(obj).__name__} did not return three integers "
+            f"(got {answer!r:.60}, expected (code, bits, lanes))"
+        ) from None
+    return code, bits, lanes
 
 
 def requested_code(obj: Any, /) -> tuple[int, int, int, bool]:
