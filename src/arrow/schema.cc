@@ -16,11 +16,21 @@ struct Number {
   uint8_t bits;
 };
 constexpr Number kNumbers[] = {
-    {"c", kDLInt, 8},    {"C", kDLUInt, 8},   {"s", kDLInt, 16},   {"S", kDLUInt, 16},
-    {"i", kDLInt, 32},   {"I", kDLUInt, 32},  {"l", kDLInt, 64},   {"L", kDLUInt, 64},
-    {"e", kDLFloat, 16}, {"f", kDLFloat, 32}, {"g", kDLFloat, 64}, {"b", kDLBool, 8},
+    {"c", kDLInt, 8},
+    {"C", kDLUInt, 8},
+    {"s", kDLInt, 16},
+    {"S", kDLUInt, 16},
+    {"i", kDLInt, 32},
+    {"I", kDLUInt, 32},
+    {"l", kDLInt, 64},
+    {"L", kDLUInt, 64},
+    {"e", kDLFloat, 16},
+    {"f", kDLFloat, 32},
+    {"g", kDLFloat, 64},
+    {"b", kDLBool, 8},
     // Arrow has no integers of 128 bits; these are Polars' own names.
-    {"_pli128", kDLInt, 128}, {"_plu128", kDLUInt, 128},
+    {"_pli128", kDLInt, 128},
+    {"_plu128", kDLUInt, 128},
 };
 
 /// Types that a tensor cannot have, by their formats.

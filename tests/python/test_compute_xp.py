@@ -82,8 +82,8 @@ def test_what_the_standard_of_2025_adds(xp):
     assert xp.isin(row, dlx.asarray([2.0, 5.0])).tolist() == [[False, True]]
     assert xp.broadcast_shapes((3, 1), (1, 4)) == (3, 4)
     assert xp.expand_dims(row, axis=(0, 3)).shape == (1, 1, 2, 1)
-    assert type(xp.meshgrid(row[0], row[0])) is tuple
-    assert NUMPY < (2, 0) or type(xp.broadcast_arrays(row, table)) is tuple
+    if NUMPY >= (2, 0):  # array-api-compat leaves NumPy 1's lists
+        assert type(xp.meshgrid(row[0], row[0])) is type(xp.broadcast_arrays(row, table)) is tuple
     assert all(type(part) is dlx.Tensor for part in xp.linalg.eig(table))
     assert sorted(xp.real(xp.linalg.eigvals(table)).tolist()) == [2, 3]
 

@@ -129,7 +129,9 @@ def test_dtype_protocol():
 
 @pytest.mark.parametrize("answer", [None, (1, 2), (1.5, 2, 3), (2, 32, 1, 0), "abc"])
 def test_dtype_protocol_with_a_wrong_answer(answer):
-    with pytest.raises(TypeError, match="`__dlpack_data_type__` of _Typed did not return three int"):
+    with pytest.raises(
+        TypeError, match="`__dlpack_data_type__` of _Typed did not return three int"
+    ):
         dlx.dtype(_Typed(answer))
 
 

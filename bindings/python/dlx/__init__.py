@@ -96,6 +96,10 @@ else:
     from dlx._tensor import methods as _methods
 
     _methods.add_methods(Tensor)
+    if "torch" in sys.modules:
+        from dlx._take import for_torch as _for_torch
+
+        _for_torch.extend_collate()
     for _function in (attach, empty, explain, from_pointer, share, shared_fd, unshare,
                       get_export_negative_strides, get_num_threads, set_export_negative_strides,
                       set_num_threads):  # fmt: skip

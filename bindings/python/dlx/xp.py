@@ -272,7 +272,9 @@ class _Info:
         A tuple; a list in versions of the standard before 2025.12."""
         from dlx.device import devices
 
-        found = (device for device in devices() if device.device_type == CPU or _computes_on(device))
+        found = (
+            device for device in devices() if device.device_type == CPU or _computes_on(device)
+        )
         return list(found) if _version_of(_standard()) < "2025.12" else tuple(found)
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, Any]:

@@ -203,3 +203,25 @@ def test_the_abstract_class_of_arrays():
 def test_like_takes_what_jax_cannot_export_itself():
     made = numpy.asarray(jax.numpy.ones(2, "int4"), like=dlx.asarray([1.0]))
     assert made.tolist() == [1, 1]
+
+
+def test_objects_that_stand_for_an_array():
+    class Variable:
+        value = jax.numpy.arange(3)
+
+        def __jax_array__(self):
+            return self.value
+
+    tensor = dlx.asarray(Variable(), copy=False)
+    assert tensor.data_ptr == address(Variable.value)
+    assert tensor.readonly
+
+    @jax.jit
+    def function(x):
+        variable = Variable()
+        variable.value = x
+        with pytest.raises(dlx.UnsupportedError, match="no data yet"):
+            dlx.asarray(variable)
+        return x
+
+    function(jax.numpy.ones(2))

@@ -10,9 +10,10 @@ The native code tries these first: a Tensor, an exact numpy.ndarray, DLPack's ex
 3. `__array_interface__`, then `__array_struct__`: share memory, but the owner may resize it.
 4. Arrow (`__arrow_c_device_array__`, `__arrow_c_array__`, `__arrow_c_stream__`): shares memory except
    for booleans, has devices and nulls; arrow.py lists the classes that do not use it.
-5. `__array__`: may copy, and needs NumPy.
-6. a `__dlpack__` of the object that its class lacks, such as one from a proxy's `__getattr__`.
-7. numbers and nested sequences: always copied.
+5. `__jax_array__`: gives an array of JAX, which is taken in place of the object.
+6. `__array__`: may copy, and needs NumPy.
+7. a `__dlpack__` of the object that its class lacks, such as one from a proxy's `__getattr__`.
+8. numbers and nested sequences: always copied.
 
 MXNet's arrays and C arrays of cffi, which have no protocol, come before all of these. So do the
 arrays inside objects of xarray, Dask, narwhals and pint, whose `__array__` would drop their meaning.
@@ -62,7 +63,8 @@ _PROTOCOLS = ("__array_interface__", "__array_struct__", "__cuda_array_interface
 _COPIES_WHEN_TOLD = frozenset({"pandas", "polars", "pyarrow"})
 _ARROW_METHODS = ("__arrow_c_array__", "__arrow_c_stream__", "__arrow_c_device_array__")
 # The attributes that dlx looks for in objects of every package.
-_MEANINGS = (*_PROTOCOLS, *_ARROW_METHODS, "__buffer__", "__getattr__", "columns", "dtype", "mask")
+_MEANINGS = (*_PROTOCOLS, *_ARROW_METHODS, "__buffer__", "__getattr__", "__jax_array__", "columns",
+             "dtype", "mask")  # fmt: skip
 
 
 def fallback(obj: Any, dtype: Any, device: Any, copy: bool | None, force: bool | None) -> Tensor:
@@ -112,6 +114,8 @@ def fallback(obj: Any, dtype: Any, device: Any, copy: bool | None, force: bool |
     fresh = False
     if tensor is None:
         tensor, fresh = _from_arrow(obj, copy)
+    if tensor is None and has(cls, "__jax_array__"):
+        tensor = _native.asarray(_jax_array_of(obj))
     if tensor is None:
         tensor, fresh = _from_array_method(obj, copy)
     if tensor is None and _has_of_its_own(obj, "__dlpack__"):
@@ -292,6 +296,16 @@ def _from_arrow(obj: Any, copy: bool | None) -> tuple[Tensor | None, bool]:
     return arrow.from_arrow(obj, copy)
 
 
+def _jax_array_of(obj: Any) -> Any:
+    """What `obj.__jax_array__` returned, if it has `__dlpack__`, as every array of JAX."""
+    array = obj.__jax_array__()
+    if not has(type(array), "__dlpack__") or array is obj:
+        raise TypeError(
+            f"`__jax_array__` of {_name(obj)} did not return an array of JAX (got {_name(array)})"
+        )
+    return array
+
+
 def _from_array_method(obj: Any, copy: bool | None) -> tuple[Tensor | None, bool]:
     """`__array__`, and whether the result is known to be a new copy."""
     method = getattr(obj, "__array__", None)
@@ -456,6 +470,8 @@ def convert_dtype(
         raise UnsupportedError(
             f"converting {tensor.dtype} to {name} would drop the imaginary part: take `.real` or `.imag` first"
         )
+    if kind in (dtypes.INT, dtypes.UINT) and code_of(tensor)[1] > 64:  # NumPy lacks it
+        return _native.asarray(tensor.flatten().tolist(), dtype=code).reshape(tensor.shape)
     source = tensor.contiguous().numpy()  # dlx transposes faster than NumPy does
     if source.dtype.isbuiltin == 2 and (target.isbuiltin == 2 or target.kind == "b"):
         source = source.astype(_widest(kind))

@@ -32,6 +32,7 @@ _ARRAY_PROTOCOLS = (
     "__array_interface__",
     "__array_struct__",
     "__array__",
+    "__jax_array__",
 )
 
 
