@@ -392,6 +392,6 @@ def test_jax_array_protocol_with_a_wrong_answer():
     itself.value = itself
     for wrong in (itself, _Variable([1, 2]), _Variable(None)):
         with pytest.raises(
-            TypeError, match="`__jax_array__` of .*_Variable did not return an array"
+            TypeError, match=r"`__jax_array__` of .*_Variable did not return an array"
         ):
             dlx.asarray(wrong)
