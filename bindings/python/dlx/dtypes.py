@@ -418,35 +418,50 @@ def note_numpy() -> bool:
     return True
 
 
-def explain_numpy_dtype(obj: Any) -> str | None:
-    """Why DLPack cannot carry this numpy.dtype and what to call instead; None if it can."""
-    problem = _explain_own_dtype(obj)
+def explain_numpy_dtype(obj: Any, array: Any = None) -> str | None:
+    """Why DLPack cannot carry this numpy.dtype and what to call instead; None if it can.
+
+    Args:
+        array: what has the dtype. Its items decide what helps an array of Python objects.
+    """
+    problem = _explain_own_dtype(obj, array)
     return None if problem is None or _registered_code(obj) is not None else problem
 
 
-def _explain_own_dtype(obj: Any) -> str | None:
+def _explain_own_dtype(obj: Any, array: Any = None) -> str | None:
     """`explain_numpy_dtype` without the dtypes registered with NumPy."""
     if is_of_ml_dtypes(obj):
         return None
-    if obj.names is not None:
-        first = obj.names[0] if obj.names else "name"
-        return f"a structured dtype has no DLPack form (got {obj}): take one field, x[{first!r}]"
     if obj.kind == "O":
-        return "an object array holds Python objects, not numbers: use `.astype('float64')` or another dtype that fits"
-    if obj.kind in "SUT":
-        return f"strings have no DLPack form (got {obj}): encode them as numbers, e.g. `.view('uint8')` for fixed-size bytes"
+        from dlx._lib.objects import way_of_objects
+
+        return f"an object array holds Python objects, not numbers: {way_of_objects(array)}"
+    # A method would not do: wrappers of arrays, such as a DataArray of xarray, have other ones.
+    call = "`numpy.asarray(x){}`".format
+    if obj.itemsize == 0 and obj.kind == "V":
+        return f"elements of 0 bytes hold no data (got {obj})"
+    if obj.names is not None:
+        field = call(f"[{obj.names[0]!r}]")
+        return f"a structured dtype has no DLPack form (got {obj}): take one field, {field}"
+    if obj.kind in "SU":
+        way = "`numpy.frombuffer(numpy.asarray(x).tobytes(), 'uint8')`"
+        return f"strings have no DLPack form (got {obj}): encode them as numbers, e.g. {way}"
+    if obj.kind == "T":
+        return f"strings have no DLPack form (got {obj}): encode them as numbers first"
     if obj.kind in "Mm":
-        return f"dates and time spans have no DLPack form (got {obj}): use `.astype('int64')`, or an ndarray's `.view('int64')`, and keep the unit beside it"
+        way = call(".astype('int64')")
+        return f"dates and time spans have no DLPack form (got {obj}): use {way}, and keep the unit beside it"
     if not _has_added_name(obj) and (obj.isbuiltin == 2 or obj.kind not in "biufcV"):
-        return f"DLPack lacks this type (got {obj}): use `.astype('float64')` or another dtype that fits"
+        way = call(".astype('float64')")
+        return f"DLPack lacks this type (got {obj}): use {way} or another dtype that fits"
     if not obj.isnative:
         same = obj.newbyteorder("=")
-        native = same.name if obj.isbuiltin == 2 else same.str
-        return (
-            f"DLPack has only the machine's byte order (got {obj.str!r}): use `.astype({native!r})`"
-        )
+        way = call(f".astype({same.name if obj.isbuiltin == 2 else same.str!r})")
+        return f"DLPack has only the machine's byte order (got {obj.str!r}): use {way}"
     if obj.kind == "V":
-        return f"raw bytes have no DLPack form (got {obj}): use `.view('uint8')` or another dtype"
+        way = "`numpy.frombuffer(numpy.asarray(x).tobytes(), 'uint8')`"
+        return f"raw bytes have no DLPack form (got {obj}): use {way} or another dtype"
     if obj.itemsize > (16 if obj.kind == "c" else 8):
-        return f"DLPack lacks this type (got {obj}): use `.astype('{'complex128' if obj.kind == 'c' else 'float64'}')`"
+        way = call(f".astype('{'complex128' if obj.kind == 'c' else 'float64'}')")
+        return f"DLPack lacks this type (got {obj}): use {way}"
     return None

@@ -265,8 +265,8 @@ def _check(tensor: Tensor, profile: Profile) -> None:
     if ndim < least or (most is not None and ndim > most):
         expected = f"{least} to {most}" if most is not None else f"at least {least}"
         raise UnsupportedError(
-            f"convert: {profile.name} has arrays of {expected} axes (got {ndim}): `.reshape` the "
-            "tensor first"
+            f"convert: {profile.name} has arrays of {expected} axes (got {ndim}): "
+            "`dlx.asarray(x).reshape` it first"
         )
     dtype, names = tensor.dtype, profile.names
     known = profile.types.get(dtype)
@@ -276,8 +276,8 @@ def _check(tensor: Tensor, profile: Profile) -> None:
     if not known and names is not None:
         raise UnsupportedError(
             f"convert: {profile.name} takes no {dtype} (it takes {', '.join(sorted(names))}): "
-            "convert the values with dlx.asarray(x, dtype=…), or view the bits with "
-            f"`.contiguous().view('uint8')`{'; ' + profile.notes if profile.notes else ''}"
+            f"{demands.conversion(code_of(tensor), names)}take its bytes with `dlx.asarray(x).tobytes()`"
+            f"{'; ' + profile.notes if profile.notes else ''}"
         )
 
 

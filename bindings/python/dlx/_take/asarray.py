@@ -100,11 +100,14 @@ def fallback(obj: Any, dtype: Any, device: Any, copy: bool | None, force: bool |
     if problem is not None:  # before the buffer protocol, where a date passes for plain bytes
         raise UnsupportedError(problem)
     # Looking for missing attributes is slow for classes of pandas.
-    inside = None if pandas else _unwrap(obj, copy)
+    inside, way = (None, "") if pandas else _unwrap(obj, copy)
     if inside is not None:
-        if force is None:
-            return _native.asarray(inside)
-        return _native.asarray(inside, dtype=dtype, device=device, copy=copy, force=force)
+        try:
+            if force is None:
+                return _native.asarray(inside)
+            return _native.asarray(inside, dtype=dtype, device=device, copy=copy, force=force)
+        except UnsupportedError as error:
+            raise UnsupportedError(f"`x{way}` of a {_name(obj)}: {error}") from error
     tensor = _from_ml_dtypes_scalar(obj, copy)
     if tensor is not None and force is None:
         return _from_sequence(tensor.item(), dtype, device, copy, force)
@@ -145,8 +148,9 @@ def _says_no_more_than_items(cls: type) -> bool:
     )
 
 
-def _unwrap(obj: Any, copy: bool | None) -> Any:
-    """The array inside an object of xarray, Dask, narwhals or pint, or None.
+def _unwrap(obj: Any, copy: bool | None) -> tuple[Any, str]:
+    """The array inside an object of xarray, Dask, narwhals or pint, or None, and the attribute or call
+    that gives it.
 
     It is imported in place of the object, so that its masks, nulls or wrappers are looked at as well.
     """
@@ -159,19 +163,19 @@ def _unwrap(obj: Any, copy: bool | None) -> Any:
                 f"a {_name(obj)} has no memory to share, and copy=False forbids reading it into "
                 "memory: call `.load()` first"
             )
-        return data
+        return data, ".data"
     if "narwhals" in packages and has(cls, "to_native"):
-        return obj.to_native()
+        return obj.to_native(), ".to_native()"
     if "pint" in packages and has(cls, "magnitude"):
-        return obj.magnitude  # guard() has refused those with a unit
+        return obj.magnitude, ".magnitude"  # guard() has refused those with a unit
     if "dask" in packages and has(cls, "__array__"):
         if copy is False:
             raise CopyRefusedError(
                 f"a {_name(obj)} is a computation without memory to share, and copy=False forbids "
                 "keeping its result: call `.compute()` first"
             )
-        return obj.compute()
-    return None
+        return obj.compute(), ".compute()"
+    return None, ""
 
 
 def _is_made_anew(data: Any, again: Any) -> bool:
@@ -250,7 +254,7 @@ def _explain_pointer(obj: Any) -> str | None:
         return None
     return (
         f"a ctypes {type(obj).__name__} is a pointer and has no length: call "
-        "dlx.from_pointer(p, shape, dtype)"
+        "`dlx.from_pointer(x, shape, dtype)`"
     )
 
 
@@ -262,23 +266,23 @@ def _explain_query(obj: Any) -> str | None:
 
 def _explain(obj: Any) -> str | None:
     """For an object with a numpy.dtype: why DLPack cannot carry it and what to call, or None."""
-    return _explain_dtype(getattr(obj, "dtype", None))
+    return _explain_dtype(getattr(obj, "dtype", None), obj)
 
 
-def _explain_dtype(dtype: Any) -> str | None:
+def _explain_dtype(dtype: Any, obj: Any) -> str | None:
     numpy = loaded("numpy")
     if numpy is None or not isinstance(dtype, numpy.dtype):
         return None
-    return dtypes.explain_numpy_dtype(dtype)
+    return dtypes.explain_numpy_dtype(dtype, obj)
 
 
-def check_dtype(dtype: Any) -> bool:
-    """For the native code: refuse an object with this `dtype` if its data has no DLPack form.
+def check_dtype(dtype: Any, obj: Any) -> bool:
+    """For the native code: refuse `obj`, which has this `dtype`, if its data has no DLPack form.
 
     Returns:
         whether the answer never changes, so that the native code may keep it.
     """
-    problem = _explain_dtype(dtype)
+    problem = _explain_dtype(dtype, obj)
     if problem is not None:
         raise UnsupportedError(problem)
     numpy = loaded("numpy")

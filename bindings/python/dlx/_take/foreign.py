@@ -31,7 +31,7 @@ def converted_by_numpy(obj: Any, dtype: Any, copy: bool | None) -> Any:
     if copy is False:
         raise CopyRefusedError(
             f"a {name_of(obj)} of dtype {source} needs a copy, because DLPack lacks that dtype, and "
-            f"copy=False forbids it: pass copy=None, or convert it by `.astype({target.name!r})`"
+            f"copy=False forbids it: pass copy=None, or convert it by `numpy.asarray(x).astype({target.name!r})`"
         )
     return sys.modules["numpy"].asarray(obj).astype(target)
 

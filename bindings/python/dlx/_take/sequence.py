@@ -227,7 +227,10 @@ def _by_numpy(obj: Any, shape: Shape) -> Any:
     if not classes or not all(has(cls, "__dlpack__") for cls in classes):
         return None
     if not classes <= {numpy.ndarray, _native.Tensor}:
-        flat = [_native.asarray(part) for part in flat]
+        try:
+            flat = [_native.asarray(part) for part in flat]
+        except Error:
+            return None  # the slower way finds the position of the error
     inner, dtype = flat[0].shape, flat[0].dtype
     if not isinstance(dtype, numpy.dtype) or dtype.isbuiltin != 1 or dtype.kind not in "biufc":
         return None
@@ -274,11 +277,19 @@ def _from_numbers(numbers: list[Any], shape: Shape, code: DTypeCode | None) -> t
     return out, done
 
 
+def _item(at: Position, leaf: Any) -> Tensor:
+    """The Tensor of an array in a sequence; its error says where."""
+    try:
+        return _native.asarray(leaf)
+    except Error as error:
+        raise type(error)(f"`obj`{_at(at)}: {error}") from error
+
+
 def _from_arrays(
     leaves: list[tuple[Position, Any]], shape: Shape, code: DTypeCode | None, cast: bool
 ) -> tuple[Tensor, bool]:
     """Stack arrays of one shape; `cast` converts arrays of several dtypes to `code`. 0-d arrays count as numbers if dtypes differ or numbers are among them."""
-    blocks = [(at, None if is_number(leaf) else _native.asarray(leaf)) for at, leaf in leaves]
+    blocks = [(at, None if is_number(leaf) else _item(at, leaf)) for at, leaf in leaves]
     inner: Shape = next(block.shape for _, block in blocks if block is not None)
     for at, block in blocks:
         got: Shape = () if block is None else block.shape
