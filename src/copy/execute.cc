@@ -16,7 +16,7 @@ namespace {
 
 /// The number of threads for a copy of `bytes`; kThreadsAtOnce for the smallest shared copy.
 int64_t threads_for(const Machine& machine, int64_t bytes) noexcept {
-  constexpr int64_t kThreadsAtOnce = 4;
+  constexpr int64_t kThreadsAtOnce = 4;  // [note 80]
   const int64_t enough = machine.parallel_bytes / kThreadsAtOnce;
   const int64_t usable = usable_threads();
   return enough > 0 && bytes / enough < usable ? bytes / enough : usable;
@@ -71,7 +71,7 @@ void run_repeated(const Machine& machine, const CopyPlan& plan, const Repetition
 void run_large_repeated(const Machine& machine, const CopyPlan& plan, int axis,
                         bool streamed) noexcept {
   const Kernels& kernels = *machine.kernels;
-  constexpr int64_t kPart = 128 << 10;  // bytes
+  constexpr int64_t kPart = 128 << 10;  // bytes [note 80]
   const CopyAxis repeated = plan.axis(axis);
   int cut = axis + 1;  // parts have some indices of this axis, and all axes after it
   while (cut + 1 < plan.ndim() && plan.axis(cut).dst > kPart) ++cut;

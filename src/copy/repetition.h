@@ -5,7 +5,7 @@
 
 namespace dlx {
 
-constexpr int64_t kRunsCached = 256 << 10;  ///< bytes of runs that are arranged at once
+constexpr int64_t kRunsCached = 256 << 10;  ///< bytes of runs that are arranged at once [note 80]
 
 /// The axis along which a run of dst repeats.
 struct Repetition {

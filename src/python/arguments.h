@@ -19,7 +19,7 @@ struct Signature {
   int positional;
   int positional_only;
   int required;
-  PyObject* const* names[6];
+  PyObject* const* names[8];
 };
 
 /// Sorts the arguments of a METH_FASTCALL|METH_KEYWORDS call into `values`: borrowed references,

@@ -19,6 +19,8 @@
 #include "src/python/reference.h"
 #include "src/python/state.h"
 #include "src/python/tensor_type.h"
+#include "src/python/torch_modes.h"
+#include "src/python/torch_plain.h"
 #include "src/python/type_cache.h"
 
 namespace dlx::py {
@@ -92,6 +94,8 @@ void start_interpreter() {
   clear_type_cache();
   reset_ndarray_check();
   forget_dtypes();
+  forget_plain();
+  forget_torch_modes();
   clear_object_caches();
   clear_targets();
   clear_number_classes();
@@ -148,6 +152,7 @@ void attach_locked(PyObject* object_type, PyObject* dict) {
     put_functions(dict, import_functions);
     put_functions(dict, native_functions);
     put_functions(dict, arrow_functions);
+    put_functions(dict, torch_functions);
     put_functions(dict, convert_functions);
     put_functions(dict, operator_functions);
     put_functions(dict, device_stream_functions);

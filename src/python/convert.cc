@@ -82,38 +82,51 @@ PyObject* convert_fast(const Target& target, PyObject* tensor) {
   return call(target.function, capsule.get()).detach();
 }
 
-PyObject* convert_slowly(PyObject* const* values, PyObject* tensor) {
+/// By the hook. `tensor` is asarray(x) or NULL; `options` a tuple of the keywords' values, or NULL.
+PyObject* convert_slowly(PyObject* x, PyObject* to, PyObject* tensor, PyObject* options) {
   auto or_none = [](PyObject* value) { return value == nullptr ? api.none : value; };
-  return check(call_objects(state.convert_slowly, values[0], values[1], or_none(values[2]),
-                            or_none(values[3]), values[4] == nullptr ? api.false_ : values[4],
-                            or_none(tensor)));
+  return check(
+      call_objects(state.convert_slowly, x, or_none(to), or_none(tensor), or_none(options)));
+}
+
+[[gnu::cold]] PyObject* convert_with_options(PyObject* const* args, intptr_t nargs,
+                                             PyObject* kwnames) {
+  static constexpr Signature kSignature = {
+      "convert",
+      8,
+      2,
+      2,
+      1,
+      {&names.data, &names.to, &names.device, &names.copy, &names.force, &names.like, &names.dtype,
+       &names.readonly}};
+  PyObject* values[kSignature.count];
+  parse_arguments(kSignature, args, nargs, kwnames, values);
+  (void)to_copy_mode(values[3]);
+  if (!to_force(values[4])) values[4] = api.false_;
+  const Ref options(check(api.PyTuple_New(kSignature.count - 2)));
+  for (int i = 2; i < kSignature.count; ++i) {
+    PyObject* value = values[i] == nullptr ? api.none : values[i];
+    api.PyTuple_SetItem(options.get(), i - 2, Ref::share(value).detach());
+  }
+  return convert_slowly(values[0], values[1], nullptr, options.get());
 }
 
 PyObject* convert(PyObject*, PyObject* const* args, intptr_t nargs, PyObject* kwnames) {
   return enter("convert", static_cast<PyObject*>(nullptr), [&]() -> PyObject* {
-    static constexpr Signature kSignature = {
-        "convert", 5, 2, 2, 2, {&names.data, &names.to, &names.device, &names.copy, &names.force}};
-    PyObject* values[5] = {};
-    if (nargs == 2 && kwnames == nullptr) {
-      values[0] = args[0];
-      values[1] = args[1];
-    } else {
-      parse_arguments(kSignature, args, nargs, kwnames, values);
-      (void)to_copy_mode(values[3]);
-      (void)to_force(values[4]);
-    }
-    Target* target = kwnames == nullptr ? find_target(values[1]) : nullptr;
-    PyObject* own = target == nullptr ? nullptr : is_own(target, values[0]);
-    if (own == nullptr) return convert_slowly(values, nullptr);
-    if (own == api.true_) return Ref::share(values[0]).detach();
-    const Ref made(is_tensor(values[0]) ? nullptr : as_tensor(values[0]));
-    PyObject* tensor = made ? made.get() : values[0];
+    if (nargs != 2 || kwnames != nullptr) return convert_with_options(args, nargs, kwnames);
+    PyObject *const x = args[0], *const to = args[1];
+    Target* target = find_target(to);
+    PyObject* own = target == nullptr ? nullptr : is_own(target, x);
+    if (own == nullptr) return convert_slowly(x, to, nullptr, nullptr);
+    if (own == api.true_) return Ref::share(x).detach();
+    const Ref made(is_tensor(x) ? nullptr : as_tensor(x));
+    PyObject* tensor = made ? made.get() : x;
     // Foreign code ran and may have changed the list.
-    target = find_target(values[1]);
+    target = find_target(to);
     const Tensor& found = *tensor_of(tensor);
     if (target == nullptr || !has_dtype(target, found.dl.dtype) ||
         !is_simple(found, target->alignment)) {
-      return convert_slowly(values, tensor);
+      return convert_slowly(x, to, tensor, nullptr);
     }
     return convert_fast(*target, tensor);
   });
@@ -160,7 +173,8 @@ void clear_targets() noexcept { targets.clear(); }
 PyMethodDef convert_functions[] = {
     fast_entry(
         "convert", convert,
-        "convert(x, to, /, *, device=None, copy=None, force=False)\n--\n\n"
+        "convert(x, to=None, /, *, device=None, copy=None, force=False, like=None, dtype=None, "
+        "readonly=None)\n--\n\n"
         "`x` as an array of another library, shared if that library can take it as it is.\n\n"
         "Args:\n"
         "    x: anything that `dlx.asarray` takes.\n"
@@ -168,17 +182,23 @@ PyMethodDef convert_functions[] = {
         "array's\n"
         "        class. \"dlx\" gives a Tensor. A library that dlx has no profile of imports "
         "plain\n"
-        "        DLPack by its `from_dlpack`.\n"
+        "        DLPack by its `from_dlpack`. An array stands for its library and its device.\n"
         "    device: where the result will be; allows a transfer.\n"
         "    copy: True always copies, False never does, None copies if the library needs it: for "
         "an\n"
         "        alignment or strides that it cannot take, or because it would write to read-only\n"
         "        data.\n"
-        "    force: allow a transfer to the CPU if the library cannot use the data's device.\n\n"
+        "    force: allow a transfer to the CPU if the library cannot use the data's device, or "
+        "for\n"
+        "        `dtype`.\n"
+        "    like: an array, in place of `to`; allows a transfer to its device.\n"
+        "    dtype: the dtype of the result; None keeps that of `x`.\n"
+        "    readonly: \"share\" shares read-only data also with a library that does not mark it.\n"
+        "        The caller answers for the writes: to read-only pages they end the process, and\n"
+        "        elsewhere they change what others take for constant.\n\n"
         "Returns:\n"
-        "    the library's own array; `x` itself if it is one and neither `device` nor "
-        "`copy=True`\n"
-        "    requires another. Nobody else uses a copy, so it is writable.\n\n"
+        "    the library's own array; `x` itself if it is one and neither `device`, `dtype` nor\n"
+        "    `copy=True` requires another. Nobody else uses a copy, so it is writable.\n\n"
         "Raises:\n"
         "    CopyRefusedError: `copy` is False and a copy is needed; the message has the reasons.\n"
         "    DeviceRefusedError: the library cannot use the data's device, and no transfer was\n"
@@ -188,7 +208,7 @@ PyMethodDef convert_functions[] = {
         "        class of the data.\n"
         "    ImportError: the library is not installed.\n"
         "    ValueError: `to` is not the name of a library (`InvalidArgumentError`).\n"
-        "    TypeError: `to` is not a name, module or class."),
+        "    TypeError: `to` is not a name, module, class or array."),
     fast_entry("_usual", note_usual),
     {}};
 

@@ -22,6 +22,7 @@
 #include "src/python/tensor_type.h"
 #include "src/tensor/copies.h"
 #include "src/tensor/tensor.h"
+#include "src/tensor/views.h"
 
 namespace dlx::py {
 namespace {
@@ -157,6 +158,12 @@ PyObject* flags_of(PyObject*, PyObject* object) {
   });
 }
 
+/// _unmarked(tensor): the same view without the read-only mark.
+PyObject* unmarked(PyObject*, PyObject* object) {
+  return enter("_unmarked", static_cast<PyObject*>(nullptr),
+               [&] { return new_object(without_readonly(require_tensor(object, "tensor"))); });
+}
+
 /// _note_numpy(array, api, numbers): numpy.array, the capsule of NumPy's C API or None, and NumPy's
 /// number classes that DLPack has a dtype for.
 PyObject* note_numpy(PyObject*, PyObject* const* args, intptr_t nargs, PyObject*) {
@@ -207,6 +214,7 @@ PyMethodDef native_functions[] = {
     plain_entry("_handle", handle, METH_O),
     plain_entry("_adopt", adopt, METH_O),
     plain_entry("_flags", flags_of, METH_O),
+    plain_entry("_unmarked", unmarked, METH_O),
     fast_entry("_note_numpy", note_numpy),
     plain_entry("_drain", drain, METH_NOARGS),
     plain_entry("_shutdown", shut_down, METH_NOARGS),

@@ -206,7 +206,8 @@ bool is_unsupported(const PythonError&) noexcept {
 }
 
 /// What the hook converted_by_numpy makes of an object whose type DLPack lacks: an array of the other
-/// byte order, or of long doubles, in a type that DLPack has. None if the hook cannot help.
+/// byte order, or of long doubles, in a type that DLPack has; a view of the fields of a structured
+/// array, unless `copy` is True. None if the hook cannot help.
 Ref converted_by_numpy(PyObject* object, PyObject* dtype, PyObject* copy) {
   TakenError refusal;
   auto or_none = [](PyObject* value) { return value == nullptr ? api.none : value; };
@@ -240,7 +241,8 @@ Ref asarray_of_any(PyObject* const* values) {
   return import_any(
       values[0], values[1], values[3], [&] { return asarray_of(values); },
       [&](PyObject* array) {
-        PyObject* again[5] = {array, values[1], values[2], nullptr, values[4]};
+        PyObject* copy = values[3] == api.true_ ? nullptr : values[3];  // it was made already
+        PyObject* again[5] = {array, values[1], values[2], copy, values[4]};
         return asarray_of(again);
       });
 }
@@ -271,11 +273,14 @@ PyObject* as_tensor(PyObject* object) {
 }
 
 PyObject* as_shared_tensor(PyObject* object) {
-  ImportRequest request;
-  request.copy = DLX_COPY_NEVER;
-  Ref tensor = array_of(object, request);
-  if (tensor) return tensor.detach();
-  return call_fallback(object, nullptr, nullptr, api.false_, nullptr).detach();
+  auto import = [](PyObject* from) {
+    ImportRequest request;
+    request.copy = DLX_COPY_NEVER;
+    Ref tensor = array_of(from, request);
+    if (tensor) return tensor;
+    return call_fallback(from, nullptr, nullptr, api.false_, nullptr);
+  };
+  return import_any(object, nullptr, api.false_, [&] { return import(object); }, import).detach();
 }
 
 PyObject* as_tensor_like(PyObject* object, Tensor* like) {

@@ -14,6 +14,7 @@
 #include "src/python/reference.h"
 #include "src/python/state.h"
 #include "src/python/torch.h"
+#include "src/python/torch_modes.h"
 #include "src/tensor/copies.h"
 #include "src/tensor/dlpack.h"
 #include "src/tensor/synchronization.h"
@@ -237,8 +238,10 @@ bool has_dlpack(PyObject* object) {
 Imported import_by_protocol(PyObject* object, const TypeEntry& entry,
                             const ImportRequest& request) {
   if (class_of(object) == api.capsule_type) return consume(object, entry, request);
+  const bool is_torch = (entry.flags & kTorch) != 0;
+  const WithoutTorchModes without(is_torch);
   Ref resolved;
-  if ((entry.flags & kTorch) != 0) resolved = resolve_lazy_bits(object, entry, true, request);
+  if (is_torch) resolved = resolve_lazy_bits(object, entry, kDLComplex, request);
   if (resolved) object = resolved.get();
   if ((entry.flags & kHasDlpack) == 0) {
     if (!has_dlpack(object)) {

@@ -8,6 +8,7 @@
 #include "src/python/reference.h"
 #include "src/python/state.h"
 #include "src/python/torch.h"
+#include "src/python/torch_plain.h"
 #include "src/tensor/dlpack.h"
 #include "src/tensor/synchronization.h"
 #include "src/tensor/tensor.h"
@@ -105,11 +106,13 @@ Imported import_by_table(PyObject* object, const TypeEntry& entry, const ImportR
       throw;
     }
   }
-  if ((entry.flags & kTorch) == 0 || !may_have_lazy_bits(imported.tensor->dl.dtype))
+  if ((entry.flags & kTorch) == 0 || is_known_plain(object)) return imported;
+  const Ref resolved = resolve_lazy_bits(object, entry, imported.tensor->dl.dtype.code, request);
+  if (!resolved) {
+    // Without elements torch also exports tensors that have no memory.
+    if (imported.tensor->size > 0) note_plain(object);
     return imported;
-  const bool is_complex = imported.tensor->dl.dtype.code == kDLComplex;
-  const Ref resolved = resolve_lazy_bits(object, entry, is_complex, request);
-  if (!resolved) return imported;
+  }
   imported = import_by_table(resolved.get(), entry, request);
   imported.copied = true;
   return imported;

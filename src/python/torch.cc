@@ -4,6 +4,7 @@
 #include "src/python/calls.h"
 #include "src/python/errors.h"
 #include "src/python/state.h"
+#include "src/python/torch_modes.h"
 
 namespace dlx::py {
 namespace {
@@ -16,11 +17,12 @@ bool call_predicate(PyObject* object, PyCFunction function, PyObject* name) {
 
 }  // namespace
 
-Ref resolve_lazy_bits(PyObject* object, const TypeEntry& entry, bool is_complex,
+Ref resolve_lazy_bits(PyObject* object, const TypeEntry& entry, uint8_t code,
                       const ImportRequest& request) {
+  const WithoutTorchModes without;
   const LazyBitPredicates bits =
       entry.lazy_bits.is_neg != nullptr ? entry.lazy_bits : find_lazy_bits(object);
-  {
+  if (code != kDLInt && code != kDLUInt && code != kDLBool) {
     const Ref gradient(check(bits.get != nullptr
                                  ? bits.get(bits.requires_grad, object, class_of(object))
                                  : api.PyObject_GetAttr(object, names.requires_grad)));
@@ -28,7 +30,7 @@ Ref resolve_lazy_bits(PyObject* object, const TypeEntry& entry, bool is_complex,
       fail(DLX_ERROR_UNSUPPORTED, "the tensor requires grad, which would be lost: pass x.detach()");
     }
   }
-  const bool conjugated = is_complex && call_predicate(object, bits.is_conj, names.is_conj);
+  const bool conjugated = code == kDLComplex && call_predicate(object, bits.is_conj, names.is_conj);
   const bool negated = call_predicate(object, bits.is_neg, names.is_neg);
   if (!conjugated && !negated) return Ref();
   if (request.copy == DLX_COPY_NEVER) {
@@ -39,10 +41,6 @@ Ref resolve_lazy_bits(PyObject* object, const TypeEntry& entry, bool is_complex,
   }
   const Ref plain = call_method(object, names.resolve_conj);
   return call_method(plain.get(), names.resolve_neg);
-}
-
-bool may_have_lazy_bits(DLDataType dtype) noexcept {
-  return dtype.code != kDLInt && dtype.code != kDLUInt && dtype.code != kDLBool;
 }
 
 }  // namespace dlx::py

@@ -8,16 +8,15 @@
 
 namespace dlx::py {
 
-/// What torch's tensors need before an import.
+/// What torch's tensors need before an import, asked of torch. See torch_plain.h for what need not
+/// be asked, and torch_modes.h for who must not answer.
 
 /// torch marks conjugation and negation by a bit on the tensor and applies them later; its own
 /// exports ignore the bits. Returns the tensor with the bits applied, to be imported in place of
 /// `object`; none if no bit is set. Throws PythonError, and Error for a tensor that requires grad.
-Ref resolve_lazy_bits(PyObject* object, const TypeEntry& entry, bool is_complex,
+/// `code`: of the tensor's dtype, kDLComplex if it is not known: all questions are asked then.
+Ref resolve_lazy_bits(PyObject* object, const TypeEntry& entry, uint8_t code,
                       const ImportRequest& request);
-
-/// Whether a torch operation can set such a bit on a tensor of this dtype.
-bool may_have_lazy_bits(DLDataType dtype) noexcept;
 
 }  // namespace dlx::py
 

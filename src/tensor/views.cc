@@ -249,6 +249,12 @@ TensorRef as_readonly(Tensor* tensor) {
   return view;
 }
 
+TensorRef without_readonly(Tensor* tensor) {
+  TensorRef view = same_view(tensor);
+  view->flags &= ~static_cast<uint64_t>(DLPACK_FLAG_BITMASK_READ_ONLY);
+  return view;
+}
+
 TensorRef relabel_device(Tensor* tensor, DLDevice device) {
   TensorRef view = same_view(tensor);
   view->dl.device = device;

@@ -28,6 +28,8 @@ TensorRef expand_dims(Tensor* tensor, int32_t axis);
 TensorRef broadcast_to(Tensor* tensor, int32_t ndim, const int64_t* shape);
 TensorRef bitcast(Tensor* tensor, DLDataType dtype);
 TensorRef as_readonly(Tensor* tensor);
+/// The same view without the read-only mark, for a user that never writes or answers for the writes.
+TensorRef without_readonly(Tensor* tensor);
 /// The same view on another device, which the caller knows to have the memory.
 TensorRef relabel_device(Tensor* tensor, DLDevice device);
 /// The same view without negative strides on axes of extent 0 or 1.

@@ -268,7 +268,7 @@ def test_what_looks_like_a_sequence_and_is_none(obj, error, match):
             lambda t: dlx.asarray(t, dtype="f4"),
             "`dtype` is not the name of a data type (got 'f4', expected \"float32\", as NumPy means it)",
         ),
-        (lambda t: t.view("longdouble"), "(got 'longdouble', expected one such as \"float32\", "),
+        (lambda t: t.view("nonsense"), "(got 'nonsense', expected one such as \"float32\", "),
         (lambda t: t.copy(order=3), '`order` must be "C" or "F" (got int)'),
         (lambda t: t.copy(order="X"), '`order` must be "C" or "F" (got "X")'),
         (lambda t: t.copy("C", order="C"), "copy() got multiple values for argument 'order'"),

@@ -117,3 +117,20 @@ def test_b2_lazy_bits_are_resolved_by_a_copy():
             assert not same.is_conj()
             assert not same.is_neg()
             assert dlx.from_dlpack(same, copy=False).data_ptr == plain.data_ptr()
+
+
+def test_b3_modes_neither_see_nor_answer():
+    torch = pytest.importorskip("torch")
+    seen = []
+
+    class Lies(torch.overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            seen.append(func)
+            return False
+
+    negated, graded = torch._neg_view(torch.ones(2)), torch.ones(3, requires_grad=True)
+    with Lies():
+        assert dlx.from_dlpack(negated).tolist() == [-1, -1]
+        with pytest.raises(BufferError, match=r"\.detach\(\)"):
+            dlx.from_dlpack(graded)
+    assert seen == []

@@ -24,7 +24,7 @@ TABLE: dict[str, tuple[str, ...]] = {
     "src/device": ("tests/src/device", "tests/device"),
     "src/dtype": ("tests/src/dtype", "tests/capi/test_dtype*.c", "tests/python/test_dtype*.py"),
     "src/python": (
-        "tests/python/test_{tensor,asarray,convert,capsules,indexing,scalar,sequences,buffers}*.py",
+        "tests/python/test_{tensor,asarray,convert,capsules,indexing,scalar,sequences,buffers,torch}*.py",
     ),
     "src/tensor": ("tests/src/tensor", "tests/capi/test_{tensor,views,dlpack}*.c"),
     "bindings": ("tests/python",),

@@ -58,6 +58,12 @@ def _guards() -> Any:
     return guards
 
 
+def _torch_internals() -> Any:
+    from dlx._take import torch_internals
+
+    return torch_internals
+
+
 def _convert() -> Any:
     from dlx._give import convert
 
@@ -90,6 +96,8 @@ HOOKS = {
     "device_code": device.device_code,
     "classify": _late(_classify, "classify"),
     "guard": _late(_guards, "guard"),
+    "torch_mode_functions": _late(_torch_internals, "mode_functions"),
+    "torch_samples": _late(_torch_internals, "samples"),
     "legacy_signature": _late(_classify, "legacy_signature"),
     "stream_number": _late(_streams, "number"),
     "asarray_fallback": _late(_asarray, "fallback"),

@@ -16,6 +16,7 @@ from dlx.errors import InvalidArgumentError, UnsupportedError, brief
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
     DTypeCode = tuple[int, int, int]
@@ -441,8 +442,8 @@ def _explain_own_dtype(obj: Any, array: Any = None) -> str | None:
     if obj.itemsize == 0 and obj.kind == "V":
         return f"elements of 0 bytes hold no data (got {obj})"
     if obj.names is not None:
-        field = call(f"[{obj.names[0]!r}]")
-        return f"a structured dtype has no DLPack form (got {obj}): take one field, {field}"
+        known = package_of(type(array)) == "numpy"
+        return explain_structured(obj, "x" if known else "numpy.asarray(x)")
     if obj.kind in "SU":
         way = "`numpy.frombuffer(numpy.asarray(x).tobytes(), 'uint8')`"
         return f"strings have no DLPack form (got {obj}): encode them as numbers, e.g. {way}"
@@ -465,3 +466,26 @@ def _explain_own_dtype(obj: Any, array: Any = None) -> str | None:
         way = call(f".astype('{'complex128' if obj.kind == 'c' else 'float64'}')")
         return f"DLPack lacks this type (got {obj}): use {way}"
     return None
+
+
+def explain_structured(obj: Any, name: str) -> str:
+    """Why DLPack cannot carry a structured numpy.dtype, and what to call with an array called `name`."""
+    first = obj.names[0] if obj.names else "name"
+    text = f"a structured dtype has no DLPack form (got {obj}): take one field, `{name}[{first!r}]`"
+    if obj.names and all(kind in "biufc" for kind in _kinds(obj)):
+        text += (
+            f", or copy all by `numpy.lib.recfunctions.structured_to_unstructured({name})`, after "
+            "`import numpy.lib.recfunctions`"
+        )
+    return text
+
+
+def _kinds(obj: Any) -> Iterator[str]:
+    """The kinds of all fields, also of nested ones."""
+    if obj.subdtype is not None:
+        yield from _kinds(obj.base)
+    elif obj.names is None:
+        yield obj.kind
+    else:
+        for name in obj.names:
+            yield from _kinds(obj.fields[name][0])

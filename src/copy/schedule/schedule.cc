@@ -119,7 +119,7 @@ bool has_long_fills(const Schedule& s) noexcept {
 }
 
 /// Axes of this many bytes are not folded.
-constexpr int64_t kLong = 64;
+constexpr int64_t kLong = 64;  // [note 80]
 
 /// The axis that continues v in src, in either direction, and is not taken along u; -1: none.
 int next_along_v(const Schedule& s, int64_t bytes) noexcept {

@@ -146,7 +146,7 @@ class Boxes {
   /// Lays out the rows of a box in the buffer, upwards as in src: an odd number of lines from row
   /// to row, so that rows spread over the cache sets.
   void lay_out_rows(const int64_t* extent) noexcept {
-    constexpr int64_t kLongRow = 16 * kLine;
+    constexpr int64_t kLongRow = 16 * kLine;  // [note 80]
     Span row(s_.item, kLine);
     row_axes_ = 0;
     for (; row_axes_ < s_.ndim && row.bytes() < kLongRow; ++row_axes_) {

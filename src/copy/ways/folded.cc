@@ -6,7 +6,7 @@ namespace dlx {
 
 void run_folded(const Job& job) noexcept {
   const Schedule& s = job.s;
-  constexpr int64_t kMost = 512;
+  constexpr int64_t kMost = 512;  // [note 80]
   int64_t row[kMost];
   int64_t column[kMost];
   const FoldedPlanes planes(s, false, row, kMost, column, kMost);

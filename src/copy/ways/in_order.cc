@@ -12,7 +12,7 @@ namespace {
 bool only_writes(const Schedule& s) noexcept {
   constexpr int64_t kCached = 256 << 10;  // bytes [note 47]
   constexpr int64_t kOften = 4;           // [note 47]
-  constexpr int64_t kLongest = 1024;      // bytes of a row
+  constexpr int64_t kLongest = 1024;      // bytes of a row [note 80]
   int64_t bytes = s.item;
   int64_t times = 1;
   for (int k = 0; k < s.ndim; ++k) (s.axes[k].src != 0 ? bytes : times) *= s.axes[k].extent;

@@ -33,9 +33,9 @@ bool ItemPlanes::asks_for_rows(const Schedule& schedule) noexcept {
 }
 
 bool ItemPlanes::arranges(const Kernels& kernels, int64_t item, const Plane& shape) noexcept {
-  constexpr int64_t kFurthest = 7;   // items from column to column
+  constexpr int64_t kFurthest = 7;   // items from column to column [note 80]
   constexpr int64_t kRegister = 16;  // bytes
-  constexpr int64_t kShortest = 4;
+  constexpr int64_t kShortest = 4;   // [note 80]
   // The cost of a block, in bytes of single items.
   constexpr int64_t kWholeBlock = 60;   // [note 63]
   constexpr int64_t kNarrowBlock = 40;  // [note 63]
@@ -93,11 +93,11 @@ ItemPlanes::ItemPlanes(const Schedule& schedule, const Plane& shape, bool asks) 
 /// second-level cache does not hold src: a pass for each row of dst would read shared and
 /// prefetched lines again, from further away. False for other planes.
 bool ItemPlanes::choose_for_runs() noexcept {
-  constexpr int64_t kShortest = 48;  // bytes
-  constexpr int64_t kLongest = 512;
-  constexpr int64_t kWorthACall = 400;
-  constexpr int64_t kStreams = 128;  // of dst
-  constexpr int64_t kBlock = 64;     // runs
+  constexpr int64_t kShortest = 48;     // bytes [note 80]
+  constexpr int64_t kLongest = 512;     // [note 80]
+  constexpr int64_t kWorthACall = 400;  // [note 80]
+  constexpr int64_t kStreams = 128;     // of dst [note 80]
+  constexpr int64_t kBlock = 64;        // runs [note 80]
   Plane& p = shape_;
   const int64_t sv = std::llabs(p.sv);
   const int64_t su = std::llabs(p.su);
@@ -122,7 +122,7 @@ void ItemPlanes::turn() noexcept {
 void ItemPlanes::choose_loops() noexcept {
   if (choose_for_runs()) return;
   constexpr int64_t kBytesAtOnce = 16384;  // of both sides [note 60]
-  constexpr int64_t kWorthACall = 96;      // bytes, in runs
+  constexpr int64_t kWorthACall = 96;      // bytes, in runs [note 80]
   Plane& p = shape_;
   const int64_t few = log_item_ < 0 ? 1 + divide_up(kWorthACall, item_)
                                     : std::min<int64_t>(16, (kLine / 2) >> log_item_);

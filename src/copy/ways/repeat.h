@@ -7,7 +7,7 @@
 namespace dlx {
 
 /// The longest run that can be streamed again and again.
-constexpr int64_t kLongestRepeated = 1024;  // bytes
+constexpr int64_t kLongestRepeated = 1024;  // bytes [note 80]
 
 /// Streams `bytes` of dst that repeat `run` bytes. `run` is at most kLongestRepeated. The caller
 /// fences.

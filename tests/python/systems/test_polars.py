@@ -89,16 +89,6 @@ def test_frames_with_columns_of_lists_are_refused_with_the_way_out():
     assert dlx.asarray(frame["a"]).tolist() == [[1, 2], [3, 4]]
 
 
-def test_what_reads_arrow_is_named_where_convert_knows_no_polars():
-    with pytest.raises(
-        dlx.InvalidArgumentError,
-        match=r"`to` is not a library with a `from_dlpack` \(got <module 'polars'.*"
-        r"such as polars\.Series, take dlx\.asarray\(x\) themselves\)",
-    ):
-        dlx.convert([1, 2], pl)
-    assert pl.Series(dlx.asarray([1, 2])).to_list() == [1, 2]
-
-
 def test_a_lazy_frame_names_the_call_that_reads_it():
     frame = pl.LazyFrame({"a": [1]})
     with pytest.raises(dlx.UnsupportedError, match=r"`\.collect\(\)`"):

@@ -38,6 +38,7 @@ _LIBRARIES = {
     "ml-dtypes": "ml_dtypes",
     "pandas": "pandas",
     "polars": "Polars",
+    "duckdb": "DuckDB",
     "xarray": "xarray",
     "dask": "Dask",
     "awkward": "Awkward Array",

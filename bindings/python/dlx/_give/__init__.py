@@ -22,7 +22,7 @@ def explain(x: Any, to: Any) -> Explanation:
 
     Args:
         x: an array of any library, or a Tensor.
-        to: as for `dlx.convert`: a name, a module or a class.
+        to: as for `dlx.convert`: a name, a module, a class, or an array of the library.
 
     Example:
         >>> print(dlx.explain(numpy.zeros((3, 4))[::-1], "torch"))
@@ -49,11 +49,11 @@ def explain(x: Any, to: Any) -> Explanation:
 
 
 def _target(to: Any) -> tuple[str, str]:
-    from dlx._give import convert
+    from dlx._give import targets
 
-    if convert._is_dlx(to):
+    if targets.is_dlx(to):
         return "dlx", ""
-    profile, _ = convert.find(to)
+    profile, _ = targets.find(to)
     return profile.name, profile.notes
 
 

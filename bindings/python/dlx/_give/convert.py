@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
-import sys
-
-from dlx import _native
+from dlx import _native, dtypes
 from dlx._access import code_of
-from dlx._give import demands, profiles
+from dlx._give import demands, profiles, targets
+from dlx._give.targets import full_name
 from dlx._lib import capi
-from dlx._lib.classes import module_of
-from dlx._lib.constants import CPU
+from dlx._lib.constants import CPU, HOSTS, THE_CPU
 from dlx.errors import (
     CopyRefusedError,
     DeviceRefusedError,
@@ -21,35 +18,45 @@ from dlx.errors import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import ModuleType
-    from typing import Any
+    from typing import Any, Optional
 
     from dlx._give.demands import Profile
     from dlx._native import Tensor
 
-# `to` as given -> (profile, imported module). Keeps classes alive; there are few.
-_targets: dict[Any, tuple[Profile, ModuleType]] = {}
+    # device, copy, force, like, dtype, readonly: the keywords of dlx.convert.
+    Options = tuple[Any, Optional[bool], bool, Any, Any, Any]
+
+_NO_OPTIONS: Options = (None, None, False, None, None, None)
 
 
-def convert(
-    x: Any, to: Any, device: Any, copy: bool | None, force: bool, tensor: Tensor | None
-) -> Any:
+def convert(x: Any, to: Any, tensor: Tensor | None, options: Options | None) -> Any:
     """`dlx.convert` if the native short cut does not apply. The native function has the documentation.
 
     Args:
-        tensor: `dlx.asarray(x)` if it was made already.
+        tensor: `dlx.asarray(x)` if it was made already; then there are no options.
+        options: the values of the keywords, if any was given.
     """
-    target = _targets.get(to) if isinstance(to, (str, type)) else None
+    device, copy, force, like, dtype, readonly = options or _NO_OPTIONS
+    share = _shares_readonly(readonly)
+    if to is None or like is not None:
+        to = targets.only_one(to, like)
+    target = targets.known.get(to) if isinstance(to, (str, type)) else None
     if target is None:
-        if _is_dlx(to):
-            return _native.asarray(x, device=device, copy=copy, force=force)
-        target = find(to)
+        if device is None and targets.is_array(to):
+            device = _device_like(to, x)
+        if targets.is_dlx(to):
+            return _native.asarray(x, dtype=dtype, device=device, copy=copy, force=force)
+        target = targets.find(to)
     profile, module = target
-    if device is None and _is_own(x, profile):
+    if device is None and _is_own(x, profile) and (dtype is None or _is_of_dtype(x, dtype)):
         own = x if copy is not True else _duplicate(x, profile, module)
         if own is not None:
             return own
-    if tensor is None:
-        # Without `force`: the profile decides below whether the data has to move.
+    # Without `force`: the profile decides below whether the data has to move.
+    if dtype is not None:
+        x = tensor = _native.asarray(x, dtype=dtype, device=device, copy=copy, force=force)
+        copy = None if copy else copy  # it is a copy already
+    elif tensor is None:
         if device is None and copy is None:
             tensor = _native.asarray(x)
         else:
@@ -59,15 +66,39 @@ def convert(
     elif copy and tensor.device.device_type != CPU:
         # Copied by its producer: dlx may lack the driver of the device.
         tensor, copy = _native.asarray(x, device=device, copy=True), None
+    if share and profile.readonly == demands.WRITES and not copy:
+        tensor = _native._unmarked(tensor)
     wanted = profile.wanted
     if profile.one_axis is not None and tensor.ndim == 1:
         profile = profile.one_axis
     if copy or not _fits(tensor, profile):
         return _as_wanted(_hand_over(tensor, profile, module, copy), wanted, profile)
     result = _as_wanted(profile.deliver(module, tensor, False), wanted, profile)
-    if profile.usual is not None:
+    if profile.usual is not None and not targets.is_array(to):
         _note_usual(to, profile, module, tensor)
     return result
+
+
+def _shares_readonly(readonly: Any) -> bool:
+    if readonly is None:
+        return False
+    if isinstance(readonly, str) and readonly == "share":
+        return True
+    raise InvalidArgumentError(
+        f'convert: `readonly` must be "share" or None (got {readonly!r:.60})'
+    )
+
+
+def _device_like(array: Any, x: Any) -> tuple[int, int] | None:
+    """The device of an array that stands for its library; None if the data is there already."""
+    there, here = targets.place(array), targets.place(x)
+    if there[0] in HOSTS:
+        return None if here[0] in HOSTS else THE_CPU
+    return None if here == there else there
+
+
+def _is_of_dtype(x: Any, dtype: Any) -> bool:
+    return code_of(_native.asarray(x)) == dtypes.dtype_code(dtype)
 
 
 def _duplicate(x: Any, profile: Profile, module: ModuleType) -> Any:
@@ -81,9 +112,9 @@ def _as_wanted(result: Any, wanted: type | None, profile: Profile) -> Any:
     library chooses the class of the result."""
     if wanted is None or isinstance(result, wanted):
         return result
-    name, made = profile.name, _full_name(type(result))
+    name, made = profile.name, full_name(type(result))
     raise UnsupportedError(
-        f"convert: `to` is {_full_name(wanted)}, but {name} makes a {made} of this data: pass "
+        f"convert: `to` is {full_name(wanted)}, but {name} makes a {made} of this data: pass "
         f"to={name!r} or one of its array classes ({profile.makes or made}), and convert the result "
         "yourself"
     )
@@ -97,20 +128,16 @@ def _note_usual(to: Any, profile: Profile, module: ModuleType, tensor: Tensor) -
         _native._usual(to, profile.own_types, function, profile.by_capsule, profile.align, tensor)
 
 
-def _is_dlx(to: Any) -> bool:
-    if isinstance(to, str):
-        return to == "dlx"
-    return to is _native.Tensor or to is sys.modules.get("dlx")
-
-
 def _hand_over(tensor: Tensor, profile: Profile, module: ModuleType, copy: bool | None) -> Any:
     """Convert a tensor that `_fits` does not accept, or raise the reason."""
     _check(tensor, profile)
     reasons = why_copy(tensor, profile)
     if reasons and copy is False:
+        only_marked = tensor.readonly and not why_copy(_native._unmarked(tensor), profile)
         raise CopyRefusedError(
             f"convert: {profile.name} cannot share this tensor: {'; '.join(reasons)}; "
             "copy=False forbids a copy"
+            + (", readonly='share' shares it all the same" if only_marked else "")
         )
     if not reasons and profile.strides == demands.COMPACT:
         tensor = _plain_strides(tensor)
@@ -130,110 +157,13 @@ def _is_own(x: Any, profile: Profile) -> bool:
     if known is not None:
         return known
     wanted = profile.wanted
-    own = _is_of_library(type(x), profile)
+    own = targets.is_of_library(type(x), profile)
     if own and wanted is not None:
         own = isinstance(x, wanted)
         if type(wanted).__instancecheck__ is not type.__instancecheck__:
             return own  # the answer may differ for the next x of this class: torch.FloatTensor
     profile.own_types[type(x)] = own
     return own
-
-
-def _is_of_library(cls: type, profile: Profile) -> bool:
-    if _full_name(cls) in profile.owns or _derives(cls.__mro__, profile.families):
-        return True
-    # `wanted` is a subclass of the library's array, such as numpy.ma.MaskedArray.
-    return profile.wanted is not None and _derives(profile.wanted.__mro__[1:], profile.owns)
-
-
-def _derives(bases: tuple[type, ...], names: frozenset[str]) -> bool:
-    return not names.isdisjoint(map(_full_name, bases))
-
-
-def _full_name(cls: type) -> str:
-    return f"{getattr(cls, '__module__', None)}.{cls.__qualname__}"
-
-
-def find(to: Any) -> tuple[Profile, ModuleType]:
-    """The profile and the module for `to`. Cached."""
-    profile = _profile_of(to)
-    given = isinstance(to, type(sys)) and to.__name__ == profile.module
-    module = to if given else importlib.import_module(profile.module)
-    if isinstance(to, (str, type)):
-        _targets[to] = profile, module
-    return profile, module
-
-
-def _profile_of(to: Any) -> Profile:
-    if isinstance(to, type):
-        special = next(
-            (
-                profiles.TYPES[name]
-                for name in map(_full_name, to.__mro__)
-                if name in profiles.TYPES
-            ),
-            None,
-        )
-        if special is not None:
-            return special.for_class(to)
-        name = module_of(to)
-    elif isinstance(to, str):
-        name = to
-    else:
-        name = getattr(to, "__name__", "")
-        if not isinstance(to, type(sys)):
-            raise TypeError(
-                f"`to` is not a name, a module or a class (got an object of {_full_name(type(to))}); "
-                "for the library of another array pass type(other)"
-            )
-    known = _known(name)
-    if known is None and isinstance(to, type) and not hasattr(to, "from_dlpack"):
-        bases = (_known(module_of(base)) for base in to.__mro__)
-        known = next((base for base in bases if base is not None), None)
-    if known is None:
-        return _plain(to, name)
-    return known.for_class(to) if isinstance(to, type) else known
-
-
-def _known(name: str) -> Profile | None:
-    """The profile of a module's library, or None."""
-    root = name.partition(".")[0]
-    root = {"jaxlib": "jax"}.get(root, profiles.ALIASES.get(root, root))
-    return profiles.TABLE.get(root)
-
-
-def _plain(to: Any, name: str) -> Profile:
-    """A profile for a library that is not in the table but has `from_dlpack`."""
-    candidates = [to] if not isinstance(to, str) else []
-    known = ", ".join(sorted(profiles.TABLE))
-    while name and not name.startswith("."):
-        candidates.append(_import(name) if isinstance(to, str) else sys.modules.get(name))
-        name = name.rpartition(".")[0]
-    found = next((item for item in candidates if hasattr(item, "from_dlpack")), None)
-    if found is not None:
-        module = found.__module__ if isinstance(found, type) else found.__name__
-
-        def deliver(module: ModuleType, tensor: Tensor, copied: bool) -> Any:
-            return found.from_dlpack(profiles.Exporter(tensor, True) if copied else tensor)
-
-        package = module.partition(".")[0]
-        every = tuple(range(1, 32))
-        profile = demands.Profile(package, module, deliver, readonly=demands.HONOURS, devices=every)
-        # A class with its own `from_dlpack` decides about the class of the result.
-        return profile.for_class(to) if isinstance(to, type) and found is not to else profile
-    raise InvalidArgumentError(
-        f"`to` is not a library with a `from_dlpack` (got {to!r}; known: {known}; classes that read "
-        "Arrow or `__array__`, such as polars.Series, take dlx.asarray(x) themselves)"
-    )
-
-
-def _import(name: str) -> ModuleType | None:
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        if (error.name or name) not in (name, name.partition(".")[0]):
-            raise  # the library is installed, but something that it needs is missing
-    return None
 
 
 def _to_usable_device(
@@ -287,13 +217,20 @@ def _fits(tensor: Tensor, profile: Profile) -> bool:
     return (
         profile.types.get(tensor.dtype, False)
         and not profile.copies
+        and not profile.packs
+        and profile.strides != demands.COLUMNS
         and not tensor.readonly
         and 0 < len(shape) <= (profile.ndim[1] or 8)
         and 0 not in shape
         and tensor.strides == _compact_strides(shape)
-        and (profile.align == 1 or tensor.data_ptr % profile.align == 0)
+        and not _misalignment(tensor, profile)
         and (profile.narrows is None or not profile.narrows(tensor))
     )
+
+
+def _misalignment(tensor: Tensor, profile: Profile) -> int:
+    """How many bytes the address is behind an aligned one."""
+    return 0 if profile.align == 1 else tensor.data_ptr % (profile.align or tensor.itemsize)
 
 
 def why_copy(tensor: Tensor, profile: Profile) -> list[str]:
@@ -301,6 +238,8 @@ def why_copy(tensor: Tensor, profile: Profile) -> list[str]:
     reasons = []
     if profile.copies:
         reasons.append(f"{profile.name} copies whatever it gets")
+    if profile.packs and capi.dtype_name(code_of(tensor)) in profile.packs:
+        reasons.append(f"{profile.name} packs {tensor.dtype} into bits")
     narrow = profile.narrows(tensor) if profile.narrows is not None else ""
     if narrow:
         reasons.append(f"{profile.name} makes {narrow} of {tensor.dtype} (as it is configured)")
@@ -308,10 +247,11 @@ def why_copy(tensor: Tensor, profile: Profile) -> list[str]:
         reasons.append(f"the data is read-only, and {profile.name} would write to it")
     if tensor.size == 0:
         return reasons
-    if profile.align > 1 and tensor.data_ptr % profile.align:
+    off = _misalignment(tensor, profile)
+    if off:
         reasons.append(
-            f"{profile.name} needs {profile.align}-byte alignment (the address is off by "
-            f"{tensor.data_ptr % profile.align} bytes)"
+            f"{profile.name} needs {profile.align or tensor.itemsize}-byte alignment (the address is "
+            f"off by {off} bytes)"
         )
     problem = _stride_problem(tensor, profile.strides)
     if problem:
@@ -320,6 +260,9 @@ def why_copy(tensor: Tensor, profile: Profile) -> list[str]:
 
 
 def _stride_problem(tensor: Tensor, allowed: str) -> str:
+    if allowed == demands.COLUMNS:
+        fits = tensor.shape[0] <= 1 or tensor.strides[0] == 1
+        return "" if fits else "columns with gaps between their elements"
     if allowed == demands.ANY or tensor.is_contiguous():
         return ""
     axes = [(abs(s), s, n) for s, n in zip(tensor.strides, tensor.shape) if n > 1]

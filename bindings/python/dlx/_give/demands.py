@@ -15,11 +15,12 @@ if TYPE_CHECKING:
 
     from dlx._native import Tensor
 
-# The strides that a library takes. Every library takes compact row-major data.
+# The strides that a library takes. Every library but those of COLUMNS takes compact row-major data.
 ANY = "any"
 POSITIVE = "no negative"  # broadcast, gapped and overlapping strides are fine
 DENSE = "dense"  # compact in some order of the axes: no gap, no overlap
 COMPACT = "C"  # compact, row-major
+COLUMNS = "columns"  # of two axes: each column compact; compact row-major data is not
 
 # What a library does with read-only data.
 HONOURS = "honours"  # the result is read-only
@@ -42,11 +43,15 @@ class Profile:
         makes: the classes of `deliver`'s results, for messages.
         wanted: the class that the caller asked for, or None for any class of the library.
         strides, readonly: one of the constants above.
-        align: the alignment of the address, without which the library copies or aborts.
+        align: the alignment of the address, without which the library copies or aborts; 0 for that
+            of an element.
         ndim: least and greatest number of axes; None means no limit.
         names: the dtypes that the library takes; None leaves the check to `deliver`.
         devices: the DLPack device types that the library takes.
         copies: whether the library always copies.
+        packs: the dtypes that the library packs into bits, which copies them.
+        tables: whether the results of two axes are tables of columns, which dlx.asarray joins in a
+            copy.
         narrows: (tensor) -> the dtype into which the library turns the tensor's, or "".
         one_axis: another profile for tensors of one axis.
         usual: (module, tensor) -> the function that the native code may call for fitting tensors of
@@ -72,6 +77,8 @@ class Profile:
         names: str | None = None,
         devices: tuple[int, ...] = (CPU,),
         copies: bool = False,
+        packs: str = "",
+        tables: bool = False,
         narrows: Callable[[Tensor], str] | None = None,
         one_axis: Profile | None = None,
         usual: Callable[[ModuleType, Tensor], Callable[[Any], Any] | None] | None = None,
@@ -84,14 +91,15 @@ class Profile:
         self.wanted: type | None = None
         self.strides, self.readonly, self.align = strides, readonly, align
         self.ndim, self.devices, self.copies, self.notes = ndim, devices, copies, notes
+        self.packs, self.tables = frozenset(packs.split()), tables
         self.names = None if names is None else frozenset(names.split())
         self.narrows, self.one_axis = narrows, one_axis
         self.usual, self.by_capsule = usual, by_capsule
         self.own_types: dict[type, bool] = {}  # class -> whether it belongs to the library
         self.types: dict[Any, bool] = {}  # dtype object -> whether it can be taken
 
-    def for_class(self, cls: type) -> Profile:
-        """The profile for callers that want a `cls`, with its own cache of classes."""
+    def for_class(self, cls: type | None) -> Profile:
+        """The profile for callers that want a `cls`, or any class, with its own cache of classes."""
         narrowed = copy.copy(self)
         narrowed.wanted, narrowed.own_types = cls, {}
         return narrowed

@@ -1,10 +1,14 @@
-"""Objects of pandas, xarray and PyArrow, which may have labels, units, nulls and text.
+"""Objects of pandas, xarray, PyArrow, Polars and DuckDB, which may have labels, units, nulls and text.
 
 If such an object belongs to the target library already, `dlx.convert` returns the object itself, or
 with `copy=True` a copy made by the library, so that nothing is lost.
 """
 
 from __future__ import annotations
+
+import pickle
+
+from dlx.errors import UnsupportedError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,6 +30,8 @@ PYARROW = (
     "pyarrow.lib.Array pyarrow.lib.ChunkedArray pyarrow.lib.RecordBatch pyarrow.lib.Table "
     "pyarrow.lib.Tensor"
 )
+
+POLARS = "polars.series.series.Series polars.dataframe.frame.DataFrame"
 
 
 def copy_pandas(module: ModuleType, x: Any) -> Any:
@@ -55,3 +61,18 @@ def copy_arrow(module: ModuleType, x: Any) -> Any:
         columns = [copy_arrow(module, column) for column in x.columns]
         return type(x).from_arrays(columns, schema=x.schema)
     return None
+
+
+def copy_polars(module: ModuleType, x: Any) -> Any:
+    """A copy with its own memory. `clone` shares it, because Polars never writes to it."""
+    return pickle.loads(pickle.dumps(x, pickle.HIGHEST_PROTOCOL))
+
+
+def copy_duckdb(module: ModuleType, x: Any) -> Any:
+    """The rows of a relation, which is a query, in memory of their own."""
+    if not hasattr(x, "materialize"):
+        raise UnsupportedError(
+            "convert: a relation is a query, and before DuckDB 2 it cannot keep its rows: call "
+            "`.create(name)` for a table of them"
+        )
+    return x.materialize()

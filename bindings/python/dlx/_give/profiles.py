@@ -11,7 +11,7 @@ import sys
 from dlx import _native
 from dlx._access import code_of
 from dlx._give import labelled
-from dlx._give.demands import COMPACT, DENSE, HONOURS, IMMUTABLE, POSITIVE, Profile
+from dlx._give.demands import COLUMNS, COMPACT, DENSE, HONOURS, IMMUTABLE, POSITIVE, Profile
 from dlx._lib import capi
 from dlx._lib.constants import (
     CPU,
@@ -20,7 +20,6 @@ from dlx._lib.constants import (
     CUDA_MANAGED,
     HOSTS,
     ONEAPI,
-    READ_ONLY,
     ROCM,
     ROCM_HOST,
 )
@@ -48,11 +47,6 @@ def alias(tensor: Tensor, strides: tuple[int, ...], flags: int) -> Tensor:
     code, place = code_of(tensor), tensor.device
     device = place.device_type, place.device_id
     return _native._wrap(tensor.data_ptr, tensor.shape, strides, code, device, flags, tensor, None)
-
-
-def unmarked(tensor: Tensor) -> Tensor:
-    """The tensor without the read-only flag, for libraries that cannot see it and never write."""
-    return alias(tensor, tensor.strides, _native._flags(tensor) & ~READ_ONLY)
 
 
 class Exporter:
@@ -89,14 +83,14 @@ def _versioned(tensor: Tensor, copied: bool) -> object:
 def _legacy(tensor: Tensor, copied: bool) -> object:
     """A legacy capsule. It lacks the read-only flag, which the profile says is harmless."""
     if tensor.readonly and not copied:
-        tensor = unmarked(tensor)
+        tensor = _native._unmarked(tensor)
     return tensor.__dlpack__(copy=copied)
 
 
 def _object(tensor: Tensor, copied: bool) -> object:
     """For consumers that ask an object for a legacy capsule."""
     if tensor.readonly and not copied:
-        tensor = unmarked(tensor)
+        tensor = _native._unmarked(tensor)
     return Exporter(tensor, True) if copied else tensor
 
 
@@ -246,6 +240,44 @@ def _frame(module: ModuleType, tensor: Tensor, copied: bool) -> Any:
     return module.DataFrame(_numpy(_numpy_module(), tensor, copied), copy=False)
 
 
+def _polars(module: ModuleType, tensor: Tensor, copied: bool) -> Any:
+    return (_polars_series if tensor.ndim == 1 else _polars_frame)(module, tensor, copied)
+
+
+def _polars_series(module: ModuleType, tensor: Tensor, copied: bool) -> Any:
+    return module.Series(tensor.copy() if copied else tensor)
+
+
+def _polars_frame(module: ModuleType, tensor: Tensor, copied: bool) -> Any:
+    columns = _columns("polars", tensor.copy("F") if copied else tensor)
+    # Series(name, tensor) would drop the name.
+    return module.DataFrame(
+        [module.Series(column).alias(f"column_{i}") for i, column in enumerate(columns)]
+    )
+
+
+def _duckdb(module: ModuleType, tensor: Tensor, copied: bool) -> Any:
+    columns = _columns("duckdb", tensor.copy("F") if copied else tensor)
+    numbers = {f"column{i}": column.numpy() for i, column in enumerate(columns)}
+    # The query finds a variable of its caller by name, after tables, none of which has this name.
+    name = f"dlx_{id(numbers)}"
+    variables = {"sql": module.sql, "query": f"select * from {name}", name: numbers}
+    return eval("sql(query)", variables)
+
+
+def _columns(name: str, tensor: Tensor) -> list[Tensor]:
+    if tensor.ndim == 1:
+        return [tensor]
+    rows, count = tensor.shape
+    if not count:
+        raise UnsupportedError(f"convert: {name} gets no table without columns (got {rows} rows)")
+    return [tensor[:, i] for i in range(count)]
+
+
+def _nanoarrow(module: ModuleType, tensor: Tensor, copied: bool) -> Any:
+    return module.Array(tensor.copy() if copied else tensor)
+
+
 def _numpy_module() -> ModuleType:
     import numpy
 
@@ -257,6 +289,18 @@ def _pandas_profile(deliver: Callable[[ModuleType, Tensor, bool], Any], ndim: An
         "pandas", "pandas", deliver, families=labelled.PANDAS, duplicate=labelled.copy_pandas,
         makes="pandas.Series, pandas.DataFrame", readonly=HONOURS, ndim=ndim,
         notes="a Series for one axis, a DataFrame for two, over a NumPy view",
+    )  # fmt: skip
+
+
+def _polars_profile(
+    deliver: Callable[[ModuleType, Tensor, bool], Any], ndim: Any, *, strides: str, **more: Any
+) -> Profile:
+    return Profile(
+        "polars", "polars", deliver, families=labelled.POLARS, duplicate=labelled.copy_polars,
+        makes="polars.Series, polars.DataFrame", strides=strides, readonly=IMMUTABLE, align=0, tables=True,
+        ndim=ndim, packs="bool", names=f"bool {_INTS} {_FLOATS}",
+        notes="a Series for one axis, a DataFrame for two, whose columns are compact; copies what is "
+        "not aligned to its elements", **more,
     )  # fmt: skip
 
 
@@ -277,6 +321,8 @@ _ARROW_ARRAY = _arrow_profile(_arrow_array, strides=COMPACT, notes=_NO_BOOL, ndi
 _ARROW_TENSOR = _arrow_profile(_arrow_tensor, strides=POSITIVE, notes=_NO_BOOL)
 _SERIES = _pandas_profile(_series, (1, 1))
 _FRAME = _pandas_profile(_frame, (1, 2))
+_POLARS_SERIES = _polars_profile(_polars_series, (1, 1), strides=COMPACT)
+_POLARS_FRAME = _polars_profile(_polars_frame, (1, 2), strides=COLUMNS)
 
 _TABLE = (
     Profile(
@@ -364,6 +410,20 @@ _TABLE = (
         notes="a DataArray over a NumPy view",
     ),
     _pandas_profile(_pandas, (1, 2)),
+    _polars_profile(_polars, (1, 2), strides=COLUMNS, one_axis=_POLARS_SERIES),
+    Profile(
+        "duckdb", "duckdb", _duckdb, owns="duckdb._relation.DuckDBPyRelation "
+        "_duckdb.DuckDBPyRelation duckdb.duckdb.DuckDBPyRelation", duplicate=labelled.copy_duckdb,
+        makes="duckdb.DuckDBPyRelation",
+        strides=POSITIVE, readonly=IMMUTABLE, ndim=(1, 2), names=f"bool {_INTS} float32 float64",
+        tables=True,
+        notes="a relation of the default connection; it reads the memory each time that it runs",
+    ),
+    Profile(
+        "nanoarrow", "nanoarrow", _nanoarrow, owns="nanoarrow.array.Array", makes="nanoarrow.Array",
+        strides=COMPACT, readonly=IMMUTABLE, ndim=(1, None), packs="bool",
+        names=f"bool {_INTS} {_FLOATS}", notes="lists of a fixed size for two and more axes",
+    ),
 )  # fmt: skip
 
 TABLE = {profile.name: profile for profile in _TABLE}
@@ -371,6 +431,8 @@ TABLE = {profile.name: profile for profile in _TABLE}
 TYPES = {
     "pyarrow.lib.Array": _ARROW_ARRAY,
     "pyarrow.lib.Tensor": _ARROW_TENSOR,
+    "polars.series.series.Series": _POLARS_SERIES,
+    "polars.dataframe.frame.DataFrame": _POLARS_FRAME,
     "pandas.Series": _SERIES,
     "pandas.core.series.Series": _SERIES,  # before pandas 3
     "pandas.DataFrame": _FRAME,
@@ -378,4 +440,4 @@ TYPES = {
     "xarray.core.dataarray.DataArray": TABLE["xarray"],  # for subclasses in other packages
 }
 ALIASES = {"np": "numpy", "tf": "tensorflow", "pa": "pyarrow", "pytorch": "torch", "ort": "onnxruntime",
-           "pd": "pandas", "xr": "xarray", "apache-tvm-ffi": "tvm_ffi", "arrow": "pyarrow"}  # fmt: skip
+           "pd": "pandas", "pl": "polars", "xr": "xarray", "apache-tvm-ffi": "tvm_ffi", "arrow": "pyarrow"}  # fmt: skip

@@ -100,7 +100,7 @@ def fallback(obj: Any, dtype: Any, device: Any, copy: bool | None, force: bool |
     if problem is not None:  # before the buffer protocol, where a date passes for plain bytes
         raise UnsupportedError(problem)
     # Looking for missing attributes is slow for classes of pandas.
-    inside, way = (None, "") if pandas else _unwrap(obj, copy)
+    inside, way = (None, "") if pandas else unwrapped(obj, copy)
     if inside is not None:
         try:
             if force is None:
@@ -148,7 +148,7 @@ def _says_no_more_than_items(cls: type) -> bool:
     )
 
 
-def _unwrap(obj: Any, copy: bool | None) -> tuple[Any, str]:
+def unwrapped(obj: Any, copy: bool | None) -> tuple[Any, str]:
     """The array inside an object of xarray, Dask, narwhals or pint, or None, and the attribute or call
     that gives it.
 

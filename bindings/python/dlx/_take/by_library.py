@@ -47,7 +47,11 @@ def _from_torch_storage(obj: Any) -> Tensor | None:
     untyped = obj if type(obj).__name__ == "UntypedStorage" else obj._untyped_storage
     if untyped.device.type == "meta":
         raise UnsupportedError(f"a {name_of(obj)} on the meta device has no memory")
-    return _native.asarray(torch.empty(0, dtype=dtype, device=untyped.device).set_(untyped))
+
+    def tensor() -> Any:
+        return torch.empty(0, dtype=dtype, device=untyped.device).set_(untyped)
+
+    return _native.asarray(_native._without_torch_modes(tensor))
 
 
 class _MxnetProducer:

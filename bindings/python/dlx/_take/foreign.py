@@ -1,14 +1,15 @@
 """Arrays of NumPy types that DLPack lacks, converted to types that it has: numbers of the other byte
-order, and long doubles if the caller asks for another dtype."""
+order, long doubles if the caller asks for another dtype, and structured arrays whose fields are one more
+axis."""
 
 from __future__ import annotations
 
 import sys
 
 from dlx import _native, dtypes
-from dlx._lib.classes import loaded, name_of
-from dlx._take import guards
-from dlx.errors import CopyRefusedError, UnsupportedError
+from dlx._lib.classes import is_torch_tensor, loaded, name_of
+from dlx._take import guards, structured
+from dlx.errors import CopyRefusedError, UnavailableError, UnsupportedError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,30 +17,62 @@ if TYPE_CHECKING:
 
 
 def converted_by_numpy(obj: Any, dtype: Any, copy: bool | None) -> Any:
-    """A new array of NumPy with the values of `obj`; None if no conversion keeps what `obj` means.
+    """An array with the values of `obj`; None if no conversion keeps what `obj` means.
 
     Called after `asarray` found a type that DLPack lacks. Swapping bytes loses nothing, so that happens
-    wherever a copy is allowed. A long double loses digits, so that takes a `dtype`.
+    wherever a copy is allowed. A long double loses digits, so that takes a `dtype`. The fields of a
+    structured array are shared, unless `copy` is True.
 
     Raises:
         CopyRefusedError: `copy` is False, and the conversion would work.
+        UnsupportedError: fields that are no axis; the message has the calls for them.
     """
     source = _dtype_of(obj)
-    target = None if source is None else _target(source, dtype)
+    if source is None:
+        return None
+    if source.names is not None:
+        return None if _means_more_than_numbers(obj) else _fields_of(obj, source, dtype, copy)
+    target = _target(source, dtype)
     if target is None or _means_more_than_numbers(obj):
         return None
     if copy is False:
         raise CopyRefusedError(
             f"a {name_of(obj)} of dtype {source} needs a copy, because DLPack lacks that dtype, and "
-            f"copy=False forbids it: pass copy=None, or convert it by `numpy.asarray(x).astype({target.name!r})`"
+            "copy=False forbids it, and so does a destination: pass copy=None, or convert it by "
+            f"`numpy.asarray(x).astype({target.name!r})`"
         )
     return sys.modules["numpy"].asarray(obj).astype(target)
 
 
+def _fields_of(obj: Any, source: Any, dtype: Any, copy: bool | None) -> Any:
+    """The fields of a structured array as one more axis, in a type that DLPack has."""
+    from dlx._take import asarray
+
+    inside, _ = asarray.unwrapped(obj, copy)
+    if inside is not None:
+        return _native.asarray(inside, copy=copy)
+    numpy = sys.modules["numpy"]
+    in_memory = isinstance(obj, (numpy.ndarray, numpy.void)) or _shows_memory(obj)
+    array = structured.array_of_memory(obj)
+    fields = structured.with_fields_as_axis(array)
+    if fields is None:
+        raise UnsupportedError(dtypes.explain_structured(source, structured.name_of_array(obj)))
+    if copy is False and not in_memory:
+        raise CopyRefusedError(
+            f"a {name_of(obj)} of dtype {source} has no memory to share, and copy=False forbids "
+            "reading it into memory: pass copy=None"
+        )
+    if dtypes.explain_numpy_dtype(fields.dtype) is not None:
+        return converted_by_numpy(fields, dtype, copy)
+    return _native.asarray(fields, copy=True) if copy else fields
+
+
 def _dtype_of(obj: Any) -> Any:
     """The numpy.dtype of an object that has one, or shows memory of one; else None."""
-    numpy = loaded("numpy")
-    if numpy is None or isinstance(obj, (type, _native.Tensor)):
+    if isinstance(obj, (type, _native.Tensor)) or is_torch_tensor(type(obj)):
+        return None
+    numpy = _imported_numpy(obj) if structured.is_of_ctypes(obj) else loaded("numpy")
+    if numpy is None:
         return None
     dtype = getattr(obj, "dtype", None)
     if isinstance(dtype, numpy.dtype):
@@ -47,9 +80,22 @@ def _dtype_of(obj: Any) -> Any:
     if not _shows_memory(obj):
         return None
     try:
-        return numpy.asarray(obj).dtype
+        return getattr(structured.array_of_memory(obj), "dtype", None)
     except Exception:  # asarray tells why it refused the object
         return None
+
+
+def _imported_numpy(obj: Any) -> Any:
+    """NumPy, which describes the classes of ctypes; None if it is not installed."""
+    try:
+        import numpy
+    except ImportError:
+        if not memoryview(obj).format.startswith("T{"):
+            return None
+        raise UnavailableError(
+            f"the fields of a {name_of(obj)} need NumPy, which is not installed"
+        ) from None
+    return numpy
 
 
 def _target(source: Any, dtype: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dlx import _native
 from dlx._lib.classes import name_of
 from dlx.errors import UnsupportedError
 
@@ -12,6 +13,10 @@ if TYPE_CHECKING:
 
 def guard(obj: Any, torch: Any) -> None:
     """Refuse torch tensors without plain strided memory. torch would export some as a NULL pointer."""
+    _native._without_torch_modes(_guard, obj, torch)
+
+
+def _guard(obj: Any, torch: Any) -> None:
     name = name_of(obj)
     if obj.is_nested:
         raise UnsupportedError(
