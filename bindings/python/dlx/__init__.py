@@ -80,12 +80,12 @@ from dlx.errors import (
 
 TYPE_CHECKING = False
 
-__version__ = _capi.version()
+__version__: str = _capi.version()
 
 try:
     _native.attach(_hooks.HOOKS)
-except _native.NotAttachable as error:  # dlx.raw has to remain importable
-    _reason = str(error)
+except _native.NotAttachable as _error:  # dlx.raw has to remain importable
+    _reason = str(_error)
 else:
     _reason = ""
     from dlx._give import explain

@@ -45,7 +45,10 @@ _KINDS = {
 }  # kinds of dtypes, as letters of dlx.dtype.kind
 _SUBMODULES = ("fft", "lib", "lib.stride_tricks", "linalg")
 
-from_dlpack = _native.from_dlpack
+
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Tensor:
+    """`dlx.from_dlpack`."""
+    return _native.from_dlpack(x, device=device, copy=copy)
 
 
 def require_version(version: str | None) -> None:
@@ -289,8 +292,8 @@ class _Info:
 
 
 # Those of array-api-compat hide NumPy's errors, by which `_limits` knows a dtype of ml_dtypes.
-finfo = _delegate(numpy.finfo)
-iinfo = _delegate(numpy.iinfo)
+finfo: Callable[..., Any] = _delegate(numpy.finfo)
+iinfo: Callable[..., Any] = _delegate(numpy.iinfo)
 
 
 def __array_namespace_info__() -> _Info:

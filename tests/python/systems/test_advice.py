@@ -75,8 +75,9 @@ def run(expression, x):
     """The error of the expression, or None."""
     names = {name: importlib.import_module(module) for name, module in MODULES.items()
              if re.search(rf"\b{name}\.", expression)}  # fmt: skip
-    if "pyarrow.compute" in expression:
-        importlib.import_module("pyarrow.compute")
+    for submodule in ("pyarrow.compute", "numpy.lib.recfunctions"):
+        if submodule in expression:
+            importlib.import_module(submodule)
     if "pa." in expression:
         names["type"] = names["pa"].int64()
     names["unit"] = getattr(x, "unit", None) or getattr(x, "units", None)
