@@ -22,9 +22,6 @@ from test_share import mapped, name, numbers, own_folder, process  # noqa: F401
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="memfd is Linux's")
 
 
-TRACKLESS = sys.version_info >= (3, 13)  # before, a mapping of Python's has a descriptor too
-
-
 def descriptors():
     return len(os.listdir("/proc/self/fd"))
 
@@ -79,7 +76,7 @@ def test_the_memory_lives_until_the_last_process_lets_go(method):
         assert ask("[v.tolist() for v in views]") == [[0, 1, 2], [1, 2]]
         assert ask("len(mapped())") == inherited + 1  # for both views
         held = ask("len(os.listdir('/proc/self/fd'))")
-        assert held == before + (1 if TRACKLESS else 2)
+        assert held == before + 1
         ask("views = None")
         assert ask("(gc.collect(), len(mapped()))[1]") == inherited
         assert ask("len(os.listdir('/proc/self/fd'))") == before
