@@ -105,6 +105,10 @@ def build(obj: Any, code: DTypeCode | None, cast_arrays: bool) -> tuple[Tensor, 
         return _native.asarray(obj), False
     if is_number(obj):
         return _from_numbers([obj], (), code)
+    if code is None and type(obj) in _PLAIN and loaded("numpy") is not None:
+        together = _by_buffers(obj, set(map(type, obj)))
+        if together is not None:
+            return _native.asarray(together), False
     shape = _outer_shape(obj)
     flat = _flattened(obj, shape)
     if flat is not None:
@@ -248,24 +252,28 @@ def _by_numpy(obj: Any, shape: Shape) -> Any:
     return numpy.array(flat).reshape(shape + inner)
 
 
-def _by_buffers(arrays: list[Any], classes: set[type]) -> Any:
+def _by_buffers(arrays: Sequence[Any], classes: set[type]) -> Any:
     """NumPy's array of arrays of JAX or of TensorFlow, by their buffers: `__dlpack__` of JAX, and asking
     each object of TensorFlow for its meaning, take ten times as long. None if they differ, or are not in
     memory of the CPU as numbers of NumPy."""
     import numpy
 
-    if len(classes) != 1 or packages_of(*classes).isdisjoint(("jax", "jaxlib", "tensorflow")):
+    if len(classes) != 1:
         return None
-    alike = ("dtype", "device") if "tensorflow" in packages_of(*classes) else ("dtype",)
-    if any(len(set(map(attrgetter(name), arrays))) != 1 for name in alike):
+    packages = packages_of(*classes)
+    if packages.isdisjoint(("jax", "jaxlib", "tensorflow")):
         return None
     try:
-        first = _native.asarray(arrays[0])
-        if first.device.device_type not in HOSTS:
+        if len(set(map(attrgetter("dtype"), arrays))) != 1:
             return None
-        memory = map(memoryview, arrays)
+        if "tensorflow" in packages:  # which shows quantised numbers, and copies of a GPU's memory
+            if len(set(map(attrgetter("device"), arrays))) != 1:
+                return None
+            if _native.asarray(arrays[0]).device.device_type not in HOSTS:
+                return None
+        memory: list[Any] = [memoryview(array) for array in arrays]
         # NumPy takes a memoryview without axes in a list for a Python object.
-        found = numpy.array([*memory] if first.ndim else [*map(numpy.asarray, memory)])
+        found = numpy.array(memory if arrays[0].ndim else [*map(numpy.asarray, memory)])
     except Exception:  # no buffer, several shapes … the slower way has the reason
         return None
     return found if found.dtype.isbuiltin == 1 and found.dtype.kind in "biufc" else None
