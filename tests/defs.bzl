@@ -8,7 +8,7 @@ _COPTS = WARNINGS + ["-D" + name for name in DEFINES]
 C_COPTS = ["-std=c11"] + _COPTS
 CC_COPTS = ["-std=c++" + CXX_STANDARD[0]] + _COPTS
 
-def _tests(extension, deps, **kwargs):
+def _tests(extension, deps, no_tsan = [], **kwargs):
     headers = native.glob(["*.h", "*.inc"])
     for src in native.glob(["test_*." + extension]):
         native.cc_test(
@@ -18,6 +18,7 @@ def _tests(extension, deps, **kwargs):
             # Tests pass structs that are shorter than their type, on purpose.
             copts = (C_COPTS if extension == "c" else CC_COPTS) + ["-Wno-array-bounds"],
             deps = deps + ["//tests:support", "//third_party:cmocka"],
+            tags = ["no-tsan"] if src[:-len(extension) - 1] in no_tsan else [],
             **kwargs
         )
 
@@ -43,7 +44,12 @@ def public_tests(extension):
     _fuzz_targets(["//:dlx"])
 
 def internal_tests(deps = [], **kwargs):
-    """Tests of one folder: tests/src/x tests //src/x, linked statically."""
+    """Tests of one folder: tests/src/x tests //src/x, linked statically.
+
+    Args:
+      deps: further libraries.
+      **kwargs: of cc_test; and `no_tsan`, the tests of what never runs on several threads.
+    """
     folder = "//" + native.package_name()[len("tests/"):]
     _tests("cc", [folder] + deps, linkstatic = True, **kwargs)
     _fuzz_targets([folder])

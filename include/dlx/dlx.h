@@ -576,20 +576,25 @@ DLX_API dlx_status dlx_tensor_reshape(dlx_tensor *tensor, int32_t ndim, const in
 /**
  * Copy every element of `src` into `dst`: same shape and dtype, any strides, any overlap (the
  * result is as if all of `src` had been read first). Both are borrowed. Nothing is written on
- * failure. Some overlaps need a temporary of the size of the data.
+ * failure. Some overlaps need a temporary of the size of the data, a byte for each packed element.
+ *
+ * On the CPU, packed elements also convert: integers of 1 to 7 bits from and to integers of 1 to 8
+ * bits, as C converts integers (the lowest bits are kept), and float4 and float6 to float32. Both
+ * sides have the same number of lanes.
  *
  * A copy on a device is work on a stream (of `options`, else the current stream), which may not be
  * done on return. Until then the caller must keep both operands alive and order other work on them,
  * because a DLTensor has no owner. dlx_tensor_copy_from does both.
  *
- * @return DLX_OK; DLX_ERROR_INVALID_ARGUMENT (shape or dtype differ; two elements of `dst` share
+ * @return DLX_OK; DLX_ERROR_INVALID_ARGUMENT (shape or dtype do not fit; two elements of `dst` share
  *         memory, or dlx cannot show in reasonable time that none do);
  *         DLX_ERROR_UNSUPPORTED (a device that dlx cannot copy on).
  */
 DLX_API dlx_status dlx_copy(const DLTensor *dst, const DLTensor *src,
                             const dlx_copy_options *options);
 
-/** Copy one tensor into another, as dlx_copy does; the flags of both (padded, read-only) apply.
+/** Copy one tensor into another, as dlx_copy does; the flags of both (padded, read-only) apply, so
+ * that packed elements become padded ones, and the reverse.
  * `src` is broadcast to the shape of `dst`. dlx keeps both alive until the copy is done, and runs
  * it after all pending work that either tensor waits for.
  *

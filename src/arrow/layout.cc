@@ -19,7 +19,11 @@ const char* advice_for(DLDataType dtype) noexcept {
   if (dtype.bits * dtype.lanes % 8 == 0 && dtype.bits >= 8) {
     return "view its bits as unsigned integers";
   }
-  return "convert it to another dtype first";
+  if (dtype.lanes != 1) return "read it with .tolist(), in Python";
+  return dtype.code == kDLInt ? "convert it first, in Python with dlx.asarray(x, dtype='int8')"
+         : dtype.code == kDLUInt
+             ? "convert it first, in Python with dlx.asarray(x, dtype='uint8')"
+             : "convert it first, in Python with dlx.asarray(x, dtype='float32')";
 }
 
 const char* require_format(DLDataType dtype) {

@@ -7,9 +7,10 @@
 #include "dlx/dlx.h"
 #include "src/base/error.h"
 #include "src/base/memory.h"
+#include "src/copy/bits.h"
+#include "src/copy/convert.h"
 #include "src/copy/execute.h"
 #include "src/copy/in_place.h"
-#include "src/copy/plan/bits.h"
 #include "src/copy/plan/overlap.h"
 #include "src/copy/plan/plan.h"
 #include "src/dtype/dtype.h"
@@ -17,39 +18,29 @@
 namespace dlx {
 namespace {
 
+void check_size(const DLDataType& dtype) {
+  if (dtype.bits != 0 && dtype.lanes != 0) return;
+  fail(DLX_ERROR_INVALID_ARGUMENT, "`dst` has elements of no size (got %d bits, %d lanes)",
+       dtype.bits, dtype.lanes);
+}
+
 void check_same_dtype(const DLDataType& dst, const DLDataType& src) {
-  if (dst.code != src.code || dst.bits != src.bits || dst.lanes != src.lanes) {
+  if (!same_dtype(dst, src)) {
     fail(DLX_ERROR_INVALID_ARGUMENT, "`src` has another dtype than `dst` (got %s, expected %s)",
          dtype_text(src).text, dtype_text(dst).text);
   }
-  if (dst.bits == 0 || dst.lanes == 0) {
-    fail(DLX_ERROR_INVALID_ARGUMENT, "`dst` has elements of no size (got %d bits, %d lanes)",
-         dst.bits, dst.lanes);
-  }
+  check_size(dst);
 }
 
-/// Sub-byte elements that are padded on both sides are bytes; where only one side is, each lane
-/// moves alone, from its bits into a byte of its own or back.
-CopyItem item_of(const DLDataType& dtype, bool dst_padded, bool src_padded) noexcept {
-  const int64_t bits = dtype.bits;
-  const int64_t lanes = dtype.lanes;
-  if (bits < 8 && dst_padded != src_padded) {
-    return {bits, dst_padded ? 8 : bits, src_padded ? 8 : bits, lanes, true};
-  }
-  if (bits < 8 && dst_padded) return {lanes, lanes, lanes, 1, false};
-  const int64_t all = bits * lanes;
-  if (all % 8 == 0) return {all / 8, all / 8, all / 8, 1, false};
-  return {all, all, all, 1, true};
+/// The item of elements that are stored in the same way on both sides.
+CopyItem item_of(const DLDataType& dtype, bool padded) noexcept {
+  const int64_t bits = item_bits(dtype, padded);
+  if (bits % 8 == 0) return {bits / 8, bits / 8, bits / 8, 1, false};
+  return {bits, bits, bits, 1, true};
 }
 
-void run_in_bits(const CopyPlan& plan, const CopyItem& item) {
-  const bool whole_bytes = item.dst_pitch > item.width;
-  const int64_t dst_room = whole_bytes ? item.dst_pitch : plan.item();
-  const int64_t src_room = item.src_pitch > item.width ? item.src_pitch : plan.item();
-  if (!operands_overlap(plan, dst_room, src_room)) {
-    copy_bits(plan, whole_bytes);
-    return;
-  }
+void run_in_bits(const CopyPlan& plan) {
+  if (!operands_overlap(plan, plan.item(), plan.item())) return copy_bits(plan);
   const int64_t bytes = plan.size() / 8 + 1;
   const std::unique_ptr<char, Free> buffer(
       static_cast<char*>(std::calloc(static_cast<size_t>(bytes), 1)));
@@ -57,26 +48,44 @@ void run_in_bits(const CopyPlan& plan, const CopyItem& item) {
     fail(DLX_ERROR_OUT_OF_MEMORY, "`dst` and `src` overlap: no room for a temporary of %lld bytes",
          static_cast<long long>(bytes));
   }
-  copy_bits(plan.to_compact(buffer.get()), false);
-  copy_bits(plan.from_compact(buffer.get()), whole_bytes);
+  copy_bits(plan.to_compact(buffer.get()));
+  copy_bits(plan.from_compact(buffer.get()));
 }
 
 }  // namespace
 
+bool converts(const DLDataType& dst, const DLDataType& src) noexcept {
+  Conversion conversion;
+  return find_conversion(dst, false, src, false, &conversion);
+}
+
 CopyPlan plan_copy(const DLTensor& dst, bool dst_padded, const DLTensor& src, bool src_padded) {
   check_same_dtype(dst.dtype, src.dtype);
-  CopyPlan plan(dst, src, item_of(dst.dtype, dst_padded, src_padded));
+  Conversion conversion;
+  const bool changes = find_conversion(dst.dtype, dst_padded, src.dtype, src_padded, &conversion);
+  CopyPlan plan(dst, src,
+                changes ? conversion.item(dst.dtype.lanes) : item_of(dst.dtype, dst_padded));
   if (!plan.empty()) plan.count_bytes();
   return plan;
 }
 
 void copy_tensor(const DLTensor& dst, bool dst_padded, const DLTensor& src, bool src_padded) {
+  Conversion conversion;
+  if (find_conversion(dst.dtype, dst_padded, src.dtype, src_padded, &conversion)) {
+    check_size(dst.dtype);
+    const CopyPlan plan(dst, src, conversion.item(dst.dtype.lanes));
+    if (!plan.empty()) convert(plan, conversion);
+    return;
+  }
   check_same_dtype(dst.dtype, src.dtype);
-  const CopyItem item = item_of(dst.dtype, dst_padded, src_padded);
-  CopyPlan plan(dst, src, item);
+  CopyPlan plan(dst, src, item_of(dst.dtype, dst_padded));
   if (plan.empty()) return;
   if (!plan.count_bytes()) {
-    run_in_bits(plan, item);
+    const int bits = dst.dtype.bits;
+    if (plan.item() != bits || plan.ndim() == 0) return run_in_bits(plan);
+    // No element has its neighbour beside it on both sides, so elements move one by one.
+    conversion = {{bits, bits}, {bits, bits}, false, nullptr};
+    convert(CopyPlan(dst, src, conversion.item(1)), conversion);
   } else if (operands_overlap(plan, plan.item(), plan.item())) {
     copy_overlapping(plan);
   } else {
@@ -85,12 +94,15 @@ void copy_tensor(const DLTensor& dst, bool dst_padded, const DLTensor& src, bool
 }
 
 size_t describe_copy(const DLTensor& dst, const DLTensor& src, char* buffer, size_t capacity) {
-  check_same_dtype(dst.dtype, src.dtype);
-  const CopyItem item = item_of(dst.dtype, false, false);
-  CopyPlan plan(dst, src, item);
+  Conversion conversion;
+  const bool changes = find_conversion(dst.dtype, false, src.dtype, false, &conversion);
+  if (!changes) check_same_dtype(dst.dtype, src.dtype);
+  CopyPlan plan(dst, src, changes ? conversion.item(dst.dtype.lanes) : item_of(dst.dtype, false));
   const char* text = nullptr;
   if (plan.empty()) {
     text = "nothing to copy";
+  } else if (changes) {
+    text = "packed bits, converted";
   } else if (!plan.count_bytes()) {
     text = "packed bits, one thread";
   } else if (operands_overlap(plan, plan.item(), plan.item())) {

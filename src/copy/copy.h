@@ -12,9 +12,14 @@ namespace dlx {
 /// so addresses may belong to a device. Throws what copy_tensor throws.
 CopyPlan plan_copy(const DLTensor& dst, bool dst_padded, const DLTensor& src, bool src_padded);
 
+/// Whether copy_tensor converts elements of `src` to `dst`, another dtype: integers of at most 8
+/// bits, of which one has fewer, as C converts them (the lowest bits are kept); float4 and float6
+/// to float32.
+bool converts(const DLDataType& dst, const DLDataType& src) noexcept;
+
 /// Copies every element of src into dst. Both lie in memory that the CPU can access.
 ///
-/// Same dtype and same shape are required; strides count elements, NULL means compact row-major;
+/// The same dtype, or one that converts(), and the same shape are required; strides count elements, NULL means compact row-major;
 /// byte_offset is honoured. Strides may have any sign; strides of src may be zero. If src and dst
 /// overlap, the result is as if src had been read first.
 ///

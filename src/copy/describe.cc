@@ -77,7 +77,7 @@ void add_way(Text* text, const Job& job) noexcept {
 size_t describe_execution(const CopyPlan& plan, char* buffer, size_t capacity) noexcept {
   Text text(buffer, capacity);
   const Machine& machine = dlx::machine();
-  const int64_t threads = threads_of(plan, machine);
+  const int64_t threads = threads_of(plan.size(), machine);
   const Traffic traffic = traffic_of(plan, machine, threads > 0);
   const Schedule s = schedule_of(plan, machine, traffic);
   add_schedule(&text, s);

@@ -133,15 +133,14 @@ Schedule schedule_of(const CopyPlan& plan, const Machine& machine, Traffic traff
   return Schedule(plan, machine, Held::kNeither, traffic != Traffic::kCached);
 }
 
-int64_t threads_of(const CopyPlan& plan, const Machine& machine) noexcept {
-  const int64_t bytes = plan.size();
+int64_t threads_of(int64_t bytes, const Machine& machine) noexcept {
   const bool parallel = bytes >= machine.parallel_bytes && num_threads() > 1;
   return parallel ? threads_for(machine, bytes) : 0;
 }
 
 void execute(const CopyPlan& plan) noexcept {
   const Machine& machine = dlx::machine();
-  const int64_t threads = threads_of(plan, machine);
+  const int64_t threads = threads_of(plan.size(), machine);
   const Traffic traffic = traffic_of(plan, machine, threads > 0);
   if (threads == 0) return run_part(machine, plan, traffic);
   const Repetition found = repetition_of(plan, streams_runs(machine, traffic));

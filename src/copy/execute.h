@@ -15,8 +15,8 @@ namespace dlx {
 
 // Decisions that both functions make.
 
-/// The number of threads that share a plan; 0: the calling thread runs it alone.
-int64_t threads_of(const CopyPlan& plan, const Machine& machine) noexcept;
+/// The number of threads that share a copy of `bytes`; 0: the calling thread runs it alone.
+int64_t threads_of(int64_t bytes, const Machine& machine) noexcept;
 
 /// Whether repetitions of runs are streamed.
 bool streams_runs(const Machine& machine, Traffic traffic) noexcept;

@@ -39,6 +39,12 @@ inline bool is_packed_subbyte(DLDataType dtype, bool padded) noexcept {
   return item_bits(dtype, padded) % 8 != 0;
 }
 
+/// The dtype of whole bytes that has all values of a sub-byte one: int8, uint8 or float32.
+inline DLDataType whole_dtype(DLDataType dtype) noexcept {
+  if (dtype.code == kDLInt || dtype.code == kDLUInt) return make_dtype(dtype.code, 8, dtype.lanes);
+  return make_dtype(kDLFloat, 32, dtype.lanes);
+}
+
 /// uint1: DLPack packs eight into a byte; TVM and others used a byte for each before DLPack 1.0.
 inline bool is_uint1(DLDataType dtype) noexcept { return dtype.code == kDLUInt && dtype.bits == 1; }
 

@@ -103,10 +103,15 @@ void copy_tensor_from(Tensor* dst, Tensor* src, const CopyRequest& request) {
   if (dst->readonly()) fail(DLX_ERROR_READ_ONLY, "`dst` is read-only");
   check_copy_stream(request,
                     cpu_reachable(type_of(dst->dl.device)) ? src->dl.device : dst->dl.device);
-  if (!same_dtype(dst->dl.dtype, src->dl.dtype)) {
+  const DLDataType &dtype = dst->dl.dtype, &other = src->dl.dtype;
+  const bool on_host =
+      cpu_reachable(type_of(dst->dl.device)) && cpu_reachable(type_of(src->dl.device));
+  if (!same_dtype(dtype, other) && !(on_host && converts(dtype, other))) {
     fail(DLX_ERROR_INVALID_ARGUMENT,
-         "`src` must have the dtype of `dst` (got %s, expected %s): convert it first",
-         dtype_text(src->dl.dtype).text, dtype_text(dst->dl.dtype).text);
+         "`src` must have the dtype of `dst` (got %s, expected %s): convert it first, in Python "
+         "with "
+         "dlx.asarray(src, dtype='%s')",
+         dtype_text(other).text, dtype_text(dtype).text, dtype_text(dtype).text);
   }
   const int32_t ndim = dst->dl.ndim;
   bool same = src->dl.ndim == ndim;

@@ -140,8 +140,10 @@ void advance_data(Tensor* tensor, int64_t elements) {
     fail(
         DLX_ERROR_UNSUPPORTED,
         "the view would start inside a byte, which a DLTensor cannot express (offset %lld elements "
-        "of %s): begin at a whole byte, or unpack the elements first",
-        static_cast<long long>(elements), dtype_text(tensor->dl.dtype).text);
+        "of %s): begin at a whole byte, or unpack the elements first, in Python with "
+        "dlx.asarray(x, dtype='%s')",
+        static_cast<long long>(elements), dtype_text(tensor->dl.dtype).text,
+        dtype_text(whole_dtype(tensor->dl.dtype)).text);
   }
   if (data_is_address(type_of(tensor->dl.device))) {
     // An empty view may point anywhere; NULL stays NULL.

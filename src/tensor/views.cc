@@ -194,11 +194,16 @@ TensorRef bitcast(Tensor* tensor, DLDataType dtype) {
   require_known_dtype(dtype, "dtype");
   const DLDataType old = tensor->dl.dtype;
   const int64_t old_bits = item_bits(old, false), new_bits = item_bits(dtype, false);
-  if (item_bits(old, tensor->padded()) != old_bits || old.code == kDLOpaqueHandle ||
-      dtype.code == kDLOpaqueHandle) {
+  if (item_bits(old, tensor->padded()) != old_bits) {
     fail(DLX_ERROR_UNSUPPORTED,
-         "`dtype` cannot describe the same bytes (got %s for elements of %s%s)",
-         dtype_text(dtype).text, tensor->padded() ? "padded " : "", dtype_text(old).text);
+         "`dtype` cannot describe the same bytes (got %s for padded elements of %s): convert them, "
+         "in Python with dlx.asarray(x, dtype='%s')",
+         dtype_text(dtype).text, dtype_text(old).text, dtype_text(whole_dtype(old)).text);
+  }
+  if (old.code == kDLOpaqueHandle || dtype.code == kDLOpaqueHandle) {
+    fail(DLX_ERROR_UNSUPPORTED,
+         "`dtype` cannot describe the same bytes (got %s for elements of %s)",
+         dtype_text(dtype).text, dtype_text(old).text);
   }
   TensorRef view = same_view(tensor);
   view->dl.dtype = dtype;

@@ -194,6 +194,18 @@ def test_c8_data_need_not_be_aligned():
     assert (t.tolist(), copied.tolist()) == ([0, 2.5], [0, 2.5])
 
 
+def test_c9_dtype_keeps_the_lowest_bits_and_packed_elements_become_padded():
+    packed = dlx.asarray(bytearray(b"\x21\xf3")).view("uint4")
+
+    assert dlx.asarray(packed, dtype="uint8").tolist() == [1, 2, 3, 15]
+    assert dlx.asarray(packed, dtype="int2").tolist() == [1, -2, -1, -1]
+    padded = dlx.asarray([1, 2, 3], dtype="uint4")
+    dlx.copyto(packed[:3], padded)
+    assert (padded.nbytes, dlx.empty(3, dtype="uint4").nbytes) == (3, 2)
+    assert packed.tobytes() == b"\x21\xf3"
+    assert dlx.asarray(dlx.asarray([257, -1], dtype="int64"), dtype="uint8").tolist() == [1, 255]
+
+
 # ---- move ---------------------------------------------------------------------------------------
 
 

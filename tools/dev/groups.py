@@ -117,7 +117,7 @@ def _fakes(binding: str) -> Job:
 
 def _sanitized(config: str) -> Job:
     def work(runner: Runner) -> None:
-        tags = "--test_tag_filters=-no-sanitizer"
+        tags = f"--test_tag_filters=-no-sanitizer,-no-{config}"
         runner.bazel(config, f"--config={config}", "--build_tests_only", tags, "//tests/...")
         if config == "asan":
             bazel.build(runner.shell, "--config=asan", "//:libdlx.so")

@@ -34,6 +34,12 @@ def _asarray() -> Any:
     return asarray
 
 
+def _cast() -> Any:
+    from dlx._take import cast
+
+    return cast
+
+
 def _tables() -> Any:
     from dlx._take import tables
 
@@ -105,7 +111,7 @@ HOOKS = {
     "array_result": _late(_asarray, "array_result"),
     "converted_by_numpy": _late(_foreign, "converted_by_numpy"),
     "join_columns": _late(_tables, "join"),
-    "convert_dtype": _late(_asarray, "convert_dtype"),
+    "convert_dtype": _late(_cast, "convert_dtype"),
     "convert_slowly": _late(_convert, "convert"),
     "getitem": _late(_by_numpy, "getitem"),
     "setitem": _late(_by_numpy, "setitem"),

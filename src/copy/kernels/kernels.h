@@ -255,6 +255,13 @@ struct Kernels {
   /// less than 4 bytes, and if the instruction set cannot permute bytes.
   void (*stream_gathered[5])(char* dst, const char* src, int64_t su, int64_t lines);
 
+  /// Packed elements of `bits` < 8 bits, side by side from a byte boundary on, to a byte each; [1]
+  /// fills the bits above with the highest one. Takes the first elements, as many as registers can
+  /// hold at once, and returns how many: a multiple of 8.
+  int64_t (*unpack[2])(unsigned char* dst, const unsigned char* src, int64_t count, int bits);
+  /// The reverse: the `bits` lowest bits of bytes.
+  int64_t (*pack)(unsigned char* dst, const unsigned char* src, int64_t count, int bits);
+
   /// Streams consecutive lines; dst is aligned to a line.
   void (*stream)(char* dst, const char* src, int64_t lines);
   /// Orders streamed lines before all later stores of the thread.

@@ -152,8 +152,13 @@ CopyPlan::CopyPlan(char* dst, const char* src, int64_t item, const CopyAxis* axe
 
 CopyPlan CopyPlan::part(int axis, int64_t first, int64_t extent) const noexcept {
   CopyPlan plan(*this);
-  plan.dst_ += first * axes_[axis].dst;
-  plan.src_ += first * axes_[axis].src;
+  if (in_bits_) {
+    plan.dst_bit_ += first * axes_[axis].dst;
+    plan.src_bit_ += first * axes_[axis].src;
+  } else {
+    plan.dst_ += first * axes_[axis].dst;
+    plan.src_ += first * axes_[axis].src;
+  }
   plan.axes_[axis].extent = extent;
   if (extent == 1) {
     --plan.ndim_;
@@ -247,9 +252,8 @@ bool CopyPlan::count_bytes() noexcept {
   return true;
 }
 
-CopyPlan CopyPlan::to_compact(char* buffer) const noexcept {
+CopyPlan CopyPlan::to_compact(char* buffer, int64_t step) const noexcept {
   CopyPlan plan(*this);
-  int64_t step = item_;
   for (int k = ndim_ - 1; k >= 0; --k) {
     plan.axes_[k].dst = step;
     step *= axes_[k].extent;
@@ -260,9 +264,8 @@ CopyPlan CopyPlan::to_compact(char* buffer) const noexcept {
   return plan;
 }
 
-CopyPlan CopyPlan::from_compact(const char* buffer) const noexcept {
+CopyPlan CopyPlan::from_compact(const char* buffer, int64_t step) const noexcept {
   CopyPlan plan(*this);
-  int64_t step = item_;
   for (int k = ndim_ - 1; k >= 0; --k) {
     plan.axes_[k].src = step;
     step *= axes_[k].extent;

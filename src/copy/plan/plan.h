@@ -27,7 +27,7 @@ inline constexpr CopyAxis kNoAxis = {1, 0, 0};
 
 /// An item, in units: bytes or, if elements do not fill whole bytes, bits.
 struct CopyItem {
-  int64_t width;      ///< units copied
+  int64_t width;      ///< units copied; of a conversion 1, for a lane
   int64_t dst_pitch;  ///< units from one to the next in a compact dst
   int64_t src_pitch;  ///< the same in src; differs if only one side is padded
   int64_t lanes;      ///< lanes per element: more than 1 only if the pitches differ
@@ -91,9 +91,12 @@ class CopyPlan {
   /// The part of every item that starts at unit `first`.
   CopyPlan part_of_item(int64_t first, int64_t units) const noexcept;
 
-  /// The same nest with one side replaced by compact memory, in the order of the nest.
-  CopyPlan to_compact(char* buffer) const noexcept;
-  CopyPlan from_compact(const char* buffer) const noexcept;
+  /// The same nest with one side replaced by compact memory, in the order of the nest. An item takes
+  /// `step` units there, as many as it has unless said otherwise.
+  CopyPlan to_compact(char* buffer) const noexcept { return to_compact(buffer, item_); }
+  CopyPlan from_compact(const char* buffer) const noexcept { return from_compact(buffer, item_); }
+  CopyPlan to_compact(char* buffer, int64_t step) const noexcept;
+  CopyPlan from_compact(const char* buffer, int64_t step) const noexcept;
 
  private:
   void add_axis(int64_t extent, int64_t dst_step, int64_t src_step) noexcept;

@@ -17,6 +17,7 @@ import operator
 import numpy
 
 from dlx import _native, dtypes
+from dlx._access import is_packed, padded, whole
 from dlx._compute import for_dask
 from dlx._compute.operands import (
     PLAIN_OR_NONE,
@@ -362,7 +363,7 @@ def astype(self: Tensor, dtype: Any, kwargs: dict[str, Any]) -> Any:
         if isinstance(dtype, (str, dtypes.dtype)):
             dtype = _numpy_dtype(dtype)
         views = Views()
-        array = views.unwrap(self)
+        array = views.unwrap(whole(self) if is_packed(self) else self)
         if kwargs.get("casting", "unsafe") == "unsafe" and _casts_badly(array.dtype, dtype):
             array = views.unwrap(_native.asarray(self, dtype=dtype))
             kwargs = {**kwargs, "copy": False}
@@ -443,6 +444,13 @@ def setitem(self: Tensor, key: Any, value: Tensor) -> None:
         # One number has to be a value of the Tensor's dtype, as a Python number has to be.
         self[key] = value.item()
         return
+    if is_packed(self):  # NumPy has no view of it
+        changed = padded(self)
+        changed[key] = value
+        self[...] = changed
+        return
+    if is_packed(value):
+        value = whole(value)
     views = Views()
     array, source = views.unwrap(self), views.unwrap(value)
     alike = source.dtype == array.dtype

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dlx import _native, dtypes
-from dlx._access import code_of
+from dlx._access import code_of, is_packed, unpacking_call
 from dlx._give import demands, profiles, targets
 from dlx._give.targets import full_name
 from dlx._lib import capi
@@ -206,9 +206,14 @@ def _check(tensor: Tensor, profile: Profile) -> None:
     if not known and names is not None:
         raise UnsupportedError(
             f"convert: {profile.name} takes no {dtype} (it takes {', '.join(sorted(names))}): "
-            f"{demands.conversion(code_of(tensor), names)}take its bytes with `dlx.asarray(x).tobytes()`"
-            f"{'; ' + profile.notes if profile.notes else ''}"
+            f"{_way_out(tensor, names)}{'; ' + profile.notes if profile.notes else ''}"
         )
+
+
+def _way_out(tensor: Tensor, names: frozenset[str]) -> str:
+    if code_of(tensor)[1] < 8:
+        return f"convert the values with {unpacking_call(tensor)}"
+    return f"{demands.conversion(code_of(tensor), names)}take its bytes with `dlx.asarray(x).tobytes()`"
 
 
 def _fits(tensor: Tensor, profile: Profile) -> bool:
@@ -220,6 +225,7 @@ def _fits(tensor: Tensor, profile: Profile) -> bool:
         and not profile.packs
         and profile.strides != demands.COLUMNS
         and not tensor.readonly
+        and not (profile.unpacks and is_packed(tensor))
         and 0 < len(shape) <= (profile.ndim[1] or 8)
         and 0 not in shape
         and tensor.strides == _compact_strides(shape)
@@ -238,6 +244,8 @@ def why_copy(tensor: Tensor, profile: Profile) -> list[str]:
     reasons = []
     if profile.copies:
         reasons.append(f"{profile.name} copies whatever it gets")
+    if profile.unpacks and is_packed(tensor):
+        reasons.append(f"{profile.name} keeps elements of less than a byte in a byte each")
     if profile.packs and capi.dtype_name(code_of(tensor)) in profile.packs:
         reasons.append(f"{profile.name} packs {tensor.dtype} into bits")
     narrow = profile.narrows(tensor) if profile.narrows is not None else ""

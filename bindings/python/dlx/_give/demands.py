@@ -49,6 +49,7 @@ class Profile:
         names: the dtypes that the library takes; None leaves the check to `deliver`.
         devices: the DLPack device types that the library takes.
         copies: whether the library always copies.
+        unpacks: whether `deliver` makes a copy with a byte for each element of less than a byte.
         packs: the dtypes that the library packs into bits, which copies them.
         tables: whether the results of two axes are tables of columns, which dlx.asarray joins in a
             copy.
@@ -77,6 +78,7 @@ class Profile:
         names: str | None = None,
         devices: tuple[int, ...] = (CPU,),
         copies: bool = False,
+        unpacks: bool = False,
         packs: str = "",
         tables: bool = False,
         narrows: Callable[[Tensor], str] | None = None,
@@ -93,7 +95,7 @@ class Profile:
         self.ndim, self.devices, self.copies, self.notes = ndim, devices, copies, notes
         self.packs, self.tables = frozenset(packs.split()), tables
         self.names = None if names is None else frozenset(names.split())
-        self.narrows, self.one_axis = narrows, one_axis
+        self.narrows, self.one_axis, self.unpacks = narrows, one_axis, unpacks
         self.usual, self.by_capsule = usual, by_capsule
         self.own_types: dict[type, bool] = {}  # class -> whether it belongs to the library
         self.types: dict[Any, bool] = {}  # dtype object -> whether it can be taken
@@ -108,8 +110,6 @@ class Profile:
 def conversion(code: tuple[int, int, int], names: frozenset[str]) -> str:
     """For a message: the call that converts values to a dtype that a library takes, with "or"; ""
     for types that NumPy cannot convert."""
-    if code[1] < 8:
-        return ""
     real = code[0] not in (COMPLEX, BCOMPLEX, OPAQUE)
     wanted = ("float32", "int32") if real else ("complex64",) if code[0] != OPAQUE else ()
     dtype = next((name for name in wanted if name in names), None)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 
 from dlx import _native
-from dlx._access import code_of
+from dlx._access import code_of, is_packed, padded
 from dlx._give import labelled
 from dlx._give.demands import COLUMNS, COMPACT, DENSE, HONOURS, IMMUTABLE, POSITIVE, Profile
 from dlx._lib import capi
@@ -96,7 +96,7 @@ def _object(tensor: Tensor, copied: bool) -> object:
 
 def _numpy(module: ModuleType, tensor: Tensor, copied: bool) -> Any:
     if copied:
-        tensor = tensor.copy()
+        tensor = padded(tensor) if is_packed(tensor) else tensor.copy()
     if tensor.device.device_type != CPU:  # pinned memory, which the CPU can read
         return module.from_dlpack(tensor)
     return tensor.numpy()
@@ -287,7 +287,7 @@ def _numpy_module() -> ModuleType:
 def _pandas_profile(deliver: Callable[[ModuleType, Tensor, bool], Any], ndim: Any) -> Profile:
     return Profile(
         "pandas", "pandas", deliver, families=labelled.PANDAS, duplicate=labelled.copy_pandas,
-        makes="pandas.Series, pandas.DataFrame", readonly=HONOURS, ndim=ndim,
+        makes="pandas.Series, pandas.DataFrame", readonly=HONOURS, ndim=ndim, unpacks=True,
         notes="a Series for one axis, a DataFrame for two, over a NumPy view",
     )  # fmt: skip
 
@@ -327,7 +327,7 @@ _POLARS_FRAME = _polars_profile(_polars_frame, (1, 2), strides=COLUMNS)
 _TABLE = (
     Profile(
         "numpy", "numpy", _numpy, owns="numpy.ndarray", readonly=HONOURS, ndim=(0, 64),
-        devices=HOSTS, usual=_numpy_usual,
+        devices=HOSTS, usual=_numpy_usual, unpacks=True,
         notes="has no bfloat16, fp8, fp4 or int4; those come as the dtypes of ml_dtypes",
     ),
     Profile(
@@ -406,7 +406,7 @@ _TABLE = (
     ),
     Profile(
         "xarray", "xarray", _xarray, families=labelled.XARRAY, duplicate=labelled.copy_xarray,
-        makes="xarray.DataArray", readonly=HONOURS, ndim=(0, 64),
+        makes="xarray.DataArray", readonly=HONOURS, ndim=(0, 64), unpacks=True,
         notes="a DataArray over a NumPy view",
     ),
     _pandas_profile(_pandas, (1, 2)),

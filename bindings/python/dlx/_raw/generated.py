@@ -1170,7 +1170,8 @@ def dlx_tensor_copy_from(
     src: Handle | int | None,
     options: dlx_copy_options | int | None = None,
 ) -> None:
-    """Copy one tensor into another, as dlx_copy does; the flags of both (padded, read-only) apply.
+    """Copy one tensor into another, as dlx_copy does; the flags of both (padded, read-only) apply,
+    so that packed elements become padded ones, and the reverse.
     """
     status = lib.dlx_tensor_copy_from(
         tensor_address(dst, "dst"),

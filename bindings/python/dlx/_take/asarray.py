@@ -29,7 +29,6 @@ would hide the reason, and might copy.
 from __future__ import annotations
 
 from dlx import _native, dtypes
-from dlx._access import code_of, in_place
 from dlx._lib.classes import (
     derives,
     has,
@@ -43,9 +42,7 @@ from dlx._lib.classes import (
 from dlx._take import classify, guards
 from dlx.errors import (
     CopyRefusedError,
-    DeviceRefusedError,
     Error,
-    UnavailableError,
     UnsupportedError,
 )
 
@@ -54,9 +51,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from dlx._native import Tensor
-    from dlx.dtypes import DTypeCode
 
-_COMPLEX = (dtypes.COMPLEX, dtypes.BCOMPLEX)
 _PLAIN = (bool, int, float, complex, list, tuple)
 _PROTOCOLS = ("__array_interface__", "__array_struct__", "__cuda_array_interface__", "__array__")
 # Packages whose `__array__(copy=True)` copies. Others may ignore `copy`: dlx copies their result.
@@ -430,61 +425,3 @@ def _failed_protocol(obj: Any) -> str:
             except AttributeError as error:
                 return f"; its `{name}` raised AttributeError: {error}"
     return ""
-
-
-def convert_dtype(
-    tensor: Tensor, code: DTypeCode, copy: bool | None, force: bool = False
-) -> Tensor:
-    """A tensor's values in another dtype, by NumPy's `astype`; ml_dtypes adds dtypes to NumPy.
-
-    With `force`, data on another device moves to the CPU, and the result stays there.
-
-    Raises:
-        CopyRefusedError: `copy` is False; a conversion always copies.
-        DeviceRefusedError: the data is not on the CPU, and `force` is False.
-        UnavailableError: NumPy, or ml_dtypes for its types, is not installed.
-        UnsupportedError: a complex tensor into a real dtype, or a dtype that neither library has.
-    """
-    name = dtypes.make_name(code)
-    if copy is False:
-        raise CopyRefusedError(
-            f"converting {tensor.dtype} to {name} needs a copy, and copy=False forbids it"
-        )
-    here = tensor.to_device("cpu") if force else in_place(tensor)
-    if here is None:
-        raise DeviceRefusedError(
-            f"dlx converts dtypes on the CPU only (got data on {tensor.device}): convert with the "
-            "library that owns the data, call `.to_device('cpu')` first, or pass force=True"
-        )
-    tensor = here
-    try:
-        import numpy  # noqa: F401  # if it is missing, the error says so
-    except ImportError:
-        raise UnavailableError(
-            f"converting {tensor.dtype} to {name} needs NumPy, which is not installed"
-        ) from None
-    target = dtypes.numpy_dtype(code, extended=True)
-    if target is None:
-        raise UnsupportedError(
-            f"cannot convert {tensor.dtype} to {name}: neither NumPy nor ml_dtypes (is it "
-            "installed?) has it"
-        )
-    kind = code_of(tensor)[0]
-    if kind in _COMPLEX and code[0] not in (*_COMPLEX, dtypes.BOOL):
-        raise UnsupportedError(
-            f"converting {tensor.dtype} to {name} would drop the imaginary part: take `.real` or `.imag` first"
-        )
-    if kind in (dtypes.INT, dtypes.UINT) and code_of(tensor)[1] > 64:  # NumPy lacks it
-        return _native.asarray(tensor.flatten().tolist(), dtype=code).reshape(tensor.shape)
-    source = tensor.contiguous().numpy()  # dlx transposes faster than NumPy does
-    if source.dtype.isbuiltin == 2 and (target.isbuiltin == 2 or target.kind == "b"):
-        source = source.astype(_widest(kind))
-    return _native.asarray(source.astype(target))
-
-
-def _widest(kind: int) -> str:
-    """NumPy's dtype that holds every value of a dtype of ml_dtypes. Conversions between two of those
-    go through it: ml_dtypes lacks many pairs, and complex pairs lose the imaginary part."""
-    if kind in _COMPLEX:
-        return "complex128"
-    return "int64" if kind in (dtypes.INT, dtypes.UINT) else "float64"

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from collections.abc import Sequence
 from operator import attrgetter
 
 from dlx import _native, dtypes
-from dlx._access import bytes_of, code_of
+from dlx._access import bytes_of, code_of, empty_padded
 from dlx._lib.classes import has, loaded, packages_of
 from dlx._lib.constants import HOSTS, PADDED, THE_CPU
 from dlx._take import codec
@@ -352,16 +351,10 @@ def _from_arrays(
     packs = common[1] < 8 and not all(_native._flags(block) & PADDED for _, block in arrays)
     whole = shape + inner
     # Padded, so that each array begins at a whole byte.
-    out = _padded(whole, common) if common[1] < 8 else _native._empty(whole, common, THE_CPU)
+    out = empty_padded(whole, common) if common[1] < 8 else _native._empty(whole, common, THE_CPU)
     for at, block in arrays:
         _native.copyto(out[at], block)
     if packs:
         bytewise, out = out, _native._empty(whole, common, THE_CPU)
         _native.copyto(out, bytewise)
     return out, code == common
-
-
-def _padded(shape: Shape, code: DTypeCode) -> Tensor:
-    """A new tensor with one byte for each sub-byte lane."""
-    memory = _native._empty(math.prod(shape) * code[2], dtypes.UINT8, THE_CPU)
-    return _native._wrap(memory.data_ptr, shape, None, code, THE_CPU, PADDED, memory, None)

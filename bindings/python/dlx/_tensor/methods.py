@@ -10,7 +10,16 @@ from __future__ import annotations
 import sys
 
 from dlx import _native, dtypes
-from dlx._access import code_of, in_place, move, require_readable
+from dlx._access import (
+    code_of,
+    in_place,
+    is_packed,
+    move,
+    padded,
+    require_readable,
+    unpacking_call,
+    whole,
+)
 from dlx._lib import capi
 from dlx._lib.constants import (
     CPU,
@@ -143,7 +152,7 @@ def numpy_array(self: Tensor, force: bool = False) -> NDArray[Any]:
         return numpy.asarray(self)
     code = own.code, own.bits, own.lanes
     found = dtypes.numpy_dtype(code, extended=True)
-    if found is None or (code[1] < 8 and not _native._flags(self) & PADDED):
+    if found is None or is_packed(self):
         raise UnsupportedError(f"NumPy has no dtype for {self.dtype}: {_way_out(self, code)}")
     if code[1] > 64:  # a dtype registered with NumPy, wider than every unsigned integer
         return numpy.from_dlpack(self)
@@ -159,7 +168,7 @@ def numpy_array(self: Tensor, force: bool = False) -> NDArray[Any]:
 
 def _way_out(self: Tensor, code: dtypes.DTypeCode) -> str:
     if code[1] < 8:
-        return "unpack it with `dlx.asarray(x).tolist()`, or read the packed bytes with `dlx.asarray(x).tobytes()`"
+        return f"unpack it with {unpacking_call(self)}"
     if code[2] == 1 and code[1] <= 64 and code[0] not in (dtypes.COMPLEX, dtypes.OPAQUE):
         return f"install ml_dtypes, or view its bits with `dlx.asarray(x).view('uint{code[1]}').numpy()`"
     if (
@@ -346,9 +355,16 @@ def _array(self: Tensor, dtype: DTypeLike | None = None, copy: bool | None = Non
         copy: True always copies, False never, None only if needed.
 
     Raises:
-        CopyRefusedError: `copy` is False and `dtype` differs.
+        CopyRefusedError: `copy` is False, and `dtype` differs or the elements are packed.
         DeviceRefusedError, UnsupportedError: as `numpy`.
     """
+    if is_packed(self) and in_place(self) is not None:
+        if copy is False:
+            raise CopyRefusedError(
+                "NumPy keeps elements of less than a byte in a byte each, which needs a copy, and "
+                "copy=False forbids it"
+            )
+        self, copy = padded(self) if dtype is None else whole(self), None
     array = self.numpy()
     if dtype is not None and array.dtype != dtype:
         if copy is False:

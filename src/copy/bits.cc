@@ -1,23 +1,11 @@
-#include "src/copy/plan/bits.h"
+#include "src/copy/bits.h"
 
 #include <cstring>
 
+#include "src/copy/kernels/packed.h"
+
 namespace dlx {
 namespace {
-
-/// `count` <= 8 bits at bit `shift` of *src, in the lowest bits; the rest is garbage. Reads
-/// the second byte only if it has such a bit.
-inline unsigned load_bits(const unsigned char* src, int shift, int count) noexcept {
-  unsigned bits = static_cast<unsigned>(src[0]) >> shift;
-  if (shift + count > 8) bits |= static_cast<unsigned>(src[1]) << (8 - shift);
-  return bits;
-}
-
-/// Replaces `count` bits at bit `shift` of one byte; shift + count <= 8.
-inline void store_bits(unsigned char* dst, int shift, int count, unsigned bits) noexcept {
-  const unsigned mask = ((1u << count) - 1) << shift;
-  *dst = static_cast<unsigned char>((*dst & ~mask) | ((bits << shift) & mask));
-}
 
 /// Copies whole bytes of dst from a source that starts at bit `shift` > 0: eight bytes at a time,
 /// from nine bytes of src.
@@ -61,23 +49,16 @@ void copy_run(unsigned char* dst, int dst_shift, const unsigned char* src, int s
 
 }  // namespace
 
-void copy_bits(const CopyPlan& plan, bool whole_bytes) noexcept {
+void copy_bits(const CopyPlan& plan) noexcept {
   auto* const dst = reinterpret_cast<unsigned char*>(plan.dst());
   const auto* const src = reinterpret_cast<const unsigned char*>(plan.src());
-  const int width = static_cast<int>(plan.item());  // meaningful where whole_bytes
   int64_t dst_bit = plan.dst_bit();
   int64_t src_bit = plan.src_bit();
   int64_t index[CopyPlan::kMaxAxes] = {};
   for (;;) {
     // Arithmetic shifts: a bit position may be negative where axes run backwards.
-    const unsigned char* from = src + (src_bit >> 3);
-    if (whole_bytes) {
-      dst[dst_bit >> 3] = static_cast<unsigned char>(
-          load_bits(from, static_cast<int>(src_bit & 7), width) & ((1u << width) - 1));
-    } else {
-      copy_run(dst + (dst_bit >> 3), static_cast<int>(dst_bit & 7), from,
-               static_cast<int>(src_bit & 7), plan.item());
-    }
+    copy_run(dst + (dst_bit >> 3), static_cast<int>(dst_bit & 7), src + (src_bit >> 3),
+             static_cast<int>(src_bit & 7), plan.item());
     int k = plan.ndim() - 1;
     for (; k >= 0; --k) {
       dst_bit += plan.axis(k).dst;
