@@ -1,8 +1,8 @@
 """How Bazel compiles the parts of libdlx.so: the lists of flags.bzl stand on each target."""
 
-load(":flags.bzl", "COMPILE", "CXX_STANDARD", "DEFINES", "LEAVES", "SMALL", "WARNINGS")
+load(":flags.bzl", "COMPILE", "COMPILE_ELF", "CXX_STANDARD", "DEFINES", "LEAVES", "SMALL", "WARNINGS")
 
-COPTS = ["-std=c++" + CXX_STANDARD[0]] + WARNINGS + ["-D" + name for name in DEFINES] + COMPILE + [
+COPTS = ["-std=c++" + CXX_STANDARD[0]] + WARNINGS + ["-D" + name for name in DEFINES] + COMPILE + COMPILE_ELF + [
     # Bazel's own defaults are the opposite, and make a call of 60 ns 10 % slower. CMake leaves these two
     # to the packager.
     "-fomit-frame-pointer",

@@ -10,13 +10,15 @@ DEFINES = ["DLX_DLPACK_OWN"]
 COMPILE = [
     "-fvisibility=hidden",
     "-fvisibility-inlines-hidden",
-    "-fno-semantic-interposition",
     "-ffunction-sections",
     "-fdata-sections",
     # A function begins with a line of the cache. Otherwise a change anywhere moves it, and calls of 100 ns
     # become a tenth slower or faster.
     "-falign-functions=64",
 ]
+
+# Only where libraries have the format ELF; Bazel builds for no other.
+COMPILE_ELF = ["-fno-semantic-interposition"]
 
 # For files whose functions neither throw nor call a function that throws (`leaves` in a BUILD file): no
 # exception tables.

@@ -2,7 +2,7 @@
 #ifndef DLX_SRC_BASE_CANCELLATION_H_
 #define DLX_SRC_BASE_CANCELLATION_H_
 
-#include <pthread.h>
+#include "src/system/system.h"
 
 namespace dlx {
 
@@ -11,13 +11,13 @@ namespace dlx {
 /// its stack.
 class WithoutCancellation {
  public:
-  WithoutCancellation() noexcept { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
-  ~WithoutCancellation() { pthread_setcancelstate(before_, nullptr); }
+  WithoutCancellation() noexcept : before_(sys::delay_cancellation()) {}
+  ~WithoutCancellation() { sys::restore_cancellation(before_); }
   WithoutCancellation(const WithoutCancellation&) = delete;
   WithoutCancellation& operator=(const WithoutCancellation&) = delete;
 
  private:
-  int before_ = 0;
+  const int before_;
 };
 
 /// For a `catch (...)`: true if pthread_cancel() or pthread_exit() unwinds the stack. The handler

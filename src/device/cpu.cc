@@ -1,6 +1,3 @@
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -13,32 +10,16 @@
 #endif
 
 #include "src/device/backend.h"
+#include "src/system/system.h"
 
 namespace dlx {
 namespace {
 
-/// From this size on, huge pages save more time than the madvise() call takes.
+/// From this size on, huge pages save more time than asking for them takes.
 constexpr size_t kHugePage = size_t{2} << 20;
 constexpr size_t kHugeFrom = 2 * kHugePage;
 /// From this size on, glibc returns freed blocks to the kernel; it keeps smaller ones for reuse.
 constexpr size_t kNeverKept = size_t{32} << 20;
-constexpr uintptr_t kPage = 4096;
-
-void read_cpu_name(char* out, size_t capacity) {
-  std::snprintf(out, capacity, "CPU");
-  std::FILE* file = std::fopen("/proc/cpuinfo", "re");
-  if (file == nullptr) return;
-  char line[256];
-  while (std::fgets(line, sizeof line, file) != nullptr) {
-    if (std::strncmp(line, "model name", 10) != 0) continue;
-    const char* colon = std::strchr(line, ':');
-    if (colon == nullptr) continue;
-    line[std::strcspn(line, "\n")] = '\0';
-    std::snprintf(out, capacity, "%s", colon + 1 + std::strspn(colon + 1, " "));
-    break;
-  }
-  std::fclose(file);
-}
 
 class CpuBackend final : public Backend {
  public:
@@ -46,10 +27,10 @@ class CpuBackend final : public Backend {
   const char* reason() override { return ""; }
 
   void describe(int32_t, dlx_device_properties* out) override {
-    read_cpu_name(out->name, sizeof out->name);
-    const int64_t page = sysconf(_SC_PAGESIZE);
-    out->memory_total = page * sysconf(_SC_PHYS_PAGES);
-    out->memory_free = page * sysconf(_SC_AVPHYS_PAGES);
+    sys::read_cpu_name(out->name, sizeof out->name);
+    const sys::MemorySizes memory = sys::memory_sizes();
+    out->memory_total = memory.total;
+    out->memory_free = memory.free;
   }
 
   // Uses malloc: posix_memalign splits a larger block, and the remainders keep glibc from reusing
@@ -64,7 +45,7 @@ class CpuBackend final : public Backend {
     const uintptr_t data = (reinterpret_cast<uintptr_t>(block) / alignment + 1) * alignment;
     reinterpret_cast<void**>(data)[-1] = block;
     // Optional: with 4 KiB pages, TLB misses make strided copies 10 % slower.
-    if (size >= kHugeFrom) madvise(reinterpret_cast<void*>(data & -kPage), size, MADV_HUGEPAGE);
+    if (size >= kHugeFrom) sys::prefer_huge_pages(data, size);
 #ifdef __SANITIZE_ADDRESS__
     char* const end = reinterpret_cast<char*>(data) + size;
     ASAN_POISON_MEMORY_REGION(end, static_cast<char*>(block) + size + alignment - end);

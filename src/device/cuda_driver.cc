@@ -4,13 +4,13 @@
 #include <cstdio>
 #include <cstring>
 
+#include "src/driver/names.h"
 #include "src/gpu/images.h"
 
 namespace dlx {
 namespace {
 
-constexpr const char* kNames[] = {"libcuda.so.1", nullptr};
-constexpr DriverFiles kFiles = {"DLX_CUDA_PATH", nullptr, kNames};
+constexpr DriverFiles kFiles = {"DLX_CUDA_PATH", nullptr, driver_names::kCuda};
 
 std::string version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);

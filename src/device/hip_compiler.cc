@@ -1,6 +1,7 @@
 #include "src/device/hip_compiler.h"
 
 #include "src/driver/hip.h"
+#include "src/driver/names.h"
 #include "src/gpu/images.h"
 
 namespace dlx {
@@ -9,7 +10,7 @@ namespace {
 bool find_compiler(const DriverLibrary& hip, int major, hip::CompilerFunctions* compiler,
                    std::string* reason) {
   if (hip.resolve(compiler->symbols(), reason)) return true;
-  const std::string name = "libhiprtc.so." + std::to_string(major);
+  const std::string name = driver_names::hiprtc(major);
   const char* const names[] = {name.c_str(), nullptr};
   DriverLibrary library({nullptr, "libhiprtc", names});
   return library.open(reason) && library.resolve(compiler->symbols(), reason);

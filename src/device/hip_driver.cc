@@ -4,14 +4,13 @@
 #include <memory>
 
 #include "src/device/hip_compiler.h"
+#include "src/driver/names.h"
 #include "src/gpu/images.h"
 
 namespace dlx {
 namespace {
 
-constexpr const char* kNames[] = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5",
-                                  nullptr};
-constexpr DriverFiles kFiles = {"DLX_HIP_PATH", "libamdhip64", kNames};
+constexpr DriverFiles kFiles = {"DLX_HIP_PATH", "libamdhip64", driver_names::kHip};
 
 std::string version_text(int version) {
   return std::to_string(version / 10000000) + "." + std::to_string(version / 100000 % 100);

@@ -1,8 +1,8 @@
 #include "src/device/process_state.h"
 
-#include <pthread.h>
-
 #include <cstdlib>
+
+#include "src/system/system.h"
 
 namespace dlx {
 namespace {
@@ -17,7 +17,7 @@ void note_exit() { exits.store(true, std::memory_order_relaxed); }
 
 void ProcessState::start(bool until_exit) noexcept {
   static std::atomic_flag watched = ATOMIC_FLAG_INIT;
-  if (!watched.test_and_set()) pthread_atfork(nullptr, nullptr, count_fork);
+  if (!watched.test_and_set()) sys::at_fork(nullptr, nullptr, count_fork);
   // Handlers run in reverse order, so this one runs before the driver's own.
   if (until_exit) std::atexit(note_exit);
   until_exit_ = until_exit;

@@ -1,7 +1,5 @@
 #include "src/device/readiness.h"
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <climits>
 #include <list>
@@ -10,6 +8,7 @@
 #include <new>
 
 #include "src/base/error.h"
+#include "src/system/system.h"
 
 namespace dlx {
 
@@ -33,7 +32,7 @@ std::mutex held_mutex;
 /// Makes both mutexes usable in a forked child, which may release tensors: another thread of the
 /// parent could have held them.
 void survive_forks() {
-  static const int registered = pthread_atfork(
+  static const bool registered = sys::at_fork(
       [] {
         pending_mutex.lock();
         held_mutex.lock();

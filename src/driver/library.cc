@@ -1,49 +1,17 @@
 #include "src/driver/library.h"
 
-#include <dlfcn.h>
-#include <link.h>
-#include <sys/auxv.h>
-
-#include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <new>
+
+#include "src/system/loader.h"
+#include "src/system/system.h"
 
 namespace dlx {
 namespace {
 
-/// The value of an environment variable; NULL in a setuid program, whose caller must not choose the
-/// code that it runs.
-const char* environment(const char* variable) noexcept {
-#if defined(__GLIBC__)
-  return secure_getenv(variable);
-#else
-  return getauxval(AT_SECURE) != 0 ? nullptr : std::getenv(variable);
-#endif
-}
-
-/// The file that the environment variable names, or NULL.
-const char* chosen_file(const char* variable) noexcept {
-  const char* path = variable == nullptr ? nullptr : environment(variable);
-  return path == nullptr || *path == '\0' ? nullptr : path;
-}
-
-/// dlopen(). NULL: the loader's message for dlerror(). Throws std::bad_alloc if the loader ran out of
-/// memory, which says nothing about the file.
-void* open_file(const char* path, int mode) {
-  errno = 0;
-  void* handle = dlopen(path, mode);
-  if (handle == nullptr && errno == ENOMEM) throw std::bad_alloc();
-  return handle;
-}
-
-/// The loader's message for its last failure; it names the file.
-std::string loader_error(const char* path) {
-  const char* text = dlerror();
-  if (text != nullptr && std::strstr(text, "annot allocate memory") != nullptr)
-    throw std::bad_alloc();
-  if (text == nullptr) return std::string(path) + ": unknown error";
-  return std::strstr(text, path) != nullptr ? text : std::string(path) + ": " + text;
+/// The file that the environment variable names; empty if it names none.
+std::string chosen_file(const char* variable) {
+  return variable == nullptr ? std::string() : sys::environment(variable);
 }
 
 struct MappedFiles {
@@ -52,34 +20,16 @@ struct MappedFiles {
   bool complete;  ///< false: memory was exhausted
 };
 
-/// True for "libamdhip64.so.6" and for a wheel's copy, "libamdhip64-1a2b3c.so", if the stem is
-/// "libamdhip64". False for "libhiprtc-builtins.so.6" if the stem is "libhiprtc".
-bool has_stem(const char* path, const char* stem) noexcept {
-  const char* slash = std::strrchr(path, '/');
-  const char* name = slash == nullptr ? path : slash + 1;
-  const size_t length = std::strlen(stem);
-  if (std::strncmp(name, stem, length) != 0) return false;
-  if (std::strncmp(name + length, "-builtins", 9) == 0) return false;
-  return (name[length] == '.' || name[length] == '-') && std::strstr(name, ".so") != nullptr;
-}
-
-int collect(dl_phdr_info* info, size_t, void* data) {
+/// Throws nothing, because the loader holds its lock.
+bool collect(const char* path, void* data) noexcept {
   auto* found = static_cast<MappedFiles*>(data);
-  if (info->dlpi_name != nullptr && has_stem(info->dlpi_name, found->stem)) {
-    // The loader holds its lock, so no exception may pass it.
-    try {
-      found->paths.emplace_back(info->dlpi_name);
-    } catch (const std::bad_alloc&) {
-      found->complete = false;
-      return 1;
-    }
+  if (!sys::has_stem(path, found->stem)) return true;
+  try {
+    found->paths.emplace_back(path);
+  } catch (const std::bad_alloc&) {
+    found->complete = false;
   }
-  return 0;
-}
-
-int count_loads(dl_phdr_info* info, size_t, void* data) {
-  *static_cast<unsigned long long*>(data) = info->dlpi_adds;
-  return 1;
+  return found->complete;
 }
 
 }  // namespace
@@ -87,7 +37,7 @@ int count_loads(dl_phdr_info* info, size_t, void* data) {
 bool DriverLibrary::find_mapped(std::string* path, std::string* reason) const {
   if (files_.mapped_stem == nullptr) return true;
   MappedFiles found = {files_.mapped_stem, {}, true};
-  dl_iterate_phdr(collect, &found);
+  sys::each_loaded(collect, &found);
   if (!found.complete) throw std::bad_alloc();
   if (found.paths.size() > 1) {
     *reason = "two copies of it are loaded, " + found.paths[0] + " and " + found.paths[1] +
@@ -103,18 +53,19 @@ bool DriverLibrary::find_mapped(std::string* path, std::string* reason) const {
 
 bool DriverLibrary::open(std::string* reason) {
   if (handle_ != nullptr) return true;
-  if (const char* path = chosen_file(files_.variable)) {
-    handle_ = open_file(path, RTLD_NOW | RTLD_LOCAL);
-    if (handle_ == nullptr) *reason = std::string(files_.variable) + ": " + loader_error(path);
+  std::string error;
+  if (const std::string path = chosen_file(files_.variable); !path.empty()) {
+    handle_ = sys::load(path.c_str(), &error);
+    if (handle_ == nullptr) *reason = std::string(files_.variable) + ": " + error;
     return handle_ != nullptr;
   }
   std::string mapped;
   if (!find_mapped(&mapped, reason)) return false;
-  if (!mapped.empty()) handle_ = open_file(mapped.c_str(), RTLD_NOW | RTLD_NOLOAD);
+  if (!mapped.empty()) handle_ = sys::find_loaded(mapped.c_str());
   std::string tried;
   for (const char* const* name = files_.names; handle_ == nullptr && *name != nullptr; ++name) {
-    handle_ = open_file(*name, RTLD_NOW | RTLD_LOCAL);
-    if (handle_ == nullptr) tried += (tried.empty() ? "" : "; ") + loader_error(*name);
+    handle_ = sys::load(*name, &error);
+    if (handle_ == nullptr) tried += (tried.empty() ? "" : "; ") + error;
   }
   if (handle_ == nullptr) *reason = tried;
   return handle_ != nullptr;
@@ -122,19 +73,16 @@ bool DriverLibrary::open(std::string* reason) {
 
 bool DriverLibrary::open_if_mapped() {
   if (handle_ != nullptr) return true;
-  unsigned long long loads = 0;
-  dl_iterate_phdr(count_loads, &loads);
+  const unsigned long long loads = sys::count_loads();
   if (loads == seen_loads_) return false;
-  std::string mapped, reason;
-  if (const char* path = chosen_file(files_.variable)) {
-    mapped = path;
-  } else if (!find_mapped(&mapped, &reason)) {
-    return false;
-  }
-  if (!mapped.empty()) handle_ = open_file(mapped.c_str(), RTLD_NOW | RTLD_NOLOAD);
-  if (chosen_file(files_.variable) == nullptr) {
+  std::string reason;
+  std::string path = chosen_file(files_.variable);
+  const bool chosen = !path.empty();
+  if (!chosen && !find_mapped(&path, &reason)) return false;
+  if (!path.empty()) handle_ = sys::find_loaded(path.c_str());
+  if (!chosen) {
     for (const char* const* name = files_.names; handle_ == nullptr && *name != nullptr; ++name) {
-      handle_ = open_file(*name, RTLD_NOW | RTLD_NOLOAD);
+      handle_ = sys::find_loaded(*name);
     }
   }
   seen_loads_ = loads;
@@ -143,7 +91,7 @@ bool DriverLibrary::open_if_mapped() {
 
 bool DriverLibrary::resolve(const std::vector<DriverSymbol>& symbols, std::string* reason) const {
   for (const DriverSymbol& symbol : symbols) {
-    void* address = dlsym(handle_, symbol.name);
+    void* address = sys::find_symbol(handle_, symbol.name);
     if (address == nullptr && symbol.need == DriverNeed::kRequired) {
       *reason = path() + " lacks " + symbol.name;
       return false;
@@ -153,10 +101,6 @@ bool DriverLibrary::resolve(const std::vector<DriverSymbol>& symbols, std::strin
   return true;
 }
 
-std::string DriverLibrary::path() const {
-  link_map* map = nullptr;
-  if (handle_ == nullptr || dlinfo(handle_, RTLD_DI_LINKMAP, &map) != 0) return {};
-  return map->l_name;
-}
+std::string DriverLibrary::path() const { return sys::path_of(handle_); }
 
 }  // namespace dlx

@@ -2,14 +2,14 @@
 
 #include <string>
 
+#include "src/driver/names.h"
+
 namespace dlx::opencl {
 namespace {
 
-constexpr const char* kNames[] = {"libOpenCL.so.1", nullptr};
-
 struct Opened {
   Opened() {
-    DriverLibrary library({"DLX_OPENCL_PATH", nullptr, kNames});
+    DriverLibrary library({"DLX_OPENCL_PATH", nullptr, driver_names::kOpenCl});
     usable = library.open(&reason) && library.resolve(table.symbols(), &reason);
   }
 

@@ -8,6 +8,7 @@
 
 #include "src/base/once.h"
 #include "src/gpu/kernel_choice.h"
+#include "src/system/system.h"
 
 namespace dlx::gpu {
 namespace {
@@ -70,8 +71,8 @@ class Packed {
   Image image() {
     once_.run([this] {
       // Loaders want alignment; a page suffices.
-      void* memory = nullptr;
-      if (posix_memalign(&memory, 4096, data_[0]) != 0) throw std::bad_alloc();
+      void* const memory = sys::allocate_pages(data_[0]);
+      if (memory == nullptr) throw std::bad_alloc();
       unpack(reinterpret_cast<const unsigned char*>(data_ + 1), static_cast<char*>(memory),
              data_[0]);
       unpacked_ = static_cast<const char*>(memory);

@@ -43,7 +43,7 @@ const char* tuple_hint(const Signature& signature) {
 
 }  // namespace
 
-void require_count(const char* function, intptr_t nargs, intptr_t count) {
+void require_count(const char* function, int64_t nargs, int64_t count) {
   if (nargs == count) return;
   raise(api.type_error, "%s() takes %lld arguments (%lld given)", function,
         static_cast<long long>(count), static_cast<long long>(nargs));
@@ -55,7 +55,7 @@ Tensor* require_tensor(PyObject* object, const char* name) {
         type_text(class_of(object)).text);
 }
 
-void parse_arguments(const Signature& signature, PyObject* const* args, intptr_t nargs,
+void parse_arguments(const Signature& signature, PyObject* const* args, int64_t nargs,
                      PyObject* kwnames, PyObject** values) {
   if (nargs > signature.positional) {
     raise(api.type_error, "%s() takes at most %d positional argument%s (%lld given)%s",
@@ -63,8 +63,8 @@ void parse_arguments(const Signature& signature, PyObject* const* args, intptr_t
           static_cast<long long>(nargs), tuple_hint(signature));
   }
   for (int i = 0; i < signature.count; ++i) values[i] = i < nargs ? args[i] : nullptr;
-  const intptr_t keywords = kwnames == nullptr ? 0 : api.PyTuple_Size(kwnames);
-  for (intptr_t k = 0; k < keywords; ++k) {
+  const int64_t keywords = kwnames == nullptr ? 0 : api.PyTuple_Size(kwnames);
+  for (int64_t k = 0; k < keywords; ++k) {
     const int i = find_keyword(signature, api.PyTuple_GetItem(kwnames, k));
     if (values[i] != nullptr) {
       raise(api.type_error, "%s() got multiple values for argument %s", signature.function,
@@ -90,7 +90,7 @@ int32_t to_copy_mode(PyObject* object) {
 int32_t to_order(PyObject* object) {
   if (object == nullptr) return DLX_ORDER_C;
   const bool text = (api.PyType_GetFlags(class_of(object)) & kTypeFlagUnicode) != 0;
-  intptr_t length = 0;
+  int64_t length = 0;
   const char* order = text ? api.PyUnicode_AsUTF8AndSize(object, &length) : nullptr;
   if (text && order == nullptr) throw PythonError();
   if (length == 1 && *order == 'C') return DLX_ORDER_C;

@@ -24,14 +24,14 @@ struct Signature {
 
 /// Sorts the arguments of a METH_FASTCALL|METH_KEYWORDS call into `values`: borrowed references,
 /// NULL for what was left out.
-void parse_arguments(const Signature& signature, PyObject* const* args, intptr_t nargs,
+void parse_arguments(const Signature& signature, PyObject* const* args, int64_t nargs,
                      PyObject* kwnames, PyObject** values);
 
 /// Throws unless an internal function got as many arguments as it takes.
-void require_count(const char* function, intptr_t nargs, intptr_t count);
+void require_count(const char* function, int64_t nargs, int64_t count);
 /// Entry point of an internal function with exactly `count` positional arguments.
 template <typename Body>
-PyObject* positional(const char* function, intptr_t nargs, intptr_t count, Body&& body) {
+PyObject* positional(const char* function, int64_t nargs, int64_t count, Body&& body) {
   return enter(function, static_cast<PyObject*>(nullptr), [&]() -> PyObject* {
     require_count(function, nargs, count);
     return body();

@@ -8,7 +8,7 @@
 
 namespace dlx::py {
 
-void fill_byte_strides(const DLTensor& dl, int32_t preferred, int64_t itemsize, intptr_t* out) {
+void fill_byte_strides(const DLTensor& dl, int32_t preferred, int64_t itemsize, int64_t* out) {
   const bool c = is_compact(dl.ndim, dl.shape, dl.strides, DLX_ORDER_C);
   const bool f = is_compact(dl.ndim, dl.shape, dl.strides, DLX_ORDER_F);
   if (c || f) {
@@ -21,7 +21,7 @@ void fill_byte_strides(const DLTensor& dl, int32_t preferred, int64_t itemsize, 
   for (int32_t i = 0; i < dl.ndim; ++i) __builtin_mul_overflow(out[i], itemsize, &out[i]);
 }
 
-void to_element_strides(const char* what, int32_t ndim, const int64_t* shape, const intptr_t* bytes,
+void to_element_strides(const char* what, int32_t ndim, const int64_t* shape, const int64_t* bytes,
                         int64_t itemsize, int64_t* out) {
   bool empty = false;
   for (int32_t i = 0; i < ndim; ++i) empty = empty || shape[i] == 0;

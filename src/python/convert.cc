@@ -89,7 +89,7 @@ PyObject* convert_slowly(PyObject* x, PyObject* to, PyObject* tensor, PyObject* 
       call_objects(state.convert_slowly, x, or_none(to), or_none(tensor), or_none(options)));
 }
 
-[[gnu::cold]] PyObject* convert_with_options(PyObject* const* args, intptr_t nargs,
+[[gnu::cold]] PyObject* convert_with_options(PyObject* const* args, int64_t nargs,
                                              PyObject* kwnames) {
   static constexpr Signature kSignature = {
       "convert",
@@ -111,7 +111,7 @@ PyObject* convert_slowly(PyObject* x, PyObject* to, PyObject* tensor, PyObject* 
   return convert_slowly(values[0], values[1], nullptr, options.get());
 }
 
-PyObject* convert(PyObject*, PyObject* const* args, intptr_t nargs, PyObject* kwnames) {
+PyObject* convert(PyObject*, PyObject* const* args, int64_t nargs, PyObject* kwnames) {
   return enter("convert", static_cast<PyObject*>(nullptr), [&]() -> PyObject* {
     if (nargs != 2 || kwnames != nullptr) return convert_with_options(args, nargs, kwnames);
     PyObject *const x = args[0], *const to = args[1];
@@ -134,7 +134,7 @@ PyObject* convert(PyObject*, PyObject* const* args, intptr_t nargs, PyObject* kw
 
 /// _usual(to, own_types, function, by_capsule, alignment, tensor): from now on convert() calls
 /// `function` at once for simple tensors of this dtype.
-[[gnu::cold]] PyObject* note_usual(PyObject*, PyObject* const* args, intptr_t nargs, PyObject*) {
+[[gnu::cold]] PyObject* note_usual(PyObject*, PyObject* const* args, int64_t nargs, PyObject*) {
   return enter("_usual", static_cast<PyObject*>(nullptr), [&]() -> PyObject* {
     const bool valid = nargs == 6 && is_tensor(args[5]) &&
                        (api.PyType_GetFlags(class_of(args[1])) & kTypeFlagDict) != 0;

@@ -1,47 +1,47 @@
 #include "src/python/cpython.h"
 
-#include <dlfcn.h>
-#include <unistd.h>
-
 #include <cstddef>
 #include <cstring>
 #include <initializer_list>
 #include <iterator>
 #include <new>
+#include <string>
 #include <type_traits>
 
 #include "dlx/dlx.h"
 #include "src/base/error.h"
+#include "src/system/loader.h"
+#include "src/system/system.h"
 
 namespace dlx::py {
 
 Api api;
-intptr_t head_bytes = 2 * sizeof(void*);
+int64_t head_bytes = 2 * sizeof(void*);
 
 namespace {
 
 /// The library that holds `object_type`. The process may contain a second libpython, which must not
 /// be mixed up with it.
 void* open_interpreter(PyObject* object_type) {
-  Dl_info info;
-  if (dladdr(object_type, &info) == 0 || info.dli_fname == nullptr) {
+  const std::string file = sys::file_around(object_type);
+  if (file.empty()) {
     fail(DLX_ERROR_UNAVAILABLE, "`object_type` is not in a loaded library (got %p)",
          static_cast<void*>(object_type));
   }
-  for (const char* name : {info.dli_fname, static_cast<const char*>(nullptr)}) {
+  for (const char* name : {file.c_str(), static_cast<const char*>(nullptr)}) {
     // NULL is the program itself, which the interpreter may be linked into.
-    void* library = dlopen(name, name == nullptr ? RTLD_LAZY : RTLD_LAZY | RTLD_NOLOAD);
+    void* library = sys::find_loaded(name);
     if (library == nullptr) continue;
-    if (dlsym(library, "PyBaseObject_Type") == object_type) return library;
-    dlclose(library);
+    if (sys::find_symbol(library, "PyBaseObject_Type") == object_type) return library;
+    sys::unload(library);
   }
   fail(DLX_ERROR_UNAVAILABLE,
        "the Python interpreter in %s is not a CPython whose functions can be looked up",
-       info.dli_fname);
+       file.c_str());
 }
 
 void* find(void* library, const char* name) {
-  void* symbol = dlsym(library, name);
+  void* symbol = sys::find_symbol(library, name);
   if (symbol == nullptr) {
     fail(DLX_ERROR_UNAVAILABLE, "this Python interpreter lacks %s (expected CPython 3.9 or newer)",
          name);
@@ -122,7 +122,7 @@ void load_api(PyObject* object_type) {
                 "Api consists of the functions, the two derived ones, and the objects");
   const char* name = kNames;
   for (size_t i = 0; i < std::size(kRequired); ++i, name += std::strlen(name) + 1) {
-    void* const symbol = kRequired[i] ? find(library, name) : dlsym(library, name);
+    void* const symbol = kRequired[i] ? find(library, name) : sys::find_symbol(library, name);
     std::memcpy(reinterpret_cast<char*>(&loaded) + i * sizeof symbol, &symbol, sizeof symbol);
   }
   loaded.current_thread_state = loaded.PyThreadState_GetUnchecked != nullptr
@@ -161,9 +161,7 @@ void load_api(PyObject* object_type) {
   api = loaded;
 }
 
-void sleep_for_ever() noexcept {
-  for (;;) pause();
-}
+void sleep_for_ever() noexcept { sys::sleep_for_ever(); }
 
 PyObject* call_objects(PyObject* function, PyObject* a, PyObject* b, PyObject* c, PyObject* d,
                        PyObject* e, PyObject* f) {

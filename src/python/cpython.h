@@ -16,8 +16,8 @@ struct PyObject;
 /// The size of an object's head in bytes: 16 with the GIL (part of the stable ABI from CPython 3.2
 /// to 3.15), 32 in free-threaded builds. The class is its last pointer. attach() refuses other
 /// builds.
-extern intptr_t head_bytes;
-constexpr intptr_t kLargestHead = 32;
+extern int64_t head_bytes;
+constexpr int64_t kLargestHead = 32;
 
 inline bool is_free_threaded() noexcept { return head_bytes == kLargestHead; }
 
@@ -27,7 +27,7 @@ inline bool is_free_threaded() noexcept { return head_bytes == kLargestHead; }
 }
 
 using PyCFunction = PyObject* (*)(PyObject* self, PyObject* argument);
-using PyFastFunction = PyObject* (*)(PyObject* self, PyObject* const* args, intptr_t nargs,
+using PyFastFunction = PyObject* (*)(PyObject* self, PyObject* const* args, int64_t nargs,
                                      PyObject* kwnames);
 
 /// A function pointer, whose type the flags next to it say.
@@ -63,7 +63,7 @@ struct PyGetSetDef {
 struct PyMemberDef {
   const char* name;
   int type;
-  intptr_t offset;
+  int64_t offset;
   int flags;
   const char* doc;
 };
@@ -110,14 +110,14 @@ constexpr unsigned long kTypeFlagDict = 1ul << 29;
 struct PyBuffer {
   void* buf;
   PyObject* obj;
-  intptr_t len;
-  intptr_t itemsize;
+  int64_t len;
+  int64_t itemsize;
   int readonly;
   int ndim;
   char* format;
-  intptr_t* shape;
-  intptr_t* strides;
-  intptr_t* suboffsets;
+  int64_t* shape;
+  int64_t* strides;
+  int64_t* suboffsets;
   void* internal;
 };
 enum {

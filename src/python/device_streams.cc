@@ -19,7 +19,7 @@ PyObject* new_reference(PyObject* object) {
 
 /// _check_stream(type, number): raises unless a stream of the device can have that number. Asks no
 /// driver.
-PyObject* check_stream_number(PyObject*, PyObject* const* args, intptr_t nargs, PyObject*) {
+PyObject* check_stream_number(PyObject*, PyObject* const* args, int64_t nargs, PyObject*) {
   return positional("Stream", nargs, 2, [&] {
     const int64_t number = to_int64(args[1], "handle");
     check_work_stream(to_int32(args[0], "device"), number);
@@ -29,7 +29,7 @@ PyObject* check_stream_number(PyObject*, PyObject* const* args, intptr_t nargs, 
 
 /// _swap_stream(type, id, number or None): sets this thread's current stream of a device, and
 /// returns the one set before, or None.
-PyObject* swap_stream(PyObject*, PyObject* const* args, intptr_t nargs, PyObject*) {
+PyObject* swap_stream(PyObject*, PyObject* const* args, int64_t nargs, PyObject*) {
   return positional("stream", nargs, 3, [&] {
     const int32_t type = to_int32(args[0], "device");
     const int32_t id = to_int32(args[1], "device");

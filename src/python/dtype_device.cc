@@ -71,7 +71,7 @@ void read_numbers(PyObject* tuple, int count, const char* hook, int64_t* out) {
 /// The text of a str without zero bytes and surrogates; else NULL.
 const char* find_name(PyObject* object) {
   if ((api.PyType_GetFlags(class_of(object)) & kTypeFlagUnicode) == 0) return nullptr;
-  intptr_t length = 0;
+  int64_t length = 0;
   const char* name = api.PyUnicode_AsUTF8AndSize(object, &length);
   if (name == nullptr) {
     if (api.PyErr_ExceptionMatches(api.value_error) == 0) throw PythonError();

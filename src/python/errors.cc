@@ -14,7 +14,7 @@ namespace {
 /// be cut off inside a character.
 void set_message(PyObject* exception, const char* text) noexcept {
   const Ref message(
-      api.PyUnicode_DecodeUTF8(text, static_cast<intptr_t>(std::strlen(text)), "replace"));
+      api.PyUnicode_DecodeUTF8(text, static_cast<int64_t>(std::strlen(text)), "replace"));
   if (message) api.PyErr_SetObject(exception, message.get());
 }
 

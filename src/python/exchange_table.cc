@@ -69,7 +69,7 @@ int dltensor_from_py_object(void* object, DLTensor* out) {
 int current_work_stream(DLDeviceType device_type, int32_t device_id, void** out) {
   // The exports made this stream wait for pending work. NULL for the CPU, which has no streams.
   const StreamHandle stream = current_stream_of({device_type, device_id});
-  *out = reinterpret_cast<void*>(static_cast<intptr_t>(stream));
+  *out = reinterpret_cast<void*>(static_cast<int64_t>(stream));
   return 0;
 }
 

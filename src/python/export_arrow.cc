@@ -87,15 +87,15 @@ PyObject* export_pair(Tensor* tensor, const arrow::ExportRequest& request, const
 
 /// Reads the arguments of __arrow_c_device_array__: further keywords must be None, because Arrow
 /// has not given them a meaning.
-PyObject* read_device_arguments(PyObject* const* args, intptr_t nargs, PyObject* kwnames) {
+PyObject* read_device_arguments(PyObject* const* args, int64_t nargs, PyObject* kwnames) {
   if (nargs > 1) {
     raise(api.type_error,
           "__arrow_c_device_array__() takes at most 1 positional argument (%lld given)",
           static_cast<long long>(nargs));
   }
   PyObject* requested = nargs == 1 ? args[0] : nullptr;
-  const intptr_t keywords = kwnames == nullptr ? 0 : api.PyTuple_Size(kwnames);
-  for (intptr_t i = 0; i < keywords; ++i) {
+  const int64_t keywords = kwnames == nullptr ? 0 : api.PyTuple_Size(kwnames);
+  for (int64_t i = 0; i < keywords; ++i) {
     PyObject* keyword = api.PyTuple_GetItem(kwnames, i);
     const int equal = api.PyObject_RichCompareBool(keyword, names.requested_schema, Py_EQ);
     if (equal < 0) throw PythonError();
@@ -116,7 +116,7 @@ PyObject* read_device_arguments(PyObject* const* args, intptr_t nargs, PyObject*
 
 }  // namespace
 
-PyObject* tensor_arrow_c_array(PyObject* self, PyObject* const* args, intptr_t nargs,
+PyObject* tensor_arrow_c_array(PyObject* self, PyObject* const* args, int64_t nargs,
                                PyObject* kwnames) {
   return enter("__arrow_c_array__", static_cast<PyObject*>(nullptr), [&] {
     static constexpr Signature kSignature = {"__arrow_c_array__",      1, 1, 0, 0,
@@ -132,7 +132,7 @@ PyObject* tensor_arrow_c_array(PyObject* self, PyObject* const* args, intptr_t n
   });
 }
 
-PyObject* tensor_arrow_c_device_array(PyObject* self, PyObject* const* args, intptr_t nargs,
+PyObject* tensor_arrow_c_device_array(PyObject* self, PyObject* const* args, int64_t nargs,
                                       PyObject* kwnames) {
   return enter("__arrow_c_device_array__", static_cast<PyObject*>(nullptr), [&] {
     Tensor* tensor = tensor_of(self);

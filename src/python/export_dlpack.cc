@@ -110,7 +110,7 @@ PyObject* share_as_capsule(Tensor* tensor) {
   return make_capsule(export_shared(tensor), kVersioned, destroy_versioned);
 }
 
-PyObject* tensor_dlpack(PyObject* self, PyObject* const* args, intptr_t nargs, PyObject* kwnames) {
+PyObject* tensor_dlpack(PyObject* self, PyObject* const* args, int64_t nargs, PyObject* kwnames) {
   return enter("__dlpack__", static_cast<PyObject*>(nullptr), [&] {
     Tensor* tensor = tensor_of(self);
     PyObject* values[4];

@@ -9,7 +9,7 @@
 namespace dlx::py {
 
 /// Export through DLPack: the methods `__dlpack__` and `__dlpack_device__` of dlx.Tensor.
-PyObject* tensor_dlpack(PyObject* self, PyObject* const* args, intptr_t nargs, PyObject* kwnames);
+PyObject* tensor_dlpack(PyObject* self, PyObject* const* args, int64_t nargs, PyObject* kwnames);
 PyObject* tensor_dlpack_device(PyObject* self, PyObject*);
 
 /// A versioned capsule that shares the tensor as it is; a new reference. Throws PythonError.

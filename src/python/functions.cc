@@ -55,7 +55,7 @@ DLDevice read_device_code(PyObject* object) {
 }
 
 /// _wrap(ptr, shape, strides, dtype, device, flags, owner, on_release)
-PyObject* wrap_pointer(PyObject*, PyObject* const* args, intptr_t nargs, PyObject*) {
+PyObject* wrap_pointer(PyObject*, PyObject* const* args, int64_t nargs, PyObject*) {
   return positional("from_pointer", nargs, 8, [&] {
     DLTensor description{};
     description.data = api.PyLong_AsVoidPtr(args[0]);
@@ -85,7 +85,7 @@ PyObject* wrap_pointer(PyObject*, PyObject* const* args, intptr_t nargs, PyObjec
 }
 
 /// _empty(shape, dtype, device)
-PyObject* make_empty(PyObject*, PyObject* const* args, intptr_t nargs, PyObject*) {
+PyObject* make_empty(PyObject*, PyObject* const* args, int64_t nargs, PyObject*) {
   return positional("empty", nargs, 3, [&] {
     const Int64List shape(args[0], "shape");
     return new_object(
@@ -94,7 +94,7 @@ PyObject* make_empty(PyObject*, PyObject* const* args, intptr_t nargs, PyObject*
 }
 
 /// copyto(dst, src, *, stream=None)
-PyObject* copyto(PyObject*, PyObject* const* args, intptr_t nargs, PyObject* kwnames) {
+PyObject* copyto(PyObject*, PyObject* const* args, int64_t nargs, PyObject* kwnames) {
   return enter("copyto", static_cast<PyObject*>(nullptr), [&] {
     static constexpr Signature kSignature = {"copyto", 3, 2,
                                              2,        2, {&names.dst, &names.src, &names.stream}};
@@ -167,7 +167,7 @@ PyObject* unmarked(PyObject*, PyObject* object) {
 
 /// _note_numpy(array, api, numbers): numpy.array, the capsule of NumPy's C API or None, and NumPy's
 /// number classes that DLPack has a dtype for.
-PyObject* note_numpy(PyObject*, PyObject* const* args, intptr_t nargs, PyObject*) {
+PyObject* note_numpy(PyObject*, PyObject* const* args, int64_t nargs, PyObject*) {
   return positional("_note_numpy", nargs, 3, [&] {
     if ((api.PyType_GetFlags(class_of(args[2])) & kTypeFlagTuple) == 0) {
       raise(api.type_error, "_note_numpy: `numbers` is not a tuple (got %s)",

@@ -85,7 +85,7 @@ ImportRequest read_request(PyObject* device, PyObject* copy) {
   return request;
 }
 
-PyObject* from_dlpack(PyObject*, PyObject* const* args, intptr_t nargs, PyObject* kwnames) {
+PyObject* from_dlpack(PyObject*, PyObject* const* args, int64_t nargs, PyObject* kwnames) {
   return enter("from_dlpack", static_cast<PyObject*>(nullptr), [&] {
     static constexpr Signature kSignature = {
         "from_dlpack", 3, 1, 1, 1, {&names.data, &names.device, &names.copy}};
@@ -247,7 +247,7 @@ Ref asarray_of_any(PyObject* const* values) {
       });
 }
 
-PyObject* asarray(PyObject*, PyObject* const* args, intptr_t nargs, PyObject* kwnames) {
+PyObject* asarray(PyObject*, PyObject* const* args, int64_t nargs, PyObject* kwnames) {
   return enter("asarray", static_cast<PyObject*>(nullptr), [&] {
     static constexpr Signature kSignature = {
         "asarray", 5, 1,

@@ -44,7 +44,7 @@ DLDataType read_typestr(PyObject* typestr) {
     raise(api.type_error, "asarray: `__array_interface__['typestr']` is not a string (got %s)",
           type_text(class_of(typestr)).text);
   }
-  intptr_t length = 0;
+  int64_t length = 0;
   const char* format = api.PyUnicode_AsUTF8AndSize(typestr, &length);
   if (format == nullptr) throw PythonError();
   if (std::strlen(format) != static_cast<size_t>(length)) {
@@ -184,8 +184,8 @@ struct ArrayStruct {
   char kind;
   int itemsize;
   int flags;
-  intptr_t* shape;
-  intptr_t* strides;  ///< in bytes
+  int64_t* shape;
+  int64_t* strides;  ///< in bytes
   void* data;
   PyObject* description;
 };

@@ -68,15 +68,15 @@ PyObject* pair_of(TensorRef tensor, bool copied) {
 
 /// One tensor of a table's columns, by the hook join_columns, which says whether its memory is its own.
 TensorRef join_columns(std::vector<arrow::Column>* columns, int32_t copy, bool* copied) {
-  Ref all(check(api.PyTuple_New(static_cast<intptr_t>(columns->size()))));
+  Ref all(check(api.PyTuple_New(static_cast<int64_t>(columns->size()))));
   for (size_t i = 0; i < columns->size(); ++i) {
     arrow::Column& column = (*columns)[i];
     Ref pair(check(api.PyTuple_New(2)));
-    const auto length = static_cast<intptr_t>(column.name.size());
+    const auto length = static_cast<int64_t>(column.name.size());
     api.PyTuple_SetItem(pair.get(), 0,
                         check(api.PyUnicode_DecodeUTF8(column.name.data(), length, "replace")));
     api.PyTuple_SetItem(pair.get(), 1, new_object(static_cast<TensorRef&&>(column.tensor)));
-    api.PyTuple_SetItem(all.get(), static_cast<intptr_t>(i), pair.detach());
+    api.PyTuple_SetItem(all.get(), static_cast<int64_t>(i), pair.detach());
   }
   const Ref mode = copy == DLX_COPY_IF_NEEDED
                        ? Ref::share(api.none)
@@ -127,7 +127,7 @@ TensorRef import_capsules(PyObject* schema_capsule, PyObject* array_capsule, int
 }
 
 /// _from_arrow(schema, array, copy): the capsules of __arrow_c_array__ or __arrow_c_device_array__.
-PyObject* from_arrow(PyObject*, PyObject* const* args, intptr_t nargs, PyObject*) {
+PyObject* from_arrow(PyObject*, PyObject* const* args, int64_t nargs, PyObject*) {
   return positional("asarray", nargs, 3, [&] {
     bool copied;
     TensorRef tensor = import_capsules(args[0], args[1], to_copy_mode(args[2]), &copied);
@@ -157,7 +157,7 @@ TensorRef import_stream_capsule(PyObject* capsule, int32_t copy, bool* copied) {
 }
 
 /// _from_arrow_object(object, copy): by its __arrow_c_array__ or __arrow_c_device_array__.
-PyObject* from_arrow_object(PyObject*, PyObject* const* args, intptr_t nargs, PyObject*) {
+PyObject* from_arrow_object(PyObject*, PyObject* const* args, int64_t nargs, PyObject*) {
   return positional("asarray", nargs, 2, [&] {
     bool copied = false;
     TensorRef tensor = import_by_arrow(args[0], to_copy_mode(args[1]), &copied);
@@ -166,7 +166,7 @@ PyObject* from_arrow_object(PyObject*, PyObject* const* args, intptr_t nargs, Py
 }
 
 /// _from_arrow_stream(object, copy): by its __arrow_c_stream__.
-PyObject* from_arrow_stream(PyObject*, PyObject* const* args, intptr_t nargs, PyObject*) {
+PyObject* from_arrow_stream(PyObject*, PyObject* const* args, int64_t nargs, PyObject*) {
   return positional("asarray", nargs, 2, [&] {
     bool copied;
     TensorRef tensor = import_by_arrow_stream(args[0], to_copy_mode(args[1]), &copied);

@@ -37,7 +37,7 @@ class Indexer {
   }
 
   void slice(PyObject* key) {
-    intptr_t start, stop, step;
+    int64_t start, stop, step;
     if (api.PySlice_Unpack(key, &start, &stop, &step) != 0) throw PythonError();
     // PySlice_Unpack has filled in what was left out. The lowest number means "open" to
     // resolve_slice(); here it lies before the first element, so the slice is empty.
@@ -91,9 +91,9 @@ bool is_integer(PyObject* key) {
 }
 
 /// tensor[keys] as a view; none if one of the keys needs a copy (a mask, an index array).
-TensorRef index(Tensor* tensor, PyObject* const* keys, intptr_t count) {
-  intptr_t consumed = 0, ellipses = 0, integers = 0, new_axes = 0;
-  for (intptr_t i = 0; i < count; ++i) {
+TensorRef index(Tensor* tensor, PyObject* const* keys, int64_t count) {
+  int64_t consumed = 0, ellipses = 0, integers = 0, new_axes = 0;
+  for (int64_t i = 0; i < count; ++i) {
     if (class_of(keys[i]) == api.slice_type) {
       ++consumed;
     } else if (keys[i] == api.none) {
@@ -116,13 +116,13 @@ TensorRef index(Tensor* tensor, PyObject* const* keys, intptr_t count) {
     raise(api.index_error, "an index may contain only one ... (got %lld)",
           static_cast<long long>(ellipses));
   }
-  const intptr_t new_ndim = ndim - integers + new_axes;
+  const int64_t new_ndim = ndim - integers + new_axes;
   if (new_ndim > DLX_MAX_NDIM) {
     raise(api.index_error, "too many new axes (got %lld axes in all, expected at most %d)",
           static_cast<long long>(new_ndim), DLX_MAX_NDIM);
   }
   Indexer indexer(tensor, static_cast<int32_t>(new_ndim));
-  for (intptr_t i = 0; i < count; ++i) {
+  for (int64_t i = 0; i < count; ++i) {
     if (class_of(keys[i]) == api.slice_type) {
       indexer.slice(keys[i]);
     } else if (keys[i] == api.none) {
@@ -138,14 +138,14 @@ TensorRef index(Tensor* tensor, PyObject* const* keys, intptr_t count) {
 
 TensorRef index_by(Tensor* tensor, PyObject* key) {
   if ((api.PyType_GetFlags(class_of(key)) & kTypeFlagTuple) == 0) return index(tensor, &key, 1);
-  constexpr intptr_t kMost = 64;  // index expressions in one key
+  constexpr int64_t kMost = 64;  // index expressions in one key
   PyObject* keys[kMost];
-  const intptr_t count = api.PyTuple_Size(key);
+  const int64_t count = api.PyTuple_Size(key);
   if (count > kMost) {
     raise(api.index_error, "too many indices (got %lld, expected at most %lld)",
           static_cast<long long>(count), static_cast<long long>(kMost));
   }
-  for (intptr_t i = 0; i < count; ++i) keys[i] = api.PyTuple_GetItem(key, i);
+  for (int64_t i = 0; i < count; ++i) keys[i] = api.PyTuple_GetItem(key, i);
   return index(tensor, keys, count);
 }
 
@@ -186,17 +186,17 @@ bool needs_cast(const Tensor& values, const Tensor& target) {
 
 }  // namespace
 
-intptr_t tensor_length(PyObject* self) {
-  return enter("len", intptr_t{-1}, [&] {
+int64_t tensor_length(PyObject* self) {
+  return enter("len", int64_t{-1}, [&] {
     Tensor* tensor = tensor_of(self);
     if (tensor->dl.ndim == 0) raise(api.type_error, "len() of a 0-d Tensor");
-    return static_cast<intptr_t>(tensor->dl.shape[0]);
+    return static_cast<int64_t>(tensor->dl.shape[0]);
   });
 }
 
 /// For PySequence_Check, as in ndarray: pandas takes an object with `__float__` that is not a
 /// sequence for a number.
-PyObject* tensor_item(PyObject* self, intptr_t index) {
+PyObject* tensor_item(PyObject* self, int64_t index) {
   if (index < 0) {  // PySequence_GetItem has added the length already
     api.PyErr_SetString(api.index_error, "index out of range");
     return nullptr;

@@ -8,11 +8,11 @@
 namespace dlx::py {
 
 /// len(tensor), tensor[key] and tensor[key] = value: the slots of dlx.Tensor.
-intptr_t tensor_length(PyObject* self);
+int64_t tensor_length(PyObject* self);
 PyObject* tensor_getitem(PyObject* self, PyObject* key);
 int tensor_setitem(PyObject* self, PyObject* key, PyObject* value);
 /// tensor[index] of the sequence protocol.
-PyObject* tensor_item(PyObject* self, intptr_t index);
+PyObject* tensor_item(PyObject* self, int64_t index);
 
 }  // namespace dlx::py
 

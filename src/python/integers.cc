@@ -71,7 +71,7 @@ Int64List::Int64List(PyObject* object, const char* name) : Int64List() {
     raise(api.type_error, "`%s` must be an integer or a sequence of integers (got %s)", name,
           type_text(class_of(object)).text);
   }
-  for (intptr_t i = 0; is_tuple && i < api.PyTuple_Size(object); ++i) {
+  for (int64_t i = 0; is_tuple && i < api.PyTuple_Size(object); ++i) {
     add(to_int64(api.PyTuple_GetItem(object, i), name), name);
   }
   while (!is_tuple) {

@@ -1,6 +1,6 @@
 #include "src/python/lockless.h"
 
-#include <sched.h>
+#include <thread>
 
 namespace dlx::py {
 namespace {
@@ -10,7 +10,7 @@ std::atomic_flag locked = ATOMIC_FLAG_INIT;
 }  // namespace
 
 WriteLock::WriteLock() noexcept {
-  while (locked.test_and_set(std::memory_order_acquire)) sched_yield();
+  while (locked.test_and_set(std::memory_order_acquire)) std::this_thread::yield();
 }
 
 WriteLock::~WriteLock() { locked.clear(std::memory_order_release); }

@@ -52,7 +52,7 @@ struct Axes {
 
 /// A method that parses its arguments by `signature` and returns the tensor that `body` makes.
 template <const Signature* signature, TensorRef (*body)(Tensor*, PyObject* const*)>
-PyObject* method(PyObject* self, PyObject* const* args, intptr_t nargs, PyObject* kwnames) {
+PyObject* method(PyObject* self, PyObject* const* args, int64_t nargs, PyObject* kwnames) {
   return enter(signature->function, static_cast<PyObject*>(nullptr), [&] {
     PyObject* values[6];
     parse_arguments(*signature, args, nargs, kwnames, values);
@@ -100,14 +100,14 @@ TensorRef do_reshape(Tensor* tensor, PyObject* const* values) {
 constexpr Signature kReshape = {"reshape", 2, 1, 0, 1, {&names.shape, &names.copy}};
 
 /// Takes the extents also one by one, like ndarray.
-PyObject* reshape_method(PyObject* self, PyObject* const* args, intptr_t nargs, PyObject* kwnames) {
-  const intptr_t keywords = kwnames == nullptr ? 0 : api.PyTuple_Size(kwnames);
+PyObject* reshape_method(PyObject* self, PyObject* const* args, int64_t nargs, PyObject* kwnames) {
+  const int64_t keywords = kwnames == nullptr ? 0 : api.PyTuple_Size(kwnames);
   if (nargs < 2 || keywords > 1) {
     return method<&kReshape, do_reshape>(self, args, nargs, kwnames);
   }
   return enter("reshape", static_cast<PyObject*>(nullptr), [&] {
     const Ref shape(check(api.PyTuple_New(nargs)));
-    for (intptr_t i = 0; i < nargs; ++i) {
+    for (int64_t i = 0; i < nargs; ++i) {
       api.PyTuple_SetItem(shape.get(), i, Ref::share(args[i]).detach());
     }
     PyObject* const joined[] = {shape.get(), keywords == 0 ? nullptr : args[nargs]};
@@ -141,7 +141,7 @@ TensorRef do_view(Tensor* tensor, PyObject* const* values) {
 constexpr Signature kView = {"view", 1, 1, 0, 1, {&names.dtype}};
 
 /// A name that only NumPy knows ("b", "V8") goes to the hook view_slowly.
-PyObject* view_method(PyObject* self, PyObject* const* args, intptr_t nargs, PyObject* kwnames) {
+PyObject* view_method(PyObject* self, PyObject* const* args, int64_t nargs, PyObject* kwnames) {
   return enter("view", static_cast<PyObject*>(nullptr), [&] {
     PyObject* values[1];
     parse_arguments(kView, args, nargs, kwnames, values);
@@ -161,7 +161,7 @@ PyObject* view_method(PyObject* self, PyObject* const* args, intptr_t nargs, PyO
 TensorRef do_as_readonly(Tensor* tensor, PyObject* const*) { return as_readonly(tensor); }
 constexpr Signature kAsReadonly = {"as_readonly", 0, 0, 0, 0, {}};
 
-PyObject* is_contiguous(PyObject* self, PyObject* const* args, intptr_t nargs, PyObject* kwnames) {
+PyObject* is_contiguous(PyObject* self, PyObject* const* args, int64_t nargs, PyObject* kwnames) {
   return enter("is_contiguous", static_cast<PyObject*>(nullptr), [&] {
     static constexpr Signature kSignature = {"is_contiguous", 1, 1, 0, 0, {&names.order}};
     PyObject* values[1];
@@ -173,7 +173,7 @@ PyObject* is_contiguous(PyObject* self, PyObject* const* args, intptr_t nargs, P
 }
 
 /// By NumPy's C API; where that is not possible, by the hook numpy_slowly.
-PyObject* to_numpy(PyObject* self, PyObject* const* args, intptr_t nargs, PyObject* kwnames) {
+PyObject* to_numpy(PyObject* self, PyObject* const* args, int64_t nargs, PyObject* kwnames) {
   return enter("numpy", static_cast<PyObject*>(nullptr), [&] {
     static constexpr Signature kSignature = {"numpy", 1, 0, 0, 0, {&names.force}};
     PyObject* values[1];

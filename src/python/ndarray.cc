@@ -33,8 +33,8 @@ struct Descr {
 struct Ndarray {
   char* data;
   int ndim;
-  intptr_t* dimensions;
-  intptr_t* strides;  // in bytes
+  int64_t* dimensions;
+  int64_t* strides;  // in bytes
   PyObject* base;
   PyObject* descr;
   int flags;
@@ -169,10 +169,10 @@ struct ArrayApi {
   unsigned abi_version() const noexcept { return at<unsigned()>(0)(); }
   PyObject* array_type() const noexcept { return static_cast<PyObject*>(table[2]); }
   /// A new array on existing memory. Throws PythonError.
-  Ref new_array(int type_number, int ndim, const intptr_t* shape, const intptr_t* strides,
-                void* data, int flags) const {
-    using NewFromDescr = PyObject*(PyObject*, PyObject*, int, const intptr_t*, const intptr_t*,
-                                   void*, int, PyObject*);
+  Ref new_array(int type_number, int ndim, const int64_t* shape, const int64_t* strides, void* data,
+                int flags) const {
+    using NewFromDescr =
+        PyObject*(PyObject*, PyObject*, int, const int64_t*, const int64_t*, void*, int, PyObject*);
     PyObject* descr = check(at<PyObject*(int)>(45)(type_number));  // consumed by the next call
     return Ref(check(
         at<NewFromDescr>(94)(array_type(), descr, ndim, shape, strides, data, flags, nullptr)));
@@ -253,7 +253,7 @@ Ref new_ndarray(PyObject* owner) {
       dl.data == nullptr || dl.ndim > kMaxNdim) {
     return Ref();
   }
-  intptr_t strides[kMaxNdim];
+  int64_t strides[kMaxNdim];
   fill_byte_strides(dl, DLX_ORDER_C, dl.dtype.bits / 8, strides);
   const int flags = tensor->readonly() ? 0 : static_cast<int>(kWriteable);
   Ref array = numpy_api.new_array(number, dl.ndim, dl.shape, strides, dl.data, flags);
@@ -269,7 +269,7 @@ void note_array_api(PyObject* capsule) {
   if (major != 1 && major != 2) return;
   // A trial: the API is not trusted before it works.
   static double data[] = {0, 0, 0};
-  const intptr_t shape[] = {2}, strides[] = {16};
+  const int64_t shape[] = {2}, strides[] = {16};
   const Ref array =
       found.new_array(type_number_of(make_dtype(kDLFloat, 64)), 1, shape, strides, data, 0);
   const auto& fields = fields_of<Ndarray>(array.get());

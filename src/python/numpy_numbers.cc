@@ -22,7 +22,7 @@ struct NumberClass {
   PyObject* type;  ///< owned
   DLDataType dtype;
   /// Of the value in the object; 0: offset and dtype are not known yet, -1: they cannot be known.
-  std::atomic<intptr_t> offset;
+  std::atomic<int64_t> offset;
 };
 
 GrowingList<NumberClass, 32> classes;
@@ -35,11 +35,11 @@ NumberClass* find_class(PyObject* type) noexcept {
 }
 
 /// The offset of the value in `number`, or -1 if its buffer is not inside the object.
-intptr_t find_offset(PyObject* number, DLDataType* dtype) {
-  constexpr intptr_t kLargestNumber = 64;
+int64_t find_offset(PyObject* number, DLDataType* dtype) {
+  constexpr int64_t kLargestNumber = 64;
   const TensorRef value = import_buffer(number);
   *dtype = value->dl.dtype;
-  const intptr_t offset = static_cast<char*>(value->dl.data) - reinterpret_cast<char*>(number);
+  const int64_t offset = static_cast<char*>(value->dl.data) - reinterpret_cast<char*>(number);
   return value->dl.ndim == 0 && offset >= head_bytes && offset < kLargestNumber ? offset : -1;
 }
 
@@ -58,7 +58,7 @@ bool copy_values(PyObject* object, const Shape& shape, int32_t axis, const Numbe
     return true;
   }
   if (!has_extent(object, shape, axis)) return false;
-  for (intptr_t i = 0; i < shape.extents[axis]; ++i) {
+  for (int64_t i = 0; i < shape.extents[axis]; ++i) {
     if (!copy_values<kBytes>(item_of(object, i), shape, axis + 1, expected, out)) return false;
   }
   return true;
@@ -97,7 +97,7 @@ bool holds_numbers(PyObject* object, const Shape& shape, int32_t axis, Mixture* 
     return true;
   }
   if (!has_extent(object, shape, axis)) return false;
-  for (intptr_t i = 0; i < shape.extents[axis]; ++i) {
+  for (int64_t i = 0; i < shape.extents[axis]; ++i) {
     if (!holds_numbers(item_of(object, i), shape, axis + 1, mixture)) return false;
   }
   return true;
@@ -107,7 +107,7 @@ bool holds_numbers(PyObject* object, const Shape& shape, int32_t axis, Mixture* 
 const NumberClass* readable_class(PyObject* number) {
   NumberClass* found = find_class(class_of(number));
   if (found == nullptr) return nullptr;
-  intptr_t offset = found->offset.load(std::memory_order_acquire);
+  int64_t offset = found->offset.load(std::memory_order_acquire);
   if (offset == 0) {
     DLDataType dtype;
     offset = find_offset(number, &dtype);
@@ -216,8 +216,8 @@ bool read_numpy_number(PyObject* number, double* real, double* imaginary) {
 }
 
 void note_number_classes(PyObject* types) {
-  const intptr_t count = api.PyTuple_Size(types);
-  for (intptr_t i = 0; i < count; ++i) {
+  const int64_t count = api.PyTuple_Size(types);
+  for (int64_t i = 0; i < count; ++i) {
     Ref type = Ref::share(api.PyTuple_GetItem(types, i));
     if (find_class(type.get()) != nullptr) continue;
     classes.add([&](NumberClass* added) {

@@ -30,7 +30,7 @@ bool becomes_tensor(PyObject* result) {
 
 /// _operate(function, self[, other, reflected]): the result of an operator, computed by the NumPy
 /// function; None if Python code must look at the operands.
-PyObject* operate(PyObject*, PyObject* const* args, intptr_t nargs, PyObject*) {
+PyObject* operate(PyObject*, PyObject* const* args, int64_t nargs, PyObject*) {
   return positional("_operate", nargs, nargs == 2 ? 2 : 4, [&] {
     const bool binary = nargs == 4;
     const Ref own = is_tensor(args[1]) ? new_ndarray(args[1]) : Ref();

@@ -191,10 +191,10 @@ Ref frozen(PyObject* object, int32_t depth) {
   if (!is_list_or_tuple(object)) return Ref::share(object);
   if (depth == kMaxDepth) return Ref();
   Ref items(check(api.PySequence_Tuple(object)));
-  const intptr_t count = api.PyTuple_Size(items.get());
+  const int64_t count = api.PyTuple_Size(items.get());
   if (count == 0 || !is_list_or_tuple(api.PyTuple_GetItem(items.get(), 0))) return items;
   Ref nested(check(api.PyTuple_New(count)));
-  for (intptr_t i = 0; i < count; ++i) {
+  for (int64_t i = 0; i < count; ++i) {
     Ref item = frozen(api.PyTuple_GetItem(items.get(), i), depth + 1);
     if (!item) return Ref();
     api.PyTuple_SetItem(nested.get(), i, item.detach());
@@ -208,7 +208,7 @@ bool outer_shape(PyObject* object, Shape* shape, PyObject** leaf) {
   *leaf = nullptr;
   while (is_list_or_tuple(object)) {
     if (shape->ndim == kMaxDepth) return false;
-    const intptr_t length = length_of(object);
+    const int64_t length = length_of(object);
     shape->extents[shape->ndim++] = length;
     if (length == 0) return true;
     object = item_of(object, 0);
@@ -224,7 +224,7 @@ template <typename Kind>
 PyObject* fill(PyObject* object, const Shape& shape, int32_t axis, typename Kind::Element** out) {
   if (axis == shape.ndim) return Kind::store(object, (*out)++) ? nullptr : object;
   if (!has_extent(object, shape, axis)) return api.none;
-  for (intptr_t i = 0; i < shape.extents[axis]; ++i) {
+  for (int64_t i = 0; i < shape.extents[axis]; ++i) {
     PyObject* item = item_of(object, i);
     PyObject* bad = axis + 1 == shape.ndim ? (Kind::store(item, (*out)++) ? nullptr : item)
                                            : fill<Kind>(item, shape, axis + 1, out);

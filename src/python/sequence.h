@@ -30,12 +30,12 @@ inline bool is_list_or_tuple(PyObject* object) noexcept {
   return class_of(object) == api.list_type || class_of(object) == api.tuple_type;
 }
 
-inline intptr_t length_of(PyObject* sequence) noexcept {
+inline int64_t length_of(PyObject* sequence) noexcept {
   return class_of(sequence) == api.list_type ? api.PyList_Size(sequence)
                                              : api.PyTuple_Size(sequence);
 }
 
-inline PyObject* item_of(PyObject* sequence, intptr_t i) noexcept {
+inline PyObject* item_of(PyObject* sequence, int64_t i) noexcept {
   return class_of(sequence) == api.list_type ? api.PyList_GetItem(sequence, i)
                                              : api.PyTuple_GetItem(sequence, i);
 }

@@ -68,7 +68,7 @@ void WithoutTorchModes::put_back() noexcept {
   PyObject* const functions = stack_functions.load(std::memory_order_acquire);
   for (int stack = 0; stack < 2; ++stack) {
     PyObject* const taken = taken_[stack].get();
-    for (intptr_t i = taken == nullptr ? 0 : api.PyTuple_Size(taken); i > 0; --i) {
+    for (int64_t i = taken == nullptr ? 0 : api.PyTuple_Size(taken); i > 0; --i) {
       PyObject* const mode = api.PyTuple_GetItem(taken, i - 1);
       if (mode == nullptr) continue;  // it could not be taken
       const Ref done(call_objects(function_of(functions, stack, kPush), mode));
@@ -81,12 +81,12 @@ void forget_torch_modes() noexcept { stack_functions = nullptr; }
 
 namespace {
 
-PyObject* without_torch_modes(PyObject*, PyObject* const* args, intptr_t nargs, PyObject*) {
+PyObject* without_torch_modes(PyObject*, PyObject* const* args, int64_t nargs, PyObject*) {
   return enter("_without_torch_modes", static_cast<PyObject*>(nullptr), [&] {
     PyObject* call[4] = {};
     if (nargs < 1 || nargs > 4)
       raise(api.type_error, "_without_torch_modes() takes 1 to 4 arguments");
-    for (intptr_t i = 0; i < nargs; ++i) call[i] = args[i];
+    for (int64_t i = 0; i < nargs; ++i) call[i] = args[i];
     const WithoutTorchModes without;
     return check(call_objects(call[0], call[1], call[2], call[3]));
   });

@@ -1,10 +1,9 @@
 #include "src/python/torch_plain.h"
 
-#include <dlfcn.h>
-
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <new>
 
 #include "src/python/errors.h"
 #include "src/python/integers.h"
@@ -12,6 +11,7 @@
 #include "src/python/reference.h"
 #include "src/python/state.h"
 #include "src/python/torch_modes.h"
+#include "src/system/loader.h"
 
 namespace dlx::py {
 namespace {
@@ -42,7 +42,7 @@ std::atomic<uint64_t> slow_answers{0}, next_search{kFirstSearch};
 constexpr int kLastOffset = 168;
 
 template <typename Word>
-Word word_at(const void* address, intptr_t offset) noexcept {
+Word word_at(const void* address, int64_t offset) noexcept {
   Word word;
   std::memcpy(&word, static_cast<const char*>(address) + offset, sizeof word);
   return word;
@@ -74,7 +74,7 @@ struct Samples {
 
 Samples read_samples(PyObject* list) {
   Samples out;
-  const intptr_t count = api.PyTuple_Size(list);
+  const int64_t count = api.PyTuple_Size(list);
   if (count < 1 || count > Samples::kMost) raise(api.value_error, "torch_samples: bad count");
   for (; out.count < count; ++out.count) {
     PyObject* const item = api.PyTuple_GetItem(list, out.count);
@@ -118,11 +118,19 @@ uint64_t find_bit(const Samples& samples, Sample::Property property) noexcept {
   return (bits & (bits - 1)) == 0 ? bits : 0;
 }
 
+/// A function of torch's library c10; NULL if there is none.
+void* find_in_c10(const char* name) noexcept {
+  try {
+    void* const library = sys::find_loaded(sys::file_name("c10").c_str());
+    return library == nullptr ? nullptr : sys::find_symbol(library, name);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+
 /// c10::TensorImpl::requires_grad() const, if torch exports it and it is right about all samples.
 auto find_requires_grad(const Samples& samples) noexcept -> bool (*)(const void*) {
-  void* const library = dlopen("libc10.so", RTLD_LAZY | RTLD_NOLOAD);
-  void* const symbol =
-      library == nullptr ? nullptr : dlsym(library, "_ZNK3c1010TensorImpl13requires_gradEv");
+  void* const symbol = find_in_c10("_ZNK3c1010TensorImpl13requires_gradEv");
   if (symbol == nullptr) return nullptr;
   const auto function = reinterpret_cast<bool (*)(const void*)>(symbol);
   for (const Sample& sample : samples) {

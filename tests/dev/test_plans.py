@@ -167,6 +167,11 @@ def test_a_test_machine_does_not_pass_because_it_tests_less(clone):
         ("generate", ".venv/bin/python bindings/gen/gen.py"),
         ("kernels --check", "src/gpu/make_images.py --check"),
         ("wheel", ".venv/bin/python tests/packaging/build.py dist"),
+        (
+            "wheel musl-aarch64",
+            "build.py dist build/musl-aarch64 wheel wheel.tags=py3-none-musllinux_1_2_aarch64 ",
+        ),
+        ("wheel --all", "cmake.define.DLX_TARGET=x86_64-windows-gnu"),
         ("abi --update", "tests/abi/abidiff.sh --update bazel-bin/libdlx.so capi/abi/libdlx.abi"),
         ("lint", ".venv/bin/mypy"),
         ("fuzz 7 3", "-seed=3 -max_total_time=7 "),

@@ -27,6 +27,24 @@ def test_sources_stay_under_500_lines():
     assert long == []
 
 
+SYSTEM = re.compile(
+    r"#include <(dlfcn|link|pthread|sched|signal|unistd|windows|sys/\w+|mach/\w+)\.h>"
+    r"|__builtin_cpu_supports|__linux__|__APPLE__"
+)
+
+
+def test_only_one_folder_knows_the_operating_system():
+    """src/driver/names.h and loops in kernels know its name; the rest does not."""
+    found = [
+        f"{path.relative_to(ROOT)}: {match[0]}"
+        for folder in ("src", "capi")
+        for path in sorted((ROOT / folder).rglob("*"))
+        if path.suffix in SUFFIXES and path.parent.name != "system" and path.name != "names.h"
+        for match in SYSTEM.finditer(path.read_text(encoding="utf-8"))
+    ]
+    assert found == []
+
+
 def test_the_front_door_is_short():
     assert len((ROOT / "dev").read_text().splitlines()) <= 200
 

@@ -90,8 +90,7 @@ def run_abi(shell: Shell, words: Sequence[str]) -> int:
 
 
 def make_wheel(shell: Shell, words: Sequence[str]) -> int:
-    arguments.takes("wheel", words)
-    return wheel.run(shell)
+    return wheel.run(shell, words)
 
 
 COMMANDS: dict[str, Callable[[Shell, Sequence[str]], int]] = {

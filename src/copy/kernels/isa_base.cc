@@ -79,7 +79,7 @@ namespace {
 template <int W, int N>
 DLX_INLINE void spread_n(char* dst, int64_t du, int64_t dv, const char* src, int64_t su, int64_t sv,
                          int64_t nv) {
-  __asm__ volatile(".p2align 6");  // as in move_one_by_one [note 8]
+  DLX_ALIGN_LOOP;  // as in move_one_by_one [note 8]
   for (; nv > 0; --nv, dst += dv, src += sv) {
     DLX_UNROLL for (int u = 0; u < N; ++u) move_item<W>(dst + u * du, src + u * su);
   }

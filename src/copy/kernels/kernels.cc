@@ -3,22 +3,20 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "src/system/cpu.h"
+
 namespace dlx {
 
 const Kernels* kernels_named(const char* name) noexcept {
 #if defined(__x86_64__)
-  if (std::strcmp(name, "avx512") == 0) {
+  static const sys::CpuFeatures features = sys::cpu_features();
 #if defined(DLX_AVX512_BY_AVX2)
-    const bool has = __builtin_cpu_supports("avx2");
+  const bool has_avx512 = features.avx2;
 #else
-    const bool has = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-                     __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
+  const bool has_avx512 = features.avx512;
 #endif
-    return has ? &kKernelsAvx512 : nullptr;
-  }
-  if (std::strcmp(name, "avx2") == 0) {
-    return __builtin_cpu_supports("avx2") ? &kKernelsAvx2 : nullptr;
-  }
+  if (std::strcmp(name, "avx512") == 0) return has_avx512 ? &kKernelsAvx512 : nullptr;
+  if (std::strcmp(name, "avx2") == 0) return features.avx2 ? &kKernelsAvx2 : nullptr;
 #endif
   return std::strcmp(name, kKernelsBase.name) == 0 ? &kKernelsBase : nullptr;
 }

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 
-#ifdef __linux__
-#include <unistd.h>
-#endif
+#include "src/system/system.h"
 
 namespace dlx {
 namespace {
@@ -13,11 +11,7 @@ namespace {
 /// most those of 2 MiB, the largest cache that anything here was measured with.
 int64_t cache_sets() noexcept {
   constexpr int64_t kFewest = 1024;
-  int64_t bytes = 0;
-#ifdef _SC_LEVEL2_CACHE_SIZE
-  bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
-#endif
-  return std::clamp(bytes / Machine::kSetBytes, kFewest, 4 * kFewest);
+  return std::clamp(sys::second_level_cache() / Machine::kSetBytes, kFewest, 4 * kFewest);
 }
 
 }  // namespace

@@ -1,8 +1,5 @@
 #include "src/copy/threads/threads.h"
 
-#include <pthread.h>
-#include <signal.h>
-
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
@@ -14,6 +11,7 @@
 
 #include "src/base/cancellation.h"
 #include "src/copy/threads/cores.h"
+#include "src/system/system.h"
 
 namespace dlx {
 namespace {
@@ -52,15 +50,11 @@ class Pool {
   void start_workers(int32_t wanted) noexcept {
     if (workers_ >= wanted) return;
     // The host's signals are for the host's threads.
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const sys::WithoutSignals blocked;
     try {
       for (; workers_ < wanted; ++workers_) std::thread(&Pool::work, this).detach();
     } catch (...) {  // no more threads can be started: use those that run
     }
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
   }
 
   void work() noexcept {
@@ -126,7 +120,7 @@ Pool* pool() noexcept {
   // Before a pool exists that a child would inherit; calling it twice is harmless.
   static std::atomic<bool> registered{false};
   if (!registered.load(std::memory_order_acquire)) {
-    pthread_atfork(nullptr, nullptr, forget_pool);
+    sys::at_fork(nullptr, nullptr, forget_pool);
     registered.store(true, std::memory_order_release);
   }
   Pool* const fresh = new (std::nothrow) Pool;

@@ -1,7 +1,8 @@
 #include "src/copy/ways/buffers.h"
 
 #include <atomic>
-#include <cstdlib>
+
+#include "src/system/system.h"
 
 namespace dlx {
 namespace {
@@ -19,8 +20,7 @@ Buffers::Buffers() noexcept {
     data_ = shelf.exchange(nullptr, std::memory_order_acquire);
     if (data_ != nullptr) return;
   }
-  void* fresh = nullptr;
-  if (posix_memalign(&fresh, 4096, kBytes) == 0) data_ = static_cast<char*>(fresh);
+  data_ = static_cast<char*>(sys::allocate_pages(kBytes));
 }
 
 Buffers::~Buffers() {
@@ -28,7 +28,7 @@ Buffers::~Buffers() {
     char* empty = nullptr;
     if (shelf.compare_exchange_strong(empty, data_, std::memory_order_release)) return;
   }
-  std::free(data_);
+  sys::free_pages(data_);
 }
 
 }  // namespace dlx

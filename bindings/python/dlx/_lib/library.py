@@ -81,7 +81,10 @@ if TYPE_CHECKING:
 
 
 ABI_VERSION = 1
-_NAME = f"libdlx.so.{ABI_VERSION}"  # its soname
+# The file's name; on Linux its soname. CMakeLists.txt installs the library under it.
+_NAME = {"win32": "dlx.dll", "darwin": f"libdlx.{ABI_VERSION}.dylib"}.get(
+    sys.platform, f"libdlx.so.{ABI_VERSION}"
+)
 
 
 def _setting(name: str) -> str | None:

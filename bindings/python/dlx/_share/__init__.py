@@ -5,7 +5,9 @@ The work is in module `sharing`, which the first call imports.
 
 from __future__ import annotations
 
-from dlx.errors import with_brief_errors
+import sys
+
+from dlx.errors import UnavailableError, with_brief_errors
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,9 +47,7 @@ def share(x: Any, /, *, readonly: bool | None = None, name: str | None = None) -
         ValueError: the name is in use, or is not a file name (`InvalidArgumentError`).
         RuntimeError: too many open files (`UnavailableError`).
     """
-    from dlx._share import sharing
-
-    return sharing.share(x, readonly, name)
+    return _module().share(x, readonly, name)
 
 
 @with_brief_errors
@@ -72,9 +72,7 @@ def attach(source: Any, /, *, readonly: bool = False, trust: bool = False) -> Te
         TypeError: `source` is not a descriptor or a name.
         RuntimeError: too many open files (`UnavailableError`).
     """
-    from dlx._share import sharing
-
-    return sharing.attach(source, readonly, trust)
+    return _module().attach(source, readonly, trust)
 
 
 @with_brief_errors
@@ -91,9 +89,7 @@ def shared_fd(t: Tensor, /) -> int:
         ValueError: it is not in shared memory (`InvalidArgumentError`).
         RuntimeError: too many open files (`UnavailableError`).
     """
-    from dlx._share import sharing
-
-    return sharing.shared_fd(t)
+    return _module().shared_fd(t)
 
 
 @with_brief_errors
@@ -104,6 +100,15 @@ def unshare(name: str, /) -> None:
         FileNotFoundError: no memory has this name.
         ValueError, TypeError: `name` is not a name that `share` takes.
     """
+    _module().unshare(name)
+
+
+def _module() -> Any:
+    if sys.platform != "linux":
+        raise UnavailableError(
+            f"dlx shares memory between processes on Linux only (this is {sys.platform}): send a copy, "
+            "such as numpy.asarray(t)"
+        )
     from dlx._share import sharing
 
-    sharing.unshare(name)
+    return sharing

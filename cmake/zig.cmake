@@ -1,0 +1,32 @@
+# Toolchain file: compiles for another system with zig (PyPI: ziglang). ./dev wheel --all uses it.
+#   cmake -DCMAKE_TOOLCHAIN_FILE=cmake/zig.cmake -DDLX_ZIG=path/of/zig -DDLX_TARGET=x86_64-linux-gnu.2.17
+# DLX_TARGET is a target of zig: ARCHITECTURE-SYSTEM[.VERSION][-LIBC[.VERSION]].
+set(CMAKE_TRY_COMPILE_PLATFORM_VARIABLES DLX_ZIG DLX_TARGET)
+string(REGEX MATCH "^([^-]+)-([a-z]+)" target "${DLX_TARGET}")
+set(CMAKE_SYSTEM_PROCESSOR ${CMAKE_MATCH_1})
+if(CMAKE_MATCH_2 STREQUAL "linux")
+  set(CMAKE_SYSTEM_NAME Linux)
+elseif(CMAKE_MATCH_2 STREQUAL "windows")
+  set(CMAKE_SYSTEM_NAME Windows)
+elseif(CMAKE_MATCH_2 STREQUAL "macos")
+  set(CMAKE_SYSTEM_NAME Darwin)
+else()
+  message(FATAL_ERROR "DLX_TARGET is not a target of zig (got '${DLX_TARGET}', expected one such as "
+                      "x86_64-linux-gnu.2.17)")
+endif()
+
+# CMake wants a compiler that is one program.
+set(folder ${CMAKE_BINARY_DIR}/zig)
+foreach(tool "c++ -target ${DLX_TARGET} -g0" "cc -target ${DLX_TARGET} -g0" ar ranlib rc)
+  string(REGEX MATCH "^[^ ]+" name "${tool}")
+  if(NOT EXISTS ${folder}/${name})
+    file(WRITE ${folder}/new/${name} "#!/bin/sh\nexec '${DLX_ZIG}' ${tool} \"$@\"\n")
+    file(COPY ${folder}/new/${name} DESTINATION ${folder}
+         FILE_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
+  endif()
+endforeach()
+set(CMAKE_C_COMPILER ${folder}/cc)
+set(CMAKE_CXX_COMPILER ${folder}/c++)
+set(CMAKE_AR ${folder}/ar)
+set(CMAKE_RANLIB ${folder}/ranlib)
+set(CMAKE_RC_COMPILER ${folder}/rc)

@@ -1,0 +1,51 @@
+#if !defined(_WIN32)
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "src/system/system.h"
+
+namespace dlx::sys {
+
+void* allocate_pages(size_t size) noexcept {
+  void* pages = nullptr;
+  return posix_memalign(&pages, kPage, size) == 0 ? pages : nullptr;
+}
+
+void free_pages(void* pages) noexcept { std::free(pages); }
+
+bool at_fork(void (*prepare)(), void (*parent)(), void (*child)()) noexcept {
+  return pthread_atfork(prepare, parent, child) == 0;
+}
+
+int delay_cancellation() noexcept {
+  int before = 0;
+  pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+  return before;
+}
+
+void restore_cancellation(int before) noexcept {
+  int ignored = 0;
+  pthread_setcancelstate(before, &ignored);
+}
+
+static_assert(sizeof(sigset_t) <= sizeof(WithoutSignals));
+
+WithoutSignals::WithoutSignals() noexcept {
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, reinterpret_cast<sigset_t*>(before_));
+}
+
+WithoutSignals::~WithoutSignals() {
+  pthread_sigmask(SIG_SETMASK, reinterpret_cast<sigset_t*>(before_), nullptr);
+}
+
+void sleep_for_ever() noexcept {
+  for (;;) pause();
+}
+
+}  // namespace dlx::sys
+#endif
