@@ -23,7 +23,9 @@ def _tests(extension, deps, no_tsan = [], **kwargs):
         )
 
 def _fuzz_targets(deps):
-    """`fuzz_*.cc` are libFuzzer targets. Other builds link a main() that replays files and runs seeds."""
+    """`fuzz_*.cc` are libFuzzer targets. Other builds link a main() that replays files and runs seeds.
+
+    `replay_fuzz_x` runs the inputs of fuzz_x.corpus, which ./dev fuzz --keep finds."""
     for src in native.glob(["fuzz_*.cc"]):
         native.cc_binary(
             name = src[:-3],
@@ -37,6 +39,15 @@ def _fuzz_targets(deps):
                 "//conditions:default": [],
             }),
         )
+        corpus = src[:-3] + ".corpus"
+        if native.glob([corpus]):
+            native.sh_test(
+                name = "replay_" + src[:-3],
+                size = "small",
+                srcs = ["//tests:replay.sh"],
+                args = ["$(rootpath :%s)" % src[:-3], "$(rootpath %s)" % corpus],
+                data = [":" + src[:-3], corpus],
+            )
 
 def public_tests(extension):
     """Tests of the public interface: they see include/ and libdlx.so, nothing else."""

@@ -1,7 +1,7 @@
 // Runs a fuzz target without libFuzzer: on the files named on the command line, to replay a finding under a
 // debugger, or on random input, in any build (another sanitizer, valgrind) and in several threads.
 //
-// -seeds=FIRST-LAST: one input for each seed; -threads=N: side by side.
+// -corpus=FILE: the inputs that ./dev fuzz --keep found; -seeds=FIRST-LAST: one input for each seed; -threads=N: side by side.
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -12,6 +12,7 @@
 #include <fstream>
 #include <iterator>
 #include <random>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -59,6 +60,21 @@ bool run_file(const char* name) {
   return true;
 }
 
+/// Runs a corpus of ./dev fuzz: a line of hexadecimal digits for each input.
+bool run_corpus(const char* name) {
+  std::ifstream file(name);
+  int inputs = 0;
+  for (std::string line; std::getline(file, line); ++inputs) {
+    std::vector<uint8_t> bytes;
+    for (size_t k = 0; k + 1 < line.size(); k += 2) {
+      bytes.push_back(static_cast<uint8_t>(std::stoi(line.substr(k, 2), nullptr, 16)));
+    }
+    LLVMFuzzerTestOneInput(bytes.data(), bytes.size());
+  }
+  std::printf("%d input(s) of %s run\n", inputs, name);
+  return inputs > 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -67,6 +83,10 @@ int main(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     if (std::sscanf(argv[i], "-seeds=%llu-%llu", &first, &last) == 2) continue;
     if (std::sscanf(argv[i], "-threads=%d", &threads) == 1) continue;
+    if (std::strncmp(argv[i], "-corpus=", 8) == 0) {
+      if (!run_corpus(argv[i] + 8)) return 1;
+      continue;
+    }
     if (!run_file(argv[i])) return 1;
     ++files;
   }

@@ -1,6 +1,7 @@
 """The public table: one file of results for each library, drawn as a page and as Markdown.
 
-`python tools/referee_table.py FOLDER NAME…` checks libraries and writes FOLDER/NAME.json;
+`python tools/referee_table.py FOLDER NAME…` checks libraries and writes FOLDER/NAME.json; NAME=MODULE
+checks a module that makes the arrays of a library and imports into them, if NAME itself cannot.
 `python tools/referee_table.py FOLDER` draws FOLDER/../referee.html and referee.md.
 """
 
@@ -9,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from importlib import metadata
 
 from dlx.testing import Report, Result, _html, check
 from dlx.testing._referee.items import ITEMS
@@ -26,12 +28,24 @@ A crash or a hang is a failure at every level. "Deviates" means that the standar
 a legal tensor is refused with a proper exception. Hostile tensors (item 76) are not legal: a NULL
 `shape` ends most processes. [referee-faults.md](referee-faults.md) tells the real faults in short.
 
+CuPy has no column, because it needs a GPU: on such a machine `python -m dlx check cupy` makes one.
+nanobind is a way to write extensions: its column is of one whose function takes any array and returns it.
+dpnp's arrays are on a oneAPI device that is the processor.
+
 """
 _PAGE = """\
 <p>What <code>python -m dlx check</code> found in each library, on the CPU. Open a cell to read what
 was seen; the rules link to where the standard says them. Hostile tensors (item 76) are not legal:
 libraries differ in how they refuse them.</p>
 """
+
+
+def checked(name: str, module: str = "", timeout: float = 20) -> Report:
+    """The report of a library, from a check of the module that stands for it."""
+    report = check(module or name, timeout=timeout)
+    if module:
+        report.name, report.version = name, metadata.version(name)
+    return report
 
 
 def columns(report: Report) -> dict[str, str]:
@@ -75,7 +89,9 @@ def read_all(folder: str) -> list[Report]:
 def markdown(reports: list[Report]) -> str:
     """docs/referee.md."""
     parts = [_INTRODUCTION]
-    parts.append("| library | version | kept | deviates | MUST broken | SHOULD broken |\n")
+    parts.append(
+        "| library | version | kept | deviates | MUST broken, or a crash | SHOULD broken |\n"
+    )
     parts.append("|---|---|---|---|---|---|\n")
     for report in reports:
         counts = report.counts()
@@ -113,7 +129,8 @@ def _numbers(results: list[Result]) -> str:
 def main(arguments: list[str]) -> int:
     folder, names = arguments[0], arguments[1:]
     for name in names:
-        report = check(name)
+        name, _, module = name.partition("=")
+        report = checked(name, module)
         with open(os.path.join(folder, f"{name}.json"), "w", encoding="utf-8") as stream:
             stream.write(to_text(report))
     if not names:

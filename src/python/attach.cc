@@ -64,8 +64,10 @@ void require_main_interpreter() {
 }
 
 void read_hook(PyObject* dict, const char* name, PyObject** out) {
-  PyObject* hook = api.PyDict_GetItemString(dict, name);
+  const Ref key(check(api.PyUnicode_FromString(name)));
+  PyObject* hook = api.PyDict_GetItemWithError(dict, key.get());
   if (hook == nullptr) {
+    if (api.PyErr_Occurred() != nullptr) throw PythonError();
     fail(DLX_ERROR_INVALID_ARGUMENT, "`namespace_dict` lacks the hook \"%s\"", name);
   }
   api.Py_IncRef(hook);
@@ -131,9 +133,13 @@ void put_functions(PyObject* dict, PyMethodDef* functions) {
 
 /// Throws the pending Python exception as an Error, because attach() is called from C.
 [[noreturn]] void fail_pending() {
+  // PyType_FromSpec() of CPython 3.11 sets no exception when memory runs out.
+  const bool no_memory =
+      api.PyErr_Occurred() == nullptr || api.PyErr_ExceptionMatches(api.memory_error) != 0;
   PyObject *type, *value, *traceback;
   api.PyErr_Fetch(&type, &value, &traceback);
   const Ref t(type), v(value), b(traceback);
+  if (no_memory) fail(DLX_ERROR_OUT_OF_MEMORY, "no memory for dlx's own Python objects");
   const Ref name(api.PyObject_GetAttrString(type, "__name__"));
   const char* text = name ? api.PyUnicode_AsUTF8AndSize(name.get(), nullptr) : nullptr;
   fail(DLX_ERROR_INTERNAL, "CPython raised %s while dlx made its objects",

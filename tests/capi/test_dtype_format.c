@@ -59,6 +59,15 @@ static void parse_format_reads_typestrs(void **state) {
   assert_format("=f4", DLX_FORMAT_TYPESTR, kDLFloat, 32);
 }
 
+/* Complex formats that dlx reads and does not write: half, and those of ctypes from CPython 3.14 on. */
+static void parse_format_reads_other_complex_formats(void **state) {
+  (void)state;
+
+  assert_format("Ze", DLX_FORMAT_BUFFER, kDLComplex, 32);
+  assert_format("F", DLX_FORMAT_BUFFER, kDLComplex, 64);
+  assert_format("D", DLX_FORMAT_BUFFER, kDLComplex, 128);
+}
+
 /* Each dtype with a letter is written with it; 64-bit integers have two letters, and both are
  * valid. */
 static void format_writes_buffer_formats(void **state) {
@@ -201,6 +210,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(format_writes_typestrs),
       cmocka_unit_test(parse_format_reads_typestrs),
+      cmocka_unit_test(parse_format_reads_other_complex_formats),
       cmocka_unit_test(format_writes_buffer_formats),
       cmocka_unit_test(parse_format_knows_native_and_standard_sizes),
       cmocka_unit_test(parse_format_refuses_a_foreign_byte_order),

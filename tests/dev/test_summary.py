@@ -64,6 +64,7 @@ def test_cases_of_cmocka_count(report):
     [
         ({"text": "fine"}, {"passed": 1, "failed": 0, "skipped": 0}, []),
         ({"status": "FLAKY", "text": ""}, {"passed": 1, "failed": 0, "skipped": 0}, []),
+        ({"text": "fine\nskipped: no tool"}, {"passed": 0, "failed": 0, "skipped": 1}, []),
         ({"status": "TIMEOUT"}, {"passed": 0, "failed": 1, "skipped": 0}, ["c: //a:t (timeout)"]),
         ({"status": "FAILED", "text": "[  PASSED  ] 2 test(s)."},
          {"passed": 2, "failed": 1, "skipped": 0}, ["c: //a:t (failed)"]),

@@ -33,6 +33,14 @@ def test_files(installed):
     assert (installed / "lib/libdlx.so.1").resolve().is_file()
 
 
+def test_dlx_check_finds_the_library_beside_it(installed, tmp_path):
+    planted = tmp_path / "planted.so"
+    source = ROOT / "tests/tools/planted.c"
+    run("gcc", "-shared", "-fPIC", f"-I{installed}/include", source, "-o", planted)
+
+    assert "good: 0 broken, 0 warnings" in run(installed / "bin/dlx-check", planted, "good")
+
+
 def test_pkg_config(installed, tmp_path):
     if not shutil.which("pkg-config"):
         pytest.skip("no pkg-config")

@@ -95,6 +95,19 @@ print(runpy.run_path(folder + "/hook-dlx.py")["binaries"])
     assert said.strip() == str([(str(unpacked / "dlx/libdlx.so.1"), "dlx")])
 
 
+def test_gives_pytest_its_plugin(wheel, unpacked, tmp_path):
+    assert dict(entry_points(wheel)["pytest11"]) == {"dlx_check": "dlx_pytest"}
+
+    (tmp_path / "mine.py").write_text(
+        "import numpy\ndef make():\n    return numpy.zeros((2, 3), 'f4')\n"
+    )
+    said = run(
+        sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--dlx-check", "mine:make",
+        cwd=tmp_path, env={"PYTHONPATH": f"{unpacked}{os.pathsep}{tmp_path}"},
+    )  # fmt: skip
+    assert re.search(r"\d\d passed, \d+ skipped", said)
+
+
 def test_library_needs_only_the_system_and_is_small(unpacked):
     library = unpacked / "dlx/libdlx.so.1"
     dynamic = run("readelf", "-d", library)

@@ -12,6 +12,7 @@ from . import (
     arguments,
     bazel,
     bench,
+    coverage,
     debian,
     environments,
     fuzz,
@@ -24,7 +25,7 @@ from . import (
 from .runners import python_variables
 from .shell import Failed, Shell
 
-USE_BAZEL = ("setup", "build", "demo", "test", "bench", "kit", "fuzz", "abi")
+USE_BAZEL = ("setup", "build", "demo", "test", "bench", "kit", "fuzz", "coverage", "abi")
 
 
 def setup(shell: Shell, words: Sequence[str]) -> int:
@@ -60,6 +61,11 @@ def make_kit(shell: Shell, words: Sequence[str]) -> int:
 def run_fuzz(shell: Shell, words: Sequence[str]) -> int:
     fuzz.check(words)
     return fuzz.run(shell, *words)
+
+
+def run_coverage(shell: Shell, words: Sequence[str]) -> int:
+    arguments.takes("coverage", words, "--missing")
+    return coverage.run(shell, words)
 
 
 def run_format(shell: Shell, words: Sequence[str]) -> int:
@@ -101,6 +107,7 @@ COMMANDS: dict[str, Callable[[Shell, Sequence[str]], int]] = {
     "bench": bench.run,
     "kit": make_kit,
     "fuzz": run_fuzz,
+    "coverage": run_coverage,
     "format": run_format,
     "lint": lint,
     "generate": generate,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import shutil
 from pathlib import Path
 
@@ -14,8 +15,12 @@ MORE_TESTS = {
     "libdlpack-dev": "/usr/include/dlpack/dlpack.h",
     "clang-19": "clang-19",
     "libamdhip64-dev": "/usr/include/hip/hip_runtime_api.h",
+    # An OpenCL for the CPU, and the loader that finds it.
+    "pocl-opencl-icd": "/etc/OpenCL/vendors/pocl.icd",
+    "ocl-icd-libopencl1": f"/usr/lib/{platform.machine()}-linux-gnu/libOpenCL.so.1",
 }
 FUZZING = {"clang-19": "clang-19", "libclang-rt-19-dev": "/usr/lib/llvm-19/lib/clang/19/lib"}
+COVERAGE = {**FUZZING, "llvm-19": "llvm-cov-19"}
 KERNELS = {"clang-19": "clang-19", "lld-19": "ld.lld-19"}
 PACKAGING = {"cmake": "cmake", "ninja-build": "ninja", "pkg-config": "pkg-config"}
 EMULATED = {"g++-aarch64-linux-gnu": "aarch64-linux-gnu-g++", "qemu-user": "qemu-aarch64"}

@@ -32,7 +32,7 @@ TABLE: dict[str, tuple[str, ...]] = {
     "bindings/gen": ("tests/python/test_generated.py",),
     f"{ROOM}/_lib": ("tests/python/test_import.py", "tests/python/raw/test_raw_loading.py"),
     f"{ROOM}/_take": (
-        "tests/python/test_{asarray,arrow,buffers,capsules,cffi,from_pointer,sequences,hooks,odd}*.py",
+        "tests/python/test_{asarray,arrow,buffers,capsules,cffi,from_pointer,sequences,structured,hooks,odd}*.py",
     ),
     f"{ROOM}/_give": ("tests/python/test_convert.py",),
     f"{ROOM}/_compute": ("tests/python/test_{compute,scalar}*.py",),

@@ -1,24 +1,44 @@
-"""./dev fuzz: each fuzz target of Bazel for some seconds, with libFuzzer."""
+"""./dev fuzz: each fuzz target of Bazel for some seconds, with libFuzzer.
+
+Beside fuzz_x.cc may lie fuzz_x.dict, a dictionary of libFuzzer, and fuzz_x.corpus: a line of hexadecimal
+digits for each input that reaches something new. Every run begins with the corpus, and the tests replay
+it in all builds. With --keep the run adds what it found, minimised, and counts its executions in
+tests/fuzzed.json.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
+import os
+import re
 import shutil
+import subprocess
+import tempfile
 from collections.abc import Sequence
+from pathlib import Path
 
 from . import bazel, debian
 from .shell import Failed, Shell
 
 SECONDS = "60"
+COUNTS = Path("tests/fuzzed.json")
+LARGEST_CORPUS = 60_000  # bytes of inputs of one target
+# A tensor that is too large is the caller's error: dlx reports it, not the sanitizer.
+ENVIRONMENT = {"ASAN_OPTIONS": "allocator_may_return_null=1"}
+EXECUTED = re.compile(r"^stat::number_of_executed_units: +(\d+)", re.M)
 
 
-def check(arguments: Sequence[str]) -> None:
-    for argument in arguments:
-        if not argument.isdigit() or len(arguments) > 2:
-            raise Failed(f"fuzz [SECONDS [SEED]]: got '{' '.join(arguments)}'")
+def check(words: Sequence[str]) -> None:
+    numbers = [word for word in words if word != "--keep"]
+    if len(numbers) > 2 or not all(number.isdigit() for number in numbers):
+        raise Failed(f"fuzz [--keep] [SECONDS [SEED]]: got '{' '.join(words)}'")
 
 
-def run(shell: Shell, seconds: str = SECONDS, seed: str = "0") -> int:
+def run(shell: Shell, *words: str) -> int:
     """With a seed, runs are reproducible: results depend on the change, not on chance."""
+    numbers = [word for word in words if word != "--keep"]
+    seconds, seed = [*numbers, *(SECONDS, "0")[len(numbers) :]]
     debian.setup_build(shell)
     debian.setup_fuzzing(shell)
     if not shutil.which("clang-19"):
@@ -30,13 +50,74 @@ def run(shell: Shell, seconds: str = SECONDS, seed: str = "0") -> int:
     bazel.build(shell, "--config=libfuzzer", *targets)
     for target in targets:
         shell.say(f"fuzzing {target} for {seconds} s")
-        status = shell.run(
-            bazel.built(shell, "libfuzzer", target[2:].replace(":", "/")),
-            *(f"-seed={seed}", f"-max_total_time={seconds}", "-timeout=25", "-print_final_stats=1"),
-            f"-artifact_prefix={shell.settings.root}/",
-            # A tensor that is too large is the caller's error: dlx reports it, not the sanitizer.
-            env={"ASAN_OPTIONS": "allocator_may_return_null=1"},
-        )
-        if status:
-            return 1
+        if status := Target(shell, target).fuzz(seconds, seed, keep="--keep" in words):
+            return status
     return 0
+
+
+class Target:
+    def __init__(self, shell: Shell, label: str) -> None:
+        self.shell, self.label = shell, label
+        self.path = Path(label[2:].replace(":", "/"))
+        self.program = bazel.built(shell, "libfuzzer", str(self.path))
+        self.source = shell.settings.root / self.path  # without its suffix
+
+    def fuzz(self, seconds: str, seed: str, *, keep: bool) -> int:
+        with tempfile.TemporaryDirectory() as name:
+            found, least = Path(name, "found"), Path(name, "least")
+            unpack(self.source.with_suffix(".corpus"), found)
+            least.mkdir()
+            options = [f"-seed={seed}", f"-max_total_time={seconds}", "-timeout=25"]
+            options += ["-print_final_stats=1", f"-artifact_prefix={self.shell.settings.root}/"]
+            if (words := self.source.with_suffix(".dict")).exists():
+                options.append(f"-dict={words}")
+            status, text = self._call(*options, found)
+            if keep and status == 0 and not self.shell.settings.dry:
+                self._call("-merge=1", "-max_len=1024", least, found)
+                pack(least, self.source.with_suffix(".corpus"))
+                count(self.shell.settings.root / COUNTS, self.label, text, float(seconds))
+            return status
+
+    def _call(self, *words: str | Path) -> tuple[int, str]:
+        if self.shell.settings.dry:
+            return self.shell.run(self.program, *words, env=ENVIRONMENT), ""
+        done = subprocess.run(
+            [str(word) for word in (self.program, *words)],
+            env={**os.environ, **ENVIRONMENT},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            check=False,
+        )
+        text = done.stdout.decode(errors="replace")
+        lines = text.splitlines()
+        self.shell.print("\n".join(lines if done.returncode else lines[-12:]))
+        return done.returncode, text
+
+
+def unpack(corpus: Path, folder: Path) -> None:
+    folder.mkdir()
+    for line in corpus.read_text().splitlines() if corpus.exists() else ():
+        data = bytes.fromhex(line)
+        (folder / hashlib.sha1(data).hexdigest()).write_bytes(data)
+
+
+def pack(folder: Path, corpus: Path) -> None:
+    """The inputs, short ones first, up to LARGEST_CORPUS."""
+    inputs = {path.read_bytes() for path in folder.iterdir()}
+    left, lines = LARGEST_CORPUS, []
+    for data in sorted(inputs, key=lambda data: (len(data), data)):
+        if 0 < len(data) <= left:
+            left -= len(data)
+            lines.append(f"{data.hex()}\n")
+    corpus.write_text("".join(lines))
+
+
+def count(file: Path, label: str, text: str, seconds: float) -> None:
+    """Adds the executions of a run. The file shows how long each target was fuzzed in all."""
+    totals = json.loads(file.read_text()) if file.exists() else {}
+    found = EXECUTED.search(text)
+    entry = totals.setdefault(label, {"executions": 0, "seconds": 0})
+    entry["executions"] += int(found[1]) if found else 0
+    entry["seconds"] += round(seconds)
+    file.write_text(json.dumps(totals, indent=2, sort_keys=True) + "\n")

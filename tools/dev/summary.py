@@ -1,7 +1,8 @@
 """Sums up the results of ./dev test: a line for each job, and a closing line for all.
 
 A job's folder has
-*.bazel.json    Bazel's build events; a CMocka test counts its cases, any other test is one
+*.bazel.json    Bazel's build events; a CMocka test counts its cases, any other test is one, which
+                is skipped if a line of it begins with "skipped: "
 *.junit.xml     pytest
 """
 
@@ -20,6 +21,7 @@ from .shell import minutes
 OUTCOMES = ("passed", "failed", "skipped")
 SKIPPED = 77  # the status of a step that could not run here
 CMOCKA_TOTAL = re.compile(r"^\[ +(PASSED|FAILED|SKIPPED) +\] (?:.*: )?(\d+) test\(s\)", re.M)
+SAYS_SKIPPED = re.compile(r"^skipped: ", re.M)
 CMOCKA_FAILED = re.compile(r"^\[ +FAILED +\] (?!.*test\(s\))(.+)$", re.M)
 
 
@@ -97,7 +99,7 @@ def add_bazel_test(report: Report, group: str, event: dict[str, Any]) -> None:
         # It crashed, ran out of time, or counts nothing.
         report.fail(f"{group}: {label} ({result['status'].lower()})")
     elif not any(counts.values()):
-        counts["passed"] = 1
+        counts["skipped" if SAYS_SKIPPED.search(text) else "passed"] = 1
     for outcome, number in counts.items():
         report.add(outcome, number)
 

@@ -9,6 +9,7 @@ import atexit
 import sys
 
 from dlx._lib import capi, library
+from dlx._lib.constants import ERROR_OUT_OF_MEMORY
 
 
 class NotAttachable(ImportError):
@@ -57,11 +58,14 @@ def attach(hooks):
     Raises:
         NotAttachable: the reason. Every name of this module then raises ImportError with it.
         ImportError: the library is older than the package.
+        MemoryError: a later call may succeed.
     """
     try:
         _require_main_cpython()
         _namespace.update(hooks)
-        if library.attach(id(object), id(_namespace)):
+        if status := library.attach(id(object), id(_namespace)):
+            if status == ERROR_OUT_OF_MEMORY:  # the next import may succeed
+                capi.check(status, "import dlx")
             raise NotAttachable(
                 f"dlx cannot attach to this interpreter: {capi.last_error()}; the C API of dlx works "
                 "here too: import dlx.raw"

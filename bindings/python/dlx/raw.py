@@ -24,6 +24,7 @@ Every function of dlx.h is here under its name; dlx.h documents it. How C looks 
   `arrow_release` releases it.
 - **Callbacks**: `callback("dlx_deleter_fn", function)` makes one; its docstring says how long it lives.
 - **Numbers** that do not fit the C type raise OverflowError.
+- `dlx_dlpack_check` takes a capsule of `__dlpack__` as well, and needs no `kind` but for an address.
 - In place of dlx_python_*() there are `from_tensor` and `to_tensor`.
 
 This module also works where `dlx.Tensor` cannot be made (PyPy). As in C, an invalid address crashes.
@@ -64,6 +65,7 @@ __all__ = [
     "Struct",
     "arrow_release",
     "callback",
+    "dlx_dlpack_check",
     "dlx_tensor_from_dlpack",
     "dlx_tensor_from_dlpack_versioned",
     "dlx_tensor_release",
@@ -71,6 +73,56 @@ __all__ = [
     "from_tensor",
     "to_tensor",
 ]
+
+
+def dlx_dlpack_check(  # type: ignore[no-redef]
+    managed: DLManagedTensor | DLManagedTensorVersioned | int | object | None,
+    kind: int | None = None,
+    *,
+    capacity: int = 4096,
+) -> tuple[str, int, int]:
+    """Check a managed tensor against the DLPack 1.3 standard and report each finding on a line.
+
+    `managed` may also be a capsule of `__dlpack__`, which is not consumed: `dlx_dlpack_check(
+    numpy.zeros(3).__dlpack__())`. `kind` is needed for an address only.
+
+    Returns:
+        the report, the number of errors, and the number of warnings.
+    """
+    if kind is None:
+        managed, kind = _known(managed)
+    return generated.dlx_dlpack_check(managed, kind, capacity=capacity)  # type: ignore[arg-type]
+
+
+def _known(managed: object) -> tuple[object, int]:
+    """A managed tensor or its address, and its kind."""
+    if isinstance(managed, DLManagedTensor):
+        return managed, generated.DLX_MANAGED_LEGACY
+    if isinstance(managed, DLManagedTensorVersioned):
+        return managed, generated.DLX_MANAGED_VERSIONED
+    if type(managed).__name__ != "PyCapsule":
+        got = type(managed).__name__
+        raise TypeError(
+            f"`managed` must be a capsule, a DLManagedTensor or a DLManagedTensorVersioned if `kind` "
+            f"is omitted (got {got}); for an address: dlx_dlpack_check(address, DLX_MANAGED_VERSIONED)"
+        )
+    import ctypes
+
+    python = ctypes.PyDLL(None)  # not ctypes.pythonapi, whose argtypes are everybody's
+    python.PyCapsule_GetName.restype = ctypes.c_char_p
+    python.PyCapsule_GetPointer.restype = ctypes.c_void_p
+    name = python.PyCapsule_GetName(ctypes.py_object(managed))
+    kinds = {
+        b"dltensor": generated.DLX_MANAGED_LEGACY,
+        b"dltensor_versioned": generated.DLX_MANAGED_VERSIONED,
+    }
+    if name not in kinds:
+        consumed = ", so it was consumed" if name and name.startswith(b"used_") else ""
+        raise ValueError(
+            "`managed` must be a capsule named 'dltensor' or 'dltensor_versioned' (got "
+            f"{(name or b'').decode(errors='replace')!r}{consumed}): x.__dlpack__() makes a new one"
+        )
+    return python.PyCapsule_GetPointer(ctypes.py_object(managed), name), kinds[name]
 
 
 def dlx_tensor_retain(tensor: Handle | int | None) -> Handle | None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import datetime
 from typing import Any
 
 import pytest
 from raw_support import CPU, deletions, managed, refused
 
+import dlx
 from dlx import raw
 
 INVALID = raw.DLX_ERROR_INVALID_ARGUMENT
@@ -59,3 +61,38 @@ def test_check_refuses_what_it_cannot_check() -> None:
         raw.dlx_dlpack_check(None, raw.DLX_MANAGED_VERSIONED)
     with refused(INVALID, "dlx_dlpack_check", "`kind`"):
         raw.dlx_dlpack_check(managed(), 5)
+
+
+@pytest.mark.parametrize("keywords", [{}, {"max_version": (1, 3)}], ids=["legacy", "versioned"])
+def test_check_takes_a_capsule_and_leaves_it(keywords: dict[str, Any]) -> None:
+    capsule = dlx.asarray([1.0, 2.0]).__dlpack__(**keywords)
+    for _ in range(2):
+        report, errors, warnings = raw.dlx_dlpack_check(capsule)
+        assert (errors, warnings) == (0, 0 if keywords else 1), report
+    assert dlx.from_dlpack(_Holder(capsule)).tolist() == [1, 2]
+    with pytest.raises(
+        ValueError, match=r"got 'used_dltensor.*', so it was consumed\): x.__dlpack__"
+    ):
+        raw.dlx_dlpack_check(capsule)
+
+
+class _Holder:
+    def __init__(self, capsule: object) -> None:
+        self.capsule = capsule
+
+    def __dlpack__(self, **keywords: Any) -> object:
+        return self.capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return CPU
+
+
+def test_check_knows_the_kind_of_a_struct() -> None:
+    for legacy in (False, True):
+        _, errors, _ = raw.dlx_dlpack_check(managed([2, 3], strides=[3, 1], legacy=legacy))
+        assert errors == 0
+    for other in (5, None, "text"):
+        with pytest.raises(TypeError, match=r"`managed` must be a capsule, .* for an address: "):
+            raw.dlx_dlpack_check(other)
+    with pytest.raises(ValueError, match=r"\(got ''\)|\(got 'datetime"):
+        raw.dlx_dlpack_check(datetime.datetime_CAPI)

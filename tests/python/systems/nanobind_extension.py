@@ -27,7 +27,8 @@ namespace nb = nanobind;
 template <typename Array, typename Source> Array wrap(const Source &x) {
     std::vector<size_t> shape(x.shape_ptr(), x.shape_ptr() + x.ndim());
     nb::capsule owner(new Source(x), [](void *p) noexcept { delete (Source *) p; });
-    return Array(x.data(), x.ndim(), shape.data(), owner, x.stride_ptr(), x.dtype());
+    return Array(x.data(), x.ndim(), shape.data(), owner, x.stride_ptr(), x.dtype(), x.device_type(),
+                 x.device_id());
 }
 
 NB_MODULE(dlx_nanobind_test, m) {

@@ -153,6 +153,13 @@ class NeedsElements(Changes):
             raise BufferError("no elements")
 
 
+@plants(19)
+class TakesHalvesForWholes(Changes):
+    def change(self, struct, tensor):
+        if (tensor.dtype.code, tensor.dtype.bits) == (0, 4):
+            tensor.dtype.bits = 8
+
+
 @plants(21)
 class TakesUnknownTypes(Changes):
     def change(self, struct, tensor):
@@ -338,3 +345,11 @@ class IsForOneThread(Clean):
         if threading.current_thread() is not threading.main_thread():
             raise RuntimeError("not here")
         return result
+
+
+@plants(91)
+class NeedsItsOwnTable(Clean):
+    def ask(self, x, copy):
+        if hasattr(type(x), "__dlpack_c_exchange_api__"):
+            raise TypeError("the table is unknown")
+        return super().ask(x, copy)

@@ -97,6 +97,22 @@ class SetsOddFlags(Clean):
             struct.flags |= 1 << 9
 
 
+@plants(10)
+class KeepsItsCopy(Clean):
+    def __dlpack__(self, *, copy=None, **keywords):
+        if not copy or self.array.size == 0:
+            return super().__dlpack__(copy=copy, **keywords)
+        if not hasattr(self, "copy"):
+            self.copy = Marked(self.array.copy())
+        return self.copy.__dlpack__(**keywords)
+
+
+class Marked(Clean):
+    def change(self, struct):
+        if versioned(struct):
+            struct.flags |= 2
+
+
 @plants(11)
 class LeavesStridesOut(Clean):
     def change(self, struct):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -15,7 +16,8 @@ MODULES = {
     "def take(x, /, *, device=None, copy=None):\n    return numpy.from_dlpack(x)\n",
     "factories": "import os, time\nnumber = 5\ndef raises():\n    raise RuntimeError('no memory')\n"
     "def hangs():\n    time.sleep(1000)\ndef dies():\n    os.abort()\ndef makes_a_list():\n"
-    "    return [1]\n",
+    "    return [1]\ndef exits():\n    raise SystemExit(3)\ndef none(case):\n    return None\n"
+    "def two(a, b):\n    return a\n",
     "dying": "import os\nos.abort()\n",
     "raising": "raise RuntimeError('no license')\n",
     "exiting": "raise SystemExit(0)\n",
@@ -29,10 +31,10 @@ def check(tmp_path):
     for name, text in MODULES.items():
         (tmp_path / f"{name}.py").write_text(text)
 
-    def run(*arguments):
+    def run(*arguments, stderr=subprocess.PIPE):
         return subprocess.run(
             [sys.executable, "-m", "dlx", "check", *arguments],
-            cwd=tmp_path, capture_output=True, text=True, timeout=120,
+            cwd=tmp_path, stdout=subprocess.PIPE, stderr=stderr, text=True, timeout=900,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
         )  # fmt: skip
 
@@ -50,6 +52,13 @@ def check(tmp_path):
         ("factories:hangs", "the factory: not done after 1 s"),
         ("factories:dies", "the factory: the process died of SIGABRT"),
         ("factories:makes_a_list", "the factory: makes an object of type list, without __dlpack__"),
+        ("factories:exits", "the factory: raises SystemExit: 3"),
+        ("factories:none", "the factory: returns None for the plain array"),
+        ("factories:two", "a consumer takes one object, this has 2 parameters"),
+        ("", "expected a library, module:function, or file.so:symbol"),
+        ("good:", "good:: expected a library, module:function, or file.so:symbol"),
+        (":make", ":make: expected a library, module:function, or file.so:symbol"),
+        ("./nothing.so", "name a function of the file as well: ./nothing.so:SYMBOL"),
         ("dying", "dying: the process died of SIGABRT during the import"),
         ("raising", "raising: it raises RuntimeError: no license"),
         ("exiting", "exiting: it raises SystemExit: 0"),
@@ -64,6 +73,46 @@ def test_what_cannot_be_checked_is_said_in_words(check, name, words):
     assert words in done.stderr
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--timeout", "0"], "argument --timeout: must be above 0 (got 0)"),
+        (["--timeout", "nan"], "argument --timeout: must be above 0 (got nan)"),
+        (["--timeout", "soon"], "argument --timeout: invalid"),
+        (["--fail-on", "may"], "argument --fail-on: invalid choice: 'may'"),
+        (["--json", "no/such/folder"], "No such file or directory: 'no/such/folder'"),
+    ],
+)
+def test_options_are_refused_before_anything_is_checked(check, arguments, words):
+    done = check("good:make", *arguments)
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert done.stdout == ""
+
+
+def test_what_is_there_is_checked_beside_what_is_not(check, tmp_path):
+    done = check("no_such_library", "good:make", "--json", "out.json")
+    assert done.returncode == 2
+    assert "no_such_library: there is no module" in done.stderr
+    assert "no MUST failed" in done.stdout
+    (report,) = json.loads((tmp_path / "out.json").read_text())
+    assert report["name"] == "good:make"
+
+
+def test_a_progress_line_on_a_terminal(check, tmp_path):
+    ours, theirs = os.openpty()
+    with os.fdopen(ours, "rb", 0) as terminal:
+        done = check("good:make", stderr=theirs)
+        os.close(theirs)
+        shown = b""
+        with contextlib.suppress(OSError):
+            while part := terminal.read(65536):
+                shown += part
+    assert done.returncode == 0
+    assert b"\r\x1b[Kgood:make: 1 of " in shown
+    assert shown.endswith(b"\r\x1b[K")
 
 
 def test_a_producer_in_json_and_html(check, tmp_path):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-import gc
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +13,7 @@ import numpy
 import pytest
 
 import dlx.testing
+from dlx.testing._referee.catalogue import BY_KEY
 from dlx.testing._referee.items import ITEMS
 
 
@@ -76,36 +77,20 @@ def test_a_type_without_a_table():
     assert warning.text == "the capsule: the type has no __dlpack_c_exchange_api__"
 
 
-def test_the_table_of_dlx():
-    report = dlx.testing.check_exchange_api(dlx.Tensor)
-    assert report.ok, report
-    assert not report.warnings, report
-    assert report.counts()["pass"] >= 12
-
-
-def test_producers_for_tests_of_ones_own():
-    found = dlx.testing.producers()
-    names = [producer.name for producer in found]
-    assert len(set(names)) == len(names) > 40
-    assert {True, False} == {producer.legal for producer in found}
-    for producer in found:
-        if producer.legal:
-            result = dlx.asarray(producer)
-            assert result.shape == producer.shape
-            del result
-        else:
-            with pytest.raises((ValueError, BufferError), match=r".+"):
-                dlx.asarray(producer)
-        gc.collect()
-        for export in producer.exports:
-            assert export.deleted == (1 if export.taken else 0) or producer.null_deleter, producer
-
-
 def test_every_item_has_a_place_in_a_standard():
     for item in ITEMS.values():
         assert item.level in ("MUST", "SHOULD", "MAY")
         assert item.text.endswith(".")
         assert item.url.startswith("https://") or item.page.startswith("good manners")
+
+
+def test_every_item_is_checked_or_said_not_to_be():
+    page = (Path(__file__).parents[3] / "docs/testing.md").read_text()
+    section = page.partition("## What is not checked\n")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| ([0-9, ]+) \|", section, re.M)
+    left_out = [int(number) for row in rows for number in row.split(",")]
+    assert sorted(left_out + [number for number in ITEMS if number <= 91]) == list(range(1, 92))
+    assert {check.item for check in BY_KEY.values()} >= ITEMS.keys() - {96} - set(range(101, 109))
 
 
 def test_the_judge_imports_nothing_of_dlx():
@@ -131,12 +116,12 @@ def test_the_plugin_makes_a_test_of_every_item(tmp_path):
     command = [sys.executable, "-m", "pytest", "-p", "dlx_pytest", "-p", "no:cacheprovider",
                "-rfE", "--dlx-check"]  # fmt: skip
     done = subprocess.run([*command, "mine:take"], cwd=tmp_path, capture_output=True, text=True,
-                          env=environment, timeout=120)  # fmt: skip
+                          env=environment, timeout=900)  # fmt: skip
     assert done.returncode == 1, done.stdout
     assert "mine:take: consumer 60" in done.stdout
     assert "60 MUST consumer fail: the same memory: the data is copied" in done.stdout
     assert " passed" in done.stdout
     done = subprocess.run([*command, "mine:nothing"], cwd=tmp_path, capture_output=True, text=True,
-                          env=environment, timeout=120)  # fmt: skip
+                          env=environment, timeout=900)  # fmt: skip
     assert done.returncode == 4
     assert "mine:nothing: mine has no nothing" in done.stderr + done.stdout

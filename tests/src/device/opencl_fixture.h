@@ -16,19 +16,38 @@ extern "C" {
 #include "src/copy/plan/plan.h"
 #include "src/device/backend.h"
 #include "src/driver/opencl.h"
+#include "tests/stubs/forked.h"
 
 namespace dlx_test {
 
 using dlx::Backend;
 namespace cl = dlx::opencl;
 
-/// The backend if it has a device; otherwise prints the reason.
-inline Backend* backend_or_skip() {
+/// The backend of this process. PoCL keeps compiled kernels in a folder that a sandbox allows.
+inline Backend& opencl() {
   if (const char* folder = std::getenv("TEST_TMPDIR")) setenv("POCL_CACHE_DIR", folder, 0);
-  Backend& backend = dlx::opencl_backend();
-  if (backend.count() > 0) return &backend;
+  return dlx::opencl_backend();
+}
+
+/// The backend; without a device the case is skipped. skip() jumps: nothing with a destructor may live
+/// in the case yet.
+inline Backend& backend_or_skip() {
+  Backend& backend = opencl();
+  if (backend.count() > 0) return backend;
   print_message("skipped: %s\n", backend.reason());
-  return nullptr;
+  skip();
+  return backend;
+}
+
+/// Skips the case without a device, and does not load OpenCL into this process.
+inline void need_opencl() {
+  static const Outcome outcome = run_forked([] {
+    std::fprintf(stderr, "%s", opencl().reason());
+    CHECK(opencl().count() > 0);
+  });
+  if (outcome.passed()) return;
+  print_message("skipped: %s\n", outcome.output.c_str());
+  skip();
 }
 
 /// Memory in another library's context.

@@ -92,15 +92,14 @@ class Moved {
 
 void random_copies(bool dst_moves, bool src_moves, Foreign* dst_foreign, Foreign* src_foreign,
                    int count) {
-  Backend* backend = backend_or_skip();
-  if (backend == nullptr) return;
+  Backend& backend = backend_or_skip();
   for (uint64_t seed = 1; seed <= static_cast<uint64_t>(count); ++seed) {
     Choices choices(seed);
     RandomCopy copy(choices, 1500);
     const std::string trouble =
         copy.run([&](const DLTensor& dst, bool dst_padded, const DLTensor& src, bool src_padded) {
-          Moved to(*backend, dst_foreign, dst, dst_padded);
-          Moved from(*backend, src_foreign, src, src_padded);
+          Moved to(backend, dst_foreign, dst, dst_padded);
+          Moved from(backend, src_foreign, src, src_padded);
           const dlx::Operand dst_operand{dst_moves ? &to.tensor() : &dst, dst_padded, nullptr};
           const dlx::Operand src_operand{src_moves ? &from.tensor() : &src, src_padded, nullptr};
           dlx::transfer(dst_operand, src_operand, nullptr);
@@ -119,7 +118,7 @@ void copies_to_the_device_are_right(void**) { random_copies(true, false, nullptr
 void copies_from_the_device_are_right(void**) { random_copies(false, true, nullptr, nullptr, 400); }
 
 void memory_of_other_contexts_goes_through_the_host(void**) {
-  if (backend_or_skip() == nullptr) return;
+  backend_or_skip();
   Foreign one, other;
   random_copies(true, true, nullptr, &one, 100);
   random_copies(true, true, &one, nullptr, 100);
@@ -131,51 +130,48 @@ void memory_of_other_contexts_goes_through_the_host(void**) {
 // A buffer of another context cannot use the device's queue: pending work of the queue on the host
 // memory runs first.
 void foreign_copies_come_in_order(void**) {
-  Backend* backend = backend_or_skip();
-  if (backend == nullptr) return;
+  Backend& backend = backend_or_skip();
   constexpr size_t kSize = size_t{64} << 20;
   const std::vector<uint8_t> ones(kSize, 1), twos(kSize, 2);
   std::vector<uint8_t> host(kSize);
   Foreign foreign;
-  void* own = backend->allocate(kDLOpenCL, 0, kSize, 64);
+  void* own = backend.allocate(kDLOpenCL, 0, kSize, 64);
   const cl::Memory theirs = foreign.memory(twos);
-  backend->copy_from_host(0, 0, {own, 0}, ones.data(), kSize);
-  backend->copy_to_host(0, 0, host.data(), {own, 0}, kSize);
-  backend->copy_from_host(0, 0, {theirs, 0}, host.data(), kSize);
+  backend.copy_from_host(0, 0, {own, 0}, ones.data(), kSize);
+  backend.copy_to_host(0, 0, host.data(), {own, 0}, kSize);
+  backend.copy_from_host(0, 0, {theirs, 0}, host.data(), kSize);
   assert_true(foreign.read(theirs, kSize) == ones);
 
   host = twos;
-  backend->copy_from_host(0, 0, {own, 0}, host.data(), kSize);
-  backend->copy_to_host(0, 0, host.data(), {theirs, 0}, kSize);
+  backend.copy_from_host(0, 0, {own, 0}, host.data(), kSize);
+  backend.copy_to_host(0, 0, host.data(), {theirs, 0}, kSize);
   assert_true(host == ones);
-  backend->copy_to_host(0, 0, host.data(), {own, 0}, kSize);
-  backend->synchronize(0);
+  backend.copy_to_host(0, 0, host.data(), {own, 0}, kSize);
+  backend.synchronize(0);
   assert_true(host == twos);
   foreign.release(theirs);
-  backend->deallocate(kDLOpenCL, 0, own);
+  backend.deallocate(kDLOpenCL, 0, own);
 }
 
 void devices_are_described(void**) {
-  Backend* backend = backend_or_skip();
-  if (backend == nullptr) return;
-  assert_string_equal(backend->reason(), "");
+  Backend& backend = backend_or_skip();
+  assert_string_equal(backend.reason(), "");
   dlx_device_properties properties{};
-  backend->describe(0, &properties);
+  backend.describe(0, &properties);
   assert_true(std::strlen(properties.name) > 0);
   assert_true(properties.memory_total > 0);
   assert_int_equal(std::strncmp(properties.architecture, "OpenCL ", 7), 0);
   assert_true(std::strlen(properties.driver_version) > 0);
-  assert_false(backend->has_streams());
-  assert_ptr_equal(dlx::find_backend(kDLOpenCL), backend);
+  assert_false(backend.has_streams());
+  assert_ptr_equal(dlx::find_backend(kDLOpenCL), &backend);
 }
 
 void there_is_no_room_for_everything(void**) {
-  Backend* backend = backend_or_skip();
-  if (backend == nullptr) return;
-  assert_null(backend->allocate(kDLOpenCL, 0, size_t{1} << 60, 64));
-  void* memory = backend->allocate(kDLOpenCL, 0, 1, 64);
+  Backend& backend = backend_or_skip();
+  assert_null(backend.allocate(kDLOpenCL, 0, size_t{1} << 60, 64));
+  void* memory = backend.allocate(kDLOpenCL, 0, 1, 64);
   assert_non_null(memory);
-  backend->deallocate(kDLOpenCL, 0, memory);
+  backend.deallocate(kDLOpenCL, 0, memory);
 }
 
 /// Runs a plan with offsets of 48 and 16 bytes, and compares all of dst.
@@ -216,95 +212,89 @@ void check_strided(Backend& backend, const dlx::CopyPlan& plan) {
 }
 
 void offsets_stay_beside_the_handle(void**) {
-  Backend* backend = backend_or_skip();
-  if (backend == nullptr) return;
-  check_strided(*backend, plan_of({60, 70}, {70, 1}, {1, 60}, 1));  // tiles
-  check_strided(*backend, plan_of({60, 70}, {70, 1}, {1, 60}, 16));
-  check_strided(*backend, plan_of({40, 50}, {51, 1}, {100, 2}, 4));  // words
+  Backend& backend = backend_or_skip();
+  check_strided(backend, plan_of({60, 70}, {70, 1}, {1, 60}, 1));  // tiles
+  check_strided(backend, plan_of({60, 70}, {70, 1}, {1, 60}, 16));
+  check_strided(backend, plan_of({40, 50}, {51, 1}, {100, 2}, 4));  // words
 }
 
 void long_rows_are_left_to_the_driver(void**) {
-  Backend* backend = backend_or_skip();
-  if (backend == nullptr) return;
-  check_strided(*backend, plan_of({20, 600}, {600, 1}, {700, 1}, 1));
-  check_strided(*backend, plan_of({20, 600}, {700, 1}, {600, 1}, 1));
-  check_strided(*backend, plan_of({5, 6, 600}, {4000, 600, 1}, {7000, 1000, 1}, 1));
+  Backend& backend = backend_or_skip();
+  check_strided(backend, plan_of({20, 600}, {600, 1}, {700, 1}, 1));
+  check_strided(backend, plan_of({20, 600}, {700, 1}, {600, 1}, 1));
+  check_strided(backend, plan_of({5, 6, 600}, {4000, 600, 1}, {7000, 1000, 1}, 1));
   // But not planes whose pitch is not a multiple of the row pitch, or rows in another order.
-  check_strided(*backend, plan_of({5, 6, 600}, {4001, 600, 1}, {7001, 1000, 1}, 1));
-  check_strided(*backend, plan_of({5, 6, 600}, {3600, 600, 1}, {600, 3000, 1}, 1));
-  check_strided(*backend, plan_of({5, 600}, {700, 1}, {0, 1}, 1));
+  check_strided(backend, plan_of({5, 6, 600}, {4001, 600, 1}, {7001, 1000, 1}, 1));
+  check_strided(backend, plan_of({5, 6, 600}, {3600, 600, 1}, {600, 3000, 1}, 1));
+  check_strided(backend, plan_of({5, 600}, {700, 1}, {0, 1}, 1));
 }
 
 // Within one buffer OpenCL requires equal row pitches.
 void rows_move_within_one_buffer(void**) {
-  Backend* backend = backend_or_skip();
-  if (backend == nullptr) return;
+  Backend& backend = backend_or_skip();
   std::vector<uint8_t> expected = numbered(20 * 700 + 20 * 600), result(expected.size());
-  void* memory = backend->allocate(kDLOpenCL, 0, expected.size(), 64);
-  backend->copy_from_host(0, 0, {memory, 0}, expected.data(), expected.size());
-  backend->synchronize(0);
+  void* memory = backend.allocate(kDLOpenCL, 0, expected.size(), 64);
+  backend.copy_from_host(0, 0, {memory, 0}, expected.data(), expected.size());
+  backend.synchronize(0);
   const dlx::CopyPlan plan = plan_of({20, 600}, {600, 1}, {700, 1}, 1);
-  assert_true(backend->copy_strided(0, 0, {memory, 20 * 700}, {memory, 0}, plan));
-  backend->copy_to_host(0, 0, result.data(), {memory, 0}, result.size());
-  backend->synchronize(0);
+  assert_true(backend.copy_strided(0, 0, {memory, 20 * 700}, {memory, 0}, plan));
+  backend.copy_to_host(0, 0, result.data(), {memory, 0}, result.size());
+  backend.synchronize(0);
   for (size_t k = 0; k < 20; ++k) {
     std::memcpy(&expected[20 * 700 + k * 600], &expected[k * 700], 600);
   }
   assert_memory_equal(result.data(), expected.data(), expected.size());
-  backend->deallocate(kDLOpenCL, 0, memory);
+  backend.deallocate(kDLOpenCL, 0, memory);
 }
 
 void events_tell_when_work_is_done(void**) {
-  Backend* backend = backend_or_skip();
-  if (backend == nullptr) return;
+  Backend& backend = backend_or_skip();
   const std::vector<uint8_t> source = numbered(1 << 20);
   std::vector<uint8_t> result(source.size());
-  void* memory = backend->allocate(kDLOpenCL, 0, source.size(), 64);
-  backend->copy_from_host(0, 0, {memory, 0}, source.data(), source.size());
-  backend->copy_to_host(0, 0, result.data(), {memory, 0}, source.size());
-  dlx::EventHandle event = backend->record(0, 0);
-  backend->wait(0, 0, event);
-  backend->wait_on_host(0, event);
-  assert_true(backend->is_done(0, event));
+  void* memory = backend.allocate(kDLOpenCL, 0, source.size(), 64);
+  backend.copy_from_host(0, 0, {memory, 0}, source.data(), source.size());
+  backend.copy_to_host(0, 0, result.data(), {memory, 0}, source.size());
+  dlx::EventHandle event = backend.record(0, 0);
+  backend.wait(0, 0, event);
+  backend.wait_on_host(0, event);
+  assert_true(backend.is_done(0, event));
   assert_memory_equal(result.data(), source.data(), source.size());
-  dlx::EventHandle polled = backend->record(0, 0);
-  while (!backend->is_done(0, polled)) {
+  dlx::EventHandle polled = backend.record(0, 0);
+  while (!backend.is_done(0, polled)) {
   }
-  backend->release_event(0, polled);
-  backend->release_event(0, event);
-  backend->deallocate(kDLOpenCL, 0, memory);
+  backend.release_event(0, polled);
+  backend.release_event(0, event);
+  backend.deallocate(kDLOpenCL, 0, memory);
 }
 
 void errors_name_call_and_code(void**) {
-  Backend* backend = backend_or_skip();
-  if (backend == nullptr) return;
-  void* memory = backend->allocate(kDLOpenCL, 0, 16, 64);
+  Backend& backend = backend_or_skip();
+  void* memory = backend.allocate(kDLOpenCL, 0, 16, 64);
   std::string message;
   try {
     uint8_t bytes[64] = {};
-    backend->copy_from_host(0, 0, {memory, 8}, bytes, sizeof bytes);
+    backend.copy_from_host(0, 0, {memory, 8}, bytes, sizeof bytes);
   } catch (const dlx::Error& error) {
     message = error.what();
     assert_int_equal(error.status(), DLX_ERROR_DRIVER);
   }
   assert_string_equal(message.c_str(), "clEnqueueWriteBuffer failed: CL_INVALID_VALUE (-30)");
-  backend->deallocate(kDLOpenCL, 0, memory);
+  backend.deallocate(kDLOpenCL, 0, memory);
 }
 
 void a_forked_child_is_told(void**) {
-  Backend* backend = backend_or_skip();
-  if (backend == nullptr) return;
-  void* memory = backend->allocate(kDLOpenCL, 0, 16, 64);
+  Backend& backend = backend_or_skip();
+  void* memory = backend.allocate(kDLOpenCL, 0, 16, 64);
   const auto outcome = dlx_test::run_forked([&] {
-    backend->deallocate(kDLOpenCL, 0, memory);  // leaks, quietly
+    backend.deallocate(kDLOpenCL, 0, memory);  // leaks, quietly
     try {
-      backend->allocate(kDLOpenCL, 0, 16, 64);
+      backend.allocate(kDLOpenCL, 0, 16, 64);
     } catch (const dlx::Error& error) {
       std::fprintf(stderr, "%s", error.what());
     }
   });
   assert_non_null(std::strstr(outcome.output.c_str(), "before this process was forked"));
-  backend->deallocate(kDLOpenCL, 0, memory);
+  backend.deallocate(kDLOpenCL, 0, memory);
 }
 
 // Runs first, because OpenCL must not be loaded yet.
@@ -327,7 +317,7 @@ void a_missing_driver_is_a_fact_with_a_reason(void**) {
 void a_platform_without_devices_is_a_fact_too(void**) {
   if (dlx::opencl::functions(nullptr) == nullptr) {
     print_message("skipped: there is no libOpenCL.so.1\n");
-    return;
+    skip();
   }
   const auto outcome = dlx_test::run_forked([] {
     setenv("OCL_ICD_VENDORS", "/nowhere", 1);

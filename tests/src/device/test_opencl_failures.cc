@@ -121,10 +121,10 @@ std::string error_of(const std::function<void()>& body) {
   return "";
 }
 
-/// Runs a case in its own process, in which OpenCL is not loaded yet; skipped if there is none.
+/// Runs a case in its own process, in which OpenCL is not loaded yet.
 void passes(const std::function<void(Backend&, cl::Memory)>& body) {
   const Outcome outcome = run_forked([&] {
-    if (backend_or_skip() == nullptr) return;
+    CHECK(opencl().count() > 0);  // OpenCL is set up before calls are counted
     Foreign library;
     const cl::Memory foreign = library.memory(std::vector<uint8_t>(64));
     watch_all();
@@ -137,6 +137,7 @@ void passes(const std::function<void(Backend&, cl::Memory)>& body) {
 
 // The context, the queue and the kernels are kept.
 void every_call_may_fail(void**) {
+  need_opencl();
   passes([](Backend& backend, cl::Memory foreign) {
     const int64_t all = 2 + dlx::gpu::kernel_count();
     int64_t kept = 0;
@@ -177,6 +178,7 @@ cl::Result build_badly(cl::Program program, cl::Uint count, const cl::Device* de
 
 // Without kernels the copy still works, the program is released, and the reason is known.
 void kernels_that_cannot_be_built(void**) {
+  need_opencl();
   passes([](Backend& backend, cl::Memory foreign) {
     dlx_device_properties properties = {};
     backend.describe(0, &properties);
@@ -201,6 +203,7 @@ void kernels_that_cannot_be_built(void**) {
 // If the compiler is out of memory, or anything else fails, only that copy fails: the next one
 // tries again.
 void a_build_that_fails_otherwise_is_tried_again(void**) {
+  need_opencl();
   passes([](Backend& backend, cl::Memory foreign) {
     for (int64_t n = 1; std::strcmp(watch.failed, "clBuildProgram") != 0; ++n) {
       watch.calls = 0;

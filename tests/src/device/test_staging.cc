@@ -230,6 +230,7 @@ int passing_children(Work&& work, const std::function<void()>& body) {
 void forked_children_may_ask_what_is_held(void**) {
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
   print_message("skipped: the sanitizer's own locks do not survive fork()\n");
+  skip();
 #else
   static ScriptedBackend backend, busy;
   const int passed = passing_children(
@@ -247,6 +248,7 @@ void forked_children_may_ask_what_is_held(void**) {
 void forked_children_find_no_lock(void**) {
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
   print_message("skipped: the sanitizer's own locks do not survive fork()\n");
+  skip();
 #else
   static ScriptedBackend backend, busy;
   auto readiness = std::make_unique<dlx::Readiness>();

@@ -22,14 +22,6 @@ using dlx_test::KernelCopy;
 using dlx_test::OpenClDevice;
 using dlx_test::RandomCopy;
 
-/// NULL if the test must end; the reason has been printed.
-OpenClDevice* device_or_skip() {
-  std::string reason;
-  OpenClDevice* device = OpenClDevice::find(&reason);
-  if (device == nullptr) print_message("skipped: no OpenCL device: %s\n", reason.c_str());
-  return device;
-}
-
 void run_random_copies(OpenClDevice* device, uint64_t first_seed, int count, int64_t max_elements) {
   for (uint64_t seed = first_seed; seed < first_seed + static_cast<uint64_t>(count); ++seed) {
     Choices choices(seed);
@@ -55,19 +47,16 @@ void run_random_copies(OpenClDevice* device, uint64_t first_seed, int count, int
 void launches_mean_the_copy(void**) { run_random_copies(nullptr, 1, 3000, 1500); }
 
 void kernels_equal_the_naive_copy(void**) {
-  OpenClDevice* device = device_or_skip();
-  if (device != nullptr) run_random_copies(device, 1, 1500, 1500);
+  run_random_copies(OpenClDevice::find_or_skip(), 1, 1500, 1500);
 }
 
 void fresh_random_copies_equal_the_naive_copy(void**) {
-  OpenClDevice* device = device_or_skip();
   const uint64_t seed = static_cast<uint64_t>(std::time(nullptr)) * 1000003u;
-  if (device != nullptr) run_random_copies(device, seed, 500, 1500);
+  run_random_copies(OpenClDevice::find_or_skip(), seed, 500, 1500);
 }
 
 void every_kernel_has_run(void**) {
-  OpenClDevice* device = device_or_skip();
-  if (device == nullptr) return;
+  OpenClDevice* device = OpenClDevice::find_or_skip();
   for (int32_t k = 0; k < dlx::gpu::kernel_count(); ++k) {
     const auto found = device->launches().find(k);
     const int times = found == device->launches().end() ? 0 : found->second;

@@ -223,29 +223,26 @@ void random_plans_keep_their_promises(void**) {
 
 // Real kernels on sparse memory, which PoCL uses in place.
 void kernels_reach_beyond_32_bits(void**) {
-  std::string reason;
-  OpenClDevice* device = OpenClDevice::find(&reason);
-  if (device == nullptr) {
-    print_message("skipped: no OpenCL device: %s\n", reason.c_str());
-    return;
-  }
+  OpenClDevice* device = OpenClDevice::find_or_skip();
   const size_t size = static_cast<size_t>(7 * kGiB + kGiB / 2);
   void* all = mmap(nullptr, 2 * size, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (all == MAP_FAILED) {
     print_message("skipped: no address space for 15 GiB\n");
-    return;
+    skip();
   }
   char* dst_memory = static_cast<char*>(all);
   char* src_memory = dst_memory + size;
   dlx::opencl::Memory dst = nullptr, src = nullptr;
+  bool wrapped = true;
   try {
     dst = device->wrap(dst_memory, size);
     src = device->wrap(src_memory, size);
   } catch (const std::exception& error) {
     print_message("skipped: no buffers of 7.5 GiB: %s\n", error.what());
-    return;
+    wrapped = false;
   }
+  if (!wrapped) skip();  // outside: skip() jumps
   const struct {
     Axes shape, dst, src;
     int64_t item;

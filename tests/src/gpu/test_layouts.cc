@@ -250,12 +250,7 @@ void every_way_has_been_taken(void**) {
 }
 
 void kernels_equal_the_naive_copy(void**) {
-  std::string reason;
-  OpenClDevice* device = OpenClDevice::find(&reason);
-  if (device == nullptr) {
-    print_message("skipped: no OpenCL device: %s\n", reason.c_str());
-    return;
-  }
+  OpenClDevice* device = OpenClDevice::find_or_skip();
   run_layouts(device, 1, 1);
   run_layouts(device, static_cast<uint64_t>(std::time(nullptr)), 1);
 }

@@ -59,10 +59,12 @@ def _copied(tensor: Tensor, readonly: bool, path: str | None) -> Tensor:
     _native.copyto(segment.tensor(0, shape, None, code, flags), tensor)
     if readonly:
         segment = segments.freeze(segment)
+    shared = segments.publish(segment).tensor(0, shape, None, code, flags)
     if path is not None:
         with segments.explained():
-            _link(segment, path)  # last, so that no process attaches an incomplete segment
-    return segments.publish(segment).tensor(0, shape, None, code, flags)
+            # Last, so that no process attaches an incomplete segment, and no failure leaves a name.
+            _link(segment, path)
+    return shared
 
 
 def attach(source: Any, readonly: bool, trust: bool) -> Tensor:

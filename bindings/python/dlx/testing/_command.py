@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 
 from dlx.testing import CheckError, Report, check
@@ -34,7 +35,11 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--json", metavar="FILE", help="write every result as JSON")
     parser.add_argument("--html", metavar="FILE", help="write a page that shows every result")
     parser.add_argument(
-        "--timeout", type=float, default=20, metavar="SECONDS", help="for one check (default: 20)"
+        "--timeout",
+        type=_seconds,
+        default=20,
+        metavar="SECONDS",
+        help="for one check (default: 20)",
     )
     try:
         return _run(parser.parse_args(arguments))
@@ -43,15 +48,26 @@ def main(arguments: list[str]) -> int:
         return 2
 
 
+def _seconds(text: str) -> float:
+    seconds = float(text)
+    if not 0 < seconds < math.inf:
+        raise argparse.ArgumentTypeError(f"must be above 0 (got {text})")
+    return seconds
+
+
 def _run(arguments: argparse.Namespace) -> int:
+    for path in filter(None, (arguments.json, arguments.html)):
+        open(path, "a", encoding="utf-8").close()  # rather now than after all checks
     reports: list[Report] = []
+    missing = False
     for name in arguments.names:
         try:
             reports.append(check(name, timeout=arguments.timeout, progress=_progress(name)))
         except CheckError as error:
             _clear()
             print(f"python -m dlx check: {error}", file=sys.stderr)
-            return 2
+            missing = True
+            continue
         _clear()
         print(reports[-1])
     _write(arguments.json, json.dumps([report.to_dict() for report in reports], indent=1))
@@ -62,7 +78,7 @@ def _run(arguments: argparse.Namespace) -> int:
     bad = any(report.failures for report in reports)
     if arguments.fail_on == "should":
         bad = bad or any(report.warnings for report in reports)
-    return 1 if bad else 0
+    return 2 if missing else 1 if bad else 0
 
 
 def _write(path: str | None, text: str) -> None:

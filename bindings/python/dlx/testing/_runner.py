@@ -17,6 +17,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from dlx.errors import UnavailableError
+from dlx.testing._clock import Clock
 from dlx.testing._referee import worker
 from dlx.testing._referee.catalogue import BY_KEY
 from dlx.testing._referee.outcomes import (
@@ -30,7 +31,7 @@ from dlx.testing._referee.outcomes import (
 )
 
 _WORKER = worker.__file__
-_END = 10  # seconds that a process may take to end
+_END = 5  # seconds that a process may take to end
 _IMPORT = 6  # an import may take this many times as long as a check
 
 
@@ -65,7 +66,10 @@ def run(
 
     Raises:
         CheckError: nothing could be imported.
+        ValueError: `timeout` is not above 0.
     """
+    if not timeout > 0:
+        raise ValueError(f"`timeout` must be a number of seconds above 0 (got {timeout!r})")
     with tempfile.TemporaryFile("w+b") as printed:
         with _Server(name, contexts, printed) as server:
             keys = server.keys(timeout * _IMPORT)
@@ -75,10 +79,13 @@ def run(
                 batch = [key for key in left if not _is_alone(key)] or left[:1]
                 server.send(batch)
                 _follow(server, batch, results, timeout)
-        if contexts is None:
-            for outcome in results.suspects():
-                with _Server(name, None, printed, alone=outcome.key) as server:
-                    _follow(server, [outcome.key], results, timeout, timeout * _IMPORT)
+        for outcome in results.suspects():
+            alone = outcome.key if contexts is None else ""
+            with _Server(name, contexts, printed, alone) as server:
+                if not alone:
+                    server.keys(timeout * _IMPORT)
+                    server.send([outcome.key])
+                _follow(server, [outcome.key], results, timeout, timeout * _IMPORT)
     return [results.done[key] for key in keys]
 
 
@@ -97,7 +104,8 @@ class _Results:
         return [key for key in self._keys if key not in self.done]
 
     def suspects(self) -> list[Outcome]:
-        """What a fork may be to blame for: it is looked at again in a process of its own."""
+        """What a fork may be to blame for: it is looked at again, in a process of its own if its
+        target has a name, else in another fork."""
         return [
             outcome
             for outcome in self.done.values()
@@ -127,7 +135,7 @@ def _follow(
     """One process that runs a batch, up to its end."""
     pid, current, ended = 0, "", False
     while not ended:
-        line = server.read(first or (timeout if current else min(timeout, _END)))
+        line = server.read(first or (timeout if current else min(timeout, _END)), pid)
         first = None
         if line is None:
             if current:
@@ -206,11 +214,15 @@ class _Server:
     def send(self, batch: list[str]) -> None:
         os.write(self._commands, (json.dumps(batch) + "\n").encode())
 
-    def read(self, timeout: float) -> dict[str, Any] | None:
-        """The next line; None if none comes in time. CheckError if the process is gone."""
+    def read(self, timeout: float, pid: int = 0) -> dict[str, Any] | None:
+        """The next line; None if none comes in the time that process `pid`, or the server, may take.
+        CheckError if the server is gone."""
+        clock = Clock(pid or self._pid, timeout)
         while b"\n" not in self._rest:
-            if not select.select([self._lines], [], [], timeout)[0]:
-                return None
+            if not select.select([self._lines], [], [], clock.wait)[0]:
+                if clock.over():
+                    return None
+                continue
             data = os.read(self._lines, 65536)
             if not data:
                 status = os.waitstatus_to_exitcode(os.waitpid(self._pid, 0)[1])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from . import reading, structs
 from .outcomes import DeviationError, FindingError, NotApplicableError, check, said
 from .producing import DTYPES, ROLE, Producers
@@ -225,20 +227,35 @@ def _any_version(ctx: Producers) -> str:
     return "all are answered"
 
 
+def _asked(obj: Any, device: tuple[int, int]) -> list[tuple[str, dict[str, Any]]]:
+    """Keywords that ask for a device, as a consumer of today and as one from before 1.0, and words."""
+    ways: list[tuple[str, dict[str, Any]]] = [(f"dl_device={device}", {"dl_device": device})]
+    try:
+        obj.__dlpack__(max_version=(1, 3))
+    except TypeError:
+        return ways
+    except Exception:
+        pass
+    ways[0] = (f"dl_device={device} without max_version", ways[0][1])
+    both = {"dl_device": device, "max_version": (1, 3)}
+    return [(f"dl_device={device} with max_version=(1, 3)", both), *ways]
+
+
 @check(53, ROLE, "a device that is not here")
 def _other_device(ctx: Producers) -> str:
     obj = ctx.make()
     device = ctx.export(obj)[1].device
     ctx.capsule(obj, dl_device=device)
-    wanted = (structs.HEXAGON, 0)
-    try:
-        capsule = obj.__dlpack__(dl_device=wanted)
-    except BufferError as error:
-        return f"refused: {said(error)}"
-    except Exception as error:
-        raise FindingError(f"dl_device={wanted} raises {said(error)}, no BufferError") from error
-    found = reading.fresh(capsule).device
-    raise FindingError(f"dl_device={wanted} is answered with data on {found}")
+    for words, keywords in _asked(obj, (structs.HEXAGON, 0)):
+        try:
+            capsule = obj.__dlpack__(**keywords)
+        except BufferError as error:
+            text = f"refused: {said(error)}"
+        except Exception as error:
+            raise FindingError(f"{words} raises {said(error)}, no BufferError") from error
+        else:
+            raise FindingError(f"{words} is answered with data on {reading.fresh(capsule).device}")
+    return text
 
 
 @check(54, ROLE, "dl_device=(1, 0)")
@@ -248,14 +265,35 @@ def _to_cpu(ctx: Producers) -> str:
         obj.__dlpack__(dl_device=None)
     except Exception as error:
         raise NotApplicableError(f"dl_device is not taken (item 40): {said(error)}") from error
-    try:
-        capsule = obj.__dlpack__(dl_device=(CPU, 0))
-    except Exception as error:
-        raise FindingError(f"dl_device=(1, 0) raises {said(error)}") from error
-    device = reading.fresh(capsule).device
-    if device[0] != CPU:
-        raise FindingError(f"dl_device=(1, 0) is answered with data on {device}")
+    for words, keywords in _asked(obj, (CPU, 0)):
+        try:
+            capsule = obj.__dlpack__(**keywords)
+        except Exception as error:
+            if isinstance(error, BufferError) and "max_version" not in keywords:
+                continue  # legacy capsules may be refused altogether (item 50)
+            raise FindingError(f"{words} raises {said(error)}") from error
+        device = reading.fresh(capsule).device
+        if device[0] != CPU:
+            raise FindingError(f"{words} is answered with data on {device}")
     return "on the CPU"
+
+
+@check(10, ROLE, "a copy is written to")
+def _copy_is_ones_own(ctx: Producers) -> str:
+    obj = ctx.make()
+    keep, own = ctx.export(obj)
+    copies = [ctx.export(obj, copy=True, max_version=(1, 3)) for _ in range(2)]
+    first, second = (managed for _, managed in copies)
+    if not first.versioned or not first.flags & IS_COPIED or first.device[0] != CPU:
+        raise NotApplicableError("there is no marked copy on the CPU (items 55, 56)")
+    before = reading.read_managed(second)
+    structs.overwrite(first.pointer)
+    if own.device[0] == CPU and reading.read_managed(own) != before:
+        raise FindingError("what is written to a copy is seen in the object")
+    if reading.read_managed(second) != before:
+        raise FindingError("two copies are the same memory")
+    del keep
+    return "neither the object nor another copy changes"
 
 
 @check(55, ROLE, "copy=True")
@@ -375,6 +413,23 @@ def _no_copy(ctx: Producers) -> str:
         raise FindingError("each export is a copy: its memory is at another address")
     del first, second
     return "two exports are the same memory"
+
+
+@check(60, ROLE, "writes are seen")
+def _writes_are_seen(ctx: Producers) -> str:
+    obj = ctx.make()
+    capsule, managed = ctx.export(obj)
+    if not managed.versioned or managed.flags & (READ_ONLY | IS_COPIED) or managed.device[0] != CPU:
+        raise NotApplicableError("the tensor is not the object's writable memory on the CPU")
+    if managed.dtype != (2, 32, 1) or not managed.pointer:
+        raise NotApplicableError("the tensor is not of float32")
+    structs.overwrite(managed.pointer)
+    if (listed := reading.listed(obj)) is None:
+        raise NotApplicableError("the object does not list its values")
+    if listed[0] != structs.WRITTEN:
+        raise FindingError(f"the tensor begins with {structs.WRITTEN}, the object with {listed[0]}")
+    del capsule
+    return "the object shows what is written to the tensor"
 
 
 @check(63, ROLE, "__dlpack_device__")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import struct
 import threading
 from collections.abc import Callable
 from typing import Any
 
-from . import reading, structs
+from . import ending, reading, structs
 from .outcomes import DeviationError, FindingError, LeakError, NotApplicableError, check, said
 from .sources import Export, OldSource, Source
 from .structs import EXT_DEV, USED, VERSIONED
@@ -426,3 +427,55 @@ def _no_copy(ctx: Consumers) -> str:
     if view.pointer != source.address:
         raise FindingError("the data is copied although nothing asks for it")
     return "shared"
+
+
+@check(60, ROLE, "writes are seen")
+def _writes_are_seen(ctx: Consumers) -> str:
+    source = Source()
+    result = result_of(ctx, source)
+    if ctx.view(result).pointer != source.address:
+        raise NotApplicableError("the data is copied (see the same memory)")
+    structs.overwrite(source.address)
+    listed = reading.listed(result)
+    if listed is None:
+        raise NotApplicableError("the result does not list its values")
+    if listed[0] != structs.WRITTEN:
+        raise FindingError(f"the tensor begins with {structs.WRITTEN}, the result with {listed[0]}")
+    return "the result shows what is written to the tensor"
+
+
+class _WithTable(Source):
+    """A producer whose type has an exchange table that is none."""
+
+    __dlpack_c_exchange_api__: Any = 0x1000  # as old builds had it
+
+
+_FUTURE = ending.bytes_for_good(
+    struct.pack("II5Q", 2, 0, 0, 0, 0, 0, 0)
+)  # major version 2, all NULL
+
+
+class _WithFutureTable(Source):
+    __dlpack_c_exchange_api__: Any = structs.new_capsule(_FUTURE, b"dlpack_exchange_api")
+
+
+def _odd_table(ctx: Consumers, source: Source) -> str:
+    ctx.objects_only()
+    try:
+        result = ctx.take(source)
+    except Exception as error:
+        raise FindingError(f"refused: {said(error)}") from error
+    if not source.calls:
+        raise FindingError("__dlpack__ is not called")
+    del result
+    return "the method is called"
+
+
+@check(91, ROLE, "a table that is a number")
+def _number_for_a_table(ctx: Consumers) -> str:
+    return _odd_table(ctx, _WithTable())
+
+
+@check(91, ROLE, "a table of major version 2")
+def _future_table(ctx: Consumers) -> str:
+    return _odd_table(ctx, _WithFutureTable())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import sys
 import types
 
@@ -13,3 +14,10 @@ def keep(*objects: object) -> None:
     module = sys.modules.setdefault(_MODULE, types.ModuleType(_MODULE))
     kept = vars(module).setdefault("objects", [])
     kept.extend(objects)
+
+
+def bytes_for_good(content: bytes) -> int:
+    """The address of a copy that is never freed."""
+    room = ctypes.create_string_buffer(content, len(content))
+    keep(room)
+    return ctypes.addressof(room)

@@ -190,6 +190,13 @@ def _from_object(ctx: Exchange) -> str:
     return text
 
 
+@check(34, ROLE, "a foreign thread")
+def _foreign(ctx: Exchange) -> str:
+    for _ in range(3):
+        structs.delete_in_thread(ctx.export(ctx.make()))
+    return "deleted by a thread that Python does not know"
+
+
 @check(86, ROLE, "borrowed")
 def _borrows(ctx: Exchange) -> str:
     obj = ctx.make()

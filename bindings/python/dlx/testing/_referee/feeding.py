@@ -129,9 +129,10 @@ class _Prepared(Source):
 
 def _repeated(ctx: Consumers, source: Source) -> str:
     times = 40
+    calls = 4  # of __dlpack__ for an import, at most
     source.__class__ = _Prepared
     assert isinstance(source, _Prepared)
-    source.prepare(times * 4 * 6)
+    source.prepare(times * 4 * calls)
 
     def action() -> None:
         try:
@@ -201,6 +202,24 @@ def _other_dtype(ctx: Consumers, dtype: tuple[int, int, int]) -> str:
         return f"refused: {said(error)}"
 
 
+def _packed(ctx: Consumers, dtype: tuple[int, int, int]) -> str:
+    """Two elements in a byte: as bytes they can be looked at only in the producer's own memory."""
+    source = Source(shape=(4,), dtype=dtype, data=b"\x21\x43")
+    try:
+        result = ctx.take(source)
+    except Exception as error:
+        reject_system_error(error)
+        return f"refused: {said(error)}"
+    view = ctx.view(result)
+    if view.shape != source.shape:
+        raise FindingError(f"shape {source.shape} is read as {view.shape}")
+    if view.pointer != source.address:
+        raise NotApplicableError("accepted, and copied")
+    if view.dtype is not None and view.dtype[:2] != dtype[:2]:
+        raise FindingError(f"(code, bits, lanes) {dtype} is read as {view.dtype}")
+    return "accepted, as it is"
+
+
 def _add(number: int, case: str, run: Callable[..., str], *arguments: Any) -> None:
     check(number, ROLE, case)(lambda ctx: run(ctx, *arguments))
 
@@ -222,6 +241,8 @@ def _add_cases() -> None:
         _add(77, name, _standard_dtype, dtype)
     for name, dtype in sources.OTHER_DTYPES.items():
         _add(21, name, _other_dtype, dtype)
+    for name, dtype in sources.PACKED_DTYPES.items():
+        _add(19, name, _packed, dtype)
     for name, dtype in sources.BAD_DTYPES.items():
         _add(21, name, _refuse, {"dtype": dtype})
     for name, fields in sources.LEGAL_LAYOUTS.items():

@@ -20,8 +20,16 @@ class _Mallinfo(ctypes.Structure):
         "fordblks", "keepcost")]  # fmt: skip
 
 
+# A sanitizer has a malloc of its own, and keeps freed memory for a while: it is resident and not in use.
+_sanitizer = getattr(system, "__sanitizer_get_current_allocated_bytes", None)
+if _sanitizer is not None:
+    _sanitizer.restype = ctypes.c_size_t
+
+
 def _in_use() -> int:
     """Bytes that malloc has given out; 0 where it does not say (before glibc 2.33)."""
+    if _sanitizer is not None:
+        return int(_sanitizer())
     function = getattr(system, "mallinfo2", None)
     if function is None:
         return 0
@@ -31,6 +39,8 @@ def _in_use() -> int:
 
 
 def _resident() -> int:
+    if _sanitizer is not None:
+        return _in_use()
     with open("/proc/self/statm", encoding="ascii") as stream:
         return int(stream.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 

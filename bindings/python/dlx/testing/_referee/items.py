@@ -54,6 +54,7 @@ _TABLE = """
 6 MUST HEADER | DLManagedTensorVersioned.deleter | NULL is accepted as deleter and as manager_ctx.
 7 MUST HEADER | DLManagedTensorVersioned.deleter | The deleter is called once, when the last user is gone, and frees everything.
 9 MUST HEADER | DLManagedTensorVersioned.flags | Only flags that the header defines are set.
+10 MUST HEADER | DLPACK_FLAG_BITMASK_IS_COPIED | A copied export belongs to its consumer alone.
 11 MUST HEADER | DLTensor.strides | Strides are in elements and not NULL; any sign and 0 are legal; NULL was C order before 1.2.
 12 MAY HEADER | DLTensor.shape | Shape and strides are NULL for a tensor without axes.
 13 MAY HEADER | DLTensor.data | Data lies at 256 bytes; consumers cannot rely on it.
@@ -61,6 +62,7 @@ _TABLE = """
 15 SHOULD HEADER | DLTensor.data | Data is NULL if there are no elements; consumers accept both.
 17 MUST HEADER | DLTensor.dtype | Elements have the machine's byte order; others are refused.
 18 MUST HEADER | DLDataType | bool is code 6 with 8 bits.
+19 MUST HEADER | DLDataType | Elements of less than a byte are packed, or the consumer refuses them.
 20 MUST HEADER | DLDataTypeCode | FP6 has 6 bits and FP4 has 4; consumers refuse others.
 21 MUST HEADER | DLDataTypeCode | Codes, bits and lanes have the header's meaning; unknown ones are refused.
 22 MUST HEADER | DLDevice.device_id | The device id of the CPU is 0.
@@ -114,6 +116,7 @@ _TABLE = """
 87 MUST HEADER | DLPackManagedTensorToPyObjectNoSync | managed_tensor_to_py_object_no_sync takes the tensor over.
 88 MUST HEADER | DLPackExchangeAPI | A function that fails returns -1 and sets an exception.
 89 SHOULD DESIGN | DLPack C Exchange API | The table and the method give the same tensor.
+91 SHOULD HEADER | DLPackExchangeAPI | A consumer ignores a table of another form, and calls the method.
 92 MUST CUDA_INTERFACE | Python interface specification | __cuda_array_interface__ follows version 3.
 93 MUST ARROW | Export protocol | Arrow capsules have their names, and release what they hold.
 94 MUST BUFFERS | Buffer structure | The buffer tells the same memory as __dlpack__.

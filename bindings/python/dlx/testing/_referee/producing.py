@@ -11,6 +11,7 @@ from typing import Any
 from . import ending, growth, reading, structs
 from .outcomes import (
     FACTORY,
+    DeviationError,
     FindingError,
     LeakError,
     NotApplicableError,
@@ -101,7 +102,9 @@ def finish(managed: Managed, capsule: Any) -> None:
 def _factory(ctx: Producers) -> str:
     try:
         obj = ctx.make()
-    except Exception as error:
+    except NotApplicableError:
+        raise FindingError("returns None for the plain array") from None
+    except BaseException as error:
         raise FindingError(f"raises {said(error)}") from error
     if ctx.struct_only:
         try:
@@ -232,7 +235,9 @@ def _two_calls(ctx: Producers) -> str:
     if first is second:
         raise FindingError("two calls of __dlpack__ gave the same capsule")
     if one.address == two.address:
-        raise FindingError("two capsules hold the same managed tensor")
+        raise DeviationError(
+            "two capsules hold one managed tensor, whose deleter each consumer calls"
+        )
     return "two capsules, two tensors"
 
 
@@ -283,13 +288,7 @@ def _foreign(ctx: Producers) -> str:
         if not managed.struct.deleter:
             raise NotApplicableError("the deleter is NULL")
         structs.rename(capsule, USED[VERSIONED if managed.versioned else LEGACY])
-        thread = ctypes.c_ulong()
-        create, join = structs.system.pthread_create, structs.system.pthread_join
-        create.argtypes = [ctypes.c_void_p] * 4
-        join.argtypes = [ctypes.c_ulong, ctypes.c_void_p]
-        if create(ctypes.addressof(thread), None, managed.struct.deleter, managed.address):
-            raise NotApplicableError("no thread could be started")
-        join(thread, None)
+        structs.delete_in_thread(managed)
     return "deleted by a thread that Python does not know"
 
 

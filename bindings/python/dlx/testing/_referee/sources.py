@@ -13,6 +13,7 @@ from ctypes import POINTER, c_int64, c_uint8
 from typing import Any
 
 from . import structs
+from .outcomes import NotApplicableError
 from .structs import CPU, IS_COPIED, LEGACY, USED, VERSIONED, Managed
 
 _KEPT: list[Any] = []  # structs and memory of all exports
@@ -176,6 +177,8 @@ class Source:
 
     @property
     def last(self) -> Export:
+        if not self.exports:
+            raise NotApplicableError("__dlpack__ was not called")
         return self.exports[-1]
 
     @property
@@ -231,6 +234,7 @@ OTHER_DTYPES = {
     "float8_e5m2fnuz": (13, 8, 1), "float8_e8m0fnu": (14, 8, 1), "4 lanes": (2, 32, 4),
     "128-bit float": (2, 128, 1), "opaque handle": (3, 64, 1),
 }  # fmt: skip
+PACKED_DTYPES = {"float4_e2m1fn": (17, 4, 1), "int4": (0, 4, 1), "uint4": (1, 4, 1)}
 BAD_DTYPES = {
     "unknown code 99": (99, 32, 1),
     "float of 24 bits": (2, 24, 1),

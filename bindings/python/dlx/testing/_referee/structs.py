@@ -6,6 +6,8 @@ import ctypes
 from ctypes import POINTER, c_char_p, c_int, c_int32, c_int64, c_uint32, c_uint64, c_void_p
 from typing import Any
 
+from .outcomes import NotApplicableError
+
 # Library objects of our own: argtypes set on the shared ctypes.pythonapi would reach everybody.
 python = ctypes.PyDLL(None)
 by_address = ctypes.PyDLL(None)
@@ -180,6 +182,16 @@ class Managed:
             DELETER(self.struct.deleter)(self.address)
 
 
+def delete_in_thread(managed: Managed) -> None:
+    """Call the deleter in a thread that Python does not know, without the GIL."""
+    thread = ctypes.c_ulong()
+    create, join = system.pthread_create, system.pthread_join
+    create.argtypes, join.argtypes = [c_void_p] * 4, [ctypes.c_ulong, c_void_p]
+    if create(ctypes.addressof(thread), None, managed.struct.deleter, managed.address):
+        raise NotApplicableError("no thread could be started")
+    join(thread, None)
+
+
 class Counter:
     """Puts the counting deleter into a managed tensor; `calls` says how often it ran."""
 
@@ -201,6 +213,14 @@ class Counter:
     def undo(self) -> None:
         self._word.value = self._before
         self.managed.struct.deleter = self.original
+
+
+WRITTEN = 77.0
+
+
+def overwrite(pointer: int) -> None:
+    """Write a float32 to the first element."""
+    ctypes.c_float.from_address(pointer).value = WRITTEN
 
 
 def compact_strides(shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import importlib
 import inspect
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,8 @@ from .consuming import Consumers
 from .exchanging import Exchange
 from .producing import Producers
 
+_SHARED = re.compile(r"/|\.so(\.\d+)*$")
+
 
 class TargetError(Exception):
     """There is nothing to check."""
@@ -20,10 +23,14 @@ class TargetError(Exception):
 
 def contexts(name: str) -> dict[str, Any]:
     """The roles that `name` has: role -> context of its checks."""
-    if ":" not in name:
+    place, colon, attribute = name.rpartition(":")
+    if not colon and _SHARED.search(name):
+        raise TargetError(f"name a function of the file as well: {name}:SYMBOL")
+    if not (name if not colon else place and attribute):
+        raise TargetError("expected a library, module:function, or file.so:symbol")
+    if not colon:
         return _library(name)
-    place, _, attribute = name.rpartition(":")
-    if place.endswith(".so") or "/" in place:
+    if _SHARED.search(place):
         return {producing.ROLE: Producers(_CFactory(place, attribute), False, struct_only=True)}
     return of_object(find(name))
 
@@ -62,7 +69,13 @@ def of_object(found: Any) -> dict[str, Any]:
         return {exchanging.ROLE: Exchange(found)}
     if not callable(found):
         raise TargetError(f"{found!r} is not a function")
-    return producer(found) if _is_factory(found) else {consuming.ROLE: Consumers(found)}
+    if _is_factory(found):
+        return producer(found)
+    if len(_required(found)) > 1:
+        raise TargetError(
+            f"a consumer takes one object, this has {len(_required(found))} parameters"
+        )
+    return {consuming.ROLE: Consumers(found)}
 
 
 def producer(make: Callable[..., Any]) -> dict[str, Any]:
@@ -84,12 +97,16 @@ def _takes_case(function: Callable[..., Any]) -> bool:
     return bool(parameters) and parameters[0].name == "case"  # type: ignore[index]
 
 
-def _is_factory(function: Callable[..., Any]) -> bool:
-    parameters = _parameters(function)
-    if parameters is None:
-        return "from_dlpack" not in getattr(function, "__name__", "")
-    required = [p for p in parameters if p.default is p.empty and p.kind in (
+def _required(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    """The positional parameters that have no default."""
+    return [p for p in _parameters(function) or () if p.default is p.empty and p.kind in (
         p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]  # fmt: skip
+
+
+def _is_factory(function: Callable[..., Any]) -> bool:
+    if _parameters(function) is None:
+        return "from_dlpack" not in getattr(function, "__name__", "")
+    required = _required(function)
     return not required or required[0].name == "case"
 
 

@@ -67,6 +67,7 @@ def serve(contexts: dict[str, Any], commands: int, out: int) -> None:
                 pid = os.fork()
             if pid == 0:
                 _batch(contexts, json.loads(line), out)
+            write(out, pid=pid)
             _, status = os.waitpid(pid, 0)
             died = os.WIFSIGNALED(status)
             write(out, ended=-os.WTERMSIG(status) if died else os.WEXITSTATUS(status))
@@ -79,7 +80,6 @@ def _batch(contexts: dict[str, Any], keys: list[str], out: int) -> None:
 
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     try:
-        write(out, pid=os.getpid())
         run(contexts, keys, out)
         if keys[-1] in AT_EXIT:
             python.Py_Exit(0)

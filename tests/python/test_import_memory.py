@@ -1,0 +1,94 @@
+"""`import dlx` while memory runs out: it raises MemoryError, and the next import works.
+
+CPython's own allocations fail, one at a time; each case is a child process. DLX_TEST_EVERY=1 fails every
+allocation of the import in turn, which takes some minutes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip(
+    "_testcapi", reason="this Python has no _testcapi, which makes allocations fail"
+)
+
+if os.environ.get("DLX_BINDING") == "cffi":
+    pytest.skip("the cases use ctypes", allow_module_level=True)
+
+# Errors of CPython's own that stand for a MemoryError: locks of the import system, and functions of
+# importlib that lose the error.
+NO_MEMORY = ("MemoryError", "OutOfMemoryError", "can't allocate", "error return without exception")
+
+PROGRAM = """
+import json, os, sys
+import _testcapi, ctypes, threading
+
+count, step, where = json.loads(sys.argv[1])
+
+def fail_from(n):
+    _testcapi.set_nomemory(n, n + 1)
+
+def at_attach(n):
+    def trace(frame, event, argument):
+        code = frame.f_code
+        if code.co_name == "attach" and code.co_filename.endswith("binding_ctypes.py"):
+            sys.settrace(None)
+            fail_from(n)
+    sys.settrace(trace)
+
+def case(n):
+    said = ""
+    (at_attach if where == "attach" else fail_from)(n)
+    try:
+        import dlx
+    except BaseException as error:
+        _testcapi.remove_mem_hooks()
+        said = f"{type(error).__name__}: {error}"
+    _testcapi.remove_mem_hooks()
+    sys.settrace(None)
+    import dlx
+    assert dlx.asarray([1.5, 2.5]).tolist() == [1.5, 2.5]
+    return said
+
+found = []
+for n in range(1, count, step):
+    ours, theirs = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.dup2(theirs, 2)
+        text = case(n)
+        os.write(theirs, ("\\0" + text).encode())
+        os._exit(0)
+    os.close(theirs)
+    with open(ours, encoding="utf-8", errors="replace") as pipe:
+        _, _, text = pipe.read().rpartition("\\0")
+    status = os.waitpid(child, 0)[1]
+    found.append([n, status, text])
+print(json.dumps(found))
+"""
+
+
+# The native part of the import makes less than 300 allocations, all of it 16,000.
+@pytest.mark.parametrize(("where", "count", "step"), [("attach", 300, 1), ("import", 18_000, 251)])
+def test_import_succeeds_after_memory_ran_out(where, count, step):
+    step = min(step, int(os.environ.get("DLX_TEST_EVERY", step)))
+    compiled = {**os.environ, "DLX_BINDING": "ctypes"}
+    compiled.pop("PYTHONDONTWRITEBYTECODE", None)  # CPython's compiler crashes without memory
+    subprocess.run([sys.executable, "-c", "import dlx"], env=compiled, check=True)
+
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, json.dumps([count, step, where])],
+        env=compiled, check=True, capture_output=True, text=True,
+    )  # fmt: skip
+    found = json.loads(done.stdout)
+
+    assert any(case[2] for case in found)
+    assert [case for case in found if case[1]] == []
+    assert [
+        case for case in found if case[2] and not any(word in case[2] for word in NO_MEMORY)
+    ] == []
