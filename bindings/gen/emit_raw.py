@@ -59,6 +59,7 @@ from dlx._raw.types import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import ClassVar, Final
 
     from dlx._raw.callbacks import Callback
 '''
@@ -284,17 +285,17 @@ def field(struct: Struct, member: Member) -> str:
     """One descriptor."""
     ctype = member.type
     if ctype.length is not None:
-        return f"    {member.name} = Text()"
+        return f"    {member.name}: Text = Text()"
     if ctype.kind == "integer" and ctype.pointers == 1:
         sets = ", sets_count=True" if member.name == "shape" else ""
-        return f'    {member.name} = Numbers("ndim"{sets})'
+        return f'    {member.name}: Numbers = Numbers("ndim"{sets})'
     if ctype.kind == "struct" and ctype.pointers == 1:
-        return f"    {member.name} = Reference(lambda: {ctype.name})"
+        return f"    {member.name}: Reference = Reference(lambda: {ctype.name})"
     if ctype.is_address:
-        return f"    {member.name} = Address()"
+        return f"    {member.name}: Address = Address()"
     if ctype.kind == "struct":
-        return f"    {member.name} = Nested({ctype.name})"
-    return f"    {member.name} = Integer({converter(ctype)})"
+        return f"    {member.name}: Nested = Nested({ctype.name})"
+    return f"    {member.name}: Integer = Integer({converter(ctype)})"
 
 
 def struct_class(struct: Struct) -> str:
@@ -303,26 +304,30 @@ def struct_class(struct: Struct) -> str:
     sized = struct.fields[0].name == STRUCT_SIZE
     said = [f for f in struct.fields if f.name not in (STRUCT_SIZE, "reserved")]
     names = ", ".join(f'"{f.name}"' for f in said)
-    line = f"    fields = ({names}{',' if len(said) == 1 else ''})"
+    declared = "    fields: ClassVar[tuple[str, ...]] = "
+    line = f"{declared}({names}{',' if len(said) == 1 else ''})"
     if len(line) > 100:
-        line = "\n".join(["    fields = (", *(f'        "{f.name}",' for f in said), "    )"])
+        line = "\n".join([f"{declared}(", *(f'        "{f.name}",' for f in said), "    )"])
     lines = [f"class {struct.name}({base}):", *docstring(struct.doc), ""]
     lines += ["    __slots__ = ()", line]
     if sized:
-        lines += ["    sized = True", f"    {STRUCT_SIZE} = Integer(uint32)"]
+        lines += [
+            "    sized: ClassVar[bool] = True",
+            f"    {STRUCT_SIZE}: Integer = Integer(uint32)",
+        ]
     return "\n".join([*lines, *(field(struct, f) for f in said)])
 
 
 def emit(model: Model) -> str:
     """The text of generated.py."""
-    constants = "".join(f"{name} = {value}\n" for name, value in model.constants.items())
+    constants = "".join(f"{name}: Final = {value}\n" for name, value in model.constants.items())
     callbacks = "".join(f'    "{c.name}": "{c.returns}",\n' for c in model.callbacks.values())
     functions = [f for f in model.functions.values() if not f.name.startswith(PYTHON)]
     written = [FunctionWriter(take_apart(f)) for f in functions if f.name not in BY_HAND]
     names = [*model.constants, *model.structs, *(w.call.function.name for w in written)]
     exported = "".join(f'    "{name}",\n' for name in sorted(["CALLBACKS", *names]))
     kinds = "# Kinds of callbacks, and what each returns.\n"
-    kinds += f"CALLBACKS = {{\n{callbacks}}}\n"
+    kinds += f"CALLBACKS: dict[str, str] = {{\n{callbacks}}}\n"
     parts = [HEAD, f"__all__ = [\n{exported}]\n\n{constants}", kinds]
     blocks = [struct_class(s) for s in model.structs.values()]
     blocks += [writer.write() for writer in written]

@@ -46,8 +46,8 @@ class Chunks {
     if (!parts_.empty() && request_.copy == DLX_COPY_NEVER) {
       fail(DLX_ERROR_COPY_REFUSED,
            "the data lies in several chunks, a copy is needed to join them, and `copy` is "
-           "DLX_COPY_NEVER: join them first (in PyArrow: .combine_chunks(), in Polars: "
-           ".rechunk())");
+           "DLX_COPY_NEVER: join them first (in PyArrow: `.combine_chunks()`, in Polars: "
+           "`.rechunk()`)");
     }
     CopyRequest request = request_;
     if (request.copy == DLX_COPY_ALWAYS) request.copy = DLX_COPY_IF_NEEDED;  // join() copies once

@@ -82,9 +82,11 @@ void require_no_nulls(const ArrowArray& array, const Range& range, bool readable
   fail(DLX_ERROR_UNSUPPORTED, "`array` has %lld null%s%s", static_cast<long long>(nulls),
        nulls == 1 ? "" : "s",
        inside ? " inside its lists, and a tensor cannot hold nulls: fill them first (in PyArrow: "
-                "pyarrow.FixedSizeListArray.from_arrays(x.flatten().fill_null(0), size))"
-              : ", and a tensor cannot hold nulls: fill or drop them first (in PyArrow: fill_null, "
-                "drop_null)");
+                "`pyarrow.FixedSizeListArray.from_arrays(x.flatten().fill_null(0), size)`, in "
+                "Polars: `.arr.eval(pl.element().fill_null(0))`)"
+              : ", and a tensor cannot hold nulls: fill or drop them first (in PyArrow: "
+                "`.fill_null(value)` or `.drop_null()`, in Polars: `.fill_null(value)` or "
+                "`.drop_nulls()`)");
 }
 
 /// The range of the child's elements for a range of lists of `size` elements.

@@ -16,9 +16,21 @@ struct Number {
   uint8_t bits;
 };
 constexpr Number kNumbers[] = {
-    {"c", kDLInt, 8},    {"C", kDLUInt, 8},   {"s", kDLInt, 16},   {"S", kDLUInt, 16},
-    {"i", kDLInt, 32},   {"I", kDLUInt, 32},  {"l", kDLInt, 64},   {"L", kDLUInt, 64},
-    {"e", kDLFloat, 16}, {"f", kDLFloat, 32}, {"g", kDLFloat, 64}, {"b", kDLBool, 8},
+    {"c", kDLInt, 8},
+    {"C", kDLUInt, 8},
+    {"s", kDLInt, 16},
+    {"S", kDLUInt, 16},
+    {"i", kDLInt, 32},
+    {"I", kDLUInt, 32},
+    {"l", kDLInt, 64},
+    {"L", kDLUInt, 64},
+    {"e", kDLFloat, 16},
+    {"f", kDLFloat, 32},
+    {"g", kDLFloat, 64},
+    {"b", kDLBool, 8},
+    // Arrow has no integers of 128 bits; these are Polars' own names.
+    {"_pli128", kDLInt, 128},
+    {"_plu128", kDLUInt, 128},
 };
 
 /// Types that a tensor cannot have, by their formats.
@@ -28,14 +40,22 @@ struct Refusal {
   const char* what;
   const char* advice;
 };
-constexpr const char* kCastTime =
+constexpr const char* kCastTime32 =
     "whose integers have a meaning that a tensor would lose: cast it to integers first (in "
     "PyArrow: "
-    ".cast(\"int32\") or .cast(\"int64\"))";
+    "`.cast(\"int32\")`, in Polars: `.to_physical()`)";
+constexpr const char* kCastTime64 =
+    "whose integers have a meaning that a tensor would lose: cast it to integers first (in "
+    "PyArrow: "
+    "`.cast(\"int64\")`, in Polars: `.to_physical()`)";
 constexpr const char* kText = "whose elements differ in size: export its buffers one by one";
 constexpr const char* kLists =
     "whose lists may differ in length: cast it to fixed-size lists first (in PyArrow: "
-    ".cast(pa.list_(type, size))), or export its values and offsets one by one";
+    "`.cast(pa.list_(type, size))`, in Polars: `.list.to_array(size)`), or export its values and "
+    "offsets one by one";
+constexpr const char* kListViews =
+    "whose lists may differ in length: cast it to lists first (in PyArrow: "
+    "`.cast(pa.list_(x.type.value_type))`), or export its values, offsets and sizes one by one";
 constexpr Refusal kRefusals[] = {
     {"n", false, "the null type", "which has no data"},
     {"u", false, "strings", kText},
@@ -46,22 +66,26 @@ constexpr Refusal kRefusals[] = {
     {"vz", false, "binary data", kText},
     {"w:", true, "fixed-size binary data", "whose bytes have no type: export its buffer"},
     {"d:", true, "decimals",
-     "which a tensor cannot have: cast it to floats first (in PyArrow: .cast(\"float64\"))"},
-    {"td", true, "dates", kCastTime},
-    {"tt", true, "times", kCastTime},
-    {"ts", true, "timestamps", kCastTime},
-    {"tD", true, "durations", kCastTime},
+     "which a tensor cannot have: cast it to floats first (in PyArrow: `.cast(\"float64\")`, "
+     "in Polars: `.cast(pl.Float64)`)"},
+    {"tdD", true, "dates", kCastTime32},
+    {"td", true, "dates", kCastTime64},
+    {"tts", true, "times", kCastTime32},
+    {"ttm", true, "times", kCastTime32},
+    {"tt", true, "times", kCastTime64},
+    {"ts", true, "timestamps", kCastTime64},
+    {"tD", true, "durations", kCastTime64},
     {"ti", true, "intervals", "which a tensor cannot have: export their parts one by one"},
     {"+s", false, "a struct or a table",
      "whose columns may have several types: export them one by one"},
     {"+m", false, "a map", "whose keys and items may have several types: export them one by one"},
     {"+l", false, "lists", kLists},
     {"+L", false, "lists", kLists},
-    {"+vl", false, "lists", kLists},
-    {"+vL", false, "lists", kLists},
+    {"+vl", false, "lists", kListViews},
+    {"+vL", false, "lists", kListViews},
     {"+u", true, "a union", "whose children may have several types: export them one by one"},
     {"+r", false, "run-end-encoded data",
-     "which must be decoded first (in PyArrow: pyarrow.compute.run_end_decode)"},
+     "which must be decoded first (in PyArrow: `pyarrow.compute.run_end_decode(x)`)"},
 };
 
 bool is_refused_by(const Refusal& refusal, const char* format) noexcept {
@@ -109,7 +133,8 @@ void check_level(const ArrowSchema& schema, size_t depth) {
     fail(DLX_ERROR_UNSUPPORTED,
          "`schema` has the format \"%.40s\" with a dictionary, which a tensor cannot have: decode "
          "it "
-         "first (in PyArrow: .dictionary_decode())",
+         "first (in PyArrow: `.cast(x.type.value_type)`), or take its codes (in Polars: "
+         "`.to_physical()`)",
          schema.format);
   }
   if (depth > DLX_MAX_NDIM) {
@@ -156,7 +181,7 @@ bool read_extension(const ArrowSchema& schema, bool is_list, int64_t size, Tenso
     fail(
         DLX_ERROR_UNSUPPORTED,
         "`schema` has the extension type \"%.*s\" (format \"%.40s\"), whose meaning a tensor would "
-        "lose: export its storage (in PyArrow: .storage)",
+        "lose: export its storage (in PyArrow: `.storage`)",
         static_cast<int>(name.size() < 60 ? name.size() : 60), name.data(), schema.format);
   }
   if (!is_list) {

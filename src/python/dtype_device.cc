@@ -131,10 +131,10 @@ DLDataType to_dtype(PyObject* object) {
   return dtype;
 }
 
-DLDataType checked_dtype(PyObject* object) {
+DLDataType checked_dtype(PyObject* object, PyObject* array) {
   uint64_t key;
   if (foreign_dtypes.find_key(object, &key)) return dtype_of_key(key);
-  const Ref forever(check(call_objects(state.check_dtype, object)));
+  const Ref forever(check(call_objects(state.check_dtype, object, array)));
   const DLDataType dtype = to_dtype(object);
   if (forever.get() == api.true_) foreign_dtypes.add(key_of(dtype), object);
   return dtype;

@@ -26,8 +26,8 @@ bool is_unknown_dtype_name(PyObject* object);
 
 /// Any dtype-like object: a name that dlx knows, else the dtype_code hook.
 DLDataType to_dtype(PyObject* object);
-/// The dtype object of an array; the check_dtype hook may raise its own error.
-DLDataType checked_dtype(PyObject* object);
+/// The dtype object of an array; the check_dtype hook may raise its own error, about the array.
+DLDataType checked_dtype(PyObject* object, PyObject* array);
 /// Any device-like object: "cpu", else the device_code hook.
 DLDevice to_device(PyObject* object);
 /// An integer, or a stream object of dlx or another library, as the number of a stream of `device`.

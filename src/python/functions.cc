@@ -14,6 +14,7 @@
 #include "src/python/import_buffer.h"
 #include "src/python/import_plain.h"
 #include "src/python/integers.h"
+#include "src/python/mapping.h"
 #include "src/python/ndarray.h"
 #include "src/python/numpy_numbers.h"
 #include "src/python/owners.h"
@@ -213,6 +214,7 @@ PyMethodDef native_functions[] = {
         "does not fit, before a byte is written. Other threads run meanwhile."),
     fast_entry("_wrap", wrap_pointer),
     fast_entry("_empty", make_empty),
+    fast_entry("_map", map_file),
     plain_entry("_from_buffer", from_buffer, METH_O),
     plain_entry("_from_layout", from_layout, METH_O),
     plain_entry("_handle", handle, METH_O),

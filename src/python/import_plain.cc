@@ -31,7 +31,7 @@ void require_fine_dtype(PyObject* object) {
   for (PyObject* known : fine_dtypes) {
     if (known == dtype.get()) return;
   }
-  const Ref fine(check(call_objects(state.check_dtype, dtype.get())));
+  const Ref fine(check(call_objects(state.check_dtype, dtype.get(), object)));
   if (fine.get() != api.true_) return;
   Ref kept = Ref::share(dtype.get());
   fine_dtypes.add([&](PyObject** item) { *item = kept.detach(); });

@@ -120,10 +120,11 @@ TypeNumber known_type(const Ndarray& array) noexcept {
 }
 
 /// The dtype. Hooks know those without a type number, and raise if DLPack lacks the dtype.
-DLDataType dtype_of(const Ndarray& array) {
+DLDataType dtype_of(PyObject* object) {
+  const auto& array = fields_of<Ndarray>(object);
   const TypeNumber known = known_type(array);
   if (known.bits != 0) return make_dtype(known.code, known.bits);
-  return checked_dtype(array.descr);
+  return checked_dtype(array.descr, object);
 }
 
 /// Fills shape, strides and size; false if some strides are not whole elements.
@@ -211,7 +212,7 @@ bool has_plain_dtype(PyObject* object) {
 TensorRef import_ndarray(PyObject* object, bool may_copy, bool* copied) {
   if (!is_trusted(object)) return TensorRef();
   const auto& array = fields_of<Ndarray>(object);
-  const DLDataType dtype = dtype_of(array);
+  const DLDataType dtype = dtype_of(object);
   Tensor* origin = find_origin(object);
   TensorRef tensor = origin == nullptr ? new_root(array.ndim) : new_view(origin, array.ndim);
   tensor->dl.dtype = dtype;

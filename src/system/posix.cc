@@ -1,8 +1,10 @@
 #if !defined(_WIN32)
 #include <pthread.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
 
 #include "src/system/system.h"
@@ -30,6 +32,16 @@ void restore_cancellation(int before) noexcept {
   int ignored = 0;
   pthread_setcancelstate(before, &ignored);
 }
+
+int map_file(int descriptor, size_t size, bool writable, void** out) noexcept {
+  const int access = writable ? PROT_READ | PROT_WRITE : PROT_READ;
+  void* data = mmap(nullptr, size, access, MAP_SHARED, descriptor, 0);
+  if (data == MAP_FAILED) return errno;
+  *out = data;
+  return 0;
+}
+
+void unmap_file(void* data, size_t size) noexcept { munmap(data, size); }
 
 static_assert(sizeof(sigset_t) <= sizeof(WithoutSignals));
 

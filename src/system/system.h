@@ -46,6 +46,11 @@ bool at_fork(void (*prepare)(), void (*parent)(), void (*child)()) noexcept;
 int delay_cancellation() noexcept;
 void restore_cancellation(int before) noexcept;
 
+/// Maps all of a file, shared with other processes. Returns 0, or errno with `*out` unset; ENOSYS where
+/// dlx has no shared memory.
+int map_file(int descriptor, size_t size, bool writable, void** out) noexcept;
+void unmap_file(void* data, size_t size) noexcept;
+
 /// Blocks all signals in the calling thread, and so in threads that it starts, until the end of the
 /// scope.
 class WithoutSignals {

@@ -3,6 +3,7 @@
 
 #include <malloc.h>
 
+#include <cerrno>
 #include <cstdio>
 
 #include "src/system/system.h"
@@ -76,6 +77,9 @@ std::string environment(const char* variable) {
 }
 
 bool at_fork(void (*)(), void (*)(), void (*)()) noexcept { return true; }
+
+int map_file(int, size_t, bool, void**) noexcept { return ENOSYS; }
+void unmap_file(void*, size_t) noexcept {}
 
 int delay_cancellation() noexcept { return 0; }
 void restore_cancellation(int) noexcept {}

@@ -34,13 +34,14 @@ static void every_dtype_that_arrow_has_is_exported(void **state) {
   (void)state;
   static const struct {
     const char *dtype, *format;
-  } rows[] = {{"int8", "c"},    {"uint8", "C"},   {"int16", "s"},   {"uint16", "S"},
-              {"int32", "i"},   {"uint32", "I"},  {"int64", "l"},   {"uint64", "L"},
-              {"float16", "e"}, {"float32", "f"}, {"float64", "g"}, {"bool", "b"}};
+  } rows[] = {{"int8", "c"},         {"uint8", "C"},        {"int16", "s"},   {"uint16", "S"},
+              {"int32", "i"},        {"uint32", "I"},       {"int64", "l"},   {"uint64", "L"},
+              {"float16", "e"},      {"float32", "f"},      {"float64", "g"}, {"bool", "b"},
+              {"int128", "_pli128"}, {"uint128", "_plu128"}};
 
   for (size_t i = 0; i < COUNT_OF(rows); ++i) {
     DLDataType dtype;
-    uint64_t data[2] = {0};
+    uint64_t data[4] = {0};
     assert_ok(dlx_dtype_parse(rows[i].dtype, &dtype));
     dlx_tensor *tensor = wrap(data, dtype, 1, EXTENTS(2), NULL, 0);
     exported pair = export(tensor, NULL);

@@ -31,10 +31,11 @@ static void every_format_of_a_number_is_known(void **state) {
   (void)state;
   static const struct {
     const char *format, *dtype;
-  } rows[] = {{"c", "int8"},    {"C", "uint8"},   {"s", "int16"},  {"S", "uint16"},
-              {"i", "int32"},   {"I", "uint32"},  {"l", "int64"},  {"L", "uint64"},
-              {"e", "float16"}, {"f", "float32"}, {"g", "float64"}};
-  const int64_t data[2] = {0};
+  } rows[] = {{"c", "int8"},         {"C", "uint8"},   {"s", "int16"},   {"S", "uint16"},
+              {"i", "int32"},        {"I", "uint32"},  {"l", "int64"},   {"L", "uint64"},
+              {"e", "float16"},      {"f", "float32"}, {"g", "float64"}, {"_pli128", "int128"},
+              {"_plu128", "uint128"}};
+  const int64_t data[4] = {0};
 
   for (size_t i = 0; i < COUNT_OF(rows); ++i) {
     arrow_node node;

@@ -41,7 +41,7 @@ static void refusals_name_the_way_out(void **state) {
   node.buffers[0] = (const uint8_t[]){0};
   node.array.null_count = 1;
   assert_not_imported(&node, NULL, DLX_ERROR_UNSUPPORTED, "1 null,");
-  assert_says(dlx_last_error(), "fill_null, drop_null");
+  assert_says(dlx_last_error(), "`.fill_null(value)` or `.drop_null()`");
 }
 
 static void dictionaries_are_refused(void **state) {

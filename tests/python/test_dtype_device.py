@@ -27,7 +27,7 @@ def test_dtype_properties():
 
     assert (dtype.code, dtype.bits, dtype.lanes, dtype.itemsize, dtype.kind) == (10, 8, 1, 1, "f")
     assert dtype == "float8_e4m3fn" == str(dtype)
-    assert hash(dtype) == hash("float8_e4m3fn")
+    assert hash(dtype) == hash(dlx.dtype(dtype))
     assert dtype == dlx.dtype(dtype)
     assert dtype != dlx.dtype("int8")
     assert dtype != 3
@@ -89,8 +89,66 @@ def test_dtype_reads_those_of_libraries():
     for found in map(numpy.dtype, "?bBhHiIlLqQefdFD"):
         assert dlx.dtype(found) == dlx.dtype(found.type) == found.name
     for bad in ("O", "S3", "M8[s]", "i4,f4", numpy.dtype("f4").newbyteorder(), numpy.longdouble):
-        with pytest.raises(BufferError, match=r"`\.|take one field"):
+        with pytest.raises(BufferError, match=r"`numpy\.|make numbers of them"):
             dlx.dtype(numpy.dtype(bad))
+
+
+def test_equal_dtypes_have_equal_hashes():
+    numpy = pytest.importorskip("numpy", reason="compares with numpy.dtype")
+
+    for name in ("bool", "int8", "uint64", "float16", "float64", "complex64", "complex128"):
+        mine, theirs = dlx.dtype(name), numpy.dtype(name)
+        assert mine == theirs
+        assert hash(mine) == hash(theirs)
+        assert {mine: 1}[dlx.empty(1, dtype=name).dtype] == 1
+        assert dlx.empty(1, dtype=name).dtype in {mine}
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    for name in ("bfloat16", "float8_e4m3fn", "int4"):
+        mine, theirs = dlx.dtype(name), numpy.dtype(getattr(ml_dtypes, name))
+        assert mine == theirs
+        assert hash(mine) == hash(theirs)
+    assert len({dlx.dtype("float32x4"), dlx.dtype("float32x4"), dlx.dtype("float32x2")}) == 2
+
+
+class _Typed:
+    """A dtype or an array of another library, by the protocol."""
+
+    def __init__(self, answer):
+        self._answer = answer
+
+    def __dlpack_data_type__(self):
+        return self._answer
+
+
+def test_dtype_protocol():
+    for name in ("float32", "bfloat16", "bool", "float32x4", "uint4"):
+        dtype = dlx.dtype(name)
+        assert dtype.__dlpack_data_type__() == (dtype.code, dtype.bits, dtype.lanes)
+        assert dlx.dtype(_Typed(dtype.__dlpack_data_type__())) == dtype
+    assert dlx.asarray([1, 2], dtype=_Typed((2, 16, 1))).dtype == dlx.dtype("float16")
+    assert dlx.empty(2, dtype=_Typed((4, 16, 1))).dtype == dlx.dtype("bfloat16")
+
+
+@pytest.mark.parametrize("answer", [None, (1, 2), (1.5, 2, 3), (2, 32, 1, 0), "abc"])
+def test_dtype_protocol_with_a_wrong_answer(answer):
+    with pytest.raises(
+        TypeError, match="`__dlpack_data_type__` of _Typed did not return three int"
+    ):
+        dlx.dtype(_Typed(answer))
+
+
+@pytest.mark.parametrize("answer", [(2, 2**70, 1), (2, -1, 1), (99, 8, 1), (2, 32, 0)])
+def test_dtype_protocol_with_a_type_that_dlpack_lacks(answer):
+    with pytest.raises(BufferError, match=r"dtype|data type"):
+        dlx.dtype(_Typed(answer))
+
+
+def test_device_protocol():
+    for name in ("cpu", "cuda:1", "rocm:0"):
+        device = dlx.Device(name)
+        assert device.__dlpack_device__() == (device.device_type, device.device_id)
+        assert dlx.Device(types.SimpleNamespace(__dlpack_device__=device.__dlpack_device__)) == name
+    assert not hasattr(device, "__dlpack__")  # other libraries tell an array by it
 
 
 def test_dtype_reads_what_pyarrow_has_a_type_of():

@@ -7,6 +7,7 @@ import modulefinder
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -155,6 +156,7 @@ def test_mypy_is_clean_in_strict_mode(binding):
     if sys.version_info < (3, 10):
         pytest.skip("mypy checks against Python 3.10, and NumPy's stubs here may be older")
     user = """
+from typing import Any
 import dlx
 t: dlx.Tensor = dlx.asarray([1, 2], dtype="float32", copy=None)
 n: int = t.shape[0] + dlx.empty((2, 3)).ndim
@@ -167,6 +169,18 @@ dlx.zeros(2)  # type: ignore[attr-defined]
 import numpy
 numpy.from_dlpack(t), numpy.asarray(t), memoryview(t)
 t.expand_dims(numpy.int64(0)).reshape(numpy.int64(2), 1).permute_dims((numpy.int64(1), 0))
+
+array: numpy.ndarray[Any, Any] = dlx.convert(t, numpy.ndarray)
+array = dlx.convert(t, "np", copy=False)
+same: dlx.Tensor = dlx.convert([1, 2], dlx.Tensor)
+memory: memoryview = dlx.convert(t, memoryview)
+anything = dlx.convert(t, numpy, readonly="share"), dlx.convert(t, like=array)
+wrong: int = dlx.convert(t, "numpy")  # type: ignore[assignment]
+bits: int = t.dtype.itemsize
+total: dlx.Tensor = t.sum((0, 1), dtype="float64", keepdims=True).clip(0, max=3).mean(axis=0)
+t.sum(axes=1)  # type: ignore[call-arg]
+first: dlx.Tensor = t.nonzero()[0].astype(t.dtype).take([0], axis=0).round(2)
+key: int = {dlx.dtype("int8"): 1}[dlx.dtype(t)]
 
 class DeviceOfTorch:
     type: str = "cpu"
@@ -191,6 +205,21 @@ for device in (DeviceOfTorch(), t, (1, 0), "cpu"):
         env={**os.environ, "MYPYPATH": str(PACKAGE.parent)},
     )
     assert (done.returncode, done.stdout) == (0, "")
+
+
+def test_every_public_type_is_known():
+    # mypy's half of it is above. pyright (1.1.414) is used where it is installed: it brings Node.js.
+    pyright = shutil.which("pyright")
+    if pyright is None:
+        pytest.skip("pyright is not installed")
+    done = subprocess.run(
+        [pyright, "--verifytypes", "dlx", "--ignoreexternal", "--pythonpath", sys.executable],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": str(PACKAGE.parent)},
+    )
+    assert "Type completeness score: 100%" in done.stdout, done.stdout
 
 
 @pytest.mark.parametrize("name", ["pypy", "graalpy"])

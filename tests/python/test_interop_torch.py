@@ -257,3 +257,34 @@ def test_zeros_and_orders_that_are_not_in_memory():
     if torch.backends.mkldnn.is_available():
         with pytest.raises(BufferError, match=r"oneDNN.*\.to_dense\(\)"):
             dlx.asarray(torch.ones(2, 2).to_mkldnn())
+
+
+def test_default_collate_takes_tensors():
+    data = torch.utils.data
+    samples = [dlx.asarray(torch.arange(3.0) + i) for i in range(4)]
+    expected = torch.stack([torch.arange(3.0) + i for i in range(4)])
+
+    assert torch.equal(data.default_collate(samples), expected)
+    assert torch.equal(
+        data.default_collate([s.as_readonly()[::-1] for s in samples]), expected.flip(1)
+    )
+    assert torch.equal(data.default_collate([(s, 1) for s in samples])[0], expected)
+    assert torch.equal(data.default_collate([{"a": s} for s in samples])["a"], expected)
+    half = dlx.asarray(torch.ones(2, dtype=torch.bfloat16))
+    assert data.default_collate([half, half]).dtype == torch.bfloat16
+    with pytest.raises(RuntimeError, match="equal size"):
+        data.default_collate([samples[0], samples[0][:2]])
+    assert torch.equal(next(iter(data.DataLoader(samples, batch_size=4))), expected)
+
+
+@pytest.mark.parametrize("first", ["dlx", "torch"])
+def test_default_collate_in_either_order_of_imports(first):
+    second = "torch" if first == "dlx" else "dlx"
+    code = f"""
+import {first}
+import {second}
+made = dlx.asarray([1.0]) if {first == "torch"} else dlx.asarray(bytearray(2))
+print(type(torch.utils.data.default_collate([made, made])).__name__)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.stdout == "Tensor\n", done.stderr

@@ -356,3 +356,42 @@ def test_uint1_of_a_legacy_capsule_of_dlx_itself_is_packed():
     packed = dlx.asarray(bytearray(b"\5")).view("uint1")
 
     assert dlx.from_dlpack(packed.__dlpack__()).tolist() == [1, 0, 1, 0, 0, 0, 0, 0]
+
+
+class _Variable:
+    """A variable of a library on JAX, such as Keras."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __jax_array__(self):
+        return self.value
+
+
+class _VariableWithArray(_Variable):
+    def __array__(self, dtype=None, copy=None):
+        raise AssertionError("would copy from the device")
+
+
+@pytest.mark.parametrize("cls", [_Variable, _VariableWithArray])
+def test_jax_array_protocol(cls):
+    value = dlx.asarray([1, 2, 3])
+    variable = cls(value)
+
+    assert dlx.asarray(variable, copy=False).data_ptr == value.data_ptr
+    assert dlx.asarray(variable, copy=True).data_ptr != value.data_ptr
+    assert str(dlx.asarray(variable, dtype="float32").dtype) == "float32"
+    assert dlx.asarray([variable, variable]).tolist() == [[1, 2, 3], [1, 2, 3]]
+    out = dlx.empty(3, dtype="int64")
+    dlx.copyto(out, variable)
+    assert out.tolist() == [1, 2, 3]
+
+
+def test_jax_array_protocol_with_a_wrong_answer():
+    itself = _Variable(None)
+    itself.value = itself
+    for wrong in (itself, _Variable([1, 2]), _Variable(None)):
+        with pytest.raises(
+            TypeError, match=r"`__jax_array__` of .*_Variable did not return an array"
+        ):
+            dlx.asarray(wrong)

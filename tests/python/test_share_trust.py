@@ -2,7 +2,6 @@
 
 import errno
 import fcntl
-import mmap
 import os
 import sys
 
@@ -77,7 +76,7 @@ def test_a_file_of_another_user_is_refused(monkeypatch, name, by):  # noqa: F811
 @pytest.mark.parametrize("when", ["before it is mapped", "after it is mapped"])
 @pytest.mark.parametrize("size", [0, 40, 1 << 16])
 def test_memory_that_is_resized_while_it_is_attached(monkeypatch, when, size):
-    descriptor, whole = memfd(), mmap.mmap
+    descriptor, whole = memfd(), dlx._native._map
 
     def resizing(*arguments, **options):
         if when == "after it is mapped":
@@ -89,7 +88,7 @@ def test_memory_that_is_resized_while_it_is_attached(monkeypatch, when, size):
 
     maps, files = len(mapped()), len(os.listdir("/proc/self/fd"))
     with monkeypatch.context() as patched:
-        patched.setattr(mmap, "mmap", resizing)
+        patched.setattr(dlx._native, "_map", resizing)
         with pytest.raises(dlx.InvalidArgumentError, match=rf"resized from \d+ to {size} bytes"):
             dlx.attach(descriptor, trust=True)
     assert (len(mapped()), len(os.listdir("/proc/self/fd"))) == (maps, files)

@@ -248,7 +248,7 @@ def called_by(error, x):
     assert module == "`import numpy.lib.recfunctions`"  # done above
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # before CPython 3.12, ctypes' formats lack the padding
-        return eval(call, {"numpy": numpy, "x": x})
+        return eval(call.strip("`"), {"numpy": numpy, "x": x})
 
 
 # ---- what is no axis ----------------------------------------------------------------------------
@@ -287,9 +287,9 @@ def test_others_in_a_buffer_name_the_array_first():
     assert made.tolist() == [[0, 0]] * 3
 
 
-@pytest.mark.parametrize("dtype", [[("x", "f4"), ("name", "S3")], [("x", "O"), ("y", "O")], []])
+@pytest.mark.parametrize("dtype", [[("x", "f4"), ("name", "S3")], [("x", "O"), ("y", "O")]])
 def test_fields_without_numbers_are_taken_one_by_one(dtype):
-    with pytest.raises(dlx.UnsupportedError, match=r"take one field, x\['") as caught:
+    with pytest.raises(dlx.UnsupportedError, match=r"take one field, `.*x\)?\['") as caught:
         dlx.asarray(numpy.zeros(3, dtype))
     assert "structured_to_unstructured" not in str(caught.value)
 

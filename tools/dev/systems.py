@@ -72,7 +72,7 @@ def array_api(runner: Runner, directory: Path | None) -> None:
         *("--xfails-file", str(settings.root / "tests/python/array_api_xfails.txt")),
         "array_api_tests",
         python=venv / "bin/python",
-        env={"ARRAY_API_TESTS_MODULE": "dlx.xp", "ARRAY_API_TESTS_VERSION": "2024.12"},
+        env={"ARRAY_API_TESTS_MODULE": "dlx.xp", "ARRAY_API_TESTS_VERSION": "2025.12"},
         cwd=directory,
     )
 

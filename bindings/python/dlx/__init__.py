@@ -80,12 +80,12 @@ from dlx.errors import (
 
 TYPE_CHECKING = False
 
-__version__ = _capi.version()
+__version__: str = _capi.version()
 
 try:
     _native.attach(_hooks.HOOKS)
-except _native.NotAttachable as error:  # dlx.raw has to remain importable
-    _reason = str(error)
+except _native.NotAttachable as _error:  # dlx.raw has to remain importable
+    _reason = str(_error)
 else:
     _reason = ""
     from dlx._give import explain
@@ -96,6 +96,10 @@ else:
     from dlx._tensor import methods as _methods
 
     _methods.add_methods(Tensor)
+    if "torch" in sys.modules:
+        from dlx._take import for_torch as _for_torch
+
+        _for_torch.extend_collate()
     for _function in (attach, empty, explain, from_pointer, share, shared_fd, unshare,
                       get_export_negative_strides, get_num_threads, set_export_negative_strides,
                       set_num_threads):  # fmt: skip

@@ -104,5 +104,5 @@ def unpacking_call(tensor: Tensor) -> str:
     if lanes == 1:
         return f"`dlx.asarray(x, dtype='{dtypes.make_name(whole_code(code))}')`"
     if is_packed(tensor) and tensor.ndim:
-        return f"`x.contiguous().view('{dtypes.make_name((kind, bits, 1))}')`"
-    return "`x.tolist()`"
+        return f"`dlx.asarray(x).contiguous().view('{dtypes.make_name((kind, bits, 1))}')`"
+    return "`dlx.asarray(x).tolist()`"

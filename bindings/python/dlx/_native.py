@@ -29,6 +29,7 @@ _NAMES = (
     "_from_arrow_object",
     "_from_arrow_stream",
     "_empty",
+    "_map",
     "_handle",
     "_adopt",
     "_flags",

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, ClassVar, Literal, SupportsIndex, final, overload
+from typing import Any, ClassVar, Literal, SupportsIndex, TypeVar, final, overload
 
+import jax  # type: ignore[import-not-found, unused-ignore]
+import numpy as np
+import torch  # type: ignore[import-not-found, unused-ignore]
 from numpy.typing import DTypeLike, NDArray
 from typing_extensions import CapsuleType, Self
 
 from dlx.device import Device, DeviceLike
+from dlx.dtypes import dtype as _dtype
 
 _Indices = SupportsIndex | Sequence[SupportsIndex]
 _Order = Literal["C", "F"]
+_Axis = SupportsIndex | None
+_Axes = SupportsIndex | tuple[SupportsIndex, ...] | None
+_T = TypeVar("_T")
 
 class NotAttachable(ImportError): ...
 
@@ -25,7 +32,7 @@ class Tensor:
     @property
     def strides(self) -> tuple[int, ...]: ...
     @property
-    def dtype(self) -> Any: ...
+    def dtype(self) -> np.dtype[Any] | _dtype: ...
     @property
     def device(self) -> Device: ...
     @property
@@ -144,29 +151,147 @@ class Tensor:
     def __invert__(self) -> Tensor: ...
     __hash__: ClassVar[None]  # type: ignore[assignment]
     __array_priority__: ClassVar[float]
-    def all(self, /, *args: Any, **kwargs: Any) -> Tensor: ...
-    def any(self, /, *args: Any, **kwargs: Any) -> Tensor: ...
-    def argmax(self, /, *args: Any, **kwargs: Any) -> Tensor: ...
-    def argmin(self, /, *args: Any, **kwargs: Any) -> Tensor: ...
-    def argsort(self, /, *args: Any, **kwargs: Any) -> Tensor: ...
-    def clip(self, /, *args: Any, **kwargs: Any) -> Tensor: ...
-    def conj(self, /, *args: Any, **kwargs: Any) -> Tensor: ...
-    def conjugate(self, /, *args: Any, **kwargs: Any) -> Tensor: ...
-    def cumprod(self, /, *args: Any, **kwargs: Any) -> Tensor: ...
-    def cumsum(self, /, *args: Any, **kwargs: Any) -> Tensor: ...
-    def max(self, /, *args: Any, **kwargs: Any) -> Tensor: ...
-    def mean(self, /, *args: Any, **kwargs: Any) -> Tensor: ...
-    def min(self, /, *args: Any, **kwargs: Any) -> Tensor: ...
-    def nonzero(self, /, *args: Any, **kwargs: Any) -> tuple[Tensor, ...]: ...
-    def prod(self, /, *args: Any, **kwargs: Any) -> Tensor: ...
-    def ravel(self, /, *args: Any, **kwargs: Any) -> Tensor: ...
-    def round(self, /, *args: Any, **kwargs: Any) -> Tensor: ...
-    def searchsorted(self, /, *args: Any, **kwargs: Any) -> Tensor: ...
-    def std(self, /, *args: Any, **kwargs: Any) -> Tensor: ...
-    def sum(self, /, *args: Any, **kwargs: Any) -> Tensor: ...
-    def swapaxes(self, /, *args: Any, **kwargs: Any) -> Tensor: ...
-    def take(self, /, *args: Any, **kwargs: Any) -> Tensor: ...
-    def var(self, /, *args: Any, **kwargs: Any) -> Tensor: ...
+    # NumPy's functions of these names, with Tensors for arrays.
+    def all(
+        self,
+        /,
+        axis: _Axes = None,
+        out: Tensor | None = None,
+        keepdims: bool = False,
+        *,
+        where: Any = ...,
+    ) -> Tensor: ...
+    def any(
+        self,
+        /,
+        axis: _Axes = None,
+        out: Tensor | None = None,
+        keepdims: bool = False,
+        *,
+        where: Any = ...,
+    ) -> Tensor: ...
+    def argmax(
+        self, /, axis: _Axis = None, out: Tensor | None = None, *, keepdims: bool = False
+    ) -> Tensor: ...
+    def argmin(
+        self, /, axis: _Axis = None, out: Tensor | None = None, *, keepdims: bool = False
+    ) -> Tensor: ...
+    def argsort(
+        self,
+        /,
+        axis: _Axis = -1,
+        kind: str | None = None,
+        order: None = None,
+        *,
+        stable: bool | None = None,
+    ) -> Tensor: ...
+    def clip(
+        self,
+        /,
+        a_min: Any = ...,
+        a_max: Any = ...,
+        out: Tensor | None = None,
+        *,
+        min: Any = ...,
+        max: Any = ...,
+    ) -> Tensor: ...
+    def conj(self, /, out: Tensor | None = None) -> Tensor: ...
+    def conjugate(self, /, out: Tensor | None = None) -> Tensor: ...
+    def cumprod(
+        self, /, axis: _Axis = None, dtype: Any = None, out: Tensor | None = None
+    ) -> Tensor: ...
+    def cumsum(
+        self, /, axis: _Axis = None, dtype: Any = None, out: Tensor | None = None
+    ) -> Tensor: ...
+    def max(
+        self,
+        /,
+        axis: _Axes = None,
+        out: Tensor | None = None,
+        keepdims: bool = False,
+        initial: Any = ...,
+        where: Any = ...,
+    ) -> Tensor: ...
+    def mean(
+        self,
+        /,
+        axis: _Axes = None,
+        dtype: Any = None,
+        out: Tensor | None = None,
+        keepdims: bool = False,
+        *,
+        where: Any = ...,
+    ) -> Tensor: ...
+    def min(
+        self,
+        /,
+        axis: _Axes = None,
+        out: Tensor | None = None,
+        keepdims: bool = False,
+        initial: Any = ...,
+        where: Any = ...,
+    ) -> Tensor: ...
+    def nonzero(self, /) -> tuple[Tensor, ...]: ...
+    def prod(
+        self,
+        /,
+        axis: _Axes = None,
+        dtype: Any = None,
+        out: Tensor | None = None,
+        keepdims: bool = False,
+        initial: Any = ...,
+        where: Any = ...,
+    ) -> Tensor: ...
+    def ravel(self, /, order: Literal["C", "F", "A", "K"] = "C") -> Tensor: ...
+    def round(self, /, decimals: SupportsIndex = 0, out: Tensor | None = None) -> Tensor: ...
+    def searchsorted(
+        self, /, v: Any, side: Literal["left", "right"] = "left", sorter: Any = None
+    ) -> Tensor: ...
+    def std(
+        self,
+        /,
+        axis: _Axes = None,
+        dtype: Any = None,
+        out: Tensor | None = None,
+        ddof: float = 0,
+        keepdims: bool = False,
+        *,
+        where: Any = ...,
+        mean: Any = ...,
+        correction: float = ...,
+    ) -> Tensor: ...
+    def sum(
+        self,
+        /,
+        axis: _Axes = None,
+        dtype: Any = None,
+        out: Tensor | None = None,
+        keepdims: bool = False,
+        initial: Any = ...,
+        where: Any = ...,
+    ) -> Tensor: ...
+    def swapaxes(self, /, axis1: SupportsIndex, axis2: SupportsIndex) -> Tensor: ...
+    def take(
+        self,
+        /,
+        indices: Any,
+        axis: _Axis = None,
+        out: Tensor | None = None,
+        mode: Literal["raise", "wrap", "clip"] = "raise",
+    ) -> Tensor: ...
+    def var(
+        self,
+        /,
+        axis: _Axes = None,
+        dtype: Any = None,
+        out: Tensor | None = None,
+        ddof: float = 0,
+        keepdims: bool = False,
+        *,
+        where: Any = ...,
+        mean: Any = ...,
+        correction: float = ...,
+    ) -> Tensor: ...
     @property
     def imag(self) -> Tensor: ...
     @property
@@ -213,6 +338,74 @@ def asarray(
     copy: bool | None = None,
     force: bool = False,
 ) -> Tensor: ...
+
+# A class gives its objects. Modules, arrays as targets and other names are not known to the checker.
+@overload
+def convert(
+    x: Any,
+    to: type[_T],
+    /,
+    *,
+    device: DeviceLike | None = None,
+    copy: bool | None = None,
+    force: bool = False,
+    like: Any = None,
+    dtype: Any = None,
+    readonly: Literal["share"] | None = None,
+) -> _T: ...
+@overload
+def convert(
+    x: Any,
+    to: Literal["numpy", "np"],
+    /,
+    *,
+    device: DeviceLike | None = None,
+    copy: bool | None = None,
+    force: bool = False,
+    like: Any = None,
+    dtype: Any = None,
+    readonly: Literal["share"] | None = None,
+) -> NDArray[Any]: ...
+@overload
+def convert(
+    x: Any,
+    to: Literal["torch", "pytorch"],
+    /,
+    *,
+    device: DeviceLike | None = None,
+    copy: bool | None = None,
+    force: bool = False,
+    like: Any = None,
+    dtype: Any = None,
+    readonly: Literal["share"] | None = None,
+) -> torch.Tensor: ...
+@overload
+def convert(
+    x: Any,
+    to: Literal["jax"],
+    /,
+    *,
+    device: DeviceLike | None = None,
+    copy: bool | None = None,
+    force: bool = False,
+    like: Any = None,
+    dtype: Any = None,
+    readonly: Literal["share"] | None = None,
+) -> jax.Array: ...
+@overload
+def convert(
+    x: Any,
+    to: Literal["dlx"],
+    /,
+    *,
+    device: DeviceLike | None = None,
+    copy: bool | None = None,
+    force: bool = False,
+    like: Any = None,
+    dtype: Any = None,
+    readonly: Literal["share"] | None = None,
+) -> Tensor: ...
+@overload
 def convert(
     x: Any,
     to: Any = None,
@@ -248,6 +441,7 @@ def _empty(
     device: DeviceLike,
     /,
 ) -> Tensor: ...
+def _map(descriptor: int, size: int, writable: bool, /) -> Tensor | int: ...
 def _handle(tensor: Tensor, /) -> int: ...
 def _adopt(handle: int, /) -> Tensor: ...
 def _flags(tensor: Tensor, /) -> int: ...

@@ -157,8 +157,12 @@ class Device:
         """
         capi.device_synchronize(self.device_type, self.device_id)
 
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """(device_type, device_id): other libraries read a Device by it. It has no `__dlpack__`."""
+        return self.device_type, self.device_id
+
     def __iter__(self) -> Iterator[int]:
-        return iter((self.device_type, self.device_id))
+        return iter(self.__dlpack_device__())
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, Device):
@@ -177,7 +181,7 @@ class Device:
         return f"dlx.Device({self.name!r})"
 
     def __reduce__(self) -> tuple[Any, tuple[tuple[int, int]]]:
-        return Device, ((self.device_type, self.device_id),)
+        return Device, (self.__dlpack_device__(),)
 
 
 def make_device(device_type: int, device_id: int) -> Device:

@@ -7,6 +7,8 @@ A data type is three numbers (code, bits, lanes), as DLPack defines them. `Tenso
 
 from __future__ import annotations
 
+import operator
+
 from dlx import _native
 from dlx._lib import capi
 from dlx._lib.classes import loaded, module_of, package_of
@@ -29,6 +31,7 @@ UINT8 = (UINT, 8, 1)
 _KINDS = {INT: "i", UINT: "u", FLOAT: "f", BFLOAT: "f", COMPLEX: "c", BOOL: "b", BCOMPLEX: "c"}
 _ARROW_NAMES = {"halffloat": "float16", "float": "float32", "double": "float64"}
 _builtin_codes: dict[Any, DTypeCode] = {}  # by numpy.dtype
+_hashes: dict[str, int] = {}  # by name
 _added_names: dict[str, bool] = {}  # of dtypes added to NumPy: whether dlx has the name
 _PYTHON_TYPES = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
 
@@ -38,10 +41,12 @@ class dtype:
 
     `dtype(x)` reads a name ("float32", "bfloat16", "float8_e4m3fn", "int4", "float32x4"), a
     `numpy.dtype`, a scalar type of NumPy or ml_dtypes, a `torch.dtype`, `bool`, `int` (int64),
-    `float` (float64), `complex` (complex128), or any object with a `dtype` attribute.
+    `float` (float64), `complex` (complex128), or any object with `__dlpack_data_type__` or a `dtype`
+    attribute.
 
-    Two are equal if code, bits and lanes are; a `dlx.dtype` also equals its name. Immutable and
-    hashable.
+    Two are equal if code, bits and lanes are; a `dlx.dtype` also equals its `numpy.dtype`, and their
+    hashes are equal too. It equals its name, but for a dict by name use `.name`: a `numpy.dtype` does
+    not have the hash of its name either. Immutable.
 
     Attributes:
         name: the name, as `dlx_dtype_name` writes it.
@@ -101,7 +106,7 @@ class dtype:
         Raises:
             AttributeError: NumPy lacks the type, and so does ml_dtypes or it is not installed.
         """
-        found = numpy_dtype((self.code, self.bits, self.lanes), extended=True)
+        found = numpy_dtype(self.__dlpack_data_type__(), extended=True)
         if found is None:
             raise AttributeError(f"NumPy has no dtype for {self.name}")
         return found
@@ -125,7 +130,15 @@ class dtype:
         return NotImplemented
 
     def __hash__(self) -> int:
-        return hash(self.name)
+        known = _hashes.get(self.name)
+        if known is None:  # kept, because a package may register its dtype with NumPy later
+            found = numpy_dtype(self.__dlpack_data_type__(), extended=True)
+            known = _hashes.setdefault(self.name, hash(self.name if found is None else found))
+        return known
+
+    def __dlpack_data_type__(self) -> DTypeCode:
+        """(code, bits, lanes). Source: the protocol by which Apache TVM FFI and Paddle exchange dtypes."""
+        return self.code, self.bits, self.lanes
 
     def __str__(self) -> str:
         return self.name
@@ -190,12 +203,12 @@ def _code_of(obj: Any, attributes: int) -> DTypeCode:
     """`dtype_code`. Follows at most so many `dtype` attributes: a mock has one on every object."""
     if isinstance(obj, str):
         return _code_of_name(obj)
-    if isinstance(obj, dtype):
-        return obj.code, obj.bits, obj.lanes
     if type(obj) is tuple and len(obj) == 3 and all(type(number) is int for number in obj):
         return obj  # DLPack's three numbers, from native code
     if isinstance(obj, type):
         return _code_of_type(obj)
+    if hasattr(type(obj), "__dlpack_data_type__"):
+        return _code_of_protocol(obj)
     library = package_of(type(obj))
     if library == "torch" and type(obj).__name__ == "dtype":
         return _code_of_torch(obj)
@@ -216,6 +229,19 @@ def _code_of(obj: Any, attributes: int) -> DTypeCode:
             '"float32", or the dtype object of an array library)'
         )
     return _code_of(inner, attributes - 1)
+
+
+def _code_of_protocol(obj: Any) -> DTypeCode:
+    """The answer of `__dlpack_data_type__`, if it is three numbers."""
+    answer = obj.__dlpack_data_type__()
+    try:
+        code, bits, lanes = map(operator.index, answer)
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"`dtype`: `__dlpack_data_type__` of {type(obj).__name__} did not return three integers "
+            f"(got {answer!r:.60}, expected (code, bits, lanes))"
+        ) from None
+    return code, bits, lanes
 
 
 def requested_code(obj: Any, /) -> tuple[int, int, int, bool]:
@@ -393,46 +419,62 @@ def note_numpy() -> bool:
     return True
 
 
-def explain_numpy_dtype(obj: Any) -> str | None:
-    """Why DLPack cannot carry this numpy.dtype and what to call instead; None if it can."""
-    problem = _explain_own_dtype(obj)
+def explain_numpy_dtype(obj: Any, array: Any = None) -> str | None:
+    """Why DLPack cannot carry this numpy.dtype and what to call instead; None if it can.
+
+    Args:
+        array: what has the dtype. Its items decide what helps an array of Python objects.
+    """
+    problem = _explain_own_dtype(obj, array)
     return None if problem is None or _registered_code(obj) is not None else problem
 
 
-def _explain_own_dtype(obj: Any) -> str | None:
+def _explain_own_dtype(obj: Any, array: Any = None) -> str | None:
     """`explain_numpy_dtype` without the dtypes registered with NumPy."""
     if is_of_ml_dtypes(obj):
         return None
-    if obj.names is not None:
-        return explain_structured(obj, "x")
     if obj.kind == "O":
-        return "an object array holds Python objects, not numbers: use `.astype('float64')` or another dtype that fits"
-    if obj.kind in "SUT":
-        return f"strings have no DLPack form (got {obj}): encode them as numbers, e.g. `.view('uint8')` for fixed-size bytes"
+        from dlx._lib.objects import way_of_objects
+
+        return f"an object array holds Python objects, not numbers: {way_of_objects(array)}"
+    # A method would not do: wrappers of arrays, such as a DataArray of xarray, have other ones.
+    call = "`numpy.asarray(x){}`".format
+    if obj.itemsize == 0 and obj.kind == "V":
+        return f"elements of 0 bytes hold no data (got {obj})"
+    if obj.names is not None:
+        known = package_of(type(array)) == "numpy"
+        return explain_structured(obj, "x" if known else "numpy.asarray(x)")
+    if obj.kind in "SU":
+        way = "`numpy.frombuffer(numpy.asarray(x).tobytes(), 'uint8')`"
+        return f"strings have no DLPack form (got {obj}): encode them as numbers, e.g. {way}"
+    if obj.kind == "T":
+        return f"strings have no DLPack form (got {obj}): encode them as numbers first"
     if obj.kind in "Mm":
-        return f"dates and time spans have no DLPack form (got {obj}): use `.astype('int64')`, or an ndarray's `.view('int64')`, and keep the unit beside it"
+        way = call(".astype('int64')")
+        return f"dates and time spans have no DLPack form (got {obj}): use {way}, and keep the unit beside it"
     if not _has_added_name(obj) and (obj.isbuiltin == 2 or obj.kind not in "biufcV"):
-        return f"DLPack lacks this type (got {obj}): use `.astype('float64')` or another dtype that fits"
+        way = call(".astype('float64')")
+        return f"DLPack lacks this type (got {obj}): use {way} or another dtype that fits"
     if not obj.isnative:
         same = obj.newbyteorder("=")
-        native = same.name if obj.isbuiltin == 2 else same.str
-        return (
-            f"DLPack has only the machine's byte order (got {obj.str!r}): use `.astype({native!r})`"
-        )
+        way = call(f".astype({same.name if obj.isbuiltin == 2 else same.str!r})")
+        return f"DLPack has only the machine's byte order (got {obj.str!r}): use {way}"
     if obj.kind == "V":
-        return f"raw bytes have no DLPack form (got {obj}): use `.view('uint8')` or another dtype"
+        way = "`numpy.frombuffer(numpy.asarray(x).tobytes(), 'uint8')`"
+        return f"raw bytes have no DLPack form (got {obj}): use {way} or another dtype"
     if obj.itemsize > (16 if obj.kind == "c" else 8):
-        return f"DLPack lacks this type (got {obj}): use `.astype('{'complex128' if obj.kind == 'c' else 'float64'}')`"
+        way = call(f".astype('{'complex128' if obj.kind == 'c' else 'float64'}')")
+        return f"DLPack lacks this type (got {obj}): use {way}"
     return None
 
 
 def explain_structured(obj: Any, name: str) -> str:
     """Why DLPack cannot carry a structured numpy.dtype, and what to call with an array called `name`."""
     first = obj.names[0] if obj.names else "name"
-    text = f"a structured dtype has no DLPack form (got {obj}): take one field, {name}[{first!r}]"
+    text = f"a structured dtype has no DLPack form (got {obj}): take one field, `{name}[{first!r}]`"
     if obj.names and all(kind in "biufc" for kind in _kinds(obj)):
         text += (
-            f", or copy all by numpy.lib.recfunctions.structured_to_unstructured({name}), after "
+            f", or copy all by `numpy.lib.recfunctions.structured_to_unstructured({name})`, after "
             "`import numpy.lib.recfunctions`"
         )
     return text

@@ -33,7 +33,7 @@ This module also works where `dlx.Tensor` cannot be made (PyPy). As in C, an inv
 from __future__ import annotations
 
 from dlx import _native
-from dlx._lib.library import backend
+from dlx._lib.library import backend as _backend
 from dlx._raw import generated
 from dlx._raw.callbacks import Callback, callback
 from dlx._raw.generated import *  # noqa: F403
@@ -195,7 +195,7 @@ def arrow_release(struct: ArrowArray | ArrowSchema) -> None:
     `arrow_release(device_array.array)`."""
     if struct.release:
         kind = f"{type(struct).__name__}.release"
-        freeing(backend.function_at(kind, struct.release), struct.address)
+        freeing(_backend.function_at(kind, struct.release), struct.address)
 
 
 def from_tensor(tensor: Tensor) -> Handle:

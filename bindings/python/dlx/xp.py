@@ -4,11 +4,11 @@
     xp.mean(xp.exp(t), axis=0)
 
 Almost every name is NumPy's function of that name with Tensors in and out, wrapped when it is first
-used. NumPy 2.3 and newer follow the standard; for older versions array-api-compat adapts NumPy.
-Without array-api-compat, NumPy 2.1 and 2.2 follow the standard of 2023, and
-`__array_api_version__` says so. Names of NumPy beyond the standard work too.
+used. NumPy 2.5 and newer follow the standard of 2025; for older versions array-api-compat adapts
+NumPy. Without array-api-compat, NumPy 2.3 and 2.4 follow the standard of 2024, 2.1 and 2.2 that of
+2023, and `__array_api_version__` says so. Names of NumPy beyond the standard work too.
 
-Source: array API standard 2024.12.
+Source: array API standard 2025.12.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from dlx.errors import InvalidArgumentError, UnavailableError, UnsupportedError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any
 
     from dlx._native import Tensor
 
-_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
+_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
 _KINDS = {
     "bool": "b",
     "signed integer": "i",
@@ -45,7 +45,10 @@ _KINDS = {
 }  # kinds of dtypes, as letters of dlx.dtype.kind
 _SUBMODULES = ("fft", "lib", "lib.stride_tricks", "linalg")
 
-from_dlpack = _native.from_dlpack
+
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Tensor:
+    """`dlx.from_dlpack`."""
+    return _native.from_dlpack(x, device=device, copy=copy)
 
 
 def require_version(version: str | None) -> None:
@@ -69,7 +72,7 @@ def asarray(
 def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Tensor:
     """A sorted copy. NumPy has no `descending`.
 
-    Source: array API standard 2024.12, `sort`.
+    Source: array API standard 2025.12, `sort`.
     """
     if descending and by_numpy.on_host((x,)):
         return _flip(sort(x, axis=axis, stable=stable), axis=axis)
@@ -80,7 +83,7 @@ def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = 
 def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Tensor:
     """The indices that sort. NumPy has no `descending`.
 
-    Source: array API standard 2024.12, `argsort`.
+    Source: array API standard 2025.12, `argsort`.
     """
     if descending and by_numpy.on_host((x,)):
         # Flipped before and after, so that equal elements keep their order.
@@ -94,7 +97,7 @@ def argsort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool
 def clip(x: Any, /, min: Any = None, max: Any = None, *, out: Any = None) -> Tensor:
     """The values limited to bounds, either of which may be None; NumPy needs both.
 
-    Source: array API standard 2024.12, `clip`.
+    Source: array API standard 2025.12, `clip`.
     """
     if min is None and max is None and out is None:
         return _native.asarray(x, copy=True)
@@ -107,7 +110,7 @@ def isdtype(dtype: Any, kind: Any) -> bool:
     """Whether a dtype is of a kind, of one of a tuple of kinds, or equal to another dtype. Dtypes that
     NumPy lacks have kinds too: bfloat16 is real floating, int4 is integral.
 
-    Source: array API standard 2024.12, `isdtype`.
+    Source: array API standard 2025.12, `isdtype`.
     """
     if isinstance(kind, tuple):
         return True in [isdtype(dtype, one) for one in kind]  # `any` is a function of xp here
@@ -131,7 +134,7 @@ def unique_values(x: Any, /) -> Tensor:
     """The distinct values, sorted: consumers such as scikit-learn rely on it, and array-api-compat sorts
     for every library. NumPy 2.3 does not sort, which the standard allows.
 
-    Source: array API standard 2024.12, `unique_values`.
+    Source: array API standard 2025.12, `unique_values`.
     """
     values: Tensor = by_numpy.call(_standard().unique_values, (x,), {})
     return sort(values) if by_numpy.on_host((values,)) else values
@@ -267,11 +270,15 @@ class _Info:
         """The device on which creation functions make Tensors."""
         return Device("cpu")
 
-    def devices(self) -> list[Device]:
-        """The devices that `device=` takes: the CPU, and those that an installed library computes on."""
+    def devices(self) -> Sequence[Device]:
+        """The devices that `device=` takes: the CPU, and those that an installed library computes on.
+        A tuple; a list in versions of the standard before 2025.12."""
         from dlx.device import devices
 
-        return [device for device in devices() if device.device_type == CPU or _computes_on(device)]
+        found = (
+            device for device in devices() if device.device_type == CPU or _computes_on(device)
+        )
+        return list(found) if _version_of(_standard()) < "2025.12" else tuple(found)
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, Any]:
         """The default dtypes of creation functions, by kind."""
@@ -284,8 +291,13 @@ class _Info:
         return answer
 
 
+# Those of array-api-compat hide NumPy's errors, by which `_limits` knows a dtype of ml_dtypes.
+finfo: Callable[..., Any] = _delegate(numpy.finfo)
+iinfo: Callable[..., Any] = _delegate(numpy.iinfo)
+
+
 def __array_namespace_info__() -> _Info:
-    """The abilities of this namespace. Source: array API standard 2024.12, "Inspection"."""
+    """The abilities of this namespace. Source: array API standard 2025.12, "Inspection"."""
     return _Info()
 
 

@@ -203,3 +203,42 @@ def test_the_abstract_class_of_arrays():
 def test_like_takes_what_jax_cannot_export_itself():
     made = numpy.asarray(jax.numpy.ones(2, "int4"), like=dlx.asarray([1.0]))
     assert made.tolist() == [1, 1]
+
+
+def test_objects_that_stand_for_an_array():
+    class Variable:
+        value = jax.numpy.arange(3)
+
+        def __jax_array__(self):
+            return self.value
+
+    tensor = dlx.asarray(Variable(), copy=False)
+    assert tensor.data_ptr == address(Variable.value)
+    assert tensor.readonly
+
+    @jax.jit
+    def function(x):
+        variable = Variable()
+        variable.value = x
+        with pytest.raises(dlx.UnsupportedError, match="no data yet"):
+            dlx.asarray(variable)
+        return x
+
+    function(jax.numpy.ones(2))
+
+
+def test_lists_of_arrays():
+    numbers = jax.numpy.arange(3.0)
+
+    assert dlx.asarray([numbers, numbers + 1]).tolist() == [[0, 1, 2], [1, 2, 3]]
+    assert dlx.asarray([[numbers[0]], [numbers[2]]]).tolist() == [[0], [2]]
+    half = jax.numpy.ones(2, jax.numpy.bfloat16)  # has no buffer
+    assert dlx.asarray([half, half]).dtype == "bfloat16"
+    with pytest.raises(dlx.UnsupportedError, match="different dtypes"):
+        dlx.asarray([numbers, numbers.astype("int32")])
+    with pytest.raises(ValueError, match=r"ragged at obj\[1\]"):
+        dlx.asarray([numbers, numbers[:2]])
+    deleted = jax.numpy.ones(3)
+    deleted.delete()
+    with pytest.raises(dlx.UnsupportedError, match=r"`obj`\[1\]: .*deleted"):
+        dlx.asarray([numbers, deleted])

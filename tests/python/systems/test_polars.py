@@ -111,3 +111,23 @@ def test_tables_whose_integers_would_be_rounded_are_refused(large):
         else:
             with pytest.raises(dlx.UnsupportedError, match=r"integers becomes float64.*cast"):
                 dlx.asarray(source)
+
+
+@pytest.mark.parametrize("kind", ["Int128", "UInt128"])
+def test_integers_of_128_bits(kind):
+    series = pl.Series("x", [1, 2, 2**100], dtype=getattr(pl, kind))
+    tensor = dlx.asarray(series, copy=False)
+
+    assert tensor.dtype == kind.lower()
+    assert tensor.tolist() == [1, 2, 2**100]
+    back = pl.Series(tensor)
+    assert back.dtype == series.dtype
+    assert back.to_list() == series.to_list()
+    assert dlx.asarray(series[:2], dtype="int64").tolist() == [1, 2]
+    assert dlx.asarray(series, dtype="float64").tolist() == [1, 2, 2**100]
+    assert dlx.asarray(series[:0], dtype="float32").shape == (0,)
+    with pytest.raises(ValueError, match="does not fit int64"):
+        dlx.asarray(series, dtype="int64")
+    assert dlx.asarray(pl.DataFrame({"a": series, "b": series})).shape == (3, 2)
+    with pytest.raises(dlx.UnsupportedError, match="no common dtype"):
+        dlx.asarray(pl.DataFrame({"a": series, "b": [1, 2, 3]}))

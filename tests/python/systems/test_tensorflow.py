@@ -188,3 +188,15 @@ def test_a_copy_of_a_tensor_although_it_refuses_to_make_one(read):
         tensor[0] = 5
         assert tensor.tolist() == [5, 2]
     assert source.numpy().tolist() == [1, 2]
+
+
+def test_lists_of_tensors():
+    numbers = tf.range(3.0)
+
+    assert dlx.asarray([numbers, numbers + 1]).tolist() == [[0, 1, 2], [1, 2, 3]]
+    quantised = tf.bitcast(tf.zeros(3, tf.int8), tf.qint8)
+    for strange in (quantised, tf.constant(["a", "b", "c"])):  # both have buffers
+        with pytest.raises(dlx.UnsupportedError, match=r"`obj`\[0\]: "):
+            dlx.asarray([strange, strange])
+    with pytest.raises(dlx.UnsupportedError, match="different dtypes"):
+        dlx.asarray([numbers, tf.range(3)])

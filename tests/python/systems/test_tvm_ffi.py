@@ -73,3 +73,13 @@ def test_lifetimes():
 def test_no_leak():
     arrays.check_no_leak(lambda x: dlx.convert(x, "tvm_ffi", copy=True))
     arrays.check_no_leak(lambda x: dlx.asarray(tvm_ffi.from_dlpack(dlx.asarray(x, copy=True))))
+
+
+def test_dtypes_and_devices_are_arguments_of_its_functions():
+    echo = tvm_ffi.convert(lambda x: x)
+
+    for name in ("float32", "bfloat16", "float8_e4m3fn"):
+        found = echo(dlx.dtype(name))
+        assert found == tvm_ffi.dtype(name)
+        assert dlx.dtype(found) == dlx.dtype(name)
+    assert echo(dlx.Device("cuda:1")) == tvm_ffi.device("cuda", 1)

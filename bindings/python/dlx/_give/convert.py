@@ -195,8 +195,8 @@ def _check(tensor: Tensor, profile: Profile) -> None:
     if ndim < least or (most is not None and ndim > most):
         expected = f"{least} to {most}" if most is not None else f"at least {least}"
         raise UnsupportedError(
-            f"convert: {profile.name} has arrays of {expected} axes (got {ndim}): `.reshape` the "
-            "tensor first"
+            f"convert: {profile.name} has arrays of {expected} axes (got {ndim}): "
+            "`dlx.asarray(x).reshape` it first"
         )
     dtype, names = tensor.dtype, profile.names
     known = profile.types.get(dtype)
@@ -206,17 +206,14 @@ def _check(tensor: Tensor, profile: Profile) -> None:
     if not known and names is not None:
         raise UnsupportedError(
             f"convert: {profile.name} takes no {dtype} (it takes {', '.join(sorted(names))}): "
-            f"{_way_out(tensor)}{'; ' + profile.notes if profile.notes else ''}"
+            f"{_way_out(tensor, names)}{'; ' + profile.notes if profile.notes else ''}"
         )
 
 
-def _way_out(tensor: Tensor) -> str:
+def _way_out(tensor: Tensor, names: frozenset[str]) -> str:
     if code_of(tensor)[1] < 8:
         return f"convert the values with {unpacking_call(tensor)}"
-    return (
-        "convert the values with dlx.asarray(x, dtype=…), or view the bits with "
-        "`.contiguous().view('uint8')`"
-    )
+    return f"{demands.conversion(code_of(tensor), names)}take its bytes with `dlx.asarray(x).tobytes()`"
 
 
 def _fits(tensor: Tensor, profile: Profile) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 
 from dlx._lib.constants import CPU
+from dlx.dtypes import BCOMPLEX, COMPLEX, OPAQUE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -104,3 +105,14 @@ class Profile:
         narrowed = copy.copy(self)
         narrowed.wanted, narrowed.own_types = cls, {}
         return narrowed
+
+
+def conversion(code: tuple[int, int, int], names: frozenset[str]) -> str:
+    """For a message: the call that converts values to a dtype that a library takes, with "or"; ""
+    for types that NumPy cannot convert."""
+    real = code[0] not in (COMPLEX, BCOMPLEX, OPAQUE)
+    wanted = ("float32", "int32") if real else ("complex64",) if code[0] != OPAQUE else ()
+    dtype = next((name for name in wanted if name in names), None)
+    return (
+        "" if dtype is None else f"convert the values with `dlx.asarray(x, dtype={dtype!r})`, or "
+    )

@@ -14,7 +14,7 @@ from dlx._raw.types import Array, address, int32, one_owner, text
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
+    from typing import Any, NoReturn, SupportsIndex
 
 
 class Callback:
@@ -28,11 +28,12 @@ class Callback:
     __slots__ = ("_native", "address", "kind")
 
     def __init__(self, kind: str, native: Any) -> None:
-        self.kind = kind
-        self._native = native
-        self.address = backend.address(native)
+        self.kind: str = kind
+        self._native: Any = native
+        self.address: int = backend.address(native)
 
-    __reduce_ex__ = one_owner
+    def __reduce_ex__(self, protocol: SupportsIndex, /) -> NoReturn:
+        one_owner(self)
 
     def __repr__(self) -> str:
         return f"<{self.kind} at {self.address:#x}>"

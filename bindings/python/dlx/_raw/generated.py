@@ -41,6 +41,7 @@ from dlx._raw.types import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import ClassVar, Final
 
     from dlx._raw.callbacks import Callback
 
@@ -233,104 +234,104 @@ __all__ = [
     "kDLWebGPU",
 ]
 
-kDLCPU = 1
-kDLCUDA = 2
-kDLCUDAHost = 3
-kDLOpenCL = 4
-kDLVulkan = 7
-kDLMetal = 8
-kDLVPI = 9
-kDLROCM = 10
-kDLROCMHost = 11
-kDLExtDev = 12
-kDLCUDAManaged = 13
-kDLOneAPI = 14
-kDLWebGPU = 15
-kDLHexagon = 16
-kDLMAIA = 17
-kDLTrn = 18
-kDLInt = 0
-kDLUInt = 1
-kDLFloat = 2
-kDLOpaqueHandle = 3
-kDLBfloat = 4
-kDLComplex = 5
-kDLBool = 6
-kDLFloat8_e3m4 = 7
-kDLFloat8_e4m3 = 8
-kDLFloat8_e4m3b11fnuz = 9
-kDLFloat8_e4m3fn = 10
-kDLFloat8_e4m3fnuz = 11
-kDLFloat8_e5m2 = 12
-kDLFloat8_e5m2fnuz = 13
-kDLFloat8_e8m0fnu = 14
-kDLFloat6_e2m3fn = 15
-kDLFloat6_e3m2fn = 16
-kDLFloat4_e2m1fn = 17
-DLX_DEVICE_TPU = 19
-DLX_DEVICE_TPU_HOST = 20
-DLX_DEVICE_ASCEND = 21
-DLX_DTYPE_BCOMPLEX = 18
-DLX_OK = 0
-DLX_ERROR_INVALID_ARGUMENT = 1
-DLX_ERROR_OUT_OF_MEMORY = 2
-DLX_ERROR_UNSUPPORTED = 3
-DLX_ERROR_UNAVAILABLE = 4
-DLX_ERROR_DRIVER = 5
-DLX_ERROR_READ_ONLY = 6
-DLX_ERROR_COPY_REFUSED = 7
-DLX_ERROR_DEVICE_REFUSED = 8
-DLX_ERROR_INTERNAL = 255
-DLX_FORMAT_BUFFER = 0
-DLX_FORMAT_TYPESTR = 1
-DLX_ORDER_C = 0
-DLX_ORDER_F = 1
-DLX_COPY_IF_NEEDED = 0
-DLX_COPY_ALWAYS = 1
-DLX_COPY_NEVER = 2
-DLX_NEGATIVE_STRIDES_DEFAULT = 0
-DLX_NEGATIVE_STRIDES_COPY = 1
-DLX_NEGATIVE_STRIDES_SHARE = 2
-DLX_NEGATIVE_STRIDES_ERROR = 3
-DLX_MANAGED_LEGACY = 0
-DLX_MANAGED_VERSIONED = 1
-DLX_ARROW_LISTS = 0
-DLX_ARROW_TENSORS = 1
-DLX_DLPACK_MAJOR_VERSION = 1
-DLX_DLPACK_MINOR_VERSION = 3
-DLPACK_FLAG_BITMASK_READ_ONLY = 1
-DLPACK_FLAG_BITMASK_IS_COPIED = 2
-DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED = 4
-DLPACK_MAJOR_VERSION = 1
-DLPACK_MINOR_VERSION = 3
-DLX_VERSION_MAJOR = 0
-DLX_VERSION_MINOR = 1
-DLX_VERSION_PATCH = 0
-DLX_NAME_SIZE = 64
-DLX_MAX_NDIM = 4096
-DLX_HAS_STREAM = 1
-DLX_HAS_DEVICE = 2
-DLX_SLICE_OPEN = -9223372036854775808
-ARROW_FLAG_DICTIONARY_ORDERED = 1
-ARROW_FLAG_NULLABLE = 2
-ARROW_FLAG_MAP_KEYS_SORTED = 4
-ARROW_DEVICE_CPU = 1
-ARROW_DEVICE_CUDA = 2
-ARROW_DEVICE_CUDA_HOST = 3
-ARROW_DEVICE_OPENCL = 4
-ARROW_DEVICE_VULKAN = 7
-ARROW_DEVICE_METAL = 8
-ARROW_DEVICE_VPI = 9
-ARROW_DEVICE_ROCM = 10
-ARROW_DEVICE_ROCM_HOST = 11
-ARROW_DEVICE_EXT_DEV = 12
-ARROW_DEVICE_CUDA_MANAGED = 13
-ARROW_DEVICE_ONEAPI = 14
-ARROW_DEVICE_WEBGPU = 15
-ARROW_DEVICE_HEXAGON = 16
+kDLCPU: Final = 1
+kDLCUDA: Final = 2
+kDLCUDAHost: Final = 3
+kDLOpenCL: Final = 4
+kDLVulkan: Final = 7
+kDLMetal: Final = 8
+kDLVPI: Final = 9
+kDLROCM: Final = 10
+kDLROCMHost: Final = 11
+kDLExtDev: Final = 12
+kDLCUDAManaged: Final = 13
+kDLOneAPI: Final = 14
+kDLWebGPU: Final = 15
+kDLHexagon: Final = 16
+kDLMAIA: Final = 17
+kDLTrn: Final = 18
+kDLInt: Final = 0
+kDLUInt: Final = 1
+kDLFloat: Final = 2
+kDLOpaqueHandle: Final = 3
+kDLBfloat: Final = 4
+kDLComplex: Final = 5
+kDLBool: Final = 6
+kDLFloat8_e3m4: Final = 7
+kDLFloat8_e4m3: Final = 8
+kDLFloat8_e4m3b11fnuz: Final = 9
+kDLFloat8_e4m3fn: Final = 10
+kDLFloat8_e4m3fnuz: Final = 11
+kDLFloat8_e5m2: Final = 12
+kDLFloat8_e5m2fnuz: Final = 13
+kDLFloat8_e8m0fnu: Final = 14
+kDLFloat6_e2m3fn: Final = 15
+kDLFloat6_e3m2fn: Final = 16
+kDLFloat4_e2m1fn: Final = 17
+DLX_DEVICE_TPU: Final = 19
+DLX_DEVICE_TPU_HOST: Final = 20
+DLX_DEVICE_ASCEND: Final = 21
+DLX_DTYPE_BCOMPLEX: Final = 18
+DLX_OK: Final = 0
+DLX_ERROR_INVALID_ARGUMENT: Final = 1
+DLX_ERROR_OUT_OF_MEMORY: Final = 2
+DLX_ERROR_UNSUPPORTED: Final = 3
+DLX_ERROR_UNAVAILABLE: Final = 4
+DLX_ERROR_DRIVER: Final = 5
+DLX_ERROR_READ_ONLY: Final = 6
+DLX_ERROR_COPY_REFUSED: Final = 7
+DLX_ERROR_DEVICE_REFUSED: Final = 8
+DLX_ERROR_INTERNAL: Final = 255
+DLX_FORMAT_BUFFER: Final = 0
+DLX_FORMAT_TYPESTR: Final = 1
+DLX_ORDER_C: Final = 0
+DLX_ORDER_F: Final = 1
+DLX_COPY_IF_NEEDED: Final = 0
+DLX_COPY_ALWAYS: Final = 1
+DLX_COPY_NEVER: Final = 2
+DLX_NEGATIVE_STRIDES_DEFAULT: Final = 0
+DLX_NEGATIVE_STRIDES_COPY: Final = 1
+DLX_NEGATIVE_STRIDES_SHARE: Final = 2
+DLX_NEGATIVE_STRIDES_ERROR: Final = 3
+DLX_MANAGED_LEGACY: Final = 0
+DLX_MANAGED_VERSIONED: Final = 1
+DLX_ARROW_LISTS: Final = 0
+DLX_ARROW_TENSORS: Final = 1
+DLX_DLPACK_MAJOR_VERSION: Final = 1
+DLX_DLPACK_MINOR_VERSION: Final = 3
+DLPACK_FLAG_BITMASK_READ_ONLY: Final = 1
+DLPACK_FLAG_BITMASK_IS_COPIED: Final = 2
+DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED: Final = 4
+DLPACK_MAJOR_VERSION: Final = 1
+DLPACK_MINOR_VERSION: Final = 3
+DLX_VERSION_MAJOR: Final = 0
+DLX_VERSION_MINOR: Final = 1
+DLX_VERSION_PATCH: Final = 0
+DLX_NAME_SIZE: Final = 64
+DLX_MAX_NDIM: Final = 4096
+DLX_HAS_STREAM: Final = 1
+DLX_HAS_DEVICE: Final = 2
+DLX_SLICE_OPEN: Final = -9223372036854775808
+ARROW_FLAG_DICTIONARY_ORDERED: Final = 1
+ARROW_FLAG_NULLABLE: Final = 2
+ARROW_FLAG_MAP_KEYS_SORTED: Final = 4
+ARROW_DEVICE_CPU: Final = 1
+ARROW_DEVICE_CUDA: Final = 2
+ARROW_DEVICE_CUDA_HOST: Final = 3
+ARROW_DEVICE_OPENCL: Final = 4
+ARROW_DEVICE_VULKAN: Final = 7
+ARROW_DEVICE_METAL: Final = 8
+ARROW_DEVICE_VPI: Final = 9
+ARROW_DEVICE_ROCM: Final = 10
+ARROW_DEVICE_ROCM_HOST: Final = 11
+ARROW_DEVICE_EXT_DEV: Final = 12
+ARROW_DEVICE_CUDA_MANAGED: Final = 13
+ARROW_DEVICE_ONEAPI: Final = 14
+ARROW_DEVICE_WEBGPU: Final = 15
+ARROW_DEVICE_HEXAGON: Final = 16
 
 # Kinds of callbacks, and what each returns.
-CALLBACKS = {
+CALLBACKS: dict[str, str] = {
     "DLManagedTensor.deleter": "void",
     "DLManagedTensorVersioned.deleter": "void",
     "DLPackManagedTensorAllocator": "int",
@@ -370,80 +371,88 @@ class DLDevice(Struct):
     """One device: its kind, and its number among the devices of that kind."""
 
     __slots__ = ()
-    fields = ("device_type", "device_id")
-    device_type = Integer(int32)
-    device_id = Integer(int32)
+    fields: ClassVar[tuple[str, ...]] = ("device_type", "device_id")
+    device_type: Integer = Integer(int32)
+    device_id: Integer = Integer(int32)
 
 
 class DLDataType(Struct):
     """Type of one element: `lanes` values of `bits` bits."""
 
     __slots__ = ()
-    fields = ("code", "bits", "lanes")
-    code = Integer(uint8)
-    bits = Integer(uint8)
-    lanes = Integer(uint16)
+    fields: ClassVar[tuple[str, ...]] = ("code", "bits", "lanes")
+    code: Integer = Integer(uint8)
+    bits: Integer = Integer(uint8)
+    lanes: Integer = Integer(uint16)
 
 
 class DLTensor(Struct):
     """A strided array in memory that it does not own."""
 
     __slots__ = ()
-    fields = ("data", "device", "ndim", "dtype", "shape", "strides", "byte_offset")
-    data = Address()
-    device = Nested(DLDevice)
-    ndim = Integer(int32)
-    dtype = Nested(DLDataType)
-    shape = Numbers("ndim", sets_count=True)
-    strides = Numbers("ndim")
-    byte_offset = Integer(uint64)
+    fields: ClassVar[tuple[str, ...]] = (
+        "data",
+        "device",
+        "ndim",
+        "dtype",
+        "shape",
+        "strides",
+        "byte_offset",
+    )
+    data: Address = Address()
+    device: Nested = Nested(DLDevice)
+    ndim: Integer = Integer(int32)
+    dtype: Nested = Nested(DLDataType)
+    shape: Numbers = Numbers("ndim", sets_count=True)
+    strides: Numbers = Numbers("ndim")
+    byte_offset: Integer = Integer(uint64)
 
 
 class DLManagedTensor(Managed):
     """A tensor and its deleter: the struct exchanged before 1.0."""
 
     __slots__ = ()
-    fields = ("dl_tensor", "manager_ctx", "deleter")
-    dl_tensor = Nested(DLTensor)
-    manager_ctx = Address()
-    deleter = Address()
+    fields: ClassVar[tuple[str, ...]] = ("dl_tensor", "manager_ctx", "deleter")
+    dl_tensor: Nested = Nested(DLTensor)
+    manager_ctx: Address = Address()
+    deleter: Address = Address()
 
 
 class DLPackVersion(Struct):
     """Major: layout of the structs."""
 
     __slots__ = ()
-    fields = ("major", "minor")
-    major = Integer(uint32)
-    minor = Integer(uint32)
+    fields: ClassVar[tuple[str, ...]] = ("major", "minor")
+    major: Integer = Integer(uint32)
+    minor: Integer = Integer(uint32)
 
 
 class DLManagedTensorVersioned(Managed):
     """A tensor with its version, flags and deleter: the struct exchanged since 1.0."""
 
     __slots__ = ()
-    fields = ("version", "manager_ctx", "deleter", "flags", "dl_tensor")
-    version = Nested(DLPackVersion)
-    manager_ctx = Address()
-    deleter = Address()
-    flags = Integer(uint64)
-    dl_tensor = Nested(DLTensor)
+    fields: ClassVar[tuple[str, ...]] = ("version", "manager_ctx", "deleter", "flags", "dl_tensor")
+    version: Nested = Nested(DLPackVersion)
+    manager_ctx: Address = Address()
+    deleter: Address = Address()
+    flags: Integer = Integer(uint64)
+    dl_tensor: Nested = Nested(DLTensor)
 
 
 class DLPackExchangeAPIHeader(Struct):
     """The part of the table that every major version keeps."""
 
     __slots__ = ()
-    fields = ("version", "prev_api")
-    version = Nested(DLPackVersion)
-    prev_api = Reference(lambda: DLPackExchangeAPIHeader)
+    fields: ClassVar[tuple[str, ...]] = ("version", "prev_api")
+    version: Nested = Nested(DLPackVersion)
+    prev_api: Reference = Reference(lambda: DLPackExchangeAPIHeader)
 
 
 class DLPackExchangeAPI(Struct):
     """The table; it lives until the process ends."""
 
     __slots__ = ()
-    fields = (
+    fields: ClassVar[tuple[str, ...]] = (
         "header",
         "managed_tensor_allocator",
         "managed_tensor_from_py_object_no_sync",
@@ -451,45 +460,45 @@ class DLPackExchangeAPI(Struct):
         "dltensor_from_py_object_no_sync",
         "current_work_stream",
     )
-    header = Nested(DLPackExchangeAPIHeader)
-    managed_tensor_allocator = Address()
-    managed_tensor_from_py_object_no_sync = Address()
-    managed_tensor_to_py_object_no_sync = Address()
-    dltensor_from_py_object_no_sync = Address()
-    current_work_stream = Address()
+    header: Nested = Nested(DLPackExchangeAPIHeader)
+    managed_tensor_allocator: Address = Address()
+    managed_tensor_from_py_object_no_sync: Address = Address()
+    managed_tensor_to_py_object_no_sync: Address = Address()
+    dltensor_from_py_object_no_sync: Address = Address()
+    current_work_stream: Address = Address()
 
 
 class dlx_allocator(Struct):
     """Allocates memory for tensors."""
 
     __slots__ = ()
-    fields = ("allocate", "deallocate", "user_data")
-    sized = True
-    struct_size = Integer(uint32)
-    allocate = Address()
-    deallocate = Address()
-    user_data = Address()
+    fields: ClassVar[tuple[str, ...]] = ("allocate", "deallocate", "user_data")
+    sized: ClassVar[bool] = True
+    struct_size: Integer = Integer(uint32)
+    allocate: Address = Address()
+    deallocate: Address = Address()
+    user_data: Address = Address()
 
 
 class dlx_empty_options(Struct):
     """How to allocate; a NULL pointer means the defaults."""
 
     __slots__ = ()
-    fields = ("order", "flags", "stream", "alignment", "allocator")
-    sized = True
-    struct_size = Integer(uint32)
-    order = Integer(int32)
-    flags = Integer(uint64)
-    stream = Integer(int64)
-    alignment = Integer(uint64)
-    allocator = Reference(lambda: dlx_allocator)
+    fields: ClassVar[tuple[str, ...]] = ("order", "flags", "stream", "alignment", "allocator")
+    sized: ClassVar[bool] = True
+    struct_size: Integer = Integer(uint32)
+    order: Integer = Integer(int32)
+    flags: Integer = Integer(uint64)
+    stream: Integer = Integer(int64)
+    alignment: Integer = Integer(uint64)
+    allocator: Reference = Reference(lambda: dlx_allocator)
 
 
 class dlx_export_options(Struct):
     """How to export; a NULL pointer means the defaults."""
 
     __slots__ = ()
-    fields = (
+    fields: ClassVar[tuple[str, ...]] = (
         "copy",
         "flags",
         "max_version_major",
@@ -501,40 +510,47 @@ class dlx_export_options(Struct):
         "negative_strides",
         "allocator",
     )
-    sized = True
-    struct_size = Integer(uint32)
-    copy = Integer(int32)
-    flags = Integer(uint64)
-    max_version_major = Integer(uint32)
-    max_version_minor = Integer(uint32)
-    device_type = Integer(int32)
-    device_id = Integer(int32)
-    stream = Integer(int64)
-    min_alignment = Integer(uint64)
-    negative_strides = Integer(int32)
-    allocator = Reference(lambda: dlx_allocator)
+    sized: ClassVar[bool] = True
+    struct_size: Integer = Integer(uint32)
+    copy: Integer = Integer(int32)
+    flags: Integer = Integer(uint64)
+    max_version_major: Integer = Integer(uint32)
+    max_version_minor: Integer = Integer(uint32)
+    device_type: Integer = Integer(int32)
+    device_id: Integer = Integer(int32)
+    stream: Integer = Integer(int64)
+    min_alignment: Integer = Integer(uint64)
+    negative_strides: Integer = Integer(int32)
+    allocator: Reference = Reference(lambda: dlx_allocator)
 
 
 class dlx_copy_options(Struct):
     """How to copy; a NULL pointer means the defaults."""
 
     __slots__ = ()
-    fields = ("copy", "order", "flags", "stream", "alignment", "allocator")
-    sized = True
-    struct_size = Integer(uint32)
-    copy = Integer(int32)
-    order = Integer(int32)
-    flags = Integer(uint64)
-    stream = Integer(int64)
-    alignment = Integer(uint64)
-    allocator = Reference(lambda: dlx_allocator)
+    fields: ClassVar[tuple[str, ...]] = (
+        "copy",
+        "order",
+        "flags",
+        "stream",
+        "alignment",
+        "allocator",
+    )
+    sized: ClassVar[bool] = True
+    struct_size: Integer = Integer(uint32)
+    copy: Integer = Integer(int32)
+    order: Integer = Integer(int32)
+    flags: Integer = Integer(uint64)
+    stream: Integer = Integer(int64)
+    alignment: Integer = Integer(uint64)
+    allocator: Reference = Reference(lambda: dlx_allocator)
 
 
 class dlx_device_properties(Struct):
     """Properties of a device, from dlx_device_info."""
 
     __slots__ = ()
-    fields = (
+    fields: ClassVar[tuple[str, ...]] = (
         "device_type",
         "device_id",
         "memory_total",
@@ -548,27 +564,27 @@ class dlx_device_properties(Struct):
         "reserved2",
         "no_kernels",
     )
-    sized = True
-    struct_size = Integer(uint32)
-    device_type = Integer(int32)
-    device_id = Integer(int32)
-    memory_total = Integer(int64)
-    memory_free = Integer(int64)
-    name = Text()
-    architecture = Text()
-    pci_id = Text()
-    uuid = Text()
-    driver_version = Text()
-    unified_memory = Integer(int32)
-    reserved2 = Integer(int32)
-    no_kernels = Text()
+    sized: ClassVar[bool] = True
+    struct_size: Integer = Integer(uint32)
+    device_type: Integer = Integer(int32)
+    device_id: Integer = Integer(int32)
+    memory_total: Integer = Integer(int64)
+    memory_free: Integer = Integer(int64)
+    name: Text = Text()
+    architecture: Text = Text()
+    pci_id: Text = Text()
+    uuid: Text = Text()
+    driver_version: Text = Text()
+    unified_memory: Integer = Integer(int32)
+    reserved2: Integer = Integer(int32)
+    no_kernels: Text = Text()
 
 
 class dlx_backend(Struct):
     """The functions of a device type that its vendor adds to dlx: kDLExtDev, Ascend, Trainium …"""
 
     __slots__ = ()
-    fields = (
+    fields: ClassVar[tuple[str, ...]] = (
         "user_data",
         "device_count",
         "describe",
@@ -590,35 +606,35 @@ class dlx_backend(Struct):
         "event_query",
         "event_release",
     )
-    sized = True
-    struct_size = Integer(uint32)
-    user_data = Address()
-    device_count = Address()
-    describe = Address()
-    error_text = Address()
-    allocate = Address()
-    deallocate = Address()
-    copy_from_host = Address()
-    copy_to_host = Address()
-    copy_on_device = Address()
-    copy_strided = Address()
-    synchronize = Address()
-    default_stream = Integer(int64)
-    stream_create = Address()
-    stream_destroy = Address()
-    stream_synchronize = Address()
-    event_record = Address()
-    event_wait = Address()
-    event_wait_on_host = Address()
-    event_query = Address()
-    event_release = Address()
+    sized: ClassVar[bool] = True
+    struct_size: Integer = Integer(uint32)
+    user_data: Address = Address()
+    device_count: Address = Address()
+    describe: Address = Address()
+    error_text: Address = Address()
+    allocate: Address = Address()
+    deallocate: Address = Address()
+    copy_from_host: Address = Address()
+    copy_to_host: Address = Address()
+    copy_on_device: Address = Address()
+    copy_strided: Address = Address()
+    synchronize: Address = Address()
+    default_stream: Integer = Integer(int64)
+    stream_create: Address = Address()
+    stream_destroy: Address = Address()
+    stream_synchronize: Address = Address()
+    event_record: Address = Address()
+    event_wait: Address = Address()
+    event_wait_on_host: Address = Address()
+    event_query: Address = Address()
+    event_release: Address = Address()
 
 
 class ArrowSchema(Struct):
     """Type of an Arrow array."""
 
     __slots__ = ()
-    fields = (
+    fields: ClassVar[tuple[str, ...]] = (
         "format",
         "name",
         "metadata",
@@ -629,22 +645,22 @@ class ArrowSchema(Struct):
         "release",
         "private_data",
     )
-    format = Address()
-    name = Address()
-    metadata = Address()
-    flags = Integer(int64)
-    n_children = Integer(int64)
-    children = Address()
-    dictionary = Reference(lambda: ArrowSchema)
-    release = Address()
-    private_data = Address()
+    format: Address = Address()
+    name: Address = Address()
+    metadata: Address = Address()
+    flags: Integer = Integer(int64)
+    n_children: Integer = Integer(int64)
+    children: Address = Address()
+    dictionary: Reference = Reference(lambda: ArrowSchema)
+    release: Address = Address()
+    private_data: Address = Address()
 
 
 class ArrowArray(Struct):
     """Data of an Arrow array."""
 
     __slots__ = ()
-    fields = (
+    fields: ClassVar[tuple[str, ...]] = (
         "length",
         "null_count",
         "offset",
@@ -656,39 +672,39 @@ class ArrowArray(Struct):
         "release",
         "private_data",
     )
-    length = Integer(int64)
-    null_count = Integer(int64)
-    offset = Integer(int64)
-    n_buffers = Integer(int64)
-    n_children = Integer(int64)
-    buffers = Address()
-    children = Address()
-    dictionary = Reference(lambda: ArrowArray)
-    release = Address()
-    private_data = Address()
+    length: Integer = Integer(int64)
+    null_count: Integer = Integer(int64)
+    offset: Integer = Integer(int64)
+    n_buffers: Integer = Integer(int64)
+    n_children: Integer = Integer(int64)
+    buffers: Address = Address()
+    children: Address = Address()
+    dictionary: Reference = Reference(lambda: ArrowArray)
+    release: Address = Address()
+    private_data: Address = Address()
 
 
 class ArrowDeviceArray(Struct):
     """An Arrow array and the device of its buffers."""
 
     __slots__ = ()
-    fields = ("array", "device_id", "device_type", "sync_event")
-    array = Nested(ArrowArray)
-    device_id = Integer(int64)
-    device_type = Integer(int32)
-    sync_event = Address()
+    fields: ClassVar[tuple[str, ...]] = ("array", "device_id", "device_type", "sync_event")
+    array: Nested = Nested(ArrowArray)
+    device_id: Integer = Integer(int64)
+    device_type: Integer = Integer(int32)
+    sync_event: Address = Address()
 
 
 class dlx_arrow_options(Struct):
     """How to export to Arrow; a NULL pointer means the defaults."""
 
     __slots__ = ()
-    fields = ("copy", "layout", "allocator")
-    sized = True
-    struct_size = Integer(uint32)
-    copy = Integer(int32)
-    layout = Integer(int32)
-    allocator = Reference(lambda: dlx_allocator)
+    fields: ClassVar[tuple[str, ...]] = ("copy", "layout", "allocator")
+    sized: ClassVar[bool] = True
+    struct_size: Integer = Integer(uint32)
+    copy: Integer = Integer(int32)
+    layout: Integer = Integer(int32)
+    allocator: Reference = Reference(lambda: dlx_allocator)
 
 
 def dlx_version() -> str:

@@ -11,7 +11,7 @@ from dlx._raw.types import freeing, one_owner
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
+    from typing import Any, NoReturn, SupportsIndex
 
     from typing_extensions import Self
 
@@ -43,8 +43,8 @@ class Managed(Struct):
     __slots__ = ("_held", "_made_here", "owns")
 
     def __init__(self, *values: Any, **named: Any) -> None:
-        self._made_here = True
-        self.owns = False
+        self._made_here: bool = True
+        self.owns: bool = False
         super().__init__(*values, **named)
 
     @classmethod
@@ -113,7 +113,8 @@ class Managed(Struct):
         else:
             forget(pointer)
 
-    __reduce_ex__ = one_owner
+    def __reduce_ex__(self, protocol: SupportsIndex, /) -> NoReturn:
+        one_owner(self)
 
     def __enter__(self) -> Self:
         return self

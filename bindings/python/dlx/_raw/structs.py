@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class Field:
     """One field of a struct: a descriptor."""
 
-    name = ""
+    name: str = ""
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
@@ -29,7 +29,7 @@ class Integer(Field):
     """A number."""
 
     def __init__(self, convert: Callable[[Any, str], int]) -> None:
-        self.convert = convert
+        self.convert: Callable[[Any, str], int] = convert
 
     def __get__(self, struct: Struct, owner: object = None) -> int:
         value: int = getattr(struct.native, self.name)
@@ -54,8 +54,8 @@ class Numbers(Field):
     """An `int64_t *` to an array whose length is in another field. Reads as a tuple, NULL as None."""
 
     def __init__(self, count: str, *, sets_count: bool = False) -> None:
-        self.count = count
-        self.sets_count = sets_count
+        self.count: str = count
+        self.sets_count: bool = sets_count
 
     def __get__(self, struct: Struct, owner: object = None) -> tuple[int, ...] | None:
         pointer = backend.get_address(struct.native, self.name)
@@ -82,7 +82,7 @@ class Nested(Field):
     """A struct within the struct. Takes a struct of that class, or a tuple of its fields."""
 
     def __init__(self, cls: type[Struct]) -> None:
-        self.cls = cls
+        self.cls: type[Struct] = cls
 
     def __get__(self, struct: Struct, owner: object = None) -> Any:
         view = self.cls.view(backend.nested(struct.native, self.name), struct)
@@ -103,7 +103,7 @@ class Reference(Field):
     """A pointer to a struct. Reads as a view of it, NULL as None."""
 
     def __init__(self, cls: Callable[[], type[Struct]]) -> None:
-        self.cls = cls
+        self.cls: Callable[[], type[Struct]] = cls
 
     def __get__(self, struct: Struct, owner: object = None) -> Any:
         pointer = backend.get_address(struct.native, self.name)
@@ -188,7 +188,7 @@ class Struct:
             return NotImplemented
         return all(getattr(self, name) == getattr(other, name) for name in self.fields)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(map(self._field_repr, self.fields))})"

@@ -14,9 +14,11 @@ from dlx._lib.library import backend
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import Any, NoReturn
+    from typing import Any, NoReturn, SupportsIndex
 
     from typing_extensions import Self
+
+    Converter = Callable[[Any, str], int]
 
 lib = backend.functions
 
@@ -44,13 +46,13 @@ def _ranged(ctype: str, low: int, high: int) -> Callable[[Any, str], int]:
     return convert
 
 
-uint8 = _ranged("uint8_t", 0, 2**8 - 1)
-uint16 = _ranged("uint16_t", 0, 2**16 - 1)
-int32 = _ranged("int32_t", -(2**31), 2**31 - 1)
-uint32 = _ranged("uint32_t", 0, 2**32 - 1)
-int64 = _ranged("int64_t", -(2**63), 2**63 - 1)
-uint64 = _ranged("uint64_t", 0, 2**64 - 1)
-size = _ranged("size_t", 0, 2 * sys.maxsize + 1)
+uint8: Converter = _ranged("uint8_t", 0, 2**8 - 1)
+uint16: Converter = _ranged("uint16_t", 0, 2**16 - 1)
+int32: Converter = _ranged("int32_t", -(2**31), 2**31 - 1)
+uint32: Converter = _ranged("uint32_t", 0, 2**32 - 1)
+int64: Converter = _ranged("int64_t", -(2**63), 2**63 - 1)
+uint64: Converter = _ranged("uint64_t", 0, 2**64 - 1)
+size: Converter = _ranged("size_t", 0, 2 * sys.maxsize + 1)
 pointer_to = _ranged("a pointer", 0, 2 * sys.maxsize + 1)
 
 
@@ -83,11 +85,11 @@ class Array:
     __slots__ = ("address", "count", "native")
 
     def __init__(self, ctype: str, values: Any) -> None:
-        self.native = backend.array(ctype, values)
-        self.count = len(self.native)
+        self.native: Any = backend.array(ctype, values)
+        self.count: int = len(self.native)
         # `python -bb` forbids comparing bytes with a number.
         given = not isinstance(values, int) or values != 0
-        self.address = backend.address(self.native) if given else 0
+        self.address: int = backend.address(self.native) if given else 0
 
     def text(self) -> str:
         """Characters up to the first zero."""
@@ -192,7 +194,8 @@ class Handle:
             return
         freeing(lib.dlx_tensor_release, owned)
 
-    __reduce_ex__ = one_owner
+    def __reduce_ex__(self, protocol: SupportsIndex, /) -> NoReturn:
+        one_owner(self)
 
     def __enter__(self) -> Self:
         return self

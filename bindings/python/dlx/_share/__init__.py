@@ -48,7 +48,8 @@ def share(x: Any, /, *, readonly: bool | None = None, name: str | None = None) -
         ValueError: the name is in use, or is not a file name (`InvalidArgumentError`).
         RuntimeError: too many open files (`UnavailableError`).
     """
-    return _module().share(x, readonly, name)
+    tensor: Tensor = _module().share(x, readonly, name)
+    return tensor
 
 
 @with_brief_errors
@@ -73,7 +74,8 @@ def attach(source: Any, /, *, readonly: bool = False, trust: bool = False) -> Te
         TypeError: `source` is not a descriptor or a name.
         RuntimeError: too many open files (`UnavailableError`).
     """
-    return _module().attach(source, readonly, trust)
+    tensor: Tensor = _module().attach(source, readonly, trust)
+    return tensor
 
 
 @with_brief_errors
@@ -90,7 +92,8 @@ def shared_fd(t: Tensor, /) -> int:
         ValueError: it is not in shared memory (`InvalidArgumentError`).
         RuntimeError: too many open files (`UnavailableError`).
     """
-    return _module().shared_fd(t)
+    descriptor: int = _module().shared_fd(t)
+    return descriptor
 
 
 @with_brief_errors

@@ -17,11 +17,9 @@ import fcntl
 import itertools
 import json
 import math
-import mmap
 import os
 import select
 import stat
-import sys
 import threading
 import weakref
 
@@ -94,18 +92,14 @@ class Segment:
         self._file: File = file
         self._reader: File | None = None
         self.size, self.capacity, self.readonly = size, capacity, readonly
-        access = mmap.PROT_READ if readonly else mmap.PROT_READ | mmap.PROT_WRITE
-        # By default mmap keeps a duplicate of the descriptor.
-        options: Any = {"trackfd": False} if sys.version_info >= (3, 13) else {}
-        try:
-            mapping = mmap.mmap(file.fileno(), size, mmap.MAP_SHARED, access, **options)
-        except ValueError as error:  # longer than the file, says Python
-            raise _resized(size, os.fstat(file.fileno()).st_size) from error
+        memory = _native._map(file.fileno(), size, not readonly)
+        if isinstance(memory, int):
+            raise OSError(memory, os.strerror(memory))
         found = os.fstat(file.fileno()).st_size
         if found != size:
             raise _resized(size, found)
-        self._memory = _native._from_buffer(mapping)
-        self.start = self._memory.data_ptr
+        self._memory = memory
+        self.start = memory.data_ptr
 
     @property
     def descriptor(self) -> int:
@@ -382,7 +376,8 @@ def _explain(error: OSError, size: int) -> None:
         ) from error
     if error.errno in (errno.EMFILE, errno.ENFILE):
         raise UnavailableError(
-            f"{error.strerror}: every shared tensor holds one or two descriptors while it is in use. "
+            f"{error.strerror}: every shared tensor holds a descriptor while it is in use, and a second one "
+            "if a read-only view of writable memory was sent. "
             "Raise the limit (ulimit -n), or share one large Tensor and send views of it"
         ) from error
 

@@ -10,9 +10,10 @@ The native code tries these first: a Tensor, an exact numpy.ndarray, DLPack's ex
 3. `__array_interface__`, then `__array_struct__`: share memory, but the owner may resize it.
 4. Arrow (`__arrow_c_device_array__`, `__arrow_c_array__`, `__arrow_c_stream__`): shares memory except
    for booleans, has devices and nulls; arrow.py lists the classes that do not use it.
-5. `__array__`: may copy, and needs NumPy.
-6. a `__dlpack__` of the object that its class lacks, such as one from a proxy's `__getattr__`.
-7. numbers and nested sequences: always copied.
+5. `__jax_array__`: gives an array of JAX, which is taken in place of the object.
+6. `__array__`: may copy, and needs NumPy.
+7. a `__dlpack__` of the object that its class lacks, such as one from a proxy's `__getattr__`.
+8. numbers and nested sequences: always copied.
 
 MXNet's arrays and C arrays of cffi, which have no protocol, come before all of these. So do the
 arrays inside objects of xarray, Dask, narwhals and pint, whose `__array__` would drop their meaning.
@@ -57,7 +58,8 @@ _PROTOCOLS = ("__array_interface__", "__array_struct__", "__cuda_array_interface
 _COPIES_WHEN_TOLD = frozenset({"pandas", "polars", "pyarrow"})
 _ARROW_METHODS = ("__arrow_c_array__", "__arrow_c_stream__", "__arrow_c_device_array__")
 # The attributes that dlx looks for in objects of every package.
-_MEANINGS = (*_PROTOCOLS, *_ARROW_METHODS, "__buffer__", "__getattr__", "columns", "dtype", "mask")
+_MEANINGS = (*_PROTOCOLS, *_ARROW_METHODS, "__buffer__", "__getattr__", "__jax_array__", "columns",
+             "dtype", "mask")  # fmt: skip
 
 
 def fallback(obj: Any, dtype: Any, device: Any, copy: bool | None, force: bool | None) -> Tensor:
@@ -93,11 +95,14 @@ def fallback(obj: Any, dtype: Any, device: Any, copy: bool | None, force: bool |
     if problem is not None:  # before the buffer protocol, where a date passes for plain bytes
         raise UnsupportedError(problem)
     # Looking for missing attributes is slow for classes of pandas.
-    inside = None if pandas else unwrapped(obj, copy)
+    inside, way = (None, "") if pandas else unwrapped(obj, copy)
     if inside is not None:
-        if force is None:
-            return _native.asarray(inside)
-        return _native.asarray(inside, dtype=dtype, device=device, copy=copy, force=force)
+        try:
+            if force is None:
+                return _native.asarray(inside)
+            return _native.asarray(inside, dtype=dtype, device=device, copy=copy, force=force)
+        except UnsupportedError as error:
+            raise UnsupportedError(f"`x{way}` of a {_name(obj)}: {error}") from error
     tensor = _from_ml_dtypes_scalar(obj, copy)
     if tensor is not None and force is None:
         return _from_sequence(tensor.item(), dtype, device, copy, force)
@@ -107,6 +112,8 @@ def fallback(obj: Any, dtype: Any, device: Any, copy: bool | None, force: bool |
     fresh = False
     if tensor is None:
         tensor, fresh = _from_arrow(obj, copy)
+    if tensor is None and has(cls, "__jax_array__"):
+        tensor = _native.asarray(_jax_array_of(obj))
     if tensor is None:
         tensor, fresh = _from_array_method(obj, copy)
     if tensor is None and _has_of_its_own(obj, "__dlpack__"):
@@ -136,8 +143,9 @@ def _says_no_more_than_items(cls: type) -> bool:
     )
 
 
-def unwrapped(obj: Any, copy: bool | None) -> Any:
-    """The array inside an object of xarray, Dask, narwhals or pint, or None.
+def unwrapped(obj: Any, copy: bool | None) -> tuple[Any, str]:
+    """The array inside an object of xarray, Dask, narwhals or pint, or None, and the attribute or call
+    that gives it.
 
     It is imported in place of the object, so that its masks, nulls or wrappers are looked at as well.
     """
@@ -150,19 +158,19 @@ def unwrapped(obj: Any, copy: bool | None) -> Any:
                 f"a {_name(obj)} has no memory to share, and copy=False forbids reading it into "
                 "memory: call `.load()` first"
             )
-        return data
+        return data, ".data"
     if "narwhals" in packages and has(cls, "to_native"):
-        return obj.to_native()
+        return obj.to_native(), ".to_native()"
     if "pint" in packages and has(cls, "magnitude"):
-        return obj.magnitude  # guard() has refused those with a unit
+        return obj.magnitude, ".magnitude"  # guard() has refused those with a unit
     if "dask" in packages and has(cls, "__array__"):
         if copy is False:
             raise CopyRefusedError(
                 f"a {_name(obj)} is a computation without memory to share, and copy=False forbids "
                 "keeping its result: call `.compute()` first"
             )
-        return obj.compute()
-    return None
+        return obj.compute(), ".compute()"
+    return None, ""
 
 
 def _is_made_anew(data: Any, again: Any) -> bool:
@@ -241,7 +249,7 @@ def _explain_pointer(obj: Any) -> str | None:
         return None
     return (
         f"a ctypes {type(obj).__name__} is a pointer and has no length: call "
-        "dlx.from_pointer(p, shape, dtype)"
+        "`dlx.from_pointer(x, shape, dtype)`"
     )
 
 
@@ -253,23 +261,23 @@ def _explain_query(obj: Any) -> str | None:
 
 def _explain(obj: Any) -> str | None:
     """For an object with a numpy.dtype: why DLPack cannot carry it and what to call, or None."""
-    return _explain_dtype(getattr(obj, "dtype", None))
+    return _explain_dtype(getattr(obj, "dtype", None), obj)
 
 
-def _explain_dtype(dtype: Any) -> str | None:
+def _explain_dtype(dtype: Any, obj: Any) -> str | None:
     numpy = loaded("numpy")
     if numpy is None or not isinstance(dtype, numpy.dtype):
         return None
-    return dtypes.explain_numpy_dtype(dtype)
+    return dtypes.explain_numpy_dtype(dtype, obj)
 
 
-def check_dtype(dtype: Any) -> bool:
-    """For the native code: refuse an object with this `dtype` if its data has no DLPack form.
+def check_dtype(dtype: Any, obj: Any) -> bool:
+    """For the native code: refuse `obj`, which has this `dtype`, if its data has no DLPack form.
 
     Returns:
         whether the answer never changes, so that the native code may keep it.
     """
-    problem = _explain_dtype(dtype)
+    problem = _explain_dtype(dtype, obj)
     if problem is not None:
         raise UnsupportedError(problem)
     numpy = loaded("numpy")
@@ -285,6 +293,16 @@ def _from_arrow(obj: Any, copy: bool | None) -> tuple[Tensor | None, bool]:
     from dlx._take import arrow
 
     return arrow.from_arrow(obj, copy)
+
+
+def _jax_array_of(obj: Any) -> Any:
+    """What `obj.__jax_array__` returned, if it has `__dlpack__`, as every array of JAX."""
+    array = obj.__jax_array__()
+    if not has(type(array), "__dlpack__") or array is obj:
+        raise TypeError(
+            f"`__jax_array__` of {_name(obj)} did not return an array of JAX (got {_name(array)})"
+        )
+    return array
 
 
 def _from_array_method(obj: Any, copy: bool | None) -> tuple[Tensor | None, bool]:

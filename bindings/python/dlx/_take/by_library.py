@@ -45,6 +45,8 @@ def _from_torch_storage(obj: Any) -> Tensor | None:
     torch = sys.modules["torch"]
     dtype = getattr(obj, "dtype", torch.uint8)
     untyped = obj if type(obj).__name__ == "UntypedStorage" else obj._untyped_storage
+    if untyped.device.type == "meta":
+        raise UnsupportedError(f"a {name_of(obj)} on the meta device has no memory")
 
     def tensor() -> Any:
         return torch.empty(0, dtype=dtype, device=untyped.device).set_(untyped)

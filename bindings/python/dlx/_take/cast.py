@@ -78,6 +78,8 @@ def convert_dtype(
         raise UnsupportedError(
             f"converting {source_name} to {name} would drop the imaginary part: take `.real` or `.imag` first"
         )
+    if kind in _INTEGERS and code_of(tensor)[1] > 64:  # NumPy lacks it
+        return _native.asarray(tensor.flatten().tolist(), dtype=code).reshape(tensor.shape)
     source = tensor.contiguous().numpy()  # dlx transposes faster than NumPy does
     if source.dtype.isbuiltin == 2 and (target.isbuiltin == 2 or target.kind == "b"):
         source = source.astype(_widest(kind))

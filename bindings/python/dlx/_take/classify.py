@@ -10,6 +10,7 @@ import sys
 from _weakref import CallableProxyType, ProxyType
 
 from dlx._lib.classes import derives, has, is_ctypes_pointer, is_torch_tensor, loaded, packages_of
+from dlx._take import for_torch
 from dlx._take.generated_bits import (
     ARROW,
     ARROW_NUMBERS,
@@ -66,6 +67,7 @@ KNOWN_PACKAGES = (
 
 def classify(cls: type, /) -> int:
     """How to import objects of a class: a sum of the bits in generated_bits.py. Called once per class."""
+    for_torch.extend_collate()  # from time to time: PyTorch may be imported after dlx
     if cls in PROXIES:
         return GUARD
     numpy = loaded("numpy")
@@ -106,8 +108,8 @@ def _plain_bits(cls: type, packages: frozenset[str], numpy: Any) -> int:
         return PLAIN | SCALAR if cls.__module__ == "numpy" else 0
     if packages & KNOWN_PACKAGES or issubclass(cls, (type, int, float, complex, str, list, tuple)):
         return 0
-    if hasattr(cls, "__cuda_array_interface__"):
-        return 0  # device memory; the other protocols would copy it to the host
+    if hasattr(cls, "__cuda_array_interface__") or hasattr(cls, "__jax_array__"):
+        return 0  # memory of a device; the other protocols would copy it to the host
     if is_ctypes_pointer(cls):
         return 0
     if hasattr(cls, "columns") and hasattr(cls, "__array__"):

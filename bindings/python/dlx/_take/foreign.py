@@ -39,7 +39,7 @@ def converted_by_numpy(obj: Any, dtype: Any, copy: bool | None) -> Any:
         raise CopyRefusedError(
             f"a {name_of(obj)} of dtype {source} needs a copy, because DLPack lacks that dtype, and "
             "copy=False forbids it, and so does a destination: pass copy=None, or convert it by "
-            f"`.astype({target.name!r})`"
+            f"`numpy.asarray(x).astype({target.name!r})`"
         )
     return sys.modules["numpy"].asarray(obj).astype(target)
 
@@ -48,7 +48,7 @@ def _fields_of(obj: Any, source: Any, dtype: Any, copy: bool | None) -> Any:
     """The fields of a structured array as one more axis, in a type that DLPack has."""
     from dlx._take import asarray
 
-    inside = asarray.unwrapped(obj, copy)
+    inside, _ = asarray.unwrapped(obj, copy)
     if inside is not None:
         return _native.asarray(inside, copy=copy)
     numpy = sys.modules["numpy"]

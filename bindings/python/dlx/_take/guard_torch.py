@@ -38,11 +38,10 @@ def _guard(obj: Any, torch: Any) -> None:
             f"a {name} of layout {obj.layout} has oneDNN's own order: call `.to_dense()`"
         )
     if obj.layout != torch.strided:
-        parts = (
-            "`.indices()` and `.values()`"
-            if obj.layout == torch.sparse_coo
-            else "`.values()` and its indices"
-        )
+        parts = "`.values()` and its indices"
+        if obj.layout == torch.sparse_coo:
+            first = "" if obj.is_coalesced() else ".coalesce()"
+            parts = f"`{first}.indices()` and `{first}.values()`"
         raise UnsupportedError(
             f"a {name} of layout {obj.layout} is sparse: export {parts} one by one, or call `.to_dense()`"
         )

@@ -34,7 +34,7 @@ def guard(obj: Any, /) -> None:
     numpy = loaded("numpy")
     if numpy is not None and issubclass(type(obj), numpy.ndarray):
         dtype = numpy.ndarray.dtype.__get__(obj)  # a subclass's own may be anything
-        problem = explain_numpy_dtype(dtype)
+        problem = explain_numpy_dtype(dtype, obj)
         if problem is not None:
             raise UnsupportedError(problem)
     _guard_library(obj, _BY_PACKAGE)
@@ -167,18 +167,24 @@ def _guard_pyarrow(obj: Any) -> None:
 def _guard_tensorflow(obj: Any, every_dtype: bool = False) -> None:
     """Sparse and ragged tensors, dtypes that are not numbers, and symbolic tensors."""
     if derives(type(obj), "tensorflow", "SparseTensor", "RaggedTensor"):
-        way = "`.values` and `.indices`" if hasattr(obj, "indices") else "`.flat_values`"
+        ragged = hasattr(obj, "flat_values")
+        parts = "`.flat_values`" if ragged else "`.values` and `.indices`"
+        dense = "`.to_tensor()`" if ragged else "`tf.sparse.to_dense(x)`"
         raise UnsupportedError(
-            f"a {name_of(obj)} is not one block of memory: export {way} one by one, or make it "
-            "dense with `tf.sparse.to_dense(x)` or `x.to_tensor()`"
+            f"a {name_of(obj)} is not one block of memory: export {parts} one by one, or make it dense "
+            f"with {dense}"
         )
     if every_dtype:
         return
     dtype = getattr(getattr(obj, "dtype", None), "name", "")
     if dtype in ("string", "resource", "variant"):
         raise UnsupportedError(
-            f"a {name_of(obj)} of dtype {dtype} does not hold numbers: decode it first, e.g. with "
-            "`tf.strings.to_number(x)` or `tf.io.decode_raw(x, tf.uint8)`"
+            f"a {name_of(obj)} of dtype {dtype} does not hold numbers: "
+            + (
+                "decode it first, with tf.strings.to_number or tf.io.decode_raw"
+                if dtype == "string"
+                else "read what it stands for first"
+            )
         )
     if dtype.startswith(("qint", "quint")):
         raise UnsupportedError(
@@ -204,9 +210,10 @@ def _guard_jax(obj: Any, every_dtype: bool = False) -> None:
             "or inside a `jax.pure_callback`"
         )
     if hasattr(obj, "todense"):
+        names = ("data", "indices", "indptr", "row", "col")
+        parts = ", ".join(f"`.{name}`" for name in names if hasattr(obj, name))
         raise UnsupportedError(
-            f"a {name_of(obj)} is sparse: export its parts (`.data` and `.indices`) one by one, "
-            "or call `.todense()`"
+            f"a {name_of(obj)} is sparse: export its parts ({parts}) one by one, or call `.todense()`"
         )
     if hasattr(obj, "is_deleted") and obj.is_deleted():
         raise UnsupportedError(
@@ -234,8 +241,16 @@ def _guard_dask(obj: Any) -> None:
 
 def _guard_pandas(obj: Any, every_dtype: bool = False) -> None:
     """Columns of extension types: `__array__` makes sparse ones dense and turns nulls into NaN."""
+    if derives(type(obj), "pandas", "MultiIndex"):
+        raise UnsupportedError(
+            f"a {name_of(obj)} has a column for each level: export them one by one, "
+            "`.get_level_values(0)` and so on"
+        )
     for where, column in _extension_columns(obj):
         what = f"a {name_of(obj)} of dtype {column.dtype}{where}"
+        parts = None if every_dtype else _parts_of(column)
+        if parts is not None:
+            raise UnsupportedError(f"{what} holds no plain numbers: export {parts}")
         if derives(type(column.dtype), "pandas", "SparseDtype"):
             way = _first_of(column, "sparse.to_dense", "to_dense", "array.to_dense")
             raise UnsupportedError(f"{what} is sparse: call `.{way}()` to make it dense")
@@ -254,6 +269,21 @@ def _guard_pandas(obj: Any, every_dtype: bool = False) -> None:
                 "`.to_numpy(dtype, na_value=value)`, to replace them, and export `.isna()` "
                 "separately"
             )
+
+
+def _parts_of(column: Any) -> str | None:
+    """The calls for the numbers in a column of pandas whose elements are not numbers; None for other
+    columns."""
+    dtype = type(column.dtype)
+    inner = "array." if hasattr(column, "array") else ""
+    if derives(dtype, "pandas", "CategoricalDtype") and not _makes_numbers(column.dtype):
+        codes = "cat.codes" if hasattr(column, "cat") else "codes"
+        return f"`.{codes}` and the categories separately"
+    if derives(dtype, "pandas", "IntervalDtype"):
+        return f"`.{inner}left` and `.{inner}right`"
+    if derives(dtype, "pandas", "DatetimeTZDtype", "PeriodDtype"):
+        return "`.astype('int64')`, and keep the unit beside it"
+    return None
 
 
 def _extension_columns(obj: Any) -> Iterator[tuple[str, Any]]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from operator import attrgetter
 
 from dlx import _native, dtypes
 from dlx._access import bytes_of, code_of, empty_padded
-from dlx._lib.classes import has, loaded
+from dlx._lib.classes import has, loaded, packages_of
 from dlx._lib.constants import HOSTS, PADDED, THE_CPU
 from dlx._take import codec
 from dlx.errors import Error, InvalidArgumentError, UnsupportedError
@@ -31,6 +32,7 @@ _ARRAY_PROTOCOLS = (
     "__array_interface__",
     "__array_struct__",
     "__array__",
+    "__jax_array__",
 )
 
 
@@ -102,6 +104,10 @@ def build(obj: Any, code: DTypeCode | None, cast_arrays: bool) -> tuple[Tensor, 
         return _native.asarray(obj), False
     if is_number(obj):
         return _from_numbers([obj], (), code)
+    if code is None and type(obj) in _PLAIN and loaded("numpy") is not None:
+        together = _by_buffers(obj, set(map(type, obj)))
+        if together is not None:
+            return _native.asarray(together), False
     shape = _outer_shape(obj)
     flat = _flattened(obj, shape)
     if flat is not None:
@@ -224,8 +230,14 @@ def _by_numpy(obj: Any, shape: Shape) -> Any:
     classes = set(map(type, flat))
     if not classes or not all(has(cls, "__dlpack__") for cls in classes):
         return None
+    together = _by_buffers(flat, classes)
+    if together is not None:
+        return together.reshape(shape + together.shape[1:])
     if not classes <= {numpy.ndarray, _native.Tensor}:
-        flat = [_native.asarray(part) for part in flat]
+        try:
+            flat = [_native.asarray(part) for part in flat]
+        except Error:
+            return None  # the slower way finds the position of the error
     inner, dtype = flat[0].shape, flat[0].dtype
     if not isinstance(dtype, numpy.dtype) or dtype.isbuiltin != 1 or dtype.kind not in "biufc":
         return None
@@ -237,6 +249,33 @@ def _by_numpy(obj: Any, shape: Shape) -> Any:
                 return None
             flat[i] = part.numpy()
     return numpy.array(flat).reshape(shape + inner)
+
+
+def _by_buffers(arrays: Sequence[Any], classes: set[type]) -> Any:
+    """NumPy's array of arrays of JAX or of TensorFlow, by their buffers: `__dlpack__` of JAX, and asking
+    each object of TensorFlow for its meaning, take ten times as long. None if they differ, or are not in
+    memory of the CPU as numbers of NumPy."""
+    import numpy
+
+    if len(classes) != 1:
+        return None
+    packages = packages_of(*classes)
+    if packages.isdisjoint(("jax", "jaxlib", "tensorflow")):
+        return None
+    try:
+        if len(set(map(attrgetter("dtype"), arrays))) != 1:
+            return None
+        if "tensorflow" in packages:  # which shows quantised numbers, and copies of a GPU's memory
+            if len(set(map(attrgetter("device"), arrays))) != 1:
+                return None
+            if _native.asarray(arrays[0]).device.device_type not in HOSTS:
+                return None
+        memory: list[Any] = [memoryview(array) for array in arrays]
+        # NumPy takes a memoryview without axes in a list for a Python object.
+        found = numpy.array(memory if arrays[0].ndim else [*map(numpy.asarray, memory)])
+    except Exception:  # no buffer, several shapes … the slower way has the reason
+        return None
+    return found if found.dtype.isbuiltin == 1 and found.dtype.kind in "biufc" else None
 
 
 def _at(position: Position) -> str:
@@ -272,11 +311,19 @@ def _from_numbers(numbers: list[Any], shape: Shape, code: DTypeCode | None) -> t
     return out, done
 
 
+def _item(at: Position, leaf: Any) -> Tensor:
+    """The Tensor of an array in a sequence; its error says where."""
+    try:
+        return _native.asarray(leaf)
+    except Error as error:
+        raise type(error)(f"`obj`{_at(at)}: {error}") from error
+
+
 def _from_arrays(
     leaves: list[tuple[Position, Any]], shape: Shape, code: DTypeCode | None, cast: bool
 ) -> tuple[Tensor, bool]:
     """Stack arrays of one shape; `cast` converts arrays of several dtypes to `code`. 0-d arrays count as numbers if dtypes differ or numbers are among them."""
-    blocks = [(at, None if is_number(leaf) else _native.asarray(leaf)) for at, leaf in leaves]
+    blocks = [(at, None if is_number(leaf) else _item(at, leaf)) for at, leaf in leaves]
     inner: Shape = next(block.shape for _, block in blocks if block is not None)
     for at, block in blocks:
         got: Shape = () if block is None else block.shape

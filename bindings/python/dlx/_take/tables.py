@@ -99,6 +99,8 @@ def _common_dtype(columns: Columns) -> DTypeCode:
         ) from None
     known = [dtypes.numpy_dtype(code, extended=True) for code in codes]
     try:
+        if any(dtype is None for dtype in known):  # int128 … NumPy would take it for float64
+            raise TypeError("NumPy lacks one of the dtypes")
         common = dtypes.dtype_code(numpy.result_type(*known))
     except TypeError as error:
         names = ", ".join(sorted(map(dtypes.make_name, codes)))

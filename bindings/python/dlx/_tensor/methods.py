@@ -170,14 +170,16 @@ def _way_out(self: Tensor, code: dtypes.DTypeCode) -> str:
     if code[1] < 8:
         return f"unpack it with {unpacking_call(self)}"
     if code[2] == 1 and code[1] <= 64 and code[0] not in (dtypes.COMPLEX, dtypes.OPAQUE):
-        return f"install ml_dtypes, or view its bits with `.view('uint{code[1]}').numpy()`"
+        return f"install ml_dtypes, or view its bits with `dlx.asarray(x).view('uint{code[1]}').numpy()`"
     if (
         code[0] == dtypes.OPAQUE or not self.ndim
     ):  # the dtype, or its size, cannot be changed by a view
-        return "read its bytes with `.tobytes()`"
+        return "read its bytes with `dlx.asarray(x).tobytes()`"
     if code[0] == dtypes.COMPLEX:
-        return f"view its parts with `.contiguous().view('float{code[1] // 2}').numpy()`"
-    return "view its bytes with `.contiguous().view('uint8').numpy()`"
+        return (
+            f"view its parts with `dlx.asarray(x).contiguous().view('float{code[1] // 2}').numpy()`"
+        )
+    return "view its bytes with `dlx.asarray(x).contiguous().view('uint8').numpy()`"
 
 
 @with_brief_errors

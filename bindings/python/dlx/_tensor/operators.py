@@ -184,7 +184,7 @@ def _array_namespace(self: Tensor, /, *, api_version: str | None = None) -> Any:
     Raises:
         ValueError: `dlx.xp` does not follow `api_version` (`InvalidArgumentError`).
 
-    Source: array API standard 2024.12, `array.__array_namespace__`.
+    Source: array API standard 2025.12, `array.__array_namespace__`.
     """
     load().require_tensor(self)
     from dlx import xp

@@ -64,7 +64,9 @@ class Report:
     """
 
     def __init__(self, name: str, results: list[Result], version: str = "") -> None:
-        self.name, self.results, self.version = name, results, version
+        self.name: str = name
+        self.results: list[Result] = results
+        self.version: str = version
 
     @property
     def failures(self) -> list[Result]:
