@@ -18,6 +18,8 @@ HEAVY = ("-m", "heavy")
 LIBRARY = "libdlx.so"
 REFEREE = "tests/python/testing"
 OTHER_MACHINES = "riscv64 or s390x"
+# Of the wheels by zig, CI builds the one that it can load.
+OTHER_WHEELS = "linux-aarch64 or musl- or macos- or windows- or same_bytes"
 MODES = ("quick", "", "all", "release", "systems", "gpu", "array-api")
 
 # The jobs of --release that --all does not have: heavy, and least likely to find something. ./dev help
@@ -26,6 +28,7 @@ BEYOND = {
     "systems-mxnet": "MXNet",
     "systems-oneapi": "oneAPI",
     "emulated": "riscv64 and s390x",
+    "platforms": "wheels for other platforms, by zig",
     "hostile": "hostile objects for 5 minutes",
     "clang": "the build with clang",
     "fuzz-long": "fuzzing for 2 minutes a target",
@@ -62,7 +65,9 @@ def _ci(settings: Settings) -> list[Job]:
         Job("pytest-asan", _pytest_asan, uses=SHARED_MEMORY, after=("asan",)),
         _sanitized("tsan"),
         *(job for job in systems.jobs(settings) if job.name not in BEYOND),
-        _packaging("packaging", "tests/packaging", "-k", f"not ({OTHER_MACHINES})"),
+        _packaging(
+            "packaging", "tests/packaging", "-k", f"not ({OTHER_MACHINES} or {OTHER_WHEELS})"
+        ),
         _heavy("ctypes"),
         _heavy("cffi"),
         Job("style", _style),
@@ -76,6 +81,7 @@ def _release(settings: Settings) -> list[Job]:
     return [
         *(job for job in systems.jobs(settings) if job.name in BEYOND),
         _packaging("emulated", "tests/packaging/test_emulated.py", "-k", OTHER_MACHINES),
+        _packaging("platforms", "tests/packaging/test_platforms.py", "-k", OTHER_WHEELS),
         Job("hostile", _hostile),
         Job("clang", _clang, uses=BAZEL),
         _fuzz("fuzz-long", "120", "0"),

@@ -65,7 +65,6 @@ __all__ = [
     "Struct",
     "arrow_release",
     "callback",
-    "dlx_dlpack_check",
     "dlx_tensor_from_dlpack",
     "dlx_tensor_from_dlpack_versioned",
     "dlx_tensor_release",
@@ -89,9 +88,10 @@ def dlx_dlpack_check(  # type: ignore[no-redef]
     Returns:
         the report, the number of errors, and the number of warnings.
     """
-    if kind is None:
-        managed, kind = _known(managed)
-    return generated.dlx_dlpack_check(managed, kind, capacity=capacity)  # type: ignore[arg-type]
+    if kind is not None:
+        return generated.dlx_dlpack_check(managed, kind, capacity=capacity)  # type: ignore[arg-type]
+    known, kind = _known(managed)  # `managed` stays: a capsule may have no other reference
+    return generated.dlx_dlpack_check(known, kind, capacity=capacity)  # type: ignore[arg-type]
 
 
 def _known(managed: object) -> tuple[object, int]:

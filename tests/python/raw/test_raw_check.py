@@ -76,6 +76,13 @@ def test_check_takes_a_capsule_and_leaves_it(keywords: dict[str, Any]) -> None:
         raw.dlx_dlpack_check(capsule)
 
 
+@pytest.mark.parametrize("keywords", [{}, {"max_version": (1, 3)}], ids=["legacy", "versioned"])
+def test_a_capsule_without_another_reference_lives_until_the_end(keywords: dict[str, Any]) -> None:
+    for _ in range(100):
+        _, errors, _ = raw.dlx_dlpack_check(dlx.asarray([1.0, 2.0]).__dlpack__(**keywords))
+        assert errors == 0
+
+
 class _Holder:
     def __init__(self, capsule: object) -> None:
         self.capsule = capsule
