@@ -15,7 +15,7 @@ void unmap(void* data, void* size) { sys::unmap_file(data, reinterpret_cast<uint
 
 }  // namespace
 
-PyObject* map_file(PyObject*, PyObject* const* args, intptr_t nargs, PyObject*) {
+PyObject* map_file(PyObject*, PyObject* const* args, int64_t nargs, PyObject*) {
   return positional("share", nargs, 3, [&] {
     const auto descriptor = static_cast<int>(to_int64(args[0], "descriptor"));
     int64_t size = to_int64(args[1], "size");

@@ -9,7 +9,7 @@ namespace dlx::py {
 ///
 /// Python's mmap keeps a duplicate of the descriptor before 3.13. The unmapping runs no Python code,
 /// so no KeyboardInterrupt can end it before its first line.
-PyObject* map_file(PyObject*, PyObject* const* args, intptr_t nargs, PyObject*);
+PyObject* map_file(PyObject*, PyObject* const* args, int64_t nargs, PyObject*);
 
 }  // namespace dlx::py
 

@@ -55,7 +55,7 @@ def test_quick(clone):
     folders = ("capi", "cpp", "src", "tools")
     tests = " ".join(f"//tests/{folder}/..." for folder in folders)
     assert ran(lines, "bazel test")[0].endswith(tests)
-    assert len(ran(lines, "DLX_BINDING=ctypes")) == 3
+    assert len(ran(lines, "DLX_BINDING=ctypes")) == 4
     assert not ran(lines, "DLX_BINDING=cffi")
     assert all("not heavy" in line or "stubs" in line for line in ran(lines, "-m pytest"))
 
@@ -64,7 +64,8 @@ def test_the_tests_before_a_commit(clone):
     lines = clone.plan("test")
 
     assert ran(lines, "bazel test")[0].endswith(" //...")
-    assert len(ran(lines, "DLX_BINDING=ctypes")) == len(ran(lines, "DLX_BINDING=cffi")) == 3
+    assert len(ran(lines, "DLX_BINDING=cffi")) == 3
+    assert len(ran(lines, "DLX_BINDING=ctypes")) == 4  # the referee's tests use no binding
     library = f"DLX_LIBRARY={clone.folder}/bazel-bin/libdlx.so".replace(f"{clone.folder}/", "")
     assert all(library in line for line in ran(lines, "-m pytest"))
 

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import errno
 import fcntl
-import mmap
 import os
 import sys
 
 import pytest
 
 import dlx
+from dlx import _native
 from test_share import mapped, name, numbers  # noqa: F401
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="memfd is Linux's")
 
-# All that dlx._share.segments and sharing call; mmap's is a class.
+# All that dlx._share.segments and sharing call; _map calls mmap, and returns the error's number.
 CALLS = [
     *((os, call) for call in ("memfd_create", "open", "dup", "fstat", "stat", "statvfs", "pread")),
     *((os, call) for call in ("pwrite", "posix_fallocate", "fchmod", "link", "unlink")),
     (fcntl, "fcntl"),
-    (mmap, "mmap"),
+    (_native, "_map"),
 ]
 # The refusals that a caller may expect.
 EXPECTED = (OSError, dlx.Error)
@@ -40,6 +40,8 @@ class Failing:
             self.count += 1
             if self.count == self.fails:
                 self.name = call_name
+                if call_name == "_map":
+                    return self.number
                 raise OSError(self.number, os.strerror(self.number))
             return real(*arguments, **options)
 
@@ -101,6 +103,6 @@ def test_each_call_fails_in_turn(monkeypatch, name, work, number):  # noqa: F811
     assert not failed
     assert len(raised) > 2
     if number == errno.ENOMEM:
-        assert issubclass(raised["mmap"], dlx.OutOfMemoryError)
+        assert issubclass(raised["_map"], dlx.OutOfMemoryError)
     if number == errno.EMFILE and "dup" in raised:
         assert issubclass(raised["dup"], dlx.UnavailableError)

@@ -13,6 +13,8 @@ from .shell import Failed
 
 C_TESTS = ("//tests/capi/...", "//tests/cpp/...", "//tests/src/...", "//tests/tools/...")
 PYTHON_TESTS = ("tests/python", "tests/packaging", "tests/dev")
+REFEREE = "tests/python/testing"
+WITHOUT_REFEREE = (f"--ignore={REFEREE}",)
 LIGHT = ("-m", "not heavy")
 HEAVY = ("-m", "heavy")
 LIBRARY = "libdlx.so"
@@ -94,10 +96,17 @@ def _bazel(name: str, *arguments: str) -> Job:
 
 
 def _light(binding: str) -> Job:
-    """The packaging tests use no binding: once is enough."""
+    """The tests of packaging, of ./dev and of the referee use no binding: once is enough."""
     name = f"pytest-{binding}"
-    tests = PYTHON_TESTS if binding == "ctypes" else ("tests/python",)
-    return Job(name, lambda r: r.pytest(name, binding, *LIGHT, *tests), uses=SHARED_MEMORY)
+
+    def work(runner: Runner) -> None:
+        tests = PYTHON_TESTS if binding == "ctypes" else ("tests/python",)
+        runner.pytest(name, binding, *LIGHT, *WITHOUT_REFEREE, *tests)
+        if binding == "ctypes":
+            # The referee forks its caller, and a fork of a process that has imported PyTorch is slow.
+            runner.pytest(f"{name}-referee", binding, *LIGHT, REFEREE)
+
+    return Job(name, work, uses=SHARED_MEMORY)
 
 
 def _packaging(name: str, *arguments: str) -> Job:
@@ -106,7 +115,10 @@ def _packaging(name: str, *arguments: str) -> Job:
 
 def _heavy(binding: str) -> Job:
     name = f"heavy-{binding}"
-    return Job(name, lambda r: r.pytest(name, binding, *HEAVY, "tests/python"), uses=MEMORY)
+    without = () if binding == "ctypes" else WITHOUT_REFEREE
+    return Job(
+        name, lambda r: r.pytest(name, binding, *HEAVY, *without, "tests/python"), uses=MEMORY
+    )
 
 
 def _fakes(binding: str) -> Job:

@@ -71,8 +71,8 @@ def test_each_protocol_of_an_ndarray(protocol):
     ("make", "way_out"),
     [
         (lambda: numpy.array([None, 1]), ".astype('float64')"),
-        (lambda: numpy.array(["ab"]), ".view('uint8')"),
-        (lambda: numpy.array(["2020-01-01"], "M8[D]"), ".view('int64')"),
+        (lambda: numpy.array(["ab"]), "numpy.frombuffer(numpy.asarray(x).tobytes(), 'uint8')"),
+        (lambda: numpy.array(["2020-01-01"], "M8[D]"), "numpy.asarray(x).astype('int64')"),
         (lambda: numpy.zeros(2, [("a", "f4"), ("b", "i4")]), "x['a']"),
         (lambda: numpy.zeros(2, numpy.longdouble), ".astype('float64')"),
     ],

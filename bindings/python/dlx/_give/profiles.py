@@ -315,7 +315,7 @@ def _arrow_profile(
 
 
 _NO_BOOL = (
-    "bool is a bitmap there, which pyarrow.array makes of a Tensor; complex is not there at all"
+    "bool is a bitmap there, which pyarrow.array(dlx.asarray(x)) makes; complex is not there at all"
 )
 _ARROW_ARRAY = _arrow_profile(_arrow_array, strides=COMPACT, notes=_NO_BOOL, ndim=(1, 1))
 _ARROW_TENSOR = _arrow_profile(_arrow_tensor, strides=POSITIVE, notes=_NO_BOOL)

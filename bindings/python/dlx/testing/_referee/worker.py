@@ -6,6 +6,7 @@ As a script it has nothing of dlx: `python worker.py JOB`, JOB as JSON. Lines of
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import json
 import os
@@ -60,6 +61,9 @@ def serve(contexts: dict[str, Any], commands: int, out: int) -> None:
     from .catalogue import keys_of
 
     write(out, keys=keys_of(contexts))
+    # A collection in a child would write to every object that is here, and so copy the memory of a large
+    # process page by page.
+    gc.freeze()
     with open(commands, encoding="utf-8") as lines:
         for line in lines:
             with warnings.catch_warnings():
@@ -82,6 +86,7 @@ def _batch(contexts: dict[str, Any], keys: list[str], out: int) -> None:
     try:
         run(contexts, keys, out)
         if keys[-1] in AT_EXIT:
+            gc.unfreeze()
             python.Py_Exit(0)
         os._exit(0)
     finally:
