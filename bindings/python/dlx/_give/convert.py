@@ -206,7 +206,7 @@ def _check(tensor: Tensor, profile: Profile) -> None:
     if not known and names is not None:
         raise UnsupportedError(
             f"convert: {profile.name} takes no {dtype} (it takes {', '.join(sorted(names))}): "
-            f"{_way_out(tensor, names)}{'; ' + profile.notes if profile.notes else ''}"
+            f"{_way_out(tensor, names)}{'; ' + profile.instead if profile.instead else ''}"
         )
 
 

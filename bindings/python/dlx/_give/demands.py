@@ -58,7 +58,8 @@ class Profile:
         usual: (module, tensor) -> the function that the native code may call for fitting tensors of
             this dtype in place of `deliver`, or None.
         by_capsule: whether that function takes a versioned capsule instead of the Tensor.
-        notes: the pitfalls of the library, for docs and messages.
+        instead: what makes dtypes that the library does not take, for messages.
+        notes: the pitfalls of the library, for docs and `dlx.explain`.
     """
 
     def __init__(
@@ -85,6 +86,7 @@ class Profile:
         one_axis: Profile | None = None,
         usual: Callable[[ModuleType, Tensor], Callable[[Any], Any] | None] | None = None,
         by_capsule: bool = False,
+        instead: str = "",
         notes: str = "",
     ) -> None:
         self.name, self.module, self.deliver = name, module, deliver
@@ -92,7 +94,8 @@ class Profile:
         self.duplicate, self.makes = duplicate, makes or owns
         self.wanted: type | None = None
         self.strides, self.readonly, self.align = strides, readonly, align
-        self.ndim, self.devices, self.copies, self.notes = ndim, devices, copies, notes
+        self.ndim, self.devices, self.copies = ndim, devices, copies
+        self.instead, self.notes = instead, notes
         self.packs, self.tables = frozenset(packs.split()), tables
         self.names = None if names is None else frozenset(names.split())
         self.narrows, self.one_axis, self.unpacks = narrows, one_axis, unpacks

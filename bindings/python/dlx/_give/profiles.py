@@ -305,20 +305,18 @@ def _polars_profile(
 
 
 def _arrow_profile(
-    deliver: Callable[[ModuleType, Tensor, bool], Any], *, strides: str, notes: str, **more: Any
+    deliver: Callable[[ModuleType, Tensor, bool], Any], *, strides: str, **more: Any
 ) -> Profile:
     return Profile(
         "pyarrow", "pyarrow", deliver, families=labelled.PYARROW, duplicate=labelled.copy_arrow,
         makes="pyarrow.Array or the one of the dtype, pyarrow.Tensor", strides=strides,
-        readonly=HONOURS, names=f"{_INTS} {_FLOATS}", notes=notes, **more,
+        readonly=HONOURS, names=f"{_INTS} {_FLOATS}", instead=_BITMAP, **more,
     )  # fmt: skip
 
 
-_NO_BOOL = (
-    "bool is a bitmap there, which pyarrow.array(dlx.asarray(x)) makes; complex is not there at all"
-)
-_ARROW_ARRAY = _arrow_profile(_arrow_array, strides=COMPACT, notes=_NO_BOOL, ndim=(1, 1))
-_ARROW_TENSOR = _arrow_profile(_arrow_tensor, strides=POSITIVE, notes=_NO_BOOL)
+_BITMAP = "bool is a bitmap there, which pyarrow.array(dlx.asarray(x)) makes; complex is missing"
+_ARROW_ARRAY = _arrow_profile(_arrow_array, strides=COMPACT, ndim=(1, 1))
+_ARROW_TENSOR = _arrow_profile(_arrow_tensor, strides=POSITIVE)
 _SERIES = _pandas_profile(_series, (1, 1))
 _FRAME = _pandas_profile(_frame, (1, 2))
 _POLARS_SERIES = _polars_profile(_polars_series, (1, 1), strides=COMPACT)
