@@ -74,8 +74,8 @@ def run_format(shell: Shell, words: Sequence[str]) -> int:
 
 
 def lint(shell: Shell, words: Sequence[str]) -> int:
-    arguments.takes("lint", words)
-    return style.lint(shell)
+    arguments.takes("lint", words, "--quick")
+    return style.lint(shell, quick=bool(words))
 
 
 def generate(shell: Shell, words: Sequence[str]) -> int:

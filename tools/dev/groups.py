@@ -33,6 +33,7 @@ BEYOND = {
     "platforms": "wheels for other platforms, by zig",
     "hostile": "hostile objects for 5 minutes",
     "clang": "the build with clang",
+    "analyzer": "clang's static analyzer",
     "fuzz-long": "fuzzing for 2 minutes a target",
     "coverage": "coverage",
 }
@@ -86,6 +87,7 @@ def _release(settings: Settings) -> list[Job]:
         _packaging("platforms", "tests/packaging/test_platforms.py", "-k", OTHER_WHEELS),
         Job("hostile", _hostile),
         Job("clang", _clang, uses=BAZEL),
+        Job("analyzer", lambda r: r.step("analyzer", "./dev lint", "./dev", "lint")),
         _fuzz("fuzz-long", "120", "0"),
         Job("coverage", _coverage, uses=BAZEL),
     ]
@@ -179,7 +181,7 @@ def _pytest_asan(runner: Runner) -> None:
 
 def _style(runner: Runner) -> None:
     runner.step("style", "./dev format --check", "./dev", "format", "--check")
-    runner.step("style", "./dev lint", "./dev", "lint")
+    runner.step("style", "./dev lint --quick", "./dev", "lint", "--quick")
 
 
 def _clang(runner: Runner) -> None:

@@ -30,13 +30,15 @@ def format(shell: Shell, *, check: bool) -> int:
     )
 
 
-def lint(shell: Shell) -> int:
+def lint(shell: Shell, *, quick: bool) -> int:
+    """`quick` leaves out clang's static analyzer, which takes nine tenths of the time."""
     debian.setup_tests(shell)
     environments.setup_tests(shell)
     environments.setup(shell, "lint")
     tools = shell.settings.venv / "bin"
     shell.print("clang-tidy")
-    statuses = [_clang_tidy(shell, tools / "clang-tidy")]
+    checks = ("--checks=-clang-analyzer-*",) if quick else ()
+    statuses = [_clang_tidy(shell, tools / "clang-tidy", *checks)]
     shell.print("ruff")
     statuses.append(shell.run(tools / "ruff", "check", "-q", "."))
     shell.print("mypy --strict")
@@ -45,7 +47,7 @@ def lint(shell: Shell) -> int:
     return 1 if any(statuses) else 0
 
 
-def _clang_tidy(shell: Shell, program: Path) -> int:
+def _clang_tidy(shell: Shell, program: Path, *checks: str) -> int:
     """One file per process, one process per core."""
     files = [
         file
@@ -54,7 +56,7 @@ def _clang_tidy(shell: Shell, program: Path) -> int:
     ]
 
     def check(file: str) -> int:
-        return shell.run(program, "--quiet", file, "--", *CLANG_TIDY, hide="warnings generated")
+        return shell.run(program, "--quiet", *checks, file, "--", *CLANG_TIDY, hide="warnings generated")
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         return max(pool.map(check, files), default=0)
