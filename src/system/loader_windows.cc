@@ -4,7 +4,6 @@
 #include <cstring>
 #include <vector>
 
-#include <psapi.h>  // needs windows.h before it
 #include "src/system/loader.h"
 #include "src/system/windows.h"
 

@@ -10,7 +10,10 @@
 #ifndef NOMINMAX
 #define NOMINMAX
 #endif
+// clang-format off: psapi.h needs windows.h before it
 #include <windows.h>
+#include <psapi.h>
+// clang-format on
 
 #include <string>
 
