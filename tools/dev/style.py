@@ -56,7 +56,9 @@ def _clang_tidy(shell: Shell, program: Path, *checks: str) -> int:
     ]
 
     def check(file: str) -> int:
-        return shell.run(program, "--quiet", *checks, file, "--", *CLANG_TIDY, hide="warnings generated")
+        return shell.run(
+            program, "--quiet", *checks, file, "--", *CLANG_TIDY, hide="warnings generated"
+        )
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         return max(pool.map(check, files), default=0)
