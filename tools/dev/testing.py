@@ -41,7 +41,7 @@ def _mode(shell: Shell, mode: str) -> int:
         debian.setup_emulated(shell, every=mode == "release")
         debian.setup_fuzzing(shell)
         debian.setup_runtimes(shell)
-        environments.setup(shell, "lint", "platforms")
+        environments.setup(shell, "lint", *(["platforms"] if mode == "release" else []))
     bazel.build_library(shell, *bazel.FAKES)
     return _run(shell, groups.jobs(shell.settings, mode), workers())
 
