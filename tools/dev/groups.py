@@ -73,7 +73,7 @@ def _ci(settings: Settings) -> list[Job]:
             f"--ignore={OTHER_WHEELS}",
             "-k",
             f"not ({OTHER_MACHINES})",
-        ),  # fmt: skip
+        ),
         _heavy("ctypes"),
         _heavy("cffi"),
         Job("style", _style),
