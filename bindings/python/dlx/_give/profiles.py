@@ -355,6 +355,7 @@ _TABLE = (
         strides=POSITIVE, ndim=(0, 9), devices=(CPU, CUDA),
         names="bool int8 int16 int32 int64 uint8 uint32 uint64 float16 float32 float64 bfloat16 "
         f"{_COMPLEX} float8_e4m3fn float8_e5m2",
+        instead="it takes uint16 for bfloat16",
         notes="takes uint16 for bfloat16; ignores byte_offset; writes to read-only data",
     ),
     Profile(
