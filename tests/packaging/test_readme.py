@@ -185,7 +185,7 @@ def test_install_commands(tmp_path):
         if not shutil.which(tool):
             pytest.skip(f"no {tool}")
     tree = tmp_path / "dlx"
-    names = ("CMakeLists.txt", "cmake", "LICENSE", "capi", "include", "src")
+    names = ("CMakeLists.txt", "cmake", "LICENSE", "capi", "include", "src", "tools")
     for name in names:
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
         tree.mkdir(exist_ok=True)
