@@ -1,15 +1,11 @@
 #include "src/copy/convert.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
-#include <memory>
 
-#include "dlx/dlx.h"
-#include "src/base/error.h"
-#include "src/base/memory.h"
 #include "src/copy/copy.h"
 #include "src/copy/execute.h"
+#include "src/copy/in_place.h"
 #include "src/copy/kernels/packed.h"
 #include "src/copy/plan/overlap.h"
 #include "src/copy/schedule/loops.h"
@@ -327,13 +323,7 @@ void convert(const CopyPlan& plan, const Conversion& conversion) {
   if (!operands_overlap(plan, plan.item() * c.dst.pitch, plan.item() * c.src.pitch)) {
     return run_all(plan, c);
   }
-  const int64_t bytes = plan.size();
-  const std::unique_ptr<char, Free> buffer(
-      static_cast<char*>(std::malloc(static_cast<size_t>(bytes))));
-  if (buffer == nullptr) {
-    fail(DLX_ERROR_OUT_OF_MEMORY, "`dst` and `src` overlap: no room for a temporary of %lld bytes",
-         static_cast<long long>(bytes));
-  }
+  const Temporary buffer = allocate_temporary(plan.size());
   const LaneStore between{c.src.bits, 8};
   run_all(plan.to_compact(buffer.get(), 8 * plan.item()), {between, c.src, false, nullptr});
   run_all(plan.from_compact(buffer.get(), 8 * plan.item()), {c.dst, between, c.has_sign, c.values});

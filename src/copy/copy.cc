@@ -1,12 +1,10 @@
 #include "src/copy/copy.h"
 
 #include <cstdio>
-#include <cstdlib>
-#include <memory>
+#include <cstring>
 
 #include "dlx/dlx.h"
 #include "src/base/error.h"
-#include "src/base/memory.h"
 #include "src/copy/bits.h"
 #include "src/copy/convert.h"
 #include "src/copy/execute.h"
@@ -42,12 +40,8 @@ CopyItem item_of(const DLDataType& dtype, bool padded) noexcept {
 void run_in_bits(const CopyPlan& plan) {
   if (!operands_overlap(plan, plan.item(), plan.item())) return copy_bits(plan);
   const int64_t bytes = plan.size() / 8 + 1;
-  const std::unique_ptr<char, Free> buffer(
-      static_cast<char*>(std::calloc(static_cast<size_t>(bytes), 1)));
-  if (buffer == nullptr) {
-    fail(DLX_ERROR_OUT_OF_MEMORY, "`dst` and `src` overlap: no room for a temporary of %lld bytes",
-         static_cast<long long>(bytes));
-  }
+  const Temporary buffer = allocate_temporary(bytes);
+  std::memset(buffer.get(), 0, static_cast<size_t>(bytes));
   copy_bits(plan.to_compact(buffer.get()));
   copy_bits(plan.from_compact(buffer.get()));
 }

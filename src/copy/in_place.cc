@@ -13,17 +13,6 @@
 namespace dlx {
 namespace {
 
-using Buffer = std::unique_ptr<char, Free>;
-
-Buffer allocate(int64_t bytes) {
-  Buffer buffer(static_cast<char*>(std::malloc(static_cast<size_t>(bytes))));
-  if (buffer == nullptr) {
-    fail(DLX_ERROR_OUT_OF_MEMORY, "`dst` and `src` overlap: no room for a temporary of %lld bytes",
-         static_cast<long long>(bytes));
-  }
-  return buffer;
-}
-
 /// Bytes from the first byte of dst to one past the last, without the axes before `first`.
 int64_t reach(const CopyPlan& plan, int first) noexcept {
   int64_t bytes = plan.item();
@@ -120,7 +109,7 @@ class Involution {
   }
 
   void run() {
-    buffer_ = allocate(plan_.item() > kBytes ? plan_.item() : kBytes);
+    buffer_ = allocate_temporary(plan_.item() > kBytes ? plan_.item() : kBytes);
     Box all;
     for (int k = 0; k < plan_.ndim(); ++k) {
       all.first[k] = 0;
@@ -215,16 +204,25 @@ class Involution {
 
   const CopyPlan& plan_;
   int partner_[CopyPlan::kMaxAxes];
-  Buffer buffer_;
+  Temporary buffer_;
 };
 
 }  // namespace
+
+Temporary allocate_temporary(int64_t bytes) {
+  Temporary memory(static_cast<char*>(std::malloc(static_cast<size_t>(bytes))));
+  if (memory == nullptr) {
+    fail(DLX_ERROR_OUT_OF_MEMORY, "`dst` and `src` overlap: no room for a temporary of %lld bytes",
+         static_cast<long long>(bytes));
+  }
+  return memory;
+}
 
 void copy_overlapping(const CopyPlan& plan) {
   if (is_shift(plan)) return copy_shift(plan);
   Involution involution(plan);
   if (involution.find()) return involution.run();
-  const Buffer buffer = allocate(plan.size());
+  const Temporary buffer = allocate_temporary(plan.size());
   execute(plan.to_compact(buffer.get()));
   execute(plan.from_compact(buffer.get()));
 }

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import shutil
 import sys
-import zipfile
 from pathlib import Path
 
 import pytest
 
-from packaging_support import HERE, ROOT, run
+from packaging_support import HERE, ROOT, run, unpack
 
 
 @pytest.fixture(scope="session")
@@ -29,10 +28,7 @@ def wheel(wheel_tree, tmp_path_factory) -> Path:
 @pytest.fixture(scope="session")
 def unpacked(wheel, tmp_path_factory) -> Path:
     """The wheel's files as pip would install them, for PYTHONPATH."""
-    folder = tmp_path_factory.mktemp("site")
-    with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(folder)
-    return folder
+    return unpack(wheel, tmp_path_factory.mktemp("site"))
 
 
 @pytest.fixture(scope="session")

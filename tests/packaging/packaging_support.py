@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import zipfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -35,3 +36,10 @@ def run(*command, **kwargs) -> str:
     words = " ".join(str(word) for word in command)
     assert done.returncode == 0, f"$ {words}\n{done.stdout}{done.stderr}"
     return done.stdout
+
+
+def unpack(wheel: Path, folder: Path) -> Path:
+    """Write the wheel's files into the folder, as pip would install them."""
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder)
+    return folder

@@ -8,13 +8,12 @@ import re
 import shutil
 import subprocess
 import sys
-import zipfile
 from pathlib import Path
 
 import pytest
 
 from dev.wheel import PLATFORMS, Platform
-from packaging_support import HERE, ROOT, run
+from packaging_support import HERE, ROOT, run, unpack
 
 pytestmark = pytest.mark.heavy
 
@@ -63,10 +62,7 @@ def wheel(platform, tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def site(wheel, tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("site")
-    with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(folder)
-    return folder
+    return unpack(wheel, tmp_path_factory.mktemp("site"))
 
 
 def test_the_wheel_of_a_platform(platform, wheel, site):

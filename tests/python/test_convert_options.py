@@ -14,18 +14,9 @@ import pytest
 
 import dlx
 from dlx._give import demands, profiles, targets
+from test_convert import array, frozen
 
 numpy = pytest.importorskip("numpy", reason="makes the arrays of these tests")
-
-
-def array(*shape: int, dtype: str = "float32"):
-    return numpy.arange(numpy.prod(shape), dtype=dtype).reshape(shape)
-
-
-def frozen(*shape: int):
-    result = array(*shape)
-    result.flags.writeable = False
-    return result
 
 
 @pytest.fixture
