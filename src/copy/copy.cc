@@ -6,7 +6,6 @@
 #include "dlx/dlx.h"
 #include "src/base/error.h"
 #include "src/copy/bits.h"
-#include "src/copy/convert.h"
 #include "src/copy/execute.h"
 #include "src/copy/in_place.h"
 #include "src/copy/plan/overlap.h"

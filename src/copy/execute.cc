@@ -4,7 +4,6 @@
 
 #include "src/copy/copy.h"
 #include "src/copy/kernels/kernels.h"
-#include "src/copy/repetition.h"
 #include "src/copy/schedule/loops.h"
 #include "src/copy/threads/pieces.h"
 #include "src/copy/threads/threads.h"

@@ -3,7 +3,6 @@
 
 #include "src/copy/kernels/lines.h"
 #include "src/copy/schedule/loops.h"
-#include "src/copy/schedule/side.h"
 #include "src/copy/ways/strips.h"
 #include "src/copy/ways/tile_io.h"
 #include "src/copy/ways/traits.h"
