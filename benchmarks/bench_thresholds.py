@@ -122,7 +122,7 @@ class Builds:
         return self.counted[change.path]
 
     def library(self, change: Threshold | None = None, value: str = "", *extra: str) -> Path | None:
-        """None if the sources do not compile with that value: a buffer has no room for it."""
+        """None if the sources do not compile with that value, because a buffer has no room for it."""
         self.made += 1
         place = self.folder / f"{self.made}"
         objects = dict(self.objects)
@@ -275,8 +275,11 @@ def main() -> None:
         for threshold in chosen:
             cells = []
             for word, value in values(threshold.value):
-                found = effect(options, builds, base, threshold, word, value, layouts)
-                cells.append(found.cells() if found else "no room | | | ")
+                try:
+                    found = effect(options, builds, base, threshold, word, value, layouts)
+                except subprocess.CalledProcessError:  # it crashed
+                    found = None
+                cells.append(found.cells() if found else "cannot be | | | ")
             rows.append(f"| {threshold} | {threshold.value} | {' | '.join(cells)} |")
             print(rows[-1], flush=True)
     if options.write is not None:
