@@ -1,7 +1,7 @@
 """What each threshold of the copy engine is worth: copies timed with half of its value, and with twice.
 
-usage: python benchmarks/bench_thresholds.py --c PROGRAM [--note N ...] [--only FILE:NAME ...] [--count N]
-                                             [--seed N] [--rounds N] [--write FILE]
+usage: python benchmarks/bench_thresholds.py --c PROGRAM [--note N ...] [--only FILE:NAME ...] [--where REGEX]
+                                             [--count N] [--seed N] [--rounds N] [--write FILE]
 
 A threshold is a line `constexpr TYPE kName = VALUE;  // ... [note N]` of src/copy. The engine is compiled
 with another value in that line, and beside it unchanged, twice: the second one shows the noise. Only
@@ -14,20 +14,20 @@ from __future__ import annotations
 
 import argparse
 import datetime
-import math
 import random
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
 import bench_copy
-from bench_ways import named, random_layouts, run, timed
+from bench_ways import mean, named, random_layouts, run, timed
 
 ROOT = Path(__file__).resolve().parent.parent
 THRESHOLD = re.compile(
@@ -169,11 +169,6 @@ def values(value: str) -> list[tuple[str, str]]:
     return [("half", f"({value}) / 2"), ("twice", f"({value}) * 2")]
 
 
-def mean(ratios: Iterable[float]) -> float:
-    logarithms = [math.log(ratio) for ratio in ratios]
-    return math.exp(sum(logarithms) / len(logarithms)) if logarithms else math.nan
-
-
 def layouts_of(options: argparse.Namespace) -> tuple[list[str], list[str]]:
     """Layouts to compare descriptions of, and fewer to run."""
     large, known = named(bench_copy.big_layouts()), named(bench_copy.l2_layouts())
@@ -189,7 +184,7 @@ def layouts_of(options: argparse.Namespace) -> tuple[list[str], list[str]]:
     many = [random_layouts(options.seed, size, options.count) for size in sizes]
     few = [lines[: options.count // (4 if size < 2_000_000 else 24)]
            for size, lines in zip(sizes, many, strict=True)]  # fmt: skip
-    return large + known + sum(many, []), known + sum(few, [])
+    return [*large, *known, *chain(*many)], [*known, *chain(*few)]
 
 
 def differing(program: str, rounds: int, pair: Sequence[Path], layouts: list[str]) -> list[str]:
@@ -225,7 +220,11 @@ def effect(
     if changed is None:
         return None
     found = differing(options.c, 0, (base[0], changed), layouts[0])
-    if len(found) < MOST // 2:
+    if options.where:
+        said = run(options.c, 0, [str(base[0])], layouts[0])
+        found = [t for t, (_, text) in zip(layouts[0], said, strict=True)
+                 if re.search(options.where, text)]  # fmt: skip
+    elif len(found) < MOST // 2:
         counting = [builds.counting(threshold), builds.counting(threshold, value)]
         more = differing(options.c, -1, [c for c in counting if c], layouts[1])
         found += [text for text in more if text not in found]
@@ -251,6 +250,9 @@ def main() -> None:
     parser.add_argument("--c", required=True, metavar="PROGRAM")
     parser.add_argument("--note", nargs="+", default=["80"])
     parser.add_argument("--only", nargs="+", metavar="FILE:NAME")
+    parser.add_argument(
+        "--where", metavar="REGEX", help="time the layouts that are described so, whatever differs"
+    )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=800)
     parser.add_argument("--rounds", type=int, default=9)

@@ -70,12 +70,11 @@ void run_repeated(const Machine& machine, const CopyPlan& plan, const Repetition
 void run_large_repeated(const Machine& machine, const CopyPlan& plan, int axis,
                         bool streamed) noexcept {
   const Kernels& kernels = *machine.kernels;
-  constexpr int64_t kPart = 128 << 10;  // bytes [note 80]
   const CopyAxis repeated = plan.axis(axis);
   int cut = axis + 1;  // parts have some indices of this axis, and all axes after it
-  while (cut + 1 < plan.ndim() && plan.axis(cut).dst > kPart) ++cut;
+  while (cut + 1 < plan.ndim() && plan.axis(cut).dst > kRunsCached) ++cut;
   const CopyAxis parts = plan.axis(cut);
-  const int64_t at_once = std::clamp<int64_t>(kPart / parts.dst, 1, parts.extent);
+  const int64_t at_once = std::clamp<int64_t>(kRunsCached / parts.dst, 1, parts.extent);
   Loops places;
   int64_t at[CopyPlan::kMaxAxes] = {};
   int64_t extent[CopyPlan::kMaxAxes];

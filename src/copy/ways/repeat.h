@@ -6,7 +6,7 @@
 
 namespace dlx {
 
-constexpr int64_t kRunsCached = 256 << 10;  ///< bytes of runs that are arranged at once [note 80]
+constexpr int64_t kRunsCached = 128 << 10;  ///< bytes of runs that are arranged at once [note 81]
 
 /// The axis along which a run of dst repeats.
 struct Repetition {
