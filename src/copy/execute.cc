@@ -15,7 +15,7 @@ namespace {
 
 /// The number of threads for a copy of `bytes`; kThreadsAtOnce for the smallest shared copy.
 int64_t threads_for(const Machine& machine, int64_t bytes) noexcept {
-  constexpr int64_t kThreadsAtOnce = 4;  // [note 80]
+  constexpr int64_t kThreadsAtOnce = 4;  // [note 90]
   const int64_t enough = machine.parallel_bytes / kThreadsAtOnce;
   const int64_t usable = usable_threads();
   return enough > 0 && bytes / enough < usable ? bytes / enough : usable;

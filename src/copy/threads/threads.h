@@ -25,7 +25,7 @@ constexpr int32_t kThreadsPerCore = 4;
 int32_t available_cores() noexcept;
 
 /// Pieces per thread, so that other threads can take the pieces of a delayed thread.
-constexpr int64_t kPiecesPerThread = 4;  // [note 80]
+constexpr int64_t kPiecesPerThread = 4;  // [note 90]
 
 /// Hands all parallel work to the host's executor; NULL restores dlx's own pool.
 void set_parallel_for(dlx_parallel_for_fn fn, void* user_data);

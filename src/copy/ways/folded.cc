@@ -57,7 +57,7 @@ void FoldedPlanes::add_column_axis(CopyAxis axis) noexcept {
 
 void run_folded(const Job& job) noexcept {
   const Schedule& s = job.s;
-  constexpr int64_t kMost = 512;  // [note 80]
+  constexpr int64_t kMost = 512;  // [note 85]
   int64_t row[kMost];
   int64_t column[kMost];
   const FoldedPlanes planes(s, false, row, kMost, column, kMost);

@@ -33,7 +33,7 @@ bool ItemPlanes::asks_for_rows(const Schedule& schedule) noexcept {
 }
 
 bool ItemPlanes::arranges(const Kernels& kernels, int64_t item, const Plane& shape) noexcept {
-  constexpr int64_t kFurthest = 7;   // items from column to column [note 80]
+  constexpr int64_t kFurthest = 7;   // items from column to column [note 83]
   constexpr int64_t kRegister = 16;  // bytes
   constexpr int64_t kShortest = 4;   // bytes: the kernels load no fewer
   // The cost of a block, in bytes of single items.
@@ -119,7 +119,7 @@ void ItemPlanes::turn() noexcept {
 void ItemPlanes::choose_loops() noexcept {
   if (choose_for_runs()) return;
   constexpr int64_t kBytesAtOnce = 16384;  // of both sides [note 60]
-  constexpr int64_t kWorthACall = 96;      // bytes, in runs [note 80]
+  constexpr int64_t kWorthACall = 96;      // bytes, in runs [note 83]
   Plane& p = shape_;
   const int64_t few = log_item_ < 0 ? 1 + divide_up(kWorthACall, item_)
                                     : std::min<int64_t>(16, (kLine / 2) >> log_item_);

@@ -82,7 +82,7 @@ void split_plane(const Schedule& s, Plane p) noexcept {
 void copy_cells(const Schedule& s, const Plane& p) noexcept {
   const Kernels& kernels = s.kernels();
   constexpr int64_t kLongRow = 1024;    // bytes [note 24]
-  constexpr int64_t kCached = 1 << 20;  // [note 80]
+  constexpr int64_t kCached = 1 << 20;  // [note 86]
   if (p.du != s.item) {
     for (int64_t v = 0; v < p.nv; ++v) {
       kernels.cells_apart(p.dst + v * p.dv, p.du, p.src + v * p.sv, p.nu, s.cells);

@@ -60,7 +60,7 @@ void fill_up(char* dst, int64_t filled, int64_t bytes) noexcept {
 
 void stream_repeated(const Kernels& kernels, char* dst, int64_t bytes, const char* run,
                      int64_t run_bytes) noexcept {
-  constexpr int64_t kLines = 16;  // at once [note 80]
+  constexpr int64_t kLines = 16;  // at once [note 81]
   alignas(64) char pattern[kLongestRepeated + kLines * kLine];
   const char* const behind = dst + bytes;
   if (inside_line(behind) != 0) __builtin_prefetch(behind, 1);  // shared with what follows
@@ -82,7 +82,7 @@ void stream_repeated(const Kernels& kernels, char* dst, int64_t bytes, const cha
 void repeat(const Kernels& kernels, char* dst, int64_t run, const CopyAxis& axis,
             bool streamed) noexcept {
   constexpr int64_t kWorthStreaming = 4096;  // bytes [note 43]
-  constexpr int64_t kLong = 512;             // [note 80]
+  constexpr int64_t kLong = 512;             // [note 81]
   const int64_t all = axis.extent * axis.dst;
   if (axis.dst != run) return kernels.rows(dst + axis.dst, axis.dst, dst, 0, run, axis.extent - 1);
   if (streamed && run <= kLongestRepeated && all >= kWorthStreaming) {

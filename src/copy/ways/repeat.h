@@ -23,7 +23,7 @@ struct Repetition {
 Repetition repetition_of(const CopyPlan& plan, bool streamed) noexcept;
 
 /// The longest run that can be streamed again and again.
-constexpr int64_t kLongestRepeated = 1024;  // bytes [note 80]
+constexpr int64_t kLongestRepeated = 1024;  // bytes [note 81]
 
 /// Streams `bytes` of dst that repeat `run` bytes. `run` is at most kLongestRepeated. The caller
 /// fences.
