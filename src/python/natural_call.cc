@@ -1,0 +1,116 @@
+#include "src/python/natural_call.h"
+
+#include "dlx/dlx.h"
+#include "src/base/error.h"
+
+namespace dlx::py {
+namespace {
+
+using W = int64_t;
+
+#ifdef DLX_NATURAL_WINDOWS
+
+/// Each of the first four arguments has an integer and a floating-point register of its own.
+template <bool kReal>
+auto as_argument(W word) noexcept {
+  if constexpr (kReal) {
+    double real;
+    std::memcpy(&real, &word, sizeof real);
+    return real;
+  } else {
+    return word;
+  }
+}
+
+template <typename Result, unsigned kBits = 0>
+Result invoke(const void* function, const NaturalArguments& a) {
+  if constexpr (kBits < 15) {
+    if (a.is_real != kBits) return invoke<Result, kBits + 1>(function, a);
+  }
+  const W* w = a.words;
+  auto call = [&](auto first, auto second, auto third, auto fourth) {
+    using Function = Result (*)(decltype(first), decltype(second), decltype(third),
+                                decltype(fourth), W, W, W, W, W, W, W, W, W, W);
+    Function volatile called = reinterpret_cast<Function>(const_cast<void*>(function));
+    return called(first, second, third, fourth, w[4], w[5], w[6], w[7], w[8], w[9], w[10], w[11],
+                  w[12], w[13]);
+  };
+  return call(as_argument<(kBits & 1) != 0>(w[0]), as_argument<(kBits & 2) != 0>(w[1]),
+              as_argument<(kBits & 4) != 0>(w[2]), as_argument<(kBits & 8) != 0>(w[3]));
+}
+
+#elif defined(DLX_NATURAL_SYSV)
+
+template <typename Result, typename... Words>
+Result invoke_with(const void* function, const double* r, Words... words) {
+  using Function = Result (*)(double, double, double, double, double, double, double, double,
+                              Words...);
+  // volatile: a compiler that saw the callee would take the other type for undefined behaviour.
+  Function volatile called = reinterpret_cast<Function>(const_cast<void*>(function));
+  return called(r[0], r[1], r[2], r[3], r[4], r[5], r[6], r[7], words...);
+}
+
+/// Registers that the function does not have as parameters may hold anything.
+template <typename Result>
+Result invoke(const void* function, const NaturalArguments& a) {
+  const W* w = a.words;
+  const double* r = a.reals;
+#ifdef __aarch64__
+  if (a.word_count <= 8) {
+    return invoke_with<Result>(function, r, w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7]);
+  }
+  return invoke_with<Result>(function, r, w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8],
+                             w[9], w[10], w[11], w[12], w[13], w[14], w[15]);
+#else
+  if (a.word_count <= 6) return invoke_with<Result>(function, r, w[0], w[1], w[2], w[3], w[4], w[5]);
+  return invoke_with<Result>(function, r, w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8],
+                             w[9], w[10], w[11], w[12], w[13]);
+#endif
+}
+
+#else
+
+template <typename Result>
+Result invoke(const void*, const NaturalArguments&) {
+  return Result();
+}
+
+#endif
+
+}  // namespace
+
+void require_natural(const Contract& contract) {
+#if !defined(DLX_NATURAL_WINDOWS) && !defined(DLX_NATURAL_SYSV)
+  fail(DLX_ERROR_UNSUPPORTED,
+       "functions that take their arguments one by one can be called on x86-64 and 64-bit ARM only: "
+       "pass a dlx_function (`packed`)");
+#endif
+  int words = 0, reals = 0;
+  for (const Parameter& parameter : contract.parameters) {
+    ++(parameter.kind == Kind::kFloat ? reals : words);
+  }
+#ifdef DLX_NATURAL_WINDOWS
+  words += reals;
+  reals = 0;
+#endif
+  constexpr int kWords = NaturalArguments::kRegisters
+#ifndef __APPLE__  // which packs small arguments on the stack
+                         + NaturalArguments::kStack
+#endif
+      ;
+  if (words <= kWords && reals <= NaturalArguments::kReals) return;
+  fail(DLX_ERROR_UNSUPPORTED,
+       "a function that takes its arguments one by one may have %d arrays, integers and texts, and %d "
+       "floating-point numbers (got %d and %d): pass a dlx_function (`packed`)",
+       kWords, NaturalArguments::kReals, words, reals);
+}
+
+int64_t call_for_word(const void* function, const NaturalArguments& arguments) {
+  return invoke<int64_t>(function, arguments);
+}
+
+double call_for_real(const void* function, const NaturalArguments& arguments) {
+  return invoke<double>(function, arguments);
+}
+
+}  // namespace dlx::py
