@@ -266,6 +266,7 @@ FUNCTIONS = {
     "dlx_abi_version": (c_int32, ()),
     "dlx_status_name": (c_char_p, (c_int32,)),
     "dlx_last_error": (c_char_p, ()),
+    "dlx_set_last_error": (None, (c_char_p,)),
     "dlx_set_allocator": (c_int32, (c_int32, c_void_p)),
     "dlx_set_num_threads": (c_int32, (c_int32,)),
     "dlx_get_num_threads": (c_int32, ()),
