@@ -86,6 +86,14 @@ dlx_status dlx_contract_parameter(const dlx_contract* contract, int32_t index, d
     out->dtype = !array                       ? parameter.scalar
                  : parameter.dtype_count == 0 ? DLDataType{}
                                               : parameter.dtypes[0];
+    out->default_value.array = nullptr;
+    switch (parameter.kind) {
+      case Kind::kArray:
+      case Kind::kStream: break;
+      case Kind::kFloat: out->default_value.real = parameter.default_float; break;
+      case Kind::kText: out->default_value.text = parameter.default_text.c_str(); break;
+      default: out->default_value.integer = parameter.default_int;
+    }
   });
 }
 

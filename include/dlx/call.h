@@ -82,9 +82,10 @@ typedef struct dlx_parameter {
   const char *name;     /**< borrowed from the contract */
   int32_t ndim;         /**< of an array; -1: any */
   DLDataType dtype;     /**< of an array, its first one, bits 0: any; of a number */
+  dlx_argument default_value; /**< of an optional one; a text is borrowed from the contract */
 } dlx_parameter;
 
-#define DLX_PARAMETER_INIT {sizeof(dlx_parameter), 0, 0, NULL, 0, {0, 0, 0}}
+#define DLX_PARAMETER_INIT {sizeof(dlx_parameter), 0, 0, NULL, 0, {0, 0, 0}, {NULL}}
 
 /**
  * Read a contract.

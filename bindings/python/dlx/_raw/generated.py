@@ -115,6 +115,15 @@ __all__ = [
     "DLX_OK",
     "DLX_ORDER_C",
     "DLX_ORDER_F",
+    "DLX_PARAMETER_ARRAY",
+    "DLX_PARAMETER_BOOL",
+    "DLX_PARAMETER_FLOAT",
+    "DLX_PARAMETER_INT",
+    "DLX_PARAMETER_OPTIONAL",
+    "DLX_PARAMETER_RESULT",
+    "DLX_PARAMETER_STREAM",
+    "DLX_PARAMETER_TEXT",
+    "DLX_PARAMETER_WRITABLE",
     "DLX_SLICE_OPEN",
     "DLX_VERSION_MAJOR",
     "DLX_VERSION_MINOR",
@@ -150,6 +159,7 @@ __all__ = [
     "dlx_register_backend",
     "dlx_set_allocator",
     "dlx_set_export_negative_strides",
+    "dlx_set_last_error",
     "dlx_set_num_threads",
     "dlx_set_parallel_for",
     "dlx_status_name",
@@ -295,6 +305,15 @@ DLX_NEGATIVE_STRIDES_SHARE: Final = 2
 DLX_NEGATIVE_STRIDES_ERROR: Final = 3
 DLX_MANAGED_LEGACY: Final = 0
 DLX_MANAGED_VERSIONED: Final = 1
+DLX_PARAMETER_ARRAY: Final = 0
+DLX_PARAMETER_INT: Final = 1
+DLX_PARAMETER_FLOAT: Final = 2
+DLX_PARAMETER_BOOL: Final = 3
+DLX_PARAMETER_TEXT: Final = 4
+DLX_PARAMETER_STREAM: Final = 5
+DLX_PARAMETER_WRITABLE: Final = 1
+DLX_PARAMETER_RESULT: Final = 2
+DLX_PARAMETER_OPTIONAL: Final = 4
 DLX_ARROW_LISTS: Final = 0
 DLX_ARROW_TENSORS: Final = 1
 DLX_DLPACK_MAJOR_VERSION: Final = 1
@@ -362,6 +381,8 @@ CALLBACKS: dict[str, str] = {
     "dlx_backend.event_wait_on_host": "int32_t",
     "dlx_backend.event_query": "int32_t",
     "dlx_backend.event_release": "void",
+    "dlx_function": "dlx_status",
+    "dlx_function_options.release": "void",
     "ArrowSchema.release": "void",
     "ArrowArray.release": "void",
 }
@@ -725,6 +746,14 @@ def dlx_status_name(status: int) -> str:
 def dlx_last_error() -> str:
     """Message of this thread's last failed call: "function: what is wrong (got X, expected Y)"."""
     return string(lib.dlx_last_error())
+
+
+def dlx_set_last_error(message: str | None) -> None:
+    """Set the message that dlx_last_error() returns on this thread, before a function of your own
+    returns a DLX_ERROR_* status: callers then handle it like dlx's own (dlx::check in C++, the
+    exceptions of Python).
+    """
+    lib.dlx_set_last_error(text(message, "message"))
 
 
 def dlx_set_allocator(device_type: int, allocator: dlx_allocator | int | None = None) -> None:

@@ -1,0 +1,382 @@
+"""examples/filter: one library in C, called in every way. Compiled once for all tests."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import numpy
+import pytest
+
+import dlx
+import nanobind_extension
+from dlx._cli import info
+from dlx._lib import library as found
+
+EXAMPLE = Path(__file__).resolve().parents[3] / "examples/filter"
+INCLUDE = Path(sysconfig.get_path("include"))
+pytestmark = pytest.mark.skipif(
+    bool(nanobind_extension.problem()) or not sys.platform.startswith("linux"),
+    reason=nanobind_extension.problem() or "not Linux",
+)
+BLURRED = [[25, 30, 40, 45], [45, 50, 60, 65], [65, 70, 80, 85]]
+
+
+def image():
+    return (10 * numpy.arange(12, dtype="uint8")).reshape(3, 4)
+
+
+def compile_(target, compiler, *words):
+    flags = shlex.split(info.compiler_arguments())
+    subprocess.run(
+        [compiler, "-Wall", "-Wextra", "-Werror", "-O1", *map(str, words), *flags, "-o", str(target)],
+        check=True, cwd=EXAMPLE,
+    )  # fmt: skip
+    return target
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("filter")
+    (folder / "libdlx.so.1").symlink_to(Path(found.path).resolve())  # programs look for the soname
+    return compile_(folder / "libfilter.so", "gcc", "-std=c99", "-Wpedantic", "-shared", "-fPIC",
+                    "filter.c", "doors.c", "-ldl")  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def lib(library):
+    return ctypes.CDLL(str(library))
+
+
+def contract(name):
+    return re.search(rf'#define {name} "(.*)"', (EXAMPLE / "filter.h").read_text())[1]
+
+
+def load(name, path):
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def run(program, library):
+    environment = {**os.environ, "LC_ALL": "C", "LD_LIBRARY_PATH": str(library.parent)}
+    done = subprocess.run([program], env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    numbers, message = done.stdout.splitlines()
+    assert list(map(int, numbers.split())) == sum(BLURRED, [])
+    return message
+
+
+def test_c(library, tmp_path):
+    program = compile_(tmp_path / "use", "gcc", "-std=c99", "-Wpedantic", "use.c", library)
+
+    assert "`image` must have 2 axes" in run(program, library)
+
+
+def test_cpp(library, tmp_path):
+    program = compile_(tmp_path / "use", "g++", "-std=c++17", "-Wpedantic", "use.cc", library)
+
+    assert run(program, library) == "blur: `radius` is negative (got -1)"
+
+
+def test_doors_are_cpp_too(library, tmp_path):
+    compile_(tmp_path / "doors.so", "g++", "-std=c++11", "-shared", "-fPIC", "-x", "c++", "doors.c",
+             "-x", "none", library, "-ldl")  # fmt: skip
+
+
+def test_from_python(library):
+    done = subprocess.run(
+        [sys.executable, EXAMPLE / "use.py", library], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    doors = {"dlx.function": 1, "ctypes": 1}
+    doors.update({name: 1 for name in ("cffi", "torch", "jax") if importlib.util.find_spec(name)})
+    assert done.stdout.splitlines() == [f"{door}: {BLURRED}" for door in doors]
+
+
+def test_contracts_in_python_are_those_of_c():
+    source = (EXAMPLE / "use.py").read_text()
+
+    assert f'BLUR = "{contract("FILTER_BLUR")}"' in source
+    assert f'BRIGHTEN = "{contract("FILTER_BRIGHTEN")}"' in source
+
+
+# ---- binding libraries
+
+
+def check_module(module):
+    result = module.blur(image())
+    assert (type(result), result.tolist()) == (numpy.ndarray, BLURRED)
+    assert module.blur(image=image(), radius=0).tolist() == image().tolist()
+    with pytest.raises(dlx.InvalidArgumentError, match="`radius` is negative"):
+        module.blur(image(), -1)
+    with pytest.raises(dlx.InvalidArgumentError, match="`image` must be uint8"):
+        module.blur(image().astype("float32"))
+
+    x = image()
+    module.brighten(x[::-1, ::2], 2)
+    assert x.tolist() == [[0, 10, 40, 30], [80, 50, 120, 70], [160, 90, 200, 110]]
+    t = dlx.asarray(image())
+    module.brighten(image=t, factor=0.5)
+    assert t.tolist() == (image() // 2).tolist()
+    with pytest.raises(dlx.InvalidArgumentError, match=r"`image` must be uint8 \(got float32\)"):
+        module.brighten(numpy.ones((2, 2), "float32"))
+    x.flags.writeable = False
+    with pytest.raises(dlx.ReadOnlyError, match="`image` is written to"):
+        module.brighten(x)
+    with pytest.raises(TypeError):
+        module.brighten(None)
+
+
+def check_overloads(module):
+    assert module.sum(image()) == 660
+    assert module.sum(numpy.full((2, 2), 1.5, "float32").T) == 6.0
+    with pytest.raises(dlx.InvalidArgumentError, match="`(image|matrix)` must be (uint8|float32)"):
+        module.sum(numpy.ones((2, 2)))
+    with pytest.raises(TypeError, match="got 5|'?int'?|incompatible"):
+        module.sum(5)
+
+
+def check_tensors(module):
+    x = image()
+    t = module.transpose(x)
+    assert (type(t), t.shape, t.data_ptr) == (dlx.Tensor, (4, 3), x.ctypes.data)
+    assert module.transpose([[1, 2]]).tolist() == [[1], [2]]
+    with pytest.raises(dlx.UnsupportedError, match="mask"):
+        module.transpose(numpy.ma.masked_array(x, x > 2))
+
+
+def test_nanobind(library):
+    pytest.importorskip("nanobind")
+    source = (EXAMPLE / "nanobind_module.cc").read_text()
+    source = source.replace('"filter.h"\n', '"filter.h"\n#include <nanobind/stl/vector.h>\n')
+    many = "  m.def({}, [](const std::vector<dlx::{}>& list) {{ return list.size(); }});\n"
+    at = '  m.def("transpose"'
+    assert at in source
+    source = source.replace(
+        at, many.format('"many"', "Tensor") + many.format('"many_arrays"', "Array<Image>") + at
+    )
+    module = nanobind_extension.build(
+        "filter_nanobind", source, f"-I{EXAMPLE}", str(library), f"-Wl,-rpath,{library.parent}",
+        *shlex.split(info.compiler_arguments()),
+    )  # fmt: skip
+
+    check_module(module)
+    check_overloads(module)
+    check_tensors(module)
+    assert "uint8[h, w]" in module.brighten.__doc__
+    # Containers let no exception through, and would outlive a borrowed array.
+    assert module.many([image(), [1, 2]]) == 2
+    with pytest.raises(TypeError, match="incompatible function arguments"):
+        module.many([image(), "text"])
+    with pytest.raises(TypeError, match="incompatible function arguments"):
+        module.many_arrays([image()])
+
+
+def test_pybind11(library, tmp_path):
+    package = importlib.util.find_spec("pybind11") or importlib.util.find_spec("torch")
+    if package is None:
+        pytest.skip("no pybind11, and no PyTorch, which brings its headers")
+    path = compile_(
+        tmp_path / "filter_pybind11.so", "g++", "-std=c++17", "-shared", "-fPIC",
+        "-fvisibility=hidden", f"-I{INCLUDE}", "-isystem", Path(package.origin).parent / "include",
+        "pybind11_module.cc", library, f"-Wl,-rpath,{library.parent}",
+    )  # fmt: skip
+    module = load("filter_pybind11", path)
+
+    check_module(module)
+    check_overloads(module)
+    check_tensors(module)
+    assert "uint8[h, w]" in module.brighten.__doc__
+
+
+def test_cython(library, tmp_path):
+    pytest.importorskip("Cython")
+    declared = Path(shlex.split(info.compiler_arguments(libs=False))[0].removeprefix("-I")) / "dlx"
+    shutil.copy(EXAMPLE / "cython_module.pyx", tmp_path / "filter_cython.pyx")
+    subprocess.run(
+        [sys.executable, "-m", "cython", "-3", "-Wextra", "-Werror", "-I", declared,
+         tmp_path / "filter_cython.pyx"], check=True,
+    )  # fmt: skip
+    path = compile_(
+        tmp_path / "filter_cython.so", "gcc", "-shared", "-fPIC", "-Wno-unused-function",
+        "-isystem", INCLUDE, tmp_path / "filter_cython.c", library, "-I.",
+        f"-Wl,-rpath,{library.parent}",
+    )  # fmt: skip
+
+    check_module(load("filter_cython", path))
+
+
+# ---- PyTorch
+
+
+@pytest.fixture(scope="module")
+def operators(lib):
+    torch = pytest.importorskip("torch")
+    return torch, dlx.torch_operator(lib.blur_torch), dlx.torch_operator(lib.brighten_torch)
+
+
+def test_an_operator_of_torch(operators, lib):
+    torch, blur, brighten = operators
+    x = torch.from_numpy(image())
+
+    assert blur is dlx.torch_operator(lib.blur_torch) is torch.ops.filter.blur.default
+    assert str(blur._schema) == "filter::blur(Tensor image, int radius=1) -> Tensor"
+    assert blur(x).tolist() == BLURRED
+    assert blur(x, radius=0).tolist() == x.tolist()
+    y = x.clone()
+    assert brighten(y.T, 2.0) is None
+    assert y.tolist() == [[min(2 * v, 255) for v in row] for row in x.tolist()]
+
+
+@pytest.mark.parametrize(("make", "message"), [
+    (lambda torch, x: (x.float(),), r"filter::blur: `image` must be uint8 \(got float32\)"),
+    (lambda torch, x: (x[0],), "`image` must have 2 axes"),
+    (lambda torch, x: (x.T,), "`image` must be compact in row-major order"),
+    (lambda torch, x: (x, -1), r"filter::blur: `radius` is negative \(got -1\)"),
+    (lambda torch, x: (x.to_sparse(),), "filter::blur"),
+])  # fmt: skip
+def test_what_an_operator_refuses(operators, make, message):
+    torch, blur, _ = operators
+
+    with pytest.raises((RuntimeError, NotImplementedError), match=message):
+        blur(*make(torch, torch.from_numpy(image())))
+
+
+@pytest.mark.parametrize("backend", ["aot_eager", "inductor"])
+def test_operators_within_compiled_programs(operators, backend):
+    torch, blur, brighten = operators
+    x = torch.from_numpy(image())
+
+    def program(x, radius):
+        y = blur(x, radius) + 1
+        brighten(y, 2.0)
+        return blur(y, 0)
+
+    compiled = torch.compile(program, fullgraph=True, backend=backend, dynamic=True)
+    for shape in ((3, 4), (6, 2)):
+        assert torch.equal(compiled(x.reshape(shape), 1), program(x.reshape(shape), 1))
+    with pytest.raises(Exception, match="`image` must be uint8"):
+        compiled(x.float(), 1)
+
+
+def test_operators_are_exported_and_checked_by_torch(operators):
+    torch, blur, brighten = operators
+    x = torch.from_numpy(image())
+
+    class Module(torch.nn.Module):
+        def forward(self, x):
+            return blur(x, 1)
+
+    exported = torch.export.export(Module(), (x,))
+    assert exported.module()(x).tolist() == BLURRED
+    torch.library.opcheck(blur, (x,), {"radius": 1})
+    torch.library.opcheck(brighten, (x, 1.0))
+
+
+def test_what_torch_has_no_rule_for_is_refused_or_right(operators):
+    torch, blur, _ = operators
+    stack = torch.stack([torch.from_numpy(image()), torch.from_numpy(image()) // 2])
+
+    batched = torch.func.vmap(blur)(stack)
+    assert batched.tolist() == [blur(x).tolist() for x in stack]
+
+
+# ---- JAX
+
+
+@pytest.fixture(scope="module")
+def functions(lib):
+    jax = pytest.importorskip("jax")
+    return jax, dlx.jax_function(lib.blur_xla), dlx.jax_function(lib.brighten_xla)
+
+
+def test_a_function_of_jax(functions):
+    jax, blur, brighten = functions
+    x = jax.numpy.asarray(image())
+
+    assert blur(x).tolist() == BLURRED
+    assert jax.jit(blur, static_argnames="radius")(x, radius=0).tolist() == x.tolist()
+    assert jax.jit(lambda x: blur(x.T).T + 1)(x).tolist() == (blur(x.T).T + 1).tolist()
+    # An array of JAX never changes: what the function writes is what the call returns.
+    assert jax.jit(brighten)(x, 2).tolist() == [[min(2 * v, 255) for v in r] for r in x.tolist()]
+    assert x.tolist() == image().tolist()
+    assert str(blur.__signature__) == "(image, radius=1)"
+
+
+def test_what_a_function_of_jax_refuses(functions):
+    jax, blur, _ = functions
+    x = jax.numpy.asarray(image())
+
+    with pytest.raises(dlx.InvalidArgumentError, match=r"blur: `image` must be uint8 \(got float32\)"):
+        jax.jit(blur)(x.astype("float32"))
+    with pytest.raises(dlx.InvalidArgumentError, match="`image` must have 2 axes"):
+        blur(x[0])
+    with pytest.raises(TypeError, match="blur: missing a required argument: 'image'"):
+        blur()
+    with pytest.raises(jax.errors.JaxRuntimeError, match=r"blur: `radius` is negative \(got -1\)"):
+        blur(x, -1).block_until_ready()
+    with pytest.raises(jax.errors.ConcretizationTypeError):
+        jax.jit(blur)(x, 1)
+
+
+def test_vmap_and_grad_of_a_function_of_jax(functions):
+    jax, blur, brighten = functions
+    stack = jax.numpy.stack([image(), image() // 2])
+
+    assert jax.vmap(blur)(stack).tolist() == [blur(x).tolist() for x in stack]
+    assert jax.vmap(brighten)(stack).tolist() == [brighten(x).tolist() for x in stack]
+    with pytest.raises(ValueError, match="cannot be differentiated"):
+        jax.grad(lambda x: blur(x.astype("uint8")).astype("float32").sum())(
+            stack[0].astype("float32")
+        )
+    with pytest.raises(ValueError, match="cannot be differentiated"):
+        jax.jvp(blur, (stack[0],), (numpy.zeros((3, 4), jax.dtypes.float0),))
+
+
+def test_the_handler_speaks_the_language_of_xla(tmp_path):
+    """Offsets of our structs are those of the header that jaxlib brings."""
+    package = pytest.importorskip("jaxlib")
+    pairs = {
+        "frame": "CallFrame", "buffer": "Buffer", "scalar": "Scalar", "text": "ByteSpan",
+        "metadata_extension": "Metadata_Extension", "error_arguments": "Error_Create_Args",
+    }  # fmt: skip
+    fields = {
+        "frame": "extensions:extension_start api:api stage:stage arguments:args results:rets "
+                 "attributes:attrs arguments.size:args.size arguments.items:args.args "
+                 "results.items:rets.rets attributes.types:attrs.types "
+                 "attributes.names:attrs.names attributes.items:attrs.attrs",
+        "buffer": "dtype:dtype data:data rank:rank dims:dims",
+        "scalar": "dtype:dtype value:value",
+        "text": "data:ptr size:len",
+        "metadata_extension": "base.type:extension_base.type base.next:extension_base.next "
+                              "metadata:metadata",
+        "error_arguments": "message:message code:errc",
+    }  # fmt: skip
+    lines = [
+        f"_Static_assert(offsetof(dlx_xla_{ours}, {a}) == offsetof(XLA_FFI_{pairs[ours]}, {b}), "
+        f'"{ours}.{a}");'
+        for ours, words in fields.items()
+        for a, b in (word.split(":") for word in words.split())
+    ]
+    source = tmp_path / "layout.c"
+    source.write_text(
+        "#include <dlx/xla_ffi.h>\n#include <xla/ffi/api/c_api.h>\n"
+        + "\n".join(lines)
+        + "\n_Static_assert(offsetof(dlx_xla_api, create_error) == "
+        'offsetof(XLA_FFI_Api, XLA_FFI_Error_Create), "api");\n'
+        '_Static_assert(sizeof(dlx_xla_frame) <= sizeof(XLA_FFI_CallFrame), "frame");\n'
+    )
+    subprocess.run(
+        ["gcc", "-std=c11", "-fsyntax-only", *shlex.split(info.compiler_arguments(libs=False)),
+         f"-I{Path(package.__file__).parent / 'include'}", source], check=True,
+    )  # fmt: skip
