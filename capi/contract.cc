@@ -80,6 +80,7 @@ dlx_status dlx_contract_parameter(const dlx_contract* contract, int32_t index, d
     if (parameter.writable) out->flags |= DLX_PARAMETER_WRITABLE;
     if (parameter.result) out->flags |= DLX_PARAMETER_RESULT;
     if (parameter.optional) out->flags |= DLX_PARAMETER_OPTIONAL;
+    if (parameter.takes_grad) out->flags |= DLX_PARAMETER_GRAD;
     out->name = parameter.name.c_str();
     out->ndim = parameter.ellipsis ? -1 : parameter.axes;
     const bool array = parameter.kind == Kind::kArray;

@@ -71,7 +71,8 @@ enum {
 enum {
   DLX_PARAMETER_WRITABLE = 1,
   DLX_PARAMETER_RESULT = 2,
-  DLX_PARAMETER_OPTIONAL = 4
+  DLX_PARAMETER_OPTIONAL = 4,
+  DLX_PARAMETER_GRAD = 8
 };
 
 /** A parameter of a contract, for code that calls functions by contracts. */

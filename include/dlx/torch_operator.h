@@ -21,8 +21,9 @@
  *   are checked.
  * - **Thread safety**: the function may be called on any threads at once, without the GIL.
  * - **What it cannot do**: CPU only; no temporaries for `copy` (non-compact tensors are refused: call
- *   .contiguous() before); results are row-major; at most 8 axes. It has no derivative: backward()
- *   refuses, as for every operator without one. vmap calls it once for each slice.
+ *   .contiguous() before); results are row-major; at most 8 axes. It has no derivative: while
+ *   gradients are recorded it refuses tensors that require grad, unless the contract says `grad`,
+ *   which promises a derivative of zero. vmap calls it once for each slice.
  *
  * Linux and macOS; PyTorch from 2.10 on.
  */
@@ -74,6 +75,8 @@ typedef struct dlx_torch_functions {
   int32_t (*drop_string)(dlx_torch_handle);
   void (*raise)(uint8_t, const char *, const char *, uint32_t, const char *);
   void (*free_optional)(void *);
+  uint8_t (*records)(void);
+  uint8_t (*requires_grad)(const void *);
 } dlx_torch_functions;
 
 /* The functions of the PyTorch in this process. Before a registration succeeded all are NULL. */
@@ -123,6 +126,9 @@ static inline dlx_status dlx_torch_find(dlx_torch_functions *out) {
       {"aoti_torch_check", offsetof(dlx_torch_functions, raise)},
       /* operator delete, which torch_delete_stable_ivalue of 2.13 calls. */
       {"_ZdlPv", offsetof(dlx_torch_functions, free_optional)},
+      {"aoti_torch_grad_mode_is_enabled", offsetof(dlx_torch_functions, records)},
+      /* c10::TensorImpl::requires_grad() const, for which there is no C function. */
+      {"_ZNK3c1010TensorImpl13requires_gradEv", offsetof(dlx_torch_functions, requires_grad)},
   };
 #ifdef __APPLE__
   void *const library = dlopen("libtorch_cpu.dylib", RTLD_LAZY | RTLD_NOLOAD);
@@ -350,6 +356,14 @@ static inline dlx_status dlx_torch_read(const dlx_torch_operator *op, dlx_torch_
   for (i = 0; i < count && status == DLX_OK; ++i) {
     const dlx_parameter parameter = dlx_call_parameter(op->contract, i);
     if (call->tensors[i] != NULL) {
+      /* A handle is the address of an at::Tensor, whose only member points to the TensorImpl. */
+      if ((parameter.flags & DLX_PARAMETER_GRAD) == 0 && dlx_torch.records() != 0 &&
+          dlx_torch.requires_grad(*(void **)call->tensors[i]) != 0) {
+        return dlx_call_fail(DLX_ERROR_UNSUPPORTED,
+                             "`%s` requires grad, and the operator has no derivative: pass "
+                             "%s.detach(), or call it under torch.no_grad()",
+                             parameter.name, parameter.name);
+      }
       status = dlx_torch_describe(parameter.name, call->tensors[i], &call->arrays[i]);
       call->arguments[i].array = &call->arrays[i].array;
     } else if (parameter.kind == DLX_PARAMETER_INT) {

@@ -51,7 +51,7 @@ std::string value_text(const Parameter& parameter) {
   }
 }
 
-/// (name, kind, (writable, result, optional), dtypes, index of `dtype(x)` or -1, ellipsis, extents,
+/// (name, kind, (writable, result, optional, takes_grad), dtypes, index of `dtype(x)` or -1, ellipsis, extents,
 ///  default); extents are numbers, names, or None for any.
 std::string parameter_text(const Contract& contract, const Parameter& parameter) {
   const auto flag = [](bool value) { return value ? "True, " : "False, "; };
@@ -68,7 +68,8 @@ std::string parameter_text(const Contract& contract, const Parameter& parameter)
     extents += ", ";
   }
   return "(" + quoted(parameter.name) + ", " + kind_text(parameter.kind) + ", (" +
-         flag(parameter.writable) + flag(parameter.result) + flag(parameter.optional) + "), (" +
+         flag(parameter.writable) + flag(parameter.result) + flag(parameter.optional) +
+         flag(parameter.takes_grad) + "), (" +
          dtypes + "), " + std::to_string(parameter.same_dtype_as) + ", " +
          flag(parameter.ellipsis) + "(" + extents + "), " + value_text(parameter) + "), ";
 }

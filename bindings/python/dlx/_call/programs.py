@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import ctypes
 import inspect
+import operator
 from typing import NamedTuple
 
 from dlx import _native
@@ -29,7 +30,7 @@ class Parameter(NamedTuple):
 
     name: str
     kind: str  # array, int, float, bool, str or stream
-    flags: tuple[bool, bool, bool]  # writable, result, optional
+    flags: tuple[bool, bool, bool, bool]  # writable, result, optional, takes tensors that require grad
     dtypes: tuple[str, ...]  # none: any
     like: int  # the index of the array that has its dtype, or -1
     ellipsis: bool  # any axes before those of `extents`
@@ -163,13 +164,13 @@ def torch_operator(pointer: Any, /) -> Any:
     status = prototype(address)(name, text)
     if status:
         raise from_status(status, capi.last_error())
-    operator = (name.value or b"").decode()
-    if operator not in _torch_operators:
+    full_name = (name.value or b"").decode()
+    if full_name not in _torch_operators:
         fake = _torch_fake(Contract((text.value or b"").decode()))
-        torch.library.register_fake(operator, fake, allow_override=True)
-        library, _, base = operator.partition("::")
-        _torch_operators[operator] = getattr(getattr(torch.ops, library), base).default
-    return _torch_operators[operator]
+        torch.library.register_fake(full_name, fake, allow_override=True)
+        library, _, base = full_name.partition("::")
+        _torch_operators[full_name] = getattr(getattr(torch.ops, library), base).default
+    return _torch_operators[full_name]
 
 
 def _torch_fake(contract: Contract) -> Callable[..., Any]:
@@ -231,18 +232,32 @@ def jax_function(pointer: Any, /, *, vmap_method: str | None = "sequential") -> 
     return call
 
 
+def _attribute(kind: str, value: Any) -> Any:
+    """A number or text as XLA takes it. Raises JAX's error for what is not known yet, and TypeError."""
+    import numpy
+
+    if kind == "int":
+        return numpy.int64(operator.index(value))
+    if kind == "float":
+        return numpy.float64(float(value))
+    if kind == "bool":
+        return numpy.bool_(bool(value))
+    if not isinstance(value, str):
+        raise TypeError(f"a text is expected (got {type(value).__name__})")
+    return value
+
+
 def _call_jax(
     contract: Contract, target: str, vmap_method: str | None, values: dict[str, Any]
 ) -> Any:
     import jax
     import numpy
 
-    scalars = {"int": numpy.int64, "float": numpy.float64, "bool": numpy.bool_, "str": str}
     arrays, attributes, shapes, aliases = [], {}, [], {}
     for p in contract.inputs:
         value = values[p.name]
         if p.kind != "array":
-            attributes[p.name] = scalars[p.kind](value)
+            attributes[p.name] = _attribute(p.kind, value)
         elif value is None:
             attributes[p.name] = numpy.bool_(True)  # left out
         else:
