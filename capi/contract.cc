@@ -38,7 +38,7 @@ void check_arguments(const Contract& contract, const dlx_argument* arguments, co
         parameter.same_dtype_as >= 0 ? arguments[parameter.same_dtype_as].array : nullptr;
     const Mismatch mismatch =
         check_array(parameter, *array, flags == nullptr ? 0 : flags[i], like, binding);
-    if (mismatch != Mismatch::kNone) refuse(contract, i, mismatch, *array, like, *binding);
+    if (mismatch != Mismatch::kNone) refuse(contract, parameter, mismatch, *array, like, *binding);
   }
 }
 

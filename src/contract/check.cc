@@ -89,9 +89,8 @@ Mismatch check_rarely(const Parameter& parameter, const DLTensor& array, uint64_
   return Mismatch::kNone;
 }
 
-void refuse(const Contract& contract, int index, Mismatch mismatch, const DLTensor& array,
-            const DLTensor* like, const Binding& binding) {
-  const Parameter& parameter = contract.parameters[static_cast<size_t>(index)];
+void refuse(const Contract& contract, const Parameter& parameter, Mismatch mismatch,
+            const DLTensor& array, const DLTensor* like, const Binding& binding) {
   const char* name = parameter.name.c_str();
   const ShapeText shape = shape_text(array.ndim, array.shape);
   switch (mismatch) {

@@ -46,7 +46,8 @@ inline uint32_t word_of(DLDataType dtype) noexcept {
 
 inline bool has_dtype(const Parameter& parameter, DLDataType dtype) noexcept {
   const uint32_t word = word_of(dtype);
-  for (int i = 0; i < parameter.dtype_count; ++i) {
+  if (word == word_of(parameter.dtypes[0])) return true;
+  for (int i = 1; i < parameter.dtype_count; ++i) {
     if (word_of(parameter.dtypes[i]) == word) return true;
   }
   return parameter.dtype_count == 0;
@@ -74,7 +75,7 @@ Mismatch check_rarely(const Parameter& parameter, const DLTensor& array, uint64_
 
 /// Checks an array whose description is right (strides are not NULL, byte_offset is 0 on the CPU).
 /// `like` is the array of `same_dtype_as`, or NULL. `flags` are DLPack's.
-inline Mismatch check_array(const Parameter& parameter, const DLTensor& array, uint64_t flags,
+[[gnu::always_inline]] inline Mismatch check_array(const Parameter& parameter, const DLTensor& array, uint64_t flags,
                             const DLTensor* like, Binding* binding) noexcept {
   if (like == nullptr ? !has_dtype(parameter, array.dtype)
                       : word_of(like->dtype) != word_of(array.dtype)) {
@@ -90,17 +91,16 @@ inline Mismatch check_array(const Parameter& parameter, const DLTensor& array, u
     }
   }
   if ((flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0 && parameter.writable) return Mismatch::kReadOnly;
-  if (array.device.device_type == kDLCPU && parameter.device_type == kDLCPU &&
-      array.dtype.bits >= 8 && array.data != nullptr && parameter.layout == Layout::kRowMajor &&
-      is_aligned(array) && is_row_major(array)) {
+  if (parameter.plain && array.device.device_type == kDLCPU && array.dtype.bits >= 8 &&
+      array.data != nullptr && is_aligned(array) && is_row_major(array)) {
     return Mismatch::kNone;
   }
   return check_rarely(parameter, array, flags, binding);
 }
 
 /// Throws Error for an array that does not meet its parameter: what came, what is expected.
-[[noreturn, gnu::cold]] void refuse(const Contract& contract, int index, Mismatch mismatch,
-                                    const DLTensor& array, const DLTensor* like,
+[[noreturn, gnu::cold]] void refuse(const Contract& contract, const Parameter& parameter,
+                                    Mismatch mismatch, const DLTensor& array, const DLTensor* like,
                                     const Binding& binding);
 
 [[noreturn, gnu::cold]] void refuse_number(const Contract& contract, int index, int64_t value,

@@ -38,6 +38,7 @@ struct Parameter {
   Kind kind = Kind::kArray;
 
   // Of an array.
+  bool plain = true;  ///< on the CPU and in row-major order
   bool writable = false;
   bool result = false;     ///< dlx allocates it, and the call returns it
   bool may_copy = false;   ///< a temporary of the right dtype and layout may stand for the argument

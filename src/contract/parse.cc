@@ -182,6 +182,8 @@ class Reader {
       read_word(word, parameter);
     }
     if (parameter->result) parameter->writable = true;
+    parameter->plain =
+        parameter->device_type == kDLCPU && parameter->layout == Layout::kRowMajor;
   }
 
   void read_dtype(Parameter* parameter) {

@@ -64,10 +64,11 @@ PyObject* from_param(PyObject* self, PyObject* object) {
   return enter(argument.contract->parameters[0].name.c_str(), static_cast<PyObject*>(nullptr), [&] {
     Borrowed borrowed;
     Binding binding(*argument.contract);
-    if (argument.contract->parameters[0].optional && object == api.none) {
+    const Parameter& parameter = argument.contract->parameters[0];
+    if (parameter.optional && object == api.none) {
       return Ref::share(object).detach();
     }
-    borrow(object, *argument.contract, 0, nullptr, &binding, &borrowed);
+    borrow(object, *argument.contract, parameter, nullptr, &binding, &borrowed);
     Ref owner(static_cast<PyObject*>(borrowed.owner));
     if (!argument.whole) {
       return make_pointer(argument, borrowed.array.data, static_cast<Ref&&>(owner)).detach();

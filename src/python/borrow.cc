@@ -91,10 +91,9 @@ Ref make_temporary(PyObject* object, const Parameter& parameter, const DLTensor*
 }
 
 /// A call that makes an argument fit.
-[[noreturn, gnu::cold]] void refuse_with_advice(const Contract& contract, int index,
+[[noreturn, gnu::cold]] void refuse_with_advice(const Contract& contract, const Parameter& parameter,
                                                 Mismatch mismatch, const DLTensor& array,
                                                 const DLTensor* like, const Binding& binding) {
-  const Parameter& parameter = contract.parameters[static_cast<size_t>(index)];
   const char* name = parameter.name.c_str();
   char advice[160] = "";
   switch (mismatch) {
@@ -120,16 +119,15 @@ Ref make_temporary(PyObject* object, const Parameter& parameter, const DLTensor*
     default: break;
   }
   try {
-    refuse(contract, index, mismatch, array, like, binding);
+    refuse(contract, parameter, mismatch, array, like, binding);
   } catch (const Error& error) {
     fail(error.status(), "%s%s", error.what(), advice);
   }
 }
 
 /// For objects that are not read by their fields, and for temporaries.
-[[gnu::cold]] void borrow_slowly(PyObject* object, const Contract& contract, int index,
-                                 const DLTensor* like, Binding* binding, Borrowed* out) {
-  const Parameter& parameter = contract.parameters[static_cast<size_t>(index)];
+[[gnu::cold]] void borrow_slowly(PyObject* object, const Contract& contract,
+                                 const Parameter& parameter, const DLTensor* like, Binding* binding, Borrowed* out) {
   Ref tensor = import_argument(object, parameter);
   describe_tensor(tensor.get(), out);
   Mismatch mismatch = check_array(parameter, out->array, out->flags, like, binding);
@@ -142,7 +140,7 @@ Ref make_temporary(PyObject* object, const Parameter& parameter, const DLTensor*
     mismatch = check_array(parameter, out->array, out->flags, like, binding);
   }
   if (mismatch != Mismatch::kNone) {
-    refuse_with_advice(contract, index, mismatch, out->array, like, *binding);
+    refuse_with_advice(contract, parameter, mismatch, out->array, like, *binding);
   }
   out->owner = tensor.detach();
   out->original = original.detach();
@@ -150,17 +148,16 @@ Ref make_temporary(PyObject* object, const Parameter& parameter, const DLTensor*
 
 }  // namespace
 
-void borrow(PyObject* object, const Contract& contract, int index, const DLTensor* like,
-            Binding* binding, Borrowed* out) {
-  const Parameter& parameter = contract.parameters[static_cast<size_t>(index)];
+void borrow(PyObject* object, const Contract& contract, const Parameter& parameter,
+            const DLTensor* like, Binding* binding, Borrowed* out) {
   if (fill(object, parameter, out)) {
     const Mismatch mismatch = check_array(parameter, out->array, out->flags, like, binding);
     if (__builtin_expect(mismatch == Mismatch::kNone, 1)) return;
     if (!is_curable(parameter, mismatch)) {
-      refuse_with_advice(contract, index, mismatch, out->array, like, *binding);
+      refuse_with_advice(contract, parameter, mismatch, out->array, like, *binding);
     }
   }
-  borrow_slowly(object, contract, index, like, binding, out);
+  borrow_slowly(object, contract, parameter, like, binding, out);
 }
 
 void borrow_all(const Contract& contract, void* const* objects, Borrowed* out) {
@@ -186,7 +183,7 @@ void borrow_all(const Contract& contract, void* const* objects, Borrowed* out) {
       }
       const DLTensor* like =
           parameter.same_dtype_as >= 0 ? &out[parameter.same_dtype_as].array : nullptr;
-      borrow(object, contract, i, like, &binding, &out[i]);
+      borrow(object, contract, parameter, like, &binding, &out[i]);
     }
   } catch (...) {
     while (i > 0) give_back(&out[--i], false);

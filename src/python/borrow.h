@@ -15,8 +15,8 @@ using Borrowed = ::dlx_borrowed;
 /// Fills `out` for an argument that the caller keeps alive, and checks it against its parameter; if
 /// the contract allows it, a temporary takes its place. `like` is the array of `same_dtype_as`, or
 /// NULL. Throws PythonError and Error; nothing is held then.
-void borrow(PyObject* object, const Contract& contract, int index, const DLTensor* like,
-            Binding* binding, Borrowed* out);
+void borrow(PyObject* object, const Contract& contract, const Parameter& parameter,
+            const DLTensor* like, Binding* binding, Borrowed* out);
 
 /// Gives back what borrow() filled. After success, a temporary of an array that the function wrote
 /// is copied back; throws Error and PythonError if that fails, with everything given back.

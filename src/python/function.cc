@@ -39,7 +39,8 @@ struct Function {
   void (*address)() = nullptr;
   Contract* contract = nullptr;
   bool natural = false;
-  int64_t kept_below = 0;
+  int64_t kept_below = 0;  ///< as in dlx_function_options, but never 0
+  bool by_size = false;    ///< the number of elements decides
   void* context = nullptr;
   void (*release)(void*) = nullptr;
   Ref keep;
@@ -51,13 +52,14 @@ struct Function {
 
 constexpr char kCapsule[] = "dlx.function";
 
+/// The context, which is the pointer too: asking for it compares no names.
 Function* function_of(PyObject* self) noexcept {
-  return static_cast<Function*>(api.PyCapsule_GetPointer(self, kCapsule));
+  return static_cast<Function*>(api.PyCapsule_GetContext(self));
 }
 
 void destroy(PyObject* capsule) {
   const WithoutPendingError aside;
-  delete function_of(capsule);
+  delete static_cast<Function*>(api.PyCapsule_GetPointer(capsule, kCapsule));
 }
 
 // ---- a call
@@ -104,6 +106,11 @@ class Call {
  public:
   Call(const Function& function, PyObject* const* values) noexcept
       : function_(function), contract_(*function.contract), values_(values), binding_(contract_) {}
+  ~Call() {
+    while (result_count_ > 0) api.Py_DecRef(results_[--result_count_]);
+  }
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
 
   PyObject* run() {
     read_arguments();
@@ -145,13 +152,17 @@ class Call {
     const DLTensor* like =
         parameter.same_dtype_as >= 0 ? slots_[parameter.same_dtype_as].array : nullptr;
     Borrowed* const borrowed = loans_.next();
-    borrow(value, contract_, index, like, &binding_, borrowed);
+    borrow(value, contract_, parameter, like, &binding_, borrowed);
     loans_.kept();
     slots_[index].array = &borrowed->array;
-    int64_t elements = 1;
-    for (int i = 0; i < borrowed->array.ndim; ++i) elements *= borrowed->array.shape[i];
-    elements_ += elements;
+    if (function_.by_size) count_elements(borrowed->array);
     if (borrowed->array.device.device_type != kDLCPU) device_ = &borrowed->array;
+  }
+
+  void count_elements(const DLTensor& array) noexcept {
+    int64_t elements = 1;
+    for (int i = 0; i < array.ndim; ++i) elements *= array.shape[i];
+    elements_ += elements;
   }
 
   void make_results() {
@@ -160,9 +171,9 @@ class Call {
       if (!parameter.result) continue;
       const int index = static_cast<int>(i);
       PyObject* const passed = values_[i] == api.none ? nullptr : values_[i];
-      Ref& result = results_[result_count_++];
-      result = passed != nullptr ? Ref::share(passed) : new_array(index, parameter);
-      borrow_into_slot(index, parameter, result.get());
+      Ref result = passed != nullptr ? Ref::share(passed) : new_array(index, parameter);
+      results_[result_count_++] = result.detach();
+      borrow_into_slot(index, parameter, results_[result_count_ - 1]);
     }
   }
 
@@ -180,14 +191,14 @@ class Call {
   }
 
   PyObject* collect_results() {
-    if (result_count_ == 1) return finish_result(static_cast<Ref&&>(results_[0]), like_).detach();
+    if (result_count_ == 1) return finish_result(take_result(0), like_).detach();
     Ref tuple(check(api.PyTuple_New(result_count_)));
     for (int i = 0; i < result_count_; ++i) {
-      Ref result = finish_result(static_cast<Ref&&>(results_[i]), like_);
-      api.PyTuple_SetItem(tuple.get(), i, result.detach());
+      api.PyTuple_SetItem(tuple.get(), i, finish_result(take_result(i), like_).detach());
     }
     return tuple.detach();
   }
+  Ref take_result(int index) const noexcept { return Ref::share(results_[index]); }
 
   // ---- streams: dlx's work before and after the call is ordered by the tensors' readiness
 
@@ -322,7 +333,7 @@ class Call {
   StreamHandle stream_ = 0;
   int64_t elements_ = 0;
   int result_count_ = 0;
-  Ref results_[Contract::kMostResults];
+  PyObject* results_[Contract::kMostResults];  ///< owned: the first `result_count_`
   dlx_argument slots_[kMost];
   Loans<kMost> loans_;
 };
@@ -381,6 +392,7 @@ PyObject* make_function(void (*function)(), Contract* contract, const dlx_functi
   retain(contract);
   made->natural = options.natural != 0;
   made->kept_below = options.gil_kept_below == 0 ? kReleaseGilFrom : options.gil_kept_below;
+  made->by_size = made->kept_below > 0 && made->kept_below != INT64_MAX;
   if (keep != nullptr) made->keep = Ref::share(keep);
   for (size_t i = 0; i < contract->parameters.size(); ++i) {
     const Parameter& parameter = contract->parameters[i];
@@ -393,6 +405,7 @@ PyObject* make_function(void (*function)(), Contract* contract, const dlx_functi
   made->definition = fast_entry(contract->function.c_str(), call, made->doc.c_str());
   Ref capsule(check(api.PyCapsule_New(made.get(), kCapsule, destroy)));
   Function* const owned = made.release();
+  api.PyCapsule_SetContext(capsule.get(), owned);
   // Nothing may fail once the callable owns the context.
   PyObject* const callable =
       check(api.PyCFunction_NewEx(&owned->definition, capsule.get(), nullptr));

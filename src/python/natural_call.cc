@@ -41,31 +41,39 @@ Result invoke(const void* function, const NaturalArguments& a) {
 
 #elif defined(DLX_NATURAL_SYSV)
 
-template <typename Result, typename... Words>
-Result invoke_with(const void* function, const double* r, Words... words) {
-  using Function = Result (*)(double, double, double, double, double, double, double, double,
-                              Words...);
+template <typename Result, typename... Arguments>
+Result invoke_with(const void* function, Arguments... arguments) {
+  using Function = Result (*)(Arguments...);
   // volatile: a compiler that saw the callee would take the other type for undefined behaviour.
   Function volatile called = reinterpret_cast<Function>(const_cast<void*>(function));
-  return called(r[0], r[1], r[2], r[3], r[4], r[5], r[6], r[7], words...);
+  return called(arguments...);
 }
 
-/// Registers that the function does not have as parameters may hold anything.
-template <typename Result>
-Result invoke(const void* function, const NaturalArguments& a) {
+/// With the words in registers and on the stack. Those that the function does not have as parameters
+/// may hold anything.
+template <typename Result, typename... Reals>
+Result invoke_with_words(const void* function, const NaturalArguments& a, Reals... reals) {
   const W* w = a.words;
-  const double* r = a.reals;
 #ifdef __aarch64__
   if (a.word_count <= 8) {
-    return invoke_with<Result>(function, r, w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7]);
+    return invoke_with<Result>(function, reals..., w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7]);
   }
-  return invoke_with<Result>(function, r, w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8],
-                             w[9], w[10], w[11], w[12], w[13], w[14], w[15]);
+  return invoke_with<Result>(function, reals..., w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7],
+                             w[8], w[9], w[10], w[11], w[12], w[13], w[14], w[15]);
 #else
-  if (a.word_count <= 6) return invoke_with<Result>(function, r, w[0], w[1], w[2], w[3], w[4], w[5]);
-  return invoke_with<Result>(function, r, w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7], w[8],
-                             w[9], w[10], w[11], w[12], w[13]);
+  if (a.word_count <= 6) {
+    return invoke_with<Result>(function, reals..., w[0], w[1], w[2], w[3], w[4], w[5]);
+  }
+  return invoke_with<Result>(function, reals..., w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7],
+                             w[8], w[9], w[10], w[11], w[12], w[13]);
 #endif
+}
+
+template <typename Result>
+Result invoke(const void* function, const NaturalArguments& a) {
+  if (a.real_count == 0) return invoke_with_words<Result>(function, a);
+  const double* r = a.reals;
+  return invoke_with_words<Result>(function, a, r[0], r[1], r[2], r[3], r[4], r[5], r[6], r[7]);
 }
 
 #else

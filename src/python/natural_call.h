@@ -29,8 +29,12 @@ struct NaturalArguments {
   static constexpr int kReals = 8;
   static constexpr int kStack = 8;
 
-  int64_t words[kRegisters + kStack] = {};
-  double reals[kReals] = {};
+  NaturalArguments() noexcept {  // not of the stack's words
+    for (int i = 0; i < kRegisters; ++i) words[i] = 0;
+  }
+
+  int64_t words[kRegisters + kStack];
+  double reals[kReals];
   int word_count = 0;
   int real_count = 0;
 #ifdef DLX_NATURAL_WINDOWS
