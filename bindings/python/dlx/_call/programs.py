@@ -49,6 +49,10 @@ class Parameter(NamedTuple):
     def optional(self) -> bool:
         return self.flags[2]
 
+    @property
+    def takes_grad(self) -> bool:
+        return self.flags[3]
+
 
 class Contract:
     """A contract as Python sees it."""
@@ -182,6 +186,14 @@ def _torch_fake(contract: Contract) -> Callable[..., Any]:
 
     def fake(*args: Any, **kwargs: Any) -> Any:
         values = contract.bind(args, kwargs)
+        for p in contract.inputs:
+            x = values[p.name] if p.kind == "array" else None
+            if x is not None and x.requires_grad and torch.is_grad_enabled() and not p.takes_grad:
+                # As the function itself says it for data.
+                raise RuntimeError(
+                    f"{contract.function}: `{p.name}` requires grad, and the operator has no derivative: "
+                    f"pass {p.name}.detach(), or call it under torch.no_grad()"
+                )
         made = [
             torch.empty(shape, dtype=getattr(torch, dtype), device="cpu")
             for dtype, shape in contract.results(values, lambda x: str(x.dtype)[6:], require)
