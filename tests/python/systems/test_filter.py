@@ -1,4 +1,7 @@
-"""examples/filter: one library in C, called in every way. Compiled once for all tests."""
+"""examples/filter: one library in C, called in every way. Compiled once for all tests.
+
+.venv has cffi, Cython and the headers of pybind11, the environments of --systems nanobind and JAX.
+"""
 
 from __future__ import annotations
 
