@@ -2,7 +2,6 @@
  * Contracts: what a compiled function demands of its arguments. One text says it for callers in
  * Python (`dlx.function`, dlx/python.h), in torch's dispatcher (dlx/torch_operator.h) and in XLA
  * (dlx/xla_ffi.h), and dlx checks it before every call:
- *
  *     "scale(x: float32[n, m] writable, weights: float32|float64[m] = None, factor: float = 1.0)"
  *
  * - **Arrays** are `dtypes[extents] words`. `dtypes` is one or more names of dlx_dtype_parse with

@@ -1,7 +1,6 @@
 /**
  * dlx in extensions of pybind11: functions of dlx::Tensor and of dlx::Array are bound as they are,
  * and take the arrays of every library.
- *
  *     PYBIND11_MODULE(images, m) {
  *       dlx::translate_pybind11_errors();
  *       m.def("invert", &invert);  // void invert(const dlx::Array<Image>&); see dlx/python.hpp

@@ -1,6 +1,5 @@
 /**
  * Arguments of functions in C++ that Python calls: what dlx/nanobind.h and dlx/pybind11.h share.
- *
  *     struct Image {
  *       static constexpr char contract[] = "image: uint8[h, w] writable";
  *     };

@@ -1,7 +1,6 @@
 /**
  * The dlx_function of call.h as an operator of PyTorch, without PyTorch's headers: for
  * torch.compile(fullgraph=True), torch.export and eager calls from Python and C++. At file scope:
- *
  *     DLX_TORCH_OPERATOR(blur_torch, "filter::blur", "(image: uint8[h, w], out: uint8[h, w] result)",
  *                        blur, NULL)
  *

@@ -1,7 +1,6 @@
 /**
  * The dlx_function of call.h as a handler of XLA's FFI, without XLA's headers: for jax.ffi, jax.jit
  * and other users of XLA. At file scope:
- *
  *     DLX_XLA_HANDLER(blur_xla, "blur(image: uint8[h, w], out: uint8[h, w] result)", blur, NULL)
  *
  * defines the handler `blur_xla`. `dlx.jax_function(lib.blur_xla)` registers it for the CPU and

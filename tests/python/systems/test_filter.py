@@ -159,16 +159,67 @@ def check_tensors(module):
         module.transpose(numpy.ma.masked_array(x, x > 2))
 
 
-def test_nanobind(library):
-    pytest.importorskip("nanobind")
-    source = (EXAMPLE / "nanobind_module.cc").read_text()
-    source = source.replace('"filter.h"\n', '"filter.h"\n#include <nanobind/stl/vector.h>\n')
-    many = "  m.def({}, [](const std::vector<dlx::{}>& list) {{ return list.size(); }});\n"
+MORE_TYPES = """
+#include <stdexcept>
+struct Compact {
+  static constexpr char contract[] = "x: float64[_] writable copy";
+};
+struct Maybe {
+  static constexpr char contract[] = "mask: uint8[_] = None";
+};
+"""
+MORE_FUNCTIONS = """
+  m.def("twice", [](dlx::Array<Compact> x) {
+    for (int64_t i = 0; i < x.size(); ++i) x.data<double>()[i] *= 2;
+    if (x.data<double>()[0] < 0) throw std::invalid_argument("negative");
+  });
+  m.def("is_given", [](dlx::Array<Maybe> mask) { return bool(mask); }, nb::arg("mask").none());
+  m.def("as_floats", [](dlx::Array<Maybe> mask) { mask.data<const float>(); });
+"""
+
+
+def source_of(name, types="", functions=""):
+    """An example's module with more functions, for what the example does not show."""
+    source = (EXAMPLE / name).read_text()
     at = '  m.def("transpose"'
     assert at in source
-    source = source.replace(
-        at, many.format('"many"', "Tensor") + many.format('"many_arrays"', "Array<Image>") + at
-    )
+    source = source.replace('"filter.h"\n', '"filter.h"\n' + types + MORE_TYPES)
+    return source.replace(at, functions + MORE_FUNCTIONS + at)
+
+
+def check_more(module):
+    x = numpy.arange(6.0)
+    module.twice(x[::2])  # a temporary, copied back
+    assert x.tolist() == [0, 1, 4, 3, 8, 5]
+    with pytest.raises(ValueError, match="negative"):
+        module.twice(-1 - x[::2])
+    y = numpy.array([-1.0, 0, 1])
+    with pytest.raises(ValueError, match="negative"):
+        module.twice(y[::2])
+    assert y.tolist() == [-1, 0, 1]  # not copied back
+    assert (module.is_given(None), module.is_given(bytearray(3))) == (False, True)
+    with pytest.raises(dlx.InvalidArgumentError, match="the elements are uint8, not float32"):
+        module.as_floats(bytearray(3))
+
+
+def check_leaks(module):
+    x, wrong = numpy.arange(1000.0), numpy.ones((2, 2))
+
+    def step():
+        module.twice(x[::2])
+        memory.failing(module.sum, wrong)
+        memory.failing(module.brighten, wrong)
+
+    memory.stays_flat(step, 5000)
+
+
+def test_nanobind(library):
+    pytest.importorskip("nanobind")
+    many = "  m.def({}, [](const std::vector<dlx::{}>& list) {{ return list.size(); }});\n"
+    source = source_of(
+        "nanobind_module.cc", "#include <nanobind/stl/vector.h>\n",
+        many.format('"many"', "Tensor") + many.format('"many_arrays"', "Array<Image>"),
+    )  # fmt: skip
     module = nanobind_extension.build(
         "filter_nanobind", source, f"-I{EXAMPLE}", str(library), f"-Wl,-rpath,{library.parent}",
         *shlex.split(info.compiler_arguments()),
@@ -177,6 +228,8 @@ def test_nanobind(library):
     check_module(module)
     check_overloads(module)
     check_tensors(module)
+    check_more(module)
+    check_leaks(module)
     assert "uint8[h, w]" in module.brighten.__doc__
     # Containers let no exception through, and would outlive a borrowed array.
     assert module.many([image(), [1, 2]]) == 2
@@ -190,16 +243,20 @@ def test_pybind11(library, tmp_path):
     package = importlib.util.find_spec("pybind11") or importlib.util.find_spec("torch")
     if package is None:
         pytest.skip("no pybind11, and no PyTorch, which brings its headers")
+    source = tmp_path / "filter_pybind11.cc"
+    source.write_text(source_of("pybind11_module.cc").replace("nb::", "py::"))
     path = compile_(
         tmp_path / "filter_pybind11.so", "g++", "-std=c++17", "-shared", "-fPIC",
         "-fvisibility=hidden", f"-I{INCLUDE}", "-isystem", Path(package.origin).parent / "include",
-        "pybind11_module.cc", library, f"-Wl,-rpath,{library.parent}",
+        source, "-I.", library, f"-Wl,-rpath,{library.parent}",
     )  # fmt: skip
     module = load("filter_pybind11", path)
 
     check_module(module)
     check_overloads(module)
     check_tensors(module)
+    check_more(module)
+    check_leaks(module)
     assert "uint8[h, w]" in module.brighten.__doc__
 
 
