@@ -46,7 +46,17 @@ def compile_shared(name: str, sources: list[Path], *flags: str) -> Path:
     compiler = "cc" if sources[0].suffix == ".c" else "c++"
     standard = [] if compiler == "cc" else ["-std=c++17"]
     subprocess.run(
-        [compiler, *standard, "-O2", "-shared", "-fPIC", *map(str, sources), *flags, "-o", str(out)],
+        [
+            compiler,
+            *standard,
+            "-O2",
+            "-shared",
+            "-fPIC",
+            *map(str, sources),
+            *flags,
+            "-o",
+            str(out),
+        ],
         check=True,
     )
     return out
@@ -100,7 +110,11 @@ def with_nanobind() -> dict[int, Call]:
     import nanobind
 
     folder = Path(nanobind.include_dir()).parent
-    flags = [f"-I{folder / 'include'}", f"-I{folder / 'ext/robin_map/include'}", "-fno-strict-aliasing"]
+    flags = [
+        f"-I{folder / 'include'}",
+        f"-I{folder / 'ext/robin_map/include'}",
+        "-fno-strict-aliasing",
+    ]
     sources = [HERE / "call/with_nanobind.cc", folder / "src/nb_combined.cpp"]
     module = import_built("with_nanobind", sources, *flags)
     return {count: getattr(module, f"f{count}") for count in COUNTS}
@@ -137,7 +151,11 @@ def callables(library: ctypes.CDLL) -> list[tuple[str, dict[int, Call], tuple[st
         ("tvm-ffi, GIL away", lambda: with_tvm_ffi(False), floats),
         ("nanobind ndarray, GIL kept", with_nanobind, floats),
         ("pybind11 array_t, GIL kept", with_pybind11, ("numpy",)),
-        ("ctypes with dlx.Array", lambda: with_ctypes(library, dlx.Array("float32", ndim=1)), floats),
+        (
+            "ctypes with dlx.Array",
+            lambda: with_ctypes(library, dlx.Array("float32", ndim=1)),
+            floats,
+        ),
         (
             "ctypes with ndpointer",
             lambda: with_ctypes(library, np.ctypeslib.ndpointer("float32", 1, flags="C")),
@@ -180,7 +198,9 @@ def loop(count: int) -> Callable[..., float]:
 
 
 def measure(rounds: int) -> dict[tuple[str, str, int], float]:
-    library = ctypes.CDLL(str(compile_shared("functions", [HERE / "call/functions.c"], f"-I{INCLUDE}")))
+    library = ctypes.CDLL(
+        str(compile_shared("functions", [HERE / "call/functions.c"], f"-I{INCLUDE}"))
+    )
     made, loops = arrays(), {count: loop(count) for count in COUNTS}
     cells = []
     for name, functions, kinds in callables(library):
@@ -202,7 +222,9 @@ def measure(rounds: int) -> dict[tuple[str, str, int], float]:
 
 def wrong_arguments() -> list[tuple[str, float, str]]:
     """What a wrong dtype costs, and says."""
-    library = ctypes.CDLL(str(compile_shared("functions", [HERE / "call/functions.c"], f"-I{INCLUDE}")))
+    library = ctypes.CDLL(
+        str(compile_shared("functions", [HERE / "call/functions.c"], f"-I{INCLUDE}"))
+    )
     out = []
     for name, functions, _ in callables(library):
         if "away" in name or "custom_op" in name:
@@ -246,7 +268,9 @@ def main() -> int:
         print(f"{name:28} {taken * 1e9:8.0f} ns  {words[:110]}")
     packages = ("numpy", "torch", "apache-tvm-ffi", "nanobind")
     versions = {package: version(package) for package in packages}
-    print(f"\nload {load:.1f} to {os.getloadavg()[0]:.1f}; Python {platform.python_version()}; {versions}")
+    print(
+        f"\nload {load:.1f} to {os.getloadavg()[0]:.1f}; Python {platform.python_version()}; {versions}"
+    )
     if options.json:
         options.json.write_text(
             json.dumps(
@@ -256,7 +280,12 @@ def main() -> int:
                     "python": platform.python_version(),
                     "versions": versions,
                     "ns": [
-                        {"callable": name, "arguments": kind, "count": count, "ns": round(t * 1e9, 1)}
+                        {
+                            "callable": name,
+                            "arguments": kind,
+                            "count": count,
+                            "ns": round(t * 1e9, 1),
+                        }
                         for (name, kind, count), t in best.items()
                     ],
                     "wrong_dtype": [

@@ -5,8 +5,7 @@
 
 static int blur(const DLTensor *image, DLTensor *out) {
   dlx_contract *contract;
-  const dlx_argument arguments[] = {
-      {.array = (DLTensor *)image}, {.integer = 1}, {.array = out}};
+  const dlx_argument arguments[] = {{.array = (DLTensor *)image}, {.integer = 1}, {.array = out}};
   if (dlx_contract_create(FILTER_BLUR, &contract)) return 1;
   dlx_status status = dlx_contract_check(contract, arguments, NULL);
   dlx_contract_release(contract);

@@ -76,16 +76,18 @@ enum {
 
 /** A parameter of a contract, for code that calls functions by contracts. */
 typedef struct dlx_parameter {
-  uint32_t struct_size; /**< sizeof(dlx_parameter) */
-  int32_t kind;         /**< DLX_PARAMETER_ARRAY … */
-  uint64_t flags;       /**< DLX_PARAMETER_WRITABLE … */
-  const char *name;     /**< borrowed from the contract */
-  int32_t ndim;         /**< of an array; -1: any */
-  DLDataType dtype;     /**< of an array, its first one, bits 0: any; of a number */
+  uint32_t struct_size;       /**< sizeof(dlx_parameter) */
+  int32_t kind;               /**< DLX_PARAMETER_ARRAY … */
+  uint64_t flags;             /**< DLX_PARAMETER_WRITABLE … */
+  const char *name;           /**< borrowed from the contract */
+  int32_t ndim;               /**< of an array; -1: any */
+  DLDataType dtype;           /**< of an array, its first one, bits 0: any; of a number */
   dlx_argument default_value; /**< of an optional one; a text is borrowed from the contract */
 } dlx_parameter;
 
+/* clang-format off */
 #define DLX_PARAMETER_INIT {sizeof(dlx_parameter), 0, 0, NULL, 0, {0, 0, 0}, {NULL}}
+/* clang-format on */
 
 /**
  * Read a contract.

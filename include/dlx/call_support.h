@@ -15,11 +15,7 @@
 extern "C" {
 #endif
 
-enum {
-  DLX_CALL_MOST_PARAMETERS = 32,
-  DLX_CALL_MOST_AXES = 8,
-  DLX_CALL_MESSAGE_SIZE = 1024
-};
+enum { DLX_CALL_MOST_PARAMETERS = 32, DLX_CALL_MOST_AXES = 8, DLX_CALL_MESSAGE_SIZE = 1024 };
 
 /** An array of a call, with room for its shape and strides. */
 typedef struct dlx_call_array {
@@ -82,12 +78,13 @@ static inline void dlx_call_set_compact(dlx_call_array *array) {
 static inline dlx_status dlx_call_check_int(const dlx_parameter *parameter, int64_t value) {
   const int is_signed = parameter->dtype.code == kDLInt;
   const int bits = parameter->dtype.bits - (is_signed ? 1 : 0);
-  const int fits = bits >= 63 ? is_signed || value >= 0
-                              : value < (INT64_C(1) << bits) &&
-                                    value >= (is_signed ? -(INT64_C(1) << bits) : 0);
+  const int fits =
+      bits >= 63 ? is_signed || value >= 0
+                 : value < (INT64_C(1) << bits) && value >= (is_signed ? -(INT64_C(1) << bits) : 0);
   return fits ? DLX_OK
-              : dlx_call_fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` does not fit into %d bits (got %lld)",
-                              parameter->name, parameter->dtype.bits, (long long)value);
+              : dlx_call_fail(DLX_ERROR_INVALID_ARGUMENT,
+                              "`%s` does not fit into %d bits (got %lld)", parameter->name,
+                              parameter->dtype.bits, (long long)value);
 }
 
 #ifdef __cplusplus

@@ -109,7 +109,7 @@ struct type_caster<dlx::Array<Tag>> {
     try {
       if (loan.take(dlx::Contract::of<Tag>(), source.ptr())) return true;
       /* The first pass over overloads allows no conversion: another overload may fit. */
-      if ((flags & (uint32_t) cast_flags::convert) == 0) {
+      if ((flags & (uint32_t)cast_flags::convert) == 0) {
         PyErr_Clear();
         return false;
       }

@@ -49,7 +49,9 @@ class Array {
  public:
   explicit Array(const dlx_borrowed& borrowed) noexcept : borrowed_(&borrowed) {}
 
-  explicit operator bool() const noexcept { return borrowed_->array.shape != nullptr || has_data(); }
+  explicit operator bool() const noexcept {
+    return borrowed_->array.shape != nullptr || has_data();
+  }
   /** With strides. For functions that take a DLTensor *; it must not be changed. */
   DLTensor* dltensor() const noexcept { return const_cast<DLTensor*>(&borrowed_->array); }
   int32_t ndim() const noexcept { return borrowed_->array.ndim; }
@@ -60,9 +62,7 @@ class Array {
     return count;
   }
   DType dtype() const noexcept { return borrowed_->array.dtype; }
-  bool readonly() const noexcept {
-    return (borrowed_->flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0;
-  }
+  bool readonly() const noexcept { return (borrowed_->flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0; }
 
   /** Address of the first element. Throws InvalidArgument for another dtype, ReadOnly if T is not
    * const but the data is read-only; what the contract says needs no check. */

@@ -86,16 +86,26 @@ static const struct {
   int32_t number;
   DLDataType dtype;
 } dlx_torch_dtypes[] = {
-    {0, {kDLUInt, 8, 1}},           {1, {kDLInt, 8, 1}},
-    {2, {kDLInt, 16, 1}},           {3, {kDLInt, 32, 1}},
-    {4, {kDLInt, 64, 1}},           {5, {kDLFloat, 16, 1}},
-    {6, {kDLFloat, 32, 1}},         {7, {kDLFloat, 64, 1}},
-    {8, {kDLComplex, 32, 1}},       {9, {kDLComplex, 64, 1}},
-    {10, {kDLComplex, 128, 1}},     {11, {kDLBool, 8, 1}},
-    {15, {kDLBfloat, 16, 1}},       {23, {kDLFloat8_e5m2, 8, 1}},
-    {24, {kDLFloat8_e4m3fn, 8, 1}}, {25, {kDLFloat8_e5m2fnuz, 8, 1}},
-    {26, {kDLFloat8_e4m3fnuz, 8, 1}}, {27, {kDLUInt, 16, 1}},
-    {28, {kDLUInt, 32, 1}},         {29, {kDLUInt, 64, 1}},
+    {0, {kDLUInt, 8, 1}},
+    {1, {kDLInt, 8, 1}},
+    {2, {kDLInt, 16, 1}},
+    {3, {kDLInt, 32, 1}},
+    {4, {kDLInt, 64, 1}},
+    {5, {kDLFloat, 16, 1}},
+    {6, {kDLFloat, 32, 1}},
+    {7, {kDLFloat, 64, 1}},
+    {8, {kDLComplex, 32, 1}},
+    {9, {kDLComplex, 64, 1}},
+    {10, {kDLComplex, 128, 1}},
+    {11, {kDLBool, 8, 1}},
+    {15, {kDLBfloat, 16, 1}},
+    {23, {kDLFloat8_e5m2, 8, 1}},
+    {24, {kDLFloat8_e4m3fn, 8, 1}},
+    {25, {kDLFloat8_e5m2fnuz, 8, 1}},
+    {26, {kDLFloat8_e4m3fnuz, 8, 1}},
+    {27, {kDLUInt, 16, 1}},
+    {28, {kDLUInt, 32, 1}},
+    {29, {kDLUInt, 64, 1}},
     {44, {kDLFloat8_e8m0fnu, 8, 1}},
 };
 enum { DLX_TORCH_DTYPES = sizeof dlx_torch_dtypes / sizeof dlx_torch_dtypes[0] };
@@ -302,8 +312,8 @@ static inline dlx_status dlx_torch_describe(const char *name, dlx_torch_handle t
   for (i = 0; i < DLX_TORCH_DTYPES && dlx_torch_dtypes[i].number != number; ++i) {
   }
   if (i == DLX_TORCH_DTYPES) {
-    return dlx_call_fail(DLX_ERROR_UNSUPPORTED, "`%s` has a dtype that dlx does not know (%d)", name,
-                         number);
+    return dlx_call_fail(DLX_ERROR_UNSUPPORTED, "`%s` has a dtype that dlx does not know (%d)",
+                         name, number);
   }
   array->dtype = dlx_torch_dtypes[i].dtype;
   array->device.device_type = kDLCPU;
@@ -384,8 +394,8 @@ static inline dlx_status dlx_torch_allocate(const dlx_torch_operator *op, int32_
   const dlx_parameter parameter = dlx_call_parameter(op->contract, index);
   dlx_call_array *const out = &call->arrays[index];
   int32_t i;
-  dlx_status status = dlx_contract_result(op->contract, index, call->arguments, &out->array.dtype,
-                                          out->shape);
+  dlx_status status =
+      dlx_contract_result(op->contract, index, call->arguments, &out->array.dtype, out->shape);
   if (status != DLX_OK) return status;
   for (i = 0; i < DLX_TORCH_DTYPES; ++i) {
     const DLDataType dtype = dlx_torch_dtypes[i].dtype;
@@ -418,7 +428,8 @@ static inline dlx_status dlx_torch_work(const dlx_torch_operator *op, dlx_torch_
 }
 
 /* Not inlined: its frame is large, and the exception must not find it. */
-static inline dlx_status dlx_torch_serve(const dlx_torch_operator *op, uint64_t *stack, char *text) {
+static inline dlx_status dlx_torch_serve(const dlx_torch_operator *op, uint64_t *stack,
+                                         char *text) {
   const int32_t count = dlx_contract_count(op->contract);
   dlx_torch_call call;
   dlx_status status;
@@ -452,18 +463,18 @@ static inline void dlx_torch_run(const dlx_torch_operator *op, uint64_t *stack) 
 #endif
 
 /** See the top of this file. `name`, `contract` and `context` are constant expressions. */
-#define DLX_TORCH_OPERATOR(register_function, name, contract, function, context)                 \
-  static void register_function##_boxed(uint64_t *, uint64_t, uint64_t);                         \
-  static dlx_torch_operator register_function##_operator = {                                     \
-      name, contract, function, context, register_function##_boxed, NULL, 0, NULL, NULL};        \
-  static void register_function##_boxed(uint64_t *stack, uint64_t count, uint64_t results) {     \
-    (void)count;                                                                                 \
-    (void)results;                                                                               \
-    dlx_torch_run(&register_function##_operator, stack);                                         \
-  }                                                                                              \
-  DLX_TORCH_EXTERN DLX_API dlx_status register_function(const char **, const char **);           \
-  dlx_status register_function(const char **out_name, const char **out_contract) {               \
-    return dlx_torch_register(&register_function##_operator, out_name, out_contract);            \
+#define DLX_TORCH_OPERATOR(register_function, name, contract, function, context)             \
+  static void register_function##_boxed(uint64_t *, uint64_t, uint64_t);                     \
+  static dlx_torch_operator register_function##_operator = {                                 \
+      name, contract, function, context, register_function##_boxed, NULL, 0, NULL, NULL};    \
+  static void register_function##_boxed(uint64_t *stack, uint64_t count, uint64_t results) { \
+    (void)count;                                                                             \
+    (void)results;                                                                           \
+    dlx_torch_run(&register_function##_operator, stack);                                     \
+  }                                                                                          \
+  DLX_TORCH_EXTERN DLX_API dlx_status register_function(const char **, const char **);       \
+  dlx_status register_function(const char **out_name, const char **out_contract) {           \
+    return dlx_torch_register(&register_function##_operator, out_name, out_contract);        \
   }
 
 #endif /* DLX_TORCH_OPERATOR_H_ */

@@ -231,8 +231,8 @@ static inline dlx_status dlx_xla_read_array(dlx_xla_call *call, int32_t index,
     return DLX_OK;
   }
   if (!is_result) {
-    status = dlx_xla_next(&frame->arguments, &call->arguments_used, parameter->name, "arguments",
-                          out);
+    status =
+        dlx_xla_next(&frame->arguments, &call->arguments_used, parameter->name, "arguments", out);
     before = out->array.data;
   }
   if (status == DLX_OK && (is_result || is_written)) {
@@ -240,9 +240,10 @@ static inline dlx_status dlx_xla_read_array(dlx_xla_call *call, int32_t index,
     status = dlx_xla_next(&frame->results, &call->results_used, parameter->name, "results", out);
     if (status == DLX_OK && !is_result && before != out->array.data) {
       if (bytes != dlx_xla_bytes(&out->array)) {
-        return dlx_call_fail(DLX_ERROR_INVALID_ARGUMENT,
-                             "the result of `%s`, which is written to, must have its shape and dtype",
-                             parameter->name);
+        return dlx_call_fail(
+            DLX_ERROR_INVALID_ARGUMENT,
+            "the result of `%s`, which is written to, must have its shape and dtype",
+            parameter->name);
       }
       if (bytes > 0) memcpy(out->array.data, before, (size_t)bytes);
     }
@@ -323,19 +324,20 @@ static inline dlx_status dlx_xla_work(dlx_xla_call *call) {
     if (parameter.kind == DLX_PARAMETER_ARRAY) {
       status = dlx_xla_read_array(call, i, &parameter);
     } else if (parameter.kind == DLX_PARAMETER_STREAM) {
-      status = dlx_call_fail(DLX_ERROR_UNSUPPORTED,
-                             "`%s` is a stream, and handlers of dlx are for the CPU", parameter.name);
+      status =
+          dlx_call_fail(DLX_ERROR_UNSUPPORTED,
+                        "`%s` is a stream, and handlers of dlx are for the CPU", parameter.name);
     } else {
       status = dlx_xla_read_attribute(call, i, &parameter);
     }
   }
   if (status == DLX_OK && (call->arguments_used != call->frame->arguments.size ||
                            call->results_used != call->frame->results.size)) {
-    status = dlx_call_fail(DLX_ERROR_INVALID_ARGUMENT,
-                           "the XLA call has %lld arguments and %lld results (expected %lld and %lld)",
-                           (long long)call->frame->arguments.size,
-                           (long long)call->frame->results.size, (long long)call->arguments_used,
-                           (long long)call->results_used);
+    status =
+        dlx_call_fail(DLX_ERROR_INVALID_ARGUMENT,
+                      "the XLA call has %lld arguments and %lld results (expected %lld and %lld)",
+                      (long long)call->frame->arguments.size, (long long)call->frame->results.size,
+                      (long long)call->arguments_used, (long long)call->results_used);
   }
   if (status == DLX_OK) status = dlx_contract_check(call->contract, call->arguments, NULL);
   if (status != DLX_OK) return status;
@@ -390,11 +392,11 @@ static inline void *dlx_xla_run(dlx_xla_handler *handler, dlx_xla_frame *frame) 
 #endif
 
 /** See the top of this file. `contract` and `context` are constant expressions. */
-#define DLX_XLA_HANDLER(handler, contract, function, context)                                   \
-  DLX_XLA_EXTERN DLX_API void *handler(dlx_xla_frame *);                                        \
-  void *handler(dlx_xla_frame *frame) {                                                         \
-    static dlx_xla_handler self = {contract, function, context, NULL};                          \
-    return dlx_xla_run(&self, frame);                                                           \
+#define DLX_XLA_HANDLER(handler, contract, function, context)          \
+  DLX_XLA_EXTERN DLX_API void *handler(dlx_xla_frame *);               \
+  void *handler(dlx_xla_frame *frame) {                                \
+    static dlx_xla_handler self = {contract, function, context, NULL}; \
+    return dlx_xla_run(&self, frame);                                  \
   }
 
 #endif /* DLX_XLA_FFI_H_ */

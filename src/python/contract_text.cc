@@ -62,16 +62,15 @@ std::string parameter_text(const Contract& contract, const Parameter& parameter)
   for (int i = 0; i < parameter.axes; ++i) {
     const int64_t extent = parameter.extents[i];
     extents += extent == kAnyExtent ? "None"
-               : is_name(extent)
-                   ? quoted(contract.names[static_cast<size_t>(name_index(extent))])
-                   : std::to_string(extent);
+               : is_name(extent) ? quoted(contract.names[static_cast<size_t>(name_index(extent))])
+                                 : std::to_string(extent);
     extents += ", ";
   }
   return "(" + quoted(parameter.name) + ", " + kind_text(parameter.kind) + ", (" +
          flag(parameter.writable) + flag(parameter.result) + flag(parameter.optional) +
-         flag(parameter.takes_grad) + "), (" +
-         dtypes + "), " + std::to_string(parameter.same_dtype_as) + ", " +
-         flag(parameter.ellipsis) + "(" + extents + "), " + value_text(parameter) + "), ";
+         flag(parameter.takes_grad) + "), (" + dtypes + "), " +
+         std::to_string(parameter.same_dtype_as) + ", " + flag(parameter.ellipsis) + "(" + extents +
+         "), " + value_text(parameter) + "), ";
 }
 
 PyObject* contract_from_python(PyObject*, PyObject* const* args, int64_t nargs, PyObject*) {

@@ -16,12 +16,12 @@ import sys
 import sysconfig
 from pathlib import Path
 
+import nanobind_extension
 import numpy
 import pytest
 
 import dlx
 import memory
-import nanobind_extension
 from dlx._cli import info
 from dlx._lib import library as found
 
@@ -76,7 +76,7 @@ def run(program, library):
     done = subprocess.run([program], env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     numbers, message = done.stdout.splitlines()
-    assert list(map(int, numbers.split())) == sum(BLURRED, [])
+    assert list(map(int, numbers.split())) == [pixel for row in BLURRED for pixel in row]
     return message
 
 
@@ -144,7 +144,7 @@ def check_module(module):
 def check_overloads(module):
     assert module.sum(image()) == 660
     assert module.sum(numpy.full((2, 2), 1.5, "float32").T) == 6.0
-    with pytest.raises(dlx.InvalidArgumentError, match="`(image|matrix)` must be (uint8|float32)"):
+    with pytest.raises(dlx.InvalidArgumentError, match=r"`(image|matrix)` must be (uint8|float32)"):
         module.sum(numpy.ones((2, 2)))
     with pytest.raises(dlx.CopyRefusedError, match="int has no memory"):
         module.sum(5)
@@ -313,7 +313,9 @@ DLX_XLA_HANDLER(nothing_xla, "f(x: float32[n])", mix, &context)
 def mix(library):
     source = library.parent / "mix.c"
     source.write_text(MIX)
-    path = compile_(library.parent / "libmix.so", "gcc", "-std=c99", "-shared", "-fPIC", source, "-ldl")
+    path = compile_(
+        library.parent / "libmix.so", "gcc", "-std=c99", "-shared", "-fPIC", source, "-ldl"
+    )
     return ctypes.CDLL(str(path))
 
 
@@ -412,7 +414,9 @@ def test_all_kinds_of_parameters_of_an_operator(operators, mix):
 
     check_mix(call, torch.from_numpy, RuntimeError)
     x, mask = torch.ones(3), torch.tensor([True, False, True])
-    compiled = torch.compile(lambda x: call(x, mask, mode="sub"), fullgraph=True, backend="aot_eager")
+    compiled = torch.compile(
+        lambda x: call(x, mask, mode="sub"), fullgraph=True, backend="aot_eager"
+    )
     assert compiled(x)[0].tolist() == call(x, mask, mode="sub")[0].tolist()
     with pytest.raises(RuntimeError, match="filter::mix: the function failed without a message"):
         call(x.double())
@@ -469,7 +473,9 @@ def test_a_function_of_jax(functions):
     assert jax.jit(blur, static_argnames="radius")(x, radius=0).tolist() == x.tolist()
     assert jax.jit(lambda x: blur(x.T).T + 1)(x).tolist() == (blur(x.T).T + 1).tolist()
     # An array of JAX never changes: what the function writes is what the call returns.
-    assert jax.jit(lambda x: brighten(x, 2))(x).tolist() == [[min(2 * v, 255) for v in r] for r in x.tolist()]
+    assert jax.jit(lambda x: brighten(x, 2))(x).tolist() == [
+        [min(2 * v, 255) for v in r] for r in x.tolist()
+    ]
     assert x.tolist() == image().tolist()
     assert str(blur.__signature__) == "(image, radius=1)"
 
@@ -478,7 +484,9 @@ def test_what_a_function_of_jax_refuses(functions):
     jax, blur, _ = functions
     x = jax.numpy.asarray(image())
 
-    with pytest.raises(dlx.InvalidArgumentError, match=r"blur: `image` must be uint8 \(got float32\)"):
+    with pytest.raises(
+        dlx.InvalidArgumentError, match=r"blur: `image` must be uint8 \(got float32\)"
+    ):
         jax.jit(blur)(x.astype("float32"))
     with pytest.raises(dlx.InvalidArgumentError, match="`image` must have 2 axes"):
         blur(x[0])

@@ -30,7 +30,9 @@ class Parameter(NamedTuple):
 
     name: str
     kind: str  # array, int, float, bool, str or stream
-    flags: tuple[bool, bool, bool, bool]  # writable, result, optional, takes tensors that require grad
+    flags: tuple[
+        bool, bool, bool, bool
+    ]  # writable, result, optional, takes tensors that require grad
     dtypes: tuple[str, ...]  # none: any
     like: int  # the index of the array that has its dtype, or -1
     ellipsis: bool  # any axes before those of `extents`
