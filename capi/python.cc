@@ -1,6 +1,7 @@
 #include "dlx/python.h"
 
 #include "capi/guard.h"
+#include "dlx/call.h"
 #include "src/python/attach.h"
 #include "src/python/borrow.h"
 #include "src/python/entry.h"

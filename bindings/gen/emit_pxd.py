@@ -19,6 +19,7 @@ from libc.stdint cimport (
 cdef extern from *:
     """
     #include <dlx/arrow.h>
+    #include <dlx/call.h>
     #include <dlx/python.h>
     """
     ctypedef int32_t dlx_status

@@ -11,6 +11,7 @@ from libc.stdint cimport (
 cdef extern from *:
     """
     #include <dlx/arrow.h>
+    #include <dlx/call.h>
     #include <dlx/python.h>
     """
     ctypedef int32_t dlx_status
@@ -86,6 +87,7 @@ cdef extern from *:
         DLX_PARAMETER_WRITABLE
         DLX_PARAMETER_RESULT
         DLX_PARAMETER_OPTIONAL
+        DLX_PARAMETER_GRAD
         DLX_ARROW_LISTS
         DLX_ARROW_TENSORS
         DLX_DLPACK_MAJOR_VERSION
@@ -391,9 +393,9 @@ cdef extern from * nogil:
     dlx_status dlx_tensor_to_arrow_schema(dlx_tensor *tensor, const dlx_arrow_options *options, ArrowSchema *out)
 
 cdef extern from *:
-    dlx_status dlx_python_attach(void *object_type, void *namespace_dict)
-    dlx_status dlx_python_unwrap(void *object, dlx_tensor **out)
-    dlx_status dlx_python_wrap(dlx_tensor *tensor, void **out)
     dlx_status dlx_python_borrow(const dlx_contract *contract, void **objects, dlx_borrowed *out)
     dlx_status dlx_python_give_back(dlx_borrowed *borrowed, int32_t count, int32_t succeeded)
     dlx_status dlx_python_function(void (*function)() noexcept nogil, dlx_contract *contract, const dlx_function_options *options, void **out)
+    dlx_status dlx_python_attach(void *object_type, void *namespace_dict)
+    dlx_status dlx_python_unwrap(void *object, dlx_tensor **out)
+    dlx_status dlx_python_wrap(dlx_tensor *tensor, void **out)

@@ -17,6 +17,7 @@
 #include <string>
 #include <utility>
 
+#include "dlx/call.h"
 #include "dlx/dlx.hpp"
 #include "dlx/python.h"
 

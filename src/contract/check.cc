@@ -138,7 +138,7 @@ void refuse(const Contract& contract, const Parameter& parameter, Mismatch misma
 void refuse_number(const Contract& contract, int index, int64_t value, const Binding& binding) {
   const Parameter& parameter = contract.parameters[static_cast<size_t>(index)];
   const int64_t bound = binding.values[parameter.bound_name];
-  if (bound < 0) {
+  if (value < 0) {
     fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` is an extent, and negative (got %lld)",
          parameter.name.c_str(), static_cast<long long>(value));
   }

@@ -155,7 +155,7 @@ class Reader {
       parameter->scalar = known.scalar;
       return true;
     }
-    parameter->scalar = parse_dtype(name.c_str());
+    parameter->scalar = dtype_named(name, *parameter);
     const uint8_t code = parameter->scalar.code, bits = parameter->scalar.bits;
     const bool whole = (code == kDLInt || code == kDLUInt) && bits >= 8;
     if (!whole && !(code == kDLFloat && bits >= 32)) {
@@ -199,7 +199,16 @@ class Reader {
       fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` of the contract has more than %d dtypes",
            parameter->name.c_str(), Parameter::kMostDTypes);
     }
-    parameter->dtypes[parameter->dtype_count++] = parse_dtype(name.c_str());
+    parameter->dtypes[parameter->dtype_count++] = dtype_named(name, *parameter);
+  }
+
+  static DLDataType dtype_named(const std::string& name, const Parameter& parameter) {
+    try {
+      return parse_dtype(name.c_str());
+    } catch (const Error& error) {
+      fail(error.status(), "`%s` of the contract has an unknown type: %s", parameter.name.c_str(),
+           error.what());
+    }
   }
 
   int find_array(const std::string& name) {

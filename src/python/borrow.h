@@ -1,7 +1,7 @@
 #ifndef DLX_SRC_PYTHON_BORROW_H_
 #define DLX_SRC_PYTHON_BORROW_H_
 
-#include "dlx/python.h"
+#include "dlx/call.h"
 #include "src/contract/check.h"
 #include "src/python/cpython.h"
 

@@ -1,7 +1,7 @@
 #ifndef DLX_SRC_PYTHON_FUNCTION_H_
 #define DLX_SRC_PYTHON_FUNCTION_H_
 
-#include "dlx/python.h"
+#include "dlx/call.h"
 #include "src/contract/contract.h"
 #include "src/python/cpython.h"
 #include "src/python/reference.h"

@@ -5,6 +5,7 @@
 #include "src/python/state.h"
 #include "src/python/tensor_type.h"
 #include "src/python/type_cache.h"
+#include "src/tensor/layout.h"
 #include "src/tensor/tensor.h"
 
 namespace dlx::py {
@@ -36,6 +37,7 @@ Ref allocate_by_table(const DLPackExchangeAPI& table, const ArraySpec& spec) {
 }  // namespace
 
 Ref new_result(PyObject* like, const ArraySpec& spec) {
+  (void)count_elements(spec.ndim, spec.shape);
   Ref made;
   if (like != nullptr && !is_tensor(like)) {
     const TypeEntry entry = look_up_type(class_of(like));
