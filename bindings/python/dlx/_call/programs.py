@@ -64,12 +64,14 @@ class Contract:
         self.parameters = [Parameter(*each) for each in parameters]
         self.inputs = [p for p in self.parameters if not p.result and p.kind != "stream"]
         self.signature = inspect.Signature(
-            inspect.Parameter(
-                p.name,
-                inspect.Parameter.POSITIONAL_OR_KEYWORD,
-                default=p.default if p.optional else inspect.Parameter.empty,
-            )
-            for p in self.inputs
+            [
+                inspect.Parameter(
+                    p.name,
+                    inspect.Parameter.POSITIONAL_OR_KEYWORD,
+                    default=p.default if p.optional else inspect.Parameter.empty,
+                )
+                for p in self.inputs
+            ]
         )
 
     def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
@@ -184,7 +186,7 @@ def _torch_fake(contract: Contract) -> Callable[..., Any]:
     import torch
 
     def require(condition: Any, message: str) -> None:
-        torch._check(condition, lambda: message)
+        torch._check(condition, lambda: message)  # type: ignore[no-untyped-call]
 
     def fake(*args: Any, **kwargs: Any) -> Any:
         values = contract.bind(args, kwargs)
@@ -223,7 +225,7 @@ def jax_function(pointer: Any, /, *, vmap_method: str | None = "sequential") -> 
     It works on the CPU. What does not fit the contract is an InvalidArgumentError when the call is traced,
     or JAX's error with dlx's message when it runs. There is no derivative: jax.grad refuses.
     """
-    import jax
+    import jax  # type: ignore[import-not-found, unused-ignore]
 
     address, keep = _address(pointer)
     handler = ctypes.CFUNCTYPE(ctypes.c_char_p, ctypes.c_void_p)(address)
