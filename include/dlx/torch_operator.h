@@ -48,6 +48,8 @@ typedef struct dlx_torch_operator {
   void *context;
   dlx_torch_boxed boxed;
   dlx_contract *contract;
+  int32_t count;
+  dlx_parameter parameters[DLX_CALL_MOST_PARAMETERS]; /* those of the contract */
   int32_t state; /* 0: not registered, 1: in work, 2: registered */
   dlx_torch_handle definition, implementation;
 } dlx_torch_operator;
@@ -210,23 +212,22 @@ static inline void dlx_torch_append_parameter(dlx_torch_text *to, const dlx_para
 /* The schema of PyTorch, such as "blur(Tensor image, int radius=1) -> Tensor". */
 static inline dlx_status dlx_torch_schema(const dlx_torch_operator *op, const char *base,
                                           dlx_torch_text *out) {
-  const int32_t count = dlx_contract_count(op->contract);
   int32_t i, results = 0, written = 0;
   out->size = 0;
   dlx_torch_append(out, "%s(", base);
-  for (i = 0; i < count; ++i) {
-    const dlx_parameter parameter = dlx_call_parameter(op->contract, i);
-    if (parameter.kind == DLX_PARAMETER_STREAM) {
+  for (i = 0; i < op->count; ++i) {
+    const dlx_parameter *const parameter = &op->parameters[i];
+    if (parameter->kind == DLX_PARAMETER_STREAM) {
       return dlx_call_fail(DLX_ERROR_UNSUPPORTED,
                            "%s: `%s` is a stream, and operators in C are for the CPU", op->name,
-                           parameter.name);
+                           parameter->name);
     }
-    if ((parameter.flags & DLX_PARAMETER_RESULT) != 0) {
+    if ((parameter->flags & DLX_PARAMETER_RESULT) != 0) {
       ++results;
       continue;
     }
     if (written > 0) dlx_torch_append(out, ", ");
-    dlx_torch_append_parameter(out, &parameter, (char)('a' + written % 26));
+    dlx_torch_append_parameter(out, parameter, (char)('a' + written % 26));
     ++written;
   }
   dlx_torch_append(out, results == 1 ? ") -> " : ") -> (");
@@ -243,11 +244,14 @@ static inline dlx_status dlx_torch_register_anew(dlx_torch_operator *op) {
   /* How values lie on the stack: as of 2.10. */
   const uint64_t version = (UINT64_C(2) << 56) | (UINT64_C(10) << 48);
   dlx_status status;
+  int32_t i;
   if (colons == NULL || (size_t)(colons - op->name) >= sizeof space) {
     return dlx_call_fail(DLX_ERROR_INVALID_ARGUMENT,
                          "an operator's name is \"library::name\" (got \"%s\")", op->name);
   }
   if (dlx_call_contract(&op->contract, op->text) == NULL) return DLX_ERROR_INVALID_ARGUMENT;
+  op->count = dlx_contract_count(op->contract);
+  for (i = 0; i < op->count; ++i) op->parameters[i] = dlx_call_parameter(op->contract, i);
   status = dlx_torch_schema(op, colons + 2, &schema);
   if (status == DLX_OK) status = dlx_torch_find(&found);
   if (status != DLX_OK) return status;
@@ -332,57 +336,55 @@ static inline dlx_status dlx_torch_describe(const char *name, dlx_torch_handle t
 /* Takes over what the stack owns, of all values, so that a failure releases them. */
 static inline void dlx_torch_take(const dlx_torch_operator *op, const uint64_t *stack,
                                   dlx_torch_call *call) {
-  const int32_t count = dlx_contract_count(op->contract);
   int32_t i;
-  for (i = 0; i < count; ++i) {
-    const dlx_parameter parameter = dlx_call_parameter(op->contract, i);
+  for (i = 0; i < op->count; ++i) {
+    const dlx_parameter *const parameter = &op->parameters[i];
     call->tensors[i] = call->strings[i] = NULL;
     call->arguments[i].array = NULL;
-    if ((parameter.flags & DLX_PARAMETER_RESULT) != 0) {
+    if ((parameter->flags & DLX_PARAMETER_RESULT) != 0) {
       call->results[call->result_count++] = i;
-    } else if (parameter.kind == DLX_PARAMETER_ARRAY) {
+    } else if (parameter->kind == DLX_PARAMETER_ARRAY) {
       uint64_t value = *stack++;
-      if ((parameter.flags & DLX_PARAMETER_OPTIONAL) != 0 && value != 0) {
+      if ((parameter->flags & DLX_PARAMETER_OPTIONAL) != 0 && value != 0) {
         uint64_t *const boxed = (uint64_t *)(uintptr_t)value;
         value = *boxed;
         dlx_torch.free_optional(boxed);
       }
       call->tensors[i] = (dlx_torch_handle)(uintptr_t)value;
-    } else if (parameter.kind == DLX_PARAMETER_TEXT) {
+    } else if (parameter->kind == DLX_PARAMETER_TEXT) {
       call->strings[i] = (dlx_torch_handle)(uintptr_t)*stack++;
     } else {
       memcpy(&call->arguments[i], stack++, sizeof *stack);
       /* A bool has one byte on the stack. */
-      if (parameter.kind == DLX_PARAMETER_BOOL) call->arguments[i].integer &= 1;
+      if (parameter->kind == DLX_PARAMETER_BOOL) call->arguments[i].integer &= 1;
     }
   }
 }
 
 static inline dlx_status dlx_torch_read(const dlx_torch_operator *op, dlx_torch_call *call) {
-  const int32_t count = dlx_contract_count(op->contract);
   int32_t i;
   dlx_status status = DLX_OK;
-  for (i = 0; i < count && status == DLX_OK; ++i) {
-    const dlx_parameter parameter = dlx_call_parameter(op->contract, i);
+  for (i = 0; i < op->count && status == DLX_OK; ++i) {
+    const dlx_parameter *const parameter = &op->parameters[i];
     if (call->tensors[i] != NULL) {
       /* A handle is the address of an at::Tensor, whose only member points to the TensorImpl. */
-      if ((parameter.flags & DLX_PARAMETER_GRAD) == 0 && dlx_torch.records() != 0 &&
+      if ((parameter->flags & DLX_PARAMETER_GRAD) == 0 && dlx_torch.records() != 0 &&
           dlx_torch.requires_grad(*(void **)call->tensors[i]) != 0) {
         return dlx_call_fail(DLX_ERROR_UNSUPPORTED,
                              "`%s` requires grad, and the operator has no derivative: pass "
                              "%s.detach(), or call it under torch.no_grad()",
-                             parameter.name, parameter.name);
+                             parameter->name, parameter->name);
       }
-      status = dlx_torch_describe(parameter.name, call->tensors[i], &call->arrays[i]);
+      status = dlx_torch_describe(parameter->name, call->tensors[i], &call->arrays[i]);
       call->arguments[i].array = &call->arrays[i].array;
-    } else if (parameter.kind == DLX_PARAMETER_INT) {
-      status = dlx_call_check_int(&parameter, call->arguments[i].integer);
-    } else if (parameter.kind == DLX_PARAMETER_TEXT) {
+    } else if (parameter->kind == DLX_PARAMETER_INT) {
+      status = dlx_call_check_int(parameter, call->arguments[i].integer);
+    } else if (parameter->kind == DLX_PARAMETER_TEXT) {
       size_t length = 0;
       if (dlx_torch.string_length(call->strings[i], &length) != 0 ||
           dlx_torch.string_text(call->strings[i], &call->arguments[i].text) != 0 ||
           strlen(call->arguments[i].text) != length) {
-        status = dlx_call_fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` contains a zero", parameter.name);
+        status = dlx_call_fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` contains a zero", parameter->name);
       }
     }
   }
@@ -391,7 +393,7 @@ static inline dlx_status dlx_torch_read(const dlx_torch_operator *op, dlx_torch_
 
 static inline dlx_status dlx_torch_allocate(const dlx_torch_operator *op, int32_t index,
                                             dlx_torch_call *call) {
-  const dlx_parameter parameter = dlx_call_parameter(op->contract, index);
+  const dlx_parameter *const parameter = &op->parameters[index];
   dlx_call_array *const out = &call->arrays[index];
   int32_t i;
   dlx_status status =
@@ -404,15 +406,15 @@ static inline dlx_status dlx_torch_allocate(const dlx_torch_operator *op, int32_
       break;
     }
   }
-  out->array.ndim = parameter.ndim;
+  out->array.ndim = parameter->ndim;
   dlx_call_set_compact(out);
   if (i == DLX_TORCH_DTYPES ||
-      dlx_torch.empty(parameter.ndim, out->shape, out->strides, dlx_torch_dtypes[i].number, 0, 0,
+      dlx_torch.empty(parameter->ndim, out->shape, out->strides, dlx_torch_dtypes[i].number, 0, 0,
                       &call->tensors[index]) != 0) {
     return dlx_call_fail(DLX_ERROR_UNSUPPORTED, "PyTorch cannot allocate the result `%s`",
-                         parameter.name);
+                         parameter->name);
   }
-  status = dlx_torch_describe(parameter.name, call->tensors[index], out);
+  status = dlx_torch_describe(parameter->name, call->tensors[index], out);
   call->arguments[index].array = &out->array;
   return status;
 }
@@ -430,7 +432,6 @@ static inline dlx_status dlx_torch_work(const dlx_torch_operator *op, dlx_torch_
 /* Not inlined: its frame is large, and the exception must not find it. */
 static inline dlx_status dlx_torch_serve(const dlx_torch_operator *op, uint64_t *stack,
                                          char *text) {
-  const int32_t count = dlx_contract_count(op->contract);
   dlx_torch_call call;
   dlx_status status;
   int32_t i;
@@ -443,7 +444,7 @@ static inline dlx_status dlx_torch_serve(const dlx_torch_operator *op, uint64_t 
     stack[i] = (uint64_t)(uintptr_t)call.tensors[call.results[i]];
     call.tensors[call.results[i]] = NULL;
   }
-  for (i = 0; i < count; ++i) {
+  for (i = 0; i < op->count; ++i) {
     if (call.tensors[i] != NULL) dlx_torch.drop(call.tensors[i]);
     if (call.strings[i] != NULL) dlx_torch.drop_string(call.strings[i]);
   }
@@ -463,18 +464,19 @@ static inline void dlx_torch_run(const dlx_torch_operator *op, uint64_t *stack) 
 #endif
 
 /** See the top of this file. `name`, `contract` and `context` are constant expressions. */
-#define DLX_TORCH_OPERATOR(register_function, name, contract, function, context)             \
-  static void register_function##_boxed(uint64_t *, uint64_t, uint64_t);                     \
-  static dlx_torch_operator register_function##_operator = {                                 \
-      name, contract, function, context, register_function##_boxed, NULL, 0, NULL, NULL};    \
-  static void register_function##_boxed(uint64_t *stack, uint64_t count, uint64_t results) { \
-    (void)count;                                                                             \
-    (void)results;                                                                           \
-    dlx_torch_run(&register_function##_operator, stack);                                     \
-  }                                                                                          \
-  DLX_TORCH_EXTERN DLX_API dlx_status register_function(const char **, const char **);       \
-  dlx_status register_function(const char **out_name, const char **out_contract) {           \
-    return dlx_torch_register(&register_function##_operator, out_name, out_contract);        \
+#define DLX_TORCH_OPERATOR(register_function, name, contract, function, context)                   \
+  static void register_function##_boxed(uint64_t *, uint64_t, uint64_t);                           \
+  static dlx_torch_operator register_function##_operator = {                                       \
+      name, contract, function, context, register_function##_boxed, NULL, 0, {DLX_PARAMETER_INIT}, \
+      0,    NULL,     NULL};                                                                       \
+  static void register_function##_boxed(uint64_t *stack, uint64_t count, uint64_t results) {       \
+    (void)count;                                                                                   \
+    (void)results;                                                                                 \
+    dlx_torch_run(&register_function##_operator, stack);                                           \
+  }                                                                                                \
+  DLX_TORCH_EXTERN DLX_API dlx_status register_function(const char **, const char **);             \
+  dlx_status register_function(const char **out_name, const char **out_contract) {                 \
+    return dlx_torch_register(&register_function##_operator, out_name, out_contract);              \
   }
 
 #endif /* DLX_TORCH_OPERATOR_H_ */
