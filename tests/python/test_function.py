@@ -58,7 +58,9 @@ def test_the_description_is_that_of_the_array(words):
     taken = 0
     for _ in range(300):
         ndim = chosen.randrange(0, 9)
-        kind = np.dtype(chosen.choice(["b1", "i1", "u2", "i4", "u8", "f2", "f4", "f8", "c8", "c16"]))
+        kind = np.dtype(
+            chosen.choice(["b1", "i1", "u2", "i4", "u8", "f2", "f4", "f8", "c8", "c16"])
+        )
         whole = np.zeros([chosen.randrange(1, 4) for _ in range(ndim)], kind)
         view = whole[(*(slice(None, None, chosen.choice([1, 1, 2, -1])) for _ in range(ndim)), ...)]
         view = view.transpose(chosen.sample(range(ndim), ndim))
@@ -207,7 +209,9 @@ def test_after_a_failure_nothing_is_copied_back():
     assert not base.any()
 
 
-@pytest.mark.parametrize("text", ["", "f(x)", "f(x: float33[n])", "f(x: float32[n] cuda)", "f() -> what"])
+@pytest.mark.parametrize(
+    "text", ["", "f(x)", "f(x: float33[n])", "f(x: float32[n] cuda)", "f() -> what"]
+)
 def test_a_wrong_contract_fails_when_it_is_made(text):
     if text == "":
         dlx.function(library()["add"], text)
@@ -245,7 +249,9 @@ def test_a_result_may_be_passed():
 
 
 def test_several_results_are_a_tuple():
-    function = made("split", "split(x: float32[n], low: float64[n] result, high: dtype(x)[n] result)")
+    function = made(
+        "split", "split(x: float32[n], low: float64[n] result, high: dtype(x)[n] result)"
+    )
 
     low, high = function(np.array([1, 5], F32))
     assert (low.dtype, high.dtype) == (np.float64, F32)

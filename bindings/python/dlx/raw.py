@@ -210,4 +210,6 @@ def to_tensor(handle: Handle | int) -> Tensor:
         return _native._adopt(handle.detach())
     if isinstance(handle, int) and not isinstance(handle, bool):
         return _native._adopt(handle)
-    raise TypeError(f"`handle` must be a dlx.raw.Handle or an address (got {type(handle).__name__})")
+    raise TypeError(
+        f"`handle` must be a dlx.raw.Handle or an address (got {type(handle).__name__})"
+    )
