@@ -13,11 +13,11 @@ import weakref
 
 import numpy as np
 import pytest
-from calls import library
-from memory import READABLE, failing, stays_flat
 
 import dlx
+from calls import library
 from dlx import raw
+from memory import READABLE, failing, stays_flat
 
 F32 = np.float32
 
@@ -69,11 +69,12 @@ def test_the_description_is_that_of_the_array(words):
                 code = describe(given, ctypes.addressof(room))
             except dlx.CopyRefusedError:
                 order = "F" if words == "F" else "C"
-                assert words != "strided" and not view.flags[f"{order}_CONTIGUOUS"], SEED
+                assert words != "strided", SEED
+                assert not view.flags[f"{order}_CONTIGUOUS"], SEED
                 continue
             taken += 1
             assert code % 1000 == kind.itemsize * 8
-            assert room[0] == view.ctypes.data and room[1] == ndim, SEED
+            assert (room[0], room[1]) == (view.ctypes.data, ndim), SEED
             assert [room[2 + 2 * i] for i in range(ndim)] == list(view.shape), SEED
             steps = [s // kind.itemsize for s in view.strides]
             got = [room[3 + 2 * i] for i in range(ndim)]
@@ -195,7 +196,8 @@ def test_a_temporary_that_was_written_is_copied_back():
     base = np.zeros((4, 6), F32)
 
     function(base[::2, 1::2], 3)
-    assert (base[::2, 1::2] == 3).all() and base.sum() == 18
+    assert (base[::2, 1::2] == 3).all()
+    assert base.sum() == 18
     with pytest.raises(dlx.InvalidArgumentError, match="must be float32"):
         function(np.zeros(3), 1)  # nobody would convert back
 
@@ -231,7 +233,8 @@ def test_a_result_is_of_the_library_of_the_first_array():
     assert type(add()(memoryview(ones), ones)) is dlx.Tensor
     torch = pytest.importorskip("torch", reason="one of the libraries")
     result = add()(torch.ones(3), ones)
-    assert type(result) is torch.Tensor and result.tolist() == [2, 2, 2]
+    assert type(result) is torch.Tensor
+    assert result.tolist() == [2, 2, 2]
     parameter = torch.nn.Parameter(torch.ones(3), requires_grad=False)
     assert type(add()(parameter, ones)) is torch.Tensor
 
@@ -258,14 +261,16 @@ def test_several_results_are_a_tuple():
     assert (low.tolist(), high.tolist()) == ([0, 4], [2, 6])
     given = np.zeros(2, F32)
     low, high = function(np.array([1, 5], F32), high=given)
-    assert high is given and given.tolist() == [2, 6]
+    assert high is given
+    assert given.tolist() == [2, 6]
 
 
 def test_a_tensor_that_the_function_made_becomes_the_callers_kind():
     assert type(made("arange", "arange(n: int) -> tensor")(3)) is dlx.Tensor
     like = made("arange_like", "arange(x: float32[n]) -> tensor")
     result = like(np.zeros(3, F32))
-    assert type(result) is np.ndarray and result.tolist() == [0, 1, 2]
+    assert type(result) is np.ndarray
+    assert result.tolist() == [0, 1, 2]
     with pytest.raises(RuntimeError, match="arange: `n` is negative"):
         made("arange", "arange(n: int) -> tensor")(-1)
 
@@ -296,7 +301,8 @@ def test_help_shows_the_parameters():
 def test_wrong_calls_are_type_errors(arguments, keywords, words):
     with pytest.raises(TypeError) as caught:
         fill()(*arguments, **keywords)
-    assert words in str(caught.value) and "fill()" in str(caught.value)
+    assert words in str(caught.value)
+    assert "fill()" in str(caught.value)
 
 
 @pytest.mark.parametrize("status", [1, 2, 3, 4, 5, 6, 7, 8, 255])
@@ -350,7 +356,8 @@ def test_the_callable_keeps_the_pointers_object_and_no_longer():
     gc.collect()
 
     function(np.ones(2, F32))
-    assert len(seen) == 1 and gone() is not None
+    assert len(seen) == 1
+    assert gone() is not None
     del function
     gc.collect()
     assert gone() is None
