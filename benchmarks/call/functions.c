@@ -4,8 +4,8 @@
 int32_t f0(void) { return 0; }
 int32_t f1(DLTensor *a) { return a->ndim != 1; }
 int32_t f3(DLTensor *a, DLTensor *b, DLTensor *c) { return (a->ndim | b->ndim | c->ndim) != 1; }
-int32_t f8(DLTensor *a, DLTensor *b, DLTensor *c, DLTensor *d, DLTensor *e, DLTensor *f, DLTensor *g,
-           DLTensor *h) {
+int32_t f8(DLTensor *a, DLTensor *b, DLTensor *c, DLTensor *d, DLTensor *e, DLTensor *f,
+           DLTensor *g, DLTensor *h) {
   return (a->ndim | b->ndim | c->ndim | d->ndim | e->ndim | f->ndim | g->ndim | h->ndim) != 1;
 }
 /* By the address of the data, for ctypes. */

@@ -9,6 +9,7 @@ PYBIND11_MODULE(with_pybind11, m) {
   m.def("f0", [] {});
   m.def("f1", [](const A&) {}, a);
   m.def("f3", [](const A&, const A&, const A&) {}, a, a, a);
-  m.def("f8", [](const A&, const A&, const A&, const A&, const A&, const A&, const A&, const A&) {},
-        a, a, a, a, a, a, a, a);
+  m.def(
+      "f8", [](const A&, const A&, const A&, const A&, const A&, const A&, const A&, const A&) {},
+      a, a, a, a, a, a, a, a);
 }

@@ -188,10 +188,11 @@ DLX_API dlx_status dlx_python_give_back(dlx_borrowed *borrowed, int32_t count, i
 /** How dlx_python_function calls. A zeroed struct is the default. */
 typedef struct dlx_function_options {
   uint32_t struct_size; /**< sizeof(dlx_function_options) */
-  int32_t natural;      /**< 0: the function is a dlx_function; 1: it takes its arguments one by one */
-  int64_t gil_kept_below; /**< elements of all arrays, below which the GIL is kept during the call; 0:
+  int32_t natural; /**< 0: the function is a dlx_function; 1: it takes its arguments one by one */
+  int64_t
+      gil_kept_below; /**< elements of all arrays, below which the GIL is kept during the call; 0:
                                dlx decides; INT64_MAX: always kept; -1: never */
-  void *context;                  /**< for a dlx_function */
+  void *context;      /**< for a dlx_function */
   void (*release)(void *context); /**< called once, when the callable is gone, or NULL */
   const char *doc;                /**< borrowed, copied; NULL: none */
 } dlx_function_options;

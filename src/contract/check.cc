@@ -73,7 +73,8 @@ Mismatch check_rarely(const Parameter& parameter, const DLTensor& array, uint64_
   if (parameter.device_type != kDLCPU) {
     if (binding->device_of == nullptr) binding->device_of = &array;
     const DLDevice& other = binding->device_of->device;
-    if (other.device_type != array.device.device_type || other.device_id != array.device.device_id) {
+    if (other.device_type != array.device.device_type ||
+        other.device_id != array.device.device_id) {
       return Mismatch::kDevice;
     }
   }

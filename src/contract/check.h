@@ -75,8 +75,10 @@ Mismatch check_rarely(const Parameter& parameter, const DLTensor& array, uint64_
 
 /// Checks an array whose description is right (strides are not NULL, byte_offset is 0 on the CPU).
 /// `like` is the array of `same_dtype_as`, or NULL. `flags` are DLPack's.
-[[gnu::always_inline]] inline Mismatch check_array(const Parameter& parameter, const DLTensor& array, uint64_t flags,
-                            const DLTensor* like, Binding* binding) noexcept {
+[[gnu::always_inline]] inline Mismatch check_array(const Parameter& parameter,
+                                                   const DLTensor& array, uint64_t flags,
+                                                   const DLTensor* like,
+                                                   Binding* binding) noexcept {
   if (like == nullptr ? !has_dtype(parameter, array.dtype)
                       : word_of(like->dtype) != word_of(array.dtype)) {
     return Mismatch::kDType;
@@ -90,7 +92,8 @@ Mismatch check_rarely(const Parameter& parameter, const DLTensor& array, uint64_
       return Mismatch::kExtent;
     }
   }
-  if ((flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0 && parameter.writable) return Mismatch::kReadOnly;
+  if ((flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0 && parameter.writable)
+    return Mismatch::kReadOnly;
   if (parameter.plain && array.device.device_type == kDLCPU && array.dtype.bits >= 8 &&
       array.data != nullptr && is_aligned(array) && is_row_major(array)) {
     return Mismatch::kNone;

@@ -40,8 +40,8 @@ struct Parameter {
   // Of an array.
   bool plain = true;  ///< on the CPU and in row-major order
   bool writable = false;
-  bool result = false;     ///< dlx allocates it, and the call returns it
-  bool may_copy = false;   ///< a temporary of the right dtype and layout may stand for the argument
+  bool result = false;    ///< dlx allocates it, and the call returns it
+  bool may_copy = false;  ///< a temporary of the right dtype and layout may stand for the argument
   bool takes_grad = false;  ///< also tensors that require grad
   bool unaligned = false;
   bool ellipsis = false;  ///< more axes may come before those of `extents`

@@ -182,8 +182,7 @@ class Reader {
       read_word(word, parameter);
     }
     if (parameter->result) parameter->writable = true;
-    parameter->plain =
-        parameter->device_type == kDLCPU && parameter->layout == Layout::kRowMajor;
+    parameter->plain = parameter->device_type == kDLCPU && parameter->layout == Layout::kRowMajor;
   }
 
   void read_dtype(Parameter* parameter) {
@@ -219,7 +218,9 @@ class Reader {
       }
     }
     fail(DLX_ERROR_INVALID_ARGUMENT,
-         "`text` of the contract refers to \"%.60s\", which is no earlier array that every caller passes", name.c_str());
+         "`text` of the contract refers to \"%.60s\", which is no earlier array that every caller "
+         "passes",
+         name.c_str());
   }
 
   void read_extents(Parameter* parameter) {
@@ -382,7 +383,8 @@ class Reader {
       }
       if (parameter.kind == Kind::kInt) bind_name(&parameter);
       if (parameter.result) {
-        if (++contract_->results > Contract::kMostResults) fail_name("one result too many,", parameter.name);
+        if (++contract_->results > Contract::kMostResults)
+          fail_name("one result too many,", parameter.name);
         check_result(parameter);
         continue;
       }
@@ -394,9 +396,10 @@ class Reader {
     }
     if (contract_->results > 0 && contract_->returns != Returns::kStatus &&
         contract_->returns != Returns::kVoid) {
-      fail(DLX_ERROR_INVALID_ARGUMENT,
-           "`text` of the contract has results and returns a value: a function with results returns "
-           "status or void");
+      fail(
+          DLX_ERROR_INVALID_ARGUMENT,
+          "`text` of the contract has results and returns a value: a function with results returns "
+          "status or void");
     }
     for (const Parameter& parameter : contract_->parameters) {
       if (parameter.result) check_names(parameter);

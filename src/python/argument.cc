@@ -97,7 +97,7 @@ PyObject* argument_from_python(PyObject*, PyObject* const* args, int64_t nargs, 
     made->whole = args[1] == api.true_;
     made->pointer_class = Ref::share(args[2]);
     Ref capsule(check(api.PyCapsule_New(made.get(), kCapsule, destroy)));
-    (void)made.release();
+    made.release();  // NOLINT(bugprone-unused-return-value): the capsule owns it now
     return check(api.PyCFunction_NewEx(&definition, capsule.get(), nullptr));
   });
 }

@@ -83,17 +83,17 @@ Ref make_temporary(PyObject* object, const Parameter& parameter, const DLTensor*
   Tensor* tensor = tensor_of(source.get());
   CopyRequest request;
   request.copy = DLX_COPY_ALWAYS;
-  request.allocation.order =
-      parameter.layout == Layout::kColumnMajor ? DLX_ORDER_F : DLX_ORDER_C;
+  request.allocation.order = parameter.layout == Layout::kColumnMajor ? DLX_ORDER_F : DLX_ORDER_C;
   const WithoutGil without(may_take_long(tensor));
   TensorRef copy = clone_to(tensor, tensor->dl.device, 0, request);
   return Ref(new_object(static_cast<TensorRef&&>(copy)));
 }
 
 /// A call that makes an argument fit.
-[[noreturn, gnu::cold]] void refuse_with_advice(const Contract& contract, const Parameter& parameter,
-                                                Mismatch mismatch, const DLTensor& array,
-                                                const DLTensor* like, const Binding& binding) {
+[[noreturn, gnu::cold]] void refuse_with_advice(const Contract& contract,
+                                                const Parameter& parameter, Mismatch mismatch,
+                                                const DLTensor& array, const DLTensor* like,
+                                                const Binding& binding) {
   const char* name = parameter.name.c_str();
   char advice[160] = "";
   switch (mismatch) {
@@ -104,9 +104,9 @@ Ref make_temporary(PyObject* object, const Parameter& parameter, const DLTensor*
     case Mismatch::kLayout:
     case Mismatch::kAlignment:
       std::snprintf(advice, sizeof advice, ": pass dlx.asarray(%s).%s", name,
-                    mismatch == Mismatch::kAlignment            ? "copy()"
+                    mismatch == Mismatch::kAlignment           ? "copy()"
                     : parameter.layout == Layout::kColumnMajor ? "contiguous(order=\"F\")"
-                                                                : "contiguous()");
+                                                               : "contiguous()");
       break;
     case Mismatch::kReadOnly:
     case Mismatch::kOverlap:
@@ -127,7 +127,8 @@ Ref make_temporary(PyObject* object, const Parameter& parameter, const DLTensor*
 
 /// For objects that are not read by their fields, and for temporaries.
 [[gnu::cold]] void borrow_slowly(PyObject* object, const Contract& contract,
-                                 const Parameter& parameter, const DLTensor* like, Binding* binding, Borrowed* out) {
+                                 const Parameter& parameter, const DLTensor* like, Binding* binding,
+                                 Borrowed* out) {
   Ref tensor = import_argument(object, parameter);
   describe_tensor(tensor.get(), out);
   Mismatch mismatch = check_array(parameter, out->array, out->flags, like, binding);

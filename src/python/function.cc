@@ -10,8 +10,8 @@
 #include "src/base/last_error.h"
 #include "src/contract/check.h"
 #include "src/dtype/dtype.h"
-#include "src/python/arguments.h"
 #include "src/python/argument.h"
+#include "src/python/arguments.h"
 #include "src/python/borrow.h"
 #include "src/python/dtype_device.h"
 #include "src/python/entry.h"
@@ -88,8 +88,8 @@ void destroy(PyObject* capsule) {
             contract.function.c_str(), name);
     }
     if (values[i] != nullptr) {
-      raise(api.type_error, "%s() got multiple values for argument '%s'",
-            contract.function.c_str(), name);
+      raise(api.type_error, "%s() got multiple values for argument '%s'", contract.function.c_str(),
+            name);
     }
     values[i] = args[nargs + k];
   }
@@ -318,8 +318,8 @@ class Call {
       text += name.size() + 1;
       while (*text == ' ') ++text;
     }
-    const bool known = (status >= 1 && status <= DLX_ERROR_DEVICE_REFUSED) ||
-                       status == DLX_ERROR_INTERNAL;
+    const bool known =
+        (status >= 1 && status <= DLX_ERROR_DEVICE_REFUSED) || status == DLX_ERROR_INTERNAL;
     if (known) fail(status, "%s", text);
     raise(api.runtime_error, "%s: %s", name.c_str(), text);
   }
@@ -328,8 +328,8 @@ class Call {
   const Contract& contract_;
   PyObject* const* values_;
   Binding binding_;
-  PyObject* like_ = nullptr;           ///< the first array, whose library the results have
-  const DLTensor* device_ = nullptr;   ///< an array that is not on the CPU
+  PyObject* like_ = nullptr;          ///< the first array, whose library the results have
+  const DLTensor* device_ = nullptr;  ///< an array that is not on the CPU
   StreamHandle stream_ = 0;
   int64_t elements_ = 0;
   int result_count_ = 0;
@@ -456,6 +456,7 @@ PyObject* new_like(PyObject*, PyObject* const* args, int64_t nargs, PyObject*) {
 
 PyMethodDef function_functions[] = {fast_entry("_function", function_from_python),
                                     fast_entry("_argument", argument_from_python),
-                                    fast_entry("_new_like", new_like), {}};
+                                    fast_entry("_new_like", new_like),
+                                    {}};
 
 }  // namespace dlx::py

@@ -35,8 +35,8 @@ Result invoke(const void* function, const NaturalArguments& a) {
     return called(first, second, third, fourth, w[4], w[5], w[6], w[7], w[8], w[9], w[10], w[11],
                   w[12], w[13]);
   };
-  return call(as_argument<(kBits & 1) != 0>(w[0]), as_argument<(kBits & 2) != 0>(w[1]),
-              as_argument<(kBits & 4) != 0>(w[2]), as_argument<(kBits & 8) != 0>(w[3]));
+  return call(as_argument < (kBits & 1) != 0 > (w[0]), as_argument < (kBits & 2) != 0 > (w[1]),
+              as_argument < (kBits & 4) != 0 > (w[2]), as_argument < (kBits & 8) != 0 > (w[3]));
 }
 
 #elif defined(DLX_NATURAL_SYSV)
@@ -89,9 +89,10 @@ Result invoke(const void*, const NaturalArguments&) {
 
 void require_natural(const Contract& contract) {
 #if !defined(DLX_NATURAL_WINDOWS) && !defined(DLX_NATURAL_SYSV)
-  fail(DLX_ERROR_UNSUPPORTED,
-       "functions that take their arguments one by one can be called on x86-64 and 64-bit ARM only: "
-       "pass a dlx_function (`packed`)");
+  fail(
+      DLX_ERROR_UNSUPPORTED,
+      "functions that take their arguments one by one can be called on x86-64 and 64-bit ARM only: "
+      "pass a dlx_function (`packed`)");
 #endif
   int words = 0, reals = 0;
   for (const Parameter& parameter : contract.parameters) {
@@ -108,7 +109,8 @@ void require_natural(const Contract& contract) {
       ;
   if (words <= kWords && reals <= NaturalArguments::kReals) return;
   fail(DLX_ERROR_UNSUPPORTED,
-       "a function that takes its arguments one by one may have %d arrays, integers and texts, and %d "
+       "a function that takes its arguments one by one may have %d arrays, integers and texts, and "
+       "%d "
        "floating-point numbers (got %d and %d): pass a dlx_function (`packed`)",
        kWords, NaturalArguments::kReals, words, reals);
 }

@@ -122,7 +122,8 @@ std::string default_text(const Parameter& parameter) {
       std::snprintf(text, sizeof text, "=%lld", static_cast<long long>(parameter.default_int));
       break;
     case Kind::kFloat: std::snprintf(text, sizeof text, "=%g", parameter.default_float); break;
-    case Kind::kBool: return !parameter.optional ? "" : parameter.default_int != 0 ? "=True" : "=False";
+    case Kind::kBool:
+      return !parameter.optional ? "" : parameter.default_int != 0 ? "=True" : "=False";
     default: return parameter.optional ? "='" + parameter.default_text + "'" : "";
   }
   if (parameter.kind == Kind::kArray) return parameter.optional || parameter.result ? "=None" : "";

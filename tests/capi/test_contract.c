@@ -169,7 +169,8 @@ static void results_follow_from_arguments(void **state) {
 static void functions_speak_through_dlx(void **state) {
   (void)state;
   dlx_set_last_error("filter: the image is too small (got 2, expected 3 or more)");
-  assert_string_equal(dlx_last_error(), "filter: the image is too small (got 2, expected 3 or more)");
+  assert_string_equal(dlx_last_error(),
+                      "filter: the image is too small (got 2, expected 3 or more)");
   dlx_set_last_error(dlx_last_error());
   assert_words("too small");
   dlx_set_last_error(NULL);
@@ -178,9 +179,12 @@ static void functions_speak_through_dlx(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(parameters_describe_themselves), cmocka_unit_test(wrong_contracts_are_refused),
-      cmocka_unit_test(arrays_are_checked),             cmocka_unit_test(layouts_are_checked),
-      cmocka_unit_test(numbers_are_extents),            cmocka_unit_test(results_follow_from_arguments),
+      cmocka_unit_test(parameters_describe_themselves),
+      cmocka_unit_test(wrong_contracts_are_refused),
+      cmocka_unit_test(arrays_are_checked),
+      cmocka_unit_test(layouts_are_checked),
+      cmocka_unit_test(numbers_are_extents),
+      cmocka_unit_test(results_follow_from_arguments),
       cmocka_unit_test(functions_speak_through_dlx),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

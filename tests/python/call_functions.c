@@ -40,8 +40,8 @@ int64_t describe(DLTensor *x, int64_t room) { return look(x, (int64_t *)(intptr_
 int64_t describe_or_none(DLTensor *x) { return x == NULL ? -1 : x->ndim; }
 
 /* Every kind of scalar, more integers than there are registers. */
-double mix(int64_t a, double b, int64_t c, float d, const char *text, _Bool flag, int8_t e, double f,
-           uint64_t g, int32_t h, int64_t i, uint16_t j) {
+double mix(int64_t a, double b, int64_t c, float d, const char *text, _Bool flag, int8_t e,
+           double f, uint64_t g, int32_t h, int64_t i, uint16_t j) {
   return (double)a + b * 1e1 + (double)c * 1e2 + d * 1e3 + (text[0] - '0') * 1e4 + flag * 1e5 +
          e * 1e6 + f * 1e7 + (double)g * 1e8 + h * 1e9 + (double)i * 1e10 + j * 1e11;
 }
@@ -90,7 +90,7 @@ dlx_status scale(void *context, const dlx_argument *arguments) {
 
 /* Calls back, as a function does that must not keep the GIL, or that raises. */
 int32_t call_back(DLTensor *x, int64_t function) {
-  return ((int32_t(*)(DLTensor *))(intptr_t)function)(x);
+  return ((int32_t (*)(DLTensor *))(intptr_t)function)(x);
 }
 
 /* Sums by address and length, for ctypes. */

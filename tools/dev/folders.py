@@ -21,6 +21,11 @@ TABLE: dict[str, tuple[str, ...]] = {
     "src": ("tests/src",),
     "src/*": ("tests/src/*",),
     "src/arrow": ("tests/src/arrow", "tests/capi/test_arrow*.c", "tests/python/test_arrow*.py"),
+    "src/contract": (
+        "tests/src/contract",
+        "tests/capi/test_contract.c",
+        "tests/python/test_{function,array_parameter}*.py",
+    ),
     "src/device": ("tests/src/device", "tests/device"),
     "src/dtype": ("tests/src/dtype", "tests/capi/test_dtype*.c", "tests/python/test_dtype*.py"),
     "src/python": (

@@ -139,7 +139,8 @@ void there_are_limits(void**) {
   std::string many = "f(", names = "f(x: any[a]";
   for (int i = 0; i < 33; ++i) many += "p" + std::to_string(i) + ": int,";
   assert_refused((many + ")").c_str(), "more than 32 parameters");
-  for (int i = 0; i < 17; ++i) names += ", y" + std::to_string(i) + ": any[n" + std::to_string(i) + "]";
+  for (int i = 0; i < 17; ++i)
+    names += ", y" + std::to_string(i) + ": any[n" + std::to_string(i) + "]";
   assert_refused((names + ")").c_str(), "more than 16 extents");
   std::string dtypes = "f(x: int8";
   for (int i = 0; i < 17; ++i) dtypes += "|int8";

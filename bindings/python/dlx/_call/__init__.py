@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from dlx.device import DeviceLike
 
+_CFUNCTION: type[Any] = ctypes.CFUNCTYPE(None).__mro__[1]  # the class of all functions of ctypes
+
 # In elements, as `gil_kept_below` of dlx_function_options.
 _GIL = {None: 0, True: sys.maxsize, False: -1}
 
@@ -70,15 +72,13 @@ def _address(pointer: Any) -> tuple[int, Any]:
     """The address of a C function, and what must live as long as it is called."""
     if isinstance(pointer, int) and not isinstance(pointer, bool):
         return pointer, None
-    if isinstance(pointer, ctypes._CFuncPtr):
+    if isinstance(pointer, _CFUNCTION):
         return ctypes.cast(pointer, ctypes.c_void_p).value or 0, pointer
     if isinstance(pointer, ctypes.c_void_p):
         return pointer.value or 0, pointer
     cffi = sys.modules.get("_cffi_backend")
     if cffi is not None and isinstance(pointer, cffi._CDataBase):
-        import cffi as package
-
-        return int(package.FFI().cast("uintptr_t", pointer)), pointer
+        return int(cffi.cast(cffi.new_primitive_type("uintptr_t"), pointer)), pointer
     raise TypeError(
         f"`pointer` must be a function of ctypes or cffi, or an address (got {type(pointer).__name__}): "
         'such as ctypes.CDLL("./libname.so").name'
