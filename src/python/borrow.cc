@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "src/base/error.h"
+#include "src/device/registry.h"
 #include "src/dtype/dtype.h"
 #include "src/python/calls.h"
 #include "src/python/errors.h"
@@ -112,10 +113,14 @@ Ref make_temporary(PyObject* object, const Parameter& parameter, const DLTensor*
     case Mismatch::kOverlap:
       std::snprintf(advice, sizeof advice, ": pass dlx.asarray(%s, copy=True), and use that", name);
       break;
-    case Mismatch::kDevice:
-      std::snprintf(advice, sizeof advice, ": pass dlx.asarray(%s, device=\"%s\")", name,
-                    parameter.device_type == 0 ? "…" : parameter.device.c_str());
+    case Mismatch::kDevice: {
+      const bool follows = binding.device_of != nullptr && binding.device_of != &array;
+      const DLDevice other = follows ? binding.device_of->device : kCpu;
+      std::snprintf(
+          advice, sizeof advice, ": pass dlx.asarray(%s, device=\"%s\")", name,
+          follows ? device_text(type_of(other), other.device_id).text : parameter.device.c_str());
       break;
+    }
     default: break;
   }
   try {

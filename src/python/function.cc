@@ -18,10 +18,10 @@
 #include "src/python/errors.h"
 #include "src/python/gil.h"
 #include "src/python/integers.h"
-#include "src/python/natural_call.h"
 #include "src/python/results.h"
 #include "src/python/scalar_arguments.h"
 #include "src/python/tensor_type.h"
+#include "src/system/natural_call.h"
 #include "src/tensor/synchronization.h"
 
 namespace dlx::py {
@@ -236,14 +236,14 @@ class Call {
       }
       return check_status(status, messages);
     }
-    NaturalArguments arguments;
+    sys::NaturalArguments arguments;
     sort_into_registers(&arguments);
     const auto* const address = reinterpret_cast<const void*>(function_.address);
     if (contract_.returns == Returns::kFloat) {
       double real;
       {
         const WithoutGil without(!keeps_gil());
-        real = call_for_real(address, arguments);
+        real = sys::call_for_real(address, arguments);
       }
       require_no_exception();
       return check(api.PyFloat_FromDouble(real));
@@ -251,7 +251,7 @@ class Call {
     int64_t word;
     {
       const WithoutGil without(!keeps_gil());
-      word = call_for_word(address, arguments);
+      word = sys::call_for_word(address, arguments);
     }
     if (contract_.returns == Returns::kStatus) {
       return check_status(static_cast<dlx_status>(word), messages);
@@ -273,7 +273,7 @@ class Call {
     }
   }
 
-  void sort_into_registers(NaturalArguments* arguments) const noexcept {
+  void sort_into_registers(sys::NaturalArguments* arguments) const noexcept {
     const dlx_argument* slot = slots_;
     for (const Parameter& parameter : contract_.parameters) {
       switch (parameter.kind) {
@@ -375,6 +375,26 @@ std::string document(const Contract& contract, const char* doc) {
   }
   if (doc != nullptr) text = std::string(doc) + "\n\n" + text;
   return signature + ")\n--\n\n" + text;
+}
+
+/// Throws Error(UNSUPPORTED) if functions of the contract cannot be called so on this machine.
+void require_natural(const Contract& contract) {
+  const sys::NaturalLimits most = sys::natural_limits();
+  if (most.words == 0) {
+    fail(DLX_ERROR_UNSUPPORTED,
+         "functions that take their arguments one by one can be called on x86-64 and 64-bit ARM "
+         "only: "
+         "pass a dlx_function (packed)");
+  }
+  int words = 0, reals = 0;
+  for (const Parameter& parameter : contract.parameters) {
+    ++(parameter.kind == Kind::kFloat && most.reals > 0 ? reals : words);
+  }
+  if (words <= most.words && reals <= most.reals) return;
+  fail(DLX_ERROR_UNSUPPORTED,
+       "a function that takes its arguments one by one may have %d arguments in words and %d "
+       "floating-point numbers (got %d and %d): pass a dlx_function (packed)",
+       most.words, most.reals, words, reals);
 }
 
 }  // namespace

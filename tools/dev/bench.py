@@ -33,6 +33,6 @@ def run(shell: Shell, arguments: Sequence[str]) -> int:
         program += ["--elsewhere", elsewhere]
     interpreter = settings.interpreter
     if name == "call" and elsewhere.exists():  # with nanobind
-        interpreter = elsewhere
+        interpreter = str(elsewhere)
     script = f"benchmarks/bench_{name}.py"
     return shell.run(interpreter, script, *program, *rest, env=python_variables(shell))

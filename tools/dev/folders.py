@@ -40,6 +40,7 @@ TABLE: dict[str, tuple[str, ...]] = {
         "tests/python/test_{asarray,arrow,buffers,capsules,cffi,from_pointer,sequences,structured,hooks,odd}*.py",
     ),
     f"{ROOM}/_give": ("tests/python/test_convert.py",),
+    f"{ROOM}/_call": ("tests/python/test_{function,array_parameter}*.py",),
     f"{ROOM}/_compute": ("tests/python/test_{compute,scalar}*.py",),
     f"{ROOM}/_share": ("tests/python/test_{share,pickle}*.py",),
     f"{ROOM}/_raw": ("tests/python/raw",),

@@ -1,12 +1,10 @@
-#ifndef DLX_SRC_PYTHON_NATURAL_CALL_H_
-#define DLX_SRC_PYTHON_NATURAL_CALL_H_
+#ifndef DLX_SRC_SYSTEM_NATURAL_CALL_H_
+#define DLX_SRC_SYSTEM_NATURAL_CALL_H_
 
 #include <cstdint>
 #include <cstring>
 
-#include "src/contract/contract.h"
-
-namespace dlx::py {
+namespace dlx::sys {
 
 /// Calls of C functions whose parameters are known at run time only: pointers and integers of up to
 /// 64 bits, float and double. In the calling conventions below, every such argument has a register
@@ -63,12 +61,17 @@ struct NaturalArguments {
   }
 };
 
-/// Throws Error(UNSUPPORTED) if functions of the contract cannot be called so on this machine.
-void require_natural(const Contract& contract);
+/// How many arguments a function may have: words and floating-point numbers. 0 words: such calls are
+/// not possible on this machine.
+struct NaturalLimits {
+  int words;
+  int reals;  ///< 0: a floating-point number is a word too
+};
+NaturalLimits natural_limits() noexcept;
 
 int64_t call_for_word(const void* function, const NaturalArguments& arguments);
 double call_for_real(const void* function, const NaturalArguments& arguments);
 
-}  // namespace dlx::py
+}  // namespace dlx::sys
 
-#endif  // DLX_SRC_PYTHON_NATURAL_CALL_H_
+#endif  // DLX_SRC_SYSTEM_NATURAL_CALL_H_

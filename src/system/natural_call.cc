@@ -1,9 +1,6 @@
-#include "src/python/natural_call.h"
+#include "src/system/natural_call.h"
 
-#include "dlx/dlx.h"
-#include "src/base/error.h"
-
-namespace dlx::py {
+namespace dlx::sys {
 namespace {
 
 using W = int64_t;
@@ -87,32 +84,17 @@ Result invoke(const void*, const NaturalArguments&) {
 
 }  // namespace
 
-void require_natural(const Contract& contract) {
-#if !defined(DLX_NATURAL_WINDOWS) && !defined(DLX_NATURAL_SYSV)
-  fail(
-      DLX_ERROR_UNSUPPORTED,
-      "functions that take their arguments one by one can be called on x86-64 and 64-bit ARM only: "
-      "pass a dlx_function (`packed`)");
+NaturalLimits natural_limits() noexcept {
+  constexpr int kRegisters = NaturalArguments::kRegisters, kStack = NaturalArguments::kStack;
+#if defined(DLX_NATURAL_WINDOWS)
+  return {kRegisters + kStack, 0};
+#elif defined(DLX_NATURAL_SYSV) && defined(__APPLE__)
+  return {kRegisters, NaturalArguments::kReals};  // small arguments are packed on the stack
+#elif defined(DLX_NATURAL_SYSV)
+  return {kRegisters + kStack, NaturalArguments::kReals};
+#else
+  return {0, 0};
 #endif
-  int words = 0, reals = 0;
-  for (const Parameter& parameter : contract.parameters) {
-    ++(parameter.kind == Kind::kFloat ? reals : words);
-  }
-#ifdef DLX_NATURAL_WINDOWS
-  words += reals;
-  reals = 0;
-#endif
-  constexpr int kWords = NaturalArguments::kRegisters
-#ifndef __APPLE__  // which packs small arguments on the stack
-                         + NaturalArguments::kStack
-#endif
-      ;
-  if (words <= kWords && reals <= NaturalArguments::kReals) return;
-  fail(DLX_ERROR_UNSUPPORTED,
-       "a function that takes its arguments one by one may have %d arrays, integers and texts, and "
-       "%d "
-       "floating-point numbers (got %d and %d): pass a dlx_function (`packed`)",
-       kWords, NaturalArguments::kReals, words, reals);
 }
 
 int64_t call_for_word(const void* function, const NaturalArguments& arguments) {
@@ -123,4 +105,4 @@ double call_for_real(const void* function, const NaturalArguments& arguments) {
   return invoke<double>(function, arguments);
 }
 
-}  // namespace dlx::py
+}  // namespace dlx::sys
