@@ -114,7 +114,7 @@ def layout_of_compiler(folder: Path) -> dict[str, int]:
     # Arrow's structs have tags only.
     tags = "".join(f"typedef struct {name} {name};\n" for name in STRUCTS if name[:5] == "Arrow")
     source.write_text(
-        "#include <stdio.h>\n#include <dlx/arrow.h>\n"
+        "#include <stdio.h>\n#include <dlx/arrow.h>\n#include <dlx/call.h>\n"
         + tags
         + "int main(void) {\n"
         + "\n".join(lines)
