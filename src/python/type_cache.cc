@@ -74,13 +74,20 @@ template <typename Change>
   return last;
 }
 
+/// A longer chain of tables is a ring.
+constexpr int kLongestChain = 64;
+
 /// The newest DLPack 1.x table in the type's chain, or NULL.
 const DLPackExchangeAPI* find_table(PyObject* type) {
   const Ref capsule = find_attribute(type, names.__dlpack_c_exchange_api__);
   if (!capsule || api.PyCapsule_IsValid(capsule.get(), kExchangeApi) == 0) return nullptr;
   auto* header =
       static_cast<DLPackExchangeAPIHeader*>(api.PyCapsule_GetPointer(capsule.get(), kExchangeApi));
-  while (header != nullptr && header->version.major != 1) header = header->prev_api;
+  for (int left = kLongestChain; left > 0 && header != nullptr && header->version.major != 1;
+       --left) {
+    header = header->prev_api;
+  }
+  if (header != nullptr && header->version.major != 1) return nullptr;
   auto* table = reinterpret_cast<const DLPackExchangeAPI*>(header);
   const bool usable = table != nullptr && table->managed_tensor_from_py_object_no_sync != nullptr;
   return usable ? table : nullptr;
