@@ -5,7 +5,8 @@ pytest on the fake drivers run with that build, and llvm-cov adds up.
 
 A line that no test can run ends in a comment `not covered: REASON`; it counts neither as covered nor as
 missing. So does each line after `not covered from here: REASON`, up to `covered again`. Functions that are
-constexpr run at compile time, where nothing counts, and src/driver/*.inc are lists of names.
+constexpr run at compile time, where nothing counts; lines of the preprocessor are no code; and
+src/driver/*.inc are lists of names.
 """
 
 from __future__ import annotations
@@ -173,7 +174,7 @@ def excluded(source: str) -> set[int]:
     for number, line in enumerate(source.splitlines(), 1):
         inside = not EXCLUDED_TO.search(line) and (inside or bool(EXCLUDED_FROM.search(line)))
         in_constexpr = in_constexpr or bool(CONSTEXPR.match(line))
-        if inside or in_constexpr or EXCLUDED.search(line):
+        if inside or in_constexpr or EXCLUDED.search(line) or line.lstrip().startswith("#"):
             lines.add(number)
         if in_constexpr:
             depth += line.count("{") - line.count("}")

@@ -1,0 +1,203 @@
+"""Refusals of the native code that the package never causes: its functions with wrong arguments, hooks with
+wrong answers, exporters of odd buffers, and dlx's own exchange table with Tensors that it cannot show."""
+
+from __future__ import annotations
+
+import ctypes
+from ctypes import POINTER, Structure, c_char_p, c_int, c_ssize_t, c_uint, c_void_p, py_object
+from typing import Any
+
+import pytest
+
+import dlx
+from dlpack_ctypes import DLTensor, LegacyProducer, table_of
+from dlx import _native
+from dlx._lib import capi, library
+
+TENSOR = dlx.asarray(bytearray(8))
+WRAP = [TENSOR.data_ptr, (8,), None, (1, 8, 1), (1, 0), 0, TENSOR, None]
+
+
+def wrap(**changes: Any) -> Any:
+    arguments = list(WRAP)
+    for place, value in changes.items():
+        arguments[int(place[1:])] = value
+    return _native._wrap(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda: wrap(_4=(1, 0, 0)), TypeError, "must be .type, id. .got 3 numbers"),
+        (lambda: wrap(_4=(2**31, 0)), ValueError, "out of range .got 2147483648, 0"),
+        (lambda: wrap(_4=(1, -(2**40))), ValueError, "out of range"),
+        (lambda: _native._adopt(0), ValueError, "the handle is NULL"),
+        (lambda: _native._adopt("x"), TypeError, "an integer is required|int"),
+        (lambda: _native._note_numpy(None, None, []), TypeError, "is not a tuple .got list"),
+        (lambda: _native._usual(), TypeError, "six arguments"),
+        (lambda: _native._usual("x", [], None, False, 1, TENSOR), TypeError, "six arguments"),
+        (lambda: _native._usual("x", {}, None, False, 0, TENSOR), ValueError, "must be positive"),
+        (lambda: _native._without_torch_modes(), TypeError, "1 to 4 arguments"),
+        (lambda: TENSOR[(None,) * 65], IndexError, "too many indices .got 65, expected at most 64"),
+        (lambda: _native._swap_stream(2**31, 0, None), ValueError, "`device` is out of range"),
+        (lambda: _native._check_stream(2**31, 0), ValueError, "`device` is out of range"),
+    ],
+)  # fmt: skip
+def test_functions_of_the_package_check_their_arguments(call, error, words):
+    with pytest.raises(error, match=words):
+        call()
+
+
+def test_an_index_with_more_axes_than_dlpack_has():
+    many = TENSOR
+    while many.ndim + 60 < 4096:
+        many = many[(None,) * 60]
+    with pytest.raises(IndexError, match="too many new axes"):
+        many[(None,) * 63][None, None]
+
+
+def test_a_foreign_device_is_not_moved_by_a_producer_without_the_keyword():
+    producer = LegacyProducer(device=(12, 0))
+    with pytest.raises(dlx.DeviceRefusedError, match="takes no `dl_device`"):
+        dlx.from_dlpack(producer, device="cpu")
+
+
+# ---- hooks --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def hooks():
+    """Attaches the library again, with other hooks; at the end with the right ones."""
+    namespaces = []  # the library borrows them only during the call
+
+    def replace(**changes):
+        namespace = {**_native._namespace, **changes}
+        namespaces.append(namespace)
+        for name in [name for name, value in changes.items() if value is None]:
+            del namespace[name]
+        capi.check(library.attach(id(object), id(namespace)), "attach")
+
+    yield replace
+    replace()
+
+
+def test_a_missing_hook_is_named(hooks):
+    with pytest.raises(ValueError, match='lacks the hook "view_slowly"'):
+        hooks(view_slowly=None)
+
+
+@pytest.mark.parametrize(
+    ("hook", "answer", "call", "error", "words"),
+    [
+        ("device_code", [1, 0], lambda: dlx.empty(1, device="cpu:0"), TypeError,
+         "must return a tuple of 2 numbers .got list"),
+        ("device_code", (1,), lambda: dlx.empty(1, device="cpu:0"), TypeError, "a tuple of 2"),
+        ("device_code", (0, 0), lambda: dlx.empty(1, device="cpu:0"), ValueError,
+         "`device` is not a device .got type 0, id 0"),
+        ("device_code", (1, 2**40), lambda: dlx.empty(1, device="cpu:0"), ValueError, "not a device"),
+        ("asarray_fallback", 3, lambda: dlx.asarray({1}), TypeError,
+         "asarray_fallback must return a Tensor .got int"),
+    ],
+)  # fmt: skip
+def test_hooks_with_wrong_answers(hooks, hook, answer, call, error, words):
+    hooks(**{hook: lambda *_: answer})
+    with pytest.raises(error, match=words):
+        call()
+
+
+# ---- buffers ------------------------------------------------------------------------------------------
+
+
+class Buffer(Structure):
+    _fields_ = [
+        ("buf", c_void_p), ("obj", c_void_p), ("len", c_ssize_t), ("itemsize", c_ssize_t),
+        ("readonly", c_int), ("ndim", c_int), ("format", c_char_p), ("shape", POINTER(c_ssize_t)),
+        ("strides", POINTER(c_ssize_t)), ("suboffsets", POINTER(c_ssize_t)), ("internal", c_void_p),
+    ]  # fmt: skip
+
+
+class Slot(Structure):
+    _fields_ = [("slot", c_int), ("value", c_void_p)]
+
+
+class Spec(Structure):
+    _fields_ = [
+        ("name", c_char_p),
+        ("basicsize", c_int),
+        ("itemsize", c_int),
+        ("flags", c_uint),
+        ("slots", POINTER(Slot)),
+    ]
+
+
+python = ctypes.PyDLL(None)
+GET_BUFFER = ctypes.PYFUNCTYPE(c_int, c_void_p, POINTER(Buffer), c_int)
+Py_bf_getbuffer = 1
+fields: dict[str, Any] = {}
+
+
+@GET_BUFFER
+def get_buffer(exporter, view, flags):
+    view[0] = Buffer(buf=TENSOR.data_ptr, len=8, itemsize=1, ndim=1, format=b"B", **{})
+    for name, value in fields.items():
+        setattr(view[0], name, value)
+    view[0].obj = exporter
+    python.Py_IncRef(py_object(ctypes.cast(exporter, py_object).value))
+    return 0
+
+
+def odd_exporter(**changes):
+    """An object whose Py_buffer has these fields: CPython checks none of them."""
+    slots = (Slot * 2)(
+        Slot(Py_bf_getbuffer, ctypes.cast(get_buffer, c_void_p).value), Slot(0, None)
+    )
+    python.PyType_FromSpec.restype = py_object
+    cls = python.PyType_FromSpec(ctypes.byref(Spec(b"here.Exporter", 0, 0, 1 << 18, slots)))
+    fields.clear()
+    fields.update(shape=(c_ssize_t * 1)(8), strides=(c_ssize_t * 1)(1), **changes)
+    return cls()
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"itemsize": 2}, 'contradicts itself .format "B", itemsize 2'),
+        ({"format": b"<d"}, 'contradicts itself .format "<d", itemsize 1'),
+        ({"ndim": 65}, "the buffer has 65 axes .expected 0 to 64"),
+        ({"ndim": -1}, "the buffer has -1 axes"),
+    ],
+)
+def test_buffers_that_contradict_themselves(changes, words):
+    with pytest.raises(dlx.UnsupportedError, match=words):
+        dlx.asarray(odd_exporter(**changes))
+
+
+def test_an_odd_exporter_that_tells_the_truth():
+    assert dlx.asarray(odd_exporter()).shape == (8,)
+    assert dlx.asarray(odd_exporter(format=None)).dtype == dlx.dtype("uint8")
+
+
+def test_a_buffer_is_asked_for_without_a_place_for_it():
+    with pytest.raises(BufferError, match="the Py_buffer is NULL"):
+        python.PyObject_GetBuffer(py_object(TENSOR), None, 0)
+
+
+# ---- the exchange table -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("tensor", "words"),
+    [
+        (dlx.asarray(bytes(4)), "a bare DLTensor cannot say that the data is read-only"),
+        (dlx.empty(3, dtype="uint4")[:2], None),
+        (dlx.asarray([1, 2])[::-1], "negative strides"),
+    ],
+)
+def test_a_bare_dltensor_says_less_than_a_tensor(tensor, words):
+    borrow = table_of(dlx.Tensor).dltensor_from_py_object_no_sync
+    out = DLTensor()
+    if words is None:
+        assert borrow(id(tensor), ctypes.byref(out)) == 0
+        return
+    with pytest.raises(dlx.UnsupportedError, match=words):
+        borrow(id(tensor), ctypes.byref(out))
