@@ -1,6 +1,8 @@
 """Shared memory while memory runs out: each allocation of CPython inside dlx.attach, dlx.share and
-dlx.shared_fd fails in turn, alone and with all that follow, in processes of their own. The call raises
-MemoryError or works, no descriptor and no mapping is left over, and the next call works."""
+dlx.shared_fd fails in turn, alone and with the three that follow, in processes of their own. The call
+raises MemoryError or works, no descriptor and no mapping is left over, and the next call works.
+
+CPython 3.11 loops for ever if all that follow fail: an exception's way to its handler needs an int."""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ import gc, json, os, sys
 import _testcapi
 import dlx
 
-work, alone = json.loads(sys.argv[1])
+work, together = json.loads(sys.argv[1])
 shared = dlx.share(dlx.asarray([1.0, 2.0, 3.0]))
 descriptor = dlx.shared_fd(shared)
 foreign = os.memfd_create("sender", os.MFD_CLOEXEC)
@@ -50,7 +52,7 @@ def held():
     return len(os.listdir("/proc/self/fd")), mapped
 
 def attempt(n):
-    _testcapi.set_nomemory(n, n + 1 if alone else 0)
+    _testcapi.set_nomemory(n, n + together)
     try:
         call()
     except BaseException as error:
@@ -77,22 +79,20 @@ print(json.dumps([list(before), found, n]))
 """
 
 
-@pytest.mark.parametrize("alone", [True, False], ids=["alone", "and all that follow"])
+@pytest.mark.parametrize("together", [1, 4])
 @pytest.mark.parametrize("work", ["attach_own", "attach_foreign", "share", "share_fd"])
-def test_every_allocation_fails_in_turn(work, alone):
+def test_every_allocation_fails_in_turn(work, together):
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, json.dumps([work, alone])],
+        [sys.executable, "-c", PROGRAM, json.dumps([work, together])],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        capture_output=True,
         text=True,
-        timeout=300,
+        timeout=120,
     )
 
     assert done.returncode == 0, done.stderr[-4000:]
     before, found, tried = json.loads(done.stdout)
     assert tried < 2000
-    if alone or work != "share_fd":
-        assert found, "no allocation failed"
+    assert found, "no allocation failed"
     assert [case for case in found if "MemoryError" not in case[1]] == []
     assert [case for case in found if case[2] != before] == []
