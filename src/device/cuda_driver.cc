@@ -63,9 +63,11 @@ void CudaDriver::initialise() {
   }
   const cuda::Result result = f_.init(0);
   if (result == cuda::kNotInitialized) {
+    // not covered from here: no fake says so
     fail(DLX_ERROR_UNAVAILABLE,
          "%s; a process that was forked after the driver had been initialised cannot use it",
          call_text(f_.init.symbol, result).c_str());
+    // covered again
   }
   if (result != cuda::kSuccess) fail_call(f_.init.symbol, result);
   process_.start(false);

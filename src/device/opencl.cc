@@ -174,7 +174,7 @@ void OpenClBackend::add_device(opencl::Device device) {
          version.c_str());
   }
   if (!is(opencl::kDeviceAvailable)) {
-    fail(DLX_ERROR_UNAVAILABLE, "a device that is not available");
+    fail(DLX_ERROR_UNAVAILABLE, "a device that is not available");  // not covered: PoCL's are
   }
   if (!is(opencl::kDeviceEndianLittle)) fail(DLX_ERROR_UNAVAILABLE, "a big-endian device");
   queues_.push_back(std::make_unique<OpenClQueue>(*cl_, device));
@@ -210,9 +210,11 @@ void* OpenClBackend::allocate(int32_t, int32_t id, size_t size, size_t) {
   opencl::Memory memory =
       cl_->create_buffer(queue(id).context(), opencl::kMemReadWrite, size, nullptr, &code);
   switch (code) {
+    // not covered from here: PoCL says that the last one is so
     case opencl::kMemObjectAllocationFailure:
     case opencl::kOutOfResources:
     case opencl::kOutOfHostMemory:
+      // covered again
     case opencl::kInvalidBufferSize: return nullptr;  // the last: larger than any buffer
     default: check_opencl(cl_->create_buffer.symbol, code); return memory;
   }

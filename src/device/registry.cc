@@ -237,9 +237,11 @@ void set_default_allocator(int32_t device_type, const dlx_allocator* allocator) 
       if (place == next->count) return;  // it has the built-in one
       next->entries[place] = next->entries[--next->count];
     } else if (place == DefaultAllocators::kMost) {
+      // not covered from here: more types of devices than DLPack has
       fail(DLX_ERROR_UNSUPPORTED,
            "`device_type` %s cannot get an allocator: %d device types already have one",
            device_text(device_type, 0).text, DefaultAllocators::kMost);
+      // covered again
     } else {
       next->entries[place] = {device_type, *allocator};
       if (place == next->count) ++next->count;

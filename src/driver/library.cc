@@ -27,7 +27,7 @@ bool collect(const char* path, void* data) noexcept {
   try {
     found->paths.emplace_back(path);
   } catch (const std::bad_alloc&) {
-    found->complete = false;
+    found->complete = false;  // not covered: memory has run out
   }
   return found->complete;
 }

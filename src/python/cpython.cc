@@ -43,8 +43,10 @@ void* open_interpreter(PyObject* object_type) {
 void* find(void* library, const char* name) {
   void* symbol = sys::find_symbol(library, name);
   if (symbol == nullptr) {
+    // not covered from here: no CPython since 3.9 lacks one
     fail(DLX_ERROR_UNAVAILABLE, "this Python interpreter lacks %s (expected CPython 3.9 or newer)",
          name);
+    // covered again
   }
   return symbol;
 }

@@ -45,8 +45,10 @@ Ref new_capsule(const char* name, PyDestructor destructor, Struct** out) {
   if (held == nullptr) throw std::bad_alloc();
   PyObject* capsule = api.PyCapsule_New(held, name, destructor);
   if (capsule == nullptr) {
+    // not covered from here: CPython is out of memory
     std::free(held);
     throw PythonError();
+    // covered again
   }
   *out = held;
   return Ref(capsule);

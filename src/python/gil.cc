@@ -3,7 +3,7 @@
 namespace dlx::py {
 
 void end_with_the_gil() noexcept {
-  if (!have_gil()) sleep_for_ever();
-}
+  if (!have_gil()) sleep_for_ever();  // not covered: CPython ends the process soon after
+}  // not covered: CPython ends the process soon after
 
 }  // namespace dlx::py

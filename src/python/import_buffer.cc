@@ -32,9 +32,11 @@ Ref acquire_buffer(PyObject* object, int flags, PyBuffer** out) {
   }
   PyObject* capsule = api.PyCapsule_New(buffer, "dlx_buffer", destroy_buffer_capsule);
   if (capsule == nullptr) {
+    // not covered from here: CPython is out of memory
     api.PyBuffer_Release(buffer);
     std::free(buffer);
     throw PythonError();
+    // covered again
   }
   *out = buffer;
   return Ref(capsule);

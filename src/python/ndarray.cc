@@ -197,8 +197,10 @@ Tensor* find_origin(PyObject* object) {
   if (class_of(base) != api.memoryview_type) return nullptr;
   const Ref exporter(api.PyObject_GetAttr(base, names.obj));
   if (!exporter) {
-    api.PyErr_Clear();  // a memoryview that was released
+    // not covered from here: a memoryview that was released, which CPython refuses while it is used
+    api.PyErr_Clear();
     return nullptr;
+    // covered again
   }
   return is_tensor(exporter.get()) ? tensor_of(exporter.get()) : nullptr;
 }
@@ -275,7 +277,7 @@ void note_array_api(PyObject* capsule) {
   const auto& fields = fields_of<Ndarray>(array.get());
   if (!is_trusted(array.get()) || fields.data != reinterpret_cast<char*>(data) ||
       fields.strides[0] != strides[0] || !is_readonly(fields)) {
-    return;
+    return;  // not covered: a NumPy of another layout
   }
   array_api.store(found.table, std::memory_order_release);
 }

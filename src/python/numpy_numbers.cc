@@ -73,7 +73,7 @@ bool copy_values(PyObject* object, const Shape& shape, const NumberClass& expect
     case 32: return copy_values<4>(object, shape, 0, expected, &out);
     case 64: return copy_values<8>(object, shape, 0, expected, &out);
     case 128: return copy_values<16>(object, shape, 0, expected, &out);
-    default: return false;
+    default: return false;  // not covered: NumPy has no number of another size
   }
 }
 

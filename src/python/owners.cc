@@ -90,7 +90,7 @@ void defer(PyObject* owner, PyObject* on_release) noexcept {
   // If CPython's queue is full, the next entry point drains the list.
   if (!pending_call_scheduled.test_and_set(std::memory_order_acq_rel) &&
       api.Py_AddPendingCall(run_pending_call, nullptr) != 0) {
-    pending_call_scheduled.clear(std::memory_order_release);
+    pending_call_scheduled.clear(std::memory_order_release);  // not covered: the queue is full
   }
 }
 

@@ -53,11 +53,13 @@ WithoutTorchModes::WithoutTorchModes(bool wanted) {
       take(functions, stack, &taken_[stack]);
     } catch (const PythonError&) {
       // In a torch whose functions are other ones, the modes stay.
+      // not covered from here: such a torch
       if (is_urgent()) {
         put_back();
         throw;
       }
       api.PyErr_Clear();
+      // covered again
     }
   }
 }

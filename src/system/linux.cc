@@ -55,10 +55,12 @@ int32_t quota_in(const char* path) noexcept {
   long long period = 0;
   std::FILE* file = std::fopen(path, "re");
   if (file == nullptr) return 0;
+  // not covered from here: a machine whose groups have no quotas
   const int read = std::fscanf(file, "%lld %lld", &quota, &period);
   std::fclose(file);
   if (read != 2 || quota <= 0 || period <= 0) return 0;
   return static_cast<int32_t>((quota + period - 1) / period);
+  // covered again
 }
 
 /// The tightest quota of this process's group (version 2) and the groups around it; 0 if none.

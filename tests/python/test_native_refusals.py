@@ -4,6 +4,9 @@ wrong answers, exporters of odd buffers, and dlx's own exchange table with Tenso
 from __future__ import annotations
 
 import ctypes
+import os
+import subprocess
+import sys
 from ctypes import POINTER, Structure, c_char_p, c_int, c_ssize_t, c_uint, c_void_p, py_object
 from typing import Any
 
@@ -46,6 +49,63 @@ def wrap(**changes: Any) -> Any:
 def test_functions_of_the_package_check_their_arguments(call, error, words):
     with pytest.raises(error, match=words):
         call()
+
+
+def test_an_index_beyond_64_bits():
+    for key in (2**70, -(2**70)):
+        with pytest.raises(IndexError):
+            TENSOR[key]
+
+
+def test_numpy_numbers_of_every_size_among_floats():
+    numpy = pytest.importorskip("numpy")
+    for letter in "bhilqBHILQefd":
+        number = numpy.dtype(letter).type(2)
+        assert dlx.asarray([0.5, number, True]).tolist() == [0.5, 2.0, 1.0]
+
+
+def test_the_cpu_is_its_own_current_device():
+    assert _native._current_device(1) == 0
+    assert _native._current_device(99) == 0
+    with pytest.raises(ValueError, match="`device` is out of range"):
+        _native._current_device(2**31)
+
+
+def test_attach_wants_an_object_of_the_interpreter():
+    memory = ctypes.create_string_buffer(64)
+    with pytest.raises(dlx.UnavailableError, match="is not in a loaded library"):
+        capi.check(library.attach(ctypes.addressof(memory), id({})), "attach")
+
+
+def test_attach_refuses_a_subinterpreter():
+    code = f"""
+try:
+    import _xxsubinterpreters as sub
+except ImportError:
+    import _interpreters as sub
+script = '''
+import ctypes
+import os
+library = ctypes.PyDLL({library.path!r})
+library.dlx_last_error.restype = ctypes.c_char_p
+namespace = dict()
+status = library.dlx_python_attach(ctypes.c_void_p(id(object)), ctypes.c_void_p(id(namespace)))
+words = library.dlx_last_error()
+assert status != 0 and b"main interpreter only" in words, words
+'''
+result = sub.run_string(sub.create(), script)
+assert result is None, result
+print("refused")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    if "No module named" in done.stderr or "does not support" in done.stderr:
+        pytest.skip("no subinterpreters, or no ctypes in them")
+    assert "refused" in done.stdout, done.stderr
+
+
+def test_a_new_axis_before_a_stride_that_is_too_long_for_it():
+    empty = dlx.from_pointer(0, (0, 2), "int8", strides=(1, 2**63 - 1))
+    assert empty.expand_dims(axis=1).strides == (1, 1, 2**63 - 1)
 
 
 def test_an_index_with_more_axes_than_dlpack_has():
@@ -201,3 +261,23 @@ def test_a_bare_dltensor_says_less_than_a_tensor(tensor, words):
         return
     with pytest.raises(dlx.UnsupportedError, match=words):
         borrow(id(tensor), ctypes.byref(out))
+
+
+@pytest.mark.parametrize(
+    ("variable", "device", "oldest"),
+    [
+        ("DLX_CUDA_PATH", "cuda:0", "the driver of CUDA"),
+        ("DLX_HIP_PATH", "rocm:0", "ROCm"),
+    ],
+)
+def test_a_file_that_is_no_driver_says_which_function_it_lacks(variable, device, oldest):
+    code = f"import dlx; dlx.empty(1, device={device!r})"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), variable: library.path},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert "UnavailableError" in done.stderr, done.stderr
+    assert oldest in done.stderr, done.stderr

@@ -133,7 +133,7 @@ def _shows_memory(obj: Any) -> bool:
         return True
     try:
         memoryview(obj)
-    except (TypeError, ValueError, BufferError):
+    except Exception:  # whatever an exporter raises
         return False
     return True
 

@@ -49,7 +49,7 @@ def _shows_interface(obj: Any) -> bool:
         return False
     try:
         memoryview(obj)
-    except (TypeError, ValueError, BufferError):
+    except Exception:  # whatever an exporter raises
         return True
     return False
 
