@@ -310,8 +310,8 @@ TensorRef tensor_of_numbers(PyObject* object, const DLDataType* dtype) {
   if (class_of(object) == api.range_type) {
     items = Ref(check(api.PySequence_Tuple(object)));
   } else if (is_free_threaded()) {
-    items = frozen(object, 0);          // not covered: free-threaded CPython
-    if (!items) return TensorRef();     // not covered: free-threaded CPython
+    items = frozen(object, 0);       // not covered: free-threaded CPython
+    if (!items) return TensorRef();  // not covered: free-threaded CPython
   }
   if (items) object = items.get();
   Shape shape;

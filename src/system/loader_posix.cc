@@ -27,10 +27,12 @@ void* open_file(const char* path, int mode) {
 /// The loader's message for its last failure, which names the file.
 std::string message(const char* path) {
   const char* text = dlerror();
+  // not covered from here: the loader has words, and memory has not run out
   if (text != nullptr && std::strstr(text, "annot allocate memory") != nullptr) {
-    throw std::bad_alloc();  // not covered: memory has run out
+    throw std::bad_alloc();
   }
   if (text == nullptr) return std::string(path) + ": unknown error";
+  // covered again
   return std::strstr(text, path) != nullptr ? text : std::string(path) + ": " + text;
 }
 

@@ -259,11 +259,27 @@ static void bad_tables_are_refused(void **state) {
   assert_fails(dlx_register_backend(kDLCUDA, &table), DLX_ERROR_INVALID_ARGUMENT, "already");
   assert_fails(dlx_register_backend(PLAIN, &table), DLX_ERROR_INVALID_ARGUMENT, "already");
   assert_fails(dlx_register_backend(0, &table), DLX_ERROR_INVALID_ARGUMENT, "`device_type`");
-  table.event_query = NULL;
-  assert_fails(dlx_register_backend(204, &table), DLX_ERROR_INVALID_ARGUMENT, "all or none");
-  table = table_of(&unused, 1, 1);
-  table.copy_to_host = NULL;
-  assert_fails(dlx_register_backend(204, &table), DLX_ERROR_INVALID_ARGUMENT, "copy_to_host");
+#define EACH(X, words)                                                                           \
+  X(words[0], device_count)                                                                      \
+  X(words[0], allocate) X(words[0], deallocate) X(words[0], copy_from_host)                      \
+      X(words[0], copy_to_host) X(words[0], copy_on_device) X(words[0], synchronize)             \
+          X(words[1], stream_create) X(words[1], stream_destroy) X(words[1], stream_synchronize) \
+              X(words[1], event_record) X(words[1], event_wait) X(words[1], event_wait_on_host)  \
+                  X(words[1], event_query) X(words[1], event_release)
+#define LACKS(word, function)      \
+  table = table_of(&unused, 1, 1); \
+  table.function = NULL;           \
+  assert_fails(dlx_register_backend(204, &table), DLX_ERROR_INVALID_ARGUMENT, word);
+  const char *const words[] = {"lacks a function", "all or none"};
+  EACH(LACKS, words)
+  /* A single function for streams is not enough. */
+#define HAS_ONLY(word, function)   \
+  table = table_of(&unused, 1, 0); \
+  table.function = full.function;  \
+  if (word == words[1])            \
+    assert_fails(dlx_register_backend(204, &table), DLX_ERROR_INVALID_ARGUMENT, word);
+  const dlx_backend full = table_of(&unused, 1, 1);
+  EACH(HAS_ONLY, words)
   table = table_of(&unused, 1, 1);
   table.reserved = 1;
   assert_fails(dlx_register_backend(204, &table), DLX_ERROR_UNSUPPORTED, "`backend->reserved`");

@@ -46,6 +46,19 @@ def test_the_table_counts_lines_and_branches_of_each_folder(tmp_path):
     assert low == ["src/a", "all"]
 
 
+def test_conditions_that_the_compiler_knows_are_no_branches():
+    files = {
+        "src/a.h": Covered({}, {(1, 2, 1, 3): [0, 0], (2, 2, 2, 3): [0, 0], (3, 2, 3, 3): [4, 0]})
+    }
+
+    coverage._drop_folded(files, [
+        "/proc/self/cwd/src/a.h:", "    1|      4|  if (std::is_signed<T>::value)", "  |  Branch (1:2): [Folded - Ignored]",
+        "  |  Branch (2:2): [True: 0, False: 0]", "  |  Branch (3:2): [Folded - Ignored]",
+    ])  # fmt: skip
+
+    assert sorted(files["src/a.h"].branches) == [(2, 2, 2, 3), (3, 2, 3, 3)]
+
+
 def test_instances_of_a_template_count_together():
     files = {"src/a.h": Covered()}
     path = "/proc/self/cwd/src/a.h"

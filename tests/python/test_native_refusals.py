@@ -7,6 +7,7 @@ import ctypes
 import os
 import subprocess
 import sys
+import types
 from ctypes import POINTER, Structure, c_char_p, c_int, c_ssize_t, c_uint, c_void_p, py_object
 from typing import Any
 
@@ -281,3 +282,46 @@ def test_a_file_that_is_no_driver_says_which_function_it_lacks(variable, device,
     )
     assert "UnavailableError" in done.stderr, done.stderr
     assert oldest in done.stderr, done.stderr
+
+
+class Failing:
+    def __bool__(self):
+        raise RuntimeError("no answer")
+
+
+def interface(**fields):
+    good = {"version": 3, "shape": (8,), "typestr": "|u1", "data": (TENSOR.data_ptr, False)}
+    return types.SimpleNamespace(__array_interface__={**good, **fields}, owner=TENSOR)
+
+
+def test_what_an_array_interface_raises_passes_through():
+    with pytest.raises(RuntimeError, match="no answer"):
+        dlx.asarray(interface(data=(TENSOR.data_ptr, Failing())))
+    assert dlx.asarray(interface(shape=(0,), data=bytearray(0))).shape == (0,)
+    with pytest.raises(dlx.InvalidArgumentError, match="beyond its buffer"):
+        dlx.asarray(interface(data=bytearray(4), offset=5))
+    for fields in ({"strides": (-1,)}, {"offset": 1}, {"shape": (9,)}):
+        with pytest.raises(dlx.InvalidArgumentError, match="beyond its buffer"):
+            dlx.asarray(interface(data=bytearray(8), **fields))
+
+
+def test_elements_are_not_deleted_and_odd_keys_are_refused():
+    values = dlx.asarray([1.0, 2.0])
+    with pytest.raises(TypeError, match="cannot be deleted"):
+        del values[0]
+    for key in (2, -3):
+        with pytest.raises(IndexError):
+            values[key]
+        with pytest.raises(IndexError):
+            values[key] = 1
+    assert values[-1].item() == 2.0
+
+
+def test_complex_numbers_of_numpy_in_lists():
+    numpy = pytest.importorskip("numpy")
+    for letter in "FD":
+        number = numpy.dtype(letter).type(1 + 2j)
+        assert dlx.asarray([number, 1j]).tolist() == [1 + 2j, 1j]
+        assert dlx.asarray([1j, number, 3, numpy.int8(2)]).tolist() == [1j, 1 + 2j, 3, 2]
+        with pytest.raises((TypeError, ValueError)):
+            dlx.asarray([number], dtype="float32")

@@ -35,6 +35,7 @@ EXCLUDED = re.compile(r"// not covered: \S")
 EXCLUDED_FROM = re.compile(r"// not covered from here: \S")
 EXCLUDED_TO = re.compile(r"// covered again")
 CONSTEXPR = re.compile(r"\s*constexpr [^=;]*\(")
+FOLDED = re.compile(r"Branch \((\d+):(\d+)\): \[Folded - Ignored\]")
 LISTS = re.compile(r"src/driver/.*\.inc")
 Place = tuple[int, int, int, int]
 
@@ -121,9 +122,11 @@ def _read(shell: Shell, folder: Path) -> dict[str, Covered]:
         )
     )
     lines = _tool("llvm-cov-19", "export", "-format=lcov", "-skip-functions", *words)
+    shown = _tool("llvm-cov-19", "show", "-show-branches=count", *words)
     files: dict[str, Covered] = defaultdict(Covered)
     _add_branches(files, exported["data"][0]["files"])
     _add_lines(files, lines.splitlines())
+    _drop_folded(files, shown.splitlines())
     return {
         name: files[name]
         for name in sorted(files)
@@ -159,6 +162,22 @@ def _add_lines(files: dict[str, Covered], text: Iterable[str]) -> None:
         elif key == "DA":
             number, count = map(int, value.split(",")[:2])
             files[name].lines[number] = files[name].lines.get(number, 0) + count
+
+
+def _drop_folded(files: dict[str, Covered], text: Iterable[str]) -> None:
+    """Conditions that the compiler knows, in every instance of a template, are no branches. Only
+    `llvm-cov show` says which they are."""
+    name = ""
+    for line in text:
+        if found := FOLDED.search(line):
+            at = int(found[1]), int(found[2])
+            branches = files[name].branches
+            for place in [
+                place for place in branches if place[:2] == at and not any(branches[place])
+            ]:
+                del branches[place]
+        elif line.endswith(":") and line[:1] == "/":
+            name = _name(line[:-1])
 
 
 def _name(path: str) -> str:

@@ -26,9 +26,7 @@ COUNTS = Path("tests/fuzzed.json")
 LARGEST_CORPUS = 60_000  # bytes of inputs of one target
 # A tensor that is too large is the caller's error: dlx reports it, not the sanitizer.
 # Finding uses of a stack frame after its return takes 40 % of the time where exceptions are thrown.
-ENVIRONMENT = {
-    "ASAN_OPTIONS": "allocator_may_return_null=1:detect_stack_use_after_return=0"
-}
+ENVIRONMENT = {"ASAN_OPTIONS": "allocator_may_return_null=1:detect_stack_use_after_return=0"}
 # Where the program that embeds CPython finds the interpreter, and the interpreter its modules.
 LIBPYTHON = """
 import pathlib, sysconfig, sys

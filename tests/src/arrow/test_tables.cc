@@ -94,7 +94,8 @@ void columns_have_their_names_and_rows(void**) {
     assert_string_equal(columns[1].name.c_str(), "right");
     const DLTensor& dl = columns[1].tensor->dl;
     assert_int_equal(dl.shape[0], 2);
-    assert_int_equal(*reinterpret_cast<const int32_t*>(static_cast<char*>(dl.data) + dl.byte_offset), 2);
+    assert_int_equal(
+        *reinterpret_cast<const int32_t*>(static_cast<char*>(dl.data) + dl.byte_offset), 2);
     assert_null(table.array.release);
   }
   assert_int_equal(released, 3);  // the struct, and each column once
