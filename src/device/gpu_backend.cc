@@ -80,6 +80,7 @@ void* GpuBackend::allocate_aligned(int32_t device_type, size_t size, size_t alig
   const size_t mask = alignment - 1;
   if (data == nullptr || (reinterpret_cast<uintptr_t>(data) & mask) == 0) return data;
   driver_.free(device_type, data);
+  // not covered: an allocation of 2^64 bytes
   if (size > SIZE_MAX - alignment) return nullptr;
   data = driver_.allocate(device_type, size + alignment);
   if (data == nullptr) return nullptr;

@@ -9,6 +9,7 @@ namespace {
 
 bool find_compiler(const DriverLibrary& hip, int major, hip::CompilerFunctions* compiler,
                    std::string* reason) {
+  // not covered: the fake HIP has its compiler inside
   if (hip.resolve(compiler->symbols(), reason)) return true;
   // not covered from here: the fake HIP has its compiler inside, as some versions of AMD's have
   const std::string name = driver_names::hiprtc(major);
@@ -23,6 +24,7 @@ bool find_compiler(const DriverLibrary& hip, int major, hip::CompilerFunctions* 
 std::string compile_hip(const DriverLibrary& hip, int major, const std::string& architecture,
                         std::string* why_not) {
   hip::CompilerFunctions compiler;
+  // not covered: the same
   if (!find_compiler(hip, major, &compiler, why_not)) {
     // not covered from here: the same
     *why_not = "dlx has no kernels for " + architecture + ", and hiprtc is missing: " + *why_not;
@@ -30,6 +32,7 @@ std::string compile_hip(const DriverLibrary& hip, int major, const std::string& 
     // covered again
   }
   const auto refused = [&](const char* symbol, int result) {
+    // not covered: its compiler takes every source
     if (result == 0) return false;
     // not covered from here: the fake's compiler takes every source
     *why_not =
@@ -38,6 +41,7 @@ std::string compile_hip(const DriverLibrary& hip, int major, const std::string& 
     // covered again
   };
   hip::Program program = nullptr;
+  // not covered: the same
   if (refused(compiler.create_program.symbol,
               compiler.create_program(&program, gpu::hip_source().data, "dlx.hip", 0, nullptr,
                                       nullptr))) {
@@ -47,9 +51,12 @@ std::string compile_hip(const DriverLibrary& hip, int major, const std::string& 
   const char* options[] = {target.c_str(), "-O3"};
   size_t size = 0;
   std::string code;
+  // not covered: the same
   if (!refused(compiler.compile_program.symbol, compiler.compile_program(program, 2, options)) &&
+      // not covered: the same
       !refused(compiler.code_size.symbol, compiler.code_size(program, &size))) {
     code.resize(size);
+    // not covered: the same
     if (refused(compiler.code.symbol, compiler.code(program, code.data()))) code.clear();
   }
   compiler.destroy_program(&program);

@@ -240,6 +240,7 @@ std::unique_ptr<OpenClQueue::Kernels> OpenClQueue::build() {
                                       cl_.release_program);
   check_opencl(cl_.create_program.symbol, code);
   code = cl_.build_program(program.get(), 1, &device_, "", nullptr, nullptr);
+  // not covered: PoCL has a compiler
   if (code == opencl::kBuildProgramFailure || code == opencl::kCompilerNotAvailable) {
     no_kernels_ = std::string(cl_.build_program.symbol) + " failed: " + opencl::error_name(code) +
                   ": " + build_log(program.get());

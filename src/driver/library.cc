@@ -38,6 +38,7 @@ bool DriverLibrary::find_mapped(std::string* path, std::string* reason) const {
   if (files_.mapped_stem == nullptr) return true;
   MappedFiles found = {files_.mapped_stem, {}, true};
   sys::each_loaded(collect, &found);
+  // not covered: memory has run out
   if (!found.complete) throw std::bad_alloc();
   if (found.paths.size() > 1) {
     *reason = "two copies of it are loaded, " + found.paths[0] + " and " + found.paths[1] +

@@ -49,6 +49,7 @@ Imported import_array_method(PyObject* object) {
     return imported;
   }
   const Ref tensor(check(call_objects(state.array_result, object, array.get())));
+  // not covered: the hook returns what asarray returned
   if (!is_tensor(tensor.get())) {
     // not covered from here: the hook returns what asarray returned
     raise(api.type_error, "the hook array_result must return a Tensor (got %s)",

@@ -91,11 +91,15 @@ bool fields_agree(PyObject* object) {
   const Ref interface(check(api.PyObject_GetAttr(object, names.__array_interface__)));
   PyObject* data = api.PyDict_GetItemString(interface.get(), "data");
   PyObject* shape = api.PyDict_GetItemString(interface.get(), "shape");
+  // not covered: NumPy has both
   if (data == nullptr || shape == nullptr) return false;
   const Ref address(check(api.PySequence_Tuple(data)));
+  // not covered: a NumPy of another layout
   if (api.PyLong_AsVoidPtr(api.PyTuple_GetItem(address.get(), 0)) != array.data) return false;
+  // not covered: the same
   if (api.PyTuple_Size(shape) != array.ndim) return false;
   for (int i = 0; i < array.ndim; ++i) {
+    // not covered: the same
     if (to_int64(api.PyTuple_GetItem(shape, i), "shape") != array.dimensions[i]) return false;
   }
   const bool readonly = api.PyTuple_GetItem(address.get(), 1) == api.true_;
@@ -104,6 +108,7 @@ bool fields_agree(PyObject* object) {
 
 bool is_trusted(PyObject* object) {
   if (fields_trust == Trust::kUnknown) {
+    // not covered: the same
     fields_trust = fields_agree(object) ? Trust::kTrusted : Trust::kDistrusted;
   }
   return fields_trust == Trust::kTrusted;
@@ -179,6 +184,7 @@ struct ArrayApi {
   }
   /// Takes over `base`, even after an error. Throws PythonError.
   void set_base(PyObject* array, PyObject* base) const {
+    // not covered: memory has run out
     if (at<int(PyObject*, PyObject*)>(282)(array, base) < 0) throw PythonError();
   }
 };
@@ -196,6 +202,7 @@ Tensor* find_origin(PyObject* object) {
   if (is_tensor(base)) return tensor_of(base);
   if (class_of(base) != api.memoryview_type) return nullptr;
   const Ref exporter(api.PyObject_GetAttr(base, names.obj));
+  // not covered: CPython refuses to release a memoryview that is used
   if (!exporter) {
     // not covered from here: a memoryview that was released, which CPython refuses while it is used
     api.PyErr_Clear();
@@ -212,6 +219,7 @@ bool has_plain_dtype(PyObject* object) {
 }
 
 TensorRef import_ndarray(PyObject* object, bool may_copy, bool* copied) {
+  // not covered: a NumPy of another layout
   if (!is_trusted(object)) return TensorRef();
   const auto& array = fields_of<Ndarray>(object);
   const DLDataType dtype = dtype_of(object);
@@ -266,8 +274,10 @@ Ref new_ndarray(PyObject* owner) {
 void note_array_api(PyObject* capsule) {
   if (class_of(capsule) != api.capsule_type) return;
   const ArrayApi found{static_cast<void* const*>(api.PyCapsule_GetPointer(capsule, nullptr))};
+  // not covered: NumPy has its API in a capsule
   if (found.table == nullptr) throw PythonError();
   const unsigned major = found.abi_version() >> 24;
+  // not covered: NumPy 1, or a NumPy of another layout
   if (major != 1 && major != 2) return;
   // A trial: the API is not trusted before it works.
   static double data[] = {0, 0, 0};
@@ -275,7 +285,9 @@ void note_array_api(PyObject* capsule) {
   const Ref array =
       found.new_array(type_number_of(make_dtype(kDLFloat, 64)), 1, shape, strides, data, 0);
   const auto& fields = fields_of<Ndarray>(array.get());
+  // not covered: a NumPy of another layout
   if (!is_trusted(array.get()) || fields.data != reinterpret_cast<char*>(data) ||
+      // not covered: the same
       fields.strides[0] != strides[0] || !is_readonly(fields)) {
     return;  // not covered: a NumPy of another layout
   }

@@ -309,6 +309,7 @@ TensorRef tensor_of_numbers(PyObject* object, const DLDataType* dtype) {
   Ref items;
   if (class_of(object) == api.range_type) {
     items = Ref(check(api.PySequence_Tuple(object)));
+    // not covered: free-threaded CPython
   } else if (is_free_threaded()) {
     items = frozen(object, 0);       // not covered: free-threaded CPython
     if (!items) return TensorRef();  // not covered: free-threaded CPython

@@ -55,8 +55,10 @@ PyMethodDef forget_type_def = plain_entry("forget_type", forget_type, METH_O);
 template <typename Change>
 [[gnu::cold]] void change_entry(PyObject* type, Change&& change) noexcept {
   const WriteLock lock;
+  // not covered: another thread, at that moment
   for (Published<TypeEntry>& slot : place_of(type)) {
     TypeEntry entry = slot.get();
+    // not covered: the same
     if (entry.type != type) continue;
     change(&entry);
     slot.set(entry);
@@ -141,6 +143,7 @@ namespace {
 PyCFunction find_predicate(PyObject* object, PyObject* name) {
   const Ref method(check(api.PyObject_GetAttr(object, name)));
   if (class_of(method.get()) != api.function_type) return nullptr;
+  // not covered: a torch of another layout
   if (api.PyCFunction_GetFlags(method.get()) != METH_NOARGS) return nullptr;
   return api.PyCFunction_GetFunction(method.get());
 }
@@ -149,6 +152,7 @@ PyCFunction find_predicate(PyObject* object, PyObject* name) {
 Ref find_descriptor(PyObject* type, PyObject* name) {
   const Ref own(check(api.PyObject_GetAttr(state.tensor_type, names.shape)));
   Ref found(check(api.PyObject_GetAttr(type, name)));
+  // not covered: the same
   return class_of(found.get()) == class_of(own.get()) ? static_cast<Ref&&>(found) : Ref();
 }
 
@@ -159,6 +163,7 @@ LazyBitPredicates find_lazy_bits(PyObject* object) {
   found.is_neg = find_predicate(object, names.is_neg);
   found.is_conj = find_predicate(object, names.is_conj);
   Ref descriptor = find_descriptor(class_of(object), names.requires_grad);
+  // not covered: the same
   if (descriptor) {
     void* get = api.PyType_GetSlot(class_of(descriptor.get()), Py_tp_descr_get);
     api.PyErr_Clear();  // CPython 3.9 refuses types that are not on the heap

@@ -93,6 +93,7 @@ int32_t cores() noexcept {
   cpu_set_t set;
   CPU_ZERO(&set);
   // Fails on machines with more than 1024 cores: use the number of cores then.
+  // not covered: more than 1024 cores
   int32_t cores = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
   if (cores <= 0)  // not covered: more than 1024 cores
     cores = static_cast<int32_t>(std::thread::hardware_concurrency());  // not covered: the same

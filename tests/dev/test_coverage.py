@@ -17,6 +17,13 @@ SOURCE = """int f(int a) {
 """
 
 
+def test_a_comment_alone_is_about_the_next_line():
+    source = "// not covered: why\nif (a)\n  b();\n#if X\n});\n"
+
+    assert coverage.excluded(source) == {1, 2}
+    assert coverage.without_code(source) == {4, 5}
+
+
 def test_excluded_lines_say_why():
     assert coverage.excluded(SOURCE) == {3, 4, 5, 6}
     assert coverage.excluded("abort();  // not covered:\n") == set()

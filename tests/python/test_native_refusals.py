@@ -8,14 +8,31 @@ import os
 import subprocess
 import sys
 import types
-from ctypes import POINTER, Structure, c_char_p, c_int, c_ssize_t, c_uint, c_void_p, py_object
+from ctypes import (
+    POINTER,
+    Structure,
+    c_char_p,
+    c_int,
+    c_int64,
+    c_ssize_t,
+    c_uint,
+    c_void_p,
+    py_object,
+)
 from typing import Any
 
 import pytest
 
 import dlx
-from dlpack_ctypes import DLTensor, LegacyProducer, table_of
+from dlpack_ctypes import (
+    SET_ERROR,
+    DLManagedTensorVersioned,
+    DLTensor,
+    LegacyProducer,
+    table_of,
+)
 from dlx import _native
+from dlx._access import empty_padded
 from dlx._lib import capi, library
 
 TENSOR = dlx.asarray(bytearray(8))
@@ -325,3 +342,94 @@ def test_complex_numbers_of_numpy_in_lists():
         assert dlx.asarray([1j, number, 3, numpy.int8(2)]).tolist() == [1j, 1 + 2j, 3, 2]
         with pytest.raises((TypeError, ValueError)):
             dlx.asarray([number], dtype="float32")
+
+
+class Name(str):
+    """A keyword that cannot be compared."""
+
+    def __eq__(self, other):
+        raise RuntimeError("no answer")
+
+    __hash__ = str.__hash__
+
+
+def test_keywords_that_are_odd_text():
+    with pytest.raises((RuntimeError, TypeError)):
+        dlx.asarray([1], **{Name("dtype"): "int8"})
+    with pytest.raises((TypeError, UnicodeError)):
+        dlx.asarray([1], **{"\ud800": "int8"})
+
+
+@pytest.mark.parametrize("shape", [(1,), (0,), (0, 2)])
+def test_strides_between_elements_that_are_not_there(shape):
+    odd = interface(typestr="<i2", shape=shape, strides=(3,) * len(shape))
+    assert dlx.asarray(odd).shape == shape
+
+
+SIMPLE, FORMAT, ND, STRIDES, C, F, ANY = 0, 4, 8, 0x18, 0x38, 0x58, 0x98
+
+
+@pytest.mark.parametrize(
+    ("tensor", "flags", "works"),
+    [
+        (dlx.empty((2, 3)), C, True),
+        (dlx.empty((2, 3)), F, False),
+        (dlx.empty((2, 3)), ANY, True),
+        (dlx.empty((2, 3)).permute_dims((1, 0)), C, False),
+        (dlx.empty((2, 3)).permute_dims((1, 0)), F, True),
+        (dlx.empty((2, 3)).permute_dims((1, 0)), ANY, True),
+        (dlx.empty((2, 3)).permute_dims((1, 0)), ND, False),
+        (dlx.empty((2, 3)).permute_dims((1, 0)), SIMPLE, False),
+        (dlx.empty((4, 6))[::2, ::2], ANY, False),
+        (dlx.empty((4, 6))[::2, ::2], STRIDES, True),
+        (dlx.empty((4, 6))[::2, ::2], FORMAT, False),
+    ],
+)
+def test_a_buffer_is_of_the_kind_that_was_asked_for(tensor, flags, works):
+    view = Buffer()
+    if works:
+        assert python.PyObject_GetBuffer(py_object(tensor), ctypes.byref(view), flags) == 0
+        python.PyBuffer_Release(ctypes.byref(view))
+        return
+    with pytest.raises(BufferError):
+        python.PyObject_GetBuffer(py_object(tensor), ctypes.byref(view), flags)
+
+
+def test_buffers_without_what_they_may_lack():
+    assert dlx.asarray(odd_exporter(suboffsets=(c_ssize_t * 1)(-1))).shape == (8,)
+    with pytest.raises(dlx.UnsupportedError, match="suboffsets"):
+        dlx.asarray(odd_exporter(suboffsets=(c_ssize_t * 1)(0)))
+    lacking = odd_exporter()
+    fields.update(strides=None)
+    assert dlx.asarray(lacking).tolist() == list(bytes(TENSOR))
+
+
+def test_a_padded_tensor_is_more_than_a_bare_dltensor():
+    borrow = table_of(dlx.Tensor).dltensor_from_py_object_no_sync
+    padded, nothing, out = empty_padded((3,), (1, 4, 1)), dlx.empty((0, 2)), DLTensor()
+    with pytest.raises(dlx.UnsupportedError, match="the data is padded"):
+        borrow(id(padded), ctypes.byref(out))
+    assert borrow(id(nothing), ctypes.byref(out)) == 0
+    assert out.data is None
+
+
+def test_the_table_s_allocator_says_what_failed():
+    said = []
+    prototype = DLTensor(None, (1, 0), 1, (2, 32, 1), (c_int64 * 1)(2**50), None, 0)
+    out = POINTER(DLManagedTensorVersioned)()
+    note = SET_ERROR(lambda context, kind, message: said.append((kind, message)))
+    allocate = table_of(dlx.Tensor).managed_tensor_allocator
+    assert allocate(ctypes.pointer(prototype), ctypes.byref(out), None, note) == -1
+    prototype.ndim = -1
+    assert allocate(ctypes.pointer(prototype), ctypes.byref(out), None, note) == -1
+    assert [kind for kind, _ in said] == [b"MemoryError", b"ValueError"]
+    assert not out
+
+
+def test_elements_that_are_not_there_or_beyond_64_bits():
+    values = dlx.asarray([1.0, 2.0])
+    with pytest.raises(IndexError):
+        values[2**70] = 1
+    with pytest.raises(IndexError):
+        dlx.empty((0, 2))[0, 0]
+    assert dlx.empty((2, 3)).expand_dims().shape == (1, 2, 3)
