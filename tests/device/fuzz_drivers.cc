@@ -239,7 +239,8 @@ class Program {
 
   void take_copy(const Held& from, int32_t device, int32_t id, const dlx_copy_options* how) {
     dlx_tensor* made = nullptr;
-    keep(from, check(dlx_tensor_to_device(from.tensor, device, id, how, &made)), made);
+    const dlx_status status = check(dlx_tensor_to_device(from.tensor, device, id, how, &made));
+    keep(from, status, made);
   }
 
   void make_contiguous() {
@@ -247,10 +248,9 @@ class Program {
     if (from == nullptr) return;
     const DLDevice where = dlx_tensor_dltensor(from->tensor)->device;
     dlx_tensor* made = nullptr;
-    keep(*from,
-         check(dlx_tensor_contiguous(from->tensor, options(where.device_type, where.device_id),
-                                     &made)),
-         made);
+    const auto* how = options(where.device_type, where.device_id);
+    const dlx_status status = check(dlx_tensor_contiguous(from->tensor, how, &made));
+    keep(*from, status, made);
   }
 
   /// A result that may share the memory of `from`, or have memory of its own.

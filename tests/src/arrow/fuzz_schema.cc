@@ -87,7 +87,7 @@ struct Level {
     schema.format = in.one_in(64) ? nullptr : format.get();
     if (in.one_in(4)) metadata = exact(any_metadata(in));
     schema.metadata = metadata.get();
-    schema.release = in.one_in(64) ? nullptr : [](ArrowSchema*) { require(false, "released"); };
+    if (!in.one_in(64)) schema.release = [](ArrowSchema*) { require(false, "released"); };
     if (in.one_in(64)) schema.dictionary = &schema;
     if (depth > 0 && text.compare(0, 2, "+w") == 0) {
       child = std::make_unique<Level>(in, depth - 1);
