@@ -14,6 +14,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 
 extern "C" int32_t dlx_abi_version();
 
@@ -100,16 +101,17 @@ int count_line(Object*, Object* frame, int event, Object*) {
 /// The harness's function.
 Object* start() {
   dlx_abi_version();  // the linker keeps libdlx.so
-  const char* const path = std::getenv("DLX_FUZZ_LIBPYTHON");
-  if (path == nullptr) {
+  const char* const told = std::getenv("DLX_FUZZ_LIBPYTHON");
+  if (told == nullptr) {
     std::fprintf(stderr, "DLX_FUZZ_LIBPYTHON is not set: ./dev fuzz sets it\n");
     std::abort();
   }
+  const std::string path = told;
   // So that the sanitizer sees Python's objects. Hostile objects are many, and this halves their speed;
   // test_hostile_random.py has CPython's own debug allocator for them.
   const bool many = std::strcmp(DLX_HARNESS, "fuzz_objects") == 0;
   setenv("PYTHONMALLOC", many ? "pymalloc" : "malloc", 0);
-  void* const library = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+  void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (library == nullptr) {
     std::fprintf(stderr, "%s\n", dlerror());
     std::abort();
