@@ -27,12 +27,16 @@ dlx_status guard(const char* function, Body&& body) {
     set_last_error(function, "out of memory");
     return DLX_ERROR_OUT_OF_MEMORY;
   } catch (const std::exception& error) {
+    // not covered from here: dlx throws nothing else
     set_last_error(function, error.what());
     return DLX_ERROR_INTERNAL;
+    // covered again
   } catch (...) {
     if (thread_is_being_ended()) throw;
+    // not covered from here: dlx throws nothing else
     set_last_error(function, "an unknown exception");
     return DLX_ERROR_INTERNAL;
+    // covered again
   }
 }
 

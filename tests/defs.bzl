@@ -22,23 +22,37 @@ def _tests(extension, deps, no_tsan = [], **kwargs):
             **kwargs
         )
 
-def _fuzz_targets(deps):
+def _fuzz_program(name, src, deps, copts = [], **kwargs):
+    native.cc_binary(
+        name = name,
+        testonly = True,
+        srcs = [src] + native.glob(["*.h", "*.inc"]),
+        copts = CC_COPTS + copts,
+        deps = deps + ["//tests:support", "//tests:fuzz_main"],
+        linkopts = ["-lpthread", "-ldl"] + select({
+            # A shared library looks for libFuzzer's counters in the program.
+            "//tests:libfuzzer": ["-fsanitize=fuzzer", "-rdynamic"],
+            "//conditions:default": [],
+        }),
+        **kwargs
+    )
+
+def embedded_fuzz_targets():
+    """`fuzz_*.py` are harnesses for a libFuzzer target that embeds CPython."""
+    for src in native.glob(["fuzz_*.py"]):
+        _fuzz_program(src[:-3], "embed.cc", ["//:dlx"], ['-DDLX_HARNESS=\\"%s\\"' % src[:-3]], data = [src])
+
+def fuzz_targets(deps, data = []):
     """`fuzz_*.cc` are libFuzzer targets. Other builds link a main() that replays files and runs seeds.
 
-    `replay_fuzz_x` runs the inputs of fuzz_x.corpus, which ./dev fuzz --keep finds."""
+    `replay_fuzz_x` runs the inputs of fuzz_x.corpus, which ./dev fuzz --keep finds.
+
+    Args:
+      deps: libraries.
+      data: files that they load.
+    """
     for src in native.glob(["fuzz_*.cc"]):
-        native.cc_binary(
-            name = src[:-3],
-            testonly = True,
-            srcs = [src] + native.glob(["*.h", "*.inc"]),
-            copts = CC_COPTS,
-            deps = deps + ["//tests:support", "//tests:fuzz_main"],
-            linkopts = ["-lpthread"] + select({
-                # A shared library looks for libFuzzer's counters in the program.
-                "//tests:libfuzzer": ["-fsanitize=fuzzer", "-rdynamic"],
-                "//conditions:default": [],
-            }),
-        )
+        _fuzz_program(src[:-3], src, deps, data = data)
         corpus = src[:-3] + ".corpus"
         if native.glob([corpus]):
             native.sh_test(
@@ -52,7 +66,7 @@ def _fuzz_targets(deps):
 def public_tests(extension):
     """Tests of the public interface: they see include/ and libdlx.so, nothing else."""
     _tests(extension, ["//:dlx"])
-    _fuzz_targets(["//:dlx"])
+    fuzz_targets(["//:dlx"])
 
 def internal_tests(deps = [], **kwargs):
     """Tests of one folder: tests/src/x tests //src/x, linked statically.
@@ -63,4 +77,4 @@ def internal_tests(deps = [], **kwargs):
     """
     folder = "//" + native.package_name()[len("tests/"):]
     _tests("cc", [folder] + deps, linkstatic = True, **kwargs)
-    _fuzz_targets([folder])
+    fuzz_targets([folder])

@@ -39,6 +39,7 @@ class CpuBackend final : public Backend {
   void* allocate(int32_t, int32_t, size_t size, size_t alignment) override {
     if (size >= kNeverKept) alignment = std::max(alignment, kHugePage);
     alignment = std::max(alignment, alignof(std::max_align_t));
+    // not covered: an allocation of 2^64 bytes
     if (size > SIZE_MAX - alignment) return nullptr;
     void* const block = std::malloc(size + alignment);
     if (block == nullptr) return nullptr;

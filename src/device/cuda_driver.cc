@@ -62,10 +62,13 @@ void CudaDriver::initialise() {
          version_text(version_).c_str(), version_text(cuda::kOldestVersion).c_str());
   }
   const cuda::Result result = f_.init(0);
+  // not covered: no fake says so
   if (result == cuda::kNotInitialized) {
+    // not covered from here: no fake says so
     fail(DLX_ERROR_UNAVAILABLE,
          "%s; a process that was forked after the driver had been initialised cannot use it",
          call_text(f_.init.symbol, result).c_str());
+    // covered again
   }
   if (result != cuda::kSuccess) fail_call(f_.init.symbol, result);
   process_.start(false);
@@ -260,6 +263,7 @@ void* CudaDriver::allocate(int32_t device_type, size_t size) {
   cuda::DevicePointer data = 0;
   if (device_type == kDLCUDAManaged) {
     const cuda::Result result = f_.allocate_managed(&data, size, cuda::kAttachGlobal);
+    // not covered: the fake has room
     return room(f_.allocate_managed, result) ? host(data) : nullptr;
   }
   return room(f_.allocate, f_.allocate(&data, size)) ? host(data) : nullptr;
@@ -290,10 +294,13 @@ void CudaDriver::enable_peer(const GpuPlace& peer) noexcept {
 
 bool CudaDriver::is_no_code(cuda::Result error) const noexcept {
   switch (error) {
+    // not covered: the fakes refuse an image by another code
     case cuda::kInvalidImage:
     case cuda::kNoBinaryForGpu:
+    // not covered: the same
     case cuda::kInvalidPtx:
     case cuda::kJitCompilerNotFound:
+    // not covered: the same
     case cuda::kUnsupportedPtxVersion:
     case cuda::kJitDisabled: return true;
     default: return false;

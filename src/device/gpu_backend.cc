@@ -27,7 +27,7 @@ void GpuBackend::open() {
     try {
       count = driver_.open(&reason_);
     } catch (const Error& error) {
-      reason_ = error.what();
+      reason_ = error.what();  // not covered: open() catches what a driver's call throws
     }
     if (count > 0) devices_.reset(new Device[count]);
     count_ = count;
@@ -80,6 +80,7 @@ void* GpuBackend::allocate_aligned(int32_t device_type, size_t size, size_t alig
   const size_t mask = alignment - 1;
   if (data == nullptr || (reinterpret_cast<uintptr_t>(data) & mask) == 0) return data;
   driver_.free(device_type, data);
+  // not covered: an allocation of 2^64 bytes
   if (size > SIZE_MAX - alignment) return nullptr;
   data = driver_.allocate(device_type, size + alignment);
   if (data == nullptr) return nullptr;
@@ -89,8 +90,10 @@ void* GpuBackend::allocate_aligned(int32_t device_type, size_t size, size_t alig
     std::lock_guard<std::mutex> lock(shifted_mutex_);
     shifted_[aligned] = data;
   } catch (...) {
+    // not covered from here: memory has run out
     driver_.free(device_type, data);
     throw;
+    // covered again
   }
   return aligned;
 }

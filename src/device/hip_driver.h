@@ -18,7 +18,9 @@ class HipDriver final : public GpuCalls<hip::Functions, hip::DevicePointer> {
   void describe(int32_t id, dlx_device_properties* out) override;
   int32_t current_device() override;
   gpu::Limits limits(int32_t id) override;
-  bool managed_is_concurrent(int32_t) override { return false; }  // no DLPack type
+  // not covered from here: DLPack has no type for it
+  bool managed_is_concurrent(int32_t) override { return false; }
+  // covered again
 
   GpuPlace primary(int32_t id) override { return {id, nullptr, true}; }
   GpuPlace place_of(int32_t id, StreamHandle stream) override;

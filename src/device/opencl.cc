@@ -103,7 +103,9 @@ std::string text_of(const Function& function, Object object, opencl::Uint what) 
 /// "OpenCL 1.2 …" or newer.
 bool is_new_enough(const std::string& version) noexcept {
   int major = 0, minor = 0;
+  // not covered: PoCL says its version
   if (std::sscanf(version.c_str(), "OpenCL %d.%d", &major, &minor) != 2) return false;
+  // not covered: PoCL is newer
   return major > 1 || (major == 1 && minor >= 2);
 }
 
@@ -133,6 +135,7 @@ void OpenClBackend::find_devices() {
   std::string why_not;
   for (opencl::Platform platform : platforms) add_devices(platform, &why_not);
   if (!queues_.empty()) return;
+  // not covered: PoCL is installed
   reason_ = why_not.empty() ? "no OpenCL platform is installed" : "no OpenCL device: " + why_not;
 }
 
@@ -153,6 +156,7 @@ void OpenClBackend::add_devices(opencl::Platform platform, std::string* why_not)
     opencl::Uint count = 0;
     check_opencl(cl_->device_ids.symbol,
                  cl_->device_ids(platform, opencl::kDeviceTypeAll, 0, nullptr, &count));
+    // not covered: PoCL has a device
     if (count == 0) fail(DLX_ERROR_UNAVAILABLE, "no devices");
     devices.resize(count);
     check_opencl(cl_->device_ids.symbol,
@@ -173,9 +177,11 @@ void OpenClBackend::add_device(opencl::Device device) {
     fail(DLX_ERROR_UNAVAILABLE, "a device of \"%s\", which is older than OpenCL 1.2",
          version.c_str());
   }
+  // not covered: it is available
   if (!is(opencl::kDeviceAvailable)) {
-    fail(DLX_ERROR_UNAVAILABLE, "a device that is not available");
+    fail(DLX_ERROR_UNAVAILABLE, "a device that is not available");  // not covered: PoCL's are
   }
+  // not covered: and little-endian
   if (!is(opencl::kDeviceEndianLittle)) fail(DLX_ERROR_UNAVAILABLE, "a big-endian device");
   queues_.push_back(std::make_unique<OpenClQueue>(*cl_, device));
 }
@@ -210,9 +216,11 @@ void* OpenClBackend::allocate(int32_t, int32_t id, size_t size, size_t) {
   opencl::Memory memory =
       cl_->create_buffer(queue(id).context(), opencl::kMemReadWrite, size, nullptr, &code);
   switch (code) {
+    // not covered from here: PoCL says that the last one is so
     case opencl::kMemObjectAllocationFailure:
     case opencl::kOutOfResources:
     case opencl::kOutOfHostMemory:
+      // covered again
     case opencl::kInvalidBufferSize: return nullptr;  // the last: larger than any buffer
     default: check_opencl(cl_->create_buffer.symbol, code); return memory;
   }
@@ -251,6 +259,7 @@ bool OpenClBackend::is_done(int32_t, EventHandle event) {
   queue(as_event(event)->id);
   const auto status =
       ask_opencl<Result>(cl_->event_info, opencl::kEventExecutionStatus, as_event(event)->event);
+  // not covered: PoCL's commands do not fail
   if (status < 0) check_opencl("a command", status);
   return status == opencl::kComplete;
 }

@@ -236,14 +236,18 @@ void set_default_allocator(int32_t device_type, const dlx_allocator* allocator) 
     if (allocator == nullptr) {
       if (place == next->count) return;  // it has the built-in one
       next->entries[place] = next->entries[--next->count];
+      // not covered: more types of devices than DLPack has
     } else if (place == DefaultAllocators::kMost) {
+      // not covered from here: more types of devices than DLPack has
       fail(DLX_ERROR_UNSUPPORTED,
            "`device_type` %s cannot get an allocator: %d device types already have one",
            device_text(device_type, 0).text, DefaultAllocators::kMost);
+      // covered again
     } else {
       next->entries[place] = {device_type, *allocator};
       if (place == next->count) ++next->count;
     }
+    // not covered: another thread, at that moment
   } while (!default_allocators.compare_exchange_weak(now, next.get()));
   next.release();  // NOLINT(bugprone-unused-return-value): the set is in use
 }

@@ -98,6 +98,7 @@ void Site::copy(void* dst_handle, void* src_handle, const CopyPlan& plan) const 
   for_each_chunk(plan, StagingBuffer::kBytes, [&](const CopyPlan& part, int64_t bytes) {
     const std::unique_ptr<char, void (*)(void*)> buffer(
         static_cast<char*>(std::malloc(static_cast<size_t>(bytes))), std::free);
+    // not covered: memory has run out
     if (buffer == nullptr) throw std::bad_alloc();
     download_spans(src_handle, part.to_compact(buffer.get()));
     upload_spans(dst_handle, part.from_compact(buffer.get()));

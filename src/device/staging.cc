@@ -88,8 +88,10 @@ StagingBuffer::StagingBuffer(Backend& backend, int32_t id, StreamHandle stream)
       if (later) break;
       if (own) throw;
     } catch (...) {
+      // not covered from here: memory has run out
       give_up(true);
       throw;
+      // covered again
     }
   }
   memory_.data = static_cast<char*>(backend.allocate_pinned(id, kBytes));

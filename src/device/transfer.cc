@@ -209,6 +209,7 @@ void copy_through_host(const Site& to, void* dst_handle, const Site& from, void*
   for_each_chunk(plan, StagingBuffer::kBytes, [&](const CopyPlan& part, int64_t bytes) {
     const std::unique_ptr<char, void (*)(void*)> buffer(
         static_cast<char*>(std::malloc(static_cast<size_t>(bytes))), std::free);
+    // not covered: memory has run out
     if (buffer == nullptr) throw std::bad_alloc();
     download(from, src_handle, part.to_compact(buffer.get()));
     upload(to, dst_handle, part.from_compact(buffer.get()));
@@ -238,6 +239,7 @@ class HostBytes {
     first_ = -((-low * bits + 7) / 8);
     size_ = static_cast<size_t>((high * bits + bits + 7) / 8 - first_);
     bytes_.reset(static_cast<char*>(std::malloc(size_)));
+    // not covered: the same
     if (bytes_ == nullptr) throw std::bad_alloc();
     site->backend->copy_to_host(site->id, site->stream, bytes_.get(), address(), size_);
     wait_for_stream(*site->backend, site->id, site->stream);

@@ -27,7 +27,7 @@ bool collect(const char* path, void* data) noexcept {
   try {
     found->paths.emplace_back(path);
   } catch (const std::bad_alloc&) {
-    found->complete = false;
+    found->complete = false;  // not covered: memory has run out
   }
   return found->complete;
 }
@@ -38,6 +38,7 @@ bool DriverLibrary::find_mapped(std::string* path, std::string* reason) const {
   if (files_.mapped_stem == nullptr) return true;
   MappedFiles found = {files_.mapped_stem, {}, true};
   sys::each_loaded(collect, &found);
+  // not covered: memory has run out
   if (!found.complete) throw std::bad_alloc();
   if (found.paths.size() > 1) {
     *reason = "two copies of it are loaded, " + found.paths[0] + " and " + found.paths[1] +

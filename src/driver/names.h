@@ -24,11 +24,11 @@ inline constexpr const char* kOpenCl[] = {"libOpenCL.so.1", nullptr};
 #endif
 
 /// The compiler that belongs to the HIP runtime of a major version: libhiprtc.so.7, hiprtc0700.dll.
-inline std::string hiprtc(int major) {
+inline std::string hiprtc(int major) {  // not covered: the fake HIP has its own
 #if defined(_WIN32)
   return "hiprtc0" + std::to_string(major) + "00.dll";
 #else
-  return "libhiprtc.so." + std::to_string(major);
+  return "libhiprtc.so." + std::to_string(major);  // not covered: the fake HIP has its own
 #endif
 }
 

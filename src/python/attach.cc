@@ -45,9 +45,11 @@ bool attached = false;
 
 /// Finds out how many bytes every object begins with, which depends on CPython's build.
 void read_head(PyObject* object_type) {
+  // not covered: free-threaded CPython
   head_bytes = api._Py_DecRefShared != nullptr ? kLargestHead : 2 * sizeof(void*);
   const Ref size(check(api.PyObject_GetAttrString(object_type, "__basicsize__")));
   const long long bytes = api.PyLong_AsLongLong(size.get());
+  // not covered: builds of CPython that the tests do not have
   if (bytes == head_bytes && class_of(api.true_) == api.bool_type) return;
   fail(DLX_ERROR_UNAVAILABLE,
        "this build of CPython (reference-tracing?) has unknown objects (got a head of %lld bytes, "
@@ -58,9 +60,11 @@ void read_head(PyObject* object_type) {
 /// Called before the GIL is taken: in a subinterpreter PyGILState_Ensure() waits for ever.
 void require_main_interpreter() {
   void* current = api.current_thread_state();
+  // not covered: CPython has a thread state here
   if (current == nullptr || current == api.PyGILState_GetThisThreadState()) return;
   // Before 3.12 this may be another thread's state; its interpreter is checked all the same.
   const long long id = api.PyInterpreterState_GetID(api.PyThreadState_GetInterpreter(current));
+  // not covered: the same
   if (id == 0) return;
   fail(DLX_ERROR_UNAVAILABLE,
        "dlx works in the main interpreter only (this is subinterpreter %lld)", id);
@@ -70,6 +74,7 @@ void read_hook(PyObject* dict, const char* name, PyObject** out) {
   const Ref key(check(api.PyUnicode_FromString(name)));
   PyObject* hook = api.PyDict_GetItemWithError(dict, key.get());
   if (hook == nullptr) {
+    // not covered: memory has run out
     if (api.PyErr_Occurred() != nullptr) throw PythonError();
     fail(DLX_ERROR_INVALID_ARGUMENT, "`namespace_dict` lacks the hook \"%s\"", name);
   }
@@ -139,14 +144,18 @@ void put_functions(PyObject* dict, PyMethodDef* functions) {
 [[noreturn]] void fail_pending() {
   // PyType_FromSpec() of CPython 3.11 sets no exception when memory runs out.
   const bool no_memory =
+      // not covered: CPython raises nothing but MemoryError here
       api.PyErr_Occurred() == nullptr || api.PyErr_ExceptionMatches(api.memory_error) != 0;
   PyObject *type, *value, *traceback;
   api.PyErr_Fetch(&type, &value, &traceback);
   const Ref t(type), v(value), b(traceback);
+  // not covered: the same
   if (no_memory) fail(DLX_ERROR_OUT_OF_MEMORY, "no memory for dlx's own Python objects");
   const Ref name(api.PyObject_GetAttrString(type, "__name__"));
+  // not covered: the same
   const char* text = name ? api.PyUnicode_AsUTF8AndSize(name.get(), nullptr) : nullptr;
   fail(DLX_ERROR_INTERNAL, "CPython raised %s while dlx made its objects",
+       // not covered: the same
        text == nullptr ? "an exception" : text);
 }
 
@@ -178,6 +187,7 @@ void attach_locked(PyObject* object_type, PyObject* dict) {
 void attach(void* object_type, void* namespace_dict) {
   auto* type = static_cast<PyObject*>(object_type);
   load_api(type);
+  // not covered: the caller is Python
   if (api.Py_IsInitialized() == 0) fail(DLX_ERROR_UNAVAILABLE, "no Python interpreter is running");
   require_main_interpreter();
   const WithGil gil;

@@ -12,18 +12,23 @@ Ref find_attribute(PyObject* object, PyObject* name) {
 
 Ref find_item(PyObject* dict, PyObject* key) {
   PyObject* value = nullptr;
+  // not covered: CPython 3.13 and newer
   if (api.PyDict_GetItemRef != nullptr) {
+    // not covered from here: CPython 3.13 and newer
     if (api.PyDict_GetItemRef(dict, key, &value) < 0) throw PythonError();
     return Ref(value);
+    // covered again
   }
   value = api.PyDict_GetItemWithError(dict, key);
+  // not covered: a hash that fails, of an interned str
   if (value == nullptr && api.PyErr_Occurred() != nullptr) throw PythonError();
   return value == nullptr ? Ref() : Ref::share(value);
 }
 
 Ref call(PyObject* function, PyObject* argument) {
+  // not covered: CPython 3.9
   if (api.PyObject_Vectorcall == nullptr) {
-    return Ref(check(call_objects(function, argument)));
+    return Ref(check(call_objects(function, argument)));  // not covered: CPython 3.9
   }
   PyObject* arguments[] = {nullptr, argument};  // the callee may use the first
   return Ref(check(api.PyObject_Vectorcall(function, arguments + 1,

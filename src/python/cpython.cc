@@ -42,9 +42,12 @@ void* open_interpreter(PyObject* object_type) {
 
 void* find(void* library, const char* name) {
   void* symbol = sys::find_symbol(library, name);
+  // not covered: no CPython since 3.9 lacks one
   if (symbol == nullptr) {
+    // not covered from here: no CPython since 3.9 lacks one
     fail(DLX_ERROR_UNAVAILABLE, "this Python interpreter lacks %s (expected CPython 3.9 or newer)",
          name);
+    // covered again
   }
   return symbol;
 }
@@ -98,6 +101,7 @@ struct Guarded<slot, Result (*)(Arguments...)> {
 
   static void put_in(Api* api) noexcept {
     real = api->*slot;
+    // not covered: the same
     if (real != nullptr) api->*slot = call;
   }
 };
@@ -125,13 +129,17 @@ void load_api(PyObject* object_type) {
     void* const symbol = kRequired[i] ? find(library, name) : sys::find_symbol(library, name);
     std::memcpy(reinterpret_cast<char*>(&loaded) + i * sizeof symbol, &symbol, sizeof symbol);
   }
+  // not covered: CPython 3.13 and newer
   loaded.current_thread_state = loaded.PyThreadState_GetUnchecked != nullptr
                                     ? loaded.PyThreadState_GetUnchecked
                                     : loaded._PyThreadState_UncheckedGet;
+  // not covered: no CPython since 3.9 lacks both
   if (loaded.current_thread_state == nullptr) find(library, "PyThreadState_GetUnchecked");
+  // not covered: CPython 3.13 and newer
   loaded.lookup_attribute = loaded.PyObject_GetOptionalAttr != nullptr
                                 ? loaded.PyObject_GetOptionalAttr
                                 : loaded._PyObject_LookupAttr;
+  // not covered: no CPython since 3.9 lacks both
   if (loaded.lookup_attribute == nullptr) find(library, "PyObject_GetOptionalAttr");
   const char* symbol = kObjects;
   for (size_t i = 0; i < std::size(kPointedTo); ++i, symbol += std::strlen(symbol) + 1) {

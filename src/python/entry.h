@@ -25,16 +25,20 @@ Result enter(const char* function, Result failure, Body&& body) {
   } catch (const PythonError&) {
   } catch (const Error& error) {
     set_error(error.status(), function, error.what());
+    // not covered from here: C++ runs out of memory in tests/capi/no_memory.cc only, and dlx throws
+    // nothing else
   } catch (const std::bad_alloc&) {
     set_error(DLX_ERROR_OUT_OF_MEMORY, function, "out of memory");
   } catch (const std::exception& error) {
     set_error(DLX_ERROR_INTERNAL, function, error.what());
   } catch (...) {
+    // not covered from here: CPython ends the process soon after it ended a thread
     if (thread_is_being_ended()) {
       end_with_the_gil();
       throw;
     }
     set_error(DLX_ERROR_INTERNAL, function, "an unknown exception");
+    // covered again
   }
   return failure;
 }

@@ -15,6 +15,7 @@ namespace {
 void set_message(PyObject* exception, const char* text) noexcept {
   const Ref message(
       api.PyUnicode_DecodeUTF8(text, static_cast<int64_t>(std::strlen(text)), "replace"));
+  // not covered: memory has run out
   if (message) api.PyErr_SetObject(exception, message.get());
 }
 
@@ -23,6 +24,7 @@ void set_message(PyObject* exception, const char* text) noexcept {
 void set_error(int32_t status, const char* function, const char* message) noexcept {
   char text[Error::kMessageBytes + 64];
   std::snprintf(text, sizeof text, "%s: %s", function, message);
+  // not covered: dlx has no other status
   PyObject* exception = state.errors[status >= 1 && status <= 8 ? status : 0];
   set_message(exception, text);
 }

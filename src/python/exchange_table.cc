@@ -87,11 +87,13 @@ int allocate_managed(DLTensor* prototype, DLManagedTensorVersioned** out, void* 
   } catch (const Error& error) {
     std::snprintf(message, sizeof message, "%s", error.what());
     kind = error.status() == DLX_ERROR_OUT_OF_MEMORY ? "MemoryError" : "ValueError";
+    // not covered from here: C++ runs out of memory in tests/capi/no_memory.cc only
   } catch (const std::bad_alloc&) {
     std::snprintf(message, sizeof message, "out of memory");
     kind = "MemoryError";
   } catch (const std::exception& error) {
     std::snprintf(message, sizeof message, "%s", error.what());
+    // covered again
   }
   set_error_fn(error_context, kind, message);
   return -1;

@@ -42,11 +42,15 @@ void destroy_device_array(PyObject* capsule) {
 template <typename Struct>
 Ref new_capsule(const char* name, PyDestructor destructor, Struct** out) {
   auto* held = static_cast<Struct*>(std::calloc(1, sizeof(Struct)));
+  // not covered: memory has run out
   if (held == nullptr) throw std::bad_alloc();
   PyObject* capsule = api.PyCapsule_New(held, name, destructor);
+  // not covered: the same
   if (capsule == nullptr) {
+    // not covered from here: CPython is out of memory
     std::free(held);
     throw PythonError();
+    // covered again
   }
   *out = held;
   return Ref(capsule);
@@ -107,6 +111,7 @@ PyObject* read_device_arguments(PyObject* const* args, int64_t nargs, PyObject* 
       requested = args[nargs + i];
     } else if (args[nargs + i] != api.none) {
       const char* text = api.PyUnicode_AsUTF8AndSize(keyword, nullptr);
+      // not covered: memory has run out
       if (text == nullptr) throw PythonError();
       raise(api.not_implemented_error, "__arrow_c_device_array__() has no keyword '%.100s'", text);
     }

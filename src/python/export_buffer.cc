@@ -94,6 +94,7 @@ int tensor_getbuffer(PyObject* self, PyBuffer* view, int flags) {
     if (wants(flags, PyBUF_STRIDES)) {
       const size_t size = sizeof(int64_t) * static_cast<size_t>(dl.ndim);
       view->strides = static_cast<int64_t*>(std::malloc(size));
+      // not covered: memory has run out
       if (view->strides == nullptr) throw std::bad_alloc();
       view->internal = view->strides;
       fill_byte_strides(dl, wants(flags, PyBUF_F_CONTIGUOUS) ? DLX_ORDER_F : DLX_ORDER_C, itemsize,

@@ -34,6 +34,7 @@ void destroy_legacy(PyObject* capsule) { destroy_capsule<DLManagedTensor>(capsul
 template <typename Managed>
 PyObject* make_capsule(Managed* managed, const char* name, PyDestructor destructor) {
   PyObject* capsule = api.PyCapsule_New(managed, name, destructor);
+  // not covered: memory has run out
   if (capsule == nullptr) managed->deleter(managed);
   return check(capsule);
 }

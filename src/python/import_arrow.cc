@@ -153,7 +153,7 @@ TensorRef import_stream_capsule(PyObject* capsule, int32_t copy, bool* copied) {
     }
     columns = reader.read_table(for_columns(copy));
   }
-  return join_columns(&columns, copy, copied);
+  return join_columns(&columns, copy, copied);  // not covered: in tests/python/systems
 }
 
 /// _from_arrow_object(object, copy): by its __arrow_c_array__ or __arrow_c_device_array__.
@@ -180,8 +180,8 @@ Ref call_for_pair(PyObject* object, PyObject* name, PyObject* allowed) {
   Ref pair(api.PyObject_VectorcallMethod(name, arguments, 1, nullptr));
   if (!pair) {
     if (allowed == nullptr || api.PyErr_ExceptionMatches(allowed) == 0) throw PythonError();
-    api.PyErr_Clear();
-    return pair;
+    api.PyErr_Clear();  // not covered: in tests/python/systems
+    return pair;        // not covered: in tests/python/systems
   }
   const bool tuple = (api.PyType_GetFlags(class_of(pair.get())) & kTypeFlagTuple) != 0;
   if (!tuple || api.PyTuple_Size(pair.get()) != 2) {

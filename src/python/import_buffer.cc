@@ -25,16 +25,20 @@ void destroy_buffer_capsule(PyObject* capsule) {
 
 Ref acquire_buffer(PyObject* object, int flags, PyBuffer** out) {
   auto* buffer = static_cast<PyBuffer*>(std::calloc(1, sizeof(PyBuffer)));
+  // not covered: memory has run out
   if (buffer == nullptr) throw std::bad_alloc();
   if (api.PyObject_GetBuffer(object, buffer, flags) != 0) {
     std::free(buffer);
     throw PythonError();
   }
   PyObject* capsule = api.PyCapsule_New(buffer, "dlx_buffer", destroy_buffer_capsule);
+  // not covered: the same
   if (capsule == nullptr) {
+    // not covered from here: CPython is out of memory
     api.PyBuffer_Release(buffer);
     std::free(buffer);
     throw PythonError();
+    // covered again
   }
   *out = buffer;
   return Ref(capsule);

@@ -49,9 +49,12 @@ Imported import_array_method(PyObject* object) {
     return imported;
   }
   const Ref tensor(check(call_objects(state.array_result, object, array.get())));
+  // not covered: the hook returns what asarray returned
   if (!is_tensor(tensor.get())) {
+    // not covered from here: the hook returns what asarray returned
     raise(api.type_error, "the hook array_result must return a Tensor (got %s)",
           type_text(class_of(tensor.get())).text);
+    // covered again
   }
   imported.tensor = TensorRef::share(tensor_of(tensor.get()));
   return imported;

@@ -90,6 +90,7 @@ void Int64List::add(int64_t number, const char* name) {
   }
   if (count_ == kInline) {
     auto* const numbers = static_cast<int64_t*>(std::malloc(sizeof(int64_t) * DLX_MAX_NDIM));
+    // not covered: memory has run out
     if (numbers == nullptr) throw std::bad_alloc();
     std::copy(inline_, inline_ + kInline, numbers);
     numbers_ = numbers;

@@ -10,6 +10,7 @@ std::atomic_flag locked = ATOMIC_FLAG_INIT;
 }  // namespace
 
 WriteLock::WriteLock() noexcept {
+  // not covered: another thread, at that moment
   while (locked.test_and_set(std::memory_order_acquire)) std::this_thread::yield();
 }
 

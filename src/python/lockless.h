@@ -33,6 +33,7 @@ class GrowingList {
   T* add(Fill&& fill) noexcept {
     const WriteLock lock;
     const int count = count_.load(std::memory_order_relaxed);
+    // not covered: more than a table has room for
     if (count == kSize) return nullptr;
     fill(&items_[count]);
     count_.store(count + 1, std::memory_order_release);
@@ -62,6 +63,7 @@ class Published {
       const bool found =
           words_[0].load(std::memory_order_acquire) == reinterpret_cast<uintptr_t>(key);
       if (found) copy(out);
+      // not covered: another thread, at that moment
       if (version % 2 == 0 && version_.load(std::memory_order_relaxed) == version) return found;
     }
   }

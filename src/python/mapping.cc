@@ -34,8 +34,10 @@ PyObject* map_file(PyObject*, PyObject* const* args, int64_t nargs, PyObject*) {
     try {
       return new_object(wrap(description, flags, unmap, reinterpret_cast<void*>(bytes)));
     } catch (...) {
+      // not covered from here: memory for the Tensor has run out
       sys::unmap_file(data, bytes);
       throw;
+      // covered again
     }
   });
 }

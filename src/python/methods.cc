@@ -149,12 +149,7 @@ PyObject* view_method(PyObject* self, PyObject* const* args, int64_t nargs, PyOb
       return check(call_objects(state.view_slowly, self, values[0]));
     }
     Tensor* tensor = tensor_of(self);
-    TensorRef result = do_view(tensor, values);
-    if (result.get() == tensor) {
-      api.Py_IncRef(self);
-      return self;
-    }
-    return new_object(static_cast<TensorRef&&>(result));
+    return new_object(do_view(tensor, values));
   });
 }
 

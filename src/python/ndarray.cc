@@ -94,11 +94,15 @@ bool fields_agree(PyObject* object) {
   const Ref interface(check(api.PyObject_GetAttr(object, names.__array_interface__)));
   PyObject* data = api.PyDict_GetItemString(interface.get(), "data");
   PyObject* shape = api.PyDict_GetItemString(interface.get(), "shape");
+  // not covered: NumPy has both
   if (data == nullptr || shape == nullptr) return false;
   const Ref address(check(api.PySequence_Tuple(data)));
+  // not covered: a NumPy of another layout
   if (api.PyLong_AsVoidPtr(api.PyTuple_GetItem(address.get(), 0)) != array.data) return false;
+  // not covered: the same
   if (api.PyTuple_Size(shape) != array.ndim) return false;
   for (int i = 0; i < array.ndim; ++i) {
+    // not covered: the same
     if (to_int64(api.PyTuple_GetItem(shape, i), "shape") != array.dimensions[i]) return false;
   }
   const bool readonly = api.PyTuple_GetItem(address.get(), 1) == api.true_;
@@ -107,6 +111,7 @@ bool fields_agree(PyObject* object) {
 
 bool is_trusted(PyObject* object) {
   if (fields_trust == Trust::kUnknown) {
+    // not covered: the same
     fields_trust = fields_agree(object) ? Trust::kTrusted : Trust::kDistrusted;
   }
   return fields_trust == Trust::kTrusted;
@@ -182,6 +187,7 @@ struct ArrayApi {
   }
   /// Takes over `base`, even after an error. Throws PythonError.
   void set_base(PyObject* array, PyObject* base) const {
+    // not covered: memory has run out
     if (at<int(PyObject*, PyObject*)>(282)(array, base) < 0) throw PythonError();
   }
 };
@@ -199,9 +205,12 @@ Tensor* find_origin(PyObject* object) {
   if (is_tensor(base)) return tensor_of(base);
   if (class_of(base) != api.memoryview_type) return nullptr;
   const Ref exporter(api.PyObject_GetAttr(base, names.obj));
+  // not covered: CPython refuses to release a memoryview that is used
   if (!exporter) {
-    api.PyErr_Clear();  // a memoryview that was released
+    // not covered from here: a memoryview that was released, which CPython refuses while it is used
+    api.PyErr_Clear();
     return nullptr;
+    // covered again
   }
   return is_tensor(exporter.get()) ? tensor_of(exporter.get()) : nullptr;
 }
@@ -247,6 +256,7 @@ void note_ndarray(PyObject* object) {
 }
 
 TensorRef import_ndarray(PyObject* object, bool may_copy, bool* copied) {
+  // not covered: a NumPy of another layout
   if (!is_trusted(object)) return TensorRef();
   const auto& array = fields_of<Ndarray>(object);
   const DLDataType dtype = dtype_of(object);
@@ -310,8 +320,10 @@ Ref new_empty_ndarray(DLDataType dtype, int32_t ndim, const int64_t* shape, int3
 void note_array_api(PyObject* capsule) {
   if (class_of(capsule) != api.capsule_type) return;
   const ArrayApi found{static_cast<void* const*>(api.PyCapsule_GetPointer(capsule, nullptr))};
+  // not covered: NumPy has its API in a capsule
   if (found.table == nullptr) throw PythonError();
   const unsigned major = found.abi_version() >> 24;
+  // not covered: NumPy 1, or a NumPy of another layout
   if (major != 1 && major != 2) return;
   // A trial: the API is not trusted before it works.
   static double data[] = {0, 0, 0};
@@ -319,9 +331,11 @@ void note_array_api(PyObject* capsule) {
   const Ref array =
       found.new_array(type_number_of(make_dtype(kDLFloat, 64)), 1, shape, strides, data, 0);
   const auto& fields = fields_of<Ndarray>(array.get());
+  // not covered: a NumPy of another layout
   if (!is_trusted(array.get()) || fields.data != reinterpret_cast<char*>(data) ||
+      // not covered: the same
       fields.strides[0] != strides[0] || !is_readonly(fields)) {
-    return;
+    return;  // not covered: a NumPy of another layout
   }
   array_api.store(found.table, std::memory_order_release);
 }

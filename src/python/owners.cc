@@ -52,6 +52,7 @@ void give_back(PyObject* owner, PyObject* on_release) noexcept {
   constexpr int kDeepest = 32;
   GivingBack& here = giving_back;
   if (here.nested >= kDeepest) {
+    // not covered: memory has run out
     if (auto* node = static_cast<Deferred*>(std::malloc(sizeof(Deferred)))) {
       *node = {here.waiting, owner, on_release};
       here.waiting = node;
@@ -79,23 +80,27 @@ int run_pending_call(void*) {
 void defer(PyObject* owner, PyObject* on_release) noexcept {
   if (!deferring.load(std::memory_order_acquire)) return;
   auto* node = static_cast<Deferred*>(std::malloc(sizeof(Deferred)));
+  // not covered: the same
   if (node == nullptr) return;
   node->owner = owner;
   node->on_release = on_release;
   void* head = deferred_head.load(std::memory_order_relaxed);
   do {
     node->next = static_cast<Deferred*>(head);
+    // not covered: another thread, at that moment
   } while (!deferred_head.compare_exchange_weak(head, node, std::memory_order_release,
                                                 std::memory_order_relaxed));
   // If CPython's queue is full, the next entry point drains the list.
   if (!pending_call_scheduled.test_and_set(std::memory_order_acq_rel) &&
+      // not covered: the queue is full
       api.Py_AddPendingCall(run_pending_call, nullptr) != 0) {
-    pending_call_scheduled.clear(std::memory_order_release);
+    pending_call_scheduled.clear(std::memory_order_release);  // not covered: the queue is full
   }
 }
 
 void release_python(Tensor* root) {
   // An owner of a former interpreter is gone with that interpreter.
+  // not covered: an interpreter that has ended
   if (reinterpret_cast<uintptr_t>(root->owner_data) != state.generation) return;
   auto* owner = static_cast<PyObject*>(root->owner);
   auto* on_release = static_cast<PyObject*>(root->owner_function);

@@ -185,6 +185,8 @@ struct Bools {
 
 // ---- lists and tuples --------------------------------------------------------------------------
 
+// not covered from here: free-threaded CPython
+
 /// Nested tuples of the same numbers; none beyond kMaxDepth. Without a GIL another thread may
 /// change a list while it is read here, and free its items.
 Ref frozen(PyObject* object, int32_t depth) {
@@ -201,6 +203,8 @@ Ref frozen(PyObject* object, int32_t depth) {
   }
   return nested;
 }
+
+// covered again
 
 /// The shape by the first item of each level, and the first number in `*leaf` (NULL if there is
 /// none). False beyond kMaxDepth, which also ends a list that contains itself.
@@ -305,9 +309,10 @@ TensorRef tensor_of_numbers(PyObject* object, const DLDataType* dtype) {
   Ref items;
   if (class_of(object) == api.range_type) {
     items = Ref(check(api.PySequence_Tuple(object)));
+    // not covered: free-threaded CPython
   } else if (is_free_threaded()) {
-    items = frozen(object, 0);
-    if (!items) return TensorRef();
+    items = frozen(object, 0);       // not covered: free-threaded CPython
+    if (!items) return TensorRef();  // not covered: free-threaded CPython
   }
   if (items) object = items.get();
   Shape shape;

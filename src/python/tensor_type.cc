@@ -62,6 +62,7 @@ void* slot(Function* function) {
 
 PyObject* new_object(TensorRef tensor) {
   auto* object = static_cast<TensorObject*>(api.PyObject_Malloc(sizeof(TensorObject)));
+  // not covered: memory has run out
   if (object == nullptr) throw std::bad_alloc();
   object->weak_references = nullptr;
   object->tensor = tensor.detach();

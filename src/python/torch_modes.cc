@@ -53,11 +53,13 @@ WithoutTorchModes::WithoutTorchModes(bool wanted) {
       take(functions, stack, &taken_[stack]);
     } catch (const PythonError&) {
       // In a torch whose functions are other ones, the modes stay.
+      // not covered from here: such a torch
       if (is_urgent()) {
         put_back();
         throw;
       }
       api.PyErr_Clear();
+      // covered again
     }
   }
 }
@@ -70,8 +72,10 @@ void WithoutTorchModes::put_back() noexcept {
     PyObject* const taken = taken_[stack].get();
     for (int64_t i = taken == nullptr ? 0 : api.PyTuple_Size(taken); i > 0; --i) {
       PyObject* const mode = api.PyTuple_GetItem(taken, i - 1);
+      // not covered: such a torch
       if (mode == nullptr) continue;  // it could not be taken
       const Ref done(call_objects(function_of(functions, stack, kPush), mode));
+      // not covered: the same
       if (!done) api.PyErr_WriteUnraisable(mode);
     }
   }

@@ -123,18 +123,21 @@ uint64_t find_bit(const Samples& samples, Sample::Property property) noexcept {
 void* find_in_c10(const char* name) noexcept {
   try {
     void* const library = sys::find_loaded(sys::file_name("c10").c_str());
+    // not covered: a torch without c10
     return library == nullptr ? nullptr : sys::find_symbol(library, name);
   } catch (const std::bad_alloc&) {
-    return nullptr;
+    return nullptr;  // not covered: memory has run out
   }
 }
 
 /// c10::TensorImpl::requires_grad() const, if torch exports it and it is right about all samples.
 auto find_requires_grad(const Samples& samples) noexcept -> bool (*)(const void*) {
   void* const symbol = find_in_c10("_ZNK3c1010TensorImpl13requires_gradEv");
+  // not covered: the same
   if (symbol == nullptr) return nullptr;
   const auto function = reinterpret_cast<bool (*)(const void*)>(symbol);
   for (const Sample& sample : samples) {
+    // not covered: a torch of another layout
     if (function(sample.impl) != sample.is(Sample::kGrad)) return nullptr;
   }
   return function;
@@ -196,6 +199,7 @@ bool is_exact(const PyObject* object) noexcept {
 bool is_known_plain(const PyObject* object, Gradient gradient) noexcept {
   if (!trusted.load(std::memory_order_acquire) || !is_exact(object)) return false;
   const void* const impl = impl_of(object);
+  // not covered: the same
   if (impl == nullptr) return false;
   const auto keys = word_at<uint64_t>(impl, layout.keys);
   for (const uint64_t known : plain_keys) {
@@ -214,6 +218,7 @@ void note_plain(const PyObject* object) {
   const auto keys = word_at<uint64_t>(impl_of(object), layout.keys);
   if ((keys & layout.lazy_bits) != 0) return;
   for (const uint64_t known : plain_keys) {
+    // not covered: another thread, at that moment
     if (known == keys) return;
   }
   plain_keys.add([&](uint64_t* added) { *added = keys; });

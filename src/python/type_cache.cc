@@ -55,8 +55,10 @@ PyMethodDef forget_type_def = plain_entry("forget_type", forget_type, METH_O);
 template <typename Change>
 [[gnu::cold]] void change_entry(PyObject* type, Change&& change) noexcept {
   const WriteLock lock;
+  // not covered: another thread, at that moment
   for (Published<TypeEntry>& slot : place_of(type)) {
     TypeEntry entry = slot.get();
+    // not covered: the same
     if (entry.type != type) continue;
     change(&entry);
     slot.set(entry);
@@ -74,13 +76,20 @@ template <typename Change>
   return last;
 }
 
+/// A longer chain of tables is a ring.
+constexpr int kLongestChain = 64;
+
 /// The newest DLPack 1.x table in the type's chain, or NULL.
 const DLPackExchangeAPI* find_table(PyObject* type) {
   const Ref capsule = find_attribute(type, names.__dlpack_c_exchange_api__);
   if (!capsule || api.PyCapsule_IsValid(capsule.get(), kExchangeApi) == 0) return nullptr;
   auto* header =
       static_cast<DLPackExchangeAPIHeader*>(api.PyCapsule_GetPointer(capsule.get(), kExchangeApi));
-  while (header != nullptr && header->version.major != 1) header = header->prev_api;
+  for (int left = kLongestChain; left > 0 && header != nullptr && header->version.major != 1;
+       --left) {
+    header = header->prev_api;
+  }
+  if (header != nullptr && header->version.major != 1) return nullptr;
   auto* table = reinterpret_cast<const DLPackExchangeAPI*>(header);
   const bool usable = table != nullptr && table->managed_tensor_from_py_object_no_sync != nullptr;
   return usable ? table : nullptr;
@@ -134,6 +143,7 @@ namespace {
 PyCFunction find_predicate(PyObject* object, PyObject* name) {
   const Ref method(check(api.PyObject_GetAttr(object, name)));
   if (class_of(method.get()) != api.function_type) return nullptr;
+  // not covered: a torch of another layout
   if (api.PyCFunction_GetFlags(method.get()) != METH_NOARGS) return nullptr;
   return api.PyCFunction_GetFunction(method.get());
 }
@@ -142,6 +152,7 @@ PyCFunction find_predicate(PyObject* object, PyObject* name) {
 Ref find_descriptor(PyObject* type, PyObject* name) {
   const Ref own(check(api.PyObject_GetAttr(state.tensor_type, names.shape)));
   Ref found(check(api.PyObject_GetAttr(type, name)));
+  // not covered: the same
   return class_of(found.get()) == class_of(own.get()) ? static_cast<Ref&&>(found) : Ref();
 }
 
@@ -152,6 +163,7 @@ LazyBitPredicates find_lazy_bits(PyObject* object) {
   found.is_neg = find_predicate(object, names.is_neg);
   found.is_conj = find_predicate(object, names.is_conj);
   Ref descriptor = find_descriptor(class_of(object), names.requires_grad);
+  // not covered: the same
   if (descriptor) {
     void* get = api.PyType_GetSlot(class_of(descriptor.get()), Py_tp_descr_get);
     api.PyErr_Clear();  // CPython 3.9 refuses types that are not on the heap

@@ -32,13 +32,20 @@ CpuFeatures cpu_features() noexcept {
   constexpr unsigned kSavesAvx = 0x6;
   constexpr unsigned kSavesAvx512 = 0xe6;
   unsigned a = 0, b = 0, c = 0, d = 0;
-  if (__get_cpuid(1, &a, &b, &c, &d) == 0 || (c & kSavesByXsave) == 0) return {};
+  // not covered: a processor without AVX
+  if (__get_cpuid(1, &a, &b, &c, &d) == 0 || (c & kSavesByXsave) == 0) {
+    return {};  // not covered: a processor without AVX
+  }
   unsigned saves = 0, ignored = 0;
   __asm__("xgetbv" : "=a"(saves), "=d"(ignored) : "c"(0));
-  if ((saves & kSavesAvx) != kSavesAvx) return {};
-  if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0) return {};
+  if ((saves & kSavesAvx) != kSavesAvx) return {};  // not covered: a system without AVX
+  // not covered: the same
+  if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0)
+    return {};  // not covered: a processor without AVX2
   const bool avx2 = (b & kAvx2) != 0;
+  // not covered from here: the answers are those of one processor
   return {avx2, avx2 && (saves & kSavesAvx512) == kSavesAvx512 && (b & kAvx512) == kAvx512};
+  // covered again
 }
 
 #else

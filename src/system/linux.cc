@@ -25,12 +25,12 @@ MemorySizes memory_sizes() noexcept {
 void read_cpu_name(char* out, size_t capacity) noexcept {
   std::snprintf(out, capacity, "CPU");
   std::FILE* file = std::fopen("/proc/cpuinfo", "re");
-  if (file == nullptr) return;
+  if (file == nullptr) return;  // not covered: Linux without /proc
   char line[256];
-  while (std::fgets(line, sizeof line, file) != nullptr) {
+  while (std::fgets(line, sizeof line, file) != nullptr) {  // not covered: x86-64 has the name
     if (std::strncmp(line, "model name", 10) != 0) continue;
     const char* colon = std::strchr(line, ':');
-    if (colon == nullptr) continue;
+    if (colon == nullptr) continue;  // not covered: Linux writes one
     line[std::strcspn(line, "\n")] = '\0';
     std::snprintf(out, capacity, "%s", colon + 1 + std::strspn(colon + 1, " "));
     break;
@@ -54,18 +54,20 @@ int32_t quota_in(const char* path) noexcept {
   long long quota = 0;
   long long period = 0;
   std::FILE* file = std::fopen(path, "re");
-  if (file == nullptr) return 0;
+  if (file == nullptr) return 0;  // not covered: a machine whose groups have no quotas
+  // not covered from here: a machine whose groups have no quotas
   const int read = std::fscanf(file, "%lld %lld", &quota, &period);
   std::fclose(file);
   if (read != 2 || quota <= 0 || period <= 0) return 0;
   return static_cast<int32_t>((quota + period - 1) / period);
+  // covered again
 }
 
 /// The tightest quota of this process's group (version 2) and the groups around it; 0 if none.
 int32_t group_quota() noexcept {
   char line[512];
   char group[512] = "/";
-  if (std::FILE* file = std::fopen("/proc/self/cgroup", "re")) {
+  if (std::FILE* file = std::fopen("/proc/self/cgroup", "re")) {  // not covered: without /proc
     while (std::fgets(line, sizeof line, file) != nullptr) {
       if (std::strncmp(line, "0::", 3) != 0) continue;
       line[std::strcspn(line, "\n")] = '\0';
@@ -78,7 +80,7 @@ int32_t group_quota() noexcept {
     char path[640];
     std::snprintf(path, sizeof path, "/sys/fs/cgroup%s/cpu.max", group);
     const int32_t quota = quota_in(path);
-    if (quota > 0 && (least == 0 || quota < least)) least = quota;
+    if (quota > 0 && (least == 0 || quota < least)) least = quota;  // not covered: no quotas
     char* slash = std::strrchr(group, '/');
     if (slash == nullptr) return least;
     *slash = '\0';
@@ -91,10 +93,12 @@ int32_t cores() noexcept {
   cpu_set_t set;
   CPU_ZERO(&set);
   // Fails on machines with more than 1024 cores: use the number of cores then.
+  // not covered: more than 1024 cores
   int32_t cores = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
-  if (cores <= 0) cores = static_cast<int32_t>(std::thread::hardware_concurrency());
+  if (cores <= 0)  // not covered: more than 1024 cores
+    cores = static_cast<int32_t>(std::thread::hardware_concurrency());  // not covered: the same
   const int32_t quota = group_quota();
-  return quota > 0 && quota < cores ? quota : cores;
+  return quota > 0 && quota < cores ? quota : cores;  // not covered: no quotas
 }
 
 std::string environment(const char* variable) {

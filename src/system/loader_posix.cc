@@ -27,9 +27,13 @@ void* open_file(const char* path, int mode) {
 /// The loader's message for its last failure, which names the file.
 std::string message(const char* path) {
   const char* text = dlerror();
-  if (text != nullptr && std::strstr(text, "annot allocate memory") != nullptr)
+  // not covered from here: the loader has words, and memory has not run out
+  if (text != nullptr && std::strstr(text, "annot allocate memory") != nullptr) {
     throw std::bad_alloc();
+  }
   if (text == nullptr) return std::string(path) + ": unknown error";
+  // covered again
+  // not covered: the loader names it
   return std::strstr(text, path) != nullptr ? text : std::string(path) + ": " + text;
 }
 
@@ -51,6 +55,7 @@ void* find_symbol(void* library, const char* name) noexcept { return dlsym(libra
 
 std::string file_around(const void* address) {
   Dl_info info;
+  // not covered: it has a name
   if (dladdr(address, &info) == 0 || info.dli_fname == nullptr) return {};
   return info.dli_fname;
 }
@@ -92,6 +97,7 @@ unsigned long long count_loads() noexcept {
 
 std::string path_of(void* library) {
   link_map* map = nullptr;
+  // not covered: the loader has a map
   if (library == nullptr || dlinfo(library, RTLD_DI_LINKMAP, &map) != 0) return {};
   return map->l_name;
 }

@@ -250,6 +250,18 @@ static void fewer_devices_than_none_are_none(void **state) {
   assert_fails(dlx_device_synchronize(207, 0), DLX_ERROR_UNAVAILABLE, "reports no devices");
 }
 
+/* Where the functions lie that every backend has, and those that it has all or none of. */
+static const size_t kRequired[] = {
+    offsetof(dlx_backend, device_count), offsetof(dlx_backend, allocate),
+    offsetof(dlx_backend, deallocate),   offsetof(dlx_backend, copy_from_host),
+    offsetof(dlx_backend, copy_to_host), offsetof(dlx_backend, copy_on_device),
+    offsetof(dlx_backend, synchronize)};
+static const size_t kOfStreams[] = {
+    offsetof(dlx_backend, stream_create),      offsetof(dlx_backend, stream_destroy),
+    offsetof(dlx_backend, stream_synchronize), offsetof(dlx_backend, event_record),
+    offsetof(dlx_backend, event_wait),         offsetof(dlx_backend, event_wait_on_host),
+    offsetof(dlx_backend, event_query),        offsetof(dlx_backend, event_release)};
+
 static void bad_tables_are_refused(void **state) {
   (void)state;
   static device unused;
@@ -259,12 +271,22 @@ static void bad_tables_are_refused(void **state) {
   assert_fails(dlx_register_backend(kDLCUDA, &table), DLX_ERROR_INVALID_ARGUMENT, "already");
   assert_fails(dlx_register_backend(PLAIN, &table), DLX_ERROR_INVALID_ARGUMENT, "already");
   assert_fails(dlx_register_backend(0, &table), DLX_ERROR_INVALID_ARGUMENT, "`device_type`");
-  table.event_query = NULL;
-  assert_fails(dlx_register_backend(204, &table), DLX_ERROR_INVALID_ARGUMENT, "all or none");
-  table = table_of(&unused, 1, 1);
-  table.copy_to_host = NULL;
-  assert_fails(dlx_register_backend(204, &table), DLX_ERROR_INVALID_ARGUMENT, "copy_to_host");
-  table = table_of(&unused, 1, 1);
+  for (size_t i = 0; i < sizeof kRequired / sizeof *kRequired; ++i) {
+    table = table_of(&unused, 1, 1);
+    memset((char *)&table + kRequired[i], 0, sizeof(void (*)(void)));
+    assert_fails(dlx_register_backend(204, &table), DLX_ERROR_INVALID_ARGUMENT, "lacks a function");
+  }
+  const dlx_backend full = table_of(&unused, 1, 1);
+  for (size_t i = 0; i < sizeof kOfStreams / sizeof *kOfStreams; ++i) {
+    const size_t at = kOfStreams[i];
+    table = full;
+    memset((char *)&table + at, 0, sizeof(void (*)(void)));
+    assert_fails(dlx_register_backend(204, &table), DLX_ERROR_INVALID_ARGUMENT, "all or none");
+    table = table_of(&unused, 1, 0);
+    memcpy((char *)&table + at, (const char *)&full + at, sizeof(void (*)(void)));
+    assert_fails(dlx_register_backend(204, &table), DLX_ERROR_INVALID_ARGUMENT, "all or none");
+  }
+  table = full;
   table.reserved = 1;
   assert_fails(dlx_register_backend(204, &table), DLX_ERROR_UNSUPPORTED, "`backend->reserved`");
   table.reserved = 0;

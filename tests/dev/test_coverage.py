@@ -17,6 +17,13 @@ SOURCE = """int f(int a) {
 """
 
 
+def test_a_comment_alone_is_about_the_next_line():
+    source = "// not covered: why\nif (a)\n  b();\n#if X\n});\n"
+
+    assert coverage.excluded(source) == {1, 2}
+    assert coverage.without_code(source) == {4, 5}
+
+
 def test_excluded_lines_say_why():
     assert coverage.excluded(SOURCE) == {3, 4, 5, 6}
     assert coverage.excluded("abort();  // not covered:\n") == set()
@@ -44,6 +51,19 @@ def test_the_table_counts_lines_and_branches_of_each_folder(tmp_path):
     assert text.splitlines()[:2] == ["src/a/f.cc:8 not run", "src/a/f.cc:2:7 never false"]
     assert "| src/a | 3 | 66.7 % | 1 | 2 | 50.0 % |" in text
     assert low == ["src/a", "all"]
+
+
+def test_conditions_that_the_compiler_knows_are_no_branches():
+    files = {
+        "src/a.h": Covered({}, {(1, 2, 1, 3): [0, 0], (2, 2, 2, 3): [0, 0], (3, 2, 3, 3): [4, 0]})
+    }
+
+    coverage._drop_folded(files, [
+        "/proc/self/cwd/src/a.h:", "    1|      4|  if (std::is_signed<T>::value)", "  |  Branch (1:2): [Folded - Ignored]",
+        "  |  Branch (2:2): [True: 0, False: 0]", "  |  Branch (3:2): [Folded - Ignored]",
+    ])  # fmt: skip
+
+    assert sorted(files["src/a.h"].branches) == [(2, 2, 2, 3), (3, 2, 3, 3)]
 
 
 def test_instances_of_a_template_count_together():

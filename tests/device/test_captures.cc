@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "dlx/arrow.h"
 #include "tests/device/suite.h"
 
 using namespace dlx_test;
@@ -348,6 +349,28 @@ void graphs_are_strangers_to_each_other(World& world) {
 }
 
 /// dlx also works in a thread with a relaxed capture.
+/// Arrow's events stand for work outside of a graph.
+void arrow_arrays_do_not_cross_a_capture(World& world) {
+  std::vector<int32_t> data = numbers(4);
+  const Tensor tensor = world.upload(data, {4});
+  ArrowDeviceArray array{}, other{};
+  ArrowSchema schema{}, ignored{};
+  OK(dlx_tensor_to_arrow_device(tensor.get(), nullptr, &array, &schema));
+  CHECK(array.sync_event != nullptr);
+  Capture capture(world);
+  OK(dlx_stream_set_current(world.api.device, 0, number(capture.stream)));
+  Tensor imported;
+  FAILS(dlx_tensor_from_arrow_device(&array, &schema, nullptr, nullptr, imported.out()),
+        DLX_ERROR_UNSUPPORTED, "import before the capture begins");
+  const Tensor fresh = world.empty({4});
+  FAILS(dlx_tensor_to_arrow_device(fresh.get(), nullptr, &other, &ignored), DLX_ERROR_UNSUPPORTED,
+        "before the capture begins");
+  OK(dlx_stream_reset_current(world.api.device, 0));
+  capture.end_and_run();
+  if (array.array.release != nullptr) array.array.release(&array.array);
+  if (schema.release != nullptr) schema.release(&schema);
+}
+
 void relaxed_captures_survive(World& world) {
   Capture capture(world, kRelaxed);
   std::vector<int32_t> data = numbers(256);
@@ -379,6 +402,7 @@ int main() {
        kNeedsFake | kTwoDevices},
       {"strided copies need loaded kernels", strided_copies_need_loaded_kernels, 0},
       {"graphs are strangers to each other", graphs_are_strangers_to_each_other, kNeedsFake},
+      {"arrow arrays do not cross a capture", arrow_arrays_do_not_cross_a_capture, 0},
       {"relaxed captures survive", relaxed_captures_survive, 0},
   });
 }

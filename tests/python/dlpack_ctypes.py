@@ -107,7 +107,7 @@ _dying_pointer.restype, _dying_pointer.argtypes = c_void_p, [c_void_p, c_char_p]
 
 ALIVE = {}  # address of a managed struct -> everything that it refers to
 NAMES = {name: c_char_p(name) for name in (LEGACY, VERSIONED, USED_LEGACY, USED_VERSIONED)}
-KEEP = []  # callbacks and odd names that must live as long as the process
+KEEP = []  # callbacks that must live as long as the process
 
 
 def name_of(capsule):
@@ -123,9 +123,7 @@ def name_address(capsule):
 
 def make_capsule(pointer, name, destructor=None):
     """A capsule with any name, without a destructor unless one is given."""
-    kept = NAMES.get(name) or c_char_p(name)
-    KEEP.append(kept)
-    return _capsule_new(pointer, kept, destructor)
+    return _capsule_new(pointer, NAMES.setdefault(name, c_char_p(name)), destructor)
 
 
 class Export:

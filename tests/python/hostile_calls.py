@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import faulthandler
+import functools
 import gc
 import operator
 import os
@@ -287,17 +288,17 @@ def explain(error, raised, minor):
     return None
 
 
-def run(seed):
-    """All that one seed says. Some things are kept for ever, but not more each time."""
+def run(make_rng, seed=None):
+    """All that one source of decisions says; with a seed also in threads. Some things are kept for ever, but
+    not more each time."""
     for _ in range(3):
-        left = run_once(seed)
+        left = run_once(make_rng(), seed)
         if not left:
             return
     raise Broken(f"{left} Tensors are left over")
 
 
-def run_once(seed):
-    rng = random.Random(seed)
+def run_once(rng, seed):
     world = World(rng)
     gone = []
     tensors = sys.getrefcount(dlx.Tensor)
@@ -316,7 +317,7 @@ def run_once(seed):
             if own.chance(4):
                 gc.collect()
 
-    if rng.randrange(8) == 0:
+    if seed is not None and rng.randrange(8) == 0:
         in_threads(caller, world, seed)
     else:
         caller(world)
@@ -367,7 +368,7 @@ def main(first, seconds, count=None):
     seed = first
     while time.monotonic() < end and (count is None or seed < first + count):
         print(f"seed {seed}", flush=True)
-        run(seed)
+        run(functools.partial(random.Random, seed), seed)
         if SystemError in unraisable:
             raise Broken("a SystemError in a deleter")
         unraisable.clear()

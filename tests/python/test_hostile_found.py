@@ -221,6 +221,16 @@ def test_an_exchange_table_that_gives_neither_a_tensor_nor_an_error():
         dlx.from_dlpack(silent())
 
 
+def test_exchange_tables_whose_chain_is_a_ring():
+    tables = [ExchangeAPI(DLPackVersion(2, minor)) for minor in range(2)]
+    tables[0].prev_api = ctypes.addressof(tables[1])
+    tables[1].prev_api = ctypes.addressof(tables[0])
+    capsule = make_capsule(ctypes.addressof(tables[0]), b"dlpack_exchange_api")
+    ring = type("Ring", (Producer,), {"__dlpack_c_exchange_api__": capsule, "keep": tables})
+
+    assert dlx.from_dlpack(ring()).shape == (2, 3)
+
+
 # ---- proxies ---------------------------------------------------------------------------------------
 
 

@@ -60,6 +60,38 @@ def test_array_interfaces_that_lie(fields, error, match):
         dlx.asarray(interface(**fields))
 
 
+@pytest.mark.parametrize(
+    ("fields", "match"),
+    [
+        ({"data": bytearray(7), "shape": (), "offset": 16}, "beyond its buffer"),
+        ({"data": bytearray(7), "shape": ()}, None),
+        ({"data": bytearray(8), "shape": (100,)}, "beyond its buffer"),
+        ({"data": bytearray(8), "shape": (2,), "strides": (100,)}, "beyond its buffer"),
+        ({"data": bytearray(8), "shape": (2,), "strides": (-4,)}, "beyond its buffer"),
+        ({"data": bytearray(8), "shape": (2,), "offset": -8}, "beyond its buffer"),
+        ({"data": (-8, False)}, "address space"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("typestr", "dtype"), [(">f4", None), (">i4", "float64"), ([("x", "<i2"), ("y", "<i2")], None)]
+)
+def test_array_interfaces_of_types_that_numpy_converts_lie_no_further(
+    fields, match, typestr, dtype
+):
+    """NumPy believes them: it would read beyond the buffer."""
+    fields = {"shape": (6,), **fields}
+    if isinstance(typestr, list):
+        fields["descr"], typestr = typestr, "|V4"
+    if match is None:
+        assert dlx.asarray(interface(typestr=typestr, **fields), dtype=dtype).tolist() in (
+            0,
+            [0, 0],
+        )
+        return
+    with pytest.raises(ValueError, match=match):
+        dlx.asarray(interface(typestr=typestr, **fields), dtype=dtype)
+
+
 @pytest.mark.parametrize("step", [-1, 2, -2])
 def test_an_array_interface_on_a_buffer_with_gaps(step):
     # An offset into it means nothing, and what follows its first byte is another's.

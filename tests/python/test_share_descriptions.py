@@ -4,6 +4,7 @@ lies inside its memory, or an error of dlx. DLX_TEST_SEED repeats a run, which p
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import random
@@ -79,37 +80,39 @@ def check_inside(tensor, size):
             tensor.tolist()
 
 
-def test_descriptions_of_segments(chance):
-    if not hasattr(os, "memfd_create"):
-        pytest.skip("this Python lacks memfd_create")
-    taken = 0
-    before = len(os.listdir("/proc/self/fd"))
-    for _ in range(ROUNDS):
-        text = any_text(chance)
-        length = any_number(chance, len(text))
-        tail = (length if type(length) is int else 0) % 2**64
-        descriptor = os.memfd_create("sender", os.MFD_CLOEXEC)
-        try:
-            os.write(descriptor, bytes(128) + text + tail.to_bytes(8, "little") + b"dlxshare")
-            with contextlib.suppress(dlx.Error):
-                check_inside(dlx.attach(descriptor, trust=True), 128)
-                taken += 1
-        finally:
-            os.close(descriptor)
-    assert 0 < taken < ROUNDS
-    assert len(os.listdir("/proc/self/fd")) == before
+def segment_of(text, length=None):
+    """A file that ends in a description, and says that it has that length."""
+    tail = (len(text) if length is None else length) % 2**64
+    return bytes(128) + text + tail.to_bytes(8, "little") + b"dlxshare"
 
 
-def test_frames_of_pickles(chance):
-    taken = 0
-    for _ in range(ROUNDS):
-        shape = tuple(any_number(chance, usual) for usual in (3, 4))
-        code = tuple(any_number(chance, usual) for usual in (2, 64, 1))
-        block = bytearray(chance.choice([0, 1, 95, 96, 97]))
-        with contextlib.suppress(dlx.Error, TypeError, OverflowError, ValueError):
-            check_inside(_pickling.rebuild(block, shape, code, any_number(chance, 0)), len(block))
-            taken += 1
-    assert 0 < taken < ROUNDS
+def any_segment(chance):
+    text = any_text(chance)
+    length = any_number(chance, len(text))
+    return segment_of(text, length if type(length) is int else 0)
+
+
+def attach_segment(content):
+    """1 if the segment was taken. So are the results of the other two."""
+    descriptor = os.memfd_create("sender", os.MFD_CLOEXEC)
+    try:
+        os.write(descriptor, content)
+        with contextlib.suppress(dlx.Error):
+            check_inside(dlx.attach(descriptor, trust=True), 128)
+            return 1
+    finally:
+        os.close(descriptor)
+    return 0
+
+
+def rebuild_frame(chance):
+    shape = tuple(any_number(chance, usual) for usual in (3, 4))
+    code = tuple(any_number(chance, usual) for usual in (2, 64, 1))
+    block = bytearray(chance.choice([0, 1, 95, 96, 97]))
+    with contextlib.suppress(dlx.Error, TypeError, OverflowError, ValueError):
+        check_inside(_pickling.rebuild(block, shape, code, any_number(chance, 0)), len(block))
+        return 1
+    return 0
 
 
 class Handle:
@@ -120,17 +123,41 @@ class Handle:
         return os.dup(self.descriptor)
 
 
-def test_messages_between_processes(chance):
-    shared = dlx.share(dlx.asarray([[1.0] * 4] * 3))
-    descriptor = dlx.shared_fd(shared)
+@functools.lru_cache(None)
+def shared_tensor():
+    return dlx.share(dlx.asarray([[1.0] * 4] * 3))
+
+
+def rebuild_message(chance):
+    shared = shared_tensor()
     capacity = segments.find(shared.data_ptr).capacity
-    taken = 0
-    for _ in range(ROUNDS):
-        shape = tuple(any_number(chance, usual) for usual in (3, 4))
-        strides = tuple(any_number(chance, usual) for usual in (4, 1))
-        code = tuple(any_number(chance, usual) for usual in (2, 64, 1))
-        place = any_number(chance, capacity), any_number(chance, 0), shape, strides
-        with contextlib.suppress(dlx.Error, TypeError, OverflowError, ValueError):
-            check_inside(sharing._rebuild(Handle(descriptor), *place, code, 0), 2**63)
-            taken += 1
+    shape = tuple(any_number(chance, usual) for usual in (3, 4))
+    strides = tuple(any_number(chance, usual) for usual in (4, 1))
+    code = tuple(any_number(chance, usual) for usual in (2, 64, 1))
+    place = any_number(chance, capacity), any_number(chance, 0), shape, strides
+    with contextlib.suppress(dlx.Error, TypeError, OverflowError, ValueError):
+        handle = Handle(dlx.shared_fd(shared))
+        check_inside(sharing._rebuild(handle, *place, code, 0), 2**63)
+        return 1
+    return 0
+
+
+def some_are_taken(chance, way):
+    taken = sum(way(chance) for _ in range(ROUNDS))
     assert 0 < taken < ROUNDS
+
+
+def test_descriptions_of_segments(chance):
+    if not hasattr(os, "memfd_create"):
+        pytest.skip("this Python lacks memfd_create")
+    before = len(os.listdir("/proc/self/fd"))
+    some_are_taken(chance, lambda chance: attach_segment(any_segment(chance)))
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_frames_of_pickles(chance):
+    some_are_taken(chance, rebuild_frame)
+
+
+def test_messages_between_processes(chance):
+    some_are_taken(chance, rebuild_message)

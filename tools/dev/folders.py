@@ -61,6 +61,7 @@ TABLE: dict[str, tuple[str, ...]] = {
     "CONTRIBUTING.md": ("tests/dev",),
     "tests": ("tests", *OF_PYTEST),
     "tests/embed": ("tests/python/test_embedding.py",),
+    "tests/fuzz": ("tests/python/test_fuzz_corpora.py",),
 }
 # All their tests are marked heavy.
 HEAVY = ("examples",)

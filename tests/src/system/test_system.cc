@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csetjmp>
 #include <csignal>
 #include <cstdarg>
@@ -122,6 +123,24 @@ void a_loaded_library_is_found(void**) {
   dlx::sys::unload(program);
   assert_string_equal(dlx::sys::file_around(&forks + (1 << 28)).c_str(), "");
   assert_null(dlx::sys::find_symbol(program, "dlx_no_such_function"));
+  assert_string_equal(dlx::sys::path_of(nullptr).c_str(), "");
+}
+
+void a_walk_over_the_libraries_ends_when_told(void**) {
+  int seen[2] = {0, 0};
+  dlx::sys::each_loaded(
+      [](const char*, void* count) noexcept { return ++*static_cast<int*>(count) < 0; }, &seen[0]);
+  dlx::sys::each_loaded(
+      [](const char*, void* count) noexcept { return ++*static_cast<int*>(count) > 0; }, &seen[1]);
+
+  assert_int_equal(seen[0], 1);
+  assert_true(seen[1] > 1);
+}
+
+void a_file_that_cannot_be_mapped_has_the_systems_number(void**) {
+  void* data = nullptr;
+  assert_int_equal(dlx::sys::map_file(-1, 4096, false, &data), EBADF);
+  assert_null(data);
 }
 
 }  // namespace
@@ -137,6 +156,8 @@ int main() {
       cmocka_unit_test(stems_of_file_names),
       cmocka_unit_test(the_loader_names_the_file_that_it_cannot_load),
       cmocka_unit_test(a_loaded_library_is_found),
+      cmocka_unit_test(a_walk_over_the_libraries_ends_when_told),
+      cmocka_unit_test(a_file_that_cannot_be_mapped_has_the_systems_number),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

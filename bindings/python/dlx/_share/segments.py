@@ -56,7 +56,13 @@ def own(function: Callable[..., int], *arguments: Any) -> File:
     Python raises KeyboardInterrupt between bytecodes. These iterators run in C, so no bytecode sees
     the bare number. Signal masks would not do: another thread may receive the signal.
     """
-    return next(map(File.fromfd, itertools.starmap(function, [arguments])))
+    made, kept = itertools.tee(itertools.starmap(function, [arguments]))
+    try:
+        return next(map(File.fromfd, made))
+    except MemoryError:  # there is no owner, but perhaps a descriptor
+        for descriptor in kept:
+            os.close(descriptor)
+        raise
 
 
 def adopt(descriptor: int) -> File:

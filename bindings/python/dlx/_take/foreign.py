@@ -9,7 +9,12 @@ import sys
 from dlx import _native, dtypes
 from dlx._lib.classes import is_torch_tensor, loaded, name_of
 from dlx._take import guards, structured
-from dlx.errors import CopyRefusedError, UnavailableError, UnsupportedError
+from dlx.errors import (
+    CopyRefusedError,
+    InvalidArgumentError,
+    UnavailableError,
+    UnsupportedError,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,7 +46,7 @@ def converted_by_numpy(obj: Any, dtype: Any, copy: bool | None) -> Any:
             "copy=False forbids it, and so does a destination: pass copy=None, or convert it by "
             f"`numpy.asarray(x).astype({target.name!r})`"
         )
-    return sys.modules["numpy"].asarray(obj).astype(target)
+    return structured.array_of_memory(obj).astype(target)
 
 
 def _fields_of(obj: Any, source: Any, dtype: Any, copy: bool | None) -> Any:
@@ -81,6 +86,8 @@ def _dtype_of(obj: Any) -> Any:
         return None
     try:
         return getattr(structured.array_of_memory(obj), "dtype", None)
+    except InvalidArgumentError:
+        raise
     except Exception:  # asarray tells why it refused the object
         return None
 
@@ -126,7 +133,7 @@ def _shows_memory(obj: Any) -> bool:
         return True
     try:
         memoryview(obj)
-    except (TypeError, ValueError, BufferError):
+    except Exception:  # whatever an exporter raises
         return False
     return True
 

@@ -50,6 +50,8 @@ def is_array(obj: object) -> bool:
 
 def is_sequence(obj: object) -> bool:
     """Whether an object is a list, a tuple or another ordered collection; not text, set or dict."""
+    if type(obj) in _PLAIN:
+        return True
     if isinstance(obj, (str, bytes, bytearray, dict, type)) or is_array(obj):
         return False
     numpy = loaded("numpy")
@@ -251,28 +253,42 @@ def _by_numpy(obj: Any, shape: Shape) -> Any:
     return numpy.array(flat).reshape(shape + inner)
 
 
+_readable: set[tuple[Any, ...]] = set()  # what _is_readable() has found
+
+
+def _is_readable(array: Any, dtype: Any, device: Any) -> bool:
+    """Whether the buffer of a class's arrays of that dtype and device is what they mean: TensorFlow also
+    shows quantised numbers, and copies of a GPU's memory."""
+    kind = (type(array), dtype, device)
+    if kind not in _readable:
+        if _native.asarray(array).device.device_type not in HOSTS:
+            return False
+        if len(_readable) > 100:
+            _readable.clear()
+        _readable.add(kind)
+    return True
+
+
 def _by_buffers(arrays: Sequence[Any], classes: set[type]) -> Any:
     """NumPy's array of arrays of JAX or of TensorFlow, by their buffers: `__dlpack__` of JAX, and asking
     each object of TensorFlow for its meaning, take ten times as long. None if they differ, or are not in
     memory of the CPU as numbers of NumPy."""
-    import numpy
-
     if len(classes) != 1:
         return None
     packages = packages_of(*classes)
     if packages.isdisjoint(("jax", "jaxlib", "tensorflow")):
         return None
+    import numpy
+
     try:
-        if len(set(map(attrgetter("dtype"), arrays))) != 1:
+        dtype, *others = {*map(attrgetter("dtype"), arrays)}
+        # JAX's buffers are those of the CPU.
+        devices = {*map(attrgetter("device"), arrays)} if "tensorflow" in packages else {None}
+        if others or len(devices) != 1 or not _is_readable(arrays[0], dtype, *devices):
             return None
-        if "tensorflow" in packages:  # which shows quantised numbers, and copies of a GPU's memory
-            if len(set(map(attrgetter("device"), arrays))) != 1:
-                return None
-            if _native.asarray(arrays[0]).device.device_type not in HOSTS:
-                return None
-        memory: list[Any] = [memoryview(array) for array in arrays]
-        # NumPy takes a memoryview without axes in a list for a Python object.
-        found = numpy.array(memory if arrays[0].ndim else [*map(numpy.asarray, memory)])
+        # NumPy takes an array without axes in a list for a Python object.
+        axes = arrays[0].ndim
+        found = numpy.array(arrays if axes else [numpy.asarray(memoryview(x)) for x in arrays])
     except Exception:  # no buffer, several shapes … the slower way has the reason
         return None
     return found if found.dtype.isbuiltin == 1 and found.dtype.kind in "biufc" else None

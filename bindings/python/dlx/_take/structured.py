@@ -6,6 +6,9 @@ copies.
 
 from __future__ import annotations
 
+import types
+
+from dlx import _native
 from dlx._lib.classes import loaded
 
 TYPE_CHECKING = False
@@ -24,6 +27,7 @@ def array_of_memory(obj: Any) -> Any:
 
     Raises:
         TypeError: the object is no buffer, or has bit fields.
+        InvalidArgumentError: its array interface reaches beyond its buffer, or has no valid address.
     """
     import numpy
 
@@ -33,10 +37,37 @@ def array_of_memory(obj: Any) -> Any:
         return numpy.ndarray((), obj.dtype, obj)
     owner = obj.obj if isinstance(obj, memoryview) else obj
     if not is_of_ctypes(owner):
-        return numpy.asarray(obj)
+        return _array_of_interface(obj) if _shows_interface(obj) else numpy.asarray(obj)
     dtype, memory = numpy.dtype(type(owner)), memoryview(obj)
     whole = memory.nbytes == dtype.itemsize and memory.c_contiguous
     return numpy.ndarray((), dtype, obj) if whole else None
+
+
+def _shows_interface(obj: Any) -> bool:
+    """Whether NumPy reads an object by `__array_interface__`."""
+    if hasattr(obj, "__array_struct__") or not hasattr(obj, "__array_interface__"):
+        return False
+    try:
+        memoryview(obj)
+    except Exception:  # whatever an exporter raises
+        return True
+    return False
+
+
+def _array_of_interface(obj: Any) -> Any:
+    """NumPy believes an array interface, and dlx checks its address, and that it lies inside its buffer. So
+    the bytes come from dlx, and their dtype from NumPy."""
+    import numpy
+
+    interface = dict(obj.__array_interface__)
+    dtype = numpy.dtype(interface["typestr"])
+    if dtype.kind == "V" and interface.get("descr") is not None:
+        dtype = numpy.dtype(interface["descr"])
+    bytes_of = {**interface, "typestr": "|u1", "shape": (*interface["shape"], dtype.itemsize)}
+    if interface.get("strides") is not None:
+        bytes_of["strides"] = (*interface["strides"], 1)
+    raw = _native.asarray(types.SimpleNamespace(__array_interface__=bytes_of, owner=obj))
+    return numpy.asarray(raw).view(dtype)[..., 0]
 
 
 def is_of_ctypes(obj: Any) -> bool:

@@ -1,0 +1,95 @@
+// The CPU as a backend, and what a backend does that has no streams, no pinned memory and no kernels.
+#include <csetjmp>
+#include <cstdarg>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "src/base/error.h"
+#include "src/device/backend.h"
+#include "src/device/registry.h"
+
+extern "C" {
+#include <cmocka.h>
+}
+#undef fail
+
+namespace {
+
+dlx::Backend& cpu() { return *dlx::find_backend(kDLCPU); }
+
+void copies_move_bytes(void**) {
+  char a[] = "abcdefgh", b[] = "........", out[9] = {};
+  cpu().copy_from_host(0, 0, {b, 2}, a, 3);
+  cpu().copy_on_device(0, {b, 6}, 0, {a, 6}, 0, 2);
+  cpu().copy_to_host(0, 0, out, {b, 1}, 7);
+
+  assert_string_equal(b, "..abc.gh");
+  assert_string_equal(out, ".abc.gh");
+}
+
+void work_is_done_when_it_is_submitted(void**) {
+  dlx::Backend& backend = cpu();
+  const dlx::EventHandle event = backend.record(0, 0);
+  backend.wait(0, 0, event);
+  backend.wait_on_host(0, event);
+  backend.synchronize(0);
+  backend.synchronize_stream(0, 0);
+
+  assert_true(backend.is_done(0, event));
+  assert_true(backend.is_idle(0, 0));
+  backend.release_event(0, event);
+}
+
+void there_is_one_queue(void**) {
+  dlx::Backend& backend = cpu();
+  backend.check_stream(7);
+  const dlx::StreamHandle stream = backend.create_stream(0);
+  backend.destroy_stream(0, stream);
+
+  assert_int_equal(stream, 0);
+  assert_false(backend.has_streams());
+  assert_true(backend.is_default(0));
+  assert_false(backend.capture(0, 0).capturing);
+  assert_int_equal(backend.device_of_stream(3, 0), 3);
+  assert_int_equal(backend.current_device(), 0);
+  assert_null(backend.native_event(backend.record(0, 0)));
+}
+
+void memory_of_transfers_is_ordinary_memory(void**) {
+  dlx::Backend& backend = cpu();
+  void* const pinned = backend.allocate_pinned(0, 64);
+  assert_non_null(pinned);
+  std::memset(pinned, 1, 64);
+  backend.deallocate_pinned(pinned);
+
+  assert_null(backend.allocate_temporary(0, 0, 64));
+  backend.deallocate_temporary(0, 0, nullptr);
+  assert_false(backend.managed_is_concurrent(0));
+  dlx::PointerInfo info;
+  assert_false(backend.locate(&info, &info));
+}
+
+void events_of_other_libraries_are_refused(void**) {
+  int event = 0;
+  try {
+    cpu().wait_native(0, 0, &event);
+    assert_true(false);
+  } catch (const dlx::Error& error) {
+    assert_int_equal(error.status(), DLX_ERROR_UNSUPPORTED);
+    assert_non_null(std::strstr(error.what(), "cannot wait for events of this kind of device"));
+  }
+}
+
+}  // namespace
+
+int main() {
+  const CMUnitTest tests[] = {
+      cmocka_unit_test(copies_move_bytes),
+      cmocka_unit_test(work_is_done_when_it_is_submitted),
+      cmocka_unit_test(there_is_one_queue),
+      cmocka_unit_test(memory_of_transfers_is_ordinary_memory),
+      cmocka_unit_test(events_of_other_libraries_are_refused),
+  };
+  return cmocka_run_group_tests(tests, nullptr, nullptr);
+}
