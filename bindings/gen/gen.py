@@ -1,4 +1,5 @@
-"""Writes the Python declarations of dlx's C headers, and the bits of the classify hook.
+"""Writes the declarations of dlx's C headers for each language, a description of the ABI in JSON, and
+the bits of the classify hook.
 
     python bindings/gen/gen.py           writes the files anew
     python bindings/gen/gen.py --check   fails, with a diff, if they are not what the headers say
@@ -17,15 +18,19 @@ from pathlib import Path
 import emit_bits
 import emit_cffi
 import emit_ctypes
+import emit_json
 import emit_raw
+import emit_rust
 from parse import read_headers
 
-PACKAGE = Path(__file__).resolve().parent.parent / "python" / "dlx"
+BINDINGS = Path(__file__).resolve().parent.parent
 EMITTERS = {
-    "_lib/generated_ctypes.py": emit_ctypes.emit,
-    "_lib/generated_cffi.py": emit_cffi.emit,
-    "_raw/generated.py": emit_raw.emit,
-    "_take/generated_bits.py": emit_bits.emit,
+    "abi.json": emit_json.emit,
+    "rust/dlx-sys/src/generated.rs": emit_rust.emit,
+    "python/dlx/_lib/generated_ctypes.py": emit_ctypes.emit,
+    "python/dlx/_lib/generated_cffi.py": emit_cffi.emit,
+    "python/dlx/_raw/generated.py": emit_raw.emit,
+    "python/dlx/_take/generated_bits.py": emit_bits.emit,
 }
 
 
@@ -43,9 +48,10 @@ def main() -> int:
     model = read_headers()
     failed = False
     for name, emit in EMITTERS.items():
-        path, text = PACKAGE / name, emit(model)
+        path, text = BINDINGS / name, emit(model)
         difference = stale(path, text)
         if not check:
+            path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
             print(f"{name}: {'written' if difference else 'unchanged'}")
         elif difference:
