@@ -19,6 +19,7 @@ import emit_bits
 import emit_cffi
 import emit_ctypes
 import emit_json
+import emit_node
 import emit_raw
 import emit_rust
 from parse import read_headers
@@ -26,6 +27,8 @@ from parse import read_headers
 BINDINGS = Path(__file__).resolve().parent.parent
 EMITTERS = {
     "abi.json": emit_json.emit,
+    "node/src/generated.h": emit_node.emit,
+    "node/lib/generated.js": emit_node.emit_constants,
     "rust/dlx-sys/src/generated.rs": emit_rust.emit,
     "python/dlx/_lib/generated_ctypes.py": emit_ctypes.emit,
     "python/dlx/_lib/generated_cffi.py": emit_cffi.emit,
