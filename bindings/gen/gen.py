@@ -18,6 +18,7 @@ from pathlib import Path
 import emit_bits
 import emit_cffi
 import emit_ctypes
+import emit_java
 import emit_json
 import emit_node
 import emit_raw
@@ -27,6 +28,7 @@ from parse import read_headers
 BINDINGS = Path(__file__).resolve().parent.parent
 EMITTERS = {
     "abi.json": emit_json.emit,
+    "java/src/main/java/dlx/Raw.java": emit_java.emit,
     "node/src/generated.h": emit_node.emit,
     "node/lib/generated.js": emit_node.emit_constants,
     "rust/dlx-sys/src/generated.rs": emit_rust.emit,
