@@ -36,7 +36,8 @@ def _struct(name: str, model: Model) -> dict[str, Any]:
         "doc": struct.doc,
         "size": offsets[""],
         "fields": [
-            {"name": f.name, "type": _type(f.type), "offset": offsets[f.name]} for f in struct.fields
+            {"name": f.name, "type": _type(f.type), "offset": offsets[f.name]}
+            for f in struct.fields
         ],
     }
 

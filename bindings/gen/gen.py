@@ -23,14 +23,18 @@ import emit_json
 import emit_node
 import emit_raw
 import emit_rust
+import emit_text
 from parse import read_headers
 
 BINDINGS = Path(__file__).resolve().parent.parent
 EMITTERS = {
     "abi.json": emit_json.emit,
+    "csharp/src/Raw.cs": emit_text.emit_csharp,
     "java/src/main/java/dlx/Raw.java": emit_java.emit,
+    "lua/dlx/generated.lua": emit_text.emit_lua,
     "node/src/generated.h": emit_node.emit,
     "node/lib/generated.js": emit_node.emit_constants,
+    "ruby/lib/dlx/generated.rb": emit_text.emit_ruby,
     "rust/dlx-sys/src/generated.rs": emit_rust.emit,
     "python/dlx/_lib/generated_ctypes.py": emit_ctypes.emit,
     "python/dlx/_lib/generated_cffi.py": emit_cffi.emit,

@@ -22,6 +22,14 @@ final class Scratch {
     return Pointer.nativeValue(pointer);
   }
 
+  static Memory copyOptions(Order order, CopyMode copy) {
+    Memory how = of(Raw.dlx_copy_options.SIZE);
+    how.setInt(Raw.dlx_copy_options.struct_size, Raw.dlx_copy_options.SIZE);
+    how.setInt(Raw.dlx_copy_options.copy, copy.ordinal());
+    how.setInt(Raw.dlx_copy_options.order, order.ordinal());
+    return how;
+  }
+
   /** The text that a call writes into a buffer of DLX_NAME_SIZE bytes. */
   static String name(ToIntFunction<byte[]> call) {
     byte[] text = new byte[Raw.DLX_NAME_SIZE];

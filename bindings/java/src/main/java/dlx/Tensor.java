@@ -345,7 +345,7 @@ public final class Tensor implements AutoCloseable {
   }
 
   public Tensor contiguous(Order order, CopyMode copy) {
-    Memory how = options(order, copy);
+    Memory how = Scratch.copyOptions(order, copy);
     return derive((t, out) -> Raw.dlx_tensor_contiguous(t, Scratch.address(how), out));
   }
 
@@ -356,7 +356,7 @@ public final class Tensor implements AutoCloseable {
 
   /** The same elements in another shape, a view if possible; one extent may be -1. */
   public Tensor reshape(CopyMode copy, long... shape) {
-    Memory how = options(Order.C, copy);
+    Memory how = Scratch.copyOptions(Order.C, copy);
     return derive((t, out) -> Raw.dlx_tensor_reshape(t, shape.length, shape, Scratch.address(how), out));
   }
 
@@ -380,14 +380,6 @@ public final class Tensor implements AutoCloseable {
   /** Waits until the data is ready. On the CPU it always is. */
   public void synchronizeData() {
     use(Raw::dlx_tensor_synchronize);
-  }
-
-  private static Memory options(Order order, CopyMode copy) {
-    Memory how = Scratch.of(Raw.dlx_copy_options.SIZE);
-    how.setInt(Raw.dlx_copy_options.struct_size, Raw.dlx_copy_options.SIZE);
-    how.setInt(Raw.dlx_copy_options.copy, copy.ordinal());
-    how.setInt(Raw.dlx_copy_options.order, order.ordinal());
-    return how;
   }
 
   /**
