@@ -61,11 +61,8 @@ def ownership(function: Function, parameter: Member, model: Model) -> str | None
     words = re.search(r"\b(consumed|owned|borrowed|kept)\b", said[1]) if said else None
     if words and not (kind == "callback" and words[1] == "borrowed"):
         return words[1]
-    if (
-        pointers == 2
-        or (kind == "struct"
-        and parameter.name.startswith("out")
-        and "arrow" in function.name)
+    if pointers == 2 or (
+        kind == "struct" and parameter.name.startswith("out") and "arrow" in function.name
     ):
         return "owned"
     if kind == "callback" or parameter.name == "user_data":

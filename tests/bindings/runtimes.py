@@ -18,8 +18,20 @@ class Compiled:
 
     def __init__(self, path: str) -> None:
         library = ctypes.CDLL(path)
-        pointer, result = ctypes.c_void_p, {"rt_sum": ctypes.c_double, "rt_released": ctypes.c_int64}
-        for name in ("take", "give", "given", "address", "sum", "drop", "drop_on_thread", "released"):
+        pointer, result = (
+            ctypes.c_void_p,
+            {"rt_sum": ctypes.c_double, "rt_released": ctypes.c_int64},
+        )
+        for name in (
+            "take",
+            "give",
+            "given",
+            "address",
+            "sum",
+            "drop",
+            "drop_on_thread",
+            "released",
+        ):
             function = getattr(library, f"rt_{name}")
             function.restype = result.get(f"rt_{name}", pointer)
             function.argtypes = [] if name in ("give", "given", "released") else [pointer]
@@ -42,10 +54,16 @@ class Lua:
         self.last: Any = None
 
     def take(self, managed: int) -> Any:
-        return self.lua.eval("function(p) return dlx.from_dlpack(ffi.cast('void *', p)) end")(managed)
+        return self.lua.eval("function(p) return dlx.from_dlpack(ffi.cast('void *', p)) end")(
+            managed
+        )
 
     def address(self, t: Any) -> int:
-        return int(self.lua.eval("function(t) return tonumber(ffi.cast('intptr_t', dlx.C.dlx_tensor_data(t.handle))) end")(t))
+        return int(
+            self.lua.eval(
+                "function(t) return tonumber(ffi.cast('intptr_t', dlx.C.dlx_tensor_data(t.handle))) end"
+            )(t)
+        )
 
     def sum(self, t: Any) -> float:
         return float(sum(self.call("values", t).values()))
@@ -93,7 +111,9 @@ class Java:
         t.close()
 
     def drop_on_thread(self, t: Any) -> None:
-        thread = self.jpype.JClass("java.lang.Thread")(self.jpype.JProxy("java.lang.Runnable", {"run": t.close}))
+        thread = self.jpype.JClass("java.lang.Thread")(
+            self.jpype.JProxy("java.lang.Runnable", {"run": t.close})
+        )
         thread.start()
         thread.join()
 

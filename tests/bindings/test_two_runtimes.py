@@ -69,7 +69,8 @@ def test_python_gives_and_drops_last(other: Any) -> None:
     other.drop(other.take(give(array)))
 
     gc.collect()
-    assert watch() is not None and array.sum() == 15
+    assert watch() is not None
+    assert array.sum() == 15
     del array
     gc.collect()
     assert watch() is None

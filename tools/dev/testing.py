@@ -8,7 +8,19 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from . import arguments, bazel, debian, environments, folders, gpu, groups, kit, summary, systems
+from . import (
+    arguments,
+    bazel,
+    debian,
+    environments,
+    folders,
+    gpu,
+    groups,
+    kit,
+    languages,
+    summary,
+    systems,
+)
 from .jobs import BAZEL, Job, run_jobs, workers
 from .runners import python_variables
 from .shell import STARTED, Failed, Shell
@@ -35,12 +47,15 @@ def run(shell: Shell, words: Sequence[str]) -> int:
 
 
 def _mode(shell: Shell, mode: str) -> int:
+    if mode == "bindings":
+        languages.setup(shell)
+        return _run(shell, languages.jobs(shell.settings), workers())
     _setup(shell)
     if mode in ("all", "release"):
         debian.setup_packaging(shell)
         debian.setup_emulated(shell, every=mode == "release")
         debian.setup_fuzzing(shell)
-        debian.setup_runtimes(shell)
+        languages.setup(shell)
         environments.setup(shell, "lint", *(["platforms"] if mode == "release" else []))
     bazel.build_library(shell, *bazel.FAKES)
     return _run(shell, groups.jobs(shell.settings, mode), workers())
