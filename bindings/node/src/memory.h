@@ -11,12 +11,14 @@ typedef struct {
   napi_env env;
   pthread_t thread;
   napi_threadsafe_function releases;  // runs dropped() in the event loop
+  int waiting;  // sent from here; while there are some, the event loop goes on
 } Environment;
 
 // An ArrayBuffer that dlx uses, and what to call when it is done; a reference may be NULL.
 typedef struct {
   Environment *environment;
   napi_ref buffer, on_release;
+  bool is_waiting;
 } Kept;
 
 static void leave(Environment *environment) {
@@ -44,6 +46,10 @@ static void drop(napi_env env, Kept *kept) {
 static void dropped(napi_env env, napi_value function, void *context, void *kept) {
   (void)function, (void)context;
   if (env != NULL) {
+    Environment *environment = ((Kept *)kept)->environment;
+    if (((Kept *)kept)->is_waiting && --environment->waiting == 0) {
+      napi_unref_threadsafe_function(env, environment->releases);
+    }
     drop(env, kept);
   } else {  // the environment ends, and its references with it
     leave(((Kept *)kept)->environment);
@@ -58,13 +64,17 @@ static void release_kept(void *data, void *user_data) {
   Environment *environment = kept->environment;
   pthread_mutex_lock(&environment->lock);
   const bool open = environment->open;
-  const bool here =
-      open && kept->on_release == NULL && pthread_equal(environment->thread, pthread_self());
+  const bool here = open && pthread_equal(environment->thread, pthread_self());
+  const bool now = here && kept->on_release == NULL;
+  kept->is_waiting = here && !now;
+  if (kept->is_waiting && ++environment->waiting == 1) {
+    napi_ref_threadsafe_function(environment->env, environment->releases);
+  }
   const bool sent =
-      open && !here &&
+      open && !now &&
       napi_call_threadsafe_function(environment->releases, kept, napi_tsfn_nonblocking) == napi_ok;
   pthread_mutex_unlock(&environment->lock);
-  if (here) {
+  if (now) {
     drop(environment->env, kept);
   } else if (!sent) {
     leave(environment);
