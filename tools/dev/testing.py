@@ -38,6 +38,8 @@ def run(shell: Shell, words: Sequence[str]) -> int:
         return _gpu(shell, words[1:])
     if mode == "--array-api":
         return _array_api(shell, words[1:])
+    if mode == "--bindings":
+        return _bindings(shell, words[1:])
     if mode in ("", *OPTIONS):
         arguments.takes(f"test {mode}", words[1:])
         return _mode(shell, mode[2:])
@@ -47,9 +49,6 @@ def run(shell: Shell, words: Sequence[str]) -> int:
 
 
 def _mode(shell: Shell, mode: str) -> int:
-    if mode == "bindings":
-        languages.setup(shell)
-        return _run(shell, languages.jobs(shell.settings), workers())
     _setup(shell)
     if mode in ("all", "release"):
         debian.setup_packaging(shell)
@@ -65,6 +64,16 @@ def _setup(shell: Shell) -> None:
     debian.setup_tests(shell)
     environments.setup_tests(shell)
     environments.setup_embedding(shell)
+
+
+def _bindings(shell: Shell, words: Sequence[str]) -> int:
+    """All languages, or those that are named."""
+    arguments.takes("test --bindings", words, *languages.STEPS)
+    languages.setup(shell)
+    jobs = languages.jobs(shell.settings)
+    if words:
+        jobs = [job for job in jobs if job.name.removeprefix("bindings-") in words]
+    return _run(shell, jobs, workers())
 
 
 def _gpu(shell: Shell, words: Sequence[str]) -> int:
