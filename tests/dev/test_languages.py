@@ -16,6 +16,7 @@ MANIFESTS = {
     "java/pom.xml": r"<artifactId>dlx</artifactId>\s*<version>(.*)</version>",
     "csharp/Dlx.csproj": r"<Version>(.*)</Version>",
     "lua/dlx-0.1.0-1.rockspec": r'^version = "(.*)-1"',
+    "r/DESCRIPTION": r"^Version: (.*)",
     "ruby/lib/dlx/version.rb": r"VERSION = '(.*)'",
 }
 
@@ -42,7 +43,7 @@ def test_each_package_says_what_it_is():
 def test_the_plan_has_each_language(clone):
     lines = clone.plan("test", "--bindings")
 
-    for words in ("cargo test", "go test -race", "node --expose-gc --test", "ConsoleLauncher", "mono ",
+    for words in ("cargo test", "go test -race", "node --expose-gc --test", "ConsoleLauncher", "mono ", "Rscript ",
                   "luajit ", "ruby -w", "clang++-19 -std=c++23", "DLX_TWO=java"):  # fmt: skip
         assert any(words in line for line in lines), words
 

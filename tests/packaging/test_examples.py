@@ -94,6 +94,26 @@ def test_ruby(installed):
     )
 
 
+def test_r(installed, tmp_path):
+    need("R", "cc", "pkg-config")
+    shutil.copytree(BINDINGS / "r", tmp_path / "dlx")
+    (tmp_path / "library").mkdir()
+    run(
+        "R",
+        "CMD",
+        "INSTALL",
+        "--no-docs",
+        "-l",
+        tmp_path / "library",
+        tmp_path / "dlx",
+        env=found(installed),
+    )
+
+    check(
+        installed, "Rscript", EXAMPLES / "share.R", released=False, R_LIBS=str(tmp_path / "library")
+    )
+
+
 def test_node(installed, tmp_path):
     need("node", "pkg-config", "cc")
     package = tmp_path / "node_modules/libdlx"

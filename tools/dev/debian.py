@@ -43,6 +43,7 @@ LANGUAGES = {
     "junit5": "/usr/share/java/junit-platform-console.jar",
     "mono-mcs": "mcs",
     "mono-runtime": "mono",
+    "r-base-core": "Rscript",
     "clang-19": "clang++-19",
     "libc++-19-dev": "/usr/lib/llvm-19/include/c++/v1/mdspan",
     "libc++abi-19-dev": "/usr/lib/llvm-19/lib/libc++abi.a",

@@ -203,6 +203,19 @@ def ruby(x: Language) -> None:
     x.step("gem", "build", "--silent", "dlx.gemspec", "--output", x.built / "dlx.gem")
 
 
+def r(x: Language) -> None:
+    """From a copy: R compiles in the folder of the sources."""
+    source, library = x.built / "source", x.built / "library"
+    if not x.settings.dry:
+        shutil.rmtree(source, ignore_errors=True)
+        shutil.copytree(x.folder, source)
+        library.mkdir(exist_ok=True)
+    if x.step("R", "CMD", "INSTALL", "--no-docs", "-l", library, source):
+        installed = {"R_LIBS": str(library)}
+        x.step("Rscript", "tests/run.R", env=installed)
+        x.step("Rscript", x.example("r", "example.R"), env=installed)
+
+
 def cpp(x: Language) -> None:
     """std::mdspan, which the compiler of the other tests may lack. Those are tests/cpp."""
     test, program = x.settings.root / "tests/cpp/test_more.cc", x.built / "test_more"
@@ -270,6 +283,7 @@ STEPS: dict[str, tuple[Sequence[str], Callable[[Language], None]]] = {
     "rust": (("cargo",), rust),
     "node": (("node", "pkg-config"), node),
     "csharp": (("mcs", "mono"), csharp),
+    "r": (("R", "Rscript", "cc", "pkg-config"), r),
     "ruby": (("ruby", "gem"), ruby),
     "lua": (("luajit",), lua),
     "cpp": (("clang++-19", "/usr/lib/llvm-19/include/c++/v1/mdspan"), cpp),
