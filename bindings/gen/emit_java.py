@@ -33,20 +33,22 @@ def result_of(ctype: CType) -> str:
 
 def function(f: Function) -> str:
     parameters = ", ".join(f"{type_of(p.type)} {p.name}" for p in f.parameters)
-    return f"  static native {result_of(f.returns)} {f.name}({parameters});\n"
+    return f"  public static native {result_of(f.returns)} {f.name}({parameters});\n"
 
 
 def struct(name: str, model: Model) -> str:
     offsets = abi.offsets(name, model)
     size = offsets.pop("")
-    lines = "".join(f"    static final int {field} = {at};\n" for field, at in offsets.items())
-    return f"  /** Offsets of the fields of {name}. */\n  static final class {name} {{\n    static final int SIZE = {size};\n{lines}  }}\n\n"
+    lines = "".join(
+        f"    public static final int {field} = {at};\n" for field, at in offsets.items()
+    )
+    return f"  /** Offsets of the fields of {name}. */\n  public static final class {name} {{\n    public static final int SIZE = {size};\n{lines}  }}\n\n"
 
 
 def emit(model: Model) -> str:
     """The text of Raw.java."""
     constants = "".join(
-        f"  static final {'int' if abs(v) < 2**31 else 'long'} {n} = {v}{'' if abs(v) < 2**31 else 'L'};\n"
+        f"  public static final {'int' if abs(v) < 2**31 else 'long'} {n} = {v}{'' if abs(v) < 2**31 else 'L'};\n"
         for n, v in model.constants.items()
     )
     functions = "".join(
@@ -54,7 +56,7 @@ def emit(model: Model) -> str:
     )
     structs = "".join(struct(name, model) for name in model.structs)
     return (
-        f"{HEAD}/** Every function, constant and struct of dlx.h. */\nfinal class Raw {{\n"
+        f"{HEAD}/** Every function, constant and struct of dlx.h. A wrong address crashes, as in C. */\npublic final class Raw {{\n"
         f"  private Raw() {{}}\n\n  static {{\n    Loader.register(Raw.class);\n  }}\n\n"
         f"{constants}\n{structs}{functions}}}\n"
     )

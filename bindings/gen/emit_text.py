@@ -71,7 +71,7 @@ def emit_csharp(model: Model) -> str:
     calls = "".join(_csharp_function(f) for f in functions(model))
     return (
         f"// {WHO}\nusing System;\nusing System.Runtime.InteropServices;\n\nnamespace Dlx\n{{\n{structs}"
-        f"  /// <summary>Every function and constant of dlx.h.</summary>\n  static unsafe class Raw\n  {{\n{constants}\n{calls}  }}\n}}\n"
+        f"  /// <summary>Every function and constant of dlx.h.</summary>\n  public static unsafe class Raw\n  {{\n{constants}\n{calls}  }}\n}}\n"
     )
 
 
@@ -90,7 +90,7 @@ def _csharp_struct(name: str, model: Model) -> str:
         kind = "IntPtr" if field.type.kind == "callback" else _csharp(field.type)
         lines.append(f"    public {kind} {field.name};\n")
     size = abi.offsets(name, model)[""]
-    return f"  [StructLayout(LayoutKind.Sequential, Size = {size})]\n  unsafe struct {name}\n  {{\n{''.join(lines)}  }}\n\n"
+    return f"  [StructLayout(LayoutKind.Sequential, Size = {size})]\n  public unsafe struct {name}\n  {{\n{''.join(lines)}  }}\n\n"
 
 
 def _csharp_function(f: Function) -> str:

@@ -13,7 +13,8 @@ FOLDER = Path(__file__).resolve().parents[2] / "bindings" / "conformance"
 
 def load() -> ModuleType:
     spec = importlib.util.spec_from_file_location("conformance_run", FOLDER / "run.py")
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

@@ -35,6 +35,7 @@ LANGUAGES = {
     "ruby-minitest": "/usr/share/doc/ruby-minitest",
     "rustc": "rustc",
     "cargo": "cargo",
+    "valgrind": "valgrind",
     "nodejs": "node",
     "npm": "npm",
     "pkg-config": "pkg-config",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import platform
 import re
 import shutil
 from collections.abc import Sequence
@@ -22,6 +23,10 @@ JUNIT = (
     "junit-platform-console", "junit-platform-engine", "junit-platform-launcher",
     "junit-platform-reporting", "opentest4j", "apiguardian-api", "picocli", "univocity-parsers",
 )  # fmt: skip
+VALGRIND = (
+    "valgrind -q --error-exitcode=9 --leak-check=full --show-leak-kinds=definite"
+    " --errors-for-leak-kinds=definite"
+)
 TYPESCRIPT = "typescript@5.9.3"
 PYTHONS = ("3.9", "3.14")  # with packages of JPype and lupa
 
@@ -102,6 +107,9 @@ class Language:
 def rust(x: Language) -> None:
     cargo = ("cargo", "test", "--quiet", "--offline")
     x.step(*cargo)
+    if shutil.which("valgrind"):  # Miri cannot run C
+        triple = f"{platform.machine().upper()}_UNKNOWN_LINUX_GNU"
+        x.step(*cargo, "--tests", env={f"CARGO_TARGET_{triple}_RUNNER": VALGRIND})
     for tool in ("fmt", "clippy"):
         if x.runner.shell.ask("cargo", tool, "--version") is not None:
             more = (

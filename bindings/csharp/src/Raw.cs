@@ -5,14 +5,14 @@ using System.Runtime.InteropServices;
 namespace Dlx
 {
   [StructLayout(LayoutKind.Sequential, Size = 8)]
-  unsafe struct DLDevice
+  public unsafe struct DLDevice
   {
     public int device_type;
     public int device_id;
   }
 
   [StructLayout(LayoutKind.Sequential, Size = 4)]
-  unsafe struct DLDataType
+  public unsafe struct DLDataType
   {
     public byte code;
     public byte bits;
@@ -20,7 +20,7 @@ namespace Dlx
   }
 
   [StructLayout(LayoutKind.Sequential, Size = 48)]
-  unsafe struct DLTensor
+  public unsafe struct DLTensor
   {
     public void* data;
     public DLDevice device;
@@ -32,7 +32,7 @@ namespace Dlx
   }
 
   [StructLayout(LayoutKind.Sequential, Size = 64)]
-  unsafe struct DLManagedTensor
+  public unsafe struct DLManagedTensor
   {
     public DLTensor dl_tensor;
     public void* manager_ctx;
@@ -40,14 +40,14 @@ namespace Dlx
   }
 
   [StructLayout(LayoutKind.Sequential, Size = 8)]
-  unsafe struct DLPackVersion
+  public unsafe struct DLPackVersion
   {
     public uint major;
     public uint minor;
   }
 
   [StructLayout(LayoutKind.Sequential, Size = 80)]
-  unsafe struct DLManagedTensorVersioned
+  public unsafe struct DLManagedTensorVersioned
   {
     public DLPackVersion version;
     public void* manager_ctx;
@@ -57,14 +57,14 @@ namespace Dlx
   }
 
   [StructLayout(LayoutKind.Sequential, Size = 16)]
-  unsafe struct DLPackExchangeAPIHeader
+  public unsafe struct DLPackExchangeAPIHeader
   {
     public DLPackVersion version;
     public DLPackExchangeAPIHeader* prev_api;
   }
 
   [StructLayout(LayoutKind.Sequential, Size = 56)]
-  unsafe struct DLPackExchangeAPI
+  public unsafe struct DLPackExchangeAPI
   {
     public DLPackExchangeAPIHeader header;
     public IntPtr managed_tensor_allocator;
@@ -75,7 +75,7 @@ namespace Dlx
   }
 
   [StructLayout(LayoutKind.Sequential, Size = 40)]
-  unsafe struct dlx_empty_options
+  public unsafe struct dlx_empty_options
   {
     public uint struct_size;
     public int order;
@@ -86,7 +86,7 @@ namespace Dlx
   }
 
   [StructLayout(LayoutKind.Sequential, Size = 64)]
-  unsafe struct dlx_export_options
+  public unsafe struct dlx_export_options
   {
     public uint struct_size;
     public int copy;
@@ -103,7 +103,7 @@ namespace Dlx
   }
 
   [StructLayout(LayoutKind.Sequential, Size = 48)]
-  unsafe struct dlx_copy_options
+  public unsafe struct dlx_copy_options
   {
     public uint struct_size;
     public int copy;
@@ -116,7 +116,7 @@ namespace Dlx
   }
 
   [StructLayout(LayoutKind.Sequential, Size = 24)]
-  unsafe struct dlx_arrow_options
+  public unsafe struct dlx_arrow_options
   {
     public uint struct_size;
     public int copy;
@@ -126,7 +126,7 @@ namespace Dlx
   }
 
   /// <summary>Every function and constant of dlx.h.</summary>
-  static unsafe class Raw
+  public static unsafe class Raw
   {
     public const int kDLCPU = 1;
     public const int kDLCUDA = 2;

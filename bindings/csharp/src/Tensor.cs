@@ -42,6 +42,9 @@ namespace Dlx
     /// <summary>Address of the first element. It does not keep the memory alive.</summary>
     public IntPtr Address { get { IntPtr data = IntPtr.Zero; Use(t => { data = (IntPtr)Raw.dlx_tensor_data(t); return 0; }); return data; } }
 
+    /// <summary>A new reference for Raw, which the caller releases.</summary>
+    public IntPtr Retain() { IntPtr out_ = IntPtr.Zero; Use(t => { out_ = Raw.dlx_tensor_retain(t); return 0; }); return out_; }
+
     static long[] Numbers(long* first, int count)
     {
       var values = new long[count];

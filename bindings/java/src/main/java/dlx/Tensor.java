@@ -398,8 +398,8 @@ public final class Tensor implements AutoCloseable {
     return memorySegment.cast(Views.segment(this, memorySegment));
   }
 
-  /** The address of a new reference to this tensor. */
-  long retained() {
+  /** A new reference for {@link Raw}, which the caller releases. */
+  public long retained() {
     return ask(Raw::dlx_tensor_retain);
   }
 
