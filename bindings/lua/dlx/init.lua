@@ -330,12 +330,14 @@ function Tensor:bytes()
   return bytes
 end
 
--- A table of all elements in C order.
+-- A table of all elements in C order, from any device.
 function Tensor:values()
-  local packed = self:contiguous()
+  local host = self:to_device 'cpu'
+  local packed = host:contiguous()
   local first, values = elements(packed), {}
   for i = 1, packed.size do values[i] = first[i - 1] end
   packed:close()
+  host:close()
   return values
 end
 
