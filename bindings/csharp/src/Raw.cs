@@ -228,6 +228,7 @@ namespace Dlx
     [DllImport("dlx")] public static extern int dlx_abi_version();
     [DllImport("dlx")] public static extern byte* dlx_status_name(int @status);
     [DllImport("dlx")] public static extern byte* dlx_last_error();
+    [DllImport("dlx")] public static extern void dlx_set_last_error(byte* @message);
     [DllImport("dlx")] public static extern int dlx_set_allocator(int @device_type, IntPtr @allocator);
     [DllImport("dlx")] public static extern int dlx_set_num_threads(int @num_threads);
     [DllImport("dlx")] public static extern int dlx_get_num_threads();

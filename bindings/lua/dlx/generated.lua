@@ -66,6 +66,7 @@ const char *dlx_version(void);
 int32_t dlx_abi_version(void);
 const char *dlx_status_name(dlx_status status);
 const char *dlx_last_error(void);
+void dlx_set_last_error(const char *message);
 typedef struct dlx_allocator
 {
   uint32_t struct_size;

@@ -24,6 +24,15 @@ static napi_value call_dlx_last_error(napi_env env, napi_callback_info info) {
   return make_text(env, dlx_last_error());
 }
 
+static napi_value call_dlx_set_last_error(napi_env env, napi_callback_info info) {
+  napi_value values[1];
+  if (!get_arguments(env, info, 1, values)) return NULL;
+  Text message;
+  if (!get_text(env, values[0], "message", &message)) return NULL;
+  dlx_set_last_error(message.text);
+  return NULL;
+}
+
 static napi_value call_dlx_set_allocator(napi_env env, napi_callback_info info) {
   napi_value values[2];
   if (!get_arguments(env, info, 2, values)) return NULL;
@@ -845,6 +854,7 @@ static const struct {
     {"dlx_abi_version", call_dlx_abi_version},
     {"dlx_status_name", call_dlx_status_name},
     {"dlx_last_error", call_dlx_last_error},
+    {"dlx_set_last_error", call_dlx_set_last_error},
     {"dlx_set_allocator", call_dlx_set_allocator},
     {"dlx_set_num_threads", call_dlx_set_num_threads},
     {"dlx_get_num_threads", call_dlx_get_num_threads},

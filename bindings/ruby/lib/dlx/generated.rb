@@ -107,6 +107,7 @@ module Dlx
       dlx_abi_version: [Fiddle::TYPE_INT, []],
       dlx_status_name: [Fiddle::TYPE_VOIDP, [Fiddle::TYPE_INT]],
       dlx_last_error: [Fiddle::TYPE_VOIDP, []],
+      dlx_set_last_error: [Fiddle::TYPE_VOID, [Fiddle::TYPE_VOIDP]],
       dlx_set_allocator: [Fiddle::TYPE_INT, [Fiddle::TYPE_INT, Fiddle::TYPE_VOIDP]],
       dlx_set_num_threads: [Fiddle::TYPE_INT, [Fiddle::TYPE_INT]],
       dlx_get_num_threads: [Fiddle::TYPE_INT, []],

@@ -428,6 +428,10 @@ extern "C" {
     pub fn dlx_status_name(status: i32) -> *const c_char;
     /// Message of this thread's last failed call: "function: what is wrong (got X, expected Y)".
     pub fn dlx_last_error() -> *const c_char;
+    /// Set the message that dlx_last_error() returns on this thread, before a function of your own returns a DLX_ERROR_* status: callers then handle it like dlx's own (dlx::check in C++, the exceptions of Python).
+    ///
+    /// Ownership: `message` borrowed.
+    pub fn dlx_set_last_error(message: *const c_char);
     /// Set the process's default allocator for a device type; NULL restores the built-in one.
     ///
     /// Ownership: `allocator` borrowed.

@@ -325,6 +325,7 @@ public final class Raw {
   public static native int dlx_abi_version();
   public static native String dlx_status_name(int status);
   public static native String dlx_last_error();
+  public static native void dlx_set_last_error(String message);
   public static native int dlx_set_allocator(int device_type, long allocator);
   public static native int dlx_set_num_threads(int num_threads);
   public static native int dlx_get_num_threads();
