@@ -40,7 +40,8 @@ fn build() -> PathBuf {
         .arg("-B")
         .arg(&tree)
         .args(["-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_INSTALL_LIBDIR=lib"]));
-    run(Command::new("cmake").arg("--build").arg(&tree).arg("--parallel"));
+    let jobs = env::var("NUM_JOBS").unwrap_or_else(|_| "1".into());
+    run(Command::new("cmake").arg("--build").arg(&tree).args(["--parallel", &jobs]));
     run(Command::new("cmake").arg("--install").arg(&tree).arg("--prefix").arg(&prefix));
     prefix.join("lib")
 }
