@@ -63,9 +63,9 @@ def fuzz_targets(deps, data = []):
                 data = [":" + src[:-3], corpus],
             )
 
-def public_tests(extension):
+def public_tests(extension, **kwargs):
     """Tests of the public interface: they see include/ and libdlx.so, nothing else."""
-    _tests(extension, ["//:dlx"])
+    _tests(extension, ["//:dlx"], **kwargs)
     fuzz_targets(["//:dlx"])
 
 def internal_tests(deps = [], **kwargs):

@@ -1,4 +1,5 @@
-"""Writes the Python and Cython declarations of dlx's C headers, and the bits of the classify hook.
+"""Writes the declarations of dlx's C headers for each language, a description of the ABI in JSON, and
+the bits of the classify hook.
 
     python bindings/gen/gen.py           writes the files anew
     python bindings/gen/gen.py --check   fails, with a diff, if they are not what the headers say
@@ -17,17 +18,29 @@ from pathlib import Path
 import emit_bits
 import emit_cffi
 import emit_ctypes
+import emit_java
+import emit_json
+import emit_node
 import emit_pxd
 import emit_raw
-from parse import read_headers
+import emit_rust
+import emit_text
+from parse import CALL, HEADERS, read_headers
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGE = "bindings/python/dlx/"
 EMITTERS = {
-    PACKAGE + "_lib/generated_ctypes.py": emit_ctypes.emit,
-    PACKAGE + "_lib/generated_cffi.py": emit_cffi.emit,
-    PACKAGE + "_raw/generated.py": emit_raw.emit,
-    PACKAGE + "_take/generated_bits.py": emit_bits.emit,
+    "bindings/abi.json": emit_json.emit,
+    "bindings/csharp/src/Raw.cs": emit_text.emit_csharp,
+    "bindings/java/src/main/java/dlx/Raw.java": emit_java.emit,
+    "bindings/lua/dlx/generated.lua": emit_text.emit_lua,
+    "bindings/node/src/generated.h": emit_node.emit,
+    "bindings/node/lib/generated.js": emit_node.emit_constants,
+    "bindings/ruby/lib/dlx/generated.rb": emit_text.emit_ruby,
+    "bindings/rust/dlx-sys/src/generated.rs": emit_rust.emit,
+    "bindings/python/dlx/_lib/generated_ctypes.py": emit_ctypes.emit,
+    "bindings/python/dlx/_lib/generated_cffi.py": emit_cffi.emit,
+    "bindings/python/dlx/_raw/generated.py": emit_raw.emit,
+    "bindings/python/dlx/_take/generated_bits.py": emit_bits.emit,
     "include/dlx/dlx.pxd": emit_pxd.emit,
 }
 
@@ -43,12 +56,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="change nothing, fail if stale")
     check = parser.parse_args().check
-    model = read_headers()
+    # call.h is about calls from Python.
+    everything = read_headers()
+    without_calls = read_headers(tuple(header for header in HEADERS if header != CALL))
     failed = False
     for name, emit in EMITTERS.items():
-        path, text = ROOT / name, emit(model)
+        for_python = "/python/" in name or name.endswith(".pxd")
+        path, text = ROOT / name, emit(everything if for_python else without_calls)
         difference = stale(path, text)
         if not check:
+            path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
             print(f"{name}: {'written' if difference else 'unchanged'}")
         elif difference:

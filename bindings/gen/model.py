@@ -64,8 +64,10 @@ class Model:
     """All declarations, in the order of the headers."""
 
     constants: dict[str, int]
+    enums: dict[str, list[str]]  # the constants of each enum; macros are in none
     structs: dict[str, Struct]
     callbacks: dict[str, Function]
     functions: dict[str, Function]
+    comments: dict[str, str]  # the whole comment of each function, struct and callback type
     cdef: str  # the declarations in C, without includes and macros
     nested: dict[str, Function]  # function types within parameter lists, which have no usable name

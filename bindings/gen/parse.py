@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from pycparser import c_ast, c_generator, c_parser  # type: ignore[import-untyped]
@@ -14,7 +15,8 @@ from model import CType, Function, Member, Model, Struct
 
 HERE = Path(__file__).resolve().parent
 INCLUDE = HERE.parent.parent / "include"
-HEADERS = ("dlx/dlpack.h", "dlx/dlx.h", "dlx/call.h", "dlx/python.h", "dlx/arrow.h")
+CALL = "dlx/call.h"
+HEADERS = ("dlx/dlpack.h", "dlx/dlx.h", CALL, "dlx/python.h", "dlx/arrow.h")
 
 # Switches for compiling the headers, not constants for callers.
 NOT_CONSTANTS = {"DLX_API", "DLX_DLPACK_FOUND", "DLPACK_DLL", "DLPACK_EXTERN_C"}
@@ -67,9 +69,9 @@ def evaluate(node: c_ast.Node, known: dict[str, int]) -> int:
     raise ValueError(f"{node.coord}: not an expression that the generator can evaluate")
 
 
-def summaries(text: str) -> dict[str, str]:
-    """The first sentence of the comment before each function, struct and callback type."""
-    docs = {}
+def comments(text: str) -> dict[str, str]:
+    """The comment before each function, struct and callback type."""
+    found = {}
     pattern = re.compile(
         r"/\*\*(?P<doc>(?:(?!\*/).)*)\*/\s*"
         r"(?:DLX_API [\w *]*?(?P<function>\w+)\(|typedef (?:struct|union) (?P<struct>\w+) [\w{]"
@@ -80,18 +82,22 @@ def summaries(text: str) -> dict[str, str]:
     for match in pattern.finditer(text):
         name = next(match[g] for g in GROUPS if match[g])
         lines = [re.sub(r"^\s*\* ?", "", line).strip() for line in match["doc"].splitlines()]
-        paragraph = " ".join("\n".join(lines).strip().split("\n\n")[0].split())
-        paragraph = paragraph.split(" @")[0]
-        docs[name] = re.split(r"(?<=\.)\s+(?=[A-Z`])", paragraph)[0].rstrip()
-    return docs
+        found[name] = "\n".join(lines).strip()
+    return found
+
+
+def summary(comment: str) -> str:
+    """The first sentence."""
+    paragraph = " ".join(comment.split("\n\n")[0].split()).split(" @")[0]
+    return re.split(r"(?<=\.)\s+(?=[A-Z`])", paragraph)[0].rstrip()
 
 
 class Reader:
     """Walks the syntax tree once."""
 
-    def __init__(self, docs: dict[str, str]) -> None:
-        self.docs = docs
-        self.model = Model({}, {}, {}, {}, "", {})
+    def __init__(self, comments: dict[str, str]) -> None:
+        self.docs = {name: summary(comment) for name, comment in comments.items()}
+        self.model = Model({}, {}, {}, {}, {}, comments, "", {})
         self.aliases: dict[str, CType] = {}
         self.cdef: list[str] = []
         self.generator = c_generator.CGenerator()
@@ -101,7 +107,7 @@ class Reader:
             if isinstance(node, c_ast.Typedef):
                 self.typedef(node)
             elif isinstance(node.type, c_ast.Enum):
-                self.enum(node.type)
+                self.enum(node.type, node.type.name)
             elif isinstance(node.type, c_ast.Struct):
                 self.tagged(node)
             elif isinstance(node.type, c_ast.FuncDecl):
@@ -115,8 +121,7 @@ class Reader:
         for name, function in m.callbacks.items():
             named = name.split(".")[0] in (name, *m.structs)
             (callbacks if named else nested)[name] = function
-        cdef = "\n".join(self.cdef) + "\n"
-        return Model(m.constants, m.structs, callbacks, m.functions, cdef, nested)
+        return replace(m, callbacks=callbacks, nested=nested, cdef="\n".join(self.cdef) + "\n")
 
     def typedef(self, node: c_ast.Typedef) -> None:
         inner = node.type.type if isinstance(node.type, c_ast.TypeDecl) else None
@@ -125,7 +130,7 @@ class Reader:
         if isinstance(inner, c_ast.Enum):
             # Four bytes in C and in C++; the compiler chooses the signedness of a C enum.
             self.aliases[node.name] = CType("integer", "int32_t")
-            self.enum(inner)
+            self.enum(inner, node.name)
             self.cdef.append(f"typedef int32_t {node.name};")
             return
         self.cdef.append(self.generator.visit(node) + ";")
@@ -142,8 +147,10 @@ class Reader:
         self.cdef.append(f"{self.generator.visit(node)};\ntypedef struct {name} {name};")
         self.struct(name, node.type)
 
-    def enum(self, node: c_ast.Enum) -> None:
+    def enum(self, node: c_ast.Enum, named: str | None) -> None:
         value = -1
+        if named:
+            self.model.enums[named] = [item.name for item in node.values.enumerators]
         for item in node.values.enumerators:
             value = value + 1 if item.value is None else evaluate(item.value, self.model.constants)
             name = item.name.removeprefix(VALUE_OF)
@@ -183,7 +190,7 @@ class Reader:
             of = self.type(node.type, where)
             return CType(of.kind, of.name, of.pointers, of.const, evaluate(node.dim, {}))
         if isinstance(node.type, (c_ast.Struct, c_ast.Union)):
-            return CType("struct", node.type.name)
+            return CType("struct", node.type.name, const="const" in node.quals)
         return self.named(" ".join(node.type.names), "const" in node.quals, where)
 
     def named(self, name: str, const: bool, where: str) -> CType:
@@ -201,11 +208,11 @@ class Reader:
         raise ValueError(f"{where}: unknown type {name}")
 
 
-def read_headers() -> Model:
-    """Parse the headers."""
-    texts = [(INCLUDE / header).read_text(encoding="utf-8") for header in HEADERS]
+def read_headers(headers: tuple[str, ...] = HEADERS) -> Model:
+    """Parse the headers, all of them or some."""
+    texts = [(INCLUDE / header).read_text(encoding="utf-8") for header in headers]
     macros = [name for text in texts for name in macro_names(text)]
-    source = "".join(f"#include <{header}>\n" for header in HEADERS)
+    source = "".join(f"#include <{header}>\n" for header in headers)
     source += "".join(f"enum {{ {VALUE_OF}{name} = {name} }};\n" for name in macros)
     tree = c_parser.CParser().parse(preprocess(source), "dlx.h")
-    return Reader(summaries("\n".join(texts))).read(tree)
+    return Reader(comments("\n".join(texts))).read(tree)

@@ -95,7 +95,7 @@ struct ArrowDeviceArray {
 /* ---- arrow ------------------------------------------------------------------------------------ */
 
 /** Arrow type of a tensor with several axes. */
-enum {
+enum dlx_arrow_layout {
   DLX_ARROW_LISTS = 0,  /**< nested fixed-size lists: `+w:N` for each axis after the first */
   DLX_ARROW_TENSORS = 1 /**< the canonical extension type `arrow.fixed_shape_tensor` */
 };

@@ -158,11 +158,11 @@ typedef struct DLManagedTensor {
 #elif !defined(DLX_DLPACK_NO_ENUMERATORS) /* names added by releases after the official header */
 
 #if DLX_DLPACK_FOUND < 102
-enum { kDLTrn = 18 };
+enum dlx_since_1_2 { kDLTrn = 18 };
 #endif
 #if DLX_DLPACK_FOUND < 100 || \
     (DLX_DLPACK_FOUND == 100 && !defined(DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED))
-enum {
+enum dlx_since_1_1 {
   kDLFloat8_e3m4 = 7U,
   kDLFloat8_e4m3 = 8U,
   kDLFloat8_e4m3b11fnuz = 9U,
@@ -178,26 +178,26 @@ enum {
 #endif
 /* MAIA was added a few days before IS_COPIED, both long after the version became 1.0. */
 #if DLX_DLPACK_FOUND < 100 || (DLX_DLPACK_FOUND == 100 && !defined(DLPACK_FLAG_BITMASK_IS_COPIED))
-enum { kDLMAIA = 17 };
+enum dlx_since_1_0 { kDLMAIA = 17 };
 #endif
 #if DLX_DLPACK_FOUND < 8
-enum { kDLBool = 6U };
+enum dlx_since_0_8 { kDLBool = 6U };
 #endif
 /* DLPACK_ABI_VERSION marks the snapshots of 0.7 whose version was still 60. */
 #if DLX_DLPACK_FOUND < 7 && !defined(DLPACK_ABI_VERSION)
-enum { kDLOneAPI = 14, kDLWebGPU = 15, kDLHexagon = 16 };
+enum dlx_since_0_7 { kDLOneAPI = 14, kDLWebGPU = 15, kDLHexagon = 16 };
 #endif
 #if DLX_DLPACK_FOUND < 6
-enum { kDLROCMHost = 11, kDLCUDAManaged = 13 };
+enum dlx_since_0_6 { kDLROCMHost = 11, kDLCUDAManaged = 13 };
 #endif
 #if DLX_DLPACK_FOUND < 5
-enum { kDLCUDA = 2, kDLCUDAHost = 3 };
+enum dlx_since_0_5 { kDLCUDA = 2, kDLCUDAHost = 3 };
 #endif
 #if DLX_DLPACK_FOUND < 4
-enum { kDLOpaqueHandle = 3U, kDLComplex = 5U };
+enum dlx_since_0_4 { kDLOpaqueHandle = 3U, kDLComplex = 5U };
 #endif
 #if DLX_DLPACK_FOUND < 2 /* the header of 0.2 has version 0.1 */
-enum { kDLVulkan = 7, kDLExtDev = 12, kDLBfloat = 4U };
+enum dlx_since_0_2 { kDLVulkan = 7, kDLExtDev = 12, kDLBfloat = 4U };
 #endif
 
 #endif /* the names by release */
@@ -303,12 +303,14 @@ typedef struct DLPackExchangeAPI {
  * On DLPack's main branch, in no release yet. The prefix DLX_ avoids a collision with a later
  * official header that defines kDLTPU, kDLTPUHost, kDLAscend and kDLBcomplex.
  */
-enum {
+enum dlx_device_type {
   DLX_DEVICE_TPU = 19,      /**< memory of a Google TPU */
   DLX_DEVICE_TPU_HOST = 20, /**< host memory pinned for a TPU */
   DLX_DEVICE_ASCEND = 21    /**< Huawei Ascend NPU */
 };
-enum { DLX_DTYPE_BCOMPLEX = 18 /**< two bfloat16: real, then imaginary part */ };
+enum dlx_dtype_code {
+  DLX_DTYPE_BCOMPLEX = 18 /**< two bfloat16: real, then imaginary part */
+};
 
 #ifdef __cplusplus
 }

@@ -70,7 +70,7 @@ extern "C" {
 /** Result of a call: DLX_OK or one of DLX_ERROR_*. Values are stable; new ones may be appended. */
 typedef int32_t dlx_status;
 
-enum {
+enum dlx_status_code {
   DLX_OK = 0,
   DLX_ERROR_INVALID_ARGUMENT = 1, /**< a mistake of the caller; the message names the argument */
   DLX_ERROR_OUT_OF_MEMORY = 2,    /**< an allocator returned NULL */
@@ -179,7 +179,7 @@ DLX_API dlx_status dlx_set_parallel_for(dlx_parallel_for_fn parallel_for, void *
 #define DLX_NAME_SIZE 64
 
 /** Notation of a dtype, for dlx_dtype_format and dlx_dtype_parse_format. */
-enum {
+enum dlx_format {
   DLX_FORMAT_BUFFER = 0, /**< PEP 3118, as in Py_buffer.format: "f", "Zd", "?" */
   DLX_FORMAT_TYPESTR = 1 /**< NumPy's array interface: "<f4", "|b1" */
 };
@@ -255,7 +255,7 @@ typedef struct dlx_tensor dlx_tensor;
 #define DLX_MAX_NDIM 4096
 
 /** Order of the elements in memory. */
-enum {
+enum dlx_order {
   DLX_ORDER_C = 0, /**< the last axis varies fastest (row-major) */
   DLX_ORDER_F = 1  /**< the first axis varies fastest (column-major) */
 };
@@ -360,14 +360,14 @@ DLX_API int32_t dlx_tensor_is_contiguous(const dlx_tensor *tensor, int32_t order
 /* ---- dlpack ----------------------------------------------------------------------------------- */
 
 /** Whether to copy. */
-enum {
+enum dlx_copy_mode {
   DLX_COPY_IF_NEEDED = 0, /**< copy=None: only if sharing is impossible */
   DLX_COPY_ALWAYS = 1,    /**< copy=True */
   DLX_COPY_NEVER = 2      /**< copy=False: a needed copy is DLX_ERROR_COPY_REFUSED */
 };
 
 /** How to export negative strides. DLPack allows them, but PyTorch aborts the process on import. */
-enum {
+enum dlx_negative_strides {
   DLX_NEGATIVE_STRIDES_DEFAULT = 0, /**< follow the process's policy */
   DLX_NEGATIVE_STRIDES_COPY = 1,    /**< export a copy, marked IS_COPIED; the initial policy */
   DLX_NEGATIVE_STRIDES_SHARE = 2,   /**< export the memory with its negative strides */
@@ -375,7 +375,7 @@ enum {
 };
 
 /** Type of the struct behind a `void *managed`. */
-enum {
+enum dlx_managed_kind {
   DLX_MANAGED_LEGACY = 0,   /**< DLManagedTensor */
   DLX_MANAGED_VERSIONED = 1 /**< DLManagedTensorVersioned */
 };

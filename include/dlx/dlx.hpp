@@ -9,8 +9,8 @@
  *     const float first = planes.elements<const float, 3>()(0, 0, 0);
  *
  * A dlx::Tensor is a handle: copying it shares the tensor and costs one atomic addition. Moving it
- * leaves an empty handle, which may only be assigned to, destroyed and tested with `bool`. Threads
- * may share a tensor, but must lock assignments to a handle that another thread uses, as with a
+ * leaves an empty handle, whose getters return 0 and whose other functions throw InvalidArgument.
+ * Threads may share a tensor, but must lock assignments to a handle that another thread uses, as with a
  * std::shared_ptr. The functions behave as dlx.h describes, with two differences: a failed call
  * throws dlx::Error, and a managed tensor is a unique pointer (Managed, LegacyManaged).
  */
@@ -27,12 +27,16 @@
 #include <initializer_list>
 #include <iterator>
 #include <memory>
+#include <ostream>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
 #include <utility>
 #if __has_include(<version>)
 #include <version>
+#endif
+#if defined(__cpp_lib_mdspan)
+#include <mdspan>
 #endif
 #if defined(__cpp_lib_ranges) && defined(__cpp_lib_span)
 #include <span>
@@ -385,11 +389,15 @@ class Tensor {
     return LegacyManaged(out);
   }
 
-  const DLTensor& dltensor() const noexcept { return *dlx_tensor_dltensor(handle_); }
+  /** Of an empty handle: a description of nothing. */
+  const DLTensor& dltensor() const noexcept {
+    static constexpr DLTensor kNothing{};
+    return handle_ != nullptr ? *dlx_tensor_dltensor(handle_) : kNothing;
+  }
   int32_t ndim() const noexcept { return dlx_tensor_ndim(handle_); }
   Extents shape() const noexcept { return {dlx_tensor_shape(handle_), axes_count()}; }
   Extents strides() const noexcept { return {dlx_tensor_strides(handle_), axes_count()}; }
-  DType dtype() const noexcept { return *dlx_tensor_dtype(handle_); }
+  DType dtype() const noexcept { return dltensor().dtype; }
   Device device() const noexcept {
     return {dlx_tensor_device_type(handle_), dlx_tensor_device_id(handle_)};
   }
@@ -412,6 +420,7 @@ class Tensor {
    * variable that outlives it. */
   template <typename T>
   T* data() const {
+    if (handle_ == nullptr) throw InvalidArgument("dlx::Tensor::data: the handle is empty");
     if (dtype() != DType::of<T>()) {
       throw InvalidArgument("dlx::Tensor::data: the elements are " + dtype().name() + ", not " +
                             DType::of<T>().name());
@@ -451,6 +460,25 @@ class Tensor {
     }
     return {first, shape().data(), strides().data()};
   }
+
+#if defined(__cpp_lib_mdspan)
+  /** The elements as a std::mdspan, from data<T>(). Throws as elements() does, and InvalidArgument for
+   * strides below 1 on an axis with several elements, which a std::layout_stride cannot have. */
+  template <typename T, size_t kNdim>
+  std::mdspan<T, std::dextents<int64_t, kNdim>, std::layout_stride> mdspan() const {
+    static_cast<void>(elements<T, kNdim>());
+    std::array<int64_t, kNdim> extents{}, steps{};
+    for (size_t axis = 0; axis < kNdim; ++axis) {
+      extents[axis] = shape()[axis];
+      steps[axis] = extents[axis] > 1 ? strides()[axis] : 1;
+      if (steps[axis] < 1) {
+        throw InvalidArgument("dlx::Tensor::mdspan: a stride is below 1: contiguous() packs them");
+      }
+    }
+    return {data<T>(), std::layout_stride::mapping<std::dextents<int64_t, kNdim>>(
+                           std::dextents<int64_t, kNdim>(extents), steps)};
+  }
+#endif
 
   /** Waits on the host until the data is ready. On the CPU it always is. */
   void synchronize() const { check(dlx_tensor_synchronize(handle_)); }
@@ -540,6 +568,82 @@ class Tensor {
 
   dlx_tensor* handle_ = nullptr;
 };
+
+/* ---- stream ----------------------------------------------------------------------------------- */
+
+/** A stream of a device, destroyed with this object; its pending work still completes. */
+class Stream {
+ public:
+  explicit Stream(Device device) : device_(device) {
+    check(dlx_stream_create(device.type(), device.id(), &stream_));
+  }
+  Stream(Stream&& other) noexcept
+      : device_(other.device_),
+        stream_(other.stream_),
+        owned_(std::exchange(other.owned_, false)) {}
+  Stream& operator=(Stream&& other) noexcept {
+    std::swap(device_, other.device_);
+    std::swap(stream_, other.stream_);
+    std::swap(owned_, other.owned_);
+    return *this;
+  }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+  ~Stream() {
+    if (owned_) static_cast<void>(dlx_stream_destroy(device_.type(), device_.id(), stream_));
+  }
+
+  Device device() const noexcept { return device_; }
+  /** The number of the stream, as options and drivers take it. */
+  int64_t get() const noexcept { return stream_; }
+  /** Waits on the host until all work submitted so far is done. */
+  void synchronize() const { check(dlx_stream_synchronize(device_.type(), device_.id(), stream_)); }
+  /** Makes later work start after all work submitted to `other` so far. */
+  void wait(int64_t other) { check(dlx_stream_wait(device_.type(), device_.id(), stream_, other)); }
+
+ private:
+  Device device_;
+  int64_t stream_ = 0;
+  bool owned_ = true;
+};
+
+/** Makes a stream the thread's current stream of its device, and the previous one at the end. */
+class CurrentStream {
+ public:
+  CurrentStream(Device device, int64_t stream) : device_(device) {
+    check(dlx_stream_get_current(device.type(), device.id(), &previous_));
+    check(dlx_stream_set_current(device.type(), device.id(), stream));
+  }
+  explicit CurrentStream(const Stream& stream) : CurrentStream(stream.device(), stream.get()) {}
+  CurrentStream(const CurrentStream&) = delete;
+  CurrentStream& operator=(const CurrentStream&) = delete;
+  ~CurrentStream() {
+    static_cast<void>(dlx_stream_set_current(device_.type(), device_.id(), previous_));
+  }
+
+ private:
+  Device device_;
+  int64_t previous_ = 0;
+};
+
+/* ---- text ------------------------------------------------------------------------------------- */
+
+inline std::ostream& operator<<(std::ostream& out, const DType& dtype) {
+  return out << dtype.name();
+}
+inline std::ostream& operator<<(std::ostream& out, const Device& device) {
+  return out << device.name();
+}
+/** "Tensor(float32, (2, 3), cpu)": a description, without elements. */
+inline std::ostream& operator<<(std::ostream& out, const Tensor& tensor) {
+  if (!tensor) return out << "Tensor()";
+  out << "Tensor(" << tensor.dtype() << ", (";
+  for (int32_t axis = 0; axis < tensor.ndim(); ++axis) {
+    out << (axis > 0 ? ", " : "") << tensor.shape()[static_cast<size_t>(axis)];
+  }
+  out << (tensor.ndim() == 1 ? ",), " : "), ") << tensor.device();
+  return out << (tensor.readonly() ? ", read-only)" : ")");
+}
 
 }  // namespace dlx
 

@@ -55,7 +55,7 @@ done < <(find_official_headers)
 
 # ---- a later 1.x, in which names that dlx prefixes have become official ----
 
-sed -e 's/DLX_/FAKE_/g' -e 's/^#define DLPACK_MINOR_VERSION 3/#define DLPACK_MINOR_VERSION 4/' \
+sed -e 's/DLX_/FAKE_/g' -e 's/enum dlx_/enum fake_/' -e 's/^#define DLPACK_MINOR_VERSION 3/#define DLPACK_MINOR_VERSION 4/' \
   -e 's/kDLTrn = 18 /kDLTrn = 18, kDLTPU = 19, kDLTPUHost = 20, kDLAscend = 21 /' \
   -e 's/kDLFloat4_e2m1fn = 17U$/kDLFloat4_e2m1fn = 17U, kDLBcomplex = 18U/' \
   "$include/dlx/dlpack.h" | fake later

@@ -11,7 +11,7 @@ SUFFIXES = (".c", ".cc", ".h", ".hpp", ".inc", ".py")
 LONGEST = 500
 LONGER = re.compile(
     r"include/dlx/dlx\.hp*$|benchmarks/bench_copy\.py$|src/copy/(kernels/)?kernels\w*\.inc$"
-    r"|src/gpu/images_\w+\.inc$|/_?generated\w*\.py$"
+    r"|src/gpu/images_\w+\.inc$|/_?generated\w*\.(py|h)$"
 )
 
 

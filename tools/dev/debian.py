@@ -28,19 +28,27 @@ MORE_EMULATED = {
     "g++-riscv64-linux-gnu": "riscv64-linux-gnu-g++",
     "g++-s390x-linux-gnu": "s390x-linux-gnu-g++",
 }
-RUNTIMES = {
+LANGUAGES = {
     "golang-go": "go",
     "luajit": "luajit",
     "ruby": "ruby",
+    "ruby-minitest": "/usr/share/doc/ruby-minitest",
     "rustc": "rustc",
+    "cargo": "cargo",
+    "valgrind": "valgrind",
     "nodejs": "node",
     "npm": "npm",
+    "pkg-config": "pkg-config",
     "default-jdk-headless": "javac",
     "libjna-java": "/usr/share/java/jna.jar",
+    "junit5": "/usr/share/java/junit-platform-console.jar",
     "mono-mcs": "mcs",
     "mono-runtime": "mono",
+    "r-base-core": "Rscript",
+    "clang-19": "clang++-19",
+    "libc++-19-dev": "/usr/lib/llvm-19/include/c++/v1/mdspan",
+    "libc++abi-19-dev": "/usr/lib/llvm-19/lib/libc++abi.a",
 }
-KOFFI = "koffi@3.3.4"  # for the example of Node; Debian has no package of it
 
 
 def missing(packages: dict[str, str]) -> list[str]:
@@ -84,11 +92,6 @@ def setup_emulated(shell: Shell, *, every: bool) -> None:
     need(shell, "optional tests on other processors", packages, optional=True)
 
 
-def setup_runtimes(shell: Shell) -> None:
-    """The languages of examples/."""
-    need(shell, "the optional examples", RUNTIMES, optional=True)
-    node = shell.settings.elsewhere("node")
-    if (node / "node_modules/koffi").exists() or not shutil.which("npm"):
-        return
-    if shell.run("npm", "install", "--silent", "--no-audit", "--no-fund", "--prefix", node, KOFFI):
-        shell.warn("going on without koffi; the example for Node is skipped")
+def setup_languages(shell: Shell) -> None:
+    """The toolchains of bindings/, whatever their packages."""
+    need(shell, "the optional packages of other languages", LANGUAGES, optional=True)

@@ -35,6 +35,7 @@ TABLE: dict[str, tuple[str, ...]] = {
     "bindings": ("tests/python",),
     "bindings/python": ("tests/python",),
     "bindings/gen": ("tests/python/test_generated.py",),
+    "bindings/conformance": ("tests/python/test_bindings_conformance.py",),
     f"{ROOM}/_lib": ("tests/python/test_import.py", "tests/python/raw/test_raw_loading.py"),
     f"{ROOM}/_take": (
         "tests/python/test_{asarray,arrow,buffers,capsules,cffi,from_pointer,sequences,structured,hooks,odd}*.py",

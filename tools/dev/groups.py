@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from . import bazel, systems
+from . import bazel, languages, systems
 from .jobs import BAZEL, MEMORY, SHARED_MEMORY, Job
 from .runners import Runner
 from .settings import Settings
@@ -21,7 +21,7 @@ LIBRARY = "libdlx.so"
 REFEREE = "tests/python/testing"
 OTHER_MACHINES = "riscv64 or s390x"
 OTHER_WHEELS = "tests/packaging/test_platforms.py"  # by zig: minutes for each
-MODES = ("quick", "", "all", "release", "systems", "gpu", "array-api")
+MODES = ("quick", "", "all", "release", "systems", "bindings", "gpu", "array-api")
 
 # The jobs of --release that --all does not have: heavy, and least likely to find something. ./dev help
 # prints these words.
@@ -41,6 +41,8 @@ BEYOND = {
 def jobs(settings: Settings, mode: str) -> list[Job]:
     if mode == "systems":
         return systems.jobs(settings)
+    if mode == "bindings":
+        return languages.jobs(settings)
     if mode == "quick":
         return [_bazel("bazel", *C_TESTS), _light("ctypes"), _fakes("ctypes")]
     every_commit = [
@@ -76,6 +78,7 @@ def _ci(settings: Settings) -> list[Job]:
         ),
         _heavy("ctypes"),
         _heavy("cffi"),
+        *languages.jobs(settings),
         Job("style", _style),
         Job("avx512-by-avx2", _avx512_by_avx2, uses=BAZEL),
         _fuzz("fuzz", "15", "1"),

@@ -8,7 +8,19 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from . import arguments, bazel, debian, environments, folders, gpu, groups, kit, summary, systems
+from . import (
+    arguments,
+    bazel,
+    debian,
+    environments,
+    folders,
+    gpu,
+    groups,
+    kit,
+    languages,
+    summary,
+    systems,
+)
 from .jobs import BAZEL, Job, run_jobs, workers
 from .runners import python_variables
 from .shell import STARTED, Failed, Shell
@@ -26,6 +38,8 @@ def run(shell: Shell, words: Sequence[str]) -> int:
         return _gpu(shell, words[1:])
     if mode == "--array-api":
         return _array_api(shell, words[1:])
+    if mode == "--bindings":
+        return _bindings(shell, words[1:])
     if mode in ("", *OPTIONS):
         arguments.takes(f"test {mode}", words[1:])
         return _mode(shell, mode[2:])
@@ -40,7 +54,7 @@ def _mode(shell: Shell, mode: str) -> int:
         debian.setup_packaging(shell)
         debian.setup_emulated(shell, every=mode == "release")
         debian.setup_fuzzing(shell)
-        debian.setup_runtimes(shell)
+        languages.setup(shell)
         environments.setup(shell, "lint", *(["platforms"] if mode == "release" else []))
     bazel.build_library(shell, *bazel.FAKES)
     return _run(shell, groups.jobs(shell.settings, mode), workers())
@@ -50,6 +64,16 @@ def _setup(shell: Shell) -> None:
     debian.setup_tests(shell)
     environments.setup_tests(shell)
     environments.setup_embedding(shell)
+
+
+def _bindings(shell: Shell, words: Sequence[str]) -> int:
+    """All languages, or those that are named."""
+    arguments.takes("test --bindings", words, *languages.STEPS)
+    languages.setup(shell)
+    jobs = languages.jobs(shell.settings)
+    if words:
+        jobs = [job for job in jobs if job.name.removeprefix("bindings-") in words]
+    return _run(shell, jobs, workers())
 
 
 def _gpu(shell: Shell, words: Sequence[str]) -> int:

@@ -1,0 +1,3 @@
+module libdlx.example/dlx
+
+go 1.19

@@ -1,0 +1,17 @@
+'use strict';
+const {DlxError} = require('./error.js');
+const names = require('./names.js');
+const {Tensor} = require('./tensor.js');
+const raw = require('./raw.js');
+
+module.exports = {
+  DlxError,
+  Tensor,
+  constants: require('./generated.js'),
+  deviceCount: names.deviceCount,
+  deviceReason: names.deviceReason,
+  parseDType: names.parseDType,
+  parseDevice: names.parseDevice,
+  raw,
+  version: raw.dlx_version(),
+};

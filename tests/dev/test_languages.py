@@ -1,0 +1,60 @@
+"""./dev test --bindings, and the manifests of the packages."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from dev import languages, settings
+from dev.settings import ROOT
+
+MANIFESTS = {
+    "rust/dlx/Cargo.toml": r'^version = "(.*)"',
+    "rust/dlx-sys/Cargo.toml": r'^version = "(.*)"',
+    "node/package.json": r'"version": "(.*)"',
+    "java/pom.xml": r"<artifactId>dlx</artifactId>\s*<version>(.*)</version>",
+    "csharp/Dlx.csproj": r"<Version>(.*)</Version>",
+    "lua/dlx-0.1.0-1.rockspec": r'^version = "(.*)-1"',
+    "r/DESCRIPTION": r"^Version: (.*)",
+    "ruby/lib/dlx/version.rb": r"VERSION = '(.*)'",
+}
+
+
+def version() -> str:
+    text = (ROOT / "include/dlx/dlx.h").read_text()
+    return ".".join(re.findall(r"DLX_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", text))
+
+
+@pytest.mark.parametrize("manifest", MANIFESTS)
+def test_manifests_have_the_version_of_the_header(manifest):
+    text = (ROOT / "bindings" / manifest).read_text()
+
+    assert re.search(MANIFESTS[manifest], text, re.M)[1] == version()
+
+
+def test_each_package_says_what_it_is():
+    for name in languages.STEPS:
+        if name != "cpp":
+            folder = ROOT / "bindings" / name
+            assert (folder / ("dlx/README.md" if name == "rust" else "README.md")).exists()
+
+
+def test_the_plan_has_each_language(clone):
+    lines = clone.plan("test", "--bindings")
+
+    for words in ("cargo test", "go test -race", "node --expose-gc --test", "ConsoleLauncher", "mono ", "Rscript ",
+                  "luajit ", "ruby -w", "clang++-19 -std=c++23", "DLX_TWO=java"):  # fmt: skip
+        assert any(words in line for line in lines), words
+
+
+def test_one_language(clone):
+    lines = clone.plan("test", "--bindings", "lua")
+
+    assert any("luajit" in line for line in lines)
+    assert not any("cargo test" in line for line in lines)
+
+
+def test_jobs_have_names_of_their_own():
+    names = [job.name for job in languages.jobs(settings.read({}, dry=True))]
+    assert len(set(names)) == len(names) == len(languages.STEPS) + 1

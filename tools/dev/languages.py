@@ -1,0 +1,316 @@
+"""./dev test --bindings: the packages of other languages, each with its own test runner."""
+
+from __future__ import annotations
+
+import functools
+import os
+import platform
+import re
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Callable
+
+from . import bazel, debian, environments
+from .jobs import Job
+from .runners import Runner, python_variables
+from .settings import Settings
+from .shell import Environment, Failed, Shell, Word
+
+JARS = Path("/usr/share/java")
+JUNIT = (
+    "junit-jupiter-api", "junit-jupiter-engine", "junit-jupiter-params", "junit-platform-commons",
+    "junit-platform-console", "junit-platform-engine", "junit-platform-launcher",
+    "junit-platform-reporting", "opentest4j", "apiguardian-api", "picocli", "univocity-parsers",
+)  # fmt: skip
+VALGRIND = (
+    "valgrind -q --error-exitcode=9 --leak-check=full --show-leak-kinds=definite"
+    " --errors-for-leak-kinds=definite"
+)
+TYPESCRIPT = "typescript@5.9.3"
+PYTHONS = ("3.9", "3.14")  # with packages of JPype and lupa
+
+
+def built(settings: Settings, *names: str) -> Path:
+    """A file or folder of what the packages are built into."""
+    return settings.root.joinpath("build/bindings", *names)
+
+
+def setup(shell: Shell) -> None:
+    """The toolchains, and libdlx as an installed one: what pkg-config and the loader find."""
+    debian.setup_languages(shell)
+    bazel.build_library(shell)
+    if shell.settings.dry:
+        return
+    prefix = built(shell.settings, "prefix")
+    shutil.rmtree(prefix, ignore_errors=True)
+    (prefix / "lib/pkgconfig").mkdir(parents=True)
+    (prefix / "include").symlink_to(shell.settings.root / "include")
+    for name in ("libdlx.so", "libdlx.so.1"):
+        (prefix / "lib" / name).symlink_to(shell.settings.library)
+    (prefix / "lib/pkgconfig/dlx.pc").write_text(
+        f"libdir={prefix}/lib\nName: dlx\nDescription: dlx\nVersion: 0\n"
+        f"Libs: -L{prefix}/lib -ldlx\nCflags: -I{prefix}/include\n"
+    )
+
+
+def variables(settings: Settings) -> Environment:
+    library = built(settings, "prefix/lib")
+    return {
+        "PKG_CONFIG_PATH": str(library / "pkgconfig"),
+        "LD_LIBRARY_PATH": str(library),
+        "DLX_CONFORMANCE": str(settings.root / "bindings/conformance/cases.txt"),
+        "CARGO_TARGET_DIR": str(built(settings, "cargo")),
+        "GOCACHE": str(built(settings, "go-cache")),
+        "GOFLAGS": "-mod=mod",
+        "GOPROXY": "off",
+        "GOTOOLCHAIN": "local",
+        "GODEBUG": "cgocheck=1",
+        "DLX_LIBRARY": None,
+    }
+
+
+class Language:
+    """The steps of one language. A missing tool skips it, except on a test machine."""
+
+    def __init__(self, runner: Runner, name: str) -> None:
+        self.runner, self.name = runner, name
+        self.settings = runner.shell.settings
+        self.folder = self.settings.root / "bindings" / name
+        self.built = built(self.settings, name)
+        if not self.settings.dry:
+            self.built.mkdir(parents=True, exist_ok=True)
+
+    def step(self, *command: Word, cwd: Path | None = None, env: Environment | None = None) -> bool:
+        """Whether a command of the language succeeds; it counts as one test."""
+        words = [str(word).replace(f"{self.settings.root}/", "") for word in command]
+        name = " ".join(words)[:70]
+        self.runner.shell.say(f"{self.name}: {name}")
+        status = self.runner.shell.run(
+            *command, cwd=cwd or self.folder, env={**variables(self.settings), **(env or {})}
+        )
+        self.runner.report.step(f"bindings-{self.name}", name, status)
+        return status == 0
+
+    def example(self, fence: str, file: str, **changes: str) -> Path:
+        """The first example of the README as a program."""
+        target = self.built / file
+        if not self.settings.dry:
+            text = (self.folder / "README.md").read_text()
+            [code] = re.findall(rf"^```{fence}\n(.*?)^```", text, re.M | re.S)[:1]
+            for old, new in changes.items():
+                code = code.replace(old, new)
+            target.write_text(code)
+        return target
+
+
+def rust(x: Language) -> None:
+    cargo = ("cargo", "test", "--quiet", "--offline")
+    x.step(*cargo)
+    if shutil.which("valgrind"):  # Miri cannot run C
+        triple = f"{platform.machine().upper()}_UNKNOWN_LINUX_GNU"
+        x.step(*cargo, "--tests", env={f"CARGO_TARGET_{triple}_RUNNER": VALGRIND})
+    for tool in ("fmt", "clippy"):
+        if x.runner.shell.ask("cargo", tool, "--version") is not None:
+            more = (
+                ("--check",)
+                if tool == "fmt"
+                else ("-q", "--offline", "--all-targets", "--", "-Dwarnings")
+            )
+            x.step("cargo", tool, *more)
+
+
+def go(x: Language) -> None:
+    x.step("go", "vet", "./...")
+    x.step("bash", "-c", "[[ -z $(gofmt -l . | tee /dev/stderr) ]]")
+    x.step("go", "test", "-race", "-count=1", "./...")
+
+
+def node(x: Language) -> None:
+    if not x.step("node", "scripts/build.js"):
+        return
+    x.step("node", "--expose-gc", "--test", "test/")
+    package = str(x.folder)
+    x.step("node", x.example("js", "example.js", **{"'libdlx'": repr(package)}))
+    modules = x.built / "node_modules"
+    if not (modules / "typescript").exists() and shutil.which("npm"):
+        quiet = ("--silent", "--no-audit", "--no-fund", "--prefix", x.built)
+        x.runner.shell.run("npm", "install", *quiet, TYPESCRIPT)
+    if (modules / "typescript").exists():
+        libraries = ("--lib", "es2022,esnext.disposable", "--module", "node16")
+        x.step(
+            modules / ".bin/tsc",
+            "--noEmit",
+            "--strict",
+            "--target",
+            "es2022",
+            *libraries,
+            "test/types.ts",
+        )
+    else:
+        x.runner.shell.say(f"node: the types are not checked: no {TYPESCRIPT}")
+
+
+def java(x: Language) -> None:
+    jna, main, tests = JARS / "jna.jar", x.built / "main", x.built / "test"
+    for folder in (main, tests):
+        shutil.rmtree(folder, ignore_errors=True)
+    sources = sorted((x.folder / "src").rglob("*.java"))
+    warnings = ("-Xlint:all,-processing,-classfile", "-Werror")
+    junit = [JARS / f"{name}.jar" for name in JUNIT]
+    jar = x.built / "dlx.jar"
+    path = os.pathsep.join(map(str, [jar, jna, tests, *junit]))
+    library = f"-Ddlx.library={built(x.settings, 'prefix/lib/libdlx.so.1')}"
+    if not (
+        x.step(
+            "javac", *warnings, "-cp", jna, "-d", main, *(s for s in sources if "/main/" in str(s))
+        )
+        and x.step("jar", "-c", "-f", jar, "-C", main, ".")
+        and x.step("javac", "-cp", path, "-d", tests, *(s for s in sources if "/test/" in str(s)))
+    ):
+        return
+    console = (
+        "org.junit.platform.console.ConsoleLauncher",
+        "--disable-banner",
+        "--details=summary",
+    )
+    x.step("java", library, "-cp", path, *console, "--select-package", "dlx")
+    x.step("java", library, "-cp", path, x.example("java", "Example.java"))
+    x.step("javadoc", "-quiet", "-Xdoclint:all,-missing", "-Werror", "-cp", jna, "-d", x.built / "doc", *(s for s in sources if "/main/" in str(s)))  # fmt: skip
+
+
+def csharp(x: Language) -> None:
+    library = x.built / "Dlx.dll"
+    mcs = ("mcs", "-langversion:Latest", "-unsafe", "-warnaserror")
+    if not x.step(*mcs, "-target:library", f"-out:{library}", *sorted(x.folder.glob("src/*.cs"))):
+        return
+    programs = {
+        "Tests.exe": (
+            sorted(x.folder.glob("test/*.cs")),
+            [x.settings.root / "bindings/conformance/cases.txt"],
+        ),
+        "Example.exe": ([x.example("csharp", "Example.cs")], []),
+    }
+    for name, (sources, arguments) in programs.items():
+        if x.step(*mcs, f"-r:{library}", f"-out:{x.built / name}", *sources):
+            x.step("mono", x.built / name, *arguments)
+
+
+def lua(x: Language) -> None:
+    x.step("luajit", "test/run.lua")
+    x.step(
+        "luajit",
+        x.example("lua", "example.lua"),
+        env={"LUA_PATH": f"{x.folder}/?.lua;{x.folder}/?/init.lua"},
+    )
+
+
+def ruby(x: Language) -> None:
+    x.step("ruby", "-w", "-Ilib", "test/run.rb")
+    x.step("ruby", "-w", "-Ilib", x.example("ruby", "example.rb"))
+    x.step("gem", "build", "--silent", "dlx.gemspec", "--output", x.built / "dlx.gem")
+
+
+def r(x: Language) -> None:
+    """From a copy: R compiles in the folder of the sources."""
+    source, library = x.built / "source", x.built / "library"
+    if not x.settings.dry:
+        shutil.rmtree(source, ignore_errors=True)
+        shutil.copytree(x.folder, source)
+        library.mkdir(exist_ok=True)
+    if x.step("R", "CMD", "INSTALL", "--no-docs", "-l", library, source):
+        installed = {"R_LIBS": str(library)}
+        x.step("Rscript", "tests/run.R", env=installed)
+        x.step("Rscript", x.example("r", "example.R"), env=installed)
+
+
+def cpp(x: Language) -> None:
+    """std::mdspan, which the compiler of the other tests may lack. Those are tests/cpp."""
+    test, program = x.settings.root / "tests/cpp/test_more.cc", x.built / "test_more"
+    flags = ("-std=c++23", "-stdlib=libc++", "-Wall", "-Wextra", "-Werror", "-DDLX_DLPACK_OWN")
+    prefix = built(x.settings, "prefix")
+    folders = (f"-I{prefix}/include", f"-L{prefix}/lib")
+    if x.step(
+        "clang++-19",
+        *flags,
+        *folders,
+        test,
+        "-ldlx",
+        "-lcmocka",
+        "-o",
+        program,
+        cwd=x.settings.root,
+    ):
+        x.step(program, cwd=x.settings.root)
+
+
+def two_runtimes(x: Language) -> None:
+    """Python beside each other runtime in one process, each in its own."""
+    shell, tests = x.runner.shell, x.settings.root / "tests/bindings"
+    library = built(x.settings, "prefix/lib/libdlx.so.1")
+    go_library = x.built / "runtime.so"
+    java_library = built(x.settings, "java/dlx.jar")
+    ready = {
+        "rust": shutil.which("cargo") is not None
+        and x.step("cargo", "build", "--quiet", "--offline", "--release", cwd=tests / "rust"),
+        "go": shutil.which("go") is not None
+        and x.step("go", "build", "-buildmode=c-shared", "-o", go_library, ".", cwd=tests / "go"),
+        "lua": True,
+        "java": x.settings.dry or java_library.exists(),
+    }
+    venv = x.settings.elsewhere("bindings")
+    found = environments.find_between(shell, *PYTHONS)
+    if found is None or not environments.make(shell, venv, found):
+        raise Failed(f"two-runtimes: found no Python from {PYTHONS[0]} to {PYTHONS[1]}")
+    if not environments.install(shell, venv, "bindings"):
+        raise Failed("third_party/python/bindings.txt could not be installed")
+    env = {
+        **variables(x.settings),
+        **python_variables(shell),
+        "DLX_LIBRARY": str(library),
+        "DLX_TWO_LIBRARY": str(library),
+        "DLX_TWO_RUST": str(built(x.settings, "cargo/release/libruntime.so")),
+        "DLX_TWO_GO": str(go_library),
+        "DLX_TWO_LUA": str(x.settings.root / "bindings/lua"),
+        "DLX_TWO_JAVA": f"{java_library}:{JARS / 'jna.jar'}",
+    }
+    for name in (name for name, is_ready in ready.items() if is_ready):
+        x.runner.pytest(
+            f"bindings-two-{name}",
+            "ctypes",
+            str(tests),
+            python=venv / "bin/python",
+            env={**env, "DLX_TWO": name},
+        )
+
+
+# What each needs, and its steps. The longest first.
+STEPS: dict[str, tuple[Sequence[str], Callable[[Language], None]]] = {
+    "java": (("javac", str(JARS / "jna.jar"), str(JARS / "junit-platform-console.jar")), java),
+    "go": (("go", "gcc", "pkg-config"), go),
+    "rust": (("cargo",), rust),
+    "node": (("node", "pkg-config"), node),
+    "csharp": (("mcs", "mono"), csharp),
+    "r": (("R", "Rscript", "cc", "pkg-config"), r),
+    "ruby": (("ruby", "gem"), ruby),
+    "lua": (("luajit",), lua),
+    "cpp": (("clang++-19", "/usr/lib/llvm-19/include/c++/v1/mdspan"), cpp),
+}
+
+
+def jobs(settings: Settings) -> list[Job]:
+    made = [Job(f"bindings-{name}", functools.partial(_test, name)) for name in STEPS]
+    after = tuple(job.name for job in made)
+    return [*made, Job("two-runtimes", lambda r: two_runtimes(Language(r, "two")), after=after)]
+
+
+def _test(name: str, runner: Runner) -> None:
+    tools, steps = STEPS[name]
+    missing = debian.missing({tool: tool for tool in tools})
+    if missing and not runner.shell.settings.dry:
+        words = f"bindings-{name}: skipped: no {', '.join(missing)}"
+        if runner.shell.settings.ci:  # a test machine must not pass because it tested less
+            raise Failed(words)
+        runner.shell.say(words)
+        return
+    steps(Language(runner, name))
