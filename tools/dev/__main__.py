@@ -14,6 +14,7 @@ from . import (
     bench,
     coverage,
     debian,
+    docs,
     environments,
     fuzz,
     kit,
@@ -25,7 +26,7 @@ from . import (
 from .runners import python_variables
 from .shell import Failed, Shell
 
-USE_BAZEL = ("setup", "build", "demo", "test", "bench", "kit", "fuzz", "coverage", "abi")
+USE_BAZEL = ("setup", "build", "demo", "test", "bench", "kit", "fuzz", "coverage", "abi", "docs")
 
 
 def setup(shell: Shell, words: Sequence[str]) -> int:
@@ -78,6 +79,11 @@ def lint(shell: Shell, words: Sequence[str]) -> int:
     return style.lint(shell, quick=bool(words))
 
 
+def make_docs(shell: Shell, words: Sequence[str]) -> int:
+    arguments.takes("docs", words, "--check")
+    return docs.run(shell, check=bool(words))
+
+
 def generate(shell: Shell, words: Sequence[str]) -> int:
     arguments.takes("generate", words)
     environments.setup(shell, "test")
@@ -108,6 +114,7 @@ COMMANDS: dict[str, Callable[[Shell, Sequence[str]], int]] = {
     "kit": make_kit,
     "fuzz": run_fuzz,
     "coverage": run_coverage,
+    "docs": make_docs,
     "format": run_format,
     "lint": lint,
     "generate": generate,

@@ -12,7 +12,7 @@ from .settings import Settings
 from .shell import Failed
 
 C_TESTS = ("//tests/capi/...", "//tests/cpp/...", "//tests/src/...", "//tests/tools/...")
-PYTHON_TESTS = ("tests/python", "tests/packaging", "tests/dev")
+PYTHON_TESTS = ("tests/python", "tests/packaging", "tests/docs", "tests/dev")
 REFEREE = "tests/python/testing"
 WITHOUT_REFEREE = (f"--ignore={REFEREE}",)
 LIGHT = ("-m", "not heavy")
@@ -77,6 +77,7 @@ def _ci(settings: Settings) -> list[Job]:
         _heavy("ctypes"),
         _heavy("cffi"),
         Job("style", _style),
+        Job("docs", lambda r: r.step("docs", "./dev docs --check", "./dev", "docs", "--check")),
         Job("avx512-by-avx2", _avx512_by_avx2, uses=BAZEL),
         _fuzz("fuzz", "15", "1"),
         Job("array-api", lambda runner: systems.array_api(runner, settings.array_api)),
