@@ -14,6 +14,7 @@ from . import (
     bench,
     coverage,
     debian,
+    demo,
     docs,
     environments,
     fuzz,
@@ -23,7 +24,6 @@ from . import (
     testing,
     wheel,
 )
-from .runners import python_variables
 from .shell import Failed, Shell
 
 USE_BAZEL = ("setup", "build", "demo", "test", "bench", "kit", "fuzz", "coverage", "abi", "docs")
@@ -44,13 +44,6 @@ def build(shell: Shell, words: Sequence[str]) -> int:
         return status
     shell.print(str(shell.settings.library))
     return 0
-
-
-def demo(shell: Shell, words: Sequence[str]) -> int:
-    bazel.build_library(shell)
-    environments.setup_tests(shell)
-    python = shell.settings.interpreter
-    return shell.run(python, "-m", "dlx", "demo", *words, env=python_variables(shell))
 
 
 def make_kit(shell: Shell, words: Sequence[str]) -> int:
@@ -108,7 +101,7 @@ def make_wheel(shell: Shell, words: Sequence[str]) -> int:
 COMMANDS: dict[str, Callable[[Shell, Sequence[str]], int]] = {
     "setup": setup,
     "build": build,
-    "demo": demo,
+    "demo": demo.run,
     "test": testing.run,
     "bench": bench.run,
     "kit": make_kit,

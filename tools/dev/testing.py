@@ -8,7 +8,19 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from . import arguments, bazel, debian, environments, folders, gpu, groups, kit, summary, systems
+from . import (
+    arguments,
+    bazel,
+    debian,
+    downloads,
+    environments,
+    folders,
+    gpu,
+    groups,
+    kit,
+    summary,
+    systems,
+)
 from .jobs import BAZEL, Job, run_jobs, workers
 from .runners import python_variables
 from .shell import STARTED, Failed, Shell
@@ -35,6 +47,7 @@ def run(shell: Shell, words: Sequence[str]) -> int:
 
 
 def _mode(shell: Shell, mode: str) -> int:
+    downloads.announce(shell, mode)
     _setup(shell)
     if mode in ("all", "release"):
         debian.setup_packaging(shell)
@@ -79,6 +92,7 @@ def _chosen(shell: Shell, words: Sequence[str]) -> int:
     options = [word for index, word in enumerate(words) if index not in arguments.paths_in(words)]
     found = folders.find(shell.settings.root, paths)
     if not found.targets and found.as_given:
+        downloads.announce(shell, "")
         environments.setup_tests(shell)
         bazel.build_library(shell)
         python = shell.settings.interpreter
@@ -88,6 +102,7 @@ def _chosen(shell: Shell, words: Sequence[str]) -> int:
             f"test: '{options[0]}' with tests of Bazel and of pytest: name files or folders of one of them"
         )
     jobs = []
+    downloads.announce(shell, "", python=bool(found.files))
     debian.setup_tests(shell)
     if found.files:
         environments.setup_tests(shell)
