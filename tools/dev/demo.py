@@ -45,7 +45,9 @@ def _write_svg(shell: Shell, target: Path) -> int:
     if shell.settings.dry:
         return shell.run(python, "-m", "dlx", "demo", "-o", result, env=variables)
     result.parent.mkdir(exist_ok=True)
-    said = shell.ask(python, "-m", "dlx", "demo", "-o", result, env={**variables, "FORCE_COLOR": "1"})
+    said = shell.ask(
+        python, "-m", "dlx", "demo", "-o", result, env={**variables, "FORCE_COLOR": "1"}
+    )
     small = shell.ask(python, "-c", SMALL, result)
     if not said or not small:
         raise Failed("demo: the demo failed")
@@ -68,7 +70,9 @@ def svg(lines: Sequence[str], picture: str) -> str:
         f'<rect width="860" height="{height + 264}" rx="8" fill="#14181f"/>',
     ]
     for number, line in enumerate(["$ ./dev demo", *lines]):
-        out.append(f'<text x="14" y="{24 + 19 * number}" xml:space="preserve">{_spans(line)}</text>')
+        out.append(
+            f'<text x="14" y="{24 + 19 * number}" xml:space="preserve">{_spans(line)}</text>'
+        )
     out.append(
         f'<image x="14" y="{height + 8}" width="360" height="240" href="data:image/jpeg;base64,{picture}"/>'
     )
