@@ -19,6 +19,8 @@ from . import (
     environments,
     fuzz,
     kit,
+    release,
+    sbom,
     settings,
     style,
     testing,
@@ -114,6 +116,8 @@ COMMANDS: dict[str, Callable[[Shell, Sequence[str]], int]] = {
     "kernels": kernels,
     "abi": run_abi,
     "wheel": make_wheel,
+    "sbom": sbom.run,
+    "release": release.run,
 }
 
 

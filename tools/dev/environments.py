@@ -120,6 +120,14 @@ def setup_tests(shell: Shell) -> None:
     shell.warn("going on without PyTorch; what needs it is skipped")
 
 
+def setup_release(shell: Shell) -> None:
+    """What reads the workflows, licences and recipes, in .venv-systems/release. Optional."""
+    venv = shell.settings.elsewhere("release")
+    found = find_between(shell, "3.11", "3.14")
+    if found is None or not make(shell, venv, found) or not install(shell, venv, "release"):
+        shell.warn("going on without third_party/python/release.txt; what needs it is skipped")
+
+
 def setup_embedding(shell: Shell) -> None:
     """The system's Python as a shared library, for the test that embeds it. Others bring their own."""
     script = """

@@ -21,6 +21,7 @@ LIBRARY = "libdlx.so"
 REFEREE = "tests/python/testing"
 OTHER_MACHINES = "riscv64 or s390x"
 OTHER_WHEELS = "tests/packaging/test_platforms.py"  # by zig: minutes for each
+RECIPES = "tests/packaging/test_recipes.py"
 MODES = ("quick", "", "all", "release", "systems", "gpu", "array-api")
 
 # The jobs of --release that --all does not have: heavy, and least likely to find something. ./dev help
@@ -30,6 +31,7 @@ BEYOND = {
     "systems-oneapi": "oneAPI",
     "emulated": "riscv64 and s390x",
     "platforms": "wheels for other platforms, by zig",
+    "recipes": "the recipes of packaging, by Conan, dpkg and Meson",
     "hostile": "hostile objects for 5 minutes",
     "clang": "the build with clang",
     "analyzer": "clang's static analyzer",
@@ -71,6 +73,7 @@ def _ci(settings: Settings) -> list[Job]:
             "packaging",
             "tests/packaging",
             f"--ignore={OTHER_WHEELS}",
+            f"--ignore={RECIPES}",
             "-k",
             f"not ({OTHER_MACHINES})",
         ),
@@ -89,6 +92,7 @@ def _release(settings: Settings) -> list[Job]:
         *(job for job in systems.jobs(settings) if job.name in BEYOND),
         _packaging("emulated", "tests/packaging/test_emulated.py", "-k", OTHER_MACHINES),
         _packaging("platforms", OTHER_WHEELS),
+        _packaging("recipes", RECIPES),
         Job("hostile", _hostile),
         Job("clang", _clang, uses=BAZEL),
         Job("analyzer", lambda r: r.step("analyzer", "./dev lint", "./dev", "lint")),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import resource
 import tempfile
 import time
 from collections.abc import Sequence
@@ -17,6 +16,7 @@ from . import (
     folders,
     gpu,
     groups,
+    installed,
     kit,
     summary,
     systems,
@@ -25,7 +25,7 @@ from .jobs import BAZEL, Job, run_jobs, workers
 from .runners import python_variables
 from .shell import STARTED, Failed, Shell
 
-OPTIONS = [f"--{mode}" for mode in groups.MODES if mode]
+OPTIONS = [*(f"--{mode}" for mode in groups.MODES if mode), "--wheel"]
 
 
 def run(shell: Shell, words: Sequence[str]) -> int:
@@ -36,6 +36,8 @@ def run(shell: Shell, words: Sequence[str]) -> int:
         return _gpu(shell, words[1:])
     if mode == "--gpu":
         return _gpu(shell, words[1:])
+    if mode == "--wheel":
+        return installed.run(shell, words[1:])
     if mode == "--array-api":
         return _array_api(shell, words[1:])
     if mode in ("", *OPTIONS):
@@ -50,10 +52,11 @@ def _mode(shell: Shell, mode: str) -> int:
     downloads.announce(shell, mode)
     _setup(shell)
     if mode in ("all", "release"):
-        debian.setup_packaging(shell)
+        debian.setup_packaging(shell, recipes=mode == "release")
         debian.setup_emulated(shell, every=mode == "release")
         debian.setup_fuzzing(shell)
         debian.setup_runtimes(shell)
+        environments.setup_release(shell)
         environments.setup(shell, "lint", *(["platforms"] if mode == "release" else []))
     bazel.build_library(shell, *bazel.FAKES)
     return _run(shell, groups.jobs(shell.settings, mode), workers())
@@ -118,6 +121,8 @@ def _chosen(shell: Shell, words: Sequence[str]) -> int:
 
 
 def _run(shell: Shell, jobs: Sequence[Job], count: int) -> int:
+    import resource  # Windows has none, and comes here never
+
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with tempfile.TemporaryDirectory() as folder:
         reports = run_jobs(shell.settings, jobs, Path(folder), count)
