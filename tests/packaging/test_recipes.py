@@ -87,7 +87,8 @@ def test_debian(tmp_path):
 @pytest.mark.heavy
 def test_meson(tmp_path):
     """The wrap gets the repository, and CMake configures it as a subproject."""
-    need("meson", "cmake", "git")
+    need("cmake", "git")
+    meson = tool("meson")
     if not (ROOT / ".git").exists():
         pytest.skip("not a clone")
     wrap = configparser.ConfigParser()
@@ -101,14 +102,14 @@ def test_meson(tmp_path):
         wrap.write(file)
     (project / "meson.build").write_text(
         "project('consumer', 'c', 'cpp')\n"
-        "dlx = dependency('dlx', fallback: ['dlx', 'dlx_dep'])\n"
+        "dlx = dependency('dlx')\n"
         "executable('consumer', 'consumer.c', dependencies: dlx)\n"
     )
     shutil.copy(ROOT / "tests/packaging/consumer.c", project)
 
-    said = run("meson", "setup", project / "build", project, env={"PATH": os.environ["PATH"]})
+    said = run(meson, "setup", project / "build", project, env={"PATH": os.environ["PATH"]})
 
-    assert re.search(r"dlx .*: YES|Dependency dlx .*found: YES", said), said
+    assert re.search(r"Dependency dlx .*found: YES", said), said
 
 
 def test_spack():

@@ -28,7 +28,6 @@ RECIPES = {
     "dpkg-dev": "dpkg-buildpackage",
     "fakeroot": "fakeroot",
     "lintian": "lintian",
-    "meson": "meson",
 }
 EMULATED = {"g++-aarch64-linux-gnu": "aarch64-linux-gnu-g++", "qemu-user": "qemu-aarch64"}
 MORE_EMULATED = {

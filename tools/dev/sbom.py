@@ -12,7 +12,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from .release import version
+from .release import PLACEHOLDER, version
 from .shell import Failed, Shell
 
 FOLDERS = ("capi", "include", "src", "bindings/python/dlx")
@@ -55,13 +55,15 @@ def document(root: Path, epoch: int) -> dict[str, object]:
             }
         )
     code = hashlib.sha1("".join(sorted(sums)).encode()).hexdigest()
-    repository = re.search(r'^Repository = "(.*)"', (root / "pyproject.toml").read_text(), re.M)
+    found = re.search(r'^Repository = "(.*)"', (root / "pyproject.toml").read_text(), re.M)
+    repository = found[1] if found else ""
+    nowhere = not repository or PLACEHOLDER in repository
     own = {
         "SPDXID": "SPDXRef-dlx",
         "name": "libdlx",
         "versionInfo": now,
         "supplier": "Organization: the dlx authors",
-        "downloadLocation": f"git+{repository[1] if repository else ''}@v{now}",
+        "downloadLocation": "NOASSERTION" if nowhere else f"git+{repository}@v{now}",
         "filesAnalyzed": True,
         "packageVerificationCode": {"packageVerificationCodeValue": code},
         "licenseInfoFromFiles": ["NOASSERTION"],
@@ -97,7 +99,7 @@ def document(root: Path, epoch: int) -> dict[str, object]:
         "dataLicense": "CC0-1.0",
         "SPDXID": "SPDXRef-DOCUMENT",
         "name": f"libdlx-{now}",
-        "documentNamespace": f"{repository[1] if repository else ''}/spdx/{now}-{code}",
+        "documentNamespace": f"{repository}/spdx/{now}-{code}",
         "creationInfo": {
             "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(epoch)),
             "creators": ["Tool: dlx-dev-sbom"],
