@@ -43,6 +43,8 @@ root_doc = "index"
 nitpicky = True
 suppress_warnings = ["ref.python"]  # `type` is a builtin, and an attribute of two classes
 
+llms_summary = re.search(r'^description = "(.*)"', (ROOT / "pyproject.toml").read_text(), re.M)[1]
+
 # -- Markdown ---------------------------------------------------------------------------------
 myst_enable_extensions = ["colon_fence", "fieldlist", "deflist", "attrs_inline", "attrs_block"]
 myst_heading_anchors = 4  # so that page.md#a-heading works as on GitHub
