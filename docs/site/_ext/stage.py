@@ -13,6 +13,7 @@ WHOLE = {
     "CONTRIBUTING.md": "contributing.md",
     "SECURITY.md": "security.md",
     "RELEASING.md": "releasing.md",
+    "CODE_OF_CONDUCT.md": "conduct.md",
 }
 PAGES = {
     **WHOLE,
