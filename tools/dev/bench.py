@@ -31,5 +31,8 @@ def run(shell: Shell, arguments: Sequence[str]) -> int:
     elsewhere = settings.elsewhere("numpy2") / "bin/python"
     if name == "exchange" and elsewhere.exists():
         program += ["--elsewhere", elsewhere]
+    interpreter = settings.interpreter
+    if name == "call" and elsewhere.exists():  # with nanobind
+        interpreter = str(elsewhere)
     script = f"benchmarks/bench_{name}.py"
-    return shell.run(settings.interpreter, script, *program, *rest, env=python_variables(shell))
+    return shell.run(interpreter, script, *program, *rest, env=python_variables(shell))
