@@ -63,7 +63,7 @@ def missing_names(folder: Path) -> list[str]:
         known = InventoryFile.load(file, "", lambda base, path: path)
     names = {name for objects in known.values() for name in objects}
     functions = set()
-    for header in ("dlx.h", "arrow.h", "python.h"):
+    for header in ("dlx.h", "arrow.h", "call.h", "python.h"):
         text = (ROOT / "include/dlx" / header).read_text()
         functions |= set(re.findall(r"^DLX_API [^;(]*?\b(dlx_\w+)\(", text, re.M))
     public = {f"dlx.{name}" for name in dlx.__all__ if name not in ("raw", "xp", "testing")}

@@ -12,15 +12,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 SECTION = re.compile(r"/\* -{4} ([\w ]+?) -{4,}\s*(.*?)\*/", re.S)
-SCOPE = re.compile(r"(?:^|> ?|^typedef )(struct|class|enum|namespace)\b")
+SCOPE = re.compile(r"(?:^|> ?|^typedef )(struct|union|class|enum|namespace)\b")
+POINTER = re.compile(r"[^()]*\(\*\s*(\w+)\)")  # to a function; not a function with such a parameter
 LABEL = re.compile(r"(public|private|protected):")
 
 
 @dataclass
 class Item:
-    kind: (
-        str  # macro, enum, enumerator, typedef, struct, class, forward, member, variable, function
-    )
+    kind: str  # macro, enum, enumerator, typedef, struct, union, class, forward, member, variable, function
     text: str  # the declaration, one line
     doc: str = ""
     section: str = ""
@@ -32,10 +31,12 @@ class Item:
     def name(self) -> str:
         if self.kind in ("macro", "enumerator"):
             return re.match(r"\w+", self.text)[0]
-        if self.kind in ("struct", "class", "enum", "forward"):
-            named = re.search(r"\b(?:struct|class|enum) (\w+)(?!.*\b(?:struct|class) )", self.text)
+        if self.kind in ("struct", "union", "class", "enum", "forward"):
+            named = re.search(
+                r"\b(?:struct|union|class|enum) (\w+)(?!.*\b(?:struct|class) )", self.text
+            )
             return named[1] if named else ""
-        if pointer := re.search(r"\(\*\s*(\w+)\)", self.text):
+        if pointer := POINTER.match(self.text):
             return pointer[1]
         if self.kind == "function":
             return re.search(r"(operator\s*\S+?|~?\w+)\s*\(", self.text)[1]
@@ -93,13 +94,13 @@ class Scope:
             return "enumerator"
         if head.startswith(("typedef", "using")):
             return "typedef"
-        if re.search(r"\(\*\s*\w+\)", head):
+        if POINTER.match(head):
             return "member"
         if "(" in head:
             return "function"
         if re.match(r"(template ?<.*> ?)?(struct|class) \w+$", head):
             return "forward"
-        return "member" if self.inside in ("struct", "class") else "variable"
+        return "member" if self.inside in ("struct", "union", "class") else "variable"
 
 
 class Reader:
@@ -152,9 +153,9 @@ class Reader:
             self.sections[self.section] = words(f"/*{heading[2]} */")
         elif comment.startswith("/**<"):  # after what it is about
             if scope.code.strip():
-                scope.late = words(comment)
+                scope.late = line_of(words(comment))
             elif scope.items:
-                scope.items[-1].doc = words(comment)
+                scope.items[-1].doc = line_of(words(comment))
         elif comment.startswith("/**"):
             scope.doc = words(comment)
 
@@ -180,7 +181,7 @@ class Reader:
                 return out
 
     def brace(self, scope: Scope) -> None:
-        """The inside of a struct, class, enum or namespace, or a body, which is skipped."""
+        """The inside of a struct, union, class, enum or namespace, or a body, which is skipped."""
         self.at += 1
         head = line_of(scope.code)
         opened = SCOPE.search(head)

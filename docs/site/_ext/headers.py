@@ -20,6 +20,7 @@ ROLES = {
     "function": "func",
     "macro": "macro",
     "struct": "struct",
+    "union": "union",
     "typedef": "type",
     "enum": "enum",
 }
@@ -35,6 +36,7 @@ TITLES = {
     "backend": "Backends of vendors",
 }
 OTHERS = (  # header, page, title
+    ("call.h", "call.md", "Compiled functions"),
     ("arrow.h", "arrow.md", "Arrow"),
     ("python.h", "python.md", "CPython"),
     ("dlpack.h", "dlpack-structs.md", "DLPack's structs"),
@@ -89,8 +91,8 @@ class Page:
             return "enum", re.sub(r"^enum\s*", "", text)
         if item.kind == "typedef":
             return "type", re.sub(r"^(typedef|using) ", "", text)
-        if item.kind in ("struct", "class", "forward"):
-            text = re.sub(r" ?final\b", "", re.sub(r"\b(struct|class) ", "", text))
+        if item.kind in ("struct", "union", "class", "forward"):
+            text = re.sub(r" ?final\b", "", re.sub(r"\b(struct|union|class) ", "", text))
             return ("struct" if item.kind == "forward" else item.kind), text
         if item.kind == "enumerator":
             return "enumerator", re.sub(r"\s*=\s*", " = ", text)
@@ -142,7 +144,7 @@ def tidy(text: str) -> str:
 def symbols_of(readers: dict[str, Reader]) -> dict[str, str]:
     """Name -> its role, for links."""
     symbols: dict[str, str] = {}
-    for name in ("dlpack.h", "dlx.h", "arrow.h", "python.h"):
+    for name in ("dlpack.h", "dlx.h", "arrow.h", "call.h", "python.h"):
         for item in readers[name].items:
             if item.kind in ROLES and item.name:
                 symbols[item.name] = f"c:{ROLES[item.kind]}"

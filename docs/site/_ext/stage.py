@@ -21,6 +21,7 @@ PAGES = {
     "docs/README.md": "index.md",
     "include/dlx/dlx.h": "reference/c/index.md",
     "include/dlx/arrow.h": "reference/c/arrow.md",
+    "include/dlx/call.h": "reference/c/call.md",
     "include/dlx/python.h": "reference/c/python.md",
     "include/dlx/dlx.hpp": "reference/cpp.md",
 }
