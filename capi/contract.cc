@@ -80,12 +80,21 @@ dlx_status dlx_contract_parameter(const dlx_contract* contract, int32_t index, d
     if (parameter.writable) out->flags |= DLX_PARAMETER_WRITABLE;
     if (parameter.result) out->flags |= DLX_PARAMETER_RESULT;
     if (parameter.optional) out->flags |= DLX_PARAMETER_OPTIONAL;
+    if (parameter.takes_grad) out->flags |= DLX_PARAMETER_GRAD;
     out->name = parameter.name.c_str();
     out->ndim = parameter.ellipsis ? -1 : parameter.axes;
     const bool array = parameter.kind == Kind::kArray;
     out->dtype = !array                       ? parameter.scalar
                  : parameter.dtype_count == 0 ? DLDataType{}
                                               : parameter.dtypes[0];
+    out->default_value.array = nullptr;
+    switch (parameter.kind) {
+      case Kind::kArray:
+      case Kind::kStream: break;
+      case Kind::kFloat: out->default_value.real = parameter.default_float; break;
+      case Kind::kText: out->default_value.text = parameter.default_text.c_str(); break;
+      default: out->default_value.integer = parameter.default_int;
+    }
   });
 }
 

@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 PLAIN = {"dlx_status": "c_int32", "size_t": "c_size_t"}
 ORDER = [
     "Structure",
+    "Union",
     "c_char",
     "c_char_p",
+    "c_double",
     "c_int",
     "c_int16",
     "c_int32",
@@ -61,7 +63,8 @@ def prototype(function: Function) -> str:
 
 def struct(name: str, model: Model) -> str:
     """A Structure class."""
-    lines = [f"class {name}(Structure):", "    _fields_ = ("]
+    base = "Union" if model.structs[name].is_union else "Structure"
+    lines = [f"class {name}({base}):", "    _fields_ = ("]
     for field in model.structs[name].fields:
         what = "callback" if field.type.kind == "callback" else field.type
         note = f"  # {what}" if field.type.is_address else ""

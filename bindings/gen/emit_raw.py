@@ -71,7 +71,9 @@ BY_HAND = {
     "dlx_tensor_from_dlpack",
     "dlx_tensor_from_dlpack_versioned",
 }
-PYTHON = "dlx_python_"
+# Not in dlx.raw: what a Python program has as dlx.function.
+ELSEWHERE = ("dlx_python_", "dlx_contract_")
+STRUCTS_ELSEWHERE = {"dlx_argument", "dlx_parameter", "dlx_borrowed", "dlx_function_options"}
 
 # Inputs that may be omitted if all later ones may be.
 OPTIONAL = {"options", "axes", "deleter", "user_data", "allocator"}
@@ -326,13 +328,14 @@ def emit(model: Model) -> str:
     """The text of generated.py."""
     constants = "".join(f"{name}: Final = {value}\n" for name, value in model.constants.items())
     callbacks = "".join(f'    "{c.name}": "{c.returns}",\n' for c in model.callbacks.values())
-    functions = [f for f in model.functions.values() if not f.name.startswith(PYTHON)]
+    functions = [f for f in model.functions.values() if not f.name.startswith(ELSEWHERE)]
+    structs = {n: s for n, s in model.structs.items() if n not in STRUCTS_ELSEWHERE}
     written = [FunctionWriter(take_apart(f)) for f in functions if f.name not in BY_HAND]
-    names = [*model.constants, *model.structs, *(w.call.function.name for w in written)]
+    names = [*model.constants, *structs, *(w.call.function.name for w in written)]
     exported = "".join(f'    "{name}",\n' for name in sorted(["CALLBACKS", *names]))
     kinds = "# Kinds of callbacks, and what each returns.\n"
     kinds += f"CALLBACKS: dict[str, str] = {{\n{callbacks}}}\n"
     parts = [HEAD, f"__all__ = [\n{exported}]\n\n{constants}", kinds]
-    blocks = [struct_class(s) for s in model.structs.values()]
+    blocks = [struct_class(s) for s in structs.values()]
     blocks += [writer.write() for writer in written]
     return "\n".join(parts) + "\n\n" + "\n\n\n".join(blocks) + "\n"

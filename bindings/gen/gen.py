@@ -1,4 +1,4 @@
-"""Writes the Python declarations of dlx's C headers, and the bits of the classify hook.
+"""Writes the Python and Cython declarations of dlx's C headers, and the bits of the classify hook.
 
     python bindings/gen/gen.py           writes the files anew
     python bindings/gen/gen.py --check   fails, with a diff, if they are not what the headers say
@@ -17,15 +17,18 @@ from pathlib import Path
 import emit_bits
 import emit_cffi
 import emit_ctypes
+import emit_pxd
 import emit_raw
 from parse import read_headers
 
-PACKAGE = Path(__file__).resolve().parent.parent / "python" / "dlx"
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = "bindings/python/dlx/"
 EMITTERS = {
-    "_lib/generated_ctypes.py": emit_ctypes.emit,
-    "_lib/generated_cffi.py": emit_cffi.emit,
-    "_raw/generated.py": emit_raw.emit,
-    "_take/generated_bits.py": emit_bits.emit,
+    PACKAGE + "_lib/generated_ctypes.py": emit_ctypes.emit,
+    PACKAGE + "_lib/generated_cffi.py": emit_cffi.emit,
+    PACKAGE + "_raw/generated.py": emit_raw.emit,
+    PACKAGE + "_take/generated_bits.py": emit_bits.emit,
+    "include/dlx/dlx.pxd": emit_pxd.emit,
 }
 
 
@@ -43,7 +46,7 @@ def main() -> int:
     model = read_headers()
     failed = False
     for name, emit in EMITTERS.items():
-        path, text = PACKAGE / name, emit(model)
+        path, text = ROOT / name, emit(model)
         difference = stale(path, text)
         if not check:
             path.write_text(text, encoding="utf-8")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 class CType:
     """A type of the headers: `name` with a number of `*`, or an array of `length`."""
 
-    kind: str  # "void", "integer", "char", "struct", "opaque" or "callback"
+    kind: str  # "void", "integer", "double", "char", "struct", "opaque" or "callback"
     name: str  # "int32_t", "DLTensor", "dlx_deleter_fn"; a key of Model.callbacks for "callback"
     pointers: int = 0
     const: bool = False  # what is pointed at is const
@@ -41,6 +41,7 @@ class Struct:
     name: str
     fields: tuple[Member, ...]
     doc: str
+    is_union: bool = False
 
 
 @dataclass(frozen=True)
@@ -67,3 +68,4 @@ class Model:
     callbacks: dict[str, Function]
     functions: dict[str, Function]
     cdef: str  # the declarations in C, without includes and macros
+    nested: dict[str, Function]  # function types within parameter lists, which have no usable name

@@ -14,7 +14,7 @@ from model import CType, Function, Member, Model, Struct
 
 HERE = Path(__file__).resolve().parent
 INCLUDE = HERE.parent.parent / "include"
-HEADERS = ("dlx/dlpack.h", "dlx/dlx.h", "dlx/python.h", "dlx/arrow.h")
+HEADERS = ("dlx/dlpack.h", "dlx/dlx.h", "dlx/call.h", "dlx/python.h", "dlx/arrow.h")
 
 # Switches for compiling the headers, not constants for callers.
 NOT_CONSTANTS = {"DLX_API", "DLX_DLPACK_FOUND", "DLPACK_DLL", "DLPACK_EXTERN_C"}
@@ -72,7 +72,7 @@ def summaries(text: str) -> dict[str, str]:
     docs = {}
     pattern = re.compile(
         r"/\*\*(?P<doc>(?:(?!\*/).)*)\*/\s*"
-        r"(?:DLX_API [\w *]*?(?P<function>\w+)\(|typedef struct (?P<struct>\w+) [\w{]"
+        r"(?:DLX_API [\w *]*?(?P<function>\w+)\(|typedef (?:struct|union) (?P<struct>\w+) [\w{]"
         r"|typedef struct \{[^}]*\} (?P<plain>\w+)|typedef [\w *]+\(\*(?P<callback>\w+)\)"
         r"|struct (?P<tagged>\w+) \{)",
         re.S,
@@ -91,7 +91,7 @@ class Reader:
 
     def __init__(self, docs: dict[str, str]) -> None:
         self.docs = docs
-        self.model = Model({}, {}, {}, {}, "")
+        self.model = Model({}, {}, {}, {}, "", {})
         self.aliases: dict[str, CType] = {}
         self.cdef: list[str] = []
         self.generator = c_generator.CGenerator()
@@ -111,11 +111,12 @@ class Reader:
             else:
                 raise ValueError(f"{node.coord}: a declaration that the generator does not know")
         m = self.model
-        # A function type within a parameter list has no usable name.
-        callbacks = {
-            name: c for name, c in m.callbacks.items() if name.split(".")[0] in (name, *m.structs)
-        }
-        return Model(m.constants, m.structs, callbacks, m.functions, "\n".join(self.cdef) + "\n")
+        callbacks, nested = {}, {}
+        for name, function in m.callbacks.items():
+            named = name.split(".")[0] in (name, *m.structs)
+            (callbacks if named else nested)[name] = function
+        cdef = "\n".join(self.cdef) + "\n"
+        return Model(m.constants, m.structs, callbacks, m.functions, cdef, nested)
 
     def typedef(self, node: c_ast.Typedef) -> None:
         inner = node.type.type if isinstance(node.type, c_ast.TypeDecl) else None
@@ -128,7 +129,7 @@ class Reader:
             self.cdef.append(f"typedef int32_t {node.name};")
             return
         self.cdef.append(self.generator.visit(node) + ";")
-        if isinstance(inner, c_ast.Struct):
+        if isinstance(inner, (c_ast.Struct, c_ast.Union)):
             self.struct(node.name, inner)
         elif isinstance(node.type, c_ast.PtrDecl) and isinstance(node.type.type, c_ast.FuncDecl):
             self.callback(node.name, node.type.type)
@@ -149,12 +150,13 @@ class Reader:
             self.model.constants[name] = value
             self.cdef.append(f"#define {name} {value}")
 
-    def struct(self, name: str, node: c_ast.Struct) -> None:
+    def struct(self, name: str, node: c_ast.Struct | c_ast.Union) -> None:
         if node.decls is None:
             self.aliases[name] = CType("opaque", name)
             return
         fields = tuple(Member(d.name, self.type(d.type, f"{name}.{d.name}")) for d in node.decls)
-        self.model.structs[name] = Struct(name, fields, self.docs.get(name, ""))
+        is_union = isinstance(node, c_ast.Union)
+        self.model.structs[name] = Struct(name, fields, self.docs.get(name, ""), is_union)
 
     def callback(self, name: str, node: c_ast.FuncDecl) -> CType:
         self.model.callbacks[name] = self.function(name, node)
@@ -180,14 +182,14 @@ class Reader:
         if isinstance(node, c_ast.ArrayDecl):
             of = self.type(node.type, where)
             return CType(of.kind, of.name, of.pointers, of.const, evaluate(node.dim, {}))
-        if isinstance(node.type, c_ast.Struct):
+        if isinstance(node.type, (c_ast.Struct, c_ast.Union)):
             return CType("struct", node.type.name)
         return self.named(" ".join(node.type.names), "const" in node.quals, where)
 
     def named(self, name: str, const: bool, where: str) -> CType:
         if name in INTEGERS:
             return CType("integer", name, const=const)
-        if name in ("void", "char"):
+        if name in ("void", "char", "double"):
             return CType(name, name, const=const)
         if name in self.model.structs:
             return CType("struct", name, const=const)

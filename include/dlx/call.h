@@ -2,7 +2,6 @@
  * Contracts: what a compiled function demands of its arguments. One text says it for callers in
  * Python (`dlx.function`, dlx/python.h), in torch's dispatcher (dlx/torch_operator.h) and in XLA
  * (dlx/xla_ffi.h), and dlx checks it before every call:
- *
  *     "scale(x: float32[n, m] writable, weights: float32|float64[m] = None, factor: float = 1.0)"
  *
  * - **Arrays** are `dtypes[extents] words`. `dtypes` is one or more names of dlx_dtype_parse with
@@ -72,20 +71,24 @@ enum dlx_parameter_kind {
 enum dlx_parameter_flags {
   DLX_PARAMETER_WRITABLE = 1,
   DLX_PARAMETER_RESULT = 2,
-  DLX_PARAMETER_OPTIONAL = 4
+  DLX_PARAMETER_OPTIONAL = 4,
+  DLX_PARAMETER_GRAD = 8
 };
 
 /** A parameter of a contract, for code that calls functions by contracts. */
 typedef struct dlx_parameter {
-  uint32_t struct_size; /**< sizeof(dlx_parameter) */
-  int32_t kind;         /**< DLX_PARAMETER_ARRAY … */
-  uint64_t flags;       /**< DLX_PARAMETER_WRITABLE … */
-  const char *name;     /**< borrowed from the contract */
-  int32_t ndim;         /**< of an array; -1: any */
-  DLDataType dtype;     /**< of an array, its first one, bits 0: any; of a number */
+  uint32_t struct_size;       /**< sizeof(dlx_parameter) */
+  int32_t kind;               /**< DLX_PARAMETER_ARRAY … */
+  uint64_t flags;             /**< DLX_PARAMETER_WRITABLE … */
+  const char *name;           /**< borrowed from the contract */
+  int32_t ndim;               /**< of an array; -1: any */
+  DLDataType dtype;           /**< of an array, its first one, bits 0: any; of a number */
+  dlx_argument default_value; /**< of an optional one; a text is borrowed from the contract */
 } dlx_parameter;
 
-#define DLX_PARAMETER_INIT {sizeof(dlx_parameter), 0, 0, NULL, 0, {0, 0, 0}}
+/* clang-format off */
+#define DLX_PARAMETER_INIT {sizeof(dlx_parameter), 0, 0, NULL, 0, {0, 0, 0}, {NULL}}
+/* clang-format on */
 
 /**
  * Read a contract.

@@ -1,6 +1,7 @@
 #include "src/python/attach.h"
 
 #include "src/base/error.h"
+#include "src/python/contract_text.h"
 #include "src/python/convert.h"
 #include "src/python/device_streams.h"
 #include "src/python/dtype_device.h"
@@ -164,6 +165,7 @@ void attach_locked(PyObject* object_type, PyObject* dict) {
     put_functions(dict, torch_functions);
     put_functions(dict, convert_functions);
     put_functions(dict, function_functions);
+    put_functions(dict, contract_functions);
     put_functions(dict, operator_functions);
     put_functions(dict, device_stream_functions);
   } catch (const PythonError&) {

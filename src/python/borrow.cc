@@ -180,6 +180,7 @@ void borrow_all(const Contract& contract, void* const* objects, Borrowed* out) {
       const Parameter& parameter = contract.parameters[static_cast<size_t>(i)];
       auto* const object = static_cast<PyObject*>(objects[i]);
       out[i].owner = out[i].original = nullptr;
+      out[i].flags = 0;
       if (object == nullptr || object == api.none) {
         if (!parameter.optional) {
           fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` is missing", parameter.name.c_str());

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "dlx/arrow.h"
+#include "dlx/call.h"
 #include "dlx/dlx.h"
 #include "dlx/python.h"
 #include "tests/stubs/forked.h"
@@ -479,6 +480,28 @@ const Case kHostCases[] = {
        return made.status;
      }},
     {"dlx_set_allocator", [](int32_t) { return dlx_set_allocator(kDLCUDA, nullptr); }},
+    {"dlx_contract_create",
+     [](int32_t) {
+       Made made;
+       dlx_contract* contract = nullptr;
+       if (!made.ok(dlx_contract_create(
+               "scale_all_of_them(the_first_array: float32|float64[rows, columns] writable, "
+               "factor: "
+               "float = 2, a_name: str = 'longer than a short string', out: float32[rows] result)",
+               &contract))) {
+         return made.status;
+       }
+       // Of an array that does not fit: the message needs no memory that it cannot do without.
+       int64_t shape[1] = {3}, strides[1] = {1};
+       float data[3] = {};
+       DLTensor array = {data, {kDLCPU, 0}, 1, {kDLFloat, 32, 1}, shape, strides, 0};
+       dlx_argument arguments[4] = {};
+       arguments[0].array = &array;
+       const dlx_status refused = dlx_contract_check(contract, arguments, nullptr);
+       CHECK(refused == DLX_ERROR_INVALID_ARGUMENT || refused == DLX_ERROR_OUT_OF_MEMORY);
+       dlx_contract_release(contract);
+       return static_cast<dlx_status>(refused == DLX_ERROR_INVALID_ARGUMENT ? DLX_OK : refused);
+     }},
     {"dlx_set_num_threads",
      [](int32_t) {
        const dlx_status status = dlx_set_num_threads(0);

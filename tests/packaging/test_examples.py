@@ -96,3 +96,14 @@ def test_java(installed):
 
     check(installed, "java", "-cp", JNA, EXAMPLES / "Share.java", released=True,
           JAVA_TOOL_OPTIONS="-Djna.library.path=" + os.fspath(installed / "lib"))  # fmt: skip
+
+
+def test_filter_by_cmake(installed, tmp_path):
+    """One library in C that C and C++ call; tests/python/systems/test_filter.py has the other callers."""
+    need("cmake")
+    run("cmake", "-S", EXAMPLES / "filter", "-B", tmp_path, f"-DCMAKE_PREFIX_PATH={installed}")
+    run("cmake", "--build", tmp_path)
+
+    blurred = "25 30 40 45 45 50 60 65 65 70 80 85 "
+    assert run(tmp_path / "use_c").splitlines()[0] == blurred
+    assert run(tmp_path / "use_cpp").splitlines()[0] == blurred

@@ -73,16 +73,22 @@ def test_python_examples(page, source, tmp_path):
 
 
 EXTENSIONS = "docs/extensions.md"
+CALLS = "docs/calls.md"
 
 
-def test_a_c_function_by_ctypes(tmp_path):
-    [source], [python, _] = blocks("c", EXTENSIONS), blocks("py", EXTENSIONS)
-    (tmp_path / "scale.c").write_text(source)
+def test_a_c_function(tmp_path):
+    source, *doors = blocks("c", CALLS)
+    [python] = blocks("py", CALLS)
+    (tmp_path / "brighten.c").write_text(source)
     (tmp_path / "example.py").write_text(python)
-    run("gcc", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "scale.c", "-o", "libscale.so",
-        cwd=tmp_path)  # fmt: skip
+    flags = shlex.split(info.compiler_arguments())
+    run("gcc", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "brighten.c", *flags,
+        "-o", "libbrighten.so", cwd=tmp_path)  # fmt: skip
 
     check(python, sys.executable, "example.py", cwd=tmp_path)
+    example = (ROOT / "examples/filter/doors.c").read_text()
+    for line in "".join(doors).splitlines():
+        assert line in example
 
 
 @pytest.mark.heavy
@@ -90,9 +96,9 @@ def test_an_extension_by_cmake(tmp_path):
     """Compilers warn about linker options, and no warning is allowed."""
     if not shutil.which("cmake"):
         pytest.skip("no cmake")
-    [source], [lines, _] = blocks("c", EXTENSIONS), blocks("cmake", EXTENSIONS)
-    used = "#include <dlx/dlx.h>\nint version(void) { return dlx_abi_version(); }\n"
-    (tmp_path / "scale.c").write_text(source + used)
+    lines, _ = blocks("cmake", EXTENSIONS)
+    used = "#include <dlx/dlx.h>\nint version(void);\nint version(void) { return dlx_abi_version(); }\n"
+    (tmp_path / "scale.c").write_text(used)
     (tmp_path / "CMakeLists.txt").write_text(
         "cmake_minimum_required(VERSION 3.19)\nproject(rows C)\nadd_library(rows MODULE scale.c)\n"
         + lines
@@ -112,8 +118,10 @@ def test_an_extension_of_pybind11(tmp_path):
     include = Path(sysconfig.get_path("include"))
     if package is None or not (include / "Python.h").exists():
         pytest.skip("no pybind11, or no Python.h")
-    [shared, _, source], [_, python] = blocks("cpp", EXTENSIONS), blocks("py", EXTENSIONS)
-    for name, text in {"rows.hpp": shared, "rows.cc": source, "example.py": python}.items():
+    [source], [python] = blocks("cpp", EXTENSIONS), blocks("py", EXTENSIONS)
+    for old, new in (("nanobind", "pybind11"), ("NB_", "PYBIND11_"), ("nb", "py")):
+        source = source.replace(old, new)
+    for name, text in {"rows.cc": source, "example.py": python}.items():
         (tmp_path / name).write_text(text)
     flags = shlex.split(info.compiler_arguments())
     run("g++", "-std=c++17", "-Wall", "-Wextra", "-shared", "-fPIC", "-fvisibility=hidden",

@@ -14,6 +14,8 @@ def run(shell: Shell, *, update: bool) -> int:
     library = shell.settings.library
     if update:
         return shell.run("tests/abi/abidiff.sh", "--update", library, RECORD)
-    headers = sorted(str(path) for path in (shell.settings.root / "include/dlx").glob("*.h"))
+    casters = ("nanobind.h", "pybind11.h")  # they need the headers of other projects
+    found = (shell.settings.root / "include/dlx").glob("*.h")
+    headers = sorted(str(path) for path in found if path.name not in casters)
     shell.check("tests/abi/exports.sh", library, *headers)
     return shell.run("tests/abi/abidiff.sh", library, RECORD)

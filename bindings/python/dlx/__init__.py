@@ -16,6 +16,8 @@ Functions (`help(dlx.asarray)` shows one):
     empty, from_pointer         a Tensor of new memory; of memory at an address
     empty_like                  an array of the library of another one
     function                    a callable of a compiled function that takes any arrays
+    torch_operator, jax_function
+                                the same inside torch.compile and jax.jit
     share, attach               memory that other processes see; also shared_fd, unshare
     devices, device_of          the devices of this machine; the device of an address
     stream, current_stream      the stream on which dlx copies on a GPU
@@ -85,6 +87,7 @@ from dlx.errors import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from dlx._call import Array, empty_like, function
+    from dlx._call.programs import jax_function, torch_operator
 
 __version__: str = _capi.version()
 
@@ -144,11 +147,13 @@ __all__ = [
     "function",
     "get_export_negative_strides",
     "get_num_threads",
+    "jax_function",
     "set_export_negative_strides",
     "set_num_threads",
     "share",
     "shared_fd",
     "stream",
+    "torch_operator",
     "unshare",
 ]
 
@@ -173,6 +178,12 @@ if not TYPE_CHECKING:  # type checkers would take any name
             from dlx import _call
 
             found = globals()[name] = getattr(_call, name)
+            found.__module__ = __name__
+            return found
+        if name in ("jax_function", "torch_operator"):
+            from dlx._call import programs
+
+            found = globals()[name] = getattr(programs, name)
             found.__module__ = __name__
             return found
         from dlx._hints import FUNCTIONS

@@ -37,6 +37,7 @@ _NAMES = (
     "_usual",
     "_function",
     "_argument",
+    "_contract",
     "_new_like",
     "_note_numpy",
     "_without_torch_modes",

@@ -203,7 +203,8 @@ def cpp_page(hpp: Reader, page: Page) -> str:
 
 
 def generate(include: Path, out: Path) -> None:
-    readers = {path.name: Reader(path) for path in sorted(include.iterdir())}
+    names = ["dlx.h", *(header for header, _, _ in OTHERS), "dlx.hpp"]
+    readers = {name: Reader(include / name) for name in names}
     symbols = symbols_of(readers)
     files = {f"c/{name}": text for name, text in c_pages(readers, Page("c", symbols)).items()}
     files["cpp.md"] = cpp_page(readers["dlx.hpp"], Page("cpp", symbols))

@@ -98,9 +98,9 @@ FIGURES = {
     "calls": Figure(
         "extensions.md",
         "Alternatives",
-        {2: "nanobind with dlx", 3: "pybind11 with dlx", 1: "nanobind", 4: "tvm-ffi"},
+        {1: "an array of NumPy", 3: "of PyTorch", 5: "of dlx"},
         " ns",
-        (300, 1000, 3000, 10000),
+        (30, 100, 300, 1000, 3000, 10000),
         "Time of a call of a compiled function",
     ),
 }
@@ -114,7 +114,9 @@ def table(path: Path, heading: str) -> list[list[str]]:
     rows: list[list[str]] = []
     for line in text.splitlines():
         if line.startswith("|"):
-            rows.append([cell.strip().replace("**", "") for cell in line.strip("|").split("|")])
+            rows.append(
+                [re.sub(r"[*`]{1,2}", "", cell).strip() for cell in line.strip("|").split("|")]
+            )
         elif rows:
             break
     return rows[2:]

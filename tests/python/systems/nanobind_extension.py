@@ -72,16 +72,13 @@ def load():
 
 
 def load_page():
-    """The module of docs/extensions.md, with a caster for dlx::Tensor; and a function of several."""
+    """The module of docs/extensions.md; and a function of several arrays."""
     page = (Path(__file__).resolve().parents[3] / "docs/extensions.md").read_text()
-    shared, source, _ = re.findall(r"^```cpp\n(.*?)^```", page, re.M | re.S)
+    [source] = re.findall(r"^```cpp\n(.*?)^```", page, re.M | re.S)
     many = '  m.def("many", [](const std::vector<dlx::Tensor>& list) { return list.size(); });\n'
-    for old, new in (
-        ('#include "rows.hpp"\n', "#include <nanobind/stl/vector.h>\n" + shared),
-        ('  m.def("row_sums"', many + '  m.def("row_sums"'),
-    ):
-        assert source.count(old) == 1
-        source = source.replace(old, new)
+    at = '  m.def("row_sums"'
+    assert source.count(at) == 1
+    source = "#include <nanobind/stl/vector.h>\n" + source.replace(at, many + at)
     return build("rows", source, *shlex.split(info.compiler_arguments()))
 
 

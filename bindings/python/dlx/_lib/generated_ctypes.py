@@ -14,8 +14,10 @@ if TYPE_CHECKING:
 
 from ctypes import (
     Structure,
+    Union,
     c_char,
     c_char_p,
+    c_double,
     c_int,
     c_int32,
     c_int64,
@@ -195,6 +197,48 @@ class dlx_backend(Structure):
     )
 
 
+class dlx_argument(Union):
+    _fields_ = (
+        ("array", c_void_p),  # DLTensor *
+        ("integer", c_int64),
+        ("real", c_double),
+        ("text", c_void_p),  # const char *
+    )
+
+
+class dlx_parameter(Structure):
+    _fields_ = (
+        ("struct_size", c_uint32),
+        ("kind", c_int32),
+        ("flags", c_uint64),
+        ("name", c_void_p),  # const char *
+        ("ndim", c_int32),
+        ("dtype", DLDataType),
+        ("default_value", dlx_argument),
+    )
+
+
+class dlx_borrowed(Structure):
+    _fields_ = (
+        ("array", DLTensor),
+        ("flags", c_uint64),
+        ("owner", c_void_p),  # void *
+        ("original", c_void_p),  # void *
+        ("room", c_int64 * 16),
+    )
+
+
+class dlx_function_options(Structure):
+    _fields_ = (
+        ("struct_size", c_uint32),
+        ("natural", c_int32),
+        ("gil_kept_below", c_int64),
+        ("context", c_void_p),  # void *
+        ("release", c_void_p),  # callback
+        ("doc", c_void_p),  # const char *
+    )
+
+
 class ArrowSchema(Structure):
     _fields_ = (
         ("format", c_void_p),  # const char *
@@ -259,6 +303,10 @@ STRUCTS = {
     "dlx_copy_options": dlx_copy_options,
     "dlx_device_properties": dlx_device_properties,
     "dlx_backend": dlx_backend,
+    "dlx_argument": dlx_argument,
+    "dlx_parameter": dlx_parameter,
+    "dlx_borrowed": dlx_borrowed,
+    "dlx_function_options": dlx_function_options,
     "ArrowSchema": ArrowSchema,
     "ArrowArray": ArrowArray,
     "ArrowDeviceArray": ArrowDeviceArray,
@@ -341,6 +389,16 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "dlx_tensor_written_on_stream": (c_int32, (c_void_p, c_int64)),
     "dlx_tensor_synchronize": (c_int32, (c_void_p,)),
     "dlx_register_backend": (c_int32, (c_int32, c_void_p)),
+    "dlx_contract_create": (c_int32, (c_char_p, c_void_p)),
+    "dlx_contract_release": (None, (c_void_p,)),
+    "dlx_contract_name": (c_char_p, (c_void_p,)),
+    "dlx_contract_count": (c_int32, (c_void_p,)),
+    "dlx_contract_parameter": (c_int32, (c_void_p, c_int32, c_void_p)),
+    "dlx_contract_check": (c_int32, (c_void_p, c_void_p, c_void_p)),
+    "dlx_contract_result": (c_int32, (c_void_p, c_int32, c_void_p, c_void_p, c_void_p)),
+    "dlx_python_borrow": (c_int32, (c_void_p, c_void_p, c_void_p)),
+    "dlx_python_give_back": (c_int32, (c_void_p, c_int32, c_int32)),
+    "dlx_python_function": (c_int32, (c_void_p, c_void_p, c_void_p, c_void_p)),
     "dlx_python_attach": (c_int32, (c_void_p, c_void_p)),
     "dlx_python_unwrap": (c_int32, (c_void_p, c_void_p)),
     "dlx_python_wrap": (c_int32, (c_void_p, c_void_p)),
@@ -391,6 +449,8 @@ CALLBACKS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "dlx_backend.event_wait_on_host": (c_int32, (c_int32, c_void_p, c_void_p)),
     "dlx_backend.event_query": (c_int32, (c_int32, c_void_p, c_void_p, c_void_p)),
     "dlx_backend.event_release": (None, (c_int32, c_void_p, c_void_p)),
+    "dlx_function": (c_int32, (c_void_p, c_void_p)),
+    "dlx_function_options.release": (None, (c_void_p,)),
     "ArrowSchema.release": (None, (c_void_p,)),
     "ArrowArray.release": (None, (c_void_p,)),
 }

@@ -115,6 +115,16 @@ __all__ = [
     "DLX_OK",
     "DLX_ORDER_C",
     "DLX_ORDER_F",
+    "DLX_PARAMETER_ARRAY",
+    "DLX_PARAMETER_BOOL",
+    "DLX_PARAMETER_FLOAT",
+    "DLX_PARAMETER_GRAD",
+    "DLX_PARAMETER_INT",
+    "DLX_PARAMETER_OPTIONAL",
+    "DLX_PARAMETER_RESULT",
+    "DLX_PARAMETER_STREAM",
+    "DLX_PARAMETER_TEXT",
+    "DLX_PARAMETER_WRITABLE",
     "DLX_SLICE_OPEN",
     "DLX_VERSION_MAJOR",
     "DLX_VERSION_MINOR",
@@ -296,6 +306,16 @@ DLX_NEGATIVE_STRIDES_SHARE: Final = 2
 DLX_NEGATIVE_STRIDES_ERROR: Final = 3
 DLX_MANAGED_LEGACY: Final = 0
 DLX_MANAGED_VERSIONED: Final = 1
+DLX_PARAMETER_ARRAY: Final = 0
+DLX_PARAMETER_INT: Final = 1
+DLX_PARAMETER_FLOAT: Final = 2
+DLX_PARAMETER_BOOL: Final = 3
+DLX_PARAMETER_TEXT: Final = 4
+DLX_PARAMETER_STREAM: Final = 5
+DLX_PARAMETER_WRITABLE: Final = 1
+DLX_PARAMETER_RESULT: Final = 2
+DLX_PARAMETER_OPTIONAL: Final = 4
+DLX_PARAMETER_GRAD: Final = 8
 DLX_ARROW_LISTS: Final = 0
 DLX_ARROW_TENSORS: Final = 1
 DLX_DLPACK_MAJOR_VERSION: Final = 1
@@ -363,6 +383,8 @@ CALLBACKS: dict[str, str] = {
     "dlx_backend.event_wait_on_host": "int32_t",
     "dlx_backend.event_query": "int32_t",
     "dlx_backend.event_release": "void",
+    "dlx_function": "dlx_status",
+    "dlx_function_options.release": "void",
     "ArrowSchema.release": "void",
     "ArrowArray.release": "void",
 }
