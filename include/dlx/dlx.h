@@ -780,9 +780,10 @@ DLX_API dlx_status dlx_tensor_synchronize(dlx_tensor *tensor);
  * streams, work is done when the function returns, and `stream` is always 0.
  */
 typedef struct dlx_backend {
-  uint32_t struct_size;
-  uint32_t reserved; /**< 0 */
-  void *user_data;
+  uint32_t struct_size; /**< sizeof(dlx_backend) */
+  uint32_t reserved;    /**< 0 */
+  void *user_data;      /**< the last argument of every function */
+  /** How many devices there are, not a status; dlx asks each time. */
   int32_t (*device_count)(void *user_data);
   /** Fill the known fields of the struct; optional. */
   int32_t (*describe)(int32_t device_id, dlx_device_properties *out, void *user_data);
@@ -791,10 +792,13 @@ typedef struct dlx_backend {
 
   /** Return NULL if memory is exhausted. `size` > 0; `alignment` is a power of two. */
   void *(*allocate)(int32_t device_id, size_t size, size_t alignment, void *user_data);
+  /** Free what `allocate` returned, once nothing uses it. */
   void (*deallocate)(int32_t device_id, void *data, void *user_data);
 
+  /** Copy from host memory, which may be reused after the work of `stream`. */
   int32_t (*copy_from_host)(int32_t device_id, void *dst, uint64_t dst_offset, const void *src,
                             size_t size, int64_t stream, void *user_data);
+  /** Copy to host memory, which is read after the work of `stream`. */
   int32_t (*copy_to_host)(int32_t device_id, void *dst, const void *src, uint64_t src_offset,
                           size_t size, int64_t stream, void *user_data);
   /** Copy between devices of this type, which may be the same; `stream` is the destination's. */
@@ -809,16 +813,22 @@ typedef struct dlx_backend {
   int32_t (*synchronize)(int32_t device_id, void *user_data);
 
   /* Streams: set all of these functions or none. */
-  int64_t default_stream;
+  int64_t default_stream; /**< the stream where nobody names one */
+  /** Make a stream; its number must differ from the default stream's and from -1. */
   int32_t (*stream_create)(int32_t device_id, int64_t *out_stream, void *user_data);
+  /** Destroy a stream of `stream_create`; its work is still done. */
   void (*stream_destroy)(int32_t device_id, int64_t stream, void *user_data);
+  /** Wait on the host for the work of one stream. */
   int32_t (*stream_synchronize)(int32_t device_id, int64_t stream, void *user_data);
   /** Record an event after all work submitted to `stream` so far. */
   int32_t (*event_record)(int32_t device_id, int64_t stream, void **out_event, void *user_data);
+  /** Let the later work of `stream` wait for the event. */
   int32_t (*event_wait)(int32_t device_id, int64_t stream, void *event, void *user_data);
+  /** Wait on the host for the event. */
   int32_t (*event_wait_on_host)(int32_t device_id, void *event, void *user_data);
   /** Set *out_done to 1 or 0. */
   int32_t (*event_query)(int32_t device_id, void *event, int32_t *out_done, void *user_data);
+  /** Free an event of `event_record`; nothing waits for it any more. */
   void (*event_release)(int32_t device_id, void *event, void *user_data);
 } dlx_backend;
 

@@ -283,7 +283,7 @@ class Elements {
 
 /* ---- tensor ----------------------------------------------------------------------------------- */
 
-/** A reference to a tensor. Copies share the tensor; see the top of this file. */
+/** A reference to a tensor. Copies share the tensor. */
 class Tensor {
  public:
   /** An empty handle. */

@@ -85,7 +85,7 @@ def test_folders_and_files_of_c(word, targets):
             ["tests/python/test_convert.py"],
             ["-m", "not heavy"],
         ),
-        ("docs/copy.md", ["tests/packaging/test_readme.py"], ["-m", "not heavy"]),
+        ("docs/copy.md", ["tests/docs", "tests/packaging/test_readme.py"], ["-m", "not heavy"]),
         ("examples", ["tests/packaging/test_examples.py"], []),
         ("tools/dev", ["tests/dev"], ["-m", "not heavy"]),
         ("tests/embed", ["tests/python/test_embedding.py"], ["-m", "not heavy"]),

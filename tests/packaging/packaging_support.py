@@ -9,6 +9,8 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
+# Pages whose blocks continue each other (tests/docs); the blocks of all other pages are programs.
+STORIES = ("docs/tutorial.md", "docs/why-copied.md", "docs/vendors.md")
 
 
 def lists_of_flags() -> dict[str, list[str]]:

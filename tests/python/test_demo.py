@@ -14,7 +14,7 @@ image_module = pytest.importorskip("PIL.Image", reason="the demo decodes with Pi
 
 @pytest.fixture
 def photograph(tmp_path):
-    """A small picture with an even gradient; the real one ships in a wheel that may be missing."""
+    """A small picture with an even gradient."""
     path = tmp_path / "gradient.png"
     picture = image_module.new("RGB", (64, 48))
     picture.putdata([(x * 4, y * 5, (x + y) * 2) for y in range(48) for x in range(64)])
@@ -104,17 +104,23 @@ def test_terminals_that_know_ascii_only_get_ascii(photograph, tmp_path):
     assert done.stdout.isascii()
 
 
-def test_without_a_photograph_it_says_what_to_install():
-    code = """
-import sys
-from dlx._cli import demo, demo_picture
-demo_picture.PHOTOGRAPHS = ()
-sys.exit(demo.run())
-"""
+def test_without_an_argument_it_draws_a_picture_of_its_own(tmp_path):
+    result = tmp_path / "o.png"
+
+    done = demo("-o", result)
+
+    assert done.returncode == 0, done.stderr
+    assert "drawn by Pillow" in done.stdout
+    colours = image_module.open(result).getcolors(1 << 20)
+    assert len(colours) > 100
+
+
+def test_without_pillow_it_says_what_to_install():
+    code = "import sys; sys.modules['PIL'] = None; from dlx._cli import demo; sys.exit(demo.run())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
 
     assert done.returncode == 1
-    assert "pip install" in done.stdout
+    assert "pip install pillow" in done.stdout
 
 
 def test_a_picture_that_is_none_is_pillow_s_own_error(tmp_path):

@@ -11,6 +11,6 @@ jobs, runners  jobs side by side; what one job can run
 groups         THE table: ./dev test MODE -> its jobs
 systems, gpu   the groups that need environments of their own
 summary        adds up what the runners left
-testing        ./dev test
-bench, kit, fuzz, style, abi, wheel    the other commands
+testing        ./dev test; installed: of a wheel; downloads: what it says first
+bench, kit, fuzz, style, abi, wheel, demo, docs, sbom, release    the other commands
 """

@@ -14,18 +14,21 @@ from . import (
     bench,
     coverage,
     debian,
+    demo,
+    docs,
     environments,
     fuzz,
     kit,
+    release,
+    sbom,
     settings,
     style,
     testing,
     wheel,
 )
-from .runners import python_variables
 from .shell import Failed, Shell
 
-USE_BAZEL = ("setup", "build", "demo", "test", "bench", "kit", "fuzz", "coverage", "abi")
+USE_BAZEL = ("setup", "build", "demo", "test", "bench", "kit", "fuzz", "coverage", "abi", "docs")
 
 
 def setup(shell: Shell, words: Sequence[str]) -> int:
@@ -43,13 +46,6 @@ def build(shell: Shell, words: Sequence[str]) -> int:
         return status
     shell.print(str(shell.settings.library))
     return 0
-
-
-def demo(shell: Shell, words: Sequence[str]) -> int:
-    bazel.build_library(shell)
-    environments.setup_tests(shell)
-    python = shell.settings.interpreter
-    return shell.run(python, "-m", "dlx", "demo", *words, env=python_variables(shell))
 
 
 def make_kit(shell: Shell, words: Sequence[str]) -> int:
@@ -78,6 +74,11 @@ def lint(shell: Shell, words: Sequence[str]) -> int:
     return style.lint(shell, quick=bool(words))
 
 
+def make_docs(shell: Shell, words: Sequence[str]) -> int:
+    arguments.takes("docs", words, "--check")
+    return docs.run(shell, check=bool(words))
+
+
 def generate(shell: Shell, words: Sequence[str]) -> int:
     arguments.takes("generate", words)
     environments.setup(shell, "test")
@@ -102,18 +103,21 @@ def make_wheel(shell: Shell, words: Sequence[str]) -> int:
 COMMANDS: dict[str, Callable[[Shell, Sequence[str]], int]] = {
     "setup": setup,
     "build": build,
-    "demo": demo,
+    "demo": demo.run,
     "test": testing.run,
     "bench": bench.run,
     "kit": make_kit,
     "fuzz": run_fuzz,
     "coverage": run_coverage,
+    "docs": make_docs,
     "format": run_format,
     "lint": lint,
     "generate": generate,
     "kernels": kernels,
     "abi": run_abi,
     "wheel": make_wheel,
+    "sbom": sbom.run,
+    "release": release.run,
 }
 
 

@@ -23,6 +23,12 @@ FUZZING = {"clang-19": "clang-19", "libclang-rt-19-dev": "/usr/lib/llvm-19/lib/c
 COVERAGE = {**FUZZING, "llvm-19": "llvm-cov-19"}
 KERNELS = {"clang-19": "clang-19", "lld-19": "ld.lld-19"}
 PACKAGING = {"cmake": "cmake", "ninja-build": "ninja", "pkg-config": "pkg-config"}
+RECIPES = {
+    "debhelper": "dh",
+    "dpkg-dev": "dpkg-buildpackage",
+    "fakeroot": "fakeroot",
+    "lintian": "lintian",
+}
 EMULATED = {"g++-aarch64-linux-gnu": "aarch64-linux-gnu-g++", "qemu-user": "qemu-aarch64"}
 MORE_EMULATED = {
     "g++-riscv64-linux-gnu": "riscv64-linux-gnu-g++",
@@ -83,8 +89,10 @@ def setup_fuzzing(shell: Shell) -> None:
     need(shell, "optional fuzzing", FUZZING, optional=True)
 
 
-def setup_packaging(shell: Shell) -> None:
+def setup_packaging(shell: Shell, *, recipes: bool = False) -> None:
     need(shell, "packaging", PACKAGING)
+    if recipes:
+        need(shell, "optional tests of recipes", RECIPES, optional=True)
 
 
 def setup_emulated(shell: Shell, *, every: bool) -> None:

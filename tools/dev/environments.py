@@ -70,19 +70,23 @@ def requirements(shell: Shell, name: str) -> Path:
     return shell.settings.root / "third_party/python" / f"{name}.txt"
 
 
+def installed(shell: Shell, venv: Path, name: str) -> bool:
+    stamp = venv / f"{name}.installed"
+    return stamp.exists() and stamp.read_bytes() == requirements(shell, name).read_bytes()
+
+
 def install(shell: Shell, venv: Path, name: str) -> bool:
     """Installs third_party/python/NAME.txt, once for each content."""
-    file = requirements(shell, name)
-    stamp = venv / f"{name}.installed"
-    if stamp.exists() and stamp.read_bytes() == file.read_bytes():
+    if installed(shell, venv, name):
         return True
+    file = requirements(shell, name)
     packages = sorted(set(re.findall(r"^([a-z][^=;\s]*)==", file.read_text(), re.M | re.I)))
     shell.say(f"installing into {shell.settings.shown(venv)}: {' '.join(packages)}")
     # Most modules are never imported. Skipping their compilation halves the time.
     if pip(shell, venv, "install", "--no-compile", "--only-binary", ":all:", "-r", str(file)):
         return False
     if not shell.settings.dry:
-        shutil.copy(file, stamp)
+        shutil.copy(file, venv / f"{name}.installed")
     return True
 
 
@@ -99,6 +103,13 @@ def setup(shell: Shell, *names: str) -> None:
             raise Failed(f"third_party/python/{name}.txt could not be installed")
 
 
+def setup_demo(shell: Shell) -> None:
+    """.venv with what the demo uses, unless it has what the tests use."""
+    make_own(shell)
+    if not installed(shell, shell.settings.venv, "test"):
+        setup(shell, "demo")
+
+
 def setup_tests(shell: Shell) -> None:
     """.venv with the packages that tests import. PyTorch is separate, because it is large."""
     setup(shell, "test")
@@ -107,6 +118,14 @@ def setup_tests(shell: Shell) -> None:
     if shell.settings.ci:  # a test machine must not pass because it tested less
         raise Failed("PyTorch could not be installed (DLX_NO_TORCH=1 does without it)")
     shell.warn("going on without PyTorch; what needs it is skipped")
+
+
+def setup_release(shell: Shell) -> None:
+    """What reads the workflows, licences and recipes, in .venv-systems/release. Optional."""
+    venv = shell.settings.elsewhere("release")
+    found = find_between(shell, "3.11", "3.14")
+    if found is None or not make(shell, venv, found) or not install(shell, venv, "release"):
+        shell.warn("going on without third_party/python/release.txt; what needs it is skipped")
 
 
 def setup_embedding(shell: Shell) -> None:

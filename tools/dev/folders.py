@@ -10,7 +10,7 @@ from .shell import Failed
 
 ROOM = "bindings/python/dlx"
 LIGHT = ("-m", "not heavy")
-OF_PYTEST = ("tests/python", "tests/packaging", "tests/dev")
+OF_PYTEST = ("tests/python", "tests/packaging", "tests/docs", "tests/dev")
 
 # Folder or file -> its tests: files, folders and patterns. A deeper file or folder without a row has
 # the tests of the nearest parent with a row. `*` stands for a folder that exists on both sides.
@@ -51,11 +51,14 @@ TABLE: dict[str, tuple[str, ...]] = {
         "tests/python/test_compute_methods.py",
     ),
     f"{ROOM}/_cli": ("tests/python/test_{command_line,demo}.py",),
-    "docs": ("tests/packaging/test_readme.py",),
+    "docs": ("tests/docs", "tests/packaging/test_readme.py"),
     "README.md": ("tests/packaging/test_readme.py",),
     "examples": ("tests/packaging/test_examples.py",),
     "cmake": ("tests/packaging/test_{cmake,flags}.py",),
     "CMakeLists.txt": ("tests/packaging/test_{cmake,flags}.py",),
+    "packaging": ("tests/packaging/test_{recipes,release}.py",),
+    ".github": ("tests/packaging/test_release.py",),
+    "RELEASING.md": ("tests/packaging/test_release.py",),
     "benchmarks": ("tests/python/test_gpu_scripts.py", "tests/python/gpu/test_gpu_bench.py"),
     "tools": ("tests/dev",),
     "dev": ("tests/dev",),

@@ -12,7 +12,7 @@ from .settings import Settings
 from .shell import Failed
 
 C_TESTS = ("//tests/capi/...", "//tests/cpp/...", "//tests/src/...", "//tests/tools/...")
-PYTHON_TESTS = ("tests/python", "tests/packaging", "tests/dev")
+PYTHON_TESTS = ("tests/python", "tests/packaging", "tests/docs", "tests/dev")
 REFEREE = "tests/python/testing"
 WITHOUT_REFEREE = (f"--ignore={REFEREE}",)
 LIGHT = ("-m", "not heavy")
@@ -21,6 +21,7 @@ LIBRARY = "libdlx.so"
 REFEREE = "tests/python/testing"
 OTHER_MACHINES = "riscv64 or s390x"
 OTHER_WHEELS = "tests/packaging/test_platforms.py"  # by zig: minutes for each
+RECIPES = "tests/packaging/test_recipes.py"
 MODES = ("quick", "", "all", "release", "systems", "bindings", "gpu", "array-api")
 
 # The jobs of --release that --all does not have: heavy, and least likely to find something. ./dev help
@@ -30,6 +31,7 @@ BEYOND = {
     "systems-oneapi": "oneAPI",
     "emulated": "riscv64 and s390x",
     "platforms": "wheels for other platforms, by zig",
+    "recipes": "the recipes of packaging, by Conan, dpkg and Meson",
     "hostile": "hostile objects for 5 minutes",
     "clang": "the build with clang",
     "analyzer": "clang's static analyzer",
@@ -73,6 +75,7 @@ def _ci(settings: Settings) -> list[Job]:
             "packaging",
             "tests/packaging",
             f"--ignore={OTHER_WHEELS}",
+            f"--ignore={RECIPES}",
             "-k",
             f"not ({OTHER_MACHINES})",
         ),
@@ -80,6 +83,7 @@ def _ci(settings: Settings) -> list[Job]:
         _heavy("cffi"),
         *languages.jobs(settings),
         Job("style", _style),
+        Job("docs", lambda r: r.step("docs", "./dev docs --check", "./dev", "docs", "--check")),
         Job("avx512-by-avx2", _avx512_by_avx2, uses=BAZEL),
         _fuzz("fuzz", "15", "1"),
         Job("array-api", lambda runner: systems.array_api(runner, settings.array_api)),
@@ -91,6 +95,7 @@ def _release(settings: Settings) -> list[Job]:
         *(job for job in systems.jobs(settings) if job.name in BEYOND),
         _packaging("emulated", "tests/packaging/test_emulated.py", "-k", OTHER_MACHINES),
         _packaging("platforms", OTHER_WHEELS),
+        _packaging("recipes", RECIPES),
         Job("hostile", _hostile),
         Job("clang", _clang, uses=BAZEL),
         Job("analyzer", lambda r: r.step("analyzer", "./dev lint", "./dev", "lint")),

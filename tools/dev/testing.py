@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import resource
 import tempfile
 import time
 from collections.abc import Sequence
@@ -12,10 +11,12 @@ from . import (
     arguments,
     bazel,
     debian,
+    downloads,
     environments,
     folders,
     gpu,
     groups,
+    installed,
     kit,
     languages,
     summary,
@@ -25,7 +26,7 @@ from .jobs import BAZEL, Job, run_jobs, workers
 from .runners import python_variables
 from .shell import STARTED, Failed, Shell
 
-OPTIONS = [f"--{mode}" for mode in groups.MODES if mode]
+OPTIONS = [*(f"--{mode}" for mode in groups.MODES if mode), "--wheel"]
 
 
 def run(shell: Shell, words: Sequence[str]) -> int:
@@ -36,6 +37,8 @@ def run(shell: Shell, words: Sequence[str]) -> int:
         return _gpu(shell, words[1:])
     if mode == "--gpu":
         return _gpu(shell, words[1:])
+    if mode == "--wheel":
+        return installed.run(shell, words[1:])
     if mode == "--array-api":
         return _array_api(shell, words[1:])
     if mode == "--bindings":
@@ -49,12 +52,14 @@ def run(shell: Shell, words: Sequence[str]) -> int:
 
 
 def _mode(shell: Shell, mode: str) -> int:
+    downloads.announce(shell, mode)
     _setup(shell)
     if mode in ("all", "release"):
-        debian.setup_packaging(shell)
+        debian.setup_packaging(shell, recipes=mode == "release")
         debian.setup_emulated(shell, every=mode == "release")
         debian.setup_fuzzing(shell)
         languages.setup(shell)
+        environments.setup_release(shell)
         environments.setup(shell, "lint", *(["platforms"] if mode == "release" else []))
     bazel.build_library(shell, *bazel.FAKES)
     return _run(shell, groups.jobs(shell.settings, mode), workers())
@@ -103,6 +108,7 @@ def _chosen(shell: Shell, words: Sequence[str]) -> int:
     options = [word for index, word in enumerate(words) if index not in arguments.paths_in(words)]
     found = folders.find(shell.settings.root, paths)
     if not found.targets and found.as_given:
+        downloads.announce(shell, "")
         environments.setup_tests(shell)
         bazel.build_library(shell)
         python = shell.settings.interpreter
@@ -112,6 +118,7 @@ def _chosen(shell: Shell, words: Sequence[str]) -> int:
             f"test: '{options[0]}' with tests of Bazel and of pytest: name files or folders of one of them"
         )
     jobs = []
+    downloads.announce(shell, "", python=bool(found.files))
     debian.setup_tests(shell)
     if found.files:
         environments.setup_tests(shell)
@@ -127,6 +134,8 @@ def _chosen(shell: Shell, words: Sequence[str]) -> int:
 
 
 def _run(shell: Shell, jobs: Sequence[Job], count: int) -> int:
+    import resource  # Windows has none, and comes here never
+
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with tempfile.TemporaryDirectory() as folder:
         reports = run_jobs(shell.settings, jobs, Path(folder), count)

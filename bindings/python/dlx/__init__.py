@@ -37,7 +37,7 @@ Modules:
     dlx.raw                     the C API: from dlx import raw
 
 Commands: `python -m dlx info` shows the library, its devices and the array libraries that are
-installed, `python -m dlx demo` passes a photograph through several of them, and `python -m dlx
+installed, `python -m dlx demo` passes a picture through several of them, and `python -m dlx
 --help` lists the others.
 """
 

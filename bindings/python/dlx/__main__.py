@@ -26,8 +26,8 @@ def main() -> int:
     part = config.add_mutually_exclusive_group()
     part.add_argument("--cflags", action="store_true", help="only what compiling needs")
     part.add_argument("--libs", action="store_true", help="only what linking needs")
-    demo = commands.add_parser("demo", help="let a photograph pass through several array libraries")
-    demo.add_argument("picture", nargs="?", help="a picture of yours instead of the one found")
+    demo = commands.add_parser("demo", help="let a picture pass through several array libraries")
+    demo.add_argument("picture", nargs="?", help="a picture of yours instead of its own")
     demo.add_argument(
         "-o", "--output", help="where to write the result (default: a temporary file)"
     )

@@ -398,8 +398,9 @@ def stream(obj: Any, /, *, device: DeviceLike | None = None) -> _Current:
         obj, device: as `dlx.Stream` takes them.
 
     Raises:
-        as `dlx.Stream`; RuntimeError on entry, if this machine lacks the device
-            (`UnavailableError`).
+        ValueError: as `dlx.Stream`.
+        TypeError: as `dlx.Stream`.
+        RuntimeError: on entry, if this machine lacks the device (`UnavailableError`).
     """
     return _Current(
         obj if isinstance(obj, Stream) and device is None else Stream(obj, device=device)

@@ -1,4 +1,4 @@
-"""`python -m dlx demo`: a photograph passes through several array libraries.
+"""`python -m dlx demo`: a picture passes through several array libraries.
 
 Every step is run, timed and checked by addresses while the demo runs. Each is compared with the same
 step without dlx.
@@ -13,7 +13,7 @@ import tempfile
 
 import dlx
 from dlx._cli.demo_paper import Journey, Paper, Place, layout_of, timed
-from dlx._cli.demo_picture import PHOTOGRAPHS, borrows, find_photograph, import_picture, lends
+from dlx._cli.demo_picture import borrows, draw, import_picture, lends
 from dlx.errors import InvalidArgumentError
 
 TYPE_CHECKING = False
@@ -307,35 +307,27 @@ def run(picture: str | None = None, output: str | None = None) -> int:
     """Show the demo on the terminal.
 
     Args:
-        picture: path of a picture; None takes a photograph that ships in an installed wheel.
+        picture: path of a picture; None draws one.
         output: where to write the result; None makes a new file in the directory for temporary
             files.
 
     Returns:
-        the exit status: 0, or 1 if Pillow or a photograph is missing (printed).
+        the exit status: 0, or 1 if Pillow is missing (printed).
     """
     paper = Paper(sys.stdout)
     pillow = _import("PIL.Image")
     if pillow is None:
         paper.line(
-            "The demo decodes a photograph with Pillow, which is not installed: pip install pillow"
+            "The demo draws and decodes pictures with Pillow, which is not installed: pip install pillow"
         )
         return 1
-    found = (picture, "yours") if picture is not None else find_photograph()
-    if found is None:
-        names = " or ".join(sorted({distribution for _, distribution, _ in PHOTOGRAPHS}))
-        paper.line(
-            f"No photograph found: pip install {names}, whose wheels contain some, or name one"
-        )
-        return 1
-    path, origin = found
     journey = Journey(paper)
-    paper.line(paper.paint("dlx: one photograph, several libraries", "bold"))
-    paper.line(f"picture: {path}")
-    image, seconds = timed(lambda: _decoded(pillow, path))
-    size = os.path.getsize(path)
+    paper.line(paper.paint("dlx: one picture, several libraries", "bold"))
+    image, seconds = timed(draw if picture is None else lambda: _decoded(pillow, picture))
+    origin = "drawn" if picture is None else f"{os.path.getsize(picture):,} bytes, decoded"
+    paper.line(f"picture: {picture or 'our own'}")
     paper.line(
-        f"         {origin}; {size:,} bytes, decoded by Pillow {pillow.__version__} into "
+        f"         {origin} by Pillow {pillow.__version__} into "
         f"{image.size[0]}x{image.size[1]} {image.mode} in {seconds * 1e3:.1f} ms"
     )
     demo = Demo(journey, image)

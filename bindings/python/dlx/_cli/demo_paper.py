@@ -25,12 +25,13 @@ Place = namedtuple("Place", ("address", "size", "layout"))
 
 
 class Paper:
-    """Prints: colours in a terminal, plain text in a pipe or with NO_COLOR."""
+    """Prints: colours in a terminal or with FORCE_COLOR, plain text in a pipe or with NO_COLOR."""
 
     def __init__(self, stream: Any) -> None:
         self._stream = stream
         terminal = bool(getattr(stream, "isatty", lambda: False)())
-        self._colour = terminal and not os.environ.get("NO_COLOR")
+        wanted = terminal or os.environ.get("FORCE_COLOR")
+        self._colour = bool(wanted) and not os.environ.get("NO_COLOR")
         self._width = shutil.get_terminal_size().columns if terminal else 100
         encoding = getattr(stream, "encoding", None) or "ascii"
         try:

@@ -1,10 +1,8 @@
-"""The demo's photograph: finding one, and importing it from Pillow."""
+"""The demo's picture: drawing one, and importing it from Pillow."""
 
 from __future__ import annotations
 
-import importlib.util
-import os
-from importlib import metadata
+import math
 
 import dlx
 
@@ -14,24 +12,33 @@ if TYPE_CHECKING:
 
     from dlx import Tensor
 
-# Photographs that ship in wheels: (import name, distribution, path inside the package).
-PHOTOGRAPHS = (
-    ("matplotlib", "matplotlib", "mpl-data/sample_data/grace_hopper.jpg"),
-    ("skimage", "scikit-image", "data/astronaut.png"),
-    ("skimage", "scikit-image", "data/chelsea.png"),
-    ("skimage", "scikit-image", "data/coffee.png"),
+SIZE = (768, 512)
+_SKY = ((24, 38, 92), (255, 168, 104))  # above, below
+# Hills: colour, height of the crest as a part of the picture, its waves as (part, number, shift).
+_HILLS = (
+    ((120, 88, 122), 0.62, ((0.05, 1.3, 0.4), (0.02, 4.1, 2.0))),
+    ((70, 62, 104), 0.74, ((0.06, 1.9, 2.2), (0.015, 6.3, 0.3))),
+    ((28, 34, 66), 0.87, ((0.05, 2.6, 4.0), (0.01, 9.7, 1.1))),
 )
 
 
-def find_photograph() -> tuple[str, str] | None:
-    """The path of an installed photograph and its wheel. Imports nothing."""
-    for module, distribution, inside in PHOTOGRAPHS:
-        spec = importlib.util.find_spec(module)
-        for folder in (spec.submodule_search_locations or []) if spec else []:
-            path = os.path.join(folder, inside)
-            if os.path.exists(path):
-                return path, f"from the wheel of {distribution} {metadata.version(distribution)}"
-    return None
+def draw() -> Any:
+    """The demo's own picture: a sunset over hills, drawn by Pillow."""
+    from PIL import Image, ImageDraw
+
+    width, height = SIZE
+    above, below = (Image.new("RGB", SIZE, colour) for colour in _SKY)
+    picture = Image.composite(below, above, Image.linear_gradient("L").resize(SIZE))
+    pen = ImageDraw.Draw(picture)
+    x, y, radius = width * 0.68, height * 0.5, height * 0.13
+    pen.ellipse((x - radius, y - radius, x + radius, y + radius), fill=(255, 232, 160))
+    for colour, crest, waves in _HILLS:
+        line = [
+            (x, height * (crest + sum(a * math.sin(n * 6.28 * x / width + s) for a, n, s in waves)))
+            for x in range(0, width + 1, 4)
+        ]
+        pen.polygon([*line, (width, height), (0, height)], fill=colour)
+    return picture
 
 
 def _arrow_bytes(capsule: Any) -> tuple[int, int]:

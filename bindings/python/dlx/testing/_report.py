@@ -30,10 +30,14 @@ class Result(NamedTuple):
 
     Attributes:
         role: "producer", "consumer", "exchange" or "backend".
-        number, level, rule: the item, MUST, SHOULD or MAY, and its text.
+        number: of the item.
+        level: MUST, SHOULD or MAY.
+        rule: the text of the item.
         outcome: pass, fail, deviates, crash, leak, hang or not applicable: the worst of its cases.
         text: what was seen.
-        page, url, section: where the standard says it.
+        page: where the standard says it.
+        url: of that page.
+        section: of that page.
         cases: (name, outcome, text) of each check.
     """
 
@@ -57,10 +61,12 @@ class Report:
     """The results of one check.
 
     Attributes:
-        name, version: what was checked.
+        name: what was checked.
+        version: of it.
         results: one `Result` for each item and role.
         ok: no MUST failed, and nothing crashed or hung.
-        failures, warnings: the results that are not as they must be, and as they should be.
+        failures: the results that are not as they must be.
+        warnings: the results that are not as they should be.
     """
 
     def __init__(self, name: str, results: list[Result], version: str = "") -> None:
