@@ -3,6 +3,7 @@
 #include "capi/guard.h"
 #include "src/copy/threads/threads.h"
 #include "src/device/registry.h"
+#include "src/system/loader.h"
 
 #define DLX_STRING_OF(x) #x
 #define DLX_STRING(x) DLX_STRING_OF(x)
@@ -14,6 +15,10 @@ constexpr size_t kErrorBytes = 1024;
 
 // A fixed buffer, so that setting a message never fails.
 thread_local char last_error[kErrorBytes] = "no call has failed yet";
+
+// Deleters that other libraries hold must stay callable. This file is in every program that links
+// the static library, because all functions set last_error.
+[[maybe_unused]] const bool stays_loaded = (sys::keep_loaded(&stays_loaded), true);
 
 }  // namespace
 

@@ -24,6 +24,8 @@ class Platform(NamedTuple):
             "cmake.define.CMAKE_TOOLCHAIN_FILE": str(ROOT / "cmake/zig.cmake"),
             "cmake.define.DLX_ZIG": zig,
             "cmake.define.DLX_TARGET": self.target,
+            "cmake.define.DLX_ALSO_STATIC": "ON",  # for the archive
+            "cmake.define.CMAKE_INSTALL_LIBDIR": "lib",
         }
 
 
