@@ -110,11 +110,21 @@ def test_by_find_package(static, tmp_path):
 
 
 def test_a_project_without_cxx_is_told(static, tmp_path):
-    text = AROUND.format(brings="find_package(dlx 0.1)\nmessage(FATAL_ERROR ${dlx_NOT_FOUND_MESSAGE})")
+    text = AROUND.format(
+        brings="find_package(dlx 0.1)\nmessage(FATAL_ERROR ${dlx_NOT_FOUND_MESSAGE})"
+    )
     (tmp_path / "CMakeLists.txt").write_text(text.replace("C CXX", "C"))
 
-    with pytest.raises(AssertionError, match="needs\\s+the\\s+C\\+\\+\\s+runtime"):
-        run("cmake", "-S", tmp_path, "-B", tmp_path / "tree", *DEBUG, f"-DCMAKE_PREFIX_PATH={static}")
+    with pytest.raises(AssertionError, match=r"needs\s+the\s+C\+\+\s+runtime"):
+        run(
+            "cmake",
+            "-S",
+            tmp_path,
+            "-B",
+            tmp_path / "tree",
+            *DEBUG,
+            f"-DCMAKE_PREFIX_PATH={static}",
+        )
 
 
 def test_a_library_hides_the_dlx_in_it_and_stays_loaded(static, tmp_path):

@@ -8,7 +8,20 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from . import arguments, bazel, debian, environments, folders, gpu, groups, kit, summary, systems
+from . import (
+    arguments,
+    bazel,
+    debian,
+    environments,
+    folders,
+    foreign,
+    gpu,
+    groups,
+    kit,
+    summary,
+    systems,
+    wheel,
+)
 from .jobs import BAZEL, Job, run_jobs, workers
 from .runners import python_variables
 from .shell import STARTED, Failed, Shell
@@ -42,6 +55,8 @@ def _mode(shell: Shell, mode: str) -> int:
         debian.setup_fuzzing(shell)
         debian.setup_runtimes(shell)
         environments.setup(shell, "lint", *(["platforms"] if mode == "release" else []))
+    if mode == "release":
+        foreign.setup(shell, wheel.zig(shell))
     bazel.build_library(shell, *bazel.FAKES)
     return _run(shell, groups.jobs(shell.settings, mode), workers())
 
