@@ -7,9 +7,11 @@
 //
 //     NAME|BYTES OF AN ITEM|SHAPE|STEPS OF DST|STEPS OF SRC|BYTES BEFORE THE FIRST ITEM OF EACH
 //
-// with numbers between spaces and steps in items. Prints NAME|WAY|NANOSECONDS|NANOSECONDS..., or, with
-// 0 rounds, NAME|DESCRIPTION|DESCRIPTION... . Nanoseconds of processor time, the best of all rounds: on
-// a busy machine, those of the wall would be the others'.
+// with numbers between spaces and steps in items. If NAME begins with "in place", src lies in the memory
+// of dst. Prints NAME|WAY|NANOSECONDS|NANOSECONDS..., with 0 rounds NAME|DESCRIPTION|DESCRIPTION...,
+// and with -1 round NAME|BLOCKS|BLOCKS...: how many basic blocks one copy ran, in a library that counts
+// them (bench_thresholds.py). Nanoseconds of processor time, the best of all rounds: on a busy machine,
+// those of the wall would be the others'.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -30,6 +32,7 @@ namespace {
 struct Library {
   decltype(&dlx_copy) copy;
   decltype(&dlx_copy_plan_describe) describe;
+  uint64_t (*blocks)();  // or NULL
 };
 
 template <class Function>
@@ -140,7 +143,8 @@ int main(int argc, char** argv) {
     }
     libraries.push_back(
         {function_of<decltype(&dlx_copy)>(handle, "dlx_copy"),
-         function_of<decltype(&dlx_copy_plan_describe)>(handle, "dlx_copy_plan_describe")});
+         function_of<decltype(&dlx_copy_plan_describe)>(handle, "dlx_copy_plan_describe"),
+         reinterpret_cast<uint64_t (*)()>(dlsym(handle, "dlx_blocks"))});
     function_of<decltype(&dlx_set_num_threads)>(handle, "dlx_set_num_threads")(1);
     int64_t shape[] = {1 << 12, 1 << 12}, steps[] = {1, 1 << 12}, compact[] = {1 << 12, 1};
     const DLTensor to = {reinterpret_cast<void*>(uintptr_t{1} << 40),
@@ -158,14 +162,30 @@ int main(int argc, char** argv) {
   Memory to, from;
   Layout layout;
   while (read_layout(&layout)) {
-    char* const dst_data = to.of(layout.bytes_of(layout.dst_steps) + 4096) + layout.starts[0];
-    char* const src_data = from.of(layout.bytes_of(layout.src_steps) + 4096) + layout.starts[1];
+    const int64_t src_bytes = layout.bytes_of(layout.src_steps) + layout.starts[1] + 4096;
+    const bool in_place = layout.name.compare(0, 8, "in place") == 0;
+    const int64_t dst_bytes = layout.bytes_of(layout.dst_steps) + 4096 + (in_place ? src_bytes : 0);
+    char* dst_data = reinterpret_cast<char*>(uintptr_t{1} << 40);
+    char* src_data = in_place ? dst_data : dst_data + (uintptr_t{1} << 40);
+    if (rounds != 0) {  // descriptions read no data
+      dst_data = to.of(dst_bytes);
+      src_data = in_place ? dst_data : from.of(src_bytes);
+    }
+    dst_data += layout.starts[0];
+    src_data += layout.starts[1];
     const DLTensor dst = tensor_of(layout, dst_data, layout.dst_steps);
     const DLTensor src = tensor_of(layout, src_data, layout.src_steps);
     std::printf("%s", layout.name.c_str());
-    if (rounds == 0) {
-      for (const Library& library : libraries)
-        std::printf("|%s", description(library, dst, src).c_str());
+    if (rounds <= 0) {
+      for (const Library& library : libraries) {
+        if (rounds == 0) {
+          std::printf("|%s", description(library, dst, src).c_str());
+        } else {
+          const uint64_t before = library.blocks();
+          library.copy(&dst, &src, nullptr);
+          std::printf("|%llu", static_cast<unsigned long long>(library.blocks() - before));
+        }
+      }
       std::printf("\n");
       continue;
     }

@@ -9,11 +9,9 @@
 #include "dlx/dlx.h"
 #include "src/base/cancellation.h"
 #include "src/base/error.h"
+#include "src/base/last_error.h"
 
 namespace dlx::capi {
-
-/// Sets this thread's dlx_last_error() to "function: message".
-void set_last_error(const char* function, const char* message) noexcept;
 
 /// Runs the body of an exported function. The only place that turns an exception into a status:
 /// other handlers clean up, add to a message, or protect functions that must not throw.

@@ -1,31 +1,12 @@
-#include <cstdio>
-
 #include "capi/guard.h"
+#include "src/base/last_error.h"
 #include "src/copy/threads/threads.h"
 #include "src/device/registry.h"
-#include "src/system/loader.h"
 
 #define DLX_STRING_OF(x) #x
 #define DLX_STRING(x) DLX_STRING_OF(x)
 
 namespace dlx::capi {
-namespace {
-
-constexpr size_t kErrorBytes = 1024;
-
-// A fixed buffer, so that setting a message never fails.
-thread_local char last_error[kErrorBytes] = "no call has failed yet";
-
-// Deleters that other libraries hold must stay callable. This file is in every program that links
-// the static library, because all functions set last_error.
-[[maybe_unused]] const bool stays_loaded = (sys::keep_loaded(&stays_loaded), true);
-
-}  // namespace
-
-void set_last_error(const char* function, const char* message) noexcept {
-  std::snprintf(last_error, kErrorBytes, "%s: %s", function, message);
-}
-
 const dlx_allocator* read_allocator(const dlx_allocator* allocator, dlx_allocator* storage) {
   if (allocator == nullptr) return nullptr;
   *storage = read_options(allocator, "allocator");
@@ -65,7 +46,11 @@ const char* dlx_status_name(dlx_status status) {
   return "unknown status";
 }
 
-const char* dlx_last_error(void) { return last_error; }
+const char* dlx_last_error(void) { return last_error(); }
+
+void dlx_set_last_error(const char* message) {
+  set_last_error(nullptr, message == nullptr ? "" : message);
+}
 
 dlx_status dlx_set_allocator(int32_t device_type, const dlx_allocator* allocator) {
   return guard(__func__, [&] {

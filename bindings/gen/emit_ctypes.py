@@ -14,6 +14,10 @@ parameters); a field's callback is called struct.field.
 # ruff: noqa
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 '''
 
 PLAIN = {"dlx_status": "c_int32", "size_t": "c_size_t"}
@@ -69,7 +73,7 @@ def struct(name: str, model: Model) -> str:
 
 def table(name: str, functions: dict[str, Function]) -> str:
     """A dict of prototypes."""
-    lines = [f"{name} = {{"]
+    lines = [f"{name}: dict[str, tuple[Any, tuple[Any, ...]]] = {{"]
     for function in functions.values():
         line = f'    "{function.name}": {prototype(function)},'
         if len(line) <= 100:

@@ -234,6 +234,8 @@ class FunctionWriter:
                 return "None"
             return names[0] if len(names) == 1 else f"tuple[{', '.join(names)}]"
         ctype = self.call.function.returns
+        if ctype.kind == "void" and not ctype.pointers:
+            return "None"
         if ctype.kind == "struct":
             return ctype.name
         if is_numbers(ctype):
@@ -243,6 +245,8 @@ class FunctionWriter:
     def value(self, called: str) -> list[str]:
         """The statements that return the result of a function without a status."""
         ctype = self.call.function.returns
+        if ctype.kind == "void" and not ctype.pointers:
+            return [called]
         if ctype.kind == "struct":
             lend = f"lib.{self.call.function.name}(pointer)"
             return [

@@ -104,6 +104,16 @@ DLX_API const char *dlx_status_name(dlx_status status);
  */
 DLX_API const char *dlx_last_error(void);
 
+/**
+ * Set the message that dlx_last_error() returns on this thread, before a function of your own
+ * returns a DLX_ERROR_* status: callers then handle it like dlx's own (dlx::check in C++, the
+ * exceptions of Python). Allocates nothing.
+ *
+ * @param message  "function: what is wrong (got X, expected Y)"; borrowed, copied, at most 1,023
+ *        bytes of it. NULL is the empty message.
+ */
+DLX_API void dlx_set_last_error(const char *message);
+
 /** Allocates memory for tensors. `struct_size` is sizeof(dlx_allocator). */
 typedef struct dlx_allocator {
   uint32_t struct_size;

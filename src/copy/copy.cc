@@ -6,7 +6,6 @@
 #include "dlx/dlx.h"
 #include "src/base/error.h"
 #include "src/copy/bits.h"
-#include "src/copy/convert.h"
 #include "src/copy/execute.h"
 #include "src/copy/in_place.h"
 #include "src/copy/plan/overlap.h"
@@ -16,18 +15,11 @@
 namespace dlx {
 namespace {
 
-void check_size(const DLDataType& dtype) {
-  if (dtype.bits != 0 && dtype.lanes != 0) return;
-  fail(DLX_ERROR_INVALID_ARGUMENT, "`dst` has elements of no size (got %d bits, %d lanes)",
-       dtype.bits, dtype.lanes);
-}
-
 void check_same_dtype(const DLDataType& dst, const DLDataType& src) {
   if (!same_dtype(dst, src)) {
     fail(DLX_ERROR_INVALID_ARGUMENT, "`src` has another dtype than `dst` (got %s, expected %s)",
          dtype_text(src).text, dtype_text(dst).text);
   }
-  check_size(dst);
 }
 
 /// The item of elements that are stored in the same way on both sides.
@@ -66,7 +58,6 @@ CopyPlan plan_copy(const DLTensor& dst, bool dst_padded, const DLTensor& src, bo
 void copy_tensor(const DLTensor& dst, bool dst_padded, const DLTensor& src, bool src_padded) {
   Conversion conversion;
   if (find_conversion(dst.dtype, dst_padded, src.dtype, src_padded, &conversion)) {
-    check_size(dst.dtype);
     const CopyPlan plan(dst, src, conversion.item(dst.dtype.lanes));
     if (!plan.empty()) convert(plan, conversion);
     return;

@@ -19,16 +19,17 @@ bool converts(const DLDataType& dst, const DLDataType& src) noexcept;
 
 /// Copies every element of src into dst. Both lie in memory that the CPU can access.
 ///
-/// The same dtype, or one that converts(), and the same shape are required; strides count elements, NULL means compact row-major;
-/// byte_offset is honoured. Strides may have any sign; strides of src may be zero. If src and dst
-/// overlap, the result is as if src had been read first.
+/// Both are checked descriptions (check_description). The same dtype, or one that converts(), and
+/// the same shape are required; strides count elements, NULL means compact row-major. Strides may
+/// have any sign; strides of src may be zero. If src and dst overlap, the result is as if src had
+/// been read first.
 ///
 /// `padded` is IS_SUBBYTE_TYPE_PADDED, one flag per side: each sub-byte element takes a whole byte.
 /// Otherwise sub-byte elements are packed, the first one in the lowest bits.
 ///
 /// Throws Error before a byte is written: INVALID_ARGUMENT (dtype or shape mismatch, a dst in which
-/// two indices share an element, sizes that overflow) or OUT_OF_MEMORY (the operands overlap in a
-/// way that needs a temporary). Other copies need only a fixed tile buffer per thread.
+/// two indices share an element) or OUT_OF_MEMORY (the operands overlap in a way that needs a
+/// temporary). Other copies need only a fixed tile buffer per thread.
 void copy_tensor(const DLTensor& dst, bool dst_padded, const DLTensor& src, bool src_padded);
 
 /// Runs a plan of plan_copy(), or a part of it. The plan counts bytes, and its operands do not

@@ -2,7 +2,7 @@
 #include <cstdio>
 
 #include "src/copy/execute.h"
-#include "src/copy/repetition.h"
+#include "src/copy/ways/repeat.h"
 #include "src/copy/ways/way.h"
 
 namespace dlx {

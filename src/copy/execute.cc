@@ -4,7 +4,6 @@
 
 #include "src/copy/copy.h"
 #include "src/copy/kernels/kernels.h"
-#include "src/copy/repetition.h"
 #include "src/copy/schedule/loops.h"
 #include "src/copy/threads/pieces.h"
 #include "src/copy/threads/threads.h"
@@ -16,7 +15,7 @@ namespace {
 
 /// The number of threads for a copy of `bytes`; kThreadsAtOnce for the smallest shared copy.
 int64_t threads_for(const Machine& machine, int64_t bytes) noexcept {
-  constexpr int64_t kThreadsAtOnce = 4;  // [note 80]
+  constexpr int64_t kThreadsAtOnce = 4;  // [note 90]
   const int64_t enough = machine.parallel_bytes / kThreadsAtOnce;
   const int64_t usable = usable_threads();
   return enough > 0 && bytes / enough < usable ? bytes / enough : usable;
@@ -71,12 +70,11 @@ void run_repeated(const Machine& machine, const CopyPlan& plan, const Repetition
 void run_large_repeated(const Machine& machine, const CopyPlan& plan, int axis,
                         bool streamed) noexcept {
   const Kernels& kernels = *machine.kernels;
-  constexpr int64_t kPart = 128 << 10;  // bytes [note 80]
   const CopyAxis repeated = plan.axis(axis);
   int cut = axis + 1;  // parts have some indices of this axis, and all axes after it
-  while (cut + 1 < plan.ndim() && plan.axis(cut).dst > kPart) ++cut;
+  while (cut + 1 < plan.ndim() && plan.axis(cut).dst > kRunsCached) ++cut;
   const CopyAxis parts = plan.axis(cut);
-  const int64_t at_once = std::clamp<int64_t>(kPart / parts.dst, 1, parts.extent);
+  const int64_t at_once = std::clamp<int64_t>(kRunsCached / parts.dst, 1, parts.extent);
   Loops places;
   int64_t at[CopyPlan::kMaxAxes] = {};
   int64_t extent[CopyPlan::kMaxAxes];

@@ -48,7 +48,7 @@ void each_shifted_part(const CopyPlan& plan, int64_t length, const Run& run) noe
   }
 }
 
-constexpr int64_t kShiftBytes = 16 << 10;  // of the buffer [note 80]
+constexpr int64_t kShiftBytes = 16 << 10;  // of the buffer [note 82]
 
 [[gnu::noinline]] void shift_by_buffer(const CopyPlan& plan, int64_t length) noexcept {
   alignas(64) char buffer[kShiftBytes];
@@ -61,7 +61,7 @@ constexpr int64_t kShiftBytes = 16 << 10;  // of the buffer [note 80]
 /// Equal layouts, `src` some bytes above or below. Copies as much at a time as the distance allows
 /// or, if that is little, as a buffer holds.
 void copy_shift(const CopyPlan& plan) noexcept {
-  constexpr int64_t kLittle = 4 << 10;  // bytes [note 80]
+  constexpr int64_t kLittle = 4 << 10;  // bytes [note 82]
   const int64_t distance = std::llabs(plan.src() - plan.dst());
   if (distance == 0) return;
   if (distance >= reach(plan, 0)) return execute(plan);

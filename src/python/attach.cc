@@ -7,6 +7,7 @@
 #include "src/python/entry.h"
 #include "src/python/errors.h"
 #include "src/python/exchange_table.h"
+#include "src/python/function.h"
 #include "src/python/functions.h"
 #include "src/python/import.h"
 #include "src/python/import_arrow.h"
@@ -19,6 +20,7 @@
 #include "src/python/reference.h"
 #include "src/python/state.h"
 #include "src/python/tensor_type.h"
+#include "src/python/torch_fields.h"
 #include "src/python/torch_modes.h"
 #include "src/python/torch_plain.h"
 #include "src/python/type_cache.h"
@@ -97,6 +99,7 @@ void start_interpreter() {
   reset_ndarray_check();
   forget_dtypes();
   forget_plain();
+  forget_torch_fields();
   forget_torch_modes();
   clear_object_caches();
   clear_targets();
@@ -160,16 +163,12 @@ void attach_locked(PyObject* object_type, PyObject* dict) {
     put_functions(dict, arrow_functions);
     put_functions(dict, torch_functions);
     put_functions(dict, convert_functions);
+    put_functions(dict, function_functions);
     put_functions(dict, operator_functions);
     put_functions(dict, device_stream_functions);
   } catch (const PythonError&) {
     fail_pending();
   }
-}
-
-void require_attached() {
-  if (attached) return;
-  fail(DLX_ERROR_UNAVAILABLE, "no Python interpreter is attached: import dlx first");
 }
 
 }  // namespace
@@ -181,6 +180,11 @@ void attach(void* object_type, void* namespace_dict) {
   require_main_interpreter();
   const WithGil gil;
   attach_locked(type, static_cast<PyObject*>(namespace_dict));
+}
+
+void require_attached() {
+  if (attached) return;
+  fail(DLX_ERROR_UNAVAILABLE, "no Python interpreter is attached: import dlx first");
 }
 
 Tensor* unwrap(void* object) {

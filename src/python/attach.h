@@ -10,6 +10,8 @@ namespace dlx::py {
 [[gnu::cold]] void attach(void* object_type, void* namespace_dict);
 Tensor* unwrap(void* object);
 void* wrap(Tensor* tensor);
+/// Throws Error(UNAVAILABLE) if no interpreter is attached.
+void require_attached();
 
 }  // namespace dlx::py
 

@@ -39,6 +39,23 @@ Result enter(const char* function, Result failure, Body&& body) {
   return failure;
 }
 
+/// Runs the body of a function that C code calls while it holds the GIL: errors also become Python
+/// exceptions. Throws Error.
+template <typename Body>
+void with_exception(const char* function, Body&& body) {
+  try {
+    body();
+  } catch (const PythonError&) {
+    fail(DLX_ERROR_INTERNAL, "Python code raised the exception that is set");
+  } catch (const Error& error) {
+    set_error(error.status(), function, error.what());
+    throw;
+  } catch (const std::bad_alloc&) {
+    set_error(DLX_ERROR_OUT_OF_MEMORY, function, "out of memory");
+    throw;
+  }
+}
+
 /// An entry of a method table: a function that takes positional arguments and keywords.
 constexpr PyMethodDef fast_entry(const char* name, PyFastFunction function,
                                  const char* doc = nullptr) noexcept {

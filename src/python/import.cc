@@ -143,16 +143,6 @@ Ref new_array_of(PyObject* object, const DLDataType* dtype, const ImportRequest&
   return tensor.get() == nullptr ? Ref() : Ref(new_object(static_cast<TensorRef&&>(tensor)));
 }
 
-/// The tensor with another dtype. The CPU converts; `force` allows moving the data there.
-Ref with_dtype(Ref tensor, DLDataType dtype, int32_t copy, bool force) {
-  const Ref code(dtype_numbers(dtype));
-  PyObject* mode = copy == DLX_COPY_ALWAYS  ? api.true_
-                   : copy == DLX_COPY_NEVER ? api.false_
-                                            : api.none;
-  return Ref(check(call_objects(state.convert_dtype, tensor.get(), code.get(), mode,
-                                force ? api.true_ : api.false_)));
-}
-
 /// array_of() with force=True: the producer moves data of a device that dlx cannot read to the CPU,
 /// unless `device` or `copy` say otherwise. A Tensor has no producer any more, and stays.
 Ref readable_array_of(PyObject* object, ImportRequest request) {
@@ -260,6 +250,15 @@ PyObject* asarray(PyObject*, PyObject* const* args, int64_t nargs, PyObject* kwn
 }
 
 }  // namespace
+
+Ref with_dtype(Ref tensor, DLDataType dtype, int32_t copy, bool force) {
+  const Ref code(dtype_numbers(dtype));
+  PyObject* mode = copy == DLX_COPY_ALWAYS  ? api.true_
+                   : copy == DLX_COPY_NEVER ? api.false_
+                                            : api.none;
+  return Ref(check(call_objects(state.convert_dtype, tensor.get(), code.get(), mode,
+                                force ? api.true_ : api.false_)));
+}
 
 /// asarray() without options, which would cost a tenth of its time to read.
 PyObject* as_tensor(PyObject* object) {

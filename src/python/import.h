@@ -1,7 +1,9 @@
 #ifndef DLX_SRC_PYTHON_IMPORT_H_
 #define DLX_SRC_PYTHON_IMPORT_H_
 
+#include "dlx/dlx.h"
 #include "src/python/cpython.h"
+#include "src/python/reference.h"
 #include "src/tensor/tensor.h"
 
 namespace dlx::py {
@@ -16,6 +18,9 @@ PyObject* as_shared_tensor(PyObject* object);
 /// dlx.asarray(object, dtype=…) for `tensor[key] = object`: numbers get the dtype of `like`, arrays
 /// keep theirs.
 PyObject* as_tensor_like(PyObject* object, Tensor* like);
+/// The tensor with another dtype. The CPU converts; `force` allows moving the data there. `copy`:
+/// DLX_COPY_*.
+Ref with_dtype(Ref tensor, DLDataType dtype, int32_t copy = DLX_COPY_IF_NEEDED, bool force = false);
 
 }  // namespace dlx::py
 

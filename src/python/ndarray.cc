@@ -85,6 +85,9 @@ constexpr TypeNumber kTypeNumbers[] = {{kDLBool, 8},
 enum class Trust { kUnknown, kTrusted, kDistrusted };
 std::atomic<Trust> fields_trust{Trust::kUnknown};
 
+/// numpy.ndarray, once one was imported; a static type, so its address stays its own.
+std::atomic<PyObject*> ndarray_class{nullptr};
+
 /// Whether __array_interface__ agrees with the fields.
 bool fields_agree(PyObject* object) {
   const auto& array = fields_of<Ndarray>(object);
@@ -209,6 +212,40 @@ bool has_plain_dtype(PyObject* object) {
   return is_trusted(object) && known_type(fields_of<Ndarray>(object)).bits != 0;
 }
 
+bool read_ndarray(const PyObject* object, DLTensor* out, int64_t* room, bool* readonly) noexcept {
+  if (class_of(object) != ndarray_class.load(std::memory_order_relaxed)) return false;
+  const auto& array = fields_of<Ndarray>(object);
+  const TypeNumber known = known_type(array);
+  constexpr int kMostAxes = 8;
+  if (known.bits == 0 || array.ndim > kMostAxes) return false;
+  const int shift = __builtin_ctz(known.bits) - 3;  // of the bytes, a power of two
+  int64_t rests = 0;
+  for (int i = 0; i < array.ndim; ++i) {
+    const int64_t bytes = array.strides[i];
+    room[i] = array.dimensions[i];
+    room[kMostAxes + i] = bytes >> shift;
+    // An axis of one element has a stride of no meaning.
+    rests |= array.dimensions[i] > 1 ? bytes : 0;
+  }
+  out->data = array.data;
+  out->device = {kDLCPU, 0};
+  out->ndim = array.ndim;
+  out->dtype = make_dtype(known.code, known.bits);
+  out->shape = room;
+  out->strides = room + kMostAxes;
+  out->byte_offset = 0;
+  *readonly = is_readonly(array);
+  return (rests & ((int64_t{1} << shift) - 1)) == 0;
+}
+
+void note_ndarray(PyObject* object) {
+  constexpr unsigned long kOnHeap = 1ul << 9;
+  PyObject* const type = class_of(object);
+  if (is_trusted(object) && (api.PyType_GetFlags(type) & kOnHeap) == 0) {
+    ndarray_class.store(type, std::memory_order_relaxed);
+  }
+}
+
 TensorRef import_ndarray(PyObject* object, bool may_copy, bool* copied) {
   if (!is_trusted(object)) return TensorRef();
   const auto& array = fields_of<Ndarray>(object);
@@ -261,6 +298,15 @@ Ref new_ndarray(PyObject* owner) {
   return array;
 }
 
+Ref new_empty_ndarray(DLDataType dtype, int32_t ndim, const int64_t* shape, int32_t order) {
+  const ArrayApi numpy_api{array_api.load(std::memory_order_acquire)};
+  const int number = type_number_of(dtype);
+  if (numpy_api.table == nullptr || number < 0) return Ref();
+  constexpr int kColumnMajor = 2;
+  return numpy_api.new_array(number, ndim, shape, nullptr, nullptr,
+                             order == DLX_ORDER_F ? kColumnMajor : 0);
+}
+
 void note_array_api(PyObject* capsule) {
   if (class_of(capsule) != api.capsule_type) return;
   const ArrayApi found{static_cast<void* const*>(api.PyCapsule_GetPointer(capsule, nullptr))};
@@ -282,6 +328,7 @@ void note_array_api(PyObject* capsule) {
 
 void reset_ndarray_check() noexcept {
   fields_trust = Trust::kUnknown;
+  ndarray_class.store(nullptr, std::memory_order_relaxed);
   array_api.store(nullptr, std::memory_order_release);
 }
 

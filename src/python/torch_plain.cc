@@ -10,6 +10,7 @@
 #include "src/python/lockless.h"
 #include "src/python/reference.h"
 #include "src/python/state.h"
+#include "src/python/torch_fields.h"
 #include "src/python/torch_modes.h"
 #include "src/system/loader.h"
 
@@ -192,7 +193,7 @@ bool is_exact(const PyObject* object) noexcept {
 
 }  // namespace
 
-bool is_known_plain(const PyObject* object) noexcept {
+bool is_known_plain(const PyObject* object, Gradient gradient) noexcept {
   if (!trusted.load(std::memory_order_acquire) || !is_exact(object)) return false;
   const void* const impl = impl_of(object);
   if (impl == nullptr) return false;
@@ -200,7 +201,9 @@ bool is_known_plain(const PyObject* object) noexcept {
   for (const uint64_t known : plain_keys) {
     if (known != keys) continue;
     if (word_at<const void*>(impl, layout.autograd) == nullptr) return true;
-    return layout.requires_grad != nullptr && !layout.requires_grad(impl);
+    if (gradient == Gradient::kIgnored) return true;
+    if (layout.requires_grad != nullptr && !layout.requires_grad(impl)) return true;
+    return gradient == Gradient::kIfRecorded && !torch_records();
   }
   return false;
 }

@@ -16,8 +16,12 @@ namespace dlx::py {
 /// and an unknown word leaves the answer to torch. A torch with other structs, or with new keys,
 /// costs time, never truth.
 
+/// When a tensor that requires grad is no obstacle.
+enum class Gradient { kMatters, kIfRecorded, kIgnored };
+
 /// Whether the struct says that an object, of any class, is such a tensor. False: ask torch.
-bool is_known_plain(const PyObject* object) noexcept;
+/// kIfRecorded: a gradient matters only while torch records operations (not under torch.no_grad()).
+bool is_known_plain(const PyObject* object, Gradient gradient = Gradient::kMatters) noexcept;
 
 /// To be called for an object of exactly torch.Tensor or Parameter that has elements, after torch
 /// exported it and said that it has neither lazy bits nor a gradient. Throws PythonError only for

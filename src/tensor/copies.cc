@@ -39,9 +39,13 @@ void work_is_done(void* done) {
 }
 
 /// Copies between two descriptions of `dst_owner` and `src_owner`. An owner is NULL if the caller
-/// orders the work on it and keeps it alive.
+/// orders the work on it and keeps it alive. Ordinary memory of the CPU goes straight to the engine:
+/// no device has work on it.
 void run_copy(const DLTensor& dst, bool dst_padded, Tensor* dst_owner, const DLTensor& src,
               bool src_padded, Tensor* src_owner, const CopyRequest& request) {
+  if (dst.device.device_type == kDLCPU && src.device.device_type == kDLCPU) {
+    return copy_tensor(dst, dst_padded, src, src_padded);
+  }
   const auto readiness = [](Tensor* owner) {
     return owner == nullptr ? nullptr : &owner->root->readiness;
   };
@@ -122,10 +126,6 @@ void copy_tensor_from(Tensor* dst, Tensor* src, const CopyRequest& request) {
          shape_text(src->dl.ndim, src->dl.shape).text, shape_text(ndim, dst->dl.shape).text);
   }
   const TensorRef broadcast = same ? TensorRef::share(src) : broadcast_to(src, ndim, dst->dl.shape);
-  if (dst->dl.device.device_type == kDLCPU && src->dl.device.device_type == kDLCPU) {
-    copy_tensor(dst->dl, dst->padded(), broadcast->dl, src->padded());
-    return;
-  }
   require_reachable(dst->dl.device, "dst");
   require_reachable(src->dl.device, "src");
   run_copy(dst->dl, dst->padded(), dst, broadcast->dl, src->padded(), src, request);
@@ -136,11 +136,7 @@ TensorRef clone_to(Tensor* tensor, DLDevice device, uint64_t flags, const CopyRe
   TensorRef copy =
       empty(tensor->dl.ndim, tensor->dl.shape, tensor->dl.dtype, device, flags, request.allocation);
   if (tensor->size == 0) return copy;
-  if (device.device_type == kDLCPU && tensor->dl.device.device_type == kDLCPU) {
-    copy_tensor(copy->dl, copy->padded(), tensor->dl, tensor->padded());
-  } else {
-    run_copy(copy->dl, copy->padded(), copy.get(), tensor->dl, tensor->padded(), tensor, request);
-  }
+  run_copy(copy->dl, copy->padded(), copy.get(), tensor->dl, tensor->padded(), tensor, request);
   return copy;
 }
 

@@ -213,6 +213,22 @@ static void copy_refuses_malformed_sides(void **state) {
   assert_refused(DLX_ERROR_INVALID_ARGUMENT, "`ndim` of `dst`");
 }
 
+/* Sizes and addresses that do not exist are refused on either side: plans rely on that. */
+static void copy_refuses_sides_beyond_the_address_space(void **state) {
+  (void)state;
+  src.strides = (int64_t[]){INT64_MIN, 1};
+  assert_refused(DLX_ERROR_INVALID_ARGUMENT, "`src` has strides that overflow");
+  src.strides = NULL;
+  dst.strides = (int64_t[]){INT64_MAX / 2, 1};
+  assert_refused(DLX_ERROR_INVALID_ARGUMENT, "`dst` has strides that overflow");
+  dst.strides = NULL;
+  src.byte_offset = UINT64_MAX - 8;
+  assert_refused(DLX_ERROR_INVALID_ARGUMENT, "`src` reaches beyond the address space");
+  src.byte_offset = 0;
+  dst.shape = (int64_t[]){-2, 3};
+  assert_refused(DLX_ERROR_INVALID_ARGUMENT, "`dst` has a negative extent");
+}
+
 /* A device that dlx cannot copy on is unsupported; its data is not read. */
 static void copy_refuses_a_device_out_of_reach(void **state) {
   (void)state;
@@ -444,6 +460,7 @@ int main(void) {
       copy_test(copy_takes_a_target_whose_axes_interleave),
       copy_test(copy_takes_a_target_with_a_stride_of_0_that_is_not_walked),
       copy_test(copy_refuses_malformed_sides),
+      copy_test(copy_refuses_sides_beyond_the_address_space),
       copy_test(copy_refuses_a_device_out_of_reach),
       copy_test(copy_reads_pinned_memory),
       copy_test(copy_refuses_a_stream_on_the_cpu),

@@ -194,17 +194,24 @@ def test_commands(clone, words, expected):
     assert ran(clone.plan(*words.split()), expected)
 
 
+NAMES = ("exchange", "thresholds", "ways")
+
+
 def test_benchmarks(clone):
     folder = clone.folder / "benchmarks"
     folder.mkdir()
-    for name in ("bench_exchange.py", "bench_ways.py", "exchange.c"):
+    for name in ("exchange.c", "ways.cc", *(f"bench_{n}.py" for n in NAMES)):
         (folder / name).touch()
 
     exchange = ran(clone.plan("bench"), "bench_exchange.py")
     assert exchange[0].endswith("--c bazel-bin/benchmarks/exchange")
-    assert ran(clone.plan("bench", "ways", "--seed", "1"), "bench_ways.py --seed 1")
+    ways = ran(clone.plan("bench", "ways", "--seed", "1"), "bench_ways.py")
+    assert ways[0].endswith("--c bazel-bin/benchmarks/ways --seed 1")
+    thresholds = ran(clone.plan("bench", "thresholds"), "bench_thresholds.py")
+    assert thresholds[0].endswith("--c bazel-bin/benchmarks/ways")
     assert (
-        clone.dev("bench", "way").stderr == "dev: no benchmark 'way' (there are: exchange, ways)\n"
+        clone.dev("bench", "way").stderr
+        == f"dev: no benchmark 'way' (there are: {', '.join(NAMES)})\n"
     )
 
 

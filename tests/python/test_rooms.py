@@ -13,7 +13,7 @@ FILES = [
 ]
 # Every room, and every module outside of one, imports only what stands before it.
 ORDER = """errors _hints _lib _native _raw raw dtypes device _streams _access _take _give _compute xp
-           _pickling _share _tensor _hooks __init__ testing _cli __main__""".split()
+           _call _pickling _share _tensor _hooks __init__ testing _cli __main__""".split()
 
 
 def module_of(path: Path) -> str:

@@ -1,4 +1,7 @@
-"""./dev bench: benchmarks/bench_NAME.py, with the C or C++ program of that name if it exists."""
+"""./dev bench: benchmarks/bench_NAME.py, with the C or C++ program of that name if it exists.
+
+bench_thresholds.py uses the one of bench_ways.py.
+"""
 
 from __future__ import annotations
 
@@ -24,12 +27,16 @@ def run(shell: Shell, arguments: Sequence[str]) -> int:
     bazel.build_library(shell)
     environments.setup_tests(shell)
     program: list[Word] = []
-    if (folder / f"{name}.c").exists() or (folder / f"{name}.cc").exists():
-        bazel.build(shell, f"//benchmarks:{name}")
-        program = ["--c", settings.root / "bazel-bin/benchmarks" / name]
+    source = "ways" if name == "thresholds" else name
+    if (folder / f"{source}.c").exists() or (folder / f"{source}.cc").exists():
+        bazel.build(shell, f"//benchmarks:{source}")
+        program = ["--c", settings.root / "bazel-bin/benchmarks" / source]
     # JAX is in the environment of the whole systems, if ./dev test --systems has made it.
     elsewhere = settings.elsewhere("numpy2") / "bin/python"
     if name == "exchange" and elsewhere.exists():
         program += ["--elsewhere", elsewhere]
+    interpreter = settings.interpreter
+    if name == "call" and elsewhere.exists():  # with nanobind
+        interpreter = str(elsewhere)
     script = f"benchmarks/bench_{name}.py"
-    return shell.run(settings.interpreter, script, *program, *rest, env=python_variables(shell))
+    return shell.run(interpreter, script, *program, *rest, env=python_variables(shell))

@@ -21,6 +21,11 @@ TABLE: dict[str, tuple[str, ...]] = {
     "src": ("tests/src",),
     "src/*": ("tests/src/*",),
     "src/arrow": ("tests/src/arrow", "tests/capi/test_arrow*.c", "tests/python/test_arrow*.py"),
+    "src/contract": (
+        "tests/src/contract",
+        "tests/capi/test_contract.c",
+        "tests/python/test_{function,array_parameter}*.py",
+    ),
     "src/device": ("tests/src/device", "tests/device"),
     "src/dtype": ("tests/src/dtype", "tests/capi/test_dtype*.c", "tests/python/test_dtype*.py"),
     "src/python": (
@@ -35,6 +40,7 @@ TABLE: dict[str, tuple[str, ...]] = {
         "tests/python/test_{asarray,arrow,buffers,capsules,cffi,from_pointer,sequences,structured,hooks,odd}*.py",
     ),
     f"{ROOM}/_give": ("tests/python/test_convert.py",),
+    f"{ROOM}/_call": ("tests/python/test_{function,array_parameter}*.py",),
     f"{ROOM}/_compute": ("tests/python/test_{compute,scalar}*.py",),
     f"{ROOM}/_share": ("tests/python/test_{share,pickle}*.py",),
     f"{ROOM}/_raw": ("tests/python/raw",),

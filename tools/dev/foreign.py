@@ -19,7 +19,7 @@ PROGRAMS = {
     "llvm-19": "llvm-readobj-19",
     "lld-19": "ld.lld-19",
 }
-ARM64 = ("python3", "musl")  # with what they depend on
+ARM64 = ("python3", "musl", "libstdc++6")  # with what they depend on; NumPy needs the last
 # Debian's own lists, for another architecture and with sources. Nothing of the machine changes.
 APT = """
 Dir::State "{0}/apt";

@@ -14,6 +14,8 @@ Functions (`help(dlx.asarray)` shows one):
     explain                     what convert would do, and why
     copyto                      copies data into an existing array
     empty, from_pointer         a Tensor of new memory; of memory at an address
+    empty_like                  an array of the library of another one
+    function                    a callable of a compiled function that takes any arrays
     share, attach               memory that other processes see; also shared_fd, unshare
     devices, device_of          the devices of this machine; the device of an address
     stream, current_stream      the stream on which dlx copies on a GPU
@@ -24,6 +26,7 @@ Functions (`help(dlx.asarray)` shows one):
 
 Classes (`help(dlx.Tensor)` shows one):
     Tensor, Device, Stream, dtype
+    Array                       an argument of ctypes functions
     Error, with the subclasses CopyRefusedError, DeviceRefusedError, DriverError, InternalError,
     InvalidArgumentError, OutOfMemoryError, ReadOnlyError, UnavailableError, UnsupportedError
 
@@ -46,6 +49,7 @@ installed, `python -m dlx demo` passes a photograph through several of them, and
 #   _take         from other objects to a Tensor: asarray, from_pointer, empty
 #   _give         from a Tensor to another library: convert
 #   _compute, xp  computing with Tensors
+#   _call         compiled functions; loaded when it is used
 #   _pickling, _share
 #   _tensor       the methods of Tensor that are written in Python
 #   _hooks        the Python functions that the native code calls
@@ -79,6 +83,8 @@ from dlx.errors import (
 )
 
 TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from dlx._call import Array, empty_like, function
 
 __version__: str = _capi.version()
 
@@ -108,6 +114,7 @@ else:
 
 
 __all__ = [
+    "Array",
     "CopyRefusedError",
     "Device",
     "DeviceRefusedError",
@@ -130,9 +137,11 @@ __all__ = [
     "devices",
     "dtype",
     "empty",
+    "empty_like",
     "explain",
     "from_dlpack",
     "from_pointer",
+    "function",
     "get_export_negative_strides",
     "get_num_threads",
     "set_export_negative_strides",
@@ -160,6 +169,12 @@ if not TYPE_CHECKING:  # type checkers would take any name
     def __getattr__(name):
         if _reason and name in __all__:
             raise ImportError(f"dlx.{name} is not available: {_reason}", name=__name__)
+        if name in ("Array", "empty_like", "function"):
+            from dlx import _call
+
+            found = globals()[name] = getattr(_call, name)
+            found.__module__ = __name__
+            return found
         from dlx._hints import FUNCTIONS
 
         hint = f": call {FUNCTIONS[name]}" if name in FUNCTIONS else ""

@@ -16,7 +16,7 @@ FUNCTIONS = {
     "to_jax": "`dlx.convert(x, 'jax')`",
     "to_dlpack": "`dlx.asarray(x).__dlpack__()`",
     **{name: _XP.format(name, "shape") for name in ("zeros", "ones")},
-    **{name: _XP.format(name, "x") for name in ("zeros_like", "ones_like", "empty_like")},
+    **{name: _XP.format(name, "x") for name in ("zeros_like", "ones_like")},
     "full": _XP.format("full", "shape, number"),
     "arange": _XP.format("arange", "number"),
     "linspace": _XP.format("linspace", "0, 1, number"),

@@ -113,6 +113,7 @@ HOOKS = {
     "join_columns": _late(_tables, "join"),
     "convert_dtype": _late(_cast, "convert_dtype"),
     "convert_slowly": _late(_convert, "convert"),
+    "convert_result": _late(_convert, "convert_result"),
     "getitem": _late(_by_numpy, "getitem"),
     "setitem": _late(_by_numpy, "setitem"),
     "numpy_slowly": _late(_methods, "numpy_array"),

@@ -203,8 +203,13 @@ def from_tensor(tensor: Tensor) -> Handle:
     return Handle(lib.dlx_tensor_retain(_native._handle(tensor)))
 
 
-def to_tensor(handle: Handle) -> Tensor:
-    """A dlx.Tensor that takes over the reference of a handle."""
-    if not isinstance(handle, Handle):
-        raise TypeError(f"`handle` must be a dlx.raw.Handle (got {type(handle).__name__})")
-    return _native._adopt(handle.detach())
+def to_tensor(handle: Handle | int) -> Tensor:
+    """A dlx.Tensor that takes over the reference of a handle, or of a `dlx_tensor *` that a compiled
+    function returned, as a number."""
+    if isinstance(handle, Handle):
+        return _native._adopt(handle.detach())
+    if isinstance(handle, int) and not isinstance(handle, bool):
+        return _native._adopt(handle)
+    raise TypeError(
+        f"`handle` must be a dlx.raw.Handle or an address (got {type(handle).__name__})"
+    )

@@ -45,7 +45,7 @@ __attribute__((always_inline)) inline void fetch_lines(const char* from, int64_t
 /// Whether rows of `bytes`, `step` apart, have larger gaps between them than the processor
 /// prefetches across.
 inline bool are_apart(int64_t bytes, int64_t step) noexcept {
-  constexpr int64_t kGap = 512;  // [note 80]
+  constexpr int64_t kGap = 512;  // [note 86]
   return std::llabs(step) > bytes + kGap;
 }
 
@@ -58,7 +58,7 @@ class RowsAhead {
     constexpr int64_t kPage = 4096;
     constexpr int64_t kMost = 32;         // rows
     constexpr int64_t kAlike = 64 << 10;  // rows this far apart share cache sets [note 24]
-    constexpr int64_t kWays = 4;          // of the eight ways of a set [note 80]
+    constexpr int64_t kWays = 4;          // of the eight ways of a set [note 86]
     const int64_t apart = std::max<int64_t>(rows.src & -rows.src, 1);
     const int64_t cached = kWays * std::max<int64_t>(kAlike / apart, 1);
     const int64_t ahead = std::clamp<int64_t>(2 * kPage / bytes, 1, std::min(kMost, cached));

@@ -46,7 +46,7 @@ class StepSum {
   }
 
  private:
-  static constexpr int kBudget = 10000;  // [note 80]
+  static constexpr int kBudget = 10000;  // [note 91]
 
   struct Term {
     int64_t step;

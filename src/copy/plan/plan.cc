@@ -1,30 +1,12 @@
 #include "src/copy/plan/plan.h"
 
 #include "dlx/dlx.h"
-#include "src/base/checked.h"
 #include "src/base/error.h"
 #include "src/base/shape_text.h"
 #include "src/copy/plan/overlap.h"
 
 namespace dlx {
 namespace {
-
-void check_shape(const char* name, const DLTensor& tensor) {
-  if (tensor.ndim < 0) {
-    fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` has a negative number of axes (got %d)", name,
-         static_cast<int>(tensor.ndim));
-  }
-  if (tensor.ndim > 0 && tensor.shape == nullptr) {
-    fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` has no shape (got NULL, expected %d extents)", name,
-         static_cast<int>(tensor.ndim));
-  }
-  for (int32_t k = 0; k < tensor.ndim; ++k) {
-    if (tensor.shape[k] < 0) {
-      fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` has a negative extent (got shape %s)", name,
-           shape_text(tensor.ndim, tensor.shape).text);
-    }
-  }
-}
 
 bool same_shape(const DLTensor& a, const DLTensor& b) noexcept {
   if (a.ndim != b.ndim) return false;
@@ -41,72 +23,33 @@ bool has_no_elements(const DLTensor& tensor) noexcept {
   return false;
 }
 
-[[noreturn, gnu::cold]] void fail_size(const char* name, const DLTensor& tensor) {
-  fail(DLX_ERROR_INVALID_ARGUMENT,
-       "`%s` reaches beyond the address space (got shape %s, expected less than 2^63 bytes)", name,
-       shape_text(tensor.ndim, tensor.shape).text);
-}
-
 /// Steps of one tensor from the last axis to the first, counted in units.
 class Steps {
  public:
-  Steps(const char* name, const DLTensor& tensor, int64_t unit) noexcept
-      : name_(name), tensor_(tensor), unit_(unit) {}
+  Steps(const DLTensor& tensor, int64_t unit) noexcept : tensor_(tensor), unit_(unit) {}
 
-  int64_t of(int32_t k) {
-    if (tensor_.shape[k] == 1) return 0;  // the stride is never used
+  int64_t of(int32_t k) noexcept {
+    if (tensor_.shape[k] == 1) return 0;  // the stride may be any number
     const int64_t stride = tensor_.strides != nullptr ? tensor_.strides[k] : compact_;
-    int64_t step = 0;
-    if (!checked_mul(compact_, tensor_.shape[k], &compact_) || !checked_mul(stride, unit_, &step)) {
-      fail_size(name_, tensor_);
-    }
-    extend(tensor_.shape[k] - 1, step);
-    return step;
-  }
-
-  /// Lowest and highest offset of an item's first unit, over all axes seen so far.
-  void extend(int64_t times, int64_t step) {
-    int64_t reach = 0;
-    int64_t* end = step < 0 ? &low_ : &high_;
-    if (!checked_mul(times, step, &reach) || !checked_add(*end, reach, end)) {
-      fail_size(name_, tensor_);
-    }
-  }
-
-  /// Address of the first element, once all axes are known to stay inside the address space.
-  char* base(int64_t item, int64_t units_per_byte) const {
-    int64_t end = 0;
-    const auto address = reinterpret_cast<uintptr_t>(tensor_.data);
-    if (tensor_.data == nullptr) {
-      fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` has elements but no data (got NULL)", name_);
-    }
-    if (address > INT64_MAX || tensor_.byte_offset > INT64_MAX ||
-        !checked_add(static_cast<int64_t>(address), static_cast<int64_t>(tensor_.byte_offset),
-                     &end) ||
-        !checked_add(end, low_ / units_per_byte - 1, &end) || end < 0 ||
-        !checked_add(high_, item, &end) ||
-        !checked_add(end / units_per_byte, static_cast<int64_t>(address), &end) ||
-        !checked_add(end, static_cast<int64_t>(tensor_.byte_offset) + 1, &end)) {
-      fail_size(name_, tensor_);
-    }
-    return static_cast<char*>(tensor_.data) + tensor_.byte_offset;
+    compact_ *= tensor_.shape[k];
+    return stride * unit_;
   }
 
  private:
-  const char* name_;
   const DLTensor& tensor_;
   int64_t unit_;
   int64_t compact_ = 1;
-  int64_t low_ = 0;
-  int64_t high_ = 0;
 };
+
+/// Not pointer arithmetic: behind a handle lies an offset rather than an address.
+char* first_element(const DLTensor& tensor) noexcept {
+  return reinterpret_cast<char*>(reinterpret_cast<uintptr_t>(tensor.data) + tensor.byte_offset);
+}
 
 }  // namespace
 
 CopyPlan::CopyPlan(const DLTensor& dst, const DLTensor& src, const CopyItem& item)
     : in_bits_(item.in_bits), item_(item.width) {
-  check_shape("dst", dst);
-  check_shape("src", src);
   if (!same_shape(dst, src)) {
     fail(DLX_ERROR_INVALID_ARGUMENT, "`src` has another shape than `dst` (got %s, expected %s)",
          shape_text(src.ndim, src.shape).text, shape_text(dst.ndim, dst.shape).text);
@@ -114,21 +57,16 @@ CopyPlan::CopyPlan(const DLTensor& dst, const DLTensor& src, const CopyItem& ite
   empty_ = has_no_elements(dst);
   if (empty_) return;
 
-  Steps dst_steps("dst", dst, item.dst_pitch * item.lanes);
-  Steps src_steps("src", src, item.src_pitch * item.lanes);
+  Steps dst_steps(dst, item.dst_pitch * item.lanes);
+  Steps src_steps(src, item.src_pitch * item.lanes);
   for (int32_t k = dst.ndim - 1; k >= 0; --k) {
     const int64_t dst_step = dst_steps.of(k);
     const int64_t src_step = src_steps.of(k);
     if (dst.shape[k] != 1) add_axis(dst.shape[k], dst_step, src_step);
   }
-  if (item.lanes > 1) {
-    dst_steps.extend(item.lanes - 1, item.dst_pitch);
-    src_steps.extend(item.lanes - 1, item.src_pitch);
-    add_axis(item.lanes, item.dst_pitch, item.src_pitch);
-  }
-  const int64_t units_per_byte = item.in_bits ? 8 : 1;
-  dst_ = dst_steps.base(item.dst_pitch, units_per_byte);
-  src_ = src_steps.base(item.src_pitch, units_per_byte);
+  if (item.lanes > 1) add_axis(item.lanes, item.dst_pitch, item.src_pitch);
+  dst_ = first_element(dst);
+  src_ = first_element(src);
   if (!item.in_bits) {
     dst_ += dst_bit_;
     src_ += src_bit_;

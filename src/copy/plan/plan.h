@@ -49,7 +49,8 @@ class CopyPlan {
   /// Extents are at least 2 and their product fits in 63 bits; one more axis for lanes.
   static constexpr int kMaxAxes = 64;
 
-  /// Throws Error(INVALID_ARGUMENT): shapes differ, a size overflows, dst repeats an element.
+  /// Both sides are checked descriptions (check_description), so that sizes and addresses fit in 63
+  /// bits. Throws Error(INVALID_ARGUMENT): shapes differ, dst repeats an element.
   CopyPlan(const DLTensor& dst, const DLTensor& src, const CopyItem& item);
 
   /// The nest of these axes, in any order, with items of `item` bytes. Items must not overlap in

@@ -118,9 +118,6 @@ bool has_long_fills(const Schedule& s) noexcept {
   return u.src == 0 && bytes >= (few_items ? 16 : kLine);
 }
 
-/// Axes of this many bytes are not folded.
-constexpr int64_t kLong = 64;  // [note 80]
-
 /// The axis that continues v in src, in either direction, and is not taken along u; -1: none.
 int next_along_v(const Schedule& s, int64_t bytes) noexcept {
   for (int k = s.ndim - 1 - s.u_count; k >= 0; --k) {
@@ -129,7 +126,8 @@ int next_along_v(const Schedule& s, int64_t bytes) noexcept {
   return -1;
 }
 
-/// Folds neighbours into u and v if these are short, and if both become at least a register.
+/// Folds neighbours into u and v if these are shorter than a line, and if both become at least a
+/// register. [note 85]
 void fold(Schedule* s) noexcept {
   const CopyAxis& u = s->axes[s->u];
   if (has_long_fills(*s)) return;
@@ -138,8 +136,8 @@ void fold(Schedule* s) noexcept {
   int64_t v_bytes = s->axes[s->v].extent * s->item;
   for (;;) {
     int k = s->ndim - 1 - s->u_count;
-    if (u_bytes >= kLong || k < 0 || s->axes[k].dst != u_bytes || s->along_v(k)) k = -1;
-    const int l = v_bytes < kLong ? next_along_v(*s, v_bytes) : -1;
+    if (u_bytes >= kLine || k < 0 || s->axes[k].dst != u_bytes || s->along_v(k)) k = -1;
+    const int l = v_bytes < kLine ? next_along_v(*s, v_bytes) : -1;
     if (l >= 0 && (k < 0 || v_bytes <= u_bytes)) {
       s->v_axes[s->v_count++] = l;
       v_bytes *= s->axes[l].extent;

@@ -30,7 +30,7 @@ int64_t length_of_a_piece(const CopyAxis& axis, int64_t item, int64_t wanted) no
 /// cuts the axis that gives most, then other axes, and finally long items.
 Pieces::Pieces(const CopyPlan& plan, int64_t wanted, int whole) noexcept
     : plan_(plan), item_(plan.item()) {
-  constexpr int64_t kLongItem = 64 << 10;  // [note 80]
+  constexpr int64_t kLongItem = 64 << 10;  // [note 90]
   cut_axes(wanted, whole);
   if (2 * count_ <= wanted && plan.item() >= kLongItem) {  // pieces have one item
     const int64_t many = divide_up(wanted, count_);

@@ -10,7 +10,6 @@
 #include <thread>
 
 #include "src/base/cancellation.h"
-#include "src/copy/threads/cores.h"
 #include "src/system/system.h"
 
 namespace dlx {
@@ -142,6 +141,12 @@ int32_t default_num_threads() noexcept {
 }
 
 }  // namespace
+
+int32_t available_cores() noexcept {
+  const WithoutCancellation whole;  // files are read
+  const int32_t cores = sys::cores();
+  return cores > 0 ? cores : 1;
+}
 
 void set_num_threads(int32_t n) noexcept {
   g_num_threads.store(n < kMaxThreads ? n : kMaxThreads, std::memory_order_relaxed);

@@ -21,8 +21,11 @@ int32_t usable_threads() noexcept;
 
 constexpr int32_t kThreadsPerCore = 4;
 
+/// Cores that this process may use: its CPU affinity, cut by the CPU quota of its control group.
+int32_t available_cores() noexcept;
+
 /// Pieces per thread, so that other threads can take the pieces of a delayed thread.
-constexpr int64_t kPiecesPerThread = 4;  // [note 80]
+constexpr int64_t kPiecesPerThread = 4;  // [note 90]
 
 /// Hands all parallel work to the host's executor; NULL restores dlx's own pool.
 void set_parallel_for(dlx_parallel_for_fn fn, void* user_data);

@@ -4,7 +4,7 @@
 #include "src/copy/kernels/lines.h"
 #include "src/copy/schedule/loops.h"
 #include "src/copy/ways/item_planes.h"
-#include "src/copy/ways/plane.h"
+#include "src/copy/ways/planes.h"
 #include "src/copy/ways/traits.h"
 #include "src/copy/ways/way.h"
 

@@ -3,14 +3,14 @@
 
 #include "src/copy/kernels/lines.h"
 #include "src/copy/schedule/loops.h"
-#include "src/copy/ways/plane.h"
+#include "src/copy/ways/planes.h"
 #include "src/copy/ways/traits.h"
 #include "src/copy/ways/way.h"
 
 namespace dlx {
 namespace {
 
-constexpr int64_t kMostItem = 1024;  // bytes [note 80]
+constexpr int64_t kMostItem = 1024;  // bytes [note 88]
 
 /// Writes rows one after the other, each from its end, a segment at a time. The lines of a segment
 /// are streamed when the next segment is arranged: a line that was just stored cannot be loaded at
@@ -58,7 +58,7 @@ class Rows {
   }
 
  private:
-  static constexpr int64_t kSegment = 64 * kLine;        // [note 80]
+  static constexpr int64_t kSegment = 64 * kLine;        // [note 88]
   static constexpr int64_t kAround = kMostItem + kLine;  // most bytes of items beyond a segment
   // Loads from one buffer must not look like loads of bytes just stored in the other: addresses are
   // compared by their last 12 bits. A distance from 2 KiB to 768 bytes before a multiple of 4 KiB

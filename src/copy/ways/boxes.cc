@@ -3,7 +3,6 @@
 
 #include "src/copy/kernels/lines.h"
 #include "src/copy/schedule/loops.h"
-#include "src/copy/schedule/side.h"
 #include "src/copy/ways/strips.h"
 #include "src/copy/ways/tile_io.h"
 #include "src/copy/ways/traits.h"
@@ -11,6 +10,8 @@
 
 namespace dlx {
 namespace {
+
+constexpr int64_t kLongRow = 1024;  // bytes [note 64]
 
 /// How many consecutive bytes some axes span on one side, from the innermost axis on.
 class Span {
@@ -146,7 +147,6 @@ class Boxes {
   /// Lays out the rows of a box in the buffer, upwards as in src: an odd number of lines from row
   /// to row, so that rows spread over the cache sets.
   void lay_out_rows(const int64_t* extent) noexcept {
-    constexpr int64_t kLongRow = 16 * kLine;  // [note 80]
     Span row(s_.item, kLine);
     row_axes_ = 0;
     for (; row_axes_ < s_.ndim && row.bytes() < kLongRow; ++row_axes_) {
@@ -233,10 +233,9 @@ int64_t neighbouring_row(const FoldedPlanes& planes, int64_t row) noexcept {
 /// blocks are better if rows are not scattered in dst, and strips for items of 4 bytes.
 bool have_short_rows(const Schedule& s, const StripPlan& plan) noexcept {
   constexpr int64_t kShort = 512;  // [note 64]
-  constexpr int64_t kLong = 1024;  // [note 64]
   constexpr int64_t kFew = 8;      // [note 64]
   const int64_t row = plan.planes.columns.n() * s.item;
-  if (s.log_item < 0 || row <= kLine || row > kLong) return false;
+  if (s.log_item < 0 || row <= kLine || row > kLongRow) return false;
   if (is_followed(s) || are_small_matrices(s)) return false;
   const int64_t next = neighbouring_row(plan.planes, row);
   if (row < kShort && next > kFew) return true;

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "src/copy/kernels/lines.h"
-#include "src/copy/ways/folded_planes.h"
+#include "src/copy/ways/folded.h"
 #include "src/copy/ways/strips.h"
 #include "src/copy/ways/traits.h"
 #include "src/copy/ways/way.h"

@@ -1,6 +1,7 @@
 #include "src/copy/schedule/loops.h"
 #include "src/copy/ways/item_planes.h"
 #include "src/copy/ways/planes.h"
+#include "src/copy/ways/repeat.h"
 #include "src/copy/ways/traits.h"
 #include "src/copy/ways/way.h"
 
@@ -12,11 +13,10 @@ namespace {
 bool only_writes(const Schedule& s) noexcept {
   constexpr int64_t kCached = 256 << 10;  // bytes [note 47]
   constexpr int64_t kOften = 4;           // [note 47]
-  constexpr int64_t kLongest = 1024;      // bytes of a row [note 80]
   int64_t bytes = s.item;
   int64_t times = 1;
   for (int k = 0; k < s.ndim; ++k) (s.axes[k].src != 0 ? bytes : times) *= s.axes[k].extent;
-  if (s.kind == PlaneKind::kRows && s.item <= kLongest && times >= kOften) return true;
+  if (s.kind == PlaneKind::kRows && s.item <= kLongestRepeated && times >= kOften) return true;
   // Kernels transpose small items faster.
   const bool by_items = s.by_items() || (s.is_transposition() && s.item >= 8);
   return bytes <= kCached && by_items;

@@ -33,9 +33,9 @@ bool ItemPlanes::asks_for_rows(const Schedule& schedule) noexcept {
 }
 
 bool ItemPlanes::arranges(const Kernels& kernels, int64_t item, const Plane& shape) noexcept {
-  constexpr int64_t kFurthest = 7;   // items from column to column [note 80]
+  constexpr int64_t kFurthest = 7;   // items from column to column [note 83]
   constexpr int64_t kRegister = 16;  // bytes
-  constexpr int64_t kShortest = 4;   // [note 80]
+  constexpr int64_t kShortest = 4;   // bytes: the kernels load no fewer
   // The cost of a block, in bytes of single items.
   constexpr int64_t kWholeBlock = 60;   // [note 63]
   constexpr int64_t kNarrowBlock = 40;  // [note 63]
@@ -93,18 +93,15 @@ ItemPlanes::ItemPlanes(const Schedule& schedule, const Plane& shape, bool asks) 
 /// second-level cache does not hold src: a pass for each row of dst would read shared and
 /// prefetched lines again, from further away. False for other planes.
 bool ItemPlanes::choose_for_runs() noexcept {
-  constexpr int64_t kShortest = 48;     // bytes [note 80]
-  constexpr int64_t kLongest = 512;     // [note 80]
-  constexpr int64_t kWorthACall = 400;  // [note 80]
-  constexpr int64_t kStreams = 128;     // of dst [note 80]
-  constexpr int64_t kBlock = 64;        // runs [note 80]
+  constexpr int64_t kLongest = 512;  // bytes of a run; side by side they are worth a call [note 83]
+  constexpr int64_t kBlock = 64;     // runs [note 83]
   Plane& p = shape_;
   const int64_t sv = std::llabs(p.sv);
   const int64_t su = std::llabs(p.su);
-  if (log_item_ >= 0 || item_ < kShortest || item_ > kLongest) return false;
+  if (log_item_ >= 0 || item_ < kLine || item_ > kLongest) return false;
   if (p.nv < 2 || sv < item_ || sv > item_ + kLine || su < sv || su >= 2 * p.nv * sv) return false;
   if (p.nu * su < s_.machine().cache_bytes()) return false;
-  if (p.nv * item_ >= kWorthACall && p.nv <= std::min(kStreams, rows_cached(p.dv))) {
+  if (p.nv * item_ >= kLongest && p.nv <= rows_cached(p.dv)) {
     turn();  // src from end to end
     at_once_ = p.nu;
   } else {
@@ -122,7 +119,7 @@ void ItemPlanes::turn() noexcept {
 void ItemPlanes::choose_loops() noexcept {
   if (choose_for_runs()) return;
   constexpr int64_t kBytesAtOnce = 16384;  // of both sides [note 60]
-  constexpr int64_t kWorthACall = 96;      // bytes, in runs [note 80]
+  constexpr int64_t kWorthACall = 96;      // bytes, in runs [note 83]
   Plane& p = shape_;
   const int64_t few = log_item_ < 0 ? 1 + divide_up(kWorthACall, item_)
                                     : std::min<int64_t>(16, (kLine / 2) >> log_item_);

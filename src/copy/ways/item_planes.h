@@ -5,7 +5,7 @@
 
 #include "src/copy/kernels/kernels.h"
 #include "src/copy/schedule/schedule.h"
-#include "src/copy/ways/plane.h"
+#include "src/copy/ways/planes.h"
 
 namespace dlx {
 

@@ -3,7 +3,7 @@
 
 #include "src/copy/kernels/lines.h"
 #include "src/copy/schedule/loops.h"
-#include "src/copy/ways/plane.h"
+#include "src/copy/ways/planes.h"
 #include "src/copy/ways/traits.h"
 #include "src/copy/ways/way.h"
 
@@ -13,7 +13,7 @@ namespace {
 /// Rows along u that are read side by side: as many as the processor prefetches by itself.
 constexpr int64_t kRows = 8;  // [note 12]
 /// Most columns; each keeps an unfinished line.
-constexpr int64_t kMostColumns = 1024;  // [note 80]
+constexpr int64_t kMostColumns = 1024;  // [note 87]
 
 /// Copies kRows rows along u of all columns along v at a time: a few columns are arranged in a
 /// buffer, and streamed to dst in whole lines.
@@ -40,7 +40,7 @@ class Columns {
 
  private:
   void run_columns(char* dst, const char* src, int64_t columns) const noexcept {
-    constexpr int64_t kTogether = 8192;  // bytes [note 80]
+    constexpr int64_t kTogether = 8192;  // bytes [note 87]
     const int64_t together = kTogether / pitch_;
     for (int64_t u = 0; u < plane_.nu; u += kRows) {
       const int64_t rows = std::min(kRows, plane_.nu - u);
@@ -83,9 +83,9 @@ bool suits_regrouped(const Job& job) noexcept {
   const Schedule& s = job.s;
   constexpr int64_t kShortest = 24;      // bytes [note 12]
   constexpr int64_t kLongest = 448;      // [note 12]
-  constexpr int64_t kFewest = 4;         // columns [note 80]
+  constexpr int64_t kFewest = 4;         // columns [note 87]
   constexpr int64_t kLongColumn = 1024;  // [note 12]
-  constexpr int64_t kFewBytes = 2048;    // [note 80]
+  constexpr int64_t kFewBytes = 2048;    // [note 87]
   if (s.kind != PlaneKind::kRows || !s.transposes()) return false;
   if (s.item < kShortest || s.item > kLongest) return false;
   if (s.has_whole_lines() && job.machine.reads_whole_lines_in_order()) return false;

@@ -22,16 +22,15 @@ constexpr double kPerByte = 0.06;  // nanoseconds, by kernels, in a second-level
 /// About how many nanoseconds a byte takes; `far`: the cost of an item whose neighbour is in
 /// another line.
 double cost(const Schedule& s, double far) noexcept {
-  constexpr double kCall = 6;        // of a kernel [note 80]
-  constexpr double kRun = 1.5;       // of bytes [note 80]
-  constexpr double kPermute = 1.5;   // of up to 16 bytes [note 80]
-  constexpr double kTurn = 1;        // of a row that runs backwards [note 80]
+  constexpr double kCall = 6;        // of a kernel [note 84]
+  constexpr double kRun = 1.5;       // of bytes, or of up to 16 bytes that are permuted [note 84]
+  constexpr double kTurn = 1;        // of a row that runs backwards [note 84]
   constexpr double kMove = 0.4;      // of one item [note 66]
-  constexpr double kRow = 3;         // [note 80]
-  constexpr double kFewRow = 0.3;    // [note 80]
-  constexpr int64_t kEnough = 16;    // items [note 80]
-  constexpr double kAgain = 2.5;     // [note 80]
-  constexpr int64_t kFewLines = 32;  // [note 80]
+  constexpr double kRow = 3;         // [note 84]
+  constexpr double kFewRow = 0.3;    // [note 84]
+  constexpr int64_t kEnough = 16;    // items [note 84]
+  constexpr double kAgain = 2.5;     // [note 84]
+  constexpr int64_t kFewLines = 32;  // [note 84]
   const auto item = static_cast<double>(s.item);
   if (s.ndim == 0) return kPerByte;
   const CopyAxis& u = s.axes[s.u];
@@ -43,7 +42,7 @@ double cost(const Schedule& s, double far) noexcept {
     case PlaneKind::kRows: return kPerByte + kRun / item;
     case PlaneKind::kCells: {
       const double bytes = s.cells.every != 0 ? 24 : s.cells.at_once * s.cells.dst;
-      return kPermute / bytes + kCall / row;
+      return kRun / bytes + kCall / row;
     }
     case PlaneKind::kSplit:
     case PlaneKind::kJoin: {
@@ -53,7 +52,7 @@ double cost(const Schedule& s, double far) noexcept {
       return kPerByte + (gaps ? kMove / row : 0) + calls;
     }
     default: {
-      if (u.src == -s.item) return kPermute / 16 + kTurn / row;
+      if (u.src == -s.item) return kRun / 16 + kTurn / row;
       // ItemPlanes moves few items of many rows side by side.
       const bool few = u.extent <= ItemPlanes::kFew;
       const CopyAxis& along = few || u.extent >= kEnough || v.extent <= u.extent ? u : v;
@@ -319,7 +318,7 @@ class Relay {
 
 /// Whether item by item a copy is so slow that planning pays.
 bool is_slow(const Schedule& s, bool streamed) noexcept {
-  constexpr double kSlow = 3 * kPerByte;  // [note 80]
+  constexpr double kSlow = 3 * kPerByte;  // [note 84]
   if (s.kind == PlaneKind::kCells) return false;
   if (s.kind == PlaneKind::kSpread) {  // items also leave the buffer one by one
     constexpr int64_t kFewest = 16;    // [note 65]

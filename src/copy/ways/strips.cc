@@ -160,7 +160,7 @@ class Strips {
   /// How many columns go at once, line by line: all, or even parts that fit into the buffer.
   int64_t wide(int64_t columns) const noexcept {
     if (strip_.even) return columns;
-    constexpr int64_t kRoom = 256 << 10;  // [note 80]
+    constexpr int64_t kRoom = 256 << 10;  // [note 85]
     static_assert(kRoom + kRoom / 8 <= Buffers::kFirstBytes,
                   "a line of columns more has room, too");
     const int64_t parts = divide_up(columns, kRoom / Strip::wide_pitch(strip_.item));
@@ -230,7 +230,7 @@ bool goes_line_by_line(const Schedule& s, const FoldedPlanes& planes, bool ahead
   }
   if (!s.machine().reads_lines_whole() || ahead || !even(s, planes)) return false;
   if (s.item >= 8) {                  // few rows: tiles are as fast if axes are long
-    constexpr int64_t kShort = 1024;  // [note 80]
+    constexpr int64_t kShort = 1024;  // [note 89]
     return std::min(s.axes[s.u].extent, s.axes[s.v].extent) * s.item < kShort;
   }
   return !fit(s.machine(), planes.rows, kLine / s.item, kWays);

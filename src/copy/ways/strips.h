@@ -2,7 +2,7 @@
 #define DLX_SRC_COPY_WAYS_STRIPS_H_
 
 #include "src/copy/ways/buffers.h"
-#include "src/copy/ways/folded_planes.h"
+#include "src/copy/ways/folded.h"
 
 namespace dlx {
 

@@ -14,7 +14,7 @@ constexpr int64_t kSmallPlane = 16;      // items that no kernel arranges togeth
 constexpr int64_t kSmallByItems = 64;    // the same if kernels take them one by one [note 73]
 constexpr int64_t kSmallStreamed = 128;  // and if each waits for memory [note 73]
 constexpr int64_t kLongRow = 32;         // items that a kernel gathers in less time [note 73]
-constexpr int64_t kMostMoves = 256;      // [note 80]
+constexpr int64_t kMostMoves = 256;      // [note 88]
 
 /// Offsets of an item from the first one.
 struct Move {
@@ -63,7 +63,7 @@ struct Lines {
 
  private:
   void add(int32_t place) noexcept {
-    constexpr int64_t kRecent = 16;  // [note 80]
+    constexpr int64_t kRecent = 16;  // [note 88]
     for (int64_t i = count; i > 0 && i > count - kRecent; --i) {
       if (std::abs(place - of[i - 1]) < kLine / 2) return;
     }

@@ -2,8 +2,7 @@
 
 #include "src/copy/kernels/lines.h"
 #include "src/copy/schedule/loops.h"
-#include "src/copy/schedule/side.h"
-#include "src/copy/ways/plane.h"
+#include "src/copy/ways/planes.h"
 #include "src/copy/ways/tile_io.h"
 #include "src/copy/ways/way.h"
 

@@ -5,7 +5,7 @@
 
 #include "src/copy/kernels/lines.h"
 #include "src/copy/ways/item_planes.h"
-#include "src/copy/ways/plane.h"
+#include "src/copy/ways/planes.h"
 
 namespace dlx {
 namespace {
@@ -166,6 +166,19 @@ bool goes_in_order(const Job& job) noexcept {
   const bool cached = job.machine.splits_in_order(job.is_alone());
   const bool in_order = job.s.kind == PlaneKind::kSplit ? cached : !job.s.transposes();
   return in_order || needs_no_buffer(job.s, cached);
+}
+
+bool suits_caches(const Job& job) noexcept {
+  // Where boxes are not first, streams were not compared with tiles.
+  return (job.machine.boxes_first() && reads_into_streams(job.s)) || !job.has_buffers();
+}
+
+bool suits_caches_rather_than_boxes(const Job& job) noexcept {
+  return job.machine.boxes_first() && (is_followed(job.s) || are_small_matrices(job.s));
+}
+
+bool suits_caches_rather_than_tiles(const Job& job) noexcept {
+  return goes_in_order(job) || (job.machine.boxes_first() && job.s.kind == PlaneKind::kRows);
 }
 
 }  // namespace dlx

@@ -25,7 +25,7 @@ void transpose_blocks(const Schedule& s, const Plane& p, bool staged, bool apart
   const int log_item = s.log_item;
   constexpr int64_t kColumns = 16 << 10;  // bytes [note 50]
   constexpr int64_t kMostColumns = 64;    // [note 57]
-  constexpr int64_t kRow = 2 * kLine;     // [note 80]
+  constexpr int64_t kRow = 2 * kLine;     // [note 85]
   constexpr int64_t kRowPitch = kRow + kLine;
   alignas(64) char columns[kColumns + kMostColumns * kLine];
   alignas(64) char rows[kLine * kRowPitch];

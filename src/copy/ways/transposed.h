@@ -2,7 +2,7 @@
 #define DLX_SRC_COPY_WAYS_TRANSPOSED_H_
 
 #include "src/copy/schedule/schedule.h"
-#include "src/copy/ways/plane.h"
+#include "src/copy/ways/planes.h"
 
 namespace dlx {
 

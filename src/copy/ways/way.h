@@ -67,7 +67,7 @@ struct Way {
 
 /// Whether each row repeats one item, and is long enough for the order of dst.
 inline bool has_constant_rows(const Schedule& s) noexcept {
-  constexpr int64_t kMany = 16;  // [note 80]
+  constexpr int64_t kMany = 16;  // [note 88]
   return s.fills() && (s.axes[s.u].extent >= kMany || s.axes[s.u].extent * s.item >= kLine);
 }
 

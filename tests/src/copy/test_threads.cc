@@ -16,7 +16,6 @@
 #include "dlx/dlx.h"
 #include "src/copy/copy.h"
 #include "src/copy/schedule/machine.h"
-#include "src/copy/threads/cores.h"
 
 namespace {
 

@@ -79,6 +79,14 @@ def convert(x: Any, to: Any, tensor: Tensor | None, options: Options | None) -> 
     return result
 
 
+def convert_result(tensor: Tensor, like: Any) -> Any:
+    """The result of a compiled function in the library of an argument; the Tensor itself if the argument
+    belongs to no array library."""
+    if not targets.is_array(like):
+        return tensor
+    return convert(tensor, None, tensor, (None, None, False, like, None, None))
+
+
 def _shares_readonly(readonly: Any) -> bool:
     if readonly is None:
         return False

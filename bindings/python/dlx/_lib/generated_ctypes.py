@@ -8,6 +8,10 @@ parameters); a field's callback is called struct.field.
 # ruff: noqa
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 from ctypes import (
     Structure,
     c_char,
@@ -261,11 +265,12 @@ STRUCTS = {
     "dlx_arrow_options": dlx_arrow_options,
 }
 
-FUNCTIONS = {
+FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "dlx_version": (c_char_p, ()),
     "dlx_abi_version": (c_int32, ()),
     "dlx_status_name": (c_char_p, (c_int32,)),
     "dlx_last_error": (c_char_p, ()),
+    "dlx_set_last_error": (None, (c_char_p,)),
     "dlx_set_allocator": (c_int32, (c_int32, c_void_p)),
     "dlx_set_num_threads": (c_int32, (c_int32,)),
     "dlx_get_num_threads": (c_int32, ()),
@@ -346,7 +351,7 @@ FUNCTIONS = {
     "dlx_tensor_to_arrow_schema": (c_int32, (c_void_p, c_void_p, c_void_p)),
 }
 
-CALLBACKS = {
+CALLBACKS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "DLManagedTensor.deleter": (None, (c_void_p,)),
     "DLManagedTensorVersioned.deleter": (None, (c_void_p,)),
     "DLPackManagedTensorAllocator": (c_int, (c_void_p, c_void_p, c_void_p, c_void_p)),

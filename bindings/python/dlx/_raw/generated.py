@@ -150,6 +150,7 @@ __all__ = [
     "dlx_register_backend",
     "dlx_set_allocator",
     "dlx_set_export_negative_strides",
+    "dlx_set_last_error",
     "dlx_set_num_threads",
     "dlx_set_parallel_for",
     "dlx_status_name",
@@ -725,6 +726,14 @@ def dlx_status_name(status: int) -> str:
 def dlx_last_error() -> str:
     """Message of this thread's last failed call: "function: what is wrong (got X, expected Y)"."""
     return string(lib.dlx_last_error())
+
+
+def dlx_set_last_error(message: str | None) -> None:
+    """Set the message that dlx_last_error() returns on this thread, before a function of your own
+    returns a DLX_ERROR_* status: callers then handle it like dlx's own (dlx::check in C++, the
+    exceptions of Python).
+    """
+    lib.dlx_set_last_error(text(message, "message"))
 
 
 def dlx_set_allocator(device_type: int, allocator: dlx_allocator | int | None = None) -> None:

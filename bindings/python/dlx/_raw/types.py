@@ -161,6 +161,8 @@ class Handle:
     Passing a handle to a function lends it; only `release`, `dlx_tensor_release`, `detach` and
     `to_tensor` end it, and every later use raises ValueError.
 
+    ctypes passes a handle to C as its `dlx_tensor *`.
+
     Attributes:
         address: the `dlx_tensor *` as an integer.
     """
@@ -178,6 +180,12 @@ class Handle:
             return self._owned[0]
         except IndexError:
             raise ValueError("this handle was released") from None
+
+    @property
+    def _as_parameter_(self) -> object:
+        import ctypes
+
+        return ctypes.c_void_p(self.address)
 
     def detach(self) -> int:
         """Return the address, and with it the reference. The handle cannot be used after this."""

@@ -1,10 +1,9 @@
-#ifndef DLX_SRC_COPY_WAYS_FOLDED_PLANES_H_
-#define DLX_SRC_COPY_WAYS_FOLDED_PLANES_H_
+#ifndef DLX_SRC_COPY_WAYS_FOLDED_H_
+#define DLX_SRC_COPY_WAYS_FOLDED_H_
 
 #include "src/copy/kernels/kernels.h"
 #include "src/copy/schedule/loops.h"
 #include "src/copy/schedule/schedule.h"
-#include "src/copy/schedule/side.h"
 
 namespace dlx {
 
@@ -40,4 +39,4 @@ struct FoldedPlanes {
 
 }  // namespace dlx
 
-#endif  // DLX_SRC_COPY_WAYS_FOLDED_PLANES_H_
+#endif  // DLX_SRC_COPY_WAYS_FOLDED_H_

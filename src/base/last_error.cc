@@ -1,0 +1,36 @@
+#include "src/base/last_error.h"
+
+#include <cstdio>
+
+#include "src/system/loader.h"
+
+namespace dlx {
+namespace {
+
+constexpr size_t kErrorBytes = 1024;
+
+// A fixed buffer, so that setting a message never fails.
+thread_local char text[kErrorBytes] = "no call has failed yet";
+thread_local uint64_t count = 0;
+
+// Deleters that other libraries hold must stay callable. This file is in every program that links
+// the static library, because all functions set the last error.
+[[maybe_unused]] const bool stays_loaded = (sys::keep_loaded(&stays_loaded), true);
+
+}  // namespace
+
+void set_last_error(const char* function, const char* message) noexcept {
+  ++count;
+  if (message == text) return;
+  if (function == nullptr) {
+    std::snprintf(text, kErrorBytes, "%s", message);
+  } else {
+    std::snprintf(text, kErrorBytes, "%s: %s", function, message);
+  }
+}
+
+const char* last_error() noexcept { return text; }
+
+uint64_t count_last_errors() noexcept { return count; }
+
+}  // namespace dlx

@@ -1,0 +1,173 @@
+#include "src/contract/check.h"
+
+#include <cstdio>
+
+#include "dlx/dlx.h"
+#include "src/base/error.h"
+#include "src/base/shape_text.h"
+#include "src/device/registry.h"
+#include "src/dtype/dtype.h"
+
+namespace dlx {
+namespace {
+
+bool is_empty(const DLTensor& array) noexcept {
+  for (int i = 0; i < array.ndim; ++i) {
+    if (array.shape[i] == 0) return true;
+  }
+  return false;
+}
+
+bool is_column_major(const DLTensor& array) noexcept {
+  int64_t expected = 1;
+  for (int i = 0; i < array.ndim; ++i) {
+    if (array.shape[i] != 1 && array.strides[i] != expected) return false;
+    expected *= array.shape[i];
+  }
+  return true;
+}
+
+/// Whether an axis repeats its elements: who writes one writes all.
+bool repeats(const DLTensor& array) noexcept {
+  for (int i = 0; i < array.ndim; ++i) {
+    if (array.shape[i] > 1 && array.strides[i] == 0) return true;
+  }
+  return false;
+}
+
+/// The memory order of a mismatch's text.
+const char* order_text(Layout layout) noexcept {
+  return layout == Layout::kColumnMajor ? "compact in column-major order (F)"
+                                        : "compact in row-major order (C)";
+}
+
+/// "[n=3, m]", with the values that are known.
+std::string extents_text(const Contract& contract, const Parameter& parameter,
+                         const Binding& binding) {
+  std::string out = parameter.ellipsis ? "[..." : "[";
+  for (int i = 0; i < parameter.axes; ++i) {
+    const int64_t extent = parameter.extents[i];
+    if (i > 0 || parameter.ellipsis) out += ", ";
+    if (extent == kAnyExtent) {
+      out += "_";
+    } else if (!is_name(extent)) {
+      out += std::to_string(extent);
+    } else {
+      const int name = name_index(extent);
+      out += contract.names[static_cast<size_t>(name)];
+      if (binding.values[name] >= 0) out += "=" + std::to_string(binding.values[name]);
+    }
+  }
+  return out + "]";
+}
+
+}  // namespace
+
+Mismatch check_rarely(const Parameter& parameter, const DLTensor& array, uint64_t flags,
+                      Binding* binding) noexcept {
+  if (parameter.device_type != 0 &&
+      parameter.device_type != static_cast<int32_t>(array.device.device_type)) {
+    return Mismatch::kDevice;
+  }
+  // On a device, all arrays must be on the same one.
+  if (parameter.device_type != kDLCPU) {
+    if (binding->device_of == nullptr) binding->device_of = &array;
+    const DLDevice& other = binding->device_of->device;
+    if (other.device_type != array.device.device_type ||
+        other.device_id != array.device.device_id) {
+      return Mismatch::kDevice;
+    }
+  }
+  if (array.dtype.bits < 8 && (flags & DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED) != 0) {
+    return Mismatch::kPadded;
+  }
+  if (is_empty(array)) return Mismatch::kNone;
+  if (array.data == nullptr) return Mismatch::kNoMemory;
+  if (parameter.layout == Layout::kRowMajor && !is_row_major(array)) return Mismatch::kLayout;
+  if (parameter.layout == Layout::kColumnMajor && !is_column_major(array)) return Mismatch::kLayout;
+  if (parameter.writable && repeats(array)) return Mismatch::kOverlap;
+  if (!parameter.unaligned && !is_aligned(array)) return Mismatch::kAlignment;
+  return Mismatch::kNone;
+}
+
+void refuse(const Contract& contract, const Parameter& parameter, Mismatch mismatch,
+            const DLTensor& array, const DLTensor* like, const Binding& binding) {
+  const char* name = parameter.name.c_str();
+  const ShapeText shape = shape_text(array.ndim, array.shape);
+  switch (mismatch) {
+    case Mismatch::kDType:
+      fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` must be %s (got %s)", name,
+           like != nullptr ? dtype_text(like->dtype).text : parameter.type.c_str(),
+           dtype_text(array.dtype).text);
+    case Mismatch::kNdim:
+      fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` must have %s%d axes, %s (got %d, shape %s)", name,
+           parameter.ellipsis ? "at least " : "", parameter.axes, parameter.declared.c_str(),
+           array.ndim, shape.text);
+    case Mismatch::kExtent:
+      fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` must have the shape %s (got %s)", name,
+           extents_text(contract, parameter, binding).c_str(), shape.text);
+    case Mismatch::kDevice: {
+      const bool follows = binding.device_of != nullptr && binding.device_of != &array;
+      const DLDevice other = follows ? binding.device_of->device : DLDevice{kDLCPU, 0};
+      const DeviceText text = device_text(type_of(other), other.device_id);
+      fail(DLX_ERROR_DEVICE_REFUSED, "`%s` must be on %s (got %s)", name,
+           follows ? text.text : parameter.device.c_str(),
+           device_text(type_of(array.device), array.device.device_id).text);
+    }
+    case Mismatch::kNoMemory:
+      fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` has no memory (its data pointer is NULL, shape %s)",
+           name, shape.text);
+    case Mismatch::kReadOnly:
+      fail(DLX_ERROR_READ_ONLY, "`%s` is written to, and the array is read-only", name);
+    case Mismatch::kPadded:
+      fail(DLX_ERROR_COPY_REFUSED, "`%s` must be packed %s (got a byte for each element)", name,
+           dtype_text(array.dtype).text);
+    case Mismatch::kOverlap:
+      fail(DLX_ERROR_INVALID_ARGUMENT,
+           "`%s` is written to, and its elements overlap (a stride is 0, shape %s)", name,
+           shape.text);
+    case Mismatch::kAlignment:
+      fail(DLX_ERROR_COPY_REFUSED, "`%s` must be aligned to its elements (%s at address %p)", name,
+           dtype_text(array.dtype).text, array.data);
+    case Mismatch::kLayout:
+    case Mismatch::kNone: break;
+  }
+  fail(DLX_ERROR_COPY_REFUSED, "`%s` must be %s (got shape %s, strides %s)", name,
+       order_text(parameter.layout), shape.text, shape_text(array.ndim, array.strides).text);
+}
+
+void refuse_number(const Contract& contract, int index, int64_t value, const Binding& binding) {
+  const Parameter& parameter = contract.parameters[static_cast<size_t>(index)];
+  const int64_t bound = binding.values[parameter.bound_name];
+  if (value < 0) {
+    fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` is an extent, and negative (got %lld)",
+         parameter.name.c_str(), static_cast<long long>(value));
+  }
+  fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` must be %lld, the extent of that name (got %lld)",
+       parameter.name.c_str(), static_cast<long long>(bound), static_cast<long long>(value));
+}
+
+bool is_curable(const Parameter& parameter, Mismatch mismatch) noexcept {
+  if (!parameter.may_copy) return false;
+  switch (mismatch) {
+    case Mismatch::kLayout:
+    case Mismatch::kAlignment: return true;
+    case Mismatch::kDType:
+    case Mismatch::kPadded: return !parameter.writable;  // nobody converts back
+    default: return false;
+  }
+}
+
+void infer_shape(const Contract& contract, int index, const Binding& binding, int64_t* shape) {
+  const Parameter& parameter = contract.parameters[static_cast<size_t>(index)];
+  for (int i = 0; i < parameter.axes; ++i) {
+    const int64_t extent = parameter.extents[i];
+    shape[i] = is_name(extent) ? binding.values[name_index(extent)] : extent;
+    if (shape[i] >= 0) continue;
+    fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` of the result `%s` is negative or unknown (got %lld)",
+         contract.names[static_cast<size_t>(name_index(extent))].c_str(), parameter.name.c_str(),
+         static_cast<long long>(shape[i]));
+  }
+}
+
+}  // namespace dlx

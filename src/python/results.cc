@@ -1,0 +1,61 @@
+#include "src/python/results.h"
+
+#include "src/python/errors.h"
+#include "src/python/ndarray.h"
+#include "src/python/state.h"
+#include "src/python/tensor_type.h"
+#include "src/python/type_cache.h"
+#include "src/tensor/layout.h"
+#include "src/tensor/tensor.h"
+
+namespace dlx::py {
+namespace {
+
+/// By the exchange table; none if the table has no allocator, or refuses (a dtype, a device).
+Ref allocate_by_table(const DLPackExchangeAPI& table, const ArraySpec& spec) {
+  if (table.managed_tensor_allocator == nullptr ||
+      table.managed_tensor_to_py_object_no_sync == nullptr || spec.order != DLX_ORDER_C) {
+    return Ref();
+  }
+  DLTensor prototype{};
+  prototype.device = spec.device;
+  prototype.dtype = spec.dtype;
+  prototype.ndim = spec.ndim;
+  prototype.shape = const_cast<int64_t*>(spec.shape);
+  DLManagedTensorVersioned* managed = nullptr;
+  const auto ignore = [](void*, const char*, const char*) {};
+  if (table.managed_tensor_allocator(&prototype, &managed, nullptr, ignore) != 0 ||
+      managed == nullptr) {
+    api.PyErr_Clear();
+    return Ref();
+  }
+  void* object = nullptr;
+  if (table.managed_tensor_to_py_object_no_sync(managed, &object) != 0) throw PythonError();
+  return Ref(check(static_cast<PyObject*>(object)));
+}
+
+}  // namespace
+
+Ref new_result(PyObject* like, const ArraySpec& spec) {
+  (void)count_elements(spec.ndim, spec.shape);
+  Ref made;
+  if (like != nullptr && !is_tensor(like)) {
+    const TypeEntry entry = look_up_type(class_of(like));
+    if ((entry.flags & kNdarray) != 0 && spec.device.device_type == kDLCPU) {
+      made = new_empty_ndarray(spec.dtype, spec.ndim, spec.shape, spec.order);
+    } else if (entry.table != nullptr) {
+      made = allocate_by_table(*entry.table, spec);
+    }
+  }
+  if (made) return made;
+  Allocation allocation;
+  allocation.order = spec.order;
+  return Ref(new_object(empty(spec.ndim, spec.shape, spec.dtype, spec.device, 0, allocation)));
+}
+
+Ref finish_result(Ref result, PyObject* like) {
+  if (like == nullptr || is_tensor(like) || !is_tensor(result.get())) return result;
+  return Ref(check(call_objects(state.convert_result, result.get(), like)));
+}
+
+}  // namespace dlx::py

@@ -1,0 +1,108 @@
+#include "src/system/natural_call.h"
+
+namespace dlx::sys {
+namespace {
+
+using W = int64_t;
+
+#ifdef DLX_NATURAL_WINDOWS
+
+/// Each of the first four arguments has an integer and a floating-point register of its own.
+template <bool kReal>
+auto as_argument(W word) noexcept {
+  if constexpr (kReal) {
+    double real;
+    std::memcpy(&real, &word, sizeof real);
+    return real;
+  } else {
+    return word;
+  }
+}
+
+template <typename Result, unsigned kBits = 0>
+Result invoke(const void* function, const NaturalArguments& a) {
+  if constexpr (kBits < 15) {
+    if (a.is_real != kBits) return invoke<Result, kBits + 1>(function, a);
+  }
+  const W* w = a.words;
+  auto call = [&](auto first, auto second, auto third, auto fourth) {
+    using Function = Result (*)(decltype(first), decltype(second), decltype(third),
+                                decltype(fourth), W, W, W, W, W, W, W, W, W, W);
+    Function volatile called = reinterpret_cast<Function>(const_cast<void*>(function));
+    return called(first, second, third, fourth, w[4], w[5], w[6], w[7], w[8], w[9], w[10], w[11],
+                  w[12], w[13]);
+  };
+  return call(as_argument < (kBits & 1) != 0 > (w[0]), as_argument < (kBits & 2) != 0 > (w[1]),
+              as_argument < (kBits & 4) != 0 > (w[2]), as_argument < (kBits & 8) != 0 > (w[3]));
+}
+
+#elif defined(DLX_NATURAL_SYSV)
+
+template <typename Result, typename... Arguments>
+Result invoke_with(const void* function, Arguments... arguments) {
+  using Function = Result (*)(Arguments...);
+  // volatile: a compiler that saw the callee would take the other type for undefined behaviour.
+  Function volatile called = reinterpret_cast<Function>(const_cast<void*>(function));
+  return called(arguments...);
+}
+
+/// With the words in registers and on the stack. Those that the function does not have as parameters
+/// may hold anything.
+template <typename Result, typename... Reals>
+Result invoke_with_words(const void* function, const NaturalArguments& a, Reals... reals) {
+  const W* w = a.words;
+#ifdef __aarch64__
+  if (a.word_count <= 8) {
+    return invoke_with<Result>(function, reals..., w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7]);
+  }
+  return invoke_with<Result>(function, reals..., w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7],
+                             w[8], w[9], w[10], w[11], w[12], w[13], w[14], w[15]);
+#else
+  if (a.word_count <= 6) {
+    return invoke_with<Result>(function, reals..., w[0], w[1], w[2], w[3], w[4], w[5]);
+  }
+  return invoke_with<Result>(function, reals..., w[0], w[1], w[2], w[3], w[4], w[5], w[6], w[7],
+                             w[8], w[9], w[10], w[11], w[12], w[13]);
+#endif
+}
+
+template <typename Result>
+Result invoke(const void* function, const NaturalArguments& a) {
+  if (a.real_count == 0) return invoke_with_words<Result>(function, a);
+  const double* r = a.reals;
+  return invoke_with_words<Result>(function, a, r[0], r[1], r[2], r[3], r[4], r[5], r[6], r[7]);
+}
+
+#else
+
+template <typename Result>
+Result invoke(const void*, const NaturalArguments&) {
+  return Result();
+}
+
+#endif
+
+}  // namespace
+
+NaturalLimits natural_limits() noexcept {
+  constexpr int kRegisters = NaturalArguments::kRegisters, kStack = NaturalArguments::kStack;
+#if defined(DLX_NATURAL_WINDOWS)
+  return {kRegisters + kStack, 0};
+#elif defined(DLX_NATURAL_SYSV) && defined(__APPLE__)
+  return {kRegisters, NaturalArguments::kReals};  // small arguments are packed on the stack
+#elif defined(DLX_NATURAL_SYSV)
+  return {kRegisters + kStack, NaturalArguments::kReals};
+#else
+  return {0, 0};
+#endif
+}
+
+int64_t call_for_word(const void* function, const NaturalArguments& arguments) {
+  return invoke<int64_t>(function, arguments);
+}
+
+double call_for_real(const void* function, const NaturalArguments& arguments) {
+  return invoke<double>(function, arguments);
+}
+
+}  // namespace dlx::sys

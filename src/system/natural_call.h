@@ -1,0 +1,77 @@
+#ifndef DLX_SRC_SYSTEM_NATURAL_CALL_H_
+#define DLX_SRC_SYSTEM_NATURAL_CALL_H_
+
+#include <cstdint>
+#include <cstring>
+
+namespace dlx::sys {
+
+/// Calls of C functions whose parameters are known at run time only: pointers and integers of up to
+/// 64 bits, float and double. In the calling conventions below, every such argument has a register
+/// or a word of the stack that depends on the arguments' order alone, so one C type of a function
+/// serves all.
+
+#if defined(_WIN32) && (defined(__x86_64__) || defined(_M_X64))
+#define DLX_NATURAL_WINDOWS 1
+#elif (defined(__x86_64__) || defined(__aarch64__)) && !defined(_WIN32)
+#define DLX_NATURAL_SYSV 1
+#endif
+
+/// The arguments of one call, sorted into registers.
+struct NaturalArguments {
+#ifdef __aarch64__
+  static constexpr int kRegisters = 8;
+#else
+  static constexpr int kRegisters = 6;
+#endif
+  static constexpr int kReals = 8;
+  static constexpr int kStack = 8;
+
+  NaturalArguments() noexcept {  // not of the stack's words
+    for (int i = 0; i < kRegisters; ++i) words[i] = 0;
+  }
+
+  int64_t words[kRegisters + kStack];
+  double reals[kReals];
+  int word_count = 0;
+  int real_count = 0;
+#ifdef DLX_NATURAL_WINDOWS
+  unsigned is_real = 0;  ///< a bit for each of the first four arguments
+#endif
+
+  void add_word(int64_t word) noexcept { words[word_count++] = word; }
+  void add_pointer(const void* pointer) noexcept {
+    add_word(static_cast<int64_t>(reinterpret_cast<intptr_t>(pointer)));
+  }
+  void add_real(double real) noexcept {
+#ifdef DLX_NATURAL_WINDOWS
+    if (word_count < 4) is_real |= 1u << word_count;
+    int64_t bits;
+    std::memcpy(&bits, &real, sizeof bits);
+    add_word(bits);
+#else
+    reals[real_count++] = real;
+#endif
+  }
+  /// A float is the low half of the register of a double.
+  void add_float(float value) noexcept {
+    double real = 0;
+    std::memcpy(&real, &value, sizeof value);
+    add_real(real);
+  }
+};
+
+/// How many arguments a function may have: words and floating-point numbers. 0 words: such calls are
+/// not possible on this machine.
+struct NaturalLimits {
+  int words;
+  int reals;  ///< 0: a floating-point number is a word too
+};
+NaturalLimits natural_limits() noexcept;
+
+int64_t call_for_word(const void* function, const NaturalArguments& arguments);
+double call_for_real(const void* function, const NaturalArguments& arguments);
+
+}  // namespace dlx::sys
+
+#endif  // DLX_SRC_SYSTEM_NATURAL_CALL_H_

@@ -1,0 +1,191 @@
+/* dlx/call.h: contracts as other callers of compiled functions use them. */
+#include <dlx/call.h>
+#include <string.h>
+
+#include "util.h"
+
+#define F32 {kDLFloat, 32, 1}
+
+static dlx_contract *contract(const char *text) {
+  dlx_contract *made;
+  assert_int_equal(dlx_contract_create(text, &made), DLX_OK);
+  return made;
+}
+
+static void assert_words(const char *words) {
+  if (strstr(dlx_last_error(), words) == NULL) fail_msg("%s: %s", words, dlx_last_error());
+}
+
+static void parameters_describe_themselves(void **state) {
+  (void)state;
+  dlx_contract *c = contract("scale(x: float32[n, _] writable, f: float = 2, y: any[...] = None)");
+  assert_string_equal(dlx_contract_name(c), "scale");
+  assert_int_equal(dlx_contract_count(c), 3);
+  dlx_parameter parameter = DLX_PARAMETER_INIT;
+  assert_int_equal(dlx_contract_parameter(c, 0, &parameter), DLX_OK);
+  assert_int_equal(parameter.kind, DLX_PARAMETER_ARRAY);
+  assert_int_equal(parameter.flags, DLX_PARAMETER_WRITABLE);
+  assert_string_equal(parameter.name, "x");
+  assert_int_equal(parameter.ndim, 2);
+  assert_int_equal(parameter.dtype.bits, 32);
+  assert_int_equal(dlx_contract_parameter(c, 1, &parameter), DLX_OK);
+  assert_int_equal(parameter.kind, DLX_PARAMETER_FLOAT);
+  assert_int_equal(parameter.flags, DLX_PARAMETER_OPTIONAL);
+  assert_int_equal(dlx_contract_parameter(c, 2, &parameter), DLX_OK);
+  assert_int_equal(parameter.ndim, -1);
+  assert_int_equal(parameter.dtype.bits, 0);
+  assert_int_equal(dlx_contract_parameter(c, 3, &parameter), DLX_ERROR_INVALID_ARGUMENT);
+  parameter.struct_size = 8;
+  assert_int_equal(dlx_contract_parameter(c, 0, &parameter), DLX_ERROR_INVALID_ARGUMENT);
+  dlx_contract_release(c);
+}
+
+static void wrong_contracts_are_refused(void **state) {
+  (void)state;
+  dlx_contract *c = (dlx_contract *)&c;
+  assert_int_equal(dlx_contract_create("f(x: float33[n])", &c), DLX_ERROR_INVALID_ARGUMENT);
+  assert_null(c);
+  assert_int_equal(dlx_contract_create(NULL, &c), DLX_ERROR_INVALID_ARGUMENT);
+  assert_int_equal(dlx_contract_create("f()", NULL), DLX_ERROR_INVALID_ARGUMENT);
+  dlx_contract_release(NULL);
+  assert_null(dlx_contract_name(NULL));
+  assert_int_equal(dlx_contract_count(NULL), 0);
+  dlx_parameter parameter = DLX_PARAMETER_INIT;
+  c = contract("f()");
+  assert_int_equal(dlx_contract_parameter(c, 0, &parameter), DLX_ERROR_INVALID_ARGUMENT);
+  dlx_contract_release(c);
+}
+
+/* One array that the tests change in one thing. */
+typedef struct world {
+  float data[12];
+  int64_t shape[2], strides[2];
+  DLTensor array;
+  dlx_argument arguments[2];
+  uint64_t flags[2];
+} world;
+
+static void make(world *w) {
+  memset(w, 0, sizeof *w);
+  w->shape[0] = 3, w->shape[1] = 4, w->strides[0] = 4, w->strides[1] = 1;
+  DLTensor array = {w->data, {kDLCPU, 0}, 2, F32, w->shape, w->strides, 0};
+  w->array = array;
+  w->arguments[0].array = &w->array;
+}
+
+static void assert_check(const char *text, world *w, dlx_status status, const char *words) {
+  dlx_contract *c = contract(text);
+  const dlx_status got = dlx_contract_check(c, w->arguments, w->flags);
+  if (got != status) fail_msg("%s: %d, %s", text, got, dlx_last_error());
+  if (status != DLX_OK) assert_words(words);
+  dlx_contract_release(c);
+}
+
+static void arrays_are_checked(void **state) {
+  (void)state;
+  world w;
+  make(&w);
+  assert_check("f(x: float32[3, n] writable)", &w, DLX_OK, "");
+  assert_check("f(x: any[...])", &w, DLX_OK, "");
+  assert_check("f(x: int8|float32[..., 4])", &w, DLX_OK, "");
+  assert_check("f(x: float64[_, _])", &w, DLX_ERROR_INVALID_ARGUMENT,
+               "`x` must be float64 (got float32)");
+  assert_check("f(x: float32[_])", &w, DLX_ERROR_INVALID_ARGUMENT, "1 axes");
+  assert_check("f(x: float32[..., a, b, c])", &w, DLX_ERROR_INVALID_ARGUMENT, "at least 3 axes");
+  assert_check("f(x: float32[n, n])", &w, DLX_ERROR_INVALID_ARGUMENT, "[n=3, n=3] (got (3, 4))");
+  assert_check("f(x: float32[_, 5])", &w, DLX_ERROR_INVALID_ARGUMENT, "[_, 5] (got (3, 4))");
+  assert_check("f(x: float32[_, _] F)", &w, DLX_ERROR_COPY_REFUSED, "column-major");
+  assert_check("f(x: float32[_, _] cuda, s: stream)", &w, DLX_ERROR_DEVICE_REFUSED,
+               "`x` must be on cuda (got cpu)");
+  w.flags[0] = DLPACK_FLAG_BITMASK_READ_ONLY;
+  assert_check("f(x: float32[_, _])", &w, DLX_OK, "");
+  assert_check("f(x: float32[_, _] writable)", &w, DLX_ERROR_READ_ONLY, "`x` is written to");
+}
+
+static void layouts_are_checked(void **state) {
+  (void)state;
+  world w;
+  make(&w);
+  w.strides[0] = 0;
+  assert_check("f(x: float32[_, _])", &w, DLX_ERROR_COPY_REFUSED, "row-major");
+  assert_check("f(x: float32[_, _] strided)", &w, DLX_OK, "");
+  assert_check("f(x: float32[_, _] strided writable)", &w, DLX_ERROR_INVALID_ARGUMENT, "overlap");
+  make(&w);
+  w.strides[0] = 1, w.strides[1] = 3;
+  assert_check("f(x: float32[_, _] F)", &w, DLX_OK, "");
+  make(&w);
+  w.array.data = (char *)w.data + 2;
+  assert_check("f(x: float32[_, _])", &w, DLX_ERROR_COPY_REFUSED, "aligned");
+  assert_check("f(x: float32[_, _] unaligned)", &w, DLX_OK, "");
+  make(&w);
+  w.array.data = NULL;
+  assert_check("f(x: float32[_, _])", &w, DLX_ERROR_INVALID_ARGUMENT, "no memory");
+  w.shape[1] = 0;
+  assert_check("f(x: float32[_, _])", &w, DLX_OK, "");
+  make(&w);
+  w.array.dtype.code = kDLUInt, w.array.dtype.bits = 4;
+  w.flags[0] = DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED;
+  assert_check("f(x: uint4[_, _])", &w, DLX_ERROR_COPY_REFUSED, "packed uint4");
+  make(&w);
+  w.array.strides = NULL;
+  assert_check("f(x: float32[_, _])", &w, DLX_ERROR_INVALID_ARGUMENT, "no strides");
+  w.arguments[0].array = NULL;
+  assert_check("f(x: float32[_, _])", &w, DLX_ERROR_INVALID_ARGUMENT, "`x` is NULL");
+  assert_check("f(x: float32[_, _] = None)", &w, DLX_OK, "");
+}
+
+static void numbers_are_extents(void **state) {
+  (void)state;
+  world w;
+  make(&w);
+  w.arguments[1].integer = 3;
+  assert_check("f(x: float32[n, _], n: int)", &w, DLX_OK, "");
+  w.arguments[1].integer = 4;
+  assert_check("f(x: float32[n, _], n: int)", &w, DLX_ERROR_INVALID_ARGUMENT,
+               "`n` must be 3, the extent of that name (got 4)");
+  w.arguments[1].integer = -1;
+  assert_check("f(x: float32[n, _], n: int)", &w, DLX_ERROR_INVALID_ARGUMENT, "negative (got -1)");
+}
+
+static void results_follow_from_arguments(void **state) {
+  (void)state;
+  world w;
+  make(&w);
+  w.arguments[1].array = NULL;
+  dlx_contract *c = contract("f(x: float32[h, w], y: dtype(x)[w, 2, h] result)");
+  DLDataType dtype;
+  int64_t shape[3];
+  assert_int_equal(dlx_contract_result(c, 1, w.arguments, &dtype, shape), DLX_OK);
+  assert_int_equal(dtype.bits, 32);
+  assert_int_equal(shape[0], 4);
+  assert_int_equal(shape[1], 2);
+  assert_int_equal(shape[2], 3);
+  assert_int_equal(dlx_contract_result(c, 0, w.arguments, &dtype, shape),
+                   DLX_ERROR_INVALID_ARGUMENT);
+  assert_words("is no result");
+  dlx_contract_release(c);
+}
+
+static void functions_speak_through_dlx(void **state) {
+  (void)state;
+  dlx_set_last_error("filter: the image is too small (got 2, expected 3 or more)");
+  assert_string_equal(dlx_last_error(),
+                      "filter: the image is too small (got 2, expected 3 or more)");
+  dlx_set_last_error(dlx_last_error());
+  assert_words("too small");
+  dlx_set_last_error(NULL);
+  assert_string_equal(dlx_last_error(), "");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(parameters_describe_themselves),
+      cmocka_unit_test(wrong_contracts_are_refused),
+      cmocka_unit_test(arrays_are_checked),
+      cmocka_unit_test(layouts_are_checked),
+      cmocka_unit_test(numbers_are_extents),
+      cmocka_unit_test(results_follow_from_arguments),
+      cmocka_unit_test(functions_speak_through_dlx),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,434 @@
+"""dlx.function: compiled functions that take arrays of any library, by a contract."""
+
+from __future__ import annotations
+
+import array
+import ctypes
+import gc
+import random
+import subprocess
+import sys
+import threading
+import weakref
+
+import numpy as np
+import pytest
+
+import dlx
+from calls import library
+from dlx import raw
+from memory import READABLE, failing, stays_flat
+
+F32 = np.float32
+
+
+def made(name, contract, **options):
+    return dlx.function(library()[name], contract, **options)
+
+
+def fill(**options):
+    return made("fill", "fill(x: float32[...] writable, value: float = 1.5)", **options)
+
+
+def add(words="", **options):
+    return made("add", f"add(a: float32[n] {words}, b: float32[n] {words}, out: float32[n] result)")
+
+
+# ---- what a function gets
+
+
+def test_a_function_writes_where_the_array_is():
+    x = np.zeros((2, 3), F32)
+
+    assert fill()(x) is None
+    assert x.tolist() == [[1.5] * 3] * 2
+    fill()(x, value=4)
+    assert x.tolist() == [[4] * 3] * 2
+
+
+SEED = random.randrange(2**32)
+
+
+@pytest.mark.parametrize("words", ["strided", "F", ""])
+def test_the_description_is_that_of_the_array(words):
+    """Random views: address, shape and strides are NumPy's, dtype is the contract's."""
+    chosen = random.Random(SEED)
+    describe = made("describe", f"describe(x: any[...] {words}, room: int) -> int")
+    room = (ctypes.c_int64 * 20)()
+    taken = 0
+    for _ in range(300):
+        ndim = chosen.randrange(0, 9)
+        kind = np.dtype(
+            chosen.choice(["b1", "i1", "u2", "i4", "u8", "f2", "f4", "f8", "c8", "c16"])
+        )
+        whole = np.zeros([chosen.randrange(1, 4) for _ in range(ndim)], kind)
+        view = whole[(*(slice(None, None, chosen.choice([1, 1, 2, -1])) for _ in range(ndim)), ...)]
+        view = view.transpose(chosen.sample(range(ndim), ndim))
+        for given in (view, dlx.asarray(view)):
+            try:
+                code = describe(given, ctypes.addressof(room))
+            except dlx.CopyRefusedError:
+                order = "F" if words == "F" else "C"
+                assert words != "strided", SEED
+                assert not view.flags[f"{order}_CONTIGUOUS"], SEED
+                continue
+            taken += 1
+            assert code % 1000 == kind.itemsize * 8
+            assert (room[0], room[1]) == (view.ctypes.data, ndim), SEED
+            assert [room[2 + 2 * i] for i in range(ndim)] == list(view.shape), SEED
+            steps = [s // kind.itemsize for s in view.strides]
+            got = [room[3 + 2 * i] for i in range(ndim)]
+            assert all(n <= 1 or a == b for a, b, n in zip(got, steps, view.shape)), SEED
+    assert taken > 20
+
+
+def test_arrays_of_every_kind_are_taken():
+    double = add()
+    ones = np.ones(3, F32)
+    kinds = [ones, dlx.asarray(ones), memoryview(ones), array.array("f", [1, 1, 1])]
+    for x in kinds:
+        for y in kinds:
+            assert np.asarray(double(x, y)).tolist() == [2, 2, 2]
+
+
+def test_scalars_reach_their_registers():
+    mix = made(
+        "mix",
+        "mix(a: int, b: float, c: int, d: float32, text: str, flag: bool, e: int8, f: float, g: uint64, "
+        "h: int32, i: int, j: uint16) -> float",
+    )
+
+    assert mix(1, 2, 3, 4, "5", True, 7, 8, 9, 1, 2, 3) == 321987154321
+    assert mix(1, 2, 3, 4, "5", False, -7, 8, 9, 1, 2, 3) == pytest.approx(321973054321)
+    assert mix(np.int8(1), F32(2), 3, 4, "5", np.True_, 7, 8, 9, 1, 2, j=3) == 321987154321
+    assert made("length", "length(text: str = 'four') -> int")() == 4
+    assert made("length", "length(text: str) -> int")("ä") == 2
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "error", "words"),
+    [
+        ("int", 1.5, TypeError, "`v` must be int (got float)"),
+        ("int", "1", TypeError, "must be int"),
+        ("int", 2**63, ValueError, "v"),
+        ("int8", 128, ValueError, "a number that int8 can hold (got 128)"),
+        ("uint8", -1, ValueError, "uint8"),
+        ("uint64", -1, ValueError, "uint64"),
+        ("uint64", 1.0, TypeError, "uint64"),
+        ("float", "1", TypeError, "must be float (got str)"),
+        ("float", None, TypeError, "must be float"),
+        ("float32", 1e39, ValueError, "float32 can hold (got 1e+39)"),
+        ("bool", 1, TypeError, "must be bool (got int)"),
+        ("str", b"x", TypeError, "must be str (got bytes)"),
+        ("str", "a\0b", ValueError, "a NUL inside"),
+    ],
+)
+def test_wrong_scalars_are_refused(kind, value, error, words):
+    function = made("length", f"length(v: {kind}) -> int")
+
+    with pytest.raises(error) as caught:
+        function(value)
+    assert words in str(caught.value)
+
+
+def test_optional_arrays_are_null():
+    function = made("describe_or_none", "f(x: float32[...] = None) -> int")
+
+    assert function() == function(None) == -1
+    assert function(np.zeros((2, 2), F32)) == 2
+
+
+def test_a_packed_function_gets_all_arguments_as_one_array():
+    scale = made("scale", "scale(x: float32[n] writable, factor: float = 2)", packed=True)
+    x = np.ones(3, F32)
+
+    scale(x)
+    scale(x, factor=5)
+    assert x.tolist() == [10, 10, 10]
+
+
+# ---- contracts
+
+
+@pytest.mark.parametrize(
+    ("x", "words", "error", "advice"),
+    [
+        (np.zeros(3), "", dlx.InvalidArgumentError, 'dlx.asarray(x, dtype="float32")'),
+        (np.zeros((3, 2), F32).T, "", dlx.CopyRefusedError, "dlx.asarray(x).contiguous()"),
+        (np.zeros((3, 2), F32), "F", dlx.CopyRefusedError, 'dlx.asarray(x).contiguous(order="F")'),
+        (np.broadcast_to(F32(1), 3), "strided writable", dlx.ReadOnlyError, "copy=True"),
+        (np.zeros(9, np.uint8)[1:].view(F32), "", dlx.CopyRefusedError, "dlx.asarray(x).copy()"),
+        (np.zeros(0, F32), "writable", None, ""),
+        ([1.0, 2.0], "", dlx.CopyRefusedError, ""),
+        (b"12345678", "writable", dlx.InvalidArgumentError, ""),
+    ],
+)
+def test_what_does_not_fit_is_refused_with_a_call_that_works(x, words, error, advice):
+    function = made("describe_or_none", f"look(x: float32[...] {words}) -> int")
+    if error is None:
+        function(x)
+        return
+
+    with pytest.raises(error) as caught:
+        function(x)
+    text = str(caught.value)
+    assert advice in text
+    if advice:
+        assert text.startswith("look: `x`")
+        call = advice if "dlx." in advice else "dlx.asarray(x, copy=True)"
+        function(eval(call, {"dlx": dlx, "x": x}))
+
+
+def test_extents_of_one_name_are_equal():
+    with pytest.raises(dlx.InvalidArgumentError, match=r"add: `b` must have the shape \[n=3\]"):
+        add()(np.ones(3, F32), np.ones(4, F32))
+
+
+def test_a_temporary_stands_for_what_does_not_fit():
+    x = np.arange(6, dtype=np.float64)[::2]
+    assert add("copy")(x, [1, 2, 3]).tolist() == [1, 4, 7]  # x: another dtype and layout; a list
+    big = np.arange(3, dtype=">f4")
+    assert add("copy")(big, big).tolist() == [0, 2, 4]
+
+
+def test_a_temporary_that_was_written_is_copied_back():
+    function = made("fill", "fill(x: float32[...] writable copy, value: float)")
+    base = np.zeros((4, 6), F32)
+
+    function(base[::2, 1::2], 3)
+    assert (base[::2, 1::2] == 3).all()
+    assert base.sum() == 18
+    with pytest.raises(dlx.InvalidArgumentError, match="must be float32"):
+        function(np.zeros(3), 1)  # nobody would convert back
+
+
+def test_after_a_failure_nothing_is_copied_back():
+    function = made("fail_after_writing", "f(x: float32[...] writable copy)")
+    base = np.zeros((4, 4), F32)
+
+    with pytest.raises(dlx.InvalidArgumentError, match="returned the status 1"):
+        function(base[:, ::2])
+    assert not base.any()
+
+
+@pytest.mark.parametrize(
+    "text", ["", "f(x)", "f(x: float33[n])", "f(x: float32[n] cuda)", "f() -> what"]
+)
+def test_a_wrong_contract_fails_when_it_is_made(text):
+    if text == "":
+        dlx.function(library()["add"], text)
+        return
+    with pytest.raises(dlx.InvalidArgumentError) as caught:
+        dlx.function(library()["add"], text)
+    assert "contract" in str(caught.value)
+
+
+# ---- results
+
+
+def test_a_result_is_of_the_library_of_the_first_array():
+    ones = np.ones(3, F32)
+    assert type(add()(ones, ones)) is np.ndarray
+    assert type(add()(dlx.asarray(ones), ones)) is dlx.Tensor
+    assert type(add()(memoryview(ones), ones)) is dlx.Tensor
+    torch = pytest.importorskip("torch", reason="one of the libraries")
+    result = add()(torch.ones(3), ones)
+    assert type(result) is torch.Tensor
+    assert result.tolist() == [2, 2, 2]
+    parameter = torch.nn.Parameter(torch.ones(3), requires_grad=False)
+    assert type(add()(parameter, ones)) is torch.Tensor
+
+
+def test_a_result_may_be_passed():
+    out = np.zeros(3, F32)
+
+    assert add()(np.ones(3, F32), np.ones(3, F32), out=out) is out
+    assert out.tolist() == [2, 2, 2]
+    strided = np.zeros(6, F32)[::2]
+    with pytest.raises(dlx.CopyRefusedError, match="`out`"):
+        add()(np.ones(3, F32), np.ones(3, F32), out=strided)
+    with pytest.raises(dlx.InvalidArgumentError, match="`out` must have the shape"):
+        add()(np.ones(3, F32), np.ones(3, F32), out=np.zeros(4, F32))
+
+
+def test_several_results_are_a_tuple():
+    function = made(
+        "split", "split(x: float32[n], low: float64[n] result, high: dtype(x)[n] result)"
+    )
+
+    low, high = function(np.array([1, 5], F32))
+    assert (low.dtype, high.dtype) == (np.float64, F32)
+    assert (low.tolist(), high.tolist()) == ([0, 4], [2, 6])
+    given = np.zeros(2, F32)
+    low, high = function(np.array([1, 5], F32), high=given)
+    assert high is given
+    assert given.tolist() == [2, 6]
+
+
+def test_a_tensor_that_the_function_made_becomes_the_callers_kind():
+    assert type(made("arange", "arange(n: int) -> tensor")(3)) is dlx.Tensor
+    like = made("arange_like", "arange(x: float32[n]) -> tensor")
+    result = like(np.zeros(3, F32))
+    assert type(result) is np.ndarray
+    assert result.tolist() == [0, 1, 2]
+    with pytest.raises(RuntimeError, match="arange: `n` is negative"):
+        made("arange", "arange(n: int) -> tensor")(-1)
+
+
+# ---- calling
+
+
+def test_help_shows_the_parameters():
+    function = made("fill", "fill(x: float32[n, _] writable, value: float = 1.5)", doc="Fills.")
+
+    assert function.__name__ == "fill"
+    assert function.__text_signature__ == "(x, value=1.5)"
+    assert function.__doc__.splitlines() == [
+        "Fills.", "", "x: float32[n, _] writable", "value: float",
+    ]  # fmt: skip
+    assert add().__text_signature__ == "(a, b, *, out=None)"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "keywords", "words"),
+    [
+        ((), {}, "misses the argument 'x': float32[...] writable"),
+        ((1, 2, 3), {}, "takes 2 positional arguments (got 3)"),
+        ((1,), {"y": 2}, "unexpected keyword argument 'y'"),
+        ((1, 2), {"value": 2}, "multiple values for argument 'value'"),
+    ],
+)
+def test_wrong_calls_are_type_errors(arguments, keywords, words):
+    with pytest.raises(TypeError) as caught:
+        fill()(*arguments, **keywords)
+    assert words in str(caught.value)
+    assert "fill()" in str(caught.value)
+
+
+@pytest.mark.parametrize("status", [1, 2, 3, 4, 5, 6, 7, 8, 255])
+def test_a_status_becomes_its_class_with_the_functions_words(status):
+    function = made("fail_with", "fail_with(status: int)")
+
+    with pytest.raises(dlx.errors.CLASSES[status]) as caught:
+        function(status)
+    assert str(caught.value) == "fail_with: the image is too small (got 2, expected 3)"
+
+
+def test_other_statuses_and_silence():
+    with pytest.raises(RuntimeError, match="too small"):
+        made("fail_with", "fail_with(status: int)")(-3)
+    raw.dlx_set_last_error("an older failure")
+    with pytest.raises(dlx.UnsupportedError) as caught:
+        made("fail_silently", "fail_silently(status: int)")(3)
+    assert str(caught.value) == "fail_silently: it returned the status 3"
+
+
+@pytest.mark.parametrize("pointer", [None, "x", 1.5, True, print])
+def test_what_is_no_pointer_is_refused(pointer):
+    with pytest.raises(TypeError, match="`pointer` must be a function of ctypes or cffi"):
+        dlx.function(pointer, "f()")
+
+
+def test_null_is_refused():
+    with pytest.raises(dlx.InvalidArgumentError, match="`pointer` is NULL"):
+        dlx.function(0, "f()")
+    with pytest.raises(TypeError, match="`gil`"):
+        fill(gil=3)
+
+
+def test_a_function_of_cffi_is_taken():
+    cffi = pytest.importorskip("cffi", reason="its pointers are under test")
+    ffi = cffi.FFI()
+    pointer = ffi.cast("void *", ctypes.cast(library().fill, ctypes.c_void_p).value)
+    x = np.zeros(3, F32)
+
+    dlx.function(pointer, "fill(x: float32[n] writable, value: float)")(x, 2)
+    assert x.tolist() == [2, 2, 2]
+
+
+def test_the_callable_keeps_the_pointers_object_and_no_longer():
+    prototype = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
+    seen = []
+    callback = prototype(lambda x: seen.append(x) or 0)
+    gone = weakref.ref(callback)
+    function = dlx.function(callback, "f(x: float32[n])", gil=True)
+    del callback
+    gc.collect()
+
+    function(np.ones(2, F32))
+    assert len(seen) == 1
+    assert gone() is not None
+    del function
+    gc.collect()
+    assert gone() is None
+
+
+def test_an_exception_inside_the_call_wins():
+    # A function of Python's C API that sets an exception.
+    function = dlx.function(ctypes.pythonapi.PyErr_BadArgument, "f() -> int", gil=True)
+    with pytest.raises(TypeError, match="bad argument type"):
+        function()
+
+
+def test_the_gil_is_given_away_by_size():
+    """The function waits for a thread that needs the GIL."""
+    prototype = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
+    thread = threading.current_thread()
+    other = []
+
+    def run(_):
+        # Takes the GIL back for the callback; another thread ran if it was given away.
+        assert threading.current_thread() is thread
+        return 0
+
+    callback = prototype(run)
+    address = ctypes.cast(callback, ctypes.c_void_p).value
+    through = made("call_back", "call_back(x: float32[n], function: int)", gil=False)
+    through(np.ones(3, F32), address)
+    by_size = made("call_back", "call_back(x: float32[n], function: int)")
+    by_size(np.ones(40_000, F32), address)
+    assert other == []
+
+
+def test_calls_run_in_many_threads():
+    function, failures = add("strided"), []
+
+    def work(number):
+        x = np.full(5, number, F32)
+        for _ in range(300):
+            if function(x, x).tolist() != [2 * number] * 5:
+                failures.append(number)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+
+
+@READABLE
+def test_nothing_is_left_behind():
+    x, function = np.ones(3, F32), add("copy")
+    y, wrong = [1.0, 2.0, 3.0], np.ones(3)[::-1]
+    fails = made("fail_after_writing", "f(x: float32[...] writable copy)")
+
+    def step():
+        function(x, y)
+        function(wrong, x)
+        failing(fails, np.ones((2, 4), F32)[:, ::2])
+        failing(function, "x", y)
+        made("add", "add(a: float32[n], b: float32[n], out: float32[n] result)")
+
+    stays_flat(step, 4000)
+
+
+def test_the_interpreter_ends_with_callables_alive():
+    code = (
+        "import dlx, ctypes, numpy\n"
+        "f = dlx.function(ctypes.pythonapi.Py_IsInitialized, 'f() -> int', gil=True)\n"
+        "class Keeps:\n    def __del__(self):\n        assert f() in (0, 1)\n"
+        "k = Keeps()\nprint(f() & 1)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "1\n", "")
