@@ -15,12 +15,20 @@ else()
                       "x86_64-linux-gnu.2.17)")
 endif()
 
+# CMake's questions are answered without linking, because zig's first link of a kind compiles the C++
+# runtime. What only a link can answer:
+set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)
+set(DLX_LINKER_JOINS_PAGES OFF)
+
 # CMake wants a compiler that is one program.
 set(folder ${CMAKE_BINARY_DIR}/zig)
 foreach(tool "c++ -target ${DLX_TARGET} -g0" "cc -target ${DLX_TARGET} -g0" ar ranlib rc)
   string(REGEX MATCH "^[^ ]+" name "${tool}")
   if(NOT EXISTS ${folder}/${name})
-    file(WRITE ${folder}/new/${name} "#!/bin/sh\nexec '${DLX_ZIG}' ${tool} \"$@\"\n")
+    file(WRITE ${folder}/new/${name} "#!/bin/sh
+case \"$*\" in *CompilerId.c*) set -- -c \"$@\" ;; esac
+exec '${DLX_ZIG}' ${tool} \"$@\"
+")
     file(COPY ${folder}/new/${name} DESTINATION ${folder}
          FILE_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
   endif()

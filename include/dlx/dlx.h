@@ -51,8 +51,11 @@
 #define DLX_VERSION_MINOR 1
 #define DLX_VERSION_PATCH 0
 
+/* Users of the static library on Windows define DLX_STATIC; CMake and pkg-config do that for them. */
 #ifndef DLX_API
-#if defined(_WIN32)
+#if defined(DLX_STATIC)
+#define DLX_API
+#elif defined(_WIN32)
 #define DLX_API __declspec(dllimport)
 #elif defined(__GNUC__)
 #define DLX_API __attribute__((visibility("default")))

@@ -2,6 +2,8 @@
 
 #include <cstdio>
 
+#include "src/system/loader.h"
+
 namespace dlx {
 namespace {
 
@@ -10,6 +12,10 @@ constexpr size_t kErrorBytes = 1024;
 // A fixed buffer, so that setting a message never fails.
 thread_local char text[kErrorBytes] = "no call has failed yet";
 thread_local uint64_t count = 0;
+
+// Deleters that other libraries hold must stay callable. This file is in every program that links
+// the static library, because all functions set the last error.
+[[maybe_unused]] const bool stays_loaded = (sys::keep_loaded(&stays_loaded), true);
 
 }  // namespace
 

@@ -29,6 +29,9 @@ std::string path_of(void* library);
 /// The file that holds the address; empty if none does.
 std::string file_around(const void* address);
 
+/// Keeps the file that holds the address loaded until the process ends. Does nothing on failure.
+void keep_loaded(const void* address) noexcept;
+
 /// Calls `see` for each loaded file, until it returns false. `see` must not throw.
 void each_loaded(bool (*see)(const char* path, void* data) noexcept, void* data);
 

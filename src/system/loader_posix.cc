@@ -60,6 +60,12 @@ std::string file_around(const void* address) {
   return info.dli_fname;
 }
 
+void keep_loaded(const void* address) noexcept {
+  Dl_info info;
+  if (dladdr(address, &info) == 0 || info.dli_fname == nullptr) return;
+  dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
 #if defined(__APPLE__)
 
 /// There is no dlinfo(): the file for which the loader gives the same handle.

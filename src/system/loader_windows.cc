@@ -74,6 +74,12 @@ std::string file_around(const void* address) {
   return path_of_module(module);
 }
 
+void keep_loaded(const void* address) noexcept {
+  HMODULE module = nullptr;
+  GetModuleHandleExW(GET_MODULE_HANDLE_EX_FLAG_FROM_ADDRESS | GET_MODULE_HANDLE_EX_FLAG_PIN,
+                     static_cast<LPCWSTR>(address), &module);
+}
+
 void each_loaded(bool (*see)(const char* path, void* data) noexcept, void* data) {
   std::vector<HMODULE> modules(256);
   for (;;) {

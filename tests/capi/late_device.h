@@ -83,14 +83,13 @@ static void *allocate(int32_t id, size_t size, size_t alignment, void *user_data
   (void)id;
   if (size > 1 << 20) return NULL;
   ++((device *)user_data)->live_memory;
-  void *memory = NULL;
-  if (posix_memalign(&memory, alignment < 16 ? 16 : alignment, size) != 0) return NULL;
-  return (char *)memory + SHIFT;
+  void *memory = allocate_aligned(alignment < 16 ? 16 : alignment, size);
+  return memory == NULL ? NULL : (char *)memory + SHIFT;
 }
 static void deallocate(int32_t id, void *data, void *user_data) {
   (void)id;
   --((device *)user_data)->live_memory;
-  free(real(data));
+  free_aligned(real(data));
 }
 static int32_t copy_from_host(int32_t id, void *dst, uint64_t offset, const void *src, size_t size,
                               int64_t stream, void *user_data) {

@@ -24,7 +24,7 @@ static void *arena_allocate(size_t size, size_t alignment, int32_t device_type, 
   self->device_type = device_type;
   self->device_id = device_id;
   if (self->refuse) return NULL;
-  char *data = aligned_alloc(alignment, (size / alignment + 2) * alignment);
+  char *data = allocate_aligned(alignment, size + 2 * alignment);
   return data + self->skew;
 }
 
@@ -36,7 +36,7 @@ static void arena_deallocate(void *data, size_t size, int32_t device_type, int32
   ++self->freed;
   self->freed_data = data;
   self->freed_size = size;
-  free((char *)data - self->skew);
+  free_aligned((char *)data - self->skew);
 }
 
 static dlx_allocator allocator_of(arena *self) {

@@ -239,13 +239,13 @@ static int allocations;
 static void *count_allocate(size_t size, size_t alignment, int32_t type, int32_t id, void *data) {
   (void)type, (void)id, (void)data;
   ++allocations;
-  return aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+  return allocate_aligned(alignment, size);
 }
 
 static void count_deallocate(void *memory, size_t size, int32_t type, int32_t id, void *data) {
   (void)size, (void)type, (void)id, (void)data;
   --allocations;
-  free(memory);
+  free_aligned(memory);
 }
 
 /* The caller's allocator makes copies, also of packed booleans. */

@@ -1,5 +1,4 @@
 /* dlx.h, section backend: device types that a vendor adds. */
-#define _POSIX_C_SOURCE 200809L /* posix_memalign */
 #include <pthread.h>
 
 #include "arrow_util.h"

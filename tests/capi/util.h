@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include "dlx/dlx.h"
+#include "portable.h"
 
 #define COUNT_OF(array) (sizeof(array) / sizeof(array)[0])
 

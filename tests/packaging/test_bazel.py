@@ -16,7 +16,7 @@ PROGRAM = """
 cc_binary(
     name = "{name}",
     srcs = ["{name}.{extension}"],
-    deps = ["@dlx//:dlx"],
+    deps = ["@dlx//:{library}"],
     copts = {copts},
 )
 """
@@ -34,11 +34,13 @@ def bazel(tmp_path_factory):
     (around / "WORKSPACE").write_text(workspace.replace("../dlx", str(ROOT)))
     shutil.copy(HERE / "consumer.c", around / "app.c")
     shutil.copy(HERE / "consumer.c", around / "as_cxx.cc")
+    shutil.copy(HERE / "consumer.c", around / "static.c")
     shutil.copy(ROOT / "examples/share.cc", around)
     (around / "BUILD").write_text(
         build
-        + PROGRAM.format(name="as_cxx", extension="cc", copts=[])
-        + PROGRAM.format(name="share", extension="cc", copts=["-std=c++17"])
+        + PROGRAM.format(name="as_cxx", extension="cc", copts=[], library="dlx")
+        + PROGRAM.format(name="static", extension="c", copts=[], library="dlx_static")
+        + PROGRAM.format(name="share", extension="cc", copts=["-std=c++17"], library="dlx")
     )
     root = tmp_path_factory.mktemp("output")
     startup = ("bazel", f"--output_user_root={root}", "--max_idle_secs=60")
@@ -53,6 +55,10 @@ def bazel(tmp_path_factory):
 
 def test_c(bazel):
     assert re.fullmatch(r"dlx \d+\.\d+\.\d+, sum 12\n", bazel("run", "//:app"))
+
+
+def test_static(bazel):
+    assert re.fullmatch(r"dlx \d+\.\d+\.\d+, sum 12\n", bazel("run", "//:static"))
 
 
 def test_cxx(bazel):

@@ -1,9 +1,10 @@
-"""`./dev wheel --all`: wheels for other systems, compiled by zig. What can run here runs."""
+"""`./dev wheel --all`: wheels and archives for other systems, compiled by zig: names, sizes, symbols, and
+that two builds give the same bytes. test_platforms_run.py runs them."""
 
 from __future__ import annotations
 
 import email
-import os
+import json
 import re
 import shutil
 import subprocess
@@ -13,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from dev.wheel import PLATFORMS, Platform
-from packaging_support import HERE, ROOT, run, unpack
+from packaging_support import ROOT, run
+from platforms_support import build, built
 
 pytestmark = pytest.mark.heavy
 
@@ -24,130 +26,143 @@ FILES = {
     "macos": "libdlx.1.dylib",
     "windows": "dlx.dll",
 }
-MACHINES = {  # the first bytes of the library: the format, and the processor
-    "linux-x86_64": (b"\x7fELF", 18, b"\x3e\x00"),
-    "linux-aarch64": (b"\x7fELF", 18, b"\xb7\x00"),
-    "musl-x86_64": (b"\x7fELF", 18, b"\x3e\x00"),
-    "musl-aarch64": (b"\x7fELF", 18, b"\xb7\x00"),
-    "macos-arm64": (b"\xcf\xfa\xed\xfe", 4, b"\x0c\x00\x00\x01"),
-    "macos-x86_64": (b"\xcf\xfa\xed\xfe", 4, b"\x07\x00\x00\x01"),
-    "windows-x86_64": (b"MZ", None, b"\x64\x86"),
-    "windows-arm64": (b"MZ", None, b"\x64\xaa"),
+ARCHITECTURES = {"x86_64": "x86_64", "aarch64": "aarch64", "arm64": "aarch64"}
+FORMATS = {"linux": "elf64", "musl": "elf64", "macos": "Mach-O", "windows": "COFF"}
+# Each is a part of its system. Windows 10 and later have the api-ms-win-crt-*, which are the C runtime.
+NEEDED = {
+    "linux": r"lib(c|m|dl|pthread|gcc_s)\.so\.\d|ld-linux-(x86-64|aarch64)\.so\.\d",
+    "musl": r"libc\.so|libc\.musl-\w+\.so\.1",
+    "macos": r"/usr/lib/libSystem\.B\.dylib",
+    "windows": r"(KERNEL32|ADVAPI32|ntdll)\.dll|api-ms-win-crt-\w+-l1-1-0\.dll",
 }
 
 
-def zig() -> str:
-    ziglang = pytest.importorskip("ziglang", reason="./dev test --all installs zig")
-    return str(Path(ziglang.__path__[0]) / "zig")
-
-
-def make(platform: Platform, folder: Path) -> Path:
-    """The platform's wheel, by the settings of ./dev wheel."""
-    run(sys.executable, HERE / "build.py", folder, ROOT / "build" / platform.name, "wheel",
-        *(f"{name}={value}" for name, value in platform.settings(zig()).items()),
-        env={"SOURCE_DATE_EPOCH": "1767225600"})  # fmt: skip
-    [wheel] = folder.glob("*.whl")
-    return wheel
-
-
-@pytest.fixture(scope="module", params=PLATFORMS, ids=lambda platform: platform.name)
+@pytest.fixture(params=PLATFORMS, ids=lambda platform: platform.name)
 def platform(request) -> Platform:
     return request.param
 
 
-@pytest.fixture(scope="module")
-def wheel(platform, tmp_path_factory) -> Path:
-    return make(platform, tmp_path_factory.mktemp(platform.name))
+@pytest.fixture
+def system(platform) -> str:
+    return platform.name.split("-")[0]
 
 
-@pytest.fixture(scope="module")
-def site(wheel, tmp_path_factory) -> Path:
-    return unpack(wheel, tmp_path_factory.mktemp("site"))
+@pytest.fixture
+def library(platform, system) -> Path:
+    return built(platform).site / "dlx" / FILES[system]
 
 
-def test_the_wheel_of_a_platform(platform, wheel, site):
-    """One test, because each platform's build takes a minute."""
+def readobj(*words: str | Path) -> str:
+    tool = shutil.which("llvm-readobj-19") or shutil.which("llvm-readobj")
+    if not tool:
+        pytest.skip("no llvm-readobj (Debian: llvm-19)")
+    return run(tool, *words)
+
+
+def exported(library: Path, system: str) -> list[str]:
+    if system == "windows":
+        return re.findall(r"^  Name: (\w+)", readobj("--coff-exports", library), re.M)
+    if system == "macos":
+        tool = shutil.which("llvm-objdump-19") or pytest.skip("no llvm-objdump (Debian: llvm-19)")
+        said = run(tool, "--macho", "--exports-trie", library)
+        names = [name[1:] for name in re.findall(r"^0x\w+\s+(\w+)", said, re.M)]
+        # zig's linker exports these two, which each library has for itself.
+        return [name for name in names if name not in ("__dso_handle", "_mh_dylib_header")]
+    listed = json.loads(readobj("--elf-output-style=JSON", "--dyn-symbols", library))
+    symbols = [entry["Symbol"] for entry in listed[0]["DynamicSymbols"]]
+    return [
+        re.sub("@.*", "", symbol["Name"]["Name"])
+        for symbol in symbols
+        if symbol["Section"]["Name"] not in ("Undefined", "")
+    ]
+
+
+def test_name_tags_and_size(platform):
+    wheel, site = built(platform).wheel, built(platform).site
     assert wheel.name.endswith(f"-py3-none-{platform.tag}.whl")
     assert wheel.stat().st_size <= MOST_BYTES
     [metadata] = site.glob("*.dist-info/WHEEL")
     tags = email.message_from_string(metadata.read_text()).get_all("Tag")
-    assert tags == [f"py3-none-{tag}" for tag in platform.tag.split(".")]
-
-    name = FILES[platform.name.split("-")[0]]
-    assert [file.name for file in (site / "dlx").glob("*dlx*.*") if file.suffix != ".py"] == [name]
-    library = (site / "dlx" / name).read_bytes()
-    start, place, machine = MACHINES[platform.name]
-    assert library.startswith(start)
-    if place is None:  # behind the signature of the PE header
-        place = int.from_bytes(library[0x3C:0x40], "little") + 4
-    assert library[place : place + len(machine)] == machine
-
-    if "linux" in platform.target:
-        check_symbols(site / "dlx" / name, platform)
+    assert sorted(tags) == [f"py3-none-{tag}" for tag in platform.tag.split(".")]
 
 
-def check_symbols(library: Path, platform: Platform) -> None:
-    """The library defines dlx_* only, and needs the C library only."""
-    defined = run("readelf", "--dyn-syms", "-W", library)
-    names = re.findall(r"GLOBAL\s+DEFAULT\s+\d+\s+(\w+)", defined)
-    assert len(names) > 70
-    assert [name for name in names if not name.startswith("dlx_")] == []
-    needed = set(re.findall(r"NEEDED.*\[(\w[\w-]*)\.so", run("readelf", "-dW", library)))
-    assert needed <= {"libc", "libm", "libdl", "libpthread", "ld-linux-x86-64", "ld-linux-aarch64"}
-    versions = [tuple(map(int, v.split("."))) for v in re.findall(r"GLIBC_([\d.]+)", defined)]
-    assert all(version <= (2, 17) for version in versions)
-    assert bool(versions) == ("gnu" in platform.target)
+def test_one_library_of_that_format(platform, system, library):
+    files = [file for file in library.parent.glob("*dlx*.*") if file.suffix != ".py"]
+    assert files == [library]
+    said = readobj("--file-headers", library)
+    assert re.search(rf"Format: .*{FORMATS[system]}", said, re.I)
+    assert f"Arch: {ARCHITECTURES[platform.name.split('-')[1]]}" in said
 
 
-def test_auditwheel_agrees(platform, wheel):
-    if "linux" not in platform.target:
+def test_it_exports_dlx_only(system, library):
+    names = exported(library, system)
+
+    assert len([name for name in names if name.startswith("dlx_")]) > 70
+    assert [name for name in names if not name.startswith(("dlx_", "DLX_1"))] == []
+
+
+def test_it_needs_its_system_only(platform, system, library):
+    said = readobj("--needed-libs", library)
+    needed = re.findall(r"^  (\S+)$", said.partition("NeededLibraries")[2], re.M)
+    needed = [name for name in needed if not name.startswith("@rpath/libdlx")]  # its own name
+    assert needed
+    assert [name for name in needed if not re.fullmatch(NEEDED[system], name)] == []
+
+    if system == "macos":
+        assert "Version: 11.0" in readobj("--macho-version-min", library)
+        flags = readobj("--file-headers", library)
+        assert "MH_WEAK_DEFINES" not in flags  # nothing to merge with other libraries' C++
+        assert "MH_BINDS_TO_WEAK" not in flags
+    if system == "linux":
+        versions = re.findall(r"GLIBC_([\d.]+)", readobj("--version-info", library))
+        assert versions
+        assert all(tuple(map(int, version.split("."))) <= (2, 17) for version in versions)
+
+
+def test_auditwheel_agrees(platform, system):
+    if system not in ("linux", "musl"):
         pytest.skip(f"auditwheel reads Linux wheels only ({platform.name})")
-    pytest.importorskip("auditwheel", reason="./dev test --all installs auditwheel")
-    said = run(sys.executable, "-m", "auditwheel", "show", wheel)
+    pytest.importorskip("auditwheel", reason="./dev test --release installs auditwheel")
+    said = run(sys.executable, "-m", "auditwheel", "show", built(platform).wheel)
 
-    assert platform.tag.split(".")[0] in said.replace("\n", " ")
-
-
-def test_it_copies_by_the_best_instructions_of_this_processor(platform, site):
-    """zig's own runtime knows no processor: a library that asked it would use SSE2, in silence."""
-    if platform.name != "linux-x86_64" or os.uname().machine != "x86_64":
-        pytest.skip(f"this Python cannot load it ({platform.name})")
-    flags = re.search(r"^flags\s*:(.*)$", Path("/proc/cpuinfo").read_text(), re.M)[1].split()
-    best = "sse2"
-    if "avx2" in flags:
-        best = "avx2"
-    if {"avx2", "avx512f", "avx512bw", "avx512vl", "avx512dq"} <= set(flags):
-        best = "avx512"
-    said = run(sys.executable, "-m", "dlx", "info", env={"PYTHONPATH": str(site)}, cwd=site)
-
-    assert str(site) in said
-    assert f"items, {best};" in said
+    assert f'"{platform.tag.split(".")[-1]}"' in " ".join(said.split())
 
 
-def test_the_smoke_test_on_this_python(platform, site):
-    if platform.name != "linux-x86_64" or os.uname().machine != "x86_64":
-        pytest.skip(f"this Python cannot load it ({platform.name})")
-    run(sys.executable, HERE / "smoke.py", env={"PYTHONPATH": str(site)}, cwd=site)
+def test_the_archive(platform, system):
+    files = built(platform)
+    names = {
+        str(path.relative_to(files.prefix)) for path in files.prefix.rglob("*") if not path.is_dir()
+    }
+    shared = {
+        "linux": {"lib/libdlx.so", "lib/libdlx.so.1"},
+        "musl": {"lib/libdlx.so", "lib/libdlx.so.1"},
+        "macos": {"lib/libdlx.dylib", "lib/libdlx.1.dylib"},
+        "windows": {"bin/dlx.dll", "lib/libdlx.dll.a"},
+    }
+    wanted = {
+        *(f"include/dlx/{header.name}" for header in (ROOT / "include/dlx").glob("*.h*")),
+        *shared[system],
+        "lib/libdlx.a",
+        "lib/cmake/dlx/dlxConfig.cmake",
+        "lib/pkgconfig/dlx.pc",
+        "share/licenses/dlx/LICENSE",
+    }
+    assert wanted <= names
+    assert "prefix=${pcfiledir}/../..\n" in (files.prefix / "lib/pkgconfig/dlx.pc").read_text()
 
 
-def test_two_builds_give_the_same_bytes(platform, wheel, tmp_path):
+def test_two_builds_give_the_same_bytes(platform, tmp_path):
     """From another folder, and with nothing of the first build."""
-    if platform.name != "linux-x86_64":
-        pytest.skip("one platform stands for all: the sources are compiled twice")
-    copy = tmp_path / "elsewhere"
+    if platform.name not in ("linux-x86_64", "windows-x86_64"):
+        pytest.skip("two platforms stand for all: the sources are compiled again")
+    elsewhere = tmp_path / "elsewhere"
     names = subprocess.run(
         ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout
     for name in filter(None, names.split("\0")):
-        (copy / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / name, copy / name)
-    settings = {
-        **platform.settings(zig()),
-        "cmake.define.CMAKE_TOOLCHAIN_FILE": str(copy / "cmake/zig.cmake"),
-    }
-    run(sys.executable, copy / "tests/packaging/build.py", tmp_path / "again", copy / "tree", "wheel",
-        *(f"{name}={value}" for name, value in settings.items()),
-        env={"SOURCE_DATE_EPOCH": "1767225600"})  # fmt: skip
-    [again] = (tmp_path / "again").glob("*.whl")
+        (elsewhere / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, elsewhere / name)
+    wheel, archive = build(platform, tmp_path / "again", elsewhere, trees=elsewhere / "build")
 
-    assert again.read_bytes() == wheel.read_bytes()
+    assert wheel.read_bytes() == built(platform).wheel.read_bytes()
+    assert archive.read_bytes() == built(platform).archive.read_bytes()

@@ -20,8 +20,9 @@ from ctypes import (
     py_object,
 )
 
-# A library object of our own: argtypes set on the shared ctypes.pythonapi would reach everybody.
-python = ctypes.PyDLL(None)
+from interpreter import python_api
+
+python = python_api()
 
 
 class DLDevice(Structure):
@@ -99,7 +100,7 @@ _capsule_name.restype, _capsule_name.argtypes = c_void_p, [py_object]
 _capsule_rename = python.PyCapsule_SetName
 _capsule_rename.restype, _capsule_rename.argtypes = c_int, [py_object, c_char_p]
 
-_by_address = ctypes.PyDLL(None)
+_by_address = python_api()
 _dying_name = _by_address.PyCapsule_GetName
 _dying_name.restype, _dying_name.argtypes = c_void_p, [c_void_p]
 _dying_pointer = _by_address.PyCapsule_GetPointer

@@ -23,11 +23,12 @@ from dlpack_ctypes import (
 )
 from hostile_arrow import ArrowExport
 from hostile_world import number, sequence, text
+from interpreter import python_api
 from test_hostile_input import ArrayStruct
 
 DTYPES = ["f4", "f8", "i1", "i8", "u2", "?", "c8", "f2"]
 CODES = {"f": 2, "i": 0, "u": 1, "?": 6, "c": 5}
-_struct_capsule = ctypes.PyDLL(None).PyCapsule_New
+_struct_capsule = python_api().PyCapsule_New
 _struct_capsule.restype = ctypes.py_object
 _struct_capsule.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
 

@@ -10,6 +10,7 @@ import struct
 import pytest
 
 import dlx
+from interpreter import python_api
 
 
 class PyBuffer(ctypes.Structure):
@@ -29,7 +30,7 @@ class PyBuffer(ctypes.Structure):
 
 
 SIMPLE, WRITABLE, FORMAT, ND, STRIDES, FULL_RO = 0, 0x1, 0x4, 0x8, 0x18, 0x11C
-python = ctypes.PyDLL(None)
+python = python_api()
 python.PyObject_GetBuffer.argtypes = [ctypes.py_object, ctypes.POINTER(PyBuffer), ctypes.c_int]
 python.PyBuffer_Release.argtypes = python.PyBuffer_IsContiguous.argtypes = None
 python.PyBuffer_Release.restype = None

@@ -18,6 +18,7 @@ from dlpack_ctypes import (
     name_address,
     name_of,
 )
+from interpreter import python_api
 
 
 class Once:
@@ -162,7 +163,7 @@ def test_item_31_dying_tensor_leaves_a_pending_exception_intact():
 
 def test_item_31_destructor_called_from_c_with_an_exception_set():
     # What NumPy does when it refuses a capsule: the error is set first, then the capsule dies.
-    python = ctypes.PyDLL(None)
+    python = python_api()
     function = python.PyObject_SetAttrString
     function.restype, function.argtypes = (
         ctypes.c_int,

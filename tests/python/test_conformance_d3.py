@@ -19,6 +19,7 @@ from dlpack_ctypes import (
     Producer,
     table_of,
 )
+from interpreter import c_library
 
 
 def tensor_with_owner():
@@ -44,6 +45,7 @@ def test_item_34_deleter_without_the_gil_gives_python_objects_back():
 
 def test_item_35_deleter_after_finalization_leaks_instead_of_crashing():
     # An export whose deleter runs from a C atexit handler, long after Python is gone.
+    c_library()
     code = """
 import ctypes, dlx
 memory = (ctypes.c_float * 4)()
@@ -90,7 +92,7 @@ def test_item_36_deleter_does_not_wait_for_a_gil_that_somebody_holds():
     tensor, calls = tensor_with_owner()
     got = Imported(tensor.__dlpack__(max_version=(1, 3)))
     del tensor
-    libc = ctypes.PyDLL(None)  # keeps the GIL during the call
+    libc = c_library(ctypes.PyDLL)  # keeps the GIL during the call
     create = libc.pthread_create
     create.argtypes = [ctypes.c_void_p] * 4
     join = libc.pthread_join

@@ -23,6 +23,7 @@ from dlpack_ctypes import (
     name_of,
     table_of,
 )
+from interpreter import python_api
 
 DELETER = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 KEEP = []
@@ -59,7 +60,7 @@ def with_table(make, version=(1, 3), older=None):
     return WithTable
 
 
-python = ctypes.PyDLL(None)
+python = python_api()
 
 
 def test_item_78_type_exposes_a_capsule_named_dlpack_exchange_api():

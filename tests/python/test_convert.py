@@ -10,6 +10,7 @@ import pytest
 
 import dlx
 from dlx._give import demands, profiles
+from interpreter import python_api
 
 numpy = pytest.importorskip("numpy", reason="makes the arrays of these tests")
 
@@ -304,7 +305,7 @@ def test_a_copy_is_marked_as_one():
 def _flags(capsule):
     import ctypes
 
-    python = ctypes.PyDLL(None)
+    python = python_api()
     get = python.PyCapsule_GetPointer
     get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     address = get(capsule, b"dltensor_versioned")

@@ -15,6 +15,7 @@ import pytest
 import dlpack_ctypes
 import dlx
 from dlpack_ctypes import Producer
+from interpreter import python_api
 
 numpy = pytest.importorskip("numpy", reason="half of what asarray takes is NumPy's")
 SIX = numpy.arange(6, dtype="float32")
@@ -144,7 +145,7 @@ def array_struct(**changes):
     fields = {"two": 2, "nd": 1, "typekind": b"f", "itemsize": 4, "flags": 0x600,
               "shape": shape, "strides": None, "data": SIX.ctypes.data, **changes}  # fmt: skip
     struct = ArrayStruct(**fields)
-    new = ctypes.PyDLL(None).PyCapsule_New
+    new = python_api().PyCapsule_New
     new.restype, new.argtypes = (
         ctypes.py_object,
         [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p],

@@ -37,7 +37,9 @@ def make(on_release=None):
 
 def export(tensor):
     '''(deleter, address) of an export that belongs to nobody's capsule.'''
-    python = ctypes.PyDLL(None)
+    windows = os.name == "nt"
+    name = "python%d%d.dll" % sys.version_info[:2] if windows else None
+    python = ctypes.PyDLL(name, handle=sys.dllhandle if windows else None)
     get, rename = python.PyCapsule_GetPointer, python.PyCapsule_SetName
     get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     rename.argtypes = [ctypes.py_object, ctypes.c_void_p]

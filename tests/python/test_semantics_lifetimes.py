@@ -18,7 +18,7 @@ import pytest
 import dlx
 from concurrency import together
 from dlpack_ctypes import DELETER, Imported, Producer
-from interpreter import FREE_THREADED
+from interpreter import FREE_THREADED, c_library
 from test_share import numbers
 
 
@@ -90,6 +90,7 @@ def test_l5_a_thread_without_the_gil_does_not_wait_for_it():
 def test_l6_what_is_let_go_after_the_end_of_the_interpreter():
     # Two exports whose deleters C's exit() calls. The C owner's deleter is puts(), to which its
     # struct, beginning with the version 1, is the text "\\1".
+    c_library()
     code = """
 import ctypes, dlx
 from dlpack_ctypes import DLManagedTensorVersioned, DLPackVersion, Imported, make_capsule

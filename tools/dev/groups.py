@@ -20,7 +20,10 @@ HEAVY = ("-m", "heavy")
 LIBRARY = "libdlx.so"
 REFEREE = "tests/python/testing"
 OTHER_MACHINES = "riscv64 or s390x"
-OTHER_WHEELS = "tests/packaging/test_platforms.py"  # by zig: minutes for each
+# By zig, minutes for each platform, and what compiles the library anew for each kind of project.
+OTHER_WHEELS = tuple(
+    f"tests/packaging/test_{name}.py" for name in ("platforms", "platforms_run", "static")
+)
 RECIPES = "tests/packaging/test_recipes.py"
 MODES = ("quick", "", "all", "release", "systems", "bindings", "gpu", "array-api")
 
@@ -30,7 +33,7 @@ BEYOND = {
     "systems-mxnet": "MXNet",
     "systems-oneapi": "oneAPI",
     "emulated": "riscv64 and s390x",
-    "platforms": "wheels for other platforms, by zig",
+    "platforms": "wheels for other platforms, by zig, and the static library",
     "recipes": "the recipes of packaging, by Conan, dpkg and Meson",
     "hostile": "hostile objects for 5 minutes",
     "clang": "the build with clang",
@@ -74,7 +77,7 @@ def _ci(settings: Settings) -> list[Job]:
         _packaging(
             "packaging",
             "tests/packaging",
-            f"--ignore={OTHER_WHEELS}",
+            *(f"--ignore={file}" for file in OTHER_WHEELS),
             f"--ignore={RECIPES}",
             "-k",
             f"not ({OTHER_MACHINES})",
@@ -94,7 +97,7 @@ def _release(settings: Settings) -> list[Job]:
     return [
         *(job for job in systems.jobs(settings) if job.name in BEYOND),
         _packaging("emulated", "tests/packaging/test_emulated.py", "-k", OTHER_MACHINES),
-        _packaging("platforms", OTHER_WHEELS),
+        _packaging("platforms", *OTHER_WHEELS),
         _packaging("recipes", RECIPES),
         Job("hostile", _hostile),
         Job("clang", _clang, uses=BAZEL),

@@ -79,8 +79,10 @@ class Shell:
             print(text, end="", file=self.log or sys.stdout, flush=True)
         return done.returncode
 
-    def check(self, *command: Word, cwd: Path | None = None) -> None:
-        if status := self.run(*command, cwd=cwd):
+    def check(
+        self, *command: Word, env: Environment | None = None, cwd: Path | None = None
+    ) -> None:
+        if status := self.run(*command, env=env, cwd=cwd):
             words = [str(word) for word in command[:3]]
             raise Failed(f"{shlex.join(words)} … ended with status {status}")
 

@@ -14,6 +14,7 @@ from . import (
     downloads,
     environments,
     folders,
+    foreign,
     gpu,
     groups,
     installed,
@@ -21,6 +22,7 @@ from . import (
     languages,
     summary,
     systems,
+    wheel,
 )
 from .jobs import BAZEL, Job, run_jobs, workers
 from .runners import python_variables
@@ -61,6 +63,8 @@ def _mode(shell: Shell, mode: str) -> int:
         languages.setup(shell)
         environments.setup_release(shell)
         environments.setup(shell, "lint", *(["platforms"] if mode == "release" else []))
+    if mode == "release":
+        foreign.setup(shell, wheel.zig(shell))
     bazel.build_library(shell, *bazel.FAKES)
     return _run(shell, groups.jobs(shell.settings, mode), workers())
 

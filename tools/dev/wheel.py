@@ -1,12 +1,14 @@
-"""./dev wheel: the wheel and the source distribution; with --all, a wheel for each platform, made by zig."""
+"""./dev wheel: the wheel and the source distribution; with --all, a wheel and an archive for C for each
+platform, made by zig."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from . import arguments, debian, environments
+from . import archives, arguments, debian, environments
 from .shell import Environment, Failed, Shell
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -17,22 +19,24 @@ class Platform(NamedTuple):
     target: str  # as zig names it
     tag: str  # of the wheel
 
-    def settings(self, zig: str) -> dict[str, str]:
+    def settings(self, zig: str, root: Path = ROOT) -> dict[str, str]:
         """For scikit-build-core."""
         return {
             "wheel.tags": ";".join(f"py3-none-{tag}" for tag in self.tag.split(".")),
-            "cmake.define.CMAKE_TOOLCHAIN_FILE": str(ROOT / "cmake/zig.cmake"),
+            "cmake.define.CMAKE_TOOLCHAIN_FILE": str(root / "cmake/zig.cmake"),
             "cmake.define.DLX_ZIG": zig,
             "cmake.define.DLX_TARGET": self.target,
+            "cmake.define.DLX_ALSO_STATIC": "ON",  # for the archive
+            "cmake.define.CMAKE_INSTALL_LIBDIR": "lib",
         }
 
 
 # THE list. glibc 2.17 and musl 1.2 are the oldest that zig and the wheels' standard both know; macOS 11 is
 # the first on Arm.
 PLATFORMS = (
-    Platform("linux-x86_64", "x86_64-linux-gnu.2.17", "manylinux_2_17_x86_64.manylinux2014_x86_64"),
+    Platform("linux-x86_64", "x86_64-linux-gnu.2.17", "manylinux2014_x86_64.manylinux_2_17_x86_64"),
     Platform("linux-aarch64", "aarch64-linux-gnu.2.17",
-             "manylinux_2_17_aarch64.manylinux2014_aarch64"),
+             "manylinux2014_aarch64.manylinux_2_17_aarch64"),
     Platform("musl-x86_64", "x86_64-linux-musl", "musllinux_1_2_x86_64"),
     Platform("musl-aarch64", "aarch64-linux-musl", "musllinux_1_2_aarch64"),
     Platform("macos-arm64", "aarch64-macos.11.0", "macosx_11_0_arm64"),
@@ -66,6 +70,10 @@ def run(shell: Shell, wanted: Sequence[str]) -> int:
         python, words = shell.settings.interpreter, options(shell, platform)
         if shell.run(python, BUILD, "dist", *words, env=epoch):
             raise Failed(f"wheel: {platform.name} was not built")
+        if not shell.settings.dry:
+            name = f"libdlx-{version()}-{platform.name}"
+            tree = ROOT / "build" / platform.name
+            archives.pack(tree, ROOT / "dist", name, int(epoch["SOURCE_DATE_EPOCH"] or 0))
     return shell.run("ls", "-l", "dist")
 
 
@@ -85,6 +93,11 @@ def zig(shell: Shell) -> Path:
             "wheel: the package ziglang does not import (third_party/python/platforms.txt)"
         )
     return Path(found or "ziglang") / "zig"
+
+
+def version() -> str:
+    header = (ROOT / "include/dlx/dlx.h").read_text()
+    return ".".join(re.findall(r"#define DLX_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", header))
 
 
 def source_date(shell: Shell) -> Environment:

@@ -16,6 +16,7 @@ from raw_support import CPU, INT32, Block, Deleter
 from dlx import raw
 from dlx._lib.library import backend
 from dlx._raw import callbacks
+from interpreter import c_library
 
 
 @pytest.fixture
@@ -107,7 +108,7 @@ def test_a_callback_is_never_freed() -> None:
 
 def test_a_deleter_runs_on_a_thread_of_c() -> None:
     # pthread_create calls its start routine with one pointer, as a DLPack deleter is called.
-    libc = ctypes.CDLL(None)
+    libc = c_library()
     if not hasattr(libc, "pthread_create"):
         pytest.skip("no pthread_create in this process")
     ran_on: list[int] = []

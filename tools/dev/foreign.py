@@ -1,0 +1,130 @@
+"""What the tests of the wheels for other platforms run on, in .venv-systems/platforms: a root of Debian for
+arm64 with CPython, CPython for Windows out of a PyPI wheel, and the source of cmocka. All of it is optional."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tarfile
+import zipfile
+from pathlib import Path
+
+from . import debian, environments
+from .shell import Failed, Shell
+
+PROGRAMS = {
+    "wine": "wine",
+    "musl": f"/lib/ld-musl-{debian.platform.machine()}.so.1",
+    "qemu-user": "qemu-aarch64",
+    "llvm-19": "llvm-readobj-19",
+    "lld-19": "ld.lld-19",
+}
+ARM64 = ("python3", "musl", "libstdc++6")  # with what they depend on; NumPy needs the last
+# Debian's own lists, for another architecture and with sources. Nothing of the machine changes.
+APT = """
+Dir::State "{0}/apt";
+Dir::State::status "{0}/apt/status";
+Dir::Cache "{0}/apt/cache";
+Dir::Etc::SourceList "{0}/apt/sources.list";
+Dir::Etc::SourceParts "{0}/apt/parts";
+APT::Architecture "arm64";
+APT::Architectures {{ "arm64"; }};
+APT::Sandbox::User "root";
+Acquire::Languages "none";
+"""
+# wine 8 lacks functions of C that NumPy 2 needs.
+WINDOWS = ("panda3d==1.10.16", ("numpy==1.26.4", "colorama"))
+PYTHON_EXE = """
+#include <windows.h>
+int wmain(int argc, wchar_t **argv) {
+  HMODULE python = LoadLibraryW(L"python%s.dll");
+  int (*run)(int, wchar_t **) = (int (*)(int, wchar_t **))(void *)GetProcAddress(python, "Py_Main");
+  return run(argc, argv);
+}
+"""
+
+
+def setup(shell: Shell, zig: Path) -> None:
+    """Makes what is missing; the tests skip what could not be had."""
+    folder = shell.settings.elsewhere("platforms")
+    debian.need(shell, "optional tests of other platforms", PROGRAMS, optional=True)
+    if shell.settings.dry or (folder / "windows/python.exe").exists():
+        return
+    shell.say(f"what wheels for other platforms run on, into {shell.settings.shown(folder)}")
+    try:
+        _debian(shell, folder)
+        _packages(shell, folder / "arm64/site", "manylinux_2_28_aarch64", "numpy")
+        _windows(shell, folder, zig)
+    except (Failed, StopIteration, ValueError) as error:
+        shell.warn(f"going on without some tests of other platforms ({error})")
+
+
+def _debian(shell: Shell, folder: Path) -> None:
+    apt = folder / "apt"
+    for name in ("lists/partial", "cache/archives/partial", "parts"):
+        (apt / name).mkdir(parents=True, exist_ok=True)
+    (apt / "status").touch()
+    (apt / "apt.conf").write_text(APT.format(folder))
+    one_line = Path("/etc/apt/sources.list")
+    lines = one_line.read_text() if one_line.exists() else ""
+    (apt / "sources.list").write_text(lines + re.sub(r"^deb ", "deb-src ", lines, flags=re.M))
+    for file in Path("/etc/apt/sources.list.d").glob("debian*.sources"):
+        text = re.sub(r"^Types:.*$", "Types: deb deb-src", file.read_text(), flags=re.M)
+        (apt / "parts" / file.name).write_text(text)
+    env = {"APT_CONFIG": str(apt / "apt.conf")}
+    shell.check("apt-get", "-qq", "update", env=env)
+    options = ("-qq", "-y", "--no-install-recommends", "--download-only")
+    shell.check("apt-get", *options, "install", *ARM64, env=env)
+    for package in sorted((apt / "cache/archives").glob("*.deb")):
+        shell.check("dpkg", "-x", package, folder / "arm64")
+    shell.check("apt-get", "-qq", "--download-only", "source", "cmocka", env=env, cwd=apt)
+    with tarfile.open(next(apt.glob("cmocka_*.orig.tar.xz"))) as archive:
+        archive.extractall(apt)
+    shutil.rmtree(folder / "cmocka", ignore_errors=True)
+    next(apt.glob("cmocka-*/")).rename(folder / "cmocka")
+
+
+def _version(folder: Path) -> str:
+    """3.11, of the Debian root, whose standard library Windows' interpreter uses too."""
+    return next((folder / "arm64/usr/lib").glob("python3.*")).name[len("python") :]
+
+
+def _pip(shell: Shell, command: str, folder: Path, platform: str, *packages: str) -> None:
+    root = shell.settings.elsewhere("platforms")
+    words = ["--only-binary", ":all:", "--platform", platform, "--implementation", "cp"]
+    words += ["--python-version", _version(root), *packages]
+    where = "--target" if command == "install" else "--dest"
+    if environments.pip(shell, shell.settings.venv, command, where, str(folder), *words):
+        raise Failed(f"no {' '.join(packages)} for {platform}")
+
+
+def _packages(shell: Shell, folder: Path, platform: str, *packages: str) -> None:
+    file = environments.requirements(shell, "test").read_text()
+    pytest = re.findall(r"^(pytest==[^;\s]+)", file, re.M)[0]
+    _pip(shell, "install", folder, platform, pytest, *packages)
+
+
+def _windows(shell: Shell, folder: Path, zig: Path) -> None:
+    """The wheel of panda3d has CPython's DLLs. The Python files are those of the Debian root."""
+    windows = folder / "windows"
+    (windows / "DLLs").mkdir(parents=True, exist_ok=True)
+    package, modules = WINDOWS
+    _pip(shell, "download", folder / "apt", "win_amd64", "--no-deps", package)
+    with zipfile.ZipFile(next((folder / "apt").glob("panda3d-*.whl"))) as wheel:
+        for name in wheel.namelist():
+            file = name.rpartition("/")[2]
+            if name.startswith("deploy_libs/") and not file.startswith("api-ms-"):
+                beside = re.match(r"(python3\d+|VCRUNTIME)", file)  # the interpreter's own folder
+                (windows / ("." if beside else "DLLs") / file).write_bytes(wheel.read(name))
+    version = _version(folder)
+    shutil.copytree(
+        folder / f"arm64/usr/lib/python{version}",
+        windows / "Lib",
+        ignore=shutil.ignore_patterns("lib-dynload", "__pycache__"),
+        dirs_exist_ok=True,
+    )
+    _packages(shell, windows / "site", "win_amd64", *modules)
+    source = windows / "python.c"
+    source.write_text(PYTHON_EXE % version.replace(".", ""))
+    target = ("-target", "x86_64-windows-gnu", "-municode", "-O1", "-g0", "-s")
+    shell.check(zig, "cc", *target, source, "-o", windows / "python.exe")
