@@ -20,7 +20,15 @@ def pack(tree: Path, folder: Path, name: str, epoch: int) -> Path:
     bytes for the same files."""
     with tempfile.TemporaryDirectory() as temporary:
         root = Path(temporary) / name
-        command = ["cmake", "--install", tree, "--prefix", root, "--component", COMPONENT]
+        command: list[str | Path] = [
+            "cmake",
+            "--install",
+            tree,
+            "--prefix",
+            root,
+            "--component",
+            COMPONENT,
+        ]
         subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
         files = sorted(path for path in root.rglob("*") if path.is_symlink() or path.is_file())
         if "windows" in name:

