@@ -52,35 +52,31 @@ bool is_readonly(const Ndarray& array) noexcept {
 }
 
 /// The dtypes of NumPy's type numbers 0 to 23; bits 0: none in DLPack, or known to hooks only.
-struct TypeNumber {
-  uint8_t code;
-  uint8_t bits;
-};
 constexpr uint8_t kLongBits = 8 * sizeof(long);
-constexpr TypeNumber kTypeNumbers[] = {{kDLBool, 8},
-                                       {kDLInt, 8},
-                                       {kDLUInt, 8},
-                                       {kDLInt, 16},
-                                       {kDLUInt, 16},
-                                       {kDLInt, 32},
-                                       {kDLUInt, 32},
-                                       {kDLInt, kLongBits},
-                                       {kDLUInt, kLongBits},
-                                       {kDLInt, 64},
-                                       {kDLUInt, 64},
-                                       {kDLFloat, 32},
-                                       {kDLFloat, 64},
-                                       {0, 0},
-                                       {kDLComplex, 64},
-                                       {kDLComplex, 128},
-                                       {0, 0},
-                                       {0, 0},
-                                       {0, 0},
-                                       {0, 0},
-                                       {0, 0},
-                                       {0, 0},
-                                       {0, 0},
-                                       {kDLFloat, 16}};
+constexpr DLDataType kTypeNumbers[] = {{kDLBool, 8, 1},
+                                       {kDLInt, 8, 1},
+                                       {kDLUInt, 8, 1},
+                                       {kDLInt, 16, 1},
+                                       {kDLUInt, 16, 1},
+                                       {kDLInt, 32, 1},
+                                       {kDLUInt, 32, 1},
+                                       {kDLInt, kLongBits, 1},
+                                       {kDLUInt, kLongBits, 1},
+                                       {kDLInt, 64, 1},
+                                       {kDLUInt, 64, 1},
+                                       {kDLFloat, 32, 1},
+                                       {kDLFloat, 64, 1},
+                                       {0, 0, 0},
+                                       {kDLComplex, 64, 1},
+                                       {kDLComplex, 128, 1},
+                                       {0, 0, 0},
+                                       {0, 0, 0},
+                                       {0, 0, 0},
+                                       {0, 0, 0},
+                                       {0, 0, 0},
+                                       {0, 0, 0},
+                                       {0, 0, 0},
+                                       {kDLFloat, 16, 1}};
 
 enum class Trust { kUnknown, kTrusted, kDistrusted };
 std::atomic<Trust> fields_trust{Trust::kUnknown};
@@ -120,18 +116,18 @@ bool is_trusted(PyObject* object) {
 constexpr char kForeignOrder = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? '>' : '<';
 
 /// The dtype by type number, or bits 0.
-TypeNumber known_type(const Ndarray& array) noexcept {
+DLDataType known_type(const Ndarray& array) noexcept {
   const auto& descr = fields_of<Descr>(array.descr);
   const auto number = static_cast<unsigned>(descr.type_number);
-  if (number >= sizeof kTypeNumbers / sizeof *kTypeNumbers) return {0, 0};
-  return descr.byte_order == kForeignOrder ? TypeNumber{0, 0} : kTypeNumbers[number];
+  if (number >= sizeof kTypeNumbers / sizeof *kTypeNumbers) return {0, 0, 0};
+  return descr.byte_order == kForeignOrder ? DLDataType{0, 0, 0} : kTypeNumbers[number];
 }
 
 /// The dtype. Hooks know those without a type number, and raise if DLPack lacks the dtype.
 DLDataType dtype_of(PyObject* object) {
   const auto& array = fields_of<Ndarray>(object);
-  const TypeNumber known = known_type(array);
-  if (known.bits != 0) return make_dtype(known.code, known.bits);
+  const DLDataType known = known_type(array);
+  if (known.bits != 0) return known;
   return checked_dtype(array.descr, object);
 }
 
@@ -224,7 +220,7 @@ bool has_plain_dtype(PyObject* object) {
 bool read_ndarray(const PyObject* object, DLTensor* out, int64_t* room, bool* readonly) noexcept {
   if (class_of(object) != ndarray_class.load(std::memory_order_relaxed)) return false;
   const auto& array = fields_of<Ndarray>(object);
-  const TypeNumber known = known_type(array);
+  const DLDataType known = known_type(array);
   constexpr int kMostAxes = 8;
   if (known.bits == 0 || array.ndim > kMostAxes) return false;
   const int shift = __builtin_ctz(known.bits) - 3;  // of the bytes, a power of two
@@ -239,7 +235,7 @@ bool read_ndarray(const PyObject* object, DLTensor* out, int64_t* room, bool* re
   out->data = array.data;
   out->device = {kDLCPU, 0};
   out->ndim = array.ndim;
-  out->dtype = make_dtype(known.code, known.bits);
+  out->dtype = known;
   out->shape = room;
   out->strides = room + kMostAxes;
   out->byte_offset = 0;
