@@ -21,7 +21,7 @@ done
 if command -v clang-19 >/dev/null && command -v ld.lld-19 >/dev/null; then
   "$print" source >"$TEST_TMPDIR/k.hip"
   for architecture in gfx908 gfx1201; do
-    if clang-19 -x hip -nogpuinc -nogpulib --cuda-device-only "--offload-arch=$architecture" -O2 \
+    if clang-19 -x hip -nogpuinc -nogpulib --cuda-device-only --no-gpu-bundle-output "--offload-arch=$architecture" -O2 \
       -Wall -Wextra -Werror -c -o "$TEST_TMPDIR/k.o" "$TEST_TMPDIR/k.hip"; then
       echo "HIP C++ for $architecture: valid"
     else
