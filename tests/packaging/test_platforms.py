@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import email
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -126,6 +127,18 @@ def test_auditwheel_agrees(platform, system):
     said = run(sys.executable, "-m", "auditwheel", "show", built(platform).wheel)
 
     assert f'"{platform.tag.split(".")[-1]}"' in " ".join(said.split())
+
+
+def test_pip_takes_it_on_that_platform_only(platform, tmp_path):
+    wheel = built(platform).wheel
+    pip = (sys.executable, "-m", "pip", "-q")
+    for tag in platform.tag.split("."):
+        run(*pip, "download", "--no-index", "--no-deps", "--only-binary", ":all:", "--platform", tag,
+            "--find-links", wheel.parent, "--dest", tmp_path / tag, "libdlx")  # fmt: skip
+        assert [file.name for file in (tmp_path / tag).iterdir()] == [wheel.name]
+    if platform.name != f"linux-{os.uname().machine}":
+        with pytest.raises(AssertionError, match="not a supported wheel on this platform"):
+            run(*pip, "install", "--no-index", "--target", tmp_path, wheel)
 
 
 def test_the_archive(platform, system):
