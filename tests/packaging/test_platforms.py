@@ -32,7 +32,7 @@ FORMATS = {"linux": "elf64", "musl": "elf64", "macos": "Mach-O", "windows": "COF
 # Each is a part of its system. Windows 10 and later have the api-ms-win-crt-*, which are the C runtime.
 NEEDED = {
     "linux": r"lib(c|m|dl|pthread|gcc_s)\.so\.\d|ld-linux-(x86-64|aarch64)\.so\.\d",
-    "musl": r"libc\.so|libc\.musl-\w+\.so\.1",
+    "musl": r"libc\.musl-\w+\.so\.1",
     "macos": r"/usr/lib/libSystem\.B\.dylib",
     "windows": r"(KERNEL32|ADVAPI32|ntdll)\.dll|api-ms-win-crt-\w+-l1-1-0\.dll",
 }
