@@ -3,7 +3,9 @@ musl's loader, under qemu's user mode and under wine. Nothing here runs macOS or
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -99,6 +101,14 @@ def test_the_wheel_on_a_python_of_this_machine(version):
     site = built(platform).site
     said = run(python, HERE / "smoke.py", env={"PYTHONPATH": str(site)}, cwd=site)
     assert f"works on Python {version}" in said
+
+
+def test_a_library_for_another_libc_names_what_is_missing():
+    """pip would have refused the wheel."""
+    name = f"musl-{os.uname().machine}"
+    [musl] = [p for p in PLATFORMS if p.name == name] or pytest.skip(f"no {name}")
+    with pytest.raises(AssertionError, match=r"dlx: cannot load libdlx[^$]*libc\.musl-\w+\.so\.1"):
+        run(sys.executable, "-c", "import dlx", env={"PYTHONPATH": str(built(musl).site)})
 
 
 @pytest.mark.parametrize("platform", FOREIGN_PYTHONS, ids=lambda platform: platform.name)
