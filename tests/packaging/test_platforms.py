@@ -17,6 +17,7 @@ import pytest
 from dev.wheel import PLATFORMS, Platform
 from packaging_support import ROOT, run
 from platforms_support import build, built
+from test_release import tool
 
 pytestmark = pytest.mark.heavy
 
@@ -85,6 +86,10 @@ def test_name_tags_and_size(platform):
     [metadata] = site.glob("*.dist-info/WHEEL")
     tags = email.message_from_string(metadata.read_text()).get_all("Tag")
     assert sorted(tags) == [f"py3-none-{tag}" for tag in platform.tag.split(".")]
+
+
+def test_an_index_takes_the_metadata(platform):
+    assert "PASSED" in run(*tool("twine"), "check", "--strict", built(platform).wheel)
 
 
 def test_one_library_of_that_format(platform, system, library):
