@@ -774,6 +774,81 @@ static napi_value call_dlx_register_backend(napi_env env, napi_callback_info inf
   return make_int32(env, dlx_register_backend(device_type, backend));
 }
 
+static napi_value call_dlx_contract_create(napi_env env, napi_callback_info info) {
+  napi_value values[2];
+  if (!get_arguments(env, info, 2, values)) return NULL;
+  Text text;
+  if (!get_text(env, values[0], "text", &text)) return NULL;
+  void *out;
+  if (!get_pointer(env, values[1], "out", &out)) return NULL;
+  return make_int32(env, dlx_contract_create(text.text, out));
+}
+
+static napi_value call_dlx_contract_release(napi_env env, napi_callback_info info) {
+  napi_value values[1];
+  if (!get_arguments(env, info, 1, values)) return NULL;
+  void *contract;
+  if (!get_pointer(env, values[0], "contract", &contract)) return NULL;
+  dlx_contract_release(contract);
+  return NULL;
+}
+
+static napi_value call_dlx_contract_name(napi_env env, napi_callback_info info) {
+  napi_value values[1];
+  if (!get_arguments(env, info, 1, values)) return NULL;
+  void *contract;
+  if (!get_pointer(env, values[0], "contract", &contract)) return NULL;
+  return make_text(env, dlx_contract_name(contract));
+}
+
+static napi_value call_dlx_contract_count(napi_env env, napi_callback_info info) {
+  napi_value values[1];
+  if (!get_arguments(env, info, 1, values)) return NULL;
+  void *contract;
+  if (!get_pointer(env, values[0], "contract", &contract)) return NULL;
+  return make_int32(env, dlx_contract_count(contract));
+}
+
+static napi_value call_dlx_contract_parameter(napi_env env, napi_callback_info info) {
+  napi_value values[3];
+  if (!get_arguments(env, info, 3, values)) return NULL;
+  void *contract;
+  if (!get_pointer(env, values[0], "contract", &contract)) return NULL;
+  int32_t index;
+  if (!get_int32(env, values[1], "index", &index)) return NULL;
+  void *out;
+  if (!get_pointer(env, values[2], "out", &out)) return NULL;
+  return make_int32(env, dlx_contract_parameter(contract, index, out));
+}
+
+static napi_value call_dlx_contract_check(napi_env env, napi_callback_info info) {
+  napi_value values[3];
+  if (!get_arguments(env, info, 3, values)) return NULL;
+  void *contract;
+  if (!get_pointer(env, values[0], "contract", &contract)) return NULL;
+  void *arguments;
+  if (!get_pointer(env, values[1], "arguments", &arguments)) return NULL;
+  void *flags;
+  if (!get_pointer(env, values[2], "flags", &flags)) return NULL;
+  return make_int32(env, dlx_contract_check(contract, arguments, flags));
+}
+
+static napi_value call_dlx_contract_result(napi_env env, napi_callback_info info) {
+  napi_value values[5];
+  if (!get_arguments(env, info, 5, values)) return NULL;
+  void *contract;
+  if (!get_pointer(env, values[0], "contract", &contract)) return NULL;
+  int32_t index;
+  if (!get_int32(env, values[1], "index", &index)) return NULL;
+  void *arguments;
+  if (!get_pointer(env, values[2], "arguments", &arguments)) return NULL;
+  void *out_dtype;
+  if (!get_pointer(env, values[3], "out_dtype", &out_dtype)) return NULL;
+  void *out_shape;
+  if (!get_pointer(env, values[4], "out_shape", &out_shape)) return NULL;
+  return make_int32(env, dlx_contract_result(contract, index, arguments, out_dtype, out_shape));
+}
+
 static napi_value call_dlx_tensor_from_arrow(napi_env env, napi_callback_info info) {
   napi_value values[5];
   if (!get_arguments(env, info, 5, values)) return NULL;
@@ -922,6 +997,13 @@ static const struct {
     {"dlx_tensor_written_on_stream", call_dlx_tensor_written_on_stream},
     {"dlx_tensor_synchronize", call_dlx_tensor_synchronize},
     {"dlx_register_backend", call_dlx_register_backend},
+    {"dlx_contract_create", call_dlx_contract_create},
+    {"dlx_contract_release", call_dlx_contract_release},
+    {"dlx_contract_name", call_dlx_contract_name},
+    {"dlx_contract_count", call_dlx_contract_count},
+    {"dlx_contract_parameter", call_dlx_contract_parameter},
+    {"dlx_contract_check", call_dlx_contract_check},
+    {"dlx_contract_result", call_dlx_contract_result},
     {"dlx_tensor_from_arrow", call_dlx_tensor_from_arrow},
     {"dlx_tensor_from_arrow_device", call_dlx_tensor_from_arrow_device},
     {"dlx_tensor_to_arrow", call_dlx_tensor_to_arrow},
