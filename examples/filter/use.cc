@@ -8,14 +8,12 @@
 
 dlx::Tensor blur(const dlx::Tensor& image, int64_t radius) {
   static const dlx::Contract contract(FILTER_BLUR);
-  dlx::Tensor out = dlx::Tensor::empty(image.shape(), "uint8");
-  dlx_argument arguments[3];
-  arguments[0].array = const_cast<DLTensor*>(&image.dltensor());
-  arguments[1].integer = radius;
-  arguments[2].array = const_cast<DLTensor*>(&out.dltensor());
-  dlx::check(dlx_contract_check(contract.get(), arguments, nullptr));
-  dlx::check(filter_blur_packed(nullptr, arguments));
-  return out;
+  dlx_tensor* const tensors[] = {image.get(), nullptr, nullptr};
+  dlx_argument values[3];
+  values[1].integer = radius;
+  dlx_tensor* out;
+  dlx::check(dlx_contract_call(contract.get(), filter_blur_packed, nullptr, tensors, values, &out));
+  return dlx::Tensor::adopt(out);
 }
 
 int main() {

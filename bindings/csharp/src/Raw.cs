@@ -334,6 +334,7 @@ namespace Dlx
     [DllImport("dlx")] public static extern int dlx_contract_parameter(IntPtr @contract, int @index, dlx_parameter* @out);
     [DllImport("dlx")] public static extern int dlx_contract_check(IntPtr @contract, dlx_argument* @arguments, ulong* @flags);
     [DllImport("dlx")] public static extern int dlx_contract_result(IntPtr @contract, int @index, dlx_argument* @arguments, DLDataType* @out_dtype, long* @out_shape);
+    [DllImport("dlx")] public static extern int dlx_contract_call(IntPtr @contract, IntPtr @function, void* @context, IntPtr* @tensors, dlx_argument* @values, IntPtr* @out);
     [DllImport("dlx")] public static extern int dlx_tensor_from_arrow(IntPtr @array, IntPtr @schema, dlx_copy_options* @options, int* @out_copied, IntPtr* @out);
     [DllImport("dlx")] public static extern int dlx_tensor_from_arrow_device(IntPtr @array, IntPtr @schema, dlx_copy_options* @options, int* @out_copied, IntPtr* @out);
     [DllImport("dlx")] public static extern int dlx_tensor_to_arrow(IntPtr @tensor, dlx_arrow_options* @options, IntPtr @out, IntPtr @out_schema);

@@ -249,6 +249,7 @@ int32_t dlx_contract_count(const dlx_contract *contract);
 dlx_status dlx_contract_parameter(const dlx_contract *contract, int32_t index, dlx_parameter *out);
 dlx_status dlx_contract_check(const dlx_contract *contract, const dlx_argument *arguments, const uint64_t *flags);
 dlx_status dlx_contract_result(const dlx_contract *contract, int32_t index, const dlx_argument *arguments, DLDataType *out_dtype, int64_t *out_shape);
+dlx_status dlx_contract_call(const dlx_contract *contract, dlx_function function, void *context, dlx_tensor * const *tensors, const dlx_argument *values, dlx_tensor **out);
 typedef struct dlx_borrowed
 {
   DLTensor array;

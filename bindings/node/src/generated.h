@@ -849,6 +849,24 @@ static napi_value call_dlx_contract_result(napi_env env, napi_callback_info info
   return make_int32(env, dlx_contract_result(contract, index, arguments, out_dtype, out_shape));
 }
 
+static napi_value call_dlx_contract_call(napi_env env, napi_callback_info info) {
+  napi_value values[6];
+  if (!get_arguments(env, info, 6, values)) return NULL;
+  void *contract;
+  if (!get_pointer(env, values[0], "contract", &contract)) return NULL;
+  void *function;
+  if (!get_pointer(env, values[1], "function", &function)) return NULL;
+  void *context;
+  if (!get_pointer(env, values[2], "context", &context)) return NULL;
+  void *tensors;
+  if (!get_pointer(env, values[3], "tensors", &tensors)) return NULL;
+  void *values;
+  if (!get_pointer(env, values[4], "values", &values)) return NULL;
+  void *out;
+  if (!get_pointer(env, values[5], "out", &out)) return NULL;
+  return make_int32(env, dlx_contract_call(contract, (dlx_function)(uintptr_t)function, context, tensors, values, out));
+}
+
 static napi_value call_dlx_tensor_from_arrow(napi_env env, napi_callback_info info) {
   napi_value values[5];
   if (!get_arguments(env, info, 5, values)) return NULL;
@@ -1004,6 +1022,7 @@ static const struct {
     {"dlx_contract_parameter", call_dlx_contract_parameter},
     {"dlx_contract_check", call_dlx_contract_check},
     {"dlx_contract_result", call_dlx_contract_result},
+    {"dlx_contract_call", call_dlx_contract_call},
     {"dlx_tensor_from_arrow", call_dlx_tensor_from_arrow},
     {"dlx_tensor_from_arrow_device", call_dlx_tensor_from_arrow_device},
     {"dlx_tensor_to_arrow", call_dlx_tensor_to_arrow},

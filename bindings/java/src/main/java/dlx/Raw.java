@@ -431,6 +431,7 @@ public final class Raw {
   public static native int dlx_contract_parameter(long contract, int index, long out);
   public static native int dlx_contract_check(long contract, long arguments, long[] flags);
   public static native int dlx_contract_result(long contract, int index, long arguments, long out_dtype, long[] out_shape);
+  public static native int dlx_contract_call(long contract, long function, long context, long[] tensors, long values, long[] out);
   public static native int dlx_tensor_from_arrow(long array, long schema, long options, int[] out_copied, long[] out);
   public static native int dlx_tensor_from_arrow_device(long array, long schema, long options, int[] out_copied, long[] out);
   public static native int dlx_tensor_to_arrow(long tensor, long options, long out, long out_schema);
