@@ -151,7 +151,7 @@ DLX_API dlx_status dlx_contract_result(const dlx_contract *contract, int32_t ind
  *
  * @param contract  borrowed; one that returns a status.
  * @param function  a function that fits the contract.
- * @param context  passed on to the function; kept as long as the call.
+ * @param context  passed on to the function; borrowed.
  * @param tensors  one for each parameter; borrowed. NULL for one that is no array, for a result, and
  *        for an optional array that is left out. NULL if the contract has no arrays.
  * @param values  one for each parameter, read where it is a number or a text; borrowed. Defaults are

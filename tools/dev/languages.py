@@ -52,6 +52,17 @@ def setup(shell: Shell) -> None:
         f"libdir={prefix}/lib\nName: dlx\nDescription: dlx\nVersion: 0\n"
         f"Libs: -L{prefix}/lib -ldlx\nCflags: -I{prefix}/include\n"
     )
+    build_filter(shell)
+
+
+def build_filter(shell: Shell) -> None:
+    """The functions of C that the packages' tests call."""
+    source, prefix = shell.settings.root / "examples/filter", built(shell.settings, "prefix")
+    folders = (f"-I{prefix}/include", "-DDLX_DLPACK_OWN", f"-L{prefix}/lib")
+    shell.run(
+        *("cc", "-shared", "-fPIC", "-O2", "-std=c11", *folders, source / "filter.c", "-ldlx"),
+        *("-o", prefix / "lib/libfilter.so"),
+    )
 
 
 def variables(settings: Settings) -> Environment:
@@ -59,6 +70,7 @@ def variables(settings: Settings) -> Environment:
     return {
         "PKG_CONFIG_PATH": str(library / "pkgconfig"),
         "LD_LIBRARY_PATH": str(library),
+        "DLX_FILTER": str(library / "libfilter.so"),
         "DLX_CONFORMANCE": str(settings.root / "bindings/conformance/cases.txt"),
         "CARGO_TARGET_DIR": str(built(settings, "cargo")),
         "GOCACHE": str(built(settings, "go-cache")),
@@ -110,6 +122,14 @@ def rust(x: Language) -> None:
     if shutil.which("valgrind"):  # Miri cannot run C
         triple = f"{platform.machine().upper()}_UNKNOWN_LINUX_GNU"
         x.step(*cargo, "--tests", env={f"CARGO_TARGET_{triple}_RUNNER": VALGRIND})
+    if shutil.which("cmake"):  # a minute of one processor, until it is built
+        x.step(
+            *(*cargo, "--features", "vendored"),
+            env={
+                "CARGO_TARGET_DIR": str(built(x.settings, "cargo-vendored")),
+                **dict.fromkeys(("PKG_CONFIG_PATH", "LD_LIBRARY_PATH", "DLX_FILTER")),
+            },
+        )
     for tool in ("fmt", "clippy"):
         if x.runner.shell.ask("cargo", tool, "--version") is not None:
             more = (

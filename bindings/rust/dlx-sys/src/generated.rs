@@ -776,7 +776,7 @@ extern "C" {
     pub fn dlx_contract_result(contract: *const dlx_contract, index: i32, arguments: *const dlx_argument, out_dtype: *mut DLDataType, out_shape: *mut i64) -> i32;
     /// Call a function with tensors, as `dlx.function` does with the arrays of Python: check the arguments, allocate the results, order work on a device, call.
     ///
-    /// Ownership: `contract` borrowed, `function` kept, `context` kept, `tensors` borrowed, `values` borrowed, `out` owned.
+    /// Ownership: `contract` borrowed, `function` kept, `context` borrowed, `tensors` borrowed, `values` borrowed, `out` owned.
     pub fn dlx_contract_call(contract: *const dlx_contract, function: Option<dlx_function>, context: *mut c_void, tensors: *mut *mut dlx_tensor, values: *const dlx_argument, out: *mut *mut dlx_tensor) -> i32;
     /// Borrow the arrays of a call: check the objects against a contract and fill a DLTensor for each, without making a Tensor of an object of NumPy, torch or dlx.
     ///
