@@ -356,4 +356,9 @@ function Tensor:__tostring()
   return ('Tensor(%s, {%s}, %s%s)'):format(self.dtype, table.concat(self.shape, ', '), self.device, words)
 end
 
+-- M.func(address, contract): a function of C with a contract.
+M.func = require 'dlx.functions' {
+  C = C, check = check, invalid = invalid, adopt = adopt, live = live, Tensor = Tensor,
+}
+
 return M

@@ -1,5 +1,6 @@
 /* dlx for R. A call returns a list (status, message) if it fails, which R/tensor.R turns into a condition:
  * nothing here jumps over C frames that own something. */
+#include <dlx/call.h>
 #include <dlx/dlx.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -399,6 +400,8 @@ SEXP r_device(SEXP name) {
 SEXP r_status_name(SEXP status) { return mkString(dlx_status_name(asInteger(status))); }
 SEXP r_version(void) { return mkString(dlx_version()); }
 
+#include "functions.h"
+
 #define CALL(name, count) {#name, (DL_FUNC) & name, count}
 
 static const R_CallMethodDef CALLS[] = {
@@ -408,7 +411,8 @@ static const R_CallMethodDef CALLS[] = {
     CALL(r_reshape, 3),   CALL(r_contiguous, 3),  CALL(r_bitcast, 2),  CALL(r_to_device, 2),
     CALL(r_close, 1),     CALL(r_copy_from, 2),   CALL(r_info, 1),     CALL(r_address, 1),
     CALL(r_raw, 1),       CALL(r_poke, 3),        CALL(r_dtype, 1),    CALL(r_device, 1),
-    CALL(r_version, 0),   CALL(r_status_name, 1), {NULL, NULL, 0},
+    CALL(r_version, 0),   CALL(r_status_name, 1), CALL(r_contract, 1), CALL(r_call, 3),
+    {NULL, NULL, 0},
 };
 
 void R_init_dlx(DllInfo *info) {

@@ -136,5 +136,40 @@ test("bad input is an error", {
   stopifnot(format(t) == "Tensor(closed)")
 })
 
+# Functions of C with contracts, here of examples/filter (DLX_FILTER names its library).
+library_of_filters <- Sys.getenv("DLX_FILTER")
+if (nzchar(library_of_filters)) {
+  blur <- dlx_load(library_of_filters, "filter_blur_packed",
+                   "blur(image: uint8[h, w], radius: int = 1, out: uint8[h, w] result)")
+  brighten <- dlx_load(library_of_filters, "filter_brighten_packed",
+                       "brighten(image: uint8[h, w] writable strided, factor: float = 1.5)")
+  image <- dlx_copy(dlx_bytes(as.raw(10 * (0:11)), "uint8", c(3, 4)))
+  refused <- function(words, call) {
+    error <- tryCatch({ force(call); NULL }, dlx_error = conditionMessage)
+    if (!identical(error, words)) stop("got ", error)
+  }
+
+  test("functions return tensors", {
+    stopifnot(identical(as.vector(blur(image)), c(25L, 30L, 40L, 45L, 45L, 50L, 60L, 65L, 65L, 70L, 80L, 85L)),
+              identical(dlx_raw(blur(image, 0)), dlx_raw(image)), is.null(brighten(dlx_slice(image, 1, 3))),
+              identical(as.vector(image), c(0L, 10L, 20L, 45L, 40L, 50L, 60L, 105L, 80L, 90L, 100L, 165L)))
+  })
+
+  test("functions refuse what does not fit", {
+    refused("blur: `image` must have 2 axes, uint8[h, w] (got 1, shape (12,))", blur(dlx_reshape(image, 12)))
+    refused("blur: `radius` is negative (got -1)", blur(image, -1))
+    refused("blur: `image` is missing", blur())
+    refused("blur: it takes 2 arguments (got 3)", blur(image, 1, 2))
+    refused("blur: `radius` is not one integer", blur(image, 1.5))
+    refused("blur: `image` is not a tensor", blur(1))
+    refused("brighten: `factor` is not one number", brighten(image, "2"))
+    fails("READ_ONLY", brighten(dlx_readonly(image)))
+    fails("INVALID_ARGUMENT", dlx_load(library_of_filters, "filter_blur_packed", "blur(image: uint9[h])"))
+    fails("INVALID_ARGUMENT", dlx_function(1, "f()"))
+    dlx_close(image)
+    fails("INVALID_ARGUMENT", blur(image))
+  })
+}
+
 cat(count, "tests,", failures, "failed\n")
 quit(status = as.integer(failures > 0))

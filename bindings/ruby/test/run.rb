@@ -3,6 +3,7 @@
 # The conformance file (bindings/conformance), which every language runs, and the tests of this package.
 require 'dlx'
 require 'minitest/autorun'
+require_relative 'functions'
 
 # Another library: it makes managed tensors.
 module Foreign

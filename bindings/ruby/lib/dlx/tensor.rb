@@ -72,6 +72,9 @@ module Dlx
         raise
       end
 
+      # A tensor that owns a `dlx_tensor *`.
+      def adopt(owned) = new(owned)
+
       # Makes a tensor by a call whose last parameter is the new one.
       def make(name, *values) = new(Library.made(name, *values))
 
