@@ -39,7 +39,7 @@ def built(settings: Settings, *names: str) -> Path:
 def setup(shell: Shell) -> None:
     """The toolchains, and libdlx as an installed one: what pkg-config and the loader find."""
     debian.setup_languages(shell)
-    bazel.build_library(shell)
+    bazel.build_library(shell, *bazel.FAKES)
     if shell.settings.dry:
         return
     prefix = built(shell.settings, "prefix")
@@ -53,6 +53,10 @@ def setup(shell: Shell) -> None:
         f"Libs: -L{prefix}/lib -ldlx\nCflags: -I{prefix}/include\n"
     )
     build_filter(shell)
+    # Devices are those of the fake driver.
+    folder = shell.settings.root / "bindings/conformance"
+    cases = "\n".join((folder / name).read_text() for name in ("cases.txt", "cuda.txt"))
+    built(shell.settings, "cases.txt").write_text(cases)
 
 
 def build_filter(shell: Shell) -> None:
@@ -71,7 +75,8 @@ def variables(settings: Settings) -> Environment:
         "PKG_CONFIG_PATH": str(library / "pkgconfig"),
         "LD_LIBRARY_PATH": str(library),
         "DLX_FILTER": str(library / "libfilter.so"),
-        "DLX_CONFORMANCE": str(settings.root / "bindings/conformance/cases.txt"),
+        "DLX_CONFORMANCE": str(built(settings, "cases.txt")),
+        "DLX_CUDA_PATH": str(settings.root / "bazel-bin/tests/stubs/fake_libcuda.so"),
         "CARGO_TARGET_DIR": str(built(settings, "cargo")),
         "GOCACHE": str(built(settings, "go-cache")),
         "GOFLAGS": "-mod=mod",
@@ -217,7 +222,7 @@ def csharp(x: Language) -> None:
     programs = {
         "Tests.exe": (
             sorted(x.folder.glob("test/*.cs")),
-            [x.settings.root / "bindings/conformance/cases.txt"],
+            [built(x.settings, "cases.txt")],
         ),
         "Example.exe": ([x.example("csharp", "Example.cs")], []),
     }

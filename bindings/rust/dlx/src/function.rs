@@ -1,10 +1,18 @@
 use std::ffi::{CStr, CString};
-use std::os::raw::c_void;
+use std::os::raw::{c_char, c_int, c_void};
 use std::ptr::{self, NonNull};
 
 use crate::dtype::c_text;
 use crate::error::check;
 use crate::{sys, Error, Result, Tensor};
+
+const RTLD_NOW: c_int = 2;
+
+extern "C" {
+    fn dlopen(path: *const c_char, mode: c_int) -> *mut c_void;
+    fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
+    fn dlerror() -> *const c_char;
+}
 
 /// An argument of a [`Function`].
 #[derive(Clone, Copy, Debug)]
@@ -82,6 +90,25 @@ impl Function {
             this.parameters.push(this.parameter(index)?);
         }
         Ok(this)
+    }
+
+    /// A function of a shared library, which stays loaded.
+    ///
+    /// # Safety
+    ///
+    /// As for [`new`](Function::new); the library's initialisers run.
+    pub unsafe fn load(library: &str, name: &str, contract: &str) -> Result<Self> {
+        let (path, symbol) = (c_text(library, "library")?, c_text(name, "name")?);
+        let loaded = dlopen(path.as_ptr(), RTLD_NOW);
+        let address = match loaded.is_null() {
+            true => loaded,
+            false => dlsym(loaded, symbol.as_ptr()),
+        };
+        if address.is_null() {
+            let words = CStr::from_ptr(dlerror()).to_string_lossy();
+            return Err(Error::invalid(format!("dlx::Function::load: {words}")));
+        }
+        Self::new(std::mem::transmute::<*mut c_void, sys::dlx_function>(address), contract)
     }
 
     fn parameter(&self, index: i32) -> Result<Parameter> {

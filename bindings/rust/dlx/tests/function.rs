@@ -1,14 +1,8 @@
 //! Functions of C with contracts, here of examples/filter (DLX_FILTER names its library).
 
-use std::ffi::CString;
-use std::os::raw::{c_char, c_int, c_void};
+use std::os::raw::c_void;
 
 use dlx::{sys, DType, ErrorCode, Function, Tensor};
-
-extern "C" {
-    fn dlopen(path: *const c_char, mode: c_int) -> *mut c_void;
-    fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
-}
 
 const BLUR: &str = "blur(image: uint8[h, w], radius: int = 1, out: uint8[h, w] result)";
 const BRIGHTEN: &str = "brighten(image: uint8[h, w] writable strided, factor: float = 1.5)";
@@ -24,16 +18,12 @@ macro_rules! or_return {
 
 /// A function of the library; None without the library.
 fn function(name: &str, contract: &str) -> Option<Function> {
-    let path = CString::new(std::env::var("DLX_FILTER").ok()?).unwrap();
-    let name = CString::new(name).unwrap();
-    unsafe {
-        let library = dlopen(path.as_ptr(), 2);
-        assert!(!library.is_null());
-        let address = dlsym(library, name.as_ptr());
-        assert!(!address.is_null());
-        let function = std::mem::transmute::<*mut c_void, sys::dlx_function>(address);
-        Some(Function::new(function, contract).unwrap())
+    let path = std::env::var("DLX_FILTER").ok()?;
+    for (path, name) in [("/no/such/library.so", name), (&*path, "no_such_symbol")] {
+        let error = unsafe { Function::load(path, name, contract) }.unwrap_err();
+        assert_eq!(error.code(), ErrorCode::InvalidArgument);
     }
+    Some(unsafe { Function::load(&path, name, contract) }.unwrap())
 }
 
 fn image() -> Tensor {
