@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 
 import pytest
@@ -58,3 +59,13 @@ def test_one_language(clone):
 def test_jobs_have_names_of_their_own():
     names = [job.name for job in languages.jobs(settings.read({}, dry=True))]
     assert len(set(names)) == len(names) == len(languages.STEPS) + 1
+
+
+def test_each_package_is_measured():
+    path = ROOT / "benchmarks/bench_languages.py"
+    spec = importlib.util.spec_from_file_location("bench_languages", path)
+    bench = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(bench)
+    names = {"C++": "cpp", "C#": "csharp", "LuaJIT": "lua"}
+
+    assert {names.get(name, name.lower()) for name in bench.PROGRAMS} == {"c", *languages.STEPS}

@@ -162,6 +162,29 @@ test('the last user releases, once', function()
   assert(deleted == before + 1)
 end)
 
+test('memory of C is wrapped, and freed by its deleter', function()
+  local count, freed = 0, nil
+  local deleter = ffi.cast('dlx_deleter_fn', function(data) count, freed = count + 1, data end)
+  local memory = ffi.new('float[6]', 0, 1, 2, 3, 4, 5)
+  local t = dlx.wrap(memory, {2, 3}, 'float32', {deleter = deleter, strides = {1, 2}})
+  local view = t:transpose()
+  t:close()
+  memory[5] = 9
+  assert(view:get(2, 1) == 9 and count == 0 and not view.readonly)
+  view:close()
+  assert(count == 1 and freed == ffi.cast('void *', memory))
+  ffi.cdef 'void *malloc(size_t); void free(void *);'
+  for _ = 1, 100 do
+    dlx.from_dlpack(dlx.wrap(ffi.C.malloc(24), {6}, nil, {deleter = ffi.C.free, readonly = true}):to_dlpack()):close()
+  end
+  fails('INVALID_ARGUMENT', dlx.wrap, memory, {-1}, 'float32', {deleter = deleter})
+  fails('INVALID_ARGUMENT', dlx.wrap, memory, {6}, 'float32', {deleter = print})
+  fails('INVALID_ARGUMENT', dlx.wrap, memory, {6}, 'float32', {strides = {1, 1}})
+  fails('INVALID_ARGUMENT', dlx.wrap, {}, {6})
+  assert(count == 1)
+  deleter:free()
+end)
+
 test('elements', function()
   for _, dtype in ipairs {'int8', 'uint16', 'int64', 'float32', 'float64'} do
     local t = dlx.from({1, 2, 3, 4, 5, 6}, {2, 3}, dtype)

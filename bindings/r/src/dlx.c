@@ -189,6 +189,13 @@ SEXP r_export(SEXP tensor, SEXP versioned) {
   return out;
 }
 
+/* The address of an export, whose deleter is the caller's to call now. */
+SEXP r_hand_over(SEXP managed) {
+  const double address = (double)(uintptr_t)R_ExternalPtrAddr(managed);
+  R_ClearExternalPtr(managed);
+  return ScalarReal(address);
+}
+
 /* An external pointer of r_export, or an address. It is always consumed. */
 SEXP r_import(SEXP managed, SEXP versioned) {
   drain();
@@ -411,8 +418,8 @@ static const R_CallMethodDef CALLS[] = {
     CALL(r_reshape, 3),   CALL(r_contiguous, 3),  CALL(r_bitcast, 2),  CALL(r_to_device, 2),
     CALL(r_close, 1),     CALL(r_copy_from, 2),   CALL(r_info, 1),     CALL(r_address, 1),
     CALL(r_raw, 1),       CALL(r_poke, 3),        CALL(r_dtype, 1),    CALL(r_device, 1),
-    CALL(r_version, 0),   CALL(r_status_name, 1), CALL(r_contract, 1), CALL(r_call, 3),
-    {NULL, NULL, 0},
+    CALL(r_version, 0),   CALL(r_status_name, 1), CALL(r_contract, 1), CALL(r_hand_over, 1),
+    CALL(r_call, 3),      {NULL, NULL, 0},
 };
 
 void R_init_dlx(DllInfo *info) {

@@ -141,6 +141,40 @@ class TestTensor < Minitest::Test
     assert_equal 'Tensor(float32, [2], cpu)', Dlx::Tensor.from([1, 2]).to_s
   end
 
+  # Counts its calls.
+  class Deleter < Fiddle::Closure
+    attr_reader :calls
+
+    def initialize = super(Fiddle::TYPE_VOID, [Fiddle::TYPE_VOIDP, Fiddle::TYPE_VOIDP])
+    def call(data, user_data) = (@calls ||= []) << [data.to_i, user_data.to_i] && nil
+  end
+
+  def test_memory_of_c
+    deleter = Deleter.new
+    memory = Fiddle::Pointer.malloc(24, Fiddle::RUBY_FREE)
+    memory[0, 24] = [0, 1, 2, 3, 4, 5].pack('f*')
+    t = Dlx::Tensor.wrap(memory.to_i, [2, 3], strides: [1, 2], deleter: deleter.to_i, user_data: 7)
+    view = t.transpose
+    t.close
+    view[2, 1] = 9
+    assert_equal [9.0], memory[20, 4].unpack('f')
+    assert_nil deleter.calls
+    view.close
+    assert_equal [[memory.to_i, 7]], deleter.calls
+    free = Fiddle::Handle::DEFAULT['free']
+    100.times do
+      owned = Fiddle::Handle::DEFAULT['malloc']
+      owned = Fiddle::Function.new(owned, [Fiddle::TYPE_SIZE_T], Fiddle::TYPE_VOIDP).call(24).to_i
+      Dlx::Tensor.from_dlpack(Dlx::Tensor.wrap(owned, [6], readonly: true, deleter: free).to_dlpack).close
+    end
+    [{ shape: [-1] }, { shape: [6], strides: [1, 1] }, { shape: [6], deleter: 'free' }].each do |how|
+      assert_raises(Dlx::Error) do
+        Dlx::Tensor.wrap(memory.to_i, how.delete(:shape), deleter: deleter.to_i, **how)
+      end
+    end
+    assert_equal 1, deleter.calls.size
+  end
+
   def test_threads
     t = Dlx::Tensor.from([1, 2, 3, 4, 5, 6], [2, 3])
     threads = Array.new(4) do |i|
