@@ -41,6 +41,13 @@ def test_each_package_says_what_it_is():
             assert (folder / ("dlx/README.md" if name == "rust" else "README.md")).exists()
 
 
+def test_the_rock_has_each_file():
+    rock = (ROOT / "bindings/lua/dlx-0.1.0-1.rockspec").read_text()
+
+    for file in (ROOT / "bindings/lua/dlx").glob("*.lua"):
+        assert f'"dlx/{file.name}"' in rock
+
+
 def test_the_plan_has_each_language(clone):
     lines = clone.plan("test", "--bindings")
 

@@ -135,6 +135,8 @@ def rust(x: Language) -> None:
                 **dict.fromkeys(("PKG_CONFIG_PATH", "LD_LIBRARY_PATH", "DLX_FILTER")),
             },
         )
+    packed = ("--offline", "--no-verify", "--allow-dirty", "-p", "dlx-sys")
+    x.step("cargo", "package", "--quiet", *packed)  # dlx needs dlx-sys in a registry
     for tool in ("fmt", "clippy"):
         if x.runner.shell.ask("cargo", tool, "--version") is not None:
             more = (
@@ -157,6 +159,14 @@ def node(x: Language) -> None:
     x.step("node", "--expose-gc", "--test", "test/")
     package = str(x.folder)
     x.step("node", x.example("js", "example.js", **{"'libdlx'": repr(package)}))
+    if shutil.which("npm"):  # the package as users get it is complete
+        package = x.built / "package"
+        if not x.settings.dry:
+            shutil.rmtree(package, ignore_errors=True)
+        pack = f"npm pack --silent --pack-destination {x.built} && tar -xzf {x.built}/libdlx-*.tgz -C {x.built}"
+        if x.step("bash", "-c", pack):
+            x.step("node", "scripts/build.js", cwd=package)
+            x.step("node", "-e", "require('.').Tensor.empty([2]).close()", cwd=package)
     modules = x.built / "node_modules"
     if not (modules / "typescript").exists() and shutil.which("npm"):
         quiet = ("--silent", "--no-audit", "--no-fund", "--prefix", x.built)
@@ -257,6 +267,11 @@ def r(x: Language) -> None:
         installed = {"R_LIBS": str(library)}
         x.step("Rscript", "tests/run.R", env=installed)
         x.step("Rscript", x.example("r", "example.R"), env=installed)
+    x.step("R", "CMD", "build", x.folder, cwd=x.built)
+    check = (
+        "R CMD check --no-manual --no-tests dlx_*.tar.gz | tee /dev/stderr | grep -q '^Status: OK'"
+    )
+    x.step("bash", "-c", check, cwd=x.built, env={"R_REPOSITORIES": "NULL"})
 
 
 def cpp(x: Language) -> None:
