@@ -7,6 +7,8 @@ repository. The pages in the tree stay as they are, for readers of the repositor
 import re
 from pathlib import Path
 
+from headers import FRAMEWORKS
+
 # The root's pages, and what else of the tree is a page of the site.
 WHOLE = {
     "CHANGELOG.md": "changelog.md",
@@ -24,6 +26,7 @@ PAGES = {
     "include/dlx/call.h": "reference/c/call.md",
     "include/dlx/python.h": "reference/c/python.md",
     "include/dlx/dlx.hpp": "reference/cpp.md",
+    **{f"include/dlx/{name}": "reference/c/frameworks.md" for name in FRAMEWORKS},
 }
 
 
