@@ -1,5 +1,5 @@
 // The filters called from C++.
-#include <dlx/python.hpp>
+#include <dlx/call.hpp>
 #include <iostream>
 #include <memory>
 #include <vector>
@@ -12,25 +12,6 @@ struct Pixels {
   ~Pixels() { std::cout << "released\n"; }
 };
 
-dlx::Tensor blur(const dlx::Tensor& image, int64_t radius) {
-  static const dlx::Contract contract(FILTER_BLUR);
-  dlx_tensor* const tensors[] = {image.get(), nullptr, nullptr};
-  dlx_argument values[3];
-  values[1].integer = radius;
-  dlx_tensor* out;
-  dlx::check(dlx_contract_call(contract.get(), filter_blur_packed, nullptr, tensors, values, &out));
-  return dlx::Tensor::adopt(out);
-}
-
-void brighten(const dlx::Tensor& image, double factor) {
-  static const dlx::Contract contract(FILTER_BRIGHTEN);
-  dlx_tensor* const tensors[] = {image.get(), nullptr};
-  dlx_argument values[2];
-  values[1].real = factor;
-  dlx::check(
-      dlx_contract_call(contract.get(), filter_brighten_packed, nullptr, tensors, values, nullptr));
-}
-
 void print(const dlx::Tensor& image) {
   const char* space = "";
   for (const uint8_t pixel : image.span<const uint8_t>()) {
@@ -41,18 +22,21 @@ void print(const dlx::Tensor& image) {
 }
 
 int main() {
+  const dlx::Function blur(filter_blur_packed, FILTER_BLUR);
+  const dlx::Function brighten(filter_brighten_packed, FILTER_BRIGHTEN);
+
   auto owner = std::make_unique<Pixels>();
   owner->values.resize(12);
   for (size_t i = 0; i < 12; ++i) owner->values[i] = static_cast<uint8_t>(10 * i);
   uint8_t* const pixels = owner->values.data();
   const dlx::Tensor image = dlx::Tensor::wrap(pixels, {3, 4}, std::move(owner));  // no copy
-  dlx::Tensor blurred = blur(image, 1);
+  dlx::Tensor blurred = blur(image)[0];
   print(blurred);
-  brighten(image.slice(1, 3), 1.5);  // the last column, in place
+  brighten(image.slice(1, 3));  // the last column, in place
   print(image);
 
   try {
-    blur(image.reshape({12}), 1);
+    blur(image.reshape({12}));
   } catch (const dlx::Error& error) {
     std::cout << error.what() << "\n";
   }
