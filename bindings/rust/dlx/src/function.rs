@@ -1,13 +1,17 @@
 use std::ffi::{CStr, CString};
-use std::os::raw::{c_char, c_int, c_void};
+use std::os::raw::c_void;
+#[cfg(unix)]
+use std::os::raw::{c_char, c_int};
 use std::ptr::{self, NonNull};
 
 use crate::dtype::c_text;
 use crate::error::check;
 use crate::{sys, Error, Result, Tensor};
 
+#[cfg(unix)]
 const RTLD_NOW: c_int = 2;
 
+#[cfg(unix)]
 extern "C" {
     fn dlopen(path: *const c_char, mode: c_int) -> *mut c_void;
     fn dlsym(library: *mut c_void, name: *const c_char) -> *mut c_void;
@@ -97,6 +101,7 @@ impl Function {
     /// # Safety
     ///
     /// As for [`new`](Function::new); the library's initialisers run.
+    #[cfg(unix)]
     pub unsafe fn load(library: &str, name: &str, contract: &str) -> Result<Self> {
         let (path, symbol) = (c_text(library, "library")?, c_text(name, "name")?);
         let loaded = dlopen(path.as_ptr(), RTLD_NOW);
