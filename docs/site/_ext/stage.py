@@ -1,6 +1,6 @@
 """Lays the site's sources together: docs/, docs/site/pages/ and the pages at the root of the tree.
 
-Links that leave docs/ (`../examples/share.cc`) lead to the site's page where there is one, else to the
+Links that leave docs/ (`../examples/filter/use.cc`) lead to the site's page where there is one, else to the
 repository. The pages in the tree stay as they are, for readers of the repository.
 """
 
