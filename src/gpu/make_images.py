@@ -1,4 +1,4 @@
-"""Compiles the strided-copy kernels ahead of time and writes what the library embeds.
+"""Compiles the strided-copy kernels, a family at a time, ahead of time and writes what the library embeds.
 
     python src/gpu/make_images.py           writes src/gpu/images_*.inc anew
     python src/gpu/make_images.py --check   fails if they are not what the source compiles to
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import heapq
 import re
 import shutil
 import struct
@@ -23,6 +24,9 @@ GPU = Path(__file__).resolve().parent
 ROOT = GPU.parent.parent
 CLANG = "clang-19"
 
+# In the order of kernels.h. Each is a source and a module of its own.
+FAMILIES = ["turn", "few", "pattern", "rows", "tiles", "elements"]
+
 # PTX for every driver since CUDA 9 and every GPU since Maxwell; the driver compiles it.
 PTX = ["--target=nvptx64-nvidia-cuda", "-march=sm_50", "--cuda-feature=+ptx50", "-S"]
 # Code objects of version 4: ROCm 4.1 and newer load them.
@@ -32,7 +36,7 @@ COMMON = [
     "-x",
     "cl",
     "-cl-std=CL1.2",
-    "-Os",
+    "-O3",
     "-nogpulib",
     "-DDLX_AHEAD_OF_TIME",
     "-Wall",
@@ -40,14 +44,14 @@ COMMON = [
 ]
 
 
-def source_text() -> str:
-    """The kernels and their includes as one text without comments."""
+def source_text(family: str) -> str:
+    """The kernels of a family and their includes as one text without comments."""
 
     def read(path: Path) -> str:
         text = re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.S)
         return re.sub(r'#include "(src/gpu/[^"]+)"\n', lambda m: read(ROOT / m[1]), text)
 
-    text = read(GPU / "strided_copy.cl").replace("\\\n", " ")
+    text = read(GPU / f"{family}.cl").replace("\\\n", " ")
     lines = (re.sub(r"\s+", " ", line).strip() for line in text.splitlines())
     return "\n".join(line for line in lines if line) + "\n"
 
@@ -55,16 +59,10 @@ def source_text() -> str:
 def compile_to(arguments: list[str], text: str) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         # Relative names, because some of them end up in the result.
-        (Path(folder) / "strided_copy.cl").write_text(text, encoding="utf-8")
-        command = [CLANG, *COMMON, *arguments, "-o", "out", "strided_copy.cl"]
+        (Path(folder) / "dlx.cl").write_text(text, encoding="utf-8")
+        command = [CLANG, *COMMON, *arguments, "-o", "out", "dlx.cl"]
         subprocess.run(command, cwd=folder, check=True)
         return (Path(folder) / "out").read_bytes()
-
-
-def as_string(text: str) -> str:
-    """C string literals, one for each line."""
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\t", " ")
-    return "".join(f'"{line}\\n"\n' for line in escaped.splitlines())
 
 
 def as_words(data: bytes) -> str:
@@ -75,9 +73,12 @@ def as_words(data: bytes) -> str:
 
 
 def shorter(ptx: bytes) -> bytes:
-    """Without comments and empty lines; zero-terminated."""
+    """Without comments, empty lines and long names of parameters and labels; zero-terminated."""
     lines = (re.sub(r"\s*//.*", "", line) for line in ptx.decode().splitlines())
-    return "".join(line + "\n" for line in lines if line.strip()).encode() + b"\0"
+    text = "".join(line + "\n" for line in lines if line.strip())
+    text = re.sub(r"\bdlx_\w+_param_(\d)\b", r"p\1", text).replace("$L__BB", "$L")
+    text = re.sub(r"[ \t]+", " ", text).replace(", ", ",").replace("\n ", "\n")
+    return text.encode() + b"\0"
 
 
 def length_bytes(length: int) -> bytes:
@@ -102,7 +103,7 @@ def compress(data: bytes) -> bytes:
 
     def match(at: int) -> tuple[int, int]:
         best, distance = 0, 0
-        for place in reversed(seen.get(data[at : at + 4], [])[-256:]):
+        for place in reversed(seen.get(data[at : at + 4], [])[-2048:]):
             if at - place > 0xFFFF:
                 break
             length = 4
@@ -127,27 +128,90 @@ def compress(data: bytes) -> bytes:
     return bytes(packed)
 
 
-def as_packed(data: bytes) -> str:
-    """As the items of a C array: the size, then the block."""
-    return f"{len(data)},\n" + as_words(compress(data))
+def lengths_of(data: bytes) -> list[int]:
+    """The length in bits of each byte's Huffman code, at most 15."""
+    counts = [data.count(value) for value in range(256)]
+    least = 1
+    while True:
+        heap = [(max(n, least), value, (value,)) for value, n in enumerate(counts) if n]
+        lengths = [0] * 256
+        if len(heap) == 1:
+            lengths[heap[0][1]] = 1
+            return lengths
+        heapq.heapify(heap)
+        while len(heap) > 1:
+            (a, key, few), (b, _, more) = heapq.heappop(heap), heapq.heappop(heap)
+            for value in few + more:
+                lengths[value] += 1
+            heapq.heappush(heap, (a + b, key, few + more))
+        if max(lengths) <= 15:
+            return lengths
+        least *= 2  # rare bytes get shorter codes
 
 
-def head(what: str, text: str, more: dict[str, str]) -> str:
-    lines = {"source": hashlib.sha256(text.encode()).hexdigest(), **more}
+def encode(data: bytes) -> bytes:
+    """The bytes in canonical Huffman codes: their number, half a byte a length, the codes."""
+    lengths = lengths_of(data)
+    codes, code = {}, 0
+    for bits in range(1, 16):
+        for value in range(256):
+            if lengths[value] == bits:
+                codes[value] = format(code, f"0{bits}b")
+                code += 1
+        code <<= 1
+    text = "".join(codes[value] for value in data)
+    text += "0" * (-len(text) % 8)
+    packed = struct.pack("<Q", len(data))
+    packed += bytes(lengths[k] | lengths[k + 1] << 4 for k in range(0, 256, 2))
+    return packed + int(text, 2).to_bytes(len(text) // 8, "big")
+
+
+def as_packed(name: str, data: bytes) -> str:
+    """As a C array: the size, then the encoded block."""
+    return f"constexpr uint64_t {name}[] = {{{len(data)},\n{as_words(encode(compress(data)))}}};\n"
+
+
+def digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def source_digest(texts: dict[str, str]) -> str:
+    return digest("".join(texts.values()).encode())
+
+
+def head(what: str, texts: dict[str, str], more: dict[str, str]) -> str:
+    lines = {"source": source_digest(texts), **more}
     return f"// {what}, by ./dev kernels: do not edit.\n" + "".join(
         f"// {key}: {value}\n" for key, value in lines.items()
     )
 
 
-def images(text: str, compiler: str) -> dict[str, str]:
-    codes = {"ptx": shorter(compile_to(PTX, text))}
+def images(texts: dict[str, str], compiler: str) -> dict[str, str]:
+    targets = {"ptx": PTX}
     for architecture in ARCHITECTURES:
-        codes[architecture] = compile_to([*AMDGCN, f"-mcpu={architecture}"], text)
+        targets[architecture] = [*AMDGCN, f"-mcpu={architecture}"]
     result = {}
-    for name, code in codes.items():
-        more = {"compiler": compiler, "image": hashlib.sha256(code).hexdigest()}
-        result[f"images_{name}.inc"] = head(f"Kernels for {name}", text, more) + as_packed(code)
+    for name, arguments in targets.items():
+        more, arrays = {"compiler": compiler}, []
+        for family, text in texts.items():
+            code = compile_to(arguments, text)
+            if name == "ptx":
+                code = shorter(code)
+            more[f"image {family}"] = digest(code)
+            arrays.append(as_packed(f"k_{name}_{family}", code))
+        table = ", ".join(f"k_{name}_{family}" for family in texts)
+        arrays.append(f"constexpr const uint64_t* k_{name}[] = {{{table}}};\n")
+        result[f"images_{name}.inc"] = head(f"Kernels for {name}", texts, more) + "".join(arrays)
     return result
+
+
+def sources(texts: dict[str, str]) -> str:
+    arrays = [
+        as_packed(f"k_source_{family}", text.encode() + b"\0") for family, text in texts.items()
+    ]
+    table = ", ".join(f"k_source_{family}" for family in texts)
+    arrays.append(f"constexpr const uint64_t* k_source[] = {{{table}}};\n")
+    return head("Source", texts, {}) + "".join(arrays)
 
 
 def recorded(kind: str) -> str:
@@ -162,8 +226,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="change nothing, fail if stale")
     check = parser.parse_args().check
-    text = source_text()
-    files = {"images_source.inc": head("Source", text, {}) + as_string(text)}
+    texts = {family: source_text(family) for family in FAMILIES}
+    files = {"images_source.inc": sources(texts)}
     complete = shutil.which(CLANG) is not None and shutil.which("ld.lld-19") is not None
     if complete:
         version = subprocess.run([CLANG, "--version"], capture_output=True, text=True, check=True)
@@ -172,14 +236,14 @@ def main() -> int:
             print(f"only the source is compared: {compiler} is not {recorded('compiler')}")
             complete = False
         else:
-            files |= images(text, compiler)
+            files |= images(texts, compiler)
     elif check:
         print(f"only the source is compared: there is no {CLANG} with ld.lld-19")
     else:
         print(f"{CLANG} and ld.lld-19 are needed (Debian: clang-19 lld-19)", file=sys.stderr)
         return 1
     failed = False
-    if check and not complete and recorded("source") != hashlib.sha256(text.encode()).hexdigest():
+    if check and not complete and recorded("source") != source_digest(texts):
         print("stale: the images were made from another source", file=sys.stderr)
         failed = True
     for name, content in files.items():
