@@ -146,13 +146,19 @@ static inline dlx_status dlx_torch_find(dlx_torch_functions *out) {
 #else
   void *const library = dlopen("libtorch_cpu.so", RTLD_LAZY | RTLD_NOLOAD);
 #endif
+  /* An allocator that the process was started with replaces operator delete for torch too. */
+  void *const process = dlopen(NULL, RTLD_LAZY);
   size_t i;
   if (library == NULL) {
     return dlx_call_fail(DLX_ERROR_UNAVAILABLE,
                          "no PyTorch in this process: import torch before the registration");
   }
   for (i = 0; i < sizeof names / sizeof names[0]; ++i) {
-    void *const symbol = dlsym(library, names[i].name);
+    void *symbol = NULL;
+    if (names[i].offset == offsetof(dlx_torch_functions, free_optional) && process != NULL) {
+      symbol = dlsym(process, names[i].name);
+    }
+    if (symbol == NULL) symbol = dlsym(library, names[i].name);
     if (symbol == NULL) {
       return dlx_call_fail(DLX_ERROR_UNAVAILABLE,
                            "this PyTorch has no %s: operators in C need 2.10 or newer",

@@ -109,6 +109,7 @@ constexpr int kNative = kNdarray | kHasDlpack | kArrow | kArrowStream | kPlain;
 /// must decide.
 Ref array_of(PyObject* object, const ImportRequest& request) {
   if (!is_tensor(object)) {
+    if (is_list_or_tuple(object)) return Ref();  // no look-up, which other types may have evicted
     const TypeEntry entry = look_up_type(class_of(object));
     if ((entry.flags & kNative) == 0) return Ref();
     ImportRequest wanted = request;

@@ -120,6 +120,7 @@ def test_a_wrong_dtype_fails_when_the_parameter_is_made():
     )
 
 
+@pytest.mark.heavy
 @READABLE
 def test_nothing_is_left_behind():
     address, whole = total(copy=True), prototype("sum_tensor", dlx.Array("float32", dltensor=True))

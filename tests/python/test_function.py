@@ -407,6 +407,7 @@ def test_calls_run_in_many_threads():
     assert failures == []
 
 
+@pytest.mark.heavy
 @READABLE
 def test_nothing_is_left_behind():
     x, function = np.ones(3, F32), add("copy")

@@ -20,6 +20,7 @@ from pathlib import Path
 
 from . import bazel, debian, environments
 from .shell import Failed, Shell
+from .summary import SKIPPED
 
 SECONDS = "60"
 COUNTS = Path("tests/fuzzed.json")
@@ -54,13 +55,14 @@ def run(shell: Shell, *words: str) -> int:
     debian.setup_fuzzing(shell)
     environments.setup_tests(shell)
     if not shutil.which("clang-19"):
-        shell.print("no clang-19: no fuzzing")
-        return 0
+        shell.print("skipped: no clang-19")
+        return SKIPPED
     targets = bazel.fuzz_targets(shell)
     if not targets:
         raise Failed("fuzz: bazel query found no fuzz targets")
     bazel.build(shell, "--config=libfuzzer", *targets)
     embedding = _embedding(shell)
+    found: list[str] = []
     for label in targets:
         target = Target(shell, label)
         if target.embeds and not embedding:
@@ -68,9 +70,11 @@ def run(shell: Shell, *words: str) -> int:
             continue
         shell.say(f"fuzzing {label} for {seconds} s")
         target.env.update(embedding if target.embeds else {})
-        if status := target.fuzz(seconds, seed, keep="--keep" in words):
-            return status
-    return 0
+        if target.fuzz(seconds, seed, keep="--keep" in words):
+            found.append(label)
+    if found:
+        shell.print(f"fuzz: findings of {', '.join(found)}")
+    return 1 if found else 0
 
 
 def _embedding(shell: Shell) -> dict[str, str]:
@@ -108,6 +112,7 @@ class Target:
             # Not after each input that leaves more memory than it found: that takes most of the time.
             options += [
                 "-detect_leaks=0",
+                "-error_exitcode=1",  # libFuzzer's own status is 77, which says "skipped" here
                 "-print_final_stats=1",
                 f"-artifact_prefix={self.shell.settings.root}/",
             ]
@@ -133,7 +138,7 @@ class Target:
         )
         text = done.stdout.decode(errors="replace")
         lines = text.splitlines()
-        self.shell.print("\n".join(lines if done.returncode else lines[-12:]))
+        self.shell.print("\n".join(lines[-200:] if done.returncode else lines[-12:]))
         return done.returncode, text
 
 

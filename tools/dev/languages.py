@@ -155,18 +155,18 @@ def java(x: Language) -> None:
     jna, main, tests = JARS / "jna.jar", x.built / "main", x.built / "test"
     for folder in (main, tests):
         shutil.rmtree(folder, ignore_errors=True)
-    sources = sorted((x.folder / "src").rglob("*.java"))
+    sources, test_sources = (
+        sorted((x.folder / "src" / part).rglob("*.java")) for part in ("main", "test")
+    )
     warnings = ("-Xlint:all,-processing,-classfile", "-Werror")
     junit = [JARS / f"{name}.jar" for name in JUNIT]
     jar = x.built / "dlx.jar"
     path = os.pathsep.join(map(str, [jar, jna, tests, *junit]))
     library = f"-Ddlx.library={built(x.settings, 'prefix/lib/libdlx.so.1')}"
     if not (
-        x.step(
-            "javac", *warnings, "-cp", jna, "-d", main, *(s for s in sources if "/main/" in str(s))
-        )
+        x.step("javac", *warnings, "-cp", jna, "-d", main, *sources)
         and x.step("jar", "-c", "-f", jar, "-C", main, ".")
-        and x.step("javac", "-cp", path, "-d", tests, *(s for s in sources if "/test/" in str(s)))
+        and x.step("javac", "-cp", path, "-d", tests, *test_sources)
     ):
         return
     console = (
@@ -176,7 +176,17 @@ def java(x: Language) -> None:
     )
     x.step("java", library, "-cp", path, *console, "--select-package", "dlx")
     x.step("java", library, "-cp", path, x.example("java", "Example.java"))
-    x.step("javadoc", "-quiet", "-Xdoclint:all,-missing", "-Werror", "-cp", jna, "-d", x.built / "doc", *(s for s in sources if "/main/" in str(s)))  # fmt: skip
+    x.step(
+        "javadoc",
+        "-quiet",
+        "-Xdoclint:all,-missing",
+        "-Werror",
+        "-cp",
+        jna,
+        "-d",
+        x.built / "doc",
+        *sources,
+    )
 
 
 def csharp(x: Language) -> None:

@@ -50,6 +50,7 @@ from dlx._raw.types import (
     tensor_address,
     uint64,
 )
+from dlx.errors import InvalidArgumentError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -203,12 +204,19 @@ def from_tensor(tensor: Tensor) -> Handle:
     return Handle(lib.dlx_tensor_retain(_native._handle(tensor)))
 
 
+_FIRST_PAGE = 4096  # no object lies there
+
+
 def to_tensor(handle: Handle | int) -> Tensor:
     """A dlx.Tensor that takes over the reference of a handle, or of a `dlx_tensor *` that a compiled
     function returned, as a number."""
     if isinstance(handle, Handle):
         return _native._adopt(handle.detach())
     if isinstance(handle, int) and not isinstance(handle, bool):
+        if handle and (handle < _FIRST_PAGE or handle % 8):
+            raise InvalidArgumentError(
+                f"`handle` is not the address of a dlx_tensor (got {handle:#x})"
+            )
         return _native._adopt(handle)
     raise TypeError(
         f"`handle` must be a dlx.raw.Handle or an address (got {type(handle).__name__})"

@@ -60,9 +60,15 @@ def test_a_view_made_in_c_is_a_tensor_in_python() -> None:
     assert tensor.tolist() == [[1.0, 2.0], [30.0, 4.0]]
 
 
-@pytest.mark.parametrize("wrong", [None, 3, "x", object()])
+@pytest.mark.parametrize("wrong", [None, True, "x", object()])
 def test_what_is_no_tensor_or_handle_is_refused(wrong: Any) -> None:
     with pytest.raises(TypeError):
         raw.from_tensor(wrong)
     with pytest.raises(TypeError, match="`handle` must be"):
+        raw.to_tensor(wrong)
+
+
+@pytest.mark.parametrize("wrong", [0, 3, 4095, 0x7FFF_0001, -8])
+def test_numbers_that_are_no_address_of_a_tensor_are_refused(wrong: int) -> None:
+    with pytest.raises(dlx.InvalidArgumentError):
         raw.to_tensor(wrong)

@@ -22,9 +22,9 @@ done
 
 # hiprtc compiles HIP C++ without headers: clang does the same, for architectures without an image.
 if command -v clang-19 >/dev/null && command -v ld.lld-19 >/dev/null; then
+  architecture=gfx1201
   for family in $families; do
     "$print" source "$family" >"$TEST_TMPDIR/k.hip"
-    architecture=gfx1201
     if clang-19 -x hip -nogpuinc -nogpulib --cuda-device-only --no-gpu-bundle-output "--offload-arch=$architecture" -O2 \
       -Wall -Wextra -Werror -c -o "$TEST_TMPDIR/k.o" "$TEST_TMPDIR/k.hip"; then
       echo "HIP C++ of $family for $architecture: valid"
@@ -40,16 +40,16 @@ ptxas=$(command -v ptxas || ls /usr/local/cuda*/bin/ptxas 2>/dev/null | tail -n 
 if [ -n "$ptxas" ]; then
   known=$("$ptxas" --help | grep -oE "'sm_[0-9]+'" | tr -d "'" | sort -u)
   for family in $families; do
-  "$print" ptx "$family" | tr -d '\0' >"$TEST_TMPDIR/k.ptx"
-  for architecture in $(printf "%s\n" $known | grep -xE "sm_(50|75|90|121)"); do
-    if "$ptxas" "-arch=$architecture" -Werror -v -o /dev/null "$TEST_TMPDIR/k.ptx" \
-      2>"$TEST_TMPDIR/log" && ! grep -qE ' [1-9][0-9]* bytes (spill|stack)' "$TEST_TMPDIR/log"; then
-      echo "PTX of $family for $architecture: taken, nothing spilled"
-    else
-      cat "$TEST_TMPDIR/log"
-      failures=1
-    fi
-  done
+    "$print" ptx "$family" | tr -d '\0' >"$TEST_TMPDIR/k.ptx"
+    for architecture in $(printf "%s\n" $known | grep -xE "sm_(50|75|90|121)"); do
+      if "$ptxas" "-arch=$architecture" -Werror -v -o /dev/null "$TEST_TMPDIR/k.ptx" \
+        2>"$TEST_TMPDIR/log" && ! grep -qE ' [1-9][0-9]* bytes (spill|stack)' "$TEST_TMPDIR/log"; then
+        echo "PTX of $family for $architecture: taken, nothing spilled"
+      else
+        cat "$TEST_TMPDIR/log"
+        failures=1
+      fi
+    done
   done
 else
   echo "skipped: PTX: there is no ptxas"

@@ -14,10 +14,8 @@ if TYPE_CHECKING:
 
 from ctypes import (
     Structure,
-    Union,
     c_char,
     c_char_p,
-    c_double,
     c_int,
     c_int32,
     c_int64,
@@ -197,48 +195,6 @@ class dlx_backend(Structure):
     )
 
 
-class dlx_argument(Union):
-    _fields_ = (
-        ("array", c_void_p),  # DLTensor *
-        ("integer", c_int64),
-        ("real", c_double),
-        ("text", c_void_p),  # const char *
-    )
-
-
-class dlx_parameter(Structure):
-    _fields_ = (
-        ("struct_size", c_uint32),
-        ("kind", c_int32),
-        ("flags", c_uint64),
-        ("name", c_void_p),  # const char *
-        ("ndim", c_int32),
-        ("dtype", DLDataType),
-        ("default_value", dlx_argument),
-    )
-
-
-class dlx_borrowed(Structure):
-    _fields_ = (
-        ("array", DLTensor),
-        ("flags", c_uint64),
-        ("owner", c_void_p),  # void *
-        ("original", c_void_p),  # void *
-        ("room", c_int64 * 16),
-    )
-
-
-class dlx_function_options(Structure):
-    _fields_ = (
-        ("struct_size", c_uint32),
-        ("natural", c_int32),
-        ("gil_kept_below", c_int64),
-        ("context", c_void_p),  # void *
-        ("release", c_void_p),  # callback
-        ("doc", c_void_p),  # const char *
-    )
-
-
 class ArrowSchema(Structure):
     _fields_ = (
         ("format", c_void_p),  # const char *
@@ -303,10 +259,6 @@ STRUCTS = {
     "dlx_copy_options": dlx_copy_options,
     "dlx_device_properties": dlx_device_properties,
     "dlx_backend": dlx_backend,
-    "dlx_argument": dlx_argument,
-    "dlx_parameter": dlx_parameter,
-    "dlx_borrowed": dlx_borrowed,
-    "dlx_function_options": dlx_function_options,
     "ArrowSchema": ArrowSchema,
     "ArrowArray": ArrowArray,
     "ArrowDeviceArray": ArrowDeviceArray,
