@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import heapq
+import lzma
 import re
 import shutil
 import struct
@@ -81,94 +81,22 @@ def shorter(ptx: bytes) -> bytes:
     return text.encode() + b"\0"
 
 
-def length_bytes(length: int) -> bytes:
-    return bytes([255] * (length // 255) + [length % 255])
-
-
-def compress(data: bytes) -> bytes:
-    """A block of LZ4: literals and copies from the last 64 KiB. images.cc unpacks it."""
-    packed = bytearray()
-    seen: dict[bytes, list[int]] = {}
-
-    def put(literals: bytes, distance: int, length: int) -> None:
-        rest = length - 4
-        packed.append(min(len(literals), 15) << 4 | (min(rest, 15) if distance else 0))
-        if len(literals) >= 15:
-            packed.extend(length_bytes(len(literals) - 15))
-        packed.extend(literals)
-        if distance:
-            packed.extend(struct.pack("<H", distance))
-            if rest >= 15:
-                packed.extend(length_bytes(rest - 15))
-
-    def match(at: int) -> tuple[int, int]:
-        best, distance = 0, 0
-        for place in reversed(seen.get(data[at : at + 4], [])[-2048:]):
-            if at - place > 0xFFFF:
-                break
-            length = 4
-            while at + length < len(data) and data[place + length] == data[at + length]:
-                length += 1
-            if length > best:
-                best, distance = length, at - place
-        return best, distance
-
-    start = at = 0
-    while at < len(data):
-        length, distance = match(at)
-        # A literal pays if a longer match begins one byte later.
-        step = length if length >= 4 and match(at + 1)[0] <= length + 1 else 1
-        if step > 1:
-            put(data[start:at], distance, length)
-            start = at + length
-        for k in range(at, at + step):
-            seen.setdefault(data[k : k + 4], []).append(k)
-        at += step
-    put(data[start:], 0, 0)
-    return bytes(packed)
-
-
-def lengths_of(data: bytes) -> list[int]:
-    """The length in bits of each byte's Huffman code, at most 15."""
-    counts = [data.count(value) for value in range(256)]
-    least = 1
-    while True:
-        heap = [(max(n, least), value, (value,)) for value, n in enumerate(counts) if n]
-        lengths = [0] * 256
-        if len(heap) == 1:
-            lengths[heap[0][1]] = 1
-            return lengths
-        heapq.heapify(heap)
-        while len(heap) > 1:
-            (a, key, few), (b, _, more) = heapq.heappop(heap), heapq.heappop(heap)
-            for value in few + more:
-                lengths[value] += 1
-            heapq.heappush(heap, (a + b, key, few + more))
-        if max(lengths) <= 15:
-            return lengths
-        least *= 2  # rare bytes get shorter codes
-
-
-def encode(data: bytes) -> bytes:
-    """The bytes in canonical Huffman codes: their number, half a byte a length, the codes."""
-    lengths = lengths_of(data)
-    codes, code = {}, 0
-    for bits in range(1, 16):
-        for value in range(256):
-            if lengths[value] == bits:
-                codes[value] = format(code, f"0{bits}b")
-                code += 1
-        code <<= 1
-    text = "".join(codes[value] for value in data)
-    text += "0" * (-len(text) % 8)
-    packed = struct.pack("<Q", len(data))
-    packed += bytes(lengths[k] | lengths[k + 1] << 4 for k in range(0, 256, 2))
-    return packed + int(text, 2).to_bytes(len(text) // 8, "big")
+# What src/gpu/lzma.cc unpacks. The size of the dictionary is that of the longest image, at least.
+LZMA = {
+    "id": lzma.FILTER_LZMA1,
+    "preset": 9 | lzma.PRESET_EXTREME,
+    "lc": 3,
+    "lp": 0,
+    "pb": 2,
+    "nice_len": 273,
+    "dict_size": 1 << 20,
+}
 
 
 def as_packed(name: str, data: bytes) -> str:
-    """As a C array: the size, then the encoded block."""
-    return f"constexpr uint64_t {name}[] = {{{len(data)},\n{as_words(encode(compress(data)))}}};\n"
+    """As a C array: the size, the packed size, and the packed bytes."""
+    packed = lzma.compress(data, lzma.FORMAT_RAW, filters=[LZMA])
+    return f"constexpr uint64_t {name}[] = {{{len(data)}, {len(packed)},\n{as_words(packed)}}};\n"
 
 
 def digest(data: bytes) -> str:
@@ -179,11 +107,22 @@ def source_digest(texts: dict[str, str]) -> str:
     return digest("".join(texts.values()).encode())
 
 
-def head(what: str, texts: dict[str, str], more: dict[str, str]) -> str:
+def include_file(
+    name: str, texts: dict[str, str], codes: dict[str, bytes], more: dict[str, str]
+) -> str:
+    """What was packed, and of what, in comments; the images; a table of them."""
     lines = {"source": source_digest(texts), **more}
-    return f"// {what}, by ./dev kernels: do not edit.\n" + "".join(
-        f"// {key}: {value}\n" for key, value in lines.items()
-    )
+    lines |= {f"image {family}": digest(code) for family, code in codes.items()}
+    parts = [f"// Kernels for {name}, by ./dev kernels: do not edit.\n"]
+    parts += [f"// {key}: {value}\n" for key, value in lines.items()]
+    parts += [as_packed(f"k_{name}_{family}", code) for family, code in codes.items()]
+    table = ", ".join(f"k_{name}_{family}" for family in codes)
+    return "".join(parts) + f"constexpr const uint64_t* k_{name}[] = {{{table}}};\n"
+
+
+def comments(text: str) -> list[str]:
+    """What --check compares: versions of the packer may pack the same image otherwise."""
+    return [line for line in text.splitlines() if line.startswith("//")]
 
 
 def images(texts: dict[str, str], compiler: str) -> dict[str, str]:
@@ -192,26 +131,16 @@ def images(texts: dict[str, str], compiler: str) -> dict[str, str]:
         targets[architecture] = [*AMDGCN, f"-mcpu={architecture}"]
     result = {}
     for name, arguments in targets.items():
-        more, arrays = {"compiler": compiler}, []
-        for family, text in texts.items():
-            code = compile_to(arguments, text)
-            if name == "ptx":
-                code = shorter(code)
-            more[f"image {family}"] = digest(code)
-            arrays.append(as_packed(f"k_{name}_{family}", code))
-        table = ", ".join(f"k_{name}_{family}" for family in texts)
-        arrays.append(f"constexpr const uint64_t* k_{name}[] = {{{table}}};\n")
-        result[f"images_{name}.inc"] = head(f"Kernels for {name}", texts, more) + "".join(arrays)
+        codes = {family: compile_to(arguments, text) for family, text in texts.items()}
+        if name == "ptx":
+            codes = {family: shorter(code) for family, code in codes.items()}
+        more = {"compiler": compiler}
+        result[f"images_{name}.inc"] = include_file(name, texts, codes, more)
     return result
 
 
 def sources(texts: dict[str, str]) -> str:
-    arrays = [
-        as_packed(f"k_source_{family}", text.encode() + b"\0") for family, text in texts.items()
-    ]
-    table = ", ".join(f"k_source_{family}" for family in texts)
-    arrays.append(f"constexpr const uint64_t* k_source[] = {{{table}}};\n")
-    return head("Source", texts, {}) + "".join(arrays)
+    return include_file("source", texts, {f: text.encode() + b"\0" for f, text in texts.items()}, {})
 
 
 def recorded(kind: str) -> str:
@@ -252,7 +181,7 @@ def main() -> int:
         if not check:
             path.write_text(content, encoding="utf-8")
             print(f"{name}: {'unchanged' if old == content else 'written'}")
-        elif old != content:
+        elif comments(old) != comments(content):
             print(f"stale: {name}: run ./dev kernels", file=sys.stderr)
             failed = True
     return int(failed)

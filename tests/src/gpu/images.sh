@@ -12,7 +12,7 @@ fi
 
 print=tests/src/gpu/print_image
 families="turn few pattern rows tiles elements"
-for image in ptx gfx906 gfx90a gfx942 gfx1030 gfx1100; do
+for image in ptx source gfx906 gfx90a gfx942 gfx1030 gfx1100; do
   for family in $families; do
     expected=$(sed -n "s/^\/\/ image $family: //p" "src/gpu/images_$image.inc")
     found=$("$print" "$image" "$family" | sha256sum)
@@ -24,7 +24,7 @@ done
 if command -v clang-19 >/dev/null && command -v ld.lld-19 >/dev/null; then
   architecture=gfx1201
   for family in $families; do
-    "$print" source "$family" >"$TEST_TMPDIR/k.hip"
+    "$print" source "$family" | tr -d '\0' >"$TEST_TMPDIR/k.hip"
     if clang-19 -x hip -nogpuinc -nogpulib --cuda-device-only --no-gpu-bundle-output "--offload-arch=$architecture" -O2 \
       -Wall -Wextra -Werror -c -o "$TEST_TMPDIR/k.o" "$TEST_TMPDIR/k.hip"; then
       echo "HIP C++ of $family for $architecture: valid"

@@ -13,10 +13,10 @@ int main(int argc, char** argv) {
   }
   if (family == dlx::gpu::kFamilies) return 2;
   dlx::gpu::Image image = dlx::gpu::amdgcn_image(family, argv[1]);
-  if (std::strcmp(argv[1], "ptx") == 0) {
-    image = dlx::gpu::ptx_image(family);
+  const bool source = std::strcmp(argv[1], "source") == 0;
+  if (source || std::strcmp(argv[1], "ptx") == 0) {
+    image = source ? dlx::gpu::kernel_source(family) : dlx::gpu::ptx_image(family);
     ++image.size;  // including the final zero
   }
-  if (std::strcmp(argv[1], "source") == 0) image = dlx::gpu::kernel_source(family);
   return std::fwrite(image.data, 1, image.size, stdout) == image.size ? 0 : 1;
 }

@@ -229,6 +229,9 @@ void run_layouts(OpenClDevice* device, uint64_t seed, int rounds) {
       for (const int item : kItems) {
         dlx::gpu::Limits limits{};
         if (choices.one_in(8)) limits.max_group_size = 64;
+        // Families that a driver did not take. The last one is there, or there is no kernel at all.
+        if (choices.one_in(8))
+          limits.missing = static_cast<uint32_t>(choices.below(1 << dlx::gpu::kElements));
         KernelCopy kernels(device, limits, note);
         LayoutCopy copy(layout, item, choices);
         std::string trouble;
