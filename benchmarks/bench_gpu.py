@@ -114,6 +114,30 @@ def strided_tensor(array: np.ndarray, device: str) -> dlx.Tensor:
     )  # fmt: skip
 
 
+def first_copies(device: str) -> str:
+    """The delay of a process's first copy by each family of kernels, which the driver loads then.
+
+    CUDA's driver keeps what it compiled in ~/.nv/ComputeCache: CUDA_CACHE_DISABLE=1 shows the whole delay.
+    """
+    finish = waiting_for(device)
+    words = untouched((512, 512), "f4")
+    layouts = {
+        "turn: f32 512×512 transposed": words.T,
+        "few: f32 65536×7 transposed": untouched((65536, 7), "f4").T,
+        "pattern: u8 512×1024 [:, ::2]": untouched((512, 1024), "u1")[:, ::2],
+        "rows: f32 512×512 [:, 1:-1]": words[:, 1:-1],
+        "tiles: u8 512×512×3, axes 1, 0, 2": untouched((512, 512, 3), "u1").transpose(1, 0, 2),
+        "elements: f32 512×1 to 512×512": np.broadcast_to(words[:, :1], (512, 512)),
+    }
+    rows = []
+    for title, array in layouts.items():
+        source = strided_tensor(array, device)
+        target = dlx.empty(array.shape, dtype=array.dtype, device=device)
+        times = [seconds(lambda s=source, t=target: dlx.copyto(t, s), finish, 1) for _ in range(2)]
+        rows.append((title, [f"{each * 1e3:.2f}" for each in times]))
+    return table("The first copy by each family of kernels, and the second", ["ms", "ms"], rows)
+
+
 def within(device: str, libraries: dict[str, Any], small: bool, only: str) -> str:
     """Copies of strided to compact tensors on the GPU."""
     finish = waiting_for(device)
@@ -355,6 +379,7 @@ def main() -> None:
     parts = [heading(options.device, libraries)]
     print(parts[0])
     for part in (
+        lambda: first_copies(options.device),
         lambda: within(options.device, libraries, options.small, options.only),
         lambda: across(options.device, libraries, options.small, options.only),
         lambda: exchange(options.device, libraries, options.small),
