@@ -140,7 +140,8 @@ def images(texts: dict[str, str], compiler: str) -> dict[str, str]:
 
 
 def sources(texts: dict[str, str]) -> str:
-    return include_file("source", texts, {f: text.encode() + b"\0" for f, text in texts.items()}, {})
+    codes = {family: text.encode() + b"\0" for family, text in texts.items()}
+    return include_file("source", texts, codes, {})
 
 
 def recorded(kind: str) -> str:
