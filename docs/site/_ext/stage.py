@@ -24,6 +24,17 @@ PAGES = {
     "include/dlx/call.h": "reference/c/call.md",
     "include/dlx/python.h": "reference/c/python.md",
     "include/dlx/dlx.hpp": "reference/cpp.md",
+    **{
+        f"include/dlx/{name}": "reference/c/frameworks.md"
+        for name in (
+            "torch_operator.h",
+            "xla_ffi.h",
+            "nanobind.h",
+            "pybind11.h",
+            "python.hpp",
+            "arrow.hpp",
+        )
+    },
 }
 
 
