@@ -12,12 +12,15 @@ from __future__ import annotations
 
 import argparse
 import functools
+import lzma
 import re
 import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from make_images import FAMILIES, LZMA
 
 GPU = Path(__file__).resolve().parent
 ARCHITECTURE = "sm_90"
@@ -66,58 +69,14 @@ WRITES = {
 }
 
 
-def decoded(data: bytes, size: int) -> bytes:
-    """The bytes that canonical Huffman codes stand for; make_images.py writes them."""
-    lengths = [bits for byte in data[:128] for bits in (byte & 15, byte >> 4)]
-    values, code = {}, 0
-    for bits in range(1, 16):
-        for value in range(256):
-            if lengths[value] == bits:
-                values[bits, code] = value
-                code += 1
-        code <<= 1
-    out, code, bits = bytearray(), 0, 0
-    for digit in "".join(format(byte, "08b") for byte in data[128:]):
-        code, bits = code << 1 | (digit == "1"), bits + 1
-        if (bits, code) in values:
-            out.append(values[bits, code])
-            code = bits = 0
-            if len(out) == size:
-                break
-    return bytes(out)
-
-
 def unpacked(family: str) -> str:
-    """The PTX of a family from images_ptx.inc: its size, the size of a block of LZ4, the block in codes."""
+    """The PTX of a family from images_ptx.inc: its size, its packed size, the packed bytes."""
     text = (GPU / "images_ptx.inc").read_text(encoding="utf-8")
     body = re.search(rf"k_ptx_{family}\[\] = \{{(.*?)\}};", text, flags=re.S)
     assert body is not None
-    words = [int(word, 0) for word in body[1].replace("\n", "").split(",") if word]
-    size = words[0]
-    data = decoded(b"".join(word.to_bytes(8, "little") for word in words[2:]), words[1])
-    out, at = bytearray(), 0
-
-    def length(bits: int) -> int:
-        nonlocal at
-        more = 255 if bits == 15 else 0
-        while more == 255:
-            more = data[at]
-            bits += more
-            at += 1
-        return bits
-
-    while True:
-        token = data[at]
-        at += 1
-        literals = length(token >> 4)
-        out += data[at : at + literals]
-        at += literals
-        if len(out) == size:
-            return out.rstrip(b"\0").decode()
-        distance = data[at] | data[at + 1] << 8
-        at += 2
-        for _ in range(length(token & 15) + 4):
-            out.append(out[-distance])
+    _, size, *words = (int(word, 0) for word in re.findall(r"\w+", body[1]))
+    packed = b"".join(word.to_bytes(8, "little") for word in words)[:size]
+    return lzma.decompress(packed, lzma.FORMAT_RAW, filters=[LZMA]).rstrip(b"\0").decode()
 
 
 @dataclass
@@ -187,7 +146,7 @@ def path(sass: list[str], repeats: int) -> int:
 def measure(ptxas: str, nvdisasm: str) -> tuple[list[str], list[str]]:
     """The lines of the table, and what is beyond the budget."""
     lines, beyond = [], []
-    for family in ("turn", "few", "pattern", "rows", "tiles", "elements"):
+    for family in FAMILIES:
         with tempfile.TemporaryDirectory() as folder:
             source, code = Path(folder) / "k.ptx", Path(folder) / "k.cubin"
             source.write_text(unpacked(family), encoding="utf-8")

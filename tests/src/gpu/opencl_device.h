@@ -65,8 +65,8 @@ class OpenClDevice {
 
   void run(dlx::opencl::Memory dst, dlx::opencl::Memory src, const dlx::gpu::Launch& launch) {
     dlx::opencl::Kernel kernel = kernels_.at(launch.kernel);
-    check(cl_->set_kernel_arg(kernel, 0, sizeof dst, &dst), "clSetKernelArg");
-    check(cl_->set_kernel_arg(kernel, 1, sizeof src, &src), "clSetKernelArg");
+    check(cl_->set_kernel_arg(kernel, 0, sizeof(dlx::opencl::Memory), &dst), "clSetKernelArg");
+    check(cl_->set_kernel_arg(kernel, 1, sizeof(dlx::opencl::Memory), &src), "clSetKernelArg");
     check(cl_->set_kernel_arg(kernel, 2, sizeof launch.copy, &launch.copy), "clSetKernelArg");
     size_t local[3], global[3];
     for (int k = 0; k < 3; ++k) {
