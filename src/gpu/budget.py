@@ -70,11 +70,11 @@ WRITES = {
 
 
 def unpacked(family: str) -> str:
-    """The PTX of a family from images_ptx.inc: its size, its packed size, the packed bytes."""
+    """The PTX of a family from images_ptx.inc: one image, its size, its packed size, the packed bytes."""
     text = (GPU / "images_ptx.inc").read_text(encoding="utf-8")
-    body = re.search(rf"k_ptx_{family}\[\] = \{{(.*?)\}};", text, flags=re.S)
+    body = re.search(rf"k_ptx_{FAMILIES.index(family)}\[\] = \{{(.*?)\}};", text, flags=re.S)
     assert body is not None
-    _, size, *words = (int(word, 0) for word in re.findall(r"\w+", body[1]))
+    _, _, size, *words = (int(word, 0) for word in re.findall(r"\w+", body[1]))
     packed = b"".join(word.to_bytes(8, "little") for word in words)[:size]
     return lzma.decompress(packed, lzma.FORMAT_RAW, filters=[LZMA]).rstrip(b"\0").decode()
 

@@ -2,10 +2,10 @@
 #include "src/gpu/images.h"
 
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <new>
+#include <numeric>
 
 #include "dlx/dlx.h"
 #include "src/base/error.h"
@@ -17,76 +17,68 @@
 namespace dlx::gpu {
 namespace {
 
-// Packed: the size of the unpacked image, the size of the packed one, and this.
-#include "src/gpu/images_gfx1030.inc"
-#include "src/gpu/images_gfx1100.inc"
-#include "src/gpu/images_gfx906.inc"
-#include "src/gpu/images_gfx90a.inc"
-#include "src/gpu/images_gfx942.inc"
+// Bundles: the number of images, the size of each, the size of what follows, and all images packed as one.
+#include "src/gpu/images_amdgcn.inc"
 #include "src/gpu/images_ptx.inc"
 #include "src/gpu/images_source.inc"
 
 static_assert(sizeof k_ptx / sizeof *k_ptx == kFamilies, "make_images.py knows other families");
 
-/// The packed images of an architecture. Unpacked on first use and kept, because drivers may read them
-/// late.
-class Packed {
- public:
-  constexpr Packed(const char* name, const uint64_t* const* data) noexcept
-      : name(name), data_(data) {}
+constexpr size_t kArchitectures = sizeof k_architectures / sizeof *k_architectures;
 
-  Image image(int32_t family) {
-    const uint64_t* data = data_[family];
-    const char*& unpacked = unpacked_[family];
-    once_[family].run([&] {
-      // Loaders want alignment; a page suffices.
-      std::unique_ptr<void, void (*)(void*)> memory(sys::allocate_pages(data[0]), sys::free_pages);
-      if (memory == nullptr) throw std::bad_alloc();
-      if (!unpack_lzma(reinterpret_cast<const unsigned char*>(data + 2), data[1],
-                       static_cast<unsigned char*>(memory.get()), data[0])) {
+/// An image that was unpacked on first use; it is kept, because drivers may read it late.
+class Kept {
+ public:
+  /// The `which`-th image of a bundle; `what` names the kernels in an error.
+  Image get(const uint64_t* bundle, size_t which, const char* what) {
+    const uint64_t* const sizes = bundle + 1;
+    once_.run([&] {
+      const uint64_t* const packed = sizes + bundle[0];
+      const size_t before = std::accumulate(sizes, sizes + which, size_t{0});
+      const size_t all = std::accumulate(sizes, packed, size_t{0});
+      const std::unique_ptr<unsigned char[]> images(new unsigned char[all]);
+      if (!unpack_lzma(reinterpret_cast<const unsigned char*>(packed + 1), *packed, images.get(),
+                       all)) {
         // not covered: the file of the library is damaged
-        fail(DLX_ERROR_INTERNAL, "the %s kernels in the library are damaged", name);
+        fail(DLX_ERROR_INTERNAL, "the %s kernels in the library are damaged", what);
       }
-      unpacked = static_cast<const char*>(memory.release());
+      // Loaders want alignment; a page suffices.
+      void* const memory = sys::allocate_pages(sizes[which]);
+      if (memory == nullptr) throw std::bad_alloc();
+      data_ = static_cast<const char*>(std::memcpy(memory, &images[before], sizes[which]));
     });
-    return {unpacked, static_cast<size_t>(data[0])};
+    return {data_, static_cast<size_t>(sizes[which])};
   }
 
-  const char* const name;
-
  private:
-  const uint64_t* const* data_;
-  const char* unpacked_[kFamilies] = {};
-  Once once_[kFamilies];
+  const char* data_ = nullptr;
+  Once once_;
 };
 
-Packed packed_ptx("ptx", k_ptx);
-Packed packed_source("source", k_source);
-Packed packed_objects[] = {
-    {"gfx906", k_gfx906},   {"gfx90a", k_gfx90a},   {"gfx942", k_gfx942},
-    {"gfx1030", k_gfx1030}, {"gfx1100", k_gfx1100},
-};
+Kept ptx[kFamilies];
+Kept objects[kArchitectures][kFamilies];
+Kept sources[kFamilies];
 
 }  // namespace
 
 Image ptx_image(int32_t family) {
-  Image image = packed_ptx.image(family);
+  Image image = ptx[family].get(k_ptx[family], 0, "CUDA");
   --image.size;  // the zero
   return image;
 }
 
 Image amdgcn_image(int32_t family, const char* architecture) {
   const size_t length = std::strcspn(architecture, ":");
-  for (Packed& object : packed_objects) {
-    if (std::strlen(object.name) == length && std::memcmp(object.name, architecture, length) == 0) {
-      return object.image(family);
-    }
+  for (size_t k = 0; k < kArchitectures; ++k) {
+    const char* const name = k_architectures[k];
+    if (std::strlen(name) != length || std::memcmp(name, architecture, length) != 0) continue;
+    return objects[k][family].get(k_amdgcn[family], k, name);
   }
   return {nullptr, 0};
 }
 
 Image kernel_source(int32_t family) {
-  Image image = packed_source.image(family);
+  Image image = sources[family].get(k_source[0], static_cast<size_t>(family), "OpenCL");
   --image.size;  // the zero
   return image;
 }

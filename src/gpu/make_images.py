@@ -81,7 +81,7 @@ def shorter(ptx: bytes) -> bytes:
     return text.encode() + b"\0"
 
 
-# What src/gpu/lzma.cc unpacks. The size of the dictionary is that of the longest image, at least.
+# What src/gpu/lzma.cc unpacks. The size of the dictionary is that of the longest bundle, at least.
 LZMA = {
     "id": lzma.FILTER_LZMA1,
     "preset": 9 | lzma.PRESET_EXTREME,
@@ -93,10 +93,11 @@ LZMA = {
 }
 
 
-def as_packed(name: str, data: bytes) -> str:
-    """As a C array: the size, the packed size, and the packed bytes."""
-    packed = lzma.compress(data, lzma.FORMAT_RAW, filters=[LZMA])
-    return f"constexpr uint64_t {name}[] = {{{len(data)}, {len(packed)},\n{as_words(packed)}}};\n"
+def bundle(name: str, images: list[bytes]) -> str:
+    """A C array: the number of images, the size of each, the packed size, and all packed as one."""
+    packed = lzma.compress(b"".join(images), lzma.FORMAT_RAW, filters=[LZMA])
+    head = ", ".join(str(number) for number in [len(images), *map(len, images), len(packed)])
+    return f"constexpr uint64_t {name}[] = {{{head},\n{as_words(packed)}}};\n"
 
 
 def digest(data: bytes) -> str:
@@ -107,17 +108,20 @@ def source_digest(texts: dict[str, str]) -> str:
     return digest("".join(texts.values()).encode())
 
 
+Images = dict[tuple[str, str], bytes]  # by target and family
+
+
 def include_file(
-    name: str, texts: dict[str, str], codes: dict[str, bytes], more: dict[str, str]
+    name: str, texts: dict[str, str], images: Images, bundles: list[list[bytes]], **more: str
 ) -> str:
-    """What was packed, and of what, in comments; the images; a table of them."""
+    """What was packed, and of what, in comments; the bundles; a table of them."""
     lines = {"source": source_digest(texts), **more}
-    lines |= {f"image {family}": digest(code) for family, code in codes.items()}
-    parts = [f"// Kernels for {name}, by ./dev kernels: do not edit.\n"]
+    lines |= {f"image {target} {family}": digest(code) for (target, family), code in images.items()}
+    parts = [f"// Kernels as {name}, by ./dev kernels: do not edit.\n"]
     parts += [f"// {key}: {value}\n" for key, value in lines.items()]
-    parts += [as_packed(f"k_{name}_{family}", code) for family, code in codes.items()]
-    table = ", ".join(f"k_{name}_{family}" for family in codes)
-    return "".join(parts) + f"constexpr const uint64_t* k_{name}[] = {{{table}}};\n"
+    names = [f"k_{name}_{number}" for number in range(len(bundles))]
+    parts += [bundle(each, images) for each, images in zip(names, bundles)]
+    return "".join(parts) + f"constexpr const uint64_t* k_{name}[] = {{{', '.join(names)}}};\n"
 
 
 def comments(text: str) -> list[str]:
@@ -126,22 +130,29 @@ def comments(text: str) -> list[str]:
 
 
 def images(texts: dict[str, str], compiler: str) -> dict[str, str]:
-    targets = {"ptx": PTX}
-    for architecture in ARCHITECTURES:
-        targets[architecture] = [*AMDGCN, f"-mcpu={architecture}"]
-    result = {}
-    for name, arguments in targets.items():
-        codes = {family: compile_to(arguments, text) for family, text in texts.items()}
-        if name == "ptx":
-            codes = {family: shorter(code) for family, code in codes.items()}
-        more = {"compiler": compiler}
-        result[f"images_{name}.inc"] = include_file(name, texts, codes, more)
-    return result
+    """A bundle for each family: PTX; the code objects of all architectures, which have much in common."""
+    ptx: Images = {}
+    objects: Images = {}
+    for family, text in texts.items():
+        ptx["ptx", family] = shorter(compile_to(PTX, text))
+        for architecture in ARCHITECTURES:
+            code = compile_to([*AMDGCN, f"-mcpu={architecture}"], text)
+            objects[architecture, family] = code
+    of_families = [[objects[each, family] for each in ARCHITECTURES] for family in texts]
+    names = ", ".join(f'"{each}"' for each in ARCHITECTURES)
+    return {
+        "images_ptx.inc": include_file(
+            "ptx", texts, ptx, [[code] for code in ptx.values()], compiler=compiler
+        ),
+        "images_amdgcn.inc": include_file("amdgcn", texts, objects, of_families, compiler=compiler)
+        + f"constexpr const char* k_architectures[] = {{{names}}};\n",
+    }
 
 
 def sources(texts: dict[str, str]) -> str:
-    codes = {family: text.encode() + b"\0" for family, text in texts.items()}
-    return include_file("source", texts, codes, {})
+    """One bundle."""
+    codes: Images = {("source", name): text.encode() + b"\0" for name, text in texts.items()}
+    return include_file("source", texts, codes, [[*codes.values()]])
 
 
 def recorded(kind: str) -> str:

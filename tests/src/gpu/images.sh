@@ -14,7 +14,7 @@ print=tests/src/gpu/print_image
 families="turn few pattern rows tiles elements"
 for image in ptx source gfx906 gfx90a gfx942 gfx1030 gfx1100; do
   for family in $families; do
-    expected=$(sed -n "s/^\/\/ image $family: //p" "src/gpu/images_$image.inc")
+    expected=$(sed -n "s/^\/\/ image $image $family: //p" src/gpu/images_*.inc)
     found=$("$print" "$image" "$family" | sha256sum)
     [ "${found%% *}" = "$expected" ] || { echo "$image $family: unpacked wrongly"; failures=1; }
   done

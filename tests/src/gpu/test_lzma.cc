@@ -20,10 +20,11 @@ namespace {
 
 using dlx_test::Choices;
 
-/// Packed sources: OpenCL C, with literals, copies and repeated copies of all lengths.
+/// A bundle of sources: OpenCL C, with literals, copies and repeated copies of all lengths.
 struct Packed {
-  explicit Packed(const uint64_t* image) : size(image[0]), in(image[1]) {
-    std::memcpy(in.data(), image + 2, in.size());
+  explicit Packed(const uint64_t* bundle) : ends(bundle[0]), in(bundle[1 + bundle[0]]) {
+    for (size_t k = 0; k < ends.size(); ++k) ends[k] = size += bundle[1 + k];
+    std::memcpy(in.data(), bundle + 2 + bundle[0], in.size());
   }
 
   /// In memory of exactly the sizes, for sanitizers.
@@ -35,15 +36,18 @@ struct Packed {
     return dlx::gpu::unpack_lzma(packed.data(), in_size, out.data(), out_size);
   }
 
-  size_t size;
+  size_t size = 0;
+  std::vector<size_t> ends;  // of the images
   std::vector<unsigned char> in, out;
 };
 
 void images_are_unpacked(void**) {
-  for (const uint64_t* image : k_source) {
-    Packed packed(image);
-    assert_true(packed.unpack(packed.in.size(), packed.size));
-    assert_int_equal(std::strlen(reinterpret_cast<char*>(packed.out.data())), packed.size - 1);
+  Packed packed(k_source[0]);
+  assert_true(packed.unpack(packed.in.size(), packed.size));
+  size_t begin = 0;
+  for (const size_t end : packed.ends) {
+    assert_int_equal(std::strlen(reinterpret_cast<char*>(&packed.out[begin])), end - begin - 1);
+    begin = end;
   }
 }
 
@@ -56,8 +60,8 @@ void other_sizes_are_refused(void**) {
 
 void truncated_images_are_refused(void**) {
   Packed packed(k_source[0]);
-  for (size_t size = 0; size < packed.in.size(); ++size)
-    assert_false(packed.unpack(size, packed.size));
+  for (size_t less = 1; less <= packed.in.size(); less += 1 + less / 16)
+    assert_false(packed.unpack(packed.in.size() - less, packed.size));
   packed.in.push_back(0);
   assert_false(packed.unpack(packed.in.size(), packed.size));
 }
@@ -65,7 +69,7 @@ void truncated_images_are_refused(void**) {
 void damaged_images_are_refused(void**) {
   Choices choices(1);
   const Packed whole(k_source[0]);
-  for (size_t at = 0; at < whole.in.size(); ++at) {
+  for (size_t at = 0; at < whole.in.size(); at += static_cast<size_t>(1 + choices.below(32))) {
     Packed packed = whole;
     packed.in[at] ^= static_cast<unsigned char>(1 << choices.below(8));
     assert_false(packed.unpack(packed.in.size(), packed.size));
