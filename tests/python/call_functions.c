@@ -47,6 +47,8 @@ double mix(int64_t a, double b, int64_t c, float d, const char *text, _Bool flag
   return (double)a + b * 1e1 + (double)c * 1e2 + d * 1e3 + (text[0] - '0') * 1e4 + flag * 1e5 +
          e * 1e6 + f * 1e7 + (double)g * 1e8 + h * 1e9 + (double)i * 1e10 + j * 1e11;
 }
+int64_t same(int64_t value) { return value; }
+double widened(float value) { return value; }
 int64_t length(const char *text) { return (int64_t)strlen(text); }
 
 int32_t fail_with(int64_t status) {

@@ -132,6 +132,35 @@ def test_wrong_scalars_are_refused(kind, value, error, words):
     assert words in str(caught.value)
 
 
+@pytest.mark.parametrize("bits", [8, 16, 32, 64])
+def test_the_ends_of_each_integers_range(bits):
+    signed, unsigned = (
+        made("same", f"f(v: int{bits}) -> int"),
+        made("same", f"f(v: uint{bits}) -> int"),
+    )
+    half = 1 << bits - 1
+
+    assert [signed(v) for v in (-half, -1, 0, half - 1)] == [-half, -1, 0, half - 1]
+    assert [unsigned(v) for v in (0, half - 1)] == [0, half - 1]
+    assert unsigned(2 * half - 1) == (2 * half - 1 if bits < 64 else -1)  # the same word
+    for function, value in (
+        (signed, half),
+        (signed, -half - 1),
+        (unsigned, 2 * half),
+        (unsigned, -1),
+    ):
+        with pytest.raises((ValueError, OverflowError)):
+            function(value)
+
+
+def test_floats_that_are_no_numbers_and_defaults():
+    widened = made("widened", "f(v: float32 = 0.5) -> float")
+    assert [widened(), widened(1e-50), widened(float("-inf"))] == [0.5, 0, float("-inf")]
+    assert np.isnan(widened(float("nan")))
+    assert [made("same", f"f(v: bool = {v}) -> int")() for v in (True, False)] == [1, 0]
+    assert made("same", "f(v: int = -3) -> int")() == -3
+
+
 def test_optional_arrays_are_null():
     function = made("describe_or_none", "f(x: float32[...] = None) -> int")
 
