@@ -23,7 +23,7 @@ void write_uuid(const cuda::Uuid& uuid, dlx_device_properties* out) {
   char* end = out->uuid + std::snprintf(out->uuid, sizeof out->uuid, "%s", kind);
   for (int k = 0; k < 16; ++k) {
     if (k == 0 || (k >= 4 && k <= 10 && k % 2 == 0)) *end++ = '-';
-    end += std::sprintf(end, "%02x", uuid.bytes[k]);
+    end += std::snprintf(end, 3, "%02x", uuid.bytes[k]);
   }
 }
 
@@ -307,9 +307,9 @@ bool CudaDriver::is_no_code(cuda::Result error) const noexcept {
   }
 }
 
-void* CudaDriver::load_module(int32_t, std::string* why_not) {
+void* CudaDriver::load_module(int32_t, int32_t family, std::string* why_not) {
   cuda::Module module = nullptr;
-  const cuda::Result result = f_.module_load(&module, gpu::ptx_image().data);
+  const cuda::Result result = f_.module_load(&module, gpu::ptx_image(family).data);
   return runs_here(f_.module_load, result, why_not) ? module : nullptr;
 }
 

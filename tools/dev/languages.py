@@ -157,8 +157,7 @@ def node(x: Language) -> None:
     if not x.step("node", "scripts/build.js"):
         return
     x.step("node", "--expose-gc", "--test", "test/")
-    package = str(x.folder)
-    x.step("node", x.example("js", "example.js", **{"'libdlx'": repr(package)}))
+    x.step("node", x.example("js", "example.js", **{"'libdlx'": repr(str(x.folder))}))
     if shutil.which("npm"):  # the package as users get it is complete
         package = x.built / "package"
         if not x.settings.dry:

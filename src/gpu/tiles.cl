@@ -1,61 +1,6 @@
-/* Kernels for strided copies; dlx_strided_copy documents them. All take (dst, src, what) and have one
- * axis of work groups. The source is OpenCL C 1.2 and HIP C++, by prelude.h. */
-#include "src/gpu/prelude.h"
-
-/* n / d, for n < 2^31. */
-INLINE dlx_uint32 divide(dlx_uint32 n, dlx_divisor d) {
-  return ((dlx_uint32)((dlx_uint64)n * d.magic >> 32) + n) >> d.shift;
-}
-
-/* ---- elements: each word on its own ------------------------------------------------------------ */
-
-/* Words that a work item copies: loads all of them before it stores the first. */
-#define IN_FLIGHT 4
-
-/* All addresses and items are multiples of the word. Neighbouring work items copy neighbouring words of
- * dst. */
-#define ELEMENTS(bytes, word)                                                                     \
-  KERNEL void dlx_elements_##bytes(GLOBAL char *dst, GLOBAL const char *src,                      \
-                                   dlx_strided_copy what) {                                       \
-    dlx_what a = WHAT(what);                                                                      \
-    const dlx_uint32 first = GROUP_ID() * a->group_size * IN_FLIGHT + LOCAL_ID();                 \
-    dlx_uint32 rest[IN_FLIGHT];                                                                   \
-    dlx_int64 from[IN_FLIGHT], to[IN_FLIGHT];                                                     \
-    word value[IN_FLIGHT];                                                                        \
-    _Pragma("unroll") for (int j = 0; j < IN_FLIGHT; ++j) {                                       \
-      const dlx_uint32 n = first + j * a->group_size;                                             \
-      rest[j] = divide(n, a->by_words);                                                           \
-      const dlx_uint32 offset = (n - rest[j] * a->words) * bytes;                                 \
-      from[j] = a->src + offset;                                                                  \
-      to[j] = a->dst + offset;                                                                    \
-    }                                                                                             \
-    _Pragma("nounroll") for (int k = (int)a->axes - 1; k >= 0; --k) {                             \
-      const dlx_divisor by = a->by_extent[k];                                                     \
-      const dlx_uint32 extent = (dlx_uint32)a->extent[k];                                         \
-      const int dst_step = (int)a->dst_step[k], src_step = (int)a->src_step[k];                   \
-      _Pragma("unroll") for (int j = 0; j < IN_FLIGHT; ++j) {                                     \
-        const dlx_uint32 outer = divide(rest[j], by);                                             \
-        const int i = (int)(rest[j] - outer * extent);                                            \
-        rest[j] = outer;                                                                          \
-        from[j] += (dlx_int64)i * src_step;                                                       \
-        to[j] += (dlx_int64)i * dst_step;                                                         \
-      }                                                                                           \
-    }                                                                                             \
-    _Pragma("unroll") for (int j = 0; j < IN_FLIGHT; ++j) {                                       \
-      if (first + j * a->group_size < a->count) value[j] = *(GLOBAL const word *)(src + from[j]); \
-    }                                                                                             \
-    _Pragma("unroll") for (int j = 0; j < IN_FLIGHT; ++j) {                                       \
-      if (first + j * a->group_size < a->count) *(GLOBAL word *)(dst + to[j]) = value[j];         \
-    }                                                                                             \
-  }
-
-ELEMENTS(1, unsigned char)
-ELEMENTS(2, unsigned short)
-ELEMENTS(4, dlx_uint32)
-ELEMENTS(8, dlx_uint64)
-ELEMENTS(16, dlx_uint128)
-
-/* ---- tiles: through local memory, so that both sides are read and written in runs ---------------- */
+/* Tiles of any shape, for items that no other kernel with local memory takes: a work group copies a
+ * tile so that both sides are read and written in runs. */
+#include "src/gpu/common.h"
 
 /* The offset in bytes of the index'th item of some axes, of which the last is the fastest. */
 INLINE dlx_int64 offset_of(dlx_what a, dlx_uint32 first, dlx_uint32 count, dlx_uint32 index,
@@ -63,8 +8,8 @@ INLINE dlx_int64 offset_of(dlx_what a, dlx_uint32 first, dlx_uint32 count, dlx_u
   dlx_int64 offset = 0;
   if (count == 0) return 0;
   for (dlx_uint32 k = first + count - 1; k > first; --k) {
-    const dlx_uint32 outer = divide(index, a->by_extent[k]);
-    offset += (dlx_int64)(index - outer * (dlx_uint32)a->extent[k]) *
+    const dlx_uint32 outer = by_extent(a, k, index);
+    offset += (dlx_int64)(index - outer * a->extent[k]) *
               (int)(of_dst ? a->dst_step[k] : a->src_step[k]);
     index = outer;
   }
@@ -74,20 +19,18 @@ INLINE dlx_int64 offset_of(dlx_what a, dlx_uint32 first, dlx_uint32 count, dlx_u
 /* Bytes below the first of n positions if the step is negative. */
 INLINE int below(int step, dlx_uint32 n) { return step < 0 ? -step * (int)(n - 1) : 0; }
 INLINE dlx_uint32 span(int step, dlx_uint32 n) { return (step < 0 ? -step : step) * (n - 1); }
-INLINE dlx_uint32 least(dlx_uint32 a, dlx_uint32 b) { return a < b ? a : b; }
 
 /* Reads up to 4 bytes at any address within [low, high): by two aligned words if the address is odd. */
 INLINE dlx_uint32 load_bytes(GLOBAL const char *src, dlx_int64 at, dlx_uint32 n, dlx_int64 low,
                              dlx_int64 high) {
   const dlx_uint32 odd = (dlx_uint32)((dlx_uint64)(src + at) & 3);
-  if (n >= 4 && odd == 0) return *(GLOBAL const dlx_uint32 *)(src + at);
+  if (n >= 4 && odd == 0) return LOAD(dlx_uint32, src + at);
   if (n >= 4 && at - odd >= low && at - odd + 8 <= high) {
-    GLOBAL const dlx_uint32 *word = (GLOBAL const dlx_uint32 *)(src + at - odd);
-    return word[0] >> (8 * odd) | word[1] << (32 - 8 * odd);
+    return funnel(LOAD(dlx_uint32, src + at - odd), LOAD(dlx_uint32, src + at - odd + 4), 8 * odd);
   }
   dlx_uint32 value = 0;
   for (dlx_uint32 k = 0; k < n && k < 4; ++k) {
-    value |= (dlx_uint32) * (GLOBAL const unsigned char *)(src + at + k) << (8 * k);
+    value |= (dlx_uint32)LOAD(unsigned char, src + at + k) << (8 * k);
   }
   return value;
 }
@@ -99,7 +42,7 @@ INLINE dlx_uint32 granule_at(LOCAL const dlx_uint32 *tile, int at, const int gra
 }
 
 /* Words that a work item loads before it stores the first to local memory. */
-#define MOST_LOADS 8
+#define MOST_LOADS 4
 
 INLINE void move_tile(GLOBAL char *dst, GLOBAL const char *src, dlx_what a, LOCAL dlx_uint32 *tile,
                       LOCAL dlx_int64 *load_row, LOCAL dlx_int64 *store_row, const int granule) {
@@ -184,7 +127,7 @@ INLINE void move_tile(GLOBAL char *dst, GLOBAL const char *src, dlx_what a, LOCA
   const dlx_uint32 skew_shift = granule == 1 ? 2 : 1;
   const int unit_gap = a->src_unit_step < 0 ? -a->src_unit_step : a->src_unit_step;
   const bool dense = granule != 4 || window || straight || (dlx_uint32)unit_gap == unit;
-  const int in_flight = granule == 4 ? MOST_LOADS : MOST_LOADS / 2;
+  const int in_flight = MOST_LOADS;
   const dlx_uint32 load_slots = loads * a->load_words;
   for (dlx_uint32 slot = id; slot < load_slots; slot += in_flight * a->group_size) {
     dlx_uint32 value[MOST_LOADS], place[MOST_LOADS];
@@ -203,7 +146,7 @@ INLINE void move_tile(GLOBAL char *dst, GLOBAL const char *src, dlx_what a, LOCA
         }
         place[j] = (r * a->pitch + (granule == 4 ? 0 : (r >> skew_shift) * a->skew)) / 4 + c;
         value[j] = granule == 4
-                       ? *(GLOBAL const dlx_uint32 *)(src + at)
+                       ? LOAD(dlx_uint32, src + at)
                        : load_bytes(src, at, load_bytes_each - 4 * c, a->src_low, a->src_high);
       }
     }
@@ -240,7 +183,7 @@ INLINE void move_tile(GLOBAL char *dst, GLOBAL const char *src, dlx_what a, LOCA
       const dlx_int64 offset = (dlx_uint32)a->dst_unit_step == unit
                                    ? 4 * j
                                    : (dlx_int64)in_row * a->dst_unit_step + 4 * c;
-      *(GLOBAL dlx_uint32 *)(dst + row + offset) = tile[at / 4];
+      STORE(dlx_uint32, dst + row + offset, tile[at / 4]);
       continue;
     }
     at += (int)((i >> skew_shift) * a->skew);
@@ -266,9 +209,11 @@ INLINE void move_tile(GLOBAL char *dst, GLOBAL const char *src, dlx_what a, LOCA
       }
     }
     if (end - begin == 4) {
-      *(GLOBAL dlx_uint32 *)(dst + row + first) = value;
+      STORE(dlx_uint32, dst + row + first, value);
     } else {
-      for (int k = begin; k < end; ++k) dst[row + k] = (char)(value >> (8 * (k - first)));
+      for (int k = begin; k < end; ++k) {
+        STORE(unsigned char, dst + row + k, (unsigned char)(value >> (8 * (k - first))));
+      }
     }
   }
 }

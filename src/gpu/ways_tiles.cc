@@ -1,11 +1,11 @@
-// strided_copy.h explains the fields that are filled in here.
-#include "src/gpu/tile_choice.h"
+// Tiles of any shape: tiles.cl. strided_copy.h explains the fields that are filled in here.
 
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 
-#include "src/gpu/kernel_choice.h"
+#include "src/gpu/kernels.h"
+#include "src/gpu/ways.h"
 
 namespace dlx::gpu {
 namespace {
@@ -34,7 +34,7 @@ class TileChoice {
 
   /// False if single words are faster.
   bool choose() noexcept;
-  void fill(const Limits& limits, Launch* out) noexcept;
+  bool fill(const Limits& limits, Launch* out) noexcept;
 
  private:
   /// The axes of one run, the fastest first.
@@ -52,7 +52,6 @@ class TileChoice {
     }
   };
 
-  bool choose_long_items() noexcept;
   bool choose_window(int dense_src) noexcept;
   bool choose_rows(int dense_src) noexcept;
   bool extend_dst() noexcept;
@@ -91,7 +90,6 @@ class TileChoice {
 };
 
 bool TileChoice::choose() noexcept {
-  if (plan_.item() >= kWholeItem || plan_.ndim() == 0) return choose_long_items();
   const int last = plan_.ndim() - 1;
   const int64_t near = std::abs(axis(last).src);
   // The axis with the smallest step in src, unless it is also the fastest in dst.
@@ -103,29 +101,6 @@ bool TileChoice::choose() noexcept {
   }
   dst_unit_step_ = axis(last).dst;
   return choose_window(dense_src) || choose_rows(dense_src);
-}
-
-/// For long items at odd addresses: each item is a run of granules.
-bool TileChoice::choose_long_items() noexcept {
-  if (word_ >= 4 || plan_.item() < 16) return false;
-  dst_.units = plan_.item() / granule_;
-  unit_ = granule_;
-  dst_unit_step_ = src_unit_step_ = unit_;
-  unit_step_ = unit_;
-  const int64_t most = kTileBytes / unit_ - 8;
-  if (plan_.ndim() == 0 || dst_.units > most / 2) {  // an item at a time
-    mode_ = DLX_TILES_WINDOW;
-    dst_.tile = std::min(dst_.units, most);
-    load_bytes_ = dst_.tile * unit_;
-    return true;
-  }
-  mode_ = DLX_TILES_STRAIGHT;
-  dst_.tile = dst_.units;
-  src_.add(plan_.ndim() - 1, axis(plan_.ndim() - 1).extent);
-  src_.tile = most_src(dst_.tile, src_.units);
-  row_step_ = pitch_ = pitch_words(dst_.tile) * 4;
-  load_bytes_ = dst_.tile * unit_;
-  return true;
 }
 
 /// Bytes of src between the ends of `units` of the dst run, together with the src run.
@@ -348,10 +323,12 @@ int64_t TileChoice::most_src(int64_t dst_units, int64_t most) const noexcept {
 void TileChoice::fill_axes(dlx_strided_copy* copy) noexcept {
   int place = 0;
   const auto put = [&](int k) {
-    copy->extent[place] = axis(k).extent;
+    const dlx_divisor by = divisor(static_cast<uint32_t>(axis(k).extent));
+    copy->extent[place] = static_cast<uint32_t>(axis(k).extent);
+    copy->magic[place] = by.magic;
+    copy->shift[place] = static_cast<unsigned char>(by.shift);
     copy->dst_step[place] = axis(k).dst;
     copy->src_step[place] = axis(k).src;
-    copy->by_extent[place] = divisor(static_cast<uint32_t>(axis(k).extent));
     ++place;
   };
   for (int k = 0; k < plan_.ndim(); ++k) {
@@ -382,8 +359,12 @@ void TileChoice::fill_local(dlx_strided_copy* copy) const noexcept {
   copy->unit_step = static_cast<int>(unit_step_);
 }
 
-void TileChoice::fill(const Limits& limits, Launch* out) noexcept {
+bool TileChoice::fill(const Limits& limits, Launch* out) noexcept {
   dlx_strided_copy* copy = &out->copy;
+  copy->dst = reinterpret_cast<intptr_t>(plan_.dst());
+  copy->src = reinterpret_cast<intptr_t>(plan_.src());
+  copy->axes = static_cast<uint32_t>(plan_.ndim());
+  copy->item = static_cast<uint32_t>(plan_.item());
   out->kernel = granule_ == 1 ? kTiles1 : granule_ == 2 ? kTiles2 : kTiles4;
   fill_axes(copy);
   fill_local(copy);
@@ -407,16 +388,19 @@ void TileChoice::fill(const Limits& limits, Launch* out) noexcept {
     (reach < 0 ? copy->src_low : copy->src_high) += reach;
     if (!dst_.has(k) && !src_.has(k)) groups *= axis(k).extent;
   }
-  set_groups(static_cast<uint32_t>(groups), limits, out);
+  return set_groups(groups, limits, out);
 }
 
 }  // namespace
 
-bool choose_tiles(const CopyPlan& plan, uint32_t word, const Limits& limits, Launch* out) noexcept {
-  TileChoice tiles(plan, word);
-  if (!tiles.choose()) return false;
-  tiles.fill(limits, out);
-  return true;
+bool choose_tiles(const Facts& facts, Launch* out) {
+  // Other items are read and written in sectors anyway, or have ways of their own.
+  if (facts.dense < 0 || facts.item >= kSector) return false;
+  for (int k = 0; k < facts.plan.ndim(); ++k) {
+    if (!facts.near(k)) return false;
+  }
+  TileChoice tiles(facts.plan, facts.word);
+  return tiles.choose() && tiles.fill(facts.limits, out);
 }
 
 }  // namespace dlx::gpu
