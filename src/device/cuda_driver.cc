@@ -23,7 +23,7 @@ void write_uuid(const cuda::Uuid& uuid, dlx_device_properties* out) {
   char* end = out->uuid + std::snprintf(out->uuid, sizeof out->uuid, "%s", kind);
   for (int k = 0; k < 16; ++k) {
     if (k == 0 || (k >= 4 && k <= 10 && k % 2 == 0)) *end++ = '-';
-    end += std::sprintf(end, "%02x", uuid.bytes[k]);
+    end += std::snprintf(end, 3, "%02x", uuid.bytes[k]);
   }
 }
 

@@ -36,7 +36,7 @@ Result invoke(const void* function, const NaturalArguments& a) {
               as_argument < (kBits & 4) != 0 > (w[2]), as_argument < (kBits & 8) != 0 > (w[3]));
 }
 
-#elif defined(DLX_NATURAL_SYSV)
+#elif defined(DLX_NATURAL_REGISTERS)
 
 template <typename Result, typename... Arguments>
 Result invoke_with(const void* function, Arguments... arguments) {
@@ -83,19 +83,6 @@ Result invoke(const void*, const NaturalArguments&) {
 #endif
 
 }  // namespace
-
-NaturalLimits natural_limits() noexcept {
-  constexpr int kRegisters = NaturalArguments::kRegisters, kStack = NaturalArguments::kStack;
-#if defined(DLX_NATURAL_WINDOWS)
-  return {kRegisters + kStack, 0};
-#elif defined(DLX_NATURAL_SYSV) && defined(__APPLE__)
-  return {kRegisters, NaturalArguments::kReals};  // small arguments are packed on the stack
-#elif defined(DLX_NATURAL_SYSV)
-  return {kRegisters + kStack, NaturalArguments::kReals};
-#else
-  return {0, 0};
-#endif
-}
 
 int64_t call_for_word(const void* function, const NaturalArguments& arguments) {
   return invoke<int64_t>(function, arguments);

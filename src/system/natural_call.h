@@ -11,10 +11,10 @@ namespace dlx::sys {
 /// or a word of the stack that depends on the arguments' order alone, so one C type of a function
 /// serves all.
 
-#if defined(_WIN32) && (defined(__x86_64__) || defined(_M_X64))
-#define DLX_NATURAL_WINDOWS 1
-#elif (defined(__x86_64__) || defined(__aarch64__)) && !defined(_WIN32)
-#define DLX_NATURAL_SYSV 1
+#if defined(_WIN32) && defined(__x86_64__)
+#define DLX_NATURAL_WINDOWS 1  // a place has an integer and a floating-point register
+#elif defined(__x86_64__) || defined(__aarch64__)
+#define DLX_NATURAL_REGISTERS 1  // each kind fills its own registers: System V and AAPCS64
 #endif
 
 /// The arguments of one call, sorted into registers.
@@ -25,13 +25,13 @@ struct NaturalArguments {
   static constexpr int kRegisters = 6;
 #endif
   static constexpr int kReals = 8;
-  static constexpr int kStack = 8;
+  static constexpr int kWords = kRegisters + 8;  // and of the stack
 
   NaturalArguments() noexcept {  // not of the stack's words
     for (int i = 0; i < kRegisters; ++i) words[i] = 0;
   }
 
-  int64_t words[kRegisters + kStack];
+  int64_t words[kWords];
   double reals[kReals];
   int word_count = 0;
   int real_count = 0;
@@ -67,7 +67,18 @@ struct NaturalLimits {
   int words;
   int reals;  ///< 0: a floating-point number is a word too
 };
-NaturalLimits natural_limits() noexcept;
+constexpr NaturalLimits natural_limits() noexcept {
+#if defined(DLX_NATURAL_WINDOWS)
+  return {NaturalArguments::kWords, 0};
+#elif defined(DLX_NATURAL_REGISTERS) && defined(__APPLE__) && defined(__aarch64__)
+  return {NaturalArguments::kRegisters,
+          NaturalArguments::kReals};  // small arguments are packed on the stack
+#elif defined(DLX_NATURAL_REGISTERS)
+  return {NaturalArguments::kWords, NaturalArguments::kReals};
+#else
+  return {0, 0};
+#endif
+}
 
 int64_t call_for_word(const void* function, const NaturalArguments& arguments);
 double call_for_real(const void* function, const NaturalArguments& arguments);

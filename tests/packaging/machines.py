@@ -85,11 +85,17 @@ class Machine:
         before, environment = self.runner({"LD_LIBRARY_PATH": str(self.folder), **variables})
         return run(*before, program, *words, env=environment, cwd=self.folder)
 
-    def compile(self, name: str, *words: str | Path) -> Path:
+    def compile(self, name: str, *words: str | Path, compiler: str = "cc") -> Path:
+        """A program; a library if `words` say so. `compiler` is zig's: cc or c++."""
         program = self.folder / (f"{name}.exe" if self.windows else name)
-        run(self.zig, "cc", "-target", self.platform.target, "-g0", "-O1", "-std=c11", *DEFINES,
-            f"-I{ROOT}/include", *words, "-o", program)  # fmt: skip
+        standard = "-std=c11" if compiler == "cc" else LANGUAGE[0]
+        run(self.zig, compiler, "-target", self.platform.target, "-g0", "-O1", standard, *DEFINES,
+            f"-I{ROOT}", f"-I{ROOT}/include", *words, "-o", program)  # fmt: skip
         return program
+
+    def path(self, path: Path) -> str:
+        """As the platform's programs write it."""
+        return windows_path(path) if self.windows else str(path)
 
     def cmocka(self) -> list[str | Path]:
         """What a test of cmocka is compiled with."""

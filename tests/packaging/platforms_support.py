@@ -15,7 +15,7 @@ import pytest
 from dev import archives
 from dev.wheel import PLATFORMS, Platform
 from machines import Machine
-from packaging_support import HERE, ROOT, run, unpack
+from packaging_support import ROOT, run, unpack
 
 EPOCH = 1767225600
 RUNNABLE = [p for p in PLATFORMS if p.name not in ("macos-arm64", "macos-x86_64", "windows-arm64")]
@@ -83,6 +83,10 @@ def library_to_link(platform: Platform) -> Path:
     return lib / ("libdlx.dll.a" if platform.name.startswith("windows") else "libdlx.so.1")
 
 
-def smoke(platform: Platform) -> str:
-    """The smoke test of the wheel, in a CPython of the platform."""
-    return machine(platform).python(HERE / "smoke.py", site=built(platform).site)
+@functools.cache
+def call_functions(platform: Platform) -> Path:
+    """The compiled functions that the tests of dlx.function call."""
+    source = ROOT / "tests/python/call_functions.c"
+    return machine(platform).compile(
+        "call_functions", "-shared", "-fPIC", source, library_to_link(platform)
+    )

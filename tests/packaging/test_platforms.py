@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import email
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -16,6 +17,7 @@ import pytest
 from dev.wheel import PLATFORMS, Platform
 from packaging_support import ROOT, run
 from platforms_support import build, built
+from test_release import tool
 
 pytestmark = pytest.mark.heavy
 
@@ -31,7 +33,7 @@ FORMATS = {"linux": "elf64", "musl": "elf64", "macos": "Mach-O", "windows": "COF
 # Each is a part of its system. Windows 10 and later have the api-ms-win-crt-*, which are the C runtime.
 NEEDED = {
     "linux": r"lib(c|m|dl|pthread|gcc_s)\.so\.\d|ld-linux-(x86-64|aarch64)\.so\.\d",
-    "musl": r"libc\.so|libc\.musl-\w+\.so\.1",
+    "musl": r"libc\.musl-\w+\.so\.1",
     "macos": r"/usr/lib/libSystem\.B\.dylib",
     "windows": r"(KERNEL32|ADVAPI32|ntdll)\.dll|api-ms-win-crt-\w+-l1-1-0\.dll",
 }
@@ -86,6 +88,10 @@ def test_name_tags_and_size(platform):
     assert sorted(tags) == [f"py3-none-{tag}" for tag in platform.tag.split(".")]
 
 
+def test_an_index_takes_the_metadata(platform):
+    assert "PASSED" in run(*tool("twine"), "check", "--strict", built(platform).wheel)
+
+
 def test_one_library_of_that_format(platform, system, library):
     files = [file for file in library.parent.glob("*dlx*.*") if file.suffix != ".py"]
     assert files == [library]
@@ -126,6 +132,18 @@ def test_auditwheel_agrees(platform, system):
     said = run(sys.executable, "-m", "auditwheel", "show", built(platform).wheel)
 
     assert f'"{platform.tag.split(".")[-1]}"' in " ".join(said.split())
+
+
+def test_pip_takes_it_on_that_platform_only(platform, tmp_path):
+    wheel = built(platform).wheel
+    pip = (sys.executable, "-m", "pip", "-q")
+    for tag in platform.tag.split("."):
+        run(*pip, "download", "--no-index", "--no-deps", "--only-binary", ":all:", "--platform", tag,
+            "--find-links", wheel.parent, "--dest", tmp_path / tag, "libdlx")  # fmt: skip
+        assert [file.name for file in (tmp_path / tag).iterdir()] == [wheel.name]
+    if platform.name != f"linux-{os.uname().machine}":
+        with pytest.raises(AssertionError, match="not a supported wheel on this platform"):
+            run(*pip, "install", "--no-index", "--target", tmp_path, wheel)
 
 
 def test_the_archive(platform, system):

@@ -3,25 +3,26 @@ musl's loader, under qemu's user mode and under wine. Nothing here runs macOS or
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 from pathlib import Path
 
 import pytest
 
 from dev.wheel import PLATFORMS, Platform
 from packaging_support import HERE, ROOT, run
-from platforms_support import built, library_to_link, machine
+from platforms_support import RUNNABLE, built, call_functions, library_to_link, machine
 from test_wheel import PYTHONS, find_python
 
 pytestmark = pytest.mark.heavy
 
-RUNNABLE = [p for p in PLATFORMS if p.name not in ("macos-arm64", "macos-x86_64", "windows-arm64")]
 FOREIGN_PYTHONS = [p for p in PLATFORMS if p.name in ("linux-aarch64", "windows-x86_64")]
 C_TESTS = sorted(file.stem for file in (ROOT / "tests/capi").glob("test_*.c"))
 # Their libraries are NumPy and what Python brings, and under an emulator they take minutes.
 PYTHON_TESTS = (
     "buffers capsules conformance_d1 conformance_d2 conformance_d4 conformance_d5 conformance_d6"
-    " conformance_d7 from_pointer indexing lifetimes bad_input hostile_input"
+    " conformance_d7 from_pointer indexing lifetimes bad_input hostile_input function array_parameter"
 ).split()
 # Prints the way of a transposition, which names the instruction set.
 WAY = """
@@ -67,8 +68,16 @@ def test_it_copies_by_the_best_instructions_of_the_processor(platform):
 @pytest.mark.parametrize("test", C_TESTS)
 def test_the_c_tests(platform, test):
     computer = machine(platform)
-    words = (f"-I{ROOT}", ROOT / f"tests/capi/{test}.c", *computer.cmocka())
+    words = (ROOT / f"tests/capi/{test}.c", *computer.cmocka())
     computer.run(computer.compile(test, *words, library_to_link(platform), "-lpthread"))
+
+
+def test_calls_go_by_the_platforms_convention(platform):
+    """dlx.function calls C functions whose types it learns at run time."""
+    computer = machine(platform)
+    sources = (ROOT / "tests/src/system/test_natural_call.cc", ROOT / "src/system/natural_call.cc")
+    program = computer.compile("natural_call", *sources, *computer.cmocka(), compiler="c++")
+    computer.run(program)
 
 
 @pytest.mark.parametrize("instructions", ["sse2", "avx2", "avx512"])
@@ -77,7 +86,7 @@ def test_random_copies_by_each_instruction_set(platform, instructions):
     if order.index(instructions) > order.index(best_instructions(platform)):
         pytest.skip(f"no {instructions}")
     computer = machine(platform)
-    words = (f"-I{ROOT}", ROOT / "tests/capi/test_copy_random.c", *computer.cmocka())
+    words = (ROOT / "tests/capi/test_copy_random.c", *computer.cmocka())
     program = computer.compile("random", *words, library_to_link(platform), "-lpthread")
     computer.run(program, DLX_ISA=instructions)
 
@@ -94,6 +103,14 @@ def test_the_wheel_on_a_python_of_this_machine(version):
     assert f"works on Python {version}" in said
 
 
+def test_a_library_for_another_libc_names_what_is_missing():
+    """pip would have refused the wheel."""
+    name = f"musl-{os.uname().machine}"
+    [musl] = [p for p in PLATFORMS if p.name == name] or pytest.skip(f"no {name}")
+    with pytest.raises(AssertionError, match=r"dlx: cannot load libdlx[^$]*libc\.musl-\w+\.so\.1"):
+        run(sys.executable, "-c", "import dlx", env={"PYTHONPATH": str(built(musl).site)})
+
+
 @pytest.mark.parametrize("platform", FOREIGN_PYTHONS, ids=lambda platform: platform.name)
 def test_the_wheel_on_a_python_of_the_platform(platform):
     said = machine(platform).python(HERE / "smoke.py", site=built(platform).site)
@@ -104,9 +121,11 @@ def test_the_wheel_on_a_python_of_the_platform(platform):
 @pytest.mark.parametrize("platform", FOREIGN_PYTHONS, ids=lambda platform: platform.name)
 def test_the_python_tests(platform, test):
     words = ("-q", "-p", "no:cacheprovider", "-o", "pythonpath=tools", "-m", "not heavy")
-    said = machine(platform).python(
+    computer = machine(platform)
+    said = computer.python(
         "-m", "pytest", *words, f"tests/python/test_{test}.py", site=built(platform).site,
         PYTHONDONTWRITEBYTECODE="1",
+        DLX_CALL_FUNCTIONS=computer.path(call_functions(platform)),
     )  # fmt: skip
     assert " passed" in said
 

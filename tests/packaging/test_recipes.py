@@ -45,10 +45,10 @@ def test_conan(tmp_path):
     need("cmake")
     conan = tool("conan")
     env = {"CONAN_HOME": str(tmp_path), "PATH": os.environ["PATH"]}
-    run(conan, "profile", "detect", env=env)
+    run(*conan, "profile", "detect", env=env)
 
     done = subprocess.run(
-        [conan, "create", "--no-remote", "-c", "tools.build:jobs=2", RECIPES / "conan"],
+        [*conan, "create", "--no-remote", "-c", "tools.build:jobs=2", RECIPES / "conan"],
         env={**os.environ, **env}, capture_output=True, text=True)  # fmt: skip
 
     assert done.returncode == 0, done.stderr[-4000:]
@@ -107,7 +107,7 @@ def test_meson(tmp_path):
     )
     shutil.copy(ROOT / "tests/packaging/consumer.c", project)
 
-    said = run(meson, "setup", project / "build", project, env={"PATH": os.environ["PATH"]})
+    said = run(*meson, "setup", project / "build", project, env={"PATH": os.environ["PATH"]})
 
     assert re.search(r"Dependency dlx .*found: YES", said), said
 

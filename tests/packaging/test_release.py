@@ -20,10 +20,13 @@ WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
 TOOLS = ROOT / ".venv-systems/release/bin"  # third_party/python/release.txt
 
 
-def tool(name: str) -> Path:
+def tool(name: str) -> list[Path]:
+    """The words that run it. A script goes to the interpreter: its first line has the path at which the
+    environment was made, and a clone may move."""
     if not (TOOLS / name).exists():
         pytest.skip(f"no {name} (./dev test --all installs third_party/python/release.txt)")
-    return TOOLS / name
+    is_script = (TOOLS / name).read_bytes().startswith(b"#!")
+    return [*([TOOLS / "python"] if is_script else []), TOOLS / name]
 
 
 def in_git() -> list[str]:
@@ -160,15 +163,15 @@ def test_workflows_have_the_least_rights():
 
 @pytest.mark.heavy
 def test_workflows_follow_their_schema():
-    run(tool("check-jsonschema"), "--builtin-schema", "vendor.github-workflows", *WORKFLOWS)
+    run(*tool("check-jsonschema"), "--builtin-schema", "vendor.github-workflows", *WORKFLOWS)
     run(
-        tool("check-jsonschema"),
+        *tool("check-jsonschema"),
         "--builtin-schema",
         "custom.github-workflows-require-timeout",
         *WORKFLOWS,
     )
     run(
-        tool("check-jsonschema"),
+        *tool("check-jsonschema"),
         "--builtin-schema",
         "vendor.dependabot",
         ROOT / ".github/dependabot.yml",
@@ -177,7 +180,7 @@ def test_workflows_follow_their_schema():
 
 @pytest.mark.heavy
 def test_workflows_are_not_open_to_attacks():
-    run(tool("zizmor"), "--offline", "-q", ROOT / ".github")
+    run(*tool("zizmor"), "--offline", "-q", ROOT / ".github")
 
 
 def test_workflows_and_actionlint():
@@ -197,7 +200,7 @@ def test_one_licence():
 def test_every_file_has_copyright_and_licence():
     in_git()
     assert "compliant with version" in run(
-        tool("reuse"), "--root", ROOT, "lint", env=dict(os.environ)
+        *tool("reuse"), "--root", ROOT, "lint", env=dict(os.environ)
     )
 
 
@@ -215,7 +218,7 @@ def test_the_bill_of_materials_is_spdx(tmp_path):
     file = tmp_path / "libdlx.spdx.json"
     file.write_text(json.dumps(sbom.document(ROOT, 1_700_000_000)))
 
-    done = subprocess.run([tool("pyspdxtools"), "-i", file], capture_output=True, text=True)
+    done = subprocess.run([*tool("pyspdxtools"), "-i", file], capture_output=True, text=True)
 
     assert done.returncode == 0, done.stdout + done.stderr
     assert "not a valid" not in done.stdout + done.stderr
@@ -223,7 +226,7 @@ def test_the_bill_of_materials_is_spdx(tmp_path):
 
 @pytest.mark.heavy
 def test_an_index_takes_the_metadata(wheel):
-    assert "PASSED" in run(tool("twine"), "check", "--strict", wheel)
+    assert "PASSED" in run(*tool("twine"), "check", "--strict", wheel)
 
 
 def test_citation():

@@ -39,6 +39,8 @@ int64_t look(DLTensor *x, int64_t *seen) {
 int64_t describe(DLTensor *x, int64_t room) { return look(x, (int64_t *)(intptr_t)room); }
 int64_t describe_or_none(DLTensor *x) { return x == NULL ? -1 : x->ndim; }
 
+int64_t take_two(DLTensor *a, DLTensor *b) { return a->ndim * 10 + b->ndim; }
+
 /* Every kind of scalar, more integers than there are registers. */
 double mix(int64_t a, double b, int64_t c, float d, const char *text, _Bool flag, int8_t e,
            double f, uint64_t g, int32_t h, int64_t i, uint16_t j) {

@@ -18,7 +18,10 @@ INCLUDE = HERE.parents[1] / "include"
 
 @functools.cache
 def library() -> ctypes.CDLL:
-    """The library, or a skip where no C compiler is."""
+    """The library, or a skip where no C compiler is. The variable names one that was compiled for another
+    platform."""
+    if compiled := os.environ.get("DLX_CALL_FUNCTIONS"):
+        return ctypes.CDLL(compiled)
     from dlx._lib import library as dlx_library
 
     compiler = shutil.which((os.environ.get("CC") or "cc").split()[0])

@@ -47,6 +47,7 @@ FRAMEWORKS = (
     "nanobind.h",
     "pybind11.h",
     "python.hpp",
+    "call.hpp",
     "arrow.hpp",
 )
 NAMES = re.compile(r"\b(dlx_\w+|DLX_\w+|kDL\w+|DL[A-Z]\w+|DLPACK_\w+)\b(\(\))?(?!\\\*)")
