@@ -38,6 +38,7 @@ class GpuBackend : public Backend {
   void synchronize(int32_t id) override;
 
   bool has_streams() const noexcept override { return true; }
+  bool is_shared(StreamHandle stream) const noexcept override { return stream != kStreamOfThread; }
   StreamHandle create_stream(int32_t id) override;
   void destroy_stream(int32_t id, StreamHandle stream) noexcept override;
   void synchronize_stream(int32_t id, StreamHandle stream) override;
