@@ -1,7 +1,7 @@
 """The time of one call of a compiled function that does nothing with arrays of float32: dlx.function and
 its peers, interleaved, in one process.
 
-usage: python benchmarks/bench_call.py [--json FILE] [--rounds N]
+usage: python benchmarks/bench_call.py [--json FILE] [--write FILE] [--rounds N]
 
 Every callable checks dtype, number of axes, compactness and device of each argument. Each cell is the
 best of many short rounds; only comparisons within one run are meaningful. Peers that are not installed,
@@ -34,6 +34,9 @@ HERE = Path(__file__).resolve().parent
 BUILT = HERE.parent / "build" / "bench-call"
 INCLUDE = HERE.parent / "include"
 COUNTS = (0, 1, 3, 8)
+LIBRARIES = {"numpy": "NumPy", "torch": "PyTorch", "dlx": "dlx"}
+COLUMNS = [("numpy", 0), *((kind, count) for kind in LIBRARIES for count in COUNTS[1:])]
+PACKAGES = ("numpy", "torch", "apache-tvm-ffi", "nanobind")
 Call = Callable[..., Any]
 
 
@@ -248,56 +251,97 @@ def version(package: str) -> str:
         return "-"
 
 
+def processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        lines = []
+    names = [line.split(":")[1].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+def grid(record: dict[str, Any]) -> list[list[str]]:
+    """A line for each callable: its name, and the times by kind and count of the arguments."""
+    cells = {(c["callable"], c["arguments"], c["count"]): c["ns"] for c in record["ns"]}
+    lines = []
+    for name in dict.fromkeys(name for name, _, _ in cells):
+        times = (cells.get((name, kind, count)) for kind, count in COLUMNS)
+        lines.append([name, *("" if ns is None else f"{ns:.0f}" for ns in times)])
+    return lines
+
+
+def page(record: dict[str, Any]) -> str:
+    """docs/benchmarks/calls.md"""
+    versions = ", ".join(f"{name} {number}" for name, number in record["versions"].items())
+    head = ["arrays of", *(f"{LIBRARIES[kind]}: {count}" for kind, count in COLUMNS)]
+    lines = [
+        "# Calls of compiled functions",
+        "",
+        f"Made by `./dev bench call --write docs/benchmarks/calls.md`: best of {record['rounds']} rounds in turns, all in "
+        "one process, ns. The function does nothing; dlx, tvm-ffi, nanobind, pybind11 and ctypes check that "
+        "each argument is float32, has one axis, is compact and on the CPU. Only dlx looks at PyTorch's lazy "
+        "bits and gradients too. pybind11 is PyTorch's. Compare within one run only.",
+        "",
+        f"{record['date']}, {record['machine']}, load {record['load']}, CPython {record['python']}, {versions}.",
+        "",
+        f"| {' | '.join(head)} |",
+        f"|---{'|--:' * len(COLUMNS)}|",
+        *(f"| {' | '.join(line)} |" for line in grid(record)),
+        "",
+        "## A wrong dtype",
+        "",
+        "One NumPy array of float64 where float32 is expected.",
+        "",
+        "| callable | ns | what it says |",
+        "|---|--:|---|",
+        *(
+            f"| {row['callable']} | {row['ns']} | {row['message'] or 'nothing: it converts'} |"
+            for row in record["wrong_dtype"]
+        ),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def measured(options: argparse.Namespace) -> dict[str, Any]:
+    load = os.getloadavg()[0]
+    best = measure(options.rounds)
+    wrong = wrong_arguments()
+    return {
+        "date": datetime.date.today().isoformat(),
+        "machine": processor(),
+        "load": f"{load:.1f} to {os.getloadavg()[0]:.1f}",
+        "python": platform.python_version(),
+        "versions": {package: version(package) for package in PACKAGES},
+        "rounds": options.rounds,
+        "ns": [
+            {"callable": name, "arguments": kind, "count": count, "ns": round(t * 1e9, 1)}
+            for (name, kind, count), t in best.items()
+        ],
+        "wrong_dtype": [
+            {"callable": name, "ns": round(t * 1e9), "message": words} for name, t, words in wrong
+        ],
+    }
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--json", type=Path, help="also write the figures into a file")
+    parser.add_argument("--write", type=Path, help="also write the page of docs/benchmarks")
     parser.add_argument("--rounds", type=int, default=300, help="rounds (default: 300)")
     parser.add_argument("--c", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    load = os.getloadavg()[0]
-    best = measure(options.rounds)
-    rows = sorted({key[:2] for key in best}, key=lambda row: (row[1], list(best).index((*row, 1))))
-    print(f"{'callable':28} {'arguments':12}" + "".join(f"{count:>8}" for count in COUNTS) + "  ns")
-    for name, kind in rows:
-        cells = [best.get((name, kind, count)) for count in COUNTS]
-        text = "".join("       -" if cell is None else f"{cell * 1e9:8.0f}" for cell in cells)
-        print(f"{name:28} {kind:12}{text}")
+    record = measured(options)
+    print(f"{'ns':28}" + "".join(f"{kind:>6}{count:2}" for kind, count in COLUMNS))
+    for name, *times in grid(record):
+        print(f"{name:28}" + "".join(f"{ns:>8}" for ns in times))
     print("\na float64 array instead of float32:")
-    wrong = wrong_arguments()
-    for name, taken, words in wrong:
-        print(f"{name:28} {taken * 1e9:8.0f} ns  {words[:110]}")
-    packages = ("numpy", "torch", "apache-tvm-ffi", "nanobind")
-    versions = {package: version(package) for package in packages}
-    print(
-        f"\nload {load:.1f} to {os.getloadavg()[0]:.1f}; Python {platform.python_version()}; {versions}"
-    )
+    for row in record["wrong_dtype"]:
+        print(f"{row['callable']:28}{row['ns']:8} ns  {row['message'][:110]}")
+    print(f"\nload {record['load']}; Python {record['python']}; {record['versions']}")
     if options.json:
-        options.json.write_text(
-            json.dumps(
-                {
-                    "date": datetime.date.today().isoformat(),
-                    "machine": platform.processor() or platform.machine(),
-                    "python": platform.python_version(),
-                    "versions": versions,
-                    "ns": [
-                        {
-                            "callable": name,
-                            "arguments": kind,
-                            "count": count,
-                            "ns": round(t * 1e9, 1),
-                        }
-                        for (name, kind, count), t in best.items()
-                    ],
-                    "wrong_dtype": [
-                        {"callable": name, "ns": round(t * 1e9), "message": words}
-                        for name, t, words in wrong
-                    ],
-                },
-                indent=1,
-            )
-            + "\n",
-            encoding="utf-8",
-        )
+        options.json.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    if options.write:
+        options.write.write_text(page(record), encoding="utf-8")
     return 0
 
 

@@ -54,7 +54,11 @@ def source(shape: tuple[int, ...], dtype: str) -> np.ndarray:
     return array
 
 
-def big_layouts() -> list[tuple[str, Callable[[], np.ndarray]]]:
+def big_layouts(
+    source: Callable[[tuple[int, ...], str], np.ndarray] = source,
+) -> list[tuple[str, Callable[[], np.ndarray]]]:
+    """Views by name; `source` makes the array that they are views of."""
+
     def t(*axes: int) -> Callable[[np.ndarray], np.ndarray]:
         return lambda a: a.transpose(axes)
 

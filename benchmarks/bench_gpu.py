@@ -1,9 +1,10 @@
 """Copies on, to and from a GPU, and the cost of an exchange: dlx, torch and CuPy.
 
-usage: python benchmarks/bench_gpu.py [--device cuda:0] [--small] [--only TEXT] [--write FILE]
+usage: python benchmarks/bench_gpu.py [--device cuda:0] [--small] [--only TEXT] [--write FILE] [--json FILE]
 
 Each row times all libraries in turns and keeps the best time of each. A share is the speed relative to a
-memcpy of as many bytes: within the GPU from device to device, otherwise from or to pinned memory. --small
+memcpy of as many bytes: within the GPU from device to device, otherwise from or to pinned memory. Data within
+the GPU is never on the host: its values do not matter. --small
 is a trial run, for example on a fake driver; its figures mean nothing.
 """
 
@@ -12,8 +13,10 @@ from __future__ import annotations
 import argparse
 import datetime
 import importlib
+import json
 import math
 import platform
+import random
 import sys
 import time
 from collections.abc import Callable
@@ -27,6 +30,12 @@ import dlx
 
 ROUNDS = 7
 BATCH = 10  # copies between two readings of the clock
+# The same for transfers, which take a hundred times as long, and for each random layout.
+TRANSFER_ROUNDS, TRANSFER_BATCH = 3, 3
+RANDOM_LAYOUTS, RANDOM_ROUNDS, RANDOM_BYTES = 200, 3, 32 << 20
+
+# The tables that were made, for --json.
+tables: list[dict[str, Any]] = []
 
 
 def peers(device: str) -> dict[str, Any]:
@@ -35,10 +44,7 @@ def peers(device: str) -> dict[str, Any]:
     for name in ("torch", "cupy"):
         try:
             module = importlib.import_module(name)
-            if name == "torch":
-                module.from_dlpack(dlx.empty(1, device=device))
-            if name == "cupy":
-                module.zeros(1)
+            module.from_dlpack(dlx.empty(1, device=device))  # CuPy takes no memory of the CPU
             found[name] = module
         except Exception as error:
             print(f"without {name}: {error}", file=sys.stderr)
@@ -62,17 +68,23 @@ def seconds(run: Callable[[], object], finish: Callable[[], object], batch: int 
     return (time.perf_counter() - start) / batch
 
 
-def best(runs: dict[str, Callable[[], object]], finish: Callable[[], object]) -> dict[str, float]:
+def best(
+    runs: dict[str, Callable[[], object]],
+    finish: Callable[[], object],
+    rounds: int = ROUNDS,
+    batch: int = BATCH,
+) -> dict[str, float]:
     times: dict[str, list[float]] = {name: [] for name in runs}
     for run in runs.values():  # loads kernels and allocates memory before the measurement
         run()
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         for name, run in runs.items():
-            times[name].append(seconds(run, finish))
+            times[name].append(seconds(run, finish, batch))
     return {name: min(values) for name, values in times.items()}
 
 
 def table(title: str, columns: list[str], rows: list[tuple[str, list[str]]]) -> str:
+    tables.append({"title": title, "columns": columns, "rows": dict(rows)})
     lines = [f"## {title}", "", "| | " + " | ".join(columns) + " |"]
     lines.append("|---" * (len(columns) + 1) + "|")
     lines += [f"| {name} | " + " | ".join(cells) + " |" for name, cells in rows]
@@ -83,12 +95,17 @@ def shrink(array: np.ndarray) -> np.ndarray:
     return array[tuple(slice(0, 24) for _ in array.shape)]
 
 
+def untouched(shape: tuple[int, ...], dtype: str) -> np.ndarray:
+    """Return an array whose memory is not used: only its views' shapes and strides matter."""
+    return np.empty(shape, dtype)
+
+
 def strided_tensor(array: np.ndarray, device: str) -> dlx.Tensor:
-    """Copy the base of the view `array` to the device, and return the same view of the copy."""
+    """Return the same view of memory on the device as `array` is of its base."""
     base = array
     while isinstance(base.base, np.ndarray):
         base = base.base
-    whole = dlx.asarray(np.ascontiguousarray(base), device=device)
+    whole = dlx.empty(base.size, dtype=base.dtype, device=device)
     offset = array.__array_interface__["data"][0] - base.__array_interface__["data"][0]
     strides = tuple(step // array.itemsize for step in array.strides)
     return dlx.from_pointer(
@@ -97,12 +114,36 @@ def strided_tensor(array: np.ndarray, device: str) -> dlx.Tensor:
     )  # fmt: skip
 
 
+def first_copies(device: str) -> str:
+    """The delay of a process's first copy by each family of kernels, which the driver loads then.
+
+    CUDA's driver keeps what it compiled in ~/.nv/ComputeCache: CUDA_CACHE_DISABLE=1 shows the whole delay.
+    """
+    finish = waiting_for(device)
+    words = untouched((512, 512), "f4")
+    layouts = {
+        "turn: f32 512×512 transposed": words.T,
+        "few: f32 65536×7 transposed": untouched((65536, 7), "f4").T,
+        "pattern: u8 512×1024 [:, ::2]": untouched((512, 1024), "u1")[:, ::2],
+        "rows: f32 512×512 [:, 1:-1]": words[:, 1:-1],
+        "tiles: u8 512×512×3, axes 1, 0, 2": untouched((512, 512, 3), "u1").transpose(1, 0, 2),
+        "elements: f32 512×1 to 512×512": np.broadcast_to(words[:, :1], (512, 512)),
+    }
+    rows = []
+    for title, array in layouts.items():
+        source = strided_tensor(array, device)
+        target = dlx.empty(array.shape, dtype=array.dtype, device=device)
+        times = [seconds(lambda s=source, t=target: dlx.copyto(t, s), finish, 1) for _ in range(2)]
+        rows.append((title, [f"{each * 1e3:.2f}" for each in times]))
+    return table("The first copy by each family of kernels, and the second", ["ms", "ms"], rows)
+
+
 def within(device: str, libraries: dict[str, Any], small: bool, only: str) -> str:
     """Copies of strided to compact tensors on the GPU."""
     finish = waiting_for(device)
     names = ["dlx", *libraries]
     rows, shares = [], {name: [] for name in names}
-    for title, make in big_layouts():
+    for title, make in big_layouts(untouched):
         if only not in title:
             continue
         array = shrink(make()) if small else make()
@@ -130,7 +171,78 @@ def within(device: str, libraries: dict[str, Any], small: bool, only: str) -> st
             f"**{math.exp(np.mean(np.log(shares[n]))):.2f}**" if shares[n] else "–" for n in names
         ]
         rows.append(("geometric mean", ["", *means]))
+    if not only:
+        rows += random_layouts(device, libraries, small)
     return table("Within the GPU: shares of memcpy", ["memcpy", *names], rows)
+
+
+def random_view(choices: random.Random, nbytes: int) -> np.ndarray:
+    """Return a view with 1 to 5 axes: permuted, sliced, with steps, backwards."""
+    itemsize = choices.choice((1, 2, 4, 4, 8, 16))
+    ndim = choices.randint(1, 5)
+    left = nbytes // itemsize
+    shape = []
+    for axis in range(ndim):
+        most = max(1, round(left ** (1 / (ndim - axis))))
+        shape.append(left if axis == ndim - 1 else choices.randint(max(1, most // 4), most * 2))
+        left = max(1, left // shape[-1])
+    view = untouched(tuple(shape), "c16" if itemsize == 16 else f"u{itemsize}")
+    key = []
+    for extent in shape:
+        kind = choices.random()
+        if kind < 0.6 or extent < 8:
+            key.append(slice(None))
+        elif kind < 0.8:
+            key.append(
+                slice(choices.randint(1, extent // 4), extent - choices.randint(0, extent // 4))
+            )
+        elif kind < 0.9:
+            key.append(slice(None, None, choices.randint(2, 3)))
+        else:
+            key.append(slice(None, None, -1))
+    axes = list(range(ndim))
+    choices.shuffle(axes)
+    return view[tuple(key)].transpose(axes)
+
+
+def random_layouts(
+    device: str, libraries: dict[str, Any], small: bool
+) -> list[tuple[str, list[str]]]:
+    """Rows about many random layouts, the same ones each time."""
+    finish = waiting_for(device)
+    choices = random.Random(48)
+    names = ["dlx", *libraries]
+    shares: dict[str, list[float]] = {name: [] for name in names}
+    behind = 0
+    worst = (math.inf, "")
+    count = 5 if small else RANDOM_LAYOUTS
+    for _ in range(count):
+        array = random_view(choices, 1 << 12 if small else RANDOM_BYTES)
+        source = strided_tensor(array, device)
+        target = dlx.empty(array.shape, dtype=array.dtype, device=device)
+        flat = dlx.empty(array.size, dtype=array.dtype, device=device)
+        runs: dict[str, Callable[[], object]] = {
+            "memcpy": lambda f=flat, t=target: dlx.copyto(t.reshape(-1), f),
+            "dlx": lambda s=source, t=target: dlx.copyto(t, s),
+        }
+        for name, module in libraries.items():
+            run = peer_copy(name, module, source, target)
+            if run is not None:
+                runs[name] = run
+        times = best(runs, finish, RANDOM_ROUNDS)
+        for name in names:
+            if name in times:
+                shares[name].append(times["memcpy"] / times[name])
+        share = times["memcpy"] / times["dlx"]
+        worst = min(worst, (share, f"{array.dtype} {array.shape} by {array.strides}"))
+        behind += any(times[name] < times["dlx"] for name in libraries if name in times)
+    means = [f"{math.exp(np.mean(np.log(shares[n]))):.2f}" if shares[n] else "–" for n in names]
+    lowest = [f"{min(shares[n]):.2f}" if shares[n] else "–" for n in names]
+    return [
+        (f"{count} random layouts, geometric mean", ["", *means]),
+        (f"the worst of them ({worst[1]})", ["", *lowest]),
+        ("of them behind another library", ["", str(behind), *([""] * len(libraries))]),
+    ]
 
 
 def peer_copy(
@@ -177,7 +289,7 @@ def across(device: str, libraries: dict[str, Any], small: bool, only: str) -> st
                 }
             for name, module in libraries.items():
                 runs[name] = peer_transfer(name, module, direction, view, there)
-            times = best(runs, finish)
+            times = best(runs, finish, TRANSFER_ROUNDS, TRANSFER_BATCH)
             cells = [f"{there.nbytes / times['memcpy'] / 1e9:.1f} GB/s"]
             cells += [f"{times['memcpy'] / times[name]:.2f}" for name in names]
             rows.append((f"{title}, {direction}", cells))
@@ -257,6 +369,7 @@ def main() -> None:
     )
     parser.add_argument("--only", default="", metavar="TEXT", help="rows whose title has this text")
     parser.add_argument("--write", type=Path, metavar="FILE", help="also write the tables to FILE")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write them to FILE as JSON")
     options = parser.parse_args()
     if dlx.Device(options.device).count == 0:
         from dlx._lib import capi
@@ -266,12 +379,16 @@ def main() -> None:
     parts = [heading(options.device, libraries)]
     print(parts[0])
     for part in (
+        lambda: first_copies(options.device),
         lambda: within(options.device, libraries, options.small, options.only),
         lambda: across(options.device, libraries, options.small, options.only),
         lambda: exchange(options.device, libraries, options.small),
     ):
         parts.append(part())
         print(parts[-1])
+    if options.json:
+        page = {"machine": parts[0].strip(), "tables": tables}
+        options.json.write_text(json.dumps(page, ensure_ascii=False, indent=1), encoding="utf-8")
     if options.write:
         options.write.write_text("# On a GPU\n\n" + "\n".join(parts), encoding="utf-8")
 

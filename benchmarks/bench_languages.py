@@ -22,6 +22,8 @@ SPEED = BUILT / "speed"
 PROGRAMS: dict[str, tuple[list[str], list[str]]] = {
     "C": (["cc", "-O2", "-std=c11", f"-I{PREFIX}/include", f"{HERE}/speed.c", f"-L{PREFIX}/lib", "-ldlx",
            "-o", f"{SPEED}/speed"], [f"{SPEED}/speed"]),
+    "C++": (["c++", "-O2", "-std=c++17", "-DDLX_DLPACK_OWN", f"-I{PREFIX}/include", f"{HERE}/speed.cc", f"-L{PREFIX}/lib",
+             "-ldlx", "-o", f"{SPEED}/speed-cpp"], [f"{SPEED}/speed-cpp"]),
     "Rust": (["cargo", "build", "--quiet", "--offline", "--release", "--manifest-path", f"{HERE}/rust/Cargo.toml"],
              [f"{BUILT}/cargo/release/speed"]),
     "Go": (["go", "build", "-o", f"{SPEED}/speed-go", "."], [f"{SPEED}/speed-go"]),
@@ -29,6 +31,7 @@ PROGRAMS: dict[str, tuple[list[str], list[str]]] = {
     "Java": (["true"], ["java", f"-Ddlx.library={PREFIX}/lib/libdlx.so.1", "-cp", JARS, f"{HERE}/Speed.java"]),
     "C#": (["mcs", "-langversion:Latest", f"-r:{BUILT}/csharp/Dlx.dll", f"-out:{BUILT}/csharp/Speed.exe", f"{HERE}/Speed.cs"],
            ["mono", f"{BUILT}/csharp/Speed.exe"]),
+    "R": (["true"], ["Rscript", f"{HERE}/speed.R"]),
     "LuaJIT": (["true"], ["luajit", f"{HERE}/speed.lua"]),
     "Ruby": (["true"], ["ruby", "-I", f"{ROOT}/bindings/ruby/lib", f"{HERE}/speed.rb"]),
 }  # fmt: skip
@@ -50,6 +53,7 @@ def environment() -> dict[str, str]:
         "GOFLAGS": "-mod=mod",
         "GOPROXY": "off",
         "NODE_PATH": f"{modules}:{os.environ.get('NODE_PATH', '')}",
+        "R_LIBS": f"{BUILT}/r/library",
         "LUA_PATH": f"{lua}/?.lua;{lua}/?/init.lua",
     }
 

@@ -2,7 +2,11 @@
 
 #include "capi/guard.h"
 #include "dlx/call.h"
+#include "src/base/last_error.h"
 #include "src/contract/check.h"
+#include "src/dtype/dtype.h"
+#include "src/tensor/synchronization.h"
+#include "src/tensor/tensor.h"
 
 using namespace dlx;
 using namespace dlx::capi;
@@ -41,6 +45,118 @@ void check_arguments(const Contract& contract, const dlx_argument* arguments, co
     if (mismatch != Mismatch::kNone) refuse(contract, parameter, mismatch, *array, like, *binding);
   }
 }
+
+/// The parameter's width holds the number, and a text is there.
+void check_value(const Parameter& parameter, const dlx_argument& value) {
+  if (parameter.kind == Kind::kText) {
+    if (value.text == nullptr) {
+      fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` is NULL", parameter.name.c_str());
+    }
+  } else if (parameter.kind == Kind::kInt) {
+    const bool has_sign = parameter.scalar.code == kDLInt;
+    const int bits = parameter.scalar.bits - (has_sign ? 1 : 0);
+    const int64_t low = has_sign && bits < 63 ? -(int64_t{1} << bits) : 0;
+    const bool fits = bits >= 63 ? has_sign || value.integer >= 0
+                                 : value.integer >= low && value.integer < int64_t{1} << bits;
+    if (!fits) {
+      fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` does not fit into %s (got %lld)",
+           parameter.name.c_str(), dtype_text(parameter.scalar).text,
+           static_cast<long long>(value.integer));
+    }
+  }
+}
+
+/// The tensors and values of a call, as the function gets them.
+class Call {
+ public:
+  Call(const Contract& contract, Tensor* const* tensors, const dlx_argument* values)
+      : contract_(contract), tensors_(tensors) {
+    const int count = static_cast<int>(contract.parameters.size());
+    for (int i = 0; i < count; ++i) {
+      const Parameter& parameter = contract.parameters[static_cast<size_t>(i)];
+      if (parameter.kind == Kind::kArray) {
+        if (!parameter.result) put(i, tensor_of(parameter, i));
+      } else if (parameter.kind != Kind::kStream) {
+        require(values, "values");
+        check_value(parameter, values[i]);
+        arguments_[i] = values[i];
+      }
+    }
+    Binding binding(contract);
+    check_arguments(contract, arguments_, flags_, &binding);
+    for (int i = 0; i < count; ++i) {
+      if (contract.parameters[static_cast<size_t>(i)].result) make_result(i, &binding);
+    }
+  }
+
+  dlx_status run(dlx_function function, void* context) {
+    StreamHandle stream = 0;
+    for (Tensor* tensor : used_) {
+      if (is_on_device(tensor)) stream = make_ready_on_current(tensor);
+      if (tensor != nullptr && !is_on_device(tensor)) synchronize(tensor);
+    }
+    if (contract_.stream >= 0) arguments_[contract_.stream].integer = stream;
+    const dlx_status status = function(context, arguments_);
+    for (Tensor* tensor : used_) {
+      if (is_on_device(tensor)) note_written(tensor, stream);
+    }
+    return status;
+  }
+
+  /// Hands the results over.
+  void detach(dlx_tensor** out) {
+    for (int i = 0; out != nullptr && i < count_; ++i) out[i] = results_[i].detach();
+  }
+
+ private:
+  Tensor* tensor_of(const Parameter& parameter, int index) const {
+    require(tensors_, "tensors");
+    Tensor* const tensor = tensors_[index];
+    if (tensor == nullptr && !parameter.optional) require(tensor, parameter.name.c_str());
+    return tensor;
+  }
+
+  void put(int index, Tensor* tensor) {
+    if (tensor == nullptr) return;
+    used_[index] = tensor;
+    arrays_[index] = tensor->dl;  // the function may write to what it gets
+    arguments_[index].array = &arrays_[index];
+    flags_[index] = tensor->flags;
+    if (is_on_device(tensor)) device_ = tensor->dl.device;
+  }
+
+  void make_result(int index, Binding* binding) {
+    const Parameter& parameter = contract_.parameters[static_cast<size_t>(index)];
+    int64_t shape[Parameter::kMostAxes];
+    infer_shape(contract_, index, *binding, shape);
+    Allocation allocation;
+    allocation.order = parameter.layout == Layout::kColumnMajor ? DLX_ORDER_F : DLX_ORDER_C;
+    const DLTensor* const like =
+        parameter.same_dtype_as < 0 ? nullptr : arguments_[parameter.same_dtype_as].array;
+    TensorRef made = empty(parameter.axes, shape, like ? like->dtype : parameter.dtypes[0], device_,
+                           0, allocation);
+    put(index, made.get());
+    const Mismatch mismatch = check_array(parameter, made->dl, 0, like, binding);
+    if (mismatch != Mismatch::kNone) {
+      refuse(contract_, parameter, mismatch, made->dl, like, *binding);
+    }
+    results_[count_++] = static_cast<TensorRef&&>(made);
+  }
+
+  static bool is_on_device(const Tensor* tensor) noexcept {
+    return tensor != nullptr && tensor->dl.device.device_type != kDLCPU;
+  }
+
+  const Contract& contract_;
+  Tensor* const* tensors_;
+  Tensor* used_[Contract::kMostParameters] = {};
+  DLTensor arrays_[Contract::kMostParameters];
+  dlx_argument arguments_[Contract::kMostParameters] = {};
+  uint64_t flags_[Contract::kMostParameters] = {};
+  TensorRef results_[Contract::kMostResults];
+  int count_ = 0;
+  DLDevice device_{kDLCPU, 0};
+};
 
 }  // namespace
 
@@ -128,6 +244,35 @@ dlx_status dlx_contract_result(const dlx_contract* contract, int32_t index,
                                               : parameter.dtypes[0];
     for (int i = 0; i < parameter.axes; ++i) out_shape[i] = shape[i];
   });
+}
+
+dlx_status dlx_contract_call(const dlx_contract* contract, dlx_function function, void* context,
+                             dlx_tensor* const* tensors, const dlx_argument* values,
+                             dlx_tensor** out) {
+  const int results = contract == nullptr ? 0 : contract->results;
+  for (int i = 0; out != nullptr && i < results; ++i) out[i] = nullptr;
+  const char* const name = contract == nullptr ? __func__ : contract->function.c_str();
+  dlx_status returned = DLX_OK;
+  const dlx_status status = guard(name, [&] {
+    require(contract, "contract");
+    require(reinterpret_cast<const void*>(function), "function");
+    if (results > 0) require(out, "out");
+    if (contract->returns != Returns::kStatus) {
+      fail(DLX_ERROR_UNSUPPORTED, "the contract does not return a status");
+    }
+    Call call(*contract, tensors, values);
+    const uint64_t messages = count_last_errors();
+    returned = call.run(function, context);
+    const bool known = returned >= DLX_OK &&
+                       (returned <= DLX_ERROR_DEVICE_REFUSED || returned == DLX_ERROR_INTERNAL);
+    if (returned == DLX_OK) {
+      call.detach(out);
+    } else if (!known || count_last_errors() == messages) {
+      fail(known ? returned : DLX_ERROR_INTERNAL, "it returned the status %d",
+           static_cast<int>(returned));
+    }
+  });
+  return status == DLX_OK ? returned : status;
 }
 
 }  // extern "C"

@@ -18,6 +18,7 @@ from typing import Any
 from dlx import errors, raw
 
 CASES = Path(__file__).resolve().parent / "cases.txt"
+CUDA = CASES.with_name("cuda.txt")
 CHECKS = ("shape", "strides", "dtype", "readonly", "bytes", "error", "is")
 
 
@@ -152,7 +153,7 @@ def outcome(lines: list[str]) -> list[str]:
                 raise AssertionError(f"no operation {verb}")
     except errors.Error as error:
         return [f"error {error.status} {error}"]
-    compact = raw.dlx_tensor_contiguous(current)
+    compact = raw.dlx_tensor_contiguous(raw.dlx_tensor_to_device(current, raw.kDLCPU, 0))
     size = raw.dlx_tensor_nbytes(compact)
     data = ctypes.string_at(raw.dlx_tensor_data(compact), size).hex() if size else "-"
     flags = raw.dlx_tensor_flags(current)
@@ -177,15 +178,19 @@ def completed(text: str) -> str:
 
 
 def main() -> int:
-    old = CASES.read_text(encoding="utf-8")
-    new = completed(old)
-    if "--update" in sys.argv[1:]:
-        CASES.write_text(new, encoding="utf-8")
-        return 0
-    lines = (old.splitlines(), new.splitlines())
-    difference = list(difflib.unified_diff(*lines, "cases.txt", "dlx", lineterm=""))
-    print("\n".join(difference) or f"{old.count('case ')} cases: as dlx does")
-    return int(bool(difference))
+    """Both files; the one for CUDA if there is a device, real or fake (DLX_CUDA_PATH)."""
+    status = 0
+    for path in (CASES, CUDA) if raw.dlx_device_count(raw.kDLCUDA) else (CASES,):
+        old = path.read_text(encoding="utf-8")
+        new = completed(old)
+        if "--update" in sys.argv[1:]:
+            path.write_text(new, encoding="utf-8")
+            continue
+        lines = (old.splitlines(), new.splitlines())
+        difference = list(difflib.unified_diff(*lines, path.name, "dlx", lineterm=""))
+        print("\n".join(difference) or f"{old.count('case ')} cases: as dlx does")
+        status |= bool(difference)
+    return status
 
 
 if __name__ == "__main__":

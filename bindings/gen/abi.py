@@ -6,10 +6,14 @@ import re
 
 from model import CType, Function, Member, Model
 
-SIZES = {"size_t": 8, "int": 4, "char": 1, "dlx_status": 4}  # on 64-bit systems
+SIZES = {"size_t": 8, "double": 8, "int": 4, "char": 1, "dlx_status": 4}  # on 64-bit systems
 
 # The functions that consume or return a reference without a sentence that says so.
-CONSUMED = {"dlx_tensor_release": "tensor"}
+CONSUMED = {
+    "dlx_tensor_release": "tensor",
+    "dlx_contract_release": "contract",
+    "dlx_python_give_back": "borrowed",
+}
 OWNED_RESULTS = {"dlx_tensor_retain"}
 
 
@@ -27,11 +31,12 @@ def size_and_alignment(ctype: CType, model: Model) -> tuple[int, int]:
 def offsets(name: str, model: Model) -> dict[str, int]:
     """The offset of each field, and of the end of the struct as ''."""
     found, end, most = {}, 0, 1
+    is_union = model.structs[name].is_union
     for field in model.structs[name].fields:
         size, alignment = size_and_alignment(field.type, model)
-        end = -(-end // alignment) * alignment
-        found[field.name] = end
-        end, most = end + size, max(most, alignment)
+        start = 0 if is_union else -(-end // alignment) * alignment
+        found[field.name] = start
+        end, most = max(end, start + size), max(most, alignment)
     return {**found, "": -(-end // most) * most}
 
 

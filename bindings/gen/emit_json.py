@@ -20,8 +20,11 @@ def emit(model: Model) -> str:
             name: {item: constants[item] for item in items} for name, items in model.enums.items()
         },
         "constants": {name: value for name, value in constants.items() if name not in named},
+        "opaque": model.opaque,
         "structs": {name: _struct(name, model) for name in model.structs},
-        "callbacks": {name: _function(f) for name, f in model.callbacks.items()},
+        "callbacks": {
+            name: _function(f) for name, f in {**model.callbacks, **model.nested}.items()
+        },
         "functions": {
             name: {**_owners(_function(f), f, model), "since": abi.since(f, model)}
             for name, f in model.functions.items()
@@ -34,6 +37,7 @@ def _struct(name: str, model: Model) -> dict[str, Any]:
     struct, offsets = model.structs[name], abi.offsets(name, model)
     return {
         "doc": struct.doc,
+        **({"union": True} if struct.is_union else {}),
         "size": offsets[""],
         "fields": [
             {"name": f.name, "type": _type(f.type), "offset": offsets[f.name]}

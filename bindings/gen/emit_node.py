@@ -38,15 +38,15 @@ def wrapper(function: Function) -> str:
         lines.append("  (void)info;")
     else:
         lines += [
-            f"  napi_value values[{count}];",
-            f"  if (!get_arguments(env, info, {count}, values)) return NULL;",
+            f"  napi_value given[{count}];",
+            f"  if (!get_arguments(env, info, {count}, given)) return NULL;",
         ]
     for i, p in enumerate(function.parameters):
         kind, read = reader(p.type)
         space = "" if kind.endswith((" ", "*")) else " "
         lines += [
             f"  {kind}{space}{p.name};",
-            f'  if (!{read}(env, values[{i}], "{p.name}", &{p.name})) return NULL;',
+            f'  if (!{read}(env, given[{i}], "{p.name}", &{p.name})) return NULL;',
         ]
     arguments = ", ".join(cast(p.type, p.name) for p in function.parameters)
     call = f"{function.name}({arguments})"

@@ -25,7 +25,7 @@ import emit_pxd
 import emit_raw
 import emit_rust
 import emit_text
-from parse import CALL, HEADERS, read_headers
+from parse import read_headers
 
 ROOT = Path(__file__).resolve().parents[2]
 EMITTERS = {
@@ -56,13 +56,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="change nothing, fail if stale")
     check = parser.parse_args().check
-    # call.h is about calls from Python.
-    everything = read_headers()
-    without_calls = read_headers(tuple(header for header in HEADERS if header != CALL))
+    model = read_headers()
     failed = False
     for name, emit in EMITTERS.items():
-        for_python = "/python/" in name or name.endswith(".pxd")
-        path, text = ROOT / name, emit(everything if for_python else without_calls)
+        path, text = ROOT / name, emit(model)
         difference = stale(path, text)
         if not check:
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -9,6 +9,10 @@ from dataclasses import dataclass
 STRUCTS_OF_CALLS = {"dlx_argument", "dlx_parameter", "dlx_borrowed", "dlx_function_options"}
 
 
+# Those that only the functions of python.h take, which other languages do not call.
+STRUCTS_OF_PYTHON = {"dlx_borrowed", "dlx_function_options"}
+
+
 @dataclass(frozen=True)
 class CType:
     """A type of the headers: `name` with a number of `*`, or an array of `length`."""
@@ -74,4 +78,5 @@ class Model:
     functions: dict[str, Function]
     comments: dict[str, str]  # the whole comment of each function, struct and callback type
     cdef: str  # the declarations in C, without includes and macros
+    opaque: list[str]  # structs of which only pointers exist
     nested: dict[str, Function]  # function types within parameter lists, which have no usable name

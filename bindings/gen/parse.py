@@ -97,7 +97,7 @@ class Reader:
 
     def __init__(self, comments: dict[str, str]) -> None:
         self.docs = {name: summary(comment) for name, comment in comments.items()}
-        self.model = Model({}, {}, {}, {}, {}, comments, "", {})
+        self.model = Model({}, {}, {}, {}, {}, comments, "", [], {})
         self.aliases: dict[str, CType] = {}
         self.cdef: list[str] = []
         self.generator = c_generator.CGenerator()
@@ -160,6 +160,7 @@ class Reader:
     def struct(self, name: str, node: c_ast.Struct | c_ast.Union) -> None:
         if node.decls is None:
             self.aliases[name] = CType("opaque", name)
+            self.model.opaque.append(name)
             return
         fields = tuple(Member(d.name, self.type(d.type, f"{name}.{d.name}")) for d in node.decls)
         is_union = isinstance(node, c_ast.Union)

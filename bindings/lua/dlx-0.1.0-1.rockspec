@@ -9,5 +9,5 @@ description = {
 dependencies = {"luajit >= 2.1"}
 build = {
   type = "builtin",
-  modules = {dlx = "dlx/init.lua", ["dlx.generated"] = "dlx/generated.lua"},
+  modules = {dlx = "dlx/init.lua", ["dlx.functions"] = "dlx/functions.lua", ["dlx.generated"] = "dlx/generated.lua"},
 }

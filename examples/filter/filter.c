@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 static uint8_t mean_around(const DLTensor *image, int64_t row, int64_t column, int64_t radius) {
-  const uint8_t *pixels = image->data;
+  const uint8_t *pixels = (const uint8_t *)image->data;
   const int64_t h = image->shape[0], w = image->shape[1];
   const int64_t top = row < radius ? 0 : row - radius, left = column < radius ? 0 : column - radius;
   const int64_t bottom = row >= h - radius ? h - 1 : row + radius;
@@ -23,7 +23,7 @@ dlx_status filter_blur(const DLTensor *image, int64_t radius, DLTensor *out) {
     dlx_set_last_error(message);
     return DLX_ERROR_INVALID_ARGUMENT;
   }
-  uint8_t *blurred = out->data;
+  uint8_t *blurred = (uint8_t *)out->data;
   const int64_t h = image->shape[0], w = image->shape[1];
   for (int64_t i = 0; i < h; ++i) {
     for (int64_t j = 0; j < w; ++j) blurred[i * w + j] = mean_around(image, i, j, radius);

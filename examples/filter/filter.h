@@ -16,7 +16,7 @@ DLX_API dlx_status filter_blur(const DLTensor *image, int64_t radius, DLTensor *
 #define FILTER_BRIGHTEN "brighten(image: uint8[h, w] writable strided, factor: float = 1.5)"
 DLX_API dlx_status filter_brighten(DLTensor *image, double factor);
 
-/* The same with all arguments in one array, as dlx's doors to torch and XLA call them. */
+/* The same with all arguments in one array, as other languages, torch and XLA call them. */
 DLX_API dlx_status filter_blur_packed(void *context, const dlx_argument *arguments);
 DLX_API dlx_status filter_brighten_packed(void *context, const dlx_argument *arguments);
 

@@ -145,6 +145,28 @@ DLX_API dlx_status dlx_contract_result(const dlx_contract *contract, int32_t ind
                                        const dlx_argument *arguments, DLDataType *out_dtype,
                                        int64_t *out_shape);
 
+/**
+ * Call a function with tensors, as `dlx.function` does with the arrays of Python: check the arguments,
+ * allocate the results, order work on a device, call. Nothing is copied, also not with `copy`.
+ *
+ * @param contract  borrowed; one that returns a status.
+ * @param function  a function that fits the contract.
+ * @param context  passed on to the function; borrowed.
+ * @param tensors  one for each parameter; borrowed. NULL for one that is no array, for a result, and
+ *        for an optional array that is left out. NULL if the contract has no arrays.
+ * @param values  one for each parameter, read where it is a number or a text; borrowed. Defaults are
+ *        the caller's: see dlx_contract_parameter. NULL if the contract has neither.
+ * @param out  the results, in order; owned. As many as the contract has; NULL after a failure.
+ * @return what the function returned, DLX_ERROR_INTERNAL if that is no status of dlx; the statuses of
+ *         dlx_contract_check and dlx_tensor_empty; DLX_ERROR_UNSUPPORTED (the contract returns something
+ *         else). Messages start with the function's name.
+ *
+ * A parameter of type `stream` gets the current stream of the arrays' device, 0 on the CPU.
+ */
+DLX_API dlx_status dlx_contract_call(const dlx_contract *contract, dlx_function function,
+                                     void *context, dlx_tensor *const *tensors,
+                                     const dlx_argument *values, dlx_tensor **out);
+
 /* ---- Python. The caller holds the GIL; see dlx/python.h. ---------------------------------------- */
 
 /** An argument of a function: the memory of a Python object as a DLTensor. The caller allocates it,

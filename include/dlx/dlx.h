@@ -665,8 +665,9 @@ typedef struct dlx_device_properties {
   char driver_version[64]; /**< "12.4"; "" if unknown */
   int32_t unified_memory;  /**< 1 if the CPU may access managed memory while the device works */
   int32_t reserved2;
-  /** Why strided copies go through the host: the compiler's or driver's message, truncated. "" if
-   * kernels do them, and before the first strided copy, which loads the kernels. */
+  /** The families of kernels for strided copies that could not be loaded, and the compiler's or
+   * driver's message, truncated: "turn, tiles: …". Another family copies then; without "elements",
+   * copies go through the host. "" if none failed; a family is loaded when it is needed first. */
   char no_kernels[512];
 } dlx_device_properties;
 

@@ -386,6 +386,7 @@ cdef extern from * nogil:
     dlx_status dlx_contract_parameter(const dlx_contract *contract, int32_t index, dlx_parameter *out)
     dlx_status dlx_contract_check(const dlx_contract *contract, const dlx_argument *arguments, const uint64_t *flags)
     dlx_status dlx_contract_result(const dlx_contract *contract, int32_t index, const dlx_argument *arguments, DLDataType *out_dtype, int64_t *out_shape)
+    dlx_status dlx_contract_call(const dlx_contract *contract, dlx_function function, void *context, dlx_tensor **tensors, const dlx_argument *values, dlx_tensor **out)
     dlx_status dlx_tensor_from_arrow(ArrowArray *array, const ArrowSchema *schema, const dlx_copy_options *options, int32_t *out_copied, dlx_tensor **out)
     dlx_status dlx_tensor_from_arrow_device(ArrowDeviceArray *array, const ArrowSchema *schema, const dlx_copy_options *options, int32_t *out_copied, dlx_tensor **out)
     dlx_status dlx_tensor_to_arrow(dlx_tensor *tensor, const dlx_arrow_options *options, ArrowArray *out, ArrowSchema *out_schema)

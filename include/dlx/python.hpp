@@ -17,31 +17,11 @@
 #include <string>
 #include <utility>
 
-#include "dlx/call.h"
+#include "dlx/call.hpp"
 #include "dlx/dlx.hpp"
 #include "dlx/python.h"
 
 namespace dlx {
-
-/** A contract, read once. */
-class Contract {
- public:
-  explicit Contract(const char* text) { check(dlx_contract_create(text, &handle_)); }
-  Contract(const Contract&) = delete;
-  Contract& operator=(const Contract&) = delete;
-  ~Contract() { dlx_contract_release(handle_); }
-
-  dlx_contract* get() const noexcept { return handle_; }
-  /** The contract of a struct with a `static constexpr char contract[]`. */
-  template <typename Tag>
-  static const Contract& of() {
-    static const Contract contract(Tag::contract);
-    return contract;
-  }
-
- private:
-  dlx_contract* handle_ = nullptr;
-};
 
 /** An array of any library that fits the contract `Tag::contract`, borrowed for a call. Empty if
  * the contract says `= None` and the caller left it out. */

@@ -36,6 +36,9 @@ void copy_tensor(const DLTensor& dst, bool dst_padded, const DLTensor& src, bool
 /// overlap. Threads share the pieces; repeated runs are arranged once; a way copies the rest.
 void execute(const CopyPlan& plan) noexcept;
 
+/// The same on the calling thread alone.
+void execute_alone(const CopyPlan& plan) noexcept;
+
 /// Writes a line that describes how copy_tensor would copy, cut to `capacity` bytes and
 /// zero-terminated. Returns the length of the whole line. Throws what copy_tensor throws.
 size_t describe_copy(const DLTensor& dst, const DLTensor& src, char* buffer, size_t capacity);

@@ -136,6 +136,11 @@ int64_t threads_of(int64_t bytes, const Machine& machine) noexcept {
   return parallel ? threads_for(machine, bytes) : 0;
 }
 
+void execute_alone(const CopyPlan& plan) noexcept {
+  const Machine& machine = dlx::machine();
+  run_part(machine, plan, traffic_of(plan, machine, false));
+}
+
 void execute(const CopyPlan& plan) noexcept {
   const Machine& machine = dlx::machine();
   const int64_t threads = threads_of(plan.size(), machine);

@@ -14,6 +14,7 @@ class CopyPlan;
 /// handles: 1 is CUDA's legacy default stream, 2 its per-thread default stream, 0 is ROCm's default
 /// stream.
 using StreamHandle = int64_t;
+constexpr StreamHandle kStreamOfThread = 2;
 
 /// A point in the work of a stream; belongs to the backend that recorded it. Never NULL.
 using EventHandle = void*;
@@ -93,6 +94,9 @@ class Backend {
   virtual StreamHandle default_stream() const noexcept { return 0; }
   /// True for streams that must not be destroyed: the default stream and CUDA's per-thread one.
   virtual bool is_default(StreamHandle stream) const noexcept { return stream == default_stream(); }
+  /// Whether the threads of one transfer may submit to a stream side by side. False for CUDA's per-thread
+  /// stream, whose handle means another stream on each thread.
+  virtual bool is_shared(StreamHandle) const noexcept { return false; }
   /// Throws Error(INVALID_ARGUMENT) unless the standard allows that number for this kind of device.
   /// Does not call the driver.
   virtual void check_stream(int64_t number) const;

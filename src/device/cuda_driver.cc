@@ -307,9 +307,9 @@ bool CudaDriver::is_no_code(cuda::Result error) const noexcept {
   }
 }
 
-void* CudaDriver::load_module(int32_t, std::string* why_not) {
+void* CudaDriver::load_module(int32_t, int32_t family, std::string* why_not) {
   cuda::Module module = nullptr;
-  const cuda::Result result = f_.module_load(&module, gpu::ptx_image().data);
+  const cuda::Result result = f_.module_load(&module, gpu::ptx_image(family).data);
   return runs_here(f_.module_load, result, why_not) ? module : nullptr;
 }
 

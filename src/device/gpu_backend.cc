@@ -48,7 +48,8 @@ void GpuBackend::describe(int32_t id, dlx_device_properties* out) {
   device(id);
   driver_.describe(id, out);
   std::lock_guard<std::mutex> lock(devices_[id].mutex);
-  std::snprintf(out->no_kernels, sizeof out->no_kernels, "%s", devices_[id].no_kernels.c_str());
+  std::snprintf(out->no_kernels, sizeof out->no_kernels, "%s",
+                devices_[id].no_kernels.text().c_str());
 }
 
 bool GpuBackend::locate(const void* pointer, PointerInfo* out) {
@@ -289,41 +290,56 @@ void GpuBackend::enable_peer(const GpuPlace& place, int32_t peer) {
   own.peers[static_cast<size_t>(peer)] = true;
 }
 
-const GpuBackend::Kernels* GpuBackend::load_kernels(int32_t id, std::string* why_not) {
-  void* module = driver_.load_module(id, why_not);
+/// The limits, and room for the families. Call this inside a GpuScope.
+GpuBackend::Kernels& GpuBackend::kernels(Device& device, int32_t id) {
+  if (Kernels* known = device.kernels.load(std::memory_order_acquire)) return *known;
+  const std::lock_guard<std::mutex> lock(device.mutex);
+  if (device.kernels.load(std::memory_order_relaxed) == nullptr) {
+    auto made = std::make_unique<Kernels>();
+    made->limits = driver_.limits(id);
+    device.kernels.store(made.release(), std::memory_order_release);  // never freed
+  }
+  return *device.kernels.load(std::memory_order_relaxed);
+}
+
+void** GpuBackend::load_family(int32_t id, int32_t family, std::string* why_not) {
+  auto functions = std::make_unique<void*[]>(gpu::kKernels);
+  void* module = driver_.load_module(id, family, why_not);
   if (module == nullptr) return nullptr;
   try {
-    auto loaded = std::make_unique<Kernels>();
-    loaded->limits = driver_.limits(id);
-    for (int32_t k = 0; k < gpu::kernel_count(); ++k) {
-      void* kernel = driver_.find_kernel(module, gpu::kernel_name(k), why_not);
-      if (kernel == nullptr) {
-        driver_.unload_module(module);
-        return nullptr;
-      }
-      loaded->functions.push_back(kernel);
+    for (int32_t k = 0; k < gpu::kKernels; ++k) {
+      if (gpu::family_of(k) != family) continue;
+      functions[static_cast<size_t>(k)] = driver_.find_kernel(module, gpu::kernel_name(k), why_not);
+      if (functions[static_cast<size_t>(k)] != nullptr) continue;
+      driver_.unload_module(module);
+      return nullptr;
     }
-    return loaded.release();  // never freed, like the module
+    return functions.release();  // never freed, like the module
   } catch (...) {
     driver_.unload_module(module);
     throw;
   }
 }
 
-/// The kernels, loaded on first use; NULL if there are none or they cannot be loaded now. Call this
+/// The functions of a family, loaded on first use; NULL if it cannot be loaded, or not now. Call this
 /// inside a GpuScope of the primary context.
-const GpuBackend::Kernels* GpuBackend::kernels(Device& device, int32_t id, StreamHandle stream) {
-  if (const Kernels* loaded = device.kernels.load(std::memory_order_acquire)) return loaded;
+void** GpuBackend::family(Device& device, int32_t id, StreamHandle stream, int32_t family) {
+  Kernels& known = kernels(device, id);
+  std::atomic<void**>& place = known.families[family];
+  if (void** loaded = place.load(std::memory_order_acquire)) return loaded;
   // Loading may compile and may wait for the device, which would break a capture.
   if (driver_.capture(stream).capturing) return nullptr;
-  std::lock_guard<std::mutex> lock(device.mutex);
-  if (device.kernels.load(std::memory_order_relaxed) == nullptr && device.no_kernels.empty()) {
-    std::string why_not = "the compiler produced no code";  // the default text
-    const Kernels* loaded = load_kernels(id, &why_not);
-    if (loaded == nullptr) device.no_kernels = why_not;
-    device.kernels.store(loaded, std::memory_order_release);
+  const std::lock_guard<std::mutex> lock(device.mutex);
+  if (void** loaded = place.load(std::memory_order_relaxed)) return loaded;
+  if ((known.missing.load(std::memory_order_relaxed) >> family & 1) != 0) return nullptr;
+  std::string why_not = "the compiler produced no code";  // the default text
+  void** loaded = load_family(id, family, &why_not);
+  if (loaded == nullptr) {
+    device.no_kernels.add(family, why_not);
+    known.missing.fetch_or(1u << family, std::memory_order_relaxed);
   }
-  return device.kernels.load(std::memory_order_relaxed);
+  place.store(loaded, std::memory_order_release);
+  return loaded;
 }
 
 bool GpuBackend::copy_strided(int32_t id, StreamHandle stream, DeviceAddress dst, DeviceAddress src,
@@ -331,17 +347,27 @@ bool GpuBackend::copy_strided(int32_t id, StreamHandle stream, DeviceAddress dst
   const GpuPlace where = place(id, stream);
   if (!where.primary) return false;  // kernels belong to a context
   GpuScope scope(driver_, where);
-  const Kernels* loaded = kernels(devices_[id], id, stream);
-  if (loaded == nullptr) return false;
+  Device& own = devices_[id];
+  const Kernels& known = kernels(own, id);
+  gpu::Limits limits = known.limits;
+  limits.missing = known.missing.load(std::memory_order_relaxed);
   char* dst_base = address(dst);
   char* src_base = address(src);
   gpu::Launches launches(plan, reinterpret_cast<uint64_t>(dst_base),
-                         reinterpret_cast<uint64_t>(src_base), loaded->limits);
+                         reinterpret_cast<uint64_t>(src_base), limits);
   gpu::Launch launch;
   while (launches.next(&launch)) {
+    void** functions = nullptr;
+    while (launch.kernel >= 0) {
+      const gpu::Family wanted = gpu::family_of(launch.kernel);
+      functions = family(own, id, stream, wanted);
+      if (functions != nullptr) break;
+      limits.missing |= 1u << wanted;
+      launches.again(limits, &launch);
+    }
+    if (functions == nullptr) return false;
     void* arguments[] = {&dst_base, &src_base, &launch.copy};
-    driver_.launch(loaded->functions[static_cast<size_t>(launch.kernel)], launch, stream,
-                   arguments);
+    driver_.launch(functions[launch.kernel], launch, stream, arguments);
   }
   return true;
 }

@@ -12,6 +12,8 @@
 #include "src/device/backend.h"
 #include "src/device/gpu_driver.h"
 #include "src/device/gpu_events.h"
+#include "src/device/missing_kernels.h"
+#include "src/gpu/kernels.h"
 
 namespace dlx {
 
@@ -36,6 +38,7 @@ class GpuBackend : public Backend {
   void synchronize(int32_t id) override;
 
   bool has_streams() const noexcept override { return true; }
+  bool is_shared(StreamHandle stream) const noexcept override { return stream != kStreamOfThread; }
   StreamHandle create_stream(int32_t id) override;
   void destroy_stream(int32_t id, StreamHandle stream) noexcept override;
   void synchronize_stream(int32_t id, StreamHandle stream) override;
@@ -68,18 +71,19 @@ class GpuBackend : public Backend {
   virtual int32_t memory_type() const noexcept = 0;
 
  private:
-  /// The kernels in one device's primary context.
+  /// The kernels in one device's primary context. Families are loaded on first use and kept.
   struct Kernels {
-    gpu::Limits limits;
-    std::vector<void*> functions;
+    gpu::Limits limits{};
+    std::atomic<uint32_t> missing{0};                   ///< as in gpu::Limits
+    std::atomic<void**> families[gpu::kFamilies] = {};  ///< the driver's functions, by gpu::Kernel
   };
   struct Device {
     GpuEvents events;
     std::mutex mutex;  // guards the members below
     bool asked_for_pool = false;
     void* pool = nullptr;
-    std::atomic<const Kernels*> kernels{nullptr};
-    std::string no_kernels;   ///< why loading failed; "" if it succeeded or was not tried
+    std::atomic<Kernels*> kernels{nullptr};
+    MissingKernels no_kernels;
     std::vector<bool> peers;  ///< devices for which peer access was requested
   };
 
@@ -88,8 +92,9 @@ class GpuBackend : public Backend {
   Device& device(int32_t id);
   GpuPlace place(int32_t id, StreamHandle stream);
   void* pool(Device& device, int32_t id);
-  const Kernels* kernels(Device& device, int32_t id, StreamHandle stream);
-  const Kernels* load_kernels(int32_t id, std::string* why_not);
+  Kernels& kernels(Device& device, int32_t id);
+  void** family(Device& device, int32_t id, StreamHandle stream, int32_t family);
+  void** load_family(int32_t id, int32_t family, std::string* why_not);
   void enable_peer(const GpuPlace& place, int32_t peer);
   void* allocate_aligned(int32_t device_type, size_t size, size_t alignment);
 

@@ -99,8 +99,8 @@ class GpuDriver {
   // ---- kernels ----
 
   virtual gpu::Limits limits(int32_t id) = 0;
-  /// Loads the strided-copy kernels of a device; NULL if it cannot run them, and sets `why_not`.
-  virtual void* load_module(int32_t id, std::string* why_not) = 0;
+  /// Loads a family of kernels on a device; NULL if it cannot run them, and sets `why_not`.
+  virtual void* load_module(int32_t id, int32_t family, std::string* why_not) = 0;
   virtual void unload_module(void* module) noexcept = 0;
   /// NULL as in load_module(): drivers that load modules lazily report the failure here.
   virtual void* find_kernel(void* module, const char* name, std::string* why_not) = 0;

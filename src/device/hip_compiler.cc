@@ -21,8 +21,8 @@ bool find_compiler(const DriverLibrary& hip, int major, hip::CompilerFunctions* 
 
 }  // namespace
 
-std::string compile_hip(const DriverLibrary& hip, int major, const std::string& architecture,
-                        std::string* why_not) {
+std::string compile_hip(const DriverLibrary& hip, int major, int32_t family,
+                        const std::string& architecture, std::string* why_not) {
   hip::CompilerFunctions compiler;
   // not covered: the same
   if (!find_compiler(hip, major, &compiler, why_not)) {
@@ -43,8 +43,8 @@ std::string compile_hip(const DriverLibrary& hip, int major, const std::string& 
   hip::Program program = nullptr;
   // not covered: the same
   if (refused(compiler.create_program.symbol,
-              compiler.create_program(&program, gpu::hip_source().data, "dlx.hip", 0, nullptr,
-                                      nullptr))) {
+              compiler.create_program(&program, gpu::kernel_source(family).data, "dlx.hip", 0,
+                                      nullptr, nullptr))) {
     return {};  // not covered: the same
   }
   const std::string target = "--gpu-architecture=" + architecture;

@@ -296,14 +296,14 @@ bool HipDriver::is_no_code(cuda::Result error) const noexcept {
          error == hip::kInvalidKernelFile;
 }
 
-void* HipDriver::load_module(int32_t id, std::string* why_not) {
+void* HipDriver::load_module(int32_t id, int32_t family, std::string* why_not) {
   const std::string name = architecture(id);
-  const gpu::Image image = gpu::amdgcn_image(name.c_str());
+  const gpu::Image image = gpu::amdgcn_image(family, name.c_str());
   std::string compiled;
   // not covered: every architecture of the fakes has an image
   if (image.data == nullptr) {
     // not covered: the same
-    compiled = compile_hip(library_, version() / 10000000, name, why_not);
+    compiled = compile_hip(library_, version() / 10000000, family, name, why_not);
     // not covered: the same
     if (compiled.empty()) return nullptr;
   }

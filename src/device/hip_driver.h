@@ -37,7 +37,7 @@ class HipDriver final : public GpuCalls<hip::Functions, hip::DevicePointer> {
   void copy_peer(StreamHandle stream, const GpuPlace& dst_place, void* dst,
                  const GpuPlace& src_place, const void* src, size_t size) override;
   void enable_peer(const GpuPlace& peer) noexcept override;
-  void* load_module(int32_t id, std::string* why_not) override;
+  void* load_module(int32_t id, int32_t family, std::string* why_not) override;
 
  private:
   void error_text(cuda::Result error, const char** name, const char** text) noexcept override;

@@ -50,6 +50,7 @@ class OpenClBackend final : public Backend {
   void deallocate_temporary(int32_t id, StreamHandle, void* data) noexcept override {
     deallocate(kDLOpenCL, id, data);
   }
+  bool is_shared(StreamHandle) const noexcept override { return true; }
   void synchronize(int32_t id) override {
     check_opencl(cl_->finish.symbol, cl_->finish(queue(id).queue()));
   }

@@ -15,8 +15,11 @@ using opencl::Result;
 /// Rows of this many bytes or more are copied by the driver, shorter rows by kernels.
 constexpr int64_t kLongRow = 512;
 
-/// Minimum local memory for kernels, in bytes: the minimum that OpenCL requires of GPUs.
-constexpr uint64_t kLocalMemory = uint64_t{16} << 10;
+/// Work items of a group, which some families require.
+constexpr size_t kGroup = 256;
+
+/// Minimum local memory for kernels, in bytes: the minimum that OpenCL 1.1 requires of GPUs.
+constexpr uint64_t kLocalMemory = uint64_t{32} << 10;
 
 Memory as_memory(void* handle) noexcept { return static_cast<Memory>(handle); }
 
@@ -158,25 +161,29 @@ bool OpenClQueue::copy_strided(DeviceAddress dst, DeviceAddress src, const CopyP
   if (is_foreign(dst.data) || is_foreign(src.data)) return false;
   if (copy_rows(dst, src, plan)) return true;
   std::lock_guard<std::mutex> lock(mutex_);
-  const Kernels* ready = kernels();
-  if (ready == nullptr) return false;
   // dlx's own memory is aligned for every item size.
-  gpu::Launches launches(plan, dst.offset, src.offset, ready->limits);
+  gpu::Launches launches(plan, dst.offset, src.offset, limits_);
   gpu::Launch next;
   while (launches.next(&next)) {
+    const Kernels* ready = nullptr;
+    while (next.kernel >= 0) {
+      ready = kernels(gpu::family_of(next.kernel));
+      if (ready != nullptr && next.group_size[0] <= limits_.max_group_size) break;
+      launches.again(limits_, &next);
+    }
+    if (next.kernel < 0) return false;
     next.copy.dst += static_cast<int64_t>(dst.offset);
     next.copy.src += static_cast<int64_t>(src.offset);
     next.copy.src_low += static_cast<int64_t>(src.offset);
     next.copy.src_high += static_cast<int64_t>(src.offset);
-    launch(next, dst.data, src.data);
+    launch(ready->by_number.at(next.kernel), next, dst.data, src.data);
   }
   return true;
 }
 
 // ---- kernels -----------------------------------------------------------------------------------
 
-void OpenClQueue::launch(const gpu::Launch& launch, void* dst, void* src) {
-  opencl::Kernel kernel = kernels_->kernels[static_cast<size_t>(launch.kernel)];
+void OpenClQueue::launch(opencl::Kernel kernel, const gpu::Launch& launch, void* dst, void* src) {
   const struct {
     size_t size;
     const void* value;
@@ -194,16 +201,23 @@ void OpenClQueue::launch(const gpu::Launch& launch, void* dst, void* src) {
                cl_.enqueue_kernel(queue(), kernel, 3, nullptr, all, group, 0, nullptr, nullptr));
 }
 
-/// The kernels, built on first use. NULL if the device has no compiler or it rejects the source;
-/// this is permanent. Any other failure throws, and the next copy tries again.
-const OpenClQueue::Kernels* OpenClQueue::kernels() {
-  if (kernels_ == nullptr && no_kernels_.empty()) kernels_ = build();
-  return kernels_.get();
+/// A family, built on first use. NULL if the device has no compiler or it rejects the source; this is
+/// permanent. Any other failure throws, and the next copy tries again.
+const OpenClQueue::Kernels* OpenClQueue::kernels(int32_t family) {
+  std::unique_ptr<Kernels>& place = kernels_[family];
+  if (place != nullptr || (limits_.missing >> family & 1) != 0) return place.get();
+  std::string why_not;
+  place = build(family, &why_not);
+  if (place == nullptr) {
+    no_kernels_.add(family, why_not);
+    limits_.missing |= 1u << family;
+  }
+  return place.get();
 }
 
 std::string OpenClQueue::no_kernels() {
   const std::lock_guard<std::mutex> lock(mutex_);
-  return no_kernels_;
+  return no_kernels_.text();
 }
 
 /// The compiler's messages; "" if the driver has none.
@@ -219,46 +233,51 @@ std::string OpenClQueue::build_log(opencl::Program program) noexcept try {
   return {};  // not covered: PoCL has its messages
 }
 
-/// NULL on failure, and sets `no_kernels_`.
-std::unique_ptr<OpenClQueue::Kernels> OpenClQueue::build() {
+/// NULL on failure, and sets `why_not`.
+std::unique_ptr<OpenClQueue::Kernels> OpenClQueue::build(int32_t family, std::string* why_not) {
   const auto has_compiler =
       ask_opencl<opencl::Uint>(cl_.device_info, opencl::kDeviceCompilerAvailable, device_);
   const auto local = ask_opencl<uint64_t>(cl_.device_info, opencl::kDeviceLocalMemSize, device_);
   // not covered from here: PoCL has both
   if (has_compiler == 0) {
-    no_kernels_ = "the device has no compiler";
+    *why_not = "the device has no compiler";
     return nullptr;
   }
   if (local < kLocalMemory) {
-    no_kernels_ = "the device has " + std::to_string(local) + " bytes of local memory";
+    *why_not = "the device has " + std::to_string(local) + " bytes of local memory";
     return nullptr;
   }
   // covered again
   Result code = 0;
-  const char* text = gpu::opencl_source().data;
+  const char* text = gpu::kernel_source(family).data;
   const Held<opencl::Program> program(cl_.create_program(context(), 1, &text, nullptr, &code),
                                       cl_.release_program);
   check_opencl(cl_.create_program.symbol, code);
   code = cl_.build_program(program.get(), 1, &device_, "", nullptr, nullptr);
   // not covered: PoCL has a compiler
   if (code == opencl::kBuildProgramFailure || code == opencl::kCompilerNotAvailable) {
-    no_kernels_ = std::string(cl_.build_program.symbol) + " failed: " + opencl::error_name(code) +
-                  ": " + build_log(program.get());
+    *why_not = std::string(cl_.build_program.symbol) + " failed: " + opencl::error_name(code) +
+               ": " + build_log(program.get());
     return nullptr;
   }
   check_opencl(cl_.build_program.symbol, code);
   auto built = std::make_unique<Kernels>(cl_);
-  built->limits.compute_units =
-      ask_opencl<opencl::Uint>(cl_.device_info, opencl::kDeviceMaxComputeUnits, device_);
   size_t most = ask_opencl<size_t>(cl_.device_info, opencl::kDeviceMaxWorkGroupSize, device_);
   for (int32_t k = 0; k < gpu::kernel_count(); ++k) {
+    if (gpu::family_of(k) != family) continue;
     opencl::Kernel kernel = cl_.create_kernel(program.get(), gpu::kernel_name(k), &code);
     check_opencl(cl_.create_kernel.symbol, code);
-    built->kernels.push_back(kernel);
+    built->by_number[k] = kernel;
     most = std::min(most, ask_opencl<size_t>(cl_.kernel_group_info, opencl::kKernelWorkGroupSize,
                                              kernel, device_));
   }
-  built->limits.max_group_size = static_cast<uint32_t>(most);
+  if (most < kGroup && (family == gpu::kTurn || family == gpu::kFew)) {
+    *why_not = "its groups have " + std::to_string(most) + " work items at most";
+    return nullptr;
+  }
+  if (limits_.max_group_size == 0 || most < limits_.max_group_size) {
+    limits_.max_group_size = static_cast<uint32_t>(most);
+  }
   return built;
 }
 

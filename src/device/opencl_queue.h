@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -12,7 +13,9 @@
 #include "src/base/once.h"
 #include "src/copy/plan/plan.h"
 #include "src/device/backend.h"
+#include "src/device/missing_kernels.h"
 #include "src/driver/opencl.h"
+#include "src/gpu/kernels.h"
 #include "src/gpu/launch.h"
 
 namespace dlx {
@@ -30,7 +33,8 @@ T ask_opencl(const Function& function, opencl::Uint what, Object... object) {
 }
 
 /// One OpenCL device: dlx's own context with one in-order queue, both created on first use and
-/// kept. The first strided copy compiles the kernels. Any thread may call any function.
+/// kept. Strided copies compile the families of kernels that
+/// they need. Any thread may call any function.
 class OpenClQueue {
  public:
   OpenClQueue(const opencl::Functions& cl, opencl::Device device) noexcept
@@ -53,29 +57,29 @@ class OpenClQueue {
   /// Uses the driver's rectangular copy for a plan of long rows, kernels for any other plan. False:
   /// an operand is foreign, or there are no kernels.
   bool copy_strided(DeviceAddress dst, DeviceAddress src, const CopyPlan& plan);
-  /// Why there are no kernels; "" if there are, and before the first strided copy.
+  /// Which kernels the device lacks, and why; "" if none, and before the first strided copy.
   std::string no_kernels();
 
  private:
+  /// A family of kernels.
   struct Kernels {
     explicit Kernels(const opencl::Functions& functions) noexcept : cl(functions) {}
     Kernels(const Kernels&) = delete;
     Kernels& operator=(const Kernels&) = delete;
     ~Kernels() {
-      for (opencl::Kernel kernel : kernels) cl.release_kernel(kernel);
+      for (const auto& kernel : by_number) cl.release_kernel(kernel.second);
     }
     const opencl::Functions& cl;
-    gpu::Limits limits{};
-    std::vector<opencl::Kernel> kernels;
+    std::map<int32_t, opencl::Kernel> by_number;  ///< of gpu::Kernel
   };
 
   void open();
   void transfer_foreign(void* memory, size_t offset, void* host, size_t size, bool to_host);
   bool copy_rows(DeviceAddress dst, DeviceAddress src, const CopyPlan& plan);
-  const Kernels* kernels();
-  [[gnu::cold]] std::unique_ptr<Kernels> build();
+  const Kernels* kernels(int32_t family);
+  [[gnu::cold]] std::unique_ptr<Kernels> build(int32_t family, std::string* why_not);
   std::string build_log(opencl::Program program) noexcept;
-  void launch(const gpu::Launch& launch, void* dst, void* src);
+  void launch(opencl::Kernel kernel, const gpu::Launch& launch, void* dst, void* src);
 
   const opencl::Functions& cl_;
   opencl::Device device_;
@@ -83,8 +87,9 @@ class OpenClQueue {
   opencl::Context context_ = nullptr;
   opencl::Queue queue_ = nullptr;
   std::mutex mutex_;  // guards the kernels, because their arguments are part of their state
-  std::unique_ptr<Kernels> kernels_;
-  std::string no_kernels_;
+  std::unique_ptr<Kernels> kernels_[gpu::kFamilies];
+  gpu::Limits limits_{};
+  MissingKernels no_kernels_;
 };
 
 }  // namespace dlx

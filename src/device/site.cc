@@ -1,5 +1,6 @@
 #include "src/device/site.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <new>
@@ -66,6 +67,38 @@ int64_t address_of(const char* place) noexcept { return reinterpret_cast<intptr_
 bool dst_is_run(const CopyPlan& plan) noexcept { return is_run(plan, dst_step); }
 bool src_is_run(const CopyPlan& plan) noexcept { return is_run(plan, src_step); }
 
+Chunks::Chunks(const CopyPlan& plan, int64_t limit) noexcept : plan_(plan), limit_(limit) {
+  int inner_axes = plan.ndim();  // axes from this one on are not split
+  int64_t inner = plan.item();
+  while (inner_axes > 0 && inner <= limit / plan.axis(inner_axes - 1).extent) {
+    inner *= plan.axis(--inner_axes).extent;
+  }
+  for (int k = 0; k < plan.ndim(); ++k) extent_[k] = k < inner_axes ? 1 : plan.axis(k).extent;
+  split_ = inner_axes - 1;
+  block_ = inner > limit ? 1 : limit / inner;
+}
+
+bool Chunks::next(CopyPlan* part) noexcept {
+  if (done_) return false;
+  if (split_ >= 0) extent_[split_] = std::min(block_, plan_.axis(split_).extent - first_[split_]);
+  *part = plan_.box(first_, extent_);
+  if (part->ndim() == 0 && part->item() > limit_) {
+    const int64_t item = part->item(), bytes = std::min(limit_, item - at_);
+    *part = part->part_of_item(at_, bytes);
+    at_ += bytes;
+    if (at_ < item) return true;
+    at_ = 0;
+  }
+  int k = split_;
+  for (; k >= 0; --k) {
+    first_[k] += extent_[k];
+    if (first_[k] < plan_.axis(k).extent) break;
+    first_[k] = 0;
+  }
+  done_ = k < 0;
+  return true;
+}
+
 DeviceAddress Site::at(void* handle, const char* place) noexcept {
   if (handle != nullptr) return {handle, static_cast<uint64_t>(address_of(place) - kHandleBase)};
   return {reinterpret_cast<void*>(address_of(place)), 0};
@@ -122,7 +155,7 @@ void Site::download_spans(void* src_handle, const CopyPlan& plan) const {
     // There are several pieces only if the plan is a single run.
     const CopyPlan piece = plan.ndim() > 0 ? plan : plan.part_of_item(first, bytes);
     const char* start = plan.ndim() > 0 ? buffer.data() + span.below : buffer.data();
-    execute(piece.moved(0, address_of(start) - address_of(piece.src())));
+    execute_alone(piece.moved(0, address_of(start) - address_of(piece.src())));
   }
 }
 
@@ -142,7 +175,7 @@ void Site::upload_spans(void* dst_handle, const CopyPlan& plan) const {
       wait_for_stream(*backend, id, stream);
     }
     const CopyPlan piece = plan.ndim() > 0 ? plan : plan.part_of_item(first, bytes);
-    execute(piece.moved(address_of(buffer.data()) - address_of(piece.dst()), 0));
+    execute_alone(piece.moved(address_of(buffer.data()) - address_of(piece.dst()), 0));
     backend->copy_from_host(id, stream, to, buffer.data(), static_cast<size_t>(bytes));
     end_use(&buffer);
   }

@@ -60,43 +60,30 @@ class Temporary {
 bool dst_is_run(const CopyPlan& plan) noexcept;
 bool src_is_run(const CopyPlan& plan) noexcept;
 
-/// Splits a plan into parts of at most `limit` bytes, in compact order, and calls f(part, bytes)
-/// for each.
+/// The parts of a plan of at most `limit` bytes each, in compact order.
+class Chunks {
+ public:
+  Chunks(const CopyPlan& plan, int64_t limit) noexcept;
+  /// False after the last part.
+  bool next(CopyPlan* part) noexcept;
+
+ private:
+  const CopyPlan& plan_;
+  const int64_t limit_;
+  int split_;      // the axis that is split into blocks; -1: none
+  int64_t block_;  // indices of that axis
+  int64_t first_[CopyPlan::kMaxAxes + 1] = {};
+  int64_t extent_[CopyPlan::kMaxAxes + 1] = {};
+  int64_t at_ = 0;  // in an item that is longer than the limit
+  bool done_ = false;
+};
+
+/// Calls f(part, bytes) for each of a plan's Chunks.
 template <typename F>
 void for_each_chunk(const CopyPlan& plan, int64_t limit, F&& f) {
-  int inner_axes = plan.ndim();  // axes from this one on are not split
-  int64_t inner = plan.item();
-  while (inner_axes > 0 && inner <= limit / plan.axis(inner_axes - 1).extent) {
-    inner *= plan.axis(--inner_axes).extent;
-  }
-  int64_t first[CopyPlan::kMaxAxes + 1] = {};
-  int64_t extent[CopyPlan::kMaxAxes + 1] = {};
-  for (int k = 0; k < plan.ndim(); ++k) extent[k] = k < inner_axes ? 1 : plan.axis(k).extent;
-  const int split = inner_axes - 1;  // the axis that is split into blocks; -1: none
-  const int64_t block = inner > limit ? 1 : limit / inner;
-  for (;;) {
-    if (split >= 0) {
-      const int64_t rest = plan.axis(split).extent - first[split];
-      extent[split] = rest < block ? rest : block;
-    }
-    const CopyPlan part = plan.box(first, extent);
-    for (int64_t at = 0; at < part.item(); at += limit) {
-      if (part.ndim() > 0 || part.item() <= limit) {
-        f(part, part.size());
-        break;
-      }
-      const int64_t rest = part.item() - at;
-      const int64_t bytes = rest < limit ? rest : limit;
-      f(part.part_of_item(at, bytes), bytes);
-    }
-    int k = split;
-    for (; k >= 0; --k) {
-      first[k] += extent[k];
-      if (first[k] < plan.axis(k).extent) break;
-      first[k] = 0;
-    }
-    if (k < 0) return;
-  }
+  Chunks chunks(plan, limit);
+  CopyPlan part = plan;
+  while (chunks.next(&part)) f(part, part.size());
 }
 
 }  // namespace dlx

@@ -9,14 +9,15 @@
 namespace dlx {
 namespace {
 
-/// The blocks of one backend. With three, packing, transfer and unpacking overlap.
+/// The blocks of one backend.
 struct Pool {
-  static constexpr int kKept = 3;
+  static constexpr int kMost = StagingBuffer::kKeptForThread * StagingBuffer::kMostThreads;
 
   const Backend* backend;
+  int kept;  ///< at most, the most that a transfer wanted
   int made;  ///< number of blocks, free or in a StagingBuffer
   int free_count;
-  StagedMemory free[kKept];  ///< in no StagingBuffer, oldest first; transfers may still use them
+  StagedMemory free[kMost];  ///< in no StagingBuffer, oldest first; transfers may still use them
 };
 
 std::mutex mutex;
@@ -27,16 +28,16 @@ Pool& pool_of(const Backend& backend) {
   for (Pool& pool : *pools) {
     if (pool.backend == &backend) return pool;
   }
-  pools->push_back({&backend, 0, 0, {}});
+  pools->push_back({&backend, StagingBuffer::kKept, 0, 0, {}});
   return pools->back();
 }
 
 /// Takes the oldest free block. False if there is none, or if allocating another is better than
 /// waiting.
-bool take(const Backend& backend, StagedMemory* out) {
+bool take(const Backend& backend, int kept, StagedMemory* out) {
   const std::lock_guard<std::mutex> lock(mutex);
   Pool& pool = pool_of(backend);
-  if (pool.free_count == 0 || (pool.free[0].event != nullptr && pool.made < Pool::kKept)) {
+  if (pool.free_count == 0 || (pool.free[0].event != nullptr && pool.made < kept)) {
     return false;
   }
   *out = pool.free[0];
@@ -46,10 +47,11 @@ bool take(const Backend& backend, StagedMemory* out) {
 }
 
 /// Returns a block. False if enough blocks are free: the caller keeps it.
-bool put_back(const Backend& backend, const StagedMemory& block) noexcept {
+bool put_back(const Backend& backend, int kept, const StagedMemory& block) noexcept {
   const std::lock_guard<std::mutex> lock(mutex);
   Pool& pool = pool_of(backend);
-  if (pool.free_count == Pool::kKept) return false;
+  if (pool.kept < kept) pool.kept = kept;
+  if (pool.free_count >= pool.kept) return false;
   pool.free[pool.free_count++] = block;
   return true;
 }
@@ -68,13 +70,13 @@ void count_made(const Backend& backend, int more) noexcept {
 
 }  // namespace
 
-StagingBuffer::StagingBuffer(Backend& backend, int32_t id, StreamHandle stream)
-    : backend_(backend), memory_{nullptr, id, nullptr}, stream_(stream) {
+StagingBuffer::StagingBuffer(Backend& backend, int32_t id, StreamHandle stream, int kept)
+    : backend_(backend), memory_{nullptr, id, nullptr}, stream_(stream), kept_(kept) {
   StagedMemory old{};
   const auto give_up = [&](bool keep) {
-    if (!keep || !put_back(backend, old)) count_made(backend, -1);
+    if (!keep || !put_back(backend, kept_, old)) count_made(backend, -1);
   };
-  while (take(backend, &old)) {
+  while (take(backend, kept_, &old)) {
     try {
       wait_for(backend, &old);
       memory_.data = old.data;
@@ -102,7 +104,7 @@ StagingBuffer::StagingBuffer(Backend& backend, int32_t id, StreamHandle stream)
 StagingBuffer::~StagingBuffer() {
   try {
     if (in_open_use_) wait_for_stream(backend_, memory_.id, stream_);
-    if (put_back(backend_, memory_)) return;
+    if (put_back(backend_, kept_, memory_)) return;
     wait();
     backend_.deallocate_pinned(memory_.data);
   } catch (...) {

@@ -21,13 +21,20 @@ struct StagedMemory {
 /// each backend, because pinning memory takes a millisecond.
 class StagingBuffer {
  public:
-  /// Large enough for transfers at full speed, small enough to overlap them with packing.
-  static constexpr int64_t kBytes = int64_t{4} << 20;
+  /// Each thread packs blocks of its own. Small, so that the first transfer begins soon; large enough that
+  /// the driver's calls for a block cost little.
+  static constexpr int64_t kBytes = int64_t{2} << 20;
 
-  /// Takes a block for work on `stream`. If all blocks are in use, waits for the one that was
+  /// So many blocks are kept: packing, transfer and unpacking overlap.
+  static constexpr int kKept = 3;
+  /// A transfer by several threads keeps so many for each: one that is packed, one that is transferred.
+  static constexpr int kKeptForThread = 2;
+  static constexpr int kMostThreads = 32;
+
+  /// Takes a block for work on `stream`. If `kept` blocks are in use, waits for the one that was
   /// returned first. The destructor waits for the stream unless in_use_until() was called. Throws
   /// std::bad_alloc or Error(DRIVER).
-  StagingBuffer(Backend& backend, int32_t id, StreamHandle stream);
+  StagingBuffer(Backend& backend, int32_t id, StreamHandle stream, int kept = kKept);
   ~StagingBuffer();
   StagingBuffer(const StagingBuffer&) = delete;
   StagingBuffer& operator=(const StagingBuffer&) = delete;
@@ -43,6 +50,7 @@ class StagingBuffer {
   Backend& backend_;
   StagedMemory memory_;
   StreamHandle stream_;
+  int kept_;
   bool in_open_use_ = true;
 };
 

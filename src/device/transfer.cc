@@ -1,14 +1,19 @@
 #include "src/device/transfer.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <exception>
 #include <memory>
+#include <mutex>
 #include <new>
 
+#include "src/base/cancellation.h"
 #include "src/base/error.h"
 #include "src/base/memory.h"
 #include "src/copy/copy.h"
 #include "src/copy/plan/overlap.h"
+#include "src/copy/threads/threads.h"
 #include "src/device/current_stream.h"
 #include "src/device/registry.h"
 #include "src/device/site.h"
@@ -97,10 +102,64 @@ void require_no_capture(const Site& site) {
 
 // ---- parts of a copy ---------------------------------------------------------------------------
 
+/// The parts of a plan, for the threads of a transfer: each packs and sends, or receives and unpacks, parts
+/// of its own, and waits for no other, so that transfers follow each other without a pause.
+class SharedChunks {
+ public:
+  SharedChunks(const Site& site, const CopyPlan& plan) : chunks_(plan, StagingBuffer::kBytes) {
+    if (!site.backend->is_shared(site.stream)) return;
+    threads_ = std::min<int64_t>({usable_threads(), StagingBuffer::kMostThreads,
+                                  divide_up(plan.size(), StagingBuffer::kBytes)});
+  }
+
+  /// Calls run(next), where next(&part) is false after the last part, on each of the threads; then throws
+  /// what one of them threw, after which there were no more parts.
+  template <typename Run>
+  void each_thread(Run&& run) {
+    const auto next = [&](CopyPlan* part) {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      return failure_ == nullptr && chunks_.next(part);
+    };
+    auto guarded = [&] {
+      try {
+        run(next);
+      } catch (...) {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        failure_ = std::current_exception();
+      }
+    };
+    if (threads_ <= 1) return run(next);
+    const WithoutCancellation whole;
+    parallel_for(
+        threads_, [](void* call, int64_t) { (*static_cast<decltype(guarded)*>(call))(); }, &guarded,
+        threads_);
+    if (failure_ != nullptr) std::rethrow_exception(failure_);
+  }
+
+  /// The blocks of pinned memory that the transfer may have.
+  int blocks() const noexcept {
+    return std::max(StagingBuffer::kKept,
+                    StagingBuffer::kKeptForThread * static_cast<int>(threads_));
+  }
+
+  /// On the calling thread, or on all threads if the transfer has only this one.
+  void execute_part(const CopyPlan& part) const noexcept {
+    threads_ > 1 ? execute_alone(part) : execute(part);
+  }
+
+ private:
+  int64_t threads_ = 1;
+  std::mutex mutex_;
+  Chunks chunks_;
+  std::exception_ptr failure_;
+};
+
 void upload(const Site& site, void* dst_handle, const CopyPlan& plan) {
-  for_each_chunk(plan, StagingBuffer::kBytes, [&](const CopyPlan& part, int64_t bytes) {
-    StagingBuffer buffer(*site.backend, site.id, site.stream);
-    execute(part.to_compact(buffer.data()));
+  std::mutex spans;  // they are read and written back, with items of other parts
+  const auto send_part = [&](const SharedChunks& chunks, const CopyPlan& part) {
+    const int64_t bytes = part.size();
+    StagingBuffer buffer(*site.backend, site.id, site.stream, chunks.blocks());
+    chunks.execute_part(part.to_compact(buffer.data()));
     const auto send = [&](DeviceAddress to) {
       site.backend->copy_from_host(site.id, site.stream, to, buffer.data(),
                                    static_cast<size_t>(bytes));
@@ -111,48 +170,65 @@ void upload(const Site& site, void* dst_handle, const CopyPlan& plan) {
       const Temporary packed(site, bytes);
       send(Site::at(packed.handle(), packed.place()));
       if (!site.copy_by_kernels(dst_handle, packed.handle(), part.from_compact(packed.place()))) {
+        const std::lock_guard<std::mutex> lock(spans);
         site.upload_spans(dst_handle, part.from_compact(buffer.data()));
       }
     }
     site.end_use(&buffer);
+  };
+  SharedChunks chunks(site, plan);
+  chunks.each_thread([&](const auto& next) {
+    CopyPlan part = plan;
+    while (next(&part)) send_part(chunks, part);
   });
 }
 
 /// A chunk that is being transferred to the host.
 struct Arriving {
-  Arriving(const Site& site, const CopyPlan& part)
-      : buffer(*site.backend, site.id, site.stream), part(part) {}
-  void unpack() {
+  Arriving(const Site& site, const SharedChunks& chunks, const CopyPlan& part)
+      : buffer(*site.backend, site.id, site.stream, chunks.blocks()), part(part) {}
+  void unpack(const SharedChunks& chunks) {
     buffer.wait();
-    execute(part.from_compact(buffer.data()));
+    chunks.execute_part(part.from_compact(buffer.data()));
   }
   StagingBuffer buffer;
   CopyPlan part;
 };
 
 void download(const Site& site, void* src_handle, const CopyPlan& plan) {
-  std::unique_ptr<Arriving> previous;
-  for_each_chunk(plan, StagingBuffer::kBytes, [&](const CopyPlan& part, int64_t bytes) {
-    auto next = std::make_unique<Arriving>(site, part);
+  /// NULL if the part has arrived already.
+  const auto receive_part = [&](const SharedChunks& chunks,
+                                const CopyPlan& part) -> std::unique_ptr<Arriving> {
+    auto arriving = std::make_unique<Arriving>(site, chunks, part);
     const auto receive = [&](DeviceAddress from) {
-      site.backend->copy_to_host(site.id, site.stream, next->buffer.data(), from,
-                                 static_cast<size_t>(bytes));
+      site.backend->copy_to_host(site.id, site.stream, arriving->buffer.data(), from,
+                                 static_cast<size_t>(part.size()));
     };
     if (src_is_run(part)) {
       receive(Site::at(src_handle, part.src()));
     } else {
-      const Temporary packed(site, bytes);
+      const Temporary packed(site, part.size());
       if (!site.copy_by_kernels(packed.handle(), src_handle, part.to_compact(packed.place()))) {
         site.download_spans(src_handle, part);
-        return;
+        return nullptr;
       }
       receive(Site::at(packed.handle(), packed.place()));
     }
-    site.end_use(&next->buffer);
-    if (previous != nullptr) previous->unpack();
-    previous = std::move(next);
+    site.end_use(&arriving->buffer);
+    return arriving;
+  };
+  SharedChunks chunks(site, plan);
+  chunks.each_thread([&](const auto& next) {
+    std::unique_ptr<Arriving> previous;
+    CopyPlan part = plan;
+    while (next(&part)) {
+      std::unique_ptr<Arriving> arriving = receive_part(chunks, part);
+      if (arriving == nullptr) continue;
+      if (previous != nullptr) previous->unpack(chunks);
+      previous = std::move(arriving);
+    }
+    if (previous != nullptr) previous->unpack(chunks);
   });
-  if (previous != nullptr) previous->unpack();
 }
 
 /// Within one device. Overlapping operands go through a temporary.
@@ -173,7 +249,7 @@ void copy_within(const Site& site, const Operand& dst, const Operand& src, const
 /// Between two devices of one backend: packed on one, unpacked on the other.
 void copy_between(const Site& to, void* dst_handle, const Site& from, void* src_handle,
                   const CopyPlan& plan) {
-  constexpr int64_t kChunk = 16 * StagingBuffer::kBytes;
+  constexpr int64_t kChunk = int64_t{128} << 20;
   Backend& backend = *to.backend;
   const auto follow = [&](const Site& later, const Site& earlier) {
     follow_stream(backend, later.id, later.stream, earlier.id, earlier.stream);

@@ -14,17 +14,14 @@ struct Image {
   const char* data;
   size_t size;
 };
-/// PTX text, zero-terminated, for every NVIDIA GPU since Maxwell.
-Image ptx_image();
-/// A code object for an AMD architecture such as "gfx90a"; ignores what follows a ':'.
-Image amdgcn_image(const char* architecture);
-/// Zero-terminated source: OpenCL C 1.2, and the same text as HIP C++ for hiprtc.
-Image opencl_source() noexcept;
-Image hip_source() noexcept;
+/// Each image has the kernels of one family of kernels.h.
 
-/// The kernels in every image: their number and names.
-int32_t kernel_count() noexcept;
-const char* kernel_name(int32_t kernel) noexcept;
+/// PTX text, zero-terminated, for every NVIDIA GPU since Maxwell.
+Image ptx_image(int32_t family);
+/// A code object for an AMD architecture such as "gfx90a"; ignores what follows a ':'.
+Image amdgcn_image(int32_t family, const char* architecture);
+/// Zero-terminated source: OpenCL C 1.2, and the same text as HIP C++ for hiprtc.
+Image kernel_source(int32_t family);
 
 }  // namespace dlx::gpu
 

@@ -2,17 +2,17 @@
 
 #include <algorithm>
 
-#include "src/gpu/kernel_choice.h"
+#include "src/gpu/ways.h"
 
 namespace dlx::gpu {
 namespace {
 
-/// Most words of a launch: the kernels' divisions are exact below 2^31, and a work item may count
-/// up to one group beyond the end.
-constexpr int64_t kMostWords = int64_t{1} << 30;
+/// Most words of a launch: the kernels' divisions are exact below 2^31, and a work item may count up to
+/// a few groups beyond the end.
+constexpr int64_t kMostWords = (int64_t{1} << 31) - (int64_t{1} << 12);
 
-/// Most bytes of a launch: HIP counts work items in 32 bits, and a tile of 1 KiB takes a group.
-constexpr int64_t kMostBytes = int64_t{1} << 33;
+/// Most bytes of a launch: HIP counts work items in 32 bits, and most of them copy 16 bytes.
+constexpr int64_t kMostBytes = int64_t{1} << 34;
 
 /// Most bytes of an item in a launch.
 constexpr int64_t kMostItem = int64_t{1} << 30;
@@ -24,7 +24,7 @@ Launches::Launches(const CopyPlan& plan, uint64_t dst_base, uint64_t src_base, c
   word_ = common_word(plan, dst_base, src_base);
   for (int k = 0; k < plan_.ndim(); ++k) {
     first_[k] = 0;
-    limit_steps(k);
+    chunk_[k] = std::min(plan_.axis(k).extent, kMostWords);
   }
   first_[plan_.ndim()] = 0;
   chunk_[plan_.ndim()] = std::min(plan_.item(), kMostItem);
@@ -35,13 +35,6 @@ Launches::Launches(const CopyPlan& plan, uint64_t dst_base, uint64_t src_base, c
         static_cast<int64_t>(std::min(static_cast<uint64_t>(most_words), limits_.max_groups[0]));
   }
   limit_count(most_words);
-}
-
-/// Kernels multiply 32-bit numbers: an axis with a larger step is looped over here.
-void Launches::limit_steps(int axis) noexcept {
-  const CopyAxis& a = plan_.axis(axis);
-  const bool far = a.dst > INT32_MAX || a.src > INT32_MAX || a.src < -INT32_MAX;
-  chunk_[axis] = far ? 1 : std::min(a.extent, kMostWords);
 }
 
 /// Leaves at most as many axes to the kernel as it has: drops the shortest ones, but never those
@@ -56,7 +49,7 @@ void Launches::limit_axes() noexcept {
     const int64_t step = std::abs(plan_.axis(k).src);
     if (step != 0 && (src_dense < 0 || step <= std::abs(plan_.axis(src_dense).src))) src_dense = k;
   }
-  for (; used > DLX_STRIDED_COPY_AXES; --used) {
+  for (; used >= DLX_STRIDED_COPY_AXES; --used) {
     int shortest = -1;
     for (int k = 0; k < ndim - 1; ++k) {
       if (chunk_[k] == 1 || k == src_dense) continue;
@@ -94,18 +87,28 @@ bool Launches::advance() noexcept {
   return false;
 }
 
-bool Launches::next(Launch* out) {
-  if (done_) return false;
+void Launches::choose(Launch* out) {
   int64_t extents[CopyPlan::kMaxAxes + 1];
   for (int loop = 0; loop <= plan_.ndim(); ++loop) {
-    extents[loop] = std::min(chunk_[loop], extent(loop) - first_[loop]);
+    extents[loop] = std::min(chunk_[loop], extent(loop) - chosen_[loop]);
   }
   const int item = plan_.ndim();
   CopyPlan piece = plan_;
-  if (extents[item] != plan_.item()) piece = piece.part_of_item(first_[item], extents[item]);
-  choose_kernel(piece.box(first_, extents), dst_base_, src_base_, limits_, out);
+  if (extents[item] != plan_.item()) piece = piece.part_of_item(chosen_[item], extents[item]);
+  choose_kernel(piece.box(chosen_, extents), dst_base_, src_base_, limits_, out);
+}
+
+bool Launches::next(Launch* out) {
+  if (done_) return false;
+  std::copy(first_, first_ + plan_.ndim() + 1, chosen_);
   done_ = !advance();
+  choose(out);
   return true;
+}
+
+void Launches::again(const Limits& limits, Launch* out) {
+  limits_ = limits;
+  choose(out);
 }
 
 }  // namespace dlx::gpu

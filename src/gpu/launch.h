@@ -10,9 +10,9 @@ namespace dlx::gpu {
 
 /// A strided copy as launches of the kernels.
 
-/// One launch of a kernel with the arguments (dst pointer, src pointer, dlx_strided_copy by value).
+/// One launch of a kernel of kernels.h with the arguments (dst pointer, src pointer, dlx_strided_copy by value).
 struct Launch {
-  int32_t kernel;  ///< index for kernel_name()
+  int32_t kernel;  ///< -1: the families that are there take no such plan
   uint32_t groups[3];
   uint32_t group_size[3];
   dlx_strided_copy copy;
@@ -20,6 +20,7 @@ struct Launch {
 
 /// Limits of a device; 0 if not known.
 struct Limits {
+  uint32_t missing;  ///< families of kernels that it does not have, as bits
   uint32_t max_group_size;
   uint32_t compute_units;
   uint64_t max_groups[3];
@@ -33,14 +34,16 @@ class Launches {
   Launches(const CopyPlan& plan, uint64_t dst_base, uint64_t src_base, const Limits& limits);
   /// False after the last one.
   bool next(Launch* out);
+  /// Chooses the launch of the last next() anew, and all later ones, within other limits.
+  void again(const Limits& limits, Launch* out);
 
  private:
   // Loops that are too long for one launch are divided into chunks: the axes, and the item.
-  void limit_steps(int axis) noexcept;
   void limit_axes() noexcept;
   void limit_count(int64_t most_words) noexcept;
   int64_t extent(int loop) const noexcept;
   bool advance() noexcept;
+  void choose(Launch* out);
 
   CopyPlan plan_;
   uint64_t dst_base_;
@@ -50,6 +53,7 @@ class Launches {
   bool done_ = false;
   int64_t chunk_[CopyPlan::kMaxAxes + 1];
   int64_t first_[CopyPlan::kMaxAxes + 1];
+  int64_t chosen_[CopyPlan::kMaxAxes + 1];  // first_ of the last launch
 };
 
 }  // namespace dlx::gpu

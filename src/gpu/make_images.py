@@ -1,4 +1,4 @@
-"""Compiles the strided-copy kernels ahead of time and writes what the library embeds.
+"""Compiles the strided-copy kernels, a family at a time, ahead of time and writes what the library embeds.
 
     python src/gpu/make_images.py           writes src/gpu/images_*.inc anew
     python src/gpu/make_images.py --check   fails if they are not what the source compiles to
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import lzma
 import re
 import shutil
 import struct
@@ -23,6 +24,9 @@ GPU = Path(__file__).resolve().parent
 ROOT = GPU.parent.parent
 CLANG = "clang-19"
 
+# In the order of kernels.h. Each is a source and a module of its own.
+FAMILIES = ["turn", "few", "pattern", "rows", "tiles", "elements"]
+
 # PTX for every driver since CUDA 9 and every GPU since Maxwell; the driver compiles it.
 PTX = ["--target=nvptx64-nvidia-cuda", "-march=sm_50", "--cuda-feature=+ptx50", "-S"]
 # Code objects of version 4: ROCm 4.1 and newer load them.
@@ -32,7 +36,7 @@ COMMON = [
     "-x",
     "cl",
     "-cl-std=CL1.2",
-    "-Os",
+    "-O3",
     "-nogpulib",
     "-DDLX_AHEAD_OF_TIME",
     "-Wall",
@@ -40,14 +44,14 @@ COMMON = [
 ]
 
 
-def source_text() -> str:
-    """The kernels and their includes as one text without comments."""
+def source_text(family: str) -> str:
+    """The kernels of a family and their includes as one text without comments."""
 
     def read(path: Path) -> str:
         text = re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.S)
         return re.sub(r'#include "(src/gpu/[^"]+)"\n', lambda m: read(ROOT / m[1]), text)
 
-    text = read(GPU / "strided_copy.cl").replace("\\\n", " ")
+    text = read(GPU / f"{family}.cl").replace("\\\n", " ")
     lines = (re.sub(r"\s+", " ", line).strip() for line in text.splitlines())
     return "\n".join(line for line in lines if line) + "\n"
 
@@ -55,16 +59,10 @@ def source_text() -> str:
 def compile_to(arguments: list[str], text: str) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         # Relative names, because some of them end up in the result.
-        (Path(folder) / "strided_copy.cl").write_text(text, encoding="utf-8")
-        command = [CLANG, *COMMON, *arguments, "-o", "out", "strided_copy.cl"]
+        (Path(folder) / "dlx.cl").write_text(text, encoding="utf-8")
+        command = [CLANG, *COMMON, *arguments, "-o", "out", "dlx.cl"]
         subprocess.run(command, cwd=folder, check=True)
         return (Path(folder) / "out").read_bytes()
-
-
-def as_string(text: str) -> str:
-    """C string literals, one for each line."""
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\t", " ")
-    return "".join(f'"{line}\\n"\n' for line in escaped.splitlines())
 
 
 def as_words(data: bytes) -> str:
@@ -75,79 +73,86 @@ def as_words(data: bytes) -> str:
 
 
 def shorter(ptx: bytes) -> bytes:
-    """Without comments and empty lines; zero-terminated."""
+    """Without comments, empty lines and long names of parameters and labels; zero-terminated."""
     lines = (re.sub(r"\s*//.*", "", line) for line in ptx.decode().splitlines())
-    return "".join(line + "\n" for line in lines if line.strip()).encode() + b"\0"
+    text = "".join(line + "\n" for line in lines if line.strip())
+    text = re.sub(r"\bdlx_\w+_param_(\d)\b", r"p\1", text).replace("$L__BB", "$L")
+    text = re.sub(r"[ \t]+", " ", text).replace(", ", ",").replace("\n ", "\n")
+    return text.encode() + b"\0"
 
 
-def length_bytes(length: int) -> bytes:
-    return bytes([255] * (length // 255) + [length % 255])
+# What src/gpu/lzma.cc unpacks. The size of the dictionary is that of the longest bundle, at least.
+LZMA = {
+    "id": lzma.FILTER_LZMA1,
+    "preset": 9 | lzma.PRESET_EXTREME,
+    "lc": 3,
+    "lp": 0,
+    "pb": 2,
+    "nice_len": 273,
+    "dict_size": 1 << 20,
+}
 
 
-def compress(data: bytes) -> bytes:
-    """A block of LZ4: literals and copies from the last 64 KiB. images.cc unpacks it."""
-    packed = bytearray()
-    seen: dict[bytes, list[int]] = {}
-
-    def put(literals: bytes, distance: int, length: int) -> None:
-        rest = length - 4
-        packed.append(min(len(literals), 15) << 4 | (min(rest, 15) if distance else 0))
-        if len(literals) >= 15:
-            packed.extend(length_bytes(len(literals) - 15))
-        packed.extend(literals)
-        if distance:
-            packed.extend(struct.pack("<H", distance))
-            if rest >= 15:
-                packed.extend(length_bytes(rest - 15))
-
-    def match(at: int) -> tuple[int, int]:
-        best, distance = 0, 0
-        for place in reversed(seen.get(data[at : at + 4], [])[-256:]):
-            if at - place > 0xFFFF:
-                break
-            length = 4
-            while at + length < len(data) and data[place + length] == data[at + length]:
-                length += 1
-            if length > best:
-                best, distance = length, at - place
-        return best, distance
-
-    start = at = 0
-    while at < len(data):
-        length, distance = match(at)
-        # A literal pays if a longer match begins one byte later.
-        step = length if length >= 4 and match(at + 1)[0] <= length + 1 else 1
-        if step > 1:
-            put(data[start:at], distance, length)
-            start = at + length
-        for k in range(at, at + step):
-            seen.setdefault(data[k : k + 4], []).append(k)
-        at += step
-    put(data[start:], 0, 0)
-    return bytes(packed)
+def bundle(name: str, images: list[bytes]) -> str:
+    """A C array: the number of images, the size of each, the packed size, and all packed as one."""
+    packed = lzma.compress(b"".join(images), lzma.FORMAT_RAW, filters=[LZMA])
+    head = ", ".join(str(number) for number in [len(images), *map(len, images), len(packed)])
+    return f"constexpr uint64_t {name}[] = {{{head},\n{as_words(packed)}}};\n"
 
 
-def as_packed(data: bytes) -> str:
-    """As the items of a C array: the size, then the block."""
-    return f"{len(data)},\n" + as_words(compress(data))
+def digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
 
 
-def head(what: str, text: str, more: dict[str, str]) -> str:
-    lines = {"source": hashlib.sha256(text.encode()).hexdigest(), **more}
-    return f"// {what}, by ./dev kernels: do not edit.\n" + "".join(
-        f"// {key}: {value}\n" for key, value in lines.items()
-    )
+def source_digest(texts: dict[str, str]) -> str:
+    return digest("".join(texts.values()).encode())
 
 
-def images(text: str, compiler: str) -> dict[str, str]:
-    codes = {"ptx": shorter(compile_to(PTX, text))}
-    for architecture in ARCHITECTURES:
-        codes[architecture] = compile_to([*AMDGCN, f"-mcpu={architecture}"], text)
-    result = {}
-    for name, code in codes.items():
-        more = {"compiler": compiler, "image": hashlib.sha256(code).hexdigest()}
-        result[f"images_{name}.inc"] = head(f"Kernels for {name}", text, more) + as_packed(code)
-    return result
+Images = dict[tuple[str, str], bytes]  # by target and family
+
+
+def include_file(
+    name: str, texts: dict[str, str], images: Images, bundles: list[list[bytes]], **more: str
+) -> str:
+    """What was packed, and of what, in comments; the bundles; a table of them."""
+    lines = {"source": source_digest(texts), **more}
+    lines |= {f"image {target} {family}": digest(code) for (target, family), code in images.items()}
+    parts = [f"// Kernels as {name}, by ./dev kernels: do not edit.\n"]
+    parts += [f"// {key}: {value}\n" for key, value in lines.items()]
+    names = [f"k_{name}_{number}" for number in range(len(bundles))]
+    parts += [bundle(each, images) for each, images in zip(names, bundles)]
+    return "".join(parts) + f"constexpr const uint64_t* k_{name}[] = {{{', '.join(names)}}};\n"
+
+
+def comments(text: str) -> list[str]:
+    """What --check compares: versions of the packer may pack the same image otherwise."""
+    return [line for line in text.splitlines() if line.startswith("//")]
+
+
+def images(texts: dict[str, str], compiler: str) -> dict[str, str]:
+    """A bundle for each family: PTX; the code objects of all architectures, which have much in common."""
+    ptx: Images = {}
+    objects: Images = {}
+    for family, text in texts.items():
+        ptx["ptx", family] = shorter(compile_to(PTX, text))
+        for architecture in ARCHITECTURES:
+            code = compile_to([*AMDGCN, f"-mcpu={architecture}"], text)
+            objects[architecture, family] = code
+    of_families = [[objects[each, family] for each in ARCHITECTURES] for family in texts]
+    names = ", ".join(f'"{each}"' for each in ARCHITECTURES)
+    return {
+        "images_ptx.inc": include_file(
+            "ptx", texts, ptx, [[code] for code in ptx.values()], compiler=compiler
+        ),
+        "images_amdgcn.inc": include_file("amdgcn", texts, objects, of_families, compiler=compiler)
+        + f"constexpr const char* k_architectures[] = {{{names}}};\n",
+    }
+
+
+def sources(texts: dict[str, str]) -> str:
+    """One bundle."""
+    codes: Images = {("source", name): text.encode() + b"\0" for name, text in texts.items()}
+    return include_file("source", texts, codes, [[*codes.values()]])
 
 
 def recorded(kind: str) -> str:
@@ -162,8 +167,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--check", action="store_true", help="change nothing, fail if stale")
     check = parser.parse_args().check
-    text = source_text()
-    files = {"images_source.inc": head("Source", text, {}) + as_string(text)}
+    texts = {family: source_text(family) for family in FAMILIES}
+    files = {"images_source.inc": sources(texts)}
     complete = shutil.which(CLANG) is not None and shutil.which("ld.lld-19") is not None
     if complete:
         version = subprocess.run([CLANG, "--version"], capture_output=True, text=True, check=True)
@@ -172,14 +177,14 @@ def main() -> int:
             print(f"only the source is compared: {compiler} is not {recorded('compiler')}")
             complete = False
         else:
-            files |= images(text, compiler)
+            files |= images(texts, compiler)
     elif check:
         print(f"only the source is compared: there is no {CLANG} with ld.lld-19")
     else:
         print(f"{CLANG} and ld.lld-19 are needed (Debian: clang-19 lld-19)", file=sys.stderr)
         return 1
     failed = False
-    if check and not complete and recorded("source") != hashlib.sha256(text.encode()).hexdigest():
+    if check and not complete and recorded("source") != source_digest(texts):
         print("stale: the images were made from another source", file=sys.stderr)
         failed = True
     for name, content in files.items():
@@ -188,7 +193,7 @@ def main() -> int:
         if not check:
             path.write_text(content, encoding="utf-8")
             print(f"{name}: {'unchanged' if old == content else 'written'}")
-        elif old != content:
+        elif comments(old) != comments(content):
             print(f"stale: {name}: run ./dev kernels", file=sys.stderr)
             failed = True
     return int(failed)

@@ -190,31 +190,32 @@ Ref asarray_of(PyObject* const* values) {
   return array_of(tensor.get(), request);
 }
 
-/// Whether `error`, or the Python exception that is set, says that DLPack lacks the data's type.
+/// Whether `error`, or the Python exception that is set, says that DLPack lacks the data's type or layout.
 bool is_unsupported(const Error& error) noexcept { return error.status() == DLX_ERROR_UNSUPPORTED; }
 bool is_unsupported(const PythonError&) noexcept {
   return api.PyErr_ExceptionMatches(state.errors[DLX_ERROR_UNSUPPORTED]) != 0;
 }
 
-/// What the hook converted_by_numpy makes of an object whose type DLPack lacks: an array of the other
+/// What the hook taken_otherwise makes of an object whose type DLPack lacks: an array of the other
 /// byte order, or of long doubles, in a type that DLPack has; a view of the fields of a structured
-/// array, unless `copy` is True. None if the hook cannot help.
-Ref converted_by_numpy(PyObject* object, PyObject* dtype, PyObject* copy) {
+/// array, unless `copy` is True; or of one whose negative strides DLPack got wrong, by its CUDA array
+/// interface. None if the hook cannot help.
+Ref taken_otherwise(PyObject* object, PyObject* dtype, PyObject* copy) {
   TakenError refusal;
   auto or_none = [](PyObject* value) { return value == nullptr ? api.none : value; };
-  Ref array(call_objects(state.converted_by_numpy, object, or_none(dtype), or_none(copy)));
+  Ref array(call_objects(state.taken_otherwise, object, or_none(dtype), or_none(copy)));
   if (!array) throw PythonError();
   if (array.get() != api.none) return array;
   refusal.put_back();
   return Ref();
 }
 
-/// import(), or again(array) with what converted_by_numpy() makes of the object.
+/// import(), or again(array) with what taken_otherwise() makes of the object.
 template <typename Import, typename Again>
 Ref import_any(PyObject* object, PyObject* dtype, PyObject* copy, Import&& import, Again&& again) {
   auto retry = [&](const auto& error) {
     if (!is_unsupported(error)) throw;
-    const Ref array = converted_by_numpy(object, dtype, copy);
+    const Ref array = taken_otherwise(object, dtype, copy);
     if (!array) throw;
     return again(array.get());
   };

@@ -4,6 +4,7 @@
 #include "src/python/ndarray.h"
 #include "src/python/state.h"
 #include "src/python/tensor_type.h"
+#include "src/python/torch_fields.h"
 #include "src/python/type_cache.h"
 #include "src/tensor/layout.h"
 #include "src/tensor/tensor.h"
@@ -44,7 +45,8 @@ Ref new_result(PyObject* like, const ArraySpec& spec) {
     if ((entry.flags & kNdarray) != 0 && spec.device.device_type == kDLCPU) {
       made = new_empty_ndarray(spec.dtype, spec.ndim, spec.shape, spec.order);
     } else if (entry.table != nullptr) {
-      made = allocate_by_table(*entry.table, spec);
+      if ((entry.flags & kTorch) != 0) made = new_torch_tensor(spec);
+      if (!made) made = allocate_by_table(*entry.table, spec);
     }
   }
   if (made) return made;

@@ -8,6 +8,7 @@
 #include "src/python/torch_plain.h"
 #include "src/python/type_cache.h"
 #include "src/system/loader.h"
+#include "src/tensor/layout.h"
 
 namespace dlx::py {
 namespace {
@@ -22,6 +23,11 @@ struct Functions {
   int32_t (*dtype)(Handle, int32_t*) = nullptr;
   int32_t (*device_type)(Handle, int32_t*) = nullptr;
   bool (*records)() = nullptr;
+  // Of torch 2.14 and later.
+  int32_t (*empty)(int64_t ndim, const int64_t* sizes, const int64_t* strides, int32_t dtype,
+                   int32_t device_type, int32_t device_index, void** tensor) = nullptr;
+  int32_t (*to_object)(void* tensor, void* type, void** object) = nullptr;
+  int32_t (*release)(void* tensor) = nullptr;
 };
 
 Functions functions;  // written once, before the state says so
@@ -43,6 +49,10 @@ bool find_functions() noexcept {
       return symbol != nullptr;
     };
     (void)find(&functions.records, "aoti_torch_grad_mode_is_enabled");
+    if (find(&functions.empty, "aoti_torch_empty_strided") &&
+        find(&functions.release, "aoti_torch_delete_tensor_object")) {
+      (void)find(&functions.to_object, "torch_tensor_to_pyobject");
+    }
     return find(&functions.data, "aoti_torch_get_data_ptr") &&
            find(&functions.ndim, "aoti_torch_get_dim") &&
            find(&functions.sizes, "aoti_torch_get_sizes") &&
@@ -133,6 +143,27 @@ void note_torch_fields(PyObject* object) {
   uint32_t dtype;
   std::memcpy(&dtype, &table.dtype, sizeof dtype);
   dtypes[fields.dtype].store(dtype, std::memory_order_relaxed);
+}
+
+Ref new_torch_tensor(const ArraySpec& spec) {
+  if (found.load(std::memory_order_acquire) != State::kFound || functions.to_object == nullptr ||
+      spec.device.device_type != kDLCPU || spec.ndim > kMostAxes) {
+    return Ref();
+  }
+  uint32_t wanted;
+  std::memcpy(&wanted, &spec.dtype, sizeof wanted);
+  int32_t dtype = 0;
+  while (dtype < kDTypes && dtypes[dtype].load(std::memory_order_relaxed) != wanted) ++dtype;
+  if (dtype == kDTypes) return Ref();
+  int64_t strides[kMostAxes];
+  fill_compact_strides(spec.ndim, spec.shape, spec.order, strides);
+  void *tensor = nullptr, *object = nullptr;
+  if (functions.empty(spec.ndim, spec.shape, strides, dtype, 0, 0, &tensor) != 0) return Ref();
+  const bool made = functions.to_object(tensor, nullptr, &object) == 0;
+  functions.release(tensor);
+  if (made) return Ref(static_cast<PyObject*>(object));
+  api.PyErr_Clear();
+  return Ref();
 }
 
 bool torch_records() noexcept {

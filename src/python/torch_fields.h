@@ -5,6 +5,8 @@
 
 #include "dlx/dlpack.h"
 #include "src/python/cpython.h"
+#include "src/python/reference.h"
+#include "src/python/results.h"
 
 namespace dlx::py {
 
@@ -23,6 +25,10 @@ bool read_torch_fields(const PyObject* object, DLTensor* out, int64_t* room) noe
 /// To be called for a plain tensor after read_torch_fields() failed: learns its dtype. Throws
 /// PythonError.
 void note_torch_fields(PyObject* object);
+
+/// A new tensor of the CPU by torch's own allocator, which can be resized: half of the exchange
+/// table's time. None: use another way (torch before 2.14, a dtype that was not learned yet, a failure).
+Ref new_torch_tensor(const ArraySpec& spec);
 
 /// Whether torch records operations for gradients on this thread; true if unknown.
 bool torch_records() noexcept;

@@ -135,6 +135,21 @@ namespace {
 /// Addresses from this one on belong to no process: systems keep the upper half for themselves.
 constexpr uint64_t kEndOfAddresses = uint64_t{1} << 63;
 
+/// Whether a stride is a negative number of bytes that was divided as an unsigned one: 2^61 - 1 for -8 and
+/// items of 8 bytes. CuPy 14 exports those.
+bool has_unsigned_stride(const DLTensor& description) noexcept {
+  const int32_t type = description.device.device_type;
+  if (type != kDLCUDA && type != kDLCUDAManaged) return false;
+  constexpr int64_t kFarthest = int64_t{1} << 48;
+  const uint64_t bytes = static_cast<uint64_t>(item_bits(description.dtype, false)) / 8;
+  for (int32_t axis = 0; axis < description.ndim; ++axis) {
+    const auto step =
+        static_cast<int64_t>(static_cast<uint64_t>(description.strides[axis]) * bytes);
+    if (description.strides[axis] > 0 && step < 0 && step >= -kFarthest) return true;
+  }
+  return false;
+}
+
 /// Throws unless the addresses of all `count` > 0 elements exist: no wrap-around on either side of
 /// `data`, no byte from kEndOfAddresses on, and nothing before the beginning of a handle's buffer.
 void check_addresses(const DLTensor& description, bool padded, int64_t count,
@@ -149,6 +164,13 @@ void check_addresses(const DLTensor& description, bool padded, int64_t count,
   if (!fits && description.strides == nullptr) {
     fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` is larger than 2^63 bits (got shape %s of %s)", argument,
          shape_text(description.ndim, description.shape).text, dtype_text(description.dtype).text);
+  }
+  if (!fits && has_unsigned_stride(description)) {
+    fail(DLX_ERROR_UNSUPPORTED,
+         "`%s` has negative strides that its library exported as unsigned numbers (got %s with "
+         "shape %s): dlx.asarray reads them from __cuda_array_interface__, if the object has it",
+         argument, shape_text(description.ndim, description.strides).text,
+         shape_text(description.ndim, description.shape).text);
   }
   if (!fits) {
     fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` has strides that overflow (got %s with shape %s)",

@@ -10,7 +10,7 @@ set -u -o pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/common.sh"
 
-max_bytes=$((1280 * 1024))
+max_bytes=$((1536 * 1024))
 soname=libdlx.so.1
 may_need='^(libc|libm|libdl|libpthread|ld-linux[-a-z0-9_]*|ld64)\.so\.[0-9]+$'
 

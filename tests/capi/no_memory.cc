@@ -502,6 +502,29 @@ const Case kHostCases[] = {
        dlx_contract_release(contract);
        return static_cast<dlx_status>(refused == DLX_ERROR_INVALID_ARGUMENT ? DLX_OK : refused);
      }},
+    {"dlx_contract_call",
+     [](int32_t) {
+       Made made;
+       const int64_t shape[2] = {3, 2};
+       const DLDataType float32 = {kDLFloat, 32, 1};
+       dlx_contract* contract = nullptr;
+       dlx_tensor *x = nullptr, *out[2];
+       if (made.ok(
+               dlx_contract_create("f(x: float32[n, m], y: float32[n] result, z: any[...] = None,"
+                                   " w: dtype(x)[m, n] result)",
+                                   &contract)) &&
+           made.ok(dlx_tensor_empty(2, shape, &float32, kDLCPU, 0, nullptr, &x))) {
+         dlx_tensor* const tensors[4] = {x};
+         const auto function = [](void*, const dlx_argument*) { return dlx_status{DLX_OK}; };
+         if (made.ok(dlx_contract_call(contract, function, nullptr, tensors, nullptr, out))) {
+           dlx_tensor_release(out[0]);
+           dlx_tensor_release(out[1]);
+         }
+       }
+       dlx_tensor_release(x);
+       dlx_contract_release(contract);
+       return made.status;
+     }},
     {"dlx_set_num_threads",
      [](int32_t) {
        const dlx_status status = dlx_set_num_threads(0);

@@ -166,6 +166,133 @@ static void results_follow_from_arguments(void **state) {
   dlx_contract_release(c);
 }
 
+/* x * factor + sum of the labels' lengths; remembers what it got. */
+static dlx_argument seen[4];
+static dlx_status returned;
+static dlx_status scale(void *context, const dlx_argument *arguments) {
+  memcpy(seen, arguments, sizeof seen);
+  ++*(int *)context;
+  if (returned == DLX_ERROR_UNSUPPORTED) dlx_set_last_error("scale: not today");
+  if (returned != DLX_OK) return returned;
+  const DLTensor *x = arguments[0].array;
+  float *y = arguments[3].array->data;
+  for (int64_t i = 0; i < x->shape[0]; ++i) {
+    y[i] = ((const float *)x->data)[i * x->strides[0]] * (float)arguments[1].real;
+  }
+  arguments[0].array->data = NULL; /* it has its own DLTensor */
+  return DLX_OK;
+}
+#define SCALE "scale(x: float32[n] strided, factor: float, times: int8 = 1, y: float32[n] result)"
+
+static dlx_tensor *numbers(int32_t ndim, const int64_t *shape) {
+  const DLDataType f32 = F32;
+  dlx_tensor *made;
+  assert_int_equal(dlx_tensor_empty(ndim, shape, &f32, kDLCPU, 0, NULL, &made), DLX_OK);
+  float *data = dlx_tensor_data(made);
+  for (int i = 0; i < (int)dlx_tensor_size(made); ++i) data[i] = (float)i;
+  return made;
+}
+
+static void tensors_are_passed_and_results_made(void **state) {
+  (void)state;
+  const int64_t shape[2] = {3, 2};
+  dlx_tensor *matrix = numbers(2, shape), *column, *out = matrix;
+  assert_int_equal(dlx_tensor_select(matrix, 1, 1, &column), DLX_OK);
+  dlx_contract *c = contract(SCALE);
+  dlx_tensor *tensors[4] = {column, NULL, NULL, NULL};
+  dlx_argument values[4];
+  int calls = 0;
+  memset(values, 0, sizeof values);
+  values[1].real = 10;
+  values[2].integer = 7;
+  returned = DLX_OK;
+  assert_int_equal(dlx_contract_call(c, scale, &calls, tensors, values, &out), DLX_OK);
+  assert_int_equal(calls, 1);
+  assert_int_equal(seen[2].integer, 7);
+  assert_int_equal(dlx_tensor_ndim(out), 1);
+  const float *y = dlx_tensor_data(out);
+  assert_true(y[0] == 10 && y[1] == 30 && y[2] == 50);
+  assert_non_null(dlx_tensor_data(column));
+  dlx_tensor_release(out);
+
+  /* What the function says is the message; a status without words gets some. */
+  returned = DLX_ERROR_UNSUPPORTED;
+  assert_int_equal(dlx_contract_call(c, scale, &calls, tensors, values, &out), returned);
+  assert_null(out);
+  assert_string_equal(dlx_last_error(), "scale: not today");
+  returned = DLX_ERROR_READ_ONLY;
+  assert_int_equal(dlx_contract_call(c, scale, &calls, tensors, values, &out), returned);
+  assert_string_equal(dlx_last_error(), "scale: it returned the status 6");
+  returned = 77;
+  assert_int_equal(dlx_contract_call(c, scale, &calls, tensors, values, &out), DLX_ERROR_INTERNAL);
+  assert_words("the status 77");
+  dlx_contract_release(c);
+  dlx_tensor_release(column);
+  dlx_tensor_release(matrix);
+}
+
+static void wrong_calls_are_refused(void **state) {
+  (void)state;
+  const int64_t shape[2] = {2, 2};
+  dlx_tensor *matrix = numbers(2, shape), *readonly, *out[2] = {matrix, matrix};
+  dlx_tensor *tensors[4] = {matrix, NULL, NULL, NULL};
+  dlx_argument values[4];
+  int calls = 0;
+  memset(values, 0, sizeof values);
+  assert_int_equal(dlx_tensor_as_readonly(matrix, &readonly), DLX_OK);
+  returned = DLX_OK;
+  dlx_contract *c = contract(SCALE);
+#define REFUSED(status, words)                                                                     \
+  assert_int_equal(dlx_contract_call(c, scale, &calls, tensors, values, out), DLX_ERROR_##status), \
+      assert_words(words), assert_null(out[0])
+  REFUSED(INVALID_ARGUMENT, "scale: `x` must have 1 axes");
+  tensors[0] = NULL;
+  REFUSED(INVALID_ARGUMENT, "scale: `x` is NULL");
+  const int64_t three[1] = {3};
+  dlx_tensor *row = numbers(1, three);
+  tensors[0] = row;
+  values[2].integer = 128;
+  REFUSED(INVALID_ARGUMENT, "`times` does not fit into int8 (got 128)");
+  values[2].integer = -129;
+  REFUSED(INVALID_ARGUMENT, "(got -129)");
+  assert_int_equal(dlx_contract_call(c, scale, &calls, tensors, NULL, out),
+                   DLX_ERROR_INVALID_ARGUMENT);
+  assert_int_equal(dlx_contract_call(c, scale, &calls, NULL, values, out),
+                   DLX_ERROR_INVALID_ARGUMENT);
+  assert_int_equal(dlx_contract_call(c, NULL, &calls, tensors, values, out),
+                   DLX_ERROR_INVALID_ARGUMENT);
+  assert_int_equal(dlx_contract_call(c, scale, &calls, tensors, values, NULL),
+                   DLX_ERROR_INVALID_ARGUMENT);
+  assert_int_equal(dlx_contract_call(NULL, scale, &calls, tensors, values, out),
+                   DLX_ERROR_INVALID_ARGUMENT);
+  dlx_contract_release(c);
+
+  c = contract("f(x: float32[...] writable, name: str, a: uint64 = 0, b: int64 = 0)");
+  tensors[0] = readonly;
+  REFUSED(INVALID_ARGUMENT, "`name` is NULL");
+  values[1].text = "x";
+  values[2].integer = 0;
+  REFUSED(READ_ONLY, "`x` is written to");
+  tensors[0] = matrix;
+  values[2].integer = -1;
+  REFUSED(INVALID_ARGUMENT, "`a` does not fit into uint64 (got -1)");
+  dlx_contract_release(c);
+
+  c = contract("f(n: int, y: uint8[1] result, z: float32[n] result)");
+  values[0].integer = INT64_MAX; /* more bytes than there can be: the first result goes as well */
+  out[0] = out[1] = matrix;
+  REFUSED(INVALID_ARGUMENT, "f: ");
+  assert_null(out[1]);
+  dlx_contract_release(c);
+  c = contract("f() -> int");
+  assert_int_equal(dlx_contract_call(c, scale, &calls, NULL, NULL, NULL), DLX_ERROR_UNSUPPORTED);
+  dlx_contract_release(c);
+  assert_int_equal(calls, 0);
+  dlx_tensor_release(row);
+  dlx_tensor_release(readonly);
+  dlx_tensor_release(matrix);
+}
+
 static void functions_speak_through_dlx(void **state) {
   (void)state;
   dlx_set_last_error("filter: the image is too small (got 2, expected 3 or more)");
@@ -185,6 +312,8 @@ int main(void) {
       cmocka_unit_test(layouts_are_checked),
       cmocka_unit_test(numbers_are_extents),
       cmocka_unit_test(results_follow_from_arguments),
+      cmocka_unit_test(tensors_are_passed_and_results_made),
+      cmocka_unit_test(wrong_calls_are_refused),
       cmocka_unit_test(functions_speak_through_dlx),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

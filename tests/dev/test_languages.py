@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 
 import pytest
@@ -40,6 +41,13 @@ def test_each_package_says_what_it_is():
             assert (folder / ("dlx/README.md" if name == "rust" else "README.md")).exists()
 
 
+def test_the_rock_has_each_file():
+    rock = (ROOT / "bindings/lua/dlx-0.1.0-1.rockspec").read_text()
+
+    for file in (ROOT / "bindings/lua/dlx").glob("*.lua"):
+        assert f'"dlx/{file.name}"' in rock
+
+
 def test_the_plan_has_each_language(clone):
     lines = clone.plan("test", "--bindings")
 
@@ -58,3 +66,13 @@ def test_one_language(clone):
 def test_jobs_have_names_of_their_own():
     names = [job.name for job in languages.jobs(settings.read({}, dry=True))]
     assert len(set(names)) == len(names) == len(languages.STEPS) + 1
+
+
+def test_each_package_is_measured():
+    path = ROOT / "benchmarks/bench_languages.py"
+    spec = importlib.util.spec_from_file_location("bench_languages", path)
+    bench = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(bench)
+    names = {"C++": "cpp", "C#": "csharp", "LuaJIT": "lua"}
+
+    assert {names.get(name, name.lower()) for name in bench.PROGRAMS} == {"c", *languages.STEPS}

@@ -169,6 +169,7 @@ def test_a_test_machine_does_not_pass_because_it_tests_less(clone):
         ("demo --no-open", ".venv/bin/python -m dlx demo --no-open"),
         ("generate", ".venv/bin/python bindings/gen/gen.py"),
         ("kernels --check", "src/gpu/make_images.py --check"),
+        ("kernels --budget --check", "src/gpu/budget.py"),
         ("wheel", ".venv/bin/python tests/packaging/build.py dist"),
         (
             "wheel musl-aarch64",

@@ -237,6 +237,54 @@ void failed_copies_keep_what_they_use(World& world) {
   }
 }
 
+/// Transfers by two threads, one of whose calls fails: no memory that a transfer still uses is released.
+/// Ends the process with kNoneFailed if there are fewer calls.
+void cross_by_threads(World& world, bool to_host, int64_t n) {
+  std::vector<int32_t> data = numbers(1100 * 1200);  // five megabytes
+  const Tensor host = world.wrap(data, {1100, 1200});
+  Tensor there = world.upload(data, {1100, 1200});
+  CHECK(world.download(transpose(transpose(there))) == data);  // the kernels are loaded
+  world.finish();
+  Tensor result;
+  world.fake->fail_nth_call(n, 999);
+  const dlx_status status =
+      to_host
+          ? dlx_tensor_to_device(transpose(there).get(), kDLCPU, 0, nullptr, result.out())
+          : dlx_tensor_to_device(transpose(host).get(), world.api.device, 0, nullptr, result.out());
+  const std::string call = world.fake->failed_call();
+  const std::string words = status == DLX_OK ? "" : dlx_last_error();
+  world.fake->fail_nth_call(0, 0);
+  if (status == DLX_OK) {
+    CHECK(world.download(transpose(result)) == data);
+  } else {
+    CHECK_EQUAL(status, DLX_ERROR_DRIVER);
+    CHECK(words.find(call) != std::string::npos);
+  }
+  there.release();
+  result.release();
+  world.fake->finish();
+  const fake_report report = world.fake->report();
+  CHECK_EQUAL(report.used_when_dead, 0);
+  CHECK_EQUAL(report.double_frees, 0);
+  CHECK(report.host_allocations <= 5);  // one that could not be freed
+  if (call.empty()) _exit(kNoneFailed);
+}
+
+void transfers_by_threads_survive_failures(World& world) {
+  for (const bool to_host : {false, true}) {
+    for (int64_t n = 1;; ++n) {
+      const Outcome outcome = run_forked([&] { cross_by_threads(world, to_host, n); });
+      if (outcome.passed()) continue;
+      if (WIFEXITED(outcome.status) && WEXITSTATUS(outcome.status) == kNoneFailed) {
+        CHECK(n > 20);
+        break;
+      }
+      std::fprintf(stderr, "call %lld: %s", static_cast<long long>(n), outcome.output.c_str());
+      CHECK(false);
+    }
+  }
+}
+
 }  // namespace
 
 int main() {
@@ -245,6 +293,8 @@ int main() {
        kNeedsFake | kTwoDevices | kLeavesThings | kOneSchedule},
       {"failed copies keep what they use", failed_copies_keep_what_they_use,
        kNeedsFake | kTwoDevices | kLeavesThings | kOneSchedule},
+      {"transfers by threads survive failures", transfers_by_threads_survive_failures,
+       kNeedsFake | kLeavesThings | kOneSchedule},
       {"lost contexts are told", lost_contexts_are_told, kNeedsFake | kLeavesThings},
       {"lost contexts spare other devices", lost_contexts_spare_other_devices,
        kNeedsFake | kTwoDevices | kOneSchedule | kLeavesThings},

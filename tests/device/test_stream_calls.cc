@@ -1,4 +1,6 @@
 // The calls of section "stream" of dlx.h: current streams, waits of streams and of the host, errors.
+#include <dlx/call.h>
+
 #include <thread>
 
 #include "tests/device/stream_checks.h"
@@ -169,6 +171,44 @@ void waiting_for_a_stream_lets_go(World& world) {
   world.destroy(stream);
 }
 
+/// Fills its argument on the stream that it gets.
+dlx_status fill_argument(void* context, const dlx_argument* arguments) {
+  auto& world = *static_cast<World*>(context);
+  const auto stream = reinterpret_cast<void*>(arguments[0].integer);
+  world.foreign(0, [&] { world.foreign_set(arguments[1].array->data, 9, 1024, stream); });
+  return DLX_OK;
+}
+
+/// Calls a function with a contract on `stream`.
+void call_on(World& world, int64_t stream, void* context, const Tensor& x) {
+  dlx_contract* contract = nullptr;
+  OK(dlx_contract_create("f(s: stream, x: int32[n] writable anywhere)", &contract));
+  OK(dlx_stream_set_current(world.api.device, 0, stream));
+  dlx_tensor* const tensors[] = {nullptr, x.get()};
+  OK(dlx_contract_call(contract, fill_argument, context, tensors, nullptr, nullptr));
+  OK(dlx_stream_reset_current(world.api.device, 0));
+  dlx_contract_release(contract);
+}
+
+void functions_wait_for_their_arguments(World& world) {
+  const Written x = fill_elsewhere(world, 7);
+  const int64_t stream = world.stream();
+  call_on(world, stream, &world, x.tensor);
+  world.foreign(0, [&] { world.foreign_wait(reinterpret_cast<void*>(stream)); });
+  world.finish();  // other work that was not waited for would come now
+  CHECK(holds(world, x.tensor, kNines));
+  world.destroy(stream);
+  end(world, x);
+}
+
+void readers_wait_for_functions(World& world) {
+  const Tensor x = world.empty({256});
+  const int64_t stream = world.stream();
+  call_on(world, stream, &world, x);
+  CHECK(holds(world, x, kNines));
+  world.destroy(stream);
+}
+
 }  // namespace
 
 int main() {
@@ -176,6 +216,8 @@ int main() {
       {"arguments are checked", arguments_are_checked, kOneSchedule},
       {"waiting for a stream lets go", waiting_for_a_stream_lets_go, kNeedsFake},
       {"current streams are used", current_streams_are_used, kEachWait},
+      {"functions wait for their arguments", functions_wait_for_their_arguments, 0},
+      {"readers wait for functions", readers_wait_for_functions, 0},
       {"streams wait for streams", streams_wait_for_streams, kNeedsFake | kEachWait},
       {"the host waits for what it names", the_host_waits_for_what_it_names,
        kNeedsFake | kEachWait},

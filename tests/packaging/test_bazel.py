@@ -35,12 +35,17 @@ def bazel(tmp_path_factory):
     shutil.copy(HERE / "consumer.c", around / "app.c")
     shutil.copy(HERE / "consumer.c", around / "as_cxx.cc")
     shutil.copy(HERE / "consumer.c", around / "static.c")
-    shutil.copy(ROOT / "examples/share.cc", around)
+    filter_ = ROOT / "examples/filter"
+    shutil.copy(filter_ / "use.cc", around)
+    shutil.copy(filter_ / "filter.h", around)
+    shutil.copy(filter_ / "filter.c", around / "filter.cc")  # valid as C++, too
     (around / "BUILD").write_text(
         build
         + PROGRAM.format(name="as_cxx", extension="cc", copts=[], library="dlx")
         + PROGRAM.format(name="static", extension="c", copts=[], library="dlx_static")
-        + PROGRAM.format(name="share", extension="cc", copts=["-std=c++17"], library="dlx")
+        + PROGRAM.format(
+            name="use", extension='cc", "filter.cc", "filter.h', copts=["-std=c++17"], library="dlx"
+        )
     )
     root = tmp_path_factory.mktemp("output")
     startup = ("bazel", f"--output_user_root={root}", "--max_idle_secs=60")
@@ -66,7 +71,7 @@ def test_cxx(bazel):
 
 
 def test_dlx_hpp(bazel):
-    assert bazel("run", "//:share").splitlines()[1:] == ["(3, 2): 0 3 1 4 2 5", "released"]
+    assert bazel("run", "//:use").splitlines()[-2:] == ["(3, 4): 25 30 40 45", "released"]
 
 
 def test_same_flags_as_cmake(bazel, tmp_path):

@@ -52,12 +52,14 @@ def machine(request, tmp_path_factory) -> Machine:
 
 
 def test_a_program(machine, tmp_path):
+    example = ROOT / "examples/filter"
     machine.compile(
-        ROOT / "examples/share.cc", machine.tree / "libdlx.so", "-o", tmp_path / "share"
+        *(example / "use.cc", example / "filter.c", machine.tree / "libdlx.so"),
+        *("-o", tmp_path / "use"),
     )
 
-    said = machine.run(tmp_path / "share")
-    assert said.splitlines()[1:] == ["(3, 2): 0 3 1 4 2 5", "released"]
+    said = machine.run(tmp_path / "use")
+    assert said.splitlines()[-2:] == ["(3, 4): 25 30 40 45", "released"]
 
 
 def test_copies_agree_with_the_naive_one(machine, tmp_path):

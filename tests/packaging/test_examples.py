@@ -1,4 +1,5 @@
-"""The programs of examples/, which use the packages of bindings/, each in its own runtime, with an installed dlx."""
+"""examples/filter: one library in C, and a program in each language that calls it by that language's package, with an
+installed dlx. tests/python/systems/test_filter.py has the callers in Python."""
 
 from __future__ import annotations
 
@@ -12,16 +13,16 @@ from packaging_support import ROOT, run
 
 pytestmark = pytest.mark.heavy
 
-EXAMPLES = ROOT / "examples"
+EXAMPLE = ROOT / "examples/filter"
 BINDINGS = ROOT / "bindings"
 JNA = Path("/usr/share/java/jna.jar")
 
-# Each program prints an error of dlx and the transpose of a matrix. Programs whose own memory is shared also
-# print that it was released.
-SAID = [
-    "dlx_tensor_select: `index` is out of range (got 9 on axis 0, which has 2 elements)",
-    "(3, 2): 0 3 1 4 2 5",
-]
+# What each program prints. Programs whose own memory is shared also print that it was released.
+SAID = """25 30 40 45 45 50 60 65 65 70 80 85
+0 10 20 45 40 50 60 105 80 90 100 165
+blur: `image` must have 2 axes, uint8[h, w] (got 1, shape (12,))
+blur: `radius` is negative (got -1)
+(3, 4): 25 30 40 45""".splitlines()
 
 
 def need(*commands):
@@ -36,30 +37,41 @@ def found(installed):
     return {"PKG_CONFIG_PATH": str(library / "pkgconfig"), "LD_LIBRARY_PATH": str(library)}
 
 
-def check(installed, *command, released, **environment):
-    said = run(*command, env={**found(installed), **environment})
-    assert said.splitlines() == SAID + ["released"] * released
+@pytest.fixture(scope="module")
+def built(installed, tmp_path_factory):
+    """The build tree of the example."""
+    need("cmake")
+    tree = tmp_path_factory.mktemp("filter")
+    run("cmake", "-S", EXAMPLE, "-B", tree, f"-DCMAKE_PREFIX_PATH={installed}")
+    run("cmake", "--build", tree)
+    return tree
 
 
-def test_cxx(installed, tmp_path):
-    run("g++", "-std=c++17", "-Wall", "-Wextra", "-Wpedantic", "-Werror",
-        f"-I{installed / 'include'}", EXAMPLES / "share.cc", f"-L{installed / 'lib'}", "-ldlx",
-        "-o", tmp_path / "share")  # fmt: skip
+@pytest.fixture
+def check(installed, built):
+    def call(*command, released, **environment):
+        said = run(*command, built / "libfilter.so", env={**found(installed), **environment})
+        assert [line.rstrip() for line in said.splitlines()] == SAID + ["released"] * released
 
-    check(installed, tmp_path / "share", released=True)
+    return call
 
 
-def test_rust(installed, tmp_path):
+def test_c_and_cxx(built, check):
+    check(built / "use_cpp", released=True)
+    assert run(built / "use_c").splitlines()[0].split() == SAID[0].split()
+
+
+def test_rust(installed, check, tmp_path):
     need("cargo", "pkg-config")
-    shutil.copytree(EXAMPLES / "rust", tmp_path / "examples/rust")
+    shutil.copytree(EXAMPLE / "rust", tmp_path / "examples/filter/rust")
     (tmp_path / "bindings").symlink_to(BINDINGS)
     cargo = ("cargo", "run", "--quiet", "--offline", "--manifest-path")
 
-    check(installed, *cargo, tmp_path / "examples/rust/Cargo.toml", released=True,
+    check(*cargo, tmp_path / "examples/filter/rust/Cargo.toml", "--", released=True,
           CARGO_TARGET_DIR=str(tmp_path / "target"))  # fmt: skip
 
 
-def test_go(installed, tmp_path):
+def test_go(installed, check, tmp_path):
     need("go", "gcc", "pkg-config")
     environment = {
         **found(installed),
@@ -67,34 +79,31 @@ def test_go(installed, tmp_path):
         "GOFLAGS": "-mod=mod",
         "GOPROXY": "off",
     }
-    run("go", "vet", ".", env=environment, cwd=EXAMPLES / "go")
-    run("go", "build", "-o", tmp_path / "share", ".", env=environment, cwd=EXAMPLES / "go")
+    run("go", "vet", ".", env=environment, cwd=EXAMPLE / "go")
+    run("go", "build", "-o", tmp_path / "use", ".", env=environment, cwd=EXAMPLE / "go")
 
-    check(installed, tmp_path / "share", released=False)
+    check(tmp_path / "use", released=False)
 
 
-def test_luajit(installed):
+def test_luajit(check):
     need("luajit")
     path = BINDINGS / "lua"
 
     check(
-        installed,
         "luajit",
-        EXAMPLES / "share.lua",
+        EXAMPLE / "use.lua",
         released=False,
         LUA_PATH=f"{path}/?.lua;{path}/?/init.lua",
     )
 
 
-def test_ruby(installed):
+def test_ruby(check):
     need("ruby")
 
-    check(
-        installed, "ruby", "-w", "-I", BINDINGS / "ruby/lib", EXAMPLES / "share.rb", released=False
-    )
+    check("ruby", "-w", "-I", BINDINGS / "ruby/lib", EXAMPLE / "use.rb", released=False)
 
 
-def test_r(installed, tmp_path):
+def test_r(installed, check, tmp_path):
     need("R", "cc", "pkg-config")
     shutil.copytree(BINDINGS / "r", tmp_path / "dlx")
     (tmp_path / "library").mkdir()
@@ -109,12 +118,10 @@ def test_r(installed, tmp_path):
         env=found(installed),
     )
 
-    check(
-        installed, "Rscript", EXAMPLES / "share.R", released=False, R_LIBS=str(tmp_path / "library")
-    )
+    check("Rscript", EXAMPLE / "use.R", released=False, R_LIBS=str(tmp_path / "library"))
 
 
-def test_node(installed, tmp_path):
+def test_node(installed, check, tmp_path):
     need("node", "pkg-config", "cc")
     package = tmp_path / "node_modules/libdlx"
     shutil.copytree(
@@ -122,12 +129,10 @@ def test_node(installed, tmp_path):
     )
     run("node", package / "scripts/build.js", env=found(installed))
 
-    check(
-        installed, "node", EXAMPLES / "share.js", released=True, NODE_PATH=os.fspath(package.parent)
-    )
+    check("node", EXAMPLE / "use.js", released=True, NODE_PATH=os.fspath(package.parent))
 
 
-def test_csharp(installed, tmp_path):
+def test_csharp(installed, check, tmp_path):
     need("mcs", "mono")
     mcs = ("mcs", "-langversion:Latest", "-unsafe", "-warnaserror")
     run(
@@ -136,27 +141,16 @@ def test_csharp(installed, tmp_path):
         *(BINDINGS / "csharp/src").glob("*.cs"),
         f"-out:{tmp_path / 'Dlx.dll'}",
     )
-    run(*mcs, EXAMPLES / "Share.cs", f"-r:{tmp_path / 'Dlx.dll'}", f"-out:{tmp_path / 'Share.exe'}")
+    run(*mcs, EXAMPLE / "Use.cs", f"-r:{tmp_path / 'Dlx.dll'}", f"-out:{tmp_path / 'Use.exe'}")
 
-    check(installed, "mono", tmp_path / "Share.exe", released=True)
+    check("mono", tmp_path / "Use.exe", released=True)
 
 
-def test_java(installed, tmp_path):
+def test_java(installed, check, tmp_path):
     need("java", "javac")
     if not JNA.exists():
         pytest.skip("no JNA (Debian: libjna-java)")
     run("javac", "-cp", JNA, "-d", tmp_path, *(BINDINGS / "java/src/main/java/dlx").glob("*.java"))
 
-    check(installed, "java", "-cp", f"{tmp_path}:{JNA}", EXAMPLES / "Share.java", released=True,
+    check("java", "-cp", f"{tmp_path}:{JNA}", EXAMPLE / "Use.java", released=True,
           JAVA_TOOL_OPTIONS="-Djna.library.path=" + os.fspath(installed / "lib"))  # fmt: skip
-
-
-def test_filter_by_cmake(installed, tmp_path):
-    """One library in C that C and C++ call; tests/python/systems/test_filter.py has the other callers."""
-    need("cmake")
-    run("cmake", "-S", EXAMPLES / "filter", "-B", tmp_path, f"-DCMAKE_PREFIX_PATH={installed}")
-    run("cmake", "--build", tmp_path)
-
-    blurred = "25 30 40 45 45 50 60 65 65 70 80 85 "
-    assert run(tmp_path / "use_c").splitlines()[0] == blurred
-    assert run(tmp_path / "use_cpp").splitlines()[0] == blurred

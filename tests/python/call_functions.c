@@ -39,12 +39,16 @@ int64_t look(DLTensor *x, int64_t *seen) {
 int64_t describe(DLTensor *x, int64_t room) { return look(x, (int64_t *)(intptr_t)room); }
 int64_t describe_or_none(DLTensor *x) { return x == NULL ? -1 : x->ndim; }
 
+int64_t take_two(DLTensor *a, DLTensor *b) { return a->ndim * 10 + b->ndim; }
+
 /* Every kind of scalar, more integers than there are registers. */
 double mix(int64_t a, double b, int64_t c, float d, const char *text, _Bool flag, int8_t e,
            double f, uint64_t g, int32_t h, int64_t i, uint16_t j) {
   return (double)a + b * 1e1 + (double)c * 1e2 + d * 1e3 + (text[0] - '0') * 1e4 + flag * 1e5 +
          e * 1e6 + f * 1e7 + (double)g * 1e8 + h * 1e9 + (double)i * 1e10 + j * 1e11;
 }
+int64_t same(int64_t value) { return value; }
+double widened(float value) { return value; }
 int64_t length(const char *text) { return (int64_t)strlen(text); }
 
 int32_t fail_with(int64_t status) {

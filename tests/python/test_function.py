@@ -17,6 +17,7 @@ import pytest
 import dlx
 from calls import library
 from dlx import raw
+from dlx._lib import library as dlx_library
 from memory import READABLE, failing, stays_flat
 
 F32 = np.float32
@@ -131,6 +132,35 @@ def test_wrong_scalars_are_refused(kind, value, error, words):
     assert words in str(caught.value)
 
 
+@pytest.mark.parametrize("bits", [8, 16, 32, 64])
+def test_the_ends_of_each_integers_range(bits):
+    signed, unsigned = (
+        made("same", f"f(v: int{bits}) -> int"),
+        made("same", f"f(v: uint{bits}) -> int"),
+    )
+    half = 1 << bits - 1
+
+    assert [signed(v) for v in (-half, -1, 0, half - 1)] == [-half, -1, 0, half - 1]
+    assert [unsigned(v) for v in (0, half - 1)] == [0, half - 1]
+    assert unsigned(2 * half - 1) == (2 * half - 1 if bits < 64 else -1)  # the same word
+    for function, value in (
+        (signed, half),
+        (signed, -half - 1),
+        (unsigned, 2 * half),
+        (unsigned, -1),
+    ):
+        with pytest.raises((ValueError, OverflowError)):
+            function(value)
+
+
+def test_floats_that_are_no_numbers_and_defaults():
+    widened = made("widened", "f(v: float32 = 0.5) -> float")
+    assert [widened(), widened(1e-50), widened(float("-inf"))] == [0.5, 0, float("-inf")]
+    assert np.isnan(widened(float("nan")))
+    assert [made("same", f"f(v: bool = {v}) -> int")() for v in (True, False)] == [1, 0]
+    assert made("same", "f(v: int = -3) -> int")() == -3
+
+
 def test_optional_arrays_are_null():
     function = made("describe_or_none", "f(x: float32[...] = None) -> int")
 
@@ -184,6 +214,17 @@ def test_extents_of_one_name_are_equal():
         add()(np.ones(3, F32), np.ones(4, F32))
 
 
+def test_an_extent_may_be_zero():
+    empty, three = np.ones(0, F32), np.ones(3, F32)
+    assert add()(empty, empty).tolist() == []
+    for a, b in ((empty, three), (three, empty)):
+        with pytest.raises(dlx.InvalidArgumentError, match="`b` must have the shape"):
+            add()(a, b)
+    counted = made("describe", "f(x: any[n], n: int) -> int")
+    with pytest.raises(dlx.InvalidArgumentError, match=r"`n` must be 3, .* \(got 0\)"):
+        counted(three, 0)
+
+
 def test_a_temporary_stands_for_what_does_not_fit():
     x = np.arange(6, dtype=np.float64)[::2]
     assert add("copy")(x, [1, 2, 3]).tolist() == [1, 4, 7]  # x: another dtype and layout; a list
@@ -200,6 +241,8 @@ def test_a_temporary_that_was_written_is_copied_back():
     assert base.sum() == 18
     with pytest.raises(dlx.InvalidArgumentError, match="must be float32"):
         function(np.zeros(3), 1)  # nobody would convert back
+    with pytest.raises(dlx.CopyRefusedError):
+        function([1.0, 2.0], 1)  # nobody would see what was written
 
 
 def test_after_a_failure_nothing_is_copied_back():
@@ -209,6 +252,32 @@ def test_after_a_failure_nothing_is_copied_back():
     with pytest.raises(dlx.InvalidArgumentError, match="returned the status 1"):
         function(base[:, ::2])
     assert not base.any()
+
+
+def test_after_a_failure_nothing_is_held():
+    function, out = (
+        made("fail_after_writing", "f(y: float32[n], x: float32[n] result)"),
+        np.ones(3, F32),
+    )
+    held = sys.getrefcount(out)
+
+    for _ in range(5):
+        with pytest.raises(dlx.InvalidArgumentError, match="returned the status 1"):
+            function(np.ones(3, F32), x=out)
+    assert sys.getrefcount(out) == held
+
+
+def test_what_c_borrowed_before_a_misfit_is_given_back():
+    bridge, contract = ctypes.PyDLL(str(dlx_library.path)), ctypes.c_void_p()
+    bridge.dlx_contract_create(b"f(a: uint8[n], b: uint8[n])", ctypes.byref(contract))
+    borrow = bridge.dlx_python_borrow
+    borrow.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+    first, wrong, room = bytearray(3), np.ones(4, np.uint8), (ctypes.c_int64 * 100)()
+
+    with pytest.raises(dlx.InvalidArgumentError, match="`b` must have the shape"):
+        borrow(contract, (ctypes.py_object * 2)(first, wrong), room)
+    first.append(1)  # a BufferError while it is borrowed
+    bridge.dlx_contract_release(contract)
 
 
 @pytest.mark.parametrize(
@@ -237,6 +306,8 @@ def test_a_result_is_of_the_library_of_the_first_array():
     assert result.tolist() == [2, 2, 2]
     parameter = torch.nn.Parameter(torch.ones(3), requires_grad=False)
     assert type(add()(parameter, ones)) is torch.Tensor
+    columns = made("add", "add(a: float32[n, m], b: float32[n, m], out: float32[n, m] F result)")
+    assert columns(torch.ones(2, 3), torch.ones(2, 3)).stride() == (1, 2)
 
 
 def test_a_result_may_be_passed():
@@ -370,24 +441,27 @@ def test_an_exception_inside_the_call_wins():
         function()
 
 
+def keeps_gil(function, x):
+    """Whether the GIL is held inside; `function` is call_back(), and its status is the answer."""
+    check = ctypes.cast(ctypes.pythonapi.PyGILState_Check, ctypes.c_void_p).value
+    try:
+        function(x, check)
+    except dlx.InvalidArgumentError:
+        return True
+    return False
+
+
 def test_the_gil_is_given_away_by_size():
-    """The function waits for a thread that needs the GIL."""
-    prototype = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
-    thread = threading.current_thread()
-    other = []
+    small, large = np.ones(3, F32), np.ones(40_000, F32)
 
-    def run(_):
-        # Takes the GIL back for the callback; another thread ran if it was given away.
-        assert threading.current_thread() is thread
-        return 0
+    def through(**options):
+        return made("call_back", "call_back(x: float32[n], function: int)", **options)
 
-    callback = prototype(run)
-    address = ctypes.cast(callback, ctypes.c_void_p).value
-    through = made("call_back", "call_back(x: float32[n], function: int)", gil=False)
-    through(np.ones(3, F32), address)
-    by_size = made("call_back", "call_back(x: float32[n], function: int)")
-    by_size(np.ones(40_000, F32), address)
-    assert other == []
+    assert keeps_gil(through(), small)
+    assert not keeps_gil(through(), large)
+    for x in (small, large):
+        assert keeps_gil(through(gil=True), x)
+        assert not keeps_gil(through(gil=False), x)
 
 
 def test_calls_run_in_many_threads():

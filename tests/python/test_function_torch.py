@@ -136,6 +136,36 @@ def test_results_under_a_mode_and_in_inference():
         assert add(x, x).is_inference()
 
 
+def test_results_by_the_functions_of_torch_itself():
+    from torch._subclasses.fake_tensor import FakeTensorMode
+
+    cpu = ctypes.CDLL(os.path.join(os.path.dirname(torch.__file__), "lib/libtorch_cpu.so"))
+    if not hasattr(cpu, "torch_tensor_to_pyobject"):
+        pytest.skip(f"torch {torch.__version__} cannot do it; 2.14 can")
+    add = dlx.function(library().add, "add(a: float32[n], b: float32[n], out: float32[n] result)")
+    x = torch.ones(3)
+    for _ in range(LEARNED_AFTER):
+        add(x, x)
+
+    result = add(x, x)
+    assert type(result) is torch.Tensor
+    assert (result.tolist(), result.stride(), result.is_leaf) == ([2, 2, 2], (1,), True)
+    assert result.untyped_storage().resizable()
+    columns = dlx.empty_like(x, shape=(2, 3))
+    assert (columns.shape, columns.stride(), columns.dtype) == ((2, 3), (3, 1), torch.float32)
+    assert dlx.empty_like(x, shape=(), dtype="int16").dtype == torch.int16  # by the exchange table
+    assert dlx.empty_like(x, shape=(0, 4)).shape == (0, 4)
+    with torch.device("meta"):
+        assert add(x, x).tolist() == [2, 2, 2]
+    with torch.inference_mode():
+        assert add(x, x).is_inference()
+    with FakeTensorMode():
+        real = add(x, x)
+    assert real.tolist() == [2, 2, 2]
+    with pytest.raises(MemoryError):
+        dlx.empty_like(x, shape=(2**45,))
+
+
 def test_a_tensor_that_is_resized_meanwhile_is_seen_whole():
     function, x, stop = describe(), torch.ones(4, 4), threading.Event()
 

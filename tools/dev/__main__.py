@@ -12,6 +12,7 @@ from . import (
     arguments,
     bazel,
     bench,
+    budget,
     coverage,
     debian,
     demo,
@@ -86,7 +87,9 @@ def generate(shell: Shell, words: Sequence[str]) -> int:
 
 
 def kernels(shell: Shell, words: Sequence[str]) -> int:
-    arguments.takes("kernels", words, "--check")
+    arguments.takes("kernels", words, "--check", "--budget")
+    if "--budget" in words:
+        return budget.run(shell, check="--check" in words)
     debian.need(shell, "optional GPU kernels", debian.KERNELS, optional=True)
     return shell.run(sys.executable, "src/gpu/make_images.py", *words)
 

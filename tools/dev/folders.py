@@ -34,7 +34,7 @@ TABLE: dict[str, tuple[str, ...]] = {
     "src/tensor": ("tests/src/tensor", "tests/capi/test_{tensor,views,dlpack}*.c"),
     "bindings": ("tests/python",),
     "bindings/python": ("tests/python",),
-    "bindings/gen": ("tests/python/test_generated.py",),
+    "bindings/gen": ("tests/python/test_generated*.py",),
     "bindings/conformance": ("tests/python/test_bindings_conformance.py",),
     f"{ROOM}/_lib": ("tests/python/test_import.py", "tests/python/raw/test_raw_loading.py"),
     f"{ROOM}/_take": (

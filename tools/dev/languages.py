@@ -39,7 +39,7 @@ def built(settings: Settings, *names: str) -> Path:
 def setup(shell: Shell) -> None:
     """The toolchains, and libdlx as an installed one: what pkg-config and the loader find."""
     debian.setup_languages(shell)
-    bazel.build_library(shell)
+    bazel.build_library(shell, *bazel.FAKES)
     if shell.settings.dry:
         return
     prefix = built(shell.settings, "prefix")
@@ -52,6 +52,21 @@ def setup(shell: Shell) -> None:
         f"libdir={prefix}/lib\nName: dlx\nDescription: dlx\nVersion: 0\n"
         f"Libs: -L{prefix}/lib -ldlx\nCflags: -I{prefix}/include\n"
     )
+    build_filter(shell)
+    # Devices are those of the fake driver.
+    folder = shell.settings.root / "bindings/conformance"
+    cases = "\n".join((folder / name).read_text() for name in ("cases.txt", "cuda.txt"))
+    built(shell.settings, "cases.txt").write_text(cases)
+
+
+def build_filter(shell: Shell) -> None:
+    """The functions of C that the packages' tests call."""
+    source, prefix = shell.settings.root / "examples/filter", built(shell.settings, "prefix")
+    folders = (f"-I{prefix}/include", "-DDLX_DLPACK_OWN", f"-L{prefix}/lib")
+    shell.run(
+        *("cc", "-shared", "-fPIC", "-O2", "-std=c11", *folders, source / "filter.c", "-ldlx"),
+        *("-o", prefix / "lib/libfilter.so"),
+    )
 
 
 def variables(settings: Settings) -> Environment:
@@ -59,7 +74,9 @@ def variables(settings: Settings) -> Environment:
     return {
         "PKG_CONFIG_PATH": str(library / "pkgconfig"),
         "LD_LIBRARY_PATH": str(library),
-        "DLX_CONFORMANCE": str(settings.root / "bindings/conformance/cases.txt"),
+        "DLX_FILTER": str(library / "libfilter.so"),
+        "DLX_CONFORMANCE": str(built(settings, "cases.txt")),
+        "DLX_CUDA_PATH": str(settings.root / "bazel-bin/tests/stubs/fake_libcuda.so"),
         "CARGO_TARGET_DIR": str(built(settings, "cargo")),
         "GOCACHE": str(built(settings, "go-cache")),
         "GOFLAGS": "-mod=mod",
@@ -110,6 +127,16 @@ def rust(x: Language) -> None:
     if shutil.which("valgrind"):  # Miri cannot run C
         triple = f"{platform.machine().upper()}_UNKNOWN_LINUX_GNU"
         x.step(*cargo, "--tests", env={f"CARGO_TARGET_{triple}_RUNNER": VALGRIND})
+    if shutil.which("cmake"):  # a minute of one processor, until it is built
+        x.step(
+            *(*cargo, "--features", "vendored"),
+            env={
+                "CARGO_TARGET_DIR": str(built(x.settings, "cargo-vendored")),
+                **dict.fromkeys(("PKG_CONFIG_PATH", "LD_LIBRARY_PATH", "DLX_FILTER")),
+            },
+        )
+    packed = ("--offline", "--no-verify", "--allow-dirty", "-p", "dlx-sys")
+    x.step("cargo", "package", "--quiet", *packed)  # dlx needs dlx-sys in a registry
     for tool in ("fmt", "clippy"):
         if x.runner.shell.ask("cargo", tool, "--version") is not None:
             more = (
@@ -130,8 +157,15 @@ def node(x: Language) -> None:
     if not x.step("node", "scripts/build.js"):
         return
     x.step("node", "--expose-gc", "--test", "test/")
-    package = str(x.folder)
-    x.step("node", x.example("js", "example.js", **{"'libdlx'": repr(package)}))
+    x.step("node", x.example("js", "example.js", **{"'libdlx'": repr(str(x.folder))}))
+    if shutil.which("npm"):  # the package as users get it is complete
+        package = x.built / "package"
+        if not x.settings.dry:
+            shutil.rmtree(package, ignore_errors=True)
+        pack = f"npm pack --silent --pack-destination {x.built} && tar -xzf {x.built}/libdlx-*.tgz -C {x.built}"
+        if x.step("bash", "-c", pack):
+            x.step("node", "scripts/build.js", cwd=package)
+            x.step("node", "-e", "require('.').Tensor.empty([2]).close()", cwd=package)
     modules = x.built / "node_modules"
     if not (modules / "typescript").exists() and shutil.which("npm"):
         quiet = ("--silent", "--no-audit", "--no-fund", "--prefix", x.built)
@@ -197,7 +231,7 @@ def csharp(x: Language) -> None:
     programs = {
         "Tests.exe": (
             sorted(x.folder.glob("test/*.cs")),
-            [x.settings.root / "bindings/conformance/cases.txt"],
+            [built(x.settings, "cases.txt")],
         ),
         "Example.exe": ([x.example("csharp", "Example.cs")], []),
     }
@@ -232,6 +266,11 @@ def r(x: Language) -> None:
         installed = {"R_LIBS": str(library)}
         x.step("Rscript", "tests/run.R", env=installed)
         x.step("Rscript", x.example("r", "example.R"), env=installed)
+    x.step("R", "CMD", "build", x.folder, cwd=x.built)
+    check = (
+        "R CMD check --no-manual --no-tests dlx_*.tar.gz | tee /dev/stderr | grep -q '^Status: OK'"
+    )
+    x.step("bash", "-c", check, cwd=x.built, env={"R_REPOSITORIES": "NULL"})
 
 
 def cpp(x: Language) -> None:

@@ -115,6 +115,27 @@ namespace Dlx
     public IntPtr allocator;
   }
 
+  [StructLayout(LayoutKind.Explicit, Size = 8)]
+  public unsafe struct dlx_argument
+  {
+    [FieldOffset(0)] public DLTensor* array;
+    [FieldOffset(0)] public long integer;
+    [FieldOffset(0)] public double real;
+    [FieldOffset(0)] public byte* text;
+  }
+
+  [StructLayout(LayoutKind.Sequential, Size = 40)]
+  public unsafe struct dlx_parameter
+  {
+    public uint struct_size;
+    public int kind;
+    public ulong flags;
+    public byte* name;
+    public int ndim;
+    public DLDataType dtype;
+    public dlx_argument default_value;
+  }
+
   [StructLayout(LayoutKind.Sequential, Size = 24)]
   public unsafe struct dlx_arrow_options
   {
@@ -189,6 +210,16 @@ namespace Dlx
     public const int DLX_NEGATIVE_STRIDES_ERROR = 3;
     public const int DLX_MANAGED_LEGACY = 0;
     public const int DLX_MANAGED_VERSIONED = 1;
+    public const int DLX_PARAMETER_ARRAY = 0;
+    public const int DLX_PARAMETER_INT = 1;
+    public const int DLX_PARAMETER_FLOAT = 2;
+    public const int DLX_PARAMETER_BOOL = 3;
+    public const int DLX_PARAMETER_TEXT = 4;
+    public const int DLX_PARAMETER_STREAM = 5;
+    public const int DLX_PARAMETER_WRITABLE = 1;
+    public const int DLX_PARAMETER_RESULT = 2;
+    public const int DLX_PARAMETER_OPTIONAL = 4;
+    public const int DLX_PARAMETER_GRAD = 8;
     public const int DLX_ARROW_LISTS = 0;
     public const int DLX_ARROW_TENSORS = 1;
     public const int DLX_DLPACK_MAJOR_VERSION = 1;
@@ -296,6 +327,14 @@ namespace Dlx
     [DllImport("dlx")] public static extern int dlx_tensor_written_on_stream(IntPtr @tensor, long @stream);
     [DllImport("dlx")] public static extern int dlx_tensor_synchronize(IntPtr @tensor);
     [DllImport("dlx")] public static extern int dlx_register_backend(int @device_type, IntPtr @backend);
+    [DllImport("dlx")] public static extern int dlx_contract_create(byte* @text, IntPtr* @out);
+    [DllImport("dlx")] public static extern void dlx_contract_release(IntPtr @contract);
+    [DllImport("dlx")] public static extern byte* dlx_contract_name(IntPtr @contract);
+    [DllImport("dlx")] public static extern int dlx_contract_count(IntPtr @contract);
+    [DllImport("dlx")] public static extern int dlx_contract_parameter(IntPtr @contract, int @index, dlx_parameter* @out);
+    [DllImport("dlx")] public static extern int dlx_contract_check(IntPtr @contract, dlx_argument* @arguments, ulong* @flags);
+    [DllImport("dlx")] public static extern int dlx_contract_result(IntPtr @contract, int @index, dlx_argument* @arguments, DLDataType* @out_dtype, long* @out_shape);
+    [DllImport("dlx")] public static extern int dlx_contract_call(IntPtr @contract, IntPtr @function, void* @context, IntPtr* @tensors, dlx_argument* @values, IntPtr* @out);
     [DllImport("dlx")] public static extern int dlx_tensor_from_arrow(IntPtr @array, IntPtr @schema, dlx_copy_options* @options, int* @out_copied, IntPtr* @out);
     [DllImport("dlx")] public static extern int dlx_tensor_from_arrow_device(IntPtr @array, IntPtr @schema, dlx_copy_options* @options, int* @out_copied, IntPtr* @out);
     [DllImport("dlx")] public static extern int dlx_tensor_to_arrow(IntPtr @tensor, dlx_arrow_options* @options, IntPtr @out, IntPtr @out_schema);

@@ -19,7 +19,7 @@ namespace Dlx
     readonly long[] shape;
     readonly long[] strides;
 
-    Tensor(IntPtr owned)
+    internal Tensor(IntPtr owned)
     {
       handle = new Handle(owned);
       DLTensor* t = Raw.dlx_tensor_dltensor(owned);

@@ -11,18 +11,21 @@ static class Foreign
   static readonly ConcurrentDictionary<IntPtr, bool> Kept = new ConcurrentDictionary<IntPtr, bool>();
   static readonly Deleter Delete = managed =>
   {
-    Kept.TryRemove(managed, out _);
-    Marshal.FreeHGlobal(managed);
-    Interlocked.Increment(ref Deleted);
+    if (Kept.TryRemove(managed, out _)) Marshal.FreeHGlobal(managed);
+    else Interlocked.Increment(ref DeletedTwice);
   };
 
-  internal static int Deleted;
+  static IntPtr last;
+  internal static int DeletedTwice;
+  /// <summary>Whether the last one is deleted. (The collector may delete others at any time.)</summary>
+  internal static bool IsLastDeleted => !Kept.ContainsKey(last);
 
   /// <summary>The address of a DLManagedTensorVersioned of float32 (2, 3), with one field changed.</summary>
   internal static IntPtr Make(string field, long[] values)
   {
     IntPtr m = Marshal.AllocHGlobal(80 + 32 + 24);
     Kept[m] = true;
+    last = m;
     long shape = m.ToInt64() + 80;
     Func<string, long, long> Or = (name, usual) => field == name ? values[0] : usual;
     Marshal.WriteInt64(m, 0, Or("major", 1));

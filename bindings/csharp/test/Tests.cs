@@ -28,7 +28,7 @@ static class Tests
     if (!Equals(expected, got)) throw new Exception($"expected\n{expected}\ngot\n{got}");
   }
 
-  static void Throws<T>(Action call, ErrorCode? code = null) where T : Exception
+  internal static void Throws<T>(Action call, ErrorCode? code = null) where T : Exception
   {
     try
     {
@@ -160,6 +160,7 @@ static class Tests
     Test("threads", Threads);
     Test("bad input is an error", BadInputIsAnError);
     Test("devices", Devices);
+    Functions.Run();
     Console.WriteLine($"{count} tests, {failed} failed");
     return failed == 0 && count > 80 ? 0 : 1;
   }

@@ -223,6 +223,50 @@ typedef struct dlx_backend
   void (*event_release)(int32_t device_id, void *event, void *user_data);
 } dlx_backend;
 dlx_status dlx_register_backend(int32_t device_type, const dlx_backend *backend);
+typedef struct dlx_contract dlx_contract;
+typedef union dlx_argument
+{
+  DLTensor *array;
+  int64_t integer;
+  double real;
+  const char *text;
+} dlx_argument;
+typedef dlx_status (*dlx_function)(void *context, const dlx_argument *arguments);
+typedef struct dlx_parameter
+{
+  uint32_t struct_size;
+  int32_t kind;
+  uint64_t flags;
+  const char *name;
+  int32_t ndim;
+  DLDataType dtype;
+  dlx_argument default_value;
+} dlx_parameter;
+dlx_status dlx_contract_create(const char *text, dlx_contract **out);
+void dlx_contract_release(dlx_contract *contract);
+const char *dlx_contract_name(const dlx_contract *contract);
+int32_t dlx_contract_count(const dlx_contract *contract);
+dlx_status dlx_contract_parameter(const dlx_contract *contract, int32_t index, dlx_parameter *out);
+dlx_status dlx_contract_check(const dlx_contract *contract, const dlx_argument *arguments, const uint64_t *flags);
+dlx_status dlx_contract_result(const dlx_contract *contract, int32_t index, const dlx_argument *arguments, DLDataType *out_dtype, int64_t *out_shape);
+dlx_status dlx_contract_call(const dlx_contract *contract, dlx_function function, void *context, dlx_tensor * const *tensors, const dlx_argument *values, dlx_tensor **out);
+typedef struct dlx_borrowed
+{
+  DLTensor array;
+  uint64_t flags;
+  void *owner;
+  void *original;
+  int64_t room[16];
+} dlx_borrowed;
+typedef struct dlx_function_options
+{
+  uint32_t struct_size;
+  int32_t natural;
+  int64_t gil_kept_below;
+  void *context;
+  void (*release)(void *context);
+  const char *doc;
+} dlx_function_options;
 struct ArrowSchema
 {
   const char *format;
@@ -337,6 +381,16 @@ return {
   DLX_NEGATIVE_STRIDES_ERROR = 3,
   DLX_MANAGED_LEGACY = 0,
   DLX_MANAGED_VERSIONED = 1,
+  DLX_PARAMETER_ARRAY = 0,
+  DLX_PARAMETER_INT = 1,
+  DLX_PARAMETER_FLOAT = 2,
+  DLX_PARAMETER_BOOL = 3,
+  DLX_PARAMETER_TEXT = 4,
+  DLX_PARAMETER_STREAM = 5,
+  DLX_PARAMETER_WRITABLE = 1,
+  DLX_PARAMETER_RESULT = 2,
+  DLX_PARAMETER_OPTIONAL = 4,
+  DLX_PARAMETER_GRAD = 8,
   DLX_ARROW_LISTS = 0,
   DLX_ARROW_TENSORS = 1,
   DLX_DLPACK_MAJOR_VERSION = 1,

@@ -162,6 +162,30 @@ function M.from_bytes(bytes, dtype, shape)
   return t
 end
 
+-- A tensor on memory of C at a pointer, which the last user frees by `how.deleter`, a function of C
+-- (`void (*)(void *data, void *user_data)`; ffi.C.free fits), on any thread. Without one the memory must stay for
+-- ever. how: strides (in elements), readonly, deleter, user_data.
+function M.wrap(pointer, shape, dtype, how)
+  how = how or {}
+  if type(pointer) ~= 'cdata' then invalid 'dlx.wrap: `pointer` is not a pointer of C' end
+  if how.deleter and type(how.deleter) ~= 'cdata' then
+    invalid 'dlx.wrap: `deleter` is not a function of C: other threads may call it'
+  end
+  local t = ffi.new 'DLTensor[1]'
+  local extents, ndim = numbers(shape, 'int64_t', 'shape')
+  local strides, count
+  if how.strides then strides, count = numbers(how.strides, 'int64_t', 'strides') end
+  if count and count ~= ndim then
+    invalid(('dlx.wrap: `strides` has %d numbers (expected %d)'):format(count, ndim))
+  end
+  t[0].data, t[0].ndim, t[0].shape, t[0].strides = ffi.cast('void *', pointer), ndim, extents, strides
+  t[0].device.device_type = constants.kDLCPU
+  t[0].dtype = dtype_of(dtype or 'float32')[0]
+  local flags = how.readonly and constants.DLPACK_FLAG_BITMASK_READ_ONLY or 0
+  local deleter = how.deleter and ffi.cast('dlx_deleter_fn', how.deleter) or nil
+  return made(C.dlx_tensor_wrap, t, flags, deleter, how.user_data)
+end
+
 -- Imports a DLManagedTensorVersioned * (cdata or an address), which is always consumed.
 function M.from_dlpack(managed)
   managed = ffi.cast('DLManagedTensorVersioned *', managed)
@@ -355,5 +379,10 @@ function Tensor:__tostring()
   local words = self.readonly and ', read-only' or ''
   return ('Tensor(%s, {%s}, %s%s)'):format(self.dtype, table.concat(self.shape, ', '), self.device, words)
 end
+
+-- M.func(address, contract): a function of C with a contract.
+M.func = require 'dlx.functions' {
+  C = C, check = check, invalid = invalid, adopt = adopt, live = live, Tensor = Tensor,
+}
 
 return M

@@ -162,6 +162,29 @@ test('the last user releases, once', function()
   assert(deleted == before + 1)
 end)
 
+test('memory of C is wrapped, and freed by its deleter', function()
+  local count, freed = 0, nil
+  local deleter = ffi.cast('dlx_deleter_fn', function(data) count, freed = count + 1, data end)
+  local memory = ffi.new('float[6]', 0, 1, 2, 3, 4, 5)
+  local t = dlx.wrap(memory, {2, 3}, 'float32', {deleter = deleter, strides = {1, 2}})
+  local view = t:transpose()
+  t:close()
+  memory[5] = 9
+  assert(view:get(2, 1) == 9 and count == 0 and not view.readonly)
+  view:close()
+  assert(count == 1 and freed == ffi.cast('void *', memory))
+  ffi.cdef 'void *malloc(size_t); void free(void *);'
+  for _ = 1, 100 do
+    dlx.from_dlpack(dlx.wrap(ffi.C.malloc(24), {6}, nil, {deleter = ffi.C.free, readonly = true}):to_dlpack()):close()
+  end
+  fails('INVALID_ARGUMENT', dlx.wrap, memory, {-1}, 'float32', {deleter = deleter})
+  fails('INVALID_ARGUMENT', dlx.wrap, memory, {6}, 'float32', {deleter = print})
+  fails('INVALID_ARGUMENT', dlx.wrap, memory, {6}, 'float32', {strides = {1, 1}})
+  fails('INVALID_ARGUMENT', dlx.wrap, {}, {6})
+  assert(count == 1)
+  deleter:free()
+end)
+
 test('elements', function()
   for _, dtype in ipairs {'int8', 'uint16', 'int64', 'float32', 'float64'} do
     local t = dlx.from({1, 2, 3, 4, 5, 6}, {2, 3}, dtype)
@@ -198,6 +221,54 @@ test('bad input is an error', function()
   end
   assert(t.closed and tostring(t) == 'Tensor(closed)')
 end)
+
+-- Functions of C with contracts, here of examples/filter (DLX_FILTER names its library).
+local function image()
+  local pixels = {}
+  for i = 1, 12 do pixels[i] = 10 * (i - 1) end
+  return dlx.from(pixels, {3, 4}, 'uint8')
+end
+
+local path = os.getenv 'DLX_FILTER'
+if path then
+  ffi.cdef [[
+    dlx_status filter_blur_packed(void *, const dlx_argument *);
+    dlx_status filter_brighten_packed(void *, const dlx_argument *);
+  ]]
+  local filter = ffi.load(path)
+  local blur = dlx.func(filter.filter_blur_packed, 'blur(image: uint8[h, w], radius: int = 1, out: uint8[h, w] result)')
+  local brighten =
+    dlx.func(filter.filter_brighten_packed, 'brighten(image: uint8[h, w] writable strided, factor: float = 1.5)')
+
+  test('functions return tensors', function()
+    assert(table.concat(blur(image()):values(), ' ') == '25 30 40 45 45 50 60 65 65 70 80 85')
+    assert(blur(image(), 0):get(2, 3) == 110 and blur:call(image(), 0LL):get(0, 1) == 10)
+    local picture = image()
+    assert(brighten(picture:slice(1, 3)) == nil)
+    assert(table.concat(picture:values(), ' ') == '0 10 20 45 40 50 60 105 80 90 100 165')
+  end)
+
+  test('functions refuse what does not fit', function()
+    local function words(expected, call, ...)
+      local done, err = pcall(call, ...)
+      assert(not done and tostring(err) == expected, tostring(err))
+    end
+    words('blur: `image` must have 2 axes, uint8[h, w] (got 1, shape (12,))', blur, image():reshape {12})
+    words('blur: `radius` is negative (got -1)', blur, image(), -1)
+    words('blur: `image` is missing', blur)
+    words('blur: it takes 2 arguments (got 3)', blur, image(), 1, 2)
+    words('blur: `radius` is not an integer', blur, image(), 1.5)
+    words('blur: `image` is not a tensor', blur, {})
+    words('brighten: `factor` is not a number', brighten, image(), '2')
+    fails('READ_ONLY', brighten, image():as_readonly())
+    fails('INVALID_ARGUMENT', dlx.func, filter.filter_blur_packed, 'blur(image: uint9[h])')
+    fails('INVALID_ARGUMENT', dlx.func, filter.filter_blur_packed, nil)
+    fails('INVALID_ARGUMENT', dlx.func, nil, 'f()')
+    local closed = image()
+    closed:close()
+    fails('INVALID_ARGUMENT', blur, closed)
+  end)
+end
 
 print(('%d tests, %d failed'):format(count, failures))
 os.exit(failures == 0)

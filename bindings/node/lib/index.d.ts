@@ -107,3 +107,17 @@ export const version: string;
 export const constants: Readonly<Record<string, number | bigint>>;
 /** Every function of dlx.h by its name: pointers are addresses, views or null; errors are statuses. */
 export const raw: Readonly<Record<string, (...values: unknown[]) => unknown>>;
+
+/** undefined: the contract's default. */
+export type Argument = Tensor | number | bigint | boolean | string | undefined;
+
+/** A function of C that takes the tensors that fit its contract (dlx/call.h). */
+export class Function {
+  /** The dlx_function at an address. A wrong one crashes, as in C. */
+  constructor(address: bigint, contract: string);
+  /** A function of a shared library, which stays loaded. */
+  static load(library: string, name: string, contract: string): Function;
+  readonly name: string;
+  /** The result is a Tensor, undefined, or an array if the contract has several. */
+  call(...given: Argument[]): Tensor | Tensor[] | undefined;
+}

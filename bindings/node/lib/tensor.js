@@ -317,4 +317,7 @@ function compactStrides(sizes) {
   return strides;
 }
 
-module.exports = {Tensor};
+/** A Tensor that owns the `dlx_tensor *`. */
+const adopt = (handle) => new Tensor(ADOPT, handle);
+
+module.exports = {Tensor, adopt};

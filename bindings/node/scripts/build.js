@@ -16,7 +16,7 @@ function build(source, name) {
   fs.mkdirSync(path.dirname(target), {recursive: true});
   execFileSync(process.env.CC || 'cc', [
     '-shared', '-fPIC', '-O2', '-std=c11', '-Wall', '-Wextra', `-I${headers}`,
-    path.join(root, source), '-o', target, ...flags(), '-lpthread',
+    path.join(root, source), '-o', target, ...flags(), '-lpthread', '-ldl',
   ], {stdio: 'inherit'});
   return target;
 }

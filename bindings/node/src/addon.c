@@ -1,6 +1,7 @@
 // dlx for Node, by Node-API: every function of dlx.h under its name, and what needs C (memory.h).
 // lib/tensor.js is the layer on top.
 #include <dlx/arrow.h>
+#include <dlx/call.h>
 #include <dlx/dlx.h>
 
 #include "marshal.h"
@@ -30,5 +31,8 @@ NAPI_MODULE_INIT() {
   add(env, exports, "peek", peek);
   add(env, exports, "poke", poke);
   add(env, exports, "drop", drop_managed);
+  add(env, exports, "load", load_function);
+  add(env, exports, "address", address_of);
+  add(env, exports, "text", text_at);
   return exports;
 }

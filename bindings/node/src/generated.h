@@ -12,10 +12,10 @@ static napi_value call_dlx_abi_version(napi_env env, napi_callback_info info) {
 }
 
 static napi_value call_dlx_status_name(napi_env env, napi_callback_info info) {
-  napi_value values[1];
-  if (!get_arguments(env, info, 1, values)) return NULL;
+  napi_value given[1];
+  if (!get_arguments(env, info, 1, given)) return NULL;
   int32_t status;
-  if (!get_int32(env, values[0], "status", &status)) return NULL;
+  if (!get_int32(env, given[0], "status", &status)) return NULL;
   return make_text(env, dlx_status_name(status));
 }
 
@@ -25,29 +25,29 @@ static napi_value call_dlx_last_error(napi_env env, napi_callback_info info) {
 }
 
 static napi_value call_dlx_set_last_error(napi_env env, napi_callback_info info) {
-  napi_value values[1];
-  if (!get_arguments(env, info, 1, values)) return NULL;
+  napi_value given[1];
+  if (!get_arguments(env, info, 1, given)) return NULL;
   Text message;
-  if (!get_text(env, values[0], "message", &message)) return NULL;
+  if (!get_text(env, given[0], "message", &message)) return NULL;
   dlx_set_last_error(message.text);
   return NULL;
 }
 
 static napi_value call_dlx_set_allocator(napi_env env, napi_callback_info info) {
-  napi_value values[2];
-  if (!get_arguments(env, info, 2, values)) return NULL;
+  napi_value given[2];
+  if (!get_arguments(env, info, 2, given)) return NULL;
   int32_t device_type;
-  if (!get_int32(env, values[0], "device_type", &device_type)) return NULL;
+  if (!get_int32(env, given[0], "device_type", &device_type)) return NULL;
   void *allocator;
-  if (!get_pointer(env, values[1], "allocator", &allocator)) return NULL;
+  if (!get_pointer(env, given[1], "allocator", &allocator)) return NULL;
   return make_int32(env, dlx_set_allocator(device_type, allocator));
 }
 
 static napi_value call_dlx_set_num_threads(napi_env env, napi_callback_info info) {
-  napi_value values[1];
-  if (!get_arguments(env, info, 1, values)) return NULL;
+  napi_value given[1];
+  if (!get_arguments(env, info, 1, given)) return NULL;
   int32_t num_threads;
-  if (!get_int32(env, values[0], "num_threads", &num_threads)) return NULL;
+  if (!get_int32(env, given[0], "num_threads", &num_threads)) return NULL;
   return make_int32(env, dlx_set_num_threads(num_threads));
 }
 
@@ -57,289 +57,289 @@ static napi_value call_dlx_get_num_threads(napi_env env, napi_callback_info info
 }
 
 static napi_value call_dlx_set_parallel_for(napi_env env, napi_callback_info info) {
-  napi_value values[2];
-  if (!get_arguments(env, info, 2, values)) return NULL;
+  napi_value given[2];
+  if (!get_arguments(env, info, 2, given)) return NULL;
   void *parallel_for;
-  if (!get_pointer(env, values[0], "parallel_for", &parallel_for)) return NULL;
+  if (!get_pointer(env, given[0], "parallel_for", &parallel_for)) return NULL;
   void *user_data;
-  if (!get_pointer(env, values[1], "user_data", &user_data)) return NULL;
+  if (!get_pointer(env, given[1], "user_data", &user_data)) return NULL;
   return make_int32(env, dlx_set_parallel_for((dlx_parallel_for_fn)(uintptr_t)parallel_for, user_data));
 }
 
 static napi_value call_dlx_dtype_parse(napi_env env, napi_callback_info info) {
-  napi_value values[2];
-  if (!get_arguments(env, info, 2, values)) return NULL;
+  napi_value given[2];
+  if (!get_arguments(env, info, 2, given)) return NULL;
   Text name;
-  if (!get_text(env, values[0], "name", &name)) return NULL;
+  if (!get_text(env, given[0], "name", &name)) return NULL;
   void *out;
-  if (!get_pointer(env, values[1], "out", &out)) return NULL;
+  if (!get_pointer(env, given[1], "out", &out)) return NULL;
   return make_int32(env, dlx_dtype_parse(name.text, out));
 }
 
 static napi_value call_dlx_dtype_name(napi_env env, napi_callback_info info) {
-  napi_value values[3];
-  if (!get_arguments(env, info, 3, values)) return NULL;
+  napi_value given[3];
+  if (!get_arguments(env, info, 3, given)) return NULL;
   void *dtype;
-  if (!get_pointer(env, values[0], "dtype", &dtype)) return NULL;
+  if (!get_pointer(env, given[0], "dtype", &dtype)) return NULL;
   void *out;
-  if (!get_pointer(env, values[1], "out", &out)) return NULL;
+  if (!get_pointer(env, given[1], "out", &out)) return NULL;
   uint64_t capacity;
-  if (!get_uint64(env, values[2], "capacity", &capacity)) return NULL;
+  if (!get_uint64(env, given[2], "capacity", &capacity)) return NULL;
   return make_int32(env, dlx_dtype_name(dtype, out, capacity));
 }
 
 static napi_value call_dlx_dtype_parse_format(napi_env env, napi_callback_info info) {
-  napi_value values[3];
-  if (!get_arguments(env, info, 3, values)) return NULL;
+  napi_value given[3];
+  if (!get_arguments(env, info, 3, given)) return NULL;
   Text format;
-  if (!get_text(env, values[0], "format", &format)) return NULL;
+  if (!get_text(env, given[0], "format", &format)) return NULL;
   int32_t style;
-  if (!get_int32(env, values[1], "style", &style)) return NULL;
+  if (!get_int32(env, given[1], "style", &style)) return NULL;
   void *out;
-  if (!get_pointer(env, values[2], "out", &out)) return NULL;
+  if (!get_pointer(env, given[2], "out", &out)) return NULL;
   return make_int32(env, dlx_dtype_parse_format(format.text, style, out));
 }
 
 static napi_value call_dlx_dtype_format(napi_env env, napi_callback_info info) {
-  napi_value values[4];
-  if (!get_arguments(env, info, 4, values)) return NULL;
+  napi_value given[4];
+  if (!get_arguments(env, info, 4, given)) return NULL;
   void *dtype;
-  if (!get_pointer(env, values[0], "dtype", &dtype)) return NULL;
+  if (!get_pointer(env, given[0], "dtype", &dtype)) return NULL;
   int32_t style;
-  if (!get_int32(env, values[1], "style", &style)) return NULL;
+  if (!get_int32(env, given[1], "style", &style)) return NULL;
   void *out;
-  if (!get_pointer(env, values[2], "out", &out)) return NULL;
+  if (!get_pointer(env, given[2], "out", &out)) return NULL;
   uint64_t capacity;
-  if (!get_uint64(env, values[3], "capacity", &capacity)) return NULL;
+  if (!get_uint64(env, given[3], "capacity", &capacity)) return NULL;
   return make_int32(env, dlx_dtype_format(dtype, style, out, capacity));
 }
 
 static napi_value call_dlx_dtype_bits(napi_env env, napi_callback_info info) {
-  napi_value values[1];
-  if (!get_arguments(env, info, 1, values)) return NULL;
+  napi_value given[1];
+  if (!get_arguments(env, info, 1, given)) return NULL;
   void *dtype;
-  if (!get_pointer(env, values[0], "dtype", &dtype)) return NULL;
+  if (!get_pointer(env, given[0], "dtype", &dtype)) return NULL;
   return make_int64(env, dlx_dtype_bits(dtype));
 }
 
 static napi_value call_dlx_dtype_nbytes(napi_env env, napi_callback_info info) {
-  napi_value values[4];
-  if (!get_arguments(env, info, 4, values)) return NULL;
+  napi_value given[4];
+  if (!get_arguments(env, info, 4, given)) return NULL;
   void *dtype;
-  if (!get_pointer(env, values[0], "dtype", &dtype)) return NULL;
+  if (!get_pointer(env, given[0], "dtype", &dtype)) return NULL;
   int64_t count;
-  if (!get_int64(env, values[1], "count", &count)) return NULL;
+  if (!get_int64(env, given[1], "count", &count)) return NULL;
   uint64_t flags;
-  if (!get_uint64(env, values[2], "flags", &flags)) return NULL;
+  if (!get_uint64(env, given[2], "flags", &flags)) return NULL;
   void *out;
-  if (!get_pointer(env, values[3], "out", &out)) return NULL;
+  if (!get_pointer(env, given[3], "out", &out)) return NULL;
   return make_int32(env, dlx_dtype_nbytes(dtype, count, flags, out));
 }
 
 static napi_value call_dlx_tensor_empty(napi_env env, napi_callback_info info) {
-  napi_value values[7];
-  if (!get_arguments(env, info, 7, values)) return NULL;
+  napi_value given[7];
+  if (!get_arguments(env, info, 7, given)) return NULL;
   int32_t ndim;
-  if (!get_int32(env, values[0], "ndim", &ndim)) return NULL;
+  if (!get_int32(env, given[0], "ndim", &ndim)) return NULL;
   void *shape;
-  if (!get_pointer(env, values[1], "shape", &shape)) return NULL;
+  if (!get_pointer(env, given[1], "shape", &shape)) return NULL;
   void *dtype;
-  if (!get_pointer(env, values[2], "dtype", &dtype)) return NULL;
+  if (!get_pointer(env, given[2], "dtype", &dtype)) return NULL;
   int32_t device_type;
-  if (!get_int32(env, values[3], "device_type", &device_type)) return NULL;
+  if (!get_int32(env, given[3], "device_type", &device_type)) return NULL;
   int32_t device_id;
-  if (!get_int32(env, values[4], "device_id", &device_id)) return NULL;
+  if (!get_int32(env, given[4], "device_id", &device_id)) return NULL;
   void *options;
-  if (!get_pointer(env, values[5], "options", &options)) return NULL;
+  if (!get_pointer(env, given[5], "options", &options)) return NULL;
   void *out;
-  if (!get_pointer(env, values[6], "out", &out)) return NULL;
+  if (!get_pointer(env, given[6], "out", &out)) return NULL;
   return make_int32(env, dlx_tensor_empty(ndim, shape, dtype, device_type, device_id, options, out));
 }
 
 static napi_value call_dlx_tensor_wrap(napi_env env, napi_callback_info info) {
-  napi_value values[5];
-  if (!get_arguments(env, info, 5, values)) return NULL;
+  napi_value given[5];
+  if (!get_arguments(env, info, 5, given)) return NULL;
   void *description;
-  if (!get_pointer(env, values[0], "description", &description)) return NULL;
+  if (!get_pointer(env, given[0], "description", &description)) return NULL;
   uint64_t flags;
-  if (!get_uint64(env, values[1], "flags", &flags)) return NULL;
+  if (!get_uint64(env, given[1], "flags", &flags)) return NULL;
   void *deleter;
-  if (!get_pointer(env, values[2], "deleter", &deleter)) return NULL;
+  if (!get_pointer(env, given[2], "deleter", &deleter)) return NULL;
   void *user_data;
-  if (!get_pointer(env, values[3], "user_data", &user_data)) return NULL;
+  if (!get_pointer(env, given[3], "user_data", &user_data)) return NULL;
   void *out;
-  if (!get_pointer(env, values[4], "out", &out)) return NULL;
+  if (!get_pointer(env, given[4], "out", &out)) return NULL;
   return make_int32(env, dlx_tensor_wrap(description, flags, (dlx_deleter_fn)(uintptr_t)deleter, user_data, out));
 }
 
 static napi_value call_dlx_tensor_retain(napi_env env, napi_callback_info info) {
-  napi_value values[1];
-  if (!get_arguments(env, info, 1, values)) return NULL;
+  napi_value given[1];
+  if (!get_arguments(env, info, 1, given)) return NULL;
   void *tensor;
-  if (!get_pointer(env, values[0], "tensor", &tensor)) return NULL;
+  if (!get_pointer(env, given[0], "tensor", &tensor)) return NULL;
   return make_pointer(env, dlx_tensor_retain(tensor));
 }
 
 static napi_value call_dlx_tensor_release(napi_env env, napi_callback_info info) {
-  napi_value values[1];
-  if (!get_arguments(env, info, 1, values)) return NULL;
+  napi_value given[1];
+  if (!get_arguments(env, info, 1, given)) return NULL;
   void *tensor;
-  if (!get_pointer(env, values[0], "tensor", &tensor)) return NULL;
+  if (!get_pointer(env, given[0], "tensor", &tensor)) return NULL;
   dlx_tensor_release(tensor);
   return NULL;
 }
 
 static napi_value call_dlx_tensor_dltensor(napi_env env, napi_callback_info info) {
-  napi_value values[1];
-  if (!get_arguments(env, info, 1, values)) return NULL;
+  napi_value given[1];
+  if (!get_arguments(env, info, 1, given)) return NULL;
   void *tensor;
-  if (!get_pointer(env, values[0], "tensor", &tensor)) return NULL;
+  if (!get_pointer(env, given[0], "tensor", &tensor)) return NULL;
   return make_pointer(env, dlx_tensor_dltensor(tensor));
 }
 
 static napi_value call_dlx_tensor_flags(napi_env env, napi_callback_info info) {
-  napi_value values[1];
-  if (!get_arguments(env, info, 1, values)) return NULL;
+  napi_value given[1];
+  if (!get_arguments(env, info, 1, given)) return NULL;
   void *tensor;
-  if (!get_pointer(env, values[0], "tensor", &tensor)) return NULL;
+  if (!get_pointer(env, given[0], "tensor", &tensor)) return NULL;
   return make_int64(env, dlx_tensor_flags(tensor));
 }
 
 static napi_value call_dlx_tensor_ndim(napi_env env, napi_callback_info info) {
-  napi_value values[1];
-  if (!get_arguments(env, info, 1, values)) return NULL;
+  napi_value given[1];
+  if (!get_arguments(env, info, 1, given)) return NULL;
   void *tensor;
-  if (!get_pointer(env, values[0], "tensor", &tensor)) return NULL;
+  if (!get_pointer(env, given[0], "tensor", &tensor)) return NULL;
   return make_int32(env, dlx_tensor_ndim(tensor));
 }
 
 static napi_value call_dlx_tensor_shape(napi_env env, napi_callback_info info) {
-  napi_value values[1];
-  if (!get_arguments(env, info, 1, values)) return NULL;
+  napi_value given[1];
+  if (!get_arguments(env, info, 1, given)) return NULL;
   void *tensor;
-  if (!get_pointer(env, values[0], "tensor", &tensor)) return NULL;
+  if (!get_pointer(env, given[0], "tensor", &tensor)) return NULL;
   return make_pointer(env, dlx_tensor_shape(tensor));
 }
 
 static napi_value call_dlx_tensor_strides(napi_env env, napi_callback_info info) {
-  napi_value values[1];
-  if (!get_arguments(env, info, 1, values)) return NULL;
+  napi_value given[1];
+  if (!get_arguments(env, info, 1, given)) return NULL;
   void *tensor;
-  if (!get_pointer(env, values[0], "tensor", &tensor)) return NULL;
+  if (!get_pointer(env, given[0], "tensor", &tensor)) return NULL;
   return make_pointer(env, dlx_tensor_strides(tensor));
 }
 
 static napi_value call_dlx_tensor_dtype(napi_env env, napi_callback_info info) {
-  napi_value values[1];
-  if (!get_arguments(env, info, 1, values)) return NULL;
+  napi_value given[1];
+  if (!get_arguments(env, info, 1, given)) return NULL;
   void *tensor;
-  if (!get_pointer(env, values[0], "tensor", &tensor)) return NULL;
+  if (!get_pointer(env, given[0], "tensor", &tensor)) return NULL;
   return make_pointer(env, dlx_tensor_dtype(tensor));
 }
 
 static napi_value call_dlx_tensor_device_type(napi_env env, napi_callback_info info) {
-  napi_value values[1];
-  if (!get_arguments(env, info, 1, values)) return NULL;
+  napi_value given[1];
+  if (!get_arguments(env, info, 1, given)) return NULL;
   void *tensor;
-  if (!get_pointer(env, values[0], "tensor", &tensor)) return NULL;
+  if (!get_pointer(env, given[0], "tensor", &tensor)) return NULL;
   return make_int32(env, dlx_tensor_device_type(tensor));
 }
 
 static napi_value call_dlx_tensor_device_id(napi_env env, napi_callback_info info) {
-  napi_value values[1];
-  if (!get_arguments(env, info, 1, values)) return NULL;
+  napi_value given[1];
+  if (!get_arguments(env, info, 1, given)) return NULL;
   void *tensor;
-  if (!get_pointer(env, values[0], "tensor", &tensor)) return NULL;
+  if (!get_pointer(env, given[0], "tensor", &tensor)) return NULL;
   return make_int32(env, dlx_tensor_device_id(tensor));
 }
 
 static napi_value call_dlx_tensor_data(napi_env env, napi_callback_info info) {
-  napi_value values[1];
-  if (!get_arguments(env, info, 1, values)) return NULL;
+  napi_value given[1];
+  if (!get_arguments(env, info, 1, given)) return NULL;
   void *tensor;
-  if (!get_pointer(env, values[0], "tensor", &tensor)) return NULL;
+  if (!get_pointer(env, given[0], "tensor", &tensor)) return NULL;
   return make_pointer(env, dlx_tensor_data(tensor));
 }
 
 static napi_value call_dlx_tensor_size(napi_env env, napi_callback_info info) {
-  napi_value values[1];
-  if (!get_arguments(env, info, 1, values)) return NULL;
+  napi_value given[1];
+  if (!get_arguments(env, info, 1, given)) return NULL;
   void *tensor;
-  if (!get_pointer(env, values[0], "tensor", &tensor)) return NULL;
+  if (!get_pointer(env, given[0], "tensor", &tensor)) return NULL;
   return make_int64(env, dlx_tensor_size(tensor));
 }
 
 static napi_value call_dlx_tensor_nbytes(napi_env env, napi_callback_info info) {
-  napi_value values[1];
-  if (!get_arguments(env, info, 1, values)) return NULL;
+  napi_value given[1];
+  if (!get_arguments(env, info, 1, given)) return NULL;
   void *tensor;
-  if (!get_pointer(env, values[0], "tensor", &tensor)) return NULL;
+  if (!get_pointer(env, given[0], "tensor", &tensor)) return NULL;
   return make_int64(env, dlx_tensor_nbytes(tensor));
 }
 
 static napi_value call_dlx_tensor_is_contiguous(napi_env env, napi_callback_info info) {
-  napi_value values[2];
-  if (!get_arguments(env, info, 2, values)) return NULL;
+  napi_value given[2];
+  if (!get_arguments(env, info, 2, given)) return NULL;
   void *tensor;
-  if (!get_pointer(env, values[0], "tensor", &tensor)) return NULL;
+  if (!get_pointer(env, given[0], "tensor", &tensor)) return NULL;
   int32_t order;
-  if (!get_int32(env, values[1], "order", &order)) return NULL;
+  if (!get_int32(env, given[1], "order", &order)) return NULL;
   return make_int32(env, dlx_tensor_is_contiguous(tensor, order));
 }
 
 static napi_value call_dlx_tensor_from_dlpack_versioned(napi_env env, napi_callback_info info) {
-  napi_value values[3];
-  if (!get_arguments(env, info, 3, values)) return NULL;
+  napi_value given[3];
+  if (!get_arguments(env, info, 3, given)) return NULL;
   void *managed;
-  if (!get_pointer(env, values[0], "managed", &managed)) return NULL;
+  if (!get_pointer(env, given[0], "managed", &managed)) return NULL;
   void *out_consumed;
-  if (!get_pointer(env, values[1], "out_consumed", &out_consumed)) return NULL;
+  if (!get_pointer(env, given[1], "out_consumed", &out_consumed)) return NULL;
   void *out;
-  if (!get_pointer(env, values[2], "out", &out)) return NULL;
+  if (!get_pointer(env, given[2], "out", &out)) return NULL;
   return make_int32(env, dlx_tensor_from_dlpack_versioned(managed, out_consumed, out));
 }
 
 static napi_value call_dlx_tensor_from_dlpack(napi_env env, napi_callback_info info) {
-  napi_value values[3];
-  if (!get_arguments(env, info, 3, values)) return NULL;
+  napi_value given[3];
+  if (!get_arguments(env, info, 3, given)) return NULL;
   void *managed;
-  if (!get_pointer(env, values[0], "managed", &managed)) return NULL;
+  if (!get_pointer(env, given[0], "managed", &managed)) return NULL;
   uint64_t flags;
-  if (!get_uint64(env, values[1], "flags", &flags)) return NULL;
+  if (!get_uint64(env, given[1], "flags", &flags)) return NULL;
   void *out;
-  if (!get_pointer(env, values[2], "out", &out)) return NULL;
+  if (!get_pointer(env, given[2], "out", &out)) return NULL;
   return make_int32(env, dlx_tensor_from_dlpack(managed, flags, out));
 }
 
 static napi_value call_dlx_tensor_to_dlpack_versioned(napi_env env, napi_callback_info info) {
-  napi_value values[3];
-  if (!get_arguments(env, info, 3, values)) return NULL;
+  napi_value given[3];
+  if (!get_arguments(env, info, 3, given)) return NULL;
   void *tensor;
-  if (!get_pointer(env, values[0], "tensor", &tensor)) return NULL;
+  if (!get_pointer(env, given[0], "tensor", &tensor)) return NULL;
   void *options;
-  if (!get_pointer(env, values[1], "options", &options)) return NULL;
+  if (!get_pointer(env, given[1], "options", &options)) return NULL;
   void *out;
-  if (!get_pointer(env, values[2], "out", &out)) return NULL;
+  if (!get_pointer(env, given[2], "out", &out)) return NULL;
   return make_int32(env, dlx_tensor_to_dlpack_versioned(tensor, options, out));
 }
 
 static napi_value call_dlx_tensor_to_dlpack(napi_env env, napi_callback_info info) {
-  napi_value values[3];
-  if (!get_arguments(env, info, 3, values)) return NULL;
+  napi_value given[3];
+  if (!get_arguments(env, info, 3, given)) return NULL;
   void *tensor;
-  if (!get_pointer(env, values[0], "tensor", &tensor)) return NULL;
+  if (!get_pointer(env, given[0], "tensor", &tensor)) return NULL;
   void *options;
-  if (!get_pointer(env, values[1], "options", &options)) return NULL;
+  if (!get_pointer(env, given[1], "options", &options)) return NULL;
   void *out;
-  if (!get_pointer(env, values[2], "out", &out)) return NULL;
+  if (!get_pointer(env, given[2], "out", &out)) return NULL;
   return make_int32(env, dlx_tensor_to_dlpack(tensor, options, out));
 }
 
 static napi_value call_dlx_set_export_negative_strides(napi_env env, napi_callback_info info) {
-  napi_value values[1];
-  if (!get_arguments(env, info, 1, values)) return NULL;
+  napi_value given[1];
+  if (!get_arguments(env, info, 1, given)) return NULL;
   int32_t policy;
-  if (!get_int32(env, values[0], "policy", &policy)) return NULL;
+  if (!get_int32(env, given[0], "policy", &policy)) return NULL;
   return make_int32(env, dlx_set_export_negative_strides(policy));
 }
 
@@ -349,500 +349,593 @@ static napi_value call_dlx_get_export_negative_strides(napi_env env, napi_callba
 }
 
 static napi_value call_dlx_dlpack_check(napi_env env, napi_callback_info info) {
-  napi_value values[6];
-  if (!get_arguments(env, info, 6, values)) return NULL;
+  napi_value given[6];
+  if (!get_arguments(env, info, 6, given)) return NULL;
   void *managed;
-  if (!get_pointer(env, values[0], "managed", &managed)) return NULL;
+  if (!get_pointer(env, given[0], "managed", &managed)) return NULL;
   int32_t kind;
-  if (!get_int32(env, values[1], "kind", &kind)) return NULL;
+  if (!get_int32(env, given[1], "kind", &kind)) return NULL;
   void *report;
-  if (!get_pointer(env, values[2], "report", &report)) return NULL;
+  if (!get_pointer(env, given[2], "report", &report)) return NULL;
   uint64_t capacity;
-  if (!get_uint64(env, values[3], "capacity", &capacity)) return NULL;
+  if (!get_uint64(env, given[3], "capacity", &capacity)) return NULL;
   void *out_errors;
-  if (!get_pointer(env, values[4], "out_errors", &out_errors)) return NULL;
+  if (!get_pointer(env, given[4], "out_errors", &out_errors)) return NULL;
   void *out_warnings;
-  if (!get_pointer(env, values[5], "out_warnings", &out_warnings)) return NULL;
+  if (!get_pointer(env, given[5], "out_warnings", &out_warnings)) return NULL;
   return make_int32(env, dlx_dlpack_check(managed, kind, report, capacity, out_errors, out_warnings));
 }
 
 static napi_value call_dlx_tensor_slice(napi_env env, napi_callback_info info) {
-  napi_value values[6];
-  if (!get_arguments(env, info, 6, values)) return NULL;
+  napi_value given[6];
+  if (!get_arguments(env, info, 6, given)) return NULL;
   void *tensor;
-  if (!get_pointer(env, values[0], "tensor", &tensor)) return NULL;
+  if (!get_pointer(env, given[0], "tensor", &tensor)) return NULL;
   int32_t axis;
-  if (!get_int32(env, values[1], "axis", &axis)) return NULL;
+  if (!get_int32(env, given[1], "axis", &axis)) return NULL;
   int64_t start;
-  if (!get_int64(env, values[2], "start", &start)) return NULL;
+  if (!get_int64(env, given[2], "start", &start)) return NULL;
   int64_t stop;
-  if (!get_int64(env, values[3], "stop", &stop)) return NULL;
+  if (!get_int64(env, given[3], "stop", &stop)) return NULL;
   int64_t step;
-  if (!get_int64(env, values[4], "step", &step)) return NULL;
+  if (!get_int64(env, given[4], "step", &step)) return NULL;
   void *out;
-  if (!get_pointer(env, values[5], "out", &out)) return NULL;
+  if (!get_pointer(env, given[5], "out", &out)) return NULL;
   return make_int32(env, dlx_tensor_slice(tensor, axis, start, stop, step, out));
 }
 
 static napi_value call_dlx_tensor_select(napi_env env, napi_callback_info info) {
-  napi_value values[4];
-  if (!get_arguments(env, info, 4, values)) return NULL;
+  napi_value given[4];
+  if (!get_arguments(env, info, 4, given)) return NULL;
   void *tensor;
-  if (!get_pointer(env, values[0], "tensor", &tensor)) return NULL;
+  if (!get_pointer(env, given[0], "tensor", &tensor)) return NULL;
   int32_t axis;
-  if (!get_int32(env, values[1], "axis", &axis)) return NULL;
+  if (!get_int32(env, given[1], "axis", &axis)) return NULL;
   int64_t index;
-  if (!get_int64(env, values[2], "index", &index)) return NULL;
+  if (!get_int64(env, given[2], "index", &index)) return NULL;
   void *out;
-  if (!get_pointer(env, values[3], "out", &out)) return NULL;
+  if (!get_pointer(env, given[3], "out", &out)) return NULL;
   return make_int32(env, dlx_tensor_select(tensor, axis, index, out));
 }
 
 static napi_value call_dlx_tensor_permute(napi_env env, napi_callback_info info) {
-  napi_value values[3];
-  if (!get_arguments(env, info, 3, values)) return NULL;
+  napi_value given[3];
+  if (!get_arguments(env, info, 3, given)) return NULL;
   void *tensor;
-  if (!get_pointer(env, values[0], "tensor", &tensor)) return NULL;
+  if (!get_pointer(env, given[0], "tensor", &tensor)) return NULL;
   void *axes;
-  if (!get_pointer(env, values[1], "axes", &axes)) return NULL;
+  if (!get_pointer(env, given[1], "axes", &axes)) return NULL;
   void *out;
-  if (!get_pointer(env, values[2], "out", &out)) return NULL;
+  if (!get_pointer(env, given[2], "out", &out)) return NULL;
   return make_int32(env, dlx_tensor_permute(tensor, axes, out));
 }
 
 static napi_value call_dlx_tensor_squeeze(napi_env env, napi_callback_info info) {
-  napi_value values[4];
-  if (!get_arguments(env, info, 4, values)) return NULL;
+  napi_value given[4];
+  if (!get_arguments(env, info, 4, given)) return NULL;
   void *tensor;
-  if (!get_pointer(env, values[0], "tensor", &tensor)) return NULL;
+  if (!get_pointer(env, given[0], "tensor", &tensor)) return NULL;
   int32_t count;
-  if (!get_int32(env, values[1], "count", &count)) return NULL;
+  if (!get_int32(env, given[1], "count", &count)) return NULL;
   void *axes;
-  if (!get_pointer(env, values[2], "axes", &axes)) return NULL;
+  if (!get_pointer(env, given[2], "axes", &axes)) return NULL;
   void *out;
-  if (!get_pointer(env, values[3], "out", &out)) return NULL;
+  if (!get_pointer(env, given[3], "out", &out)) return NULL;
   return make_int32(env, dlx_tensor_squeeze(tensor, count, axes, out));
 }
 
 static napi_value call_dlx_tensor_expand_dims(napi_env env, napi_callback_info info) {
-  napi_value values[3];
-  if (!get_arguments(env, info, 3, values)) return NULL;
+  napi_value given[3];
+  if (!get_arguments(env, info, 3, given)) return NULL;
   void *tensor;
-  if (!get_pointer(env, values[0], "tensor", &tensor)) return NULL;
+  if (!get_pointer(env, given[0], "tensor", &tensor)) return NULL;
   int32_t axis;
-  if (!get_int32(env, values[1], "axis", &axis)) return NULL;
+  if (!get_int32(env, given[1], "axis", &axis)) return NULL;
   void *out;
-  if (!get_pointer(env, values[2], "out", &out)) return NULL;
+  if (!get_pointer(env, given[2], "out", &out)) return NULL;
   return make_int32(env, dlx_tensor_expand_dims(tensor, axis, out));
 }
 
 static napi_value call_dlx_tensor_broadcast_to(napi_env env, napi_callback_info info) {
-  napi_value values[4];
-  if (!get_arguments(env, info, 4, values)) return NULL;
+  napi_value given[4];
+  if (!get_arguments(env, info, 4, given)) return NULL;
   void *tensor;
-  if (!get_pointer(env, values[0], "tensor", &tensor)) return NULL;
+  if (!get_pointer(env, given[0], "tensor", &tensor)) return NULL;
   int32_t ndim;
-  if (!get_int32(env, values[1], "ndim", &ndim)) return NULL;
+  if (!get_int32(env, given[1], "ndim", &ndim)) return NULL;
   void *shape;
-  if (!get_pointer(env, values[2], "shape", &shape)) return NULL;
+  if (!get_pointer(env, given[2], "shape", &shape)) return NULL;
   void *out;
-  if (!get_pointer(env, values[3], "out", &out)) return NULL;
+  if (!get_pointer(env, given[3], "out", &out)) return NULL;
   return make_int32(env, dlx_tensor_broadcast_to(tensor, ndim, shape, out));
 }
 
 static napi_value call_dlx_tensor_bitcast(napi_env env, napi_callback_info info) {
-  napi_value values[3];
-  if (!get_arguments(env, info, 3, values)) return NULL;
+  napi_value given[3];
+  if (!get_arguments(env, info, 3, given)) return NULL;
   void *tensor;
-  if (!get_pointer(env, values[0], "tensor", &tensor)) return NULL;
+  if (!get_pointer(env, given[0], "tensor", &tensor)) return NULL;
   void *dtype;
-  if (!get_pointer(env, values[1], "dtype", &dtype)) return NULL;
+  if (!get_pointer(env, given[1], "dtype", &dtype)) return NULL;
   void *out;
-  if (!get_pointer(env, values[2], "out", &out)) return NULL;
+  if (!get_pointer(env, given[2], "out", &out)) return NULL;
   return make_int32(env, dlx_tensor_bitcast(tensor, dtype, out));
 }
 
 static napi_value call_dlx_tensor_as_readonly(napi_env env, napi_callback_info info) {
-  napi_value values[2];
-  if (!get_arguments(env, info, 2, values)) return NULL;
+  napi_value given[2];
+  if (!get_arguments(env, info, 2, given)) return NULL;
   void *tensor;
-  if (!get_pointer(env, values[0], "tensor", &tensor)) return NULL;
+  if (!get_pointer(env, given[0], "tensor", &tensor)) return NULL;
   void *out;
-  if (!get_pointer(env, values[1], "out", &out)) return NULL;
+  if (!get_pointer(env, given[1], "out", &out)) return NULL;
   return make_int32(env, dlx_tensor_as_readonly(tensor, out));
 }
 
 static napi_value call_dlx_tensor_contiguous(napi_env env, napi_callback_info info) {
-  napi_value values[3];
-  if (!get_arguments(env, info, 3, values)) return NULL;
+  napi_value given[3];
+  if (!get_arguments(env, info, 3, given)) return NULL;
   void *tensor;
-  if (!get_pointer(env, values[0], "tensor", &tensor)) return NULL;
+  if (!get_pointer(env, given[0], "tensor", &tensor)) return NULL;
   void *options;
-  if (!get_pointer(env, values[1], "options", &options)) return NULL;
+  if (!get_pointer(env, given[1], "options", &options)) return NULL;
   void *out;
-  if (!get_pointer(env, values[2], "out", &out)) return NULL;
+  if (!get_pointer(env, given[2], "out", &out)) return NULL;
   return make_int32(env, dlx_tensor_contiguous(tensor, options, out));
 }
 
 static napi_value call_dlx_tensor_clone(napi_env env, napi_callback_info info) {
-  napi_value values[3];
-  if (!get_arguments(env, info, 3, values)) return NULL;
+  napi_value given[3];
+  if (!get_arguments(env, info, 3, given)) return NULL;
   void *tensor;
-  if (!get_pointer(env, values[0], "tensor", &tensor)) return NULL;
+  if (!get_pointer(env, given[0], "tensor", &tensor)) return NULL;
   void *options;
-  if (!get_pointer(env, values[1], "options", &options)) return NULL;
+  if (!get_pointer(env, given[1], "options", &options)) return NULL;
   void *out;
-  if (!get_pointer(env, values[2], "out", &out)) return NULL;
+  if (!get_pointer(env, given[2], "out", &out)) return NULL;
   return make_int32(env, dlx_tensor_clone(tensor, options, out));
 }
 
 static napi_value call_dlx_tensor_reshape(napi_env env, napi_callback_info info) {
-  napi_value values[5];
-  if (!get_arguments(env, info, 5, values)) return NULL;
+  napi_value given[5];
+  if (!get_arguments(env, info, 5, given)) return NULL;
   void *tensor;
-  if (!get_pointer(env, values[0], "tensor", &tensor)) return NULL;
+  if (!get_pointer(env, given[0], "tensor", &tensor)) return NULL;
   int32_t ndim;
-  if (!get_int32(env, values[1], "ndim", &ndim)) return NULL;
+  if (!get_int32(env, given[1], "ndim", &ndim)) return NULL;
   void *shape;
-  if (!get_pointer(env, values[2], "shape", &shape)) return NULL;
+  if (!get_pointer(env, given[2], "shape", &shape)) return NULL;
   void *options;
-  if (!get_pointer(env, values[3], "options", &options)) return NULL;
+  if (!get_pointer(env, given[3], "options", &options)) return NULL;
   void *out;
-  if (!get_pointer(env, values[4], "out", &out)) return NULL;
+  if (!get_pointer(env, given[4], "out", &out)) return NULL;
   return make_int32(env, dlx_tensor_reshape(tensor, ndim, shape, options, out));
 }
 
 static napi_value call_dlx_copy(napi_env env, napi_callback_info info) {
-  napi_value values[3];
-  if (!get_arguments(env, info, 3, values)) return NULL;
+  napi_value given[3];
+  if (!get_arguments(env, info, 3, given)) return NULL;
   void *dst;
-  if (!get_pointer(env, values[0], "dst", &dst)) return NULL;
+  if (!get_pointer(env, given[0], "dst", &dst)) return NULL;
   void *src;
-  if (!get_pointer(env, values[1], "src", &src)) return NULL;
+  if (!get_pointer(env, given[1], "src", &src)) return NULL;
   void *options;
-  if (!get_pointer(env, values[2], "options", &options)) return NULL;
+  if (!get_pointer(env, given[2], "options", &options)) return NULL;
   return make_int32(env, dlx_copy(dst, src, options));
 }
 
 static napi_value call_dlx_tensor_copy_from(napi_env env, napi_callback_info info) {
-  napi_value values[3];
-  if (!get_arguments(env, info, 3, values)) return NULL;
+  napi_value given[3];
+  if (!get_arguments(env, info, 3, given)) return NULL;
   void *dst;
-  if (!get_pointer(env, values[0], "dst", &dst)) return NULL;
+  if (!get_pointer(env, given[0], "dst", &dst)) return NULL;
   void *src;
-  if (!get_pointer(env, values[1], "src", &src)) return NULL;
+  if (!get_pointer(env, given[1], "src", &src)) return NULL;
   void *options;
-  if (!get_pointer(env, values[2], "options", &options)) return NULL;
+  if (!get_pointer(env, given[2], "options", &options)) return NULL;
   return make_int32(env, dlx_tensor_copy_from(dst, src, options));
 }
 
 static napi_value call_dlx_copy_plan_describe(napi_env env, napi_callback_info info) {
-  napi_value values[4];
-  if (!get_arguments(env, info, 4, values)) return NULL;
+  napi_value given[4];
+  if (!get_arguments(env, info, 4, given)) return NULL;
   void *dst;
-  if (!get_pointer(env, values[0], "dst", &dst)) return NULL;
+  if (!get_pointer(env, given[0], "dst", &dst)) return NULL;
   void *src;
-  if (!get_pointer(env, values[1], "src", &src)) return NULL;
+  if (!get_pointer(env, given[1], "src", &src)) return NULL;
   void *out;
-  if (!get_pointer(env, values[2], "out", &out)) return NULL;
+  if (!get_pointer(env, given[2], "out", &out)) return NULL;
   uint64_t capacity;
-  if (!get_uint64(env, values[3], "capacity", &capacity)) return NULL;
+  if (!get_uint64(env, given[3], "capacity", &capacity)) return NULL;
   return make_int32(env, dlx_copy_plan_describe(dst, src, out, capacity));
 }
 
 static napi_value call_dlx_tensor_to_device(napi_env env, napi_callback_info info) {
-  napi_value values[5];
-  if (!get_arguments(env, info, 5, values)) return NULL;
+  napi_value given[5];
+  if (!get_arguments(env, info, 5, given)) return NULL;
   void *tensor;
-  if (!get_pointer(env, values[0], "tensor", &tensor)) return NULL;
+  if (!get_pointer(env, given[0], "tensor", &tensor)) return NULL;
   int32_t device_type;
-  if (!get_int32(env, values[1], "device_type", &device_type)) return NULL;
+  if (!get_int32(env, given[1], "device_type", &device_type)) return NULL;
   int32_t device_id;
-  if (!get_int32(env, values[2], "device_id", &device_id)) return NULL;
+  if (!get_int32(env, given[2], "device_id", &device_id)) return NULL;
   void *options;
-  if (!get_pointer(env, values[3], "options", &options)) return NULL;
+  if (!get_pointer(env, given[3], "options", &options)) return NULL;
   void *out;
-  if (!get_pointer(env, values[4], "out", &out)) return NULL;
+  if (!get_pointer(env, given[4], "out", &out)) return NULL;
   return make_int32(env, dlx_tensor_to_device(tensor, device_type, device_id, options, out));
 }
 
 static napi_value call_dlx_device_count(napi_env env, napi_callback_info info) {
-  napi_value values[1];
-  if (!get_arguments(env, info, 1, values)) return NULL;
+  napi_value given[1];
+  if (!get_arguments(env, info, 1, given)) return NULL;
   int32_t device_type;
-  if (!get_int32(env, values[0], "device_type", &device_type)) return NULL;
+  if (!get_int32(env, given[0], "device_type", &device_type)) return NULL;
   return make_int32(env, dlx_device_count(device_type));
 }
 
 static napi_value call_dlx_backend_reason(napi_env env, napi_callback_info info) {
-  napi_value values[1];
-  if (!get_arguments(env, info, 1, values)) return NULL;
+  napi_value given[1];
+  if (!get_arguments(env, info, 1, given)) return NULL;
   int32_t device_type;
-  if (!get_int32(env, values[0], "device_type", &device_type)) return NULL;
+  if (!get_int32(env, given[0], "device_type", &device_type)) return NULL;
   return make_text(env, dlx_backend_reason(device_type));
 }
 
 static napi_value call_dlx_device_info(napi_env env, napi_callback_info info) {
-  napi_value values[3];
-  if (!get_arguments(env, info, 3, values)) return NULL;
+  napi_value given[3];
+  if (!get_arguments(env, info, 3, given)) return NULL;
   int32_t device_type;
-  if (!get_int32(env, values[0], "device_type", &device_type)) return NULL;
+  if (!get_int32(env, given[0], "device_type", &device_type)) return NULL;
   int32_t device_id;
-  if (!get_int32(env, values[1], "device_id", &device_id)) return NULL;
+  if (!get_int32(env, given[1], "device_id", &device_id)) return NULL;
   void *out;
-  if (!get_pointer(env, values[2], "out", &out)) return NULL;
+  if (!get_pointer(env, given[2], "out", &out)) return NULL;
   return make_int32(env, dlx_device_info(device_type, device_id, out));
 }
 
 static napi_value call_dlx_device_parse(napi_env env, napi_callback_info info) {
-  napi_value values[3];
-  if (!get_arguments(env, info, 3, values)) return NULL;
+  napi_value given[3];
+  if (!get_arguments(env, info, 3, given)) return NULL;
   Text name;
-  if (!get_text(env, values[0], "name", &name)) return NULL;
+  if (!get_text(env, given[0], "name", &name)) return NULL;
   void *out_device_type;
-  if (!get_pointer(env, values[1], "out_device_type", &out_device_type)) return NULL;
+  if (!get_pointer(env, given[1], "out_device_type", &out_device_type)) return NULL;
   void *out_device_id;
-  if (!get_pointer(env, values[2], "out_device_id", &out_device_id)) return NULL;
+  if (!get_pointer(env, given[2], "out_device_id", &out_device_id)) return NULL;
   return make_int32(env, dlx_device_parse(name.text, out_device_type, out_device_id));
 }
 
 static napi_value call_dlx_device_name(napi_env env, napi_callback_info info) {
-  napi_value values[4];
-  if (!get_arguments(env, info, 4, values)) return NULL;
+  napi_value given[4];
+  if (!get_arguments(env, info, 4, given)) return NULL;
   int32_t device_type;
-  if (!get_int32(env, values[0], "device_type", &device_type)) return NULL;
+  if (!get_int32(env, given[0], "device_type", &device_type)) return NULL;
   int32_t device_id;
-  if (!get_int32(env, values[1], "device_id", &device_id)) return NULL;
+  if (!get_int32(env, given[1], "device_id", &device_id)) return NULL;
   void *out;
-  if (!get_pointer(env, values[2], "out", &out)) return NULL;
+  if (!get_pointer(env, given[2], "out", &out)) return NULL;
   uint64_t capacity;
-  if (!get_uint64(env, values[3], "capacity", &capacity)) return NULL;
+  if (!get_uint64(env, given[3], "capacity", &capacity)) return NULL;
   return make_int32(env, dlx_device_name(device_type, device_id, out, capacity));
 }
 
 static napi_value call_dlx_device_of_pointer(napi_env env, napi_callback_info info) {
-  napi_value values[3];
-  if (!get_arguments(env, info, 3, values)) return NULL;
+  napi_value given[3];
+  if (!get_arguments(env, info, 3, given)) return NULL;
   void *pointer;
-  if (!get_pointer(env, values[0], "pointer", &pointer)) return NULL;
+  if (!get_pointer(env, given[0], "pointer", &pointer)) return NULL;
   void *out_device_type;
-  if (!get_pointer(env, values[1], "out_device_type", &out_device_type)) return NULL;
+  if (!get_pointer(env, given[1], "out_device_type", &out_device_type)) return NULL;
   void *out_device_id;
-  if (!get_pointer(env, values[2], "out_device_id", &out_device_id)) return NULL;
+  if (!get_pointer(env, given[2], "out_device_id", &out_device_id)) return NULL;
   return make_int32(env, dlx_device_of_pointer(pointer, out_device_type, out_device_id));
 }
 
 static napi_value call_dlx_device_ordinal_of_pointer(napi_env env, napi_callback_info info) {
-  napi_value values[2];
-  if (!get_arguments(env, info, 2, values)) return NULL;
+  napi_value given[2];
+  if (!get_arguments(env, info, 2, given)) return NULL;
   void *pointer;
-  if (!get_pointer(env, values[0], "pointer", &pointer)) return NULL;
+  if (!get_pointer(env, given[0], "pointer", &pointer)) return NULL;
   void *out_ordinal;
-  if (!get_pointer(env, values[1], "out_ordinal", &out_ordinal)) return NULL;
+  if (!get_pointer(env, given[1], "out_ordinal", &out_ordinal)) return NULL;
   return make_int32(env, dlx_device_ordinal_of_pointer(pointer, out_ordinal));
 }
 
 static napi_value call_dlx_device_synchronize(napi_env env, napi_callback_info info) {
-  napi_value values[2];
-  if (!get_arguments(env, info, 2, values)) return NULL;
+  napi_value given[2];
+  if (!get_arguments(env, info, 2, given)) return NULL;
   int32_t device_type;
-  if (!get_int32(env, values[0], "device_type", &device_type)) return NULL;
+  if (!get_int32(env, given[0], "device_type", &device_type)) return NULL;
   int32_t device_id;
-  if (!get_int32(env, values[1], "device_id", &device_id)) return NULL;
+  if (!get_int32(env, given[1], "device_id", &device_id)) return NULL;
   return make_int32(env, dlx_device_synchronize(device_type, device_id));
 }
 
 static napi_value call_dlx_stream_create(napi_env env, napi_callback_info info) {
-  napi_value values[3];
-  if (!get_arguments(env, info, 3, values)) return NULL;
+  napi_value given[3];
+  if (!get_arguments(env, info, 3, given)) return NULL;
   int32_t device_type;
-  if (!get_int32(env, values[0], "device_type", &device_type)) return NULL;
+  if (!get_int32(env, given[0], "device_type", &device_type)) return NULL;
   int32_t device_id;
-  if (!get_int32(env, values[1], "device_id", &device_id)) return NULL;
+  if (!get_int32(env, given[1], "device_id", &device_id)) return NULL;
   void *out_stream;
-  if (!get_pointer(env, values[2], "out_stream", &out_stream)) return NULL;
+  if (!get_pointer(env, given[2], "out_stream", &out_stream)) return NULL;
   return make_int32(env, dlx_stream_create(device_type, device_id, out_stream));
 }
 
 static napi_value call_dlx_stream_destroy(napi_env env, napi_callback_info info) {
-  napi_value values[3];
-  if (!get_arguments(env, info, 3, values)) return NULL;
+  napi_value given[3];
+  if (!get_arguments(env, info, 3, given)) return NULL;
   int32_t device_type;
-  if (!get_int32(env, values[0], "device_type", &device_type)) return NULL;
+  if (!get_int32(env, given[0], "device_type", &device_type)) return NULL;
   int32_t device_id;
-  if (!get_int32(env, values[1], "device_id", &device_id)) return NULL;
+  if (!get_int32(env, given[1], "device_id", &device_id)) return NULL;
   int64_t stream;
-  if (!get_int64(env, values[2], "stream", &stream)) return NULL;
+  if (!get_int64(env, given[2], "stream", &stream)) return NULL;
   return make_int32(env, dlx_stream_destroy(device_type, device_id, stream));
 }
 
 static napi_value call_dlx_stream_synchronize(napi_env env, napi_callback_info info) {
-  napi_value values[3];
-  if (!get_arguments(env, info, 3, values)) return NULL;
+  napi_value given[3];
+  if (!get_arguments(env, info, 3, given)) return NULL;
   int32_t device_type;
-  if (!get_int32(env, values[0], "device_type", &device_type)) return NULL;
+  if (!get_int32(env, given[0], "device_type", &device_type)) return NULL;
   int32_t device_id;
-  if (!get_int32(env, values[1], "device_id", &device_id)) return NULL;
+  if (!get_int32(env, given[1], "device_id", &device_id)) return NULL;
   int64_t stream;
-  if (!get_int64(env, values[2], "stream", &stream)) return NULL;
+  if (!get_int64(env, given[2], "stream", &stream)) return NULL;
   return make_int32(env, dlx_stream_synchronize(device_type, device_id, stream));
 }
 
 static napi_value call_dlx_stream_wait(napi_env env, napi_callback_info info) {
-  napi_value values[4];
-  if (!get_arguments(env, info, 4, values)) return NULL;
+  napi_value given[4];
+  if (!get_arguments(env, info, 4, given)) return NULL;
   int32_t device_type;
-  if (!get_int32(env, values[0], "device_type", &device_type)) return NULL;
+  if (!get_int32(env, given[0], "device_type", &device_type)) return NULL;
   int32_t device_id;
-  if (!get_int32(env, values[1], "device_id", &device_id)) return NULL;
+  if (!get_int32(env, given[1], "device_id", &device_id)) return NULL;
   int64_t stream;
-  if (!get_int64(env, values[2], "stream", &stream)) return NULL;
+  if (!get_int64(env, given[2], "stream", &stream)) return NULL;
   int64_t other;
-  if (!get_int64(env, values[3], "other", &other)) return NULL;
+  if (!get_int64(env, given[3], "other", &other)) return NULL;
   return make_int32(env, dlx_stream_wait(device_type, device_id, stream, other));
 }
 
 static napi_value call_dlx_stream_set_current(napi_env env, napi_callback_info info) {
-  napi_value values[3];
-  if (!get_arguments(env, info, 3, values)) return NULL;
+  napi_value given[3];
+  if (!get_arguments(env, info, 3, given)) return NULL;
   int32_t device_type;
-  if (!get_int32(env, values[0], "device_type", &device_type)) return NULL;
+  if (!get_int32(env, given[0], "device_type", &device_type)) return NULL;
   int32_t device_id;
-  if (!get_int32(env, values[1], "device_id", &device_id)) return NULL;
+  if (!get_int32(env, given[1], "device_id", &device_id)) return NULL;
   int64_t stream;
-  if (!get_int64(env, values[2], "stream", &stream)) return NULL;
+  if (!get_int64(env, given[2], "stream", &stream)) return NULL;
   return make_int32(env, dlx_stream_set_current(device_type, device_id, stream));
 }
 
 static napi_value call_dlx_stream_reset_current(napi_env env, napi_callback_info info) {
-  napi_value values[2];
-  if (!get_arguments(env, info, 2, values)) return NULL;
+  napi_value given[2];
+  if (!get_arguments(env, info, 2, given)) return NULL;
   int32_t device_type;
-  if (!get_int32(env, values[0], "device_type", &device_type)) return NULL;
+  if (!get_int32(env, given[0], "device_type", &device_type)) return NULL;
   int32_t device_id;
-  if (!get_int32(env, values[1], "device_id", &device_id)) return NULL;
+  if (!get_int32(env, given[1], "device_id", &device_id)) return NULL;
   return make_int32(env, dlx_stream_reset_current(device_type, device_id));
 }
 
 static napi_value call_dlx_stream_get_current(napi_env env, napi_callback_info info) {
-  napi_value values[3];
-  if (!get_arguments(env, info, 3, values)) return NULL;
+  napi_value given[3];
+  if (!get_arguments(env, info, 3, given)) return NULL;
   int32_t device_type;
-  if (!get_int32(env, values[0], "device_type", &device_type)) return NULL;
+  if (!get_int32(env, given[0], "device_type", &device_type)) return NULL;
   int32_t device_id;
-  if (!get_int32(env, values[1], "device_id", &device_id)) return NULL;
+  if (!get_int32(env, given[1], "device_id", &device_id)) return NULL;
   void *out_stream;
-  if (!get_pointer(env, values[2], "out_stream", &out_stream)) return NULL;
+  if (!get_pointer(env, given[2], "out_stream", &out_stream)) return NULL;
   return make_int32(env, dlx_stream_get_current(device_type, device_id, out_stream));
 }
 
 static napi_value call_dlx_tensor_wait_on_stream(napi_env env, napi_callback_info info) {
-  napi_value values[2];
-  if (!get_arguments(env, info, 2, values)) return NULL;
+  napi_value given[2];
+  if (!get_arguments(env, info, 2, given)) return NULL;
   void *tensor;
-  if (!get_pointer(env, values[0], "tensor", &tensor)) return NULL;
+  if (!get_pointer(env, given[0], "tensor", &tensor)) return NULL;
   int64_t stream;
-  if (!get_int64(env, values[1], "stream", &stream)) return NULL;
+  if (!get_int64(env, given[1], "stream", &stream)) return NULL;
   return make_int32(env, dlx_tensor_wait_on_stream(tensor, stream));
 }
 
 static napi_value call_dlx_tensor_written_on_stream(napi_env env, napi_callback_info info) {
-  napi_value values[2];
-  if (!get_arguments(env, info, 2, values)) return NULL;
+  napi_value given[2];
+  if (!get_arguments(env, info, 2, given)) return NULL;
   void *tensor;
-  if (!get_pointer(env, values[0], "tensor", &tensor)) return NULL;
+  if (!get_pointer(env, given[0], "tensor", &tensor)) return NULL;
   int64_t stream;
-  if (!get_int64(env, values[1], "stream", &stream)) return NULL;
+  if (!get_int64(env, given[1], "stream", &stream)) return NULL;
   return make_int32(env, dlx_tensor_written_on_stream(tensor, stream));
 }
 
 static napi_value call_dlx_tensor_synchronize(napi_env env, napi_callback_info info) {
-  napi_value values[1];
-  if (!get_arguments(env, info, 1, values)) return NULL;
+  napi_value given[1];
+  if (!get_arguments(env, info, 1, given)) return NULL;
   void *tensor;
-  if (!get_pointer(env, values[0], "tensor", &tensor)) return NULL;
+  if (!get_pointer(env, given[0], "tensor", &tensor)) return NULL;
   return make_int32(env, dlx_tensor_synchronize(tensor));
 }
 
 static napi_value call_dlx_register_backend(napi_env env, napi_callback_info info) {
-  napi_value values[2];
-  if (!get_arguments(env, info, 2, values)) return NULL;
+  napi_value given[2];
+  if (!get_arguments(env, info, 2, given)) return NULL;
   int32_t device_type;
-  if (!get_int32(env, values[0], "device_type", &device_type)) return NULL;
+  if (!get_int32(env, given[0], "device_type", &device_type)) return NULL;
   void *backend;
-  if (!get_pointer(env, values[1], "backend", &backend)) return NULL;
+  if (!get_pointer(env, given[1], "backend", &backend)) return NULL;
   return make_int32(env, dlx_register_backend(device_type, backend));
 }
 
-static napi_value call_dlx_tensor_from_arrow(napi_env env, napi_callback_info info) {
-  napi_value values[5];
-  if (!get_arguments(env, info, 5, values)) return NULL;
-  void *array;
-  if (!get_pointer(env, values[0], "array", &array)) return NULL;
-  void *schema;
-  if (!get_pointer(env, values[1], "schema", &schema)) return NULL;
-  void *options;
-  if (!get_pointer(env, values[2], "options", &options)) return NULL;
-  void *out_copied;
-  if (!get_pointer(env, values[3], "out_copied", &out_copied)) return NULL;
+static napi_value call_dlx_contract_create(napi_env env, napi_callback_info info) {
+  napi_value given[2];
+  if (!get_arguments(env, info, 2, given)) return NULL;
+  Text text;
+  if (!get_text(env, given[0], "text", &text)) return NULL;
   void *out;
-  if (!get_pointer(env, values[4], "out", &out)) return NULL;
+  if (!get_pointer(env, given[1], "out", &out)) return NULL;
+  return make_int32(env, dlx_contract_create(text.text, out));
+}
+
+static napi_value call_dlx_contract_release(napi_env env, napi_callback_info info) {
+  napi_value given[1];
+  if (!get_arguments(env, info, 1, given)) return NULL;
+  void *contract;
+  if (!get_pointer(env, given[0], "contract", &contract)) return NULL;
+  dlx_contract_release(contract);
+  return NULL;
+}
+
+static napi_value call_dlx_contract_name(napi_env env, napi_callback_info info) {
+  napi_value given[1];
+  if (!get_arguments(env, info, 1, given)) return NULL;
+  void *contract;
+  if (!get_pointer(env, given[0], "contract", &contract)) return NULL;
+  return make_text(env, dlx_contract_name(contract));
+}
+
+static napi_value call_dlx_contract_count(napi_env env, napi_callback_info info) {
+  napi_value given[1];
+  if (!get_arguments(env, info, 1, given)) return NULL;
+  void *contract;
+  if (!get_pointer(env, given[0], "contract", &contract)) return NULL;
+  return make_int32(env, dlx_contract_count(contract));
+}
+
+static napi_value call_dlx_contract_parameter(napi_env env, napi_callback_info info) {
+  napi_value given[3];
+  if (!get_arguments(env, info, 3, given)) return NULL;
+  void *contract;
+  if (!get_pointer(env, given[0], "contract", &contract)) return NULL;
+  int32_t index;
+  if (!get_int32(env, given[1], "index", &index)) return NULL;
+  void *out;
+  if (!get_pointer(env, given[2], "out", &out)) return NULL;
+  return make_int32(env, dlx_contract_parameter(contract, index, out));
+}
+
+static napi_value call_dlx_contract_check(napi_env env, napi_callback_info info) {
+  napi_value given[3];
+  if (!get_arguments(env, info, 3, given)) return NULL;
+  void *contract;
+  if (!get_pointer(env, given[0], "contract", &contract)) return NULL;
+  void *arguments;
+  if (!get_pointer(env, given[1], "arguments", &arguments)) return NULL;
+  void *flags;
+  if (!get_pointer(env, given[2], "flags", &flags)) return NULL;
+  return make_int32(env, dlx_contract_check(contract, arguments, flags));
+}
+
+static napi_value call_dlx_contract_result(napi_env env, napi_callback_info info) {
+  napi_value given[5];
+  if (!get_arguments(env, info, 5, given)) return NULL;
+  void *contract;
+  if (!get_pointer(env, given[0], "contract", &contract)) return NULL;
+  int32_t index;
+  if (!get_int32(env, given[1], "index", &index)) return NULL;
+  void *arguments;
+  if (!get_pointer(env, given[2], "arguments", &arguments)) return NULL;
+  void *out_dtype;
+  if (!get_pointer(env, given[3], "out_dtype", &out_dtype)) return NULL;
+  void *out_shape;
+  if (!get_pointer(env, given[4], "out_shape", &out_shape)) return NULL;
+  return make_int32(env, dlx_contract_result(contract, index, arguments, out_dtype, out_shape));
+}
+
+static napi_value call_dlx_contract_call(napi_env env, napi_callback_info info) {
+  napi_value given[6];
+  if (!get_arguments(env, info, 6, given)) return NULL;
+  void *contract;
+  if (!get_pointer(env, given[0], "contract", &contract)) return NULL;
+  void *function;
+  if (!get_pointer(env, given[1], "function", &function)) return NULL;
+  void *context;
+  if (!get_pointer(env, given[2], "context", &context)) return NULL;
+  void *tensors;
+  if (!get_pointer(env, given[3], "tensors", &tensors)) return NULL;
+  void *values;
+  if (!get_pointer(env, given[4], "values", &values)) return NULL;
+  void *out;
+  if (!get_pointer(env, given[5], "out", &out)) return NULL;
+  return make_int32(env, dlx_contract_call(contract, (dlx_function)(uintptr_t)function, context, tensors, values, out));
+}
+
+static napi_value call_dlx_tensor_from_arrow(napi_env env, napi_callback_info info) {
+  napi_value given[5];
+  if (!get_arguments(env, info, 5, given)) return NULL;
+  void *array;
+  if (!get_pointer(env, given[0], "array", &array)) return NULL;
+  void *schema;
+  if (!get_pointer(env, given[1], "schema", &schema)) return NULL;
+  void *options;
+  if (!get_pointer(env, given[2], "options", &options)) return NULL;
+  void *out_copied;
+  if (!get_pointer(env, given[3], "out_copied", &out_copied)) return NULL;
+  void *out;
+  if (!get_pointer(env, given[4], "out", &out)) return NULL;
   return make_int32(env, dlx_tensor_from_arrow(array, schema, options, out_copied, out));
 }
 
 static napi_value call_dlx_tensor_from_arrow_device(napi_env env, napi_callback_info info) {
-  napi_value values[5];
-  if (!get_arguments(env, info, 5, values)) return NULL;
+  napi_value given[5];
+  if (!get_arguments(env, info, 5, given)) return NULL;
   void *array;
-  if (!get_pointer(env, values[0], "array", &array)) return NULL;
+  if (!get_pointer(env, given[0], "array", &array)) return NULL;
   void *schema;
-  if (!get_pointer(env, values[1], "schema", &schema)) return NULL;
+  if (!get_pointer(env, given[1], "schema", &schema)) return NULL;
   void *options;
-  if (!get_pointer(env, values[2], "options", &options)) return NULL;
+  if (!get_pointer(env, given[2], "options", &options)) return NULL;
   void *out_copied;
-  if (!get_pointer(env, values[3], "out_copied", &out_copied)) return NULL;
+  if (!get_pointer(env, given[3], "out_copied", &out_copied)) return NULL;
   void *out;
-  if (!get_pointer(env, values[4], "out", &out)) return NULL;
+  if (!get_pointer(env, given[4], "out", &out)) return NULL;
   return make_int32(env, dlx_tensor_from_arrow_device(array, schema, options, out_copied, out));
 }
 
 static napi_value call_dlx_tensor_to_arrow(napi_env env, napi_callback_info info) {
-  napi_value values[4];
-  if (!get_arguments(env, info, 4, values)) return NULL;
+  napi_value given[4];
+  if (!get_arguments(env, info, 4, given)) return NULL;
   void *tensor;
-  if (!get_pointer(env, values[0], "tensor", &tensor)) return NULL;
+  if (!get_pointer(env, given[0], "tensor", &tensor)) return NULL;
   void *options;
-  if (!get_pointer(env, values[1], "options", &options)) return NULL;
+  if (!get_pointer(env, given[1], "options", &options)) return NULL;
   void *out;
-  if (!get_pointer(env, values[2], "out", &out)) return NULL;
+  if (!get_pointer(env, given[2], "out", &out)) return NULL;
   void *out_schema;
-  if (!get_pointer(env, values[3], "out_schema", &out_schema)) return NULL;
+  if (!get_pointer(env, given[3], "out_schema", &out_schema)) return NULL;
   return make_int32(env, dlx_tensor_to_arrow(tensor, options, out, out_schema));
 }
 
 static napi_value call_dlx_tensor_to_arrow_device(napi_env env, napi_callback_info info) {
-  napi_value values[4];
-  if (!get_arguments(env, info, 4, values)) return NULL;
+  napi_value given[4];
+  if (!get_arguments(env, info, 4, given)) return NULL;
   void *tensor;
-  if (!get_pointer(env, values[0], "tensor", &tensor)) return NULL;
+  if (!get_pointer(env, given[0], "tensor", &tensor)) return NULL;
   void *options;
-  if (!get_pointer(env, values[1], "options", &options)) return NULL;
+  if (!get_pointer(env, given[1], "options", &options)) return NULL;
   void *out;
-  if (!get_pointer(env, values[2], "out", &out)) return NULL;
+  if (!get_pointer(env, given[2], "out", &out)) return NULL;
   void *out_schema;
-  if (!get_pointer(env, values[3], "out_schema", &out_schema)) return NULL;
+  if (!get_pointer(env, given[3], "out_schema", &out_schema)) return NULL;
   return make_int32(env, dlx_tensor_to_arrow_device(tensor, options, out, out_schema));
 }
 
 static napi_value call_dlx_tensor_to_arrow_schema(napi_env env, napi_callback_info info) {
-  napi_value values[3];
-  if (!get_arguments(env, info, 3, values)) return NULL;
+  napi_value given[3];
+  if (!get_arguments(env, info, 3, given)) return NULL;
   void *tensor;
-  if (!get_pointer(env, values[0], "tensor", &tensor)) return NULL;
+  if (!get_pointer(env, given[0], "tensor", &tensor)) return NULL;
   void *options;
-  if (!get_pointer(env, values[1], "options", &options)) return NULL;
+  if (!get_pointer(env, given[1], "options", &options)) return NULL;
   void *out;
-  if (!get_pointer(env, values[2], "out", &out)) return NULL;
+  if (!get_pointer(env, given[2], "out", &out)) return NULL;
   return make_int32(env, dlx_tensor_to_arrow_schema(tensor, options, out));
 }
 
@@ -922,6 +1015,14 @@ static const struct {
     {"dlx_tensor_written_on_stream", call_dlx_tensor_written_on_stream},
     {"dlx_tensor_synchronize", call_dlx_tensor_synchronize},
     {"dlx_register_backend", call_dlx_register_backend},
+    {"dlx_contract_create", call_dlx_contract_create},
+    {"dlx_contract_release", call_dlx_contract_release},
+    {"dlx_contract_name", call_dlx_contract_name},
+    {"dlx_contract_count", call_dlx_contract_count},
+    {"dlx_contract_parameter", call_dlx_contract_parameter},
+    {"dlx_contract_check", call_dlx_contract_check},
+    {"dlx_contract_result", call_dlx_contract_result},
+    {"dlx_contract_call", call_dlx_contract_call},
     {"dlx_tensor_from_arrow", call_dlx_tensor_from_arrow},
     {"dlx_tensor_from_arrow_device", call_dlx_tensor_from_arrow_device},
     {"dlx_tensor_to_arrow", call_dlx_tensor_to_arrow},

@@ -7,9 +7,9 @@
 #define NAPI_VERSION 8
 #include <node_api.h>
 
-// Names of dtypes and devices; a longer text is none of them.
+// Names of dtypes and devices, and contracts.
 typedef struct {
-  char text[256];
+  char text[4096];
 } Text;
 
 static bool wrong(napi_env env, const char *name, const char *expected) {
@@ -83,6 +83,7 @@ static bool get_text(napi_env env, napi_value value, const char *name, Text *out
   if (napi_get_value_string_utf8(env, value, out->text, sizeof out->text, &length) != napi_ok) {
     return wrong(env, name, "a string");
   }
+  if (length + 1 == sizeof out->text) return wrong(env, name, "a string below 4096 bytes");
   return strlen(out->text) == length || wrong(env, name, "a string without zero bytes");
 }
 

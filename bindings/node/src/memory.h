@@ -1,4 +1,5 @@
 // Memory of JavaScript for dlx, and memory of dlx for JavaScript.
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -272,4 +273,42 @@ static napi_value drop_managed(napi_env env, napi_callback_info info) {
     if (versioned->deleter != NULL) versioned->deleter(versioned);
   }
   return NULL;
+}
+
+// load(library, name): the address of a function of a shared library, which stays loaded.
+static napi_value load_function(napi_env env, napi_callback_info info) {
+  napi_value values[2];
+  char path[4096];
+  size_t length;
+  Text name;
+  if (!get_arguments(env, info, 2, values) || !get_text(env, values[1], "name", &name)) return NULL;
+  if (napi_get_value_string_utf8(env, values[0], path, sizeof path, &length) != napi_ok) {
+    wrong(env, "library", "a string");
+    return NULL;
+  }
+  void *const library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  void *const address = library == NULL ? NULL : dlsym(library, name.text);
+  if (address == NULL) {
+    napi_throw_error(env, NULL, dlerror());
+    return NULL;
+  }
+  return make_pointer(env, address);
+}
+
+// address(view): where the memory of a typed array is.
+static napi_value address_of(napi_env env, napi_callback_info info) {
+  napi_value values[1];
+  void *address;
+  if (!get_arguments(env, info, 1, values) || !get_pointer(env, values[0], "view", &address))
+    return NULL;
+  return make_pointer(env, address);
+}
+
+// text(address): the text at an address.
+static napi_value text_at(napi_env env, napi_callback_info info) {
+  napi_value values[1];
+  void *address;
+  if (!get_arguments(env, info, 1, values) || !get_pointer(env, values[0], "address", &address))
+    return NULL;
+  return make_text(env, address == NULL ? "" : address);
 }

@@ -1,5 +1,5 @@
 // Compiled by TypeScript, never run.
-import {DlxError, Tensor, type CopyMode} from '../lib/index.js';
+import {DlxError, Function, Tensor, type CopyMode} from '../lib/index.js';
 
 const mode: CopyMode = 'never';
 {
@@ -13,6 +13,8 @@ try {
 } catch (error) {
   if (error instanceof DlxError) error.code satisfies string;
 }
+const blurred = new Function(1n, 'f(x: any[n], n: int)').call(Tensor.empty([2]), 2n);
+if (blurred instanceof Tensor) blurred.close();
 // @ts-expect-error: plain arrays have no memory to share
 Tensor.from([1, 2]);
 // @ts-expect-error: made by its static functions only

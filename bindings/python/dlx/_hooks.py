@@ -109,7 +109,7 @@ HOOKS = {
     "asarray_fallback": _late(_asarray, "fallback"),
     "check_dtype": _late(_asarray, "check_dtype"),
     "array_result": _late(_asarray, "array_result"),
-    "converted_by_numpy": _late(_foreign, "converted_by_numpy"),
+    "taken_otherwise": _late(_foreign, "taken_otherwise"),
     "join_columns": _late(_tables, "join"),
     "convert_dtype": _late(_cast, "convert_dtype"),
     "convert_slowly": _late(_convert, "convert"),

@@ -79,8 +79,12 @@ dlx_empty <- function(shape, dtype = "float64", device = "cpu") {
   made(.Call(r_empty, whole(shape, "shape"), word(dtype, "dtype"), word(device, "device")))
 }
 
-# Exports are external pointers to a DLManagedTensorVersioned; imports also take an address.
-dlx_to_dlpack <- function(t) check(.Call(r_export, t, TRUE))
+# Exports are external pointers to a DLManagedTensorVersioned, or its address, whose deleter the caller's C code calls;
+# imports take both.
+dlx_to_dlpack <- function(t, as_address = FALSE) {
+  managed <- check(.Call(r_export, t, TRUE))
+  if (as_address) .Call(r_hand_over, managed) else managed
+}
 dlx_to_legacy <- function(t) check(.Call(r_export, t, FALSE))
 
 managed <- function(x) if (typeof(x) == "externalptr") x else one(x, "managed", 2^53)
@@ -167,8 +171,9 @@ offset_of <- function(about, index) {
 dlx_get <- function(t, ...) {
   index <- c(...)
   offset_of(dlx_info(t), index)
-  for (i in index) t <- dlx_select(t, 0, i)
-  as.vector(t)
+  views <- Reduce(function(view, i) dlx_select(view, 0, i), index, t, accumulate = TRUE)[-1]
+  on.exit(lapply(views, dlx_close)) # not left to the garbage collector: they share the memory
+  as.vector(if (length(views)) views[[length(views)]] else t)
 }
 
 dlx_set <- function(t, value, ...) {

@@ -1,5 +1,6 @@
 /* dlx for R. A call returns a list (status, message) if it fails, which R/tensor.R turns into a condition:
  * nothing here jumps over C frames that own something. */
+#include <dlx/call.h>
 #include <dlx/dlx.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -186,6 +187,13 @@ SEXP r_export(SEXP tensor, SEXP versioned) {
   setAttrib(out, R_ClassSymbol, mkString("dlx_managed"));
   UNPROTECT(1);
   return out;
+}
+
+/* The address of an export, whose deleter is the caller's to call now. */
+SEXP r_hand_over(SEXP managed) {
+  const double address = (double)(uintptr_t)R_ExternalPtrAddr(managed);
+  R_ClearExternalPtr(managed);
+  return ScalarReal(address);
 }
 
 /* An external pointer of r_export, or an address. It is always consumed. */
@@ -399,6 +407,8 @@ SEXP r_device(SEXP name) {
 SEXP r_status_name(SEXP status) { return mkString(dlx_status_name(asInteger(status))); }
 SEXP r_version(void) { return mkString(dlx_version()); }
 
+#include "functions.h"
+
 #define CALL(name, count) {#name, (DL_FUNC) & name, count}
 
 static const R_CallMethodDef CALLS[] = {
@@ -408,7 +418,8 @@ static const R_CallMethodDef CALLS[] = {
     CALL(r_reshape, 3),   CALL(r_contiguous, 3),  CALL(r_bitcast, 2),  CALL(r_to_device, 2),
     CALL(r_close, 1),     CALL(r_copy_from, 2),   CALL(r_info, 1),     CALL(r_address, 1),
     CALL(r_raw, 1),       CALL(r_poke, 3),        CALL(r_dtype, 1),    CALL(r_device, 1),
-    CALL(r_version, 0),   CALL(r_status_name, 1), {NULL, NULL, 0},
+    CALL(r_version, 0),   CALL(r_status_name, 1), CALL(r_contract, 1), CALL(r_hand_over, 1),
+    CALL(r_call, 3),      {NULL, NULL, 0},
 };
 
 void R_init_dlx(DllInfo *info) {

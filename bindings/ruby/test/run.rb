@@ -3,22 +3,22 @@
 # The conformance file (bindings/conformance), which every language runs, and the tests of this package.
 require 'dlx'
 require 'minitest/autorun'
+require_relative 'functions'
 
-# Another library: it makes managed tensors.
+# Another library: it makes managed tensors, and counts for each how often it was deleted.
 module Foreign
   @kept = {}
-  @deleted = 0
+  @deletions = Hash.new(0)
   DELETER = Class.new(Fiddle::Closure) do
     def call(managed) = Foreign.delete(managed.to_i)
   end.new(Fiddle::TYPE_VOID, [Fiddle::TYPE_VOIDP])
 
   class << self
-    attr_reader :deleted
+    attr_reader :last
 
-    def delete(address)
-      @kept.delete(address)
-      @deleted += 1
-    end
+    # The collector may delete those of other tests at any time.
+    def deleted(address = last) = @deletions[address]
+    def delete(address) = @deletions[address] += 1
 
     # The address of a DLManagedTensorVersioned of float32 (2, 3), with one field changed.
     def make(field, values)
@@ -32,7 +32,7 @@ module Foreign
                         *fields.values_at('code', 'bits', 'lanes'), at + 80, at + 96, 0].pack('JlllCCSJJQ') +
                        (fields['shape'] + fields['strides']).pack('q4') + [0, 1, 2, 3, 4, 5].pack('f*')
       @kept[at] = memory
-      at
+      @last = at
     end
   end
 end
@@ -107,9 +107,8 @@ class TestConformance < Minitest::Test
     name, *lines = part.split("\n")
     checks, operations = lines.partition { |line| CHECKS.include?(line.split[0]) }
     define_method("test_#{name}") do
-      before = Foreign.deleted
       assert_equal checks, TestConformance.outcome(operations)
-      assert_equal before + 1, Foreign.deleted if operations[0].start_with?('foreign') && checks[0].start_with?('error')
+      assert_equal 1, Foreign.deleted if operations[0].start_with?('foreign') && checks[0].start_with?('error')
     end
   end
 end
@@ -119,15 +118,14 @@ class TestTensor < Minitest::Test
   def fails(code, &) = assert_equal("DLX_ERROR_#{code}", assert_raises(Dlx::Error, &).code)
 
   def test_the_last_user_releases_once
-    before = Foreign.deleted
-    t = Dlx::Tensor.from_dlpack(Foreign.make('minor', [0]))
+    t = Dlx::Tensor.from_dlpack(foreign = Foreign.make('minor', [0]))
     view = t.transpose
     managed = view.to_dlpack
     2.times { t.close }
     view.close
-    assert_equal before, Foreign.deleted
+    assert_equal 0, Foreign.deleted(foreign)
     Dlx::Tensor.from_dlpack(managed).close
-    assert_equal before + 1, Foreign.deleted
+    assert_equal 1, Foreign.deleted(foreign)
   end
 
   def test_elements
@@ -138,6 +136,40 @@ class TestTensor < Minitest::Test
       assert_equal [1, 4, 2, 5, 3, 9], t.transpose.to_a
     end
     assert_equal 'Tensor(float32, [2], cpu)', Dlx::Tensor.from([1, 2]).to_s
+  end
+
+  # Counts its calls.
+  class Deleter < Fiddle::Closure
+    attr_reader :calls
+
+    def initialize = super(Fiddle::TYPE_VOID, [Fiddle::TYPE_VOIDP, Fiddle::TYPE_VOIDP])
+    def call(data, user_data) = (@calls ||= []) << [data.to_i, user_data.to_i] && nil
+  end
+
+  def test_memory_of_c
+    deleter = Deleter.new
+    memory = Fiddle::Pointer.malloc(24, Fiddle::RUBY_FREE)
+    memory[0, 24] = [0, 1, 2, 3, 4, 5].pack('f*')
+    t = Dlx::Tensor.wrap(memory.to_i, [2, 3], strides: [1, 2], deleter: deleter.to_i, user_data: 7)
+    view = t.transpose
+    t.close
+    view[2, 1] = 9
+    assert_equal [9.0], memory[20, 4].unpack('f')
+    assert_nil deleter.calls
+    view.close
+    assert_equal [[memory.to_i, 7]], deleter.calls
+    free = Fiddle::Handle::DEFAULT['free']
+    100.times do
+      owned = Fiddle::Handle::DEFAULT['malloc']
+      owned = Fiddle::Function.new(owned, [Fiddle::TYPE_SIZE_T], Fiddle::TYPE_VOIDP).call(24).to_i
+      Dlx::Tensor.from_dlpack(Dlx::Tensor.wrap(owned, [6], readonly: true, deleter: free).to_dlpack).close
+    end
+    [{ shape: [-1] }, { shape: [6], strides: [1, 1] }, { shape: [6], deleter: 'free' }].each do |how|
+      assert_raises(Dlx::Error) do
+        Dlx::Tensor.wrap(memory.to_i, how.delete(:shape), deleter: deleter.to_i, **how)
+      end
+    end
+    assert_equal 1, deleter.calls.size
   end
 
   def test_threads

@@ -32,6 +32,9 @@ fn ask_pkg_config() -> Option<String> {
 fn build() -> PathBuf {
     let here = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap());
     let source = env::var_os("DLX_SOURCE_DIR").map_or(here.join("../../.."), PathBuf::from);
+    for part in ["CMakeLists.txt", "capi", "cmake", "include", "src"] {
+        println!("cargo:rerun-if-changed={}", source.join(part).display());
+    }
     let out = PathBuf::from(env::var_os("OUT_DIR").unwrap());
     let (tree, prefix) = (out.join("tree"), out.join("prefix"));
     run(Command::new("cmake")

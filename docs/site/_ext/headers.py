@@ -41,6 +41,15 @@ OTHERS = (  # header, page, title
     ("python.h", "python.md", "CPython"),
     ("dlpack.h", "dlpack-structs.md", "DLPack's structs"),
 )
+FRAMEWORKS = (
+    "torch_operator.h",
+    "xla_ffi.h",
+    "nanobind.h",
+    "pybind11.h",
+    "python.hpp",
+    "call.hpp",
+    "arrow.hpp",
+)
 NAMES = re.compile(r"\b(dlx_\w+|DLX_\w+|kDL\w+|DL[A-Z]\w+|DLPACK_\w+)\b(\(\))?(?!\\\*)")
 
 
@@ -56,7 +65,7 @@ class Page:
 
     def markdown(self, doc: str, own: str = "") -> str:
         """A comment's words with links to what they name."""
-        doc = re.sub(r"(?<=[A-Za-z_])\*", r"\\*", doc)
+        doc = re.sub(r"(?<=[A-Za-z_])\*(?!\*)", r"\\*", doc)  # pointers, not bold words
         parts = re.split(r"(`[^`]*`|^ {4}.*$)", doc, flags=re.M)
         for i, part in enumerate(parts):
             if part.startswith("`"):
@@ -170,7 +179,7 @@ def c_pages(readers: dict[str, Reader], page: Page) -> dict[str, str]:
     overview = page.markdown(dlx.preamble).split("\n", 2)[2]  # its first line is the title
     overview = overview.replace("docs/python.md", "[Settings](/python.md#settings)")
     overview = re.sub(r"Sections: .*", "", overview, flags=re.S)
-    others = [file.removesuffix(".md") for _, file, _ in OTHERS]
+    others = [*(file.removesuffix(".md") for _, file, _ in OTHERS), "frameworks"]
     contents = "\n".join([*dlx.sections, *others])
     files = {
         "index.md": f"# C\n\n```c\n#include <dlx/dlx.h>\n```\n\n{overview}\n\nAll functions exist since 0.1.\n\n"
@@ -185,12 +194,25 @@ def c_pages(readers: dict[str, Reader], page: Page) -> dict[str, str]:
     return files
 
 
+def with_code(text: str) -> str:
+    """Indented lines as C++, which MyST would take for part of a list."""
+    block = r"(?m)^(    .*(?:\n    .*)*)"
+    return re.sub(block, lambda m: f"\n```cpp\n{textwrap.dedent(m[1])}\n```\n", text)
+
+
+def frameworks_page(include: Path, page: Page) -> str:
+    """The headers for other programs, whose first comment says all."""
+    parts = ["# Headers for frameworks\n"]
+    for name in FRAMEWORKS:
+        preamble = Reader(include / name).preamble
+        parts.append(
+            f"## {name}\n\n```c\n#include <dlx/{name}>\n```\n\n{with_code(page.markdown(preamble))}\n"
+        )
+    return "\n".join(parts)
+
+
 def cpp_page(hpp: Reader, page: Page) -> str:
-    head = re.sub(
-        r"(?m)^(    .*(?:\n    .*)*)",
-        lambda m: f"```cpp\n{textwrap.dedent(m[1])}\n```",
-        page.markdown(hpp.preamble),
-    )
+    head = with_code(page.markdown(hpp.preamble))
     inner = ("DTypeOf", "ScalarDType")
     items = [i for i in hpp.items if i.name not in inner and "DTypeOf<" not in i.text]
     parts = [
@@ -207,6 +229,7 @@ def generate(include: Path, out: Path) -> None:
     readers = {name: Reader(include / name) for name in names}
     symbols = symbols_of(readers)
     files = {f"c/{name}": text for name, text in c_pages(readers, Page("c", symbols)).items()}
+    files["c/frameworks.md"] = frameworks_page(include, Page("c", symbols))
     files["cpp.md"] = cpp_page(readers["dlx.hpp"], Page("cpp", symbols))
     for name, text in files.items():
         path = out / name

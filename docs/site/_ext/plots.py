@@ -96,9 +96,9 @@ FIGURES = {
         },
     ),
     "calls": Figure(
-        "extensions.md",
-        "Alternatives",
-        {1: "an array of NumPy", 3: "of PyTorch", 5: "of dlx"},
+        "benchmarks/calls.md",
+        "",
+        {2: "an array of NumPy", 5: "of PyTorch", 8: "of dlx"},
         " ns",
         (30, 100, 300, 1000, 3000, 10000),
         "Time of a call of a compiled function",

@@ -1,11 +1,13 @@
 """Lays the site's sources together: docs/, docs/site/pages/ and the pages at the root of the tree.
 
-Links that leave docs/ (`../examples/share.cc`) lead to the site's page where there is one, else to the
+Links that leave docs/ (`../examples/filter/use.cc`) lead to the site's page where there is one, else to the
 repository. The pages in the tree stay as they are, for readers of the repository.
 """
 
 import re
 from pathlib import Path
+
+from headers import FRAMEWORKS
 
 # The root's pages, and what else of the tree is a page of the site.
 WHOLE = {
@@ -24,6 +26,7 @@ PAGES = {
     "include/dlx/call.h": "reference/c/call.md",
     "include/dlx/python.h": "reference/c/python.md",
     "include/dlx/dlx.hpp": "reference/cpp.md",
+    **{f"include/dlx/{name}": "reference/c/frameworks.md" for name in FRAMEWORKS},
 }
 
 

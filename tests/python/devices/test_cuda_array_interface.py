@@ -11,6 +11,7 @@ import pytest
 from fake_driver import Memory, cuda, word
 
 import dlx
+from dlpack_ctypes import Export
 
 CUDA = "cuda:0"
 
@@ -318,3 +319,85 @@ def test_copy_and_device_and_dtype():
         dlx.asarray(source, dtype="float32")
     assert dlx.asarray(source, dtype="float32", force=True).tolist() == [0, 1, 2, 3]
     memory.close()
+
+
+# ---- negative strides, which CuPy divides as unsigned numbers for DLPack ----
+
+
+class Reversed(Shows):
+    """A `cupy_array[::-1]` of four int32; reversed rows of two if `rows`."""
+
+    def __init__(self, memory, *, rows=False, **fields):
+        shape, steps = ((2, 2), (-8, 4)) if rows else ((4,), (-4,))
+        last = memory.address + (8 if rows else 12)
+        self.exported = Export(
+            last,
+            shape,
+            tuple(step % 2**64 // 4 for step in steps),
+            dtype=(0, 32, 1),
+            device=(2, 0),
+        )
+        super().__init__(
+            memory.interface(**{"shape": shape, "strides": steps, "data": (last, False), **fields})
+        )
+
+    @property
+    def __cuda_array_interface__(self):
+        return self.interface
+
+    @__cuda_array_interface__.setter
+    def __cuda_array_interface__(self, interface):
+        self.interface = interface
+
+    def __dlpack__(self, **keywords):
+        return self.exported.capsule()
+
+    def __dlpack_device__(self):
+        return (2, 0)
+
+
+@pytest.fixture
+def numbers():
+    memory = Memory()
+    cuda().poke(memory.address, numpy.arange(4, dtype="i4").tobytes(), 16)
+    yield memory
+    gc.collect()
+    memory.close()
+
+
+@pytest.mark.parametrize(("rows", "expected"), [(False, [3, 2, 1, 0]), (True, [[2, 3], [0, 1]])])
+def test_asarray_takes_negative_strides_from_the_interface(numbers, rows, expected):
+    source = Reversed(numbers, rows=rows)
+
+    tensor = dlx.asarray(source)
+
+    assert tensor.strides == ((-2, 1) if rows else (-1,))
+    assert (tensor.device, tensor.data_ptr) == (CUDA, source.interface["data"][0])
+    assert tensor.numpy(force=True).tolist() == expected
+    assert source.exported.deleted == 1
+
+
+def test_copy_device_and_dtype_hold_there_too(numbers):
+    assert dlx.asarray(Reversed(numbers), copy=False).strides == (-1,)
+    copy = dlx.asarray(Reversed(numbers), copy=True)
+    assert not numbers.address <= copy.data_ptr < numbers.address + 16
+    assert copy.numpy(force=True).tolist() == [3, 2, 1, 0]
+    assert dlx.asarray(Reversed(numbers), device="cpu").tolist() == [3, 2, 1, 0]
+    with pytest.raises(dlx.DeviceRefusedError, match="force=True"):
+        dlx.asarray(Reversed(numbers), dtype="float32")
+    assert dlx.asarray(Reversed(numbers), dtype="float32", force=True).tolist() == [3, 2, 1, 0]
+
+
+def test_from_dlpack_says_which_way_is_left(numbers):
+    with pytest.raises(
+        dlx.UnsupportedError, match=r"unsigned.*dlx\.asarray reads.*cuda_array_inter"
+    ):
+        dlx.from_dlpack(Reversed(numbers))
+
+
+@pytest.mark.parametrize("interface", [None, {}, {"strides": None}, {"strides": (4,)}])
+def test_other_interfaces_do_not_hide_the_refusal(numbers, interface):
+    source = Reversed(numbers)
+    source.interface = interface
+    with pytest.raises(dlx.UnsupportedError, match="unsigned numbers"):
+        dlx.asarray(source)

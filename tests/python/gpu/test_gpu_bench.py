@@ -32,7 +32,12 @@ def test_the_benchmark_runs(device, tmp_path):
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     page = written.read_text("utf-8")
-    for title in ("## Within the GPU", "transposed, to the host", "## Handing over"):
+    for title in (
+        "## The first copy",
+        "## Within the GPU",
+        "transposed, to the host",
+        "## Handing over",
+    ):
         assert title in page
     if "without torch" not in done.stderr:
         assert "torch.from_dlpack(dlx)" in page

@@ -18,6 +18,7 @@ extern "C" {
 #include "src/device/backend.h"
 #include "src/device/hip_compiler.h"
 #include "src/gpu/images.h"
+#include "src/gpu/kernels.h"
 #include "tests/stubs/forked.h"
 
 namespace {
@@ -89,19 +90,22 @@ void locating_initialises_nothing(void**) {
 void compiler(void**) {
   with_library([](dlx::DriverLibrary& library) {
     constexpr const char* kArchitecture = "gfx1031";
-    CHECK(dlx::gpu::amdgcn_image(kArchitecture).data == nullptr);
+    CHECK(dlx::gpu::amdgcn_image(dlx::gpu::kTurn, kArchitecture).data == nullptr);
     const std::string path = library.path();
     const size_t so = path.find(".so.");
     const int major = so == std::string::npos ? 0 : std::atoi(path.c_str() + so + 4);
-    std::string why_not;
-    const std::string code = dlx::compile_hip(library, major, kArchitecture, &why_not);
-    if (code.empty() && major > 5) {
-      std::fprintf(stderr, "%s", why_not.c_str());
-      _exit(77);
-    }
-    CHECK(code.compare(0, 4, "\177ELF") == 0);
-    for (int32_t k = 0; k < dlx::gpu::kernel_count(); ++k) {
-      CHECK(code.find(std::string(dlx::gpu::kernel_name(k)) + ".kd") != std::string::npos);
+    for (int32_t family = 0; family < dlx::gpu::kFamilies; ++family) {
+      std::string why_not;
+      const std::string code = dlx::compile_hip(library, major, family, kArchitecture, &why_not);
+      if (code.empty() && major > 5) {
+        std::fprintf(stderr, "%s", why_not.c_str());
+        _exit(77);
+      }
+      CHECK(code.compare(0, 4, "\177ELF") == 0);
+      for (int32_t k = 0; k < dlx::gpu::kernel_count(); ++k) {
+        if (dlx::gpu::family_of(k) != family) continue;
+        CHECK(code.find(std::string(dlx::gpu::kernel_name(k)) + ".kd") != std::string::npos);
+      }
     }
   });
 }

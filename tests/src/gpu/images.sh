@@ -11,19 +11,23 @@ else
 fi
 
 print=tests/src/gpu/print_image
-for image in ptx gfx906 gfx90a gfx942 gfx1030 gfx1100; do
-  expected=$(sed -n 's/^\/\/ image: //p' "src/gpu/images_$image.inc")
-  found=$("$print" "$image" | sha256sum)
-  [ "${found%% *}" = "$expected" ] || { echo "$image: unpacked wrongly"; failures=1; }
+families="turn few pattern rows tiles elements"
+for image in ptx source gfx906 gfx90a gfx942 gfx1030 gfx1100; do
+  for family in $families; do
+    expected=$(sed -n "s/^\/\/ image $image $family: //p" src/gpu/images_*.inc)
+    found=$("$print" "$image" "$family" | sha256sum)
+    [ "${found%% *}" = "$expected" ] || { echo "$image $family: unpacked wrongly"; failures=1; }
+  done
 done
 
 # hiprtc compiles HIP C++ without headers: clang does the same, for architectures without an image.
 if command -v clang-19 >/dev/null && command -v ld.lld-19 >/dev/null; then
-  "$print" source >"$TEST_TMPDIR/k.hip"
-  for architecture in gfx908 gfx1201; do
+  architecture=gfx1201
+  for family in $families; do
+    "$print" source "$family" | tr -d '\0' >"$TEST_TMPDIR/k.hip"
     if clang-19 -x hip -nogpuinc -nogpulib --cuda-device-only --no-gpu-bundle-output "--offload-arch=$architecture" -O2 \
       -Wall -Wextra -Werror -c -o "$TEST_TMPDIR/k.o" "$TEST_TMPDIR/k.hip"; then
-      echo "HIP C++ for $architecture: valid"
+      echo "HIP C++ of $family for $architecture: valid"
     else
       failures=1
     fi
@@ -34,16 +38,18 @@ fi
 
 ptxas=$(command -v ptxas || ls /usr/local/cuda*/bin/ptxas 2>/dev/null | tail -n 1)
 if [ -n "$ptxas" ]; then
-  "$print" ptx | tr -d '\0' >"$TEST_TMPDIR/k.ptx"
   known=$("$ptxas" --help | grep -oE "'sm_[0-9]+'" | tr -d "'" | sort -u)
-  for architecture in $(printf "%s\n" $known | grep -xE "sm_(50|60|70|75|80|90|100|121)"); do
-    if "$ptxas" "-arch=$architecture" -Werror -v -o /dev/null "$TEST_TMPDIR/k.ptx" \
-      2>"$TEST_TMPDIR/log" && ! grep -qE ' [1-9][0-9]* bytes (spill|stack)' "$TEST_TMPDIR/log"; then
-      echo "PTX for $architecture: taken, nothing spilled"
-    else
-      cat "$TEST_TMPDIR/log"
-      failures=1
-    fi
+  for family in $families; do
+    "$print" ptx "$family" | tr -d '\0' >"$TEST_TMPDIR/k.ptx"
+    for architecture in $(printf "%s\n" $known | grep -xE "sm_(50|75|90|121)"); do
+      if "$ptxas" "-arch=$architecture" -Werror -v -o /dev/null "$TEST_TMPDIR/k.ptx" \
+        2>"$TEST_TMPDIR/log" && ! grep -qE ' [1-9][0-9]* bytes (spill|stack)' "$TEST_TMPDIR/log"; then
+        echo "PTX of $family for $architecture: taken, nothing spilled"
+      else
+        cat "$TEST_TMPDIR/log"
+        failures=1
+      fi
+    done
   done
 else
   echo "skipped: PTX: there is no ptxas"

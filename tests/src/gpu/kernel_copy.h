@@ -51,16 +51,16 @@ inline Reach reach(const dlx::CopyPlan& plan, bool is_dst) {
 /// One side of a copy, moved between two pages without access.
 class Side {
  public:
-  /// Next to the upper or the lower page, up to 16 bytes away: keeps the address modulo 16.
+  /// Next to the upper or the lower page, up to 32 bytes away: keeps the address modulo 32.
   Side(const dlx::CopyPlan& plan, bool is_dst, bool at_end)
       : reach_(reach(plan, is_dst)),
         original_(const_cast<char*>(is_dst ? plan.dst() : plan.src()) + reach_.low),
-        memory_(static_cast<size_t>(bytes()) + 32) {
-    const auto phase = static_cast<int64_t>(reinterpret_cast<uintptr_t>(original_) % 16);
-    int64_t place = phase == 0 ? 16 : phase;  // offset 0 would be NULL for a plan
+        memory_(static_cast<size_t>(bytes()) + 64) {
+    const auto phase = static_cast<int64_t>(reinterpret_cast<uintptr_t>(original_) % 32);
+    int64_t place = phase == 0 ? 32 : phase;  // offset 0 would be NULL for a plan
     if (at_end) {
       place = memory_.end() - memory_.begin() - bytes();
-      place -= (place - phase) & 15;
+      place -= (place - phase) & 31;
     }
     place_ = memory_.begin() + place;
     std::memset(memory_.begin(), kFill, static_cast<size_t>(memory_.end() - memory_.begin()));

@@ -18,6 +18,7 @@ extern "C" {
 
 #include "src/driver/opencl.h"
 #include "src/gpu/images.h"
+#include "src/gpu/kernels.h"
 #include "src/gpu/launch.h"
 #include "tests/support/opencl_leaks.h"
 
@@ -63,9 +64,9 @@ class OpenClDevice {
   }
 
   void run(dlx::opencl::Memory dst, dlx::opencl::Memory src, const dlx::gpu::Launch& launch) {
-    dlx::opencl::Kernel kernel = kernels_[static_cast<size_t>(launch.kernel)];
-    check(cl_->set_kernel_arg(kernel, 0, sizeof dst, &dst), "clSetKernelArg");
-    check(cl_->set_kernel_arg(kernel, 1, sizeof src, &src), "clSetKernelArg");
+    dlx::opencl::Kernel kernel = kernels_.at(launch.kernel);
+    check(cl_->set_kernel_arg(kernel, 0, sizeof(dlx::opencl::Memory), &dst), "clSetKernelArg");
+    check(cl_->set_kernel_arg(kernel, 1, sizeof(dlx::opencl::Memory), &src), "clSetKernelArg");
     check(cl_->set_kernel_arg(kernel, 2, sizeof launch.copy, &launch.copy), "clSetKernelArg");
     size_t local[3], global[3];
     for (int k = 0; k < 3; ++k) {
@@ -107,17 +108,21 @@ class OpenClDevice {
     check(error, "clCreateContext");
     queue_ = cl_->create_queue(context_, device, 0, &error);
     check(error, "clCreateCommandQueue");
-    const char* text = dlx::gpu::opencl_source().data;
-    dlx::opencl::Program program = cl_->create_program(context_, 1, &text, nullptr, &error);
-    check(error, "clCreateProgramWithSource");
-    if (cl_->build_program(program, 1, &device, "-Werror", nullptr, nullptr) != 0) {
-      std::string log(1 << 16, '\0');
-      cl_->build_info(program, device, dlx::opencl::kProgramBuildLog, log.size(), &log[0], nullptr);
-      throw std::runtime_error("the kernels do not compile: " + log);
-    }
-    for (int32_t k = 0; k < dlx::gpu::kernel_count(); ++k) {
-      kernels_.push_back(cl_->create_kernel(program, dlx::gpu::kernel_name(k), &error));
-      check(error, dlx::gpu::kernel_name(k));
+    for (int32_t family = 0; family < dlx::gpu::kFamilies; ++family) {
+      const char* text = dlx::gpu::kernel_source(family).data;
+      dlx::opencl::Program program = cl_->create_program(context_, 1, &text, nullptr, &error);
+      check(error, "clCreateProgramWithSource");
+      if (cl_->build_program(program, 1, &device, "-Werror", nullptr, nullptr) != 0) {
+        std::string log(1 << 16, '\0');
+        cl_->build_info(program, device, dlx::opencl::kProgramBuildLog, log.size(), &log[0],
+                        nullptr);
+        throw std::runtime_error("the kernels do not compile: " + log);
+      }
+      for (int32_t k = 0; k < dlx::gpu::kernel_count(); ++k) {
+        if (dlx::gpu::family_of(k) != family) continue;
+        kernels_[k] = cl_->create_kernel(program, dlx::gpu::kernel_name(k), &error);
+        check(error, dlx::gpu::kernel_name(k));
+      }
     }
   }
 
@@ -130,7 +135,7 @@ class OpenClDevice {
   std::string reason_;
   dlx::opencl::Context context_ = nullptr;
   dlx::opencl::Queue queue_ = nullptr;
-  std::vector<dlx::opencl::Kernel> kernels_;
+  std::map<int32_t, dlx::opencl::Kernel> kernels_;
   std::map<int32_t, int> launches_;
 };
 

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "kernel_copy.h"
+#include "src/gpu/kernels.h"
 #include "tests/src/copy/random_copy.h"
 
 extern "C" {
@@ -32,6 +33,9 @@ struct Layout {
   Axes steps;           // of the view, in elements of the source's axes: [::2], [::-1]; 0 repeats
   Axes dst_order;       // axes of the view in dst's order; empty: unchanged
   int64_t dst_gap = 0;  // elements between the items of dst, and after each row
+  int64_t even =
+      1;  // extents above 16 are multiples of this, without gaps, at a sector; 0: without gaps
+  int64_t of_last = 0;  // the view has so many items of the last axis
 };
 
 const Layout kLayouts[] = {
@@ -40,6 +44,7 @@ const Layout kLayouts[] = {
     {"matrix, both axes reversed", {150, 170}, {1, 0}, {-1, -1}, {}},
     {"matrix, every other row and column", {200, 160}, {1, 0}, {2, 2}, {}},
     {"matrix into gaps", {150, 130}, {1, 0}, {1, 1}, {}, 1},
+    {"rows into gaps", {150, 130}, {0, 1}, {1, 1}, {}, 1},
     {"narrow", {3000, 7}, {1, 0}, {1, 1}, {}},
     {"flat", {7, 3000}, {1, 0}, {1, 1}, {}},
     {"two columns", {4000, 2}, {1, 0}, {1, 1}, {}},
@@ -55,6 +60,14 @@ const Layout kLayouts[] = {
     {"heads", {2, 40, 8, 64}, {0, 2, 1, 3}, {1, 1, 1, 1}, {}},
     {"heads, transposed", {2, 40, 8, 64}, {0, 2, 3, 1}, {1, 1, 1, 1}, {}},
     {"three axes reversed in order", {30, 31, 32}, {2, 1, 0}, {1, 1, 1}, {}},
+    {"batches with axes reversed", {3, 20, 24, 20, 24}, {0, 4, 3, 2, 1}, {1, 1, 1, 1, 1}, {}},
+    {"batches of five axes",
+     {3, 8, 9, 7, 10, 11},
+     {0, 5, 2, 4, 1, 3},
+     {1, 1, 1, 1, 1, 1},
+     {},
+     0,
+     0},
     {"five axes", {8, 9, 7, 10, 11}, {4, 1, 3, 0, 2}, {1, 1, 1, 1, 1}, {}},
     {"six axes", {6, 7, 5, 6, 8, 7}, {4, 2, 5, 1, 3, 0}, {1, 1, 1, 1, 1, 1}, {}},
     {"every third", {9000}, {0}, {3}, {}},
@@ -71,34 +84,40 @@ const Layout kLayouts[] = {
     {"repeated rows", {200, 300}, {0, 1}, {0, 1}, {}},
     {"transposed and repeated", {20, 40, 50}, {2, 1, 0}, {1, 0, 1}, {}},
     {"dst transposed", {90, 80}, {0, 1}, {1, 1}, {1, 0}},
+    {"even matrices", {3, 192, 320}, {0, 2, 1}, {1, 1, 1}, {}, 0, 32},
+    {"even, narrow", {3, 64, 320}, {0, 2, 1}, {1, 1, 1}, {}, 0, 32},
+    {"few against many", {3, 5, 4000}, {0, 2, 1}, {1, 1, 1}, {}},
+    {"many against few", {3, 4000, 6}, {0, 2, 1}, {1, 1, 1}, {}},
+    {"small matrices", {500, 9, 5}, {0, 2, 1}, {1, 1, 1}, {}, 0, 0},
+    {"smaller matrices", {900, 4, 4}, {0, 2, 1}, {1, 1, 1}, {}, 0, 0},
+    {"planes", {3, 640, 3}, {0, 2, 1}, {1, 1, 1}, {}, 0, 4},
+    {"planes of 4", {3, 640, 4}, {0, 2, 1}, {1, 1, 1}, {}, 0, 4},
+    {"pixels", {3, 3, 640}, {0, 2, 1}, {1, 1, 1}, {}, 0, 4},
+    {"pixels of 4", {3, 4, 640}, {0, 2, 1}, {1, 1, 1}, {}, 0, 4},
+    {"every second", {4, 3200}, {0, 1}, {1, 2}, {}, 0, 32},
+    {"every third", {4, 3072}, {0, 1}, {1, 3}, {}, 0, 32},
+    {"every fourth", {4, 6400}, {0, 1}, {1, 4}, {}, 0, 32},
+    {"every other row", {9, 3200}, {0, 1}, {2, 2}, {}, 0, 32},
+    {"rows backwards", {30, 928}, {0, 1}, {1, -1}, {}, 0, 32},
+    {"pixels turned", {7, 640, 3}, {0, 1, 2}, {2, 1, -1}, {}, 0, 0},
+    {"pixels turned into rows of their own", {7, 640, 3}, {0, 1, 2}, {2, 1, -1}, {1, 0, 2}, 0, 0},
+    {"channels dropped", {9, 640, 4}, {0, 1, 2}, {1, 1, 1}, {}, 0, 0, 3},
+    {"a channel", {9, 640, 4}, {0, 1, 2}, {1, 1, 1}, {}, 0, 0, 1},
+    {"a channel of rows", {9, 640, 4}, {0, 1, 2}, {2, 1, 1}, {1, 0, 2}, 0, 0, 1},
+    {"mirrored pixels of even rows", {20, 320, 3}, {0, 1, 2}, {2, -1, 1}, {}, 0, 0},
 };
 
 constexpr int kItems[] = {1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 20, 24, 32, 48, 63, 64, 100};
 
-/// The launches seen.
+/// The launches seen: kernels, and what makes a difference within one.
 std::map<std::string, int> seen;
 
 void note(const dlx::gpu::Launch& launch) {
-  std::string what = dlx::gpu::kernel_name(launch.kernel);
+  const std::string what = dlx::gpu::kernel_name(launch.kernel);
   const dlx_strided_copy& copy = launch.copy;
-  if (what.find("tiles") != std::string::npos) {
-    ++seen[what + " mode " + std::to_string(copy.mode)];
-    if (copy.block_units != 0 && (copy.mode & DLX_TILES_MERGED) == 0) ++seen[what + " blocks"];
-    if (copy.src_axes > 1) ++seen[what + " table of dst"];
-    if (copy.dst_axes > 1 && copy.mode == 0) ++seen[what + " table of src"];
-    if (copy.granules > 1) ++seen[what + " granules"];
-    if (copy.outer_axes > 1) ++seen[what + " outer axes"];
-    if (copy.src_unit_step < 0) ++seen[what + " src backwards"];
-    if (copy.unit_step < 0) ++seen[what + " dst backwards"];
-    if (copy.src_tiles > 1 && copy.dst_tiles > 1) ++seen[what + " many tiles"];
-    const bool rows = copy.mode == 0;
-    if (rows && static_cast<uint32_t>(std::abs(copy.src_unit_step)) != copy.unit) {
-      ++seen[what + " gaps in src"];
-    }
-    if (rows && static_cast<uint32_t>(copy.dst_unit_step) != copy.unit)
-      ++seen[what + " gaps in dst"];
-  }
   ++seen[what];
+  if (copy.outer_axes > 0) ++seen[what + ", outer axes"];
+  if (launch.groups[0] > 1) ++seen[what + ", groups"];
 }
 
 class LayoutCopy {
@@ -110,19 +129,21 @@ class LayoutCopy {
     for (int64_t& extent : shape) {
       if (extent > 16) extent = std::max<int64_t>(extent - choices.below(extent / 2), 2);
       if (extent > 64 && item >= 16) extent = extent / 4 + choices.below(3);
+      if (extent > 16 && layout.even > 1) extent = (extent / layout.even + 1) * layout.even;
     }
     Axes strides(ndim);
     int64_t elements = 1;
     for (size_t k = ndim; k-- > 0;) {
       strides[k] = elements;
       elements *= shape[k];
-      if (choices.one_in(4)) elements += choices.below(3);
+      if (layout.even == 1 && choices.one_in(4)) elements += choices.below(3);
     }
     int64_t first = 0;
     for (size_t k = 0; k < ndim; ++k) {
       const auto axis = static_cast<size_t>(layout.order[k]);
       const int64_t step = layout.steps[k];
-      const int64_t extent = step > 1 ? (shape[axis] + step - 1) / step : shape[axis];
+      int64_t extent = step > 1 ? (shape[axis] + step - 1) / step : shape[axis];
+      if (layout.of_last != 0 && axis == ndim - 1) extent = layout.of_last;
       shape_.push_back(extent);
       src_strides_.push_back(strides[axis] * step);
       if (step < 0) first += strides[axis] * (extent - 1);
@@ -131,9 +152,13 @@ class LayoutCopy {
     src_.resize(static_cast<size_t>(elements * item) + 64);
     dst_.resize(static_cast<size_t>(dst_elements_ * item) + 64);
     for (uint8_t& byte : src_) byte = static_cast<uint8_t>(choices.next());
-    // Mostly aligned addresses.
-    src_first_ = first * item + (choices.one_in(4) ? choices.below(17) : 16);
-    dst_first_ = choices.one_in(4) ? choices.below(17) : 16;
+    // Mostly at a sector, whose first byte is this:
+    const auto sector = [](const std::vector<uint8_t>& memory) {
+      return static_cast<int64_t>(-reinterpret_cast<uintptr_t>(memory.data()) & 31);
+    };
+    const bool odd = layout.even == 1;
+    src_first_ = first * item + (odd && choices.one_in(4) ? choices.below(17) : sector(src_));
+    dst_first_ = odd && choices.one_in(4) ? choices.below(17) : sector(dst_);
   }
 
   std::string run(KernelCopy& kernels) {
@@ -204,6 +229,9 @@ void run_layouts(OpenClDevice* device, uint64_t seed, int rounds) {
       for (const int item : kItems) {
         dlx::gpu::Limits limits{};
         if (choices.one_in(8)) limits.max_group_size = 64;
+        // Families that a driver did not take. The last one is there, or there is no kernel at all.
+        if (choices.one_in(8))
+          limits.missing = static_cast<uint32_t>(choices.below(1 << dlx::gpu::kElements));
         KernelCopy kernels(device, limits, note);
         LayoutCopy copy(layout, item, choices);
         std::string trouble;
@@ -222,30 +250,18 @@ void run_layouts(OpenClDevice* device, uint64_t seed, int rounds) {
   }
 }
 
-void launches_mean_the_copy(void**) { run_layouts(nullptr, 1, 4); }
+void launches_mean_the_copy(void**) { run_layouts(nullptr, 1, 8); }
 
 // Without a device: only the choices.
 void every_way_has_been_taken(void**) {
   for (const auto& item : seen) print_message("%s: %d\n", item.first.c_str(), item.second);
-  for (const char* granule : {"1", "2", "4"}) {
-    const std::string kernel = std::string("dlx_tiles_") + granule;
-    for (const char* what : {" mode 0", " mode 4", " table of dst", " table of src", " granules",
-                             " outer axes", " src backwards", " many tiles"}) {
-      if (seen[kernel + what] == 0) print_error("never: %s%s\n", kernel.c_str(), what);
-      assert_true(seen[kernel + what] > 0);
+  for (int32_t k = 0; k < dlx::gpu::kernel_count(); ++k) {
+    const std::string kernel = dlx::gpu::kernel_name(k);
+    const bool turn = dlx::gpu::family_of(k) == dlx::gpu::kTurn;
+    for (const char* more : {"", ", groups", turn ? ", outer axes" : ""}) {
+      if (seen[kernel + more] == 0) print_error("never: %s%s\n", kernel.c_str(), more);
+      assert_true(seen[kernel + more] > 0);
     }
-  }
-  for (const char* granule : {"1", "2"}) {
-    const std::string kernel = std::string("dlx_tiles_") + granule;
-    for (const char* what : {" mode 1", " mode 2", " mode 5", " blocks", " dst backwards"}) {
-      if (seen[kernel + what] == 0) print_error("never: %s%s\n", kernel.c_str(), what);
-      assert_true(seen[kernel + what] > 0);
-    }
-  }
-  assert_true(seen["dlx_tiles_4 gaps in src"] > 0);
-  assert_true(seen["dlx_tiles_4 gaps in dst"] > 0);
-  for (const char* word : {"1", "2", "4", "8", "16"}) {
-    assert_true(seen[std::string("dlx_elements_") + word] > 0);
   }
 }
 

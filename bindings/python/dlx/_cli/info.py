@@ -91,7 +91,7 @@ def _device_lines() -> Iterator[tuple[str, str]]:
         if any(facts):
             yield "", ", ".join(filter(None, facts))
         if properties["no_kernels"]:
-            yield "", f"strided copies go through the host: {properties['no_kernels']}"
+            yield "", f"strided copies do without the kernels {properties['no_kernels']}"
     by_reason: dict[str, list[str]] = {}
     for name, reason in missing_devices().items():
         by_reason.setdefault(reason, []).append(name)

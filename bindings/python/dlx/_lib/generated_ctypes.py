@@ -348,6 +348,7 @@ FUNCTIONS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "dlx_contract_parameter": (c_int32, (c_void_p, c_int32, c_void_p)),
     "dlx_contract_check": (c_int32, (c_void_p, c_void_p, c_void_p)),
     "dlx_contract_result": (c_int32, (c_void_p, c_int32, c_void_p, c_void_p, c_void_p)),
+    "dlx_contract_call": (c_int32, (c_void_p, c_void_p, c_void_p, c_void_p, c_void_p, c_void_p)),
     "dlx_python_borrow": (c_int32, (c_void_p, c_void_p, c_void_p)),
     "dlx_python_give_back": (c_int32, (c_void_p, c_int32, c_int32)),
     "dlx_python_function": (c_int32, (c_void_p, c_void_p, c_void_p, c_void_p)),

@@ -1,13 +1,15 @@
-"""Arrays of NumPy types that DLPack lacks, converted to types that it has: numbers of the other byte
-order, long doubles if the caller asks for another dtype, and structured arrays whose fields are one more
-axis."""
+"""What DLPack refused, taken in another way. Arrays of NumPy types that DLPack lacks are converted to types
+that it has: numbers of the other byte order, long doubles if the caller asks for another dtype, and
+structured arrays whose fields are one more axis. Arrays whose negative strides their library exports wrongly
+(CuPy) show them right in their CUDA array interface."""
 
 from __future__ import annotations
 
+import contextlib
 import sys
 
 from dlx import _native, dtypes
-from dlx._lib.classes import is_torch_tensor, loaded, name_of
+from dlx._lib.classes import has, is_torch_tensor, loaded, name_of
 from dlx._take import guards, structured
 from dlx.errors import (
     CopyRefusedError,
@@ -19,6 +21,33 @@ from dlx.errors import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+
+def taken_otherwise(obj: Any, dtype: Any, copy: bool | None) -> Any:
+    """An array with the values of `obj`, after DLPack lacked its type or its layout; else None.
+
+    Raises:
+        CopyRefusedError: `copy` is False, and a conversion would work.
+        UnsupportedError: fields that are no axis; the message has the calls for them.
+    """
+    if not _has_negative_cuda_strides(obj):
+        return converted_by_numpy(obj, dtype, copy)
+    from dlx._take import cuda_array_interface
+
+    tensor = cuda_array_interface.read(obj)
+    return _native.asarray(tensor, copy=True) if copy else tensor
+
+
+def _has_negative_cuda_strides(obj: Any) -> bool:
+    if isinstance(obj, (type, _native.Tensor)) or not has(type(obj), "__cuda_array_interface__"):
+        return False
+    interface = None
+    with contextlib.suppress(Exception):  # the refusal of DLPack is the better reason
+        interface = obj.__cuda_array_interface__
+    strides = interface.get("strides") if isinstance(interface, dict) else None
+    return isinstance(strides, tuple) and any(
+        isinstance(step, int) and step < 0 for step in strides
+    )
 
 
 def converted_by_numpy(obj: Any, dtype: Any, copy: bool | None) -> Any:

@@ -67,6 +67,16 @@ module Dlx
     DLX_NEGATIVE_STRIDES_ERROR = 3
     DLX_MANAGED_LEGACY = 0
     DLX_MANAGED_VERSIONED = 1
+    DLX_PARAMETER_ARRAY = 0
+    DLX_PARAMETER_INT = 1
+    DLX_PARAMETER_FLOAT = 2
+    DLX_PARAMETER_BOOL = 3
+    DLX_PARAMETER_TEXT = 4
+    DLX_PARAMETER_STREAM = 5
+    DLX_PARAMETER_WRITABLE = 1
+    DLX_PARAMETER_RESULT = 2
+    DLX_PARAMETER_OPTIONAL = 4
+    DLX_PARAMETER_GRAD = 8
     DLX_ARROW_LISTS = 0
     DLX_ARROW_TENSORS = 1
     DLX_DLPACK_MAJOR_VERSION = 1
@@ -175,6 +185,14 @@ module Dlx
       dlx_tensor_written_on_stream: [Fiddle::TYPE_INT, [Fiddle::TYPE_VOIDP, Fiddle::TYPE_LONG_LONG]],
       dlx_tensor_synchronize: [Fiddle::TYPE_INT, [Fiddle::TYPE_VOIDP]],
       dlx_register_backend: [Fiddle::TYPE_INT, [Fiddle::TYPE_INT, Fiddle::TYPE_VOIDP]],
+      dlx_contract_create: [Fiddle::TYPE_INT, [Fiddle::TYPE_VOIDP, Fiddle::TYPE_VOIDP]],
+      dlx_contract_release: [Fiddle::TYPE_VOID, [Fiddle::TYPE_VOIDP]],
+      dlx_contract_name: [Fiddle::TYPE_VOIDP, [Fiddle::TYPE_VOIDP]],
+      dlx_contract_count: [Fiddle::TYPE_INT, [Fiddle::TYPE_VOIDP]],
+      dlx_contract_parameter: [Fiddle::TYPE_INT, [Fiddle::TYPE_VOIDP, Fiddle::TYPE_INT, Fiddle::TYPE_VOIDP]],
+      dlx_contract_check: [Fiddle::TYPE_INT, [Fiddle::TYPE_VOIDP, Fiddle::TYPE_VOIDP, Fiddle::TYPE_VOIDP]],
+      dlx_contract_result: [Fiddle::TYPE_INT, [Fiddle::TYPE_VOIDP, Fiddle::TYPE_INT, Fiddle::TYPE_VOIDP, Fiddle::TYPE_VOIDP, Fiddle::TYPE_VOIDP]],
+      dlx_contract_call: [Fiddle::TYPE_INT, [Fiddle::TYPE_VOIDP, Fiddle::TYPE_VOIDP, Fiddle::TYPE_VOIDP, Fiddle::TYPE_VOIDP, Fiddle::TYPE_VOIDP, Fiddle::TYPE_VOIDP]],
       dlx_tensor_from_arrow: [Fiddle::TYPE_INT, [Fiddle::TYPE_VOIDP, Fiddle::TYPE_VOIDP, Fiddle::TYPE_VOIDP, Fiddle::TYPE_VOIDP, Fiddle::TYPE_VOIDP]],
       dlx_tensor_from_arrow_device: [Fiddle::TYPE_INT, [Fiddle::TYPE_VOIDP, Fiddle::TYPE_VOIDP, Fiddle::TYPE_VOIDP, Fiddle::TYPE_VOIDP, Fiddle::TYPE_VOIDP]],
       dlx_tensor_to_arrow: [Fiddle::TYPE_INT, [Fiddle::TYPE_VOIDP, Fiddle::TYPE_VOIDP, Fiddle::TYPE_VOIDP, Fiddle::TYPE_VOIDP]],

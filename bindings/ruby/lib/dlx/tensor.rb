@@ -54,6 +54,23 @@ module Dlx
         Library.invalid("dlx: got #{bytes.bytesize} bytes (expected #{expected} for #{shape} of #{dtype})")
       end
 
+      # A tensor on memory of C at an address, which the last user frees by `deleter`, the address of a function of C
+      # (`void (*)(void *data, void *user_data)`; Fiddle::Handle::DEFAULT['free'] fits), on any thread. Without one
+      # the memory must stay for ever. Strides are in elements.
+      def wrap(address, shape, dtype = 'float32', strides: nil, readonly: false, deleter: 0, user_data: 0)
+        extents = Library.numbers(shape, 'shape')
+        steps = strides && Library.numbers(strides, 'strides')
+        if strides && strides.size != shape.size
+          Library.invalid("dlx: `strides` has #{strides.size} numbers (expected #{shape.size})")
+        end
+        code, bits, lanes = Library.dtype(dtype).unpack('CCS')
+        kept = [extents, steps].compact.map { |numbers| Fiddle::Pointer[numbers] }
+        description = [Library.integer(address, 'address', 65), Raw::KDLCPU, 0, shape.size, code, bits, lanes,
+                       kept[0].to_i, kept[1].to_i, 0].pack('JlllCCSJJQ')
+        flags = readonly ? Raw::DLPACK_FLAG_BITMASK_READ_ONLY : 0
+        make(:dlx_tensor_wrap, description, flags, *[deleter, user_data].map { |to| Library.integer(to, 'deleter', 65) })
+      end
+
       # Imports the DLManagedTensorVersioned at an address; a failed import calls its deleter.
       def from_dlpack(managed)
         Library.integer(managed, 'managed', 65)
@@ -71,6 +88,9 @@ module Dlx
         delete(managed, 56)
         raise
       end
+
+      # A tensor that owns a `dlx_tensor *`.
+      def adopt(owned) = new(owned)
 
       # Makes a tensor by a call whose last parameter is the new one.
       def make(name, *values) = new(Library.made(name, *values))

@@ -61,6 +61,16 @@ pub const DLX_NEGATIVE_STRIDES_SHARE: i32 = 2;
 pub const DLX_NEGATIVE_STRIDES_ERROR: i32 = 3;
 pub const DLX_MANAGED_LEGACY: i32 = 0;
 pub const DLX_MANAGED_VERSIONED: i32 = 1;
+pub const DLX_PARAMETER_ARRAY: i32 = 0;
+pub const DLX_PARAMETER_INT: i32 = 1;
+pub const DLX_PARAMETER_FLOAT: i32 = 2;
+pub const DLX_PARAMETER_BOOL: i32 = 3;
+pub const DLX_PARAMETER_TEXT: i32 = 4;
+pub const DLX_PARAMETER_STREAM: i32 = 5;
+pub const DLX_PARAMETER_WRITABLE: i32 = 1;
+pub const DLX_PARAMETER_RESULT: i32 = 2;
+pub const DLX_PARAMETER_OPTIONAL: i32 = 4;
+pub const DLX_PARAMETER_GRAD: i32 = 8;
 pub const DLX_ARROW_LISTS: i32 = 0;
 pub const DLX_ARROW_TENSORS: i32 = 1;
 pub const DLX_DLPACK_MAJOR_VERSION: i32 = 1;
@@ -96,9 +106,15 @@ pub const ARROW_DEVICE_ONEAPI: i32 = 14;
 pub const ARROW_DEVICE_WEBGPU: i32 = 15;
 pub const ARROW_DEVICE_HEXAGON: i32 = 16;
 
-/// A tensor; only pointers to it exist.
+/// Only pointers to it exist.
 #[repr(C)]
 pub struct dlx_tensor {
+    _opaque: [u8; 0],
+}
+
+/// Only pointers to it exist.
+#[repr(C)]
+pub struct dlx_contract {
     _opaque: [u8; 0],
 }
 
@@ -162,6 +178,10 @@ pub type dlx_backend_event_query =
     unsafe extern "C" fn(device_id: i32, event: *mut c_void, out_done: *mut i32, user_data: *mut c_void) -> i32;
 pub type dlx_backend_event_release =
     unsafe extern "C" fn(device_id: i32, event: *mut c_void, user_data: *mut c_void);
+pub type dlx_function =
+    unsafe extern "C" fn(context: *mut c_void, arguments: *const dlx_argument) -> i32;
+pub type dlx_function_options_release =
+    unsafe extern "C" fn(context: *mut c_void);
 pub type ArrowSchema_release =
     unsafe extern "C" fn(self_: *mut ArrowSchema);
 pub type ArrowArray_release =
@@ -361,6 +381,56 @@ pub struct dlx_backend {
     pub event_release: Option<dlx_backend_event_release>,
 }
 const _: () = assert!(core::mem::size_of::<dlx_backend>() == 168);
+
+/// An argument as a function gets it.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub union dlx_argument {
+    pub array: *mut DLTensor,
+    pub integer: i64,
+    pub real: f64,
+    pub text: *const c_char,
+}
+const _: () = assert!(core::mem::size_of::<dlx_argument>() == 8);
+
+/// A parameter of a contract, for code that calls functions by contracts.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct dlx_parameter {
+    pub struct_size: u32,
+    pub kind: i32,
+    pub flags: u64,
+    pub name: *const c_char,
+    pub ndim: i32,
+    pub dtype: DLDataType,
+    pub default_value: dlx_argument,
+}
+const _: () = assert!(core::mem::size_of::<dlx_parameter>() == 40);
+
+/// An argument of a function: the memory of a Python object as a DLTensor.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct dlx_borrowed {
+    pub array: DLTensor,
+    pub flags: u64,
+    pub owner: *mut c_void,
+    pub original: *mut c_void,
+    pub room: [i64; 16],
+}
+const _: () = assert!(core::mem::size_of::<dlx_borrowed>() == 200);
+
+/// How dlx_python_function calls.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct dlx_function_options {
+    pub struct_size: u32,
+    pub natural: i32,
+    pub gil_kept_below: i64,
+    pub context: *mut c_void,
+    pub release: Option<dlx_function_options_release>,
+    pub doc: *const c_char,
+}
+const _: () = assert!(core::mem::size_of::<dlx_function_options>() == 40);
 
 /// Type of an Arrow array.
 #[repr(C)]
@@ -676,6 +746,50 @@ extern "C" {
     ///
     /// Ownership: `backend` borrowed.
     pub fn dlx_register_backend(device_type: i32, backend: *const dlx_backend) -> i32;
+    /// Read a contract.
+    ///
+    /// Ownership: `text` borrowed, `out` owned.
+    pub fn dlx_contract_create(text: *const c_char, out: *mut *mut dlx_contract) -> i32;
+    /// Release a contract; NULL is fine.
+    ///
+    /// Ownership: `contract` consumed.
+    pub fn dlx_contract_release(contract: *mut dlx_contract);
+    /// Name of the contract's function, "function" if the text has none; borrowed.
+    ///
+    /// Ownership: `contract` borrowed.
+    pub fn dlx_contract_name(contract: *const dlx_contract) -> *const c_char;
+    /// Number of parameters, 0 for NULL.
+    ///
+    /// Ownership: `contract` borrowed.
+    pub fn dlx_contract_count(contract: *const dlx_contract) -> i32;
+    /// Describe a parameter.
+    ///
+    /// Ownership: `contract` borrowed, `out` written.
+    pub fn dlx_contract_parameter(contract: *const dlx_contract, index: i32, out: *mut dlx_parameter) -> i32;
+    /// Check arguments against a contract, as every caller of a function does.
+    ///
+    /// Ownership: `contract` borrowed, `arguments` borrowed, `flags` borrowed.
+    pub fn dlx_contract_check(contract: *const dlx_contract, arguments: *const dlx_argument, flags: *const u64) -> i32;
+    /// Find dtype and shape of a result from the other arguments.
+    ///
+    /// Ownership: `contract` borrowed, `arguments` borrowed, `out_dtype` written, `out_shape` written.
+    pub fn dlx_contract_result(contract: *const dlx_contract, index: i32, arguments: *const dlx_argument, out_dtype: *mut DLDataType, out_shape: *mut i64) -> i32;
+    /// Call a function with tensors, as `dlx.function` does with the arrays of Python: check the arguments, allocate the results, order work on a device, call.
+    ///
+    /// Ownership: `contract` borrowed, `function` kept, `context` borrowed, `tensors` borrowed, `values` borrowed, `out` owned.
+    pub fn dlx_contract_call(contract: *const dlx_contract, function: Option<dlx_function>, context: *mut c_void, tensors: *mut *mut dlx_tensor, values: *const dlx_argument, out: *mut *mut dlx_tensor) -> i32;
+    /// Borrow the arrays of a call: check the objects against a contract and fill a DLTensor for each, without making a Tensor of an object of NumPy, torch or dlx.
+    ///
+    /// Ownership: `contract` borrowed, `objects` borrowed, `out` written.
+    pub fn dlx_python_borrow(contract: *const dlx_contract, objects: *mut *mut c_void, out: *mut dlx_borrowed) -> i32;
+    /// Give back what dlx_python_borrow filled; the caller holds the GIL.
+    ///
+    /// Ownership: `borrowed` consumed.
+    pub fn dlx_python_give_back(borrowed: *mut dlx_borrowed, count: i32, succeeded: i32) -> i32;
+    /// Make a Python callable of a C function.
+    ///
+    /// Ownership: `function` kept, `contract` borrowed, `options` borrowed, `out` owned.
+    pub fn dlx_python_function(function: *mut c_void, contract: *mut dlx_contract, options: *const dlx_function_options, out: *mut *mut c_void) -> i32;
     /// Create dlx's native objects in the running CPython and put them into a dict: the type `Tensor`, the functions `from_dlpack`, `asarray`, `convert`, `copyto` and a few private ones.
     ///
     /// Ownership: `object_type` borrowed, `namespace_dict` borrowed.

@@ -70,6 +70,16 @@ public final class Raw {
   public static final int DLX_NEGATIVE_STRIDES_ERROR = 3;
   public static final int DLX_MANAGED_LEGACY = 0;
   public static final int DLX_MANAGED_VERSIONED = 1;
+  public static final int DLX_PARAMETER_ARRAY = 0;
+  public static final int DLX_PARAMETER_INT = 1;
+  public static final int DLX_PARAMETER_FLOAT = 2;
+  public static final int DLX_PARAMETER_BOOL = 3;
+  public static final int DLX_PARAMETER_TEXT = 4;
+  public static final int DLX_PARAMETER_STREAM = 5;
+  public static final int DLX_PARAMETER_WRITABLE = 1;
+  public static final int DLX_PARAMETER_RESULT = 2;
+  public static final int DLX_PARAMETER_OPTIONAL = 4;
+  public static final int DLX_PARAMETER_GRAD = 8;
   public static final int DLX_ARROW_LISTS = 0;
   public static final int DLX_ARROW_TENSORS = 1;
   public static final int DLX_DLPACK_MAJOR_VERSION = 1;
@@ -272,6 +282,27 @@ public final class Raw {
     public static final int event_release = 160;
   }
 
+  /** Offsets of the fields of dlx_argument. */
+  public static final class dlx_argument {
+    public static final int SIZE = 8;
+    public static final int array = 0;
+    public static final int integer = 0;
+    public static final int real = 0;
+    public static final int text = 0;
+  }
+
+  /** Offsets of the fields of dlx_parameter. */
+  public static final class dlx_parameter {
+    public static final int SIZE = 40;
+    public static final int struct_size = 0;
+    public static final int kind = 4;
+    public static final int flags = 8;
+    public static final int name = 16;
+    public static final int ndim = 24;
+    public static final int dtype = 28;
+    public static final int default_value = 32;
+  }
+
   /** Offsets of the fields of ArrowSchema. */
   public static final class ArrowSchema {
     public static final int SIZE = 72;
@@ -393,6 +424,14 @@ public final class Raw {
   public static native int dlx_tensor_written_on_stream(long tensor, long stream);
   public static native int dlx_tensor_synchronize(long tensor);
   public static native int dlx_register_backend(int device_type, long backend);
+  public static native int dlx_contract_create(String text, long[] out);
+  public static native void dlx_contract_release(long contract);
+  public static native String dlx_contract_name(long contract);
+  public static native int dlx_contract_count(long contract);
+  public static native int dlx_contract_parameter(long contract, int index, long out);
+  public static native int dlx_contract_check(long contract, long arguments, long[] flags);
+  public static native int dlx_contract_result(long contract, int index, long arguments, long out_dtype, long[] out_shape);
+  public static native int dlx_contract_call(long contract, long function, long context, long[] tensors, long values, long[] out);
   public static native int dlx_tensor_from_arrow(long array, long schema, long options, int[] out_copied, long[] out);
   public static native int dlx_tensor_from_arrow_device(long array, long schema, long options, int[] out_copied, long[] out);
   public static native int dlx_tensor_to_arrow(long tensor, long options, long out, long out_schema);

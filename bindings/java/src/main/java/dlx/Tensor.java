@@ -41,7 +41,7 @@ public final class Tensor implements AutoCloseable {
   private final boolean readOnly;
 
   /** Takes ownership of a reference from C. */
-  private Tensor(long address) {
+  Tensor(long address) {
     handle = new Handle(address);
     cleanable = CLEANER.register(this, handle);
     Pointer t = new Pointer(Raw.dlx_tensor_dltensor(address));
