@@ -101,11 +101,14 @@ class Machine:
         """What a test of cmocka is compiled with."""
         source = needed("cmocka/src/cmocka.c")
         library = self.folder / "cmocka.o"
+        options = [f"-I{source.parents[1]}/include"]
+        if not self.windows:  # cmocka.h would define it, for musl on Arm with 32 bits
+            options.append("-D_UINTPTR_T_DEFINED")
         if not library.exists():
             (self.folder / "config.h").write_text(CMOCKA)
             run(self.zig, "cc", "-target", self.platform.target, "-g0", "-O1", "-w", "-DHAVE_CONFIG_H",
-                f"-I{self.folder}", f"-I{source.parents[1]}/include", "-c", source, "-o", library)  # fmt: skip
-        return [f"-I{source.parents[1]}/include", library]
+                f"-I{self.folder}", *options, "-c", source, "-o", library)  # fmt: skip
+        return [*options, library]
 
     def python(self, *words: str | Path, site: Path, **variables: str) -> str:
         """Runs a CPython of the platform with the modules in `site`."""
