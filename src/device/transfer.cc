@@ -155,7 +155,12 @@ class SharedChunks {
 };
 
 void upload(const Site& site, void* dst_handle, const CopyPlan& plan) {
-  std::mutex spans;  // they are read and written back, with items of other parts
+  // Without kernels, what lies between a part's items is read and written back: items of other parts too.
+  std::mutex turn;
+  const bool apart = dst_is_run(plan);
+  const auto alone = [&] {
+    return apart ? std::unique_lock<std::mutex>() : std::unique_lock<std::mutex>(turn);
+  };
   const auto send_part = [&](const SharedChunks& chunks, const CopyPlan& part) {
     const int64_t bytes = part.size();
     StagingBuffer buffer(*site.backend, site.id, site.stream, chunks.blocks());
@@ -165,12 +170,13 @@ void upload(const Site& site, void* dst_handle, const CopyPlan& plan) {
                                    static_cast<size_t>(bytes));
     };
     if (dst_is_run(part)) {
+      const auto lock = alone();
       send(Site::at(dst_handle, part.dst()));
     } else {
       const Temporary packed(site, bytes);
       send(Site::at(packed.handle(), packed.place()));
+      const auto lock = alone();
       if (!site.copy_by_kernels(dst_handle, packed.handle(), part.from_compact(packed.place()))) {
-        const std::lock_guard<std::mutex> lock(spans);
         site.upload_spans(dst_handle, part.from_compact(buffer.data()));
       }
     }

@@ -108,6 +108,35 @@ void strided_copies_go_without_kernels(World& world) {
   }
 }
 
+/// Rows of which one part of a transfer has four and another one, by two threads: without kernels, what is between a
+/// part's rows is read and written back, and the other part's row lies there.
+void parts_keep_each_others_items_without_kernels(World& world) {
+  constexpr int64_t kRow = 131072;
+  const char* load = world.api.is_cuda() ? "cuModuleLoadData" : "hipModuleLoadData";
+  const Outcome outcome = run_forked([&] {
+    world.fake->fail_calls_of(load, 209);
+    std::vector<int32_t> data = numbers(30 * kRow);
+    const Tensor host = world.wrap(data, {6, 5, kRow});
+    for (int i = 0; i < 10; ++i) {
+      const Tensor memory = world.empty({70 * kRow}, 0, world.api.device);
+      int64_t shape[] = {6, 5, kRow}, strides[] = {10 * kRow, 4 * kRow, 1};
+      const DLTensor rows = {memory.data(),
+                             {static_cast<DLDeviceType>(world.api.device), 0},
+                             3,
+                             world.int32(),
+                             shape,
+                             strides,
+                             0};
+      Tensor device;
+      OK(dlx_tensor_wrap(&rows, 0, nullptr, nullptr, device.out()));
+      OK(dlx_tensor_copy_from(device.get(), host.get(), nullptr));
+      CHECK(world.download(device) == data);
+    }
+  });
+  if (!outcome.passed()) std::fprintf(stderr, "%s", outcome.output.c_str());
+  CHECK(outcome.passed());
+}
+
 /// On a device without stream-ordered memory, a temporary is freed after its stream was
 /// synchronised.
 void temporaries_go_without_pools(World& world) {
@@ -398,6 +427,8 @@ int main() {
       {"large arrays cross in pieces", large_arrays_cross_in_pieces, 0},
       {"copies stay on the device", copies_stay_on_the_device, kEachWait},
       {"strided copies go without kernels", strided_copies_go_without_kernels, kNeedsFake},
+      {"parts keep each other's items without kernels",
+       parts_keep_each_others_items_without_kernels, kNeedsFake},
       {"temporaries go without pools", temporaries_go_without_pools, kNeedsFake},
       {"sources live until the copy is done", sources_live_until_the_copy_is_done, 0},
       {"destinations live until the copy is done", destinations_live_until_the_copy_is_done, 0},

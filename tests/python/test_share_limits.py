@@ -251,7 +251,7 @@ try:
     tensor, other = dlx.share([1, 2, 3]), dlx.share([4])
     view = other.as_readonly()
     # Once before: what Python itself loads and makes for it the first time has errors of its own.
-    ForkingPickler.dumps(tensor), ForkingPickler.loads(sent.pop())
+    ForkingPickler.dumps(tensor), ForkingPickler.loads(sent.pop()), dlx.share(b"")
     calls = {
         "share": lambda: dlx.share([1]),
         "frozen": lambda: dlx.share(b"abc"),

@@ -49,6 +49,7 @@ FRAMEWORKS = (
     "python.hpp",
     "call.hpp",
     "arrow.hpp",
+    "call.hpp",
 )
 NAMES = re.compile(r"\b(dlx_\w+|DLX_\w+|kDL\w+|DL[A-Z]\w+|DLPACK_\w+)\b(\(\))?(?!\\\*)")
 

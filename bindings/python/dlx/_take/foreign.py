@@ -41,6 +41,8 @@ def taken_otherwise(obj: Any, dtype: Any, copy: bool | None) -> Any:
 def _has_negative_cuda_strides(obj: Any) -> bool:
     if isinstance(obj, (type, _native.Tensor)) or not has(type(obj), "__cuda_array_interface__"):
         return False
+    if is_torch_tensor(type(obj)):  # has none; a function mode would see the question
+        return False
     interface = None
     with contextlib.suppress(Exception):  # the refusal of DLPack is the better reason
         interface = obj.__cuda_array_interface__
