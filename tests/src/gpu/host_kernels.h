@@ -101,6 +101,8 @@ class HostDevice {
     int writer = -1, reader = -1;  ///< an item, or -1; `reader` may be kSeveral
   };
 
+  /// Makes the fiber of a work item, at the kernel's beginning.
+  void begin_item(uint32_t k);
   static void enter() {
     try {
       current->kernel_(current->dst_, current->src_, *current->copy_);
@@ -225,6 +227,15 @@ class HostDevice {
   std::string trouble_;
 };
 
+inline void HostDevice::begin_item(uint32_t k) {
+  turns_[k].clear();
+  getcontext(&fibers_[k]);
+  fibers_[k].uc_stack.ss_sp = &stacks_[k * kStack];
+  fibers_[k].uc_stack.ss_size = kStack;
+  fibers_[k].uc_link = nullptr;
+  makecontext(&fibers_[k], &HostDevice::enter, 0);
+}
+
 inline void HostDevice::run(const dlx::gpu::Launch& launch) {
   current = this;
   kernel_ = function_of(launch.kernel);
@@ -235,14 +246,7 @@ inline void HostDevice::run(const dlx::gpu::Launch& launch) {
   for (group_ = 0; group_ < launch.groups[0]; ++group_) {
     ++serial_;
     done_.assign(items, false);
-    for (uint32_t k = 0; k < items; ++k) {
-      turns_[k].clear();
-      getcontext(&fibers_[k]);
-      fibers_[k].uc_stack.ss_sp = &stacks_[k * kStack];
-      fibers_[k].uc_stack.ss_size = kStack;
-      fibers_[k].uc_link = nullptr;
-      makecontext(&fibers_[k], &HostDevice::enter, 0);
-    }
+    for (uint32_t k = 0; k < items; ++k) begin_item(k);
     for (bool more = true; more;) {  // from one barrier to the next
       more = false;
       ++phase_;
