@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from bench_exchange import cpu_name
 
 import dlx
 
@@ -251,15 +252,6 @@ def version(package: str) -> str:
         return "-"
 
 
-def processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        lines = []
-    names = [line.split(":")[1].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or platform.machine()
-
-
 def grid(record: dict[str, Any]) -> list[list[str]]:
     """A line for each callable: its name, and the times by kind and count of the arguments."""
     cells = {(c["callable"], c["arguments"], c["count"]): c["ns"] for c in record["ns"]}
@@ -308,7 +300,7 @@ def measured(options: argparse.Namespace) -> dict[str, Any]:
     wrong = wrong_arguments()
     return {
         "date": datetime.date.today().isoformat(),
-        "machine": processor(),
+        "machine": cpu_name(),
         "load": f"{load:.1f} to {os.getloadavg()[0]:.1f}",
         "python": platform.python_version(),
         "versions": {package: version(package) for package in PACKAGES},

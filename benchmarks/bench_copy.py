@@ -33,6 +33,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from bench_exchange import cpu_name
 
 import dlx
 from dlx import raw
@@ -468,13 +469,6 @@ def svg_of(points: list[tuple[int, dict[str, float]]]) -> str:
         x, y = curve[-1]
         out.append(f'<text x="{x + 6:.1f}" y="{y + 4:.1f}" fill="{colour}">{name}</text>')
     return "\n".join([*out, "</svg>"]) + "\n"
-
-
-def cpu_name() -> str:
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        if line.startswith("model name"):
-            return line.split(":", 1)[1].strip()
-    return platform.machine()
 
 
 def instruction_set(library: ctypes.CDLL) -> str:

@@ -138,6 +138,24 @@ def first_copies(device: str) -> str:
     return table("The first copy by each family of kernels, and the second", ["ms", "ms"], rows)
 
 
+def copies(
+    array: np.ndarray, device: str, libraries: dict[str, Any]
+) -> dict[str, Callable[[], object]]:
+    """Copies of a tensor like `array` to a compact one, by dlx and the libraries, and memcpy of as much."""
+    source = strided_tensor(array, device)
+    target = dlx.empty(array.shape, dtype=array.dtype, device=device)
+    flat = dlx.empty(array.size, dtype=array.dtype, device=device)
+    runs: dict[str, Callable[[], object]] = {
+        "memcpy": lambda: dlx.copyto(target.reshape(-1), flat),
+        "dlx": lambda: dlx.copyto(target, source),
+    }
+    for name, module in libraries.items():
+        run = peer_copy(name, module, source, target)
+        if run is not None:
+            runs[name] = run
+    return runs
+
+
 def within(device: str, libraries: dict[str, Any], small: bool, only: str) -> str:
     """Copies of strided to compact tensors on the GPU."""
     finish = waiting_for(device)
@@ -147,19 +165,8 @@ def within(device: str, libraries: dict[str, Any], small: bool, only: str) -> st
         if only not in title:
             continue
         array = shrink(make()) if small else make()
-        source = strided_tensor(array, device)
-        target = dlx.empty(array.shape, dtype=array.dtype, device=device)
-        flat = dlx.empty(array.size, dtype=array.dtype, device=device)
-        runs: dict[str, Callable[[], object]] = {
-            "memcpy": lambda f=flat, t=target: dlx.copyto(t.reshape(-1), f),
-            "dlx": lambda s=source, t=target: dlx.copyto(t, s),
-        }
-        for name, module in libraries.items():
-            run = peer_copy(name, module, source, target)
-            if run is not None:
-                runs[name] = run
-        times = best(runs, finish)
-        cells = [f"{target.nbytes / times['memcpy'] / 1e9:.0f} GB/s"]
+        times = best(copies(array, device, libraries), finish)
+        cells = [f"{array.nbytes / times['memcpy'] / 1e9:.0f} GB/s"]
         for name in names:
             share = times["memcpy"] / times[name] if name in times else math.nan
             if name in times:
@@ -218,18 +225,7 @@ def random_layouts(
     count = 5 if small else RANDOM_LAYOUTS
     for _ in range(count):
         array = random_view(choices, 1 << 12 if small else RANDOM_BYTES)
-        source = strided_tensor(array, device)
-        target = dlx.empty(array.shape, dtype=array.dtype, device=device)
-        flat = dlx.empty(array.size, dtype=array.dtype, device=device)
-        runs: dict[str, Callable[[], object]] = {
-            "memcpy": lambda f=flat, t=target: dlx.copyto(t.reshape(-1), f),
-            "dlx": lambda s=source, t=target: dlx.copyto(t, s),
-        }
-        for name, module in libraries.items():
-            run = peer_copy(name, module, source, target)
-            if run is not None:
-                runs[name] = run
-        times = best(runs, finish, RANDOM_ROUNDS)
+        times = best(copies(array, device, libraries), finish, RANDOM_ROUNDS)
         for name in names:
             if name in times:
                 shares[name].append(times["memcpy"] / times[name])

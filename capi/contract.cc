@@ -52,17 +52,9 @@ void check_value(const Parameter& parameter, const dlx_argument& value) {
     if (value.text == nullptr) {
       fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` is NULL", parameter.name.c_str());
     }
-  } else if (parameter.kind == Kind::kInt) {
-    const bool has_sign = parameter.scalar.code == kDLInt;
-    const int bits = parameter.scalar.bits - (has_sign ? 1 : 0);
-    const int64_t low = has_sign && bits < 63 ? -(int64_t{1} << bits) : 0;
-    const bool fits = bits >= 63 ? has_sign || value.integer >= 0
-                                 : value.integer >= low && value.integer < int64_t{1} << bits;
-    if (!fits) {
-      fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` does not fit into %s (got %lld)",
-           parameter.name.c_str(), dtype_text(parameter.scalar).text,
-           static_cast<long long>(value.integer));
-    }
+  } else if (parameter.kind == Kind::kInt && !can_hold(parameter.scalar, value.integer)) {
+    fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` does not fit into %s (got %lld)", parameter.name.c_str(),
+         dtype_text(parameter.scalar).text, static_cast<long long>(value.integer));
   }
 }
 
@@ -92,8 +84,11 @@ class Call {
   dlx_status run(dlx_function function, void* context) {
     StreamHandle stream = 0;
     for (Tensor* tensor : used_) {
-      if (is_on_device(tensor)) stream = make_ready_on_current(tensor);
-      if (tensor != nullptr && !is_on_device(tensor)) synchronize(tensor);
+      if (is_on_device(tensor)) {
+        stream = make_ready_on_current(tensor);
+      } else if (tensor != nullptr) {
+        synchronize(tensor);
+      }
     }
     if (contract_.stream >= 0) arguments_[contract_.stream].integer = stream;
     const dlx_status status = function(context, arguments_);
@@ -263,8 +258,7 @@ dlx_status dlx_contract_call(const dlx_contract* contract, dlx_function function
     Call call(*contract, tensors, values);
     const uint64_t messages = count_last_errors();
     returned = call.run(function, context);
-    const bool known = returned >= DLX_OK &&
-                       (returned <= DLX_ERROR_DEVICE_REFUSED || returned == DLX_ERROR_INTERNAL);
+    const bool known = is_error_status(returned);
     if (returned == DLX_OK) {
       call.detach(out);
     } else if (!known || count_last_errors() == messages) {

@@ -136,6 +136,18 @@ void refuse(const Contract& contract, const Parameter& parameter, Mismatch misma
        order_text(parameter.layout), shape.text, shape_text(array.ndim, array.strides).text);
 }
 
+bool can_hold(DLDataType scalar, int64_t value) noexcept {
+  const bool has_sign = scalar.code == kDLInt;
+  const int bits = scalar.bits - (has_sign ? 1 : 0);
+  if (bits >= 63) return has_sign || value >= 0;
+  const int64_t end = int64_t{1} << bits;
+  return value >= (has_sign ? -end : 0) && value < end;
+}
+
+bool is_error_status(int32_t status) noexcept {
+  return (status > DLX_OK && status <= DLX_ERROR_DEVICE_REFUSED) || status == DLX_ERROR_INTERNAL;
+}
+
 void refuse_number(const Contract& contract, int index, int64_t value, const Binding& binding) {
   const Parameter& parameter = contract.parameters[static_cast<size_t>(index)];
   const int64_t bound = binding.values[parameter.bound_name];

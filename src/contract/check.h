@@ -106,6 +106,12 @@ Mismatch check_rarely(const Parameter& parameter, const DLTensor& array, uint64_
                                     Mismatch mismatch, const DLTensor& array, const DLTensor* like,
                                     const Binding& binding);
 
+/// Whether a parameter of that integer type can hold the value.
+bool can_hold(DLDataType scalar, int64_t value) noexcept;
+
+/// Whether a status that a function returned is one of dlx's errors.
+bool is_error_status(int32_t status) noexcept;
+
 [[noreturn, gnu::cold]] void refuse_number(const Contract& contract, int index, int64_t value,
                                            const Binding& binding);
 /// Binds a number to the extent of its name. Throws Error(INVALID_ARGUMENT).

@@ -52,6 +52,15 @@ dlx_divisor divisor(uint32_t d) noexcept {
   return {static_cast<uint32_t>(magic), shift};
 }
 
+void put_axis(const CopyAxis& axis, int at, dlx_strided_copy* copy) noexcept {
+  const dlx_divisor by = divisor(static_cast<uint32_t>(axis.extent));
+  copy->extent[at] = static_cast<uint32_t>(axis.extent);
+  copy->magic[at] = by.magic;
+  copy->shift[at] = static_cast<unsigned char>(by.shift);
+  copy->dst_step[at] = axis.dst;
+  copy->src_step[at] = axis.src;
+}
+
 bool set_groups(int64_t groups, const Limits& limits, Launch* out) noexcept {
   const uint32_t size = group_size(limits);
   if (groups > INT32_MAX || groups * size > kMostWorkItems) return false;
@@ -189,12 +198,7 @@ void Axes::fill(uint32_t item, dlx_strided_copy* copy) const noexcept {
   int outer = dst.count + src.count;
   for (int k = ndim_ - 1; k >= 0; --k) {
     const int at = part_[k] == 0 ? outer++ : part_[k] == 1 ? place_[k] : dst.count + place_[k];
-    const dlx_divisor by = divisor(static_cast<uint32_t>(axes_[k].extent));
-    copy->extent[at] = static_cast<uint32_t>(axes_[k].extent);
-    copy->magic[at] = by.magic;
-    copy->shift[at] = static_cast<unsigned char>(by.shift);
-    copy->dst_step[at] = axes_[k].dst;
-    copy->src_step[at] = axes_[k].src;
+    put_axis(axes_[k], at, copy);
   }
 }
 

@@ -12,6 +12,9 @@ namespace dlx::gpu {
 /// Chooses the kernel of one launch, and fills in its arguments. docs/devices-internals.md lists
 /// the kernels.
 
+/// Memory moves in sectors of this size.
+constexpr int64_t kSector = 32;
+
 /// What the ways ask about a plan that fits one launch.
 struct Facts {
   Facts(const CopyPlan& plan, uint64_t dst_base, uint64_t src_base, const Limits& limits) noexcept;
@@ -60,6 +63,9 @@ dlx_divisor divisor(uint32_t d) noexcept;
 bool set_groups(int64_t groups, const Limits& limits, Launch* out) noexcept;
 /// The same for `count` things of which a work item takes `each`.
 bool set_count(int64_t count, int64_t each, const Limits& limits, Launch* out) noexcept;
+
+/// Writes an axis, and the division by its extent, to place `at` of a launch.
+void put_axis(const CopyAxis& axis, int at, dlx_strided_copy* copy) noexcept;
 
 inline int32_t log2_of(uint32_t power) noexcept { return __builtin_ctz(power); }
 

@@ -2,14 +2,13 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <numeric>
 
 #include "src/gpu/kernels.h"
 #include "src/gpu/ways.h"
 
 namespace dlx::gpu {
 namespace {
-
-constexpr int64_t kSector = 32;
 
 /// Bytes of local memory that few.cl fills (BLOCK_WORDS), and that a group stores.
 constexpr int64_t kBlock = 2080 * 4;
@@ -22,15 +21,6 @@ constexpr int64_t kFew = 16;
 constexpr int64_t kFewBytes = 64;
 /// Shorter rows leave most of a group idle.
 constexpr int64_t kShortRow = 256;
-
-int64_t greatest_divisor(int64_t a, int64_t b) noexcept {
-  while (b != 0) {
-    const int64_t rest = a % b;
-    a = b;
-    b = rest;
-  }
-  return a;
-}
 
 /// n items of few.cl's comment against C, "in" or "out".
 struct Matrix {
@@ -157,7 +147,7 @@ bool choose_small(const Facts& facts, Launch* out) {
   }
   // As many as fit, so that groups write whole sectors if the first one begins at one.
   int64_t each = kStored / bytes;
-  const int64_t whole = kSector / greatest_divisor(bytes, kSector);
+  const int64_t whole = kSector / std::gcd(bytes, kSector);
   if (each >= whole) each -= each % whole;
   dlx_strided_copy& copy = out->copy;
   out->kernel = kSmall1 + log2_of(facts.word);

@@ -20,17 +20,18 @@ constexpr int64_t kWholeItem = 64;
 constexpr int64_t kLeastTile = 1024;
 constexpr int64_t kLeastTileOfBytes = 256;
 
-/// Memory moves in sectors of this size, so steps up to it waste no transfers.
-constexpr int64_t kSector = 32;
-
 /// Shorter rows leave many work items idle at their ends.
 constexpr int64_t kShortRow = 128;
 
 /// Chooses which axes of a plan form the runs of a tile, and how large the tile is.
 class TileChoice {
  public:
-  TileChoice(const CopyPlan& plan, uint32_t word)
-      : plan_(plan), granule_(std::min<int64_t>(word, 4)), unit_(plan.item()), word_(word) {}
+  explicit TileChoice(const Facts& facts)
+      : plan_(facts.plan),
+        dense_(facts.dense),
+        granule_(std::min<int64_t>(facts.word, 4)),
+        unit_(facts.item),
+        word_(facts.word) {}
 
   /// False if single words are faster.
   bool choose() noexcept;
@@ -52,8 +53,8 @@ class TileChoice {
     }
   };
 
-  bool choose_window(int dense_src) noexcept;
-  bool choose_rows(int dense_src) noexcept;
+  bool choose_window() noexcept;
+  bool choose_rows() noexcept;
   bool extend_dst() noexcept;
   bool extend_src() noexcept;
   void balance(Run* run) const noexcept;
@@ -73,6 +74,7 @@ class TileChoice {
   bool straight() const noexcept { return (mode_ & DLX_TILES_STRAIGHT) != 0; }
 
   const CopyPlan& plan_;
+  int dense_;  // the axis with the smallest step in src
   int64_t granule_;
   int64_t unit_;
   uint32_t word_;
@@ -90,17 +92,8 @@ class TileChoice {
 };
 
 bool TileChoice::choose() noexcept {
-  const int last = plan_.ndim() - 1;
-  const int64_t near = std::abs(axis(last).src);
-  // The axis with the smallest step in src, unless it is also the fastest in dst.
-  int dense_src = -1;
-  for (int k = 0; k < last; ++k) {
-    const int64_t step = std::abs(axis(k).src);
-    if (step == 0 || step >= near) continue;
-    if (dense_src < 0 || step <= std::abs(axis(dense_src).src)) dense_src = k;
-  }
-  dst_unit_step_ = axis(last).dst;
-  return choose_window(dense_src) || choose_rows(dense_src);
+  dst_unit_step_ = axis(plan_.ndim() - 1).dst;
+  return choose_window() || choose_rows();
 }
 
 /// Bytes of src between the ends of `units` of the dst run, together with the src run.
@@ -113,18 +106,18 @@ int64_t TileChoice::window_bytes(int64_t units) const noexcept {
 
 /// A window: the fastest axis in dst has small steps in src, so one contiguous part of src holds
 /// all items of a contiguous part of dst, in another order.
-bool TileChoice::choose_window(int dense_src) noexcept {
+bool TileChoice::choose_window() noexcept {
   const int last = plan_.ndim() - 1;
   const int64_t near = std::abs(axis(last).src);
   if (word_ >= 4 || axis(last).dst != unit_) return false;
-  if (dense_src >= 0) {
-    const CopyAxis& inner = axis(dense_src);
+  if (dense_ >= 0) {
+    const CopyAxis& inner = axis(dense_);
     const int64_t row = inner.extent * std::abs(inner.src);
     // Rows of whole words are faster to load as rows.
     const bool in_words = near % 4 == 0 && row % 4 == 0 && std::abs(inner.src) == unit_;
     if (near > kWholeItem || row > near || near > 2 * inner.extent * unit_ || in_words)
       return false;
-    src_.add(dense_src, inner.extent);
+    src_.add(dense_, inner.extent);
     src_.tile = src_.units;
     src_unit_step_ = inner.src;
     row_step_ = inner.src;
@@ -135,7 +128,7 @@ bool TileChoice::choose_window(int dense_src) noexcept {
   dst_.add(last, axis(last).extent);
   unit_step_ = axis(last).src;
   int64_t whole = 1;
-  if (dense_src < 0 && last > 0 && dst_.units * unit_ <= 1024) {
+  if (dense_ < 0 && last > 0 && dst_.units * unit_ <= 1024) {
     const CopyAxis& outer = axis(last - 1);
     const int64_t block = dst_.units * std::max(near, unit_);
     if (outer.dst == dst_.units * unit_ && std::abs(outer.src) <= 2 * block) {
@@ -169,18 +162,18 @@ bool TileChoice::choose_window(int dense_src) noexcept {
 }
 
 /// The fastest axes differ: loads rows along src, stores rows along dst.
-bool TileChoice::choose_rows(int dense_src) noexcept {
+bool TileChoice::choose_rows() noexcept {
   const int last = plan_.ndim() - 1;
   mode_ = 0;
   dst_ = src_ = Run();
   block_units_ = 0;
-  if (dense_src < 0) return false;
-  const int64_t step = std::abs(axis(dense_src).src);
+  if (dense_ < 0) return false;
+  const int64_t step = std::abs(axis(dense_).src);
   const bool spread = step != unit_ || dst_unit_step_ != unit_;
   if (spread && (granule_ < 4 || step > kSector || dst_unit_step_ > kSector)) return false;
   dst_.add(last, axis(last).extent);
-  src_.add(dense_src, axis(dense_src).extent);
-  src_unit_step_ = axis(dense_src).src;
+  src_.add(dense_, axis(dense_).extent);
+  src_unit_step_ = axis(dense_).src;
 
   // Bytes of a row: whole or half lines, as long as the tile fits.
   const int64_t src_target = whole_units(granule_ == 1 ? 64 : unit_ >= 8 ? 256 : 128);
@@ -293,11 +286,13 @@ bool TileChoice::fits(int64_t dst_units, int64_t src_units) const noexcept {
   return words <= DLX_TILE_WORDS;
 }
 
-int64_t TileChoice::most_dst(int64_t src_units, int64_t most) const noexcept {
+/// The largest number up to `most` that fits; if n fits, so does each smaller number.
+template <typename Fits>
+int64_t largest(int64_t most, Fits&& fits) noexcept {
   int64_t low = 0;  // fits
   while (low < most) {
     const int64_t middle = low + (most - low + 1) / 2;
-    if (fits(middle, src_units)) {
+    if (fits(middle)) {
       low = middle;
     } else {
       most = middle - 1;
@@ -306,31 +301,18 @@ int64_t TileChoice::most_dst(int64_t src_units, int64_t most) const noexcept {
   return low;
 }
 
+int64_t TileChoice::most_dst(int64_t src_units, int64_t most) const noexcept {
+  return largest(most, [&](int64_t units) { return fits(units, src_units); });
+}
+
 int64_t TileChoice::most_src(int64_t dst_units, int64_t most) const noexcept {
-  int64_t low = 0;
-  while (low < most) {
-    const int64_t middle = low + (most - low + 1) / 2;
-    if (fits(dst_units, middle)) {
-      low = middle;
-    } else {
-      most = middle - 1;
-    }
-  }
-  return low;
+  return largest(most, [&](int64_t units) { return fits(dst_units, units); });
 }
 
 /// Fills in the axes in the kernel's order.
 void TileChoice::fill_axes(dlx_strided_copy* copy) noexcept {
   int place = 0;
-  const auto put = [&](int k) {
-    const dlx_divisor by = divisor(static_cast<uint32_t>(axis(k).extent));
-    copy->extent[place] = static_cast<uint32_t>(axis(k).extent);
-    copy->magic[place] = by.magic;
-    copy->shift[place] = static_cast<unsigned char>(by.shift);
-    copy->dst_step[place] = axis(k).dst;
-    copy->src_step[place] = axis(k).src;
-    ++place;
-  };
+  const auto put = [&](int k) { put_axis(axis(k), place++, copy); };
   for (int k = 0; k < plan_.ndim(); ++k) {
     if (!dst_.has(k) && !src_.has(k)) put(k);
   }
@@ -399,7 +381,7 @@ bool choose_tiles(const Facts& facts, Launch* out) {
   for (int k = 0; k < facts.plan.ndim(); ++k) {
     if (!facts.near(k)) return false;
   }
-  TileChoice tiles(facts.plan, facts.word);
+  TileChoice tiles(facts);
   return tiles.choose() && tiles.fill(facts.limits, out);
 }
 

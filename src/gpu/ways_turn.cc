@@ -8,8 +8,6 @@
 namespace dlx::gpu {
 namespace {
 
-constexpr int64_t kSector = 32;
-
 /// A kernel of turn.cl: its tile, and how many items of a row more it loads.
 struct Shape {
   int32_t kernel;

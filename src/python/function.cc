@@ -318,9 +318,7 @@ class Call {
       text += name.size() + 1;
       while (*text == ' ') ++text;
     }
-    const bool known =
-        (status >= 1 && status <= DLX_ERROR_DEVICE_REFUSED) || status == DLX_ERROR_INTERNAL;
-    if (known) fail(status, "%s", text);
+    if (is_error_status(status)) fail(status, "%s", text);
     raise(api.runtime_error, "%s: %s", name.c_str(), text);
   }
 

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "src/base/error.h"
+#include "src/contract/check.h"
 #include "src/dtype/dtype.h"
 #include "src/python/errors.h"
 #include "src/python/integers.h"
@@ -39,17 +40,13 @@ int64_t read_uint64(const Parameter& parameter, PyObject* object) {
 }
 
 int64_t read_int(const Parameter& parameter, PyObject* object) {
-  const int bits = parameter.scalar.bits;
-  const bool is_unsigned = parameter.scalar.code == kDLUInt;
-  if (is_unsigned && bits == 64) return read_uint64(parameter, object);
+  const DLDataType scalar = parameter.scalar;
+  if (scalar.code == kDLUInt && scalar.bits == 64) return read_uint64(parameter, object);
   if (class_of(object) != api.long_type && api.PyIndex_Check(object) == 0) {
     refuse_type(parameter, object);
   }
   const int64_t value = to_int64(object, parameter.name.c_str());
-  if (bits == 64) return value;
-  const int64_t highest = (int64_t{1} << (is_unsigned ? bits : bits - 1)) - 1;
-  const int64_t lowest = is_unsigned ? 0 : -highest - 1;
-  if (value >= lowest && value <= highest) return value;
+  if (can_hold(scalar, value)) return value;
   char got[24];
   std::snprintf(got, sizeof got, "%lld", static_cast<long long>(value));
   refuse_number(parameter, got);
