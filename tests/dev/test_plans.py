@@ -166,7 +166,7 @@ def test_a_test_machine_does_not_pass_because_it_tests_less(clone):
     ("words", "expected"),
     [
         ("build", "bazel build --curses=no --color=no --show_progress_rate_limit=15 //..."),
-        ("demo --no-open", ".venv/bin/python -m dlx demo --no-open"),
+        ("demo -o out.png", ".venv/bin/python -m dlx demo -o out.png"),
         ("generate", ".venv/bin/python bindings/gen/gen.py"),
         ("kernels --check", "src/gpu/make_images.py --check"),
         ("kernels --budget --check", "src/gpu/budget.py"),
@@ -193,6 +193,28 @@ def test_commands(clone, words, expected):
     (clone.folder / "suite/array-api/spec").mkdir(parents=True)
 
     assert ran(clone.plan(*words.split()), expected)
+
+
+def test_the_workflows_give_commands_that_are_taken(clone):
+    """Those of release and sbom, which read the tree, are run by tests/packaging/test_release.py."""
+    (clone.folder / "dist").mkdir()
+    planned = set()
+    for workflow in (ROOT / ".github/workflows").glob("*.yml"):
+        for line in re.findall(r"run: \./dev (.*)", workflow.read_text()):
+            given = re.sub(r"\$\{\{.*'(.*?)' \|\| '' \}\}", r"\1", line)
+            for words in {given, re.sub(r"\$\{\{.*\}\}", "", line)}:
+                if words.split()[0] not in ("release", "sbom"):
+                    assert clone.plan(*words.split()), words
+                    planned.add(" ".join(words.split()))
+
+    assert planned == {
+        "test",
+        "test --all",
+        "test --wheel dist",
+        "docs --check",
+        "wheel",
+        "wheel --all",
+    }
 
 
 NAMES = ("exchange", "thresholds", "ways")

@@ -43,6 +43,9 @@ CMOCKA = """
 #define HAVE_STRNCPY 1
 #define HAVE_VSNPRINTF 1
 """
+PYTHON = """#!/bin/sh
+exec {} -0 "$0" {} "$@"
+"""
 
 
 def needed(tool: str) -> Path:
@@ -116,14 +119,21 @@ class Machine:
             interpreter = needed("windows/python.exe")
             path = ";".join(windows_path(p) for p in (site, TOOLS / "windows/site"))
             before, environment = self.runner({"PYTHONPATH": path, **variables})
-        else:
-            interpreter = next(iter(sorted((TOOLS / "arm64/usr/bin").glob("python3.*"))), None)
-            interpreter = interpreter or needed("arm64/usr/bin/python3")
-            path = f"{site}:{TOOLS / 'arm64/site'}"
-            before, environment = self.runner(
-                {"PYTHONHOME": str(TOOLS / "arm64/usr"), "PYTHONPATH": path, **variables}
-            )
-        return run(*before, interpreter, *words, env=environment, cwd=ROOT)
+            return run(*before, interpreter, *words, env=environment, cwd=ROOT)
+        before, _ = self.runner({})
+        root = TOOLS / "arm64"
+        interpreter = next(iter(sorted((root / "usr/bin").glob("python3.*"))), None)
+        interpreter = interpreter or needed("arm64/usr/bin/python3")
+        # sys.executable: a script, because the system cannot start a program of another processor.
+        script = self.folder / "python"
+        script.write_text(PYTHON.format(" ".join(before), interpreter))
+        script.chmod(0o755)
+        environment = {
+            "PYTHONHOME": f"{root}/usr",
+            "PYTHONPATH": f"{site}:{root}/site",
+            **variables,
+        }
+        return run(script, *words, env=environment, cwd=ROOT)
 
 
 def windows_path(path: Path) -> str:

@@ -28,6 +28,7 @@ RECIPES = {
     "dpkg-dev": "dpkg-buildpackage",
     "fakeroot": "fakeroot",
     "lintian": "lintian",
+    "nix-bin": "nix-instantiate",
 }
 EMULATED = {"g++-aarch64-linux-gnu": "aarch64-linux-gnu-g++", "qemu-user": "qemu-aarch64"}
 MORE_EMULATED = {

@@ -1,6 +1,7 @@
 """./dev sbom FILE: a software bill of materials (SPDX 2.3, JSON) of the library and the wheel.
 
-dlx has no dependencies; what it contains of others is linked statically: libstdc++ and libgcc.
+dlx has no dependencies. What it contains of others is linked statically: of GCC in a build from source, of
+LLVM, mingw-w64 and Zig in the wheels of ./dev wheel --all.
 """
 
 from __future__ import annotations
@@ -16,15 +17,18 @@ from .release import PLACEHOLDER, version
 from .shell import Failed, Shell
 
 FOLDERS = ("capi", "include", "src", "bindings/python/dlx")
-COMPILER = (
-    # name, supplier, licence
-    (
-        "libstdc++",
-        "Organization: Free Software Foundation",
-        "GPL-3.0-or-later WITH GCC-exception-3.1",
-    ),
-    ("libgcc", "Organization: Free Software Foundation", "GPL-3.0-or-later WITH GCC-exception-3.1"),
-)
+GCC = ("Organization: Free Software Foundation", "GPL-3.0-or-later WITH GCC-exception-3.1")
+LLVM = ("Organization: The LLVM Project", "Apache-2.0 WITH LLVM-exception")
+COMPILER = {
+    # name: supplier, licence
+    "libstdc++": GCC,
+    "libgcc": GCC,
+    "libc++": LLVM,
+    "libc++abi": LLVM,
+    "libunwind": LLVM,
+    "compiler-rt": ("Organization: Zig Software Foundation", "MIT"),
+    "mingw-w64": ("Organization: The mingw-w64 project", "ZPL-2.1"),
+}
 
 
 def sources(root: Path) -> list[Path]:
@@ -89,7 +93,7 @@ def document(root: Path, epoch: int) -> dict[str, object]:
             "licenseDeclared": licence,
             "copyrightText": "NOASSERTION",
         }
-        for name, supplier, licence in COMPILER
+        for name, (supplier, licence) in COMPILER.items()
     ]
     relations = [("SPDXRef-DOCUMENT", "DESCRIBES", "SPDXRef-dlx")]
     relations += [("SPDXRef-dlx", "STATIC_LINK", str(other["SPDXID"])) for other in others]
