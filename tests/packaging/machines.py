@@ -1,7 +1,7 @@
 """What runs programs for other platforms here: musl's own loader, qemu's user mode, and wine.
 
 `./dev test --release` fills the folder TOOLS (tools/dev/foreign.py): a root of Debian for arm64 with
-CPython, a CPython for Windows, and cmocka's source.
+CPython, one for musl, one for Windows, and cmocka's source.
 """
 
 from __future__ import annotations
@@ -121,19 +121,18 @@ class Machine:
             before, environment = self.runner({"PYTHONPATH": path, **variables})
             return run(*before, interpreter, *words, env=environment, cwd=ROOT)
         before, _ = self.runner({})
-        root = TOOLS / "arm64"
-        interpreter = next(iter(sorted((root / "usr/bin").glob("python3.*"))), None)
-        interpreter = interpreter or needed("arm64/usr/bin/python3")
-        # sys.executable: a script, because the system cannot start a program of another processor.
-        script = self.folder / "python"
-        script.write_text(PYTHON.format(" ".join(before), interpreter))
-        script.chmod(0o755)
-        environment = {
-            "PYTHONHOME": f"{root}/usr",
-            "PYTHONPATH": f"{site}:{root}/site",
-            **variables,
-        }
-        return run(script, *words, env=environment, cwd=ROOT)
+        root = TOOLS / ("arm64" if before else "musl")
+        interpreter = next(iter(sorted(root.glob("usr/bin/python3.*"))), None)
+        interpreter = interpreter or needed(f"{root.name}/usr/bin/python3")
+        if before:
+            # sys.executable: a script, because the system starts no program of another processor.
+            script = self.folder / "python"
+            script.write_text(PYTHON.format(" ".join(before), interpreter))
+            script.chmod(0o755)
+            interpreter = script
+        path = f"{site}:{root / 'site'}"
+        environment = {"PYTHONHOME": str(root / "usr"), "PYTHONPATH": path, **variables}
+        return run(interpreter, *words, env=environment, cwd=ROOT)
 
 
 def windows_path(path: Path) -> str:

@@ -17,7 +17,9 @@ from test_wheel import PYTHONS, find_python
 
 pytestmark = pytest.mark.heavy
 
-FOREIGN_PYTHONS = [p for p in PLATFORMS if p.name in ("linux-aarch64", "windows-x86_64")]
+FOREIGN_PYTHONS = [
+    p for p in PLATFORMS if p.name in ("linux-aarch64", "musl-x86_64", "windows-x86_64")
+]
 C_TESTS = sorted(file.stem for file in (ROOT / "tests/capi").glob("test_*.c"))
 # Their libraries are NumPy and what Python brings, and under an emulator they take minutes.
 PYTHON_TESTS = (

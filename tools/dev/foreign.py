@@ -1,5 +1,6 @@
 """What the tests of the wheels for other platforms run on, in .venv-systems/platforms: a root of Debian for
-arm64 with CPython, CPython for Windows out of a PyPI wheel, and the source of cmocka. All of it is optional."""
+arm64 with CPython, CPython for Windows out of a PyPI wheel, CPython built with musl, and the source of cmocka.
+All of it is optional."""
 
 from __future__ import annotations
 
@@ -16,6 +17,7 @@ from .shell import Failed, Shell
 PROGRAMS = {
     "wine": "wine",
     "musl": f"/lib/ld-musl-{platform.machine()}.so.1",
+    "musl-tools": "musl-gcc",
     "qemu-user": "qemu-aarch64",
     "llvm-19": "llvm-readobj-19",
     "lld-19": "ld.lld-19",
@@ -35,6 +37,18 @@ Acquire::Languages "none";
 """
 # wine 8 lacks functions of C that NumPy 2 needs.
 WINDOWS = ("panda3d==1.10.16", ("numpy==1.26.4", "colorama"))
+# CPython for musl. Its configure refuses a mere "readelf", and asks two things of a running system.
+MUSL = ("--host=x86_64-linux-musl", "--build=x86_64-linux-gnu")
+FFI = ("--disable-shared", "--with-pic", "--disable-exec-static-tramp", "--disable-docs",
+       "--disable-multi-os-directory")  # fmt: skip
+PYTHON = ("--without-ensurepip", "--disable-test-modules", "--disable-ipv6",
+          "READELF=/usr/bin/readelf", "ac_cv_file__dev_ptmx=yes",
+          "ac_cv_file__dev_ptc=no")  # fmt: skip
+CTYPES = """*static*
+_ctypes _ctypes/_ctypes.c _ctypes/callbacks.c _ctypes/callproc.c _ctypes/stgdict.c _ctypes/cfield.c \
+ -DHAVE_FFI_PREP_CIF_VAR -DHAVE_FFI_PREP_CLOSURE_LOC -DHAVE_FFI_CLOSURE_ALLOC \
+ -I$(prefix)/include $(prefix)/lib/libffi.a
+"""
 PYTHON_EXE = """
 #include <windows.h>
 int wmain(int argc, wchar_t **argv) {
@@ -56,6 +70,7 @@ def setup(shell: Shell, zig: Path) -> None:
         _debian(shell, folder)
         _packages(shell, folder / "arm64/site", "manylinux_2_28_aarch64", "numpy")
         _windows(shell, folder, zig)
+        _musl(shell, folder)
     except (Failed, StopIteration, ValueError) as error:
         shell.warn(f"going on without some tests of other platforms ({error})")
 
@@ -78,11 +93,34 @@ def _debian(shell: Shell, folder: Path) -> None:
     shell.check("apt-get", *options, "install", *ARM64, env=env)
     for package in sorted((apt / "cache/archives").glob("*.deb")):
         shell.check("dpkg", "-x", package, folder / "arm64")
-    shell.check("apt-get", "-qq", "--download-only", "source", "cmocka", env=env, cwd=apt)
-    with tarfile.open(next(apt.glob("cmocka_*.orig.tar.xz"))) as archive:
-        archive.extractall(apt)
     shutil.rmtree(folder / "cmocka", ignore_errors=True)
-    next(apt.glob("cmocka-*/")).rename(folder / "cmocka")
+    _source(shell, apt, "cmocka").rename(folder / "cmocka")
+
+
+def _source(shell: Shell, apt: Path, name: str) -> Path:
+    """The unpacked source of a Debian package, as its authors released it."""
+    env = {"APT_CONFIG": str(apt / "apt.conf")}
+    shell.check("apt-get", "-qq", "--download-only", "source", name, env=env, cwd=apt)
+    with tarfile.open(next(apt.glob(f"{name}_*.orig.tar.[gx]z"))) as archive:
+        archive.extractall(apt)
+        return apt / archive.getnames()[0].split("/")[0]
+
+
+def _musl(shell: Shell, folder: Path) -> None:
+    """CPython and what its ctypes needs, by musl-gcc: 3 minutes of one core's time."""
+    if platform.machine() != "x86_64" or not shutil.which("musl-gcc"):
+        return
+    root, version = folder / "musl/usr", _version(folder)
+    env = {"CC": "musl-gcc", "CFLAGS": "-O1 -g0 -w"}
+    python = [*PYTHON, f"--with-build-python={shutil.which(f'python{version}')}"]
+    for name, options in (("libffi", FFI), (f"python{version}", python)):
+        source = _source(shell, folder / "apt", name)
+        if name != "libffi":
+            (source / "Modules/Setup.local").write_text(CTYPES)
+        shell.check("./configure", "-q", f"--prefix={root}", *MUSL, *options, env=env, cwd=source)
+        for target in ("all", "install"):
+            shell.check("make", "-s", "-j2", target, env=env, cwd=source)
+    _packages(shell, folder / "musl/site", "musllinux_1_2_x86_64", "numpy")
 
 
 def _version(folder: Path) -> str:

@@ -66,7 +66,8 @@ class Page:
 
     def markdown(self, doc: str, own: str = "") -> str:
         """A comment's words with links to what they name."""
-        doc = re.sub(r"(?<=[A-Za-z_])\*(?!\*)", r"\\*", doc)  # pointers, not bold words
+        # *emphasis* stays; other asterisks behind a word are pointers, the bold words' are two.
+        doc = re.sub(r"( \*\w+\*)|(?<=[A-Za-z_])\*(?!\*)", lambda m: m[1] or r"\*", doc)
         parts = re.split(r"(`[^`]*`|^ {4}.*$)", doc, flags=re.M)
         for i, part in enumerate(parts):
             if part.startswith("`"):
