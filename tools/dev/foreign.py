@@ -117,10 +117,16 @@ def _musl(shell: Shell, folder: Path) -> None:
         source = _source(shell, folder / "apt", name)
         if name != "libffi":
             (source / "Modules/Setup.local").write_text(CTYPES)
+            script = (source / "setup.py").read_text()  # would add the folders of Debian's own libc
+            (source / "setup.py").write_text(script.replace("self.add_multiarch_paths()", "pass"))
         shell.check("./configure", "-q", f"--prefix={root}", *MUSL, *options, env=env, cwd=source)
         for target in ("all", "install"):
             shell.check("make", "-s", "-j2", target, env=env, cwd=source)
-    _packages(shell, folder / "musl/site", "musllinux_1_2_x86_64", "numpy")
+    site = folder / "musl/site"
+    # Newer ones have relocations (RELR) that musl 1.2.3 of Debian 12 does not know.
+    _packages(shell, site, "musllinux_1_1_x86_64", "numpy==2.0.2")
+    for module in site.rglob("*.cpython-*.so"):  # this CPython calls its own ones linux-gnu
+        module.rename(module.with_name(f"{module.name.partition('.')[0]}.so"))
 
 
 def _version(folder: Path) -> str:
