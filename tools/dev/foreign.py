@@ -37,17 +37,19 @@ Acquire::Languages "none";
 """
 # wine 8 lacks functions of C that NumPy 2 needs.
 WINDOWS = ("panda3d==1.10.16", ("numpy==1.26.4", "colorama"))
-# CPython for musl. Its configure refuses a mere "readelf", and asks two things of a running system.
+# CPython for musl. Its configure refuses a mere "readelf", finds the libraries of Debian's own libc by
+# pkg-config, and asks two things of a running system.
 MUSL = ("--host=x86_64-linux-musl", "--build=x86_64-linux-gnu")
 FFI = ("--disable-shared", "--with-pic", "--disable-exec-static-tramp", "--disable-docs",
        "--disable-multi-os-directory")  # fmt: skip
 PYTHON = ("--without-ensurepip", "--disable-test-modules", "--disable-ipv6",
-          "READELF=/usr/bin/readelf", "ac_cv_file__dev_ptmx=yes",
+          "READELF=/usr/bin/readelf", "PKG_CONFIG=/bin/false", "ac_cv_file__dev_ptmx=yes",
           "ac_cv_file__dev_ptc=no")  # fmt: skip
-CTYPES = """*static*
+MODULES = """*static*
 _ctypes _ctypes/_ctypes.c _ctypes/callbacks.c _ctypes/callproc.c _ctypes/stgdict.c _ctypes/cfield.c \
  -DHAVE_FFI_PREP_CIF_VAR -DHAVE_FFI_PREP_CLOSURE_LOC -DHAVE_FFI_CLOSURE_ALLOC \
  -I$(prefix)/include $(prefix)/lib/libffi.a
+binascii binascii.c
 """
 PYTHON_EXE = """
 #include <windows.h>
@@ -116,7 +118,7 @@ def _musl(shell: Shell, folder: Path) -> None:
     for name, options in (("libffi", FFI), (f"python{version}", python)):
         source = _source(shell, folder / "apt", name)
         if name != "libffi":
-            (source / "Modules/Setup.local").write_text(CTYPES)
+            (source / "Modules/Setup.local").write_text(MODULES)
             script = (source / "setup.py").read_text()  # would add the folders of Debian's own libc
             (source / "setup.py").write_text(script.replace("self.add_multiarch_paths()", "pass"))
         shell.check("./configure", "-q", f"--prefix={root}", *MUSL, *options, env=env, cwd=source)

@@ -34,7 +34,7 @@ BEYOND = {
     "systems-oneapi": "oneAPI",
     "emulated": "riscv64 and s390x",
     "platforms": "wheels for other platforms, by zig, and the static library",
-    "recipes": "the recipes of packaging, by Conan, dpkg and Meson",
+    "recipes": "the recipes of packaging, by Conan, dpkg, Meson, Nix and rattler-build",
     "hostile": "hostile objects for 5 minutes",
     "clang": "the build with clang",
     "analyzer": "clang's static analyzer",
