@@ -123,3 +123,21 @@ def test_storages_of_torch_are_memory_and_no_lists():
     untyped[1] = 0
     assert tensor[0].item() != 1.5
     assert dlx.asarray(torch.tensor([]).untyped_storage()).shape == (0,)
+    together = dlx.asarray([tensor.untyped_storage(), tensor.untyped_storage()])
+    assert str(together.dtype) == "uint8"
+    assert together.shape == (2, 4)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_storage_of_quantised_numbers_names_the_bytes():
+    torch = pytest.importorskip("torch", reason="has storages")
+    array = torch.quantize_per_tensor(torch.tensor([1.0, 2.0]), 0.1, 0, torch.qint8).storage()
+
+    with pytest.raises(dlx.UnsupportedError, match=r"qint8.*`\.untyped\(\)`"):
+        dlx.asarray(array)
+    assert dlx.asarray(array.untyped()).tolist() == [10, 20]
+
+
+def test_a_structure_without_fields_names_no_field():
+    with pytest.raises(dlx.UnsupportedError, match="without fields holds no data"):
+        dlx.asarray(numpy.zeros(3, []))

@@ -9,7 +9,7 @@ from dlx import _native, dtypes
 from dlx._access import bytes_of, code_of, empty_padded
 from dlx._lib.classes import loaded
 from dlx._lib.constants import PADDED, THE_CPU
-from dlx._take import codec
+from dlx._take import by_library, codec
 from dlx.errors import Error, InvalidArgumentError, UnsupportedError
 
 TYPE_CHECKING = False
@@ -32,6 +32,10 @@ _ARRAY_PROTOCOLS = (
     "__array_struct__",
     "__array__",
     "__jax_array__",
+    "__cuda_array_interface__",
+    "__arrow_c_array__",
+    "__arrow_c_stream__",
+    "__arrow_c_device_array__",
 )
 
 
@@ -42,9 +46,23 @@ def is_number(obj: object) -> bool:
 
 def is_array(obj: object) -> bool:
     """Whether an object has a shape of its own: it becomes a block of the result, or a number if 0-d."""
-    if isinstance(obj, type):
+    if isinstance(obj, (type, str, bytes)):
         return False
-    return isinstance(obj, memoryview) or any(hasattr(obj, name) for name in _ARRAY_PROTOCOLS)
+    return (
+        any(hasattr(obj, name) for name in _ARRAY_PROTOCOLS)
+        or _has_buffer(obj)
+        or by_library.holds_array(type(obj))
+    )
+
+
+def _has_buffer(obj: Any) -> bool:
+    try:
+        memoryview(obj)
+    except TypeError:
+        return False
+    except Exception:  # it has one, and refuses: importing it says why
+        return True
+    return True
 
 
 def is_sequence(obj: object) -> bool:
