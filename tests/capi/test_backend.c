@@ -118,6 +118,29 @@ static void late_streams_are_waited_for(void **state) {
   for (size_t i = 0; i < sizeof all / sizeof *all; ++i) dlx_tensor_release(all[i]);
 }
 
+/* Elements of less than a byte are converted in host memory only: on either side of a copy, a device
+ * refuses another dtype. */
+static void devices_convert_no_values(void **state) {
+  (void)state;
+  uint8_t packed[2] = {0x21, 0x43}, bytes[4];
+  const DLTensor nibbles = describe(packed, dtype_of(kDLUInt, 4), 1, EXTENTS(4), EXTENTS(1));
+  const DLTensor whole = describe(bytes, dtype_of(kDLUInt, 8), 1, EXTENTS(4), EXTENTS(1));
+  dlx_tensor *small, *large;
+  assert_ok(dlx_tensor_wrap(&nibbles, 0, NULL, NULL, &small));
+  assert_ok(dlx_tensor_wrap(&whole, 0, NULL, NULL, &large));
+  assert_ok(dlx_tensor_copy_from(large, small, NULL));
+  assert_memory_equal(bytes, ((const uint8_t[]){1, 2, 3, 4}), 4);
+  dlx_tensor *small_there = moved(small, PLAIN), *large_there = moved(large, PLAIN);
+  assert_fails(dlx_tensor_copy_from(large_there, small, NULL), DLX_ERROR_INVALID_ARGUMENT,
+               "expected uint8): convert it first");
+  assert_fails(dlx_tensor_copy_from(large, small_there, NULL), DLX_ERROR_INVALID_ARGUMENT,
+               "expected uint8): convert it first");
+  assert_fails(dlx_tensor_copy_from(large_there, small_there, NULL), DLX_ERROR_INVALID_ARGUMENT,
+               "expected uint8): convert it first");
+  dlx_tensor *all[] = {small, large, small_there, large_there};
+  for (size_t i = 0; i < sizeof all / sizeof *all; ++i) dlx_tensor_release(all[i]);
+}
+
 /* An Arrow array stays alive until the device that copies it has read it. */
 static void arrays_stay_until_they_are_copied(void **state) {
   (void)state;
@@ -320,6 +343,7 @@ int main(void) {
       cmocka_unit_test_teardown(strided_data_goes_there_and_back, nothing_is_left),
       cmocka_unit_test_teardown(odd_places_have_small_elements, nothing_is_left),
       cmocka_unit_test_teardown(late_streams_are_waited_for, nothing_is_left),
+      cmocka_unit_test_teardown(devices_convert_no_values, nothing_is_left),
       cmocka_unit_test_teardown(arrays_stay_until_they_are_copied, nothing_is_left),
       cmocka_unit_test_teardown(deleters_may_end_the_thread_that_waits, nothing_is_left),
       cmocka_unit_test_teardown(facts_and_failures_are_the_backends_own, nothing_is_left),
