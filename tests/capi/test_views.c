@@ -234,6 +234,11 @@ static void expand_dims_inserts_an_axis_of_extent_1(void **state) {
     assert_shape(view, 4, expected);
     assert_int_equal(dlx_tensor_is_contiguous(view, DLX_ORDER_C), 1);
     assert_int32s(view, 24, data);
+    /* Also that of the new axis: some readers compare it. */
+    int64_t compact = 1;
+    for (int32_t axis = 3; axis >= 0; compact *= expected[axis--]) {
+      assert_int_equal(dlx_tensor_strides(view)[axis], compact);
+    }
     dlx_tensor_release(view);
   }
 }

@@ -147,6 +147,13 @@ static void strides_that_are_not_walked_do_not_count(void **state) {
     assert_shape(view, 2, EXTENTS(1, 32));
     dlx_tensor_release(view);
     dlx_tensor_release(row);
+
+    dlx_tensor *column = wrap(data, uint8, 2, EXTENTS(4, 1), EXTENTS(1, strides[i]), 0);
+    assert_ok(dlx_tensor_bitcast(column, &uint1, &view));
+    assert_shape(view, 2, EXTENTS(4, 8));
+    assert_strides(view, EXTENTS(8, 1));
+    dlx_tensor_release(view);
+    dlx_tensor_release(column);
   }
 }
 
