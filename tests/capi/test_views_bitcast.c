@@ -95,6 +95,7 @@ static void empty_tensors_are_scaled(void **state) {
   (void)state;
   assert_bitcast(uint8, 2, EXTENTS(0, 8), EXTENTS(8, 1), uint32, EXTENTS(0, 2), EXTENTS(2, 1));
   assert_bitcast(uint32, 1, EXTENTS(0), EXTENTS(1), uint8, EXTENTS(0), EXTENTS(1));
+  assert_bitcast(uint8, 2, EXTENTS(2, 0), EXTENTS(3, 1), uint32, EXTENTS(2, 0), EXTENTS(1, 1));
 }
 
 /* Another size needs a last axis. */

@@ -123,3 +123,23 @@ def test_storages_of_torch_are_memory_and_no_lists():
     untyped[1] = 0
     assert tensor[0].item() != 1.5
     assert dlx.asarray(torch.tensor([]).untyped_storage()).shape == (0,)
+
+
+@pytest.mark.parametrize("source", ["complex32", "complex64", "complex128", "bcomplex32"])
+@pytest.mark.parametrize("target", ["float16", "float32", "float64", "bfloat16", "int64", "uint8"])
+def test_no_conversion_drops_imaginary_parts(source, target):
+    pytest.importorskip("ml_dtypes", reason="has bfloat16 and two of the complex dtypes")
+    tensor = dlx.asarray([1 + 2j], dtype=source)
+    with pytest.raises(dlx.UnsupportedError, match="would drop the imaginary part"):
+        dlx.asarray(tensor, dtype=target)
+
+
+@pytest.mark.parametrize("source", ["int128", "uint128"])
+def test_integers_of_128_bits_are_converted_by_value(source):
+    tensor = dlx.asarray([[5, 7], [2, 100]], dtype=source)
+    for target in ("int64", "uint8", "float32", "float64"):
+        converted = dlx.asarray(tensor, dtype=target)
+        assert str(converted.dtype) == target
+        assert converted.tolist() == [[5, 7], [2, 100]]
+    with pytest.raises(dlx.InvalidArgumentError, match="uint8"):
+        dlx.asarray(dlx.asarray([300], dtype=source), dtype="uint8")

@@ -351,3 +351,17 @@ def test_lists_of_arrays_below_a_byte_are_stacked_byte_by_byte_or_packed_as_they
         got = dlx.asarray(rows)
         assert got.nbytes == dlx.empty((2, 3), dtype=name).nbytes
         assert got.tolist() == [array.tolist()] * 2
+
+
+@pytest.mark.parametrize("bits", [*range(1, 9), 16, 32, 64, 128])
+@pytest.mark.parametrize("signed", [True, False])
+def test_every_integer_type_takes_its_limits_and_nothing_beyond(bits, signed):
+    if bits < 8:
+        pytest.importorskip("ml_dtypes", reason="has the integers of less than a byte")
+    name = f"int{bits}" if signed else f"uint{bits}"
+    low = -(1 << (bits - 1)) if signed else 0
+    high = low + (1 << bits) - 1
+    assert dlx.asarray([low, high], dtype=name).tolist() == [low, high]
+    for beyond in (low - 1, high + 1):
+        with pytest.raises(dlx.InvalidArgumentError):
+            dlx.asarray([0, beyond], dtype=name)
