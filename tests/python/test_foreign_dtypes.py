@@ -141,3 +141,23 @@ def test_a_storage_of_quantised_numbers_names_the_bytes():
 def test_a_structure_without_fields_names_no_field():
     with pytest.raises(dlx.UnsupportedError, match="without fields holds no data"):
         dlx.asarray(numpy.zeros(3, []))
+
+
+@pytest.mark.parametrize("source", ["complex32", "complex64", "complex128", "bcomplex32"])
+@pytest.mark.parametrize("target", ["float16", "float32", "float64", "bfloat16", "int64", "uint8"])
+def test_no_conversion_drops_imaginary_parts(source, target):
+    pytest.importorskip("ml_dtypes", reason="has bfloat16 and two of the complex dtypes")
+    tensor = dlx.asarray([1 + 2j], dtype=source)
+    with pytest.raises(dlx.UnsupportedError, match="would drop the imaginary part"):
+        dlx.asarray(tensor, dtype=target)
+
+
+@pytest.mark.parametrize("source", ["int128", "uint128"])
+def test_integers_of_128_bits_are_converted_by_value(source):
+    tensor = dlx.asarray([[5, 7], [2, 100]], dtype=source)
+    for target in ("int64", "uint8", "float32", "float64"):
+        converted = dlx.asarray(tensor, dtype=target)
+        assert str(converted.dtype) == target
+        assert converted.tolist() == [[5, 7], [2, 100]]
+    with pytest.raises(dlx.InvalidArgumentError, match="uint8"):
+        dlx.asarray(dlx.asarray([300], dtype=source), dtype="uint8")

@@ -394,3 +394,17 @@ def test_a_buffer_that_is_closed_is_named_by_its_place():
         dlx.asarray([closed])
     with pytest.raises(TypeError, match=r"`obj`\[0\] is not a number"):
         dlx.asarray([b"ab"])
+
+
+@pytest.mark.parametrize("bits", [*range(1, 9), 16, 32, 64, 128])
+@pytest.mark.parametrize("signed", [True, False])
+def test_every_integer_type_takes_its_limits_and_nothing_beyond(bits, signed):
+    if bits < 8:
+        pytest.importorskip("ml_dtypes", reason="has the integers of less than a byte")
+    name = f"int{bits}" if signed else f"uint{bits}"
+    low = -(1 << (bits - 1)) if signed else 0
+    high = low + (1 << bits) - 1
+    assert dlx.asarray([low, high], dtype=name).tolist() == [low, high]
+    for beyond in (low - 1, high + 1):
+        with pytest.raises(dlx.InvalidArgumentError):
+            dlx.asarray([0, beyond], dtype=name)
