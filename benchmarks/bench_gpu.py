@@ -311,9 +311,20 @@ def peer_transfer(
     return lambda: np.copyto(view, on_gpu.get())
 
 
+class Shown:
+    """An object that has only the CUDA array interface."""
+
+    def __init__(self, interface: dict[str, Any]) -> None:
+        self.__cuda_array_interface__ = interface
+
+
 def exchange(device: str, libraries: dict[str, Any], small: bool) -> str:
     """The cost of an exchange, in nanoseconds a call."""
     tensor = dlx.empty((3, 4), device=device)
+    try:
+        import tvm_ffi
+    except ImportError:
+        tvm_ffi = None
     calls: dict[str, Callable[[], object]] = {
         "dlx: __dlpack__(max_version=(1, 3))": lambda: tensor.__dlpack__(max_version=(1, 3)),
         "dlx.from_dlpack(dlx)": lambda: dlx.from_dlpack(tensor),
@@ -328,6 +339,22 @@ def exchange(device: str, libraries: dict[str, Any], small: bool) -> str:
         calls[f"dlx.from_dlpack({name})"] = lambda a=array: dlx.from_dlpack(a)
         calls[f"{name}.from_dlpack(dlx)"] = lambda m=module: m.from_dlpack(tensor)
         calls[f"{name}.from_dlpack({name})"] = lambda m=module, a=array: m.from_dlpack(a)
+        calls[f'dlx.convert(dlx, "{name}")'] = lambda n=name: dlx.convert(tensor, n)
+        calls[f"dlx.convert(dlx, {name})"] = lambda m=module: dlx.convert(tensor, m)
+        if hasattr(array, "__cuda_array_interface__"):
+            calls[f"{name}: __cuda_array_interface__"] = lambda a=array: a.__cuda_array_interface__
+            shown = Shown(array.__cuda_array_interface__)
+            calls[f"dlx.asarray(__cuda_array_interface__ of {name})"] = lambda s=shown: dlx.asarray(
+                s
+            )
+        if name == "torch":
+            from torch.utils.dlpack import from_dlpack as by_capsule
+
+            calls["torch.utils.dlpack.from_dlpack(dlx: __dlpack__(max_version=(1, 3)))"] = lambda: (
+                by_capsule(tensor.__dlpack__(max_version=(1, 3)))
+            )
+        if tvm_ffi is not None:
+            calls[f"tvm_ffi.from_dlpack({name})"] = lambda a=array: tvm_ffi.from_dlpack(a)
     for one in libraries:
         for other in libraries:
             if one != other:
