@@ -119,7 +119,8 @@ StagingBuffer::StagingBuffer(Backend& backend, int32_t id, StreamHandle stream,
       // covered again
     }
   }
-  memory_.data = static_cast<char*>(backend.allocate_pinned(id, static_cast<size_t>(blocks_.bytes)));
+  memory_.data =
+      static_cast<char*>(backend.allocate_pinned(id, static_cast<size_t>(blocks_.bytes)));
   if (memory_.data == nullptr) throw std::bad_alloc();
   count_made(backend, blocks_, 1);
 }

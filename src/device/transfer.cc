@@ -131,8 +131,8 @@ class SharedChunks {
     if (parts_.threads() == 1) return run(next);
     const WithoutCancellation whole;
     parallel_for(
-        parts_.threads(), [](void* call, int64_t) { (*static_cast<decltype(guarded)*>(call))(); }, &guarded,
-        parts_.threads());
+        parts_.threads(), [](void* call, int64_t) { (*static_cast<decltype(guarded)*>(call))(); },
+        &guarded, parts_.threads());
     if (failure_ != nullptr) std::rethrow_exception(failure_);
   }
 

@@ -128,9 +128,7 @@ def _as_wanted(result: Any, wanted: type | None, profile: Profile) -> Any:
     )
 
 
-def _note_usual(
-    to: Any, profile: Profile, module: ModuleType, tensor: Tensor, made: Any
-) -> None:
+def _note_usual(to: Any, profile: Profile, module: ModuleType, tensor: Tensor, made: Any) -> None:
     """Let the native code convert such tensors by itself from now on."""
     assert profile.usual is not None
     function = profile.usual(module, tensor)
