@@ -132,6 +132,8 @@ class Machine:
             interpreter = script
         path = f"{site}:{root / 'site'}"
         environment = {"PYTHONHOME": str(root / "usr"), "PYTHONPATH": path, **variables}
+        # musl does not take the libdlx.so.1 that Python loaded by its path for the one a library needs.
+        environment["LD_LIBRARY_PATH"] = str(site / "dlx")
         return run(interpreter, *words, env=environment, cwd=ROOT)
 
 
