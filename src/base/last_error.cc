@@ -11,7 +11,7 @@ constexpr size_t kErrorBytes = 1024;
 
 // A fixed buffer, so that setting a message never fails.
 thread_local char text[kErrorBytes] = "no call has failed yet";
-thread_local uint64_t count = 0;
+thread_local uint64_t own_number = 0;
 
 // Deleters that other libraries hold must stay callable. This file is in every program that links
 // the static library, because all functions set the last error.
@@ -19,8 +19,10 @@ thread_local uint64_t count = 0;
 
 }  // namespace
 
+std::atomic<uint64_t> last_error_number{0};
+
 void set_last_error(const char* function, const char* message) noexcept {
-  ++count;
+  own_number = last_error_number.fetch_add(1, std::memory_order_relaxed) + 1;
   if (message == text) return;
   if (function == nullptr) {
     std::snprintf(text, kErrorBytes, "%s", message);
@@ -31,6 +33,6 @@ void set_last_error(const char* function, const char* message) noexcept {
 
 const char* last_error() noexcept { return text; }
 
-uint64_t count_last_errors() noexcept { return count; }
+bool has_new_error(uint64_t number) noexcept { return own_number > number; }
 
 }  // namespace dlx

@@ -6,7 +6,7 @@
 
 #include "dlx/dlx.h"
 #include "src/base/error.h"
-#include "src/contract/contract.h"
+#include "src/contract/check.h"
 #include "src/device/registry.h"
 #include "src/dtype/dtype.h"
 
@@ -182,7 +182,7 @@ class Reader {
       read_word(word, parameter);
     }
     if (parameter->result) parameter->writable = true;
-    parameter->plain = parameter->device_type == kDLCPU && parameter->layout == Layout::kRowMajor;
+    note_usual_form(parameter);
   }
 
   void read_dtype(Parameter* parameter) {
