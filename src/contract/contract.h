@@ -89,9 +89,9 @@ namespace dlx {
 
 using Contract = ::dlx_contract;
 
-/// Reads a contract. Throws Error(INVALID_ARGUMENT) that shows where the text is wrong, and
-/// std::bad_alloc.
-Contract* parse_contract(const char* text);
+/// Reads a contract. `name` is the function's if the text has none. Throws Error(INVALID_ARGUMENT)
+/// that shows where the text is wrong, and std::bad_alloc.
+Contract* parse_contract(const char* text, const char* name = "function");
 
 void retain(Contract* contract) noexcept;
 void release(Contract* contract) noexcept;

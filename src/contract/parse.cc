@@ -18,10 +18,10 @@ class Reader {
  public:
   explicit Reader(const char* text) : text_(text), at_(text) {}
 
-  Contract* read() {
+  Contract* read(const char* name) {
     std::unique_ptr<Contract> contract(new Contract());
     contract_ = contract.get();
-    contract->function = "function";
+    contract->function = name;
     read_head();
     while (!ended()) {
       read_parameter();
@@ -462,7 +462,7 @@ class Reader {
 
 }  // namespace
 
-Contract* parse_contract(const char* text) { return Reader(text).read(); }
+Contract* parse_contract(const char* text, const char* name) { return Reader(text).read(name); }
 
 void retain(Contract* contract) noexcept {
   contract->references.fetch_add(1, std::memory_order_relaxed);

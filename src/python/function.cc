@@ -246,7 +246,8 @@ class Call {
       }
       return check_status(status, messages);
     }
-    if (function_.all_words) return invoke_natural(sys::WordArguments{slots_, function_.count}, messages);
+    if (function_.all_words)
+      return invoke_natural(sys::WordArguments{slots_, function_.count}, messages);
     sys::NaturalArguments arguments;
     sort_into_registers(&arguments);
     return invoke_natural(arguments, messages);
@@ -353,15 +354,16 @@ class Call {
 
 PyObject* call(PyObject* self, PyObject* const* args, int64_t nargs, PyObject* kwnames) {
   const Function& function = *function_of(self);
-  return enter(function.contract->function.c_str(), static_cast<PyObject*>(nullptr), [&]() __attribute__((always_inline)) {
-    PyObject* sorted[kMost];
-    PyObject* const* values = args;
-    if (__builtin_expect(nargs != function.direct || kwnames != nullptr, 0)) {
-      sort_arguments(function, args, nargs, kwnames, sorted);
-      values = sorted;
-    }
-    return Call(function, values).run();
-  });
+  return enter(function.contract->function.c_str(), static_cast<PyObject*>(nullptr),
+               [&]() __attribute__((always_inline)) {
+                 PyObject* sorted[kMost];
+                 PyObject* const* values = args;
+                 if (__builtin_expect(nargs != function.direct || kwnames != nullptr, 0)) {
+                   sort_arguments(function, args, nargs, kwnames, sorted);
+                   values = sorted;
+                 }
+                 return Call(function, values).run();
+               });
 }
 
 // ---- making a callable
@@ -450,16 +452,17 @@ PyObject* make_function(void (*function)(), Contract* contract, const dlx_functi
 
 namespace {
 
-/// _function(address, contract, natural, kept_below, keep, doc)
+/// _function(address, contract, natural, kept_below, keep, doc, name)
 PyObject* function_from_python(PyObject*, PyObject* const* args, int64_t nargs, PyObject*) {
-  return positional("function", nargs, 6, [&] {
+  return positional("function", nargs, 7, [&] {
     void* const address = api.PyLong_AsVoidPtr(args[0]);
     if (address == nullptr) {
       if (api.PyErr_Occurred() != nullptr) throw PythonError();
       fail(DLX_ERROR_INVALID_ARGUMENT, "`pointer` is NULL");
     }
-    const char* text = api.PyUnicode_AsUTF8AndSize(args[1], nullptr);
-    if (text == nullptr) throw PythonError();
+    const char* const text = api.PyUnicode_AsUTF8AndSize(args[1], nullptr);
+    const char* const name = api.PyUnicode_AsUTF8AndSize(args[6], nullptr);
+    if (text == nullptr || name == nullptr) throw PythonError();
     dlx_function_options options = DLX_FUNCTION_OPTIONS_INIT;
     options.natural = args[2] == api.true_ ? 1 : 0;
     options.gil_kept_below = to_int64(args[3], "gil");
@@ -467,7 +470,7 @@ PyObject* function_from_python(PyObject*, PyObject* const* args, int64_t nargs, 
       options.doc = api.PyUnicode_AsUTF8AndSize(args[5], nullptr);
       if (options.doc == nullptr) throw PythonError();
     }
-    Contract* const contract = parse_contract(text);
+    Contract* const contract = parse_contract(text, name);
     const std::unique_ptr<Contract, void (*)(Contract*)> owned(
         contract, [](Contract* c) { dlx::release(c); });
     void (*function)();

@@ -85,7 +85,8 @@ double call_for_real(const void* function, const NaturalArguments& arguments);
 
 /// Arguments of which none is a floating-point number: in order they are sorted already.
 struct WordArguments {
-  const void* words;  ///< room for NaturalArguments::kWords, the first `count` of which are arguments
+  const void*
+      words;  ///< room for NaturalArguments::kWords, the first `count` of which are arguments
   int count;
 };
 int64_t call_for_word(const void* function, WordArguments arguments);
