@@ -74,7 +74,7 @@ def test_what_ci_runs(clone):
     lines = clone.plan("test", "--all")
 
     for words in ("--config=asan", "--config=tsan", "LD_PRELOAD=", "./dev format --check",
-                  "./dev lint", "./dev fuzz 15 1", "-m heavy tests/python"):  # fmt: skip
+                  "./dev lint", "./dev fuzz 6 1", "-m heavy tests/python"):  # fmt: skip
         assert ran(lines, words), words
     systems = {path.stem for path in (ROOT / "third_party/python").glob("systems-*.txt")}
     assert systems <= set(names("release"))

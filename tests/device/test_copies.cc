@@ -428,7 +428,7 @@ int main() {
       {"copies stay on the device", copies_stay_on_the_device, kEachWait},
       {"strided copies go without kernels", strided_copies_go_without_kernels, kNeedsFake},
       {"parts keep each other's items without kernels",
-       parts_keep_each_others_items_without_kernels, kNeedsFake},
+       parts_keep_each_others_items_without_kernels, kNeedsFake | kOneSchedule},
       {"temporaries go without pools", temporaries_go_without_pools, kNeedsFake},
       {"sources live until the copy is done", sources_live_until_the_copy_is_done, 0},
       {"destinations live until the copy is done", destinations_live_until_the_copy_is_done, 0},

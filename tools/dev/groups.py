@@ -69,10 +69,13 @@ def jobs(settings: Settings, mode: str) -> list[Job]:
 
 
 def _ci(settings: Settings) -> list[Job]:
-    """The jobs of CI beyond the tests of each commit, long jobs first, so that none ends alone."""
+    """The jobs of CI beyond the tests of each commit. Those of Bazel come first: they run one after the
+    other, and the rest beside them, so that none ends alone."""
     return [
         Job("pytest-asan", _pytest_asan, uses=SHARED_MEMORY, after=("asan",)),
         _sanitized("tsan"),
+        Job("avx512-by-avx2", _avx512_by_avx2, uses=BAZEL),
+        _fuzz("fuzz", "6", "1"),
         *(job for job in systems.jobs(settings) if job.name not in BEYOND),
         _packaging(
             "packaging",
@@ -87,8 +90,6 @@ def _ci(settings: Settings) -> list[Job]:
         *languages.jobs(settings),
         Job("style", _style),
         Job("docs", lambda r: r.step("docs", "./dev docs --check", "./dev", "docs", "--check")),
-        Job("avx512-by-avx2", _avx512_by_avx2, uses=BAZEL),
-        _fuzz("fuzz", "15", "1"),
         Job("array-api", lambda runner: systems.array_api(runner, settings.array_api)),
     ]
 

@@ -213,8 +213,10 @@ void one_copy(uint64_t seed) {
 
 #if defined(__SANITIZE_THREAD__)
 constexpr uint64_t kCopies = 80;  // each takes twenty times as long
+constexpr int64_t kRows = 600;
 #else
 constexpr uint64_t kCopies = 2000;
+constexpr int64_t kRows = 3000;
 #endif
 
 void test_random_copies_between_all_kinds(void**) {
@@ -232,7 +234,7 @@ void test_random_copies_between_all_kinds(void**) {
 void test_large_transfers_in_chunks(void**) {
   Random random(7);
   // Larger than the staging buffers; strided on one side, on the other, and on both.
-  const std::vector<int64_t> shape = {3000, 1201};
+  const std::vector<int64_t> shape = {kRows, 1201};
   for (const Kind& to : kKinds) {
     for (const Kind& from : kKinds) {
       if (to.device == nullptr && from.device == nullptr) continue;
