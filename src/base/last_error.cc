@@ -1,6 +1,8 @@
 #include "src/base/last_error.h"
 
+#include <algorithm>
 #include <cstdio>
+#include <cstring>
 
 #include "src/system/loader.h"
 
@@ -25,7 +27,10 @@ void set_last_error(const char* function, const char* message) noexcept {
   own_number = last_error_number.fetch_add(1, std::memory_order_relaxed) + 1;
   if (message == text) return;
   if (function == nullptr) {
-    std::snprintf(text, kErrorBytes, "%s", message);
+    // Callers of functions set a message before each call: no format is read here.
+    const size_t length = std::min(std::strlen(message), kErrorBytes - 1);
+    std::memmove(text, message, length);
+    text[length] = '\0';
   } else {
     std::snprintf(text, kErrorBytes, "%s: %s", function, message);
   }
