@@ -58,8 +58,11 @@ def waiting_for(device: str) -> Callable[[], object]:
     return dlx.Stream(1, device=device).synchronize
 
 
-def seconds(run: Callable[[], object], finish: Callable[[], object], batch: int = BATCH) -> float:
+def seconds(
+    run: Callable[[], object], finish: Callable[[], object], batch: int | None = None
+) -> float:
     """Return the time of one run. The device is idle before and after the batch."""
+    batch = batch or BATCH
     finish()
     start = time.perf_counter()
     for _ in range(batch):
@@ -71,13 +74,13 @@ def seconds(run: Callable[[], object], finish: Callable[[], object], batch: int 
 def best(
     runs: dict[str, Callable[[], object]],
     finish: Callable[[], object],
-    rounds: int = ROUNDS,
-    batch: int = BATCH,
+    rounds: int | None = None,
+    batch: int | None = None,
 ) -> dict[str, float]:
     times: dict[str, list[float]] = {name: [] for name in runs}
     for run in runs.values():  # loads kernels and allocates memory before the measurement
         run()
-    for _ in range(rounds):
+    for _ in range(rounds or ROUNDS):
         for name, run in runs.items():
             times[name].append(seconds(run, finish, batch))
     return {name: min(values) for name, values in times.items()}
@@ -92,7 +95,13 @@ def table(title: str, columns: list[str], rows: list[tuple[str, list[str]]]) -> 
 
 
 def shrink(array: np.ndarray) -> np.ndarray:
-    return array[tuple(slice(0, 24) for _ in array.shape)]
+    """Return a corner of at most 2^14 elements."""
+    left = 1 << 14
+    key = []
+    for extent in reversed(array.shape):
+        key.append(slice(0, max(1, min(extent, 24, left))))
+        left //= key[-1].stop
+    return array[tuple(reversed(key))]
 
 
 def untouched(shape: tuple[int, ...], dtype: str) -> np.ndarray:
@@ -311,9 +320,20 @@ def peer_transfer(
     return lambda: np.copyto(view, on_gpu.get())
 
 
+class Shown:
+    """An object that has only the CUDA array interface."""
+
+    def __init__(self, interface: dict[str, Any]) -> None:
+        self.__cuda_array_interface__ = interface
+
+
 def exchange(device: str, libraries: dict[str, Any], small: bool) -> str:
     """The cost of an exchange, in nanoseconds a call."""
     tensor = dlx.empty((3, 4), device=device)
+    try:
+        import tvm_ffi
+    except ImportError:
+        tvm_ffi = None
     calls: dict[str, Callable[[], object]] = {
         "dlx: __dlpack__(max_version=(1, 3))": lambda: tensor.__dlpack__(max_version=(1, 3)),
         "dlx.from_dlpack(dlx)": lambda: dlx.from_dlpack(tensor),
@@ -328,6 +348,22 @@ def exchange(device: str, libraries: dict[str, Any], small: bool) -> str:
         calls[f"dlx.from_dlpack({name})"] = lambda a=array: dlx.from_dlpack(a)
         calls[f"{name}.from_dlpack(dlx)"] = lambda m=module: m.from_dlpack(tensor)
         calls[f"{name}.from_dlpack({name})"] = lambda m=module, a=array: m.from_dlpack(a)
+        calls[f'dlx.convert(dlx, "{name}")'] = lambda n=name: dlx.convert(tensor, n)
+        calls[f"dlx.convert(dlx, {name})"] = lambda m=module: dlx.convert(tensor, m)
+        if hasattr(array, "__cuda_array_interface__"):
+            calls[f"{name}: __cuda_array_interface__"] = lambda a=array: a.__cuda_array_interface__
+            shown = Shown(array.__cuda_array_interface__)
+            calls[f"dlx.asarray(__cuda_array_interface__ of {name})"] = lambda s=shown: dlx.asarray(
+                s
+            )
+        if name == "torch":
+            from torch.utils.dlpack import from_dlpack as by_capsule
+
+            calls["torch.utils.dlpack.from_dlpack(dlx: __dlpack__(max_version=(1, 3)))"] = lambda: (
+                by_capsule(tensor.__dlpack__(max_version=(1, 3)))
+            )
+        if tvm_ffi is not None:
+            calls[f"tvm_ffi.from_dlpack({name})"] = lambda a=array: tvm_ffi.from_dlpack(a)
     for one in libraries:
         for other in libraries:
             if one != other:
@@ -371,6 +407,9 @@ def main() -> None:
         from dlx._lib import capi
 
         sys.exit(f"no GPU: {capi.device_reason(dlx.Device(options.device).device_type)}")
+    if options.small:
+        global ROUNDS, BATCH, TRANSFER_ROUNDS, TRANSFER_BATCH, RANDOM_ROUNDS
+        ROUNDS = BATCH = TRANSFER_ROUNDS = TRANSFER_BATCH = RANDOM_ROUNDS = 1
     libraries = peers(options.device)
     parts = [heading(options.device, libraries)]
     print(parts[0])

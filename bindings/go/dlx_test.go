@@ -111,6 +111,23 @@ func TestClosed(t *testing.T) {
 	}
 }
 
+func TestReadersMayClose(t *testing.T) {
+	tensor, count := counted()
+	err := dlx.Read(tensor, func([]float32) error {
+		go tensor.Close() // waits for the lock, which a call below must not need for reading
+		for tensor.Pointer() != nil {
+			runtime.Gosched()
+		}
+		if count.Load() != 0 {
+			t.Error("freed while it is lent")
+		}
+		return tensor.Close()
+	})
+	if err != nil || count.Load() != 1 {
+		t.Fatal(err, count.Load())
+	}
+}
+
 func TestBadInput(t *testing.T) {
 	tensor, _ := counted()
 	defer tensor.Close()

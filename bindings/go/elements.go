@@ -6,9 +6,14 @@ import "C"
 import "unsafe"
 
 // Read calls f with all elements in C order, which are the tensor's memory and not a copy. f must not
-// write to the slice or keep it. The elements must be compact: Contiguous packs them.
+// write to the slice or keep it; it may close the tensor. The elements must be compact: Contiguous packs them.
 func Read[T Element](t *Tensor, f func(values []T) error) error {
-	return t.use(func(handle *C.dlx_tensor) error {
+	lent, err := t.Clone() // f runs without t's lock
+	if err != nil {
+		return err
+	}
+	defer lent.Close()
+	return lent.use(func(handle *C.dlx_tensor) error {
 		if err := accessible[T](t, handle); err != nil {
 			return err
 		}

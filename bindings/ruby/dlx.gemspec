@@ -10,5 +10,5 @@ Gem::Specification.new do |spec|
   spec.authors = ['The dlx authors']
   spec.license = 'Apache-2.0'
   spec.required_ruby_version = '>= 3.0'
-  spec.files = Dir['lib/**/*.rb'] + ['README.md']
+  spec.files = Dir['lib/**/*.rb'] + %w[LICENSE README.md]
 end

@@ -137,7 +137,6 @@ void add_rows(ArrowArray* rows, std::vector<OpenColumn>* columns) {
              static_cast<long long>(length), static_cast<long long>(rows->length),
              static_cast<long long>(rows->offset));
       }
-      if (part.get()->null_count > 0 && length != rows->length) part.get()->null_count = -1;
       if (!checked_add(part.get()->offset, rows->offset, &part.get()->offset)) {
         fail(DLX_ERROR_INVALID_ARGUMENT, "`array` has an offset beyond 2^63-1");
       }

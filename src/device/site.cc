@@ -69,21 +69,22 @@ bool src_is_run(const CopyPlan& plan) noexcept { return is_run(plan, src_step); 
 
 Chunks::Chunks(const CopyPlan& plan, int64_t limit) noexcept : plan_(plan), limit_(limit) {
   int inner_axes = plan.ndim();  // axes from this one on are not split
-  int64_t inner = plan.item();
-  while (inner_axes > 0 && inner <= limit / plan.axis(inner_axes - 1).extent) {
-    inner *= plan.axis(--inner_axes).extent;
+  inner_ = plan.item();
+  while (inner_axes > 0 && inner_ <= limit / plan.axis(inner_axes - 1).extent) {
+    inner_ *= plan.axis(--inner_axes).extent;
   }
   for (int k = 0; k < plan.ndim(); ++k) extent_[k] = k < inner_axes ? 1 : plan.axis(k).extent;
   split_ = inner_axes - 1;
-  block_ = inner > limit ? 1 : limit / inner;
 }
 
-bool Chunks::next(CopyPlan* part) noexcept {
+bool Chunks::next(CopyPlan* part, int64_t most) noexcept {
   if (done_) return false;
-  if (split_ >= 0) extent_[split_] = std::min(block_, plan_.axis(split_).extent - first_[split_]);
+  most = std::min(most, limit_);
+  const int64_t block = at_ > 0 ? 1 : std::max<int64_t>(most / inner_, 1);
+  if (split_ >= 0) extent_[split_] = std::min(block, plan_.axis(split_).extent - first_[split_]);
   *part = plan_.box(first_, extent_);
-  if (part->ndim() == 0 && part->item() > limit_) {
-    const int64_t item = part->item(), bytes = std::min(limit_, item - at_);
+  if (part->ndim() == 0 && (at_ > 0 || part->item() > most)) {
+    const int64_t item = part->item(), bytes = std::min(most, item - at_);
     *part = part->part_of_item(at_, bytes);
     at_ += bytes;
     if (at_ < item) return true;
@@ -128,7 +129,7 @@ void Site::copy(void* dst_handle, void* src_handle, const CopyPlan& plan) const 
          "make one strided copy there before the capture begins",
          device_text(type, id).text);
   }
-  for_each_chunk(plan, StagingBuffer::kBytes, [&](const CopyPlan& part, int64_t bytes) {
+  for_each_chunk(plan, StagingBuffer::kBlocks.bytes, [&](const CopyPlan& part, int64_t bytes) {
     const std::unique_ptr<char, void (*)(void*)> buffer(
         static_cast<char*>(std::malloc(static_cast<size_t>(bytes))), std::free);
     // not covered: memory has run out
@@ -140,13 +141,13 @@ void Site::copy(void* dst_handle, void* src_handle, const CopyPlan& plan) const 
 
 void Site::download_spans(void* src_handle, const CopyPlan& plan) const {
   const Span span = span_of(plan, src_step);
-  if (plan.ndim() > 0 && span.bytes > StagingBuffer::kBytes) {
+  if (plan.ndim() > 0 && span.bytes > StagingBuffer::kBlocks.bytes) {
     halve(plan, src_step, [&](const CopyPlan& part) { download_spans(src_handle, part); });
     return;
   }
-  for (int64_t first = 0; first < span.bytes; first += StagingBuffer::kBytes) {
+  for (int64_t first = 0; first < span.bytes; first += StagingBuffer::kBlocks.bytes) {
     const int64_t rest = span.bytes - first;
-    const int64_t bytes = rest < StagingBuffer::kBytes ? rest : StagingBuffer::kBytes;
+    const int64_t bytes = rest < StagingBuffer::kBlocks.bytes ? rest : StagingBuffer::kBlocks.bytes;
     StagingBuffer buffer(*backend, id, stream);
     const DeviceAddress from = at(src_handle, plan.src() + first - span.below);
     backend->copy_to_host(id, stream, buffer.data(), from, static_cast<size_t>(bytes));
@@ -161,13 +162,13 @@ void Site::download_spans(void* src_handle, const CopyPlan& plan) const {
 
 void Site::upload_spans(void* dst_handle, const CopyPlan& plan) const {
   const Span span = span_of(plan, dst_step);
-  if (plan.ndim() > 0 && span.bytes > StagingBuffer::kBytes) {
+  if (plan.ndim() > 0 && span.bytes > StagingBuffer::kBlocks.bytes) {
     halve(plan, dst_step, [&](const CopyPlan& part) { upload_spans(dst_handle, part); });
     return;
   }
-  for (int64_t first = 0; first < span.bytes; first += StagingBuffer::kBytes) {
+  for (int64_t first = 0; first < span.bytes; first += StagingBuffer::kBlocks.bytes) {
     const int64_t rest = span.bytes - first;
-    const int64_t bytes = rest < StagingBuffer::kBytes ? rest : StagingBuffer::kBytes;
+    const int64_t bytes = rest < StagingBuffer::kBlocks.bytes ? rest : StagingBuffer::kBlocks.bytes;
     StagingBuffer buffer(*backend, id, stream);
     const DeviceAddress to = at(dst_handle, plan.dst() + first);
     if (plan.ndim() > 0) {  // the bytes between the items must keep their values

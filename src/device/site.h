@@ -64,17 +64,17 @@ bool src_is_run(const CopyPlan& plan) noexcept;
 class Chunks {
  public:
   Chunks(const CopyPlan& plan, int64_t limit) noexcept;
-  /// False after the last part.
-  bool next(CopyPlan* part) noexcept;
+  /// False after the last part. It has at most `most` bytes, or else one index of the axis that is split.
+  bool next(CopyPlan* part, int64_t most = INT64_MAX) noexcept;
 
  private:
   const CopyPlan& plan_;
   const int64_t limit_;
   int split_;      // the axis that is split into blocks; -1: none
-  int64_t block_;  // indices of that axis
+  int64_t inner_;  // bytes of an index of that axis
   int64_t first_[CopyPlan::kMaxAxes + 1] = {};
   int64_t extent_[CopyPlan::kMaxAxes + 1] = {};
-  int64_t at_ = 0;  // in an item that is longer than the limit
+  int64_t at_ = 0;  // in an item of which a part went before
   bool done_ = false;
 };
 

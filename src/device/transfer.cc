@@ -106,11 +106,9 @@ void require_no_capture(const Site& site) {
 /// of its own, and waits for no other, so that transfers follow each other without a pause.
 class SharedChunks {
  public:
-  SharedChunks(const Site& site, const CopyPlan& plan) : chunks_(plan, StagingBuffer::kBytes) {
-    if (!site.backend->is_shared(site.stream)) return;
-    threads_ = std::min<int64_t>({usable_threads(), StagingBuffer::kMostThreads,
-                                  divide_up(plan.size(), StagingBuffer::kBytes)});
-  }
+  SharedChunks(const Site& site, const CopyPlan& plan)
+      : parts_(plan.size(), site.backend->is_shared(site.stream) ? usable_threads() : 1),
+        chunks_(plan, parts_.blocks().bytes) {}
 
   /// Calls run(next), where next(&part) is false after the last part, on each of the threads; then throws
   /// what one of them threw, after which there were no more parts.
@@ -118,7 +116,9 @@ class SharedChunks {
   void each_thread(Run&& run) {
     const auto next = [&](CopyPlan* part) {
       const std::lock_guard<std::mutex> lock(mutex_);
-      return failure_ == nullptr && chunks_.next(part);
+      if (failure_ != nullptr || !chunks_.next(part, parts_.next())) return false;
+      parts_.take(part->size());
+      return true;
     };
     auto guarded = [&] {
       try {
@@ -128,28 +128,25 @@ class SharedChunks {
         failure_ = std::current_exception();
       }
     };
-    if (threads_ <= 1) return run(next);
+    if (parts_.threads() == 1) return run(next);
     const WithoutCancellation whole;
     parallel_for(
-        threads_, [](void* call, int64_t) { (*static_cast<decltype(guarded)*>(call))(); }, &guarded,
-        threads_);
+        parts_.threads(), [](void* call, int64_t) { (*static_cast<decltype(guarded)*>(call))(); },
+        &guarded, parts_.threads());
     if (failure_ != nullptr) std::rethrow_exception(failure_);
   }
 
   /// The blocks of pinned memory that the transfer may have.
-  int blocks() const noexcept {
-    return std::max(StagingBuffer::kKept,
-                    StagingBuffer::kKeptForThread * static_cast<int>(threads_));
-  }
+  const StagingBlocks& blocks() const noexcept { return parts_.blocks(); }
 
   /// On the calling thread, or on all threads if the transfer has only this one.
   void execute_part(const CopyPlan& part) const noexcept {
-    threads_ > 1 ? execute_alone(part) : execute(part);
+    parts_.threads() > 1 ? execute_alone(part) : execute(part);
   }
 
  private:
-  int64_t threads_ = 1;
   std::mutex mutex_;
+  TransferParts parts_;
   Chunks chunks_;
   std::exception_ptr failure_;
 };
@@ -288,7 +285,7 @@ void copy_between(const Site& to, void* dst_handle, const Site& from, void* src_
 /// Between devices of different backends: through the host.
 void copy_through_host(const Site& to, void* dst_handle, const Site& from, void* src_handle,
                        const CopyPlan& plan) {
-  for_each_chunk(plan, StagingBuffer::kBytes, [&](const CopyPlan& part, int64_t bytes) {
+  for_each_chunk(plan, StagingBuffer::kBlocks.bytes, [&](const CopyPlan& part, int64_t bytes) {
     const std::unique_ptr<char, void (*)(void*)> buffer(
         static_cast<char*>(std::malloc(static_cast<size_t>(bytes))), std::free);
     // not covered: memory has run out

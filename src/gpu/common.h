@@ -22,7 +22,7 @@ INLINE dlx_uint32 funnel(dlx_uint32 lo, dlx_uint32 hi, int bits) {
 }
 
 /* A word of bytes of a (0 to 3) and b (4 to 7), which the digits of `which` name, the lowest byte last. */
-INLINE dlx_uint32 pick(dlx_uint32 a, dlx_uint32 b, const dlx_uint32 which) {
+INLINE dlx_uint32 pick(dlx_uint32 a, dlx_uint32 b, dlx_uint32 which) {
 #if defined(__NVPTX__)
   return __nvvm_prmt(a, b, which);
 #elif defined(__AMDGCN__)
@@ -63,6 +63,19 @@ INLINE void turn_words(dlx_uint32 *x, const int unit) {
   }
 }
 
+/* sum + n * step, and the same for addresses. */
+#if defined(__NVPTX__) && defined(__OPENCL_C_VERSION__)
+/* One instruction; the compiler makes up to five of a product of 64 bits. */
+INLINE dlx_int64 plus(dlx_int64 sum, int n, int step) {
+  __asm__("mad.wide.s32 %0, %1, %2, %3;" : "=l"(sum) : "r"(n), "r"(step), "l"(sum));
+  return sum;
+}
+#define AHEAD(type, base, n, step) ((GLOBAL type *)plus((dlx_int64)(base), n, step))
+#else
+INLINE dlx_int64 plus(dlx_int64 sum, int n, int step) { return sum + (dlx_int64)n * step; }
+#define AHEAD(type, base, n, step) ((base) + (dlx_int64)(n) * (step))
+#endif
+
 /* Up to 4 bytes at any address. Reads the words that have some of the first n bytes; what is beyond
  * those n bytes in the result means nothing. */
 INLINE dlx_uint32 bytes_at(GLOBAL const char *p, int n) {
@@ -76,6 +89,16 @@ INLINE dlx_uint32 bytes_at(GLOBAL const char *p, int n) {
 INLINE void store_some(GLOBAL char *p, dlx_uint32 value, int low, int high) {
   _Pragma("unroll") for (int k = 0; k < 4; ++k) {
     if (k >= low && k < high) STORE(unsigned char, p + k, (unsigned char)(value >> (8 * k)));
+  }
+}
+
+/* Stores a word at p, which begins at byte `at` of a run of `end` bytes: what of it is within the run. Only
+ * words of items of 1 and 2 bytes may be so in part. */
+INLINE void store_within(GLOBAL char *p, dlx_uint32 value, int at, int end, const int size) {
+  if (at >= 0 && at + 4 <= end) {
+    STORE(dlx_uint32, p, value);
+  } else if (size < 4) {
+    store_some(p, value, -at, end - at);
   }
 }
 
@@ -95,27 +118,26 @@ INLINE void walk(dlx_what a, dlx_uint32 first, dlx_uint32 count, dlx_uint32 inde
   *to += (dlx_int64)(int)index * a->dst_step[last];
 }
 
-/* The same for src alone and for axes `first` to `axes`, whose steps have 32 bits. Most plans have few: the
+/* The same for src alone, to `from`, and for axes `first` to `axes`, whose steps have 32 bits. Most plans have few: the
  * first ones are unrolled, so that what is needed of them are constants of the launch. */
 #define UNROLLED_AXES 6
-INLINE dlx_int64 walk_src(dlx_what a, const dlx_uint32 first, dlx_uint32 axes, dlx_uint32 index) {
-  dlx_int64 from = 0;
+INLINE dlx_int64 walk_src(dlx_what a, dlx_int64 from, const dlx_uint32 first, dlx_uint32 axes,
+                          dlx_uint32 index) {
+  if (first > 0 && axes <= first) return from;
   dlx_uint32 k = first;
   _Pragma("unroll") for (dlx_uint32 u = first; u < UNROLLED_AXES; ++u) {
-    if (u + 1 < axes) {
-      const dlx_uint32 outer = by_extent(a, u, index);
-      from += (dlx_int64)(int)(index - outer * a->extent[u]) * (int)a->src_step[u];
-      index = outer;
-      k = u + 1;
-    }
+    if (u + 1 >= axes) break;
+    const dlx_uint32 outer = by_extent(a, u, index);
+    from = plus(from, (int)(index - outer * a->extent[u]), (int)a->src_step[u]);
+    index = outer;
+    k = u + 1;
   }
   _Pragma("nounroll") for (; k + 1 < axes; ++k) {
     const dlx_uint32 outer = by_extent(a, k, index);
-    from += (dlx_int64)(int)(index - outer * a->extent[k]) * (int)a->src_step[k];
+    from = plus(from, (int)(index - outer * a->extent[k]), (int)a->src_step[k]);
     index = outer;
   }
-  if (k < axes) from += (dlx_int64)(int)index * (int)a->src_step[k];
-  return from;
+  return plus(from, (int)index, (int)a->src_step[k]);
 }
 
 #endif /* DLX_SRC_GPU_COMMON_H_ */

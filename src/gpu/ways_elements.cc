@@ -56,6 +56,7 @@ bool choose_pattern(const Facts& facts, Launch* out) {
   const CopyAxis& axis = facts.axis(inner);
   for (const Pattern& pattern : kPatterns) {
     if (pattern.item != item || pattern.step != axis.src || pattern.is_turned != turned) continue;
+    if (item == 2 && facts.word != 2) continue;  // words of src are picked as they lie
     if (axis.dst != item || axis.extent < 2 * pattern.per || axis.extent * item > INT32_MAX / 2)
       continue;
     Axes axes(facts);

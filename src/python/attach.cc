@@ -19,6 +19,7 @@
 #include "src/python/operators.h"
 #include "src/python/owners.h"
 #include "src/python/reference.h"
+#include "src/python/stack.h"
 #include "src/python/state.h"
 #include "src/python/tensor_type.h"
 #include "src/python/torch_fields.h"
@@ -104,6 +105,7 @@ void start_interpreter() {
   clear_type_cache();
   reset_ndarray_check();
   forget_dtypes();
+  forget_buffers();
   forget_plain();
   forget_torch_fields();
   forget_torch_modes();

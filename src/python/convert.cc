@@ -4,6 +4,8 @@
 #include <cstdint>
 
 #include "src/base/error.h"
+#include "src/device/current_stream.h"
+#include "src/device/registry.h"
 #include "src/python/arguments.h"
 #include "src/python/calls.h"
 #include "src/python/dtype_device.h"
@@ -16,6 +18,8 @@
 #include "src/python/reference.h"
 #include "src/python/state.h"
 #include "src/python/tensor_type.h"
+#include "src/python/type_cache.h"
+#include "src/tensor/dlpack.h"
 #include "src/tensor/tensor.h"
 
 namespace dlx::py {
@@ -32,8 +36,9 @@ struct Target {
   std::atomic<PyObject*> foreign;  ///< the last class seen that is not the library's own; or NULL
   PyObject* function;              ///< the library's import function; never released
   bool by_capsule;                 ///< the function takes a capsule; else it takes the Tensor
+  std::atomic<const DLPackExchangeAPI*> table;  ///< makes the library's arrays; or NULL
   int64_t alignment;
-  GrowingList<uint64_t, 16> dtypes;
+  GrowingList<uint64_t, 16> kinds;  ///< of tensors that were converted: see kind_of()
 };
 
 GrowingList<Target, 32> targets;
@@ -45,21 +50,26 @@ Target* find_target(PyObject* to) noexcept {
   return nullptr;
 }
 
-bool has_dtype(Target* target, DLDataType dtype) noexcept {
-  for (const uint64_t known : target->dtypes) {
-    if (known == key_of(dtype)) return true;
+/// The dtype and the type of the device.
+uint64_t kind_of(const DLTensor& dl) noexcept {
+  return key_of(dl.dtype) | static_cast<uint64_t>(dl.device.device_type) << 40;
+}
+
+bool has_kind(Target* target, const DLTensor& dl) noexcept {
+  for (const uint64_t known : target->kinds) {
+    if (known == kind_of(dl)) return true;
   }
   return false;
 }
 
-/// Whether every library takes the tensor as it is: CPU, writable, compact in C order, no extent of
-/// 0. Axes of extent 1 must have the compact stride too, because others confuse some libraries.
+/// Whether every library takes the tensor as it is: writable, compact in C order, no extent of 0.
+/// Axes of extent 1 must have the compact stride too, because others confuse some libraries.
 bool is_simple(const Tensor& tensor, int64_t alignment) noexcept {
   const DLTensor& dl = tensor.dl;
   constexpr uint64_t kOdd =
       DLPACK_FLAG_BITMASK_READ_ONLY | DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED;
   const bool odd = (tensor.flags & kOdd) != 0 || dl.dtype.bits < 8;
-  if (dl.device.device_type != kDLCPU || odd || dl.ndim < 1 || dl.ndim > 8) return false;
+  if (odd || dl.ndim < 1 || dl.ndim > 8) return false;
   int64_t expected = 1;
   for (int32_t i = dl.ndim - 1; i >= 0; --i) {
     if (dl.shape[i] < 1 || dl.strides[i] != expected) return false;
@@ -76,10 +86,51 @@ PyObject* is_own(Target* target, PyObject* object) {
   return own;
 }
 
+/// Shares the tensor with the table's library, which works on a device on its current stream. NULL if the
+/// library has no current stream there, or dlx does not order the device's work by streams.
+DLManagedTensorVersioned* share_on_stream(const DLPackExchangeAPI& table, Tensor* tensor) {
+  const Worker worker = find_worker(tensor->dl);
+  if (worker.backend == nullptr || !worker.backend->has_streams()) return nullptr;
+  const int32_t type = stream_family(type_of(tensor->dl.device));
+  void* stream = nullptr;
+  if (table.current_work_stream(static_cast<DLDeviceType>(type), worker.id, &stream) != 0) {
+    api.PyErr_Clear();
+    return nullptr;
+  }
+  ExportRequest request;
+  request.has_stream = true;
+  request.stream = number_of_handle(*worker.backend, stream);
+  return export_versioned(tensor, request);
+}
+
+/// NULL without an exception: by the hook.
 PyObject* convert_fast(const Target& target, PyObject* tensor) {
+  Tensor* const found = tensor_of(tensor);
+  const bool on_cpu = found->dl.device.device_type == kDLCPU;
+  const DLPackExchangeAPI* const table = target.table.load(std::memory_order_acquire);
+  if (table != nullptr) {
+    DLManagedTensorVersioned* const managed =
+        on_cpu ? export_shared(found) : share_on_stream(*table, found);
+    if (managed == nullptr) return nullptr;
+    void* made = nullptr;
+    if (table->managed_tensor_to_py_object_no_sync(managed, &made) == 0 && made != nullptr) {
+      return static_cast<PyObject*>(made);
+    }
+    if (api.PyErr_Occurred() != nullptr) throw PythonError();
+    raise(api.buffer_error, "the library's exchange table made no array, and no error");
+  }
+  if (!on_cpu) return nullptr;
   if (!target.by_capsule) return call(target.function, tensor).detach();
-  const Ref capsule(share_as_capsule(tensor_of(tensor)));
+  const Ref capsule(share_as_capsule(found));
   return call(target.function, capsule.get()).detach();
+}
+
+/// The table of the class of an array, if it makes arrays and says on which stream the library works.
+const DLPackExchangeAPI* table_of(PyObject* array) {
+  const DLPackExchangeAPI* const table = look_up_type(class_of(array)).table;
+  const bool serves = table != nullptr && table->managed_tensor_to_py_object_no_sync != nullptr &&
+                      table->current_work_stream != nullptr;
+  return serves ? table : nullptr;
 }
 
 /// By the hook. `tensor` is asarray(x) or NULL; `options` a tuple of the keywords' values, or NULL.
@@ -124,27 +175,29 @@ PyObject* convert(PyObject*, PyObject* const* args, int64_t nargs, PyObject* kwn
     // Foreign code ran and may have changed the list.
     target = find_target(to);
     const Tensor& found = *tensor_of(tensor);
-    if (target == nullptr || !has_dtype(target, found.dl.dtype) ||
-        !is_simple(found, target->alignment)) {
-      return convert_slowly(x, to, tensor, nullptr);
+    if (target != nullptr && has_kind(target, found.dl) && is_simple(found, target->alignment)) {
+      if (PyObject* const result = convert_fast(*target, tensor)) return result;
     }
-    return convert_fast(*target, tensor);
+    return convert_slowly(x, to, tensor, nullptr);
   });
 }
 
-/// _usual(to, own_types, function, by_capsule, alignment, tensor): from now on convert() calls
-/// `function` at once for simple tensors of this dtype.
+/// _usual(to, own_types, function, by_capsule, alignment, tensor, array): from now on convert() calls
+/// `function`, or for capsules the exchange table of the array that it made of the tensor, at once for
+/// simple tensors of this dtype on this type of device.
 [[gnu::cold]] PyObject* note_usual(PyObject*, PyObject* const* args, int64_t nargs, PyObject*) {
   return enter("_usual", static_cast<PyObject*>(nullptr), [&]() -> PyObject* {
-    const bool valid = nargs == 6 && is_tensor(args[5]) &&
+    const bool valid = nargs == 7 && is_tensor(args[5]) &&
                        (api.PyType_GetFlags(class_of(args[1])) & kTypeFlagDict) != 0;
     if (!valid)
       raise(api.type_error,
-            "_usual() takes six arguments: the second is a dict, the last a Tensor");
+            "_usual() takes seven arguments: the second is a dict, the last but one a Tensor");
     const int64_t alignment = to_int64(args[4], "alignment");
     if (alignment < 1)
       fail(DLX_ERROR_INVALID_ARGUMENT, "`alignment` must be positive (got %lld)",
            static_cast<long long>(alignment));
+    const bool by_capsule = args[3] == api.true_;
+    const DLPackExchangeAPI* const table = by_capsule ? table_of(args[6]) : nullptr;
     Target* target = find_target(args[0]);
     if (target == nullptr) {
       Ref to = Ref::share(args[0]), own_types = Ref::share(args[1]), function = Ref::share(args[2]);
@@ -153,14 +206,15 @@ PyObject* convert(PyObject*, PyObject* const* args, int64_t nargs, PyObject* kwn
         added->own_types = own_types.detach();
         added->foreign.store(nullptr, std::memory_order_relaxed);
         added->function = function.detach();
-        added->by_capsule = args[3] == api.true_;
+        added->table.store(table, std::memory_order_relaxed);
+        added->by_capsule = by_capsule;
         added->alignment = alignment;
-        added->dtypes.clear();
+        added->kinds.clear();
       });
     }
-    const DLDataType dtype = tensor_of(args[5])->dl.dtype;
-    if (target != nullptr && !has_dtype(target, dtype)) {
-      target->dtypes.add([&](uint64_t* added) { *added = key_of(dtype); });
+    const DLTensor& dl = tensor_of(args[5])->dl;
+    if (target != nullptr && !has_kind(target, dl)) {
+      target->kinds.add([&](uint64_t* added) { *added = kind_of(dl); });
     }
     return Ref::share(api.none).detach();
   });

@@ -9,13 +9,15 @@
 #include "src/python/errors.h"
 #include "src/python/numpy_numbers.h"
 #include "src/python/reference.h"
+#include "src/python/stack.h"
 #include "src/tensor/tensor.h"
 
 namespace dlx::py {
 namespace {
 
-/// Reads only objects that are exactly of Python's own classes, because that runs no foreign code.
-/// Other classes and all errors are left to the hook asarray_fallback.
+/// Numbers are read only from objects that are exactly of Python's own classes, because that runs no
+/// foreign code. Arrays in lists are left to stack.h, other classes and all errors to the hook
+/// asarray_fallback.
 
 // ---- one number --------------------------------------------------------------------------------
 
@@ -320,6 +322,8 @@ TensorRef tensor_of_numbers(PyObject* object, const DLDataType* dtype) {
   if (!outer_shape(object, &shape, &leaf)) return TensorRef();
   if (leaf != nullptr && natural_of(leaf) == kNone) {
     TensorRef tensor = tensor_of_one_class(object, shape, leaf, dtype);
+    if (tensor.get() == nullptr && shape.ndim > 0)
+      tensor = stack_arrays(object, shape, leaf, dtype);
     if (tensor.get() != nullptr || dtype != nullptr) return tensor;
     return tensor_by_numpy(object, shape);
   }

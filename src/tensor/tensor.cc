@@ -146,12 +146,9 @@ void advance_data(Tensor* tensor, int64_t elements) {
         dtype_text(whole_dtype(tensor->dl.dtype)).text);
   }
   if (data_is_address(type_of(tensor->dl.device))) {
-    // An empty view may point anywhere; NULL stays NULL.
-    if (tensor->dl.data != nullptr) {
-      // Integers, because C++ allows no pointer arithmetic on a device's addresses.
-      tensor->dl.data = reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(tensor->dl.data) +
-                                                static_cast<uintptr_t>(bits / 8));
-    }
+    // Integers, because C++ allows no pointer arithmetic on a device's addresses.
+    tensor->dl.data = reinterpret_cast<void*>(reinterpret_cast<uintptr_t>(tensor->dl.data) +
+                                              static_cast<uintptr_t>(bits / 8));
   } else {
     tensor->dl.byte_offset += static_cast<uint64_t>(bits / 8);
   }

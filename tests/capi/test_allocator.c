@@ -83,6 +83,46 @@ static void default_allocator_is_told_size_alignment_and_device(void **state) {
   dlx_tensor_release(tensor);
 }
 
+/* Without an alignment, memory has that of a line of the cache, and from 4 KiB on 256 bytes. */
+static void alignment_follows_from_the_size(void **state) {
+  (void)state;
+  static const struct {
+    int64_t size;
+    size_t alignment;
+  } rows[] = {{1, 64}, {4095, 64}, {4096, 256}, {100000, 256}};
+
+  for (size_t i = 0; i < COUNT_OF(rows); ++i) {
+    arena self = {0};
+    const dlx_allocator allocator = allocator_of(&self);
+    const DLDataType dtype = dtype_of(kDLUInt, 8);
+    dlx_empty_options options = DLX_EMPTY_OPTIONS_INIT;
+    options.allocator = &allocator;
+    dlx_tensor *tensor;
+    assert_ok(dlx_tensor_empty(1, &rows[i].size, &dtype, kDLCPU, 0, &options, &tensor));
+    assert_int_equal(self.alignment, rows[i].alignment);
+    dlx_tensor_release(tensor);
+  }
+}
+
+/* An allocator is asked for at least one byte: it may have no answer to 0 but NULL. */
+static void empty_tensors_have_memory(void **state) {
+  (void)state;
+  arena self = {0};
+  const dlx_allocator allocator = allocator_of(&self);
+  const DLDataType dtype = dtype_of(kDLFloat, 32);
+  dlx_empty_options options = DLX_EMPTY_OPTIONS_INIT;
+  options.allocator = &allocator;
+  dlx_tensor *tensor;
+
+  assert_ok(dlx_tensor_empty(2, EXTENTS(3, 0), &dtype, kDLCPU, 0, &options, &tensor));
+
+  assert_int_equal(self.allocated, 1);
+  assert_in_range(self.size, 1, 64);
+  assert_non_null(dlx_tensor_data(tensor));
+  dlx_tensor_release(tensor);
+  assert_int_equal(self.freed, 1);
+}
+
 /* The allocator that made the memory frees it, also after the default has changed. */
 static void memory_is_freed_where_it_was_made(void **state) {
   (void)state;
@@ -347,6 +387,8 @@ static void allocator_must_align(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(default_allocator_is_told_size_alignment_and_device),
+      cmocka_unit_test(alignment_follows_from_the_size),
+      cmocka_unit_test(empty_tensors_have_memory),
       cmocka_unit_test(memory_is_freed_where_it_was_made),
       cmocka_unit_test(null_restores_the_built_in_allocator),
       cmocka_unit_test(restoring_one_device_leaves_the_others),

@@ -100,6 +100,38 @@ static void several_axes_are_nested_lists(void **state) {
   dlx_tensor_release(tensor);
 }
 
+/* Releasing the outermost level releases the tensor below, through lists of any depth. */
+static void every_depth_keeps_and_releases_the_memory(void **state) {
+  (void)state;
+  for (int32_t ndim = 1; ndim <= 4; ++ndim) {
+    for (int32_t layout = DLX_ARROW_LISTS; layout <= DLX_ARROW_TENSORS; ++layout) {
+      int32_t data[16];
+      int released = 0;
+      dlx_tensor *tensor = wrap_counted(data, ndim, EXTENTS(2, 2, 2, 2), &released);
+      dlx_arrow_options options = DLX_ARROW_OPTIONS_INIT;
+      options.layout = layout;
+      exported pair = export(tensor, &options);
+      dlx_tensor_release(tensor);
+      assert_int_equal(released, 0);
+      release_pair(&pair);
+      assert_int_equal(released, 1);
+    }
+  }
+}
+
+/* An empty array has an address for its data, also if the tensor has none. */
+static void data_is_never_null(void **state) {
+  (void)state;
+  dlx_tensor *tensor = wrap_int32(NULL, 2, EXTENTS(0, 3));
+
+  exported pair = export(tensor, NULL);
+
+  assert_int_equal(pair.array.length, 0);
+  assert_non_null(pair.array.children[0]->buffers[1]);
+  release_pair(&pair);
+  dlx_tensor_release(tensor);
+}
+
 /* A child of an array or schema can be moved out and outlive its parent. */
 static void children_may_be_moved_out(void **state) {
   (void)state;
@@ -299,6 +331,8 @@ int main(void) {
       cmocka_unit_test(dtypes_that_arrow_lacks_are_refused),
       cmocka_unit_test(a_tensor_without_axes_is_refused),
       cmocka_unit_test(several_axes_are_nested_lists),
+      cmocka_unit_test(every_depth_keeps_and_releases_the_memory),
+      cmocka_unit_test(data_is_never_null),
       cmocka_unit_test(children_may_be_moved_out),
       cmocka_unit_test(strides_lead_to_a_copy),
       cmocka_unit_test(copy_always_copies),

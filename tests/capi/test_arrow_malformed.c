@@ -42,6 +42,10 @@ static void refusals_name_the_way_out(void **state) {
   node.array.null_count = 1;
   assert_not_imported(&node, NULL, DLX_ERROR_UNSUPPORTED, "1 null,");
   assert_says(dlx_last_error(), "`.fill_null(value)` or `.drop_null()`");
+  arrow_node lists;
+  make_lists(&lists, "+w:1", &node, 1);
+  assert_not_imported(&lists, NULL, DLX_ERROR_UNSUPPORTED, "1 null inside its lists,");
+  assert_says(dlx_last_error(), "`pyarrow.FixedSizeListArray.from_arrays(");
 }
 
 static void dictionaries_are_refused(void **state) {
@@ -122,6 +126,15 @@ static void absurd_lengths_of_metadata_are_refused(void **state) {
   assert_breaks(n.outer.schema.metadata = "\1\0\0\0\xff\xff\xff\x7f", "absurd length");
   assert_breaks(n.outer.schema.metadata = "\1\0\0\0\1\0\0\0a\0\0\0\1", "absurd length");
   assert_breaks(n.outer.schema.metadata = "\0\0\x40\0", "absurd length (got 4194304");
+
+  /* The limit is of the whole: no text is too long, but both together are. */
+  const int32_t pairs = 1, half = 9 << 20;
+  char *large = calloc(2, (size_t)half + 8);
+  memcpy(large, &pairs, sizeof pairs);
+  memcpy(large + 4, &half, sizeof half);
+  memcpy(large + 8 + half, &half, sizeof half);
+  assert_breaks(n.outer.schema.metadata = large, "absurd length (got 9437184");
+  free(large);
 }
 
 /* A producer that changes its array from another thread: what was checked is what counts. */
@@ -187,6 +200,7 @@ static void malformed_arrays_are_refused(void **state) {
   assert_breaks(n.outer.array_children[0] = NULL, "no child");
   assert_breaks(n.leaf.buffers[1] = NULL, "no data");
   assert_breaks(n.leaf.array.null_count = 1, "no validity bitmap");
+  assert_breaks((n.leaf.schema.format = "b", n.leaf.buffers[1] = NULL), "no data");
 }
 
 /* Lengths beyond those of the child, and products that overflow. */
@@ -199,6 +213,9 @@ static void ranges_are_checked(void **state) {
   assert_breaks(n.outer.schema.format = "+w:9223372036854775807", "more than 2^63-1 elements");
   assert_breaks(n.outer.array.length = INT64_MAX, "more than 2^63-1 elements");
   assert_breaks((n.outer.array.length = 1, n.outer.array.offset = INT64_MAX - 1), "2^63-1");
+  const int64_t quarter = INT64_C(1) << 61; /* twice it fits, twice the sum of two does not */
+  assert_breaks((n.outer.array.length = quarter, n.outer.array.offset = quarter),
+                "more than 2^63-1 elements");
   assert_breaks((n.leaf.array.length = INT64_MAX, n.outer.array.length = INT64_MAX / 2),
                 "2^63-1 bytes");
   assert_breaks((n.leaf.array.length = 6, n.leaf.array.offset = INT64_MAX - 6), "2^63-1 bytes");
@@ -233,6 +250,14 @@ static void extension_types_are_refused(void **state) {
   make_numbers(&node, "i", n.data, 6);
   node.schema.metadata = metadata;
   assert_not_imported(&node, NULL, DLX_ERROR_INVALID_ARGUMENT, "of the format \"i\"");
+
+  /* Tensors inside lists: the lists would have a meaning of their own. */
+  arrow_node lists;
+  make_nested(&n);
+  put_extension(metadata, "arrow.fixed_shape_tensor", "{\"shape\":[2]}");
+  n.outer.schema.metadata = metadata;
+  make_lists(&lists, "+w:3", &n.outer, 1);
+  assert_not_imported(&lists, NULL, DLX_ERROR_UNSUPPORTED, "\"arrow.fixed_shape_tensor\"");
 }
 
 /* The metadata of fixed-shape tensors is parsed strictly. */
@@ -263,7 +288,7 @@ static void malformed_tensor_metadata_is_refused(void **state) {
               {"{\"shape\":[3]}", "has 3 elements (expected the 2"},
               {"{\"shape\":[2],\"permutation\":[]}", "another length"},
               {"{\"shape\":[2],\"permutation\":[1]}", "a missing axis"},
-              {"{\"shape\":[1,2],\"permutation\":[1,1]}", "an axis twice"},
+              {"{\"shape\":[1,2],\"permutation\":[1,1]}", "a permutation that names an axis twice"},
               {"{\"shape\":[2],\"permutation\":[4294967296]}", "too many axes"},
               {"{\"shape\":[2],\"dim_names\":[]}", "another length"},
               {"{\"shape\":[2],\"dim_names\":[\"x]}", "without an end"},

@@ -2,6 +2,7 @@
 #include <pthread.h>
 
 #include "arrow_util.h"
+#include "dlx/call.h"
 #include "late_device.h"
 
 static dlx_tensor *numbers(int32_t *values, int64_t rows, int64_t columns) {
@@ -115,6 +116,68 @@ static void late_streams_are_waited_for(void **state) {
                "is not a stream (got -1");
   assert_fails(dlx_stream_create(PLAIN, 0, &stream), DLX_ERROR_INVALID_ARGUMENT, "no streams");
   dlx_tensor *all[] = {here, there, copy, back};
+  for (size_t i = 0; i < sizeof all / sizeof *all; ++i) dlx_tensor_release(all[i]);
+}
+
+/* A compiled function that copies x to y on the stream that it gets; `context` is that stream. */
+static dlx_status copy_on_stream(void *context, const dlx_argument *arguments) {
+  const DLTensor *x = arguments[0].array, *y = arguments[1].array;
+  assert_int_equal(arguments[2].integer, *(const int64_t *)context);
+  assert_int_equal(y->device.device_type, LATE);
+  return copy_on_device(0, y->data, 0, 0, x->data, 0, (size_t)x->shape[0] * 4, arguments[2].integer,
+                        &devices[LATE - PLAIN]);
+}
+
+/* A call works on the current stream of its arrays: behind what makes them, before what reads them. */
+static void calls_are_ordered_on_the_current_stream(void **state) {
+  (void)state;
+  int32_t values[6];
+  int64_t first, second;
+  dlx_contract *contract;
+  dlx_tensor *out, *here = numbers(values, 1, 6), *row;
+  assert_ok(dlx_tensor_select(here, 0, 0, &row));
+  assert_ok(dlx_contract_create("f(x: int32[n] anywhere, y: int32[n] anywhere result, s: stream)",
+                                &contract));
+  assert_ok(dlx_stream_create(LATE, 0, &first));
+  assert_ok(dlx_stream_create(LATE, 0, &second));
+  assert_ok(dlx_stream_set_current(LATE, 0, first));
+  dlx_tensor *there = moved(row, LATE);
+  assert_ok(dlx_stream_set_current(LATE, 0, second));
+  dlx_tensor *tensors[] = {there, NULL, NULL};
+  const dlx_argument none[3] = {{0}};
+
+  assert_ok(dlx_contract_call(contract, copy_on_stream, &second, tensors, none, &out));
+
+  assert_ok(dlx_stream_reset_current(LATE, 0));
+  dlx_tensor *back = moved(out, kDLCPU);
+  assert_memory_equal(dlx_tensor_data(back), values, sizeof values);
+  assert_ok(dlx_stream_destroy(LATE, 0, first));
+  assert_ok(dlx_stream_destroy(LATE, 0, second));
+  dlx_contract_release(contract);
+  dlx_tensor *all[] = {here, row, there, out, back};
+  for (size_t i = 0; i < sizeof all / sizeof *all; ++i) dlx_tensor_release(all[i]);
+}
+
+/* Elements of less than a byte are converted in host memory only: on either side of a copy, a device
+ * refuses another dtype. */
+static void devices_convert_no_values(void **state) {
+  (void)state;
+  uint8_t packed[2] = {0x21, 0x43}, bytes[4];
+  const DLTensor nibbles = describe(packed, dtype_of(kDLUInt, 4), 1, EXTENTS(4), EXTENTS(1));
+  const DLTensor whole = describe(bytes, dtype_of(kDLUInt, 8), 1, EXTENTS(4), EXTENTS(1));
+  dlx_tensor *small, *large;
+  assert_ok(dlx_tensor_wrap(&nibbles, 0, NULL, NULL, &small));
+  assert_ok(dlx_tensor_wrap(&whole, 0, NULL, NULL, &large));
+  assert_ok(dlx_tensor_copy_from(large, small, NULL));
+  assert_memory_equal(bytes, ((const uint8_t[]){1, 2, 3, 4}), 4);
+  dlx_tensor *small_there = moved(small, PLAIN), *large_there = moved(large, PLAIN);
+  assert_fails(dlx_tensor_copy_from(large_there, small, NULL), DLX_ERROR_INVALID_ARGUMENT,
+               "expected uint8): convert it first");
+  assert_fails(dlx_tensor_copy_from(large, small_there, NULL), DLX_ERROR_INVALID_ARGUMENT,
+               "expected uint8): convert it first");
+  assert_fails(dlx_tensor_copy_from(large_there, small_there, NULL), DLX_ERROR_INVALID_ARGUMENT,
+               "expected uint8): convert it first");
+  dlx_tensor *all[] = {small, large, small_there, large_there};
   for (size_t i = 0; i < sizeof all / sizeof *all; ++i) dlx_tensor_release(all[i]);
 }
 
@@ -320,6 +383,8 @@ int main(void) {
       cmocka_unit_test_teardown(strided_data_goes_there_and_back, nothing_is_left),
       cmocka_unit_test_teardown(odd_places_have_small_elements, nothing_is_left),
       cmocka_unit_test_teardown(late_streams_are_waited_for, nothing_is_left),
+      cmocka_unit_test_teardown(calls_are_ordered_on_the_current_stream, nothing_is_left),
+      cmocka_unit_test_teardown(devices_convert_no_values, nothing_is_left),
       cmocka_unit_test_teardown(arrays_stay_until_they_are_copied, nothing_is_left),
       cmocka_unit_test_teardown(deleters_may_end_the_thread_that_waits, nothing_is_left),
       cmocka_unit_test_teardown(facts_and_failures_are_the_backends_own, nothing_is_left),

@@ -231,6 +231,12 @@ static void tensors_are_passed_and_results_made(void **state) {
   dlx_tensor_release(matrix);
 }
 
+static dlx_status do_nothing(void *context, const dlx_argument *arguments) {
+  (void)arguments;
+  ++*(int *)context;
+  return DLX_OK;
+}
+
 static void wrong_calls_are_refused(void **state) {
   (void)state;
   const int64_t shape[2] = {2, 2};
@@ -283,6 +289,14 @@ static void wrong_calls_are_refused(void **state) {
   out[0] = out[1] = matrix;
   REFUSED(INVALID_ARGUMENT, "f: ");
   assert_null(out[1]);
+  dlx_contract_release(c);
+  c = contract("f(n: int, y: float32[n, 2] F result, z: float32[n, 2] result)");
+  values[0].integer = 3;
+  int done = 0;
+  assert_int_equal(dlx_contract_call(c, do_nothing, &done, tensors, values, out), DLX_OK);
+  assert_true(dlx_tensor_strides(out[0])[0] == 1 && dlx_tensor_strides(out[0])[1] == 3);
+  assert_true(dlx_tensor_strides(out[1])[0] == 2 && dlx_tensor_strides(out[1])[1] == 1);
+  for (int i = 0; i < 2; ++i) dlx_tensor_release(out[i]);
   dlx_contract_release(c);
   c = contract("f() -> int");
   assert_int_equal(dlx_contract_call(c, scale, &calls, NULL, NULL, NULL), DLX_ERROR_UNSUPPORTED);

@@ -423,6 +423,28 @@ static void plan_of_an_impossible_copy_is_refused(void **state) {
   assert_string_equal(text, "untouched");
 }
 
+/* Both sides are checked before they are read: their numbers, and that the CPU reaches them. */
+static void plan_of_an_impossible_side_is_refused(void **state) {
+  (void)state;
+  char text[16] = "untouched";
+  DLTensor *const sides[] = {&dst, &src};
+
+  for (size_t i = 0; i < 2; ++i) {
+    const DLTensor good = *sides[i];
+    sides[i]->ndim = -1;
+    assert_fails(dlx_copy_plan_describe(&dst, &src, text, sizeof text), DLX_ERROR_INVALID_ARGUMENT,
+                 i == 0 ? "`ndim` of `dst`" : "`ndim` of `src`");
+    *sides[i] = good;
+    sides[i]->device.device_type = kDLVulkan;
+    assert_fails(dlx_copy_plan_describe(&dst, &src, text, sizeof text), DLX_ERROR_UNSUPPORTED,
+                 i == 0 ? "`dst` is on vulkan:0" : "`src` is on vulkan:0");
+    *sides[i] = good;
+  }
+  assert_fails(dlx_copy_plan_describe(&dst, &src, text, 0), DLX_ERROR_INVALID_ARGUMENT,
+               "`capacity` is 0");
+  assert_string_equal(text, "untouched");
+}
+
 /* A NULL is named with its function. */
 static void null_parameters_are_named(void **state) {
   (void)state;
@@ -474,6 +496,7 @@ int main(void) {
       copy_test(plan_of_rows_with_gaps_goes_where_lines_are_shared),
       copy_test(plan_of_a_join_in_two_axes_takes_a_buffer),
       copy_test(plan_of_an_impossible_copy_is_refused),
+      copy_test(plan_of_an_impossible_side_is_refused),
       copy_test(null_parameters_are_named),
   };
   return cmocka_run_group_tests_name("copy", tests, NULL, NULL);

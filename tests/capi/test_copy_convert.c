@@ -52,6 +52,26 @@ static void contiguous_copies_for_the_alignment(void **state) {
   dlx_tensor_release(shifted);
 }
 
+/* Any address, in bytes: a multiple of the alignment is shared, and nothing else. */
+static void contiguous_shares_what_is_aligned(void **state) {
+  (void)state;
+  static _Alignas(256) uint8_t bytes[260];
+  for (uint64_t alignment = 1; alignment <= 256; alignment *= 2) {
+    for (uint64_t first = 0; first <= 258; ++first) {
+      const DLTensor described =
+          describe(bytes + first, dtype_of(kDLUInt, 8), 1, EXTENTS(2), EXTENTS(1));
+      dlx_tensor *source;
+      assert_ok(dlx_tensor_wrap(&described, 0, NULL, NULL, &source));
+      options.alignment = alignment;
+      assert_ok(dlx_tensor_contiguous(source, &options, &out));
+      assert_int_equal(out == source, first % alignment == 0);
+      assert_int_equal((uintptr_t)dlx_tensor_data(out) % alignment, 0);
+      dlx_tensor_release(out);
+      dlx_tensor_release(source);
+    }
+  }
+}
+
 /* DLX_COPY_NEVER refuses only if a copy is needed. */
 static void contiguous_never_copies_if_told_so(void **state) {
   (void)state;
@@ -263,6 +283,7 @@ int main(void) {
       convert_test(contiguous_copies_what_is_not),
       convert_test(contiguous_in_f_order),
       convert_test(contiguous_copies_for_the_alignment),
+      convert_test(contiguous_shares_what_is_aligned),
       convert_test(contiguous_never_copies_if_told_so),
       convert_test(contiguous_always_copies_if_told_so),
       convert_test(clone_is_compact_and_apart),

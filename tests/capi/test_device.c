@@ -228,6 +228,19 @@ static void name_needs_room_for_the_final_zero(void **state) {
   assert_string_equal(name, "cuda:10");
 }
 
+/* Types begin at 1 and ids at 0. */
+static void name_needs_a_device(void **state) {
+  (void)state;
+  static const int32_t strangers[][2] = {{0, 0}, {-1, 0}, {kDLCUDA, -1}, {kDLCPU, INT32_MIN}};
+  char name[16] = "untouched";
+
+  for (size_t i = 0; i < COUNT_OF(strangers); ++i) {
+    assert_fails(dlx_device_name(strangers[i][0], strangers[i][1], name, sizeof name),
+                 DLX_ERROR_INVALID_ARGUMENT, "do not name a device");
+  }
+  assert_string_equal(name, "untouched");
+}
+
 /* Host memory is on the CPU. */
 static void of_pointer_finds_host_memory_on_the_cpu(void **state) {
   (void)state;
@@ -288,6 +301,7 @@ int main(void) {
       cmocka_unit_test(every_type_of_dlpack_has_a_name),
       cmocka_unit_test(parse_refuses_what_is_no_device),
       cmocka_unit_test(name_needs_room_for_the_final_zero),
+      cmocka_unit_test(name_needs_a_device),
       cmocka_unit_test(of_pointer_finds_host_memory_on_the_cpu),
       cmocka_unit_test(synchronize_returns_on_the_cpu),
       cmocka_unit_test(synchronize_needs_a_device),

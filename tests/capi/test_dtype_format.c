@@ -82,19 +82,70 @@ static void format_writes_buffer_formats(void **state) {
   }
 }
 
-/* A buffer format may say native ('@', nothing) or standard ('=', '<') sizes. */
-static void parse_format_knows_native_and_standard_sizes(void **state) {
+/* Python's struct: each letter with each prefix, in native sizes or in standard ones (0: it has none). */
+static void parse_format_reads_letters_as_pythons_struct_does(void **state) {
   (void)state;
-  const int long_bits = 8 * (int)sizeof(long);
+  const int long_bits = 8 * (int)sizeof(long), size_bits = 8 * (int)sizeof(size_t);
+  const struct {
+    const char *letter;
+    int code, native_bits, standard_bits;
+  } letters[] = {
+      {"?", kDLBool, 8, 8},         {"b", kDLInt, 8, 8},          {"B", kDLUInt, 8, 8},
+      {"h", kDLInt, 16, 16},        {"H", kDLUInt, 16, 16},       {"i", kDLInt, 32, 32},
+      {"I", kDLUInt, 32, 32},       {"l", kDLInt, long_bits, 32}, {"L", kDLUInt, long_bits, 32},
+      {"q", kDLInt, 64, 64},        {"Q", kDLUInt, 64, 64},       {"n", kDLInt, size_bits, 0},
+      {"N", kDLUInt, size_bits, 0}, {"e", kDLFloat, 16, 16},      {"f", kDLFloat, 32, 32},
+      {"d", kDLFloat, 64, 64},      {"Zf", kDLComplex, 64, 64},   {"Zd", kDLComplex, 128, 128},
+  };
+  static const char *const prefixes[] = {"", "@", "^", "=", "<", ">", "!"};
 
-  assert_format("l", DLX_FORMAT_BUFFER, kDLInt, long_bits);
-  assert_format("@L", DLX_FORMAT_BUFFER, kDLUInt, long_bits);
-  assert_format("=l", DLX_FORMAT_BUFFER, kDLInt, 32);
-  assert_format("=L", DLX_FORMAT_BUFFER, kDLUInt, 32);
-  assert_format(little_endian() ? "<q" : ">q", DLX_FORMAT_BUFFER, kDLInt, 64);
-  assert_format("Q", DLX_FORMAT_BUFFER, kDLUInt, 64);
-  assert_format("n", DLX_FORMAT_BUFFER, kDLInt, 8 * (int)sizeof(size_t));
-  assert_format("=Zd", DLX_FORMAT_BUFFER, kDLComplex, 128);
+  for (size_t i = 0; i < COUNT_OF(letters); ++i) {
+    for (size_t k = 0; k < COUNT_OF(prefixes); ++k) {
+      const char order = prefixes[k][0];
+      const int native = order == '\0' || order == '@' || order == '^';
+      const int foreign = little_endian() ? order == '>' || order == '!' : order == '<';
+      const int bits = native ? letters[i].native_bits : letters[i].standard_bits;
+      char format[8];
+      snprintf(format, sizeof format, "%s%s", prefixes[k], letters[i].letter);
+      if (bits != 0 && (!foreign || bits == 8)) {
+        assert_format(format, DLX_FORMAT_BUFFER, letters[i].code, bits);
+        continue;
+      }
+      DLDataType dtype;
+      if (dlx_dtype_parse_format(format, DLX_FORMAT_BUFFER, &dtype) != DLX_ERROR_UNSUPPORTED) {
+        fail_msg("the buffer format \"%s\" is read", format);
+      }
+    }
+  }
+}
+
+/* NumPy's numbers of 1 to 17 bytes: a typestr has the dtypes of IEEE 754 and whole machine words. */
+static void parse_format_reads_typestrs_of_the_sizes_that_dtypes_have(void **state) {
+  (void)state;
+  static const struct {
+    char kind;
+    int code;
+    const char *sizes; /* each a character, from '0' on */
+  } kinds[] = {{'b', kDLBool, "1"},
+               {'i', kDLInt, "1248"},
+               {'u', kDLUInt, "1248"},
+               {'f', kDLFloat, "248"},
+               {'c', kDLComplex, "8@"}}; /* '@' is 16 */
+
+  for (size_t i = 0; i < COUNT_OF(kinds); ++i) {
+    for (int bytes = 0; bytes <= 17; ++bytes) {
+      char typestr[8];
+      snprintf(typestr, sizeof typestr, "=%c%d", kinds[i].kind, bytes);
+      if (strchr(kinds[i].sizes, '0' + bytes) != NULL) {
+        assert_format(typestr, DLX_FORMAT_TYPESTR, kinds[i].code, 8 * bytes);
+        continue;
+      }
+      DLDataType dtype;
+      if (dlx_dtype_parse_format(typestr, DLX_FORMAT_TYPESTR, &dtype) != DLX_ERROR_UNSUPPORTED) {
+        fail_msg("the typestr \"%s\" is read", typestr);
+      }
+    }
+  }
 }
 
 /* Another byte order is unsupported, and the message says that DLPack has none. */
@@ -212,7 +263,8 @@ int main(void) {
       cmocka_unit_test(parse_format_reads_typestrs),
       cmocka_unit_test(parse_format_reads_other_complex_formats),
       cmocka_unit_test(format_writes_buffer_formats),
-      cmocka_unit_test(parse_format_knows_native_and_standard_sizes),
+      cmocka_unit_test(parse_format_reads_letters_as_pythons_struct_does),
+      cmocka_unit_test(parse_format_reads_typestrs_of_the_sizes_that_dtypes_have),
       cmocka_unit_test(parse_format_refuses_a_foreign_byte_order),
       cmocka_unit_test(parse_format_takes_any_byte_order_of_one_byte),
       cmocka_unit_test(parse_format_refuses_what_is_no_scalar),

@@ -1,4 +1,5 @@
 /* `struct_size` of the options structs: compatibility with older and newer callers. */
+#include "dlx/arrow.h"
 #include "util.h"
 
 static int32_t data[4] = {1, 2, 3, 4};
@@ -49,13 +50,24 @@ static dlx_status call_legacy_export(const void *options) {
   return status;
 }
 
+static dlx_status call_arrow(const void *options) {
+  dlx_tensor *tensor = wrap_int32(data, 1, EXTENTS(4));
+  struct ArrowArray out;
+  const dlx_status status = dlx_tensor_to_arrow(tensor, options, &out, NULL);
+  if (status == DLX_OK) out.release(&out);
+  dlx_tensor_release(tensor);
+  return status;
+}
+
+static dlx_status set_allocator(const void *options) { return dlx_set_allocator(kDLCPU, options); }
+
 static const struct {
   dlx_status (*call)(const void *options);
   uint32_t size;
 } structs[] = {
     {call_empty, sizeof(dlx_empty_options)},          {call_copy, sizeof(dlx_copy_options)},
     {call_raw_copy, sizeof(dlx_copy_options)},        {call_export, sizeof(dlx_export_options)},
-    {call_legacy_export, sizeof(dlx_export_options)},
+    {call_legacy_export, sizeof(dlx_export_options)}, {call_arrow, sizeof(dlx_arrow_options)},
 };
 
 /** A struct larger than any of ours; all zero except its struct_size. */
@@ -181,6 +193,58 @@ static void struct_size_beyond_reason_is_refused(void **state) {
 
   for (size_t i = 0; i < COUNT_OF(structs); ++i) {
     assert_fails(structs[i].call(larger(UINT32_MAX)), DLX_ERROR_INVALID_ARGUMENT, "struct_size");
+    assert_fails(structs[i].call(larger(4104)), DLX_ERROR_INVALID_ARGUMENT, "struct_size");
+    assert_ok(structs[i].call(larger(4096)));
+  }
+}
+
+/* A reserved field that is set requests what this version does not have. */
+static void reserved_fields_must_be_zero(void **state) {
+  (void)state;
+  static const struct {
+    dlx_status (*call)(const void *options);
+    uint32_t size, offset;
+  } fields[] = {
+      {call_copy, sizeof(dlx_copy_options), offsetof(dlx_copy_options, reserved)},
+      {call_raw_copy, sizeof(dlx_copy_options), offsetof(dlx_copy_options, reserved)},
+      {call_export, sizeof(dlx_export_options), offsetof(dlx_export_options, reserved)},
+      {call_legacy_export, sizeof(dlx_export_options), offsetof(dlx_export_options, reserved)},
+      {call_arrow, sizeof(dlx_arrow_options), offsetof(dlx_arrow_options, reserved)},
+      {set_allocator, sizeof(dlx_allocator), offsetof(dlx_allocator, reserved)},
+  };
+
+  for (size_t i = 0; i < COUNT_OF(fields); ++i) {
+    for (size_t byte = 0; byte < 4; ++byte) {
+      unsigned char *options = larger(fields[i].size);
+      options[fields[i].offset + byte] = 1;
+      assert_fails(fields[i].call(options), DLX_ERROR_UNSUPPORTED, "reserved` must be 0");
+    }
+  }
+}
+
+/* An alignment is a power of two up to 2^30, wherever it can be asked for. */
+static void impossible_alignments_are_refused(void **state) {
+  (void)state;
+  static const struct {
+    dlx_status (*call)(const void *options);
+    uint32_t size, offset;
+  } fields[] = {
+      {call_empty, sizeof(dlx_empty_options), offsetof(dlx_empty_options, alignment)},
+      {call_copy, sizeof(dlx_copy_options), offsetof(dlx_copy_options, alignment)},
+      {call_raw_copy, sizeof(dlx_copy_options), offsetof(dlx_copy_options, alignment)},
+      {call_export, sizeof(dlx_export_options), offsetof(dlx_export_options, min_alignment)},
+      {call_legacy_export, sizeof(dlx_export_options), offsetof(dlx_export_options, min_alignment)},
+  };
+  static const uint64_t strangers[] = {
+      3, 48, (1u << 30) + 1, UINT64_C(1) << 31, UINT64_C(1) << 63, UINT64_MAX};
+
+  for (size_t i = 0; i < COUNT_OF(fields); ++i) {
+    for (size_t k = 0; k < COUNT_OF(strangers); ++k) {
+      unsigned char *options = larger(fields[i].size);
+      memcpy(options + fields[i].offset, &strangers[k], sizeof *strangers);
+      assert_fails(fields[i].call(options), DLX_ERROR_INVALID_ARGUMENT,
+                   "is not a power of two up to 2^30");
+    }
   }
 }
 
@@ -196,6 +260,8 @@ int main(void) {
       cmocka_unit_test(newer_struct_that_sets_its_end_is_unsupported),
       cmocka_unit_test(struct_size_inside_a_field_is_refused),
       cmocka_unit_test(struct_size_beyond_reason_is_refused),
+      cmocka_unit_test(reserved_fields_must_be_zero),
+      cmocka_unit_test(impossible_alignments_are_refused),
   };
   return cmocka_run_group_tests_name("options", tests, NULL, NULL);
 }

@@ -43,6 +43,20 @@ static void slice_shares_the_memory(void **state) {
   dlx_tensor_release(view);
 }
 
+/* Without elements nothing is walked: the address stays, also NULL, and so does a stride that overflows. */
+static void slices_of_nothing_stay_where_they_are(void **state) {
+  (void)state;
+  dlx_tensor *empty = wrap_int32(NULL, 2, EXTENTS(0, 4));
+  assert_ok(dlx_tensor_slice(empty, 1, 2, 4, 1, &view));
+  assert_shape(view, 2, EXTENTS(0, 2));
+  assert_null(dlx_tensor_data(view));
+  dlx_tensor_release(view);
+  assert_ok(dlx_tensor_slice(tensor, 0, 0, 1, INT64_MAX / 32, &view));
+  assert_int_equal(dlx_tensor_strides(view)[0], dlx_tensor_strides(tensor)[0]);
+  dlx_tensor_release(view);
+  dlx_tensor_release(empty);
+}
+
 /* A negative step reverses the elements. */
 static void slice_with_a_negative_step_walks_backwards(void **state) {
   (void)state;
@@ -234,6 +248,11 @@ static void expand_dims_inserts_an_axis_of_extent_1(void **state) {
     assert_shape(view, 4, expected);
     assert_int_equal(dlx_tensor_is_contiguous(view, DLX_ORDER_C), 1);
     assert_int32s(view, 24, data);
+    /* Also that of the new axis: some readers compare it. */
+    int64_t compact = 1;
+    for (int32_t axis = 3; axis >= 0; compact *= expected[axis--]) {
+      assert_int_equal(dlx_tensor_strides(view)[axis], compact);
+    }
     dlx_tensor_release(view);
   }
 }
@@ -369,6 +388,7 @@ static void null_parameters_are_named(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       view_test(slice_shares_the_memory),
+      view_test(slices_of_nothing_stay_where_they_are),
       view_test(slice_with_a_negative_step_walks_backwards),
       view_test(slice_follows_pythons_rules),
       view_test(slice_takes_the_largest_numbers),

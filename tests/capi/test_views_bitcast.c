@@ -95,6 +95,7 @@ static void empty_tensors_are_scaled(void **state) {
   (void)state;
   assert_bitcast(uint8, 2, EXTENTS(0, 8), EXTENTS(8, 1), uint32, EXTENTS(0, 2), EXTENTS(2, 1));
   assert_bitcast(uint32, 1, EXTENTS(0), EXTENTS(1), uint8, EXTENTS(0), EXTENTS(1));
+  assert_bitcast(uint8, 2, EXTENTS(2, 0), EXTENTS(3, 1), uint32, EXTENTS(2, 0), EXTENTS(1, 1));
 }
 
 /* Another size needs a last axis. */
@@ -147,6 +148,13 @@ static void strides_that_are_not_walked_do_not_count(void **state) {
     assert_shape(view, 2, EXTENTS(1, 32));
     dlx_tensor_release(view);
     dlx_tensor_release(row);
+
+    dlx_tensor *column = wrap(data, uint8, 2, EXTENTS(4, 1), EXTENTS(1, strides[i]), 0);
+    assert_ok(dlx_tensor_bitcast(column, &uint1, &view));
+    assert_shape(view, 2, EXTENTS(4, 8));
+    assert_strides(view, EXTENTS(8, 1));
+    dlx_tensor_release(view);
+    dlx_tensor_release(column);
   }
 }
 

@@ -84,6 +84,30 @@ static void unrepeated_elements_stay_writable(void **state) {
   dlx_tensor_release(matrix);
 }
 
+/* All pairs of up to three axes: a view is read-only if, and only if, two of its elements are one. */
+static void exactly_what_is_repeated_is_read_only(void **state) {
+  (void)state;
+  for (int32_t ndim = 0; ndim <= 3; ++ndim) {
+    for (int bits = 0; bits < 1 << (3 + ndim); ++bits) {
+      int64_t target[3], source[3];
+      int fits = 1, repeats = 0;
+      for (int32_t i = 0; i < 3; ++i) target[i] = bits >> i & 1 ? 2 : 1;
+      for (int32_t i = 0; i < ndim; ++i) {
+        source[i] = bits >> (3 + i) & 1 ? 2 : 1;
+        fits = fits && source[i] <= target[3 - ndim + i];
+      }
+      for (int32_t i = 0; i < 3; ++i) {
+        repeats = repeats || target[i] > (i < 3 - ndim ? 1 : source[i - (3 - ndim)]);
+      }
+      if (!fits) continue;
+      dlx_tensor *tensor = wrap_int32(data, ndim, source), *view = broadcast(tensor, 3, target);
+      assert_int_equal(dlx_tensor_flags(view), repeats ? DLPACK_FLAG_BITMASK_READ_ONLY : 0);
+      dlx_tensor_release(view);
+      dlx_tensor_release(tensor);
+    }
+  }
+}
+
 /* READ_ONLY is inherited, repeated or not. */
 static void read_only_is_inherited(void **state) {
   (void)state;
@@ -178,6 +202,7 @@ int main(void) {
       cmocka_unit_test(scalar_is_broadcast_to_any_shape),
       cmocka_unit_test(repeated_elements_are_read_only),
       cmocka_unit_test(unrepeated_elements_stay_writable),
+      cmocka_unit_test(exactly_what_is_repeated_is_read_only),
       cmocka_unit_test(read_only_is_inherited),
       cmocka_unit_test(empty_shapes_are_fine),
       cmocka_unit_test(other_extents_do_not_fit),

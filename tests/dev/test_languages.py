@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+from xml.etree import ElementTree
 
 import pytest
 
@@ -20,6 +21,10 @@ MANIFESTS = {
     "r/DESCRIPTION": r"^Version: (.*)",
     "ruby/lib/dlx/version.rb": r"VERSION = '(.*)'",
 }
+
+
+# R's packages name a licence that R itself has.
+PACKAGES = ("csharp", "go", "java", "lua", "node", "ruby", "rust/dlx", "rust/dlx-sys")
 
 
 def version() -> str:
@@ -41,6 +46,20 @@ def test_each_package_says_what_it_is():
             assert (folder / ("dlx/README.md" if name == "rust" else "README.md")).exists()
 
 
+@pytest.mark.parametrize("package", PACKAGES)
+def test_each_package_has_the_licence(package):
+    assert (ROOT / "bindings" / package / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
+
+
+def test_the_project_of_dotnet_names_files_that_exist():
+    folder = ROOT / "bindings/csharp"
+    project = ElementTree.parse(folder / "Dlx.csproj").getroot()
+
+    names = [item.get("Include") for item in project.findall("ItemGroup/*")]
+    assert names == ["src/*.cs", "README.md;LICENSE"]
+    assert all(any(folder.glob(name)) for words in names for name in words.split(";"))
+
+
 def test_the_rock_has_each_file():
     rock = (ROOT / "bindings/lua/dlx-0.1.0-1.rockspec").read_text()
 
@@ -51,7 +70,7 @@ def test_the_rock_has_each_file():
 def test_the_plan_has_each_language(clone):
     lines = clone.plan("test", "--bindings")
 
-    for words in ("cargo test", "go test -race", "node --expose-gc --test", "ConsoleLauncher", "mono ", "Rscript ",
+    for words in (" test --quiet --offline", "-P release package", "luarocks lint", "gem install", "go test -race", "node --expose-gc --test", "ConsoleLauncher", "mono ", "Rscript ",
                   "luajit ", "ruby -w", "clang++-19 -std=c++23", "DLX_TWO=java"):  # fmt: skip
         assert any(words in line for line in lines), words
 

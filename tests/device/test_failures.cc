@@ -240,9 +240,9 @@ void failed_copies_keep_what_they_use(World& world) {
 /// Transfers by two threads, one of whose calls fails: no memory that a transfer still uses is released.
 /// Ends the process with kNoneFailed if there are fewer calls.
 void cross_by_threads(World& world, bool to_host, int64_t n) {
-  std::vector<int32_t> data = numbers(1100 * 1200);  // five megabytes
-  const Tensor host = world.wrap(data, {1100, 1200});
-  Tensor there = world.upload(data, {1100, 1200});
+  std::vector<int32_t> data = numbers(550 * 600);  // three parts, by two threads
+  const Tensor host = world.wrap(data, {550, 600});
+  Tensor there = world.upload(data, {550, 600});
   CHECK(world.download(transpose(transpose(there))) == data);  // the kernels are loaded
   world.finish();
   Tensor result;

@@ -82,6 +82,11 @@ void impossible_streams_are_refused(World& world) {
   }
   FAILS(dlx_stream_synchronize(world.api.device, 9, world.api.default_stream),
         DLX_ERROR_UNAVAILABLE, "9");
+  // CUDA has two default streams.
+  for (int64_t k = 0; k < (world.api.is_cuda() ? 2 : 1); ++k) {
+    FAILS(dlx_stream_destroy(world.api.device, 0, world.api.default_stream + k),
+          DLX_ERROR_INVALID_ARGUMENT, "is a default stream, which cannot be destroyed");
+  }
 }
 
 /// A tensor may be on a device that this machine does not have. dlx cannot order its work.

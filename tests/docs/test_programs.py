@@ -18,7 +18,7 @@ COMPILERS = {
     "c": ("gcc", "-std=c11", ".c"),
     "cpp": ("g++", "-std=c++17", ".cc"),
 }
-PAGES = ("docs/vendors.md", "docs/site/pages/index.md")
+PAGES = ("docs/runtimes.md", "docs/vendors.md", "docs/site/pages/index.md")
 PROGRAMS = [
     (page, language, source)
     for page in PAGES
@@ -54,6 +54,7 @@ def test_a_program(page, language, source, tmp_path):
 
 def test_there_is_a_program_for_each_language():
     assert [(page, language) for page, language, _ in PROGRAMS] == [
+        ("docs/runtimes.md", "cpp"),
         ("docs/vendors.md", "c"),
         ("docs/site/pages/index.md", "c"),
         ("docs/site/pages/index.md", "cpp"),

@@ -26,7 +26,7 @@ sys.unraisablehook = lambda arguments: Slow().__index__()
 bytes_of = bytearray(12)
 dlx._native._usual(  # convert() calls that at once
     "a library", {bytearray: False}, lambda capsule: Slow().__index__(), True, 1,
-    dlx.asarray(bytes_of))
+    dlx.asarray(bytes_of), 0)
 
 class Producer:
     def __dlpack__(self, **kwargs):

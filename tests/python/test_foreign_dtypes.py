@@ -123,3 +123,41 @@ def test_storages_of_torch_are_memory_and_no_lists():
     untyped[1] = 0
     assert tensor[0].item() != 1.5
     assert dlx.asarray(torch.tensor([]).untyped_storage()).shape == (0,)
+    together = dlx.asarray([tensor.untyped_storage(), tensor.untyped_storage()])
+    assert str(together.dtype) == "uint8"
+    assert together.shape == (2, 4)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_storage_of_quantised_numbers_names_the_bytes():
+    torch = pytest.importorskip("torch", reason="has storages")
+    array = torch.quantize_per_tensor(torch.tensor([1.0, 2.0]), 0.1, 0, torch.qint8).storage()
+
+    with pytest.raises(dlx.UnsupportedError, match=r"qint8.*`\.untyped\(\)`"):
+        dlx.asarray(array)
+    assert dlx.asarray(array.untyped()).tolist() == [10, 20]
+
+
+def test_a_structure_without_fields_names_no_field():
+    with pytest.raises(dlx.UnsupportedError, match="without fields holds no data"):
+        dlx.asarray(numpy.zeros(3, []))
+
+
+@pytest.mark.parametrize("source", ["complex32", "complex64", "complex128", "bcomplex32"])
+@pytest.mark.parametrize("target", ["float16", "float32", "float64", "bfloat16", "int64", "uint8"])
+def test_no_conversion_drops_imaginary_parts(source, target):
+    pytest.importorskip("ml_dtypes", reason="has bfloat16 and two of the complex dtypes")
+    tensor = dlx.asarray([1 + 2j], dtype=source)
+    with pytest.raises(dlx.UnsupportedError, match="would drop the imaginary part"):
+        dlx.asarray(tensor, dtype=target)
+
+
+@pytest.mark.parametrize("source", ["int128", "uint128"])
+def test_integers_of_128_bits_are_converted_by_value(source):
+    tensor = dlx.asarray([[5, 7], [2, 100]], dtype=source)
+    for target in ("int64", "uint8", "float32", "float64"):
+        converted = dlx.asarray(tensor, dtype=target)
+        assert str(converted.dtype) == target
+        assert converted.tolist() == [[5, 7], [2, 100]]
+    with pytest.raises(dlx.InvalidArgumentError, match="uint8"):
+        dlx.asarray(dlx.asarray([300], dtype=source), dtype="uint8")

@@ -11,6 +11,7 @@ import numpy
 import pytest
 
 import dlx
+from dlpack_ctypes import PADDED, Producer
 
 ml_dtypes = pytest.importorskip("ml_dtypes", reason="adds the padded dtypes to NumPy")
 INTEGERS = [f"{kind}{bits}" for kind in ("int", "uint") for bits in range(1, 8)]
@@ -274,3 +275,12 @@ def test_bytes_and_float32_need_no_numpy(monkeypatch):
     assert dlx.asarray(p.view("float4_e2m1fn"), dtype="float32").tolist() == [0.5, 1.0, 1.5, 2.0]
     with pytest.raises(dlx.UnavailableError, match="uint4 to float64 needs NumPy"):
         dlx.asarray(p, dtype="float64")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_bits_beside_a_padded_element_do_not_count(name):
+    bits = bits_of(name)
+    code = dlx.dtype(name).__dlpack_data_type__()
+    producer = Producer(bytes(range(256)), (256,), code, flags=PADDED)
+    patterns = numpy.arange(256) & ((1 << bits) - 1)
+    assert dlx.asarray(producer).tolist() == values_of(patterns, name).tolist()

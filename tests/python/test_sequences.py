@@ -1,6 +1,9 @@
 """`dlx.asarray` of numbers and nested sequences."""
 
+import array
 import collections
+import ctypes
+import mmap
 import time
 
 import pytest
@@ -352,3 +355,57 @@ def test_lists_of_arrays_below_a_byte_are_stacked_byte_by_byte_or_packed_as_they
         got = dlx.asarray(rows)
         assert got.nbytes == dlx.empty((2, 3), dtype=name).nbytes
         assert got.tolist() == [array.tolist()] * 2
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: array.array("f", [1.5, 2]),
+        lambda: array.array("b", [1, 2]),
+        lambda: bytearray(b"ab"),
+        lambda: memoryview(b"ab"),
+        lambda: (ctypes.c_float * 2)(1, 2),
+        lambda: ((ctypes.c_int16 * 2) * 2)(),
+        lambda: mmap.mmap(-1, 4),
+    ],
+)
+@pytest.mark.parametrize("wrap", [list, tuple, collections.UserList, collections.deque])
+def test_objects_with_typed_memory_keep_their_dtype_in_lists(make, wrap):
+    items = [make(), make()]
+    expected = numpy.asarray(items)
+
+    tensor = dlx.asarray(wrap(items))
+
+    assert (tensor.dtype, tensor.shape) == (expected.dtype, expected.shape)
+    assert tensor.tolist() == expected.tolist()
+
+
+def test_arrays_of_cffi_keep_their_dtype_in_lists():
+    cffi = pytest.importorskip("cffi", reason="has C arrays")
+    item = cffi.FFI().new("float[2]", [1, 2])
+
+    assert str(dlx.asarray([item, item]).dtype) == "float32"
+
+
+def test_a_buffer_that_is_closed_is_named_by_its_place():
+    closed = mmap.mmap(-1, 4)
+    closed.close()
+
+    with pytest.raises(ValueError, match="closed"):
+        dlx.asarray([closed])
+    with pytest.raises(TypeError, match=r"`obj`\[0\] is not a number"):
+        dlx.asarray([b"ab"])
+
+
+@pytest.mark.parametrize("bits", [*range(1, 9), 16, 32, 64, 128])
+@pytest.mark.parametrize("signed", [True, False])
+def test_every_integer_type_takes_its_limits_and_nothing_beyond(bits, signed):
+    if bits < 8:
+        pytest.importorskip("ml_dtypes", reason="has the integers of less than a byte")
+    name = f"int{bits}" if signed else f"uint{bits}"
+    low = -(1 << (bits - 1)) if signed else 0
+    high = low + (1 << bits) - 1
+    assert dlx.asarray([low, high], dtype=name).tolist() == [low, high]
+    for beyond in (low - 1, high + 1):
+        with pytest.raises(dlx.InvalidArgumentError):
+            dlx.asarray([0, beyond], dtype=name)

@@ -6,6 +6,7 @@ import ctypes
 import subprocess
 import sys
 import warnings
+import weakref
 
 import pytest
 
@@ -215,6 +216,32 @@ def test_structures_of_ctypes():
     assert not dlx.asarray(memoryview(point)).readonly
 
 
+def test_a_reversed_view_of_structures_is_not_taken_for_the_array():
+    points = (Point * 3)(*[Point(i, i, i) for i in range(3)])
+    with pytest.raises(dlx.UnsupportedError):
+        dlx.asarray(memoryview(points)[::-1])
+
+
+def test_memory_behind_an_array_interface_lives_as_long_as_the_view():
+    class Owner:
+        def __init__(self):
+            self.array = filled(XYZ, 1000).copy()
+
+        @property
+        def __array_interface__(self):
+            return self.array.__array_interface__
+
+    owner = Owner()
+    alive = weakref.ref(owner)
+    expected = structured_to_unstructured(owner.array).tolist()
+    tensor = dlx.asarray(owner)
+    del owner
+    assert alive() is not None
+    assert tensor.tolist() == expected
+    del tensor
+    assert alive() is None
+
+
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("take", [lambda x: x, memoryview])
 def test_structures_of_ctypes_that_are_no_axis(take):
@@ -260,6 +287,7 @@ IRREGULAR = {
     "overlapping": padded([0, 0], ["f4"] * 2, 4),
     "half an element apart": padded([0, 6], ["f4"] * 2, 12),
     "nested, with gaps": [("p", padded([0, 4], ["f4"] * 2, 12)), ("q", "f4")],
+    "a number, then a dense pair": padded([0, 8], ["f4", ("f4", (2,))], 16),
     "an empty subarray": [("x", "f4", (0,)), ("y", "f4")],
     "two byte orders": [("x", "<f4"), ("y", ">f4")],
 }

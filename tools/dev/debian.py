@@ -34,9 +34,11 @@ MORE_EMULATED = {
     "g++-riscv64-linux-gnu": "riscv64-linux-gnu-g++",
     "g++-s390x-linux-gnu": "s390x-linux-gnu-g++",
 }
+PLUGINS = "/usr/share/maven-repo/org/apache/maven/plugins"
 LANGUAGES = {
     "golang-go": "go",
     "luajit": "luajit",
+    "luarocks": "luarocks",
     "ruby": "ruby",
     "ruby-minitest": "/usr/share/doc/ruby-minitest",
     "rustc": "rustc",
@@ -48,6 +50,12 @@ LANGUAGES = {
     "default-jdk-headless": "javac",
     "libjna-java": "/usr/share/java/jna.jar",
     "junit5": "/usr/share/java/junit-platform-console.jar",
+    "maven": "mvn",
+    **{
+        f"libmaven-{name}-plugin-java": f"{PLUGINS}/maven-{name}-plugin"
+        for name in ("compiler", "jar", "javadoc", "resources", "source")
+    },
+    "libsurefire-java": f"{PLUGINS}/maven-surefire-plugin",
     "mono-mcs": "mcs",
     "mono-runtime": "mono",
     "r-base-core": "Rscript",

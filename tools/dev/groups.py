@@ -39,6 +39,7 @@ BEYOND = {
     "clang": "the build with clang",
     "analyzer": "clang's static analyzer",
     "fuzz-long": "fuzzing for 2 minutes a target",
+    "msan": "three corpora under MemorySanitizer",
     "coverage": "coverage",
 }
 
@@ -104,6 +105,7 @@ def _release(settings: Settings) -> list[Job]:
         Job("clang", _clang, uses=BAZEL),
         Job("analyzer", lambda r: r.step("analyzer", "./dev lint", "./dev", "lint")),
         _fuzz("fuzz-long", "120", "0"),
+        Job("msan", lambda r: r.step("msan", "MemorySanitizer", "tests/msan.sh")),
         Job("coverage", _coverage, uses=BAZEL),
     ]
 

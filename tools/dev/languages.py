@@ -16,6 +16,7 @@ from .jobs import Job
 from .runners import Runner, python_variables
 from .settings import Settings
 from .shell import Environment, Failed, Shell, Word
+from .summary import SKIPPED
 
 JARS = Path("/usr/share/java")
 JUNIT = (
@@ -28,7 +29,15 @@ VALGRIND = (
     " --errors-for-leak-kinds=definite"
 )
 TYPESCRIPT = "typescript@5.9.3"
-PYTHONS = ("3.9", "3.14")  # with packages of JPype and lupa
+MAVEN = Path("/usr/share/maven-repo")
+NEWER_GO = "go-1.24"
+CRATES = Path("/usr/share/cargo/registry")
+WANTED = "ndarray-0.1[5-7].*"  # as bindings/rust/dlx/Cargo.toml says
+NDARRAY = [
+    f"librust-{name}-dev"
+    for name in ("ndarray", "matrixmultiply", "num-complex", "num-integer", "num-traits", "rawpointer", "autocfg")
+]  # fmt: skip
+PYTHONS = ("3.9", "3.14")  # with packages of JPype, lupa and .NET Core
 
 
 def built(settings: Settings, *names: str) -> Path:
@@ -109,6 +118,18 @@ class Language:
         self.runner.report.step(f"bindings-{self.name}", name, status)
         return status == 0
 
+    def skip(self, name: str, why: str) -> None:
+        self.runner.shell.say(f"{self.name}: {name}: skipped: {why}")
+        self.runner.report.step(f"bindings-{self.name}", name, SKIPPED)
+
+    def copied(self, name: str) -> Path:
+        """A copy of the package, for tools that write beside the sources. It has a licence, not a link."""
+        target = self.built / name
+        if not self.settings.dry:
+            shutil.rmtree(target, ignore_errors=True)
+            shutil.copytree(self.folder, target)
+        return target
+
     def example(self, fence: str, file: str, **changes: str) -> Path:
         """The first example of the README as a program."""
         target = self.built / file
@@ -121,36 +142,79 @@ class Language:
         return target
 
 
+def crates(x: Language) -> tuple[Path, bool]:
+    """A configuration of Cargo that takes Debian's crates for the registry's, and whether there are some. Else ndarray
+    is empty: Cargo resolves the optional dependencies of the packages that it tests, needed or not."""
+    unpacked, config = built(x.settings, "crates"), x.built / "config.toml"
+    if x.settings.dry:
+        return config, True
+    folders = [CRATES, unpacked / "usr/share/cargo/registry"]
+    if not any(folder.glob(WANTED) for folder in folders):
+        x.runner.shell.run("tools/dev/debian-unpack", unpacked, "sid", *NDARRAY)
+    empty = x.built / "empty/ndarray-0.17.0"
+    (empty / "src").mkdir(parents=True, exist_ok=True)
+    (empty / "src/lib.rs").touch()
+    (empty / "Cargo.toml").write_text('[package]\nname = "ndarray"\nversion = "0.17.0"\n')
+    (empty / ".cargo-checksum.json").write_text('{"files": {}, "package": null}')
+    [folder, *_] = [folder for folder in folders if any(folder.glob(WANTED))] + [empty.parent]
+    config.write_text(
+        f'[source.crates-io]\nreplace-with = "found"\n[source.found]\ndirectory = "{folder}"\n'
+    )
+    (x.folder / "Cargo.lock").unlink(missing_ok=True)  # of the other folder
+    return config, folder != empty.parent
+
+
 def rust(x: Language) -> None:
-    cargo = ("cargo", "test", "--quiet", "--offline")
-    x.step(*cargo)
+    config, has_ndarray = crates(x)
+    cargo = ("cargo", "--config", config)
+    test = (*cargo, "test", "--quiet", "--offline")
+    feature: tuple[str, ...] = ("--features", "dlx/ndarray")
+    x.step(*test)
+    version = re.search(r"(\d+)\.(\d+)", x.runner.shell.ask("rustc", "--version") or "0.0")
+    if has_ndarray and version and tuple(map(int, version.groups())) >= (1, 64):
+        x.step(*test, *feature, "-p", "dlx")
+    else:
+        x.skip("cargo test --features ndarray", "no crate ndarray, or a Rust before 1.64")
+        feature = ()
     if shutil.which("valgrind"):  # Miri cannot run C
         triple = f"{platform.machine().upper()}_UNKNOWN_LINUX_GNU"
-        x.step(*cargo, "--tests", env={f"CARGO_TARGET_{triple}_RUNNER": VALGRIND})
+        x.step(*test, "--tests", env={f"CARGO_TARGET_{triple}_RUNNER": VALGRIND})
     if shutil.which("cmake"):  # a minute of one processor, until it is built
         x.step(
-            *(*cargo, "--features", "vendored"),
+            *(*test, "--features", "vendored"),
             env={
                 "CARGO_TARGET_DIR": str(built(x.settings, "cargo-vendored")),
                 **dict.fromkeys(("PKG_CONFIG_PATH", "LD_LIBRARY_PATH", "DLX_FILTER")),
             },
         )
     packed = ("--offline", "--no-verify", "--allow-dirty", "-p", "dlx-sys")
-    x.step("cargo", "package", "--quiet", *packed)  # dlx needs dlx-sys in a registry
-    for tool in ("fmt", "clippy"):
-        if x.runner.shell.ask("cargo", tool, "--version") is not None:
-            more = (
-                ("--check",)
-                if tool == "fmt"
-                else ("-q", "--offline", "--all-targets", "--", "-Dwarnings")
-            )
-            x.step("cargo", tool, *more)
+    x.step(*cargo, "package", "--quiet", *packed)  # dlx needs dlx-sys in a registry
+    if x.runner.shell.ask("cargo", "fmt", "--version") is not None:
+        x.step("cargo", "fmt", "--check")
+    if x.runner.shell.ask("cargo", "clippy", "--version") is not None:
+        quiet = ("-q", "--offline", "--config", config)  # cargo hands on what comes after its own
+        x.step("cargo", "clippy", *quiet, "--all-targets", *feature, "--", "-Dwarnings")
 
 
 def go(x: Language) -> None:
     x.step("go", "vet", "./...")
     x.step("bash", "-c", "[[ -z $(gofmt -l . | tee /dev/stderr) ]]")
     x.step("go", "test", "-race", "-count=1", "./...")
+    module = x.example("go", "main.go").with_name("go.mod")
+    if not x.settings.dry:
+        name = "libdlx.example/dlx"
+        module.write_text(
+            f"module example\n\ngo 1.19\n\nrequire {name} v0.0.0\n\nreplace {name} => {x.folder}\n"
+        )
+    x.step("go", "run", ".", cwd=x.built)
+    root = built(x.settings, "go-newer", "usr/lib", NEWER_GO)  # which can pin slices
+    if not x.settings.dry and not root.exists():
+        packages = (f"golang-{NEWER_GO[3:]}-{part}" for part in ("go", "src"))
+        x.runner.shell.run("tools/dev/debian-unpack", root.parents[2], "trixie", *packages)
+    if x.settings.dry or root.exists():
+        x.step(root / "bin/go", "test", "-count=1", "./...", env={"GOROOT": str(root)})
+    else:
+        x.skip("newer Go", f"Debian's {NEWER_GO} could not be had")
 
 
 def node(x: Language) -> None:
@@ -210,6 +274,12 @@ def java(x: Language) -> None:
     )
     x.step("java", library, "-cp", path, *console, "--select-package", "dlx")
     x.step("java", library, "-cp", path, x.example("java", "Example.java"))
+    if shutil.which("mvn") and (MAVEN / "org/apache/maven/plugins/maven-javadoc-plugin").exists():
+        offline = ("mvn", "-q", "-B", "-o", f"-Dmaven.repo.local={MAVEN}")
+        of_debian = ("-Dsurefire.version=2.22.3", "-P", "release")
+        x.step(*offline, *of_debian, "package", cwd=x.copied("maven"))
+    else:
+        x.skip("mvn package", "no Maven, or none of Debian's plugins for it")
     x.step(
         "javadoc",
         "-quiet",
@@ -224,9 +294,32 @@ def java(x: Language) -> None:
 
 
 def csharp(x: Language) -> None:
-    library = x.built / "Dlx.dll"
+    """On Mono, and on .NET Core by the assemblies of the runtime that PyPI has."""
+    csharp_on(x, "mono", ("mono",))
+    [*found] = python(x.runner.shell).glob("lib/*/site-packages/dotnetcore2/bin/dotnet")
+    if not found:
+        x.skip("dotnet", "PyPI has no .NET Core for this machine")
+        return
+    config = x.built / "core.json"
+    config.write_text(
+        '{"runtimeOptions": {"framework": {"name": "Microsoft.NETCore.App", "version": "3.1.0"},'
+        ' "configProperties": {"System.Globalization.Invariant": true}}}'
+    )
+    assemblies = sorted(found[0].parent.glob("shared/Microsoft.NETCore.App/*/System.*.dll"))
+    references = ("-nostdlib", "-noconfig", *(f"-r:{path}" for path in assemblies))
+    csharp_on(x, "core", (found[0], "exec", "--runtimeconfig", config), references)
+
+
+def csharp_on(
+    x: Language, name: str, runtime: Sequence[Word], references: Sequence[Word] = ()
+) -> None:
+    folder = x.built / name
+    if not x.settings.dry:
+        folder.mkdir(exist_ok=True)
+    library = folder / "Dlx.dll"
     mcs = ("mcs", "-langversion:Latest", "-unsafe", "-warnaserror")
-    if not x.step(*mcs, "-target:library", f"-out:{library}", *sorted(x.folder.glob("src/*.cs"))):
+    sources = sorted(x.folder.glob("src/*.cs"))
+    if not x.step(*mcs, "-target:library", f"-out:{library}", *sources, *references):
         return
     programs = {
         "Tests.exe": (
@@ -235,32 +328,37 @@ def csharp(x: Language) -> None:
         ),
         "Example.exe": ([x.example("csharp", "Example.cs")], []),
     }
-    for name, (sources, arguments) in programs.items():
-        if x.step(*mcs, f"-r:{library}", f"-out:{x.built / name}", *sources):
-            x.step("mono", x.built / name, *arguments)
+    for file, (sources, arguments) in programs.items():
+        if x.step(*mcs, f"-r:{library}", f"-out:{folder / file}", *sources, *references):
+            x.step(*runtime, folder / file, *arguments)
 
 
 def lua(x: Language) -> None:
     x.step("luajit", "test/run.lua")
-    x.step(
-        "luajit",
-        x.example("lua", "example.lua"),
-        env={"LUA_PATH": f"{x.folder}/?.lua;{x.folder}/?/init.lua"},
-    )
+    example, folders = x.example("lua", "example.lua"), x.folder
+    if shutil.which("luarocks"):
+        rock = "dlx-0.1.0-1.rockspec"
+        x.step("luarocks", "lint", rock)
+        rocks = ("luarocks", "--lua-version", "5.1", "--tree", x.built / "rocks")
+        x.step(*rocks, "make", rock, cwd=x.copied("source"))
+        folders = x.built / "rocks/share/lua/5.1"
+    else:
+        x.skip("luarocks make", "no luarocks")
+    x.step("luajit", example, env={"LUA_PATH": f"{folders}/?.lua;{folders}/?/init.lua"})
 
 
 def ruby(x: Language) -> None:
     x.step("ruby", "-w", "-Ilib", "test/run.rb")
-    x.step("ruby", "-w", "-Ilib", x.example("ruby", "example.rb"))
-    x.step("gem", "build", "--silent", "dlx.gemspec", "--output", x.built / "dlx.gem")
+    gem, gems = x.built / "dlx.gem", x.built / "gems"
+    x.step("gem", "build", "--silent", "dlx.gemspec", "--output", gem)
+    x.step("gem", "install", "--silent", "--local", "--no-document", "--install-dir", gems, gem)
+    x.step("ruby", "-w", x.example("ruby", "example.rb"), env={"GEM_PATH": str(gems)})
 
 
 def r(x: Language) -> None:
     """From a copy: R compiles in the folder of the sources."""
-    source, library = x.built / "source", x.built / "library"
+    source, library = x.copied("source"), x.built / "library"
     if not x.settings.dry:
-        shutil.rmtree(source, ignore_errors=True)
-        shutil.copytree(x.folder, source)
         library.mkdir(exist_ok=True)
     if x.step("R", "CMD", "INSTALL", "--no-docs", "-l", library, source):
         installed = {"R_LIBS": str(library)}
@@ -293,6 +391,17 @@ def cpp(x: Language) -> None:
         x.step(program, cwd=x.settings.root)
 
 
+def python(shell: Shell) -> Path:
+    """An environment with runtimes that PyPI has."""
+    venv = shell.settings.elsewhere("bindings")
+    found = environments.find_between(shell, *PYTHONS)
+    if found is None or not environments.make(shell, venv, found):
+        raise Failed(f"bindings: found no Python from {PYTHONS[0]} to {PYTHONS[1]}")
+    if not environments.install(shell, venv, "bindings"):
+        raise Failed("third_party/python/bindings.txt could not be installed")
+    return venv
+
+
 def two_runtimes(x: Language) -> None:
     """Python beside each other runtime in one process, each in its own."""
     shell, tests = x.runner.shell, x.settings.root / "tests/bindings"
@@ -307,12 +416,7 @@ def two_runtimes(x: Language) -> None:
         "lua": True,
         "java": x.settings.dry or java_library.exists(),
     }
-    venv = x.settings.elsewhere("bindings")
-    found = environments.find_between(shell, *PYTHONS)
-    if found is None or not environments.make(shell, venv, found):
-        raise Failed(f"two-runtimes: found no Python from {PYTHONS[0]} to {PYTHONS[1]}")
-    if not environments.install(shell, venv, "bindings"):
-        raise Failed("third_party/python/bindings.txt could not be installed")
+    venv = python(shell)
     env = {
         **variables(x.settings),
         **python_variables(shell),
@@ -360,6 +464,6 @@ def _test(name: str, runner: Runner) -> None:
         words = f"bindings-{name}: skipped: no {', '.join(missing)}"
         if runner.shell.settings.ci:  # a test machine must not pass because it tested less
             raise Failed(words)
-        runner.shell.say(words)
+        Language(runner, name).skip("all", f"no {', '.join(missing)}")
         return
     steps(Language(runner, name))

@@ -63,8 +63,15 @@ namespace Dlx
     {
       IntPtr loaded = dlopen(Text.Bytes(library), 2);
       IntPtr found = loaded == IntPtr.Zero ? IntPtr.Zero : dlsym(loaded, Text.Bytes(name));
-      if (found == IntPtr.Zero) throw DlxException.Invalid("dlx: " + Text.Read((byte*)dlerror()));
+      if (found == IntPtr.Zero) throw DlxException.Invalid($"dlx: no function {name} in {library}: {Reason()}");
       return new Function(found, contract);
+    }
+
+    /// <summary>The loader's words, which calls that .NET itself makes may clear.</summary>
+    static string Reason()
+    {
+      IntPtr words = dlerror();
+      return words == IntPtr.Zero ? "the loader does not say why" : Text.Read((byte*)words);
     }
 
     /// <summary>The name of the function in its contract.</summary>

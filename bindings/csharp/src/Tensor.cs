@@ -45,6 +45,8 @@ namespace Dlx
     /// <summary>A new reference for Raw, which the caller releases.</summary>
     public IntPtr Retain() { IntPtr out_ = IntPtr.Zero; Use(t => { out_ = Raw.dlx_tensor_retain(t); return 0; }); return out_; }
 
+    static T Given<T>(T value, string name) where T : class => value ?? throw new ArgumentNullException(name);
+
     static long[] Numbers(long* first, int count)
     {
       var values = new long[count];
@@ -64,7 +66,8 @@ namespace Dlx
       bool entered = false;
       try
       {
-        handle.DangerousAddRef(ref entered); // throws ObjectDisposedException
+        if (handle.IsClosed) throw new ObjectDisposedException("Tensor", "dlx: the tensor is closed");
+        handle.DangerousAddRef(ref entered); // throws the same, if another thread has just closed it
         DlxException.Check(call(handle.DangerousGetHandle()));
       }
       finally
@@ -86,7 +89,7 @@ namespace Dlx
       Tensor tensor = Make(IntPtr.Zero, (none, made) =>
       {
         DLDataType value = dtype.Value;
-        fixed (long* extents = shape)
+        fixed (long* extents = Given(shape, nameof(shape)))
           return Raw.dlx_tensor_empty(shape.Length, extents, &value, device.Type, device.Id, null, made);
       });
       if (device.IsHost) new Span<byte>((void*)tensor.Address, checked((int)tensor.Nbytes)).Clear();
@@ -103,11 +106,11 @@ namespace Dlx
     public static Tensor Wrap<T>(T[] values, DType dtype, long[] shape, long[] strides, int start, Action onRelease)
         where T : struct
     {
-      if (values == null) throw new ArgumentNullException(nameof(values));
-      if (strides != null && strides.Length != shape.Length)
+      Given(values, nameof(values));
+      if (strides != null && strides.Length != Given(shape, nameof(shape)).Length)
         throw DlxException.Invalid($"dlx: `strides` has {strides.Length} numbers (expected {shape.Length})");
       int size = Marshal.SizeOf(typeof(T));
-      if (!Fits(8L * size * values.Length, 8L * size * start, dtype, shape, strides))
+      if (!Fits(8L * size * values.Length, 8L * size * start, dtype, Given(shape, nameof(shape)), strides))
         throw DlxException.Invalid("dlx: `shape`, `strides` and `start` do not fit into the array (got shape " +
             $"({string.Join(", ", shape)}) for {values.Length} elements)");
       var owner = new Owner(values, onRelease);
@@ -244,20 +247,20 @@ namespace Dlx
     /// <summary>The axes reordered: axis i of the view is axis axes[i].</summary>
     public Tensor Permute(params int[] axes)
     {
-      if (axes.Length != shape.Length)
+      if (Given(axes, nameof(axes)).Length != shape.Length)
         throw DlxException.Invalid($"dlx_tensor_permute: `axes` has {axes.Length} numbers (expected {shape.Length})");
       return Derive((t, made) => { fixed (int* first = axes.Length == 0 ? new int[1] : axes) return Raw.dlx_tensor_permute(t, first, made); });
     }
 
     /// <summary>Without these axes, which have extent 1; without all such axes if none is named.</summary>
     public Tensor Squeeze(params int[] axes) =>
-        Derive((t, made) => { fixed (int* first = axes) return Raw.dlx_tensor_squeeze(t, axes.Length, first, made); });
+        Derive((t, made) => { fixed (int* first = Given(axes, nameof(axes))) return Raw.dlx_tensor_squeeze(t, axes.Length, first, made); });
 
     public Tensor ExpandDims(int axis) => Derive((t, made) => Raw.dlx_tensor_expand_dims(t, axis, made));
 
     /// <summary>Repeated to a shape by NumPy's rules, without a copy.</summary>
     public Tensor BroadcastTo(params long[] shape) =>
-        Derive((t, made) => { fixed (long* extents = shape) return Raw.dlx_tensor_broadcast_to(t, shape.Length, extents, made); });
+        Derive((t, made) => { fixed (long* extents = Given(shape, nameof(shape))) return Raw.dlx_tensor_broadcast_to(t, shape.Length, extents, made); });
 
     /// <summary>The same bytes as another dtype.</summary>
     public Tensor Bitcast(DType dtype) =>
@@ -281,7 +284,7 @@ namespace Dlx
     public Tensor Reshape(long[] shape, CopyMode copy = CopyMode.IfNeeded) => Derive((t, made) =>
     {
       dlx_copy_options how = Options(Order.C, copy);
-      fixed (long* extents = shape) return Raw.dlx_tensor_reshape(t, shape.Length, extents, &how, made);
+      fixed (long* extents = Given(shape, nameof(shape))) return Raw.dlx_tensor_reshape(t, shape.Length, extents, &how, made);
     });
 
     /// <summary>Itself if it is on the device, else a copy there.</summary>
@@ -290,7 +293,7 @@ namespace Dlx
 
     /// <summary>Copies the elements of another tensor, broadcast to this shape, into this tensor.</summary>
     public void CopyFrom(Tensor source) =>
-        source.Use(from => { Use(to => Raw.dlx_tensor_copy_from(to, from, null)); return 0; });
+        Given(source, nameof(source)).Use(from => { Use(to => Raw.dlx_tensor_copy_from(to, from, null)); return 0; });
 
     /// <summary>Lends the memory of a compact tensor as a span, which must not be used after the call.</summary>
     public void WithSpan<T>(SpanAction<T> action) where T : struct
@@ -357,7 +360,7 @@ namespace Dlx
     IntPtr Element(IntPtr tensor, long[] index, DType expected)
     {
       Accessible(expected);
-      if (index.Length != shape.Length)
+      if (Given(index, nameof(index)).Length != shape.Length)
         throw DlxException.Invalid($"dlx: the index has {index.Length} numbers (expected {shape.Length})");
       long offset = 0;
       for (int axis = 0; axis < shape.Length; ++axis)

@@ -75,6 +75,7 @@ static class Functions
     foreach (string[] words in new[] {new[] {Library, "filter_blur_packed", "blur(image: uint9[h])"},
                                       new[] {Library, "no_such_symbol", "f()"}, new[] {"/no/such", "f", "f()"}})
       Tests.Throws<DlxException>(() => Function.Load(words[0], words[1], words[2]), ErrorCode.InvalidArgument);
+    Refused("dlx: no function f in /no/such: /no/such: cannot open shared object file: No such file or directory", () => Function.Load("/no/such", "f", "f()"));
     image.Dispose();
     Tests.Throws<ObjectDisposedException>(() => blur.Call(image));
     blur.Dispose();

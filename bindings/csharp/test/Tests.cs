@@ -133,7 +133,13 @@ static class Tests
     foreach (Action call in invalid) Throws<DlxException>(call, ErrorCode.InvalidArgument);
     Throws<IndexOutOfRangeException>(() => tensor.Get<float>(2, 0));
     Throws<ArgumentException>(() => DType.Parse("float32\0"));
-    Throws<ArgumentNullException>(() => Device.Parse(null));
+    Action[] missing =
+    {
+      () => Device.Parse(null), () => Tensor.Wrap<float>(null, Shape), () => Tensor.Wrap(Values(), null), () => tensor.Reshape(null),
+      () => tensor.Permute(null), () => tensor.Squeeze(null), () => tensor.BroadcastTo(null), () => tensor.CopyFrom(null),
+      () => tensor.Get<float>(null), () => Tensor.Empty(DType.Of<float>(), Device.Cpu, null),
+    };
+    foreach (Action call in missing) Throws<ArgumentNullException>(call);
     Throws<DlxException>(() => columns.Contiguous(copy: CopyMode.Never), ErrorCode.CopyRefused);
     Throws<DlxException>(() => readOnly.Set(1f, 0, 0), ErrorCode.ReadOnly);
     Throws<DlxException>(() => readOnly.WithSpan<float>(span => { }), ErrorCode.ReadOnly);
@@ -142,6 +148,14 @@ static class Tests
     foreach (Action use in new Action[] {() => tensor.Transpose(), () => tensor.ToDLPack(), () => tensor.ToBytes(),
                                          () => tensor.Get<float>(0, 0), () => columns.CopyFrom(tensor)})
       Throws<ObjectDisposedException>(use);
+    try
+    {
+      tensor.Transpose();
+    }
+    catch (ObjectDisposedException error)
+    {
+      Equal(true, error.Message.StartsWith("dlx: the tensor is closed"));
+    }
   }
 
   static void Devices()

@@ -1,5 +1,6 @@
 -- dlx for LuaJIT: tensors shared between libraries and languages, by DLPack. README.md has an example.
-local ffi = require 'ffi'
+local has_ffi, ffi = pcall(require, 'ffi')
+if not has_ffi then error('dlx: this is ' .. _VERSION .. ', without an ffi (expected LuaJIT 2.1)') end
 local constants = require 'dlx.generated'
 local found, C = pcall(ffi.load, os.getenv 'DLX_LIBRARY' or 'libdlx.so.1')
 if not found then error('dlx: libdlx.so.1 was not found (LD_LIBRARY_PATH, or DLX_LIBRARY): ' .. C) end

@@ -72,7 +72,9 @@ class Tensor {
   /** A tensor on the memory of a typed array, which stays alive until the last user is done. */
   static from(values, shape, {dtype, strides, offset = 0, readonly = false, onRelease} = {}) {
     const own = dtypeOf(values);
-    if (own === undefined) throw new TypeError('dlx: `values` is not a typed array');
+    if (own === undefined) {
+      throw new TypeError('dlx: `values` is not a typed array (expected one like Float32Array.of(1, 2))');
+    }
     if (values.buffer.resizable || values.buffer.growable) {
       throw new TypeError('dlx: the memory of a resizable buffer may go away');
     }

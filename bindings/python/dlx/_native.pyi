@@ -453,6 +453,7 @@ def _usual(
     by_capsule: bool,
     alignment: int,
     tensor: Tensor,
+    array: object,
     /,
 ) -> None: ...
 def _function(

@@ -470,9 +470,11 @@ def _explain_own_dtype(obj: Any, array: Any = None) -> str | None:
 
 def explain_structured(obj: Any, name: str) -> str:
     """Why DLPack cannot carry a structured numpy.dtype, and what to call with an array called `name`."""
-    first = obj.names[0] if obj.names else "name"
+    if not obj.names:
+        return f"a structured dtype without fields holds no data (got {obj})"
+    first = obj.names[0]
     text = f"a structured dtype has no DLPack form (got {obj}): take one field, `{name}[{first!r}]`"
-    if obj.names and all(kind in "biufc" for kind in _kinds(obj)):
+    if all(kind in "biufc" for kind in _kinds(obj)):
         text += (
             f", or copy all by `numpy.lib.recfunctions.structured_to_unstructured({name})`, after "
             "`import numpy.lib.recfunctions`"

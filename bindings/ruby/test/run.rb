@@ -193,6 +193,7 @@ class TestTensor < Minitest::Test
      -> { t.select(0, 2**70) }, -> { t.bitcast('float31') }, -> { t.bitcast("float32\0") }, -> { t.bitcast(nil) },
      -> { t.contiguous(copy: :sometimes) }, -> { Dlx::Tensor.from([1, 2], [3]) }, -> { Dlx::Tensor.from_dlpack(0) },
      -> { Dlx::Tensor.from_dlpack(nil) }, -> { Dlx::Tensor.from([1], [1], 'bfloat16') }, -> { t.copy_from(1) },
+     -> { Dlx::Tensor.from('abc') },
      -> { t.reshape([1.5]) }].each { |call| fails('INVALID_ARGUMENT', &call) }
     assert_raises(IndexError) { t[2, 0] }
     assert_raises(IndexError) { t[0] }

@@ -121,6 +121,13 @@ class Cuda:
             c_void_p(stream),
         )  # fmt: skip
 
+    def copy(self, to, source, stream, device=0):
+        """Work on a stream: 16 bytes within device memory."""
+        self.within(
+            device, "cuMemcpyDtoDAsync_v2", c_uint64(to), c_uint64(source), c_size_t(16),
+            c_void_p(stream),
+        )  # fmt: skip
+
     def make_event(self, stream, device=0):
         """The handle of an event behind what a stream has now."""
         event = c_void_p()

@@ -12,6 +12,7 @@ import dlx
 from dlpack_ctypes import (
     ALLOCATOR,
     BORROW,
+    DELETER,
     FROM_OBJECT,
     SET_ERROR,
     STREAM,
@@ -22,6 +23,7 @@ from dlpack_ctypes import (
     ExchangeAPI,
     Export,
     make_capsule,
+    python,
     table_of,
 )
 
@@ -35,6 +37,7 @@ class Library:
         self.stream = 0
         self.asked = []
         self.fails = False
+        self.made = []  # the arrays made of what dlx shares, each with its managed struct
         library = self
 
         class Array:
@@ -63,12 +66,24 @@ class Library:
             out[0] = library.stream
             return -1 if library.fails else 0
 
+        def to_object(managed, out):
+            if library.refuses:
+                ctypes.cast(managed.contents.deleter, DELETER)(ctypes.addressof(managed.contents))
+                return -1
+            array = Array(None)
+            array.managed = managed.contents
+            library.made.append(array)
+            python.Py_IncRef(ctypes.py_object(array))
+            out[0] = id(array)
+            return 0
+
+        self.refuses = False
         self.table = ExchangeAPI(
             DLPackVersion(1, 3),
             None,
             ALLOCATOR(),
             FROM_OBJECT(from_object),
-            TO_OBJECT(),
+            TO_OBJECT(to_object),
             BORROW(),
             STREAM(work_stream),
         )
@@ -148,6 +163,41 @@ def test_dlx_works_on_the_stream_of_the_library_it_imported_from(library, driver
     assert dlx.current_stream(CUDA).handle == 1
     del tensor, copy
     memory.close()
+
+
+def test_convert_makes_arrays_by_the_table_behind_the_library_s_stream(library, schedule, driver):
+    """Once convert() has served a library, dtype and kind of device, it calls the table itself."""
+    consumer = Memory()
+    tensor = dlx.asarray([word(0x11)] * 4, dtype="int32", device=CUDA)
+    library.stream = consumer.stream
+    name = f"a library {id(library)}"
+    own = {dlx.Tensor: False, library.Array: True}
+    never = [].__getitem__  # what convert() would call with a capsule
+    dlx._native._usual(name, own, never, True, 1, tensor, library.Array(consumer))
+
+    array = dlx.convert(tensor, name)
+
+    assert array is library.made[0]
+    assert array.managed.dl_tensor.data == tensor.data_ptr
+    assert library.asked[-1] == (2, 0)
+    # What the library does on its stream finds the data ready.
+    driver.copy(consumer.address, tensor.data_ptr, consumer.stream)
+    driver.synchronize(consumer.stream)
+    assert driver.bytes_at(consumer.address, 4) == b"\x11" * 4
+    assert dlx.convert(array, name) is array  # its own
+
+    library.refuses = True
+    with pytest.raises(BufferError, match="made no array, and no error"):
+        dlx.convert(tensor, name)
+    with pytest.raises(
+        ValueError, match="not a library"
+    ):  # no table serves the CPU tensor: it has another kind of device
+        dlx.convert(dlx.asarray([0] * 4, dtype="int32"), name)
+    DELETER(array.managed.deleter)(ctypes.addressof(array.managed))
+    library.stream = 0
+    del tensor, array
+    library.made.clear()
+    consumer.close()
 
 
 def test_a_library_that_knows_no_stream_says_so(library):

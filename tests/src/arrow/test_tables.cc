@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "dlx/dlx.h"
 #include "src/arrow/array_stream.h"
 #include "src/base/error.h"
 
@@ -71,6 +72,15 @@ std::string error_of(const std::function<void()>& body) {
   return "";
 }
 
+int32_t status_of(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const dlx::Error& error) {
+    return error.status();
+  }
+  return DLX_OK;
+}
+
 std::string refusal(const std::function<void(Table*)>& spoil) {
   Table table;
   spoil(&table);
@@ -113,6 +123,11 @@ void malformed_tables_are_refused(void**) {
   assert_says(refusal([](Table* t) { t->child_arrays[0].length = 3; }), "got 3 elements");
   assert_says(refusal([](Table* t) { t->child_arrays[0].length = -1; }), "got -1 elements");
   assert_says(refusal([](Table* t) {
+                t->array.offset = 2;
+                t->array.length = 3;
+              }),
+              "got 4 elements, expected 3 from 2 on");
+  assert_says(refusal([](Table* t) {
                 t->child_arrays[1].offset = INT64_MAX;
                 t->array.offset = 1;
                 t->array.length = 3;
@@ -120,6 +135,20 @@ void malformed_tables_are_refused(void**) {
               "column 'right': `array` has an offset beyond 2^63-1");
   assert_says(refusal([](Table* t) { t->array.n_children = 1; }), "children");
 }
+
+/// Naming the column changes no status.
+void errors_of_a_column_keep_their_status(void**) {
+  Table text, null;
+  text.child_schemas[1].format = "u";
+  null.array_children[1] = nullptr;
+  const auto import = [](Table* table) {
+    return status_of([&] { dlx::arrow::import_table(&table->array, table->schema, {}); });
+  };
+  assert_int_equal(import(&text), DLX_ERROR_UNSUPPORTED);
+  assert_int_equal(import(&null), DLX_ERROR_INVALID_ARGUMENT);
+}
+
+int undefined_released = 0;  // what a failed call left in its output
 
 /// A stream of tables, or of columns, that fails on demand.
 struct Stream : ArrowArrayStream {
@@ -134,11 +163,15 @@ struct Stream : ArrowArrayStream {
     get_schema = [](ArrowArrayStream* self, ArrowSchema* out) {
       auto* stream = static_cast<Stream*>(self);
       *out = stream->type;
+      if (stream->fails_schema != 0) out->release = [](ArrowSchema*) { ++undefined_released; };
       return stream->fails_schema;
     };
     get_next = [](ArrowArrayStream* self, ArrowArray* out) {
       auto* stream = static_cast<Stream*>(self);
-      if (stream->fails_next != 0) return stream->fails_next;
+      if (stream->fails_next != 0) {
+        out->release = [](ArrowArray*) { ++undefined_released; };
+        return stream->fails_next;
+      }
       *out = stream->next < stream->chunks.size() ? stream->chunks[stream->next++] : ArrowArray{};
       return 0;
     };
@@ -163,6 +196,7 @@ void streams_that_fail_say_why(void**) {
   dlx::arrow::ArrayStreamReader reader(&stream);
   assert_true(reader.is_table());
   assert_says(error_of([&] { reader.read_table({}); }), "get_next failed with the error 7");
+  assert_int_equal(undefined_released, 0);
   stream.release = nullptr;
   assert_says(error_of([&] { dlx::arrow::ArrayStreamReader again(&stream); }), "released or moved");
 }
@@ -179,6 +213,23 @@ void chunks_of_a_table_are_joined(void**) {
   assert_int_equal(columns.size(), 2);
   assert_int_equal(columns[0].tensor->dl.shape[0], 8);
   assert_int_equal(static_cast<const int32_t*>(columns[0].tensor->dl.data)[5], 2);
+}
+
+/// Only a chunk with elements counts: one is shared, however many empty ones surround it.
+void empty_chunks_cause_no_copy(void**) {
+  Table full, before, after;
+  before.array.length = after.array.length = 0;
+  Stream stream;
+  stream.type = full.schema;
+  stream.chunks = {before.array, full.array, after.array};
+  dlx::arrow::ArrayStreamReader reader(&stream);
+  dlx::CopyRequest request;
+  request.copy = DLX_COPY_NEVER;
+
+  const auto columns = reader.read_table(request);
+
+  assert_int_equal(columns[1].tensor->dl.shape[0], 4);
+  assert_ptr_equal(columns[1].tensor->dl.data, full.numbers);
 }
 
 /// Lists of no elements: any number of them takes no memory.
@@ -211,8 +262,10 @@ int main() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(columns_have_their_names_and_rows),
       cmocka_unit_test(malformed_tables_are_refused),
+      cmocka_unit_test(errors_of_a_column_keep_their_status),
       cmocka_unit_test(streams_that_fail_say_why),
       cmocka_unit_test(chunks_of_a_table_are_joined),
+      cmocka_unit_test(empty_chunks_cause_no_copy),
       cmocka_unit_test(rows_beyond_63_bits_are_refused),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);

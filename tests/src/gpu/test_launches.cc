@@ -198,6 +198,52 @@ void no_layout_takes_more_than_4_launches(void**) {
   }
 }
 
+/// Up to 2^31 words in random axes, with gaps, backwards and repeated.
+void no_random_layout_takes_more_than_4_launches(void**) {
+  int most = 0;
+  for (uint64_t seed = 1; seed <= 20000; ++seed) {
+    Choices choices(seed);
+    const int64_t item = int64_t{1} << choices.below(5);
+    const auto ndim = static_cast<size_t>(1 + choices.below(31));
+    Axes shape(ndim), dst(ndim), src(ndim), order(ndim);
+    int64_t room = int64_t{1} << 31, dst_step = item, src_step = item;
+    for (size_t k = ndim; k-- > 0;) {
+      const int64_t most_here = k == 0 || choices.one_in(4) ? room : std::min<int64_t>(room, 6);
+      shape[k] = k == 0 || choices.one_in(3) ? most_here : 1 + choices.below(most_here);
+      room = std::max<int64_t>(room / shape[k], 1);
+      order[k] = static_cast<int64_t>(k);
+      dst[k] = dst_step;
+      dst_step = dst_step * shape[k] + (choices.one_in(4) ? choices.below(3) * item : 0);
+    }
+    for (size_t k = ndim; k > 1; --k)
+      std::swap(order[k - 1], order[static_cast<size_t>(choices.below(static_cast<int64_t>(k)))]);
+    for (const int64_t axis : order) {
+      const auto k = static_cast<size_t>(axis);
+      src[k] = choices.one_in(8) ? 0 : choices.one_in(6) ? -src_step : src_step;
+      src_step = src_step * shape[k] + (choices.one_in(4) ? item : 0);
+    }
+    if (dst_step > (int64_t{1} << 60) || src_step > (int64_t{1} << 60)) continue;
+    const dlx::CopyPlan plan = plan_of(shape, dst, src, item);
+    if (plan.item() > kGiB) continue;  // longer rows are cut
+    dlx::gpu::Launches launches(plan, 0, 0, {});
+    dlx::gpu::Launch launch;
+    int count = 0;
+    for (; launches.next(&launch); ++count) check_promises(launch, {});
+    if (count > 4) {
+      print_error("seed %llu: %d launches, item %lld\n", static_cast<unsigned long long>(seed),
+                  count, static_cast<long long>(plan.item()));
+      for (int k = 0; k < plan.ndim(); ++k) {
+        print_error(" %lld by %lld, %lld\n", static_cast<long long>(plan.axis(k).extent),
+                    static_cast<long long>(plan.axis(k).dst),
+                    static_cast<long long>(plan.axis(k).src));
+      }
+    }
+    assert_in_range(count, 1, 4);
+    most = std::max(most, count);
+  }
+  print_message("%d launches at most\n", most);
+}
+
 void as_many_axes_as_a_plan_can_have(void**) {
   // 40 axes of extent 2 would be 2^40 items: of 64 axes, all but a few have extent 1.
   Axes shape(64, 1), dst(64, 1), src(64, 1);
@@ -314,6 +360,7 @@ int main() {
       cmocka_unit_test(long_steps_take_one_launch),
       cmocka_unit_test(many_axes_take_few_launches),
       cmocka_unit_test(no_layout_takes_more_than_4_launches),
+      cmocka_unit_test(no_random_layout_takes_more_than_4_launches),
       cmocka_unit_test(as_many_axes_as_a_plan_can_have),
       cmocka_unit_test(limits_of_a_device_are_kept),
       cmocka_unit_test(random_plans_keep_their_promises),

@@ -76,7 +76,7 @@ def convert(x: Any, to: Any, tensor: Tensor | None, options: Options | None) -> 
         return _as_wanted(_hand_over(tensor, profile, module, copy), wanted, profile)
     result = _as_wanted(profile.deliver(module, tensor, False), wanted, profile)
     if profile.usual is not None and not targets.is_array(to):
-        _note_usual(to, profile, module, tensor)
+        _note_usual(to, profile, module, tensor, result)
     return result
 
 
@@ -129,12 +129,14 @@ def _as_wanted(result: Any, wanted: type | None, profile: Profile) -> Any:
     )
 
 
-def _note_usual(to: Any, profile: Profile, module: ModuleType, tensor: Tensor) -> None:
+def _note_usual(to: Any, profile: Profile, module: ModuleType, tensor: Tensor, made: Any) -> None:
     """Let the native code convert such tensors by itself from now on."""
     assert profile.usual is not None
     function = profile.usual(module, tensor)
     if function is not None:
-        _native._usual(to, profile.own_types, function, profile.by_capsule, profile.align, tensor)
+        _native._usual(
+            to, profile.own_types, function, profile.by_capsule, profile.align, tensor, made
+        )
 
 
 def _hand_over(tensor: Tensor, profile: Profile, module: ModuleType, copy: bool | None) -> Any:

@@ -15,6 +15,19 @@ if TYPE_CHECKING:
     from dlx._native import Tensor
 
 
+_STORAGES = ("UntypedStorage", "TypedStorage")
+
+
+def holds_array(cls: type) -> bool:
+    """Whether objects of a class are arrays, although they have no protocol: read() takes them, or
+    cffi_arrays.read()."""
+    return (
+        derives(cls, "torch", *_STORAGES)
+        or derives(cls, "_cffi_backend", "CData", "_CDataBase")
+        or ("mxnet" in packages_of(cls) and hasattr(cls, "to_dlpack_for_write"))
+    )
+
+
 def read(obj: Any) -> Tensor | None:
     """The Tensor in an object of MXNet, or in a storage of PyTorch; None for other objects."""
     tensor = _from_mxnet(obj)
@@ -40,10 +53,15 @@ def _from_mxnet(obj: Any) -> Tensor | None:
 
 def _from_torch_storage(obj: Any) -> Tensor | None:
     """The memory of a storage of PyTorch, as its dtype or else as bytes."""
-    if not derives(type(obj), "torch", "UntypedStorage", "TypedStorage"):
+    if not derives(type(obj), "torch", *_STORAGES):
         return None
     torch = sys.modules["torch"]
     dtype = getattr(obj, "dtype", torch.uint8)
+    if str(dtype).startswith(("torch.qint", "torch.quint")):
+        raise UnsupportedError(
+            f"a {name_of(obj)} of {dtype} holds quantised numbers, whose scale is not there: export "
+            "the bytes, `.untyped()`"
+        )
     untyped = obj if type(obj).__name__ == "UntypedStorage" else obj._untyped_storage
     if untyped.device.type == "meta":
         raise UnsupportedError(f"{an(name_of(obj))} on the meta device has no memory")

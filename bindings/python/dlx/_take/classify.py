@@ -16,6 +16,8 @@ from dlx._take.generated_bits import (
     ARROW_NUMBERS,
     ARROW_STREAM,
     BOOLEAN,
+    BUFFER,
+    BUFFER_OF_DEVICE,
     GUARD,
     IMMUTABLE,
     LATE_ARROW,
@@ -55,7 +57,8 @@ _NUMBER_ARRAYS = frozenset(
         "DoubleArray",
     ]
 )
-_IMMUTABLE_PACKAGES = frozenset({"jax", "jaxlib", "nanoarrow", "tensorflow"})
+_BUFFER_PACKAGES = frozenset({"jax", "jaxlib", "tensorflow"})
+_IMMUTABLE_PACKAGES = _BUFFER_PACKAGES | {"nanoarrow"}
 # Packages that guards.py or asarray.py know by name.
 KNOWN_PACKAGES = (
     GUARDED_PACKAGES
@@ -93,6 +96,12 @@ def classify(cls: type, /) -> int:
         bits |= GUARD
     if packages & _IMMUTABLE_PACKAGES or ("pyarrow" in packages and cls.__name__ != "Tensor"):
         bits |= IMMUTABLE
+    if packages & _BUFFER_PACKAGES:
+        bits |= BUFFER
+    if (
+        "tensorflow" in packages
+    ):  # buffers of a GPU's tensors are copies; JAX's are those of the CPU
+        bits |= BUFFER_OF_DEVICE
     if packages & _ARROW_PACKAGES:
         bits |= _arrow_bits(cls)
     if not bits & GUARD:

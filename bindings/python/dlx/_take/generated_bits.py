@@ -17,3 +17,5 @@ LATE_ARROW = 1024  # with PLAIN: it has __arrow_c(_device)_array__, after the ar
 LATE_ARROW_STREAM = 2048  # with PLAIN: it has __arrow_c_stream__, after the array interfaces
 BOOLEAN = 4096  # a truth value, although NumPy before 2.3 lets it pass for an int (__index__)
 SCALAR = 8192  # a number, whose memory nobody may write: asarray copies it
+BUFFER = 16384  # if asarray sees the memory of one object's buffer, it does for all of that dtype
+BUFFER_OF_DEVICE = 32768  # with BUFFER: of that dtype and device

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from operator import attrgetter
 
 from dlx import _native, dtypes
 from dlx._access import bytes_of, code_of, empty_padded
-from dlx._lib.classes import has, loaded, packages_of
-from dlx._lib.constants import HOSTS, PADDED, THE_CPU
-from dlx._take import codec
+from dlx._lib.classes import loaded
+from dlx._lib.constants import PADDED, THE_CPU
+from dlx._take import by_library, codec
 from dlx.errors import Error, InvalidArgumentError, UnsupportedError
 
 TYPE_CHECKING = False
@@ -33,6 +32,10 @@ _ARRAY_PROTOCOLS = (
     "__array_struct__",
     "__array__",
     "__jax_array__",
+    "__cuda_array_interface__",
+    "__arrow_c_array__",
+    "__arrow_c_stream__",
+    "__arrow_c_device_array__",
 )
 
 
@@ -43,9 +46,23 @@ def is_number(obj: object) -> bool:
 
 def is_array(obj: object) -> bool:
     """Whether an object has a shape of its own: it becomes a block of the result, or a number if 0-d."""
-    if isinstance(obj, type):
+    if isinstance(obj, (type, str, bytes)):
         return False
-    return isinstance(obj, memoryview) or any(hasattr(obj, name) for name in _ARRAY_PROTOCOLS)
+    return (
+        any(hasattr(obj, name) for name in _ARRAY_PROTOCOLS)
+        or _has_buffer(obj)
+        or by_library.holds_array(type(obj))
+    )
+
+
+def _has_buffer(obj: Any) -> bool:
+    try:
+        memoryview(obj)
+    except TypeError:
+        return False
+    except Exception:  # it has one, and refuses: importing it says why
+        return True
+    return True
 
 
 def is_sequence(obj: object) -> bool:
@@ -106,10 +123,6 @@ def build(obj: Any, code: DTypeCode | None, cast_arrays: bool) -> tuple[Tensor, 
         return _native.asarray(obj), False
     if is_number(obj):
         return _from_numbers([obj], (), code)
-    if code is None and type(obj) in _PLAIN and loaded("numpy") is not None:
-        together = _by_buffers(obj, set(map(type, obj)))
-        if together is not None:
-            return _native.asarray(together), False
     shape = _outer_shape(obj)
     flat = _flattened(obj, shape)
     if flat is not None:
@@ -120,9 +133,6 @@ def build(obj: Any, code: DTypeCode | None, cast_arrays: bool) -> tuple[Tensor, 
         else:
             if cast_arrays or inner.ndim == 1:  # else arrays have been cast
                 return inner.reshape(shape + inner.shape[1:]), True
-    array = _by_numpy(obj, shape) if code is None else None
-    if array is not None:
-        return _native.asarray(array), False
     leaves = list(_leaves(obj, shape, ()))
     blocks = [leaf for _, leaf in leaves if not is_number(leaf)]
     if not blocks:
@@ -216,82 +226,6 @@ def _leaves(obj: Any, shape: Shape, position: Position) -> Iterator[tuple[Positi
         except IndexError:
             raise _ragged(position, f"{index} items", f"{shape[depth]}, its length") from None
         yield from _leaves(item, shape, (*position, index))
-
-
-def _by_numpy(obj: Any, shape: Shape) -> Any:
-    """NumPy's array of lists of tensors of one shape and one dtype of NumPy, which is faster. None for
-    anything else."""
-    numpy = loaded("numpy")
-    if numpy is None:
-        return None
-    flat = [obj]
-    for extent in shape:
-        if any(type(part) not in (list, tuple) or len(part) != extent for part in flat):
-            return None
-        flat = [item for part in flat for item in part]
-    classes = set(map(type, flat))
-    if not classes or not all(has(cls, "__dlpack__") for cls in classes):
-        return None
-    together = _by_buffers(flat, classes)
-    if together is not None:
-        return together.reshape(shape + together.shape[1:])
-    if not classes <= {numpy.ndarray, _native.Tensor}:
-        try:
-            flat = [_native.asarray(part) for part in flat]
-        except Error:
-            return None  # the slower way finds the position of the error
-    inner, dtype = flat[0].shape, flat[0].dtype
-    if not isinstance(dtype, numpy.dtype) or dtype.isbuiltin != 1 or dtype.kind not in "biufc":
-        return None
-    for i, part in enumerate(flat):
-        if part.shape != inner or part.dtype != dtype:
-            return None
-        if type(part) is _native.Tensor:
-            if part.device.device_type not in HOSTS:
-                return None
-            flat[i] = part.numpy()
-    return numpy.array(flat).reshape(shape + inner)
-
-
-_readable: set[tuple[Any, ...]] = set()  # what _is_readable() has found
-
-
-def _is_readable(array: Any, dtype: Any, device: Any) -> bool:
-    """Whether the buffer of a class's arrays of that dtype and device is what they mean: TensorFlow also
-    shows quantised numbers, and copies of a GPU's memory."""
-    kind = (type(array), dtype, device)
-    if kind not in _readable:
-        if _native.asarray(array).device.device_type not in HOSTS:
-            return False
-        if len(_readable) > 100:
-            _readable.clear()
-        _readable.add(kind)
-    return True
-
-
-def _by_buffers(arrays: Sequence[Any], classes: set[type]) -> Any:
-    """NumPy's array of arrays of JAX or of TensorFlow, by their buffers: `__dlpack__` of JAX, and asking
-    each object of TensorFlow for its meaning, take ten times as long. None if they differ, or are not in
-    memory of the CPU as numbers of NumPy."""
-    if len(classes) != 1:
-        return None
-    packages = packages_of(*classes)
-    if packages.isdisjoint(("jax", "jaxlib", "tensorflow")):
-        return None
-    import numpy
-
-    try:
-        dtype, *others = {*map(attrgetter("dtype"), arrays)}
-        # JAX's buffers are those of the CPU.
-        devices = {*map(attrgetter("device"), arrays)} if "tensorflow" in packages else {None}
-        if others or len(devices) != 1 or not _is_readable(arrays[0], dtype, *devices):
-            return None
-        # NumPy takes an array without axes in a list for a Python object.
-        axes = arrays[0].ndim
-        found = numpy.array(arrays if axes else [numpy.asarray(memoryview(x)) for x in arrays])
-    except Exception:  # no buffer, several shapes … the slower way has the reason
-        return None
-    return found if found.dtype.isbuiltin == 1 and found.dtype.kind in "biufc" else None
 
 
 def _at(position: Position) -> str:

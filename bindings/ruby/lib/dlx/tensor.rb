@@ -39,7 +39,9 @@ module Dlx
       end
 
       # A tensor of the numbers, in C order. (dlx owns the memory: Ruby may move its own.)
-      def from(values, shape = [values.size], dtype = 'float32')
+      def from(values, shape = nil, dtype = 'float32')
+        Library.invalid("dlx: `values` is not an array of numbers (got #{values.class})") unless values.is_a?(Array)
+        shape ||= [values.size]
         format = FORMATS[dtype] || Library.invalid("dlx: Ruby has no numbers of #{dtype}: from_bytes helps")
         from_bytes(values.pack("#{format}*"), dtype, shape)
       end

@@ -7,6 +7,8 @@ mod dtype;
 mod error;
 mod function;
 mod memory;
+#[cfg(feature = "ndarray")]
+mod ndarray;
 mod options;
 mod tensor;
 mod view;

@@ -100,23 +100,39 @@ fn wrap<T: Element, O: Send + Sync>(
         }
         _ => {}
     }
-    let description = sys::DLTensor {
-        data: data.wrapping_add(if size == Some(0) { 0 } else { start }).cast(),
-        device: Device::CPU.raw(),
-        ndim: i32::try_from(shape.len()).unwrap_or(i32::MAX),
-        dtype: T::DTYPE.raw(),
-        shape: shape.as_ptr() as *mut i64,
-        strides: strides.map_or(ptr::null_mut(), |strides| strides.as_ptr() as *mut i64),
-        byte_offset: 0,
-    };
-    let owner = Box::into_raw(owner);
-    let made = Tensor::make(|out| unsafe {
-        sys::dlx_tensor_wrap(&description, flags, Some(drop_owner::<O>), owner.cast(), out)
-    });
-    if made.is_err() {
-        drop(unsafe { Box::from_raw(owner) });
+    let first = data.wrapping_add(if size == Some(0) { 0 } else { start });
+    unsafe { Tensor::wrap(first, shape, strides, flags, owner) }
+}
+
+impl Tensor {
+    /// # Safety
+    ///
+    /// The elements from `first` on lie in memory of `owner`.
+    pub(crate) unsafe fn wrap<T: Element, O: Send + Sync>(
+        first: *mut T,
+        shape: &[i64],
+        strides: Option<&[i64]>,
+        flags: u64,
+        owner: Box<O>,
+    ) -> Result<Self> {
+        let description = sys::DLTensor {
+            data: first.cast(),
+            device: Device::CPU.raw(),
+            ndim: i32::try_from(shape.len()).unwrap_or(i32::MAX),
+            dtype: T::DTYPE.raw(),
+            shape: shape.as_ptr() as *mut i64,
+            strides: strides.map_or(ptr::null_mut(), |strides| strides.as_ptr() as *mut i64),
+            byte_offset: 0,
+        };
+        let owner = Box::into_raw(owner);
+        let made = Self::make(|out| {
+            sys::dlx_tensor_wrap(&description, flags, Some(drop_owner::<O>), owner.cast(), out)
+        });
+        if made.is_err() {
+            drop(Box::from_raw(owner));
+        }
+        made
     }
-    made
 }
 
 /// Whether all elements lie within `len` elements. What is wrong by itself, such as a negative extent,
