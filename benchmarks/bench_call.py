@@ -30,6 +30,7 @@ import numpy as np
 from bench_exchange import cpu_name
 
 import dlx
+from dlx._lib import library as dlx_library
 
 HERE = Path(__file__).resolve().parent
 BUILT = HERE.parent / "build" / "bench-call"
@@ -132,6 +133,14 @@ def with_pybind11() -> dict[int, Call]:
     return {count: getattr(module, f"f{count}") for count in COUNTS}
 
 
+def with_torch_operator() -> dict[int, Call]:
+    path = compile_shared(
+        "torch_operators", [HERE / "call/torch_operators.c"], f"-I{INCLUDE}", str(dlx_library.path)
+    )
+    library = ctypes.CDLL(str(path))
+    return {count: dlx.torch_operator(library[f"f{count}"]) for count in COUNTS[1:]}
+
+
 def with_custom_op() -> dict[int, Call]:
     import torch
 
@@ -165,6 +174,7 @@ def callables(library: ctypes.CDLL) -> list[tuple[str, dict[int, Call], tuple[st
             lambda: with_ctypes(library, np.ctypeslib.ndpointer("float32", 1, flags="C")),
             ("numpy",),
         ),
+        ("DLX_TORCH_OPERATOR", with_torch_operator, ("torch",)),
         ("torch.library.custom_op", with_custom_op, ("torch",)),
     ]
     found = []
@@ -231,7 +241,7 @@ def wrong_arguments() -> list[tuple[str, float, str]]:
     )
     out = []
     for name, functions, _ in callables(library):
-        if "away" in name or "custom_op" in name:
+        if "away" in name or "torch" in name.lower():
             continue
         words, best = "", 1.0
         for _ in range(200):

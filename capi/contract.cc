@@ -27,7 +27,7 @@ void check_arguments(const Contract& contract, const dlx_argument* arguments, co
   const auto count = static_cast<int>(contract.parameters.size());
   for (int i = 0; i < count; ++i) {
     const Parameter& parameter = contract.parameters[static_cast<size_t>(i)];
-    if (parameter.bound_name >= 0) bind_number(contract, i, arguments[i].integer, binding);
+    if (parameter.bound_name >= 0) bind_number(parameter, arguments[i].integer, binding);
     if (parameter.kind != Kind::kArray) continue;
     const DLTensor* array = arguments[i].array;
     if (array == nullptr) {
@@ -256,12 +256,12 @@ dlx_status dlx_contract_call(const dlx_contract* contract, dlx_function function
       fail(DLX_ERROR_UNSUPPORTED, "the contract does not return a status");
     }
     Call call(*contract, tensors, values);
-    const uint64_t messages = count_last_errors();
+    const uint64_t messages = last_error_number.load(std::memory_order_relaxed);
     returned = call.run(function, context);
     const bool known = is_error_status(returned);
     if (returned == DLX_OK) {
       call.detach(out);
-    } else if (!known || count_last_errors() == messages) {
+    } else if (!known || !has_new_error(messages)) {
       fail(known ? returned : DLX_ERROR_INTERNAL, "it returned the status %d",
            static_cast<int>(returned));
     }

@@ -374,8 +374,8 @@ static inline dlx_status dlx_torch_read(const dlx_torch_operator *op, dlx_torch_
     const dlx_parameter *const parameter = &op->parameters[i];
     if (call->tensors[i] != NULL) {
       /* A handle is the address of an at::Tensor, whose only member points to the TensorImpl. */
-      if ((parameter->flags & DLX_PARAMETER_GRAD) == 0 && dlx_torch.records() != 0 &&
-          dlx_torch.requires_grad(*(void **)call->tensors[i]) != 0) {
+      if ((parameter->flags & DLX_PARAMETER_GRAD) == 0 &&
+          dlx_torch.requires_grad(*(void **)call->tensors[i]) != 0 && dlx_torch.records() != 0) {
         return dlx_call_fail(DLX_ERROR_UNSUPPORTED,
                              "`%s` requires grad, and the operator has no derivative: pass "
                              "%s.detach(), or call it under torch.no_grad()",

@@ -1,6 +1,7 @@
 #ifndef DLX_SRC_BASE_LAST_ERROR_H_
 #define DLX_SRC_BASE_LAST_ERROR_H_
 
+#include <atomic>
 #include <cstdint>
 
 namespace dlx {
@@ -11,8 +12,10 @@ namespace dlx {
 void set_last_error(const char* function, const char* message) noexcept;
 const char* last_error() noexcept;
 
-/// How often this thread has set one: tells a new message from an old one.
-uint64_t count_last_errors() noexcept;
+/// Tells this thread's new messages from old ones: all threads' messages are numbered.
+extern std::atomic<uint64_t> last_error_number;
+/// Whether this thread has set a message since last_error_number had that value.
+bool has_new_error(uint64_t number) noexcept;
 
 }  // namespace dlx
 

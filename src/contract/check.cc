@@ -11,11 +11,34 @@
 namespace dlx {
 namespace {
 
+/// As an unsigned number: axes of stride 0 may have more elements than there is memory.
+uint64_t element_count(const DLTensor& array) noexcept {
+  uint64_t count = 1;
+  for (int i = 0; i < array.ndim; ++i) count *= static_cast<uint64_t>(array.shape[i]);
+  return count;
+}
+
 bool is_empty(const DLTensor& array) noexcept {
   for (int i = 0; i < array.ndim; ++i) {
     if (array.shape[i] == 0) return true;
   }
   return false;
+}
+
+bool is_row_major(const DLTensor& array) noexcept {
+  int64_t expected = 1;
+  for (int i = array.ndim; i-- > 0;) {
+    if (array.shape[i] != 1 && array.strides[i] != expected) return false;
+    expected *= array.shape[i];
+  }
+  return true;
+}
+
+/// The bits of an address that must be 0 where C reads elements of a dtype: it is a multiple of their
+/// size, of their parts' if they are complex.
+uintptr_t unaligned_bits(DLDataType dtype) noexcept {
+  const unsigned bytes = (dtype.bits >> 3) >> (dtype.code == kDLComplex ? 1 : 0);
+  return bytes == 0 ? 0 : uintptr_t{bytes & (0 - bytes)} - 1;
 }
 
 bool is_column_major(const DLTensor& array) noexcept {
@@ -61,10 +84,12 @@ std::string extents_text(const Contract& contract, const Parameter& parameter,
   return out + "]";
 }
 
-}  // namespace
-
-Mismatch check_rarely(const Parameter& parameter, const DLTensor& array, uint64_t flags,
+/// What does not depend on dtype and extents.
+Mismatch check_memory(const Parameter& parameter, const DLTensor& array, uint64_t flags,
                       Binding* binding) noexcept {
+  if ((flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0 && parameter.writable) {
+    return Mismatch::kReadOnly;
+  }
   if (parameter.device_type != 0 &&
       parameter.device_type != static_cast<int32_t>(array.device.device_type)) {
     return Mismatch::kDevice;
@@ -86,8 +111,40 @@ Mismatch check_rarely(const Parameter& parameter, const DLTensor& array, uint64_
   if (parameter.layout == Layout::kRowMajor && !is_row_major(array)) return Mismatch::kLayout;
   if (parameter.layout == Layout::kColumnMajor && !is_column_major(array)) return Mismatch::kLayout;
   if (parameter.writable && repeats(array)) return Mismatch::kOverlap;
-  if (!parameter.unaligned && !is_aligned(array)) return Mismatch::kAlignment;
-  return Mismatch::kNone;
+  const uintptr_t low = reinterpret_cast<uintptr_t>(array.data) & unaligned_bits(array.dtype);
+  return !parameter.unaligned && low != 0 ? Mismatch::kAlignment : Mismatch::kNone;
+}
+
+}  // namespace
+
+Mismatch check_every_form(const Parameter& parameter, const DLTensor& array, uint64_t flags,
+                          const DLTensor* like, Binding* binding) noexcept {
+  if (like == nullptr ? !has_dtype(parameter, array.dtype)
+                      : word_of(like->dtype) != word_of(array.dtype)) {
+    return Mismatch::kDType;
+  }
+  const int first = array.ndim - parameter.axes;
+  if (first != 0 && (first < 0 || !parameter.ellipsis)) return Mismatch::kNdim;
+  for (int i = 0; i < parameter.axes; ++i) {
+    const int64_t wanted = parameter.extents[i], extent = array.shape[first + i];
+    if (wanted == kAnyExtent) continue;
+    if (wanted >= 0 ? wanted != extent : !binding->bind(name_index(wanted), extent)) {
+      return Mismatch::kExtent;
+    }
+  }
+  const Mismatch mismatch = check_memory(parameter, array, flags, binding);
+  if (mismatch == Mismatch::kNone) binding->elements += element_count(array);
+  return mismatch;
+}
+
+void note_usual_form(Parameter* parameter) noexcept {
+  parameter->usual = parameter->device_type == kDLCPU && parameter->layout == Layout::kRowMajor &&
+                     !parameter->ellipsis && parameter->dtype_count > 0;
+  parameter->refused_flags = DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED;
+  if (parameter->writable) parameter->refused_flags |= DLPACK_FLAG_BITMASK_READ_ONLY;
+  for (int i = 0; i < parameter->dtype_count && !parameter->unaligned; ++i) {
+    parameter->unaligned_bits[i] = unaligned_bits(parameter->dtypes[i]);
+  }
 }
 
 void refuse(const Contract& contract, const Parameter& parameter, Mismatch mismatch,
@@ -148,8 +205,7 @@ bool is_error_status(int32_t status) noexcept {
   return (status > DLX_OK && status <= DLX_ERROR_DEVICE_REFUSED) || status == DLX_ERROR_INTERNAL;
 }
 
-void refuse_number(const Contract& contract, int index, int64_t value, const Binding& binding) {
-  const Parameter& parameter = contract.parameters[static_cast<size_t>(index)];
+void refuse_number(const Parameter& parameter, int64_t value, const Binding& binding) {
   const int64_t bound = binding.values[parameter.bound_name];
   if (value < 0) {
     fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` is an extent, and negative (got %lld)",

@@ -23,9 +23,11 @@ enum class Mismatch : uint8_t {
   kAlignment
 };
 
-/// The values of the extents' names in one call. A name has its first array's extent.
+/// What one call has found out about its arrays: the values of the extents' names, which are those of
+/// a name's first array, and more.
 struct Binding {
   int64_t values[Contract::kMostNames];
+  uint64_t elements = 0;                ///< of the arrays that fitted
   const DLTensor* device_of = nullptr;  ///< an array whose device all others must have
 
   explicit Binding(const Contract& contract) noexcept {
@@ -53,52 +55,49 @@ inline bool has_dtype(const Parameter& parameter, DLDataType dtype) noexcept {
   return parameter.dtype_count == 0;
 }
 
-inline bool is_row_major(const DLTensor& array) noexcept {
-  int64_t expected = 1;
-  for (int i = array.ndim; i-- > 0;) {
-    if (array.shape[i] != 1 && array.strides[i] != expected) return false;
-    expected *= array.shape[i];
+/// Checks an array whose description is right (strides are not NULL, byte_offset is 0 on the CPU).
+/// `like` is the array of `same_dtype_as`, or NULL. `flags` are DLPack's.
+Mismatch check_every_form(const Parameter& parameter, const DLTensor& array, uint64_t flags,
+                          const DLTensor* like, Binding* binding) noexcept;
+
+/// Notes in a parameter of an array what has_usual_form() compares.
+void note_usual_form(Parameter* parameter) noexcept;
+
+/// Accepts the usual array: of the CPU, with a dtype and as many axes as the contract names, in
+/// row-major order, with memory. Of others it says nothing. An extent's name may be bound already by
+/// an array that does not fit, as in check_every_form().
+[[gnu::always_inline]] inline bool has_usual_form(const Parameter& parameter, const DLTensor& array,
+                                                  uint64_t flags, Binding* binding) noexcept {
+  if (!parameter.usual || array.ndim != parameter.axes || array.data == nullptr) return false;
+  const uint32_t dtype = word_of(array.dtype);
+  int which = 0;
+  while (word_of(parameter.dtypes[which]) != dtype) {
+    if (++which >= parameter.dtype_count) return false;
   }
+  if ((reinterpret_cast<uintptr_t>(array.data) & parameter.unaligned_bits[which]) != 0 ||
+      (flags & parameter.refused_flags) != 0 || array.device.device_type != kDLCPU) {
+    return false;
+  }
+  for (int i = 0; i < parameter.axes; ++i) {
+    const int64_t wanted = parameter.extents[i];
+    if (wanted == kAnyExtent || wanted == array.shape[i]) continue;
+    if (wanted >= 0 || !binding->bind(name_index(wanted), array.shape[i])) return false;
+  }
+  int64_t elements = 1;
+  for (int i = parameter.axes; i-- > 0;) {
+    if (array.strides[i] != elements && array.shape[i] != 1) return false;
+    elements *= array.shape[i];
+  }
+  binding->elements += static_cast<uint64_t>(elements);
   return true;
 }
 
-/// Whether C may read the elements where they lie: a multiple of their size, of their parts' if they
-/// are complex.
-inline bool is_aligned(const DLTensor& array) noexcept {
-  const unsigned bytes = (array.dtype.bits >> 3) >> (array.dtype.code == kDLComplex ? 1 : 0);
-  return (reinterpret_cast<uintptr_t>(array.data) & ((bytes & (0 - bytes)) - 1)) == 0;
-}
-
-/// What the ordinary case need not ask: devices, other layouts, empty arrays, sub-byte elements.
-Mismatch check_rarely(const Parameter& parameter, const DLTensor& array, uint64_t flags,
-                      Binding* binding) noexcept;
-
-/// Checks an array whose description is right (strides are not NULL, byte_offset is 0 on the CPU).
-/// `like` is the array of `same_dtype_as`, or NULL. `flags` are DLPack's.
 [[gnu::always_inline]] inline Mismatch check_array(const Parameter& parameter,
                                                    const DLTensor& array, uint64_t flags,
                                                    const DLTensor* like,
                                                    Binding* binding) noexcept {
-  if (like == nullptr ? !has_dtype(parameter, array.dtype)
-                      : word_of(like->dtype) != word_of(array.dtype)) {
-    return Mismatch::kDType;
-  }
-  const int first = array.ndim - parameter.axes;
-  if (first != 0 && (first < 0 || !parameter.ellipsis)) return Mismatch::kNdim;
-  for (int i = 0; i < parameter.axes; ++i) {
-    const int64_t wanted = parameter.extents[i], extent = array.shape[first + i];
-    if (wanted == kAnyExtent) continue;
-    if (wanted >= 0 ? wanted != extent : !binding->bind(name_index(wanted), extent)) {
-      return Mismatch::kExtent;
-    }
-  }
-  if ((flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0 && parameter.writable)
-    return Mismatch::kReadOnly;
-  if (parameter.plain && array.device.device_type == kDLCPU && array.dtype.bits >= 8 &&
-      array.data != nullptr && is_aligned(array) && is_row_major(array)) {
-    return Mismatch::kNone;
-  }
-  return check_rarely(parameter, array, flags, binding);
+  if (has_usual_form(parameter, array, flags, binding)) return Mismatch::kNone;
+  return check_every_form(parameter, array, flags, like, binding);
 }
 
 /// Throws Error for an array that does not meet its parameter: what came, what is expected.
@@ -112,12 +111,13 @@ bool can_hold(DLDataType scalar, int64_t value) noexcept;
 /// Whether a status that a function returned is one of dlx's errors.
 bool is_error_status(int32_t status) noexcept;
 
-[[noreturn, gnu::cold]] void refuse_number(const Contract& contract, int index, int64_t value,
+[[noreturn, gnu::cold]] void refuse_number(const Parameter& parameter, int64_t value,
                                            const Binding& binding);
 /// Binds a number to the extent of its name. Throws Error(INVALID_ARGUMENT).
-inline void bind_number(const Contract& contract, int index, int64_t value, Binding* binding) {
-  const int name = contract.parameters[static_cast<size_t>(index)].bound_name;
-  if (value < 0 || !binding->bind(name, value)) refuse_number(contract, index, value, *binding);
+inline void bind_number(const Parameter& parameter, int64_t value, Binding* binding) {
+  if (value < 0 || !binding->bind(parameter.bound_name, value)) {
+    refuse_number(parameter, value, *binding);
+  }
 }
 
 /// Whether a temporary may stand for an array with that mismatch.

@@ -32,15 +32,24 @@ struct Parameter {
   static constexpr int kMostDTypes = 16;
   static constexpr int kMostAxes = 8;
 
+  Kind kind = Kind::kArray;
+  bool optional = false;  ///< it has a default; an array's is NULL
+
+  // Of an array. First what is read in every call.
+  bool result = false;  ///< dlx allocates it, and the call returns it
+  bool usual = false;   ///< has_usual_form() may accept arrays
+  int dtype_count = 0;  ///< 0: any dtype
+  int axes = 0;
+  uint64_t refused_flags = 0;  ///< DLPack's flags of arrays that the function cannot take
+  DLDataType dtypes[kMostDTypes] = {};
+  uintptr_t unaligned_bits[kMostDTypes] = {};  ///< of an address, for each dtype
+  int64_t extents[kMostAxes] = {};
+
   std::string name;
   std::string declared;  ///< "float32[n, m] writable", for messages
   std::string type;      ///< of an array: "float32|float64"
-  Kind kind = Kind::kArray;
 
-  // Of an array.
-  bool plain = true;  ///< on the CPU and in row-major order
   bool writable = false;
-  bool result = false;    ///< dlx allocates it, and the call returns it
   bool may_copy = false;  ///< a temporary of the right dtype and layout may stand for the argument
   bool takes_grad = false;  ///< also tensors that require grad
   bool unaligned = false;
@@ -49,16 +58,11 @@ struct Parameter {
   int32_t device_type = kDLCPU;  ///< 0: any
   std::string device = "cpu";    ///< its name
   int same_dtype_as = -1;        ///< an earlier array whose dtype it must have
-  int dtype_count = 0;           ///< 0: any dtype
-  DLDataType dtypes[kMostDTypes] = {};
-  int axes = 0;
-  int64_t extents[kMostAxes] = {};
 
   // Of a number.
   DLDataType scalar{kDLInt, 64, 1};  ///< its type in C
   int bound_name = -1;               ///< the extents' name that it is, or -1
 
-  bool optional = false;  ///< it has a default; an array's is NULL
   int64_t default_int = 0;
   double default_float = 0;
   std::string default_text;
@@ -85,9 +89,9 @@ namespace dlx {
 
 using Contract = ::dlx_contract;
 
-/// Reads a contract. Throws Error(INVALID_ARGUMENT) that shows where the text is wrong, and
-/// std::bad_alloc.
-Contract* parse_contract(const char* text);
+/// Reads a contract. `name` is the function's if the text has none. Throws Error(INVALID_ARGUMENT)
+/// that shows where the text is wrong, and std::bad_alloc.
+Contract* parse_contract(const char* text, const char* name = "function");
 
 void retain(Contract* contract) noexcept;
 void release(Contract* contract) noexcept;

@@ -6,7 +6,7 @@
 
 #include "dlx/dlx.h"
 #include "src/base/error.h"
-#include "src/contract/contract.h"
+#include "src/contract/check.h"
 #include "src/device/registry.h"
 #include "src/dtype/dtype.h"
 
@@ -18,10 +18,10 @@ class Reader {
  public:
   explicit Reader(const char* text) : text_(text), at_(text) {}
 
-  Contract* read() {
+  Contract* read(const char* name) {
     std::unique_ptr<Contract> contract(new Contract());
     contract_ = contract.get();
-    contract->function = "function";
+    contract->function = name;
     read_head();
     while (!ended()) {
       read_parameter();
@@ -182,7 +182,7 @@ class Reader {
       read_word(word, parameter);
     }
     if (parameter->result) parameter->writable = true;
-    parameter->plain = parameter->device_type == kDLCPU && parameter->layout == Layout::kRowMajor;
+    note_usual_form(parameter);
   }
 
   void read_dtype(Parameter* parameter) {
@@ -462,7 +462,7 @@ class Reader {
 
 }  // namespace
 
-Contract* parse_contract(const char* text) { return Reader(text).read(); }
+Contract* parse_contract(const char* text, const char* name) { return Reader(text).read(name); }
 
 void retain(Contract* contract) noexcept {
   contract->references.fetch_add(1, std::memory_order_relaxed);

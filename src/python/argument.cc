@@ -68,7 +68,7 @@ PyObject* from_param(PyObject* self, PyObject* object) {
     if (parameter.optional && object == api.none) {
       return Ref::share(object).detach();
     }
-    borrow(object, *argument.contract, parameter, nullptr, &binding, &borrowed);
+    borrow(object, *argument.contract, parameter, [] { return nullptr; }, &binding, &borrowed);
     Ref owner(static_cast<PyObject*>(borrowed.owner));
     if (!argument.whole) {
       return make_pointer(argument, borrowed.array.data, static_cast<Ref&&>(owner)).detach();

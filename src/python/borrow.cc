@@ -27,33 +27,6 @@ void describe_tensor(PyObject* object, Borrowed* out) noexcept {
   out->flags = tensor->flags;
 }
 
-/// A dlx.Tensor on the CPU, by its fields. Pinned and device memory may have to wait for a stream.
-bool fill_from_tensor(PyObject* object, Borrowed* out) noexcept {
-  if (!is_tensor(object)) return false;
-  describe_tensor(object, out);
-  return out->array.device.device_type == kDLCPU;
-}
-
-/// A plain tensor of torch on the CPU, by torch's C functions.
-bool fill_from_torch(PyObject* object, const Parameter& parameter, Borrowed* out) noexcept {
-  const Gradient gradient = parameter.takes_grad ? Gradient::kIgnored : Gradient::kIfRecorded;
-  return is_known_plain(object, gradient) && read_torch_fields(object, &out->array, out->room);
-}
-
-/// Without a reference to anything: the caller's argument keeps the memory.
-bool fill(PyObject* object, const Parameter& parameter, Borrowed* out) noexcept {
-  out->owner = nullptr;
-  out->original = nullptr;
-  out->flags = 0;
-  if (fill_from_tensor(object, out)) return true;
-  bool readonly = false;
-  if (read_ndarray(object, &out->array, out->room, &readonly)) {
-    if (readonly) out->flags = DLPACK_FLAG_BITMASK_READ_ONLY;
-    return true;
-  }
-  return fill_from_torch(object, parameter, out);
-}
-
 /// The argument as a Tensor by all of asarray's ways. A copy is made only if the parameter allows it,
 /// and never of what the function writes.
 Ref import_argument(PyObject* object, const Parameter& parameter) {
@@ -154,10 +127,16 @@ Ref make_temporary(PyObject* object, const Parameter& parameter, const DLTensor*
 
 }  // namespace
 
-void borrow(PyObject* object, const Contract& contract, const Parameter& parameter,
-            const DLTensor* like, Binding* binding, Borrowed* out) {
-  if (fill(object, parameter, out)) {
-    const Mismatch mismatch = check_array(parameter, out->array, out->flags, like, binding);
+bool read_torch(const PyObject* object, const Parameter& parameter, Borrowed* out) noexcept {
+  const Gradient gradient = parameter.takes_grad ? Gradient::kIgnored : Gradient::kIfRecorded;
+  out->flags = 0;
+  return is_known_plain(object, gradient) && read_torch_fields(object, &out->array, out->room);
+}
+
+void borrow_unusual(PyObject* object, const Contract& contract, const Parameter& parameter,
+                    bool filled, const DLTensor* like, Binding* binding, Borrowed* out) {
+  if (filled) {
+    const Mismatch mismatch = check_every_form(parameter, out->array, out->flags, like, binding);
     if (__builtin_expect(mismatch == Mismatch::kNone, 1)) return;
     if (!is_curable(parameter, mismatch)) {
       refuse_with_advice(contract, parameter, mismatch, out->array, like, *binding);
@@ -188,8 +167,9 @@ void borrow_all(const Contract& contract, void* const* objects, Borrowed* out) {
         out[i].array = DLTensor{};
         continue;
       }
-      const DLTensor* like =
-          parameter.same_dtype_as >= 0 ? &out[parameter.same_dtype_as].array : nullptr;
+      const auto like = [&]() -> const DLTensor* {
+        return parameter.same_dtype_as >= 0 ? &out[parameter.same_dtype_as].array : nullptr;
+      };
       borrow(object, contract, parameter, like, &binding, &out[i]);
     }
   } catch (...) {

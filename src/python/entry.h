@@ -18,7 +18,7 @@ namespace dlx::py {
 
 /// Runs the body of an entry point: turns C++ exceptions into Python ones and returns `failure`.
 template <typename Result, typename Body>
-Result enter(const char* function, Result failure, Body&& body) {
+[[gnu::always_inline]] inline Result enter(const char* function, Result failure, Body&& body) {
   drain_deferred();
   try {
     return body();

@@ -38,13 +38,14 @@ struct Function {
 
   void (*address)() = nullptr;
   Contract* contract = nullptr;
+  int count = 0;  ///< of the parameters
   bool natural = false;
+  bool all_words = false;  ///< no parameter is a floating-point number
   int64_t kept_below = 0;  ///< as in dlx_function_options, but never 0
-  bool by_size = false;    ///< the number of elements decides
   void* context = nullptr;
   void (*release)(void*) = nullptr;
   Ref keep;
-  bool direct = false;          ///< the positional arguments are the parameters
+  int64_t direct = -1;          ///< so many positional arguments are the parameters; -1: never
   std::vector<int> positional;  ///< the parameters that a caller passes by position, in order
   std::string doc;
   PyMethodDef definition{};
@@ -105,14 +106,16 @@ void destroy(PyObject* capsule) {
 class Call {
  public:
   Call(const Function& function, PyObject* const* values) noexcept
-      : function_(function), contract_(*function.contract), values_(values), binding_(contract_) {}
+      : function_(function), contract_(*function.contract), values_(values), binding_(contract_) {
+    for (int i = 0; i < sys::NaturalArguments::kRegisters; ++i) slots_[i].integer = 0;
+  }
   ~Call() {
     while (result_count_ > 0) api.Py_DecRef(results_[--result_count_]);
   }
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 
-  PyObject* run() {
+  [[gnu::always_inline]] PyObject* run() {
     read_arguments();
     if (contract_.results > 0) make_results();
     if (device_ != nullptr) begin_on_stream();
@@ -121,51 +124,57 @@ class Call {
     loans_.succeed();
     if (contract_.results > 0) return collect_results();
     if (contract_.returns != Returns::kTensor) return result.detach();
-    return finish_result(static_cast<Ref&&>(result), like_).detach();
+    return finish_result(static_cast<Ref&&>(result), find_like()).detach();
   }
 
  private:
   void read_arguments() {
-    const int count = static_cast<int>(contract_.parameters.size());
-    const Parameter* parameter = contract_.parameters.data();
-    for (int i = 0; i < count; ++i, ++parameter) {
-      PyObject* const value = values_[i];
-      if (parameter->kind == Kind::kArray) {
-        if (!parameter->result) read_array(i, *parameter, value);
-      } else if (parameter->kind != Kind::kStream) {
-        slots_[i] = read_scalar(*parameter, value);
-        if (parameter->bound_name >= 0) bind_number(contract_, i, slots_[i].integer, &binding_);
+    PyObject* const* value = values_;
+    dlx_argument* slot = slots_;
+    for (const Parameter& parameter : contract_.parameters) {
+      if (parameter.kind != Kind::kArray) {
+        if (parameter.kind != Kind::kStream) read_number(parameter, *value, slot);
+      } else if (parameter.optional && (*value == nullptr || *value == api.none)) {
+        slot->array = nullptr;
+      } else if (!parameter.result) {
+        borrow_into_slot(parameter, *value, slot);
       }
+      ++value;
+      ++slot;
     }
   }
 
-  void read_array(int index, const Parameter& parameter, PyObject* value) {
-    if (parameter.optional && (value == nullptr || value == api.none)) {
-      slots_[index].array = nullptr;
-      return;
-    }
-    if (like_ == nullptr) like_ = value;
-    borrow_into_slot(index, parameter, value);
+  [[gnu::noinline]] void read_number(const Parameter& parameter, PyObject* value,
+                                     dlx_argument* slot) {
+    *slot = read_scalar(parameter, value);
+    if (parameter.bound_name >= 0) bind_number(parameter, slot->integer, &binding_);
   }
 
-  void borrow_into_slot(int index, const Parameter& parameter, PyObject* value) {
-    const DLTensor* like =
-        parameter.same_dtype_as >= 0 ? slots_[parameter.same_dtype_as].array : nullptr;
+  [[gnu::always_inline]] void borrow_into_slot(const Parameter& parameter, PyObject* value,
+                                               dlx_argument* slot) {
+    const auto like = [&]() -> const DLTensor* {
+      return parameter.same_dtype_as >= 0 ? slots_[parameter.same_dtype_as].array : nullptr;
+    };
     Borrowed* const borrowed = loans_.next();
-    borrow(value, contract_, parameter, like, &binding_, borrowed);
-    loans_.kept();
-    slots_[index].array = &borrowed->array;
-    if (function_.by_size) count_elements(borrowed->array);
-    if (borrowed->array.device.device_type != kDLCPU) device_ = &borrowed->array;
+    slot->array = &borrowed->array;
+    const bool owns = borrow(value, contract_, parameter, like, &binding_, borrowed);
+    loans_.keep(owns);
+    // Arrays on a device are imported, which makes an owner.
+    if (owns && borrowed->array.device.device_type != kDLCPU) device_ = &borrowed->array;
   }
 
-  void count_elements(const DLTensor& array) noexcept {
-    int64_t elements = 1;
-    for (int i = 0; i < array.ndim; ++i) elements *= array.shape[i];
-    elements_ += elements;
+  /// The first array, whose library the results have; NULL if there is none.
+  PyObject* find_like() const noexcept {
+    for (size_t i = 0; i < contract_.parameters.size(); ++i) {
+      const Parameter& parameter = contract_.parameters[i];
+      const bool array = parameter.kind == Kind::kArray && !parameter.result;
+      if (array && values_[i] != nullptr && values_[i] != api.none) return values_[i];
+    }
+    return nullptr;
   }
 
-  void make_results() {
+  [[gnu::noinline]] void make_results() {
+    like_ = find_like();
     for (size_t i = 0; i < contract_.parameters.size(); ++i) {
       const Parameter& parameter = contract_.parameters[i];
       if (!parameter.result) continue;
@@ -173,7 +182,7 @@ class Call {
       PyObject* const passed = values_[i] == api.none ? nullptr : values_[i];
       Ref result = passed != nullptr ? Ref::share(passed) : new_array(index, parameter);
       results_[result_count_++] = result.detach();
-      borrow_into_slot(index, parameter, results_[result_count_ - 1]);
+      borrow_into_slot(parameter, results_[result_count_ - 1], &slots_[index]);
     }
   }
 
@@ -190,7 +199,7 @@ class Call {
     return new_result(like_, spec);
   }
 
-  PyObject* collect_results() {
+  [[gnu::noinline]] PyObject* collect_results() {
     if (result_count_ == 1) return finish_result(take_result(0), like_).detach();
     Ref tuple(check(api.PyTuple_New(result_count_)));
     for (int i = 0; i < result_count_; ++i) {
@@ -205,8 +214,7 @@ class Call {
   /// Calls visit(tensor) for the tensors on a device; dlx borrows these as Tensors.
   template <typename Visit>
   void for_each_on_device(Visit&& visit) {
-    for (int i = 0; i < loans_.count(); ++i) {
-      const Borrowed& borrowed = loans_.at(i);
+    for (const Borrowed& borrowed : loans_) {
       if (borrowed.array.device.device_type == kDLCPU || borrowed.owner == nullptr) continue;
       visit(tensor_of(static_cast<PyObject*>(borrowed.owner)));
     }
@@ -221,12 +229,14 @@ class Call {
 
   // ---- the call itself
 
-  bool keeps_gil() const noexcept { return device_ == nullptr && elements_ < function_.kept_below; }
+  bool keeps_gil() const noexcept {
+    return device_ == nullptr && static_cast<int64_t>(binding_.elements) < function_.kept_below;
+  }
 
   /// None, a number, or the Tensor that the function returned; a new reference.
   PyObject* invoke() {
     if (contract_.stream >= 0) slots_[contract_.stream].integer = stream_;
-    const uint64_t messages = count_last_errors();
+    const uint64_t messages = last_error_number.load(std::memory_order_relaxed);
     if (!function_.natural) {
       const auto packed = reinterpret_cast<dlx_function>(function_.address);
       dlx_status status;
@@ -236,8 +246,15 @@ class Call {
       }
       return check_status(status, messages);
     }
+    if (function_.all_words)
+      return invoke_natural(sys::WordArguments{slots_, function_.count}, messages);
     sys::NaturalArguments arguments;
     sort_into_registers(&arguments);
+    return invoke_natural(arguments, messages);
+  }
+
+  template <typename Arguments>
+  PyObject* invoke_natural(const Arguments& arguments, uint64_t messages) {
     const auto* const address = reinterpret_cast<const void*>(function_.address);
     if (contract_.returns == Returns::kFloat) {
       double real;
@@ -310,7 +327,7 @@ class Call {
     std::snprintf(missing, sizeof missing,
                   status == 0 ? "it returned NULL" : "it returned the status %d",
                   static_cast<int>(status));
-    const bool told = count_last_errors() != messages;
+    const bool told = has_new_error(messages);
     const char* text = told ? last_error() : missing;
     // The convention of messages, "function: what is wrong", says the name once.
     const std::string& name = contract_.function;
@@ -326,10 +343,9 @@ class Call {
   const Contract& contract_;
   PyObject* const* values_;
   Binding binding_;
-  PyObject* like_ = nullptr;          ///< the first array, whose library the results have
+  PyObject* like_ = nullptr;          ///< if there are results: find_like()
   const DLTensor* device_ = nullptr;  ///< an array that is not on the CPU
   StreamHandle stream_ = 0;
-  int64_t elements_ = 0;
   int result_count_ = 0;
   PyObject* results_[Contract::kMostResults];  ///< owned: the first `result_count_`
   dlx_argument slots_[kMost];
@@ -338,16 +354,16 @@ class Call {
 
 PyObject* call(PyObject* self, PyObject* const* args, int64_t nargs, PyObject* kwnames) {
   const Function& function = *function_of(self);
-  return enter(function.contract->function.c_str(), static_cast<PyObject*>(nullptr), [&] {
-    if (__builtin_expect(function.direct && kwnames == nullptr &&
-                             nargs == static_cast<int64_t>(function.positional.size()),
-                         1)) {
-      return Call(function, args).run();
-    }
-    PyObject* values[kMost];
-    sort_arguments(function, args, nargs, kwnames, values);
-    return Call(function, values).run();
-  });
+  return enter(function.contract->function.c_str(), static_cast<PyObject*>(nullptr),
+               [&]() __attribute__((always_inline)) {
+                 PyObject* sorted[kMost];
+                 PyObject* const* values = args;
+                 if (__builtin_expect(nargs != function.direct || kwnames != nullptr, 0)) {
+                   sort_arguments(function, args, nargs, kwnames, sorted);
+                   values = sorted;
+                 }
+                 return Call(function, values).run();
+               });
 }
 
 // ---- making a callable
@@ -410,15 +426,17 @@ PyObject* make_function(void (*function)(), Contract* contract, const dlx_functi
   retain(contract);
   made->natural = options.natural != 0;
   made->kept_below = options.gil_kept_below == 0 ? kReleaseGilFrom : options.gil_kept_below;
-  made->by_size = made->kept_below > 0 && made->kept_below != INT64_MAX;
+  made->all_words = true;
   if (keep != nullptr) made->keep = Ref::share(keep);
   for (size_t i = 0; i < contract->parameters.size(); ++i) {
     const Parameter& parameter = contract->parameters[i];
+    if (parameter.kind == Kind::kFloat) made->all_words = false;
     if (!parameter.result && parameter.kind != Kind::kStream) {
       made->positional.push_back(static_cast<int>(i));
     }
   }
-  made->direct = made->positional.size() == contract->parameters.size();
+  made->count = static_cast<int>(contract->parameters.size());
+  if (made->positional.size() == contract->parameters.size()) made->direct = made->count;
   made->doc = document(*contract, options.doc);
   made->definition = fast_entry(contract->function.c_str(), call, made->doc.c_str());
   Ref capsule(check(api.PyCapsule_New(made.get(), kCapsule, destroy)));
@@ -434,16 +452,17 @@ PyObject* make_function(void (*function)(), Contract* contract, const dlx_functi
 
 namespace {
 
-/// _function(address, contract, natural, kept_below, keep, doc)
+/// _function(address, contract, natural, kept_below, keep, doc, name)
 PyObject* function_from_python(PyObject*, PyObject* const* args, int64_t nargs, PyObject*) {
-  return positional("function", nargs, 6, [&] {
+  return positional("function", nargs, 7, [&] {
     void* const address = api.PyLong_AsVoidPtr(args[0]);
     if (address == nullptr) {
       if (api.PyErr_Occurred() != nullptr) throw PythonError();
       fail(DLX_ERROR_INVALID_ARGUMENT, "`pointer` is NULL");
     }
-    const char* text = api.PyUnicode_AsUTF8AndSize(args[1], nullptr);
-    if (text == nullptr) throw PythonError();
+    const char* const text = api.PyUnicode_AsUTF8AndSize(args[1], nullptr);
+    const char* const name = api.PyUnicode_AsUTF8AndSize(args[6], nullptr);
+    if (text == nullptr || name == nullptr) throw PythonError();
     dlx_function_options options = DLX_FUNCTION_OPTIONS_INIT;
     options.natural = args[2] == api.true_ ? 1 : 0;
     options.gil_kept_below = to_int64(args[3], "gil");
@@ -451,7 +470,7 @@ PyObject* function_from_python(PyObject*, PyObject* const* args, int64_t nargs, 
       options.doc = api.PyUnicode_AsUTF8AndSize(args[5], nullptr);
       if (options.doc == nullptr) throw PythonError();
     }
-    Contract* const contract = parse_contract(text);
+    Contract* const contract = parse_contract(text, name);
     const std::unique_ptr<Contract, void (*)(Contract*)> owned(
         contract, [](Contract* c) { dlx::release(c); });
     void (*function)();

@@ -217,7 +217,7 @@ bool has_plain_dtype(PyObject* object) {
   return is_trusted(object) && known_type(fields_of<Ndarray>(object)).bits != 0;
 }
 
-bool read_ndarray(const PyObject* object, DLTensor* out, int64_t* room, bool* readonly) noexcept {
+bool read_ndarray(const PyObject* object, DLTensor* out, int64_t* room, uint64_t* flags) noexcept {
   if (class_of(object) != ndarray_class.load(std::memory_order_relaxed)) return false;
   const auto& array = fields_of<Ndarray>(object);
   const DLDataType known = known_type(array);
@@ -239,7 +239,7 @@ bool read_ndarray(const PyObject* object, DLTensor* out, int64_t* room, bool* re
   out->shape = room;
   out->strides = room + kMostAxes;
   out->byte_offset = 0;
-  *readonly = is_readonly(array);
+  *flags = is_readonly(array) ? DLPACK_FLAG_BITMASK_READ_ONLY : 0;
   return (rests & ((int64_t{1} << shift) - 1)) == 0;
 }
 

@@ -17,7 +17,7 @@ bool has_plain_dtype(PyObject* object);
 /// Fills `out` for an object that is exactly a numpy.ndarray, if its dtype is one of DLPack's, its
 /// strides are whole elements, and it has at most 8 axes, which are copied into `room` of 16 numbers.
 /// False: use another way. Owns nothing.
-bool read_ndarray(const PyObject* object, DLTensor* out, int64_t* room, bool* readonly) noexcept;
+bool read_ndarray(const PyObject* object, DLTensor* out, int64_t* room, uint64_t* flags) noexcept;
 
 /// To be called for an object with the struct of an ndarray after read_ndarray() failed: from then on
 /// its class is known, if it is numpy.ndarray itself.

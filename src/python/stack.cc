@@ -126,8 +126,8 @@ class Stack {
     }
     DLTensor array;
     int64_t room[16];
-    bool readonly;
-    if (read_ndarray(object, &array, room, &readonly)) return copy(array);
+    uint64_t flags_of_array;
+    if (read_ndarray(object, &array, room, &flags_of_array)) return copy(array);
     const int flags = is_tensor(object) ? 0 : look_up_type(class_of(object)).flags;
     if ((flags & kBuffer) != 0 && copy_buffer(object, flags)) return true;
     const TensorRef tensor = array_in_list(object);

@@ -83,6 +83,15 @@ constexpr NaturalLimits natural_limits() noexcept {
 int64_t call_for_word(const void* function, const NaturalArguments& arguments);
 double call_for_real(const void* function, const NaturalArguments& arguments);
 
+/// Arguments of which none is a floating-point number: in order they are sorted already.
+struct WordArguments {
+  const void*
+      words;  ///< room for NaturalArguments::kWords, the first `count` of which are arguments
+  int count;
+};
+int64_t call_for_word(const void* function, WordArguments arguments);
+double call_for_real(const void* function, WordArguments arguments);
+
 }  // namespace dlx::sys
 
 #endif  // DLX_SRC_SYSTEM_NATURAL_CALL_H_

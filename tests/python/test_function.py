@@ -292,6 +292,25 @@ def test_a_wrong_contract_fails_when_it_is_made(text):
     assert "contract" in str(caught.value)
 
 
+def test_a_contract_without_a_name_has_that_of_the_function():
+    with pytest.raises(dlx.InvalidArgumentError, match=r"^fill: `x` must be float32"):
+        made("fill", "x: float32[...] writable, value: float")(np.zeros(3), 1)
+    address = ctypes.cast(library()["fill"], ctypes.c_void_p)
+    with pytest.raises(dlx.InvalidArgumentError, match=r"^function: `x` must be float32"):
+        dlx.function(address, "x: float32[...] writable, value: float")(np.zeros(3), 1)
+    with pytest.raises(TypeError, match=r"`contract` must be a str \(got bytes\)"):
+        dlx.function(address, b"fill()")
+
+
+def test_elements_smaller_than_a_byte_have_no_alignment():
+    ones = dlx.empty(4, dtype="int4")  # packed
+
+    take = made("describe_or_none", "take(x: int4|float32[n] writable) -> int")
+    assert take(ones) == take(np.ones(3, F32)) == 1
+    with pytest.raises(dlx.InvalidArgumentError, match=r"must be int4\|float32"):
+        take(np.ones(3))
+
+
 # ---- results
 
 

@@ -275,8 +275,9 @@ def test_tensors_of_several_libraries_are_stacked():
 
 
 def test_sequences_have_nothing_to_share():
-    with pytest.raises(dlx.CopyRefusedError, match="no memory to share"):
-        dlx.asarray([1, 2], copy=False)
+    for nothing, name in (([1, 2], "a list"), (3, "an int"), (True, "a bool")):
+        with pytest.raises(dlx.CopyRefusedError, match=f"{name} has no memory to share"):
+            dlx.asarray(nothing, copy=False)
 
 
 @pytest.mark.parametrize(

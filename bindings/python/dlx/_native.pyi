@@ -463,6 +463,7 @@ def _function(
     kept_below: int,
     keep: object,
     doc: str | None,
+    name: str,
     /,
 ) -> Callable[..., Any]: ...
 def _argument(contract: str, whole: bool, pointer_class: type, /) -> Callable[[Any], Any]: ...

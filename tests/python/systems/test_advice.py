@@ -45,7 +45,7 @@ _OF_A_LIBRARY = re.compile(r"in (PyArrow|Polars): ((?:`[^`]*`(?:, | or | and )?)
 
 def inner_object(message, x):
     """The object that the rest of a message is about: inside a wrapper, at an index, or a column."""
-    found = re.search(r"(?:^|: )`(x\.\w+(?:\(\))?)` of a ", message)
+    found = re.search(r"(?:^|: )`(x\.\w+(?:\(\))?)` of an? ", message)
     if found:
         x, message = eval(found[1], {"x": x}), message[: found.start()] + message[found.end() :]
     found = re.search(r"`obj`((?:\[\d+\])+): ", message)
@@ -139,4 +139,4 @@ def test_the_calls_in_a_message_are_found():
     assert list(advised(message, [])) == ["x.cast(1)", "numpy.stack(x)"]
     assert list(advised("`obj`[0]: the `dtype` of `__array__`", [])) == []
     assert inner_object("`obj`[1][0]: bad", [[1], [2]]) == ("bad", 2)
-    assert inner_object("asarray: `x.real` of a int: bad", 3)[1] == 3
+    assert inner_object("asarray: `x.real` of an int: bad", 3)[1] == 3

@@ -54,7 +54,7 @@ void arrays_have_dtypes_extents_and_words(void**) {
   assert_int_equal(image.extents[2], 3);
   assert_string_equal(contract->names[0].c_str(), "h");
   assert_int_equal(dlx::name_index(image.extents[0]), 0);
-  assert_true(image.layout == dlx::Layout::kStrided && !image.plain && !image.writable);
+  assert_true(image.layout == dlx::Layout::kStrided && !image.usual && !image.writable);
   assert_string_equal(image.declared.c_str(), "uint8|float32[h, w, 3] strided");
   assert_true(contract->parameters[2].optional);
   assert_int_equal(contract->parameters[2].extents[0], image.extents[0]);

@@ -111,6 +111,13 @@ void check_call_that_fits() {
   check_arguments();
   assert_true(dlx::sys::call_for_real(real, arguments) == -1.5 - expected.count);
   check_arguments();
+  if constexpr (!(false || ... || std::is_floating_point_v<Types>)) {
+    const dlx::sys::WordArguments words{arguments.words, expected.count};
+    assert_int_equal(dlx::sys::call_for_word(number, words), word);
+    check_arguments();
+    assert_true(dlx::sys::call_for_real(real, words) == -1.5 - expected.count);
+    check_arguments();
+  }
 }
 
 template <typename... Types>

@@ -45,7 +45,7 @@ def function(
         pointer: a function of ctypes or cffi, or an address. The callable keeps the object.
         contract: what the function demands, such as
             "blur(image: uint8[h, w], radius: int = 1, out: dtype(image)[h, w] result)";
-            docs/calls.md has the grammar.
+            docs/calls.md has the grammar. Without a name it has that of the ctypes function.
         packed: the function is a `dlx_function` of dlx/call.h, which takes all arguments as one array.
             Otherwise it takes them one by one, in the contract's order.
         gil: True keeps the GIL during the call, False gives it away, None gives it away if the arrays
@@ -61,9 +61,16 @@ def function(
     """
     if gil is not None and gil is not True and gil is not False:
         raise TypeError(f"`gil` must be True, False or None (got {gil!r:.40})")
+    if not isinstance(contract, str):
+        raise TypeError(
+            f"`contract` must be a str (got {type(contract).__name__}): such as "
+            '"scale(x: float32[n] writable, factor: float)"'
+        )
     address, keep = _address(pointer)
+    name = getattr(pointer, "__name__", None)  # what ctypes found in a library has one
+    name = name if isinstance(name, str) else "function"
     try:
-        return _native._function(address, contract, not packed, _GIL[gil], keep, doc)
+        return _native._function(address, contract, not packed, _GIL[gil], keep, doc, name)
     except Exception as error:
         raise brief(error)  # noqa: B904
 

@@ -14,6 +14,7 @@ import tempfile
 import dlx
 from dlx._cli.demo_paper import Journey, Paper, Place, layout_of, timed
 from dlx._cli.demo_picture import borrows, draw, import_picture, lends
+from dlx._lib.classes import an
 from dlx.errors import InvalidArgumentError
 
 TYPE_CHECKING = False
@@ -139,7 +140,7 @@ class Demo:
         arrays: dict[str, Any] = {}
         if self.numpy is not None:
             array, seconds = timed(lambda: self.numpy.asarray(compact))
-            why = f"through the buffer protocol; the array keeps a {type(array.base).__name__} of the Tensor"
+            why = f"through the buffer protocol; the array keeps {an(type(array.base).__name__)} of the Tensor"
             code = "a = numpy.asarray(c)"
             place = Place(array.ctypes.data, array.nbytes, describe(array))
             self.journey.step("dlx → NumPy", code, seconds, place, why, self._by_numpy(compact))

@@ -28,6 +28,7 @@ from dlx._compute.operands import (
     tensors_in,
     unwrap_items,
 )
+from dlx._lib.classes import an
 from dlx._lib.constants import HOSTS
 from dlx._take import guards
 from dlx.errors import (
@@ -267,7 +268,7 @@ def _with_named_out(func: Callable[..., Any], args: Any, kwargs: Any) -> tuple[A
 def require_tensor(self: object) -> None:
     """Refuse `dlx.Tensor.__neg__(3)`, which Python passes on to the method."""
     if type(self) is not _Tensor:
-        raise TypeError(f"a method of dlx.Tensor needs a Tensor (got a {type(self).__name__})")
+        raise TypeError(f"a method of dlx.Tensor needs a Tensor (got {an(type(self).__name__)})")
 
 
 def binary(self: Tensor, other: Any, function: Callable[..., Any], reflected: bool) -> Any:
@@ -277,7 +278,7 @@ def binary(self: Tensor, other: Any, function: Callable[..., Any], reflected: bo
         if function is operator.mul and isinstance(other, (list, tuple, str, bytes, bytearray)):
             # Python would repeat the sequence as often as the number in a 0-d Tensor.
             raise TypeError(
-                f"a {type(other).__name__} is not an operand of a Tensor: pass dlx.asarray(x), or "
+                f"{an(type(other).__name__)} is not an operand of a Tensor: pass dlx.asarray(x), or "
                 "repeat it int(t) times"
             )
         if not for_dask.introduce((type(other),)):
@@ -406,7 +407,7 @@ def contains(self: Tensor, value: Any) -> bool:
     if same is NotImplemented:
         if isinstance(value, (list, tuple)):
             raise TypeError(
-                f"`in` looks for one number (got a {type(value).__name__}): pass dlx.asarray(x)"
+                f"`in` looks for one number (got {an(type(value).__name__)}): pass dlx.asarray(x)"
             )
         return False
     return bool(call(numpy.any, (same,), {}))

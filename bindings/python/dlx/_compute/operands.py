@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy
 
 from dlx import _native
-from dlx._lib.classes import has
+from dlx._lib.classes import an, has
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def refuse_strangers(func: Callable[..., Any], arguments: list[Any]) -> None:
     for stranger in strangers_in(arguments):
         cls = type(stranger)
         raise TypeError(
-            f"{getattr(func, '__name__', func)}: a {cls.__module__}.{cls.__qualname__} is not an "
+            f"{getattr(func, '__name__', func)}: {an(cls.__module__)}.{cls.__qualname__} is not an "
             "operand of a Tensor: pass dlx.asarray(x), which says what would be lost, or call the "
             "function of its own library"
         )

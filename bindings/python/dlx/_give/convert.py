@@ -7,6 +7,7 @@ from dlx._access import code_of, is_packed, unpacking_call
 from dlx._give import demands, profiles, targets
 from dlx._give.targets import full_name
 from dlx._lib import capi
+from dlx._lib.classes import an
 from dlx._lib.constants import CPU, HOSTS, THE_CPU
 from dlx.errors import (
     CopyRefusedError,
@@ -122,7 +123,7 @@ def _as_wanted(result: Any, wanted: type | None, profile: Profile) -> Any:
         return result
     name, made = profile.name, full_name(type(result))
     raise UnsupportedError(
-        f"convert: `to` is {full_name(wanted)}, but {name} makes a {made} of this data: pass "
+        f"convert: `to` is {full_name(wanted)}, but {name} makes {an(made)} of this data: pass "
         f"to={name!r} or one of its array classes ({profile.makes or made}), and convert the result "
         "yourself"
     )

@@ -83,6 +83,11 @@ def is_ctypes_pointer(cls: type) -> bool:
     return issubclass(cls, ctypes._Pointer)
 
 
+def an(name: str) -> str:
+    """A name with its article: "an int", "a uint8"."""
+    return f"{'an' if name[:1] in tuple('AEIOaeio') else 'a'} {name}"
+
+
 def name_of(obj: Any) -> str:
     """An object's class, for a message."""
     cls = type(obj)

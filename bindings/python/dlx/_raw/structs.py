@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dlx._lib.classes import an
 from dlx._lib.constants import MAX_NDIM
 from dlx._lib.library import backend
 from dlx._raw.types import Handle, address, borrowed_numbers, lib, numbers, pointer_to, text
@@ -94,7 +95,7 @@ class Nested(Field):
         inner = value if isinstance(value, Struct) else self.cls(*value)
         if type(inner) is not self.cls:
             got = type(inner).__name__
-            raise TypeError(f"`{self.name}` must be a {self.cls.__name__} or a tuple (got {got})")
+            raise TypeError(f"`{self.name}` must be {an(self.cls.__name__)} or a tuple (got {got})")
         backend.copy(backend.nested(struct.native, self.name), inner.native)
         struct.keep[self.name] = dict(inner.keep)
 

@@ -30,6 +30,7 @@ from __future__ import annotations
 
 from dlx import _native, dtypes
 from dlx._lib.classes import (
+    an,
     derives,
     has,
     is_ctypes_pointer,
@@ -102,7 +103,7 @@ def fallback(obj: Any, dtype: Any, device: Any, copy: bool | None, force: bool |
                 return _native.asarray(inside)
             return _native.asarray(inside, dtype=dtype, device=device, copy=copy, force=force)
         except UnsupportedError as error:
-            raise UnsupportedError(f"`x{way}` of a {_name(obj)}: {error}") from error
+            raise UnsupportedError(f"`x{way}` of {an(_name(obj))}: {error}") from error
     tensor = _from_ml_dtypes_scalar(obj, copy)
     if tensor is not None and force is None:
         return _from_sequence(tensor.item(), dtype, device, copy, force)
@@ -155,7 +156,7 @@ def unwrapped(obj: Any, copy: bool | None) -> tuple[Any, str]:
         data = obj.data
         if copy is False and _is_made_anew(data, obj.data):  # it reads a file each time
             raise CopyRefusedError(
-                f"a {_name(obj)} has no memory to share, and copy=False forbids reading it into "
+                f"{an(_name(obj))} has no memory to share, and copy=False forbids reading it into "
                 "memory: call `.load()` first"
             )
         return data, ".data"
@@ -166,7 +167,7 @@ def unwrapped(obj: Any, copy: bool | None) -> tuple[Any, str]:
     if "dask" in packages and has(cls, "__array__"):
         if copy is False:
             raise CopyRefusedError(
-                f"a {_name(obj)} is a computation without memory to share, and copy=False forbids "
+                f"{an(_name(obj))} is a computation without memory to share, and copy=False forbids "
                 "keeping its result: call `.compute()` first"
             )
         return obj.compute(), ".compute()"
@@ -187,7 +188,7 @@ def _from_ml_dtypes_scalar(obj: Any, copy: bool | None) -> Tensor | None:
     if numpy is None or not issubclass(type(obj), numpy.generic) or obj.dtype.isbuiltin != 2:
         return None
     if copy is False:
-        raise CopyRefusedError(f"a {_name(obj)} is always copied, which copy=False forbids")
+        raise CopyRefusedError(f"{an(_name(obj))} is always copied, which copy=False forbids")
     return _native.asarray(numpy.asarray(obj))
 
 
@@ -256,7 +257,7 @@ def _explain_pointer(obj: Any) -> str | None:
 def _explain_query(obj: Any) -> str | None:
     if not any(derives(type(obj), package, "LazyFrame") for package in ("polars", "narwhals")):
         return None
-    return f"a {_name(obj)} is a query without data: call `.collect()` first"
+    return f"{an(_name(obj))} is a query without data: call `.collect()` first"
 
 
 def _explain(obj: Any) -> str | None:
@@ -403,7 +404,7 @@ def _from_sequence(
         )
     if copy is False:
         raise CopyRefusedError(
-            f"a {_name(obj)} has no memory to share: numbers and sequences are always copied, which "
+            f"{an(_name(obj))} has no memory to share: numbers and sequences are always copied, which "
             "copy=False (and a destination) forbids"
         )
     tensor, done = sequence.build(obj, code, cast_arrays=force is not None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from dlx import _native
-from dlx._lib.classes import derives, name_of, packages_of
+from dlx._lib.classes import an, derives, name_of, packages_of
 from dlx.errors import UnsupportedError
 
 TYPE_CHECKING = False
@@ -40,12 +40,12 @@ def _from_mxnet(obj: Any) -> Tensor | None:
         return None
     if getattr(obj, "stype", "default") != "default":
         raise UnsupportedError(
-            f"a {name_of(obj)} is sparse: export `.data` and its indices (`.indices`, `.indptr`) one "
+            f"{an(name_of(obj))} is sparse: export `.data` and its indices (`.indices`, `.indptr`) one "
             "by one, or call `.tostype('default')` to make it dense"
         )
     if obj.context.device_type not in ("cpu", "cpu_pinned", "cpu_shared"):
         raise UnsupportedError(
-            f"a {name_of(obj)} on {obj.context} says too little about its device: call "
+            f"{an(name_of(obj))} on {obj.context} says too little about its device: call "
             "`.as_in_context(mxnet.cpu())`"
         )
     return _native.from_dlpack(_MxnetProducer(obj))
@@ -64,7 +64,7 @@ def _from_torch_storage(obj: Any) -> Tensor | None:
         )
     untyped = obj if type(obj).__name__ == "UntypedStorage" else obj._untyped_storage
     if untyped.device.type == "meta":
-        raise UnsupportedError(f"a {name_of(obj)} on the meta device has no memory")
+        raise UnsupportedError(f"{an(name_of(obj))} on the meta device has no memory")
 
     def tensor() -> Any:
         return torch.empty(0, dtype=dtype, device=untyped.device).set_(untyped)

@@ -9,7 +9,7 @@ import contextlib
 import sys
 
 from dlx import _native, dtypes
-from dlx._lib.classes import has, is_torch_tensor, loaded, name_of
+from dlx._lib.classes import an, has, is_torch_tensor, loaded, name_of
 from dlx._take import guards, structured
 from dlx.errors import (
     CopyRefusedError,
@@ -73,7 +73,7 @@ def converted_by_numpy(obj: Any, dtype: Any, copy: bool | None) -> Any:
         return None
     if copy is False:
         raise CopyRefusedError(
-            f"a {name_of(obj)} of dtype {source} needs a copy, because DLPack lacks that dtype, and "
+            f"{an(name_of(obj))} of dtype {source} needs a copy, because DLPack lacks that dtype, and "
             "copy=False forbids it, and so does a destination: pass copy=None, or convert it by "
             f"`numpy.asarray(x).astype({target.name!r})`"
         )
@@ -95,7 +95,7 @@ def _fields_of(obj: Any, source: Any, dtype: Any, copy: bool | None) -> Any:
         raise UnsupportedError(dtypes.explain_structured(source, structured.name_of_array(obj)))
     if copy is False and not in_memory:
         raise CopyRefusedError(
-            f"a {name_of(obj)} of dtype {source} has no memory to share, and copy=False forbids "
+            f"{an(name_of(obj))} of dtype {source} has no memory to share, and copy=False forbids "
             "reading it into memory: pass copy=None"
         )
     if dtypes.explain_numpy_dtype(fields.dtype) is not None:
@@ -131,7 +131,7 @@ def _imported_numpy(obj: Any) -> Any:
         if not memoryview(obj).format.startswith("T{"):
             return None
         raise UnavailableError(
-            f"the fields of a {name_of(obj)} need NumPy, which is not installed"
+            f"the fields of {an(name_of(obj))} need NumPy, which is not installed"
         ) from None
     return numpy
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dlx import _native
-from dlx._lib.classes import name_of
+from dlx._lib.classes import an, name_of
 from dlx.errors import UnsupportedError
 
 TYPE_CHECKING = False
@@ -25,17 +25,17 @@ def _guard(obj: Any, torch: Any) -> None:
         )
     if hasattr(obj, "get_mask") and hasattr(obj, "get_data"):
         raise UnsupportedError(
-            f"a {name} would lose its mask: call `.to_tensor(value)` to replace masked entries, or "
+            f"{an(name)} would lose its mask: call `.to_tensor(value)` to replace masked entries, or "
             "export `.get_data()` and `.get_mask()` separately"
         )
     if _is_transformed(obj, torch):
         raise UnsupportedError(
-            f"a {name} inside a function that torch.func transforms (vmap, jvp …) has no data of its "
+            f"{an(name)} inside a function that torch.func transforms (vmap, jvp …) has no data of its "
             "own: convert outside of that function"
         )
     if str(obj.layout) == "torch._mkldnn":
         raise UnsupportedError(
-            f"a {name} of layout {obj.layout} has oneDNN's own order: call `.to_dense()`"
+            f"{an(name)} of layout {obj.layout} has oneDNN's own order: call `.to_dense()`"
         )
     if obj.layout != torch.strided:
         parts = "`.values()` and its indices"
@@ -43,7 +43,7 @@ def _guard(obj: Any, torch: Any) -> None:
             first = "" if obj.is_coalesced() else ".coalesce()"
             parts = f"`{first}.indices()` and `{first}.values()`"
         raise UnsupportedError(
-            f"a {name} of layout {obj.layout} is sparse: export {parts} one by one, or call `.to_dense()`"
+            f"{an(name)} of layout {obj.layout} is sparse: export {parts} one by one, or call `.to_dense()`"
         )
     if obj.is_quantized or str(obj.dtype).startswith(("torch.q", "torch.quint")):
         raise UnsupportedError(
@@ -51,21 +51,21 @@ def _guard(obj: Any, torch: Any) -> None:
         )
     if str(obj.dtype).startswith("torch.bits"):
         raise UnsupportedError(
-            f"a {name} of dtype {obj.dtype} has no DLPack form: call `.view(torch.uint8)`"
+            f"{an(name)} of dtype {obj.dtype} has no DLPack form: call `.view(torch.uint8)`"
         )
     if obj.device.type == "meta":
         raise UnsupportedError(
-            f"a {name} on the meta device has no memory: make it real with `torch.empty_like(x, device='cpu')`"
+            f"{an(name)} on the meta device has no memory: make it real with `torch.empty_like(x, device='cpu')`"
         )
     if obj._is_zerotensor():
-        raise UnsupportedError(f"a {name} of zeros without memory: call `.clone()`")
+        raise UnsupportedError(f"{an(name)} of zeros without memory: call `.clone()`")
     if obj.requires_grad:
         raise UnsupportedError(
-            f"a {name} that requires grad would silently leave the graph: call `.detach()`"
+            f"{an(name)} that requires grad would silently leave the graph: call `.detach()`"
         )
     if hasattr(obj, "to_local") and hasattr(obj, "full_tensor"):
         raise UnsupportedError(
-            f"a {name} is spread over processes: call `.to_local()` or `.full_tensor()`"
+            f"{an(name)} is spread over processes: call `.to_local()` or `.full_tensor()`"
         )
     if (
         hasattr(obj, "__tensor_flatten__")
@@ -73,7 +73,7 @@ def _guard(obj: Any, torch: Any) -> None:
         or _is_functional(obj, torch)
     ):
         raise UnsupportedError(
-            f"a {name} wraps other tensors and has no memory of its own: export the tensors inside"
+            f"{an(name)} wraps other tensors and has no memory of its own: export the tensors inside"
         )
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 
-from dlx._lib.classes import derives, has, is_torch_tensor, loaded, name_of, packages_of
+from dlx._lib.classes import an, derives, has, is_torch_tensor, loaded, name_of, packages_of
 from dlx._take.classify import GUARDED_PACKAGES, PROXIES
 from dlx.dtypes import explain_numpy_dtype
 from dlx.errors import UnsupportedError
@@ -73,7 +73,7 @@ def _guard_mask(obj: Any) -> None:
             way = "data.data"  # a column of astropy holds an array of numpy.ma
         fill = "call `.filled(value)` to replace them, or " if fills else ""
         raise UnsupportedError(
-            f"a {name_of(obj)} with {int(mask.sum())} masked entries would lose its mask: "
+            f"{an(name_of(obj))} with {int(mask.sum())} masked entries would lose its mask: "
             f"{fill}export `.{way}` and `.mask` separately"
         )
 
@@ -92,7 +92,7 @@ def _guard_unit(obj: Any) -> None:
 
 def _refuse_unit(obj: Any, unit: Any, way: str, converted: str) -> None:
     raise UnsupportedError(
-        f"a {name_of(obj)} in {unit} would lose its unit: export `.{way}`"
+        f"{an(name_of(obj))} in {unit} would lose its unit: export `.{way}`"
         + (f", or convert first with `.{converted}`" if converted else "")
     )
 
@@ -133,7 +133,7 @@ def _guard_scipy(obj: Any) -> None:
     parts = [n for n in ("data", "indices", "indptr", "row", "col", "offsets") if hasattr(obj, n)]
     listed = ", ".join(f"`.{part}`" for part in parts)
     raise UnsupportedError(
-        f"a {name_of(obj)} is sparse: export its parts ({listed or '`.tocsr()` has them'}) one "
+        f"{an(name_of(obj))} is sparse: export its parts ({listed or '`.tocsr()` has them'}) one "
         "by one, or call `.toarray()` to make it dense"
     )
 
@@ -143,7 +143,7 @@ def _guard_pydata_sparse(obj: Any) -> None:
         parts = [name for name in ("coords", "indices", "indptr") if hasattr(obj, name)]
         listed = ", ".join(f"`.{part}`" for part in ("data", *parts))
         raise UnsupportedError(  # the `data` of a DOK is a dict
-            f"a {name_of(obj)} is sparse: export its parts "
+            f"{an(name_of(obj))} is sparse: export its parts "
             f"({listed if parts else '`.to_coo()` has them'}) one by one, or call `.todense()`"
         )
 
@@ -159,7 +159,7 @@ def _guard_paddle(obj: Any) -> None:
 def _guard_pyarrow(obj: Any) -> None:
     if type(obj).__name__.startswith("Sparse"):  # these classes cannot be subclassed
         raise UnsupportedError(
-            f"a {name_of(obj)} is sparse: export the parts that `.to_numpy()` returns one by one, "
+            f"{an(name_of(obj))} is sparse: export the parts that `.to_numpy()` returns one by one, "
             "or call `.to_tensor()` to make it dense"
         )
 
@@ -171,7 +171,7 @@ def _guard_tensorflow(obj: Any, every_dtype: bool = False) -> None:
         parts = "`.flat_values`" if ragged else "`.values` and `.indices`"
         dense = "`.to_tensor()`" if ragged else "`tf.sparse.to_dense(x)`"
         raise UnsupportedError(
-            f"a {name_of(obj)} is not one block of memory: export {parts} one by one, or make it dense "
+            f"{an(name_of(obj))} is not one block of memory: export {parts} one by one, or make it dense "
             f"with {dense}"
         )
     if every_dtype:
@@ -179,7 +179,7 @@ def _guard_tensorflow(obj: Any, every_dtype: bool = False) -> None:
     dtype = getattr(getattr(obj, "dtype", None), "name", "")
     if dtype in ("string", "resource", "variant"):
         raise UnsupportedError(
-            f"a {name_of(obj)} of dtype {dtype} does not hold numbers: "
+            f"{an(name_of(obj))} of dtype {dtype} does not hold numbers: "
             + (
                 "decode it first, with tf.strings.to_number or tf.io.decode_raw"
                 if dtype == "string"
@@ -188,16 +188,16 @@ def _guard_tensorflow(obj: Any, every_dtype: bool = False) -> None:
         )
     if dtype.startswith(("qint", "quint")):
         raise UnsupportedError(
-            f"a {name_of(obj)} of dtype {dtype} has no DLPack form: call `tf.bitcast(x, "
+            f"{an(name_of(obj))} of dtype {dtype} has no DLPack form: call `tf.bitcast(x, "
             f"tf.{dtype[1:]})` for its numbers, without their scale"
         )
     if dtype.startswith(("float8", "float4", "int2", "int4", "uint2", "uint4")):
         raise UnsupportedError(
-            f"TensorFlow cannot export a {name_of(obj)} of dtype {dtype}: pass `x.numpy()`"
+            f"TensorFlow cannot export {an(name_of(obj))} of dtype {dtype}: pass `x.numpy()`"
         )
     if derives(type(obj), "tensorflow", "SymbolicTensor"):
         raise UnsupportedError(
-            f"a {name_of(obj)} has no data yet: convert outside the `tf.function`, or inside a "
+            f"{an(name_of(obj))} has no data yet: convert outside the `tf.function`, or inside a "
             "`tf.py_function`"
         )
 
@@ -206,24 +206,24 @@ def _guard_jax(obj: Any, every_dtype: bool = False) -> None:
     """Tracers, sparse arrays, arrays without memory, and dtypes that JAX cannot export."""
     if derives(type(obj), "jax", "Tracer"):
         raise UnsupportedError(
-            f"a {name_of(obj)} has no data yet: convert outside the function that JAX transforms, "
+            f"{an(name_of(obj))} has no data yet: convert outside the function that JAX transforms, "
             "or inside a `jax.pure_callback`"
         )
     if hasattr(obj, "todense"):
         names = ("data", "indices", "indptr", "row", "col")
         parts = ", ".join(f"`.{name}`" for name in names if hasattr(obj, name))
         raise UnsupportedError(
-            f"a {name_of(obj)} is sparse: export its parts ({parts}) one by one, or call `.todense()`"
+            f"{an(name_of(obj))} is sparse: export its parts ({parts}) one by one, or call `.todense()`"
         )
     if hasattr(obj, "is_deleted") and obj.is_deleted():
         raise UnsupportedError(
-            f"a {name_of(obj)} that has been deleted has no data: `.delete()` was called, or it was "
+            f"{an(name_of(obj))} that has been deleted has no data: `.delete()` was called, or it was "
             "donated to a jitted function, whose result to use instead"
         )
     dtype = str(getattr(obj, "dtype", ""))
     if dtype in ("int2", "int4", "uint2", "uint4") and not every_dtype:
         raise UnsupportedError(
-            f"JAX cannot export a {name_of(obj)} of dtype {dtype}: call `.astype('{dtype[:-1]}8')`"
+            f"JAX cannot export {an(name_of(obj))} of dtype {dtype}: call `.astype('{dtype[:-1]}8')`"
         )
 
 
@@ -234,7 +234,7 @@ def _guard_dask(obj: Any) -> None:
     meta = type(obj._meta)
     if packages_of(meta) & GUARDED_PACKAGES or derives(meta, "numpy", "MaskedArray"):
         raise UnsupportedError(
-            f"a {name_of(obj)} with chunks of {meta.__module__}.{meta.__qualname__} would lose "
+            f"{an(name_of(obj))} with chunks of {meta.__module__}.{meta.__qualname__} would lose "
             "everything but their numbers: import `.compute()`"
         )
 
@@ -243,11 +243,11 @@ def _guard_pandas(obj: Any, every_dtype: bool = False) -> None:
     """Columns of extension types: `__array__` makes sparse ones dense and turns nulls into NaN."""
     if derives(type(obj), "pandas", "MultiIndex"):
         raise UnsupportedError(
-            f"a {name_of(obj)} has a column for each level: export them one by one, "
+            f"{an(name_of(obj))} has a column for each level: export them one by one, "
             "`.get_level_values(0)` and so on"
         )
     for where, column in _extension_columns(obj):
-        what = f"a {name_of(obj)} of dtype {column.dtype}{where}"
+        what = f"{an(name_of(obj))} of dtype {column.dtype}{where}"
         parts = None if every_dtype else _parts_of(column)
         if parts is not None:
             raise UnsupportedError(f"{what} holds no plain numbers: export {parts}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dlx import _native, dtypes
 from dlx._access import code_of
-from dlx._lib.classes import loaded, name_of
+from dlx._lib.classes import an, loaded, name_of
 from dlx._lib.constants import THE_CPU
 from dlx.errors import CopyRefusedError, Error, UnavailableError, UnsupportedError
 
@@ -49,7 +49,7 @@ def _column(frame: Any, index: int, copy: bool | None) -> tuple[str, Tensor]:
     try:
         return name, _native.asarray(frame.iloc[:, index], copy=None if copy else copy)
     except Error as error:
-        raise type(error)(f"column {name!r} of a {name_of(frame)}: {error}") from error
+        raise type(error)(f"column {name!r} of {an(name_of(frame))}: {error}") from error
 
 
 def join(columns: Columns, copy: bool | None) -> tuple[Tensor, bool]:

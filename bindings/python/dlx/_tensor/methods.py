@@ -21,6 +21,7 @@ from dlx._access import (
     whole,
 )
 from dlx._lib import capi
+from dlx._lib.classes import an
 from dlx._lib.constants import (
     CPU,
     CUDA,
@@ -442,7 +443,7 @@ class _Missing:
 def _dir(self: Tensor) -> list[str]:
     """The attributes, without the names of _ELSEWHERE."""
     if type(self) is not _native.Tensor:
-        raise TypeError(f"a method of dlx.Tensor needs a Tensor (got a {type(self).__name__})")
+        raise TypeError(f"a method of dlx.Tensor needs a Tensor (got {an(type(self).__name__)})")
     return sorted(set(object.__dir__(self)) - set(_ELSEWHERE))
 
 

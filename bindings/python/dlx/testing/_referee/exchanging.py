@@ -122,7 +122,9 @@ def _capsule(ctx: Exchange) -> str:
     if found is None:
         raise FindingError("the type has no __dlpack_c_exchange_api__")
     if not structs.is_capsule(found):
-        raise FindingError(f"__dlpack_c_exchange_api__ is a {type(found).__name__}, not a capsule")
+        raise FindingError(
+            f"__dlpack_c_exchange_api__ is of class {type(found).__name__}, not a capsule"
+        )
     if structs.capsule_name(found) != _NAME:
         raise FindingError(f"the capsule is named {structs.capsule_name(found)!r}")
     return "a capsule dlpack_exchange_api"
@@ -237,7 +239,7 @@ def _to_object(ctx: Exchange) -> str:
     obj = ctypes.cast(place, ctypes.py_object).value
     structs.python.Py_DecRef(ctypes.py_object(obj))
     if type(obj) is not ctx.cls:
-        raise FindingError(f"makes a {type(obj).__name__}")
+        raise FindingError(f"makes an object of class {type(obj).__name__}")
     if exported.deleted > 0:
         raise FindingError("the deleter is called while the object is alive")
     try:

@@ -126,7 +126,9 @@ def _plain(ctx: Producers) -> str:
             problem = said(error)
             continue
         if not structs.is_capsule(capsule):
-            raise FindingError(f"__dlpack__ gave a {type(capsule).__name__}, not a PyCapsule")
+            raise FindingError(
+                f"__dlpack__ gave an object of class {type(capsule).__name__}, not a PyCapsule"
+            )
         return f"gave {structs.capsule_name(capsule)!r}"
     raise FindingError(f"__dlpack__ raised {problem}")
 

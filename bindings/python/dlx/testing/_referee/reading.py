@@ -81,7 +81,9 @@ def read(obj: Any) -> View:
         view = reader(obj)
         if view is not None:
             return view
-    raise NotApplicableError(f"a {type(obj).__name__} cannot be read back by any protocol")
+    raise NotApplicableError(
+        f"an object of class {type(obj).__name__} cannot be read back by any protocol"
+    )
 
 
 def by_dlpack(obj: Any) -> View | None:
