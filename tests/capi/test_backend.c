@@ -73,6 +73,43 @@ static void odd_places_have_small_elements(void **state) {
   }
 }
 
+/* Random views of bytes and of vectors of bytes, copied on the device as on the CPU: elements, steps and
+ * addresses have the size that divides all of them. */
+static void strided_copies_on_the_device_are_exact(void **state) {
+  (void)state;
+  uint32_t random = 1;
+  for (int round = 0; round < 400; ++round) {
+    uint8_t values[2][3 * 120];
+    int64_t first[2], step[2];
+    random = random * 1664525u + 1013904223u;
+    const uint32_t choice = random >> 8;
+    const DLDataType dtype = {kDLUInt, 8, (uint16_t)(1 << choice % 4)};
+    dlx_tensor *here[2], *there[2], *part[2], *part_here[2];
+    int64_t columns[2];
+    for (int side = 0; side < 2; ++side) {
+      columns[side] = 64 / dtype.lanes + (choice >> (18 + 3 * side) & 7);
+      const int64_t shape[] = {3, columns[side]};
+      for (int i = 0; i < 3 * 120; ++i) values[side][i] = (uint8_t)(i + 100 * side + round);
+      first[side] = choice >> (4 + 3 * side) & 3;
+      step[side] = 1 + (choice >> (12 + 3 * side) & 7) % (columns[side] / 8);
+      const DLTensor description = describe(values[side], dtype, 2, shape, NULL);
+      assert_ok(dlx_tensor_wrap(&description, 0, NULL, NULL, &here[side]));
+      there[side] = moved(here[side], KERNELS);
+      const int64_t end = first[side] + 4 * step[side];
+      assert_ok(dlx_tensor_slice(there[side], 1, first[side], end, step[side], &part[side]));
+      assert_ok(dlx_tensor_slice(here[side], 1, first[side], end, step[side], &part_here[side]));
+      assert_int_equal(dlx_tensor_shape(part[side])[1], 4);
+    }
+    assert_ok(dlx_tensor_copy_from(part[0], part[1], NULL));
+    assert_ok(dlx_tensor_copy_from(part_here[0], part_here[1], NULL));
+    dlx_tensor *back = moved(there[0], kDLCPU);
+    assert_memory_equal(dlx_tensor_data(back), values[0], (size_t)(3 * columns[0] * dtype.lanes));
+    dlx_tensor *all[] = {here[0], here[1],      there[0],     there[1], part[0],
+                         part[1], part_here[0], part_here[1], back};
+    for (size_t i = 0; i < sizeof all / sizeof *all; ++i) dlx_tensor_release(all[i]);
+  }
+}
+
 /* Other streams and the host wait by events for work on a stream before they use its results. The
  * backend's functions may call dlx, because no lock is held. */
 static void late_streams_are_waited_for(void **state) {
@@ -294,6 +331,30 @@ static void failures_name_their_device(void **state) {
   dlx_tensor_release(here);
 }
 
+/* A strided copy that fails says so, and where; a backend need not have words for it. */
+static void failed_strided_copies_are_told(void **state) {
+  (void)state;
+  static device broken;
+  dlx_backend table = table_of(&broken, 1, 0);
+  table.device_count = two_devices;
+  table.error_text = NULL;
+  assert_ok(dlx_register_backend(209, &table));
+  int32_t values[6];
+  dlx_tensor *here = numbers(values, 2, 3), *there, *turned, *compact;
+  assert_ok(dlx_tensor_to_device(here, 209, 1, NULL, &there));
+  assert_ok(dlx_tensor_permute(there, NULL, &turned));
+  assert_ok(dlx_tensor_contiguous(turned, NULL, &compact));
+  dlx_tensor_release(compact);
+  broken.fails = 33;
+  assert_fails(dlx_tensor_contiguous(turned, NULL, &compact), DLX_ERROR_DRIVER,
+               "copy_strided of the backend registered for 209:1 failed: 33");
+  assert_null(strstr(dlx_last_error(), "33:"));
+  dlx_tensor_release(turned);
+  dlx_tensor_release(there);
+  dlx_tensor_release(here);
+  assert_int_equal(broken.live_memory, 0);
+}
+
 /* A table without a required function, or for a type that has a backend, is refused. */
 static int32_t fewer_than_none(void *user_data) {
   (void)user_data;
@@ -382,6 +443,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_teardown(strided_data_goes_there_and_back, nothing_is_left),
       cmocka_unit_test_teardown(odd_places_have_small_elements, nothing_is_left),
+      cmocka_unit_test_teardown(strided_copies_on_the_device_are_exact, nothing_is_left),
       cmocka_unit_test_teardown(late_streams_are_waited_for, nothing_is_left),
       cmocka_unit_test_teardown(calls_are_ordered_on_the_current_stream, nothing_is_left),
       cmocka_unit_test_teardown(devices_convert_no_values, nothing_is_left),
@@ -389,6 +451,7 @@ int main(void) {
       cmocka_unit_test_teardown(deleters_may_end_the_thread_that_waits, nothing_is_left),
       cmocka_unit_test_teardown(facts_and_failures_are_the_backends_own, nothing_is_left),
       cmocka_unit_test(failures_name_their_device),
+      cmocka_unit_test(failed_strided_copies_are_told),
       cmocka_unit_test(bad_tables_are_refused),
       cmocka_unit_test(fewer_devices_than_none_are_none),
       cmocka_unit_test(older_and_newer_tables_are_taken),
