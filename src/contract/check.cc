@@ -157,9 +157,10 @@ void refuse(const Contract& contract, const Parameter& parameter, Mismatch misma
            like != nullptr ? dtype_text(like->dtype).text : parameter.type.c_str(),
            dtype_text(array.dtype).text);
     case Mismatch::kNdim:
-      fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` must have %s%d axes, %s (got %d, shape %s)", name,
-           parameter.ellipsis ? "at least " : "", parameter.axes, parameter.declared.c_str(),
-           array.ndim, shape.text);
+      fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` must have %s%d %s, %s (got %d, shape %s)", name,
+           parameter.ellipsis ? "at least " : "", parameter.axes,
+           parameter.axes == 1 ? "axis" : "axes", parameter.declared.c_str(), array.ndim,
+           shape.text);
     case Mismatch::kExtent:
       fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` must have the shape %s (got %s)", name,
            extents_text(contract, parameter, binding).c_str(), shape.text);

@@ -1,6 +1,7 @@
 #include "src/python/borrow.h"
 
 #include <cstdio>
+#include <string>
 
 #include "src/base/error.h"
 #include "src/device/registry.h"
@@ -103,11 +104,35 @@ Ref make_temporary(PyObject* object, const Parameter& parameter, const DLTensor*
   }
 }
 
+/// A call that makes an array of what has no memory to share.
+std::string advised_copy(const Parameter& parameter) {
+  std::string dtype;
+  if (parameter.dtype_count > 0) {
+    dtype = std::string(", dtype=\"") + dtype_text(parameter.dtypes[0]).text + "\"";
+  }
+  return ": pass dlx.asarray(" + parameter.name + dtype + ")" +
+         (parameter.writable ? ", and use that" : "");
+}
+
+/// import_argument(), whose errors name the argument, which no other code knows.
+Ref import_named(PyObject* object, const Contract& contract, const Parameter& parameter) {
+  try {
+    return import_argument(object, parameter);
+  } catch (const Error& error) {
+    fail(error.status(), "`%s`: %s", parameter.name.c_str(), error.what());
+  } catch (const PythonError&) {
+    const bool refused = api.PyErr_ExceptionMatches(state.errors[DLX_ERROR_COPY_REFUSED]) != 0;
+    const std::string before = contract.function + ": `" + parameter.name + "`: ";
+    extend_message(before.c_str(), refused ? advised_copy(parameter).c_str() : "");
+    throw;
+  }
+}
+
 /// For objects that are not read by their fields, and for temporaries.
 [[gnu::cold]] void borrow_slowly(PyObject* object, const Contract& contract,
                                  const Parameter& parameter, const DLTensor* like, Binding* binding,
                                  Borrowed* out) {
-  Ref tensor = import_argument(object, parameter);
+  Ref tensor = import_named(object, contract, parameter);
   describe_tensor(tensor.get(), out);
   Mismatch mismatch = check_array(parameter, out->array, out->flags, like, binding);
   Ref original;

@@ -1,8 +1,10 @@
 #include "src/python/errors.h"
 
+#include <algorithm>
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 
 #include "src/python/reference.h"
 #include "src/python/state.h"
@@ -37,6 +39,54 @@ void raise(PyObject* exception, const char* format, ...) {
   va_end(arguments);
   set_message(exception, text);
   throw PythonError();
+}
+
+namespace {
+
+bool is_text(PyObject* object) noexcept {
+  return object != nullptr && (api.PyType_GetFlags(class_of(object)) & kTypeFlagUnicode) != 0;
+}
+
+/// A new text; none if `text` is no text.
+Ref extended(const char* before, PyObject* text, const char* after) noexcept {
+  const char* const inside = is_text(text) ? api.PyUnicode_AsUTF8AndSize(text, nullptr) : nullptr;
+  if (inside == nullptr) return Ref();
+  char room[Error::kMessageBytes + 256];
+  std::snprintf(room, sizeof room, "%s%s%s", before, inside, after);
+  return Ref(api.PyUnicode_DecodeUTF8(room, static_cast<int64_t>(std::strlen(room)), "replace"));
+}
+
+/// The same for the only argument of an exception.
+void extend_argument(const char* before, PyObject* exception, const char* after) noexcept {
+  const Ref old(api.PyObject_GetAttr(exception, names.args));
+  if (!old || api.PyTuple_Size(old.get()) != 1) return;
+  Ref text = extended(before, api.PyTuple_GetItem(old.get(), 0), after);
+  const Ref args(text ? api.PyTuple_New(1) : nullptr);
+  if (!args || api.PyTuple_SetItem(args.get(), 0, text.detach()) != 0) return;
+  api.PyObject_SetAttrString(exception, "args", args.get());
+}
+
+}  // namespace
+
+void extend_message(const char* before, const char* after) noexcept {
+  auto is_set = [](PyObject* error) { return api.PyErr_ExceptionMatches(error) != 0; };
+  if (!is_set(api.type_error) && !is_set(api.value_error) && !is_set(api.buffer_error) &&
+      std::none_of(std::begin(state.errors), std::end(state.errors), is_set)) {
+    return;
+  }
+  PyObject *type, *value, *traceback;
+  api.PyErr_Fetch(&type, &value, &traceback);
+  if (is_text(value)) {  // before CPython 3.12, what becomes the argument of the exception
+    Ref text = extended(before, value, after);
+    if (text) {
+      api.Py_DecRef(value);
+      value = text.detach();
+    }
+  } else if (value != nullptr) {
+    extend_argument(before, value, after);
+  }
+  api.PyErr_Clear();
+  api.PyErr_Restore(type, value, traceback);
 }
 
 TakenError::~TakenError() {

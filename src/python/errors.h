@@ -22,6 +22,10 @@ void set_error(int32_t status, const char* function, const char* message) noexce
 /// Sets an exception of the given class and throws PythonError.
 [[noreturn, gnu::format(printf, 2, 3)]] void raise(PyObject* exception, const char* format, ...);
 
+/// Puts `before` and `after` around the message of the exception that is set, if it is one of dlx's, a
+/// TypeError, a ValueError or a BufferError. Exceptions whose argument is not one text stay as they are.
+[[gnu::cold]] void extend_message(const char* before, const char* after) noexcept;
+
 /// Puts a pending exception aside while it lives. Deleters run arbitrary code, which must not see
 /// the exception and could clear it. An exception that they leave is dropped: nobody called them.
 class WithoutPendingError {

@@ -146,7 +146,12 @@ class Call {
 
   [[gnu::noinline]] void read_number(const Parameter& parameter, PyObject* value,
                                      dlx_argument* slot) {
-    *slot = read_scalar(parameter, value);
+    try {
+      *slot = read_scalar(parameter, value);
+    } catch (const PythonError&) {
+      extend_message((contract_.function + ": ").c_str(), "");
+      throw;
+    }
     if (parameter.bound_name >= 0) bind_number(parameter, slot->integer, &binding_);
   }
 

@@ -90,7 +90,7 @@ static void arrays_are_checked(void **state) {
   assert_check("f(x: int8|float32[..., 4])", &w, DLX_OK, "");
   assert_check("f(x: float64[_, _])", &w, DLX_ERROR_INVALID_ARGUMENT,
                "`x` must be float64 (got float32)");
-  assert_check("f(x: float32[_])", &w, DLX_ERROR_INVALID_ARGUMENT, "1 axes");
+  assert_check("f(x: float32[_])", &w, DLX_ERROR_INVALID_ARGUMENT, "1 axis");
   assert_check("f(x: float32[..., a, b, c])", &w, DLX_ERROR_INVALID_ARGUMENT, "at least 3 axes");
   assert_check("f(x: float32[n, n])", &w, DLX_ERROR_INVALID_ARGUMENT, "[n=3, n=3] (got (3, 4))");
   assert_check("f(x: float32[_, 5])", &w, DLX_ERROR_INVALID_ARGUMENT, "[_, 5] (got (3, 4))");
@@ -251,7 +251,7 @@ static void wrong_calls_are_refused(void **state) {
 #define REFUSED(status, words)                                                                     \
   assert_int_equal(dlx_contract_call(c, scale, &calls, tensors, values, out), DLX_ERROR_##status), \
       assert_words(words), assert_null(out[0])
-  REFUSED(INVALID_ARGUMENT, "scale: `x` must have 1 axes");
+  REFUSED(INVALID_ARGUMENT, "scale: `x` must have 1 axis");
   tensors[0] = NULL;
   REFUSED(INVALID_ARGUMENT, "scale: `x` is NULL");
   const int64_t three[1] = {3};

@@ -134,7 +134,7 @@ static void parse_format_reads_typestrs_of_the_sizes_that_dtypes_have(void **sta
 
   for (size_t i = 0; i < COUNT_OF(kinds); ++i) {
     for (int bytes = 0; bytes <= 17; ++bytes) {
-      char typestr[8];
+      char typestr[16];
       snprintf(typestr, sizeof typestr, "=%c%d", kinds[i].kind, bytes);
       if (strchr(kinds[i].sizes, '0' + bytes) != NULL) {
         assert_format(typestr, DLX_FORMAT_TYPESTR, kinds[i].code, 8 * bytes);

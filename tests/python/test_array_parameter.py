@@ -64,7 +64,7 @@ def test_c_gets_a_dltensor():
 def test_what_does_not_fit_is_refused_in_dlxs_words():
     cases = [
         (np.zeros(3), "must be float32 (got float64)"),
-        (np.zeros((2, 2), F32), "must have 1 axes"),
+        (np.zeros((2, 2), F32), "must have 1 axis"),
         (np.zeros(6, F32)[::2], "row-major"),
         ("text", "got str"),
         ([1.0, 2.0], "a list has no memory to share"),

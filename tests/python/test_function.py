@@ -189,7 +189,7 @@ def test_a_packed_function_gets_all_arguments_as_one_array():
         (np.broadcast_to(F32(1), 3), "strided writable", dlx.ReadOnlyError, "copy=True"),
         (np.zeros(9, np.uint8)[1:].view(F32), "", dlx.CopyRefusedError, "dlx.asarray(x).copy()"),
         (np.zeros(0, F32), "writable", None, ""),
-        ([1.0, 2.0], "", dlx.CopyRefusedError, ""),
+        ([1.0, 2.0], "", dlx.CopyRefusedError, 'dlx.asarray(x, dtype="float32")'),
         (b"12345678", "writable", dlx.InvalidArgumentError, ""),
     ],
 )
@@ -207,6 +207,48 @@ def test_what_does_not_fit_is_refused_with_a_call_that_works(x, words, error, ad
         assert text.startswith("look: `x`")
         call = advice if "dlx." in advice else "dlx.asarray(x, copy=True)"
         function(eval(call, {"dlx": dlx, "x": x}))
+
+
+class Broken:
+    def __dlpack_device__(self):
+        return (1, 0)
+
+    def __dlpack__(self, **_):
+        raise ValueError("no bytes")
+
+
+class Silent(Broken):
+    def __dlpack__(self, **_):
+        raise KeyError(7)
+
+
+@pytest.mark.parametrize(
+    ("x", "error", "words"),
+    [
+        ([1, 2], dlx.CopyRefusedError, r'a list has no memory .*: pass dlx\.asarray\(x, dtype="float32"\)$'),
+        (2.5, dlx.CopyRefusedError, 'a float has no memory'),
+        (None, TypeError, "cannot make an array"),
+        ("text", TypeError, "cannot make an array"),
+        (np.ma.array([1.0, 2.0], mask=[0, 1]), dlx.UnsupportedError, "would lose its mask"),
+        (np.array([object()]), dlx.UnsupportedError, "object"),
+        (Broken(), ValueError, "no bytes"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_imported_is_named(x, error, words):
+    with pytest.raises(error, match=f"(?s)^scale: `x`: .*{words}") as caught:
+        made("fill", "scale(x: float32[n], value: float)")(x, 1)
+    assert type(caught.value) is error
+
+
+def test_other_exceptions_of_producers_stay_as_they_are():
+    with pytest.raises(KeyError) as caught:
+        made("fill", "scale(x: float32[n], value: float)")(Silent(), 1)
+    assert caught.value.args == (7,)
+
+
+def test_a_wrong_number_names_the_function():
+    with pytest.raises(TypeError, match=r"^fill: `value` must be float \(got str\)"):
+        fill()(np.zeros(2, F32), "x")
 
 
 def test_extents_of_one_name_are_equal():

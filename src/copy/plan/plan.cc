@@ -23,6 +23,12 @@ bool has_no_elements(const DLTensor& tensor) noexcept {
   return false;
 }
 
+/// Not pointer arithmetic: a plan's places may be offsets in a device's memory rather than addresses.
+template <typename Byte>
+Byte* plus(Byte* place, int64_t bytes) noexcept {
+  return reinterpret_cast<Byte*>(reinterpret_cast<intptr_t>(place) + bytes);
+}
+
 /// Steps of one tensor from the last axis to the first, counted in units.
 class Steps {
  public:
@@ -94,8 +100,8 @@ CopyPlan CopyPlan::part(int axis, int64_t first, int64_t extent) const noexcept 
     plan.dst_bit_ += first * axes_[axis].dst;
     plan.src_bit_ += first * axes_[axis].src;
   } else {
-    plan.dst_ += first * axes_[axis].dst;
-    plan.src_ += first * axes_[axis].src;
+    plan.dst_ = plus(plan.dst_, first * axes_[axis].dst);
+    plan.src_ = plus(plan.src_, first * axes_[axis].src);
   }
   plan.axes_[axis].extent = extent;
   if (extent == 1) {
@@ -110,8 +116,8 @@ CopyPlan CopyPlan::box(const int64_t* first, const int64_t* extent) const noexce
   CopyPlan plan(*this);
   plan.ndim_ = 0;
   for (int k = 0; k < ndim_; ++k) {
-    plan.dst_ += first[k] * axes_[k].dst;
-    plan.src_ += first[k] * axes_[k].src;
+    plan.dst_ = plus(plan.dst_, first[k] * axes_[k].dst);
+    plan.src_ = plus(plan.src_, first[k] * axes_[k].src);
     if (extent[k] > 1) plan.axes_[plan.ndim_++] = {extent[k], axes_[k].dst, axes_[k].src};
   }
   plan.fuse();
@@ -120,16 +126,15 @@ CopyPlan CopyPlan::box(const int64_t* first, const int64_t* extent) const noexce
 
 CopyPlan CopyPlan::moved(int64_t dst_bytes, int64_t src_bytes) const noexcept {
   CopyPlan plan(*this);
-  // Not pointer arithmetic: the result may be an offset rather than an address.
-  plan.dst_ = reinterpret_cast<char*>(reinterpret_cast<intptr_t>(dst_) + dst_bytes);
-  plan.src_ = reinterpret_cast<const char*>(reinterpret_cast<intptr_t>(src_) + src_bytes);
+  plan.dst_ = plus(dst_, dst_bytes);
+  plan.src_ = plus(src_, src_bytes);
   return plan;
 }
 
 CopyPlan CopyPlan::part_of_item(int64_t first, int64_t units) const noexcept {
   CopyPlan plan(*this);
-  plan.dst_ += first;
-  plan.src_ += first;
+  plan.dst_ = plus(plan.dst_, first);
+  plan.src_ = plus(plan.src_, first);
   plan.item_ = units;
   return plan;
 }

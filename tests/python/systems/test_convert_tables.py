@@ -113,7 +113,7 @@ def test_polars_makes_a_series_or_a_frame(polars):
         ]
         assert frame.rows() == [tuple(row) for row in columns.tolist()]
     assert dlx.convert(source, polars.DataFrame).shape == (6, 1)
-    with pytest.raises(dlx.UnsupportedError, match="1 to 1 axes"):
+    with pytest.raises(dlx.UnsupportedError, match="arrays of 1 axis"):
         dlx.convert(columns, polars.Series)
     with pytest.raises(dlx.UnsupportedError, match=r"LazyFrame.*polars\.Series, polars\.DataFrame"):
         dlx.convert(columns, polars.LazyFrame)

@@ -133,7 +133,7 @@ def test_a_class_of_pandas_gives_that_class():
         frame = dlx.convert(source, pd.DataFrame, copy=False)
         assert type(frame) is pd.DataFrame
         assert frame.values.ctypes.data == source.ctypes.data
-    with pytest.raises(dlx.UnsupportedError, match="1 to 1 axes"):
+    with pytest.raises(dlx.UnsupportedError, match="arrays of 1 axis"):
         dlx.convert(grid, pd.Series)
 
 

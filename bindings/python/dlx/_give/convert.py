@@ -204,9 +204,12 @@ def _check(tensor: Tensor, profile: Profile) -> None:
     least, most = profile.ndim
     ndim = tensor.ndim
     if ndim < least or (most is not None and ndim > most):
-        expected = f"{least} to {most}" if most is not None else f"at least {least}"
+        expected = f"at least {least}" if most is None else f"{least} to {most}"
+        if least == most:
+            expected = f"{least}"
+        noun = "axis" if least == (most or least) == 1 else "axes"
         raise UnsupportedError(
-            f"convert: {profile.name} has arrays of {expected} axes (got {ndim}): "
+            f"convert: {profile.name} has arrays of {expected} {noun} (got {ndim}): "
             "`dlx.asarray(x).reshape` it first"
         )
     dtype, names = tensor.dtype, profile.names

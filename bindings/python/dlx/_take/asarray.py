@@ -405,7 +405,7 @@ def _from_sequence(
     if copy is False:
         raise CopyRefusedError(
             f"{an(_name(obj))} has no memory to share: numbers and sequences are always copied, which "
-            "copy=False (and a destination) forbids"
+            "copy=False, a destination and a contract without `copy` forbid"
         )
     tensor, done = sequence.build(obj, code, cast_arrays=force is not None)
     if done and device is None:
