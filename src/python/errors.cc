@@ -12,6 +12,10 @@
 namespace dlx::py {
 namespace {
 
+bool is_text(PyObject* object) noexcept {
+  return object != nullptr && (api.PyType_GetFlags(class_of(object)) & kTypeFlagUnicode) != 0;
+}
+
 /// Sets the exception. The text may not be valid UTF-8: names of classes, capsules and formats may
 /// be cut off inside a character.
 void set_message(PyObject* exception, const char* text) noexcept {
@@ -42,10 +46,6 @@ void raise(PyObject* exception, const char* format, ...) {
 }
 
 namespace {
-
-bool is_text(PyObject* object) noexcept {
-  return object != nullptr && (api.PyType_GetFlags(class_of(object)) & kTypeFlagUnicode) != 0;
-}
 
 /// A new text; none if `text` is no text.
 Ref extended(const char* before, PyObject* text, const char* after) noexcept {
@@ -105,9 +105,8 @@ TypeText type_text(PyObject* type) noexcept {
   const WithoutPendingError aside;
   auto text_of = [type](PyObject* attribute, Ref* value) {
     *value = Ref(api.PyObject_GetAttr(type, attribute));
-    const bool text =
-        *value && (api.PyType_GetFlags(class_of(value->get())) & kTypeFlagUnicode) != 0;
-    const char* result = text ? api.PyUnicode_AsUTF8AndSize(value->get(), nullptr) : nullptr;
+    const char* result =
+        is_text(value->get()) ? api.PyUnicode_AsUTF8AndSize(value->get(), nullptr) : nullptr;
     api.PyErr_Clear();
     return result == nullptr ? "?" : result;
   };
