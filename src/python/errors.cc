@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <cstring>
 #include <iterator>
+#include <new>
+#include <string>
 
 #include "src/python/reference.h"
 #include "src/python/state.h"
@@ -51,9 +53,12 @@ namespace {
 Ref extended(const char* before, PyObject* text, const char* after) noexcept {
   const char* const inside = is_text(text) ? api.PyUnicode_AsUTF8AndSize(text, nullptr) : nullptr;
   if (inside == nullptr) return Ref();
-  char room[Error::kMessageBytes + 256];
-  std::snprintf(room, sizeof room, "%s%s%s", before, inside, after);
-  return Ref(api.PyUnicode_DecodeUTF8(room, static_cast<int64_t>(std::strlen(room)), "replace"));
+  try {
+    const std::string all = std::string(before) + inside + after;
+    return Ref(api.PyUnicode_DecodeUTF8(all.data(), static_cast<int64_t>(all.size()), "replace"));
+  } catch (const std::bad_alloc&) {  // not covered: memory has run out
+    return Ref();
+  }
 }
 
 /// The same for the only argument of an exception.
