@@ -469,6 +469,26 @@ def test_a_damaged_message_reaches_no_other_memory(monkeypatch, field, value):
     assert descriptors() == before
 
 
+@pytest.mark.parametrize("more", [0, 1, 1 << 20])
+def test_a_message_claims_no_more_than_its_file_has(more):
+    shared = dlx.share([1, 2, 3])
+    kept = os.dup(dlx.shared_fd(shared))
+
+    class Kept:
+        def detach(self):
+            return os.dup(kept)
+
+    rebuild, (_, _, *place) = ForkingPickler(io.BytesIO()).dispatch_table[dlx.Tensor](shared)
+    del shared  # else the segment is known, and its own numbers count
+    gc.collect()
+    size = os.fstat(kept).st_size
+    try:
+        with pytest.raises(dlx.InvalidArgumentError, match=f"has {size} bytes, too few for"):
+            rebuild(Kept(), size + more, *place)
+    finally:
+        os.close(kept)
+
+
 def test_nobody_can_cut_the_memory_off():
     fd = dlx.shared_fd(SHARED)
     for size in (0, 1 << 20):
