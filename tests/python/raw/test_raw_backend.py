@@ -41,7 +41,8 @@ def late(request: pytest.FixtureRequest) -> Any:
     device.finish()
     raw.dlx_device_synchronize(device.device_type, 0)  # what was held for its work goes
     assert not device.blocks, "memory leaked"
-    assert len(device.events) <= 3, "events leaked"  # one for each staging buffer that is kept
+    # Three staging buffers of each of two sizes are kept, with an event.
+    assert len(device.events) <= 6, "events leaked"
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
