@@ -149,14 +149,14 @@ def crates(x: Language) -> tuple[Path, bool]:
     if x.settings.dry:
         return config, True
     folders = [CRATES, unpacked / "usr/share/cargo/registry"]
-    if not any(folder.glob(WANTED) for folder in folders):
+    if not any(list(folder.glob(WANTED)) for folder in folders):
         x.runner.shell.run("tools/dev/debian-unpack", unpacked, "sid", *NDARRAY)
     empty = x.built / "empty/ndarray-0.17.0"
     (empty / "src").mkdir(parents=True, exist_ok=True)
     (empty / "src/lib.rs").touch()
     (empty / "Cargo.toml").write_text('[package]\nname = "ndarray"\nversion = "0.17.0"\n')
     (empty / ".cargo-checksum.json").write_text('{"files": {}, "package": null}')
-    [folder, *_] = [folder for folder in folders if any(folder.glob(WANTED))] + [empty.parent]
+    [folder, *_] = [folder for folder in folders if list(folder.glob(WANTED))] + [empty.parent]
     config.write_text(
         f'[source.crates-io]\nreplace-with = "found"\n[source.found]\ndirectory = "{folder}"\n'
     )
