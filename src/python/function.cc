@@ -146,12 +146,7 @@ class Call {
 
   [[gnu::noinline]] void read_number(const Parameter& parameter, PyObject* value,
                                      dlx_argument* slot) {
-    try {
-      *slot = read_scalar(parameter, value);
-    } catch (const PythonError&) {
-      extend_message((contract_.function + ": ").c_str(), "");
-      throw;
-    }
+    *slot = read_scalar(contract_, parameter, value);
     if (parameter.bound_name >= 0) bind_number(parameter, slot->integer, &binding_);
   }
 

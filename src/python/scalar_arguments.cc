@@ -89,9 +89,7 @@ const char* read_text(const Parameter& parameter, PyObject* object) {
        parameter.name.c_str());
 }
 
-}  // namespace
-
-dlx_argument read_scalar(const Parameter& parameter, PyObject* object) {
+dlx_argument read(const Parameter& parameter, PyObject* object) {
   dlx_argument out;
   const bool given = object != nullptr;
   switch (parameter.kind) {
@@ -109,6 +107,17 @@ dlx_argument read_scalar(const Parameter& parameter, PyObject* object) {
       break;
   }
   return out;
+}
+
+}  // namespace
+
+dlx_argument read_scalar(const Contract& contract, const Parameter& parameter, PyObject* object) {
+  try {
+    return read(parameter, object);
+  } catch (const PythonError&) {
+    extend_message((contract.function + ": ").c_str(), "");
+    throw;
+  }
 }
 
 std::string default_text(const Parameter& parameter) {

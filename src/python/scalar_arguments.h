@@ -12,8 +12,9 @@ namespace dlx::py {
 /// Numbers, truth values and texts as arguments of compiled functions.
 
 /// The value of a scalar parameter; `object` NULL is its default. A text stays the object's. Throws
-/// PythonError and Error for another type, or a number that the parameter's type cannot hold.
-dlx_argument read_scalar(const Parameter& parameter, PyObject* object);
+/// PythonError, whose message names the contract's function, and Error for another type, or a number
+/// that the parameter's type cannot hold.
+dlx_argument read_scalar(const Contract& contract, const Parameter& parameter, PyObject* object);
 
 /// "=1.0" as help() shows it, or "".
 std::string default_text(const Parameter& parameter);
