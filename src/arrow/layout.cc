@@ -70,7 +70,8 @@ void fill_tensor_layout(Tensor* tensor, bool may_permute, Layout* out) {
   for (size_t i = 0; i < axes; ++i) {
     const int32_t axis = order[i + 1];
     out->shape.push_back(tensor->shape()[axis]);
-    size *= out->shape.back();  // no overflow: the product of all extents but 0 fits
+    require_list_size(out->shape.back());  // also of a tensor without elements
+    size *= out->shape.back();             // below 2^62, because both were checked
     require_list_size(size);
     out->permutation[static_cast<size_t>(axis) - 1] = static_cast<int32_t>(i);
     moved = moved || static_cast<size_t>(axis) != i + 1;

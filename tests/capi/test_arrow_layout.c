@@ -69,6 +69,31 @@ static void permuted_tensors_are_shared(void **state) {
   dlx_tensor_release(tensor);
 }
 
+/* Lists have at most 2^31-1 elements, also those of a tensor without elements. */
+static void lists_that_are_too_long_are_refused(void **state) {
+  (void)state;
+  static const int64_t shapes[][3] = {
+      {1, 0, INT64_C(1) << 31}, {0, INT64_C(1) << 31, 1}, {0, 1 << 16, 1 << 15}};
+
+  for (size_t i = 0; i < COUNT_OF(shapes); ++i) {
+    for (int32_t layout = DLX_ARROW_LISTS; layout <= DLX_ARROW_TENSORS; ++layout) {
+      const dlx_arrow_options options = with_layout(layout);
+      dlx_tensor *tensor = wrap(NULL, dtype_of(kDLInt, 32), 3, shapes[i], NULL, 0);
+      exported pair;
+      /* A list for each of the last one's levels is short enough. */
+      const int fits = layout == DLX_ARROW_LISTS && shapes[i][2] == 1 << 15;
+      const dlx_status status = dlx_tensor_to_arrow(tensor, &options, &pair.array, &pair.schema);
+      assert_int_equal(status, fits ? DLX_OK : DLX_ERROR_UNSUPPORTED);
+      if (fits) {
+        release_pair(&pair);
+      } else {
+        assert_says(dlx_last_error(), "at most 2^31-1 elements");
+      }
+      dlx_tensor_release(tensor);
+    }
+  }
+}
+
 /* Empty tensors of every shape keep it. */
 static void empty_tensors_keep_their_shape(void **state) {
   (void)state;
@@ -127,6 +152,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(tensors_are_the_extension_type),
       cmocka_unit_test(permuted_tensors_are_shared),
+      cmocka_unit_test(lists_that_are_too_long_are_refused),
       cmocka_unit_test(empty_tensors_keep_their_shape),
       cmocka_unit_test(random_tensors_come_back),
   };
