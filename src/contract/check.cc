@@ -25,11 +25,13 @@ bool is_empty(const DLTensor& array) noexcept {
   return false;
 }
 
-bool is_row_major(const DLTensor& array) noexcept {
+/// Whether an array with elements has the strides of that order.
+bool is_compact(const DLTensor& array, Layout order) noexcept {
   int64_t expected = 1;
-  for (int i = array.ndim; i-- > 0;) {
-    if (array.shape[i] != 1 && array.strides[i] != expected) return false;
-    expected *= array.shape[i];
+  for (int i = 0; i < array.ndim; ++i) {
+    const int axis = order == Layout::kColumnMajor ? i : array.ndim - 1 - i;
+    if (array.shape[axis] != 1 && array.strides[axis] != expected) return false;
+    expected *= array.shape[axis];
   }
   return true;
 }
@@ -39,15 +41,6 @@ bool is_row_major(const DLTensor& array) noexcept {
 uintptr_t unaligned_bits(DLDataType dtype) noexcept {
   const unsigned bytes = (dtype.bits >> 3) >> (dtype.code == kDLComplex ? 1 : 0);
   return bytes == 0 ? 0 : uintptr_t{bytes & (0 - bytes)} - 1;
-}
-
-bool is_column_major(const DLTensor& array) noexcept {
-  int64_t expected = 1;
-  for (int i = 0; i < array.ndim; ++i) {
-    if (array.shape[i] != 1 && array.strides[i] != expected) return false;
-    expected *= array.shape[i];
-  }
-  return true;
 }
 
 /// Whether an axis repeats its elements: who writes one writes all.
@@ -108,8 +101,9 @@ Mismatch check_memory(const Parameter& parameter, const DLTensor& array, uint64_
   }
   if (is_empty(array)) return Mismatch::kNone;
   if (array.data == nullptr) return Mismatch::kNoMemory;
-  if (parameter.layout == Layout::kRowMajor && !is_row_major(array)) return Mismatch::kLayout;
-  if (parameter.layout == Layout::kColumnMajor && !is_column_major(array)) return Mismatch::kLayout;
+  if (parameter.layout != Layout::kStrided && !is_compact(array, parameter.layout)) {
+    return Mismatch::kLayout;
+  }
   if (parameter.writable && repeats(array)) return Mismatch::kOverlap;
   const uintptr_t low = reinterpret_cast<uintptr_t>(array.data) & unaligned_bits(array.dtype);
   return !parameter.unaligned && low != 0 ? Mismatch::kAlignment : Mismatch::kNone;

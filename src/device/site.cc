@@ -146,8 +146,7 @@ void Site::download_spans(void* src_handle, const CopyPlan& plan) const {
     return;
   }
   for (int64_t first = 0; first < span.bytes; first += StagingBuffer::kBlocks.bytes) {
-    const int64_t rest = span.bytes - first;
-    const int64_t bytes = rest < StagingBuffer::kBlocks.bytes ? rest : StagingBuffer::kBlocks.bytes;
+    const int64_t bytes = std::min(StagingBuffer::kBlocks.bytes, span.bytes - first);
     StagingBuffer buffer(*backend, id, stream);
     const DeviceAddress from = at(src_handle, plan.src() + first - span.below);
     backend->copy_to_host(id, stream, buffer.data(), from, static_cast<size_t>(bytes));
@@ -167,8 +166,7 @@ void Site::upload_spans(void* dst_handle, const CopyPlan& plan) const {
     return;
   }
   for (int64_t first = 0; first < span.bytes; first += StagingBuffer::kBlocks.bytes) {
-    const int64_t rest = span.bytes - first;
-    const int64_t bytes = rest < StagingBuffer::kBlocks.bytes ? rest : StagingBuffer::kBlocks.bytes;
+    const int64_t bytes = std::min(StagingBuffer::kBlocks.bytes, span.bytes - first);
     StagingBuffer buffer(*backend, id, stream);
     const DeviceAddress to = at(dst_handle, plan.dst() + first);
     if (plan.ndim() > 0) {  // the bytes between the items must keep their values

@@ -49,6 +49,8 @@ void raise(PyObject* exception, const char* format, ...) {
 
 namespace {
 
+bool is_set(PyObject* error) noexcept { return api.PyErr_ExceptionMatches(error) != 0; }
+
 /// A new text; none if `text` is no text.
 Ref extended(const char* before, PyObject* text, const char* after) noexcept {
   const char* const inside = is_text(text) ? api.PyUnicode_AsUTF8AndSize(text, nullptr) : nullptr;
@@ -73,10 +75,13 @@ void extend_argument(const char* before, PyObject* exception, const char* after)
 
 }  // namespace
 
+bool is_of_dlx() noexcept {
+  return std::any_of(std::begin(state.errors), std::end(state.errors), is_set);
+}
+
 void extend_message(const char* before, const char* after) noexcept {
-  auto is_set = [](PyObject* error) { return api.PyErr_ExceptionMatches(error) != 0; };
   if (!is_set(api.type_error) && !is_set(api.value_error) && !is_set(api.buffer_error) &&
-      std::none_of(std::begin(state.errors), std::end(state.errors), is_set)) {
+      !is_of_dlx()) {
     return;
   }
   PyObject *type, *value, *traceback;

@@ -71,6 +71,9 @@ class TakenError {
 /// be replaced by another one.
 inline bool is_urgent() noexcept { return api.PyErr_ExceptionMatches(api.exception) == 0; }
 
+/// Whether the exception that is set is one of dlx's.
+[[gnu::cold]] bool is_of_dlx() noexcept;
+
 /// The name of a type for messages, such as "numpy.ndarray" or "int". Never throws.
 struct TypeText {
   char text[100];
