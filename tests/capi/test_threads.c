@@ -7,6 +7,7 @@
 #endif
 
 #include "arrow_util.h"
+#include "dlx/call.h"
 
 enum { kThreads = 4, kRounds = 2000 };
 
@@ -367,6 +368,65 @@ static void a_copy_that_is_cancelled_is_finished(void **state) {
   assert_int_equal(atomic_load(&failures), 0);
 }
 
+static dlx_status doubled(void *context, const dlx_argument *arguments) {
+  const DLTensor *x = arguments[0].array, *y = arguments[1].array;
+  (void)context;
+  if (arguments[2].integer < 0) {
+    char text[64];
+    snprintf(text, sizeof text, "doubled: no %lld", (long long)arguments[2].integer);
+    dlx_set_last_error(text);
+    return DLX_ERROR_UNSUPPORTED;
+  }
+  for (int64_t i = 0; i < x->shape[0]; ++i) {
+    ((int32_t *)y->data)[i] = 2 * ((const int32_t *)x->data)[i];
+  }
+  return DLX_OK;
+}
+
+static dlx_contract *shared_contract;
+static atomic_int next_number;
+
+/* Calls that fit, calls that fail and arguments that do not fit, each with its own words. */
+static void *call_by_contract(void *matrix) {
+  const int number = atomic_fetch_add(&next_number, 1) + 1;
+  char wanted[64];
+  snprintf(wanted, sizeof wanted, "doubled: no -%d", number);
+  dlx_tensor *row = NULL;
+  expect(dlx_tensor_select(matrix, 0, number % 2, &row) == DLX_OK);
+  for (int i = 0; i < kRounds / 10; ++i) {
+    dlx_tensor *tensors[] = {row, NULL, NULL}, *out = NULL;
+    dlx_argument values[3] = {{0}};
+    expect(dlx_contract_call(shared_contract, doubled, NULL, tensors, values, &out) == DLX_OK);
+    if (out != NULL) {
+      expect(((const int32_t *)dlx_tensor_data(out))[2] == 2 * (3 * (number % 2) + 2));
+      dlx_tensor_release(out);
+    }
+    values[2].integer = -number;
+    expect(dlx_contract_call(shared_contract, doubled, NULL, tensors, values, &out) ==
+           DLX_ERROR_UNSUPPORTED);
+    expect(strcmp(dlx_last_error(), wanted) == 0);
+    tensors[0] = matrix;
+    expect(dlx_contract_call(shared_contract, doubled, NULL, tensors, values, &out) ==
+           DLX_ERROR_INVALID_ARGUMENT);
+    expect(strstr(dlx_last_error(), "doubled: `x` must have 1 axis") != NULL);
+  }
+  dlx_tensor_release(row);
+  dlx_tensor_release(matrix);
+  return NULL;
+}
+
+/* A contract never changes: threads share it without a lock, and each has its own last error. */
+static void threads_share_a_contract(void **state) {
+  (void)state;
+  atomic_store(&next_number, 0);
+  assert_ok(dlx_contract_create("doubled(x: int32[n], y: int32[n] result, number: int)",
+                                &shared_contract));
+  run_threads(call_by_contract, wrap_shared());
+  dlx_contract_release(shared_contract);
+  assert_int_equal(atomic_load(&failures), 0);
+  assert_int_equal(atomic_load(&released), 1);
+}
+
 static void end_the_thread(void *memory, void *user_data) {
   (void)memory;
   (void)user_data;
@@ -421,6 +481,7 @@ int main(void) {
       cmocka_unit_test(threads_export_one_tensor),
       cmocka_unit_test(export_is_deleted_by_another_thread),
       cmocka_unit_test(threads_set_what_holds_for_the_process),
+      cmocka_unit_test(threads_share_a_contract),
       cmocka_unit_test(large_copies_use_the_hosts_pool),
       cmocka_unit_test(null_restores_dlx_own_pool),
       cmocka_unit_test(one_thread_asks_no_pool),

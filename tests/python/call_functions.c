@@ -1,5 +1,6 @@
 /* Functions for the tests of dlx.function and dlx.Array, as a user would write them. */
 #include <dlx/call.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -95,6 +96,13 @@ dlx_status scale(void *context, const dlx_argument *arguments) {
 /* Calls back, as a function does that must not keep the GIL, or that raises. */
 int32_t call_back(DLTensor *x, int64_t function) {
   return ((int32_t (*)(DLTensor *))(intptr_t)function)(x);
+}
+
+/* As if the user pressed Ctrl-C during the call. */
+int32_t interrupt(DLTensor *x) {
+  raise(SIGINT);
+  *(float *)x->data = 7;
+  return 0;
 }
 
 /* Sums by address and length, for ctypes. */

@@ -502,6 +502,46 @@ def test_an_exception_inside_the_call_wins():
         function()
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="raise() of C reaches no other C library")
+@pytest.mark.parametrize("gil", [True, False])
+def test_ctrl_c_comes_after_the_call(gil):
+    """The function ends first, what it wrote is copied back, and nothing is held."""
+    function = made("interrupt", "interrupt(x: float32[n] writable copy)", gil=gil)
+    x = np.zeros(6, F32)[::2]
+    gone = weakref.ref(x)
+    before = sys.getrefcount(x)
+
+    def call():
+        function(x)
+        for _ in range(1000):  # where CPython looks for signals
+            pass
+
+    with pytest.raises(KeyboardInterrupt):
+        call()
+
+    assert x.tolist() == [7, 0, 0]
+    assert sys.getrefcount(x) == before
+    del x
+    gc.collect()
+    assert gone() is None
+
+
+@pytest.mark.parametrize("urgent", [KeyboardInterrupt, SystemExit, GeneratorExit])
+def test_an_interruption_while_arguments_are_taken_leaves_nothing(urgent):
+    class Interrupted(Broken):
+        def __dlpack__(self, **_):
+            raise urgent
+
+    function = made("take_two", "take_two(a: float32[n] copy, b: float32[n]) -> int")
+    a = np.zeros(6, F32)[::2]
+    before = sys.getrefcount(a)
+    with pytest.raises(urgent) as caught:
+        function(a, Interrupted())
+    assert caught.value.args == ()
+    del caught
+    assert sys.getrefcount(a) == before
+
+
 def keeps_gil(function, x):
     """Whether the GIL is held inside; `function` is call_back(), and its status is the answer."""
     check = ctypes.cast(ctypes.pythonapi.PyGILState_Check, ctypes.c_void_p).value
