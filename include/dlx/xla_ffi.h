@@ -167,7 +167,8 @@ typedef struct dlx_xla_call {
   int64_t arguments_used, results_used;
   dlx_argument arguments[DLX_CALL_MOST_PARAMETERS];
   dlx_call_array arrays[DLX_CALL_MOST_PARAMETERS];
-  char *texts[DLX_CALL_MOST_PARAMETERS]; /* copies that end in a zero */
+  int32_t text_count;
+  char *texts[DLX_CALL_MOST_PARAMETERS]; /* `text_count` copies that end in a zero */
 } dlx_xla_call;
 
 static inline int64_t dlx_xla_bytes(const DLTensor *array) {
@@ -291,7 +292,7 @@ static inline dlx_status dlx_xla_read_attribute(dlx_xla_call *call, int32_t inde
     if (copy == NULL) return dlx_call_fail(DLX_ERROR_OUT_OF_MEMORY, "out of memory");
     memcpy(copy, text->data, text->size);
     copy[text->size] = '\0';
-    call->texts[index] = copy;
+    call->texts[call->text_count++] = copy;
     out->text = copy;
     return DLX_OK;
   }
@@ -377,10 +378,10 @@ static inline void *dlx_xla_run(dlx_xla_handler *handler, dlx_xla_frame *frame) 
   call.handler = handler;
   call.frame = frame;
   call.arguments_used = call.results_used = 0;
-  memset(call.texts, 0, sizeof call.texts);
+  call.text_count = 0;
   dlx_set_last_error("the function failed without a message");
   status = dlx_xla_work(&call);
-  for (i = 0; i < DLX_CALL_MOST_PARAMETERS; ++i) free(call.texts[i]);
+  for (i = 0; i < call.text_count; ++i) free(call.texts[i]);
   return status == DLX_OK ? NULL : dlx_xla_fail(frame, dlx_contract_name(call.contract));
 }
 
