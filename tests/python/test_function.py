@@ -511,13 +511,13 @@ def test_ctrl_c_comes_after_the_call(gil):
     gone = weakref.ref(x)
     before = sys.getrefcount(x)
 
-    def call():
-        function(x)
+    def call(argument):
+        function(argument)
         for _ in range(1000):  # where CPython looks for signals
             pass
 
     with pytest.raises(KeyboardInterrupt):
-        call()
+        call(x)
 
     assert x.tolist() == [7, 0, 0]
     assert sys.getrefcount(x) == before
