@@ -37,6 +37,7 @@ class Kept {
       const size_t before = std::accumulate(sizes, sizes + which, size_t{0});
       const size_t all = std::accumulate(sizes, packed, size_t{0});
       const std::unique_ptr<unsigned char[]> images(new unsigned char[all]);
+      // not covered: the file of the library is damaged
       if (!unpack_lzma(reinterpret_cast<const unsigned char*>(packed + 1), *packed, images.get(),
                        all)) {
         // not covered: the file of the library is damaged
@@ -44,6 +45,7 @@ class Kept {
       }
       // Loaders want alignment; a page suffices.
       void* const memory = sys::allocate_pages(sizes[which]);
+      // not covered: no memory for a few pages
       if (memory == nullptr) throw std::bad_alloc();
       data_ = static_cast<const char*>(std::memcpy(memory, &images[before], sizes[which]));
     });

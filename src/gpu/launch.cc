@@ -28,7 +28,6 @@ Launches::Launches(const CopyPlan& plan, uint64_t dst_base, uint64_t src_base, c
   }
   first_[plan_.ndim()] = 0;
   chunk_[plan_.ndim()] = std::min(plan_.item(), kMostItem);
-  limit_axes();
   int64_t most_words = std::min(kMostWords, kMostBytes / word_);
   if (limits_.max_groups[0] != 0) {  // no kernel has more groups than there are words
     most_words =
@@ -37,28 +36,8 @@ Launches::Launches(const CopyPlan& plan, uint64_t dst_base, uint64_t src_base, c
   limit_count(most_words);
 }
 
-/// Leaves at most as many axes to the kernel as it has: drops the shortest ones, but never those
-/// that are dense in dst or src.
-void Launches::limit_axes() noexcept {
-  const int ndim = plan_.ndim();
-  int used = 0;
-  int src_dense = -1;
-  for (int k = 0; k < ndim; ++k) {
-    if (chunk_[k] == 1) continue;
-    ++used;
-    const int64_t step = std::abs(plan_.axis(k).src);
-    if (step != 0 && (src_dense < 0 || step <= std::abs(plan_.axis(src_dense).src))) src_dense = k;
-  }
-  for (; used >= DLX_STRIDED_COPY_AXES; --used) {
-    int shortest = -1;
-    for (int k = 0; k < ndim - 1; ++k) {
-      if (chunk_[k] == 1 || k == src_dense) continue;
-      if (shortest < 0 || chunk_[k] < chunk_[shortest]) shortest = k;
-    }
-    chunk_[shortest] = 1;
-  }
-}
-
+/// The product of the chunks stays below 2^31, so at most 30 axes are left to a kernel, which has
+/// DLX_STRIDED_COPY_AXES.
 void Launches::limit_count(int64_t most_words) noexcept {
   const int ndim = plan_.ndim();
   // From the inside out: words inside each axis. From the first axis with too many words on, the

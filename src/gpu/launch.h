@@ -39,7 +39,6 @@ class Launches {
 
  private:
   // Loops that are too long for one launch are divided into chunks: the axes, and the item.
-  void limit_axes() noexcept;
   void limit_count(int64_t most_words) noexcept;
   int64_t extent(int loop) const noexcept;
   bool advance() noexcept;

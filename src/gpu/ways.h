@@ -93,12 +93,9 @@ class Axes {
   /// An axis of the parts of an item, as the fastest of the dst run.
   void split_item(int64_t item, uint32_t word) noexcept;
 
-  int ndim() const noexcept { return ndim_; }
   bool is_outer(int k) const noexcept { return part_[k] == 0; }
   const CopyAxis& operator[](int k) const noexcept { return axes_[k]; }
   int64_t outer_count() const noexcept;
-  int64_t dst_first() const noexcept { return dst_first_; }
-  int64_t src_first() const noexcept { return src_first_; }
 
   /// Whether the addresses of the items that axes outside of the dst (src) run select are multiples
   /// of `bytes`; with `outer`, those that outer axes select.

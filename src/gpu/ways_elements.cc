@@ -14,7 +14,6 @@ constexpr int64_t kChunk = 16;
 /// Shorter items are copied in words, unless they have no even number of them.
 constexpr int64_t kRow = 16;
 constexpr int64_t kLeastRow = 4;
-constexpr int64_t kMostRow = int64_t{1} << 30;
 
 /// Fills in a launch that numbers chunks of `per` items of the dst run. `aligned`: each run begins at a chunk.
 bool number_chunks(const Facts& facts, const Axes& axes, int64_t run, int64_t per, bool aligned,
@@ -80,7 +79,6 @@ bool choose_pattern(const Facts& facts, Launch* out) {
 bool choose_rows(const Facts& facts, Launch* out) {
   const bool words = facts.is_word() || facts.item < kLeastRow;
   if (facts.item < kRow && words) return false;
-  if (facts.item > kMostRow) return false;
   Axes axes(facts);
   axes.extend_dst(facts.item, INT32_MAX);
   const bool aligned = facts.word == 16;

@@ -71,10 +71,9 @@ class TileChoice {
   void fill_local(dlx_strided_copy* copy) const noexcept;
 
   const CopyAxis& axis(int k) const noexcept { return plan_.axis(k); }
-  bool straight() const noexcept { return (mode_ & DLX_TILES_STRAIGHT) != 0; }
 
   const CopyPlan& plan_;
-  int dense_;  // the axis with the smallest step in src
+  int dense_;  // the axis with the smallest step in src; there is one
   int64_t granule_;
   int64_t unit_;
   uint32_t word_;
@@ -98,10 +97,7 @@ bool TileChoice::choose() noexcept {
 
 /// Bytes of src between the ends of `units` of the dst run, together with the src run.
 int64_t TileChoice::window_bytes(int64_t units) const noexcept {
-  int64_t bytes = unit_ + (src_.units - 1) * std::abs(row_step_);
-  if (block_units_ == 0) return bytes + (units - 1) * std::abs(unit_step_);
-  return bytes + (block_units_ - 1) * std::abs(unit_step_) +
-         (divide_up(units, block_units_) - 1) * std::abs(block_step_);
+  return unit_ + (src_.units - 1) * std::abs(row_step_) + (units - 1) * std::abs(unit_step_);
 }
 
 /// A window: the fastest axis in dst has small steps in src, so one contiguous part of src holds
@@ -110,53 +106,28 @@ bool TileChoice::choose_window() noexcept {
   const int last = plan_.ndim() - 1;
   const int64_t near = std::abs(axis(last).src);
   if (word_ >= 4 || axis(last).dst != unit_) return false;
-  if (dense_ >= 0) {
-    const CopyAxis& inner = axis(dense_);
-    const int64_t row = inner.extent * std::abs(inner.src);
-    // Rows of whole words are faster to load as rows.
-    const bool in_words = near % 4 == 0 && row % 4 == 0 && std::abs(inner.src) == unit_;
-    if (near > kWholeItem || row > near || near > 2 * inner.extent * unit_ || in_words)
-      return false;
-    src_.add(dense_, inner.extent);
-    src_.tile = src_.units;
-    src_unit_step_ = inner.src;
-    row_step_ = inner.src;
-  } else if (near > 16 * unit_ || near > kSector) {
-    return false;
-  }
+  const CopyAxis& inner = axis(dense_);
+  const int64_t row = inner.extent * std::abs(inner.src);
+  // Rows of whole words are faster to load as rows.
+  const bool in_words = near % 4 == 0 && row % 4 == 0 && std::abs(inner.src) == unit_;
+  if (near > kWholeItem || row > near || near > 2 * inner.extent * unit_ || in_words) return false;
+  src_.add(dense_, inner.extent);
+  src_.tile = src_.units;
+  src_unit_step_ = inner.src;
+  row_step_ = inner.src;
   mode_ = DLX_TILES_WINDOW;
   dst_.add(last, axis(last).extent);
   unit_step_ = axis(last).src;
-  int64_t whole = 1;
-  if (dense_ < 0 && last > 0 && dst_.units * unit_ <= 1024) {
-    const CopyAxis& outer = axis(last - 1);
-    const int64_t block = dst_.units * std::max(near, unit_);
-    if (outer.dst == dst_.units * unit_ && std::abs(outer.src) <= 2 * block) {
-      whole = block_units_ = dst_.units;
-      block_step_ = outer.src;
-      dst_.add(last - 1, outer.extent);
-    }
-  }
-  // As many whole blocks as fit.
-  int64_t units = std::min(dst_.units, kTileBytes / unit_) / whole * whole;
-  while (units > whole && window_bytes(units) > kTileBytes - 4) {
-    units = std::max(units / 2 / whole * whole, whole);
-  }
-  for (int64_t more = units / 2 / whole * whole; more > 0; more = more / 2 / whole * whole) {
+  // As many units as fit. One always does: a row has at most kWholeItem bytes.
+  int64_t units = std::min(dst_.units, kTileBytes / unit_);
+  while (window_bytes(units) > kTileBytes - 4) units /= 2;
+  for (int64_t more = units / 2; more > 0; more /= 2) {
     if (units + more <= dst_.units && window_bytes(units + more) <= kTileBytes - 4) units += more;
   }
   dst_.tile = units;
-  if (whole == 1) {
-    balance(&dst_);
-    units = dst_.tile;
-  } else if (units < dst_.units && units > 128 * whole) {
-    units -= units % (128 * whole);
-    dst_.tile = units;
-  }
-  if (window_bytes(units) > kTileBytes - 4 || units * src_.units * unit_ < kLeastTileOfBytes) {
-    return false;
-  }
-  load_bytes_ = window_bytes(units);
+  balance(&dst_);
+  if (dst_.tile * src_.units * unit_ < kLeastTileOfBytes) return false;
+  load_bytes_ = window_bytes(dst_.tile);
   merge_stored_rows();
   return true;
 }
@@ -166,8 +137,6 @@ bool TileChoice::choose_rows() noexcept {
   const int last = plan_.ndim() - 1;
   mode_ = 0;
   dst_ = src_ = Run();
-  block_units_ = 0;
-  if (dense_ < 0) return false;
   const int64_t step = std::abs(axis(dense_).src);
   const bool spread = step != unit_ || dst_unit_step_ != unit_;
   if (spread && (granule_ < 4 || step > kSector || dst_unit_step_ > kSector)) return false;
@@ -183,12 +152,11 @@ bool TileChoice::choose_rows() noexcept {
     more = dst_.units < dst_target && extend_dst();
     if (src_.units < src_target && extend_src()) more = true;
   }
+  // Tiles of both targets fit.
   src_.tile = std::min(src_.units, src_target);
   dst_.tile = std::min(dst_.units, dst_target);
   if (src_.units <= src_target) dst_.tile = most_dst(src_.tile, dst_.units);
   if (dst_.units <= dst_target) src_.tile = most_src(dst_.tile, src_.units);
-  if (!fits(dst_.tile, src_.tile)) dst_.tile = most_dst(src_.tile, dst_.tile);
-  if (dst_.tile < 1 || src_.tile < 1) return false;
   balance(&dst_);
   balance(&src_);
   const int64_t bytes = dst_.tile * src_.tile * unit_;
@@ -224,7 +192,7 @@ void TileChoice::balance(Run* run) const noexcept {
 bool TileChoice::extend_dst() noexcept {
   if (dst_unit_step_ != unit_) return false;
   for (int k = plan_.ndim() - 2; k >= 0; --k) {
-    if (axis(k).dst != dst_.units * unit_ || dst_.has(k) || src_.has(k)) continue;
+    if (axis(k).dst != dst_.units * unit_ || src_.has(k)) continue;
     dst_.add(k, axis(k).extent);
     return true;
   }
@@ -234,7 +202,7 @@ bool TileChoice::extend_dst() noexcept {
 bool TileChoice::extend_src() noexcept {
   if (src_unit_step_ != unit_) return false;
   for (int k = plan_.ndim() - 1; k >= 0; --k) {
-    if (axis(k).src != src_.units * unit_ || dst_.has(k) || src_.has(k)) continue;
+    if (axis(k).src != src_.units * unit_ || dst_.has(k)) continue;
     src_.add(k, axis(k).extent);
     return true;
   }
@@ -243,7 +211,7 @@ bool TileChoice::extend_src() noexcept {
 
 /// Whether short rows that follow each other in dst are stored as one row.
 bool TileChoice::will_merge() const noexcept {
-  return src_.count == 1 && block_units_ == 0 && dst_unit_step_ == unit_ &&
+  return src_.count == 1 && dst_unit_step_ == unit_ &&
          axis(src_.axes[0]).dst == dst_.units * unit_ && dst_.units * unit_ < kShortRow;
 }
 
@@ -260,7 +228,6 @@ void TileChoice::merge_stored_rows() noexcept {
 int64_t TileChoice::pitch_words(int64_t units) const noexcept {
   const int64_t words = divide_up(units * unit_, 4);
   int64_t each = unit_ / 4;
-  if (straight() || each >= 32) return words;
   if (will_merge()) {  // a column is dst_.units long, and the next one follows
     each = std::max<int64_t>(each, 1);
     each *= divide_up(32, dst_.units * each);
@@ -274,16 +241,14 @@ int64_t TileChoice::pitch_words(int64_t units) const noexcept {
 }
 
 int64_t TileChoice::tile_words(int64_t loads, int64_t load_units) const noexcept {
-  const int64_t skew = granule_ == 4 || straight() ? 0 : loads / (granule_ == 1 ? 4 : 2) + 1;
+  const int64_t skew = granule_ == 4 ? 0 : loads / (granule_ == 1 ? 4 : 2) + 1;
   return loads * pitch_words(load_units) + skew;
 }
 
 bool TileChoice::fits(int64_t dst_units, int64_t src_units) const noexcept {
   if (dst_.count > 1 && dst_units > DLX_TILE_ROWS) return false;
   if (src_.count > 1 && src_units > DLX_TILE_ROWS) return false;
-  const int64_t words =
-      straight() ? tile_words(src_units, dst_units) : tile_words(dst_units, src_units);
-  return words <= DLX_TILE_WORDS;
+  return tile_words(dst_units, src_units) <= DLX_TILE_WORDS;
 }
 
 /// The largest number up to `most` that fits; if n fits, so does each smaller number.

@@ -77,7 +77,7 @@ bool choose_turn(const Facts& facts, Launch* out) {
   const Axes* axes = &direct;
   const double direct_use = use(shape, direct);
   double part = direct_use;
-  if (!gaps && table.src.units > 1 && table.dst.count + table.src.count > 2) {
+  if (!gaps && table.dst.count + table.src.count > 2) {
     const double table_use = use(kSkewed[size], table);
     if (table_use > kWorthTable * direct_use) {
       shape = kSkewed[size];

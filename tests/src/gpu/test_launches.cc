@@ -14,6 +14,7 @@
 
 #include "kernel_copy.h"
 #include "src/gpu/kernels.h"
+#include "src/gpu/ways.h"
 #include "tests/src/copy/random_copy.h"
 
 extern "C" {
@@ -255,6 +256,57 @@ void as_many_axes_as_a_plan_can_have(void**) {
   check_launches(plan_of(shape, dst, src, 4));
 }
 
+/// More axes than a kernel takes, each with a step of its own on both sides.
+void axes_beyond_those_of_a_kernel_are_looped_over(void**) {
+  Axes shape(34, 2), dst(34), src(34);
+  for (size_t k = 0; k < 34; ++k) {
+    dst[k] = int64_t{1} << (33 - k);
+    src[k] = int64_t{1} << k;
+  }
+  dlx::gpu::Launches launches(plan_of(shape, dst, src, 1), 0, 0, {});
+  dlx::gpu::Launch launch;
+  int64_t bytes = 0;
+  for (int count = 0; launches.next(&launch); ++count) {
+    assert_in_range(count, 0, 15);
+    check_promises(launch, {});
+    int64_t here = launch.copy.item;
+    for (uint32_t k = 0; k < launch.copy.axes; ++k) here *= launch.copy.extent[k];
+    bytes += here;
+  }
+  assert_int_equal(bytes, int64_t{1} << 34);
+}
+
+void short_turned_rows_have_a_launch(void**) {
+  assert_int_equal(check_launches(plan_of({3}, {1}, {-1}, 1, 2)), 1);
+  assert_int_equal(check_launches(plan_of({2}, {1}, {-1}, 1, 1)), 1);
+}
+
+/// What Launches divides before it comes to this is refused.
+void launches_beyond_the_limits_are_refused(void**) {
+  dlx::gpu::Launch launch;
+  assert_true(dlx::gpu::set_groups((int64_t{1} << 24) - 1, {}, &launch));
+  assert_int_equal(launch.groups[0], (1 << 24) - 1);
+  assert_int_equal(launch.group_size[0], 256);
+  assert_false(dlx::gpu::set_groups(int64_t{1} << 24, {}, &launch));  // 2^32 work items
+  dlx::gpu::Limits limits{};
+  limits.max_group_size = 1;
+  assert_true(dlx::gpu::set_groups(INT32_MAX, limits, &launch));
+  assert_false(dlx::gpu::set_groups(int64_t{1} << 31, limits, &launch));
+  limits.max_groups[0] = 7;
+  assert_true(dlx::gpu::set_groups(7, limits, &launch));
+  assert_false(dlx::gpu::set_groups(8, limits, &launch));
+  assert_true(dlx::gpu::set_count(INT32_MAX - 1024, 4, {}, &launch));
+  assert_int_equal(launch.copy.count, INT32_MAX - 1024);
+  assert_false(dlx::gpu::set_count(INT32_MAX - 1023, 4, {}, &launch));
+  // No way takes a copy that needs more groups.
+  limits.max_groups[0] = 1;
+  for (const int64_t item : {1, 3, 4, 6, 16, 40}) {
+    const CopyPlan plan = plan_of({600, 500}, {500 * item, item}, {item, 600 * item}, item);
+    dlx::gpu::choose_kernel(plan, 0, 0, limits, &launch);
+    assert_int_equal(launch.kernel, -1);
+  }
+}
+
 void limits_of_a_device_are_kept(void**) {
   dlx::gpu::Limits limits{};
   limits.max_group_size = 64;
@@ -362,6 +414,9 @@ int main() {
       cmocka_unit_test(no_layout_takes_more_than_4_launches),
       cmocka_unit_test(no_random_layout_takes_more_than_4_launches),
       cmocka_unit_test(as_many_axes_as_a_plan_can_have),
+      cmocka_unit_test(axes_beyond_those_of_a_kernel_are_looped_over),
+      cmocka_unit_test(short_turned_rows_have_a_launch),
+      cmocka_unit_test(launches_beyond_the_limits_are_refused),
       cmocka_unit_test(limits_of_a_device_are_kept),
       cmocka_unit_test(random_plans_keep_their_promises),
       cmocka_unit_test(kernels_reach_beyond_32_bits),

@@ -74,6 +74,11 @@ void damaged_images_are_refused(void**) {
     packed.in[at] ^= static_cast<unsigned char>(1 << choices.below(8));
     assert_false(packed.unpack(packed.in.size(), packed.size));
   }
+  for (size_t back = 1; back <= 5; ++back) {  // what the decoder is left with at the end
+    Packed packed = whole;
+    packed.in[packed.in.size() - back] ^= 1;
+    assert_false(packed.unpack(packed.in.size(), packed.size));
+  }
   for (int round = 0; round < 200; ++round) {
     Packed packed = whole;
     for (unsigned char& byte : packed.in) byte = static_cast<unsigned char>(choices.next());
