@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdarg>
 #include <cstdio>
 
@@ -9,6 +10,7 @@ namespace dlx {
 namespace {
 
 const char* name_of(PlaneKind kind) noexcept {
+  // not covered: no other kind
   switch (kind) {
     case PlaneKind::kRows: return "rows";
     case PlaneKind::kTranspose:
@@ -19,7 +21,7 @@ const char* name_of(PlaneKind kind) noexcept {
     case PlaneKind::kCells: return "cells";
     case PlaneKind::kSpread: return "spread";
   }
-  return "?";
+  return "?";  // not covered: no other kind
 }
 
 /// snprintf that can be called again and again: never past the end, counts what did not fit.
@@ -34,7 +36,7 @@ class Text {
     va_start(values, format);
     const int n = std::vsnprintf(room > 0 ? buffer_ + length_ : nullptr, room, format, values);
     va_end(values);
-    if (n > 0) length_ += static_cast<size_t>(n);
+    length_ += static_cast<size_t>(std::max(n, 0));
   }
   size_t length() const noexcept { return length_; }
 

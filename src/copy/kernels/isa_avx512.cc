@@ -66,6 +66,7 @@ __attribute__((always_inline)) inline void store_masked(char* dst, V value, unsi
 
 #else
 
+// not covered from here: instructions of AVX-512; other processors test the other branch
 __attribute__((always_inline)) inline void stream_line(char* dst, const char* src) {
   _mm512_stream_si512(reinterpret_cast<__m512i*>(dst), _mm512_loadu_si512(src));
 }
@@ -85,6 +86,7 @@ __attribute__((always_inline)) inline void stream_vector(char* dst, Bytes64 valu
 #define DLX_STORE_MASKED_16(TO, VALUE, MASK) \
   _mm_mask_storeu_epi8(TO, (__mmask16)(MASK), (__m128i)(VALUE))
 #define DLX_STORE_MASKED_32(TO, VALUE, MASK) _mm256_mask_storeu_epi8(TO, (MASK), (__m256i)(VALUE))
+// covered again
 
 #endif
 

@@ -31,6 +31,7 @@ inline Bytes16 shuffle_bytes(Bytes16 value, Bytes16 pick) {
 
 constexpr bool kCanShuffle = false;  // SSE2 has no byte permutation
 
+// not covered: never called, but kernels that ask kCanShuffle name it
 inline Bytes16 shuffle_bytes(Bytes16 value, Bytes16) { return value; }
 
 #endif

@@ -15,8 +15,10 @@ constexpr bool kLittleEndian = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
 inline uint64_t load_word(const unsigned char* src, int64_t bytes) noexcept {
   uint64_t word = 0;
   if (!kLittleEndian) {
+    // not covered from here: a processor whose bytes are in the other order
     for (int64_t i = 0; i < bytes; ++i) word |= static_cast<uint64_t>(src[i]) << 8 * i;
     return word;
+    // covered again
   }
   if (bytes >= 8) {
     std::memcpy(&word, src, 8);

@@ -6,10 +6,9 @@ namespace dlx {
 bool complete_cells(Cells* cells, int64_t lowest, int64_t highest) noexcept {
   const int64_t step = std::llabs(cells->src);
   const int64_t room = kReach - (highest - lowest);
-  if (step == 0 || step > kReach || room < step) return false;
-  int64_t count = 1 + room / step;
+  if (step == 0 || room < step) return false;
+  int64_t count = 1 + room / step;  // at least 2, also of cells of 8 bytes
   if (count > kReach / cells->dst) count = kReach / cells->dst;
-  if (count < 2) return false;
   cells->at_once = static_cast<int32_t>(count);
   const bool every = cells->src == 2 * cells->dst || cells->src == 3 * cells->dst;
   cells->every = static_cast<int8_t>(every ? cells->src / cells->dst : 0);

@@ -86,6 +86,7 @@ class Machine {
   bool reads_lines_whole() const noexcept { return line_registers(); }
   /// How many rows are read line by line at once. [note 12]
   int64_t rows_line_by_line(int64_t item) const noexcept {
+    // not covered: only AVX-512 has registers of a line
     return line_registers() ? kLine / item : Strip::kTogether;
   }
   /// Shortest column, in bytes, that is worth strips.

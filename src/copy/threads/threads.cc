@@ -123,9 +123,11 @@ Pool* pool() noexcept {
     registered.store(true, std::memory_order_release);
   }
   Pool* const fresh = new (std::nothrow) Pool;
+  // not covered from here: no memory for a pool, or two threads that make one at the same moment
   if (fresh == nullptr || !g_pool.compare_exchange_strong(pool, fresh)) {
     delete fresh;
     return pool;
+    // covered again
   }
   return fresh;
 }
@@ -145,7 +147,7 @@ int32_t default_num_threads() noexcept {
 int32_t available_cores() noexcept {
   const WithoutCancellation whole;  // files are read
   const int32_t cores = sys::cores();
-  return cores > 0 ? cores : 1;
+  return cores > 0 ? cores : 1;  // not covered: no system here hides them
 }
 
 void set_num_threads(int32_t n) noexcept {
@@ -167,6 +169,7 @@ int32_t usable_threads() noexcept {
 
 void set_parallel_for(dlx_parallel_for_fn fn, void* user_data) {
   auto* const host = new Host{fn, user_data, g_host.load(std::memory_order_relaxed)};
+  // not covered: two threads at the same moment
   while (!g_host.compare_exchange_weak(host->before, host, std::memory_order_release)) {
   }
 }

@@ -224,6 +224,7 @@ inline void ItemPlanes::copy_rows(char* dst, const char* src, int64_t n) const n
 }
 
 const char* ItemPlanes::in_words() const noexcept {
+  // not covered: no other loop
   switch (loop_) {
     case Loop::kFill: return "filled";
     case Loop::kEvery: return "columns with gaps in registers";
@@ -231,7 +232,7 @@ const char* ItemPlanes::in_words() const noexcept {
     case Loop::kFewAtOnce: return "few items at once";
     case Loop::kRows: return "in loops";
   }
-  return "?";
+  return "?";  // not covered: no other loop
 }
 
 bool is_arranged(const Schedule& s) noexcept {

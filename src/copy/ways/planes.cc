@@ -42,8 +42,10 @@ void join_apart(const Schedule& s, const Plane& p) noexcept {
   cells.dst = static_cast<int32_t>(cell);
   cells.src = static_cast<int32_t>(pitch);
   for (int b = 0; b < 8; ++b) cells.from[b] = static_cast<int8_t>(b);
+  // not covered from here: only AVX-512 stores under a mask
   const bool masked =
       kernels.cells_apart != nullptr && p.dv <= 8 && complete_cells(&cells, 0, cell);
+  // covered again
   // Stores with gaps wait for lines from memory, and not every processor prefetches these.
   const bool asks = s.past_caches() && s.machine().asks_for_stores();
   for (int64_t v = 0; v < p.nv; v += kBytes / pitch) {
@@ -54,8 +56,10 @@ void join_apart(const Schedule& s, const Plane& p) noexcept {
     }
     kernels.join[s.log_item][s.log_group](buffer, pitch, p.src + v * s.item, p.su, p.nu, nv,
                                           s.pick);
+    // not covered from here: only AVX-512 stores under a mask
     if (masked) {
       kernels.cells_apart(dst, p.dv, buffer, nv, cells);
+      // covered again
     } else {
       kernels.rows(dst, p.dv, buffer, pitch, cell, nv);
     }
@@ -83,11 +87,13 @@ void copy_cells(const Schedule& s, const Plane& p) noexcept {
   const Kernels& kernels = s.kernels();
   constexpr int64_t kLongRow = 1024;    // bytes [note 24]
   constexpr int64_t kCached = 1 << 20;  // [note 86]
+  // not covered from here: only AVX-512 stores under a mask
   if (p.du != s.item) {
     for (int64_t v = 0; v < p.nv; ++v) {
       kernels.cells_apart(p.dst + v * p.dv, p.du, p.src + v * p.sv, p.nu, s.cells);
     }
     return;
+    // covered again
   }
   const int64_t bytes = p.nu * std::llabs(p.su);
   if (bytes < kLongRow || p.nv * std::llabs(p.sv) < kCached) {

@@ -55,6 +55,7 @@ bool stores_wait(const Schedule& s, const FoldedPlanes& planes) noexcept {
 bool straight(const Schedule& s, const FoldedPlanes& planes) noexcept {
   constexpr int64_t kFar = 8192;  // [note 46]
   if (!even(s, planes)) return false;
+  // not covered: only AVX-512 stores lines
   if (s.machine().stores_lines()) return true;
   const bool odd = planes.rows.in_step(kLine) && !planes.rows.in_step(2 * kLine);
   return !(odd && std::llabs(s.axes[s.u].src) >= kFar) && !stores_wait(s, planes);
@@ -86,6 +87,7 @@ class Strips {
     strip_.buffer = buffers[0];
     strip_.row = planes.rows.offset();
     strip_.nu = planes.rows.n();
+    // not covered: only AVX-512 reads lines whole
     strip_.staged = s.staged || (line_by_line && s.machine().reads_lines_whole());
     strip_.even = line_by_line ? even(s, planes) : straight(s, planes);
     strip_.cached = !s.past_caches();

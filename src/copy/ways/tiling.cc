@@ -52,9 +52,11 @@ bool Tiling::build(const Schedule& s) noexcept {
   // An axis along u and v cannot be folded if tiles keep it in their runs. [note 58]
   const int64_t narrow = std::min(along_u(s, extent), along_v(s, extent));
   if (s.folded() && narrow * s.item < kLine) return false;
+  // not covered from here: tiles of the sizes that a machine sets are shorter
   if (s.is_transposition() &&
       std::max<int64_t>(along_u(s, extent), along_v(s, extent)) > kOffsets) {
     return false;
+    // covered again
   }
   choose_order(s);
   choose_pieces(s);

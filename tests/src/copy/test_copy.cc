@@ -3,6 +3,7 @@
 
 #include <sys/mman.h>
 
+#include <array>
 #include <cstdio>
 #include <cstring>
 #include <ctime>
@@ -13,7 +14,10 @@
 #include "copy_test.h"
 #include "dlx/dlx.h"
 #include "random_copy.h"
+#include "src/base/error.h"
+#include "src/copy/in_place.h"
 #include "src/copy/threads/threads.h"
+#include "src/copy/ways/buffers.h"
 
 namespace {
 
@@ -265,6 +269,33 @@ void bad_input_is_refused_with_a_message(void**) {
   for (const uint32_t value : dst) assert_int_equal(value, 0xeeeeeeeeu);
 }
 
+// What does not fit into memory is refused before a byte is written.
+void temporaries_that_find_no_memory_are_refused(void**) {
+  int32_t status = 0;
+  std::string words;
+  try {
+    dlx::allocate_temporary(INT64_MAX / 2);
+  } catch (const dlx::Error& error) {
+    status = error.status();
+    words = error.what();
+  }
+  assert_int_equal(status, DLX_ERROR_OUT_OF_MEMORY);
+  assert_non_null(
+      std::strstr(words.c_str(), "no room for a temporary of 4611686018427387903 bytes"));
+}
+
+// More threads than there are shelves for their memory: each has memory of its own.
+void scratch_memory_beyond_the_shelves_is_freed(void**) {
+  for (int round = 0; round < 2; ++round) {
+    std::array<dlx::Buffers, 20> all;
+    for (dlx::Buffers& buffers : all) {
+      assert_true(buffers.exist());
+      buffers[0][0] = static_cast<char>(&buffers - all.data());
+    }
+    for (dlx::Buffers& buffers : all) assert_int_equal(buffers[0][0], &buffers - all.data());
+  }
+}
+
 // Strides (2, 3) of a 2 x 2 dst interleave but do not collide: that is allowed.
 void interleaved_but_distinct_elements_are_accepted(void**) {
   uint32_t dst[6] = {};
@@ -316,9 +347,11 @@ void a_plan_can_be_described(void**) {
 
   const size_t length = dlx::describe_copy(to.tensor, from.tensor, text, sizeof text);
   const size_t same = dlx::describe_copy(to.tensor, from.tensor, cut, sizeof cut);
+  const size_t asked = dlx::describe_copy(to.tensor, from.tensor, nullptr, 0);
 
   assert_int_equal(length, std::strlen(text));
   assert_int_equal(same, length);
+  assert_int_equal(asked, length);
   assert_int_equal(std::strlen(cut), sizeof cut - 1);
   assert_memory_equal(text, cut, sizeof cut - 1);
   assert_non_null(std::strstr(text, "transpose of 4-byte items"));
@@ -342,6 +375,8 @@ int main(int argc, char** argv) {
       cmocka_unit_test(steps_of_single_elements_do_not_count),
       cmocka_unit_test(offsets_beyond_32_bits_work),
       cmocka_unit_test(bad_input_is_refused_with_a_message),
+      cmocka_unit_test(temporaries_that_find_no_memory_are_refused),
+      cmocka_unit_test(scratch_memory_beyond_the_shelves_is_freed),
       cmocka_unit_test(interleaved_but_distinct_elements_are_accepted),
       cmocka_unit_test(empty_tensors_need_no_data),
       cmocka_unit_test(each_structure_gets_the_kernel_that_suits_it),

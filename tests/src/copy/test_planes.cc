@@ -5,9 +5,12 @@
 
 #include "layout_test.h"
 #include "src/copy/kernels/kernels.h"
+#include "src/copy/schedule/schedule.h"
+#include "src/copy/ways/tiling.h"
 
 namespace {
 
+using dlx::CopyAxis;
 using dlx_test::check_layout;
 using dlx_test::Choices;
 using dlx_test::compact;
@@ -126,6 +129,38 @@ void long_columns_are_exact(void**) {
     dlx::machine().stream_bytes = 0;
     check_layout({300, 5000}, {5003, 1}, {1, 300}, 1, 16);
     check_layout({170, 4100}, {4103, 1}, {1, 170}, 2, 6);
+  }
+  dlx::machine() = before;
+}
+
+// Tiles of many short axes whose lines overlap in src: a tile holds them all, or is none.
+void axes_that_overlap_in_src_are_exact(void**) {
+  const dlx::Machine before = dlx::machine();
+  dlx::machine().stream_bytes = 0;
+  const std::vector<int64_t> shape = {8, 8, 8, 8, 2, 160};
+  const std::vector<int64_t> steps = {1, 1, 1, 1, 40, 90};
+  for (const int64_t item : {1, 2, 4}) {
+    for (const int64_t run : {160, 16}) {
+      std::vector<CopyAxis> axes(shape.size());
+      int64_t step = item;
+      for (size_t k = shape.size(); k-- > 0;) {
+        axes[k] = {k + 1 == shape.size() ? run : shape[k], step, steps[k] * item * 1000};
+        if (k < 4) axes[k].src = item;
+        step *= axes[k].extent;
+      }
+      char* const at = reinterpret_cast<char*>(uintptr_t{1} << 40);
+      const dlx::CopyPlan plan(at, at + step, item, axes.data(), static_cast<int>(axes.size()));
+      const dlx::Schedule schedule(plan, dlx::machine(), dlx::Held::kNeither, true);
+      dlx::Tiling tiling;
+      if (!tiling.build(schedule)) continue;
+      int64_t bytes = item;
+      for (int k = 0; k < schedule.ndim; ++k) {
+        assert_in_range(tiling.extent[k], 1, schedule.axes[k].extent);
+        bytes *= tiling.extent[k];
+      }
+      assert_in_range(bytes, item, dlx::Tiling::kBufferBytes);
+    }
+    check_layout(shape, compact(shape), steps, item);
   }
   dlx::machine() = before;
 }
@@ -411,6 +446,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(every_permutation_of_odd_extents_is_exact),
       cmocka_unit_test(reversals_of_powers_of_two_are_exact),
       cmocka_unit_test(long_columns_are_exact),
+      cmocka_unit_test(axes_that_overlap_in_src_are_exact),
       cmocka_unit_test(crowded_rows_and_columns_are_exact),
       cmocka_unit_test(lines_of_axes_in_both_directions_are_exact),
       cmocka_unit_test(small_planes_are_exact),

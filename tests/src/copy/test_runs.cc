@@ -93,6 +93,27 @@ void items_with_gaps_are_exact(void**) {
   dlx::machine() = before;
 }
 
+// The kernel that moves item by item, beyond caches: it prefetches lines of dst with gaps, and lines
+// of src that hold one item each.
+void items_beyond_caches_are_exact(void**) {
+  const auto check = [](int log_item, int64_t du, int64_t su, int64_t nu) {
+    const size_t item = size_t{1} << log_item;
+    const auto at = [](int64_t step, int64_t u) { return static_cast<size_t>(step * u); };
+    const std::vector<uint8_t> src = Choices(1).noise(su * nu + 16);
+    std::vector<uint8_t> dst(at(du, nu) + item, 0xCD), expected = dst;
+    for (int64_t u = 0; u < nu; ++u) std::memcpy(&expected[at(du, u)], &src[at(su, u)], item);
+    dlx::machine().kernels->spread[log_item](reinterpret_cast<char*>(dst.data()), du, 0,
+                                             reinterpret_cast<const char*>(src.data()), su, 0, nu,
+                                             1);
+    assert_memory_equal(dst.data(), expected.data(), dst.size());
+  };
+  for (const int log_item : {0, 1, 2, 3}) {
+    check(log_item, 12, 8, 700007);
+    check(log_item, 16, 24, 530003);
+  }
+  for (const int64_t su : {64, 100, 384}) check(2, 4, su, 132001);
+}
+
 // Rows of single items with gaps between them in dst, from rows near and far, in the order of
 // either side, through a buffer and straight: caches hold all lines, only the items, or neither.
 void single_items_into_gaps_are_exact(void**) {
@@ -305,6 +326,7 @@ int main(int argc, char** argv) {
       cmocka_unit_test(runs_side_by_side_are_exact),
       cmocka_unit_test(items_with_gaps_are_exact),
       cmocka_unit_test(gaps_in_dst_are_left_alone),
+      cmocka_unit_test(items_beyond_caches_are_exact),
       cmocka_unit_test(single_items_into_gaps_are_exact),
       cmocka_unit_test(many_lines_are_exact),
       cmocka_unit_test(rows_that_take_turns_are_exact),
