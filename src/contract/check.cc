@@ -159,7 +159,11 @@ void refuse(const Contract& contract, const Parameter& parameter, Mismatch misma
       fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` must have the shape %s (got %s)", name,
            extents_text(contract, parameter, binding).c_str(), shape.text);
     case Mismatch::kDevice: {
-      const bool follows = binding.device_of != nullptr && binding.device_of != &array;
+      const bool is_of_type =
+          parameter.device_type == 0 ||
+          parameter.device_type == static_cast<int32_t>(array.device.device_type);
+      const bool follows =
+          is_of_type && binding.device_of != nullptr && binding.device_of != &array;
       const DLDevice other = follows ? binding.device_of->device : DLDevice{kDLCPU, 0};
       const DeviceText text = device_text(type_of(other), other.device_id);
       fail(DLX_ERROR_DEVICE_REFUSED, "`%s` must be on %s (got %s)", name,

@@ -134,6 +134,39 @@ static void layouts_are_checked(void **state) {
   assert_check("f(x: float32[_, _] = None)", &w, DLX_OK, "");
 }
 
+/* The device that a parameter names comes first, then that of the other arrays. */
+static void devices_are_checked(void **state) {
+  (void)state;
+  world w;
+  make(&w);
+  DLTensor other = w.array;
+  w.arguments[1].array = &other;
+  const char *two = "f(x: float32[...] anywhere, y: float32[...] anywhere, s: stream)";
+  const char *cuda = "f(x: float32[...] anywhere, y: float32[...] cuda, s: stream)";
+  dlx_argument arguments[3] = {w.arguments[0], w.arguments[1], {0}};
+  uint64_t flags[3] = {0};
+  const struct {
+    const char *text;
+    DLDevice x, y;
+    const char *words;
+  } cases[] = {
+      {two, {kDLCPU, 0}, {kDLCPU, 0}, NULL},
+      {two, {kDLCUDA, 1}, {kDLCUDA, 0}, "`y` must be on cuda:1 (got cuda:0)"},
+      {two, {kDLCUDA, 1}, {kDLCPU, 0}, "`y` must be on cuda:1 (got cpu)"},
+      {cuda, {kDLCUDA, 1}, {kDLCUDA, 1}, NULL},
+      {cuda, {kDLCPU, 0}, {kDLCPU, 0}, "`y` must be on cuda (got cpu)"},
+  };
+  for (size_t k = 0; k < sizeof cases / sizeof *cases; ++k) {
+    dlx_contract *c = contract(cases[k].text);
+    w.array.device = cases[k].x;
+    other.device = cases[k].y;
+    assert_int_equal(dlx_contract_check(c, arguments, flags),
+                     cases[k].words == NULL ? DLX_OK : DLX_ERROR_DEVICE_REFUSED);
+    if (cases[k].words != NULL) assert_words(cases[k].words);
+    dlx_contract_release(c);
+  }
+}
+
 static void numbers_are_extents(void **state) {
   (void)state;
   world w;
@@ -163,6 +196,10 @@ static void results_follow_from_arguments(void **state) {
   assert_int_equal(dlx_contract_result(c, 0, w.arguments, &dtype, shape),
                    DLX_ERROR_INVALID_ARGUMENT);
   assert_words("is no result");
+  w.shape[1] = -4;
+  assert_int_equal(dlx_contract_result(c, 1, w.arguments, &dtype, shape),
+                   DLX_ERROR_INVALID_ARGUMENT);
+  assert_words("`w` of the result `y` is negative or unknown (got -4)");
   dlx_contract_release(c);
 }
 
@@ -298,6 +335,10 @@ static void wrong_calls_are_refused(void **state) {
   assert_true(dlx_tensor_strides(out[1])[0] == 2 && dlx_tensor_strides(out[1])[1] == 1);
   for (int i = 0; i < 2; ++i) dlx_tensor_release(out[i]);
   dlx_contract_release(c);
+  c = contract("f(x: float32[n] anywhere, s: stream, y: float32[n] cuda result)");
+  tensors[0] = row; /* a result is made where the arguments are */
+  REFUSED(DEVICE_REFUSED, "`y` must be on cuda (got cpu)");
+  dlx_contract_release(c);
   c = contract("f() -> int");
   assert_int_equal(dlx_contract_call(c, scale, &calls, NULL, NULL, NULL), DLX_ERROR_UNSUPPORTED);
   dlx_contract_release(c);
@@ -324,6 +365,7 @@ int main(void) {
       cmocka_unit_test(wrong_contracts_are_refused),
       cmocka_unit_test(arrays_are_checked),
       cmocka_unit_test(layouts_are_checked),
+      cmocka_unit_test(devices_are_checked),
       cmocka_unit_test(numbers_are_extents),
       cmocka_unit_test(results_follow_from_arguments),
       cmocka_unit_test(tensors_are_passed_and_results_made),

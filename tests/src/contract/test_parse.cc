@@ -145,6 +145,9 @@ void there_are_limits(void**) {
   std::string dtypes = "f(x: int8";
   for (int i = 0; i < 17; ++i) dtypes += "|int8";
   assert_refused((dtypes + "[n])").c_str(), "more than 16 dtypes");
+  std::string results = "f(x: int8[n]";
+  for (int i = 0; i < 9; ++i) results += ", y" + std::to_string(i) + ": int8[n] result";
+  assert_refused((results + ")").c_str(), "one result too many, named \"y8\"");
 }
 
 }  // namespace

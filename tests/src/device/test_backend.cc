@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "src/base/error.h"
+#include "src/copy/plan/plan.h"
 #include "src/device/backend.h"
 #include "src/device/registry.h"
 
@@ -70,6 +71,13 @@ void memory_of_transfers_is_ordinary_memory(void**) {
   assert_false(backend.locate(&info, &info));
 }
 
+void backends_need_no_kernels(void**) {
+  const dlx::CopyAxis axis = {2, 2, 4};
+  char dst[3] = {}, src[5] = {};
+  const dlx::CopyPlan plan(dst, src, 1, &axis, 1);
+  assert_false(cpu().copy_strided(0, 0, {dst, 0}, {src, 0}, plan));
+}
+
 void events_of_other_libraries_are_refused(void**) {
   int event = 0;
   try {
@@ -89,6 +97,7 @@ int main() {
       cmocka_unit_test(work_is_done_when_it_is_submitted),
       cmocka_unit_test(there_is_one_queue),
       cmocka_unit_test(memory_of_transfers_is_ordinary_memory),
+      cmocka_unit_test(backends_need_no_kernels),
       cmocka_unit_test(events_of_other_libraries_are_refused),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
