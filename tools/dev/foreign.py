@@ -105,9 +105,11 @@ def _debian(shell: Shell, folder: Path) -> None:
 
 
 def _source(shell: Shell, apt: Path, name: str) -> Path:
-    """The unpacked source of a Debian package, as its authors released it."""
+    """The unpacked source of a Debian package, as its authors released it. Debian's own files beside it
+    are not needed: mirrors lack those of the newest version at times."""
     env = {"APT_CONFIG": str(apt / "apt.conf")}
-    shell.check("apt-get", "-qq", "--download-only", "source", name, env=env, cwd=apt)
+    only = ("--download-only", "--tar-only")
+    shell.check("apt-get", "-qq", *only, "source", name, env=env, cwd=apt)
     with tarfile.open(next(apt.glob(f"{name}_*.orig.tar.[gx]z"))) as archive:
         archive.extractall(apt)
         return apt / archive.getnames()[0].split("/")[0]
