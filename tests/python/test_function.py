@@ -6,6 +6,7 @@ import array
 import ctypes
 import gc
 import random
+import signal
 import subprocess
 import sys
 import threading
@@ -516,8 +517,12 @@ def test_ctrl_c_comes_after_the_call(gil):
         for _ in range(1000):  # where CPython looks for signals
             pass
 
-    with pytest.raises(KeyboardInterrupt):
-        call(x)
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)  # `pytest &` ignores it
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            call(x)
+    finally:
+        signal.signal(signal.SIGINT, handler)
 
     assert x.tolist() == [7, 0, 0]
     assert sys.getrefcount(x) == before
