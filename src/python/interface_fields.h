@@ -33,9 +33,9 @@ constexpr InterfaceNames kCudaArrayInterface = DLX_INTERFACE("__cuda_array_inter
 
 /// Runs `body`, which reads the interface of `object`. Errors name the protocol and the class.
 template <typename Body>
-TensorRef by_interface(const InterfaceNames& names, PyObject* object, Body&& body) {
+TensorRef by_interface(const InterfaceNames& fields, PyObject* object, Body&& body) {
   try {
-    return by_protocol(names.protocol, object, body);
+    return by_protocol(fields.protocol, object, body);
   } catch (const RaisedError&) {
     name_class(object);
     throw;
@@ -43,7 +43,7 @@ TensorRef by_interface(const InterfaceNames& names, PyObject* object, Body&& bod
 }
 
 /// Refuses an interface that is not a dict, or has a mask, which a tensor would lose.
-void require_plain_dict(const InterfaceNames& names, PyObject* interface);
+void require_plain_dict(const InterfaceNames& fields, PyObject* interface);
 
 /// A field of the interface; none if it is missing or None. Holds a reference, because reading one
 /// field may run code that drops the others.
@@ -54,7 +54,7 @@ Ref require_field(PyObject* interface, PyObject* name, const char* text);
 /// Shape, strides and dtype of an interface, without its memory.
 class InterfaceLayout {
  public:
-  InterfaceLayout(const InterfaceNames& names, PyObject* interface);
+  InterfaceLayout(const InterfaceNames& fields, PyObject* interface);
 
   /// The description on the CPU, without an address.
   DLTensor description() noexcept;
@@ -78,7 +78,7 @@ struct InterfaceMemory {
   void* address;
   uint64_t flags;  ///< DLPACK_FLAG_BITMASK_*
 };
-InterfaceMemory read_memory(const InterfaceNames& names, PyObject* data);
+InterfaceMemory read_memory(const InterfaceNames& fields, PyObject* data);
 
 /// Makes the tuple (object, kept) the owner of the memory.
 void set_owners(Tensor* tensor, PyObject* object, PyObject* kept);

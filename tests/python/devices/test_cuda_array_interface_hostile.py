@@ -260,6 +260,20 @@ def test_views_and_refusals_leave_nothing(memory, stream):
     assert alive() is None
 
 
+def test_no_python_code_of_dlx_runs(memory):
+    source = with_fields(memory)
+    tensor = dlx.asarray(source)  # asks once what the class is
+    called = []
+    sys.setprofile(lambda frame, event, _: called.append((event, frame.f_code.co_filename)))
+    dlx.asarray(source)
+    dlx.asarray(source, copy=False)
+    _ = tensor.__cuda_array_interface__
+    sys.setprofile(None)
+    files = {name for event, name in called if event == "call"}
+    assert files == {__file__}  # the property
+
+
+@pytest.mark.heavy
 @process_memory.READABLE
 @pytest.mark.parametrize(
     "kind", ["import", "import strided", "refused", "export", "export strided", "no export"]
