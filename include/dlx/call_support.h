@@ -7,6 +7,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "dlx/call.h"
@@ -44,22 +45,44 @@ static inline void dlx_call_explain(const char *name, char *text) {
            colon != NULL && space > colon ? colon + 2 : said);
 }
 
-/** The contract of `text`, made at the first use and kept. NULL: dlx_last_error() says why. */
-static inline dlx_contract *dlx_call_contract(dlx_contract **slot, const char *text) {
-  dlx_contract *made = NULL, *found = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
-  if (found != NULL || dlx_contract_create(text, &made) != DLX_OK) return found;
+/** A contract, and its parameters in a form that costs a call nothing to read. */
+typedef struct dlx_call_signature {
+  dlx_contract *contract;
+  int32_t count;
+  dlx_parameter parameters[DLX_CALL_MOST_PARAMETERS];
+} dlx_call_signature;
+
+static inline dlx_call_signature *dlx_call_make_signature(const char *text) {
+  const dlx_parameter unread = DLX_PARAMETER_INIT;
+  dlx_call_signature *const made = (dlx_call_signature *)malloc(sizeof *made);
+  int32_t i;
+  if (made == NULL) {
+    dlx_call_fail(DLX_ERROR_OUT_OF_MEMORY, "out of memory");
+    return NULL;
+  }
+  if (dlx_contract_create(text, &made->contract) != DLX_OK) {
+    free(made);
+    return NULL;
+  }
+  made->count = dlx_contract_count(made->contract);
+  for (i = 0; i < made->count; ++i) {
+    made->parameters[i] = unread;
+    (void)dlx_contract_parameter(made->contract, i, &made->parameters[i]);
+  }
+  return made;
+}
+
+/** The signature of `text`, made at the first use and kept. NULL: dlx_last_error() says why. */
+static inline const dlx_call_signature *dlx_call_signature_of(dlx_call_signature **slot,
+                                                              const char *text) {
+  dlx_call_signature *made, *found = __atomic_load_n(slot, __ATOMIC_ACQUIRE);
+  if (found != NULL || (made = dlx_call_make_signature(text)) == NULL) return found;
   if (__atomic_compare_exchange_n(slot, &found, made, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
     return made;
   }
-  dlx_contract_release(made); /* another thread was first */
+  dlx_contract_release(made->contract); /* another thread was first */
+  free(made);
   return found;
-}
-
-/** Parameter `index` of a contract, which has it. */
-static inline dlx_parameter dlx_call_parameter(const dlx_contract *contract, int32_t index) {
-  dlx_parameter parameter = DLX_PARAMETER_INIT;
-  (void)dlx_contract_parameter(contract, index, &parameter);
-  return parameter;
 }
 
 /** Row-major strides for the shape of `array`, which become those of the DLTensor. */

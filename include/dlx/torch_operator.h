@@ -47,10 +47,8 @@ typedef struct dlx_torch_operator {
   dlx_function function;
   void *context;
   dlx_torch_boxed boxed;
-  dlx_contract *contract;
-  int32_t count;
-  dlx_parameter parameters[DLX_CALL_MOST_PARAMETERS]; /* those of the contract */
-  int32_t state; /* 0: not registered, 1: in work, 2: registered */
+  dlx_call_signature *signature; /* of the contract, once it is registered */
+  int32_t state;                 /* 0: not registered, 1: in work, 2: registered */
   dlx_torch_handle definition, implementation;
 } dlx_torch_operator;
 
@@ -221,8 +219,8 @@ static inline dlx_status dlx_torch_schema(const dlx_torch_operator *op, const ch
   int32_t i, results = 0, written = 0;
   out->size = 0;
   dlx_torch_append(out, "%s(", base);
-  for (i = 0; i < op->count; ++i) {
-    const dlx_parameter *const parameter = &op->parameters[i];
+  for (i = 0; i < op->signature->count; ++i) {
+    const dlx_parameter *const parameter = &op->signature->parameters[i];
     if (parameter->kind == DLX_PARAMETER_STREAM) {
       return dlx_call_fail(DLX_ERROR_UNSUPPORTED,
                            "%s: `%s` is a stream, and operators in C are for the CPU", op->name,
@@ -250,14 +248,11 @@ static inline dlx_status dlx_torch_register_anew(dlx_torch_operator *op) {
   /* How values lie on the stack: as of 2.10. */
   const uint64_t version = (UINT64_C(2) << 56) | (UINT64_C(10) << 48);
   dlx_status status;
-  int32_t i;
   if (colons == NULL || (size_t)(colons - op->name) >= sizeof space) {
     return dlx_call_fail(DLX_ERROR_INVALID_ARGUMENT,
                          "an operator's name is \"library::name\" (got \"%s\")", op->name);
   }
-  if (dlx_call_contract(&op->contract, op->text) == NULL) return DLX_ERROR_INVALID_ARGUMENT;
-  op->count = dlx_contract_count(op->contract);
-  for (i = 0; i < op->count; ++i) op->parameters[i] = dlx_call_parameter(op->contract, i);
+  if (dlx_call_signature_of(&op->signature, op->text) == NULL) return DLX_ERROR_INVALID_ARGUMENT;
   status = dlx_torch_schema(op, colons + 2, &schema);
   if (status == DLX_OK) status = dlx_torch_find(&found);
   if (status != DLX_OK) return status;
@@ -343,8 +338,8 @@ static inline dlx_status dlx_torch_describe(const char *name, dlx_torch_handle t
 static inline void dlx_torch_take(const dlx_torch_operator *op, const uint64_t *stack,
                                   dlx_torch_call *call) {
   int32_t i;
-  for (i = 0; i < op->count; ++i) {
-    const dlx_parameter *const parameter = &op->parameters[i];
+  for (i = 0; i < op->signature->count; ++i) {
+    const dlx_parameter *const parameter = &op->signature->parameters[i];
     call->tensors[i] = call->strings[i] = NULL;
     call->arguments[i].array = NULL;
     if ((parameter->flags & DLX_PARAMETER_RESULT) != 0) {
@@ -370,8 +365,8 @@ static inline void dlx_torch_take(const dlx_torch_operator *op, const uint64_t *
 static inline dlx_status dlx_torch_read(const dlx_torch_operator *op, dlx_torch_call *call) {
   int32_t i;
   dlx_status status = DLX_OK;
-  for (i = 0; i < op->count && status == DLX_OK; ++i) {
-    const dlx_parameter *const parameter = &op->parameters[i];
+  for (i = 0; i < op->signature->count && status == DLX_OK; ++i) {
+    const dlx_parameter *const parameter = &op->signature->parameters[i];
     if (call->tensors[i] != NULL) {
       /* A handle is the address of an at::Tensor, whose only member points to the TensorImpl. */
       if ((parameter->flags & DLX_PARAMETER_GRAD) == 0 &&
@@ -399,11 +394,11 @@ static inline dlx_status dlx_torch_read(const dlx_torch_operator *op, dlx_torch_
 
 static inline dlx_status dlx_torch_allocate(const dlx_torch_operator *op, int32_t index,
                                             dlx_torch_call *call) {
-  const dlx_parameter *const parameter = &op->parameters[index];
+  const dlx_parameter *const parameter = &op->signature->parameters[index];
   dlx_call_array *const out = &call->arrays[index];
   int32_t i;
-  dlx_status status =
-      dlx_contract_result(op->contract, index, call->arguments, &out->array.dtype, out->shape);
+  dlx_status status = dlx_contract_result(op->signature->contract, index, call->arguments,
+                                          &out->array.dtype, out->shape);
   if (status != DLX_OK) return status;
   for (i = 0; i < DLX_TORCH_DTYPES; ++i) {
     const DLDataType dtype = dlx_torch_dtypes[i].dtype;
@@ -431,7 +426,7 @@ static inline dlx_status dlx_torch_work(const dlx_torch_operator *op, dlx_torch_
   for (i = 0; i < call->result_count && status == DLX_OK; ++i) {
     status = dlx_torch_allocate(op, call->results[i], call);
   }
-  if (status == DLX_OK) status = dlx_contract_check(op->contract, call->arguments, NULL);
+  if (status == DLX_OK) status = dlx_contract_check(op->signature->contract, call->arguments, NULL);
   return status == DLX_OK ? op->function(op->context, call->arguments) : status;
 }
 
@@ -450,7 +445,7 @@ static inline dlx_status dlx_torch_serve(const dlx_torch_operator *op, uint64_t 
     stack[i] = (uint64_t)(uintptr_t)call.tensors[call.results[i]];
     call.tensors[call.results[i]] = NULL;
   }
-  for (i = 0; i < op->count; ++i) {
+  for (i = 0; i < op->signature->count; ++i) {
     if (call.tensors[i] != NULL) dlx_torch.drop(call.tensors[i]);
     if (call.strings[i] != NULL) dlx_torch.drop_string(call.strings[i]);
   }
@@ -470,19 +465,18 @@ static inline void dlx_torch_run(const dlx_torch_operator *op, uint64_t *stack) 
 #endif
 
 /** See the top of this file. `name`, `contract` and `context` are constant expressions. */
-#define DLX_TORCH_OPERATOR(register_function, name, contract, function, context)                   \
-  static void register_function##_boxed(uint64_t *, uint64_t, uint64_t);                           \
-  static dlx_torch_operator register_function##_operator = {                                       \
-      name, contract, function, context, register_function##_boxed, NULL, 0, {DLX_PARAMETER_INIT}, \
-      0,    NULL,     NULL};                                                                       \
-  static void register_function##_boxed(uint64_t *stack, uint64_t count, uint64_t results) {       \
-    (void)count;                                                                                   \
-    (void)results;                                                                                 \
-    dlx_torch_run(&register_function##_operator, stack);                                           \
-  }                                                                                                \
-  DLX_TORCH_EXTERN DLX_API dlx_status register_function(const char **, const char **);             \
-  dlx_status register_function(const char **out_name, const char **out_contract) {                 \
-    return dlx_torch_register(&register_function##_operator, out_name, out_contract);              \
+#define DLX_TORCH_OPERATOR(register_function, name, contract, function, context)             \
+  static void register_function##_boxed(uint64_t *, uint64_t, uint64_t);                     \
+  static dlx_torch_operator register_function##_operator = {                                 \
+      name, contract, function, context, register_function##_boxed, NULL, 0, NULL, NULL};    \
+  static void register_function##_boxed(uint64_t *stack, uint64_t count, uint64_t results) { \
+    (void)count;                                                                             \
+    (void)results;                                                                           \
+    dlx_torch_run(&register_function##_operator, stack);                                     \
+  }                                                                                          \
+  DLX_TORCH_EXTERN DLX_API dlx_status register_function(const char **, const char **);       \
+  dlx_status register_function(const char **out_name, const char **out_contract) {           \
+    return dlx_torch_register(&register_function##_operator, out_name, out_contract);        \
   }
 
 #endif /* DLX_TORCH_OPERATOR_H_ */

@@ -120,34 +120,42 @@ typedef struct dlx_xla_frame {
   dlx_xla_attributes attributes;
 } dlx_xla_frame;
 
-/* XLA_FFI_DataType, whose numbers are in saved programs. */
-static const struct {
-  int number;
-  DLDataType dtype;
-} dlx_xla_dtypes[] = {
-    {1, {kDLBool, 8, 1}},
-    {2, {kDLInt, 8, 1}},
-    {3, {kDLInt, 16, 1}},
-    {4, {kDLInt, 32, 1}},
-    {5, {kDLInt, 64, 1}},
-    {6, {kDLUInt, 8, 1}},
-    {7, {kDLUInt, 16, 1}},
-    {8, {kDLUInt, 32, 1}},
-    {9, {kDLUInt, 64, 1}},
-    {10, {kDLFloat, 16, 1}},
-    {11, {kDLFloat, 32, 1}},
-    {12, {kDLFloat, 64, 1}},
-    {15, {kDLComplex, 64, 1}},
-    {16, {kDLBfloat, 16, 1}},
-    {18, {kDLComplex, 128, 1}},
-    {19, {kDLFloat8_e5m2, 8, 1}},
-    {20, {kDLFloat8_e4m3fn, 8, 1}},
-    {23, {kDLFloat8_e4m3b11fnuz, 8, 1}},
-    {24, {kDLFloat8_e5m2fnuz, 8, 1}},
-    {25, {kDLFloat8_e4m3fnuz, 8, 1}},
-    {28, {kDLFloat8_e4m3, 8, 1}},
-    {29, {kDLFloat8_e3m4, 8, 1}},
-    {33, {kDLFloat8_e8m0fnu, 8, 1}},
+/* By XLA_FFI_DataType, whose numbers are in saved programs. 0 bits: no dtype that dlx passes on. */
+static const DLDataType dlx_xla_dtypes[] = {
+    {0, 0, 0},                     /* 0 */
+    {kDLBool, 8, 1},               /* 1 */
+    {kDLInt, 8, 1},                /* 2 */
+    {kDLInt, 16, 1},               /* 3 */
+    {kDLInt, 32, 1},               /* 4 */
+    {kDLInt, 64, 1},               /* 5 */
+    {kDLUInt, 8, 1},               /* 6 */
+    {kDLUInt, 16, 1},              /* 7 */
+    {kDLUInt, 32, 1},              /* 8 */
+    {kDLUInt, 64, 1},              /* 9 */
+    {kDLFloat, 16, 1},             /* 10 */
+    {kDLFloat, 32, 1},             /* 11 */
+    {kDLFloat, 64, 1},             /* 12 */
+    {0, 0, 0},                     /* 13 */
+    {0, 0, 0},                     /* 14 */
+    {kDLComplex, 64, 1},           /* 15 */
+    {kDLBfloat, 16, 1},            /* 16 */
+    {0, 0, 0},                     /* 17 */
+    {kDLComplex, 128, 1},          /* 18 */
+    {kDLFloat8_e5m2, 8, 1},        /* 19 */
+    {kDLFloat8_e4m3fn, 8, 1},      /* 20 */
+    {0, 0, 0},                     /* 21 */
+    {0, 0, 0},                     /* 22 */
+    {kDLFloat8_e4m3b11fnuz, 8, 1}, /* 23 */
+    {kDLFloat8_e5m2fnuz, 8, 1},    /* 24 */
+    {kDLFloat8_e4m3fnuz, 8, 1},    /* 25 */
+    {0, 0, 0},                     /* 26 */
+    {0, 0, 0},                     /* 27 */
+    {kDLFloat8_e4m3, 8, 1},        /* 28 */
+    {kDLFloat8_e3m4, 8, 1},        /* 29 */
+    {0, 0, 0},                     /* 30 */
+    {0, 0, 0},                     /* 31 */
+    {0, 0, 0},                     /* 32 */
+    {kDLFloat8_e8m0fnu, 8, 1},     /* 33 */
 };
 
 /* ---- a call ---------------------------------------------------------------------------------- */
@@ -157,12 +165,12 @@ typedef struct dlx_xla_handler {
   const char *text; /* the contract */
   dlx_function function;
   void *context;
-  dlx_contract *contract; /* made at the first use */
+  dlx_call_signature *signature; /* made at the first use */
 } dlx_xla_handler;
 
 typedef struct dlx_xla_call {
   const dlx_xla_handler *handler;
-  const dlx_contract *contract;
+  const dlx_call_signature *signature;
   const dlx_xla_frame *frame;
   int64_t arguments_used, results_used;
   dlx_argument arguments[DLX_CALL_MOST_PARAMETERS];
@@ -181,17 +189,16 @@ static inline int64_t dlx_xla_bytes(const DLTensor *array) {
 /* The next buffer of a list, as an array. */
 static inline dlx_status dlx_xla_next(const dlx_xla_buffers *list, int64_t *used, const char *name,
                                       const char *what, dlx_call_array *out) {
-  const size_t known = sizeof dlx_xla_dtypes / sizeof dlx_xla_dtypes[0];
+  const int known = (int)(sizeof dlx_xla_dtypes / sizeof dlx_xla_dtypes[0]);
   const dlx_xla_buffer *buffer;
-  size_t i = 0;
   int64_t axis;
   if (*used >= list->size) {
     return dlx_call_fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` is missing (the XLA call has %lld %s)",
                          name, (long long)list->size, what);
   }
   buffer = (const dlx_xla_buffer *)list->items[(*used)++];
-  while (i < known && dlx_xla_dtypes[i].number != buffer->dtype) ++i;
-  if (i == known || buffer->rank > DLX_CALL_MOST_AXES) {
+  if (buffer->dtype < 0 || buffer->dtype >= known || dlx_xla_dtypes[buffer->dtype].bits == 0 ||
+      buffer->rank > DLX_CALL_MOST_AXES) {
     return dlx_call_fail(DLX_ERROR_UNSUPPORTED,
                          "`%s` has XLA's dtype %d and %lld axes (possible are dtypes of 8 bits or "
                          "more and at most %d axes)",
@@ -201,7 +208,7 @@ static inline dlx_status dlx_xla_next(const dlx_xla_buffers *list, int64_t *used
   out->array.device.device_type = kDLCPU;
   out->array.device.device_id = 0;
   out->array.ndim = (int32_t)buffer->rank;
-  out->array.dtype = dlx_xla_dtypes[i].dtype;
+  out->array.dtype = dlx_xla_dtypes[buffer->dtype];
   out->array.byte_offset = 0;
   for (axis = 0; axis < buffer->rank; ++axis) out->shape[axis] = buffer->dims[axis];
   dlx_call_set_compact(out);
@@ -317,19 +324,19 @@ static inline dlx_status dlx_xla_read_attribute(dlx_xla_call *call, int32_t inde
 }
 
 static inline dlx_status dlx_xla_work(dlx_xla_call *call) {
-  const int32_t count = dlx_contract_count(call->contract);
+  const dlx_call_signature *const signature = call->signature;
   dlx_status status = DLX_OK;
   int32_t i;
-  for (i = 0; i < count && status == DLX_OK; ++i) {
-    const dlx_parameter parameter = dlx_call_parameter(call->contract, i);
-    if (parameter.kind == DLX_PARAMETER_ARRAY) {
-      status = dlx_xla_read_array(call, i, &parameter);
-    } else if (parameter.kind == DLX_PARAMETER_STREAM) {
+  for (i = 0; i < signature->count && status == DLX_OK; ++i) {
+    const dlx_parameter *const parameter = &signature->parameters[i];
+    if (parameter->kind == DLX_PARAMETER_ARRAY) {
+      status = dlx_xla_read_array(call, i, parameter);
+    } else if (parameter->kind == DLX_PARAMETER_STREAM) {
       status =
           dlx_call_fail(DLX_ERROR_UNSUPPORTED,
-                        "`%s` is a stream, and handlers of dlx are for the CPU", parameter.name);
+                        "`%s` is a stream, and handlers of dlx are for the CPU", parameter->name);
     } else {
-      status = dlx_xla_read_attribute(call, i, &parameter);
+      status = dlx_xla_read_attribute(call, i, parameter);
     }
   }
   if (status == DLX_OK && (call->arguments_used != call->frame->arguments.size ||
@@ -340,7 +347,7 @@ static inline dlx_status dlx_xla_work(dlx_xla_call *call) {
                       (long long)call->frame->arguments.size, (long long)call->frame->results.size,
                       (long long)call->arguments_used, (long long)call->results_used);
   }
-  if (status == DLX_OK) status = dlx_contract_check(call->contract, call->arguments, NULL);
+  if (status == DLX_OK) status = dlx_contract_check(signature->contract, call->arguments, NULL);
   if (status != DLX_OK) return status;
   return call->handler->function(call->handler->context, call->arguments);
 }
@@ -373,8 +380,8 @@ static inline void *dlx_xla_run(dlx_xla_handler *handler, dlx_xla_frame *frame) 
     dlx_set_last_error("this XLA passes a smaller frame than version 0.1");
     return dlx_xla_fail(frame, handler->text);
   }
-  call.contract = dlx_call_contract(&handler->contract, handler->text);
-  if (call.contract == NULL) return dlx_xla_fail(frame, handler->text);
+  call.signature = dlx_call_signature_of(&handler->signature, handler->text);
+  if (call.signature == NULL) return dlx_xla_fail(frame, handler->text);
   call.handler = handler;
   call.frame = frame;
   call.arguments_used = call.results_used = 0;
@@ -382,7 +389,7 @@ static inline void *dlx_xla_run(dlx_xla_handler *handler, dlx_xla_frame *frame) 
   dlx_set_last_error("the function failed without a message");
   status = dlx_xla_work(&call);
   for (i = 0; i < call.text_count; ++i) free(call.texts[i]);
-  return status == DLX_OK ? NULL : dlx_xla_fail(frame, dlx_contract_name(call.contract));
+  return status == DLX_OK ? NULL : dlx_xla_fail(frame, dlx_contract_name(call.signature->contract));
 }
 
 #ifdef __cplusplus
