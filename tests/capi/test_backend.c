@@ -244,6 +244,27 @@ static void arrays_stay_until_they_are_copied(void **state) {
   for (size_t i = 0; i < sizeof all / sizeof *all; ++i) dlx_tensor_release(all[i]);
 }
 
+/* The backend's events mean nothing to others: an export to Arrow waits on the host, and has none. */
+static void exports_to_arrow_wait_for_the_device(void **state) {
+  (void)state;
+  device *d = &devices[LATE - PLAIN];
+  int32_t values[12];
+  dlx_tensor *here = numbers(values, 3, 4), *there = moved(here, LATE), *copy;
+  assert_ok(dlx_tensor_clone(there, NULL, &copy));
+  assert_true(d->queues[0].done < d->queues[0].count);
+  const int64_t events = d->live_events;
+  struct ArrowDeviceArray array;
+
+  assert_ok(dlx_tensor_to_arrow_device(copy, NULL, &array, NULL));
+
+  assert_null(array.sync_event);
+  assert_int_equal(d->queues[0].done, d->queues[0].count);
+  array.array.release(&array.array);
+  assert_int_equal(d->live_events, events);
+  dlx_tensor *all[] = {here, there, copy};
+  for (size_t i = 0; i < sizeof all / sizeof *all; ++i) dlx_tensor_release(all[i]);
+}
+
 static int ended_threads;
 
 static void end_the_thread(void *memory, void *user_data) {
@@ -448,6 +469,7 @@ int main(void) {
       cmocka_unit_test_teardown(calls_are_ordered_on_the_current_stream, nothing_is_left),
       cmocka_unit_test_teardown(devices_convert_no_values, nothing_is_left),
       cmocka_unit_test_teardown(arrays_stay_until_they_are_copied, nothing_is_left),
+      cmocka_unit_test_teardown(exports_to_arrow_wait_for_the_device, nothing_is_left),
       cmocka_unit_test_teardown(deleters_may_end_the_thread_that_waits, nothing_is_left),
       cmocka_unit_test_teardown(facts_and_failures_are_the_backends_own, nothing_is_left),
       cmocka_unit_test(failures_name_their_device),

@@ -151,6 +151,19 @@ void readers_side_by_side_are_all_waited_for(void**) {
   assert_int_equal(backend.events, 0);
 }
 
+// Pinned memory on another device's default stream: that is not the one which its data is behind.
+void default_streams_of_other_devices_are_other_streams(void**) {
+  ScriptedBackend backend;
+  {
+    dlx::Readiness readiness;
+    const dlx::Readiness::Note seen = readiness.begin_use(backend, 0, 1, 0);
+    assert_true(backend.was_called("wait"));
+    readiness.end_use(backend, 0, 1, 0, seen);
+    assert_false(readiness.is_behind_default());
+  }
+  assert_int_equal(backend.events, 0);
+}
+
 // While one thread waits for a write, another one records a later write: the later one stays
 // recorded.
 void later_writes_are_not_forgotten(void**) {
@@ -297,6 +310,7 @@ int main() {
       cmocka_unit_test(a_failing_wait_loses_no_buffer),
       cmocka_unit_test(a_failing_allocation_is_forgotten),
       cmocka_unit_test(readers_side_by_side_are_all_waited_for),
+      cmocka_unit_test(default_streams_of_other_devices_are_other_streams),
       cmocka_unit_test(later_writes_are_not_forgotten),
       cmocka_unit_test(what_is_held_goes_when_work_is_done),
       cmocka_unit_test(forked_children_find_no_lock),
