@@ -38,6 +38,45 @@ def test_a_result_that_is_none_is_made():
     assert add(ones, ones, out=None).tolist() == [2, 2, 2]
 
 
+def test_a_result_is_passed_by_its_name_only():
+    add = dlx.function(library().add, "add(a: float32[n], b: float32[n], out: float32[n] result)")
+    ones = np.ones(3, F32)
+
+    with pytest.raises(TypeError, match=r"takes 2 positional arguments \(got 3\)"):
+        add(ones, ones, ones)
+
+
+@pytest.mark.parametrize("words", ["", "copy", "strided"])
+def test_read_only_memory_is_not_written(words):
+    function = dlx.function(library().fill, f"fill(x: float32[...] writable {words}, v: float)")
+    memory = bytes(8)
+
+    for x in (memoryview(memory).cast("f"), dlx.asarray(memoryview(memory).cast("f"))):
+        with pytest.raises(dlx.ReadOnlyError, match="`x` is written to"):
+            function(x, 1)
+    assert memory == bytes(8)
+
+
+def test_a_status_of_no_class_is_a_plain_error():
+    function = dlx.function(library().fail_silently, "f(status: int)")
+
+    for status in (9, 77, 254, 256, -1):
+        with pytest.raises(RuntimeError, match=f"f: it returned the status {status}$") as caught:
+            function(status)
+        assert type(caught.value) is RuntimeError
+
+
+def test_a_temporary_has_the_dtype_that_is_wanted_or_keeps_its_own():
+    text = "add(a: float32[n], b: dtype(a)[n] copy, out: float32[n] result)"
+    assert dlx.function(library().add, text)(np.ones(3, F32), np.ones(3)).tolist() == [2, 2, 2]
+
+    room = (ctypes.c_int64 * 20)()
+    for dtypes in ("float64|float32", "any"):
+        text = f"describe(x: {dtypes}[n] copy, room: int) -> int"
+        code = dlx.function(library().describe, text)(np.ones(6, F32)[::2], ctypes.addressof(room))
+        assert code % 1000 == 32
+
+
 def test_results_follow_the_first_argument_not_a_result_that_was_passed():
     function = dlx.function(
         called_back(3, lambda *_: 0), "f(y: float32[n] result, z: float32[n] result, x: float32[n])"

@@ -128,6 +128,7 @@ void what_is_wrong_is_shown(void**) {
       {"f(x: float32[n] = None, y: float32[n] result)", "no argument says"},
       {"f(x: float32[n], y: float32[_] result)", "no argument says"},
       {"f(x: float32[n], y: any[n] result)", "it must have one dtype"},
+      {"f(x: float32[n], y: int8|float32[n] result)", "it must have one dtype"},
       {"f(x: float32[n], y: float32[...] result)", "cannot have \"...\""},
       {"f(x: float32[n], y: float32[n] result = None)", "is a result and has a default"},
       {"f(x: float32[n], y: float32[n] result) -> int", "returns status or void"},
