@@ -75,6 +75,9 @@ def test_a_temporary_has_the_dtype_that_is_wanted_or_keeps_its_own():
         text = f"describe(x: {dtypes}[n] copy, room: int) -> int"
         code = dlx.function(library().describe, text)(np.ones(6, F32)[::2], ctypes.addressof(room))
         assert code % 1000 == 32
+    text = "describe(x: float32[n, m] F copy, room: int) -> int"
+    dlx.function(library().describe, text)(np.ones((2, 3), F32), ctypes.addressof(room))
+    assert (room[3], room[5]) == (1, 2)  # the strides
 
 
 def test_results_follow_the_first_argument_not_a_result_that_was_passed():
