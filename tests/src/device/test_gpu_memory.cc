@@ -76,23 +76,6 @@ void pools_keep_a_little(void**) {
   });
 }
 
-// Without pools, temporaries are freed once their stream is done.
-void devices_without_pools_have_temporaries(void**) {
-  passes([](Gpu& gpu) {
-    const bool cuda = gpu.kind.type == kDLCUDA;
-    const int supported = cuda ? static_cast<int>(dlx::cuda::kMemoryPoolsSupported)
-                               : static_cast<int>(dlx::hip::kMemoryPoolsSupported);
-    gpu.set_attribute(0, supported, 0);
-    void* data = gpu.backend.allocate_temporary(0, gpu.stream(), 64);
-    CHECK(data != nullptr);
-    CHECK_EQUAL(gpu.report().pools, 0);
-    gpu.clear_log();
-    gpu.backend.deallocate_temporary(0, gpu.stream(), data);
-    CHECK_EQUAL(gpu.calls(cuda ? "cuStreamSynchronize" : "hipStreamSynchronize"), 1);
-    CHECK_EQUAL(gpu.report().allocations, 0);
-  });
-}
-
 // Pinned memory is pinned for every device, not only the current one.
 void pinned_memory_is_of_every_device(void**) {
   passes([](Gpu& gpu) {
@@ -303,7 +286,6 @@ int main() {
       cmocka_unit_test(describing_makes_no_context),
       cmocka_unit_test(contexts_are_borrowed_for_a_moment),
       cmocka_unit_test(pools_keep_a_little),
-      cmocka_unit_test(devices_without_pools_have_temporaries),
       cmocka_unit_test(pinned_memory_is_of_every_device),
       cmocka_unit_test(pinned_memory_may_be_of_no_device),
       cmocka_unit_test(callers_device_stays_current),
