@@ -399,6 +399,7 @@ def main() -> None:
     parser.add_argument(
         "--small", action="store_true", help="a trial run: the figures mean nothing"
     )
+    parser.add_argument("--probe", action="store_true", help="only see whether the device is there")
     parser.add_argument("--only", default="", metavar="TEXT", help="rows whose title has this text")
     parser.add_argument("--write", type=Path, metavar="FILE", help="also write the tables to FILE")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write them to FILE as JSON")
@@ -407,6 +408,8 @@ def main() -> None:
         from dlx._lib import capi
 
         sys.exit(f"no GPU: {capi.device_reason(dlx.Device(options.device).device_type)}")
+    if options.probe:
+        return
     if options.small:
         global ROUNDS, BATCH, TRANSFER_ROUNDS, TRANSFER_BATCH, RANDOM_ROUNDS
         ROUNDS = BATCH = TRANSFER_ROUNDS = TRANSFER_BATCH = RANDOM_ROUNDS = 1

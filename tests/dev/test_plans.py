@@ -238,6 +238,21 @@ def test_benchmarks(clone):
     )
 
 
+def test_the_peers_of_the_gpu_benchmark_are_installed_only_beside_a_gpu(clone):
+    (clone.folder / "benchmarks").mkdir()
+    (clone.folder / "benchmarks/bench_gpu.py").touch()
+
+    def commands(*words):
+        lines = clone.plan("bench", "gpu", *words)
+        return [line for line in lines if "bench_gpu.py" in line or line.endswith("/gpu.txt")]
+
+    probe, install, bench = commands("--small")
+    assert probe.endswith("bench_gpu.py --small --probe")
+    assert "gpu.txt" in install
+    assert bench.endswith("bench_gpu.py --small")
+    assert len(commands("--help")) == 1
+
+
 def test_a_damaged_suite_is_named(clone):
     done = clone.dev("test", "--array-api", "nowhere")
 

@@ -6,6 +6,7 @@ import array
 import ctypes
 import gc
 import random
+import signal
 import subprocess
 import sys
 import threading
@@ -502,7 +503,16 @@ def test_an_exception_inside_the_call_wins():
         function()
 
 
+@pytest.fixture
+def interruptible():
+    """Python's own handler: a test run in a shell's background ignores the signal."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="raise() of C reaches no other C library")
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("gil", [True, False])
 def test_ctrl_c_comes_after_the_call(gil):
     """The function ends first, what it wrote is copied back, and nothing is held."""

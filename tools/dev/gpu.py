@@ -67,8 +67,13 @@ def interpreter(shell: Shell) -> Word:
 
 
 def bench(shell: Shell, arguments: Sequence[str]) -> int:
+    program = ("benchmarks/bench_gpu.py", *arguments)
     if not shell.settings.kit:
         bazel.build_library(shell)
         environments.setup_tests(shell)
-    python = interpreter(shell)
-    return shell.run(python, "benchmarks/bench_gpu.py", *arguments, env=python_variables(shell))
+        # Before gigabytes of peers are installed.
+        probe = (shell.settings.interpreter, *program, "--probe")
+        status = shell.run(*probe, env=python_variables(shell))
+        if status or {"-h", "--help", "--probe"} & set(arguments):
+            return status
+    return shell.run(interpreter(shell), *program, env=python_variables(shell))

@@ -30,7 +30,7 @@ def test_a_consumer_without_fault():
 @pytest.mark.parametrize("cls", planted_producers.PLANTED, ids=lambda cls: cls.__name__)
 def test_faults_of_producers(cls):
     number, outcome = planted_producers.PLANTED[cls]
-    timeout = 2 if outcome == "hang" else 20
+    timeout = 6 if outcome == "hang" else 20
     report = dlx.testing.check_producer(planted_producers.maker(cls), timeout=timeout)
     assert found(report) == [(number, outcome)], report
 
@@ -38,7 +38,7 @@ def test_faults_of_producers(cls):
 @pytest.mark.parametrize("cls", planted_consumers.PLANTED, ids=lambda cls: cls.__name__)
 def test_faults_of_consumers(cls):
     number, outcome = planted_consumers.PLANTED[cls]
-    timeout = 2 if outcome == "hang" else 20
+    timeout = 6 if outcome == "hang" else 20
     report = dlx.testing.check_consumer(cls(), timeout=timeout)
     assert found(report) == [(number, outcome)], report
 
