@@ -93,8 +93,9 @@ def test_strided_data_is_packed_there_and_the_event_is_behind_that(driver):
     driver.destroy_stream(consumer)
 
 
+@pytest.mark.parametrize("current", [contextlib.nullcontext, lambda: dlx.Stream(device=CUDA)])
 @pytest.mark.parametrize("managed", [False, True])
-def test_an_import_waits_for_the_event(driver, schedule, managed):
+def test_an_import_waits_for_the_event(driver, schedule, managed, current):
     memory = Memory(managed=managed)
     cuda().poke(memory.address, bytes(16), 16)
     tensor = dlx.from_pointer(
@@ -106,7 +107,8 @@ def test_an_import_waits_for_the_event(driver, schedule, managed):
     pointer = ctypes.c_void_p(event)
     array.sync_event = ctypes.addressof(pointer)
 
-    again = imported(array, schema)
+    with current():
+        again = imported(array, schema)
 
     pointer.value = 0  # not needed any more
     driver.destroy_event(event)
