@@ -98,7 +98,10 @@ def test_a_list_that_loses_its_items_during_an_import(at):
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ZeroDivisionError])
 @pytest.mark.parametrize("at", [0, 1])
 def test_exceptions_of_an_array_pass_on(error, at):
+    runs = []
+
     def fail():
+        runs.append(at)
         raise error("from the array")
 
     items = [numpy.arange(2.0), numpy.arange(2.0)]
@@ -106,6 +109,7 @@ def test_exceptions_of_an_array_pass_on(error, at):
 
     with pytest.raises(error, match="from the array"):
         dlx.asarray(items)
+    assert runs == [at]
 
 
 def test_an_array_that_is_refused_is_named():
@@ -152,6 +156,55 @@ def test_a_buffer_of_another_dtype_or_shape_is_not_read(at):
     items[at] = Shown([1])
     with pytest.raises(ValueError, match="ragged"):
         dlx.asarray(items)
+
+
+class Mixed(Shown):
+    """Of several dtypes. The buffer is always of unsigned bytes."""
+
+    __module__ = "jax"
+
+    def __new__(cls, data, dtype):
+        made = super().__new__(cls, data)
+        made.dtype = numpy.dtype(dtype)
+        return made
+
+    def __init__(self, data, dtype):
+        super().__init__(data)
+
+    def __dlpack__(self, **options):
+        return numpy.frombuffer(self, self.dtype).__dlpack__()
+
+
+class Shifted(Shown):
+    """The buffer is other memory than the array's."""
+
+    __module__ = "jax"
+
+    def __dlpack__(self, **options):
+        return (numpy.frombuffer(self, "u1") + 100).__dlpack__()
+
+
+class Interrupting(Shown):
+    __module__ = "jax"
+
+    @property
+    def dtype(self):
+        raise KeyboardInterrupt
+
+
+def test_what_is_known_of_buffers_is_known_of_one_class_and_dtype():
+    assert dlx.asarray([Shown([1, 2]), Shown([3, 4])]).tolist() == [[1, 2], [3, 4]]
+    assert dlx.asarray([Shifted([1, 2]), Shifted([3, 4])]).tolist() == [[101, 102], [103, 104]]
+    assert dlx.asarray([Mixed([1, 2], "u1"), Mixed([3, 4], "u1")]).tolist() == [[1, 2], [3, 4]]
+    assert dlx.asarray([Mixed([255, 1], "i1"), Mixed([254, 2], "i1")]).tolist() == [
+        [-1, 1],
+        [-2, 2],
+    ]
+
+
+def test_an_interruption_while_a_buffer_is_looked_at_passes_on():
+    with pytest.raises(KeyboardInterrupt):
+        dlx.asarray([Interrupting([1, 2]), Interrupting([3, 4])])
 
 
 class Placed(Shown):
