@@ -218,6 +218,9 @@ def test_the_gil_is_kept_below_the_number_of_elements_that_c_says():
     with pytest.raises(dlx.InvalidArgumentError):  # the status is 1: it is held
         function(np.ones(3, F32), check)
     assert function(np.ones(4, F32), check) is None
+    text = "f(a: float32[n] strided, function: int)"
+    function = callable_of_c(library().call_back, text, natural=1, gil_kept_below=4)
+    assert function(np.ones(8, F32)[::2], check) is None
 
 
 def borrowed(made, *objects):

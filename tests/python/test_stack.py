@@ -112,6 +112,12 @@ def test_exceptions_of_an_array_pass_on(error, at):
     assert runs == [at]
 
 
+@pytest.mark.parametrize("shape", [(2,), (2, 3, 1), (2, 2), ()])
+def test_arrays_of_other_shapes_are_ragged(shape):
+    with pytest.raises(ValueError, match="ragged"):
+        dlx.asarray([numpy.zeros((2, 3)), numpy.zeros(shape)])
+
+
 def test_an_array_that_is_refused_is_named():
     masked = numpy.ma.array([1.0, 2.0], mask=[0, 1])
 
