@@ -146,6 +146,8 @@ def test_buffers_are_read_once_they_are_known_to_be_the_array():
     assert dlx.asarray(items).tolist() == [[i, i + 1] for i in range(20)]
     assert dlx.asarray(items).tolist() == [[i, i + 1] for i in range(20)]
     assert Shown.imports == 1
+    for item in items:
+        item.append(0)  # a BufferError while its buffer is in use
 
 
 @pytest.mark.parametrize("at", [0, 1])
