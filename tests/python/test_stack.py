@@ -50,6 +50,14 @@ def test_lists_of_arrays_are_what_numpy_makes_of_them(name, wrap):
         assert tensor.is_contiguous()
 
 
+def test_arrays_that_are_not_put_byte_behind_byte():
+    small = dlx.asarray([1, 2, 3], dtype="int4")
+    assert dlx.asarray([small, small]).tolist() == [[1, 2, 3]] * 2
+    assert dlx.asarray([dlx.empty((1,) * 64)]).ndim == 65
+    other = dlx.asarray([numpy.ones(2, "f4")] * 2, dtype="float64")
+    assert (other.dtype.name, other.tolist()) == ("float64", [[1, 1]] * 2)
+
+
 def test_arrays_above_the_size_of_one_piece():
     parts = [numpy.arange(i, i + 40_000.0)[:: (-1) ** i] for i in range(5)]
 
