@@ -20,9 +20,10 @@ endif()
 set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)
 set(DLX_LINKER_JOINS_PAGES OFF)
 
-# CMake wants a compiler that is one program.
+# CMake wants a compiler that is one program. -s: with -g0 alone, objects for Windows would name their own
+# path in .debug$S.
 set(folder ${CMAKE_BINARY_DIR}/zig)
-foreach(tool "c++ -target ${DLX_TARGET} -g0" "cc -target ${DLX_TARGET} -g0" ar ranlib rc)
+foreach(tool "c++ -target ${DLX_TARGET} -s" "cc -target ${DLX_TARGET} -s" ar ranlib rc)
   string(REGEX MATCH "^[^ ]+" name "${tool}")
   if(NOT EXISTS ${folder}/${name})
     file(WRITE ${folder}/new/${name} "#!/bin/sh

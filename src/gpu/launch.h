@@ -34,25 +34,28 @@ class Launches {
   Launches(const CopyPlan& plan, uint64_t dst_base, uint64_t src_base, const Limits& limits);
   /// False after the last one.
   bool next(Launch* out);
-  /// Chooses the launch of the last next() anew, and all later ones, within other limits.
+  /// Begins anew, within other limits. Copying an item twice does no harm.
   void again(const Limits& limits, Launch* out);
 
  private:
   // Loops that are too long for one launch are divided into chunks: the axes, and the item.
-  void limit_count(int64_t most_words) noexcept;
+  void begin(int64_t bytes, int64_t first);
+  void limit_axes() noexcept;
+  void limit_count() noexcept;
   int64_t extent(int loop) const noexcept;
   bool advance() noexcept;
-  void choose(Launch* out);
+  void choose(Launch* out) const;
 
-  CopyPlan plan_;
+  CopyPlan whole_;
+  CopyPlan plan_;  // some bytes of each item
   uint64_t dst_base_;
   uint64_t src_base_;
   Limits limits_;
   uint32_t word_;  // the common word
   bool done_ = false;
+  int64_t item_end_ = 0;  // of plan_ in whole_
   int64_t chunk_[CopyPlan::kMaxAxes + 1];
   int64_t first_[CopyPlan::kMaxAxes + 1];
-  int64_t chosen_[CopyPlan::kMaxAxes + 1];  // first_ of the last launch
 };
 
 }  // namespace dlx::gpu

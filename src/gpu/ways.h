@@ -56,6 +56,11 @@ void choose_kernel(const CopyPlan& plan, uint64_t dst_base, uint64_t src_base, c
 /// of a plan.
 uint32_t common_word(const CopyPlan& plan, uint64_t dst_base, uint64_t src_base) noexcept;
 
+/// Longer items are rows in pieces of so many bytes: the kernels count the bytes of a run in 31 bits.
+constexpr int64_t kMostRow = int64_t{1} << 30;
+/// What choose_rows(), or without it choose_scatter(), numbers of an item: the most that any way does.
+int64_t numbered(int64_t item, uint32_t word, const Limits& limits) noexcept;
+
 /// Division by `d` for the kernels; 1 <= d <= 2^31.
 dlx_divisor divisor(uint32_t d) noexcept;
 

@@ -14,6 +14,10 @@ constexpr int64_t kChunk = 16;
 /// Shorter items are copied in words, unless they have no even number of them.
 constexpr int64_t kRow = 16;
 constexpr int64_t kLeastRow = 4;
+/// Whether items are copied as rows.
+bool is_row(int64_t item, uint32_t word) noexcept {
+  return item >= kRow || (item != word && item >= kLeastRow);
+}
 
 /// Fills in a launch that numbers chunks of `per` items of the dst run. `aligned`: each run begins at a chunk.
 bool number_chunks(const Facts& facts, const Axes& axes, int64_t run, int64_t per, bool aligned,
@@ -76,16 +80,22 @@ bool choose_pattern(const Facts& facts, Launch* out) {
   return false;
 }
 
+int64_t numbered(int64_t item, uint32_t word, const Limits& limits) noexcept {
+  if (!is_row(item, word) || (limits.missing >> kRows & 1) != 0) return divide_up(item, word);
+  return divide_up(item + (word == kChunk ? 0 : kChunk - 1), kChunk);
+}
+
 bool choose_rows(const Facts& facts, Launch* out) {
-  const bool words = facts.is_word() || facts.item < kLeastRow;
-  if (facts.item < kRow && words) return false;
+  if (!is_row(facts.item, facts.word)) return false;
   Axes axes(facts);
-  axes.extend_dst(facts.item, INT32_MAX);
-  const bool aligned = facts.word == 16;
+  const int64_t item = std::min(facts.item, kMostRow);
+  if (item != facts.item) axes.split_item(facts.item, static_cast<uint32_t>(item));
+  axes.extend_dst(item, INT32_MAX);
+  const bool aligned = facts.word == kChunk;
   out->kernel = aligned ? kRows16 : kRowsAny;
-  axes.fill(static_cast<uint32_t>(facts.item), &out->copy);
-  out->copy.by_unit = divisor(static_cast<uint32_t>(facts.item));
-  return number_chunks(facts, axes, axes.dst.units * facts.item, kChunk, aligned, 2, out);
+  axes.fill(static_cast<uint32_t>(item), &out->copy);
+  out->copy.by_unit = divisor(static_cast<uint32_t>(item));
+  return number_chunks(facts, axes, axes.dst.units * item, kChunk, aligned, 2, out);
 }
 
 bool choose_elements(const Facts& facts, Launch* out) {

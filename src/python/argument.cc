@@ -65,9 +65,6 @@ PyObject* from_param(PyObject* self, PyObject* object) {
     Borrowed borrowed;
     Binding binding(*argument.contract);
     const Parameter& parameter = argument.contract->parameters[0];
-    if (parameter.optional && object == api.none) {
-      return Ref::share(object).detach();
-    }
     borrow(object, *argument.contract, parameter, [] { return nullptr; }, &binding, &borrowed);
     Ref owner(static_cast<PyObject*>(borrowed.owner));
     if (!argument.whole) {
@@ -82,6 +79,12 @@ PyObject* from_param(PyObject* self, PyObject* object) {
   });
 }
 
+bool is_one_array(const Contract& contract) noexcept {
+  if (contract.parameters.size() != 1) return false;
+  const Parameter& only = contract.parameters[0];
+  return only.kind == Kind::kArray && !only.optional;
+}
+
 PyMethodDef definition = plain_entry("from_param", from_param, METH_O,
                                      "from_param(x, /)\n--\n\nThe array as ctypes passes it to C.");
 
@@ -94,6 +97,13 @@ PyObject* argument_from_python(PyObject*, PyObject* const* args, int64_t nargs, 
     auto made = std::make_unique<Argument>();
     Contract* const contract = parse_contract(text);
     made->contract = contract;
+    if (!is_one_array(*contract)) {
+      fail(
+          DLX_ERROR_INVALID_ARGUMENT,
+          "`name`, `dtype` and `shape` must describe one array (got the contract \"%.200s\"): such "
+          "as dlx.Array(\"float32\", shape=(None, 3), name=\"x\")",
+          text);
+    }
     made->whole = args[1] == api.true_;
     made->pointer_class = Ref::share(args[2]);
     Ref capsule(check(api.PyCapsule_New(made.get(), kCapsule, destroy)));

@@ -3,6 +3,7 @@
 #include "src/base/error.h"
 #include "src/device/registry.h"
 #include "src/dtype/dtype.h"
+#include "src/python/cuda_array_interface.h"
 #include "src/python/dtype_device.h"
 #include "src/python/entry.h"
 #include "src/python/errors.h"
@@ -64,6 +65,11 @@ PyObject* read_matrix_transpose(Tensor* t) {
   return transpose_last(t);
 }
 
+PyObject* get_cuda_array_interface(PyObject* self, void*) {
+  return enter("__cuda_array_interface__", static_cast<PyObject*>(nullptr),
+               [&] { return export_cuda_array_interface(self); });
+}
+
 template <PyObject* (*read)(Tensor*)>
 constexpr PyGetSetDef attribute(const char* name, const char* doc) {
   return {name, get<read>, nullptr, doc, const_cast<char*>(name)};
@@ -102,6 +108,10 @@ PyGetSetDef tensor_getset[] = {
     attribute<read_matrix_transpose>("mT",
                                      "View with the last two axes exchanged (array API: "
                                      "array.mT). ValueError\nfor fewer than two axes."),
+    {"__cuda_array_interface__", get_cuda_array_interface, nullptr,
+     "Numba's CUDA array interface, version 3. Missing (AttributeError) for data that is not in "
+     "CUDA\ndevice or managed memory, and for dtypes without a typestr.",
+     nullptr},
     {nullptr, nullptr, nullptr, nullptr, nullptr}};
 
 }  // namespace dlx::py

@@ -16,6 +16,7 @@
 #include "src/python/integers.h"
 #include "src/python/lockless.h"
 #include "src/python/reference.h"
+#include "src/python/results.h"
 #include "src/python/state.h"
 #include "src/python/tensor_type.h"
 #include "src/python/type_cache.h"
@@ -112,12 +113,7 @@ PyObject* convert_fast(const Target& target, PyObject* tensor) {
     DLManagedTensorVersioned* const managed =
         on_cpu ? export_shared(found) : share_on_stream(*table, found);
     if (managed == nullptr) return nullptr;
-    void* made = nullptr;
-    if (table->managed_tensor_to_py_object_no_sync(managed, &made) == 0 && made != nullptr) {
-      return static_cast<PyObject*>(made);
-    }
-    if (api.PyErr_Occurred() != nullptr) throw PythonError();
-    raise(api.buffer_error, "the library's exchange table made no array, and no error");
+    return make_by_table(*table, managed).detach();
   }
   if (!on_cpu) return nullptr;
   if (!target.by_capsule) return call(target.function, tensor).detach();

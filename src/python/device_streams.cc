@@ -48,13 +48,6 @@ PyObject* swap_stream(PyObject*, PyObject* const* args, int64_t nargs, PyObject*
   });
 }
 
-/// _ready_on_current(tensor): makes the current stream wait for the data, and returns the stream.
-PyObject* ready_on_current(PyObject*, PyObject* tensor) {
-  return enter("Tensor", static_cast<PyObject*>(nullptr), [&] {
-    return api.PyLong_FromLongLong(make_ready_on_current(require_tensor(tensor, "tensor")));
-  });
-}
-
 /// _current_device(type): the calling thread's current device; 0 if the type has none.
 PyObject* current_device(PyObject*, PyObject* type) {
   return enter("Device", static_cast<PyObject*>(nullptr), [&] {
@@ -80,7 +73,6 @@ PyObject* device_types(PyObject*, PyObject*) {
 
 PyMethodDef device_stream_functions[] = {fast_entry("_check_stream", check_stream_number),
                                          fast_entry("_swap_stream", swap_stream),
-                                         plain_entry("_ready_on_current", ready_on_current, METH_O),
                                          plain_entry("_current_device", current_device, METH_O),
                                          plain_entry("_device_types", device_types, METH_NOARGS),
                                          {}};

@@ -44,7 +44,7 @@ void raise(PyObject* exception, const char* format, ...) {
   std::vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
   set_message(exception, text);
-  throw PythonError();
+  throw RaisedError();
 }
 
 namespace {

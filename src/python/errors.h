@@ -10,6 +10,8 @@ namespace dlx::py {
 
 /// Thrown while a Python exception is set. Unwinds to the entry point, which returns NULL or -1.
 struct PythonError {};
+/// The same, by raise(): the exception is dlx's own, not one of a producer.
+struct RaisedError : PythonError {};
 
 /// Throws PythonError if `object` is NULL.
 inline PyObject* check(PyObject* object) {
@@ -19,7 +21,7 @@ inline PyObject* check(PyObject* object) {
 
 /// Sets the Python exception for a DLX_ERROR_* status.
 void set_error(int32_t status, const char* function, const char* message) noexcept;
-/// Sets an exception of the given class and throws PythonError.
+/// Sets an exception of the given class and throws RaisedError.
 [[noreturn, gnu::format(printf, 2, 3)]] void raise(PyObject* exception, const char* format, ...);
 
 /// Puts `before` and `after` around the message of the exception that is set, if it is one of dlx's, a

@@ -178,36 +178,35 @@ class Call {
     for (size_t i = 0; i < contract_.parameters.size(); ++i) {
       const Parameter& parameter = contract_.parameters[i];
       if (!parameter.result) continue;
-      const int index = static_cast<int>(i);
       PyObject* const passed = values_[i] == api.none ? nullptr : values_[i];
-      Ref result = passed != nullptr ? Ref::share(passed) : new_array(index, parameter);
-      results_[result_count_++] = result.detach();
-      borrow_into_slot(parameter, results_[result_count_ - 1], &slots_[index]);
+      passed_ |= (passed != nullptr ? 1u : 0u) << result_count_;
+      Ref result = passed != nullptr ? Ref::share(passed) : new_array(i, parameter);
+      results_[result_count_] = result.detach();
+      borrow_into_slot(parameter, results_[result_count_++], &slots_[i]);
     }
   }
 
-  Ref new_array(int index, const Parameter& parameter) {
+  Ref new_array(size_t index, const Parameter& parameter) {
     int64_t shape[Parameter::kMostAxes];
-    infer_shape(contract_, index, binding_, shape);
-    ArraySpec spec;
-    spec.dtype = parameter.same_dtype_as >= 0 ? slots_[parameter.same_dtype_as].array->dtype
-                                              : parameter.dtypes[0];
-    spec.device = device_ != nullptr ? device_->device : DLDevice{kDLCPU, 0};
-    spec.ndim = parameter.axes;
-    spec.shape = shape;
-    spec.order = parameter.layout == Layout::kColumnMajor ? DLX_ORDER_F : DLX_ORDER_C;
-    return new_result(like_, spec);
+    infer_shape(contract_, static_cast<int>(index), binding_, shape);
+    const int like = parameter.same_dtype_as;
+    const DLDataType dtype = like >= 0 ? slots_[like].array->dtype : parameter.dtypes[0];
+    const DLDevice device = device_ != nullptr ? device_->device : DLDevice{kDLCPU, 0};
+    const int32_t order = parameter.layout == Layout::kColumnMajor ? DLX_ORDER_F : DLX_ORDER_C;
+    return new_result(like_, {dtype, device, parameter.axes, shape, order});
   }
 
   [[gnu::noinline]] PyObject* collect_results() {
-    if (result_count_ == 1) return finish_result(take_result(0), like_).detach();
+    if (result_count_ == 1) return take_result(0).detach();
     Ref tuple(check(api.PyTuple_New(result_count_)));
-    for (int i = 0; i < result_count_; ++i) {
-      api.PyTuple_SetItem(tuple.get(), i, finish_result(take_result(i), like_).detach());
-    }
+    for (int i = 0; i < result_count_; ++i)
+      api.PyTuple_SetItem(tuple.get(), i, take_result(i).detach());
     return tuple.detach();
   }
-  Ref take_result(int index) const noexcept { return Ref::share(results_[index]); }
+  /// What the caller passed comes back itself.
+  Ref take_result(int i) const {
+    return finish_result(Ref::share(results_[i]), (passed_ >> i & 1) != 0 ? nullptr : like_);
+  }
 
   // ---- streams: dlx's work before and after the call is ordered by the tensors' readiness
 
@@ -346,6 +345,7 @@ class Call {
   PyObject* like_ = nullptr;          ///< if there are results: find_like()
   const DLTensor* device_ = nullptr;  ///< an array that is not on the CPU
   StreamHandle stream_ = 0;
+  unsigned passed_ = 0;  ///< a bit for each result that the caller passed
   int result_count_ = 0;
   PyObject* results_[Contract::kMostResults];  ///< owned: the first `result_count_`
   dlx_argument slots_[kMost];

@@ -126,10 +126,10 @@ PyObject* from_buffer(PyObject*, PyObject* object) {
                [&] { return new_object(import_buffer(object)); });
 }
 
-/// _from_layout(object): the Tensor of a buffer or an array interface, or None if there is neither.
+/// _from_layout(object): the Tensor of an array interface or a buffer, or None if there is neither.
 PyObject* from_layout(PyObject*, PyObject* object) {
   return enter("asarray", static_cast<PyObject*>(nullptr), [&] {
-    TensorRef tensor = import_cpu_memory(object);
+    TensorRef tensor = import_memory(object, true);
     return tensor.get() == nullptr ? none() : new_object(static_cast<TensorRef&&>(tensor));
   });
 }

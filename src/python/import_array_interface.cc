@@ -1,7 +1,6 @@
 #include "src/python/import_array_interface.h"
 
 #include <cstdio>
-#include <cstring>
 
 #include "src/base/error.h"
 #include "src/base/shape_text.h"
@@ -11,7 +10,7 @@
 #include "src/python/errors.h"
 #include "src/python/import_buffer.h"
 #include "src/python/integers.h"
-#include "src/python/owners.h"
+#include "src/python/interface_fields.h"
 #include "src/python/reference.h"
 #include "src/python/state.h"
 #include "src/tensor/layout.h"
@@ -22,113 +21,6 @@ namespace {
 // ---- __array_interface__ ------------------------------------------------------------------------
 
 constexpr bool kLittleEndian = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
-
-/// A field of the interface; none if it is missing or None. Holds a reference, because reading one
-/// field may run code that drops the others.
-Ref find_field(PyObject* interface, PyObject* name) {
-  Ref value = find_item(interface, name);
-  return value.get() == api.none ? Ref() : static_cast<Ref&&>(value);
-}
-
-Ref require_field(PyObject* interface, PyObject* name, const char* text) {
-  Ref value = find_field(interface, name);
-  if (!value) {
-    fail(DLX_ERROR_INVALID_ARGUMENT, "'%s' is missing", text);
-  }
-  return value;
-}
-
-DLDataType read_typestr(PyObject* typestr) {
-  const bool text = (api.PyType_GetFlags(class_of(typestr)) & kTypeFlagUnicode) != 0;
-  if (!text) {
-    raise(api.type_error, "asarray: `__array_interface__['typestr']` is not a string (got %s)",
-          type_text(class_of(typestr)).text);
-  }
-  int64_t length = 0;
-  const char* format = api.PyUnicode_AsUTF8AndSize(typestr, &length);
-  if (format == nullptr) throw PythonError();
-  if (std::strlen(format) != static_cast<size_t>(length)) {
-    fail(DLX_ERROR_INVALID_ARGUMENT, "'typestr' contains a zero byte (got \"%.40s\\0\" and more)",
-         format);
-  }
-  return parse_dtype_format(format, DLX_FORMAT_TYPESTR);
-}
-
-/// Shape, strides and dtype of an interface, without its memory.
-class InterfaceLayout {
- public:
-  explicit InterfaceLayout(PyObject* interface)
-      : shape_(require_field(interface, names.shape, "shape").get(),
-               "__array_interface__['shape']"),
-        dtype_(read_typestr(require_field(interface, names.typestr, "typestr").get())) {
-    if (const Ref strides = find_field(interface, names.strides)) read_strides(strides.get());
-  }
-
-  /// The description without an address.
-  DLTensor description() noexcept {
-    DLTensor description{};
-    description.ndim = shape_.count();
-    description.shape = const_cast<int64_t*>(shape_.data());
-    description.strides = strided_ ? strides_ : nullptr;
-    description.dtype = dtype_;
-    description.device.device_type = kDLCPU;
-    return description;
-  }
-  int64_t itemsize() const noexcept { return item_bits(dtype_, false) / 8; }
-
- private:
-  static constexpr int kMaxAxes = 64;  // NumPy's own limit
-
-  void read_strides(PyObject* object) {
-    const Int64List bytes(object, "__array_interface__['strides']");
-    if (bytes.count() != shape_.count() || bytes.count() > kMaxAxes) {
-      fail(DLX_ERROR_INVALID_ARGUMENT,
-           "it has %d strides for %d axes (expected one for each axis, at most %d)", bytes.count(),
-           shape_.count(), kMaxAxes);
-    }
-    to_element_strides("it", shape_.count(), shape_.data(), bytes.data(), itemsize(), strides_);
-    strided_ = true;
-  }
-
-  Int64List shape_;
-  DLDataType dtype_;
-  int64_t strides_[kMaxAxes];
-  bool strided_ = false;
-};
-
-/// Makes the tuple (object, kept) the owner of the memory.
-void set_owners(Tensor* tensor, PyObject* object, PyObject* kept) {
-  Ref owners(check(api.PyTuple_New(2)));
-  api.PyTuple_SetItem(owners.get(), 0, Ref::share(object).detach());
-  api.PyTuple_SetItem(owners.get(), 1, Ref::share(kept).detach());
-  set_python_owner(tensor, owners.detach(), nullptr);
-}
-
-/// 'data' as (address, read-only).
-TensorRef import_address(PyObject* data, InterfaceLayout* layout) {
-  if (api.PyTuple_Size(data) != 2) {
-    fail(DLX_ERROR_INVALID_ARGUMENT,
-         "'data' has %lld items (expected the address and whether it is "
-         "read-only)",
-         static_cast<long long>(api.PyTuple_Size(data)));
-  }
-  PyObject* address = api.PyTuple_GetItem(data, 0);
-  if (api.PyIndex_Check(address) == 0) {
-    raise(api.type_error, "asarray: `__array_interface__['data'][0]` is not an address (got %s)",
-          type_text(class_of(address)).text);
-  }
-  const Ref index(check(api.PyNumber_Index(address)));
-  DLTensor description = layout->description();
-  description.data = api.PyLong_AsVoidPtr(index.get());
-  if (description.data == nullptr && api.PyErr_Occurred() != nullptr) {
-    if (api.PyErr_ExceptionMatches(api.overflow_error) == 0) throw PythonError();
-    api.PyErr_Clear();
-    fail(DLX_ERROR_INVALID_ARGUMENT, "'data' is out of range (got an integer beyond 64 bits)");
-  }
-  const int readonly = api.PyObject_IsTrue(api.PyTuple_GetItem(data, 1));
-  if (readonly < 0) throw PythonError();
-  return describe(description, readonly != 0 ? DLPACK_FLAG_BITMASK_READ_ONLY : 0, "description");
-}
 
 /// Refuses a layout that reaches beyond the `available` bytes of its buffer.
 void require_inside(const Tensor& tensor, int64_t offset, int64_t itemsize, int64_t available) {
@@ -203,22 +95,20 @@ void require_sane(const ArrayStruct& fields) {
 }  // namespace
 
 TensorRef import_array_interface(PyObject* object, PyObject* interface) {
-  if ((api.PyType_GetFlags(class_of(interface)) & kTypeFlagDict) == 0) {
-    raise(api.type_error, "asarray: `__array_interface__` of %s is not a dict (got %s)",
-          type_text(class_of(object)).text, type_text(class_of(interface)).text);
-  }
-  if (find_field(interface, names.mask)) {
-    fail(DLX_ERROR_UNSUPPORTED,
-         "it has a mask, which would be lost: fill the masked elements first");
-  }
-  InterfaceLayout layout(interface);
-  const Ref data = find_field(interface, names.data);
-  if (!data || (api.PyType_GetFlags(class_of(data.get())) & kTypeFlagTuple) == 0) {
-    return import_interface_buffer(object, interface, data.get(), &layout);
-  }
-  TensorRef tensor = import_address(data.get(), &layout);
-  set_owners(tensor.get(), object, interface);
-  return tensor;
+  return by_interface(kArrayInterface, object, [&] {
+    require_plain_dict(kArrayInterface, interface);
+    InterfaceLayout layout(kArrayInterface, interface);
+    const Ref data = find_field(interface, names.data);
+    if (!data || (api.PyType_GetFlags(class_of(data.get())) & kTypeFlagTuple) == 0) {
+      return import_interface_buffer(object, interface, data.get(), &layout);
+    }
+    const InterfaceMemory memory = read_memory(kArrayInterface, data.get());
+    DLTensor description = layout.description();
+    description.data = memory.address;
+    TensorRef tensor = describe(description, memory.flags, "description");
+    set_owners(tensor.get(), object, interface);
+    return tensor;
+  });
 }
 
 TensorRef import_array_struct(PyObject* object, PyObject* capsule) {

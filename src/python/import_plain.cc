@@ -1,6 +1,7 @@
 #include "src/python/import_plain.h"
 
 #include "src/python/calls.h"
+#include "src/python/cuda_array_interface.h"
 #include "src/python/errors.h"
 #include "src/python/import_array_interface.h"
 #include "src/python/import_arrow.h"
@@ -64,13 +65,16 @@ Imported import_array_method(PyObject* object) {
 
 void forget_dtypes() noexcept { fine_dtypes.clear(); }
 
-TensorRef import_cpu_memory(PyObject* object) {
+TensorRef import_memory(PyObject* object, bool of_device) {
+  if (of_device) {
+    const Ref interface = find_value(object, names.__cuda_array_interface__);
+    if (interface) return import_cuda_array_interface(object, interface.get());
+  }
   if (api.PyObject_CheckBuffer(object) != 0) {
     return by_protocol("the buffer", object, [&] { return import_buffer(object); });
   }
   if (const Ref interface = find_value(object, names.__array_interface__)) {
-    return by_protocol("`__array_interface__`", object,
-                       [&] { return import_array_interface(object, interface.get()); });
+    return import_array_interface(object, interface.get());
   }
   if (const Ref capsule = find_value(object, names.__array_struct__)) {
     return by_protocol("`__array_struct__`", object,
@@ -83,7 +87,7 @@ Imported import_plain(PyObject* object, const TypeEntry& entry, const ImportRequ
   if (find_value(object, names.mask)) return {};
   require_fine_dtype(object);
   Imported imported;
-  imported.tensor = import_cpu_memory(object);
+  imported.tensor = import_memory(object, (entry.flags & kCudaArray) != 0);
   if (imported.tensor.get() != nullptr) return imported;
   if ((entry.flags & kLateArrow) != 0) {
     imported.tensor = import_by_arrow(object, request.copy, &imported.copied);

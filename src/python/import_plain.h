@@ -9,11 +9,12 @@ namespace dlx::py {
 
 /// The protocols that asarray tries after DLPack. All throw PythonError and Error.
 
-/// By the first protocol for CPU memory that `object` has: buffer, `__array_interface__`,
+/// By the first of these protocols that `object` has: `__cuda_array_interface__`, if `of_device`,
+/// before what would copy the data to the host (numba's `__array__`); buffer; `__array_interface__`;
 /// `__array_struct__`. None if it has none of them.
-TensorRef import_cpu_memory(PyObject* object);
+TensorRef import_memory(PyObject* object, bool of_device);
 
-/// For an object whose type has kPlain: by import_cpu_memory(), Arrow or `__array__`. No tensor if
+/// For an object whose type has kPlain: by import_memory(), Arrow or `__array__`. No tensor if
 /// it has none of these, or something that only the asarray_fallback hook can judge (a mask,
 /// `copy=`).
 Imported import_plain(PyObject* object, const TypeEntry& entry, const ImportRequest& request);

@@ -30,9 +30,7 @@ Ref allocate_by_table(const DLPackExchangeAPI& table, const ArraySpec& spec) {
     api.PyErr_Clear();
     return Ref();
   }
-  void* object = nullptr;
-  if (table.managed_tensor_to_py_object_no_sync(managed, &object) != 0) throw PythonError();
-  return Ref(check(static_cast<PyObject*>(object)));
+  return make_by_table(table, managed);
 }
 
 }  // namespace
@@ -53,6 +51,15 @@ Ref new_result(PyObject* like, const ArraySpec& spec) {
   Allocation allocation;
   allocation.order = spec.order;
   return Ref(new_object(empty(spec.ndim, spec.shape, spec.dtype, spec.device, 0, allocation)));
+}
+
+Ref make_by_table(const DLPackExchangeAPI& table, DLManagedTensorVersioned* managed) {
+  void* made = nullptr;
+  if (table.managed_tensor_to_py_object_no_sync(managed, &made) == 0 && made != nullptr) {
+    return Ref(static_cast<PyObject*>(made));
+  }
+  if (api.PyErr_Occurred() != nullptr) throw PythonError();
+  raise(api.buffer_error, "the library's exchange table made no array, and no error");
 }
 
 Ref finish_result(Ref result, PyObject* like) {

@@ -29,6 +29,9 @@ Ref new_result(PyObject* like, const ArraySpec& spec);
 /// NULL or belongs to no array library (a list, a buffer). Throws PythonError and Error.
 Ref finish_result(Ref result, PyObject* like);
 
+/// An array that a library's exchange table makes; it takes over `managed`. Throws PythonError.
+Ref make_by_table(const DLPackExchangeAPI& table, DLManagedTensorVersioned* managed);
+
 }  // namespace dlx::py
 
 #endif  // DLX_SRC_PYTHON_RESULTS_H_

@@ -58,7 +58,9 @@ template <typename Wide>
 bool whole_of(double real, Wide* out) noexcept {
   constexpr double kLimit = 9223372036854775808.0;
   if (!(real >= -kLimit && real < kLimit) || std::trunc(real) != real) return false;
-  if (std::is_unsigned<Wide>::value && real < 0) return false;
+  if constexpr (std::is_unsigned<Wide>::value) {
+    if (real < 0) return false;
+  }
   *out = static_cast<Wide>(real);
   return true;
 }
@@ -113,8 +115,9 @@ struct BFloat16 {
 template <typename Wide>
 bool read_numpy_int(PyObject* value, Wide* out) {
   int64_t number;
-  if (!read_numpy_number(value, &number) || (std::is_unsigned<Wide>::value && number < 0)) {
-    return false;
+  if (!read_numpy_number(value, &number)) return false;
+  if constexpr (std::is_unsigned<Wide>::value) {
+    if (number < 0) return false;
   }
   *out = static_cast<Wide>(number);
   return true;
@@ -123,20 +126,27 @@ bool read_numpy_int(PyObject* value, Wide* out) {
 template <typename T, bool kStrict>
 struct Integers {
   using Element = T;
+  using Wide = std::conditional_t<std::is_unsigned<T>::value, uint64_t, int64_t>;
   static bool store(PyObject* value, T* out) {
-    using Wide = std::conditional_t<std::is_unsigned<T>::value, uint64_t, int64_t>;
     Wide wide;
     if (class_of(value) == api.long_type) {
       if (!read_int(value, &wide)) return false;
     } else if (class_of(value) == api.bool_type) {
       wide = value == api.true_ ? 1 : 0;
-    } else if (class_of(value) == api.float_type) {
-      if (kStrict || !whole_of(api.PyFloat_AsDouble(value), &wide)) return false;
-    } else if ((kStrict && std::is_unsigned<T>::value) || !read_numpy_int(value, &wide)) {
+    } else if (!read_other(value, &wide)) {
       return false;
     }
     *out = static_cast<T>(wide);
     return static_cast<Wide>(*out) == wide;
+  }
+  static bool read_other(PyObject* value, Wide* out) {
+    const bool real = class_of(value) == api.float_type;
+    if constexpr (!kStrict) {
+      return real ? whole_of(api.PyFloat_AsDouble(value), out) : read_numpy_int(value, out);
+    } else if constexpr (std::is_signed<T>::value) {
+      return !real && read_numpy_int(value, out);
+    }
+    return false;
   }
 };
 
@@ -177,11 +187,14 @@ struct Bools {
       *out = value == api.true_ ? 1 : 0;
       return true;
     }
-    const bool number = class_of(value) == api.long_type || class_of(value) == api.float_type ||
-                        class_of(value) == api.complex_type;
-    if (kStrict || !number) return false;
-    *out = api.PyObject_IsTrue(value) == 1 ? 1 : 0;
-    return true;
+    if constexpr (!kStrict) {
+      if (class_of(value) == api.long_type || class_of(value) == api.float_type ||
+          class_of(value) == api.complex_type) {
+        *out = api.PyObject_IsTrue(value) == 1 ? 1 : 0;
+        return true;
+      }
+    }
+    return false;
   }
 };
 

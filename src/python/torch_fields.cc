@@ -39,6 +39,7 @@ constexpr int kMostAxes = 8;
 /// The DLPack dtype of each of torch's numbers, once learned; 0: not yet.
 std::atomic<uint32_t> dtypes[kDTypes];
 
+// not covered from here: another PyTorch, whose functions have other names
 bool find_functions() noexcept {
   try {
     void* const library = sys::find_loaded(sys::file_name("torch_cpu").c_str());
@@ -63,6 +64,7 @@ bool find_functions() noexcept {
     return false;
   }
 }
+// covered again
 
 /// What the functions say, with torch's numbers of dtype and device.
 struct Fields {
@@ -145,6 +147,7 @@ void note_torch_fields(PyObject* object) {
   dtypes[fields.dtype].store(dtype, std::memory_order_relaxed);
 }
 
+// not covered from here: PyTorch 2.14 and newer
 Ref new_torch_tensor(const ArraySpec& spec) {
   if (found.load(std::memory_order_acquire) != State::kFound || functions.to_object == nullptr ||
       spec.device.device_type != kDLCPU || spec.ndim > kMostAxes) {
@@ -165,6 +168,7 @@ Ref new_torch_tensor(const ArraySpec& spec) {
   api.PyErr_Clear();
   return Ref();
 }
+// covered again
 
 bool torch_records() noexcept {
   return found.load(std::memory_order_acquire) != State::kFound || functions.records == nullptr ||

@@ -91,7 +91,7 @@ int32_t group_quota() noexcept {
 
 int32_t cores() noexcept {
   cpu_set_t set;
-  CPU_ZERO(&set);
+  CPU_ZERO(&set);  // not covered: a macro with a loop of its own
   // Fails on machines with more than 1024 cores: use the number of cores then.
   // not covered: more than 1024 cores
   int32_t cores = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;

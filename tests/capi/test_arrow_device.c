@@ -1,5 +1,6 @@
 /* Section "arrow": import and export of arrays on devices. No data is read: no device is needed. */
 #include "arrow_util.h"
+#include "late_device.h"
 
 static struct ArrowDeviceArray on_device(arrow_node *node, int32_t type, int64_t id) {
   struct ArrowDeviceArray out;
@@ -144,6 +145,29 @@ static void offsets_of_handles_are_kept(void **state) {
   dlx_tensor_release(tensor);
 }
 
+/* The backend's events mean nothing to others: an export to Arrow waits on the host, and has none. */
+static void exports_to_arrow_wait_for_the_device(void **state) {
+  (void)state;
+  device *d = &devices[LATE - PLAIN];
+  int32_t values[12] = {0};
+  dlx_tensor *here = wrap_int32(values, 1, EXTENTS(12)), *there, *copy;
+  assert_ok(register_all(NULL));
+  assert_ok(dlx_tensor_to_device(here, LATE, 0, NULL, &there));
+  assert_ok(dlx_tensor_clone(there, NULL, &copy));
+  assert_true(d->queues[0].done < d->queues[0].count);
+  const int64_t events = d->live_events;
+  struct ArrowDeviceArray array;
+
+  assert_ok(dlx_tensor_to_arrow_device(copy, NULL, &array, NULL));
+
+  assert_null(array.sync_event);
+  assert_int_equal(d->queues[0].done, d->queues[0].count);
+  array.array.release(&array.array);
+  assert_int_equal(d->live_events, events);
+  dlx_tensor *all[] = {here, there, copy};
+  for (size_t i = 0; i < sizeof all / sizeof *all; ++i) dlx_tensor_release(all[i]);
+}
+
 static void arguments_that_are_null_are_named(void **state) {
   (void)state;
   arrow_node node;
@@ -167,6 +191,7 @@ int main(void) {
       cmocka_unit_test(what_a_device_cannot_have_is_refused),
       cmocka_unit_test(devices_go_out_as_device_arrays),
       cmocka_unit_test(offsets_of_handles_are_kept),
+      cmocka_unit_test_teardown(exports_to_arrow_wait_for_the_device, nothing_is_left),
       cmocka_unit_test(arguments_that_are_null_are_named),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -355,6 +355,44 @@ static void failed_strided_copies_are_told(void **state) {
   assert_int_equal(broken.live_memory, 0);
 }
 
+static void *newest;
+static size_t newest_alignment;
+
+static void *allocate_and_note(int32_t id, size_t size, size_t alignment, void *user_data) {
+  newest_alignment = alignment;
+  return newest = allocate(id, size, alignment, user_data);
+}
+
+static int32_t cannot_wait(int32_t id, int64_t stream, void *user_data) {
+  (void)id, (void)stream, (void)user_data;
+  return 34;
+}
+
+/* A temporary is given up where its stream cannot be waited for: the device may still use it. */
+static void temporaries_outlive_a_failed_wait(void **state) {
+  (void)state;
+  static device lost;
+  dlx_backend table = table_of(&lost, 1, 1);
+  table.allocate = allocate_and_note;
+  table.stream_synchronize = cannot_wait;
+  assert_ok(dlx_register_backend(210, &table));
+  int32_t values[12];
+  dlx_tensor *here = numbers(values, 3, 4), *there = moved(here, 210), *front, *behind;
+  assert_ok(dlx_tensor_slice(there, 0, 0, 2, 1, &front));
+  assert_ok(dlx_tensor_slice(there, 0, 1, 3, 1, &behind));
+  const int64_t before = lost.live_memory;
+
+  assert_ok(dlx_tensor_copy_from(behind, front, NULL));
+
+  assert_int_equal(lost.live_memory, before + 1);
+  assert_int_equal(newest_alignment, 256);
+  assert_ok(dlx_device_synchronize(210, 0));
+  deallocate(0, newest, &lost);
+  dlx_tensor *all[] = {here, there, front, behind};
+  for (size_t i = 0; i < sizeof all / sizeof *all; ++i) dlx_tensor_release(all[i]);
+  assert_int_equal(lost.live_memory, 0);
+}
+
 /* A table without a required function, or for a type that has a backend, is refused. */
 static int32_t fewer_than_none(void *user_data) {
   (void)user_data;
@@ -452,6 +490,7 @@ int main(void) {
       cmocka_unit_test_teardown(facts_and_failures_are_the_backends_own, nothing_is_left),
       cmocka_unit_test(failures_name_their_device),
       cmocka_unit_test(failed_strided_copies_are_told),
+      cmocka_unit_test(temporaries_outlive_a_failed_wait),
       cmocka_unit_test(bad_tables_are_refused),
       cmocka_unit_test(fewer_devices_than_none_are_none),
       cmocka_unit_test(older_and_newer_tables_are_taken),

@@ -348,7 +348,6 @@ void graphs_are_strangers_to_each_other(World& world) {
   second.end_and_run();
 }
 
-/// dlx also works in a thread with a relaxed capture.
 /// Arrow's events stand for work outside of a graph.
 void arrow_arrays_do_not_cross_a_capture(World& world) {
   std::vector<int32_t> data = numbers(4);
@@ -371,6 +370,7 @@ void arrow_arrays_do_not_cross_a_capture(World& world) {
   if (schema.release != nullptr) schema.release(&schema);
 }
 
+/// dlx also works in a thread with a relaxed capture.
 void relaxed_captures_survive(World& world) {
   Capture capture(world, kRelaxed);
   std::vector<int32_t> data = numbers(256);

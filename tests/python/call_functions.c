@@ -119,3 +119,11 @@ double sum_tensor(const DLTensor *x) {
 void add_one(float *data, int64_t n) {
   for (int64_t i = 0; i < n; ++i) data[i] += 1;
 }
+
+/* Fills the fourth argument with threes; the second and the third may be missing. */
+dlx_status fill_fourth(void *context, const dlx_argument *arguments) {
+  (void)context;
+  DLTensor *out = arguments[3].array;
+  for (int64_t i = 0; i < out->shape[0]; ++i) ((float *)out->data)[i] = 3;
+  return DLX_OK;
+}

@@ -101,6 +101,33 @@ def test_a_gradient_is_refused_unless_the_contract_takes_it_or_nobody_records():
         seen(describe(), x)
 
 
+def test_a_tensor_has_no_flags_of_an_earlier_argument():
+    look, write = (
+        dlx.function(library().describe_or_none, f"look(x: float32[n] {words}) -> int")
+        for words in ("", "writable")
+    )
+    x, read_only = torch.ones(3), np.ones(3, np.float32)
+    read_only.flags.writeable = False
+    write(x)
+    for _ in range(5):
+        assert (look(read_only), write(x)) == (1, 1)  # one after the other, in the same memory
+
+
+@pytest.mark.parametrize("words", ["copy", "copy grad"])
+def test_a_temporary_of_what_requires_grad(words):
+    """As a tensor that fits: for a contract that takes it, or where nobody records."""
+    text = f"add(a: float32[n] {words}, b: float32[n], out: float32[n] result)"
+    add, x = dlx.function(library().add, text), torch.ones(6, requires_grad=True)[::2]
+
+    with torch.no_grad():
+        assert add(x, torch.ones(3)).tolist() == [2, 2, 2]
+    if words == "copy grad":
+        assert add(x, torch.ones(3)).tolist() == [2, 2, 2]
+    else:
+        with pytest.raises(dlx.UnsupportedError, match="requires grad"):
+            add(x, torch.ones(3))
+
+
 def test_a_lying_mode_changes_nothing():
     function = describe()
 

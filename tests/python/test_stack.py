@@ -50,6 +50,14 @@ def test_lists_of_arrays_are_what_numpy_makes_of_them(name, wrap):
         assert tensor.is_contiguous()
 
 
+def test_arrays_that_are_not_put_byte_behind_byte():
+    small = dlx.asarray([1, 2, 3], dtype="int4")
+    assert dlx.asarray([small, small]).tolist() == [[1, 2, 3]] * 2
+    assert dlx.asarray([dlx.empty((1,) * 64)]).ndim == 65
+    other = dlx.asarray([numpy.ones(2, "f4")] * 2, dtype="float64")
+    assert (other.dtype.name, other.tolist()) == ("float64", [[1, 1]] * 2)
+
+
 def test_arrays_above_the_size_of_one_piece():
     parts = [numpy.arange(i, i + 40_000.0)[:: (-1) ** i] for i in range(5)]
 
@@ -98,7 +106,10 @@ def test_a_list_that_loses_its_items_during_an_import(at):
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ZeroDivisionError])
 @pytest.mark.parametrize("at", [0, 1])
 def test_exceptions_of_an_array_pass_on(error, at):
+    runs = []
+
     def fail():
+        runs.append(at)
         raise error("from the array")
 
     items = [numpy.arange(2.0), numpy.arange(2.0)]
@@ -106,6 +117,13 @@ def test_exceptions_of_an_array_pass_on(error, at):
 
     with pytest.raises(error, match="from the array"):
         dlx.asarray(items)
+    assert runs == [at]
+
+
+@pytest.mark.parametrize("shape", [(2,), (2, 3, 1), (2, 2), ()])
+def test_arrays_of_other_shapes_are_ragged(shape):
+    with pytest.raises(ValueError, match="ragged"):
+        dlx.asarray([numpy.zeros((2, 3)), numpy.zeros(shape)])
 
 
 def test_an_array_that_is_refused_is_named():
@@ -136,6 +154,8 @@ def test_buffers_are_read_once_they_are_known_to_be_the_array():
     assert dlx.asarray(items).tolist() == [[i, i + 1] for i in range(20)]
     assert dlx.asarray(items).tolist() == [[i, i + 1] for i in range(20)]
     assert Shown.imports == 1
+    for item in items:
+        item.append(0)  # a BufferError while its buffer is in use
 
 
 @pytest.mark.parametrize("at", [0, 1])
@@ -152,6 +172,55 @@ def test_a_buffer_of_another_dtype_or_shape_is_not_read(at):
     items[at] = Shown([1])
     with pytest.raises(ValueError, match="ragged"):
         dlx.asarray(items)
+
+
+class Mixed(Shown):
+    """Of several dtypes. The buffer is always of unsigned bytes."""
+
+    __module__ = "jax"
+
+    def __new__(cls, data, dtype):
+        made = super().__new__(cls, data)
+        made.dtype = numpy.dtype(dtype)
+        return made
+
+    def __init__(self, data, dtype):
+        super().__init__(data)
+
+    def __dlpack__(self, **options):
+        return numpy.frombuffer(self, self.dtype).__dlpack__()
+
+
+class Shifted(Shown):
+    """The buffer is other memory than the array's."""
+
+    __module__ = "jax"
+
+    def __dlpack__(self, **options):
+        return (numpy.frombuffer(self, "u1") + 100).__dlpack__()
+
+
+class Interrupting(Shown):
+    __module__ = "jax"
+
+    @property
+    def dtype(self):
+        raise KeyboardInterrupt
+
+
+def test_what_is_known_of_buffers_is_known_of_one_class_and_dtype():
+    assert dlx.asarray([Shown([1, 2]), Shown([3, 4])]).tolist() == [[1, 2], [3, 4]]
+    assert dlx.asarray([Shifted([1, 2]), Shifted([3, 4])]).tolist() == [[101, 102], [103, 104]]
+    assert dlx.asarray([Mixed([1, 2], "u1"), Mixed([3, 4], "u1")]).tolist() == [[1, 2], [3, 4]]
+    assert dlx.asarray([Mixed([255, 1], "i1"), Mixed([254, 2], "i1")]).tolist() == [
+        [-1, 1],
+        [-2, 2],
+    ]
+
+
+def test_an_interruption_while_a_buffer_is_looked_at_passes_on():
+    with pytest.raises(KeyboardInterrupt):
+        dlx.asarray([Interrupting([1, 2]), Interrupting([3, 4])])
 
 
 class Placed(Shown):

@@ -65,16 +65,20 @@ def setup(shell: Shell, zig: Path) -> None:
     """Makes what is missing; the tests skip what could not be had."""
     folder = shell.settings.elsewhere("platforms")
     debian.need(shell, "optional tests of other platforms", PROGRAMS, optional=True)
-    if shell.settings.dry or (folder / "windows/python.exe").exists():
-        return
-    shell.say(f"what wheels for other platforms run on, into {shell.settings.shown(folder)}")
-    try:
-        _debian(shell, folder)
-        _packages(shell, folder / "arm64/site", "manylinux_2_28_aarch64", "numpy")
-        _windows(shell, folder, zig)
-        _musl(shell, folder)
-    except (Failed, StopIteration, ValueError) as error:
-        shell.warn(f"going on without some tests of other platforms ({error})")
+    # The last thing that each part makes. The first part has what the others need.
+    parts = {
+        "arm64/site": lambda: _debian(shell, folder),
+        "windows/python.exe": lambda: _windows(shell, folder, zig),
+        "musl/site": lambda: _musl(shell, folder),
+    }
+    for made, make in parts.items():
+        if shell.settings.dry or (folder / made).exists():
+            continue
+        shell.say(f"what wheels for other platforms run on: {shell.settings.shown(folder / made)}")
+        try:
+            make()
+        except (Failed, OSError, StopIteration, ValueError) as error:
+            shell.warn(f"going on without some tests of other platforms ({error})")
 
 
 def _debian(shell: Shell, folder: Path) -> None:
@@ -97,12 +101,15 @@ def _debian(shell: Shell, folder: Path) -> None:
         shell.check("dpkg", "-x", package, folder / "arm64")
     shutil.rmtree(folder / "cmocka", ignore_errors=True)
     _source(shell, apt, "cmocka").rename(folder / "cmocka")
+    _packages(shell, folder / "arm64/site", "manylinux_2_28_aarch64", "numpy")
 
 
 def _source(shell: Shell, apt: Path, name: str) -> Path:
-    """The unpacked source of a Debian package, as its authors released it."""
+    """The unpacked source of a Debian package, as its authors released it. Debian's own files beside it
+    are not needed: mirrors lack those of the newest version at times."""
     env = {"APT_CONFIG": str(apt / "apt.conf")}
-    shell.check("apt-get", "-qq", "--download-only", "source", name, env=env, cwd=apt)
+    only = ("--download-only", "--tar-only")
+    shell.check("apt-get", "-qq", *only, "source", name, env=env, cwd=apt)
     with tarfile.open(next(apt.glob(f"{name}_*.orig.tar.[gx]z"))) as archive:
         archive.extractall(apt)
         return apt / archive.getnames()[0].split("/")[0]

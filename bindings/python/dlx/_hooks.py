@@ -106,6 +106,7 @@ HOOKS = {
     "torch_samples": _late(_torch_internals, "samples"),
     "legacy_signature": _late(_classify, "legacy_signature"),
     "stream_number": _late(_streams, "number"),
+    "keep_stream": _late(_streams, "keep"),
     "asarray_fallback": _late(_asarray, "fallback"),
     "check_dtype": _late(_asarray, "check_dtype"),
     "array_result": _late(_asarray, "array_result"),

@@ -45,7 +45,6 @@ _NAMES = (
     "_check_stream",
     "_current_device",
     "_device_types",
-    "_ready_on_current",
     "_swap_stream",
     "_shutdown",
     "_drain",

@@ -424,6 +424,20 @@ def current_stream(device: DeviceLike = "cuda", /) -> Stream:
     return known if known is not None and known._handle == handle else Stream(handle, device=code)
 
 
-def entered() -> tuple[Stream, ...]:
-    """The calling thread's current streams from `with` blocks."""
-    return tuple(_thread.current.values())
+# For the id of each living Tensor: the streams whose handles it exported.
+_shown: dict[int, list[Stream]] = {}
+
+
+def keep(tensor: Tensor, handle: int) -> None:
+    """Keep this thread's current CUDA streams of that handle alive as long as the Tensor."""
+    import weakref  # time that `import dlx` does not need
+
+    for stream in tuple(_thread.current.values()):
+        if stream.handle != handle or stream.device.device_type != CUDA:
+            continue
+        key = id(tensor)
+        if key not in _shown:
+            weakref.finalize(tensor, _shown.pop, key, None).atexit = False
+        kept = _shown.setdefault(key, [])
+        if not any(stream is other for other in kept):  # an equal stream may not own the handle
+            kept.append(stream)

@@ -93,8 +93,9 @@ def test_strided_data_is_packed_there_and_the_event_is_behind_that(driver):
     driver.destroy_stream(consumer)
 
 
+@pytest.mark.parametrize("current", [contextlib.nullcontext, lambda: dlx.Stream(device=CUDA)])
 @pytest.mark.parametrize("managed", [False, True])
-def test_an_import_waits_for_the_event(driver, schedule, managed):
+def test_an_import_waits_for_the_event(driver, schedule, managed, current):
     memory = Memory(managed=managed)
     cuda().poke(memory.address, bytes(16), 16)
     tensor = dlx.from_pointer(
@@ -106,7 +107,8 @@ def test_an_import_waits_for_the_event(driver, schedule, managed):
     pointer = ctypes.c_void_p(event)
     array.sync_event = ctypes.addressof(pointer)
 
-    again = imported(array, schema)
+    with current():
+        again = imported(array, schema)
 
     pointer.value = 0  # not needed any more
     driver.destroy_event(event)
@@ -146,6 +148,15 @@ def test_an_import_does_not_wait_on_the_host(driver):
     memory.close()
 
 
+def copy_to_pinned(driver, memory, pinned):
+    """The driver fills the memory, and copies it to the pinned memory, on its stream."""
+    memory.fill(0x11)
+    driver.within(
+        0, "cuMemcpyDtoHAsync_v2", ctypes.c_void_p(pinned.data_ptr),
+        ctypes.c_uint64(memory.address), ctypes.c_size_t(16), ctypes.c_void_p(memory.stream),
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize("current", [contextlib.nullcontext, lambda: dlx.Stream(device=CUDA)])
 def test_pinned_memory_is_imported_when_the_event_is_done(driver, current):
     """The CPU may read what the import gives: nothing waits after it."""
@@ -154,11 +165,7 @@ def test_pinned_memory_is_imported_when_the_event_is_done(driver, current):
     pinned[...] = 0
     array, schema = exported(pinned)
     driver.set_schedule(b"latest")
-    memory.fill(0x11)
-    driver.within(
-        0, "cuMemcpyDtoHAsync_v2", ctypes.c_void_p(pinned.data_ptr),
-        ctypes.c_uint64(memory.address), ctypes.c_size_t(16), ctypes.c_void_p(memory.stream),
-    )  # fmt: skip
+    copy_to_pinned(driver, memory, pinned)
     event = driver.make_event(memory.stream)
     pointer = ctypes.c_void_p(event)
     array.sync_event = ctypes.addressof(pointer)
@@ -170,6 +177,22 @@ def test_pinned_memory_is_imported_when_the_event_is_done(driver, current):
     driver.destroy_event(event)
     raw.arrow_release(schema)
     del again, pinned
+    memory.close()
+
+
+def test_pinned_memory_is_exported_to_the_cpu_when_its_work_is_done(driver):
+    """An ArrowArray has no event."""
+    memory = Memory()
+    pinned = dlx.empty(4, dtype="int32", device="cuda_host")
+    pinned[...] = 0
+    driver.set_schedule(b"latest")
+    copy_to_pinned(driver, memory, pinned)
+    dlx.Stream(memory.stream, device=CUDA).wrote(pinned)
+
+    capsules = pinned.__arrow_c_array__()
+
+    assert ctypes.string_at(pinned.data_ptr, 16) == b"\x11" * 16
+    del capsules, pinned
     memory.close()
 
 

@@ -238,32 +238,32 @@ def test_default_streams(stream, schedule):
 BAD = [
     ({"stream": 0}, ValueError, "stream 0"),
     ({"stream": -1}, ValueError, "stream -1"),
-    ({"stream": "1"}, TypeError, "the stream"),
-    ({"mask": object()}, BufferError, "mask.*fill it first"),
+    ({"stream": "1"}, TypeError, "'stream'.*integer .got str"),
+    ({"mask": object()}, BufferError, "mask.*fill the masked"),
     ({"version": 4}, BufferError, "version 4"),
-    ({"version": "3"}, TypeError, "version"),
+    ({"version": "3"}, TypeError, "'version'.*integer .got str"),
     ({"typestr": ">i4"}, BufferError, "byte order|typestr|format"),
     ({"typestr": "|O8"}, BufferError, "O8|object"),
     ({"typestr": 4}, TypeError, "typestr"),
     ({"strides": (6,)}, BufferError, "not multiples of the element size"),
     ({"strides": (4, 4)}, ValueError, "2 strides"),
-    ({"shape": (4.0,)}, TypeError, "extent"),
+    ({"shape": (4.0,)}, TypeError, "'shape'.*integer .got float"),
     ({"shape": (-1,)}, ValueError, "shape|extent"),
-    ({"shape": 4}, TypeError, "`shape` is not a tuple of integers .got 4"),
-    ({"strides": 4}, TypeError, "`strides` is not a tuple of integers .got 4"),
+    ({"shape": 4}, TypeError, "'shape'.*is not a tuple of integers .got int"),
+    ({"strides": 4}, TypeError, "'strides'.*is not a tuple of integers .got int"),
     ({"shape": itertools.count()}, ValueError, "too many numbers"),
     ({"shape": (2**62, 4)}, ValueError, "more than 2.63-1 elements"),
-    ({"data": 5}, TypeError, "`data`"),
+    ({"data": 5}, TypeError, "'data'.*pair .address, read-only. .got int"),
     ({"data": ("x", False)}, TypeError, "address"),
     ({"data": (0, False)}, ValueError, "no memory"),
-    ({"data": (-5, False)}, ValueError, "does not hold an address"),
+    ({"data": (-5, False)}, ValueError, "driver does not know"),
 ]
 
 
 @pytest.mark.parametrize(("fields", "error", "words"), BAD)
 def test_a_bad_interface_says_what_is_wrong(fields, error, words):
     memory = Memory()
-    with pytest.raises(error, match=f"of Shows.*({words})"):
+    with pytest.raises(error, match=f"Shows: .*({words})|({words}).*Shows"):
         dlx.asarray(Shows(memory.interface(**fields)))
     memory.close()
 
@@ -272,9 +272,9 @@ def test_a_bad_interface_says_what_is_wrong(fields, error, words):
 def test_a_missing_field_is_named(key):
     interface = {"version": 3, "shape": (1,), "typestr": "<i4", "data": (1, False)}
     del interface[key]
-    with pytest.raises(ValueError, match=f"Shows.*lacks '{key}'"):
+    with pytest.raises(ValueError, match=f"Shows.*.{key}. is missing"):
         dlx.asarray(Shows(interface))
-    with pytest.raises(TypeError, match=r"Shows.*not a dict.*list"):
+    with pytest.raises(TypeError, match=r"not a dict.*list.*Shows"):
         dlx.asarray(Shows([1]))
 
 

@@ -8,6 +8,7 @@ import ctypes
 import pytest
 
 import dlx
+from calls import library
 
 CUDA = "cuda:0"
 PROTOTYPE = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64)
@@ -79,6 +80,22 @@ def test_a_result_is_made_on_the_device_of_the_arguments(driver, schedule):
     out = function(x)
     assert out.device == "cuda:1"
     assert values(out) == [9] * 16
+
+
+def test_other_threads_run_while_a_function_works_on_a_device(driver):
+    held = ctypes.cast(ctypes.pythonapi.PyGILState_Check, ctypes.c_void_p).value
+    function = dlx.function(
+        library().call_back, "f(x: uint8[n] cuda, function: int, s: stream)", gil=None
+    )
+
+    assert function(dlx.empty((3,), dtype="uint8", device=CUDA), held) is None  # 1 is an error
+
+
+def test_an_empty_array_is_on_the_device_of_the_other(driver):
+    x = dlx.empty((3,), dtype="uint8", device="cuda:1")
+
+    assert dlx.empty_like(x).device == "cuda:1"
+    assert dlx.empty_like(x, device=CUDA).device == CUDA
 
 
 def test_devices_are_not_mixed(driver):

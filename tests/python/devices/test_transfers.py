@@ -479,3 +479,10 @@ def test_a_copy_for_another_device_has_the_alignment_that_was_asked_for(legacy):
             )) as out:  # fmt: skip
                 assert out.dl_tensor.device == raw.DLDevice(1, 0)
                 assert out.dl_tensor.data % alignment == 0
+
+
+def test_lists_may_have_arrays_on_a_device():
+    here, there = array("float32"), dlx.asarray(array("float32"), device=CUDA)
+
+    for items in ([here, there], [there, here], [there, there]):
+        assert dlx.asarray(items).tolist() == [here.tolist()] * 2

@@ -105,6 +105,7 @@ void what_is_wrong_is_shown(void**) {
   } kWrong[] = {
       {"f(x)", "must have `:` at byte 3"},
       {"f(x: float32[n)", "must have `]`"},
+      {"f(x: float32[n]", "must have `)`"},
       {"f(x: float32[-1])", "an extent"},
       {"f(x: float32[99999999999999999999])", "a whole number below 2^63"},
       {"f(x: floot[n])", "floot"},
@@ -115,15 +116,19 @@ void what_is_wrong_is_shown(void**) {
       {"f(x: float32[n] = 3)", "None, the default of an array"},
       {"f(a: int = x)", "a whole number"},
       {"f(a: bool = 1)", "True or False"},
+      {"f(a: float = b)", "must have a number"},
       {"f(a: str = b)", "a text in quotes"},
+      {"f(a: str = bob)", "a text in quotes"},
       {"f(a: int = 1, b: int)", "without default after one with a default, named \"b\""},
       {"f(y: dtype(x)[n])", "refers to \"x\""},
       {"f(x: int, y: dtype(x)[n])", "refers to \"x\""},
+      {"f(x: any[n], y: float32[n] result, z: dtype(y)[n])", "refers to \"y\""},
       {"f(x: float32[n] = None, y: dtype(x)[n])", "that every caller passes"},
       {"f(y: float32[n] result)", "no argument says how long axis 0 is"},
       {"f(x: float32[n] = None, y: float32[n] result)", "no argument says"},
       {"f(x: float32[n], y: float32[_] result)", "no argument says"},
       {"f(x: float32[n], y: any[n] result)", "it must have one dtype"},
+      {"f(x: float32[n], y: int8|float32[n] result)", "it must have one dtype"},
       {"f(x: float32[n], y: float32[...] result)", "cannot have \"...\""},
       {"f(x: float32[n], y: float32[n] result = None)", "is a result and has a default"},
       {"f(x: float32[n], y: float32[n] result) -> int", "returns status or void"},
@@ -135,19 +140,35 @@ void what_is_wrong_is_shown(void**) {
   for (const auto& wrong : kWrong) assert_refused(wrong.text, wrong.words);
 }
 
+/// "f(first, <each>0, <each>1, …)" with `count` parts; each '#' is the part's number.
+std::string repeated(const std::string& first, const std::string& each, int count) {
+  std::string text = "f(" + first;
+  for (int i = 0; i < count; ++i) {
+    for (const char c : each) text += c == '#' ? std::to_string(i) : std::string(1, c);
+  }
+  return text + ")";
+}
+
 void there_are_limits(void**) {
-  std::string many = "f(", names = "f(x: any[a]";
-  for (int i = 0; i < 33; ++i) many += "p" + std::to_string(i) + ": int,";
-  assert_refused((many + ")").c_str(), "more than 32 parameters");
-  for (int i = 0; i < 17; ++i)
-    names += ", y" + std::to_string(i) + ": any[n" + std::to_string(i) + "]";
-  assert_refused((names + ")").c_str(), "more than 16 extents");
-  std::string dtypes = "f(x: int8";
-  for (int i = 0; i < 17; ++i) dtypes += "|int8";
-  assert_refused((dtypes + "[n])").c_str(), "more than 16 dtypes");
-  std::string results = "f(x: int8[n]";
-  for (int i = 0; i < 9; ++i) results += ", y" + std::to_string(i) + ": int8[n] result";
-  assert_refused((results + ")").c_str(), "one result too many, named \"y8\"");
+  static const struct {
+    const char *first, *each, *last;
+    int most;
+    const char* words;
+  } kLimits[] = {
+      {"", "p#: int,", "", 32, "more than 32 parameters"},
+      {"x: any[", "n#,", "]", 8, "more than 8 axes"},
+      {"", "y#: any[n#],", "", 16, "more than 16 extents"},
+      {"x: int8", "|int8", "[n]", 16 - 1, "more than 16 dtypes"},
+      {"n: int,", "y#: int8[n] result,", "", 8, "one result too many, named \"y8\""},
+  };
+  for (const auto& limit : kLimits) {
+    const auto text = [&](int count) {
+      std::string whole = repeated(limit.first, limit.each, count);
+      return whole.insert(whole.size() - 1, limit.last);
+    };
+    assert_non_null(parse(text(limit.most).c_str()).get());
+    assert_refused(text(limit.most + 1).c_str(), limit.words);
+  }
 }
 
 }  // namespace

@@ -61,12 +61,24 @@ void devices_are_told_apart(void**) {
   for (int32_t id = 0; id <= kMost; ++id) dlx::reset_current_stream(kDLCUDA, id);
 }
 
+// A function that knows the streams of other libraries may know none of a device.
+void a_function_without_an_answer_is_not_followed(void**) {
+  dlx::follow_work_stream([](DLDeviceType, int32_t id, void** stream) {
+    *stream = reinterpret_cast<void*>(intptr_t{70});
+    return id == 0 ? 0 : 1;
+  });
+  assert_int_equal(current(kDLCUDA, 0), 70);
+  assert_int_equal(current(kDLCUDA, 1), 1);
+  dlx::follow_work_stream(nullptr);
+}
+
 }  // namespace
 
 int main() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(kinds_of_memory_have_the_streams_of_their_devices),
       cmocka_unit_test(devices_are_told_apart),
+      cmocka_unit_test(a_function_without_an_answer_is_not_followed),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }

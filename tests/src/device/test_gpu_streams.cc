@@ -215,6 +215,18 @@ void streams_of_other_contexts(void**) {
   });
 }
 
+// A default stream is that of the device which is asked for, not of the current one.
+void default_streams_are_of_their_device(void**) {
+  passes([](Gpu& gpu) {
+    gpu.set_devices(2);
+    gpu.backend.count();
+    if (gpu.kind.type == kDLCUDA) gpu.push_primary();
+    for (const int64_t stream : {1, 2}) {
+      CHECK_EQUAL(gpu.backend.device_of_stream(1, stream), 1);
+    }
+  });
+}
+
 // Between two devices.
 void peer_copies(void**) {
   passes([](Gpu& gpu) {
@@ -248,6 +260,7 @@ int main() {
       cmocka_unit_test(streams_of_another_device),
       cmocka_unit_test(captures_go_on),
       cmocka_unit_test(streams_of_other_contexts),
+      cmocka_unit_test(default_streams_are_of_their_device),
       cmocka_unit_test(peer_copies),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);

@@ -91,10 +91,12 @@ void parts_are_the_copy(void**) {
     a.dtype = b.dtype = {kDLUInt, 8, 1};
     const dlx::CopyPlan plan(a, b, {item, 1, 1, 1, false});
     dlx::execute_alone(plan.to_compact(whole.data()));
-    dlx::Chunks chunks(plan, 1 + up_to(300));
+    const int64_t most = 1 + up_to(300);  // the size of a block
+    dlx::Chunks chunks(plan, most);
     dlx::CopyPlan part = plan;
     int64_t done = 0;
     while (chunks.next(&part, 1 + up_to(300))) {
+      assert_true(part.size() <= most);
       dlx::execute_alone(part);
       done += part.size();
     }

@@ -126,6 +126,70 @@ void a_failing_allocation_is_forgotten(void**) {
   assert_int_equal(backend.pinned, 2);
 }
 
+// A block whose work was waited for has no event any more.
+void a_block_is_waited_for_once(void**) {
+  static ScriptedBackend backend;
+  {
+    StagingBuffer buffer(backend, 0, 5);
+    buffer.in_use_until(backend.record(0, 5));
+    buffer.wait();
+    assert_int_equal(backend.events, 0);
+    buffer.wait();
+  }
+  backend.log.clear();
+  const StagingBuffer again(backend, 0, 5);
+  assert_false(backend.was_called("wait_on_host"));
+  assert_int_equal(backend.pinned, 1);
+  assert_int_equal(backend.events, 0);
+}
+
+// Blocks of two sizes are in two pools, each of which keeps as many as a transfer has wanted.
+void blocks_of_two_sizes_are_not_mixed(void**) {
+  static ScriptedBackend backend;
+  constexpr dlx::StagingBlocks kSmall = {64, 5};
+  const char* small = nullptr;
+  {
+    std::unique_ptr<StagingBuffer> buffers[5];
+    for (auto& buffer : buffers) {
+      buffer = std::make_unique<StagingBuffer>(backend, 0, 5, kSmall);
+    }
+    small = buffers[4]->data();  // which is returned first
+  }
+  assert_int_equal(backend.pinned, 5);
+  const StagingBuffer large(backend, 0, 5);
+  assert_int_equal(backend.pinned, 6);
+  const StagingBuffer again(backend, 0, 5, kSmall);
+  assert_ptr_equal(again.data(), small);
+}
+
+void use_three_blocks(ScriptedBackend& backend, int32_t id) {
+  for (int k = 0; k < 3; ++k) {
+    StagingBuffer(backend, id, 5).in_use_until(backend.record(id, 5));
+  }
+}
+
+// A block of another device, which is lost, is given up. This device gets another one.
+void another_devices_loss_stops_no_transfer(void**) {
+  static ScriptedBackend& backend = *new ScriptedBackend;  // knows at exit what was given up
+  use_three_blocks(backend, 1);
+  backend.failing = "wait_on_host";
+  const StagingBuffer buffer(backend, 0, 5);
+  assert_int_equal(backend.pinned, 4);
+}
+
+// A block whose work cannot be waited for now stays free; another one serves.
+void blocks_of_captured_streams_are_kept(void**) {
+  static ScriptedBackend backend;
+  use_three_blocks(backend, 0);
+  backend.on_wait = [] { dlx::fail(DLX_ERROR_UNSUPPORTED, "the stream is captured"); };
+  {
+    const StagingBuffer buffer(backend, 0, 5);
+    assert_int_equal(backend.pinned, 4);
+  }
+  assert_int_equal(backend.pinned, 3);
+  assert_int_equal(backend.events, 3);
+}
+
 // Two threads read what a third one wrote: both wait for the write, but not for each other.
 void readers_side_by_side_are_all_waited_for(void**) {
   ScriptedBackend backend;
@@ -147,6 +211,19 @@ void readers_side_by_side_are_all_waited_for(void**) {
     readiness.end_use(backend, 0, 0, 0, last);  // the default stream, which does not
     assert_true(backend.was_called("wait"));
     assert_true(readiness.is_behind_default());
+  }
+  assert_int_equal(backend.events, 0);
+}
+
+// Pinned memory on another device's default stream: that is not the one which its data is behind.
+void default_streams_of_other_devices_are_other_streams(void**) {
+  ScriptedBackend backend;
+  {
+    dlx::Readiness readiness;
+    const dlx::Readiness::Note seen = readiness.begin_use(backend, 0, 1, 0);
+    assert_true(backend.was_called("wait"));
+    readiness.end_use(backend, 0, 1, 0, seen);
+    assert_false(readiness.is_behind_default());
   }
   assert_int_equal(backend.events, 0);
 }
@@ -296,7 +373,12 @@ int main() {
       cmocka_unit_test(only_some_buffers_are_kept),
       cmocka_unit_test(a_failing_wait_loses_no_buffer),
       cmocka_unit_test(a_failing_allocation_is_forgotten),
+      cmocka_unit_test(a_block_is_waited_for_once),
+      cmocka_unit_test(blocks_of_two_sizes_are_not_mixed),
+      cmocka_unit_test(another_devices_loss_stops_no_transfer),
+      cmocka_unit_test(blocks_of_captured_streams_are_kept),
       cmocka_unit_test(readers_side_by_side_are_all_waited_for),
+      cmocka_unit_test(default_streams_of_other_devices_are_other_streams),
       cmocka_unit_test(later_writes_are_not_forgotten),
       cmocka_unit_test(what_is_held_goes_when_work_is_done),
       cmocka_unit_test(forked_children_find_no_lock),

@@ -78,6 +78,8 @@ void environment_chooses_the_file(void**) {
   setenv(kVariable, path.c_str(), 1);
   assert_true(library.open(&reason));
 
+  setenv(kVariable, "/nowhere/libx.so", 1);  // it is open
+  assert_true(library.open(&reason));
   assert_string_equal(library.path().c_str(), path.c_str());
   unsetenv(kVariable);
 }
@@ -95,6 +97,10 @@ void mapped_only_loads_nothing(void**) {
   assert_non_null(handle);
 
   assert_true(library.open_if_mapped());
+  setenv(kVariable, "/nowhere/libx.so", 1);
+  DriverLibrary another(DriverFiles{kVariable, nullptr, names});
+  assert_false(another.open_if_mapped());  // no other file than that one
+  unsetenv(kVariable);
 }
 
 // A mapped copy is preferred to the names, also one that a wheel has renamed; two copies are

@@ -132,6 +132,12 @@ void check_promises(const dlx::gpu::Launch& launch, const dlx::gpu::Limits& limi
   if (limits.max_group_size != 0) assert_true(copy.group_size <= limits.max_group_size);
 }
 
+int64_t bytes_of(const dlx_strided_copy& copy) {
+  int64_t bytes = copy.item;
+  for (uint32_t k = 0; k < copy.axes; ++k) bytes *= copy.extent[k];
+  return bytes;
+}
+
 int check_launches(const CopyPlan& plan, const dlx::gpu::Limits& limits = {}) {
   dlx::gpu::Launches launches(plan, 0, 0, limits);
   dlx::gpu::Launch launch;
@@ -149,14 +155,33 @@ int check_launches(const CopyPlan& plan, const dlx::gpu::Limits& limits = {}) {
 void one_launch_is_usual(void**) {
   assert_int_equal(check_launches(plan_of({100, 200}, {200, 1}, {1, 100}, 1)), 1);
   assert_int_equal(check_launches(plan_of({1}, {1}, {1}, 1)), 1);
-  // The largest matrix of bytes that a 16 GiB GPU can hold twice takes several launches.
-  assert_true(check_launches(plan_of({8}, {kGiB}, {kGiB}, kGiB - 1)) <= 16);
+  // The largest matrix of bytes that a 16 GiB GPU can hold twice.
+  assert_int_equal(check_launches(plan_of({8}, {kGiB}, {kGiB}, kGiB - 1)), 1);
 }
 
 void long_items_are_cut(void**) {
-  check_launches(plan_of({}, {}, {}, 5 * kGiB + 3));
-  check_launches(plan_of({}, {}, {}, 5 * kGiB, 16));
-  check_launches(plan_of({3}, {7 * kGiB}, {6 * kGiB}, 5 * kGiB));
+  assert_int_equal(check_launches(plan_of({}, {}, {}, 5 * kGiB + 3)), 2);
+  assert_int_equal(check_launches(plan_of({}, {}, {}, 5 * kGiB, 16)), 1);
+  assert_int_equal(check_launches(plan_of({3}, {7 * kGiB}, {6 * kGiB}, 5 * kGiB)), 1);
+  assert_int_equal(check_launches(plan_of({3}, {7 * kGiB + 1}, {6 * kGiB}, 5 * kGiB - 1)), 2);
+}
+
+/// Where the family of rows turns out to be missing, the other ones take the whole plan.
+void rows_that_do_not_load_are_cut_anew(void**) {
+  const CopyPlan plan = plan_of({3}, {7 * kGiB + 1}, {6 * kGiB}, 5 * kGiB - 1);
+  dlx::gpu::Limits limits{};
+  dlx::gpu::Launches launches(plan, 0, 0, limits);
+  dlx::gpu::Launch launch;
+  assert_true(launches.next(&launch));
+  assert_int_equal(dlx::gpu::family_of(launch.kernel), dlx::gpu::kRows);
+  limits.missing = 1u << dlx::gpu::kRows;
+  int64_t bytes = 0;
+  launches.again(limits, &launch);
+  do {
+    check_promises(launch, limits);
+    bytes += bytes_of(launch.copy);
+  } while (launches.next(&launch));
+  assert_int_equal(bytes, plan.size());
 }
 
 void long_steps_take_one_launch(void**) {
@@ -183,34 +208,83 @@ void many_axes_take_few_launches(void**) {
   }
 }
 
+/// Counts the launches, which must not be more than 4.
+int count_few_launches(const CopyPlan& plan) {
+  dlx::gpu::Launches launches(plan, 0, 0, {});
+  dlx::gpu::Launch launch;
+  int count = 0;
+  int64_t bytes = 0;
+  for (; launches.next(&launch); ++count) {
+    check_promises(launch, {});
+    bytes += bytes_of(launch.copy);
+  }
+  if (count > 4) {
+    print_error("%d launches, item %lld\n", count, static_cast<long long>(plan.item()));
+    for (int k = 0; k < plan.ndim(); ++k) {
+      print_error(" %lld by %lld, %lld\n", static_cast<long long>(plan.axis(k).extent),
+                  static_cast<long long>(plan.axis(k).dst),
+                  static_cast<long long>(plan.axis(k).src));
+    }
+  }
+  assert_in_range(count, 1, 4);
+  assert_int_equal(bytes, plan.size());
+  return count;
+}
+
+/// Sizes of elements: all that a kernel may be chosen for.
+constexpr int64_t kItems[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
+constexpr int64_t kMostElements = int64_t{1} << 31;
+
 /// 2^31 elements in as many axes as there can be.
 void no_layout_takes_more_than_4_launches(void**) {
-  for (const int64_t item : {1, 2, 3, 4, 8, 12, 16}) {
+  for (const int64_t item : kItems) {
     Axes shape(31, 2), dst(31), src(31);
     for (size_t k = 0; k < 31; ++k) {
       dst[k] = item << (30 - k);
       src[k] = item << k;
     }
-    dlx::gpu::Launches launches(plan_of(shape, dst, src, item), 0, 0, {});
-    dlx::gpu::Launch launch;
-    int count = 0;
-    for (; launches.next(&launch); ++count) check_promises(launch, {});
-    assert_in_range(count, 1, 4);
+    count_few_launches(plan_of(shape, dst, src, item));
   }
 }
 
-/// Up to 2^31 words in random axes, with gaps, backwards and repeated.
+/// Up to 2^31 elements in rows: compact ones, far from each other, backwards, and unaligned.
+void no_long_rows_take_more_than_4_launches(void**) {
+  const int64_t most_rows[] = {1, 2, 3, 5, 7, 10, 31, 32, 1000, int64_t{1} << 20};
+  for (const int64_t item : kItems) {
+    for (const int64_t rows : most_rows) {
+      for (const int64_t less : {0, 1, 2}) {
+        const int64_t n = kMostElements / rows - less, row = n * item;
+        for (const int64_t gap : {item, 16 * item, kGiB / 16 * 16 * item}) {
+          const int64_t far = rows * (row + gap);
+          count_few_launches(plan_of({rows, n}, {row + gap, item}, {row, item}, item));
+          count_few_launches(plan_of({rows, n}, {row, item}, {row + gap, item}, item));
+          count_few_launches(plan_of({rows, n}, {row, item}, {-row, item}, item, far));
+          count_few_launches(plan_of({rows, n}, {row + gap, item}, {row, -item}, item, far));
+          count_few_launches(plan_of({rows, n}, {row, item}, {item, rows * item}, item));
+          count_few_launches(plan_of({rows, n}, {2 * row, 2 * item}, {3 * row, 3 * item}, item));
+          count_few_launches(plan_of({rows, n}, {row, item}, {item, 0}, item));
+          count_few_launches(plan_of({rows, n}, {row + gap, item}, {0, item}, item));
+        }
+      }
+    }
+  }
+}
+
+/// Up to 2^31 elements in random axes, with gaps, backwards and repeated.
 void no_random_layout_takes_more_than_4_launches(void**) {
   int most = 0;
-  for (uint64_t seed = 1; seed <= 20000; ++seed) {
+  for (uint64_t seed = 1; seed <= 40000; ++seed) {
     Choices choices(seed);
-    const int64_t item = int64_t{1} << choices.below(5);
+    const int64_t item =
+        choices.one_in(2) ? int64_t{1} << choices.below(5) : kItems[choices.below(16)];
     const auto ndim = static_cast<size_t>(1 + choices.below(31));
     Axes shape(ndim), dst(ndim), src(ndim), order(ndim);
-    int64_t room = int64_t{1} << 31, dst_step = item, src_step = item;
+    int64_t room = kMostElements, dst_step = item, src_step = item;
+    const int64_t long_axis = choices.below(static_cast<int64_t>(ndim));
     for (size_t k = ndim; k-- > 0;) {
-      const int64_t most_here = k == 0 || choices.one_in(4) ? room : std::min<int64_t>(room, 6);
-      shape[k] = k == 0 || choices.one_in(3) ? most_here : 1 + choices.below(most_here);
+      const bool takes_all = static_cast<int64_t>(k) == long_axis;
+      const int64_t most_here = takes_all || choices.one_in(4) ? room : std::min<int64_t>(room, 6);
+      shape[k] = takes_all || choices.one_in(3) ? most_here : 1 + choices.below(most_here);
       room = std::max<int64_t>(room / shape[k], 1);
       order[k] = static_cast<int64_t>(k);
       dst[k] = dst_step;
@@ -224,23 +298,7 @@ void no_random_layout_takes_more_than_4_launches(void**) {
       src_step = src_step * shape[k] + (choices.one_in(4) ? item : 0);
     }
     if (dst_step > (int64_t{1} << 60) || src_step > (int64_t{1} << 60)) continue;
-    const dlx::CopyPlan plan = plan_of(shape, dst, src, item);
-    if (plan.item() > kGiB) continue;  // longer rows are cut
-    dlx::gpu::Launches launches(plan, 0, 0, {});
-    dlx::gpu::Launch launch;
-    int count = 0;
-    for (; launches.next(&launch); ++count) check_promises(launch, {});
-    if (count > 4) {
-      print_error("seed %llu: %d launches, item %lld\n", static_cast<unsigned long long>(seed),
-                  count, static_cast<long long>(plan.item()));
-      for (int k = 0; k < plan.ndim(); ++k) {
-        print_error(" %lld by %lld, %lld\n", static_cast<long long>(plan.axis(k).extent),
-                    static_cast<long long>(plan.axis(k).dst),
-                    static_cast<long long>(plan.axis(k).src));
-      }
-    }
-    assert_in_range(count, 1, 4);
-    most = std::max(most, count);
+    most = std::max(most, count_few_launches(plan_of(shape, dst, src, item)));
   }
   print_message("%d launches at most\n", most);
 }
@@ -269,9 +327,7 @@ void axes_beyond_those_of_a_kernel_are_looped_over(void**) {
   for (int count = 0; launches.next(&launch); ++count) {
     assert_in_range(count, 0, 15);
     check_promises(launch, {});
-    int64_t here = launch.copy.item;
-    for (uint32_t k = 0; k < launch.copy.axes; ++k) here *= launch.copy.extent[k];
-    bytes += here;
+    bytes += bytes_of(launch.copy);
   }
   assert_int_equal(bytes, int64_t{1} << 34);
 }
@@ -412,6 +468,8 @@ int main() {
       cmocka_unit_test(long_steps_take_one_launch),
       cmocka_unit_test(many_axes_take_few_launches),
       cmocka_unit_test(no_layout_takes_more_than_4_launches),
+      cmocka_unit_test(rows_that_do_not_load_are_cut_anew),
+      cmocka_unit_test(no_long_rows_take_more_than_4_launches),
       cmocka_unit_test(no_random_layout_takes_more_than_4_launches),
       cmocka_unit_test(as_many_axes_as_a_plan_can_have),
       cmocka_unit_test(axes_beyond_those_of_a_kernel_are_looped_over),

@@ -169,8 +169,8 @@ def empty_like(
     """An uninitialised array of the library of `x`, by that library's allocator where it has one.
 
     Args:
-        x: an array of any library that dlx.convert knows; of other objects (a list, a buffer) the
-            result is a Tensor.
+        x: an array of any library that dlx.convert knows; of other objects (a list, a buffer, an array
+            of a module without `from_dlpack`) the result is a Tensor.
         shape, dtype, device: of the result; by default those of `x`.
 
     Raises: what dlx.asarray(x) raises; UnsupportedError if the library lacks the dtype.

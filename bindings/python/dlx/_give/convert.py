@@ -82,8 +82,12 @@ def convert(x: Any, to: Any, tensor: Tensor | None, options: Options | None) -> 
 
 def convert_result(tensor: Tensor, like: Any) -> Any:
     """The result of a compiled function in the library of an argument; the Tensor itself if the argument
-    belongs to no array library."""
+    belongs to no array library, or to one that dlx cannot make arrays of."""
     if not targets.is_array(like):
+        return tensor
+    try:
+        targets.find(like)
+    except InvalidArgumentError:
         return tensor
     return convert(tensor, None, tensor, (None, None, False, like, None, None))
 

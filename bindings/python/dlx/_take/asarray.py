@@ -4,7 +4,7 @@ and nested sequences.
 The native code tries these first: a Tensor, an exact numpy.ndarray, DLPack's exchange table,
 `__dlpack__`. They carry every dtype and device, and state ownership exactly. Then come, in this order:
 
-1. `__cuda_array_interface__`: shares memory of a CUDA device; see cuda_array_interface.py.
+1. `__cuda_array_interface__`: shares memory of a CUDA device.
 2. the buffer protocol: shares memory, says whether it is read-only, and locks it against resizing;
    but it has no bfloat16 and no device.
 3. `__array_interface__`, then `__array_struct__`: share memory, but the owner may resize it.
@@ -201,16 +201,6 @@ def _from_cffi(obj: Any) -> Tensor | None:
     return cffi_arrays.read(obj)
 
 
-def _from_cuda_array_interface(obj: Any) -> Tensor | None:
-    """Memory of a CUDA device. Tried before the protocols of host memory, because some of them copy
-    the data to the host unasked (numba's `__array__`)."""
-    if not hasattr(obj, "__cuda_array_interface__"):
-        return None
-    from dlx._take import cuda_array_interface
-
-    return cuda_array_interface.read(obj)
-
-
 def _from_library(obj: Any) -> Tensor | None:
     """Objects of MXNet and storages of PyTorch: module by_library, imported on first need."""
     if packages_of(type(obj)).isdisjoint(("mxnet", "torch")):
@@ -223,7 +213,6 @@ def _from_library(obj: Any) -> Tensor | None:
 _READERS = (
     _from_library,
     _from_cffi,
-    _from_cuda_array_interface,
     _native._from_layout,
 )
 

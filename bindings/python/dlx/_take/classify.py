@@ -18,6 +18,7 @@ from dlx._take.generated_bits import (
     BOOLEAN,
     BUFFER,
     BUFFER_OF_DEVICE,
+    CUDA_ARRAY,
     GUARD,
     IMMUTABLE,
     LATE_ARROW,
@@ -117,8 +118,10 @@ def _plain_bits(cls: type, packages: frozenset[str], numpy: Any) -> int:
         return PLAIN | SCALAR if cls.__module__ == "numpy" else 0
     if packages & KNOWN_PACKAGES or issubclass(cls, (type, int, float, complex, str, list, tuple)):
         return 0
-    if hasattr(cls, "__cuda_array_interface__") or hasattr(cls, "__jax_array__"):
-        return 0  # memory of a device; the other protocols would copy it to the host
+    if hasattr(cls, "__jax_array__"):
+        return 0  # may be memory of a device; the other protocols would copy it to the host
+    if hasattr(cls, "__cuda_array_interface__"):
+        return PLAIN | CUDA_ARRAY
     if is_ctypes_pointer(cls):
         return 0
     if hasattr(cls, "columns") and hasattr(cls, "__array__"):

@@ -32,9 +32,7 @@ def taken_otherwise(obj: Any, dtype: Any, copy: bool | None) -> Any:
     """
     if not _has_negative_cuda_strides(obj):
         return converted_by_numpy(obj, dtype, copy)
-    from dlx._take import cuda_array_interface
-
-    tensor = cuda_array_interface.read(obj)
+    tensor = _native._from_layout(obj)
     return _native.asarray(tensor, copy=True) if copy else tensor
 
 

@@ -19,3 +19,4 @@ BOOLEAN = 4096  # a truth value, although NumPy before 2.3 lets it pass for an i
 SCALAR = 8192  # a number, whose memory nobody may write: asarray copies it
 BUFFER = 16384  # if asarray sees the memory of one object's buffer, it does for all of that dtype
 BUFFER_OF_DEVICE = 32768  # with BUFFER: of that dtype and device
+CUDA_ARRAY = 65536  # with PLAIN: it has __cuda_array_interface__, before the other protocols

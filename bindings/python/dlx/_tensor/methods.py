@@ -24,8 +24,6 @@ from dlx._lib import capi
 from dlx._lib.classes import an
 from dlx._lib.constants import (
     CPU,
-    CUDA,
-    CUDA_MANAGED,
     HOSTS,
     PADDED,
     THE_CPU,
@@ -338,20 +336,6 @@ def _array_interface(self: Tensor) -> dict[str, Any]:
     }
 
 
-def _cuda_array_interface(self: Tensor) -> dict[str, Any]:
-    """Numba's CUDA array interface, version 3. Missing (AttributeError) for data that is not in CUDA
-    device or managed memory, and for dtypes without a typestr."""
-    device = self.device
-    if device.device_type not in (
-        CUDA,
-        CUDA_MANAGED,
-    ):  # checked first: many libraries ask every object for it
-        raise AttributeError(f"this Tensor has no __cuda_array_interface__: data on {device}")
-    from dlx._take import cuda_array_interface as module
-
-    return module.export(self)
-
-
 @with_brief_errors
 def _array(self: Tensor, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
     """The tensor as a `numpy.ndarray`, by NumPy 2's rules.
@@ -457,7 +441,6 @@ def add_methods(cls: type[Tensor]) -> None:
         "flatten": flatten,
         "data": property(_data),
         "__array_interface__": property(_array_interface),
-        "__cuda_array_interface__": property(_cuda_array_interface),
         "__array__": _array,
         "__arrow_array__": _arrow_array,
         "__iter__": _iter,
