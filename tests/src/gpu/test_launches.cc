@@ -369,6 +369,7 @@ void limits_of_a_device_are_kept(void**) {
   limits.max_groups[0] = 7;
   assert_true(check_launches(plan_of({50, 60}, {60, 1}, {1, 50}, 1), limits) > 1);
   assert_true(check_launches(plan_of({50, 60}, {480, 8}, {8, 400}, 8), limits) > 1);
+  assert_true(check_launches(plan_of({3}, {6000}, {5000}, 4999), limits) > 3);  // parts of items
   limits.max_group_size = 1;
   limits.max_groups[0] = 1;
   check_launches(plan_of({3, 5}, {5, 1}, {1, 3}, 1), limits);
