@@ -133,6 +133,7 @@ void GpuEvents::wait_for_all(GpuDriver& driver) {
       if (k == all_.size()) return;
       event = all_[k];
     }
+    // not covered: the counters see the end of the block here
     GpuScope scope(driver, event->place);
     driver.synchronize_event(event->native, event->stream);
   }

@@ -137,6 +137,7 @@ bool Readiness::replace(Note seen, Pending* pending) noexcept {
     if (pending != nullptr) pending->number = ++last_number;
     pending_.store(pending, std::memory_order_release);
   }
+  // not covered: the counters see the end of the block here
   const Hold released(old);
   return true;
 }

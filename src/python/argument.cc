@@ -40,8 +40,9 @@ void destroy(PyObject* capsule) {
 Ref make_pointer(const Argument& argument, void* address, Ref owner) {
   const Ref number(check(api.PyLong_FromVoidPtr(address)));
   Ref pointer = call(argument.pointer_class.get(), number.get());
+  // not covered: memory has run out
   if (owner && api.PyObject_SetAttrString(pointer.get(), "owner", owner.get()) != 0) {
-    throw PythonError();
+    throw PythonError();  // not covered: memory has run out
   }
   return pointer;
 }
@@ -74,6 +75,7 @@ PyObject* from_param(PyObject* self, PyObject* object) {
     if (!owner) return bytes.detach();
     void* const address = api.PyBytes_AsString(bytes.get());
     Ref pointer = make_pointer(argument, address, static_cast<Ref&&>(owner));
+    // not covered: memory has run out
     if (api.PyObject_SetAttrString(pointer.get(), "memory", bytes.get()) != 0) throw PythonError();
     return pointer.detach();
   });

@@ -55,8 +55,10 @@ void with_exception(const char* function, Body&& body) {
     set_error(error.status(), function, error.what());
     throw;
   } catch (const std::bad_alloc&) {
+    // not covered from here: memory that runs out where an entry of the C interface enters Python
     set_error(DLX_ERROR_OUT_OF_MEMORY, function, "out of memory");
     throw;
+    // covered again
   }
 }
 

@@ -59,7 +59,7 @@ Ref extended(const char* before, PyObject* text, const char* after) noexcept {
     const std::string all = std::string(before) + inside + after;
     return Ref(api.PyUnicode_DecodeUTF8(all.data(), static_cast<int64_t>(all.size()), "replace"));
   } catch (const std::bad_alloc&) {  // not covered: memory has run out
-    return Ref();
+    return Ref();                    // not covered: the same
   }
 }
 

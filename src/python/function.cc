@@ -394,12 +394,13 @@ std::string document(const Contract& contract, const char* doc) {
 /// Throws Error(UNSUPPORTED) if functions of the contract cannot be called so on this machine.
 void require_natural(const Contract& contract) {
   const sys::NaturalLimits most = sys::natural_limits();
+  // not covered from here: other processors
   if (most.words == 0) {
     fail(DLX_ERROR_UNSUPPORTED,
-         "functions that take their arguments one by one can be called on x86-64 and 64-bit ARM "
-         "only: "
-         "pass a dlx_function (packed)");
+         "functions that take their arguments one by one are for x86-64 and 64-bit ARM: pass a "
+         "dlx_function (packed)");
   }
+  // covered again
   int words = 0, reals = 0;
   for (const Parameter& parameter : contract.parameters) {
     ++(parameter.kind == Kind::kFloat && most.reals > 0 ? reals : words);

@@ -37,9 +37,11 @@ TensorRef take_or_explain(PyObject* object, DLManagedTensorVersioned* managed) {
     const Ref fine(call_objects(state.guard, object));
     if (fine) throw;
     const bool known = api.PyErr_ExceptionMatches(state.errors[DLX_ERROR_UNSUPPORTED]) != 0;
+    // not covered from here: a guard that fails by itself
     if (known || is_urgent()) throw PythonError();
     api.PyErr_Clear();
     throw;
+    // covered again
   }
 }
 

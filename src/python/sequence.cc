@@ -145,8 +145,9 @@ struct Integers {
       return real ? whole_of(api.PyFloat_AsDouble(value), out) : read_numpy_int(value, out);
     } else if constexpr (std::is_signed<T>::value) {
       return !real && read_numpy_int(value, out);
+    } else {
+      return false;
     }
-    return false;
   }
 };
 
@@ -187,14 +188,14 @@ struct Bools {
       *out = value == api.true_ ? 1 : 0;
       return true;
     }
-    if constexpr (!kStrict) {
-      if (class_of(value) == api.long_type || class_of(value) == api.float_type ||
-          class_of(value) == api.complex_type) {
-        *out = api.PyObject_IsTrue(value) == 1 ? 1 : 0;
-        return true;
-      }
+    if constexpr (kStrict) {
+      return false;
+    } else {
+      const bool number = class_of(value) == api.long_type || class_of(value) == api.float_type ||
+                          class_of(value) == api.complex_type;
+      if (number) *out = api.PyObject_IsTrue(value) == 1 ? 1 : 0;
+      return number;
     }
-    return false;
   }
 };
 

@@ -157,8 +157,9 @@ class Stack {
     PyBuffer buffer{};
     const bool same = try_import(true, [&] {
       if (!is_shown_by_buffer(object, flags)) return false;
+      // not covered: a buffer that was there a moment ago
       if (api.PyObject_GetBuffer(object, &buffer, PyBUF_ND | PyBUF_FORMAT) != 0)
-        throw PythonError();
+        throw PythonError();  // not covered: the same
       const char* format = buffer.format == nullptr ? "B" : buffer.format;
       return fits(parse_dtype_format(format, DLX_FORMAT_BUFFER), buffer.ndim, buffer.shape);
     });

@@ -82,6 +82,7 @@ bool read_fields(const PyObject* object, Fields* out) noexcept {
   const int32_t failed = f.data(handle, &out->data) | f.ndim(handle, &out->ndim) |
                          f.sizes(handle, &out->sizes) | f.strides(handle, &out->strides) |
                          f.dtype(handle, &out->dtype) | f.device_type(handle, &out->device_type);
+  // not covered from here: a PyTorch whose functions and table disagree
   return failed == 0 && out->device_type == 0 && out->ndim >= 0 && out->ndim <= kMostAxes &&
          out->dtype >= 0 && out->dtype < kDTypes;
 }
@@ -97,6 +98,7 @@ bool agree(const Fields& fields, const DLTensor& table) noexcept {
   }
   return true;
 }
+// covered again
 
 }  // namespace
 
@@ -120,6 +122,7 @@ bool read_torch_fields(const PyObject* object, DLTensor* out, int64_t* room) noe
   return true;
 }
 
+// not covered from here: a PyTorch whose functions and table disagree
 void note_torch_fields(PyObject* object) {
   // Where the object is not exactly a Tensor of a known torch, nothing says where its struct is.
   if (!is_known_plain(object, Gradient::kIgnored)) return;
@@ -146,6 +149,7 @@ void note_torch_fields(PyObject* object) {
   std::memcpy(&dtype, &table.dtype, sizeof dtype);
   dtypes[fields.dtype].store(dtype, std::memory_order_relaxed);
 }
+// covered again
 
 // not covered from here: PyTorch 2.14 and newer
 Ref new_torch_tensor(const ArraySpec& spec) {

@@ -206,14 +206,18 @@ def test_a_name_that_c_cannot_get():
 def test_a_contract_in_python_has_the_same_defaults_and_extents():
     text = (
         "f(x: any[_, n, 3], y: dtype(x)[...] writable grad, n: int, on: bool = True, off: bool = False,"
-        ' factor: float = 0.1, word: str = "it\'s \\\\ it")'
+        ' factor: float = 0.1, word: str = "it\'s \\\\ it",'
+        " s: stream)"
     )
     contract = programs.Contract(text)
-    x, y, _n, on, off, factor, word = contract.parameters
+    x, y, _n, on, off, factor, word, stream = contract.parameters
     assert x.extents == (None, "n", 3)
     assert (y.writable, y.takes_grad, y.like) == (True, True, 0)
     assert (on.default, off.default, factor.default) == (True, False, 0.1)
     assert "it's" in word.default
+    assert stream.kind == "stream"
+    with pytest.raises(UnicodeEncodeError):
+        programs.Contract(f"f({UNENCODABLE}: int)")
 
 
 # ---- arrays borrowed in C

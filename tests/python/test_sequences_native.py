@@ -227,3 +227,20 @@ def test_lists_that_an_allocator_changes_meanwhile_are_read_safely(pair):
     finally:
         raw.dlx_set_allocator(1)
     assert blocks
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "uint64"])
+def test_numpy_integers_become_unsigned_ones(dtype):
+    values = [numpy.int64(3), 4, numpy.uint8(255), numpy.uint64(7)]
+    assert dlx.asarray(values, dtype=dtype).tolist() == [3, 4, 255, 7]
+    with pytest.raises((dlx.InvalidArgumentError, OverflowError)):
+        dlx.asarray([4, numpy.int8(-1)], dtype=dtype)
+
+
+def test_numbers_beside_one_beyond_int64():
+    """NumPy's rules decide: numbers of its own are not taken for uint64."""
+    assert str(dlx.asarray([2**63, numpy.uint64(1)]).dtype) == "uint64"
+    for other in (numpy.int64(1), 1.5):
+        expected = numpy.asarray([2**63, other])
+        made = dlx.asarray([2**63, other])
+        assert (str(made.dtype), made.tolist()) == (str(expected.dtype), expected.tolist())

@@ -193,6 +193,9 @@ def test_convert_makes_arrays_by_the_table_behind_the_library_s_stream(library, 
         ValueError, match="not a library"
     ):  # no table serves the CPU tensor: it has another kind of device
         dlx.convert(dlx.asarray([0] * 4, dtype="int32"), name)
+    library.fails = True  # nor a library that does not know its stream
+    with pytest.raises(ValueError, match="not a library"):
+        dlx.convert(tensor, name)
     DELETER(array.managed.deleter)(ctypes.addressof(array.managed))
     library.stream = 0
     del tensor, array
