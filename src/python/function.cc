@@ -326,8 +326,7 @@ class Call {
     std::snprintf(missing, sizeof missing,
                   status == 0 ? "it returned NULL" : "it returned the status %d",
                   static_cast<int>(status));
-    const bool told = has_new_error(messages);
-    const char* text = told ? last_error() : missing;
+    const char* text = has_new_error(messages) ? last_error() : missing;
     // The convention of messages, "function: what is wrong", says the name once.
     const std::string& name = contract_.function;
     if (std::strncmp(text, name.c_str(), name.size()) == 0 && text[name.size()] == ':') {

@@ -9,6 +9,7 @@ import re
 import shutil
 import tarfile
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 from . import debian, environments
@@ -66,7 +67,7 @@ def setup(shell: Shell, zig: Path) -> None:
     folder = shell.settings.elsewhere("platforms")
     debian.need(shell, "optional tests of other platforms", PROGRAMS, optional=True)
     # The last thing that each part makes. The first part has what the others need.
-    parts = {
+    parts: dict[str, Callable[[], None]] = {
         "arm64/site": lambda: _debian(shell, folder),
         "windows/python.exe": lambda: _windows(shell, folder, zig),
         "musl/site": lambda: _musl(shell, folder),
