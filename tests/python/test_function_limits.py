@@ -67,6 +67,13 @@ def test_texts_that_c_cannot_get():
 # ---- a call
 
 
+def test_a_function_that_returns_nothing():
+    x = np.zeros(2, F32)
+    contract = "fill(x: float32[n] writable, value: float) -> void"
+    assert dlx.function(library()["fill"], contract)(x, 3) is None
+    assert x.tolist() == [3, 3]
+
+
 def test_a_stream_is_no_argument():
     function = dlx.function(library()["scale"], "f(x: float32[n], stream: stream)", packed=True)
     assert "stream" not in function.__doc__

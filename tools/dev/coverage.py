@@ -27,7 +27,7 @@ from .shell import Failed, Shell
 from .summary import Report
 
 # The least part of the lines and of the branches of a folder, in percent. They only rise.
-FLOOR_LINES = 98.0
+FLOOR_LINES = 99.5
 FLOOR_BRANCHES = 95.0
 
 TESTS = ("//tests/capi/...", "//tests/cpp/...", "//tests/src/...", "//tests/device/...")
