@@ -40,4 +40,11 @@ Ref call_method(PyObject* object, PyObject* name) {
   return Ref(check(api.PyObject_VectorcallMethod(name, arguments, 1, nullptr)));
 }
 
+Ref pair_of(Ref first, Ref second) {
+  Ref pair(check(api.PyTuple_New(2)));
+  api.PyTuple_SetItem(pair.get(), 0, first.detach());
+  api.PyTuple_SetItem(pair.get(), 1, second.detach());
+  return pair;
+}
+
 }  // namespace dlx::py

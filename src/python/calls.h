@@ -16,6 +16,8 @@ Ref find_item(PyObject* dict, PyObject* key);
 Ref call(PyObject* function, PyObject* argument);
 /// object.name()
 Ref call_method(PyObject* object, PyObject* name);
+/// (first, second) as a new tuple.
+Ref pair_of(Ref first, Ref second);
 
 }  // namespace dlx::py
 

@@ -212,7 +212,7 @@ PyObject* convert(PyObject*, PyObject* const* args, int64_t nargs, PyObject* kwn
     if (target != nullptr && !has_kind(target, dl)) {
       target->kinds.add([&](uint64_t* added) { *added = kind_of(dl); });
     }
-    return Ref::share(api.none).detach();
+    return none();
   });
 }
 

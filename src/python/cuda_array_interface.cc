@@ -7,6 +7,7 @@
 #include "src/device/registry.h"
 #include "src/dtype/dtype.h"
 #include "src/python/byte_strides.h"
+#include "src/python/calls.h"
 #include "src/python/errors.h"
 #include "src/python/integers.h"
 #include "src/python/interface_fields.h"
@@ -87,8 +88,6 @@ void put(PyObject* dict, PyObject* key, PyObject* value) {
   if (api.PyDict_SetItem(dict, key, held.get()) != 0) throw PythonError();
 }
 
-PyObject* none() { return Ref::share(api.none).detach(); }
-
 /// The stream on which the data is ready.
 PyObject* ready_stream(PyObject* self, Tensor* tensor) {
   const StreamHandle stream = make_ready_on_current(tensor);
@@ -110,11 +109,9 @@ PyObject* byte_strides(const DLTensor& dl, int64_t itemsize) {
 
 /// (address, read-only)
 PyObject* memory_of(const Tensor& tensor) {
-  Ref pair(check(api.PyTuple_New(2)));
-  void* address = tensor.size == 0 ? nullptr : tensor.dl.data;
-  api.PyTuple_SetItem(pair.get(), 0, check(api.PyLong_FromVoidPtr(address)));
-  api.PyTuple_SetItem(pair.get(), 1, check(api.PyBool_FromLong(tensor.readonly() ? 1 : 0)));
-  return pair.detach();
+  Ref address(check(api.PyLong_FromVoidPtr(tensor.size == 0 ? nullptr : tensor.dl.data)));
+  Ref readonly(check(api.PyBool_FromLong(tensor.readonly() ? 1 : 0)));
+  return pair_of(static_cast<Ref&&>(address), static_cast<Ref&&>(readonly)).detach();
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "src/arrow/schema.h"
 #include "src/python/arguments.h"
 #include "src/python/arrow_capsules.h"
+#include "src/python/calls.h"
 #include "src/python/capsule_names.h"
 #include "src/python/entry.h"
 #include "src/python/errors.h"
@@ -80,9 +81,8 @@ PyObject* export_pair(Tensor* tensor, const arrow::ExportRequest& request, const
                       PyDestructor destructor, Fill&& fill) {
   ArrowSchema* schema;
   Struct* array;
-  Ref pair(check(api.PyTuple_New(2)));
-  api.PyTuple_SetItem(pair.get(), 0, new_capsule(kArrowSchema, destroy_schema, &schema).detach());
-  api.PyTuple_SetItem(pair.get(), 1, new_capsule(name, destructor, &array).detach());
+  Ref schema_capsule = new_capsule(kArrowSchema, destroy_schema, &schema);
+  Ref pair = pair_of(static_cast<Ref&&>(schema_capsule), new_capsule(name, destructor, &array));
   arrow::export_schema(tensor, request, schema);
   const WithoutGil without(may_take_long(tensor));
   fill(array);

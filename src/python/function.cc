@@ -285,7 +285,7 @@ class Call {
       case Returns::kTensor:
         if (tensor == nullptr) fail_in_words(0, messages);
         return new_object(static_cast<TensorRef&&>(returned));
-      default: return Ref::share(api.none).detach();
+      default: return none();
     }
   }
 
@@ -314,8 +314,7 @@ class Call {
 
   PyObject* check_status(dlx_status status, uint64_t messages) const {
     if (__builtin_expect(status != DLX_OK, 0)) fail_in_words(status, messages);
-    api.Py_IncRef(api.none);
-    return api.none;
+    return none();
   }
 
   /// A Python exception that the function set wins; else its dlx_set_last_error(). `status` 0: it

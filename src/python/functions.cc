@@ -28,11 +28,6 @@
 namespace dlx::py {
 namespace {
 
-PyObject* none() {
-  api.Py_IncRef(api.none);
-  return api.none;
-}
-
 DLDataType read_dtype_code(PyObject* object) {
   const Int64List code(object, "dtype");
   if (code.count() != 3) {

@@ -59,11 +59,10 @@ class TakenArray {
 };
 
 /// (tensor, whether nobody else uses its memory)
-PyObject* pair_of(TensorRef tensor, bool copied) {
-  Ref pair(check(api.PyTuple_New(2)));
-  api.PyTuple_SetItem(pair.get(), 0, new_object(static_cast<TensorRef&&>(tensor)));
-  api.PyTuple_SetItem(pair.get(), 1, check(api.PyBool_FromLong(copied ? 1 : 0)));
-  return pair.detach();
+PyObject* tensor_and_copied(TensorRef tensor, bool copied) {
+  Ref object(new_object(static_cast<TensorRef&&>(tensor)));
+  return pair_of(static_cast<Ref&&>(object), Ref(check(api.PyBool_FromLong(copied ? 1 : 0))))
+      .detach();
 }
 
 /// One tensor of a table's columns, by the hook join_columns, which says whether its memory is its own.
@@ -71,11 +70,10 @@ TensorRef join_columns(std::vector<arrow::Column>* columns, int32_t copy, bool* 
   Ref all(check(api.PyTuple_New(static_cast<int64_t>(columns->size()))));
   for (size_t i = 0; i < columns->size(); ++i) {
     arrow::Column& column = (*columns)[i];
-    Ref pair(check(api.PyTuple_New(2)));
     const auto length = static_cast<int64_t>(column.name.size());
-    api.PyTuple_SetItem(pair.get(), 0,
-                        check(api.PyUnicode_DecodeUTF8(column.name.data(), length, "replace")));
-    api.PyTuple_SetItem(pair.get(), 1, new_object(static_cast<TensorRef&&>(column.tensor)));
+    Ref name(check(api.PyUnicode_DecodeUTF8(column.name.data(), length, "replace")));
+    Ref tensor(new_object(static_cast<TensorRef&&>(column.tensor)));
+    Ref pair = pair_of(static_cast<Ref&&>(name), static_cast<Ref&&>(tensor));
     api.PyTuple_SetItem(all.get(), static_cast<int64_t>(i), pair.detach());
   }
   const Ref mode = copy == DLX_COPY_IF_NEEDED
@@ -131,7 +129,7 @@ PyObject* from_arrow(PyObject*, PyObject* const* args, int64_t nargs, PyObject*)
   return positional("asarray", nargs, 3, [&] {
     bool copied;
     TensorRef tensor = import_capsules(args[0], args[1], to_copy_mode(args[2]), &copied);
-    return pair_of(static_cast<TensorRef&&>(tensor), copied);
+    return tensor_and_copied(static_cast<TensorRef&&>(tensor), copied);
   });
 }
 
@@ -161,7 +159,7 @@ PyObject* from_arrow_object(PyObject*, PyObject* const* args, int64_t nargs, PyO
   return positional("asarray", nargs, 2, [&] {
     bool copied = false;
     TensorRef tensor = import_by_arrow(args[0], to_copy_mode(args[1]), &copied);
-    return pair_of(static_cast<TensorRef&&>(tensor), copied);
+    return tensor_and_copied(static_cast<TensorRef&&>(tensor), copied);
   });
 }
 
@@ -170,7 +168,7 @@ PyObject* from_arrow_stream(PyObject*, PyObject* const* args, int64_t nargs, PyO
   return positional("asarray", nargs, 2, [&] {
     bool copied;
     TensorRef tensor = import_by_arrow_stream(args[0], to_copy_mode(args[1]), &copied);
-    return pair_of(static_cast<TensorRef&&>(tensor), copied);
+    return tensor_and_copied(static_cast<TensorRef&&>(tensor), copied);
   });
 }
 

@@ -134,10 +134,7 @@ InterfaceMemory read_memory(const InterfaceNames& fields, PyObject* data) {
 }
 
 void set_owners(Tensor* tensor, PyObject* object, PyObject* kept) {
-  Ref owners(check(api.PyTuple_New(2)));
-  api.PyTuple_SetItem(owners.get(), 0, Ref::share(object).detach());
-  api.PyTuple_SetItem(owners.get(), 1, Ref::share(kept).detach());
-  set_python_owner(tensor, owners.detach(), nullptr);
+  set_python_owner(tensor, pair_of(Ref::share(object), Ref::share(kept)).detach(), nullptr);
 }
 
 }  // namespace dlx::py

@@ -35,7 +35,7 @@ PyObject* operate(PyObject*, PyObject* const* args, int64_t nargs, PyObject*) {
     const bool binary = nargs == 4;
     const Ref own = is_tensor(args[1]) ? new_ndarray(args[1]) : Ref();
     const Ref other = own && binary ? operand_of(args[2]) : Ref();
-    if (!own || (binary && !other)) return Ref::share(api.none).detach();
+    if (!own || (binary && !other)) return none();
     const bool reflected = binary && args[3] == api.true_;
     Ref result(check(reflected ? call_objects(args[0], other.get(), own.get())
                                : call_objects(args[0], own.get(), other.get())));

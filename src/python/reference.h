@@ -40,6 +40,9 @@ class Ref {
   PyObject* object_ = nullptr;
 };
 
+/// None, as a new reference.
+inline PyObject* none() noexcept { return Ref::share(api.none).detach(); }
+
 }  // namespace dlx::py
 
 #endif  // DLX_SRC_PYTHON_REFERENCE_H_

@@ -215,6 +215,19 @@ def DESTROY(capsule_address):
             DELETER(deleter)(address)
 
 
+class Forwarding:
+    """Another object's memory, by DLPack alone, of a module that takes no arrays."""
+
+    def __init__(self, inner):
+        self.inner = inner
+
+    def __dlpack__(self, **keywords):
+        return self.inner.__dlpack__(**keywords)
+
+    def __dlpack_device__(self):
+        return self.inner.__dlpack_device__()
+
+
 class Producer:
     """An object with `__dlpack__` whose every answer can be chosen.
 

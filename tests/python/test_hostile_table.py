@@ -35,7 +35,6 @@ class Library:
 
     def __init__(self, *without):
         self.fault = ""
-        self.alive = 0
         library = self
 
         class Array:
