@@ -16,6 +16,7 @@ HERE = ROOT / "benchmarks/languages"
 BUILT = ROOT / "build/bindings"
 PREFIX = BUILT / "prefix"
 JARS = f"{BUILT / 'java/dlx.jar'}:/usr/share/java/jna.jar"
+MONO = BUILT / "csharp/mono"
 SPEED = BUILT / "speed"
 
 # Language -> how to build, and how to run.
@@ -29,8 +30,8 @@ PROGRAMS: dict[str, tuple[list[str], list[str]]] = {
     "Go": (["go", "build", "-o", f"{SPEED}/speed-go", "."], [f"{SPEED}/speed-go"]),
     "Node": (["true"], ["node", "--expose-gc", f"{HERE}/speed.js"]),
     "Java": (["true"], ["java", f"-Ddlx.library={PREFIX}/lib/libdlx.so.1", "-cp", JARS, f"{HERE}/Speed.java"]),
-    "C#": (["mcs", "-langversion:Latest", f"-r:{BUILT}/csharp/Dlx.dll", f"-out:{BUILT}/csharp/Speed.exe", f"{HERE}/Speed.cs"],
-           ["mono", f"{BUILT}/csharp/Speed.exe"]),
+    "C#": (["mcs", "-langversion:Latest", f"-r:{MONO}/Dlx.dll", f"-out:{MONO}/Speed.exe", f"{HERE}/Speed.cs"],
+           ["mono", f"{MONO}/Speed.exe"]),
     "R": (["true"], ["Rscript", f"{HERE}/speed.R"]),
     "LuaJIT": (["true"], ["luajit", f"{HERE}/speed.lua"]),
     "Ruby": (["true"], ["ruby", "-I", f"{ROOT}/bindings/ruby/lib", f"{HERE}/speed.rb"]),

@@ -437,6 +437,12 @@ def two_runtimes(x: Language) -> None:
         )
 
 
+def together(x: Language) -> None:
+    """What needs several packages. The benchmark is a test that it runs."""
+    two_runtimes(x)
+    x.step(x.settings.interpreter, x.settings.root / "benchmarks/bench_languages.py")
+
+
 # What each needs, and its steps. The longest first.
 STEPS: dict[str, tuple[Sequence[str], Callable[[Language], None]]] = {
     "java": (("javac", str(JARS / "jna.jar"), str(JARS / "junit-platform-console.jar")), java),
@@ -454,7 +460,7 @@ STEPS: dict[str, tuple[Sequence[str], Callable[[Language], None]]] = {
 def jobs(settings: Settings) -> list[Job]:
     made = [Job(f"bindings-{name}", functools.partial(_test, name)) for name in STEPS]
     after = tuple(job.name for job in made)
-    return [*made, Job("two-runtimes", lambda r: two_runtimes(Language(r, "two")), after=after)]
+    return [*made, Job("two-runtimes", lambda r: together(Language(r, "two")), after=after)]
 
 
 def _test(name: str, runner: Runner) -> None:
