@@ -7,6 +7,7 @@ import os
 import platform
 import re
 import shutil
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Callable
@@ -440,7 +441,8 @@ def two_runtimes(x: Language) -> None:
 def together(x: Language) -> None:
     """What needs several packages. The benchmark is a test that it runs."""
     two_runtimes(x)
-    x.step(x.settings.interpreter, x.settings.root / "benchmarks/bench_languages.py")
+    root = x.settings.root
+    x.step(sys.executable, root / "benchmarks/bench_languages.py", cwd=root)
 
 
 # What each needs, and its steps. The longest first.
