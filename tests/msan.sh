@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # tests/msan.sh [FOLDER]: replays fuzz corpora under MemorySanitizer, which finds reads of memory that nobody
 # wrote. It needs a C++ library that is built with it too: this script builds libc++ from the sources in the
-# package ziglang (third_party/python/platforms.txt), into FOLDER, where a second run finds it. Status 77: no
-# clang, or no ziglang.
+# package ziglang (third_party/python/platforms.txt), and all of dlx, into FOLDER, where a second run finds both.
+# Status 77: no clang, no CMake, or no ziglang.
 set -euo pipefail
 cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.."
 folder=$(realpath -m "${1:-build/msan}")
 python=${DLX_PYTHON:-.venv/bin/python}
-type clang++-19 llvm-ar-19 &>/dev/null || { echo "msan.sh: no clang 19"; exit 77; }
+type clang++-19 cmake &>/dev/null || { echo "msan.sh: no clang 19, or no CMake"; exit 77; }
 zig=$("$python" -c "import ziglang; print(ziglang.__path__[0])" 2>/dev/null) || { echo "msan.sh: no ziglang"; exit 77; }
 mkdir -p "$folder"
 
@@ -42,21 +42,22 @@ for source in "$zig"/lib/libcxx/src/*.cpp "$zig"/lib/libcxxabi/src/*.cpp; do
     -D_LIBCXXABI_BUILDING_LIBRARY -DHAVE___CXA_THREAD_ATEXIT_IMPL
 done
 rm -f "$folder/libcxx.a"
-llvm-ar-19 rcs "$folder/libcxx.a" "${objects[@]}"
+ar rcs "$folder/libcxx.a" "${objects[@]}"
 
-own=()
-for source in src/base/*.cc src/dtype/*.cc src/arrow/{metadata,schema,layout,bitmap}.cc src/tensor/layout.cc \
-  tests/fuzz_main.cc; do
-  own+=("$folder/${source//\//-}.o")
-  compile "${own[-1]}" "$source" -std=c++17 -DDLX_DLPACK_OWN -I. -Iinclude
-done
-rm -f "$folder/dlx.a"
-llvm-ar-19 rcs "$folder/dlx.a" "${own[@]}"
+# The whole library, by the builds of packagers: CMakeLists.txt knows its sources and their flags.
+cmake -S . -B "$folder/library" -DBUILD_SHARED_LIBS=OFF -DCMAKE_BUILD_TYPE=None -DCMAKE_CXX_COMPILER=clang++-19 \
+  -DCMAKE_CXX_COMPILER_WORKS=1 -DCMAKE_CXX_FLAGS="${flags[*]}" >"$folder/cmake.log" || { cat "$folder/cmake.log"; exit 1; }
+cmake --build "$folder/library" -j"$(nproc)" --target dlx >"$folder/build.log" || { tail -50 "$folder/build.log"; exit 1; }
 
-for target in dtype/fuzz_formats arrow/fuzz_metadata arrow/fuzz_schema; do
+compile "$folder/main.o" tests/fuzz_main.cc -std=c++17
+# Not the target of the drivers: they are libraries of their own, which are not compiled for this.
+for target in capi/fuzz_calls src/{arrow/fuzz_{metadata,schema},contract/fuzz_contract,copy/fuzz_copy,dtype/fuzz_formats,tensor/fuzz_views}; do
   program=$folder/${target//\//-}
-  compile "$program.o" "tests/src/$target.cc" -std=c++17 -DDLX_DLPACK_OWN -I. -Iinclude
-  clang++-19 -fsanitize=memory -nostdlib++ "$program.o" "$folder/dlx.a" "$folder/libcxx.a" -lpthread -lm -o "$program"
+  compile "$program.o" "tests/$target.cc" -std=c++17 -DDLX_DLPACK_OWN -DDLX_STATIC -I. -Iinclude
+  clang++-19 -fsanitize=memory -nostdlib++ "$program.o" "$folder/main.o" "$folder/library/libdlx.a" "$folder/libcxx.a" \
+    -lpthread -ldl -lm -o "$program"
   echo "$target"
-  "$program" "-corpus=tests/src/$target.corpus" -seeds=1-2000
+  # It writes a line for each allocation that is refused.
+  MSAN_OPTIONS=allocator_may_return_null=1 "$program" "-corpus=tests/$target.corpus" -seeds=1-2000 2>"$program.log" ||
+    { grep -v "failed to allocate" "$program.log"; exit 1; }
 done

@@ -6,7 +6,6 @@ import functools
 import sys
 import tarfile
 import tempfile
-import zipfile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -58,12 +57,8 @@ def build(
 def built(platform: Platform) -> Built:
     folder = fresh(platform.name)
     wheel, archive = build(platform, folder)
-    if archive.suffix == ".zip":
-        with zipfile.ZipFile(archive) as packed:
-            packed.extractall(folder)
-    else:
-        with tarfile.open(archive) as packed:
-            packed.extractall(folder)
+    with tarfile.open(archive) as packed:
+        packed.extractall(folder)
     return Built(wheel, archive, unpack(wheel, folder / "site"), folder / f"libdlx-{platform.name}")
 
 

@@ -21,7 +21,7 @@ from test_release import tool
 
 pytestmark = pytest.mark.heavy
 
-MOST_BYTES = 1_200_000  # of a wheel, compressed
+MOST_BYTES = 1_200_000  # of a wheel, and of an archive
 FILES = {
     "linux": "libdlx.so.1",
     "musl": "libdlx.so.1",
@@ -83,6 +83,7 @@ def test_name_tags_and_size(platform):
     wheel, site = built(platform).wheel, built(platform).site
     assert wheel.name.endswith(f"-py3-none-{platform.tag}.whl")
     assert wheel.stat().st_size <= MOST_BYTES
+    assert built(platform).archive.stat().st_size <= MOST_BYTES
     [metadata] = site.glob("*.dist-info/WHEEL")
     tags = email.message_from_string(metadata.read_text()).get_all("Tag")
     assert sorted(tags) == [f"py3-none-{tag}" for tag in platform.tag.split(".")]

@@ -8,12 +8,15 @@ import re
 import shutil
 import subprocess
 import sys
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
 
 from dev import __main__ as front
 from dev import release, sbom
+from dev.archives import SUFFIX
+from dev.wheel import PLATFORMS
 from packaging_support import ROOT, run
 
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
@@ -149,6 +152,18 @@ def test_every_command_of_a_workflow_exists():
 
     assert {"test", "wheel", "docs", "release", "sbom"} <= set(words)
     assert set(words) <= set(front.COMMANDS)
+
+
+def test_the_index_gets_the_wheels_and_the_source_distribution_alone():
+    """It refuses all else, such as the archives for C."""
+    wheels = [f"libdlx-1.2.3-py3-none-{platform.tag}.whl" for platform in PLATFORMS]
+    archives = [f"libdlx-1.2.3-{platform.name}{SUFFIX}" for platform in PLATFORMS]
+    files = [*wheels, "libdlx-1.2.3.tar.gz", *archives, "libdlx.spdx.json", "SHA256SUMS"]
+    [[_, *patterns, _]] = [line.split() for line in commands() if line.startswith("mv ")]
+
+    moved = [name for name in files if any(fnmatch(f"dist/{name}", p) for p in patterns)]
+
+    assert moved == [*wheels, "libdlx-1.2.3.tar.gz"]
 
 
 def test_workflows_have_the_least_rights():

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import gzip
 import io
+import lzma
 import os
 import subprocess
 import tarfile
 import tempfile
-import time
-import zipfile
 from pathlib import Path
 
+SUFFIX = ".tar.xz"
 COMPONENT = "Unspecified"  # CMake's name for what is no part of the wheel
 
 
 def pack(tree: Path, folder: Path, name: str, epoch: int) -> Path:
-    """Installs the build tree and packs it into FOLDER/NAME.tar.gz, for Windows NAME.zip, with the same
-    bytes for the same files."""
+    """Installs the build tree and packs it into FOLDER/NAME.tar.xz, with the same bytes for the same files.
+    xz finds what the two libraries have in common, which takes half the space of gzip or zip."""
     with tempfile.TemporaryDirectory() as temporary:
         root = Path(temporary) / name
         command: list[str | Path] = [
@@ -31,19 +30,7 @@ def pack(tree: Path, folder: Path, name: str, epoch: int) -> Path:
         ]
         subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
         files = sorted(path for path in root.rglob("*") if path.is_symlink() or path.is_file())
-        if "windows" in name:
-            return _zip(folder / f"{name}.zip", root.parent, files, epoch)
-        return _tar(folder / f"{name}.tar.gz", root.parent, files, epoch)
-
-
-def _zip(out: Path, base: Path, files: list[Path], epoch: int) -> Path:
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for file in files:
-            entry = zipfile.ZipInfo(str(file.relative_to(base)), time.gmtime(epoch)[:6])
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            entry.external_attr = 0o644 << 16
-            archive.writestr(entry, file.read_bytes())
-    return out
+        return _tar(folder / f"{name}{SUFFIX}", root.parent, files, epoch)
 
 
 def _tar(out: Path, base: Path, files: list[Path], epoch: int) -> Path:
@@ -60,5 +47,5 @@ def _tar(out: Path, base: Path, files: list[Path], epoch: int) -> Path:
             entry.size = file.stat().st_size
             with file.open("rb") as content:
                 archive.addfile(entry, content)
-    out.write_bytes(gzip.compress(data.getvalue(), mtime=0))
+    out.write_bytes(lzma.compress(data.getvalue()))
     return out

@@ -18,7 +18,6 @@ WITHOUT_REFEREE = (f"--ignore={REFEREE}",)
 LIGHT = ("-m", "not heavy")
 HEAVY = ("-m", "heavy")
 LIBRARY = "libdlx.so"
-REFEREE = "tests/python/testing"
 OTHER_MACHINES = "riscv64 or s390x"
 # By zig, minutes for each platform, and what compiles the library anew for each kind of project.
 OTHER_WHEELS = tuple(
@@ -39,7 +38,8 @@ BEYOND = {
     "clang": "the build with clang",
     "analyzer": "clang's static analyzer",
     "fuzz-long": "fuzzing for 2 minutes a target",
-    "msan": "three corpora under MemorySanitizer",
+    "msan": "corpora under MemorySanitizer",
+    "valgrind": "the C tests under valgrind",
     "coverage": "coverage",
 }
 
@@ -106,6 +106,7 @@ def _release(settings: Settings) -> list[Job]:
         Job("analyzer", lambda r: r.step("analyzer", "./dev lint", "./dev", "lint")),
         _fuzz("fuzz-long", "120", "0"),
         Job("msan", lambda r: r.step("msan", "MemorySanitizer", "tests/msan.sh")),
+        Job("valgrind", _valgrind, uses=BAZEL),
         Job("coverage", _coverage, uses=BAZEL),
     ]
 
@@ -204,6 +205,14 @@ def _style(runner: Runner) -> None:
 def _clang(runner: Runner) -> None:
     if shutil.which("clang-19"):
         runner.step("clang", "the build with clang", "bazel", "build", "--config=clang", "//...")
+
+
+def _valgrind(runner: Runner) -> None:
+    """Without tests whose threads wait for each other busily, beside forks: valgrind runs one at a time."""
+    tests = ("//tests/capi/...", "//tests/cpp/...", "//tests/src/...")
+    without = ("//tests/capi:no_memory", "//tests/capi:test_threads", "//tests/src/device/...")
+    runner.bazel("valgrind", "--config=valgrind", "--build_tests_only", "--", *tests,
+                 *(f"-{name}" for name in without))  # fmt: skip
 
 
 def _coverage(runner: Runner) -> None:

@@ -1,5 +1,5 @@
-"""./dev wheel: the wheel and the source distribution; with --all, a wheel and an archive for C for each
-platform, made by zig."""
+"""./dev wheel: the wheel and the source distribution; with --all, the source distribution, and a wheel and an
+archive for C for each platform, made by zig."""
 
 from __future__ import annotations
 
@@ -65,6 +65,9 @@ def run(shell: Shell, wanted: Sequence[str]) -> int:
         return shell.run("ls", "-l", "dist")
     environments.setup(shell, "platforms")
     epoch = source_date(shell)
+    if "--all" in wanted:
+        shell.say("building the source distribution into dist/")
+        shell.check(shell.settings.interpreter, BUILD, "dist", "build/sdist", "sdist", env=epoch)
     for platform in platforms:
         shell.say(f"building the wheel of {platform.name} into dist/ (zig, {platform.target})")
         python, words = shell.settings.interpreter, options(shell, platform)
