@@ -14,6 +14,7 @@ import pytest
 
 from dev import __main__ as front
 from dev import release, sbom
+from dev.shell import Failed
 from packaging_support import ROOT, run
 
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
@@ -98,6 +99,26 @@ def test_what_stands_in_the_way_of_a_release(tmp_path):
     assert release.problems(tmp_path, "v1.2.3") == []
 
 
+def test_the_notes_of_a_release_are_its_part_of_the_changelog(tmp_path):
+    for name in (release.HEADER, "pyproject.toml", "cmake/pypi_readme.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    now = release.version(ROOT)
+    changes = f"## [{now}] 2026-12-01\n\n- New: [a page](docs/a.md).\n\n### Fixed\n\n- B.\n\n"
+    (tmp_path / "CHANGELOG.md").write_text(
+        f"# Changelog\n\n{changes}## [0.0.1] 2025-01-01\n\nOld.\n"
+    )
+
+    address = release.repository(ROOT)
+    expected = f"- New: [a page]({address}/blob/main/docs/a.md).\n\n### Fixed\n\n- B.\n"
+    assert address.startswith("https://")
+    assert release.notes(tmp_path) == expected
+
+    (tmp_path / "CHANGELOG.md").write_text("# Changelog\n")
+    with pytest.raises(Failed, match=rf"no heading '## \[{now}\] YYYY-MM-DD'"):
+        release.notes(tmp_path)
+
+
 def test_checksums_are_those_that_sha256sum_reads(tmp_path):
     (tmp_path / "a.whl").write_bytes(b"a")
     (tmp_path / "b").write_bytes(b"")
@@ -159,6 +180,35 @@ def test_workflows_have_the_least_rights():
             path.name
         )
         assert "secrets." not in text, path.name
+
+
+def test_nothing_is_public_before_all_is_there():
+    """A draft with the files, then the index, then the draft becomes the release. gh takes notes out of no
+    tag, because the clone of a workflow has the commit in place of the tag."""
+    text = (ROOT / ".github/workflows/release.yml").read_text()
+    steps = (
+        "actions/checkout@",
+        "--draft --notes-file",
+        "gh-action-pypi-publish@",
+        "--draft=false",
+    )
+    places = [text.index(step, text.index("\n  publish:")) for step in steps]
+
+    assert places == sorted(places)
+    assert "notes-from-tag" not in text
+
+
+@pytest.mark.parametrize(("verified", "status"), [("true", 0), ("false", 5)])
+def test_a_tag_without_a_good_signature_is_refused(verified, status):
+    if not shutil.which("jq"):
+        pytest.skip("no jq")
+    [query] = re.findall(r"--jq '(.*)'", (ROOT / ".github/workflows/release.yml").read_text())
+    answer = f'{{"verification": {{"verified": {verified}, "reason": "unsigned"}}}}'
+
+    done = subprocess.run(["jq", query], input=answer, capture_output=True, text=True)
+
+    assert done.returncode == status
+    assert ("the tag: unsigned" in done.stderr) == bool(status)
 
 
 @pytest.mark.heavy

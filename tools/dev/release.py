@@ -1,9 +1,11 @@
-"""./dev release: is the tree ready for a release? --set X.Y.Z writes a version; --sums FOLDER writes checksums."""
+"""./dev release: is the tree ready for a release? --set X.Y.Z writes a version; --sums FOLDER writes checksums;
+--notes FILE writes what is new."""
 
 from __future__ import annotations
 
 import hashlib
 import re
+import runpy
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -81,6 +83,24 @@ def problems(root: Path, tag: str | None) -> list[str]:
     return found
 
 
+def notes(root: Path) -> str:
+    """What CHANGELOG.md says of this version, with links that hold outside of the tree."""
+    heading = rf"^## \[{re.escape(version(root))}\][^\n]*\n(.*?)(?=^## |\Z)"
+    found = re.search(heading, (root / "CHANGELOG.md").read_text(), re.M | re.S)
+    if found is None:
+        raise Failed(
+            f"release --notes: CHANGELOG.md has no heading '## [{version(root)}] YYYY-MM-DD'"
+        )
+    absolute = runpy.run_path(str(root / "cmake/pypi_readme.py"))["absolute"]
+    return str(absolute(found[1].strip() + "\n", repository(root)))
+
+
+def repository(root: Path) -> str:
+    """Its address, of which pyproject.toml is the source."""
+    found = re.search(r'^Repository = "(.*)"', (root / "pyproject.toml").read_text(), re.M)
+    return found[1] if found else ""
+
+
 def checksums(folder: Path) -> str:
     """As `sha256sum -c` reads them."""
     files = sorted(path for path in folder.iterdir() if path.is_file() and path.name != SUMS)
@@ -102,9 +122,14 @@ def run(shell: Shell, words: Sequence[str]) -> int:
             raise Failed(f"release --sums FOLDER: no folder '{' '.join(words[1:])}'")
         (folder / SUMS).write_text(checksums(folder))
         return 0
+    if words[:1] == ["--notes"]:
+        if len(words) != 2:
+            raise Failed(f"release --notes FILE: got '{' '.join(words[1:])}'")
+        (root / words[1]).write_text(notes(root))
+        return 0
     if len(words) > 1 or (words and words[0].startswith("-")):
         raise Failed(
-            f"release: takes --set X.Y.Z, --sums FOLDER or a tag (got '{' '.join(words)}')"
+            f"release: takes --set X.Y.Z, --sums FOLDER, --notes FILE or a tag (got '{' '.join(words)}')"
         )
     found = problems(root, words[0] if words else None)
     shell.print("\n".join(found) or f"ready: {version(root)}")

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from .release import PLACEHOLDER, version
+from .release import PLACEHOLDER, repository, version
 from .shell import Failed, Shell
 
 FOLDERS = ("capi", "include", "src", "bindings/python/dlx")
@@ -59,15 +58,14 @@ def document(root: Path, epoch: int) -> dict[str, object]:
             }
         )
     code = hashlib.sha1("".join(sorted(sums)).encode()).hexdigest()
-    found = re.search(r'^Repository = "(.*)"', (root / "pyproject.toml").read_text(), re.M)
-    repository = found[1] if found else ""
-    nowhere = not repository or PLACEHOLDER in repository
+    address = repository(root)
+    nowhere = not address or PLACEHOLDER in address
     own = {
         "SPDXID": "SPDXRef-dlx",
         "name": "libdlx",
         "versionInfo": now,
         "supplier": "Organization: the dlx authors",
-        "downloadLocation": "NOASSERTION" if nowhere else f"git+{repository}@v{now}",
+        "downloadLocation": "NOASSERTION" if nowhere else f"git+{address}@v{now}",
         "filesAnalyzed": True,
         "packageVerificationCode": {"packageVerificationCodeValue": code},
         "licenseInfoFromFiles": ["NOASSERTION"],
@@ -103,7 +101,7 @@ def document(root: Path, epoch: int) -> dict[str, object]:
         "dataLicense": "CC0-1.0",
         "SPDXID": "SPDXRef-DOCUMENT",
         "name": f"libdlx-{now}",
-        "documentNamespace": f"{repository}/spdx/{now}-{code}",
+        "documentNamespace": f"{address}/spdx/{now}-{code}",
         "creationInfo": {
             "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(epoch)),
             "creators": ["Tool: dlx-dev-sbom"],
