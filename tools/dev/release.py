@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import runpy
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -16,6 +18,7 @@ HEADER = "include/dlx/dlx.h"
 NUMBERS = ("MAJOR", "MINOR", "PATCH")
 PLACEHOLDER = "dlx.example"  # .example is nobody's; see [project.urls] in pyproject.toml
 SUMS = "SHA256SUMS"
+WITHOUT_GIT = 1767225600  # 2026-01-01
 
 
 class Place(NamedTuple):
@@ -99,6 +102,29 @@ def repository(root: Path) -> str:
     """Its address, of which pyproject.toml is the source."""
     found = re.search(r'^Repository = "(.*)"', (root / "pyproject.toml").read_text(), re.M)
     return found[1] if found else ""
+
+
+def source_date(root: Path) -> int:
+    """The time of all files that are made: SOURCE_DATE_EPOCH, else that of the last commit, so that two builds
+    give the same bytes. A source distribution has no commit; git's refusal to say it is no reason for
+    another time."""
+    given = os.environ.get("SOURCE_DATE_EPOCH", "")
+    if given and not given.isdecimal():
+        raise Failed(
+            f"SOURCE_DATE_EPOCH is '{given}', not a number of seconds, such as {WITHOUT_GIT}"
+        )
+    if given or not (root / ".git").exists():
+        return int(given or WITHOUT_GIT)
+    command = ("git", "log", "-1", "--format=%ct")
+    try:
+        done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise Failed(
+            f"git, which knows the time of the last commit, does not run: {error}"
+        ) from None
+    if done.returncode:
+        raise Failed(f"git does not say the time of the last commit: {done.stderr.strip()}")
+    return int(done.stdout)
 
 
 def checksums(folder: Path) -> str:

@@ -12,10 +12,10 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from .release import PLACEHOLDER, repository, version
+from .release import PLACEHOLDER, repository, source_date, version
 from .shell import Failed, Shell
 
-FOLDERS = ("capi", "include", "src", "bindings/python/dlx")
+FOLDERS = ("bindings/python", "capi", "include", "src")
 GCC = ("Organization: Free Software Foundation", "GPL-3.0-or-later WITH GCC-exception-3.1")
 LLVM = ("Organization: The LLVM Project", "Apache-2.0 WITH LLVM-exception")
 COMPILER = {
@@ -118,7 +118,7 @@ def document(root: Path, epoch: int) -> dict[str, object]:
 def run(shell: Shell, words: Sequence[str]) -> int:
     if len(words) != 1 or words[0].startswith("-"):
         raise Failed(f"sbom FILE: got '{' '.join(words)}'")
-    epoch = int(shell.ask("git", "log", "-1", "--format=%ct") or 0)
+    epoch = source_date(shell.settings.root)
     target = shell.settings.root / words[0]
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(json.dumps(document(shell.settings.root, epoch), indent=1) + "\n")
