@@ -104,9 +104,10 @@ def test_a_kit_that_is_not_there_is_named(clone):
 def test_paths_that_bazel_cannot_take_are_named(tmp_path, name):
     clone = Clone(tmp_path / name)
 
-    for command in ("setup", "build", "demo", "test"):
+    for command in ("setup", "build", "test"):
         assert name in refused(clone.dev(command))
     assert clone.dev("format").returncode == 0
+    assert clone.dev("--dry-run", "demo").returncode == 0
 
 
 def test_paths_of_tests_go_by_the_folder_of_the_caller(clone):
@@ -156,14 +157,16 @@ def test_help_needs_no_python(bare):
 
 def test_python_is_installed(bare):
     fakes = bare.folder / "fakes"
-    install = f'case "$*" in *install*python3-venv) ln -s {sys.executable} {fakes}/python3 ;; esac'
-    bare.program("fakes/apt-get", install)
+    install = f"ln -s {sys.executable} {fakes}/python3"
+    size = """echo "'http://debian/p.deb' p.deb 5500001 MD5Sum:0" """
+    cases = f"*print-uris*) {size} ;; *install*python3-venv) {install} ;;"
+    bare.program("fakes/apt-get", f'case "$*" in {cases} esac')
 
     done = bare.dev("--dry-run", "format", path=str(fakes))
 
     assert done.returncode == 0, done.stderr
     first = "== installing Debian packages (for Python 3.9 or newer): python3-venv"
-    assert done.stdout.splitlines()[1] == first
+    assert done.stdout.splitlines()[1:3] == [first, "apt downloads 6 MB"]
     assert "making .venv with Python 3." in done.stdout
     assert "python3 -m venv --clear .venv" in done.stdout
 
@@ -187,8 +190,27 @@ def test_packages_of_the_build_are_installed(clone):
     for name in (*BARE, "gcc", "readelf"):
         (fakes / name).symlink_to(shutil.which(name))
 
-    lines = clone.plan("demo", path=str(fakes))
+    lines = clone.plan("build", path=str(fakes))
 
     assert lines[0] == "tools/dev/apt-install 'the build' g++"
-    assert "//:libdlx.so" in lines[1]
-    assert lines[2].endswith(".venv/bin/python -m dlx demo")
+
+
+def test_the_demo_needs_a_compiler_and_cmake_only(clone):
+    """Bazel brings Java: 130 MB."""
+    fakes = clone.folder / "fakes"
+    (fakes / "bazel").unlink()
+    for name in BARE:
+        (fakes / name).symlink_to(shutil.which(name))
+
+    lines = clone.plan("demo", path=str(fakes))
+
+    assert lines[:2] == [
+        "This is downloaded first, once:",
+        "  - Debian packages: g++ cmake ninja-build",
+    ]
+    commands = [line for line in lines[2:] if line and not line.startswith("==")]
+    assert commands[0] == "tools/dev/apt-install 'the demo' g++ cmake ninja-build"
+    assert [line.split()[0] for line in commands[1:3]] == ["cmake", "cmake"]
+    assert commands[3].endswith(".venv/bin/python -m dlx demo")
+    assert "DLX_LIBRARY=build/demo/libdlx.so" in commands[3]
+    assert "bazel" not in "\n".join(lines)
