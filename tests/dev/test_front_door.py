@@ -195,22 +195,32 @@ def test_packages_of_the_build_are_installed(clone):
     assert lines[0] == "tools/dev/apt-install 'the build' g++"
 
 
-def test_the_demo_needs_a_compiler_and_cmake_only(clone):
-    """Bazel brings Java: 130 MB."""
+def test_the_demo_needs_a_compiler_alone(clone):
+    """Bazel brings Java, 180 MB; CMake and ninja come from pip, without root."""
     fakes = clone.folder / "fakes"
     (fakes / "bazel").unlink()
     for name in BARE:
         (fakes / name).symlink_to(shutil.which(name))
+    (clone.folder / ".venv/cmake.installed").unlink()
 
     lines = clone.plan("demo", path=str(fakes))
 
-    assert lines[:2] == [
-        "This is downloaded first, once:",
-        "  - Debian packages: g++ cmake ninja-build",
+    assert lines[0] == "This is downloaded first, once:"
+    assert lines[1:3] == ["  - Debian packages: g++", "  - third_party/python/cmake.txt, 30 MB"]
+    install, pip, configure, build, demo = [
+        line for line in lines[3:] if line and not line.startswith("==")
     ]
-    commands = [line for line in lines[2:] if line and not line.startswith("==")]
-    assert commands[0] == "tools/dev/apt-install 'the demo' g++ cmake ninja-build"
-    assert [line.split()[0] for line in commands[1:3]] == ["cmake", "cmake"]
-    assert commands[3].endswith(".venv/bin/python -m dlx demo")
-    assert "DLX_LIBRARY=build/demo/libdlx.so" in commands[3]
-    assert "bazel" not in "\n".join(lines)
+    assert install == "tools/dev/apt-install 'the demo' g++"
+    assert pip.endswith("-r third_party/python/cmake.txt")
+    for line in (configure, build):
+        assert re.match(r"PATH=\.venv/bin:\S* cmake ", line)
+    assert demo.endswith(".venv/bin/python -m dlx demo")
+    assert "DLX_LIBRARY=build/demo/libdlx.so" in demo
+
+
+def test_the_demo_takes_the_cmake_of_the_machine(clone):
+    (clone.folder / ".venv/cmake.installed").unlink()
+    for name in ("c++", "cmake", "ninja"):
+        clone.program(f"fakes/{name}", "")
+
+    assert "pip" not in "\n".join(clone.plan("demo"))

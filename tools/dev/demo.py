@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -29,9 +30,11 @@ print(base64.b64encode(file.getvalue()).decode())
 
 
 def setup(shell: Shell) -> None:
-    """No Bazel, which brings Java: the first command downloads little."""
+    """No Bazel, which brings Java: the first command downloads little, and needs no root beside a compiler."""
     debian.need(shell, "the demo", debian.DEMO)
     environments.setup_demo(shell)
+    if debian.missing({"cmake": "cmake", "ninja": "ninja"}):
+        environments.setup(shell, "cmake")
 
 
 def run(shell: Shell, words: Sequence[str]) -> int:
@@ -39,8 +42,9 @@ def run(shell: Shell, words: Sequence[str]) -> int:
     setup(shell)
     tree = shell.settings.root / TREE
     shell.say(f"building the library into {TREE}")
-    shell.check("cmake", "-GNinja", "-S", ".", "-B", tree, "--log-level=WARNING")
-    shell.check("cmake", "--build", tree, "--target", "dlx")
+    path = {"PATH": f"{shell.settings.venv / 'bin'}:{os.environ['PATH']}"}
+    shell.check("cmake", "-GNinja", "-S", ".", "-B", tree, "--log-level=WARNING", env=path)
+    shell.check("cmake", "--build", tree, "--target", "dlx", env=path)
     command = (shell.settings.interpreter, "-m", "dlx", "demo")
     if words[:1] != [SVG]:
         return shell.run(*command, *words, env=_variables(shell))

@@ -53,7 +53,7 @@ def _wanted(shell: Shell, said: str) -> list[str]:
     names: dict[str, None] = {}
     others: dict[str, None] = {}
     for line in said.splitlines():
-        found = re.search(r" -m pip .* -r \S*third_party/python/([\w-]+)\.txt$", line)
+        found = re.search(r" -m pip .* -r '?\S*third_party/python/([\w-]+)\.txt'?$", line)
         if found:
             names[found[1]] = None
         elif line.startswith("tools/dev/apt-install "):
