@@ -15,7 +15,6 @@ import pytest
 
 from dev import __main__ as front
 from dev import release, sbom
-from dev.shell import Failed
 from packaging_support import ROOT, run
 
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
@@ -116,7 +115,7 @@ def test_the_notes_of_a_release_are_its_part_of_the_changelog(tmp_path):
     assert release.notes(tmp_path) == expected
 
     (tmp_path / "CHANGELOG.md").write_text("# Changelog\n")
-    with pytest.raises(Failed, match=rf"no heading '## \[{now}\] YYYY-MM-DD'"):
+    with pytest.raises(release.Failed, match=rf"no heading '## \[{now}\] YYYY-MM-DD'"):
         release.notes(tmp_path)
 
 
@@ -134,18 +133,18 @@ def test_the_time_of_a_build(tmp_path, monkeypatch):
         git.write_text(f"#!/bin/sh\n{script}\n")
         git.chmod(0o755)
         if said:
-            with pytest.raises(Failed, match=said):
+            with pytest.raises(release.Failed, match=said):
                 release.source_date(tmp_path)
         else:
             assert release.source_date(tmp_path) == 1700000000
     monkeypatch.setenv("PATH", str(tmp_path / "nowhere"))
-    with pytest.raises(Failed, match="git"):
+    with pytest.raises(release.Failed, match="git"):
         release.source_date(tmp_path)
 
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1600000000")
     assert release.source_date(tmp_path) == 1600000000
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "yesterday")
-    with pytest.raises(Failed, match="'yesterday', not a number of seconds"):
+    with pytest.raises(release.Failed, match="'yesterday', not a number of seconds"):
         release.source_date(tmp_path)
 
 
