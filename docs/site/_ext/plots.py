@@ -158,7 +158,7 @@ def svg(figure: Figure, folder: Path, *, narrow: bool = False) -> str:
     out = [
         f'<svg class="bench {kind}" role="img" aria-label="{label}" viewBox="0 0 {left + width + 44} {height}">'
     ]
-    at = 0 if narrow else left - 120
+    at = 2 if narrow else left - 120
     for i, name in enumerate(names):
         out.append(
             f'<circle class="s{i}" cx="{at + 5}" cy="12" r="5"/>'
