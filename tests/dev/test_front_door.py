@@ -104,9 +104,10 @@ def test_a_kit_that_is_not_there_is_named(clone):
 def test_paths_that_bazel_cannot_take_are_named(tmp_path, name):
     clone = Clone(tmp_path / name)
 
-    for command in ("setup", "build", "demo", "test"):
+    for command in ("setup", "build", "test"):
         assert name in refused(clone.dev(command))
     assert clone.dev("format").returncode == 0
+    assert clone.dev("--dry-run", "demo").returncode == 0
 
 
 def test_paths_of_tests_go_by_the_folder_of_the_caller(clone):
@@ -156,14 +157,16 @@ def test_help_needs_no_python(bare):
 
 def test_python_is_installed(bare):
     fakes = bare.folder / "fakes"
-    install = f'case "$*" in *install*python3-venv) ln -s {sys.executable} {fakes}/python3 ;; esac'
-    bare.program("fakes/apt-get", install)
+    install = f"ln -s {sys.executable} {fakes}/python3"
+    size = """echo "'http://debian/p.deb' p.deb 5500001 MD5Sum:0" """
+    cases = f"*print-uris*) {size} ;; *install*python3-venv) {install} ;;"
+    bare.program("fakes/apt-get", f'case "$*" in {cases} esac')
 
     done = bare.dev("--dry-run", "format", path=str(fakes))
 
     assert done.returncode == 0, done.stderr
     first = "== installing Debian packages (for Python 3.9 or newer): python3-venv"
-    assert done.stdout.splitlines()[1] == first
+    assert done.stdout.splitlines()[1:3] == [first, "apt downloads 6 MB"]
     assert "making .venv with Python 3." in done.stdout
     assert "python3 -m venv --clear .venv" in done.stdout
 
@@ -187,8 +190,37 @@ def test_packages_of_the_build_are_installed(clone):
     for name in (*BARE, "gcc", "readelf"):
         (fakes / name).symlink_to(shutil.which(name))
 
-    lines = clone.plan("demo", path=str(fakes))
+    lines = clone.plan("build", path=str(fakes))
 
     assert lines[0] == "tools/dev/apt-install 'the build' g++"
-    assert "//:libdlx.so" in lines[1]
-    assert lines[2].endswith(".venv/bin/python -m dlx demo")
+
+
+def test_the_demo_needs_a_compiler_alone(clone):
+    """Bazel brings Java, 180 MB; CMake and ninja come from pip, without root."""
+    fakes = clone.folder / "fakes"
+    (fakes / "bazel").unlink()
+    for name in BARE:
+        (fakes / name).symlink_to(shutil.which(name))
+    (clone.folder / ".venv/cmake.installed").unlink()
+
+    lines = clone.plan("demo", path=str(fakes))
+
+    assert lines[0] == "This is downloaded first, once:"
+    assert lines[1:3] == ["  - Debian packages: g++", "  - third_party/python/cmake.txt, 30 MB"]
+    install, pip, configure, build, demo = [
+        line for line in lines[3:] if line and not line.startswith("==")
+    ]
+    assert install == "tools/dev/apt-install 'the demo' g++"
+    assert pip.endswith("-r third_party/python/cmake.txt")
+    for line in (configure, build):
+        assert re.match(r"PATH=\.venv/bin:\S* cmake ", line)
+    assert demo.endswith(".venv/bin/python -m dlx demo")
+    assert "DLX_LIBRARY=build/demo/libdlx.so" in demo
+
+
+def test_the_demo_takes_the_cmake_of_the_machine(clone):
+    (clone.folder / ".venv/cmake.installed").unlink()
+    for name in ("c++", "cmake", "ninja"):
+        clone.program(f"fakes/{name}", "")
+
+    assert "pip" not in "\n".join(clone.plan("demo"))

@@ -10,6 +10,7 @@ import subprocess
 import pytest
 
 from packaging_support import LANGUAGE, ROOT
+from test_release import tool
 
 AROUND = """
 cmake_minimum_required(VERSION 3.18)
@@ -81,15 +82,16 @@ def test_leaves_and_small_folders_are_those_of_bazel(configure):
 
 
 def test_in_a_project_of_meson(tmp_path):
-    if not shutil.which("meson") or not shutil.which("ninja"):
-        pytest.skip("no meson or no ninja")
+    meson = tool("meson")
+    if not shutil.which("ninja"):
+        pytest.skip("no ninja")
     (tmp_path / "subprojects").mkdir()
     (tmp_path / "subprojects/dlx").symlink_to(ROOT)
     (tmp_path / "meson.build").write_text(
         "project('around', 'cpp')\nimport('cmake').subproject('dlx').dependency('dlx')\n"
     )
     done = subprocess.run(
-        ["meson", "setup", "tree"], cwd=tmp_path, capture_output=True, text=True, check=False
+        [*meson, "setup", "tree"], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout
 

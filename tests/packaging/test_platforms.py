@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from dev.wheel import PLATFORMS, Platform
-from packaging_support import ROOT, run
+from packaging_support import HERE, ROOT, run
 from platforms_support import build, built, zig
 from test_release import tool
 
@@ -168,6 +168,35 @@ def test_the_archive(platform, system):
     }
     assert wanted <= names
     assert "prefix=${pcfiledir}/../..\n" in (files.prefix / "lib/pkgconfig/dlx.pc").read_text()
+
+
+BY_CMAKE = """
+cmake_minimum_required(VERSION 3.18)
+project(app LANGUAGES C)
+find_package(dlx REQUIRED)
+add_executable(app consumer.c)
+target_link_libraries(app dlx::dlx_static)
+"""
+
+
+def test_a_program_of_c_by_the_static_library_of_the_archive(platform, tmp_path):
+    """zig's cc needs no more than find_package; GCC, which has no libc++, is told."""
+    if platform.name != f"linux-{os.uname().machine}":
+        pytest.skip(f"CMake compiles for this machine ({platform.name})")
+    shutil.copy(HERE / "consumer.c", tmp_path)
+    (tmp_path / "CMakeLists.txt").write_text(BY_CMAKE)
+    found = f"-DCMAKE_PREFIX_PATH={built(platform).prefix}"
+
+    def configure(name: str, compiler: str) -> str:
+        tree = tmp_path / name
+        return run("cmake", "-S", tmp_path, "-B", tree, "-GNinja", found, env={"CC": compiler})
+
+    assert "cannot be linked" not in configure("zig", f"{zig()} cc")
+    run("ninja", "-C", tmp_path / "zig")
+    assert run(tmp_path / "zig/app").endswith("sum 12\n")
+    said = configure("gcc", "gcc")
+    has_libcxx = Path(run("gcc", "-print-file-name=libc++.so").strip()).is_absolute()
+    assert ("dlx::dlx_static cannot be linked here: it needs libc++" in said) != has_libcxx
 
 
 def test_no_file_names_a_folder_of_the_build(platform):

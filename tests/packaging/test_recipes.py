@@ -142,7 +142,8 @@ VCPKG = """
 cmake_minimum_required(VERSION 3.18)
 set(CURRENT_PORT_DIR "{port}")
 set(CURRENT_PACKAGES_DIR "{out}")
-function(vcpkg_check_linkage)
+function(vcpkg_copy_tools)
+  message("tools: ${{ARGV}}")
 endfunction()
 function(vcpkg_cmake_configure)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" SOURCE_PATH "")
@@ -165,20 +166,29 @@ include("{port}/portfile.cmake")
 
 @pytest.mark.heavy
 def test_vcpkg(tmp_path):
-    """The port, with stand-ins for vcpkg's functions, configures this tree."""
+    """The port, with stand-ins for vcpkg's functions, configures this tree. It keeps what Windows has in bin."""
     need("cmake")
     (tmp_path / "port.cmake").write_text(VCPKG.format(port=RECIPES / "vcpkg/dlx", out=tmp_path))
+    kept = ("bin/dlx.dll", "debug/bin/dlx.dll", "lib/libdlx.dll.a")
+    taken = ("debug/include/dlx.h", "debug/share/a", "share/licenses/dlx/LICENSE")
+    for name in (*kept, *taken):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    cmake = ("cmake", "-DVCPKG_TARGET_IS_LINUX=ON", "-P", tmp_path / "port.cmake")
 
-    run("cmake", "-P", tmp_path / "port.cmake", env={"PATH": os.environ["PATH"]})
+    done = subprocess.run(cmake, capture_output=True, text=True, check=True)
 
     assert (tmp_path / "tree/CMakeCache.txt").exists()
     assert (tmp_path / "copyright/LICENSE").exists()
+    assert [name for name in (*kept, *taken) if (tmp_path / name).exists()] == list(kept)
+    assert "tools: TOOL_NAMES;dlx-check;AUTO_CLEAN" in done.stderr
 
 
 def test_the_port_of_vcpkg_has_its_fields():
     port = json.loads((RECIPES / "vcpkg/dlx/vcpkg.json").read_text())
 
     assert {"name", "version", "license", "dependencies"} <= set(port)
+    assert "(!windows | mingw)" in port["supports"]  # CMakeLists.txt refuses MSVC
 
 
 # Stands in for nixpkgs.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -101,6 +102,55 @@ def test_what_stands_in_the_way_of_a_release(tmp_path):
     assert release.problems(tmp_path, "v1.2.3") == []
 
 
+def test_the_notes_of_a_release_are_its_part_of_the_changelog(tmp_path):
+    for name in (release.HEADER, "pyproject.toml", "cmake/pypi_readme.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    now = release.version(ROOT)
+    changes = f"## [{now}] 2026-12-01\n\n- New: [a page](docs/a.md).\n\n### Fixed\n\n- B.\n\n"
+    (tmp_path / "CHANGELOG.md").write_text(
+        f"# Changelog\n\n{changes}## [0.0.1] 2025-01-01\n\nOld.\n"
+    )
+
+    address = release.repository(ROOT)
+    expected = f"- New: [a page]({address}/blob/main/docs/a.md).\n\n### Fixed\n\n- B.\n"
+    assert address.startswith("https://")
+    assert release.notes(tmp_path) == expected
+
+    (tmp_path / "CHANGELOG.md").write_text("# Changelog\n")
+    with pytest.raises(release.Failed, match=rf"no heading '## \[{now}\] YYYY-MM-DD'"):
+        release.notes(tmp_path)
+
+
+def test_the_time_of_a_build(tmp_path, monkeypatch):
+    monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
+    assert release.source_date(tmp_path) == release.WITHOUT_GIT
+
+    (tmp_path / ".git").mkdir()
+    git = tmp_path / "git"
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    for script, said in (
+        ("echo 1700000000", ""),
+        ("echo 'call: git config --global --add safe.directory' >&2; exit 128", "safe.directory"),
+    ):
+        git.write_text(f"#!/bin/sh\n{script}\n")
+        git.chmod(0o755)
+        if said:
+            with pytest.raises(release.Failed, match=said):
+                release.source_date(tmp_path)
+        else:
+            assert release.source_date(tmp_path) == 1700000000
+    monkeypatch.setenv("PATH", str(tmp_path / "nowhere"))
+    with pytest.raises(release.Failed, match="git"):
+        release.source_date(tmp_path)
+
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1600000000")
+    assert release.source_date(tmp_path) == 1600000000
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "yesterday")
+    with pytest.raises(release.Failed, match="'yesterday', not a number of seconds"):
+        release.source_date(tmp_path)
+
+
 def test_checksums_are_those_that_sha256sum_reads(tmp_path):
     (tmp_path / "a.whl").write_bytes(b"a")
     (tmp_path / "b").write_bytes(b"")
@@ -144,7 +194,14 @@ def test_workflows_call_dev_only():
     """Beside what prepares a bare machine, and what publishes."""
     others = {line.split()[0] for line in commands() if not line.startswith("./dev ")}
 
-    assert others == {"apt-get", "mkdir", "mv", "gh"}
+    assert others == {"apt-get", "git", "mkdir", "mv", "gh"}
+
+
+def test_git_works_in_containers():
+    """Where the clone belongs to another user."""
+    for path in WORKFLOWS:
+        text = path.read_text()
+        assert text.count("container:") == text.count("--add safe.directory"), path.name
 
 
 def test_every_command_of_a_workflow_exists():
@@ -174,6 +231,35 @@ def test_workflows_have_the_least_rights():
             path.name
         )
         assert "secrets." not in text, path.name
+
+
+def test_nothing_is_public_before_all_is_there():
+    """A draft with the files, then the index, then the draft becomes the release. gh takes notes out of no
+    tag, because the clone of a workflow has the commit in place of the tag."""
+    text = (ROOT / ".github/workflows/release.yml").read_text()
+    steps = (
+        "actions/checkout@",
+        "--draft --notes-file",
+        "gh-action-pypi-publish@",
+        "--draft=false",
+    )
+    places = [text.index(step, text.index("\n  publish:")) for step in steps]
+
+    assert places == sorted(places)
+    assert "notes-from-tag" not in text
+
+
+@pytest.mark.parametrize(("verified", "status"), [("true", 0), ("false", 5)])
+def test_a_tag_without_a_good_signature_is_refused(verified, status):
+    if not shutil.which("jq"):
+        pytest.skip("no jq")
+    [query] = re.findall(r"--jq '(.*)'", (ROOT / ".github/workflows/release.yml").read_text())
+    answer = f'{{"verification": {{"verified": {verified}, "reason": "unsigned"}}}}'
+
+    done = subprocess.run(["jq", query], input=answer, capture_output=True, text=True)
+
+    assert done.returncode == status
+    assert ("the tag: unsigned" in done.stderr) == bool(status)
 
 
 @pytest.mark.heavy
@@ -225,6 +311,23 @@ def test_the_bill_of_materials_is_reproducible_and_complete():
     assert one == two
     assert {"./include/dlx/dlx.h", "./bindings/python/dlx/__init__.py"} <= files
     assert not [name for name in files if "__pycache__" in name]
+
+
+@pytest.mark.heavy
+def test_the_bill_of_materials_has_all_of_a_wheel(unpacked, wheel_tree):
+    """Each file of the packages, by its hash, and each source that was compiled."""
+    files: list[dict] = sbom.document(ROOT, 0)["files"]
+    hashes = {file["checksums"][1]["checksumValue"] for file in files}
+    names = {file["fileName"] for file in files}
+    units = json.loads(run("ninja", "-C", wheel_tree, "-t", "compdb"))
+    compiled = {unit["file"] for unit in units if unit["file"].endswith(".cc")}
+
+    here = [path for path in unpacked.rglob("*") if path.is_file()]
+    packed = [path for path in here if "dist-info" not in str(path) and ".so" not in path.name]
+    assert len(packed) > 50
+    assert [p for p in packed if hashlib.sha256(p.read_bytes()).hexdigest() not in hashes] == []
+    assert len(compiled) > 50
+    assert [p for p in compiled if f"./{Path(p).relative_to(ROOT)}" not in names] == []
 
 
 @pytest.mark.heavy

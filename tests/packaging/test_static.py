@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from packaging_support import HERE, ROOT, run
+from test_release import tool
 
 pytestmark = pytest.mark.heavy
 
@@ -109,22 +110,14 @@ def test_by_find_package(static, tmp_path):
     assert RIGHT.fullmatch(run(tmp_path / "tree/app"))
 
 
-def test_a_project_without_cxx_is_told(static, tmp_path):
-    text = AROUND.format(
-        brings="find_package(dlx 0.1)\nmessage(FATAL_ERROR ${dlx_NOT_FOUND_MESSAGE})"
-    )
-    (tmp_path / "CMakeLists.txt").write_text(text.replace("C CXX", "C"))
+def test_a_project_of_c_gets_the_runtime(static, tmp_path):
+    shutil.copy(HERE / "consumer.c", tmp_path / "app.c")
+    text = AROUND.format(brings="find_package(dlx 0.1 REQUIRED)").replace("C CXX", "C")
+    (tmp_path / "CMakeLists.txt").write_text(text)
+    run("cmake", "-S", tmp_path, "-B", tmp_path / "tree", *DEBUG, f"-DCMAKE_PREFIX_PATH={static}")
+    run("ninja", "-C", tmp_path / "tree")
 
-    with pytest.raises(AssertionError, match=r"needs\s+the\s+C\+\+\s+runtime"):
-        run(
-            "cmake",
-            "-S",
-            tmp_path,
-            "-B",
-            tmp_path / "tree",
-            *DEBUG,
-            f"-DCMAKE_PREFIX_PATH={static}",
-        )
+    assert RIGHT.fullmatch(run(tmp_path / "tree/app"))
 
 
 def test_a_library_hides_the_dlx_in_it_and_stays_loaded(static, tmp_path):
@@ -159,12 +152,13 @@ def test_in_a_project_of_cmake(tmp_path, brings, options):
 
 
 def test_in_a_project_of_meson(tmp_path):
-    tools("meson", "ninja", "cmake")
+    meson = tool("meson")
+    tools("ninja", "cmake")
     (tmp_path / "subprojects").mkdir()
     (tmp_path / "subprojects/dlx").symlink_to(ROOT)
     shutil.copy(HERE / "consumer.c", tmp_path / "app.c")
     (tmp_path / "meson.build").write_text(BY_MESON)
-    run("meson", "setup", "tree", cwd=tmp_path)
+    run(*meson, "setup", "tree", cwd=tmp_path)
     run("ninja", "-C", tmp_path / "tree", "-j2", "app")
 
     assert RIGHT.fullmatch(run(tmp_path / "tree/app"))

@@ -97,6 +97,16 @@ def test_libraries_that_are_missing_are_named_and_left_out(photograph, tmp_path,
     assert set(missing.split(",")) <= set(named[1].split(", "))
 
 
+def test_nanoarrow_stands_in_for_pyarrow(photograph, tmp_path):
+    pytest.importorskip("nanoarrow")
+    done = demo(photograph, "-o", tmp_path / "o.png")
+
+    assert done.returncode == 0, done.stderr
+    for station in ("dlx → nanoarrow", "nanoarrow → dlx"):
+        assert re.search(rf"^ +{station} +[A-Z] +shared", done.stdout, re.M), station
+    assert re.search(r"^ +nanoarrow +\d+ +seen$", done.stdout, re.M)
+
+
 def test_terminals_that_know_ascii_only_get_ascii(photograph, tmp_path):
     done = demo(photograph, "-o", tmp_path / "o.png", PYTHONIOENCODING="ascii:strict")
 

@@ -29,7 +29,7 @@ from . import (
 )
 from .shell import Failed, Shell
 
-USE_BAZEL = ("setup", "build", "demo", "test", "bench", "kit", "fuzz", "coverage", "abi", "docs")
+USE_BAZEL = ("setup", "build", "test", "bench", "kit", "fuzz", "coverage", "abi", "docs")
 
 
 def setup(shell: Shell, words: Sequence[str]) -> int:

@@ -66,11 +66,15 @@ class Covered:
         ]
 
 
-def run(shell: Shell, words: Sequence[str]) -> int:
-    """`--missing` names each line and branch that was not run."""
+def setup(shell: Shell) -> None:
     debian.setup_tests(shell)
     debian.need(shell, "coverage", debian.COVERAGE)
     environments.setup_tests(shell)
+
+
+def run(shell: Shell, words: Sequence[str]) -> int:
+    """`--missing` names each line and branch that was not run."""
+    setup(shell)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         failed = _run_tests(shell, folder)

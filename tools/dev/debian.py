@@ -10,6 +10,7 @@ from .shell import Failed, Shell
 
 # Package -> probe: a command, or a file by its full path.
 BUILD = {"bazel-bootstrap": "bazel", "gcc": "gcc", "g++": "g++", "binutils": "readelf"}
+DEMO = {"g++": "c++"}
 TESTS = {"libcmocka-dev": "/usr/include/cmocka.h", "abigail-tools": "abidiff"}
 MORE_TESTS = {
     "libdlpack-dev": "/usr/include/dlpack/dlpack.h",

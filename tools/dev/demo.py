@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import html
+import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from . import bazel, environments
+from . import debian, downloads, environments
 from .runners import python_variables
-from .shell import Failed, Shell
+from .shell import Environment, Failed, Shell
 
 SVG = "--svg"
+TREE = "build/demo"
 COLOURS = {"1": "bold", "1;32": "good", "1;33": "copy"}
 STYLE = (
     "text{font:13px ui-monospace,SFMono-Regular,Menlo,Consolas,'DejaVu Sans Mono',monospace;fill:#d5dae1;"
@@ -27,20 +29,37 @@ print(base64.b64encode(file.getvalue()).decode())
 """
 
 
-def run(shell: Shell, words: Sequence[str]) -> int:
-    bazel.build_library(shell)
+def setup(shell: Shell) -> None:
+    """No Bazel, which brings Java: the first command downloads little, and needs no root beside a compiler."""
+    debian.need(shell, "the demo", debian.DEMO)
     environments.setup_demo(shell)
+    if debian.missing({"cmake": "cmake", "ninja": "ninja"}):
+        environments.setup(shell, "cmake")
+
+
+def run(shell: Shell, words: Sequence[str]) -> int:
+    downloads.announce(shell, setup)
+    setup(shell)
+    tree = shell.settings.root / TREE
+    shell.say(f"building the library into {TREE}")
+    path = {"PATH": f"{shell.settings.venv / 'bin'}:{os.environ['PATH']}"}
+    shell.check("cmake", "-GNinja", "-S", ".", "-B", tree, "--log-level=WARNING", env=path)
+    shell.check("cmake", "--build", tree, "--target", "dlx", env=path)
     command = (shell.settings.interpreter, "-m", "dlx", "demo")
     if words[:1] != [SVG]:
-        return shell.run(*command, *words, env=python_variables(shell))
+        return shell.run(*command, *words, env=_variables(shell))
     if len(words) != 2:
         raise Failed(f"demo {SVG} FILE: {'no FILE' if len(words) < 2 else 'one FILE'}")
     return _write_svg(shell, shell.settings.root / words[1])
 
 
+def _variables(shell: Shell) -> Environment:
+    return {**python_variables(shell), "DLX_LIBRARY": str(shell.settings.root / TREE / "libdlx.so")}
+
+
 def _write_svg(shell: Shell, target: Path) -> int:
     """The demo's table and its result, as one picture."""
-    python, variables = shell.settings.interpreter, python_variables(shell)
+    python, variables = shell.settings.interpreter, _variables(shell)
     result = shell.settings.root / "build/demo.png"
     if shell.settings.dry:
         return shell.run(python, "-m", "dlx", "demo", "-o", result, env=variables)
@@ -77,7 +96,7 @@ def svg(lines: Sequence[str], picture: str) -> str:
         f'<image x="14" y="{height + 8}" width="360" height="240" href="data:image/jpeg;base64,{picture}"/>'
     )
     for number, line in enumerate(
-        ("One picture in Pillow, NumPy, PyTorch and Arrow.", "The inverted part was written through",
+        ("One picture in Pillow, NumPy and Arrow.", "The inverted part was written through",
          "one library, and all others saw it.")
     ):  # fmt: skip
         out.append(f'<text x="394" y="{height + 108 + 22 * number}">{line}</text>')

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import shutil
+from pathlib import Path
 
-from . import bazel, environments
+from . import bazel, debian, downloads, environments
 from .runners import python_variables
 from .shell import Failed, Shell
 
 PYTHONS = ("3.11", "3.14")
 
 
-def run(shell: Shell, *, check: bool) -> int:
-    """No warning is allowed. `check` builds from nothing, and then looks at the finished pages."""
-    bazel.build_library(shell)
+def setup(shell: Shell) -> Path:
+    """The environment with Sphinx."""
     venv = shell.settings.elsewhere("docs")
     if not environments.works(shell, venv):
         found = environments.find_between(shell, *PYTHONS)
@@ -21,6 +21,14 @@ def run(shell: Shell, *, check: bool) -> int:
             raise Failed(f"docs: Sphinx needs Python {PYTHONS[0]} to {PYTHONS[1]} with venv")
     if not environments.install(shell, venv, "docs"):
         raise Failed("third_party/python/docs.txt could not be installed")
+    return venv
+
+
+def run(shell: Shell, *, check: bool) -> int:
+    """No warning is allowed. `check` builds from nothing, and then looks at the finished pages."""
+    downloads.announce(shell, debian.setup_build, setup)
+    bazel.build_library(shell)
+    venv = setup(shell)
     build = shell.settings.root / "build/docs"
     if not shell.settings.dry:
         if check:

@@ -73,7 +73,10 @@ def setup(shell: Shell, zig: Path) -> None:
         "musl/site": lambda: _musl(shell, folder),
     }
     for made, make in parts.items():
-        if shell.settings.dry or (folder / made).exists():
+        if (folder / made).exists():
+            continue
+        if shell.settings.dry:
+            shell.print(f"downloads of Debian and PyPI for {shell.settings.shown(folder / made)}")
             continue
         shell.say(f"what wheels for other platforms run on: {shell.settings.shown(folder / made)}")
         try:

@@ -23,7 +23,7 @@ def run(shell: Shell, words: Sequence[str]) -> int:
     python = _environment(shell)
     for what in (
         ("--no-index", f"--find-links={folder}", "libdlx"),
-        ("--only-binary", ":all:", "-r", "third_party/python/demo.txt", *_pytest(shell)),
+        ("--only-binary", ":all:", "-r", "third_party/python/demo.txt", *_more(shell)),
     ):
         pip = ("-m", "pip", "--disable-pip-version-check", "install", "-q", *what)
         if shell.run(python, *pip, env=WITHOUT):
@@ -45,7 +45,7 @@ def _environment(shell: Shell) -> Path:
     return venv / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
 
-def _pytest(shell: Shell) -> list[str]:
-    """The pins of pytest."""
+def _more(shell: Shell) -> list[str]:
+    """The pins of pytest and of what most tests beside the demo's packages want."""
     text = environments.requirements(shell, "test").read_text()
-    return re.findall(r"^pytest==.*$", text, re.M)
+    return re.findall(r"^(?:pytest|pyarrow)==.*$", text, re.M)

@@ -1,9 +1,13 @@
-"""./dev release: is the tree ready for a release? --set X.Y.Z writes a version; --sums FOLDER writes checksums."""
+"""./dev release: is the tree ready for a release? --set X.Y.Z writes a version; --sums FOLDER writes checksums;
+--notes FILE writes what is new."""
 
 from __future__ import annotations
 
 import hashlib
+import os
 import re
+import runpy
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -14,6 +18,7 @@ HEADER = "include/dlx/dlx.h"
 NUMBERS = ("MAJOR", "MINOR", "PATCH")
 PLACEHOLDER = "dlx.example"  # .example is nobody's; see [project.urls] in pyproject.toml
 SUMS = "SHA256SUMS"
+WITHOUT_GIT = 1767225600  # 2026-01-01
 
 
 class Place(NamedTuple):
@@ -81,6 +86,47 @@ def problems(root: Path, tag: str | None) -> list[str]:
     return found
 
 
+def notes(root: Path) -> str:
+    """What CHANGELOG.md says of this version, with links that hold outside of the tree."""
+    heading = rf"^## \[{re.escape(version(root))}\][^\n]*\n(.*?)(?=^## |\Z)"
+    found = re.search(heading, (root / "CHANGELOG.md").read_text(), re.M | re.S)
+    if found is None:
+        raise Failed(
+            f"release --notes: CHANGELOG.md has no heading '## [{version(root)}] YYYY-MM-DD'"
+        )
+    absolute = runpy.run_path(str(root / "cmake/pypi_readme.py"))["absolute"]
+    return str(absolute(found[1].strip() + "\n", repository(root)))
+
+
+def repository(root: Path) -> str:
+    """Its address, of which pyproject.toml is the source."""
+    found = re.search(r'^Repository = "(.*)"', (root / "pyproject.toml").read_text(), re.M)
+    return found[1] if found else ""
+
+
+def source_date(root: Path) -> int:
+    """The time of all files that are made: SOURCE_DATE_EPOCH, else that of the last commit, so that two builds
+    give the same bytes. A source distribution has no commit; git's refusal to say it is no reason for
+    another time."""
+    given = os.environ.get("SOURCE_DATE_EPOCH", "")
+    if given and not given.isdecimal():
+        raise Failed(
+            f"SOURCE_DATE_EPOCH is '{given}', not a number of seconds, such as {WITHOUT_GIT}"
+        )
+    if given or not (root / ".git").exists():
+        return int(given or WITHOUT_GIT)
+    command = ("git", "log", "-1", "--format=%ct")
+    try:
+        done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise Failed(
+            f"git, which knows the time of the last commit, does not run: {error}"
+        ) from None
+    if done.returncode:
+        raise Failed(f"git does not say the time of the last commit: {done.stderr.strip()}")
+    return int(done.stdout)
+
+
 def checksums(folder: Path) -> str:
     """As `sha256sum -c` reads them."""
     files = sorted(path for path in folder.iterdir() if path.is_file() and path.name != SUMS)
@@ -102,9 +148,14 @@ def run(shell: Shell, words: Sequence[str]) -> int:
             raise Failed(f"release --sums FOLDER: no folder '{' '.join(words[1:])}'")
         (folder / SUMS).write_text(checksums(folder))
         return 0
+    if words[:1] == ["--notes"]:
+        if len(words) != 2:
+            raise Failed(f"release --notes FILE: got '{' '.join(words[1:])}'")
+        (root / words[1]).write_text(notes(root))
+        return 0
     if len(words) > 1 or (words and words[0].startswith("-")):
         raise Failed(
-            f"release: takes --set X.Y.Z, --sums FOLDER or a tag (got '{' '.join(words)}')"
+            f"release: takes --set X.Y.Z, --sums FOLDER, --notes FILE or a tag (got '{' '.join(words)}')"
         )
     found = problems(root, words[0] if words else None)
     shell.print("\n".join(found) or f"ready: {version(root)}")

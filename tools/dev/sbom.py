@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from .release import PLACEHOLDER, version
+from .release import PLACEHOLDER, repository, source_date, version
 from .shell import Failed, Shell
 
-FOLDERS = ("capi", "include", "src", "bindings/python/dlx")
+FOLDERS = ("bindings/python", "capi", "include", "src")
 GCC = ("Organization: Free Software Foundation", "GPL-3.0-or-later WITH GCC-exception-3.1")
 LLVM = ("Organization: The LLVM Project", "Apache-2.0 WITH LLVM-exception")
 COMPILER = {
@@ -59,15 +58,14 @@ def document(root: Path, epoch: int) -> dict[str, object]:
             }
         )
     code = hashlib.sha1("".join(sorted(sums)).encode()).hexdigest()
-    found = re.search(r'^Repository = "(.*)"', (root / "pyproject.toml").read_text(), re.M)
-    repository = found[1] if found else ""
-    nowhere = not repository or PLACEHOLDER in repository
+    address = repository(root)
+    nowhere = not address or PLACEHOLDER in address
     own = {
         "SPDXID": "SPDXRef-dlx",
         "name": "libdlx",
         "versionInfo": now,
         "supplier": "Organization: the dlx authors",
-        "downloadLocation": "NOASSERTION" if nowhere else f"git+{repository}@v{now}",
+        "downloadLocation": "NOASSERTION" if nowhere else f"git+{address}@v{now}",
         "filesAnalyzed": True,
         "packageVerificationCode": {"packageVerificationCodeValue": code},
         "licenseInfoFromFiles": ["NOASSERTION"],
@@ -103,7 +101,7 @@ def document(root: Path, epoch: int) -> dict[str, object]:
         "dataLicense": "CC0-1.0",
         "SPDXID": "SPDXRef-DOCUMENT",
         "name": f"libdlx-{now}",
-        "documentNamespace": f"{repository}/spdx/{now}-{code}",
+        "documentNamespace": f"{address}/spdx/{now}-{code}",
         "creationInfo": {
             "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(epoch)),
             "creators": ["Tool: dlx-dev-sbom"],
@@ -120,7 +118,7 @@ def document(root: Path, epoch: int) -> dict[str, object]:
 def run(shell: Shell, words: Sequence[str]) -> int:
     if len(words) != 1 or words[0].startswith("-"):
         raise Failed(f"sbom FILE: got '{' '.join(words)}'")
-    epoch = int(shell.ask("git", "log", "-1", "--format=%ct") or 0)
+    epoch = source_date(shell.settings.root)
     target = shell.settings.root / words[0]
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(json.dumps(document(shell.settings.root, epoch), indent=1) + "\n")

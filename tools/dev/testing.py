@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Callable
 
 from . import (
     arguments,
     bazel,
+    coverage,
     debian,
+    docs,
     downloads,
     environments,
     folders,
@@ -54,7 +58,18 @@ def run(shell: Shell, words: Sequence[str]) -> int:
 
 
 def _mode(shell: Shell, mode: str) -> int:
-    downloads.announce(shell, mode)
+    jobs = groups.jobs(shell.settings, mode)
+    setup = functools.partial(_setup_mode, mode=mode)
+    # What the steps of these modes install by themselves.
+    steps: list[Callable[[Shell], object]] = [docs.setup] if mode in ("all", "release") else []
+    steps += [coverage.setup] if mode == "release" else []
+    downloads.announce(shell, setup, *steps, jobs=jobs)
+    setup(shell)
+    bazel.build_library(shell, *bazel.FAKES)
+    return _run(shell, jobs, workers())
+
+
+def _setup_mode(shell: Shell, mode: str) -> None:
     _setup(shell)
     if mode in ("all", "release"):
         debian.setup_packaging(shell, recipes=mode == "release")
@@ -65,8 +80,6 @@ def _mode(shell: Shell, mode: str) -> int:
         environments.setup(shell, "lint", *(["platforms"] if mode == "release" else []))
     if mode == "release":
         foreign.setup(shell, wheel.zig(shell))
-    bazel.build_library(shell, *bazel.FAKES)
-    return _run(shell, groups.jobs(shell.settings, mode), workers())
 
 
 def _setup(shell: Shell) -> None:
@@ -78,16 +91,18 @@ def _setup(shell: Shell) -> None:
 def _bindings(shell: Shell, words: Sequence[str]) -> int:
     """All languages, or those that are named."""
     arguments.takes("test --bindings", words, *languages.STEPS)
-    languages.setup(shell)
     jobs = languages.jobs(shell.settings)
     if words:
         jobs = [job for job in jobs if job.name.removeprefix("bindings-") in words]
+    downloads.announce(shell, languages.setup, jobs=jobs)
+    languages.setup(shell)
     return _run(shell, jobs, workers())
 
 
 def _gpu(shell: Shell, words: Sequence[str]) -> int:
     words = arguments.from_caller(shell.settings, words)
     if not shell.settings.kit:
+        downloads.announce(shell, _setup)
         _setup(shell)
         bazel.build_library(shell)
     return _run(shell, gpu.jobs(shell.settings, words), 1)
@@ -101,9 +116,11 @@ def _array_api(shell: Shell, words: Sequence[str]) -> int:
     if not directory.exists():
         directory = (shell.settings.root / words[0]).resolve()
     systems.check_array_api(directory)
+    jobs = [Job("array-api", lambda runner: systems.array_api(runner, directory))]
+    downloads.announce(shell, _setup, jobs=jobs)
     _setup(shell)
     bazel.build_library(shell)
-    return _run(shell, [Job("array-api", lambda runner: systems.array_api(runner, directory))], 1)
+    return _run(shell, jobs, 1)
 
 
 def _chosen(shell: Shell, words: Sequence[str]) -> int:
@@ -112,7 +129,7 @@ def _chosen(shell: Shell, words: Sequence[str]) -> int:
     options = [word for index, word in enumerate(words) if index not in arguments.paths_in(words)]
     found = folders.find(shell.settings.root, paths)
     if not found.targets and found.as_given:
-        downloads.announce(shell, "")
+        downloads.announce(shell, debian.setup_build, environments.setup_tests)
         environments.setup_tests(shell)
         bazel.build_library(shell)
         python = shell.settings.interpreter
@@ -122,10 +139,10 @@ def _chosen(shell: Shell, words: Sequence[str]) -> int:
             f"test: '{options[0]}' with tests of Bazel and of pytest: name files or folders of one of them"
         )
     jobs = []
-    downloads.announce(shell, "", python=bool(found.files))
-    debian.setup_tests(shell)
-    if found.files:
-        environments.setup_tests(shell)
+    setups = [debian.setup_tests, *([environments.setup_tests] if found.files else [])]
+    downloads.announce(shell, *setups)
+    for setup in setups:
+        setup(shell)
     if found.targets:
         name = [*options, *found.targets]
         jobs.append(Job("bazel", lambda runner: runner.bazel("bazel", *name), uses=BAZEL))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from . import archives, arguments, debian, environments
+from . import archives, arguments, debian, environments, release
 from .shell import Environment, Failed, Shell
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -104,5 +104,4 @@ def version() -> str:
 
 
 def source_date(shell: Shell) -> Environment:
-    """The time of the last commit for every file of a wheel, so that two builds give the same bytes."""
-    return {"SOURCE_DATE_EPOCH": shell.ask("git", "log", "-1", "--format=%ct") or "1767225600"}
+    return {"SOURCE_DATE_EPOCH": str(release.source_date(shell.settings.root))}

@@ -141,10 +141,12 @@ def rows_of(figure: Figure, folder: Path) -> list[tuple[str, list]]:
     return sorted(pairs, key=lambda row: row[1][0] or 0) if figure.sort else pairs
 
 
-def svg(figure: Figure, folder: Path) -> str:
+def svg(figure: Figure, folder: Path, *, narrow: bool = False) -> str:
+    """`narrow` is for a phone: each name stands above its row."""
     names, ticks, unit = list(figure.columns.values()), figure.ticks, figure.unit
     rows = rows_of(figure, folder)
-    left, width, step, top = 250, 430, 22, 44
+    left, width, step, top = (34, 290, 44, 64) if narrow else (250, 430, 22, 44)
+    kind = "narrow" if narrow else "wide"
     low, high = math.log10(ticks[0]), math.log10(ticks[-1])
 
     def x(value: float) -> float:
@@ -154,9 +156,9 @@ def svg(figure: Figure, folder: Path) -> str:
     height = top + step * len(rows) + 30
     label = html.escape(figure.label)
     out = [
-        f'<svg class="bench" role="img" aria-label="{label}" viewBox="0 0 {left + width + 44} {height}">'
+        f'<svg class="bench {kind}" role="img" aria-label="{label}" viewBox="0 0 {left + width + 44} {height}">'
     ]
-    at = left - 120
+    at = 2 if narrow else left - 120
     for i, name in enumerate(names):
         out.append(
             f'<circle class="s{i}" cx="{at + 5}" cy="12" r="5"/>'
@@ -164,16 +166,18 @@ def svg(figure: Figure, folder: Path) -> str:
         )
         at += 40 + 8 * len(name)
     for tick in ticks:
+        text = f"{tick:g}" + (unit if not narrow or tick == ticks[-1] else "")
         out.append(
-            f'<line class="grid" x1="{x(tick):.1f}" x2="{x(tick):.1f}" y1="{top - 12}" y2="{height - 26}"/>'
-            f'<text class="tick" text-anchor="middle" x="{x(tick):.1f}" y="{height - 10}">{tick:g}{unit}</text>'
+            f'<line class="grid" x1="{x(tick):.1f}" x2="{x(tick):.1f}" y1="{22 if narrow else top - 12}" y2="{height - 26}"/>'
+            f'<text class="tick" text-anchor="middle" x="{x(tick):.1f}" y="{height - 10}">{text}</text>'
         )
     for i, (name, values) in enumerate(rows):
         y = top + step * i
         short = name if len(name) < 36 else name[:34] + "…"
-        out.append(
-            f'<text text-anchor="end" x="{left - 14}" y="{y + 4}">{html.escape(short)}</text>'
+        place = (
+            f'x="0" y="{y - 12}"' if narrow else f'text-anchor="end" x="{left - 14}" y="{y + 4}"'
         )
+        out.append(f"<text {place}>{html.escape(short)}</text>")
         seen = [x(value) for value in values if value is not None]
         out.append(
             f'<line class="range" x1="{min(seen):.1f}" x2="{max(seen):.1f}" y1="{y}" y2="{y}"/>'
@@ -193,7 +197,8 @@ class Plot(SphinxDirective):
     def run(self):
         figure, folder = FIGURES[self.arguments[0]], Path(self.env.srcdir)
         self.env.note_dependency(str(folder / figure.page))
-        picture = f'<figure class="bench">{svg(figure, folder)}</figure>'
+        both = "".join(svg(figure, folder, narrow=narrow) for narrow in (False, True))
+        picture = f'<figure class="bench">{both}</figure>'
         return [nodes.raw("", picture, format="html")]
 
 

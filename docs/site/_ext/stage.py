@@ -29,6 +29,9 @@ PAGES = {
     **{f"include/dlx/{name}": "reference/c/frameworks.md" for name in FRAMEWORKS},
 }
 
+# Sections of a page that is no page of the site, where the site has them.
+SECTIONS = {"README.md#limits": "install.md#where-it-has-run"}
+
 
 def linked(text: str, page: Path, root: Path, repository: str) -> str:
     """The text of a page of the tree with links for the site."""
@@ -45,6 +48,8 @@ def linked(text: str, page: Path, root: Path, repository: str) -> str:
             words = "" if name in PAGES or name.startswith("docs/") else words
         if name == "docs/README.md":  # the first page stands for the index, without its sections
             anchor = ""
+        if section := SECTIONS.get(name + anchor):
+            return f"[{words}](/{section})"
         if name in PAGES and not (name == "README.md" and anchor):
             return f"[{words}](/{PAGES[name]}{anchor})"
         if name.startswith("docs/") and name.endswith((".md", ".svg")):

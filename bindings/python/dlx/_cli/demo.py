@@ -13,7 +13,7 @@ import tempfile
 
 import dlx
 from dlx._cli.demo_paper import Journey, Paper, Place, layout_of, timed
-from dlx._cli.demo_picture import borrows, draw, import_picture, lends
+from dlx._cli.demo_picture import arrow_bytes, borrows, draw, import_picture, lends
 from dlx._lib.classes import an
 from dlx.errors import InvalidArgumentError
 
@@ -38,6 +38,7 @@ class Demo:
         self.numpy = _import("numpy")
         self.torch = _import("torch")
         self.pyarrow = _import("pyarrow")
+        self.nanoarrow: Any = None if self.pyarrow else _import("nanoarrow")
 
     def run(self) -> Tensor:
         picture = self.receive()
@@ -159,6 +160,8 @@ class Demo:
             arrays["PyTorch"] = tensor
         if self.pyarrow is not None:
             self._to_arrow_and_back(compact, arrays)
+        elif self.nanoarrow is not None:
+            self._to_nanoarrow_and_back(compact, arrays)
         return arrays
 
     def _by_numpy(self, compact: Tensor) -> Instead:
@@ -201,6 +204,21 @@ class Demo:
         code = "b = dlx.asarray(p).reshape(c.shape, copy=False)"
         self._tensor("PyArrow → dlx", code, seconds, back, why, instead)
         arrays["PyArrow"], arrays["dlx again"] = flat, back
+
+    def _to_nanoarrow_and_back(self, compact: Tensor, arrays: dict[str, Any]) -> None:
+        flat, seconds = timed(lambda: self.nanoarrow.Array(compact.reshape((-1,))))
+        address, count = arrow_bytes(flat.__arrow_c_array__()[1])
+        why = f"through Arrow's C interface: an Arrow array of {len(flat):,} values"
+        place = Place(address, count, f"{len(flat):,} uint8")
+        code = "p = nanoarrow.Array(c.reshape((-1,)))"
+        self.journey.step("dlx → nanoarrow", code, seconds, place, why, None)
+        back, seconds = timed(lambda: dlx.asarray(flat).reshape(compact.shape, copy=False))
+        why = (
+            f"through Arrow's C interface, whose arrays nobody writes: readonly is {back.readonly}"
+        )
+        code = "b = dlx.asarray(p).reshape(c.shape, copy=False)"
+        self._tensor("nanoarrow → dlx", code, seconds, back, why, None)
+        arrays["nanoarrow"], arrays["dlx again"] = flat, back
 
     def write(self, compact: Tensor, arrays: dict[str, Any]) -> None:
         """Invert a crop through one library, and look for it in the others."""
@@ -247,11 +265,9 @@ class Demo:
             seen["NumPy"] = int(arrays["NumPy"][probe])
         if "PyTorch" in arrays:
             seen["PyTorch"] = int(arrays["PyTorch"][probe])
-        if "PyArrow" in arrays:
+        for name in {"PyArrow", "nanoarrow"} & set(arrays):
             _, height, width = compact.shape
-            seen["PyArrow"] = arrays["PyArrow"][
-                (probe[0] * height + probe[1]) * width + probe[2]
-            ].as_py()
+            seen[name] = arrays[name][(probe[0] * height + probe[1]) * width + probe[2]].as_py()
             seen["dlx again"] = arrays["dlx again"][probe].item()
         return seen
 

@@ -41,10 +41,10 @@ def draw() -> Any:
     return picture
 
 
-def _arrow_bytes(capsule: Any) -> tuple[int, int]:
-    """(address, number of bytes) of the pixels in an Arrow array of fixed-size lists of uint8.
+def arrow_bytes(capsule: Any) -> tuple[int, int]:
+    """(address, number of bytes) of the pixels in an Arrow array of uint8 or of fixed-size lists of them.
 
-    Source: Arrow's C Data Interface; the pixels are buffer 1 of the only child.
+    Source: Arrow's C Data Interface; the pixels are buffer 1 of the array or of its only child.
     """
     import ctypes
 
@@ -74,7 +74,7 @@ def import_picture(image: Any) -> tuple[Tensor, str, str]:
     except (AttributeError, ValueError) as error:  # an old Pillow, or an image in several blocks
         why = f"this Pillow does not lend its pixels ({error}); its array interface makes a copy"
         return dlx.asarray(image), "t = dlx.asarray(image)", why
-    address, count = _arrow_bytes(capsule)
+    address, count = arrow_bytes(capsule)
     depth = count // (width * height)
     tensor = dlx.from_pointer(
         address, (height, width, depth), "uint8", readonly=True, owner=capsule
