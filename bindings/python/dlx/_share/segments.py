@@ -29,7 +29,7 @@ from dlx.errors import InvalidArgumentError, OutOfMemoryError, UnavailableError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from dlx._native import Tensor
@@ -42,7 +42,7 @@ _TAIL = 8 + len(_MAGIC)
 _ALIGNMENT = 64
 # From linux/fcntl.h: Python's own constants depend on the headers it was built with.
 _ADD_SEALS, _GET_SEALS = 1033, 1034
-_SEAL_SEAL, _SEAL_SHRINK, _SEAL_GROW, _SEAL_WRITE = 1, 2, 4, 8
+_SEAL_SEAL, _SEAL_SHRINK, _SEAL_GROW, _SEAL_WRITE, _SEAL_FUTURE_WRITE = 1, 2, 4, 8, 16
 
 
 # An object of this class owns a descriptor. No other class of the standard library takes a
@@ -50,33 +50,39 @@ _SEAL_SEAL, _SEAL_SHRINK, _SEAL_GROW, _SEAL_WRITE = 1, 2, 4, 8
 File = select.epoll
 
 
-def own(function: Callable[..., int], *arguments: Any) -> File:
-    """The descriptor that a C function returns, with an owner from the start.
+class _Owners(dict[int, File]):
+    """descriptor -> File; an item that is missing is made, in C."""
+
+    __missing__ = File.fromfd
+
+
+def own(function: Callable[..., int], *arguments: Any, owners: _Owners | None = None) -> File:
+    """The descriptor that a function returns, with an owner from the start.
 
     Python raises KeyboardInterrupt between bytecodes. These iterators run in C, so no bytecode sees
     the bare number. Signal masks would not do: another thread may receive the signal.
+
+    Args:
+        owners: of descriptors that have one already.
     """
+    owners = _Owners() if owners is None else owners
     made, kept = itertools.tee(itertools.starmap(function, [arguments]))
     try:
-        return next(map(File.fromfd, made))
+        return next(map(owners.__getitem__, made))
     except MemoryError:  # there is no owner, but perhaps a descriptor
         for descriptor in kept:
-            os.close(descriptor)
+            if descriptor not in owners:
+                os.close(descriptor)
         raise
 
 
-def adopt(descriptor: int) -> File:
-    """The owner of a descriptor: the one that a segment has already, or a new one.
+def receive(detach: Callable[[], int]) -> File:
+    """The owner of a descriptor that a handle has: the one that a segment has already, or a new one.
 
     Handles that a process got at its start may share one number.
     """
-    with _lock:
-        for reference in _known.valuerefs():
-            segment = reference()
-            for file in () if segment is None else (segment._file, segment._reader):
-                if file is not None and file.fileno() == descriptor:
-                    return file
-        return File.fromfd(descriptor)
+    files = [file for each in _mapped_now() for file in (each._file, each._reader)]
+    return own(detach, owners=_Owners((file.fileno(), file) for file in files if file is not None))
 
 
 class Segment:
@@ -85,13 +91,14 @@ class Segment:
     It needs no destructor: a KeyboardInterrupt could end one before its first line.
 
     Attributes:
+        key: the file's device and number.
         readonly: whether the mapping is read-only.
         size: bytes of the whole file.
         start: address of byte 0.
         capacity: bytes before the description.
     """
 
-    __slots__ = ("__weakref__", "_file", "_memory", "_reader", "capacity", "readonly", "size", "start")  # fmt: skip
+    __slots__ = ("__weakref__", "_file", "_memory", "_reader", "capacity", "key", "readonly", "size", "start")  # fmt: skip
 
     def __init__(self, file: File, size: int, capacity: int, readonly: bool) -> None:
         """Map all of a file, which must have `size` bytes, also after it is mapped."""
@@ -101,9 +108,10 @@ class Segment:
         memory = _native._map(file.fileno(), size, not readonly)
         if isinstance(memory, int):
             raise OSError(memory, os.strerror(memory))
-        found = os.fstat(file.fileno()).st_size
-        if found != size:
-            raise _resized(size, found)
+        status = os.fstat(file.fileno())
+        if status.st_size != size:
+            raise _resized(size, status.st_size)
+        self.key = status.st_dev, status.st_ino
         self._memory = memory
         self.start = memory.data_ptr
 
@@ -137,8 +145,16 @@ class Segment:
         return self._file
 
 
-_known: weakref.WeakValueDictionary[tuple[int, int, bool], Segment] = weakref.WeakValueDictionary()
-_lock = threading.RLock()  # reentrant: a destructor may run while it is held, and call `find`
+# Of all segments, each with `discard` as its callback: an interrupt in one written in Python is lost.
+_known: set[weakref.ref[Segment]] = set()
+_lock = threading.RLock()  # reentrant: a destructor may run while it is held, and call `mapped`
+
+
+def _mapped_now() -> Iterator[Segment]:
+    for reference in _known.copy():  # destructors and signal handlers may change the set
+        segment = reference()
+        if segment is not None:
+            yield segment
 
 
 def mapped(file: File, capacity: int, readonly: bool, size: int | None = None) -> Segment:
@@ -156,12 +172,15 @@ def mapped(file: File, capacity: int, readonly: bool, size: int | None = None) -
         )
     key = status.st_dev, status.st_ino
     with _lock:
-        segment = _known.get((*key, False)) or (_known.get((*key, True)) if readonly else None)
+        same = {}
+        # No comprehension, which would make `key` a cell: see test_share_memory.py.
+        for each in _mapped_now():
+            if each.key == key:
+                same[each.readonly] = each
+        segment = same.get(False) or (same.get(True) if readonly else None)
         if segment is None:
             try:
-                segment = _known[status.st_dev, status.st_ino, readonly] = Segment(
-                    file, size, capacity, readonly
-                )
+                segment = publish(Segment(file, size, capacity, readonly))
             except OSError as error:
                 _explain(error, 0)
                 raise
@@ -179,12 +198,9 @@ def _resized(size: int, found: int) -> InvalidArgumentError:
 
 def find(address: int) -> Segment | None:
     """The mapped segment that contains an address, or None."""
-    with _lock:
-        # A copy, unlike values(): a signal handler may run here and call dlx.share.
-        for reference in _known.valuerefs():
-            segment = reference()
-            if segment is not None and segment.start <= address < segment.start + segment.size:
-                return segment
+    for segment in _mapped_now():
+        if segment.start <= address < segment.start + segment.size:
+            return segment
     return None
 
 
@@ -213,9 +229,7 @@ def create(size: int, description: dict[str, Any], *, named: bool) -> Segment:
 
 def publish(segment: Segment) -> Segment:
     """Make a new segment known to `find` and `mapped`."""
-    status = os.fstat(segment.descriptor)
-    with _lock:
-        _known[status.st_dev, status.st_ino, segment.readonly] = segment
+    _known.add(weakref.ref(segment, _known.discard))
     return segment
 
 
@@ -282,7 +296,7 @@ def describe(file: File, trust: bool) -> tuple[int, int, dict[str, Any]]:
 
 
 def _require_lasting(file: File, status: os.stat_result) -> None:
-    """Refuse memory that another process may shrink, unless a process of this user named it."""
+    """Refuse memory that another process may shrink, unless it is a file that only this user may write."""
     if _seals(file) & _SEAL_SHRINK:
         return
     risk = "and an access to a part that is gone ends this process by SIGBUS"
@@ -302,13 +316,22 @@ def _require_lasting(file: File, status: os.stat_result) -> None:
             f"`source` belongs to another user (got user {status.st_uid}, expected {user}), who may "
             f"shrink it, {risk}; {advice}"
         )
+    mode = stat.S_IMODE(status.st_mode)
+    if mode & (
+        stat.S_IWGRP | stat.S_IWOTH
+    ):  # with an access control list, the group's bits are its mask
+        raise InvalidArgumentError(
+            f"`source` may be written by other users (got mode {mode:04o}, expected 0600, as dlx.share "
+            f"makes it), who may shrink it, {risk}; call os.chmod(path, 0o600), or, if you trust them, "
+            "dlx.attach(source, trust=True)"
+        )
 
 
 def is_writable(file: File) -> bool:
     """Whether memory can be mapped for writing through a descriptor."""
     if fcntl.fcntl(file, fcntl.F_GETFL) & os.O_ACCMODE != os.O_RDWR:
         return False
-    return not _seals(file) & _SEAL_WRITE
+    return not _seals(file) & (_SEAL_WRITE | _SEAL_FUTURE_WRITE)
 
 
 def _seals(file: File) -> int:
