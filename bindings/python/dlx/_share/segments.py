@@ -14,13 +14,13 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import functools
 import itertools
 import json
 import math
 import os
 import select
 import stat
-import threading
 import weakref
 
 from dlx import _native
@@ -81,8 +81,8 @@ def receive(detach: Callable[[], int]) -> File:
 
     Handles that a process got at its start may share one number.
     """
-    files = [file for each in _mapped_now() for file in (each._file, each._reader)]
-    return own(detach, owners=_Owners((file.fileno(), file) for file in files if file is not None))
+    files = [file for each in _mapped_now() for file in (each._file, *each._readers.values())]
+    return own(detach, owners=_Owners((file.fileno(), file) for file in files))
 
 
 class Segment:
@@ -91,19 +91,19 @@ class Segment:
     It needs no destructor: a KeyboardInterrupt could end one before its first line.
 
     Attributes:
-        key: the file's device and number.
+        key: the file's device and number, and `readonly`.
         readonly: whether the mapping is read-only.
         size: bytes of the whole file.
         start: address of byte 0.
         capacity: bytes before the description.
     """
 
-    __slots__ = ("__weakref__", "_file", "_memory", "_reader", "capacity", "key", "readonly", "size", "start")  # fmt: skip
+    __slots__ = ("__weakref__", "_file", "_memory", "_readers", "capacity", "key", "readonly", "size", "start")  # fmt: skip
 
     def __init__(self, file: File, size: int, capacity: int, readonly: bool) -> None:
         """Map all of a file, which must have `size` bytes, also after it is mapped."""
         self._file: File = file
-        self._reader: File | None = None
+        self._readers: dict[None, File] = {}  # at most one
         self.size, self.capacity, self.readonly = size, capacity, readonly
         memory = _native._map(file.fileno(), size, not readonly)
         if isinstance(memory, int):
@@ -111,7 +111,7 @@ class Segment:
         status = os.fstat(file.fileno())
         if status.st_size != size:
             raise _resized(size, status.st_size)
-        self.key = status.st_dev, status.st_ino
+        self.key = status.st_dev, status.st_ino, readonly
         self._memory = memory
         self.start = memory.data_ptr
 
@@ -126,11 +126,12 @@ class Segment:
 
     def reader(self) -> int:
         """A descriptor that cannot be mapped for writing (without /proc it can); closed with this object."""
-        with _lock:  # of two descriptors that two threads open, one would be closed in use
-            if self._reader is None and not self.readonly:
-                with explained():
-                    self._reader = _reopen(self._file)
-        return (self._reader or self._file).fileno()
+        if not self.readonly and not self._readers:
+            with explained():
+                file = _reopen(self._file)
+            if file is not None:
+                self._readers.setdefault(None, file)  # of two that two threads open, one is dropped
+        return self._readers.get(None, self._file).fileno()
 
     def tensor(
         self, offset: int, shape: tuple[int, ...], strides: Any, code: DTypeCode, flags: int
@@ -145,16 +146,21 @@ class Segment:
         return self._file
 
 
-# Of all segments, each with `discard` as its callback: an interrupt in one written in Python is lost.
-_known: set[weakref.ref[Segment]] = set()
-_lock = threading.RLock()  # reentrant: a destructor may run while it is held, and call `mapped`
+# The callback of each reference removes it, and nothing else does. It is in C: an interrupt in one written in
+# Python is lost. There is no lock: in CPython 3.9 an interrupt at the end of a `with` keeps it for ever.
+_known: dict[tuple[int, int, bool], weakref.ref[Segment]] = {}
 
 
 def _mapped_now() -> Iterator[Segment]:
-    for reference in _known.copy():  # destructors and signal handlers may change the set
+    for reference in list(_known.values()):  # destructors and signal handlers may change it
         segment = reference()
         if segment is not None:
             yield segment
+
+
+def _get(status: os.stat_result, readonly: bool) -> Segment | None:
+    reference = _known.get((status.st_dev, status.st_ino, readonly))
+    return reference() if reference else None
 
 
 def mapped(file: File, capacity: int, readonly: bool, size: int | None = None) -> Segment:
@@ -170,20 +176,13 @@ def mapped(file: File, capacity: int, readonly: bool, size: int | None = None) -
         raise InvalidArgumentError(
             f"the shared memory has {size} bytes, too few for {capacity} bytes of data"
         )
-    key = status.st_dev, status.st_ino
-    with _lock:
-        same = {}
-        # No comprehension, which would make `key` a cell: see test_share_memory.py.
-        for each in _mapped_now():
-            if each.key == key:
-                same[each.readonly] = each
-        segment = same.get(False) or (same.get(True) if readonly else None)
-        if segment is None:
-            try:
-                segment = publish(Segment(file, size, capacity, readonly))
-            except OSError as error:
-                _explain(error, 0)
-                raise
+    segment = _get(status, False) or (_get(status, True) if readonly else None)
+    if segment is None:
+        try:
+            segment = publish(Segment(file, size, capacity, readonly))
+        except OSError as error:
+            _explain(error, 0)
+            raise
     if not segment.size == size == status.st_size:
         raise _resized(segment.size, status.st_size)
     return segment
@@ -228,9 +227,12 @@ def create(size: int, description: dict[str, Any], *, named: bool) -> Segment:
 
 
 def publish(segment: Segment) -> Segment:
-    """Make a new segment known to `find` and `mapped`."""
-    _known.add(weakref.ref(segment, _known.discard))
-    return segment
+    """Make a new segment known to `find` and `mapped`; or the one that another thread made meanwhile."""
+    reference = weakref.ref(segment, functools.partial(_known.pop, segment.key))
+    while True:
+        found = _known.setdefault(segment.key, reference)()
+        if found is not None:  # without the GIL: it ends now, and its callback runs
+            return found
 
 
 def freeze(segment: Segment) -> Segment:
@@ -422,12 +424,3 @@ class explained:
     def __exit__(self, kind: object, error: object, traceback: object) -> None:
         if isinstance(error, OSError):
             _explain(error, 0)
-
-
-def _forget_lock() -> None:
-    """After fork: the thread that held the lock does not exist in the child."""
-    global _lock
-    _lock = threading.RLock()
-
-
-os.register_at_fork(after_in_child=_forget_lock)
