@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 # As libFuzzer: a finding ends with 77, but for an -error_exitcode.
@@ -34,6 +36,16 @@ def test_a_finding_fails(fuzzed):
     assert "the finding" in done.stdout
     assert "the other target" in done.stdout
     assert done.stdout.splitlines()[-1] == "fuzz: findings of //tests:fuzz_a"
+
+
+def test_the_rate_is_that_of_processor_time(fuzzed):
+    said = fuzzed("echo 'stat::number_of_executed_units: 300'").stdout
+
+    found = re.search(
+        r"^//tests:fuzz_a: 300 executions, (\d+) a second of processor time$", said, re.M
+    )
+    assert found is not None, said
+    assert 0 < int(found[1]) <= 30_000  # of less than 0.01 s counts 0.01 s
 
 
 def test_no_finding(fuzzed):

@@ -1,4 +1,4 @@
-"""Shared memory and KeyboardInterrupt: no interrupt leaves a descriptor or a mapping open."""
+"""Shared memory and KeyboardInterrupt: no interrupt leaves a descriptor or a mapping open, or is lost."""
 
 import contextlib
 import dis
@@ -13,6 +13,7 @@ import time
 import pytest
 
 import dlx
+from dlx._share import sharing
 from test_share import mapped, numbers
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="memfd is Linux's")
@@ -22,6 +23,23 @@ NAME = f"dlx-interrupt-{os.getpid()}"
 
 SOURCE = numbers(3)
 SHARED, FROZEN = dlx.share(SOURCE), dlx.share(b"abc")
+
+
+class Handle:
+    """A message's descriptor, without the lines of multiprocessing, which can be interrupted themselves."""
+
+    def __init__(self, descriptor):
+        self.detach = functools.partial(os.dup, descriptor)
+
+
+def message(tensor):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sharing, "_handle", Handle)
+        return sharing._reduce(tensor)
+
+
+REBUILD, RECEIVED = message(SHARED)
+REBUILD, RECEIVED_VIEW = message(SHARED[1:].as_readonly())
 CALLS = {
     "share": lambda: dlx.share(SOURCE),
     "share read-only": lambda: dlx.share(b"abc"),
@@ -29,6 +47,8 @@ CALLS = {
     "attach": lambda: dlx.attach(dlx.shared_fd(SHARED)),
     "attach read-only": lambda: dlx.attach(dlx.shared_fd(FROZEN)),
     "descriptor of a view": lambda: dlx.shared_fd(dlx.share(SOURCE).as_readonly()),
+    "receive": lambda: REBUILD(*RECEIVED),
+    "receive a view": lambda: REBUILD(*RECEIVED_VIEW),
 }
 
 
@@ -40,6 +60,16 @@ def held():
 def forget_name():
     with contextlib.suppress(FileNotFoundError):
         os.unlink(f"/dev/shm/{NAME}")
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_lost(monkeypatch):
+    """An exception in a destructor or a callback of a weak reference is only printed."""
+    lost = []
+    monkeypatch.setattr(sys, "unraisablehook", lambda found: lost.append(repr(found.exc_value)))
+    yield
+    gc.collect()
+    assert lost == []
 
 
 @functools.lru_cache(None)
@@ -86,7 +116,6 @@ def interrupt(call, place):
     return seen
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("kind", CALLS)
 def test_an_interrupt_at_every_place(kind):
     call = CALLS[kind]
@@ -102,7 +131,6 @@ def test_an_interrupt_at_every_place(kind):
             assert held() == before, f"interrupted at place {place}, or up to 15 before it"
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.parametrize("kind", CALLS)
 def test_interrupts_at_random_moments(kind):
     call, seed = CALLS[kind], random.randrange(1 << 32)

@@ -567,12 +567,10 @@ def test_too_small_a_folder_is_named(monkeypatch, name):  # noqa: F811
     assert dlx.share(bytes(7000), name=name).size == 7000
 
 
-def test_fork_while_another_thread_is_at_work():
+def test_fork_beside_another_thread():
     code = """
 import os, threading, warnings, dlx
-from dlx._share import segments
 warnings.simplefilter("ignore")
-segments._lock.acquire()  # as a thread that the child does not have
 done = []
 def other():
     child = os.fork()
@@ -603,20 +601,49 @@ def test_threads_that_ask_for_the_same_descriptor(monkeypatch):
 
     tensor = dlx.share(numbers(3)).as_readonly()
     monkeypatch.setattr(dlx._share.segments, "_reopen", slow)
-    threads = [threading.Thread(target=dlx.shared_fd, args=(tensor,)) for _ in range(2)]
+    before, numbers_of = descriptors(), []
+    threads = [
+        threading.Thread(target=lambda: numbers_of.append(dlx.shared_fd(tensor))) for _ in range(2)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(60)
-    assert [file.fileno() for file in opened] == [dlx.shared_fd(tensor)]
+    assert len(opened) == 2
+    opened.clear()  # the one that was not kept is closed
+    assert numbers_of == [dlx.shared_fd(tensor)] * 2
+    assert descriptors() == before + 1
+
+
+def test_threads_that_attach_the_same_memory(monkeypatch):
+    both = threading.Barrier(2)
+    whole = dlx._native._map
+
+    def slow(*arguments):
+        both.wait(60)
+        return whole(*arguments)
+
+    shared = dlx.share(numbers(3))
+    other = os.dup(dlx.shared_fd(shared))
+    del shared
+    monkeypatch.setattr(dlx._native, "_map", slow)
+    before, maps, found = descriptors(), len(mapped()), []
+    threads = [threading.Thread(target=lambda: found.append(dlx.attach(other))) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert found[0].data_ptr == found[1].data_ptr
+    assert (descriptors(), len(mapped())) == (before + 1, maps + 1)
+    os.close(other)
 
 
 def test_share_in_a_signal_handler_that_interrupts_share():
     code = """
-import sys, weakref, dlx
+import sys, dlx
 from dlx._share import segments
 kept = [dlx.share([i]) for i in range(5)]
-places = {segments.find.__code__, weakref.WeakValueDictionary.values.__code__}
+places = {segments.find.__code__, segments._mapped_now.__code__}
 def handler(frame, event, argument):  # a signal may come before any line
     if frame.f_code in places and event == "line" and len(kept) < 50:
         sys.settrace(None)

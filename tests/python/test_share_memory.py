@@ -2,7 +2,9 @@
 dlx.shared_fd fails in turn, alone and with the three that follow, in processes of their own. The call
 raises MemoryError or works, no descriptor and no mapping is left over, and the next call works.
 
-CPython 3.11 loops for ever if all that follow fail: an exception's way to its handler needs an int."""
+CPython 3.11 loops for ever if all that follow fail: an exception's way to its handler needs an int. And
+it leaks the arguments of a function with a variable that an inner function uses, if there is no memory for
+that variable's cell."""
 
 from __future__ import annotations
 

@@ -4,15 +4,17 @@ import errno
 import fcntl
 import os
 import sys
+import types
 
 import pytest
 
 import dlx
+from dlx._share import sharing
 from test_share import mapped, name, numbers  # noqa: F401
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="memfd is Linux's")
 
-ADD_SEALS, SEAL_SHRINK = 1033, 2
+ADD_SEALS, SEAL_SHRINK, SEAL_FUTURE_WRITE = 1033, 2, 16
 SHARED = dlx.share(numbers(3))
 
 
@@ -26,6 +28,13 @@ def memfd(seals=0):
     if seals:
         fcntl.fcntl(descriptor, ADD_SEALS, seals)
     return descriptor
+
+
+def seal_future_writes(descriptor):
+    try:
+        fcntl.fcntl(descriptor, ADD_SEALS, SEAL_FUTURE_WRITE)
+    except OSError:
+        pytest.skip("this kernel is older than F_SEAL_FUTURE_WRITE")
 
 
 def test_memory_that_its_owner_may_shrink_is_refused():
@@ -71,6 +80,61 @@ def test_a_file_of_another_user_is_refused(monkeypatch, name, by):  # noqa: F811
         dlx.attach(source)
     assert dlx.attach(source, trust=True).tolist() == [0, 1, 2]
     os.close(opened)
+
+
+@pytest.mark.parametrize("mode", [0o620, 0o602, 0o666])
+def test_a_file_that_others_may_write_is_refused(name, mode):  # noqa: F811
+    kept = dlx.share(numbers(3), name=name)
+    file = f"/dev/shm/{name}"
+    assert os.stat(file).st_mode & 0o777 == 0o600
+    os.chmod(file, mode)
+    for readonly in (False, True):
+        with pytest.raises(
+            dlx.InvalidArgumentError,
+            match=rf"`source` may be written by other users \(got mode 0{mode:o}, expected 0600.*"
+            r"SIGBUS; call os\.chmod\(path, 0o600\), or.*trust=True",
+        ):
+            dlx.attach(name, readonly=readonly)
+    assert dlx.attach(name, trust=True).data_ptr == kept.data_ptr
+    os.chmod(file, 0o644)
+    assert dlx.attach(name).tolist() == [0, 1, 2]
+
+
+def test_memory_that_nobody_may_map_for_writing_any_more_is_readonly():
+    descriptor = memfd(SEAL_SHRINK)
+    before = dlx.attach(descriptor)
+    seal_future_writes(descriptor)
+    found = dlx.attach(descriptor)
+    assert (found.readonly, found.data_ptr) == (True, before.data_ptr)
+    del before, found
+    found = dlx.attach(descriptor)
+    assert (found.readonly, found.tolist()) == (True, [0, 1, 2])
+    del found
+    os.close(descriptor)
+
+
+def test_a_message_with_memory_that_was_sealed_on_its_way(monkeypatch):
+    descriptor = memfd(SEAL_SHRINK)
+    monkeypatch.setattr(sharing, "_handle", os.dup)
+    rebuild, (sent, *place) = sharing._reduce(dlx.attach(descriptor))
+    seal_future_writes(descriptor)
+    found = rebuild(types.SimpleNamespace(detach=lambda: sent), *place)
+    assert (found.readonly, found.tolist()) == (True, [0, 1, 2])
+    os.close(descriptor)
+
+
+@pytest.mark.parametrize("value", ["no", 1, None, []])
+def test_flags_are_bools(value):
+    descriptor = dlx.shared_fd(SHARED)
+    got = rf"must be True or False \(got {type(value).__name__}\)"
+    for option in ("trust", "readonly"):
+        with pytest.raises(TypeError, match=f"`{option}` {got}"):
+            dlx.attach(descriptor, **{option: value})
+    with pytest.raises(TypeError, match=f"`readonly` {got}"):
+        dlx.from_pointer(0, (0,), "int8", readonly=value)
+    if value is not None:
+        with pytest.raises(TypeError, match=f"`readonly` {got}"):
+            dlx.share(numbers(3), readonly=value)
 
 
 @pytest.mark.parametrize("when", ["before it is mapped", "after it is mapped"])

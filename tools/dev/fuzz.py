@@ -118,7 +118,10 @@ class Target:
             ]
             if (words := self.source.with_suffix(".dict")).exists():
                 options.append(f"-dict={words}")
+            before = os.times()
             status, text = self._call(*options, found)
+            if not self.shell.settings.dry:
+                self.shell.print(rate(self.label, executions(text), before, os.times()))
             if keep and status == 0 and not self.shell.settings.dry:
                 self._call("-merge=1", "-max_len=1024", least, found)
                 pack(least, self.source.with_suffix(".corpus"))
@@ -160,11 +163,22 @@ def pack(folder: Path, corpus: Path) -> None:
     corpus.write_text("".join(lines))
 
 
+def executions(text: str) -> int:
+    found = EXECUTED.search(text)
+    return int(found[1]) if found else 0
+
+
+def rate(label: str, executed: int, before: os.times_result, after: os.times_result) -> str:
+    """Of processor time, which other jobs of the machine change little."""
+    used = after.children_user + after.children_system
+    used -= before.children_user + before.children_system
+    return f"{label}: {executed} executions, {executed / max(used, 0.01):.0f} a second of processor time"
+
+
 def count(file: Path, label: str, text: str, seconds: float) -> None:
     """Adds the executions of a run. The file shows how long each target was fuzzed in all."""
     totals = json.loads(file.read_text()) if file.exists() else {}
-    found = EXECUTED.search(text)
     entry = totals.setdefault(label, {"executions": 0, "seconds": 0})
-    entry["executions"] += int(found[1]) if found else 0
+    entry["executions"] += executions(text)
     entry["seconds"] += round(seconds)
     file.write_text(json.dumps(totals, indent=2, sort_keys=True) + "\n")

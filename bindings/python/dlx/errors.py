@@ -161,6 +161,12 @@ def int_text(value: int) -> str:
     return str(value) if value.bit_length() <= 128 else f"an int of {value.bit_length()} bits"
 
 
+def require_bool(name: str, value: object) -> None:
+    """Refuse what only counts as True or False, such as "no"."""
+    if not isinstance(value, bool):
+        raise TypeError(f"`{name}` must be True or False (got {type(value).__name__})")
+
+
 _BRIEF = (Error, TypeError, ValueError, OSError, ImportError, AttributeError, IndexError)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from dlx._lib import library
+from dlx._lib import library, mismatch
 
 PACKAGE = Path(library.__file__).parents[1]
 
@@ -115,6 +115,81 @@ def test_every_place_that_was_tried_is_named(alone: Path) -> None:
     assert "DLX_LIBRARY is not set" in message
     assert str(alone / "libdlx.so.1") in message
     assert "  libdlx.so.1: " in message
+
+
+def elf(machine: int, order: str = "little") -> bytes:
+    return (
+        b"\x7fELF\x02" + (b"\x01", b"\x02")[order == "big"] + bytes(12) + machine.to_bytes(2, order)
+    )
+
+
+def pe(machine: int) -> bytes:
+    return (
+        b"MZ"
+        + bytes(58)
+        + (128).to_bytes(4, "little")
+        + bytes(64)
+        + b"PE\0\0"
+        + machine.to_bytes(2, "little")
+    )
+
+
+def mach_o(machine: int) -> bytes:
+    return b"\xcf\xfa\xed\xfe" + machine.to_bytes(4, "little")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the names are those of Linux")
+@pytest.mark.parametrize(
+    ("name", "head", "words"),
+    [
+        ("libdlx.so.1", elf(183), "Linux on aarch64"),
+        ("libdlx.so.1", elf(62), "Linux on x86-64"),
+        ("libdlx.so.1", elf(22, "big"), "Linux on s390x"),
+        ("libdlx.so.1", elf(4242), "Linux on processor 4242"),
+        ("libdlx.1.dylib", mach_o(0x0100000C), "macOS on aarch64"),
+        ("dlx.dll", pe(0x8664), "Windows on x86-64"),
+        ("libdlx.so.1", b"\x7fELF", ""),
+        ("dlx.dll", b"MZ", "Windows on processor 0"),
+        ("libdlx.so.1", b"", ""),
+    ],
+    ids=range(9),
+)
+def test_a_library_for_another_machine(alone: Path, name: str, head: bytes, words: str) -> None:
+    (alone / name).write_bytes(head + bytes(100 if words else 0))
+    code = "try:\n  import dlx\nexcept ImportError as error:\n  print(error)"
+    message = run(code, alone, DLX_LIBRARY="", LD_LIBRARY_PATH="").stdout
+    here = mismatch.built_for(sys.executable)
+    assert here is not None
+    line = (
+        f"{alone / name} is for {words}, but this Python is for {here}: `pip install "
+        "--force-reinstall libdlx` gets the one for this machine"
+    )
+    assert (line in message) == bool(words and words != here)
+    assert str(alone / "libdlx.so.1: ") in message
+    message = import_error(DLX_LIBRARY=str(alone / name))
+    assert ("DLX_LIBRARY has to name another file" in message) == bool(words and words != here)
+
+
+def test_a_library_for_a_newer_libc_is_explained(tmp_path: Path) -> None:
+    compiler = shutil.which(os.environ.get("CC") or "cc")
+    if compiler is None or "glibc" not in os.confstr("CS_GNU_LIBC_VERSION"):
+        pytest.skip("no C compiler, or not glibc")
+
+    def build(to: str, text: str, *options: str) -> Path:
+        source, built = tmp_path / f"{to}.c", tmp_path / to
+        source.write_text(text)
+        command = [compiler, "-shared", "-fPIC", "-nostdlib", source, "-o", built, *options]
+        subprocess.run(command, check=True)
+        return built
+
+    versions = tmp_path / "versions"
+    versions.write_text("GLIBC_2.99 { future; };")
+    soname = ("-Wl,-soname,libc.so.6", f"-Wl,--version-script={versions}")
+    libc = build("libc.so.6", "void future(void) {}", *soname)
+    built = build("libdlx.so.1", "void future(void); void use(void) { future(); }", str(libc))
+    message = import_error(DLX_LIBRARY=str(built))
+    assert "version `GLIBC_2.99' not found" in message
+    assert "built for a newer C library (glibc) than this system has: DLX_LIBRARY has" in message
 
 
 @pytest.mark.parametrize("option", ["-E", "-I"])

@@ -82,9 +82,12 @@ if TYPE_CHECKING:
 
 ABI_VERSION = 1
 # The file's name; on Linux its soname. CMakeLists.txt installs the library under it.
-_NAME = {"win32": "dlx.dll", "darwin": f"libdlx.{ABI_VERSION}.dylib"}.get(
-    sys.platform, f"libdlx.so.{ABI_VERSION}"
-)
+_NAMES = {
+    "linux": f"libdlx.so.{ABI_VERSION}",
+    "win32": "dlx.dll",
+    "darwin": f"libdlx.{ABI_VERSION}.dylib",
+}
+_NAME = _NAMES.get(sys.platform, _NAMES["linux"])
 
 
 def _setting(name: str) -> str | None:
@@ -92,13 +95,27 @@ def _setting(name: str) -> str | None:
     return None if sys.flags.ignore_environment else os.environ.get(name)
 
 
+def _beside(name: str) -> list[str]:
+    # The package has one folder, or two if `pip install -e` put the built library elsewhere.
+    return [os.path.join(os.path.abspath(folder), name) for folder in sys.modules["dlx"].__path__]
+
+
 def _candidates() -> list[str]:
     chosen = _setting("DLX_LIBRARY")
+    return [chosen] if chosen else [*_beside(_NAME), _NAME]
+
+
+def _mismatch(said: str) -> str:
+    """Lines for a library of another system, processor or C library."""
+    from dlx._lib import mismatch
+
+    chosen = _setting("DLX_LIBRARY")
     if chosen:
-        return [chosen]
-    # The package has one folder, or two if `pip install -e` put the built library elsewhere.
-    folders = sys.modules["dlx"].__path__
-    return [*(os.path.join(os.path.abspath(folder), _NAME) for folder in folders), _NAME]
+        return mismatch.explain([chosen], said, "DLX_LIBRARY has to name another file")
+    files = [file for name in _NAMES.values() for file in _beside(name)]
+    return mismatch.explain(
+        files, said, "`pip install --force-reinstall libdlx` gets the one for this machine"
+    )
 
 
 def _binding() -> tuple[str, Callable[[str], Backend]]:
@@ -142,8 +159,9 @@ def _load(make: Callable[[str], Backend]) -> tuple[str, Backend]:
     source = "DLX_LIBRARY names it" if _setting("DLX_LIBRARY") else "DLX_LIBRARY is not set"
     if os.environ.get("DLX_LIBRARY") and sys.flags.ignore_environment:
         source = "DLX_LIBRARY is ignored, because Python runs with -E or -I"
+    said = "\n".join(failures)
     raise ImportError(
-        f"dlx: cannot load libdlx ({source}). Tried:\n" + "\n".join(failures), name="dlx"
+        f"dlx: cannot load libdlx ({source}). Tried:\n{said}{_mismatch(said)}", name="dlx"
     )
 
 

@@ -36,7 +36,8 @@ def share(x: Any, /, *, readonly: bool | None = None, name: str | None = None) -
             its mode). False: all can write. None: as `x` is. If you write and others only read, send
             `t.as_readonly()`.
         name: a name by which any process of this user can `attach` the memory. The name and the
-            memory stay until `unshare(name)`. It is an ordinary file in /dev/shm, without seals: a
+            memory stay until `unshare(name)`. It is an ordinary file in /dev/shm, which only this
+            user may open (mode 0600, or 0400 if read-only), without seals: a
             process of the user can change its mode or truncate it, and the next access to the lost
             part ends the other processes by SIGBUS. Do not share named memory with processes that
             you do not trust.
@@ -60,18 +61,19 @@ def attach(source: Any, /, *, readonly: bool = False, trust: bool = False) -> Te
         source: a descriptor, as an int or an object with `fileno()`, which stays yours; or the name
             given to `share`.
         readonly: refuse writes through the result; it is always read-only if the sharer allows only
-            reading.
+            reading (by the file's mode, F_SEAL_WRITE or F_SEAL_FUTURE_WRITE).
         trust: True: also take memory that an untrusted process may shrink, after which the next
             access to the lost part ends this process by SIGBUS. False: take memory that is sealed
-            against that (all that `share` makes without a name, where the system has memfd), and
-            files of this user in /dev/shm; refuse other files, and another user's.
+            against that (all that `share` makes without a name, where the system has memfd), and files
+            in /dev/shm that only this user may write (all that `share` makes with a name); refuse
+            other files, another user's, and those that a group or others may write.
 
     Raises:
         FileNotFoundError: no memory has this name.
         OSError: the descriptor is not open, or the file cannot be read.
         ValueError: the descriptor or name is not of shared memory, or needs `trust=True`
             (`InvalidArgumentError`).
-        TypeError: `source` is not a descriptor or a name.
+        TypeError: `source` is not a descriptor or a name, or a flag is no bool.
         RuntimeError: too many open files (`UnavailableError`).
     """
     tensor: Tensor = _module().attach(source, readonly, trust)

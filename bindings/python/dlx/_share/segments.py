@@ -14,13 +14,13 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import functools
 import itertools
 import json
 import math
 import os
 import select
 import stat
-import threading
 import weakref
 
 from dlx import _native
@@ -29,7 +29,7 @@ from dlx.errors import InvalidArgumentError, OutOfMemoryError, UnavailableError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from typing import Any
 
     from dlx._native import Tensor
@@ -42,7 +42,7 @@ _TAIL = 8 + len(_MAGIC)
 _ALIGNMENT = 64
 # From linux/fcntl.h: Python's own constants depend on the headers it was built with.
 _ADD_SEALS, _GET_SEALS = 1033, 1034
-_SEAL_SEAL, _SEAL_SHRINK, _SEAL_GROW, _SEAL_WRITE = 1, 2, 4, 8
+_SEAL_SEAL, _SEAL_SHRINK, _SEAL_GROW, _SEAL_WRITE, _SEAL_FUTURE_WRITE = 1, 2, 4, 8, 16
 
 
 # An object of this class owns a descriptor. No other class of the standard library takes a
@@ -50,33 +50,39 @@ _SEAL_SEAL, _SEAL_SHRINK, _SEAL_GROW, _SEAL_WRITE = 1, 2, 4, 8
 File = select.epoll
 
 
-def own(function: Callable[..., int], *arguments: Any) -> File:
-    """The descriptor that a C function returns, with an owner from the start.
+class _Owners(dict[int, File]):
+    """descriptor -> File; an item that is missing is made, in C."""
+
+    __missing__ = File.fromfd
+
+
+def own(function: Callable[..., int], *arguments: Any, owners: _Owners | None = None) -> File:
+    """The descriptor that a function returns, with an owner from the start.
 
     Python raises KeyboardInterrupt between bytecodes. These iterators run in C, so no bytecode sees
     the bare number. Signal masks would not do: another thread may receive the signal.
+
+    Args:
+        owners: of descriptors that have one already.
     """
+    owners = _Owners() if owners is None else owners
     made, kept = itertools.tee(itertools.starmap(function, [arguments]))
     try:
-        return next(map(File.fromfd, made))
+        return next(map(owners.__getitem__, made))
     except MemoryError:  # there is no owner, but perhaps a descriptor
         for descriptor in kept:
-            os.close(descriptor)
+            if descriptor not in owners:
+                os.close(descriptor)
         raise
 
 
-def adopt(descriptor: int) -> File:
-    """The owner of a descriptor: the one that a segment has already, or a new one.
+def receive(detach: Callable[[], int]) -> File:
+    """The owner of a descriptor that a handle has: the one that a segment has already, or a new one.
 
     Handles that a process got at its start may share one number.
     """
-    with _lock:
-        for reference in _known.valuerefs():
-            segment = reference()
-            for file in () if segment is None else (segment._file, segment._reader):
-                if file is not None and file.fileno() == descriptor:
-                    return file
-        return File.fromfd(descriptor)
+    files = [file for each in _mapped_now() for file in (each._file, *each._readers.values())]
+    return own(detach, owners=_Owners((file.fileno(), file) for file in files))
 
 
 class Segment:
@@ -85,25 +91,27 @@ class Segment:
     It needs no destructor: a KeyboardInterrupt could end one before its first line.
 
     Attributes:
+        key: the file's device and number, and `readonly`.
         readonly: whether the mapping is read-only.
         size: bytes of the whole file.
         start: address of byte 0.
         capacity: bytes before the description.
     """
 
-    __slots__ = ("__weakref__", "_file", "_memory", "_reader", "capacity", "readonly", "size", "start")  # fmt: skip
+    __slots__ = ("__weakref__", "_file", "_memory", "_readers", "capacity", "key", "readonly", "size", "start")  # fmt: skip
 
     def __init__(self, file: File, size: int, capacity: int, readonly: bool) -> None:
         """Map all of a file, which must have `size` bytes, also after it is mapped."""
         self._file: File = file
-        self._reader: File | None = None
+        self._readers: dict[None, File] = {}  # at most one
         self.size, self.capacity, self.readonly = size, capacity, readonly
         memory = _native._map(file.fileno(), size, not readonly)
         if isinstance(memory, int):
             raise OSError(memory, os.strerror(memory))
-        found = os.fstat(file.fileno()).st_size
-        if found != size:
-            raise _resized(size, found)
+        status = os.fstat(file.fileno())
+        if status.st_size != size:
+            raise _resized(size, status.st_size)
+        self.key = status.st_dev, status.st_ino, readonly
         self._memory = memory
         self.start = memory.data_ptr
 
@@ -118,11 +126,12 @@ class Segment:
 
     def reader(self) -> int:
         """A descriptor that cannot be mapped for writing (without /proc it can); closed with this object."""
-        with _lock:  # of two descriptors that two threads open, one would be closed in use
-            if self._reader is None and not self.readonly:
-                with explained():
-                    self._reader = _reopen(self._file)
-        return (self._reader or self._file).fileno()
+        if not self.readonly and not self._readers:
+            with explained():
+                file = _reopen(self._file)
+            if file is not None:
+                self._readers.setdefault(None, file)  # of two that two threads open, one is dropped
+        return self._readers.get(None, self._file).fileno()
 
     def tensor(
         self, offset: int, shape: tuple[int, ...], strides: Any, code: DTypeCode, flags: int
@@ -137,8 +146,21 @@ class Segment:
         return self._file
 
 
-_known: weakref.WeakValueDictionary[tuple[int, int, bool], Segment] = weakref.WeakValueDictionary()
-_lock = threading.RLock()  # reentrant: a destructor may run while it is held, and call `find`
+# The callback of each reference removes it, and nothing else does. It is in C: an interrupt in one written in
+# Python is lost. There is no lock: in CPython 3.9 an interrupt at the end of a `with` keeps it for ever.
+_known: dict[tuple[int, int, bool], weakref.ref[Segment]] = {}
+
+
+def _mapped_now() -> Iterator[Segment]:
+    for reference in list(_known.values()):  # destructors and signal handlers may change it
+        segment = reference()
+        if segment is not None:
+            yield segment
+
+
+def _get(status: os.stat_result, readonly: bool) -> Segment | None:
+    reference = _known.get((status.st_dev, status.st_ino, readonly))
+    return reference() if reference else None
 
 
 def mapped(file: File, capacity: int, readonly: bool, size: int | None = None) -> Segment:
@@ -154,17 +176,13 @@ def mapped(file: File, capacity: int, readonly: bool, size: int | None = None) -
         raise InvalidArgumentError(
             f"the shared memory has {size} bytes, too few for {capacity} bytes of data"
         )
-    key = status.st_dev, status.st_ino
-    with _lock:
-        segment = _known.get((*key, False)) or (_known.get((*key, True)) if readonly else None)
-        if segment is None:
-            try:
-                segment = _known[status.st_dev, status.st_ino, readonly] = Segment(
-                    file, size, capacity, readonly
-                )
-            except OSError as error:
-                _explain(error, 0)
-                raise
+    segment = _get(status, False) or (_get(status, True) if readonly else None)
+    if segment is None:
+        try:
+            segment = publish(Segment(file, size, capacity, readonly))
+        except OSError as error:
+            _explain(error, 0)
+            raise
     if not segment.size == size == status.st_size:
         raise _resized(segment.size, status.st_size)
     return segment
@@ -179,12 +197,9 @@ def _resized(size: int, found: int) -> InvalidArgumentError:
 
 def find(address: int) -> Segment | None:
     """The mapped segment that contains an address, or None."""
-    with _lock:
-        # A copy, unlike values(): a signal handler may run here and call dlx.share.
-        for reference in _known.valuerefs():
-            segment = reference()
-            if segment is not None and segment.start <= address < segment.start + segment.size:
-                return segment
+    for segment in _mapped_now():
+        if segment.start <= address < segment.start + segment.size:
+            return segment
     return None
 
 
@@ -212,11 +227,12 @@ def create(size: int, description: dict[str, Any], *, named: bool) -> Segment:
 
 
 def publish(segment: Segment) -> Segment:
-    """Make a new segment known to `find` and `mapped`."""
-    status = os.fstat(segment.descriptor)
-    with _lock:
-        _known[status.st_dev, status.st_ino, segment.readonly] = segment
-    return segment
+    """Make a new segment known to `find` and `mapped`; or the one that another thread made meanwhile."""
+    reference = weakref.ref(segment, functools.partial(_known.pop, segment.key))
+    while True:
+        found = _known.setdefault(segment.key, reference)()
+        if found is not None:  # without the GIL: it ends now, and its callback runs
+            return found
 
 
 def freeze(segment: Segment) -> Segment:
@@ -282,7 +298,7 @@ def describe(file: File, trust: bool) -> tuple[int, int, dict[str, Any]]:
 
 
 def _require_lasting(file: File, status: os.stat_result) -> None:
-    """Refuse memory that another process may shrink, unless a process of this user named it."""
+    """Refuse memory that another process may shrink, unless it is a file that only this user may write."""
     if _seals(file) & _SEAL_SHRINK:
         return
     risk = "and an access to a part that is gone ends this process by SIGBUS"
@@ -302,13 +318,22 @@ def _require_lasting(file: File, status: os.stat_result) -> None:
             f"`source` belongs to another user (got user {status.st_uid}, expected {user}), who may "
             f"shrink it, {risk}; {advice}"
         )
+    mode = stat.S_IMODE(status.st_mode)
+    if mode & (
+        stat.S_IWGRP | stat.S_IWOTH
+    ):  # with an access control list, the group's bits are its mask
+        raise InvalidArgumentError(
+            f"`source` may be written by other users (got mode {mode:04o}, expected 0600, as dlx.share "
+            f"makes it), who may shrink it, {risk}; call os.chmod(path, 0o600), or, if you trust them, "
+            "dlx.attach(source, trust=True)"
+        )
 
 
 def is_writable(file: File) -> bool:
     """Whether memory can be mapped for writing through a descriptor."""
     if fcntl.fcntl(file, fcntl.F_GETFL) & os.O_ACCMODE != os.O_RDWR:
         return False
-    return not _seals(file) & _SEAL_WRITE
+    return not _seals(file) & (_SEAL_WRITE | _SEAL_FUTURE_WRITE)
 
 
 def _seals(file: File) -> int:
@@ -399,12 +424,3 @@ class explained:
     def __exit__(self, kind: object, error: object, traceback: object) -> None:
         if isinstance(error, OSError):
             _explain(error, 0)
-
-
-def _forget_lock() -> None:
-    """After fork: the thread that held the lock does not exist in the child."""
-    global _lock
-    _lock = threading.RLock()
-
-
-os.register_at_fork(after_in_child=_forget_lock)

@@ -23,6 +23,7 @@ from dlx.errors import (
     UnavailableError,
     UnsupportedError,
     int_text,
+    require_bool,
 )
 
 TYPE_CHECKING = False
@@ -39,10 +40,12 @@ _MAX_NAME = 255  # bytes
 def share(x: Any, readonly: bool | None, name: str | None) -> Tensor:
     """See dlx.share."""
     path = None if name is None else _path(name)
+    if readonly is not None:
+        require_bool("readonly", readonly)
     tensor = _native.asarray(x)
     _require_shareable(tensor)
     found = _segment_of(tensor)
-    wanted = tensor.readonly if readonly is None else bool(readonly)
+    wanted = tensor.readonly if readonly is None else readonly
     if found is None or path is not None:
         return _copied(tensor, wanted, path)
     if readonly is None or (found.is_frozen() if wanted else not tensor.readonly):
@@ -69,6 +72,8 @@ def _copied(tensor: Tensor, readonly: bool, path: str | None) -> Tensor:
 
 def attach(source: Any, readonly: bool, trust: bool) -> Tensor:
     """See dlx.attach."""
+    require_bool("readonly", readonly)
+    require_bool("trust", trust)
     if not isinstance(source, str):
         if hasattr(source, "fileno"):
             source = source.fileno()
@@ -79,7 +84,7 @@ def attach(source: Any, readonly: bool, trust: bool) -> Tensor:
             file = _open(_path(source), readonly)
         else:
             file = _duplicate(source.__index__())
-    size, capacity, described = segments.describe(file, bool(trust))
+    size, capacity, described = segments.describe(file, trust)
     flags = described["flags"]
     if readonly or not segments.is_writable(file):
         flags |= READ_ONLY
@@ -242,7 +247,7 @@ def _rebuild(
     """The Tensor on a segment whose descriptor another process sends."""
     try:
         with segments.explained():
-            file = segments.adopt(handle.detach())
+            file = segments.receive(handle.detach)
     except RuntimeError as error:  # from `recvfds`: the message came without the descriptor
         if isinstance(error, UnavailableError):
             raise
@@ -255,6 +260,8 @@ def _rebuild(
             f"the descriptor of a shared Tensor did not arrive ({error!r}): the sending process has "
             "to run until the receiver has it"
         ) from error
+    if not segments.is_writable(file):
+        flags |= READ_ONLY
     segment = segments.mapped(file, capacity, bool(flags & READ_ONLY))
     tensor = segment.tensor(offset, shape, strides, code, flags)
     if tensor.size and _segment_of(tensor) is not segment:  # a damaged message

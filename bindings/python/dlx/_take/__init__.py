@@ -12,7 +12,7 @@ from dlx import _native, dtypes
 from dlx._lib.classes import is_ctypes_pointer
 from dlx._lib.constants import READ_ONLY
 from dlx.device import device_code
-from dlx.errors import InvalidArgumentError, int_text
+from dlx.errors import InvalidArgumentError, int_text, require_bool
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ def from_pointer(
     where = device_code(device)
     if on_release is not None and not callable(on_release):
         raise TypeError(f"`on_release` is not callable (got {type(on_release).__name__})")
+    require_bool("readonly", readonly)
     flags = READ_ONLY if readonly else 0
     address = _address(ptr)
     release = None if on_release is None else _kept(on_release)
