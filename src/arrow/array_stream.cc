@@ -9,6 +9,7 @@
 #include "src/arrow/schema.h"
 #include "src/base/checked.h"
 #include "src/base/error.h"
+#include "src/base/foreign.h"
 #include "src/device/registry.h"
 #include "src/tensor/views.h"
 
@@ -17,7 +18,8 @@ namespace {
 
 void check_call(ArrowArrayStream* stream, int error, const char* call) {
   if (error == 0) return;
-  const char* words = stream->get_last_error == nullptr ? nullptr : stream->get_last_error(stream);
+  const char* words =
+      stream->get_last_error == nullptr ? nullptr : call_foreign(stream->get_last_error, stream);
   fail(DLX_ERROR_INVALID_ARGUMENT, "the stream's %s failed with the error %d: %.500s", call, error,
        words == nullptr ? "no reason given" : words);
 }
@@ -27,7 +29,7 @@ template <typename Take>
 void each_chunk(ArrowArrayStream* stream, Take&& take) {
   for (;;) {
     Released<ArrowArray> next;
-    const int error = stream->get_next(stream, next.get());
+    const int error = call_foreign(stream->get_next, stream, next.get());
     if (error != 0) next.get()->release = nullptr;
     check_call(stream, error, "get_next");
     if (next.get()->release == nullptr) return;
@@ -40,6 +42,9 @@ class Chunks {
  public:
   Chunks(TensorType type, const CopyRequest& request)
       : type_(static_cast<TensorType&&>(type)), request_(request) {}
+
+  /// Throws for lengths that no memory holds, before anything is read.
+  void check(const ArrowArray& array) const { check_lengths(array, type_); }
 
   /// Takes over an array with elements.
   void add(ArrowArray* array) {
@@ -110,6 +115,10 @@ std::vector<OpenColumn> open_columns(const ArrowSchema& foreign, const CopyReque
     fail(DLX_ERROR_INVALID_ARGUMENT, "`schema` has the format \"+s\" and no children (got %lld)",
          static_cast<long long>(schema.n_children));
   }
+  if (schema.n_children > kMostBytes / int64_t{sizeof(void*)}) {
+    fail(DLX_ERROR_INVALID_ARGUMENT, "`schema` has an impossible number of children (got %lld)",
+         static_cast<long long>(schema.n_children));
+  }
   std::vector<OpenColumn> columns;
   for (int64_t i = 0; i < schema.n_children; ++i) {
     const ArrowSchema* child = schema.children[i];
@@ -121,29 +130,45 @@ std::vector<OpenColumn> open_columns(const ArrowSchema& foreign, const CopyReque
   return columns;
 }
 
+/// Narrows a column of a struct to the struct's rows.
+void narrow(ArrowArray* column, const ArrowArray& rows) {
+  const int64_t length = column->length;
+  if (column->release == nullptr || length < 0 || length - rows.offset < rows.length) {
+    fail(DLX_ERROR_INVALID_ARGUMENT,
+         "`array` is released or too short (got %lld elements, expected %lld from %lld on)",
+         static_cast<long long>(length), static_cast<long long>(rows.length),
+         static_cast<long long>(rows.offset));
+  }
+  if (!checked_add(column->offset, rows.offset, &column->offset)) {
+    fail(DLX_ERROR_INVALID_ARGUMENT, "`array` has an offset beyond 2^63-1");
+  }
+  column->length = rows.length;
+}
+
 /// Moves the rows of one struct array into the columns; the array itself stays the caller's.
 void add_rows(ArrowArray* rows, std::vector<OpenColumn>* columns) {
   check_struct(*rows, static_cast<int64_t>(columns->size()));
-  for (size_t i = 0; i < columns->size(); ++i) {
-    OpenColumn& column = (*columns)[i];
-    in_column(column.name, [&] {
-      ArrowArray* child = rows->children[i];
-      if (child == nullptr) fail(DLX_ERROR_INVALID_ARGUMENT, "`array` has a NULL child");
-      Released<ArrowArray> part(child);
-      const int64_t length = part.get()->length;
-      if (part.get()->release == nullptr || length < 0 || length - rows->offset < rows->length) {
-        fail(DLX_ERROR_INVALID_ARGUMENT,
-             "`array` is released or too short (got %lld elements, expected %lld from %lld on)",
-             static_cast<long long>(length), static_cast<long long>(rows->length),
-             static_cast<long long>(rows->offset));
-      }
-      if (!checked_add(part.get()->offset, rows->offset, &part.get()->offset)) {
-        fail(DLX_ERROR_INVALID_ARGUMENT, "`array` has an offset beyond 2^63-1");
-      }
-      part.get()->length = rows->length;
-      column.chunks.add(part.get());
-    });
-  }
+  const auto each = [&](auto&& body) {
+    for (size_t i = 0; i < columns->size(); ++i) {
+      OpenColumn& column = (*columns)[i];
+      in_column(column.name, [&] {
+        ArrowArray* child = rows->children[i];
+        if (child == nullptr) fail(DLX_ERROR_INVALID_ARGUMENT, "`array` has a NULL child");
+        body(&column.chunks, child);
+      });
+    }
+  };
+  each([&](Chunks* chunks, const ArrowArray* child) {
+    ArrowArray part = *child;
+    narrow(&part, *rows);
+    chunks->check(part);
+  });
+  check_rows(*rows);
+  each([&](Chunks* chunks, ArrowArray* child) {
+    Released<ArrowArray> part(child);
+    narrow(part.get(), *rows);
+    chunks->add(part.get());
+  });
 }
 
 std::vector<Column> close_columns(std::vector<OpenColumn>* open) {
@@ -176,7 +201,11 @@ ArrayStreamReader::ArrayStreamReader(ArrowArrayStream* stream) : stream_(stream)
   if (stream->release == nullptr) {
     fail(DLX_ERROR_INVALID_ARGUMENT, "the stream has been released or moved");
   }
-  const int error = stream->get_schema(stream, schema_.get());
+  if (stream->get_schema == nullptr || stream->get_next == nullptr) {
+    fail(DLX_ERROR_INVALID_ARGUMENT, "the stream has no function %s (got NULL)",
+         stream->get_schema == nullptr ? "get_schema" : "get_next");
+  }
+  const int error = call_foreign(stream->get_schema, stream, schema_.get());
   if (error != 0) schema_.get()->release = nullptr;  // undefined after a failure
   check_call(stream, error, "get_schema");
 }

@@ -7,6 +7,7 @@
 #include "src/arrow/export.h"
 #include "src/arrow/layout.h"
 #include "src/base/error.h"
+#include "src/base/foreign.h"
 #include "src/device/registry.h"
 #include "src/dtype/dtype.h"
 #include "src/tensor/copies.h"
@@ -33,7 +34,7 @@ struct ArrayNode {
 /// Uses no Python, so any thread may call it.
 void release_array(ArrowArray* array) {
   auto* node = static_cast<ArrayNode*>(array->private_data);
-  if (node->child.release != nullptr) node->child.release(&node->child);
+  if (node->child.release != nullptr) call_foreign(node->child.release, &node->child);
   array->release = nullptr;
   Tensor* const tensor = node->tensor.detach();
   delete node;

@@ -8,6 +8,7 @@
 #include "src/arrow/metadata.h"
 #include "src/arrow/schema.h"
 #include "src/base/error.h"
+#include "src/base/foreign.h"
 #include "src/dtype/dtype.h"
 
 namespace dlx::arrow {
@@ -24,7 +25,7 @@ struct SchemaNode {
 
 void release_schema(ArrowSchema* schema) {
   auto* node = static_cast<SchemaNode*>(schema->private_data);
-  if (node->child.release != nullptr) node->child.release(&node->child);
+  if (node->child.release != nullptr) call_foreign(node->child.release, &node->child);
   delete node;
   schema->release = nullptr;
 }

@@ -6,8 +6,10 @@
 
 #include "src/arrow/bitmap.h"
 #include "src/arrow/event.h"
+#include "src/arrow/release.h"
 #include "src/base/checked.h"
 #include "src/base/error.h"
+#include "src/base/foreign.h"
 #include "src/device/registry.h"
 #include "src/dtype/dtype.h"
 #include "src/tensor/layout.h"
@@ -62,32 +64,64 @@ const ArrowArray* check_level(const ArrowArray& array, int64_t buffers, int64_t 
   return child;
 }
 
-/// Throws if the range has nulls. `inside`: the range consists of elements of lists.
-void require_no_nulls(const ArrowArray& array, const Range& range, bool readable, bool inside) {
-  if (array.null_count == 0 || range.count == 0) return;
-  const auto* bitmap = static_cast<const uint8_t*>(array.buffers[0]);
-  if (bitmap == nullptr) {
-    if (array.null_count == -1) return;
-    fail(DLX_ERROR_INVALID_ARGUMENT, "`array` has %lld nulls but no validity bitmap",
-         static_cast<long long>(array.null_count));
-  }
-  if (!readable) {
-    fail(DLX_ERROR_UNSUPPORTED,
-         "`array` may have nulls, and the CPU cannot access its validity bitmap (null_count %lld): "
-         "fill or drop them first",
-         static_cast<long long>(array.null_count));
-  }
-  const int64_t nulls = count_zeros(bitmap, range.first, range.count);
-  if (nulls == 0) return;
-  fail(DLX_ERROR_UNSUPPORTED, "`array` has %lld null%s%s", static_cast<long long>(nulls),
-       nulls == 1 ? "" : "s",
-       inside ? " inside its lists, and a tensor cannot hold nulls: fill them first (in PyArrow: "
-                "`pyarrow.FixedSizeListArray.from_arrays(x.flatten().fill_null(0), size)`, in "
-                "Polars: `.arr.eval(pl.element().fill_null(0))`)"
-              : ", and a tensor cannot hold nulls: fill or drop them first (in PyArrow: "
-                "`.fill_null(value)` or `.drop_null()`, in Polars: `.fill_null(value)` or "
-                "`.drop_nulls()`)");
+void require_possible(const char* buffer, const Range& range, int64_t bits) {
+  const int64_t end = range.first + range.count;  // no overflow: check_level(), range_of_child()
+  if (end <= kMostBytes / bits * 8) return;
+  fail(DLX_ERROR_INVALID_ARGUMENT,
+       "`array` has an impossible length or offset: %s would hold %lld elements of %lld bit%s "
+       "(expected at most 2^47 bytes)",
+       buffer, static_cast<long long>(end), static_cast<long long>(bits), bits == 1 ? "" : "s");
 }
+
+/// The validity bitmaps of an array's levels. They are read when all lengths have been checked.
+class Validity {
+ public:
+  /// `inside`: the range consists of elements of lists.
+  void add(const ArrowArray& array, const Range& range, bool readable, bool inside) {
+    if (array.null_count == 0 || range.count == 0) return;
+    const auto* bitmap = static_cast<const uint8_t*>(array.buffers[0]);
+    if (bitmap == nullptr) {
+      if (array.null_count == -1) return;
+      fail(DLX_ERROR_INVALID_ARGUMENT, "`array` has %lld nulls but no validity bitmap",
+           static_cast<long long>(array.null_count));
+    }
+    if (!readable) {
+      fail(DLX_ERROR_UNSUPPORTED,
+           "`array` may have nulls, and the CPU cannot access its validity bitmap (null_count "
+           "%lld): fill or drop them first",
+           static_cast<long long>(array.null_count));
+    }
+    require_possible("its validity bitmap", range, 1);
+    bitmaps_.push_back({bitmap, range, inside});
+  }
+
+  void require_no_nulls() const {
+    for (const Bitmap& bitmap : bitmaps_) {
+      const int64_t nulls = count_zeros(bitmap.bits, bitmap.range.first, bitmap.range.count);
+      if (nulls != 0) refuse(nulls, bitmap.inside);
+    }
+  }
+
+ private:
+  struct Bitmap {
+    const uint8_t* bits;
+    Range range;
+    bool inside;
+  };
+
+  [[noreturn]] static void refuse(int64_t nulls, bool inside) {
+    fail(DLX_ERROR_UNSUPPORTED, "`array` has %lld null%s%s", static_cast<long long>(nulls),
+         nulls == 1 ? "" : "s",
+         inside ? " inside its lists, and a tensor cannot hold nulls: fill them first (in PyArrow: "
+                  "`pyarrow.FixedSizeListArray.from_arrays(x.flatten().fill_null(0), size)`, in "
+                  "Polars: `.arr.eval(pl.element().fill_null(0))`)"
+                : ", and a tensor cannot hold nulls: fill or drop them first (in PyArrow: "
+                  "`.fill_null(value)` or `.drop_null()`, in Polars: `.fill_null(value)` or "
+                  "`.drop_nulls()`)");
+  }
+
+  std::vector<Bitmap> bitmaps_;
+};
 
 /// The range of the child's elements for a range of lists of `size` elements.
 Range range_of_child(const ArrowArray& child, const Range& lists, int64_t size) {
@@ -109,27 +143,29 @@ Range range_of_child(const ArrowArray& child, const Range& lists, int64_t size) 
   return range;
 }
 
-/// Descends through the lists to the elements. Throws for nulls and for contradictions. Works on a
+/// Descends through the lists to the elements. Throws for contradictions; reads no buffer. Works on a
 /// copy of each level, because the producer may change its own.
-Elements locate(const ArrowArray& array, const TensorType& type, bool readable) {
+Elements locate(const ArrowArray& array, const TensorType& type, bool readable,
+                Validity* validity) {
   ArrowArray level = array;
   const size_t depth = type.levels.size();
   const ArrowArray* child = check_level(level, depth == 0 ? 2 : 1, depth == 0 ? 0 : 1);
   Range range{level.offset, level.length};
-  require_no_nulls(level, range, readable, false);
+  validity->add(level, range, readable, false);
   for (size_t i = 0; i < depth; ++i) {
     level = *child;
     const bool leaf = i + 1 == depth;
     child = check_level(level, leaf ? 2 : 1, leaf ? 0 : 1);
     range = range_of_child(level, range, type.levels[i]);
-    require_no_nulls(level, range, readable, true);
+    validity->add(level, range, readable, true);
   }
   const void* data = level.buffers[1];
   if (range.count > 0 && data == nullptr) {
     fail(DLX_ERROR_INVALID_ARGUMENT, "`array` has no data (got NULL for %lld elements)",
          static_cast<long long>(range.count));
   }
-  return {data, range.first};
+  if (range.count > 0) require_possible("its data", range, type.bits ? 1 : type.dtype.bits);
+  return {data, range.count > 0 ? range.first : 0};
 }
 
 std::vector<int64_t> whole_shape(int64_t length, const TensorType& type) {
@@ -148,16 +184,12 @@ TensorRef permuted(TensorRef tensor, const TensorType& type) {
 
 void release_moved(Tensor* root) {
   auto* array = static_cast<ArrowArray*>(root->owner);
-  array->release(array);
+  call_with_error_aside(array->release, array);
   std::free(array);
 }
 
 /// Releases the caller's array after its elements were copied.
-void release_copied(ArrowArray* array) {
-  ArrowArray moved = *array;
-  array->release = nullptr;
-  moved.release(&moved);
-}
+void release_copied(ArrowArray* array) { const Released<ArrowArray> moved(array); }
 
 TensorRef unpack(const Elements& elements, int64_t length, const TensorType& type,
                  const CopyRequest& request) {
@@ -198,7 +230,9 @@ TensorRef import_array(ArrowArray* array, const TensorType& type, DLDevice devic
     sync_event = nullptr;
   }
   const ArrowArray own = *array;
-  const Elements elements = locate(own, type, readable);
+  Validity validity;
+  const Elements elements = locate(own, type, readable, &validity);
+  validity.require_no_nulls();
   *copied = type.bits || request.copy == DLX_COPY_ALWAYS;
   if (type.bits) return import_bits(array, own.length, type, elements, device, request);
 
@@ -209,11 +243,7 @@ TensorRef import_array(ArrowArray* array, const TensorType& type, DLDevice devic
   description.ndim = static_cast<int32_t>(shape.size());
   description.dtype = type.dtype;
   description.shape = shape.data();
-  int64_t offset;
-  if (!checked_mul(elements.start, type.dtype.bits / 8, &offset)) {
-    fail(DLX_ERROR_INVALID_ARGUMENT, "`array` has an offset beyond 2^63-1 bytes");
-  }
-  description.byte_offset = static_cast<uint64_t>(offset);
+  description.byte_offset = static_cast<uint64_t>(elements.start) * type.dtype.bits / 8;
   TensorRef root = describe(description, DLPACK_FLAG_BITMASK_READ_ONLY, "array");
   if (sync_event != nullptr) follow_event(sync_event, root.get());
   TensorRef tensor = permuted(TensorRef::share(root.get()), type);
@@ -232,9 +262,17 @@ TensorRef import_array(ArrowArray* array, const TensorType& type, DLDevice devic
   return tensor;
 }
 
-void check_struct(const ArrowArray& array, int64_t children) {
-  check_level(array, 1, children);
-  require_no_nulls(array, {array.offset, array.length}, true, false);
+void check_struct(const ArrowArray& array, int64_t children) { check_level(array, 1, children); }
+
+void check_lengths(const ArrowArray& array, const TensorType& type) {
+  Validity unread;
+  locate(array, type, true, &unread);
+}
+
+void check_rows(const ArrowArray& array) {
+  Validity validity;
+  validity.add(array, {array.offset, array.length}, true, false);
+  validity.require_no_nulls();
 }
 
 DLDevice read_device(const ArrowDeviceArray& array) {

@@ -3,6 +3,7 @@
 #define DLX_SRC_ARROW_RELEASE_H_
 
 #include "dlx/arrow.h"
+#include "src/base/foreign.h"
 
 struct ArrowArrayStream;  // array_stream.h
 
@@ -24,7 +25,7 @@ class Released {
   /// Not noexcept, because a producer's release may end the thread.
   ~Released() noexcept(false) {
     auto* held = releasable(&struct_);
-    if (held->release != nullptr) held->release(held);
+    if (held->release != nullptr) call_foreign(held->release, held);
   }
   Released(const Released&) = delete;
   Released& operator=(const Released&) = delete;

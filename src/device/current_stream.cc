@@ -1,6 +1,7 @@
 #include "src/device/current_stream.h"
 
 #include "src/base/error.h"
+#include "src/base/foreign.h"
 
 namespace dlx {
 namespace {
@@ -37,7 +38,8 @@ StreamHandle current_stream(const Backend& backend, int32_t device_type, int32_t
     if (const Chosen* entry = find(device_type, id)) return entry->stream;
   }
   void* handle = nullptr;
-  if (followed != nullptr && followed(static_cast<DLDeviceType>(device_type), id, &handle) == 0) {
+  if (followed != nullptr &&
+      call_foreign(followed, static_cast<DLDeviceType>(device_type), id, &handle) == 0) {
     return number_of_handle(backend, handle);
   }
   return backend.default_stream();

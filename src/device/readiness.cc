@@ -8,6 +8,7 @@
 #include <new>
 
 #include "src/base/error.h"
+#include "src/base/foreign.h"
 #include "src/system/system.h"
 
 namespace dlx {
@@ -256,7 +257,7 @@ void release_held(Backend& backend, int max_queries) {
     const Held& each = one.front();
     if (is_done(each)) {
       backend.release_event(each.id, each.event);
-      each.release(each.object);
+      call_foreign(each.release, each.object);
     } else {
       busy.list.splice(busy.list.end(), one);
       --max_queries;

@@ -122,6 +122,7 @@ void start_interpreter() {
   api.PyTuple_SetItem(keyword_names.get(), 0, names.max_version);
   state.max_version_names = keyword_names.detach();
   state.tensor_type = make_tensor_type();
+  error_keeper.store(&exception_keeper, std::memory_order_release);
   state.exchange_capsule = make_exchange_capsule();
   if (api.PyObject_SetAttrString(state.tensor_type, "__dlpack_c_exchange_api__",
                                  state.exchange_capsule) != 0) {

@@ -94,7 +94,7 @@ DLManagedTensorVersioned* share_on_stream(const DLPackExchangeAPI& table, Tensor
   if (worker.backend == nullptr || !worker.backend->has_streams()) return nullptr;
   const int32_t type = stream_family(type_of(tensor->dl.device));
   void* stream = nullptr;
-  if (table.current_work_stream(static_cast<DLDeviceType>(type), worker.id, &stream) != 0) {
+  if (!call_table(table.current_work_stream, static_cast<DLDeviceType>(type), worker.id, &stream)) {
     api.PyErr_Clear();
     return nullptr;
   }

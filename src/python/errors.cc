@@ -8,6 +8,7 @@
 #include <new>
 #include <string>
 
+#include "src/python/gil.h"
 #include "src/python/reference.h"
 #include "src/python/state.h"
 
@@ -98,6 +99,24 @@ void extend_message(const char* before, const char* after) noexcept {
   api.PyErr_Clear();
   api.PyErr_Restore(type, value, traceback);
 }
+
+namespace {
+
+static_assert(sizeof(WithoutPendingError) <= sizeof(void*) * ErrorKeeper::kWords);
+
+bool put_aside(void** room) noexcept {
+  if (!have_gil()) return false;
+  new (room) WithoutPendingError;
+  return true;
+}
+
+void put_back(void** room) noexcept {
+  std::launder(reinterpret_cast<WithoutPendingError*>(room))->~WithoutPendingError();
+}
+
+}  // namespace
+
+const ErrorKeeper exception_keeper = {put_aside, put_back};
 
 TakenError::~TakenError() {
   const WithoutPendingError aside;

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "src/base/error.h"
+#include "src/base/foreign.h"
 #include "src/python/cpython.h"
 
 namespace dlx::py {
@@ -28,8 +29,8 @@ void set_error(int32_t status, const char* function, const char* message) noexce
 /// TypeError, a ValueError or a BufferError. Exceptions whose argument is not one text stay as they are.
 [[gnu::cold]] void extend_message(const char* before, const char* after) noexcept;
 
-/// Puts a pending exception aside while it lives. Deleters run arbitrary code, which must not see
-/// the exception and could clear it. An exception that they leave is dropped: nobody called them.
+/// Puts a pending exception aside while it lives: for objects whose end may run arbitrary code, which must
+/// not see the exception and could clear it. One that is left is dropped. Foreign functions have call_foreign().
 class WithoutPendingError {
  public:
   WithoutPendingError() noexcept : pending_(api.PyErr_Occurred() != nullptr) {
@@ -51,6 +52,18 @@ class WithoutPendingError {
   PyObject* value_ = nullptr;
   PyObject* traceback_ = nullptr;
 };
+
+/// Calls a function of an exchange table. False after a failure, which may have set an exception; one that
+/// is left beside success is dropped.
+template <typename... Parameters, typename... Arguments>
+bool call_table(int (*function)(Parameters...), Arguments... arguments) {
+  if (function(arguments...) != 0) return false;
+  if (api.PyErr_Occurred() != nullptr) api.PyErr_Clear();
+  return true;
+}
+
+/// Keeps the exception for foreign functions that dlx calls (src/base/foreign.h).
+extern const ErrorKeeper exception_keeper;
 
 /// Takes the exception that is set, and drops it in the end unless put_back() is called.
 class TakenError {

@@ -8,6 +8,7 @@
 #include "src/arrow/metadata.h"
 #include "src/arrow/release.h"
 #include "src/arrow/schema.h"
+#include "src/base/foreign.h"
 #include "src/python/arguments.h"
 #include "src/python/arrow_capsules.h"
 #include "src/python/calls.h"
@@ -27,9 +28,8 @@ template <typename Struct>
 void destroy_capsule(PyObject* capsule, const char* name) {
   if (api.PyCapsule_IsValid(capsule, name) == 0) return;
   auto* held = static_cast<Struct*>(api.PyCapsule_GetPointer(capsule, name));
-  const WithoutPendingError aside;
   auto* inner = arrow::releasable(held);
-  if (inner->release != nullptr) inner->release(inner);
+  if (inner->release != nullptr) call_foreign(inner->release, inner);
   std::free(held);
 }
 

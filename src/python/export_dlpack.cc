@@ -1,6 +1,7 @@
 #include "src/python/export_dlpack.h"
 
 #include "src/base/error.h"
+#include "src/base/foreign.h"
 #include "src/device/registry.h"
 #include "src/python/arguments.h"
 #include "src/python/capsule_names.h"
@@ -21,9 +22,8 @@ template <typename Managed>
 void destroy_capsule(PyObject* capsule, const char* name) {
   if (api.PyCapsule_IsValid(capsule, name) == 0) return;  // consumed: renamed
   auto* managed = static_cast<Managed*>(api.PyCapsule_GetPointer(capsule, name));
-  const WithoutPendingError aside;
   const WithoutGil without(frees_device_memory(static_cast<Tensor*>(managed->manager_ctx)));
-  managed->deleter(managed);  // dlx's own, never NULL
+  call_foreign(managed->deleter, managed);  // dlx's own, never NULL
 }
 
 void destroy_versioned(PyObject* capsule) {
@@ -35,7 +35,7 @@ template <typename Managed>
 PyObject* make_capsule(Managed* managed, const char* name, PyDestructor destructor) {
   PyObject* capsule = api.PyCapsule_New(managed, name, destructor);
   // not covered: memory has run out
-  if (capsule == nullptr) managed->deleter(managed);
+  if (capsule == nullptr) call_foreign(managed->deleter, managed);
   return check(capsule);
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "src/base/error.h"
+#include "src/base/foreign.h"
 #include "src/base/last_error.h"
 #include "src/contract/check.h"
 #include "src/dtype/dtype.h"
@@ -32,7 +33,7 @@ constexpr int kMost = Contract::kMostParameters;
 /// What a callable calls. Owned by a capsule, which is the callable's `self`.
 struct Function {
   ~Function() {
-    if (release != nullptr) release(context);
+    if (release != nullptr) call_foreign(release, context);
     dlx::release(contract);
   }
 

@@ -2,8 +2,10 @@
 #define DLX_SRC_PYTHON_GIL_H_
 
 #include <cstdint>
+#include <optional>
 
 #include "src/python/cpython.h"
+#include "src/python/errors.h"
 #include "src/tensor/tensor.h"
 
 namespace dlx::py {
@@ -19,11 +21,15 @@ inline bool have_gil() noexcept {
 /// thread does. Otherwise CPython ended the thread, which sleeps for ever instead.
 [[gnu::cold]] void end_with_the_gil() noexcept;
 
-/// Releases the GIL while it lives, if `worthwhile`.
+/// Releases the GIL while it lives, if `worthwhile`. Foreign functions that take it meanwhile leave no
+/// exception.
 class WithoutGil {
  public:
-  explicit WithoutGil(bool worthwhile) noexcept
-      : thread_state_(worthwhile ? api.PyEval_SaveThread() : nullptr) {}
+  explicit WithoutGil(bool worthwhile) noexcept {
+    if (!worthwhile) return;
+    aside_.emplace();
+    thread_state_ = api.PyEval_SaveThread();
+  }
   ~WithoutGil() {
     if (thread_state_ != nullptr) api.PyEval_RestoreThread(thread_state_);
   }
@@ -31,7 +37,8 @@ class WithoutGil {
   WithoutGil& operator=(const WithoutGil&) = delete;
 
  private:
-  void* thread_state_;
+  std::optional<WithoutPendingError> aside_;
+  void* thread_state_ = nullptr;
 };
 
 /// Copies of this many bytes take longer than releasing and taking the GIL.

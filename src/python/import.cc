@@ -68,11 +68,7 @@ TensorRef import_object(PyObject* object, const TypeEntry& entry, const ImportRe
                            [&] { return import_by_protocol(object, entry, request); });
   }
   if (request.is_plain()) return static_cast<TensorRef&&>(imported.tensor);
-  TensorRef result = apply_request(static_cast<Imported&&>(imported), request);
-  // The producer's deleter may be Python code that leaves an exception.
-  const WithoutPendingError aside;
-  imported.tensor = TensorRef();
-  return result;
+  return apply_request(static_cast<Imported&&>(imported), request);
 }
 
 ImportRequest read_request(PyObject* device, PyObject* copy) {

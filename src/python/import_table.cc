@@ -1,6 +1,7 @@
 #include "src/python/import_table.h"
 
 #include "src/base/error.h"
+#include "src/base/foreign.h"
 #include "src/device/current_stream.h"
 #include "src/device/registry.h"
 #include "src/python/errors.h"
@@ -22,8 +23,7 @@ TensorRef take(DLManagedTensorVersioned* managed) {
   try {
     return import_versioned(managed, &consumed);
   } catch (...) {
-    if (!consumed && managed->deleter != nullptr) managed->deleter(managed);
-    api.PyErr_Clear();  // the deleter's, which would hide the reason
+    if (!consumed && managed->deleter != nullptr) call_foreign(managed->deleter, managed);
     throw;
   }
 }
@@ -53,7 +53,7 @@ TensorRef take_or_explain(PyObject* object, DLManagedTensorVersioned* managed) {
   if (worker.backend == nullptr) return;
   const int32_t type = stream_family(type_of(tensor->dl.device));
   void* stream = nullptr;
-  if (table.current_work_stream(static_cast<DLDeviceType>(type), worker.id, &stream) != 0) {
+  if (!call_table(table.current_work_stream, static_cast<DLDeviceType>(type), worker.id, &stream)) {
     if (api.PyErr_Occurred() != nullptr) throw PythonError();
     raise(api.buffer_error, "the exchange table of %s gave no current stream of %s",
           type_text(class_of(object)).text, device_text(type, worker.id).text);
@@ -72,7 +72,7 @@ bool orders_by_streams(const DLDevice& device) noexcept {
 
 Imported import_by_table(PyObject* object, const TypeEntry& entry, const ImportRequest& request) {
   DLManagedTensorVersioned* managed = nullptr;
-  if (entry.table->managed_tensor_from_py_object_no_sync(object, &managed) != 0) {
+  if (!call_table(entry.table->managed_tensor_from_py_object_no_sync, object, &managed)) {
     if (api.PyErr_Occurred() == nullptr) {
       raise(api.buffer_error, "the exchange table of %s refused, without a reason",
             type_text(class_of(object)).text);
@@ -88,8 +88,7 @@ Imported import_by_table(PyObject* object, const TypeEntry& entry, const ImportR
   // If dlx does not know the device's streams, only the producer can order its data.
   if (!host && (entry.table->current_work_stream == nullptr ||
                 !orders_by_streams(managed->dl_tensor.device))) {
-    const WithoutPendingError aside;
-    if (managed->deleter != nullptr) managed->deleter(managed);
+    if (managed->deleter != nullptr) call_foreign(managed->deleter, managed);
     return {};
   }
   Imported imported;
@@ -99,14 +98,7 @@ Imported import_by_table(PyObject* object, const TypeEntry& entry, const ImportR
   // By what was imported: the producer may have changed its struct since.
   if (imported.tensor->dl.device.device_type != kDLCPU &&
       entry.table->current_work_stream != nullptr) {
-    try {
-      follow_tables_stream(object, *entry.table, imported.tensor.get());
-    } catch (const PythonError&) {
-      // The producer's deleter may be Python code, which would clear the exception.
-      const WithoutPendingError aside;
-      imported.tensor = TensorRef();
-      throw;
-    }
+    follow_tables_stream(object, *entry.table, imported.tensor.get());
   }
   if ((entry.flags & kTorch) == 0 || is_known_plain(object)) return imported;
   const Ref resolved = resolve_lazy_bits(object, entry, imported.tensor->dl.dtype.code, request);

@@ -24,8 +24,8 @@ Ref allocate_by_table(const DLPackExchangeAPI& table, const ArraySpec& spec) {
   prototype.ndim = spec.ndim;
   prototype.shape = const_cast<int64_t*>(spec.shape);
   DLManagedTensorVersioned* managed = nullptr;
-  const auto ignore = [](void*, const char*, const char*) {};
-  if (table.managed_tensor_allocator(&prototype, &managed, nullptr, ignore) != 0 ||
+  void (*const ignore)(void*, const char*, const char*) = [](void*, const char*, const char*) {};
+  if (!call_table(table.managed_tensor_allocator, &prototype, &managed, nullptr, ignore) ||
       managed == nullptr) {
     api.PyErr_Clear();
     return Ref();
@@ -55,7 +55,7 @@ Ref new_result(PyObject* like, const ArraySpec& spec) {
 
 Ref make_by_table(const DLPackExchangeAPI& table, DLManagedTensorVersioned* managed) {
   void* made = nullptr;
-  if (table.managed_tensor_to_py_object_no_sync(managed, &made) == 0 && made != nullptr) {
+  if (call_table(table.managed_tensor_to_py_object_no_sync, managed, &made) && made != nullptr) {
     return Ref(static_cast<PyObject*>(made));
   }
   if (api.PyErr_Occurred() != nullptr) throw PythonError();

@@ -26,7 +26,7 @@ void tensor_dealloc(PyObject* self) {
   {
     const WithoutPendingError aside;
     const WithoutGil without(frees_device_memory(object->tensor));
-    release(object->tensor);
+    release_with_error_aside(object->tensor);
   }
   PyObject* type = class_of(self);
   free_object(self);

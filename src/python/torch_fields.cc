@@ -4,6 +4,7 @@
 #include <cstring>
 #include <new>
 
+#include "src/base/foreign.h"
 #include "src/python/errors.h"
 #include "src/python/torch_plain.h"
 #include "src/python/type_cache.h"
@@ -135,7 +136,7 @@ void note_torch_fields(PyObject* object) {
   DLTensor table{};
   Fields fields;
   if (!read_fields(object, &fields)) return;
-  if (entry.table->dltensor_from_py_object_no_sync(object, &table) != 0) {
+  if (!call_table(entry.table->dltensor_from_py_object_no_sync, object, &table)) {
     api.PyErr_Clear();
     return;
   }
@@ -167,7 +168,7 @@ Ref new_torch_tensor(const ArraySpec& spec) {
   void *tensor = nullptr, *object = nullptr;
   if (functions.empty(spec.ndim, spec.shape, strides, dtype, 0, 0, &tensor) != 0) return Ref();
   const bool made = functions.to_object(tensor, nullptr, &object) == 0;
-  functions.release(tensor);
+  call_foreign(functions.release, tensor);
   if (made) return Ref(static_cast<PyObject*>(object));
   api.PyErr_Clear();
   return Ref();

@@ -5,6 +5,7 @@
 #include <new>
 
 #include "src/base/error.h"
+#include "src/base/foreign.h"
 #include "src/device/registry.h"
 #include "src/dtype/dtype.h"
 #include "src/tensor/copies.h"
@@ -19,12 +20,12 @@ std::atomic<int32_t> process_policy{DLX_NEGATIVE_STRIDES_COPY};
 
 void release_versioned(Tensor* root) {
   auto* managed = static_cast<DLManagedTensorVersioned*>(root->owner);
-  if (managed->deleter != nullptr) managed->deleter(managed);
+  if (managed->deleter != nullptr) call_with_error_aside(managed->deleter, managed);
 }
 
 void release_legacy(Tensor* root) {
   auto* managed = static_cast<DLManagedTensor*>(root->owner);
-  if (managed->deleter != nullptr) managed->deleter(managed);
+  if (managed->deleter != nullptr) call_with_error_aside(managed->deleter, managed);
 }
 
 /// Deleters of dlx's exports: pure C++, so any thread may call them, with or without an
@@ -207,7 +208,7 @@ TensorRef import_versioned(DLManagedTensorVersioned* managed, bool* consumed) {
   const uint32_t major = managed->version.major, minor = managed->version.minor;
   if (major != 1) {
     // The standard: for another major version, call the deleter and read nothing else.
-    if (managed->deleter != nullptr) managed->deleter(managed);
+    if (managed->deleter != nullptr) call_foreign(managed->deleter, managed);
     *consumed = true;
     fail(DLX_ERROR_UNSUPPORTED, "`managed` has DLPack version %u.%u (expected 1.x)", major, minor);
   }

@@ -5,6 +5,7 @@
 #include <new>
 
 #include "src/base/error.h"
+#include "src/base/foreign.h"
 #include "src/base/shape_text.h"
 #include "src/device/readiness.h"
 #include "src/device/registry.h"
@@ -36,20 +37,30 @@ Tensor* allocate_tensor(int32_t ndim, size_t extra = 0) {
   return tensor;
 }
 
-void destroy(Tensor* tensor) {
-  Tensor* root = tensor->root;
-  if (root == tensor) {
-    if (tensor->release_memory != nullptr) tensor->release_memory(tensor);
-    tensor->readiness.~Readiness();
+/// Whether the caller held the last reference.
+bool drop(Tensor* tensor) noexcept {
+  // The last holder needs no atomic subtraction, because nobody else can see the tensor.
+  return tensor->references.load(std::memory_order_acquire) == 1 ||
+         tensor->references.fetch_sub(1, std::memory_order_acq_rel) == 1;
+}
+
+/// Releases the tensor; `give_back(root)` calls the root's release_memory.
+template <typename GiveBack>
+void release_by(Tensor* tensor, GiveBack give_back) {
+  if (!drop(tensor)) return;
+  Tensor* const root = tensor->root;
+  if (root != tensor) {
     std::free(tensor);
-    return;
+    if (!drop(root)) return;
   }
-  std::free(tensor);
-  release(root);
+  if (root->release_memory != nullptr) give_back(root);
+  root->readiness.~Readiness();
+  std::free(root);
 }
 
 void release_wrapped(Tensor* root) {
-  reinterpret_cast<dlx_deleter_fn>(root->owner_function)(root->owner, root->owner_data);
+  call_with_error_aside(reinterpret_cast<dlx_deleter_fn>(root->owner_function), root->owner,
+                        root->owner_data);
 }
 
 /// The arguments of deallocate(), in `owner_data`. The device is the one that was asked for,
@@ -62,8 +73,9 @@ struct AllocatedMemory {
 
 void release_allocated(Tensor* root) {
   auto* memory = static_cast<AllocatedMemory*>(root->owner_data);
-  memory->allocator.deallocate(root->owner, memory->size, type_of(memory->device),
-                               memory->device.device_id, memory->allocator.user_data);
+  call_with_error_aside(memory->allocator.deallocate, root->owner, memory->size,
+                        type_of(memory->device), memory->device.device_id,
+                        memory->allocator.user_data);
   std::free(memory);
 }
 
@@ -87,11 +99,11 @@ void check_flags(uint64_t flags) {
 void retain(Tensor* tensor) noexcept { tensor->references.fetch_add(1, std::memory_order_relaxed); }
 
 void release(Tensor* tensor) {
-  // The last holder needs no atomic subtraction, because nobody else can see the tensor.
-  if (tensor->references.load(std::memory_order_acquire) == 1 ||
-      tensor->references.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-    destroy(tensor);
-  }
+  release_by(tensor, [](Tensor* root) { call_foreign(root->release_memory, root); });
+}
+
+void release_with_error_aside(Tensor* tensor) {
+  release_by(tensor, [](Tensor* root) { root->release_memory(root); });
 }
 
 bool frees_device_memory(const Tensor* tensor) noexcept {
@@ -215,14 +227,15 @@ void allocate_custom(Tensor* tensor, DLDevice device, const dlx_allocator& alloc
   auto* memory = static_cast<AllocatedMemory*>(std::malloc(sizeof(AllocatedMemory)));
   if (memory == nullptr) throw std::bad_alloc();
   *memory = AllocatedMemory{allocator, bytes, device};
-  void* data =
-      allocator.allocate(bytes, alignment, type_of(device), device.device_id, allocator.user_data);
+  void* data = call_foreign(allocator.allocate, bytes, alignment, type_of(device), device.device_id,
+                            allocator.user_data);
   if (data == nullptr) {
     std::free(memory);
     fail(DLX_ERROR_OUT_OF_MEMORY, "the allocator returned NULL for %zu bytes", bytes);
   }
   if (data_is_address(device.device_type) && reinterpret_cast<uintptr_t>(data) % alignment != 0) {
-    allocator.deallocate(data, bytes, type_of(device), device.device_id, allocator.user_data);
+    call_foreign(allocator.deallocate, data, bytes, type_of(device), device.device_id,
+                 allocator.user_data);
     std::free(memory);
     fail(DLX_ERROR_INVALID_ARGUMENT,
          "`allocator` returned memory that is not aligned as asked (got %p, expected a multiple of "

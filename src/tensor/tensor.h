@@ -45,6 +45,8 @@ void retain(Tensor* tensor) noexcept;
 /// Throws nothing, but is not noexcept: a foreign deleter may wait for a GIL that never comes, and
 /// CPython before 3.14 then ends the thread by unwinding it.
 void release(Tensor* tensor);
+/// The same for a caller that has put the language's pending error aside (src/base/foreign.h).
+void release_with_error_aside(Tensor* tensor);
 
 /// Whether release() would give memory back to a driver, which may wait for the device. Calls no
 /// driver.

@@ -217,8 +217,54 @@ static void ranges_are_checked(void **state) {
   assert_breaks((n.outer.array.length = quarter, n.outer.array.offset = quarter),
                 "more than 2^63-1 elements");
   assert_breaks((n.leaf.array.length = INT64_MAX, n.outer.array.length = INT64_MAX / 2),
-                "2^63-1 bytes");
-  assert_breaks((n.leaf.array.length = 6, n.leaf.array.offset = INT64_MAX - 6), "2^63-1 bytes");
+                "2^47 bytes");
+  assert_breaks((n.leaf.array.length = 6, n.leaf.array.offset = INT64_MAX - 6), "2^47 bytes");
+}
+
+/* Lengths that no memory holds are refused before a bitmap of 8 bytes is counted. */
+static void impossible_lengths_are_refused(void **state) {
+  (void)state;
+  static const int64_t huge = INT64_C(1) << 50; /* a bitmap of 2^47 bytes, which is the limit */
+  const uint8_t valid[8] = {255, 255, 255, 255, 255, 255, 255, 255};
+  static const struct {
+    const char *format;
+    int64_t length, offset;
+  } rows[] = {{"l", INT64_C(1) << 60, 0},
+              {"l", INT64_MAX, 0},
+              {"l", 8, INT64_C(1) << 61},
+              {"c", huge, 0},
+              {"b", huge, 1},
+              {"b", 8, INT64_C(1) << 62},
+              {"_pli128", 1, huge / 128},
+              {"l", huge / 64, 1}};
+
+  for (size_t i = 0; i < COUNT_OF(rows); ++i) {
+    arrow_node node, lists;
+    for (int64_t unknown = -1; unknown <= 1; ++unknown) {
+      make_numbers(&node, rows[i].format, valid, rows[i].length);
+      node.array.offset = rows[i].offset;
+      node.array.null_count = unknown;
+      node.buffers[0] = valid;
+      assert_not_imported(&node, NULL, DLX_ERROR_INVALID_ARGUMENT, "impossible length or offset");
+      make_lists(&lists, "+w:1", &node, rows[i].length); /* the outer bitmap waits for the leaf */
+      lists.buffers[0] = valid;
+      lists.array.null_count = unknown;
+      assert_not_imported(&lists, NULL, DLX_ERROR_INVALID_ARGUMENT, "impossible length or offset");
+      struct ArrowDeviceArray device = {
+          .array = node.array, .device_id = -1, .device_type = ARROW_DEVICE_CPU};
+      dlx_tensor *out;
+      assert_fails(dlx_tensor_from_arrow_device(&device, &node.schema, NULL, NULL, &out),
+                   DLX_ERROR_INVALID_ARGUMENT, "impossible length or offset");
+    }
+  }
+  arrow_node node, none; /* lists of no elements have no data, but a bitmap */
+  make_numbers(&node, "l", NULL, 0);
+  make_lists(&none, "+w:0", &node, huge + 1);
+  dlx_tensor_release(import_arrow(&none));
+  make_lists(&none, "+w:0", &node, huge + 1);
+  none.buffers[0] = valid;
+  none.array.null_count = -1;
+  assert_not_imported(&none, NULL, DLX_ERROR_INVALID_ARGUMENT, "its validity bitmap");
 }
 
 /* A schema that contains itself is refused at the limit. */
@@ -323,6 +369,7 @@ int main(void) {
       cmocka_unit_test(a_length_that_changes_during_the_import),
       cmocka_unit_test(malformed_arrays_are_refused),
       cmocka_unit_test(ranges_are_checked),
+      cmocka_unit_test(impossible_lengths_are_refused),
       cmocka_unit_test(a_schema_that_contains_itself_is_refused),
       cmocka_unit_test(extension_types_are_refused),
       cmocka_unit_test(malformed_tensor_metadata_is_refused),

@@ -45,6 +45,26 @@ def test_only_one_folder_knows_the_operating_system():
     assert found == []
 
 
+FOREIGN = re.compile(
+    r"(?<!events)(->|\.)(release|deleter|get_schema|get_next|get_last_error|fn)\((?!\))"
+    r"|allocator\.\w+\(|(->|\.)(managed_tensor_|dltensor_from_|current_work_stream)\w*\("
+)
+
+
+def test_foreign_functions_are_called_in_one_way():
+    """call_foreign() of src/base/foreign.h keeps the error that is pending, call_table() drops one beside
+    success."""
+    found = [
+        f"{path.relative_to(ROOT)}: {line.strip()}"
+        for folder in ("src", "capi")
+        for path in sorted((ROOT / folder).rglob("*"))
+        if path.suffix in SUFFIXES
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if FOREIGN.search(line)
+    ]
+    assert found == []
+
+
 def test_the_front_door_is_short():
     assert len((ROOT / "dev").read_text().splitlines()) <= 200
 

@@ -1,4 +1,5 @@
 /* Functions for the tests of dlx.function and dlx.Array, as a user would write them. */
+#include <dlx/arrow.h>
 #include <dlx/call.h>
 #include <signal.h>
 #include <stdint.h>
@@ -126,4 +127,50 @@ dlx_status fill_fourth(void *context, const dlx_argument *arguments) {
   DLTensor *out = arguments[3].array;
   for (int64_t i = 0; i < out->shape[0]; ++i) ((float *)out->data)[i] = 3;
   return DLX_OK;
+}
+
+/* Foreign functions that leave a Python error behind. */
+static struct {
+  int (*take_gil)(void);
+  void *(*set_error)(void);
+  void (*give_gil)(int);
+} python;
+void use_python(void *take_gil, void *set_error, void *give_gil) {
+  memcpy(&python.take_gil, &take_gil, sizeof take_gil);
+  memcpy(&python.set_error, &set_error, sizeof set_error);
+  memcpy(&python.give_gil, &give_gil, sizeof give_gil);
+}
+void leave_an_error(void *ignored) {
+  (void)ignored;
+  const int state = python.take_gil();
+  python.set_error();
+  python.give_gil(state);
+}
+
+/* The same of an exchange table, which gives the struct that was set. */
+void *exported;
+int give_and_leave_an_error(void *object, void **out) {
+  *out = exported;
+  leave_an_error(object);
+  return 0;
+}
+
+/* A stream of one array, so often. */
+struct source {
+  struct ArrowSchema schema;
+  struct ArrowArray array;
+  int64_t left;
+};
+struct stream {
+  void *functions[4];
+  struct source *source;
+};
+int stream_schema(struct stream *self, struct ArrowSchema *out) {
+  *out = self->source->schema;
+  return 0;
+}
+int stream_next(struct stream *self, struct ArrowArray *out) {
+  *out = self->source->array;
+  if (self->source->left-- == 0) out->release = NULL;
+  return 0;
 }

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "src/base/cancellation.h"
+#include "src/base/foreign.h"
 #include "src/system/system.h"
 
 namespace dlx {
@@ -178,7 +179,7 @@ void parallel_for(int64_t count, dlx_parallel_task_fn task, void* data,
                   int64_t most_threads) noexcept {
   const Host* const host = g_host.load(std::memory_order_acquire);
   if (host != nullptr && host->fn != nullptr) {
-    host->fn(count, task, data, host->user_data);
+    call_foreign(host->fn, count, task, data, host->user_data);
     return;
   }
   const auto threads =

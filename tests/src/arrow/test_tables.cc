@@ -134,6 +134,23 @@ void malformed_tables_are_refused(void**) {
               }),
               "column 'right': `array` has an offset beyond 2^63-1");
   assert_says(refusal([](Table* t) { t->array.n_children = 1; }), "children");
+  assert_says(refusal([](Table* t) { t->schema.n_children = INT64_MAX; }), "impossible number");
+}
+
+/// The columns' lengths are checked before the table's own bitmap of one byte is counted.
+void impossible_lengths_are_refused(void**) {
+  static constexpr uint8_t kValid = 255;
+  static constexpr const void* kBitmap[] = {&kValid};
+  for (const int64_t null_count : {-1, 0, 1}) {
+    for (const int64_t length : {int64_t{1} << 49, int64_t{1} << 60}) {
+      const std::string words = refusal([=](Table* t) {
+        t->array.length = t->child_arrays[0].length = t->child_arrays[1].length = length;
+        t->array.null_count = null_count;
+        t->array.buffers = const_cast<const void**>(kBitmap);
+      });
+      assert_says(words, "column 'left': `array` has an impossible length or offset");
+    }
+  }
 }
 
 /// Naming the column changes no status.
@@ -201,6 +218,14 @@ void streams_that_fail_say_why(void**) {
   assert_says(error_of([&] { dlx::arrow::ArrayStreamReader again(&stream); }), "released or moved");
 }
 
+void streams_without_a_function_are_refused(void**) {
+  Stream schema, next;
+  schema.get_schema = nullptr;
+  next.get_next = nullptr;
+  assert_says(error_of([&] { dlx::arrow::ArrayStreamReader reader(&schema); }), "get_schema");
+  assert_says(error_of([&] { dlx::arrow::ArrayStreamReader reader(&next); }), "get_next");
+}
+
 void chunks_of_a_table_are_joined(void**) {
   Table first, second;
   Stream stream;
@@ -262,8 +287,10 @@ int main() {
   const CMUnitTest tests[] = {
       cmocka_unit_test(columns_have_their_names_and_rows),
       cmocka_unit_test(malformed_tables_are_refused),
+      cmocka_unit_test(impossible_lengths_are_refused),
       cmocka_unit_test(errors_of_a_column_keep_their_status),
       cmocka_unit_test(streams_that_fail_say_why),
+      cmocka_unit_test(streams_without_a_function_are_refused),
       cmocka_unit_test(chunks_of_a_table_are_joined),
       cmocka_unit_test(empty_chunks_cause_no_copy),
       cmocka_unit_test(rows_beyond_63_bits_are_refused),
