@@ -151,10 +151,11 @@ constexpr uint64_t kEndOfNumbers = uint64_t{1} << 63;
 /// Whether the bytes from `first` up to `end`, which lies beyond kEndOfAddresses, can exist. `base` has
 /// the tag.
 [[gnu::cold]] bool may_lie_beyond(int32_t device_type, uint64_t base, uint64_t first,
-                                       uint64_t end) noexcept {
+                                  uint64_t end) noexcept {
   if (!cpu_reachable(device_type)) return end <= kEndOfNumbers;
   const uint64_t tag = base & kTagBits;
-  return end - tag <= kEndOfAddresses || (sys::is_mapped(first - tag) && sys::is_mapped(end - tag - 1));
+  return end - tag <= kEndOfAddresses ||
+         (sys::is_mapped(first - tag) && sys::is_mapped(end - tag - 1));
 }
 
 /// Whether a stride is a negative number of bytes that was divided as an unsigned one: 2^61 - 1 for -8 and
@@ -207,8 +208,7 @@ void check_addresses(const DLTensor& description, bool padded, int64_t count,
   uint64_t first, end;
   if (__builtin_add_overflow(base, description.byte_offset, &first) ||
       __builtin_add_overflow(first, after, &end) ||
-      (end > kEndOfAddresses &&
-       !may_lie_beyond(type_of(description.device), base, first, end)) ||
+      (end > kEndOfAddresses && !may_lie_beyond(type_of(description.device), base, first, end)) ||
       (is_address && first < before)) {
     fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` reaches beyond the address space (byte_offset %llu)",
          argument, offset);
