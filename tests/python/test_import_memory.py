@@ -1,4 +1,4 @@
-"""`import dlx` while memory runs out: it raises MemoryError, and the next import works.
+"""`import dlx` and calls of C by ctypes while memory runs out: MemoryError, and the next one works.
 
 CPython's own allocations fail, one at a time; each case is a child process. DLX_TEST_EVERY=1 fails every
 allocation of the import in turn, which takes some minutes.
@@ -92,3 +92,44 @@ def test_import_succeeds_after_memory_ran_out(where, count, step):
     assert [
         case for case in found if case[2] and not any(word in case[2] for word in NO_MEMORY)
     ] == []
+
+
+CALLS = """
+import _testcapi, json
+import numpy, dlx
+
+array = numpy.arange(6.0)
+tensor = dlx.asarray(array)
+calls = [
+    lambda: dlx.asarray(array, dtype="float32"),
+    lambda: tensor.astype("int32"),
+    lambda: tensor.__array_interface__,
+    lambda: dlx.get_num_threads(),
+    lambda: dlx.Device("cpu").count,
+]
+found = set()
+for call in calls:
+    call()
+    for n in range(1, 80):
+        said = ""
+        _testcapi.set_nomemory(n, n + 1)
+        try:
+            call()
+        except BaseException as error:
+            _testcapi.remove_mem_hooks()
+            said = type(error).__name__
+        _testcapi.remove_mem_hooks()
+        found.add(said)
+        call()
+print(json.dumps(sorted(found)))
+"""
+
+
+def test_calls_of_c_raise_memory_errors_not_argument_errors():
+    done = subprocess.run(
+        [sys.executable, "-c", CALLS], check=True, capture_output=True, text=True,
+        env={**os.environ, "DLX_BINDING": "ctypes"},
+    )  # fmt: skip
+    found = json.loads(done.stdout)
+    assert "MemoryError" in found
+    assert set(found) <= {"", "MemoryError", "OutOfMemoryError"}
