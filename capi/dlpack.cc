@@ -37,11 +37,11 @@ extern "C" {
 dlx_status dlx_tensor_from_dlpack_versioned(DLManagedTensorVersioned* managed,
                                             int32_t* out_consumed, dlx_tensor** out) {
   if (out != nullptr) *out = nullptr;
-  bool consumed = false;
+  bool consumed = false, copied;
   const dlx_status status = guard(__func__, [&] {
     require(managed, "managed");
     require(out, "out");
-    *out = import_versioned(managed, &consumed).detach();
+    *out = import_versioned(managed, &consumed, &copied).detach();
   });
   if (out_consumed != nullptr) *out_consumed = consumed ? 1 : 0;
   return status;

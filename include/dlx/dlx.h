@@ -28,8 +28,10 @@
  * - **Callbacks** passed to dlx must not throw, longjmp or unwind the stack. The callbacks that dlx
  *   hands out never do. Deleters and allocators may call dlx: dlx holds no lock while they run.
  * - **Trust.** dlx checks everything that can be checked without reading the data: versions, flags,
- *   dtypes, overflow of sizes and addresses (the last byte lies below 2^63). It trusts the producer that the memory exists, has the
- *   described size and stays valid until its deleter runs. Data may be misaligned for its dtype:
+ *   dtypes, overflow of sizes and addresses (memory of the CPU lies below 2^47, on other processors
+ *   than x86-64 below 2^48, or where the system says that memory is; that of devices below 2^63). It
+ *   trusts the producer that the memory exists, has the described size and stays valid until its
+ *   deleter runs. Data may be misaligned for its dtype:
  *   dlx copies it correctly, but a consumer that dereferences a pointer must check the alignment.
  * - **Environment.** DLX_NUM_THREADS, DLX_ISA, DLX_CUDA_PATH, DLX_HIP_PATH and DLX_OPENCL_PATH are
  *   read on first use; docs/python.md describes them. Setuid programs ignore the three paths.

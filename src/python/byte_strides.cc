@@ -36,4 +36,16 @@ void to_element_strides(const char* what, int32_t ndim, const int64_t* shape, co
   }
 }
 
+void OwnAxes::describe(const char* what, const int64_t* shape, const int64_t* byte_strides,
+                       int64_t itemsize, DLTensor* description) {
+  if (shape == nullptr) return;
+  const int32_t ndim = description->ndim;
+  std::copy(shape, shape + ndim, shape_);
+  description->shape = shape_;
+  if (byte_strides == nullptr) return;
+  std::copy(byte_strides, byte_strides + ndim, strides_);
+  to_element_strides(what, ndim, shape_, strides_, itemsize, strides_);
+  description->strides = strides_;
+}
+
 }  // namespace dlx::py

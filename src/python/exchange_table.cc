@@ -41,8 +41,8 @@ int from_py_object(void* object, DLManagedTensorVersioned** out) {
 int to_py_object(DLManagedTensorVersioned* managed, void** out) {
   *out = nullptr;
   return enter("managed_tensor_to_py_object_no_sync", -1, [&] {
-    bool consumed;
-    *out = new_object(import_versioned(managed, &consumed));
+    bool consumed, copied;
+    *out = new_object(import_versioned(managed, &consumed, &copied));
     return 0;
   });
 }

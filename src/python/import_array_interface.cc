@@ -85,7 +85,7 @@ enum { kNotSwapped = 0x200, kWriteable = 0x400 };
 
 void require_sane(const ArrayStruct& fields) {
   const bool axes = fields.ndim == 0 || (fields.shape != nullptr && fields.ndim > 0);
-  if (fields.two == 2 && axes && fields.ndim <= 64 && fields.itemsize > 0) return;
+  if (fields.two == 2 && axes && fields.ndim <= OwnAxes::kMost && fields.itemsize > 0) return;
   fail(DLX_ERROR_INVALID_ARGUMENT,
        "it is malformed (its first field is %d, expected 2; %d axes, shape at %p, "
        "elements of %d bytes)",
@@ -130,12 +130,8 @@ TensorRef import_array_struct(PyObject* object, PyObject* capsule) {
   description.device.device_type = kDLCPU;
   description.data = fields.data;
   description.ndim = fields.ndim;
-  description.shape = fields.shape;
-  int64_t strides[64];
-  if (fields.strides != nullptr) {
-    to_element_strides("it", fields.ndim, fields.shape, fields.strides, fields.itemsize, strides);
-    description.strides = strides;
-  }
+  OwnAxes axes;
+  axes.describe("it", fields.shape, fields.strides, fields.itemsize, &description);
   const uint64_t flags = (fields.flags & kWriteable) == 0 ? DLPACK_FLAG_BITMASK_READ_ONLY : 0;
   TensorRef tensor = describe(description, flags, "description");
   set_owners(tensor.get(), object, capsule);

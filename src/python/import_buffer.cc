@@ -82,13 +82,9 @@ TensorRef import_buffer(PyObject* object) {
   description.data = buffer->buf;
   description.ndim = buffer->ndim;
   description.device.device_type = kDLCPU;
-  description.shape = buffer->shape;
-  int64_t strides[PyBUF_MAX_NDIM];
-  if (buffer->strides != nullptr && buffer->shape != nullptr) {
-    to_element_strides("the buffer", buffer->ndim, buffer->shape, buffer->strides, buffer->itemsize,
-                       strides);
-    description.strides = strides;
-  }
+  static_assert(PyBUF_MAX_NDIM <= OwnAxes::kMost);
+  OwnAxes axes;
+  axes.describe("the buffer", buffer->shape, buffer->strides, buffer->itemsize, &description);
   const uint64_t flags = buffer->readonly != 0 ? DLPACK_FLAG_BITMASK_READ_ONLY : 0;
   TensorRef tensor = describe(description, flags, "obj");
   set_python_owner(tensor.get(), holder.detach(), nullptr);

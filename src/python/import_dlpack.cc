@@ -198,11 +198,9 @@ Managed* claim(PyObject* capsule, const char* name, const char* used) noexcept {
 Imported consume(PyObject* capsule, const TypeEntry& entry, const ImportRequest& request) {
   Imported imported;
   if (auto* managed = claim<DLManagedTensorVersioned>(capsule, kVersioned, kUsedVersioned)) {
-    imported.copied =
-        managed->version.major == 1 && (managed->flags & DLPACK_FLAG_BITMASK_IS_COPIED) != 0;
     bool consumed;
     try {
-      imported.tensor = import_versioned(managed, &consumed);
+      imported.tensor = import_versioned(managed, &consumed, &imported.copied);
     } catch (...) {
       if (!consumed) api.PyCapsule_SetName(capsule, kVersioned);
       throw;

@@ -18,21 +18,21 @@ namespace dlx::py {
 namespace {
 
 /// Takes over a managed tensor, which is gone afterwards, even after an exception.
-TensorRef take(DLManagedTensorVersioned* managed) {
+TensorRef take(DLManagedTensorVersioned* managed, bool* copied) {
   bool consumed;
   try {
-    return import_versioned(managed, &consumed);
+    return import_versioned(managed, &consumed, copied);
   } catch (...) {
-    if (!consumed && managed->deleter != nullptr) call_foreign(managed->deleter, managed);
+    if (!consumed) delete_managed(managed);
     throw;
   }
 }
 
 /// take(); an error is replaced by the guard hook's, if the hook has one: torch exports some tensors
 /// that have no memory with a NULL pointer.
-TensorRef take_or_explain(PyObject* object, DLManagedTensorVersioned* managed) {
+TensorRef take_or_explain(PyObject* object, DLManagedTensorVersioned* managed, bool* copied) {
   try {
-    return take(managed);
+    return take(managed, copied);
   } catch (const Error&) {
     const Ref fine(call_objects(state.guard, object));
     if (fine) throw;
@@ -84,20 +84,12 @@ Imported import_by_table(PyObject* object, const TypeEntry& entry, const ImportR
     raise(api.buffer_error, "the exchange table of %s gave no tensor, and no error",
           type_text(class_of(object)).text);
   }
-  const bool host = managed->version.major != 1 || managed->dl_tensor.device.device_type == kDLCPU;
-  // If dlx does not know the device's streams, only the producer can order its data.
-  if (!host && (entry.table->current_work_stream == nullptr ||
-                !orders_by_streams(managed->dl_tensor.device))) {
-    if (managed->deleter != nullptr) call_foreign(managed->deleter, managed);
-    return {};
-  }
   Imported imported;
-  imported.copied =
-      managed->version.major == 1 && (managed->flags & DLPACK_FLAG_BITMASK_IS_COPIED) != 0;
-  imported.tensor = take_or_explain(object, managed);
+  imported.tensor = take_or_explain(object, managed, &imported.copied);
   // By what was imported: the producer may have changed its struct since.
-  if (imported.tensor->dl.device.device_type != kDLCPU &&
-      entry.table->current_work_stream != nullptr) {
+  if (const DLDevice device = imported.tensor->dl.device; device.device_type != kDLCPU) {
+    // If dlx does not know the device's streams, only the producer can order its data.
+    if (entry.table->current_work_stream == nullptr || !orders_by_streams(device)) return {};
     follow_tables_stream(object, *entry.table, imported.tensor.get());
   }
   if ((entry.flags & kTorch) == 0 || is_known_plain(object)) return imported;

@@ -5,6 +5,7 @@
 #include "src/python/state.h"
 #include "src/python/tensor_type.h"
 #include "src/python/torch_fields.h"
+#include "src/python/torch_modes.h"
 #include "src/python/type_cache.h"
 #include "src/tensor/layout.h"
 #include "src/tensor/tensor.h"
@@ -43,7 +44,9 @@ Ref new_result(PyObject* like, const ArraySpec& spec) {
     if ((entry.flags & kNdarray) != 0 && spec.device.device_type == kDLCPU) {
       made = new_empty_ndarray(spec.dtype, spec.ndim, spec.shape, spec.order);
     } else if (entry.table != nullptr) {
-      if ((entry.flags & kTorch) != 0) made = new_torch_tensor(spec);
+      const bool is_torch = (entry.flags & kTorch) != 0;
+      const WithoutTorchModes without(is_torch && has_dispatch_modes());
+      if (is_torch) made = new_torch_tensor(spec);
       if (!made) made = allocate_by_table(*entry.table, spec);
     }
   }
@@ -64,6 +67,7 @@ Ref make_by_table(const DLPackExchangeAPI& table, DLManagedTensorVersioned* mana
 
 Ref finish_result(Ref result, PyObject* like) {
   if (like == nullptr || is_tensor(like) || !is_tensor(result.get())) return result;
+  const WithoutTorchModes without((look_up_type(class_of(like)).flags & kTorch) != 0);
   return Ref(check(call_objects(state.convert_result, result.get(), like)));
 }
 

@@ -6,6 +6,7 @@
 #include "src/python/errors.h"
 #include "src/python/integers.h"
 #include "src/python/state.h"
+#include "src/python/torch_plain.h"
 
 namespace dlx::py {
 namespace {
@@ -81,7 +82,30 @@ void WithoutTorchModes::put_back() noexcept {
   }
 }
 
-void forget_torch_modes() noexcept { stack_functions = nullptr; }
+namespace {
+
+/// c10::impl::TorchDispatchModeTLS::any_modes_set(bool skip_infra_modes); NULL until it is needed.
+using AnyModes = bool (*)(bool);
+std::atomic<AnyModes> any_modes{nullptr};
+
+}  // namespace
+
+bool has_dispatch_modes() noexcept {
+  AnyModes ask = any_modes.load(std::memory_order_relaxed);
+  if (ask == nullptr) {
+    ask = reinterpret_cast<AnyModes>(
+        find_in_c10("_ZN3c104impl20TorchDispatchModeTLS13any_modes_setEb"));
+    // not covered: a torch without that function
+    if (ask == nullptr) ask = [](bool) { return true; };
+    any_modes.store(ask, std::memory_order_relaxed);
+  }
+  return ask(false);
+}
+
+void forget_torch_modes() noexcept {
+  stack_functions = nullptr;
+  any_modes = nullptr;
+}
 
 namespace {
 

@@ -25,6 +25,10 @@ class WithoutTorchModes {
   Ref taken_[2];  ///< of each stack, a tuple of the modes, the topmost first; or none
 };
 
+/// Whether the thread has a TorchDispatchMode, which sees also what torch's C++ functions call; or true
+/// where torch cannot be asked. Takes 2 ns.
+bool has_dispatch_modes() noexcept;
+
 /// For another interpreter, whose torch is another one.
 void forget_torch_modes() noexcept;
 

@@ -119,17 +119,6 @@ uint64_t find_bit(const Samples& samples, Sample::Property property) noexcept {
   return (bits & (bits - 1)) == 0 ? bits : 0;
 }
 
-/// A function of torch's library c10; NULL if there is none.
-void* find_in_c10(const char* name) noexcept {
-  try {
-    void* const library = sys::find_loaded(sys::file_name("c10").c_str());
-    // not covered: a torch without c10
-    return library == nullptr ? nullptr : sys::find_symbol(library, name);
-  } catch (const std::bad_alloc&) {
-    return nullptr;  // not covered: memory has run out
-  }
-}
-
 /// c10::TensorImpl::requires_grad() const, if torch exports it and it is right about all samples.
 auto find_requires_grad(const Samples& samples) noexcept -> bool (*)(const void*) {
   void* const symbol = find_in_c10("_ZNK3c1010TensorImpl13requires_gradEv");
@@ -195,6 +184,16 @@ bool is_exact(const PyObject* object) noexcept {
 }
 
 }  // namespace
+
+void* find_in_c10(const char* name) noexcept {
+  try {
+    void* const library = sys::find_loaded(sys::file_name("c10").c_str());
+    // not covered: a torch without c10
+    return library == nullptr ? nullptr : sys::find_symbol(library, name);
+  } catch (const std::bad_alloc&) {
+    return nullptr;  // not covered: memory has run out
+  }
+}
 
 bool is_known_plain(const PyObject* object, Gradient gradient) noexcept {
   if (!trusted.load(std::memory_order_acquire) || !is_exact(object)) return false;

@@ -28,6 +28,9 @@ bool is_known_plain(const PyObject* object, Gradient gradient = Gradient::kMatte
 /// what is not an Exception (KeyboardInterrupt).
 void note_plain(const PyObject* object);
 
+/// A function of torch's library c10, by its mangled name; NULL if there is none.
+void* find_in_c10(const char* name) noexcept;
+
 /// For another interpreter, whose torch is another one.
 void forget_plain() noexcept;
 

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -15,6 +16,15 @@ namespace dlx::sys {
 
 void prefer_huge_pages(uintptr_t data, size_t size) noexcept {
   madvise(reinterpret_cast<void*>(data & -uintptr_t{kPage}), size, MADV_HUGEPAGE);
+}
+
+bool is_mapped(uint64_t address) noexcept {
+  const int before = errno;
+  unsigned char resident = 0;
+  const auto page = address & -static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  const bool mapped = mincore(reinterpret_cast<void*>(page), 1, &resident) == 0 || errno != ENOMEM;
+  errno = before;
+  return mapped;
 }
 
 MemorySizes memory_sizes() noexcept {

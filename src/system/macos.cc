@@ -21,6 +21,8 @@ int64_t number(const char* name) noexcept {
 
 }  // namespace
 
+bool is_mapped(uint64_t) noexcept { return false; }  // beyond the usual addresses nothing is
+
 void prefer_huge_pages(uintptr_t, size_t) noexcept {}
 
 MemorySizes memory_sizes() noexcept {

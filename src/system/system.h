@@ -16,6 +16,9 @@ constexpr size_t kPage = 4096;
 void* allocate_pages(size_t size) noexcept;
 void free_pages(void* pages) noexcept;
 
+/// Whether the process has memory at an address; true if the system does not say.
+bool is_mapped(uint64_t address) noexcept;
+
 /// Asks for huge pages for `size` bytes at `data`; the system may not have any.
 void prefer_huge_pages(uintptr_t data, size_t size) noexcept;
 

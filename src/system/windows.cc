@@ -29,6 +29,12 @@ void* allocate_pages(size_t size) noexcept { return _aligned_malloc(size, kPage)
 
 void free_pages(void* pages) noexcept { _aligned_free(pages); }
 
+bool is_mapped(uint64_t address) noexcept {
+  MEMORY_BASIC_INFORMATION found;
+  return VirtualQuery(reinterpret_cast<void*>(address), &found, sizeof found) != 0 &&
+         found.State != MEM_FREE;
+}
+
 void prefer_huge_pages(uintptr_t, size_t) noexcept {}  // they need a privilege
 
 MemorySizes memory_sizes() noexcept {

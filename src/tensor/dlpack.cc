@@ -18,14 +18,10 @@ namespace {
 
 std::atomic<int32_t> process_policy{DLX_NEGATIVE_STRIDES_COPY};
 
-void release_versioned(Tensor* root) {
-  auto* managed = static_cast<DLManagedTensorVersioned*>(root->owner);
-  if (managed->deleter != nullptr) call_with_error_aside(managed->deleter, managed);
-}
-
-void release_legacy(Tensor* root) {
-  auto* managed = static_cast<DLManagedTensor*>(root->owner);
-  if (managed->deleter != nullptr) call_with_error_aside(managed->deleter, managed);
+template <typename Managed>
+void release_managed(Tensor* root) {
+  auto* managed = static_cast<Managed*>(root->owner);
+  if (const auto deleter = managed->deleter; deleter != nullptr) call_with_error_aside(deleter, managed);
 }
 
 /// Deleters of dlx's exports: pure C++, so any thread may call them, with or without an
@@ -203,25 +199,27 @@ TensorRef prepare(Tensor* tensor, const ExportRequest& request, bool markable, b
 
 }  // namespace
 
-TensorRef import_versioned(DLManagedTensorVersioned* managed, bool* consumed) {
-  *consumed = false;
+TensorRef import_versioned(DLManagedTensorVersioned* managed, bool* consumed, bool* copied) {
+  *consumed = *copied = false;
   const uint32_t major = managed->version.major, minor = managed->version.minor;
   if (major != 1) {
     // The standard: for another major version, call the deleter and read nothing else.
-    if (managed->deleter != nullptr) call_foreign(managed->deleter, managed);
+    delete_managed(managed);
     *consumed = true;
     fail(DLX_ERROR_UNSUPPORTED, "`managed` has DLPack version %u.%u (expected 1.x)", major, minor);
   }
+  const uint64_t flags = managed->flags;
   // IS_COPIED describes the export, not the memory: drop it.
-  TensorRef tensor = describe(managed->dl_tensor,
-                              managed->flags & ~uint64_t{DLPACK_FLAG_BITMASK_IS_COPIED}, "managed");
+  TensorRef tensor =
+      describe(managed->dl_tensor, flags & ~uint64_t{DLPACK_FLAG_BITMASK_IS_COPIED}, "managed");
   *consumed = true;
+  *copied = (flags & DLPACK_FLAG_BITMASK_IS_COPIED) != 0;
   if (managed->deleter == delete_versioned) {
     share_own_root(tensor.get(), static_cast<Tensor*>(managed->manager_ctx));
     delete_versioned(managed);
     return tensor;
   }
-  tensor->release_memory = release_versioned;
+  tensor->release_memory = release_managed<DLManagedTensorVersioned>;
   tensor->owner = managed;
   return tensor;
 }
@@ -239,7 +237,7 @@ TensorRef import_legacy(DLManagedTensor* managed, uint64_t flags) {
          "`managed` has dtype uint1 and no version: TVM and others give each element a byte, "
          "DLPack packs eight into one (expected bool, uint8, or a versioned struct)");
   }
-  tensor->release_memory = release_legacy;
+  tensor->release_memory = release_managed<DLManagedTensor>;
   tensor->owner = managed;
   return tensor;
 }

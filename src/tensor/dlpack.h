@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "src/base/foreign.h"
 #include "src/tensor/tensor.h"
 
 namespace dlx {
@@ -10,9 +11,15 @@ namespace dlx {
 /// Import and export of DLPack structs. dlx.h documents ownership and errors.
 
 /// Takes over `managed` on success. `*consumed`: whether it was taken over or deleted, also if this
-/// throws.
-TensorRef import_versioned(DLManagedTensorVersioned* managed, bool* consumed);
+/// throws. `*copied`: whether the producer marked it as a copy.
+TensorRef import_versioned(DLManagedTensorVersioned* managed, bool* consumed, bool* copied);
 TensorRef import_legacy(DLManagedTensor* managed, uint64_t flags);
+
+/// Calls the deleter, if there is one.
+template <typename Managed>
+void delete_managed(Managed* managed) {
+  if (const auto deleter = managed->deleter; deleter != nullptr) call_foreign(deleter, managed);
+}
 
 struct ExportRequest {
   int32_t copy = DLX_COPY_IF_NEEDED;

@@ -6,6 +6,7 @@
 #include "src/base/shape_text.h"
 #include "src/device/registry.h"
 #include "src/dtype/dtype.h"
+#include "src/system/system.h"
 
 namespace dlx {
 
@@ -132,8 +133,30 @@ bool broadcasts_to(int32_t ndim, const int64_t* shape, int32_t target_ndim,
 
 namespace {
 
-/// Addresses from this one on belong to no process: systems keep the upper half for themselves.
-constexpr uint64_t kEndOfAddresses = uint64_t{1} << 63;
+#if defined(__x86_64__)
+constexpr int kAddressBits = 47;
+constexpr uint64_t kTagBits = 0;
+#elif defined(__aarch64__)
+constexpr int kAddressBits = 48;
+constexpr uint64_t kTagBits = uint64_t{0xff} << 56;  // the processor ignores them
+#else
+constexpr int kAddressBits = 48;
+constexpr uint64_t kTagBits = 0;
+#endif
+/// Memory of a process ends here, unless it asked its system for more (docs/decisions.md, 38).
+constexpr uint64_t kEndOfAddresses = uint64_t{1} << kAddressBits;
+/// Offsets into a handle's buffer and addresses of devices only have to be numbers below this one.
+constexpr uint64_t kEndOfNumbers = uint64_t{1} << 63;
+
+/// Whether the bytes from `first` up to `end`, which lies beyond kEndOfAddresses, can exist. `base` has
+/// the tag.
+[[gnu::cold]] bool may_lie_beyond(int32_t device_type, uint64_t base, uint64_t first,
+                                  uint64_t end) noexcept {
+  if (!cpu_reachable(device_type)) return end <= kEndOfNumbers;
+  const uint64_t tag = base & kTagBits;
+  return end - tag <= kEndOfAddresses ||
+         (sys::is_mapped(first - tag) && sys::is_mapped(end - tag - 1));
+}
 
 /// Whether a stride is a negative number of bytes that was divided as an unsigned one: 2^61 - 1 for -8 and
 /// items of 8 bytes. CuPy 14 exports those.
@@ -151,7 +174,7 @@ bool has_unsigned_stride(const DLTensor& description) noexcept {
 }
 
 /// Throws unless the addresses of all `count` > 0 elements exist: no wrap-around on either side of
-/// `data`, no byte from kEndOfAddresses on, and nothing before the beginning of a handle's buffer.
+/// `data`, no byte where the device has none, and nothing before the beginning of a handle's buffer.
 void check_addresses(const DLTensor& description, bool padded, int64_t count,
                      const char* argument) {
   int64_t lowest = 0, highest = count - 1, bits_low, bits_high;
@@ -184,7 +207,8 @@ void check_addresses(const DLTensor& description, bool padded, int64_t count,
   const uint64_t after = static_cast<uint64_t>(bits_high) / 8 + (bits_high % 8 != 0 ? 1 : 0);
   uint64_t first, end;
   if (__builtin_add_overflow(base, description.byte_offset, &first) ||
-      __builtin_add_overflow(first, after, &end) || end > kEndOfAddresses ||
+      __builtin_add_overflow(first, after, &end) ||
+      (end > kEndOfAddresses && !may_lie_beyond(type_of(description.device), base, first, end)) ||
       (is_address && first < before)) {
     fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` reaches beyond the address space (byte_offset %llu)",
          argument, offset);

@@ -1,13 +1,10 @@
-// Every function of dlx.h and arrow.h without memory: the n-th allocation of dlx fails, alone or with
+// Every function of the headers without memory (tests/dev/test_rules.py counts them): the n-th allocation of dlx fails, alone or with
 // all that follow, in a new process (cold) and after a successful call (warm). The call succeeds or
 // reports DLX_ERROR_OUT_OF_MEMORY, the same call with memory succeeds afterwards, and warm calls leak
 // nothing. Cases of devices run on the fake drivers and without any.
 #include <dlfcn.h>
-#include <link.h>
-#include <malloc.h>
 #include <stdlib.h>
 
-#include <cerrno>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -29,124 +26,7 @@
 #endif
 
 #if defined(__GLIBC__) && !defined(UNDER_SANITIZER)
-
-// ---- the allocator -----------------------------------------------------------------------------
-
-namespace {
-
-struct Code {
-  uintptr_t first, last;
-  bool has(const void* address) const {
-    const auto at = reinterpret_cast<uintptr_t>(address);
-    return at >= first && at < last;
-  }
-};
-Code dlx_code, loader_code;
-
-bool armed = false, with_loader = false, all_after = false;
-long countdown = 0;  // allocations until the failing one
-bool failed = false;
-
-/// The blocks that libdlx.so allocated and nobody freed: a hash table, because it must not allocate.
-constexpr size_t kSlots = size_t{1} << 16;
-void* blocks[kSlots];
-long live = 0;
-char blocks_lock = 0;
-
-struct BlocksLock {
-  BlocksLock() {
-    while (__atomic_test_and_set(&blocks_lock, __ATOMIC_ACQUIRE)) {
-    }
-  }
-  ~BlocksLock() { __atomic_clear(&blocks_lock, __ATOMIC_RELEASE); }
-};
-
-size_t slot_of(const void* block) {
-  return (reinterpret_cast<uintptr_t>(block) >> 4) * 0x9E3779B97F4A7C15 >> 48;
-}
-
-void* counted(const void* caller, void* block) {
-  if (block == nullptr || !dlx_code.has(caller)) return block;
-  const BlocksLock lock;
-  size_t at = slot_of(block);
-  while (blocks[at] != nullptr && blocks[at] != &blocks) at = (at + 1) % kSlots;
-  blocks[at] = block;
-  ++live;
-  return block;
-}
-
-void forget(const void* block) {
-  const BlocksLock lock;
-  for (size_t at = slot_of(block); blocks[at] != nullptr; at = (at + 1) % kSlots) {
-    if (blocks[at] != block) continue;
-    blocks[at] = &blocks;  // was used: the search goes on behind it
-    --live;
-    return;
-  }
-}
-
-bool refuse(const void* caller) {
-  const bool own = dlx_code.has(caller);
-  if (!armed || !(own || (with_loader && loader_code.has(caller)))) return false;
-  if (countdown > 0) --countdown;
-  if (countdown > 0 || (failed && !all_after)) return false;
-  failed = true;
-  errno = ENOMEM;
-  return true;
-}
-
-int find_code(dl_phdr_info* info, size_t, void*) {
-  Code* code = nullptr;
-  if (std::strstr(info->dlpi_name, "libdlx") != nullptr) code = &dlx_code;
-  if (std::strstr(info->dlpi_name, "ld-linux") != nullptr) code = &loader_code;
-  if (code == nullptr) return 0;
-  for (int i = 0; i < info->dlpi_phnum; ++i) {
-    const auto& segment = info->dlpi_phdr[i];
-    if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0) continue;
-    code->first = info->dlpi_addr + segment.p_vaddr;
-    code->last = code->first + segment.p_memsz;
-  }
-  return 0;
-}
-
-}  // namespace
-
-extern "C" {
-void* __libc_malloc(size_t);
-void* __libc_calloc(size_t, size_t);
-void* __libc_realloc(void*, size_t);
-void* __libc_memalign(size_t, size_t);
-void __libc_free(void*);
-
-#define CALLER __builtin_extract_return_addr(__builtin_return_address(0))
-void* malloc(size_t size) {
-  return refuse(CALLER) ? nullptr : counted(CALLER, __libc_malloc(size));
-}
-void* calloc(size_t n, size_t size) {
-  return refuse(CALLER) ? nullptr : counted(CALLER, __libc_calloc(n, size));
-}
-void* realloc(void* block, size_t size) {
-  if (refuse(CALLER)) return nullptr;
-  void* moved = __libc_realloc(block, size);
-  if (moved != nullptr && block != nullptr) forget(block);
-  return counted(CALLER, moved);
-}
-void* aligned_alloc(size_t alignment, size_t size) {
-  return refuse(CALLER) ? nullptr : counted(CALLER, __libc_memalign(alignment, size));
-}
-void* memalign(size_t alignment, size_t size) {
-  return refuse(CALLER) ? nullptr : counted(CALLER, __libc_memalign(alignment, size));
-}
-int posix_memalign(void** out, size_t alignment, size_t size) {
-  if (refuse(CALLER)) return ENOMEM;
-  *out = counted(CALLER, __libc_memalign(alignment, size));
-  return *out == nullptr ? ENOMEM : 0;
-}
-void free(void* block) {
-  if (block != nullptr) forget(block);
-  __libc_free(block);
-}
-}
+#include "tests/capi/no_memory_allocator.h"
 
 namespace {
 
@@ -245,6 +125,9 @@ dlx_status view_case(int which) {
     case 7: status = dlx_tensor_reshape(own, 1, flat, nullptr, &out); break;
     case 8: status = dlx_tensor_to_device(own, kDLCPU, 0, nullptr, &out); break;
     case 9: status = dlx_tensor_synchronize(own); break;
+    case 10: status = dlx_tensor_select(own, 0, 3, &out); break;
+    case 11: status = dlx_tensor_expand_dims(own, 1, &out); break;
+    case 12: status = dlx_tensor_squeeze(own, 0, nullptr, &out); break;
     default: break;
   }
   made.keep(status, out);
@@ -348,6 +231,88 @@ dlx_status device_exports(int32_t type) {
   return made.status;
 }
 
+/// Questions need no memory.
+dlx_status answers(int32_t) {
+  Made made;
+  if (!wrapped(made)) return made.status;
+  dlx_tensor* const tensor = made.last();
+  CHECK(dlx_version()[0] != '\0' && dlx_abi_version() == 1);
+  CHECK(dlx_tensor_dltensor(tensor)->data == numbers && dlx_tensor_data(tensor) == numbers);
+  CHECK(dlx_tensor_ndim(tensor) == 2 && dlx_tensor_shape(tensor)[0] == kRows);
+  CHECK(dlx_tensor_strides(tensor)[0] == kColumns && dlx_tensor_dtype(tensor)->bits == 32);
+  CHECK(dlx_tensor_device_type(tensor) == kDLCPU && dlx_tensor_device_id(tensor) == 0);
+  CHECK(dlx_tensor_size(tensor) * 4 == dlx_tensor_nbytes(tensor));
+  CHECK(dlx_tensor_flags(tensor) == 0 && dlx_tensor_is_contiguous(tensor, DLX_ORDER_C) == 1);
+  CHECK(dlx_dtype_bits(&kInt32) == 32);
+  int64_t bytes = 0;
+  made.ok(dlx_dtype_nbytes(&kInt32, 3, 0, &bytes));
+  made.ok(dlx_set_export_negative_strides(dlx_get_export_negative_strides()));
+  dlx_tensor_release(dlx_tensor_retain(tensor));
+  dlx_set_last_error("a message that is longer than a short string of C++");
+  return made.status;
+}
+
+dlx_status contract_answers(int32_t) {
+  Made made;
+  dlx_contract* contract = nullptr;
+  if (!made.ok(dlx_contract_create("f(x: float32[n], out: dtype(x)[n, 2] result)", &contract))) {
+    return made.status;
+  }
+  CHECK(std::strcmp(dlx_contract_name(contract), "f") == 0 && dlx_contract_count(contract) == 2);
+  dlx_parameter parameter = DLX_PARAMETER_INIT;
+  made.ok(dlx_contract_parameter(contract, 1, &parameter));
+  int64_t extents[1] = {3}, strides[1] = {1}, found[2] = {};
+  float data[3] = {};
+  DLTensor array = {data, {kDLCPU, 0}, 1, {kDLFloat, 32, 1}, extents, strides, 0};
+  dlx_argument arguments[2] = {};
+  arguments[0].array = &array;
+  DLDataType dtype = {};
+  made.ok(dlx_contract_result(contract, 1, arguments, &dtype, found));
+  dlx_contract_release(contract);
+  return made.status;
+}
+
+/// tests/python/test_import_memory.py has those with an interpreter.
+dlx_status python_refusals(int32_t) {
+  Made made;
+  dlx_contract* contract = nullptr;
+  if (!wrapped(made)) return made.status;
+  if (!made.ok(dlx_contract_create("f(x: float32[n])", &contract))) return made.status;
+  dlx_tensor* tensor = nullptr;
+  dlx_borrowed borrowed = {};
+  void* object = numbers;
+  const dlx_status refused[] = {
+      dlx_python_attach(numbers, numbers),   dlx_python_unwrap(numbers, &tensor),
+      dlx_python_wrap(made.last(), &object), dlx_python_borrow(contract, &object, &borrowed),
+      dlx_python_give_back(&borrowed, 1, 1), dlx_python_function([] {}, contract, nullptr, &object),
+  };
+  dlx_contract_release(contract);
+  for (const dlx_status status : refused) {
+    CHECK(status == DLX_ERROR_UNAVAILABLE || status == DLX_ERROR_OUT_OF_MEMORY);
+    if (status == DLX_ERROR_OUT_OF_MEMORY) made.ok(status);
+  }
+  return made.status;
+}
+
+/// Streams, current ones, and a tensor that follows them.
+dlx_status streams(int32_t type) {
+  Made made;
+  int64_t stream = 0, current = 0;
+  if (type == kDLOpenCL) return DLX_OK;  // has none
+  if (!made.ok(dlx_stream_create(type, 0, &stream))) return made.status;
+  const bool good = made.ok(dlx_stream_set_current(type, 0, stream)) &&
+                    made.ok(dlx_stream_get_current(type, 0, &current)) &&
+                    made.ok(dlx_stream_wait(type, 0, stream, type == kDLCUDA ? 1 : 0)) &&
+                    on_device(made, type) &&
+                    made.ok(dlx_tensor_written_on_stream(made.last(), stream)) &&
+                    made.ok(dlx_tensor_wait_on_stream(made.last(), type == kDLCUDA ? 2 : 0));
+  if (good) CHECK(current == stream);
+  CHECK(dlx_stream_reset_current(type, 0) == DLX_OK);
+  dlx_stream_synchronize(type, 0, stream);
+  dlx_stream_destroy(type, 0, stream);
+  return made.status;
+}
+
 int32_t none(void*) { return 0; }
 
 const Case kHostCases[] = {
@@ -396,6 +361,21 @@ const Case kHostCases[] = {
        return made.status;
      }},
     {"dlx_tensor_slice", [](int32_t) { return view_case(0); }},
+    {"dlx_tensor_select", [](int32_t) { return view_case(10); }},
+    {"dlx_tensor_expand_dims", [](int32_t) { return view_case(11); }},
+    {"dlx_tensor_squeeze", [](int32_t) { return view_case(12); }},
+    {"functions that cannot fail", answers},
+    {"dlx_tensor_to_arrow_schema",
+     [](int32_t) {
+       Made made;
+       ArrowSchema schema = {};
+       if (wrapped(made) && made.ok(dlx_tensor_to_arrow_schema(made.last(), nullptr, &schema))) {
+         schema.release(&schema);
+       }
+       return made.status;
+     }},
+    {"dlx_contract_parameter, dlx_contract_result", contract_answers},
+    {"dlx_python_* without an interpreter", python_refusals},
     {"dlx_tensor_permute", [](int32_t) { return view_case(1); }},
     {"dlx_tensor_broadcast_to", [](int32_t) { return view_case(2); }},
     {"dlx_tensor_bitcast", [](int32_t) { return view_case(3); }},
@@ -468,6 +448,7 @@ const Case kHostCases[] = {
        made.ok(dlx_dtype_parse("float4_e2m1fnx2", &dtype));
        made.ok(dlx_dtype_name(&dtype, text, sizeof text));
        made.ok(dlx_dtype_format(&kInt32, 0, text, sizeof text));
+       made.ok(dlx_dtype_parse_format("<f4", DLX_FORMAT_TYPESTR, &dtype));
        return made.status;
      }},
     {"dlx_device_parse, dlx_device_name",
@@ -596,6 +577,7 @@ const Case kDeviceCases[] = {
        }
        return made.status;
      }},
+    {"streams", streams},
     {"copies between the CPU and a device", device_copies},
     {"an export from a device", device_exports},
 };

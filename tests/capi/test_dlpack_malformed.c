@@ -1,5 +1,9 @@
 /* Section "dlpack" of dlx.h: descriptions that are not right, by every way into dlx. */
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include <pthread.h>
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
 
 #include "util.h"
 
@@ -188,16 +192,18 @@ static void elements_beyond_the_address_space(void **state) {
                    "address");
 }
 
-/* No process has addresses from 2^63 on; the last byte may be the one below. */
+/* No device has addresses from 2^63 on; the last byte may be the one below. */
 static void elements_in_the_upper_half_of_the_address_space(void **state) {
   (void)state;
   void *last = (void *)(uintptr_t)(INT64_MAX - 15);
   const DLDataType dtype = dtype_of(kDLInt, 32);
   DLTensor tensor = int32s(1, EXTENTS(2), NULL);
+  DLTensor fits = describe(last, dtype, 1, EXTENTS(4), NULL);
+  DLTensor beyond = describe(last, dtype, 1, EXTENTS(5), NULL);
+  fits.device.device_type = beyond.device.device_type = kDLVPI;
 
-  assert_well_formed(describe(last, dtype, 1, EXTENTS(4), NULL));
-  assert_malformed(describe(last, dtype, 1, EXTENTS(5), NULL), DLX_ERROR_INVALID_ARGUMENT,
-                   "address space");
+  assert_well_formed(fits);
+  assert_malformed(beyond, DLX_ERROR_INVALID_ARGUMENT, "address space");
   tensor.byte_offset = (uint64_t)1 << 63;
   assert_malformed(tensor, DLX_ERROR_INVALID_ARGUMENT, "byte_offset 9223372036854775808");
   tensor.byte_offset = 0;
@@ -205,6 +211,50 @@ static void elements_in_the_upper_half_of_the_address_space(void **state) {
   assert_malformed(tensor, DLX_ERROR_INVALID_ARGUMENT, "address space");
   tensor.strides = (int64_t *)(uintptr_t)EXTENTS(-1);
   assert_malformed(tensor, DLX_ERROR_INVALID_ARGUMENT, "address space");
+}
+
+#if defined(__x86_64__)
+#define ADDRESS_BITS 47
+#else
+#define ADDRESS_BITS 48
+#endif
+
+/* The memory of a process ends earlier; what lies beyond must be there. */
+static void elements_beyond_the_usual_end_of_memory(void **state) {
+  (void)state;
+  const DLDataType dtype = dtype_of(kDLInt, 32);
+  const uint64_t end = (uint64_t)1 << ADDRESS_BITS;
+  static const int devices[] = {kDLCPU, kDLCUDAHost, kDLROCMHost};
+  for (int i = 0; i < 3; ++i) {
+    DLTensor below = describe((void *)(uintptr_t)(end - 16), dtype, 1, EXTENTS(4), NULL);
+    below.device.device_type = devices[i];
+    assert_well_formed(below);
+    DLTensor beyond = below;
+    beyond.shape = (int64_t *)(uintptr_t)EXTENTS(5);
+    assert_malformed(beyond, DLX_ERROR_INVALID_ARGUMENT, "address space");
+    DLTensor stepping = int32s(1, EXTENTS(2), EXTENTS((int64_t)end / 4));
+    stepping.device.device_type = devices[i];
+    assert_malformed(stepping, DLX_ERROR_INVALID_ARGUMENT, "address space");
+    for (int bit = ADDRESS_BITS; bit < 64; ++bit) {
+      DLTensor offset = int32s(1, EXTENTS(2), NULL);
+      offset.device.device_type = devices[i];
+      offset.byte_offset = (uint64_t)1 << bit;
+      assert_malformed(offset, DLX_ERROR_INVALID_ARGUMENT, "byte_offset");
+    }
+  }
+#if defined(__linux__)
+  /* A process that asks gets such memory from a processor with more bits. */
+  char *far = mmap((void *)(uintptr_t)(2 * end), 4096, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  assert_ptr_not_equal(far, MAP_FAILED);
+  assert_well_formed(describe(far, dtype, 1, EXTENTS(1024), NULL));
+  munmap(far, 4096);
+#endif
+#if defined(__aarch64__)
+  static int32_t numbers[2];
+  const uintptr_t tag = (uintptr_t)0x9c << 56;
+  assert_well_formed(describe((void *)((uintptr_t)numbers | tag), dtype, 1, EXTENTS(2), NULL));
+#endif
 }
 
 /* A producer that changes its struct from another thread: what was checked is what counts. */
@@ -359,6 +409,7 @@ int main(void) {
       cmocka_unit_test(byte_offset_beyond_the_address_space),
       cmocka_unit_test(elements_beyond_the_address_space),
       cmocka_unit_test(elements_in_the_upper_half_of_the_address_space),
+      cmocka_unit_test(elements_beyond_the_usual_end_of_memory),
       cmocka_unit_test(a_shape_that_changes_during_the_import),
       cmocka_unit_test(byte_offset_of_an_empty_tensor_is_well_formed),
       cmocka_unit_test(elements_before_the_beginning_of_a_buffer),

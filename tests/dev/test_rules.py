@@ -33,6 +33,18 @@ SYSTEM = re.compile(
 )
 
 
+DECLARED = re.compile(r"^DLX_API\b[^;{]*?\b(dlx_\w+)\s*\(", re.MULTILINE)
+
+
+def test_every_function_is_called_without_memory():
+    test = (ROOT / "tests/capi/no_memory.cc").read_text(encoding="utf-8")
+    code = re.sub(r"//.*", "", test)
+    headers = sorted((ROOT / "include/dlx").glob("*.h"))
+    declared = [name for path in headers for name in DECLARED.findall(path.read_text())]
+    assert len(declared) > 80
+    assert [name for name in declared if not re.search(rf"\b{name}\(", code)] == []
+
+
 def test_only_one_folder_knows_the_operating_system():
     """src/driver/names.h and loops in kernels know its name; the rest does not."""
     found = [

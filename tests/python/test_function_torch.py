@@ -17,7 +17,9 @@ from calls import library
 
 torch = pytest.importorskip("torch", reason="is the library under test here")
 
+from torch._subclasses.fake_tensor import FakeTensorMode  # noqa: E402
 from torch.overrides import TorchFunctionMode  # noqa: E402
+from torch.utils._python_dispatch import TorchDispatchMode  # noqa: E402
 
 SEED = int(os.environ.get("DLX_TEST_SEED", random.randrange(2**32)))
 LEARNED_AFTER = 40  # calls: the structs are searched in the 16th import, dtypes learned after it
@@ -41,6 +43,9 @@ def learned():
     for dtype in (torch.float32, torch.int8, torch.complex64, torch.bfloat16, torch.bool):
         for _ in range(LEARNED_AFTER):
             seen(function, torch.zeros(2, dtype=dtype))
+
+
+DOES_NOTHING = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)(lambda *_: 0)
 
 
 class Answers(TorchFunctionMode):
@@ -142,8 +147,6 @@ def test_a_lying_mode_changes_nothing():
 
 
 def test_tensors_without_memory_are_refused():
-    from torch._subclasses.fake_tensor import FakeTensorMode
-
     emptied = torch.ones(3)
     emptied.untyped_storage().resize_(0)
     with FakeTensorMode():
@@ -163,8 +166,37 @@ def test_results_under_a_mode_and_in_inference():
         assert add(x, x).is_inference()
 
 
+class Meta(TorchDispatchMode):
+    """Makes every tensor one without memory."""
+
+    def __init__(self):
+        super().__init__()
+        self.seen = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        self.seen.append(func)
+        return func(*args, **{**(kwargs or {}), "device": "meta"})
+
+
+@pytest.mark.parametrize("calls", [1, LEARNED_AFTER])
+@pytest.mark.parametrize("result", ["float32[n]", "float32[n, 2] F"])
+def test_no_mode_sees_or_makes_results(calls, result):
+    """By the exchange table, and by a conversion."""
+    function = dlx.function(DOES_NOTHING, f"f(x: float32[n], out: {result} result)")
+    x = torch.ones(4)
+    for mode in (Meta(), FakeTensorMode(allow_non_fake_inputs=True), Answers()):
+        with mode:
+            made = [function(x) for _ in range(calls)] + [dlx.empty_like(x)]
+            with mode:
+                made.append(function(x))
+            inside = torch.utils._python_dispatch._get_current_dispatch_mode_stack()
+        assert {type(one) for one in made} == {torch.Tensor}
+        assert {one.device.type for one in made} == {"cpu"}
+        assert getattr(mode, "seen", []) == []
+        assert inside == ([] if isinstance(mode, Answers) else [mode])
+
+
 def test_results_by_the_functions_of_torch_itself():
-    from torch._subclasses.fake_tensor import FakeTensorMode
 
     cpu = ctypes.CDLL(os.path.join(os.path.dirname(torch.__file__), "lib/libtorch_cpu.so"))
     if not hasattr(cpu, "torch_tensor_to_pyobject"):

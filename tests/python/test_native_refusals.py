@@ -232,7 +232,8 @@ def odd_exporter(**changes):
     python.PyType_FromSpec.restype = py_object
     cls = python.PyType_FromSpec(ctypes.byref(Spec(b"here.Exporter", 0, 0, 1 << 18, slots)))
     fields.clear()
-    fields.update(shape=(c_ssize_t * 1)(8), strides=(c_ssize_t * 1)(1), **changes)
+    fields.update(shape=(c_ssize_t * 1)(8), strides=(c_ssize_t * 1)(1))
+    fields.update(changes)
     return cls()
 
 

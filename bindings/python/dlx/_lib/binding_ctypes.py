@@ -31,8 +31,24 @@ class Functions:
         # Indexing makes a new function object; an attribute would be shared with other users.
         function = self._library[name]
         function.restype, function.argtypes = FUNCTIONS[name]
-        setattr(self, name, function)
-        return function
+        call = _honest(function)
+        setattr(self, name, call)
+        return call
+
+
+def _honest(function: Any) -> Callable[..., Any]:
+    """The function, with a MemoryError where ctypes had no memory for an argument: it raises an
+    ArgumentError then."""
+
+    def call(*arguments: Any) -> Any:
+        try:
+            return function(*arguments)
+        except ctypes.ArgumentError as error:
+            if "MemoryError" not in str(error):
+                raise
+        raise MemoryError
+
+    return call
 
 
 class Library:

@@ -18,6 +18,11 @@ def guard(obj: Any, torch: Any) -> None:
 
 def _guard(obj: Any, torch: Any) -> None:
     name = name_of(obj)
+    if hasattr(type(obj), "cls_to_become"):
+        raise UnsupportedError(
+            f"{an(name)} has no data yet: call `.materialize(shape)`, or its lazy module with a first "
+            "batch"
+        )
     if obj.is_nested:
         raise UnsupportedError(
             f"a nested {name} has rows of different lengths: export the tensors of `.unbind()` one "
@@ -28,10 +33,11 @@ def _guard(obj: Any, torch: Any) -> None:
             f"{an(name)} would lose its mask: call `.to_tensor(value)` to replace masked entries, or "
             "export `.get_data()` and `.get_mask()` separately"
         )
-    if _is_transformed(obj, torch):
+    if transform := _transform_of(obj, torch):
+        way = ", or export `torch.func.debug_unwrap(x)`, without its gradient"
         raise UnsupportedError(
-            f"{an(name)} inside a function that torch.func transforms (vmap, jvp …) has no data of its "
-            "own: convert outside of that function"
+            f"{an(name)} inside a function that torch.func transforms (grad, vmap, jvp …) has no data "
+            f"of its own: convert outside of that function{way if transform == 'gradient' else ''}"
         )
     if str(obj.layout) == "torch._mkldnn":
         raise UnsupportedError(
@@ -67,26 +73,37 @@ def _guard(obj: Any, torch: Any) -> None:
         raise UnsupportedError(
             f"{an(name)} is spread over processes: call `.to_local()` or `.full_tensor()`"
         )
-    if (
-        hasattr(obj, "__tensor_flatten__")
-        or type(obj).__name__ == "FakeTensor"
-        or _is_functional(obj, torch)
-    ):
+    if type(obj).__name__ == "FakeTensor":
+        raise UnsupportedError(
+            f"{an(name)} has a shape and a dtype, but no data: pass a real tensor, made outside of its "
+            "mode"
+        )
+    if hasattr(obj, "__tensor_flatten__") or _is_functional(obj, torch):
         raise UnsupportedError(
             f"{an(name)} wraps other tensors and has no memory of its own: export the tensors inside"
         )
+    if obj.device.type in ("cpu", "cuda") and obj.numel() > 0 and _has_no_memory(obj):
+        raise UnsupportedError(
+            f"{an(name)} has no memory (its data pointer is NULL): export the tensors inside, if it wraps some"
+        )
 
 
-def _is_transformed(obj: Any, torch: Any) -> bool:
-    """Whether torch.func wraps the tensor, except for gradients: those tensors have memory."""
+def _transform_of(obj: Any, torch: Any) -> str:
+    """What torch.func wraps the tensor for: "gradient", "other", or "" for nothing."""
     functions: Any = getattr(torch._C, "_functorch", None)
     check = getattr(functions, "is_functorch_wrapped_tensor", None)
     if check is None or not check(obj):
-        return False
-    gradient: bool = functions.is_gradtrackingtensor(obj)
-    return not gradient or not obj.requires_grad
+        return ""
+    return "gradient" if functions.is_gradtrackingtensor(obj) else "other"
 
 
 def _is_functional(obj: Any, torch: Any) -> bool:
     check = getattr(torch, "_is_functional_tensor", None)
     return bool(check is not None and check(obj))
+
+
+def _has_no_memory(obj: Any) -> bool:
+    try:
+        return not obj.data_ptr()
+    except RuntimeError:
+        return True
