@@ -180,6 +180,7 @@ Ref asarray_of(PyObject* const* values) {
   const ImportRequest wanted = request;
   if (request.copy == DLX_COPY_ALWAYS) request.copy = DLX_COPY_IF_NEEDED;
   if (request.device.device_type != kDLCPU) request.has_device = false;
+  request.dtype = &dtype;
   Ref tensor = import();
   request = wanted;
   if (!tensor) return fall_back(&dtype);

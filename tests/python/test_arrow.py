@@ -289,7 +289,7 @@ def test_capsules_that_are_none_are_refused():
         with pytest.raises(dlx.InvalidArgumentError, match="PyCapsule named"):
             dlx._native._from_arrow(schema, array, None)
     with pytest.raises(dlx.InvalidArgumentError, match="arrow_array_stream"):
-        dlx._native._from_arrow_stream(Stream(good[1]), None)
+        dlx._native._from_arrow_stream(Stream(good[1]), None, None)
     dlx._native._from_arrow(*good, None)
     with pytest.raises(dlx.InvalidArgumentError, match="released or moved"):
         dlx._native._from_arrow(*good, None)

@@ -509,3 +509,19 @@ def test_tables_whose_integers_would_be_rounded_are_refused(large):
         else:
             with pytest.raises(dlx.UnsupportedError, match=r"integers becomes float64.*cast"):
                 dlx.asarray(source)
+
+
+def test_every_column_of_a_table_is_converted_by_itself():
+    """NumPy's common dtype of int64 and float64 would round the integers first."""
+    large = 2**53 + 1
+    frame = pd.DataFrame({"a": [large], "b": [0.5]})
+    for table in (frame, frame.convert_dtypes()):
+        for copy in (None, True):
+            assert dlx.asarray(table, dtype="int64", copy=copy).tolist() == [[large, 0]]
+        assert dlx.asarray([table, table], dtype="int64").tolist() == [[[large, 0]]] * 2
+        assert dlx.convert(table, "numpy", dtype="int64").tolist() == [[large, 0]]
+    for value, other in ((2**64 - 1, 1.5), (2**63 + 1, 1)):
+        table = pd.DataFrame({"a": numpy.array([value], "u8"), "b": [other]})
+        assert dlx.asarray(table, dtype="uint64").tolist() == [[value, 1]]
+    with pytest.raises(dlx.UnsupportedError, match=r"column 'b'.*imaginary"):
+        dlx.asarray(pd.DataFrame({"a": [1], "b": [1j]}), dtype="float32")

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from dlx._native import Tensor
+    from dlx.dtypes import DTypeCode
 
 _PLAIN = (bool, int, float, complex, list, tuple)
 _PROTOCOLS = ("__array_interface__", "__array_struct__", "__cuda_array_interface__", "__array__")
@@ -112,7 +113,8 @@ def fallback(obj: Any, dtype: Any, device: Any, copy: bool | None, force: bool |
             tensor = read(obj)
     fresh = False
     if tensor is None:
-        tensor, fresh = _from_arrow(obj, copy)
+        code = None if wanted is None else dtypes.dtype_code(wanted)
+        tensor, fresh = _from_arrow(obj, copy, code)
     if tensor is None and has(cls, "__jax_array__"):
         tensor = _native.asarray(_jax_array_of(obj))
     if tensor is None:
@@ -276,13 +278,13 @@ def check_dtype(dtype: Any, obj: Any) -> bool:
     return dtype.isbuiltin == 1 or dtypes.is_of_ml_dtypes(dtype)
 
 
-def _from_arrow(obj: Any, copy: bool | None) -> tuple[Tensor | None, bool]:
+def _from_arrow(obj: Any, copy: bool | None, code: DTypeCode | None) -> tuple[Tensor | None, bool]:
     """Arrow's PyCapsule interface."""
     if not any(has(type(obj), name) for name in _ARROW_METHODS):
         return None, False
     from dlx._take import arrow
 
-    return arrow.from_arrow(obj, copy)
+    return arrow.from_arrow(obj, copy, code)
 
 
 def _jax_array_of(obj: Any) -> Any:
