@@ -285,7 +285,7 @@ PyObject* as_shared_tensor(PyObject* object) {
   return import_any(object, nullptr, api.false_, [&] { return import(object); }, import).detach();
 }
 
-PyObject* as_tensor_like(PyObject* object, Tensor* like) {
+PyObject* as_tensor_like(PyObject* object, Tensor* like, bool rounds) {
   auto import = [&] {
     Ref tensor = array_of(object, ImportRequest());
     if (!tensor) tensor = new_array_of(object, &like->dl.dtype, ImportRequest());
@@ -296,7 +296,7 @@ PyObject* as_tensor_like(PyObject* object, Tensor* like) {
     return call_fallback(object, dtype.get(), nullptr, nullptr, api.none);
   };
   auto again = [](PyObject* array) { return array_of(array, ImportRequest()); };
-  return import_any(object, nullptr, nullptr, import, again).detach();
+  return import_any(object, rounds ? names.float64 : nullptr, nullptr, import, again).detach();
 }
 
 PyMethodDef import_functions[] = {

@@ -511,6 +511,19 @@ def test_tables_whose_integers_would_be_rounded_are_refused(large):
                 dlx.asarray(source)
 
 
+def test_frames_of_types_that_dlpack_lacks():
+    swapped = pd.DataFrame(numpy.ones((2, 2), numpy.dtype("f4").newbyteorder("S")))
+    for arguments in ({}, {"copy": True}):
+        assert str(dlx.asarray(swapped, **arguments).dtype) == "float32"
+    assert dlx.asarray(swapped, dtype="int32").tolist() == [[1, 1], [1, 1]]
+    with pytest.raises(dlx.CopyRefusedError, match=r"pandas\.DataFrame.*\.astype\('float32'\)"):
+        dlx.asarray(swapped, copy=False)
+    long = pd.DataFrame(numpy.ones((2, 2), "g"))
+    assert dlx.asarray(long, dtype="float64").tolist() == [[1, 1], [1, 1]]
+    with pytest.raises(dlx.UnsupportedError, match=r"`__array__` of pandas\.DataFrame.*\.astype"):
+        dlx.asarray(long)
+
+
 def test_every_column_of_a_table_is_converted_by_itself():
     """NumPy's common dtype of int64 and float64 would round the integers first."""
     large = 2**53 + 1

@@ -31,13 +31,13 @@ def guard(obj: Any, /) -> None:
         raise UnsupportedError(
             "a weakref.proxy keeps no memory alive: pass the array that it stands for"
         )
+    _guard_library(obj, _BY_PACKAGE)  # first: the calls for another dtype drop masks and units
     numpy = loaded("numpy")
     if numpy is not None and issubclass(type(obj), numpy.ndarray):
         dtype = numpy.ndarray.dtype.__get__(obj)  # a subclass's own may be anything
         problem = explain_numpy_dtype(dtype, obj)
         if problem is not None:
             raise UnsupportedError(problem)
-    _guard_library(obj, _BY_PACKAGE)
 
 
 def guard_losses(obj: Any) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from dlx import _native, dtypes
 from dlx._access import bytes_of, code_of, empty_padded
-from dlx._lib.classes import loaded
+from dlx._lib.classes import ARROW_METHODS, loaded
 from dlx._lib.constants import PADDED, THE_CPU
 from dlx._take import by_library, codec, foreign
 from dlx.errors import Error, InvalidArgumentError, UnsupportedError
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 _PLAIN = frozenset({list, tuple})
 _READING = ("__getattribute__", "__getitem__", "__iter__", "__len__")
 _MAX_DEPTH = 256  # Python's recursion limit is a few times deeper
-_ARROW_METHODS = ("__arrow_c_array__", "__arrow_c_stream__", "__arrow_c_device_array__")
 _ARRAY_PROTOCOLS = (
     "__dlpack__",
     "__array_interface__",
@@ -34,7 +33,7 @@ _ARRAY_PROTOCOLS = (
     "__array__",
     "__jax_array__",
     "__cuda_array_interface__",
-    *_ARROW_METHODS,
+    *ARROW_METHODS,
 )
 
 
@@ -71,8 +70,8 @@ def is_sequence(obj: object) -> bool:
     if isinstance(obj, (str, bytes, bytearray, dict, type)) or is_array(obj):
         return False
     numpy = loaded("numpy")
-    if numpy is not None and isinstance(obj, numpy.dtype):
-        return False  # its items are fields
+    if numpy is not None and isinstance(obj, (numpy.dtype, numpy.nditer)):
+        return False  # its items are fields, or operands
     if isinstance(obj, (list, tuple)):
         return True
     # Objects with keys are mappings, or hold named members (h5py and Zarr groups).
@@ -263,7 +262,7 @@ def _from_numbers(numbers: list[Any], shape: Shape, code: DTypeCode | None) -> t
 def _item(at: Position, leaf: Any, code: DTypeCode | None, cast: bool) -> Tensor:
     """The Tensor of an array in a sequence; its error says where. With `cast` an array with axes is
     converted to `code`, each column of a table for itself."""
-    has_axes = getattr(leaf, "ndim", 0) or any(hasattr(leaf, name) for name in _ARROW_METHODS)
+    has_axes = getattr(leaf, "ndim", 0) or any(hasattr(leaf, name) for name in ARROW_METHODS)
     try:
         if code is None or (cast and has_axes):
             return _native.asarray(leaf, dtype=code)
