@@ -439,3 +439,11 @@ def test_an_iterator_of_numpy_is_no_sequence():
         dlx.asarray([walk])
     assert [int(item) for item in walk] == [0, 1, 2]
     assert dlx.asarray(walk.operands[0]).tolist() == [0, 1, 2]
+
+
+def test_a_number_that_is_no_integer_names_what_helps():
+    for value, way in ((1.5, r"int\(\)"), (float("nan"), "replace it"), (float("inf"), "replace it"),
+                       (1j, r"`\.real`")):  # fmt: skip
+        for dtype in ("int32", "int4"):
+            with pytest.raises(dlx.InvalidArgumentError, match=way):
+                dlx.asarray([value], dtype=dtype)

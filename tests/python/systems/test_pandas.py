@@ -347,7 +347,9 @@ def test_a_frame_with_a_sparse_column_is_refused(copy):
 
     for more in ({}, {"b": [1.0, 2.0]}):
         frame = pd.DataFrame({"a": sparse, **more})
-        with pytest.raises(dlx.UnsupportedError, match=r"in column 'a' is sparse: call `.sparse"):
+        with pytest.raises(
+            dlx.UnsupportedError, match=r"column 'a' is sparse: call `x\['a'\]\.sparse"
+        ):
             dlx.asarray(frame, copy=copy)
         frame["a"] = frame["a"].sparse.to_dense()
         assert dlx.asarray(frame).tolist() == frame.values.tolist()
