@@ -143,9 +143,12 @@ def test_integers_of_128_bits(kind):
 
     assert tensor.dtype == kind.lower()
     assert tensor.tolist() == [1, 2, 2**100]
-    back = pl.Series(tensor)
-    assert back.dtype == series.dtype
-    assert back.to_list() == series.to_list()
+    for back in (pl.Series(tensor), dlx.convert(tensor, "polars"), dlx.convert(tensor, pl.Series)):
+        assert back.dtype == series.dtype
+        assert back.to_list() == series.to_list()
+    assert dlx.convert(tensor[:, None], "polars").to_series().to_list() == series.to_list()
+    with pytest.raises(dlx.UnsupportedError, match=r"takes no u?int128.*dtype='int64'"):
+        dlx.convert(tensor, "pyarrow")
     assert dlx.asarray(series[:2], dtype="int64").tolist() == [1, 2]
     assert dlx.asarray(series, dtype="float64").tolist() == [1, 2, 2**100]
     assert dlx.asarray(series[:0], dtype="float32").shape == (0,)
