@@ -7,6 +7,8 @@ from typing import Any, ClassVar, Literal, SupportsIndex, TypeVar, final, overlo
 
 import jax  # type: ignore[import-not-found, unused-ignore]
 import numpy as np
+import pandas  # type: ignore[import-not-found, import-untyped, unused-ignore]
+import polars  # type: ignore[import-not-found, unused-ignore]
 import torch  # type: ignore[import-not-found, unused-ignore]
 from numpy.typing import DTypeLike, NDArray
 from typing_extensions import CapsuleType, Self
@@ -19,6 +21,13 @@ _Order = Literal["C", "F"]
 _Axis = SupportsIndex | None
 _Axes = SupportsIndex | tuple[SupportsIndex, ...] | None
 _T = TypeVar("_T")
+# The dtypes of which view and astype make Tensors; text, dates, records … give ndarrays.
+_Name = Literal[
+    "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+    "float16", "float32", "float64", "bfloat16", "complex64", "complex128",
+]  # fmt: skip
+_Scalar = np.number[Any] | np.bool_ | bool | int | float | complex
+_OfTensors = _Name | _dtype | np.dtype[np.number[Any]] | np.dtype[np.bool_] | type[_Scalar]
 
 class NotAttachable(ImportError): ...
 
@@ -72,7 +81,10 @@ class Tensor:
     def squeeze(self, axis: _Indices | None = None) -> Tensor: ...
     def expand_dims(self, axis: SupportsIndex = 0) -> Tensor: ...
     def broadcast_to(self, shape: _Indices) -> Tensor: ...
-    def view(self, dtype: Any) -> Tensor: ...
+    @overload
+    def view(self, dtype: _OfTensors) -> Tensor: ...
+    @overload
+    def view(self, dtype: Any) -> Tensor | NDArray[Any]: ...
     def as_readonly(self) -> Tensor: ...
     def to_device(self, device: DeviceLike, /, *, stream: Any = None) -> Tensor: ...
     def synchronize(self) -> None: ...
@@ -296,7 +308,10 @@ class Tensor:
     def imag(self) -> Tensor: ...
     @property
     def real(self) -> Tensor: ...
-    def astype(self, /, dtype: Any, **kwargs: Any) -> Tensor: ...
+    @overload
+    def astype(self, /, dtype: _OfTensors, **kwargs: Any) -> Tensor: ...
+    @overload
+    def astype(self, /, dtype: Any, **kwargs: Any) -> Tensor | NDArray[Any]: ...
     def __dask_tokenize__(self) -> tuple[Any, ...]: ...
     def __array_ufunc__(self, ufunc: Any, method: str, /, *inputs: Any, **kwargs: Any) -> Any: ...
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any, /) -> Any: ...
@@ -392,6 +407,32 @@ def convert(
     dtype: Any = None,
     readonly: Literal["share"] | None = None,
 ) -> jax.Array: ...
+@overload
+def convert(
+    x: Any,
+    to: Literal["pandas", "pd"],
+    /,
+    *,
+    device: DeviceLike | None = None,
+    copy: bool | None = None,
+    force: bool = False,
+    like: Any = None,
+    dtype: Any = None,
+    readonly: Literal["share"] | None = None,
+) -> pandas.Series[Any] | pandas.DataFrame: ...
+@overload
+def convert(
+    x: Any,
+    to: Literal["polars", "pl"],
+    /,
+    *,
+    device: DeviceLike | None = None,
+    copy: bool | None = None,
+    force: bool = False,
+    like: Any = None,
+    dtype: Any = None,
+    readonly: Literal["share"] | None = None,
+) -> polars.Series | polars.DataFrame: ...
 @overload
 def convert(
     x: Any,

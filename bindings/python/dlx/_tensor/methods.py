@@ -161,7 +161,8 @@ def numpy_array(self: Tensor, force: bool = False) -> NDArray[Any]:
     if code[1] > 64:  # a dtype registered with NumPy, wider than every unsigned integer
         return numpy.from_dlpack(self)
     if code[1] >= 8:  # by way of an unsigned integer of the same size
-        return numpy.asarray(memoryview(self.view(f"uint{code[1]}"))).view(found)
+        unsigned: Any = self.view(f"uint{code[1]}")
+        return numpy.asarray(memoryview(unsigned)).view(found)
     # Padded integers of less than a byte: each takes one byte.
     shape, strides = self.shape, self.strides
     carrier = (dtypes.UINT, found.itemsize * 8, 1)
