@@ -203,3 +203,14 @@ def test_a_dtype_that_numpy_lacks_names_the_call(kind):
     assert dlx.asarray(tensor, dtype="int3").tolist() == [1, 2]
     with pytest.raises(TypeError, match="foo"):
         tensor.astype("foo")
+
+
+def test_fill_sets_every_element():
+    array = numpy.zeros((2, 3), "int8")
+    tensor = dlx.asarray(array)[:, ::2]
+    assert tensor.fill(7) is None
+    assert array.tolist() == [[7, 0, 7], [7, 0, 7]]
+    with pytest.raises(dlx.InvalidArgumentError, match=r"1\.5 is not a value of int8"):
+        tensor.fill(1.5)
+    with pytest.raises(dlx.ReadOnlyError):
+        tensor.as_readonly().fill(1)
