@@ -70,7 +70,8 @@ def converted_by_numpy(obj: Any, dtype: Any, copy: bool | None) -> Any:
             source = _dtype_of(obj)
     if source is None:
         return None
-    if source.names is not None and source.itemsize:
+    empty_fields = source.names and not source.itemsize  # as JAX's float0: no field is a way out
+    if source.names is not None and not empty_fields:
         return None if _means_more_than_numbers(obj) else _fields_of(obj, source, dtype, copy)
     target = _target(source, dtype)
     if target is None or _means_more_than_numbers(obj):
