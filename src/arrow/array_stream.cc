@@ -50,8 +50,8 @@ class Chunks {
   void add(ArrowArray* array) {
     if (!parts_.empty() && request_.copy == DLX_COPY_NEVER) {
       fail(DLX_ERROR_COPY_REFUSED,
-           "the data lies in several chunks, a copy is needed to join them, and `copy` is "
-           "DLX_COPY_NEVER: join them first (in PyArrow: `.combine_chunks()`, in Polars: "
+           "the data lies in several chunks, a copy is needed to join them, and `copy` "
+           "forbids it: join them first (in PyArrow: `.combine_chunks()`, in Polars: "
            "`.rechunk()`)");
     }
     CopyRequest request = request_;

@@ -56,7 +56,7 @@ ArrayNode* fill_level(ArrowArray* out, int64_t length, bool is_leaf) {
 
 void refuse_copy(const ExportRequest& request, const char* why) {
   if (request.copy != DLX_COPY_NEVER) return;
-  fail(DLX_ERROR_COPY_REFUSED, "a copy is needed (%s), and `copy` is DLX_COPY_NEVER", why);
+  fail(DLX_ERROR_COPY_REFUSED, "a copy is needed (%s), and `copy` forbids it", why);
 }
 
 /// Packs booleans into bits, in a buffer of whole cache lines, as Arrow recommends.

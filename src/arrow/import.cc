@@ -113,8 +113,9 @@ class Validity {
     fail(DLX_ERROR_UNSUPPORTED, "`array` has %lld null%s%s", static_cast<long long>(nulls),
          nulls == 1 ? "" : "s",
          inside ? " inside its lists, and a tensor cannot hold nulls: fill them first (in PyArrow: "
-                  "`pyarrow.FixedSizeListArray.from_arrays(x.flatten().fill_null(0), size)`, in "
-                  "Polars: `.arr.eval(pl.element().fill_null(0))`)"
+                  "`pyarrow.FixedSizeListArray.from_arrays(pyarrow.array(x).flatten("
+                  "recursive=True).fill_null(0), size)`, in Polars: "
+                  "`.arr.eval(pl.element().fill_null(0))`)"
                 : ", and a tensor cannot hold nulls: fill or drop them first (in PyArrow: "
                   "`.fill_null(value)` or `.drop_null()`, in Polars: `.fill_null(value)` or "
                   "`.drop_nulls()`)");
@@ -209,8 +210,8 @@ TensorRef import_bits(ArrowArray* array, int64_t length, const TensorType& type,
                       const Elements& elements, DLDevice device, const CopyRequest& request) {
   if (request.copy == DLX_COPY_NEVER) {
     fail(DLX_ERROR_COPY_REFUSED,
-         "a copy is needed (Arrow's booleans are bits, a tensor's are bytes), and `copy` is "
-         "DLX_COPY_NEVER");
+         "a copy is needed (Arrow's booleans are bits, a tensor's are bytes), and `copy` "
+         "forbids it");
   }
   require_cpu_reachable(device, "array");
   CopyRequest once = request;

@@ -94,11 +94,16 @@ bool is_refused_by(const Refusal& refusal, const char* format) noexcept {
          (refusal.has_parameters || format[length] == '\0');
 }
 
-[[noreturn]] void refuse_format(const char* format) {
+/// The calls for a whole array do not reach the elements of its lists.
+constexpr const char* kInsideLists =
+    "which a tensor cannot have, inside lists: take the values out first (in PyArrow: "
+    "`pyarrow.array(x).flatten(recursive=True)`, in Polars: `.explode()`)";
+
+[[noreturn]] void refuse_format(const char* format, bool inside_lists) {
   for (const Refusal& refusal : kRefusals) {
     if (!is_refused_by(refusal, format)) continue;
     fail(DLX_ERROR_UNSUPPORTED, "`schema` has the format \"%.40s\" (%s), %s", format, refusal.what,
-         refusal.advice);
+         inside_lists ? kInsideLists : refusal.advice);
   }
   fail(
       DLX_ERROR_UNSUPPORTED,
@@ -130,12 +135,12 @@ void check_level(const ArrowSchema& schema, size_t depth) {
   if (schema.format == nullptr)
     fail(DLX_ERROR_INVALID_ARGUMENT, "`schema` has no format (got NULL)");
   if (schema.dictionary != nullptr) {
-    fail(DLX_ERROR_UNSUPPORTED,
-         "`schema` has the format \"%.40s\" with a dictionary, which a tensor cannot have: decode "
-         "it "
-         "first (in PyArrow: `.cast(x.type.value_type)`), or take its codes (in Polars: "
-         "`.to_physical()`)",
-         schema.format);
+    fail(DLX_ERROR_UNSUPPORTED, "`schema` has the format \"%.40s\" with a dictionary, %s",
+         schema.format,
+         depth > 0
+             ? kInsideLists
+             : "which a tensor cannot have: decode it first (in PyArrow: "
+               "`.cast(x.type.value_type)`), or take its codes (in Polars: `.to_physical()`)");
   }
   if (depth > DLX_MAX_NDIM) {
     fail(DLX_ERROR_INVALID_ARGUMENT, "`schema` has more than %d nested lists", DLX_MAX_NDIM);
@@ -205,7 +210,7 @@ void read_number(const ArrowSchema& schema, TensorType* out) {
     out->bits = number.code == kDLBool;
     return;
   }
-  refuse_format(schema.format);
+  refuse_format(schema.format, !out->levels.empty());
 }
 
 }  // namespace

@@ -99,7 +99,7 @@ PyObject* copyto(PyObject*, PyObject* const* args, int64_t nargs, PyObject* kwna
     Ref dst(as_shared_tensor(values[0]));
     Tensor* target = tensor_of(dst.get());
     Ref src(is_tensor(values[1]) ? Ref::share(values[1]).detach()
-                                 : as_tensor_like(values[1], target));
+                                 : as_tensor_like(values[1], target, false));
     Tensor* source = tensor_of(src.get());
     if (values[2] != nullptr && values[2] != api.none) {
       const DLDevice device = target->dl.device;

@@ -22,6 +22,8 @@
 namespace dlx::py {
 namespace {
 
+constexpr ImportRequest kAsItIs{};
+
 /// Moves or copies an imported tensor as the request asks.
 TensorRef apply_request(Imported&& imported, const ImportRequest& request) {
   CopyRequest copy;
@@ -108,10 +110,15 @@ Ref array_of(PyObject* object, const ImportRequest& request) {
     if (is_list_or_tuple(object)) return Ref();  // no look-up, which other types may have evicted
     const TypeEntry entry = look_up_type(class_of(object));
     if ((entry.flags & kNative) == 0) return Ref();
-    ImportRequest wanted = request;
     const bool scalar = (entry.flags & kScalar) != 0;
-    if (scalar && wanted.copy == DLX_COPY_IF_NEEDED) wanted.copy = DLX_COPY_ALWAYS;
-    TensorRef tensor = import_object(object, entry, wanted, true);
+    ImportRequest copying;
+    const ImportRequest* wanted = &request;
+    if (scalar && request.copy == DLX_COPY_IF_NEEDED) {
+      copying = request;
+      copying.copy = DLX_COPY_ALWAYS;
+      wanted = &copying;
+    }
+    TensorRef tensor = import_object(object, entry, *wanted, true);
     return tensor.get() == nullptr ? Ref() : Ref(new_object(static_cast<TensorRef&&>(tensor)));
   }
   TensorRef result = apply_request({TensorRef::share(tensor_of(object))}, request);
@@ -176,6 +183,7 @@ Ref asarray_of(PyObject* const* values) {
   const ImportRequest wanted = request;
   if (request.copy == DLX_COPY_ALWAYS) request.copy = DLX_COPY_IF_NEEDED;
   if (request.device.device_type != kDLCPU) request.has_device = false;
+  request.dtype = &dtype;
   Ref tensor = import();
   request = wanted;
   if (!tensor) return fall_back(&dtype);
@@ -261,8 +269,8 @@ Ref with_dtype(Ref tensor, DLDataType dtype, int32_t copy, bool force) {
 /// asarray() without options, which would cost a tenth of its time to read.
 PyObject* as_tensor(PyObject* object) {
   auto import = [](PyObject* object) {
-    Ref tensor = array_of(object, ImportRequest());
-    if (!tensor) tensor = new_array_of(object, nullptr, ImportRequest());
+    Ref tensor = array_of(object, kAsItIs);
+    if (!tensor) tensor = new_array_of(object, nullptr, kAsItIs);
     if (!tensor) tensor = call_fallback(object, nullptr, nullptr, nullptr, nullptr);
     return tensor;
   };
@@ -280,18 +288,18 @@ PyObject* as_shared_tensor(PyObject* object) {
   return import_any(object, nullptr, api.false_, [&] { return import(object); }, import).detach();
 }
 
-PyObject* as_tensor_like(PyObject* object, Tensor* like) {
+PyObject* as_tensor_like(PyObject* object, Tensor* like, bool rounds) {
   auto import = [&] {
-    Ref tensor = array_of(object, ImportRequest());
-    if (!tensor) tensor = new_array_of(object, &like->dl.dtype, ImportRequest());
+    Ref tensor = array_of(object, kAsItIs);
+    if (!tensor) tensor = new_array_of(object, &like->dl.dtype, kAsItIs);
     if (tensor) return tensor;
     // The dtype as numbers, because the public object may need NumPy. `force` None: arrays keep
     // their dtype.
     const Ref dtype(dtype_numbers(like->dl.dtype));
     return call_fallback(object, dtype.get(), nullptr, nullptr, api.none);
   };
-  auto again = [](PyObject* array) { return array_of(array, ImportRequest()); };
-  return import_any(object, nullptr, nullptr, import, again).detach();
+  auto again = [](PyObject* array) { return array_of(array, kAsItIs); };
+  return import_any(object, rounds ? names.float64 : nullptr, nullptr, import, again).detach();
 }
 
 PyMethodDef import_functions[] = {

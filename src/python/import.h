@@ -16,8 +16,8 @@ PyObject* as_tensor(PyObject* object);
 /// dlx.asarray(object, copy=False), for a destination.
 PyObject* as_shared_tensor(PyObject* object);
 /// dlx.asarray(object, dtype=…) for `tensor[key] = object`: numbers get the dtype of `like`, arrays
-/// keep theirs.
-PyObject* as_tensor_like(PyObject* object, Tensor* like);
+/// keep theirs. Long doubles become float64 or complex128 with `rounds`, and are refused without.
+PyObject* as_tensor_like(PyObject* object, Tensor* like, bool rounds);
 /// The tensor with another dtype. The CPU converts; `force` allows moving the data there. `copy`:
 /// DLX_COPY_*.
 Ref with_dtype(Ref tensor, DLDataType dtype, int32_t copy = DLX_COPY_IF_NEEDED, bool force = false);

@@ -12,6 +12,7 @@
 #include "src/python/arrow_capsules.h"
 #include "src/python/calls.h"
 #include "src/python/capsule_names.h"
+#include "src/python/dtype_device.h"
 #include "src/python/entry.h"
 #include "src/python/errors.h"
 #include "src/python/gil.h"
@@ -66,7 +67,8 @@ PyObject* tensor_and_copied(TensorRef tensor, bool copied) {
 }
 
 /// One tensor of a table's columns, by the hook join_columns, which says whether its memory is its own.
-TensorRef join_columns(std::vector<arrow::Column>* columns, int32_t copy, bool* copied) {
+TensorRef join_columns(std::vector<arrow::Column>* columns, int32_t copy, const DLDataType* dtype,
+                       bool* copied) {
   Ref all(check(api.PyTuple_New(static_cast<int64_t>(columns->size()))));
   for (size_t i = 0; i < columns->size(); ++i) {
     arrow::Column& column = (*columns)[i];
@@ -79,7 +81,8 @@ TensorRef join_columns(std::vector<arrow::Column>* columns, int32_t copy, bool* 
   const Ref mode = copy == DLX_COPY_IF_NEEDED
                        ? Ref::share(api.none)
                        : Ref(check(api.PyBool_FromLong(copy == DLX_COPY_ALWAYS ? 1 : 0)));
-  const Ref pair(check(call_objects(state.join_columns, all.get(), mode.get())));
+  const Ref code = dtype == nullptr ? Ref::share(api.none) : Ref(dtype_numbers(*dtype));
+  const Ref pair(check(call_objects(state.join_columns, all.get(), mode.get(), code.get())));
   *copied = api.PyTuple_GetItem(pair.get(), 1) == api.true_;
   return TensorRef::share(tensor_of(api.PyTuple_GetItem(pair.get(), 0)));
 }
@@ -93,7 +96,7 @@ CopyRequest for_columns(int32_t copy) {
 
 /// Takes over what the two capsules hold; after an error they still hold it.
 TensorRef import_capsules(PyObject* schema_capsule, PyObject* array_capsule, int32_t copy,
-                          bool* copied) {
+                          const DLDataType* dtype, bool* copied) {
   const auto& schema = *require_capsule<ArrowSchema>(schema_capsule, kArrowSchema);
   if (arrow::is_table(schema) && open_capsule<ArrowArray>(array_capsule, kArrowArray) != nullptr) {
     TakenArray rows(require_capsule<ArrowArray>(array_capsule, kArrowArray));
@@ -101,7 +104,7 @@ TensorRef import_capsules(PyObject* schema_capsule, PyObject* array_capsule, int
       const WithoutGil without(rows.get()->length >= kReleaseGilFrom);
       return arrow::import_table(rows.get(), schema, for_columns(copy));
     }();
-    return join_columns(&columns, copy, copied);
+    return join_columns(&columns, copy, dtype, copied);
   }
   const arrow::TensorType type = arrow::read_schema(schema);
   CopyRequest request;
@@ -128,13 +131,14 @@ TensorRef import_capsules(PyObject* schema_capsule, PyObject* array_capsule, int
 PyObject* from_arrow(PyObject*, PyObject* const* args, int64_t nargs, PyObject*) {
   return positional("asarray", nargs, 3, [&] {
     bool copied;
-    TensorRef tensor = import_capsules(args[0], args[1], to_copy_mode(args[2]), &copied);
+    TensorRef tensor = import_capsules(args[0], args[1], to_copy_mode(args[2]), nullptr, &copied);
     return tensor_and_copied(static_cast<TensorRef&&>(tensor), copied);
   });
 }
 
 /// Always releases the stream: a second reader of the capsule would get only the rest of it.
-TensorRef import_stream_capsule(PyObject* capsule, int32_t copy, bool* copied) {
+TensorRef import_stream_capsule(PyObject* capsule, int32_t copy, const DLDataType* dtype,
+                                bool* copied) {
   auto* held = require_capsule<ArrowArrayStream>(capsule, kArrowArrayStream);
   auto stream = [held] {
     const WriteLock lock;
@@ -151,23 +155,39 @@ TensorRef import_stream_capsule(PyObject* capsule, int32_t copy, bool* copied) {
     }
     columns = reader.read_table(for_columns(copy));
   }
-  return join_columns(&columns, copy, copied);  // not covered: in tests/python/systems
+  return join_columns(&columns, copy, dtype, copied);  // not covered: in tests/python/systems
 }
 
-/// _from_arrow_object(object, copy): by its __arrow_c_array__ or __arrow_c_device_array__.
+/// A dtype of the caller, or none for None.
+class Wanted {
+ public:
+  explicit Wanted(PyObject* dtype) : given_(dtype != api.none) {
+    if (given_) dtype_ = to_dtype(dtype);
+  }
+  const DLDataType* dtype() const noexcept { return given_ ? &dtype_ : nullptr; }
+
+ private:
+  bool given_;
+  DLDataType dtype_{};
+};
+
+/// _from_arrow_object(object, copy, dtype): by its __arrow_c_array__ or __arrow_c_device_array__.
 PyObject* from_arrow_object(PyObject*, PyObject* const* args, int64_t nargs, PyObject*) {
-  return positional("asarray", nargs, 2, [&] {
+  return positional("asarray", nargs, 3, [&] {
     bool copied = false;
-    TensorRef tensor = import_by_arrow(args[0], to_copy_mode(args[1]), &copied);
+    const Wanted wanted(args[2]);
+    TensorRef tensor = import_by_arrow(args[0], to_copy_mode(args[1]), wanted.dtype(), &copied);
     return tensor_and_copied(static_cast<TensorRef&&>(tensor), copied);
   });
 }
 
-/// _from_arrow_stream(object, copy): by its __arrow_c_stream__.
+/// _from_arrow_stream(object, copy, dtype): by its __arrow_c_stream__.
 PyObject* from_arrow_stream(PyObject*, PyObject* const* args, int64_t nargs, PyObject*) {
-  return positional("asarray", nargs, 2, [&] {
+  return positional("asarray", nargs, 3, [&] {
     bool copied;
-    TensorRef tensor = import_by_arrow_stream(args[0], to_copy_mode(args[1]), &copied);
+    const Wanted wanted(args[2]);
+    TensorRef tensor =
+        import_by_arrow_stream(args[0], to_copy_mode(args[1]), wanted.dtype(), &copied);
     return tensor_and_copied(static_cast<TensorRef&&>(tensor), copied);
   });
 }
@@ -191,10 +211,10 @@ Ref call_for_pair(PyObject* object, PyObject* name, PyObject* allowed) {
 
 }  // namespace
 
-TensorRef import_by_arrow(PyObject* object, int32_t copy, bool* copied) {
+TensorRef import_by_arrow(PyObject* object, int32_t copy, const DLDataType* dtype, bool* copied) {
   auto import = [&](const Ref& pair) {
     return import_capsules(api.PyTuple_GetItem(pair.get(), 0), api.PyTuple_GetItem(pair.get(), 1),
-                           copy, copied);
+                           copy, dtype, copied);
   };
   const Ref method = find_attribute(class_of(object), names.__arrow_c_array__);
   if (method && method.get() != api.none) {
@@ -211,10 +231,11 @@ TensorRef import_by_arrow(PyObject* object, int32_t copy, bool* copied) {
   });
 }
 
-TensorRef import_by_arrow_stream(PyObject* object, int32_t copy, bool* copied) {
+TensorRef import_by_arrow_stream(PyObject* object, int32_t copy, const DLDataType* dtype,
+                                 bool* copied) {
   const Ref capsule = call_method(object, names.__arrow_c_stream__);
   return by_protocol("`__arrow_c_stream__`", object,
-                     [&] { return import_stream_capsule(capsule.get(), copy, copied); });
+                     [&] { return import_stream_capsule(capsule.get(), copy, dtype, copied); });
 }
 
 PyMethodDef arrow_functions[] = {fast_entry("_from_arrow", from_arrow),

@@ -282,9 +282,10 @@ Imported import_arrow_object(PyObject* object, const TypeEntry& entry,
     if (api.PyErr_ExceptionMatches(api.type_error) == 0) throw PythonError();
     api.PyErr_Clear();
   }
-  imported.tensor = (entry.flags & kArrow) != 0
-                        ? import_by_arrow(object, request.copy, &imported.copied)
-                        : import_by_arrow_stream(object, request.copy, &imported.copied);
+  imported.tensor =
+      (entry.flags & kArrow) != 0
+          ? import_by_arrow(object, request.copy, request.dtype, &imported.copied)
+          : import_by_arrow_stream(object, request.copy, request.dtype, &imported.copied);
   return imported;
 }
 

@@ -90,11 +90,11 @@ Imported import_plain(PyObject* object, const TypeEntry& entry, const ImportRequ
   imported.tensor = import_memory(object, (entry.flags & kCudaArray) != 0);
   if (imported.tensor.get() != nullptr) return imported;
   if ((entry.flags & kLateArrow) != 0) {
-    imported.tensor = import_by_arrow(object, request.copy, &imported.copied);
+    imported.tensor = import_by_arrow(object, request.copy, request.dtype, &imported.copied);
     return imported;
   }
   if ((entry.flags & kLateArrowStream) != 0) {
-    imported.tensor = import_by_arrow_stream(object, request.copy, &imported.copied);
+    imported.tensor = import_by_arrow_stream(object, request.copy, request.dtype, &imported.copied);
     return imported;
   }
   // The fallback finds out whether `__array__` takes `copy`.

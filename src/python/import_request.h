@@ -13,6 +13,7 @@ struct ImportRequest {
   int32_t copy = DLX_COPY_IF_NEEDED;
   bool has_device = false;
   DLDevice device{};
+  const DLDataType* dtype = nullptr;  ///< for the columns of a table; others are converted later
 
   /// Whether the caller takes whatever the import yields.
   bool is_plain() const noexcept { return copy == DLX_COPY_IF_NEEDED && !has_device; }

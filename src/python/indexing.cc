@@ -227,7 +227,7 @@ int tensor_setitem(PyObject* self, PyObject* key, PyObject* value) {
     }
     TensorRef numbers = tensor_of_numbers(value, &tensor->dl.dtype);
     Ref source;
-    if (numbers.get() == nullptr) source = Ref(as_tensor_like(value, tensor));
+    if (numbers.get() == nullptr) source = Ref(as_tensor_like(value, tensor, true));
     Tensor* values = source ? tensor_of(source.get()) : numbers.get();
     const bool is_view = target.get() != nullptr;
     if (!is_view || needs_cast(*values, *tensor)) {

@@ -135,21 +135,33 @@ TensorRef do_broadcast_to(Tensor* tensor, PyObject* const* values) {
 }
 constexpr Signature kBroadcastTo = {"broadcast_to", 1, 1, 0, 1, {&names.shape}};
 
-TensorRef do_view(Tensor* tensor, PyObject* const* values) {
-  return bitcast(tensor, to_dtype(values[0]));
-}
 constexpr Signature kView = {"view", 1, 1, 0, 1, {&names.dtype}};
 
-/// A name that only NumPy knows ("b", "V8") goes to the hook view_slowly.
+/// Whether the exception that is set says that an object is no dtype of DLPack; then none is set.
+bool clear_lacking_dtype() noexcept {
+  if (api.PyErr_ExceptionMatches(state.errors[DLX_ERROR_UNSUPPORTED]) == 0 &&
+      api.PyErr_ExceptionMatches(api.type_error) == 0) {
+    return false;
+  }
+  api.PyErr_Clear();
+  return true;
+}
+
+/// A dtype that only NumPy knows ("b", "V8", dtype("M8[s]")) goes to the hook view_slowly.
 PyObject* view_method(PyObject* self, PyObject* const* args, int64_t nargs, PyObject* kwnames) {
   return enter("view", static_cast<PyObject*>(nullptr), [&] {
     PyObject* values[1];
     parse_arguments(kView, args, nargs, kwnames, values);
-    if (is_unknown_dtype_name(values[0])) {
-      return check(call_objects(state.view_slowly, self, values[0]));
+    auto slowly = [&] { return check(call_objects(state.view_slowly, self, values[0])); };
+    if (is_unknown_dtype_name(values[0])) return slowly();
+    DLDataType dtype;
+    try {
+      dtype = to_dtype(values[0]);
+    } catch (const PythonError&) {
+      if (!clear_lacking_dtype()) throw;
+      return slowly();
     }
-    Tensor* tensor = tensor_of(self);
-    return new_object(do_view(tensor, values));
+    return new_object(bitcast(tensor_of(self), dtype));
   });
 }
 

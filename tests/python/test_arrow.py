@@ -121,7 +121,9 @@ def test_nulls_within_lists_and_of_lists_are_refused():
     ):
         dlx.asarray(pyarrow.array([[1, 2], None], kind))
     source = pyarrow.array([[1, None], [3, 4]], kind)
-    with pytest.raises(dlx.UnsupportedError, match=r"1 null inside its lists.*from_arrays\(x\.fl"):
+    with pytest.raises(
+        dlx.UnsupportedError, match=r"1 null inside its lists.*from_arrays\(pyarrow\.array\(x\)\.fl"
+    ):
         dlx.asarray(source)
     filled = pyarrow.FixedSizeListArray.from_arrays(source.flatten().fill_null(0), 2)
     assert dlx.asarray(filled).tolist() == [[1, 0], [3, 4]]
@@ -276,6 +278,19 @@ def test_errors_of_a_producer_pass_through():
         dlx.asarray(Broken())
 
 
+def test_elements_of_lists_that_no_tensor_has_name_a_call_that_reaches_them():
+    """`.cast("int32")` of the whole array fails."""
+    day = pyarrow.array([1, 2], pyarrow.int32()).cast(pyarrow.date32())
+    names = pyarrow.array(["a", "b"]).dictionary_encode()
+    for values in (day, names):
+        lists = pyarrow.FixedSizeListArray.from_arrays(values, 2)
+        nested = pyarrow.FixedSizeListArray.from_arrays(lists, 1)
+        for source in (lists, nested, pyarrow.chunked_array([lists, lists])):
+            with pytest.raises(dlx.UnsupportedError, match=r"inside lists.*`pyarrow\.array\(x\)"):
+                dlx.asarray(source)
+            assert pyarrow.array(source).flatten(recursive=True).type == values.type
+
+
 def test_capsules_that_are_none_are_refused():
     class Stream:
         def __init__(self, capsule):
@@ -289,7 +304,7 @@ def test_capsules_that_are_none_are_refused():
         with pytest.raises(dlx.InvalidArgumentError, match="PyCapsule named"):
             dlx._native._from_arrow(schema, array, None)
     with pytest.raises(dlx.InvalidArgumentError, match="arrow_array_stream"):
-        dlx._native._from_arrow_stream(Stream(good[1]), None)
+        dlx._native._from_arrow_stream(Stream(good[1]), None, None)
     dlx._native._from_arrow(*good, None)
     with pytest.raises(dlx.InvalidArgumentError, match="released or moved"):
         dlx._native._from_arrow(*good, None)

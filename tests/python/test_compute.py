@@ -322,7 +322,8 @@ def test_dtypes_that_others_gave_numpy_are_refused_or_stay_arrays():
     assert type(total) is numpy.ndarray
     assert total.dtype == rationals.rational
     assert total.tolist() == [2, 4]
-    for take in (dlx.asarray, dlx.from_dlpack, lambda x: t.view(x.dtype)):
+    assert type(t.view(total.dtype)) is numpy.ndarray
+    for take in (dlx.asarray, dlx.from_dlpack):
         with pytest.raises(
             BufferError,
             match=r"DLPack lacks this type \(got rational\): use `numpy\.asarray\(x\)\.astype",

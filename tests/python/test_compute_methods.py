@@ -1,5 +1,7 @@
 """The methods that code for duck arrays calls: those of an ndarray, with Tensors for results."""
 
+import importlib.util
+
 import pytest
 
 import dlx
@@ -156,5 +158,59 @@ def test_astype():
         tensor.astype("int8", casting="safe")
     pytest.importorskip("ml_dtypes", reason="brings bfloat16 to NumPy")
     assert tensor.astype(dlx.dtype("bfloat16")).dtype == dlx.dtype("bfloat16")
-    with pytest.raises(TypeError):
+    with pytest.raises(dlx.UnsupportedError, match=r"has float4_e2m1fnx2$"):
         tensor.astype(dlx.dtype("float4_e2m1fnx2"))
+
+
+class TheirDtype:
+    def __init__(self, *code):
+        self.code = code
+
+    def __dlpack_data_type__(self):
+        return self.code
+
+
+def test_dtypes_of_other_libraries_are_numpy_s_wherever_numpy_computes():
+    """asarray, empty, view and convert read them too."""
+    from dlx import xp
+
+    kinds = [TheirDtype(2, 32, 1)]
+    if importlib.util.find_spec("torch"):
+        kinds.append(importlib.import_module("torch").float32)
+    tensor = dlx.asarray([1, 2])
+    for kind in kinds:
+        for result in (
+            tensor.astype(kind),
+            tensor.astype(dtype=kind),
+            tensor.sum(dtype=kind),
+            numpy.sum(tensor, dtype=kind),
+            numpy.add(tensor, tensor, dtype=kind),
+            xp.zeros(2, dtype=kind),
+            xp.astype(tensor, kind),
+        ):
+            assert type(result) is dlx.Tensor
+            assert result.dtype == "float32"
+        assert xp.isdtype(kind, "real floating")
+        assert xp.isdtype(xp.float32, kind)
+        assert xp.finfo(kind).bits == 32
+
+
+@pytest.mark.parametrize("kind", ["int3", dlx.dtype("int3"), TheirDtype(0, 3, 1)])
+def test_a_dtype_that_numpy_lacks_names_the_call(kind):
+    tensor = dlx.asarray([1, 2])
+    with pytest.raises(dlx.UnsupportedError, match=r"has int3.*`dlx\.asarray\(x, dtype='int3'\)`"):
+        tensor.astype(kind)
+    assert dlx.asarray(tensor, dtype="int3").tolist() == [1, 2]
+    with pytest.raises(TypeError, match="foo"):
+        tensor.astype("foo")
+
+
+def test_fill_sets_every_element():
+    array = numpy.zeros((2, 3), "int8")
+    tensor = dlx.asarray(array)[:, ::2]
+    assert tensor.fill(7) is None
+    assert array.tolist() == [[7, 0, 7], [7, 0, 7]]
+    with pytest.raises(dlx.InvalidArgumentError, match=r"1\.5 is not a value of int8"):
+        tensor.fill(1.5)
+    with pytest.raises(dlx.ReadOnlyError):
+        tensor.as_readonly().fill(1)

@@ -348,3 +348,11 @@ def test_options_leave_nothing_behind(torch):
         once()
     gc.collect()
     assert [sys.getrefcount(thing) for thing in (source, like, name)] == before
+
+
+def test_like_on_a_device_that_dlpack_lacks():
+    torch = pytest.importorskip("torch")
+    like = torch.ones(1, device="meta")
+    with pytest.raises(dlx.UnsupportedError, match=r"`like` is a torch\.Tensor.*meta.*`device=`"):
+        dlx.convert([1.0], like=like)
+    assert dlx.convert([1.0], "torch", device="cpu").tolist() == [1.0]

@@ -37,7 +37,9 @@ def test_a_byte_swap_loses_nothing(name, kind):
         assert str(tensor.dtype) == array.dtype.newbyteorder("=").name
         assert not tensor.readonly
     assert str(dlx.asarray(source, dtype="complex128").dtype) == "complex128"
-    with pytest.raises(dlx.CopyRefusedError, match=r"copy=False forbids it.*\.astype"):
+    with pytest.raises(
+        dlx.CopyRefusedError, match=r"copy=False and a destination forbid it.*\.astype"
+    ):
         dlx.asarray(source, copy=False)
     assert dlx.asarray(array.astype(array.dtype.name), copy=False).tolist() == array.tolist()
 
@@ -127,6 +129,11 @@ def test_storages_of_torch_are_memory_and_no_lists():
     assert str(together.dtype) == "uint8"
     assert together.shape == (2, 4)
 
+    class Subclass(torch.UntypedStorage):
+        pass
+
+    assert dlx.asarray(Subclass(4)).shape == (4,)
+
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_a_storage_of_quantised_numbers_names_the_bytes():
@@ -161,3 +168,61 @@ def test_integers_of_128_bits_are_converted_by_value(source):
         assert converted.tolist() == [[5, 7], [2, 100]]
     with pytest.raises(dlx.InvalidArgumentError, match="uint8"):
         dlx.asarray(dlx.asarray([300], dtype=source), dtype="uint8")
+
+
+class OnlyArrayMethod:
+    def __init__(self, array):
+        self.array = array
+
+    def __array__(self):
+        return self.array
+
+
+def test_objects_that_have_only_an_array_method():
+    """`__array__` is asked for the values after asarray has refused their type."""
+    swapped = numpy.arange(3, dtype=foreign("f4"))
+    for source in (OnlyArrayMethod(swapped), swapped.flat):
+        for arguments in ({}, {"copy": True}):
+            assert dlx.asarray(source, **arguments).tolist() == [0, 1, 2]
+            assert str(dlx.asarray(source, **arguments).dtype) == "float32"
+        assert dlx.asarray(source, dtype="int32").tolist() == [0, 1, 2]
+        with pytest.raises(dlx.CopyRefusedError):
+            dlx.asarray(source, copy=False)
+    long = OnlyArrayMethod(numpy.ones(2, "g"))
+    assert dlx.asarray(long, dtype="float64").tolist() == [1, 1]
+    for source in (long, OnlyArrayMethod(numpy.array(["a"]))):
+        with pytest.raises(dlx.UnsupportedError, match="`__array__` of"):
+            dlx.asarray(source)
+
+
+def test_masks_are_refused_before_types():
+    """The call for another type would drop the mask."""
+    kinds = (foreign("i4"), "g", "M8[s]", "U1")
+    for array in (numpy.ma.array([1, 2], mask=[0, 1], dtype=kind) for kind in kinds):
+        for source in (array, [array], OnlyArrayMethod(array)):
+            for arguments in ({}, {"dtype": "float64"}, {"copy": True}):
+                with pytest.raises(dlx.UnsupportedError, match=r"lose its mask.*\.filled"):
+                    dlx.asarray(source, **arguments)
+    assert dlx.asarray(numpy.ma.array([1, 2], dtype=foreign("i4"))).tolist() == [1, 2]
+
+
+def test_assignment_casts_long_doubles_as_in_place_operators_do():
+    t = dlx.asarray(numpy.zeros(3))
+    for value in (
+        numpy.ones(3, "g"),
+        [numpy.longdouble(1)] * 3,
+        OnlyArrayMethod(numpy.ones(3, "g")),
+    ):
+        t[...] = 0
+        t[...] = value
+        assert t.tolist() == [1, 1, 1]
+    t[1:] = numpy.full(2, 2, "g")
+    t[0] = numpy.longdouble(3)
+    assert t.tolist() == [3, 2, 2]
+    integers = dlx.asarray([0, 0, 0], dtype="int32")
+    with pytest.raises(dlx.InvalidArgumentError, match=r"got float64.*int32 can hold"):
+        integers[...] = numpy.ones(3, "g")
+    with pytest.raises(dlx.InvalidArgumentError, match=r"got complex128.*float64 can hold"):
+        t[...] = numpy.ones(3, "G")
+    with pytest.raises(dlx.UnsupportedError, match=r"astype\('float64'\)"):
+        dlx.copyto(t, numpy.ones(3, "g"))  # copies bytes only

@@ -7,7 +7,6 @@ import modulefinder
 import os
 import re
 import shlex
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -180,6 +179,11 @@ bits: int = t.dtype.itemsize
 total: dlx.Tensor = t.sum((0, 1), dtype="float64", keepdims=True).clip(0, max=3).mean(axis=0)
 t.sum(axes=1)  # type: ignore[call-arg]
 first: dlx.Tensor = t.nonzero()[0].astype(t.dtype).take([0], axis=0).round(2)
+unsure = t.astype("S4"), t.view(numpy.dtype("M8[s]"))
+texts: dlx.Tensor = unsure[0]  # type: ignore[assignment]
+days: numpy.ndarray[Any, Any] = unsure[1]  # type: ignore[assignment]
+third: dlx.Tensor = t.view("int8").view(numpy.dtype("f4")).astype(float).astype(dlx.dtype("int4"))
+contract: str = dlx.Array("float32").contract
 key: int = {dlx.dtype("int8"): 1}[dlx.dtype(t)]
 
 class DeviceOfTorch:
@@ -208,12 +212,12 @@ for device in (DeviceOfTorch(), t, (1, 0), "cpu"):
 
 
 def test_every_public_type_is_known():
-    # mypy's half of it is above. pyright (1.1.414) is used where it is installed: it brings Node.js.
-    pyright = shutil.which("pyright")
-    if pyright is None:
-        pytest.skip("pyright is not installed")
+    # mypy's half of it is above.
+    if importlib.util.find_spec("basedpyright") is None:
+        pytest.skip("basedpyright is not installed")
+    words = ("--verifytypes", "dlx", "--ignoreexternal", "--pythonpath", sys.executable)
     done = subprocess.run(
-        [pyright, "--verifytypes", "dlx", "--ignoreexternal", "--pythonpath", sys.executable],
+        [sys.executable, "-m", "basedpyright", *words],
         capture_output=True,
         text=True,
         check=False,

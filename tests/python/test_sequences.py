@@ -4,6 +4,7 @@ import array
 import collections
 import ctypes
 import mmap
+import multiprocessing
 import time
 
 import pytest
@@ -409,3 +410,40 @@ def test_every_integer_type_takes_its_limits_and_nothing_beyond(bits, signed):
     for beyond in (low - 1, high + 1):
         with pytest.raises(dlx.InvalidArgumentError):
             dlx.asarray([0, beyond], dtype=name)
+
+
+def test_arrays_with_a_lock_are_shared():
+    """multiprocessing's synchronized arrays look like lists, and hold arrays of ctypes."""
+    shared = multiprocessing.Array("f", [1.5, 2.5])
+    tensor = dlx.asarray(shared, copy=False)
+    assert str(tensor.dtype) == "float32"
+    tensor[0] = 9
+    assert shared[0] == 9
+    dlx.copyto(shared, dlx.asarray([3.0, 4.0], dtype="float32"))
+    assert shared[:] == [3, 4]
+    pair = dlx.asarray([shared, shared])
+    assert str(pair.dtype) == "float32"
+    assert pair.tolist() == [[3, 4], [3, 4]]
+    assert dlx.asarray(multiprocessing.Value("i", 3)).item() == 3
+    with pytest.raises(dlx.UnsupportedError, match=r"`x\.get_obj\(\)` of a multiprocessing"):
+        dlx.asarray(multiprocessing.Array("c", b"abc"))
+
+
+def test_an_iterator_of_numpy_is_no_sequence():
+    """Its length and items are not those of the array, and asking for them moves it."""
+    walk = numpy.nditer(numpy.arange(3))
+    for _ in range(2):
+        with pytest.raises(dlx.UnsupportedError, match=r"numpy\.nditer.*`\.operands`"):
+            dlx.asarray(walk)
+    with pytest.raises(TypeError, match=r"`obj`\[0\] is not a number \(got nditer"):
+        dlx.asarray([walk])
+    assert [int(item) for item in walk] == [0, 1, 2]
+    assert dlx.asarray(walk.operands[0]).tolist() == [0, 1, 2]
+
+
+def test_a_number_that_is_no_integer_names_what_helps():
+    for value, way in ((1.5, r"int\(\)"), (float("nan"), "replace it"), (float("inf"), "replace it"),
+                       (1j, r"`\.real`")):  # fmt: skip
+        for dtype in ("int32", "int4"):
+            with pytest.raises(dlx.InvalidArgumentError, match=way):
+                dlx.asarray([value], dtype=dtype)

@@ -42,6 +42,35 @@ def test_a_type_that_dlpack_lacks_gives_an_ndarray_on_the_memory(name):
     assert numpy.shares_memory(viewed, array)
 
 
+DTYPES = {
+    "bytes": numpy.dtype("V4"),
+    "swapped": numpy.dtype("i4").newbyteorder("S"),
+    "dates": numpy.dtype("M8[s]"),
+    "text": numpy.dtype("S4"),
+    "fields": [("a", "i2"), ("b", "i2")],
+    "record": numpy.dtype("i4,i4"),
+}
+
+
+@pytest.mark.parametrize("name", DTYPES)
+def test_a_dtype_object_does_what_its_name_does(name):
+    """Advice to call `astype` would change the values, not read their bytes."""
+    array = numpy.arange(4, dtype="int64")
+    viewed, expected = dlx.asarray(array).view(DTYPES[name]), array.view(DTYPES[name])
+    assert type(viewed) is numpy.ndarray
+    assert viewed.dtype == expected.dtype
+    assert viewed.tobytes() == expected.tobytes()
+    assert numpy.shares_memory(viewed, array)
+    with pytest.raises(ValueError, match="read-only"):
+        dlx.asarray(array).as_readonly().view(DTYPES[name])[0] = viewed[1]
+
+
+@pytest.mark.parametrize("dtype", [None, 3, [1], object, object()])
+def test_what_is_no_dtype_is_refused(dtype):
+    with pytest.raises(TypeError):
+        dlx.asarray(ARRAY).view(dtype)
+
+
 @pytest.mark.parametrize("name", ["nonsense", "", "int33", "b\0", "i4,nonsense"])
 def test_a_name_that_nobody_knows_is_refused_as_before(name):
     with pytest.raises((dlx.InvalidArgumentError, dlx.UnsupportedError), match="dtype"):

@@ -21,6 +21,7 @@ import numpy
 
 from dlx import _native
 from dlx._compute import by_numpy, operands
+from dlx._compute.numpy_dtypes import readable
 from dlx._lib.constants import CPU
 from dlx.device import Device, device_code
 from dlx.dtypes import dtype as _dlx_dtype
@@ -117,7 +118,7 @@ def isdtype(dtype: Any, kind: Any) -> bool:
     if not isinstance(dtype, _dlx_dtype):
         if isinstance(kind, _dlx_dtype):
             return isdtype(kind, dtype)  # NumPy cannot read it
-        answer: bool = _standard().isdtype(dtype, kind)
+        answer: bool = _standard().isdtype(readable(dtype), readable(kind))
         return answer
     if not isinstance(kind, str):
         same: bool = dtype == _dlx_dtype(kind)
@@ -197,7 +198,7 @@ def _delegate(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _dtype_of(value: Any) -> Any:
-    return value.dtype if isinstance(value, _native.Tensor) else value
+    return value.dtype if isinstance(value, _native.Tensor) else readable(value)
 
 
 def _limits(function: Any, *args: Any, **kwargs: Any) -> Any:

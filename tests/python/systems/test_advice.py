@@ -51,7 +51,7 @@ def inner_object(message, x):
     found = re.search(r"`obj`((?:\[\d+\])+): ", message)
     if found:
         return message[found.end() :], eval("x" + found[1], {"x": x})
-    found = re.search(r"column '([^']*)'", message)
+    found = re.search(r"(?:^|: )column '([^']*)'", message)  # else the calls name the column
     if found and hasattr(x, "to_arrow_table"):  # a relation of DuckDB
         x = x.to_arrow_table()
     if found and hasattr(x, "columns"):

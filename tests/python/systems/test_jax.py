@@ -242,3 +242,13 @@ def test_lists_of_arrays():
     deleted.delete()
     with pytest.raises(dlx.UnsupportedError, match=r"`obj`\[1\]: .*deleted"):
         dlx.asarray([numbers, deleted])
+
+
+def test_float0_has_no_bytes():
+    """The gradient for an integer: a field of no bytes is no way out."""
+    import jax
+
+    gradient = jax.grad(lambda x: x * 1.0, allow_int=True)(3)
+    for source in (gradient, numpy.zeros(3, jax.dtypes.float0)):
+        with pytest.raises(dlx.UnsupportedError, match="elements of 0 bytes hold no data"):
+            dlx.asarray(source)

@@ -347,7 +347,9 @@ def test_a_frame_with_a_sparse_column_is_refused(copy):
 
     for more in ({}, {"b": [1.0, 2.0]}):
         frame = pd.DataFrame({"a": sparse, **more})
-        with pytest.raises(dlx.UnsupportedError, match=r"in column 'a' is sparse: call `.sparse"):
+        with pytest.raises(
+            dlx.UnsupportedError, match=r"column 'a' is sparse: call `x\['a'\]\.sparse"
+        ):
             dlx.asarray(frame, copy=copy)
         frame["a"] = frame["a"].sparse.to_dense()
         assert dlx.asarray(frame).tolist() == frame.values.tolist()
@@ -509,3 +511,32 @@ def test_tables_whose_integers_would_be_rounded_are_refused(large):
         else:
             with pytest.raises(dlx.UnsupportedError, match=r"integers becomes float64.*cast"):
                 dlx.asarray(source)
+
+
+def test_frames_of_types_that_dlpack_lacks():
+    swapped = pd.DataFrame(numpy.ones((2, 2), numpy.dtype("f4").newbyteorder("S")))
+    for arguments in ({}, {"copy": True}):
+        assert str(dlx.asarray(swapped, **arguments).dtype) == "float32"
+    assert dlx.asarray(swapped, dtype="int32").tolist() == [[1, 1], [1, 1]]
+    with pytest.raises(dlx.CopyRefusedError, match=r"pandas\.DataFrame.*\.astype\('float32'\)"):
+        dlx.asarray(swapped, copy=False)
+    long = pd.DataFrame(numpy.ones((2, 2), "g"))
+    assert dlx.asarray(long, dtype="float64").tolist() == [[1, 1], [1, 1]]
+    with pytest.raises(dlx.UnsupportedError, match=r"`__array__` of pandas\.DataFrame.*\.astype"):
+        dlx.asarray(long)
+
+
+def test_every_column_of_a_table_is_converted_by_itself():
+    """NumPy's common dtype of int64 and float64 would round the integers first."""
+    large = 2**53 + 1
+    frame = pd.DataFrame({"a": [large], "b": [0.5]})
+    for table in (frame, frame.convert_dtypes()):
+        for copy in (None, True):
+            assert dlx.asarray(table, dtype="int64", copy=copy).tolist() == [[large, 0]]
+        assert dlx.asarray([table, table], dtype="int64").tolist() == [[[large, 0]]] * 2
+        assert dlx.convert(table, "numpy", dtype="int64").tolist() == [[large, 0]]
+    for value, other in ((2**64 - 1, 1.5), (2**63 + 1, 1)):
+        table = pd.DataFrame({"a": numpy.array([value], "u8"), "b": [other]})
+        assert dlx.asarray(table, dtype="uint64").tolist() == [[value, 1]]
+    with pytest.raises(dlx.UnsupportedError, match=r"column 'b'.*imaginary"):
+        dlx.asarray(pd.DataFrame({"a": [1], "b": [1j]}), dtype="float32")

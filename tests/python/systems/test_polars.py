@@ -101,6 +101,29 @@ def test_a_copy_that_a_frame_needs_is_refused_in_our_words():
         dlx.asarray(pl.DataFrame({"a": [1], "b": [0.5]}), copy=False)
 
 
+def test_a_frame_in_chunks_is_never_changed():
+    """Polars' own export joins the chunks in the frame itself."""
+    chunk = pl.DataFrame({"a": range(1000)})
+    frame = pl.concat([chunk, chunk], rechunk=False)
+
+    with pytest.raises(dlx.CopyRefusedError, match=r"several chunks.*`\.rechunk\(\)`"):
+        dlx.asarray(frame, copy=False)
+    assert dlx.asarray(frame).shape == (2000, 1)
+    assert frame.n_chunks() == 2
+    joined = frame.rechunk()
+    address = joined["a"].to_numpy(allow_copy=False).ctypes.data
+    assert dlx.asarray(joined, copy=False).data_ptr == address
+
+
+def test_every_column_is_converted_by_itself():
+    large = 2**53 + 1
+    table = pl.DataFrame({"a": [large], "b": [0.5]})
+    for source in (table, table.to_struct("x"), table.lazy().collect()):
+        assert dlx.asarray(source, dtype="int64").tolist() == [[large, 0]]
+    wide = pl.DataFrame({"a": pl.Series([2**62 + 1], dtype=pl.Int128), "b": [5]})
+    assert dlx.asarray(wide, dtype="int64").tolist() == [[2**62 + 1, 5]]
+
+
 @pytest.mark.parametrize("large", [2**53 + 1, 2**63 + 1])
 def test_tables_whose_integers_would_be_rounded_are_refused(large):
     """int64 beside uint64 becomes float64."""
@@ -120,9 +143,12 @@ def test_integers_of_128_bits(kind):
 
     assert tensor.dtype == kind.lower()
     assert tensor.tolist() == [1, 2, 2**100]
-    back = pl.Series(tensor)
-    assert back.dtype == series.dtype
-    assert back.to_list() == series.to_list()
+    for back in (pl.Series(tensor), dlx.convert(tensor, "polars"), dlx.convert(tensor, pl.Series)):
+        assert back.dtype == series.dtype
+        assert back.to_list() == series.to_list()
+    assert dlx.convert(tensor[:, None], "polars").to_series().to_list() == series.to_list()
+    with pytest.raises(dlx.UnsupportedError, match=r"takes no u?int128.*dtype='int64'"):
+        dlx.convert(tensor, "pyarrow")
     assert dlx.asarray(series[:2], dtype="int64").tolist() == [1, 2]
     assert dlx.asarray(series, dtype="float64").tolist() == [1, 2, 2**100]
     assert dlx.asarray(series[:0], dtype="float32").shape == (0,)

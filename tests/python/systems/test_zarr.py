@@ -42,3 +42,15 @@ def test_a_store_has_no_memory_to_share():
 def test_a_group_is_no_sequence():
     with pytest.raises(TypeError, match="cannot make an array of `obj`"):
         dlx.asarray(zarr.group())
+
+
+def test_every_way_to_write_takes_a_tensor(tmp_path):
+    source = numpy.arange(6.0).reshape(2, 3)
+    tensor = dlx.asarray(source)
+    assigned = zarr.create_array({}, shape=(2, 3), dtype="float64")
+    assigned[:] = tensor
+    zarr.save(str(tmp_path / "one"), tensor)
+    zarr.save_array(str(tmp_path / "two"), tensor)
+    for stored in (assigned, zarr.array(tensor), zarr.create_array({}, data=tensor),
+                   zarr.load(str(tmp_path / "one")), zarr.load(str(tmp_path / "two"))):  # fmt: skip
+        assert numpy.array_equal(stored[:], source)

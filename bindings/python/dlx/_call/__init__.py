@@ -119,6 +119,11 @@ class Array:
         name: how messages name the argument.
     """
 
+    #: The contract, as docs/calls.md describes it.
+    contract: str
+    #: What ctypes calls for each argument.
+    from_param: Callable[[Any], Any]
+
     def __init__(
         self,
         dtype: str,
@@ -146,10 +151,8 @@ class Array:
             axes = [None] * ndim
         extents = "..." if axes is None else ", ".join("_" if n is None else str(n) for n in axes)
         words = [order or "strided", "writable" * writable, "copy" * copy]
-        #: The contract, as docs/calls.md describes it.
         self.contract = f"{name}: {dtype}[{extents}] {' '.join(word for word in words if word)}"
         try:
-            #: What ctypes calls for each argument.
             self.from_param = _native._argument(self.contract, dltensor, _Pointer)
         except Exception as error:
             raise brief(error)  # noqa: B904

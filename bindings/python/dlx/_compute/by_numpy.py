@@ -18,7 +18,8 @@ import numpy
 
 from dlx import _native, dtypes
 from dlx._access import is_packed, padded, whole
-from dlx._compute import for_dask
+from dlx._compute import for_dask, numpy_dtypes
+from dlx._compute.numpy_dtypes import USUAL
 from dlx._compute.operands import (
     PLAIN_OR_NONE,
     has_strangers,
@@ -57,8 +58,6 @@ _WRITERS: dict[Any, str] = {
     numpy.put_along_axis: "arr",
     numpy.putmask: "a",
 }
-_USUAL = frozenset(map(numpy.dtype, "?bBhHiIlLqQefdFD"))
-_usual_names: dict[Any, Any] = {}  # numpy.dtype by what astype was called with
 # The ndarray method of the same name does the same as the function, and faster. (`conj` would return
 # its own memory, and `clip` without a bound would be an error.)
 _AS_METHODS = frozenset(
@@ -97,7 +96,7 @@ def wrap(result: Any) -> Any:
 
 def _stays(dtype: Any) -> bool:
     """Whether a Tensor cannot have the dtype: not numbers, or a format that DLPack lacks."""
-    return dtype not in _USUAL and dtypes.explain_numpy_dtype(dtype) is not None
+    return dtype not in USUAL and dtypes.explain_numpy_dtype(dtype) is not None
 
 
 class Views:
@@ -130,7 +129,7 @@ class Views:
             return unwrap_items(value, self.unwrap)
         if cls is dict:
             return {key: self.unwrap(item) for key, item in value.items()}
-        return value
+        return numpy_dtypes.readable(value)
 
     def wrap(self, result: Any) -> Any:
         """As the function `wrap`, with the caller's own Tensors in place of their arrays."""
@@ -361,8 +360,8 @@ def astype(self: Tensor, dtype: Any, kwargs: dict[str, Any]) -> Any:
     """self.astype(dtype)."""
     require_tensor(self)
     if on_host((self,)):
-        if isinstance(dtype, (str, dtypes.dtype)):
-            dtype = _numpy_dtype(dtype)
+        by_name = isinstance(dtype, (str, dtypes.dtype))
+        dtype = numpy_dtypes.named(dtype) if by_name else numpy_dtypes.readable(dtype)
         views = Views()
         array = views.unwrap(whole(self) if is_packed(self) else self)
         if kwargs.get("casting", "unsafe") == "unsafe" and _casts_badly(array.dtype, dtype):
@@ -385,20 +384,6 @@ def _casts_badly(source: Any, target: Any) -> bool:
     if target == source:
         return False
     return dtypes.is_of_ml_dtypes(target) or (source.isbuiltin == 2 and target.kind == "b")
-
-
-def _numpy_dtype(dtype: Any) -> Any:
-    """NumPy's dtype for a dlx.dtype or a name of dlx; else the argument, for NumPy to read."""
-    found = _usual_names.get(dtype)
-    if found is not None:
-        return found
-    try:
-        found = dtypes.numpy_dtype(dtypes.dtype_code(dtype), extended=True) or dtype
-    except (InvalidArgumentError, UnsupportedError):
-        found = numpy.dtype(dtype) if isinstance(dtype, str) else dtype
-    if found in _USUAL:
-        _usual_names[dtype] = found
-    return found
 
 
 def contains(self: Tensor, value: Any) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 
 from dlx._lib.constants import CPU
-from dlx.dtypes import BCOMPLEX, COMPLEX, OPAQUE
+from dlx.dtypes import BCOMPLEX, COMPLEX, INT, OPAQUE, UINT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -113,8 +113,14 @@ class Profile:
 def conversion(code: tuple[int, int, int], names: frozenset[str]) -> str:
     """For a message: the call that converts values to a dtype that a library takes, with "or"; ""
     for types that NumPy cannot convert."""
-    real = code[0] not in (COMPLEX, BCOMPLEX, OPAQUE)
-    wanted = ("float32", "int32") if real else ("complex64",) if code[0] != OPAQUE else ()
+    kind, bits, _ = code
+    wanted: tuple[str, ...] = ("float32", "int32")
+    if kind == OPAQUE:
+        wanted = ()
+    elif kind in (COMPLEX, BCOMPLEX):
+        wanted = ("complex128", "complex64") if bits > 64 else ("complex64",)
+    elif bits > 32:  # first the one that keeps the most digits
+        wanted = ("int64" if kind in (INT, UINT) else "float64", *wanted)
     dtype = next((name for name in wanted if name in names), None)
     return (
         "" if dtype is None else f"convert the values with `dlx.asarray(x, dtype={dtype!r})`, or "

@@ -298,7 +298,7 @@ def _polars_profile(
     return Profile(
         "polars", "polars", deliver, families=labelled.POLARS, duplicate=labelled.copy_polars,
         makes="polars.Series, polars.DataFrame", strides=strides, readonly=IMMUTABLE, align=0, tables=True,
-        ndim=ndim, packs="bool", names=f"bool {_INTS} {_FLOATS}",
+        ndim=ndim, packs="bool", names=f"bool {_INTS} int128 uint128 {_FLOATS}",
         notes="a Series for one axis, a DataFrame for two, whose columns are compact; copies what is "
         "not aligned to its elements", **more,
     )  # fmt: skip

@@ -7,9 +7,9 @@ import sys
 
 from dlx import _native
 from dlx._give import demands, profiles
-from dlx._lib.classes import has, module_of
+from dlx._lib.classes import an, has, module_of
 from dlx._lib.constants import THE_CPU
-from dlx.errors import InvalidArgumentError
+from dlx.errors import Error, InvalidArgumentError, UnsupportedError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -64,7 +64,15 @@ def place(array: Any) -> tuple[int, int]:
     """The device of an array as DLPack's numbers."""
     cls = type(array)
     if has(cls, "__dlpack_device__"):
-        kind, number = _native._without_torch_modes(array.__dlpack_device__)
+        try:
+            kind, number = _native._without_torch_modes(array.__dlpack_device__)
+        except (ValueError, RuntimeError) as error:  # torch's meta tensors
+            if isinstance(error, Error):
+                raise
+            raise UnsupportedError(
+                f"`like` is {an(full_name(cls))} on a device that DLPack lacks ({error}): pass the library "
+                "as `to`, and `device=`"
+            ) from error
         return int(kind), int(number)
     if has(cls, "__cuda_array_interface__"):
         device = _native.asarray(array).device

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     Answer = TypeVar("Answer")
 
 
+ARROW_METHODS = ("__arrow_c_array__", "__arrow_c_stream__", "__arrow_c_device_array__")
+
+
 def loaded(name: str) -> Any:
     """A module that is imported, or None, also while a thread is importing it: then some names are missing,
     and other threads have no objects of it."""
@@ -81,6 +84,11 @@ def is_ctypes_pointer(cls: type) -> bool:
     if issubclass(cls, ctypes._SimpleCData):  # c_void_p, c_char_p, c_wchar_p; or a number
         return getattr(cls, "_type_", None) in ("P", "z", "Z")
     return issubclass(cls, ctypes._Pointer)
+
+
+def is_synchronized(cls: type) -> bool:
+    """Whether a class is one of multiprocessing's, with a lock; `get_obj()` is an object of ctypes."""
+    return has(cls, "get_obj") and has(cls, "get_lock")
 
 
 def an(name: str) -> str:

@@ -20,7 +20,7 @@ from __future__ import annotations
 import sys
 
 from dlx import _native
-from dlx._lib.classes import derives, has, package_of, packages_of
+from dlx._lib.classes import an, derives, has, name_of, package_of, packages_of
 from dlx.errors import CopyRefusedError, UnsupportedError
 
 TYPE_CHECKING = False
@@ -28,11 +28,12 @@ if TYPE_CHECKING:
     from typing import Any
 
     from dlx._native import Tensor
+    from dlx.dtypes import DTypeCode
 
 
-def from_arrow(obj: Any, copy: bool | None) -> tuple[Tensor | None, bool]:
+def from_arrow(obj: Any, copy: bool | None, code: DTypeCode | None) -> tuple[Tensor | None, bool]:
     """The Tensor for an object with an Arrow method, and whether its memory is a new copy. The Tensor is
-    None if the object has no Arrow method, or a better protocol.
+    None if the object has no Arrow method, or a better protocol. Several columns are converted to `code`.
 
     Raises:
         UnsupportedError: nulls, or a type that tensors do not have.
@@ -42,18 +43,23 @@ def from_arrow(obj: Any, copy: bool | None) -> tuple[Tensor | None, bool]:
     if "pandas" in packages_of(cls) and hasattr(cls, "columns"):
         from dlx._take import tables
 
-        return tables.from_pandas(obj, copy)
+        return tables.from_pandas(obj, copy, code)
     if "xarray" in packages_of(cls):
         return None, False
     if has(cls, "__arrow_c_stream__") and (hasattr(cls, "columns") or not _is_numpy_inside(obj)):
-        try:
-            return _native._from_arrow_stream(obj, copy)
+        if not derives(cls, "polars", "DataFrame"):
+            return _native._from_arrow_stream(obj, copy, code)
+        if copy is False and max(obj.n_chunks("all"), default=0) > 1:
+            raise CopyRefusedError(
+                f"{an(name_of(obj))} in several chunks needs a copy, and copy=False forbids it: call "
+                "`.rechunk()` first"
+            )
+        try:  # the export joins the chunks in the frame itself
+            return _native._from_arrow_stream(obj.clone(), copy, code)
         except CopyRefusedError:
-            if not derives(cls, "polars", "DataFrame"):
-                raise
             return None, False  # its `__array__` knows whether its columns are one memory
     if has(cls, "__arrow_c_array__") or has(cls, "__arrow_c_device_array__"):
-        return _native._from_arrow_object(obj, copy)
+        return _native._from_arrow_object(obj, copy, code)
     return None, False
 
 

@@ -30,10 +30,12 @@ from __future__ import annotations
 
 from dlx import _native, dtypes
 from dlx._lib.classes import (
+    ARROW_METHODS,
     an,
     derives,
     has,
     is_ctypes_pointer,
+    is_synchronized,
     loaded,
     module_of,
     once_for_each_class,
@@ -52,14 +54,14 @@ if TYPE_CHECKING:
     from typing import Any
 
     from dlx._native import Tensor
+    from dlx.dtypes import DTypeCode
 
 _PLAIN = (bool, int, float, complex, list, tuple)
 _PROTOCOLS = ("__array_interface__", "__array_struct__", "__cuda_array_interface__", "__array__")
 # Packages whose `__array__(copy=True)` copies. Others may ignore `copy`: dlx copies their result.
 _COPIES_WHEN_TOLD = frozenset({"pandas", "polars", "pyarrow"})
-_ARROW_METHODS = ("__arrow_c_array__", "__arrow_c_stream__", "__arrow_c_device_array__")
 # The attributes that dlx looks for in objects of every package.
-_MEANINGS = (*_PROTOCOLS, *_ARROW_METHODS, "__buffer__", "__getattr__", "__jax_array__", "columns",
+_MEANINGS = (*_PROTOCOLS, *ARROW_METHODS, "__buffer__", "__getattr__", "__jax_array__", "columns",
              "dtype", "mask")  # fmt: skip
 
 
@@ -112,7 +114,8 @@ def fallback(obj: Any, dtype: Any, device: Any, copy: bool | None, force: bool |
             tensor = read(obj)
     fresh = False
     if tensor is None:
-        tensor, fresh = _from_arrow(obj, copy)
+        code = None if wanted is None else dtypes.dtype_code(wanted)
+        tensor, fresh = _from_arrow(obj, copy, code)
     if tensor is None and has(cls, "__jax_array__"):
         tensor = _native.asarray(_jax_array_of(obj))
     if tensor is None:
@@ -145,7 +148,7 @@ def _says_no_more_than_items(cls: type) -> bool:
 
 
 def unwrapped(obj: Any, copy: bool | None) -> tuple[Any, str]:
-    """The array inside an object of xarray, Dask, narwhals or pint, or None, and the attribute or call
+    """The array inside an object of xarray, Dask, narwhals, pint or multiprocessing, or None, and the attribute or call
     that gives it.
 
     It is imported in place of the object, so that its masks, nulls or wrappers are looked at as well.
@@ -160,6 +163,8 @@ def unwrapped(obj: Any, copy: bool | None) -> tuple[Any, str]:
                 "memory: call `.load()` first"
             )
         return data, ".data"
+    if is_synchronized(cls):
+        return obj.get_obj(), ".get_obj()"
     if "narwhals" in packages and has(cls, "to_native"):
         return obj.to_native(), ".to_native()"
     if "pint" in packages and has(cls, "magnitude"):
@@ -244,6 +249,8 @@ def _explain_pointer(obj: Any) -> str | None:
 
 
 def _explain_query(obj: Any) -> str | None:
+    if derives(type(obj), "numpy", "nditer"):
+        return f"{an(_name(obj))} is an iterator over arrays: pass one of `.operands`"
     if not any(derives(type(obj), package, "LazyFrame") for package in ("polars", "narwhals")):
         return None
     return f"{an(_name(obj))} is a query without data: call `.collect()` first"
@@ -276,13 +283,13 @@ def check_dtype(dtype: Any, obj: Any) -> bool:
     return dtype.isbuiltin == 1 or dtypes.is_of_ml_dtypes(dtype)
 
 
-def _from_arrow(obj: Any, copy: bool | None) -> tuple[Tensor | None, bool]:
+def _from_arrow(obj: Any, copy: bool | None, code: DTypeCode | None) -> tuple[Tensor | None, bool]:
     """Arrow's PyCapsule interface."""
-    if not any(has(type(obj), name) for name in _ARROW_METHODS):
+    if not any(has(type(obj), name) for name in ARROW_METHODS):
         return None, False
     from dlx._take import arrow
 
-    return arrow.from_arrow(obj, copy)
+    return arrow.from_arrow(obj, copy, code)
 
 
 def _jax_array_of(obj: Any) -> Any:
@@ -353,6 +360,7 @@ def array_result(obj: Any, array: Any) -> Tensor:
         )
     problem = _explain(array)
     if problem is not None:
+        guards.guard_losses(array)  # the call for another dtype would drop a mask
         if array.dtype.kind == "O" and has(type(obj), "columns"):
             problem = (
                 "the columns hold lists, hold no numbers, or have no common dtype: export them one "
@@ -408,7 +416,7 @@ def _failed_protocol(obj: Any) -> str:
     protocol, or has a bug that would otherwise stay hidden."""
     if isinstance(obj, type):
         return ""
-    for name in (*_PROTOCOLS, *_ARROW_METHODS):
+    for name in (*_PROTOCOLS, *ARROW_METHODS):
         if hasattr(type(obj), name):
             try:
                 getattr(obj, name)

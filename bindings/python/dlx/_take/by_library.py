@@ -1,11 +1,12 @@
-"""Objects that hold an array without a protocol that asarray knows: MXNet's arrays, PyTorch's storages."""
+"""Objects that hold an array without a protocol that asarray knows: MXNet's arrays, PyTorch's storages,
+arrays with a lock of multiprocessing."""
 
 from __future__ import annotations
 
 import sys
 
 from dlx import _native
-from dlx._lib.classes import an, derives, name_of, packages_of
+from dlx._lib.classes import an, derives, is_synchronized, name_of, packages_of
 from dlx.errors import UnsupportedError
 
 TYPE_CHECKING = False
@@ -23,6 +24,7 @@ def holds_array(cls: type) -> bool:
     cffi_arrays.read()."""
     return (
         derives(cls, "torch", *_STORAGES)
+        or is_synchronized(cls)
         or derives(cls, "_cffi_backend", "CData", "_CDataBase")
         or ("mxnet" in packages_of(cls) and hasattr(cls, "to_dlpack_for_write"))
     )
@@ -62,7 +64,7 @@ def _from_torch_storage(obj: Any) -> Tensor | None:
             f"a {name_of(obj)} of {dtype} holds quantised numbers, whose scale is not there: export "
             "the bytes, `.untyped()`"
         )
-    untyped = obj if type(obj).__name__ == "UntypedStorage" else obj._untyped_storage
+    untyped = getattr(obj, "_untyped_storage", obj)
     if untyped.device.type == "meta":
         raise UnsupportedError(f"{an(name_of(obj))} on the meta device has no memory")
 

@@ -5,6 +5,7 @@ Used by `tolist`, `item`, `repr` and small literals, for dtypes that `memoryview
 
 from __future__ import annotations
 
+import math
 import struct
 import sys
 
@@ -166,9 +167,13 @@ def _integer(value: Any, kind: int, bits: int, name: str) -> int:
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if not isinstance(value, int):
-        raise InvalidArgumentError(
-            f"{value!r} is not a value of {name}: convert it first, e.g. with int()"
-        )
+        if isinstance(value, complex):
+            way = "take `.real` or `abs()`"
+        else:
+            way = (
+                "convert it first, e.g. with int()" if math.isfinite(value) else "replace it first"
+            )
+        raise InvalidArgumentError(f"{value!r} is not a value of {name}: {way}")
     signed = kind == dtypes.INT
     low = -(1 << (bits - 1)) if signed else 0
     high = (1 << (bits - 1 if signed else bits)) - 1

@@ -9,7 +9,7 @@ import contextlib
 import sys
 
 from dlx import _native, dtypes
-from dlx._lib.classes import an, has, is_torch_tensor, loaded, name_of
+from dlx._lib.classes import ARROW_METHODS, an, has, is_torch_tensor, loaded, name_of, packages_of
 from dlx._take import guards, structured
 from dlx.errors import (
     CopyRefusedError,
@@ -21,6 +21,8 @@ from dlx.errors import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+
+_BEFORE_ARRAY = ("__dlpack__", "__cuda_array_interface__", "__jax_array__")
 
 
 def taken_otherwise(obj: Any, dtype: Any, copy: bool | None) -> Any:
@@ -61,19 +63,23 @@ def converted_by_numpy(obj: Any, dtype: Any, copy: bool | None) -> Any:
         CopyRefusedError: `copy` is False, and the conversion would work.
         UnsupportedError: fields that are no axis; the message has the calls for them.
     """
-    source = _dtype_of(obj)
+    name, source = name_of(obj), _dtype_of(obj)
+    if source is None and _came_by_array_method(obj) and not _means_more_than_numbers(obj):
+        with contextlib.suppress(Exception):  # the refusal of asarray is the better reason
+            obj = obj.__array__()
+            source = _dtype_of(obj)
     if source is None:
         return None
-    if source.names is not None:
+    empty_fields = source.names and not source.itemsize  # as JAX's float0: no field is a way out
+    if source.names is not None and not empty_fields:
         return None if _means_more_than_numbers(obj) else _fields_of(obj, source, dtype, copy)
     target = _target(source, dtype)
     if target is None or _means_more_than_numbers(obj):
         return None
     if copy is False:
         raise CopyRefusedError(
-            f"{an(name_of(obj))} of dtype {source} needs a copy, because DLPack lacks that dtype, and "
-            "copy=False forbids it, and so does a destination: pass copy=None, or convert it by "
-            f"`numpy.asarray(x).astype({target.name!r})`"
+            f"{an(name)} of dtype {source} needs a copy, because DLPack lacks that dtype; copy=False and "
+            f"a destination forbid it: convert it first, `numpy.asarray(x).astype({target.name!r})`"
         )
     return structured.array_of_memory(obj).astype(target)
 
@@ -119,6 +125,16 @@ def _dtype_of(obj: Any) -> Any:
         raise
     except Exception:  # asarray tells why it refused the object
         return None
+
+
+def _came_by_array_method(obj: Any) -> bool:
+    """Whether asarray reads an object by `__array__`, and no other object in its place."""
+    cls = type(obj)
+    if isinstance(obj, (type, _native.Tensor)) or not has(cls, "__array__") or _shows_memory(obj):
+        return False
+    packages = packages_of(cls)
+    ways = _BEFORE_ARRAY if "pandas" in packages else (*_BEFORE_ARRAY, *ARROW_METHODS)
+    return "dask" not in packages and not any(has(cls, name) for name in ways)
 
 
 def _imported_numpy(obj: Any) -> Any:

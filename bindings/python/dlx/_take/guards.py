@@ -31,13 +31,13 @@ def guard(obj: Any, /) -> None:
         raise UnsupportedError(
             "a weakref.proxy keeps no memory alive: pass the array that it stands for"
         )
+    _guard_library(obj, _BY_PACKAGE)  # first: the calls for another dtype drop masks and units
     numpy = loaded("numpy")
     if numpy is not None and issubclass(type(obj), numpy.ndarray):
         dtype = numpy.ndarray.dtype.__get__(obj)  # a subclass's own may be anything
         problem = explain_numpy_dtype(dtype, obj)
         if problem is not None:
             raise UnsupportedError(problem)
-    _guard_library(obj, _BY_PACKAGE)
 
 
 def guard_losses(obj: Any) -> None:
@@ -246,17 +246,17 @@ def _guard_pandas(obj: Any, every_dtype: bool = False) -> None:
             f"{an(name_of(obj))} has a column for each level: export them one by one, "
             "`.get_level_values(0)` and so on"
         )
-    for where, column in _extension_columns(obj):
+    for where, at, column in _extension_columns(obj):
         what = f"{an(name_of(obj))} of dtype {column.dtype}{where}"
-        parts = None if every_dtype else _parts_of(column)
+        parts = None if every_dtype else _parts_of(column, at)
         if parts is not None:
             raise UnsupportedError(f"{what} holds no plain numbers: export {parts}")
         if derives(type(column.dtype), "pandas", "SparseDtype"):
             way = _first_of(column, "sparse.to_dense", "to_dense", "array.to_dense")
-            raise UnsupportedError(f"{what} is sparse: call `.{way}()` to make it dense")
+            raise UnsupportedError(f"{what} is sparse: call `{at}.{way}()` to make it dense")
         if not _is_pure(getattr(column.dtype, "units", None)):  # pint_pandas
             way = _first_of(column, "quantity.magnitude", "array.quantity.magnitude")
-            raise UnsupportedError(f"{what} would lose its unit: export `.{way}`")
+            raise UnsupportedError(f"{what} would lose its unit: export `{at}.{way}`")
         if not _makes_numbers(column.dtype):
             if not every_dtype:
                 _guard_arrow(column, what)
@@ -265,35 +265,38 @@ def _guard_pandas(obj: Any, every_dtype: bool = False) -> None:
         nulls = int(getattr(column, "array", column).isna().sum())
         if nulls:
             raise UnsupportedError(
-                f"{what} with {nulls} nulls would lose them: call `.fillna(value)`, or "
-                "`.to_numpy(dtype, na_value=value)`, to replace them, and export `.isna()` "
+                f"{what} with {nulls} nulls would lose them: call `{at}.fillna(value)`, or "
+                f"`{at}.to_numpy(dtype, na_value=value)`, to replace them, and export `{at}.isna()` "
                 "separately"
             )
 
 
-def _parts_of(column: Any) -> str | None:
+def _parts_of(column: Any, at: str) -> str | None:
     """The calls for the numbers in a column of pandas whose elements are not numbers; None for other
-    columns."""
+    columns. `at` is the expression for it, "" for the object itself."""
     dtype = type(column.dtype)
     inner = "array." if hasattr(column, "array") else ""
     if derives(dtype, "pandas", "CategoricalDtype") and not _makes_numbers(column.dtype):
         codes = "cat.codes" if hasattr(column, "cat") else "codes"
-        return f"`.{codes}` and the categories separately"
+        return f"`{at}.{codes}` and the categories separately"
     if derives(dtype, "pandas", "IntervalDtype"):
-        return f"`.{inner}left` and `.{inner}right`"
+        return f"`{at}.{inner}left` and `{at}.{inner}right`"
     if derives(dtype, "pandas", "DatetimeTZDtype", "PeriodDtype"):
-        return "`.astype('int64')`, and keep the unit beside it"
+        return f"`{at}.astype('int64')`, and keep the unit beside it"
     return None
 
 
-def _extension_columns(obj: Any) -> Iterator[tuple[str, Any]]:
-    """The columns of an object of pandas whose dtype is not NumPy's, each with its place."""
+def _extension_columns(obj: Any) -> Iterator[tuple[str, str, Any]]:
+    """The columns of an object of pandas whose dtype is not NumPy's, each with its place, and the
+    expression for it."""
     if derives(type(obj), "pandas", "DataFrame"):
         for i, (label, dtype) in enumerate(obj.dtypes.items()):
             if not _is_plain(dtype):
-                yield f" in column {label!r}", obj.iloc[:, i]
+                by_label = isinstance(label, (str, int)) and obj.columns.is_unique
+                at = f"x[{label!r}]" if by_label else f"x.iloc[:, {i}]"
+                yield f" in column {label!r}", at, obj.iloc[:, i]
     elif hasattr(obj, "isna") and not _is_plain(obj.dtype):
-        yield "", obj
+        yield "", "", obj
 
 
 def _is_plain(dtype: Any) -> bool:

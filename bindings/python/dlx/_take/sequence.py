@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from dlx import _native, dtypes
 from dlx._access import bytes_of, code_of, empty_padded
-from dlx._lib.classes import loaded
+from dlx._lib.classes import ARROW_METHODS, loaded
 from dlx._lib.constants import PADDED, THE_CPU
-from dlx._take import by_library, codec
+from dlx._take import by_library, codec, foreign
 from dlx.errors import Error, InvalidArgumentError, UnsupportedError
 
 TYPE_CHECKING = False
@@ -33,9 +33,7 @@ _ARRAY_PROTOCOLS = (
     "__array__",
     "__jax_array__",
     "__cuda_array_interface__",
-    "__arrow_c_array__",
-    "__arrow_c_stream__",
-    "__arrow_c_device_array__",
+    *ARROW_METHODS,
 )
 
 
@@ -72,8 +70,8 @@ def is_sequence(obj: object) -> bool:
     if isinstance(obj, (str, bytes, bytearray, dict, type)) or is_array(obj):
         return False
     numpy = loaded("numpy")
-    if numpy is not None and isinstance(obj, numpy.dtype):
-        return False  # its items are fields
+    if numpy is not None and isinstance(obj, (numpy.dtype, numpy.nditer)):
+        return False  # its items are fields, or operands
     if isinstance(obj, (list, tuple)):
         return True
     # Objects with keys are mappings, or hold named members (h5py and Zarr groups).
@@ -261,10 +259,20 @@ def _from_numbers(numbers: list[Any], shape: Shape, code: DTypeCode | None) -> t
     return out, done
 
 
-def _item(at: Position, leaf: Any) -> Tensor:
-    """The Tensor of an array in a sequence; its error says where."""
+def _item(at: Position, leaf: Any, code: DTypeCode | None, cast: bool) -> Tensor:
+    """The Tensor of an array in a sequence; its error says where. With `cast` an array with axes is
+    converted to `code`, each column of a table for itself."""
+    has_axes = getattr(leaf, "ndim", 0) or any(hasattr(leaf, name) for name in ARROW_METHODS)
     try:
-        return _native.asarray(leaf)
+        if code is None or (cast and has_axes):
+            return _native.asarray(leaf, dtype=code)
+        try:
+            return _native.asarray(leaf)
+        except UnsupportedError:  # a long double is a number for a caller with a dtype
+            array = foreign.converted_by_numpy(leaf, "float64", None)
+            if array is None:
+                raise
+            return _native.asarray(array)
     except Error as error:
         raise type(error)(f"`obj`{_at(at)}: {error}") from error
 
@@ -273,7 +281,7 @@ def _from_arrays(
     leaves: list[tuple[Position, Any]], shape: Shape, code: DTypeCode | None, cast: bool
 ) -> tuple[Tensor, bool]:
     """Stack arrays of one shape; `cast` converts arrays of several dtypes to `code`. 0-d arrays count as numbers if dtypes differ or numbers are among them."""
-    blocks = [(at, None if is_number(leaf) else _item(at, leaf)) for at, leaf in leaves]
+    blocks = [(at, None if is_number(leaf) else _item(at, leaf, code, cast)) for at, leaf in leaves]
     inner: Shape = next(block.shape for _, block in blocks if block is not None)
     for at, block in blocks:
         got: Shape = () if block is None else block.shape

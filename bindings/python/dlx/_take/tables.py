@@ -1,7 +1,7 @@
 """Tables: joins columns of numbers in one Tensor of shape (rows, columns).
 
-Each column is imported separately, so that errors name the column. NumPy's rules of promotion give the
-common dtype. Tables of PyArrow and Polars, relations of DuckDB and other Arrow streams of structs are
+Each column is imported separately, so that errors name the column, and converted to the dtype that the
+caller asked for; otherwise NumPy's rules of promotion give the common dtype. Tables of PyArrow and Polars, relations of DuckDB and other Arrow streams of structs are
 read natively (src/arrow/stream.h); columns of pandas come through `asarray`.
 """
 
@@ -26,16 +26,22 @@ if TYPE_CHECKING:
 _EXACT_IN_FLOAT64 = 2**53
 
 
-def from_pandas(frame: Any, copy: bool | None) -> tuple[Tensor | None, bool]:
+def from_pandas(
+    frame: Any, copy: bool | None, code: DTypeCode | None
+) -> tuple[Tensor | None, bool]:
     """The Tensor of a DataFrame, and whether its memory is a new copy. The Tensor is None if `__array__`
     suffices, because NumPy has the common dtype of the columns."""
     found = set(frame.dtypes)
     kinds = {_kind(dtype) for dtype in found}
-    if any(kinds <= set(plain) for plain in ("ifc", "ufc", "b")):  # "i" beside "u" may be rounded
-        return None, False
-    if len(found) == 1 and not kinds <= set("OSUTMm") | {""}:  # one dtype of ml_dtypes
-        return None, False
-    return join([_column(frame, i, copy) for i in range(frame.shape[1])], copy)
+    if code is None or len(found) == 1:
+        if any(
+            kinds <= set(plain) for plain in ("ifc", "ufc", "b")
+        ):  # "i" beside "u" may be rounded
+            return None, False
+        if len(found) == 1 and not kinds <= set("OSUTMm") | {""}:  # one dtype of ml_dtypes
+            return None, False
+    columns = [_column(frame, i, copy, code) for i in range(frame.shape[1])]
+    return join(columns, copy, code)
 
 
 def _kind(dtype: Any) -> str:
@@ -44,16 +50,18 @@ def _kind(dtype: Any) -> str:
     return dtype.kind if numpy is not None and isinstance(dtype, numpy.dtype) else ""
 
 
-def _column(frame: Any, index: int, copy: bool | None) -> tuple[str, Tensor]:
+def _column(
+    frame: Any, index: int, copy: bool | None, code: DTypeCode | None
+) -> tuple[str, Tensor]:
     name = str(frame.columns[index])
     try:
-        return name, _native.asarray(frame.iloc[:, index], copy=None if copy else copy)
+        return name, _native.asarray(frame.iloc[:, index], dtype=code, copy=None if copy else copy)
     except Error as error:
         raise type(error)(f"column {name!r} of {an(name_of(frame))}: {error}") from error
 
 
-def join(columns: Columns, copy: bool | None) -> tuple[Tensor, bool]:
-    """The columns in one Tensor, and whether it is a new copy.
+def join(columns: Columns, copy: bool | None, code: DTypeCode | None = None) -> tuple[Tensor, bool]:
+    """The columns in one Tensor, of dtype `code` or else their common one, and whether it is a new copy.
 
     A single column is shared. Several are always copied, even if they are adjacent in memory: sharing
     must not depend on the allocator.
@@ -71,9 +79,10 @@ def join(columns: Columns, copy: bool | None) -> tuple[Tensor, bool]:
                 "one"
             )
     tensors = [column for _, column in columns]
-    code = _common_dtype(columns)
-    if len(tensors) == 1 and not copy:
+    if len(tensors) == 1 and not copy:  # the caller converts it
         return tensors[0][:, None], False
+    if code is None:
+        code = _common_dtype(columns)
     if copy is False:
         raise CopyRefusedError(
             f"joining the {len(tensors)} columns of a table needs a copy, and copy=False forbids it: "
@@ -81,8 +90,11 @@ def join(columns: Columns, copy: bool | None) -> tuple[Tensor, bool]:
         )
     rows = tensors[0].shape[0]
     table = _native._empty((len(tensors), rows), code, THE_CPU)
-    for i, tensor in enumerate(tensors):
-        _native.copyto(table[i], _native.asarray(tensor, dtype=code))
+    for i, (name, tensor) in enumerate(columns):
+        try:
+            _native.copyto(table[i], _native.asarray(tensor, dtype=code))
+        except Error as error:
+            raise type(error)(f"column {name!r}: {error}") from error
     return table.permute_dims((1, 0)), True
 
 

@@ -105,18 +105,18 @@ def to_device(self: Tensor, device: DeviceLike, /, *, stream: Any = None) -> Ten
         raise brief(error)  # noqa: B904
 
 
-def view_by_name(self: Tensor, name: str) -> Any:
-    """`Tensor.view` for a name that native code does not know: a typestr, or another name of NumPy's."""
+def view_by_name(self: Tensor, dtype: Any) -> Any:
+    """`Tensor.view` for a dtype that native code does not know: a typestr, or what only NumPy can read."""
     try:
-        return self.view(dtypes.dtype_code(name))
-    except (InvalidArgumentError, UnsupportedError):
+        return self.view(dtypes.dtype_code(dtype))
+    except (InvalidArgumentError, UnsupportedError, TypeError):
         try:
             import numpy
 
-            meant = numpy.dtype(name)
+            meant = None if dtype is None else numpy.dtype(dtype)  # None would be float64
         except Exception:  # ImportError, TypeError, SyntaxError …
             meant = None
-        if meant is None or _is_dtype(name):
+        if meant is None or _is_dtype(dtype):
             raise
     if _is_dtype(meant):
         return self.view(meant)
@@ -131,7 +131,7 @@ def _data(self: Tensor) -> memoryview:
 def _is_dtype(obj: Any) -> bool:
     try:
         dtypes.dtype_code(obj)
-    except (InvalidArgumentError, UnsupportedError):
+    except (InvalidArgumentError, UnsupportedError, TypeError):
         return False
     return True
 
@@ -161,7 +161,8 @@ def numpy_array(self: Tensor, force: bool = False) -> NDArray[Any]:
     if code[1] > 64:  # a dtype registered with NumPy, wider than every unsigned integer
         return numpy.from_dlpack(self)
     if code[1] >= 8:  # by way of an unsigned integer of the same size
-        return numpy.asarray(memoryview(self.view(f"uint{code[1]}"))).view(found)
+        unsigned: Any = self.view(f"uint{code[1]}")
+        return numpy.asarray(memoryview(unsigned)).view(found)
     # Padded integers of less than a byte: each takes one byte.
     shape, strides = self.shape, self.strides
     carrier = (dtypes.UINT, found.itemsize * 8, 1)

@@ -148,6 +148,11 @@ def _astype(self: Tensor, /, dtype: Any, **kwargs: Any) -> Any:
         raise brief(error)  # noqa: B904
 
 
+def _fill(self: Tensor, value: Any) -> None:
+    """Sets every element: `self[...] = value`. Raises what that raises."""
+    self[...] = value
+
+
 def _array_ufunc(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
     """A universal function of NumPy, or a method of one, on Tensors (NEP 13)."""
     if method == "__call__" and not kwargs and ufunc.nout == 1 and ufunc.nin == len(inputs) <= 2:
@@ -255,6 +260,7 @@ def members() -> dict[str, Any]:
     found.update((name, _attribute(name)) for name in _ATTRIBUTES)
     found.update(
         astype=_astype,
+        fill=_fill,
         __dask_tokenize__=_dask_tokenize,
         __array_ufunc__=_array_ufunc,
         __array_function__=_array_function,
