@@ -263,14 +263,22 @@ def _rebuild(
     if not segments.is_writable(file):
         flags |= READ_ONLY
     segment = segments.mapped(file, capacity, bool(flags & READ_ONLY))
-    tensor = segment.tensor(offset, shape, strides, code, flags)
-    if tensor.size and _segment_of(tensor) is not segment:  # a damaged message
-        raise InvalidArgumentError(
-            f"the Tensor that another process sent lies beyond the {segment.capacity} bytes of the "
-            f"shared memory (byte {offset}, shape {tensor.shape}, strides {tensor.strides} of "
-            f"{tensor.dtype})"
-        )
+    try:
+        tensor = segment.tensor(offset, shape, strides, code, flags)
+    except InvalidArgumentError as error:  # a damaged message
+        raise _beyond(segment, offset, shape, strides) from error
+    if tensor.size and _segment_of(tensor) is not segment:
+        raise _beyond(segment, offset, shape, strides)
     return tensor
+
+
+def _beyond(
+    segment: segments.Segment, offset: int, shape: tuple[int, ...], strides: Any
+) -> InvalidArgumentError:
+    return InvalidArgumentError(
+        f"the Tensor that another process sent lies beyond the {segment.capacity} bytes of the shared "
+        f"memory (byte {offset}, shape {shape}, strides {strides})"
+    )
 
 
 reduction.ForkingPickler.register(_native.Tensor, _reduce)

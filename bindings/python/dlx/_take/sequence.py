@@ -9,7 +9,7 @@ from dlx import _native, dtypes
 from dlx._access import bytes_of, code_of, empty_padded
 from dlx._lib.classes import ARROW_METHODS, loaded
 from dlx._lib.constants import PADDED, THE_CPU
-from dlx._take import by_library, codec, foreign
+from dlx._take import by_library, codec
 from dlx.errors import Error, InvalidArgumentError, UnsupportedError
 
 TYPE_CHECKING = False
@@ -269,10 +269,11 @@ def _item(at: Position, leaf: Any, code: DTypeCode | None, cast: bool) -> Tensor
         try:
             return _native.asarray(leaf)
         except UnsupportedError:  # a long double is a number for a caller with a dtype
-            array = foreign.converted_by_numpy(leaf, "float64", None)
-            if array is None:
+            if getattr(getattr(leaf, "dtype", None), "char", "") not in ("g", "G"):
                 raise
-            return _native.asarray(array)
+            return _native.asarray(
+                leaf, dtype="float64" if leaf.dtype.char == "g" else "complex128"
+            )
     except Error as error:
         raise type(error)(f"`obj`{_at(at)}: {error}") from error
 
