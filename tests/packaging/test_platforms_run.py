@@ -143,6 +143,17 @@ def test_windows_shares_no_memory_and_says_so():
     script = "import dlx\ntry: dlx.share(dlx.empty(3))\nexcept dlx.UnavailableError as e: print(e)"
     said = machine(windows).python("-c", script, site=built(windows).site)
     assert "dlx shares memory between processes on Linux only (this is win32)" in said
+    script = """
+import dlx
+from multiprocessing import shared_memory
+
+first = shared_memory.SharedMemory(create=True, size=8)
+dlx.asarray(first.buf)[3] = 7
+second = shared_memory.SharedMemory(first.name)
+print("shared", dlx.asarray(second.buf).tolist()[3])
+"""
+    said = machine(windows).python("-c", script, site=built(windows).site)
+    assert "shared 7" in said
 
 
 def test_the_static_library_of_an_archive(platform):

@@ -112,8 +112,8 @@ def unshare(name: str, /) -> None:
 def _module() -> ModuleType:
     if sys.platform != "linux":
         raise UnavailableError(
-            f"dlx shares memory between processes on Linux only (this is {sys.platform}): send a copy, "
-            "such as numpy.asarray(t)"
+            f"dlx shares memory between processes on Linux only (this is {sys.platform}): use dlx.asarray on "
+            "the `buf` of a multiprocessing.shared_memory.SharedMemory, which is no copy"
         )
     from dlx._share import sharing
 
