@@ -182,6 +182,25 @@ def test_array_structs_that_lie(changes, error, match):
         dlx.asarray(array_struct(**changes))
 
 
+@pytest.mark.parametrize("options", [{}, {"copy": True}, {"dtype": "float32"}])
+def test_an_array_struct_that_changes_is_not_given_to_numpy(options):
+    """NumPy would read it again, and believe it: it crashed."""
+
+    class Changes:
+        answers = 0
+
+        @property
+        def __array_struct__(self):
+            self.answers += 1
+            big_endian = array_struct(flags=0x400)
+            lie = array_struct(flags=0x400, nd=6, shape=None)
+            self.kept = big_endian if self.answers == 1 else lie
+            return self.kept.__array_struct__
+
+    with pytest.raises(dlx.UnsupportedError, match="__array_struct__"):
+        dlx.asarray(Changes(), **options)
+
+
 def test_array_struct_in_another_capsule_is_no_array_struct():
     with pytest.raises(TypeError, match="not an unnamed capsule"):
         dlx.asarray(types.SimpleNamespace(__array_struct__=SIX.__dlpack__()))

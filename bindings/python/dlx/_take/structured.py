@@ -9,7 +9,8 @@ from __future__ import annotations
 import types
 
 from dlx import _native
-from dlx._lib.classes import loaded
+from dlx._lib.classes import an, loaded, name_of
+from dlx.errors import UnsupportedError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,23 +36,33 @@ def array_of_memory(obj: Any) -> Any:
         return obj
     if isinstance(obj, numpy.void):  # numpy.asarray would copy it
         return numpy.ndarray((), obj.dtype, obj)
+    if isinstance(obj, numpy.generic):
+        return numpy.asarray(obj)
     owner = obj.obj if isinstance(obj, memoryview) else obj
     if not is_of_ctypes(owner):
-        return _array_of_interface(obj) if _shows_interface(obj) else numpy.asarray(obj)
+        return _array_of_other(obj)
     dtype, memory = numpy.dtype(type(owner)), memoryview(obj)
     whole = memory.nbytes == dtype.itemsize and memory.c_contiguous
     return numpy.ndarray((), dtype, obj) if whole else None
 
 
-def _shows_interface(obj: Any) -> bool:
-    """Whether NumPy reads an object by `__array_interface__`."""
-    if hasattr(obj, "__array_struct__") or not hasattr(obj, "__array_interface__"):
-        return False
+def _array_of_other(obj: Any) -> Any:
+    """By the way that NumPy would take. It gets the buffer, or what dlx has checked: another call of the
+    object may say something else."""
+    import numpy
+
     try:
-        memoryview(obj)
+        return numpy.asarray(memoryview(obj))
     except Exception:  # whatever an exporter raises
-        return True
-    return False
+        pass
+    if hasattr(obj, "__array_interface__"):
+        return _array_of_interface(obj)
+    if hasattr(obj, "__array_struct__"):
+        raise UnsupportedError(
+            f"{an(name_of(obj))} shows memory of a type that DLPack lacks by `__array_struct__` alone, in "
+            "which NumPy would not look for faults: if you trust it, pass `numpy.asarray(x)`"
+        )
+    return numpy.asarray(obj)
 
 
 def _array_of_interface(obj: Any) -> Any:
