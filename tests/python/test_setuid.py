@@ -65,6 +65,8 @@ def folder():
 def test_the_callers_driver_is_not_loaded(folder, variable, device):
     if os.geteuid() != 0:
         pytest.skip("only root can make a setuid program and run it as another user")
+    if os.environ.get("LD_PRELOAD"):
+        pytest.skip("a setuid program ignores LD_PRELOAD, by which the sanitizer comes in")
 
     def run(program, **options):
         command = [folder / program, os.path.abspath(library.path), str(device)]
@@ -79,7 +81,10 @@ def test_the_callers_driver_is_not_loaded(folder, variable, device):
 
     assert run("program") == ["driver loaded", "secure: 0"]
     os.chmod(folder / "setuid", 0o4755)
-    said = run("setuid", user=NOBODY)
+    try:
+        said = run("setuid", user=NOBODY)
+    except OSError as error:
+        pytest.skip(f"root cannot become another user here: {error}")
     if said[-1] == "secure: 0":
         pytest.skip("setuid programs have no effect here")
     assert said == ["secure: 1"]
