@@ -21,7 +21,8 @@ std::atomic<int32_t> process_policy{DLX_NEGATIVE_STRIDES_COPY};
 template <typename Managed>
 void release_managed(Tensor* root) {
   auto* managed = static_cast<Managed*>(root->owner);
-  if (const auto deleter = managed->deleter; deleter != nullptr) call_with_error_aside(deleter, managed);
+  if (const auto deleter = managed->deleter; deleter != nullptr)
+    call_with_error_aside(deleter, managed);
 }
 
 /// Deleters of dlx's exports: pure C++, so any thread may call them, with or without an
