@@ -323,7 +323,10 @@ bool can_be_cut(const CopyPlan& plan, const Conversion& c) noexcept {
 void run_all(const CopyPlan& plan, const Conversion& c) noexcept {
   const int64_t bytes = plan.size() / 8 * std::max(c.dst.pitch, c.src.pitch);
   const int64_t threads = can_be_cut(plan, c) ? threads_of(bytes, machine()) : 0;
-  if (threads == 0) return run_part(plan, c);
+  // A byte of lanes of both operands would be written while another thread reads it.
+  if (threads == 0 || operands_overlap(plan, c.dst.pitch + 7, c.src.pitch + 7)) {
+    return run_part(plan, c);
+  }
   const int64_t wanted = divide_up(plan.axis(0).extent, kPiecesPerThread * threads);
   Parts parts = {plan, c, divide_up(wanted, 8) * 8};
   parallel_for(divide_up(plan.axis(0).extent, parts.extent), run_one_part, &parts, threads);

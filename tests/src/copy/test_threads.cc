@@ -130,6 +130,37 @@ void the_host_can_run_the_work(void**) {
   assert_true(each_once(without));
 }
 
+// Lanes of 4 and of 2 bits every 12 bits, from byte 0 and from byte 1 on: distinct, but in the same bytes.
+void lanes_of_both_operands_in_one_byte_are_one_threads(void**) {
+  constexpr int64_t kLanes = 1 << 22;
+  std::vector<uint8_t> memory(kLanes * 12 / 8 + 8);
+  std::vector<uint8_t> others(kLanes * 12 / 8 + 8);
+  for (size_t i = 0; i < memory.size(); ++i) memory[i] = static_cast<uint8_t>(i * 37);
+  const std::vector<uint8_t> before = memory;
+  Described wide(memory.data(), {kLanes}, {3}, {kDLUInt, 4, 1});
+  Described narrow(memory.data() + 1, {kLanes}, {6}, {kDLUInt, 2, 1});
+  Described elsewhere(others.data(), {kLanes}, {3}, {kDLUInt, 4, 1});
+  Host host;
+  dlx::set_num_threads(4);
+  dlx::set_parallel_for(run_in_order, &host);
+
+  dlx::copy_tensor(wide.tensor, false, narrow.tensor, false);
+  assert_int_equal(host.calls, 0);
+  dlx::copy_tensor(elsewhere.tensor, false, narrow.tensor, false);
+  assert_int_equal(host.calls, 1);
+
+  dlx::set_parallel_for(nullptr, nullptr);
+  dlx::set_num_threads(0);
+  const auto bits = [](const std::vector<uint8_t>& from, int64_t bit, int width) {
+    return from[static_cast<size_t>(bit / 8)] >> (bit % 8) & ((1 << width) - 1);
+  };
+  for (int64_t i = 0; i < kLanes; ++i) {
+    const int expected = bits(before, 8 + 12 * i, 2);
+    assert_int_equal(bits(memory, 12 * i, 4), expected);
+    assert_int_equal(bits(others, 12 * i, 4), expected);
+  }
+}
+
 /// The number of threads of this process.
 int64_t count_threads() {
   int64_t count = 0;
@@ -262,6 +293,7 @@ int main() {
       cmocka_unit_test(callers_do_not_disturb_each_other),
       cmocka_unit_test(the_pool_survives_fork),
       cmocka_unit_test(the_host_can_run_the_work),
+      cmocka_unit_test(lanes_of_both_operands_in_one_byte_are_one_threads),
       cmocka_unit_test(the_pool_has_an_upper_limit),
       cmocka_unit_test(every_layout_is_shared_out),
       cmocka_unit_test(parallel_copies_are_exact),
