@@ -20,94 +20,85 @@ class RegisteredBackend final : public Backend {
 
   int32_t type() const noexcept { return type_; }
 
-  int32_t count() override { return std::max(call_foreign(f_.device_count, f_.user_data), 0); }
+  int32_t count() override { return std::max(call(f_.device_count), 0); }
   const char* reason() override {
     return count() > 0 ? "" : "the registered backend reports no devices";
   }
 
   void describe(int32_t id, dlx_device_properties* out) override {
-    if (f_.describe != nullptr)
-      check(id, call_foreign(f_.describe, id, out, f_.user_data), "describe");
+    if (f_.describe != nullptr) check(id, call(f_.describe, id, out), "describe");
   }
 
   void* allocate(int32_t, int32_t id, size_t size, size_t alignment) override {
-    return call_foreign(f_.allocate, id, size, alignment, f_.user_data);
+    return call(f_.allocate, id, size, alignment);
   }
   void deallocate(int32_t, int32_t id, void* data) noexcept override {
-    call_foreign(f_.deallocate, id, data, f_.user_data);
+    call(f_.deallocate, id, data);
   }
   void* allocate_temporary(int32_t id, StreamHandle, size_t size) override {
-    return call_foreign(f_.allocate, id, size, 256, f_.user_data);
+    return call(f_.allocate, id, size, 256);
   }
   void deallocate_temporary(int32_t id, StreamHandle stream, void* data) noexcept override {
     // `deallocate` need not wait for work that still uses the memory.
-    if (!has_streams() || call_foreign(f_.stream_synchronize, id, stream, f_.user_data) == 0) {
-      call_foreign(f_.deallocate, id, data, f_.user_data);
+    if (!has_streams() || call(f_.stream_synchronize, id, stream) == 0) {
+      call(f_.deallocate, id, data);
     }
   }
 
-  void synchronize(int32_t id) override {
-    check(id, call_foreign(f_.synchronize, id, f_.user_data), "synchronize");
-  }
+  void synchronize(int32_t id) override { check(id, call(f_.synchronize, id), "synchronize"); }
 
   bool has_streams() const noexcept override { return f_.stream_create != nullptr; }
   StreamHandle default_stream() const noexcept override { return f_.default_stream; }
   StreamHandle create_stream(int32_t id) override {
     StreamHandle stream = 0;
-    check(id, call_foreign(f_.stream_create, id, &stream, f_.user_data), "stream_create");
+    check(id, call(f_.stream_create, id, &stream), "stream_create");
     return stream;
   }
   void destroy_stream(int32_t id, StreamHandle stream) noexcept override {
-    call_foreign(f_.stream_destroy, id, stream, f_.user_data);
+    call(f_.stream_destroy, id, stream);
   }
   void synchronize_stream(int32_t id, StreamHandle stream) override {
-    check(id, call_foreign(f_.stream_synchronize, id, stream, f_.user_data), "stream_synchronize");
+    check(id, call(f_.stream_synchronize, id, stream), "stream_synchronize");
   }
 
   // Without streams, work is done when its function returns.
   EventHandle record(int32_t id, StreamHandle stream) override {
     if (!has_streams()) return this;
     EventHandle event = nullptr;
-    check(id, call_foreign(f_.event_record, id, stream, &event, f_.user_data), "event_record");
+    check(id, call(f_.event_record, id, stream, &event), "event_record");
     return event;
   }
   void wait(int32_t id, StreamHandle stream, EventHandle event) override {
-    if (has_streams())
-      check(id, call_foreign(f_.event_wait, id, stream, event, f_.user_data), "event_wait");
+    if (has_streams()) check(id, call(f_.event_wait, id, stream, event), "event_wait");
   }
   void wait_on_host(int32_t id, EventHandle event) override {
     if (has_streams()) {
-      check(id, call_foreign(f_.event_wait_on_host, id, event, f_.user_data), "event_wait_on_host");
+      check(id, call(f_.event_wait_on_host, id, event), "event_wait_on_host");
     }
   }
   bool is_done(int32_t id, EventHandle event) override {
     int32_t done = 1;
-    if (has_streams())
-      check(id, call_foreign(f_.event_query, id, event, &done, f_.user_data), "event_query");
+    if (has_streams()) check(id, call(f_.event_query, id, event, &done), "event_query");
     return done != 0;
   }
   void release_event(int32_t id, EventHandle event) noexcept override {
-    if (has_streams()) call_foreign(f_.event_release, id, event, f_.user_data);
+    if (has_streams()) call(f_.event_release, id, event);
   }
 
   void copy_from_host(int32_t id, StreamHandle stream, DeviceAddress dst, const void* src,
                       size_t size) override {
-    check(
-        id,
-        call_foreign(f_.copy_from_host, id, dst.data, dst.offset, src, size, stream, f_.user_data),
-        "copy_from_host");
+    check(id, call(f_.copy_from_host, id, dst.data, dst.offset, src, size, stream),
+          "copy_from_host");
   }
   void copy_to_host(int32_t id, StreamHandle stream, void* dst, DeviceAddress src,
                     size_t size) override {
-    check(id,
-          call_foreign(f_.copy_to_host, id, dst, src.data, src.offset, size, stream, f_.user_data),
-          "copy_to_host");
+    check(id, call(f_.copy_to_host, id, dst, src.data, src.offset, size, stream), "copy_to_host");
   }
   void copy_on_device(int32_t dst_id, DeviceAddress dst, int32_t src_id, DeviceAddress src,
                       StreamHandle stream, size_t size) override {
     check(dst_id,
-          call_foreign(f_.copy_on_device, dst_id, dst.data, dst.offset, src_id, src.data,
-                       src.offset, size, stream, f_.user_data),
+          call(f_.copy_on_device, dst_id, dst.data, dst.offset, src_id, src.data, src.offset, size,
+               stream),
           "copy_on_device");
   }
 
@@ -115,10 +106,15 @@ class RegisteredBackend final : public Backend {
                     const CopyPlan& plan) override;
 
  private:
+  /// Calls one of the vendor's functions, each of which takes `user_data` last.
+  template <typename Result, typename... Parameters, typename... Arguments>
+  Result call(Result (*function)(Parameters...), Arguments... arguments) const {
+    return call_foreign(function, arguments..., f_.user_data);
+  }
+
   void check(int32_t id, int32_t result, const char* function) const {
     if (result == 0) return;
-    const char* text =
-        f_.error_text == nullptr ? nullptr : call_foreign(f_.error_text, f_.user_data);
+    const char* text = f_.error_text == nullptr ? nullptr : call(f_.error_text);
     fail(DLX_ERROR_DRIVER, "%s of the backend registered for %s failed: %d%s%s", function,
          device_text(type_, id).text, result, text == nullptr ? "" : ": ",
          text == nullptr ? "" : text);
@@ -176,8 +172,7 @@ bool RegisteredBackend::copy_strided(int32_t id, StreamHandle stream, DeviceAddr
   describe_side(plan, unit, dst, plan.dst(), [](const CopyAxis& a) { return a.dst; }, &to);
   describe_side(plan, unit, src, plan.src(), [](const CopyAxis& a) { return a.src; }, &from);
   to.tensor.device = from.tensor.device = {static_cast<DLDeviceType>(type_), id};
-  check(id, call_foreign(f_.copy_strided, id, &to.tensor, &from.tensor, stream, f_.user_data),
-        "copy_strided");
+  check(id, call(f_.copy_strided, id, &to.tensor, &from.tensor, stream), "copy_strided");
   return true;
 }
 

@@ -319,9 +319,8 @@ def _require_lasting(file: File, status: os.stat_result) -> None:
             f"shrink it, {risk}; {advice}"
         )
     mode = stat.S_IMODE(status.st_mode)
-    if mode & (
-        stat.S_IWGRP | stat.S_IWOTH
-    ):  # with an access control list, the group's bits are its mask
+    # With an access control list, the group's bits are its mask.
+    if mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise InvalidArgumentError(
             f"`source` may be written by other users (got mode {mode:04o}, expected 0600, as dlx.share "
             f"makes it), who may shrink it, {risk}; call os.chmod(path, 0o600), or, if you trust them, "

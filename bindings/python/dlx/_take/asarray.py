@@ -148,8 +148,8 @@ def _says_no_more_than_items(cls: type) -> bool:
 
 
 def unwrapped(obj: Any, copy: bool | None) -> tuple[Any, str]:
-    """The array inside an object of xarray, Dask, narwhals, pint or multiprocessing, or None, and the attribute or call
-    that gives it.
+    """The array inside an object of xarray, Dask, narwhals, pint or multiprocessing, or None, and the
+    attribute or call that gives it.
 
     It is imported in place of the object, so that its masks, nulls or wrappers are looked at as well.
     """

@@ -1,8 +1,9 @@
 """Tables: joins columns of numbers in one Tensor of shape (rows, columns).
 
 Each column is imported separately, so that errors name the column, and converted to the dtype that the
-caller asked for; otherwise NumPy's rules of promotion give the common dtype. Tables of PyArrow and Polars, relations of DuckDB and other Arrow streams of structs are
-read natively (src/arrow/stream.h); columns of pandas come through `asarray`.
+caller asked for; otherwise NumPy's rules of promotion give the common dtype. Tables of PyArrow and Polars,
+relations of DuckDB and other Arrow streams of structs are read natively (src/arrow/array_stream.h);
+columns of pandas come through `asarray`.
 """
 
 from __future__ import annotations
@@ -34,9 +35,8 @@ def from_pandas(
     found = set(frame.dtypes)
     kinds = {_kind(dtype) for dtype in found}
     if code is None or len(found) == 1:
-        if any(
-            kinds <= set(plain) for plain in ("ifc", "ufc", "b")
-        ):  # "i" beside "u" may be rounded
+        # "i" beside "u" may be rounded.
+        if any(kinds <= set(plain) for plain in ("ifc", "ufc", "b")):
             return None, False
         if len(found) == 1 and not kinds <= set("OSUTMm") | {""}:  # one dtype of ml_dtypes
             return None, False
