@@ -275,7 +275,8 @@ def java(x: Language) -> None:
     )
     x.step("java", library, "-cp", path, *console, "--select-package", "dlx")
     x.step("java", library, "-cp", path, x.example("java", "Example.java"))
-    if shutil.which("mvn") and (MAVEN / "org/apache/maven/plugins/maven-javadoc-plugin").exists():
+    plugin = MAVEN / "org/apache/maven/plugins/maven-javadoc-plugin"
+    if x.settings.dry or (shutil.which("mvn") and plugin.exists()):
         offline = ("mvn", "-q", "-B", "-o", f"-Dmaven.repo.local={MAVEN}")
         of_debian = ("-Dsurefire.version=2.22.3", "-P", "release")
         x.step(*offline, *of_debian, "package", cwd=x.copied("maven"))
@@ -337,7 +338,7 @@ def csharp_on(
 def lua(x: Language) -> None:
     x.step("luajit", "test/run.lua")
     example, folders = x.example("lua", "example.lua"), x.folder
-    if shutil.which("luarocks"):
+    if x.settings.dry or shutil.which("luarocks"):
         rock = "dlx-0.1.0-1.rockspec"
         x.step("luarocks", "lint", rock)
         rocks = ("luarocks", "--lua-version", "5.1", "--tree", x.built / "rocks")
