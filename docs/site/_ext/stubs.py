@@ -7,6 +7,14 @@ from pathlib import Path
 from docutils import nodes
 from sphinx import addnodes
 
+# Names of the stub's own, by what a reader knows.
+SHOWN = {
+    "_Indices": "int | Sequence[int]",
+    "_Order": "Literal['C', 'F']",
+    "_dtype": "dlx.dtype",
+    "SupportsIndex": "int",
+}
+
 
 def read(path: Path) -> dict[str, tuple[str, str]]:
     found: dict[str, tuple[str, str]] = {}
@@ -27,15 +35,15 @@ def read(path: Path) -> dict[str, tuple[str, str]]:
                     if method and not args.posonlyargs
                     else ast.unparse(args)
                 )
-                text = text.replace("_Indices", "int | Sequence[int]").replace(
-                    "SupportsIndex", "int"
-                )
-                text = text.replace("_Order", "Literal['C', 'F']")
                 returns = ast.unparse(node.returns) if node.returns else ""
+                for own, shown in SHOWN.items():
+                    text, returns = (
+                        re.sub(rf"\b{own}\b", shown, types) for types in (text, returns)
+                    )
                 name = f"dlx.{prefix}{node.name}"
                 if any("property" in ast.unparse(d) for d in node.decorator_list):
                     found.setdefault(name, ("", returns))
-                elif name not in found:
+                else:  # of overloads the last one, which takes everything
                     found[name] = (f"({text})", returns)
 
     take(ast.parse(path.read_text()).body, "")
