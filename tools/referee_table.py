@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from importlib import metadata
 
@@ -102,17 +103,25 @@ def markdown(reports: list[Report]) -> str:
         )
     parts.append("\nNumbers are items; those of exchange tables are marked x, of consumers c.\n")
     for report in reports:
-        parts.append(f"\n## {report.name} {report.version}\n\n")
+        parts.append(f"\n## {report.name} {report.version}".rstrip() + "\n\n")
         if not report.failures and not report.warnings:
-            parts.append("Nothing is broken, nothing deviates.\n")
+            parts.append("No MUST and no SHOULD is broken.\n")
         for result in report.failures + report.warnings:
-            place = f"[{result.page}]({result.url})" if result.url else result.page
+            page = _as_code(result.page)
+            place = f"[{page}]({result.url})" if result.url else page
             section = f", {result.section}" if result.section else ""
             parts.append(
                 f"- **{result.number} {result.level}, {result.role}, {result.outcome}.** "
-                f"{result.rule} Seen: {result.text}. {place}{section}.\n"
+                f"{_as_code(result.rule)} Seen: {_as_code(result.text)}. {place}{section}.\n"
             )
     return "".join(parts)
+
+
+def _as_code(text: str) -> str:
+    """Names like __dlpack__ in backticks, which Markdown would show in bold, without their underscores."""
+    parts = text.split("`")
+    parts[::2] = [re.sub(r"__\w+__", r"`\g<0>`", part) for part in parts[::2]]
+    return "`".join(parts)
 
 
 def page(reports: list[Report]) -> str:
