@@ -78,15 +78,14 @@ bool is_few_columns(const Schedule& s) noexcept {
 /// arrange, or no kernel arranges the items and they are few or sparse. `cached`: splits are better
 /// written through the caches.
 bool needs_no_buffer(const Schedule& s, bool cached) noexcept {
-  constexpr int64_t kNear = 2048;  // bytes [note 16]
-  constexpr int64_t kFew = 32;     // items [note 35]
-  constexpr int64_t kFewStreams =
-      8;  // streams that the processor prefetches side by side [note 14]
+  constexpr int64_t kNear = 2048;     // bytes [note 16]
+  constexpr int64_t kFew = 32;        // items [note 35]
+  constexpr int64_t kPrefetched = 8;  // streams side by side [note 14]
   const int64_t some_streams = s.machine().gathered_streams();
   if (s.ndim < 2 || s.folded() || s.item >= kLine) return false;
   const CopyAxis& u = s.axes[s.u];
   const CopyAxis& v = s.axes[s.v];
-  const bool near = u.extent <= kFewStreams || u.extent * std::llabs(u.src) <= kNear;
+  const bool near = u.extent <= kPrefetched || u.extent * std::llabs(u.src) <= kNear;
   if (near && v.extent * v.dst <= kNear) return true;
   if (s.item >= 8 && s.kind == PlaneKind::kTranspose) {  // splits and joins of large items
     const int64_t cell = u.extent * s.item;
