@@ -89,10 +89,10 @@ struct DefaultAllocators {
 };
 std::atomic<const DefaultAllocators*> default_allocators{nullptr};
 
-}  // namespace
-
 /// The backends whose drivers can locate an address.
 constexpr int32_t kWithAddresses[] = {kDLCUDA, kDLROCM};
+
+}  // namespace
 
 Backend* find_backend(int32_t device_type) noexcept {
   switch (device_type) {
