@@ -19,6 +19,7 @@ from dlx.errors import InvalidArgumentError, int_text, with_brief_errors
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
     from typing import Any
 
     from typing_extensions import Self
@@ -385,7 +386,7 @@ class _Current:
 
 
 @with_brief_errors
-def stream(obj: Any, /, *, device: DeviceLike | None = None) -> _Current:
+def stream(obj: Any, /, *, device: DeviceLike | None = None) -> AbstractContextManager[Stream]:
     """Make a stream the current stream of its device, for this thread, in a `with` block.
 
     dlx copies on it, and imports ask their producers for data that is ready on it. The end of the
