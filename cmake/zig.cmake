@@ -21,9 +21,14 @@ set(CMAKE_TRY_COMPILE_TARGET_TYPE STATIC_LIBRARY)
 set(DLX_LINKER_JOINS_PAGES OFF)
 
 # CMake wants a compiler that is one program. -s: with -g0 alone, objects for Windows would name their own
-# path in .debug$S.
+# path in .debug$S. Unlike GCC and Clang, zig keeps frame pointers at -O2; without them a wheel for x86-64 is
+# 1 % smaller.
+set(options "-target ${DLX_TARGET} -s")
+if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
+  string(APPEND options " -fomit-frame-pointer")
+endif()
 set(folder ${CMAKE_BINARY_DIR}/zig)
-foreach(tool "c++ -target ${DLX_TARGET} -s" "cc -target ${DLX_TARGET} -s" ar ranlib rc)
+foreach(tool "c++ ${options}" "cc ${options}" ar ranlib rc)
   string(REGEX MATCH "^[^ ]+" name "${tool}")
   if(NOT EXISTS ${folder}/${name})
     file(WRITE ${folder}/new/${name} "#!/bin/sh
