@@ -6,7 +6,7 @@
  *
  * - **Arrays** are `dtypes[extents] words`. `dtypes` is one or more names of dlx_dtype_parse with
  *   `|` between them, `any`, or `dtype(x)`, the dtype of the earlier array x. An extent is a number,
- *   `_` for any, or a name, which is equal wherever it occurs; a parameter of type int may have that
+ *   `_` for any, or a name, which is equal wherever it occurs; an integer parameter may have that
  *   name too. `[...]` takes any number of axes, `[..., n]` any number before the named ones.
  *   The words:
  *     `writable`   the function writes the array; read-only and repeated elements are refused

@@ -30,6 +30,7 @@
 #define DLX_TORCH_OPERATOR_H_
 
 #include <dlfcn.h>
+#include <locale.h>
 
 #include "dlx/call_support.h"
 
@@ -182,6 +183,19 @@ static inline void dlx_torch_append(dlx_torch_text *to, const char *format, ...)
   to->size = written < 0 || (size_t)written >= room ? sizeof to->text - 1 : to->size + written;
 }
 
+/* The default of a number, such as "=1.50000000000000000e+00", whatever the process's locale is. */
+static inline void dlx_torch_append_real(dlx_torch_text *to, double value) {
+  const char *const point = localeconv()->decimal_point;
+  char text[64], *at;
+  snprintf(text, sizeof text, "%.17e", value);
+  at = strstr(text, point);
+  if (at != NULL) {
+    *at = '.';
+    memmove(at + 1, at + strlen(point), strlen(at + strlen(point)) + 1);
+  }
+  dlx_torch_append(to, "=%s", text);
+}
+
 /* "Tensor(a!) image", "int radius=1". */
 static inline void dlx_torch_append_parameter(dlx_torch_text *to, const dlx_parameter *parameter,
                                               char alias) {
@@ -199,7 +213,7 @@ static inline void dlx_torch_append_parameter(dlx_torch_text *to, const dlx_para
       return;
     case DLX_PARAMETER_FLOAT:
       dlx_torch_append(to, "float %s", parameter->name);
-      if (optional) dlx_torch_append(to, "=%.17e", parameter->default_value.real);
+      if (optional) dlx_torch_append_real(to, parameter->default_value.real);
       return;
     case DLX_PARAMETER_BOOL:
       dlx_torch_append(to, "bool %s", parameter->name);

@@ -1,6 +1,11 @@
 #include "src/contract/check.h"
 
+#include <clocale>
+#include <cmath>
 #include <cstdio>
+#include <cstdlib>
+#include <limits>
+#include <string>
 
 #include "dlx/dlx.h"
 #include "src/base/error.h"
@@ -101,10 +106,10 @@ Mismatch check_memory(const Parameter& parameter, const DLTensor& array, uint64_
   }
   if (is_empty(array)) return Mismatch::kNone;
   if (array.data == nullptr) return Mismatch::kNoMemory;
+  if (parameter.writable && repeats(array)) return Mismatch::kOverlap;  // no copy cures it
   if (parameter.layout != Layout::kStrided && !is_compact(array, parameter.layout)) {
     return Mismatch::kLayout;
   }
-  if (parameter.writable && repeats(array)) return Mismatch::kOverlap;
   const uintptr_t low = reinterpret_cast<uintptr_t>(array.data) & unaligned_bits(array.dtype);
   return !parameter.unaligned && low != 0 ? Mismatch::kAlignment : Mismatch::kNone;
 }
@@ -198,6 +203,20 @@ bool can_hold(DLDataType scalar, int64_t value) noexcept {
   if (bits >= 63) return has_sign || value >= 0;
   const int64_t end = int64_t{1} << bits;
   return value >= (has_sign ? -end : 0) && value < end;
+}
+
+bool can_hold(DLDataType scalar, double value) noexcept {
+  return scalar.bits == 64
+             ? std::isfinite(value)
+             : std::fabs(value) <= static_cast<double>(std::numeric_limits<float>::max());
+}
+
+bool parse_real(std::string text, double* out) {
+  const size_t point = text.find('.');
+  if (point != std::string::npos) text.replace(point, 1, std::localeconv()->decimal_point);
+  char* end;
+  *out = std::strtod(text.c_str(), &end);
+  return end != text.c_str() && *end == '\0';
 }
 
 bool is_error_status(int32_t status) noexcept {

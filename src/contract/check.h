@@ -107,6 +107,11 @@ void note_usual_form(Parameter* parameter) noexcept;
 
 /// Whether a parameter of that integer type can hold the value.
 bool can_hold(DLDataType scalar, int64_t value) noexcept;
+/// Whether a finite number is one of a floating-point type of 32 or 64 bits.
+bool can_hold(DLDataType scalar, double value) noexcept;
+
+/// Reads a number with a decimal point, whatever the process's locale is. False if the text is none.
+bool parse_real(std::string text, double* out);
 
 /// Whether a status that a function returned is one of dlx's errors.
 bool is_error_status(int32_t status) noexcept;

@@ -65,7 +65,7 @@ struct Parameter {
 
   int64_t default_int = 0;
   double default_float = 0;
-  std::string default_text;
+  std::string default_text;  ///< of a floating-point number: as the contract has it
 };
 
 }  // namespace dlx

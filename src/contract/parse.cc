@@ -178,9 +178,8 @@ class Reader {
     parameter->type.assign(start, end);
     expect('[');
     read_extents(parameter);
-    for (std::string word = accept_name(); !word.empty(); word = accept_name()) {
-      read_word(word, parameter);
-    }
+    layout_ = device_ = nullptr;
+    for (skip_space(); is_letter(*at_); skip_space()) read_word(at_, parameter);
     if (parameter->result) parameter->writable = true;
     note_usual_form(parameter);
   }
@@ -272,32 +271,37 @@ class Reader {
     return static_cast<int>(names.size()) - 1;
   }
 
-  void read_word(const std::string& word, Parameter* parameter) {
+  void read_word(const char* place, Parameter* parameter) {
+    const std::string word = accept_name();
     if (word == "writable") {
       parameter->writable = true;
     } else if (word == "result") {
       parameter->result = true;
-    } else if (word == "C") {
-      parameter->layout = Layout::kRowMajor;
-    } else if (word == "F") {
-      parameter->layout = Layout::kColumnMajor;
-    } else if (word == "strided") {
-      parameter->layout = Layout::kStrided;
+    } else if (word == "C" || word == "F" || word == "strided") {
+      if (layout_ != nullptr) fail_back(place, "only one of C, F and strided");
+      layout_ = place;
+      parameter->layout = word == "C"   ? Layout::kRowMajor
+                          : word == "F" ? Layout::kColumnMajor
+                                        : Layout::kStrided;
     } else if (word == "unaligned") {
       parameter->unaligned = true;
     } else if (word == "copy") {
       parameter->may_copy = true;
     } else if (word == "grad") {
       parameter->takes_grad = true;
-    } else if (word == "anywhere") {
-      parameter->device_type = 0;
-      parameter->device = "any device";
     } else {
       read_device(word, parameter);
+      if (device_ != nullptr) fail_back(place, "only one device");
+      device_ = place;
     }
   }
 
   void read_device(const std::string& word, Parameter* parameter) {
+    if (word == "anywhere") {
+      parameter->device_type = 0;
+      parameter->device = "any device";
+      return;
+    }
     try {
       parameter->device_type = type_of(parse_device(word.c_str()));
       parameter->device = word;
@@ -317,14 +321,11 @@ class Reader {
       case Kind::kArray:
         if (accept_name() != "None") fail_back(start, "None, the default of an array");
         return;
-      case Kind::kInt: parameter->default_int = read_number(start); return;
-      case Kind::kFloat: {
-        char* end;
-        parameter->default_float = std::strtod(start, &end);
-        if (end == start) fail_here("a number");
-        at_ = end;
-        return;
-      }
+      case Kind::kInt:
+        parameter->default_int = read_number(start);
+        if (can_hold(parameter->scalar, parameter->default_int)) return;
+        fail_back(start, kHeld);
+      case Kind::kFloat: return read_real(parameter);
       case Kind::kBool: {
         const std::string word = accept_name();
         if (word != "True" && word != "False") fail_back(start, "True or False");
@@ -334,6 +335,23 @@ class Reader {
       case Kind::kText: return read_text(parameter);
       case Kind::kStream: fail_here("no default for a stream");
     }
+  }
+
+  static constexpr char kHeld[] = "a default that the type holds";
+  /// A decimal number, inf or nan.
+  void read_real(Parameter* parameter) {
+    const char* const start = at_;
+    if (*at_ == '+' || *at_ == '-') ++at_;
+    const bool word = is_letter(*at_);
+    while (word ? is_letter(*at_) : is_of_number(at_)) ++at_;
+    parameter->default_text.assign(start, at_);
+    double* const value = &parameter->default_float;
+    if (!parse_real(parameter->default_text, value)) fail_back(start, "a number");
+    if (!word && !can_hold(parameter->scalar, *value)) fail_back(start, kHeld);
+  }
+  static bool is_of_number(const char* c) {
+    const bool sign = (*c == '+' || *c == '-') && (c[-1] == 'e' || c[-1] == 'E');
+    return sign || (*c != '\0' && std::strchr("0123456789.eE", *c) != nullptr);
   }
 
   [[noreturn]] void fail_back(const char* place, const char* expected) {
@@ -381,7 +399,7 @@ class Reader {
         contract_->stream = static_cast<int>(i);
         continue;
       }
-      if (parameter.kind == Kind::kInt) bind_name(&parameter);
+      if (parameter.kind != Kind::kArray) bind_name(&parameter);
       if (parameter.result) {
         if (++contract_->results > Contract::kMostResults)
           fail_name("one result too many,", parameter.name);
@@ -415,7 +433,10 @@ class Reader {
 
   void bind_name(Parameter* parameter) {
     for (size_t i = 0; i < contract_->names.size(); ++i) {
-      if (contract_->names[i] == parameter->name) parameter->bound_name = static_cast<int>(i);
+      if (contract_->names[i] != parameter->name) continue;
+      if (parameter->kind != Kind::kInt)
+        fail_name("an extent that is no integer,", parameter->name);
+      parameter->bound_name = static_cast<int>(i);
     }
   }
 
@@ -458,6 +479,7 @@ class Reader {
   const char* at_;
   Contract* contract_ = nullptr;
   bool in_parentheses_ = false;
+  const char *layout_ = nullptr, *device_ = nullptr;  ///< the words of the array at hand
 };
 
 }  // namespace

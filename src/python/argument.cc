@@ -94,8 +94,7 @@ PyMethodDef definition = plain_entry("from_param", from_param, METH_O,
 
 PyObject* argument_from_python(PyObject*, PyObject* const* args, int64_t nargs, PyObject*) {
   return positional("Array", nargs, 3, [&] {
-    const char* text = api.PyUnicode_AsUTF8AndSize(args[0], nullptr);
-    if (text == nullptr) throw PythonError();
+    const char* const text = to_text(args[0], "name");
     auto made = std::make_unique<Argument>();
     Contract* const contract = parse_contract(text);
     made->contract = contract;

@@ -1,5 +1,6 @@
 #include "src/python/arguments.h"
 
+#include <cstring>
 #include <string>
 
 #include "dlx/dlx.h"
@@ -77,6 +78,14 @@ void parse_arguments(const Signature& signature, PyObject* const* args, int64_t 
     raise(api.type_error, "%s() missing required argument %s", signature.function,
           argument_text(signature, i).c_str());
   }
+}
+
+const char* to_text(PyObject* object, const char* name) {
+  int64_t length = 0;
+  const char* const text = api.PyUnicode_AsUTF8AndSize(object, &length);
+  if (text == nullptr) throw PythonError();
+  if (static_cast<int64_t>(std::strlen(text)) == length) return text;
+  fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` has a NUL inside, which would end it in C", name);
 }
 
 int32_t to_copy_mode(PyObject* object) {

@@ -41,6 +41,8 @@ PyObject* positional(const char* function, int64_t nargs, int64_t count, Body&& 
 /// The tensor of the argument `name`, which must be a dlx.Tensor.
 Tensor* require_tensor(PyObject* object, const char* name);
 
+/// The text of the argument `name`, a str, as C has it; borrowed from the object.
+const char* to_text(PyObject* object, const char* name);
 /// `copy`: None (or NULL), True or False as DLX_COPY_*.
 int32_t to_copy_mode(PyObject* object);
 /// `order`: "C" (or NULL) or "F" as DLX_ORDER_*.

@@ -1,6 +1,5 @@
 #include "src/python/contract_text.h"
 
-#include <cstdio>
 #include <memory>
 #include <string>
 
@@ -22,12 +21,6 @@ std::string quoted(const std::string& text) {
   return out + "'";
 }
 
-std::string real_text(double value) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%.17e", value);
-  return text;
-}
-
 const char* kind_text(Kind kind) noexcept {
   switch (kind) {
     case Kind::kArray: return "'array'";
@@ -44,8 +37,8 @@ std::string value_text(const Parameter& parameter) {
   if (!parameter.optional) return "None";
   switch (parameter.kind) {
     case Kind::kInt: return std::to_string(parameter.default_int);
-    case Kind::kFloat: return real_text(parameter.default_float);
     case Kind::kBool: return parameter.default_int != 0 ? "True" : "False";
+    case Kind::kFloat:  // inf and nan are no literals
     case Kind::kText: return quoted(parameter.default_text);
     default: return "None";
   }
@@ -75,8 +68,7 @@ std::string parameter_text(const Contract& contract, const Parameter& parameter)
 
 PyObject* contract_from_python(PyObject*, PyObject* const* args, int64_t nargs, PyObject*) {
   return positional("contract", nargs, 1, [&] {
-    const char* text = api.PyUnicode_AsUTF8AndSize(args[0], nullptr);
-    if (text == nullptr) throw PythonError();
+    const char* const text = to_text(args[0], "contract");
     const std::unique_ptr<Contract, void (*)(Contract*)> contract(
         parse_contract(text), [](Contract* c) { dlx::release(c); });
     std::string out = "(" + quoted(contract->function) + ", (";

@@ -460,16 +460,12 @@ PyObject* function_from_python(PyObject*, PyObject* const* args, int64_t nargs, 
       if (api.PyErr_Occurred() != nullptr) throw PythonError();
       fail(DLX_ERROR_INVALID_ARGUMENT, "`pointer` is NULL");
     }
-    const char* const text = api.PyUnicode_AsUTF8AndSize(args[1], nullptr);
-    const char* const name = api.PyUnicode_AsUTF8AndSize(args[6], nullptr);
-    if (text == nullptr || name == nullptr) throw PythonError();
+    const char* const text = to_text(args[1], "contract");
+    const char* const name = to_text(args[6], "name");
     dlx_function_options options = DLX_FUNCTION_OPTIONS_INIT;
     options.natural = args[2] == api.true_ ? 1 : 0;
     options.gil_kept_below = to_int64(args[3], "gil");
-    if (args[5] != api.none) {
-      options.doc = api.PyUnicode_AsUTF8AndSize(args[5], nullptr);
-      if (options.doc == nullptr) throw PythonError();
-    }
+    if (args[5] != api.none) options.doc = to_text(args[5], "doc");
     Contract* const contract = parse_contract(text, name);
     const std::unique_ptr<Contract, void (*)(Contract*)> owned(
         contract, [](Contract* c) { dlx::release(c); });

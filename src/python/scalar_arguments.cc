@@ -2,12 +2,11 @@
 
 #include <cmath>
 #include <cstdio>
-#include <cstring>
-#include <limits>
 
 #include "src/base/error.h"
 #include "src/contract/check.h"
 #include "src/dtype/dtype.h"
+#include "src/python/arguments.h"
 #include "src/python/errors.h"
 #include "src/python/integers.h"
 #include "src/python/reference.h"
@@ -59,8 +58,7 @@ double read_float(const Parameter& parameter, PyObject* object) {
     api.PyErr_Clear();
     refuse_type(parameter, object);
   }
-  if (parameter.scalar.bits == 32 && std::isfinite(value) &&
-      std::fabs(value) > static_cast<double>(std::numeric_limits<float>::max())) {
+  if (std::isfinite(value) && !can_hold(parameter.scalar, value)) {
     char got[32];
     std::snprintf(got, sizeof got, "%g", value);
     refuse_number(parameter, got);
@@ -81,12 +79,7 @@ const char* read_text(const Parameter& parameter, PyObject* object) {
   if ((api.PyType_GetFlags(class_of(object)) & kTypeFlagUnicode) == 0) {
     refuse_type(parameter, object);
   }
-  int64_t length = 0;
-  const char* text = api.PyUnicode_AsUTF8AndSize(object, &length);
-  if (text == nullptr) throw PythonError();
-  if (static_cast<int64_t>(std::strlen(text)) == length) return text;
-  fail(DLX_ERROR_INVALID_ARGUMENT, "`%s` has a NUL inside, which would end it in C",
-       parameter.name.c_str());
+  return to_text(object, parameter.name.c_str());
 }
 
 dlx_argument read(const Parameter& parameter, PyObject* object) {
@@ -127,7 +120,7 @@ std::string default_text(const Parameter& parameter) {
     case Kind::kInt:
       std::snprintf(text, sizeof text, "=%lld", static_cast<long long>(parameter.default_int));
       break;
-    case Kind::kFloat: std::snprintf(text, sizeof text, "=%g", parameter.default_float); break;
+    case Kind::kFloat: return parameter.optional ? "=" + parameter.default_text : "";
     case Kind::kBool:
       return !parameter.optional ? "" : parameter.default_int != 0 ? "=True" : "=False";
     default: return parameter.optional ? "='" + parameter.default_text + "'" : "";

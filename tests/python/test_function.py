@@ -5,7 +5,9 @@ from __future__ import annotations
 import array
 import ctypes
 import gc
+import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -288,6 +290,13 @@ def test_a_temporary_that_was_written_is_copied_back():
         function([1.0, 2.0], 1)  # nobody would see what was written
 
 
+def test_repeated_elements_are_refused_before_a_temporary_is_written():
+    one = np.zeros(1, F32)
+    repeated = np.lib.stride_tricks.as_strided(one, (3,), (0,))
+    with pytest.raises(dlx.InvalidArgumentError, match=r"f: `x` is written to.*overlap"):
+        made("fail_after_writing", "f(x: float32[n] writable copy)")(repeated)
+
+
 def test_after_a_failure_nothing_is_copied_back():
     function = made("fail_after_writing", "f(x: float32[...] writable copy)")
     base = np.zeros((4, 4), F32)
@@ -467,6 +476,48 @@ def test_null_is_refused():
         dlx.function(0, "f()")
     with pytest.raises(TypeError, match="`gil`"):
         fill(gil=3)
+
+
+def test_a_contract_does_not_end_at_a_zero_byte():
+    with pytest.raises(dlx.InvalidArgumentError, match="`contract` has a NUL inside"):
+        made("fill", "fill(x: float32[n] writable, value: float)\0 strided")
+    with pytest.raises(dlx.InvalidArgumentError, match="`doc` has a NUL inside"):
+        fill(doc="a\0b")
+
+
+COMMA = """
+import locale, ctypes, inspect, sys, dlx
+from dlx._call.programs import Contract
+
+locale.setlocale(locale.LC_NUMERIC, "de_DE.UTF-8")
+assert locale.localeconv()["decimal_point"] == ","
+pointer = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(lambda number: number)
+text = "f(number: float = 1.5e-3) -> float"
+function = dlx.function(pointer, text, gil=True)
+print(function(), inspect.signature(function), Contract(text).signature)
+try:
+    dlx.function(pointer, "f(number: float = 1,5) -> float")
+except dlx.InvalidArgumentError:
+    print("refused")
+"""
+
+
+def test_a_contract_means_the_same_in_every_locale(tmp_path):
+    if shutil.which("localedef") is None or not os.path.exists("/usr/share/i18n/locales/de_DE"):
+        pytest.skip("a locale with a comma in its numbers cannot be made here")
+    made = tmp_path / "de_DE.UTF-8"
+    subprocess.run(["localedef", "-i", "de_DE", "-f", "UTF-8", made], check=True)
+    out = subprocess.run(
+        [sys.executable, "-c", COMMA],
+        env={**os.environ, "LOCPATH": str(tmp_path)},
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert out.stdout.split("\n")[:2] == [
+        "0.0015 (number=0.0015) (number=0.0015)",
+        "refused",
+    ]
 
 
 def test_a_function_of_cffi_is_taken():

@@ -204,5 +204,6 @@ def test_a_contract_in_python_has_the_same_defaults_and_extents():
     assert (on.default, off.default, factor.default) == (True, False, 0.1)
     assert "it's" in word.default
     assert stream.kind == "stream"
+    assert programs.Contract("f(x: float = -inf)").parameters[0].default == -float("inf")
     with pytest.raises(UnicodeEncodeError):
         programs.Contract(f"f({UNENCODABLE}: int)")

@@ -1,6 +1,7 @@
 // Contracts as text: what they mean, and where the wrong ones are wrong.
 #include "src/contract/contract.h"
 
+#include <cmath>
 #include <csetjmp>
 #include <cstdarg>
 #include <cstddef>
@@ -81,6 +82,12 @@ void scalars_have_a_type_of_c_and_a_default(void**) {
   assert_true(p[6].scalar.code == kDLUInt && p[6].scalar.bits == 64);
   assert_true(p[7].kind == Kind::kFloat && p[7].scalar.bits == 32);
   assert_true(contract->returns == dlx::Returns::kVoid);
+  const Owned ends =
+      parse("a: float = -inf, b: float32 = +.5E+1, c: int8 = -128, d: float = 1e-400");
+  assert_true(ends->parameters[0].default_float == -HUGE_VAL);
+  assert_true(ends->parameters[1].default_float == 5);
+  assert_string_equal(ends->parameters[1].default_text.c_str(), "+.5E+1");
+  assert_true(ends->parameters[2].default_int == -128 && ends->parameters[3].default_float == 0);
 }
 
 void an_empty_contract_takes_nothing(void**) {
@@ -117,6 +124,15 @@ void what_is_wrong_is_shown(void**) {
       {"f(a: int = x)", "a whole number"},
       {"f(a: bool = 1)", "True or False"},
       {"f(a: float = b)", "must have a number"},
+      {"f(a: float = 1.5.)", "must have a number"},
+      {"f(a: float = 0x10)", "must have `)` at byte 14"},
+      {"f(a: int8 = 128)", "a default that the type holds at byte 12"},
+      {"f(a: uint16 = -1)", "a default that the type holds"},
+      {"f(a: float = -1e999)", "a default that the type holds at byte 13"},
+      {"f(a: float32 = 1e39)", "a default that the type holds"},
+      {"f(x: float32[n] F writable C)", "only one of C, F and strided at byte 27"},
+      {"f(x: float32[n] cuda anywhere, s: stream)", "only one device at byte 21"},
+      {"f(n: float, x: float32[n])", "an extent that is no integer, named \"n\""},
       {"f(a: str = b)", "a text in quotes"},
       {"f(a: str = bob)", "a text in quotes"},
       {"f(a: int = 1, b: int)", "without default after one with a default, named \"b\""},

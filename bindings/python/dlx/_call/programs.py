@@ -62,6 +62,9 @@ class Contract:
     def __init__(self, text: str) -> None:
         self.function, parameters = ast.literal_eval(_native._contract(text))
         self.parameters = [Parameter(*each) for each in parameters]
+        for i, p in enumerate(self.parameters):
+            if p.kind == "float" and p.optional:  # a text, because inf and nan are no literals
+                self.parameters[i] = p._replace(default=float(p.default))
         self.inputs = [p for p in self.parameters if not p.result and p.kind != "stream"]
         self.signature = inspect.Signature(
             [
