@@ -1,5 +1,6 @@
 #include "src/python/import_plain.h"
 
+#include "src/base/error.h"
 #include "src/python/calls.h"
 #include "src/python/cuda_array_interface.h"
 #include "src/python/errors.h"
@@ -38,6 +39,28 @@ void require_fine_dtype(PyObject* object) {
   fine_dtypes.add([&](PyObject** item) { *item = kept.detach(); });
 }
 
+/// Refuses a buffer whose items are not those of its object, such as bits that are packed in bytes.
+void require_same_items(PyObject* object, const DLTensor& shown) {
+  if (shown.ndim == 0) return;
+  const int64_t length = api.PyObject_Size(object);
+  if (length == shown.shape[0]) return;
+  if (length < 0) {
+    if (is_urgent()) throw PythonError();
+    return api.PyErr_Clear();  // it has no items of its own
+  }
+  fail(DLX_ERROR_UNSUPPORTED,
+       "its %lld items are not the object's %lld: pass `memoryview(x)` for the buffer's, or "
+       "`list(x)` "
+       "for the object's",
+       static_cast<long long>(shown.shape[0]), static_cast<long long>(length));
+}
+
+TensorRef import_own_buffer(PyObject* object) {
+  TensorRef tensor = import_buffer(object);
+  require_same_items(object, tensor->dl);
+  return tensor;
+}
+
 /// By `__array__`.
 Imported import_array_method(PyObject* object) {
   const Ref method = find_value(object, names.__array__);
@@ -71,7 +94,7 @@ TensorRef import_memory(PyObject* object, bool of_device) {
     if (interface) return import_cuda_array_interface(object, interface.get());
   }
   if (api.PyObject_CheckBuffer(object) != 0) {
-    return by_protocol("the buffer", object, [&] { return import_buffer(object); });
+    return by_protocol("the buffer", object, [&] { return import_own_buffer(object); });
   }
   if (const Ref interface = find_value(object, names.__array_interface__)) {
     return import_array_interface(object, interface.get());

@@ -42,6 +42,34 @@ def test_writable_buffers_are_shared(make):
     assert not tensor.readonly
 
 
+class Bits(array.array):
+    """As bitarray's: eight items to a byte of the buffer."""
+
+    def __len__(self):
+        return 8 * super().__len__()
+
+
+def test_a_buffer_of_other_items_than_the_objects_is_refused():
+    bits = Bits("B", b"\x01\x80")
+    for x in (bits, [bits, bits]):
+        with pytest.raises(dlx.UnsupportedError, match=r"its 2 items are not the object's 16"):
+            dlx.asarray(x)
+    assert dlx.asarray(memoryview(bits)).tolist() == [1, 128]
+
+
+@pytest.mark.parametrize(("error", "caught"), [(TypeError, None), (KeyboardInterrupt,) * 2])
+def test_a_buffer_of_an_object_without_items(error, caught):
+    def fail(self):
+        raise error
+
+    x = type("Bytes", (array.array,), {"__len__": fail})("B", b"ab")
+    if caught is None:
+        assert dlx.asarray(x).tolist() == [97, 98]
+        return
+    with pytest.raises(caught):
+        dlx.asarray(x)
+
+
 def test_anonymous_memory_map_is_shared():
     with mmap.mmap(-1, 4096) as memory:
         tensor = dlx.asarray(memory)
@@ -348,6 +376,23 @@ def test_array_subclasses_without_another_meaning_are_shared():
 def module(name, **attributes):
     """A class that looks as if a package of that name had defined it."""
     return type("Thing", attributes.pop("bases", ()), {"__module__": name, **attributes})
+
+
+def test_columns_of_ibis_come_from_their_result():
+    """Their `__array__` has NaN in place of nulls."""
+    pyarrow = pytest.importorskip("pyarrow")
+    result = [1, None]
+    column = module(
+        "ibis.expr.types",
+        __array__=lambda self: 1 / 0,
+        to_pyarrow=lambda self: pyarrow.array(result),
+    )()
+    with pytest.raises(dlx.UnsupportedError, match=r"`x.to_pyarrow\(\)`.* 1 null"):
+        dlx.asarray(column)
+    with pytest.raises(dlx.CopyRefusedError, match=r"call `.to_pyarrow\(\)` first"):
+        dlx.asarray(column, copy=False)
+    result[1] = 2
+    assert dlx.asarray(column).tolist() == [1, 2]
 
 
 def test_quantities_are_refused_with_a_unit_and_name_the_attribute():

@@ -42,6 +42,30 @@ def test_integers_that_promotion_would_round():
         dlx.asarray(table)
 
 
+class Frame:
+    """A table of another library, whose `__array__` has NaN in place of nulls."""
+
+    def __init__(self, table):
+        self.table = table
+        self.columns = table.column_names
+
+    columns = ()
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self.table.__arrow_c_stream__(requested_schema)
+
+    def __array__(self, dtype=None, copy=None):
+        return np.array([[1.0, np.nan]])
+
+
+@pytest.mark.parametrize("copy", [None, True])
+def test_nulls_of_a_table_with_both_protocols_are_not_lost(copy):
+    with pytest.raises(dlx.UnsupportedError, match=r"column 'b': `array` has 1 null"):
+        dlx.asarray(Frame(pa.table({"a": [1], "b": pa.array([None], "int64")})), copy=copy)
+    frame = Frame(pa.table({"a": [LARGE], "b": [2]}))
+    assert dlx.asarray(frame, copy=copy).tolist() == [[LARGE, 2]]
+
+
 def test_a_column_is_shared_unless_its_dtype_changes():
     table = pa.table({"a": [1, 2]})
     address = table["a"].chunk(0).buffers()[1].address

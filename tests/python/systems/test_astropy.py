@@ -91,6 +91,23 @@ def test_columns_of_a_table():
         dlx.asarray(Table({"a": quantity()}, units={"a": "m"})["a"])
 
 
+def test_tables_keep_the_masks_and_units_of_their_columns():
+    from astropy.table import MaskedColumn, QTable, Table
+
+    plain = Table({"a": [1, 2], "b": [3, 4]})
+    assert dlx.asarray(plain).tolist() == [[1, 3], [2, 4]]
+    assert dlx.asarray(plain[1]).tolist() == [2, 4]
+    units = QTable({"a": [1.0, 2.0], "b": quantity()[:2]})
+    masks = Table({"a": [1, 2], "b": MaskedColumn([3, 4], mask=[True, False])})
+    for table, word in ((units, "unit"), (masks, "mask")):
+        for x in (table, table[0], [table, table]):
+            with pytest.raises(dlx.UnsupportedError, match=rf"column 'b'.*lose its {word}"):
+                dlx.asarray(x)
+        with pytest.raises(dlx.UnsupportedError, match=word):
+            dlx.convert(table, "numpy")
+    assert dlx.asarray(masks[1]).tolist() == [2, 4]
+
+
 def test_arithmetic_with_a_tensor_keeps_the_unit_or_refuses():
     tensor = dlx.asarray(numpy.array([1.0, 2.0, 3.0]))
     quantity = numpy.ones(3) * units.m

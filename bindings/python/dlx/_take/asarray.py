@@ -60,6 +60,8 @@ _PLAIN = (bool, int, float, complex, list, tuple)
 _PROTOCOLS = ("__array_interface__", "__array_struct__", "__cuda_array_interface__", "__array__")
 # Packages whose `__array__(copy=True)` copies. Others may ignore `copy`: dlx copies their result.
 _COPIES_WHEN_TOLD = frozenset({"pandas", "polars", "pyarrow"})
+# Computations: the package, a protocol of their classes, and the method that gives the result.
+_COMPUTATIONS = (("dask", "__array__", "compute"), ("ibis", "__array__", "to_pyarrow"))
 # The attributes that dlx looks for in objects of every package.
 _MEANINGS = (*_PROTOCOLS, *ARROW_METHODS, "__buffer__", "__getattr__", "__jax_array__", "columns",
              "dtype", "mask")  # fmt: skip
@@ -148,7 +150,7 @@ def _says_no_more_than_items(cls: type) -> bool:
 
 
 def unwrapped(obj: Any, copy: bool | None) -> tuple[Any, str]:
-    """The array inside an object of xarray, Dask, narwhals, pint or multiprocessing, or None, and the
+    """The array inside an object of xarray, Dask, Ibis, narwhals, pint or multiprocessing, or None, and the
     attribute or call that gives it.
 
     It is imported in place of the object, so that its masks, nulls or wrappers are looked at as well.
@@ -169,13 +171,14 @@ def unwrapped(obj: Any, copy: bool | None) -> tuple[Any, str]:
         return obj.to_native(), ".to_native()"
     if "pint" in packages and has(cls, "magnitude"):
         return obj.magnitude, ".magnitude"  # guard() has refused those with a unit
-    if "dask" in packages and has(cls, "__array__"):
-        if copy is False:
-            raise CopyRefusedError(
-                f"{an(_name(obj))} is a computation without memory to share, and copy=False forbids "
-                "keeping its result: call `.compute()` first"
-            )
-        return obj.compute(), ".compute()"
+    for package, protocol, name in _COMPUTATIONS:
+        if package in packages and has(cls, protocol):
+            if copy is False:
+                raise CopyRefusedError(
+                    f"{an(_name(obj))} is a computation without memory to share, and copy=False forbids "
+                    f"keeping its result: call `.{name}()` first"
+                )
+            return getattr(obj, name)(), f".{name}()"
     return None, ""
 
 

@@ -65,7 +65,7 @@ KNOWN_PACKAGES = (
     GUARDED_PACKAGES
     | _ARROW_PACKAGES
     | _IMMUTABLE_PACKAGES
-    | {"dask", "ml_dtypes", "mxnet", "narwhals", "pandas", "xarray"}
+    | {"dask", "ibis", "ml_dtypes", "mxnet", "narwhals", "pandas", "xarray"}
 )
 
 
@@ -124,8 +124,6 @@ def _plain_bits(cls: type, packages: frozenset[str], numpy: Any) -> int:
         return PLAIN | CUDA_ARRAY
     if is_ctypes_pointer(cls):
         return 0
-    if hasattr(cls, "columns") and hasattr(cls, "__array__"):
-        return PLAIN  # a table: see arrow.py
     if has(cls, "__arrow_c_array__") or has(cls, "__arrow_c_device_array__"):
         return PLAIN | LATE_ARROW
     return PLAIN | LATE_ARROW_STREAM if has(cls, "__arrow_c_stream__") else PLAIN

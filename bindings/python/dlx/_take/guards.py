@@ -97,6 +97,22 @@ def _refuse_unit(obj: Any, unit: Any, way: str, converted: str) -> None:
     )
 
 
+def _guard_astropy(obj: Any) -> None:
+    """The unit; and the columns of a table or of a row, whose `__array__` drops their masks and units."""
+    _guard_unit(obj)
+    if derives(type(obj), "astropy", "Row"):
+        columns = obj.table[obj.index : obj.index + 1].columns
+    elif derives(type(obj), "astropy", "Table"):
+        columns = obj.columns
+    else:
+        return
+    for name, column in columns.items():
+        try:
+            guard_losses(column)
+        except UnsupportedError as error:
+            raise UnsupportedError(f"column {name!r} of {an(name_of(obj))}: {error}") from error
+
+
 def _is_pure(unit: Any) -> bool:
     return unit is None or str(unit) in ("", "1", "1.00e+00", "NoUnit()", "dimensionless")
 
@@ -329,7 +345,7 @@ _BY_PACKAGE: dict[str, Callable[[Any], None]] = {
     "jaxlib": _guard_jax,
     "dask": _guard_dask,
     "pandas": _guard_pandas,
-    "astropy": _guard_unit,
+    "astropy": _guard_astropy,
     "unyt": _guard_unit,
     "pint": _guard_pint,
     "brian2": _unit_in("dim", "view(numpy.ndarray)"),
