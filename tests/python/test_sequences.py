@@ -3,6 +3,7 @@
 import array
 import collections
 import ctypes
+import math
 import mmap
 import multiprocessing
 import time
@@ -333,6 +334,32 @@ def test_memoryviews_inside_are_arrays_of_their_dtype(name, shape):
 def test_a_list_beside_an_array_is_told_what_was_expected():
     with pytest.raises(dlx.InvalidArgumentError, match=r"at obj\[1\] .*a number or an array"):
         dlx.asarray([dlx.empty(2), [1, 2]])
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "others"),
+    [
+        ("float8_e5m2", [math.inf, math.nan, 1e9], []),  # infinity, as in float32
+        ("float8_e4m3fn", [math.nan, 448, -0.0], [math.inf, 500, -1e9]),
+        ("float8_e8m0fnu", [math.nan, 0.5], [math.inf, 0, -1.0]),
+        ("float4_e2m1fn", [6.0, -0.0], [math.nan, math.inf, -math.inf]),
+        ("float6_e3m2fn", [28], [math.nan, math.inf]),
+    ],
+)
+def test_numbers_stay_nan_infinite_or_finite(name, values, others):
+    pytest.importorskip("ml_dtypes")
+    tensor = dlx.asarray([1, 1], dtype=name)
+    for value in values:
+        tensor[0] = value
+        assert str(tensor.tolist()) == str(dlx.asarray([value, 1], dtype=name).tolist())
+    tensor[0] = 1
+    for value in others:
+        for number in (value, numpy.float64(value)):
+            with pytest.raises(dlx.InvalidArgumentError, match=f"is not a value of {name}, which"):
+                dlx.asarray([[1, number]], dtype=name)
+            with pytest.raises(dlx.InvalidArgumentError, match=f"is not a value of {name}, which"):
+                tensor[0] = number
+    assert tensor.tolist() == [1, 1]
 
 
 @pytest.mark.parametrize("name", ["int4", "uint2", "float4_e2m1fn"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cmath
 from collections import deque
 from collections.abc import Sequence
 
@@ -148,9 +149,29 @@ def _to_be_converted(obj: Any, code: DTypeCode) -> Tensor:
             codec.check_integers(tensor.tolist(), code)
         return tensor
     try:
-        return _native.asarray(obj)
+        tensor = _native.asarray(obj)
     except InvalidArgumentError:  # an int beyond 64 bits may still be a number for a float
-        return _native.asarray(obj, dtype="float64")
+        tensor = _native.asarray(obj, dtype="float64")
+    if tensor.ndim == len(_outer_shape(obj)):
+        _check_floats(tensor.flatten(), code)
+    return tensor
+
+
+def _check_floats(numbers: Tensor, code: DTypeCode) -> None:
+    """Refuse numbers that become NaN or finite in a floating-point type, or cease to be NaN. Of FP8, FP6
+    and FP4 most types lack infinity or NaN, and one lacks 0.
+
+    Raises:
+        InvalidArgumentError: such a number.
+    """
+    held = _native.asarray(numbers, dtype=code).tolist()
+    for number, value in zip(numbers.tolist(), held):
+        nan, infinite = cmath.isnan(number), cmath.isinf(number)
+        if cmath.isnan(value) != nan or (infinite and not cmath.isinf(value)):
+            raise InvalidArgumentError(
+                f"{number!r} is not a value of {dtypes.make_name(code)}, which would hold {value!r}: "
+                "replace it first"
+            )
 
 
 def _outer_shape(obj: Any) -> Shape:
