@@ -61,6 +61,18 @@ TensorRef import_own_buffer(PyObject* object) {
   return tensor;
 }
 
+/// Refuses writable memory that the object makes each time it is asked: what is written there is lost.
+void require_lasting(PyObject* object, const Tensor& tensor) {
+  const bool read_only = (tensor.flags & DLPACK_FLAG_BITMASK_READ_ONLY) != 0;
+  const bool of_python = (api.PyType_GetFlags(class_of(object)) & kTypeFlagHeap) != 0;
+  if (read_only || !of_python || nbytes_of(&tensor) == 0) return;
+  const TensorRef again = import_memory(object, false);
+  if (again.get() != nullptr && again->dl.data == tensor.dl.data) return;
+  fail(DLX_ERROR_COPY_REFUSED,
+       "%s makes a new array at each call, and copy=False forbids that: load or compute it first",
+       type_text(class_of(object)).text);
+}
+
 /// By `__array__`.
 Imported import_array_method(PyObject* object) {
   const Ref method = find_value(object, names.__array__);
@@ -110,8 +122,14 @@ Imported import_plain(PyObject* object, const TypeEntry& entry, const ImportRequ
   if (find_value(object, names.mask)) return {};
   require_fine_dtype(object);
   Imported imported;
-  imported.tensor = import_memory(object, (entry.flags & kCudaArray) != 0);
-  if (imported.tensor.get() != nullptr) return imported;
+  const bool of_device = (entry.flags & kCudaArray) != 0;
+  imported.tensor = import_memory(object, of_device);
+  if (imported.tensor.get() != nullptr) {
+    if (request.copy == DLX_COPY_NEVER && !of_device) {
+      require_lasting(object, *imported.tensor.get());
+    }
+    return imported;
+  }
   if ((entry.flags & kLateArrow) != 0) {
     imported.tensor = import_by_arrow(object, request.copy, request.dtype, &imported.copied);
     return imported;

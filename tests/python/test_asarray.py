@@ -222,6 +222,34 @@ def test_array_method_that_ignores_copy():
     assert not tensor.readonly
 
 
+@pytest.mark.parametrize("base", [object, list])
+def test_writable_memory_that_is_made_anew_is_no_memory_to_write_to(base):
+    class Compressed(base):
+        def read(self):
+            return numpy.zeros(3, "f4")
+
+        @property
+        def __array_interface__(self):
+            data = self.read()
+            return {"version": 3, "shape": (3,), "typestr": "<f4", "data": data}
+
+    x = Compressed()
+    assert dlx.asarray(x).tolist() == [0, 0, 0]
+    for call in (
+        lambda: dlx.asarray(x, copy=False),
+        lambda: dlx.copyto(x, numpy.ones(3, "f4")),
+        lambda: dlx.convert(x, "numpy", copy=False),
+    ):
+        with pytest.raises(dlx.CopyRefusedError, match="makes a new array at each call"):
+            call()
+    kept = numpy.zeros(3, "f4")
+    x.read = lambda: kept
+    dlx.copyto(x, numpy.ones(3, "f4"))
+    assert kept.tolist() == [1, 1, 1]
+    x.read = lambda: numpy.frombuffer(bytes(12), "f4")  # nobody writes there
+    assert dlx.asarray(x, copy=False).readonly
+
+
 def test_array_method_of_the_old_signature_cannot_promise_not_to_copy():
     class Old:
         def __array__(self, dtype=None):
@@ -416,7 +444,7 @@ def test_quantities_are_refused_with_a_unit_and_name_the_attribute():
         dlx.asarray(pint())
 
 
-def test_units_of_brian2_openmm_pynbody_and_quantities_are_refused_too():
+def test_units_of_other_libraries_are_refused_too():
     def quantity(package, **attributes):
         return numpy.arange(3.0).view(module(package, bases=(numpy.ndarray,), **attributes))
 
@@ -433,11 +461,18 @@ def test_units_of_brian2_openmm_pynbody_and_quantities_are_refused_too():
         r"in m .*`\.view\(numpy\.ndarray\)`.*`\.in_units\(unit\)": lambda unit: quantity(
             "pynbody.array", units=unit
         ),
+        r"in m .*`\.value`$": lambda unit: quantity(
+            "physipy.quantity.quantity",
+            dimension="no-dimension" if unit == "dimensionless" else unit,
+        ),
+        r"in m .*`\.data`$": lambda unit: quantity("somebodys.units", units=unit),
     }.items():
         for take in (dlx.asarray, dlx.from_dlpack, lambda x: dlx.asarray([x, x])):
             with pytest.raises(dlx.UnsupportedError, match=way):
                 take(make("m"))
         assert dlx.asarray(make("dimensionless")).tolist() == [0, 1, 2]
+    records = numpy.rec.array([(1.0, 2.0)], dtype=[("unit", "f8"), ("units", "f8")])
+    assert dlx.asarray(records).tolist() == [[1, 2]]
     for pure in ("NoUnit()", "1.00e+00"):
         assert dlx.asarray(quantity("pynbody.array", units=pure)).tolist() == [0, 1, 2]
 

@@ -114,6 +114,8 @@ def fallback(obj: Any, dtype: Any, device: Any, copy: bool | None, force: bool |
     for read in () if pandas else _READERS:
         if tensor is None:
             tensor = read(obj)
+    if tensor is None and not pandas:
+        tensor = _from_layout(obj, copy)
     fresh = False
     if tensor is None:
         code = None if wanted is None else dtypes.dtype_code(wanted)
@@ -218,11 +220,20 @@ def _from_library(obj: Any) -> Tensor | None:
     return by_library.read(obj)
 
 
-_READERS = (
-    _from_library,
-    _from_cffi,
-    _native._from_layout,
-)
+_READERS = (_from_library, _from_cffi)
+
+
+def _from_layout(obj: Any, copy: bool | None) -> Tensor | None:
+    """A buffer or an array interface."""
+    tensor = _native._from_layout(obj)
+    if tensor is None or copy is not False or tensor.readonly:
+        return tensor
+    if _is_made_anew(tensor, _native._from_layout(obj)):
+        raise CopyRefusedError(
+            f"{an(_name(obj))} makes a new array at each call, and copy=False forbids that: load or "
+            "compute it first"
+        )
+    return tensor
 
 
 @once_for_each_class

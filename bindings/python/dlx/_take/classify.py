@@ -39,7 +39,7 @@ PROXIES = (ProxyType, CallableProxyType)
 # Packages whose classes add a meaning to numbers that a plain tensor would lose; and TensorFlow,
 # whose strings abort the process when they are exported.
 GUARDED_PACKAGES = frozenset(
-    "astropy brian2 openmm pint pynbody quantities scipy sparse tensorflow unyt".split()
+    "astropy brian2 openmm physipy pint pynbody quantities scipy sparse tensorflow unyt".split()
 )
 _ARROW_PACKAGES = frozenset({"nanoarrow", "polars", "pyarrow"})
 # The arrays that PyArrow's __dlpack__ can export if they have no nulls.

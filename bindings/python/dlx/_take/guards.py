@@ -57,6 +57,11 @@ def _guard_library(obj: Any, by_package: dict[str, Callable[[Any], None]]) -> No
     for package, check in by_package.items():
         if package in packages:
             check(obj)
+    numpy = loaded("numpy")
+    if numpy is not None and issubclass(type(obj), numpy.ndarray):
+        fields = numpy.ndarray.dtype.__get__(obj).names  # attributes of a recarray
+        if fields is None and packages.isdisjoint(by_package):
+            _guard_unit(obj)
 
 
 def _guard_mask(obj: Any) -> None:
@@ -79,7 +84,8 @@ def _guard_mask(obj: Any) -> None:
 
 
 def _guard_unit(obj: Any) -> None:
-    """Quantities of astropy (`unit`), unyt and pint (`units`). Dimensionless ones pass."""
+    """Quantities of astropy (`unit`), unyt and pint (`units`), and of other subclasses of ndarray.
+    Dimensionless ones pass."""
     unit = getattr(obj, "units", None)  # before `unit`: pint's error for that prints the numbers
     if unit is None:
         unit = getattr(obj, "unit", None)
@@ -114,7 +120,8 @@ def _guard_astropy(obj: Any) -> None:
 
 
 def _is_pure(unit: Any) -> bool:
-    return unit is None or str(unit) in ("", "1", "1.00e+00", "NoUnit()", "dimensionless")
+    pure = ("", "1", "1.00e+00", "NoUnit()", "dimensionless", "no-dimension")
+    return unit is None or str(unit) in pure
 
 
 def _unit_in(attribute: str, way: str, converted: str = "") -> Callable[[Any], None]:
@@ -350,6 +357,7 @@ _BY_PACKAGE: dict[str, Callable[[Any], None]] = {
     "pint": _guard_pint,
     "brian2": _unit_in("dim", "view(numpy.ndarray)"),
     "openmm": _unit_in("unit", "value_in_unit(unit)"),
+    "physipy": _unit_in("dimension", "value"),
     "pynbody": _unit_in("units", "view(numpy.ndarray)", "in_units(unit).view(numpy.ndarray)"),
     "quantities": _unit_in("dimensionality", "magnitude", "rescale(unit).magnitude"),
 }
