@@ -101,8 +101,7 @@ enum {
   Py_tp_getset = 73,
   Py_tp_free = 74
 };
-constexpr unsigned long kTypeFlagHeap = 1ul
-                                        << 9;  ///< the class is not static: most are of Python code
+constexpr unsigned long kTypeFlagHeap = 1ul << 9;  ///< not a static class: most are of Python code
 constexpr unsigned long kTypeFlagDefault = 1ul << 18;
 constexpr unsigned long kTypeFlagLong = 1ul << 24;
 constexpr unsigned long kTypeFlagTuple = 1ul << 26;
