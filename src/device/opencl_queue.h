@@ -47,10 +47,10 @@ class OpenClQueue {
   /// Whether the memory belongs to another context. Copies then go through the host.
   bool is_foreign(void* memory);
 
-  /// Both return when the work is queued; for foreign memory, when it is done. `src` and `dst` are
-  /// not pinned.
-  void write(DeviceAddress dst, const void* src, size_t size);
-  void read(void* dst, DeviceAddress src, size_t size);
+  /// Both return when the work is queued; for foreign memory, or with `wait`, when it is done. `src` and
+  /// `dst` are not pinned. With `wait` no work uses them after an error either.
+  void write(DeviceAddress dst, const void* src, size_t size, bool wait = false);
+  void read(void* dst, DeviceAddress src, size_t size, bool wait = false);
   /// Neither operand may be foreign.
   void copy(DeviceAddress dst, DeviceAddress src, size_t size);
 

@@ -117,14 +117,25 @@ void copies_on_the_device_are_right(void**) { random_copies(true, true, nullptr,
 void copies_to_the_device_are_right(void**) { random_copies(true, false, nullptr, nullptr, 400); }
 void copies_from_the_device_are_right(void**) { random_copies(false, true, nullptr, nullptr, 400); }
 
+bool used_on_device = false;
+cl::Result use_on_device(cl::Kernel, cl::Uint, size_t, const void*) {
+  used_on_device = true;
+  return -34;  // CL_INVALID_CONTEXT, which PoCL does not notice
+}
+
 void memory_of_other_contexts_goes_through_the_host(void**) {
   backend_or_skip();
+  auto& set_kernel_arg = const_cast<cl::Functions&>(*cl::functions(nullptr)).set_kernel_arg.call;
+  const auto real = set_kernel_arg;
+  set_kernel_arg = use_on_device;
   Foreign one, other;
   random_copies(true, true, nullptr, &one, 100);
   random_copies(true, true, &one, nullptr, 100);
   random_copies(true, true, &one, &other, 100);
   random_copies(false, true, nullptr, &one, 100);
   random_copies(true, false, &one, nullptr, 100);
+  set_kernel_arg = real;
+  assert_false(used_on_device);
 }
 
 // A buffer of another context cannot use the device's queue: pending work of the queue on the host
@@ -162,6 +173,14 @@ void devices_are_described(void**) {
   assert_true(properties.memory_total > 0);
   assert_int_equal(std::strncmp(properties.architecture, "OpenCL ", 7), 0);
   assert_true(std::strlen(properties.driver_version) > 0);
+  cl::Platform platform = nullptr;
+  cl::Device device = nullptr;
+  uint64_t memory = 0;
+  const cl::Functions& functions = *cl::functions(nullptr);
+  functions.platform_ids(1, &platform, nullptr);
+  functions.device_ids(platform, cl::kDeviceTypeAll, 1, &device, nullptr);
+  functions.device_info(device, cl::kDeviceGlobalMemSize, sizeof memory, &memory, nullptr);
+  assert_int_equal(properties.memory_total, memory);
   assert_false(backend.has_streams());
   assert_ptr_equal(dlx::find_backend(kDLOpenCL), &backend);
 }
@@ -174,26 +193,27 @@ void there_is_no_room_for_everything(void**) {
   backend.deallocate(kDLOpenCL, 0, memory);
 }
 
-/// Runs a plan with offsets of 48 and 16 bytes, and compares all of dst.
-void check_strided(Backend& backend, const dlx::CopyPlan& plan) {
+/// Runs a plan with these offsets, and compares all of dst.
+void check_strided_at(Backend& backend, const dlx::CopyPlan& plan, uint64_t dst_offset,
+                      uint64_t src_offset) {
   int64_t dst_size = plan.item(), src_size = plan.item();
   for (int k = 0; k < plan.ndim(); ++k) {
     dst_size += plan.axis(k).dst * (plan.axis(k).extent - 1);
     src_size += plan.axis(k).src * (plan.axis(k).extent - 1);
   }
-  const std::vector<uint8_t> source = numbered(static_cast<size_t>(src_size) + 16);
+  const std::vector<uint8_t> source = numbered(static_cast<size_t>(src_size) + src_offset);
   std::vector<uint8_t> expected(static_cast<size_t>(dst_size) + 80, 0xee);
   std::vector<uint8_t> result = expected;
   void* dst = backend.allocate(kDLOpenCL, 0, result.size(), 64);
   void* src = backend.allocate(kDLOpenCL, 0, source.size(), 64);
   backend.copy_from_host(0, 0, {dst, 0}, result.data(), result.size());
   backend.copy_from_host(0, 0, {src, 0}, source.data(), source.size());
-  assert_true(backend.copy_strided(0, 0, {dst, 48}, {src, 16}, plan));
+  assert_true(backend.copy_strided(0, 0, {dst, dst_offset}, {src, src_offset}, plan));
   backend.copy_to_host(0, 0, result.data(), {dst, 0}, result.size());
   backend.synchronize(0);
   std::vector<int64_t> index(static_cast<size_t>(plan.ndim()));
   for (;;) {
-    int64_t to = 48, from = 16;
+    auto to = static_cast<int64_t>(dst_offset), from = static_cast<int64_t>(src_offset);
     for (int k = 0; k < plan.ndim(); ++k) {
       to += index[static_cast<size_t>(k)] * plan.axis(k).dst;
       from += index[static_cast<size_t>(k)] * plan.axis(k).src;
@@ -211,10 +231,16 @@ void check_strided(Backend& backend, const dlx::CopyPlan& plan) {
   backend.deallocate(kDLOpenCL, 0, src);
 }
 
+void check_strided(Backend& backend, const dlx::CopyPlan& plan) {
+  check_strided_at(backend, plan, 48, 16);
+  check_strided_at(backend, plan, 13, 7);
+}
+
 void offsets_stay_beside_the_handle(void**) {
   Backend& backend = backend_or_skip();
   check_strided(backend, plan_of({60, 70}, {70, 1}, {1, 60}, 1));  // tiles
   check_strided(backend, plan_of({60, 70}, {70, 1}, {1, 60}, 16));
+  check_strided(backend, plan_of({60, 70}, {70, 1}, {1, 60}, 12));  // tiles of any items
   check_strided(backend, plan_of({40, 50}, {51, 1}, {100, 2}, 4));  // words
 }
 
@@ -224,9 +250,12 @@ void long_rows_are_left_to_the_driver(void**) {
   check_strided(backend, plan_of({20, 600}, {700, 1}, {600, 1}, 1));
   check_strided(backend, plan_of({5, 6, 600}, {4000, 600, 1}, {7000, 1000, 1}, 1));
   // But not planes whose pitch is not a multiple of the row pitch, or rows in another order.
-  check_strided(backend, plan_of({5, 6, 600}, {4001, 600, 1}, {7001, 1000, 1}, 1));
+  check_strided(backend, plan_of({5, 6, 600}, {4001, 600, 1}, {7000, 1000, 1}, 1));
+  check_strided(backend, plan_of({5, 6, 600}, {3600, 600, 1}, {7001, 1000, 1}, 1));
   check_strided(backend, plan_of({5, 6, 600}, {3600, 600, 1}, {600, 3000, 1}, 1));
   check_strided(backend, plan_of({5, 600}, {700, 1}, {0, 1}, 1));
+  // Or stacks of planes.
+  check_strided(backend, plan_of({3, 5, 6, 600}, {40000, 6000, 700, 1}, {50000, 8000, 1000, 1}, 1));
 }
 
 // Within one buffer OpenCL requires equal row pitches.
