@@ -115,9 +115,10 @@ bool Site::copy_by_kernels(void* dst_handle, void* src_handle, const CopyPlan& p
                             static_cast<size_t>(plan.size()));
     return true;
   }
-  const CopyPlan offsets = plan.moved(dst_handle == nullptr ? 0 : -kHandleBase,
-                                      src_handle == nullptr ? 0 : -kHandleBase);
-  return backend->copy_strided(id, stream, {dst_handle, 0}, {src_handle, 0}, offsets);
+  const int64_t move =
+      dst_handle == nullptr ? 0 : -kHandleBase;  // on one device both are handles or none
+  return backend->copy_strided(id, stream, {dst_handle, 0}, {src_handle, 0},
+                               plan.moved(move, move));
 }
 
 void Site::copy(void* dst_handle, void* src_handle, const CopyPlan& plan) const {
@@ -141,43 +142,34 @@ void Site::copy(void* dst_handle, void* src_handle, const CopyPlan& plan) const 
 
 void Site::download_spans(void* src_handle, const CopyPlan& plan) const {
   const Span span = span_of(plan, src_step);
-  if (plan.ndim() > 0 && span.bytes > StagingBuffer::kBlocks.bytes) {
+  if (span.bytes > StagingBuffer::kBlocks.bytes) {
     halve(plan, src_step, [&](const CopyPlan& part) { download_spans(src_handle, part); });
     return;
   }
-  for (int64_t first = 0; first < span.bytes; first += StagingBuffer::kBlocks.bytes) {
-    const int64_t bytes = std::min(StagingBuffer::kBlocks.bytes, span.bytes - first);
-    StagingBuffer buffer(*backend, id, stream);
-    const DeviceAddress from = at(src_handle, plan.src() + first - span.below);
-    backend->copy_to_host(id, stream, buffer.data(), from, static_cast<size_t>(bytes));
-    end_use(&buffer);
-    buffer.wait();
-    // There are several pieces only if the plan is a single run.
-    const CopyPlan piece = plan.ndim() > 0 ? plan : plan.part_of_item(first, bytes);
-    const char* start = plan.ndim() > 0 ? buffer.data() + span.below : buffer.data();
-    execute_alone(piece.moved(0, address_of(start) - address_of(piece.src())));
-  }
+  StagingBuffer buffer(*backend, id, stream);
+  backend->copy_to_host(id, stream, buffer.data(), at(src_handle, plan.src() - span.below),
+                        static_cast<size_t>(span.bytes));
+  end_use(&buffer);
+  buffer.wait();
+  execute_alone(plan.moved(0, address_of(buffer.data() + span.below) - address_of(plan.src())));
 }
 
 void Site::upload_spans(void* dst_handle, const CopyPlan& plan) const {
   const Span span = span_of(plan, dst_step);
-  if (plan.ndim() > 0 && span.bytes > StagingBuffer::kBlocks.bytes) {
+  if (span.bytes > StagingBuffer::kBlocks.bytes) {
     halve(plan, dst_step, [&](const CopyPlan& part) { upload_spans(dst_handle, part); });
     return;
   }
-  for (int64_t first = 0; first < span.bytes; first += StagingBuffer::kBlocks.bytes) {
-    const int64_t bytes = std::min(StagingBuffer::kBlocks.bytes, span.bytes - first);
-    StagingBuffer buffer(*backend, id, stream);
-    const DeviceAddress to = at(dst_handle, plan.dst() + first);
-    if (plan.ndim() > 0) {  // the bytes between the items must keep their values
-      backend->copy_to_host(id, stream, buffer.data(), to, static_cast<size_t>(bytes));
-      wait_for_stream(*backend, id, stream);
-    }
-    const CopyPlan piece = plan.ndim() > 0 ? plan : plan.part_of_item(first, bytes);
-    execute_alone(piece.moved(address_of(buffer.data()) - address_of(piece.dst()), 0));
-    backend->copy_from_host(id, stream, to, buffer.data(), static_cast<size_t>(bytes));
-    end_use(&buffer);
+  const auto bytes = static_cast<size_t>(span.bytes);
+  StagingBuffer buffer(*backend, id, stream);
+  const DeviceAddress to = at(dst_handle, plan.dst());
+  if (plan.ndim() > 0) {  // the bytes between the items must keep their values
+    backend->copy_to_host(id, stream, buffer.data(), to, bytes);
+    wait_for_stream(*backend, id, stream);
   }
+  execute_alone(plan.moved(address_of(buffer.data()) - address_of(plan.dst()), 0));
+  backend->copy_from_host(id, stream, to, buffer.data(), bytes);
+  end_use(&buffer);
 }
 
 Temporary::Temporary(const Site& site, int64_t bytes)

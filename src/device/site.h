@@ -31,7 +31,7 @@ struct Site {
   void end_use(StagingBuffer* buffer) const;
 
   // For devices without kernels: whole spans are transferred, and the host waits for them and picks
-  // or inserts the items.
+  // or inserts the items, none of which is longer than a block.
   void download_spans(void* src_handle, const CopyPlan& plan) const;
   void upload_spans(void* dst_handle, const CopyPlan& plan) const;
 };

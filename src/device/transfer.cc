@@ -321,20 +321,30 @@ class HostBytes {
     // not covered: the same
     if (bytes_ == nullptr) throw std::bad_alloc();
     site->backend->copy_to_host(site->id, site->stream, bytes_.get(), address(), size_);
-    wait_for_stream(*site->backend, site->id, site->stream);
+    wait();
     tensor_.data = reinterpret_cast<void*>(reinterpret_cast<intptr_t>(bytes_.get()) - first_);
     tensor_.byte_offset = 0;
   }
 
   const DLTensor& tensor() const noexcept { return tensor_; }
 
-  void write_back() const {
+  void write_back() {
     if (site_ == nullptr) return;
     site_->backend->copy_from_host(site_->id, site_->stream, address(), bytes_.get(), size_);
-    wait_for_stream(*site_->backend, site_->id, site_->stream);
+    wait();
   }
 
  private:
+  void wait() {
+    try {
+      wait_for_stream(*site_->backend, site_->id, site_->stream);
+    } catch (...) {
+      // The device may still use them: leak them.
+      bytes_.release();  // NOLINT(bugprone-unused-return-value)
+      throw;
+    }
+  }
+
   DeviceAddress address() const noexcept {
     const DLTensor& tensor = *operand_.tensor;
     return {tensor.data, tensor.byte_offset + static_cast<uint64_t>(first_)};
@@ -352,7 +362,7 @@ class HostBytes {
 void transfer_bits(const Operand& dst, const Site* dst_site, const Operand& src,
                    const Site* src_site) {
   const HostBytes from(src, src_site);
-  const HostBytes to(dst, dst_site);
+  HostBytes to(dst, dst_site);
   copy_tensor(to.tensor(), dst.padded, from.tensor(), src.padded);
   to.write_back();
 }

@@ -108,6 +108,35 @@ void strided_copies_go_without_kernels(World& world) {
   }
 }
 
+/// Without kernels copies go through blocks of pinned memory, which another stream's copy must not take too early.
+void streams_take_turns_with_blocks(World& world) {
+  const char* load = world.api.is_cuda() ? "cuModuleLoadData" : "hipModuleLoadData";
+  const Outcome outcome = run_forked([&] {
+    world.fake->fail_calls_of(load, 209);
+    constexpr int kStreams = 4;
+    std::vector<int32_t> data[kStreams];
+    Tensor source[kStreams], target[kStreams];
+    int64_t streams[kStreams];
+    for (int k = 0; k < kStreams; ++k) {
+      data[k] = numbers(12, 100 * k);
+      source[k] = world.upload(data[k], {3, 4});
+      target[k] = world.empty({4, 3});
+      streams[k] = world.stream();
+      OK(dlx_tensor_synchronize(source[k].get()));
+    }
+    for (int k = 0; k < kStreams; ++k) {
+      const dlx_copy_options options = on(streams[k]);
+      OK(dlx_tensor_copy_from(target[k].get(), transpose(source[k]).get(), &options));
+    }
+    for (int k = 0; k < kStreams; ++k) {
+      CHECK(world.download(target[k]) == transposed(data[k], 3, 4));
+      world.destroy(streams[k]);
+    }
+  });
+  if (!outcome.passed()) std::fprintf(stderr, "%s", outcome.output.c_str());
+  CHECK(outcome.passed());
+}
+
 /// Rows of which one part of a transfer has four and another one, by two threads: without kernels, what is between a
 /// part's rows is read and written back, and the other part's row lies there.
 void parts_keep_each_others_items_without_kernels(World& world) {
@@ -189,6 +218,20 @@ void destinations_live_until_the_copy_is_done(World& world) {
     OK(dlx_tensor_copy_from(uploaded.get(), world.wrap(data, {1000}).get(), &options));
   }
   world.destroy(stream);
+}
+
+/// A copy to pinned memory is done when the call returns.
+void pinned_destinations_are_written_on_return(World& world) {
+  const std::vector<int32_t> data = numbers(1000);
+  std::vector<int32_t> sent = data;
+  const Tensor device = world.upload(sent, {1000});
+  const Tensor pinned = world.empty({1000}, 0, world.api.pinned);
+  OK(dlx_tensor_copy_from(pinned.get(), device.get(), nullptr));
+  CHECK(std::equal(data.begin(), data.end(), static_cast<int32_t*>(pinned.data())));
+  // Nothing on a device copies from there to the CPU.
+  const dlx_copy_options options = on(world.api.default_stream);
+  FAILS(dlx_tensor_copy_from(world.wrap(sent, {1000}).get(), pinned.get(), &options),
+        DLX_ERROR_INVALID_ARGUMENT, "cpu has no streams");
 }
 
 /// The device reads pinned memory later: the memory stays alive until then.
@@ -427,12 +470,14 @@ int main() {
       {"large arrays cross in pieces", large_arrays_cross_in_pieces, 0},
       {"copies stay on the device", copies_stay_on_the_device, kEachWait},
       {"strided copies go without kernels", strided_copies_go_without_kernels, kNeedsFake},
+      {"streams take turns with blocks", streams_take_turns_with_blocks, kNeedsFake},
       {"parts keep each other's items without kernels",
        parts_keep_each_others_items_without_kernels, kNeedsFake | kOneSchedule},
       {"temporaries go without pools", temporaries_go_without_pools, kNeedsFake},
       {"sources live until the copy is done", sources_live_until_the_copy_is_done, 0},
       {"destinations live until the copy is done", destinations_live_until_the_copy_is_done, 0},
       {"pinned sources live until the copy is done", pinned_sources_live_until_the_copy_is_done, 0},
+      {"pinned destinations are written on return", pinned_destinations_are_written_on_return, 0},
       {"host sources go at once", host_sources_go_at_once, kNeedsFake},
       {"the CPU waits for pinned memory", the_cpu_waits_for_pinned_memory, kEachWait},
       {"copies let go of what earlier ones held", copies_let_go_of_what_earlier_ones_held,

@@ -22,6 +22,7 @@
 #include "src/tensor/layout.h"
 #include "src/tensor/synchronization.h"
 #include "src/tensor/views.h"
+#include "tests/stubs/forked.h"
 
 extern "C" {
 #include <cmocka.h>
@@ -452,6 +453,43 @@ void test_current_streams(void**) {
   assert_int_equal(dlx::current_stream(backend, kDLExtDev, 0), 1);
 }
 
+dlx_backend late_functions;
+bool refuses_waits = false;
+int32_t wait_or_refuse(int32_t id, int64_t stream, void* user_data) {
+  return refuses_waits ? 7 : late_functions.stream_synchronize(id, stream, user_data);
+}
+
+/// Where the wait fails, work that was submitted writes to no memory that is free.
+void test_a_refused_wait_leaves_the_bytes_alone(void**) {
+  const auto outcome = dlx_test::run_forked([] {
+    static LateDevice device(LateDevice::kStreams);
+    late_functions = device.functions();
+    dlx_backend functions = late_functions;
+    functions.stream_synchronize = wait_or_refuse;
+    dlx::register_backend(kDLWebGPU, functions);
+    const int64_t many[] = {4000}, half[] = {2000};
+    const DLDataType int4{kDLInt, 4, 1};
+    const TensorRef there = dlx::empty(1, many, int4, {kDLWebGPU, 0}, 0, {});
+    const TensorRef here = dlx::empty(1, half, int4, {kDLCPU, 0}, 0, {});
+    std::memset(device.look(there->dl.data, 0), 0x77, 2000);
+    refuses_waits = true;
+    bool refused = false;
+    try {
+      dlx::copy_tensor_from(here.get(), dlx::slice(there.get(), 0, 0, 4000, 2).get(), {});
+    } catch (const dlx::Error& error) {
+      refused = std::strstr(error.what(), "stream_synchronize") != nullptr;
+    }
+    CHECK(refused);
+    std::vector<std::string> others(20, std::string(1998, 'o'));  // take what is free
+    refuses_waits = false;
+    device.finish();
+    for (const std::string& other : others) CHECK(other == std::string(1998, 'o'));
+    CHECK_EQUAL(device.trouble().size(), 0);
+  });
+  if (!outcome.passed()) print_error("%s", outcome.output.c_str());
+  assert_true(outcome.passed());
+}
+
 int register_all(void**) {
   for (const Kind& kind : kKinds) {
     if (kind.device != nullptr) dlx::register_backend(kind.type, kind.device->functions());
@@ -473,6 +511,7 @@ int main() {
       cmocka_unit_test(test_sources_live_until_the_copy_is_done),
       cmocka_unit_test(test_current_streams),
       cmocka_unit_test(test_everything_is_given_back),
+      cmocka_unit_test(test_a_refused_wait_leaves_the_bytes_alone),
   };
   return cmocka_run_group_tests(tests, register_all, nullptr);
 }
