@@ -254,7 +254,7 @@ void set_default_allocator(int32_t device_type, const dlx_allocator* allocator) 
 
 void check_stream(int32_t device_type, int64_t stream) {
   Backend* backend = find_backend(device_type);
-  if (backend == nullptr && device_type != kDLCPU && stream == -1) return;
+  if (backend == nullptr && stream == -1) return;
   if (backend == nullptr || !backend->has_streams()) {
     fail(DLX_ERROR_INVALID_ARGUMENT, "`stream` must be omitted: %s has no streams (got %lld)",
          device_text(device_type, 0).text, static_cast<long long>(stream));

@@ -155,6 +155,23 @@ static void null_restores_the_built_in_allocator(void **state) {
   assert_int_equal(self.allocated, 0);
 }
 
+/* That may be done again and again, and for a device type that has it. */
+static void allocators_are_replaced_any_number_of_times(void **state) {
+  (void)state;
+  arena self = {0};
+  const dlx_allocator allocator = allocator_of(&self);
+
+  for (int k = 0; k < 3; ++k) assert_ok(dlx_set_allocator(kDLCPU, NULL));
+  assert_ok(dlx_set_allocator(kDLCUDA, NULL));
+  for (int k = 0; k < 100; ++k) assert_ok(dlx_set_allocator(kDLCPU, &allocator));
+  dlx_tensor_release(empty_with(NULL));
+  assert_int_equal(self.allocated, 1);
+
+  assert_ok(dlx_set_allocator(kDLCPU, NULL));
+  dlx_tensor_release(empty_with(NULL));
+  assert_int_equal(self.allocated, 1);
+}
+
 /* NULL restores the built-in allocator of one device type, in any order of calls. */
 static void restoring_one_device_leaves_the_others(void **state) {
   (void)state;
@@ -391,6 +408,7 @@ int main(void) {
       cmocka_unit_test(empty_tensors_have_memory),
       cmocka_unit_test(memory_is_freed_where_it_was_made),
       cmocka_unit_test(null_restores_the_built_in_allocator),
+      cmocka_unit_test(allocators_are_replaced_any_number_of_times),
       cmocka_unit_test(restoring_one_device_leaves_the_others),
       cmocka_unit_test(allocators_are_copied),
       cmocka_unit_test(allocator_of_a_call_goes_before_the_default),

@@ -129,6 +129,7 @@ static const struct {
     {"2:1", kDLCUDA, 1, "cuda:1"},
     {"1:0", kDLCPU, 0, "cpu"},
     {"777:3", 777, 3, "777:3"},
+    {"2147483647:0", INT32_MAX, 0, "2147483647:0"},
 };
 
 /* Names and numbers are parsed as the header says. */
@@ -198,10 +199,14 @@ static void parse_refuses_what_is_no_device(void **state) {
       "2:-1",
       "0:0",
       "cuda:2147483648",
+      "2147483648:0",
+      "02147483647:0",
       "99999999999:0",
       "2:99999999999",
       "x:1",
       "cudax:0",
+      "cudb:0",
+      "cuda_hosu",
   };
 
   for (size_t i = 0; i < COUNT_OF(strangers); ++i) {

@@ -8,6 +8,7 @@
 #include "src/base/error.h"
 #include "src/copy/plan/plan.h"
 #include "src/device/backend.h"
+#include "src/device/registered.h"
 #include "src/device/registry.h"
 
 extern "C" {
@@ -89,6 +90,47 @@ void events_of_other_libraries_are_refused(void**) {
   }
 }
 
+// A type that DLPack names is listed once, whether it has a backend or not; others come last.
+void device_types_are_listed_once(void**) {
+  const int32_t named = dlx::list_device_types(nullptr, 0);
+  dlx_backend table = {};
+  table.device_count = [](void*) { return 0; };
+  table.allocate = [](int32_t, size_t, size_t, void*) -> void* { return nullptr; };
+  table.deallocate = [](int32_t, void*, void*) {};
+  table.copy_from_host = [](int32_t, void*, uint64_t, const void*, size_t, int64_t, void*) {
+    return 1;
+  };
+  table.copy_to_host = [](int32_t, void*, const void*, uint64_t, size_t, int64_t, void*) {
+    return 1;
+  };
+  table.copy_on_device = [](int32_t, void*, uint64_t, int32_t, const void*, uint64_t, size_t,
+                            int64_t, void*) { return 1; };
+  table.synchronize = [](int32_t, void*) { return 0; };
+  constexpr int32_t kUnnamed = 777;
+  dlx::register_backend(kDLWebGPU, table);
+  dlx::register_backend(kUnnamed, table);
+
+  int32_t all[64] = {};
+  assert_int_equal(dlx::list_device_types(all, 64), named + 1);
+  assert_int_equal(all[0], kDLCPU);
+  for (int32_t k = 1; k <= named; ++k) assert_true(all[k] > all[k - 1]);
+  assert_int_equal(all[named], kUnnamed);
+
+  int32_t few[] = {0, 0, -7};
+  assert_int_equal(dlx::list_device_types(few, 2), named + 1);
+  assert_int_equal(few[1], all[1]);
+  assert_int_equal(few[2], -7);
+}
+
+// Only torch's "cuda" has the id 255.
+void other_ids_are_what_they_are(void**) {
+  const int32_t types[] = {kDLCPU, kDLOpenCL, kDLWebGPU, kDLMetal, kDLCUDAHost};
+  for (const int32_t type : types) {
+    assert_int_equal(dlx::resolve_device(dlx::make_device(type, 255)).device_id, 255);
+  }
+  assert_int_equal(dlx::resolve_device(dlx::make_device(kDLCUDA, 254)).device_id, 254);
+}
+
 }  // namespace
 
 int main() {
@@ -99,6 +141,8 @@ int main() {
       cmocka_unit_test(memory_of_transfers_is_ordinary_memory),
       cmocka_unit_test(backends_need_no_kernels),
       cmocka_unit_test(events_of_other_libraries_are_refused),
+      cmocka_unit_test(device_types_are_listed_once),
+      cmocka_unit_test(other_ids_are_what_they_are),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
 }
