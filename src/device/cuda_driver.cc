@@ -94,9 +94,7 @@ gpu::Limits CudaDriver::limits(int32_t id) {
   gpu::Limits limits = {};
   limits.max_group_size = attribute(id, cuda::kMaxThreadsPerBlock);
   limits.compute_units = attribute(id, cuda::kMultiprocessorCount);
-  limits.max_groups[0] = attribute(id, cuda::kMaxGridX);
-  limits.max_groups[1] = attribute(id, cuda::kMaxGridY);
-  limits.max_groups[2] = attribute(id, cuda::kMaxGridZ);
+  limits.max_groups = attribute(id, cuda::kMaxGridX);
   return limits;
 }
 

@@ -91,9 +91,7 @@ gpu::Limits HipDriver::limits(int32_t id) {
   gpu::Limits limits = {};
   limits.max_group_size = attribute(id, hip::kMaxThreadsPerBlock);
   limits.compute_units = attribute(id, hip::kMultiprocessorCount);
-  limits.max_groups[0] = attribute(id, hip::kMaxGridX);
-  limits.max_groups[1] = attribute(id, hip::kMaxGridY);
-  limits.max_groups[2] = attribute(id, hip::kMaxGridZ);
+  limits.max_groups = attribute(id, hip::kMaxGridX);
   return limits;
 }
 

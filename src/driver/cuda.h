@@ -58,8 +58,6 @@ enum : Result {
 enum : int {
   kMaxThreadsPerBlock = 1,        // CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK
   kMaxGridX = 5,                  // CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X
-  kMaxGridY = 6,                  // CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y
-  kMaxGridZ = 7,                  // CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z
   kMultiprocessorCount = 16,      // CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
   kCapabilityMajor = 75,          // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR
   kCapabilityMinor = 76,          // CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR

@@ -67,8 +67,6 @@ enum : Result {
 enum : int {
   kConcurrentManagedAccess = 9,  // hipDeviceAttributeConcurrentManagedAccess
   kMaxGridX = 29,                // hipDeviceAttributeMaxGridDimX
-  kMaxGridY = 30,                // hipDeviceAttributeMaxGridDimY
-  kMaxGridZ = 31,                // hipDeviceAttributeMaxGridDimZ
   kMaxThreadsPerBlock = 56,      // hipDeviceAttributeMaxThreadsPerBlock
   kMultiprocessorCount = 63,     // hipDeviceAttributeMultiprocessorCount
   kMemoryPoolsSupported = 88,    // hipDeviceAttributeMemoryPoolsSupported

@@ -99,9 +99,9 @@ void Launches::limit_count() noexcept {
   const int64_t piece = std::min(plan_.item(), kMostRow);
   const int64_t each = numbered(piece, word_, limits_);
   int64_t most_numbered = kMostNumbered;
-  if (limits_.max_groups[0] != 0) {  // no kernel has more groups than it numbers
+  if (limits_.max_groups != 0) {  // no kernel has more groups than it numbers
     most_numbered =
-        static_cast<int64_t>(std::min(static_cast<uint64_t>(kMostNumbered), limits_.max_groups[0]));
+        static_cast<int64_t>(std::min(static_cast<uint64_t>(kMostNumbered), limits_.max_groups));
   }
   if (each > most_numbered) {
     std::fill(chunk_, chunk_ + item, 1);

@@ -23,7 +23,7 @@ struct Limits {
   uint32_t missing;  ///< families of kernels that it does not have, as bits
   uint32_t max_group_size;
   uint32_t compute_units;
-  uint64_t max_groups[3];
+  uint64_t max_groups;  ///< along the first axis; along the others there is one
 };
 
 /// The launches that carry out a plan, in order; usually one. The plan counts bytes, is not empty,

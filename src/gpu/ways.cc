@@ -64,8 +64,7 @@ void put_axis(const CopyAxis& axis, int at, dlx_strided_copy* copy) noexcept {
 bool set_groups(int64_t groups, const Limits& limits, Launch* out) noexcept {
   const uint32_t size = group_size(limits);
   if (groups > INT32_MAX || groups * size > kMostWorkItems) return false;
-  if (limits.max_groups[0] != 0 && static_cast<uint64_t>(groups) > limits.max_groups[0])
-    return false;
+  if (limits.max_groups != 0 && static_cast<uint64_t>(groups) > limits.max_groups) return false;
   out->groups[0] = static_cast<uint32_t>(groups);
   out->group_size[0] = out->copy.group_size = size;
   for (int k = 1; k < 3; ++k) out->groups[k] = out->group_size[k] = 1;

@@ -226,6 +226,10 @@ void last_errors_stay(World& world) {
     int here = 0;
     find(&here);
     CHECK_EQUAL(peek(), 0);
+    world.fake->fail_calls_of("hipPointerGetAttributes", 1);
+    find(&here);
+    CHECK_EQUAL(peek(), 0);
+    world.fake->fail_calls_of(nullptr, 0);
     world.fake->set_memory(0, 1000);
     no_room_for(world, 1000, world.api.device);
     CHECK_EQUAL(peek(), 0);

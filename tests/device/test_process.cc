@@ -47,6 +47,33 @@ void old_drivers_are_refused(World& world) {
   no_devices(world, "too old");
 }
 
+/// The device that a description without an index means.
+int32_t current_device(World& world) {
+  DLTensor description{};
+  description.device = {static_cast<DLDeviceType>(world.api.device), 255};
+  description.dtype = world.int32();
+  int64_t none[] = {0};
+  description.ndim = 1;
+  description.shape = none;
+  Tensor tensor;
+  OK(dlx_tensor_wrap(&description, 0, nullptr, nullptr, tensor.out()));
+  return dlx_tensor_device_id(tensor.get());
+}
+
+/// Nothing initialises a driver but work for it, and a driver that cannot tell is asked no more.
+void asking_for_the_current_device_starts_nothing(World& world) {
+  CHECK_EQUAL(current_device(world), 0);
+  CHECK_EQUAL(world.fake->calls("hipGetDevice"), 0);
+  CHECK_EQUAL(dlx_device_count(world.api.device), 2);
+  world.foreign(1, [&] { CHECK_EQUAL(current_device(world), 1); });
+  if (world.api.is_cuda()) return;
+  int (*peek)() = nullptr;
+  world.fake->load("hipPeekAtLastError", &peek);
+  world.fake->fail_calls_of("hipGetDevice", 999);
+  CHECK_EQUAL(current_device(world), 0);
+  CHECK_EQUAL(peek(), 0);
+}
+
 /// A child of a process that uses the driver: clear errors, and releases that do nothing.
 void forked_children_cannot_use_the_driver(World& world) {
   std::vector<int32_t> data = numbers(256);
@@ -65,9 +92,12 @@ void forked_children_cannot_use_the_driver(World& world) {
     dlx_device_properties properties{};
     properties.struct_size = sizeof properties;
     FAILS(dlx_device_info(world.api.device, 0, &properties), DLX_ERROR_DRIVER, "fork");
+    const int64_t calls = world.fake == nullptr ? 0 : world.fake->all_calls();
     int32_t type = 0, id = 0;
     OK(dlx_device_of_pointer(device->data(), &type, &id));
     CHECK_EQUAL(type, kDLCPU);
+    CHECK_EQUAL(current_device(world), 0);
+    if (world.fake != nullptr) CHECK_EQUAL(world.fake->all_calls(), calls);
     device->release();
     OK(dlx_stream_destroy(world.api.device, 0, stream));
     OK(dlx_tensor_empty(0, nullptr, &dtype, kDLCPU, 0, nullptr, none.out()));
@@ -119,6 +149,8 @@ int main() {
       {"stub libraries are no drivers", stub_libraries_are_no_drivers, kNeedsFake | kLeavesThings},
       {"machines may have no devices", machines_may_have_no_devices, kNeedsFake | kLeavesThings},
       {"old drivers are refused", old_drivers_are_refused, kNeedsFake | kLeavesThings},
+      {"asking for the current device starts nothing", asking_for_the_current_device_starts_nothing,
+       kNeedsFake | kTwoDevices | kLeavesThings},
       {"forked children cannot use the driver", forked_children_cannot_use_the_driver, 0},
       {"drivers shut down before dlx", drivers_shut_down_before_dlx, kNeedsFake | kLeavesThings},
       {"tensors may outlive exit", tensors_may_outlive_exit, kLeavesThings},

@@ -19,8 +19,6 @@ int attribute_of(const Device& device, int attribute) {
     case 3: return 1024;
     case 4: return 64;
     case cu::kMaxGridX: return 0x7fffffff;
-    case cu::kMaxGridY:
-    case cu::kMaxGridZ: return 65535;
     case 10:  // warp size
       return 32;
     case cu::kMultiprocessorCount: return 4;

@@ -70,8 +70,6 @@ int attribute_of(const Device& device, int attribute) {
   if (found != device.attributes.end()) return found->second;
   switch (attribute) {
     case hip::kMaxGridX: return 0x7fffffff;
-    case hip::kMaxGridY:
-    case hip::kMaxGridZ: return 65535;
     case hip::kMaxThreadsPerBlock: return 1024;
     case hip::kMultiprocessorCount: return 4;
     case hip::kMemoryPoolsSupported: return 1;

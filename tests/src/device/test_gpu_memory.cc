@@ -16,6 +16,7 @@ void describing_makes_no_context(void**) {
     CHECK(properties.name[0] != '\0' && properties.architecture[0] != '\0');
     CHECK(properties.pci_id[0] != '\0' && contains(properties.uuid, "GPU-"));
     CHECK(properties.driver_version[0] != '\0');
+    if (gpu.kind.version == 50221153) CHECK(std::string(properties.driver_version) == "5.2");
     CHECK(properties.memory_total > 0);
     if (gpu.kind.type == kDLCUDA) {
       CHECK(contains(properties.uuid, "GPU-10111213-1415-1617-1819-1a1b1c1d1e1f"));
@@ -270,6 +271,10 @@ void reasons(void**) {
       std::fprintf(stderr, "%s\n", reason.c_str());
       CHECK(contains(reason, gpu.kind.type == kDLCUDA ? c.cuda : c.hip));
       CHECK(contains(reason, gpu.path()));
+      if (gpu.kind.type == kDLCUDA) return;
+      int (*peek_last_error)() = nullptr;
+      gpu.load("hipPeekAtLastError", &peek_last_error);
+      CHECK_EQUAL(peek_last_error(), 0);  // dlx's own error is no one's
     });
   }
   passes([](Gpu& gpu) {

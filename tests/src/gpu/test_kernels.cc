@@ -28,7 +28,7 @@ void run_random_copies(OpenClDevice* device, uint64_t first_seed, int count, int
     RandomCopy copy(choices, choices.one_in(16) ? max_elements * 20 : max_elements);
     dlx::gpu::Limits limits{};
     if (choices.one_in(8)) limits.max_group_size = 64;
-    if (choices.one_in(8)) limits.max_groups[0] = 1 + static_cast<uint64_t>(choices.below(2000));
+    if (choices.one_in(8)) limits.max_groups = 1 + static_cast<uint64_t>(choices.below(2000));
     KernelCopy kernels(device, limits);
     std::string trouble;
     try {

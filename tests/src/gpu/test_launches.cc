@@ -128,7 +128,7 @@ void check_promises(const dlx::gpu::Launch& launch, const dlx::gpu::Limits& limi
   assert_true(launch.groups[0] > 0 && launch.groups[1] == 1 && launch.groups[2] == 1);
   assert_true(int64_t{launch.groups[0]} * launch.group_size[0] < 4 * kGiB);
   assert_int_equal(launch.group_size[0], copy.group_size);
-  if (limits.max_groups[0] != 0) assert_true(launch.groups[0] <= limits.max_groups[0]);
+  if (limits.max_groups != 0) assert_true(launch.groups[0] <= limits.max_groups);
   if (limits.max_group_size != 0) assert_true(copy.group_size <= limits.max_group_size);
 }
 
@@ -348,14 +348,14 @@ void launches_beyond_the_limits_are_refused(void**) {
   limits.max_group_size = 1;
   assert_true(dlx::gpu::set_groups(INT32_MAX, limits, &launch));
   assert_false(dlx::gpu::set_groups(int64_t{1} << 31, limits, &launch));
-  limits.max_groups[0] = 7;
+  limits.max_groups = 7;
   assert_true(dlx::gpu::set_groups(7, limits, &launch));
   assert_false(dlx::gpu::set_groups(8, limits, &launch));
   assert_true(dlx::gpu::set_count(INT32_MAX - 1024, 4, {}, &launch));
   assert_int_equal(launch.copy.count, INT32_MAX - 1024);
   assert_false(dlx::gpu::set_count(INT32_MAX - 1023, 4, {}, &launch));
   // No way takes a copy that needs more groups.
-  limits.max_groups[0] = 1;
+  limits.max_groups = 1;
   for (const int64_t item : {1, 3, 4, 6, 16, 40}) {
     const CopyPlan plan = plan_of({600, 500}, {500 * item, item}, {item, 600 * item}, item);
     dlx::gpu::choose_kernel(plan, 0, 0, limits, &launch);
@@ -366,12 +366,12 @@ void launches_beyond_the_limits_are_refused(void**) {
 void limits_of_a_device_are_kept(void**) {
   dlx::gpu::Limits limits{};
   limits.max_group_size = 64;
-  limits.max_groups[0] = 7;
+  limits.max_groups = 7;
   assert_true(check_launches(plan_of({50, 60}, {60, 1}, {1, 50}, 1), limits) > 1);
   assert_true(check_launches(plan_of({50, 60}, {480, 8}, {8, 400}, 8), limits) > 1);
   assert_true(check_launches(plan_of({3}, {6000}, {5000}, 4999), limits) > 3);  // parts of items
   limits.max_group_size = 1;
-  limits.max_groups[0] = 1;
+  limits.max_groups = 1;
   check_launches(plan_of({3, 5}, {5, 1}, {1, 3}, 1), limits);
 }
 
