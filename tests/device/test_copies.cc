@@ -310,6 +310,36 @@ void many_copies_cost_no_more_each(World& world) {
   world.destroy(stream);
 }
 
+/// A device reads another library's pinned memory, which is of another device: the CPU writes there later.
+void reads_of_pinned_memory_are_waited_for(World& world) {
+  int (*allocate)(void**, size_t, unsigned) = nullptr;
+  int (*release)(void*) = nullptr;
+  world.load(world.api.is_cuda() ? "cuMemHostAlloc" : "hipHostMalloc", &allocate);
+  world.load(world.api.is_cuda() ? "cuMemFreeHost" : "hipHostFree", &release);
+  void* memory = nullptr;
+  constexpr unsigned kPortable = 1;
+  world.foreign(1, [&] { CHECK_EQUAL(allocate(&memory, 1024, kPortable), 0); });
+  const std::vector<int32_t> data = numbers(256);
+  std::copy(data.begin(), data.end(), static_cast<int32_t*>(memory));
+  {
+    int64_t shape[] = {256};
+    DLTensor description{};
+    description.data = memory;
+    description.device = {static_cast<DLDeviceType>(world.api.pinned), 0};
+    description.ndim = 1;
+    description.dtype = world.int32();
+    description.shape = shape;
+    Tensor pinned;
+    OK(dlx_tensor_wrap(&description, 0, nullptr, nullptr, pinned.out()));
+    const Tensor target = world.empty({256}, 0);
+    OK(dlx_tensor_copy_from(target.get(), pinned.get(), nullptr));
+    std::vector<int32_t> later(256, -1);
+    OK(dlx_tensor_copy_from(pinned.get(), world.wrap(later, {256}).get(), nullptr));
+    CHECK(world.download(target) == data);
+  }
+  world.foreign(1, [&] { CHECK_EQUAL(release(memory), 0); });
+}
+
 /// A device still writes pinned memory that a device then reads.
 void devices_wait_for_pinned_memory(World& world) {
   const Written pinned = fill_elsewhere(world, 7, 0, world.api.pinned);
@@ -420,6 +450,28 @@ void peers_exchange(World& world) {
   CHECK(world.download(strided) == transposed(data, 3, 4));
 }
 
+/// What was packed for another device is freed in the order of its own stream, which waits for that device.
+void packed_data_lives_until_it_has_crossed(World& world) {
+  std::vector<int32_t> data = numbers(12);
+  int64_t streams[2];
+  for (const int32_t device : {0, 1}) {
+    streams[device] = world.stream(device);
+    OK(dlx_stream_set_current(world.api.device, device, streams[device]));
+  }
+  const Tensor source = world.upload(data, {3, 4}, 1);
+  Tensor results[4];
+  const dlx_copy_options options = on(streams[0]);  // a stream of the destination's device
+  for (Tensor& result : results) {
+    OK(dlx_tensor_to_device(transpose(source).get(), world.api.device, 0, &options, result.out()));
+  }
+  OK(dlx_stream_synchronize(world.api.device, 1, streams[1]));
+  for (const Tensor& result : results) CHECK(world.download(result) == transposed(data, 3, 4));
+  for (const int32_t device : {0, 1}) {
+    OK(dlx_stream_reset_current(world.api.device, device));
+    world.destroy(streams[device], device);
+  }
+}
+
 /// The target's context gets access to the source's memory once; nothing else changes permanently.
 void peers_are_read_directly(World& world) {
   const bool cuda = world.api.is_cuda();
@@ -485,11 +537,14 @@ int main() {
       {"many copies cost no more each", many_copies_cost_no_more_each, kNeedsFake | kOneSchedule},
       {"devices wait for pinned memory", devices_wait_for_pinned_memory, kEachWait},
       {"pinned memory is of one device", pinned_memory_is_of_one_device, kTwoDevices | kEachWait},
+      {"reads of pinned memory are waited for", reads_of_pinned_memory_are_waited_for, kTwoDevices},
       {"descriptions are behind the default stream", descriptions_are_behind_the_default_stream,
        kEachWait},
       {"parts of bytes wait for pinned memory", parts_of_bytes_wait_for_pinned_memory, kEachWait},
       {"overlapping copies are as if read first", overlapping_copies_are_as_if_read_first, 0},
       {"peers exchange", peers_exchange, kTwoDevices},
+      {"packed data lives until it has crossed", packed_data_lives_until_it_has_crossed,
+       kTwoDevices},
       {"peers are read directly", peers_are_read_directly, kNeedsFake | kTwoDevices},
       {"managed memory is copied", managed_memory_is_copied, kNeedsCuda},
       {"empty tensors copy nothing", empty_tensors_copy_nothing, 0},

@@ -290,6 +290,22 @@ void forked_child(void**) {
   });
 }
 
+// A child of a process that uses one driver may be the first to use another.
+void a_forked_child_may_start_another_driver(void**) {
+  const Outcome outcome = run_forked([] {
+    Gpu cuda(kKinds[0]);
+    cuda.free(cuda.memory(64));
+    const Outcome child = run_forked([] {
+      Gpu hip(kKinds[1]);
+      hip.free(hip.memory(64));
+    });
+    if (!child.passed()) std::fprintf(stderr, "%s", child.output.c_str());
+    CHECK(child.passed());
+  });
+  if (!outcome.passed()) print_error("%s", outcome.output.c_str());
+  assert_true(outcome.passed());
+}
+
 // After the driver has shut down, releases are silent.
 void driver_has_shut_down(void**) {
   passes([](Gpu& gpu) {
@@ -318,6 +334,7 @@ int main() {
       cmocka_unit_test(failures_leave_the_thread_as_it_was),
       cmocka_unit_test(failed_records_keep_their_event),
       cmocka_unit_test(forked_child),
+      cmocka_unit_test(a_forked_child_may_start_another_driver),
       cmocka_unit_test(driver_has_shut_down),
   };
   return cmocka_run_group_tests(tests, nullptr, nullptr);
