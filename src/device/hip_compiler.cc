@@ -32,31 +32,24 @@ std::string compile_hip(const DriverLibrary& hip, int major, int32_t family,
     // covered again
   }
   const auto refused = [&](const char* symbol, int result) {
-    // not covered: its compiler takes every source
     if (result == 0) return false;
-    // not covered from here: the fake's compiler takes every source
     *why_not =
         std::string(symbol) + " failed for " + architecture + " (" + std::to_string(result) + ")";
     return true;
-    // covered again
   };
   hip::Program program = nullptr;
-  // not covered: the same
   if (refused(compiler.create_program.symbol,
               compiler.create_program(&program, gpu::kernel_source(family).data, "dlx.hip", 0,
                                       nullptr, nullptr))) {
-    return {};  // not covered: the same
+    return {};
   }
   const std::string target = "--gpu-architecture=" + architecture;
   const char* options[] = {target.c_str(), "-O3"};
   size_t size = 0;
   std::string code;
-  // not covered: the same
   if (!refused(compiler.compile_program.symbol, compiler.compile_program(program, 2, options)) &&
-      // not covered: the same
       !refused(compiler.code_size.symbol, compiler.code_size(program, &size))) {
     code.resize(size);
-    // not covered: the same
     if (refused(compiler.code.symbol, compiler.code(program, code.data()))) code.clear();
   }
   compiler.destroy_program(&program);

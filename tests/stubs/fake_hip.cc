@@ -240,3 +240,52 @@ FAKE_EXPORT hip::Result hipGraphInstantiate(void** out, void* graph, void*, char
 FAKE_EXPORT hip::Result hipStreamGetCaptureInfo(hip::Stream handle, int* status, uint64_t* id) {
   return hipStreamGetCaptureInfo_v2(handle, status, id, nullptr, nullptr, nullptr);
 }
+
+// ---- hiprtc, which is a library of its own in ROCm 6 -------------------------------------------
+
+#if defined(FAKE_ROCM_5)
+namespace {
+/// Its code is the options behind the beginning of an ELF file.
+struct Program {
+  std::string code;
+};
+}  // namespace
+
+FAKE_EXPORT int hiprtcCreateProgram(Program** out, const char* source, const char*, int,
+                                    const char**, const char**) {
+  return plain(__func__, [&]() -> int {
+    if (source == nullptr || *source == '\0') return kInvalidValue;
+    *out = new Program;
+    return kOk;
+  });
+}
+
+FAKE_EXPORT int hiprtcDestroyProgram(Program** program) {
+  return plain(__func__, [&] {
+    delete std::exchange(*program, nullptr);
+    return kOk;
+  });
+}
+
+FAKE_EXPORT int hiprtcCompileProgram(Program* program, int count, const char** options) {
+  return plain(__func__, [&] {
+    program->code = "\177ELF";
+    for (int k = 0; k < count; ++k) program->code += std::string(" ") + options[k];
+    return kOk;
+  });
+}
+
+FAKE_EXPORT int hiprtcGetCodeSize(Program* program, size_t* size) {
+  return plain(__func__, [&] {
+    *size = program->code.size();
+    return kOk;
+  });
+}
+
+FAKE_EXPORT int hiprtcGetCode(Program* program, char* code) {
+  return plain(__func__, [&] {
+    std::memcpy(code, program->code.data(), program->code.size());
+    return kOk;
+  });
+}
+#endif
