@@ -115,8 +115,8 @@ bool Site::copy_by_kernels(void* dst_handle, void* src_handle, const CopyPlan& p
                             static_cast<size_t>(plan.size()));
     return true;
   }
-  const int64_t move =
-      dst_handle == nullptr ? 0 : -kHandleBase;  // on one device both are handles or none
+  // On one device both are handles or none.
+  const int64_t move = dst_handle == nullptr ? 0 : -kHandleBase;
   return backend->copy_strided(id, stream, {dst_handle, 0}, {src_handle, 0},
                                plan.moved(move, move));
 }
