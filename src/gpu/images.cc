@@ -10,6 +10,7 @@
 #include "dlx/dlx.h"
 #include "src/base/error.h"
 #include "src/base/once.h"
+#include "src/driver/names.h"
 #include "src/gpu/kernels.h"
 #include "src/gpu/lzma.h"
 #include "src/system/system.h"
@@ -64,12 +65,14 @@ Kept sources[kFamilies];
 }  // namespace
 
 Image ptx_image(int32_t family) {
+  if (driver_names::kCuda[0] == nullptr) return {nullptr, 0};
   Image image = ptx[family].get(k_ptx[family], 0, "CUDA");
   --image.size;  // the zero
   return image;
 }
 
 Image amdgcn_image(int32_t family, const char* architecture) {
+  if (driver_names::kHip[0] == nullptr) return {nullptr, 0};
   const size_t length = std::strcspn(architecture, ":");
   for (size_t k = 0; k < kArchitectures; ++k) {
     const char* const name = k_architectures[k];

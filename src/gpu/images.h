@@ -8,7 +8,8 @@ namespace dlx::gpu {
 
 /// The embedded kernels: compiled for NVIDIA and some AMD GPUs, and as source.
 
-/// Code for a kind of device; it stays in memory. `data` is NULL if there is none for the device.
+/// Code for a kind of device; it stays in memory. `data` is NULL if there is none for the device. The library
+/// has no images for GPUs whose vendor has no driver on this system (macOS).
 /// `size` does not count the final zero of a text. Functions that unpack throw std::bad_alloc.
 struct Image {
   const char* data;

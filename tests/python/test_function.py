@@ -490,7 +490,7 @@ import locale, ctypes, inspect, sys, dlx
 from dlx._call.programs import Contract
 
 locale.setlocale(locale.LC_NUMERIC, "de_DE.UTF-8")
-assert locale.localeconv()["decimal_point"] == ","
+print(locale.localeconv()["decimal_point"])
 pointer = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(lambda number: number)
 text = "f(number: float = 1.5e-3) -> float"
 function = dlx.function(pointer, text, gil=True)
@@ -514,10 +514,10 @@ def test_a_contract_means_the_same_in_every_locale(tmp_path):
         capture_output=True,
         text=True,
     )
-    assert out.stdout.split("\n")[:2] == [
-        "0.0015 (number=0.0015) (number=0.0015)",
-        "refused",
-    ]
+    point, *lines = out.stdout.splitlines()
+    if point != ",":
+        pytest.skip("this C library has a point in every locale (musl)")
+    assert lines == ["0.0015 (number=0.0015) (number=0.0015)", "refused"]
 
 
 def test_a_function_of_cffi_is_taken():
