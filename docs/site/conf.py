@@ -64,7 +64,7 @@ nitpick_ignore_regex = [
         r"py:class",
         r"(optional|callable|sequence|NDArray|DTypeLike|CapsuleType|Self|SupportsIndex|DeviceLike|Buffer).*",
     ),
-    (r"py:class", r"_Current|Explanation|Progress|Source"),
+    (r"py:class", r"AbstractContextManager|Explanation|Progress|Source"),
     (
         r"py:obj",
         r".*",
