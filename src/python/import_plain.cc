@@ -50,8 +50,7 @@ void require_same_items(PyObject* object, const DLTensor& shown) {
   }
   fail(DLX_ERROR_UNSUPPORTED,
        "its %lld items are not the object's %lld: pass `memoryview(x)` for the buffer's, or "
-       "`list(x)` "
-       "for the object's",
+       "`list(x)` for the object's",
        static_cast<long long>(shown.shape[0]), static_cast<long long>(length));
 }
 

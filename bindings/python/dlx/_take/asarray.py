@@ -60,8 +60,8 @@ _PLAIN = (bool, int, float, complex, list, tuple)
 _PROTOCOLS = ("__array_interface__", "__array_struct__", "__cuda_array_interface__", "__array__")
 # Packages whose `__array__(copy=True)` copies. Others may ignore `copy`: dlx copies their result.
 _COPIES_WHEN_TOLD = frozenset({"pandas", "polars", "pyarrow"})
-# Computations: the package, a protocol of their classes, and the method that gives the result.
-_COMPUTATIONS = (("dask", "__array__", "compute"), ("ibis", "__array__", "to_pyarrow"))
+# Packages whose objects with `__array__` are computations, and the method that gives the result.
+_COMPUTATIONS = (("dask", "compute"), ("ibis", "to_pyarrow"))
 # The attributes that dlx looks for in objects of every package.
 _MEANINGS = (*_PROTOCOLS, *ARROW_METHODS, "__buffer__", "__getattr__", "__jax_array__", "columns",
              "dtype", "mask")  # fmt: skip
@@ -173,8 +173,8 @@ def unwrapped(obj: Any, copy: bool | None) -> tuple[Any, str]:
         return obj.to_native(), ".to_native()"
     if "pint" in packages and has(cls, "magnitude"):
         return obj.magnitude, ".magnitude"  # guard() has refused those with a unit
-    for package, protocol, name in _COMPUTATIONS:
-        if package in packages and has(cls, protocol):
+    for package, name in _COMPUTATIONS:
+        if package in packages and has(cls, "__array__"):
             if copy is False:
                 raise CopyRefusedError(
                     f"{an(_name(obj))} is a computation without memory to share, and copy=False forbids "
@@ -190,6 +190,13 @@ def _is_made_anew(data: Any, again: Any) -> bool:
         return False
     first, second = (_native.asarray(item, copy=False) for item in (data, again))
     return bool(first.size and first.data_ptr != second.data_ptr)
+
+
+def _require_lasting(what: str, data: Any, again: Any) -> None:
+    if _is_made_anew(data, again):
+        raise CopyRefusedError(
+            f"{what} makes a new array at each call, and copy=False forbids that: load or compute it first"
+        )
 
 
 def _from_ml_dtypes_scalar(obj: Any, copy: bool | None) -> Tensor | None:
@@ -228,11 +235,7 @@ def _from_layout(obj: Any, copy: bool | None) -> Tensor | None:
     tensor = _native._from_layout(obj)
     if tensor is None or copy is not False or tensor.readonly:
         return tensor
-    if _is_made_anew(tensor, _native._from_layout(obj)):
-        raise CopyRefusedError(
-            f"{an(_name(obj))} makes a new array at each call, and copy=False forbids that: load or "
-            "compute it first"
-        )
+    _require_lasting(an(_name(obj)), tensor, _native._from_layout(obj))
     return tensor
 
 
@@ -338,11 +341,7 @@ def _from_array_method(obj: Any, copy: bool | None) -> tuple[Tensor | None, bool
     fresh = fresh and not tensor.readonly  # such as categories in Arrow's memory
     if copy is False and tensor.size:
         again = array_result(obj, obj.__array__(copy=False))
-        if _is_made_anew(tensor, again):
-            raise CopyRefusedError(
-                f"`__array__` of {_name(obj)} makes a new array at each call, and copy=False "
-                "forbids that: load or compute it first"
-            )
+        _require_lasting(f"`__array__` of {_name(obj)}", tensor, again)
     if not fresh and derives(type(obj), "pandas", "Index"):
         # Its array can be written to, although an Index must not change.
         tensor = tensor.as_readonly()
