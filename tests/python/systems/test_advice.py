@@ -57,7 +57,12 @@ def inner_object(message, x):
     if found and hasattr(x, "columns"):
         names = list(getattr(x, "column_names", x.columns))
         last = len(names) - 1 - [str(name) for name in names][::-1].index(found[1])
-        x = x.iloc[:, last] if hasattr(x, "iloc") else x[names[last]] if hasattr(x, "get_column") else x.column(last)  # fmt: skip
+        if hasattr(x, "column"):  # PyArrow
+            x = x.column(last)
+        elif type(x).__module__.startswith("pandas"):  # names may repeat
+            x = x.iloc[:, last]
+        else:
+            x = x[names[last]]
     return message, x
 
 
